@@ -1,0 +1,21 @@
+//! # homenode-base: the words every other crate speaks
+//!
+//! Identifiers, exact costs, virtual time, node sets, a seeded random generator, the registry macro and the layout of
+//! the rings through which a recorded program talks to the recorder.
+//!
+//! **Invariant:** nothing here knows what a policy, a machine or a trace is, and no accounting uses floating point.
+//!
+//! Reading order: [`ids`], [`cost`], [`nodeset`], [`rng`], [`registry`](crate::registry!), [`ring`].
+#![forbid(unsafe_code)]
+
+pub mod cost;
+pub mod ids;
+pub mod nodeset;
+mod registry;
+pub mod ring;
+pub mod rng;
+
+pub use cost::{Cost, TotalCost, VirtualTime};
+pub use ids::{CpuId, NodeId, SiteId, ThreadId};
+pub use nodeset::NodeSet;
+pub use rng::Rng;

@@ -1,0 +1,169 @@
+//! The layout of the files through which a recorded program (C runtime, `crates/hooks`) talks to the recorder
+//! (`homenode-capture`). One definition; `xtask gen-header` prints it as the C header `crates/hooks/c/ring_layout.h`,
+//! which CI compares with the committed one.
+//!
+//! `X.hnt/rings/control` holds the control block and the ring table; `X.hnt/rings/N.ring` one ring each. The *program*
+//! creates ring files (fallocated before mapping, so a full disk is an error code and not a SIGBUS) and claims table
+//! entries by compare-and-swap; the *recorder* creates the control file before it starts the program.
+//!
+//! A ring is a page of header and then a power of two of 16-byte slots. Slots come in batches of [`BATCH_SLOTS`]; the
+//! first slot of a batch is a [`EVENT_STAMP`] (time-stamp counter), so a batch carries its begin stamp and the next stamp is its
+//! end. The producer owns `cursor` (address, in its own address space, of the next free slot, stored after the slot is
+//! written; x86-64 and aarch64 with release order) and `batch_head` (slots written since the ring began, up to the begin of the
+//! current batch). Slots readable at any time, even after SIGKILL: `batch_head + (cursor - batch_start) / 16`.
+//! The consumer owns `tail` and advances it only when the frame with those slots is in the dataset file.
+//! All multi-byte fields are little-endian.
+
+/// First eight bytes of the control file.
+pub const CONTROL_MAGIC: u64 = u64::from_le_bytes(*b"HNCTRL01");
+/// First eight bytes of a ring file.
+pub const RING_MAGIC: u64 = u64::from_le_bytes(*b"HNRING01");
+/// Environment variable that names the control file.
+pub const CONTROL_ENV: &str = "HOMENODE_CONTROL";
+
+/// Bytes of a slot.
+pub const SLOT_BYTES: u64 = 16;
+/// Slots in a batch, stamp included: at most 63 references between two stamps.
+pub const BATCH_SLOTS: u64 = 64;
+/// Bytes of the ring header; slots start here in the ring file.
+pub const RING_HEADER_BYTES: u64 = 4096;
+/// Largest ring, in bytes of slots.
+pub const RING_BYTES_MAX: u64 = 2 << 20;
+/// Smallest ring, in bytes of slots.
+pub const RING_BYTES_MIN: u64 = 16 << 10;
+/// Each size of ring may use at most this many bytes in all; see [`ring_bytes`].
+pub const RING_CLASS_BYTES: u64 = 16 << 20;
+/// Entries of the ring table.
+pub const RINGS_MAX: u32 = 4096;
+
+/// Size of the `index`-th ring of a recording: 2 MiB while few, halved each time 16 MiB of a size are in use, never
+/// below 16 KiB, so that any number of threads stays within 256 MiB (the limit of DESIGN section 4).
+pub const fn ring_bytes(index: u32) -> u64 {
+    let (mut size, mut left) = (RING_BYTES_MAX, index as u64);
+    while size > RING_BYTES_MIN && left >= RING_CLASS_BYTES / size {
+        left -= RING_CLASS_BYTES / size;
+        size /= 2;
+    }
+    size
+}
+
+macro_rules! layout {
+    ($($(#[$doc:meta])* $name:ident: $value:expr, $c:literal;)+) => {
+        $($(#[$doc])* pub const $name: u64 = $value;)+
+        const LAYOUT: &[(&str, u64, &str)] = &[$((stringify!($name), $name, $c)),+];
+    };
+}
+
+layout! {
+    /** Control: u64 magic. */ CONTROL_OFF_MAGIC: 0, "u64";
+    /** Control: u32 layout version, [`LAYOUT_VERSION`]. */ CONTROL_OFF_VERSION: 8, "u32";
+    /** Control: u32 mode, [`MODE_RECORD`] or [`MODE_COUNT`]. */ CONTROL_OFF_MODE: 12, "u32";
+    /** Control: u32 stop flag, 0 = go on, else a `STOP_*` reason; set by either side. */ CONTROL_OFF_STOP: 16, "u32";
+    /** Control: u32 process id of the recorder. */ CONTROL_OFF_RECORDER_PID: 20, "u32";
+    /** Control: u32 next ring index (fetch-add by the program). */ CONTROL_OFF_NEXT_RING: 24, "u32";
+    /** Control: u32 1 if references count only inside the phase named at CONTROL_OFF_ROI. */ CONTROL_OFF_ROI_SET: 28, "u32";
+    /** Control: u32 futex word the program bumps and wakes when a half ring is full or an event needs the recorder. */ CONTROL_OFF_DOORBELL: 32, "u32";
+    /** Control: u32 number of processes that attached. */ CONTROL_OFF_ATTACHED: 36, "u32";
+    /** Control: u64 references counted in MODE_COUNT (fetch-add at thread and process exit). */ CONTROL_OFF_COUNTED: 40, "u64";
+    /** Control: u64 references dropped because recording had stopped. */ CONTROL_OFF_DROPPED: 48, "u64";
+    /** Control: u64 references made inside signal handlers (counted, not recorded). */ CONTROL_OFF_SIGNAL_REFS: 56, "u64";
+    /** Control: u64 atomics that went unnumbered (signal handler or forked child found the lock held). */ CONTROL_OFF_UNNUMBERED: 64, "u64";
+    /** Control: u64 accesses wider than 16 bytes that the compiler reported as a range (counted besides being recorded). */ CONTROL_OFF_WIDE: 72, "u64";
+    /** Control: u64 threads that got no ring (table full, no space). */ CONTROL_OFF_UNRINGED: 80, "u64";
+    /** Control: u64 file stamps: time-stamp counter at recorder start. */ CONTROL_OFF_STAMP_START: 88, "u64";
+    /** Control: NUL-terminated name of the region of interest, 64 bytes. */ CONTROL_OFF_ROI: 96, "char[64]";
+    /** Control: NUL-terminated absolute path of the rings directory, 3072 bytes. */ CONTROL_OFF_DIR: 256, "char[3072]";
+    /** Control: the ring table starts here. */ CONTROL_OFF_TABLE: 4096, "entry[RINGS_MAX]";
+    /** Bytes of a ring table entry. */ ENTRY_BYTES: 32, "";
+    /** Entry: u32 state, `ENTRY_*`. */ ENTRY_OFF_STATE: 0, "u32";
+    /** Entry: u32 process id. */ ENTRY_OFF_PID: 4, "u32";
+    /** Entry: u32 kernel thread id. */ ENTRY_OFF_TID: 8, "u32";
+    /** Entry: u32 ring index of the creating thread, u32::MAX if unknown or initial. */ ENTRY_OFF_PARENT: 12, "u32";
+    /** Entry: u64 bytes of slots. */ ENTRY_OFF_BYTES: 16, "u64";
+    /** Bytes of the control file. */ CONTROL_BYTES: 4096 + 32 * 4096, "";
+    /** Ring: u64 magic. */ RING_OFF_MAGIC: 0, "u64";
+    /** Ring: u64 bytes of slots. */ RING_OFF_BYTES: 8, "u64";
+    /** Ring: u64 address of slot 0 in the producer. */ RING_OFF_BASE: 16, "u64";
+    /** Ring: u32 index, u32 reserved. */ RING_OFF_INDEX: 24, "u32";
+    /** Ring: u64 cursor, producer's address of the next free slot. Own cache line with the two below. */ RING_OFF_CURSOR: 64, "u64";
+    /** Ring: u64 producer's address of the first slot of the current batch. */ RING_OFF_BATCH_START: 72, "u64";
+    /** Ring: u64 slots written up to the begin of the current batch, monotonic. */ RING_OFF_BATCH_HEAD: 80, "u64";
+    /** Ring: u64 slots consumed, monotonic; consumer's cache line. */ RING_OFF_TAIL: 128, "u64";
+    /** Ring: u32 futex word the consumer bumps and wakes after advancing tail. */ RING_OFF_SPACE: 136, "u32";
+    /** Ring: u32 1 while the producer sleeps for space. */ RING_OFF_WAITING: 192, "u32";
+    /** Ring: u64 references dropped by this thread after a stop. */ RING_OFF_DROPPED: 200, "u64";
+    /** Version of this layout. */ LAYOUT_VERSION: 1, "";
+    /** Mode: references go into rings. */ MODE_RECORD: 0, "";
+    /** Mode: references are counted and nothing is recorded. */ MODE_COUNT: 1, "";
+    /** Stop: the recorder could not write (disk full, I/O error). */ STOP_WRITE_FAILED: 1, "";
+    /** Stop: the requested number of references is reached. */ STOP_LIMIT: 2, "";
+    /** Stop: the recorder is gone. */ STOP_RECORDER_GONE: 3, "";
+    /** Stop: the user asked (Ctrl-C). */ STOP_USER: 4, "";
+    /** Entry state: never used. */ ENTRY_FREE: 0, "";
+    /** Entry state: claimed, ring file not ready. */ ENTRY_CLAIMED: 1, "";
+    /** Entry state: recording. */ ENTRY_ACTIVE: 2, "";
+    /** Entry state: thread or process ended in order; cursor is final. */ ENTRY_DONE: 3, "";
+    /** Slot word 0: bits of the address. */ W0_ADDR_MASK: (1 << 48) - 1, "";
+    /** Slot word 0: shift of the 4-bit size code: 0-6 = 1, 2, 4, 8, 16, 32, 64 bytes, 15 = length in the next slot's word 0. */ W0_SIZE_SHIFT: 48, "";
+    /** Slot word 0: shift of the 2-bit operation: 0 read, 1 write, 2 atomic, 3 spin. */ W0_OP_SHIFT: 52, "";
+    /** Slot word 0: set if the slot is an event: event kind in bits 56-63, payload slots in bits 48-51. */ W0_EVENT: 1 << 55, "";
+    /** Slot word 0: shift of the event kind. */ W0_KIND_SHIFT: 56, "";
+    /** Slot word 1 of a reference: bits of the program counter (return address - 1). */ W1_PC_MASK: (1 << 48) - 1, "";
+    /** Size code for a length that stands in the next slot (which never crosses a batch). */ SIZE_RANGE: 15, "";
+    /** Event: padding up to the end of the batch. */ EVENT_PAD: 0, "";
+    /** Event: w1 = time-stamp counter. */ EVENT_STAMP: 1, "";
+    /** Event: w0 addr = object, w1 = sequence number; next slot w0 = epoch (barrier generation), w1 = stamp. */ EVENT_RELEASE: 2, "";
+    /** Event: as RELEASE; the number is taken after the acquire. */ EVENT_ACQUIRE: 3, "";
+    /** Event: a sync operation that is both (read-modify-write): takes one number; acquire and then release. */ EVENT_ACQ_REL: 4, "";
+    /** Event: w0 addr = address, w1 = bytes; then slot {kind: 0 malloc, 1 stack of thread, 2 mmap, 3 shared}, depth; then two pcs a slot. */ EVENT_ALLOC: 5, "";
+    /** Event: w0 addr = address. */ EVENT_FREE: 6, "";
+    /** Event: mmap. w0 addr = address, w1 = bytes; next slot w0 = prot<<32|flags, w1 = fd+1; next slot w0 = device, w1 = inode. */ EVENT_MAP: 7, "";
+    /** Event: munmap. w0 addr = address, w1 = bytes. */ EVENT_UNMAP: 8, "";
+    /** Event: a module (executable or library): w0 addr = load bias, w1 = bytes mapped; then path in slots. */ EVENT_MODULE: 9, "";
+    /** Event: phase begins: name in slots. */ EVENT_PHASE_BEGIN: 10, "";
+    /** Event: phase ends: name in slots. */ EVENT_PHASE_END: 11, "";
+    /** Event: w0 addr = ring index of the created thread or process, w1 = stamp. */ EVENT_SPAWN: 12, "";
+    /** Event: the thread ends; w1 = stamp. */ EVENT_EXIT: 13, "";
+    /** Event: process begins (first event of its first ring): w0 addr = pid, w1 = parent pid. */ EVENT_PROCESS: 14, "";
+    /** Event: realloc grew or moved in place: w0 addr = old address, w1 = new address (a FREE and an ALLOC stand beside it). */ EVENT_REALLOC: 15, "";
+    /** Longest event payload in slots after the first; longer strings are cut. */ EVENT_PAYLOAD_MAX: 15, "";
+}
+
+/// The layout as a C header; each name is prefixed with `HN_`.
+pub fn c_header() -> String {
+    let mut text = String::from("/* Generated from crates/base/src/ring.rs by `cargo xtask gen-header`. Do not edit. */\n#pragma once\n");
+    for (name, value, kind) in constants() {
+        let note = if kind.is_empty() { String::new() } else { format!(" /* {kind} */") };
+        text.push_str(&format!("#define HN_{name} UINT64_C({value:#x}){note}\n"));
+    }
+    text.push_str(&format!("#define HN_CONTROL_ENV \"{CONTROL_ENV}\"\n"));
+    text
+}
+
+fn constants() -> Vec<(&'static str, u64, &'static str)> {
+    let scalars = [
+        ("CONTROL_MAGIC", CONTROL_MAGIC),
+        ("RING_MAGIC", RING_MAGIC),
+        ("SLOT_BYTES", SLOT_BYTES),
+        ("BATCH_SLOTS", BATCH_SLOTS),
+        ("RING_HEADER_BYTES", RING_HEADER_BYTES),
+        ("RING_BYTES_MAX", RING_BYTES_MAX),
+        ("RING_BYTES_MIN", RING_BYTES_MIN),
+        ("RING_CLASS_BYTES", RING_CLASS_BYTES),
+        ("RINGS_MAX", RINGS_MAX as u64),
+    ];
+    scalars.into_iter().map(|(n, v)| (n, v, "")).chain(LAYOUT.iter().copied()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_ring_together_fits_the_memory_limit() {
+        let total: u64 = (0..RINGS_MAX).map(|i| ring_bytes(i) + RING_HEADER_BYTES).sum();
+        assert!(total <= (256 << 20) - (64 << 20), "the recorder needs the rest: {total}");
+        assert_eq!((ring_bytes(0), ring_bytes(7), ring_bytes(8)), (2 << 20, 2 << 20, 1 << 20));
+        assert_eq!(ring_bytes(RINGS_MAX - 1), RING_BYTES_MIN);
+    }
+}

@@ -1,0 +1,15 @@
+//! # homenode-placement: where pages could live, and what is best
+//!
+//! The exact optimum, on-line policies behind one trait, the plan type, and an independent checker that re-costs any
+//! placement knowing only the cost definition.
+//!
+//! **Invariant:** an algorithm returns the placement it claims the cost of, and the checker agrees to the last unit.
+//!
+//! Reading order: [`access`], [`policy`].
+#![forbid(unsafe_code)]
+
+pub mod access;
+pub mod policy;
+
+pub use access::{Access, AccessKind};
+pub use policy::{Outcome, Sink};

@@ -1,0 +1,50 @@
+//! On-line policies: one trait for the plain engine, the folded engine and the live loop.
+use crate::access::Access;
+use homenode_machine::{Location, Machine};
+
+/// What became of an action: live calls fail and take time, and a policy must cope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Done; the state may rely on it.
+    Done,
+    /// Nothing changed.
+    Failed,
+    /// Some of it changed (live: some pages of a batch); the state must assume nothing.
+    Partial,
+}
+
+/// What a policy can do to the block it is asked about.
+pub trait Sink {
+    /// First placement (free in the model).
+    fn place(&mut self, at: Location) -> Outcome;
+    /// Adds a copy at `to`, fetched from `from`.
+    fn replicate(&mut self, from: Location, to: Location) -> Outcome;
+    /// Moves the only copy.
+    fn migrate(&mut self, from: Location, to: Location) -> Outcome;
+    /// Drops one copy (free in the model).
+    fn drop_copy(&mut self, at: Location) -> Outcome;
+}
+
+/// What a policy may know of the machine and of the block before the first access.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockContext<'a> {
+    /// The machine.
+    pub machine: &'a Machine,
+    /// Block number: address / block size.
+    pub block: u64,
+    /// Block size in bytes.
+    pub block_bytes: u64,
+    /// Home given from outside (best static, plan), if any.
+    pub home: Option<Location>,
+}
+
+/// An on-line policy. `State` is that of one block.
+pub trait Policy: Send + Sync {
+    /// State of one block.
+    type State: Clone + Send;
+    /// State before the first access.
+    fn begin(&self, block: &BlockContext<'_>) -> Self::State;
+    /// Decides on one access; returns the location that serves it. Every change of the set of copies goes through
+    /// `sink`, which charges it and says what became of it.
+    fn step(&self, block: &BlockContext<'_>, state: &mut Self::State, access: &Access, sink: &mut impl Sink) -> Location;
+}

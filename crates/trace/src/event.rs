@@ -1,0 +1,134 @@
+//! Events: everything in a thread's program order that is not a reference.
+use serde::{Deserialize, Serialize};
+
+/// One event. It happened after `at` references of its thread (spins included) and before the next one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// Dataset-wide thread id.
+    pub thread: u32,
+    /// References of that thread before it.
+    pub at: u64,
+    /// Clock of the manifest's kind, when known; 0 = absent.
+    pub stamp: u64,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+/// What an [`Event`] says. A synchronisation object is (`object`, `epoch`): the address of a lock and 0, the address of a
+/// barrier and its generation, and so on; sequence numbers compare only within one object.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EventKind {
+    /// A process starts with this thread.
+    Process {
+        /// Process id on the recorded machine.
+        pid: u32,
+        /// Its parent.
+        parent: u32,
+    },
+    /// Number taken before a release.
+    Release {
+        /// Address or handle.
+        object: u64,
+        /// Generation.
+        epoch: u64,
+        /// Sequence number.
+        seq: u64,
+    },
+    /// Number taken after an acquire: it follows all lower-numbered releases of the object.
+    Acquire {
+        /// Address or handle.
+        object: u64,
+        /// Generation.
+        epoch: u64,
+        /// Sequence number.
+        seq: u64,
+    },
+    /// Both, with one number: acquire, then release (a read-modify-write).
+    AcqRel {
+        /// Address or handle.
+        object: u64,
+        /// Generation.
+        epoch: u64,
+        /// Sequence number.
+        seq: u64,
+    },
+    /// The thread created another one. A release that the child's begin acquires.
+    Spawn {
+        /// Dataset-wide id of the new thread.
+        child: u32,
+    },
+    /// The thread ended.
+    Exit,
+    /// Memory obtained.
+    Alloc {
+        /// First byte.
+        addr: u64,
+        /// Bytes.
+        bytes: u64,
+        /// How.
+        source: AllocSource,
+        /// Program counters, innermost first.
+        stack: Vec<u64>,
+    },
+    /// Memory given back.
+    Free {
+        /// First byte.
+        addr: u64,
+    },
+    /// Address range mapped.
+    Map {
+        /// First byte.
+        addr: u64,
+        /// Bytes.
+        bytes: u64,
+        /// Protection bits as in mmap(2).
+        prot: u32,
+        /// Flags as in mmap(2).
+        flags: u32,
+        /// Device of the mapped file, 0 for none.
+        device: u64,
+        /// Inode of the mapped file, 0 for none.
+        inode: u64,
+    },
+    /// Address range unmapped.
+    Unmap {
+        /// First byte.
+        addr: u64,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// An executable or library appeared in the address space.
+    Module {
+        /// Load bias: run-time address minus address in the file.
+        bias: u64,
+        /// Bytes from the bias to the end of the last segment.
+        bytes: u64,
+        /// Path.
+        path: String,
+    },
+    /// A named phase begins.
+    PhaseBegin {
+        /// Name.
+        name: String,
+    },
+    /// A named phase ends.
+    PhaseEnd {
+        /// Name.
+        name: String,
+    },
+}
+
+/// How memory was obtained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AllocSource {
+    /// malloc family and operator new.
+    Heap,
+    /// Stack of a thread.
+    Stack,
+    /// Anonymous mmap.
+    Map,
+    /// The workloads' shared allocation.
+    Shared,
+}

@@ -1,0 +1,21 @@
+//! # homenode-trace: what happened
+//!
+//! The record, its frames, the dataset over an abstract store, the checker, and *the order*: the only place that decides
+//! in which sequence references of different threads are replayed.
+//!
+//! **Invariant:** every byte that comes from outside is checked before it is believed; a reader returns
+//! [`TraceError`] and never panics. No OS call: files are reached through [`store::Store`].
+//!
+//! Reading order: [`record`], [`event`], [`manifest`], [`store`].
+#![forbid(unsafe_code)]
+
+mod error;
+pub mod event;
+pub mod manifest;
+pub mod record;
+pub mod store;
+
+pub use error::TraceError;
+pub use event::{Event, EventKind};
+pub use manifest::Manifest;
+pub use record::{Columns, Merged, Op, Ref};

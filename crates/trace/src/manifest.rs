@@ -1,0 +1,103 @@
+//! `manifest.json`: what the dataset is and what its backend could not see.
+use serde::{Deserialize, Serialize};
+
+/// Newest dataset format this build writes and reads.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// The manifest. Written when recording starts (`complete: false`) and replaced when it ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Always `homenode-trace`.
+    pub format: String,
+    /// [`FORMAT_VERSION`] of the writer.
+    pub version: u32,
+    /// Whether the recording ended in order.
+    pub complete: bool,
+    /// Why it ended early, in words; empty if it did not.
+    #[serde(default)]
+    pub ended: String,
+    /// Capture backend.
+    pub backend: String,
+    /// Command line recorded.
+    pub command: Vec<String>,
+    /// Exit status of the command; negative = killed by that signal; absent = unknown.
+    #[serde(default)]
+    pub exit_status: Option<i32>,
+    /// Kind of the stamps.
+    pub clock: Clock,
+    /// Host: processors seen by the recorder.
+    pub host_cpus: u32,
+    /// Host: kernel and processor, in words.
+    #[serde(default)]
+    pub host: String,
+    /// Processes, index = process id within the dataset.
+    pub processes: Vec<Process>,
+    /// Threads, index = thread id within the dataset.
+    pub threads: Vec<Thread>,
+    /// What the backend counted but could not record.
+    pub blind: Blind,
+    /// Whether synchronisation edges exist (false for imports without them).
+    pub synchronised: bool,
+}
+
+/// What stamps mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Clock {
+    /// Time-stamp counter ticks.
+    #[default]
+    Tsc,
+    /// Nanoseconds.
+    Ns,
+    /// A count without physical meaning.
+    Logical,
+}
+
+/// A recorded process.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Process id on the host.
+    pub pid: u32,
+    /// Address-space id: processes with the same one share all memory.
+    pub address_space: u32,
+    /// Path of the executable.
+    pub executable: String,
+}
+
+/// A recorded thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thread {
+    /// Index into [`Manifest::processes`].
+    pub process: u32,
+    /// Thread id on the host.
+    pub tid: u32,
+    /// Dataset id of the thread that created it, absent for initial threads.
+    #[serde(default)]
+    pub parent: Option<u32>,
+    /// References in the thread's file.
+    pub refs: u64,
+    /// Of these, spins.
+    #[serde(default)]
+    pub spins: u64,
+    /// Events of the thread.
+    #[serde(default)]
+    pub events: u64,
+}
+
+/// What was counted but not recorded, and what the backend is known not to see. 0 = none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Blind {
+    /// References dropped after recording stopped or for want of a ring.
+    pub dropped: u64,
+    /// References made inside signal handlers.
+    pub signal_refs: u64,
+    /// Atomics without a sequence number.
+    pub unnumbered: u64,
+    /// Accesses wider than 16 bytes (vector code) recorded as one range each.
+    pub wide: u64,
+    /// Threads without a ring.
+    pub unringed_threads: u64,
+    /// Sentences for the reader: libraries not instrumented, vectorised code and so on.
+    pub notes: Vec<String>,
+}

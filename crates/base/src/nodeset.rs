@@ -67,9 +67,10 @@ impl NodeSet {
     }
     /// The members in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
-        std::iter::once(self.low).chain(self.high.iter().copied()).enumerate().flat_map(|(w, bits)| {
-            (0..64).filter(move |b| bits >> b & 1 == 1).map(move |b| NodeId((w * 64 + b) as u16))
-        })
+        std::iter::once(self.low)
+            .chain(self.high.iter().copied())
+            .enumerate()
+            .flat_map(|(w, bits)| (0..64).filter(move |b| bits >> b & 1 == 1).map(move |b| NodeId((w * 64 + b) as u16)))
     }
     fn word_mut(&mut self, n: NodeId) -> (&mut u64, u64) {
         let i = n.index();

@@ -131,7 +131,9 @@ layout! {
 
 /// The layout as a C header; each name is prefixed with `HN_`.
 pub fn c_header() -> String {
-    let mut text = String::from("/* Generated from crates/base/src/ring.rs by `cargo xtask gen-header`. Do not edit. */\n#pragma once\n");
+    let mut text = String::from(
+        "/* Generated from crates/base/src/ring.rs by `cargo xtask gen-header`. Do not edit. */\n#pragma once\n",
+    );
     for (name, value, kind) in constants() {
         let note = if kind.is_empty() { String::new() } else { format!(" /* {kind} */") };
         text.push_str(&format!("#define HN_{name} UINT64_C({value:#x}){note}\n"));

@@ -46,5 +46,11 @@ pub trait Policy: Send + Sync {
     fn begin(&self, block: &BlockContext<'_>) -> Self::State;
     /// Decides on one access; returns the location that serves it. Every change of the set of copies goes through
     /// `sink`, which charges it and says what became of it.
-    fn step(&self, block: &BlockContext<'_>, state: &mut Self::State, access: &Access, sink: &mut impl Sink) -> Location;
+    fn step(
+        &self,
+        block: &BlockContext<'_>,
+        state: &mut Self::State,
+        access: &Access,
+        sink: &mut impl Sink,
+    ) -> Location;
 }

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""The main job on real programs: record a program with the commonest NUMA bug, say what is wrong and what the repair is
+worth, record the repaired twin and show that the prediction came true.
+
+Exits 1 if the finding, the prediction (within 10 %) or a saving of at least 25 % fails.
+"""
+import argparse
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def run(*command, **options):
+    """Runs a command, showing it; stops the demo if it fails."""
+    words = [str(c) for c in command]
+    print("\n$ " + " ".join(pretty(w) for w in words), flush=True)
+    began = time.monotonic()
+    done = subprocess.run(words, **options)
+    if done.returncode:
+        sys.exit(f"demo: {words[0]} {words[1]} ended with status {done.returncode}")
+    print(f"  ({time.monotonic() - began:.1f} s)", flush=True)
+    return done
+
+
+def pretty(word):
+    """A path of this tree relative to its root."""
+    return word.replace(str(ROOT) + "/", "")
+
+
+def record(homenode, out, name, size, threads):
+    """Records one workload; returns the dataset's path."""
+    dataset = out / f"{name}.hnt"
+    run(homenode, "record", "--force", "-o", dataset, "--", out / "bin" / name, "-s", size, "-p", threads)
+    return dataset
+
+
+def report_json(homenode, dataset, *more):
+    """The report as a document."""
+    done = subprocess.run([homenode, "report", dataset, "--json", *more], check=True, stdout=subprocess.PIPE)
+    return json.loads(done.stdout)
+
+
+def verdict(homenode, slow, fast):
+    """Checks the promise of the demo; returns the sentences that failed."""
+    before, after = report_json(homenode, slow), report_json(homenode, fast)
+    failed = []
+    findings = [f for f in before["evaluation"]["findings"] if f["kind"] == "first-touch"]
+    if not findings:
+        return ["no first-touch finding on the program that has the bug"]
+    if after["evaluation"]["findings"]:
+        failed.append("the repaired program still has findings")
+    if not any("stencil.c" in place for f in findings for place in f["places"]):
+        failed.append("the finding does not name the source line")
+    base, realised = (first_touch(d) for d in (before, after))
+    predicted = float(before["evaluation"]["predicted_total_all"])
+    saving, error = 1 - realised / base, predicted / realised - 1
+    print(f"\npredicted cost after the repair  {predicted:18,.0f}\nrealised cost of the repaired twin {realised:16,.0f}")
+    print(f"prediction off by {100 * error:+.1f} %, realised saving {100 * saving:.1f} %")
+    if abs(error) > 0.10:
+        failed.append(f"the prediction is off by {100 * error:.1f} %, more than 10 %")
+    if saving < 0.25:
+        failed.append(f"the saving is {100 * saving:.1f} %, less than 25 %")
+    return failed
+
+
+def first_touch(document):
+    """Total under first touch."""
+    rows = document["evaluation"]["policies"]
+    return float(next(r["total"] for r in rows if r["name"] == "first-touch"))
+
+
+def main():
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--homenode", type=pathlib.Path, default=ROOT / "target/release/homenode")
+    parser.add_argument("--size", choices=["XS", "S"], default="S")
+    parser.add_argument("--threads", default="8")
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "out/demo")
+    args = parser.parse_args()
+    homenode, out = args.homenode.resolve(), args.out.resolve()
+    if out.exists():
+        shutil.rmtree(out)
+    (out / "bin").mkdir(parents=True)
+    run(ROOT / "workloads/build.sh", f"{homenode} cc", out / "bin")
+    slow = record(homenode, out, "stencil", args.size, args.threads)
+    run(homenode, "report", slow, "-o", out / "stencil.html")
+    fast = record(homenode, out, "stencil_fixed", args.size, args.threads)
+    run(homenode, "report", slow, "--compare", fast, "-o", out / "compare.html")
+    failed = verdict(homenode, slow, fast)
+    for sentence in failed:
+        print(f"demo: FAILED: {sentence}", file=sys.stderr)
+    if not failed:
+        print(f"demo: the finding, the prediction and the saving hold; open {pretty(str(out))}/stencil.html")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()

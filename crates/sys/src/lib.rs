@@ -1,1 +1,23 @@
-//! sys
+//! # homenode-sys: every unsafe Linux call of the project, behind safe functions
+//!
+//! Shared file mappings, futexes, process handles, signals, disk space and the time-stamp counter. Nothing here knows what
+//! a trace is; the ring protocol itself is spoken by `homenode-capture` in safe code on top of [`map::SharedMap`].
+//!
+//! **Invariant:** no safe function of this crate can cause undefined behaviour, whatever its arguments and whatever the
+//! mapped files contain; each `unsafe` block says why.
+//!
+//! Reading order: [`map`] (typed views of mapped files), [`futex`], [`process`], [`signals`], [`disk`], [`clock`].
+
+pub mod clock;
+pub mod disk;
+pub mod futex;
+pub mod map;
+pub mod process;
+pub mod signals;
+
+use std::io;
+
+/// Turns the usual "-1 and errno" into a result.
+pub(crate) fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}

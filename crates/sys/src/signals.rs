@@ -1,0 +1,122 @@
+//! Requests to stop: SIGINT, SIGTERM and SIGHUP counted instead of killing the recorder.
+use crate::check;
+use std::io;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
+
+const STOPPING: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+static REQUESTS: AtomicU32 = AtomicU32::new(0);
+static LAST: AtomicI32 = AtomicI32::new(0);
+static INSTALLED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn count(signal: libc::c_int) {
+    LAST.store(signal, Ordering::Relaxed);
+    REQUESTS.fetch_add(1, Ordering::Release);
+}
+
+/// While this value lives, stop signals are counted. A second one of these at the same time counts nothing of its own.
+#[derive(Debug)]
+pub struct StopRequests {
+    old: Mutex<Vec<(libc::c_int, OldAction)>>,
+    seen: AtomicU32,
+}
+
+struct OldAction(libc::sigaction);
+impl std::fmt::Debug for OldAction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("OldAction")
+    }
+}
+
+impl StopRequests {
+    /// Installs the handlers (without SA_RESTART, so that a sleeping futex or poll returns). A signal that is ignored stays
+    /// ignored: `nohup` must keep working.
+    pub fn install() -> io::Result<StopRequests> {
+        let requests = StopRequests { old: Mutex::default(), seen: AtomicU32::new(REQUESTS.load(Ordering::Acquire)) };
+        if INSTALLED.swap(true, Ordering::AcqRel) {
+            return Ok(requests);
+        }
+        let mut old = Vec::new();
+        for signal in STOPPING {
+            old.push((signal, OldAction(replace_action(signal)?)));
+        }
+        *requests.old.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = old;
+        Ok(requests)
+    }
+
+    /// The signal that arrived since the last call, if any.
+    pub fn take(&self) -> Option<i32> {
+        let now = REQUESTS.load(Ordering::Acquire);
+        (self.seen.swap(now, Ordering::AcqRel) != now).then(|| LAST.load(Ordering::Relaxed))
+    }
+}
+
+fn replace_action(signal: libc::c_int) -> io::Result<libc::sigaction> {
+    // SAFETY: sigaction is a plain C struct for which all-zero means default action, no flags, empty mask.
+    let (mut old, mut new): (libc::sigaction, libc::sigaction) = unsafe { std::mem::zeroed() };
+    // SAFETY: a null new action only reads the current one into `old`.
+    check(unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut old) })?;
+    if old.sa_sigaction != libc::SIG_IGN {
+        new.sa_sigaction = count as *const () as libc::sighandler_t;
+        // SAFETY: `count` only stores to two atomics, which is allowed in a signal handler.
+        check(unsafe { libc::sigaction(signal, &raw const new, std::ptr::null_mut()) })?;
+    }
+    Ok(old)
+}
+
+impl Drop for StopRequests {
+    fn drop(&mut self) {
+        let old = self.old.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if old.is_empty() {
+            return;
+        }
+        for (signal, action) in old.iter() {
+            // SAFETY: `action` is what sigaction returned for this signal.
+            unsafe { libc::sigaction(*signal, &raw const action.0, std::ptr::null_mut()) };
+        }
+        INSTALLED.store(false, Ordering::Release);
+    }
+}
+
+/// The name of a signal, such as `SIGSEGV`.
+pub fn name(signal: i32) -> String {
+    let known = match signal {
+        libc::SIGHUP => "SIGHUP",
+        libc::SIGINT => "SIGINT",
+        libc::SIGQUIT => "SIGQUIT",
+        libc::SIGILL => "SIGILL",
+        libc::SIGTRAP => "SIGTRAP",
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGFPE => "SIGFPE",
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGUSR1 => "SIGUSR1",
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGUSR2 => "SIGUSR2",
+        libc::SIGPIPE => "SIGPIPE",
+        libc::SIGALRM => "SIGALRM",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGXCPU => "SIGXCPU",
+        libc::SIGXFSZ => "SIGXFSZ",
+        libc::SIGSYS => "SIGSYS",
+        other => return format!("signal {other}"),
+    };
+    known.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_is_counted_once_and_the_old_action_returns() {
+        let requests = StopRequests::install().unwrap();
+        assert_eq!(requests.take(), None);
+        // SAFETY: the handler is installed, so the signal only counts.
+        unsafe { libc::raise(libc::SIGHUP) };
+        assert_eq!((requests.take(), requests.take()), (Some(libc::SIGHUP), None));
+        drop(requests);
+        assert!(!INSTALLED.load(Ordering::Acquire));
+        assert_eq!((name(11), name(64)), ("SIGSEGV".to_owned(), "signal 64".to_owned()));
+    }
+}

@@ -10,9 +10,23 @@
 //! first slot of a batch is a [`EVENT_STAMP`] (time-stamp counter), so a batch carries its begin stamp and the next stamp is its
 //! end. The producer owns `cursor` (address, in its own address space, of the next free slot, stored after the slot is
 //! written; x86-64 and aarch64 with release order) and `batch_head` (slots written since the ring began, up to the begin of the
-//! current batch). Slots readable at any time, even after SIGKILL: `batch_head + (cursor - batch_start) / 16`.
-//! The consumer owns `tail` and advances it only when the frame with those slots is in the dataset file.
+//! current batch). Slots readable at any time, even after SIGKILL: [`slots_written`].
+//! The consumer owns `tail` and advances it only when the frame with those slots is in the dataset file. The producer looks at
+//! `tail` only when it enters a half of the ring, and then waits until that whole half is free.
 //! All multi-byte fields are little-endian.
+//!
+//! What a reader must expect of an entry: CLAIMED without a file is a thread or process that never began (its creator
+//! failed or died); DONE or a dead process with no slots is a thread whose creation failed, and the SPAWN that names it means
+//! nothing; `tid` is 0 until the thread runs; ACTIVE with a dead process is a ring whose producer was killed or which
+//! still ran while another thread ended the process: its cursor is final too. A process that calls `execve` leaves its rings ACTIVE
+//! and, if the new program has hooks, attaches again with new rings under the same pid.
+//!
+//! Epochs tell apart the objects that live at one address: a barrier's generation; 0 for everything else, except 1 for the
+//! readers' side of a reader-writer lock and [`EPOCH_ALLOCATOR`] for memory that passes from one owner to the next through
+//! the allocator (release at free, acquire at allocation).
+//!
+//! The reference of an atomic stands beside its event: ACQUIRE, then the read; the write, then RELEASE; the
+//! read-modify-write, then ACQ_REL.
 
 /// First eight bytes of the control file.
 pub const CONTROL_MAGIC: u64 = u64::from_le_bytes(*b"HNCTRL01");
@@ -47,6 +61,16 @@ pub const fn ring_bytes(index: u32) -> u64 {
     size
 }
 
+/// Slots a producer has written since its ring began, from one reading of its header: `batch_head`, `cursor` and `base` as
+/// they stand there, `bytes` of slots (a power of two). Never counts a half-written slot. While the producer runs, read
+/// `batch_head`, `cursor`, `batch_head` in this order and try again if the two differ; after its death one reading is exact. A
+/// cursor that is not in the batch (the producer was between two stores, or the header is corrupt) counts as its begin.
+pub const fn slots_written(batch_head: u64, cursor: u64, base: u64, bytes: u64) -> u64 {
+    let start = base.wrapping_add(batch_head.wrapping_mul(SLOT_BYTES) & bytes.wrapping_sub(1));
+    let into = cursor.wrapping_sub(start) / SLOT_BYTES;
+    if into <= BATCH_SLOTS { batch_head.saturating_add(into) } else { batch_head }
+}
+
 macro_rules! layout {
     ($($(#[$doc:meta])* $name:ident: $value:expr, $c:literal;)+) => {
         $($(#[$doc])* pub const $name: u64 = $value;)+
@@ -65,7 +89,7 @@ layout! {
     /** Control: u32 futex word the program bumps and wakes when a half ring is full or an event needs the recorder. */ CONTROL_OFF_DOORBELL: 32, "u32";
     /** Control: u32 number of processes that attached. */ CONTROL_OFF_ATTACHED: 36, "u32";
     /** Control: u64 references counted in MODE_COUNT (fetch-add at thread and process exit). */ CONTROL_OFF_COUNTED: 40, "u64";
-    /** Control: u64 references dropped because recording had stopped. */ CONTROL_OFF_DROPPED: 48, "u64";
+    /** Control: u64 references dropped because recording had stopped, all threads together (also those of threads without a ring). */ CONTROL_OFF_DROPPED: 48, "u64";
     /** Control: u64 references made inside signal handlers (counted, not recorded). */ CONTROL_OFF_SIGNAL_REFS: 56, "u64";
     /** Control: u64 atomics that went unnumbered (signal handler or forked child found the lock held). */ CONTROL_OFF_UNNUMBERED: 64, "u64";
     /** Control: u64 accesses wider than 16 bytes that the compiler reported as a range (counted besides being recorded). */ CONTROL_OFF_WIDE: 72, "u64";
@@ -86,12 +110,12 @@ layout! {
     /** Ring: u64 address of slot 0 in the producer. */ RING_OFF_BASE: 16, "u64";
     /** Ring: u32 index, u32 reserved. */ RING_OFF_INDEX: 24, "u32";
     /** Ring: u64 cursor, producer's address of the next free slot. Own cache line with the two below. */ RING_OFF_CURSOR: 64, "u64";
-    /** Ring: u64 producer's address of the first slot of the current batch. */ RING_OFF_BATCH_START: 72, "u64";
+    /** Ring: u64 producer's address of the first slot of the current batch; for people with a debugger, use [`slots_written`]. */ RING_OFF_BATCH_START: 72, "u64";
     /** Ring: u64 slots written up to the begin of the current batch, monotonic. */ RING_OFF_BATCH_HEAD: 80, "u64";
     /** Ring: u64 slots consumed, monotonic; consumer's cache line. */ RING_OFF_TAIL: 128, "u64";
     /** Ring: u32 futex word the consumer bumps and wakes after advancing tail. */ RING_OFF_SPACE: 136, "u32";
     /** Ring: u32 1 while the producer sleeps for space. */ RING_OFF_WAITING: 192, "u32";
-    /** Ring: u64 references dropped by this thread after a stop. */ RING_OFF_DROPPED: 200, "u64";
+    /** Ring: u64 references dropped by this thread after a stop; contained in CONTROL_OFF_DROPPED. */ RING_OFF_DROPPED: 200, "u64";
     /** Version of this layout. */ LAYOUT_VERSION: 1, "";
     /** Mode: references go into rings. */ MODE_RECORD: 0, "";
     /** Mode: references are counted and nothing is recorded. */ MODE_COUNT: 1, "";
@@ -115,7 +139,7 @@ layout! {
     /** Event: w0 addr = object, w1 = sequence number; next slot w0 = epoch (barrier generation), w1 = stamp. */ EVENT_RELEASE: 2, "";
     /** Event: as RELEASE; the number is taken after the acquire. */ EVENT_ACQUIRE: 3, "";
     /** Event: a sync operation that is both (read-modify-write): takes one number; acquire and then release. */ EVENT_ACQ_REL: 4, "";
-    /** Event: w0 addr = address, w1 = bytes; then slot {kind: 0 malloc, 1 stack of thread, 2 mmap, 3 shared}, depth; then two pcs a slot. */ EVENT_ALLOC: 5, "";
+    /** Event: w0 addr = address, w1 = bytes; then slot {kind: 0 malloc, 1 stack of thread, 2 mmap, 3 shared}, depth; then two pcs a slot, innermost first. */ EVENT_ALLOC: 5, "";
     /** Event: w0 addr = address. */ EVENT_FREE: 6, "";
     /** Event: mmap. w0 addr = address, w1 = bytes; next slot w0 = prot<<32|flags, w1 = fd+1; next slot w0 = device, w1 = inode. */ EVENT_MAP: 7, "";
     /** Event: munmap. w0 addr = address, w1 = bytes. */ EVENT_UNMAP: 8, "";
@@ -126,8 +150,19 @@ layout! {
     /** Event: the thread ends; w1 = stamp. */ EVENT_EXIT: 13, "";
     /** Event: process begins (first event of its first ring): w0 addr = pid, w1 = parent pid. */ EVENT_PROCESS: 14, "";
     /** Event: realloc grew or moved in place: w0 addr = old address, w1 = new address (a FREE and an ALLOC stand beside it). */ EVENT_REALLOC: 15, "";
-    /** Longest event payload in slots after the first; longer strings are cut. */ EVENT_PAYLOAD_MAX: 15, "";
+    /** Event: the text of the event directly before it (module path, phase name) goes on: text in slots. */ EVENT_MORE: 16, "";
+    /** Event payload: text is cut into pieces of 16 bytes a slot, the last one filled with NUL; no terminator. */ TEXT_BYTES_PER_SLOT: 16, "";
+    /** Epoch of the hand-over of memory by the allocator; the object is the address of the memory. */ EPOCH_ALLOCATOR: u64::MAX, "";
+    /** Longest event payload in slots after the first; longer text goes on in EVENT_MORE. */ EVENT_PAYLOAD_MAX: 15, "";
 }
+
+/// Ring: the recorder's journal, two records of [`RING_JOURNAL_BYTES`] bytes: u64 tail, u64 references before that tail,
+/// u64 events before that tail. The record whose tail equals [`RING_OFF_TAIL`] is the valid one; the other is written
+/// before the tail moves. It tells `recover` how many references of the ring a killed recorder had already put in the
+/// dataset. No business of the program, so it is not in the C header.
+pub const RING_OFF_JOURNAL: u64 = 2048;
+/// Bytes of one record of the journal.
+pub const RING_JOURNAL_BYTES: u64 = 64;
 
 /// The layout as a C header; each name is prefixed with `HN_`.
 pub fn c_header() -> String {
@@ -160,6 +195,24 @@ fn constants() -> Vec<(&'static str, u64, &'static str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn slots_written_survives_every_state_between_two_stores() {
+        let (base, bytes) = (0x7000_0000_1000u64, RING_BYTES_MIN);
+        let ring_slots = bytes / SLOT_BYTES;
+        for written in 0..3 * ring_slots {
+            let head = written / BATCH_SLOTS * BATCH_SLOTS;
+            let cursor = base + head % ring_slots * SLOT_BYTES + (written - head) * SLOT_BYTES;
+            assert_eq!(slots_written(head, cursor, base, bytes), written);
+            if written == head && written > 0 {
+                // The batch is full and the head not yet moved; then moved while the cursor still stands at the old end.
+                let end = base + (head - BATCH_SLOTS) % ring_slots * SLOT_BYTES + BATCH_SLOTS * SLOT_BYTES;
+                assert_eq!(slots_written(head - BATCH_SLOTS, end, base, bytes), written);
+                assert_eq!(slots_written(head, end, base, bytes), written);
+            }
+        }
+        assert_eq!(slots_written(64, u64::MAX, 0, 0), 64, "a corrupt header must not panic");
+    }
 
     #[test]
     fn every_ring_together_fits_the_memory_limit() {

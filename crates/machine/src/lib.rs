@@ -6,9 +6,12 @@
 //! **Invariant:** a machine is data; every cost is an exact integer in the machine's unit, and a validated machine
 //! satisfies every condition that the optimum's proofs need (or says which it does not).
 //!
-//! Reading order: [`model`].
+//! Reading order: [`model`], [`models`].
 #![forbid(unsafe_code)]
 
 pub mod model;
+pub mod models;
 
-pub use model::{AccessClass, Caches, CopyCost, GlobalMemory, Location, Machine, Matrix, SingleRemote, Unit};
+pub use model::{
+    AccessClass, CacheGeometry, Caches, CopyCost, GlobalMemory, LinearCost, Location, Machine, Matrix, SingleRemote, Unit,
+};

@@ -63,13 +63,47 @@ impl Matrix {
     }
 }
 
-/// Cost of copying a block: `fixed + per_word * words`.
+/// A cost that grows with the size of a block: `fixed + per_word * words`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinearCost {
+    /// Fault, mapping and bookkeeping, per block.
+    pub fixed: Cost,
+    /// Per machine word ([`Machine::word_bytes`]).
+    pub per_word: Cost,
+}
+
+/// Cost of copying a block: `fixed + per_word * words`, or `at_most` if that is less (a machine with two ways of
+/// copying, such as word by word and through global memory).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CopyCost {
     /// Fault, mapping and bookkeeping, per block.
     pub fixed: Cost,
     /// Per machine word ([`Machine::word_bytes`]).
     pub per_word: Cost,
+    /// The other way of copying, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<LinearCost>,
+}
+
+impl LinearCost {
+    /// Cost of a block of this many words.
+    pub fn of_words(self, words: i64) -> Cost {
+        self.fixed + self.per_word * words
+    }
+}
+
+impl CopyCost {
+    /// `fixed + per_word * words` and nothing else.
+    pub const fn linear(fixed: Cost, per_word: Cost) -> CopyCost {
+        CopyCost { fixed, per_word, at_most: None }
+    }
+    /// Cost of a block of this many words.
+    pub fn of_words(self, words: i64) -> Cost {
+        let cost = LinearCost { fixed: self.fixed, per_word: self.per_word }.of_words(words);
+        self.at_most.map_or(cost, |other| cost.min(other.of_words(words)))
+    }
 }
 
 /// Memory equally far from all.
@@ -202,7 +236,7 @@ impl Machine {
                 None => return Cost::INFINITE,
             },
         };
-        c.fixed + c.per_word * block_bytes.div_ceil(u64::from(self.word_bytes)) as i64
+        c.of_words(block_bytes.div_ceil(u64::from(self.word_bytes)) as i64)
     }
     /// The single-remote-cost view, if the distances allow it; `None` on matrix machines.
     pub fn single_remote(&self, block_bytes: u64) -> Option<SingleRemote> {

@@ -5,11 +5,14 @@
 //!
 //! **Invariant:** an algorithm returns the placement it claims the cost of, and the checker agrees to the last unit.
 //!
-//! Reading order: [`access`], [`policy`].
+//! Reading order: [`access`], [`policy`], [`engine`], [`policies`].
 #![forbid(unsafe_code)]
 
 pub mod access;
+pub mod engine;
+pub mod policies;
 pub mod policy;
 
 pub use access::{Access, AccessKind};
-pub use policy::{Outcome, Sink};
+pub use engine::{BlockEngine, Meter, Step, Tally};
+pub use policy::{BlockContext, Outcome, Policy, Sink};

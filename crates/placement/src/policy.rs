@@ -9,20 +9,37 @@ pub enum Outcome {
     Done,
     /// Nothing changed.
     Failed,
-    /// Some of it changed (live: some pages of a batch); the state must assume nothing.
+    /// Some of it changed (live: some pages of a batch). Every place that held the block before still counts as one
+    /// that serves it; the new place must not be relied on.
     Partial,
 }
 
 /// What a policy can do to the block it is asked about.
 pub trait Sink {
-    /// First placement (free in the model).
+    /// First placement (free in the model). A policy may place several copies at a block's first access if that is a
+    /// read.
     fn place(&mut self, at: Location) -> Outcome;
     /// Adds a copy at `to`, fetched from `from`.
     fn replicate(&mut self, from: Location, to: Location) -> Outcome;
     /// Moves the only copy.
     fn migrate(&mut self, from: Location, to: Location) -> Outcome;
-    /// Drops one copy (free in the model).
+    /// Drops one copy (free in the model). Never asked of the last one.
     fn drop_copy(&mut self, at: Location) -> Outcome;
+}
+
+impl<S: Sink + ?Sized> Sink for &mut S {
+    fn place(&mut self, at: Location) -> Outcome {
+        (**self).place(at)
+    }
+    fn replicate(&mut self, from: Location, to: Location) -> Outcome {
+        (**self).replicate(from, to)
+    }
+    fn migrate(&mut self, from: Location, to: Location) -> Outcome {
+        (**self).migrate(from, to)
+    }
+    fn drop_copy(&mut self, at: Location) -> Outcome {
+        (**self).drop_copy(at)
+    }
 }
 
 /// What a policy may know of the machine and of the block before the first access.
@@ -46,6 +63,10 @@ pub trait Policy: Send + Sync {
     fn begin(&self, block: &BlockContext<'_>) -> Self::State;
     /// Decides on one access; returns the location that serves it. Every change of the set of copies goes through
     /// `sink`, which charges it and says what became of it.
+    ///
+    /// If every outcome is [`Outcome::Done`], the copies form a legal placement: never none, and exactly one at a
+    /// [`Write`](crate::AccessKind::Write). The location returned always holds the block, whatever the outcomes,
+    /// unless not even a first placement succeeded.
     fn step(
         &self,
         block: &BlockContext<'_>,

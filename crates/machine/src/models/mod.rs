@@ -1,0 +1,25 @@
+//! The machines that come with Homenode, one file each.
+use crate::model::Machine;
+
+/// A machine of the registry.
+pub struct Spec {
+    /// Name on the command line; equals [`Machine::name`].
+    pub name: &'static str,
+    /// One line for lists.
+    pub summary: &'static str,
+    build: fn() -> Machine,
+}
+
+impl Spec {
+    /// The machine.
+    pub fn build(&self) -> Machine {
+        (self.build)()
+    }
+}
+
+homenode_base::registry!(/** Every machine, the default first. */ Spec; two_socket, ace, butterfly);
+
+/// The machine of this name, if there is one.
+pub fn find(name: &str) -> Option<Machine> {
+    ALL.iter().find(|s| s.name == name).map(|s| s.build())
+}

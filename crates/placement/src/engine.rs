@@ -1,0 +1,173 @@
+//! Policies behind one object-safe door: a table of block states, and the charging of what the policy decides.
+//!
+//! [`Policy::State`] differs from policy to policy, so a `dyn Policy` cannot exist. [`BlockEngine`] hides the state
+//! instead: [`Table`] keeps the states of all blocks in one dense vector and is compiled once per policy, so a batch of
+//! accesses costs one virtual call.
+use crate::access::Access;
+use crate::policy::{BlockContext, Outcome, Policy, Sink};
+use homenode_base::TotalCost;
+use homenode_machine::{Location, Machine};
+
+/// One access to one block of a [`BlockEngine`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Slot, as returned by [`BlockEngine::open`].
+    pub slot: u32,
+    /// The access.
+    pub access: Access,
+}
+
+/// What a policy's decisions cost. `local + remote + global + movement` is the whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Accesses served by the accessing node.
+    pub local: TotalCost,
+    /// Accesses served by another node.
+    pub remote: TotalCost,
+    /// Accesses served by global memory.
+    pub global: TotalCost,
+    /// Moves and copies.
+    pub movement: TotalCost,
+    /// The only copy moved (times).
+    pub moves: u64,
+    /// Copies added.
+    pub copies: u64,
+}
+
+impl Tally {
+    /// Sum of the parts.
+    pub fn total(&self) -> TotalCost {
+        self.local + self.remote + self.global + self.movement
+    }
+    /// Adds the parts of another tally.
+    pub fn add(&mut self, other: &Tally) {
+        self.local += other.local;
+        self.remote += other.remote;
+        self.global += other.global;
+        self.movement += other.movement;
+        self.moves += other.moves;
+        self.copies += other.copies;
+    }
+    /// Charges one access served at `at`.
+    #[inline]
+    pub fn charge(&mut self, machine: &Machine, access: &Access, at: Location) {
+        let cost = machine.access(access.class, access.node, at).times(u64::from(access.weight));
+        match at {
+            Location::Global => self.global += cost,
+            Location::Node(n) if n == access.node => self.local += cost,
+            Location::Node(_) => self.remote += cost,
+        }
+    }
+}
+
+/// A sink in which everything succeeds and is charged as the machine says.
+pub struct Meter<'a> {
+    /// The machine.
+    pub machine: &'a Machine,
+    /// Block size in bytes.
+    pub block_bytes: u64,
+    /// Where the charges go.
+    pub tally: &'a mut Tally,
+}
+
+impl Sink for Meter<'_> {
+    fn place(&mut self, _: Location) -> Outcome {
+        Outcome::Done
+    }
+    fn replicate(&mut self, from: Location, to: Location) -> Outcome {
+        self.tally.movement += self.machine.copy_cost(self.block_bytes, from, to);
+        self.tally.copies += 1;
+        Outcome::Done
+    }
+    fn migrate(&mut self, from: Location, to: Location) -> Outcome {
+        self.tally.movement += self.machine.copy_cost(self.block_bytes, from, to);
+        self.tally.moves += 1;
+        Outcome::Done
+    }
+    fn drop_copy(&mut self, _: Location) -> Outcome {
+        Outcome::Done
+    }
+}
+
+/// A policy with the states of all blocks it has seen. Object-safe; one per (policy, machine, block size).
+pub trait BlockEngine: Send {
+    /// Adds a block, in the state before its first access, and returns its slot: 0, 1, 2 and so on. `home` is what the
+    /// block's [`BlockContext::home`] will say.
+    fn open(&mut self, block: u64, home: Option<Location>) -> u32;
+    /// One access; returns the location that served it. Panics if the slot was never opened, as slices do.
+    fn step(&mut self, slot: u32, access: &Access, sink: &mut dyn Sink) -> Location;
+    /// Many accesses in order, all actions succeeding, each charged to `tallies[slot]`. Panics if a slot was never
+    /// opened or has no tally.
+    fn run(&mut self, steps: &[Step], tallies: &mut [Tally]);
+    /// As [`run`](BlockEngine::run), and writes the location that served each access to `served`, which is cleared
+    /// first.
+    fn run_served(&mut self, steps: &[Step], tallies: &mut [Tally], served: &mut Vec<Location>);
+    /// Number of blocks opened.
+    fn blocks(&self) -> usize;
+}
+
+struct Slot<S> {
+    block: u64,
+    home: Option<Location>,
+    state: S,
+}
+
+/// The [`BlockEngine`] of a policy.
+pub struct Table<'m, P: Policy> {
+    policy: P,
+    machine: &'m Machine,
+    block_bytes: u64,
+    slots: Vec<Slot<P::State>>,
+}
+
+impl<'m, P: Policy> Table<'m, P> {
+    /// An engine without blocks. `block_bytes` is at least 1.
+    pub fn new(policy: P, machine: &'m Machine, block_bytes: u64) -> Table<'m, P> {
+        Table { policy, machine, block_bytes, slots: Vec::new() }
+    }
+
+    #[inline]
+    fn advance(&mut self, slot: u32, access: &Access, sink: &mut impl Sink) -> Location {
+        let slot = &mut self.slots[slot as usize];
+        let context = BlockContext {
+            machine: self.machine,
+            block: slot.block,
+            block_bytes: self.block_bytes,
+            home: slot.home,
+        };
+        self.policy.step(&context, &mut slot.state, access, sink)
+    }
+
+    #[inline]
+    fn charged(&mut self, step: &Step, tallies: &mut [Tally]) -> Location {
+        let (machine, block_bytes) = (self.machine, self.block_bytes);
+        let tally = &mut tallies[step.slot as usize];
+        let at = self.advance(step.slot, &step.access, &mut Meter { machine, block_bytes, tally });
+        tally.charge(machine, &step.access, at);
+        at
+    }
+}
+
+impl<P: Policy> BlockEngine for Table<'_, P> {
+    fn open(&mut self, block: u64, home: Option<Location>) -> u32 {
+        let context = BlockContext { machine: self.machine, block, block_bytes: self.block_bytes, home };
+        let state = self.policy.begin(&context);
+        self.slots.push(Slot { block, home, state });
+        (self.slots.len() - 1) as u32
+    }
+    fn step(&mut self, slot: u32, access: &Access, mut sink: &mut dyn Sink) -> Location {
+        self.advance(slot, access, &mut sink)
+    }
+    fn run(&mut self, steps: &[Step], tallies: &mut [Tally]) {
+        for step in steps {
+            self.charged(step, tallies);
+        }
+    }
+    fn run_served(&mut self, steps: &[Step], tallies: &mut [Tally], served: &mut Vec<Location>) {
+        served.clear();
+        served.extend(steps.iter().map(|step| self.charged(step, tallies)));
+    }
+    fn blocks(&self) -> usize {
+        self.slots.len()
+    }
+}

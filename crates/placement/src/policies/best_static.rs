@@ -1,0 +1,27 @@
+//! Each block lives where one home for ever costs least, which takes an earlier pass over the trace to know.
+use super::resident::{self, Home, toucher};
+use super::{Spec, table};
+use crate::access::Access;
+use crate::policy::{BlockContext, Policy, Sink};
+use homenode_machine::Location;
+
+pub(crate) static SPEC: Spec = Spec {
+    name: "best-static",
+    summary: "Each block lives for ever where that costs least (needs a pass over the trace)",
+    params: &[],
+    needs_homes: true,
+    make: |_, machine, block_bytes| table(BestStatic, machine, block_bytes),
+};
+
+struct BestStatic;
+
+impl Policy for BestStatic {
+    type State = Home;
+    fn begin(&self, _: &BlockContext<'_>) -> Home {
+        None
+    }
+    #[inline]
+    fn step(&self, block: &BlockContext<'_>, home: &mut Home, access: &Access, sink: &mut impl Sink) -> Location {
+        resident::serve(block, home, || block.home.unwrap_or(toucher(access)), sink)
+    }
+}

@@ -1,0 +1,31 @@
+//! Each block lives where it is first touched (the default of Linux).
+use super::resident::{self, Home, toucher};
+use super::{Spec, needs_remote_access, table};
+use crate::access::Access;
+use crate::policy::{BlockContext, Policy, Sink};
+
+use homenode_machine::Location;
+
+pub(crate) static SPEC: Spec = Spec {
+    name: "first-touch",
+    summary: "Each block lives where it is first touched (the default of Linux)",
+    params: &[],
+    needs_homes: false,
+    make: |_, machine, block_bytes| {
+        needs_remote_access(SPEC.name, machine)?;
+        table(FirstTouch, machine, block_bytes)
+    },
+};
+
+struct FirstTouch;
+
+impl Policy for FirstTouch {
+    type State = Home;
+    fn begin(&self, _: &BlockContext<'_>) -> Home {
+        None
+    }
+    #[inline]
+    fn step(&self, block: &BlockContext<'_>, home: &mut Home, access: &Access, sink: &mut impl Sink) -> Location {
+        resident::serve(block, home, || toucher(access), sink)
+    }
+}

@@ -1,0 +1,196 @@
+//! The on-line policies, one file each, and their names on the command line.
+use crate::engine::{BlockEngine, Table};
+use crate::policy::{Policy, Sink};
+use homenode_base::NodeId;
+use homenode_machine::{Location, Machine};
+use std::fmt;
+
+/// A whole-number parameter of a policy.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// Name, for lists and errors.
+    pub name: &'static str,
+    /// What it does, one line.
+    pub summary: &'static str,
+    /// Value when none is given.
+    pub default: u32,
+    /// Least value allowed.
+    pub min: u32,
+    /// Largest value allowed.
+    pub max: u32,
+}
+
+mod resident;
+
+/// Makes the engine of a policy for parameters that [`Spec::choose`] has checked against their ranges.
+type Make = for<'m> fn(&[u32], &'m Machine, u64) -> Result<Box<dyn BlockEngine + 'm>, PolicyError>;
+
+/// A policy of the registry.
+pub struct Spec {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// One line for lists and reports.
+    pub summary: &'static str,
+    /// Parameters in the order written: `name(1,2)`.
+    pub params: &'static [Param],
+    /// Whether the policy needs a home per block from an earlier pass over the trace
+    /// ([`BlockContext::home`](crate::BlockContext)); without one a block lives where it is first touched.
+    pub needs_homes: bool,
+    make: Make,
+}
+
+homenode_base::registry!(
+    /** Every policy, in the order of reports. */ Spec;
+    first_touch, interleave, fixed, best_static, migrate_on_write, ace
+);
+
+/// A policy with its parameters: what `--policy` names.
+#[derive(Clone)]
+pub struct Choice {
+    /// The registry entry.
+    pub spec: &'static Spec,
+    /// One value per [`Spec::params`].
+    pub values: Vec<u32>,
+}
+
+/// Why a policy cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PolicyError {
+    /// The name is not in the registry.
+    #[error("unknown policy '{given}'; known are: {known}")]
+    Unknown {
+        /// What was written.
+        given: String,
+        /// Names of the registry.
+        known: String,
+    },
+    /// Not of the form `name` or `name(1,2)`.
+    #[error("cannot read policy '{given}': write name or name(value), for instance ace(4)")]
+    Syntax {
+        /// What was written.
+        given: String,
+    },
+    /// More values than parameters.
+    #[error("policy {policy} takes {takes} parameter(s), not {given}")]
+    TooMany {
+        /// Policy.
+        policy: &'static str,
+        /// Parameters it has.
+        takes: usize,
+        /// Values given.
+        given: usize,
+    },
+    /// A value outside its range.
+    #[error("policy {policy}: {param} is {value}, allowed are {min} to {max}")]
+    Range {
+        /// Policy.
+        policy: &'static str,
+        /// Parameter.
+        param: &'static str,
+        /// What was written.
+        value: String,
+        /// Least allowed.
+        min: u32,
+        /// Largest allowed.
+        max: u32,
+    },
+    /// The policy leaves blocks on other nodes, and this machine cannot reference those.
+    #[error("policy {policy} needs references to other nodes' memory, which machine {machine} does not have")]
+    NoRemoteAccess {
+        /// Policy.
+        policy: &'static str,
+        /// Machine.
+        machine: String,
+    },
+}
+
+impl Spec {
+    /// The policy with these parameters, missing ones at their defaults.
+    pub fn choose(&'static self, given: &[u32]) -> Result<Choice, PolicyError> {
+        if given.len() > self.params.len() {
+            return Err(PolicyError::TooMany { policy: self.name, takes: self.params.len(), given: given.len() });
+        }
+        let mut values: Vec<u32> = self.params.iter().map(|p| p.default).collect();
+        for (i, (&value, p)) in given.iter().zip(self.params).enumerate() {
+            if value < p.min || value > p.max {
+                return Err(self.out_of_range(p, value.to_string()));
+            }
+            values[i] = value;
+        }
+        Ok(Choice { spec: self, values })
+    }
+
+    fn out_of_range(&self, p: &Param, value: String) -> PolicyError {
+        PolicyError::Range { policy: self.name, param: p.name, value, min: p.min, max: p.max }
+    }
+}
+
+impl Choice {
+    /// Reads `first-touch`, `ace(4)`, `fixed(1)`.
+    pub fn parse(text: &str) -> Result<Choice, PolicyError> {
+        let text = text.trim();
+        let syntax = || PolicyError::Syntax { given: text.into() };
+        let (name, list) = match text.split_once('(') {
+            None => (text, ""),
+            Some((name, rest)) => (name.trim_end(), rest.strip_suffix(')').ok_or_else(syntax)?),
+        };
+        let known = || ALL.iter().map(|s| s.name).collect::<Vec<_>>().join(", ");
+        let spec = ALL.iter().find(|s| s.name == name);
+        let spec = spec.ok_or_else(|| PolicyError::Unknown { given: name.into(), known: known() })?;
+        let written: Vec<&str> =
+            list.split(',').map(str::trim).filter(|v| !v.is_empty() || list.contains(',')).collect();
+        let mut values = Vec::new();
+        for (i, value) in written.iter().enumerate() {
+            values.push(match (value.parse::<u32>(), spec.params.get(i)) {
+                (Ok(v), _) => v,
+                (Err(_), Some(p)) if value.bytes().all(|b| b.is_ascii_digit()) && !value.is_empty() => {
+                    return Err(spec.out_of_range(p, (*value).into()));
+                }
+                (Err(_), _) => return Err(syntax()),
+            });
+        }
+        spec.choose(&values)
+    }
+
+    /// The engine for a machine and a block size in bytes (at least 1).
+    pub fn engine<'m>(&self, machine: &'m Machine, block_bytes: u64) -> Result<Box<dyn BlockEngine + 'm>, PolicyError> {
+        (self.spec.make)(&self.values, machine, block_bytes)
+    }
+}
+
+impl fmt::Display for Choice {
+    /// As [`Choice::parse`] reads it, parameters always written out.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.values.is_empty() {
+            return f.write_str(self.spec.name);
+        }
+        let values: Vec<String> = self.values.iter().map(u32::to_string).collect();
+        write!(f, "{}({})", self.spec.name, values.join(","))
+    }
+}
+
+/// The common end of every `make`.
+fn table<'m, P: Policy + 'm>(
+    policy: P,
+    machine: &'m Machine,
+    block_bytes: u64,
+) -> Result<Box<dyn BlockEngine + 'm>, PolicyError> {
+    Ok(Box::new(Table::new(policy, machine, block_bytes)))
+}
+
+/// Refuses machines on which a block that stays on one node is out of reach for the others.
+fn needs_remote_access(policy: &'static str, machine: &Machine) -> Result<(), PolicyError> {
+    if machine.remote_access || machine.nodes() == 1 {
+        return Ok(());
+    }
+    Err(PolicyError::NoRemoteAccess { policy, machine: machine.name.clone() })
+}
+
+/// First placement at `wanted`, or where it succeeds: the nodes in ascending order, then global memory.
+fn place_somewhere(machine: &Machine, wanted: Location, sink: &mut impl Sink) -> Option<Location> {
+    let nodes = (0..machine.nodes()).map(|n| Location::Node(NodeId(n as u16)));
+    let global = machine.global.map(|_| Location::Global);
+    std::iter::once(wanted)
+        .chain(nodes.chain(global).filter(|l| *l != wanted))
+        .find(|at| sink.place(*at) == crate::policy::Outcome::Done)
+}

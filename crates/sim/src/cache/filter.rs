@@ -1,0 +1,183 @@
+//! The filter's front: construction, the fast path, and the path of a reference down to memory.
+use super::arrays::{Private, PrivateLine, Shared, SharedLine, sets_of};
+use super::{CacheEvent, CacheEventKind as Kind, Mesi};
+use crate::SimError;
+use homenode_machine::Machine;
+
+/// What a processor referenced last. A repeat needs neither search nor reordering: the line is the most recent of its
+/// set already.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Memo {
+    key: u64,
+    /// Private state; `Invalid` = nothing remembered.
+    state: Mesi,
+}
+
+/// All caches of a machine. See the [module](super) for the protocol.
+#[derive(Clone, Debug)]
+pub struct CacheFilter {
+    pub(super) private: Vec<Private>,
+    pub(super) shared: Vec<Shared>,
+    pub(super) memo: Vec<Memo>,
+    /// Node of each processor and its number within the node.
+    pub(super) seat: Vec<(u16, u16)>,
+    /// First processor of each node.
+    pub(super) first_cpu: Vec<usize>,
+    clock: u64,
+    line_bytes: u32,
+}
+
+impl CacheFilter {
+    /// Empty caches of this machine; `None` if it has none.
+    ///
+    /// # Errors
+    /// The geometry is no cache: no way, no set, a line that is not a power of two, or more lines than can be simulated.
+    pub fn new(machine: &Machine) -> Result<Option<CacheFilter>, SimError> {
+        let Some(caches) = &machine.caches else { return Ok(None) };
+        let bad = || SimError::Caches(machine.name.clone());
+        let private_sets = sets_of(caches.private, caches.line_bytes).ok_or_else(bad)?;
+        let shared_sets = sets_of(caches.shared, caches.line_bytes).ok_or_else(bad)?;
+        if !caches.line_bytes.is_power_of_two() {
+            return Err(bad());
+        }
+        let (mut seat, mut first_cpu) = (Vec::new(), Vec::new());
+        for (node, &cores) in machine.cores.iter().enumerate() {
+            first_cpu.push(seat.len());
+            seat.extend((0..cores).map(|core| (node as u16, core)));
+        }
+        let shared = |&cores: &u16| Shared::new(shared_sets, caches.shared.ways, cores);
+        Ok(Some(CacheFilter {
+            private: vec![Private::new(private_sets, caches.private.ways); seat.len()],
+            shared: machine.cores.iter().map(shared).collect(),
+            memo: vec![Memo::default(); seat.len()],
+            seat,
+            first_cpu,
+            clock: 0,
+            line_bytes: caches.line_bytes,
+        }))
+    }
+
+    /// Bytes of a line.
+    pub fn line_bytes(&self) -> u32 {
+        self.line_bytes
+    }
+
+    /// Key of a line (address / line size) of an address space. Distinct for up to 64 address spaces at 64-byte lines
+    /// whatever the addresses, and for 2^13 of them where addresses have 57 bits.
+    #[inline]
+    pub fn key(space: u32, line: u64) -> u64 {
+        line ^ u64::from(space).reverse_bits()
+    }
+
+    /// One reference of processor `cpu` inside one line. `block` is kept with the line and comes back in its events.
+    /// Panics if the processor does not exist.
+    #[inline]
+    pub fn access(&mut self, cpu: usize, key: u64, block: u32, write: bool, emit: &mut impl FnMut(CacheEvent)) {
+        let memo = self.memo[cpu];
+        if memo.key == key && memo.state >= (if write { Mesi::Modified } else { Mesi::Shared }) {
+            let kind = if write { Kind::WriteHit } else { Kind::ReadHit };
+            return emit(CacheEvent { kind, node: self.seat[cpu].0, block, line: key });
+        }
+        self.lookup(cpu, key, block, write, emit);
+    }
+
+    /// Drops what was remembered of this line, which another processor took or degraded.
+    #[inline]
+    pub(super) fn forget(&mut self, cpu: usize, key: u64) {
+        if self.memo[cpu].key == key {
+            self.memo[cpu].state = Mesi::Invalid;
+        }
+    }
+
+    fn lookup(&mut self, cpu: usize, key: u64, block: u32, write: bool, emit: &mut impl FnMut(CacheEvent)) {
+        let (node, core) = self.seat[cpu];
+        let event = |kind| CacheEvent { kind, node, block, line: key };
+        let Some(line) = self.private[cpu].touch(key) else {
+            return self.below(cpu, key, block, write, emit);
+        };
+        let slot = line.slot;
+        if !write {
+            self.memo[cpu] = Memo { key, state: line.state };
+            return emit(event(Kind::ReadHit));
+        }
+        let before = std::mem::replace(&mut line.state, Mesi::Modified);
+        self.memo[cpu] = Memo { key, state: Mesi::Modified };
+        if before == Mesi::Shared {
+            self.invalidate_sharers(node, slot, Some(core));
+            self.invalidate_other_nodes(node, key, slot);
+        }
+        let shared = self.shared[usize::from(node)].line(slot);
+        (shared.state, shared.owned) = (Mesi::Modified, true);
+        emit(event(Kind::WriteHit));
+    }
+
+    /// The reference missed its private cache.
+    fn below(&mut self, cpu: usize, key: u64, block: u32, write: bool, emit: &mut impl FnMut(CacheEvent)) {
+        let (node, core) = self.seat[cpu];
+        self.clock += 1;
+        let slot = match self.shared[usize::from(node)].find(key) {
+            Some(slot) => {
+                self.from_last_level(node, slot, write, &mut *emit);
+                self.shared[usize::from(node)].line(slot).block = block;
+                let kind = if write { Kind::WriteHit } else { Kind::ReadHit };
+                emit(CacheEvent { kind, node, block, line: key });
+                slot
+            }
+            None => self.from_outside(node, key, block, write, &mut *emit),
+        };
+        let shared = &mut self.shared[usize::from(node)];
+        shared.stamp(slot, self.clock);
+        let alone = !shared.has_sharer(slot) && shared.line(slot).state != Mesi::Shared;
+        let state = match (write, alone) {
+            (true, _) => Mesi::Modified,
+            (false, true) => Mesi::Exclusive,
+            (false, false) => Mesi::Shared,
+        };
+        shared.set_sharer(slot, core, true);
+        shared.line(slot).owned = state != Mesi::Shared;
+        self.memo[cpu] = Memo { key, state };
+        if let Some(victim) = self.private[cpu].insert(PrivateLine { key, slot, state }) {
+            let shared = &mut self.shared[usize::from(node)];
+            shared.set_sharer(victim.slot, core, false);
+            shared.line(victim.slot).owned = false;
+        }
+    }
+
+    /// The reference missed its node's caches: takes the line from another node or memory, makes room, fills.
+    fn from_outside(
+        &mut self,
+        node: u16,
+        key: u64,
+        block: u32,
+        write: bool,
+        emit: &mut impl FnMut(CacheEvent),
+    ) -> u32 {
+        let elsewhere = self.snoop(node, key, write, &mut *emit);
+        let kind = match (elsewhere, write) {
+            (Mesi::Modified, true) => Kind::WriteHit,
+            (Mesi::Modified, false) => Kind::ReadHit,
+            (_, true) => Kind::WriteMiss,
+            (_, false) => Kind::ReadMiss,
+        };
+        emit(CacheEvent { kind, node, block, line: key });
+        let slot = self.make_room(node, key, &mut *emit);
+        let state = match (write, elsewhere) {
+            (true, _) => Mesi::Modified,
+            (false, Mesi::Invalid) => Mesi::Exclusive,
+            (false, _) => Mesi::Shared,
+        };
+        self.shared[usize::from(node)].fill(slot, key, SharedLine { block, state, owned: false });
+        slot
+    }
+
+    /// Private state of a line, for tests and diagnostics.
+    pub fn private_state(&mut self, cpu: usize, key: u64) -> Mesi {
+        self.private[cpu].find(key).map_or(Mesi::Invalid, |l| l.state)
+    }
+
+    /// State of a line in a node's last level, for tests and diagnostics.
+    pub fn node_state(&mut self, node: usize, key: u64) -> Mesi {
+        let shared = &mut self.shared[node];
+        shared.find(key).map_or(Mesi::Invalid, |slot| shared.line(slot).state)
+    }
+}

@@ -5,7 +5,7 @@ use std::path::Path;
 const HEADER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/hooks/c/ring_layout.h");
 
 /// Writes the header, or with `check` compares the committed one. Errors if it differs or cannot be read or written.
-pub fn run(check: bool) -> anyhow::Result<()> {
+pub(crate) fn run(check: bool) -> anyhow::Result<()> {
     generate(Path::new(HEADER), check)
 }
 

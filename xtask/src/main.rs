@@ -1,1 +1,56 @@
-fn main() {}
+//! House rules as a program: `cargo run -p xtask -- tidy`, `gen-header [--check]`.
+#![forbid(unsafe_code)]
+
+mod arrows;
+mod dead;
+mod fmt;
+mod gen_header;
+mod lengths;
+mod prose;
+mod purity;
+mod tree;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
+  tidy                  check the house rules: arrows, purity, lengths, dead files, links and paths in prose, formatting
+  fmt                   format every Rust file by path (rustfmt does not follow `mod` lines inside macros)
+  gen-header [--check]  write (or compare) the C header of the ring layout";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let done = match args[..] {
+        ["tidy"] => tidy(),
+        ["fmt"] => fmt::run(false).map(drop),
+        ["gen-header"] => gen_header::run(false),
+        ["gen-header", "--check"] => gen_header::run(true),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("xtask: {e:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs every check and prints every problem, not just the first.
+fn tidy() -> anyhow::Result<()> {
+    let tree = tree::Tree::read()?;
+    let mut problems = Vec::new();
+    problems.extend(arrows::check()?);
+    problems.extend(purity::check(&tree));
+    problems.extend(lengths::check(&tree)?);
+    problems.extend(dead::check(&tree));
+    problems.extend(prose::check(&tree));
+    problems.extend(fmt::run(true)?);
+    problems.iter().for_each(|p| eprintln!("tidy: {p}"));
+    anyhow::ensure!(problems.is_empty(), "{} problems", problems.len());
+    println!("tidy: {} files keep the house rules", tree.files.len());
+    Ok(())
+}

@@ -1,1 +1,33 @@
-fn main() {}
+//! # homenode: the command
+//!
+//! **Invariant:** results go to stdout, progress and warnings to stderr; the exit status is 0 ok, 1 the work failed,
+//! 2 usage, 3 bad input. No logic lives here: every command is a call into `homenode-toolkit`.
+//!
+//! Reading order: `args.rs` (the one list that feeds the parser, `--help`, the man pages and the completions),
+//! `run.rs`, `progress.rs`.
+#![forbid(unsafe_code)]
+
+mod args;
+mod progress;
+mod run;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match args::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => {
+            // clap prints help and version to stdout with status 0, mistakes to stderr with status 2.
+            let _ = e.print();
+            return ExitCode::from(u8::try_from(e.exit_code()).unwrap_or(2));
+        }
+    };
+    match run::run(cli) {
+        Ok(status) => ExitCode::from(status),
+        Err(e) => {
+            eprintln!("homenode: {e}");
+            ExitCode::from(e.class.exit_status())
+        }
+    }
+}

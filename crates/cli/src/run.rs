@@ -1,0 +1,169 @@
+//! One function a command: arguments in, a call into the toolkit, text out.
+use crate::args::{Cli, Command, Compact, Compile, Export, Info, List, Order, Reading, Record, Report};
+use crate::progress::Bar;
+use clap::CommandFactory;
+use homenode_toolkit as toolkit;
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use toolkit::{Failure, OrderChoice};
+
+/// Exit status.
+type Done = Result<u8, Failure>;
+
+pub(crate) fn run(cli: Cli) -> Done {
+    let quiet = cli.quiet;
+    match cli.command {
+        Command::Record(a) => record(a, quiet),
+        Command::Cc(a) => compile(toolkit::Language::C, a),
+        Command::Cxx(a) => compile(toolkit::Language::Cxx, a),
+        Command::Info(a) => info(a, quiet),
+        Command::Check(a) => check(a, quiet),
+        Command::Recover(a) => recover(a, quiet),
+        Command::Compact(a) => compact(a, quiet),
+        Command::Export(a) => export(a, quiet),
+        Command::Report(a) => report(a, quiet),
+        Command::List(a) => list(a),
+        Command::Completions { shell } => completions(shell),
+        Command::Man { directory } => man(&directory),
+    }
+}
+
+/// Prints a result; a closed pipe (`| head`) is not an error.
+fn print(text: &str) -> Done {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::work(format!("cannot write to stdout: {e}")))
+        }
+        _ => Ok(0),
+    }
+}
+
+fn warn(quiet: bool, lines: &[String]) {
+    if !quiet {
+        lines.iter().for_each(|l| eprintln!("homenode: warning: {}", Failure::work(l)));
+    }
+}
+
+fn record(a: Record, quiet: bool) -> Done {
+    let request = toolkit::RecordRequest {
+        output: a.output,
+        force: a.force,
+        backend: a.backend,
+        limit_refs: a.limit_refs,
+        roi: a.roi,
+        count_only: a.count_only,
+        command: a.command,
+    };
+    let doc = toolkit::record(&request, &mut Bar::new(quiet))?;
+    warn(quiet, &doc.warnings);
+    if a.json {
+        print(&doc.to_json())?;
+    } else if !quiet {
+        // The program owns stdout; what we have to say goes beside it.
+        eprint!("{}", doc.to_text());
+    }
+    Ok(u8::from(doc.program_failed()))
+}
+
+fn compile(language: toolkit::Language, a: Compile) -> Done {
+    toolkit::compile(language, &a.args)
+}
+
+fn info(a: Info, quiet: bool) -> Done {
+    let doc = toolkit::info(&a.reading.dataset, a.scan, &mut Bar::new(quiet))?;
+    print(&if a.reading.json { doc.to_json() } else { doc.to_text() })
+}
+
+fn check(a: Reading, quiet: bool) -> Done {
+    let doc = toolkit::check(&a.dataset, &mut Bar::new(quiet))?;
+    print(&if a.json { doc.to_json() } else { doc.to_text() })?;
+    Ok(if doc.ok { 0 } else { toolkit::Class::Input.exit_status() })
+}
+
+fn recover(a: Reading, quiet: bool) -> Done {
+    let doc = toolkit::recover(&a.dataset)?;
+    warn(quiet, &doc.warnings);
+    print(&if a.json { doc.to_json() } else { doc.to_text() })
+}
+
+fn compact(a: Compact, quiet: bool) -> Done {
+    let doc = toolkit::compact(&a.dataset, a.output.as_deref(), a.force, &mut Bar::new(quiet))?;
+    print(&if a.json { doc.to_json() } else { doc.to_text() })
+}
+
+fn order(order: Order, seed: u64) -> OrderChoice {
+    match order {
+        Order::Model => OrderChoice::Model,
+        Order::Recorded => OrderChoice::Recorded { seed },
+    }
+}
+
+fn export(a: Export, quiet: bool) -> Done {
+    let rows = toolkit::export(&a.dataset, &a.output, order(a.order, a.seed), a.force, &mut Bar::new(quiet))?;
+    if !quiet {
+        eprintln!("{rows} rows in {}", a.output.display());
+    }
+    Ok(0)
+}
+
+fn report(a: Report, quiet: bool) -> Done {
+    let request = toolkit::ReportRequest {
+        dataset: a.dataset,
+        compare: a.compare,
+        machine: a.machine,
+        blocks: a.block,
+        policies: a.policy,
+        map: a.map,
+        order: order(a.order, 1),
+        charge_spins: a.charge_spins,
+        threshold_percent: a.threshold,
+    };
+    if let Some(path) = &a.output {
+        toolkit::output::refuse_existing(path, a.force)?;
+    }
+    let doc = toolkit::report(&request, &mut Bar::new(quiet))?;
+    if a.json {
+        return print(&doc.to_json());
+    }
+    if let Some(path) = &a.output {
+        let json = path.extension().is_some_and(|e| e == "json");
+        toolkit::output::write(path, if json { doc.to_json() } else { toolkit::html(&doc) }.as_bytes())?;
+    }
+    let (width, colour) = terminal();
+    print(&toolkit::text(&doc, width, colour))
+}
+
+/// Width of the terminal and whether to colour (<https://no-color.org>).
+fn terminal() -> (usize, bool) {
+    let shown = std::io::stdout().is_terminal();
+    let width = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).unwrap_or(100);
+    (width, shown && std::env::var_os("NO_COLOR").is_none())
+}
+
+fn list(a: List) -> Done {
+    let doc = toolkit::families::list(a.family.as_deref())?;
+    print(&if a.json { doc.to_json() } else { doc.to_text() })
+}
+
+fn completions(shell: clap_complete::Shell) -> Done {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "homenode", &mut text);
+    print(&String::from_utf8_lossy(&text))
+}
+
+fn man(directory: &Path) -> Done {
+    let failed = |e| Failure::work(format!("cannot write man pages to {}: {e}", directory.display()));
+    std::fs::create_dir_all(directory).map_err(failed)?;
+    clap_mangen::generate_to(Cli::command(), directory).map_err(failed)?;
+    Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,46 @@
+//! A crate depends only on crates below it.
+use anyhow::Context;
+use std::process::Command;
+
+/// Crate and what it may depend on. A new crate needs a line here, which is the moment to think about its place.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("base", &[]),
+    ("trace", &["base"]),
+    ("machine", &["base"]),
+    ("placement", &["base", "trace", "machine"]),
+    ("analysis", &["base", "trace", "machine"]),
+    ("sim", &["base", "trace", "machine", "placement", "analysis"]),
+    ("report", &["base", "trace", "machine", "placement", "analysis", "sim"]),
+    ("sys", &["base"]),
+    ("hooks", &["base"]),
+    ("capture", &["base", "trace", "machine", "sys", "hooks"]),
+    ("toolkit", &["base", "trace", "machine", "placement", "analysis", "sim", "report", "sys", "capture", "hooks"]),
+    ("cli", &["toolkit"]),
+];
+
+pub(crate) fn check() -> anyhow::Result<Vec<String>> {
+    let out = Command::new(env!("CARGO"))
+        .current_dir(crate::tree::root())
+        .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
+        .output()
+        .context("cargo metadata")?;
+    let meta: serde_json::Value = serde_json::from_slice(&out.stdout).context("cargo metadata")?;
+    let packages = meta["packages"].as_array().context("cargo metadata names no packages")?;
+    Ok(packages.iter().flat_map(problems).collect())
+}
+
+fn problems(package: &serde_json::Value) -> Vec<String> {
+    let Some(name) = package["name"].as_str().and_then(|n| n.strip_prefix("homenode-")) else { return Vec::new() };
+    let Some((_, allowed)) = ARROWS.iter().find(|(n, _)| *n == name) else {
+        return vec![format!("crate {name} has no line in xtask/src/arrows.rs")];
+    };
+    let dependencies = package["dependencies"].as_array().cloned().unwrap_or_default();
+    dependencies
+        .iter()
+        // Tests may look down from anywhere: only what ships obeys the arrows.
+        .filter(|d| d["kind"].as_str() != Some("dev"))
+        .filter_map(|d| d["name"].as_str()?.strip_prefix("homenode-"))
+        .filter(|d| !allowed.contains(d))
+        .map(|d| format!("arrow: {name} must not depend on {d}"))
+        .collect()
+}

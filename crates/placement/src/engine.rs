@@ -99,6 +99,8 @@ pub trait BlockEngine: Send {
     /// Many accesses in order, all actions succeeding, each charged to `tallies[slot]`. Panics if a slot was never
     /// opened or has no tally.
     fn run(&mut self, steps: &[Step], tallies: &mut [Tally]);
+    /// As [`run`](BlockEngine::run), all charged to one tally.
+    fn run_total(&mut self, steps: &[Step], tally: &mut Tally);
     /// As [`run`](BlockEngine::run), and writes the location that served each access to `served`, which is cleared
     /// first.
     fn run_served(&mut self, steps: &[Step], tallies: &mut [Tally], served: &mut Vec<Location>);
@@ -139,9 +141,8 @@ impl<'m, P: Policy> Table<'m, P> {
     }
 
     #[inline]
-    fn charged(&mut self, step: &Step, tallies: &mut [Tally]) -> Location {
+    fn charged(&mut self, step: &Step, tally: &mut Tally) -> Location {
         let (machine, block_bytes) = (self.machine, self.block_bytes);
-        let tally = &mut tallies[step.slot as usize];
         let at = self.advance(step.slot, &step.access, &mut Meter { machine, block_bytes, tally });
         tally.charge(machine, &step.access, at);
         at
@@ -160,12 +161,17 @@ impl<P: Policy> BlockEngine for Table<'_, P> {
     }
     fn run(&mut self, steps: &[Step], tallies: &mut [Tally]) {
         for step in steps {
-            self.charged(step, tallies);
+            self.charged(step, &mut tallies[step.slot as usize]);
+        }
+    }
+    fn run_total(&mut self, steps: &[Step], tally: &mut Tally) {
+        for step in steps {
+            self.charged(step, tally);
         }
     }
     fn run_served(&mut self, steps: &[Step], tallies: &mut [Tally], served: &mut Vec<Location>) {
         served.clear();
-        served.extend(steps.iter().map(|step| self.charged(step, tallies)));
+        served.extend(steps.iter().map(|step| self.charged(step, &mut tallies[step.slot as usize])));
     }
     fn blocks(&self) -> usize {
         self.slots.len()

@@ -1,0 +1,30 @@
+#!/bin/sh
+# Builds every workload with any C11 compiler.
+#   workloads/build.sh CC OUTDIR [CFLAGS...]
+# CC may be several words ("homenode cc", "ccache gcc"); CFLAGS replace the default -O2. Always added: -g -std=gnu11 -Wall
+# -Wextra -pthread. HN_ONLY="lu kv" builds only these.
+set -eu
+[ $# -ge 2 ] || { sed -n '2,5s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+cc=$1 out=$2
+shift 2
+[ $# -gt 0 ] || set -- -O2
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$out"
+
+# one NAME SOURCE FLAGS...
+one() {
+    name=$1 source=$2
+    shift 2
+    case " ${HN_ONLY:-$name} " in *" $name "*) ;; *) return 0 ;; esac
+    # shellcheck disable=SC2086  # the compiler may be several words
+    $cc -std=gnu11 -g -Wall -Wextra -pthread "$@" -o "$out/$name" "$here/$source" -lm
+}
+
+one lu lu.c "$@"
+one sor sor.c "$@"
+one radix radix.c "$@"
+one stencil stencil.c "$@"
+one stencil_fixed stencil.c "$@" -DHN_FIXED=1
+one kv kv.c "$@"
+one kv_padded kv.c "$@" -DHN_PADDED=1
+one killme killme.c "$@"

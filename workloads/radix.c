@@ -1,0 +1,136 @@
+/* Parallel radix sort of 32-bit keys, 8 bits a pass: each thread counts its part, all threads compute their own
+ * offsets from all counts, each thread permutes its part into the other array.
+ *
+ * Keys are a function of their position; the self-check is that the result ascends and has the same sum of mixed keys.
+ * The result does not depend on the thread count. */
+#include "hn_workload.h"
+
+static const struct hn_program program = {
+    .summary = "Parallel radix sort of 32-bit keys.",
+    .n_means = "number of keys",
+    .more = 'b',
+    .more_means = "bits of a key that are sorted by: 8, 16, 24 or 32",
+    .xs = {1 << 19, 32},
+    .s = {1 << 22, 32},
+    .m = {1 << 26, 32},
+};
+
+#define DIGITS 256u
+
+struct radix {
+    hn_barrier barrier;
+    uint32_t *keys[2];
+    uint32_t *counts; /* a row of DIGITS for each thread */
+    size_t n;
+    unsigned bits;
+    uint32_t zero; /* not a constant, lest compilers turn the clearing loop into memset: stores then count alike */
+    struct part {
+        _Alignas(2 * HN_LINE_BYTES) uint64_t before;
+        uint64_t after;
+        bool ok;
+    } parts[];
+};
+
+static uint32_t key_at(size_t i, unsigned bits) {
+    return (uint32_t)(hn_mix(i) >> (64 - bits));
+}
+
+static void count(const uint32_t *keys, size_t from, size_t to, unsigned shift, uint32_t *mine, uint32_t zero) {
+    for (size_t d = 0; d < DIGITS; d++)
+        mine[d] = zero;
+    for (size_t i = from; i < to; i++)
+        mine[keys[i] >> shift & (DIGITS - 1)]++;
+}
+
+/* Replaces the counts of thread t by the places of its first keys. The others' counts must stay as they are until
+ * all have read them, hence a row of places beside the row of counts. */
+static void place(const uint32_t *counts, unsigned t, unsigned threads, uint32_t *places) {
+    uint32_t before = 0;
+    for (size_t d = 0; d < DIGITS; d++) {
+        uint32_t mine = before;
+        for (unsigned u = 0; u < threads; u++) {
+            uint32_t c = counts[2 * u * DIGITS + d];
+            before += c;
+            mine += u < t ? c : 0;
+        }
+        places[d] = mine;
+    }
+}
+
+static void permute(const uint32_t *from_keys, size_t from, size_t to, unsigned shift, uint32_t *places,
+                    uint32_t *to_keys) {
+    for (size_t i = from; i < to; i++) {
+        uint32_t key = from_keys[i];
+        to_keys[places[key >> shift & (DIGITS - 1)]++] = key;
+    }
+}
+
+static void verify(struct radix *s, unsigned t, size_t from, size_t to, const uint32_t *keys) {
+    uint64_t before = 0, after = 0;
+    bool ok = true;
+    uint32_t last = from ? keys[from - 1] : 0;
+    for (size_t i = from; i < to; i++) {
+        uint32_t key = keys[i];
+        before += hn_mix(key_at(i, s->bits));
+        after += hn_mix(key);
+        ok &= last <= key;
+        last = key;
+    }
+    s->parts[t].before = before;
+    s->parts[t].after = after;
+    s->parts[t].ok = ok;
+}
+
+static void work(unsigned t, unsigned threads, void *shared) {
+    struct radix *s = shared;
+    size_t n = s->n, from = hn_part(n, t, threads), to = hn_part(n, t + 1, threads);
+    uint32_t *source = s->keys[0], *target = s->keys[1], *mine = s->counts + 2 * t * DIGITS;
+    unsigned bits = s->bits;
+    hn_phase_begin("initialise");
+    for (size_t i = from; i < to; i++)
+        source[i] = key_at(i, bits);
+    hn_phase_end("initialise");
+    hn_phase_begin("sort");
+    for (unsigned shift = 0; shift < bits; shift += 8) {
+        count(source, from, to, shift, mine, s->zero);
+        hn_barrier_wait(&s->barrier);
+        place(s->counts, t, threads, mine + DIGITS);
+        permute(source, from, to, shift, mine + DIGITS, target);
+        hn_barrier_wait(&s->barrier);
+        uint32_t *swap = source;
+        source = target;
+        target = swap;
+    }
+    hn_phase_end("sort");
+    hn_phase_begin("verify");
+    verify(s, t, from, to, source);
+    hn_phase_end("verify");
+}
+
+int main(int argc, char **argv) {
+    struct hn_options o = hn_parse(&program, argc, argv);
+    if (o.n > UINT32_MAX || o.more % 8 || o.more > 32)
+        hn_misuse(&program, "at most 2^32 - 1 keys of 8, 16, 24 or 32 bits");
+    struct radix *s = hn_shared_alloc("radix", sizeof *s + o.threads * sizeof s->parts[0]);
+    s->n = o.n;
+    s->bits = (unsigned)o.more;
+    s->zero = 0;
+    s->keys[0] = hn_shared_alloc("keys", o.n * sizeof(uint32_t));
+    s->keys[1] = hn_shared_alloc("sorted", o.n * sizeof(uint32_t));
+    s->counts = hn_shared_alloc("counts", 2 * (size_t)o.threads * DIGITS * sizeof(uint32_t));
+    hn_barrier_init(&s->barrier, o.threads);
+    hn_run(o.threads, work, s);
+    bool ok = true;
+    uint64_t before = 0, after = 0;
+    for (unsigned t = 0; t < o.threads; t++) {
+        ok = ok && s->parts[t].ok;
+        before += s->parts[t].before;
+        after += s->parts[t].after;
+    }
+    int status = hn_result(&program, &o, ok && before == after, after);
+    hn_shared_free(s->counts);
+    hn_shared_free(s->keys[1]);
+    hn_shared_free(s->keys[0]);
+    hn_shared_free(s);
+    return status;
+}

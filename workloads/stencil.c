@@ -1,0 +1,166 @@
+/* Heat spreading along the columns of a grid, rows dealt out in contiguous parts: with the commonest mistake on machines
+ * with several memories. One thread fills both grids before the others begin, so under first touch every page lives
+ * beside that thread. Compiled with HN_FIXED=1 (the twin `stencil_fixed`) each thread fills the rows it will use.
+ *
+ * The grid begins as u(i,j) = i^2 + j. The mean of the upper and the lower neighbour is u + 1 and the border rows follow,
+ * so after k sweeps every point is u + k exactly: that is the self-check. The result does not depend on the thread
+ * count.
+ *
+ * HN_INNOCENT=1 adds a large array that one thread fills and only that thread uses: nothing is wrong with it.
+ * HN_GLOBAL=1 makes the grids global arrays of the size that -n gives at XS. */
+#include "hn_workload.h"
+
+#ifndef HN_FIXED
+#define HN_FIXED 0
+#endif
+#ifndef HN_INNOCENT
+#define HN_INNOCENT 0
+#endif
+#ifndef HN_GLOBAL
+#define HN_GLOBAL 0
+#endif
+
+#define COLUMNS 2048u /* a row is four pages: no page belongs to two threads */
+#define ROWS_XS 1024u
+#define JOURNAL ((size_t)1 << 19) /* 4 MiB */
+
+static const struct hn_program program = {
+#if HN_FIXED
+    .summary = "Heat along columns; each thread initialises what it uses.",
+#else
+    .summary = "Heat along columns; one thread initialises everything.",
+#endif
+    .n_means = "rows of 2048 points, at least 3",
+    .more = 'i',
+    .more_means = "sweeps",
+    .xs = {ROWS_XS, 8},
+    .s = {3072, 12},
+    .m = {10240, 60},
+};
+
+struct stencil {
+    hn_barrier barrier;
+    double *heat, *next;
+    double *journal;
+    size_t rows, sweeps;
+    struct part {
+        _Alignas(2 * HN_LINE_BYTES) uint64_t checksum;
+        bool ok;
+    } parts[];
+};
+
+#if HN_GLOBAL
+static _Alignas(HN_PAGE_BYTES) double heat_grid[ROWS_XS * COLUMNS];
+static _Alignas(HN_PAGE_BYTES) double next_grid[ROWS_XS * COLUMNS];
+
+static void allocate(struct stencil *s) {
+    s->heat = heat_grid;
+    s->next = next_grid;
+}
+#else
+static void allocate(struct stencil *s) {
+    s->heat = hn_shared_alloc("heat", s->rows * COLUMNS * sizeof(double));
+    s->next = hn_shared_alloc("next", s->rows * COLUMNS * sizeof(double));
+}
+#endif
+
+static double start_value(size_t i, size_t j) {
+    return (double)(i * i) + (double)j;
+}
+
+static void initialise(double *heat, double *next, size_t from, size_t to) {
+    for (size_t i = from; i < to; i++)
+        for (size_t j = 0; j < COLUMNS; j++) {
+            heat[i * COLUMNS + j] = start_value(i, j);
+            next[i * COLUMNS + j] = -1;
+        }
+}
+
+static void sweep(const double *heat, double *next, size_t rows, size_t from, size_t to, double border) {
+    for (size_t i = from; i < to; i++) {
+        const double *above = heat + (i - 1) * COLUMNS, *below = heat + (i + 1) * COLUMNS;
+        double *row = next + i * COLUMNS;
+        if (i == 0 || i == rows - 1)
+            for (size_t j = 0; j < COLUMNS; j++)
+                row[j] = start_value(i, j) + border;
+        else
+            for (size_t j = 0; j < COLUMNS; j++)
+                row[j] = 0.5 * (above[j] + below[j]);
+    }
+}
+
+static void verify(struct stencil *s, unsigned t, size_t from, size_t to, const double *heat) {
+    uint64_t checksum = 0;
+    bool ok = true;
+    for (size_t i = from; i < to; i++)
+        for (size_t j = 0; j < COLUMNS; j++) {
+            double value = heat[i * COLUMNS + j];
+            ok &= value == start_value(i, j) + (double)s->sweeps;
+            checksum += hn_mix(hn_bits(value) ^ (i * COLUMNS + j));
+        }
+    s->parts[t].ok = ok;
+    s->parts[t].checksum = checksum;
+}
+
+/* What one thread notes for itself in each sweep. */
+static void keep_journal(double *journal, double sum) {
+    for (size_t i = 0; i < JOURNAL; i++)
+        journal[i] += sum;
+}
+
+static void work(unsigned t, unsigned threads, void *shared) {
+    struct stencil *s = shared;
+    size_t rows = s->rows, sweeps = s->sweeps, from = hn_part(rows, t, threads), to = hn_part(rows, t + 1, threads);
+    double *heat = s->heat, *next = s->next;
+    hn_phase_begin("initialise");
+    if (HN_FIXED)
+        initialise(heat, next, from, to);
+    else if (t == 0)
+        initialise(heat, next, 0, rows);
+    if (HN_INNOCENT && t == 0)
+        for (size_t i = 0; i < JOURNAL; i++)
+            s->journal[i] = (double)i;
+    hn_barrier_wait(&s->barrier);
+    hn_phase_end("initialise");
+    hn_phase_begin("sweep");
+    for (size_t k = 1; k <= sweeps; k++) {
+        sweep(heat, next, rows, from, to, (double)k);
+        if (HN_INNOCENT && t == 0)
+            keep_journal(s->journal, (double)k);
+        hn_barrier_wait(&s->barrier);
+        double *swap = heat;
+        heat = next;
+        next = swap;
+    }
+    hn_phase_end("sweep");
+    hn_phase_begin("verify");
+    verify(s, t, from, to, heat);
+    hn_phase_end("verify");
+}
+
+int main(int argc, char **argv) {
+    struct hn_options o = hn_parse(&program, argc, argv);
+    if (o.n < 3 || o.n > 1 << 20 || (HN_GLOBAL && o.n > ROWS_XS))
+        hn_misuse(&program, "the grid must have 3 to 1048576 rows, and fit");
+    struct stencil *s = hn_shared_alloc("stencil", sizeof *s + o.threads * sizeof s->parts[0]);
+    s->rows = o.n;
+    s->sweeps = o.more;
+    allocate(s);
+    s->journal = HN_INNOCENT ? hn_shared_alloc("journal", JOURNAL * sizeof(double)) : NULL;
+    hn_barrier_init(&s->barrier, o.threads);
+    hn_run(o.threads, work, s);
+    bool ok = true;
+    uint64_t checksum = 0;
+    for (unsigned t = 0; t < o.threads; t++) {
+        ok = ok && s->parts[t].ok;
+        checksum += s->parts[t].checksum;
+    }
+    int status = hn_result(&program, &o, ok, checksum);
+    hn_shared_free(s->journal);
+    if (!HN_GLOBAL) {
+        hn_shared_free(s->next);
+        hn_shared_free(s->heat);
+    }
+    hn_shared_free(s);
+    return status;
+}

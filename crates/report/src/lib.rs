@@ -1,1 +1,23 @@
-//! report
+//! # homenode-report: results to text, JSON and HTML
+//!
+//! Takes an [`Evaluation`](homenode_sim::Evaluation) and the facts of the recording, gives strings: one screen of text,
+//! a JSON document (schemas under `docs/schema/`), one self-contained HTML file.
+//!
+//! **Invariant:** every number shown comes from the document; nothing is computed here except shares of totals, units
+//! and the comparison of a prediction with what came true. Everything that came from outside (names of objects, files
+//! and commands) is escaped on the way out.
+//!
+//! Reading order: [`doc`], [`compare`], [`info`], [`units`], [`headline`], [`text`], [`html`].
+#![forbid(unsafe_code)]
+
+pub mod compare;
+pub mod doc;
+pub mod headline;
+pub mod html;
+pub mod info;
+pub mod text;
+pub mod units;
+
+pub use compare::Comparison;
+pub use doc::{Provenance, ReportDoc};
+pub use info::{CheckDoc, InfoDoc};

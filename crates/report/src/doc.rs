@@ -1,0 +1,175 @@
+//! The document that the three outputs are views of.
+use crate::compare::Comparison;
+use homenode_sim::Evaluation;
+use homenode_trace::Manifest;
+use homenode_trace::manifest::Clock;
+use serde::Serialize;
+
+/// Value of [`ReportDoc::schema`]; an identifier, described by `docs/schema/report.json`.
+pub const REPORT_SCHEMA: &str = "https://github.com/homenode/homenode/schema/report-1";
+
+/// A report: what was recorded, what it would cost, what to change.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReportDoc {
+    /// [`REPORT_SCHEMA`].
+    pub schema: &'static str,
+    /// Where the data comes from.
+    pub provenance: Provenance,
+    /// What the recording could not see, in sentences; empty if it saw everything.
+    pub blind: Vec<String>,
+    /// One evaluation per machine and block size; the first one is what the finding is about.
+    pub evaluations: Vec<Evaluation>,
+    /// A second recording beside the first evaluation: what was predicted and what came true.
+    pub compare: Option<Comparison>,
+    /// Sentences about the whole report, e.g. that the recording ended early.
+    pub warnings: Vec<String>,
+}
+
+impl ReportDoc {
+    /// A report without comparison. `warnings` gains a sentence if the recording is incomplete.
+    pub fn new(manifest: &Manifest, provenance: Provenance, evaluations: Vec<Evaluation>) -> ReportDoc {
+        let mut warnings = Vec::new();
+        if !manifest.complete {
+            let why = if manifest.ended.is_empty() { "the reason is not known" } else { &manifest.ended };
+            warnings.push(format!(
+                "The recording did not end in order ({why}); everything below is about a part of the run."
+            ));
+        }
+        ReportDoc {
+            schema: REPORT_SCHEMA,
+            provenance,
+            blind: blind_sentences(manifest),
+            evaluations,
+            compare: None,
+            warnings,
+        }
+    }
+
+    /// The JSON document on one line, with a newline at the end.
+    pub fn to_json(&self) -> String {
+        to_json_line(self)
+    }
+}
+
+pub(crate) fn to_json_line<T: Serialize>(value: &T) -> String {
+    let mut text = serde_json::to_string(value).expect("plain structs with string keys always serialise");
+    text.push('\n');
+    text
+}
+
+/// Where the data of a report comes from.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Provenance {
+    /// Path of the dataset as the user gave it.
+    pub dataset: String,
+    /// Command line that was recorded.
+    pub command: Vec<String>,
+    /// Exit status of that command; negative = killed by that signal; absent = unknown.
+    pub exit_status: Option<i32>,
+    /// Capture backend.
+    pub backend: String,
+    /// Version of homenode that wrote this report.
+    pub homenode: String,
+    /// Clock of the stamps: `tsc`, `ns` or `logical`.
+    pub clock: String,
+    /// Order in which the references were replayed, e.g. `model`.
+    pub order: String,
+    /// Kernel and processor of the recorded machine, in words.
+    pub host: String,
+    /// Processors of the recorded machine.
+    pub host_cpus: u32,
+    /// Processes recorded.
+    pub processes: u64,
+    /// Threads recorded.
+    pub threads: u64,
+    /// References recorded, spins included.
+    pub refs: u64,
+    /// Of these, busy-wait references.
+    pub spins: u64,
+    /// Events recorded (synchronisation, allocation, mapping, phases).
+    pub events: u64,
+    /// Whether the recording ended in order.
+    pub complete: bool,
+    /// When it was recorded (RFC 3339), if known.
+    pub recorded_at: Option<String>,
+}
+
+impl Provenance {
+    /// The facts of a manifest. `homenode` is the version of the program that reports; `order` the replay order.
+    pub fn from_manifest(manifest: &Manifest, dataset: &str, homenode: &str, order: &str) -> Provenance {
+        let sum = |f: fn(&homenode_trace::manifest::Thread) -> u64| {
+            manifest.threads.iter().fold(0u64, |a, t| a.saturating_add(f(t)))
+        };
+        Provenance {
+            dataset: dataset.to_owned(),
+            command: manifest.command.clone(),
+            exit_status: manifest.exit_status,
+            backend: manifest.backend.clone(),
+            homenode: homenode.to_owned(),
+            clock: clock_name(manifest.clock).to_owned(),
+            order: order.to_owned(),
+            host: manifest.host.clone(),
+            host_cpus: manifest.host_cpus,
+            processes: manifest.processes.len() as u64,
+            threads: manifest.threads.len() as u64,
+            refs: sum(|t| t.refs),
+            spins: sum(|t| t.spins),
+            events: sum(|t| t.events),
+            complete: manifest.complete,
+            recorded_at: None,
+        }
+    }
+}
+
+fn clock_name(clock: Clock) -> &'static str {
+    match clock {
+        Clock::Tsc => "tsc",
+        Clock::Ns => "ns",
+        Clock::Logical => "logical",
+    }
+}
+
+/// What the recording could not see, one sentence each, from the counts and notes of its manifest.
+pub fn blind_sentences(manifest: &Manifest) -> Vec<String> {
+    let blind = &manifest.blind;
+    let counted = [
+        (
+            blind.dropped,
+            "reference was dropped after recording had stopped or for want of a buffer",
+            "references were dropped after recording had stopped or for want of a buffer",
+        ),
+        (
+            blind.signal_refs,
+            "reference was made inside a signal handler and not recorded",
+            "references were made inside signal handlers and not recorded",
+        ),
+        (
+            blind.unnumbered,
+            "atomic operation has no sequence number, so its order is not known",
+            "atomic operations have no sequence number, so their order is not known",
+        ),
+        (
+            blind.wide,
+            "access by vector code wider than 16 bytes is recorded as one range",
+            "accesses by vector code wider than 16 bytes are recorded as one range each",
+        ),
+        (
+            blind.unringed_threads,
+            "thread was not recorded: no buffer was left for it",
+            "threads were not recorded: no buffer was left for them",
+        ),
+    ];
+    let mut out: Vec<String> = counted
+        .into_iter()
+        .filter(|(n, _, _)| *n > 0)
+        .map(|(n, one, many)| format!("{} {}.", crate::units::integer(n), if n == 1 { one } else { many }))
+        .collect();
+    if !manifest.synchronised {
+        out.push(
+            "Synchronisation was not recorded, so results that depend on the order of threads are estimates."
+                .to_owned(),
+        );
+    }
+    out.extend(blind.notes.iter().cloned());
+    out
+}

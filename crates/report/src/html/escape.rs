@@ -1,0 +1,88 @@
+//! Everything from outside goes through one of these on its way into the page.
+use serde::Serialize;
+
+/// Text or a double-quoted attribute value: markup characters as entities, characters without a safe picture
+/// (controls, direction overrides) as U+FFFD.
+pub(crate) fn esc(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\n' | '\t' => out.push(' '),
+            c if is_hostile(c) => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn is_hostile(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// As [`esc`], with what stands between back-quotes set as code.
+pub(crate) fn prose(text: &str) -> String {
+    let pieces: Vec<&str> = text.split('`').collect();
+    if pieces.len() % 2 == 0 {
+        return esc(text);
+    }
+    let mark = |(i, piece): (usize, &&str)| match i % 2 {
+        0 => esc(piece),
+        _ => format!("<code>{}</code>", esc(piece)),
+    };
+    pieces.iter().enumerate().map(mark).collect()
+}
+
+/// JSON for a `<script type="application/json">` element: no character can end the element or begin a comment in it.
+pub(crate) fn script_json<T: Serialize>(value: &T) -> String {
+    let json = serde_json::to_string(value).expect("plain structs with string keys always serialise");
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => out.push_str(&format!("\\u{:04x}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Base64 with padding (RFC 4648, section 4), for hashes in the content security policy.
+pub(crate) fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let word = chunk.iter().enumerate().fold(0u32, |w, (i, b)| w | u32::from(*b) << (16 - 8 * i));
+        for i in 0..4 {
+            let symbol = ALPHABET[(word >> (18 - 6 * i)) as usize & 63] as char;
+            out.push(if i <= chunk.len() { symbol } else { '=' });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_is_inert() {
+        assert_eq!(esc("</script><b a='\"'>&\u{202e}\n"), "&lt;/script&gt;&lt;b a=&#39;&quot;&#39;&gt;&amp;\u{fffd} ");
+        assert_eq!(prose("use `a<b>` now"), "use <code>a&lt;b&gt;</code> now");
+        assert_eq!(prose("a lone ` stays"), "a lone ` stays");
+        let json = script_json(&["</script><!--", "&\u{2028}"]);
+        assert_eq!(json, r#"["\u003c/script\u003e\u003c!--","\u0026\u2028"]"#);
+        assert_eq!(serde_json::from_str::<Vec<String>>(&json).unwrap(), ["</script><!--", "&\u{2028}"]);
+    }
+
+    #[test]
+    fn base64_is_that_of_the_standard() {
+        let encoded: Vec<String> =
+            ["", "f", "fo", "foo", "foob", "fooba", "foobar"].iter().map(|s| base64(s.as_bytes())).collect();
+        assert_eq!(encoded, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]);
+    }
+}

@@ -1,0 +1,147 @@
+//! The documents of `homenode info` and `homenode check`.
+use crate::doc::{Provenance, to_json_line};
+use crate::units;
+use serde::Serialize;
+
+/// Value of [`InfoDoc::schema`], described by `docs/schema/info.json`.
+pub const INFO_SCHEMA: &str = "https://github.com/homenode/homenode/schema/info-1";
+/// Value of [`CheckDoc::schema`], described by `docs/schema/check.json`.
+pub const CHECK_SCHEMA: &str = "https://github.com/homenode/homenode/schema/check-1";
+
+/// What is in a dataset.
+#[derive(Clone, Debug, Serialize)]
+pub struct InfoDoc {
+    /// [`INFO_SCHEMA`].
+    pub schema: &'static str,
+    /// Facts of the manifest.
+    pub provenance: Provenance,
+    /// What the recording could not see, in sentences.
+    pub blind: Vec<String>,
+    /// One row a thread.
+    pub threads: Vec<InfoThread>,
+    /// References by operation, all threads.
+    pub ops: OpCounts,
+    /// Bytes referenced, spins left out.
+    pub bytes_referenced: u64,
+    /// Bytes of the dataset on disk.
+    pub dataset_bytes: u64,
+    /// `dataset_bytes` per reference; absent if there is no reference.
+    pub bytes_per_ref: Option<f64>,
+    /// Frames in all thread files.
+    pub frames: u64,
+    /// Named phases in order of their first begin.
+    pub phases: Vec<InfoPhase>,
+    /// Data objects known (globals, allocation stacks, stacks).
+    pub objects: u64,
+    /// Code locations that made references.
+    pub sites: u64,
+}
+
+/// References by operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct OpCounts {
+    /// Loads.
+    pub read: u64,
+    /// Stores.
+    pub write: u64,
+    /// Read-modify-writes.
+    pub atomic: u64,
+    /// Busy-wait references.
+    pub spin: u64,
+}
+
+impl OpCounts {
+    /// All four together.
+    pub fn total(&self) -> u64 {
+        [self.read, self.write, self.atomic, self.spin].into_iter().fold(0, u64::saturating_add)
+    }
+}
+
+/// One recorded thread.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct InfoThread {
+    /// Dataset thread.
+    pub thread: u32,
+    /// Dataset process.
+    pub process: u32,
+    /// Thread id on the recorded machine.
+    pub tid: u32,
+    /// Thread that created it; absent for initial threads.
+    pub parent: Option<u32>,
+    /// References by operation.
+    pub ops: OpCounts,
+    /// Bytes referenced, spins left out.
+    pub bytes: u64,
+    /// Events.
+    pub events: u64,
+}
+
+/// One named phase.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct InfoPhase {
+    /// Name.
+    pub name: String,
+    /// Times it was entered, all threads.
+    pub entered: u64,
+    /// References made inside, all threads, spins included.
+    pub refs: u64,
+}
+
+impl InfoDoc {
+    /// The JSON document on one line, with a newline at the end.
+    pub fn to_json(&self) -> String {
+        to_json_line(self)
+    }
+
+    /// The same for people.
+    pub fn to_text(&self) -> String {
+        crate::text::info(self)
+    }
+}
+
+/// Whether a dataset can be believed.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckDoc {
+    /// [`CHECK_SCHEMA`].
+    pub schema: &'static str,
+    /// Path of the dataset as the user gave it.
+    pub dataset: String,
+    /// Whether there is no problem.
+    pub ok: bool,
+    /// Whether the recording ended in order; an incomplete one may still be sound.
+    pub complete: bool,
+    /// Frames read.
+    pub frames: u64,
+    /// References read.
+    pub refs: u64,
+    /// What is wrong, one line each: what, where, what to do.
+    pub problems: Vec<String>,
+}
+
+impl CheckDoc {
+    /// The outcome of a check; `ok` if there are no problems.
+    pub fn new(dataset: &str, complete: bool, frames: u64, refs: u64, problems: Vec<String>) -> CheckDoc {
+        let ok = problems.is_empty();
+        CheckDoc { schema: CHECK_SCHEMA, dataset: dataset.to_owned(), ok, complete, frames, refs, problems }
+    }
+
+    /// The JSON document on one line, with a newline at the end.
+    pub fn to_json(&self) -> String {
+        to_json_line(self)
+    }
+
+    /// The same for people: one line, and one more for each problem.
+    pub fn to_text(&self) -> String {
+        let name = crate::text::clean(&self.dataset);
+        let read = format!("{} references in {} frames", units::integer(self.refs), units::integer(self.frames));
+        let partial = if self.complete { "" } else { ", of a recording that did not end in order" };
+        if self.ok {
+            return format!("{name}: sound, {read}{partial}\n");
+        }
+        let mut out = format!("{name}: damaged, {} problem(s) in {read}{partial}\n", self.problems.len());
+        for problem in &self.problems {
+            out.push_str(&format!("  {}\n", crate::text::clean(problem)));
+        }
+        out
+    }
+}

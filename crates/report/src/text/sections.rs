@@ -1,0 +1,315 @@
+//! The blocks of the screen: each a heading and rows, the long ones cut to what fits.
+use super::table::{Paint, Table, clean, cut, number, words, wrap};
+use crate::compare::{first_touch, share};
+use crate::doc::ReportDoc;
+use crate::headline::{best_placement, named};
+use crate::units::{CostUnit, bytes, count, factor, percent, ranges};
+use homenode_base::TotalCost;
+use homenode_sim::Evaluation;
+use homenode_sim::evaluation::PolicyRow;
+
+/// Characters of the longest bar.
+const BAR: usize = 12;
+/// Lines that warnings and blind spots may take.
+const NOTE_LINES: usize = 5;
+/// Findings named in the heading after the first.
+const FURTHER: usize = 3;
+
+/// One line on what was recorded and for which machine.
+pub(super) fn subject(doc: &ReportDoc) -> String {
+    let p = &doc.provenance;
+    let machine = doc
+        .evaluations
+        .first()
+        .map_or(String::new(), |e| format!(" · {} · {} blocks", e.machine, bytes(e.block_bytes)));
+    let threads = if p.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", p.threads) };
+    let text = format!("{} · {} · {threads}, {} references{machine}", p.dataset, p.command.join(" "), count(p.refs));
+    clean(&text)
+}
+
+/// The findings after the first, one line each.
+pub(super) fn further_findings(e: &Evaluation, width: usize) -> Vec<String> {
+    let rest = e.findings.iter().skip(1);
+    let mut lines: Vec<String> = rest
+        .clone()
+        .take(FURTHER)
+        .map(|f| {
+            let advice = crate::headline::decapitalised(f.advice.trim().trim_end_matches('.'));
+            cut(&clean(&format!("  also {}, worth {}: {advice}", named(f, &e.objects), percent(f.saving_share))), width)
+        })
+        .collect();
+    match rest.count().saturating_sub(FURTHER) {
+        0 => {}
+        n => lines.push(format!("  and {n} more (--json and -o report.html name them)")),
+    }
+    lines
+}
+
+/// Bounds first, then policies, with their parts.
+pub(super) fn policies(e: &Evaluation, width: usize, paint: Paint) -> Vec<String> {
+    let unit = CostUnit::of(&e.unit);
+    let parts = cost_parts(e);
+    let largest = e.policies.iter().map(|p| p.total).max().unwrap_or(TotalCost::ZERO);
+    let mut columns = vec![words(&policies_head(e), 14), number("total"), number("ratio")];
+    columns.extend(parts.iter().map(|(name, _)| number(name)));
+    columns.push(words("", 0));
+    let mut table = Table::new(columns);
+    let reference = e.optimum.first().map(|o| o.total);
+    for o in &e.optimum {
+        let ratio = reference.map_or(f64::NAN, |r| o.total.ratio_to(r));
+        let mark = if o.exact { String::new() } else { " (bound)".to_owned() };
+        let mut cells = vec![format!("{}{mark}", o.name), unit.cost(o.total), factor(ratio)];
+        cells
+            .extend(parts.iter().map(|(name, _)| if *name == "moves" { unit.cost(o.movement) } else { String::new() }));
+        cells.push(bar(share(o.total, largest)));
+        table.row(cells);
+    }
+    for p in &e.policies {
+        let mut cells = vec![p.name.clone(), unit.cost(p.total), factor(p.ratio)];
+        cells.extend(parts.iter().map(|(_, part)| percent(share(part(p), p.total))));
+        cells.push(bar(share(p.total, largest)));
+        table.row(cells);
+    }
+    table.render(width, paint)
+}
+
+fn policies_head(e: &Evaluation) -> String {
+    match CostUnit::of(&e.unit) {
+        CostUnit::Time => "Policies and bounds".to_owned(),
+        CostUnit::Quanta(name) => format!("Policies and bounds (in {name})"),
+    }
+}
+
+type Part = fn(&PolicyRow) -> TotalCost;
+
+/// The parts of a total that are not zero everywhere.
+fn cost_parts(e: &Evaluation) -> Vec<(&'static str, Part)> {
+    let all: [(&str, Part); 5] = [
+        ("local", |p| p.local),
+        ("remote", |p| p.remote),
+        ("global", |p| p.global),
+        ("moves", |p| p.movement),
+        ("transfers", |p| p.transfer),
+    ];
+    all.into_iter().filter(|(_, part)| e.policies.iter().any(|p| part(p) != TotalCost::ZERO)).collect()
+}
+
+fn bar(share: f64) -> String {
+    let eighths = (share.clamp(0.0, 1.0) * BAR as f64 * 8.0).round() as usize;
+    let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
+    format!("{}{rest}", "█".repeat(eighths / 8))
+}
+
+/// One line for each evaluation after the first.
+pub(super) fn other_evaluations(doc: &ReportDoc, width: usize, paint: Paint) -> Option<Vec<String>> {
+    let others = doc.evaluations.get(1..).filter(|o| !o.is_empty())?;
+    let columns = vec![
+        words("Also evaluated", 14),
+        number("blocks"),
+        number("first touch"),
+        number("best"),
+        number("ratio"),
+        number("findings"),
+    ];
+    let mut table = Table::new(columns);
+    for e in others.iter().take(4) {
+        let unit = CostUnit::of(&e.unit);
+        let (base, best) = (first_touch(e), best_placement(e));
+        let ratio = base.zip(best).map_or(f64::NAN, |(a, b)| a.total.ratio_to(b.total));
+        table.row(vec![
+            e.machine.clone(),
+            bytes(e.block_bytes),
+            base.map_or(String::new(), |r| unit.cost(r.total)),
+            best.map_or(String::new(), |r| unit.cost(r.total)),
+            factor(ratio),
+            e.findings.len().to_string(),
+        ]);
+    }
+    Some(table.render(width, paint))
+}
+
+/// A table that may be cut, with the rows it has, and wants at most and at least.
+pub(super) struct Flexible<'a> {
+    table: fn(&Evaluation, usize) -> Table,
+    evaluation: &'a Evaluation,
+    have: usize,
+    most: usize,
+    least: usize,
+}
+
+/// The tables that share what is left of the screen; patterns are never cut.
+pub(super) fn tables(e: &Evaluation) -> Vec<Flexible<'_>> {
+    let patterns = e.patterns.iter().filter(|p| p.units > 0).count();
+    let flexible = |table, have, most, least| Flexible { table, evaluation: e, have, most, least };
+    let all = [
+        flexible(objects, e.objects.len(), 6, 2),
+        flexible(lines, e.lines.len(), 5, 2),
+        flexible(false_sharing, e.false_sharing.len(), 3, 1),
+        flexible(patterns_table, patterns, 6, 6),
+    ];
+    all.into_iter().filter(|f| f.have > 0).collect()
+}
+
+/// Renders the tables in at most `spare` lines, each followed by an empty line.
+pub(super) fn fit(tables: Vec<Flexible<'_>>, spare: usize, width: usize, paint: Paint) -> Vec<Vec<String>> {
+    let mut rows: Vec<usize> = tables.iter().map(|t| t.have.min(t.most)).collect();
+    loop {
+        let used: usize = rows.iter().map(|r| r + 2).sum();
+        if used <= spare {
+            break;
+        }
+        let shrinkable = (0..rows.len()).filter(|i| rows[*i] > tables[*i].least);
+        match shrinkable.max_by_key(|i| rows[*i]) {
+            Some(i) => rows[i] -= 1,
+            None => break,
+        }
+    }
+    tables.iter().zip(rows).map(|(t, n)| (t.table)(t.evaluation, n).render(width, paint)).collect()
+}
+
+fn head_of(name: &str, shown: usize, have: usize) -> String {
+    if shown < have { format!("{name} ({shown} of {have})") } else { name.to_owned() }
+}
+
+fn total(e: &Evaluation) -> TotalCost {
+    first_touch(e).map_or(TotalCost::ZERO, |r| r.total)
+}
+
+fn objects(e: &Evaluation, rows: usize) -> Table {
+    let unit = CostUnit::of(&e.unit);
+    let head = head_of("Objects by cost under first touch", rows, e.objects.len());
+    let columns = vec![
+        words(&head, 20),
+        number("cost"),
+        number("share"),
+        number("remote"),
+        number("best home"),
+        words("used by", 7),
+        words("touched first by", 5),
+        words("pattern", 8),
+    ];
+    let mut table = Table::new(columns);
+    for o in e.objects.iter().take(rows) {
+        let firsts: Vec<u32> = sorted(o.first_touch.iter().map(|(t, _)| *t));
+        table.row(vec![
+            with_place(&o.name, o.place.as_deref()),
+            unit.cost(o.cost),
+            percent(share(o.cost, total(e))),
+            percent(share(o.remote_cost, o.cost)),
+            unit.cost(o.best_static),
+            ranges(&o.users),
+            ranges(&firsts),
+            o.pattern.clone(),
+        ]);
+    }
+    table
+}
+
+pub(crate) fn sorted(ids: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut ids: Vec<u32> = ids.collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+fn with_place(name: &str, place: Option<&str>) -> String {
+    match place {
+        Some(p) if !name.contains(p) => format!("{name} ({p})"),
+        _ => name.to_owned(),
+    }
+}
+
+fn lines(e: &Evaluation, rows: usize) -> Table {
+    let unit = CostUnit::of(&e.unit);
+    let head = head_of("Lines by cost under first touch", rows, e.lines.len());
+    let columns = vec![
+        words(&head, 20),
+        words("function", 8),
+        number("refs"),
+        number("cost"),
+        number("share"),
+        number("remote"),
+        words("mostly on", 8),
+    ];
+    let mut table = Table::new(columns);
+    for l in e.lines.iter().take(rows) {
+        table.row(vec![
+            l.place.clone(),
+            l.function.clone(),
+            count(l.refs),
+            unit.cost(l.cost),
+            percent(share(l.cost, total(e))),
+            percent(share(l.remote_cost, l.cost)),
+            l.object.clone(),
+        ]);
+    }
+    table
+}
+
+fn false_sharing(e: &Evaluation, rows: usize) -> Table {
+    let unit = CostUnit::of(&e.unit);
+    let head = head_of("Falsely shared lines", rows, e.false_sharing.len());
+    let columns = vec![
+        words(&head, 16),
+        number("transfers"),
+        number("cost"),
+        number("words"),
+        words("threads", 7),
+        words("written at", 12),
+    ];
+    let mut table = Table::new(columns);
+    for f in e.false_sharing.iter().take(rows) {
+        let threads = sorted(f.words.iter().flat_map(|w| w.threads.iter().copied()));
+        let site = f.words.iter().filter(|w| w.writes > 0).find_map(|w| w.sites.first()).cloned().unwrap_or_default();
+        let sign = if f.offset < 0 { "−" } else { "+" };
+        table.row(vec![
+            format!("{} {sign}{}", f.object, f.offset.unsigned_abs()),
+            count(f.transfers),
+            unit.cost(f.cost),
+            f.words.len().to_string(),
+            ranges(&threads),
+            site,
+        ]);
+    }
+    table
+}
+
+fn patterns_table(e: &Evaluation, _rows: usize) -> Table {
+    let unit = CostUnit::of(&e.unit);
+    let all_bytes: u64 = e.patterns.iter().map(|p| p.bytes).fold(0, u64::saturating_add);
+    let all_cost: TotalCost = e.patterns.iter().map(|p| p.cost).sum();
+    let columns =
+        vec![words("Sharing patterns", 16), number("bytes"), number("share"), number("cost"), number("share")];
+    let mut table = Table::new(columns);
+    for p in e.patterns.iter().filter(|p| p.units > 0) {
+        let of_bytes = if all_bytes == 0 { 0.0 } else { p.bytes as f64 / all_bytes as f64 };
+        table.row(vec![
+            p.pattern.clone(),
+            bytes(p.bytes),
+            percent(of_bytes),
+            unit.cost(p.cost),
+            percent(share(p.cost, all_cost)),
+        ]);
+    }
+    table
+}
+
+/// Warnings and what the recording could not see.
+pub(super) fn notes(doc: &ReportDoc, e: &Evaluation, width: usize, paint: Paint) -> Vec<String> {
+    let warnings = doc.warnings.iter().chain(&e.warnings).map(|w| format!("! {w}"));
+    let blind = doc.blind.iter().map(|b| format!("Not seen: {b}"));
+    let mut lines: Vec<String> = Vec::new();
+    let mut hidden = 0;
+    for note in warnings.chain(blind) {
+        let wrapped = wrap(&clean(&note), width, 2);
+        if hidden > 0 || lines.len() + wrapped.len() > NOTE_LINES {
+            hidden += 1;
+        } else {
+            lines.extend(wrapped.iter().map(|l| paint.dim(l)));
+        }
+    }
+    if hidden > 0 {
+        lines.push(paint.dim(&format!("{hidden} more notes with --json or -o report.html")));
+    }
+    lines
+}

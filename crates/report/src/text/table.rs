@@ -1,0 +1,189 @@
+//! Aligned tables, wrapping and colour for a terminal.
+
+/// Escape codes, or nothing if colour was not asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Paint(pub(crate) bool);
+
+impl Paint {
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.with("1", text)
+    }
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.with("2", text)
+    }
+    pub(crate) fn warn(self, text: &str) -> String {
+        self.with("33", text)
+    }
+    pub(crate) fn good(self, text: &str) -> String {
+        self.with("32", text)
+    }
+    fn with(self, code: &str, text: &str) -> String {
+        if self.0 && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+/// Characters a terminal must not get from outside (escape sequences, line breaks, direction overrides) become `?`.
+pub(crate) fn clean(text: &str) -> String {
+    let hostile = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
+    text.chars().map(|c| if hostile(c) { '?' } else { c }).collect()
+}
+
+/// At most `width` characters; what is cut from the middle is marked by `…`, for names differ at both ends.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    if chars.len() <= width {
+        return text.to_owned();
+    }
+    let keep = width.saturating_sub(1);
+    let tail = keep / 2;
+    let (head, end) = (&chars[..keep - tail], &chars[chars.len() - tail..]);
+    head.iter().chain(['…'].iter().take(width)).chain(end).collect()
+}
+
+/// Breaks at spaces into lines of at most `width` characters, the second and later ones indented by `indent`.
+/// Longer words are cut.
+pub(crate) fn wrap(text: &str, width: usize, indent: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        let word = cut(word, width.saturating_sub(indent));
+        let used = line.chars().count();
+        if used > 0 && used + 1 + word.chars().count() > width {
+            lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
+            line.push_str(&word);
+        } else {
+            if !line.trim().is_empty() {
+                line.push(' ');
+            }
+            line.push_str(&word);
+        }
+    }
+    if !line.trim().is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+/// Side of a column on which its cells are flush.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Left,
+    Right,
+}
+
+/// A column: heading, side, and the characters below which it is not squeezed (`None`: never squeezed).
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    pub(crate) head: String,
+    pub(crate) side: Side,
+    pub(crate) least: Option<usize>,
+}
+
+/// Left-aligned text that may be squeezed down to `least` characters.
+pub(crate) fn words(head: &str, least: usize) -> Column {
+    Column { head: head.to_owned(), side: Side::Left, least: Some(least) }
+}
+
+/// Right-aligned number.
+pub(crate) fn number(head: &str) -> Column {
+    Column { head: head.to_owned(), side: Side::Right, least: None }
+}
+
+/// Rows under headings; cells are plain text, painted only as whole lines, so widths stay true.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub(crate) fn new(columns: Vec<Column>) -> Table {
+        Table { columns, rows: Vec::new() }
+    }
+
+    /// Appends a row; missing cells are empty, cells are cleaned here.
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
+        let mut cells: Vec<String> = cells.iter().map(|c| clean(c)).collect();
+        cells.resize(self.columns.len(), String::new());
+        self.rows.push(cells);
+    }
+
+    /// The heading line (bold) and the rows, each at most `width` characters as far as columns can be squeezed.
+    pub(crate) fn render(&self, width: usize, paint: Paint) -> Vec<String> {
+        let widths = self.widths(width);
+        let heads: Vec<&str> = self.columns.iter().map(|c| c.head.as_str()).collect();
+        let mut out = vec![paint.bold(&self.line(&heads, &widths))];
+        out.extend(self.rows.iter().map(|r| self.line(&r.iter().map(String::as_str).collect::<Vec<_>>(), &widths)));
+        out
+    }
+
+    fn line(&self, cells: &[&str], widths: &[usize]) -> String {
+        let mut line = String::new();
+        for ((cell, width), column) in cells.iter().zip(widths).zip(&self.columns) {
+            let (cell, gap) = (cut(cell, *width), if line.is_empty() { "" } else { "  " });
+            match column.side {
+                Side::Left => line.push_str(&format!("{gap}{cell:<width$}")),
+                Side::Right => line.push_str(&format!("{gap}{cell:>width$}")),
+            }
+        }
+        line.trim_end().to_owned()
+    }
+
+    /// Natural widths, then the widest squeezable column gives until the line fits.
+    fn widths(&self, width: usize) -> Vec<usize> {
+        let natural = |i: usize| {
+            let cells = self.rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0);
+            cells.max(self.columns[i].head.chars().count())
+        };
+        let mut widths: Vec<usize> = (0..self.columns.len()).map(natural).collect();
+        let room = width.saturating_sub(2 * self.columns.len().saturating_sub(1));
+        while widths.iter().sum::<usize>() > room {
+            let squeezable = |i: &usize| self.columns[*i].least.is_some_and(|least| widths[*i] > least);
+            match (0..widths.len()).filter(squeezable).max_by_key(|i| widths[*i]) {
+                Some(i) => widths[i] -= 1,
+                None => break,
+            }
+        }
+        widths
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_names_cannot_reach_the_terminal() {
+        assert_eq!(clean("a\x1b[31m\n\u{202e}b"), "a?[31m??b");
+    }
+
+    #[test]
+    fn cutting_keeps_both_ends_and_never_exceeds_the_width() {
+        assert_eq!(cut("abcdefghij", 5), "ab…ij");
+        for width in 0..12 {
+            assert!(cut("äbcdefghij", width).chars().count() <= width.max(0), "{width}");
+        }
+    }
+
+    #[test]
+    fn wrapped_lines_fit_and_lose_no_word() {
+        let text = "one two three four five six seven eight nine ten";
+        for width in 8..50 {
+            let lines = wrap(text, width, 2);
+            assert!(lines.iter().all(|l| l.chars().count() <= width), "{width}: {lines:?}");
+            assert_eq!(lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" "), text);
+        }
+    }
+
+    #[test]
+    fn a_table_is_squeezed_in_its_widest_words_only() {
+        let mut t = Table::new(vec![words("name", 4), number("cost")]);
+        t.row(vec!["a rather long name".into(), "12 ms".into()]);
+        t.row(vec!["b".into()]);
+        let lines = t.render(15, Paint(false));
+        assert_eq!(lines, ["name       cost", "a ra…ame  12 ms", "b"]);
+    }
+}

@@ -1,0 +1,168 @@
+//! Numbers for people: three significant digits and a unit.
+use homenode_base::TotalCost;
+
+/// How costs of one evaluation are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CostUnit {
+    /// Picoseconds: written in ps, ns, µs, ms, s, min or h.
+    Time,
+    /// Quanta of a historical machine, whose name is held here.
+    Quanta(String),
+}
+
+impl CostUnit {
+    /// The unit named by [`homenode_sim::Evaluation::unit`].
+    pub fn of(unit: &str) -> CostUnit {
+        if unit == "ps" { CostUnit::Time } else { CostUnit::Quanta(unit.to_owned()) }
+    }
+
+    /// `cost` with its unit, e.g. `3.01 ms` or `4.20 M`; quanta carry no unit word, tables name it in their head.
+    pub fn cost(&self, cost: TotalCost) -> String {
+        match self {
+            CostUnit::Time => time_ps(cost.as_f64()),
+            CostUnit::Quanta(_) => plain(cost.as_f64()),
+        }
+    }
+
+    /// `cost` with its unit in a sentence: quanta carry the word.
+    pub fn cost_in_words(&self, cost: TotalCost) -> String {
+        match self {
+            CostUnit::Time => self.cost(cost),
+            CostUnit::Quanta(name) => format!("{} {name}", self.cost(cost)),
+        }
+    }
+
+    /// A divisor and its label that make `largest` readable on an axis, e.g. `(1e9, "ms")`.
+    pub fn axis(&self, largest: TotalCost) -> (f64, String) {
+        let magnitude = largest.as_f64().abs();
+        match self {
+            CostUnit::Time => {
+                let (scale, label) = *TIME.iter().rev().find(|(s, _)| magnitude >= *s).unwrap_or(&TIME[0]);
+                (scale, label.to_owned())
+            }
+            CostUnit::Quanta(name) => {
+                let (scale, label) = *SI.iter().rev().find(|(s, _)| magnitude >= *s).unwrap_or(&SI[0]);
+                (scale, format!("{label} {name}").trim_start().to_owned())
+            }
+        }
+    }
+}
+
+const TIME: [(f64, &str); 5] = [(1.0, "ps"), (1e3, "ns"), (1e6, "µs"), (1e9, "ms"), (1e12, "s")];
+const SI: [(f64, &str); 6] = [(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T"), (1e15, "P")];
+
+fn time_ps(ps: f64) -> String {
+    match ps.abs() / 1e12 {
+        s if s >= 35_995.0 => format!("{} h", three_digits(ps / 3.6e15)),
+        s if s >= 599.5 => format!("{} min", three_digits(ps / 6e13)),
+        _ => scaled(ps, &TIME),
+    }
+}
+
+fn plain(value: f64) -> String {
+    scaled(value, &SI)
+}
+
+/// Picks the largest unit that leaves at least 1, after rounding to three digits (999.6 ns is 1.00 µs).
+fn scaled(value: f64, units: &[(f64, &str)]) -> String {
+    let fits = |s: f64| value.abs() * 1.000_5 >= s;
+    let (scale, label) = *units.iter().rev().find(|(s, _)| fits(*s)).unwrap_or(&units[0]);
+    let exact = scale == 1.0 && value.fract() == 0.0 && value.abs() < 1000.0;
+    let number = if exact { format!("{value:.0}") } else { three_digits(value / scale) };
+    format!("{number} {label}").trim_end().to_owned()
+}
+
+fn three_digits(value: f64) -> String {
+    match value.abs() {
+        v if v >= 99.95 => format!("{value:.0}"),
+        v if v >= 9.995 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// A count: exact below 100,000 with thousands separated, else three digits and k, M, G.
+pub fn count(n: u64) -> String {
+    if n < 100_000 { integer(n) } else { plain(n as f64) }
+}
+
+/// A count with thousands separated by commas.
+pub fn integer(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// Bytes: `B`, `KiB`, `MiB`, `GiB`, `TiB`; whole numbers stay whole.
+pub fn bytes(n: u64) -> String {
+    const UNITS: [(u64, &str); 5] = [(1, "B"), (1 << 10, "KiB"), (1 << 20, "MiB"), (1 << 30, "GiB"), (1 << 40, "TiB")];
+    let (scale, label) = *UNITS.iter().rev().find(|(s, _)| n >= *s).unwrap_or(&UNITS[0]);
+    if n % scale == 0 && n / scale < 1024 {
+        return format!("{} {label}", n / scale);
+    }
+    format!("{} {label}", three_digits(n as f64 / scale as f64))
+}
+
+/// A share as per cent: `38 %`, one decimal below 10 %, `<0.1 %` where rounding would say 0.
+pub fn percent(share: f64) -> String {
+    let p = share * 100.0;
+    match p.abs() {
+        _ if !p.is_finite() => "–".to_owned(),
+        0.0 => "0 %".to_owned(),
+        v if v < 0.05 => if p > 0.0 { "<0.1 %" } else { ">−0.1 %" }.to_owned(),
+        v if v < 9.95 => format!("{p:.1} %"),
+        _ => format!("{p:.0} %"),
+    }
+}
+
+/// A factor: `×1.67`; `–` if it does not exist.
+pub fn factor(ratio: f64) -> String {
+    if ratio.is_finite() { format!("×{}", three_digits(ratio)) } else { "–".to_owned() }
+}
+
+/// Ascending thread numbers as ranges: `0-7, 9`; `none` if empty.
+pub fn ranges(ids: &[u32]) -> String {
+    let mut parts: Vec<(u32, u32)> = Vec::new();
+    for &id in ids {
+        match parts.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(id) => *last = id,
+            _ => parts.push((id, id)),
+        }
+    }
+    let text: Vec<String> =
+        parts.iter().map(|&(a, b)| if a == b { a.to_string() } else { format!("{a}-{b}") }).collect();
+    if text.is_empty() { "none".to_owned() } else { text.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_have_three_digits_and_roll_over_to_the_next_unit() {
+        let t = |ps: i128| CostUnit::Time.cost(TotalCost(ps));
+        assert_eq!([t(0), t(999), t(1_000), t(999_600)].join("|"), "0 ps|999 ps|1.00 ns|1.00 µs");
+        assert_eq!([t(12_340_000), t(-3_014_000_000)].join("|"), "12.3 µs|-3.01 ms");
+        assert_eq!(
+            [t(599 * 10i128.pow(12)), t(600 * 10i128.pow(12)), t(36 * 10i128.pow(15))].join("|"),
+            "599 s|10.0 min|10.0 h"
+        );
+        let q = CostUnit::of("local references");
+        assert_eq!(q.cost_in_words(TotalCost(4_200_000)), "4.20 M local references");
+        assert_eq!(q.axis(TotalCost(4_200_000)), (1e6, "M local references".to_owned()));
+    }
+
+    #[test]
+    fn counts_bytes_shares_and_ranges_read_well() {
+        assert_eq!([count(99_999), count(100_000), integer(1_234_567)].join("|"), "99,999|100 k|1,234,567");
+        assert_eq!([bytes(0), bytes(1023), bytes(4096), bytes(1_500_000)].join("|"), "0 B|1023 B|4 KiB|1.43 MiB");
+        assert_eq!([percent(0.0), percent(0.0001), percent(0.0312), percent(0.381)].join("|"), "0 %|<0.1 %|3.1 %|38 %");
+        assert_eq!([factor(1.666), factor(f64::INFINITY)].join("|"), "×1.67|–");
+        assert_eq!([ranges(&[]), ranges(&[3]), ranges(&[0, 1, 2, 5, 7, 8])].join("|"), "none|3|0-2, 5, 7-8");
+    }
+}

@@ -1,0 +1,299 @@
+//! A synthetic report, rich enough to fill every section; used by the tests and by `examples/sample_report.rs`.
+//! Its numbers are invented but consistent: the parts of each policy add up to its total.
+#![allow(dead_code, reason = "each test binary uses a part of this")]
+mod rows;
+
+use homenode_base::TotalCost;
+use homenode_report::{Comparison, Provenance, ReportDoc};
+use homenode_sim::Evaluation;
+use homenode_sim::evaluation::{Finding, FindingKind, OptimumRow, PolicyRow, ThreadRow, Totals};
+use homenode_trace::Manifest;
+use homenode_trace::manifest::{Blind, Process, Thread};
+
+/// Microseconds as picoseconds.
+pub(crate) fn us(n: i128) -> TotalCost {
+    TotalCost(n * 1_000_000)
+}
+
+/// The manifest of an eight-thread recording.
+pub(crate) fn manifest(dataset_refs: u64) -> Manifest {
+    let thread = |i: u32| Thread {
+        process: 0,
+        tid: 4_000 + i,
+        parent: (i > 0).then_some(0),
+        refs: dataset_refs / 8,
+        spins: 40 * u64::from(i),
+        events: 120,
+    };
+    Manifest {
+        format: "homenode-trace".into(),
+        version: 1,
+        complete: true,
+        backend: "hooks".into(),
+        command: ["./stencil", "-p", "8", "-s", "M"].map(String::from).to_vec(),
+        exit_status: Some(0),
+        host_cpus: 2,
+        host: "Linux 6.1, x86-64".into(),
+        processes: vec![Process { pid: 4_000, address_space: 0, executable: "/home/ada/stencil".into() }],
+        threads: (0..8).map(thread).collect(),
+        blind: Blind {
+            wide: 1_204,
+            notes: vec!["`libm.so.6` was not built with the hooks: its references are missing.".into()],
+            ..Blind::default()
+        },
+        synchronised: true,
+        ..Manifest::default()
+    }
+}
+
+/// A report with every section filled, and a comparison with a repaired twin.
+pub(crate) fn rich() -> ReportDoc {
+    let first = manifest(134_217_728);
+    let mut provenance = Provenance::from_manifest(&first, "stencil.hnt", "0.1.0", "model");
+    provenance.recorded_at = Some("2025-03-01T10:00:00Z".into());
+    let mut coarse = evaluation();
+    coarse.block_bytes = 65_536;
+    let mut doc = ReportDoc::new(&first, provenance, vec![evaluation(), coarse]);
+    let second = manifest(134_217_728);
+    let provenance = Provenance::from_manifest(&second, "stencil-fixed.hnt", "0.1.0", "model");
+    let after = repaired();
+    doc.compare = Some(Comparison::new(&doc.evaluations[0], after, provenance, Vec::new(), None));
+    doc
+}
+
+/// A report that finds nothing to change.
+pub(crate) fn clean() -> ReportDoc {
+    let m = manifest(134_217_728);
+    let provenance = Provenance::from_manifest(&m, "stencil-fixed.hnt", "0.1.0", "model");
+    ReportDoc::new(&m, provenance, vec![repaired()])
+}
+
+fn policy(name: &str, summary: &str, parts: [i128; 5], moves: u64, copies: u64) -> PolicyRow {
+    let [local, remote, global, movement, transfer] = parts.map(us);
+    let total = local + remote + global + movement + transfer;
+    let ratio = total.ratio_to(us(178_000));
+    PolicyRow {
+        name: name.into(),
+        summary: summary.into(),
+        total,
+        local,
+        remote,
+        global,
+        movement,
+        transfer,
+        moves,
+        copies,
+        ratio,
+        spread: None,
+    }
+}
+
+fn optimum(name: &str, exact: bool, summary: &str, total: i128, movement: i128, moves: u64) -> OptimumRow {
+    OptimumRow {
+        name: name.into(),
+        exact,
+        summary: summary.into(),
+        total: us(total),
+        movement: us(movement),
+        moves,
+        copies: 0,
+    }
+}
+
+fn finding(kind: FindingKind, object: &str, places: &[&str], sentence: &str, advice: &str, saving: i128) -> Finding {
+    Finding {
+        kind,
+        object: object.into(),
+        places: places.iter().map(|p| (*p).to_owned()).collect(),
+        sentence: sentence.into(),
+        advice: advice.into(),
+        predicted_total: us(301_000 - saving),
+        saving: us(saving),
+        saving_share: us(saving).ratio_to(us(301_000)),
+    }
+}
+
+/// Two arrays initialised by one thread and a falsely shared array of statistics, on a two-socket machine.
+pub(crate) fn evaluation() -> Evaluation {
+    let mut policies = vec![
+        policy(
+            "first-touch",
+            "each block lives with the thread that touches it first",
+            [132_600, 124_100, 0, 0, 44_300],
+            0,
+            0,
+        ),
+        policy("interleave", "blocks dealt round the nodes", [98_200, 113_300, 0, 0, 44_300], 0, 0),
+        policy("fixed(0)", "everything on node 0", [134_000, 125_900, 0, 0, 44_300], 0, 0),
+        policy("best-static", "each block at its best home", [136_900, 5_300, 0, 0, 44_300], 0, 0),
+        policy("migrate-on-write", "a block follows its writer", [131_400, 12_900, 0, 29_800, 44_300], 5_410, 0),
+        policy(
+            "ace(4)",
+            "a block moves at most four times and then stays",
+            [133_500, 11_200, 3_400, 9_900, 44_300],
+            1_822,
+            96,
+        ),
+    ];
+    policies[4].spread = Some((us(216_900), us(221_300)));
+    Evaluation {
+        machine: "two-socket".into(),
+        machine_title: "Two sockets of a current x86-64 server".into(),
+        machine_sources: vec!["Load-to-use latencies: vendor's optimisation manual, chapter 2".into()],
+        unit: "ps".into(),
+        caches: true,
+        block_bytes: 4096,
+        blocks: 16_500,
+        threads: (0..8)
+            .map(|t| ThreadRow { thread: t, cpu: t as u16, node: (t / 4) as u16, refs: 16_777_216 })
+            .collect(),
+        totals: Totals {
+            refs: 134_217_728,
+            spins: 1_120,
+            reads: 104_000_000,
+            writes: 30_200_000,
+            atomics: 16_608,
+            bytes: 1_073_000_000,
+            memory_accesses: 2_310_000,
+            transfers: 402_727,
+            transfer_cost: us(44_300),
+            spin_cost: TotalCost::ZERO,
+        },
+        policies,
+        optimum: vec![
+            optimum(
+                "optimum without replication",
+                true,
+                "No placement with one copy of each block costs less.",
+                178_000,
+                3_100,
+                412,
+            ),
+            optimum("best static", true, "No placement that never moves a block costs less.", 186_500, 0, 0),
+            optimum(
+                "lower bound with replication",
+                false,
+                "No placement with copies costs less than this.",
+                171_200,
+                0,
+                0,
+            ),
+        ],
+        patterns: rows::patterns(),
+        objects: rows::objects(),
+        lines: rows::lines(),
+        false_sharing: rows::false_sharing(),
+        heat: rows::heat(),
+        findings: findings(),
+        warnings: vec![
+            "8 threads were recorded on 2 processors; the replay order is the model order and not the host's.".into(),
+        ],
+    }
+}
+
+fn findings() -> Vec<Finding> {
+    vec![
+        finding(
+            FindingKind::FirstTouch,
+            "a",
+            &["stencil.c:41", "stencil.c:58"],
+            "`a` is allocated at stencil.c:41, first touched by thread 0 at stencil.c:58, used by threads 0-7.",
+            "Initialise `a` in parallel, each thread its own part.",
+            72_400,
+        ),
+        finding(
+            FindingKind::FirstTouch,
+            "b",
+            &["stencil.c:42", "stencil.c:59"],
+            "`b` is allocated at stencil.c:42, first touched by thread 0 at stencil.c:59, used by threads 0-7.",
+            "Initialise `b` in parallel, each thread its own part.",
+            42_000,
+        ),
+        finding(
+            FindingKind::FalseSharing,
+            "stats",
+            &["stencil.c:17"],
+            "Eight threads write eight different words of one line of `stats`.",
+            "Pad each element of `stats` to 64 bytes.",
+            31_900,
+        ),
+    ]
+}
+
+/// The twin that initialises in parallel and pads: no finding.
+pub(crate) fn repaired() -> Evaluation {
+    let mut e = evaluation();
+    let names = ["first-touch", "interleave", "fixed(0)", "best-static", "migrate-on-write", "ace(4)"];
+    let parts = [
+        [136_200, 6_300, 12_400],
+        [98_000, 113_000, 12_400],
+        [134_000, 125_000, 12_400],
+        [136_900, 5_300, 12_400],
+        [131_000, 12_000, 12_400],
+        [133_000, 11_000, 12_400],
+    ];
+    e.policies = names
+        .iter()
+        .zip(parts)
+        .map(|(name, [local, remote, transfer])| policy(name, "", [local, remote, 0, 0, transfer], 0, 0))
+        .collect();
+    e.optimum = vec![
+        optimum(
+            "optimum without replication",
+            true,
+            "No placement with one copy of each block costs less.",
+            153_900,
+            900,
+            71,
+        ),
+        optimum("best static", true, "No placement that never moves a block costs less.", 154_600, 0, 0),
+    ];
+    e.policies.iter_mut().for_each(|p| p.ratio = p.total.ratio_to(us(153_900)));
+    e.findings.clear();
+    e.false_sharing.clear();
+    e.objects.iter_mut().for_each(|o| o.first_touch = (0..8).map(|t| (t, 1_024)).collect());
+    e.warnings.clear();
+    e
+}
+
+/// Strings that try to leave the place they are put in.
+pub(crate) const HOSTILE: [&str; 6] = [
+    "</script><script>window.__owned=1</script>",
+    "\"><img src=x onerror=window.__owned=1>",
+    "<!--<script>",
+    "`a` & 'b' \u{202e}txt.c\u{2028}\x1b[31mred\x07",
+    "]]></style><style>*{display:none}",
+    "${alert(1)}{{7*7}}",
+];
+
+/// The rich report with hostile strings wherever a string comes from outside.
+pub(crate) fn hostile() -> ReportDoc {
+    let mut doc = rich();
+    let bad = |i: usize| HOSTILE[i % HOSTILE.len()].to_owned();
+    doc.provenance.command = HOSTILE.map(String::from).to_vec();
+    doc.provenance.dataset = bad(0);
+    doc.provenance.host = bad(1);
+    doc.blind.push(bad(2));
+    doc.warnings.push(bad(3));
+    for e in &mut doc.evaluations {
+        e.objects.iter_mut().enumerate().for_each(|(i, o)| {
+            o.name = bad(i);
+            o.place = Some(bad(i + 1));
+            o.pattern = bad(i + 2);
+        });
+        e.lines
+            .iter_mut()
+            .enumerate()
+            .for_each(|(i, l)| (l.place, l.function, l.object) = (bad(i), bad(i + 1), bad(i + 2)));
+        e.findings.iter_mut().enumerate().for_each(|(i, f)| {
+            (f.object, f.sentence, f.advice) = (bad(i), bad(i + 1), bad(i + 2));
+            f.places = vec![bad(i + 3)];
+        });
+        e.false_sharing.iter_mut().for_each(|f| f.object = bad(0));
+        e.false_sharing.iter_mut().flat_map(|f| &mut f.words).for_each(|w| w.sites = vec![bad(1), bad(0)]);
+        e.heat.rows.iter_mut().enumerate().for_each(|(i, r)| r.object = bad(i));
+        e.policies.iter_mut().enumerate().for_each(|(i, p)| (p.name, p.summary) = (bad(i), bad(i + 1)));
+        (e.machine, e.machine_title) = (bad(0), bad(1));
+    }
+    doc
+}

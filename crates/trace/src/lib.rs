@@ -6,15 +6,24 @@
 //! **Invariant:** every byte that comes from outside is checked before it is believed; a reader returns
 //! [`TraceError`] and never panics. No OS call: files are reached through [`store::Store`].
 //!
-//! Reading order: [`record`], [`event`], [`manifest`], [`store`].
+//! Reading order: [`record`], [`event`], [`manifest`], [`store`], [`framing`], [`frame`], [`events`], [`symbols`],
+//! [`dataset`], [`order`], [`objects`], [`check`], [`synthetic`]. The bytes are in `docs/format.md`.
 #![forbid(unsafe_code)]
 
+mod bytes;
+pub mod dataset;
 mod error;
 pub mod event;
+pub mod events;
+pub mod frame;
+pub mod framing;
 pub mod manifest;
 pub mod record;
 pub mod store;
+pub mod symbols;
 
+pub use bytes::Fault;
+pub use dataset::DatasetReader;
 pub use error::TraceError;
 pub use event::{Event, EventKind};
 pub use manifest::Manifest;

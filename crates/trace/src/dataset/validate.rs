@@ -1,0 +1,104 @@
+//! What the manifest must be, alone and beside the files.
+use super::DatasetReader;
+use crate::TraceError;
+use crate::event::Event;
+use crate::manifest::{FORMAT_VERSION, Manifest};
+use serde::Deserialize;
+
+/// The name every manifest carries.
+const FORMAT_NAME: &str = "homenode-trace";
+
+/// The part of a manifest that no version changes.
+#[derive(Deserialize)]
+struct Preamble {
+    format: String,
+    version: u32,
+}
+
+/// Reads a manifest and checks it against itself. The version is looked at first, so that a newer one is called newer
+/// even if nothing else in it is understood.
+pub fn parse_manifest(text: &[u8]) -> Result<Manifest, TraceError> {
+    let bad = |e: serde_json::Error| TraceError::Manifest(format!("not the manifest of a dataset: {e}"));
+    let preamble: Preamble = serde_json::from_slice(text).map_err(bad)?;
+    if preamble.format != FORMAT_NAME {
+        return Err(TraceError::Manifest(format!("format is `{}`, expected `{FORMAT_NAME}`", preamble.format)));
+    }
+    if preamble.version > FORMAT_VERSION {
+        let (name, found) = (super::MANIFEST_FILE.to_owned(), preamble.version);
+        return Err(TraceError::Newer { name, found, known: FORMAT_VERSION });
+    }
+    if preamble.version == 0 {
+        return Err(TraceError::Manifest("there is no format version 0".into()));
+    }
+    let manifest: Manifest = serde_json::from_slice(text).map_err(bad)?;
+    tables(&manifest)?;
+    Ok(manifest)
+}
+
+fn tables(m: &Manifest) -> Result<(), TraceError> {
+    let refuse = |what: String| Err(TraceError::Manifest(what));
+    if m.threads.len() >= u32::MAX as usize {
+        return refuse(format!("{} threads", m.threads.len()));
+    }
+    let mut total = 0u64;
+    for (i, t) in m.threads.iter().enumerate() {
+        if t.process as usize >= m.processes.len() {
+            return refuse(format!("thread {i} is in process {}, there are {}", t.process, m.processes.len()));
+        }
+        if t.parent.is_some_and(|p| p as usize >= m.threads.len() || p as usize == i) {
+            return refuse(format!("thread {i} was created by thread {:?} of {}", t.parent, m.threads.len()));
+        }
+        if t.spins > t.refs {
+            return refuse(format!("thread {i} has {} spins among {} references", t.spins, t.refs));
+        }
+        total = match total.checked_add(t.refs) {
+            Some(sum) => sum,
+            None => return refuse("more references than 64 bits count".into()),
+        };
+    }
+    Ok(())
+}
+
+/// Indices of each thread's events; positions must not decrease within a thread.
+pub(super) fn events_by_thread(m: &Manifest, events: &[Event]) -> Result<Vec<Vec<u32>>, TraceError> {
+    let damaged = |what: String| TraceError::Damaged { name: super::EVENTS_FILE.into(), offset: 0, what };
+    if events.len() > u32::MAX as usize {
+        return Err(damaged(format!("{} events, more than 32 bits count", events.len())));
+    }
+    let mut by_thread: Vec<Vec<u32>> = vec![Vec::new(); m.threads.len()];
+    for (i, e) in events.iter().enumerate() {
+        let Some(own) = by_thread.get_mut(e.thread as usize) else {
+            return Err(damaged(format!("event {i} is of thread {}, there are {}", e.thread, m.threads.len())));
+        };
+        if own.last().is_some_and(|&last| events[last as usize].at > e.at) {
+            return Err(damaged(format!("event {i} of thread {} stands before its predecessor", e.thread)));
+        }
+        own.push(i as u32);
+    }
+    Ok(by_thread)
+}
+
+/// A complete dataset holds exactly what its manifest counts, and no event beyond a thread's last reference.
+pub(super) fn counts(r: &DatasetReader) -> Result<(), TraceError> {
+    if !r.manifest.complete {
+        return Ok(());
+    }
+    for (i, t) in r.manifest.threads.iter().enumerate() {
+        let (refs, events) = (r.refs(i as u32), r.by_thread[i].len() as u64);
+        if (t.refs, t.events) != (refs, events) {
+            let (a, b) = (t.refs, t.events);
+            return Err(TraceError::Manifest(format!(
+                "thread {i} should have {a} references and {b} events, the files have {refs} and {events}"
+            )));
+        }
+        if let Some(last) = r.thread_events(i as u32).last()
+            && last.at > refs
+        {
+            return Err(TraceError::Manifest(format!(
+                "thread {i} has an event after reference {}, but {refs} references",
+                last.at
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! `symbols.json`: what program counters and addresses of global data mean in the source.
+use crate::TraceError;
+use homenode_base::SiteId;
+use serde::{Deserialize, Serialize};
+
+/// Names of code and data. A dataset without the file still has sites: the reader makes bare ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Symbols {
+    /// Code locations, sorted by (process, pc), each pair once; the index is the dataset-wide [`SiteId`]. Contains every
+    /// site of every reference and the program counters of allocation stacks.
+    pub sites: Vec<Site>,
+    /// Named data, sorted by (process, address).
+    pub globals: Vec<Global>,
+    /// What is missing and why, in sentences for the reader of a report.
+    pub notes: Vec<String>,
+}
+
+/// One code location. Empty strings and line 0 mean unknown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Site {
+    /// Index into the manifest's processes.
+    pub process: u32,
+    /// Run-time address inside the instruction.
+    pub pc: u64,
+    /// Path of the executable or library.
+    pub module: String,
+    /// Address inside the module's file.
+    pub offset: u64,
+    /// Function, demangled.
+    pub function: String,
+    /// Source file.
+    pub file: String,
+    /// Source line, 1-based.
+    pub line: u32,
+}
+
+/// One named datum.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Global {
+    /// Index into the manifest's processes.
+    pub process: u32,
+    /// Run-time address of the first byte.
+    pub addr: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Name, demangled.
+    pub name: String,
+    /// Path of the executable or library.
+    pub module: String,
+}
+
+impl Symbols {
+    /// File name inside a dataset.
+    pub const FILE: &'static str = "symbols.json";
+
+    /// Reads and checks the file's text.
+    pub fn from_json(text: &[u8]) -> Result<Symbols, TraceError> {
+        let damaged = |what: String| TraceError::Damaged { name: Symbols::FILE.into(), offset: 0, what };
+        let symbols: Symbols = serde_json::from_slice(text).map_err(|e| damaged(e.to_string()))?;
+        if symbols.sites.len() > u32::MAX as usize {
+            return Err(damaged("more sites than 32-bit ids".into()));
+        }
+        if let Some(i) = symbols.sites.windows(2).position(|w| (w[0].process, w[0].pc) >= (w[1].process, w[1].pc)) {
+            return Err(damaged(format!("sites {i} and {} are not in order of process and program counter", i + 1)));
+        }
+        Ok(symbols)
+    }
+
+    /// The file's text.
+    pub fn to_json(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("strings and integers always serialise")
+    }
+
+    /// Sorts sites and globals and drops repeated sites (the first of equal ones stays).
+    pub fn normalise(&mut self) {
+        self.sites.sort_by_key(|s| (s.process, s.pc));
+        self.sites.dedup_by_key(|s| (s.process, s.pc));
+        self.globals.sort_by_key(|g| (g.process, g.addr));
+    }
+
+    /// The id of a code location.
+    pub fn site_id(&self, process: u32, pc: u64) -> Option<SiteId> {
+        self.sites.binary_search_by_key(&(process, pc), |s| (s.process, s.pc)).ok().map(|i| SiteId(i as u32))
+    }
+
+    /// The code location with this id.
+    pub fn site(&self, id: SiteId) -> Option<&Site> {
+        self.sites.get(id.index())
+    }
+}
+
+impl Site {
+    /// `file:line`, or `module+0xoffset`, or the bare program counter: the best that is known.
+    pub fn place(&self) -> String {
+        if !self.file.is_empty() {
+            format!("{}:{}", self.file, self.line)
+        } else if !self.module.is_empty() {
+            format!("{}+{:#x}", self.module, self.offset)
+        } else {
+            format!("{:#x}", self.pc)
+        }
+    }
+}

@@ -22,7 +22,7 @@ static const struct hn_program program = {
     .more_means = "number of keys, a power of two",
     .xs = {400000, 1 << 13},
     .s = {4000000, 1 << 14},
-    .m = {40000000, 1 << 14},
+    .m = {50000000, 1 << 18},
 };
 
 #define STRIPES 256u

@@ -12,7 +12,7 @@ static const struct hn_program program = {
     .more_means = "bits of a key that are sorted by: 8, 16, 24 or 32",
     .xs = {1 << 19, 32},
     .s = {1 << 22, 32},
-    .m = {1 << 26, 32},
+    .m = {3 << 25, 32},
 };
 
 #define DIGITS 256u

@@ -35,7 +35,7 @@ static const struct hn_program program = {
     .more_means = "sweeps",
     .xs = {ROWS_XS, 8},
     .s = {3072, 12},
-    .m = {10240, 60},
+    .m = {10240, 100},
 };
 
 struct stencil {

@@ -1,0 +1,139 @@
+//! All accumulators behind one door, in the order the replay calls them.
+use crate::attribution::{Attribution, Use};
+use crate::candidate::Candidate;
+use crate::detail::{Detail, Reference};
+use crate::feed::{Charge, Setup, Transfer};
+use crate::heat::Heat;
+use crate::names::Names;
+use crate::patterns::{Patterns, Piece, Touch};
+use crate::rows::{FalseSharingRow, HeatMap, LineRow, ObjectRow, PatternRow};
+use crate::tables;
+use homenode_base::{NodeId, TotalCost};
+use homenode_trace::{Merged, Op};
+
+/// Time bins of the heat map while it is filled; between half of them and all are in use at the end.
+const HEAT_COLUMNS: usize = 128;
+const HEAT_ROWS: usize = 64;
+
+/// Everything the analysis has to say about one evaluation.
+#[derive(Clone, Debug)]
+pub struct Analysed {
+    /// All six patterns, in the order of [`Pattern::ALL`](crate::Pattern::ALL).
+    pub patterns: Vec<PatternRow>,
+    /// Objects, dearest first; the costs add up to `total`.
+    pub objects: Vec<ObjectRow>,
+    /// Source lines, dearest first; the costs add up to `total`.
+    pub lines: Vec<LineRow>,
+    /// Falsely shared lines with transfers, dearest first, at most 64.
+    pub false_sharing: Vec<FalseSharingRow>,
+    /// Heat map.
+    pub heat: HeatMap,
+    /// What might be worth changing, most promising first.
+    pub candidates: Vec<Candidate>,
+    /// Sentences for the reader.
+    pub warnings: Vec<String>,
+    /// All charges and transfers.
+    pub total: TotalCost,
+    /// The same if each block lived at its best static home.
+    pub best_static: TotalCost,
+}
+
+/// The analysis of one replay. Per reference: [`reference`](Self::reference) first, then the charges and transfers it
+/// causes.
+#[derive(Debug)]
+pub struct Analysis<'a> {
+    setup: Setup<'a>,
+    patterns: Patterns,
+    detail: Detail,
+    attribution: Attribution,
+    heat: Heat,
+    last: Reference,
+    /// Units of the last reference; long ranges keep only the first few, since one transfer names one address.
+    pieces: Vec<Piece>,
+}
+
+const PIECES_MAX: usize = 64;
+
+impl<'a> Analysis<'a> {
+    /// An analysis that has seen nothing.
+    pub fn new(setup: Setup<'a>) -> Analysis<'a> {
+        let patterns = Patterns::new(setup.unit_bytes);
+        let words = (patterns.unit_bytes() / patterns.word_bytes()) as usize;
+        Analysis {
+            detail: Detail::new(words),
+            attribution: Attribution::new(&setup),
+            heat: Heat::new(HEAT_COLUMNS, setup.machine.nodes(), setup.block_bytes),
+            last: Reference::default(),
+            pieces: Vec::new(),
+            patterns,
+            setup,
+        }
+    }
+    /// Notes the next reference of the merged order. Busy-wait repeats ([`Op::Spin`]) are ignored.
+    #[inline]
+    pub fn reference(&mut self, r: &Merged, object: u32) {
+        if r.op == Op::Spin {
+            return;
+        }
+        let node = self.setup.nodes.get(r.thread as usize).copied().unwrap_or(NodeId(0));
+        let used = Use { addr: r.addr, object, site: r.site, thread: r.thread, node, writes: r.op.writes() };
+        self.heat.reference(r.addr, node);
+        self.attribution.reference(&used);
+        self.last = Reference { thread: r.thread, site: r.site, object, op: r.op };
+        self.pieces.clear();
+        let touch = Touch { addr: r.addr, size: r.size, thread: r.thread, op: r.op, object };
+        let (detail, last, pieces) = (&mut self.detail, &self.last, &mut self.pieces);
+        self.patterns.touch(&touch, |piece| {
+            if piece.detailed {
+                detail.reference(&piece, last);
+            }
+            if pieces.len() < PIECES_MAX {
+                pieces.push(piece);
+            }
+        });
+        let blocks = |addr: u64| addr / self.setup.block_bytes;
+        let last = r.addr.saturating_add(u64::from(r.size.max(1)) - 1);
+        for block in blocks(r.addr) + 1..=blocks(last) {
+            self.attribution.continues(&used, block * self.setup.block_bytes);
+        }
+    }
+    /// Notes a memory access that the last reference caused.
+    #[inline]
+    pub fn charge(&mut self, c: &Charge) {
+        self.attribution.charge(c);
+        self.patterns.charge(c.addr, c.object, c.cost);
+    }
+    /// Notes a cache-to-cache transfer that the last reference caused.
+    pub fn transfer(&mut self, t: &Transfer) {
+        self.attribution.transfer(t);
+        self.patterns.charge(t.addr, t.object, t.cost);
+        let unit = t.addr / self.setup.unit_bytes;
+        let Some(piece) = self.pieces.iter().find(|p| p.unit == unit) else { return };
+        if self.detail.transfer(piece, &self.last, t.cost) {
+            self.patterns.set_detailed(piece.index, true);
+        }
+        if self.detail.is_full() {
+            for index in self.detail.prune() {
+                self.patterns.set_detailed(index, false);
+            }
+        }
+    }
+    /// Bytes of memory held, about.
+    pub fn memory_bytes(&self) -> usize {
+        self.patterns.memory_bytes() + self.attribution.memory_bytes() + self.heat.memory_bytes()
+    }
+    /// Ends the replay: ids become words, sums become rows.
+    pub fn finish(self, names: &dyn Names) -> Analysed {
+        tables::finish(
+            tables::Parts {
+                setup: &self.setup,
+                patterns: &self.patterns,
+                attribution: &self.attribution,
+                lines: self.detail.finish(),
+                heat: &self.heat,
+                heat_rows: HEAT_ROWS,
+            },
+            names,
+        )
+    }
+}

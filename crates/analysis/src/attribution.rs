@@ -1,0 +1,304 @@
+//! Who pays: costs by object, by line of code and by block.
+use crate::feed::{Charge, Setup, Transfer};
+use crate::index::{Index, Slab};
+use hashbrown::HashMap;
+use homenode_base::{Cost, NodeId, TotalCost};
+use homenode_machine::{AccessClass, Location, Machine};
+
+const NONE: u32 = u32::MAX;
+
+/// First touch and use of one block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block {
+    pub(crate) first_thread: u32,
+    pub(crate) first_site: u32,
+    pub(crate) first_wrote: bool,
+    /// Whether a second thread has touched it.
+    pub(crate) shared: bool,
+    /// Home under first touch.
+    pub(crate) home: Location,
+    /// Majority vote (Boyer and Moore 1991) over the references since it became shared: the one thread that can have
+    /// made more than half of them.
+    pub(crate) user: u32,
+    votes: u32,
+    shares: u32,
+}
+
+/// What one object has of one block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share {
+    /// Index into [`Attribution::objects`].
+    pub(crate) object: u32,
+    pub(crate) cost: Cost,
+    pub(crate) remote: Cost,
+    /// What the same accesses would cost if each were local.
+    pub(crate) local: Cost,
+    next: u32,
+}
+
+/// Running sums of one object row.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ObjectSums {
+    pub(crate) id: u32,
+    pub(crate) transfer: TotalCost,
+    users: Vec<u64>,
+}
+
+impl ObjectSums {
+    #[inline]
+    fn add_user(&mut self, thread: u32) {
+        let word = thread as usize / 64;
+        if word >= self.users.len() {
+            self.users.resize(word + 1, 0);
+        }
+        self.users[word] |= 1 << (thread % 64);
+    }
+    /// Threads that referenced it, ascending.
+    pub(crate) fn users(&self) -> Vec<u32> {
+        let bits = |(w, &bits): (usize, &u64)| {
+            (0..64).filter(move |b| bits >> b & 1 == 1).map(move |b| w as u32 * 64 + b).collect::<Vec<_>>()
+        };
+        self.users.iter().enumerate().flat_map(bits).collect()
+    }
+}
+
+/// Running sums of one site on one object.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pair {
+    pub(crate) site: u32,
+    /// Index into [`Attribution::objects`].
+    pub(crate) object: u32,
+    pub(crate) refs: u64,
+    pub(crate) cost: TotalCost,
+    pub(crate) remote: TotalCost,
+}
+
+/// The accumulator. Memory: 80 bytes and one cost per possible home for each block and object in it, and as much for
+/// each pair of site and object.
+#[derive(Debug)]
+pub struct Attribution {
+    block_shift: u32,
+    places: Vec<Location>,
+    homes: usize,
+    /// `[class][node][home]`, flattened.
+    cost_of: Vec<Cost>,
+    index: Index,
+    blocks: Slab<Block>,
+    shares: Vec<Share>,
+    /// `homes` costs for each share.
+    home_costs: Vec<Cost>,
+    objects: Vec<ObjectSums>,
+    object_index: HashMap<u32, u32>,
+    pairs: Vec<Pair>,
+    pair_index: HashMap<(u32, u32), u32>,
+    /// Per site, the pair seen last.
+    recent: Vec<(u32, u32)>,
+}
+
+/// A reference to the attribution.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Use {
+    pub(crate) addr: u64,
+    pub(crate) object: u32,
+    pub(crate) site: u32,
+    pub(crate) thread: u32,
+    pub(crate) node: NodeId,
+    pub(crate) writes: bool,
+}
+
+fn homes(machine: &Machine) -> Vec<Location> {
+    let nodes = (0..machine.nodes()).map(|n| Location::Node(NodeId(n as u16)));
+    nodes.chain(machine.global.map(|_| Location::Global)).collect()
+}
+
+fn add(a: &mut Cost, b: Cost) {
+    *a = Cost(a.0.saturating_add(b.0).min(Cost::INFINITE.0));
+}
+
+impl Attribution {
+    pub(crate) fn new(setup: &Setup<'_>) -> Attribution {
+        let places = homes(setup.machine);
+        let mut cost_of = Vec::new();
+        for class in [AccessClass::Read, AccessClass::Write, AccessClass::WriteBack, AccessClass::Free] {
+            for node in 0..setup.machine.nodes() {
+                cost_of.extend(places.iter().map(|&h| setup.machine.access(class, NodeId(node as u16), h)));
+            }
+        }
+        Attribution {
+            block_shift: setup.block_bytes.trailing_zeros(),
+            homes: places.len(),
+            places,
+            cost_of,
+            index: Index::new(),
+            blocks: Slab::new(),
+            shares: Vec::new(),
+            home_costs: Vec::new(),
+            objects: Vec::new(),
+            object_index: HashMap::new(),
+            pairs: Vec::new(),
+            pair_index: HashMap::new(),
+            recent: Vec::new(),
+        }
+    }
+    /// Notes one reference to the block that contains `u.addr`.
+    #[inline]
+    pub(crate) fn reference(&mut self, u: &Use) {
+        let pair = self.pair(u.site, u.object);
+        self.pairs[pair].refs += 1;
+        let object = self.pairs[pair].object;
+        self.objects[object as usize].add_user(u.thread);
+        self.touch(u, object);
+    }
+    /// Notes that the reference `u` goes on in the block of `addr`.
+    pub(crate) fn continues(&mut self, u: &Use, addr: u64) {
+        let object = self.object(u.object);
+        self.touch(&Use { addr, ..*u }, object);
+    }
+    #[inline]
+    fn touch(&mut self, u: &Use, object: u32) {
+        let block = self.block(u.addr, u);
+        let b = &mut self.blocks[block];
+        if b.first_thread == NONE {
+            // Charged before it was referenced.
+            (b.first_thread, b.first_site, b.first_wrote) = (u.thread, u.site, u.writes);
+        }
+        b.shared |= b.first_thread != u.thread;
+        if b.shared {
+            match () {
+                () if b.user == u.thread => b.votes = b.votes.saturating_add(1),
+                () if b.votes == 0 => (b.user, b.votes) = (u.thread, 1),
+                () => b.votes -= 1,
+            }
+        }
+        self.share(block, object);
+    }
+    /// Notes one charge; its block may be one that was never referenced.
+    pub(crate) fn charge(&mut self, c: &Charge) {
+        let remote = matches!(c.home, Location::Node(h) if h != c.node);
+        let remote_cost = if remote { c.cost } else { Cost::ZERO };
+        let pair = self.pair(c.site, c.object);
+        self.pairs[pair].cost += c.cost;
+        self.pairs[pair].remote += remote_cost;
+        let object = self.pairs[pair].object;
+        let first = Use { addr: c.addr, object: c.object, site: c.site, thread: NONE, node: c.node, writes: false };
+        let block = self.block(c.addr, &first);
+        self.blocks[block].home = c.home;
+        let share = self.share(block, object);
+        let row = (c.class as usize * (self.cost_of.len() / self.homes / 4) + c.node.index()) * self.homes;
+        let times = i64::from(c.weight);
+        for h in 0..self.homes {
+            let cost = Cost(self.cost_of[row + h].0.saturating_mul(times));
+            add(&mut self.home_costs[share * self.homes + h], cost);
+        }
+        let s = &mut self.shares[share];
+        s.cost += c.cost;
+        s.remote += remote_cost;
+        add(&mut s.local, Cost(self.cost_of[row + c.node.index()].0.saturating_mul(times)));
+    }
+    /// Notes one transfer.
+    pub(crate) fn transfer(&mut self, t: &Transfer) {
+        let pair = self.pair(t.site, t.object);
+        self.pairs[pair].cost += t.cost;
+        let object = self.pairs[pair].object;
+        self.objects[object as usize].transfer += t.cost;
+    }
+    #[inline]
+    fn pair(&mut self, site: u32, object: u32) -> usize {
+        let slot = site.wrapping_add(1) as usize; // UNKNOWN_SITE has slot 0.
+        match self.recent.get(slot) {
+            Some(&(o, p)) if o == object && p != NONE => p as usize,
+            _ => self.find_pair(slot, site, object),
+        }
+    }
+    fn find_pair(&mut self, slot: usize, site: u32, object: u32) -> usize {
+        let dense = self.object(object);
+        let next = self.pairs.len() as u32;
+        let p = *self.pair_index.entry((site, object)).or_insert(next);
+        if p == next {
+            self.pairs.push(Pair { site, object: dense, ..Pair::default() });
+        }
+        // A lying site number must not make this table as long as it says.
+        if slot < 1 << 20 {
+            if slot >= self.recent.len() {
+                self.recent.resize(slot + 1, (0, NONE));
+            }
+            self.recent[slot] = (object, p);
+        }
+        p as usize
+    }
+    fn object(&mut self, id: u32) -> u32 {
+        let next = self.objects.len() as u32;
+        let o = *self.object_index.entry(id).or_insert(next);
+        if o == next {
+            self.objects.push(ObjectSums { id, ..ObjectSums::default() });
+        }
+        o
+    }
+    #[inline]
+    fn block(&mut self, addr: u64, first: &Use) -> usize {
+        let (block, new) = self.index.intern(addr >> self.block_shift);
+        if new {
+            self.blocks.push(Block {
+                first_thread: first.thread,
+                first_site: first.site,
+                first_wrote: first.writes,
+                shared: false,
+                home: Location::Node(first.node),
+                user: first.thread,
+                votes: 0,
+                shares: NONE,
+            });
+        }
+        block
+    }
+    #[inline]
+    fn share(&mut self, block: usize, object: u32) -> usize {
+        let mut at = self.blocks[block].shares;
+        while at != NONE {
+            let s = &self.shares[at as usize];
+            if s.object == object {
+                return at as usize;
+            }
+            at = s.next;
+        }
+        let next = std::mem::replace(&mut self.blocks[block].shares, self.shares.len() as u32);
+        self.shares.push(Share { object, cost: Cost::ZERO, remote: Cost::ZERO, local: Cost::ZERO, next });
+        self.home_costs.resize(self.home_costs.len() + self.homes, Cost::ZERO);
+        self.shares.len() - 1
+    }
+    /// Object rows in order of first appearance.
+    pub(crate) fn objects(&self) -> &[ObjectSums] {
+        &self.objects
+    }
+    /// Possible homes, in the order of every share's costs.
+    pub(crate) fn homes(&self) -> &[Location] {
+        &self.places
+    }
+    /// Pairs in order of first appearance.
+    pub(crate) fn pairs(&self) -> &[Pair] {
+        &self.pairs
+    }
+    /// Blocks ascending by number.
+    pub(crate) fn blocks(&self) -> Vec<(u64, &Block)> {
+        self.index.sorted().into_iter().map(|(number, i)| (number, &self.blocks[i])).collect()
+    }
+    /// Shares of a block with the costs of each at every possible home.
+    pub(crate) fn shares_of<'a>(&'a self, block: &Block) -> impl Iterator<Item = (&'a Share, &'a [Cost])> + use<'a> {
+        let next = |&i: &u32| Some(self.shares[i as usize].next).filter(|&n| n != NONE);
+        std::iter::successors(Some(block.shares).filter(|&n| n != NONE), next).map(|i| {
+            let i = i as usize;
+            (&self.shares[i], &self.home_costs[i * self.homes..(i + 1) * self.homes])
+        })
+    }
+    /// Bytes of memory held, about.
+    pub fn memory_bytes(&self) -> usize {
+        let users: usize = self.objects.iter().map(|o| o.users.capacity() * 8 + size_of::<ObjectSums>()).sum();
+        self.index.bytes()
+            + self.blocks.bytes()
+            + self.shares.capacity() * size_of::<Share>()
+            + self.home_costs.capacity() * 8
+            + users
+            + self.pairs.capacity() * (size_of::<Pair>() + 24)
+            + self.recent.capacity() * 8
+    }
+}

@@ -1,0 +1,54 @@
+//! What might be worth changing, as data for the what-if and as words for people.
+use crate::rows::FindingKind;
+use homenode_base::TotalCost;
+
+/// Something that looks worth changing. Its worth is not said here: only the replay with `remedy` applied knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Kind.
+    pub kind: FindingKind,
+    /// Object row id.
+    pub object: u32,
+    /// Name of the object row.
+    pub name: String,
+    /// Where to change the program: `file:line` of the allocation, then of the initialisation.
+    pub places: Vec<String>,
+    /// What is wrong, one sentence.
+    pub sentence: String,
+    /// What to do, one sentence.
+    pub advice: String,
+    /// The change as a transform of the trace.
+    pub remedy: Remedy,
+    /// Upper estimate of what it saves; candidates come in descending order of it.
+    pub estimate: TotalCost,
+}
+
+/// A change to the program as a transform of its trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// Each block is initialised by the thread that uses it. In replay order: a reference by `initialiser` to one of
+    /// these blocks is made by the thread given for the block instead, until any other thread has touched the block;
+    /// from then on everything stays as recorded. First touch then homes the block at its user.
+    InitialiseInParallel {
+        /// The thread that touches the blocks first today.
+        initialiser: u32,
+        /// (block number, thread that uses it), ascending by block.
+        blocks: Vec<(u64, u32)>,
+    },
+    /// Elements get a stride of `to_bytes`, the array begins at a multiple of it and of a line. Element `i` is
+    /// `addr + i * element_bytes`; a byte before the first or past the last element of a range stays where it is.
+    PadElements {
+        /// Arrays: (address of the first element, number of elements), ascending.
+        arrays: Vec<(u64, u64)>,
+        /// Stride today.
+        element_bytes: u64,
+        /// Stride afterwards, a multiple of the line.
+        to_bytes: u64,
+    },
+    /// Once initialised, every node has its own copy of these blocks: a node's first access fetches it (one copy cost),
+    /// all further accesses are local.
+    Replicate {
+        /// Block numbers, ascending.
+        blocks: Vec<u64>,
+    },
+}

@@ -1,0 +1,51 @@
+//! What the replay tells the analysis.
+use homenode_base::{Cost, NodeId};
+use homenode_machine::{AccessClass, Location, Machine};
+
+/// What the analysis must know before the first reference.
+#[derive(Clone, Debug)]
+pub struct Setup<'a> {
+    /// The machine: memory costs by home, and the size of its pages' copies.
+    pub machine: &'a Machine,
+    /// Placement block, a power of two.
+    pub block_bytes: u64,
+    /// Unit of sharing patterns, a power of two from 16: the cache line, 64 where the machine has no caches.
+    pub unit_bytes: u64,
+    /// Node of each thread, index = dataset thread.
+    pub nodes: &'a [NodeId],
+}
+
+/// A memory access that reached the placement, with its cost under first touch.
+#[derive(Clone, Copy, Debug)]
+pub struct Charge {
+    /// Any address in the line or word that is charged.
+    pub addr: u64,
+    /// Object row of that address ([`UNKNOWN_OBJECT`](crate::names::UNKNOWN_OBJECT) if none).
+    pub object: u32,
+    /// Site of the reference that caused it; for a write-back, of the reference that pushed the line out
+    /// ([`UNKNOWN_SITE`](crate::names::UNKNOWN_SITE) if none).
+    pub site: u32,
+    /// Node of the processor that accesses (for a write-back, evicts).
+    pub node: NodeId,
+    /// What is charged.
+    pub class: AccessClass,
+    /// How many.
+    pub weight: u32,
+    /// Where the block lives under first touch.
+    pub home: Location,
+    /// `weight * machine.access(class, node, home)`.
+    pub cost: Cost,
+}
+
+/// A line that went from one cache to another.
+#[derive(Clone, Copy, Debug)]
+pub struct Transfer {
+    /// First byte of the reference that caused it.
+    pub addr: u64,
+    /// Object row of that address.
+    pub object: u32,
+    /// Site of that reference.
+    pub site: u32,
+    /// Its cost.
+    pub cost: Cost,
+}

@@ -1,0 +1,43 @@
+//! What things are called: the analysis works on ids and asks for words only at the end.
+
+/// Object id of memory that belongs to no known object.
+pub const UNKNOWN_OBJECT: u32 = u32::MAX;
+/// Site id of a charge that no instruction caused.
+pub const UNKNOWN_SITE: u32 = u32::MAX;
+
+/// One row of objects: a global, all allocations of one call stack, a stack, or unknown memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ObjectName {
+    /// What people call it: symbol, or `heap allocated at file:line in function`.
+    pub name: String,
+    /// `global`, `heap`, `stack`, `map`, `shared`, `unknown`.
+    pub kind: String,
+    /// `file:line` of the allocation, if known.
+    pub place: Option<String>,
+    /// Function of the allocation, if known.
+    pub function: Option<String>,
+    /// Number of allocations folded into it.
+    pub instances: u64,
+    /// Bytes of all of them.
+    pub bytes: u64,
+}
+
+/// One code location.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SiteName {
+    /// `file:line`, or `module+offset`.
+    pub place: String,
+    /// Function.
+    pub function: String,
+}
+
+/// Answers for ids; called once per id and row, after the last reference.
+pub trait Names {
+    /// The object row with this id (never [`UNKNOWN_OBJECT`]).
+    fn object(&self, object: u32) -> ObjectName;
+    /// First byte and size of the allocation of row `object` that contains `addr`, if known: offsets and element
+    /// positions count from there.
+    fn extent(&self, object: u32, addr: u64) -> Option<(u64, u64)>;
+    /// The code location with this id (never [`UNKNOWN_SITE`]).
+    fn site(&self, site: u32) -> SiteName;
+}

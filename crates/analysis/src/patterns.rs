@@ -1,0 +1,299 @@
+//! Sharing patterns. The definitions are in `docs/patterns.md`; this is their streaming form.
+//!
+//! A unit's history is a sequence of *turns*, maximal runs of one thread. The first turn is initialisation and the last
+//! one may be the final check, so only the turns between them, the *core*, decide. While turns pass, a unit therefore
+//! keeps the running turn apart and folds a turn into the core when the next one begins.
+use crate::index::{Index, Slab};
+use crate::words::WordPool;
+use homenode_base::{Cost, TotalCost};
+use homenode_trace::Op;
+use serde::Serialize;
+
+/// How a unit is shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// One thread, or handed from one to the next at most twice.
+    Private,
+    /// Several threads, nothing written after the first turn and before the last.
+    ReadShared,
+    /// One thread writes, others read it.
+    ProducerConsumer,
+    /// Several write, each turn that writes begins with a read.
+    Migratory,
+    /// Written, but no written word is touched by two threads.
+    FalselyShared,
+    /// Everything else.
+    WriteShared,
+}
+
+impl Pattern {
+    /// All six, in the order of reports.
+    pub const ALL: [Pattern; 6] = [
+        Pattern::Private,
+        Pattern::ReadShared,
+        Pattern::ProducerConsumer,
+        Pattern::Migratory,
+        Pattern::FalselyShared,
+        Pattern::WriteShared,
+    ];
+    /// Name as in reports.
+    pub const fn name(self) -> &'static str {
+        ["private", "read-shared", "producer-consumer", "migratory", "falsely shared", "write-shared"][self as usize]
+    }
+}
+
+/// A maximal run of one thread's references to a unit.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    thread: u32,
+    touched: u32,
+    written: u32,
+    read_first: bool,
+}
+
+const NO_THREAD: u32 = u32::MAX;
+const SEVERAL_THREADS: u32 = u32::MAX - 1;
+const NO_WORDS: u32 = u32::MAX;
+
+/// What is known of the core while the last turn is still running.
+#[derive(Clone, Copy, Debug)]
+enum Core {
+    /// The first turn is running.
+    None,
+    /// The second turn is running.
+    Waiting,
+    /// The third is running: the core is this turn. Units that are initialised, used and checked stop here.
+    One(Turn),
+    /// The core has several threads.
+    Many {
+        writer: u32,
+        /// Record of word codes; [`NO_WORDS`] once two threads touched a written word.
+        words: u32,
+        read_first: bool,
+    },
+}
+
+#[derive(Debug)]
+struct Unit {
+    cost: Cost,
+    object: u32,
+    touched: u32,
+    thread: u32,
+    turn_touched: u32,
+    turn_written: u32,
+    core: Core,
+    turn_read_first: bool,
+    detailed: bool,
+}
+
+/// One unit's result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitClass {
+    /// Unit number: address / unit size.
+    pub unit: u64,
+    /// Pattern.
+    pub pattern: Pattern,
+    /// Bytes of the words touched.
+    pub bytes: u64,
+    /// Object row of the first reference.
+    pub object: u32,
+    /// Cost charged to the unit.
+    pub cost: Cost,
+}
+
+/// The classifier: 55 bytes a unit that one to three turns touched, 90 a shared one.
+#[derive(Debug)]
+pub struct Patterns {
+    unit_shift: u32,
+    word_shift: u32,
+    index: Index,
+    units: Slab<Unit>,
+    pool: WordPool,
+}
+
+/// The part of a reference inside one unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Dense index of the unit.
+    pub index: usize,
+    /// Unit number.
+    pub unit: u64,
+    /// Words touched, bit 0 = first word of the unit.
+    pub words: u32,
+    /// Whether the unit had never been referenced.
+    pub new: bool,
+    /// Whether [`Patterns::set_detailed`] marked it.
+    pub detailed: bool,
+}
+
+/// One reference to the classifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Touch {
+    /// First byte.
+    pub addr: u64,
+    /// Bytes; 0 counts as 1, bytes past 2^64 - 1 do not count.
+    pub size: u32,
+    /// Dataset thread.
+    pub thread: u32,
+    /// Operation.
+    pub op: Op,
+    /// Object row of `addr`.
+    pub object: u32,
+}
+
+impl Patterns {
+    /// For units of this size, a power of two from 16. Words are 4 bytes up to units of 128, else a 32nd of the unit.
+    pub fn new(unit_bytes: u64) -> Patterns {
+        assert!(unit_bytes.is_power_of_two() && unit_bytes >= 16, "unit size must be a power of two from 16");
+        let word_bytes = (unit_bytes / 32).max(4);
+        Patterns {
+            unit_shift: unit_bytes.trailing_zeros(),
+            word_shift: word_bytes.trailing_zeros(),
+            index: Index::new(),
+            units: Slab::new(),
+            pool: WordPool::new((unit_bytes / word_bytes) as usize),
+        }
+    }
+    /// Bytes of a word.
+    pub fn word_bytes(&self) -> u64 {
+        1 << self.word_shift
+    }
+    /// Bytes of a unit.
+    pub fn unit_bytes(&self) -> u64 {
+        1 << self.unit_shift
+    }
+    /// Notes a reference and hands each unit's part of it to `each`. Busy-wait repeats are the caller's to leave out.
+    #[inline]
+    pub fn touch(&mut self, t: &Touch, mut each: impl FnMut(Piece)) {
+        let last = t.addr.saturating_add(u64::from(t.size.max(1)) - 1);
+        for unit in t.addr >> self.unit_shift..=last >> self.unit_shift {
+            let base = unit << self.unit_shift;
+            let from = (t.addr.max(base) - base) >> self.word_shift;
+            let to = ((last - base) >> self.word_shift).min((self.unit_bytes() >> self.word_shift) - 1);
+            let words = (u32::MAX >> (31 - (to - from))) << from;
+            let index = self.unit(unit, t.thread, t.object);
+            let (new, detailed) = (self.units[index].touched == 0, self.units[index].detailed);
+            self.touch_unit(index, t, words);
+            each(Piece { index, unit, words, new, detailed });
+        }
+    }
+    #[inline]
+    fn unit(&mut self, unit: u64, thread: u32, object: u32) -> usize {
+        let (index, new) = self.index.intern(unit);
+        if new {
+            self.units.push(Unit {
+                cost: Cost::ZERO,
+                object,
+                touched: 0,
+                thread,
+                turn_touched: 0,
+                turn_written: 0,
+                core: Core::None,
+                turn_read_first: false,
+                detailed: false,
+            });
+        }
+        index
+    }
+    #[inline]
+    fn touch_unit(&mut self, index: usize, t: &Touch, words: u32) {
+        let u = &mut self.units[index];
+        if u.thread != t.thread {
+            end_turn(u, &mut self.pool);
+            u.thread = t.thread;
+            (u.turn_touched, u.turn_written) = (0, 0);
+        }
+        if u.turn_touched == 0 {
+            u.turn_read_first = t.op != Op::Write;
+        }
+        u.touched |= words;
+        u.turn_touched |= words;
+        if t.op.writes() {
+            u.turn_written |= words;
+        }
+    }
+    /// Adds to the cost of the unit that contains `addr`.
+    pub fn charge(&mut self, addr: u64, object: u32, cost: Cost) {
+        let index = self.unit(addr >> self.unit_shift, NO_THREAD, object);
+        self.units[index].cost += cost;
+    }
+    /// Marks a unit as one that is watched in detail, or not any more.
+    pub fn set_detailed(&mut self, index: usize, detailed: bool) {
+        self.units[index].detailed = detailed;
+    }
+    /// Classes of all units, ascending by unit number.
+    pub fn classes(&self) -> impl Iterator<Item = UnitClass> + '_ {
+        self.index.sorted().into_iter().map(|(unit, i)| self.class(unit, &self.units[i]))
+    }
+    /// Class of one unit if it was touched.
+    pub fn class_of(&self, unit: u64) -> Option<UnitClass> {
+        Some(self.class(unit, &self.units[self.index.get(unit)?]))
+    }
+    fn class(&self, unit: u64, u: &Unit) -> UnitClass {
+        let bytes = u64::from(u.touched.count_ones()) << self.word_shift;
+        UnitClass { unit, pattern: pattern(u), bytes, object: u.object, cost: u.cost }
+    }
+    /// Sum of the costs charged.
+    pub fn total(&self) -> TotalCost {
+        self.units.iter().map(|u| u.cost).sum()
+    }
+    /// Units touched.
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+    /// Whether nothing was touched.
+    pub fn is_empty(&self) -> bool {
+        self.index.len() == 0
+    }
+    /// Bytes of memory held, about.
+    pub fn memory_bytes(&self) -> usize {
+        self.index.bytes() + self.units.bytes() + self.pool.bytes()
+    }
+}
+
+/// Folds the finished turn into the core. Out of line: turns are much rarer than references.
+#[cold]
+fn end_turn(u: &mut Unit, pool: &mut WordPool) {
+    if u.turn_touched == 0 {
+        return; // A charge came before the first reference.
+    }
+    let turn =
+        Turn { thread: u.thread, touched: u.turn_touched, written: u.turn_written, read_first: u.turn_read_first };
+    match &mut u.core {
+        Core::None => u.core = Core::Waiting,
+        Core::Waiting => u.core = Core::One(turn),
+        Core::One(first) => {
+            let first = *first;
+            u.core = Core::Many { writer: NO_THREAD, words: pool.alloc(), read_first: true };
+            fold(&mut u.core, &first, pool);
+            fold(&mut u.core, &turn, pool);
+        }
+        Core::Many { .. } => fold(&mut u.core, &turn, pool),
+    }
+}
+
+fn fold(core: &mut Core, turn: &Turn, pool: &mut WordPool) {
+    let Core::Many { writer, words, read_first } = core else { return };
+    if turn.written != 0 {
+        *writer = if *writer == NO_THREAD || *writer == turn.thread { turn.thread } else { SEVERAL_THREADS };
+        *read_first &= turn.read_first;
+    }
+    if *words != NO_WORDS && pool.touch(*words, turn.thread, turn.touched, turn.written) {
+        pool.release(*words);
+        *words = NO_WORDS;
+    }
+}
+
+fn pattern(u: &Unit) -> Pattern {
+    match u.core {
+        Core::None | Core::Waiting | Core::One(_) => Pattern::Private,
+        Core::Many { writer: NO_THREAD, .. } => Pattern::ReadShared,
+        Core::Many { words, .. } if words != NO_WORDS => Pattern::FalselyShared,
+        Core::Many { writer, read_first, .. } => match (writer, read_first) {
+            (SEVERAL_THREADS, true) => Pattern::Migratory,
+            (SEVERAL_THREADS, false) => Pattern::WriteShared,
+            _ => Pattern::ProducerConsumer,
+        },
+    }
+}

@@ -1,0 +1,138 @@
+//! The rows of a report that this crate fills.
+use homenode_base::TotalCost;
+use serde::Serialize;
+
+/// One sharing pattern.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct PatternRow {
+    /// `private`, `read-shared`, `producer-consumer`, `migratory`, `falsely shared`, `write-shared`.
+    pub pattern: String,
+    /// Bytes touched in units (lines) of this pattern.
+    pub bytes: u64,
+    /// Units of this pattern.
+    pub units: u64,
+    /// Cost under first touch.
+    pub cost: TotalCost,
+}
+
+/// One data object (a global, all allocations of one call stack, a stack, or unknown memory).
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ObjectRow {
+    /// What people call it: symbol, or `heap allocated at file:line in function`.
+    pub name: String,
+    /// `global`, `heap`, `stack`, `map`, `shared`, `unknown`.
+    pub kind: String,
+    /// `file:line` of the allocation, if known.
+    pub place: Option<String>,
+    /// Function of the allocation, if known.
+    pub function: Option<String>,
+    /// Number of allocations folded into this row.
+    pub instances: u64,
+    /// Bytes of the object(s).
+    pub bytes: u64,
+    /// References.
+    pub refs: u64,
+    /// Threads that used it, ascending.
+    pub users: Vec<u32>,
+    /// Threads that touched blocks of it first with the number of blocks, most first.
+    pub first_touch: Vec<(u32, u64)>,
+    /// Cost under first touch.
+    pub cost: TotalCost,
+    /// Of this, remote.
+    pub remote_cost: TotalCost,
+    /// Cost if each block lived at its best static home.
+    pub best_static: TotalCost,
+    /// Cost of its cache-to-cache transfers.
+    pub transfer_cost: TotalCost,
+    /// Pattern with the most bytes.
+    pub pattern: String,
+}
+
+/// One source line.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct LineRow {
+    /// `file:line`, or `module+offset`.
+    pub place: String,
+    /// Function.
+    pub function: String,
+    /// References.
+    pub refs: u64,
+    /// Cost under first touch.
+    pub cost: TotalCost,
+    /// Of this, remote.
+    pub remote_cost: TotalCost,
+    /// Object it costs most on.
+    pub object: String,
+}
+
+/// One falsely shared line.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct FalseSharingRow {
+    /// Address of the line.
+    pub addr: u64,
+    /// Object and byte offset of the line in it (may be negative: the line begins before the object).
+    pub object: String,
+    /// Byte offset.
+    pub offset: i64,
+    /// Words: byte offset in the line, bytes, threads, writes, sites.
+    pub words: Vec<FalseWord>,
+    /// Cache-to-cache transfers of this line.
+    pub transfers: u64,
+    /// Their cost.
+    pub cost: TotalCost,
+}
+
+/// One word of a falsely shared line.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct FalseWord {
+    /// Byte offset in the line.
+    pub offset: u32,
+    /// Bytes.
+    pub bytes: u32,
+    /// Threads that touch it.
+    pub threads: Vec<u32>,
+    /// Reads.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Where, dearest first.
+    pub sites: Vec<String>,
+}
+
+/// Address x time, for the picture. `rows * columns` cells.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct HeatMap {
+    /// Time bins.
+    pub columns: u32,
+    /// Virtual time of a bin.
+    pub bin_refs: u64,
+    /// Address bands.
+    pub rows: Vec<HeatRow>,
+}
+
+/// One band of addresses.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct HeatRow {
+    /// First address.
+    pub addr: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Object that fills most of it.
+    pub object: String,
+    /// Home node under first touch of most of its blocks.
+    pub home: u16,
+    /// Per time bin: references by each node, `cells[bin][node]`.
+    pub cells: Vec<Vec<u64>>,
+}
+
+/// Kind of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FindingKind {
+    /// Touched first by a thread that is not its user.
+    FirstTouch,
+    /// Words of different threads in one line.
+    FalseSharing,
+    /// Read by all, home at one: replicate.
+    ReadShared,
+}

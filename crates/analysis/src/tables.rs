@@ -1,0 +1,314 @@
+//! From sums to rows: ids become words, and every table adds up to the same total.
+use crate::analysis::Analysed;
+use crate::attribution::{Attribution, Block};
+use crate::candidates;
+use crate::detail::Line;
+use crate::feed::Setup;
+use crate::heat::Heat;
+use crate::names::{Names, ObjectName, SiteName, UNKNOWN_OBJECT, UNKNOWN_SITE};
+use crate::patterns::{Pattern, Patterns};
+use crate::rows::{FalseSharingRow, FalseWord, LineRow, ObjectRow, PatternRow};
+use hashbrown::HashMap;
+use homenode_base::{Cost, TotalCost};
+use homenode_machine::Location;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+const FALSE_SHARING_ROWS: usize = 64;
+const WORD_SITES: usize = 3;
+
+/// What the accumulators hold when the replay has ended.
+pub(crate) struct Parts<'a> {
+    pub(crate) setup: &'a Setup<'a>,
+    pub(crate) patterns: &'a Patterns,
+    pub(crate) attribution: &'a Attribution,
+    pub(crate) lines: Vec<Line>,
+    pub(crate) heat: &'a Heat,
+    pub(crate) heat_rows: usize,
+}
+
+/// One object with what rows and candidates say of it.
+pub(crate) struct Object {
+    pub(crate) id: u32,
+    pub(crate) name: ObjectName,
+    pub(crate) row: ObjectRow,
+    /// Blocks it has a part of, with that part: ascending by block number.
+    pub(crate) parts: Vec<Part>,
+}
+
+/// An object's part of one block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    pub(crate) number: u64,
+    pub(crate) block: Block,
+    pub(crate) cost: Cost,
+    pub(crate) remote: Cost,
+    pub(crate) local: Cost,
+    pub(crate) best_static: Cost,
+    /// Best static home of the whole block.
+    pub(crate) best_home: Location,
+    /// Whether other objects have accesses to the same block that cost something.
+    pub(crate) shared_block: bool,
+}
+
+pub(crate) fn finish(parts: Parts<'_>, names: &dyn Names) -> Analysed {
+    let (patterns, by_object) = pattern_rows(parts.patterns);
+    let objects = objects(&parts, names, &by_object);
+    let total = objects.iter().map(|o| o.row.cost).sum();
+    let best_static = objects.iter().map(|o| o.row.best_static).sum();
+    let by_id: HashMap<u32, &Object> = objects.iter().map(|o| (o.id, o)).collect();
+    let heat = heat_map(&parts, &objects);
+    let candidates = candidates::find(&parts, &objects, names, total);
+    Analysed {
+        patterns,
+        lines: line_rows(parts.attribution, names, &by_id),
+        false_sharing: false_sharing_rows(&parts, names, &by_id),
+        heat,
+        candidates,
+        warnings: warnings(&objects),
+        total,
+        best_static,
+        objects: objects.iter().map(|o| o.row.clone()).collect(),
+    }
+}
+
+/// Rows by pattern, and bytes by (object, pattern).
+fn pattern_rows(patterns: &Patterns) -> (Vec<PatternRow>, HashMap<u32, [u64; 6]>) {
+    let mut rows: Vec<PatternRow> =
+        Pattern::ALL.iter().map(|p| PatternRow { pattern: p.name().into(), ..PatternRow::default() }).collect();
+    let mut by_object: HashMap<u32, [u64; 6]> = HashMap::new();
+    for class in patterns.classes() {
+        let row = &mut rows[class.pattern as usize];
+        row.bytes += class.bytes;
+        row.units += 1;
+        row.cost += class.cost;
+        by_object.entry(class.object).or_default()[class.pattern as usize] += class.bytes;
+    }
+    (rows, by_object)
+}
+
+fn objects(parts: &Parts<'_>, names: &dyn Names, patterns: &HashMap<u32, [u64; 6]>) -> Vec<Object> {
+    let mut objects: Vec<Object> = parts
+        .attribution
+        .objects()
+        .iter()
+        .map(|sums| {
+            let name = object_name(names, sums.id);
+            let row = ObjectRow {
+                name: name.name.clone(),
+                kind: name.kind.clone(),
+                place: name.place.clone(),
+                function: name.function.clone(),
+                instances: name.instances,
+                bytes: name.bytes,
+                users: sums.users(),
+                cost: sums.transfer,
+                best_static: sums.transfer,
+                transfer_cost: sums.transfer,
+                pattern: main_pattern(patterns.get(&sums.id)).into(),
+                ..ObjectRow::default()
+            };
+            Object { id: sums.id, name, row, parts: Vec::new() }
+        })
+        .collect();
+    add_blocks(&mut objects, parts.attribution);
+    for pair in parts.attribution.pairs() {
+        objects[pair.object as usize].row.refs += pair.refs;
+    }
+    objects.sort_by(|a, b| (Reverse(a.row.cost), &a.row.name, a.id).cmp(&(Reverse(b.row.cost), &b.row.name, b.id)));
+    objects
+}
+
+fn object_name(names: &dyn Names, id: u32) -> ObjectName {
+    match id {
+        UNKNOWN_OBJECT => ObjectName { name: "unknown memory".into(), kind: "unknown".into(), ..ObjectName::default() },
+        _ => names.object(id),
+    }
+}
+
+fn main_pattern(bytes: Option<&[u64; 6]>) -> &'static str {
+    let bytes = bytes.copied().unwrap_or_default();
+    let most = Pattern::ALL.into_iter().rev().max_by_key(|p| bytes[*p as usize]);
+    most.map_or("", Pattern::name)
+}
+
+fn add_blocks(objects: &mut [Object], attribution: &Attribution) {
+    let mut first: Vec<BTreeMap<u32, u64>> = vec![BTreeMap::new(); objects.len()];
+    for (number, block) in attribution.blocks() {
+        let (best_home, best_index) = best_home(attribution, block);
+        let charged = attribution.shares_of(block).filter(|(s, _)| s.cost != Cost::ZERO).count();
+        for (share, homes) in attribution.shares_of(block) {
+            let object = &mut objects[share.object as usize];
+            object.row.cost += share.cost;
+            object.row.remote_cost += share.remote;
+            object.row.best_static += homes[best_index];
+            *first[share.object as usize].entry(block.first_thread).or_default() += 1;
+            object.parts.push(Part {
+                number,
+                block: *block,
+                cost: share.cost,
+                remote: share.remote,
+                local: share.local,
+                best_static: homes[best_index],
+                best_home,
+                shared_block: charged > usize::from(share.cost != Cost::ZERO),
+            });
+        }
+    }
+    for (object, first) in objects.iter_mut().zip(first) {
+        let mut threads: Vec<(u32, u64)> = first.into_iter().collect();
+        threads.sort_by_key(|&(thread, blocks)| (Reverse(blocks), thread));
+        object.row.first_touch = threads;
+    }
+}
+
+/// The home where all accesses to a block together cost least; among equals nodes ascending, global memory last.
+fn best_home(attribution: &Attribution, block: &Block) -> (Location, usize) {
+    let mut sums: Vec<TotalCost> = Vec::new();
+    for (_, homes) in attribution.shares_of(block) {
+        sums.resize(homes.len(), TotalCost::ZERO);
+        sums.iter_mut().zip(homes).for_each(|(sum, cost)| *sum += *cost);
+    }
+    let best = (0..sums.len()).min_by_key(|&i| sums[i]).unwrap_or(0);
+    (attribution.homes()[best], best)
+}
+
+pub(crate) fn site_name(names: &dyn Names, site: u32) -> SiteName {
+    match site {
+        UNKNOWN_SITE => SiteName { place: "unknown".into(), function: String::new() },
+        _ => names.site(site),
+    }
+}
+
+fn line_rows(attribution: &Attribution, names: &dyn Names, objects: &HashMap<u32, &Object>) -> Vec<LineRow> {
+    #[derive(Default)]
+    struct Sums {
+        row: LineRow,
+        objects: BTreeMap<u32, (TotalCost, u64)>,
+    }
+    let mut lines: BTreeMap<(String, String), Sums> = BTreeMap::new();
+    for pair in attribution.pairs() {
+        let name = site_name(names, pair.site);
+        let sums = lines.entry((name.place, name.function)).or_default();
+        sums.row.refs += pair.refs;
+        sums.row.cost += pair.cost;
+        sums.row.remote_cost += pair.remote;
+        let object = sums.objects.entry(attribution.objects()[pair.object as usize].id).or_default();
+        object.0 += pair.cost;
+        object.1 += pair.refs;
+    }
+    let mut rows: Vec<LineRow> = lines
+        .into_iter()
+        .map(|((place, function), sums)| {
+            let dearest = sums.objects.iter().max_by_key(|(id, worth)| (**worth, Reverse(**id))).map(|(id, _)| *id);
+            let object = dearest.and_then(|id| objects.get(&id)).map_or(String::new(), |o| o.row.name.clone());
+            LineRow { place, function, object, ..sums.row }
+        })
+        .collect();
+    rows.sort_by_key(|r| (Reverse(r.cost), Reverse(r.refs)));
+    rows
+}
+
+/// Whether a watched line is falsely shared: by its pattern, or because most of its transfers brought nothing.
+pub(crate) fn is_false(line: &Line, patterns: &Patterns) -> bool {
+    let class = patterns.class_of(line.unit).map(|c| c.pattern);
+    line.transfers > 1 && (class == Some(Pattern::FalselyShared) || line.useless * 2 >= line.transfers)
+}
+
+fn false_sharing_rows(
+    parts: &Parts<'_>,
+    names: &dyn Names,
+    objects: &HashMap<u32, &Object>,
+) -> Vec<FalseSharingRow> {
+    let lines = parts.lines.iter().filter(|l| is_false(l, parts.patterns)).take(FALSE_SHARING_ROWS);
+    lines
+        .map(|line| {
+            let addr = line.unit * parts.patterns.unit_bytes();
+            // The first word of the object decides where offsets count from: the line may begin before it.
+            let word_bytes = parts.patterns.word_bytes();
+            let first = line.words.iter().position(|w| w.threads != 0 && w.object == line.object).unwrap_or(0) as u64;
+            let inside = addr + first * word_bytes;
+            let start = names_extent(names, line.object, inside).map_or(addr, |(start, _)| start);
+            FalseSharingRow {
+                addr,
+                object: objects.get(&line.object).map_or(String::new(), |o| o.row.name.clone()),
+                offset: addr.wrapping_sub(start) as i64,
+                words: words(line, names, word_bytes),
+                transfers: line.transfers,
+                cost: line.cost,
+            }
+        })
+        .collect()
+}
+
+pub(crate) fn names_extent(names: &dyn Names, object: u32, addr: u64) -> Option<(u64, u64)> {
+    if object == UNKNOWN_OBJECT { None } else { names.extent(object, addr) }
+}
+
+/// Words of a line; neighbours with the same threads, reads and writes are one wider word.
+fn words(line: &Line, names: &dyn Names, word_bytes: u64) -> Vec<FalseWord> {
+    let mut sites = line.sites.clone();
+    sites.sort_by_key(|s| (Reverse(s.count), s.site));
+    let mut out: Vec<(u64, FalseWord)> = Vec::new();
+    for (i, w) in line.words.iter().enumerate().filter(|(_, w)| w.threads != 0) {
+        let offset = (i as u64 * word_bytes) as u32;
+        if let Some((mask, last)) = out.last_mut()
+            && (*mask, last.reads, last.writes) == (w.threads, w.reads, w.writes)
+            && last.offset + last.bytes == offset
+        {
+            last.bytes += word_bytes as u32;
+            continue;
+        }
+        let here = sites.iter().filter(|s| s.words >> i & 1 == 1).take(WORD_SITES);
+        let word = FalseWord {
+            offset,
+            bytes: word_bytes as u32,
+            threads: line.threads_of(w.threads),
+            reads: w.reads,
+            writes: w.writes,
+            sites: here.map(|s| site_name(names, s.site).place).collect(),
+        };
+        out.push((w.threads, word));
+    }
+    out.into_iter().map(|(_, word)| word).collect()
+}
+
+fn heat_map(parts: &Parts<'_>, objects: &[Object]) -> crate::rows::HeatMap {
+    let bytes = parts.setup.block_bytes;
+    // (block, home, object, cost), ascending by block.
+    let mut blocks: Vec<(u64, u16, usize, Cost)> = Vec::new();
+    for (i, o) in objects.iter().enumerate() {
+        for p in &o.parts {
+            let home = if let Location::Node(n) = p.block.home { n.0 } else { u16::MAX };
+            blocks.push((p.number, home, i, p.cost));
+        }
+    }
+    blocks.sort_unstable();
+    parts.heat.finish(parts.heat_rows, |addr, len| {
+        let (from, last) = (addr / bytes, addr.saturating_add(len - 1) / bytes);
+        let range = blocks.partition_point(|b| b.0 < from)..blocks.partition_point(|b| b.0 <= last);
+        let (mut homes, mut kinds) = (BTreeMap::<u16, u64>::new(), BTreeMap::<usize, u64>::new());
+        for &(_, home, object, _) in &blocks[range] {
+            *homes.entry(home).or_default() += 1;
+            *kinds.entry(object).or_default() += 1;
+        }
+        let home = homes.iter().max_by_key(|(h, n)| (**n, Reverse(**h))).map_or(0, |(h, _)| *h);
+        let object = kinds.iter().max_by_key(|(o, n)| (**n, Reverse(**o))).map(|(o, _)| objects[*o].row.name.clone());
+        (home, object.unwrap_or_default())
+    })
+}
+
+fn warnings(objects: &[Object]) -> Vec<String> {
+    let mut shared: Vec<u64> = objects
+        .iter()
+        .filter(|o| o.id != UNKNOWN_OBJECT)
+        .flat_map(|o| o.parts.iter().filter(|p| p.shared_block && p.cost != Cost::ZERO).map(|p| p.number))
+        .collect();
+    shared.sort_unstable();
+    shared.dedup();
+    match shared.len() {
+        0 => Vec::new(),
+        1 => vec!["1 page is shared by several objects: it has one home for all of them".into()],
+        n => vec![format!("{n} pages are shared by several objects: each has one home for all of them")],
+    }
+}

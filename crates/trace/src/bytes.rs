@@ -58,9 +58,6 @@ impl<'a> Reader<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Reader<'a> {
         Reader { bytes, at: 0 }
     }
-    pub(crate) fn position(&self) -> usize {
-        self.at
-    }
     pub(crate) fn remaining(&self) -> usize {
         self.bytes.len() - self.at
     }

@@ -21,6 +21,7 @@ pub mod manifest;
 pub mod record;
 pub mod store;
 pub mod symbols;
+pub mod synthetic;
 
 pub use bytes::Fault;
 pub use dataset::DatasetReader;

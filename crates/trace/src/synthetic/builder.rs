@@ -1,0 +1,301 @@
+//! Program and recorder in one.
+use crate::dataset::{EVENTS_FILE, MANIFEST_FILE, frames_file};
+use crate::event::{AllocSource, Event, EventKind};
+use crate::events::EventEncoder;
+use crate::frame::{BATCH_REFS_MAX, FRAME_REFS_MAX, FrameEncoder};
+use crate::framing::Codec;
+use crate::manifest::{FORMAT_VERSION, Manifest, Process, Thread};
+use crate::record::Op;
+use crate::store::MemStore;
+use crate::symbols::{Global, Site, Symbols};
+use crate::{DatasetReader, TraceError};
+use hashbrown::HashMap;
+use std::sync::Arc;
+
+/// What a thread did, in its program order.
+#[derive(Clone, Debug)]
+enum Step {
+    Stamp(u64),
+    Ref { addr: u64, size: u32, op: Op, pc: u64 },
+}
+
+#[derive(Clone, Debug, Default)]
+struct Script {
+    steps: Vec<Step>,
+    refs: u64,
+    spins: u64,
+    in_batch: usize,
+}
+
+/// Builds a dataset. Threads are numbered from 0 and all of them start at once unless [`Builder::spawn`] creates them.
+/// Every call on it advances the clock of the stamps by one tick.
+#[derive(Clone, Debug)]
+pub struct Builder {
+    manifest: Manifest,
+    scripts: Vec<Script>,
+    events: Vec<Event>,
+    symbols: Symbols,
+    numbers: HashMap<(u64, u64), u64>,
+    generations: HashMap<u64, u64>,
+    clock: u64,
+    batch_refs: usize,
+    frame_refs: usize,
+    codec: Codec,
+}
+
+/// Size and program counter of a reference made by [`Builder::read`] and [`Builder::write`].
+const WORD_BYTES: u32 = 8;
+const READ_PC: u64 = 0x40_1000;
+const WRITE_PC: u64 = 0x40_2000;
+
+impl Builder {
+    /// A program of `threads` threads in one process, without references yet.
+    pub fn new(threads: u32) -> Builder {
+        let manifest = Manifest {
+            format: "homenode-trace".into(),
+            version: FORMAT_VERSION,
+            complete: true,
+            backend: "synthetic".into(),
+            command: vec!["synthetic".into()],
+            exit_status: Some(0),
+            clock: crate::manifest::Clock::Logical,
+            host_cpus: 1,
+            processes: vec![Process { pid: 1000, address_space: 0, executable: "/synthetic".into() }],
+            threads: (0..threads).map(|t| Thread { tid: 1000 + t, ..Thread::default() }).collect(),
+            synchronised: true,
+            ..Manifest::default()
+        };
+        let mut b = Builder {
+            manifest,
+            scripts: vec![Script::default(); threads as usize],
+            events: Vec::new(),
+            symbols: Symbols::default(),
+            numbers: HashMap::new(),
+            generations: HashMap::new(),
+            clock: 0,
+            batch_refs: BATCH_REFS_MAX - 1,
+            frame_refs: FRAME_REFS_MAX,
+            codec: Codec::Lz4,
+        };
+        b.site(READ_PC, "read_word", "synthetic.c", 10).site(WRITE_PC, "write_word", "synthetic.c", 20);
+        b
+    }
+
+    /// References between two stamps, 1 to [`BATCH_REFS_MAX`] (63 unless set: what the rings of the recorder hold).
+    pub fn batch_refs(&mut self, n: usize) -> &mut Builder {
+        self.batch_refs = n.clamp(1, BATCH_REFS_MAX);
+        self
+    }
+    /// References in a frame, 1 to [`FRAME_REFS_MAX`] (the most unless set).
+    pub fn frame_refs(&mut self, n: usize) -> &mut Builder {
+        self.frame_refs = n.clamp(1, FRAME_REFS_MAX);
+        self
+    }
+    /// Compression of frames and events.
+    pub fn codec(&mut self, codec: Codec) -> &mut Builder {
+        self.codec = codec;
+        self
+    }
+    /// The manifest, to change before [`Builder::store`]. Counts are filled in there.
+    pub fn manifest(&mut self) -> &mut Manifest {
+        &mut self.manifest
+    }
+    /// Number of threads.
+    pub fn threads(&self) -> u32 {
+        self.scripts.len() as u32
+    }
+    /// References of a thread so far.
+    pub fn refs(&self, thread: u32) -> u64 {
+        self.scripts[thread as usize].refs
+    }
+    /// Adds a process with its own address space and returns its index; move threads there through [`Builder::manifest`].
+    pub fn process(&mut self) -> u32 {
+        let index = self.manifest.processes.len() as u32;
+        let executable = "/synthetic".to_owned();
+        self.manifest.processes.push(Process { pid: 1000 + index, address_space: index, executable });
+        index
+    }
+
+    /// Ends the thread's batch: the next reference begins a new one.
+    pub fn stamp(&mut self, thread: u32) -> &mut Builder {
+        self.clock += 1;
+        let clock = self.clock;
+        let s = &mut self.scripts[thread as usize];
+        s.in_batch = 0;
+        s.steps.push(Step::Stamp(clock));
+        self
+    }
+    /// One reference.
+    pub fn access(&mut self, thread: u32, addr: u64, size: u32, op: Op, pc: u64) -> &mut Builder {
+        let s = &self.scripts[thread as usize];
+        if s.in_batch == self.batch_refs || s.steps.is_empty() {
+            self.stamp(thread);
+        }
+        self.clock += 1;
+        let s = &mut self.scripts[thread as usize];
+        s.in_batch += 1;
+        s.refs += 1;
+        s.spins += u64::from(op == Op::Spin);
+        s.steps.push(Step::Ref { addr, size, op, pc });
+        self
+    }
+    /// One 8-byte load.
+    pub fn read(&mut self, thread: u32, addr: u64) -> &mut Builder {
+        self.access(thread, addr, WORD_BYTES, Op::Read, READ_PC)
+    }
+    /// One 8-byte store.
+    pub fn write(&mut self, thread: u32, addr: u64) -> &mut Builder {
+        self.access(thread, addr, WORD_BYTES, Op::Write, WRITE_PC)
+    }
+
+    /// One event at the thread's current position.
+    pub fn event(&mut self, thread: u32, kind: EventKind) -> &mut Builder {
+        self.clock += 1;
+        self.events.push(Event { thread, at: self.scripts[thread as usize].refs, stamp: self.clock, kind });
+        self
+    }
+    fn number(&mut self, object: u64, epoch: u64) -> u64 {
+        let n = self.numbers.entry((object, epoch)).or_insert(0);
+        *n += 1;
+        *n
+    }
+    /// A release with the next number of its object.
+    pub fn release(&mut self, thread: u32, object: u64, epoch: u64) -> &mut Builder {
+        let seq = self.number(object, epoch);
+        self.event(thread, EventKind::Release { object, epoch, seq })
+    }
+    /// An acquire with the next number of its object: it follows every release made so far.
+    pub fn acquire(&mut self, thread: u32, object: u64, epoch: u64) -> &mut Builder {
+        let seq = self.number(object, epoch);
+        self.event(thread, EventKind::Acquire { object, epoch, seq })
+    }
+    /// A numbered read-modify-write.
+    pub fn acq_rel(&mut self, thread: u32, object: u64, epoch: u64) -> &mut Builder {
+        let seq = self.number(object, epoch);
+        self.event(thread, EventKind::AcqRel { object, epoch, seq })
+    }
+    /// All of `threads` arrive at the barrier and leave it together.
+    pub fn barrier(&mut self, object: u64, threads: impl IntoIterator<Item = u32> + Clone) -> &mut Builder {
+        let generation = self.generations.entry(object).or_insert(0);
+        *generation += 1;
+        let epoch = *generation;
+        threads.clone().into_iter().for_each(|t| {
+            self.release(t, object, epoch);
+        });
+        threads.into_iter().for_each(|t| {
+            self.acquire(t, object, epoch);
+        });
+        self
+    }
+    /// `parent` creates `child`, which must not have done anything yet.
+    pub fn spawn(&mut self, parent: u32, child: u32) -> &mut Builder {
+        self.manifest.threads[child as usize].parent = Some(parent);
+        self.event(parent, EventKind::Spawn { child })
+    }
+    /// Thread 0 creates all others.
+    pub fn spawn_all(&mut self) -> &mut Builder {
+        (1..self.threads()).for_each(|child| {
+            self.spawn(0, child);
+        });
+        self
+    }
+    /// Memory from malloc; `stack` innermost first.
+    pub fn alloc(&mut self, thread: u32, addr: u64, bytes: u64, stack: &[u64]) -> &mut Builder {
+        self.event(thread, EventKind::Alloc { addr, bytes, source: AllocSource::Heap, stack: stack.to_vec() })
+    }
+    /// Memory given back.
+    pub fn free(&mut self, thread: u32, addr: u64) -> &mut Builder {
+        self.event(thread, EventKind::Free { addr })
+    }
+    /// Names a code location of process 0.
+    pub fn site(&mut self, pc: u64, function: &str, file: &str, line: u32) -> &mut Builder {
+        let (function, file, module) = (function.to_owned(), file.to_owned(), "/synthetic".to_owned());
+        self.symbols.sites.push(Site { process: 0, pc, module, offset: pc, function, file, line });
+        self
+    }
+    /// Names a global of process 0.
+    pub fn global(&mut self, name: &str, addr: u64, bytes: u64) -> &mut Builder {
+        let (name, module) = (name.to_owned(), "/synthetic".to_owned());
+        self.symbols.globals.push(Global { process: 0, addr, bytes, name, module });
+        self
+    }
+
+    /// Writes the dataset. It is valid unless the manifest was changed to say otherwise.
+    pub fn store(&self) -> Arc<MemStore> {
+        let store = MemStore::default();
+        let mut manifest = self.manifest.clone();
+        let mut encoder = FrameEncoder::default();
+        for (i, script) in self.scripts.iter().enumerate() {
+            let t = &mut manifest.threads[i];
+            (t.refs, t.spins) = (script.refs, script.spins);
+            t.events = self.events.iter().filter(|e| e.thread as usize == i).count() as u64;
+            store.put(&frames_file(i as u32), self.frames(&mut encoder, i as u32, script));
+        }
+        let mut events = Vec::new();
+        EventEncoder::default().encode(0, &self.events, self.codec, &mut events);
+        store.put(EVENTS_FILE, events);
+        store.put(Symbols::FILE, self.all_symbols().to_json());
+        store.put(MANIFEST_FILE, serde_json::to_vec_pretty(&manifest).expect("a manifest always serialises"));
+        Arc::new(store)
+    }
+
+    /// Writes and opens the dataset.
+    pub fn open(&self) -> Result<DatasetReader, TraceError> {
+        DatasetReader::open(self.store())
+    }
+
+    fn frames(&self, encoder: &mut FrameEncoder, thread: u32, script: &Script) -> Vec<u8> {
+        let (mut out, mut done, mut last_stamp) = (Vec::new(), 0u64, 0u64);
+        encoder.begin(thread, 0);
+        for step in &script.steps {
+            match *step {
+                Step::Stamp(clock) => {
+                    if encoder.len() + self.batch_refs > self.frame_refs && !encoder.is_empty() || encoder.room() == 0 {
+                        done += encoder.len() as u64;
+                        encoder.finish(clock, self.codec, &mut out);
+                        encoder.begin(thread, done);
+                    }
+                    last_stamp = clock;
+                    encoder.stamp(clock);
+                }
+                Step::Ref { addr, size, op, pc } => {
+                    if encoder.len() >= self.frame_refs {
+                        done += encoder.len() as u64;
+                        encoder.finish(last_stamp, self.codec, &mut out);
+                        encoder.begin(thread, done);
+                        encoder.stamp(last_stamp);
+                    }
+                    encoder.push(addr, size, op, pc);
+                }
+            }
+        }
+        if !encoder.is_empty() {
+            encoder.finish(self.clock + 1, self.codec, &mut out);
+        }
+        out
+    }
+
+    /// Symbols with a bare site for every program counter that was not named.
+    fn all_symbols(&self) -> Symbols {
+        let mut symbols = self.symbols.clone();
+        let mut add = |thread: usize, pc: u64| {
+            let process = self.manifest.threads[thread].process;
+            symbols.sites.push(Site { process, pc, ..Site::default() });
+        };
+        for (i, script) in self.scripts.iter().enumerate() {
+            let pcs: hashbrown::HashSet<u64> = script
+                .steps
+                .iter()
+                .filter_map(|s| if let Step::Ref { pc, .. } = s { Some(*pc) } else { None })
+                .collect();
+            pcs.into_iter().for_each(|pc| add(i, pc));
+        }
+        for e in &self.events {
+            if let EventKind::Alloc { stack, .. } = &e.kind {
+                stack.iter().for_each(|&pc| add(e.thread as usize, pc));
+            }
+        }
+        symbols.normalise();
+        symbols
+    }
+}

@@ -1,0 +1,10 @@
+//! Seeded synthetic programs as complete datasets in memory, written by the same encoders as real recordings. For tests,
+//! benches and fuzzing of every crate.
+//!
+//! [`Builder`] plays the part of program and recorder together: the order of the calls on it *is* one execution, so
+//! sequence numbers and stamps are those of a run that really can happen. [`PROGRAMS`] lists ready-made programs.
+mod builder;
+mod programs;
+
+pub use builder::Builder;
+pub use programs::{PROGRAMS, Program, Scale, random, t_f, t_gamma, t_s};

@@ -1,4 +1,5 @@
 //! What can stop an evaluation.
+use homenode_placement::policies::PolicyError;
 use homenode_trace::TraceError;
 
 /// An evaluation that cannot be done. Each message says what is wrong, where, and what to do if anything can be done.
@@ -20,13 +21,11 @@ pub enum SimError {
         what: String,
     },
     /// A policy that does not exist or does not fit the machine.
-    #[error("policy {name}: {what}")]
-    Policy {
-        /// As asked for.
-        name: String,
-        /// What is wrong.
-        what: String,
-    },
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// A thread sits where there is no processor.
+    #[error("a thread is mapped to a processor or node that machine {0} does not have")]
+    Seat(String),
     /// More blocks than an index can name.
     #[error("the program touches more than 2^32 - 2 blocks of {0} bytes; use a larger block")]
     TooManyBlocks(u64),

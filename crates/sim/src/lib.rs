@@ -8,9 +8,25 @@
 //! Reading order: [`evaluation`], [`cache`].
 #![forbid(unsafe_code)]
 
+mod back;
+mod blocks;
 pub mod cache;
+pub mod engine;
 mod error;
 pub mod evaluation;
+mod fold;
+mod lanes;
+mod observer;
+mod replay;
+mod seat;
+mod seen;
+mod split;
+mod usage;
+pub mod whatif;
 
+pub use engine::{Engine, Priced, Setup};
 pub use error::SimError;
 pub use evaluation::Evaluation;
+pub use replay::ReplayOptions;
+pub use seat::Seat;
+pub use whatif::{Predicted, Transform, WhatIf};

@@ -1,7 +1,9 @@
 //! The filter's front: construction, the fast path, and the path of a reference down to memory.
 use super::arrays::{Private, PrivateLine, Shared, SharedLine, sets_of};
-use super::{CacheEvent, CacheEventKind as Kind, Mesi};
+use super::{CacheEvent, CacheEventKind as Kind, Mesi, Supplier};
+
 use crate::SimError;
+use homenode_base::Cost;
 use homenode_machine::Machine;
 
 /// What a processor referenced last. A repeat needs neither search nor reordering: the line is the most recent of its
@@ -25,6 +27,8 @@ pub struct CacheFilter {
     pub(super) first_cpu: Vec<usize>,
     clock: u64,
     line_bytes: u32,
+    transfer_near: Cost,
+    transfer_far: Cost,
 }
 
 impl CacheFilter {
@@ -54,6 +58,8 @@ impl CacheFilter {
             first_cpu,
             clock: 0,
             line_bytes: caches.line_bytes,
+            transfer_near: caches.transfer_near,
+            transfer_far: caches.transfer_far,
         }))
     }
 
@@ -62,14 +68,8 @@ impl CacheFilter {
         self.line_bytes
     }
 
-    /// Key of a line (address / line size) of an address space. Distinct for up to 64 address spaces at 64-byte lines
-    /// whatever the addresses, and for 2^13 of them where addresses have 57 bits.
-    #[inline]
-    pub fn key(space: u32, line: u64) -> u64 {
-        line ^ u64::from(space).reverse_bits()
-    }
-
-    /// One reference of processor `cpu` inside one line. `block` is kept with the line and comes back in its events.
+    /// One reference of processor `cpu` inside one line. `key` is the line number (address / line size), in one space for
+    /// all processes. `block` is kept with the line and comes back in its events.
     /// Panics if the processor does not exist.
     #[inline]
     pub fn access(&mut self, cpu: usize, key: u64, block: u32, write: bool, emit: &mut impl FnMut(CacheEvent)) {
@@ -168,6 +168,23 @@ impl CacheFilter {
         };
         self.shared[usize::from(node)].fill(slot, key, SharedLine { block, state, owned: false });
         slot
+    }
+
+    /// Where a read by this processor would get the line from, without reading it.
+    pub fn supplier(&mut self, cpu: usize, key: u64) -> Supplier {
+        let node = usize::from(self.seat[cpu].0);
+        if self.private_state(cpu, key) != Mesi::Invalid {
+            return Supplier::Cache;
+        }
+        let shared = &mut self.shared[node];
+        if let Some(slot) = shared.find(key) {
+            let owner = shared.line(slot).owned.then(|| shared.first_sharer(slot)).flatten();
+            let owner = owner.map(|core| self.first_cpu[node] + usize::from(core));
+            let dirty = owner.is_some_and(|c| self.private_state(c, key) == Mesi::Modified);
+            return if dirty { Supplier::Transfer(self.transfer_near) } else { Supplier::Cache };
+        }
+        let dirty = (0..self.shared.len()).any(|n| self.node_state(n, key) == Mesi::Modified);
+        if dirty { Supplier::Transfer(self.transfer_far) } else { Supplier::Memory }
     }
 
     /// Private state of a line, for tests and diagnostics.

@@ -26,6 +26,7 @@ mod coherence;
 mod filter;
 
 pub use filter::CacheFilter;
+use homenode_base::Cost;
 
 /// What the filter reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,8 +56,19 @@ pub struct CacheEvent {
     pub node: u16,
     /// The tag given with the line's most recent fill or reference: dense block index of the placement.
     pub block: u32,
-    /// Line key, see [`CacheFilter::access`].
+    /// Line key: address / line size.
     pub line: u64,
+}
+
+/// Where a read would get its line from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Supplier {
+    /// The processor's own caches or its node's last level: costs nothing.
+    Cache,
+    /// A modified copy in another cache, at this cost.
+    Transfer(Cost),
+    /// Memory.
+    Memory,
 }
 
 /// State of a line in one cache.

@@ -1,0 +1,120 @@
+//! The replay behind the cache filter: first-touch homes and costs, what may be left out, folding, lanes.
+use crate::cache::{CacheEvent, CacheEventKind as Kind};
+use crate::evaluation::Totals;
+use crate::fold::Fold;
+use crate::lanes::{Batch, Lane};
+use crate::observer::Observer;
+use crate::replay::{ReplayOptions, Shifts};
+use crate::seen::Seen;
+use homenode_base::{Cost, NodeId, TotalCost, VirtualTime};
+use homenode_machine::{AccessClass, Location, Machine};
+use homenode_placement::{Access, AccessKind, Step};
+
+/// See the module.
+pub(crate) struct Back<'m, L, O> {
+    machine: &'m Machine,
+    shifts: Shifts,
+    options: ReplayOptions,
+    /// Node that touched each block first, by slot.
+    homes: Vec<NodeId>,
+    seen: Vec<Seen>,
+    fold: Fold,
+    batch: Batch,
+    pub(crate) lanes: L,
+    pub(crate) observer: O,
+    transfers: u64,
+    transfer_cost: TotalCost,
+    memory_accesses: u64,
+}
+
+impl<'m, L: Lane, O: Observer> Back<'m, L, O> {
+    pub(crate) fn new(machine: &'m Machine, shifts: Shifts, options: ReplayOptions, lanes: L, observer: O) -> Self {
+        Back {
+            machine,
+            shifts,
+            options,
+            homes: Vec::new(),
+            seen: Vec::new(),
+            fold: Fold::default(),
+            batch: Batch::default(),
+            lanes,
+            observer,
+            transfers: 0,
+            transfer_cost: TotalCost::ZERO,
+            memory_accesses: 0,
+        }
+    }
+
+    /// One access of a block that costs something or may change its state.
+    #[inline]
+    pub(crate) fn access(&mut self, slot: u32, flat: u64, access: Access, numbers: &[u64]) {
+        // Slots are dense and each is first used by the access that made it.
+        if slot as usize >= self.homes.len() {
+            self.homes.resize(slot as usize + 1, access.node);
+        }
+        if access.class != AccessClass::Free {
+            self.memory_accesses += u64::from(access.weight);
+            if O::WANTS_CHARGES {
+                let home = Location::Node(self.homes[slot as usize]);
+                let each = self.machine.access(access.class, access.node, home);
+                let cost = Cost(each.0.saturating_mul(i64::from(access.weight)));
+                self.observer.charge(flat, slot, &access, home, cost);
+            }
+        }
+        if self.options.unfolded {
+            return self.batch.push(Step { slot, access }, &mut self.lanes, numbers);
+        }
+        if let Some(step) = self.fold.push(slot, access) {
+            self.batch.push(step, &mut self.lanes, numbers);
+        }
+    }
+
+    /// What the cache filter says about a reference to flat address `flat`.
+    #[inline]
+    pub(crate) fn cache_event(&mut self, event: CacheEvent, flat: u64, t: VirtualTime, numbers: &[u64]) {
+        let (kind, class) = match event.kind {
+            Kind::ReadHit => (AccessKind::Read, AccessClass::Free),
+            Kind::WriteHit => (AccessKind::Write, AccessClass::Free),
+            Kind::ReadMiss => (AccessKind::Read, AccessClass::Read),
+            Kind::WriteMiss => (AccessKind::Write, AccessClass::Write),
+            Kind::WriteBack => (AccessKind::Write, AccessClass::WriteBack),
+            Kind::TransferNear | Kind::TransferFar => return self.transfer(event, flat),
+        };
+        let node = NodeId(event.node);
+        let slot = event.block as usize;
+        if slot >= self.seen.len() {
+            self.seen.resize(slot + 1, Seen::default());
+        }
+        if self.seen[slot].note(node, kind, class) || self.options.report_all_hits {
+            let at = if event.kind == Kind::WriteBack { event.line << self.shifts.line } else { flat };
+            self.access(event.block, at, Access { node, kind, class, weight: 1, t }, numbers);
+        }
+    }
+
+    #[inline(never)]
+    fn transfer(&mut self, event: CacheEvent, flat: u64) {
+        let Some(caches) = &self.machine.caches else { return };
+        let far = event.kind == Kind::TransferFar;
+        let cost = if far { caches.transfer_far } else { caches.transfer_near };
+        self.transfers += 1;
+        self.transfer_cost += cost;
+        self.observer.transfer(flat, event.block, cost);
+    }
+
+    /// What `words` reads by `node` would cost where the block is under first touch (there, if nobody touched it yet).
+    pub(crate) fn first_touch_cost(&self, slot: Option<u32>, node: NodeId, words: u32) -> TotalCost {
+        let home = slot.and_then(|s| self.homes.get(s as usize)).copied().unwrap_or(node);
+        self.machine.access(AccessClass::Read, node, Location::Node(home)).times(u64::from(words))
+    }
+
+    /// Hands on everything that is still held.
+    pub(crate) fn finish(&mut self, numbers: &[u64], totals: &mut Totals) {
+        for step in self.fold.finish() {
+            self.batch.push(step, &mut self.lanes, numbers);
+        }
+        self.batch.flush(&mut self.lanes, numbers);
+        totals.memory_accesses = self.memory_accesses;
+        totals.transfers = self.transfers;
+        totals.transfer_cost = self.transfer_cost;
+    }
+}

@@ -1,0 +1,134 @@
+//! The plain engine: all policies and bounds side by side in one pass over the merged trace.
+use crate::SimError;
+use crate::evaluation::Totals;
+use crate::lanes::{Lane, PolicyLane};
+use crate::observer::Observer;
+use crate::replay::{Replay, ReplayOptions};
+use crate::seat::Seat;
+use crate::usage::{Usage, best_static};
+use homenode_base::TotalCost;
+use homenode_machine::{Location, Machine};
+use homenode_placement::policies::Choice;
+use homenode_placement::{Step, Tally};
+use homenode_trace::Merged;
+
+/// What every replay needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup<'m> {
+    /// The machine, validated.
+    pub machine: &'m Machine,
+    /// Where each thread of the dataset sits; references of other threads are left out and counted.
+    pub seats: &'m [Seat],
+    /// Placement block, a power of two.
+    pub block_bytes: u64,
+    /// How.
+    pub options: ReplayOptions,
+}
+
+/// One pass.
+pub struct Engine<'m> {
+    inner: Watched<'m, ()>,
+}
+
+/// What one pass found.
+#[derive(Clone, Debug)]
+pub struct Priced {
+    /// One tally per policy, in the order given. Transfers are not contained.
+    pub policies: Vec<Tally>,
+    /// Every block at its cheapest home for ever. Transfers are not contained.
+    pub best_static: Tally,
+    /// That home of each block, by [`Priced::blocks`].
+    pub homes: Vec<Location>,
+    /// Flat block numbers in order of first touch.
+    pub blocks: Vec<u64>,
+    /// What was replayed.
+    pub totals: Totals,
+    /// References of each thread, spins included.
+    pub refs_of: Vec<u64>,
+    /// References of threads that have no seat.
+    pub strangers: u64,
+}
+
+impl<'m> Engine<'m> {
+    /// An engine that has seen nothing. A policy that needs homes gets those of the best static placement.
+    ///
+    /// # Errors
+    /// A policy does not fit the machine, or the block or the caches are not usable.
+    pub fn new(setup: Setup<'m>, policies: &[Choice]) -> Result<Engine<'m>, SimError> {
+        Ok(Engine { inner: Watched::new(setup, policies, ())? })
+    }
+    /// The next references of the merged order.
+    pub fn refs(&mut self, refs: &[Merged]) {
+        self.inner.replay.refs(refs);
+    }
+    /// Ends the pass.
+    ///
+    /// # Errors
+    /// More blocks than can be numbered.
+    pub fn finish(self) -> Result<Priced, SimError> {
+        self.inner.finish().map(|(priced, ())| priced)
+    }
+}
+
+/// An engine with an observer.
+pub(crate) struct Watched<'m, O> {
+    machine: &'m Machine,
+    pub(crate) replay: Replay<'m, Lanes<'m>, O>,
+}
+
+impl<'m, O: Observer> Watched<'m, O> {
+    pub(crate) fn new(setup: Setup<'m>, policies: &[Choice], observer: O) -> Result<Watched<'m, O>, SimError> {
+        let lanes = Lanes::new(setup.machine, setup.block_bytes, policies)?;
+        Ok(Watched { machine: setup.machine, replay: Replay::new(setup, setup.machine, lanes, observer)? })
+    }
+
+    pub(crate) fn finish(self) -> Result<(Priced, O), SimError> {
+        let done = self.replay.finish()?;
+        let (best_static, homes) = best_static(&done.lanes.usage, self.machine, done.blocks.numbers().len());
+        let tally = |lane: &Option<PolicyLane<'_>>| lane.as_ref().map_or(best_static, |l| l.tally);
+        let priced = Priced {
+            policies: done.lanes.policies.iter().map(tally).collect(),
+            best_static,
+            homes,
+            blocks: done.blocks.into_numbers(),
+            totals: done.totals,
+            refs_of: done.refs_of,
+            strangers: done.strangers,
+        };
+        Ok((priced, done.observer))
+    }
+}
+
+/// What one pass computes.
+pub(crate) struct Lanes<'m> {
+    /// `None` where the policy is the best static placement, which usage gives.
+    policies: Vec<Option<PolicyLane<'m>>>,
+    usage: Usage,
+}
+
+impl<'m> Lanes<'m> {
+    fn new(machine: &'m Machine, block_bytes: u64, policies: &[Choice]) -> Result<Lanes<'m>, SimError> {
+        let lane = |choice: &Choice| -> Result<Option<PolicyLane<'m>>, SimError> {
+            let engine = choice.engine(machine, block_bytes)?;
+            Ok((!choice.spec.needs_homes).then(|| PolicyLane::new(engine)))
+        };
+        let policies = policies.iter().map(lane).collect::<Result<Vec<_>, SimError>>()?;
+        Ok(Lanes { policies, usage: Usage::new(machine) })
+    }
+}
+
+impl Lane for Lanes<'_> {
+    fn steps(&mut self, steps: &[Step], numbers: &[u64]) {
+        for policy in self.policies.iter_mut().flatten() {
+            policy.steps(steps, numbers);
+        }
+        self.usage.add(steps, numbers.len());
+    }
+}
+
+impl Priced {
+    /// Total of one policy, transfers included.
+    pub fn total(&self, policy: usize) -> TotalCost {
+        self.policies[policy].total() + self.totals.transfer_cost
+    }
+}

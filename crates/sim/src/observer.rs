@@ -1,0 +1,27 @@
+//! What is watched during a replay besides the placement: references, charges under first touch, transfers.
+use crate::seat::Seat;
+use homenode_base::Cost;
+use homenode_machine::Location;
+use homenode_placement::Access;
+use homenode_trace::Merged;
+
+/// Watches a replay. All addresses are flat: those of different address spaces differ.
+pub(crate) trait Observer {
+    /// Whether [`Observer::charge`] does anything; its arguments are not computed otherwise.
+    const WANTS_CHARGES: bool;
+    /// A reference that is replayed (no spins, unless they are charged), before anything that it causes.
+    fn reference(&mut self, r: &Merged, seat: Seat, flat: u64);
+    /// An access that reaches memory, with its cost where the block is under first touch. `flat` is the first byte of the
+    /// piece of the reference, or of the line written back.
+    fn charge(&mut self, flat: u64, slot: u32, access: &Access, home: Location, cost: Cost);
+    /// A cache-to-cache transfer caused by the current reference.
+    fn transfer(&mut self, flat: u64, slot: u32, cost: Cost);
+}
+
+/// Nobody watches.
+impl Observer for () {
+    const WANTS_CHARGES: bool = false;
+    fn reference(&mut self, _: &Merged, _: Seat, _: u64) {}
+    fn charge(&mut self, _: u64, _: u32, _: &Access, _: Location, _: Cost) {}
+    fn transfer(&mut self, _: u64, _: u32, _: Cost) {}
+}

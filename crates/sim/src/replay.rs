@@ -1,0 +1,204 @@
+//! From references in merged order to accesses of blocks: seats, pieces, cache filter, first-touch homes, folding.
+use crate::SimError;
+use crate::back::Back;
+use crate::blocks::BlockTable;
+use crate::cache::CacheFilter;
+use crate::engine::Setup;
+use crate::evaluation::Totals;
+use crate::lanes::Lane;
+use crate::observer::Observer;
+use crate::seat::{Seat, salt};
+use crate::split::Pieces;
+use homenode_base::VirtualTime;
+use homenode_machine::{AccessClass, Machine};
+use homenode_placement::AccessKind;
+use homenode_trace::{Merged, Op};
+
+/// How to replay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReplayOptions {
+    /// Charge busy-wait references like reads, instead of only saying what they would have cost.
+    pub charge_spins: bool,
+    /// Report every hit to the policies, even where it can change nothing. Slower, same results: for checking that.
+    pub report_all_hits: bool,
+    /// Hand on every access by itself instead of folding equal ones. Slower, same results: for checking that.
+    pub unfolded: bool,
+}
+
+/// A thread as the replay sees it.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    seat: Seat,
+    salt: u64,
+}
+
+/// Sizes as shifts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shifts {
+    word: u32,
+    pub(crate) block: u32,
+    pub(crate) line: u32,
+}
+
+impl Shifts {
+    /// Checks the sizes of this machine and block.
+    fn new(machine: &Machine, block_bytes: u64) -> Result<Shifts, SimError> {
+        let bad = |what: &str| SimError::Block { block_bytes, machine: machine.name.clone(), what: what.into() };
+        if !block_bytes.is_power_of_two() || block_bytes > 1 << 40 {
+            return Err(bad("a block is a power of two of bytes, at most 2^40"));
+        }
+        if !machine.word_bytes.is_power_of_two() || u64::from(machine.word_bytes) > block_bytes {
+            return Err(bad("a block holds at least one machine word, and a word is a power of two of bytes"));
+        }
+        let line = machine.caches.as_ref().map_or(1, |c| c.line_bytes);
+        if !line.is_power_of_two() || u64::from(line) > block_bytes {
+            return Err(bad("a block holds at least one cache line"));
+        }
+        let shift = |n: u32| n.trailing_zeros();
+        Ok(Shifts { word: shift(machine.word_bytes), block: block_bytes.trailing_zeros(), line: shift(line) })
+    }
+}
+
+/// One replay of a trace on one machine at one block size.
+pub(crate) struct Replay<'m, L, O> {
+    places: Vec<Place>,
+    shifts: Shifts,
+    options: ReplayOptions,
+    blocks: BlockTable,
+    filter: Option<CacheFilter>,
+    back: Back<'m, L, O>,
+    totals: Totals,
+    refs_of: Vec<u64>,
+    /// References of threads that the dataset does not have: hostile, left out.
+    strangers: u64,
+}
+
+/// What is left after the last reference.
+pub(crate) struct Replayed<L, O> {
+    pub(crate) lanes: L,
+    pub(crate) observer: O,
+    pub(crate) blocks: BlockTable,
+    pub(crate) totals: Totals,
+    /// References of each thread, spins included.
+    pub(crate) refs_of: Vec<u64>,
+    pub(crate) strangers: u64,
+}
+
+impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
+    pub(crate) fn new(setup: Setup<'_>, machine: &'m Machine, lanes: L, observer: O) -> Result<Replay<'m, L, O>, SimError> {
+        let Setup { seats, block_bytes, options, .. } = setup;
+        let shifts = Shifts::new(machine, block_bytes)?;
+        let processors: usize = machine.cores.iter().map(|c| usize::from(*c)).sum();
+        if seats.iter().any(|s| usize::from(s.cpu) >= processors || s.node.index() >= machine.nodes()) {
+            return Err(SimError::Seat(machine.name.clone()));
+        }
+        Ok(Replay {
+            places: seats.iter().map(|seat| Place { seat: *seat, salt: salt(seat.space) }).collect(),
+            shifts,
+            options,
+            blocks: BlockTable::new(),
+            filter: CacheFilter::new(machine)?,
+            back: Back::new(machine, shifts, options, lanes, observer),
+            totals: Totals::default(),
+            refs_of: vec![0; seats.len()],
+            strangers: 0,
+        })
+    }
+
+    /// The next references.
+    pub(crate) fn refs(&mut self, refs: &[Merged]) {
+        for r in refs {
+            self.reference(r);
+        }
+    }
+
+    #[inline]
+    fn reference(&mut self, r: &Merged) {
+        let Some(place) = self.places.get(r.thread as usize).copied() else {
+            self.strangers += 1;
+            return;
+        };
+        self.refs_of[r.thread as usize] += 1;
+        self.totals.refs += 1;
+        let t = VirtualTime(self.totals.refs - self.totals.spins);
+        match r.op {
+            Op::Read => self.totals.reads += 1,
+            Op::Write => self.totals.writes += 1,
+            Op::Atomic => self.totals.atomics += 1,
+            Op::Spin => {
+                self.totals.spins += 1;
+                self.spin(r, place);
+                if !self.options.charge_spins {
+                    return;
+                }
+            }
+        }
+        if r.op != Op::Spin {
+            self.totals.bytes += u64::from(r.size.max(1));
+        }
+        self.back.observer.reference(r, place.seat, r.addr ^ place.salt);
+        match self.filter {
+            Some(_) => self.through_caches(r, place, t),
+            None => self.to_memory(r, place, t),
+        }
+    }
+
+    /// A machine without caches: one access per word.
+    #[inline]
+    fn to_memory(&mut self, r: &Merged, place: Place, t: VirtualTime) {
+        let (kind, class) = match r.op.writes() {
+            true => (AccessKind::Write, AccessClass::Write),
+            false => (AccessKind::Read, AccessClass::Read),
+        };
+        for piece in Pieces::new(r.addr, r.size, self.shifts.block) {
+            let flat = piece.addr ^ place.salt;
+            let slot = self.blocks.index(flat >> self.shifts.block);
+            let weight = piece.words(self.shifts.word);
+            let access = homenode_placement::Access { node: place.seat.node, kind, class, weight, t };
+            self.back.access(slot, flat, access, self.blocks.numbers());
+        }
+    }
+
+    fn through_caches(&mut self, r: &Merged, place: Place, t: VirtualTime) {
+        let Some(filter) = &mut self.filter else { return };
+        for piece in Pieces::new(r.addr, r.size, self.shifts.line) {
+            let flat = piece.addr ^ place.salt;
+            let slot = self.blocks.index(flat >> self.shifts.block);
+            let (back, numbers) = (&mut self.back, self.blocks.numbers());
+            let cpu = usize::from(place.seat.cpu);
+            let key = flat >> self.shifts.line;
+            filter.access(cpu, key, slot, r.op.writes(), &mut |e| back.cache_event(e, flat, t, numbers));
+        }
+    }
+
+    /// What a busy-wait reference would cost under first touch: as a read, with the caches left as they are.
+    fn spin(&mut self, r: &Merged, place: Place) {
+        let shift = if self.filter.is_some() { self.shifts.line } else { self.shifts.block };
+        for piece in Pieces::new(r.addr, r.size, shift) {
+            let flat = piece.addr ^ place.salt;
+            let slot = self.blocks.find(flat >> self.shifts.block);
+            let cost = match &mut self.filter {
+                None => self.back.first_touch_cost(slot, place.seat.node, piece.words(self.shifts.word)),
+                Some(filter) => match filter.supplier(usize::from(place.seat.cpu), flat >> self.shifts.line) {
+                    crate::cache::Supplier::Cache => continue,
+                    crate::cache::Supplier::Transfer(cost) => cost.into(),
+                    crate::cache::Supplier::Memory => self.back.first_touch_cost(slot, place.seat.node, 1),
+                },
+            };
+            self.totals.spin_cost += cost;
+        }
+    }
+
+    /// Ends the replay.
+    ///
+    /// # Errors
+    /// There were more blocks than indices.
+    pub(crate) fn finish(mut self) -> Result<Replayed<L, O>, SimError> {
+        if self.blocks.is_full() {
+            return Err(SimError::TooManyBlocks(1 << self.shifts.block));
+        }
+        self.back.finish(self.blocks.numbers(), &mut self.totals);
+        let Replay { blocks, back, totals, refs_of, strangers, .. } = self;
+        Ok(Replayed { lanes: back.lanes, observer: back.observer, blocks, totals, refs_of, strangers })
+    }
+}

@@ -1,0 +1,48 @@
+//! Which zero-cost events can be left out.
+//!
+//! A hit may change a page's state: a node's first read, a store to a page that has copies. Most hits change nothing:
+//!
+//! * a *read hit* of a node that referenced the block since the last write or write-back of anybody else: its copy, or
+//!   whatever the policy gave it, is still as it was left;
+//! * a *store hit* right after a store of the same node to the same block, with nothing but such read hits between.
+//!
+//! The same holds for the optimum: a free read allows every set of copies, and of two stores in a row by one node the
+//! second forbids nothing that the first allows (moves obey the triangle inequality). A write-back is not a store of its
+//! node: policies may ignore it, so everything after it is reported anew. The test
+//! `leaving_out_repeated_hits_changes_nothing` compares with reporting every hit.
+use homenode_base::{NodeId, NodeSet};
+use homenode_machine::AccessClass;
+use homenode_placement::AccessKind;
+
+/// What was reported of one block.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    /// Nodes that referenced the block since the last write-back and the last store of another node.
+    referenced: NodeSet,
+    /// Whether the last event reported is a store; then `referenced` has its node alone.
+    stored: bool,
+}
+
+impl Seen {
+    /// Takes note of an event; false if it can be left out. Events that cost something never can.
+    #[inline]
+    pub(crate) fn note(&mut self, node: NodeId, kind: AccessKind, class: AccessClass) -> bool {
+        let known = self.referenced.contains(node);
+        let needed = class != AccessClass::Free
+            || match kind {
+                AccessKind::Read => !known,
+                AccessKind::Write => !(self.stored && known),
+            };
+        if !needed {
+            return false;
+        }
+        match (class, kind) {
+            (AccessClass::WriteBack, _) => self.referenced.clear(),
+            (_, AccessKind::Read) if known => {}
+            (_, AccessKind::Read) => _ = self.referenced.insert(node),
+            (_, AccessKind::Write) => self.referenced = NodeSet::single(node),
+        }
+        self.stored = kind == AccessKind::Write && class != AccessClass::WriteBack;
+        true
+    }
+}

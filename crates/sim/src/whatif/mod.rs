@@ -1,0 +1,169 @@
+//! What-if: a change to the program as a transform of its trace, replayed through the same filter and engine.
+//!
+//! There is no formula for the worth of a change. Whoever wants to know it replays the trace as the changed program would
+//! have made it. Transforms compose: they are applied to each reference in the order of [`Transform`]'s variants, first
+//! *who* references, then *where*; what concerns the placement alone is left to the engine.
+mod attribute;
+mod pad;
+mod placed;
+
+use crate::SimError;
+use crate::engine::Setup;
+use crate::evaluation::Totals;
+use crate::replay::Replay;
+use crate::seat::{Seat, salt};
+use attribute::Initialised;
+use homenode_analysis::Remedy;
+use homenode_base::TotalCost;
+use homenode_machine::Location;
+use homenode_placement::Tally;
+use homenode_trace::Merged;
+use pad::Padding;
+use placed::PlacedLane;
+
+/// One change. Addresses and block numbers are flat (of one address space: as recorded).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transform {
+    /// References of `initialiser` to each block are made by the thread given for it, until another thread has touched
+    /// the block: what a parallel initialisation would do.
+    InitialiseInParallel {
+        /// The thread that touches the blocks first today.
+        initialiser: u32,
+        /// (block number, thread that uses it).
+        blocks: Vec<(u64, u32)>,
+    },
+    /// Array elements move apart into memory of their own: element `i` of the array at `addr` lies at
+    /// `fresh + i * to_bytes`. Bytes outside the elements stay where they are.
+    PadElements {
+        /// (address of the first element, number of elements).
+        arrays: Vec<(u64, u64)>,
+        /// Stride today, at least 1.
+        element_bytes: u64,
+        /// Stride afterwards, at least `element_bytes`.
+        to_bytes: u64,
+    },
+    /// These blocks live at these places instead of where they are first touched.
+    Rehome {
+        /// (block number, home).
+        homes: Vec<(u64, Location)>,
+    },
+    /// Reads of these blocks get a copy on the reader's node; a write drops all other copies.
+    Replicate {
+        /// Block numbers.
+        blocks: Vec<u64>,
+    },
+}
+
+impl From<&Remedy> for Transform {
+    fn from(remedy: &Remedy) -> Transform {
+        match remedy.clone() {
+            Remedy::InitialiseInParallel { initialiser, blocks } => {
+                Transform::InitialiseInParallel { initialiser, blocks }
+            }
+            Remedy::PadElements { arrays, element_bytes, to_bytes } => {
+                Transform::PadElements { arrays, element_bytes, to_bytes }
+            }
+            Remedy::Replicate { blocks } => Transform::Replicate { blocks },
+        }
+    }
+}
+
+/// The transforms of one what-if that change references. Its input has addresses as recorded, its output flat ones.
+#[derive(Clone, Debug)]
+pub(crate) struct Rewriter {
+    salts: Vec<u64>,
+    block_shift: u32,
+    initialised: Vec<Initialised>,
+    padding: Vec<Padding>,
+}
+
+impl Rewriter {
+    pub(crate) fn new(transforms: &[Transform], seats: &[Seat], block_bytes: u64) -> Rewriter {
+        let mut rewriter = Rewriter {
+            salts: seats.iter().map(|s| salt(s.space)).collect(),
+            block_shift: block_bytes.trailing_zeros(),
+            initialised: Vec::new(),
+            padding: Vec::new(),
+        };
+        for transform in transforms {
+            match transform {
+                Transform::InitialiseInParallel { initialiser, blocks } => {
+                    rewriter.initialised.push(Initialised::new(*initialiser, blocks, seats.len()));
+                }
+                Transform::PadElements { arrays, element_bytes, to_bytes } => {
+                    let area = rewriter.padding.len() as u32;
+                    rewriter.padding.push(Padding::new(arrays, *element_bytes, *to_bytes, area));
+                }
+                Transform::Rehome { .. } | Transform::Replicate { .. } => {}
+            }
+        }
+        rewriter
+    }
+
+    /// The references that the changed program makes instead of these; `out` is cleared first.
+    pub(crate) fn rewrite(&mut self, refs: &[Merged], out: &mut Vec<Merged>) {
+        out.clear();
+        for r in refs {
+            let salt = self.salts.get(r.thread as usize).copied().unwrap_or(0);
+            let flat = Merged { addr: r.addr ^ salt, ..*r };
+            let padding = &self.padding;
+            attribute::attribute(&mut self.initialised, self.block_shift, flat, &mut |r| {
+                pad::pad(padding, r, &mut |r| out.push(r));
+            });
+        }
+    }
+}
+
+/// One what-if: the program with these changes, under first touch.
+pub struct WhatIf<'m> {
+    rewriter: Rewriter,
+    replay: Replay<'m, PlacedLane<'m>, ()>,
+    rewritten: Vec<Merged>,
+}
+
+/// What the changed program would cost.
+#[derive(Clone, Debug)]
+pub struct Predicted {
+    /// Placement costs.
+    pub tally: Tally,
+    /// What was replayed; references may have been cut into pieces.
+    pub totals: Totals,
+}
+
+impl Predicted {
+    /// Everything, transfers included.
+    pub fn total(&self) -> TotalCost {
+        self.tally.total() + self.totals.transfer_cost
+    }
+}
+
+impl<'m> WhatIf<'m> {
+    /// A replay of the program with these changes; with none, it is first touch as recorded.
+    ///
+    /// # Errors
+    /// As [`Engine::new`](crate::Engine::new).
+    pub fn new(setup: Setup<'m>, transforms: &[Transform]) -> Result<WhatIf<'m>, SimError> {
+        // The rewritten references have flat addresses already.
+        let seats: Vec<Seat> = setup.seats.iter().map(|seat| Seat { space: 0, ..*seat }).collect();
+        let lane = PlacedLane::new(transforms, setup.machine, setup.block_bytes)?;
+        let flat = Setup { seats: &seats, ..setup };
+        Ok(WhatIf {
+            rewriter: Rewriter::new(transforms, setup.seats, setup.block_bytes),
+            replay: Replay::new(flat, setup.machine, lane, ())?,
+            rewritten: Vec::new(),
+        })
+    }
+    /// The next references of the recorded program, in merged order.
+    pub fn refs(&mut self, refs: &[Merged]) {
+        self.rewriter.rewrite(refs, &mut self.rewritten);
+        self.replay.refs(&self.rewritten);
+    }
+    /// Ends the replay.
+    ///
+    /// # Errors
+    /// As [`Engine::finish`](crate::Engine::finish).
+    pub fn finish(self) -> Result<Predicted, SimError> {
+        let done = self.replay.finish()?;
+        Ok(Predicted { tally: done.lanes.tally, totals: done.totals })
+    }
+}

@@ -131,12 +131,8 @@ impl<'m, P: Policy> Table<'m, P> {
     #[inline]
     fn advance(&mut self, slot: u32, access: &Access, sink: &mut impl Sink) -> Location {
         let slot = &mut self.slots[slot as usize];
-        let context = BlockContext {
-            machine: self.machine,
-            block: slot.block,
-            block_bytes: self.block_bytes,
-            home: slot.home,
-        };
+        let context =
+            BlockContext { machine: self.machine, block: slot.block, block_bytes: self.block_bytes, home: slot.home };
         self.policy.step(&context, &mut slot.state, access, sink)
     }
 

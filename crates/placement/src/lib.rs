@@ -5,14 +5,19 @@
 //!
 //! **Invariant:** an algorithm returns the placement it claims the cost of, and the checker agrees to the last unit.
 //!
-//! Reading order: [`access`], [`policy`], [`engine`], [`policies`].
+//! Reading order: [`access`], [`placement`], [`checker`], [`optimum`], [`policy`], [`engine`], [`policies`].
 #![forbid(unsafe_code)]
 
 pub mod access;
+pub mod checker;
 pub mod engine;
+pub mod optimum;
+pub mod placement;
 pub mod policies;
 pub mod policy;
 
 pub use access::{Access, AccessKind};
 pub use engine::{BlockEngine, Meter, Step, Tally};
+pub use optimum::{Bounded, Bounds, Solved, Start};
+pub use placement::{LocationSet, Placement};
 pub use policy::{BlockContext, Outcome, Policy, Sink};

@@ -18,6 +18,7 @@ pub mod events;
 pub mod frame;
 pub mod framing;
 pub mod manifest;
+pub mod order;
 pub mod record;
 pub mod store;
 pub mod symbols;

@@ -91,6 +91,10 @@ impl DatasetReader {
     pub fn thread_event(&self, thread: u32, n: usize) -> Option<&Event> {
         self.by_thread[thread as usize].get(n).map(|&i| &self.events[i as usize])
     }
+    /// Index in [`DatasetReader::events`] of the `n`-th event of one thread; panics if there is none, as slices do.
+    pub(crate) fn event_index(&self, thread: u32, n: usize) -> u32 {
+        self.by_thread[thread as usize][n]
+    }
     /// Number of threads.
     pub fn threads(&self) -> u32 {
         self.threads.len() as u32

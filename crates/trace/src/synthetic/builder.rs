@@ -12,19 +12,21 @@ use crate::{DatasetReader, TraceError};
 use hashbrown::HashMap;
 use std::sync::Arc;
 
-/// What a thread did, in its program order.
-#[derive(Clone, Debug)]
-enum Step {
-    Stamp(u64),
-    Ref { addr: u64, size: u32, op: Op, pc: u64 },
+#[derive(Clone, Copy, Debug)]
+struct Made {
+    addr: u64,
+    size: u32,
+    op: Op,
+    pc: u64,
 }
 
+/// What a thread did, in its program order.
 #[derive(Clone, Debug, Default)]
 struct Script {
-    steps: Vec<Step>,
-    refs: u64,
+    refs: Vec<Made>,
     spins: u64,
-    in_batch: usize,
+    /// Clock and references before each stamp.
+    stamps: Vec<(u64, usize)>,
 }
 
 /// Builds a dataset. Threads are numbered from 0 and all of them start at once unless [`Builder::spawn`] creates them.
@@ -86,7 +88,7 @@ impl Builder {
         self.batch_refs = n.clamp(1, BATCH_REFS_MAX);
         self
     }
-    /// References in a frame, 1 to [`FRAME_REFS_MAX`] (the most unless set).
+    /// References in a frame, 1 to [`FRAME_REFS_MAX`] (the most unless set); a frame holds at least one batch.
     pub fn frame_refs(&mut self, n: usize) -> &mut Builder {
         self.frame_refs = n.clamp(1, FRAME_REFS_MAX);
         self
@@ -106,7 +108,7 @@ impl Builder {
     }
     /// References of a thread so far.
     pub fn refs(&self, thread: u32) -> u64 {
-        self.scripts[thread as usize].refs
+        self.scripts[thread as usize].refs.len() as u64
     }
     /// Adds a process with its own address space and returns its index; move threads there through [`Builder::manifest`].
     pub fn process(&mut self) -> u32 {
@@ -119,24 +121,20 @@ impl Builder {
     /// Ends the thread's batch: the next reference begins a new one.
     pub fn stamp(&mut self, thread: u32) -> &mut Builder {
         self.clock += 1;
-        let clock = self.clock;
         let s = &mut self.scripts[thread as usize];
-        s.in_batch = 0;
-        s.steps.push(Step::Stamp(clock));
+        s.stamps.push((self.clock, s.refs.len()));
         self
     }
     /// One reference.
     pub fn access(&mut self, thread: u32, addr: u64, size: u32, op: Op, pc: u64) -> &mut Builder {
         let s = &self.scripts[thread as usize];
-        if s.in_batch == self.batch_refs || s.steps.is_empty() {
+        if s.stamps.last().is_none_or(|&(_, first)| s.refs.len() - first >= self.batch_refs) {
             self.stamp(thread);
         }
         self.clock += 1;
         let s = &mut self.scripts[thread as usize];
-        s.in_batch += 1;
-        s.refs += 1;
         s.spins += u64::from(op == Op::Spin);
-        s.steps.push(Step::Ref { addr, size, op, pc });
+        s.refs.push(Made { addr, size, op, pc });
         self
     }
     /// One 8-byte load.
@@ -151,7 +149,7 @@ impl Builder {
     /// One event at the thread's current position.
     pub fn event(&mut self, thread: u32, kind: EventKind) -> &mut Builder {
         self.clock += 1;
-        self.events.push(Event { thread, at: self.scripts[thread as usize].refs, stamp: self.clock, kind });
+        self.events.push(Event { thread, at: self.refs(thread), stamp: self.clock, kind });
         self
     }
     fn number(&mut self, object: u64, epoch: u64) -> u64 {
@@ -227,7 +225,7 @@ impl Builder {
         let mut encoder = FrameEncoder::default();
         for (i, script) in self.scripts.iter().enumerate() {
             let t = &mut manifest.threads[i];
-            (t.refs, t.spins) = (script.refs, script.spins);
+            (t.refs, t.spins) = (script.refs.len() as u64, script.spins);
             t.events = self.events.iter().filter(|e| e.thread as usize == i).count() as u64;
             store.put(&frames_file(i as u32), self.frames(&mut encoder, i as u32, script));
         }
@@ -245,28 +243,20 @@ impl Builder {
     }
 
     fn frames(&self, encoder: &mut FrameEncoder, thread: u32, script: &Script) -> Vec<u8> {
-        let (mut out, mut done, mut last_stamp) = (Vec::new(), 0u64, 0u64);
+        let (mut out, mut done) = (Vec::new(), 0);
         encoder.begin(thread, 0);
-        for step in &script.steps {
-            match *step {
-                Step::Stamp(clock) => {
-                    if encoder.len() + self.batch_refs > self.frame_refs && !encoder.is_empty() || encoder.room() == 0 {
-                        done += encoder.len() as u64;
-                        encoder.finish(clock, self.codec, &mut out);
-                        encoder.begin(thread, done);
-                    }
-                    last_stamp = clock;
-                    encoder.stamp(clock);
-                }
-                Step::Ref { addr, size, op, pc } => {
-                    if encoder.len() >= self.frame_refs {
-                        done += encoder.len() as u64;
-                        encoder.finish(last_stamp, self.codec, &mut out);
-                        encoder.begin(thread, done);
-                        encoder.stamp(last_stamp);
-                    }
-                    encoder.push(addr, size, op, pc);
-                }
+        for (i, &(clock, first)) in script.stamps.iter().enumerate() {
+            let end = script.stamps.get(i + 1).map_or(script.refs.len(), |next| next.1);
+            // Frames end with batches: the stamp that ends the batch is then the frame's end.
+            let full = encoder.len() + (end - first) > self.frame_refs.min(FRAME_REFS_MAX);
+            if full && !encoder.is_empty() || encoder.room() == 0 {
+                done += encoder.len() as u64;
+                encoder.finish(clock, self.codec, &mut out);
+                encoder.begin(thread, done);
+            }
+            encoder.stamp(clock);
+            for r in &script.refs[first..end] {
+                encoder.push(r.addr, r.size, r.op, r.pc);
             }
         }
         if !encoder.is_empty() {
@@ -283,11 +273,7 @@ impl Builder {
             symbols.sites.push(Site { process, pc, ..Site::default() });
         };
         for (i, script) in self.scripts.iter().enumerate() {
-            let pcs: hashbrown::HashSet<u64> = script
-                .steps
-                .iter()
-                .filter_map(|s| if let Step::Ref { pc, .. } = s { Some(*pc) } else { None })
-                .collect();
+            let pcs: hashbrown::HashSet<u64> = script.refs.iter().map(|r| r.pc).collect();
             pcs.into_iter().for_each(|pc| add(i, pc));
         }
         for e in &self.events {

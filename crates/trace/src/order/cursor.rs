@@ -1,0 +1,141 @@
+//! One thread's place in its references and events.
+use crate::TraceError;
+use crate::dataset::DatasetReader;
+use crate::frame::{Batch, DecodedFrame};
+use crate::record::{Merged, Op};
+
+/// What a thread's next node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Head {
+    /// A reference that advances virtual time.
+    Ref,
+    /// A spin.
+    Spin,
+    /// The event with this index in the dataset.
+    Event(u32),
+    /// Nothing: the thread is done.
+    End,
+}
+
+/// A thread's references and events from the next one on.
+#[derive(Debug, Default)]
+pub(super) struct Cursor {
+    thread: u32,
+    /// Virtual time of the next node.
+    pub(super) time: u64,
+    frame: DecodedFrame,
+    next_frame: usize,
+    /// References of the thread before the current one.
+    pub(super) refs_done: u64,
+    /// Position in the frame.
+    at: usize,
+    /// What the frame's keys stand for, ready to be copied.
+    templates: Vec<Merged>,
+    /// Positions of spins in the frame, with a sentinel at its end.
+    spins: Vec<u32>,
+    next_spin: usize,
+    events_done: usize,
+    /// References before the next event; `u64::MAX` if there is none.
+    event_at: u64,
+    bytes: Vec<u8>,
+    sites: Vec<u32>,
+    batch: usize,
+    batch_end: usize,
+}
+
+impl Cursor {
+    pub(super) fn new(data: &DatasetReader, thread: u32) -> Cursor {
+        let event_at = data.thread_event(thread, 0).map_or(u64::MAX, |e| e.at);
+        Cursor { thread, event_at, ..Cursor::default() }
+    }
+
+    /// Loads frames until there is a reference at the current position or no frame is left.
+    pub(super) fn refill(&mut self, data: &DatasetReader) -> Result<(), TraceError> {
+        while self.at == self.frame.len() && self.next_frame < data.frames(self.thread).len() {
+            data.read_frame(self.thread, self.next_frame, &mut self.bytes, &mut self.frame)?;
+            data.map_sites(&self.frame, &mut self.sites)?;
+            self.next_frame += 1;
+            self.at = 0;
+            self.templates.clear();
+            self.templates.extend(self.frame.keys.iter().map(|k| {
+                let site = self.sites[k.site as usize];
+                Merged { addr: 0, size: k.size, site, thread: self.thread, op: k.op }
+            }));
+            self.find_spins();
+            (self.batch, self.batch_end) = (0, self.frame.batches.first().map_or(0, |b| b.refs as usize));
+        }
+        Ok(())
+    }
+
+    fn find_spins(&mut self) {
+        self.spins.clear();
+        self.next_spin = 0;
+        if self.frame.keys.iter().any(|k| k.op == Op::Spin) {
+            let is_spin = |&(_, k): &(usize, &u16)| self.frame.keys[usize::from(*k)].op == Op::Spin;
+            self.spins.extend(self.frame.key.iter().enumerate().filter(is_spin).map(|(i, _)| i as u32));
+        }
+        self.spins.push(self.frame.len() as u32);
+    }
+
+    /// The next node. The frame must be filled.
+    #[inline]
+    pub(super) fn head(&self, data: &DatasetReader) -> Head {
+        let exhausted = self.at == self.frame.len();
+        if self.event_at <= self.refs_done || (exhausted && self.event_at != u64::MAX) {
+            return Head::Event(data.event_index(self.thread, self.events_done));
+        }
+        match exhausted {
+            true => Head::End,
+            false if self.spins[self.next_spin] as usize == self.at => Head::Spin,
+            false => Head::Ref,
+        }
+    }
+
+    /// How many references that advance time come before anything else. The frame must be filled.
+    #[inline]
+    pub(super) fn plain(&self) -> u64 {
+        let before_spin = self.spins.get(self.next_spin).map_or(0, |&s| u64::from(s) - self.at as u64);
+        before_spin.min(self.event_at.saturating_sub(self.refs_done))
+    }
+
+    /// The event at the head was executed.
+    pub(super) fn event_done(&mut self, data: &DatasetReader) {
+        self.events_done += 1;
+        self.event_at = data.thread_event(self.thread, self.events_done).map_or(u64::MAX, |e| e.at);
+    }
+
+    /// A spin was copied out.
+    pub(super) fn spin_done(&mut self) {
+        self.next_spin += 1;
+    }
+
+    /// Copies the next `rows` references to every `stride`-th slot. Time is the caller's business.
+    #[inline]
+    pub(super) fn copy_out(&mut self, slots: &mut [Merged], stride: usize, rows: usize) {
+        let addrs = &self.frame.addr[self.at..self.at + rows];
+        let keys = &self.frame.key[self.at..self.at + rows];
+        for ((slot, &addr), &key) in slots.iter_mut().step_by(stride).zip(addrs).zip(keys) {
+            *slot = Merged { addr, ..self.templates[usize::from(key)] };
+        }
+        self.at += rows;
+        self.refs_done += rows as u64;
+    }
+
+    /// Moves on to the batch of the current reference. The frame must be filled.
+    pub(super) fn settle_batch(&mut self) {
+        while self.at >= self.batch_end && self.batch + 1 < self.frame.batches.len() {
+            self.batch += 1;
+            self.batch_end += self.frame.batches[self.batch].refs as usize;
+        }
+    }
+
+    /// Begin and end stamp of the current reference's batch, and references left in it; `None` at the thread's end.
+    pub(super) fn batch(&self) -> Option<(u64, u64, usize)> {
+        if self.at >= self.frame.len() {
+            return None;
+        }
+        let batch: &Batch = self.frame.batches.get(self.batch)?;
+        let end = self.frame.batches.get(self.batch + 1).map_or(self.frame.end, |next| next.begin);
+        Some((batch.begin, end, self.batch_end - self.at))
+    }
+}

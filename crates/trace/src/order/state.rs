@@ -1,0 +1,118 @@
+//! What both orders share: cursors, synchronisation, and what it means to execute an event.
+use super::cursor::{Cursor, Head};
+use super::output::Output;
+use super::sync::Sync;
+use crate::TraceError;
+use crate::dataset::DatasetReader;
+use crate::event::EventKind;
+
+pub(super) struct State<'a> {
+    pub(super) data: &'a DatasetReader,
+    pub(super) cursors: Vec<Cursor>,
+    sync: Sync,
+    /// Spawns that must happen before the thread begins.
+    spawns: Vec<u32>,
+    pub(super) spins: u64,
+    /// Threads that became able to go on; whoever drives takes them out.
+    pub(super) woken: Vec<u32>,
+}
+
+/// What happened to a thread that was asked to execute its next event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Done.
+    Done,
+    /// It waits; it will be in `woken` when it can go on.
+    Waits,
+}
+
+impl<'a> State<'a> {
+    pub(super) fn new(data: &'a DatasetReader) -> Result<State<'a>, TraceError> {
+        let mut cursors: Vec<Cursor> = (0..data.threads()).map(|t| Cursor::new(data, t)).collect();
+        cursors.iter_mut().try_for_each(|c| c.refill(data))?;
+        let mut spawns = vec![0u32; cursors.len()];
+        for e in data.events() {
+            if let EventKind::Spawn { child } = e.kind
+                && let Some(n) = spawns.get_mut(child as usize)
+            {
+                *n += 1;
+            }
+        }
+        let woken = (0..data.threads()).filter(|&t| spawns[t as usize] == 0).collect();
+        Ok(State { data, cursors, sync: Sync::new(data), spawns, spins: 0, woken })
+    }
+
+    pub(super) fn head(&self, thread: u32) -> Head {
+        self.cursors[thread as usize].head(self.data)
+    }
+
+    /// Executes an event of a thread, which is its head, if it can happen now. Its time is raised first if it must be.
+    pub(super) fn event(&mut self, thread: u32, event: u32, out: &mut Output<'_>) -> Step {
+        let Some(floor) = self.sync.ready(event) else {
+            self.sync.wait(event, thread);
+            return Step::Waits;
+        };
+        let c = &mut self.cursors[thread as usize];
+        c.time = c.time.max(floor);
+        let time = c.time;
+        c.event_done(self.data);
+        let e = &self.data.events()[event as usize];
+        out.event(e, time);
+        self.sync.execute(event, time, &mut self.woken);
+        if let EventKind::Spawn { child } = e.kind {
+            self.spawned(child, time);
+        }
+        Step::Done
+    }
+
+    fn spawned(&mut self, child: u32, time: u64) {
+        let Some(left) = self.spawns.get_mut(child as usize) else { return };
+        *left -= 1;
+        let c = &mut self.cursors[child as usize];
+        c.time = c.time.max(time);
+        if *left == 0 {
+            self.woken.push(child);
+        }
+    }
+
+    /// The virtual time the thread's next node will have, given that it can happen now.
+    pub(super) fn time_of_head(&self, thread: u32) -> u64 {
+        let c = &self.cursors[thread as usize];
+        match c.head(self.data) {
+            Head::Event(e) => c.time.max(self.sync.ready(e).unwrap_or(0)),
+            _ => c.time,
+        }
+    }
+
+    /// Whether the thread's head is an event that cannot happen yet; it is then registered as waiting.
+    pub(super) fn must_wait(&mut self, thread: u32) -> bool {
+        let Head::Event(e) = self.head(thread) else { return false };
+        let waits = self.sync.ready(e).is_none();
+        if waits {
+            self.sync.wait(e, thread);
+        }
+        waits
+    }
+
+    /// One spin of a thread, which is its head.
+    pub(super) fn spin(&mut self, thread: u32, out: &mut Output<'_>) -> Result<(), TraceError> {
+        out.lockstep(&mut self.cursors, &[thread], 1);
+        let c = &mut self.cursors[thread as usize];
+        c.spin_done();
+        self.spins += 1;
+        c.refill(self.data)
+    }
+
+    /// An error unless every thread is at its end.
+    pub(super) fn finished(&self) -> Result<(), TraceError> {
+        let stuck = (0..self.cursors.len() as u32).find(|&t| self.head(t) != Head::End);
+        let Some(thread) = stuck else { return Ok(()) };
+        let at = self.cursors[thread as usize].refs_done;
+        let why = match self.head(thread) {
+            _ if self.spawns[thread as usize] > 0 => "it is never created".to_owned(),
+            Head::Event(e) => format!("{:?} waits for releases that wait for it", self.data.events()[e as usize].kind),
+            _ => "batches of other threads end before they begin".to_owned(),
+        };
+        Err(TraceError::Cycle(format!("thread {thread} cannot go on after {at} references: {why}")))
+    }
+}

@@ -1,0 +1,224 @@
+//! The order rules against brute force.
+mod common;
+use common::{Graph, Log, cases};
+use homenode_base::Rng;
+use homenode_trace::event::EventKind;
+use homenode_trace::order::{OrderKind, drive};
+use homenode_trace::synthetic::{Builder, PROGRAMS, Scale, random, t_f, t_gamma, t_s};
+use homenode_trace::{DatasetReader, TraceError};
+use std::collections::BTreeSet;
+
+fn log(data: &DatasetReader, kind: OrderKind) -> Log {
+    let mut log = Log::default();
+    let summary = drive(data, kind, &mut log).expect("acyclic");
+    assert_eq!(summary.refs + summary.events, log.entries.len() as u64);
+    log
+}
+
+#[test]
+fn model_order_is_the_smallest_of_all_legal_merges() {
+    let (mut seen, mut several) = (0, 0);
+    for seed in 0..cases(3_000, 60_000) {
+        let data = random(seed, 2 + (seed % 3) as u32, 7).open().expect("valid");
+        let graph = Graph::new(&data);
+        let all = graph.all_merges(false, 20_000);
+        if all.len() == 20_000 {
+            continue;
+        }
+        let priorities = |m: &Vec<usize>| m.iter().map(|&i| graph.priority(i)).collect::<Vec<_>>();
+        let smallest = all.iter().min_by_key(|m| priorities(m)).expect("a builder's program can happen");
+        assert_eq!(log(&data, OrderKind::Model).entries, graph.log(smallest), "seed {seed}");
+        seen += 1;
+        several += u64::from(all.len() > 1);
+    }
+    assert!(several * 10 > seen * 5 && seen > 1_000, "the cases must leave a choice: {several} of {seen}");
+}
+
+#[test]
+fn model_order_equals_slow_kahn_on_longer_programs() {
+    for seed in 0..cases(300, 5_000) {
+        let data = random(seed ^ 0xABCD, 1 + (seed % 6) as u32, 40 + seed % 90).open().expect("valid");
+        let graph = Graph::new(&data);
+        let order = graph.model().expect("a builder's program can happen");
+        let got = log(&data, OrderKind::Model);
+        assert_eq!(got.entries, graph.log(&order), "seed {seed}");
+        for (at, time) in got.times {
+            assert_eq!(time, graph.time[order[at]], "time of node {at}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn recorded_order_is_always_legal() {
+    for seed in 0..cases(400, 10_000) {
+        let data = random(seed ^ 0x55, 2 + (seed % 4) as u32, 60).open().expect("valid");
+        let graph = Graph::new(&data);
+        let got = log(&data, OrderKind::Recorded { seed: seed * 7 }).entries;
+        let mut done = vec![false; graph.nodes.len()];
+        for (thread, op, addr) in got {
+            let i = (0..done.len()).find(|&i| !done[i] && graph.nodes[i].thread == thread).expect("a node is left");
+            assert_eq!((graph.nodes[i].op, graph.nodes[i].addr), (op, addr), "program order, seed {seed}");
+            assert!(graph.before[i].iter().all(|&a| done[a]), "synchronisation, seed {seed}");
+            assert!((0..done.len()).all(|a| done[a] || !graph.batch_before(a, i)), "batches, seed {seed}");
+            done[i] = true;
+        }
+        assert!(done.iter().all(|&d| d));
+    }
+}
+
+/// A tiny program with short batches, one address per reference.
+fn tiny(seed: u64) -> Builder {
+    let mut rng = Rng::new(seed);
+    let mut b = Builder::new(2 + (seed % 2) as u32);
+    b.batch_refs(1 + rng.below(2) as usize);
+    for addr in 0..7 {
+        let t = rng.below(u64::from(b.threads())) as u32;
+        match rng.below(8) {
+            0 => b.release(t, 1, 0),
+            1 => b.acquire(t, 1, 0),
+            _ => b.read(t, addr),
+        };
+    }
+    b
+}
+
+#[test]
+fn recorded_order_reaches_every_legal_merge() {
+    let (mut tried, mut restricted) = (0, 0);
+    for seed in 0..cases(60, 1_000) {
+        let data = tiny(seed).open().expect("valid");
+        let graph = Graph::new(&data);
+        let merges = graph.all_merges(true, 1_000);
+        if merges.len() > 40 {
+            continue;
+        }
+        let legal: BTreeSet<_> = merges.iter().map(|m| graph.log(m)).collect();
+        let reached: BTreeSet<_> = (0..5_000).map(|s| log(&data, OrderKind::Recorded { seed: s }).entries).collect();
+        assert_eq!(reached, legal, "seed {seed}");
+        tried += 1;
+        restricted += usize::from(merges.len() < graph.all_merges(false, 1_000).len());
+    }
+    assert!(tried > 20 && restricted > 10, "in {restricted} of {tried} cases batches forbade something");
+}
+
+#[test]
+fn threads_released_by_a_barrier_go_on_in_step() {
+    let mut b = Builder::new(2);
+    (0..100).for_each(|i| {
+        b.read(0, i);
+    });
+    b.barrier(0, 0..2);
+    (0..10).for_each(|i| {
+        b.read(0, 1000 + i).read(1, 2000 + i);
+    });
+    let data = b.open().expect("valid");
+    let refs: Vec<_> = log(&data, OrderKind::Model).entries.into_iter().filter(|e| e.1.is_some()).collect();
+    let threads: Vec<u32> = refs[100..].iter().map(|r| r.0).collect();
+    assert_eq!(threads, [0, 1].repeat(10));
+}
+
+#[test]
+fn model_order_does_not_depend_on_stamps_or_on_spinning() {
+    let entries = |spins: u64, stamps: bool| {
+        let mut b = Builder::new(2);
+        for i in 0..50 {
+            (0..spins).for_each(|_| {
+                b.access(0, 8, 8, homenode_trace::Op::Spin, 1);
+            });
+            b.write(0, i);
+            if stamps {
+                b.stamp(1);
+            }
+            b.write(1, i + 100);
+        }
+        let all = log(&b.open().expect("valid"), OrderKind::Model).entries;
+        all.into_iter().filter(|e| e.1 != Some(homenode_trace::Op::Spin)).collect::<Vec<_>>()
+    };
+    assert_eq!(entries(0, false), entries(3, true));
+}
+
+#[test]
+fn bolosky_traces_come_out_as_printed() {
+    let writes = |b: Builder| -> Vec<(u32, u64)> {
+        let entries = log(&b.open().expect("valid"), OrderKind::Model).entries;
+        let refs: Vec<_> = entries.into_iter().filter(|e| e.1.is_some()).collect();
+        let base = refs[0].2;
+        refs.into_iter().map(|(t, _, a)| (t, (a - base) / 4)).collect()
+    };
+    let (n, p, s) = (48, 4, 8);
+    assert_eq!(writes(t_f(n, 4)), (0..n).map(|i| ((i % p) as u32, 0)).collect::<Vec<_>>());
+    assert_eq!(writes(t_s(n, 4, s)), (0..n).map(|i| ((i % p) as u32, i % s)).collect::<Vec<_>>());
+    assert_eq!(writes(t_gamma(n, 4, s)), (0..n).map(|i| (((i / s) % p) as u32, i % s)).collect::<Vec<_>>());
+}
+
+#[test]
+fn programs_of_every_kind_have_an_order_in_both_kinds() {
+    for program in PROGRAMS {
+        let data = (program.build)(5, Scale { threads: 5, rounds: 20 }).open().expect(program.name);
+        let model = log(&data, OrderKind::Model);
+        let recorded = log(&data, OrderKind::Recorded { seed: 1 });
+        assert_eq!(model.entries.len(), recorded.entries.len(), "{}", program.name);
+    }
+}
+
+#[test]
+fn a_thousand_threads_work() {
+    let data = (PROGRAMS[5].build)(5, Scale { threads: 1000, rounds: 3 }).open().expect("valid");
+    let entries = log(&data, OrderKind::Model).entries;
+    assert_eq!(entries.iter().filter(|e| e.1.is_some()).count(), 3 * 1000 * 48);
+    log(&data, OrderKind::Recorded { seed: 3 });
+}
+
+fn cycle(b: &Builder) -> bool {
+    let data = b.open().expect("valid apart from its order");
+    [OrderKind::Model, OrderKind::Recorded { seed: 1 }]
+        .into_iter()
+        .all(|kind| matches!(drive(&data, kind, &mut Log::default()), Err(TraceError::Cycle(_))))
+}
+
+#[test]
+fn impossible_synchronisation_is_an_error_not_a_hang() {
+    let sync = |object, seq, acquire| {
+        if acquire {
+            EventKind::Acquire { object, epoch: 0, seq }
+        } else {
+            EventKind::Release { object, epoch: 0, seq }
+        }
+    };
+    let mut crossed = Builder::new(2);
+    crossed.event(0, sync(1, 9, true)).event(0, sync(2, 1, false));
+    crossed.event(1, sync(2, 9, true)).event(1, sync(1, 1, false));
+    assert!(cycle(&crossed));
+    let mut itself = Builder::new(1);
+    itself.read(0, 1).event(0, sync(1, 9, true)).event(0, sync(1, 1, false));
+    assert!(cycle(&itself));
+    let mut own_child = Builder::new(2);
+    own_child.read(0, 0).event(1, EventKind::Spawn { child: 1 });
+    assert!(cycle(&own_child));
+    let mut each_other = Builder::new(3);
+    each_other.event(1, EventKind::Spawn { child: 2 }).event(2, EventKind::Spawn { child: 1 });
+    assert!(cycle(&each_other));
+}
+
+#[test]
+fn stamps_that_contradict_synchronisation_are_an_error_not_a_hang() {
+    // Thread 1 acquires what thread 0 releases, but its batch ended before the other one's began.
+    let mut b = Builder::new(2);
+    b.acquire(1, 7, 0).read(1, 1).stamp(1).stamp(0).read(0, 2);
+    b.event(0, EventKind::Release { object: 7, epoch: 0, seq: 0 });
+    let data = b.open().expect("valid apart from its stamps");
+    assert!(drive(&data, OrderKind::Model, &mut Log::default()).is_ok());
+    let recorded = drive(&data, OrderKind::Recorded { seed: 1 }, &mut Log::default());
+    assert!(matches!(recorded, Err(TraceError::Cycle(_))), "{recorded:?}");
+}
+
+#[test]
+fn slices_do_not_depend_on_how_long_frames_are() {
+    let mut rng = Rng::new(4);
+    for program in PROGRAMS {
+        let mut b = (program.build)(9, Scale { threads: 3, rounds: 30 });
+        let whole = log(&b.open().expect("valid"), OrderKind::Model).entries;
+        b.frame_refs(64 + rng.below(100) as usize);
+        assert_eq!(whole, log(&b.open().expect("valid"), OrderKind::Model).entries, "{}", program.name);
+    }
+}

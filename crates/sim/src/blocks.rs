@@ -17,7 +17,7 @@ impl Hasher for NumberHash {
         bytes.iter().for_each(|b| self.write_u64(u64::from(*b)));
     }
     fn write_u64(&mut self, n: u64) {
-        let wide = u128::from(self.0 ^ n ^ 0x9E37_79B9_7F4A_7C15) * 0xD6E8_FEB8_6659_FD93_A0761D6478BD642F;
+        let wide = u128::from(self.0 ^ n ^ 0x9E37_79B9_7F4A_7C15) * 0xA076_1D64_78BD_642F;
         self.0 = (wide >> 64) as u64 ^ wide as u64;
     }
 }

@@ -1,7 +1,7 @@
 //! The plain engine: all policies and bounds side by side in one pass over the merged trace.
 use crate::SimError;
 use crate::evaluation::Totals;
-use crate::lanes::{Lane, PolicyLane};
+use crate::lanes::{BoundsLane, Lane, PolicyLane, ProgramBounds};
 use crate::observer::Observer;
 use crate::replay::{Replay, ReplayOptions};
 use crate::seat::Seat;
@@ -9,7 +9,7 @@ use crate::usage::{Usage, best_static};
 use homenode_base::TotalCost;
 use homenode_machine::{Location, Machine};
 use homenode_placement::policies::Choice;
-use homenode_placement::{Step, Tally};
+use homenode_placement::{Start, Step, Tally};
 use homenode_trace::Merged;
 
 /// What every replay needs.
@@ -37,7 +37,9 @@ pub struct Priced {
     pub policies: Vec<Tally>,
     /// Every block at its cheapest home for ever. Transfers are not contained.
     pub best_static: Tally,
-    /// That home of each block, by [`Priced::blocks`].
+    /// The optimum, if it was asked for.
+    pub bounds: Option<ProgramBounds>,
+    /// The best static home of each block, by [`Priced::blocks`].
     pub homes: Vec<Location>,
     /// Flat block numbers in order of first touch.
     pub blocks: Vec<u64>,
@@ -50,12 +52,12 @@ pub struct Priced {
 }
 
 impl<'m> Engine<'m> {
-    /// An engine that has seen nothing. A policy that needs homes gets those of the best static placement.
+    /// An engine that has seen nothing. With `bounds` it also computes the optimum, under that convention. A policy that needs homes gets those of the best static placement.
     ///
     /// # Errors
     /// A policy does not fit the machine, or the block or the caches are not usable.
-    pub fn new(setup: Setup<'m>, policies: &[Choice]) -> Result<Engine<'m>, SimError> {
-        Ok(Engine { inner: Watched::new(setup, policies, ())? })
+    pub fn new(setup: Setup<'m>, policies: &[Choice], bounds: Option<Start>) -> Result<Engine<'m>, SimError> {
+        Ok(Engine { inner: Watched::new(setup, policies, bounds, ())? })
     }
     /// The next references of the merged order.
     pub fn refs(&mut self, refs: &[Merged]) {
@@ -77,8 +79,14 @@ pub(crate) struct Watched<'m, O> {
 }
 
 impl<'m, O: Observer> Watched<'m, O> {
-    pub(crate) fn new(setup: Setup<'m>, policies: &[Choice], observer: O) -> Result<Watched<'m, O>, SimError> {
-        let lanes = Lanes::new(setup.machine, setup.block_bytes, policies)?;
+    pub(crate) fn new(
+        setup: Setup<'m>,
+        policies: &[Choice],
+        bounds: Option<Start>,
+        observer: O,
+    ) -> Result<Watched<'m, O>, SimError> {
+        let mut lanes = Lanes::new(setup.machine, setup.block_bytes, policies)?;
+        lanes.bounds = bounds.map(|start| BoundsLane::new(setup.machine, setup.block_bytes, start));
         Ok(Watched { machine: setup.machine, replay: Replay::new(setup, setup.machine, lanes, observer)? })
     }
 
@@ -89,6 +97,7 @@ impl<'m, O: Observer> Watched<'m, O> {
         let priced = Priced {
             policies: done.lanes.policies.iter().map(tally).collect(),
             best_static,
+            bounds: done.lanes.bounds.as_ref().map(BoundsLane::finish),
             homes,
             blocks: done.blocks.into_numbers(),
             totals: done.totals,
@@ -104,6 +113,7 @@ pub(crate) struct Lanes<'m> {
     /// `None` where the policy is the best static placement, which usage gives.
     policies: Vec<Option<PolicyLane<'m>>>,
     usage: Usage,
+    bounds: Option<BoundsLane<'m>>,
 }
 
 impl<'m> Lanes<'m> {
@@ -113,7 +123,7 @@ impl<'m> Lanes<'m> {
             Ok((!choice.spec.needs_homes).then(|| PolicyLane::new(engine)))
         };
         let policies = policies.iter().map(lane).collect::<Result<Vec<_>, SimError>>()?;
-        Ok(Lanes { policies, usage: Usage::new(machine) })
+        Ok(Lanes { policies, usage: Usage::new(machine), bounds: None })
     }
 }
 
@@ -123,6 +133,9 @@ impl Lane for Lanes<'_> {
             policy.steps(steps, numbers);
         }
         self.usage.add(steps, numbers.len());
+        if let Some(bounds) = &mut self.bounds {
+            bounds.steps(steps, numbers);
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! What is computed side by side from one stream of accesses: policies, the optimum, usage.
-use homenode_placement::{BlockEngine, Step, Tally};
+use homenode_machine::Machine;
+use homenode_placement::optimum::BlockBounds;
+use homenode_placement::{BlockEngine, Bounds, Solved, Start, Step, Tally};
 
 /// Steps handed on at once: one virtual call per policy and batch, and the batch stays in a first-level cache.
 const BATCH: usize = 1024;
@@ -28,6 +30,51 @@ impl Lane for PolicyLane<'_> {
             self.engine.open(*number, None);
         }
         self.engine.run_total(steps, &mut self.tally);
+    }
+}
+
+/// The optimum, with and without replication.
+pub(crate) struct BoundsLane<'m> {
+    bounds: Bounds<'m>,
+    blocks: Vec<BlockBounds>,
+}
+
+/// Bounds of a whole program, in one unit and without transfers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProgramBounds {
+    /// Each block at its best home for ever.
+    pub best_static: Solved,
+    /// The optimum without replication, exact.
+    pub without_replication: Solved,
+    /// The optimum with replication, or a lower bound for it.
+    pub with_replication: Solved,
+    /// Whether that one is exact.
+    pub exact: bool,
+}
+
+impl<'m> BoundsLane<'m> {
+    pub(crate) fn new(machine: &'m Machine, block_bytes: u64, start: Start) -> BoundsLane<'m> {
+        BoundsLane { bounds: Bounds::new(machine, block_bytes, start), blocks: Vec::new() }
+    }
+    /// Sum over all blocks.
+    pub(crate) fn finish(&self) -> ProgramBounds {
+        let mut sum = ProgramBounds { exact: self.bounds.is_exact(), ..ProgramBounds::default() };
+        for block in &self.blocks {
+            let found = self.bounds.finish(block);
+            sum.best_static.add(&found.best_static);
+            sum.without_replication.add(&found.without_replication);
+            sum.with_replication.add(&found.with_replication);
+        }
+        sum
+    }
+}
+
+impl Lane for BoundsLane<'_> {
+    fn steps(&mut self, steps: &[Step], numbers: &[u64]) {
+        self.blocks.resize_with(numbers.len(), || self.bounds.begin());
+        for step in steps {
+            self.bounds.push(&mut self.blocks[step.slot as usize], &step.access);
+        }
     }
 }
 

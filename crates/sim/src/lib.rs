@@ -27,6 +27,7 @@ pub mod whatif;
 pub use engine::{Engine, Priced, Setup};
 pub use error::SimError;
 pub use evaluation::Evaluation;
+pub use lanes::ProgramBounds;
 pub use replay::ReplayOptions;
 pub use seat::Seat;
 pub use whatif::{Predicted, Transform, WhatIf};

@@ -53,15 +53,6 @@ impl Usage {
         let costs = all.map(|home| (home, self.cost(machine, slot, home)));
         costs.min_by_key(|(_, tally)| tally.total()).expect("a machine has at least one node")
     }
-    /// The node that accesses one block most, and how often; the lowest number among equals.
-    pub(crate) fn main_user(&self, slot: u32) -> Option<(NodeId, u64)> {
-        let sums = self.of(slot).iter().map(|c| c.iter().sum::<u64>()).enumerate();
-        sums.rev().max_by_key(|(_, n)| *n).map(|(node, n)| (NodeId(node as u16), n))
-    }
-    /// Sum over all blocks.
-    pub(crate) fn accesses(&self) -> u64 {
-        self.counts.iter().flatten().sum()
-    }
 }
 
 /// Sum of best static costs, as one tally, with the homes.

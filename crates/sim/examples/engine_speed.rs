@@ -1,0 +1,75 @@
+//! Prints what the plain engine costs per reference and configuration, and the cache filter per reference.
+//!
+//! `cargo run --release -p homenode-sim --example engine_speed [MILLION_REFS]`
+use homenode_base::NodeId;
+use homenode_machine::{Machine, models};
+use homenode_placement::policies::{ALL, Choice};
+use homenode_placement::Start;
+use homenode_sim::{Engine, ReplayOptions, Seat, Setup};
+use homenode_trace::{Merged, Op};
+use std::time::Instant;
+
+const THREADS: u32 = 8;
+
+/// A stencil over two arrays: each thread sweeps its part, reading five neighbours and writing one; `i` numbers the
+/// references of all threads in turn.
+fn stencil(refs: usize, bytes: u64) -> Vec<Merged> {
+    let part = bytes / 2 / u64::from(THREADS);
+    let row = 8 * 1024;
+    let one = |i: usize| {
+        let thread = (i % THREADS as usize) as u32;
+        let step = (i / THREADS as usize) as u64;
+        let (point, what) = (step / 6 * 8 % part, step % 6);
+        let at = u64::from(thread) * part + point;
+        let read = [at, at.wrapping_sub(8), at + 8, at.saturating_sub(row), at + row];
+        let addr = 0x7000_0000 + if what < 5 { read[what as usize].min(bytes / 2) } else { bytes / 2 + at };
+        Merged { addr, size: 8, site: what as u32, thread, op: if what < 5 { Op::Read } else { Op::Write } }
+    };
+    (0..refs).map(one).collect()
+}
+
+fn seats(machine: &Machine) -> Vec<Seat> {
+    let cpus: Vec<u16> =
+        machine.cores.iter().enumerate().flat_map(|(n, c)| std::iter::repeat_n(n as u16, *c as usize)).collect();
+    let seat = |t: usize| Seat { cpu: (t * cpus.len() / THREADS as usize) as u16, ..seat_of(&cpus, t) };
+    (0..THREADS as usize).map(seat).collect()
+}
+
+fn seat_of(cpus: &[u16], thread: usize) -> Seat {
+    Seat { cpu: 0, node: NodeId(cpus[thread * cpus.len() / THREADS as usize]), space: 0 }
+}
+
+fn time(machine: &Machine, refs: &[Merged], rounds: usize, policies: &[Choice], bounds: Option<Start>) -> f64 {
+    let seats = seats(machine);
+    let setup = Setup { machine, seats: &seats, block_bytes: 4096, options: ReplayOptions::default() };
+    let mut engine = Engine::new(setup, policies, bounds).expect("a registry machine and policy fit");
+    let start = Instant::now();
+    for _ in 0..rounds {
+        refs.chunks(4096).for_each(|c| engine.refs(c));
+    }
+    let ns = start.elapsed().as_nanos() as f64;
+    let priced = engine.finish().expect("few blocks");
+    assert_eq!(priced.totals.refs, (refs.len() * rounds) as u64);
+    ns / (refs.len() * rounds) as f64
+}
+
+fn main() {
+    let million: usize = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(20);
+    let refs = stencil(2_000_000, 64 << 20);
+    let rounds = (million / 2).max(1);
+    for spec in models::ALL {
+        let machine = spec.build();
+        let all: Vec<Choice> = ALL.iter().map(|s| s.choose(&[]).expect("defaults")).collect();
+        let none = time(&machine, &refs, rounds, &[], None);
+        println!("{:<12} {:<28} {none:6.1} ns/ref", machine.name, "no policy");
+        let every = time(&machine, &refs, rounds, &all, None);
+        let each = every / all.len() as f64;
+        println!("{:<12} {:<28} {every:6.1} ns/ref = {each:.1} per configuration", machine.name, "all policies");
+        let bounds = time(&machine, &refs, rounds, &[], Some(Start::FreeSet));
+        println!("{:<12} {:<28} {bounds:6.1} ns/ref", machine.name, "optimum, 3 kinds");
+        for choice in &all {
+            let one = time(&machine, &refs, rounds, std::slice::from_ref(choice), None);
+            println!("{:<12} {:<28} {one:6.1} ns/ref", machine.name, choice.to_string());
+        }
+    }
+}

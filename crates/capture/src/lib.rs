@@ -1,1 +1,32 @@
-//! capture
+//! # homenode-capture: from a running program to a dataset
+//!
+//! The recorder, the dataset as a directory, what to do after a crash, and names for code and data.
+//!
+//! **Invariant:** what a ring's `tail` has passed is in a file of the dataset, so killing the recorder loses nothing that the
+//! ring files do not still hold; and whatever happens to the recorder, the recorded program runs on.
+//!
+//! Reading order: [`store`], [`backends`], `control` and `ring` (the protocol of `homenode_base::ring` seen from this side),
+//! `slots` (ring slots to references and events), `sink` and `drain` (one thread's ring to its files), `workers` (all rings),
+//! [`record()`], `finish`, [`recover()`], [`compact()`], `symbols`.
+#![forbid(unsafe_code)]
+
+pub mod backends;
+mod control;
+mod drain;
+mod error;
+mod facts;
+mod finish;
+mod launch;
+mod output;
+mod record;
+mod ring;
+mod sink;
+mod slots;
+pub mod store;
+mod supervise;
+mod symbols;
+mod workers;
+
+pub use error::CaptureError;
+pub use record::{Progress, RecordOptions, RecordSummary, Snapshot, record};
+pub use store::DirStore;

@@ -37,13 +37,13 @@ impl Drop for Subreaper {
 ///
 /// # Errors
 /// What execvp(3) says: not found, permission denied, not an executable format.
-pub fn spawn(command: &[String], environment: &[(&str, &OsStr)]) -> io::Result<u32> {
+pub fn spawn(command: &[OsString], environment: &[(&str, &OsStr)]) -> io::Result<u32> {
     let (program, arguments) =
         command.split_first().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no command given"))?;
     let mut start = Command::new(program);
     start.args(arguments).process_group(0);
     for (name, value) in environment {
-        start.env(OsString::from(name), value);
+        start.env(name, value);
     }
     let child = start.spawn()?;
     Ok(child.id())
@@ -203,7 +203,7 @@ mod tests {
     use std::time::Instant;
 
     fn sh(script: &str) -> u32 {
-        let words: Vec<String> = ["sh", "-c", script].map(String::from).into();
+        let words = ["sh", "-c", script].map(OsString::from);
         spawn(&words, &[("HN_TEST", OsStr::new("7"))]).unwrap()
     }
     fn end_of(pid: u32) -> Change {
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn what_cannot_start_is_an_error() {
-        let start = |p: &str| spawn(&[p.to_owned()], &[]).unwrap_err().kind();
+        let start = |p: &str| spawn(&[p.into()], &[]).unwrap_err().kind();
         assert_eq!(start("/no/such/program"), io::ErrorKind::NotFound);
         assert_eq!(start("/"), io::ErrorKind::PermissionDenied);
         assert_eq!(spawn(&[], &[]).unwrap_err().kind(), io::ErrorKind::InvalidInput);

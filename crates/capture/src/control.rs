@@ -1,0 +1,239 @@
+//! The control file: what the recorder tells every recorded process and what they count for it.
+use crate::error::CaptureError;
+use homenode_base::ring::*;
+use homenode_sys::map::SharedMap;
+use homenode_sys::{clock, disk, futex};
+use homenode_trace::manifest::Blind;
+use std::fs::{self, File, TryLockError};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+const NAME: &str = "control";
+const IN_FILE: &str = "every field lies inside a file of CONTROL_BYTES, which `map` checked";
+
+/// The mapped control file. The recorder holds a lock on it for as long as it lives.
+#[derive(Debug)]
+pub(crate) struct Control {
+    map: SharedMap,
+    dir: PathBuf,
+    /// Held, not used: the kernel releases the lock when the recorder dies, however it dies.
+    _lock: Option<File>,
+}
+
+/// One entry of the ring table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// `ENTRY_*`.
+    pub(crate) state: u32,
+    /// Process id.
+    pub(crate) pid: u32,
+    /// Kernel thread id.
+    pub(crate) tid: u32,
+    /// Ring index of the creating thread, if known.
+    pub(crate) parent: Option<u32>,
+    /// Bytes of slots.
+    pub(crate) bytes: u64,
+}
+
+impl Control {
+    /// Creates `dir/control` and takes the recorder's lock. `roi` restricts recording to one phase.
+    pub(crate) fn create(dir: &Path, count_only: bool, roi: Option<&str>) -> Result<Control, CaptureError> {
+        let dir = dir.canonicalize().map_err(CaptureError::io("find", dir))?;
+        let path = dir.join(NAME);
+        let make = || -> std::io::Result<(SharedMap, File)> {
+            let file = File::options().read(true).write(true).create_new(true).open(&path)?;
+            disk::allocate(&file, CONTROL_BYTES)?;
+            file.lock()?;
+            Ok((SharedMap::of_file(&file, CONTROL_BYTES, true)?, file))
+        };
+        let (map, file) = make().map_err(CaptureError::io("create", &path))?;
+        let control = Control { map, dir: dir.clone(), _lock: Some(file) };
+        control.put_text(CONTROL_OFF_DIR, 3072, dir.as_os_str().as_bytes(), "the path of the output")?;
+        if let Some(name) = roi {
+            control.put_text(CONTROL_OFF_ROI, 64, name.as_bytes(), "the name of the region of interest")?;
+            control.word(CONTROL_OFF_ROI_SET).store(1, Ordering::Relaxed);
+        }
+        let mode = if count_only { MODE_COUNT } else { MODE_RECORD };
+        control.word(CONTROL_OFF_MODE).store(mode as u32, Ordering::Relaxed);
+        control.word(CONTROL_OFF_VERSION).store(LAYOUT_VERSION as u32, Ordering::Relaxed);
+        control.word(CONTROL_OFF_RECORDER_PID).store(std::process::id(), Ordering::Relaxed);
+        control.put_u64(CONTROL_OFF_STAMP_START, clock::ticks());
+        control.put_u64(CONTROL_OFF_MAGIC, CONTROL_MAGIC);
+        Ok(control)
+    }
+
+    /// Opens what a recorder left behind, without its lock.
+    pub(crate) fn open(dir: &Path) -> Result<Control, CaptureError> {
+        let path = dir.join(NAME);
+        let map = SharedMap::open(&path, CONTROL_BYTES, true).map_err(CaptureError::io("read", &path))?;
+        let control = Control { map, dir: dir.to_owned(), _lock: None };
+        let (magic, version) = (control.u64(CONTROL_OFF_MAGIC), control.u32(CONTROL_OFF_VERSION));
+        if magic != CONTROL_MAGIC {
+            return Err(CaptureError::NotADataset { path, why: "it does not begin with the control magic".into() });
+        }
+        if u64::from(version) != LAYOUT_VERSION {
+            let why = format!("it has ring layout {version}, this homenode knows {LAYOUT_VERSION}");
+            return Err(CaptureError::NotADataset { path, why });
+        }
+        Ok(control)
+    }
+
+    /// Path of the file, for the environment of the program.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.dir.join(NAME)
+    }
+    /// Path of ring `index`.
+    pub(crate) fn ring_path(&self, index: u32) -> PathBuf {
+        self.dir.join(format!("{index}.ring"))
+    }
+    /// Ring indices handed out so far, at most [`RINGS_MAX`].
+    pub(crate) fn rings(&self) -> u32 {
+        self.u32(CONTROL_OFF_NEXT_RING).min(RINGS_MAX)
+    }
+    /// The entry of ring `index`, which must be below [`RINGS_MAX`].
+    pub(crate) fn entry(&self, index: u32) -> Entry {
+        let at = CONTROL_OFF_TABLE + u64::from(index) * ENTRY_BYTES;
+        let parent = self.u32(at + ENTRY_OFF_PARENT);
+        Entry {
+            state: self.u32(at + ENTRY_OFF_STATE),
+            pid: self.u32(at + ENTRY_OFF_PID),
+            tid: self.u32(at + ENTRY_OFF_TID),
+            parent: (parent != u32::MAX).then_some(parent),
+            bytes: self.u64(at + ENTRY_OFF_BYTES),
+        }
+    }
+    /// Processes that made contact.
+    pub(crate) fn attached(&self) -> u32 {
+        self.u32(CONTROL_OFF_ATTACHED)
+    }
+    /// References counted in counting mode.
+    pub(crate) fn counted(&self) -> u64 {
+        self.u64(CONTROL_OFF_COUNTED)
+    }
+    /// Why recording stopped (`STOP_*`), 0 if it goes on.
+    pub(crate) fn stop_reason(&self) -> u64 {
+        self.u32(CONTROL_OFF_STOP).into()
+    }
+    /// Stops recording for this reason unless it stopped for another one; the program runs on. True if this was the first.
+    pub(crate) fn stop(&self, reason: u64) -> bool {
+        let word = self.word(CONTROL_OFF_STOP);
+        word.compare_exchange(0, reason as u32, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+    /// The futex word that the program bumps when there is something to do.
+    pub(crate) fn doorbell(&self) -> &AtomicU32 {
+        self.word(CONTROL_OFF_DOORBELL)
+    }
+    /// Bumps the doorbell and wakes its sleepers.
+    pub(crate) fn ring_doorbell(&self) {
+        self.doorbell().fetch_add(1, Ordering::AcqRel);
+        futex::wake_all(self.doorbell());
+    }
+    /// Process id of the recorder that created the file.
+    pub(crate) fn recorder_pid(&self) -> u32 {
+        self.u32(CONTROL_OFF_RECORDER_PID)
+    }
+    /// What the program counted and could not record.
+    pub(crate) fn blind(&self) -> Blind {
+        Blind {
+            dropped: self.u64(CONTROL_OFF_DROPPED),
+            signal_refs: self.u64(CONTROL_OFF_SIGNAL_REFS),
+            unnumbered: self.u64(CONTROL_OFF_UNNUMBERED),
+            wide: self.u64(CONTROL_OFF_WIDE),
+            unringed_threads: self.u64(CONTROL_OFF_UNRINGED),
+            notes: Vec::new(),
+        }
+    }
+
+    fn u32(&self, offset: u64) -> u32 {
+        self.map.load_u32(offset).expect(IN_FILE)
+    }
+    fn u64(&self, offset: u64) -> u64 {
+        self.map.load_u64(offset).expect(IN_FILE)
+    }
+    fn word(&self, offset: u64) -> &AtomicU32 {
+        self.map.u32_mut(offset).expect(IN_FILE)
+    }
+    fn put_u64(&self, offset: u64, value: u64) {
+        self.map.u64_mut(offset).expect(IN_FILE).store(value, Ordering::Release);
+    }
+    /// Stores a NUL-terminated text of less than `room` bytes.
+    fn put_text(&self, offset: u64, room: usize, text: &[u8], what: &str) -> Result<(), CaptureError> {
+        if text.len() >= room || text.contains(&0) {
+            return Err(CaptureError::Option(format!("{what} must have fewer than {room} bytes and no NUL in it")));
+        }
+        for (i, chunk) in text.chunks(8).enumerate() {
+            let mut bytes = [0; 8];
+            bytes[..chunk.len()].copy_from_slice(chunk);
+            self.put_u64(offset + 8 * i as u64, u64::from_le_bytes(bytes));
+        }
+        Ok(())
+    }
+}
+
+/// Fails while a recorder holds the lock of the dataset at `root`; fine if there is no recorder or no dataset.
+pub(crate) fn refuse_while_recorded(root: &Path) -> Result<(), CaptureError> {
+    let rings = root.join(crate::store::RINGS);
+    let Ok(file) = File::open(rings.join(NAME)) else { return Ok(()) };
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => {
+            let pid = Control::open(&rings).map_or(0, |c| c.recorder_pid());
+            Err(CaptureError::RecorderAlive { path: root.to_owned(), pid })
+        }
+        Err(TryLockError::Error(source)) => Err(CaptureError::io("lock", &rings.join(NAME))(source)),
+    }
+}
+
+/// Removes a ring file that is not needed any more; if that fails, it goes with the directory at the end.
+pub(crate) fn remove_file_quietly(path: &Path) {
+    let _ = fs::remove_file(path);
+}
+
+/// Removes the rings directory with everything in it.
+pub(crate) fn remove_rings(root: &Path) -> Result<(), CaptureError> {
+    let dir = root.join(crate::store::RINGS);
+    fs::remove_dir_all(&dir).map_err(CaptureError::io("remove", &dir))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_created_can_be_opened_and_is_locked_while_it_lives() {
+        let root = tempfile::tempdir().unwrap();
+        let rings = root.path().join("rings");
+        fs::create_dir(&rings).unwrap();
+        let control = Control::create(&rings, false, Some("solve")).unwrap();
+        assert!(matches!(
+            refuse_while_recorded(root.path()),
+            Err(CaptureError::RecorderAlive { pid, .. }) if pid == std::process::id()
+        ));
+        assert!(control.stop(STOP_USER) && !control.stop(STOP_LIMIT));
+        drop(control);
+        refuse_while_recorded(root.path()).unwrap();
+        let again = Control::open(&rings).unwrap();
+        assert_eq!((again.stop_reason(), again.rings(), again.attached()), (STOP_USER, 0, 0));
+        assert_eq!(again.u64(CONTROL_OFF_ROI).to_le_bytes(), *b"solve\0\0\0");
+        assert_eq!(again.entry(RINGS_MAX - 1), Entry { parent: Some(0), ..Entry::default() });
+    }
+
+    #[test]
+    fn foreign_truncated_and_newer_control_files_are_refused() {
+        let root = tempfile::tempdir().unwrap();
+        assert!(Control::open(root.path()).is_err());
+        let path = root.path().join(NAME);
+        fs::write(&path, vec![0; CONTROL_BYTES as usize]).unwrap();
+        assert!(matches!(Control::open(root.path()), Err(CaptureError::NotADataset { .. })));
+        fs::write(&path, &b"HNCTRL01"[..]).unwrap();
+        assert!(matches!(Control::open(root.path()), Err(CaptureError::Io { .. })), "too short to map");
+        let mut newer = vec![0; CONTROL_BYTES as usize];
+        newer[..12].copy_from_slice(b"HNCTRL01\x09\0\0\0");
+        fs::write(&path, newer).unwrap();
+        assert!(Control::open(root.path()).unwrap_err().to_string().contains("layout 9"));
+        let long = "x".repeat(64);
+        fs::remove_file(&path).unwrap();
+        assert!(matches!(Control::create(root.path(), false, Some(&long)), Err(CaptureError::Option(_))));
+    }
+}

@@ -1,0 +1,152 @@
+//! Turning what the workers wrote into a dataset: manifest, symbols, summary.
+use crate::error::CaptureError;
+use crate::facts::Tables;
+use crate::record::{RecordOptions, RecordSummary};
+use crate::store::{DirStore, replace_file};
+use crate::supervise::Outcome;
+use crate::symbols;
+use crate::workers::Recording;
+use homenode_base::ring::{STOP_LIMIT, STOP_RECORDER_GONE, STOP_USER, STOP_WRITE_FAILED};
+use homenode_sys::signals;
+use homenode_trace::dataset::MANIFEST_FILE;
+use homenode_trace::manifest::{Blind, Clock, FORMAT_VERSION, Manifest};
+use homenode_trace::symbols::Symbols;
+use homenode_trace::{DatasetReader, TraceError};
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// How a recording ended, as the manifest says it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ending {
+    pub(crate) exit_status: Option<i32>,
+    /// Sentences, empty if all went well.
+    pub(crate) ended: String,
+    /// References are missing because the dataset could not be written.
+    pub(crate) write_failed: bool,
+    pub(crate) blind: Blind,
+}
+
+impl Ending {
+    /// Reads it off the control file and the troubles met.
+    pub(crate) fn of(recording: &Recording, outcome: &Outcome, limit: Option<u64>) -> Ending {
+        let troubles = recording.troubles();
+        let mut parts = Vec::new();
+        if let Some(error) = &troubles.write {
+            parts.push(format!(
+                "recording stopped because the dataset could not be written ({error}); the program ran on unharmed"
+            ));
+        }
+        parts.extend(stop_words(recording.control.stop_reason(), outcome, limit));
+        if let Some(signal) = outcome.status.filter(|&s| s < 0) {
+            parts.push(format!("the program was killed by {}", signals::name(-signal)));
+        }
+        let mut blind = recording.control.blind();
+        blind.dropped += recording.ledger.dropped.load(Ordering::Relaxed);
+        blind.notes = troubles.rings;
+        if blind.unringed_threads > 0 {
+            blind.notes.push(format!(
+                "{} threads could not be recorded: no room in the table of {} rings, or no space for their files",
+                blind.unringed_threads,
+                homenode_base::ring::RINGS_MAX
+            ));
+        }
+        let write_failed = troubles.write.is_some() || recording.control.stop_reason() == STOP_WRITE_FAILED;
+        Ending { exit_status: outcome.status, ended: parts.join("; "), write_failed, blind }
+    }
+}
+
+fn stop_words(reason: u64, outcome: &Outcome, limit: Option<u64>) -> Option<String> {
+    match reason {
+        STOP_LIMIT => {
+            let limit = limit.map_or_else(|| "the limit".to_owned(), |n| format!("{n} references, as asked for"));
+            Some(format!("recording stopped after {limit}; the program ran on"))
+        }
+        STOP_USER => Some(format!(
+            "recording stopped by {}",
+            outcome.stopped_by.map_or_else(|| "the user".to_owned(), signals::name)
+        )),
+        STOP_RECORDER_GONE => Some("the recorder was killed while the program ran".to_owned()),
+        _ => None,
+    }
+}
+
+/// The manifest that stands in the dataset while it is being recorded.
+pub(crate) fn first_manifest(options: &RecordOptions) -> Manifest {
+    Manifest {
+        format: "homenode-trace".to_owned(),
+        version: FORMAT_VERSION,
+        backend: "hooks".to_owned(),
+        command: options.command.iter().map(|a| a.to_string_lossy().into_owned()).collect(),
+        clock: Clock::Tsc,
+        host_cpus: std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
+        host: host(),
+        synchronised: true,
+        ended: "the recording has not ended in order".to_owned(),
+        ..Manifest::default()
+    }
+}
+
+/// Kernel and processor in words.
+fn host() -> String {
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = info.lines().find_map(|l| l.strip_prefix("model name")).and_then(|l| l.split_once(':'));
+    let model = model.map_or("unknown processor", |(_, name)| name.trim());
+    format!("Linux {} {}, {model}", kernel.trim(), std::env::consts::ARCH)
+}
+
+/// Replaces the manifest.
+pub(crate) fn write_manifest(root: &Path, manifest: &Manifest) -> Result<(), CaptureError> {
+    let mut text = serde_json::to_vec_pretty(manifest).expect("strings and integers always serialise");
+    text.push(b'\n');
+    let path = root.join(MANIFEST_FILE);
+    replace_file(&path, &text).map_err(CaptureError::io("write", &path))
+}
+
+/// Completes the dataset at `root`, whose frames and events are written: tables, symbols and the final manifest.
+pub(crate) fn dataset(
+    root: &Path,
+    mut manifest: Manifest,
+    tables: Tables,
+    ending: &Ending,
+) -> Result<RecordSummary, CaptureError> {
+    let Tables { processes, threads, modules } = tables;
+    (manifest.processes, manifest.threads) = (processes, threads);
+    manifest.exit_status = ending.exit_status;
+    manifest.blind = ending.blind.clone();
+    write_manifest(root, &manifest)?;
+    let reader = DatasetReader::open(Arc::new(DirStore::at(root)))?;
+    let named = symbols::name_everything(&reader, &modules);
+    manifest.blind.notes.extend(named.unseen);
+    let path = root.join(Symbols::FILE);
+    let mut write_failed = ending.write_failed;
+    if let Err(error) = replace_file(&path, &named.symbols.to_json()) {
+        // Without the file the sites are bare addresses: worth a sentence, not the dataset.
+        write_failed = true;
+        manifest.blind.notes.push(format!("symbols.json could not be written ({error}): sites have no names"));
+    }
+    manifest.complete = !ending.write_failed;
+    manifest.ended = ending.ended.clone();
+    write_manifest(root, &manifest)?;
+    let bytes =
+        DirStore::at(root).bytes().map_err(|source| TraceError::Io { name: root.display().to_string(), source })?;
+    let summary = summary_of(&manifest);
+    Ok(RecordSummary { path: Some(root.to_owned()), bytes, write_failed, ..summary })
+}
+
+fn summary_of(manifest: &Manifest) -> RecordSummary {
+    let sum = |f: fn(&homenode_trace::manifest::Thread) -> u64| manifest.threads.iter().map(f).sum();
+    RecordSummary {
+        refs: sum(|t| t.refs),
+        spins: sum(|t| t.spins),
+        events: sum(|t| t.events),
+        threads: u32::try_from(manifest.threads.len()).unwrap_or(u32::MAX),
+        processes: u32::try_from(manifest.processes.len()).unwrap_or(u32::MAX),
+        exit_status: manifest.exit_status,
+        ended: manifest.ended.clone(),
+        blind: manifest.blind.clone(),
+        ..RecordSummary::default()
+    }
+}

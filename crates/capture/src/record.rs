@@ -1,0 +1,210 @@
+//! Running a program and recording it.
+use crate::backends;
+use crate::control::{Control, remove_rings};
+use crate::drain::Ledger;
+use crate::error::CaptureError;
+use crate::facts::Tables;
+use crate::finish::{self, Ending};
+use crate::launch;
+use crate::output::EventsFile;
+use crate::store::{RINGS, create_dataset};
+use crate::supervise::{self, Outcome};
+use crate::workers::Recording;
+use homenode_base::ring::CONTROL_ENV;
+use homenode_sys::process::Subreaper;
+use homenode_trace::manifest::Blind;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// What to record and how.
+#[derive(Clone, Debug)]
+pub struct RecordOptions {
+    /// Program and arguments; the program is looked up in PATH.
+    pub command: Vec<OsString>,
+    /// Dataset directory to create. Not used with `count_only`.
+    pub out: PathBuf,
+    /// Name of a backend, or `auto`.
+    pub backend: String,
+    /// Stop recording after exactly this many references of all threads together; the program runs on.
+    pub limit_refs: Option<u64>,
+    /// Record references only inside the phase of this name.
+    pub roi: Option<String>,
+    /// Replace an existing dataset.
+    pub force: bool,
+    /// Count references and record nothing.
+    pub count_only: bool,
+}
+
+/// Counters while a recording runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// References in the dataset.
+    pub refs: u64,
+    /// Bytes of the dataset.
+    pub bytes: u64,
+    /// Threads that began.
+    pub threads: u32,
+}
+
+/// Is told how a recording gets on, about ten times a second.
+pub trait Progress {
+    /// The counters now.
+    fn update(&mut self, now: &Snapshot);
+}
+
+impl Progress for () {
+    fn update(&mut self, _now: &Snapshot) {}
+}
+
+/// What a recording came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecordSummary {
+    /// The dataset; absent if references were only counted.
+    pub path: Option<PathBuf>,
+    /// References recorded, or counted with `count_only`; spins included.
+    pub refs: u64,
+    /// Of these, spins; 0 with `count_only`.
+    pub spins: u64,
+    /// Events recorded.
+    pub events: u64,
+    /// Threads recorded.
+    pub threads: u32,
+    /// Processes recorded.
+    pub processes: u32,
+    /// Bytes of the dataset.
+    pub bytes: u64,
+    /// Exit status of the program; negative = killed by that signal.
+    pub exit_status: Option<i32>,
+    /// Why the recording ended before the program did, or the program before its time; empty if neither.
+    pub ended: String,
+    /// Whether writing failed, so that references are missing.
+    pub write_failed: bool,
+    /// What could not be recorded.
+    pub blind: Blind,
+    /// Seconds from the start of the program to its end and that of its children.
+    pub run_seconds: f64,
+    /// Seconds from the program's end to the finished dataset.
+    pub finish_seconds: f64,
+}
+
+/// Runs `options.command` and records it with the backend asked for. A program that fails or crashes is recorded all the
+/// same; its status is in the summary.
+///
+/// # Errors
+/// See [`CaptureError`]. If the program could not be started or made no contact, no dataset is left behind.
+pub fn record(options: &RecordOptions, progress: &mut dyn Progress) -> Result<RecordSummary, CaptureError> {
+    let backend = backends::find(&options.backend)?;
+    (backend.record)(options, progress)
+}
+
+/// The `hooks` backend's way to record.
+pub(crate) fn record_with_hooks(
+    options: &RecordOptions,
+    progress: &mut dyn Progress,
+) -> Result<RecordSummary, CaptureError> {
+    let program = launch::find_program(&options.command)?;
+    if options.count_only {
+        return count(options, &program, progress);
+    }
+    create_dataset(&options.out, options.force)?;
+    let result = record_into(&options.out, options, &program, progress);
+    if matches!(
+        result,
+        Err(CaptureError::Start { .. } | CaptureError::NotInstrumented { .. } | CaptureError::Secure { .. })
+    ) {
+        // Best effort: the error that matters is the first one.
+        let _ = std::fs::remove_dir_all(&options.out);
+    }
+    result
+}
+
+fn record_into(
+    root: &Path,
+    options: &RecordOptions,
+    program: &Path,
+    progress: &mut dyn Progress,
+) -> Result<RecordSummary, CaptureError> {
+    let manifest = finish::first_manifest(options);
+    finish::write_manifest(root, &manifest)?;
+    let events = EventsFile::open(root, 0, 0).map_err(CaptureError::io("create events.bin in", root))?;
+    let control = Control::create(&root.join(RINGS), false, options.roi.as_deref())?;
+    let recording = Recording::new(root.to_owned(), control, Ledger::new(events, options.limit_refs));
+    let workers = if options.limit_refs.is_some() { 1 } else { workers_for(manifest.host_cpus) };
+    let began = Instant::now();
+    let outcome = run(&recording, workers, options, progress)?;
+    let run_seconds = began.elapsed().as_secs_f64();
+    made_contact(&recording.control, program, &outcome)?;
+    let tables: Tables = recording.facts.tables(&recording.control, &recording.counts());
+    let ending = Ending::of(&recording, &outcome, options.limit_refs);
+    if ending.write_failed {
+        // The rings are of no more use, and their space lets the manifest be written on a full disk.
+        remove_rings(root)?;
+    }
+    let mut summary = finish::dataset(root, manifest, tables, &ending)?;
+    if !ending.write_failed {
+        remove_rings(root)?;
+    }
+    summary.run_seconds = run_seconds;
+    summary.finish_seconds = began.elapsed().as_secs_f64() - run_seconds;
+    Ok(summary)
+}
+
+/// One worker drains two hundred million references a second and more, so a second one pays only on machines where the
+/// program has cores to spare.
+fn workers_for(cpus: u32) -> u32 {
+    (cpus / 4).clamp(1, 8)
+}
+
+/// Starts the program and returns when it, its children and the workers have ended.
+fn run(
+    recording: &Recording,
+    workers: u32,
+    options: &RecordOptions,
+    progress: &mut dyn Progress,
+) -> Result<Outcome, CaptureError> {
+    let _reaper = Subreaper::set();
+    let control = recording.control.path();
+    std::thread::scope(|scope| {
+        let pid = launch::start(&options.command, &[(CONTROL_ENV, control.as_os_str())])?;
+        for _ in 0..workers {
+            scope.spawn(|| recording.work());
+        }
+        let outcome = supervise::until_all_ended(recording, pid, progress);
+        recording.finish();
+        Ok(outcome)
+    })
+}
+
+fn made_contact(control: &Control, program: &Path, outcome: &Outcome) -> Result<(), CaptureError> {
+    if control.attached() > 0 {
+        return Ok(());
+    }
+    Err(launch::why_no_contact(program, outcome))
+}
+
+/// Runs the program with counting runtimes; the control file lives in a temporary directory.
+fn count(options: &RecordOptions, program: &Path, progress: &mut dyn Progress) -> Result<RecordSummary, CaptureError> {
+    let root = std::env::temp_dir().join(format!("homenode-count-{}", std::process::id()));
+    create_dataset(&root, true)?;
+    let counted = (|| {
+        let events = EventsFile::open(&root, 0, 0).map_err(CaptureError::io("create events.bin in", &root))?;
+        let control = Control::create(&root.join(RINGS), true, options.roi.as_deref())?;
+        let recording = Recording::new(root.clone(), control, Ledger::new(events, None));
+        let began = Instant::now();
+        let outcome = run(&recording, 1, options, progress)?;
+        made_contact(&recording.control, program, &outcome)?;
+        Ok(RecordSummary {
+            refs: recording.control.counted(),
+            threads: recording.control.rings(),
+            processes: recording.control.attached(),
+            exit_status: outcome.status,
+            blind: recording.control.blind(),
+            run_seconds: began.elapsed().as_secs_f64(),
+            ..RecordSummary::default()
+        })
+    })();
+    // Best effort: a leftover in the temporary directory is not worth an error.
+    let _ = std::fs::remove_dir_all(&root);
+    counted
+}

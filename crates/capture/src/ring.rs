@@ -1,0 +1,126 @@
+//! One ring, seen from the consumer.
+use crate::control::Entry;
+use homenode_base::ring::*;
+use homenode_sys::futex;
+use homenode_sys::map::SharedMap;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+const IN_FILE: &str = "every header field lies inside the header, whose size `open` checked";
+
+/// A mapped ring file whose header has been checked.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    map: SharedMap,
+    slots: u64,
+    base: u64,
+}
+
+/// References and events that stand before a tail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Consumed {
+    /// Slots.
+    pub(crate) tail: u64,
+    /// References (spins included) among them.
+    pub(crate) refs: u64,
+    /// Events among them, stamps and padding excluded.
+    pub(crate) events: u64,
+}
+
+fn invalid(why: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why.into())
+}
+
+impl Ring {
+    /// Maps the ring file of entry `index`.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidData`] if the header contradicts the entry, the layout or itself.
+    pub(crate) fn open(path: &Path, index: u32, entry: &Entry) -> io::Result<Ring> {
+        let bytes = entry.bytes;
+        if !bytes.is_power_of_two() || !(RING_BYTES_MIN..=RING_BYTES_MAX).contains(&bytes) {
+            return Err(invalid(format!("the table says {bytes} bytes, which no ring has")));
+        }
+        let map = SharedMap::open(path, RING_HEADER_BYTES + bytes, true)?;
+        let word = |offset| map.load_u64(offset).expect(IN_FILE);
+        if word(RING_OFF_MAGIC) != RING_MAGIC || word(RING_OFF_BYTES) != bytes {
+            return Err(invalid("the header is not that of a ring of this size"));
+        }
+        if map.load_u32(RING_OFF_INDEX) != Some(index) {
+            return Err(invalid("the header has another index"));
+        }
+        let base = word(RING_OFF_BASE);
+        if base.checked_add(bytes).is_none() {
+            return Err(invalid("the header has an impossible base address"));
+        }
+        Ok(Ring { slots: bytes / SLOT_BYTES, base, map })
+    }
+
+    /// Slots of the ring.
+    pub(crate) fn slots(&self) -> u64 {
+        self.slots
+    }
+    /// Slots complete while the producer runs: everything before its current batch.
+    pub(crate) fn head(&self) -> u64 {
+        self.load(RING_OFF_BATCH_HEAD)
+    }
+    /// Slots complete once the producer no longer runs, the begun batch included.
+    pub(crate) fn final_head(&self) -> u64 {
+        let bytes = self.slots * SLOT_BYTES;
+        slots_written(self.head(), self.load(RING_OFF_CURSOR), self.base, bytes)
+    }
+    /// What this side has consumed, by the valid record of the journal.
+    pub(crate) fn consumed(&self) -> io::Result<Consumed> {
+        let tail = self.load(RING_OFF_TAIL);
+        let record = (0..2).map(journal_at).find(|&at| self.load(at) == tail);
+        let at = record.ok_or_else(|| invalid("the journal has no record of the tail"))?;
+        Ok(Consumed { tail, refs: self.load(at + 8), events: self.load(at + 16) })
+    }
+    /// Copies the `out.len()` slots from position `from` on, which may not wrap around the end of the ring.
+    #[inline]
+    pub(crate) fn copy(&self, from: u64, out: &mut [[u64; 2]]) -> bool {
+        self.map.copy_slots(RING_HEADER_BYTES + (from % self.slots) * SLOT_BYTES, out)
+    }
+    /// Publishes that everything before `consumed.tail` is in the dataset, and wakes the producer if it waits for space.
+    pub(crate) fn commit(&self, consumed: Consumed) {
+        let old_tail = self.load(RING_OFF_TAIL);
+        let at = if self.load(journal_at(0)) == old_tail { journal_at(1) } else { journal_at(0) };
+        // Killed anywhere in here, the ring still has the record of the tail that stands in it.
+        for (offset, value) in
+            [(at, u64::MAX), (at + 8, consumed.refs), (at + 16, consumed.events), (at, consumed.tail)]
+        {
+            self.store(offset, value);
+        }
+        self.store(RING_OFF_TAIL, consumed.tail);
+        self.wake();
+    }
+    /// Wakes the producer if it sleeps for space: after the tail moved, or because recording stopped.
+    pub(crate) fn wake(&self) {
+        let space = self.map.u32_mut(RING_OFF_SPACE).expect(IN_FILE);
+        space.fetch_add(1, Ordering::SeqCst);
+        if self.is_waiting() {
+            futex::wake_all(space);
+        }
+    }
+    /// Throws away what the producer has written, without the journal: nothing of it is in the dataset.
+    pub(crate) fn discard(&self) {
+        self.store(RING_OFF_TAIL, self.head());
+        self.wake();
+    }
+    /// Whether the producer sleeps for space.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.map.load_u32(RING_OFF_WAITING) == Some(1)
+    }
+
+    fn load(&self, offset: u64) -> u64 {
+        self.map.load_u64(offset).expect(IN_FILE)
+    }
+    fn store(&self, offset: u64, value: u64) {
+        self.map.u64_mut(offset).expect(IN_FILE).store(value, Ordering::Release);
+    }
+}
+
+fn journal_at(record: u64) -> u64 {
+    RING_OFF_JOURNAL + record * RING_JOURNAL_BYTES
+}

@@ -1,0 +1,105 @@
+//! Takes decoded slots into a frame and a list of events, within a quota.
+use crate::ring::Consumed;
+use crate::slots::Sink;
+use homenode_trace::Event;
+use homenode_trace::event::EventKind;
+use homenode_trace::frame::{BATCH_REFS_MAX, FrameEncoder};
+use homenode_trace::record::Op;
+
+/// See the module.
+pub(crate) struct FrameSink<'a> {
+    pub(crate) encoder: &'a mut FrameEncoder,
+    pub(crate) events: &'a mut Vec<Event>,
+    thread: u32,
+    /// References of the thread in the dataset up to here, skipped ones included.
+    pub(crate) refs: u64,
+    /// Events of the thread in the dataset up to here, skipped ones included.
+    pub(crate) seen_events: u64,
+    /// References still to be passed over because the dataset has them.
+    pub(crate) skip_refs: u64,
+    /// Likewise events.
+    pub(crate) skip_events: u64,
+    /// References that may be stored.
+    pub(crate) quota: u64,
+    /// Whether events are kept.
+    pub(crate) keep_events: bool,
+    /// References put into the frame.
+    pub(crate) stored: u64,
+    /// Of these, spins.
+    pub(crate) spins: u64,
+    /// References beyond the quota.
+    pub(crate) dropped: u64,
+    stamps: u64,
+}
+
+impl<'a> FrameSink<'a> {
+    /// A sink for what follows `before`, without quota.
+    pub(crate) fn new(
+        thread: u32,
+        before: Consumed,
+        encoder: &'a mut FrameEncoder,
+        events: &'a mut Vec<Event>,
+    ) -> FrameSink<'a> {
+        FrameSink {
+            encoder,
+            events,
+            thread,
+            refs: before.refs,
+            seen_events: before.events,
+            skip_refs: 0,
+            skip_events: 0,
+            quota: 0,
+            keep_events: false,
+            stored: 0,
+            spins: 0,
+            dropped: 0,
+            stamps: 0,
+        }
+    }
+    /// Whether another batch certainly fits.
+    pub(crate) fn has_room(&self, stamps: u64, events: usize) -> bool {
+        self.encoder.room() >= BATCH_REFS_MAX && self.stamps < stamps && self.events.len() < events
+    }
+    /// Begins a batch in the frame.
+    pub(crate) fn begin_batch(&mut self, ticks: u64) {
+        self.stamps += 1;
+        self.encoder.stamp(ticks);
+    }
+    #[cold]
+    #[inline(never)]
+    fn unwanted(&mut self) {
+        if self.skip_refs > 0 {
+            self.skip_refs -= 1;
+            self.refs += 1;
+        } else {
+            self.dropped += 1;
+        }
+    }
+}
+
+impl Sink for FrameSink<'_> {
+    fn stamp(&mut self, ticks: u64) {
+        self.begin_batch(ticks);
+    }
+    #[inline]
+    fn reference(&mut self, addr: u64, size: u32, op: Op, pc: u64) {
+        if self.skip_refs > 0 || self.stored >= self.quota {
+            return self.unwanted();
+        }
+        // `has_room` was asked before the batch, so the encoder takes it.
+        self.encoder.push(addr, size, op, pc);
+        self.refs += 1;
+        self.stored += 1;
+        self.spins += u64::from(op == Op::Spin);
+    }
+    fn event(&mut self, kind: EventKind, stamp: u64) {
+        if self.skip_events > 0 {
+            self.skip_events -= 1;
+        } else if self.keep_events {
+            self.events.push(Event { thread: self.thread, at: self.refs, stamp, kind });
+        } else {
+            return;
+        }
+        self.seen_events += 1;
+    }
+}

@@ -1,0 +1,176 @@
+//! Ring slots to references and events. The slots come from another process and may be anything.
+use homenode_base::ring::*;
+use homenode_trace::event::{AllocSource, EventKind};
+use homenode_trace::record::Op;
+
+/// Takes what a ring says, in program order.
+pub(crate) trait Sink {
+    /// A batch begins.
+    fn stamp(&mut self, ticks: u64);
+    /// A reference.
+    fn reference(&mut self, addr: u64, size: u32, op: Op, pc: u64);
+    /// An event; `stamp` is 0 where the slot has none.
+    fn event(&mut self, kind: EventKind, stamp: u64);
+}
+
+/// Decodes batches of one ring.
+#[derive(Debug, Default)]
+pub(crate) struct Decoder {
+    /// Latest stamp seen, in whatever slot.
+    pub(crate) last_stamp: u64,
+    /// Slots that no producer writes; what follows them in their batch is skipped.
+    pub(crate) damaged: u64,
+    pending: Option<Pending>,
+}
+
+/// An event whose text may go on in the next slots.
+#[derive(Debug)]
+struct Pending {
+    at: u64,
+    kind: u64,
+    words: [u64; 2],
+    text: Vec<u8>,
+}
+
+/// Longest text of one event that is put together again: a path of PATH_MAX.
+const TEXT_MAX: usize = 4096;
+
+impl Decoder {
+    /// Decodes `slots`, which begin at ring position `at` and lie in one batch. With `last`, the batch may end in the middle
+    /// of an event, because its producer is dead; what is incomplete is left out.
+    #[inline]
+    pub(crate) fn batch(&mut self, at: u64, slots: &[[u64; 2]], last: bool, sink: &mut impl Sink) {
+        let mut i = 0;
+        while let Some(&[w0, w1]) = slots.get(i) {
+            if w0 & W0_EVENT != 0 {
+                match self.event(at + i as u64, &slots[i..], sink) {
+                    Some(0) => return,
+                    Some(used) => i += used,
+                    None => return self.damaged += u64::from(!last),
+                }
+                continue;
+            }
+            if self.pending.is_some() {
+                self.flush(sink);
+            }
+            let code = w0 >> W0_SIZE_SHIFT & 15;
+            let mut size = 1u32 << (code & 7);
+            i += 1;
+            if code > 6 {
+                let Some(length) = slots.get(i).filter(|_| code == SIZE_RANGE) else {
+                    return self.damaged += u64::from(!last || code != SIZE_RANGE);
+                };
+                size = u32::try_from(length[0]).unwrap_or(u32::MAX).max(1);
+                i += 1;
+            }
+            let op = Op::ALL[(w0 >> W0_OP_SHIFT & 3) as usize];
+            sink.reference(w0 & W0_ADDR_MASK, size, op, w1 & W1_PC_MASK);
+        }
+    }
+
+    /// The ring position of an event whose text may still go on: what comes later must be decoded together with it.
+    pub(crate) fn pending_at(&self) -> Option<u64> {
+        self.pending.as_ref().map(|p| p.at)
+    }
+    /// Forgets the pending event, which will be decoded again.
+    pub(crate) fn forget_pending(&mut self) {
+        self.pending = None;
+    }
+    /// Nothing follows: the pending event is whole.
+    pub(crate) fn flush(&mut self, sink: &mut impl Sink) {
+        let Some(p) = self.pending.take() else { return };
+        let end = p.text.iter().position(|&b| b == 0).unwrap_or(p.text.len());
+        let text = String::from_utf8_lossy(&p.text[..end]).into_owned();
+        let kind = match p.kind {
+            EVENT_MODULE => EventKind::Module { bias: p.words[0] & W0_ADDR_MASK, bytes: p.words[1], path: text },
+            EVENT_PHASE_BEGIN => EventKind::PhaseBegin { name: text },
+            _ => EventKind::PhaseEnd { name: text },
+        };
+        sink.event(kind, 0);
+    }
+
+    /// Decodes the event at the start of `slots`; returns how many slots it took, 0 for "the rest of the batch is padding",
+    /// `None` if it is not wholly there.
+    #[inline(never)]
+    fn event(&mut self, at: u64, slots: &[[u64; 2]], sink: &mut impl Sink) -> Option<usize> {
+        let [w0, w1] = slots[0];
+        let payload = slots.get(1..1 + (w0 >> W0_SIZE_SHIFT & 15) as usize)?;
+        let used = payload.len() + 1;
+        match w0 >> W0_KIND_SHIFT {
+            EVENT_PAD => return Some(0),
+            EVENT_STAMP => {
+                self.last_stamp = w1;
+                sink.stamp(w1);
+                return Some(used);
+            }
+            EVENT_MORE => {
+                let pending = self.pending.as_mut().filter(|p| p.text.len() < TEXT_MAX);
+                pending.into_iter().for_each(|p| p.text.extend(payload.iter().flatten().flat_map(|w| w.to_le_bytes())));
+                return Some(used);
+            }
+            _ => self.flush(sink),
+        }
+        match w0 >> W0_KIND_SHIFT {
+            kind @ (EVENT_MODULE | EVENT_PHASE_BEGIN | EVENT_PHASE_END) => {
+                let text = payload.iter().flatten().flat_map(|w| w.to_le_bytes()).collect();
+                self.pending = Some(Pending { at, kind, words: [w0, w1], text });
+            }
+            kind => {
+                let (event, stamp) = plain_event(kind, w0 & W0_ADDR_MASK, w1, payload)?;
+                self.last_stamp = self.last_stamp.max(stamp);
+                event.into_iter().for_each(|e| sink.event(e, stamp));
+            }
+        }
+        Some(used)
+    }
+}
+
+/// An event without text, and its stamp; the inner `None` is an event that datasets do not have (realloc: the free and the
+/// allocation stand beside it) or that a later runtime writes.
+fn plain_event(kind: u64, addr: u64, w1: u64, payload: &[[u64; 2]]) -> Option<(Option<EventKind>, u64)> {
+    let slot = |i: usize| payload.get(i).copied();
+    let event = match kind {
+        EVENT_RELEASE | EVENT_ACQUIRE | EVENT_ACQ_REL => {
+            let [epoch, stamp] = slot(0)?;
+            return Some((Some(synchronisation(kind, addr, epoch, w1)), stamp));
+        }
+        EVENT_SPAWN => {
+            let child = u32::try_from(addr).ok().filter(|&c| c < RINGS_MAX);
+            return Some((child.map(|child| EventKind::Spawn { child }), w1));
+        }
+        EVENT_EXIT => return Some((Some(EventKind::Exit), w1)),
+        EVENT_ALLOC => {
+            let [how, depth] = slot(0)?;
+            let stack =
+                payload[1..].iter().flatten().copied().take(depth.min(2 * EVENT_PAYLOAD_MAX) as usize).collect();
+            EventKind::Alloc { addr, bytes: w1, source: source(how), stack }
+        }
+        EVENT_FREE => EventKind::Free { addr },
+        EVENT_MAP => {
+            let ([protection, _fd], [device, inode]) = (slot(0)?, slot(1)?);
+            let (prot, flags) = ((protection >> 32) as u32, protection as u32);
+            EventKind::Map { addr, bytes: w1, prot, flags, device, inode }
+        }
+        EVENT_UNMAP => EventKind::Unmap { addr, bytes: w1 },
+        EVENT_PROCESS => EventKind::Process { pid: addr as u32, parent: w1 as u32 },
+        _ => return Some((None, 0)),
+    };
+    Some((Some(event), 0))
+}
+
+fn synchronisation(kind: u64, object: u64, epoch: u64, seq: u64) -> EventKind {
+    match kind {
+        EVENT_RELEASE => EventKind::Release { object, epoch, seq },
+        EVENT_ACQUIRE => EventKind::Acquire { object, epoch, seq },
+        _ => EventKind::AcqRel { object, epoch, seq },
+    }
+}
+
+fn source(code: u64) -> AllocSource {
+    match code {
+        1 => AllocSource::Stack,
+        2 => AllocSource::Map,
+        3 => AllocSource::Shared,
+        _ => AllocSource::Heap,
+    }
+}

@@ -1,0 +1,171 @@
+//! Watching the recorded program: its end, that of its descendants, and requests to stop.
+use crate::record::{Progress, Snapshot};
+use crate::workers::Recording;
+use homenode_base::ring::STOP_USER;
+use homenode_sys::process::{self, Change, PidFd, Polled, Terminal, Whom};
+use homenode_sys::signals::{self, StopRequests};
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// How often the supervisor looks around while nothing happens.
+const LOOK: Duration = Duration::from_millis(20);
+/// How often progress is told.
+const TELL: Duration = Duration::from_millis(100);
+const SIGKILL: i32 = 9;
+const SIGTTIN: i32 = 21;
+const SIGTTOU: i32 = 22;
+
+/// How the program ended.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outcome {
+    /// Exit status; negative = killed by that signal.
+    pub(crate) status: Option<i32>,
+    /// Signal with which the user stopped the recording.
+    pub(crate) stopped_by: Option<i32>,
+}
+
+impl Outcome {
+    /// In words.
+    pub(crate) fn words(&self) -> String {
+        match self.status {
+            Some(status) if status < 0 => format!("it was killed by {}", signals::name(-status)),
+            Some(status) => format!("exit status {status}"),
+            None => "its exit status is unknown".to_owned(),
+        }
+    }
+}
+
+/// Waits until the program `main` (leader of its process group) and everything it started have ended.
+pub(crate) fn until_all_ended(recording: &Recording, main: u32, progress: &mut dyn Progress) -> Outcome {
+    let requests = StopRequests::install();
+    let main_fd = PidFd::open(main);
+    let mut watch = Watch { main, terminal: Terminal::give_to(main), ..Watch::default() };
+    let mut told = Instant::now();
+    loop {
+        if let Ok(requests) = &requests
+            && let Some(signal) = requests.take()
+        {
+            watch.stop(recording, signal);
+        }
+        let group_lives = watch.reap_group();
+        let others_live = watch.look_at_others(recording);
+        if watch.outcome.status.is_some() && !group_lives && !others_live {
+            return watch.outcome;
+        }
+        match &main_fd {
+            Ok(fd) if watch.outcome.status.is_none() => {
+                fd.wait(LOOK);
+            }
+            _ => std::thread::sleep(LOOK / 4),
+        }
+        if told.elapsed() >= TELL {
+            told = Instant::now();
+            progress.update(&snapshot(recording));
+        }
+    }
+}
+
+/// Counters at this moment.
+pub(crate) fn snapshot(recording: &Recording) -> Snapshot {
+    Snapshot {
+        refs: recording.ledger.refs.load(Ordering::Relaxed),
+        bytes: recording.ledger.bytes.load(Ordering::Relaxed) + recording.ledger.event_bytes(),
+        threads: recording.control.rings(),
+    }
+}
+
+#[derive(Default)]
+struct Watch {
+    main: u32,
+    outcome: Outcome,
+    terminal: Option<Terminal>,
+    /// Attached processes other than the main one.
+    handles: BTreeMap<u32, PidFd>,
+}
+
+impl Watch {
+    /// First request: recording stops and the program gets the signal; a later one kills what is left of it.
+    fn stop(&mut self, recording: &Recording, signal: i32) {
+        let again = self.outcome.stopped_by.replace(signal).is_some();
+        recording.stop(STOP_USER);
+        process::signal_group(self.main, if again { SIGKILL } else { signal });
+        process::continue_group(self.main);
+    }
+
+    /// Reaps children in the program's group; whether any process of the group is left.
+    fn reap_group(&mut self) -> bool {
+        loop {
+            match process::poll_child(Whom::Group(self.main)) {
+                Polled::Changed(_, Change::Stopped(signal)) => self.stopped(signal),
+                Polled::Changed(pid, change) if pid == self.main => self.outcome.status = Some(status_of(change)),
+                Polled::Changed(..) => {}
+                Polled::Quiet => return true,
+                Polled::NoChild => {
+                    if self.outcome.status.is_none() {
+                        // It left its group or somebody else reaped it.
+                        self.poll_main_alone();
+                    }
+                    return process::group_exists(self.main);
+                }
+            }
+        }
+    }
+    fn poll_main_alone(&mut self) {
+        match process::poll_child(Whom::Process(self.main)) {
+            Polled::Changed(_, change @ (Change::Exited(_) | Change::Killed(_))) => {
+                self.outcome.status = Some(status_of(change));
+            }
+            Polled::NoChild if !process::alive(self.main) => self.outcome.status = Some(0),
+            _ => {}
+        }
+    }
+
+    /// Job control: the program was stopped.
+    fn stopped(&mut self, signal: i32) {
+        if self.terminal.take().is_some() && signal != SIGTTIN && signal != SIGTTOU {
+            // Ctrl-Z: this process stops with its program, and both go on when the shell says so.
+            process::stop_self();
+        }
+        self.terminal = Terminal::give_to(self.main);
+        if self.terminal.is_some() {
+            process::continue_group(self.main);
+        }
+    }
+
+    /// Looks after attached processes that are not (or no longer) in the group; whether any lives.
+    fn look_at_others(&mut self, recording: &Recording) -> bool {
+        let mut any = false;
+        for pid in recording.live_pids() {
+            let lives = if pid == self.main { self.outcome.status.is_none() } else { self.lives(pid) };
+            any |= lives;
+            if !lives {
+                self.handles.remove(&pid);
+                recording.orphan(pid);
+            }
+        }
+        any
+    }
+    fn lives(&mut self, pid: u32) -> bool {
+        // Its parent may be dead, then it is ours to reap.
+        let reaped = matches!(
+            process::poll_child(Whom::Process(pid)),
+            Polled::Changed(_, Change::Exited(_) | Change::Killed(_))
+        );
+        if reaped {
+            return false;
+        }
+        if !self.handles.contains_key(&pid) {
+            let Ok(handle) = PidFd::open(pid) else { return process::alive(pid) };
+            self.handles.insert(pid, handle);
+        }
+        !self.handles[&pid].wait(Duration::ZERO)
+    }
+}
+
+fn status_of(change: Change) -> i32 {
+    match change {
+        Change::Exited(status) => status,
+        Change::Killed(signal) | Change::Stopped(signal) => -signal,
+    }
+}

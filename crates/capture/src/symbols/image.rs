@@ -1,0 +1,209 @@
+//! One executable or library: from addresses in the file to functions and lines, and its global data.
+use super::debug_file;
+use super::demangle::demangle;
+use addr2line::gimli::{self, EndianSlice, RunTimeEndian};
+use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
+use std::borrow::Cow;
+use std::fs;
+use std::path::Path;
+
+/// Largest file that is read for its symbols.
+const BYTES_MAX: u64 = 4 << 30;
+
+/// Where an address is, as far as known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Function, demangled; empty if unknown.
+    pub(crate) function: String,
+    /// Source file; empty if unknown.
+    pub(crate) file: String,
+    /// Line, from 1; 0 if unknown.
+    pub(crate) line: u32,
+}
+
+/// A global variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Global {
+    /// Name, demangled.
+    pub(crate) name: String,
+    /// Address in the file; for thread-local ones the offset in the thread's block.
+    pub(crate) address: u64,
+    /// Bytes.
+    pub(crate) bytes: u64,
+    /// Whether each thread has its own.
+    pub(crate) thread_local: bool,
+}
+
+/// What one file says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Answers {
+    /// One place per address asked for, in the same order.
+    pub(crate) places: Vec<Place>,
+    /// Global data, sorted by address.
+    pub(crate) globals: Vec<Global>,
+    /// What is missing and how to get it; a sentence without the path.
+    pub(crate) missing: Option<String>,
+}
+
+/// Reads `path` (and its separate debug file, looked for under `debug_root`) and answers for `addresses`, which are
+/// addresses in the file: run-time address minus load bias.
+///
+/// # Errors
+/// In words, if the file cannot be read or is no object file.
+pub(crate) fn resolve(path: &Path, addresses: &[u64], debug_root: Option<&Path>) -> Result<Answers, String> {
+    let meta = fs::metadata(path).map_err(|e| e.to_string())?;
+    if !meta.is_file() || meta.len() > BYTES_MAX {
+        return Err("it is no file of reasonable size".to_owned());
+    }
+    let bytes = fs::read(path).map_err(|e| e.to_string())?;
+    let file = object::File::parse(&*bytes).map_err(|e| e.to_string())?;
+    let own_lines = debug_file::has_debug_info(&file);
+    let other = if own_lines { None } else { debug_file::separate(path, &file, debug_root) };
+    let debug = other.as_ref().and_then(|b| object::File::parse(&**b).ok());
+    let detailed = debug.as_ref().unwrap_or(&file);
+
+    let functions = Functions::of(&file, debug.as_ref());
+    let has_lines = own_lines || debug.is_some();
+    let mut places: Vec<Place> = addresses.iter().map(|&a| functions.place(a)).collect();
+    if has_lines && !addresses.is_empty() {
+        add_lines(detailed, addresses, &mut places);
+    }
+    Ok(Answers {
+        globals: globals(&file, debug.as_ref()),
+        missing: missing(has_lines, &functions, debug_file::build_id(&file)),
+        places,
+    })
+}
+
+fn missing(has_lines: bool, functions: &Functions, build_id: Option<String>) -> Option<String> {
+    let debug = match build_id {
+        Some(id) => format!("or install its debug package (build id {id}, looked for in /usr/lib/debug)"),
+        None => "and do not strip it".to_owned(),
+    };
+    match (has_lines, functions.full) {
+        (true, _) => None,
+        (false, true) => Some(format!("no line numbers: compile it with -g {debug}")),
+        (false, false) => Some(format!(
+            "stripped, so only exported functions have names and no lines or variables are known: compile it with -g {debug}"
+        )),
+    }
+}
+
+/// Functions by address, from the symbol tables.
+struct Functions {
+    /// (begin, end, mangled name), sorted.
+    spans: Vec<(u64, u64, String)>,
+    /// Whether there was a full symbol table and not only exported names.
+    full: bool,
+}
+
+impl Functions {
+    fn of(file: &object::File<'_>, debug: Option<&object::File<'_>>) -> Functions {
+        let mut spans = Vec::new();
+        let tables = [debug.map(|d| d.symbols()), Some(file.symbols())];
+        for symbol in tables.into_iter().flatten().flatten() {
+            push_function(&symbol, &mut spans);
+        }
+        let full = !spans.is_empty();
+        file.dynamic_symbols().for_each(|s| push_function(&s, &mut spans));
+        spans.sort();
+        spans.dedup_by_key(|s| s.0);
+        Functions { spans, full }
+    }
+    fn place(&self, address: u64) -> Place {
+        let after = self.spans.partition_point(|s| s.0 <= address);
+        let hit = after.checked_sub(1).map(|i| &self.spans[i]).filter(|s| address < s.1);
+        Place { function: hit.map(|s| demangle(&s.2)).unwrap_or_default(), ..Place::default() }
+    }
+}
+
+fn push_function<'a>(symbol: &impl ObjectSymbol<'a>, spans: &mut Vec<(u64, u64, String)>) {
+    if symbol.kind() != SymbolKind::Text || symbol.is_undefined() {
+        return;
+    }
+    if let (Ok(name), Some(end)) = (symbol.name(), symbol.address().checked_add(symbol.size().max(1))) {
+        spans.push((symbol.address(), end, name.to_owned()));
+    }
+}
+
+type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
+
+/// Fills in function, file and line from the line tables, where they say more than the symbol table. Damaged debugging
+/// information leaves places as they are.
+fn add_lines(file: &object::File<'_>, addresses: &[u64], places: &mut [Place]) {
+    let endian = if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
+    let load = |id: gimli::SectionId| -> Result<Cow<'_, [u8]>, gimli::Error> {
+        let section = file.section_by_name(id.name());
+        Ok(section.and_then(|s| s.uncompressed_data().ok()).unwrap_or_default())
+    };
+    let Ok(sections) = gimli::DwarfSections::load(load) else { return };
+    let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
+    let Ok(context) = addr2line::Context::from_dwarf(dwarf) else { return };
+    for (&address, place) in addresses.iter().zip(places) {
+        if let Some(found) = user_frame(&context, address) {
+            let by_table = std::mem::replace(place, found);
+            if place.function.is_empty() {
+                place.function = by_table.function;
+            }
+        }
+    }
+}
+
+/// The innermost frame that is not in a header of the system or of the language: after inlining, the line that the
+/// programmer can change. The innermost of all if every frame is such.
+fn user_frame(context: &addr2line::Context<Slice<'_>>, address: u64) -> Option<Place> {
+    let mut frames = context.find_frames(address).skip_all_loads().ok()?;
+    let mut innermost = None;
+    while let Ok(Some(frame)) = frames.next() {
+        let location = frame.location.as_ref();
+        let function = frame.function.as_ref().and_then(|f| f.raw_name().ok());
+        let place = Place {
+            function: function.map(|n| demangle(&n)).unwrap_or_default(),
+            file: location.and_then(|l| l.file).unwrap_or_default().to_owned(),
+            line: location.and_then(|l| l.line).unwrap_or(0),
+        };
+        if place.line == 0 || place.file.is_empty() {
+            continue;
+        }
+        if !is_system_source(&place.file) {
+            return Some(place);
+        }
+        innermost.get_or_insert(place);
+    }
+    innermost
+}
+
+fn is_system_source(file: &str) -> bool {
+    ["/usr/include/", "/usr/lib/", "/usr/local/include/", "/rustc/"].iter().any(|p| file.starts_with(p))
+        || file.contains("/.cargo/registry/")
+        || file.contains("/lib/rustlib/src/")
+}
+
+fn globals(file: &object::File<'_>, debug: Option<&object::File<'_>>) -> Vec<Global> {
+    let mut found: Vec<Global> = Vec::new();
+    for table in [debug.map(|d| d.symbols()), Some(file.symbols()), Some(file.dynamic_symbols())].into_iter().flatten()
+    {
+        found.extend(table.filter_map(|s| global(&s)));
+    }
+    // Aliases (environ, _environ, __environ) are one object: the shortest name stays.
+    found.sort_by(|a, b| {
+        (a.thread_local, a.address, std::cmp::Reverse(a.bytes), a.name.len(), &a.name).cmp(&(
+            b.thread_local,
+            b.address,
+            std::cmp::Reverse(b.bytes),
+            b.name.len(),
+            &b.name,
+        ))
+    });
+    found.dedup_by_key(|g| (g.thread_local, g.address));
+    found
+}
+
+fn global<'a>(symbol: &impl ObjectSymbol<'a>) -> Option<Global> {
+    let thread_local = symbol.kind() == SymbolKind::Tls;
+    if !(thread_local || symbol.kind() == SymbolKind::Data) || symbol.is_undefined() || symbol.size() == 0 {
+        return None;
+    }
+    let name = symbol.name().ok().filter(|n| !n.is_empty())?;
+    Some(Global { name: demangle(name), address: symbol.address(), bytes: symbol.size(), thread_local })
+}

@@ -1,0 +1,145 @@
+//! Names for the program counters and the global data of a dataset.
+mod debug_file;
+mod demangle;
+mod image;
+
+use crate::facts::Module;
+use homenode_trace::DatasetReader;
+use homenode_trace::symbols::{Global, Site, Symbols};
+use image::{Answers, Place};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Names, and what the recording could not see.
+#[derive(Debug, Default)]
+pub(crate) struct Named {
+    pub(crate) symbols: Symbols,
+    /// Sentences about modules without hooks.
+    pub(crate) unseen: Vec<String>,
+}
+
+/// Names every site of the dataset and the global data of every module; `modules` by process.
+pub(crate) fn name_everything(reader: &DatasetReader, modules: &[Vec<Module>]) -> Named {
+    let bare: Vec<(u32, u64)> = reader.symbols().sites.iter().map(|s| (s.process, s.pc)).collect();
+    name_sites(&bare, modules, None)
+}
+
+/// As [`name_everything`] for sites given as (process, pc), with another root for separate debug files.
+fn name_sites(sites: &[(u32, u64)], modules: &[Vec<Module>], debug_root: Option<&Path>) -> Named {
+    let lookups: Vec<Option<&Module>> = sites.iter().map(|&(p, pc)| module_of(modules, p, pc)).collect();
+    let mut wanted: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
+    for module in modules.iter().flatten() {
+        wanted.entry(&module.path).or_default();
+    }
+    for (&(_, pc), module) in sites.iter().zip(&lookups) {
+        if let Some(m) = module {
+            wanted.entry(&m.path).or_default().insert(pc.wrapping_sub(m.bias));
+        }
+    }
+    let mut images = BTreeMap::new();
+    let mut named = Named::default();
+    for (path, addresses) in wanted {
+        let addresses: Vec<u64> = addresses.into_iter().collect();
+        let answers = answers_for(path, &addresses, debug_root, &mut named.symbols.notes);
+        images.insert(path, Image { addresses, answers });
+    }
+    for (&(process, pc), module) in sites.iter().zip(&lookups) {
+        named.symbols.sites.push(site(process, pc, *module, &images));
+    }
+    named.symbols.globals = globals(modules, &images);
+    named.symbols.notes.extend(thread_local_note(&images));
+    named.unseen.extend(unseen(&images));
+    if lookups.iter().any(Option::is_none) {
+        let n = lookups.iter().filter(|m| m.is_none()).count();
+        named
+            .symbols
+            .notes
+            .push(format!("{n} code locations lie in no known module (generated code, or a module lost)"));
+    }
+    named.symbols.normalise();
+    named
+}
+
+/// One file with the addresses asked for, sorted.
+struct Image {
+    addresses: Vec<u64>,
+    answers: Answers,
+}
+
+/// The module that contains the address: of those that cover it, the one that begins last.
+fn module_of(modules: &[Vec<Module>], process: u32, pc: u64) -> Option<&Module> {
+    let covers = |m: &&Module| pc.checked_sub(m.bias).is_some_and(|offset| offset < m.bytes);
+    modules.get(process as usize)?.iter().filter(covers).max_by_key(|m| m.bias)
+}
+
+fn answers_for(path: &str, addresses: &[u64], root: Option<&Path>, notes: &mut Vec<String>) -> Answers {
+    let used = !addresses.is_empty();
+    match image::resolve(Path::new(path), addresses, root) {
+        Ok(answers) => {
+            if let Some(missing) = answers.missing.as_ref().filter(|_| used) {
+                notes.push(format!("{path}: {missing}"));
+            }
+            answers
+        }
+        Err(why) => {
+            // Modules without a file (the vdso) are no news unless the program made references there.
+            if used {
+                notes.push(format!("{path}: no names, because it cannot be read ({why})"));
+            }
+            Answers { places: vec![Place::default(); addresses.len()], ..Answers::default() }
+        }
+    }
+}
+
+fn site(process: u32, pc: u64, module: Option<&Module>, images: &BTreeMap<&str, Image>) -> Site {
+    let Some(m) = module else { return Site { process, pc, ..Site::default() } };
+    let offset = pc.wrapping_sub(m.bias);
+    let place = images.get(m.path.as_str()).and_then(|image| {
+        let i = image.addresses.binary_search(&offset).ok()?;
+        image.answers.places.get(i).cloned()
+    });
+    let Place { function, file, line } = place.unwrap_or_default();
+    Site { process, pc, module: m.path.clone(), offset, function, file, line }
+}
+
+fn globals(modules: &[Vec<Module>], images: &BTreeMap<&str, Image>) -> Vec<Global> {
+    let mut found = Vec::new();
+    for (process, modules) in (0u32..).zip(modules) {
+        let mut done = BTreeSet::new();
+        for m in modules.iter().filter(|m| done.insert((m.bias, &m.path))) {
+            let Some(image) = images.get(m.path.as_str()) else { continue };
+            let fixed = image.answers.globals.iter().filter(|g| !g.thread_local);
+            found.extend(fixed.map(|g| Global {
+                process,
+                addr: m.bias.wrapping_add(g.address),
+                bytes: g.bytes,
+                name: g.name.clone(),
+                module: m.path.clone(),
+            }));
+        }
+    }
+    found
+}
+
+/// Thread-local variables have one address per thread, which no symbol table knows.
+fn thread_local_note(images: &BTreeMap<&str, Image>) -> Option<String> {
+    let used = images.values().filter(|i| !i.addresses.is_empty());
+    let names: Vec<&str> =
+        used.flat_map(|i| &i.answers.globals).filter(|g| g.thread_local).map(|g| g.name.as_str()).collect();
+    let shown = names.iter().take(5).copied().collect::<Vec<_>>().join(", ");
+    let more = if names.len() > 5 { ", ..." } else { "" };
+    (!names.is_empty()).then(|| {
+        format!("thread-local variables have an address of their own in each thread and are not named: {shown}{more}")
+    })
+}
+
+/// Modules from which no reference came, although they were there.
+fn unseen(images: &BTreeMap<&str, Image>) -> Option<String> {
+    let silent = images.iter().filter(|(path, image)| image.addresses.is_empty() && Path::new(path).is_file());
+    let names: BTreeSet<String> =
+        silent.filter_map(|(path, _)| Some(Path::new(path).file_name()?.to_string_lossy().into_owned())).collect();
+    let list = names.into_iter().collect::<Vec<_>>().join(", ");
+    (!list.is_empty()).then(|| {
+        format!("no reference was seen from the code of {list}: not built with the hooks, or never run; see `homenode list backends`")
+    })
+}

@@ -71,7 +71,7 @@ fn tiny(seed: u64) -> Builder {
     let mut rng = Rng::new(seed);
     let mut b = Builder::new(2 + (seed % 2) as u32);
     b.batch_refs(1 + rng.below(2) as usize);
-    for addr in 0..7 {
+    for addr in 0..6 {
         let t = rng.below(u64::from(b.threads())) as u32;
         match rng.below(8) {
             0 => b.release(t, 1, 0),
@@ -93,8 +93,14 @@ fn recorded_order_reaches_every_legal_merge() {
             continue;
         }
         let legal: BTreeSet<_> = merges.iter().map(|m| graph.log(m)).collect();
-        let reached: BTreeSet<_> = (0..5_000).map(|s| log(&data, OrderKind::Recorded { seed: s }).entries).collect();
-        assert_eq!(reached, legal, "seed {seed}");
+        let mut reached = BTreeSet::new();
+        for seed in 0..100_000 {
+            if reached.len() == legal.len() {
+                break;
+            }
+            reached.insert(log(&data, OrderKind::Recorded { seed }).entries);
+        }
+        assert!(reached == legal, "program {seed}: reached {} of {} legal merges", reached.len(), legal.len());
         tried += 1;
         restricted += usize::from(merges.len() < graph.all_merges(false, 1_000).len());
     }

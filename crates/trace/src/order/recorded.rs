@@ -2,8 +2,8 @@
 //!
 //! A reference may come next if its thread's synchronisation allows it and no other thread still has a reference in a
 //! batch that ended before this one's batch began. Events have no batch of their own. Among the threads that may go on one is
-//! drawn, and how far it goes in one stretch: 1, 2, 4 ... 64 references, never beyond its batch. Stretches of 1 can
-//! always be drawn, so every legal merge has a positive probability.
+//! drawn, and how far it goes in one stretch, never beyond its batch. Stretches of 1 can always be drawn, so every legal
+//! merge has a positive probability.
 use super::cursor::Head;
 use super::output::Output;
 use super::state::{State, Step};
@@ -71,6 +71,11 @@ impl Draw<'_, '_> {
         self.ends.iter().find(|&&(_, t)| t != thread).is_none_or(|&(end, _)| end >= begin)
     }
 
+    /// Length of a stretch: 1 half of the time, else 2, 4 ... 64.
+    fn stretch(&mut self) -> u64 {
+        1 << self.rng.below(12).saturating_sub(5)
+    }
+
     /// One stretch of a thread. False if it ended or waits.
     fn advance(&mut self, thread: u32, out: &mut Output<'_>) -> Result<bool, TraceError> {
         match self.state.head(thread) {
@@ -83,7 +88,7 @@ impl Draw<'_, '_> {
             Head::Spin => self.state.spin(thread, out)?,
             Head::Ref => {
                 let left = self.batches[thread as usize].map_or(1, |b| b.2) as u64;
-                let n = (1 << self.rng.below(7)).min(left).min(self.state.cursors[thread as usize].plain());
+                let n = self.stretch().min(left).min(self.state.cursors[thread as usize].plain());
                 out.lockstep(&mut self.state.cursors, &[thread], n as usize);
                 let c = &mut self.state.cursors[thread as usize];
                 c.time += n;

@@ -2,7 +2,7 @@
 use crate::compare::Comparison;
 use homenode_sim::Evaluation;
 use homenode_trace::Manifest;
-use homenode_trace::manifest::Clock;
+use homenode_trace::manifest::{Blind, Clock};
 use serde::Serialize;
 
 /// Value of [`ReportDoc::schema`]; an identifier, described by `docs/schema/report.json`.
@@ -129,9 +129,8 @@ fn clock_name(clock: Clock) -> &'static str {
     }
 }
 
-/// What the recording could not see, one sentence each, from the counts and notes of its manifest.
-pub fn blind_sentences(manifest: &Manifest) -> Vec<String> {
-    let blind = &manifest.blind;
+/// What a recording counted but could not see, one sentence each.
+pub fn blind_counts(blind: &Blind) -> Vec<String> {
     let counted = [
         (
             blind.dropped,
@@ -159,17 +158,22 @@ pub fn blind_sentences(manifest: &Manifest) -> Vec<String> {
             "threads were not recorded: no buffer was left for them",
         ),
     ];
-    let mut out: Vec<String> = counted
+    counted
         .into_iter()
         .filter(|(n, _, _)| *n > 0)
         .map(|(n, one, many)| format!("{} {}.", crate::units::integer(n), if n == 1 { one } else { many }))
-        .collect();
+        .collect()
+}
+
+/// What the recording could not see, one sentence each, from the counts and notes of its manifest.
+pub fn blind_sentences(manifest: &Manifest) -> Vec<String> {
+    let mut out = blind_counts(&manifest.blind);
     if !manifest.synchronised {
         out.push(
             "Synchronisation was not recorded, so results that depend on the order of threads are estimates."
                 .to_owned(),
         );
     }
-    out.extend(blind.notes.iter().cloned());
+    out.extend(manifest.blind.notes.iter().cloned());
     out
 }

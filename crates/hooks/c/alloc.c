@@ -1,0 +1,220 @@
+/* Memory that the program obtains and gives back. */
+#include <errno.h>
+#include <malloc.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+
+#include "real.h"
+#include "runtime.h"
+
+enum { SOURCE_HEAP = 0, SOURCE_MAP = 2, SOURCE_SHARED = 3 };
+
+/* ---- bootstrap: dlsym may allocate before we know malloc; this memory is never given back --------------------------------------- */
+
+static _Alignas(16) uint8_t bootstrap[16384];
+static size_t bootstrap_used;
+
+static void *bootstrap_alloc(size_t bytes) {
+    size_t at = bootstrap_used, rounded = (bytes + 15) & ~(size_t)15;
+    if (rounded < bytes || rounded > sizeof bootstrap - at)
+        return NULL;
+    bootstrap_used = at + rounded;
+    return bootstrap + at;
+}
+
+static bool from_bootstrap(const void *p) {
+    return (uintptr_t)p - (uintptr_t)bootstrap < sizeof bootstrap;
+}
+
+/* ---- recording -------------------------------------------------------------------------------------------------------------------- */
+
+/* Memory that another thread gave back passes to this one: the allocator's own synchronisation, which nobody else sees. */
+static void *obtained(void *p, size_t bytes, uint64_t source, uintptr_t pc) {
+    struct hn_thread *t = hnrt_recording();
+    if (!t)
+        return p;
+    if (t->alloc_pc)
+        pc = t->alloc_pc;
+    t->alloc_pc = 0;
+    if (p && hnrt_threaded)
+        hnrt_acquire(t, p, HN_EPOCH_ALLOCATOR);
+    if (p && t->recording)
+        hnrt_event_alloc(t, p, bytes, source, pc);
+    return p;
+}
+
+static void giving_back(void *p) {
+    struct hn_thread *t = p ? hnrt_recording() : NULL;
+    if (!t)
+        return;
+    hnrt_event(t, HN_EVENT_FREE, (uintptr_t)p, 0);
+    if (hnrt_threaded && t->recording)
+        hnrt_release(t, p, HN_EPOCH_ALLOCATOR);
+}
+
+/* ---- malloc and its family -------------------------------------------------------------------------------------------------------- */
+
+INTERPOSE void *malloc(size_t bytes) {
+    if (UNLIKELY(!hnrt_real.malloc && hnrt_real_resolving()))
+        return bootstrap_alloc(bytes);
+    return obtained(REAL(malloc)(bytes), bytes, SOURCE_HEAP, CALLER());
+}
+
+INTERPOSE void *calloc(size_t count, size_t bytes) {
+    if (UNLIKELY(!hnrt_real.calloc && hnrt_real_resolving()))
+        return bytes && count > sizeof bootstrap / bytes ? NULL : bootstrap_alloc(count * bytes);
+    return obtained(REAL(calloc)(count, bytes), count * bytes, SOURCE_HEAP, CALLER());
+}
+
+INTERPOSE void free(void *p) {
+    if (UNLIKELY(from_bootstrap(p)))
+        return;
+    giving_back(p);
+    REAL(free)(p);
+}
+
+static void *leave_bootstrap(void *p, size_t bytes) {
+    uint8_t *to = malloc(bytes), *from = p;
+    size_t most = sizeof bootstrap - (size_t)(from - bootstrap);
+    for (size_t i = 0; to && i < bytes && i < most; i++)
+        to[i] = from[i];
+    return to;
+}
+
+/* The old block is recorded as freed before the real call, as another thread may get it at once. Should the call fail, the old block
+ * is obtained again. */
+INTERPOSE void *realloc(void *p, size_t bytes) {
+    if (UNLIKELY(from_bootstrap(p)))
+        return leave_bootstrap(p, bytes);
+    uintptr_t pc = CALLER();
+    struct hn_thread *t = hnrt_recording();
+    giving_back(p);
+    void *q = REAL(realloc)(p, bytes);
+    if (t && t->recording && p && q)
+        hnrt_event(t, HN_EVENT_REALLOC, (uintptr_t)p, (uintptr_t)q);
+    if (p && !q && bytes)
+        obtained(p, malloc_usable_size(p), SOURCE_HEAP, pc);
+    return obtained(q, bytes, SOURCE_HEAP, pc);
+}
+
+INTERPOSE int posix_memalign(void **out, size_t alignment, size_t bytes) {
+    int failed = REAL(posix_memalign)(out, alignment, bytes);
+    if (!failed)
+        obtained(*out, bytes, SOURCE_HEAP, CALLER());
+    return failed;
+}
+
+INTERPOSE void *aligned_alloc(size_t alignment, size_t bytes) {
+    return obtained(REAL(aligned_alloc)(alignment, bytes), bytes, SOURCE_HEAP, CALLER());
+}
+
+INTERPOSE void *memalign(size_t alignment, size_t bytes) {
+    return obtained(REAL(memalign)(alignment, bytes), bytes, SOURCE_HEAP, CALLER());
+}
+
+INTERPOSE void *valloc(size_t bytes) {
+    return obtained(REAL(valloc)(bytes), bytes, SOURCE_HEAP, CALLER());
+}
+
+INTERPOSE void *pvalloc(size_t bytes) {
+    return obtained(REAL(pvalloc)(bytes), bytes, SOURCE_HEAP, CALLER());
+}
+
+/* ---- operator new: calls malloc from inside libstdc++, so the site of the new-expression is passed on by hand ---------------------------- */
+
+#define OPERATOR_NEW(symbol, parameters, arguments)                                                                   \
+    INTERPOSE void *symbol parameters {                                                                               \
+        struct hn_thread *t = hnrt_self;                                                                              \
+        if (!t)                                                                                                       \
+            return REAL(symbol) arguments;                                                                            \
+        t->alloc_pc = CALLER();                                                                                       \
+        void *p = REAL(symbol) arguments;                                                                             \
+        t->alloc_pc = 0;                                                                                              \
+        return p;                                                                                                     \
+    }
+OPERATOR_NEW(_Znwm, (size_t bytes), (bytes))
+OPERATOR_NEW(_Znam, (size_t bytes), (bytes))
+OPERATOR_NEW(_ZnwmRKSt9nothrow_t, (size_t bytes, const void *tag), (bytes, tag))
+OPERATOR_NEW(_ZnamRKSt9nothrow_t, (size_t bytes, const void *tag), (bytes, tag))
+OPERATOR_NEW(_ZnwmSt11align_val_t, (size_t bytes, size_t alignment), (bytes, alignment))
+OPERATOR_NEW(_ZnamSt11align_val_t, (size_t bytes, size_t alignment), (bytes, alignment))
+
+/* ---- mappings ------------------------------------------------------------------------------------------------------------------------ */
+
+static void *mapped(void *p, size_t bytes, int prot, int flags, int fd, uintptr_t pc) {
+    struct hn_thread *t = p != MAP_FAILED ? hnrt_recording() : NULL;
+    uint64_t *slot = t ? hnrt_reserve(t, 3) : NULL;
+    if (!slot)
+        return p;
+    struct stat s = {0};
+    if (!(flags & MAP_ANONYMOUS)) {
+        int saved = errno;
+        fstat(fd, &s);
+        errno = saved;
+    }
+    slot[0] = hnrt_event_word(HN_EVENT_MAP, (uintptr_t)p, 2);
+    slot[1] = bytes;
+    slot[2] = (uint64_t)(uint32_t)prot << 32 | (uint32_t)flags;
+    slot[3] = flags & MAP_ANONYMOUS ? 0 : (uint64_t)fd + 1;
+    slot[4] = s.st_dev;
+    slot[5] = s.st_ino;
+    hnrt_commit(t, 3);
+    if (flags & MAP_ANONYMOUS)
+        obtained(p, bytes, SOURCE_MAP, pc);
+    return p;
+}
+
+static void unmapping(void *p, size_t bytes) {
+    struct hn_thread *t = hnrt_recording();
+    if (t)
+        hnrt_event(t, HN_EVENT_UNMAP, (uintptr_t)p, bytes);
+    if (t && hnrt_threaded && t->recording)
+        hnrt_release(t, p, HN_EPOCH_ALLOCATOR);
+}
+
+INTERPOSE void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset) {
+    return mapped(REAL(mmap)(at, bytes, prot, flags, fd, offset), bytes, prot, flags, fd, CALLER());
+}
+
+INTERPOSE void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off_t offset) {
+    return mapped(REAL(mmap)(at, bytes, prot, flags, fd, offset), bytes, prot, flags, fd, CALLER());
+}
+
+INTERPOSE int munmap(void *p, size_t bytes) {
+    unmapping(p, bytes);
+    return REAL(munmap)(p, bytes);
+}
+
+/* The protection and the file of the moved range are those of the old one, which is not known here: recorded as 0. */
+INTERPOSE void *mremap(void *p, size_t old_bytes, size_t bytes, int flags, ...) {
+    va_list more;
+    va_start(more, flags);
+    void *at = flags & MREMAP_FIXED ? va_arg(more, void *) : NULL;
+    va_end(more);
+    unmapping(p, old_bytes);
+    void *q = REAL(mremap)(p, old_bytes, bytes, flags, at);
+    bool moved = q != MAP_FAILED;
+    mapped(moved ? q : p, moved ? bytes : old_bytes, 0, MAP_ANONYMOUS, -1, CALLER());
+    return q;
+}
+
+/* ---- the public header's allocation ----------------------------------------------------------------------------------------------- */
+
+static size_t whole_pages(size_t bytes) {
+    return (bytes + 4095) & ~(size_t)4095;
+}
+
+EXPORT void *homenode_shared_alloc(size_t bytes) {
+    size_t whole = whole_pages(bytes);
+    if (!bytes || whole < bytes)
+        return NULL;
+    void *p = REAL(mmap)(NULL, whole, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : obtained(p, bytes, SOURCE_SHARED, CALLER());
+}
+
+EXPORT void homenode_shared_free(void *p, size_t bytes) {
+    if (!p)
+        return;
+    giving_back(p);
+    REAL(munmap)(p, whole_pages(bytes));
+}

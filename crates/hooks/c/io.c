@@ -1,0 +1,80 @@
+/* Input and output: the kernel (or the C library's buffer) reads and writes the program's memory. Recorded as ranges of the calling site,
+ * as many bytes as were moved. */
+#include <errno.h>
+
+#include "real.h"
+#include "runtime.h"
+
+static inline bool ours(uintptr_t pc) {
+    struct hn_thread *t = hnrt_self;
+    return hnrt_attached && t && !t->guard && hnrt_module_has(pc);
+}
+
+/* `bytes` is the result of the call: negative for failure. */
+static ssize_t moved(ssize_t bytes, const void *buffer, enum hn_op op, uintptr_t pc) {
+    if (bytes > 0 && ours(pc))
+        hnrt_put_range(buffer, (size_t)bytes, op, pc);
+    return bytes;
+}
+
+static ssize_t moved_pieces(ssize_t bytes, const struct iovec *piece, int pieces, enum hn_op op, uintptr_t pc) {
+    size_t left = bytes > 0 && ours(pc) ? (size_t)bytes : 0;
+    for (int i = 0; i < pieces && left; i++) {
+        size_t n = piece[i].iov_len < left ? piece[i].iov_len : left;
+        hnrt_put_range(piece[i].iov_base, n, op, pc);
+        left -= n;
+    }
+    return bytes;
+}
+
+INTERPOSE ssize_t read(int fd, void *buffer, size_t n) {
+    return moved(REAL(read)(fd, buffer, n), buffer, OP_WRITE, CALLER());
+}
+
+INTERPOSE ssize_t write(int fd, const void *buffer, size_t n) {
+    return moved(REAL(write)(fd, buffer, n), buffer, OP_READ, CALLER());
+}
+
+INTERPOSE ssize_t pread(int fd, void *buffer, size_t n, off_t at) {
+    return moved(REAL(pread)(fd, buffer, n, at), buffer, OP_WRITE, CALLER());
+}
+
+INTERPOSE ssize_t pread64(int fd, void *buffer, size_t n, off_t at) {
+    return moved(REAL(pread)(fd, buffer, n, at), buffer, OP_WRITE, CALLER());
+}
+
+INTERPOSE ssize_t pwrite(int fd, const void *buffer, size_t n, off_t at) {
+    return moved(REAL(pwrite)(fd, buffer, n, at), buffer, OP_READ, CALLER());
+}
+
+INTERPOSE ssize_t pwrite64(int fd, const void *buffer, size_t n, off_t at) {
+    return moved(REAL(pwrite)(fd, buffer, n, at), buffer, OP_READ, CALLER());
+}
+
+INTERPOSE ssize_t readv(int fd, const struct iovec *piece, int pieces) {
+    return moved_pieces(REAL(readv)(fd, piece, pieces), piece, pieces, OP_WRITE, CALLER());
+}
+
+INTERPOSE ssize_t writev(int fd, const struct iovec *piece, int pieces) {
+    return moved_pieces(REAL(writev)(fd, piece, pieces), piece, pieces, OP_READ, CALLER());
+}
+
+INTERPOSE ssize_t recv(int fd, void *buffer, size_t n, int flags) {
+    return moved(REAL(recv)(fd, buffer, n, flags), buffer, OP_WRITE, CALLER());
+}
+
+INTERPOSE ssize_t send(int fd, const void *buffer, size_t n, int flags) {
+    return moved(REAL(send)(fd, buffer, n, flags), buffer, OP_READ, CALLER());
+}
+
+INTERPOSE size_t fread(void *restrict buffer, size_t size, size_t n, FILE *restrict file) {
+    size_t done = REAL(fread)(buffer, size, n, file);
+    moved((ssize_t)(done * size), buffer, OP_WRITE, CALLER());
+    return done;
+}
+
+INTERPOSE size_t fwrite(const void *restrict buffer, size_t size, size_t n, FILE *restrict file) {
+    size_t done = REAL(fwrite)(buffer, size, n, file);
+    moved((ssize_t)(done * size), buffer, OP_READ, CALLER());
+    return done;
+}

@@ -1,0 +1,117 @@
+/* The functions behind the ones we stand in front of. */
+#pragma once
+#include <dirent.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+/* X(name, return type, arguments) */
+#define HN_REAL(X)                                                                                                    \
+    X(pthread_create, int, (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))                          \
+    X(pthread_join, int, (pthread_t, void **))                                                                        \
+    X(pthread_mutex_lock, int, (pthread_mutex_t *))                                                                   \
+    X(pthread_mutex_trylock, int, (pthread_mutex_t *))                                                                \
+    X(pthread_mutex_timedlock, int, (pthread_mutex_t *, const struct timespec *))                                     \
+    X(pthread_mutex_unlock, int, (pthread_mutex_t *))                                                                 \
+    X(pthread_rwlock_rdlock, int, (pthread_rwlock_t *))                                                               \
+    X(pthread_rwlock_wrlock, int, (pthread_rwlock_t *))                                                               \
+    X(pthread_rwlock_tryrdlock, int, (pthread_rwlock_t *))                                                            \
+    X(pthread_rwlock_trywrlock, int, (pthread_rwlock_t *))                                                            \
+    X(pthread_rwlock_timedrdlock, int, (pthread_rwlock_t *, const struct timespec *))                                 \
+    X(pthread_rwlock_timedwrlock, int, (pthread_rwlock_t *, const struct timespec *))                                 \
+    X(pthread_rwlock_unlock, int, (pthread_rwlock_t *))                                                               \
+    X(pthread_spin_lock, int, (pthread_spinlock_t *))                                                                 \
+    X(pthread_spin_trylock, int, (pthread_spinlock_t *))                                                              \
+    X(pthread_spin_unlock, int, (pthread_spinlock_t *))                                                               \
+    X(pthread_cond_wait, int, (pthread_cond_t *, pthread_mutex_t *))                                                  \
+    X(pthread_cond_timedwait, int, (pthread_cond_t *, pthread_mutex_t *, const struct timespec *))                    \
+    X(pthread_cond_clockwait, int, (pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *))         \
+    X(pthread_cond_signal, int, (pthread_cond_t *))                                                                   \
+    X(pthread_cond_broadcast, int, (pthread_cond_t *))                                                                \
+    X(pthread_barrier_init, int, (pthread_barrier_t *, const pthread_barrierattr_t *, unsigned))                      \
+    X(pthread_barrier_wait, int, (pthread_barrier_t *))                                                               \
+    X(pthread_once, int, (pthread_once_t *, void (*)(void)))                                                          \
+    X(sem_wait, int, (sem_t *))                                                                                       \
+    X(sem_trywait, int, (sem_t *))                                                                                    \
+    X(sem_timedwait, int, (sem_t *, const struct timespec *))                                                         \
+    X(sem_post, int, (sem_t *))                                                                                       \
+    X(__cxa_guard_acquire, int, (void *))                                                                             \
+    X(__cxa_guard_release, void, (void *))                                                                            \
+    X(malloc, void *, (size_t))                                                                                       \
+    X(calloc, void *, (size_t, size_t))                                                                               \
+    X(realloc, void *, (void *, size_t))                                                                              \
+    X(free, void, (void *))                                                                                           \
+    X(posix_memalign, int, (void **, size_t, size_t))                                                                 \
+    X(aligned_alloc, void *, (size_t, size_t))                                                                        \
+    X(memalign, void *, (size_t, size_t))                                                                             \
+    X(valloc, void *, (size_t))                                                                                       \
+    X(pvalloc, void *, (size_t))                                                                                      \
+    X(mmap, void *, (void *, size_t, int, int, int, off_t))                                                           \
+    X(mremap, void *, (void *, size_t, size_t, int, ...))                                                             \
+    X(munmap, int, (void *, size_t))                                                                                  \
+    X(memcpy, void *, (void *, const void *, size_t))                                                                 \
+    X(memmove, void *, (void *, const void *, size_t))                                                                \
+    X(mempcpy, void *, (void *, const void *, size_t))                                                                \
+    X(memset, void *, (void *, int, size_t))                                                                          \
+    X(memchr, void *, (const void *, int, size_t))                                                                    \
+    X(memcmp, int, (const void *, const void *, size_t))                                                              \
+    X(strlen, size_t, (const char *))                                                                                 \
+    X(strcpy, char *, (char *, const char *))                                                                         \
+    X(strncpy, char *, (char *, const char *, size_t))                                                                \
+    X(strcat, char *, (char *, const char *))                                                                         \
+    X(strcmp, int, (const char *, const char *))                                                                      \
+    X(strncmp, int, (const char *, const char *, size_t))                                                             \
+    X(strchr, char *, (const char *, int))                                                                            \
+    X(read, ssize_t, (int, void *, size_t))                                                                           \
+    X(write, ssize_t, (int, const void *, size_t))                                                                    \
+    X(pread, ssize_t, (int, void *, size_t, off_t))                                                                   \
+    X(pwrite, ssize_t, (int, const void *, size_t, off_t))                                                            \
+    X(readv, ssize_t, (int, const struct iovec *, int))                                                               \
+    X(writev, ssize_t, (int, const struct iovec *, int))                                                              \
+    X(recv, ssize_t, (int, void *, size_t, int))                                                                      \
+    X(send, ssize_t, (int, const void *, size_t, int))                                                                \
+    X(fread, size_t, (void *, size_t, size_t, FILE *))                                                                \
+    X(fwrite, size_t, (const void *, size_t, size_t, FILE *))                                                         \
+    X(sigaction, int, (int, const struct sigaction *, struct sigaction *))                                            \
+    X(longjmp, void, (jmp_buf, int))                                                                                  \
+    X(siglongjmp, void, (sigjmp_buf, int))                                                                            \
+    X(__longjmp_chk, void, (jmp_buf, int))                                                                            \
+    X(fork, pid_t, (void))                                                                                            \
+    X(_Fork, pid_t, (void))                                                                                           \
+    X(abort, void, (void))                                                                                            \
+    X(_exit, void, (int))                                                                                             \
+    X(execve, int, (const char *, char *const[], char *const[]))                                                      \
+    X(execv, int, (const char *, char *const[]))                                                                      \
+    X(execvp, int, (const char *, char *const[]))                                                                     \
+    X(execvpe, int, (const char *, char *const[], char *const[]))                                                     \
+    X(fexecve, int, (int, char *const[], char *const[]))                                                              \
+    X(_Znwm, void *, (size_t))                                                                                        \
+    X(_Znam, void *, (size_t))                                                                                        \
+    X(_ZnwmRKSt9nothrow_t, void *, (size_t, const void *))                                                            \
+    X(_ZnamRKSt9nothrow_t, void *, (size_t, const void *))                                                            \
+    X(_ZnwmSt11align_val_t, void *, (size_t, size_t))                                                                 \
+    X(_ZnamSt11align_val_t, void *, (size_t, size_t))
+
+#define HN_REAL_FIELD(name, type, arguments) type(*name) arguments;
+struct hnrt_real {
+    HN_REAL(HN_REAL_FIELD)
+};
+extern struct hnrt_real hnrt_real;
+
+void hnrt_real_resolve(void);
+void hnrt_real_need(void);
+/* Whether the table is being filled: dlsym may allocate, and then the bootstrap heap serves it. */
+bool hnrt_real_resolving(void);
+
+/* The real function; resolves the table when something of ours is called before the first constructor. */
+#define REAL(name) (__builtin_expect(hnrt_real.name != NULL, 1) ? hnrt_real.name : (hnrt_real_need(), hnrt_real.name))

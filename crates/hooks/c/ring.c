@@ -1,0 +1,125 @@
+/* Ring files: claimed, created and mapped by the program. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "os.h"
+#include "runtime.h"
+
+static uint64_t ring_bytes(uint32_t index) {
+    uint64_t size = HN_RING_BYTES_MAX, left = index;
+    while (size > HN_RING_BYTES_MIN && left >= HN_RING_CLASS_BYTES / size) {
+        left -= HN_RING_CLASS_BYTES / size;
+        size /= 2;
+    }
+    return size;
+}
+
+uint8_t *hnrt_entry(uint32_t index) {
+    return hnrt_control + HN_CONTROL_OFF_TABLE + (uint64_t)index * HN_ENTRY_BYTES;
+}
+
+static void set_state(uint32_t index, uint32_t state) {
+    __atomic_store_n((uint32_t *)(hnrt_entry(index) + HN_ENTRY_OFF_STATE), state, __ATOMIC_RELEASE);
+}
+
+static void no_ring(const char *why) {
+    static uint32_t said;
+    __atomic_fetch_add(CONTROL64(HN_CONTROL_OFF_UNRINGED), 1, __ATOMIC_RELAXED);
+    if (!__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
+        hnrt_complain(why);
+}
+
+/* The index of a new ring whose file does not exist yet, or HN_NO_PARENT. The counter may run past the table, never back. */
+uint32_t hnrt_ring_claim(uint32_t parent) {
+    uint32_t *next = CONTROL32(HN_CONTROL_OFF_NEXT_RING), free = HN_ENTRY_FREE;
+    uint32_t index = __atomic_load_n(next, __ATOMIC_RELAXED);
+    if (index < HN_RINGS_MAX)
+        index = __atomic_fetch_add(next, 1, __ATOMIC_RELAXED);
+    uint8_t *entry = hnrt_entry(index);
+    if (index >= HN_RINGS_MAX ||
+        !__atomic_compare_exchange_n((uint32_t *)entry, &free, HN_ENTRY_CLAIMED, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED)) {
+        no_ring("too many threads: this one is not recorded");
+        return HN_NO_PARENT;
+    }
+    *(uint32_t *)(entry + HN_ENTRY_OFF_PID) = hnrt_pid;
+    *(uint32_t *)(entry + HN_ENTRY_OFF_TID) = 0;
+    *(uint32_t *)(entry + HN_ENTRY_OFF_PARENT) = parent;
+    return index;
+}
+
+static char *append(char *to, const char *text) {
+    while (*text)
+        *to++ = *text++;
+    *to = 0;
+    return to;
+}
+
+/* DIR/INDEX.ring; the control file's directory is known to fit. */
+static void ring_path(char *path, uint32_t index) {
+    char digits[12], *d = digits + sizeof digits;
+    *--d = 0;
+    do
+        *--d = (char)('0' + index % 10);
+    while (index /= 10);
+    append(append(append(append(path, (const char *)hnrt_control + HN_CONTROL_OFF_DIR), "/"), d), ".ring");
+}
+
+/* Gives the file its blocks, so that a full disk is an error here and not a SIGBUS later. */
+static bool allocate(int fd, uint64_t bytes) {
+    static const uint8_t zeros[4096];
+    long result;
+    do
+        result = os(SYS_fallocate, fd, 0, 0, bytes);
+    while (result == -EINTR);
+    if (result != -EOPNOTSUPP && result != -ENOSYS)
+        return !os_failed(result);
+    for (uint64_t at = 0; at < bytes; at += sizeof zeros)
+        if (os(SYS_pwrite64, fd, zeros, sizeof zeros, at) != sizeof zeros)
+            return false;
+    return true;
+}
+
+static struct hn_ring *map_file(const char *path, uint64_t bytes) {
+    long fd = os(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (os_failed(fd))
+        return NULL;
+    long address = -1;
+    if (allocate((int)fd, HN_RING_HEADER_BYTES + bytes))
+        address = os(SYS_mmap, 0, HN_RING_HEADER_BYTES + bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+    os(SYS_close, fd);
+    if (!os_failed(address))
+        return (struct hn_ring *)address;
+    os(SYS_unlinkat, AT_FDCWD, path, 0);
+    return NULL;
+}
+
+/* The ring file of a claimed index, mapped and published to the recorder, or NULL. */
+struct hn_ring *hnrt_ring_create(uint32_t index) {
+    char path[HN_CONTROL_OFF_TABLE];
+    uint64_t bytes = ring_bytes(index);
+    ring_path(path, index);
+    struct hn_ring *r = map_file(path, bytes);
+    if (!r) {
+        hnrt_entry_done(index);
+        no_ring("cannot create a ring file (disk full?): this thread is not recorded");
+        return NULL;
+    }
+    r->bytes = bytes;
+    r->base = r->cursor = r->batch_start = (uintptr_t)r + HN_RING_HEADER_BYTES;
+    r->index = index;
+    __atomic_store_n(&r->magic, HN_RING_MAGIC, __ATOMIC_RELEASE);
+    *(uint64_t *)(hnrt_entry(index) + HN_ENTRY_OFF_BYTES) = bytes;
+    set_state(index, HN_ENTRY_ACTIVE);
+    return r;
+}
+
+void hnrt_ring_unmap(struct hn_ring *r) {
+    os(SYS_munmap, r, HN_RING_HEADER_BYTES + r->bytes);
+}
+
+void hnrt_entry_done(uint32_t index) {
+    set_state(index, HN_ENTRY_DONE);
+    hnrt_doorbell();
+}

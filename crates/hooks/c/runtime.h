@@ -1,0 +1,243 @@
+/* What the files of the runtime share: the thread, its rings, and how a slot is written.
+ *
+ * A thread always has a ring to write to, so the entry points never ask whether anything is being recorded: `hnrt_ring` points
+ * to the thread's real ring, or to a scratch ring of one batch that cycles and only counts, or, before the thread is
+ * known, to one bootstrap ring whose first reference leads to the slow path. */
+#pragma once
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ring_layout.h"
+
+#define HN_BATCH_BYTES (HN_BATCH_SLOTS * HN_SLOT_BYTES)
+#define HN_NO_PARENT UINT32_MAX
+#define HN_STACK_MAX 256
+
+#define EXPORT __attribute__((visibility("default")))
+/* Weak, so that a program with its own malloc (say) keeps it. */
+#define INTERPOSE __attribute__((visibility("default"), weak))
+#define NOINLINE __attribute__((noinline))
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+/* Program counter of the call that led here: inside the call instruction, as the return address may be another line's. */
+#define CALLER() ((uintptr_t)__builtin_return_address(0) - 1)
+
+enum hn_op { OP_READ = 0, OP_WRITE = 1, OP_ATOMIC = 2, OP_SPIN = 3 };
+
+/* Header of a ring file, and of the scratch rings. */
+struct hn_ring {
+    uint64_t magic, bytes, base;
+    uint32_t index, reserved;
+    uint8_t pad0[32];
+    uint64_t cursor, batch_start, batch_head;
+    uint8_t pad1[40];
+    uint64_t tail;
+    uint32_t space;
+    uint8_t pad2[52];
+    uint32_t waiting, reserved2;
+    uint64_t dropped;
+};
+#define CHECK_OFFSET(field, offset) _Static_assert(offsetof(struct hn_ring, field) == (offset), #field)
+CHECK_OFFSET(magic, HN_RING_OFF_MAGIC);
+CHECK_OFFSET(bytes, HN_RING_OFF_BYTES);
+CHECK_OFFSET(base, HN_RING_OFF_BASE);
+CHECK_OFFSET(index, HN_RING_OFF_INDEX);
+CHECK_OFFSET(cursor, HN_RING_OFF_CURSOR);
+CHECK_OFFSET(batch_start, HN_RING_OFF_BATCH_START);
+CHECK_OFFSET(batch_head, HN_RING_OFF_BATCH_HEAD);
+CHECK_OFFSET(tail, HN_RING_OFF_TAIL);
+CHECK_OFFSET(space, HN_RING_OFF_SPACE);
+CHECK_OFFSET(waiting, HN_RING_OFF_WAITING);
+CHECK_OFFSET(dropped, HN_RING_OFF_DROPPED);
+
+/* A ring that goes nowhere: `total` counts the slots of the cycles before the current one. */
+struct hn_scratch {
+    _Alignas(HN_BATCH_BYTES) uint8_t slots[HN_BATCH_BYTES];
+    struct hn_ring ring;
+    uint64_t total, flushed;
+};
+
+/* Why references go to the scratch ring, that is, to which counter they belong. */
+enum hn_purpose { FOR_NOTHING, FOR_COUNT, FOR_DROPPED };
+
+/* Busy waiting: recent atomic and volatile reads with nothing between them (see spin.c). */
+#define SPIN_SITES 4
+#define SPIN_AFTER 4
+struct hn_spin {
+    uint64_t mark;
+    uint32_t used;
+    struct {
+        uint64_t pc, addr, value, value_high;
+        uint32_t count;
+    } site[SPIN_SITES];
+};
+
+struct hn_frame {
+    uintptr_t pc, sp;
+};
+
+/* A handler of the program that is running; lives in the trampoline's frame. */
+struct hn_signal_frame {
+    struct hn_signal_frame *outer;
+    uint32_t depth, depth_floor;
+    struct hn_spin spin;
+};
+
+struct hn_thread {
+    struct hn_scratch scratch, in_signal;
+    struct hn_ring *real; /* NULL: none, or not any more */
+    bool recording;       /* events may go to `real` now */
+    bool ended, begun;
+    uint8_t purpose;
+    uint32_t index, tid, roi_seen, guard;
+    uint64_t wide, unnumbered;
+    uint64_t *held; /* hashed lock this thread holds */
+    struct hn_signal_frame *signal;
+    struct hn_spin spin;
+    void *(*start)(void *);
+    void *start_argument;
+    void (*once)(void);
+    uintptr_t alloc_pc; /* site of operator new while it calls malloc */
+    uint32_t key_rounds;
+    uint32_t depth, depth_floor;
+    struct hn_frame stack[HN_STACK_MAX];
+    struct hn_thread *next;
+};
+
+#define TLS __thread __attribute__((tls_model("local-exec")))
+extern TLS struct hn_ring *hnrt_ring;
+extern TLS struct hn_thread *hnrt_self;
+
+/* ---- control block (control.c) ------------------------------------------------------------------------------- */
+
+extern uint8_t *hnrt_control;      /* never NULL: a private page while nothing is attached */
+extern bool hnrt_attached;         /* a recorder gave us a control file */
+extern bool hnrt_record;           /* ... and wants references, not a count */
+extern uint32_t hnrt_pid;
+extern uint32_t hnrt_parent_pid;
+extern bool hnrt_threaded;         /* more than one thread has existed */
+
+#define CONTROL32(off) ((uint32_t *)(hnrt_control + (off)))
+#define CONTROL64(off) ((uint64_t *)(hnrt_control + (off)))
+
+void hnrt_init(void);
+bool hnrt_control_open(void);
+bool hnrt_recorder_alive(void);
+void hnrt_stop(uint32_t reason);
+void hnrt_complain(const char *what);
+static inline uint32_t hnrt_stopped(void) {
+    return __atomic_load_n(CONTROL32(HN_CONTROL_OFF_STOP), __ATOMIC_RELAXED);
+}
+
+/* ---- rings and threads (ring.c, slow.c, thread.c) ------------------------------------------------------------- */
+
+void hnrt_slow(void);
+bool hnrt_open_batch(struct hn_thread *t);
+void hnrt_leave_ring(struct hn_thread *t);
+void hnrt_scratch_reset(struct hn_scratch *s);
+void hnrt_doorbell(void);
+uint32_t hnrt_ring_claim(uint32_t parent);
+struct hn_ring *hnrt_ring_create(uint32_t index);
+void hnrt_ring_unmap(struct hn_ring *r);
+uint8_t *hnrt_entry(uint32_t index);
+void hnrt_entry_done(uint32_t index);
+
+struct hn_thread *hnrt_thread_new(void);
+void hnrt_thread_give_ring(struct hn_thread *t, uint32_t index);
+void hnrt_thread_enter(struct hn_thread *t);
+struct hn_thread *hnrt_thread_attach(void);
+void hnrt_thread_end(struct hn_thread *t);
+void hnrt_thread_discard(struct hn_thread *t);
+void hnrt_threads_after_fork(void);
+void hnrt_route(struct hn_thread *t);
+void hnrt_flush(struct hn_thread *t);
+void hnrt_flush_all(void);
+void hnrt_thread_key_init(void);
+void hnrt_thread_key_set(struct hn_thread *t);
+void hnrt_process_begin(struct hn_thread *t);
+
+/* ---- slots (event.c) ------------------------------------------------------------------------------------------- */
+
+uint64_t *hnrt_reserve(struct hn_thread *t, unsigned slots);
+void hnrt_commit(struct hn_thread *t, unsigned slots);
+void hnrt_event(struct hn_thread *t, uint64_t kind, uint64_t addr, uint64_t w1);
+void hnrt_event_text(struct hn_thread *t, uint64_t kind, uint64_t addr, uint64_t w1, const char *text);
+void hnrt_event_alloc(struct hn_thread *t, const void *addr, uint64_t bytes, uint64_t source, uintptr_t pc);
+void hnrt_put_range(const void *addr, uint64_t bytes, enum hn_op op, uintptr_t pc);
+
+static inline uint64_t hnrt_event_word(uint64_t kind, uint64_t addr, unsigned payload) {
+    return (addr & HN_W0_ADDR_MASK) | HN_W0_EVENT | kind << HN_W0_KIND_SHIFT | (uint64_t)payload << HN_W0_SIZE_SHIFT;
+}
+
+/* Size code of 1, 2, 4, 8 and 16 bytes. */
+#define CODE_1 0
+#define CODE_2 1
+#define CODE_4 2
+#define CODE_8 3
+#define CODE_16 4
+#define REF_BITS(code, op) ((uint64_t)(code) << HN_W0_SIZE_SHIFT | (uint64_t)(op) << HN_W0_OP_SHIFT)
+
+/* The one sequence that every reference goes through. The cursor is stored after the slot (release), so that even a reader that
+ * finds the ring after SIGKILL sees whole slots only. */
+static inline __attribute__((always_inline)) void hnrt_put(uint64_t word, uintptr_t pc) {
+    struct hn_ring *r = hnrt_ring;
+    uint64_t *slot = (uint64_t *)r->cursor;
+    slot[0] = word;
+    slot[1] = pc;
+    uint64_t next = (uint64_t)(slot + 2);
+    __atomic_store_n(&r->cursor, next, __ATOMIC_RELEASE);
+    if (UNLIKELY((next & (HN_BATCH_BYTES - 1)) == 0))
+        hnrt_slow();
+}
+
+static inline __attribute__((always_inline)) void hnrt_ref(const volatile void *addr, unsigned code, enum hn_op op,
+                                                           uintptr_t pc) {
+    hnrt_put((uintptr_t)addr | REF_BITS(code, op), pc);
+}
+
+extern uint32_t hnrt_roi_generation; /* changes when the region of interest is entered or left */
+
+/* The calling thread if events may be recorded now, else NULL. Called at every synchronisation, so it is also where a thread learns
+ * that the region of interest has changed. */
+static inline struct hn_thread *hnrt_recording(void) {
+    struct hn_thread *t = hnrt_self;
+    if (UNLIKELY(t && t->roi_seen != hnrt_roi_generation))
+        hnrt_route(t);
+    return LIKELY(t && t->recording && !t->guard) ? t : NULL;
+}
+
+/* ---- order (order.c) --------------------------------------------------------------------------------------------- */
+
+/* Between these two, no other thread's operation on an object with the same hash happens; the second one takes a number. */
+uint64_t *hnrt_order_lock(struct hn_thread *t, const volatile void *object);
+uint64_t hnrt_order_unlock(struct hn_thread *t, uint64_t *word);
+void hnrt_order_unlock_unnumbered(struct hn_thread *t, uint64_t *word);
+void hnrt_order_after_fork(void);
+/* Takes a number and records it: before a release, after an acquire. */
+void hnrt_release(struct hn_thread *t, const volatile void *object, uint64_t epoch);
+void hnrt_acquire(struct hn_thread *t, const volatile void *object, uint64_t epoch);
+void hnrt_sync_event(struct hn_thread *t, uint64_t kind, const volatile void *object, uint64_t epoch, uint64_t number);
+
+/* ---- the rest ------------------------------------------------------------------------------------------------------ */
+
+bool hnrt_spin_expected(struct hn_thread *t, const volatile void *addr, const void *value, unsigned bytes, uintptr_t pc);
+void hnrt_spin_note(struct hn_thread *t, const volatile void *addr, const void *value, unsigned bytes, uintptr_t pc);
+void hnrt_spin_mark(struct hn_thread *t);
+
+void hnrt_module_add(uintptr_t pc);
+bool hnrt_module_has(uintptr_t pc);
+void hnrt_modules_scan(struct hn_thread *t);
+void hnrt_modules_forget(void);
+void hnrt_phase_init(void);
+bool hnrt_roi_open(void);
+void hnrt_fork_init(void);
+void hnrt_exit_init(void);
+void hnrt_process_end(void);
+void hnrt_signal_repair(struct hn_thread *t);
+
+/* Counts for references inside the handlers of this thread. */
+static inline uint64_t hnrt_scratch_count(const struct hn_scratch *s) {
+    return s->total + (s->ring.cursor - (uintptr_t)s->slots) / HN_SLOT_BYTES;
+}

@@ -1,0 +1,128 @@
+/* What happens once per batch: stamps, the publication of finished batches, waiting for space, the end of recording. */
+#include <linux/futex.h>
+#include <time.h>
+
+#include "os.h"
+#include "runtime.h"
+
+/* The ring of every thread that the runtime has not met. Its cursor stands on the last slot, so that the first reference comes here.
+ * Threads in one race may write past the batch, at most once each, hence the slack. */
+static struct {
+    _Alignas(HN_BATCH_BYTES) uint8_t slots[HN_BATCH_BYTES];
+    uint8_t slack[64 * HN_BATCH_BYTES];
+} bootstrap;
+#define BOOTSTRAP_LAST ((uintptr_t)(bootstrap.slots + HN_BATCH_BYTES - HN_SLOT_BYTES))
+static struct hn_ring bootstrap_ring = {.cursor = BOOTSTRAP_LAST};
+
+TLS struct hn_ring *hnrt_ring = &bootstrap_ring;
+TLS struct hn_thread *hnrt_self;
+
+void hnrt_scratch_reset(struct hn_scratch *s) {
+    s->ring.cursor = (uintptr_t)s->slots;
+}
+
+void hnrt_doorbell(void) {
+    __atomic_fetch_add(CONTROL32(HN_CONTROL_OFF_DOORBELL), 1, __ATOMIC_RELEASE);
+    os(SYS_futex, CONTROL32(HN_CONTROL_OFF_DOORBELL), FUTEX_WAKE, 1);
+}
+
+/* Whether the half of the ring that begins at `head` is free. */
+static bool half_is_free(struct hn_ring *r, uint64_t head) {
+    uint64_t tail = __atomic_load_n(&r->tail, __ATOMIC_ACQUIRE);
+    return head - tail <= r->bytes / HN_SLOT_BYTES / 2;
+}
+
+/* Sleeps until there is space; false if recording is over. The time limit covers a recorder that died without a word. */
+static bool wait_for_space(struct hn_ring *r, uint64_t head) {
+    struct timespec limit = {.tv_nsec = 1000000};
+    while (!half_is_free(r, head)) {
+        uint32_t space = __atomic_load_n(&r->space, __ATOMIC_ACQUIRE);
+        __atomic_store_n(&r->waiting, 1, __ATOMIC_SEQ_CST);
+        if (!half_is_free(r, head) && !hnrt_stopped())
+            os(SYS_futex, &r->space, FUTEX_WAIT, space, &limit, 0, 0);
+        __atomic_store_n(&r->waiting, 0, __ATOMIC_RELAXED);
+        if (hnrt_stopped())
+            return false;
+        if (limit.tv_nsec < 50000000)
+            limit.tv_nsec *= 2;
+        if (!half_is_free(r, head) && !hnrt_recorder_alive()) {
+            hnrt_stop(HN_STOP_RECORDER_GONE);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void count_wide(struct hn_thread *t) {
+    if (UNLIKELY(t->wide)) {
+        __atomic_fetch_add(CONTROL64(HN_CONTROL_OFF_WIDE), t->wide, __ATOMIC_RELAXED);
+        t->wide = 0;
+    }
+}
+
+/* Begins the batch at the cursor, which stands at the end of the one before (or at the begin of a new ring); false if recording is
+ * over. May be abandoned by a longjmp at any instruction and called again. */
+bool hnrt_open_batch(struct hn_thread *t) {
+    struct hn_ring *r = t->real;
+    uint64_t next = (r->cursor - r->base) & (r->bytes - 1), head = r->batch_head;
+    if ((head * HN_SLOT_BYTES & (r->bytes - 1)) != next) {
+        head += HN_BATCH_SLOTS;
+        __atomic_store_n(&r->batch_head, head, __ATOMIC_RELEASE);
+    }
+    count_wide(t);
+    if (UNLIKELY(hnrt_stopped()))
+        return false;
+    if ((next & (r->bytes / 2 - 1)) == 0) {
+        if (head)
+            hnrt_doorbell();
+        if (!wait_for_space(r, head))
+            return false;
+    }
+    uint64_t *slot = (uint64_t *)(r->base + next);
+    slot[0] = hnrt_event_word(HN_EVENT_STAMP, 0, 0);
+    slot[1] = os_stamp();
+    r->batch_start = (uintptr_t)slot;
+    __atomic_store_n(&r->cursor, (uintptr_t)(slot + 2), __ATOMIC_RELEASE);
+    return true;
+}
+
+/* Recording is over for this thread: the ring stays as it is and references are counted as dropped. */
+void hnrt_leave_ring(struct hn_thread *t) {
+    t->recording = false;
+    t->ended = true;
+    hnrt_route(t);
+}
+
+static void scratch_cycle(struct hn_thread *t, struct hn_scratch *s) {
+    s->total += HN_BATCH_SLOTS;
+    hnrt_scratch_reset(s);
+    if (s != &t->scratch)
+        return;
+    if (t->purpose == FOR_DROPPED)
+        hnrt_flush(t);
+    if (UNLIKELY(t->roi_seen != hnrt_roi_generation))
+        hnrt_route(t);
+}
+
+/* First reference of a thread: meet it, and give the reference to its ring. */
+static NOINLINE void meet_thread(void) {
+    uint64_t word = ((uint64_t *)BOOTSTRAP_LAST)[0], pc = ((uint64_t *)BOOTSTRAP_LAST)[1];
+    bootstrap_ring.cursor = BOOTSTRAP_LAST;
+    if (hnrt_thread_attach())
+        hnrt_put(word, pc);
+}
+
+/* Called with a full batch. */
+NOINLINE void hnrt_slow(void) {
+    struct hn_thread *t = hnrt_self;
+    if (UNLIKELY(!t || hnrt_ring == &bootstrap_ring)) {
+        meet_thread();
+    } else if (LIKELY(hnrt_ring == t->real)) {
+        if (!hnrt_open_batch(t))
+            hnrt_leave_ring(t);
+        else if (UNLIKELY(t->roi_seen != hnrt_roi_generation))
+            hnrt_route(t);
+    } else {
+        scratch_cycle(t, hnrt_ring == &t->in_signal.ring ? &t->in_signal : &t->scratch);
+    }
+}

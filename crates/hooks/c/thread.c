@@ -1,0 +1,301 @@
+/* Threads: which ring each writes to, when it begins and when it ends. */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include "os.h"
+#include "real.h"
+#include "runtime.h"
+
+static struct hn_thread *threads; /* all that ever were; an ended one is used again once its kernel thread is gone */
+static uint32_t threads_lock;
+static pthread_key_t key;
+
+static void lock_threads(void) {
+    while (__atomic_exchange_n(&threads_lock, 1, __ATOMIC_ACQUIRE))
+        os(SYS_sched_yield);
+}
+
+static void unlock_threads(void) {
+    __atomic_store_n(&threads_lock, 0, __ATOMIC_RELEASE);
+}
+
+/* ---- counting ---------------------------------------------------------------------------------------------------- */
+
+static void add(uint64_t offset, uint64_t n) {
+    if (n)
+        __atomic_fetch_add(CONTROL64(offset), n, __ATOMIC_RELAXED);
+}
+
+/* Brings what the scratch rings have counted to the control block. May run for another thread at process end; a count is then as
+ * exact as that thread's last store. */
+void hnrt_flush(struct hn_thread *t) {
+    uint64_t all = hnrt_scratch_count(&t->scratch), n = all - t->scratch.flushed;
+    t->scratch.flushed = all;
+    if (t->purpose == FOR_COUNT)
+        add(HN_CONTROL_OFF_COUNTED, n);
+    if (t->purpose == FOR_DROPPED) {
+        add(HN_CONTROL_OFF_DROPPED, n);
+        if (t->real)
+            t->real->dropped += n;
+    }
+    all = hnrt_scratch_count(&t->in_signal);
+    add(HN_CONTROL_OFF_SIGNAL_REFS, all - t->in_signal.flushed);
+    t->in_signal.flushed = all;
+    add(HN_CONTROL_OFF_WIDE, t->wide);
+    t->wide = 0;
+}
+
+void hnrt_flush_all(void) {
+    lock_threads();
+    for (struct hn_thread *t = threads; t; t = t->next)
+        hnrt_flush(t);
+    unlock_threads();
+}
+
+/* ---- routing ----------------------------------------------------------------------------------------------------- */
+
+static uint8_t scratch_purpose(bool live, bool open) {
+    if (!hnrt_attached || !open)
+        return FOR_NOTHING;
+    if (!hnrt_record)
+        return FOR_COUNT;
+    return live ? FOR_NOTHING : FOR_DROPPED;
+}
+
+/* Points the calling thread's references to where they belong now. Everything follows from the thread's state, nothing is saved
+ * and restored, so that a fork or a longjmp in a signal handler cannot bring back a ring that is gone. */
+void hnrt_route(struct hn_thread *t) {
+    hnrt_flush(t);
+    t->roi_seen = __atomic_load_n(&hnrt_roi_generation, __ATOMIC_ACQUIRE);
+    bool live = t->real && !t->ended, open = hnrt_roi_open();
+    t->recording = live && !t->signal;
+    if (t->signal) {
+        hnrt_ring = &t->in_signal.ring;
+    } else if (live && open) {
+        hnrt_ring = t->real;
+    } else {
+        t->purpose = scratch_purpose(live, open);
+        hnrt_ring = &t->scratch.ring;
+    }
+}
+
+/* ---- begin --------------------------------------------------------------------------------------------------------- */
+
+static bool kernel_thread_gone(const struct hn_thread *t) {
+    return os(SYS_tgkill, hnrt_pid, t->tid, 0) == -ESRCH;
+}
+
+/* An ended thread may still run destructors that make references, so its memory is free only when the kernel says so. */
+static struct hn_thread *recycled(void) {
+    struct hn_thread *found = NULL;
+    unsigned tries = 8;
+    lock_threads();
+    for (struct hn_thread *t = threads; t && tries && !found; t = t->next)
+        if (t->ended && !t->real && tries-- && kernel_thread_gone(t))
+            found = t;
+    if (found)
+        found->ended = false;
+    unlock_threads();
+    return found;
+}
+
+static void clear(struct hn_thread *t) {
+    struct hn_thread *next = t->next;
+    hnrt_flush(t);
+    for (size_t i = 0; i < sizeof *t / 8; i++)
+        ((uint64_t *)t)[i] = 0;
+    t->next = next;
+}
+
+/* A thread without a ring, known to the registry; NULL if there is no memory. */
+struct hn_thread *hnrt_thread_new(void) {
+    struct hn_thread *t = recycled();
+    if (t) {
+        clear(t);
+    } else {
+        long address = os(SYS_mmap, 0, sizeof *t, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (os_failed(address))
+            return NULL;
+        t = (struct hn_thread *)address;
+        lock_threads();
+        t->next = threads;
+        threads = t;
+        unlock_threads();
+    }
+    hnrt_scratch_reset(&t->scratch);
+    hnrt_scratch_reset(&t->in_signal);
+    t->index = HN_NO_PARENT;
+    return t;
+}
+
+/* Creates the ring of a claimed index for a thread that has not begun. */
+void hnrt_thread_give_ring(struct hn_thread *t, uint32_t index) {
+    t->index = index;
+    if (index == HN_NO_PARENT)
+        return;
+    t->real = hnrt_ring_create(index);
+    if (!t->real)
+        t->index = HN_NO_PARENT;
+}
+
+/* The calling thread becomes `t`. */
+void hnrt_thread_enter(struct hn_thread *t) {
+    t->tid = (uint32_t)os(SYS_gettid);
+    t->begun = true;
+    if (t->real) {
+        *(uint32_t *)(hnrt_entry(t->index) + HN_ENTRY_OFF_TID) = t->tid;
+        if (!hnrt_open_batch(t))
+            t->ended = true;
+    }
+    hnrt_self = t;
+    hnrt_route(t);
+}
+
+/* Memory of the calling thread's stack, as an object. */
+static void stack_event(struct hn_thread *t) {
+    pthread_attr_t attributes;
+    void *stack;
+    size_t bytes;
+    t->guard++;
+    bool known = pthread_getattr_np(pthread_self(), &attributes) == 0;
+    if (known) {
+        known = pthread_attr_getstack(&attributes, &stack, &bytes) == 0;
+        pthread_attr_destroy(&attributes);
+    }
+    t->guard--;
+    if (known && t->recording)
+        hnrt_event_alloc(t, stack, bytes, 1, t->start ? (uintptr_t)t->start : 0);
+}
+
+/* First events of a process: who it is, what is mapped. */
+void hnrt_process_begin(struct hn_thread *t) {
+    if (t->recording)
+        hnrt_event(t, HN_EVENT_PROCESS, hnrt_pid, hnrt_parent_pid);
+    if (t->recording)
+        hnrt_modules_scan(t);
+    if (t->recording)
+        stack_event(t);
+}
+
+static void *thread_main(void *argument) {
+    struct hn_thread *t = argument;
+    hnrt_thread_enter(t);
+    hnrt_thread_key_set(t);
+    if (t->recording)
+        stack_event(t);
+    return t->start(t->start_argument);
+}
+
+/* A thread that no pthread_create of ours announced: the initial one, or one made by clone(2). */
+struct hn_thread *hnrt_thread_attach(void) {
+    static uint32_t attached;
+    hnrt_init();
+    if (hnrt_self)
+        return hnrt_self;
+    struct hn_thread *t = hnrt_thread_new();
+    if (!t)
+        return NULL;
+    if (hnrt_record)
+        hnrt_thread_give_ring(t, hnrt_ring_claim(HN_NO_PARENT));
+    hnrt_thread_enter(t);
+    if (!__atomic_exchange_n(&attached, 1, __ATOMIC_RELAXED))
+        hnrt_process_begin(t);
+    return t;
+}
+
+/* ---- end ----------------------------------------------------------------------------------------------------------- */
+
+/* Ends the calling thread's recording. What it still does goes to its scratch ring. */
+void hnrt_thread_end(struct hn_thread *t) {
+    if (t->recording) {
+        hnrt_release(t, (void *)pthread_self(), 0);
+        if (t->recording)
+            hnrt_event(t, HN_EVENT_EXIT, 0, os_stamp());
+    }
+    struct hn_ring *ring = t->real;
+    t->ended = true;
+    hnrt_route(t);
+    t->real = NULL;
+    if (ring) {
+        hnrt_ring_unmap(ring);
+        hnrt_entry_done(t->index);
+    }
+}
+
+/* Takes back a thread whose creation failed. */
+void hnrt_thread_discard(struct hn_thread *t) {
+    if (t->real) {
+        hnrt_ring_unmap(t->real);
+        hnrt_entry_done(t->index);
+        t->real = NULL;
+    }
+    t->tid = INT32_MAX; /* no such thread: free at once */
+    t->ended = true;
+}
+
+/* The destructor asks to be called again until the last round, so that the destructors of the program come first. */
+static void key_destructor(void *value) {
+    struct hn_thread *t = value;
+    if (t != hnrt_self || t->ended)
+        return;
+    if (++t->key_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
+        hnrt_thread_key_set(t);
+    else
+        hnrt_thread_end(t);
+}
+
+void hnrt_thread_key_init(void) {
+    pthread_key_create(&key, key_destructor);
+}
+
+void hnrt_thread_key_set(struct hn_thread *t) {
+    t->guard++;
+    pthread_setspecific(key, t);
+    t->guard--;
+}
+
+/* In a forked child only the calling thread exists; the rings of the others are the parent's. */
+void hnrt_threads_after_fork(void) {
+    threads_lock = 0;
+    for (struct hn_thread *t = threads; t; t = t->next) {
+        if (t->real)
+            hnrt_ring_unmap(t->real);
+        t->real = NULL;
+        t->scratch.flushed = hnrt_scratch_count(&t->scratch);
+        t->in_signal.flushed = hnrt_scratch_count(&t->in_signal);
+        t->wide = 0;
+        if (t != hnrt_self) {
+            t->ended = true;
+            t->tid = INT32_MAX;
+        }
+    }
+}
+
+/* ---- pthread_create ------------------------------------------------------------------------------------------------- */
+
+INTERPOSE int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument) {
+    struct hn_thread *parent = hnrt_self ? hnrt_self : hnrt_thread_attach(), *child = hnrt_thread_new();
+    if (!child)
+        return EAGAIN;
+    hnrt_threaded = true;
+    child->start = start;
+    child->start_argument = argument;
+    if (hnrt_record)
+        hnrt_thread_give_ring(child, hnrt_ring_claim(parent ? parent->index : HN_NO_PARENT));
+    if (parent && parent->recording && child->real)
+        hnrt_event(parent, HN_EVENT_SPAWN, child->index, os_stamp());
+    int failed = REAL(pthread_create)(thread, attributes, thread_main, child);
+    if (failed)
+        hnrt_thread_discard(child);
+    return failed;
+}
+
+INTERPOSE int pthread_join(pthread_t thread, void **result) {
+    int failed = REAL(pthread_join)(thread, result);
+    struct hn_thread *t = failed ? NULL : hnrt_recording();
+    if (t)
+        hnrt_acquire(t, (void *)thread, 0);
+    return failed;
+}

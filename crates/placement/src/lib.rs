@@ -12,6 +12,7 @@ pub mod access;
 pub mod checker;
 pub mod engine;
 pub mod optimum;
+pub mod oracle;
 pub mod placement;
 pub mod policies;
 pub mod policy;

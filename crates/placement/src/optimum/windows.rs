@@ -99,15 +99,32 @@ impl Best<'_> {
     fn start_at_global(&mut self, t: &Timeline, o: &Options<'_>, all: Value) {
         let nodes = self.shares.len();
         let holder = if t.gap { cheapest_holder(o, &self.shares).1 } else { Value::ZERO };
+        let early = (0..nodes).filter(|k| self.shares[*k] == o.first[*k]).count();
+        let held = t.as_counted(early.max(1), holder);
         for j in 0..nodes {
-            let end = if t.gap { o.first[j].min(o.end(j) + holder) } else { o.end(j) };
+            let (alone, helped) = (o.first[j], o.end(j) + holder);
+            let end = match t.gap {
+                true if alone <= helped => t.as_counted(early + usize::from(self.shares[j] != alone), alone),
+                true => t.as_counted(early.max(1), helped),
+                false => o.end(j),
+            };
             improve(&mut self.ends[j], all - self.shares[j] + end, nodes, t.plan);
         }
         if let Some(last) = t.to_global {
-            improve(&mut self.ends[nodes], all + holder + last, nodes, t.plan);
+            improve(&mut self.ends[nodes], all + held + last, nodes, t.plan);
         }
         if t.may_end {
-            improve(&mut self.tail, all + holder, nodes, t.plan);
+            improve(&mut self.tail, all + held, nodes, t.plan);
+        }
+    }
+}
+
+impl Timeline {
+    /// If global memory leaves at the first read already and one node alone takes over, that is a move and no copy.
+    fn as_counted(&self, takers: usize, v: Value) -> Value {
+        match self.plan {
+            Plan::Window { tau: 2, .. } if takers == 1 => Value { moves: v.moves + 1, copies: v.copies - 1, ..v },
+            _ => v,
         }
     }
 }

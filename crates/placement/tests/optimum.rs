@@ -1,0 +1,234 @@
+//! Every solver against brute force, and every placement it returns against the checker.
+mod common;
+use common::{cases, machine, parse, random_machine, random_matrix, random_matrix_machine, random_trace};
+use homenode_base::{Cost, Rng, TotalCost};
+use homenode_machine::Machine;
+use homenode_placement::checker::recost;
+use homenode_placement::optimum::{BestStatic, Replication, ReplicationLinear, Solo, SoloLinear, Solver};
+use homenode_placement::oracle::{Sets, least_cost, least_cost_literally, least_cost_with_moves};
+use homenode_placement::{Access, Placement, Solved, Start};
+
+const STARTS: [Start; 2] = [Start::FreeSet, Start::FreeSingle];
+
+fn cost(n: i64) -> TotalCost {
+    Cost(n).into()
+}
+
+/// The placement is legal and costs, moves and copies what was claimed.
+fn check_placement(m: &Machine, trace: &[Access], claimed: Solved, placement: &Placement, what: &str) {
+    let tally =
+        recost(m, 1, trace, placement).unwrap_or_else(|e| panic!("{what}: {e}\n{m:?}\n{trace:?}\n{placement:?}"));
+    let found = Solved { cost: tally.total(), movement: tally.movement, moves: tally.moves, copies: tally.copies };
+    assert_eq!(found, claimed, "{what}\n{m:?}\n{trace:?}\n{placement:?}");
+}
+
+fn check_solo(m: &Machine, trace: &[Access]) {
+    let expected = least_cost(m, 1, trace, Start::FreeSet, Sets::Single);
+    let (solved, placement) = Solo::new(m, 1).place(trace);
+    assert_eq!(solved.cost, expected, "without replication\n{m:?}\n{trace:?}");
+    check_placement(m, trace, solved, &placement, "without replication");
+    let linear = SoloLinear::new(m, 1).expect("one remote cost").solve(trace);
+    assert_eq!(linear.cost, expected, "without replication, linear\n{m:?}\n{trace:?}");
+}
+
+fn check_replication(m: &Machine, trace: &[Access], start: Start) {
+    let expected = least_cost(m, 1, trace, start, Sets::Replicated);
+    let solver = Replication::new(m, 1, start);
+    assert!(solver.is_exact());
+    let streamed = solver.solve(trace);
+    assert_eq!(streamed.cost, expected, "{start:?}\n{m:?}\n{trace:?}");
+    let (solved, placement) = solver.place(trace);
+    assert_eq!(solved, streamed, "slice and stream, {start:?}\n{m:?}\n{trace:?}");
+    check_placement(m, trace, solved, &placement, "with replication");
+    if let Some(linear) = ReplicationLinear::new(m, 1, start) {
+        assert_eq!(linear.solve(trace).cost, expected, "linear, {start:?}\n{m:?}\n{trace:?}");
+    }
+}
+
+#[test]
+fn optimum_is_that_of_brute_force_on_random_traces() {
+    let mut rng = Rng::new(0x0b10c);
+    for _ in 0..cases(1) {
+        let nodes = 2 + rng.below(4) as usize;
+        let m = random_machine(&mut rng, nodes);
+        let len = 1 + rng.below(20) as usize;
+        let trace = random_trace(&mut rng, nodes, len);
+        check_solo(&m, &trace);
+        check_replication(&m, &trace, STARTS[rng.below(2) as usize]);
+    }
+}
+
+/// Machines with R < G and long runs of reads, where global memory must come and go and the stream folds what it keeps.
+#[test]
+fn windows_without_global_memory_are_those_of_brute_force() {
+    let mut rng = Rng::new(0x317d);
+    for _ in 0..cases(10) {
+        let (nodes, g) = (3 + rng.below(3) as usize, 1 + rng.below(8) as i64);
+        let copy = rng.below(12) as i64;
+        let global = Some((1 + g, copy + 1 + rng.below(6) as i64));
+        let m = machine(nodes, 1, 1 + g + rng.below(20) as i64, copy, global);
+        let mut trace = random_trace(&mut rng, nodes, 16);
+        trace.iter_mut().filter(|_| rng.below(4) > 0).for_each(|a| {
+            (a.kind, a.class) = (homenode_placement::AccessKind::Read, homenode_machine::AccessClass::Read);
+        });
+        STARTS.iter().for_each(|s| check_replication(&m, &trace, *s));
+    }
+}
+
+#[test]
+fn brute_force_is_that_of_literal_enumeration() {
+    let mut rng = Rng::new(0xe9);
+    for _ in 0..cases(100) {
+        let nodes = 1 + rng.below(2) as usize;
+        let m = random_machine(&mut rng, nodes);
+        let len = 1 + rng.below(4) as usize;
+        let trace = random_trace(&mut rng, nodes, len);
+        for start in STARTS {
+            let literal = least_cost_literally(&m, 1, &trace, start);
+            assert_eq!(least_cost(&m, 1, &trace, start, Sets::Replicated), literal, "{start:?}\n{m:?}\n{trace:?}");
+        }
+    }
+}
+
+#[test]
+fn lower_bound_bounds_and_is_exact_where_it_says_so() {
+    let mut rng = Rng::new(0x10b0);
+    let (mut exact, mut inexact) = (0, 0);
+    for _ in 0..cases(10) {
+        let nodes = 2 + rng.below(3) as usize;
+        let m = random_matrix_machine(&mut rng, nodes);
+        let len = 1 + rng.below(12) as usize;
+        let trace = random_trace(&mut rng, nodes, len);
+        let start = STARTS[rng.below(2) as usize];
+        let solver = Replication::new(&m, 1, start);
+        let (bound, optimum) = (solver.solve(&trace).cost, least_cost(&m, 1, &trace, start, Sets::Replicated));
+        assert!(bound <= optimum, "{bound:?} > {optimum:?}\n{m:?}\n{trace:?}");
+        if solver.is_exact() {
+            exact += 1;
+            assert_eq!(bound, optimum, "{m:?}\n{trace:?}");
+        } else {
+            inexact += 1;
+        }
+    }
+    assert!(exact > 100 && inexact > 100, "both kinds must occur: {exact}, {inexact}");
+}
+
+#[test]
+fn no_replication_on_matrix_machines_is_that_of_brute_force() {
+    let mut rng = Rng::new(0x3a7);
+    for _ in 0..cases(10) {
+        let nodes = 2 + rng.below(4) as usize;
+        let mut m = random_matrix_machine(&mut rng, nodes);
+        let len = 1 + rng.below(20) as usize;
+        let trace = random_trace(&mut rng, nodes, len);
+        let (solved, placement) = Solo::new(&m, 1).place(&trace);
+        assert_eq!(solved.cost, least_cost(&m, 1, &trace, Start::FreeSet, Sets::Single), "{m:?}\n{trace:?}");
+        check_placement(&m, &trace, solved, &placement, "matrix");
+        m.global = None;
+        let moves = random_matrix(&mut rng, nodes);
+        let solo = Solo::with_moves(&m, &moves).expect("right size, no global memory");
+        assert_eq!(solo.solve(&trace).cost, least_cost_with_moves(&m, &moves, &trace), "{m:?}\n{moves:?}\n{trace:?}");
+    }
+}
+
+#[test]
+fn best_static_is_the_cheapest_constant_placement() {
+    let mut rng = Rng::new(0x57a7);
+    for _ in 0..cases(10) {
+        let nodes = 1 + rng.below(5) as usize;
+        let m = random_matrix_machine(&mut rng, nodes);
+        let len = 1 + rng.below(20) as usize;
+        let trace = random_trace(&mut rng, nodes, len);
+        let solver = BestStatic::new(&m);
+        let mut used = solver.begin();
+        trace.iter().for_each(|a| solver.push(&mut used, a));
+        let (home, solved) = solver.finish(&used);
+        let constant = |l| {
+            let sets = vec![std::iter::once(l).collect(); trace.len()];
+            recost(&m, 1, &trace, &Placement { sets, ..Placement::default() }).map(|t| t.total())
+        };
+        assert_eq!(constant(home), Ok(solved.cost));
+        let nodes = (0..nodes as u16).map(|n| homenode_machine::Location::Node(homenode_base::NodeId(n)));
+        let best = nodes.chain([homenode_machine::Location::Global]).filter_map(|l| constant(l).ok()).min();
+        assert_eq!(best, Some(solved.cost));
+    }
+}
+
+/// Traces on which the printed algorithms go wrong, with their true optima.
+#[test]
+fn counterexamples_to_the_printed_algorithms() {
+    let free_set = |m: &Machine, text: &str| Replication::new(m, 1, Start::FreeSet).solve(&parse(text)).cost;
+    let single = |m: &Machine, text: &str| Replication::new(m, 1, Start::FreeSingle).solve(&parse(text)).cost;
+    let m = machine(3, 1, 8, 17, None);
+    assert_eq!(free_set(&m, "w0 w0 w1 r1 r1 r1 w2 w2 w2"), cost(40));
+    assert_eq!(free_set(&m, "w0 w1 r1 r1 r1 w2 w2 w2"), cost(32));
+    assert_eq!(single(&m, "r0 w1 r1 r1 r1 r2 r2 w2"), cost(32));
+    assert_eq!(single(&machine(3, 1, 5, 3, None), "r0 w1 r0 w2"), cost(11));
+    let four = machine(4, 1, 23, 8, Some((4, 9)));
+    assert_eq!(single(&four, "r3 r0 r0 r1 r0 r2 r2 r2"), cost(31), "R < G: global memory must leave the set");
+    let figure_4_1 = machine(2, 1, 7, 10, Some((5, 1)));
+    for trace in ["w1 w1 w0", "r1 r1 r0"] {
+        assert_eq!(
+            Solo::new(&figure_4_1, 1).solve(&parse(trace)).cost,
+            cost(8),
+            "R > 2G: own source for moves into global"
+        );
+    }
+    for m in [m, four, figure_4_1] {
+        for text in ["w0 w0 w1 r1 r1 r1 w0 w0 w0", "r0 w1 r0 w1", "r1 r0 r0 r1 r0 r1 r1 r1", "w1 w1 w0"] {
+            STARTS.iter().for_each(|s| check_replication(&m, &parse(text), *s));
+            check_solo(&m, &parse(text));
+        }
+    }
+}
+
+#[test]
+fn empty_traces_cost_nothing() {
+    let m = machine(3, 1, 8, 17, Some((2, 20)));
+    for start in STARTS {
+        let solver = Replication::new(&m, 1, start);
+        assert_eq!(solver.place(&[]).0, Solved::default());
+        assert!(solver.place(&[]).1.sets.is_empty());
+    }
+    assert_eq!(Solo::new(&m, 1).place(&[]).0, Solved::default());
+    assert_eq!(SoloLinear::new(&m, 1).expect("one remote cost").solve(&[]), Solved::default());
+}
+
+/// Corollary 1 of Bolosky 1993 (section 4.1.5): scaling r - 1, g - 1, R and G by s scales what a trace costs beyond its
+/// length by s.
+#[test]
+fn excess_scales_with_the_parameters() {
+    let mut rng = Rng::new(0xc0);
+    for _ in 0..200 {
+        let (nodes, s) = (2 + rng.below(6) as usize, 1 + rng.below(1000) as i64);
+        let trace = random_trace(&mut rng, nodes, 200);
+        let length: i64 = trace.iter().map(|a| if a.class as u8 == 3 { 0 } else { i64::from(a.weight) }).sum();
+        let excess = |s: i64| {
+            let m = machine(nodes, 1, 1 + 5 * s, 40 * s, Some((1 + 2 * s, 30 * s)));
+            Replication::new(&m, 1, Start::FreeSet).solve(&trace).cost - cost(length)
+        };
+        assert_eq!(excess(s).0, excess(1).0 * i128::from(s));
+    }
+}
+
+/// Offsets and values are brought back to zero on the way without changing the result.
+#[test]
+fn long_traces_and_large_costs_stay_exact() {
+    let (small, scale) = (machine(3, 0, 5, 17, None), 1 << 40);
+    let large = machine(3, 0, 5 * scale, 17 * scale, None);
+    let mut rng = Rng::new(0x1a);
+    let trace: Vec<Access> = random_trace(&mut rng, 3, 1_000_000);
+    for start in STARTS {
+        let (a, b) =
+            (Replication::new(&small, 1, start).solve(&trace), Replication::new(&large, 1, start).solve(&trace));
+        assert_eq!((a.cost.0 * i128::from(scale), a.moves, a.copies), (b.cost.0, b.moves, b.copies));
+        assert!(b.cost.0 > 1 << 58, "the point of the test: {b:?}");
+        let linear = ReplicationLinear::new(&large, 1, start).expect("one remote cost").solve(&trace);
+        assert_eq!(linear.cost, b.cost);
+    }
+    let solo =
+        |m: &Machine| (Solo::new(m, 1).solve(&trace), SoloLinear::new(m, 1).expect("one remote cost").solve(&trace));
+    let ((a, b), (c, d)) = (solo(&small), solo(&large));
+    assert_eq!([a.cost.0, b.cost.0].map(|c| c * i128::from(scale)), [c.cost.0, d.cost.0]);
+    assert_eq!(a.cost, b.cost);
+}

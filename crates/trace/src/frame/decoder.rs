@@ -154,7 +154,7 @@ fn references(r: &mut Reader<'_>, header: &Header, out: &mut DecodedFrame) -> Re
     let addrs = Reader::new(r.section()?);
     out.addr.resize(count, 0);
     out.key.resize(count, 0);
-    let mut d = Replay { tokens, keys, addrs, entries: &mut out.entries, used: 0, current: 0, next: 0, previous: 0 };
+    let mut d = Replay { tokens, keys, addrs, entries: &mut out.entries, used: 0, current: 0, next: 0 };
     let mut done = 0;
     while !d.tokens.is_empty() {
         done = d.token(done, &mut out.addr, &mut out.key)?;
@@ -179,7 +179,6 @@ struct Replay<'a> {
     used: usize,
     current: u16,
     next: u16,
-    previous: u64,
 }
 
 impl Replay<'_> {
@@ -202,19 +201,26 @@ impl Replay<'_> {
         Ok(end + 1)
     }
 
-    /// Fills both slices with predicted references.
+    /// Fills both slices with predicted references. If they are not empty, a key has been used.
     #[inline]
     fn run(&mut self, addr: &mut [u64], key: &mut [u16]) {
+        let (mut current, mut next) = (self.current, self.next);
         for (a, k) in addr.iter_mut().zip(key) {
-            self.entries[usize::from(self.current)].next_missed = false;
-            let e = &mut self.entries[usize::from(self.next)];
+            self.entries[usize::from(current)].next_missed = false;
+            let e = &mut self.entries[usize::from(next)];
             let address = e.by_stride();
             e.confirm_addr(address);
-            (*a, *k) = (address, self.next);
-            self.current = self.next;
-            self.next = e.next;
-            self.previous = address;
+            (*a, *k) = (address, next);
+            current = next;
+            next = e.next;
         }
+        (self.current, self.next) = (current, next);
+    }
+
+    /// Address of the reference before.
+    #[inline]
+    fn previous(&self) -> u64 {
+        self.entries[usize::from(self.current)].last
     }
 
     #[inline]
@@ -236,31 +242,33 @@ impl Replay<'_> {
     }
 
     fn new_key(&mut self) -> Result<u16, Fault> {
+        let previous = if self.used == 0 { 0 } else { self.previous() };
         let Some(e) = self.entries.get_mut(self.used) else {
             return Err(self.tokens.fault("more new keys than the frame has"));
         };
         // A frame has at most FRAME_REFS_MAX keys, so an index fits 16 bits.
         let own = self.used as u16;
-        *e = Entry::new(e.pc, e.meta, own, self.previous);
+        *e = Entry::new(e.pc, e.meta, own, previous);
         self.used += 1;
         Ok(own)
     }
 
     #[inline]
     fn addr(&mut self, key: u16, how: u8) -> Result<u64, Fault> {
+        let previous = self.previous();
         let e = &mut self.entries[usize::from(key)];
         let address = match how {
             predict::ADDR_STRIDE => e.by_stride(),
             predict::ADDR_BREAK => e.by_break(),
-            predict::ADDR_RELATIVE => e.by_relative(self.previous),
+            predict::ADDR_RELATIVE => e.by_relative(previous),
             _ => e.last.wrapping_add(unzigzag(self.addrs.varint()?)),
         };
         if how == predict::ADDR_STRIDE {
             e.confirm_addr(address);
         } else {
-            e.learn_addr(address, self.previous);
+            e.learn_addr(address, previous);
         }
-        (self.current, self.next, self.previous) = (key, e.next, address);
+        (self.current, self.next) = (key, e.next);
         Ok(address)
     }
 }

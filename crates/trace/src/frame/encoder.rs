@@ -15,13 +15,9 @@ const STAMPS_MAX: usize = FRAME_BATCHES_MAX - FRAME_REFS_MAX / BATCH_REFS_MAX;
 pub struct FrameEncoder {
     thread: u32,
     first_ref: u64,
-    refs: usize,
-    /// Predicted references since the last token.
-    run: u64,
-    current: u16,
-    /// Key predicted to come next.
-    next: u16,
-    previous: u64,
+    hot: Hot,
+    /// References up to and with the last token.
+    token_refs: usize,
     entries: Vec<Entry>,
     index: KeyIndex,
     tokens: Vec<u8>,
@@ -33,11 +29,34 @@ pub struct FrameEncoder {
     sealer: Sealer,
 }
 
+/// What changes with every reference; [`FrameEncoder::extend`] keeps it in registers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Hot {
+    refs: usize,
+    /// Key of the reference before.
+    current: u16,
+    /// Key predicted to come next.
+    next: u16,
+}
+
+/// One reference as the encoder takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawRef {
+    /// Virtual address of the first byte.
+    pub addr: u64,
+    /// Bytes.
+    pub size: u32,
+    /// Operation.
+    pub op: Op,
+    /// Program counter.
+    pub pc: u64,
+}
+
 impl FrameEncoder {
     /// Starts a frame whose first reference is the `first_ref`-th of `thread`; an unfinished frame is forgotten.
     pub fn begin(&mut self, thread: u32, first_ref: u64) {
         (self.thread, self.first_ref) = (thread, first_ref);
-        (self.refs, self.run, self.current, self.next, self.previous, self.batch_start) = (0, 0, 0, 0, 0, 0);
+        (self.hot, self.token_refs, self.batch_start) = (Hot::default(), 0, 0);
         self.entries.clear();
         self.index.clear();
         self.tokens.clear();
@@ -48,15 +67,15 @@ impl FrameEncoder {
 
     /// References in the frame so far.
     pub fn len(&self) -> usize {
-        self.refs
+        self.hot.refs
     }
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.refs == 0
+        self.hot.refs == 0
     }
     /// References that still fit; 0 also when no batch fits any more.
     pub fn room(&self) -> usize {
-        if self.batches.len() >= STAMPS_MAX { 0 } else { FRAME_REFS_MAX - self.refs }
+        if self.batches.len() >= STAMPS_MAX { 0 } else { FRAME_REFS_MAX - self.hot.refs }
     }
 
     /// A stamp: it ends the current batch and begins the next one. False (and nothing done) if no batch fits any more.
@@ -73,8 +92,8 @@ impl FrameEncoder {
     /// Gives the references since the last stamp to its batch; more than a batch holds go on in further batches that
     /// begin with the same stamp.
     fn close_batch(&mut self) {
-        let mut refs = self.refs - self.batch_start;
-        self.batch_start = self.refs;
+        let mut refs = self.hot.refs - self.batch_start;
+        self.batch_start = self.hot.refs;
         if refs > 0 && self.batches.is_empty() {
             self.batches.push(Batch::default());
         }
@@ -90,60 +109,76 @@ impl FrameEncoder {
     /// Appends a reference. False (and nothing done) if the frame is full.
     #[inline]
     pub fn push(&mut self, addr: u64, size: u32, op: Op, pc: u64) -> bool {
-        if self.refs >= FRAME_REFS_MAX {
-            return false;
+        self.extend([RawRef { addr, size, op, pc }]) == 1
+    }
+
+    /// Appends references until there are no more or the frame is full; returns how many. The fast way in: the state of the
+    /// prediction stays in registers from one reference to the next.
+    #[inline]
+    pub fn extend(&mut self, refs: impl IntoIterator<Item = RawRef>) -> usize {
+        let start = self.hot.refs;
+        let mut hot = self.hot;
+        for RawRef { addr, size, op, pc } in refs {
+            if hot.refs >= FRAME_REFS_MAX {
+                break;
+            }
+            let meta = predict::meta(size, op);
+            if let Some(e) = self.entries.get_mut(usize::from(hot.next))
+                && e.pc == pc
+                && e.meta == meta
+                && e.by_stride() == addr
+            {
+                e.confirm_addr(addr);
+                let following = e.next;
+                self.entries[usize::from(hot.current)].next_missed = false;
+                (hot.current, hot.next) = (hot.next, following);
+                hot.refs += 1;
+            } else {
+                self.hot = hot;
+                self.miss(addr, meta, pc);
+                hot = self.hot;
+            }
         }
-        let meta = predict::meta(size, op);
-        if let Some(e) = self.entries.get_mut(usize::from(self.next))
-            && e.pc == pc
-            && e.meta == meta
-            && e.by_stride() == addr
-        {
-            e.confirm_addr(addr);
-            let following = e.next;
-            self.entries[usize::from(self.current)].next_missed = false;
-            (self.current, self.next, self.previous) = (self.next, following, addr);
-            self.run += 1;
-        } else {
-            self.miss(addr, meta, pc);
-        }
-        self.refs += 1;
-        true
+        self.hot = hot;
+        hot.refs - start
     }
 
     #[inline(never)]
     fn miss(&mut self, addr: u64, meta: u64, pc: u64) {
         let at = self.tokens.len();
         self.tokens.push(0);
-        let nibble = self.run.min(predict::RUN_LONG);
+        let run = (self.hot.refs - self.token_refs) as u64;
+        let nibble = run.min(predict::RUN_LONG);
         if nibble == predict::RUN_LONG {
-            put_varint(&mut self.tokens, self.run - predict::RUN_LONG);
+            put_varint(&mut self.tokens, run - predict::RUN_LONG);
         }
-        self.run = 0;
-        let (site, key) = self.site_token(meta, pc);
+        let previous = self.entries.get(usize::from(self.hot.current)).map_or(0, |e| e.last);
+        let (site, key) = self.site_token(meta, pc, previous);
         let e = &mut self.entries[usize::from(key)];
-        let how = addr_token(e, addr, self.previous, &mut self.addrs);
+        let how = addr_token(e, addr, previous, &mut self.addrs);
         self.tokens[at] = site | how << 2 | (nibble as u8) << 4;
-        (self.current, self.next, self.previous) = (key, e.next, addr);
+        self.hot = Hot { refs: self.hot.refs + 1, current: key, next: e.next };
+        self.token_refs = self.hot.refs;
     }
 
-    fn site_token(&mut self, meta: u64, pc: u64) -> (u8, u16) {
+    fn site_token(&mut self, meta: u64, pc: u64, previous: u64) -> (u8, u16) {
         let is = |e: Option<&Entry>| e.is_some_and(|e| e.pc == pc && e.meta == meta);
-        if is(self.entries.get(usize::from(self.next))) {
-            self.entries[usize::from(self.current)].next_missed = false;
-            return (predict::SITE_NEXT, self.next);
+        let Hot { current, next, .. } = self.hot;
+        if is(self.entries.get(usize::from(next))) {
+            self.entries[usize::from(current)].next_missed = false;
+            return (predict::SITE_NEXT, next);
         }
-        let alternative = self.entries.get(usize::from(self.current)).map_or(0, |e| e.alternative);
+        let alternative = self.entries.get(usize::from(current)).map_or(0, |e| e.alternative);
         let (token, key) = if is(self.entries.get(usize::from(alternative))) {
             (predict::SITE_ALTERNATIVE, alternative)
         } else {
-            self.look_up(meta, pc)
+            self.look_up(meta, pc, previous)
         };
-        self.entries[usize::from(self.current)].learn_next(key);
+        self.entries[usize::from(current)].learn_next(key);
         (token, key)
     }
 
-    fn look_up(&mut self, meta: u64, pc: u64) -> (u8, u16) {
+    fn look_up(&mut self, meta: u64, pc: u64, previous: u64) -> (u8, u16) {
         // At most FRAME_REFS_MAX references have been pushed, so the new key's index fits 16 bits.
         let new = self.entries.len() as u16;
         match self.index.find_or_insert(pc, meta, new) {
@@ -152,7 +187,7 @@ impl FrameEncoder {
                 (predict::SITE_EXPLICIT, key)
             }
             Err(()) => {
-                self.entries.push(Entry::new(pc, meta, new, self.previous));
+                self.entries.push(Entry::new(pc, meta, new, previous));
                 (predict::SITE_NEW, new)
             }
         }
@@ -169,7 +204,7 @@ impl FrameEncoder {
             put_varint(&mut self.raw, section.len() as u64);
             self.raw.extend_from_slice(section);
         }
-        let label = Label { kind: Kind::Refs, thread: self.thread, first: self.first_ref, count: self.refs as u32 };
+        let label = Label { kind: Kind::Refs, thread: self.thread, first: self.first_ref, count: self.hot.refs as u32 };
         self.sealer.seal(label, codec, &self.raw, out);
     }
 

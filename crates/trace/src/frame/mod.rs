@@ -11,7 +11,7 @@ mod predict;
 
 use crate::record::{Columns, Op};
 pub use decoder::{DecodedFrame, decode_frame, frame_sites};
-pub use encoder::FrameEncoder;
+pub use encoder::{FrameEncoder, RawRef};
 
 /// Most references in one frame.
 pub const FRAME_REFS_MAX: usize = 65_536;

@@ -42,13 +42,12 @@ fn cost_sentence(e: &Evaluation, base: &PolicyRow) -> String {
     };
     let total = unit.cost_in_words(base.total);
     match best_placement(e) {
-        Some(best) if best.total < base.total => {
+        Some(best) if share(base.total - best.total, best.total) > NEAR => {
             let less = percent(share(base.total - best.total, base.total));
             let best = unit.cost_in_words(best.total);
             format!("{head}; the best placement would cost {best} instead of {total}, {less} less.")
         }
-        Some(_) => format!("{head} ({total} in all); no placement costs less."),
-        None => format!("{head} ({total} in all)."),
+        _ => format!("{head} ({total} in all)."),
     }
 }
 
@@ -92,11 +91,7 @@ fn nothing_to_do(e: &Evaluation, base: &PolicyRow) -> String {
     if base.total <= best.total {
         format!("Nothing to change: first touch is as good as the {}.", placement_words(best))
     } else if gap <= NEAR {
-        format!(
-            "Nothing to change: first touch is within {} of the {}.",
-            percent(ceil_percent(gap)),
-            placement_words(best)
-        )
+        format!("Nothing to change: first touch is within {} of the {}.", whole_percent(gap), placement_words(best))
     } else if transfers > 0.5 {
         format!(
             "Nothing to change in the placement: {} of the cost is lines that travel between caches, wherever their pages live.",
@@ -111,14 +106,14 @@ fn nothing_to_do(e: &Evaluation, base: &PolicyRow) -> String {
     }
 }
 
-fn placement_words(best: &OptimumRow) -> String {
+pub(crate) fn placement_words(best: &OptimumRow) -> String {
     let name = best.name.replace(['-', '_'], " ");
     if is_named(&best.name, "best static") { "best static placement".to_owned() } else { name }
 }
 
-/// Rounds up to whole per cent, so that "within" stays true.
-fn ceil_percent(share: f64) -> f64 {
-    (share * 100.0).ceil() / 100.0
+/// Rounded up to whole per cent, so that "within" stays true.
+fn whole_percent(share: f64) -> String {
+    format!("{:.0} %", (share * 100.0).ceil())
 }
 
 /// One sentence on a comparison.

@@ -133,12 +133,16 @@ impl CheckDoc {
     /// The same for people: one line, and one more for each problem.
     pub fn to_text(&self) -> String {
         let name = crate::text::clean(&self.dataset);
-        let read = format!("{} references in {} frames", units::integer(self.refs), units::integer(self.frames));
+        let refs = units::plural(self.refs, "reference", "references");
+        let read = format!("{refs} in {}", units::plural(self.frames, "frame", "frames"));
         let partial = if self.complete { "" } else { ", of a recording that did not end in order" };
         if self.ok {
             return format!("{name}: sound, {read}{partial}\n");
         }
-        let mut out = format!("{name}: damaged, {} problem(s) in {read}{partial}\n", self.problems.len());
+        let mut out = format!(
+            "{name}: damaged, {} in {read}{partial}\n",
+            units::plural(self.problems.len() as u64, "problem", "problems")
+        );
         for problem in &self.problems {
             out.push_str(&format!("  {}\n", crate::text::clean(problem)));
         }

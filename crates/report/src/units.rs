@@ -98,6 +98,11 @@ pub fn integer(n: u64) -> String {
     out
 }
 
+/// A count with its noun in the right number.
+pub fn plural(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", integer(n), if n == 1 { one } else { many })
+}
+
 /// Bytes: `B`, `KiB`, `MiB`, `GiB`, `TiB`; whole numbers stay whole.
 pub fn bytes(n: u64) -> String {
     const UNITS: [(u64, &str); 5] = [(1, "B"), (1 << 10, "KiB"), (1 << 20, "MiB"), (1 << 30, "GiB"), (1 << 40, "TiB")];
@@ -118,6 +123,14 @@ pub fn percent(share: f64) -> String {
         v if v < 9.95 => format!("{p:.1} %"),
         _ => format!("{p:.0} %"),
     }
+}
+
+/// Whether `next` is the unit of the number that `word` ends with: a line must not break between them.
+pub(crate) fn is_quantity(word: &str, next: &str) -> bool {
+    const UNITS: [&str; 16] =
+        ["%", "ps", "ns", "µs", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "k", "M", "G", "T"];
+    let unit = next.trim_end_matches(['.', ',', ';', ':', ')']);
+    word.ends_with(|c: char| c.is_ascii_digit()) && UNITS.contains(&unit)
 }
 
 /// A factor: `×1.67`; `–` if it does not exist.

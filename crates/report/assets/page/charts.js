@@ -1,6 +1,7 @@
 // Bars: policies against the optimum, sharing patterns. Colours come from the style sheet, labels from the report.
 "use strict";
 const homenodeColour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+const homenodeFont = () => getComputedStyle(document.body).fontFamily;
 
 // A dashed line at the optimum, with its name and value above the bars.
 const homenodeOptimumLine = {
@@ -18,11 +19,9 @@ const homenodeOptimumLine = {
     ctx.moveTo(x, area.top - 4);
     ctx.lineTo(x, area.bottom);
     ctx.stroke();
-    ctx.font = "12px system-ui, sans-serif";
-    const text = name + " " + label;
-    const left = x + 4 + ctx.measureText(text).width > chart.width;
-    ctx.textAlign = left ? "right" : "left";
-    ctx.fillText(text, left ? x - 4 : x + 2, area.top - 8);
+    ctx.font = "12px " + homenodeFont();
+    const text = name + " " + label, room = chart.width - ctx.measureText(text).width;
+    ctx.fillText(text, Math.max(0, Math.min(x - 1, room)), area.top - 9);
     ctx.restore();
   },
 };
@@ -33,7 +32,7 @@ const homenodeTotals = {
   afterDatasetsDraw(chart, _args, options) {
     const { ctx, scales } = chart;
     ctx.save();
-    ctx.font = "12px system-ui, sans-serif";
+    ctx.font = "12px " + homenodeFont();
     ctx.fillStyle = homenodeColour("muted");
     ctx.textBaseline = "middle";
     options.ends.forEach(([value, label], i) => ctx.fillText(label, scales.x.getPixelForValue(value) + 6, scales.y.getPixelForValue(i)));
@@ -46,9 +45,9 @@ function homenodeAxis(title, max) {
   return {
     stacked: true,
     beginAtZero: true,
-    suggestedMax: max,
+    max,
     title: { display: true, text: title, ...text },
-    ticks: { ...text, maxTicksLimit: 7 },
+    ticks: { ...text, maxTicksLimit: 7, includeBounds: false },
     grid: { color: homenodeColour("grid"), drawTicks: false },
     border: { display: false },
   };
@@ -71,6 +70,7 @@ function homenodeLegend() {
 
 function homenodeBars(canvas, labels, datasets, options) {
   canvas.parentElement.style.height = options.height + "px";
+  Chart.defaults.font.family = homenodeFont();
   return new Chart(canvas, {
     type: "bar",
     data: { labels, datasets },
@@ -105,7 +105,7 @@ function homenodePolicies(canvas, view) {
     padding: { top: 26, right: 12 },
     extra: [homenodeOptimumLine, homenodeTotals],
     plugins: { homenodeOptimumLine: { optimum: p.optimum }, homenodeTotals: { ends } },
-    scales: { x: homenodeAxis("memory cost, " + p.axis, longest * (window.innerWidth < 640 ? 1.6 : 1.2)), y: homenodeNames(labels, true) },
+    scales: { x: homenodeAxis("memory cost, " + p.axis, longest * (window.innerWidth < 640 ? 1.7 : 1.16)), y: homenodeNames(labels, true) },
     tooltip: (item) => item.dataset.label + ": " + p.rows[item.dataIndex].labels[item.datasetIndex],
   });
 }
@@ -128,7 +128,7 @@ function homenodePatterns(canvas, view) {
     padding: { right: 12 },
     extra: [],
     plugins: {},
-    scales: { x: { ...x, stacked: false, max: 100 }, y: homenodeNames(labels, false) },
+    scales: { x: { ...x, stacked: false, ticks: { ...x.ticks, includeBounds: true } }, y: homenodeNames(labels, false) },
     tooltip: (item) => item.dataset.label + ": " + rows[item.dataIndex][series[item.datasetIndex][0]],
   });
 }

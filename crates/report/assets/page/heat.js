@@ -11,7 +11,7 @@ function homenodeRgb(text) {
 function homenodeHeatLayout(canvas, heat) {
   const width = canvas.clientWidth;
   const left = Math.min(220, Math.max(84, Math.round(width * 0.2)));
-  const row = Math.max(6, Math.min(18, Math.floor(460 / heat.rows.length)));
+  const row = Math.max(6, Math.min(18, Math.floor(560 / heat.rows.length)));
   return { width, left, row, plot: width - left - HOMENODE_STRIP - 3, height: row * heat.rows.length + HOMENODE_FOOT };
 }
 
@@ -33,7 +33,7 @@ function homenodeHeat(canvas, heat, nodes) {
 
 function homenodeBand(ctx, heat, band, layout, palette, logPeak, x0, y) {
   const paint = (node, alpha) => (ctx.fillStyle = "rgba(" + palette[node].join(",") + "," + alpha + ")");
-  const gap = layout.row > 8 ? 1 : 0, height = layout.row - gap;
+  const height = layout.row;
   if (palette[band.home]) {
     paint(band.home, 1);
     ctx.fillRect(layout.left, y, HOMENODE_STRIP, height);
@@ -41,14 +41,14 @@ function homenodeBand(ctx, heat, band, layout, palette, logPeak, x0, y) {
   band.cells.forEach((cell, j) => {
     const total = cell.reduce((s, v) => s + v, 0);
     if (total === 0) return;
-    const from = x0 + (j * layout.plot) / heat.columns, to = x0 + ((j + 1) * layout.plot) / heat.columns;
+    const from = Math.round(x0 + (j * layout.plot) / heat.columns), to = Math.round(x0 + ((j + 1) * layout.plot) / heat.columns);
     const alpha = 0.2 + (0.8 * Math.log1p(total)) / logPeak;
     let top = y;
     cell.forEach((refs, node) => {
       if (refs === 0) return;
       const part = (height * refs) / total;
       paint(node, alpha);
-      ctx.fillRect(from, top, to - from + 0.4, part);
+      ctx.fillRect(from, top, to - from, part);
       top += part;
     });
   });
@@ -66,7 +66,7 @@ function homenodeHeatLabels(ctx, heat, layout, x0) {
     ctx.fillStyle = homenodeColour("ink");
     ctx.fillText(homenodeFit(ctx, heat.rows[i].object, layout.left - 10), 0, top + height / 2);
   }
-  ctx.font = "12px system-ui, sans-serif";
+  ctx.font = "12px " + homenodeFont();
   ctx.fillStyle = homenodeColour("muted");
   ctx.fillText("start", x0, layout.height - 8);
   ctx.textAlign = "right";

@@ -57,8 +57,10 @@
 
   function colours(canvas) {
     if (!canvas.width || !canvas.height) return 0;
-    const data = new Uint32Array(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer);
-    return new Set(data).size;
+    const copy = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
+    const ctx = copy.getContext("2d", { willReadFrequently: true });
+    ctx.drawImage(canvas, 0, 0);
+    return new Set(new Uint32Array(ctx.getImageData(0, 0, copy.width, copy.height).data.buffer)).size;
   }
 
   // Every chart of every evaluation, drawn and looked at: how many colours and marks it has.

@@ -1,4 +1,5 @@
 //! Everything from outside goes through one of these on its way into the page.
+use crate::units::is_quantity;
 use serde::Serialize;
 
 /// Text or a double-quoted attribute value: markup characters as entities, characters without a safe picture
@@ -25,17 +26,37 @@ fn is_hostile(c: char) -> bool {
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// As [`esc`], with what stands between back-quotes set as code.
+/// As [`esc`], with what stands between back-quotes set as code and numbers kept on one line with their units.
 pub(crate) fn prose(text: &str) -> String {
     let pieces: Vec<&str> = text.split('`').collect();
     if pieces.len() % 2 == 0 {
-        return esc(text);
+        return quantities(text);
     }
     let mark = |(i, piece): (usize, &&str)| match i % 2 {
-        0 => esc(piece),
+        0 => quantities(piece),
         _ => format!("<code>{}</code>", esc(piece)),
     };
     pieces.iter().enumerate().map(mark).collect()
+}
+
+/// `worth 38 % of` must not break before the per cent sign.
+fn quantities(text: &str) -> String {
+    let words: Vec<&str> = text.split(' ').collect();
+    let mut out = String::with_capacity(text.len());
+    let mut i = 0;
+    while i < words.len() {
+        let glued = words.get(i + 1).is_some_and(|next| is_quantity(words[i], next));
+        if i > 0 {
+            out.push(' ');
+        }
+        if glued {
+            out.push_str(&format!("<span class=\"q\">{} {}</span>", esc(words[i]), esc(words[i + 1])));
+        } else {
+            out.push_str(&esc(words[i]));
+        }
+        i += if glued { 2 } else { 1 };
+    }
+    out
 }
 
 /// JSON for a `<script type="application/json">` element: no character can end the element or begin a comment in it.
@@ -74,6 +95,7 @@ mod tests {
         assert_eq!(esc("</script><b a='\"'>&\u{202e}\n"), "&lt;/script&gt;&lt;b a=&#39;&quot;&#39;&gt;&amp;\u{fffd} ");
         assert_eq!(prose("use `a<b>` now"), "use <code>a&lt;b&gt;</code> now");
         assert_eq!(prose("a lone ` stays"), "a lone ` stays");
+        assert_eq!(prose("worth 38 %, <b> 3 x"), "worth <span class=\"q\">38 %,</span> &lt;b&gt; 3 x");
         let json = script_json(&["</script><!--", "&\u{2028}"]);
         assert_eq!(json, r#"["\u003c/script\u003e\u003c!--","\u0026\u2028"]"#);
         assert_eq!(serde_json::from_str::<Vec<String>>(&json).unwrap(), ["</script><!--", "&\u{2028}"]);

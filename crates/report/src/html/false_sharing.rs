@@ -10,7 +10,7 @@ use homenode_sim::evaluation::{FalseSharingRow, FalseWord};
 /// Lines drawn; the table of objects counts the rest.
 const DRAWN: usize = 6;
 /// Lines drawn of the padded layout.
-const AFTER: usize = 8;
+const AFTER: usize = 4;
 /// Drawing units a byte.
 const BYTE: u32 = 12;
 /// Height of a line in drawing units.
@@ -31,11 +31,13 @@ pub(super) fn cards(e: &Evaluation) -> String {
 fn card(e: &Evaluation, row: &FalseSharingRow) -> String {
     let unit = CostUnit::of(&e.unit);
     let layout = Layout::of(row);
-    let sign = if row.offset < 0 { "−" } else { "+" };
+    let place = match row.offset {
+        0 => "begins a line".to_owned(),
+        n => format!("{} {} bytes, line", if n < 0 { "−" } else { "+" }, n.unsigned_abs()),
+    };
     let mut out = format!(
-        "<article class=\"card fs\">\n<h3><code>{}</code> <span class=\"muted\">{sign} {} bytes, line at {:#x}</span></h3>\n",
+        "<article class=\"card fs\">\n<h3><code>{}</code> <span class=\"muted\">{place} at {:#x}</span></h3>\n",
         esc(&row.object),
-        row.offset.unsigned_abs(),
         row.addr
     );
     out.push_str(&format!(
@@ -53,7 +55,11 @@ fn card(e: &Evaluation, row: &FalseSharingRow) -> String {
     if layout.groups.len() > 1 {
         let padded: Vec<Vec<&FalseWord>> = layout.groups.iter().take(AFTER).map(|g| g.words.clone()).collect();
         let hidden = layout.groups.len().saturating_sub(AFTER);
-        let more = if hidden > 0 { format!("; {hidden} more lines not drawn") } else { String::new() };
+        let more = match hidden {
+            0 => String::new(),
+            1 => "; one more line not drawn".to_owned(),
+            n => format!("; {n} more lines not drawn"),
+        };
         let title = format!("Each thread's words on a line of their own, padding hatched{more}");
         out.push_str(&figure("Padded", &title, &padded, layout.line));
     }

@@ -19,6 +19,11 @@ const PAGE_JS: [&str; 3] = [
     include_str!("../../assets/page/page.js"),
 ];
 
+/// The fill of padding bytes.
+const HATCH: &str = "<svg class=\"defs\" aria-hidden=\"true\"><defs><pattern id=\"hatch\" width=\"7\" height=\"7\" \
+    patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><rect width=\"7\" height=\"7\"/><path d=\"M0 0V7\"/>\
+    </pattern></defs></svg>\n";
+
 /// The page.
 pub fn render(doc: &ReportDoc) -> String {
     let scripts = [library().to_owned(), PAGE_JS.join("\n")];
@@ -59,6 +64,7 @@ fn title(doc: &ReportDoc) -> String {
 
 fn body(out: &mut String, doc: &ReportDoc) {
     out.push_str("<a class=\"skip\" href=\"#content\">Skip to the finding</a>\n");
+    out.push_str(HATCH);
     sections::masthead(out, doc);
     out.push_str("<main id=\"content\">\n");
     sections::switch(out, doc);

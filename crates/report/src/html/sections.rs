@@ -3,8 +3,8 @@ use super::escape::{esc, prose};
 use super::{false_sharing, tables, view};
 use crate::compare::{Comparison, first_touch, share};
 use crate::doc::{Provenance, ReportDoc};
-use crate::headline::{best_placement, comparison, headline, kind_name, named};
-use crate::units::{CostUnit, bytes, count, factor, integer, percent, ranges};
+use crate::headline::{best_placement, capitalised, comparison, headline, kind_name, named, placement_words};
+use crate::units::{CostUnit, bytes, count, factor, integer, percent, plural, ranges};
 use homenode_sim::Evaluation;
 use homenode_sim::evaluation::Finding;
 
@@ -75,8 +75,13 @@ fn folded(summary: &str, inner: &str) -> String {
 fn hero(out: &mut String, doc: &ReportDoc, e: &Evaluation) {
     let words = headline(e);
     let tone = if words.actionable { "act" } else { "fine" };
+    let more = match e.findings.len() {
+        0 | 1 => String::new(),
+        2 => " One more change is below.".to_owned(),
+        n => format!(" {} more changes are below.", n - 1),
+    };
     out.push_str(&format!(
-        "<section class=\"hero {tone}\">\n<h1>{}</h1>\n<p class=\"verdict\">{}</p>\n",
+        "<section class=\"hero {tone}\">\n<h1>{}</h1>\n<p class=\"verdict\">{}{more}</p>\n",
         prose(&words.cost),
         prose(&words.verdict)
     ));
@@ -112,8 +117,8 @@ fn figures(e: &Evaluation) -> Vec<(String, String, String)> {
         ),
     ];
     if let Some(best) = best_placement(e) {
-        let note = format!("first touch is {}", factor(base.total.ratio_to(best.total)));
-        out.push((format!("Cost with {}", best.name.replace(['-', '_'], " ")), unit.cost_in_words(best.total), note));
+        let note = format!("first touch costs {}", factor(base.total.ratio_to(best.total)));
+        out.push((capitalised(&placement_words(best)), unit.cost_in_words(best.total), note));
     }
     let worth = e.findings.first().map(|f| (percent(f.saving_share), unit.cost_in_words(f.saving)));
     let (value, note) = worth.unwrap_or_else(|| ("–".to_owned(), "nothing to change".to_owned()));
@@ -248,7 +253,7 @@ fn binding_words(e: &Evaluation) -> String {
         return "No thread made a reference.".to_owned();
     }
     text.push('.');
-    crate::headline::capitalised(&text)
+    capitalised(&text)
 }
 
 /// Where the data comes from and what it cannot show.
@@ -312,12 +317,12 @@ fn facts(out: &mut String, p: &Provenance) {
         (
             "Size",
             format!(
-                "{} references ({} busy-wait), {} events, {} threads, {} processes",
+                "{} references ({} busy-wait), {} events, {}, {}",
                 integer(p.refs),
                 integer(p.spins),
                 integer(p.events),
-                p.threads,
-                p.processes
+                plural(p.threads, "thread", "threads"),
+                plural(p.processes, "process", "processes")
             ),
         ),
         ("Written by", format!("homenode {}", p.homenode)),

@@ -79,31 +79,35 @@ pub(super) fn policies(e: &Evaluation) -> String {
     let parts = view::parts(e);
     let mut heads = vec![("Policy or bound", false), ("Total", true), ("Ratio", true)];
     heads.extend(parts.iter().map(|(_, label, _)| (*label, true)));
-    heads.extend([("Moved", true), ("Copied", true), ("What it is", false)]);
+    heads.extend([("Blocks moved", true), ("Copied", true)]);
+    let cost = |c: TotalCost| num(&if c == TotalCost::ZERO { "–".to_owned() } else { unit.cost(c) });
+    let some = |n: u64| num(&if n == 0 { "–".to_owned() } else { count(n) });
     let reference = e.optimum.first().map(|o| o.total);
     let mut rows = Vec::new();
     for o in &e.optimum {
-        let name = if o.exact { o.name.clone() } else { format!("{} (a bound)", o.name) };
+        let name = if o.exact || o.name.contains("bound") { o.name.clone() } else { format!("{} (a bound)", o.name) };
         let ratio = reference.map_or(f64::NAN, |r| o.total.ratio_to(r));
-        let mut row = vec![raw(format!("<em>{}</em>", esc(&name))), num(&unit.cost(o.total)), num(&factor(ratio))];
-        row.extend(
-            parts
-                .iter()
-                .map(|(key, _, _)| num(&if *key == "movement" { unit.cost(o.movement) } else { String::new() })),
-        );
-        row.extend([num(&count(o.moves)), num(&count(o.copies)), text(&o.summary)]);
+        let mut row =
+            vec![named(&format!("<em>{}</em>", esc(&name)), &o.summary), num(&unit.cost(o.total)), num(&factor(ratio))];
+        row.extend(parts.iter().map(|(key, _, _)| if *key == "movement" { cost(o.movement) } else { num("") }));
+        row.extend([some(o.moves), some(o.copies)]);
         rows.push(row);
     }
     for p in &e.policies {
-        let mut row = vec![text(&p.name), num(&unit.cost(p.total)), num(&factor(p.ratio))];
-        row.extend(parts.iter().map(|(_, _, part)| num(&unit.cost(part(p)))));
-        let spread = p.spread.map_or(String::new(), |(low, high)| {
-            format!(" ({} to {} over seeded orders)", unit.cost(low), unit.cost(high))
-        });
-        row.extend([num(&count(p.moves)), num(&count(p.copies)), text(&format!("{}{spread}", p.summary))]);
+        let spread =
+            p.spread.map(|(low, high)| format!("; {} to {} over seeded orders", unit.cost(low), unit.cost(high)));
+        let summary = format!("{}{}", p.summary, spread.unwrap_or_default());
+        let mut row = vec![named(&esc(&p.name), &summary), num(&unit.cost(p.total)), num(&factor(p.ratio))];
+        row.extend(parts.iter().map(|(_, _, part)| cost(part(p))));
+        row.extend([some(p.moves), some(p.copies)]);
         rows.push(row);
     }
     table(&with_unit("Cost of each policy beside the bounds", &unit), &heads, rows)
+}
+
+/// A name with a line of explanation under it.
+fn named(html: &str, summary: &str) -> Cell {
+    raw(format!("{html}<span class=\"under\">{}</span>", esc(summary)))
 }
 
 fn with_unit(caption: &str, unit: &CostUnit) -> String {

@@ -49,9 +49,9 @@ pub(crate) type Part = (&'static str, &'static str, fn(&PolicyRow) -> TotalCost)
 const PARTS: [Part; 5] = [
     ("local", "Local", |p| p.local),
     ("remote", "Remote", |p| p.remote),
-    ("global", "Global memory", |p| p.global),
-    ("movement", "Moves and copies", |p| p.movement),
-    ("transfer", "Cache-to-cache transfers", |p| p.transfer),
+    ("global", "Global", |p| p.global),
+    ("movement", "Moves", |p| p.movement),
+    ("transfer", "Transfers", |p| p.transfer),
 ];
 
 /// The parts that some policy has.

@@ -38,13 +38,20 @@ pub fn render(doc: &ReportDoc, style: Style) -> String {
         lines.push("Nothing was evaluated.".to_owned());
         return join(lines);
     };
-    let tail = sections::notes(doc, e, width, paint);
-    let mut blocks = vec![sections::policies(e, width, paint)];
-    blocks.extend(sections::other_evaluations(doc, width, paint));
-    let tables = sections::tables(e);
-    let fixed = lines.len() + tail.len() + blocks.iter().map(|b| b.len() + 1).sum::<usize>();
-    let spare = SCREEN_LINES.saturating_sub(fixed);
-    blocks.extend(sections::fit(tables, spare, width, paint));
+    let mut tail = sections::notes(doc, e, width, paint);
+    let policies = sections::policies(e, width, paint);
+    let mut others = sections::other_evaluations(doc, width, paint);
+    let mut patterns = sections::patterns(e, width, paint);
+    let height = |b: &Vec<String>| if b.is_empty() { 0 } else { b.len() + 1 };
+    let mut room = SCREEN_LINES.saturating_sub(lines.len() + height(&policies));
+    for block in [&mut tail, &mut others, &mut patterns] {
+        if height(block) > room {
+            block.clear();
+        }
+        room -= height(block);
+    }
+    let tables = sections::fit(sections::tables(e), room, width, paint);
+    let blocks = [policies, others].into_iter().chain(tables).chain([patterns]).filter(|b| !b.is_empty());
     for block in blocks {
         lines.extend(block);
         lines.push(String::new());
@@ -64,18 +71,28 @@ fn join(lines: Vec<String>) -> String {
 
 /// What was recorded, and the finding.
 fn heading(doc: &ReportDoc, width: usize, paint: Paint) -> Vec<String> {
-    let mut lines = vec![paint.dim(&table::cut(&sections::subject(doc), width))];
+    let mut lines = vec![paint.dim(&table::cut_end(&sections::subject(doc), width))];
     if let Some(e) = doc.evaluations.first() {
         let words = headline::headline(e);
-        lines.extend(wrap(&clean(&words.cost), width, 0).iter().map(|l| paint.bold(l)));
-        let verdict = wrap(&clean(&words.verdict), width, 0);
+        lines.extend(brief(&words.cost, width).iter().map(|l| paint.bold(l)));
+        let verdict = brief(&words.verdict, width);
         lines.extend(verdict.iter().map(|l| if words.actionable { paint.warn(l) } else { paint.good(l) }));
         lines.extend(sections::further_findings(e, width));
     }
     if let Some(c) = &doc.compare {
-        let words = wrap(&clean(&headline::comparison(c)), width, 0);
+        let words = brief(&headline::comparison(c), width);
         lines.extend(words.iter().map(|l| if c.within_tenth { paint.good(l) } else { paint.warn(l) }));
     }
     lines.push(String::new());
+    lines
+}
+
+/// At most five lines of a sentence.
+fn brief(text: &str, width: usize) -> Vec<String> {
+    let mut lines = wrap(&clean(text), width, 0);
+    if lines.len() > 5 {
+        lines.truncate(5);
+        lines[4] = table::cut_end(&format!("{} …", lines[4]), width);
+    }
     lines
 }

@@ -1,30 +1,33 @@
 //! The blocks of the screen: each a heading and rows, the long ones cut to what fits.
-use super::table::{Paint, Table, clean, cut, number, words, wrap};
+use super::table::{Paint, Table, clean, cut_end, number, words, wrap};
 use crate::compare::{first_touch, share};
 use crate::doc::ReportDoc;
 use crate::headline::{best_placement, named};
-use crate::units::{CostUnit, bytes, count, factor, percent, ranges};
+use crate::units::{CostUnit, bytes, count, factor, percent, plural, ranges};
 use homenode_base::TotalCost;
 use homenode_sim::Evaluation;
-use homenode_sim::evaluation::PolicyRow;
+use homenode_sim::evaluation::{PatternRow, PolicyRow};
 
 /// Characters of the longest bar.
-const BAR: usize = 12;
+const BAR: usize = 14;
+/// Bars shorter than this say nothing and are left out.
+const BAR_LEAST: usize = 6;
 /// Lines that warnings and blind spots may take.
 const NOTE_LINES: usize = 5;
+/// Policies in the table.
+const POLICIES: usize = 10;
+/// Bounds in the table.
+const BOUNDS: usize = 4;
 /// Findings named in the heading after the first.
 const FURTHER: usize = 3;
 
-/// One line on what was recorded and for which machine.
+/// One line on what was recorded and for which machine; the command is last, for it may be cut.
 pub(super) fn subject(doc: &ReportDoc) -> String {
     let p = &doc.provenance;
-    let machine = doc
-        .evaluations
-        .first()
-        .map_or(String::new(), |e| format!(" · {} · {} blocks", e.machine, bytes(e.block_bytes)));
-    let threads = if p.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", p.threads) };
-    let text = format!("{} · {} · {threads}, {} references{machine}", p.dataset, p.command.join(" "), count(p.refs));
-    clean(&text)
+    let machine = doc.evaluations.first();
+    let machine = machine.map_or(String::new(), |e| format!(" · {} · {} blocks", e.machine, bytes(e.block_bytes)));
+    let refs = format!("{}, {} references", plural(p.threads, "thread", "threads"), count(p.refs));
+    clean(&format!("{}{machine} · {refs} · {}", p.dataset, p.command.join(" ")))
 }
 
 /// The findings after the first, one line each.
@@ -35,42 +38,63 @@ pub(super) fn further_findings(e: &Evaluation, width: usize) -> Vec<String> {
         .take(FURTHER)
         .map(|f| {
             let advice = crate::headline::decapitalised(f.advice.trim().trim_end_matches('.'));
-            cut(&clean(&format!("  also {}, worth {}: {advice}", named(f, &e.objects), percent(f.saving_share))), width)
+            cut_end(
+                &clean(&format!("  also {}, worth {}: {advice}", named(f, &e.objects), percent(f.saving_share))),
+                width,
+            )
         })
         .collect();
     match rest.count().saturating_sub(FURTHER) {
         0 => {}
-        n => lines.push(format!("  and {n} more (--json and -o report.html name them)")),
+        n => lines.push(format!("  and {n} more with --json or -o report.html")),
     }
     lines
 }
 
-/// Bounds first, then policies, with their parts.
+/// Bounds first, then policies, with their parts and, where there is room, a bar.
 pub(super) fn policies(e: &Evaluation, width: usize, paint: Paint) -> Vec<String> {
+    let plain = policies_table(e, 0).render(width, Paint(false));
+    let widest = plain.iter().map(|l| l.chars().count()).max().unwrap_or(0);
+    let bar = width.saturating_sub(widest + 2).min(BAR);
+    let mut lines = policies_table(e, if bar < BAR_LEAST { 0 } else { bar }).render(width, paint);
+    if e.policies.len() > POLICIES {
+        lines.push(paint.dim(&format!("{} more with --json or -o report.html", e.policies.len() - POLICIES)));
+    }
+    lines
+}
+
+fn policies_table(e: &Evaluation, bar_width: usize) -> Table {
     let unit = CostUnit::of(&e.unit);
     let parts = cost_parts(e);
     let largest = e.policies.iter().map(|p| p.total).max().unwrap_or(TotalCost::ZERO);
     let mut columns = vec![words(&policies_head(e), 14), number("total"), number("ratio")];
     columns.extend(parts.iter().map(|(name, _)| number(name)));
-    columns.push(words("", 0));
+    if bar_width > 0 {
+        columns.push(words("", bar_width));
+    }
     let mut table = Table::new(columns);
     let reference = e.optimum.first().map(|o| o.total);
-    for o in &e.optimum {
+    for o in e.optimum.iter().take(BOUNDS) {
         let ratio = reference.map_or(f64::NAN, |r| o.total.ratio_to(r));
-        let mark = if o.exact { String::new() } else { " (bound)".to_owned() };
-        let mut cells = vec![format!("{}{mark}", o.name), unit.cost(o.total), factor(ratio)];
-        cells
-            .extend(parts.iter().map(|(name, _)| if *name == "moves" { unit.cost(o.movement) } else { String::new() }));
-        cells.push(bar(share(o.total, largest)));
+        let name = if o.exact || o.name.contains("bound") { o.name.clone() } else { format!("{} (bound)", o.name) };
+        let mut cells = vec![name, unit.cost(o.total), factor(ratio)];
+        let moves = some_percent(share(o.movement, o.total));
+        cells.extend(parts.iter().map(|(name, _)| if *name == "moves" { moves.clone() } else { String::new() }));
+        cells.push(bar(share(o.total, largest), bar_width));
         table.row(cells);
     }
-    for p in &e.policies {
+    for p in e.policies.iter().take(POLICIES) {
         let mut cells = vec![p.name.clone(), unit.cost(p.total), factor(p.ratio)];
-        cells.extend(parts.iter().map(|(_, part)| percent(share(part(p), p.total))));
-        cells.push(bar(share(p.total, largest)));
+        cells.extend(parts.iter().map(|(_, part)| some_percent(share(part(p), p.total))));
+        cells.push(bar(share(p.total, largest), bar_width));
         table.row(cells);
     }
-    table.render(width, paint)
+    table
+}
+
+/// Per cent, with a dash for nothing at all.
+fn some_percent(share: f64) -> String {
+    if share == 0.0 { "–".to_owned() } else { percent(share) }
 }
 
 fn policies_head(e: &Evaluation) -> String {
@@ -94,15 +118,18 @@ fn cost_parts(e: &Evaluation) -> Vec<(&'static str, Part)> {
     all.into_iter().filter(|(_, part)| e.policies.iter().any(|p| part(p) != TotalCost::ZERO)).collect()
 }
 
-fn bar(share: f64) -> String {
-    let eighths = (share.clamp(0.0, 1.0) * BAR as f64 * 8.0).round() as usize;
+fn bar(share: f64, width: usize) -> String {
+    let eighths = (share.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
     let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
     format!("{}{rest}", "█".repeat(eighths / 8))
 }
 
 /// One line for each evaluation after the first.
-pub(super) fn other_evaluations(doc: &ReportDoc, width: usize, paint: Paint) -> Option<Vec<String>> {
-    let others = doc.evaluations.get(1..).filter(|o| !o.is_empty())?;
+pub(super) fn other_evaluations(doc: &ReportDoc, width: usize, paint: Paint) -> Vec<String> {
+    let others = doc.evaluations.get(1..).unwrap_or_default();
+    if others.is_empty() {
+        return Vec::new();
+    }
     let columns = vec![
         words("Also evaluated", 14),
         number("blocks"),
@@ -125,7 +152,7 @@ pub(super) fn other_evaluations(doc: &ReportDoc, width: usize, paint: Paint) -> 
             e.findings.len().to_string(),
         ]);
     }
-    Some(table.render(width, paint))
+    table.render(width, paint)
 }
 
 /// A table that may be cut, with the rows it has, and wants at most and at least.
@@ -137,32 +164,35 @@ pub(super) struct Flexible<'a> {
     least: usize,
 }
 
-/// The tables that share what is left of the screen; patterns are never cut.
+/// The tables that share what is left of the screen, the most useful first.
 pub(super) fn tables(e: &Evaluation) -> Vec<Flexible<'_>> {
-    let patterns = e.patterns.iter().filter(|p| p.units > 0).count();
     let flexible = |table, have, most, least| Flexible { table, evaluation: e, have, most, least };
     let all = [
         flexible(objects, e.objects.len(), 6, 2),
         flexible(lines, e.lines.len(), 5, 2),
         flexible(false_sharing, e.false_sharing.len(), 3, 1),
-        flexible(patterns_table, patterns, 6, 6),
     ];
     all.into_iter().filter(|f| f.have > 0).collect()
 }
 
-/// Renders the tables in at most `spare` lines, each followed by an empty line.
-pub(super) fn fit(tables: Vec<Flexible<'_>>, spare: usize, width: usize, paint: Paint) -> Vec<Vec<String>> {
+/// Renders the tables in at most `spare` lines, each followed by an empty line: rows go first, then whole tables, whose
+/// room the others take.
+pub(super) fn fit(mut tables: Vec<Flexible<'_>>, spare: usize, width: usize, paint: Paint) -> Vec<Vec<String>> {
+    let height = |rows: &[usize]| rows.iter().map(|r| r + 2).sum::<usize>();
     let mut rows: Vec<usize> = tables.iter().map(|t| t.have.min(t.most)).collect();
-    loop {
-        let used: usize = rows.iter().map(|r| r + 2).sum();
-        if used <= spare {
-            break;
-        }
+    while height(&rows) > spare {
         let shrinkable = (0..rows.len()).filter(|i| rows[*i] > tables[*i].least);
         match shrinkable.max_by_key(|i| rows[*i]) {
             Some(i) => rows[i] -= 1,
-            None => break,
+            None => {
+                tables.pop();
+                rows.pop();
+            }
         }
+    }
+    for (i, table) in tables.iter().enumerate() {
+        let most = table.have.min(table.most);
+        rows[i] += (spare - height(&rows)).min(most - rows[i]);
     }
     tables.iter().zip(rows).map(|(t, n)| (t.table)(t.evaluation, n).render(width, paint)).collect()
 }
@@ -177,7 +207,7 @@ fn total(e: &Evaluation) -> TotalCost {
 
 fn objects(e: &Evaluation, rows: usize) -> Table {
     let unit = CostUnit::of(&e.unit);
-    let head = head_of("Objects by cost under first touch", rows, e.objects.len());
+    let head = head_of("Objects", rows, e.objects.len());
     let columns = vec![
         words(&head, 20),
         number("cost"),
@@ -185,7 +215,7 @@ fn objects(e: &Evaluation, rows: usize) -> Table {
         number("remote"),
         number("best home"),
         words("used by", 7),
-        words("touched first by", 5),
+        words("first touch by", 5),
         words("pattern", 8),
     ];
     let mut table = Table::new(columns);
@@ -221,7 +251,7 @@ fn with_place(name: &str, place: Option<&str>) -> String {
 
 fn lines(e: &Evaluation, rows: usize) -> Table {
     let unit = CostUnit::of(&e.unit);
-    let head = head_of("Lines by cost under first touch", rows, e.lines.len());
+    let head = head_of("Lines", rows, e.lines.len());
     let columns = vec![
         words(&head, 20),
         words("function", 8),
@@ -248,7 +278,7 @@ fn lines(e: &Evaluation, rows: usize) -> Table {
 
 fn false_sharing(e: &Evaluation, rows: usize) -> Table {
     let unit = CostUnit::of(&e.unit);
-    let head = head_of("Falsely shared lines", rows, e.false_sharing.len());
+    let head = head_of("False sharing", rows, e.false_sharing.len());
     let columns = vec![
         words(&head, 16),
         number("transfers"),
@@ -274,24 +304,32 @@ fn false_sharing(e: &Evaluation, rows: usize) -> Table {
     table
 }
 
-fn patterns_table(e: &Evaluation, _rows: usize) -> Table {
-    let unit = CostUnit::of(&e.unit);
-    let all_bytes: u64 = e.patterns.iter().map(|p| p.bytes).fold(0, u64::saturating_add);
+/// The patterns side by side if they fit, else one below the other.
+pub(super) fn patterns(e: &Evaluation, width: usize, paint: Paint) -> Vec<String> {
+    let all_bytes = e.patterns.iter().map(|p| p.bytes as f64).sum::<f64>();
     let all_cost: TotalCost = e.patterns.iter().map(|p| p.cost).sum();
-    let columns =
-        vec![words("Sharing patterns", 16), number("bytes"), number("share"), number("cost"), number("share")];
-    let mut table = Table::new(columns);
-    for p in e.patterns.iter().filter(|p| p.units > 0) {
-        let of_bytes = if all_bytes == 0 { 0.0 } else { p.bytes as f64 / all_bytes as f64 };
-        table.row(vec![
-            p.pattern.clone(),
-            bytes(p.bytes),
-            percent(of_bytes),
-            unit.cost(p.cost),
-            percent(share(p.cost, all_cost)),
-        ]);
+    let of_bytes = |p: &PatternRow| some_percent(if all_bytes > 0.0 { p.bytes as f64 / all_bytes } else { 0.0 });
+    let of_cost = |p: &PatternRow| some_percent(share(p.cost, all_cost));
+    if e.patterns.iter().all(|p| p.units == 0) {
+        return Vec::new();
     }
-    table
+    let mut columns = vec![words("Sharing patterns", 16)];
+    columns.extend(e.patterns.iter().map(|p| number(&p.pattern)));
+    let mut flat = Table::new(columns);
+    let row = |name: &str, cell: &dyn Fn(&PatternRow) -> String| -> Vec<String> {
+        std::iter::once(name.to_owned()).chain(e.patterns.iter().map(cell)).collect()
+    };
+    flat.row(row("share of bytes", &of_bytes));
+    flat.row(row("share of cost", &of_cost));
+    if flat.fits(width) {
+        return flat.render(width, paint);
+    }
+    let mut dearest: Vec<&PatternRow> = e.patterns.iter().filter(|p| p.units > 0).collect();
+    dearest.sort_by_key(|p| std::cmp::Reverse(p.cost));
+    let head = head_of("Sharing patterns", dearest.len().min(3), dearest.len());
+    let mut tall = Table::new(vec![words(&head, 16), number("of bytes"), number("of cost")]);
+    dearest.iter().take(3).for_each(|p| tall.row(vec![p.pattern.clone(), of_bytes(p), of_cost(p)]));
+    tall.render(width, paint)
 }
 
 /// Warnings and what the recording could not see.
@@ -299,7 +337,7 @@ pub(super) fn notes(doc: &ReportDoc, e: &Evaluation, width: usize, paint: Paint)
     let warnings = doc.warnings.iter().chain(&e.warnings).map(|w| format!("! {w}"));
     let blind = doc.blind.iter().map(|b| format!("Not seen: {b}"));
     let mut lines: Vec<String> = Vec::new();
-    let mut hidden = 0;
+    let mut hidden = 0u64;
     for note in warnings.chain(blind) {
         let wrapped = wrap(&clean(&note), width, 2);
         if hidden > 0 || lines.len() + wrapped.len() > NOTE_LINES {
@@ -309,7 +347,7 @@ pub(super) fn notes(doc: &ReportDoc, e: &Evaluation, width: usize, paint: Paint)
         }
     }
     if hidden > 0 {
-        lines.push(paint.dim(&format!("{hidden} more notes with --json or -o report.html")));
+        lines.push(paint.dim(&format!("{} with --json or -o report.html", plural(hidden, "more note", "more notes"))));
     }
     lines
 }

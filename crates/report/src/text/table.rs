@@ -1,4 +1,5 @@
 //! Aligned tables, wrapping and colour for a terminal.
+use crate::units::is_quantity;
 
 /// Escape codes, or nothing if colour was not asked for.
 #[derive(Clone, Copy, Debug)]
@@ -43,28 +44,45 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     head.iter().chain(['…'].iter().take(width)).chain(end).collect()
 }
 
-/// Breaks at spaces into lines of at most `width` characters, the second and later ones indented by `indent`.
-/// Longer words are cut.
+/// At most `width` characters, cut at the end.
+pub(crate) fn cut_end(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width.saturating_sub(1)).chain(['…'].into_iter().take(width)).collect()
+}
+
+/// Breaks at spaces, but not between a number and its unit, into lines of at most `width` characters, the second and
+/// later ones indented by `indent`. Longer words are cut.
 pub(crate) fn wrap(text: &str, width: usize, indent: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
-    for word in text.split_whitespace() {
-        let word = cut(word, width.saturating_sub(indent));
+    for word in tokens(text) {
+        let word = cut(&word, width.saturating_sub(indent));
         let used = line.chars().count();
         if used > 0 && used + 1 + word.chars().count() > width {
             lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
-            line.push_str(&word);
-        } else {
-            if !line.trim().is_empty() {
-                line.push(' ');
-            }
-            line.push_str(&word);
+        } else if !line.trim().is_empty() {
+            line.push(' ');
         }
+        line.push_str(&word);
     }
     if !line.trim().is_empty() {
         lines.push(line);
     }
     lines
+}
+
+/// Words, with a number and its unit as one.
+fn tokens(text: &str) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match out.last_mut() {
+            Some(last) if is_quantity(last, word) => *last = format!("{last} {word}"),
+            _ => out.push(word.to_owned()),
+        }
+    }
+    out
 }
 
 /// Side of a column on which its cells are flush.
@@ -111,13 +129,23 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// The heading line (bold) and the rows, each at most `width` characters as far as columns can be squeezed.
+    /// The heading line (bold) and the rows, each at most `width` characters: columns of words are squeezed first,
+    /// then columns are left out from the right.
     pub(crate) fn render(&self, width: usize, paint: Paint) -> Vec<String> {
-        let widths = self.widths(width);
+        let mut shown = self.columns.len();
+        while shown > 1 && self.squeezed(shown, width).is_none() {
+            shown -= 1;
+        }
+        let widths = self.squeezed(shown, width).unwrap_or_else(|| vec![width]);
         let heads: Vec<&str> = self.columns.iter().map(|c| c.head.as_str()).collect();
         let mut out = vec![paint.bold(&self.line(&heads, &widths))];
         out.extend(self.rows.iter().map(|r| self.line(&r.iter().map(String::as_str).collect::<Vec<_>>(), &widths)));
         out
+    }
+
+    /// Whether all columns can be shown in `width` characters.
+    pub(crate) fn fits(&self, width: usize) -> bool {
+        self.squeezed(self.columns.len(), width).is_some()
     }
 
     fn line(&self, cells: &[&str], widths: &[usize]) -> String {
@@ -132,22 +160,20 @@ impl Table {
         line.trim_end().to_owned()
     }
 
-    /// Natural widths, then the widest squeezable column gives until the line fits.
-    fn widths(&self, width: usize) -> Vec<usize> {
+    /// Natural widths of the first columns, then the widest squeezable one gives until the line fits; `None` if none can.
+    fn squeezed(&self, columns: usize, width: usize) -> Option<Vec<usize>> {
         let natural = |i: usize| {
             let cells = self.rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0);
             cells.max(self.columns[i].head.chars().count())
         };
-        let mut widths: Vec<usize> = (0..self.columns.len()).map(natural).collect();
-        let room = width.saturating_sub(2 * self.columns.len().saturating_sub(1));
+        let mut widths: Vec<usize> = (0..columns).map(natural).collect();
+        let room = width.saturating_sub(2 * columns.saturating_sub(1));
         while widths.iter().sum::<usize>() > room {
             let squeezable = |i: &usize| self.columns[*i].least.is_some_and(|least| widths[*i] > least);
-            match (0..widths.len()).filter(squeezable).max_by_key(|i| widths[*i]) {
-                Some(i) => widths[i] -= 1,
-                None => break,
-            }
+            let widest = (0..columns).filter(squeezable).max_by_key(|i| widths[*i])?;
+            widths[widest] -= 1;
         }
-        widths
+        Some(widths)
     }
 }
 
@@ -170,10 +196,11 @@ mod tests {
 
     #[test]
     fn wrapped_lines_fit_and_lose_no_word() {
-        let text = "one two three four five six seven eight nine ten";
+        let text = "one two 38 % three four five six 38 ms seven eight nine";
         for width in 8..50 {
             let lines = wrap(text, width, 2);
             assert!(lines.iter().all(|l| l.chars().count() <= width), "{width}: {lines:?}");
+            assert!(!lines.iter().any(|l| l.ends_with("38")), "{lines:?}");
             assert_eq!(lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" "), text);
         }
     }
@@ -185,5 +212,6 @@ mod tests {
         t.row(vec!["b".into()]);
         let lines = t.render(15, Paint(false));
         assert_eq!(lines, ["name       cost", "a ra…ame  12 ms", "b"]);
+        assert_eq!(t.render(10, Paint(false)), ["name", "a rat…name", "b"], "the cost is left out");
     }
 }

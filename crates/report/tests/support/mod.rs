@@ -2,6 +2,7 @@
 //! Its numbers are invented but consistent: the parts of each policy add up to its total.
 #![allow(dead_code, reason = "each test binary uses a part of this")]
 mod rows;
+pub(crate) mod schema;
 
 use homenode_base::TotalCost;
 use homenode_report::{Comparison, Provenance, ReportDoc};

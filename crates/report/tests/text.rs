@@ -1,0 +1,86 @@
+//! The screen of text: exact for fixed documents, within its bounds for all.
+mod support;
+
+use homenode_report::text::{SCREEN_LINES, Style, render};
+use homenode_report::{Provenance, ReportDoc};
+
+const PLAIN: Style = Style { width: 100, colour: false };
+
+/// Compares with `tests/golden/NAME`; `HOMENODE_BLESS=1` writes it, to be read before it is committed.
+fn golden(name: &str, text: &str) {
+    let path = format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("HOMENODE_BLESS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(text, expected, "{path} differs; HOMENODE_BLESS=1 rewrites it");
+}
+
+#[test]
+fn screens_are_the_known_ones() {
+    golden("rich-100.txt", &render(&support::rich(), PLAIN));
+    golden("rich-80.txt", &render(&support::rich(), Style { width: 80, colour: false }));
+    golden("clean-100.txt", &render(&support::clean(), PLAIN));
+}
+
+#[test]
+fn a_screen_is_never_longer_or_wider_than_asked() {
+    let mut crowded = support::hostile();
+    let long = "a sentence that goes on for a while and then some more ".repeat(6);
+    crowded.blind = vec![long.clone(); 9];
+    crowded.warnings = vec![long; 9];
+    let e = &mut crowded.evaluations[0];
+    e.policies = e.policies.iter().cycle().take(14).cloned().collect();
+    e.objects = e.objects.iter().cycle().take(400).cloned().collect();
+    e.findings = e.findings.iter().cycle().take(30).cloned().collect();
+    crowded.evaluations = crowded.evaluations.iter().cycle().take(9).cloned().collect();
+    for doc in [support::rich(), support::clean(), support::hostile(), crowded] {
+        for width in [60, 72, 80, 100, 140, 250] {
+            let text = render(&doc, Style { width, colour: false });
+            let widest = text.lines().map(|l| l.chars().count()).max().unwrap();
+            assert!(text.lines().count() <= SCREEN_LINES, "{} lines at {width}:\n{text}", text.lines().count());
+            assert!(widest <= width, "{widest} characters at {width}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn the_finding_comes_first_and_names_object_line_remedy_and_worth() {
+    let text = render(&support::rich(), PLAIN);
+    let finding: String = text.lines().skip(1).take(4).collect::<Vec<_>>().join(" ");
+    for part in [
+        "41 %",
+        "two-socket",
+        "186 ms instead of 301 ms",
+        "`a` (stencil.c:41)",
+        "initialise `a` in parallel",
+        "worth 24 %",
+    ] {
+        assert!(finding.contains(part), "{part} is not in: {finding}");
+    }
+}
+
+#[test]
+fn nothing_to_do_is_said_with_the_reason() {
+    let text = render(&support::clean(), PLAIN);
+    assert!(text.contains("Nothing to change: first touch is within 1 % of the best static placement."), "{text}");
+    assert!(!text.contains("to blame"));
+}
+
+#[test]
+fn colour_only_when_asked_and_never_from_outside() {
+    assert!(!render(&support::hostile(), PLAIN).contains('\x1b'));
+    let coloured = render(&support::hostile(), Style { width: 100, colour: true });
+    for code in coloured.split('\x1b').skip(1) {
+        assert!(["[0m", "[1m", "[2m", "[32m", "[33m"].iter().any(|c| code.starts_with(c)), "{code:?}");
+    }
+    assert!(!coloured.contains('\u{202e}') && !coloured.contains('\u{2028}') && !coloured.contains('\x07'));
+}
+
+#[test]
+fn empty_documents_have_something_to_say() {
+    let empty = ReportDoc::new(&Default::default(), Provenance::default(), Vec::new());
+    assert!(render(&empty, PLAIN).contains("Nothing was evaluated."));
+    let blank = ReportDoc::new(&support::manifest(8), Provenance::default(), vec![Default::default()]);
+    assert!(render(&blank, PLAIN).contains("No policy was evaluated"));
+}

@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""Acceptance: the command line from outside, on real programs.
+
+    run.py [--homenode PATH] [--only WORD,...] [--keep DIR]
+
+HOMENODE names the command if --homenode does not; HOMENODE_SLOW=1 is the slow tier. --only runs the checks whose full
+name contains one of the words. Ends with 'N passed, N failed'; the status is 1 if something failed.
+"""
+import argparse
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import harness
+import check_bad_input  # noqa: F401  each registers its checks
+import check_counts  # noqa: F401
+import check_kills  # noqa: F401
+import check_rows  # noqa: F401
+import check_twins  # noqa: F401
+import test_model
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    default = os.environ.get("HOMENODE", harness.ROOT / "target/release/homenode")
+    parser.add_argument("--homenode", type=pathlib.Path, default=default)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--keep", type=pathlib.Path, help="folder for everything that is made; kept")
+    options = parser.parse_args()
+    if not pathlib.Path(options.homenode).is_file():
+        parser.error(f"no such command: {options.homenode}")
+    words = [w for w in options.only.split(",") if w]
+    checks = [c for c in harness.CHECKS if not words or any(w in f"{c.__module__}.{c.__name__}" for w in words)]
+    if not words:
+        suite = unittest.defaultTestLoader.loadTestsFromModule(test_model)
+        if not unittest.TextTestRunner(verbosity=1).run(suite).wasSuccessful():
+            sys.exit("the plain-Python model is wrong; nothing else was tried")
+    with tempfile.TemporaryDirectory(prefix="homenode-acceptance-") as folder:
+        failed = harness.run_all(harness.Session(options.homenode, options.keep or folder), checks)
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()

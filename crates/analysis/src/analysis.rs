@@ -73,6 +73,7 @@ impl<'a> Analysis<'a> {
     #[inline]
     pub fn reference(&mut self, r: &Merged, object: u32) {
         if r.op == Op::Spin {
+            self.pieces.clear();
             return;
         }
         let node = self.setup.nodes.get(r.thread as usize).copied().unwrap_or(NodeId(0));

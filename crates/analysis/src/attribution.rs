@@ -20,8 +20,38 @@ pub(crate) struct Block {
     /// Majority vote (Boyer and Moore 1991) over the references since it became shared: the one thread that can have
     /// made more than half of them.
     pub(crate) user: u32,
-    votes: u32,
+    votes: u64,
+    /// The same vote over nodes.
+    pub(crate) node: NodeId,
+    node_votes: u64,
+    /// References since it became shared.
+    refs: u64,
     shares: u32,
+}
+
+impl Block {
+    /// The node that made at least two thirds of the references since the block became shared, as far as the vote can
+    /// prove it: its surplus over all others is a third of them.
+    pub(crate) fn owner(&self) -> Option<NodeId> {
+        (self.refs > 0 && self.node_votes >= self.refs.div_ceil(3)).then_some(self.node)
+    }
+    #[inline]
+    fn vote(&mut self, thread: u32, node: NodeId) {
+        self.refs += 1;
+        step(&mut self.user, &mut self.votes, thread);
+        step(&mut self.node, &mut self.node_votes, node);
+    }
+}
+
+#[inline]
+fn step<T: PartialEq>(leader: &mut T, votes: &mut u64, voter: T) {
+    if *leader == voter {
+        *votes += 1;
+    } else if *votes == 0 {
+        (*leader, *votes) = (voter, 1);
+    } else {
+        *votes -= 1;
+    }
 }
 
 /// What one object has of one block.
@@ -34,6 +64,16 @@ pub(crate) struct Share {
     /// What the same accesses would cost if each were local.
     pub(crate) local: Cost,
     next: u32,
+}
+
+/// A share with the costs of its accesses at every possible home.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ShareCosts<'a> {
+    pub(crate) share: &'a Share,
+    /// All accesses.
+    pub(crate) all: &'a [Cost],
+    /// Those since the block became shared.
+    pub(crate) after: &'a [Cost],
 }
 
 /// Running sums of one object row.
@@ -73,8 +113,8 @@ pub(crate) struct Pair {
     pub(crate) remote: TotalCost,
 }
 
-/// The accumulator. Memory: 80 bytes and one cost per possible home for each block and object in it, and as much for
-/// each pair of site and object.
+/// The accumulator. Memory: 160 bytes and two costs per possible home for each block and object in it, and 100 bytes
+/// for each pair of site and object.
 #[derive(Debug)]
 pub struct Attribution {
     block_shift: u32,
@@ -85,7 +125,8 @@ pub struct Attribution {
     index: Index,
     blocks: Slab<Block>,
     shares: Vec<Share>,
-    /// `homes` costs for each share.
+    /// `2 * homes` costs for each share: what all its accesses would cost at each home, then the same for those since
+    /// the block became shared.
     home_costs: Vec<Cost>,
     objects: Vec<ObjectSums>,
     object_index: HashMap<u32, u32>,
@@ -164,11 +205,7 @@ impl Attribution {
         }
         b.shared |= b.first_thread != u.thread;
         if b.shared {
-            match () {
-                () if b.user == u.thread => b.votes = b.votes.saturating_add(1),
-                () if b.votes == 0 => (b.user, b.votes) = (u.thread, 1),
-                () => b.votes -= 1,
-            }
+            b.vote(u.thread, u.node);
         }
         self.share(block, object);
     }
@@ -186,9 +223,13 @@ impl Attribution {
         let share = self.share(block, object);
         let row = (c.class as usize * (self.cost_of.len() / self.homes / 4) + c.node.index()) * self.homes;
         let times = i64::from(c.weight);
+        let shared = self.blocks[block].shared;
         for h in 0..self.homes {
             let cost = Cost(self.cost_of[row + h].0.saturating_mul(times));
-            add(&mut self.home_costs[share * self.homes + h], cost);
+            add(&mut self.home_costs[share * 2 * self.homes + h], cost);
+            if shared {
+                add(&mut self.home_costs[(share * 2 + 1) * self.homes + h], cost);
+            }
         }
         let s = &mut self.shares[share];
         s.cost += c.cost;
@@ -246,6 +287,9 @@ impl Attribution {
                 home: Location::Node(first.node),
                 user: first.thread,
                 votes: 0,
+                node: first.node,
+                node_votes: 0,
+                refs: 0,
                 shares: NONE,
             });
         }
@@ -263,7 +307,7 @@ impl Attribution {
         }
         let next = std::mem::replace(&mut self.blocks[block].shares, self.shares.len() as u32);
         self.shares.push(Share { object, cost: Cost::ZERO, remote: Cost::ZERO, local: Cost::ZERO, next });
-        self.home_costs.resize(self.home_costs.len() + self.homes, Cost::ZERO);
+        self.home_costs.resize(self.home_costs.len() + 2 * self.homes, Cost::ZERO);
         self.shares.len() - 1
     }
     /// Object rows in order of first appearance.
@@ -282,12 +326,13 @@ impl Attribution {
     pub(crate) fn blocks(&self) -> Vec<(u64, &Block)> {
         self.index.sorted().into_iter().map(|(number, i)| (number, &self.blocks[i])).collect()
     }
-    /// Shares of a block with the costs of each at every possible home.
-    pub(crate) fn shares_of<'a>(&'a self, block: &Block) -> impl Iterator<Item = (&'a Share, &'a [Cost])> + use<'a> {
+    /// Shares of a block.
+    pub(crate) fn shares_of<'a>(&'a self, block: &Block) -> impl Iterator<Item = ShareCosts<'a>> + use<'a> {
         let next = |&i: &u32| Some(self.shares[i as usize].next).filter(|&n| n != NONE);
         std::iter::successors(Some(block.shares).filter(|&n| n != NONE), next).map(|i| {
             let i = i as usize;
-            (&self.shares[i], &self.home_costs[i * self.homes..(i + 1) * self.homes])
+            let (all, after) = self.home_costs[2 * i * self.homes..][..2 * self.homes].split_at(self.homes);
+            ShareCosts { share: &self.shares[i], all, after }
         })
     }
     /// Bytes of memory held, about.

@@ -120,8 +120,8 @@ impl Heat {
         self.band_shift += 1;
         self.recent.fill((0, NONE));
     }
-    /// The map with at most `rows` bands: neighbouring bands are joined, as evenly as their number allows, but never
-    /// across the gaps that are widest. `home` and `object` answer for the range of a row.
+    /// The map with at most `rows` rows: neighbouring bands are joined, as evenly as their number allows, but never
+    /// across the gaps that are widest. `words` answers with home and object for (address, bytes) of a row.
     pub fn finish(&self, rows: usize, mut words: impl FnMut(u64, u64) -> (u16, String)) -> HeatMap {
         let mut bands: Vec<(u64, u32)> = self.bands.iter().map(|(&b, &i)| (b, i)).collect();
         bands.sort_unstable();
@@ -157,15 +157,18 @@ fn groups(bands: &[(u64, u32)], rows: usize) -> Vec<&[(u64, u32)]> {
     let mut gaps: Vec<(u64, usize)> =
         (1..bands.len()).map(|i| (bands[i].0 - bands[i - 1].0, i)).filter(|g| g.0 > 1).collect();
     gaps.sort_unstable_by_key(|&(gap, i)| (std::cmp::Reverse(gap), i));
-    gaps.truncate(rows.saturating_sub(1).min((rows / 2).max(rows.saturating_sub(bands.len()))));
+    gaps.truncate((rows / 2).min(rows - 1));
     let mut cuts: Vec<usize> = gaps.into_iter().map(|g| g.1).chain([0, bands.len()]).collect();
     cuts.sort_unstable();
-    // Every run gets one row, the rest in proportion to its bands.
-    let spare = rows - (cuts.len() - 1);
-    let mut out = Vec::new();
+    // Every run gets one row, the rest in proportion to the bands that could still be apart.
+    let room = bands.len() - (cuts.len() - 1);
+    let spare = (rows - (cuts.len() - 1)).min(room);
+    let (mut out, mut before) = (Vec::new(), 0);
     for run in cuts.windows(2).map(|w| &bands[w[0]..w[1]]) {
-        let parts = (1 + spare * run.len() / bands.len()).min(run.len());
+        let after = before + run.len() - 1;
+        let parts = 1 + spare * after / room.max(1) - spare * before / room.max(1);
         out.extend((0..parts).map(|k| &run[k * run.len() / parts..(k + 1) * run.len() / parts]));
+        before = after;
     }
     out
 }

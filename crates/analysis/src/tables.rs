@@ -1,6 +1,6 @@
 //! From sums to rows: ids become words, and every table adds up to the same total.
 use crate::analysis::Analysed;
-use crate::attribution::{Attribution, Block};
+use crate::attribution::{Attribution, Block, ShareCosts};
 use crate::candidates;
 use crate::detail::Line;
 use crate::feed::Setup;
@@ -32,6 +32,8 @@ pub(crate) struct Object {
     pub(crate) id: u32,
     pub(crate) name: ObjectName,
     pub(crate) row: ObjectRow,
+    /// Bytes in units of each pattern.
+    pub(crate) patterns: [u64; 6],
     /// Blocks it has a part of, with that part: ascending by block number.
     pub(crate) parts: Vec<Part>,
 }
@@ -42,11 +44,12 @@ pub(crate) struct Part {
     pub(crate) number: u64,
     pub(crate) block: Block,
     pub(crate) cost: Cost,
-    pub(crate) remote: Cost,
+    /// If every access were local.
     pub(crate) local: Cost,
     pub(crate) best_static: Cost,
-    /// Best static home of the whole block.
-    pub(crate) best_home: Location,
+    /// What the best home would save of the accesses since the block became shared: what is left if its user also
+    /// initialises it.
+    pub(crate) curable: Cost,
     /// Whether other objects have accesses to the same block that cost something.
     pub(crate) shared_block: bool,
 }
@@ -94,6 +97,7 @@ fn objects(parts: &Parts<'_>, names: &dyn Names, patterns: &HashMap<u32, [u64; 6
         .iter()
         .map(|sums| {
             let name = object_name(names, sums.id);
+            let bytes = patterns.get(&sums.id).copied().unwrap_or_default();
             let row = ObjectRow {
                 name: name.name.clone(),
                 kind: name.kind.clone(),
@@ -105,10 +109,10 @@ fn objects(parts: &Parts<'_>, names: &dyn Names, patterns: &HashMap<u32, [u64; 6
                 cost: sums.transfer,
                 best_static: sums.transfer,
                 transfer_cost: sums.transfer,
-                pattern: main_pattern(patterns.get(&sums.id)).into(),
+                pattern: main_pattern(&bytes).into(),
                 ..ObjectRow::default()
             };
-            Object { id: sums.id, name, row, parts: Vec::new() }
+            Object { id: sums.id, name, row, patterns: bytes, parts: Vec::new() }
         })
         .collect();
     add_blocks(&mut objects, parts.attribution);
@@ -126,8 +130,7 @@ fn object_name(names: &dyn Names, id: u32) -> ObjectName {
     }
 }
 
-fn main_pattern(bytes: Option<&[u64; 6]>) -> &'static str {
-    let bytes = bytes.copied().unwrap_or_default();
+fn main_pattern(bytes: &[u64; 6]) -> &'static str {
     let most = Pattern::ALL.into_iter().rev().max_by_key(|p| bytes[*p as usize]);
     most.map_or("", Pattern::name)
 }
@@ -135,22 +138,22 @@ fn main_pattern(bytes: Option<&[u64; 6]>) -> &'static str {
 fn add_blocks(objects: &mut [Object], attribution: &Attribution) {
     let mut first: Vec<BTreeMap<u32, u64>> = vec![BTreeMap::new(); objects.len()];
     for (number, block) in attribution.blocks() {
-        let (best_home, best_index) = best_home(attribution, block);
-        let charged = attribution.shares_of(block).filter(|(s, _)| s.cost != Cost::ZERO).count();
-        for (share, homes) in attribution.shares_of(block) {
+        let best_index = best_home(attribution, block);
+        let charged = attribution.shares_of(block).filter(|s| s.share.cost != Cost::ZERO).count();
+        let home = attribution.homes().iter().position(|h| *h == block.home).unwrap_or(0);
+        for ShareCosts { share, all, after } in attribution.shares_of(block) {
             let object = &mut objects[share.object as usize];
             object.row.cost += share.cost;
             object.row.remote_cost += share.remote;
-            object.row.best_static += homes[best_index];
+            object.row.best_static += all[best_index];
             *first[share.object as usize].entry(block.first_thread).or_default() += 1;
             object.parts.push(Part {
                 number,
                 block: *block,
                 cost: share.cost,
-                remote: share.remote,
                 local: share.local,
-                best_static: homes[best_index],
-                best_home,
+                best_static: all[best_index],
+                curable: after[home] - after.iter().copied().min().unwrap_or(Cost::ZERO),
                 shared_block: charged > usize::from(share.cost != Cost::ZERO),
             });
         }
@@ -162,15 +165,14 @@ fn add_blocks(objects: &mut [Object], attribution: &Attribution) {
     }
 }
 
-/// The home where all accesses to a block together cost least; among equals nodes ascending, global memory last.
-fn best_home(attribution: &Attribution, block: &Block) -> (Location, usize) {
+/// Index of the home where all accesses to a block together cost least; among equals nodes ascending, global memory last.
+fn best_home(attribution: &Attribution, block: &Block) -> usize {
     let mut sums: Vec<TotalCost> = Vec::new();
-    for (_, homes) in attribution.shares_of(block) {
-        sums.resize(homes.len(), TotalCost::ZERO);
-        sums.iter_mut().zip(homes).for_each(|(sum, cost)| *sum += *cost);
+    for costs in attribution.shares_of(block) {
+        sums.resize(costs.all.len(), TotalCost::ZERO);
+        sums.iter_mut().zip(costs.all).for_each(|(sum, cost)| *sum += *cost);
     }
-    let best = (0..sums.len()).min_by_key(|&i| sums[i]).unwrap_or(0);
-    (attribution.homes()[best], best)
+    (0..sums.len()).min_by_key(|&i| sums[i]).unwrap_or(0)
 }
 
 pub(crate) fn site_name(names: &dyn Names, site: u32) -> SiteName {
@@ -215,11 +217,7 @@ pub(crate) fn is_false(line: &Line, patterns: &Patterns) -> bool {
     line.transfers > 1 && (class == Some(Pattern::FalselyShared) || line.useless * 2 >= line.transfers)
 }
 
-fn false_sharing_rows(
-    parts: &Parts<'_>,
-    names: &dyn Names,
-    objects: &HashMap<u32, &Object>,
-) -> Vec<FalseSharingRow> {
+fn false_sharing_rows(parts: &Parts<'_>, names: &dyn Names, objects: &HashMap<u32, &Object>) -> Vec<FalseSharingRow> {
     let lines = parts.lines.iter().filter(|l| is_false(l, parts.patterns)).take(FALSE_SHARING_ROWS);
     lines
         .map(|line| {
@@ -228,7 +226,7 @@ fn false_sharing_rows(
             let word_bytes = parts.patterns.word_bytes();
             let first = line.words.iter().position(|w| w.threads != 0 && w.object == line.object).unwrap_or(0) as u64;
             let inside = addr + first * word_bytes;
-            let start = names_extent(names, line.object, inside).map_or(addr, |(start, _)| start);
+            let start = extent(names, line.object, inside).map_or(addr, |(start, _)| start);
             FalseSharingRow {
                 addr,
                 object: objects.get(&line.object).map_or(String::new(), |o| o.row.name.clone()),
@@ -241,7 +239,7 @@ fn false_sharing_rows(
         .collect()
 }
 
-pub(crate) fn names_extent(names: &dyn Names, object: u32, addr: u64) -> Option<(u64, u64)> {
+pub(crate) fn extent(names: &dyn Names, object: u32, addr: u64) -> Option<(u64, u64)> {
     if object == UNKNOWN_OBJECT { None } else { names.extent(object, addr) }
 }
 

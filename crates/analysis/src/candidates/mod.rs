@@ -1,10 +1,33 @@
 //! What might be worth changing. Each kind of finding has a file; an object gets one candidate at most.
+mod false_sharing;
+mod first_touch;
+mod phrases;
+mod read_shared;
+mod stride;
+
 use crate::candidate::Candidate;
 use crate::names::Names;
 use crate::tables::{Object, Parts};
 use homenode_base::TotalCost;
+use std::cmp::Reverse;
 
 /// All candidates, most promising first.
-pub(crate) fn find(_: &Parts<'_>, _: &[Object], _: &dyn Names, _: TotalCost) -> Vec<Candidate> {
-    Vec::new()
+pub(crate) fn find(parts: &Parts<'_>, objects: &[Object], names: &dyn Names, total: TotalCost) -> Vec<Candidate> {
+    let mut all: Vec<Candidate> = Vec::new();
+    for object in objects {
+        let kinds = [
+            false_sharing::find(parts, object, names, total),
+            first_touch::find(parts, object, names, total),
+            read_shared::find(parts, object, names, total),
+        ];
+        // Among equals the first: a line that travels for nothing costs wherever it lives.
+        all.extend(kinds.into_iter().flatten().rev().max_by_key(|c| c.estimate));
+    }
+    all.sort_by_key(|c| (Reverse(c.estimate), c.object));
+    all
+}
+
+/// Whether `part` is at least `percent` of `whole`.
+fn at_least(part: TotalCost, percent: i128, whole: TotalCost) -> bool {
+    part > TotalCost::ZERO && part.0 * 100 >= whole.0 * percent
 }

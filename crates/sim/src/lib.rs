@@ -13,6 +13,7 @@ mod blocks;
 pub mod cache;
 pub mod engine;
 mod error;
+pub mod evaluate;
 pub mod evaluation;
 mod fold;
 mod lanes;
@@ -26,6 +27,7 @@ pub mod whatif;
 
 pub use engine::{Engine, Priced, Setup};
 pub use error::SimError;
+pub use evaluate::{EvalContext, EvalOptions, Found, NoObjects, Objects, Source, evaluate};
 pub use evaluation::Evaluation;
 pub use lanes::ProgramBounds;
 pub use replay::ReplayOptions;

@@ -112,6 +112,11 @@ impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
         }
     }
 
+    /// Who watches.
+    pub(crate) fn observer(&mut self) -> &mut O {
+        &mut self.back.observer
+    }
+
     #[inline]
     fn reference(&mut self, r: &Merged) {
         let Some(place) = self.places.get(r.thread as usize).copied() else {

@@ -1,0 +1,84 @@
+//! What the candidates are worth: each is replayed, all of them in one pass over the trace.
+use super::{EvalContext, FIRST_TOUCH, Source};
+use crate::SimError;
+use crate::evaluation::{Evaluation, Finding};
+use crate::whatif::{Predicted, Transform, WhatIf};
+use homenode_analysis::Candidate;
+use homenode_base::{TotalCost, VirtualTime};
+use homenode_trace::order::Consumer;
+use homenode_trace::{Event, Merged};
+use std::cmp::Reverse;
+
+/// Replays the candidates and keeps those that are worth it, the most valuable first.
+pub(super) fn fill(
+    evaluation: &mut Evaluation,
+    candidates: Vec<Candidate>,
+    source: &mut Source<'_>,
+    context: &EvalContext<'_>,
+) -> Result<(), SimError> {
+    let Some(base) = evaluation.policies.iter().find(|p| p.name == FIRST_TOUCH).map(|p| p.total) else {
+        return Ok(());
+    };
+    let permille = i128::from(context.options.finding_permille);
+    let worth_it = |saving: TotalCost| saving > TotalCost::ZERO && saving.0 * 1000 >= base.0 * permille;
+    // Estimates are upper limits: what falls short here would fall short there.
+    let candidates: Vec<Candidate> =
+        candidates.into_iter().filter(|c| worth_it(c.estimate)).take(context.options.candidates_max).collect();
+    let changes: Vec<Vec<Transform>> = candidates.iter().map(|c| vec![Transform::from(&c.remedy)]).collect();
+    let predicted = replay(&changes, source, context)?;
+    let mut found: Vec<(Finding, Transform)> = Vec::new();
+    for ((candidate, change), predicted) in candidates.into_iter().zip(changes).zip(predicted) {
+        let saving = base - predicted.total();
+        if worth_it(saving) {
+            let finding = finding(candidate, predicted.total(), saving, base);
+            found.extend(change.into_iter().map(|transform| (finding.clone(), transform)));
+        }
+    }
+    found.sort_by_key(|(finding, _)| Reverse(finding.saving));
+    let (findings, all): (Vec<Finding>, Vec<Transform>) = found.into_iter().unzip();
+    evaluation.predicted_all = match findings.as_slice() {
+        [] => None,
+        [only] => Some(only.predicted_total),
+        _ => replay(&[all], source, context)?.first().map(Predicted::total),
+    };
+    evaluation.findings = findings;
+    Ok(())
+}
+
+fn finding(candidate: Candidate, predicted_total: TotalCost, saving: TotalCost, base: TotalCost) -> Finding {
+    Finding {
+        kind: candidate.kind,
+        object: candidate.name,
+        places: candidate.places,
+        sentence: candidate.sentence,
+        advice: candidate.advice,
+        predicted_total,
+        saving,
+        saving_share: saving.ratio_to(base),
+    }
+}
+
+/// One pass with all these programs side by side; no pass if there are none.
+fn replay(
+    changes: &[Vec<Transform>],
+    source: &mut Source<'_>,
+    context: &EvalContext<'_>,
+) -> Result<Vec<Predicted>, SimError> {
+    if changes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let runs = changes.iter().map(|change| WhatIf::new(context.setup, change));
+    let mut fan = Fan(runs.collect::<Result<Vec<_>, SimError>>()?);
+    source(0, &mut fan)?;
+    fan.0.into_iter().map(WhatIf::finish).collect()
+}
+
+/// Gives everything to several replays.
+struct Fan<'m>(Vec<WhatIf<'m>>);
+
+impl Consumer for Fan<'_> {
+    fn refs(&mut self, refs: &[Merged]) {
+        self.0.iter_mut().for_each(|run| run.refs(refs));
+    }
+    fn event(&mut self, _: &Event, _: VirtualTime) {}
+}

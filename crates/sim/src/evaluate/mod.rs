@@ -1,0 +1,148 @@
+//! From a trace to an [`Evaluation`]: one pass for policies, bounds and analysis, one for what the candidates of findings
+//! are worth, and one for all findings together.
+mod findings;
+mod objects;
+mod rows;
+mod watch;
+
+use crate::SimError;
+use crate::engine::{Engine, Setup, Watched};
+use crate::evaluation::Evaluation;
+use crate::whatif::WhatIf;
+use homenode_analysis::Analysis;
+use homenode_base::{NodeId, TotalCost, VirtualTime};
+use homenode_placement::Start;
+use homenode_placement::policies::{ALL, Choice};
+use homenode_trace::order::Consumer;
+use homenode_trace::{Event, Merged, TraceError};
+pub use objects::{Found, NoObjects, Objects};
+use watch::Watch;
+
+/// Gives a whole dataset to a consumer, as often as asked. The number chooses the merge: 0 is the one that everything is
+/// computed from, 1 and up are the others of [`EvalOptions::merges`]; the same number gives the same order each time.
+pub type Source<'a> = dyn FnMut(u32, &mut dyn Consumer) -> Result<(), TraceError> + 'a;
+
+/// What to evaluate.
+#[derive(Clone, Copy)]
+pub struct EvalContext<'a> {
+    /// Machine, seats, block size, replay options.
+    pub setup: Setup<'a>,
+    /// Policies; first touch, the base of all findings, is added if it is missing. Reported in registry order.
+    pub policies: &'a [Choice],
+    /// Options.
+    pub options: EvalOptions,
+}
+
+/// How to evaluate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EvalOptions {
+    /// Where blocks are before their first access, for the optimum.
+    pub start: Start,
+    /// A finding saves at least this many thousandths of the first-touch total.
+    pub finding_permille: u32,
+    /// At most this many candidates are replayed.
+    pub candidates_max: usize,
+    /// Further merges that policies are run on, for the spread of results that depend on the recorded order; 0 in model
+    /// order.
+    pub merges: u32,
+}
+
+impl Default for EvalOptions {
+    fn default() -> EvalOptions {
+        EvalOptions { start: Start::FreeSet, finding_permille: 50, candidates_max: 8, merges: 0 }
+    }
+}
+
+/// Evaluates a dataset on one machine at one block size.
+///
+/// # Errors
+/// The source fails, a policy does not fit the machine, or the machine or block size is not usable.
+pub fn evaluate(
+    source: &mut Source<'_>,
+    objects: &mut dyn Objects,
+    context: &EvalContext<'_>,
+) -> Result<Evaluation, SimError> {
+    let choices = in_registry_order(context.policies)?;
+    let setup = context.setup;
+    let nodes: Vec<NodeId> = setup.seats.iter().map(|s| s.node).collect();
+    let analysis = Analysis::new(homenode_analysis::Setup {
+        machine: setup.machine,
+        block_bytes: setup.block_bytes,
+        unit_bytes: setup.machine.caches.as_ref().map_or(64, |c| c.line_bytes.into()),
+        nodes: &nodes,
+    });
+    let watch = Watch::new(analysis, objects);
+    let mut pass = FirstPass(Watched::new(setup, &choices, Some(context.options.start), watch)?);
+    source(0, &mut pass)?;
+    let (priced, watch) = pass.0.finish()?;
+    let analysed = watch.finish();
+    let (mut evaluation, candidates) = rows::evaluation(context, &choices, &priced, analysed);
+    findings::fill(&mut evaluation, candidates, source, context)?;
+    spread(&mut evaluation, &choices, source, context)?;
+    Ok(evaluation)
+}
+
+/// The policies in registry order, each once, first touch among them.
+fn in_registry_order(asked: &[Choice]) -> Result<Vec<Choice>, SimError> {
+    let mut choices: Vec<Choice> = Vec::new();
+    for spec in ALL {
+        for choice in asked.iter().filter(|c| c.spec.name == spec.name) {
+            if !choices.iter().any(|c| c.spec.name == spec.name && c.values == choice.values) {
+                choices.push(choice.clone());
+            }
+        }
+        if spec.name == FIRST_TOUCH && !choices.iter().any(|c| c.spec.name == FIRST_TOUCH) {
+            choices.push(spec.choose(&[])?);
+        }
+    }
+    Ok(choices)
+}
+
+/// Registry name of the policy that findings are measured against.
+const FIRST_TOUCH: &str = "first-touch";
+
+/// Runs the policies on the other merges and notes the lowest and highest totals, the main merge included.
+fn spread(
+    evaluation: &mut Evaluation,
+    choices: &[Choice],
+    source: &mut Source<'_>,
+    context: &EvalContext<'_>,
+) -> Result<(), SimError> {
+    for merge in 1..=context.options.merges {
+        let mut engine = Engine::new(context.setup, choices, None)?;
+        source(merge, &mut engine)?;
+        let priced = engine.finish()?;
+        for (i, row) in evaluation.policies.iter_mut().enumerate() {
+            let total: TotalCost = priced.total(i);
+            let (low, high) = row.spread.unwrap_or((row.total, row.total));
+            row.spread = Some((low.min(total), high.max(total)));
+        }
+    }
+    Ok(())
+}
+
+/// Policies, bounds and analysis.
+struct FirstPass<'m, 'o>(Watched<'m, Watch<'o>>);
+
+impl Consumer for FirstPass<'_, '_> {
+    fn refs(&mut self, refs: &[Merged]) {
+        self.0.replay.refs(refs);
+    }
+    fn event(&mut self, event: &Event, _: VirtualTime) {
+        self.0.replay.observer().event(event);
+    }
+}
+
+impl Consumer for Engine<'_> {
+    fn refs(&mut self, refs: &[Merged]) {
+        Engine::refs(self, refs);
+    }
+    fn event(&mut self, _: &Event, _: VirtualTime) {}
+}
+
+impl Consumer for WhatIf<'_> {
+    fn refs(&mut self, refs: &[Merged]) {
+        WhatIf::refs(self, refs);
+    }
+    fn event(&mut self, _: &Event, _: VirtualTime) {}
+}

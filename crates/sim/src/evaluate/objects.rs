@@ -1,0 +1,66 @@
+//! What lies at an address, and what it is called.
+use crate::seat::{salt, unflatten};
+use homenode_analysis::{Names, ObjectName, SiteName, UNKNOWN_OBJECT};
+use homenode_trace::Event;
+
+/// An answer to "what is at this address now".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Object row, [`UNKNOWN_OBJECT`] if none is known.
+    pub object: u32,
+    /// First byte of a range around the address to which the answer applies until the next event.
+    pub from: u64,
+    /// Last byte of that range.
+    pub last: u64,
+}
+
+/// Objects in the address spaces of a dataset. Events come in merged order between the references; questions about
+/// addresses are about now, those about names come at the end.
+pub trait Objects {
+    /// The next event.
+    fn event(&mut self, event: &Event);
+    /// What lies at this address of this address space.
+    fn at(&self, space: u32, addr: u64) -> Found;
+    /// The object row with this id (never [`UNKNOWN_OBJECT`]).
+    fn object(&self, object: u32) -> ObjectName;
+    /// First byte and size of the allocation of row `object` that contains, or last contained, `addr`, if known.
+    fn extent(&self, object: u32, space: u32, addr: u64) -> Option<(u64, u64)>;
+    /// The code location with this id.
+    fn site(&self, site: u32) -> SiteName;
+}
+
+/// Nothing is known: all memory is one unknown object and sites are numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoObjects;
+
+impl Objects for NoObjects {
+    fn event(&mut self, _: &Event) {}
+    fn at(&self, _: u32, _: u64) -> Found {
+        Found { object: UNKNOWN_OBJECT, from: 0, last: u64::MAX }
+    }
+    fn object(&self, _: u32) -> ObjectName {
+        ObjectName::default()
+    }
+    fn extent(&self, _: u32, _: u32, _: u64) -> Option<(u64, u64)> {
+        None
+    }
+    fn site(&self, site: u32) -> SiteName {
+        SiteName { place: format!("site {site}"), function: String::new() }
+    }
+}
+
+/// The analysis knows flat addresses only.
+pub(super) struct FlatNames<'a>(pub(super) &'a dyn Objects);
+
+impl Names for FlatNames<'_> {
+    fn object(&self, object: u32) -> ObjectName {
+        self.0.object(object)
+    }
+    fn extent(&self, object: u32, flat: u64) -> Option<(u64, u64)> {
+        let (space, addr) = unflatten(flat);
+        self.0.extent(object, space, addr).map(|(from, bytes)| (from ^ salt(space), bytes))
+    }
+    fn site(&self, site: u32) -> SiteName {
+        self.0.site(site)
+    }
+}

@@ -1,0 +1,119 @@
+//! Results as rows.
+use super::EvalContext;
+use crate::engine::Priced;
+use crate::evaluation::{Evaluation, OptimumRow, PolicyRow, ThreadRow};
+use crate::lanes::ProgramBounds;
+use homenode_analysis::{Analysed, Candidate};
+use homenode_base::TotalCost;
+use homenode_machine::Unit;
+use homenode_placement::Solved;
+use homenode_placement::policies::Choice;
+
+/// Everything but the findings, and the candidates for them.
+pub(super) fn evaluation(
+    context: &EvalContext<'_>,
+    choices: &[Choice],
+    priced: &Priced,
+    analysed: Analysed,
+) -> (Evaluation, Vec<Candidate>) {
+    let machine = context.setup.machine;
+    let optimum = optimum(priced.bounds, priced.totals.transfer_cost);
+    let reference = optimum.first().map(|o| o.total);
+    let policies = choices.iter().zip(0..).map(|(c, i)| policy(c, priced, i, reference)).collect();
+    let mut warnings = analysed.warnings;
+    if priced.strangers > 0 {
+        warnings.push(format!("{} references of threads that the dataset does not list were left out.", priced.strangers));
+    }
+    let evaluation = Evaluation {
+        machine: machine.name.clone(),
+        machine_title: machine.title.clone(),
+        machine_sources: machine.sources.clone(),
+        unit: match &machine.unit {
+            Unit::Picoseconds => "ps".into(),
+            Unit::Quantum(words) => words.clone(),
+        },
+        caches: machine.caches.is_some(),
+        block_bytes: context.setup.block_bytes,
+        blocks: priced.blocks.len() as u64,
+        threads: threads(context, priced),
+        totals: priced.totals.clone(),
+        policies,
+        optimum,
+        patterns: analysed.patterns,
+        objects: analysed.objects,
+        lines: analysed.lines,
+        false_sharing: analysed.false_sharing,
+        heat: analysed.heat,
+        findings: Vec::new(),
+        predicted_all: None,
+        warnings,
+    };
+    (evaluation, analysed.candidates)
+}
+
+fn threads(context: &EvalContext<'_>, priced: &Priced) -> Vec<ThreadRow> {
+    let rows = context.setup.seats.iter().zip(&priced.refs_of).zip(0..);
+    rows.map(|((seat, refs), thread)| ThreadRow { thread, cpu: seat.cpu, node: seat.node.0, refs: *refs }).collect()
+}
+
+fn policy(choice: &Choice, priced: &Priced, i: usize, reference: Option<TotalCost>) -> PolicyRow {
+    let (tally, total) = (&priced.policies[i], priced.total(i));
+    PolicyRow {
+        name: choice.to_string(),
+        summary: choice.spec.summary.to_owned(),
+        total,
+        local: tally.local,
+        remote: tally.remote,
+        global: tally.global,
+        movement: tally.movement,
+        transfer: priced.totals.transfer_cost,
+        moves: tally.moves,
+        copies: tally.copies,
+        ratio: reference.map_or(1.0, |r| total.ratio_to(r)),
+        spread: None,
+    }
+}
+
+/// The bounds, the lowest one (which policies are measured against) first.
+fn optimum(bounds: Option<ProgramBounds>, transfers: TotalCost) -> Vec<OptimumRow> {
+    let Some(bounds) = bounds else { return Vec::new() };
+    let row = |name: &str, exact, summary: &str, solved: Solved| OptimumRow {
+        name: name.to_owned(),
+        exact,
+        summary: summary.to_owned(),
+        total: solved.cost + transfers,
+        movement: solved.movement,
+        moves: solved.moves,
+        copies: solved.copies,
+    };
+    let replication = if bounds.exact {
+        row(
+            "optimum with replication",
+            true,
+            "No placement that moves and copies blocks, knowing the future, costs less",
+            bounds.with_replication,
+        )
+    } else {
+        row(
+            "lower bound with replication",
+            false,
+            "No placement costs less; the machine's distances differ, so none may reach it",
+            bounds.with_replication,
+        )
+    };
+    vec![
+        replication,
+        row(
+            "optimum without replication",
+            true,
+            "No placement that keeps one copy of each block and moves it, knowing the future, costs less",
+            bounds.without_replication,
+        ),
+        row(
+            "best static",
+            true,
+            "No placement that leaves each block where it is for ever costs less",
+            bounds.best_static,
+        ),
+    ]
+}

@@ -1,0 +1,88 @@
+//! Tells the analysis what the replay does.
+use super::objects::{FlatNames, Found, Objects};
+use crate::observer::Observer;
+use crate::seat::{Seat, salt, unflatten};
+use homenode_analysis::{Analysed, Analysis, Charge, Transfer, UNKNOWN_OBJECT, UNKNOWN_SITE};
+use homenode_base::Cost;
+use homenode_machine::Location;
+use homenode_placement::Access;
+use homenode_trace::event::EventKind;
+use homenode_trace::{Event, Merged, Op};
+
+/// Recent answers by address, 256 bytes an entry.
+const MEMO: usize = 1 << 10;
+
+/// The observer of the first pass.
+pub(super) struct Watch<'a> {
+    analysis: Analysis<'a>,
+    objects: &'a mut dyn Objects,
+    memo: Vec<(u64, Found)>,
+    /// Answers of earlier generations are out of date.
+    generation: u64,
+    site: u32,
+}
+
+impl<'a> Watch<'a> {
+    pub(super) fn new(analysis: Analysis<'a>, objects: &'a mut dyn Objects) -> Watch<'a> {
+        let nothing = Found { object: UNKNOWN_OBJECT, from: 0, last: 0 };
+        Watch { analysis, objects, memo: vec![(0, nothing); MEMO], generation: 1, site: UNKNOWN_SITE }
+    }
+
+    pub(super) fn event(&mut self, event: &Event) {
+        use EventKind as E;
+        if let E::Alloc { .. } | E::Free { .. } | E::Map { .. } | E::Unmap { .. } | E::Module { .. } = event.kind {
+            self.generation += 1;
+        }
+        self.objects.event(event);
+    }
+
+    #[inline]
+    fn object(&mut self, flat: u64) -> u32 {
+        let (generation, found) = self.memo[(flat >> 8) as usize % MEMO];
+        if generation == self.generation && found.from <= flat && flat <= found.last {
+            return found.object;
+        }
+        self.look_up(flat)
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, flat: u64) -> u32 {
+        let (space, addr) = unflatten(flat);
+        let found = self.objects.at(space, addr);
+        // The range in flat addresses, cut to where flat addresses of this space are in order.
+        let user = unflatten(u64::MAX).1;
+        let range = (found.from.min(addr) ^ salt(space), found.last.clamp(addr, user) ^ salt(space));
+        let flat_found = Found { object: found.object, from: range.0, last: range.1 };
+        self.memo[(flat >> 8) as usize % MEMO] = (self.generation, flat_found);
+        found.object
+    }
+
+    pub(super) fn finish(self) -> Analysed {
+        self.analysis.finish(&FlatNames(self.objects))
+    }
+}
+
+impl Observer for Watch<'_> {
+    const WANTS_CHARGES: bool = true;
+
+    #[inline]
+    fn reference(&mut self, r: &Merged, _: Seat, flat: u64) {
+        let object = self.object(flat);
+        self.site = r.site;
+        // A spin comes here only if it is to be charged like a read.
+        let op = if r.op == Op::Spin { Op::Read } else { r.op };
+        self.analysis.reference(&Merged { addr: flat, op, ..*r }, object);
+    }
+
+    #[inline]
+    fn charge(&mut self, flat: u64, _: u32, access: &Access, home: Location, cost: Cost) {
+        let Access { node, class, weight, .. } = *access;
+        let charge = Charge { addr: flat, object: self.object(flat), site: self.site, node, class, weight, home, cost };
+        self.analysis.charge(&charge);
+    }
+
+    fn transfer(&mut self, flat: u64, _: u32, cost: Cost) {
+        let object = self.object(flat);
+        self.analysis.transfer(&Transfer { addr: flat, object, site: self.site, cost });
+    }
+}

@@ -1,0 +1,149 @@
+"""Running, timing and printing for the bench."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+NATIVE_RUNS = 3
+NATIVE_SECONDS = 1.0  # short programs run again until they have run this long, within reason
+NATIVE_RUNS_MOST = 12
+EXAMPLES = (("homenode-trace", "codec_speed", "encode and decode (goal: read 130 M refs/s a core)"),
+            ("homenode-sim", "engine_speed", "plain engine (goal: 10 ns per reference and configuration)"))
+
+
+class Bench:
+    """One run: remembers every command line it timed."""
+
+    def __init__(self, root, homenode, folder, size, threads):
+        self.root, self.homenode, self.folder, self.size, self.threads = root, homenode, folder, size, threads
+        self.built, self.commands, self.natives = {}, [], {}
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def program(self, compiler, level, kernel, hooks):
+        """Path of a workload, built when first needed."""
+        key = (compiler, level, hooks)
+        if key not in self.built:
+            out = self.folder / f"bin-{compiler}{level}{'-hooks' if hooks else ''}"
+            command = f"{self.homenode} cc" if hooks else compiler
+            environment = {**os.environ, "HOMENODE_REAL_CC": compiler}
+            words = [str(self.root / "workloads/build.sh"), command, str(out), level]
+            subprocess.run(words, env=environment, check=True)
+            self.note(f"{'HOMENODE_REAL_CC=' + compiler + ' ' if hooks else ''}workloads/build.sh '{command}' {out} {level}")
+            self.built[key] = out
+        return self.built[key] / kernel
+
+    def note(self, text, seconds=None):
+        """Remembers a command line and, if it was timed, its raw seconds."""
+        shown = text.replace(str(self.root) + "/", "").replace(str(self.folder) + "/", "")
+        self.commands.append((shown, seconds))
+
+    def timed(self, words, **options):
+        """Seconds from start to end of a command; a failure stops the bench."""
+        words = [str(w) for w in words]
+        began = time.monotonic()
+        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", **options)
+        seconds = time.monotonic() - began
+        if done.returncode:
+            sys.exit(f"bench: {' '.join(words)}: status {done.returncode}: {done.stderr.strip()[-500:]}")
+        self.note(" ".join(words), seconds)
+        return seconds, done.stdout
+
+    def native(self, compiler, level, arguments):
+        """Best of several runs of the native build, in seconds."""
+        key = (compiler, level, tuple(arguments))
+        if key not in self.natives:
+            program = self.program(compiler, level, arguments[0], hooks=False)
+            runs = []
+            while len(runs) < NATIVE_RUNS or (sum(runs) < NATIVE_SECONDS and len(runs) < NATIVE_RUNS_MOST):
+                runs.append(self.timed([program, *arguments[1:]])[0])
+            self.natives[key] = min(runs)
+        return self.natives[key]
+
+    def run(self, *arguments):
+        """Runs homenode; returns what it printed."""
+        return self.timed([self.homenode, *arguments])[1]
+
+    def seconds(self, *arguments):
+        """Runs homenode; seconds from start to end."""
+        return self.timed([self.homenode, *arguments])[0]
+
+    def json(self, *arguments):
+        """Runs homenode; the document is the last line (a recorded program may print before it)."""
+        return json.loads(self.run(*arguments).strip().splitlines()[-1])
+
+    def report(self, dataset, machine):
+        """Seconds, peak resident bytes and document of a report."""
+        words = [str(w) for w in (self.homenode, "report", dataset, "--machine", machine, "--json", "--quiet")]
+        out = self.folder / "report.json"
+        began = time.monotonic()
+        with open(out, "wb") as file:
+            process = subprocess.Popen(words, stdout=file)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.monotonic() - began
+        if process.returncode:
+            sys.exit(f"bench: {' '.join(words)}: status {process.returncode}")
+        self.note(" ".join(words), seconds)
+        return seconds, usage.ru_maxrss * 1024, json.loads(out.read_text())
+
+    def lackey(self, program, arguments):
+        """Seconds and number of references of a lackey run; its text is counted in a second run and thrown away."""
+        if not shutil.which("valgrind"):
+            sys.exit("bench: valgrind is missing")
+        words = ["valgrind", "--tool=lackey", "--trace-mem=yes", "--log-file=/dev/null", str(program), *arguments]
+        seconds, _ = self.timed(words)
+        words[3] = "--log-fd=9"
+        count = " ".join(words) + r" 9>&1 >/dev/null | grep -c '^ [LSM] '"
+        refs = int(subprocess.run(["bash", "-c", count], check=True, stdout=subprocess.PIPE).stdout)
+        return seconds, refs
+
+    def bytes_of(self, dataset):
+        """Bytes of all files of a dataset."""
+        return sum(p.stat().st_size for p in pathlib.Path(dataset).rglob("*") if p.is_file())
+
+    def remove(self, dataset):
+        """Makes room."""
+        shutil.rmtree(dataset, ignore_errors=True)
+
+    def print_commands(self):
+        """Every command line with its raw seconds."""
+        print("\ncommands, in order, raw seconds")
+        for text, seconds in self.commands:
+            print(f"  {'' if seconds is None else f'{seconds:9.3f}':>9}  {text}")
+
+
+def table(title, head, rows):
+    """Prints a table, first column to the left, numbers to the right."""
+    lines = [head, *rows]
+    widths = [max(len(str(line[i])) for line in lines) for i in range(len(head))]
+    print(f"\n{title}")
+    for line in lines:
+        cells = [str(c).ljust(w) if i < 2 else str(c).rjust(w) for i, (c, w) in enumerate(zip(line, widths))]
+        print("  " + "  ".join(cells).rstrip(), flush=True)
+
+
+def examples(root):
+    """The speed examples of the crates, which measure what no command shows alone."""
+    for package, example, title in EXAMPLES:
+        words = ["cargo", "run", "-q", "--release", "--locked", "-p", package, "--example", example]
+        print(f"\n{title}\n  $ {' '.join(words)}", flush=True)
+        done = subprocess.run(words, cwd=root, stdout=subprocess.PIPE, text=True)
+        if done.returncode:
+            sys.exit(f"bench: {example} ended with status {done.returncode}")
+        print("".join(f"  {line}\n" for line in done.stdout.splitlines()), end="", flush=True)
+
+
+def processor():
+    """Name of the processor."""
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return "unknown processor"
+
+
+def first_line(words):
+    """First line of what a command prints."""
+    return subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()[0]

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""What recording costs, how small the data is, how fast it is read and evaluated: one table, with everything that is
+needed to run it again. Nothing here is a test: it prints, it does not judge.
+
+    run.py [--size XS|S|M] [--homenode PATH] [--kernels lu,sor,radix] [--folder DIR]
+
+At size M (the slow tier) every native run of the gcc -O2 builds takes at least a second on two cores.
+"""
+import argparse
+import os
+import pathlib
+import platform
+import sys
+import tempfile
+
+import measure
+from measure import Bench
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+COMPILERS = ("gcc", "clang")
+LEVELS = ("-O2", "-O3")
+PEER_ARGUMENTS = {"lu": ["-n", "128"], "sor": ["-n", "258", "-i", "2"], "radix": ["-n", "65536"]}
+
+
+def capture_table(bench, kernels):
+    """Native against counting against recording, for each kernel, compiler and level."""
+    rows, datasets = [], []
+    for kernel in kernels:
+        for compiler in COMPILERS:
+            for level in LEVELS:
+                row, dataset = capture_row(bench, kernel, compiler, level)
+                rows.append(row)
+                if (compiler, level) == ("gcc", "-O2"):
+                    datasets.append((kernel, dataset))
+                else:
+                    bench.remove(dataset)
+    head = ("kernel", "compiler", "native s", "references", "counting s", "x", "recording s", "x", "B/ref", "compact B/ref",
+            "M refs/s read")
+    measure.table("capture (x: times native; goals: counting 9 where native vectorises, 6 where not; recording 20; B/ref 0.25 on lu "
+                  "and sor, 1.5 on radix after compact; read 130 M refs/s a core)", head, rows)
+    return datasets
+
+
+def capture_row(bench, kernel, compiler, level):
+    arguments = [kernel, "-s", bench.size, "-p", bench.threads]
+    native = bench.native(compiler, level, arguments)
+    program = bench.program(compiler, level, kernel, hooks=True)
+    counting = bench.json("record", "--count-only", "--json", "--", program, *arguments[1:])
+    dataset = bench.folder / f"{kernel}-{compiler}{level}.hnt"
+    recording = bench.json("record", "--force", "--json", "-o", dataset, "--", program, *arguments[1:])
+    record_s = recording["run_seconds"] + recording["finish_seconds"]
+    refs = recording["refs"]
+    before = bench.bytes_of(dataset) / refs
+    bench.run("compact", dataset)
+    after = bench.bytes_of(dataset) / refs
+    read_s = bench.seconds("info", dataset)
+    row = (kernel, f"{compiler} {level}", f"{native:.3f}", f"{refs:,}", f"{counting['run_seconds']:.3f}",
+           f"{counting['run_seconds'] / native:.1f}", f"{record_s:.3f}", f"{record_s / native:.1f}", f"{before:.4f}",
+           f"{after:.4f}", f"{refs / read_s / 1e6:.0f}")
+    return row, dataset
+
+
+def report_table(bench, datasets):
+    """Whole reports: seconds, and memory that should follow the pages and not the references."""
+    rows = []
+    for name, dataset in datasets:
+        info = bench.json("info", dataset, "--json")
+        refs = info["ops"]["read"] + info["ops"]["write"] + info["ops"]["atomic"]
+        for machine in ("butterfly", "two-socket"):
+            seconds, peak, document = bench.report(dataset, machine)
+            evaluation = document["evaluations"][0]
+            touched = evaluation["blocks"] * evaluation["block_bytes"]
+            rows.append((name, machine, f"{refs:,}", f"{touched / 1e6:.1f}", f"{seconds:.2f}", f"{1e9 * seconds / refs:.1f}",
+                         f"{peak / 1e6:.0f}"))
+    head = ("dataset", "machine", "references", "MB touched", "s", "ns/ref all in", "peak MB")
+    measure.table("report (goal: 1 G references over 100 MB in under 2 GiB)", head, rows)
+
+
+def memory_datasets(bench):
+    """The same memory, referenced more and more often; at size M up to 1 G references over 105 MB."""
+    n, sweeps = ("3620", (2, 8, 18)) if bench.size == "M" else ("1024", (1, 4))
+    program, found = bench.program("gcc", "-O2", "sor", hooks=True), []
+    for i in sweeps:
+        dataset = bench.folder / f"memory-{i}.hnt"
+        bench.json("record", "--force", "--json", "-o", dataset, "--", program, "-n", n, "-i", i, "-p", bench.threads)
+        found.append((f"sor -n {n} -i {i}", dataset))
+    return found
+
+
+def peer_table(bench, kernels):
+    """valgrind's lackey beside the recorder, per reference and both from start to end, on programs that lackey can bear."""
+    rows = []
+    for kernel in kernels:
+        arguments = [kernel, *PEER_ARGUMENTS[kernel], "-p", bench.threads]
+        native = bench.native("gcc", "-O2", arguments)
+        lackey_s, lackey_refs = bench.lackey(bench.program("gcc", "-O2", kernel, hooks=False), arguments[1:])
+        dataset = bench.folder / "peer.hnt"
+        program = bench.program("gcc", "-O2", kernel, hooks=True)
+        own = bench.json("record", "--force", "--json", "-o", dataset, "--", program, *arguments[1:])
+        own_s = own["run_seconds"] + own["finish_seconds"]
+        rows.append((" ".join(arguments), f"{native:.4f}", f"{lackey_s:.2f}", f"{lackey_refs:,}", f"{1e9 * lackey_s / lackey_refs:.0f}",
+                     f"{own_s:.3f}", f"{own['refs']:,}", f"{1e9 * own_s / own['refs']:.1f}"))
+        bench.remove(dataset)
+    head = ("program", "native s", "lackey s", "its refs", "ns/ref", "record s", "its refs", "ns/ref")
+    measure.table("peer: valgrind --tool=lackey --trace-mem=yes, text to /dev/null, against homenode record, data kept", head, rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", choices=["XS", "S", "M"], default="XS")
+    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    parser.add_argument("--homenode", type=pathlib.Path, default=target / "release/homenode")
+    parser.add_argument("--kernels", default="lu,sor,radix")
+    parser.add_argument("--threads", default="2")
+    parser.add_argument("--folder", type=pathlib.Path, help="where datasets go; default a temporary folder")
+    options = parser.parse_args()
+    if not options.homenode.is_file():
+        parser.error(f"no such command: {options.homenode}")
+    kernels = options.kernels.split(",")
+    with tempfile.TemporaryDirectory(prefix="homenode-bench-") as temporary:
+        bench = Bench(ROOT, options.homenode.resolve(), options.folder or pathlib.Path(temporary), options.size, options.threads)
+        print(f"homenode bench, size {options.size}, {os.cpu_count()} processors, {platform.platform()}, {measure.processor()}")
+        for compiler in COMPILERS:
+            print(measure.first_line([compiler, "--version"]))
+        datasets = capture_table(bench, kernels)
+        report_table(bench, datasets + memory_datasets(bench))
+        measure.examples(ROOT)
+        peer_table(bench, kernels)
+        bench.print_commands()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -93,6 +93,9 @@ pub(crate) struct ThreadDrain {
     pub(crate) skip_refs: u64,
     /// Likewise events.
     pub(crate) skip_events: u64,
+    /// End of the last frame. Stamps below it (the producer was interrupted between reading the counter and writing its
+    /// stamp) are raised to it: time never runs backwards within a thread.
+    pub(crate) floor: u64,
     decoder: Decoder,
     out: Appender,
 }
@@ -117,7 +120,7 @@ impl ThreadDrain {
     pub(crate) fn new(thread: u32, ring: Ring, out: Appender) -> io::Result<ThreadDrain> {
         let consumed = ring.consumed()?;
         let decoder = Decoder::default();
-        Ok(ThreadDrain { thread, ring, consumed, spins: 0, skip_refs: 0, skip_events: 0, decoder, out })
+        Ok(ThreadDrain { thread, ring, consumed, spins: 0, skip_refs: 0, skip_events: 0, floor: 0, decoder, out })
     }
 
     /// Slots that wait; an impossible number if the producer's header is corrupt.
@@ -175,9 +178,11 @@ impl ThreadDrain {
         let mut sink = FrameSink::new(self.thread, self.consumed, encoder, events);
         (sink.skip_refs, sink.skip_events) = (self.skip_refs, self.skip_events);
         (sink.quota, sink.keep_events) = (if failed { 0 } else { ledger.quota() }, !failed);
+        sink.floor = self.floor;
         let at = self.fill(to, last, &mut sink);
         if sink.stored > 0 {
             let end = self.end_stamp(at, to, last);
+            self.floor = end;
             sink.encoder.finish(end, Codec::Lz4, frame);
             self.out.append(frame).map_err(DrainError::Write)?;
             ledger.bytes.fetch_add(frame.len() as u64, Ordering::Relaxed);
@@ -226,13 +231,15 @@ impl ThreadDrain {
 
     /// When the frame that stops before position `at` ended: the begin of the next batch, if that has one already.
     fn end_stamp(&self, at: u64, to: u64, last: bool) -> u64 {
+        // Taken first: what the producer had not begun at that moment begins later.
+        let now = clock::ticks();
         let written = at < to || self.ring.head() > at || self.ring.final_head() > at;
         match self.stamp_slot(at).filter(|_| at.is_multiple_of(BATCH_SLOTS) && written) {
             Some(stamp) => stamp,
             None if last || !at.is_multiple_of(BATCH_SLOTS) => self.decoder.last_stamp,
-            // The producer has not begun its next batch yet, so what it wrote is not later than now.
-            None => clock::ticks().max(self.decoder.last_stamp),
+            None => now,
         }
+        .max(self.floor)
     }
     fn stamp_slot(&self, at: u64) -> Option<u64> {
         let mut slot = [[0; 2]];

@@ -111,7 +111,10 @@ pub(crate) fn record_with_hooks(
     let result = record_into(&options.out, options, &program, progress);
     if matches!(
         result,
-        Err(CaptureError::Start { .. } | CaptureError::NotInstrumented { .. } | CaptureError::Secure { .. })
+        Err(CaptureError::Start { .. }
+            | CaptureError::NotInstrumented { .. }
+            | CaptureError::Secure { .. }
+            | CaptureError::Option(_))
     ) {
         // Best effort: the error that matters is the first one.
         let _ = std::fs::remove_dir_all(&options.out);

@@ -29,6 +29,8 @@ pub(crate) struct FrameSink<'a> {
     pub(crate) spins: u64,
     /// References beyond the quota.
     pub(crate) dropped: u64,
+    /// Earliest stamp that a batch may have.
+    pub(crate) floor: u64,
     stamps: u64,
 }
 
@@ -53,6 +55,7 @@ impl<'a> FrameSink<'a> {
             stored: 0,
             spins: 0,
             dropped: 0,
+            floor: 0,
             stamps: 0,
         }
     }
@@ -63,7 +66,8 @@ impl<'a> FrameSink<'a> {
     /// Begins a batch in the frame.
     pub(crate) fn begin_batch(&mut self, ticks: u64) {
         self.stamps += 1;
-        self.encoder.stamp(ticks);
+        self.floor = self.floor.max(ticks);
+        self.encoder.stamp(self.floor);
     }
     #[cold]
     #[inline(never)]

@@ -234,6 +234,8 @@ impl Recording {
         let thread = ring.and_then(|r| ThreadDrain::new(index, r, Appender::frames(&self.root, index, 0)?));
         Some(match thread {
             Ok(thread) => State::Open(Box::new(thread)),
+            // The program could not create the file, which it counted, or gave the ring back.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => State::Closed(Counts::default()),
             Err(error) => {
                 self.lock_troubles().rings.push(format!("the ring of thread {index} cannot be used: {error}"));
                 State::Closed(Counts::default())

@@ -139,6 +139,15 @@ pub fn signal_group(group: u32, signal: i32) -> bool {
     }
 }
 
+/// Sends a signal to one process; false if there is none of this number or it is not ours to signal.
+pub fn signal(pid: u32, signal: i32) -> bool {
+    match libc::pid_t::try_from(pid) {
+        // SAFETY: kill takes plain numbers; 0 and 1 are excluded, so it never means "everybody" or init.
+        Ok(p) if p > 1 => unsafe { libc::kill(p, signal) == 0 },
+        _ => false,
+    }
+}
+
 /// Whether any process of the group exists.
 pub fn group_exists(group: u32) -> bool {
     signal_group(group, 0)

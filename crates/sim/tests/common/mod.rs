@@ -1,5 +1,7 @@
 //! Machines and small helpers that several tests share.
 #![allow(dead_code)] // each test binary uses its own part of this module
+pub(crate) mod objects;
+
 use homenode_base::Cost;
 use homenode_machine::model::{CacheGeometry, Caches};
 use homenode_machine::{CopyCost, Machine, Matrix, Unit};

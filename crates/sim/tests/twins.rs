@@ -1,0 +1,216 @@
+//! What a what-if predicts, beside what the really repaired program costs.
+mod common;
+use common::{cached, objects::Arrays, plain};
+use homenode_base::{NodeId, TotalCost};
+use homenode_machine::{Machine, models};
+use homenode_placement::policies::Choice;
+use homenode_sim::evaluation::FindingKind;
+use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seat, Setup, Transform, WhatIf, evaluate};
+use homenode_trace::order::Consumer;
+use homenode_trace::{Merged, Op, TraceError};
+
+const THREADS: u32 = 8;
+const A: u64 = 0x10_0000_0000;
+const B: u64 = 0x20_0000_0000;
+
+fn seats(machine: &Machine) -> Vec<Seat> {
+    let cpus: Vec<u16> =
+        machine.cores.iter().enumerate().flat_map(|(n, c)| std::iter::repeat_n(n as u16, *c as usize)).collect();
+    let cpu = |t: usize| t * cpus.len() / THREADS as usize;
+    (0..THREADS as usize).map(|t| Seat { cpu: cpu(t) as u16, node: NodeId(cpus[cpu(t)]), space: 0 }).collect()
+}
+
+fn setup<'a>(machine: &'a Machine, seats: &'a [Seat]) -> Setup<'a> {
+    Setup { machine, seats, block_bytes: 4096, options: ReplayOptions::default() }
+}
+
+fn word(thread: u32, addr: u64, op: Op, site: u32) -> Merged {
+    Merged { addr, size: 8, site, thread, op }
+}
+
+/// References of the threads in turn, thread by thread, one reference each.
+fn in_turn(each: &[Vec<Merged>]) -> Vec<Merged> {
+    let longest = each.iter().map(Vec::len).max().unwrap_or(0);
+    (0..longest).flat_map(|i| each.iter().filter_map(move |refs| refs.get(i).copied())).collect()
+}
+
+/// Jacobi sweeps over two arrays of `words`, initialised by thread 0 or by the threads that use them.
+fn stencil(words: u64, sweeps: u64, parallel: bool) -> Vec<Merged> {
+    let part = words / u64::from(THREADS);
+    let owner = |i: u64| ((i / part) as u32).min(THREADS - 1);
+    let init = |t: u32| {
+        let mine = (0..words).filter(move |i| if parallel { owner(*i) == t } else { t == 0 });
+        mine.flat_map(move |i| [word(t, A + 8 * i, Op::Write, 1), word(t, B + 8 * i, Op::Write, 2)]).collect()
+    };
+    let mut refs = in_turn(&(0..THREADS).map(init).collect::<Vec<_>>());
+    for sweep in 0..sweeps {
+        let (from, to) = if sweep % 2 == 0 { (A, B) } else { (B, A) };
+        let work = |t: u32| {
+            let points = (1..words - 1).filter(move |i| owner(*i) == t);
+            let point = move |i: u64| {
+                let read = |j: u64| word(t, from + 8 * j, Op::Read, 3);
+                [read(i - 1), read(i), read(i + 1), word(t, to + 8 * i, Op::Write, 4)]
+            };
+            points.flat_map(point).collect::<Vec<_>>()
+        };
+        refs.extend(in_turn(&(0..THREADS).map(work).collect::<Vec<_>>()));
+    }
+    refs
+}
+
+/// Each thread counts in its own element of an array with this stride, and reads memory of its own between.
+fn counters(stride: u64, rounds: u64) -> Vec<Merged> {
+    let work = |t: u32| {
+        let element = A + u64::from(t) * stride;
+        let own = B + u64::from(t) * (1 << 20);
+        let round = move |i: u64| {
+            let table = word(t, own + i * 64 % (1 << 16), Op::Read, 5);
+            [table, word(t, element, Op::Read, 6), word(t, element, Op::Write, 7)]
+        };
+        (0..rounds).flat_map(round).collect::<Vec<_>>()
+    };
+    in_turn(&(0..THREADS).map(work).collect::<Vec<_>>())
+}
+
+fn report(machine: &Machine, refs: &[Merged], arrays: Vec<(&'static str, u64, u64)>) -> Evaluation {
+    let seats = seats(machine);
+    let policies = [Choice::parse("interleave").unwrap(), Choice::parse("best-static").unwrap()];
+    let options = EvalOptions { merges: 1, ..EvalOptions::default() };
+    let context = EvalContext { setup: setup(machine, &seats), policies: &policies, options };
+    let mut source = |merge: u32, consumer: &mut dyn Consumer| -> Result<(), TraceError> {
+        // Another merge: the same references, pairs of equal threads kept in order, so any shift of whole rounds will do.
+        let shift = (merge as usize * THREADS as usize * 5).min(refs.len());
+        refs[shift..].chunks(1000).for_each(|c| consumer.refs(c));
+        refs[..shift].chunks(1000).for_each(|c| consumer.refs(c));
+        Ok(())
+    };
+    evaluate(&mut source, &mut Arrays(arrays), &context).unwrap()
+}
+
+fn first_touch(e: &Evaluation) -> TotalCost {
+    e.policies.iter().find(|p| p.name == "first-touch").unwrap().total
+}
+
+fn assert_within_tenth(predicted: TotalCost, realised: TotalCost) {
+    assert!((predicted.0 - realised.0).abs() * 10 <= realised.0, "predicted {predicted:?} realised {realised:?}");
+}
+
+/// What must hold of every evaluation.
+fn assert_consistent(e: &Evaluation) {
+    for p in &e.policies {
+        assert_eq!(p.local + p.remote + p.global + p.movement + p.transfer, p.total, "{}", p.name);
+        assert!(e.optimum.iter().take(1).all(|o| o.total <= p.total), "{} beats the bound", p.name);
+        let (low, high) = p.spread.unwrap();
+        assert!(low <= p.total && p.total <= high);
+    }
+    let (with, without, fixed) = (&e.optimum[0], &e.optimum[1], &e.optimum[2]);
+    assert!(with.total <= without.total && without.total <= fixed.total);
+    let best = e.policies.iter().find(|p| p.name == "best-static").unwrap();
+    assert_eq!(best.total, fixed.total);
+    let base = first_touch(e);
+    assert_eq!(e.patterns.iter().map(|p| p.cost).sum::<TotalCost>(), base, "patterns");
+    assert_eq!(e.objects.iter().map(|o| o.cost).sum::<TotalCost>(), base, "objects");
+    assert_eq!(e.lines.iter().map(|l| l.cost).sum::<TotalCost>(), base, "lines");
+    assert_eq!(e.objects.iter().map(|o| o.best_static).sum::<TotalCost>(), fixed.total, "best static by object");
+    assert_eq!(e.threads.iter().map(|t| t.refs).sum::<u64>(), e.totals.refs);
+    for f in &e.findings {
+        assert_eq!(base - f.predicted_total, f.saving);
+    }
+}
+
+fn small_machine() -> Machine {
+    let mut machine = cached(&[4, 4], (8, 4), (64, 8)); // 2 KiB private, 32 KiB shared
+    machine.word_bytes = 8;
+    machine
+}
+
+#[test]
+fn first_touch_mistake_is_found_and_its_remedy_predicted() {
+    for machine in [small_machine(), Machine { word_bytes: 8, ..plain(&[4, 4]) }] {
+        let words = 64 * 512; // 64 pages an array
+        let arrays = || vec![("a", A, words * 8), ("b", B, words * 8)];
+        let (serial, parallel) = (stencil(words, 4, false), stencil(words, 4, true));
+        let before = report(&machine, &serial, arrays());
+        let after = report(&machine, &parallel, arrays());
+        assert_consistent(&before);
+        assert_consistent(&after);
+        let mut blamed: Vec<&str> = before.findings.iter().map(|f| f.object.as_str()).collect();
+        blamed.sort_unstable();
+        assert_eq!(blamed, ["a", "b"], "{}", machine.name);
+        assert!(before.findings.iter().all(|f| f.kind == FindingKind::FirstTouch));
+        let realised = first_touch(&before) - first_touch(&after);
+        assert!(realised.0 * 10 > first_touch(&before).0, "the mistake is worth a tenth at least");
+        assert_within_tenth(first_touch(&before) - before.predicted_all.unwrap(), realised);
+        assert!(after.findings.is_empty(), "{:?}", after.findings);
+        assert_eq!(after.predicted_all, None);
+    }
+}
+
+#[test]
+fn false_sharing_is_found_and_padding_predicted() {
+    let machine = models::find("two-socket").unwrap();
+    let arrays = |stride: u64| {
+        let tables = (0..THREADS).map(|t| ("table", B + u64::from(t) * (1 << 20), 1 << 16));
+        std::iter::once(("stats", A, stride * u64::from(THREADS))).chain(tables).collect::<Vec<_>>()
+    };
+    let before = report(&machine, &counters(8, 3000), arrays(8));
+    let after = report(&machine, &counters(64, 3000), arrays(64));
+    assert_consistent(&before);
+    assert_consistent(&after);
+    assert_eq!(before.findings.len(), 1, "{:?}", before.findings);
+    let finding = &before.findings[0];
+    assert_eq!((finding.kind, finding.object.as_str()), (FindingKind::FalseSharing, "stats"));
+    assert_within_tenth(finding.saving, first_touch(&before) - first_touch(&after));
+    assert!(after.findings.is_empty(), "{:?}", after.findings);
+}
+
+#[test]
+fn padding_is_exact_where_the_geometry_is_the_same() {
+    for machine in [small_machine(), models::find("two-socket").unwrap(), models::find("butterfly").unwrap()] {
+        let seats = seats(&machine);
+        let run = |refs: &[Merged], transforms: &[Transform]| {
+            let mut run = WhatIf::new(setup(&machine, &seats), transforms).unwrap();
+            refs.chunks(999).for_each(|c| run.refs(c));
+            run.finish().unwrap()
+        };
+        let pad =
+            Transform::PadElements { arrays: vec![(A, THREADS.into())], element_bytes: 8, to_bytes: 64 };
+        let predicted = run(&counters(8, 2000), &[pad]);
+        let real = run(&counters(64, 2000), &[]);
+        assert_eq!((predicted.tally, predicted.total()), (real.tally, real.total()), "{}", machine.name);
+    }
+}
+
+#[test]
+fn parallel_initialisation_is_exact_where_blocks_have_one_user() {
+    // Without the neighbours at the borders every block has one user, and the transformed trace is the twin's, except
+    // for the order of the initialisation.
+    let machine = models::find("butterfly").unwrap();
+    let seats = seats(&machine);
+    let words = u64::from(THREADS) * 1024;
+    let run = |refs: &[Merged], transforms: &[Transform]| {
+        let mut run = WhatIf::new(setup(&machine, &seats), transforms).unwrap();
+        refs.chunks(999).for_each(|c| run.refs(c));
+        run.finish().unwrap()
+    };
+    let inner = |parallel: bool| -> Vec<Merged> {
+        let part = words * 8 / u64::from(THREADS);
+        let of = |r: &Merged| if r.addr >= B { (r.addr - B) / part } else { (r.addr - A) / part };
+        let own = |r: &Merged| r.site <= 2 || of(r) == u64::from(r.thread);
+        stencil(words, 2, parallel).into_iter().filter(own).collect()
+    };
+    let users = |base: u64| (0..words * 8 / 4096).map(move |b| (base / 4096 + b, (b / 2) as u32));
+    let blocks: Vec<(u64, u32)> = users(A).chain(users(B)).collect();
+    let predicted = run(&inner(false), &[Transform::InitialiseInParallel { initialiser: 0, blocks }]);
+    let real = run(&inner(true), &[]);
+    assert_eq!(predicted.tally, real.tally);
+    assert_ne!(predicted.tally, run(&inner(false), &[]).tally);
+}
+
+#[test]
+fn the_same_input_gives_the_same_evaluation() {
+    let machine = small_machine();
+    let refs = counters(8, 500);
+    let text = || format!("{:?}", report(&machine, &refs, vec![("stats", A, 64)]));
+    assert_eq!(text(), text());
+}

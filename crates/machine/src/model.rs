@@ -55,6 +55,10 @@ impl Matrix {
     pub fn at(&self, from: NodeId, to: NodeId) -> Cost {
         self.cells[from.index() * self.n + to.index()]
     }
+    /// The rows.
+    pub fn rows(&self) -> Vec<Vec<Cost>> {
+        self.cells.chunks(self.n).map(<[Cost]>::to_vec).collect()
+    }
     /// `Some((near, far))` if all diagonal cells and all others are equal.
     pub fn as_uniform(&self) -> Option<(Cost, Cost)> {
         let near = self.cells[0];
@@ -108,6 +112,7 @@ impl CopyCost {
 
 /// Memory equally far from all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GlobalMemory {
     /// One reference (g).
     pub access: Cost,
@@ -117,6 +122,7 @@ pub struct GlobalMemory {
 
 /// Per-core private cache and shared last level per node; MESI at line size, set-associative, LRU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Caches {
     /// Line size, a power of two.
     pub line_bytes: u32,
@@ -132,6 +138,7 @@ pub struct Caches {
 
 /// Size and associativity of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CacheGeometry {
     /// Capacity in bytes; a multiple of ways times line.
     pub bytes: u64,
@@ -147,6 +154,16 @@ pub enum Unit {
     Picoseconds,
     /// A historical quantum, in words ("local reference of the ACE").
     Quantum(String),
+}
+
+impl std::fmt::Display for Unit {
+    /// `ps`, or the quantum in words.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Unit::Picoseconds => f.write_str("ps"),
+            Unit::Quantum(words) => f.write_str(words),
+        }
+    }
 }
 
 /// A machine.

@@ -1,0 +1,125 @@
+//! Machine files: the documented example, round trips, and one clear error for everything that can be wrong.
+use homenode_base::{Cost, NodeId};
+use homenode_machine::{AccessClass, Location, Machine, MachineError, models};
+
+const DOCS: &str = include_str!("../../../docs/machines.md");
+
+fn example() -> &'static str {
+    let from = DOCS.find("```toml\n").expect("the page has an example") + "```toml\n".len();
+    &DOCS[from..from + DOCS[from..].find("```").expect("it ends")]
+}
+
+#[test]
+fn documented_example_is_a_machine() {
+    let m = Machine::from_toml(example()).expect("the documented example");
+    assert_eq!((m.nodes(), m.cpus(), m.name.as_str()), (4, 24, "four-ring"));
+    let far = m.access(AccessClass::Read, NodeId(0), Location::Node(NodeId(2)));
+    assert_eq!((far, m.unmet_conditions().len()), (Cost(200_000), 1), "reads have several remote costs");
+    let optional = example().replace("# at_most", "at_most").replace("# [global]", "[global]");
+    let m =
+        Machine::from_toml(&optional.replace("# access", "access").replace("# copy =", "copy =")).expect("all keys");
+    assert!(m.copy.at_most.is_some() && m.global.is_some());
+    assert_eq!(Machine::from_toml(&m.to_toml()), Ok(m));
+}
+
+#[test]
+fn documented_figures_are_those_of_the_registry() {
+    for spec in models::ALL {
+        let m = spec.build();
+        let row = DOCS.lines().find(|l| l.starts_with(&format!("| `{}` |", m.name))).expect("a row per machine");
+        let figures: String = row.chars().filter(|c| *c != ',').collect();
+        let view = m.single_remote(4096).expect("one remote cost");
+        for cost in
+            [Some(view.near[0]), Some(view.far[0]), view.global.map(|g| g[0]), Some(view.copy), view.copy_global]
+        {
+            assert!(cost.is_none_or(|c| figures.contains(&c.0.to_string())), "{row}: {cost:?}");
+        }
+    }
+}
+
+#[test]
+fn every_machine_of_the_registry_is_sound_exact_and_survives_its_file() {
+    for spec in models::ALL {
+        let m = spec.build();
+        assert_eq!((m.name.as_str(), m.validate()), (spec.name, Ok(())));
+        assert!(!m.sources.is_empty() && !m.title.is_empty() && !spec.summary.is_empty());
+        assert_eq!(m.unmet_conditions(), Vec::new());
+        assert_eq!(Machine::from_toml(&m.to_toml()).as_ref(), Ok(&m));
+        assert_eq!(models::find(spec.name), Some(m));
+    }
+    assert_eq!(models::find("no such machine"), None);
+}
+
+/// (what is replaced, by what, what the error must name)
+const WRONG: &[(&str, &str, &[&str])] = &[
+    ("name = \"four-ring\"", "name = \"\"", &["name", "\"\""]),
+    ("name = \"four-ring\"", "name = \"a b\"", &["name", "a b", "white space"]),
+    ("name = \"four-ring\"", "", &["missing field", "name"]),
+    ("cores = [8, 8, 8, 0]", "cores = []", &["cores", "0 nodes", "1 to 1024"]),
+    ("cores = [8, 8, 8, 0]", "cores = [0, 0, 0, 0]", &["cores", "0 processors"]),
+    ("cores = [8, 8, 8, 0]", "cores = [8, 8]", &["read", "4 rows", "2"]),
+    ("cores = [8, 8, 8, 0]", "cores = [8, 8, 8, -1]", &["-1"]),
+    ("cores = [8, 8, 8, 0]", "cores = [60000, 60000, 8, 0]", &["cores", "120008", "65535"]),
+    ("word_bytes = 8", "word_bytes = 0", &["word_bytes", "0", "1 to 4096"]),
+    ("page_bytes = 4096", "page_bytes = 0", &["page_bytes", "0", "power of two"]),
+    ("page_bytes = 4096", "page_bytes = 5000", &["page_bytes", "5000", "power of two"]),
+    ("page_bytes = 4096", "page_bytes = 4294967296", &["page_bytes", "1073741824"]),
+    (
+        "[80_000, 140_000, 200_000, 140_000]",
+        "[80_000, 140_000, 200_000]",
+        &["read.matrix", "3, 4, 4, 4", "4 rows of 4"],
+    ),
+    ("[80_000, 140_000, 200_000, 140_000]", "[80_000, -1, 200_000, 140_000]", &["read from node 0 to node 1", "-1"]),
+    (
+        "[80_000, 140_000, 200_000, 140_000]",
+        "[80_000, 79_999, 200_000, 140_000]",
+        &["node 0 to node 1", "79999", "80000"],
+    ),
+    ("[80_000, 140_000, 200_000, 140_000]", "[80.5, 1, 1, 1]", &["line", "floating point"]),
+    ("near = 80_000 ", "near = 170_000 ", &["write from node 0 to node 1", "160000", "170000"]),
+    ("near = 80_000 ", "", &["write", "near and far, or matrix"]),
+    ("far = 24_000", "far = 24_000\nmatrix = [[1]]", &["write_back", "near and far, or matrix"]),
+    ("far = 24_000", "far = 2_000_000_000_000", &["write_back", "2000000000000", "1000000000000"]),
+    ("fixed = 1_200_000", "fixed = -5", &["copy.fixed", "-5"]),
+    ("per_word = 800", "per_word = 2_000_000", &["copy.per_word", "2000000", "1000000"]),
+    ("per_word = 800", "per_word = 800\nper_page = 3", &["per_page"]),
+    ("line_bytes = 64", "line_bytes = 48", &["caches.line_bytes", "48", "power of two"]),
+    (
+        "private = { bytes = 1_048_576, ways = 16 }",
+        "private = { bytes = 1000, ways = 16 }",
+        &["caches.private.bytes", "1000", "1024"],
+    ),
+    (
+        "private = { bytes = 1_048_576, ways = 16 }",
+        "private = { bytes = 1024, ways = 0 }",
+        &["caches.private.ways", "0"],
+    ),
+    ("transfer_far = 140_000", "transfer_far = 40_000", &["caches.transfer_far", "40000", "50000"]),
+    ("unit = \"ps\"", "unit = \"ps", &["line 4"]),
+    ("unit = \"ps\"", "colour = \"red\"\nunit = \"ps\"", &["line 4", "colour"]),
+];
+
+#[test]
+fn errors_name_the_key_the_value_and_what_is_allowed() {
+    for (from, to, named) in WRONG {
+        assert!(example().contains(from), "{from}");
+        let error = Machine::from_toml(&example().replacen(from, to, 1)).expect_err(to).to_string();
+        assert!(named.iter().all(|n| error.contains(n)), "{to}: {error:?} must name {named:?}");
+        assert!(!error.contains('\n'), "one line: {error}");
+    }
+    assert!(matches!(Machine::from_toml(""), Err(MachineError::Syntax { .. })));
+}
+
+#[test]
+fn conditions_of_the_optimum_are_reported() {
+    let ace = models::find("ace").expect("in the registry").to_toml();
+    let unmet = |from: &str, to: &str| {
+        assert!(ace.contains(from), "{from} in {ace}");
+        Machine::from_toml(&ace.replacen(from, to, 1)).expect("sound").unmet_conditions()
+    };
+    assert_eq!(unmet("access = 2", "access = 2"), []);
+    assert_eq!(unmet("access = 2", "access = 6").len(), 3, "global dearer than far, for three classes");
+    assert_eq!(unmet("access = 2", "access = 0").len(), 3, "global cheaper than near");
+    let unmet = unmet("access = 2", "access = 6");
+    assert!(unmet[0].condition.contains("near <= global <= far") && unmet[0].consequence.contains("lower bound"));
+}

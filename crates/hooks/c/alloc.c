@@ -9,7 +9,7 @@
 
 enum { SOURCE_HEAP = 0, SOURCE_MAP = 2, SOURCE_SHARED = 3 };
 
-/* ---- bootstrap: dlsym may allocate before we know malloc; this memory is never given back --------------------------------------- */
+/* ---- bootstrap: dlsym allocates while we look for malloc and free; this memory is never given back --------------------------------------- */
 
 static _Alignas(16) uint8_t bootstrap[16384];
 static size_t bootstrap_used;
@@ -55,19 +55,19 @@ static void giving_back(void *p) {
 /* ---- malloc and its family -------------------------------------------------------------------------------------------------------- */
 
 INTERPOSE void *malloc(size_t bytes) {
-    if (UNLIKELY(!hnrt_real.malloc && hnrt_real_resolving()))
+    if (UNLIKELY(hnrt_real_resolving()))
         return bootstrap_alloc(bytes);
     return obtained(REAL(malloc)(bytes), bytes, SOURCE_HEAP, CALLER());
 }
 
 INTERPOSE void *calloc(size_t count, size_t bytes) {
-    if (UNLIKELY(!hnrt_real.calloc && hnrt_real_resolving()))
+    if (UNLIKELY(hnrt_real_resolving()))
         return bytes && count > sizeof bootstrap / bytes ? NULL : bootstrap_alloc(count * bytes);
     return obtained(REAL(calloc)(count, bytes), count * bytes, SOURCE_HEAP, CALLER());
 }
 
 INTERPOSE void free(void *p) {
-    if (UNLIKELY(from_bootstrap(p)))
+    if (UNLIKELY(from_bootstrap(p) || hnrt_real_resolving()))
         return;
     giving_back(p);
     REAL(free)(p);

@@ -6,7 +6,7 @@
 #include "runtime.h"
 
 struct hnrt_real hnrt_real;
-static uint32_t resolving;
+bool hnrt_resolving;
 
 /* Condition variables changed in glibc 2.3.2, and dlsym without a version may find the older ones. */
 static void *find(const char *name) {
@@ -25,17 +25,9 @@ static void *find(const char *name) {
 #define HN_REAL_FIND(name, type, arguments) hnrt_real.name = (type(*) arguments)find(#name);
 
 void hnrt_real_resolve(void) {
-    if (__atomic_load_n(&resolving, __ATOMIC_RELAXED))
+    if (__atomic_load_n(&hnrt_resolving, __ATOMIC_RELAXED))
         return;
-    __atomic_store_n(&resolving, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&hnrt_resolving, true, __ATOMIC_RELAXED);
     HN_REAL(HN_REAL_FIND)
-    __atomic_store_n(&resolving, 0, __ATOMIC_RELAXED);
-}
-
-bool hnrt_real_resolving(void) {
-    return __atomic_load_n(&resolving, __ATOMIC_RELAXED);
-}
-
-void hnrt_real_need(void) {
-    hnrt_real_resolve();
+    __atomic_store_n(&hnrt_resolving, false, __ATOMIC_RELAXED);
 }

@@ -109,9 +109,11 @@ struct hnrt_real {
 extern struct hnrt_real hnrt_real;
 
 void hnrt_real_resolve(void);
-void hnrt_real_need(void);
 /* Whether the table is being filled: dlsym may allocate, and then the bootstrap heap serves it. */
-bool hnrt_real_resolving(void);
+extern bool hnrt_resolving;
+static inline bool hnrt_real_resolving(void) {
+    return __atomic_load_n(&hnrt_resolving, __ATOMIC_RELAXED);
+}
 
 /* The real function; resolves the table when something of ours is called before the first constructor. */
-#define REAL(name) (__builtin_expect(hnrt_real.name != NULL, 1) ? hnrt_real.name : (hnrt_real_need(), hnrt_real.name))
+#define REAL(name) (__builtin_expect(hnrt_real.name != NULL, 1) ? hnrt_real.name : (hnrt_real_resolve(), hnrt_real.name))

@@ -1,0 +1,114 @@
+//! Slots to references and events.
+use super::Ring;
+use homenode_base::ring::*;
+
+/// What a thread recorded, in program order, stamps and padding left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item {
+    Ref { op: char, size: u64, addr: u64, pc: u64 },
+    Event { kind: u64, addr: u64, w1: u64, payload: Vec<[u64; 2]> },
+}
+
+impl Item {
+    pub fn is_ref(&self) -> bool {
+        matches!(self, Item::Ref { .. })
+    }
+
+    pub fn is_event(&self, wanted: u64) -> bool {
+        matches!(self, Item::Event { kind, .. } if *kind == wanted)
+    }
+
+    /// `r 8 0x1000`, or `acquire 0x1000 epoch` and so on: what the test programs print as their expectation.
+    pub fn line(&self) -> String {
+        match self {
+            Item::Ref { op, size, addr, .. } => format!("{op} {size} {addr:#x}"),
+            Item::Event { kind, addr, payload, .. } => {
+                let epoch = payload.first().map_or(0, |p| p[0]);
+                match *kind {
+                    EVENT_RELEASE => format!("release {addr:#x} {epoch}"),
+                    EVENT_ACQUIRE => format!("acquire {addr:#x} {epoch}"),
+                    EVENT_ACQ_REL => format!("acq_rel {addr:#x} {epoch}"),
+                    EVENT_FREE => format!("free {addr:#x}"),
+                    EVENT_ALLOC => format!("alloc {addr:#x} {} {}", self.w1(), payload[0][0]),
+                    EVENT_MAP => format!("map {addr:#x} {} {} {}", self.w1(), payload[0][0] >> 32, payload[0][1]),
+                    EVENT_UNMAP => format!("unmap {addr:#x} {}", self.w1()),
+                    EVENT_REALLOC => format!("realloc {addr:#x} {:#x}", self.w1()),
+                    EVENT_SPAWN => format!("spawn {addr}"),
+                    _ => format!("event {kind}"),
+                }
+            }
+        }
+    }
+
+    pub fn addr(&self) -> u64 {
+        match self {
+            Item::Ref { addr, .. } | Item::Event { addr, .. } => *addr,
+        }
+    }
+
+    pub fn w1(&self) -> u64 {
+        match self {
+            Item::Ref { pc, .. } => *pc,
+            Item::Event { w1, .. } => *w1,
+        }
+    }
+
+    pub fn text(&self) -> String {
+        let Item::Event { payload, .. } = self else { return String::new() };
+        let bytes: Vec<u8> = payload.iter().flatten().flat_map(|w| w.to_le_bytes()).collect();
+        String::from_utf8(bytes).unwrap().trim_end_matches('\0').to_string()
+    }
+}
+
+/// Reads all slots of a ring; panics on anything that the layout does not allow.
+pub fn decode(slots: &[[u64; 2]]) -> Vec<Item> {
+    let (mut items, mut stamp) = (Vec::new(), 0);
+    for (number, batch) in slots.chunks(BATCH_SLOTS as usize).enumerate() {
+        let (kind, w1) = (batch[0][0], batch[0][1]);
+        assert_eq!(kind, W0_EVENT | EVENT_STAMP << W0_KIND_SHIFT, "batch {number} has no stamp");
+        assert!(w1 > stamp, "stamps rise");
+        stamp = w1;
+        decode_batch(&batch[1..], &mut items);
+    }
+    items
+}
+
+fn decode_batch(mut rest: &[[u64; 2]], items: &mut Vec<Item>) {
+    while let Some(([w0, w1], after)) = rest.split_first() {
+        let (addr, code) = (w0 & W0_ADDR_MASK, (w0 >> W0_SIZE_SHIFT & 15) as usize);
+        if w0 & W0_EVENT != 0 {
+            let kind = w0 >> W0_KIND_SHIFT;
+            if kind == EVENT_PAD {
+                return;
+            }
+            assert!((EVENT_RELEASE..=EVENT_MORE).contains(&kind), "event {kind}");
+            items.push(Item::Event { kind, addr, w1: *w1, payload: after[..code].to_vec() });
+            rest = &after[code..];
+            continue;
+        }
+        let op = ['r', 'w', 'a', 's'][(w0 >> W0_OP_SHIFT & 3) as usize];
+        let range = code as u64 == SIZE_RANGE;
+        let size = if range { after[0][0] } else { [1, 2, 4, 8, 16, 32, 64][code] };
+        items.push(Item::Ref { op, size, addr, pc: *w1 });
+        rest = if range { &after[1..] } else { after };
+    }
+}
+
+impl Ring {
+    pub fn refs(&self) -> Vec<&Item> {
+        self.items.iter().filter(|i| i.is_ref()).collect()
+    }
+
+    pub fn events(&self, kind: u64) -> Vec<&Item> {
+        self.items.iter().filter(|i| i.is_event(kind)).collect()
+    }
+
+    /// Lines of what lies between the begin and the end of a phase.
+    pub fn phase(&self, name: &str) -> Vec<String> {
+        let at = |kind| self.items.iter().position(|i| i.is_event(kind) && i.text() == name);
+        let (Some(from), Some(to)) = (at(EVENT_PHASE_BEGIN), at(EVENT_PHASE_END)) else {
+            panic!("no phase {name} in {:?}", self.items)
+        };
+        self.items[from + 1..to].iter().map(Item::line).collect()
+    }
+}

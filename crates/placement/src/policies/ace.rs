@@ -140,11 +140,6 @@ impl Ace {
             return state.nearest(access.node).unwrap_or(here);
         }
         if state.frozen || state.invalidations >= self.k {
-            let sole_holder = state.copies.len() == 1 && state.copies.contains(access.node);
-            if !state.frozen && !has_global && sole_holder && access.kind == AccessKind::Write {
-                state.keeper = access.node;
-                return here;
-            }
             give_up(has_global, state, sink);
         } else {
             match access.kind {

@@ -1,6 +1,6 @@
 //! Each block lives where one home for ever costs least, which takes an earlier pass over the trace to know.
 use super::resident::{self, Home, toucher};
-use super::{Spec, table};
+use super::{Spec, needs_remote_access, table};
 use crate::access::Access;
 use crate::policy::{BlockContext, Policy, Sink};
 use homenode_machine::Location;
@@ -10,7 +10,12 @@ pub(crate) static SPEC: Spec = Spec {
     summary: "Each block lives for ever where that costs least (needs a pass over the trace)",
     params: &[],
     needs_homes: true,
-    make: |_, machine, block_bytes| table(BestStatic, machine, block_bytes),
+    make: |_, machine, block_bytes| {
+        if machine.global.is_none() {
+            needs_remote_access(SPEC.name, machine)?;
+        }
+        table(BestStatic, machine, block_bytes)
+    },
 };
 
 struct BestStatic;
@@ -22,6 +27,12 @@ impl Policy for BestStatic {
     }
     #[inline]
     fn step(&self, block: &BlockContext<'_>, home: &mut Home, access: &Access, sink: &mut impl Sink) -> Location {
-        resident::serve(block, home, || block.home.unwrap_or(toucher(access)), sink)
+        resident::serve(block, home, || block.home.unwrap_or(fallback(block, access)), sink)
     }
+}
+
+/// For a block without a home: where it is first touched, unless other nodes could not reach it there.
+fn fallback(block: &BlockContext<'_>, access: &Access) -> Location {
+    let alone = block.machine.nodes() == 1;
+    if block.machine.remote_access || alone { toucher(access) } else { Location::Global }
 }

@@ -25,7 +25,15 @@ impl Hasher for NumberHash {
 /// A map keyed by block number.
 pub(crate) type NumberMap<V> = HashMap<u64, V, BuildHasherDefault<NumberHash>>;
 
-const MEMO: usize = 1 << 12;
+/// Entries of a memo, as a power of two.
+const MEMO_BITS: u32 = 12;
+
+/// Place of a number in a memo of `1 << bits` entries. Threads tend to work at distances of powers of two, which must not
+/// meet in one place.
+#[inline]
+pub(crate) fn memo_place(number: u64, bits: u32) -> usize {
+    (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - bits)) as usize
+}
 
 /// Block number to dense index, in order of first appearance.
 #[derive(Clone, Debug)]
@@ -39,13 +47,13 @@ pub(crate) struct BlockTable {
 
 impl BlockTable {
     pub(crate) fn new() -> BlockTable {
-        BlockTable { index: NumberMap::default(), numbers: Vec::new(), memo: vec![(0, NO_BLOCK); MEMO], full: false }
+        BlockTable { index: NumberMap::default(), numbers: Vec::new(), memo: vec![(0, NO_BLOCK); 1 << MEMO_BITS], full: false }
     }
     /// The index of this block, a new one if it was never asked for. Once 2^32 - 1 blocks have been named the answer for
     /// further ones is the last index, and [`BlockTable::is_full`] says so.
     #[inline]
     pub(crate) fn index(&mut self, number: u64) -> u32 {
-        let (known, index) = self.memo[number as usize % MEMO];
+        let (known, index) = self.memo[memo_place(number, MEMO_BITS)];
         if known == number && index != NO_BLOCK {
             return index;
         }
@@ -66,7 +74,7 @@ impl BlockTable {
                 next as u32
             }
         };
-        self.memo[number as usize % MEMO] = (number, index);
+        self.memo[memo_place(number, MEMO_BITS)] = (number, index);
         index
     }
     /// The index of this block if it was ever asked for.
@@ -94,7 +102,7 @@ mod tests {
     #[test]
     fn indices_are_dense_and_stable_where_memo_entries_collide() {
         let mut table = BlockTable::new();
-        let numbers: Vec<u64> = (0..10_000).map(|i| (i % 2_500) * MEMO as u64 / 8).chain([u64::MAX, 0]).collect();
+        let numbers: Vec<u64> = (0..10_000).map(|i| (i % 2_500) << 9).chain([u64::MAX, 0]).collect();
         let first: Vec<u32> = numbers.iter().map(|n| table.index(*n)).collect();
         let again: Vec<u32> = numbers.iter().map(|n| table.index(*n)).collect();
         assert_eq!(first, again);

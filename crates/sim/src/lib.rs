@@ -31,5 +31,5 @@ pub use evaluate::{EvalContext, EvalOptions, Found, NoObjects, Objects, Source, 
 pub use evaluation::Evaluation;
 pub use lanes::ProgramBounds;
 pub use replay::ReplayOptions;
-pub use seat::Seat;
+pub use seat::{Seat, seats};
 pub use whatif::{Predicted, Transform, WhatIf};

@@ -1,6 +1,6 @@
 //! Where threads sit, and one flat address space for all processes.
-
 use homenode_base::NodeId;
+use homenode_machine::ThreadMap;
 
 /// Where a thread of the dataset runs and which address space it sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +11,12 @@ pub struct Seat {
     pub node: NodeId,
     /// Address-space id of the thread's process.
     pub space: u32,
+}
+
+/// The seats of a thread map; `space(thread)` is the address space of that thread's process.
+pub fn seats(map: &ThreadMap, space: impl Fn(u32) -> u32) -> Vec<Seat> {
+    let seat = |(thread, s): (u32, &homenode_machine::Seat)| Seat { cpu: s.cpu.0, node: s.node, space: space(thread) };
+    (0..).zip(map.seats()).map(seat).collect()
 }
 
 /// Bits of an address that processes use; what an address space adds stands above them.

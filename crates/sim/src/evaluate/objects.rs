@@ -20,7 +20,7 @@ pub trait Objects {
     /// The next event.
     fn event(&mut self, event: &Event);
     /// What lies at this address of this address space.
-    fn at(&self, space: u32, addr: u64) -> Found;
+    fn at(&mut self, space: u32, addr: u64) -> Found;
     /// The object row with this id (never [`UNKNOWN_OBJECT`]).
     fn object(&self, object: u32) -> ObjectName;
     /// First byte and size of the allocation of row `object` that contains, or last contained, `addr`, if known.
@@ -35,7 +35,7 @@ pub struct NoObjects;
 
 impl Objects for NoObjects {
     fn event(&mut self, _: &Event) {}
-    fn at(&self, _: u32, _: u64) -> Found {
+    fn at(&mut self, _: u32, _: u64) -> Found {
         Found { object: UNKNOWN_OBJECT, from: 0, last: u64::MAX }
     }
     fn object(&self, _: u32) -> ObjectName {

@@ -1,5 +1,6 @@
 //! Tells the analysis what the replay does.
 use super::objects::{FlatNames, Found, Objects};
+use crate::blocks::memo_place;
 use crate::observer::Observer;
 use crate::seat::{Seat, salt, unflatten};
 use homenode_analysis::{Analysed, Analysis, Charge, Transfer, UNKNOWN_OBJECT, UNKNOWN_SITE};
@@ -9,8 +10,9 @@ use homenode_placement::Access;
 use homenode_trace::event::EventKind;
 use homenode_trace::{Event, Merged, Op};
 
-/// Recent answers by address, 256 bytes an entry.
-const MEMO: usize = 1 << 10;
+/// Recent answers by address: entries as a power of two, and bytes of an entry as another.
+const MEMO_BITS: u32 = 10;
+const ENTRY_SHIFT: u32 = 8;
 
 /// The observer of the first pass.
 pub(super) struct Watch<'a> {
@@ -25,7 +27,7 @@ pub(super) struct Watch<'a> {
 impl<'a> Watch<'a> {
     pub(super) fn new(analysis: Analysis<'a>, objects: &'a mut dyn Objects) -> Watch<'a> {
         let nothing = Found { object: UNKNOWN_OBJECT, from: 0, last: 0 };
-        Watch { analysis, objects, memo: vec![(0, nothing); MEMO], generation: 1, site: UNKNOWN_SITE }
+        Watch { analysis, objects, memo: vec![(0, nothing); 1 << MEMO_BITS], generation: 1, site: UNKNOWN_SITE }
     }
 
     pub(super) fn event(&mut self, event: &Event) {
@@ -38,7 +40,7 @@ impl<'a> Watch<'a> {
 
     #[inline]
     fn object(&mut self, flat: u64) -> u32 {
-        let (generation, found) = self.memo[(flat >> 8) as usize % MEMO];
+        let (generation, found) = self.memo[memo_place(flat >> ENTRY_SHIFT, MEMO_BITS)];
         if generation == self.generation && found.from <= flat && flat <= found.last {
             return found.object;
         }
@@ -53,7 +55,7 @@ impl<'a> Watch<'a> {
         let user = unflatten(u64::MAX).1;
         let range = (found.from.min(addr) ^ salt(space), found.last.clamp(addr, user) ^ salt(space));
         let flat_found = Found { object: found.object, from: range.0, last: range.1 };
-        self.memo[(flat >> 8) as usize % MEMO] = (self.generation, flat_found);
+        self.memo[memo_place(flat >> ENTRY_SHIFT, MEMO_BITS)] = (self.generation, flat_found);
         found.object
     }
 

@@ -8,7 +8,7 @@ pub(crate) struct Arrays(pub(crate) Vec<(&'static str, u64, u64)>);
 
 impl Objects for Arrays {
     fn event(&mut self, _: &Event) {}
-    fn at(&self, space: u32, addr: u64) -> Found {
+    fn at(&mut self, space: u32, addr: u64) -> Found {
         let here = |(_, from, bytes): &(_, u64, u64)| space == 0 && (*from..from + bytes).contains(&addr);
         match self.0.iter().position(here) {
             Some(i) => Found { object: i as u32, from: self.0[i].1, last: self.0[i].1 + self.0[i].2 - 1 },

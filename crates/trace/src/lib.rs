@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
+pub mod check;
 pub mod dataset;
 mod error;
 pub mod event;
@@ -18,6 +19,7 @@ pub mod events;
 pub mod frame;
 pub mod framing;
 pub mod manifest;
+pub mod objects;
 pub mod order;
 pub mod record;
 pub mod store;

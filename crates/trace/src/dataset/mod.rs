@@ -32,6 +32,7 @@ pub fn frames_file(thread: u32) -> String {
 
 /// An opened dataset.
 pub struct DatasetReader {
+    store: Arc<dyn Store>,
     manifest: Manifest,
     symbols: Symbols,
     events: Vec<Event>,
@@ -61,7 +62,14 @@ impl DatasetReader {
             .map(|t| open_thread(&*store, &manifest, t))
             .collect::<Result<Vec<_>, _>>()?;
         let events = files::load_events(&*store, &manifest)?;
-        let mut reader = DatasetReader { manifest, symbols: Symbols::default(), events, by_thread: vec![], threads };
+        let mut reader = DatasetReader {
+            store: store.clone(),
+            manifest,
+            symbols: Symbols::default(),
+            events,
+            by_thread: vec![],
+            threads,
+        };
         reader.by_thread = validate::events_by_thread(&reader.manifest, &reader.events)?;
         validate::counts(&reader)?;
         reader.symbols = match files::read_optional(&*store, Symbols::FILE)? {
@@ -71,6 +79,10 @@ impl DatasetReader {
         Ok(reader)
     }
 
+    /// Where its files are.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
     /// The manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest

@@ -1,0 +1,145 @@
+//! Groups and the frame people should look at.
+use super::{Group, Object, ObjectKind};
+use crate::symbols::{Site, Symbols};
+use hashbrown::HashMap;
+use homenode_base::SiteId;
+
+/// Libraries whose code is never the place to change. Compared with the start of the file name.
+const LIBRARIES: &[&str] = &[
+    "libc.so",
+    "libc-",
+    "libc.musl",
+    "libstdc++",
+    "libc++",
+    "libgcc_s",
+    "ld-linux",
+    "libpthread",
+    "libm.so",
+    "libtsan",
+    "libasan",
+    "libjemalloc",
+    "libtcmalloc",
+    "libmimalloc",
+    "libnuma",
+    "libgomp",
+    "libomp",
+];
+/// Beginnings of function names that wrap or implement allocation wherever they are linked.
+const WRAPPERS: &[&str] = &[
+    "operator new",
+    "std::",
+    "__gnu_cxx::",
+    "__cxxabiv1::",
+    "alloc::",
+    "<alloc::",
+    "core::",
+    "<core::",
+    "__rust",
+    "__rdl_",
+    "__tsan_",
+    "__interceptor_",
+    "__wrap_",
+    "__libc_",
+    "hn_",
+    "homenode_",
+];
+/// Whole names of functions that allocate.
+const ALLOCATORS: &[&str] = &[
+    "malloc",
+    "calloc",
+    "realloc",
+    "reallocarray",
+    "memalign",
+    "aligned_alloc",
+    "posix_memalign",
+    "valloc",
+    "pvalloc",
+    "mmap",
+    "mmap64",
+    "mremap",
+    "strdup",
+    "strndup",
+    "xmalloc",
+    "xcalloc",
+    "xrealloc",
+    "xstrdup",
+    "g_malloc",
+    "g_malloc0",
+    "g_realloc",
+    "numa_alloc_onnode",
+    "numa_alloc_interleaved",
+    "numa_alloc_local",
+];
+
+/// Whether a frame is plumbing of allocation and not the place where the program decided to allocate.
+pub(super) fn is_plumbing(site: &Site) -> bool {
+    let module = site.module.rsplit('/').next().unwrap_or("");
+    LIBRARIES.iter().any(|l| module.starts_with(l))
+        || WRAPPERS.iter().any(|w| site.function.starts_with(w))
+        || ALLOCATORS.contains(&site.function.split('(').next().unwrap_or(""))
+        || ["/usr/include/c++/", "/rustc/", "/rustlib/src/"].iter().any(|p| site.file.contains(p))
+}
+
+/// What makes two objects belong together.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum GroupKey {
+    Global(usize),
+    Allocated { process: u32, kind: ObjectKind, stack: Vec<u64> },
+    Stack(u32),
+    Mapped { process: u32, addr: u64 },
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    pub(super) list: Vec<Group>,
+    index: HashMap<GroupKey, u32>,
+}
+
+impl Groups {
+    /// The group of an object, made if there is none; the object is counted in.
+    pub(super) fn enter(&mut self, key: GroupKey, o: &Object, symbols: &Symbols) -> u32 {
+        let next = self.list.len() as u32;
+        let id = match self.index.get(&key) {
+            Some(&id) => id,
+            None => {
+                self.list.push(make(&key, o, symbols));
+                self.index.insert(key, next);
+                next
+            }
+        };
+        let g = &mut self.list[id as usize];
+        g.objects += 1;
+        g.bytes = g.bytes.saturating_add(o.bytes);
+        g.largest = g.largest.max(o.bytes);
+        id
+    }
+}
+
+fn make(key: &GroupKey, o: &Object, symbols: &Symbols) -> Group {
+    let mut stack = Vec::new();
+    let mut place = None;
+    if let GroupKey::Allocated { process, stack: pcs, .. } = key {
+        stack = pcs.iter().filter_map(|&pc| symbols.site_id(*process, pc)).collect();
+        place = stack.iter().copied().find(|&s| symbols.site(s).is_some_and(|s| !is_plumbing(s)));
+        place = place.or(stack.first().copied());
+    }
+    let name = match key {
+        GroupKey::Global(i) => symbols.globals[*i].name.clone(),
+        GroupKey::Stack(thread) => format!("stack of thread {thread}"),
+        GroupKey::Mapped { addr, .. } => format!("mapping at {addr:#x}"),
+        GroupKey::Allocated { kind, .. } => allocated_name(*kind, place, symbols),
+    };
+    Group { kind: o.kind, name, place, stack, objects: 0, bytes: 0, largest: 0 }
+}
+
+fn allocated_name(kind: ObjectKind, place: Option<SiteId>, symbols: &Symbols) -> String {
+    let what = match kind {
+        ObjectKind::Map => "mapping",
+        ObjectKind::Shared => "shared block",
+        _ => "heap block",
+    };
+    match place.and_then(|s| symbols.site(s)) {
+        Some(site) => format!("{what} from {}", site.place()),
+        None => format!("{what} from an unknown place"),
+    }
+}

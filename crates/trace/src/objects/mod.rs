@@ -1,0 +1,70 @@
+//! Data objects: which variable, heap block, stack or mapping an address belonged to at a moment.
+//!
+//! [`ObjectTable`] knows every object of a dataset and groups heap objects by where they were allocated. Whose an address is
+//! depends on time, because memory is freed and used again: [`LiveObjects`] follows the events in the order in which a
+//! consumer gets them and is the exact and fast way; [`ObjectTable::lookup`] answers for any position of the events the
+//! table was built from.
+mod group;
+mod live;
+mod spans;
+mod table;
+
+pub use live::LiveObjects;
+pub use table::ObjectTable;
+
+use homenode_base::SiteId;
+
+/// What an object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ObjectKind {
+    /// Named data of an executable or library.
+    Global,
+    /// From malloc or operator new.
+    Heap,
+    /// Stack of a thread.
+    Stack,
+    /// A mapping.
+    Map,
+    /// From the workloads' shared allocation.
+    Shared,
+}
+
+/// One object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// What it is.
+    pub kind: ObjectKind,
+    /// Address space it was created in; a forked child sees it in its own space too.
+    pub space: u32,
+    /// First byte.
+    pub addr: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Thread that created it; `None` for globals.
+    pub thread: Option<u32>,
+    /// Index into [`ObjectTable::groups`].
+    pub group: u32,
+    /// Position of the event that created it; 0 for globals.
+    pub born: u64,
+    /// Position of the event that ended it (in the space it was created in); `u64::MAX` if it lived to the end.
+    pub died: u64,
+}
+
+/// Objects that a reader of a report should see as one: one global, or everything allocated by one stack of calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// What its objects are.
+    pub kind: ObjectKind,
+    /// Name of the global, else a description such as `heap block from stencil.c:41`.
+    pub name: String,
+    /// The line people should look at: the innermost frame outside libraries and allocator wrappers.
+    pub place: Option<SiteId>,
+    /// Call stack of the allocation, innermost first; empty if there is none.
+    pub stack: Vec<SiteId>,
+    /// Number of objects.
+    pub objects: u64,
+    /// Bytes of all of them together, whenever they lived.
+    pub bytes: u64,
+    /// Bytes of the largest.
+    pub largest: u64,
+}

@@ -1,0 +1,178 @@
+//! All objects of a dataset.
+use super::group::{GroupKey, Groups};
+use super::live::{Change, LiveObjects};
+use super::spans::{Span, Spans};
+use super::{Group, Object, ObjectKind};
+use crate::Manifest;
+use crate::event::{AllocSource, Event, EventKind};
+use crate::symbols::Symbols;
+use hashbrown::HashMap;
+
+/// All objects of a dataset. Ids are dense: globals first, then the objects of each thread in its program order, so that
+/// they do not depend on how threads are interleaved.
+#[derive(Clone, Debug, Default)]
+pub struct ObjectTable {
+    objects: Vec<Object>,
+    groups: Vec<Group>,
+    pub(super) shape: Shape,
+    spans: HashMap<u32, Spans>,
+}
+
+/// What is needed to give objects their ids while following events.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shape {
+    /// Process and address space of each thread.
+    pub(super) threads: Vec<(u32, u32)>,
+    /// Id of the first object of each thread.
+    pub(super) first_of_thread: Vec<u32>,
+    /// Space, address and bytes of each global, by id.
+    pub(super) globals: Vec<(u32, u64, u64)>,
+}
+
+/// Kind, address and bytes of the object that an event creates.
+pub(super) fn creates(kind: &EventKind) -> Option<(ObjectKind, u64, u64)> {
+    match *kind {
+        EventKind::Alloc { addr, bytes, source, .. } => {
+            let kind = match source {
+                AllocSource::Heap => ObjectKind::Heap,
+                AllocSource::Stack => ObjectKind::Stack,
+                AllocSource::Map => ObjectKind::Map,
+                AllocSource::Shared => ObjectKind::Shared,
+            };
+            Some((kind, addr, bytes))
+        }
+        EventKind::Map { addr, bytes, .. } => Some((ObjectKind::Map, addr, bytes)),
+        _ => None,
+    }
+}
+
+impl ObjectTable {
+    /// The objects of `events`, which keep each thread's program order. Positions in lifetimes and in
+    /// [`ObjectTable::lookup`] are indices of this slice, so its order decides which of two uses of the same memory came
+    /// first: give events as a consumer got them if threads free each other's memory.
+    pub fn build(manifest: &Manifest, events: &[Event], symbols: &Symbols) -> ObjectTable {
+        let space_of = |process: u32| manifest.processes.get(process as usize).map_or(process, |p| p.address_space);
+        let mut shape = Shape {
+            threads: manifest.threads.iter().map(|t| (t.process, space_of(t.process))).collect(),
+            globals: symbols.globals.iter().map(|g| (space_of(g.process), g.addr, g.bytes)).collect(),
+            first_of_thread: Vec::new(),
+        };
+        let mut counts = vec![0u32; shape.threads.len()];
+        for e in events.iter().filter(|e| creates(&e.kind).is_some()) {
+            if let Some(n) = counts.get_mut(e.thread as usize) {
+                *n += 1;
+            }
+        }
+        let mut next = shape.globals.len() as u32;
+        for n in &counts {
+            shape.first_of_thread.push(next);
+            next += n;
+        }
+        let (mut objects, groups) = list(&shape, next, events, symbols);
+        let spans = history(&shape, events, &mut objects);
+        ObjectTable { objects, groups, shape, spans }
+    }
+
+    /// All objects; the index is the id.
+    pub fn objects(&self) -> &[Object] {
+        &self.objects
+    }
+    /// All groups.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+    /// The group of an object.
+    pub fn group_of(&self, object: u32) -> &Group {
+        &self.groups[self.objects[object as usize].group as usize]
+    }
+    /// The object that `addr` belonged to in an address space just before the event at `position` of the slice that the
+    /// table was built from.
+    pub fn lookup(&self, space: u32, addr: u64, position: u64) -> Option<u32> {
+        // Positions inside are shifted by one, so that globals are born before the first event.
+        self.spans.get(&space)?.find(addr, position + 1)
+    }
+}
+
+fn list(shape: &Shape, total: u32, events: &[Event], symbols: &Symbols) -> (Vec<Object>, Vec<Group>) {
+    let blank = Object {
+        kind: ObjectKind::Global,
+        space: 0,
+        addr: 0,
+        bytes: 0,
+        thread: None,
+        group: 0,
+        born: 0,
+        died: u64::MAX,
+    };
+    let mut objects = vec![blank.clone(); total as usize];
+    let mut groups = Groups::default();
+    for (i, &(space, addr, bytes)) in shape.globals.iter().enumerate() {
+        let mut o = Object { space, addr, bytes, ..blank.clone() };
+        o.group = groups.enter(GroupKey::Global(i), &o, symbols);
+        objects[i] = o;
+    }
+    let mut created = shape.first_of_thread.clone();
+    for (position, e) in events.iter().enumerate() {
+        let (Some((kind, addr, bytes)), Some(&(process, space))) =
+            (creates(&e.kind), shape.threads.get(e.thread as usize))
+        else {
+            continue;
+        };
+        let (thread, born) = (Some(e.thread), position as u64);
+        let mut o = Object { kind, space, addr, bytes, thread, born, ..blank.clone() };
+        o.group = groups.enter(group_key(&e.kind, kind, process, e.thread), &o, symbols);
+        let id = &mut created[e.thread as usize];
+        objects[*id as usize] = o;
+        *id += 1;
+    }
+    (objects, groups.list)
+}
+
+fn group_key(event: &EventKind, kind: ObjectKind, process: u32, thread: u32) -> GroupKey {
+    match event {
+        EventKind::Alloc { source: AllocSource::Stack, .. } => GroupKey::Stack(thread),
+        EventKind::Alloc { stack, .. } => GroupKey::Allocated { process, kind, stack: stack.clone() },
+        EventKind::Map { addr, .. } => GroupKey::Mapped { process, addr: *addr },
+        _ => GroupKey::Mapped { process, addr: 0 },
+    }
+}
+
+/// Replays the events once and notes when each range began and ended.
+fn history(shape: &Shape, events: &[Event], objects: &mut [Object]) -> HashMap<u32, Spans> {
+    let mut live = LiveObjects::with_history(shape);
+    let mut open: HashMap<(u32, u64, bool), Span> = HashMap::new();
+    let mut closed: HashMap<u32, Vec<Span>> = HashMap::new();
+    let mut ranges_left = vec![0u32; objects.len()];
+    for position in 0..=events.len() {
+        for change in live.changes.as_mut().map(std::mem::take).unwrap_or_default() {
+            // What changed with event `position - 1` holds from there on; globals have position 0.
+            let at = position as u64;
+            match change {
+                Change::Begin { space, first, last, object, mapping } => {
+                    open.insert(
+                        (space, first, mapping),
+                        Span { first, last, object, mapping, born: at, died: u64::MAX },
+                    );
+                    let o = &mut objects[object as usize];
+                    ranges_left[object as usize] += u32::from(o.space == space);
+                    o.died = u64::MAX;
+                }
+                Change::End { space, first, object, mapping } => {
+                    if let Some(span) = open.remove(&(space, first, mapping)) {
+                        closed.entry(space).or_default().push(Span { died: at, ..span });
+                        let o = &mut objects[object as usize];
+                        ranges_left[object as usize] -= u32::from(o.space == space);
+                        if ranges_left[object as usize] == 0 && o.space == space {
+                            o.died = at.saturating_sub(1);
+                        }
+                    }
+                }
+            }
+        }
+        if let Some(e) = events.get(position) {
+            live.event(e);
+        }
+    }
+    open.into_iter().for_each(|((space, ..), span)| closed.entry(space).or_default().push(span));
+    closed.into_iter().map(|(space, spans)| (space, Spans::new(spans))).collect()
+}

@@ -31,8 +31,9 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Compares `after` with `before`. `predicted` replaces the promise if the caller has computed the total with all
-    /// remedies at once; otherwise the savings of the findings that are gone are added up.
+    /// Compares `after` with `before`. `predicted` replaces the promise if the caller has replayed exactly the remedies
+    /// that were applied. Otherwise the promise is that of all remedies at once if no finding is left, and the sum of
+    /// the savings of the findings that are gone if some are.
     pub fn new(
         before: &Evaluation,
         after: Evaluation,
@@ -43,7 +44,8 @@ impl Comparison {
         let gone: Vec<&Finding> = before.findings.iter().filter(|f| !persists(f, &after)).collect();
         let total_before = first_touch(before).map_or(TotalCost::ZERO, |r| r.total);
         let total_after = first_touch(&after).map_or(TotalCost::ZERO, |r| r.total);
-        let predicted = predicted.unwrap_or_else(|| total_before - gone.iter().map(|f| f.saving).sum());
+        let all = before.predicted_all.filter(|_| gone.len() == before.findings.len());
+        let predicted = predicted.or(all).unwrap_or_else(|| total_before - gone.iter().map(|f| f.saving).sum());
         let (promised, realised) = (total_before - predicted, total_before - total_after);
         Comparison {
             provenance,

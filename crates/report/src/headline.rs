@@ -29,7 +29,14 @@ pub fn headline(e: &Evaluation) -> Headline {
         let cost = format!("No reference of this recording costs anything on {}.", e.machine);
         return Headline { cost, verdict: "There is nothing to place.".to_owned(), actionable: false };
     }
-    let verdict = e.findings.first().map_or_else(|| nothing_to_do(e, base), |f| blame(f, &e.objects));
+    let verdict = e.findings.first().map_or_else(
+        || nothing_to_do(e, base),
+        |f| {
+            let together = all_changes(e, base)
+                .map(|(n, share)| format!(" All {n} changes together are worth {}.", percent(share)));
+            blame(f, &e.objects) + &together.unwrap_or_default()
+        },
+    );
     Headline { cost: cost_sentence(e, base), verdict, actionable: !e.findings.is_empty() }
 }
 
@@ -56,10 +63,17 @@ pub(crate) fn best_placement(e: &Evaluation) -> Option<&OptimumRow> {
     e.optimum.iter().find(|o| is_named(&o.name, "best static")).or(e.optimum.first())
 }
 
+/// How many findings there are and what share of the cost they save together, if there are several.
+pub(crate) fn all_changes(e: &Evaluation, base: &PolicyRow) -> Option<(usize, f64)> {
+    let total = e.predicted_all.filter(|_| e.findings.len() > 1)?;
+    Some((e.findings.len(), share(base.total - total, base.total)))
+}
+
 fn blame(f: &Finding, objects: &[ObjectRow]) -> String {
     let advice = f.advice.trim().trim_end_matches('.');
     let name = named(f, objects);
-    format!("{name} is to blame: {}; worth {} of the memory cost.", decapitalised(advice), percent(f.saving_share))
+    let advice = decapitalised(advice);
+    format!("{name} is to blame: {advice}; worth {} of the memory cost.", percent(f.saving_share))
 }
 
 /// `` `a` (stencil.c:41) ``; the place is left out where the name says it already.

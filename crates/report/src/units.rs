@@ -90,7 +90,7 @@ pub fn integer(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             out.push(',');
         }
         out.push(c);
@@ -107,7 +107,7 @@ pub fn plural(n: u64, one: &str, many: &str) -> String {
 pub fn bytes(n: u64) -> String {
     const UNITS: [(u64, &str); 5] = [(1, "B"), (1 << 10, "KiB"), (1 << 20, "MiB"), (1 << 30, "GiB"), (1 << 40, "TiB")];
     let (scale, label) = *UNITS.iter().rev().find(|(s, _)| n >= *s).unwrap_or(&UNITS[0]);
-    if n % scale == 0 && n / scale < 1024 {
+    if n.is_multiple_of(scale) && n / scale < 1024 {
         return format!("{} {label}", n / scale);
     }
     format!("{} {label}", three_digits(n as f64 / scale as f64))

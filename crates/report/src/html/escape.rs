@@ -29,7 +29,7 @@ fn is_hostile(c: char) -> bool {
 /// As [`esc`], with what stands between back-quotes set as code and numbers kept on one line with their units.
 pub(crate) fn prose(text: &str) -> String {
     let pieces: Vec<&str> = text.split('`').collect();
-    if pieces.len() % 2 == 0 {
+    if pieces.len().is_multiple_of(2) {
         return quantities(text);
     }
     let mark = |(i, piece): (usize, &&str)| match i % 2 {

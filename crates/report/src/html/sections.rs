@@ -3,7 +3,9 @@ use super::escape::{esc, prose};
 use super::{false_sharing, tables, view};
 use crate::compare::{Comparison, first_touch, share};
 use crate::doc::{Provenance, ReportDoc};
-use crate::headline::{best_placement, capitalised, comparison, headline, kind_name, named, placement_words};
+use crate::headline::{
+    all_changes, best_placement, capitalised, comparison, decapitalised, headline, kind_name, named, placement_words,
+};
 use crate::units::{CostUnit, bytes, count, factor, integer, percent, plural, ranges};
 use homenode_sim::Evaluation;
 use homenode_sim::evaluation::Finding;
@@ -75,13 +77,8 @@ fn folded(summary: &str, inner: &str) -> String {
 fn hero(out: &mut String, doc: &ReportDoc, e: &Evaluation) {
     let words = headline(e);
     let tone = if words.actionable { "act" } else { "fine" };
-    let more = match e.findings.len() {
-        0 | 1 => String::new(),
-        2 => " One more change is below.".to_owned(),
-        n => format!(" {} more changes are below.", n - 1),
-    };
     out.push_str(&format!(
-        "<section class=\"hero {tone}\">\n<h1>{}</h1>\n<p class=\"verdict\">{}{more}</p>\n",
+        "<section class=\"hero {tone}\">\n<h1>{}</h1>\n<p class=\"verdict\">{}</p>\n",
         prose(&words.cost),
         prose(&words.verdict)
     ));
@@ -120,9 +117,12 @@ fn figures(e: &Evaluation) -> Vec<(String, String, String)> {
         let note = format!("first touch costs {}", factor(base.total.ratio_to(best.total)));
         out.push((capitalised(&placement_words(best)), unit.cost_in_words(best.total), note));
     }
-    let worth = e.findings.first().map(|f| (percent(f.saving_share), unit.cost_in_words(f.saving)));
-    let (value, note) = worth.unwrap_or_else(|| ("–".to_owned(), "nothing to change".to_owned()));
-    out.push(("Best single change saves".to_owned(), value, note));
+    let worth = match (all_changes(e, base), e.findings.first()) {
+        (Some((n, saved)), _) => (format!("All {n} changes save"), percent(saved), "of the memory cost".to_owned()),
+        (None, Some(f)) => ("The change saves".to_owned(), percent(f.saving_share), unit.cost_in_words(f.saving)),
+        (None, None) => ("Worth changing".to_owned(), "–".to_owned(), "nothing found".to_owned()),
+    };
+    out.push(worth);
     out
 }
 
@@ -187,7 +187,8 @@ fn policies_intro(e: &Evaluation) -> String {
         "The machine has no caches: every reference is charged."
     };
     let Some(o) = e.optimum.first() else { return charged.to_owned() };
-    format!("{charged} Ratios and the dashed line are against: {}. {}", o.name, o.summary)
+    let summary = o.summary.trim_end_matches('.');
+    format!("{charged} Ratios and the dashed line are against the {}: {}.", o.name, decapitalised(summary))
 }
 
 fn policies(e: &Evaluation, i: usize) -> String {

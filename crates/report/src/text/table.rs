@@ -190,7 +190,7 @@ mod tests {
     fn cutting_keeps_both_ends_and_never_exceeds_the_width() {
         assert_eq!(cut("abcdefghij", 5), "ab…ij");
         for width in 0..12 {
-            assert!(cut("äbcdefghij", width).chars().count() <= width.max(0), "{width}");
+            assert!(cut("äbcdefghij", width).chars().count() <= width, "{width}");
         }
     }
 

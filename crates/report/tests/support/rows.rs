@@ -155,7 +155,7 @@ fn sweep_cell(time: u64, array: u64, part: u64, rng: &mut Rng) -> Vec<u64> {
     match time {
         0..14 if time == array * 7 + part * 7 / 16 => vec![120_000, 0],
         0..14 => vec![0, 0],
-        t if (t / 10 + array) % 2 == 0 && t % 10 == 9 => vec![0, 0],
+        t if (t / 10 + array).is_multiple_of(2) && t % 10 == 9 => vec![0, 0],
         _ if part == 7 || part == 8 => vec![20_000 + noise, 18_000],
         _ if part < 8 => vec![34_000 + noise, 0],
         _ => vec![0, 34_000 + noise],

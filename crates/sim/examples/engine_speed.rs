@@ -3,8 +3,8 @@
 //! `cargo run --release -p homenode-sim --example engine_speed [MILLION_REFS]`
 use homenode_base::NodeId;
 use homenode_machine::{Machine, models};
-use homenode_placement::policies::{ALL, Choice};
 use homenode_placement::Start;
+use homenode_placement::policies::{ALL, Choice};
 use homenode_sim::{Engine, ReplayOptions, Seat, Setup};
 use homenode_trace::{Merged, Op};
 use std::time::Instant;

@@ -47,7 +47,12 @@ pub(crate) struct BlockTable {
 
 impl BlockTable {
     pub(crate) fn new() -> BlockTable {
-        BlockTable { index: NumberMap::default(), numbers: Vec::new(), memo: vec![(0, NO_BLOCK); 1 << MEMO_BITS], full: false }
+        BlockTable {
+            index: NumberMap::default(),
+            numbers: Vec::new(),
+            memo: vec![(0, NO_BLOCK); 1 << MEMO_BITS],
+            full: false,
+        }
     }
     /// The index of this block, a new one if it was never asked for. Once 2^32 - 1 blocks have been named the answer for
     /// further ones is the last index, and [`BlockTable::is_full`] says so.

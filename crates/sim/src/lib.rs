@@ -5,7 +5,8 @@
 //! **Invariant:** pure; the same trace, machine and options give the same [`Evaluation`] everywhere, and the parts of
 //! every result add up to its total exactly.
 //!
-//! Reading order: [`evaluation`], [`cache`].
+//! Reading order: [`evaluation`] (what comes out), [`evaluate`](mod@evaluate) (the passes), `replay` (one pass: `seat`, `split`, [`cache`],
+//! `back`, `seen`, `fold`), `lanes` and `usage` (what is computed beside each other), [`engine`], [`whatif`].
 #![forbid(unsafe_code)]
 
 mod back;

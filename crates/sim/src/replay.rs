@@ -85,7 +85,12 @@ pub(crate) struct Replayed<L, O> {
 }
 
 impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
-    pub(crate) fn new(setup: Setup<'_>, machine: &'m Machine, lanes: L, observer: O) -> Result<Replay<'m, L, O>, SimError> {
+    pub(crate) fn new(
+        setup: Setup<'_>,
+        machine: &'m Machine,
+        lanes: L,
+        observer: O,
+    ) -> Result<Replay<'m, L, O>, SimError> {
         let Setup { seats, block_bytes, options, .. } = setup;
         let shifts = Shifts::new(machine, block_bytes)?;
         let processors: usize = machine.cores.iter().map(|c| usize::from(*c)).sum();
@@ -143,14 +148,14 @@ impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
         }
         self.back.observer.reference(r, place.seat, r.addr ^ place.salt);
         match self.filter {
-            Some(_) => self.through_caches(r, place, t),
-            None => self.to_memory(r, place, t),
+            Some(_) => self.cached(r, place, t),
+            None => self.uncached(r, place, t),
         }
     }
 
     /// A machine without caches: one access per word.
     #[inline]
-    fn to_memory(&mut self, r: &Merged, place: Place, t: VirtualTime) {
+    fn uncached(&mut self, r: &Merged, place: Place, t: VirtualTime) {
         let (kind, class) = match r.op.writes() {
             true => (AccessKind::Write, AccessClass::Write),
             false => (AccessKind::Read, AccessClass::Read),
@@ -164,7 +169,7 @@ impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
         }
     }
 
-    fn through_caches(&mut self, r: &Merged, place: Place, t: VirtualTime) {
+    fn cached(&mut self, r: &Merged, place: Place, t: VirtualTime) {
         let Some(filter) = &mut self.filter else { return };
         for piece in Pieces::new(r.addr, r.size, self.shifts.line) {
             let flat = piece.addr ^ place.salt;

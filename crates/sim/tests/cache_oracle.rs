@@ -194,7 +194,8 @@ impl Brute {
             let home = &self.shared[self.node_of[cpu] as usize];
             for line in &bag.lines {
                 let below = home.lines.iter().find(|l| l.key == line.key).expect("inclusion");
-                let alone = |bags: &[Bag]| bags.iter().flat_map(|b| &b.lines).filter(|l| l.key == line.key).count() == 1;
+                let alone =
+                    |bags: &[Bag]| bags.iter().flat_map(|b| &b.lines).filter(|l| l.key == line.key).count() == 1;
                 assert!(line.state != Mesi::Modified || below.state == Mesi::Modified);
                 assert!(line.state == Mesi::Shared || (alone(&self.private) && below.state >= Mesi::Exclusive));
                 assert!(below.state == Mesi::Shared || alone(&self.shared), "single owner among nodes");

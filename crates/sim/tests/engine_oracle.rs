@@ -4,8 +4,8 @@ use common::{cached, plain, slow};
 use homenode_base::{Cost, NodeId, Rng, VirtualTime};
 use homenode_machine::{AccessClass, GlobalMemory, Location, Machine};
 use homenode_machine::{CopyCost, Matrix};
-use homenode_placement::policies::{ALL, Choice};
 use homenode_placement::optimum::{Replication, Solo, Solver};
+use homenode_placement::policies::{ALL, Choice};
 use homenode_placement::{Access, AccessKind, Meter, Solved, Start, Tally};
 use homenode_sim::cache::{CacheEventKind as Kind, CacheFilter};
 use homenode_sim::{Engine, Priced, ReplayOptions, Seat, Setup, Transform, WhatIf};
@@ -88,7 +88,14 @@ fn collect(machine: &Machine, seats: &[Seat], refs: &[Merged], block_bytes: u64)
 }
 
 /// One policy over one block's accesses.
-fn alone(choice: &Choice, machine: &Machine, block: u64, bytes: u64, trace: &[Access], home: Option<Location>) -> Tally {
+fn alone(
+    choice: &Choice,
+    machine: &Machine,
+    block: u64,
+    bytes: u64,
+    trace: &[Access],
+    home: Option<Location>,
+) -> Tally {
     let mut engine = choice.engine(machine, bytes).unwrap();
     let slot = engine.open(block, home);
     let mut tally = Tally::default();
@@ -147,8 +154,10 @@ fn equals_each_policy_run_alone_on_each_block() {
             let seats = seats(&machine, threads as usize);
             let refs = random_trace(&mut rng, threads, 1500, 2000);
             let blocks = collect(&machine, &seats, &refs, block_bytes);
-            let priced =
-                price(Setup { machine: &machine, seats: &seats, block_bytes, options: ReplayOptions::default() }, &refs);
+            let priced = price(
+                Setup { machine: &machine, seats: &seats, block_bytes, options: ReplayOptions::default() },
+                &refs,
+            );
             assert_eq!(priced.blocks.len(), blocks.len());
             let mut best = BTreeMap::new();
             for (block, trace) in &blocks {
@@ -217,8 +226,7 @@ fn best_static_is_the_policy_run_in_a_second_pass() {
     for machine in machines() {
         let seats = seats(&machine, 4);
         let refs = random_trace(&mut rng, 4, 3000, 3000);
-        let setup =
-            Setup { machine: &machine, seats: &seats, block_bytes: 256, options: ReplayOptions::default() };
+        let setup = Setup { machine: &machine, seats: &seats, block_bytes: 256, options: ReplayOptions::default() };
         let first = price(setup, &refs);
         let homes = first.blocks.iter().copied().zip(first.homes.iter().copied()).collect();
         let mut second = WhatIf::new(setup, &[Transform::Rehome { homes }]).unwrap();
@@ -244,8 +252,7 @@ fn hostile_values_neither_panic_nor_disappear() {
                 refs.push(Merged { addr, size, site: u32::MAX, thread: i as u32 % 3, op });
             }
         }
-        let setup =
-            Setup { machine: &machine, seats: &seats, block_bytes: 4096, options: ReplayOptions::default() };
+        let setup = Setup { machine: &machine, seats: &seats, block_bytes: 4096, options: ReplayOptions::default() };
         let priced = price(setup, &refs);
         assert_eq!(priced.totals.refs + priced.strangers, refs.len() as u64);
         assert!(priced.strangers > 0, "thread 2 has no seat");
@@ -289,8 +296,7 @@ fn processes_with_address_spaces_of_their_own_share_nothing() {
         (0..1000u32).map(|i| Merged { addr: 64, size: 8, site: 0, thread: i % 2, op: Op::Write }).collect();
     for (space, transfers) in [(0, 999), (1, 0), (70_000, 0)] {
         let seats = [seat(0, 0), seat(1, space)];
-        let setup =
-            Setup { machine: &machine, seats: &seats, block_bytes: 4096, options: ReplayOptions::default() };
+        let setup = Setup { machine: &machine, seats: &seats, block_bytes: 4096, options: ReplayOptions::default() };
         let priced = price(setup, &refs);
         assert_eq!((priced.totals.transfers, priced.blocks.len()), (transfers, if space == 0 { 1 } else { 2 }));
     }

@@ -173,8 +173,7 @@ fn padding_is_exact_where_the_geometry_is_the_same() {
             refs.chunks(999).for_each(|c| run.refs(c));
             run.finish().unwrap()
         };
-        let pad =
-            Transform::PadElements { arrays: vec![(A, THREADS.into())], element_bytes: 8, to_bytes: 64 };
+        let pad = Transform::PadElements { arrays: vec![(A, THREADS.into())], element_bytes: 8, to_bytes: 64 };
         let predicted = run(&counters(8, 2000), &[pad]);
         let real = run(&counters(64, 2000), &[]);
         assert_eq!((predicted.tally, predicted.total()), (real.tally, real.total()), "{}", machine.name);

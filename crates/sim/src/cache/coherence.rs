@@ -34,7 +34,7 @@ impl CacheFilter {
     }
 
     /// The node has the line and this private cache has not: settles matters with the private caches that do.
-    pub(super) fn from_last_level(&mut self, node: u16, slot: u32, write: bool, emit: &mut impl FnMut(CacheEvent)) {
+    pub(super) fn share_in_node(&mut self, node: u16, slot: u32, write: bool, emit: &mut impl FnMut(CacheEvent)) {
         let shared = &mut self.shared[usize::from(node)];
         let (key, line) = (shared.key(slot), *shared.line(slot));
         if line.owned && self.degrade_owner(node, slot) == Mesi::Modified {

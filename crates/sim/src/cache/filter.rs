@@ -117,13 +117,13 @@ impl CacheFilter {
         self.clock += 1;
         let slot = match self.shared[usize::from(node)].find(key) {
             Some(slot) => {
-                self.from_last_level(node, slot, write, &mut *emit);
+                self.share_in_node(node, slot, write, &mut *emit);
                 self.shared[usize::from(node)].line(slot).block = block;
                 let kind = if write { Kind::WriteHit } else { Kind::ReadHit };
                 emit(CacheEvent { kind, node, block, line: key });
                 slot
             }
-            None => self.from_outside(node, key, block, write, &mut *emit),
+            None => self.fetch_outside(node, key, block, write, &mut *emit),
         };
         let shared = &mut self.shared[usize::from(node)];
         shared.stamp(slot, self.clock);
@@ -144,7 +144,7 @@ impl CacheFilter {
     }
 
     /// The reference missed its node's caches: takes the line from another node or memory, makes room, fills.
-    fn from_outside(
+    fn fetch_outside(
         &mut self,
         node: u16,
         key: u64,

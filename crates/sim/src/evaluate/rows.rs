@@ -22,7 +22,8 @@ pub(super) fn evaluation(
     let policies = choices.iter().zip(0..).map(|(c, i)| policy(c, priced, i, reference)).collect();
     let mut warnings = analysed.warnings;
     if priced.strangers > 0 {
-        warnings.push(format!("{} references of threads that the dataset does not list were left out.", priced.strangers));
+        warnings
+            .push(format!("{} references of threads that the dataset does not list were left out.", priced.strangers));
     }
     let evaluation = Evaluation {
         machine: machine.name.clone(),

@@ -82,6 +82,26 @@ class Ace:
             self.copies |= bit
 
 
+def short_reads(machine):
+    """So many reads by one node do not pay for a copy."""
+    return min(machine.R // (machine.r - 1), machine.G // (machine.g - 1) if machine.has_global else INFINITE)
+
+
+def solo(state, node, weight):
+    """The shared offset, the node's and global memory's after `weight` writes (or as good as writes) by one node.
+
+    The best moment for the node to fetch the block is the first of them, for global memory the first or the last."""
+    m = state.m
+    mine, dg = state.d.get(node, 0), state.dg
+    if weight:
+        mine = min(mine, state.low + m.R, state.dg + m.G) + 1 - m.r
+        dg = min(dg, state.low + m.G) + weight * (m.g - m.r)
+        if weight > 1:
+            dg = min(dg, mine + (weight - 2) * (1 - m.r) + m.G + m.g - m.r)
+        mine += (weight - 1) * (1 - m.r)
+    return state.base + weight * m.r, mine, min(dg, INFINITE)
+
+
 class NoReplication:
     """The optimum with one copy (algorithms after Dietz): one shared offset, work only for the referencing node."""
 
@@ -90,19 +110,12 @@ class NoReplication:
     def __init__(self, machine):
         self.m, self.base, self.d, self.low, self.dg = machine, 0, {}, 0, 0
 
-    def step(self, node, writes, weight):
-        m = self.m
-        r, G = m.r, m.G
-        mine = min(self.d.get(node, 0), self.low + m.R, self.dg + G) + 1 - r
-        dg = min(self.dg, self.low + G) + weight * (m.g - r)
-        if weight > 1:  # enter global memory just before the last reference of the row
-            dg = min(dg, mine + (weight - 2) * (1 - r) + G + m.g - r)
-        mine += (weight - 1) * (1 - r)
+    def step(self, node, weight):
+        """References by one node; reads and writes are the same here."""
+        self.base, mine, self.dg = solo(self, node, weight)
         self.d[node] = mine
-        self.dg = min(dg, INFINITE)
         if mine < self.low:
             self.low = mine
-        self.base += weight * r
 
     def cost(self):
         return self.base + min(self.low, self.dg)
@@ -127,10 +140,24 @@ class Replication:
         elif self.reads:
             self.close_run(node)
         else:
-            self.plain_write(node)
+            self.alone(node, 1)
         self.first = False
-        for _ in range(weight - 1):
-            self.plain_write(node)
+        if weight > 1:
+            self.alone(node, weight - 1)
+
+    def solo(self, node, weight):
+        """`weight` references in a row by one node, the first and the last of them writes, not more reads between two
+        writes than `short_reads`: nobody else can gain by a copy and the node not by leaving, so all count as writes."""
+        self.step(node, True, 1)
+        if weight > 1:
+            self.alone(node, weight - 1)
+
+    def alone(self, node, weight):
+        """Writes in a row by one node, with no read before the first."""
+        self.base, mine, self.dg = solo(self, node, weight)
+        self.d[node] = mine
+        if mine < self.low:
+            self.low = mine
 
     def leading_reads(self, node):
         """The first set is free: every reader has its copy."""
@@ -139,15 +166,6 @@ class Replication:
         self.d, self.low = {node: 1 - m.r}, 1 - m.r
         self.dg = m.g - m.r if m.has_global else INFINITE
         self.reads = {}
-
-    def plain_write(self, node):
-        m, low = self.m, self.low
-        mine = min(self.d.get(node, 0), low + m.R, self.dg + m.G) + 1 - m.r
-        self.dg = min(min(self.dg, low + m.G) + m.g - m.r, INFINITE)
-        self.d[node] = mine
-        if mine < low:
-            self.low = mine
-        self.base += m.r
 
     def run(self):
         """(Z, mu) without and (ZG, muG) with global memory over the reads since the last write."""

@@ -5,7 +5,9 @@
 
 Machines without caches: first touch, interleave, ACE(4), best static, both optima, and bytes per sharing pattern.
 """
+import concurrent.futures
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -28,11 +30,19 @@ class Page:
         self.ace, self.single = model.Ace(machine, ACE_K), model.NoReplication(machine)
         self.copies = model.Replication(machine)
 
-    def step(self, node, writes, weight):
-        self.uses[node] += weight
-        self.ace.step(node, writes, weight)
-        self.single.step(node, writes, weight)
-        self.copies.step(node, writes, weight)
+    def visit(self, node, lead, middle, trail):
+        """A run of one node: reads, then references from the first to the last write, then reads."""
+        self.uses[node] += lead + middle + trail
+        self.single.step(node, lead + middle + trail)
+        if lead:
+            self.ace.step(node, False, lead)
+            self.copies.step(node, False, lead)
+        if middle:
+            self.ace.step(node, True, middle)
+            self.copies.solo(node, middle)
+        if trail:
+            self.ace.step(node, False, trail)
+            self.copies.step(node, False, trail)
 
 
 def static(machine, uses, home):
@@ -44,16 +54,26 @@ def best_static(machine, uses):
     return min([static(machine, uses, home) for home in range(machine.nodes)] + [sum(uses) * machine.g])
 
 
+def visits(steps, short):
+    """Runs of one node; not folded over writes where a run of reads between them could pay for a copy."""
+    folded, longest = rows.page_visits(steps)
+    if longest <= short:
+        return folded
+    singles = zip(*(c.to_pylist() for c in steps))
+    return ((page, node, 0 if writes else n, n if writes else 0, 0) for page, node, writes, n in singles)
+
+
 def costs(path, machine, node_of):
     """Totals over all pages, by the report's names."""
     pages = {}
     page_shift, word_shift = machine.page_bytes.bit_length() - 1, machine.word_bytes.bit_length() - 1
+    short = model.short_reads(machine)
     for table in rows.batches(path):
-        for number, node, writes, weight in rows.page_steps(table, page_shift, word_shift, node_of):
+        for number, *visit in visits(rows.page_steps(table, page_shift, word_shift, node_of), short):
             page = pages.get(number)
             if page is None:
-                page = pages[number] = Page(machine, node)
-            page.step(node, writes, weight)
+                page = pages[number] = Page(machine, visit[0])
+            page.visit(*visit)
     every = pages.items()
     return {
         "first-touch": sum(static(machine, p.uses, p.first) for p in pages.values()),
@@ -115,12 +135,15 @@ def compare(name, mine, theirs):
 
 def check(homenode, dataset, path, machines):
     """Compares the report of a dataset with its exported rows; returns what differs."""
-    wrong = []
-    for name in machines:
-        machine, evaluation = model.MACHINES[name], report(homenode, dataset, name)
-        wrong += compare(name, costs(path, machine, nodes(evaluation)), reported(evaluation))
-    theirs = {row["pattern"]: [row["bytes"], row["units"]] for row in evaluation["patterns"]}
-    return wrong + compare("patterns", sharing(path, machine), theirs)
+    with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
+        reports = {name: report(homenode, dataset, name) for name in machines}
+        jobs = {name: pool.submit(costs, path, model.MACHINES[name], nodes(reports[name])) for name in machines}
+        lines = pool.submit(sharing, path, model.MACHINES[machines[0]])
+        wrong = []
+        for name, job in jobs.items():
+            wrong += compare(name, job.result(), reported(reports[name]))
+        theirs = {row["pattern"]: [row["bytes"], row["units"]] for row in reports[machines[0]]["patterns"]}
+        return wrong + compare("patterns", lines.result(), theirs)
 
 
 def export(homenode, dataset, folder):

@@ -14,7 +14,9 @@ def batches(path):
     for batch in pq.ParquetFile(path).iter_batches(BATCH_ROWS, columns=["thread", "addr", "size", "op", "site"]):
         table = pa.Table.from_batches([batch])
         table = table.set_column(3, "op", pc.cast(table["op"], pa.uint8()))
-        yield table.filter(pc.not_equal(table["op"], SPIN)).combine_chunks()
+        table = table.filter(pc.not_equal(table["op"], SPIN)).combine_chunks()
+        if table.num_rows:
+            yield table
 
 
 def column(table, name, kind=pa.uint64()):
@@ -81,22 +83,34 @@ def run_sums(values, starts):
 
 
 def page_steps(table, page_shift, word_shift, node_of):
-    """(page, node, writes, weight) rows: per page in order, equal neighbours added up; weight counts words."""
-    if not table.num_rows:
-        return
+    """(page, node, writes, weight): per page in order, equal neighbours added up; weight counts words."""
     page, first, last, op, thread = by_place(pieces(table, page_shift), page_shift)
     words, writes = number(word_shift), changes(op)
     weight = pc.add(pc.subtract(pc.shift_right(last, words), pc.shift_right(first, words)), number(1))
     node = pa.array(node_of, pa.uint64()).take(thread)
     starts = run_starts(page, node, writes)
-    columns = [page.take(starts), node.take(starts), writes.take(starts), run_sums(weight, starts)]
-    yield from zip(*(c.to_pylist() for c in columns))
+    return page.take(starts), node.take(starts), writes.take(starts), run_sums(weight, starts)
+
+
+def page_visits(steps):
+    """(page, node, reads before the first write, references from the first to the last write, reads after it): one row
+    for each run of one node. Also the longest run of reads between two writes of a row."""
+    page, node, writes, weight = steps
+    starts = run_starts(page, node)
+    ends = pc.subtract(pa.concat_arrays([starts[1:], pa.array([len(page)], pa.uint64())]), number(1))
+    reads = pc.subtract(number(1), writes)
+    lead = pc.multiply(weight.take(starts), reads.take(starts))
+    only = pc.cast(pc.equal(starts, ends), pa.uint64())
+    trail = pc.multiply(pc.multiply(weight.take(ends), reads.take(ends)), pc.subtract(number(1), only))
+    middle = pc.subtract(pc.subtract(run_sums(weight, starts), lead), trail)
+    at_border = pc.is_in(pa.array(range(len(page)), pa.uint64()), value_set=pa.concat_arrays([starts, ends]))
+    inner = weight.filter(pc.and_(pc.invert(at_border), pc.equal(reads, number(1))))
+    columns = (page.take(starts), node.take(starts), lead, middle, trail)
+    return zip(*(c.to_pylist() for c in columns)), pc.max(inner).as_py() or 0
 
 
 def line_turns(table, unit_shift, word_shift):
     """(unit, thread, words touched, words written, begins with a read) rows: per unit in order, one for each turn."""
-    if not table.num_rows:
-        return
     unit, first, last, op, thread = by_place(pieces(table, unit_shift), unit_shift)
     starts = run_starts(unit, thread)
     turn = run_numbers(starts, len(unit))

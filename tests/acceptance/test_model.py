@@ -25,11 +25,31 @@ class Optimum(unittest.TestCase):
         for case in range(4000):
             machine = random_machine(rng)
             steps = random_steps(rng, machine.nodes)
-            for engine, replicate in ((model.Replication(machine), True), (model.NoReplication(machine), False)):
-                for step in steps:
-                    engine.step(*step)
+            copies, single = model.Replication(machine), model.NoReplication(machine)
+            for node, writes, weight in steps:
+                copies.step(node, writes, weight)
+                single.step(node, weight)
+            for engine, replicate in ((copies, True), (single, False)):
                 exact = model.every_placement(machine, steps, replicate)
                 self.assertEqual(engine.cost(), exact, (case, machine, steps, replicate))
+
+    def test_a_node_alone_may_be_folded(self):
+        rng = random.Random(1989)
+        for case in range(3000):
+            machine = random_machine(rng)
+            short, steps, engine = model.short_reads(machine), [], model.Replication(machine)
+            for node, writes, weight in random_steps(rng, machine.nodes):
+                if not writes:
+                    engine.step(node, False, weight)
+                    steps.append((node, False, weight))
+                    continue
+                part = [(node, True, weight)]
+                for _ in range(rng.randrange(3)):
+                    part += [(node, False, rng.randint(1, short)), (node, True, 1)] if short else []
+                engine.solo(node, sum(w for _, _, w in part))
+                steps += part
+            exact = model.every_placement(machine, steps, True)
+            self.assertEqual(engine.cost(), exact, (case, machine, steps))
 
     def test_the_printed_algorithm_misses_this_one(self):
         machine = model.Machine("pinned", 3, 8, 17)

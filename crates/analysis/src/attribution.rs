@@ -6,6 +6,9 @@ use homenode_base::{Cost, NodeId, TotalCost};
 use homenode_machine::{AccessClass, Location, Machine};
 
 const NONE: u32 = u32::MAX;
+/// A lying thread number must not make a table as long as it says.
+const THREADS_REMEMBERED: usize = 1 << 16;
+const PAIRS_REMEMBERED: usize = 1024;
 
 /// First touch and use of one block.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +29,8 @@ pub(crate) struct Block {
     node_votes: u64,
     /// References since it became shared.
     refs: u64,
+    /// Object of the last reference: it has a share already.
+    last_object: u32,
     shares: u32,
 }
 
@@ -132,8 +137,10 @@ pub struct Attribution {
     object_index: HashMap<u32, u32>,
     pairs: Vec<Pair>,
     pair_index: HashMap<(u32, u32), u32>,
-    /// Per site, the pair seen last.
-    recent: Vec<(u32, u32)>,
+    /// Direct-mapped copy of recent answers of `pair_index`.
+    recent: Vec<(u32, u32, u32)>,
+    /// Per thread, the object it used last.
+    last_used: Vec<u32>,
 }
 
 /// A reference to the attribution.
@@ -178,7 +185,8 @@ impl Attribution {
             object_index: HashMap::new(),
             pairs: Vec::new(),
             pair_index: HashMap::new(),
-            recent: Vec::new(),
+            recent: vec![(0, 0, NONE); PAIRS_REMEMBERED],
+            last_used: Vec::new(),
         }
     }
     /// Notes one reference to the block that contains `u.addr`.
@@ -187,8 +195,21 @@ impl Attribution {
         let pair = self.pair(u.site, u.object);
         self.pairs[pair].refs += 1;
         let object = self.pairs[pair].object;
-        self.objects[object as usize].add_user(u.thread);
+        match self.last_used.get(u.thread as usize) {
+            Some(&last) if last == object => {}
+            _ => self.add_user(u.thread, object),
+        }
         self.touch(u, object);
+    }
+    fn add_user(&mut self, thread: u32, object: u32) {
+        self.objects[object as usize].add_user(thread);
+        let slot = thread as usize;
+        if slot < THREADS_REMEMBERED {
+            if slot >= self.last_used.len() {
+                self.last_used.resize(slot + 1, NONE);
+            }
+            self.last_used[slot] = object;
+        }
     }
     /// Notes that the reference `u` goes on in the block of `addr`.
     pub(crate) fn continues(&mut self, u: &Use, addr: u64) {
@@ -207,7 +228,10 @@ impl Attribution {
         if b.shared {
             b.vote(u.thread, u.node);
         }
-        self.share(block, object);
+        if b.last_object != object {
+            b.last_object = object;
+            self.share(block, object);
+        }
     }
     /// Notes one charge; its block may be one that was never referenced.
     pub(crate) fn charge(&mut self, c: &Charge) {
@@ -245,9 +269,9 @@ impl Attribution {
     }
     #[inline]
     fn pair(&mut self, site: u32, object: u32) -> usize {
-        let slot = site.wrapping_add(1) as usize; // UNKNOWN_SITE has slot 0.
-        match self.recent.get(slot) {
-            Some(&(o, p)) if o == object && p != NONE => p as usize,
+        let slot = (site ^ object.wrapping_mul(0x9E37_79B1)) as usize % PAIRS_REMEMBERED;
+        match self.recent[slot] {
+            (s, o, p) if (s, o) == (site, object) && p != NONE => p as usize,
             _ => self.find_pair(slot, site, object),
         }
     }
@@ -258,13 +282,7 @@ impl Attribution {
         if p == next {
             self.pairs.push(Pair { site, object: dense, ..Pair::default() });
         }
-        // A lying site number must not make this table as long as it says.
-        if slot < 1 << 20 {
-            if slot >= self.recent.len() {
-                self.recent.resize(slot + 1, (0, NONE));
-            }
-            self.recent[slot] = (object, p);
-        }
+        self.recent[slot] = (site, object, p);
         p as usize
     }
     fn object(&mut self, id: u32) -> u32 {
@@ -290,6 +308,7 @@ impl Attribution {
                 node: first.node,
                 node_votes: 0,
                 refs: 0,
+                last_object: NONE,
                 shares: NONE,
             });
         }
@@ -344,6 +363,6 @@ impl Attribution {
             + self.home_costs.capacity() * 8
             + users
             + self.pairs.capacity() * (size_of::<Pair>() + 24)
-            + self.recent.capacity() * 8
+            + self.recent.capacity() * 12
     }
 }

@@ -2,7 +2,7 @@
 use hashbrown::HashMap;
 
 const GROUP: u64 = 8;
-const CACHED: usize = 2048;
+const CACHED: usize = 1024;
 
 /// Dense indices for sparse numbers that come in clusters, in order of first appearance: 5 to 9 bytes a number where
 /// clusters are full, 80 where every number stands alone.

@@ -161,9 +161,12 @@ static struct hn_thread *begin(const volatile void *addr, unsigned code, enum hn
         return old;                                                                                                   \
     }
 
-static inline __attribute__((always_inline)) a128 compare(volatile void *a, a128 expected, a128 wanted, unsigned bits,
-                                                          uintptr_t pc) {
+/* `own` is where the program keeps the expected value, or NULL. */
+static inline __attribute__((always_inline)) a128 compare(volatile void *a, const void *own, a128 expected, a128 wanted,
+                                                          unsigned bits, uintptr_t pc) {
     struct hn_thread *t = begin(a, CODE_OF(bits), OP_ATOMIC, pc);
+    if (t && own)
+        hnrt_spin_overlook(t, own);
     uint64_t *word = t ? hnrt_order_lock(t, a) : NULL;
     a128 old = bits == 8    ? swap8(a, (a8)expected, (a8)wanted)
                : bits == 16 ? swap16(a, (a16)expected, (a16)wanted)
@@ -179,7 +182,7 @@ static inline __attribute__((always_inline)) a128 compare(volatile void *a, a128
     EXPORT int __tsan_atomic##bits##_compare_exchange_##name(volatile a##bits *a, a##bits *expected, a##bits wanted,  \
                                                              int order, int fail) {                                   \
         (void)order, (void)fail;                                                                                      \
-        a##bits want = *expected, old = (a##bits)compare(a, want, wanted, bits, CALLER());                            \
+        a##bits want = *expected, old = (a##bits)compare(a, expected, want, wanted, bits, CALLER());                            \
         *expected = old;                                                                                              \
         return old == want;                                                                                           \
     }
@@ -187,7 +190,7 @@ static inline __attribute__((always_inline)) a128 compare(volatile void *a, a128
     EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *a, a##bits expected, a##bits wanted,  \
                                                               int order, int fail) {                                  \
         (void)order, (void)fail;                                                                                      \
-        return (a##bits)compare(a, expected, wanted, bits, CALLER());                                                 \
+        return (a##bits)compare(a, NULL, expected, wanted, bits, CALLER());                                                 \
     }
 
 #define ATOMICS(bits)                                                                                                 \

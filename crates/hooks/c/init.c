@@ -23,12 +23,9 @@ void hnrt_init(void) {
 }
 
 EXPORT void __tsan_init(void) {
-    uintptr_t pc = CALLER();
     hnrt_init();
-    hnrt_module_add(pc);
     if (!hnrt_self)
         hnrt_thread_attach();
-    struct hn_thread *t = hnrt_recording();
-    if (t)
-        hnrt_modules_scan(t);
+    if (hnrt_attached)
+        hnrt_modules_scan(hnrt_self);
 }

@@ -223,10 +223,10 @@ void hnrt_sync_event(struct hn_thread *t, uint64_t kind, const volatile void *ob
 /* ---- the rest ------------------------------------------------------------------------------------------------------ */
 
 bool hnrt_spin_expected(struct hn_thread *t, const volatile void *addr, const void *value, unsigned bytes, uintptr_t pc);
+void hnrt_spin_overlook(struct hn_thread *t, const void *own);
 void hnrt_spin_note(struct hn_thread *t, const volatile void *addr, const void *value, unsigned bytes, uintptr_t pc);
 void hnrt_spin_mark(struct hn_thread *t);
 
-void hnrt_module_add(uintptr_t pc);
 bool hnrt_module_has(uintptr_t pc);
 void hnrt_modules_scan(struct hn_thread *t);
 void hnrt_modules_forget(void);

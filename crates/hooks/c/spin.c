@@ -54,6 +54,22 @@ void hnrt_spin_note(struct hn_thread *t, const volatile void *addr, const void *
     remember(&t->spin, addr, v, pc);
 }
 
+/* gcc keeps the expected value of a compare-and-swap in memory, and sets it anew before each try: references to it are part of the wait. */
+void hnrt_spin_overlook(struct hn_thread *t, const void *own) {
+    const struct hn_ring *r = t->real;
+    uint64_t at = t->spin.mark;
+    for (unsigned steps = 0; hnrt_ring == r && at - r->base < r->bytes && at != r->cursor && steps < 4; steps++) {
+        const uint64_t *slot = (const uint64_t *)at;
+        if ((slot[0] & (HN_W0_EVENT | HN_W0_ADDR_MASK)) != (uintptr_t)own)
+            return;
+        at += HN_SLOT_BYTES;
+        if ((at & (HN_BATCH_BYTES - 1)) == 0) /* over the next stamp */
+            at = r->base + ((at - r->base) & (r->bytes - 1)) + HN_SLOT_BYTES;
+    }
+    if (at == r->cursor)
+        t->spin.mark = at;
+}
+
 void hnrt_spin_mark(struct hn_thread *t) {
     t->spin.mark = hnrt_ring->cursor;
 }

@@ -21,7 +21,7 @@
 #endif
 
 #define COLUMNS 2048u /* a row is four pages: no page belongs to two threads */
-#define ROWS_XS 1024u
+#define ROWS_XS 768u
 #define JOURNAL ((size_t)1 << 19) /* 4 MiB */
 
 static const struct hn_program program = {
@@ -33,8 +33,8 @@ static const struct hn_program program = {
     .n_means = "rows of 2048 points, at least 3",
     .more = 'i',
     .more_means = "sweeps",
-    .xs = {ROWS_XS, 8},
-    .s = {3072, 12},
+    .xs = {ROWS_XS, 12},
+    .s = {2048, 16},
     .m = {10240, 100},
 };
 

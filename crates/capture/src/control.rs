@@ -79,6 +79,20 @@ impl Control {
         Ok(control)
     }
 
+    /// Opens what a recorder left behind and takes its lock, so that nobody else does the same. `None` if there is no
+    /// control file.
+    pub(crate) fn adopt(root: &Path) -> Result<Option<Control>, CaptureError> {
+        let dir = root.join(crate::store::RINGS);
+        let path = dir.join(NAME);
+        let file = match File::options().read(true).write(true).open(&path) {
+            Ok(file) => file,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(CaptureError::io("open", &path)(e)),
+        };
+        take_lock(&file, root)?;
+        Ok(Some(Control { _lock: Some(file), ..Control::open(&dir)? }))
+    }
+
     /// Path of the file, for the environment of the program.
     pub(crate) fn path(&self) -> PathBuf {
         self.dir.join(NAME)
@@ -173,15 +187,18 @@ impl Control {
 
 /// Fails while a recorder holds the lock of the dataset at `root`; fine if there is no recorder or no dataset.
 pub(crate) fn refuse_while_recorded(root: &Path) -> Result<(), CaptureError> {
-    let rings = root.join(crate::store::RINGS);
-    let Ok(file) = File::open(rings.join(NAME)) else { return Ok(()) };
+    let path = root.join(crate::store::RINGS).join(NAME);
+    File::open(path).map_or(Ok(()), |file| take_lock(&file, root))
+}
+
+fn take_lock(file: &File, root: &Path) -> Result<(), CaptureError> {
     match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => {
-            let pid = Control::open(&rings).map_or(0, |c| c.recorder_pid());
+            let pid = Control::open(&root.join(crate::store::RINGS)).map_or(0, |c| c.recorder_pid());
             Err(CaptureError::RecorderAlive { path: root.to_owned(), pid })
         }
-        Err(TryLockError::Error(source)) => Err(CaptureError::io("lock", &rings.join(NAME))(source)),
+        Err(TryLockError::Error(source)) => Err(CaptureError::io("lock", root)(source)),
     }
 }
 

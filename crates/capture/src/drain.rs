@@ -207,7 +207,7 @@ impl ThreadDrain {
     /// Decodes slots into the sink until the frame is full or `to` is reached; returns up to where.
     fn fill(&mut self, to: u64, last: bool, sink: &mut FrameSink<'_>) -> u64 {
         let mut at = self.consumed.tail;
-        if let Some(stamp) = self.stamp_slot(at - at % BATCH_SLOTS).filter(|_| at % BATCH_SLOTS != 0) {
+        if let Some(stamp) = self.stamp_slot(at - at % BATCH_SLOTS).filter(|_| !at.is_multiple_of(BATCH_SLOTS)) {
             sink.begin_batch(stamp);
         }
         let mut batch = [[0; 2]; BATCH_SLOTS as usize];

@@ -1,5 +1,5 @@
 //! What the events say about processes and modules, collected while they pass by, and the tables made of it.
-use crate::control::{Control, Entry};
+use crate::control::Entry;
 use homenode_trace::manifest::{Process, Thread};
 use homenode_trace::{Event, EventKind};
 use std::collections::BTreeMap;
@@ -62,14 +62,15 @@ impl Facts {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the tables; `counts` by thread. Thread ids are ring indices: the order in which threads were created.
-    pub(crate) fn tables(&self, control: &Control, counts: &[Counts]) -> Tables {
+    /// Makes the tables; `counts` and ring table entries by thread. Thread ids are ring indices: the order in which threads
+    /// were created.
+    pub(crate) fn tables(&self, entry_of: impl Fn(u32) -> Entry, counts: &[Counts]) -> Tables {
         let inner = self.lock();
         let mut tables = Tables::default();
         // Process index by (first thread, pid), so that a program that execs another one is two processes.
         let mut begun: Vec<(u32, u32)> = inner.processes.iter().map(|(&thread, &pid)| (thread, pid)).collect();
         for (thread, counts) in (0u32..).zip(counts) {
-            let entry = control.entry(thread);
+            let entry = entry_of(thread);
             let process = process_of(&mut begun, thread, &entry);
             let Counts { refs, spins, events } = *counts;
             let parent = entry.parent.filter(|&p| p < thread);

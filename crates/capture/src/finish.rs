@@ -23,8 +23,8 @@ pub(crate) struct Ending {
     pub(crate) exit_status: Option<i32>,
     /// Sentences, empty if all went well.
     pub(crate) ended: String,
-    /// References are missing because the dataset could not be written.
-    pub(crate) write_failed: bool,
+    /// The recording did not end in order: references are missing.
+    pub(crate) incomplete: bool,
     pub(crate) blind: Blind,
 }
 
@@ -52,8 +52,8 @@ impl Ending {
                 homenode_base::ring::RINGS_MAX
             ));
         }
-        let write_failed = troubles.write.is_some() || recording.control.stop_reason() == STOP_WRITE_FAILED;
-        Ending { exit_status: outcome.status, ended: parts.join("; "), write_failed, blind }
+        let incomplete = troubles.write.is_some() || recording.control.stop_reason() == STOP_WRITE_FAILED;
+        Ending { exit_status: outcome.status, ended: parts.join("; "), incomplete, blind }
     }
 }
 
@@ -75,15 +75,22 @@ fn stop_words(reason: u64, outcome: &Outcome, limit: Option<u64>) -> Option<Stri
 /// The manifest that stands in the dataset while it is being recorded.
 pub(crate) fn first_manifest(options: &RecordOptions) -> Manifest {
     Manifest {
+        command: options.command.iter().map(|a| a.to_string_lossy().into_owned()).collect(),
+        host_cpus: std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
+        host: host(),
+        ended: "the recording has not ended in order".to_owned(),
+        ..bare_manifest()
+    }
+}
+
+/// A manifest that knows nothing of its recording but the format.
+pub(crate) fn bare_manifest() -> Manifest {
+    Manifest {
         format: "homenode-trace".to_owned(),
         version: FORMAT_VERSION,
         backend: "hooks".to_owned(),
-        command: options.command.iter().map(|a| a.to_string_lossy().into_owned()).collect(),
         clock: Clock::Tsc,
-        host_cpus: std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
-        host: host(),
         synchronised: true,
-        ended: "the recording has not ended in order".to_owned(),
         ..Manifest::default()
     }
 }
@@ -121,13 +128,13 @@ pub(crate) fn dataset(
     let named = symbols::name_everything(&reader, &modules);
     manifest.blind.notes.extend(named.unseen);
     let path = root.join(Symbols::FILE);
-    let mut write_failed = ending.write_failed;
+    let mut write_failed = ending.incomplete;
     if let Err(error) = replace_file(&path, &named.symbols.to_json()) {
         // Without the file the sites are bare addresses: worth a sentence, not the dataset.
         write_failed = true;
         manifest.blind.notes.push(format!("symbols.json could not be written ({error}): sites have no names"));
     }
-    manifest.complete = !ending.write_failed;
+    manifest.complete = !ending.incomplete;
     manifest.ended = ending.ended.clone();
     write_manifest(root, &manifest)?;
     let bytes =

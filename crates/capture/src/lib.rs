@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod backends;
+mod compact;
 mod control;
 mod drain;
 mod error;
@@ -19,6 +20,7 @@ mod finish;
 mod launch;
 mod output;
 mod record;
+mod recover;
 mod ring;
 mod sink;
 mod slots;
@@ -27,6 +29,8 @@ mod supervise;
 mod symbols;
 mod workers;
 
+pub use compact::{CompactSummary, compact};
 pub use error::CaptureError;
 pub use record::{Progress, RecordOptions, RecordSummary, Snapshot, record};
+pub use recover::{RecoverSummary, recover};
 pub use store::DirStore;

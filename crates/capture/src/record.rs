@@ -138,14 +138,14 @@ fn record_into(
     let outcome = run(&recording, workers, options, progress)?;
     let run_seconds = began.elapsed().as_secs_f64();
     made_contact(&recording.control, program, &outcome)?;
-    let tables: Tables = recording.facts.tables(&recording.control, &recording.counts());
+    let tables: Tables = recording.facts.tables(|thread| recording.control.entry(thread), &recording.counts());
     let ending = Ending::of(&recording, &outcome, options.limit_refs);
-    if ending.write_failed {
+    if ending.incomplete {
         // The rings are of no more use, and their space lets the manifest be written on a full disk.
         remove_rings(root)?;
     }
     let mut summary = finish::dataset(root, manifest, tables, &ending)?;
-    if !ending.write_failed {
+    if !ending.incomplete {
         remove_rings(root)?;
     }
     summary.run_seconds = run_seconds;

@@ -109,20 +109,26 @@ fn list(dir: &Path, prefix: &str, names: &mut Vec<String>) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates the directory of a new dataset with its sub-directories.
+/// Makes sure that a dataset may be put at `out`; what stands there stays.
 ///
 /// # Errors
 /// [`CaptureError::OutputExists`] without `force`; with it, [`CaptureError::NotReplaceable`] unless what stands there is a
 /// dataset directory or an empty one, and [`CaptureError::RecorderAlive`] while it is being written.
+pub(crate) fn replace_target(out: &Path, force: bool) -> Result<(), CaptureError> {
+    let Ok(meta) = fs::symlink_metadata(out) else { return Ok(()) };
+    if !force {
+        return Err(CaptureError::OutputExists(out.to_owned()));
+    }
+    if !meta.is_dir() || !(is_dataset(out) || is_empty(out)) {
+        return Err(CaptureError::NotReplaceable(out.to_owned()));
+    }
+    crate::control::refuse_while_recorded(out)
+}
+
+/// Creates the directory of a new dataset with its sub-directories; errors as [`replace_target`].
 pub(crate) fn create_dataset(out: &Path, force: bool) -> Result<(), CaptureError> {
-    if let Ok(meta) = fs::symlink_metadata(out) {
-        if !force {
-            return Err(CaptureError::OutputExists(out.to_owned()));
-        }
-        if !meta.is_dir() || !(is_dataset(out) || is_empty(out)) {
-            return Err(CaptureError::NotReplaceable(out.to_owned()));
-        }
-        crate::control::refuse_while_recorded(out)?;
+    replace_target(out, force)?;
+    if out.exists() {
         fs::remove_dir_all(out).map_err(CaptureError::io("replace", out))?;
     }
     fs::create_dir(out).map_err(CaptureError::io("create", out))?;

@@ -5,6 +5,7 @@ use homenode_base::ring::STOP_USER;
 use homenode_sys::process::{self, Change, PidFd, Polled, Terminal, Whom};
 use homenode_sys::signals::{self, StopRequests};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -155,11 +156,14 @@ impl Watch {
         if reaped {
             return false;
         }
-        if !self.handles.contains_key(&pid) {
-            let Ok(handle) = PidFd::open(pid) else { return process::alive(pid) };
-            self.handles.insert(pid, handle);
-        }
-        !self.handles[&pid].wait(Duration::ZERO)
+        let handle = match self.handles.entry(pid) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => match PidFd::open(pid) {
+                Ok(handle) => new.insert(handle),
+                Err(_) => return process::alive(pid),
+            },
+        };
+        !handle.wait(Duration::ZERO)
     }
 }
 

@@ -28,6 +28,7 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
             homenode_sys::disk::limit_file_size(3 << 20).unwrap();
             return recorder(words);
         }
+        "recover" => drop(homenode_capture::recover(Path::new(&words[1])).unwrap()),
         "quiet" => return ExitCode::from(number(1) as u8),
         "threads" => threads(number(1) as u32, number(2), words.get(3).map(String::as_str).unwrap_or("")),
         "many" => many(number(1) as u32, number(2)),

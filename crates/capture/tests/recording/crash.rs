@@ -1,13 +1,232 @@
-//! Kill -9 of the program or the recorder at random moments.
+//! Kill -9 of the program, the recorder and the recovery at random moments.
 use crate::actor::MARK;
-use std::process::Command;
+use crate::cases::place;
+use crate::dataset::{assert_known_prefix, assert_lock_events, open};
+use homenode_base::Rng;
+use homenode_base::ring::*;
+use homenode_capture::{CaptureError, recover};
+use homenode_sys::map::SharedMap;
+use homenode_sys::process;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
 
 /// The cases of this file.
-pub(crate) const ALL: &[crate::Case] = &[];
+pub(crate) const ALL: &[crate::Case] = &[
+    ("a_killed_program_is_recorded_to_its_last_reference", killed_programs),
+    ("a_killed_recorder_loses_nothing_that_recover_does_not_find", killed_recorders),
+    ("recover_refuses_while_the_recorder_lives", refuses),
+    ("recover_cuts_damage_and_keeps_a_copy_of_it", damage),
+    ("recover_rebuilds_a_lost_manifest_from_the_events", lost_manifest),
+    ("recover_leaves_finished_datasets_alone", finished),
+];
+
+const THREADS: u32 = 3;
+const SIGKILL: i32 = 9;
+
+/// Kills in the default tier, or with HOMENODE_SLOW=1.
+fn rounds() -> u64 {
+    if std::env::var_os("HOMENODE_SLOW").is_some_and(|v| v == "1") { 200 } else { 20 }
+}
 
 /// This test as another process that acts.
 pub(crate) fn actor(words: &[&str]) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.arg(MARK).args(words);
     command
+}
+
+/// A recorder of known threads, and the directory in which these count.
+fn recorder(out: &Path, counts: &Path, refs: u64) -> Child {
+    let (threads, refs) = (THREADS.to_string(), refs.to_string());
+    let mut command = actor(&["record", out.to_str().unwrap(), "threads", &threads, &refs]);
+    command.env("HN_TEST_COUNT", counts).stderr(std::process::Stdio::null()).spawn().unwrap()
+}
+
+/// Process id of the recorded program, once it is there.
+fn program_of(out: &Path) -> u32 {
+    let control = out.join("rings/control");
+    let start = Instant::now();
+    loop {
+        if let Ok(map) = SharedMap::open(&control, CONTROL_BYTES, false)
+            && let Some(pid) = map.load_u32(CONTROL_OFF_TABLE + ENTRY_OFF_PID).filter(|&p| p > 0)
+        {
+            return pid;
+        }
+        assert!(start.elapsed() < Duration::from_secs(20), "the program does not start");
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
+/// What the program had counted itself: references whose slots were published.
+fn counted(counts: &Path, thread: u32) -> u64 {
+    fs::read(counts.join(thread.to_string())).map_or(0, |b| b.try_into().map_or(0, u64::from_le_bytes))
+}
+
+fn assert_nothing_lost(out: &Path, counts: &Path) {
+    let reader = open(out);
+    for thread in 0..reader.threads() {
+        let kept = assert_known_prefix(&reader, thread);
+        assert!(kept >= counted(counts, thread), "thread {thread}: {kept} of {}", counted(counts, thread));
+        assert_lock_events(&reader, thread);
+    }
+}
+
+fn random_pause(rng: &mut Rng) {
+    std::thread::sleep(Duration::from_micros(rng.below(60_000)));
+}
+
+fn killed_programs() {
+    let mut rng = Rng::new(1);
+    for round in 0..rounds() {
+        let (dir, out) = place();
+        let mut child = recorder(&out, dir.path(), 1 << 40);
+        let pid = program_of(&out);
+        random_pause(&mut rng);
+        assert!(process::signal(pid, SIGKILL), "round {round}");
+        assert_eq!(child.wait().unwrap().code(), Some(0), "round {round}");
+        assert_nothing_lost(&out, dir.path());
+        let reader = open(&out);
+        assert!(reader.manifest().complete && reader.manifest().ended.contains("SIGKILL"), "round {round}");
+        assert_eq!(reader.manifest().exit_status, Some(-SIGKILL));
+    }
+}
+
+fn killed_recorders() {
+    let mut rng = Rng::new(2);
+    for round in 0..rounds() {
+        let (dir, out) = place();
+        let mut child = recorder(&out, dir.path(), 3_000_000);
+        let pid = program_of(&out);
+        random_pause(&mut rng);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if round % 4 == 0 {
+            process::signal(pid, SIGKILL);
+        } else if round % 4 < 3 {
+            // Without its recorder the program runs on to its end. In the remaining quarter it is still at it.
+            wait_for_end(pid);
+        }
+        if round % 2 == 0 {
+            let mut first_try = actor(&["recover", out.to_str().unwrap()]).spawn().unwrap();
+            std::thread::sleep(Duration::from_micros(rng.below(20_000)));
+            first_try.kill().unwrap();
+            first_try.wait().unwrap();
+        }
+        recover(&out).unwrap_or_else(|e| panic!("round {round}: {e}"));
+        assert_nothing_lost(&out, dir.path());
+        assert!(!out.join("rings").exists());
+        let before = everything(&out);
+        assert!(!recover(&out).unwrap().changed && everything(&out) == before, "round {round}: not idempotent");
+        process::signal(pid, SIGKILL);
+    }
+}
+
+fn wait_for_end(pid: u32) {
+    let start = Instant::now();
+    while process::alive(pid) {
+        assert!(start.elapsed() < Duration::from_secs(60), "the program hangs without its recorder");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Names and contents of all files.
+fn everything(dir: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()) {
+        if entry.is_dir() {
+            all.extend(everything(&entry));
+        } else {
+            all.push((entry.clone(), fs::read(&entry).unwrap()));
+        }
+    }
+    all.sort();
+    all
+}
+
+fn refuses() {
+    let (dir, out) = place();
+    let mut child = recorder(&out, dir.path(), 1 << 40);
+    let pid = program_of(&out);
+    match recover(&out) {
+        Err(CaptureError::RecorderAlive { pid, .. }) => assert_eq!(pid, child.id()),
+        other => panic!("{other:?}"),
+    }
+    process::signal(pid, SIGKILL);
+    child.wait().unwrap();
+    assert!(matches!(recover(dir.path()), Err(CaptureError::NotADataset { .. })), "a directory that is none");
+    assert!(matches!(recover(&dir.path().join("none")), Err(CaptureError::NotADataset { .. })));
+}
+
+/// A finished dataset of known references.
+fn finished_dataset(out: &Path) {
+    let (threads, refs) = (THREADS.to_string(), "400000");
+    let status = actor(&["record", out.to_str().unwrap(), "threads", &threads, refs]).status().unwrap();
+    assert!(status.success());
+}
+
+fn damage() {
+    let mut rng = Rng::new(3);
+    for round in 0..rounds() {
+        let (_dir, out) = place();
+        finished_dataset(&out);
+        let name = ["threads/0.frames", "threads/2.frames", "events.bin"][rng.below(3) as usize];
+        let path = out.join(name);
+        let mut bytes = fs::read(&path).unwrap();
+        let at = rng.below(bytes.len() as u64) as usize;
+        match rng.below(3) {
+            0 => bytes.truncate(at),
+            1 => bytes[at] ^= 1 << rng.below(8),
+            _ => bytes.extend_from_slice(b"HNFR and then nothing"),
+        }
+        fs::write(&path, &bytes).unwrap();
+        let summary = recover(&out).unwrap();
+        assert!(summary.changed, "round {round}: {name}");
+        let reader = open(&out);
+        (0..THREADS).for_each(|t| {
+            assert_known_prefix(&reader, t);
+        });
+        assert!(!reader.manifest().complete && reader.manifest().ended.contains("recover"), "round {round}");
+        let kept = fs::read(&path).unwrap().len() as u64;
+        let aside =
+            fs::read_dir(out.join(".damaged")).map_or(0, |d| d.map(|e| e.unwrap().metadata().unwrap().len()).sum());
+        assert_eq!(aside, summary.cut_bytes, "round {round}");
+        assert!(kept + aside >= bytes.len() as u64, "round {round}: bytes are gone");
+        assert!(!recover(&out).unwrap().changed, "round {round}: not idempotent");
+    }
+}
+
+fn lost_manifest() {
+    for text in [None, Some("{"), Some("{\"format\":\"something else\",\"version\":1}")] {
+        let (_dir, out) = place();
+        finished_dataset(&out);
+        let before = open(&out).manifest().clone();
+        match text {
+            None => fs::remove_file(out.join("manifest.json")).unwrap(),
+            Some(text) => fs::write(out.join("manifest.json"), text).unwrap(),
+        }
+        recover(&out).unwrap();
+        let reader = open(&out);
+        let after = reader.manifest();
+        assert_eq!((after.threads.len(), after.processes.len()), (3, 1));
+        assert_eq!(after.processes, before.processes);
+        for (new, old) in after.threads.iter().zip(&before.threads) {
+            assert_eq!((new.refs, new.spins, new.events, new.parent), (old.refs, old.spins, old.events, old.parent));
+        }
+        (0..THREADS).for_each(|t| assert_eq!(assert_known_prefix(&reader, t), 400_000));
+    }
+    let (_dir, out) = place();
+    finished_dataset(&out);
+    fs::write(out.join("manifest.json"), "{\"format\":\"homenode-trace\",\"version\":99}").unwrap();
+    assert!(recover(&out).unwrap_err().to_string().contains("newer"), "a newer version is not ours to rewrite");
+}
+
+fn finished() {
+    let (_dir, out) = place();
+    finished_dataset(&out);
+    let before = everything(&out);
+    let summary = recover(&out).unwrap();
+    assert!(!summary.changed && everything(&out) == before);
+    assert_eq!((summary.refs, summary.threads), (1_200_000, THREADS));
 }

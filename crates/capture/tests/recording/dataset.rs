@@ -63,3 +63,14 @@ pub(crate) fn assert_lock_events(reader: &DatasetReader, thread: u32) {
     let n = locks.len() as u64;
     assert!(n == expected || n + 1 == expected, "thread {thread}: {n} lock events, {expected} expected");
 }
+
+/// Batches with references, as (references, begin, end).
+pub(crate) fn spans(reader: &DatasetReader, thread: u32) -> Vec<(u32, u64, u64)> {
+    let (mut bytes, mut frame, mut all) = (Vec::new(), DecodedFrame::default(), Vec::new());
+    for i in 0..reader.frames(thread).len() {
+        reader.read_frame(thread, i, &mut bytes, &mut frame).unwrap();
+        let ends = frame.batches.iter().skip(1).map(|b| b.begin).chain([frame.end]);
+        all.extend(frame.batches.iter().zip(ends).filter(|(b, _)| b.refs > 0).map(|(b, end)| (b.refs, b.begin, end)));
+    }
+    all
+}

@@ -2,12 +2,14 @@
 //! recorder process: without arguments (or with name filters) it runs the cases below.
 mod actor;
 mod cases;
+mod compacting;
 mod crash;
 mod dataset;
 mod producer;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
+use std::time::Instant;
 
 type Case = (&'static str, fn());
 
@@ -18,15 +20,16 @@ fn main() -> ExitCode {
     }
     let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with('-')).collect();
     let wanted = |name: &str| filters.is_empty() || filters.iter().any(|f| name.contains(f.as_str()));
-    let all: Vec<Case> = [cases::ALL, crash::ALL].concat();
+    let all: Vec<Case> = [cases::ALL, compacting::ALL, crash::ALL].concat();
     if arguments.iter().any(|a| a == "--list") {
         all.iter().for_each(|(name, _)| println!("{name}: test"));
         return ExitCode::SUCCESS;
     }
     let mut failed = Vec::new();
     for (name, case) in all.into_iter().filter(|c| wanted(c.0)) {
+        let began = Instant::now();
         let passed = catch_unwind(AssertUnwindSafe(case)).is_ok();
-        println!("test {name} ... {}", if passed { "ok" } else { "FAILED" });
+        println!("test {name} ... {} ({:.1} s)", if passed { "ok" } else { "FAILED" }, began.elapsed().as_secs_f64());
         failed.extend((!passed).then_some(name));
     }
     println!(

@@ -112,24 +112,20 @@ impl Producer<'_> {
     fn tail(&self) -> u64 {
         self.map.load_u64(RING_OFF_TAIL).unwrap()
     }
-    /// Slots that the recorder has not taken.
-    pub(crate) fn backlog(&self) -> u64 {
-        self.written - self.tail()
-    }
 
     /// Appends slots that must stand in one batch.
     pub(crate) fn put(&mut self, slots: &[[u64; 2]]) {
-        if self.over {
-            self.control.add64(CONTROL_OFF_DROPPED, u64::from(slots[0][0] & W0_EVENT == 0));
-            return;
-        }
-        if self.written == 0 {
+        if self.written == 0 && !self.over {
             self.open_batch();
         }
-        if self.written - self.head + slots.len() as u64 > BATCH_SLOTS {
+        if !self.over && self.written - self.head + slots.len() as u64 > BATCH_SLOTS {
             self.write(self.written, [event_word(EVENT_PAD, 0, 0), 0]);
             self.publish(self.head + BATCH_SLOTS);
             self.next_batch();
+        }
+        if self.over {
+            self.control.add64(CONTROL_OFF_DROPPED, u64::from(slots[0][0] & W0_EVENT == 0));
+            return;
         }
         for (i, &slot) in slots.iter().enumerate() {
             self.write(self.written + i as u64, slot);

@@ -1,0 +1,260 @@
+//! Re-encoding a dataset smaller: whole frames joined up to the largest size, zstd instead of LZ4, the same content.
+use crate::control::refuse_while_recorded;
+use crate::error::CaptureError;
+use crate::store::{DirStore, RINGS, replace_file, replace_target, sibling};
+use homenode_trace::dataset::{EVENTS_FILE, MANIFEST_FILE, frames_file, scan_events, scan_frames};
+use homenode_trace::events::EventEncoder;
+use homenode_trace::frame::{Batch, DecodedFrame, FRAME_REFS_MAX, FrameEncoder, RawRef, decode_frame};
+use homenode_trace::framing::Codec;
+use homenode_trace::store::Store;
+use homenode_trace::symbols::Symbols;
+use homenode_trace::{DatasetReader, Event, TraceError};
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What compacting came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CompactSummary {
+    /// The compacted dataset.
+    pub path: PathBuf,
+    /// References in it.
+    pub refs: u64,
+    /// Bytes before.
+    pub bytes_before: u64,
+    /// Bytes after.
+    pub bytes_after: u64,
+}
+
+/// Compacts the dataset at `path`, in place or into the new dataset `out` (which `force` allows to replace). Every new file is
+/// read back and compared before it takes the place of an old one, and takes it atomically: interrupted at any moment,
+/// the dataset holds the same references and events.
+///
+/// # Errors
+/// [`CaptureError::RecorderAlive`] while it is recorded; [`CaptureError::NotADataset`] if it must be recovered first;
+/// [`CaptureError::Trace`] if it is damaged; [`CaptureError::Io`] if the result cannot be written.
+pub fn compact(path: &Path, out: Option<&Path>, force: bool) -> Result<CompactSummary, CaptureError> {
+    let store = DirStore::open(path)?;
+    refuse_while_recorded(path)?;
+    if path.join(RINGS).exists() {
+        let why = "its recorder was killed; run `homenode recover` first".to_owned();
+        return Err(CaptureError::NotADataset { path: path.to_owned(), why });
+    }
+    let reader = DatasetReader::open(Arc::new(store.clone()))?;
+    let bytes_before = bytes_of(&store)?;
+    let refs = (0..reader.threads()).map(|t| reader.refs(t)).sum();
+    let target = match out {
+        None => {
+            rewrite(&reader, path, path)?;
+            path.to_owned()
+        }
+        Some(out) => {
+            copy_to(&reader, path, out, force)?;
+            out.to_owned()
+        }
+    };
+    let bytes_after = bytes_of(&DirStore::at(&target))?;
+    Ok(CompactSummary { path: target, refs, bytes_before, bytes_after })
+}
+
+fn bytes_of(store: &DirStore) -> Result<u64, CaptureError> {
+    store.bytes().map_err(CaptureError::io("measure", store.root()))
+}
+
+/// Builds the compacted dataset beside its final place and moves it there when it is whole.
+fn copy_to(reader: &DatasetReader, from: &Path, out: &Path, force: bool) -> Result<(), CaptureError> {
+    replace_target(out, force)?;
+    let hidden = sibling(out, &format!("compacting-{}", std::process::id()));
+    let build = || -> Result<(), CaptureError> {
+        fs::create_dir(&hidden).map_err(CaptureError::io("create", out))?;
+        let threads = hidden.join(crate::store::THREADS);
+        fs::create_dir(&threads).map_err(CaptureError::io("create", &threads))?;
+        for name in [MANIFEST_FILE, Symbols::FILE].into_iter().filter(|n| from.join(n).exists()) {
+            fs::copy(from.join(name), hidden.join(name)).map_err(CaptureError::io("copy", &from.join(name)))?;
+        }
+        rewrite(reader, from, &hidden)?;
+        if out.exists() {
+            fs::remove_dir_all(out).map_err(CaptureError::io("replace", out))?;
+        }
+        fs::rename(&hidden, out).map_err(CaptureError::io("create", out))
+    };
+    let result = build();
+    if result.is_err() {
+        // Best effort: the error that matters is the first one.
+        let _ = fs::remove_dir_all(&hidden);
+    }
+    result
+}
+
+/// Writes compacted files of `from` into `to`, which may be the same directory. Threads are shared among the processors.
+fn rewrite(reader: &DatasetReader, from: &Path, to: &Path) -> Result<(), CaptureError> {
+    let next = AtomicU32::new(0);
+    let work = || -> Result<(), CaptureError> {
+        let mut buffers = Buffers::default();
+        loop {
+            let thread = next.fetch_add(1, Ordering::Relaxed);
+            if thread >= reader.threads() {
+                return Ok(());
+            }
+            if from.join(frames_file(thread)).exists() {
+                compact_thread(reader, thread, to, &mut buffers)?;
+            }
+        }
+    };
+    let workers = std::thread::available_parallelism().map_or(1, |n| n.get()).min(reader.threads().max(1) as usize);
+    std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        handles.into_iter().try_for_each(|h| h.join().expect("the worker returns its errors and does not panic"))
+    })?;
+    compact_events(from, to)
+}
+
+#[derive(Default)]
+struct Buffers {
+    encoder: FrameEncoder,
+    frame: DecodedFrame,
+    other: DecodedFrame,
+    bytes: Vec<u8>,
+    out: Vec<u8>,
+}
+
+fn compact_thread(reader: &DatasetReader, thread: u32, to: &Path, b: &mut Buffers) -> Result<(), CaptureError> {
+    let path = to.join(frames_file(thread));
+    let hidden = sibling(&path, "new");
+    let result = write_compacted(reader, thread, &hidden, b)
+        .and_then(|()| verify(reader, thread, to, &hidden, b))
+        .and_then(|()| fs::rename(&hidden, &path).map_err(CaptureError::io("replace", &path)));
+    if result.is_err() {
+        // Best effort: the error that matters is the first one.
+        let _ = fs::remove_file(&hidden);
+    }
+    result
+}
+
+/// Frames that fit together become one.
+fn write_compacted(reader: &DatasetReader, thread: u32, path: &Path, b: &mut Buffers) -> Result<(), CaptureError> {
+    let write = |e| CaptureError::io("write", path)(e);
+    let mut file = BufWriter::new(File::create(path).map_err(write)?);
+    let (mut written, mut end) = (0, 0);
+    b.encoder.begin(thread, 0);
+    for i in 0..reader.frames(thread).len() {
+        reader.read_frame(thread, i, &mut b.bytes, &mut b.frame)?;
+        if !fits(&b.encoder, &b.frame) {
+            written += flush(&mut b.encoder, end, &mut b.out);
+            file.write_all(&b.out).map_err(write)?;
+            b.encoder.begin(thread, written);
+        }
+        join(&mut b.encoder, &b.frame, end);
+        end = b.frame.end;
+    }
+    if !b.encoder.is_empty() {
+        flush(&mut b.encoder, end, &mut b.out);
+        file.write_all(&b.out).map_err(write)?;
+    }
+    file.into_inner().map_err(|e| write(e.into_error()))?.sync_all().map_err(write)
+}
+
+fn fits(encoder: &FrameEncoder, frame: &DecodedFrame) -> bool {
+    // A quarter of the frame for batches: far more than 64 Ki references in batches of 63 need.
+    let batches = frame.batches.len() <= FRAME_REFS_MAX / 4;
+    encoder.is_empty() || (frame.len() <= encoder.room() && batches)
+}
+
+fn flush(encoder: &mut FrameEncoder, end: u64, out: &mut Vec<u8>) -> u64 {
+    let refs = encoder.len() as u64;
+    out.clear();
+    encoder.finish(end, Codec::Zstd, out);
+    refs
+}
+
+/// Appends a frame to the one being built. Where it does not begin when the one before ended, an empty batch keeps that
+/// end.
+fn join(encoder: &mut FrameEncoder, frame: &DecodedFrame, end: u64) {
+    let begin = frame.batches.first().map_or(0, |b| b.begin);
+    if !encoder.is_empty() && begin != end {
+        encoder.stamp(end);
+    }
+    let mut from = 0;
+    for batch in &frame.batches {
+        encoder.stamp(batch.begin);
+        let to = from + batch.refs as usize;
+        encoder.extend((from..to).map(|i| {
+            let r = frame.get(i);
+            RawRef { addr: r.addr, size: r.size, op: r.op, pc: frame.pcs[r.site as usize] }
+        }));
+        from = to;
+    }
+}
+
+/// Compares the new file with the old frames, reference by reference and batch by batch.
+fn verify(reader: &DatasetReader, thread: u32, to: &Path, new: &Path, b: &mut Buffers) -> Result<(), CaptureError> {
+    let name = new.strip_prefix(to).unwrap_or(new).to_string_lossy().into_owned();
+    let io = |source| TraceError::Io { name: name.clone(), source };
+    let file = DirStore::at(to).open(&name).map_err(io)?;
+    let differs = |what: &str| TraceError::Damaged { name: name.clone(), offset: 0, what: what.to_owned() };
+    let (mut old, mut used, mut bytes) = (0, 0, Vec::new());
+    b.frame = DecodedFrame::default();
+    for entry in scan_frames(&*file, &name, thread)?.frames {
+        bytes.resize(entry.len as usize, 0);
+        file.read_at(entry.offset, &mut bytes).map_err(io)?;
+        decode_frame(&bytes, &mut b.other).map_err(|_| differs("what was written does not decode"))?;
+        let mut at = 0;
+        let mut batches = Spans::default();
+        while at < b.other.len() {
+            if used == b.frame.len() {
+                reader.read_frame(thread, old, &mut b.bytes, &mut b.frame)?;
+                (old, used) = (old + 1, 0);
+                batches.add(&b.frame);
+                continue;
+            }
+            let n = (b.other.len() - at).min(b.frame.len() - used);
+            if !(0..n).all(|i| same(&b.other, at + i, &b.frame, used + i)) {
+                return Err(differs("the references written differ from those read").into());
+            }
+            (at, used) = (at + n, used + n);
+        }
+        let mut written = Spans::default();
+        written.add(&b.other);
+        if used != b.frame.len() || written != batches {
+            return Err(differs("the batches written differ from those read").into());
+        }
+    }
+    let rest: u64 = reader.frames(thread)[old..].iter().map(|f| u64::from(f.refs)).sum();
+    if rest == 0 { Ok(()) } else { Err(differs("references are missing").into()) }
+}
+
+fn same(a: &DecodedFrame, i: usize, b: &DecodedFrame, j: usize) -> bool {
+    let (r, s) = (a.get(i), b.get(j));
+    (r.addr, r.size, r.op) == (s.addr, s.size, s.op) && a.pcs[r.site as usize] == b.pcs[s.site as usize]
+}
+
+/// Batches that hold references, as (references, begin, end).
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Spans(Vec<(u32, u64, u64)>);
+
+impl Spans {
+    fn add(&mut self, frame: &DecodedFrame) {
+        let ends = frame.batches.iter().skip(1).map(|b| b.begin).chain([frame.end]);
+        let spans = frame.batches.iter().zip(ends).filter(|(b, _)| b.refs > 0);
+        self.0.extend(spans.map(|(&Batch { refs, begin }, end)| (refs, begin, end)));
+    }
+}
+
+fn compact_events(from: &Path, to: &Path) -> Result<(), CaptureError> {
+    let (source, target) = (from.join(EVENTS_FILE), to.join(EVENTS_FILE));
+    let Ok(old) = fs::read(&source) else { return Ok(()) };
+    let decode = |bytes: &[u8]| -> Result<Vec<Event>, TraceError> {
+        let (events, _, fault) = scan_events(bytes);
+        fault.map_or(Ok(events), Err)
+    };
+    let events = decode(&old)?;
+    let mut new = Vec::new();
+    EventEncoder::default().encode(0, &events, Codec::Zstd, &mut new);
+    if decode(&new)? != events {
+        let what = "the events written differ from those read".to_owned();
+        return Err(TraceError::Damaged { name: EVENTS_FILE.into(), offset: 0, what }.into());
+    }
+    replace_file(&target, &new).map_err(CaptureError::io("write", &target))
+}

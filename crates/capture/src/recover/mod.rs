@@ -1,0 +1,184 @@
+//! Making a usable dataset of what a crash left behind: frames and events up to the last good ones, then what the rings
+//! still hold.
+mod files;
+mod rings;
+
+use crate::control::{Control, Entry, remove_rings};
+use crate::error::CaptureError;
+use crate::facts::{Counts, Facts, Tables};
+use crate::finish;
+use crate::store::{DirStore, MANIFEST};
+use files::Kept;
+use homenode_base::ring::{RINGS_MAX, STOP_LIMIT, STOP_USER, STOP_WRITE_FAILED};
+use homenode_trace::dataset::parse_manifest;
+use homenode_trace::{DatasetReader, Event, EventKind, Manifest};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What a recovery came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecoverSummary {
+    /// The dataset.
+    pub path: PathBuf,
+    /// Whether anything had to be done.
+    pub changed: bool,
+    /// References in the dataset now.
+    pub refs: u64,
+    /// Of these, how many came out of the rings.
+    pub refs_from_rings: u64,
+    /// Events in the dataset now.
+    pub events: u64,
+    /// Threads.
+    pub threads: u32,
+    /// Damaged bytes cut off the ends of files; they are kept in `.damaged` inside the dataset.
+    pub cut_bytes: u64,
+    /// What was lost, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// Recovers the dataset at `path` in place. Running it again, also after it was itself interrupted, is harmless; a dataset
+/// that was finished in order is not touched.
+///
+/// # Errors
+/// [`CaptureError::RecorderAlive`] while it is being recorded, [`CaptureError::NotADataset`] if there is nothing to recover,
+/// [`CaptureError::Io`] if the dataset cannot be written.
+pub fn recover(path: &Path) -> Result<RecoverSummary, CaptureError> {
+    if !path.is_dir() {
+        let why = "there is no such directory".to_owned();
+        return Err(CaptureError::NotADataset { path: path.to_owned(), why });
+    }
+    let control = Control::adopt(path)?;
+    let old = read_manifest(path)?;
+    if control.is_none() && old.is_none() && !path.join(crate::store::THREADS).is_dir() {
+        let why = "it has neither manifest.json nor threads nor rings".to_owned();
+        return Err(CaptureError::NotADataset { path: path.to_owned(), why });
+    }
+    if control.is_none()
+        && let Some(summary) = old.as_ref().and_then(|m| untouched(path, m))
+    {
+        return Ok(summary);
+    }
+    let mut kept = files::keep_good(path)?;
+    let facts = Facts::default();
+    kept.events.iter().for_each(|e| facts.see(e));
+    let mut summary = RecoverSummary { path: path.to_owned(), changed: true, ..RecoverSummary::default() };
+    let counts = match &control {
+        Some(control) => rings::drain(path, control, &mut kept, &facts, &mut summary)?,
+        None => kept.counts(),
+    };
+    let tables = tables(control.as_ref(), old.as_ref(), &facts, &kept, &counts);
+    write_dataset(path, old, control.as_ref(), tables, &kept, &mut summary)?;
+    Ok(summary)
+}
+
+/// The manifest, if there is one that can be understood. One of a newer version is an error: this program would destroy it.
+fn read_manifest(path: &Path) -> Result<Option<Manifest>, CaptureError> {
+    let Ok(text) = fs::read(path.join(MANIFEST)) else { return Ok(None) };
+    match parse_manifest(&text) {
+        Ok(manifest) => Ok(Some(manifest)),
+        Err(newer @ homenode_trace::TraceError::Newer { .. }) => Err(newer.into()),
+        Err(_) => Ok(None),
+    }
+}
+
+/// The summary of a dataset that needs nothing: it can be read and holds what its manifest counts.
+fn untouched(path: &Path, manifest: &Manifest) -> Option<RecoverSummary> {
+    let reader = DatasetReader::open(Arc::new(DirStore::at(path))).ok()?;
+    let as_counted = (0u32..)
+        .zip(&manifest.threads)
+        .all(|(i, t)| t.refs == reader.refs(i) && t.events == reader.thread_events(i).len() as u64);
+    let finished = manifest.complete || !manifest.processes.is_empty();
+    let whole = as_counted && files::all_good(path, manifest.threads.len());
+    (finished && whole).then(|| RecoverSummary {
+        path: path.to_owned(),
+        refs: manifest.threads.iter().map(|t| t.refs).sum(),
+        events: manifest.threads.iter().map(|t| t.events).sum(),
+        threads: manifest.threads.len() as u32,
+        ..RecoverSummary::default()
+    })
+}
+
+/// Process and thread tables: from the ring table if it is there, else from the manifest if that has them, else from the
+/// events.
+fn tables(control: Option<&Control>, old: Option<&Manifest>, facts: &Facts, kept: &Kept, counts: &[Counts]) -> Tables {
+    if let Some(control) = control {
+        return facts
+            .tables(|thread| if thread < RINGS_MAX { control.entry(thread) } else { Entry::default() }, counts);
+    }
+    let from_events = entries_of(&kept.events, counts.len());
+    let mut tables = facts.tables(|thread| from_events[thread as usize], counts);
+    if let Some(old) = old.filter(|m| m.threads.len() == counts.len() && !m.processes.is_empty()) {
+        tables.processes.clone_from(&old.processes);
+        tables.modules.resize(old.processes.len(), Vec::new());
+        for (new, old) in tables.threads.iter_mut().zip(&old.threads) {
+            (new.process, new.tid, new.parent) = (old.process, old.tid, old.parent);
+        }
+    }
+    tables
+}
+
+/// What the ring table would say, as far as the events know it: a thread is in its creator's process unless it began one.
+fn entries_of(events: &[Event], threads: usize) -> Vec<Entry> {
+    let mut entries = vec![Entry::default(); threads];
+    for event in events {
+        match &event.kind {
+            EventKind::Process { pid, .. } => entries[event.thread as usize].pid = *pid,
+            EventKind::Spawn { child } if (*child as usize) < threads => {
+                entries[*child as usize].parent = Some(event.thread);
+            }
+            _ => {}
+        }
+    }
+    for thread in 0..threads {
+        // Creators have lower numbers than what they create, so theirs is known already.
+        let parent = entries[thread].parent.filter(|&p| (p as usize) < thread);
+        if let Some(parent) = parent.filter(|_| entries[thread].pid == 0) {
+            entries[thread].pid = entries[parent as usize].pid;
+        }
+    }
+    entries
+}
+
+fn write_dataset(
+    path: &Path,
+    old: Option<Manifest>,
+    control: Option<&Control>,
+    tables: Tables,
+    kept: &Kept,
+    summary: &mut RecoverSummary,
+) -> Result<(), CaptureError> {
+    summary.cut_bytes = kept.cut_bytes;
+    summary.notes.extend(kept.notes.iter().cloned());
+    let mut manifest = old.unwrap_or_else(finish::bare_manifest);
+    let mut blind = control.map_or_else(|| manifest.blind.clone(), Control::blind);
+    for note in &summary.notes {
+        if !blind.notes.contains(note) {
+            blind.notes.push(note.clone());
+        }
+    }
+    manifest.exit_status = manifest.exit_status.filter(|_| manifest.complete);
+    let ended = ended_words(control, summary);
+    let ending = finish::Ending { exit_status: manifest.exit_status, ended, incomplete: true, blind };
+    let done = finish::dataset(path, manifest, tables, &ending)?;
+    if control.is_some() || path.join(crate::store::RINGS).is_dir() {
+        remove_rings(path)?;
+    }
+    (summary.refs, summary.events, summary.threads) = (done.refs, done.events, done.threads);
+    Ok(())
+}
+
+fn ended_words(control: Option<&Control>, summary: &RecoverSummary) -> String {
+    let before = match control.map_or(0, Control::stop_reason) {
+        STOP_LIMIT => "recording stopped at the limit asked for; ",
+        STOP_USER => "recording stopped by the user; ",
+        STOP_WRITE_FAILED => "recording stopped because the dataset could not be written; ",
+        _ => "",
+    };
+    let what = match (control.is_some(), summary.cut_bytes) {
+        (true, _) => "the recorder ended before it finished the dataset".to_owned(),
+        (false, 0) => "the dataset and its manifest did not agree".to_owned(),
+        (false, n) => format!("the dataset was damaged, {n} bytes were cut off"),
+    };
+    format!("{before}{what}; recovered by `homenode recover`")
+}

@@ -1,0 +1,106 @@
+//! What the rings still hold, appended to the dataset exactly once.
+use super::RecoverSummary;
+use super::files::{Kept, KeptThread};
+use crate::control::Control;
+use crate::drain::{Buffers, DrainError, Ledger, Target, ThreadDrain};
+use crate::error::CaptureError;
+use crate::facts::{Counts, Facts};
+use crate::output::{Appender, EventsFile};
+use crate::ring::Ring;
+use homenode_base::ring::{ENTRY_ACTIVE, STOP_LIMIT, STOP_RECORDER_GONE};
+use homenode_sys::process;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// How long a program that still runs gets to notice that recording is over.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// A ring whose cursor stood still for this long is not written to any more.
+const QUIET: Duration = Duration::from_millis(200);
+
+/// Appends what the rings hold. Counts of every thread afterwards.
+pub(super) fn drain(
+    root: &Path,
+    control: &Control,
+    kept: &mut Kept,
+    facts: &Facts,
+    summary: &mut RecoverSummary,
+) -> Result<Vec<Counts>, CaptureError> {
+    control.stop(STOP_RECORDER_GONE);
+    wait_for_quiet(control);
+    let threads = kept.threads.len().max(control.rings() as usize);
+    kept.threads.resize(threads, KeptThread::default());
+    let events = EventsFile::open(root, kept.event_bytes, kept.events.len() as u64)
+        .map_err(CaptureError::io("write events.bin in", root))?;
+    // References beyond a limit that was reached were never meant to be in the dataset.
+    let quota = (control.stop_reason() == STOP_LIMIT).then_some(0);
+    let ledger = Ledger::new(events, quota);
+    let mut buffers = Buffers::default();
+    let mut counts = kept.counts();
+    for thread in 0..control.rings() {
+        let mut target = Target { ledger: &ledger, buffers: &mut buffers, see: &|e| facts.see(e) };
+        match one(root, control, thread, kept.threads[thread as usize], &mut target) {
+            Ok(Some(now)) => counts[thread as usize] = now,
+            Ok(None) => {}
+            Err(DrainError::Damaged(why)) => {
+                summary.notes.push(format!("what the ring of thread {thread} still held is lost: {why}"));
+            }
+            Err(DrainError::Write(source)) => return Err(CaptureError::io("write", root)(source)),
+        }
+    }
+    summary.refs_from_rings = ledger.refs.load(Ordering::Relaxed);
+    Ok(counts)
+}
+
+fn one(
+    root: &Path,
+    control: &Control,
+    thread: u32,
+    kept: KeptThread,
+    target: &mut Target<'_>,
+) -> Result<Option<Counts>, DrainError> {
+    let entry = control.entry(thread);
+    let ring = match Ring::open(&control.ring_path(thread), thread, &entry) {
+        Ok(ring) => ring,
+        // Drained and removed before the crash, or never there.
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(DrainError::Damaged(e.to_string())),
+    };
+    let out = Appender::frames(root, thread, kept.bytes).map_err(DrainError::Write)?;
+    let mut drain = ThreadDrain::new(thread, ring, out).map_err(|e| DrainError::Damaged(e.to_string()))?;
+    // The recorder writes references, then events, then the journal: killed in between, the dataset is ahead.
+    let ahead = |now: u64, journal: u64, what: &str| {
+        now.checked_sub(journal).ok_or_else(|| {
+            DrainError::Damaged(format!("the dataset lost {} {what} that came before it", journal - now))
+        })
+    };
+    drain.skip_refs = ahead(kept.refs, drain.consumed.refs, "references")?;
+    drain.skip_events = ahead(kept.events, drain.consumed.events, "events")?;
+    drain.floor = kept.end;
+    drain.finish(target)?;
+    let now = drain.counts();
+    Ok(Some(Counts { spins: kept.spins + now.spins, ..now }))
+}
+
+/// If the program still runs, waits until its threads have noticed that recording is over: each looks at every batch, or
+/// is asleep.
+fn wait_for_quiet(control: &Control) {
+    let active = |&i: &u32| {
+        let entry = control.entry(i);
+        entry.state == ENTRY_ACTIVE as u32 && process::alive(entry.pid)
+    };
+    let rings: Vec<Ring> = (0..control.rings())
+        .filter(active)
+        .filter_map(|i| Ring::open(&control.ring_path(i), i, &control.entry(i)).ok())
+        .collect();
+    let heads = || rings.iter().map(Ring::final_head).collect::<Vec<_>>();
+    let (start, mut last, mut since) = (Instant::now(), heads(), Instant::now());
+    while !rings.is_empty() && start.elapsed() < PATIENCE && since.elapsed() < QUIET {
+        std::thread::sleep(Duration::from_millis(10));
+        let now = heads();
+        if now != last {
+            (last, since) = (now, Instant::now());
+        }
+    }
+}

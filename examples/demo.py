@@ -57,7 +57,7 @@ def verdict(homenode, slow, fast):
     if not any("stencil.c" in place for f in findings for place in f["places"]):
         failed.append("the finding does not name the source line")
     base, realised = (first_touch(d) for d in (before, after))
-    predicted = float(before["evaluations"][0]["predicted_total_all"])
+    predicted = float(before["evaluations"][0]["predicted_all"])
     promised, saved = base - predicted, base - realised
     off = promised / saved - 1 if saved > 0 else float("inf")
     print(f"\ncost as it is                      {base:18,.0f}")

@@ -36,8 +36,8 @@ pub(crate) enum Command {
     /// Compile and link C++ with the capture hooks; a drop-in for CXX=.
     #[command(name = "c++", disable_help_flag = true, disable_version_flag = true)]
     Cxx(Compile),
-    /// Show what a recording holds.
-    Info(Info),
+    /// Show what a recording holds; reads all of it.
+    Info(Reading),
     /// Verify a recording: every frame, every count, the order.
     Check(Reading),
     /// Make a usable recording of what a crash left behind.
@@ -117,15 +117,6 @@ pub(crate) struct Reading {
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct Info {
-    #[command(flatten)]
-    pub(crate) reading: Reading,
-    /// Read all references too: counts by operation, and how fast they are read back.
-    #[arg(long)]
-    pub(crate) scan: bool,
 }
 
 #[derive(Args, Debug)]

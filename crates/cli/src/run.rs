@@ -1,5 +1,5 @@
 //! One function a command: arguments in, a call into the toolkit, text out.
-use crate::args::{Cli, Command, Compact, Compile, Export, Info, List, Order, Reading, Record, Report};
+use crate::args::{Cli, Command, Compact, Compile, Export, List, Order, Reading, Record, Report};
 use crate::progress::Bar;
 use clap::CommandFactory;
 use homenode_toolkit as toolkit;
@@ -69,9 +69,9 @@ fn compile(language: toolkit::Language, a: Compile) -> Done {
     toolkit::compile(language, &a.args)
 }
 
-fn info(a: Info, quiet: bool) -> Done {
-    let doc = toolkit::info(&a.reading.dataset, a.scan, &mut Bar::new(quiet))?;
-    print(&if a.reading.json { doc.to_json() } else { doc.to_text() })
+fn info(a: Reading, quiet: bool) -> Done {
+    let doc = toolkit::info(&a.dataset, &mut Bar::new(quiet))?;
+    print(&if a.json { doc.to_json() } else { doc.to_text() })
 }
 
 fn check(a: Reading, quiet: bool) -> Done {

@@ -1,1 +1,67 @@
-//! toolkit
+//! # homenode-toolkit: the only composition root
+//!
+//! Puts capture, trace, machines, policies, simulation and reports together into what a user can ask for. The command
+//! line is a thin skin over this; other doors will be too.
+//!
+//! **Invariant:** no logic of its own beyond putting parts together; every failure is a [`Failure`] that says whose
+//! fault it is and what to do.
+//!
+//! Reading order: [`failure`], [`families`], `record`, `info`, `report`, `export`, [`output`].
+#![forbid(unsafe_code)]
+
+mod export;
+pub mod failure;
+pub mod families;
+mod info;
+mod maintain;
+mod objects;
+mod open;
+pub mod output;
+mod record;
+mod report;
+
+pub use export::export;
+pub use failure::{Class, Failure};
+pub use info::info;
+pub use maintain::{Language, MaintainDoc, check, compact, compile, recover};
+pub use record::{RecordDoc, RecordRequest, record};
+pub use report::{ReportRequest, html, report, text};
+
+/// Is told how long work gets on.
+pub trait Progress {
+    /// `done` of `total` references in the stage of this name; no total where it is not known.
+    fn at(&mut self, stage: &str, done: u64, total: Option<u64>);
+}
+
+/// Says nothing.
+impl Progress for () {
+    fn at(&mut self, _: &str, _: u64, _: Option<u64>) {}
+}
+
+/// The order in which references of different threads are replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrderChoice {
+    /// Virtual time constrained by synchronisation.
+    Model,
+    /// Time stamps; `seed` chooses among the legal merges.
+    Recorded {
+        /// Seed.
+        seed: u64,
+    },
+}
+
+impl OrderChoice {
+    pub(crate) fn kind(self) -> homenode_trace::order::OrderKind {
+        match self {
+            OrderChoice::Model => homenode_trace::order::OrderKind::Model,
+            OrderChoice::Recorded { seed } => homenode_trace::order::OrderKind::Recorded { seed },
+        }
+    }
+}
+
+/// A document on one line with a newline at the end.
+pub(crate) fn json_line<T: serde::Serialize>(value: &T) -> String {
+    let mut text = serde_json::to_string(value).expect("plain structs with string keys always serialise");
+    text.push('\n');
+    text
+}

@@ -1,0 +1,85 @@
+//! `homenode list`: the members of every family, from the lists that everything else reads.
+use crate::Failure;
+use serde::Serialize;
+
+/// One member of a family.
+#[derive(Clone, Debug, Serialize)]
+pub struct Member {
+    /// Name as on the command line.
+    pub name: String,
+    /// One line.
+    pub summary: String,
+}
+
+/// A family and its members, or the families themselves.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListDoc {
+    /// Identifier of this kind of document, described by `docs/schema/list.json`.
+    pub schema: &'static str,
+    /// Name of the family.
+    pub family: String,
+    /// Members in order of the list.
+    pub members: Vec<Member>,
+}
+
+/// Name, summary and members of a family.
+type Family = (&'static str, &'static str, fn() -> Vec<Member>);
+
+/// The families; a new one is one line here.
+pub const FAMILIES: &[Family] = &[
+    ("policies", "placement policies, on-line and off-line", policies),
+    ("machines", "machine models", machines),
+    ("backends", "ways to see what a program does to memory", backends),
+];
+
+/// Members of one family, or the families if none is named.
+pub fn list(family: Option<&str>) -> Result<ListDoc, Failure> {
+    let schema = "https://github.com/homenode/homenode/schema/list-1";
+    let Some(wanted) = family else {
+        let members = FAMILIES.iter().map(|(n, s, _)| member(n, s)).collect();
+        return Ok(ListDoc { schema, family: "families".to_owned(), members });
+    };
+    match FAMILIES.iter().find(|(name, _, _)| *name == wanted) {
+        Some((name, _, members)) => Ok(ListDoc { schema, family: (*name).to_owned(), members: members() }),
+        None => {
+            let known: Vec<&str> = FAMILIES.iter().map(|(n, _, _)| *n).collect();
+            Err(Failure::usage(format!("there is no family '{wanted}'; known are {}", known.join(", "))))
+        }
+    }
+}
+
+fn member(name: &str, summary: &str) -> Member {
+    Member { name: name.to_owned(), summary: summary.to_owned() }
+}
+
+fn policies() -> Vec<Member> {
+    let row = |s: &&homenode_placement::policies::Spec| {
+        let defaults: Vec<String> = s.params.iter().map(|p| p.default.to_string()).collect();
+        let name = if defaults.is_empty() { s.name.to_owned() } else { format!("{}({})", s.name, defaults.join(",")) };
+        let params: Vec<String> =
+            s.params.iter().map(|p| format!("{} {} to {}: {}", p.name, p.min, p.max, p.summary)).collect();
+        let more = if params.is_empty() { String::new() } else { format!(" [{}]", params.join("; ")) };
+        Member { name, summary: format!("{}{more}", s.summary) }
+    };
+    homenode_placement::policies::ALL.iter().map(row).collect()
+}
+
+fn machines() -> Vec<Member> {
+    homenode_machine::models::ALL.iter().map(|s| member(s.name, s.summary)).collect()
+}
+
+fn backends() -> Vec<Member> {
+    homenode_capture::backends::ALL.iter().map(|b| member(b.name, b.summary)).collect()
+}
+
+impl ListDoc {
+    /// The JSON document on one line.
+    pub fn to_json(&self) -> String {
+        crate::json_line(self)
+    }
+    /// One line a member.
+    pub fn to_text(&self) -> String {
+        let width = self.members.iter().map(|m| m.name.len()).max().unwrap_or(0);
+        self.members.iter().map(|m| format!("{:width$}  {}\n", m.name, m.summary)).collect()
+    }
+}

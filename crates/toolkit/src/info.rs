@@ -1,0 +1,127 @@
+//! `homenode info`: what a recording holds, counted from its frames and not from what the manifest says.
+use crate::objects::NameTable;
+use crate::open::{Opened, open, refs};
+use crate::{Failure, Progress};
+use homenode_report::doc::blind_sentences;
+use homenode_report::info::{INFO_SCHEMA, InfoPhase, InfoThread, OpCounts};
+use homenode_report::{InfoDoc, Provenance};
+use homenode_trace::dataset::DatasetReader;
+use homenode_trace::frame::DecodedFrame;
+use homenode_trace::{EventKind, Op};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Reads the whole dataset and describes it.
+pub fn info(path: &Path, progress: &mut dyn Progress) -> Result<InfoDoc, Failure> {
+    let Opened { store, reader } = open(path)?;
+    let total = refs(&reader);
+    let (mut threads, mut done) = (Vec::new(), 0);
+    for t in 0..reader.threads() {
+        threads.push(thread(&reader, t, &mut |n| {
+            done += n;
+            progress.at("reading", done, Some(total));
+        })?);
+    }
+    let mut ops = OpCounts::default();
+    threads.iter().for_each(|t| add(&mut ops, &t.ops));
+    let dataset_bytes = store.bytes().map_err(|e| Failure::work(format!("cannot read {}: {e}", path.display())))?;
+    Ok(InfoDoc {
+        schema: INFO_SCHEMA,
+        provenance: provenance(path, &reader, "not replayed"),
+        blind: blind_sentences(reader.manifest()),
+        bytes_referenced: threads.iter().map(|t| t.bytes).sum(),
+        ops,
+        dataset_bytes,
+        bytes_per_ref: (total > 0).then(|| dataset_bytes as f64 / total as f64),
+        frames: (0..reader.threads()).map(|t| reader.frames(t).len() as u64).sum(),
+        phases: phases(&reader),
+        objects: NameTable::new(&reader)?.groups() as u64,
+        sites: reader.symbols().sites.len() as u64,
+        threads,
+    })
+}
+
+/// Facts of the dataset for any document.
+pub(crate) fn provenance(path: &Path, reader: &DatasetReader, order: &str) -> Provenance {
+    let shown = path.display().to_string();
+    Provenance::from_manifest(reader.manifest(), &shown, env!("CARGO_PKG_VERSION"), order)
+}
+
+fn add(sum: &mut OpCounts, o: &OpCounts) {
+    sum.read += o.read;
+    sum.write += o.write;
+    sum.atomic += o.atomic;
+    sum.spin += o.spin;
+}
+
+fn thread(reader: &DatasetReader, t: u32, read: &mut dyn FnMut(u64)) -> Result<InfoThread, Failure> {
+    let meta = &reader.manifest().threads[t as usize];
+    let events = reader.thread_events(t).len() as u64;
+    let mut row = InfoThread {
+        thread: t,
+        process: meta.process,
+        tid: meta.tid,
+        parent: meta.parent,
+        events,
+        ..Default::default()
+    };
+    let (mut bytes, mut frame, mut per_key) = (Vec::new(), DecodedFrame::default(), Vec::new());
+    for i in 0..reader.frames(t).len() {
+        reader.read_frame(t, i, &mut bytes, &mut frame)?;
+        per_key.clear();
+        per_key.resize(frame.keys.len(), 0u64);
+        frame.key.iter().for_each(|&k| per_key[usize::from(k)] += 1);
+        for (key, &n) in frame.keys.iter().zip(&per_key) {
+            match key.op {
+                Op::Read => row.ops.read += n,
+                Op::Write => row.ops.write += n,
+                Op::Atomic => row.ops.atomic += n,
+                Op::Spin => row.ops.spin += n,
+            }
+            if key.op != Op::Spin {
+                row.bytes += n * u64::from(key.size);
+            }
+        }
+        read(frame.len() as u64);
+    }
+    Ok(row)
+}
+
+/// References inside each named phase, all threads; nested entries of the same name count once.
+fn phases(reader: &DatasetReader) -> Vec<InfoPhase> {
+    let mut order: Vec<InfoPhase> = Vec::new();
+    for t in 0..reader.threads() {
+        let mut open: BTreeMap<&str, (u32, u64)> = BTreeMap::new();
+        for e in reader.thread_events(t) {
+            match &e.kind {
+                EventKind::PhaseBegin { name } => {
+                    row(&mut order, name).entered += 1;
+                    let entry = open.entry(name).or_insert((0, e.at));
+                    entry.0 += 1;
+                }
+                EventKind::PhaseEnd { name } => {
+                    if let Some(entry) = open.get_mut(name.as_str()) {
+                        entry.0 -= 1;
+                        if entry.0 == 0 {
+                            let from = open.remove(name.as_str()).map_or(e.at, |(_, from)| from);
+                            row(&mut order, name).refs += e.at.saturating_sub(from);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        for (name, (_, from)) in open {
+            row(&mut order, name).refs += reader.refs(t).saturating_sub(from);
+        }
+    }
+    order
+}
+
+fn row<'a>(rows: &'a mut Vec<InfoPhase>, name: &str) -> &'a mut InfoPhase {
+    let i = rows.iter().position(|r| r.name == name).unwrap_or_else(|| {
+        rows.push(InfoPhase { name: name.to_owned(), ..Default::default() });
+        rows.len() - 1
+    });
+    &mut rows[i]
+}

@@ -1,0 +1,137 @@
+//! `homenode record`: run a program and keep what it did.
+use crate::{Failure, Progress};
+use homenode_capture::{RecordOptions, RecordSummary, Snapshot};
+use homenode_report::units;
+use serde::Serialize;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What to record.
+#[derive(Clone, Debug)]
+pub struct RecordRequest {
+    /// Dataset; by default the program's name with `.hnt` in the current directory.
+    pub output: Option<PathBuf>,
+    /// Replace an existing dataset.
+    pub force: bool,
+    /// Backend name or `auto`.
+    pub backend: String,
+    /// Stop recording after this many references.
+    pub limit_refs: Option<u64>,
+    /// Record references only inside this phase.
+    pub roi: Option<String>,
+    /// Count only.
+    pub count_only: bool,
+    /// Program and arguments.
+    pub command: Vec<OsString>,
+}
+
+/// What a recording came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct RecordDoc {
+    /// Identifier of this kind of document, described by `docs/schema/record.json`.
+    pub schema: &'static str,
+    /// The dataset; absent if references were only counted.
+    pub dataset: Option<String>,
+    /// References recorded or counted, spins included.
+    pub refs: u64,
+    /// Busy-wait references.
+    pub spins: u64,
+    /// Events.
+    pub events: u64,
+    /// Threads.
+    pub threads: u32,
+    /// Processes.
+    pub processes: u32,
+    /// Bytes of the dataset.
+    pub bytes: u64,
+    /// Exit status of the program; negative = killed by that signal; absent = unknown.
+    pub exit_status: Option<i32>,
+    /// Whether references are missing because writing failed.
+    pub write_failed: bool,
+    /// Seconds from the start of the program to its end.
+    pub run_seconds: f64,
+    /// Seconds from there to the finished dataset.
+    pub finish_seconds: f64,
+    /// Why the recording ended early and what it could not see, in sentences.
+    pub warnings: Vec<String>,
+}
+
+struct Shown<'a>(&'a mut dyn Progress);
+
+impl homenode_capture::Progress for Shown<'_> {
+    fn update(&mut self, now: &Snapshot) {
+        self.0.at("recording", now.refs, None);
+    }
+}
+
+/// Runs the program and records it. The program's failure is not this function's: see [`RecordDoc::program_failed`].
+pub fn record(request: &RecordRequest, progress: &mut dyn Progress) -> Result<RecordDoc, Failure> {
+    let options = RecordOptions {
+        command: request.command.clone(),
+        out: request.output.clone().unwrap_or_else(|| default_output(&request.command)),
+        backend: request.backend.clone(),
+        limit_refs: request.limit_refs,
+        roi: request.roi.clone(),
+        force: request.force,
+        count_only: request.count_only,
+    };
+    Ok(document(homenode_capture::record(&options, &mut Shown(progress))?))
+}
+
+fn default_output(command: &[OsString]) -> PathBuf {
+    let program = command.first().map(PathBuf::from).unwrap_or_default();
+    let mut name = program.file_name().unwrap_or_default().to_owned();
+    name.push(".hnt");
+    PathBuf::from(name)
+}
+
+fn document(s: RecordSummary) -> RecordDoc {
+    let mut warnings: Vec<String> = (!s.ended.is_empty()).then(|| s.ended.clone()).into_iter().collect();
+    warnings.extend(homenode_report::doc::blind_counts(&s.blind));
+    RecordDoc {
+        schema: "https://github.com/homenode/homenode/schema/record-1",
+        dataset: s.path.map(|p| p.display().to_string()),
+        refs: s.refs,
+        spins: s.spins,
+        events: s.events,
+        threads: s.threads,
+        processes: s.processes,
+        bytes: s.bytes,
+        exit_status: s.exit_status,
+        write_failed: s.write_failed,
+        run_seconds: s.run_seconds,
+        finish_seconds: s.finish_seconds,
+        warnings,
+    }
+}
+
+impl RecordDoc {
+    /// Whether the program ended badly or the dataset lacks references because writing failed.
+    pub fn program_failed(&self) -> bool {
+        self.write_failed || self.exit_status != Some(0)
+    }
+    /// The JSON document on one line.
+    pub fn to_json(&self) -> String {
+        crate::json_line(self)
+    }
+    /// One or two lines for people.
+    pub fn to_text(&self) -> String {
+        let refs = units::integer(self.refs);
+        let end = match self.exit_status {
+            Some(0) => String::new(),
+            Some(n) if n < 0 => format!("the program was killed by signal {}\n", -n),
+            Some(n) => format!("the program ended with status {n}\n"),
+            None => "how the program ended is not known\n".to_owned(),
+        };
+        let Some(dataset) = &self.dataset else {
+            return format!("{refs} references counted in {:.3} s\n{end}", self.run_seconds);
+        };
+        let per_ref = self.bytes as f64 / self.refs.max(1) as f64;
+        format!(
+            "{dataset}: {refs} references of {} thread(s) in {:.2} s, {} bytes ({per_ref:.3} B/ref)\n{end}",
+            self.threads,
+            self.run_seconds,
+            units::integer(self.bytes)
+        )
+    }
+}

@@ -1,0 +1,191 @@
+//! `homenode report`: where pages should live, what that is worth and what to change.
+use crate::info::provenance;
+use crate::objects::NameTable;
+use crate::open::{Opened, open, refs};
+use crate::{Failure, OrderChoice, Progress};
+use homenode_base::VirtualTime;
+use homenode_machine::{Machine, MapRule, ThreadMap, models};
+use homenode_placement::policies::{ALL, Choice};
+use homenode_report::doc::blind_sentences;
+use homenode_report::{Comparison, ReportDoc};
+use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seat, Setup, evaluate};
+use homenode_trace::dataset::DatasetReader;
+use homenode_trace::order::{Consumer, OrderKind, drive};
+use homenode_trace::{Event, Merged};
+use std::path::{Path, PathBuf};
+
+/// Further merges on which policies are run where the order was recorded: three seeds in all.
+const MORE_MERGES: u32 = 2;
+
+/// What to report.
+#[derive(Clone, Debug)]
+pub struct ReportRequest {
+    /// The dataset.
+    pub dataset: PathBuf,
+    /// A second one to show beside it.
+    pub compare: Option<PathBuf>,
+    /// Machine name or TOML file.
+    pub machine: String,
+    /// Placement blocks in bytes; the machine's page if empty.
+    pub blocks: Vec<u64>,
+    /// Policies; all if empty.
+    pub policies: Vec<String>,
+    /// Threads to processors; the default rule if absent.
+    pub map: Option<String>,
+    /// Order of the replay.
+    pub order: OrderChoice,
+    /// Charge busy-wait references.
+    pub charge_spins: bool,
+    /// Smallest saving worth a finding, in percent.
+    pub threshold_percent: u32,
+}
+
+/// What the request comes to, once for all datasets.
+struct Plan<'r> {
+    request: &'r ReportRequest,
+    machine: Machine,
+    rule: MapRule,
+    policies: Vec<Choice>,
+    blocks: Vec<u64>,
+}
+
+/// Replays the dataset(s) and describes what was found.
+pub fn report(request: &ReportRequest, progress: &mut dyn Progress) -> Result<ReportDoc, Failure> {
+    let plan = plan(request)?;
+    let opened = open(&request.dataset)?;
+    let evaluations = plan.blocks.iter().map(|&b| plan.evaluate(&opened.reader, b, progress));
+    let evaluations = evaluations.collect::<Result<Vec<_>, Failure>>()?;
+    let order = match request.order {
+        OrderChoice::Model => "model",
+        OrderChoice::Recorded { .. } => "as recorded",
+    };
+    let facts = provenance(&request.dataset, &opened.reader, order);
+    let mut doc = ReportDoc::new(opened.reader.manifest(), facts, evaluations);
+    if let Some(path) = &request.compare {
+        doc.compare = Some(compare(&plan, path, &doc.evaluations[0], order, progress)?);
+    }
+    Ok(doc)
+}
+
+fn compare(
+    plan: &Plan<'_>,
+    path: &Path,
+    before: &Evaluation,
+    order: &str,
+    progress: &mut dyn Progress,
+) -> Result<Comparison, Failure> {
+    let Opened { reader, .. } = open(path)?;
+    let after = plan.evaluate(&reader, plan.blocks[0], progress)?;
+    let blind = blind_sentences(reader.manifest());
+    let predicted = before.predicted_all;
+    Ok(Comparison::new(before, after, provenance(path, &reader, order), blind, predicted))
+}
+
+/// The HTML page of a report.
+pub fn html(doc: &ReportDoc) -> String {
+    homenode_report::html::render(doc)
+}
+
+/// The report for a terminal of this many columns.
+pub fn text(doc: &ReportDoc, width: usize, colour: bool) -> String {
+    homenode_report::text::render(doc, homenode_report::text::Style { width, colour })
+}
+
+fn plan(request: &ReportRequest) -> Result<Plan<'_>, Failure> {
+    let machine = machine(&request.machine)?;
+    let rule = match &request.map {
+        Some(text) => text.parse().map_err(|e| Failure::usage(format!("--map: {e}")))?,
+        None => MapRule::default(),
+    };
+    let policies = match &request.policies[..] {
+        [] => ALL.iter().map(|s| s.choose(&[])).collect::<Result<Vec<_>, _>>(),
+        names => names.iter().map(|n| Choice::parse(n)).collect(),
+    };
+    let policies = policies.map_err(|e| Failure::usage(format!("--policy: {e}")))?;
+    let blocks = if request.blocks.is_empty() { vec![machine.page_bytes] } else { request.blocks.clone() };
+    for &block in &blocks {
+        machine.check_block("--block", block).map_err(Failure::usage)?;
+    }
+    Ok(Plan { request, machine, rule, policies, blocks })
+}
+
+/// A machine of the registry, or the one in a TOML file.
+fn machine(name: &str) -> Result<Machine, Failure> {
+    if let Some(machine) = models::find(name) {
+        return Ok(machine);
+    }
+    let known: Vec<&str> = models::ALL.iter().map(|s| s.name).collect();
+    let unknown = || format!("--machine: there is no machine '{name}' ({}) and no such file", known.join(", "));
+    let text = std::fs::read_to_string(name).map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => Failure::usage(unknown()),
+        _ => Failure::input(format!("--machine: cannot read {name}: {e}")),
+    })?;
+    Machine::from_toml(&text).map_err(|e| Failure::input(format!("--machine: {name}: {e}")))
+}
+
+impl Plan<'_> {
+    fn evaluate(
+        &self,
+        reader: &DatasetReader,
+        block_bytes: u64,
+        progress: &mut dyn Progress,
+    ) -> Result<Evaluation, Failure> {
+        let counts: Vec<u64> = (0..reader.threads()).map(|t| reader.refs(t)).collect();
+        let map =
+            ThreadMap::new(&self.machine, &self.rule, &counts).map_err(|e| Failure::usage(format!("--map: {e}")))?;
+        let seat = |(t, s): (usize, &homenode_machine::Seat)| Seat {
+            cpu: s.cpu.0,
+            node: s.node,
+            space: reader.address_space(t as u32),
+        };
+        let seats: Vec<Seat> = map.seats().iter().enumerate().map(seat).collect();
+        let options = ReplayOptions { charge_spins: self.request.charge_spins, ..Default::default() };
+        let setup = Setup { machine: &self.machine, seats: &seats, block_bytes, options };
+        let recorded = matches!(self.request.order, OrderChoice::Recorded { .. });
+        let options = EvalOptions {
+            finding_permille: self.request.threshold_percent * 10,
+            merges: if recorded { MORE_MERGES } else { 0 },
+            ..Default::default()
+        };
+        let context = EvalContext { setup, policies: &self.policies, options };
+        let mut pass = 0;
+        let mut source = |merge: u32, consumer: &mut dyn Consumer| {
+            pass += 1;
+            let stage = if pass == 1 { "replaying" } else { "replaying what-ifs" };
+            let mut told = Told { consumer, progress, stage, done: 0, total: refs(reader) };
+            drive(reader, self.order(merge), &mut told).map(drop)
+        };
+        let names = NameTable::new(reader)?;
+        let mut evaluation = evaluate(&mut source, &mut names.follow(), &context).map_err(Failure::input)?;
+        evaluation.warnings.extend(map.warnings().iter().cloned());
+        Ok(evaluation)
+    }
+
+    /// The merge with this number: seeds follow each other.
+    fn order(&self, merge: u32) -> OrderKind {
+        match self.request.order {
+            OrderChoice::Model => OrderKind::Model,
+            OrderChoice::Recorded { seed } => OrderKind::Recorded { seed: seed + u64::from(merge) },
+        }
+    }
+}
+
+/// A consumer whose progress is shown.
+struct Told<'a> {
+    consumer: &'a mut dyn Consumer,
+    progress: &'a mut dyn Progress,
+    stage: &'a str,
+    done: u64,
+    total: u64,
+}
+
+impl Consumer for Told<'_> {
+    fn refs(&mut self, refs: &[Merged]) {
+        self.consumer.refs(refs);
+        self.done += refs.len() as u64;
+        self.progress.at(self.stage, self.done, Some(self.total));
+    }
+    fn event(&mut self, event: &Event, time: VirtualTime) {
+        self.consumer.event(event, time);
+    }
+}

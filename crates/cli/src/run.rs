@@ -17,9 +17,9 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::Cc(a) => compile(toolkit::Language::C, a),
         Command::Cxx(a) => compile(toolkit::Language::Cxx, a),
         Command::Info(a) => info(a, quiet),
-        Command::Check(a) => check(a, quiet),
+        Command::Check(a) => check(a),
         Command::Recover(a) => recover(a, quiet),
-        Command::Compact(a) => compact(a, quiet),
+        Command::Compact(a) => compact(a),
         Command::Export(a) => export(a, quiet),
         Command::Report(a) => report(a, quiet),
         Command::List(a) => list(a),
@@ -74,8 +74,8 @@ fn info(a: Reading, quiet: bool) -> Done {
     print(&if a.json { doc.to_json() } else { doc.to_text() })
 }
 
-fn check(a: Reading, quiet: bool) -> Done {
-    let doc = toolkit::check(&a.dataset, &mut Bar::new(quiet))?;
+fn check(a: Reading) -> Done {
+    let doc = toolkit::check(&a.dataset)?;
     print(&if a.json { doc.to_json() } else { doc.to_text() })?;
     Ok(if doc.ok { 0 } else { toolkit::Class::Input.exit_status() })
 }
@@ -86,8 +86,8 @@ fn recover(a: Reading, quiet: bool) -> Done {
     print(&if a.json { doc.to_json() } else { doc.to_text() })
 }
 
-fn compact(a: Compact, quiet: bool) -> Done {
-    let doc = toolkit::compact(&a.dataset, a.output.as_deref(), a.force, &mut Bar::new(quiet))?;
+fn compact(a: Compact) -> Done {
+    let doc = toolkit::compact(&a.dataset, a.output.as_deref(), a.force)?;
     print(&if a.json { doc.to_json() } else { doc.to_text() })
 }
 

@@ -23,7 +23,7 @@ mod report;
 pub use export::export;
 pub use failure::{Class, Failure};
 pub use info::info;
-pub use maintain::{Language, MaintainDoc, check, compact, compile, recover};
+pub use maintain::{CompactDoc, Language, RecoverDoc, check, compact, compile, recover};
 pub use record::{RecordDoc, RecordRequest, record};
 pub use report::{ReportRequest, html, report, text};
 

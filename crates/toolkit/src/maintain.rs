@@ -1,6 +1,10 @@
 //! The commands that look after datasets, and the compiler wrapper.
-use crate::Failure;
+use crate::open::open;
+use crate::{Failure, json_line};
+use homenode_report::{CheckDoc, units};
+use serde::Serialize;
 use std::ffi::OsString;
+use std::path::Path;
 
 /// Language of a compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,28 +24,121 @@ pub fn compile(language: Language, args: &[OsString]) -> Result<u8, Failure> {
     Err(Failure::work(homenode_hooks::compile::exec(mode, args)))
 }
 
-pub struct MaintainDoc {
+/// Verifies a dataset. What cannot even be opened is a problem like any other, so that scripts get one document.
+pub fn check(path: &Path) -> Result<CheckDoc, Failure> {
+    let name = path.display().to_string();
+    let opened = match open(path) {
+        Ok(opened) => opened,
+        Err(e) if e.class == crate::Class::Input => return Ok(CheckDoc::new(&name, false, 0, 0, vec![e.to_string()])),
+        Err(e) => return Err(e),
+    };
+    let found = homenode_trace::check::check(&opened.reader);
+    let mut problems: Vec<String> = found.problems.iter().map(|p| format!("{}: {}", p.file, p.what)).collect();
+    let more = found.problem_count - problems.len() as u64;
+    if more > 0 {
+        problems.push(format!("and {more} more"));
+    }
+    Ok(CheckDoc::new(&name, opened.reader.manifest().complete, found.frames, found.refs, problems))
+}
+
+/// What recovering came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct RecoverDoc {
+    /// Identifier of this kind of document, described by `docs/schema/recover.json`.
+    pub schema: &'static str,
+    /// The dataset.
+    pub dataset: String,
+    /// Whether anything had to be done.
+    pub changed: bool,
+    /// References in the dataset now.
+    pub refs: u64,
+    /// Of these, how many were still in the rings.
+    pub refs_from_rings: u64,
+    /// Threads.
+    pub threads: u32,
+    /// Damaged bytes cut off the ends of files and kept aside.
+    pub cut_bytes: u64,
+    /// What was lost, in sentences.
     pub warnings: Vec<String>,
 }
-impl MaintainDoc {
+
+/// Makes a usable dataset of what a crash left behind.
+pub fn recover(path: &Path) -> Result<RecoverDoc, Failure> {
+    let s = homenode_capture::recover(path)?;
+    Ok(RecoverDoc {
+        schema: "https://github.com/homenode/homenode/schema/recover-1",
+        dataset: s.path.display().to_string(),
+        changed: s.changed,
+        refs: s.refs,
+        refs_from_rings: s.refs_from_rings,
+        threads: s.threads,
+        cut_bytes: s.cut_bytes,
+        warnings: s.notes,
+    })
+}
+
+impl RecoverDoc {
+    /// The JSON document on one line.
     pub fn to_json(&self) -> String {
-        String::new()
+        json_line(self)
     }
+    /// One line for people.
     pub fn to_text(&self) -> String {
-        String::new()
+        let (refs, threads) = (units::integer(self.refs), self.threads);
+        if !self.changed {
+            return format!("{}: nothing to recover, {refs} references of {threads} thread(s)\n", self.dataset);
+        }
+        let rings = units::integer(self.refs_from_rings);
+        let cut = units::integer(self.cut_bytes);
+        format!(
+            "{}: recovered {refs} references of {threads} thread(s), {rings} of them from the rings; {cut} damaged bytes set aside\n",
+            self.dataset
+        )
     }
 }
-pub fn check(_: &std::path::Path, _: &mut dyn crate::Progress) -> Result<homenode_report::CheckDoc, Failure> {
-    Err(Failure::work("x"))
+
+/// What compacting came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct CompactDoc {
+    /// Identifier of this kind of document, described by `docs/schema/compact.json`.
+    pub schema: &'static str,
+    /// The compacted dataset.
+    pub dataset: String,
+    /// References in it.
+    pub refs: u64,
+    /// Bytes before.
+    pub bytes_before: u64,
+    /// Bytes after.
+    pub bytes_after: u64,
 }
-pub fn recover(_: &std::path::Path) -> Result<MaintainDoc, Failure> {
-    Err(Failure::work("x"))
+
+/// Re-encodes a dataset smaller, in place or into `output`.
+pub fn compact(path: &Path, output: Option<&Path>, force: bool) -> Result<CompactDoc, Failure> {
+    let s = homenode_capture::compact(path, output, force)?;
+    Ok(CompactDoc {
+        schema: "https://github.com/homenode/homenode/schema/compact-1",
+        dataset: s.path.display().to_string(),
+        refs: s.refs,
+        bytes_before: s.bytes_before,
+        bytes_after: s.bytes_after,
+    })
 }
-pub fn compact(
-    _: &std::path::Path,
-    _: Option<&std::path::Path>,
-    _: bool,
-    _: &mut dyn crate::Progress,
-) -> Result<MaintainDoc, Failure> {
-    Err(Failure::work("x"))
+
+impl CompactDoc {
+    /// The JSON document on one line.
+    pub fn to_json(&self) -> String {
+        json_line(self)
+    }
+    /// One line for people.
+    pub fn to_text(&self) -> String {
+        let per_ref = |bytes: u64| bytes as f64 / self.refs.max(1) as f64;
+        format!(
+            "{}: {} bytes before ({:.4} B/ref), {} after ({:.4} B/ref)\n",
+            self.dataset,
+            units::integer(self.bytes_before),
+            per_ref(self.bytes_before),
+            units::integer(self.bytes_after),
+            per_ref(self.bytes_after)
+        )
+    }
 }

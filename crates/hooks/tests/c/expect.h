@@ -10,7 +10,7 @@
 #define FENCE() __asm__ volatile("" ::: "memory")
 #define HIDE(x) __asm__ volatile("" : "+r"(x))
 
-UNRECORDED static void ref(char op, unsigned long size, const volatile void *p) {
+__attribute__((unused)) UNRECORDED static void ref(char op, unsigned long size, const volatile void *p) {
     printf("%c %lu %#lx\n", op, size, (unsigned long)p);
 }
 

@@ -1,0 +1,61 @@
+//! Bytes as a program of references: what is encoded is what is decoded, by both decoders.
+#![no_main]
+use homenode_trace::Op;
+use homenode_trace::check::plain;
+use homenode_trace::frame::{DecodedFrame, FrameEncoder, RawRef, decode_frame};
+use homenode_trace::framing::{Codec, Header, Kind};
+use libfuzzer_sys::fuzz_target;
+
+/// Five bytes make one step: a reference near the last one of its site, anywhere, or a whole loop.
+fn references(data: &[u8]) -> Vec<RawRef> {
+    let mut out = Vec::new();
+    let mut last = [0u64; 8];
+    for s in data.chunks_exact(5) {
+        let site = usize::from(s[0] & 7);
+        let step = match s[1] & 3 {
+            0 => u64::from(s[2]),
+            1 => u64::from(s[2]).wrapping_neg(),
+            2 => u64::from_le_bytes([s[2], s[3], s[4], s[2], s[3], s[4], s[2], s[3]]),
+            _ => 8,
+        };
+        let repeat = if s[0] & 128 != 0 { usize::from(s[3]) } else { 1 };
+        for _ in 0..repeat {
+            last[site] = last[site].wrapping_add(step);
+            let size = if s[0] & 64 != 0 { u32::MAX } else { 8 };
+            let op = Op::ALL[usize::from(s[1] >> 6)];
+            let pc = if s[1] & 4 != 0 { last[site] } else { site as u64 };
+            out.push(RawRef { addr: last[site], size, op, pc });
+        }
+        if out.len() > 60_000 {
+            break;
+        }
+    }
+    out
+}
+
+fuzz_target!(|data: &[u8]| {
+    let refs = references(data);
+    let mut e = FrameEncoder::default();
+    e.begin(0, 0);
+    for (i, r) in refs.iter().enumerate() {
+        if i % 50 == 0 {
+            e.stamp(i as u64 * 77);
+        }
+        assert!(e.push(r.addr, r.size, r.op, r.pc));
+    }
+    let codec = [Codec::Raw, Codec::Lz4, Codec::Zstd][data.len() % 3];
+    let mut bytes = Vec::new();
+    e.finish(7, codec, &mut bytes);
+    let mut frame = DecodedFrame::default();
+    assert_eq!(decode_frame(&bytes, &mut frame).expect("just written"), bytes.len());
+    let back = (0..frame.len()).map(|i| {
+        let r = frame.get(i);
+        RawRef { addr: r.addr, size: r.size, op: r.op, pc: frame.pcs[r.site as usize] }
+    });
+    assert!(back.eq(refs.iter().copied()));
+    let header = Header::parse(&bytes, Kind::Refs).expect("just written");
+    let mut scratch = Vec::new();
+    let payload = header.open(&bytes, &mut scratch).expect("just written");
+    let second = plain::decode(payload, refs.len()).expect("just written");
+    assert!(second.refs.into_iter().eq(refs.into_iter().map(|r| (r.addr, r.size, r.op as u8, r.pc))));
+});

@@ -1,0 +1,49 @@
+//! What the fuzz targets share.
+//!
+//! Random bytes never carry a right checksum, so every target also puts the checksum right and so reaches the parser
+//! behind it.
+use homenode_base::VirtualTime;
+use homenode_trace::order::Consumer;
+use homenode_trace::{Event, Merged};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+/// Bytes of a frame's header.
+pub const HEADER_BYTES: usize = 40;
+
+/// `data` as a frame with this magic, version 1, a payload that reaches to the end and a right checksum. The first byte
+/// of the payload length field's neighbour, the raw length, follows the payload where the codec is `raw`.
+pub fn repaired(data: &[u8], magic: &[u8; 4]) -> Vec<u8> {
+    let mut frame = data.to_vec();
+    frame.resize(frame.len().max(HEADER_BYTES), 0);
+    frame[..4].copy_from_slice(magic);
+    frame[4..6].copy_from_slice(&[1, 0]);
+    frame[6] %= 3;
+    frame[7] = 0;
+    let payload = (frame.len() - HEADER_BYTES) as u32;
+    frame[28..32].copy_from_slice(&payload.to_le_bytes());
+    if frame[6] == 0 {
+        frame[24..28].copy_from_slice(&payload.to_le_bytes());
+    }
+    let sum = xxh3_64_with_seed(&frame[HEADER_BYTES..], xxh3_64(&frame[..32]));
+    frame[32..40].copy_from_slice(&sum.to_le_bytes());
+    frame
+}
+
+/// A consumer that checks what every consumer may rely on.
+#[derive(Debug, Default)]
+pub struct Sink {
+    /// References seen.
+    pub refs: u64,
+    /// Events seen.
+    pub events: u64,
+}
+
+impl Consumer for Sink {
+    fn refs(&mut self, refs: &[Merged]) {
+        assert!(!refs.is_empty());
+        self.refs += refs.len() as u64;
+    }
+    fn event(&mut self, _: &Event, _: VirtualTime) {
+        self.events += 1;
+    }
+}

@@ -9,7 +9,12 @@ use std::path::PathBuf;
 fn main() -> std::io::Result<()> {
     let dir = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| "out".to_owned()));
     std::fs::create_dir_all(&dir)?;
-    for (name, doc) in [("rich", support::rich()), ("clean", support::clean()), ("hostile", support::hostile())] {
+    for (name, doc) in [
+        ("rich", support::rich()),
+        ("clean", support::clean()),
+        ("historical", support::historical()),
+        ("hostile", support::hostile()),
+    ] {
         std::fs::write(dir.join(format!("{name}.html")), homenode_report::html::render(&doc))?;
         std::fs::write(dir.join(format!("{name}.json")), doc.to_json())?;
         std::fs::write(dir.join(format!("{name}.txt")), render(&doc, Style::default()))?;

@@ -16,7 +16,7 @@ impl CostUnit {
         if unit == "ps" { CostUnit::Time } else { CostUnit::Quanta(unit.to_owned()) }
     }
 
-    /// `cost` with its unit, e.g. `3.01 ms` or `4.20 M`; quanta carry no unit word, tables name it in their head.
+    /// `cost` with its unit, e.g. `3.01 ms` or `4.20 M`; quanta carry no word.
     pub fn cost(&self, cost: TotalCost) -> String {
         match self {
             CostUnit::Time => time_ps(cost.as_f64()),
@@ -24,11 +24,19 @@ impl CostUnit {
         }
     }
 
-    /// `cost` with its unit in a sentence: quanta carry the word.
+    /// What a unit is, where numbers alone do not say it.
+    pub fn meaning(&self) -> Option<&str> {
+        match self {
+            CostUnit::Time => None,
+            CostUnit::Quanta(name) => Some(name),
+        }
+    }
+
+    /// `cost` with its unit in a sentence: quanta are called units, and [`CostUnit::meaning`] stands elsewhere.
     pub fn cost_in_words(&self, cost: TotalCost) -> String {
         match self {
             CostUnit::Time => self.cost(cost),
-            CostUnit::Quanta(name) => format!("{} {name}", self.cost(cost)),
+            CostUnit::Quanta(_) => format!("{} units", self.cost(cost)),
         }
     }
 
@@ -40,9 +48,9 @@ impl CostUnit {
                 let (scale, label) = *TIME.iter().rev().find(|(s, _)| magnitude >= *s).unwrap_or(&TIME[0]);
                 (scale, label.to_owned())
             }
-            CostUnit::Quanta(name) => {
+            CostUnit::Quanta(_) => {
                 let (scale, label) = *SI.iter().rev().find(|(s, _)| magnitude >= *s).unwrap_or(&SI[0]);
-                (scale, format!("{label} {name}").trim_start().to_owned())
+                (scale, format!("{label} units").trim_start().to_owned())
             }
         }
     }
@@ -165,9 +173,9 @@ mod tests {
             [t(599 * 10i128.pow(12)), t(600 * 10i128.pow(12)), t(36 * 10i128.pow(15))].join("|"),
             "599 s|10.0 min|10.0 h"
         );
-        let q = CostUnit::of("local references");
-        assert_eq!(q.cost_in_words(TotalCost(4_200_000)), "4.20 M local references");
-        assert_eq!(q.axis(TotalCost(4_200_000)), (1e6, "M local references".to_owned()));
+        let q = CostUnit::of("local reference of the ACE");
+        assert_eq!(q.cost_in_words(TotalCost(4_200_000)), "4.20 M units");
+        assert_eq!(q.axis(TotalCost(4_200_000)), (1e6, "M units".to_owned()));
     }
 
     #[test]

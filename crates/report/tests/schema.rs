@@ -39,7 +39,8 @@ fn documents() -> Vec<Value> {
     huge.evaluations[0].policies[1].ratio = f64::INFINITY;
     let none =
         ReportDoc::new(&Default::default(), Provenance { clock: "tsc".into(), ..Provenance::default() }, Vec::new());
-    let reports = [support::rich(), support::clean(), support::hostile(), huge, none].map(|d| d.to_json());
+    let reports =
+        [support::rich(), support::clean(), support::historical(), support::hostile(), huge, none].map(|d| d.to_json());
     let checks = [
         CheckDoc::new("x.hnt", true, 3, 4, Vec::new()).to_json(),
         CheckDoc::new("x.hnt", false, 3, 4, vec!["threads/0.frames is damaged".into()]).to_json(),

@@ -20,6 +20,7 @@ fn golden(name: &str, text: &str) {
 fn screens_are_the_known_ones() {
     golden("rich-100.txt", &render(&support::rich(), PLAIN));
     golden("rich-80.txt", &render(&support::rich(), Style { width: 80, colour: false }));
+    golden("historical-100.txt", &render(&support::historical(), PLAIN));
     golden("clean-100.txt", &render(&support::clean(), PLAIN));
 }
 

@@ -15,6 +15,7 @@ function homenodeHeatLayout(canvas, heat) {
   return { width, left, row, plot: width - left - HOMENODE_STRIP - 3, height: row * heat.rows.length + HOMENODE_FOOT };
 }
 
+// Returns the rectangle of the cells, in pixels of the canvas.
 function homenodeHeat(canvas, heat, nodes) {
   const layout = homenodeHeatLayout(canvas, heat), scale = window.devicePixelRatio || 1;
   canvas.width = Math.round(layout.width * scale);
@@ -29,6 +30,7 @@ function homenodeHeat(canvas, heat, nodes) {
   const peak = heat.rows.reduce((m, r) => r.cells.reduce((a, c) => Math.max(a, c.reduce((s, v) => s + v, 0)), m), 1);
   heat.rows.forEach((band, i) => homenodeBand(ctx, heat, band, layout, palette, Math.log1p(peak), x0, i * layout.row));
   homenodeHeatLabels(ctx, heat, layout, x0);
+  return { x: Math.ceil(x0 * scale), y: 0, width: Math.floor(layout.plot * scale), height: Math.floor(layout.row * heat.rows.length * scale) };
 }
 
 function homenodeBand(ctx, heat, band, layout, palette, logPeak, x0, y) {
@@ -61,7 +63,7 @@ function homenodeHeatLabels(ctx, heat, layout, x0) {
     for (j = i + 1; j < heat.rows.length && heat.rows[j].object === heat.rows[i].object; j++);
     const top = i * layout.row, height = (j - i) * layout.row;
     ctx.fillStyle = homenodeColour("rule");
-    if (i > 0) ctx.fillRect(0, top - 0.5, layout.width, 1);
+    if (i > 0) ctx.fillRect(0, top - 0.5, layout.left, 1);
     if (height < 11) continue;
     ctx.fillStyle = homenodeColour("ink");
     ctx.fillText(homenodeFit(ctx, heat.rows[i].object, layout.left - 10), 0, top + height / 2);

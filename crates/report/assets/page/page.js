@@ -17,7 +17,7 @@
     for (const section of document.querySelectorAll(".evaluation:not([hidden])")) {
       for (const canvas of section.querySelectorAll("canvas[data-chart]")) {
         const old = drawn.get(canvas);
-        if (old) old.destroy();
+        if (old && old.destroy) old.destroy();
         drawn.set(canvas, draw[canvas.dataset.chart](canvas, Number(section.dataset.index)));
       }
     }
@@ -55,12 +55,25 @@
     width = window.innerWidth;
   });
 
-  function colours(canvas) {
-    if (!canvas.width || !canvas.height) return 0;
-    const copy = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
+  function pixels(canvas, area) {
+    const copy = Object.assign(document.createElement("canvas"), { width: area.width, height: area.height });
     const ctx = copy.getContext("2d", { willReadFrequently: true });
-    ctx.drawImage(canvas, 0, 0);
-    return new Set(new Uint32Array(ctx.getImageData(0, 0, copy.width, copy.height).data.buffer)).size;
+    ctx.drawImage(canvas, -area.x, -area.y);
+    return new Uint32Array(ctx.getImageData(0, 0, area.width, area.height).data.buffer);
+  }
+
+  // Bars that have a length, or pixels of the heat map that are not its ground; and how many colours there are.
+  function inspect(canvas) {
+    const kind = canvas.dataset.chart, chart = drawn.get(canvas);
+    if (!canvas.width || !canvas.height || !chart) return { id: canvas.id, kind, colours: 0, marks: 0 };
+    const whole = { x: 0, y: 0, width: canvas.width, height: canvas.height };
+    const colours = new Set(pixels(canvas, whole)).size;
+    if (kind === "heat") {
+      const [red, green, blue] = homenodeRgb(homenodeColour("sunken")), ground = 0xff000000 + (blue << 16) + (green << 8) + red;
+      return { id: canvas.id, kind, colours, marks: pixels(canvas, chart).filter((p) => p !== ground).length };
+    }
+    const bars = chart.data.datasets.flatMap((_, d) => chart.getDatasetMeta(d).data);
+    return { id: canvas.id, kind, colours, marks: bars.filter((bar) => Math.abs(bar.width) > 0.5).length };
   }
 
   // Every chart of every evaluation, drawn and looked at: how many colours and marks it has.
@@ -69,9 +82,7 @@
     views.forEach((_, i) => {
       show(i);
       for (const canvas of document.querySelectorAll("#evaluation-" + i + " canvas[data-chart]")) {
-        const chart = drawn.get(canvas);
-        const marks = chart ? chart.data.datasets.reduce((n, _d, d) => n + chart.getDatasetMeta(d).data.filter((bar) => Math.abs(bar.width) > 0.5).length, 0) : null;
-        charts.push({ id: canvas.id, kind: canvas.dataset.chart, colours: colours(canvas), marks });
+        charts.push(inspect(canvas));
       }
       for (const svg of document.querySelectorAll("#evaluation-" + i + " svg.line")) {
         charts.push({ id: "line", kind: "line", colours: null, marks: svg.querySelectorAll("rect.word").length });

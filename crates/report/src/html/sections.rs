@@ -186,7 +186,9 @@ fn policies_intro(e: &Evaluation) -> String {
     } else {
         "The machine has no caches: every reference is charged."
     };
-    let Some(o) = e.optimum.first() else { return charged.to_owned() };
+    let unit = CostUnit::of(&e.unit);
+    let charged = unit.meaning().map_or(charged.to_owned(), |m| format!("{charged} One unit of cost is a {m}."));
+    let Some(o) = e.optimum.first() else { return charged };
     let summary = o.summary.trim_end_matches('.');
     format!("{charged} Ratios and the dashed line are against the {}: {}.", o.name, decapitalised(summary))
 }

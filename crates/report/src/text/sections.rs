@@ -25,7 +25,10 @@ const FURTHER: usize = 3;
 pub(super) fn subject(doc: &ReportDoc) -> String {
     let p = &doc.provenance;
     let machine = doc.evaluations.first();
-    let machine = machine.map_or(String::new(), |e| format!(" · {} · {} blocks", e.machine, bytes(e.block_bytes)));
+    let machine = machine.map_or(String::new(), |e| {
+        let unit = CostUnit::of(&e.unit).meaning().map_or(String::new(), |m| format!(" (unit of cost: {m})"));
+        format!(" · {}{unit} · {} blocks", e.machine, bytes(e.block_bytes))
+    });
     let refs = format!("{}, {} references", plural(p.threads, "thread", "threads"), count(p.refs));
     clean(&format!("{}{machine} · {refs} · {}", p.dataset, p.command.join(" ")))
 }
@@ -67,7 +70,7 @@ fn policies_table(e: &Evaluation, bar_width: usize) -> Table {
     let unit = CostUnit::of(&e.unit);
     let parts = cost_parts(e);
     let largest = e.policies.iter().map(|p| p.total).max().unwrap_or(TotalCost::ZERO);
-    let mut columns = vec![words(&policies_head(e), 14), number("total"), number("ratio")];
+    let mut columns = vec![words("Policies and bounds", 14), number("total"), number("ratio")];
     columns.extend(parts.iter().map(|(name, _)| number(name)));
     if bar_width > 0 {
         columns.push(words("", bar_width));
@@ -95,13 +98,6 @@ fn policies_table(e: &Evaluation, bar_width: usize) -> Table {
 /// Per cent, with a dash for nothing at all.
 fn some_percent(share: f64) -> String {
     if share == 0.0 { "–".to_owned() } else { percent(share) }
-}
-
-fn policies_head(e: &Evaluation) -> String {
-    match CostUnit::of(&e.unit) {
-        CostUnit::Time => "Policies and bounds".to_owned(),
-        CostUnit::Quanta(name) => format!("Policies and bounds (in {name})"),
-    }
 }
 
 type Part = fn(&PolicyRow) -> TotalCost;

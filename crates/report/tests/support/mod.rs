@@ -62,6 +62,24 @@ pub(crate) fn rich() -> ReportDoc {
     doc
 }
 
+/// A report on a historical machine: no caches, costs in quanta.
+pub(crate) fn historical() -> ReportDoc {
+    let m = manifest(134_217_728);
+    let provenance = Provenance::from_manifest(&m, "stencil.hnt", "0.1.0", "model");
+    let mut e = evaluation();
+    (e.machine, e.unit, e.caches) = ("ace".into(), "local reference of the ACE".into(), false);
+    e.false_sharing.clear();
+    e.policies.iter_mut().for_each(|p| {
+        p.total = p.total - p.transfer;
+        p.transfer = TotalCost::ZERO;
+        p.ratio = p.total.ratio_to(us(126_900));
+    });
+    e.optimum.iter_mut().for_each(|o| o.total = o.total - us(44_300));
+    e.predicted_all = None;
+    e.findings.truncate(1);
+    ReportDoc::new(&m, provenance, vec![e])
+}
+
 /// A report that finds nothing to change.
 pub(crate) fn clean() -> ReportDoc {
     let m = manifest(134_217_728);

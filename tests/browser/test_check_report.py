@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""The browser test must notice a broken report: `test_check_report.py REPORT.html` breaks a good one in known ways.
+
+Exit status 0 if the good report passes and every broken one fails for the expected reason.
+"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+CHECK = pathlib.Path(__file__).with_name("check_report.py")
+OPEN_POLICY = '<meta http-equiv="Content-Security-Policy" content="">'
+
+# name: (what to replace, by what, what the check must say)
+DAMAGE = {
+    "foreign script": ("</main>", "</main><script>1</script>", "log: "),
+    "network request": ("</main>", '</main><img src="https://example.invalid/x.png" alt="">', "log: "),
+    "exception": ("homenodeHeat(canvas, heat, nodes) {", "homenodeHeat(canvas, heat, nodes) { heat.absent.more;", "exception: "),
+    "console error": ("function homenodeBars(", "console.error('oops'); function homenodeBars(", "console: oops"),
+    "empty canvas": ("function homenodeBand(", "function homenodeBand() {} function unused(", "has no marks"),
+    "chart without bars": ("data: p.rows.map((r) => r.values[i]),", "data: p.rows.map(() => 0),", "has no marks"),
+    "one theme": ('chosen || (dark.matches ? "dark" : "light")', '"light"', "the page is light"),
+    "too wide": ("</main>", "</main><pre>" + "wide" * 400 + "</pre>", "wider than the window"),
+    "script in the data ran": ("window.__homenodeSelfCheck =", "window.__owned = 1, window.__homenodeSelfCheck =", "data ran"),
+}
+
+
+def main(report):
+    good = pathlib.Path(report).read_text(encoding="utf-8")
+    start = good.index("<meta http-equiv=")
+    policy = good[start : good.index(">", start) + 1]
+    failures = [] if run(good)[0] == 0 else ["the good report does not pass"]
+    for name, (old, new, expected) in DAMAGE.items():
+        if old not in good:
+            failures.append(f"{name}: the report has no {old!r} to damage")
+            continue
+        damaged = good.replace(old, new)
+        if name not in ("foreign script", "network request"):  # the policy would stop any change to a script
+            damaged = damaged.replace(policy, OPEN_POLICY)
+        status, output = run(damaged)
+        if status != 1 or expected not in output:
+            failures.append(f"{name}: status {status}, expected {expected!r} in:\n{output}")
+    print("\n".join(failures) or f"{len(DAMAGE)} kinds of damage noticed")
+    return 1 if failures else 0
+
+
+def run(html):
+    with tempfile.TemporaryDirectory() as directory:
+        path = pathlib.Path(directory, "report.html")
+        path.write_text(html, encoding="utf-8")
+        done = subprocess.run([sys.executable, CHECK, path], capture_output=True, text=True, timeout=300)
+        return done.returncode, done.stdout + done.stderr
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv[1]))

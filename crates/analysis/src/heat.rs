@@ -135,7 +135,7 @@ impl Heat {
                 cells.iter_mut().flatten().zip(from).for_each(|(sum, more)| *sum += more);
             }
             let addr = group[0].0 << self.band_shift;
-            let last = ((group[group.len() - 1].0 << self.band_shift) - 1).wrapping_add(1 << self.band_shift);
+            let last = (group[group.len() - 1].0 << self.band_shift).wrapping_add((1 << self.band_shift) - 1);
             let bytes = (last - addr).saturating_add(1);
             let (home, object) = words(addr, bytes);
             map.rows.push(HeatRow { addr, bytes, object, home, cells });

@@ -56,7 +56,7 @@ impl<'m, L: Lane, O: Observer> Back<'m, L, O> {
             self.memory_accesses += u64::from(access.weight);
             if O::WANTS_CHARGES {
                 let home = Location::Node(self.homes[slot as usize]);
-                let each = self.machine.access(access.class, access.node, home);
+                let each = self.first_touch_access(access.class, access.node, home);
                 let cost = Cost(each.0.saturating_mul(i64::from(access.weight)));
                 self.observer.charge(flat, slot, &access, home, cost);
             }
@@ -67,6 +67,13 @@ impl<'m, L: Lane, O: Observer> Back<'m, L, O> {
         if let Some(step) = self.fold.push(slot, access) {
             self.batch.push(step, &mut self.lanes, numbers);
         }
+    }
+
+    /// Cost of one access under first touch; as if it were local where the machine cannot make it.
+    #[inline]
+    fn first_touch_access(&self, class: AccessClass, node: NodeId, home: Location) -> Cost {
+        let cost = self.machine.access(class, node, home);
+        if cost < Cost::INFINITE { cost } else { self.machine.access(class, node, Location::Node(node)) }
     }
 
     /// What the cache filter says about a reference to flat address `flat`.
@@ -104,7 +111,7 @@ impl<'m, L: Lane, O: Observer> Back<'m, L, O> {
     /// What `words` reads by `node` would cost where the block is under first touch (there, if nobody touched it yet).
     pub(crate) fn first_touch_cost(&self, slot: Option<u32>, node: NodeId, words: u32) -> TotalCost {
         let home = slot.and_then(|s| self.homes.get(s as usize)).copied().unwrap_or(node);
-        self.machine.access(AccessClass::Read, node, Location::Node(home)).times(u64::from(words))
+        self.first_touch_access(AccessClass::Read, node, Location::Node(home)).times(u64::from(words))
     }
 
     /// Hands on everything that is still held.

@@ -62,8 +62,8 @@ pub fn evaluate(
     objects: &mut dyn Objects,
     context: &EvalContext<'_>,
 ) -> Result<Evaluation, SimError> {
-    let choices = in_registry_order(context.policies)?;
     let setup = context.setup;
+    let choices = in_registry_order(context.policies, setup)?;
     let nodes: Vec<NodeId> = setup.seats.iter().map(|s| s.node).collect();
     let analysis = Analysis::new(homenode_analysis::Setup {
         machine: setup.machine,
@@ -82,8 +82,9 @@ pub fn evaluate(
     Ok(evaluation)
 }
 
-/// The policies in registry order, each once, first touch among them.
-fn in_registry_order(asked: &[Choice]) -> Result<Vec<Choice>, SimError> {
+/// The policies in registry order, each once, first touch among them unless the machine has no remote memory accesses
+/// and so no first touch.
+fn in_registry_order(asked: &[Choice], setup: Setup<'_>) -> Result<Vec<Choice>, SimError> {
     let mut choices: Vec<Choice> = Vec::new();
     for spec in ALL {
         for choice in asked.iter().filter(|c| c.spec.name == spec.name) {
@@ -92,7 +93,10 @@ fn in_registry_order(asked: &[Choice]) -> Result<Vec<Choice>, SimError> {
             }
         }
         if spec.name == FIRST_TOUCH && !choices.iter().any(|c| c.spec.name == FIRST_TOUCH) {
-            choices.push(spec.choose(&[])?);
+            let choice = spec.choose(&[])?;
+            if choice.engine(setup.machine, setup.block_bytes).is_ok() {
+                choices.push(choice);
+            }
         }
     }
     Ok(choices)

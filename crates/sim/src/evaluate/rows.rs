@@ -25,6 +25,13 @@ pub(super) fn evaluation(
         warnings
             .push(format!("{} references of threads that the dataset does not list were left out.", priced.strangers));
     }
+    if !machine.remote_access && machine.nodes() > 1 {
+        warnings.push(format!(
+            "{} cannot reference memory of other nodes, so there is no first touch: costs by object, line and pattern \
+             count references as if all were local.",
+            machine.name
+        ));
+    }
     let evaluation = Evaluation {
         machine: machine.name.clone(),
         machine_title: machine.title.clone(),

@@ -24,7 +24,7 @@ pub struct Analysed {
     pub objects: Vec<ObjectRow>,
     /// Source lines, dearest first; the costs add up to `total`.
     pub lines: Vec<LineRow>,
-    /// Falsely shared lines with transfers, dearest first, at most 64.
+    /// Falsely shared lines that cost at least a thousandth of `total`, dearest first, at most 64.
     pub false_sharing: Vec<FalseSharingRow>,
     /// Heat map.
     pub heat: HeatMap,

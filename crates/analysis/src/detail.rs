@@ -1,8 +1,9 @@
 //! Lines that go from cache to cache, word by word.
 //!
-//! A transfer is *useful* if in that turn its thread touches a word that another thread has written, or writes one that
-//! another has touched, since its own last turn on the line; else the line came for nothing and the sharing is false
-//! (the idea of Dubois et al. 1993, "The detection and elimination of useless misses", applied to turns).
+//! A transfer begins a *life* of the line at its thread, which lasts until the next transfer to that thread. The transfer
+//! is *useful* if in this life the thread touches a word that another thread has written, or writes a word that another
+//! has touched, since the thread's last turn before it; else the line came for nothing and the sharing is false (the
+//! idea of Dubois et al. 1993, "The detection and elimination of useless misses").
 use crate::patterns::Piece;
 use hashbrown::HashMap;
 use homenode_base::{Cost, TotalCost};
@@ -20,14 +21,30 @@ pub(crate) const THREADS_MAX: usize = 64;
 pub(crate) struct Word {
     pub(crate) reads: u64,
     pub(crate) writes: u64,
-    /// Bit i = thread i of the line's list touched it.
+    /// Bit i = thread i of the line's list touched it, in a turn before the last one.
     pub(crate) threads: u64,
     /// Likewise wrote.
     pub(crate) writers: u64,
     /// Object row of the last reference.
     pub(crate) object: u32,
-    touch_turn: u64,
-    write_turn: u64,
+    /// Index of the thread that touched it last, and its turn.
+    touched: (u32, u64),
+    /// Likewise wrote.
+    written: (u32, u64),
+}
+
+/// One thread of a watched line.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct User {
+    pub(crate) thread: u32,
+    /// Its last finished turn, 0 = none.
+    last_turn: u64,
+    /// Its last turn before the running life.
+    before: u64,
+    useful: bool,
+    /// Transfers of the running life (0 or 1) and their cost.
+    transfers: u64,
+    cost: Cost,
 }
 
 /// References of one site to a watched line.
@@ -50,14 +67,16 @@ pub(crate) struct Line {
     pub(crate) useless: u64,
     pub(crate) useless_cost: TotalCost,
     pub(crate) words: Vec<Word>,
-    /// Threads in order of appearance with the number of their last finished turn, 0 = none.
-    pub(crate) threads: Vec<(u32, u64)>,
+    /// Threads in order of appearance.
+    pub(crate) users: Vec<User>,
     pub(crate) sites: Vec<SiteCount>,
+    /// Number of the running turn, its thread as an index, and the words touched and written in it.
     turn: u64,
-    turn_thread: usize,
-    turn_useful: bool,
-    turn_transfers: u64,
-    turn_cost: TotalCost,
+    user: usize,
+    turn_touched: u32,
+    turn_written: u32,
+    /// Latest turn of another thread that the last reference has to do with.
+    newest: u64,
 }
 
 impl Line {
@@ -70,49 +89,57 @@ impl Line {
             useless: 0,
             useless_cost: TotalCost::ZERO,
             words: vec![Word::default(); words],
-            threads: Vec::new(),
+            users: Vec::new(),
             sites: Vec::new(),
             turn: 0,
-            turn_thread: usize::MAX,
-            turn_useful: false,
-            turn_transfers: 0,
-            turn_cost: TotalCost::ZERO,
+            user: usize::MAX,
+            turn_touched: 0,
+            turn_written: 0,
+            newest: 0,
         }
     }
+    /// Notes who used which words in the running turn.
     fn end_turn(&mut self) {
-        if !self.turn_useful {
-            self.useless += self.turn_transfers;
-            self.useless_cost += self.turn_cost;
+        let bit = 1u64 << self.user.min(THREADS_MAX - 1);
+        for (w, word) in self.words.iter_mut().enumerate() {
+            word.threads |= bit * u64::from(self.turn_touched >> w & 1);
+            word.writers |= bit * u64::from(self.turn_written >> w & 1);
         }
-        if let Some(t) = self.threads.get_mut(self.turn_thread) {
-            t.1 = self.turn;
+        if let Some(user) = self.users.get_mut(self.user) {
+            user.last_turn = self.turn;
         }
-        (self.turn_useful, self.turn_transfers, self.turn_cost) = (false, 0, TotalCost::ZERO);
+        (self.turn_touched, self.turn_written) = (0, 0);
+    }
+    fn begin_turn(&mut self, thread: u32) {
+        self.turn += 1;
+        self.user = self.users.iter().position(|u| u.thread == thread).unwrap_or(self.users.len());
+        if self.user == self.users.len() {
+            self.users.push(User { thread, ..User::default() });
+        }
     }
     fn reference(&mut self, r: &Reference, touched: u32) {
-        if self.threads.get(self.turn_thread).is_none_or(|t| t.0 != r.thread) {
+        if self.users.get(self.user).is_none_or(|u| u.thread != r.thread) {
             self.end_turn();
-            self.turn += 1;
-            self.turn_thread = self.threads.iter().position(|t| t.0 == r.thread).unwrap_or(self.threads.len());
-            if self.turn_thread == self.threads.len() {
-                self.threads.push((r.thread, 0));
-            }
+            self.begin_turn(r.thread);
         }
-        let bit = 1u64 << self.turn_thread.min(THREADS_MAX - 1);
-        let since = self.threads[self.turn_thread].1 + 1..self.turn;
+        let me = (self.user as u32, self.turn);
+        let by_other = |(user, turn): (u32, u64)| if user == me.0 { 0 } else { turn };
+        self.newest = 0;
         for (_, word) in self.words.iter_mut().enumerate().filter(|(w, _)| touched >> w & 1 == 1) {
-            self.turn_useful |= since.contains(&word.write_turn);
+            self.newest = self.newest.max(by_other(word.written));
             if r.op.writes() {
-                self.turn_useful |= since.contains(&word.touch_turn);
-                word.write_turn = self.turn;
-                word.writers |= bit;
+                self.newest = self.newest.max(by_other(word.touched));
+                word.written = me;
                 word.writes += 1;
             }
             word.reads += u64::from(r.op != Op::Write);
-            word.threads |= bit;
-            word.touch_turn = self.turn;
+            word.touched = me;
             word.object = r.object;
         }
+        self.turn_touched |= touched;
+        self.turn_written |= if r.op.writes() { touched } else { 0 };
+        let user = &mut self.users[self.user];
+        user.useful |= self.newest > user.before;
         self.count_site(r.site, touched);
     }
     /// Space saving (Metwally et al. 2005): a new site takes the place and the count of the rarest.
@@ -126,17 +153,36 @@ impl Line {
             *s = SiteCount { site, words: touched, count: s.count + 1 };
         }
     }
-    fn transfer(&mut self, cost: Cost) {
+    /// The last reference made the line come.
+    fn transfer(&mut self, cost: Cost, known: bool) {
         self.transfers += 1;
         self.cost += cost;
-        self.turn_transfers += 1;
-        self.turn_cost += cost;
+        self.end_life(self.user);
+        let user = &mut self.users[self.user];
+        user.before = user.last_turn;
+        // Who wrote what before the line was watched is not known: the benefit of the doubt goes to the program.
+        (user.transfers, user.cost, user.useful) = (1, cost, !known || self.newest > user.before);
+    }
+    fn end_life(&mut self, user: usize) {
+        let user = &mut self.users[user];
+        if !user.useful {
+            self.useless += user.transfers;
+            self.useless_cost += user.cost;
+        }
+        (user.transfers, user.cost) = (0, Cost::ZERO);
+    }
+    /// The last turn only counts where it is one of few: it is often a final check by one thread.
+    fn finish(&mut self) {
+        if self.turn <= 3 {
+            self.end_turn();
+        }
+        (0..self.users.len()).for_each(|u| self.end_life(u));
     }
     /// Threads of a mask over this line's list, ascending.
     pub(crate) fn threads_of(&self, mask: u64) -> Vec<u32> {
         let bit = |i: usize| 1u64 << i.min(THREADS_MAX - 1);
         let mut all: Vec<u32> =
-            self.threads.iter().enumerate().filter(|(i, _)| mask & bit(*i) != 0).map(|(_, t)| t.0).collect();
+            self.users.iter().enumerate().filter(|(i, _)| mask & bit(*i) != 0).map(|(_, u)| u.thread).collect();
         all.sort_unstable();
         all
     }
@@ -177,10 +223,8 @@ impl Detail {
         let new = line.turn == 0;
         if new {
             line.reference(r, piece.words);
-            // Who wrote what before is not known: the benefit of the doubt goes to the program.
-            line.turn_useful = true;
         }
-        line.transfer(cost);
+        line.transfer(cost, !new);
         new
     }
     /// Whether [`Self::prune`] is due.
@@ -198,10 +242,10 @@ impl Detail {
         });
         dropped
     }
-    /// Ends the running turns; the lines by cost, dearest first, then by address.
+    /// Ends the running turns and lives; the lines by cost, dearest first, then by address.
     pub(crate) fn finish(self) -> Vec<Line> {
         let mut lines: Vec<Line> = self.lines.into_values().collect();
-        lines.iter_mut().for_each(Line::end_turn);
+        lines.iter_mut().for_each(Line::finish);
         lines.sort_unstable_by_key(|l| (std::cmp::Reverse(l.cost), l.unit));
         lines
     }

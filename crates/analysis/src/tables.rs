@@ -15,6 +15,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 const FALSE_SHARING_ROWS: usize = 64;
+/// A falsely shared line is listed if it costs at least one part in so many of the total.
+const FALSE_SHARING_PARTS: i128 = 1000;
 const WORD_SITES: usize = 3;
 
 /// What the accumulators hold when the replay has ended.
@@ -65,7 +67,7 @@ pub(crate) fn finish(parts: Parts<'_>, names: &dyn Names) -> Analysed {
     Analysed {
         patterns,
         lines: line_rows(parts.attribution, names, &by_id),
-        false_sharing: false_sharing_rows(&parts, names, &by_id),
+        false_sharing: false_sharing_rows(&parts, names, &by_id, total),
         heat,
         candidates,
         warnings: warnings(&objects),
@@ -217,8 +219,14 @@ pub(crate) fn is_false(line: &Line, patterns: &Patterns) -> bool {
     line.transfers > 1 && (class == Some(Pattern::FalselyShared) || line.useless * 2 >= line.transfers)
 }
 
-fn false_sharing_rows(parts: &Parts<'_>, names: &dyn Names, objects: &HashMap<u32, &Object>) -> Vec<FalseSharingRow> {
-    let lines = parts.lines.iter().filter(|l| is_false(l, parts.patterns)).take(FALSE_SHARING_ROWS);
+fn false_sharing_rows(
+    parts: &Parts<'_>,
+    names: &dyn Names,
+    objects: &HashMap<u32, &Object>,
+    total: TotalCost,
+) -> Vec<FalseSharingRow> {
+    let listed = |l: &&Line| l.cost.0 * FALSE_SHARING_PARTS >= total.0 && is_false(l, parts.patterns);
+    let lines = parts.lines.iter().filter(listed).take(FALSE_SHARING_ROWS);
     lines
         .map(|line| {
             let addr = line.unit * parts.patterns.unit_bytes();
@@ -306,7 +314,7 @@ fn warnings(objects: &[Object]) -> Vec<String> {
     shared.dedup();
     match shared.len() {
         0 => Vec::new(),
-        1 => vec!["1 page is shared by several objects: it has one home for all of them".into()],
-        n => vec![format!("{n} pages are shared by several objects: each has one home for all of them")],
+        1 => vec!["1 block is shared by several objects: it has one home for all of them.".into()],
+        n => vec![format!("{n} blocks are shared by several objects: each has one home for all of them.")],
     }
 }

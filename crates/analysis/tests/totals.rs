@@ -110,7 +110,7 @@ fn pages_of_several_objects_are_reported() {
         (0..32).for_each(|k| p.go(i as u32, Op::Write, at + k * 64, 8, 0));
     }
     let a = p.analyse(&machine(2, false), 3);
-    assert_eq!(a.warnings, ["1 page is shared by several objects: it has one home for all of them"]);
+    assert_eq!(a.warnings, ["1 block is shared by several objects: it has one home for all of them."]);
 }
 
 #[test]

@@ -14,20 +14,27 @@ use std::collections::BTreeMap;
 /// Part of the object's transfer cost that must be false sharing, and of the program's cost.
 const OBJECT_PERCENT: i128 = 50;
 const PROGRAM_PERCENT: i128 = 1;
+/// Writes to words that one thread writes alone, of all writes: only then is there a border to pad at.
+const OWNED_PERCENT: u64 = 80;
+/// Fewer transfers of a line are chance, not a fight.
+const TRANSFERS_MIN: u64 = 32;
 const SITES: usize = 2;
 
 pub(super) fn find(parts: &Parts<'_>, object: &Object, names: &dyn Names, total: TotalCost) -> Option<Candidate> {
     if object.id == UNKNOWN_OBJECT {
         return None;
     }
-    let lines: Vec<&Line> =
-        parts.lines.iter().filter(|l| l.object == object.id && is_false(l, parts.patterns)).collect();
+    let fought = |l: &&Line| l.object == object.id && l.transfers >= TRANSFERS_MIN && is_false(l, parts.patterns);
+    let lines: Vec<&Line> = parts.lines.iter().filter(fought).collect();
     let worth: TotalCost = lines.iter().map(|l| worth(parts, l)).sum();
     let enough = at_least(worth, OBJECT_PERCENT, object.row.transfer_cost) && at_least(worth, PROGRAM_PERCENT, total);
     if !enough {
         return None;
     }
-    let owned = owned(parts, object, &lines, names);
+    let (owned, percent) = owned(parts, object, &lines, names);
+    if percent < OWNED_PERCENT {
+        return None;
+    }
     let elements = infer(&owned, parts.patterns.word_bytes())?;
     let line_bytes = parts.patterns.unit_bytes();
     let to_bytes = elements.bytes.div_ceil(line_bytes) * line_bytes;
@@ -50,8 +57,9 @@ fn worth(parts: &Parts<'_>, line: &Line) -> TotalCost {
     if class == Some(Pattern::FalselyShared) { line.cost } else { line.useless_cost }
 }
 
-/// Words with exactly one writer, by allocation.
-fn owned(parts: &Parts<'_>, object: &Object, lines: &[&Line], names: &dyn Names) -> Vec<Owned> {
+/// Words with exactly one writer, by allocation, and their percentage of all writes to the object's words.
+fn owned(parts: &Parts<'_>, object: &Object, lines: &[&Line], names: &dyn Names) -> (Vec<Owned>, u64) {
+    let (mut all_writes, mut owned_writes) = (0, 0);
     let word_bytes = parts.patterns.word_bytes();
     let mut found: BTreeMap<u64, Owned> = BTreeMap::new();
     for line in lines {
@@ -59,7 +67,9 @@ fn owned(parts: &Parts<'_>, object: &Object, lines: &[&Line], names: &dyn Names)
         for (i, word) in words {
             let addr = line.unit * parts.patterns.unit_bytes() + i as u64 * word_bytes;
             let writers = line.threads_of(word.writers);
+            all_writes += word.writes;
             let [owner] = writers[..] else { continue };
+            owned_writes += word.writes;
             // An object may begin inside the word.
             let whole = extent(names, object.id, addr).or_else(|| extent(names, object.id, addr + word_bytes - 1));
             let (start, bytes) = whole.unwrap_or((line.unit * parts.patterns.unit_bytes(), 0));
@@ -74,7 +84,7 @@ fn owned(parts: &Parts<'_>, object: &Object, lines: &[&Line], names: &dyn Names)
         let reach = o.words.last().map_or(0, |w| w.0 + word_bytes);
         o.bytes = if o.bytes == 0 { reach } else { o.bytes };
     });
-    all
+    (all, owned_writes * 100 / all_writes.max(1))
 }
 
 /// The sites that reference these lines most.
@@ -93,7 +103,7 @@ fn sites(lines: &[&Line], names: &dyn Names) -> Vec<SiteName> {
 }
 
 fn sentence(parts: &Parts<'_>, object: &Object, lines: &[&Line], sites: &[SiteName]) -> String {
-    let mut threads: Vec<u32> = lines.iter().flat_map(|l| l.threads.iter().map(|t| t.0)).collect();
+    let mut threads: Vec<u32> = lines.iter().flat_map(|l| l.users.iter().map(|u| u.thread)).collect();
     threads.sort_unstable();
     threads.dedup();
     let count = match lines.len() {

@@ -5,7 +5,8 @@
 //!
 //! **Invariant:** an algorithm returns the placement it claims the cost of, and the checker agrees to the last unit.
 //!
-//! Reading order: [`access`], [`placement`], [`checker`], [`optimum`], [`policy`], [`engine`], [`policies`].
+//! Reading order: [`access`], [`placement`], [`checker`], [`optimum`], [`policy`], [`engine`], [`policies`],
+//! [`plan`]; [`oracle`] is brute force for tests.
 #![forbid(unsafe_code)]
 
 pub mod access;
@@ -14,6 +15,7 @@ pub mod engine;
 pub mod optimum;
 pub mod oracle;
 pub mod placement;
+pub mod plan;
 pub mod policies;
 pub mod policy;
 

@@ -103,6 +103,7 @@ fn lower_bound_bounds_and_is_exact_where_it_says_so() {
         let solver = Replication::new(&m, 1, start);
         let (bound, optimum) = (solver.solve(&trace).cost, least_cost(&m, 1, &trace, start, Sets::Replicated));
         assert!(bound <= optimum, "{bound:?} > {optimum:?}\n{m:?}\n{trace:?}");
+        assert_eq!(solver.is_exact(), m.unmet_conditions().is_empty(), "{m:?}");
         if solver.is_exact() {
             exact += 1;
             assert_eq!(bound, optimum, "{m:?}\n{trace:?}");

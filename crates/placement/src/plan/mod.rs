@@ -1,0 +1,124 @@
+//! A plan: which threads on which processors, which data on which nodes. What `homenode place` writes and what acts on
+//! it reads; the same keys find the same data in another run of the same build.
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+mod homes;
+mod read;
+
+pub use homes::{Conflict, Homes};
+pub use read::PlanError;
+
+/// The `schema` field of every plan of this version.
+pub const PLAN_SCHEMA: &str = "https://github.com/homenode/homenode/schema/plan-1";
+
+/// A plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// [`PLAN_SCHEMA`].
+    pub schema: String,
+    /// Name of the machine it was made for.
+    pub machine: String,
+    /// Threads to processors; threads not named run anywhere. No thread twice.
+    pub threads: Vec<ThreadPin>,
+    /// Data to nodes; ranges of one object do not overlap.
+    pub entries: Vec<Entry>,
+}
+
+/// Where a thread is to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ThreadPin {
+    /// Dataset thread; by creation order, so the same in the next run.
+    pub thread: u32,
+    /// Processor of the machine.
+    pub cpu: u16,
+}
+
+/// Where a part of an object is to live.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// The object.
+    pub object: ObjectKey,
+    /// First byte, from the object's begin.
+    pub offset: u64,
+    /// Bytes, at least 1.
+    pub bytes: u64,
+    /// Its home.
+    pub home: Home,
+}
+
+/// What finds an object again in another run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum ObjectKey {
+    /// A global variable.
+    Symbol {
+        /// Build id of its module, hexadecimal.
+        build_id: String,
+        /// Linker name.
+        symbol: String,
+    },
+    /// An allocation.
+    Heap {
+        /// Build id of the module that allocated, hexadecimal.
+        build_id: String,
+        /// Hash of the call stack.
+        stack: StackHash,
+        /// The allocating thread: of the initial thread the a-th thread created, of that one the b-th, and so on;
+        /// empty for the initial thread itself.
+        thread_path: Vec<u32>,
+        /// Allocations by that thread from that call stack before this one.
+        ordinal: u64,
+        /// Bytes asked for.
+        size: u64,
+    },
+}
+
+/// Hash of a call stack. In JSON 16 hexadecimal digits, since not every reader keeps 64-bit numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StackHash(pub u64);
+
+/// Where data is to live.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Home {
+    /// On the node where this thread runs.
+    Thread(u32),
+    /// On this node.
+    Node(u16),
+    /// Block by block over these nodes in turn; block number modulo their count picks one. Not empty, no node twice.
+    Interleave(Vec<u16>),
+}
+
+impl fmt::Display for StackHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+impl Serialize for StackHash {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+impl<'de> Deserialize<'de> for StackHash {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<StackHash, D::Error> {
+        let text = String::deserialize(d)?;
+        let digits = text.len() == 16 && text.bytes().all(|b| b.is_ascii_hexdigit());
+        let value = u64::from_str_radix(&text, 16).ok().filter(|_| digits);
+        value.map(StackHash).ok_or_else(|| serde::de::Error::custom(format!("'{text}' is not 16 hexadecimal digits")))
+    }
+}
+
+impl Plan {
+    /// An empty plan for a machine.
+    pub fn new(machine: &str) -> Plan {
+        Plan { schema: PLAN_SCHEMA.into(), machine: machine.into(), threads: Vec::new(), entries: Vec::new() }
+    }
+    /// As JSON that [`Plan::from_json`] reads back to an equal plan.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("strings, integers and lists are JSON")
+    }
+}

@@ -89,7 +89,8 @@ struct hn_thread {
     struct hn_scratch scratch, in_signal;
     struct hn_ring *real; /* NULL: none, or not any more */
     bool recording;       /* events may go to `real` now */
-    bool ended, begun;
+    bool stopped;         /* recording is over, the thread is not */
+    bool ended;
     uint8_t purpose;
     uint32_t index, tid, roi_seen, guard;
     uint64_t wide, unnumbered;

@@ -88,8 +88,7 @@ bool hnrt_open_batch(struct hn_thread *t) {
 
 /* Recording is over for this thread: the ring stays as it is and references are counted as dropped. */
 void hnrt_leave_ring(struct hn_thread *t) {
-    t->recording = false;
-    t->ended = true;
+    t->stopped = true;
     hnrt_route(t);
 }
 

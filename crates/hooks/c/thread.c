@@ -69,7 +69,7 @@ static uint8_t scratch_purpose(bool live, bool open) {
 void hnrt_route(struct hn_thread *t) {
     hnrt_flush(t);
     t->roi_seen = __atomic_load_n(&hnrt_roi_generation, __ATOMIC_ACQUIRE);
-    bool live = t->real && !t->ended, open = hnrt_roi_open();
+    bool live = t->real && !t->ended && !t->stopped, open = hnrt_roi_open();
     t->recording = live && !t->signal;
     if (t->signal) {
         hnrt_ring = &t->in_signal.ring;
@@ -143,11 +143,9 @@ void hnrt_thread_give_ring(struct hn_thread *t, uint32_t index) {
 /* The calling thread becomes `t`. */
 void hnrt_thread_enter(struct hn_thread *t) {
     t->tid = (uint32_t)os(SYS_gettid);
-    t->begun = true;
     if (t->real) {
         *(uint32_t *)(hnrt_entry(t->index) + HN_ENTRY_OFF_TID) = t->tid;
-        if (!hnrt_open_batch(t))
-            t->ended = true;
+        t->stopped = !hnrt_open_batch(t);
     }
     hnrt_self = t;
     hnrt_route(t);
@@ -263,6 +261,7 @@ void hnrt_threads_after_fork(void) {
         if (t->real)
             hnrt_ring_unmap(t->real);
         t->real = NULL;
+        t->stopped = false;
         t->scratch.flushed = hnrt_scratch_count(&t->scratch);
         t->in_signal.flushed = hnrt_scratch_count(&t->in_signal);
         t->wide = 0;

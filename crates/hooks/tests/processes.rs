@@ -8,7 +8,7 @@ use support::build::{COMPILERS, program};
 use support::slots::Item;
 use support::{Recording, Ring};
 
-const REFS: u64 = 100_000;
+const REFS: u64 = 200_000;
 
 fn first_number(output: &Output) -> u64 {
     let text = String::from_utf8_lossy(&output.stdout);

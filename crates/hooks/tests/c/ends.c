@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define REFS 100000
+#define REFS 200000
 static uint32_t cells[64];
 
 static NOINLINE void sequence(void) {

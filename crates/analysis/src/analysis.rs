@@ -121,7 +121,8 @@ impl<'a> Analysis<'a> {
     }
     /// Bytes of memory held, about.
     pub fn memory_bytes(&self) -> usize {
-        self.patterns.memory_bytes() + self.attribution.memory_bytes() + self.heat.memory_bytes()
+        let accumulators = self.patterns.memory_bytes() + self.attribution.memory_bytes() + self.heat.memory_bytes();
+        accumulators + self.detail.memory_bytes()
     }
     /// Ends the replay: ids become words, sums become rows.
     pub fn finish(self, names: &dyn Names) -> Analysed {

@@ -12,7 +12,7 @@ use homenode_trace::Op;
 /// Sites kept for a line.
 const SITES_MAX: usize = 8;
 /// Lines kept when there are too many; twice as many may be watched at a time.
-pub(crate) const LINES_KEPT: usize = 4096;
+pub(crate) const LINES_KEPT: usize = 1024;
 /// Threads of a line that have a bit of their own in its words; later ones share the last bit.
 pub(crate) const THREADS_MAX: usize = 64;
 
@@ -77,6 +77,8 @@ pub(crate) struct Line {
     turn_written: u32,
     /// Latest turn of another thread that the last reference has to do with.
     newest: u64,
+    /// Whether its thread's life was useful without it.
+    was_useful: bool,
 }
 
 impl Line {
@@ -96,6 +98,7 @@ impl Line {
             turn_touched: 0,
             turn_written: 0,
             newest: 0,
+            was_useful: false,
         }
     }
     /// Notes who used which words in the running turn.
@@ -139,6 +142,7 @@ impl Line {
         self.turn_touched |= touched;
         self.turn_written |= if r.op.writes() { touched } else { 0 };
         let user = &mut self.users[self.user];
+        self.was_useful = user.useful;
         user.useful |= self.newest > user.before;
         self.count_site(r.site, touched);
     }
@@ -157,6 +161,8 @@ impl Line {
     fn transfer(&mut self, cost: Cost, known: bool) {
         self.transfers += 1;
         self.cost += cost;
+        // The reference belongs to the life that it begins.
+        self.users[self.user].useful = self.was_useful;
         self.end_life(self.user);
         let user = &mut self.users[self.user];
         user.before = user.last_turn;
@@ -197,7 +203,7 @@ pub(crate) struct Reference {
     pub(crate) op: Op,
 }
 
-/// The watched lines: a line is watched from its first transfer on. At most 8,192 at a time; when more are
+/// The watched lines: a line is watched from its first transfer on. At most 2,048 at a time; when more are
 /// transferred, the half with fewer transfers is forgotten, so what is falsely shared often is exact from its first
 /// transfer and what is shared rarely may lose its early counts.
 #[derive(Debug)]
@@ -242,6 +248,16 @@ impl Detail {
         });
         dropped
     }
+    /// Bytes of memory held, about.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let line = |l: &Line| {
+            size_of::<Line>()
+                + l.words.capacity() * size_of::<Word>()
+                + l.users.capacity() * size_of::<User>()
+                + l.sites.capacity() * size_of::<SiteCount>()
+        };
+        self.lines.values().map(line).sum()
+    }
     /// Ends the running turns and lives; the lines by cost, dearest first, then by address.
     pub(crate) fn finish(self) -> Vec<Line> {
         let mut lines: Vec<Line> = self.lines.into_values().collect();
@@ -250,3 +266,7 @@ impl Detail {
         lines
     }
 }
+
+#[cfg(test)]
+#[path = "detail_tests.rs"]
+mod tests;

@@ -217,6 +217,54 @@ fn padded_counters_and_truly_shared_ones_are_left_in_peace() {
 }
 
 #[test]
+fn a_hash_table_used_by_all_is_left_in_peace() {
+    // Records of 16 bytes, four to a line, written and read by whoever comes: lines travel, and often for nothing, but
+    // there is no border between threads to pad at.
+    let mut p = Program::default();
+    let at = p.object("records", "kv.c:160", HEAP, 1024 * 16);
+    p.site("kv.c:120", "work");
+    let mut rng = homenode_base::Rng::new(3);
+    for _ in 0..60_000 {
+        let (thread, record) = (rng.below(8) as u32, rng.below(1024));
+        p.go(thread, R, at + record * 16, 8, 0);
+        if rng.chance(1, 4) {
+            p.go(thread, W, at + record * 16 + 8, 8, 0);
+        }
+    }
+    let a = p.analyse(&machine(2, true), 8);
+    assert!(a.objects[0].transfer_cost.0 * 4 > a.total.0, "lines do travel");
+    assert_eq!(a.candidates, []);
+}
+
+#[test]
+fn results_that_one_thread_writes_and_others_read_piece_by_piece_are_left_in_peace() {
+    let mut p = Program::default();
+    let at = p.object("block", "lu.c:16", HEAP, 64 * 64);
+    let (make, take) = (p.site("lu.c:40", "factor"), p.site("lu.c:60", "update"));
+    for round in 0..100u32 {
+        (0..512).for_each(|w| p.go(round % 4, W, at + w * 8, 8, make));
+        (0..512).for_each(|w| (0..4).for_each(|t| p.go(t, R, at + w * 8, 8, take)));
+    }
+    let a = p.analyse(&machine(2, true), 4);
+    assert!(a.objects[0].transfer_cost.0 * 4 > a.total.0, "lines do travel");
+    assert_eq!(a.candidates, []);
+    assert!(a.false_sharing.is_empty(), "each of these transfers brings what is needed");
+}
+
+#[test]
+fn globals_are_defined_and_not_allocated() {
+    let mut p = Program::default();
+    let at = p.object("u", "main.c:9", HEAP, 64 * PAGE);
+    p.objects[0].kind = "global";
+    grid(&mut p, at, 64, Some(0), 4, 5);
+    let words = &only(&p.analyse(&machine(2, false), 4)).sentence.clone();
+    assert!(words.starts_with("u (256 KiB, defined at main.c:9) is first touched by thread 0"), "{words}");
+    p.objects[0].place = None;
+    let words = &only(&p.analyse(&machine(2, false), 4)).sentence.clone();
+    assert!(words.starts_with("u (256 KiB, global) is first touched by thread 0"), "{words}");
+}
+
+#[test]
 fn a_monitor_that_reads_all_counters_does_not_hide_false_sharing() {
     let mut p = Program::default();
     let at = p.object("stats", "kv.c:160", HEAP, 8 * 8);

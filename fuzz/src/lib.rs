@@ -10,8 +10,8 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 /// Bytes of a frame's header.
 pub const HEADER_BYTES: usize = 40;
 
-/// `data` as a frame with this magic, version 1, a payload that reaches to the end and a right checksum. The first byte
-/// of the payload length field's neighbour, the raw length, follows the payload where the codec is `raw`.
+/// `data` as a frame with this magic, version 1, one of the three codecs, a payload that reaches to the end of the data
+/// and a right checksum. Counts, ordinals, the uncompressed length and the payload stay what they are.
 pub fn repaired(data: &[u8], magic: &[u8; 4]) -> Vec<u8> {
     let mut frame = data.to_vec();
     frame.resize(frame.len().max(HEADER_BYTES), 0);

@@ -4,7 +4,7 @@
 use homenode_trace::frame::{BATCH_REFS_MAX, DecodedFrame, FRAME_REFS_MAX, FrameEncoder, RawRef, decode_frame};
 use homenode_trace::framing::Codec;
 use homenode_trace::order::{Consumer, OrderKind, drive};
-use homenode_trace::synthetic::Builder;
+use homenode_trace::synthetic::{Builder, PROGRAMS, Scale};
 use homenode_trace::{Columns, Event, Merged, Op};
 use std::time::Instant;
 
@@ -134,6 +134,27 @@ fn merged(refs: &[Made]) -> f64 {
     })
 }
 
+/// The merge of programs in which threads meet often, in both orders.
+fn merges() {
+    println!("program            refs/event  model  recorded (Mref/s)");
+    for program in PROGRAMS {
+        let data = (program.build)(1, Scale { threads: 8, rounds: 4000 }).open().expect("valid");
+        let refs: u64 = (0..data.threads()).map(|t| data.refs(t)).sum();
+        let speed = |kind| {
+            rate(refs as usize, || {
+                drive(&data, kind, &mut Count(0)).expect("acyclic");
+            })
+        };
+        println!(
+            "{:18} {:10.1} {:6.0} {:8.0}",
+            program.name,
+            refs as f64 / data.events().len() as f64,
+            speed(OrderKind::Model),
+            speed(OrderKind::Recorded { seed: 1 })
+        );
+    }
+}
+
 fn main() {
     println!("stream  encode  +lz4  +zstd  decode  columns  merged(4)  B/ref raw    lz4   zstd");
     println!("        Mref/s Mref/s Mref/s Mref/s   Mref/s    Mref/s");
@@ -163,4 +184,5 @@ fn main() {
             size[2]
         );
     }
+    merges();
 }

@@ -175,6 +175,46 @@ fn a_thousand_threads_work() {
     log(&data, OrderKind::Recorded { seed: 3 });
 }
 
+#[test]
+fn equal_addresses_in_two_address_spaces_are_two_objects() {
+    let mut b = Builder::new(2);
+    let process = b.process();
+    b.manifest().threads[1].process = process;
+    // In one space thread 0 would have to wait for a release that follows its own.
+    b.event(0, EventKind::Acquire { object: 1, epoch: 0, seq: 9 }).read(0, 1).release(0, 2, 0);
+    b.acquire(1, 2, 0).event(1, EventKind::Release { object: 1, epoch: 0, seq: 1 }).read(1, 2);
+    assert_eq!(log(&b.open().expect("valid"), OrderKind::Model).entries.len(), 6);
+    b.manifest().threads[1].process = 0;
+    assert!(cycle(&b));
+}
+
+#[test]
+fn rows_of_spins_end_at_events_frames_and_batches() {
+    for seed in 0..cases(200, 5_000) {
+        let mut rng = Rng::new(seed);
+        let mut b = Builder::new(2);
+        b.batch_refs(1 + rng.below(9) as usize).frame_refs(1 + rng.below(30) as usize);
+        for i in 0..60 {
+            let t = rng.below(2) as u32;
+            match rng.below(12) {
+                0 => b.acq_rel(t, 1, 0),
+                1 => b.read(t, i),
+                2 => b.stamp(t),
+                _ => b.access(t, i, 8, homenode_trace::Op::Spin, 5),
+            };
+        }
+        let data = b.open().expect("valid");
+        let graph = Graph::new(&data);
+        let order = graph.model().expect("a builder's program can happen");
+        assert_eq!(log(&data, OrderKind::Model).entries, graph.log(&order), "seed {seed}");
+        let mut recorded = log(&data, OrderKind::Recorded { seed }).entries;
+        let mut model = graph.log(&order);
+        recorded.sort_by_key(|e| e.0);
+        model.sort_by_key(|e| e.0);
+        assert_eq!(recorded, model, "the same nodes, seed {seed}");
+    }
+}
+
 fn cycle(b: &Builder) -> bool {
     let data = b.open().expect("valid apart from its order");
     [OrderKind::Model, OrderKind::Recorded { seed: 1 }]

@@ -104,9 +104,16 @@ impl Cursor {
         self.event_at = data.thread_event(self.thread, self.events_done).map_or(u64::MAX, |e| e.at);
     }
 
-    /// A spin was copied out.
-    pub(super) fn spin_done(&mut self) {
-        self.next_spin += 1;
+    /// How many spins come next without anything between them, at most `limit`. The head must be a spin.
+    pub(super) fn spin_run(&self, limit: usize) -> usize {
+        let until_event = usize::try_from(self.event_at - self.refs_done).unwrap_or(usize::MAX);
+        let ahead = self.spins[self.next_spin..self.spins.len() - 1].iter().take(limit.min(until_event));
+        ahead.zip(self.at..).take_while(|&(&spin, at)| spin as usize == at).count()
+    }
+
+    /// So many spins were copied out.
+    pub(super) fn spins_done(&mut self, n: usize) {
+        self.next_spin += n;
     }
 
     /// Copies the next `rows` references to every `stride`-th slot. Time is the caller's business.

@@ -90,7 +90,7 @@ impl Model<'_, '_> {
         loop {
             match self.state.head(thread) {
                 Head::End => return Ok(()),
-                Head::Spin => self.state.spin(thread, out)?,
+                Head::Spin => self.state.spins(thread, usize::MAX, out)?,
                 Head::Ref => {
                     out.lockstep(&mut self.state.cursors, &[thread], 1);
                     let c = &mut self.state.cursors[thread as usize];

@@ -71,9 +71,10 @@ impl Draw<'_, '_> {
         self.ends.iter().find(|&&(_, t)| t != thread).is_none_or(|&(end, _)| end >= begin)
     }
 
-    /// Length of a stretch: 1 half of the time, else 2, 4 ... 64.
-    fn stretch(&mut self) -> u64 {
-        1 << self.rng.below(12).saturating_sub(5)
+    /// Length of a stretch, 1 half of the time, else 2, 4 ... 64, but not beyond the thread's batch.
+    fn within_batch(&mut self, thread: u32) -> u64 {
+        let left = self.batches[thread as usize].map_or(1, |b| b.2) as u64;
+        (1 << self.rng.below(12).saturating_sub(5)).min(left)
     }
 
     /// One stretch of a thread. False if it ended or waits.
@@ -85,10 +86,12 @@ impl Draw<'_, '_> {
                     return Ok(false);
                 }
             }
-            Head::Spin => self.state.spin(thread, out)?,
+            Head::Spin => {
+                let n = self.within_batch(thread);
+                self.state.spins(thread, n as usize, out)?;
+            }
             Head::Ref => {
-                let left = self.batches[thread as usize].map_or(1, |b| b.2) as u64;
-                let n = self.stretch().min(left).min(self.state.cursors[thread as usize].plain());
+                let n = self.within_batch(thread).min(self.state.cursors[thread as usize].plain());
                 out.lockstep(&mut self.state.cursors, &[thread], n as usize);
                 let c = &mut self.state.cursors[thread as usize];
                 c.time += n;

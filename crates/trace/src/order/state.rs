@@ -94,12 +94,13 @@ impl<'a> State<'a> {
         waits
     }
 
-    /// One spin of a thread, which is its head.
-    pub(super) fn spin(&mut self, thread: u32, out: &mut Output<'_>) -> Result<(), TraceError> {
-        out.lockstep(&mut self.cursors, &[thread], 1);
+    /// Spins of a thread, of which its head is the first: as many as come in a row, at most `limit`.
+    pub(super) fn spins(&mut self, thread: u32, limit: usize, out: &mut Output<'_>) -> Result<(), TraceError> {
+        let n = self.cursors[thread as usize].spin_run(limit);
+        out.lockstep(&mut self.cursors, &[thread], n);
         let c = &mut self.cursors[thread as usize];
-        c.spin_done();
-        self.spins += 1;
+        c.spins_done(n);
+        self.spins += n as u64;
         c.refill(self.data)
     }
 

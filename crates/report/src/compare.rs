@@ -61,6 +61,11 @@ impl Comparison {
         }
     }
 
+    /// Whether anything was promised: some finding of the first recording is gone.
+    pub fn predicts(&self) -> bool {
+        self.predicted != self.before
+    }
+
     /// The realised saving as a share of the first total; 0 if that is 0.
     pub fn realised_share(&self) -> f64 {
         share(self.realised_saving, self.before)
@@ -98,6 +103,45 @@ pub(crate) fn is_named(name: &str, words: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use homenode_sim::evaluation::FindingKind;
+
+    fn finding(object: &str, saving: i128) -> Finding {
+        Finding {
+            kind: FindingKind::FirstTouch,
+            object: object.into(),
+            places: Vec::new(),
+            sentence: String::new(),
+            advice: String::new(),
+            predicted_total: TotalCost(1_000 - saving),
+            saving: TotalCost(saving),
+            saving_share: saving as f64 / 1_000.0,
+        }
+    }
+
+    fn evaluation(total: i128, findings: Vec<Finding>, predicted_all: Option<i128>) -> Evaluation {
+        let row = PolicyRow { name: "first-touch".into(), total: TotalCost(total), ..PolicyRow::default() };
+        let policies = vec![PolicyRow::default(), row];
+        Evaluation { policies, findings, predicted_all: predicted_all.map(TotalCost), ..Evaluation::default() }
+    }
+
+    fn compared(after: Evaluation) -> (Vec<String>, i128, i128, bool) {
+        let before = evaluation(1_000, vec![finding("a", 300), finding("b", 100)], Some(650));
+        let c = Comparison::new(&before, after, Provenance::default(), Vec::new(), None);
+        (c.remedied.clone(), c.predicted_saving.0, c.realised_saving.0, c.within_tenth)
+    }
+
+    #[test]
+    fn the_promise_is_that_of_the_findings_that_are_gone() {
+        let names = |n: &[&str]| n.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
+        let all = compared(evaluation(660, Vec::new(), None));
+        assert_eq!(all, (names(&["a", "b"]), 350, 340, true), "the replay of all at once, not the sum 400");
+        let one = compared(evaluation(720, vec![finding("b", 100)], Some(620)));
+        assert_eq!(one, (names(&["a"]), 300, 280, true));
+        let none = compared(evaluation(1_000, vec![finding("a", 300), finding("b", 100)], Some(650)));
+        assert_eq!(none, (names(&[]), 0, 0, true));
+        let broken = compared(evaluation(1_100, Vec::new(), None));
+        assert_eq!(broken, (names(&["a", "b"]), 350, -100, false));
+    }
 
     #[test]
     fn a_tenth_is_of_the_realised_saving_and_inclusive() {

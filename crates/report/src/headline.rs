@@ -142,8 +142,8 @@ pub fn comparison(c: &Comparison) -> String {
         unit.cost(c.before),
         unit.cost(c.after)
     );
-    if c.remedied.is_empty() && c.predicted == c.before {
-        return format!("{realised}; every finding of the first one still stands, so nothing was predicted.");
+    if !c.predicts() {
+        return format!("{realised}; nothing was predicted, for no finding of the first one is gone.");
     }
     let verdict = if c.within_tenth { "within 10 %" } else { "not within 10 %" };
     format!(

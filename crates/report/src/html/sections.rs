@@ -139,12 +139,12 @@ fn before_and_after(out: &mut String, c: &Comparison) {
         ));
     }
     inner.push_str("</dl>\n");
-    let (chip, tone) =
-        if c.within_tenth { ("prediction within 10 %", "ok") } else { ("prediction not within 10 %", "off") };
-    inner.push_str(&format!(
-        "<p><span class=\"chip {tone}\">{chip}</span> Second recording: <code>{}</code></p>\n",
-        esc(&c.provenance.dataset)
-    ));
+    let chip = match (c.predicts(), c.within_tenth) {
+        (false, _) => "",
+        (true, true) => "<span class=\"chip ok\">prediction within 10 %</span> ",
+        (true, false) => "<span class=\"chip off\">prediction not within 10 %</span> ",
+    };
+    inner.push_str(&format!("<p>{chip}Second recording: <code>{}</code></p>\n", esc(&c.provenance.dataset)));
     if let Some(f) = c.evaluation.findings.first() {
         inner.push_str(&format!("<p class=\"note\">Still to do in the second recording: {}</p>\n", prose(&f.sentence)));
     }

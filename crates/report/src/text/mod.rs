@@ -81,7 +81,7 @@ fn heading(doc: &ReportDoc, width: usize, paint: Paint) -> Vec<String> {
     }
     if let Some(c) = &doc.compare {
         let words = brief(&headline::comparison(c), width);
-        lines.extend(words.iter().map(|l| if c.within_tenth { paint.good(l) } else { paint.warn(l) }));
+        lines.extend(words.iter().map(|l| if c.within_tenth || !c.predicts() { paint.good(l) } else { paint.warn(l) }));
     }
     lines.push(String::new());
     lines

@@ -7,7 +7,7 @@ use crate::ring::Ring;
 use homenode_base::ring::*;
 use homenode_sys::futex;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -38,8 +38,15 @@ pub(crate) struct Troubles {
 #[derive(Debug, Default)]
 struct Cell {
     state: Mutex<State>,
-    /// The process of the ring is dead.
-    orphaned: AtomicBool,
+    /// Process id of the ring's entry when that process was found dead, else 0. A ring that was claimed for a forked child
+    /// bears its parent's id until the child runs, so the id is compared again when it matters.
+    dead_pid: AtomicU32,
+}
+
+impl Cell {
+    fn is_orphan(&self, entry: &Entry) -> bool {
+        entry.pid != 0 && self.dead_pid.load(Ordering::Acquire) == entry.pid
+    }
 }
 
 /// What a look at an open ring came to.
@@ -92,14 +99,14 @@ impl Recording {
     /// Declares the producers of a dead process ended.
     pub(crate) fn orphan(&self, pid: u32) {
         for index in (0..self.control.rings()).filter(|&i| self.control.entry(i).pid == pid) {
-            self.cells[index as usize].orphaned.store(true, Ordering::Release);
+            self.cells[index as usize].dead_pid.store(pid, Ordering::Release);
         }
         self.control.ring_doorbell();
     }
     /// Processes whose rings are not all closed.
     pub(crate) fn live_pids(&self) -> Vec<u32> {
-        let open = |i: &u32| !self.cells[*i as usize].orphaned.load(Ordering::Acquire);
-        let entries = (0..self.control.rings()).filter(open).map(|i| self.control.entry(i));
+        let numbered = (0..self.control.rings()).map(|i| (i, self.control.entry(i)));
+        let entries = numbered.filter(|(i, e)| !self.cells[*i as usize].is_orphan(e)).map(|(_, e)| e);
         let mut pids: Vec<u32> =
             entries.filter(|e| e.state != ENTRY_FREE as u32 && e.pid != 0).map(|e| e.pid).collect();
         pids.sort_unstable();
@@ -154,9 +161,10 @@ impl Recording {
             return false;
         }
         // Whether it ended is read before the ring is: what the ring holds then is all there will be.
-        let finishing = self.finishing.load(Ordering::Acquire) || cell.orphaned.load(Ordering::Acquire);
+        let finishing = self.finishing.load(Ordering::Acquire);
         let entry = self.control.entry(index);
-        let ended = finishing || entry.state == ENTRY_DONE as u32;
+        let orphan = entry.state != ENTRY_CLAIMED as u32 && cell.is_orphan(&entry);
+        let ended = finishing || orphan || entry.state == ENTRY_DONE as u32;
         if matches!(state, State::New) {
             let Some(next) = self.begin(index, &entry, ended) else { return false };
             *state = next;

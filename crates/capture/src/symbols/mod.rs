@@ -49,12 +49,10 @@ fn name_sites(sites: &[(u32, u64)], modules: &[Vec<Module>], debug_root: Option<
     named.symbols.globals = globals(modules, &images);
     named.symbols.notes.extend(thread_local_note(&images));
     named.unseen.extend(unseen(&images));
-    if lookups.iter().any(Option::is_none) {
-        let n = lookups.iter().filter(|m| m.is_none()).count();
-        named
-            .symbols
-            .notes
-            .push(format!("{n} code locations lie in no known module (generated code, or a module lost)"));
+    // The runtime writes 0 where it knows no caller.
+    let lost = sites.iter().zip(&lookups).filter(|(site, module)| site.1 != 0 && module.is_none()).count();
+    if lost > 0 {
+        named.symbols.notes.push(format!("{lost} code locations lie in no known module, such as generated code"));
     }
     named.symbols.normalise();
     named
@@ -121,11 +119,14 @@ fn globals(modules: &[Vec<Module>], images: &BTreeMap<&str, Image>) -> Vec<Globa
     found
 }
 
+/// How the names of the capture runtime's own thread-local variables begin.
+const RUNTIME_THREAD_LOCALS: [&str; 2] = ["hnrt_", "once_"];
+
 /// Thread-local variables have one address per thread, which no symbol table knows.
 fn thread_local_note(images: &BTreeMap<&str, Image>) -> Option<String> {
     let used = images.values().filter(|i| !i.addresses.is_empty());
-    let names: Vec<&str> =
-        used.flat_map(|i| &i.answers.globals).filter(|g| g.thread_local).map(|g| g.name.as_str()).collect();
+    let all = used.flat_map(|i| &i.answers.globals).filter(|g| g.thread_local).map(|g| g.name.as_str());
+    let names: Vec<&str> = all.filter(|n| !RUNTIME_THREAD_LOCALS.iter().any(|own| n.starts_with(own))).collect();
     let shown = names.iter().take(5).copied().collect::<Vec<_>>().join(", ");
     let more = if names.len() > 5 { ", ..." } else { "" };
     (!names.is_empty()).then(|| {

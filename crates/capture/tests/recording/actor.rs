@@ -25,7 +25,7 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
     match words[0].as_str() {
         "record" => return recorder(words),
         "limited" => {
-            homenode_sys::disk::limit_file_size(3 << 20).unwrap();
+            homenode_sys::disk::limit_file_size((2 << 20) + (64 << 10)).unwrap();
             return recorder(words);
         }
         "recover" => drop(homenode_capture::recover(Path::new(&words[1])).unwrap()),
@@ -107,7 +107,7 @@ fn run(mut ring: Producer<'_>, refs: u64, in_order: bool) {
         ring.reference(known(ring.index, i));
         if i % 1000 == 999 {
             let kind = if i % 2000 == 999 { EVENT_ACQUIRE } else { EVENT_RELEASE };
-            ring.event(kind, 0x6000, i / 1000, &[[0, clock::ticks()]]);
+            ring.event(kind, 0x6000 + u64::from(ring.index), i / 1000, &[[0, clock::ticks()]]);
         }
         if let Some(count) = count.as_ref().filter(|_| !ring.over) {
             count.set(i + 1);

@@ -1,6 +1,6 @@
 //! Recordings from beginning to end.
 use crate::actor::{command, long_path, options};
-use crate::dataset::{assert_known_prefix, assert_lock_events, open};
+use crate::dataset::{assert_known_prefix, assert_lock_events, open, open_unchecked};
 use homenode_capture::{CaptureError, RecordSummary, record};
 use homenode_trace::EventKind;
 use std::fs;
@@ -182,15 +182,15 @@ fn outputs() {
 
 fn full_disk() {
     let (_dir, out) = place();
-    // In a process of its own, since a limit cannot be lifted again. Frames of this many references pass 3 MiB.
-    let status = crate::crash::actor(&["limited", out.to_str().unwrap(), "threads", "2", "15000000"]).status().unwrap();
+    // In a process of its own, since a limit cannot be lifted again. The frames of so many references pass it, rings do not.
+    let status = crate::crash::actor(&["limited", out.to_str().unwrap(), "threads", "2", "28000000"]).status().unwrap();
     assert_eq!(status.code(), Some(0));
     let reader = open(&out);
     let manifest = reader.manifest();
     assert!(!manifest.complete && manifest.ended.contains("could not be written"), "{}", manifest.ended);
     assert_eq!(manifest.exit_status, Some(0), "the program ran to its end");
     let kept: u64 = (0..2).map(|t| assert_known_prefix(&reader, t)).sum();
-    assert_eq!(kept + manifest.blind.dropped, 30_000_000);
+    assert_eq!(kept + manifest.blind.dropped, 56_000_000);
     assert!(kept > 0 && manifest.blind.dropped > 0);
     assert_eq!(manifest.threads.iter().map(|t| t.refs).sum::<u64>(), kept);
     assert!(!out.join("rings").exists());
@@ -213,7 +213,8 @@ fn hostile() {
     for how in ["head", "cursor", "journal", "garbage"] {
         let (_dir, out) = place();
         let summary = recorded(&out, &["hostile", how]);
-        let reader = open(&out);
+        // Garbage is recorded as the nonsense that it is, which the checker may say.
+        let reader = open_unchecked(&out);
         assert!(reader.manifest().complete, "{how}");
         assert_eq!(reader.refs(0), summary.refs, "{how}");
         if how == "cursor" {

@@ -1,12 +1,22 @@
 //! Reading a dataset back and comparing it with what is known.
 use crate::producer::{Known, known};
 use homenode_capture::DirStore;
+use homenode_trace::check::check;
 use homenode_trace::frame::DecodedFrame;
 use homenode_trace::{DatasetReader, Event};
 use std::path::Path;
 use std::sync::Arc;
 
+/// A dataset that the checker accepts.
 pub(crate) fn open(path: &Path) -> DatasetReader {
+    let reader = open_unchecked(path);
+    let report = check(&reader);
+    assert!(report.ok(), "{:?}", report.problems);
+    reader
+}
+
+/// A dataset that can be opened.
+pub(crate) fn open_unchecked(path: &Path) -> DatasetReader {
     DatasetReader::open(Arc::new(DirStore::open(path).unwrap())).unwrap()
 }
 

@@ -1,0 +1,233 @@
+//! Real programs, built with the hooks by gcc and clang, recorded from beginning to end.
+use homenode_capture::{DirStore, RecordOptions, RecordSummary, record};
+use homenode_hooks::compile::{self, Mode};
+use homenode_hooks::install;
+use homenode_trace::check::check;
+use homenode_trace::symbols::{Global, Site};
+use homenode_trace::{DatasetReader, EventKind};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, OnceLock};
+
+const COMPILERS: [&str; 2] = ["gcc", "clang"];
+
+fn archive() -> &'static Path {
+    static AT: OnceLock<PathBuf> = OnceLock::new();
+    AT.get_or_init(|| install::install_in(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap())
+}
+
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name)
+}
+
+/// Line of the source that carries the mark.
+fn line_of(name: &str, mark: &str) -> u32 {
+    let text = std::fs::read_to_string(source(name)).unwrap();
+    text.lines().position(|l| l.contains(&format!("line: {mark}"))).unwrap() as u32 + 1
+}
+
+fn build(dir: &Path, compiler: &str, name: &str, flags: &[&str]) -> PathBuf {
+    let cpp = name.ends_with(".cc");
+    let compiler = if cpp { compiler.replace("gcc", "g++").replace("clang", "clang++") } else { compiler.to_owned() };
+    let program = dir.join(format!("{}-{compiler}", name.replace('.', "-")));
+    let mut args: Vec<OsString> = vec![format!("--compiler={compiler}").into(), "-O2".into(), "-g".into()];
+    args.extend(flags.iter().map(OsString::from));
+    args.extend(["-pthread".into(), source(name).into(), "-o".into(), program.clone().into()]);
+    let plan = compile::plan(if cpp { Mode::Cxx } else { Mode::Cc }, &args, archive()).unwrap();
+    let done = Command::new(plan.compiler).args(plan.args).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    program
+}
+
+fn run(program: &Path, arguments: &[&str]) -> (RecordSummary, DatasetReader) {
+    let dir = tempfile::tempdir().unwrap();
+    let command = [program.as_os_str().to_owned()].into_iter().chain(arguments.iter().map(OsString::from)).collect();
+    let options = RecordOptions {
+        command,
+        out: dir.path().join("x.hnt"),
+        backend: "hooks".into(),
+        limit_refs: None,
+        roi: None,
+        force: false,
+        count_only: false,
+    };
+    let summary = record(&options, &mut ()).unwrap();
+    let reader = DatasetReader::open(Arc::new(DirStore::open(&options.out).unwrap())).unwrap();
+    let report = check(&reader);
+    assert!(report.ok(), "{arguments:?}: {:?}", report.problems);
+    assert!(reader.manifest().complete);
+    (summary, reader)
+}
+
+/// Writes to the named datum by code at the place that `site` accepts.
+fn stores(reader: &DatasetReader, datum: &Global, site: impl Fn(&Site) -> bool) -> u64 {
+    let (mut bytes, mut frame, mut n) = (Vec::new(), Default::default(), 0);
+    for thread in 0..reader.threads() {
+        let process = reader.manifest().threads[thread as usize].process;
+        for i in 0..reader.frames(thread).len() {
+            reader.read_frame(thread, i, &mut bytes, &mut frame).unwrap();
+            n += (0..frame.len())
+                .filter(|&i| {
+                    let r = frame.get(i);
+                    let named = || reader.symbols().site_id(process, frame.pcs[r.site as usize]);
+                    let fits = || named().and_then(|id| reader.symbols().site(id)).is_some_and(&site);
+                    process == datum.process && r.op.writes() && r.addr.wrapping_sub(datum.addr) < datum.bytes && fits()
+                })
+                .count() as u64;
+        }
+    }
+    n
+}
+
+fn global(reader: &DatasetReader, process: u32, name: &str) -> Global {
+    let named = reader.symbols().globals.iter().find(|g| g.process == process && g.name == name);
+    named.unwrap_or_else(|| panic!("no global {name}")).clone()
+}
+
+#[test]
+fn stores_carry_function_line_and_object_in_pie_and_fixed_programs() {
+    let dir = tempfile::tempdir().unwrap();
+    let line = line_of("kinds.c", "fill");
+    for compiler in COMPILERS {
+        for flags in [&["-pie", "-fPIE"][..], &["-no-pie", "-fno-pie"]] {
+            let program = build(dir.path(), compiler, "kinds.c", flags);
+            let (summary, reader) = run(&program, &[]);
+            assert_eq!((summary.exit_status, summary.threads), (Some(0), 1));
+            let table = global(&reader, 0, "table");
+            assert_eq!(table.bytes, 32_768);
+            let by_fill = |s: &Site| s.function == "fill" && s.file.ends_with("kinds.c") && s.line == line;
+            assert_eq!(stores(&reader, &table, by_fill), 4096, "{compiler} {flags:?}");
+        }
+    }
+}
+
+#[test]
+fn heap_objects_have_their_allocating_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let line = line_of("kinds.c", "heap");
+    for compiler in COMPILERS {
+        let (_, reader) = run(&build(dir.path(), compiler, "kinds.c", &[]), &["heap"]);
+        let stacks = reader.events().iter().filter_map(|e| match &e.kind {
+            EventKind::Alloc { bytes: 8000, stack, .. } => Some(stack.clone()),
+            _ => None,
+        });
+        let symbols = reader.symbols();
+        let lines: Vec<(String, u32)> = stacks
+            .map(|s| symbols.site(symbols.site_id(0, s[0]).unwrap()).unwrap())
+            .map(|s| (s.function.clone(), s.line))
+            .collect();
+        assert_eq!(lines, [("main".to_owned(), line)], "{compiler}");
+    }
+}
+
+#[test]
+fn stripped_programs_say_what_is_missing_and_debug_files_supply_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = build(dir.path(), "gcc", "kinds.c", &[]);
+    let tool = |name: &str, arguments: &[&str]| {
+        assert!(Command::new(name).args(arguments).current_dir(dir.path()).status().unwrap().success());
+    };
+    let (file, debug) = (program.to_str().unwrap(), "kinds.debug");
+    tool("objcopy", &["--only-keep-debug", file, debug]);
+    tool("strip", &[file]);
+    let (_, reader) = run(&program, &[]);
+    let symbols = reader.symbols();
+    assert!(symbols.notes.iter().any(|n| n.contains("stripped") && n.contains("-g")), "{:?}", symbols.notes);
+    let known = || symbols.sites.iter().filter(|s| s.pc != 0);
+    assert!(known().all(|s| s.line == 0 && s.place().contains("kinds-c-gcc+0x")), "{:?}", symbols.sites);
+    tool("objcopy", &["--add-gnu-debuglink", debug, file]);
+    let (_, reader) = run(&program, &[]);
+    let line = line_of("kinds.c", "fill");
+    let table = global(&reader, 0, "table");
+    assert_eq!(stores(&reader, &table, |s| s.function == "fill" && s.line == line), 4096);
+    assert!(reader.symbols().notes.is_empty(), "{:?}", reader.symbols().notes);
+}
+
+#[test]
+fn cpp_names_are_demangled_and_inlined_lines_found() {
+    let dir = tempfile::tempdir().unwrap();
+    for compiler in COMPILERS {
+        let (_, reader) = run(&build(dir.path(), compiler, "names.cc", &[]), &[]);
+        let cells = global(&reader, 0, "grid::cells");
+        let template = line_of("names.cc", "template");
+        let over = |s: &Site| s.function.contains("grid::Relax::over") && s.line == template;
+        assert_eq!(stores(&reader, &cells, over), 64, "{compiler}: {:?}", reader.symbols().sites);
+        let inlined = line_of("names.cc", "inlined");
+        assert_eq!(stores(&reader, &cells, |s| s.line == inlined), 1, "{compiler}");
+    }
+}
+
+#[test]
+fn threads_and_reused_thread_ids_are_threads_of_their_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = build(dir.path(), "gcc", "kinds.c", &[]);
+    for (arguments, threads) in [(&["threads", "8"][..], 9), (&["waves"], 201), (&["threads", "1000"], 1001)] {
+        let (summary, reader) = run(&program, arguments);
+        assert_eq!((summary.threads, summary.processes, summary.exit_status), (threads, 1, Some(0)), "{arguments:?}");
+        let counters = global(&reader, 0, "counters");
+        assert_eq!(stores(&reader, &counters, |s| s.function == "worker"), u64::from(threads - 1) * 1000);
+        assert!((1..threads).all(|t| reader.manifest().threads[t as usize].parent == Some(0)));
+    }
+}
+
+#[test]
+fn forked_children_and_executed_programs_are_processes_of_their_own() {
+    let dir = tempfile::tempdir().unwrap();
+    for compiler in COMPILERS {
+        let program = build(dir.path(), compiler, "kinds.c", &[]);
+        for (how, parent, child) in [("fork", 4196, 100), ("orphan", 4096, 2048)] {
+            let (summary, reader) = run(&program, &[how]);
+            assert_eq!((summary.processes, summary.exit_status), (2, Some(0)), "{how}");
+            for (process, expected) in [(0, parent), (1, child)] {
+                let table = global(&reader, process, "table");
+                assert_eq!(stores(&reader, &table, |s| s.function == "fill"), expected, "{compiler} {how} {process}");
+            }
+            let of =
+                |t: usize| reader.manifest().processes[reader.manifest().threads[t].process as usize].address_space;
+            assert_ne!(of(0), of(1));
+        }
+        let (summary, reader) = run(&program, &["exec"]);
+        assert_eq!((summary.processes, summary.exit_status), (2, Some(0)));
+        let processes = &reader.manifest().processes;
+        assert_eq!(processes[0].pid, processes[1].pid, "the same process runs another program");
+        assert!(processes.iter().all(|p| Path::new(&p.executable) == program), "{processes:?}");
+        for process in 0..2 {
+            let table = global(&reader, process, "table");
+            assert_eq!(stores(&reader, &table, |s| s.function == "fill"), 4096, "{compiler} process {process}");
+        }
+    }
+}
+
+#[test]
+fn every_way_to_end_is_recorded_to_the_last_reference() {
+    let dir = tempfile::tempdir().unwrap();
+    for compiler in COMPILERS {
+        let program = build(dir.path(), compiler, "kinds.c", &[]);
+        for (how, status) in [("segv", -11), ("abort", -6), ("exit", 3), ("kill", -9)] {
+            let (summary, reader) = run(&program, &[how]);
+            assert_eq!(summary.exit_status, Some(status), "{how}");
+            assert_eq!(summary.ended.is_empty(), status >= 0, "{how}: {}", summary.ended);
+            let table = global(&reader, 0, "table");
+            assert_eq!(stores(&reader, &table, |s| s.function == "fill"), 4096, "{compiler} {how}");
+        }
+    }
+}
+
+#[test]
+fn counting_counts_what_recording_records() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = build(dir.path(), "gcc", "kinds.c", &[]);
+    let (recorded, _) = run(&program, &["threads", "4"]);
+    let options = RecordOptions {
+        command: vec![program.into(), "threads".into(), "4".into()],
+        out: PathBuf::new(),
+        backend: "auto".into(),
+        limit_refs: None,
+        roi: None,
+        force: false,
+        count_only: true,
+    };
+    let counted = record(&options, &mut ()).unwrap();
+    assert_eq!((counted.refs, counted.exit_status), (recorded.refs, Some(0)));
+}

@@ -5,7 +5,8 @@ use homenode_base::NodeId;
 use homenode_machine::{Machine, models};
 use homenode_placement::Start;
 use homenode_placement::policies::{ALL, Choice};
-use homenode_sim::{Engine, ReplayOptions, Seat, Setup};
+use homenode_sim::{Engine, EvalContext, EvalOptions, NoObjects, ReplayOptions, Seat, Setup, evaluate};
+use homenode_trace::order::Consumer;
 use homenode_trace::{Merged, Op};
 use std::time::Instant;
 
@@ -53,6 +54,23 @@ fn time(machine: &Machine, refs: &[Merged], rounds: usize, policies: &[Choice], 
     ns / (refs.len() * rounds) as f64
 }
 
+/// The whole evaluation with its analysis, nothing named.
+fn time_evaluation(machine: &Machine, refs: &[Merged], rounds: usize, policies: &[Choice]) -> f64 {
+    let seats = seats(machine);
+    let setup = Setup { machine, seats: &seats, block_bytes: 4096, options: ReplayOptions::default() };
+    let context = EvalContext { setup, policies, options: EvalOptions::default() };
+    let mut passes = 0;
+    let mut source = |_: u32, consumer: &mut dyn Consumer| {
+        passes += 1;
+        (0..rounds).for_each(|_| refs.chunks(4096).for_each(|c| consumer.refs(c)));
+        Ok(())
+    };
+    let start = Instant::now();
+    evaluate(&mut source, &mut NoObjects, &context).expect("a registry machine and policy fit");
+    let ns = start.elapsed().as_nanos() as f64;
+    ns / (refs.len() * rounds * passes) as f64
+}
+
 fn main() {
     let million: usize = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(20);
     let refs = stencil(2_000_000, 64 << 20);
@@ -67,6 +85,8 @@ fn main() {
         println!("{:<12} {:<28} {every:6.1} ns/ref = {each:.1} per configuration", machine.name, "all policies");
         let bounds = time(&machine, &refs, rounds, &[], Some(Start::FreeSet));
         println!("{:<12} {:<28} {bounds:6.1} ns/ref", machine.name, "optimum, 3 kinds");
+        let whole = time_evaluation(&machine, &refs, rounds, &all);
+        println!("{:<12} {:<28} {whole:6.1} ns/ref and pass", machine.name, "evaluation with analysis");
         for choice in &all {
             let one = time(&machine, &refs, rounds, std::slice::from_ref(choice), None);
             println!("{:<12} {:<28} {one:6.1} ns/ref", machine.name, choice.to_string());

@@ -84,6 +84,10 @@ impl BlockTable {
     }
     /// The index of this block if it was ever asked for.
     pub(crate) fn find(&self, number: u64) -> Option<u32> {
+        let (known, index) = self.memo[memo_place(number, MEMO_BITS)];
+        if known == number && index != NO_BLOCK {
+            return Some(index);
+        }
         self.index.get(&number).copied()
     }
     /// Block numbers by index.

@@ -68,6 +68,10 @@ pub(crate) struct Replay<'m, L, O> {
     filter: Option<CacheFilter>,
     back: Back<'m, L, O>,
     totals: Totals,
+    /// References by operation.
+    ops: [u64; 4],
+    /// References so far, without spins.
+    time: u64,
     refs_of: Vec<u64>,
     /// References of threads that the dataset does not have: hostile, left out.
     strangers: u64,
@@ -105,6 +109,8 @@ impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
             filter: CacheFilter::new(machine)?,
             back: Back::new(machine, shifts, options, lanes, observer),
             totals: Totals::default(),
+            ops: [0; 4],
+            time: 0,
             refs_of: vec![0; seats.len()],
             strangers: 0,
         })
@@ -129,23 +135,17 @@ impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
             return;
         };
         self.refs_of[r.thread as usize] += 1;
-        self.totals.refs += 1;
-        let t = VirtualTime(self.totals.refs - self.totals.spins);
-        match r.op {
-            Op::Read => self.totals.reads += 1,
-            Op::Write => self.totals.writes += 1,
-            Op::Atomic => self.totals.atomics += 1,
-            Op::Spin => {
-                self.totals.spins += 1;
-                self.spin(r, place);
-                if !self.options.charge_spins {
-                    return;
-                }
+        self.ops[r.op as usize] += 1;
+        if r.op == Op::Spin {
+            self.spin(r, place);
+            if !self.options.charge_spins {
+                return;
             }
-        }
-        if r.op != Op::Spin {
+        } else {
+            self.time += 1;
             self.totals.bytes += u64::from(r.size.max(1));
         }
+        let t = VirtualTime(self.time);
         self.back.observer.reference(r, place.seat, r.addr ^ place.salt);
         match self.filter {
             Some(_) => self.cached(r, place, t),
@@ -207,7 +207,10 @@ impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
         if self.blocks.is_full() {
             return Err(SimError::TooManyBlocks(1 << self.shifts.block));
         }
-        self.back.finish(self.blocks.numbers(), &mut self.totals);
+        let totals = &mut self.totals;
+        [totals.reads, totals.writes, totals.atomics, totals.spins] = self.ops;
+        totals.refs = self.ops.iter().sum();
+        self.back.finish(self.blocks.numbers(), totals);
         let Replay { blocks, back, totals, refs_of, strangers, .. } = self;
         Ok(Replayed { lanes: back.lanes, observer: back.observer, blocks, totals, refs_of, strangers })
     }

@@ -1,6 +1,7 @@
 //! Speed and density of the frame codec and of the merge on three kinds of reference streams.
 //!
 //! `cargo run --release -p homenode-trace --example codec_speed`
+use homenode_trace::check::check;
 use homenode_trace::frame::{BATCH_REFS_MAX, DecodedFrame, FRAME_REFS_MAX, FrameEncoder, RawRef, decode_frame};
 use homenode_trace::framing::Codec;
 use homenode_trace::order::{Consumer, OrderKind, drive};
@@ -119,6 +120,16 @@ impl Consumer for Count {
     fn event(&mut self, _: &Event, _: homenode_base::VirtualTime) {}
 }
 
+/// The checker, which decodes every frame twice.
+fn checked(refs: &[Made]) -> f64 {
+    let mut b = Builder::new(1);
+    refs.iter().for_each(|&(addr, size, op, pc)| {
+        b.access(0, addr, size, op, pc);
+    });
+    let data = b.open().expect("the builder writes valid datasets");
+    rate(refs.len(), || assert!(check(&data).ok()))
+}
+
 /// The stream given to four threads, with a barrier every 100,000 references of each.
 fn merged(refs: &[Made]) -> f64 {
     let mut b = Builder::new(4);
@@ -156,8 +167,8 @@ fn merges() {
 }
 
 fn main() {
-    println!("stream  encode  +lz4  +zstd  decode  columns  merged(4)  B/ref raw    lz4   zstd");
-    println!("        Mref/s Mref/s Mref/s Mref/s   Mref/s    Mref/s");
+    println!("stream  encode  +lz4  +zstd  decode  columns  merged(4)  checked  B/ref raw    lz4   zstd");
+    println!("        Mref/s Mref/s Mref/s Mref/s   Mref/s     Mref/s   Mref/s");
     for (name, refs) in [("lu", lu()), ("sor", sor()), ("radix", radix())] {
         let codecs = [Codec::Raw, Codec::Lz4, Codec::Zstd];
         let speed = codecs.map(|c| rate(refs.len(), || drop(encode(&refs, c))));
@@ -174,11 +185,12 @@ fn main() {
         };
         let (decode, columns) = (rate(refs.len(), || read(false)), rate(refs.len(), || read(true)));
         println!(
-            "{name:6} {:7.0} {:6.0} {:6.0} {decode:6.0} {columns:8.0} {:9.0}  {:9.3} {:6.3} {:6.3}",
+            "{name:6} {:7.0} {:6.0} {:6.0} {decode:6.0} {columns:8.0} {:10.0} {:8.0}  {:9.3} {:6.3} {:6.3}",
             speed[0],
             speed[1],
             speed[2],
             merged(&refs[..refs.len().min(4 << 20)]),
+            checked(&refs),
             size[0],
             size[1],
             size[2]

@@ -166,6 +166,20 @@ fn strange_manifests_are_refused() {
 }
 
 #[test]
+fn sites_out_of_order_or_twice_are_refused() {
+    let site = |process, pc| homenode_trace::symbols::Site { process, pc, line: pc as u32, ..Default::default() };
+    let mut symbols = Symbols { sites: vec![site(1, 5), site(0, 9), site(0, 2), site(0, 9)], ..Symbols::default() };
+    assert!(matches!(Symbols::from_json(&symbols.to_json()), Err(TraceError::Damaged { .. })));
+    symbols.normalise();
+    assert_eq!(Symbols::from_json(&symbols.to_json()).expect("in order"), symbols);
+    assert_eq!(symbols.site_id(0, 9).and_then(|id| symbols.site(id)).map(|s| s.line), Some(9));
+    assert_eq!((symbols.sites.len(), symbols.site_id(1, 9)), (3, None));
+    symbols.sites.push(site(1, 5));
+    assert!(Symbols::from_json(&symbols.to_json()).is_err());
+    assert!(Symbols::from_json(b"[1]").is_err() && Symbols::from_json(b"").is_err());
+}
+
+#[test]
 fn files_of_a_newer_version_are_called_newer() {
     for name in [frames_file(0), EVENTS_FILE.into()] {
         let store = copy(&small().store());

@@ -2,10 +2,11 @@
 mod common;
 use common::cases;
 use homenode_base::Rng;
+use homenode_trace::check::plain;
 use homenode_trace::frame::{
     BATCH_REFS_MAX, Batch, ColumnsEncoder, DecodedFrame, FRAME_REFS_MAX, FrameEncoder, FrameInput, RawRef, decode_frame,
 };
-use homenode_trace::framing::Codec;
+use homenode_trace::framing::{Codec, Header, Kind};
 use homenode_trace::{Columns, Op, Ref};
 
 const CODECS: [Codec; 3] = [Codec::Raw, Codec::Lz4, Codec::Zstd];
@@ -179,6 +180,13 @@ fn damage_is_always_noticed() {
     }
 }
 
+/// By the decoder that was written from the documentation of the format.
+fn plain_decode(frame: &[u8]) -> Option<plain::PlainFrame> {
+    let header = Header::parse(frame, Kind::Refs).ok().filter(|h| h.count as usize <= FRAME_REFS_MAX)?;
+    let mut scratch = Vec::new();
+    plain::decode(header.open(frame, &mut scratch).ok()?, header.count as usize)
+}
+
 /// With the checksum put right again the parser itself must cope.
 #[test]
 fn damage_under_a_right_checksum_never_panics() {
@@ -195,8 +203,15 @@ fn damage_under_a_right_checksum_never_panics() {
         let head = xxhash_rust::xxh3::xxh3_64(&bad[..32]);
         let sum = xxhash_rust::xxh3::xxh3_64_with_seed(&bad[40..], head);
         bad[32..40].copy_from_slice(&sum.to_le_bytes());
-        if decode_frame(&bad, &mut f).is_ok() {
+        let second = plain_decode(&bad);
+        assert_eq!(decode_frame(&bad, &mut f).is_ok(), second.is_some(), "both decoders accept the same");
+        if let Some(second) = second {
             accepted += 1;
+            let first = (0..f.len()).map(|i| {
+                let r = f.get(i);
+                (r.addr, r.size, r.op as u8, f.pcs[r.site as usize])
+            });
+            assert!(first.eq(second.refs) && f.end == second.end);
             assert_eq!(f.batches.iter().map(|b| b.refs as usize).sum::<usize>(), f.len());
             assert!((0..f.len()).all(|i| (f.get(i).site as usize) < f.pcs.len()));
         }

@@ -1,6 +1,5 @@
 //! A second decoder, written from `docs/format.md` with nothing of the first: no tables shared, one reference at a time.
 //! It is the oracle of the fast one, in tests and in every `homenode check`.
-use std::collections::HashMap;
 
 /// A reference: address, bytes, code of the operation, program counter.
 pub type PlainRef = (u64, u32, u8, u64);
@@ -100,7 +99,7 @@ fn batches(r: &mut Bytes<'_>, count: u64, frame: &mut PlainFrame) -> Option<()> 
 
 fn references(columns: (Bytes<'_>, Bytes<'_>, Bytes<'_>), count: usize, keys: usize) -> Option<Vec<(u64, usize)>> {
     let (mut tokens, mut explicit_keys, mut addrs) = columns;
-    let mut memory: HashMap<usize, Memory> = HashMap::new();
+    let mut memory: Vec<Memory> = Vec::new();
     let mut made: Vec<(u64, usize)> = Vec::new();
     let mut pending: Option<(u64, u8)> = None;
     while made.len() < count {
@@ -122,7 +121,7 @@ fn references(columns: (Bytes<'_>, Bytes<'_>, Bytes<'_>), count: usize, keys: us
         }
         let (before, current) = made.last().map_or((0, None), |&(a, k)| (a, Some(k)));
         let key = pick_key(token.unwrap_or(0) % 4, current, before, &mut memory, &mut explicit_keys)?;
-        let addr = pick_addr(token.unwrap_or(0) / 4, memory.get_mut(&key)?, before, &mut addrs)?;
+        let addr = pick_addr(token.unwrap_or(0) / 4, memory.get_mut(key)?, before, &mut addrs)?;
         made.push((addr, key));
     }
     let used_up = tokens.0.is_empty() && explicit_keys.0.is_empty() && addrs.0.is_empty() && pending.is_none();
@@ -133,22 +132,22 @@ fn pick_key(
     how: u8,
     current: Option<usize>,
     before: u64,
-    memory: &mut HashMap<usize, Memory>,
+    memory: &mut Vec<Memory>,
     explicit: &mut Bytes<'_>,
 ) -> Option<usize> {
     let known = memory.len();
     let key = match how {
-        0 => memory.get(&current?)?.next,
-        1 => memory.get(&current?)?.alternative,
+        0 => memory.get(current?)?.next,
+        1 => memory.get(current?)?.alternative,
         2 => explicit.number().filter(|&k| k < known as u64)? as usize,
         _ => known,
     };
     if how == 3 {
         let fresh =
             Memory { last: before, next: key, alternative: key, broke: true, strayed: true, ..Memory::default() };
-        memory.insert(key, fresh);
+        memory.push(fresh);
     }
-    let from = memory.get_mut(&current.unwrap_or(key))?;
+    let from = memory.get_mut(current.unwrap_or(key))?;
     if how == 0 {
         from.strayed = false;
     } else if from.strayed {

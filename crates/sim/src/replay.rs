@@ -8,10 +8,10 @@ use crate::evaluation::Totals;
 use crate::lanes::Lane;
 use crate::observer::Observer;
 use crate::seat::{Seat, salt};
-use crate::split::Pieces;
+use crate::split::{Pieces, for_pieces};
 use homenode_base::VirtualTime;
 use homenode_machine::{AccessClass, Machine};
-use homenode_placement::AccessKind;
+use homenode_placement::{Access, AccessKind};
 use homenode_trace::{Merged, Op};
 
 /// How to replay.
@@ -160,25 +160,25 @@ impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
             true => (AccessKind::Write, AccessClass::Write),
             false => (AccessKind::Read, AccessClass::Read),
         };
-        for piece in Pieces::new(r.addr, r.size, self.shifts.block) {
+        let Replay { shifts, blocks, back, .. } = self;
+        for_pieces(r.addr, r.size, shifts.block, |piece| {
             let flat = piece.addr ^ place.salt;
-            let slot = self.blocks.index(flat >> self.shifts.block);
-            let weight = piece.words(self.shifts.word);
-            let access = homenode_placement::Access { node: place.seat.node, kind, class, weight, t };
-            self.back.access(slot, flat, access, self.blocks.numbers());
-        }
+            let slot = blocks.index(flat >> shifts.block);
+            let access = Access { node: place.seat.node, kind, class, weight: piece.words(shifts.word), t };
+            back.access(slot, flat, access, blocks.numbers());
+        });
     }
 
+    /// A machine with caches: one reference of the private cache per line.
+    #[inline]
     fn cached(&mut self, r: &Merged, place: Place, t: VirtualTime) {
-        let Some(filter) = &mut self.filter else { return };
-        for piece in Pieces::new(r.addr, r.size, self.shifts.line) {
+        let Replay { shifts, blocks, back, filter: Some(filter), .. } = self else { return };
+        for_pieces(r.addr, r.size, shifts.line, |piece| {
             let flat = piece.addr ^ place.salt;
-            let slot = self.blocks.index(flat >> self.shifts.block);
-            let (back, numbers) = (&mut self.back, self.blocks.numbers());
-            let cpu = usize::from(place.seat.cpu);
-            let key = flat >> self.shifts.line;
-            filter.access(cpu, key, slot, r.op.writes(), &mut |e| back.cache_event(e, flat, t, numbers));
-        }
+            let slot = blocks.index(flat >> shifts.block);
+            let (cpu, key) = (usize::from(place.seat.cpu), flat >> shifts.line);
+            filter.access(cpu, key, slot, r.op.writes(), &mut |e| back.cache_event(e, flat, t, blocks.numbers()));
+        });
     }
 
     /// What a busy-wait reference would cost under first touch: as a read, with the caches left as they are.

@@ -34,6 +34,16 @@ impl Pieces {
     }
 }
 
+/// Calls `each` with the pieces of a reference. Almost every reference is one piece, which needs no loop.
+#[inline(always)]
+pub(crate) fn for_pieces(addr: u64, size: u32, shift: u32, mut each: impl FnMut(Piece)) {
+    let beyond = u64::from(size.max(1)) - 1;
+    match addr.checked_add(beyond) {
+        Some(last) if last >> shift == addr >> shift => each(Piece { addr, last }),
+        _ => Pieces::new(addr, size, shift).for_each(each),
+    }
+}
+
 impl Iterator for Pieces {
     type Item = Piece;
     #[inline]
@@ -62,6 +72,9 @@ mod tests {
                 for shift in [2, 6, 12] {
                     let bytes: Vec<u64> = (0..u64::from(size.max(1))).map(|i| base.wrapping_add(i)).collect();
                     let got: Vec<Piece> = Pieces::new(base, size, shift).collect();
+                    let mut called = Vec::new();
+                    for_pieces(base, size, shift, |p| called.push(p));
+                    assert_eq!(called, got);
                     let flat: Vec<u64> = got.iter().flat_map(|p| p.addr..=p.last).collect();
                     assert_eq!(flat, bytes, "{base} {size} {shift}");
                     assert!(got.iter().all(|p| p.addr >> shift == p.last >> shift));

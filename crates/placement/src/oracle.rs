@@ -29,8 +29,8 @@ pub fn least_cost(machine: &Machine, block_bytes: u64, trace: &[Access], start: 
 pub fn least_cost_with_moves(machine: &Machine, moves: &Matrix, trace: &[Access]) -> TotalCost {
     let all: Vec<LocationSet> = all_sets(machine).into_iter().filter(|s| s.len() == 1).collect();
     let at = |s: &LocationSet| s.nodes.first().expect("no global memory here");
-    let cell = |a: &LocationSet, b: &LocationSet| if a == b { Cost::ZERO } else { moves.at(at(a), at(b)) };
-    let table = all.iter().map(|a| all.iter().map(|b| cell(a, b).into()).collect()).collect::<Vec<Vec<TotalCost>>>();
+    let cell = |a: &LocationSet, b: &LocationSet| if a == b { 0 } else { moves.at(at(a), at(b)).0 };
+    let table: Vec<Vec<i64>> = all.iter().map(|b| all.iter().map(|a| cell(a, b)).collect()).collect();
     viterbi(machine, trace, Start::FreeSet, Sets::Single, &all, &table)
 }
 
@@ -61,14 +61,15 @@ fn all_sets(machine: &Machine) -> Vec<LocationSet> {
     (1..1usize << locations).map(|mask| members(mask).map(|l| location(l, machine.nodes())).collect()).collect()
 }
 
-fn moves(machine: &Machine, block_bytes: u64, all: &[LocationSet]) -> Vec<Vec<TotalCost>> {
-    let cost = |from: Location| machine.copy_cost(block_bytes, from, location(0, 1));
-    let (near, far) = (if machine.nodes() > 1 { cost(location(1, 2)) } else { Cost::ZERO }, cost(Location::Global));
+/// Cost of going from one set (inner index) to another (outer index).
+fn moves(machine: &Machine, block_bytes: u64, all: &[LocationSet]) -> Vec<Vec<i64>> {
+    let cost = |from: Location| machine.copy_cost(block_bytes, from, location(0, 1)).0;
+    let (near, far) = (if machine.nodes() > 1 { cost(location(1, 2)) } else { 0 }, cost(Location::Global));
     let cell = |a: &LocationSet, b: &LocationSet| {
-        let added = b.iter().filter(|l| !a.contains(*l)).count();
-        if a.global || b.global { far.times(added as u64) } else { near.times(added as u64) }
+        let added = b.iter().filter(|l| !a.contains(*l)).count() as i64;
+        added.saturating_mul(if a.global || b.global { far } else { near })
     };
-    all.iter().map(|a| all.iter().map(|b| cell(a, b)).collect()).collect()
+    all.iter().map(|b| all.iter().map(|a| cell(a, b)).collect()).collect()
 }
 
 fn viterbi(
@@ -77,23 +78,27 @@ fn viterbi(
     start: Start,
     sets: Sets,
     all: &[LocationSet],
-    moves: &[Vec<TotalCost>],
+    moves: &[Vec<i64>],
 ) -> TotalCost {
-    let mut at: Vec<Option<TotalCost>> =
-        all.iter().map(|s| (start == Start::FreeSet || s.len() == 1).then_some(TotalCost::ZERO)).collect();
+    let single: Vec<bool> = all.iter().map(|s| s.len() == 1).collect();
+    // (set, cheapest cost of being in it); sets that cannot be are absent.
+    let mut at: Vec<(usize, i64)> =
+        (0..all.len()).filter(|s| start == Start::FreeSet || single[*s]).map(|s| (s, 0)).collect();
     for (t, access) in trace.iter().enumerate() {
-        let free = t == 0 && start == Start::FreeSet;
+        let lone = sets == Sets::Single || access.kind == AccessKind::Write;
+        let served: Vec<i64> = (0..=machine.nodes())
+            .map(|l| machine.access(access.class, access.node, location(l, machine.nodes())).0)
+            .collect();
         let next = |to: usize| {
-            let single = sets == Sets::Single || access.kind == AccessKind::Write;
-            if single && all[to].len() != 1 {
-                return None;
-            }
-            let arrive = |from: usize| at[from].map(|c| c + moves[from][to]);
-            let cheapest = if free { Some(TotalCost::ZERO) } else { (0..all.len()).filter_map(arrive).min() };
-            let served = all[to].iter().map(|l| machine.access(access.class, access.node, l)).min();
-            Some(cheapest? + served?.times(u64::from(access.weight)))
+            let arrive = match t == 0 && start == Start::FreeSet {
+                true => 0,
+                false => at.iter().map(|(from, c)| c.saturating_add(moves[to][*from])).min().expect("some set can be"),
+            };
+            let index = |l: Location| if let Location::Node(n) = l { n.index() } else { machine.nodes() };
+            let serve = all[to].iter().map(|l| served[index(l)]).min().expect("sets are not empty");
+            (to, arrive.saturating_add(serve.saturating_mul(i64::from(access.weight))))
         };
-        at = (0..all.len()).map(next).collect();
+        at = (0..all.len()).filter(|to| single[*to] || !lone).map(next).collect();
     }
-    at.into_iter().flatten().min().expect("one node for ever is legal")
+    Cost(at.into_iter().map(|(_, c)| c).min().expect("one node for ever is legal")).into()
 }

@@ -58,7 +58,7 @@ impl Costs {
         let near = at(Location::Node(q)).min(far).min(global.unwrap_or(far));
         let lowered = others().any(|c| c != far) || near != at(Location::Node(q)) || global.is_some_and(|g| g > far);
         self.exact &= !lowered;
-        let beyond = |c: Cost| if c >= Cost::INFINITE { i64::MAX } else { c.0 - near.0 };
+        let beyond = |c: Cost| if c >= Cost::INFINITE { self.limit } else { (c.0 - near.0).min(self.limit) };
         let global = global.map_or(0, |g| beyond(g.min(far)));
         self.near.push(near);
         self.excess.push(Excess { far: beyond(far), global });
@@ -72,13 +72,17 @@ impl Costs {
     /// What the access costs wherever the block is.
     #[inline]
     pub(crate) fn near(&self, a: &Access) -> TotalCost {
-        self.near[self.row(a)].times(u64::from(a.weight))
+        let near = self.near[self.row(a)];
+        if a.weight == 1 { near.into() } else { near.times(u64::from(a.weight)) }
     }
 
     /// What it costs beyond, cut off where no cheapest placement would pay it.
     #[inline]
     pub(crate) fn excess(&self, a: &Access) -> Excess {
         let e = self.excess[self.row(a)];
+        if a.weight == 1 {
+            return e;
+        }
         let times = |c: i64| c.saturating_mul(i64::from(a.weight)).min(self.limit);
         Excess { far: times(e.far), global: times(e.global) }
     }

@@ -94,7 +94,7 @@ impl Replication {
         }
     }
 
-    /// The optimum with the placement that reaches it. Memory: eight bytes per write and location. On a machine
+    /// The optimum with the placement that reaches it. Memory: twelve bytes per write and location. On a machine
     /// with several remote costs the placement is a cheapest one under the least of them.
     pub fn place(&self, trace: &[Access]) -> (Solved, Placement) {
         let mut state = self.begin();

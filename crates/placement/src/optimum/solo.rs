@@ -68,7 +68,7 @@ impl Solo {
             for q in 0..nodes {
                 let cost = |home| machine.access(class, NodeId(q as u16), location(home, nodes));
                 let least = (0..locations).map(cost).min().unwrap_or(Cost::ZERO);
-                let beyond = |c: Cost| if c >= Cost::INFINITE { i64::MAX } else { c.0 - least.0 };
+                let beyond = |c: Cost| if c >= Cost::INFINITE { limit } else { (c.0 - least.0).min(limit) };
                 solo.excess.extend((0..locations).map(|home| beyond(cost(home))));
                 solo.least.push(least);
             }
@@ -83,9 +83,10 @@ impl Solo {
             Moves::Uniform { copy, copy_global } => step(&mut state.at, self.nodes, *copy, *copy_global, record),
             Moves::Matrix(cells) => step_matrix(&mut state.at, cells, record),
         }
+        let weight = i64::from(a.weight);
         let excess = &self.excess[row * self.locations..][..self.locations];
         for (value, &beyond) in state.at.iter_mut().zip(excess) {
-            value.cost += beyond.saturating_mul(i64::from(a.weight)).min(self.limit);
+            value.cost += if a.weight == 1 { beyond } else { beyond.saturating_mul(weight).min(self.limit) };
         }
         state.base.settle(&mut state.at);
     }

@@ -30,15 +30,16 @@ impl Value {
     }
 }
 
+// Wrapping, which compiles to vector code: values stay far below 2^63, since `Base` brings them back to zero in time.
 impl Add for Value {
     type Output = Value;
     #[inline]
     fn add(self, o: Value) -> Value {
         Value {
-            cost: self.cost + o.cost,
-            movement: self.movement + o.movement,
-            moves: self.moves + o.moves,
-            copies: self.copies + o.copies,
+            cost: self.cost.wrapping_add(o.cost),
+            movement: self.movement.wrapping_add(o.movement),
+            moves: self.moves.wrapping_add(o.moves),
+            copies: self.copies.wrapping_add(o.copies),
         }
     }
 }
@@ -47,10 +48,10 @@ impl Sub for Value {
     #[inline]
     fn sub(self, o: Value) -> Value {
         Value {
-            cost: self.cost - o.cost,
-            movement: self.movement - o.movement,
-            moves: self.moves - o.moves,
-            copies: self.copies - o.copies,
+            cost: self.cost.wrapping_sub(o.cost),
+            movement: self.movement.wrapping_sub(o.movement),
+            moves: self.moves.wrapping_sub(o.moves),
+            copies: self.copies.wrapping_sub(o.copies),
         }
     }
 }

@@ -1,9 +1,9 @@
-/* A key-value server: a chained hash table under striped locks, requests generated beforehand, dealt out to the
- * threads in contiguous parts. Each thread counts what it served in its own element of an array of small structures:
- * several elements fall into one cache line, which then travels with every request. Compiled with HN_PADDED=1 (the
- * twin `kv_padded`) each element has lines of its own.
+/* A key-value server: a hash table in shards, one for each thread; every request goes to the thread that owns its key.
+ * A shard has its own buckets, nodes and striped locks. Each thread counts what it served in its own element of an
+ * array of small structures: several elements fall into one cache line, which then travels with every request. Compiled
+ * with HN_PADDED=1 (the twin `kv_padded`) each element has lines of its own.
  *
- * A put adds to a value, so the final table depends neither on the order nor on the thread count: the self-check
+ * Requests are a function of their number, so the final table does not depend on the thread count: the self-check
  * recomputes its sum and the statistics from the requests. */
 #include "hn_workload.h"
 
@@ -25,7 +25,7 @@ static const struct hn_program program = {
     .m = {50000000, 1 << 18},
 };
 
-#define STRIPES 256u
+#define STRIPES 32u /* of a shard */
 #define NOBODY UINT32_MAX
 
 struct node {
@@ -45,14 +45,19 @@ struct stats {
     uint64_t hits, added;
 };
 
-struct kv {
-    hn_barrier barrier;
-    hn_lock *locks;
-    uint32_t *heads; /* a bucket for each key */
+struct shard {
+    _Alignas(2 * HN_LINE_BYTES) hn_lock *locks;
+    uint32_t *heads; /* of buckets first..first+buckets-1 */
     struct node *nodes;
     struct request *requests;
+    size_t first, buckets, used, count;
+};
+
+struct kv {
+    hn_barrier barrier;
     struct stats *stats;
     size_t keys, count;
+    struct shard shards[];
 };
 
 /* One key in 16 does not exist; one request in 16 puts. */
@@ -64,33 +69,50 @@ static struct request request_at(size_t i, size_t keys) {
     return r;
 }
 
-static size_t bucket_of(uint32_t key, size_t keys) {
-    return hn_mix(key) & (keys - 1);
+/* The bucket of a key inside the shard, if it belongs there. There are as many buckets as keys. */
+static inline bool owns(const struct shard *mine, uint32_t key, size_t keys, size_t *bucket) {
+    *bucket = (hn_mix(key) & (keys - 1)) - mine->first; /* wraps for buckets before the first */
+    return *bucket < mine->buckets;
 }
 
-/* Thread t fills its own part of the buckets with the keys that belong there. */
-static void populate(struct kv *s, unsigned t, unsigned threads) {
-    size_t keys = s->keys, from = hn_part(keys, t, threads), to = hn_part(keys, t + 1, threads);
-    for (size_t b = from; b < to; b++)
-        s->heads[b] = NOBODY;
-    for (size_t k = 0; k < keys; k++) {
-        size_t b = bucket_of((uint32_t)k, keys);
-        if (b < from || b >= to)
-            continue;
-        s->nodes[k].value = 0;
-        s->nodes[k].key = (uint32_t)k;
-        s->nodes[k].next = s->heads[b];
-        s->heads[b] = (uint32_t)k;
+static void populate(struct shard *mine, size_t keys) {
+    size_t bucket, used = 0;
+    for (size_t k = 0; k < keys; k++)
+        used += owns(mine, (uint32_t)k, keys, &bucket);
+    mine->heads = hn_shared_alloc("heads", (mine->buckets + 1) * sizeof(uint32_t));
+    mine->nodes = hn_shared_alloc("nodes", (used + 1) * sizeof(struct node));
+    for (size_t b = 0; b < mine->buckets; b++)
+        mine->heads[b] = NOBODY;
+    for (size_t k = 0; k < keys; k++)
+        if (owns(mine, (uint32_t)k, keys, &bucket)) {
+            uint32_t at = (uint32_t)mine->used++;
+            mine->nodes[at].value = 0;
+            mine->nodes[at].key = (uint32_t)k;
+            mine->nodes[at].next = mine->heads[bucket];
+            mine->heads[bucket] = at;
+        }
+}
+
+static void receive(struct shard *mine, size_t keys, size_t requests) {
+    size_t bucket, count = 0;
+    for (size_t i = 0; i < requests; i++)
+        count += owns(mine, request_at(i, keys).key, keys, &bucket);
+    mine->requests = hn_shared_alloc("requests", (count + 1) * sizeof(struct request));
+    for (size_t i = 0; i < requests; i++) {
+        struct request r = request_at(i, keys);
+        if (owns(mine, r.key, keys, &bucket))
+            mine->requests[mine->count++] = r;
     }
 }
 
 /* Serves one request; whether the key exists. */
-static bool serve(struct kv *s, struct request r) {
-    size_t bucket = bucket_of(r.key, s->keys);
-    hn_lock *lock = &s->locks[bucket % STRIPES];
-    struct node *nodes = s->nodes;
+static bool serve(struct shard *mine, struct request r, size_t keys) {
+    size_t bucket;
+    owns(mine, r.key, keys, &bucket);
+    hn_lock *lock = &mine->locks[bucket % STRIPES];
+    struct node *nodes = mine->nodes;
     hn_lock_acquire(lock);
-    uint32_t at = s->heads[bucket];
+    uint32_t at = mine->heads[bucket];
     while (at != NOBODY && nodes[at].key != r.key)
         at = nodes[at].next;
     if (at != NOBODY && r.amount)
@@ -101,25 +123,28 @@ static bool serve(struct kv *s, struct request r) {
 
 static void work(unsigned t, unsigned threads, void *shared) {
     struct kv *s = shared;
-    size_t from = hn_part(s->count, t, threads), to = hn_part(s->count, t + 1, threads);
-    struct stats *mine = &s->stats[t];
+    struct shard *mine = &s->shards[t];
+    struct stats *stats = &s->stats[t];
     hn_phase_begin("initialise");
-    populate(s, t, threads);
-    for (size_t i = from; i < to; i++)
-        s->requests[i] = request_at(i, s->keys);
-    mine->requests = 0;
-    mine->hits = 0;
-    mine->added = 0;
+    mine->first = hn_part(s->keys, t, threads);
+    mine->buckets = hn_part(s->keys, t + 1, threads) - mine->first;
+    mine->used = mine->count = 0;
+    mine->locks = hn_shared_alloc("locks", STRIPES * sizeof(hn_lock));
+    for (unsigned i = 0; i < STRIPES; i++)
+        hn_lock_init(&mine->locks[i]);
+    populate(mine, s->keys);
+    receive(mine, s->keys, s->count);
+    stats->requests = stats->hits = stats->added = 0;
     hn_barrier_wait(&s->barrier);
     hn_phase_end("initialise");
     hn_phase_begin("serve");
-    for (size_t i = from; i < to; i++) {
-        struct request r = s->requests[i];
-        bool hit = serve(s, r);
-        mine->requests++;
+    for (size_t i = 0; i < mine->count; i++) {
+        struct request r = mine->requests[i];
+        bool hit = serve(mine, r, s->keys);
+        stats->requests++;
         if (hit) {
-            mine->hits++;
-            mine->added += r.amount;
+            stats->hits++;
+            stats->added += r.amount;
         }
     }
     hn_phase_end("serve");
@@ -137,29 +162,31 @@ static bool verify(const struct kv *s, unsigned threads, uint64_t *checksum) {
         total.requests += s->stats[t].requests;
         total.hits += s->stats[t].hits;
         total.added += s->stats[t].added;
-    }
-    for (size_t k = 0; k < s->keys; k++) {
-        values += s->nodes[k].value;
-        mixed += hn_mix(s->nodes[k].value ^ (uint64_t)k << 40);
+        for (size_t k = 0; k < s->shards[t].used; k++) {
+            const struct node *n = &s->shards[t].nodes[k];
+            values += n->value;
+            mixed += hn_mix(n->value ^ (uint64_t)n->key << 40);
+        }
     }
     *checksum = mixed;
     return total.requests == s->count && total.hits == hits && total.added == added && values == added;
+}
+
+static void release(struct shard *shard) {
+    hn_shared_free(shard->requests);
+    hn_shared_free(shard->nodes);
+    hn_shared_free(shard->heads);
+    hn_shared_free(shard->locks);
 }
 
 int main(int argc, char **argv) {
     struct hn_options o = hn_parse(&program, argc, argv);
     if (o.more < 16 || (o.more & (o.more - 1)) || o.more > 1 << 28)
         hn_misuse(&program, "the number of keys must be a power of two from 16 to 2^28");
-    struct kv *s = hn_shared_alloc("kv", sizeof *s);
+    struct kv *s = hn_shared_alloc("kv", sizeof *s + o.threads * sizeof s->shards[0]);
     s->count = o.n;
     s->keys = o.more;
-    s->locks = hn_shared_alloc("locks", STRIPES * sizeof(hn_lock));
-    s->heads = hn_shared_alloc("heads", o.more * sizeof(uint32_t));
-    s->nodes = hn_shared_alloc("nodes", o.more * sizeof(struct node));
-    s->requests = hn_shared_alloc("requests", o.n * sizeof(struct request));
     s->stats = hn_shared_alloc("stats", o.threads * sizeof(struct stats));
-    for (unsigned i = 0; i < STRIPES; i++)
-        hn_lock_init(&s->locks[i]);
     hn_barrier_init(&s->barrier, o.threads);
     hn_run(o.threads, work, s);
     uint64_t checksum;
@@ -167,11 +194,9 @@ int main(int argc, char **argv) {
     bool ok = verify(s, o.threads, &checksum);
     hn_phase_end("verify");
     int status = hn_result(&program, &o, ok, checksum);
+    for (unsigned t = 0; t < o.threads; t++)
+        release(&s->shards[t]);
     hn_shared_free(s->stats);
-    hn_shared_free(s->requests);
-    hn_shared_free(s->nodes);
-    hn_shared_free(s->heads);
-    hn_shared_free(s->locks);
     hn_shared_free(s);
     return status;
 }

@@ -240,7 +240,29 @@ fn the_checker_finds_what_is_wrong() {
     finds(base().event(0, EventKind::Spawn { child: 7 }), "creates thread 7");
     finds(base().event(0, EventKind::Spawn { child: 1 }), "manifest says None");
     finds(base().event(0, EventKind::PhaseEnd { name: "x".into() }), "has not begun");
-    let mut b = base();
+}
+
+#[test]
+fn the_checker_notes_events_stamped_backwards() {
+    let mut b = Builder::new(2);
+    b.read(0, 1);
+    b.event(0, EventKind::Exit);
+    let mut events = b.open().expect("valid").events().to_vec();
+    events.insert(0, homenode_trace::Event { stamp: 1 << 40, kind: EventKind::Free { addr: 1 }, ..events[0].clone() });
+    let store = copy(&b.store());
+    let mut bytes = Vec::new();
+    homenode_trace::events::EventEncoder::default().encode(0, &events, Default::default(), &mut bytes);
+    store.put(EVENTS_FILE, bytes);
+    let mut manifest = parse_manifest(&store.get(MANIFEST_FILE).expect("written")).expect("valid");
+    manifest.threads[0].events = 2;
+    store.put(MANIFEST_FILE, serde_json::to_vec(&manifest).expect("serialises"));
+    let report = check(&DatasetReader::open(Arc::new(store)).expect("it opens"));
+    assert!(report.ok() && report.notes[0].contains("1 events are stamped before"), "{report:?}");
+}
+
+#[test]
+fn the_checker_finds_what_contradicts_the_files() {
+    let mut b = Builder::new(2);
     b.access(0, 8, 8, Op::Spin, 77);
     let store = copy(&b.store());
     let mut manifest = parse_manifest(&store.get(MANIFEST_FILE).expect("written")).expect("valid");

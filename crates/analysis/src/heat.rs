@@ -4,6 +4,7 @@
 //! one block each; when more than the limit have been touched, all bands double, so bands exist only where the program
 //! touched memory. Both steps only ever add cells together: the counts stay exact and the order of references within a
 //! bin does not matter.
+use crate::index::place;
 use crate::rows::{HeatMap, HeatRow};
 use hashbrown::HashMap;
 use homenode_base::NodeId;
@@ -58,7 +59,7 @@ impl Heat {
         }
         self.left -= 1;
         let band = addr >> self.band_shift;
-        let slot = band as usize % RECENT;
+        let slot = place(band, RECENT);
         let at = match self.recent[slot] {
             (b, at) if b == band && at != NONE => at,
             _ => self.band(addr),
@@ -102,7 +103,7 @@ impl Heat {
         if at == next {
             self.cells.resize(self.cells.len() + self.columns * self.nodes, 0);
         }
-        self.recent[band as usize % RECENT] = (band, at);
+        self.recent[place(band, RECENT)] = (band, at);
         at
     }
     fn double_bands(&mut self) {

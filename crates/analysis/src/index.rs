@@ -4,6 +4,13 @@ use hashbrown::HashMap;
 const GROUP: u64 = 8;
 const CACHED: usize = 1024;
 
+/// Place of a number in a direct-mapped table of `size` entries, a power of two. Threads tend to work at distances of
+/// powers of two, which must not meet in one place.
+#[inline]
+pub(crate) fn place(number: u64, size: usize) -> usize {
+    (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & (size - 1)
+}
+
 /// Dense indices for sparse numbers that come in clusters, in order of first appearance: 5 to 9 bytes a number where
 /// clusters are full, 80 where every number stands alone.
 #[derive(Debug)]
@@ -23,7 +30,7 @@ impl Index {
     /// The index of `number` and whether it is new.
     #[inline]
     pub(crate) fn intern(&mut self, number: u64) -> (usize, bool) {
-        let slot = number as usize % CACHED;
+        let slot = place(number, CACHED);
         let (n, i) = self.recent[slot];
         if n == number && i != NONE {
             return (i as usize, false);

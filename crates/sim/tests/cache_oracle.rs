@@ -239,7 +239,7 @@ fn compare(cores: &[u16], private: (u64, u32), shared: (u64, u32), lines: u64, r
 #[test]
 fn equals_the_brute_force_cache_event_for_event() {
     let mut rng = Rng::new(11);
-    let rounds = if slow() { 60 } else { 2 };
+    let rounds = if slow() { 600 } else { 12 };
     for _ in 0..rounds {
         compare(&[1, 1], (1, 1), (1, 1), 4, 4_000, &mut rng);
         compare(&[2, 2], (1, 2), (2, 3), 12, 8_000, &mut rng);

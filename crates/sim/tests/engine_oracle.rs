@@ -148,7 +148,7 @@ fn machines() -> Vec<Machine> {
 #[test]
 fn equals_each_policy_run_alone_on_each_block() {
     let mut rng = Rng::new(5);
-    for round in 0..if slow() { 400 } else { 12 } {
+    for round in 0..if slow() { 2_000 } else { 40 } {
         for machine in machines() {
             let (threads, block_bytes) = (1 + rng.below(6), [64, 256, 4096][rng.below(3) as usize]);
             let seats = seats(&machine, threads as usize);
@@ -191,7 +191,7 @@ fn equals_each_policy_run_alone_on_each_block() {
 #[test]
 fn leaving_out_repeated_hits_changes_nothing() {
     let mut rng = Rng::new(6);
-    for _ in 0..if slow() { 400 } else { 20 } {
+    for _ in 0..if slow() { 4_000 } else { 80 } {
         for machine in machines().into_iter().filter(|m| m.caches.is_some()) {
             let seats = seats(&machine, 5);
             let refs = random_trace(&mut rng, 5, 1500, 1500);

@@ -27,7 +27,14 @@ fn declared(tree: &Tree, file: &File) -> bool {
     tree.files.iter().filter(|f| candidates.contains(&f.path)).any(|f| {
         let in_registry = f.text.contains("registry!") && contains_word(&f.text, name);
         in_registry || f.text.contains(&format!("mod {name};"))
-    })
+    }) || included(tree, file)
+}
+
+/// Whether a file of the same folder names it in a `path` attribute.
+fn included(tree: &Tree, file: &File) -> bool {
+    let (folder, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
+    let attribute = format!("path = \"{name}\"");
+    tree.ending(".rs").any(|f| f.path.starts_with(folder) && f.text.contains(&attribute))
 }
 
 fn contains_word(text: &str, word: &str) -> bool {

@@ -47,8 +47,11 @@ fn quoted(line: &str) -> impl Iterator<Item = &str> {
 /// Placeholders such as `crates/NAME/src` or globs are not paths.
 fn path_exists(path: &str) -> bool {
     let bare = path.split([':', ' ', ',']).next().unwrap_or(path);
-    let pattern = bare.contains(['*', '<', '{', '$', '…'])
-        || bare.split('/').any(|c| c.len() > 1 && c.chars().all(|c| c.is_ascii_uppercase()));
+    let placeholder = |c: &str| {
+        let stem = c.split('.').next().unwrap_or(c);
+        stem.len() > 1 && stem.chars().all(|c| c.is_ascii_uppercase())
+    };
+    let pattern = bare.contains(['*', '<', '{', '$', '…']) || bare.split('/').any(placeholder);
     pattern || root().join(bare).exists()
 }
 

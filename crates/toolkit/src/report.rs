@@ -77,8 +77,7 @@ fn compare(
     let Opened { reader, .. } = open(path)?;
     let after = plan.evaluate(&reader, plan.blocks[0], progress)?;
     let blind = blind_sentences(reader.manifest());
-    let predicted = before.predicted_all;
-    Ok(Comparison::new(before, after, provenance(path, &reader, order), blind, predicted))
+    Ok(Comparison::new(before, after, provenance(path, &reader, order), blind, None))
 }
 
 /// The HTML page of a report.

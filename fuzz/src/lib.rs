@@ -1,4 +1,11 @@
-//! What the fuzz targets share.
+//! What the fuzz targets share. With cargo-fuzz and a nightly toolchain installed, in `fuzz/`:
+//!
+//! ```text
+//! cargo run --release --bin seeds
+//! cargo +nightly fuzz run frame_decode -- -max_total_time=300
+//! ```
+//!
+//! and likewise `events_decode`, `manifest_open` and `round_trip`. The corpus is made by `seeds` and not committed.
 //!
 //! Random bytes never carry a right checksum, so every target also puts the checksum right and so reaches the parser
 //! behind it.

@@ -36,6 +36,7 @@ class Session:
 
     def __init__(self, homenode, folder):
         self.homenode, self.folder = pathlib.Path(homenode).resolve(), pathlib.Path(folder).resolve()
+        self.folder.mkdir(parents=True, exist_ok=True)
         self.made = {}
 
     def once(self, key, make):

@@ -71,7 +71,7 @@ static inline void *hn_shared_note(void *memory, const char *name, size_t bytes)
 /* Page-aligned, untouched memory: the pages belong to whoever touches them first. A macro, so that the allocation is
  * attributed to the line that asked for it and not to this header. `name` is for -v only. */
 #define hn_shared_alloc(name, bytes) \
-    hn_shared_note(aligned_alloc(HN_PAGE_BYTES, (bytes)), (name), (bytes))
+    hn_shared_note(aligned_alloc(HN_PAGE_BYTES, hn_pages(bytes)), (name), (bytes))
 
 static inline void hn_shared_free(void *memory) {
     free(memory);

@@ -47,10 +47,10 @@ struct stats {
 
 struct shard {
     _Alignas(2 * HN_LINE_BYTES) hn_lock *locks;
-    uint32_t *heads; /* of buckets first..first+buckets-1 */
+    uint32_t *heads;
     struct node *nodes;
     struct request *requests;
-    size_t first, buckets, used, count;
+    size_t used, count; /* nodes and requests */
 };
 
 struct kv {
@@ -69,46 +69,53 @@ static struct request request_at(size_t i, size_t keys) {
     return r;
 }
 
-/* The bucket of a key inside the shard, if it belongs there. There are as many buckets as keys. */
-static inline bool owns(const struct shard *mine, uint32_t key, size_t keys, size_t *bucket) {
-    *bucket = (hn_mix(key) & (keys - 1)) - mine->first; /* wraps for buckets before the first */
-    return *bucket < mine->buckets;
+/* A part of the buckets; there are as many buckets as keys. */
+struct span {
+    size_t first, buckets, keys;
+};
+
+/* The bucket of a key inside the span, if it belongs there. */
+static inline bool owns(struct span own, uint32_t key, size_t *bucket) {
+    *bucket = (hn_mix(key) & (own.keys - 1)) - own.first; /* wraps for buckets before the first */
+    return *bucket < own.buckets;
 }
 
-static void populate(struct shard *mine, size_t keys) {
+static void populate(struct shard *mine, struct span own) {
     size_t bucket, used = 0;
-    for (size_t k = 0; k < keys; k++)
-        used += owns(mine, (uint32_t)k, keys, &bucket);
-    mine->heads = hn_shared_alloc("heads", (mine->buckets + 1) * sizeof(uint32_t));
+    for (size_t k = 0; k < own.keys; k++)
+        used += owns(own, (uint32_t)k, &bucket);
+    mine->heads = hn_shared_alloc("heads", (own.buckets + 1) * sizeof(uint32_t));
     mine->nodes = hn_shared_alloc("nodes", (used + 1) * sizeof(struct node));
-    for (size_t b = 0; b < mine->buckets; b++)
+    mine->used = used;
+    for (size_t b = 0; b < own.buckets; b++)
         mine->heads[b] = NOBODY;
-    for (size_t k = 0; k < keys; k++)
-        if (owns(mine, (uint32_t)k, keys, &bucket)) {
-            uint32_t at = (uint32_t)mine->used++;
+    uint32_t at = 0;
+    for (size_t k = 0; k < own.keys; k++)
+        if (owns(own, (uint32_t)k, &bucket)) {
             mine->nodes[at].value = 0;
             mine->nodes[at].key = (uint32_t)k;
             mine->nodes[at].next = mine->heads[bucket];
-            mine->heads[bucket] = at;
+            mine->heads[bucket] = at++;
         }
 }
 
-static void receive(struct shard *mine, size_t keys, size_t requests) {
-    size_t bucket, count = 0;
+static void receive(struct shard *mine, struct span own, size_t requests) {
+    size_t bucket, count = 0, at = 0;
     for (size_t i = 0; i < requests; i++)
-        count += owns(mine, request_at(i, keys).key, keys, &bucket);
+        count += owns(own, request_at(i, own.keys).key, &bucket);
     mine->requests = hn_shared_alloc("requests", (count + 1) * sizeof(struct request));
+    mine->count = count;
     for (size_t i = 0; i < requests; i++) {
-        struct request r = request_at(i, keys);
-        if (owns(mine, r.key, keys, &bucket))
-            mine->requests[mine->count++] = r;
+        struct request r = request_at(i, own.keys);
+        if (owns(own, r.key, &bucket))
+            mine->requests[at++] = r;
     }
 }
 
 /* Serves one request; whether the key exists. */
-static bool serve(struct shard *mine, struct request r, size_t keys) {
+static bool serve(struct shard *mine, struct span own, struct request r) {
     size_t bucket;
-    owns(mine, r.key, keys, &bucket);
+    owns(own, r.key, &bucket);
     hn_lock *lock = &mine->locks[bucket % STRIPES];
     struct node *nodes = mine->nodes;
     hn_lock_acquire(lock);
@@ -125,22 +132,21 @@ static void work(unsigned t, unsigned threads, void *shared) {
     struct kv *s = shared;
     struct shard *mine = &s->shards[t];
     struct stats *stats = &s->stats[t];
+    size_t first = hn_part(s->keys, t, threads), count = s->count;
+    struct span own = {.first = first, .buckets = hn_part(s->keys, t + 1, threads) - first, .keys = s->keys};
     hn_phase_begin("initialise");
-    mine->first = hn_part(s->keys, t, threads);
-    mine->buckets = hn_part(s->keys, t + 1, threads) - mine->first;
-    mine->used = mine->count = 0;
     mine->locks = hn_shared_alloc("locks", STRIPES * sizeof(hn_lock));
     for (unsigned i = 0; i < STRIPES; i++)
         hn_lock_init(&mine->locks[i]);
-    populate(mine, s->keys);
-    receive(mine, s->keys, s->count);
+    populate(mine, own);
+    receive(mine, own, count);
     stats->requests = stats->hits = stats->added = 0;
     hn_barrier_wait(&s->barrier);
     hn_phase_end("initialise");
     hn_phase_begin("serve");
     for (size_t i = 0; i < mine->count; i++) {
         struct request r = mine->requests[i];
-        bool hit = serve(mine, r, s->keys);
+        bool hit = serve(mine, own, r);
         stats->requests++;
         if (hit) {
             stats->hits++;

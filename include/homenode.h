@@ -9,12 +9,13 @@
 extern "C" {
 #endif
 
-/* A named phase of the calling thread. `homenode record --roi NAME` records references only while a phase of that name is open in
- * any thread. */
+/* A named phase of the calling thread. `homenode record --roi NAME` records references only while a phase of that
+ * name is open in any thread. */
 void homenode_phase_begin(const char *name) __attribute__((weak));
 void homenode_phase_end(const char *name) __attribute__((weak));
 
-/* Zeroed, page-aligned memory that forked children share, recorded as a shared object; NULL if there is none. Given back with its size. */
+/* Zeroed, page-aligned memory that forked children share, recorded as a shared object; NULL if there is none. Given
+ * back with its size. */
 void *homenode_shared_alloc(size_t bytes) __attribute__((weak));
 void homenode_shared_free(void *memory, size_t bytes) __attribute__((weak));
 

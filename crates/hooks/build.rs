@@ -1,5 +1,5 @@
-//! Compiles the C runtime into an archive that the library embeds. It must not be linked into any Rust program of ours (it stands
-//! in front of malloc), so `cc` prints no link instructions.
+//! Compiles the C runtime into an archive that the library embeds. It must not be linked into any Rust program of ours
+//! (it stands in front of malloc), so `cc` prints no link instructions.
 use std::path::PathBuf;
 
 const SOURCES: &[&str] = &[

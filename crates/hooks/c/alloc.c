@@ -9,7 +9,7 @@
 
 enum { SOURCE_HEAP = 0, SOURCE_MAP = 2, SOURCE_SHARED = 3 };
 
-/* ---- bootstrap: dlsym allocates while we look for malloc and free; this memory is never given back --------------------------------------- */
+/* ---- bootstrap: dlsym allocates while we look for malloc and free; this memory is never given back --------------- */
 
 static _Alignas(16) uint8_t bootstrap[16384];
 static size_t bootstrap_used;
@@ -26,9 +26,10 @@ static bool from_bootstrap(const void *p) {
     return (uintptr_t)p - (uintptr_t)bootstrap < sizeof bootstrap;
 }
 
-/* ---- recording -------------------------------------------------------------------------------------------------------------------- */
+/* ---- recording --------------------------------------------------------------------------------------------------- */
 
-/* Memory that another thread gave back passes to this one: the allocator's own synchronisation, which nobody else sees. */
+/* Memory that another thread gave back passes to this one: the allocator's own synchronisation, which nobody else
+ * sees. */
 static void *obtained(void *p, size_t bytes, uint64_t source, uintptr_t pc) {
     struct hn_thread *t = hnrt_recording();
     if (!t)
@@ -52,7 +53,7 @@ static void giving_back(void *p) {
         hnrt_release(t, p, HN_EPOCH_ALLOCATOR);
 }
 
-/* ---- malloc and its family -------------------------------------------------------------------------------------------------------- */
+/* ---- malloc and its family --------------------------------------------------------------------------------------- */
 
 INTERPOSE void *malloc(size_t bytes) {
     if (UNLIKELY(hnrt_real_resolving()))
@@ -81,8 +82,8 @@ static void *leave_bootstrap(void *p, size_t bytes) {
     return to;
 }
 
-/* The old block is recorded as freed before the real call, as another thread may get it at once. Should the call fail, the old block
- * is obtained again. */
+/* The old block is recorded as freed before the real call, as another thread may get it at once. Should the call
+ * fail, the old block is obtained again. */
 INTERPOSE void *realloc(void *p, size_t bytes) {
     if (UNLIKELY(from_bootstrap(p)))
         return leave_bootstrap(p, bytes);
@@ -120,7 +121,7 @@ INTERPOSE void *pvalloc(size_t bytes) {
     return obtained(REAL(pvalloc)(bytes), bytes, SOURCE_HEAP, CALLER());
 }
 
-/* ---- operator new: calls malloc from inside libstdc++, so the site of the new-expression is passed on by hand ---------------------------- */
+/* ---- operator new: calls malloc from inside libstdc++, so the site of the new-expression is passed on by hand ---- */
 
 #define OPERATOR_NEW(symbol, parameters, arguments)                                                                   \
     INTERPOSE void *symbol parameters {                                                                               \
@@ -139,7 +140,7 @@ OPERATOR_NEW(_ZnamRKSt9nothrow_t, (size_t bytes, const void *tag), (bytes, tag))
 OPERATOR_NEW(_ZnwmSt11align_val_t, (size_t bytes, size_t alignment), (bytes, alignment))
 OPERATOR_NEW(_ZnamSt11align_val_t, (size_t bytes, size_t alignment), (bytes, alignment))
 
-/* ---- mappings ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- mappings ---------------------------------------------------------------------------------------------------- */
 
 static void *mapped(void *p, size_t bytes, int prot, int flags, int fd, uintptr_t pc) {
     struct hn_thread *t = p != MAP_FAILED ? hnrt_recording() : NULL;
@@ -198,7 +199,7 @@ INTERPOSE void *mremap(void *p, size_t old_bytes, size_t bytes, int flags, ...) 
     return q;
 }
 
-/* ---- the public header's allocation ----------------------------------------------------------------------------------------------- */
+/* ---- the public header's allocation ------------------------------------------------------------------------------ */
 
 static size_t whole_pages(size_t bytes) {
     return (bytes + 4095) & ~(size_t)4095;

@@ -1,4 +1,5 @@
-/* Annotations of programs that know ThreadSanitizer: hand-overs are synchronisation; the rest has no meaning here and is accepted. */
+/* Annotations of programs that know ThreadSanitizer: hand-overs are synchronisation; the rest has no meaning here
+ * and is accepted. */
 #include "runtime.h"
 
 EXPORT void __tsan_acquire(void *object) {
@@ -56,3 +57,17 @@ NOTHING(AnnotateIgnoreWritesBegin, AT)
 NOTHING(AnnotateIgnoreWritesEnd, AT)
 NOTHING(AnnotateIgnoreSyncBegin, AT)
 NOTHING(AnnotateIgnoreSyncEnd, AT)
+
+/* Fibers: their references belong to the thread that runs them. */
+EXPORT void *__tsan_get_current_fiber(void) {
+    return NULL;
+}
+
+EXPORT void *__tsan_create_fiber(unsigned flags) {
+    (void)flags;
+    return NULL;
+}
+
+NOTHING(__tsan_destroy_fiber, (void *fiber __attribute__((unused))))
+NOTHING(__tsan_switch_to_fiber, TWO)
+NOTHING(__tsan_set_fiber_name, (void *fiber __attribute__((unused)), const char *name __attribute__((unused))))

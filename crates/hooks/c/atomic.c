@@ -1,6 +1,7 @@
-/* Atomics. Each one is done for real and, while recording, inside the lock of its address's hash, so that the number it takes
- * stands for its place among all operations on that address. The lock does not make it atomic (the instruction does):
- * whoever cannot have the lock, a signal handler or after a lost lock, goes unnumbered and is counted. */
+/* Atomics. Each one is done for real and, while recording, inside the lock of its address's hash, so that the number
+ * it takes stands for its place among all operations on that address. The lock does not make it atomic (the
+ * instruction does): whoever cannot have the lock, a signal handler or after a lost lock, goes unnumbered and is
+ * counted. */
 #include "runtime.h"
 
 #if defined(__clang__)
@@ -12,9 +13,9 @@ typedef uint16_t a16;
 typedef uint32_t a32;
 typedef uint64_t a64;
 typedef unsigned __int128 a128;
-#define CODE_OF(bits) ((bits) == 8 ? CODE_1 : (bits) == 16 ? CODE_2 : (bits) == 32 ? CODE_4 : (bits) == 64 ? CODE_8 : CODE_16)
+#define CODE_OF(bits) (__builtin_ctz(bits) - 3)
 
-/* ---- the operations themselves -------------------------------------------------------------------------------------- */
+/* ---- the operations themselves ----------------------------------------------------------------------------------- */
 
 /* 16 bytes: compilers call libatomic for the __atomic forms, the __sync form is inline (-mcx16). */
 static a128 swap128(volatile a128 *a, a128 expected, a128 wanted) {
@@ -73,12 +74,12 @@ static inline void store128(volatile a128 *a, a128 v, int order) {
     exchange128(a, v);
 }
 
-/* ---- what is recorded ------------------------------------------------------------------------------------------------ */
+/* ---- what is recorded -------------------------------------------------------------------------------------------- */
 
-/* Slots of a finished operation. `same` means that memory did not change (a load, a failed compare, an exchange of equals), and
- * then it may be busy waiting, which makes no synchronisation event. */
-static void record(struct hn_thread *t, const volatile void *addr, unsigned code, enum hn_op op, uint64_t kind, uint64_t number,
-                   uintptr_t pc) {
+/* Slots of a finished operation. `same` means that memory did not change (a load, a failed compare, an exchange of
+ * equals), and then it may be busy waiting, which makes no synchronisation event. */
+static void record(struct hn_thread *t, const volatile void *addr, unsigned code, enum hn_op op, uint64_t kind,
+                   uint64_t number, uintptr_t pc) {
     if (kind == HN_EVENT_ACQUIRE)
         hnrt_sync_event(t, kind, addr, 0, number);
     hnrt_ref(addr, code, op, pc);
@@ -87,8 +88,8 @@ static void record(struct hn_thread *t, const volatile void *addr, unsigned code
 }
 
 /* Ends a locked operation that read `value` and, if `same`, left it there. */
-static void finish(struct hn_thread *t, uint64_t *word, const volatile void *addr, unsigned code, enum hn_op op, uint64_t kind,
-                   const void *value, bool same, uintptr_t pc) {
+static void finish(struct hn_thread *t, uint64_t *word, const volatile void *addr, unsigned code, enum hn_op op,
+                   uint64_t kind, const void *value, bool same, uintptr_t pc) {
     unsigned bytes = 1u << code;
     if (same && hnrt_spin_expected(t, addr, value, bytes, pc)) {
         if (word)
@@ -109,8 +110,8 @@ static void finish(struct hn_thread *t, uint64_t *word, const volatile void *add
         hnrt_spin_mark(t);
 }
 
-/* Not recording: the reference still goes to the scratch ring. In a handler that interrupted a recording, the operation is one of
- * those that go unnumbered. */
+/* Not recording: the reference still goes to the scratch ring. In a handler that interrupted a recording, the
+ * operation is one of those that go unnumbered. */
 static struct hn_thread *begin(const volatile void *addr, unsigned code, enum hn_op op, uintptr_t pc) {
     struct hn_thread *t = hnrt_recording();
     if (LIKELY(t != NULL))
@@ -121,7 +122,7 @@ static struct hn_thread *begin(const volatile void *addr, unsigned code, enum hn
     return NULL;
 }
 
-/* ---- entry points ------------------------------------------------------------------------------------------------------ */
+/* ---- entry points ------------------------------------------------------------------------------------------------ */
 
 #define ATOMIC_LOAD(bits)                                                                                             \
     EXPORT a##bits __tsan_atomic##bits##_load(const volatile a##bits *a, int order) {                                 \
@@ -182,7 +183,7 @@ static inline __attribute__((always_inline)) a128 compare(volatile void *a, cons
     EXPORT int __tsan_atomic##bits##_compare_exchange_##name(volatile a##bits *a, a##bits *expected, a##bits wanted,  \
                                                              int order, int fail) {                                   \
         (void)order, (void)fail;                                                                                      \
-        a##bits want = *expected, old = (a##bits)compare(a, expected, want, wanted, bits, CALLER());                            \
+        a##bits want = *expected, old = (a##bits)compare(a, expected, want, wanted, bits, CALLER());                  \
         *expected = old;                                                                                              \
         return old == want;                                                                                           \
     }
@@ -190,7 +191,7 @@ static inline __attribute__((always_inline)) a128 compare(volatile void *a, cons
     EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *a, a##bits expected, a##bits wanted,  \
                                                               int order, int fail) {                                  \
         (void)order, (void)fail;                                                                                      \
-        return (a##bits)compare(a, NULL, expected, wanted, bits, CALLER());                                                 \
+        return (a##bits)compare(a, NULL, expected, wanted, bits, CALLER());                                           \
     }
 
 #define ATOMICS(bits)                                                                                                 \

@@ -1,5 +1,5 @@
-/* Barriers: object (address, generation); every arrival releases it, every departure acquires it. The generation is the number of
- * arrivals divided by the parties, so that the model order does not depend on which thread came late. */
+/* Barriers: object (address, generation); every arrival releases it, every departure acquires it. The generation is
+ * the number of arrivals divided by the parties, so that the model order does not depend on which thread came late. */
 #include "real.h"
 #include "runtime.h"
 
@@ -18,7 +18,8 @@ static struct barrier *entry_of(const void *address, bool create) {
         struct barrier *b = &barriers[(h + i) % BARRIERS];
         uintptr_t owner = __atomic_load_n(&b->address, __ATOMIC_ACQUIRE);
         if (owner == 0 && create)
-            __atomic_compare_exchange_n(&b->address, &owner, (uintptr_t)address, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+            __atomic_compare_exchange_n(&b->address, &owner, (uintptr_t)address, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE);
         if (owner == (uintptr_t)address || (owner == 0 && create))
             return b;
         if (owner == 0)
@@ -27,7 +28,8 @@ static struct barrier *entry_of(const void *address, bool create) {
     return NULL;
 }
 
-INTERPOSE int pthread_barrier_init(pthread_barrier_t *barrier, const pthread_barrierattr_t *attributes, unsigned parties) {
+INTERPOSE int pthread_barrier_init(pthread_barrier_t *barrier, const pthread_barrierattr_t *attributes,
+                                   unsigned parties) {
     int failed = REAL(pthread_barrier_init)(barrier, attributes, parties);
     struct barrier *b = failed ? NULL : entry_of(barrier, true);
     if (b) {

@@ -1,5 +1,5 @@
-/* Attaching to a recorder. The environment variable and the file behind it are not trusted: whatever is wrong with them, the
- * program runs unrecorded and one line on stderr says why. */
+/* Attaching to a recorder. The environment variable and the file behind it are not trusted: whatever is wrong with
+ * them, the program runs unrecorded and one line on stderr says why. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/stat.h>
@@ -118,8 +118,8 @@ bool hnrt_control_open(void) {
     return true;
 }
 
-/* False once the recorder is dead, zombies included. A program that closes descriptors it did not open may have put another file
- * behind ours; then the process id has to do. */
+/* False once the recorder is dead, zombies included. A program that closes descriptors it did not open may have put
+ * another file behind ours; then the process id has to do. */
 bool hnrt_recorder_alive(void) {
     long sent = os(SYS_pidfd_send_signal, recorder, 0, 0, 0);
     if (sent == -ESRCH)

@@ -64,8 +64,8 @@ EXPORT void __tsan_vptr_update(void **vptr, void *value) {
     hnrt_ref(vptr, CODE_8, OP_WRITE, CALLER());
 }
 
-/* Ranges wider than any single instruction of ours come from vector code or aggregate copies; they are counted besides being
- * recorded, because another compiler would have reported them in pieces. */
+/* Ranges wider than any single instruction of ours come from vector code or aggregate copies; they are counted
+ * besides being recorded, because another compiler would have reported them in pieces. */
 static inline void range(void *addr, unsigned long bytes, enum hn_op op, uintptr_t pc) {
     struct hn_thread *t = hnrt_self;
     if (t && bytes > 16)
@@ -89,8 +89,8 @@ EXPORT void __tsan_write_range_pc(void *addr, unsigned long bytes, void *pc) {
     range(addr, bytes, OP_WRITE, (uintptr_t)pc - 1);
 }
 
-/* The call stack, for allocations. An entry whose frame lies below the caller's is dead: a longjmp or an exception skipped its
- * exit, so the stack heals itself here. */
+/* The call stack, for allocations. An entry whose frame lies below the caller's is dead: a longjmp or an exception
+ * skipped its exit, so the stack heals itself here. */
 static inline __attribute__((always_inline)) void enter(struct hn_thread *t, uintptr_t pc, uintptr_t sp) {
     uint32_t depth = t->depth;
     if (LIKELY(depth < HN_STACK_MAX)) {

@@ -17,8 +17,8 @@ uint64_t *hnrt_reserve(struct hn_thread *t, unsigned slots) {
     return (uint64_t *)r->cursor;
 }
 
-/* Publishes reserved slots, all or none. Synchronisation is also where a thread learns that the region of interest has been
- * entered or left, which makes phases exact in programs that order them. */
+/* Publishes reserved slots, all or none. Synchronisation is also where a thread learns that the region of interest
+ * has been entered or left, which makes phases exact in programs that order them. */
 void hnrt_commit(struct hn_thread *t, unsigned slots) {
     struct hn_ring *r = t->real;
     __atomic_store_n(&r->cursor, r->cursor + slots * HN_SLOT_BYTES, __ATOMIC_RELEASE);

@@ -1,5 +1,5 @@
-/* The ends of a process. What has been recorded is in the rings whatever happens; here the counts are brought home, and the ending
- * thread's ring is closed. */
+/* The ends of a process. What has been recorded is in the rings whatever happens; here the counts are brought home,
+ * and the ending thread's ring is closed. */
 #include <unistd.h>
 
 #include "os.h"
@@ -54,7 +54,7 @@ INTERPOSE _Noreturn void abort(void) {
     __builtin_unreachable();
 }
 
-/* ---- exec: if it succeeds the rings end where they are, and the new program attaches by itself ------------------------------------------- */
+/* ---- exec: if it succeeds the rings end where they are, and the new program attaches by itself ------------------- */
 
 static void before_exec(void) {
     if (in_own_process())

@@ -1,14 +1,14 @@
-/* fork: the child gets rings of its own and drops the parent's at once. vfork needs nothing: its child borrows the parent's thread until it
- * executes another program or ends, and the process id tells (see exit.c). */
+/* fork: the child gets rings of its own and drops the parent's at once. vfork needs nothing: its child borrows the
+ * parent's thread until it executes another program or ends, and the process id tells (see exit.c). */
 #include "real.h"
 #include "runtime.h"
 
 #include "os.h"
 
-static uint32_t child_index = HN_NO_PARENT;
+static TLS uint32_t child_index = HN_NO_PARENT; /* threads may fork at the same time */
 
-/* Runs after the program's own preparations. References between here and the child's ring belong to nobody: other handlers may run in the child
- * before ours, on a ring that it shares with the parent. */
+/* Runs after the program's own preparations. References between here and the child's ring belong to nobody: other
+ * handlers may run in the child before ours, on a ring that it shares with the parent. */
 static void before_fork(void) {
     struct hn_thread *t = hnrt_self;
     if (!t)

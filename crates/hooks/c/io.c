@@ -1,5 +1,5 @@
-/* Input and output: the kernel (or the C library's buffer) reads and writes the program's memory. Recorded as ranges of the calling site,
- * as many bytes as were moved. */
+/* Input and output: the kernel (or the C library's buffer) reads and writes the program's memory. Recorded as ranges
+ * of the calling site, as many bytes as were moved. */
 #include <errno.h>
 
 #include "real.h"

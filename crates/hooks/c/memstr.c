@@ -1,6 +1,7 @@
-/* Memory and string functions, recorded as ranges of the calling site: what the C library touches on the program's behalf. Only calls
- * from recorded code count (shared libraries reach these definitions too), and only the bytes that the function's definition
- * refers to, not what a vectorised implementation reads beyond. Built without turning loops into calls of these very functions. */
+/* Memory and string functions, recorded as ranges of the calling site: what the C library touches on the program's
+ * behalf. Only calls from recorded code count (shared libraries reach these definitions too), and only the bytes
+ * that the function's definition refers to, not what a vectorised implementation reads beyond. Built without turning
+ * loops into calls of these very functions. */
 #include "real.h"
 #include "runtime.h"
 
@@ -18,7 +19,7 @@ static void writes(const void *p, size_t bytes, uintptr_t pc) {
     hnrt_put_range(p, bytes, OP_WRITE, pc);
 }
 
-/* ---- slow versions, for before the real ones are known, and for lengths ------------------------------------------------------------- */
+/* ---- slow versions, for before the real ones are known, and for lengths ------------------------------------------ */
 
 static void *plain_move(void *to, const void *from, size_t n) {
     uint8_t *d = to;
@@ -47,7 +48,7 @@ static size_t compared(const uint8_t *a, const uint8_t *b, size_t most, bool str
     return n < most ? n + 1 : most;
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 INTERPOSE void *memcpy(void *restrict to, const void *restrict from, size_t n) {
     uintptr_t pc = CALLER();
@@ -107,7 +108,7 @@ EXPORT void *__tsan_memset(void *to, int value, size_t n) {
     return REAL(memset)(to, value, n);
 }
 
-/* ---- searches and comparisons ---------------------------------------------------------------------------------------------------------------- */
+/* ---- searches and comparisons ------------------------------------------------------------------------------------ */
 
 INTERPOSE void *memchr(const void *s, int c, size_t n) {
     void *found = REAL(memchr)(s, c, n);
@@ -163,7 +164,7 @@ INTERPOSE char *strchr(const char *s, int c) {
     return found;
 }
 
-/* ---- string copies --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- string copies ----------------------------------------------------------------------------------------------- */
 
 INTERPOSE char *strcpy(char *restrict to, const char *restrict from) {
     uintptr_t pc = CALLER();

@@ -1,6 +1,6 @@
-/* Executable and libraries: which there are (for symbolisation) and which are recorded. A library is recorded if it was compiled with
- * the hooks, and then it needs __tsan_init and calls it when it is loaded, which is also when we look around: dlopen is not
- * interposed, as a dlopen that comes from the wrong caller searches the wrong RUNPATH. */
+/* Executable and libraries: which there are (for symbolisation) and which are recorded. A library is recorded if it
+ * was compiled with the hooks, and then it needs __tsan_init and calls it when it is loaded, which is also when we
+ * look around: dlopen is not interposed, as a dlopen that comes from the wrong caller searches the wrong RUNPATH. */
 #include <elf.h>
 #include <link.h>
 
@@ -14,7 +14,8 @@ static struct module {
 } modules[MODULES];
 static uint32_t module_count, modules_lock;
 
-/* Code of recorded modules. Entries are written before the count is raised and never change, so readers need no lock. */
+/* Code of recorded modules. Entries are written before the count is raised and never change, so readers need no
+ * lock. */
 static struct {
     uintptr_t begin, end;
 } recorded[64];
@@ -37,7 +38,7 @@ bool hnrt_module_has(uintptr_t pc) {
     return false;
 }
 
-/* ---- what a module is ------------------------------------------------------------------------------------------------------------------- */
+/* ---- what a module is -------------------------------------------------------------------------------------------- */
 
 struct extent {
     uint64_t first, end;
@@ -94,7 +95,7 @@ static bool needs_hooks(const struct dl_phdr_info *info) {
     return false;
 }
 
-/* ---- looking around -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- looking around ---------------------------------------------------------------------------------------------- */
 
 static bool is_executable(const struct dl_phdr_info *info, struct extent e) {
     return (uintptr_t)&hnrt_module_has - info->dlpi_addr - e.first < e.end - e.first;

@@ -1,6 +1,6 @@
-/* Sequence numbers of synchronisation objects. An object's numbers come from one of 65,536 counters, chosen by a hash of its address:
- * objects that share a counter still see their own numbers rise. Bit 0 of a counter is a lock; taking a number adds 2, and
- * giving the lock back adds 1, which clears bit 0 and takes a number in one step. */
+/* Sequence numbers of synchronisation objects. An object's numbers come from one of 65,536 counters, chosen by a
+ * hash of its address: objects that share a counter still see their own numbers rise. Bit 0 of a counter is a lock;
+ * taking a number adds 2, and giving the lock back adds 1, which clears bit 0 and takes a number in one step. */
 #include <time.h>
 
 #include "os.h"
@@ -14,8 +14,8 @@ static uint64_t *counter_of(const volatile void *object) {
     return &counters[h >> 48];
 }
 
-/* Longer than any thread is off its processor; after that the lock is taken to be lost (its holder was killed, or jumped out of
- * a signal handler between two instructions). */
+/* Longer than any thread is off its processor; after that the lock is taken to be lost (its holder was killed, or
+ * jumped out of a signal handler between two instructions). */
 static bool wait_a_little(unsigned tries) {
     const struct timespec millisecond = {.tv_nsec = 1000000};
     if (tries < 100)

@@ -1,4 +1,5 @@
-/* Phases of the program, and the region of interest: references are recorded only inside phases of that name, events always. */
+/* Phases of the program, and the region of interest: references are recorded only inside phases of that name, events
+ * always. */
 #include "runtime.h"
 
 uint32_t hnrt_roi_generation; /* changes whenever the region is entered or left */
@@ -33,7 +34,8 @@ static void change(struct hn_thread *t, uint32_t by) {
         hnrt_route(t);
 }
 
-/* The thread that begins or ends a phase switches at once, the others when they next synchronise, and at the latest after a batch. */
+/* The thread that begins or ends a phase switches at once, the others when they next synchronise, and at the latest
+ * after a batch. */
 EXPORT void homenode_phase_begin(const char *name) {
     struct hn_thread *t = hnrt_self ? hnrt_self : hnrt_thread_attach();
     if (t && t->recording)

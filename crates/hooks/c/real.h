@@ -116,4 +116,5 @@ static inline bool hnrt_real_resolving(void) {
 }
 
 /* The real function; resolves the table when something of ours is called before the first constructor. */
-#define REAL(name) (__builtin_expect(hnrt_real.name != NULL, 1) ? hnrt_real.name : (hnrt_real_resolve(), hnrt_real.name))
+#define REAL(name)                                                                                                    \
+    (__builtin_expect(hnrt_real.name != NULL, 1) ? hnrt_real.name : (hnrt_real_resolve(), hnrt_real.name))

@@ -30,7 +30,8 @@ static void no_ring(const char *why) {
         hnrt_complain(why);
 }
 
-/* The index of a new ring whose file does not exist yet, or HN_NO_PARENT. The counter may run past the table, never back. */
+/* The index of a new ring whose file does not exist yet, or HN_NO_PARENT. The counter may run past the table, never
+ * back. */
 uint32_t hnrt_ring_claim(uint32_t parent) {
     uint32_t *next = CONTROL32(HN_CONTROL_OFF_NEXT_RING), free = HN_ENTRY_FREE;
     uint32_t index = __atomic_load_n(next, __ATOMIC_RELAXED);
@@ -87,7 +88,8 @@ static struct hn_ring *map_file(const char *path, uint64_t bytes) {
         return NULL;
     long address = -1;
     if (allocate((int)fd, HN_RING_HEADER_BYTES + bytes))
-        address = os(SYS_mmap, 0, HN_RING_HEADER_BYTES + bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+        address = os(SYS_mmap, 0, HN_RING_HEADER_BYTES + bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                     fd, 0);
     os(SYS_close, fd);
     if (!os_failed(address))
         return (struct hn_ring *)address;

@@ -1,8 +1,8 @@
 /* What the files of the runtime share: the thread, its rings, and how a slot is written.
  *
- * A thread always has a ring to write to, so the entry points never ask whether anything is being recorded: `hnrt_ring` points
- * to the thread's real ring, or to a scratch ring of one batch that cycles and only counts, or, before the thread is
- * known, to one bootstrap ring whose first reference leads to the slow path. */
+ * A thread always has a ring to write to, so the entry points never ask whether anything is being recorded:
+ * `hnrt_ring` points to the thread's real ring, or to a scratch ring of one batch that cycles and only counts, or,
+ * before the thread is known, to one bootstrap ring whose first reference leads to the slow path. */
 #pragma once
 #include <pthread.h>
 #include <stdbool.h>
@@ -21,7 +21,8 @@
 #define NOINLINE __attribute__((noinline))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
-/* Program counter of the call that led here: inside the call instruction, as the return address may be another line's. */
+/* Program counter of the call that led here: inside the call instruction, as the return address may be another
+ * line's. */
 #define CALLER() ((uintptr_t)__builtin_return_address(0) - 1)
 
 enum hn_op { OP_READ = 0, OP_WRITE = 1, OP_ATOMIC = 2, OP_SPIN = 3 };
@@ -111,7 +112,7 @@ struct hn_thread {
 extern TLS struct hn_ring *hnrt_ring;
 extern TLS struct hn_thread *hnrt_self;
 
-/* ---- control block (control.c) ------------------------------------------------------------------------------- */
+/* ---- control block (control.c) ----------------------------------------------------------------------------------- */
 
 extern uint8_t *hnrt_control;      /* never NULL: a private page while nothing is attached */
 extern bool hnrt_attached;         /* a recorder gave us a control file */
@@ -132,7 +133,7 @@ static inline uint32_t hnrt_stopped(void) {
     return __atomic_load_n(CONTROL32(HN_CONTROL_OFF_STOP), __ATOMIC_RELAXED);
 }
 
-/* ---- rings and threads (ring.c, slow.c, thread.c) ------------------------------------------------------------- */
+/* ---- rings and threads (ring.c, slow.c, thread.c) ---------------------------------------------------------------- */
 
 void hnrt_slow(void);
 bool hnrt_open_batch(struct hn_thread *t);
@@ -159,7 +160,7 @@ void hnrt_thread_key_init(void);
 void hnrt_thread_key_set(struct hn_thread *t);
 void hnrt_process_begin(struct hn_thread *t);
 
-/* ---- slots (event.c) ------------------------------------------------------------------------------------------- */
+/* ---- slots (event.c) --------------------------------------------------------------------------------------------- */
 
 uint64_t *hnrt_reserve(struct hn_thread *t, unsigned slots);
 void hnrt_commit(struct hn_thread *t, unsigned slots);
@@ -180,8 +181,8 @@ static inline uint64_t hnrt_event_word(uint64_t kind, uint64_t addr, unsigned pa
 #define CODE_16 4
 #define REF_BITS(code, op) ((uint64_t)(code) << HN_W0_SIZE_SHIFT | (uint64_t)(op) << HN_W0_OP_SHIFT)
 
-/* The one sequence that every reference goes through. The cursor is stored after the slot (release), so that even a reader that
- * finds the ring after SIGKILL sees whole slots only. */
+/* The one sequence that every reference goes through. The cursor is stored after the slot (release), so that even a
+ * reader that finds the ring after SIGKILL sees whole slots only. */
 static inline __attribute__((always_inline)) void hnrt_put(uint64_t word, uintptr_t pc) {
     struct hn_ring *r = hnrt_ring;
     uint64_t *slot = (uint64_t *)r->cursor;
@@ -200,8 +201,8 @@ static inline __attribute__((always_inline)) void hnrt_ref(const volatile void *
 
 extern uint32_t hnrt_roi_generation; /* changes when the region of interest is entered or left */
 
-/* The calling thread if events may be recorded now, else NULL. Called at every synchronisation, so it is also where a thread learns
- * that the region of interest has changed. */
+/* The calling thread if events may be recorded now, else NULL. Called at every synchronisation, so it is also where
+ * a thread learns that the region of interest has changed. */
 static inline struct hn_thread *hnrt_recording(void) {
     struct hn_thread *t = hnrt_self;
     if (UNLIKELY(t && t->roi_seen != hnrt_roi_generation))
@@ -211,7 +212,8 @@ static inline struct hn_thread *hnrt_recording(void) {
 
 /* ---- order (order.c) --------------------------------------------------------------------------------------------- */
 
-/* Between these two, no other thread's operation on an object with the same hash happens; the second one takes a number. */
+/* Between these two, no other thread's operation on an object with the same hash happens; the second one takes a
+ * number. */
 uint64_t *hnrt_order_lock(struct hn_thread *t, const volatile void *object);
 uint64_t hnrt_order_unlock(struct hn_thread *t, uint64_t *word);
 void hnrt_order_unlock_unnumbered(struct hn_thread *t, uint64_t *word);
@@ -221,9 +223,10 @@ void hnrt_release(struct hn_thread *t, const volatile void *object, uint64_t epo
 void hnrt_acquire(struct hn_thread *t, const volatile void *object, uint64_t epoch);
 void hnrt_sync_event(struct hn_thread *t, uint64_t kind, const volatile void *object, uint64_t epoch, uint64_t number);
 
-/* ---- the rest ------------------------------------------------------------------------------------------------------ */
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
-bool hnrt_spin_expected(struct hn_thread *t, const volatile void *addr, const void *value, unsigned bytes, uintptr_t pc);
+bool hnrt_spin_expected(struct hn_thread *t, const volatile void *addr, const void *value, unsigned bytes,
+                        uintptr_t pc);
 void hnrt_spin_overlook(struct hn_thread *t, const void *own);
 void hnrt_spin_note(struct hn_thread *t, const volatile void *addr, const void *value, unsigned bytes, uintptr_t pc);
 void hnrt_spin_mark(struct hn_thread *t);

@@ -1,16 +1,17 @@
-/* Signal handlers of the program run through a trampoline that turns the thread's references to a second scratch ring: a handler may
- * interrupt the runtime itself between any two instructions, so what it does is counted and not recorded. A longjmp out of a
- * handler ends it too. */
+/* Signal handlers of the program run through a trampoline that turns the thread's references to a second scratch
+ * ring: a handler may interrupt the runtime itself between any two instructions, so what it does is counted and not
+ * recorded. A longjmp out of a handler ends it too. */
 #include "real.h"
 #include "runtime.h"
 
 #define SIGNALS 65
 #define WITH_INFO (UINT64_C(1) << 63)
 
-/* What the program installed: handler and whether it takes three arguments, in one word, so that the trampoline reads both at once. */
+/* What the program installed: handler and whether it takes three arguments, in one word, so that the trampoline
+ * reads both at once. */
 static uint64_t handlers[SIGNALS];
 
-/* ---- entering and leaving -------------------------------------------------------------------------------------------------------------- */
+/* ---- entering and leaving ---------------------------------------------------------------------------------------- */
 
 /* A handler that interrupts another one at the very end of a batch must not write past it. */
 static void settle_scratch(struct hn_thread *t) {
@@ -60,7 +61,7 @@ static void trampoline(int number, siginfo_t *info, void *context) {
         leave(t);
 }
 
-/* ---- installing ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- installing -------------------------------------------------------------------------------------------------- */
 
 static bool is_function(const struct sigaction *a) {
     return (a->sa_flags & SA_SIGINFO) || (a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN);
@@ -118,9 +119,10 @@ INTERPOSE sighandler_t signal(int number, sighandler_t handler) {
     return old.sa_handler;
 }
 
-/* ---- jumping out ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- jumping out ------------------------------------------------------------------------------------------------- */
 
-/* Stack pointer that a jmp_buf leads to. glibc hides it by an xor with a secret of the thread and (x86-64) a rotation. */
+/* Stack pointer that a jmp_buf leads to. glibc hides it by an xor with a secret of the thread and (x86-64) a
+ * rotation. */
 static uintptr_t target_of(const struct __jmp_buf_tag *to) {
 #if defined(__x86_64__)
     uintptr_t sp = (uintptr_t)to->__jmpbuf[6], secret;
@@ -146,7 +148,8 @@ void hnrt_signal_repair(struct hn_thread *t) {
     }
 }
 
-/* Leaves the handlers whose frames the jump skips: a target between here and the trampoline stays inside the handler. */
+/* Leaves the handlers whose frames the jump skips: a target between here and the trampoline stays inside the
+ * handler. */
 static void before_jump(const struct __jmp_buf_tag *to) {
     struct hn_thread *t = hnrt_self;
     uintptr_t here = (uintptr_t)__builtin_frame_address(0), target = target_of(to);

@@ -5,8 +5,8 @@
 #include "os.h"
 #include "runtime.h"
 
-/* The ring of every thread that the runtime has not met. Its cursor stands on the last slot, so that the first reference comes here.
- * Threads in one race may write past the batch, at most once each, hence the slack. */
+/* The ring of every thread that the runtime has not met. Its cursor stands on the last slot, so that the first
+ * reference comes here. Threads in one race may write past the batch, at most once each, hence the slack. */
 static struct {
     _Alignas(HN_BATCH_BYTES) uint8_t slots[HN_BATCH_BYTES];
     uint8_t slack[64 * HN_BATCH_BYTES];
@@ -32,7 +32,8 @@ static bool half_is_free(struct hn_ring *r, uint64_t head) {
     return head - tail <= r->bytes / HN_SLOT_BYTES / 2;
 }
 
-/* Sleeps until there is space; false if recording is over. The time limit covers a recorder that died without a word. */
+/* Sleeps until there is space; false if recording is over. The time limit covers a recorder that died without a
+ * word. */
 static bool wait_for_space(struct hn_ring *r, uint64_t head) {
     struct timespec limit = {.tv_nsec = 1000000};
     while (!half_is_free(r, head)) {
@@ -60,8 +61,8 @@ static void count_wide(struct hn_thread *t) {
     }
 }
 
-/* Begins the batch at the cursor, which stands at the end of the one before (or at the begin of a new ring); false if recording is
- * over. May be abandoned by a longjmp at any instruction and called again. */
+/* Begins the batch at the cursor, which stands at the end of the one before (or at the begin of a new ring); false
+ * if recording is over. May be abandoned by a longjmp at any instruction and called again. */
 bool hnrt_open_batch(struct hn_thread *t) {
     struct hn_ring *r = t->real;
     uint64_t next = (r->cursor - r->base) & (r->bytes - 1), head = r->batch_head;

@@ -1,6 +1,6 @@
-/* Busy waiting: the same site reads the same value at the same address again and again, with nothing between the reads except other
- * such reads (`while (!a || !b)`). From the 4th on, a read is marked. Whether something was between is seen from the
- * ring's cursor, which every reference and event moves. */
+/* Busy waiting: the same site reads the same value at the same address again and again, with nothing between the
+ * reads except other such reads (`while (!a || !b)`). From the 4th on, a read is marked. Whether something was
+ * between is seen from the ring's cursor, which every reference and event moves. */
 #include "runtime.h"
 
 static void load_value(const void *value, unsigned bytes, uint64_t out[2]) {
@@ -17,7 +17,8 @@ static int find(const struct hn_spin *s, uintptr_t pc) {
 }
 
 /* Whether a read that gets this value is busy waiting. */
-bool hnrt_spin_expected(struct hn_thread *t, const volatile void *addr, const void *value, unsigned bytes, uintptr_t pc) {
+bool hnrt_spin_expected(struct hn_thread *t, const volatile void *addr, const void *value, unsigned bytes,
+                        uintptr_t pc) {
     struct hn_spin *s = &t->spin;
     if (s->mark != hnrt_ring->cursor)
         return false;
@@ -54,7 +55,8 @@ void hnrt_spin_note(struct hn_thread *t, const volatile void *addr, const void *
     remember(&t->spin, addr, v, pc);
 }
 
-/* gcc keeps the expected value of a compare-and-swap in memory, and sets it anew before each try: references to it are part of the wait. */
+/* gcc keeps the expected value of a compare-and-swap in memory, and sets it anew before each try: references to it
+ * are part of the wait. */
 void hnrt_spin_overlook(struct hn_thread *t, const void *own) {
     const struct hn_ring *r = t->real;
     uint64_t at = t->spin.mark;

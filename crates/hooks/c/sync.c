@@ -17,7 +17,7 @@ static void release(const volatile void *object) {
         hnrt_release(t, object, 0);
 }
 
-/* ---- mutexes, spin locks ------------------------------------------------------------------------------------------------ */
+/* ---- mutexes, spin locks ----------------------------------------------------------------------------------------- */
 
 INTERPOSE int pthread_mutex_lock(pthread_mutex_t *m) {
     return acquired(REAL(pthread_mutex_lock)(m), m);
@@ -49,7 +49,9 @@ INTERPOSE int pthread_spin_unlock(pthread_spinlock_t *l) {
     return REAL(pthread_spin_unlock)(l);
 }
 
-/* ---- reader-writer locks: epoch 0 is what writers release, epoch 1 what readers release, so that readers do not order readers -- */
+/* ---- reader-writer locks -------------------------------------------------------------------------------------------- */
+
+/* Epoch 0 is what writers release, epoch 1 what readers release, so that readers do not order readers. */
 
 static int read_locked(int failed, pthread_rwlock_t *l) {
     return acquired(failed, l);
@@ -96,7 +98,7 @@ INTERPOSE int pthread_rwlock_unlock(pthread_rwlock_t *l) {
     return REAL(pthread_rwlock_unlock)(l);
 }
 
-/* ---- condition variables: a wait releases and acquires the mutex; a signal is released by the signaller ------------------------- */
+/* ---- condition variables: a wait releases and acquires the mutex; a signal is released by the signaller ---------- */
 
 static int waited(int failed, pthread_cond_t *c, pthread_mutex_t *m) {
     struct hn_thread *t = hnrt_recording();
@@ -117,7 +119,8 @@ INTERPOSE int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, cons
     return waited(REAL(pthread_cond_timedwait)(c, m, until), c, m);
 }
 
-INTERPOSE int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *until) {
+INTERPOSE int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
+                                     const struct timespec *until) {
     release(m);
     return waited(REAL(pthread_cond_clockwait)(c, m, clock, until), c, m);
 }
@@ -132,7 +135,7 @@ INTERPOSE int pthread_cond_broadcast(pthread_cond_t *c) {
     return REAL(pthread_cond_broadcast)(c);
 }
 
-/* ---- semaphores: -1 is failure ------------------------------------------------------------------------------------------------- */
+/* ---- semaphores: -1 is failure ----------------------------------------------------------------------------------- */
 
 INTERPOSE int sem_wait(sem_t *s) {
     return acquired(REAL(sem_wait)(s), s);
@@ -151,7 +154,7 @@ INTERPOSE int sem_post(sem_t *s) {
     return REAL(sem_post)(s);
 }
 
-/* ---- once, and the guards of C++ function-local statics -------------------------------------------------------------------------- */
+/* ---- once, and the guards of C++ function-local statics ---------------------------------------------------------- */
 
 /* pthread_once passes no argument, so the routine waits in the thread; an initialiser may call pthread_once again. */
 static TLS void (*once_routine)(void);

@@ -28,8 +28,8 @@ static void add(uint64_t offset, uint64_t n) {
         __atomic_fetch_add(CONTROL64(offset), n, __ATOMIC_RELAXED);
 }
 
-/* Brings what the scratch rings have counted to the control block. May run for another thread at process end; a count is then as
- * exact as that thread's last store. */
+/* Brings what the scratch rings have counted to the control block. May run for another thread at process end; a
+ * count is then as exact as that thread's last store. */
 void hnrt_flush(struct hn_thread *t) {
     uint64_t all = hnrt_scratch_count(&t->scratch), n = all - t->scratch.flushed;
     t->scratch.flushed = all;
@@ -64,8 +64,9 @@ static uint8_t scratch_purpose(bool live, bool open) {
     return live ? FOR_NOTHING : FOR_DROPPED;
 }
 
-/* Points the calling thread's references to where they belong now. Everything follows from the thread's state, nothing is saved
- * and restored, so that a fork or a longjmp in a signal handler cannot bring back a ring that is gone. */
+/* Points the calling thread's references to where they belong now. Everything follows from the thread's state,
+ * nothing is saved and restored, so that a fork or a longjmp in a signal handler cannot bring back a ring that is
+ * gone. */
 void hnrt_route(struct hn_thread *t) {
     hnrt_flush(t);
     t->roi_seen = __atomic_load_n(&hnrt_roi_generation, __ATOMIC_ACQUIRE);
@@ -81,13 +82,14 @@ void hnrt_route(struct hn_thread *t) {
     }
 }
 
-/* ---- begin --------------------------------------------------------------------------------------------------------- */
+/* ---- begin ------------------------------------------------------------------------------------------------------- */
 
 static bool kernel_thread_gone(const struct hn_thread *t) {
     return os(SYS_tgkill, hnrt_pid, t->tid, 0) == -ESRCH;
 }
 
-/* An ended thread may still run destructors that make references, so its memory is free only when the kernel says so. */
+/* An ended thread may still run destructors that make references, so its memory is free only when the kernel says
+ * so. */
 static struct hn_thread *recycled(void) {
     struct hn_thread *found = NULL;
     unsigned tries = 8;
@@ -198,12 +200,13 @@ struct hn_thread *hnrt_thread_attach(void) {
     if (hnrt_record)
         hnrt_thread_give_ring(t, hnrt_ring_claim(HN_NO_PARENT));
     hnrt_thread_enter(t);
+    hnrt_thread_key_set(t);
     if (!__atomic_exchange_n(&attached, 1, __ATOMIC_RELAXED))
         hnrt_process_begin(t);
     return t;
 }
 
-/* ---- end ----------------------------------------------------------------------------------------------------------- */
+/* ---- end --------------------------------------------------------------------------------------------------------- */
 
 /* Ends the calling thread's recording. What it still does goes to its scratch ring. */
 void hnrt_thread_end(struct hn_thread *t) {
@@ -272,9 +275,10 @@ void hnrt_threads_after_fork(void) {
     }
 }
 
-/* ---- pthread_create ------------------------------------------------------------------------------------------------- */
+/* ---- pthread_create ---------------------------------------------------------------------------------------------- */
 
-INTERPOSE int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument) {
+INTERPOSE int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+                             void *argument) {
     struct hn_thread *parent = hnrt_self ? hnrt_self : hnrt_thread_attach(), *child = hnrt_thread_new();
     if (!child)
         return EAGAIN;

@@ -1,9 +1,10 @@
 //! `homenode cc` and `homenode c++`: what to execute so that a program records itself.
 //!
-//! Compilers are asked for the ThreadSanitizer *pass* only, never for its runtime, so the request goes around their drivers: to gcc by
-//! a specs file that adds it to `cc1`, to clang by `-Xclang`. Our flags come after the caller's, because a later `-O3` would turn
-//! clang's vectorisers on again; vectorised references come out merged or not at all. Programs (not shared libraries) get the
-//! archive whole and export its entry points, which is where the program's own shared libraries find them.
+//! Compilers are asked for the ThreadSanitizer *pass* only, never for its runtime, so the request goes around their
+//! drivers: to gcc by a specs file that adds it to `cc1`, to clang by `-Xclang`. Our flags come after the caller's,
+//! because a later `-O3` would turn clang's vectorisers on again; vectorised references come out merged or not at all.
+//! Programs (not shared libraries) get the archive whole and export its entry points, which is where the program's own
+//! shared libraries find them.
 use crate::flags::{Flags, is_thread_sanitizer};
 use crate::install;
 use crate::toolchain::{Family, Toolchain};
@@ -76,9 +77,9 @@ impl std::fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
-/// What `homenode cc|c++ ARGS` executes, given the installed archive (see [`install::install`]; the specs and the export list are beside
-/// it). A leading `--compiler=NAME` chooses the compiler. Runs the compiler once to learn its version and reads
-/// response files; otherwise as [`plan_with`].
+/// What `homenode cc|c++ ARGS` executes, given the installed archive (see [`install::install`]; the specs and the
+/// export list are beside it). A leading `--compiler=NAME` chooses the compiler. Runs the compiler once to learn its
+/// version and reads response files; otherwise as [`plan_with`].
 pub fn plan(mode: Mode, args: &[OsString], archive: &Path) -> Result<CompilePlan, CompileError> {
     let chosen = args.first().and_then(|a| a.to_str()).and_then(|a| a.strip_prefix("--compiler="));
     let args = if chosen.is_some() { &args[1..] } else { args };

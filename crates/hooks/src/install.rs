@@ -16,8 +16,9 @@ const FILES: &[(&str, &[u8])] = &[
     (ARCHIVE_NAME, ARCHIVE),
 ];
 
-/// Writes the archive to the user's cache (`$XDG_CACHE_HOME/homenode` or `~/.cache/homenode`, else a private directory among the
-/// temporary files), in a directory named after its content, and returns its path. What is there already and equal is left alone.
+/// Writes the archive to the user's cache (`$XDG_CACHE_HOME/homenode` or `~/.cache/homenode`, else a private directory
+/// among the temporary files), in a directory named after its content, and returns its path. What is there already and
+/// equal is left alone.
 pub fn install() -> Result<PathBuf, CompileError> {
     let mut failed = None;
     for base in bases() {

@@ -3,7 +3,8 @@ use crate::compile::{CompileError, Mode};
 use std::ffi::{OsStr, OsString};
 use std::process::Command;
 
-/// Environment variable that names the C compiler behind `homenode cc`; words after the first are arguments (`ccache gcc`).
+/// Environment variable that names the C compiler behind `homenode cc`; words after the first are arguments (`ccache
+/// gcc`).
 pub const REAL_CC: &str = "HOMENODE_REAL_CC";
 /// The same for `homenode c++`.
 pub const REAL_CXX: &str = "HOMENODE_REAL_CXX";
@@ -31,8 +32,8 @@ pub struct Toolchain {
 }
 
 impl Toolchain {
-    /// The compiler for `mode`: `chosen` (from `--compiler=`), else the environment variable, else gcc, else clang. Runs it once to
-    /// learn what it is. Errors if there is none or it is neither gcc nor clang.
+    /// The compiler for `mode`: `chosen` (from `--compiler=`), else the environment variable, else gcc, else clang.
+    /// Runs it once to learn what it is. Errors if there is none or it is neither gcc nor clang.
     pub fn detect(mode: Mode, chosen: Option<&OsStr>) -> Result<Toolchain, CompileError> {
         let variable = if mode == Mode::Cc { REAL_CC } else { REAL_CXX };
         let from_env = std::env::var_os(variable).filter(|v| !v.is_empty());

@@ -88,7 +88,8 @@ fn only_the_region_of_interest_is_recorded() {
         let (output, rings) = r.run(&phases, &[]);
         let text = String::from_utf8_lossy(&output.stdout).trim().to_string();
         let cells = u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();
-        let of_sequence = |i: usize| rings[i].refs().iter().filter(|r| (cells..cells + 256).contains(&r.addr())).count();
+        let of_sequence =
+            |i: usize| rings[i].refs().iter().filter(|r| (cells..cells + 256).contains(&r.addr())).count();
         assert_eq!((of_sequence(0), of_sequence(1)), (200, 100), "{compiler}");
         assert_eq!(rings[0].events(EVENT_PHASE_BEGIN).len(), 2, "events are recorded everywhere");
         assert_eq!(rings[1].events(EVENT_ACQUIRE).len(), 4);

@@ -15,7 +15,8 @@ fn every_allocation_and_its_stack() {
         assert!(output.status.success(), "{compiler} {output:?}");
         let expected: Vec<String> = String::from_utf8_lossy(&output.stdout).trim().lines().map(String::from).collect();
         let found: Vec<String> = ["allocs", "maps"].iter().flat_map(|p| rings[0].phase(p)).collect();
-        let found: Vec<&String> = found.iter().filter(|l| !l.starts_with(['r', 'w']) || l.starts_with("realloc")).collect();
+        let found: Vec<&String> =
+            found.iter().filter(|l| !l.starts_with(['r', 'w']) || l.starts_with("realloc")).collect();
         let missing: Vec<_> = expected.iter().filter(|l| !found.contains(l)).collect();
         assert!(missing.is_empty(), "{compiler}: {missing:?} not in {found:?}");
         check_stacks(&rings[0]);

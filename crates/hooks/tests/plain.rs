@@ -42,7 +42,8 @@ fn every_size_is_recorded_in_program_order() {
         // Compilers may keep a value that they have just stored, and read two operands in either order.
         let lower: Vec<String> = loops.iter().map(|l| l.to_lowercase()).collect();
         let found = ring.phase("loop");
-        let only = |lines: &[String], op| -> Vec<String> { lines.iter().filter(|l| l.starts_with(op)).cloned().collect() };
+        let only =
+            |lines: &[String], op| -> Vec<String> { lines.iter().filter(|l| l.starts_with(op)).cloned().collect() };
         assert_eq!(only(&found, 'w'), only(&lower, 'w'), "{compiler}");
         assert!(only(&found, 'r').len() >= 199 && found.iter().all(|l| lower.contains(l)), "{compiler}: {found:?}");
         assert_eq!((ring.state, ring.parent, ring.tid), (ENTRY_DONE, u32::MAX, ring.pid));
@@ -73,12 +74,33 @@ fn sixteen_byte_atomics() {
 fn library_functions_are_ranges_of_their_callers() {
     for compiler in COMPILERS {
         let (_, lines, ring) = record(compiler, "ranges.c", &["-fno-builtin", "-D_GNU_SOURCE"]);
-        let found: Vec<String> = ["memory", "strings", "files", "stdio"].iter().flat_map(|p| ring.phase(p)).filter(|l| !l.starts_with("alloc")).collect();
+        let found: Vec<String> = ["memory", "strings", "files", "stdio"]
+            .iter()
+            .flat_map(|p| ring.phase(p))
+            .filter(|l| !l.starts_with("alloc"))
+            .collect();
         assert_eq!(found.len(), lines.len(), "{compiler}: {found:?} {lines:?}");
         for (f, l) in found.iter().zip(&lines) {
             assert!(f == l || l.strip_suffix('?').is_some_and(|l| f.starts_with(l)), "{compiler}: {f} is not {l}");
         }
         let in_program: Vec<u64> = ring.refs().iter().map(|i| i.w1() >> 20).collect();
         assert!(in_program.iter().all(|p| *p == in_program[0]), "sites are in the program, not in a library");
+    }
+}
+
+#[test]
+fn aggregates_are_whole_in_bytes_and_wide_accesses_are_counted() {
+    for compiler in COMPILERS {
+        let (r, _, ring) = record(compiler, "wide.c", &[]);
+        let lines = ring.phase("copy");
+        let bytes = |op: &str| -> u64 {
+            let of_op = lines.iter().filter(|l| l.starts_with(op));
+            of_op.map(|l| l.split(' ').nth(1).unwrap().parse::<u64>().unwrap()).sum()
+        };
+        assert_eq!((bytes("r"), bytes("w")), (72, 72), "{compiler} {lines:?}");
+        let wide = lines.iter().filter(|l| l.split(' ').nth(1).unwrap().parse::<u64>().unwrap() > 16).count();
+        // memcpy and its like are no vector accesses: clang calls it for the larger aggregate.
+        let counted = r.get64(CONTROL_OFF_WIDE);
+        assert!(if compiler == "gcc" { counted == wide as u64 && wide == 4 } else { counted == 0 }, "{lines:?}");
     }
 }

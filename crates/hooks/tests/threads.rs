@@ -32,8 +32,11 @@ fn each_operation_has_its_events() {
     for compiler in COMPILERS {
         let (output, rings) = record(compiler, "sync.c");
         let expected: Vec<String> = String::from_utf8_lossy(&output.stdout).lines().map(str::to_string).collect();
-        let found: Vec<String> =
-            rings[0].phase("each").into_iter().filter(|l| !l.starts_with(['r', 'w']) || !l.contains(" 0x7ff")).collect();
+        let found: Vec<String> = rings[0]
+            .phase("each")
+            .into_iter()
+            .filter(|l| !l.starts_with(['r', 'w']) || !l.contains(" 0x7ff"))
+            .collect();
         // `sync_event` for the semaphore is printed before the calls; everything else after them.
         assert_eq!(found, expected, "{compiler}");
     }
@@ -79,7 +82,8 @@ fn parents_know_their_children_and_join_follows_exit() {
         assert_ne!(ring.tid, rings[0].tid);
         assert!(ring.items.last().unwrap().is_event(EVENT_EXIT), "{:?}", ring.items.last());
         let release = &ring.items[ring.items.len() - 2];
-        let joined = rings[0].events(EVENT_ACQUIRE).into_iter().any(|a| a.addr() == release.addr() && a.w1() > release.w1());
+        let joined =
+            rings[0].events(EVENT_ACQUIRE).into_iter().any(|a| a.addr() == release.addr() && a.w1() > release.w1());
         assert!(release.is_event(EVENT_RELEASE) && joined);
         let stack = ring.events(EVENT_ALLOC)[0];
         assert!(matches!(stack, Item::Event { payload, .. } if payload[0][0] == 1), "the thread's stack is an object");

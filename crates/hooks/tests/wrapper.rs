@@ -36,10 +36,22 @@ fn instruments(family: Family, args: &str) -> bool {
 #[test]
 fn the_archive_goes_into_programs_only() {
     for family in [Family::Gcc, Family::Clang] {
-        for args in ["a.c", "a.o -o a", "-O2 a.c b.o -lm", "-o a @objects", "-x c - -o a", "a.c -pie", "-static-libgcc a.o"] {
+        for args in
+            ["a.c", "a.o -o a", "-O2 a.c b.o -lm", "-o a @objects", "-x c - -o a", "a.c -pie", "-static-libgcc a.o"]
+        {
             assert!(links(family, args), "{args}");
         }
-        for args in ["-c a.c", "-S a.c", "-E a.c", "-M a.c", "-MM a.c", "-fsyntax-only a.c", "-shared a.o -o a.so", "-r a.o b.o", "a.h"] {
+        for args in [
+            "-c a.c",
+            "-S a.c",
+            "-E a.c",
+            "-M a.c",
+            "-MM a.c",
+            "-fsyntax-only a.c",
+            "-shared a.o -o a.so",
+            "-r a.o b.o",
+            "a.h",
+        ] {
             assert!(!links(family, args), "{args}");
         }
     }
@@ -84,7 +96,9 @@ fn what_cannot_work_is_refused_with_a_reason() {
         assert!(matches!(planned(Family::Gcc, args), Err(CompileError::Static)), "{args}");
     }
     assert!(planned(Family::Gcc, "-static -c a.c").is_ok(), "nothing is linked");
-    assert!(matches!(planned(Family::Clang, "-fsanitize=address,undefined a.c"), Err(CompileError::Sanitizer(s)) if s == "address"));
+    assert!(
+        matches!(planned(Family::Clang, "-fsanitize=address,undefined a.c"), Err(CompileError::Sanitizer(s)) if s == "address")
+    );
     assert!(planned(Family::Clang, "-fsanitize=undefined a.c").is_ok());
 }
 
@@ -95,7 +109,8 @@ fn separate_steps_response_files_and_libraries_build_programs_that_record() {
         let at = |name: &str| r.dir.path().join(name).to_str().unwrap().to_string();
         let include = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../../include");
         let plain = source("plain.c");
-        std::fs::write(at("step one.rsp"), format!("-O3 -c {include} '{}' -o \"{}\"", plain.display(), at("plain.o"))).unwrap();
+        std::fs::write(at("step one.rsp"), format!("-O3 -c {include} '{}' -o \"{}\"", plain.display(), at("plain.o")))
+            .unwrap();
         let respond = format!("@{}", at("step one.rsp"));
         for args in [&[respond.as_str()][..], &[&at("plain.o"), "-o", &at("plain")]] {
             let built = compile(compiler, args);
@@ -110,7 +125,8 @@ fn separate_steps_response_files_and_libraries_build_programs_that_record() {
 fn builds_with_optimisation_debug_stripping_and_position_dependence_record_the_same() {
     for compiler in COMPILERS {
         let mut first: Option<usize> = None;
-        for flags in [&["-O3"][..], &["-O3", "-s"], &["-O3", "-no-pie", "-fno-pie"], &["-O3", "-g3"], &["-O3", "-flto"]] {
+        for flags in [&["-O3"][..], &["-O3", "-s"], &["-O3", "-no-pie", "-fno-pie"], &["-O3", "-g3"], &["-O3", "-flto"]]
+        {
             let r = Recording::new(MODE_RECORD);
             let (output, rings) = r.run(&program(r.dir.path(), compiler, "plain.c", flags), &[]);
             assert!(output.status.success(), "{compiler} {flags:?} {output:?}");

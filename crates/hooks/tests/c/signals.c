@@ -1,5 +1,5 @@
-/* A known sequence while signals arrive as fast as they can. Handlers make references and atomics, allocate nothing, and every
- * third one jumps out instead of returning, wherever it found the thread. */
+/* A known sequence while signals arrive as fast as they can. Handlers make references and atomics, allocate nothing,
+ * and every third one jumps out instead of returning, wherever it found the thread. */
 #include "expect.h"
 
 #include <setjmp.h>

@@ -12,7 +12,9 @@ pub const COMPILERS: [&str; 2] = ["gcc", "clang"];
 /// The installed archive.
 pub fn archive() -> &'static Path {
     static AT: OnceLock<PathBuf> = OnceLock::new();
-    AT.get_or_init(|| install::install_in(Path::new(env!("CARGO_TARGET_TMPDIR"))).expect("the target directory is writable"))
+    AT.get_or_init(|| {
+        install::install_in(Path::new(env!("CARGO_TARGET_TMPDIR"))).expect("the target directory is writable")
+    })
 }
 
 pub fn source(name: &str) -> PathBuf {

@@ -1,0 +1,40 @@
+//! More threads than rings, threads on the smallest stacks, threads that nobody announced.
+mod support;
+
+use homenode_base::ring::*;
+use support::build::program;
+use support::{Recording, Ring};
+
+fn writes(ring: &Ring) -> usize {
+    ring.refs().len()
+}
+
+#[test]
+fn a_thousand_threads_at_once_on_small_stacks() {
+    let r = Recording::new(MODE_RECORD);
+    let (output, rings) = r.run(&program(r.dir.path(), "gcc", "many.c", &["-pthread"]), &["1000", "at once"]);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(rings.len(), 1001);
+    assert!(rings[1..].iter().all(|r| writes(r) == 100 && r.state == ENTRY_DONE && r.parent == 0));
+}
+
+#[test]
+fn threads_beyond_the_table_are_counted_and_run() {
+    let r = Recording::new(MODE_RECORD);
+    let (output, rings) = r.run(&program(r.dir.path(), "clang", "many.c", &["-pthread"]), &["4200"]);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(rings.len(), RINGS_MAX as usize);
+    assert!(rings[1..].iter().all(|r| writes(r) == 100));
+    let beyond = 4200 + 1 - u64::from(RINGS_MAX);
+    assert_eq!((r.get64(CONTROL_OFF_UNRINGED), r.get64(CONTROL_OFF_DROPPED)), (beyond, beyond * 100));
+    assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1, "said once");
+}
+
+#[test]
+fn unannounced_threads_are_met_at_their_first_reference() {
+    let r = Recording::new(MODE_RECORD);
+    let (output, rings) = r.run(&program(r.dir.path(), "gcc", "many.c", &["-pthread", "-DC11"]), &["20"]);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(rings.len(), 21);
+    assert!(rings[1..].iter().all(|r| writes(r) == 100 && r.parent == u32::MAX && r.state == ENTRY_DONE));
+}

@@ -114,8 +114,8 @@ def tail(text, lines=5):
 
 
 def one_line(done):
-    """The single error line of a failed run, without the program's name."""
-    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    """The single error line of a failed run, without the program's name; the hooks speak for the recorded program."""
+    lines = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("homenode hooks: ")]
     expect(len(lines) == 1, f"one clear line on stderr, not {len(lines)}: {tail(done.stderr, 8)}")
     expect(lines[0].startswith("homenode: "), f"the line says who speaks: {lines[0]}")
     return lines[0].removeprefix("homenode: ")

@@ -134,6 +134,26 @@ fn innocent_programs_are_left_in_peace() {
 }
 
 #[test]
+fn several_initialisers_and_tables_that_are_still_written_are_left_in_peace() {
+    let mut p = Program::default();
+    let at = p.object("halves", "grid.c:41", HEAP, 64 * PAGE);
+    (p.site("grid.c:57", "fill"), p.site("grid.c:80", "use"));
+    (0..4096).for_each(|i| p.go((i / 2048) as u32, W, at + i * 64, 8, 0));
+    (0..20_000u64).for_each(|i| p.go(2 + (i % 4096 / 2048) as u32, R, at + i % 4096 * 64, 8, 1));
+    assert_eq!(p.analyse(&machine(2, false), 4).candidates, [], "no single thread is to blame");
+
+    let mut p = Program::default();
+    let at = p.object("table", "grid.c:44", HEAP, 16 * PAGE);
+    (p.site("grid.c:57", "fill"), p.site("grid.c:80", "use"));
+    (0..1024).for_each(|i| p.go(0, W, at + i * 64, 8, 0));
+    for i in 0..60_000u64 {
+        let line = i / 4 * 7 % 1024;
+        p.go((i % 4) as u32, if line % 8 == 0 { W } else { R }, at + line * 64, 8, 1);
+    }
+    assert_eq!(p.analyse(&machine(2, false), 4).candidates, [], "copies of what is written help nobody");
+}
+
+#[test]
 fn a_table_that_stays_in_caches_is_left_in_peace() {
     let mut p = Program::default();
     let at = p.object("data", "grid.c:40", HEAP, 64 * PAGE);
@@ -237,6 +257,26 @@ fn a_hash_table_used_by_all_is_left_in_peace() {
 }
 
 #[test]
+fn records_that_change_hands_have_no_border_to_pad_at() {
+    let mut p = Program::default();
+    let at = p.object("jobs", "kv.c:160", HEAP, 8 * 16);
+    p.site("kv.c:120", "work");
+    for i in 0..16_000u64 {
+        // In each of four phases a thread has one record to itself, every time another one.
+        let (thread, phase) = (i % 8, i / 4_000);
+        let record = (thread + phase) % 8;
+        p.go(thread as u32, A, at + record * 16, 8, 0);
+        if phase == 0 && i % 100 < 8 {
+            // A tag that only one thread writes, and seldom, does not make the record its own.
+            p.go(thread as u32, W, at + record * 16 + 8, 4, 0);
+        }
+    }
+    let a = p.analyse(&machine(2, true), 8);
+    assert_eq!(a.false_sharing.len(), 2, "nearly all transfers are for another record");
+    assert_eq!(a.candidates, []);
+}
+
+#[test]
 fn results_that_one_thread_writes_and_others_read_piece_by_piece_are_left_in_peace() {
     let mut p = Program::default();
     let at = p.object("block", "lu.c:16", HEAP, 64 * 64);
@@ -259,6 +299,9 @@ fn globals_are_defined_and_not_allocated() {
     grid(&mut p, at, 64, Some(0), 4, 5);
     let words = &only(&p.analyse(&machine(2, false), 4)).sentence.clone();
     assert!(words.starts_with("u (256 KiB, defined at main.c:9) is first touched by thread 0"), "{words}");
+    p.objects[0].kind = "stack";
+    assert_eq!(p.analyse(&machine(2, false), 4).candidates, [], "nobody initialises a stack in parallel");
+    p.objects[0].kind = "global";
     p.objects[0].place = None;
     let words = &only(&p.analyse(&machine(2, false), 4)).sentence.clone();
     assert!(words.starts_with("u (256 KiB, global) is first touched by thread 0"), "{words}");

@@ -102,6 +102,20 @@ fn charges_without_site_object_or_reference_are_kept() {
 }
 
 #[test]
+fn a_long_reference_touches_every_block_it_reaches() {
+    let mut p = Program::default();
+    p.object("x", "x.c:1", 0x5000, 3 * PAGE);
+    p.site("x.c:2", "f");
+    let (m, nodes) = (machine(2, true), [NodeId(0), NodeId(1)]);
+    let mut a = Analysis::new(Setup { machine: &m, block_bytes: PAGE, unit_bytes: 64, nodes: &nodes });
+    a.reference(&Merged { addr: 0x5ff8, size: PAGE as u32 + 16, site: 0, thread: 1, op: Op::Write }, 0);
+    a.reference(&Merged { addr: 0x5000, size: 3 * PAGE as u32, site: 0, thread: 0, op: Op::Read }, 0);
+    let a = a.finish(&p);
+    assert_eq!(a.objects[0].first_touch, [(1, 3)]);
+    assert_eq!((a.objects[0].refs, a.patterns[0].bytes), (2, 3 * PAGE));
+}
+
+#[test]
 fn pages_of_several_objects_are_reported() {
     let mut p = Program::default();
     p.site("x.c:2", "f");

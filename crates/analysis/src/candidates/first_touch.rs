@@ -1,7 +1,7 @@
 //! Memory that one thread touches first and threads of other nodes use.
-use super::{at_least, phrases};
+use super::{at_least, is_placeable, phrases};
 use crate::candidate::{Candidate, Remedy};
-use crate::names::{Names, SiteName, UNKNOWN_OBJECT};
+use crate::names::{Names, SiteName};
 use crate::rows::FindingKind;
 use crate::tables::{Object, Part, Parts, site_name};
 use homenode_base::{Cost, NodeId, TotalCost};
@@ -18,7 +18,7 @@ const PROGRAM_PERCENT: i128 = 1;
 pub(super) fn find(parts: &Parts<'_>, object: &Object, names: &dyn Names, total: TotalCost) -> Option<Candidate> {
     let (initialiser, blocks) = *object.row.first_touch.first()?;
     let all = object.parts.len() as u64;
-    if object.id == UNKNOWN_OBJECT || blocks * 100 < all * FIRST_PERCENT {
+    if !is_placeable(object) || blocks * 100 < all * FIRST_PERCENT {
         return None;
     }
     let memory: TotalCost = object.parts.iter().map(|p| p.cost).sum();

@@ -6,7 +6,7 @@ mod read_shared;
 mod stride;
 
 use crate::candidate::Candidate;
-use crate::names::Names;
+use crate::names::{Names, UNKNOWN_OBJECT};
 use crate::tables::{Object, Parts};
 use homenode_base::TotalCost;
 use std::cmp::Reverse;
@@ -30,4 +30,10 @@ pub(crate) fn find(parts: &Parts<'_>, objects: &[Object], names: &dyn Names, tot
 /// Whether `part` is at least `percent` of `whole`.
 fn at_least(part: TotalCost, percent: i128, whole: TotalCost) -> bool {
     part > TotalCost::ZERO && part.0 * 100 >= whole.0 * percent
+}
+
+/// Whether the program decides where this object lives: stacks are placed by whoever starts a thread, and unknown memory
+/// has no name to give an advice on.
+fn is_placeable(object: &Object) -> bool {
+    object.id != UNKNOWN_OBJECT && object.name.kind != "stack"
 }

@@ -1,7 +1,7 @@
 //! Memory that is only read once it is initialised, by threads of several nodes, and that lives on one of them.
-use super::{at_least, phrases};
+use super::{at_least, is_placeable, phrases};
 use crate::candidate::{Candidate, Remedy};
-use crate::names::{Names, UNKNOWN_OBJECT};
+use crate::names::Names;
 use crate::patterns::Pattern;
 use crate::rows::FindingKind;
 use crate::tables::{Object, Part, Parts};
@@ -23,7 +23,7 @@ pub(super) fn find(parts: &Parts<'_>, object: &Object, _: &dyn Names, total: Tot
     let unwritten = read_shared + object.patterns[Pattern::Private as usize];
     let home = main_home(&object.parts)?;
     let nodes = nodes_of(parts, &object.row.users);
-    let unfit = object.id == UNKNOWN_OBJECT
+    let unfit = !is_placeable(object)
         || nodes.len() < 2
         || read_shared * 100 < bytes * READ_SHARED_PERCENT
         || unwritten * 100 < bytes * UNWRITTEN_PERCENT;

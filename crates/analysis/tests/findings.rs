@@ -137,14 +137,16 @@ fn innocent_programs_are_left_in_peace() {
 fn several_initialisers_and_tables_that_are_still_written_are_left_in_peace() {
     let mut p = Program::default();
     let at = p.object("halves", "grid.c:41", HEAP, 64 * PAGE);
-    (p.site("grid.c:57", "fill"), p.site("grid.c:80", "use"));
+    p.site("grid.c:57", "fill");
+    p.site("grid.c:80", "use");
     (0..4096).for_each(|i| p.go((i / 2048) as u32, W, at + i * 64, 8, 0));
     (0..20_000u64).for_each(|i| p.go(2 + (i % 4096 / 2048) as u32, R, at + i % 4096 * 64, 8, 1));
     assert_eq!(p.analyse(&machine(2, false), 4).candidates, [], "no single thread is to blame");
 
     let mut p = Program::default();
     let at = p.object("table", "grid.c:44", HEAP, 16 * PAGE);
-    (p.site("grid.c:57", "fill"), p.site("grid.c:80", "use"));
+    p.site("grid.c:57", "fill");
+    p.site("grid.c:80", "use");
     (0..1024).for_each(|i| p.go(0, W, at + i * 64, 8, 0));
     for i in 0..60_000u64 {
         let line = i / 4 * 7 % 1024;

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <threads.h>
 
-static _Thread_local uint32_t cells[10];
+_Thread_local uint32_t cells[10];
 
 static int work(void *unused) {
     (void)unused;

@@ -21,7 +21,7 @@
 #endif
 
 #define COLUMNS 2048u /* a row is four pages: no page belongs to two threads */
-#define ROWS_XS 768u
+#define ROWS_XS 1024u
 #define JOURNAL ((size_t)1 << 19) /* 4 MiB */
 
 static const struct hn_program program = {

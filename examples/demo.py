@@ -39,30 +39,24 @@ def record(homenode, out, name, size, threads):
     return dataset
 
 
-def report_json(homenode, dataset, *more):
-    """The report as a document."""
-    done = subprocess.run([homenode, "report", dataset, "--json", *more], check=True, stdout=subprocess.PIPE)
-    return json.loads(done.stdout)
-
-
-def verdict(homenode, slow, fast):
+def verdict(document):
     """Checks the promise of the demo; returns the sentences that failed."""
-    before, after = report_json(homenode, slow), report_json(homenode, fast)
+    before, after = document["evaluations"][0], document["compare"]["evaluation"]
     failed = []
-    findings = [f for f in before["evaluations"][0]["findings"] if f["kind"] == "first-touch"]
+    findings = [f for f in before["findings"] if f["kind"] == "first-touch"]
     if not findings:
         return ["no first-touch finding on the program that has the bug"]
-    if after["evaluations"][0]["findings"]:
+    if after["findings"]:
         failed.append("the repaired program still has findings")
     if not any("stencil.c" in place for f in findings for place in f["places"]):
         failed.append("the finding does not name the source line")
-    base, realised = (first_touch(d) for d in (before, after))
-    predicted = float(before["evaluations"][0]["predicted_all"])
+    base, realised = first_touch(before), first_touch(after)
+    predicted = float(document["compare"]["predicted"])
     promised, saved = base - predicted, base - realised
     off = promised / saved - 1 if saved > 0 else float("inf")
-    print(f"\ncost as it is                      {base:18,.0f}")
-    print(f"predicted cost after the repair    {predicted:18,.0f}   saving {100 * promised / base:.1f} %")
-    print(f"realised cost of the repaired twin {realised:18,.0f}   saving {100 * saved / base:.1f} %")
+    print(f"\ncost as it is                      {base:18,.0f} {before['unit']}")
+    print(f"predicted cost after the repair    {predicted:18,.0f} {before['unit']}  saving {100 * promised / base:.1f} %")
+    print(f"realised cost of the repaired twin {realised:18,.0f} {before['unit']}  saving {100 * saved / base:.1f} %")
     print(f"the predicted saving is off by {100 * off:+.1f} %")
     if abs(off) > 0.10:
         failed.append(f"the predicted saving is off by {100 * off:.1f} %, more than 10 %")
@@ -71,10 +65,9 @@ def verdict(homenode, slow, fast):
     return failed
 
 
-def first_touch(document):
+def first_touch(evaluation):
     """Total under first touch."""
-    rows = document["evaluations"][0]["policies"]
-    return float(next(r["total"] for r in rows if r["name"] == "first-touch"))
+    return float(next(r["total"] for r in evaluation["policies"] if r["name"] == "first-touch"))
 
 
 def main():
@@ -93,8 +86,8 @@ def main():
     slow = record(homenode, out, "stencil", args.size, args.threads)
     run(homenode, "report", slow, "-o", out / "stencil.html")
     fast = record(homenode, out, "stencil_fixed", args.size, args.threads)
-    run(homenode, "report", slow, "--compare", fast, "-o", out / "compare.html")
-    failed = verdict(homenode, slow, fast)
+    done = run(homenode, "report", slow, "--compare", fast, "--json", stdout=subprocess.PIPE)
+    failed = verdict(json.loads(done.stdout))
     for sentence in failed:
         print(f"demo: FAILED: {sentence}", file=sys.stderr)
     if not failed:

@@ -6,13 +6,14 @@
 mod attribute;
 mod pad;
 mod placed;
+mod together;
 
 use crate::SimError;
 use crate::engine::Setup;
 use crate::evaluation::Totals;
 use crate::replay::Replay;
 use crate::seat::{Seat, salt};
-use attribute::Initialised;
+use attribute::{Attribution, Initialised};
 use homenode_analysis::Remedy;
 use homenode_base::TotalCost;
 use homenode_machine::Location;
@@ -70,47 +71,50 @@ impl From<&Remedy> for Transform {
 
 /// The transforms of one what-if that change references. Its input has addresses as recorded, its output flat ones.
 #[derive(Clone, Debug)]
-pub(crate) struct Rewriter {
+struct Rewriter {
     salts: Vec<u64>,
-    block_shift: u32,
-    initialised: Vec<Initialised>,
+    attribution: Attribution,
     padding: Vec<Padding>,
 }
 
 impl Rewriter {
-    pub(crate) fn new(transforms: &[Transform], seats: &[Seat], block_bytes: u64) -> Rewriter {
-        let mut rewriter = Rewriter {
-            salts: seats.iter().map(|s| salt(s.space)).collect(),
-            block_shift: block_bytes.trailing_zeros(),
-            initialised: Vec::new(),
-            padding: Vec::new(),
-        };
+    fn new(transforms: &[Transform], setup: Setup<'_>) -> Rewriter {
+        let (mut initialised, mut padding) = (Vec::new(), Vec::new());
         for transform in transforms {
             match transform {
                 Transform::InitialiseInParallel { initialiser, blocks } => {
-                    rewriter.initialised.push(Initialised::new(*initialiser, blocks, seats.len()));
+                    initialised.push(Initialised::new(*initialiser, blocks, setup.seats.len()));
                 }
                 Transform::PadElements { arrays, element_bytes, to_bytes } => {
-                    let area = rewriter.padding.len() as u32;
-                    rewriter.padding.push(Padding::new(arrays, *element_bytes, *to_bytes, area));
+                    padding.push(Padding::new(arrays, *element_bytes, *to_bytes, padding.len() as u32));
                 }
                 Transform::Rehome { .. } | Transform::Replicate { .. } => {}
             }
         }
-        rewriter
+        let line_shift = setup.machine.caches.as_ref().map(|c| c.line_bytes.trailing_zeros());
+        Rewriter {
+            salts: setup.seats.iter().map(|s| salt(s.space)).collect(),
+            attribution: Attribution::new(initialised, setup.block_bytes.trailing_zeros(), line_shift),
+            padding,
+        }
     }
 
     /// The references that the changed program makes instead of these; `out` is cleared first.
-    pub(crate) fn rewrite(&mut self, refs: &[Merged], out: &mut Vec<Merged>) {
+    fn rewrite(&mut self, refs: &[Merged], out: &mut Vec<Merged>) {
         out.clear();
+        let Rewriter { salts, attribution, padding } = self;
         for r in refs {
-            let salt = self.salts.get(r.thread as usize).copied().unwrap_or(0);
+            let salt = salts.get(r.thread as usize).copied().unwrap_or(0);
             let flat = Merged { addr: r.addr ^ salt, ..*r };
-            let padding = &self.padding;
-            attribute::attribute(&mut self.initialised, self.block_shift, flat, &mut |r| {
-                pad::pad(padding, r, &mut |r| out.push(r));
-            });
+            attribution.push(flat, &mut |r| pad::pad(padding, r, &mut |r| out.push(r)));
         }
+    }
+
+    /// What was held back of them; `out` is cleared first.
+    fn finish(&mut self, out: &mut Vec<Merged>) {
+        out.clear();
+        let padding = &self.padding;
+        self.attribution.finish(&mut |r| pad::pad(padding, r, &mut |r| out.push(r)));
     }
 }
 
@@ -148,7 +152,7 @@ impl<'m> WhatIf<'m> {
         let lane = PlacedLane::new(transforms, setup.machine, setup.block_bytes)?;
         let flat = Setup { seats: &seats, ..setup };
         Ok(WhatIf {
-            rewriter: Rewriter::new(transforms, setup.seats, setup.block_bytes),
+            rewriter: Rewriter::new(transforms, setup),
             replay: Replay::new(flat, setup.machine, lane, ())?,
             rewritten: Vec::new(),
         })
@@ -162,7 +166,9 @@ impl<'m> WhatIf<'m> {
     ///
     /// # Errors
     /// As [`Engine::finish`](crate::Engine::finish).
-    pub fn finish(self) -> Result<Predicted, SimError> {
+    pub fn finish(mut self) -> Result<Predicted, SimError> {
+        self.rewriter.finish(&mut self.rewritten);
+        self.replay.refs(&self.rewritten);
         let done = self.replay.finish()?;
         Ok(Predicted { tally: done.lanes.tally, totals: done.totals })
     }

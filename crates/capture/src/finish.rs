@@ -8,13 +8,12 @@ use crate::symbols;
 use crate::workers::Recording;
 use homenode_base::ring::{STOP_LIMIT, STOP_RECORDER_GONE, STOP_USER, STOP_WRITE_FAILED};
 use homenode_sys::signals;
+use homenode_trace::TraceError;
 use homenode_trace::dataset::MANIFEST_FILE;
 use homenode_trace::manifest::{Blind, Clock, FORMAT_VERSION, Manifest};
 use homenode_trace::symbols::Symbols;
-use homenode_trace::{DatasetReader, TraceError};
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// How a recording ended, as the manifest says it.
@@ -124,8 +123,7 @@ pub(crate) fn dataset(
     manifest.exit_status = ending.exit_status;
     manifest.blind = ending.blind.clone();
     write_manifest(root, &manifest)?;
-    let reader = DatasetReader::open(Arc::new(DirStore::at(root)))?;
-    let named = symbols::name_everything(&reader, &modules);
+    let named = symbols::name_everything(&DirStore::at(root), &manifest.threads, &modules)?;
     manifest.blind.notes.extend(named.unseen);
     let path = root.join(Symbols::FILE);
     let mut write_failed = ending.incomplete;

@@ -28,6 +28,8 @@ pub mod store;
 mod supervise;
 mod symbols;
 mod workers;
+#[cfg(test)]
+mod workers_tests;
 
 pub use compact::{CompactSummary, compact};
 pub use error::CaptureError;

@@ -132,10 +132,12 @@ fn record_into(
     finish::write_manifest(root, &manifest)?;
     let events = EventsFile::open(root, 0, 0).map_err(CaptureError::io("create events.bin in", root))?;
     let control = Control::create(&root.join(RINGS), false, options.roi.as_deref())?;
-    let recording = Recording::new(root.to_owned(), control, Ledger::new(events, options.limit_refs));
+    // A limit is exact only if nobody else takes from it meanwhile.
     let workers = if options.limit_refs.is_some() { 1 } else { workers_for(manifest.host_cpus) };
+    let ledger = Ledger::new(events, options.limit_refs);
+    let recording = Recording::new(root.to_owned(), control, ledger, workers);
     let began = Instant::now();
-    let outcome = run(&recording, workers, options, progress)?;
+    let outcome = run(&recording, options, progress)?;
     let run_seconds = began.elapsed().as_secs_f64();
     made_contact(&recording.control, program, &outcome)?;
     let tables: Tables = recording.facts.tables(|thread| recording.control.entry(thread), &recording.counts());
@@ -160,19 +162,12 @@ fn workers_for(cpus: u32) -> u32 {
 }
 
 /// Starts the program and returns when it, its children and the workers have ended.
-fn run(
-    recording: &Recording,
-    workers: u32,
-    options: &RecordOptions,
-    progress: &mut dyn Progress,
-) -> Result<Outcome, CaptureError> {
+fn run(recording: &Recording, options: &RecordOptions, progress: &mut dyn Progress) -> Result<Outcome, CaptureError> {
     let _reaper = Subreaper::set();
     let control = recording.control.path();
     std::thread::scope(|scope| {
         let pid = launch::start(&options.command, &[(CONTROL_ENV, control.as_os_str())])?;
-        for _ in 0..workers {
-            scope.spawn(|| recording.work());
-        }
+        recording.start(scope);
         let outcome = supervise::until_all_ended(recording, pid, progress);
         recording.finish();
         Ok(outcome)
@@ -193,9 +188,9 @@ fn count(options: &RecordOptions, program: &Path, progress: &mut dyn Progress) -
     let counted = (|| {
         let events = EventsFile::open(&root, 0, 0).map_err(CaptureError::io("create events.bin in", &root))?;
         let control = Control::create(&root.join(RINGS), true, options.roi.as_deref())?;
-        let recording = Recording::new(root.clone(), control, Ledger::new(events, None));
+        let recording = Recording::new(root.clone(), control, Ledger::new(events, None), 1);
         let began = Instant::now();
-        let outcome = run(&recording, 1, options, progress)?;
+        let outcome = run(&recording, options, progress)?;
         made_contact(&recording.control, program, &outcome)?;
         Ok(RecordSummary {
             refs: recording.control.counted(),

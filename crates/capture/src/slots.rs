@@ -1,16 +1,31 @@
 //! Ring slots to references and events. The slots come from another process and may be anything.
 use homenode_base::ring::*;
 use homenode_trace::event::{AllocSource, EventKind};
+use homenode_trace::frame::RawRef;
 use homenode_trace::record::Op;
 
 /// Takes what a ring says, in program order.
 pub(crate) trait Sink {
     /// A batch begins.
     fn stamp(&mut self, ticks: u64);
+    /// The plain references (see [`plain`]) that `slots` begins with; returns how many it took, which may be none.
+    fn run(&mut self, slots: &[[u64; 2]]) -> usize;
     /// A reference.
     fn reference(&mut self, addr: u64, size: u32, op: Op, pc: u64);
     /// An event; `stamp` is 0 where the slot has none.
     fn event(&mut self, kind: EventKind, stamp: u64);
+}
+
+/// The reference in a slot that holds a whole one: no event, no range.
+#[inline]
+pub(crate) fn plain(&[w0, w1]: &[u64; 2]) -> Option<RawRef> {
+    let code = w0 >> W0_SIZE_SHIFT & 15;
+    (w0 & W0_EVENT == 0 && code <= 6).then(|| RawRef {
+        addr: w0 & W0_ADDR_MASK,
+        size: 1 << code,
+        op: Op::ALL[(w0 >> W0_OP_SHIFT & 3) as usize],
+        pc: w1 & W1_PC_MASK,
+    })
 }
 
 /// Decodes batches of one ring.
@@ -52,6 +67,11 @@ impl Decoder {
             }
             if self.pending.is_some() {
                 self.flush(sink);
+            }
+            let taken = sink.run(&slots[i..]);
+            if taken > 0 {
+                i += taken;
+                continue;
             }
             let code = w0 >> W0_SIZE_SHIFT & 15;
             let mut size = 1u32 << (code & 7);
@@ -172,5 +192,67 @@ fn source(code: u64) -> AllocSource {
         2 => AllocSource::Map,
         3 => AllocSource::Shared,
         _ => AllocSource::Heap,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use homenode_base::Rng;
+
+    /// Counts what it is given.
+    #[derive(Default)]
+    struct Counter {
+        refs: usize,
+        events: usize,
+        stamps: usize,
+    }
+    impl Sink for Counter {
+        fn stamp(&mut self, _ticks: u64) {
+            self.stamps += 1;
+        }
+        fn run(&mut self, slots: &[[u64; 2]]) -> usize {
+            let n = slots.iter().map_while(plain).count();
+            self.refs += n;
+            n
+        }
+        fn reference(&mut self, _addr: u64, size: u32, _op: Op, _pc: u64) {
+            assert!(size > 0);
+            self.refs += 1;
+        }
+        fn event(&mut self, _kind: EventKind, _stamp: u64) {
+            self.events += 1;
+        }
+    }
+
+    #[test]
+    fn any_slots_at_all_are_decoded_without_panic_and_never_to_more_than_they_are() {
+        let mut rng = Rng::new(5);
+        for _ in 0..20_000 {
+            let n = 1 + rng.below(BATCH_SLOTS) as usize;
+            let kind = |r: &mut Rng| match r.below(3) {
+                0 => r.next_u64(),
+                1 => W0_EVENT | r.below(20) << W0_KIND_SHIFT | r.below(16) << W0_SIZE_SHIFT | r.below(1 << 40),
+                _ => r.below(16) << W0_SIZE_SHIFT | r.below(1 << 40),
+            };
+            let slots: Vec<[u64; 2]> = (0..n).map(|_| [kind(&mut rng), rng.next_u64()]).collect();
+            let (mut decoder, mut sink) = (Decoder::default(), Counter::default());
+            decoder.batch(0, &slots, rng.below(2) == 0, &mut sink);
+            decoder.flush(&mut sink);
+            assert!(sink.refs + sink.events + sink.stamps <= n);
+        }
+    }
+
+    #[test]
+    fn half_an_event_at_the_end_is_left_out_and_is_damage_only_while_the_producer_lives() {
+        let range = [SIZE_RANGE << W0_SIZE_SHIFT | 0x1000, 0x40];
+        let release = [W0_EVENT | EVENT_RELEASE << W0_KIND_SHIFT | 1 << W0_SIZE_SHIFT | 0x10, 1];
+        for cut in [range, release] {
+            for (last, damaged) in [(true, 0), (false, 1)] {
+                let (mut decoder, mut sink) = (Decoder::default(), Counter::default());
+                decoder.batch(0, &[[0x2000, 0x40], cut], last, &mut sink);
+                assert_eq!((sink.refs, sink.events, decoder.damaged), (1, 0, damaged));
+            }
+        }
     }
 }

@@ -21,6 +21,8 @@ pub(crate) struct Recording {
     pub(crate) control: Control,
     pub(crate) ledger: Ledger,
     pub(crate) facts: Facts,
+    /// How many workers drain.
+    workers: u32,
     cells: Vec<Cell>,
     finishing: AtomicBool,
     troubles: Mutex<Troubles>,
@@ -69,15 +71,19 @@ enum State {
 }
 
 impl Recording {
-    /// A recording into the dataset at `root` that nobody drains yet.
-    pub(crate) fn new(root: PathBuf, control: Control, ledger: Ledger) -> Recording {
+    /// A recording into the dataset at `root` for that many workers.
+    pub(crate) fn new(root: PathBuf, control: Control, ledger: Ledger, workers: u32) -> Recording {
         let cells = (0..RINGS_MAX).map(|_| Cell::default()).collect();
         let (facts, finishing, troubles) = Default::default();
-        Recording { root, control, ledger, facts, cells, finishing, troubles }
+        Recording { root, control, ledger, facts, workers, cells, finishing, troubles }
     }
 
+    /// Starts the workers.
+    pub(crate) fn start<'scope>(&'scope self, scope: &'scope std::thread::Scope<'scope, '_>) {
+        (0..self.workers).for_each(|_| drop(scope.spawn(|| self.work())));
+    }
     /// Drains rings until [`Recording::finish`], then what is left, and returns.
-    pub(crate) fn work(&self) {
+    fn work(&self) {
         let mut buffers = Buffers::default();
         loop {
             let bell = self.control.doorbell().load(Ordering::Acquire);
@@ -195,8 +201,14 @@ impl Recording {
 
     /// Takes out of an open ring what is there, if that is worth a frame or the last.
     fn advance(&self, thread: &mut ThreadDrain, ended: bool, buffers: &mut Buffers) -> Advance {
-        if !ended && thread.backlog() < thread.ring.slots() / 2 && !thread.ring.is_waiting() {
+        // A producer that was woken a moment ago may still be marked as waiting: there must be something to take out too.
+        let backlog = thread.backlog();
+        if !ended && backlog < thread.ring.slots() / 2 && (backlog == 0 || !thread.ring.is_waiting()) {
             return Advance::Nothing;
+        }
+        if self.workers > 1 {
+            // The doorbell woke one worker; while this one writes, another may find more to do.
+            futex::wake_all(self.control.doorbell());
         }
         let mut target = Target { ledger: &self.ledger, buffers, see: &|e| self.facts.see(e) };
         let mut round = |thread: &mut ThreadDrain| match ended {
@@ -212,8 +224,8 @@ impl Recording {
         if self.ledger.exhausted() {
             self.stop(STOP_LIMIT);
         }
-        thread.ring.wake();
         if let Err(error) = result {
+            thread.ring.wake();
             let text =
                 format!("the ring of thread {} is damaged ({error}); what came before is recorded", thread.thread);
             self.lock_troubles().rings.push(text);

@@ -1,5 +1,5 @@
 //! Real programs, built with the hooks by gcc and clang, recorded from beginning to end.
-use homenode_capture::{DirStore, RecordOptions, RecordSummary, record};
+use homenode_capture::{CaptureError, DirStore, RecordOptions, RecordSummary, record};
 use homenode_hooks::compile::{self, Mode};
 use homenode_hooks::install;
 use homenode_trace::check::check;
@@ -210,6 +210,34 @@ fn every_way_to_end_is_recorded_to_the_last_reference() {
             assert_eq!(summary.ended.is_empty(), status >= 0, "{how}: {}", summary.ended);
             let table = global(&reader, 0, "table");
             assert_eq!(stores(&reader, &table, |s| s.function == "fill"), 4096, "{compiler} {how}");
+        }
+    }
+}
+
+#[test]
+fn a_setuid_program_is_named_as_such() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let program = build(dir.path(), "gcc", "kinds.c", &[]);
+    // Only root can make a file of another user setuid, and only on a file system that honours it.
+    let chowned = std::os::unix::fs::chown(&program, Some(65_534), None).is_ok();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o4755)).unwrap();
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let options = RecordOptions {
+        command: vec![program.into()],
+        out: dir.path().join("x.hnt"),
+        backend: "auto".into(),
+        limit_refs: None,
+        roi: None,
+        force: false,
+        count_only: false,
+    };
+    match record(&options, &mut ()) {
+        Err(CaptureError::Secure { what, .. }) => assert!(chowned && what == "setuid"),
+        Err(other) => panic!("{other}"),
+        Ok(_) => {
+            let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+            assert!(!chowned || mounts.contains("nosuid"), "a setuid program was recorded");
         }
     }
 }

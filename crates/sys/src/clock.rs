@@ -1,4 +1,4 @@
-//! The time-stamp counter, as the capture runtime reads it.
+//! The time-stamp counter, as the capture runtime reads it, and processor time.
 
 /// Ticks of the processor's counter now: `rdtsc` on x86-64, the virtual counter on aarch64; 0 elsewhere. Monotonic on
 /// machines whose counters are synchronised, which every x86-64 processor of the last fifteen years is.
@@ -18,6 +18,16 @@ pub fn ticks() -> u64 {
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     0
+}
+
+/// Processor time that this process has used, user and system, in seconds; 0 if the system does not say.
+pub fn cpu_seconds() -> f64 {
+    // SAFETY: rusage is a plain C struct for which all-zero is a valid value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: getrusage only writes the struct; it cannot fail for RUSAGE_SELF, and zeros would stay if it did.
+    unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
+    let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 * 1e-6;
+    seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::demangle::demangle;
 use addr2line::gimli::{self, EndianSlice, RunTimeEndian};
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -206,4 +207,18 @@ fn global<'a>(symbol: &impl ObjectSymbol<'a>) -> Option<Global> {
     }
     let name = symbol.name().ok().filter(|n| !n.is_empty())?;
     Some(Global { name: demangle(name), address: symbol.address(), bytes: symbol.size(), thread_local })
+}
+
+/// Names of the thread-local variables in an `ar` archive: those of the capture runtime, which are in every recorded program
+/// and are not the programmer's.
+pub(crate) fn thread_locals_of_archive(bytes: &[u8]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let Ok(archive) = object::read::archive::ArchiveFile::parse(bytes) else { return names };
+    for member in archive.members().filter_map(Result::ok) {
+        let file = member.data(bytes).ok().and_then(|data| object::File::parse(data).ok());
+        for symbol in file.iter().flat_map(|f| f.symbols()).filter(|s| s.kind() == SymbolKind::Tls) {
+            names.extend(symbol.name().map(demangle));
+        }
+    }
+    names
 }

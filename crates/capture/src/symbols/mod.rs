@@ -2,9 +2,12 @@
 mod debug_file;
 mod demangle;
 mod image;
+mod sites;
 
 use crate::facts::Module;
-use homenode_trace::DatasetReader;
+use crate::store::DirStore;
+use homenode_trace::TraceError;
+use homenode_trace::manifest::Thread;
 use homenode_trace::symbols::{Global, Site, Symbols};
 use image::{Answers, Place};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,10 +21,13 @@ pub(crate) struct Named {
     pub(crate) unseen: Vec<String>,
 }
 
-/// Names every site of the dataset and the global data of every module; `modules` by process.
-pub(crate) fn name_everything(reader: &DatasetReader, modules: &[Vec<Module>]) -> Named {
-    let bare: Vec<(u32, u64)> = reader.symbols().sites.iter().map(|s| (s.process, s.pc)).collect();
-    name_sites(&bare, modules, None)
+/// Names every site of the dataset in `store` and the global data of every module; `modules` by process.
+pub(crate) fn name_everything(
+    store: &DirStore,
+    threads: &[Thread],
+    modules: &[Vec<Module>],
+) -> Result<Named, TraceError> {
+    Ok(name_sites(&sites::all_sites(store, threads)?, modules, None))
 }
 
 /// As [`name_everything`] for sites given as (process, pc), with another root for separate debug files.
@@ -119,14 +125,12 @@ fn globals(modules: &[Vec<Module>], images: &BTreeMap<&str, Image>) -> Vec<Globa
     found
 }
 
-/// How the names of the capture runtime's own thread-local variables begin.
-const RUNTIME_THREAD_LOCALS: [&str; 2] = ["hnrt_", "once_"];
-
 /// Thread-local variables have one address per thread, which no symbol table knows.
 fn thread_local_note(images: &BTreeMap<&str, Image>) -> Option<String> {
     let used = images.values().filter(|i| !i.addresses.is_empty());
     let all = used.flat_map(|i| &i.answers.globals).filter(|g| g.thread_local).map(|g| g.name.as_str());
-    let names: Vec<&str> = all.filter(|n| !RUNTIME_THREAD_LOCALS.iter().any(|own| n.starts_with(own))).collect();
+    let own = image::thread_locals_of_archive(homenode_hooks::ARCHIVE);
+    let names: Vec<&str> = all.filter(|n| !own.contains(*n)).collect();
     let shown = names.iter().take(5).copied().collect::<Vec<_>>().join(", ");
     let more = if names.len() > 5 { ", ..." } else { "" };
     (!names.is_empty()).then(|| {

@@ -1,0 +1,76 @@
+//! The program counters that a dataset mentions, found frame by frame and chunk by chunk: a recording may hold more events than
+//! fit the recorder's memory limit.
+use crate::store::DirStore;
+use homenode_trace::dataset::{EVENTS_FILE, frames_file, scan_frames};
+use homenode_trace::events::decode_chunk;
+use homenode_trace::frame::{DecodedFrame, frame_sites};
+use homenode_trace::framing::{FRAME_VERSION, HEADER_BYTES, Header, Kind};
+use homenode_trace::manifest::Thread;
+use homenode_trace::store::{ReadAt, Store};
+use homenode_trace::{EventKind, Fault, TraceError};
+use std::collections::BTreeSet;
+use std::io::{self, ErrorKind};
+
+/// Every (process, program counter) of the references and allocation stacks of the dataset, sorted.
+pub(crate) fn all_sites(store: &DirStore, threads: &[Thread]) -> Result<Vec<(u32, u64)>, TraceError> {
+    let mut sites = BTreeSet::new();
+    for (thread, t) in (0u32..).zip(threads) {
+        of_references(store, thread, t.process, &mut sites)?;
+    }
+    of_stacks(store, threads, &mut sites)?;
+    Ok(sites.into_iter().collect())
+}
+
+type Sites = BTreeSet<(u32, u64)>;
+
+fn of_references(store: &DirStore, thread: u32, process: u32, sites: &mut Sites) -> Result<(), TraceError> {
+    let name = frames_file(thread);
+    let Some(file) = opened(store, &name)? else { return Ok(()) };
+    let (mut bytes, mut frame) = (Vec::new(), DecodedFrame::default());
+    for entry in scan_frames(&*file, &name, thread)?.frames {
+        bytes.resize(entry.len as usize, 0);
+        file.read_at(entry.offset, &mut bytes).map_err(io_error(&name))?;
+        frame_sites(&bytes, &mut frame).map_err(damage(&name, entry.offset))?;
+        sites.extend(frame.pcs.iter().map(|&pc| (process, pc)));
+    }
+    Ok(())
+}
+
+fn of_stacks(store: &DirStore, threads: &[Thread], sites: &mut Sites) -> Result<(), TraceError> {
+    let Some(file) = opened(store, EVENTS_FILE)? else { return Ok(()) };
+    let (mut at, mut bytes, mut scratch, mut events) = (0, Vec::new(), Vec::new(), Vec::new());
+    loop {
+        bytes.resize(HEADER_BYTES, 0);
+        let read = file.read_at(at, &mut bytes).map_err(io_error(EVENTS_FILE))?;
+        if read == 0 {
+            return Ok(());
+        }
+        let header = Header::parse(&bytes[..read], Kind::Events).map_err(damage(EVENTS_FILE, at))?;
+        bytes.resize(header.total_len(), 0);
+        let read = file.read_at(at, &mut bytes).map_err(io_error(EVENTS_FILE))?;
+        events.clear();
+        decode_chunk(&bytes[..read], &mut scratch, &mut events).map_err(damage(EVENTS_FILE, at))?;
+        for event in &events {
+            if let (EventKind::Alloc { stack, .. }, Some(t)) = (&event.kind, threads.get(event.thread as usize)) {
+                sites.extend(stack.iter().map(|&pc| (t.process, pc)));
+            }
+        }
+        at += bytes.len() as u64;
+    }
+}
+
+fn opened(store: &DirStore, name: &str) -> Result<Option<std::sync::Arc<dyn ReadAt>>, TraceError> {
+    match store.open(name) {
+        Ok(file) => Ok(Some(file)),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(io_error(name)(e)),
+    }
+}
+
+fn io_error(name: &str) -> impl Fn(io::Error) -> TraceError {
+    move |source| TraceError::Io { name: name.to_owned(), source }
+}
+
+fn damage(name: &str, offset: u64) -> impl Fn(Fault) -> TraceError {
+    move |fault| fault.into_error(name, offset, FRAME_VERSION.into())
+}

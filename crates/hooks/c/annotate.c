@@ -14,12 +14,12 @@ EXPORT void __tsan_release(void *object) {
         hnrt_release(t, object, 0);
 }
 
-EXPORT void AnnotateHappensBefore(const char *file, int line, const volatile void *object) {
+INTERPOSE void AnnotateHappensBefore(const char *file, int line, const volatile void *object) {
     (void)file, (void)line;
     __tsan_release((void *)object);
 }
 
-EXPORT void AnnotateHappensAfter(const char *file, int line, const volatile void *object) {
+INTERPOSE void AnnotateHappensAfter(const char *file, int line, const volatile void *object) {
     (void)file, (void)line;
     __tsan_acquire((void *)object);
 }
@@ -37,7 +37,7 @@ EXPORT int __tsan_mutex_pre_unlock(void *object, unsigned flags) {
 }
 
 #define NOTHING(name, parameters)                                                                                     \
-    EXPORT void name parameters {}
+    INTERPOSE void name parameters {}
 #define TWO (void *a __attribute__((unused)), unsigned b __attribute__((unused)))
 #define AT (const char *file __attribute__((unused)), int line __attribute__((unused)))
 NOTHING(__tsan_mutex_create, TWO)

@@ -16,6 +16,10 @@ static void before_fork(void) {
     child_index = HN_NO_PARENT;
     if (t->recording && (child_index = hnrt_ring_claim(t->index)) != HN_NO_PARENT)
         hnrt_event(t, HN_EVENT_SPAWN, child_index, os_stamp());
+    if (hnrt_ring != t->real)
+        return;
+    hnrt_flush(t);
+    t->purpose = FOR_DROPPED;
     hnrt_ring = &t->scratch.ring;
 }
 

@@ -111,6 +111,10 @@ pub fn plan_with(
     if flags.has_source && !flags.opted_out {
         instrument(toolchain, &flags, archive, &mut out, &mut notes);
     }
+    if !flags.stops && flags.shared && flags.no_undefined {
+        // A shared library finds the entry points in the program that loads it.
+        out.push(OsString::from("-Wl,-z,undefs"));
+    }
     if !flags.stops && !flags.shared && !flags.relocatable {
         link(&flags, archive, &mut out, &mut notes);
     }

@@ -75,6 +75,8 @@ pub(crate) struct Flags {
     pub(crate) opted_out: bool,
     /// Sanitizers other than thread that cannot be combined with it.
     pub(crate) foreign_sanitizer: Option<String>,
+    /// Wants every symbol of a shared library to be defined at link time.
+    pub(crate) no_undefined: bool,
     /// Strips symbols when linking.
     pub(crate) strips: bool,
 }
@@ -109,6 +111,7 @@ impl Flags {
             "-shared" | "--shared" => self.shared = true,
             "-r" | "--relocatable" => self.relocatable = true,
             "-static" | "--static" | "-static-pie" => self.fully_static = true,
+            "-Wl,-z,defs" | "-Wl,--no-undefined" | "-Wl,-no-undefined" => self.no_undefined = true,
             "-s" | "-Wl,-s" | "-Wl,--strip-all" => self.strips = true,
             "-fno-sanitize=thread" | "-fno-sanitize=all" => self.opted_out = true,
             "-fno-lto" => self.lto = false,

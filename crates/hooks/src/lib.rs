@@ -17,6 +17,23 @@
 //! fast path is a dozen instructions) and 16-byte atomics, and the archive must link into programs built by the user's
 //! own gcc or clang without a Rust standard library and its allocator in the middle of theirs. All of that is plain C
 //! and none of it stable Rust.
+//!
+//! ## What is measured
+//! The fast path is twelve instructions; a call of it costs what a call of an empty function costs (1.1 against 1.0
+//! ns). On a blocked LU of n = 512 (136 M references) counting takes 1.7 to 2.0 ns a reference and recording, with a
+//! recorder that only empties the rings, 2.1 to 2.4 ns; empty entry points take 1.1 to 1.3 ns there, because every call
+//! spills the caller's floating-point registers. Only inlining the entry points could remove that.
+//!
+//! ## What it cannot see
+//! * Code that was not compiled with the hooks, except allocations and the functions that `c/memstr.c` and `c/io.c`
+//!   stand for.
+//! * Synchronisation that is neither pthread, semaphore nor atomic: C11 `mtx_*` and `cnd_*`, OpenMP's runtime, futexes.
+//!   Threads made by `thrd_create` or clone(2) are met at their first reference, without an edge from their creator.
+//! * Threads that switch stacks (`swapcontext`) keep their references and lose their call stacks.
+//! * A process made by clone(2) without `CLONE_VM` and without fork's handlers would share its parent's rings:
+//!   unsupported.
+//! * A wait by compare-and-swap compiled by gcc sets its expected value in memory before each try; the tries are marked
+//!   as busy waiting, those stores to the stack are not.
 #![forbid(unsafe_code)]
 
 pub mod compile;

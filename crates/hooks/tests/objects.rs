@@ -56,7 +56,7 @@ fn libraries_record_through_the_program() {
         let library = deep.join("liblibrary.so");
         let library = library.to_str().unwrap();
         let source = source("library.c");
-        let flags = ["-O2", "-fno-builtin", "-fPIC", "-shared", "-o", library, source.to_str().unwrap()];
+        let flags = ["-O2", "-fno-builtin", "-fPIC", "-shared", "-Wl,-z,defs", "-o", library, source.to_str().unwrap()];
         let built = compile(compiler, &flags);
         assert!(built.status.success(), "{built:?}");
         let (output, rings) = r.run(&program(r.dir.path(), compiler, "loads.c", &["-ldl"]), &[library]);

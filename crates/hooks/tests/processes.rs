@@ -53,6 +53,34 @@ fn no_end_of_a_process_loses_a_reference() {
     }
 }
 
+/// 20 times by default, 200 in the slow tier.
+#[test]
+fn a_kill_at_any_moment_loses_at_most_the_write_in_flight() {
+    let dir = tempfile::tempdir().unwrap();
+    let ends = program(dir.path(), "clang", "ends.c", &["-pthread"]);
+    let times = if std::env::var_os("HOMENODE_SLOW").is_some() { 200 } else { 20 };
+    let mut told = 0;
+    for round in 0..times {
+        let r = Recording::new(MODE_RECORD);
+        let note = r.dir.path().join("written");
+        std::fs::write(&note, [0; 4096]).unwrap();
+        // `timeout` sends SIGKILL after 2 to 40 ms.
+        let after = format!("{:.4}", 0.002 + 0.038 * f64::from(round * 7 % 20) / 20.0);
+        let mut command = std::process::Command::new("timeout");
+        command.args(["-s", "KILL", &after]).arg(&ends).arg("endless").arg(&note);
+        command.env(CONTROL_ENV, r.control_path());
+        let (output, rings) = r.run_command(command);
+        let bytes = std::fs::read(&note).unwrap();
+        let written = u64::from(u32::from_le_bytes(bytes[..4].try_into().unwrap()));
+        if written > 0 {
+            told += 1;
+            let recorded = sequence_length(&rings[0], first_number(&output));
+            assert!((written..=written + 1).contains(&recorded), "{recorded} of {written}");
+        }
+    }
+    assert!(told >= times / 2, "most kills came after the first write");
+}
+
 #[test]
 fn signals_neither_tear_nor_add_to_what_they_interrupt() {
     let dir = tempfile::tempdir().unwrap();

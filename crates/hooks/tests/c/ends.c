@@ -1,10 +1,12 @@
 /* Writes a known sequence of REFS references, and ends in the way it is told to. */
 #include "expect.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define REFS 200000
@@ -15,6 +17,19 @@ static NOINLINE void sequence(void) {
         cells[i * 7 % 64] = i;
         FENCE();
     }
+}
+
+/* Goes on until it is killed, and notes after each write, in a file that survives it, how many there are. */
+static NOINLINE void endless(uint32_t i) {
+    cells[i * 7 % 64] = i;
+    FENCE();
+}
+
+UNRECORDED static void until_killed(const char *path) {
+    int fd = open(path, O_RDWR);
+    volatile uint32_t *written = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    for (uint32_t i = 0;; *written = ++i)
+        endless(i);
 }
 
 UNRECORDED static void say(void) {
@@ -62,6 +77,8 @@ static void with_thread(void *(*work)(void *)) {
 int main(int argc, char **argv) {
     const char *how = argc > 1 ? argv[1] : "return";
     say();
+    if (!strcmp(how, "endless"))
+        until_killed(argv[2]);
     if (!strcmp(how, "abort twice"))
         abort_twice();
     sequence();

@@ -1,6 +1,6 @@
 //! Slow, obvious answers for tests: the cheapest placement by trying every set of locations.
 //!
-//! Like the [`checker`](crate::checker) this knows only the machine and the cost definition. Costs grow with
+//! Like the [`checker`](crate::checker::recost) this knows only the machine and the cost definition. Costs grow with
 //! 4^locations per access, so it is for traces of some twenty accesses on a handful of nodes.
 use crate::access::{Access, AccessKind};
 use crate::checker;

@@ -78,7 +78,7 @@ fn windows_without_global_memory_are_those_of_brute_force() {
 #[test]
 fn brute_force_is_that_of_literal_enumeration() {
     let mut rng = Rng::new(0xe9);
-    for _ in 0..cases(100) {
+    for _ in 0..cases(100).min(5_000) {
         let nodes = 1 + rng.below(2) as usize;
         let m = random_machine(&mut rng, nodes);
         let len = 1 + rng.below(4) as usize;
@@ -181,6 +181,28 @@ fn counterexamples_to_the_printed_algorithms() {
             check_solo(&m, &parse(text));
         }
     }
+}
+
+/// R < G: two traces that need the two rarer timelines of global memory.
+#[test]
+fn global_memory_leaves_for_two_reads_and_comes_back() {
+    let m = machine(6, 1, 15, 6, Some((4, 7)));
+    let trace = parse("w1 r3 r5 r0 r1 r2 r1 r1 r2 r2");
+    assert_eq!(
+        Replication::new(&m, 1, Start::FreeSet).solve(&trace).cost,
+        cost(32),
+        "33 if a start at a node excludes it"
+    );
+    STARTS.iter().for_each(|s| check_replication(&m, &trace, *s));
+
+    // From global memory to global memory: node 0 gets its copy at G = 12, nodes 1 to 3 theirs at R = 6 while global
+    // memory is absent, and node 4 is served by it after its return: 8 writes and 1 read at 1, 12 + 3 x 6 + 12.
+    let writes = "w1 w2 w3 w4 ";
+    let reads: String = [(0, 13), (1, 12), (2, 12), (3, 12), (4, 1)].map(|(q, n)| format!("r{q} ").repeat(n)).concat();
+    let (m, trace) = (machine(5, 1, 40, 6, Some((2, 12))), parse(&format!("{writes}{reads}{writes}")));
+    let solved = Replication::new(&m, 1, Start::FreeSet).solve(&trace);
+    assert_eq!(solved.cost, cost(trace.len() as i64 + 8 + 1 + 12 + 18 + 12));
+    STARTS.iter().for_each(|s| check_replication(&m, &trace, *s));
 }
 
 #[test]

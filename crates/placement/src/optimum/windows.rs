@@ -220,7 +220,8 @@ fn windows(best: &mut Best<'_>, costs: &Costs, run: &Run, g: i64) {
         if tau < k {
             let back = Timeline {
                 plan: Plan::Window { tau: tau as u32, back: true },
-                from_node: stay.from_node.map(|v| v + Value::copy(g)),
+                // From a node, having it from the second read on instead costs less (docs/design/optimum.md, section 5).
+                from_node: None,
                 from_global: Some(Value::copy(g)),
                 to_global: Some(Value::ZERO),
                 ..stay

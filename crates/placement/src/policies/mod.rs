@@ -34,7 +34,7 @@ pub struct Spec {
     /// Parameters in the order written: `name(1,2)`.
     pub params: &'static [Param],
     /// Whether the policy needs a home per block from an earlier pass over the trace
-    /// ([`BlockContext::home`](crate::BlockContext)); without one a block lives where it is first touched.
+    /// ([`BlockContext::home`](crate::BlockContext::home)); without one a block lives where it is first touched.
     pub needs_homes: bool,
     make: Make,
 }

@@ -69,12 +69,12 @@ impl Ledger {
     pub(crate) fn event_bytes(&self) -> u64 {
         self.events.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
+    /// Takes note of the references that are in the dataset now.
     fn account(&self, sink: &FrameSink<'_>) {
         if self.quota() != u64::MAX {
             self.quota.fetch_sub(sink.stored, Ordering::AcqRel);
         }
         self.refs.fetch_add(sink.stored, Ordering::Relaxed);
-        self.dropped.fetch_add(sink.dropped, Ordering::Relaxed);
     }
 }
 
@@ -196,6 +196,7 @@ impl ThreadDrain {
             return Err(DrainError::Write(error));
         }
         sink.events.iter().for_each(see);
+        ledger.dropped.fetch_add(sink.dropped, Ordering::Relaxed);
         (self.skip_refs, self.skip_events) = (sink.skip_refs, sink.skip_events);
         if at > self.consumed.tail {
             self.consumed = Consumed { tail: at, refs: sink.refs, events: sink.seen_events };

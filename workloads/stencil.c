@@ -1,13 +1,13 @@
-/* Heat spreading along the columns of a grid, rows dealt out in contiguous parts: with the commonest mistake on machines
+/* Heat spreading along the columns of a plate, rows dealt out in contiguous parts: with the commonest mistake on machines
  * with several memories. One thread fills both grids before the others begin, so under first touch every page lives
  * beside that thread. Compiled with HN_FIXED=1 (the twin `stencil_fixed`) each thread fills the rows it will use.
  *
- * The grid begins as u(i,j) = i^2 + j. The mean of the upper and the lower neighbour is u + 1 and the border rows follow,
- * so after k sweeps every point is u + k exactly: that is the self-check. The result does not depend on the thread
- * count.
+ * The plate begins as u(x,y) = x^2 + y. The mean of the upper and the lower neighbour is u + 1, a cell's source adds to
+ * that (it is the same along a column), and the border rows follow; so after k sweeps every cell has u + k (1 + source) exactly: that is the
+ * self-check. The result does not depend on the thread count.
  *
  * HN_INNOCENT=1 adds a large array that one thread fills and only that thread uses: nothing is wrong with it.
- * HN_GLOBAL=1 makes the grids global arrays of the size that -n gives at XS. */
+ * HN_GLOBAL=1 makes the grids global arrays of the size that -n has at XS. */
 #include "hn_workload.h"
 
 #ifndef HN_FIXED
@@ -20,8 +20,8 @@
 #define HN_GLOBAL 0
 #endif
 
-#define COLUMNS 2048u /* a row is four pages: no page belongs to two threads */
-#define ROWS_XS 1024u
+#define COLUMNS 1024u /* a row is eight pages: no page belongs to two threads */
+#define ROWS_XS 576u
 #define JOURNAL ((size_t)1 << 19) /* 4 MiB */
 
 static const struct hn_program program = {
@@ -30,17 +30,21 @@ static const struct hn_program program = {
 #else
     .summary = "Heat along columns; one thread initialises everything.",
 #endif
-    .n_means = "rows of 2048 points, at least 3",
+    .n_means = "rows of 1024 cells, at least 3",
     .more = 'i',
     .more_means = "sweeps",
     .xs = {ROWS_XS, 12},
-    .s = {2048, 16},
-    .m = {10240, 100},
+    .s = {1536, 16},
+    .m = {5120, 80},
+};
+
+struct cell {
+    double x, y, heat, source;
 };
 
 struct stencil {
     hn_barrier barrier;
-    double *heat, *next;
+    struct cell *now, *next;
     double *journal;
     size_t rows, sweeps;
     struct part {
@@ -50,53 +54,62 @@ struct stencil {
 };
 
 #if HN_GLOBAL
-static _Alignas(HN_PAGE_BYTES) double heat_grid[ROWS_XS * COLUMNS];
-static _Alignas(HN_PAGE_BYTES) double next_grid[ROWS_XS * COLUMNS];
+static _Alignas(HN_PAGE_BYTES) struct cell now_grid[ROWS_XS * COLUMNS];
+static _Alignas(HN_PAGE_BYTES) struct cell next_grid[ROWS_XS * COLUMNS];
 
 static void allocate(struct stencil *s) {
-    s->heat = heat_grid;
+    s->now = now_grid;
     s->next = next_grid;
 }
 #else
 static void allocate(struct stencil *s) {
-    s->heat = hn_shared_alloc("heat", s->rows * COLUMNS * sizeof(double));
-    s->next = hn_shared_alloc("next", s->rows * COLUMNS * sizeof(double));
+    s->now = hn_shared_alloc("now", s->rows * COLUMNS * sizeof(struct cell));
+    s->next = hn_shared_alloc("next", s->rows * COLUMNS * sizeof(struct cell));
 }
 #endif
 
-static double start_value(size_t i, size_t j) {
-    return (double)(i * i) + (double)j;
+static double start_value(double x, double y) {
+    return x * x + y;
 }
 
-static void initialise(double *heat, double *next, size_t from, size_t to) {
+static double source_at(size_t j) {
+    return 0.25 * (double)(j % 4);
+}
+
+static void initialise(struct cell *grid, size_t from, size_t to) {
     for (size_t i = from; i < to; i++)
         for (size_t j = 0; j < COLUMNS; j++) {
-            heat[i * COLUMNS + j] = start_value(i, j);
-            next[i * COLUMNS + j] = -1;
+            struct cell *c = &grid[i * COLUMNS + j];
+            c->x = (double)i;
+            c->y = (double)j;
+            c->heat = start_value((double)i, (double)j);
+            c->source = source_at(j);
         }
 }
 
-static void sweep(const double *heat, double *next, size_t rows, size_t from, size_t to, double border) {
+static void sweep(const struct cell *now, struct cell *next, size_t rows, size_t from, size_t to) {
     for (size_t i = from; i < to; i++) {
-        const double *above = heat + (i - 1) * COLUMNS, *below = heat + (i + 1) * COLUMNS;
-        double *row = next + i * COLUMNS;
+        const struct cell *row = now + i * COLUMNS, *above = row - COLUMNS, *below = row + COLUMNS;
+        struct cell *after = next + i * COLUMNS;
         if (i == 0 || i == rows - 1)
             for (size_t j = 0; j < COLUMNS; j++)
-                row[j] = start_value(i, j) + border;
+                after[j].heat = row[j].heat + 1 + row[j].source;
         else
             for (size_t j = 0; j < COLUMNS; j++)
-                row[j] = 0.5 * (above[j] + below[j]);
+                after[j].heat = 0.5 * (above[j].heat + below[j].heat) + row[j].source;
     }
 }
 
-static void verify(struct stencil *s, unsigned t, size_t from, size_t to, const double *heat) {
+static void verify(struct stencil *s, unsigned t, size_t from, size_t to, const struct cell *now) {
     uint64_t checksum = 0;
     bool ok = true;
+    double sweeps = (double)s->sweeps;
     for (size_t i = from; i < to; i++)
         for (size_t j = 0; j < COLUMNS; j++) {
-            double value = heat[i * COLUMNS + j];
-            ok &= value == start_value(i, j) + (double)s->sweeps;
-            checksum += hn_mix(hn_bits(value) ^ (i * COLUMNS + j));
+            struct cell c = now[i * COLUMNS + j];
+            ok &= c.x == (double)i && c.y == (double)j;
+            ok &= c.heat == start_value(c.x, c.y) + sweeps * (1 + c.source);
+            checksum += hn_mix(hn_bits(c.heat) ^ (i * COLUMNS + j));
         }
     s->parts[t].ok = ok;
     s->parts[t].checksum = checksum;
@@ -111,12 +124,15 @@ static void keep_journal(double *journal, double sum) {
 static void work(unsigned t, unsigned threads, void *shared) {
     struct stencil *s = shared;
     size_t rows = s->rows, sweeps = s->sweeps, from = hn_part(rows, t, threads), to = hn_part(rows, t + 1, threads);
-    double *heat = s->heat, *next = s->next;
+    struct cell *now = s->now, *next = s->next;
     hn_phase_begin("initialise");
-    if (HN_FIXED)
-        initialise(heat, next, from, to);
-    else if (t == 0)
-        initialise(heat, next, 0, rows);
+    if (HN_FIXED) {
+        initialise(now, from, to);
+        initialise(next, from, to);
+    } else if (t == 0) {
+        initialise(now, 0, rows);
+        initialise(next, 0, rows);
+    }
     if (HN_INNOCENT && t == 0)
         for (size_t i = 0; i < JOURNAL; i++)
             s->journal[i] = (double)i;
@@ -124,17 +140,17 @@ static void work(unsigned t, unsigned threads, void *shared) {
     hn_phase_end("initialise");
     hn_phase_begin("sweep");
     for (size_t k = 1; k <= sweeps; k++) {
-        sweep(heat, next, rows, from, to, (double)k);
+        sweep(now, next, rows, from, to);
         if (HN_INNOCENT && t == 0)
             keep_journal(s->journal, (double)k);
         hn_barrier_wait(&s->barrier);
-        double *swap = heat;
-        heat = next;
+        struct cell *swap = now;
+        now = next;
         next = swap;
     }
     hn_phase_end("sweep");
     hn_phase_begin("verify");
-    verify(s, t, from, to, heat);
+    verify(s, t, from, to, now);
     hn_phase_end("verify");
 }
 
@@ -159,7 +175,7 @@ int main(int argc, char **argv) {
     hn_shared_free(s->journal);
     if (!HN_GLOBAL) {
         hn_shared_free(s->next);
-        hn_shared_free(s->heat);
+        hn_shared_free(s->now);
     }
     hn_shared_free(s);
     return status;

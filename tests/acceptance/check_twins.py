@@ -4,6 +4,8 @@ import shutil
 
 from harness import WORKLOADS, check, expect, first_touch, line_of
 
+ARRAYS = ["now", "next"]
+
 
 def findings(document, kind):
     """Findings of one kind."""
@@ -65,20 +67,20 @@ def stencil(session, folder, threads, wanted, source, remedy_line, *arguments):
 
 def places(source, arrays):
     """`file:line` of the allocation of each array."""
-    return [f"{source.name}:{line_of(source, f'hn_shared_alloc.*{a}')}" for a in arrays]
+    return [f"{source.name}:{line_of(source, f'hn_shared_alloc.*.{a}.,')}" for a in arrays]
 
 
-def store_line(source, array):
-    """Line of the loop that initialises."""
-    return line_of(source, rf"^            {array}\[i \* COLUMNS \+ j\] = start_value")
+def first_store(source):
+    """Line of the store that touches a page first."""
+    return line_of(source, r"^            c->x = ")
 
 
 @check
 def first_touch_twins(session):
     """Stencil, 8 threads: the two arrays, their lines and the remedy in text, JSON and page; the promise comes true."""
     source, folder = WORKLOADS / "stencil.c", session.build()
-    wanted = places(source, ["\"heat\"", "\"next\""])
-    pair = stencil(session, folder, "8", wanted, source.name, store_line(source, "heat"))
+    wanted = places(source, ARRAYS)
+    pair = stencil(session, folder, "8", wanted, source.name, first_store(source))
     told(session, pair[0], [*wanted, "parallel"])
     text = session.run("report", pair[1]).stdout
     expect("parallel" not in text, "the repaired twin's text gives no advice")
@@ -92,8 +94,8 @@ def first_touch_twins(session):
 def first_touch_other_threads(session):
     """Stencil with 5 threads: the same advice."""
     source = WORKLOADS / "stencil.c"
-    for dataset in stencil(session, session.build(), "5", places(source, ["\"heat\"", "\"next\""]), source.name,
-                           store_line(source, "heat")):
+    for dataset in stencil(session, session.build(), "5", places(source, ARRAYS), source.name,
+                           first_store(source)):
         session.forget(dataset)
 
 
@@ -101,7 +103,7 @@ def moved_sources(session):
     """The workloads with other names for the arrays and other line numbers."""
     copy = session.path("renamed")
     shutil.copytree(WORKLOADS, copy)
-    renames = {"stencil.c": [("heat", "alpha_field"), ("next", "omega")], "kv.c": [("stats", "tallies")]}
+    renames = {"stencil.c": [("now", "alpha_field"), ("next", "omega")], "kv.c": [("stats", "tallies")]}
     for name, words in renames.items():
         text = (copy / name).read_text()
         for old, new in words:
@@ -116,10 +118,10 @@ def first_touch_renamed(session):
     """Stencil with renamed arrays and moved lines: the advice follows."""
     sources = session.once("renamed", lambda: moved_sources(session))
     folder = session.build("gcc", "-O2", sources=sources)
-    wanted = places(sources / "stencil.c", ["\"alpha_field\"", "\"omega\""])
+    wanted = places(sources / "stencil.c", ["alpha_field", "omega"])
     print(f"  the allocations are now at {', '.join(wanted)}")
-    expect(wanted != places(WORKLOADS / "stencil.c", ["\"heat\"", "\"next\""]), "the lines did move")
-    for dataset in stencil(session, folder, "8", wanted, "stencil.c", store_line(sources / "stencil.c", "alpha_field")):
+    expect(wanted != places(WORKLOADS / "stencil.c", ARRAYS), "the lines did move")
+    for dataset in stencil(session, folder, "8", wanted, "stencil.c", first_store(sources / "stencil.c")):
         session.forget(dataset)
 
 
@@ -128,8 +130,8 @@ def first_touch_beside_an_innocent_array(session):
     """Stencil with a large array that one thread initialises and only that thread uses: it is not blamed."""
     folder = session.build("gcc", "-O2", "-DHN_INNOCENT=1", only="stencil stencil_fixed")
     source = WORKLOADS / "stencil.c"
-    wanted = places(source, ["\"heat\"", "\"next\""])
-    for dataset in stencil(session, folder, "8", wanted, source.name, store_line(source, "heat")):
+    wanted = places(source, ARRAYS)
+    for dataset in stencil(session, folder, "8", wanted, source.name, first_store(source)):
         session.forget(dataset)
 
 
@@ -138,7 +140,7 @@ def first_touch_of_globals(session):
     """Stencil on global arrays: the findings name the symbols."""
     folder = session.build("gcc", "-O2", "-DHN_GLOBAL=1", only="stencil stencil_fixed")
     pair = [session.record(folder / name, "-p", "8")[0] for name in ("stencil", "stencil_fixed")]
-    blamed(session.report(pair[0]), "first-touch", ["heat_grid", "next_grid"])
+    blamed(session.report(pair[0]), "first-touch", ["now_grid", "next_grid"])
     came_true(session, *pair)
     for dataset in pair:
         session.forget(dataset)
@@ -147,7 +149,7 @@ def first_touch_of_globals(session):
 def kv_pair(session, folder, source, name, threads):
     """One pair of servers."""
     pair = [session.record(folder / program, "-p", threads)[0] for program in ("kv", "kv_padded")]
-    wanted = f"{source.name}:{line_of(source, f'hn_shared_alloc.*{name}')}"
+    wanted = f"{source.name}:{line_of(source, f'hn_shared_alloc.*.{name}.,')}"
     found = blamed(session.report(pair[0]), "false-sharing", [wanted])
     expect("24-byte" in found[0]["advice"] and "64" in found[0]["advice"], f"the padding: {found[0]['advice']}")
     lines = [r for r in session.report(pair[0])["evaluations"][0]["false_sharing"] if wanted in r["object"]]
@@ -164,14 +166,14 @@ def kv_pair(session, folder, source, name, threads):
 @check
 def false_sharing_twins(session):
     """Key-value server, 8 threads: the statistics array, its line and its padding; the promise comes true."""
-    kv_pair(session, session.build(), WORKLOADS / "kv.c", "\"stats\"", "8")
+    kv_pair(session, session.build(), WORKLOADS / "kv.c", "stats", "8")
 
 
 @check
 def false_sharing_renamed(session):
     """Key-value server with a renamed array, moved lines and 6 threads: the advice follows."""
     sources = session.once("renamed", lambda: moved_sources(session))
-    kv_pair(session, session.build("gcc", "-O2", sources=sources), sources / "kv.c", "\"tallies\"", "6")
+    kv_pair(session, session.build("gcc", "-O2", sources=sources), sources / "kv.c", "tallies", "6")
 
 
 @check

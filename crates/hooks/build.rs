@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 const SOURCES: &[&str] = &[
-    "alloc", "annotate", "atomic", "barrier", "control", "entry", "event", "exit", "fork", "init", "io", "memstr",
-    "module", "order", "phase", "real", "ring", "signal", "slow", "spin", "sync", "thread",
+    "alloc", "annotate", "atomic", "barrier", "c11", "control", "entry", "event", "exit", "fork", "init", "io",
+    "memstr", "module", "order", "phase", "real", "ring", "signal", "slow", "spin", "sync", "thread",
 ];
 
 fn main() {

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +20,23 @@
 #define HN_REAL(X)                                                                                                    \
     X(pthread_create, int, (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))                          \
     X(pthread_join, int, (pthread_t, void **))                                                                        \
+    X(pthread_tryjoin_np, int, (pthread_t, void **))                                                                  \
+    X(pthread_timedjoin_np, int, (pthread_t, void **, const struct timespec *))                                       \
+    X(pthread_clockjoin_np, int, (pthread_t, void **, clockid_t, const struct timespec *))                            \
+    X(pthread_mutex_clocklock, int, (pthread_mutex_t *, clockid_t, const struct timespec *))                          \
+    X(pthread_rwlock_clockrdlock, int, (pthread_rwlock_t *, clockid_t, const struct timespec *))                      \
+    X(pthread_rwlock_clockwrlock, int, (pthread_rwlock_t *, clockid_t, const struct timespec *))                      \
+    X(sem_clockwait, int, (sem_t *, clockid_t, const struct timespec *))                                              \
+    X(mtx_lock, int, (mtx_t *))                                                                                       \
+    X(mtx_trylock, int, (mtx_t *))                                                                                    \
+    X(mtx_timedlock, int, (mtx_t *, const struct timespec *))                                                         \
+    X(mtx_unlock, int, (mtx_t *))                                                                                     \
+    X(cnd_wait, int, (cnd_t *, mtx_t *))                                                                              \
+    X(cnd_timedwait, int, (cnd_t *, mtx_t *, const struct timespec *))                                                \
+    X(cnd_signal, int, (cnd_t *))                                                                                     \
+    X(cnd_broadcast, int, (cnd_t *))                                                                                  \
+    X(thrd_create, int, (thrd_t *, thrd_start_t, void *))                                                             \
+    X(thrd_join, int, (thrd_t, int *))                                                                                \
     X(pthread_mutex_lock, int, (pthread_mutex_t *))                                                                   \
     X(pthread_mutex_trylock, int, (pthread_mutex_t *))                                                                \
     X(pthread_mutex_timedlock, int, (pthread_mutex_t *, const struct timespec *))                                     \

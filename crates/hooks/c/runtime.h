@@ -223,6 +223,10 @@ void hnrt_release(struct hn_thread *t, const volatile void *object, uint64_t epo
 void hnrt_acquire(struct hn_thread *t, const volatile void *object, uint64_t epoch);
 void hnrt_sync_event(struct hn_thread *t, uint64_t kind, const volatile void *object, uint64_t epoch, uint64_t number);
 
+int hnrt_acquired(int failed, const volatile void *object);
+void hnrt_releasing(const volatile void *object);
+extern char hnrt_unannounced; /* object that orders the creation of threads whose first reference we wait for */
+
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
 bool hnrt_spin_expected(struct hn_thread *t, const volatile void *addr, const void *value, unsigned bytes,

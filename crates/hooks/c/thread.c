@@ -203,6 +203,8 @@ struct hn_thread *hnrt_thread_attach(void) {
     hnrt_thread_key_set(t);
     if (!__atomic_exchange_n(&attached, 1, __ATOMIC_RELAXED))
         hnrt_process_begin(t);
+    else if (t->recording)
+        hnrt_acquire(t, &hnrt_unannounced, 0);
     return t;
 }
 
@@ -296,9 +298,17 @@ INTERPOSE int pthread_create(pthread_t *thread, const pthread_attr_t *attributes
 }
 
 INTERPOSE int pthread_join(pthread_t thread, void **result) {
-    int failed = REAL(pthread_join)(thread, result);
-    struct hn_thread *t = failed ? NULL : hnrt_recording();
-    if (t)
-        hnrt_acquire(t, (void *)thread, 0);
-    return failed;
+    return hnrt_acquired(REAL(pthread_join)(thread, result), (void *)thread);
+}
+
+INTERPOSE int pthread_tryjoin_np(pthread_t thread, void **result) {
+    return hnrt_acquired(REAL(pthread_tryjoin_np)(thread, result), (void *)thread);
+}
+
+INTERPOSE int pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *until) {
+    return hnrt_acquired(REAL(pthread_timedjoin_np)(thread, result, until), (void *)thread);
+}
+
+INTERPOSE int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock, const struct timespec *until) {
+    return hnrt_acquired(REAL(pthread_clockjoin_np)(thread, result, clock, until), (void *)thread);
 }

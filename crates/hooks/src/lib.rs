@@ -27,8 +27,8 @@
 //! ## What it cannot see
 //! * Code that was not compiled with the hooks, except allocations and the functions that `c/memstr.c` and `c/io.c`
 //!   stand for.
-//! * Synchronisation that is neither pthread, semaphore nor atomic: C11 `mtx_*` and `cnd_*`, OpenMP's runtime, futexes.
-//!   Threads made by `thrd_create` or clone(2) are met at their first reference, without an edge from their creator.
+//! * Synchronisation that is neither pthread, C11, semaphore nor atomic: OpenMP's runtime, futexes.
+//!   Threads made by `thrd_create` or clone(2) are met at their first reference, and their creator is not known.
 //! * Threads that switch stacks (`swapcontext`) keep their references and lose their call stacks.
 //! * A process made by clone(2) without `CLONE_VM` and without fork's handlers would share its parent's rings:
 //!   unsupported.

@@ -117,6 +117,12 @@ fn after_a_stop_references_are_dropped_and_counted() {
     }
 }
 
+fn waits_for_space(r: &Recording) -> bool {
+    let mut waiting = [0; 4];
+    let ring = std::fs::File::open(r.dir.path().join("0.ring"));
+    ring.is_ok_and(|f| f.read_exact_at(&mut waiting, RING_OFF_WAITING).is_ok()) && waiting == [1, 0, 0, 0]
+}
+
 /// Nobody empties the rings, and the recorder named in the control file dies.
 #[test]
 fn the_death_of_the_recorder_stops_recording_and_not_the_program() {
@@ -125,8 +131,10 @@ fn the_death_of_the_recorder_stops_recording_and_not_the_program() {
     let mut recorder = Command::new("sleep").arg("60").spawn().unwrap();
     r.set32(CONTROL_OFF_RECORDER_PID, recorder.id().into());
     let mut child = r.command(&ends, &["thread"]).stdout(std::process::Stdio::null()).spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    assert!(child.try_wait().unwrap().is_none(), "the program waits for space");
+    while !waits_for_space(&r) {
+        assert!(child.try_wait().unwrap().is_none(), "the program cannot end while nobody empties its ring");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
     recorder.kill().unwrap(); // a zombie until we wait for it: death must be seen all the same
     assert!(child.wait().unwrap().success());
     recorder.wait().unwrap();

@@ -38,4 +38,11 @@ fn unannounced_threads_are_met_at_their_first_reference() {
     assert!(output.status.success(), "{output:?}");
     assert_eq!(rings.len(), 21);
     assert!(rings[1..].iter().all(|r| writes(r) == 100 && r.parent == u32::MAX && r.state == ENTRY_DONE));
+    // Creation, first reference, end and join are in order all the same.
+    let objects = |ring: &Ring, kind| ring.events(kind).iter().map(|e| (e.addr(), e.w1())).collect::<Vec<_>>();
+    for child in &rings[1..] {
+        let (begun, ended) = (objects(child, EVENT_ACQUIRE)[0], *objects(child, EVENT_RELEASE).last().unwrap());
+        assert!(objects(&rings[0], EVENT_RELEASE).iter().any(|(o, n)| *o == begun.0 && *n < begun.1));
+        assert!(objects(&rings[0], EVENT_ACQUIRE).iter().any(|(o, n)| *o == ended.0 && *n > ended.1));
+    }
 }

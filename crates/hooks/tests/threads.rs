@@ -9,7 +9,7 @@ use support::{Recording, Ring};
 
 fn record(compiler: &str, source: &str) -> (std::process::Output, Vec<Ring>) {
     let r = Recording::new(MODE_RECORD);
-    let (output, rings) = r.run(&program(r.dir.path(), compiler, source, &["-pthread"]), &[]);
+    let (output, rings) = r.run(&program(r.dir.path(), compiler, source, &["-pthread", "-D_GNU_SOURCE"]), &[]);
     assert!(output.status.success(), "{compiler} {output:?}");
     (output, rings)
 }

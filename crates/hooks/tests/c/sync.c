@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <threads.h>
 #include <time.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -12,6 +13,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_spinlock_t spin;
 static pthread_barrier_t barrier;
 static sem_t semaphore;
+static mtx_t mtx;
+static cnd_t cnd;
 static long shared;
 
 static void initialise(void) {
@@ -36,6 +39,12 @@ static void each(void) {
     PAIR(pthread_mutex_timedlock(&mutex, &past), pthread_mutex_unlock(&mutex), &mutex, 0);
     PAIR(pthread_spin_lock(&spin), pthread_spin_unlock(&spin), &spin, 0);
     PAIR(pthread_spin_trylock(&spin), pthread_spin_unlock(&spin), &spin, 0);
+    PAIR(pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &past), pthread_mutex_unlock(&mutex), &mutex, 0);
+    PAIR(mtx_lock(&mtx), mtx_unlock(&mtx), &mtx, 0);
+    PAIR(mtx_trylock(&mtx), cnd_timedwait(&cnd, &mtx, &past), &mtx, 0);
+    PAIR((void)0, mtx_unlock(&mtx), &mtx, 0);
+    cnd_signal(&cnd);
+    sync_event("release", &cnd, 0);
     PAIR(pthread_rwlock_rdlock(&rwlock), pthread_rwlock_unlock(&rwlock), &rwlock, 1);
     PAIR(pthread_rwlock_tryrdlock(&rwlock), pthread_rwlock_unlock(&rwlock), &rwlock, 1);
     PAIR(pthread_rwlock_wrlock(&rwlock), pthread_rwlock_unlock(&rwlock), &rwlock, 2);
@@ -108,6 +117,8 @@ int main(void) {
     setvbuf(stdout, NULL, _IOFBF, 1 << 16);
     pthread_spin_init(&spin, 0);
     sem_init(&semaphore, 0, 0);
+    mtx_init(&mtx, mtx_plain);
+    cnd_init(&cnd);
     homenode_phase_begin("each");
     each();
     homenode_phase_end("each");

@@ -1,0 +1,60 @@
+/* Threads and locks of C11. The C library does not route them through the pthread functions. */
+#include "real.h"
+#include "runtime.h"
+
+char hnrt_unannounced;
+
+INTERPOSE int mtx_lock(mtx_t *m) {
+    return hnrt_acquired(REAL(mtx_lock)(m), m);
+}
+
+INTERPOSE int mtx_trylock(mtx_t *m) {
+    return hnrt_acquired(REAL(mtx_trylock)(m), m);
+}
+
+INTERPOSE int mtx_timedlock(mtx_t *restrict m, const struct timespec *restrict until) {
+    return hnrt_acquired(REAL(mtx_timedlock)(m, until), m);
+}
+
+INTERPOSE int mtx_unlock(mtx_t *m) {
+    hnrt_releasing(m);
+    return REAL(mtx_unlock)(m);
+}
+
+/* A wait that timed out has the mutex again, but no signal. */
+static int waited(int result, cnd_t *c, mtx_t *m) {
+    if (result == thrd_success || result == thrd_timedout)
+        hnrt_acquired(0, m);
+    return hnrt_acquired(result, c);
+}
+
+INTERPOSE int cnd_wait(cnd_t *c, mtx_t *m) {
+    hnrt_releasing(m);
+    return waited(REAL(cnd_wait)(c, m), c, m);
+}
+
+INTERPOSE int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m, const struct timespec *restrict until) {
+    hnrt_releasing(m);
+    return waited(REAL(cnd_timedwait)(c, m, until), c, m);
+}
+
+INTERPOSE int cnd_signal(cnd_t *c) {
+    hnrt_releasing(c);
+    return REAL(cnd_signal)(c);
+}
+
+INTERPOSE int cnd_broadcast(cnd_t *c) {
+    hnrt_releasing(c);
+    return REAL(cnd_broadcast)(c);
+}
+
+/* The new thread is met at its first reference; it then follows every creation before that. */
+INTERPOSE int thrd_create(thrd_t *thread, thrd_start_t start, void *argument) {
+    hnrt_threaded = true;
+    hnrt_releasing(&hnrt_unannounced);
+    return REAL(thrd_create)(thread, start, argument);
+}
+
+INTERPOSE int thrd_join(thrd_t thread, int *result) {
+    return hnrt_acquired(REAL(thrd_join)(thread, result), (void *)thread);
+}

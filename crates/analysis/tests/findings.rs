@@ -40,7 +40,7 @@ fn serial_initialisation_is_found_at_every_thread_count() {
             assert_eq!((c.kind, c.name.as_str()), (FindingKind::FirstTouch, "heat"));
             assert_eq!(c.places, ["grid.c:41", "grid.c:57"]);
             let expected = format!(
-                "heat (256 KiB, allocated at grid.c:41) is first touched by thread 0 (init_serial, grid.c:57), so it \
+                "`heat` (256 KiB, allocated at grid.c:41) is first touched by thread 0 (init_serial, grid.c:57), so it \
                  lives on node 0, but it is used by threads 0-{}.",
                 threads - 1
             );
@@ -101,7 +101,7 @@ fn allocations_of_one_line_fold_into_one_finding() {
         (0..256 * 4).for_each(|k| p.go(i as u32 / 4, R, at + k % 256 * 64, 8, sweep));
     }
     let a = p.analyse(&machine(2, false), 4);
-    assert!(only(&a).sentence.starts_with("rows (256 KiB, 16 allocations, allocated at grid.c:41)"));
+    assert!(only(&a).sentence.starts_with("`rows` (256 KiB, 16 allocations, allocated at grid.c:41)"));
     assert_eq!((a.objects.len(), a.objects[0].instances), (1, 16));
 }
 
@@ -300,13 +300,13 @@ fn globals_are_defined_and_not_allocated() {
     p.objects[0].kind = "global";
     grid(&mut p, at, 64, Some(0), 4, 5);
     let words = &only(&p.analyse(&machine(2, false), 4)).sentence.clone();
-    assert!(words.starts_with("u (256 KiB, defined at main.c:9) is first touched by thread 0"), "{words}");
+    assert!(words.starts_with("`u` (256 KiB, defined at main.c:9) is first touched by thread 0"), "{words}");
     p.objects[0].kind = "stack";
     assert_eq!(p.analyse(&machine(2, false), 4).candidates, [], "nobody initialises a stack in parallel");
     p.objects[0].kind = "global";
     p.objects[0].place = None;
     let words = &only(&p.analyse(&machine(2, false), 4)).sentence.clone();
-    assert!(words.starts_with("u (256 KiB, global) is first touched by thread 0"), "{words}");
+    assert!(words.starts_with("`u` (256 KiB, global) is first touched by thread 0"), "{words}");
 }
 
 #[test]

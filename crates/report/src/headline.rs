@@ -70,9 +70,9 @@ pub(crate) fn all_changes(e: &Evaluation, base: &PolicyRow) -> Option<(usize, f6
 }
 
 fn blame(f: &Finding, objects: &[ObjectRow]) -> String {
-    let advice = f.advice.trim().trim_end_matches('.');
+    let advice = f.advice.trim().trim_end_matches('.').replacen(&format!("`{}`", f.object), "it", 1);
     let name = named(f, objects);
-    let advice = decapitalised(advice);
+    let advice = decapitalised(&advice);
     format!("{name} is to blame: {advice}; worth {} of the memory cost.", percent(f.saving_share))
 }
 

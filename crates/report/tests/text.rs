@@ -54,7 +54,7 @@ fn the_finding_comes_first_and_names_object_line_remedy_and_worth() {
         "two-socket",
         "186 ms instead of 301 ms",
         "`a` (stencil.c:41)",
-        "initialise a in parallel",
+        "initialise it in parallel",
         "worth 24 %",
     ] {
         assert!(finding.contains(part), "{part} is not in: {finding}");

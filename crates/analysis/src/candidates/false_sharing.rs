@@ -126,19 +126,19 @@ fn advice(object: &Object, elements: &Elements, to_bytes: u64, line_bytes: u64) 
     let name = &object.row.name;
     if elements.arrays.iter().all(|a| a.1 == 1) {
         return format!(
-            "Give {name} a cache line of its own: align it to {line_bytes} bytes and round its size up to {to_bytes} \
+            "Give `{name}` a cache line of its own: align it to {line_bytes} bytes and round its size up to {to_bytes} \
              ({} where processors fetch lines in pairs).",
             2 * to_bytes,
         );
     }
     if elements.bytes > line_bytes {
         return format!(
-            "Let the part of each thread in {name} begin at a multiple of {line_bytes} bytes (parts of {} bytes now).",
+            "Let the part of each thread in `{name}` begin at a multiple of {line_bytes} bytes (parts of {} bytes now).",
             elements.bytes,
         );
     }
     format!(
-        "Pad the {}-byte elements of {name} to {to_bytes} bytes and align it, so that each thread has cache lines of \
+        "Pad the {}-byte elements of `{name}` to {to_bytes} bytes and align it, so that each thread has cache lines of \
          its own ({} bytes where processors fetch lines in pairs).",
         elements.bytes,
         2 * to_bytes,

@@ -92,8 +92,8 @@ fn words(
     users.sort_unstable();
     users.dedup();
     let advice = match users[..] {
-        [one] if object.row.users.len() <= 2 => format!("Let thread {one}, which uses it, initialise {name}{at}."),
-        _ => format!("Initialise {name} in parallel{at}: let each thread initialise the part that it will use."),
+        [one] if object.row.users.len() <= 2 => format!("Let thread {one}, which uses it, initialise `{name}`{at}."),
+        _ => format!("Initialise `{name}` in parallel{at}: let each thread initialise the part that it will use."),
     };
     (sentence, advice)
 }

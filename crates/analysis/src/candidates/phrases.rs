@@ -65,7 +65,7 @@ pub(crate) fn object(o: &ObjectName) -> String {
         None if o.kind == "global" => facts.push("global".into()),
         _ => {}
     }
-    if facts.is_empty() { o.name.clone() } else { format!("{} ({})", o.name, facts.join(", ")) }
+    if facts.is_empty() { format!("`{}`", o.name) } else { format!("`{}` ({})", o.name, facts.join(", ")) }
 }
 
 /// The places to change: of the allocation, then of the code, each once.
@@ -108,8 +108,8 @@ mod tests {
             instances: 1,
             bytes: 4096,
         };
-        assert_eq!(object(&heap), "heap allocated at a.c:3 in main (4 KiB)");
+        assert_eq!(object(&heap), "`heap allocated at a.c:3 in main` (4 KiB)");
         let named = ObjectName { name: "grid".into(), instances: 2, ..heap };
-        assert_eq!(object(&named), "grid (4 KiB, 2 allocations, allocated at a.c:3 in main)");
+        assert_eq!(object(&named), "`grid` (4 KiB, 2 allocations, allocated at a.c:3 in main)");
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn find(parts: &Parts<'_>, object: &Object, _: &dyn Names, total: Tot
             nodes.len(),
         ),
         advice: format!(
-            "Give each node its own copy of {name}; if that is too much memory, interleave it over the nodes so that \
+            "Give each node its own copy of `{name}`; if that is too much memory, interleave it over the nodes so that \
              no memory is a bottleneck."
         ),
         remedy: Remedy::Replicate { blocks: worth.iter().map(|p| p.number).collect() },

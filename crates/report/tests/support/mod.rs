@@ -233,7 +233,7 @@ fn findings() -> Vec<Finding> {
             "a",
             &["stencil.c:41", "stencil.c:58"],
             "a (32 MiB, allocated at stencil.c:41 in main) is first touched by thread 0 (main, stencil.c:58), so it lives on node 0, but it is used by threads 0-7.",
-            "Initialise a in parallel (now main, stencil.c:58): let each thread initialise the part that it will use.",
+            "Initialise `a` in parallel (now main, stencil.c:58): let each thread initialise the part that it will use.",
             72_400,
         ),
         finding(
@@ -241,7 +241,7 @@ fn findings() -> Vec<Finding> {
             "b",
             &["stencil.c:42", "stencil.c:59"],
             "b (32 MiB, allocated at stencil.c:42 in main) is first touched by thread 0 (main, stencil.c:59), so it lives on node 0, but it is used by threads 0-7.",
-            "Initialise b in parallel (now main, stencil.c:59): let each thread initialise the part that it will use.",
+            "Initialise `b` in parallel (now main, stencil.c:59): let each thread initialise the part that it will use.",
             42_000,
         ),
         finding(

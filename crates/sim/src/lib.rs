@@ -5,8 +5,9 @@
 //! **Invariant:** pure; the same trace, machine and options give the same [`Evaluation`] everywhere, and the parts of
 //! every result add up to its total exactly.
 //!
-//! Reading order: [`evaluation`] (what comes out), [`evaluate`](mod@evaluate) (the passes), `replay` (one pass: `seat`, `split`, [`cache`],
-//! `back`, `seen`, `fold`), `lanes` and `usage` (what is computed beside each other), [`engine`], [`whatif`].
+//! Reading order: [`evaluation`] (what comes out), [`evaluate`](mod@evaluate) (the passes), `replay` (one pass: `seat`,
+//! `split`, [`cache`], `back`, `seen`, `fold`), `lanes` and `usage` (what is computed beside each other), [`engine`],
+//! [`whatif`]. The definitions, exact enough to recompute results by other means, are in `docs/design/replay.md`.
 #![forbid(unsafe_code)]
 
 mod back;

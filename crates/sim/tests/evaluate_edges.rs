@@ -71,7 +71,7 @@ fn nothing_recorded() {
 fn a_thousand_threads() {
     for machine in machines() {
         let one = |i: u64| {
-            let op = if i % 7 == 0 { Op::Write } else { Op::Read };
+            let op = if i.is_multiple_of(7) { Op::Write } else { Op::Read };
             Merged { addr: i % 1000 / 4 * 96, size: 16, site: i as u32 % 40, thread: (i % 1000) as u32, op }
         };
         let refs: Vec<Merged> = (0..20_000).map(one).collect();

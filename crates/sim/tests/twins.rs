@@ -146,6 +146,21 @@ fn first_touch_mistake_is_found_and_its_remedy_predicted() {
     }
 }
 
+/// The last level holds much of what is initialised, so it matters that a parallel initialisation happens all at once.
+#[test]
+fn prediction_holds_for_arrays_about_as_large_as_the_last_level() {
+    let mut machine = cached(&[4, 4], (16, 4), (1024, 8)); // 512 KiB shared
+    machine.word_bytes = 8;
+    for kib_per_node in [640, 800, 1280, 2560] {
+        let words = kib_per_node * 1024 / 8;
+        let arrays = || vec![("a", A, words * 8), ("b", B, words * 8)];
+        let before = report(&machine, &stencil(words, 2, false), arrays());
+        let after = report(&machine, &stencil(words, 2, true), arrays());
+        let realised = first_touch(&before) - first_touch(&after);
+        assert_within_tenth(first_touch(&before) - before.predicted_all.unwrap(), realised);
+    }
+}
+
 #[test]
 fn false_sharing_is_found_and_padding_predicted() {
     let machine = models::find("two-socket").unwrap();

@@ -45,9 +45,11 @@ pub fn export(
     let part = output::temporary(to);
     let failed = |e: &dyn std::fmt::Display| Failure::work(format!("cannot write {}: {e}", to.display()));
     let file = File::create(&part).map_err(|e| failed(&e))?;
+    // Without handlers (nested use) Ctrl-C just ends the process and leaves the hidden part file behind.
+    let stop = homenode_sys::signals::StopRequests::install().ok();
     let sink = if parquet { Rows::parquet(file) } else { Rows::csv(file) };
     let done = sink.map_err(|e| failed(&e)).and_then(|rows| {
-        let mut exporter = Exporter { rows, written: 0, total, progress, broken: None };
+        let mut exporter = Exporter { rows, written: 0, total, progress, stop, broken: None };
         drive(&opened.reader, order.kind(), &mut exporter)?;
         exporter.finish().map_err(|e| failed(&e))
     });
@@ -64,7 +66,8 @@ struct Exporter<'a> {
     written: u64,
     total: u64,
     progress: &'a mut dyn Progress,
-    /// First write error: `Consumer` has no way to stop the merge, so the rest is skipped.
+    stop: Option<homenode_sys::signals::StopRequests>,
+    /// Why writing ended early. A consumer cannot stop the merge, so the rest is merged and not written.
     broken: Option<ParquetError>,
 }
 
@@ -80,6 +83,9 @@ impl Exporter<'_> {
 
 impl Consumer for Exporter<'_> {
     fn refs(&mut self, refs: &[Merged]) {
+        if self.broken.is_none() && self.stop.as_ref().is_some_and(|s| s.take().is_some()) {
+            self.broken = Some(ParquetError::General("interrupted; nothing is kept".to_owned()));
+        }
         if self.broken.is_none() {
             self.broken = self.rows.push(refs).err();
             self.written += refs.len() as u64;

@@ -37,8 +37,11 @@ class Bench:
 
     def note(self, text, seconds=None):
         """Remembers a command line and, if it was timed, its raw seconds."""
-        shown = text.replace(str(self.root) + "/", "").replace(str(self.folder) + "/", "")
-        self.commands.append((shown, seconds))
+        shown = text.replace(str(self.homenode), "homenode")
+        shown = shown.replace(str(self.root) + "/", "").replace(str(self.folder) + "/", "")
+        if not self.commands or self.commands[-1][0] != shown:
+            self.commands.append((shown, []))
+        self.commands[-1][1].extend([] if seconds is None else [seconds])
 
     def timed(self, words, **options):
         """Seconds from start to end of a command; a failure stops the bench."""
@@ -110,9 +113,11 @@ class Bench:
 
     def print_commands(self):
         """Every command line with its raw seconds."""
-        print("\ncommands, in order, raw seconds")
+        print("\ncommands, in order, raw seconds of every run (programs run in the folder of the bench)")
         for text, seconds in self.commands:
-            print(f"  {'' if seconds is None else f'{seconds:9.3f}':>9}  {text}")
+            print(f"  {text}")
+            if seconds:
+                print("      " + " ".join(f"{s:.3f}" for s in seconds))
 
 
 def table(title, head, rows):

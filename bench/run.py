@@ -120,6 +120,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="homenode-bench-") as temporary:
         bench = Bench(ROOT, options.homenode.resolve(), options.folder or pathlib.Path(temporary), options.size, options.threads)
         print(f"homenode bench, size {options.size}, {os.cpu_count()} processors, {platform.platform()}, {measure.processor()}")
+        if options.size == "XS":
+            print("At this size programs end within milliseconds: most of the x below is start-up. --size M is what the goals mean.")
         for compiler in COMPILERS:
             print(measure.first_line([compiler, "--version"]))
         datasets = capture_table(bench, kernels)

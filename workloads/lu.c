@@ -23,7 +23,7 @@ static const struct hn_program program = {
     .more_means = "rows and columns of a block, at least 2",
     .xs = {256, 32},
     .s = {512, 32},
-    .m = {2560, 32},
+    .m = {2176, 32},
     .expects = true,
 };
 

@@ -45,8 +45,8 @@ fn warn(quiet: bool, lines: &[String]) {
 }
 
 fn record(a: Record, quiet: bool) -> Done {
-    let request = toolkit::RecordRequest {
-        output: a.output,
+    let options = toolkit::RecordOptions {
+        out: a.output.unwrap_or_else(|| toolkit::default_output(&a.command)),
         force: a.force,
         backend: a.backend,
         limit_refs: a.limit_refs,
@@ -54,7 +54,7 @@ fn record(a: Record, quiet: bool) -> Done {
         count_only: a.count_only,
         command: a.command,
     };
-    let doc = toolkit::record(&request, &mut Bar::new(quiet))?;
+    let doc = toolkit::record(&options, &mut Bar::new(quiet))?;
     warn(quiet, &doc.warnings);
     if a.json {
         print(&doc.to_json())?;

@@ -22,9 +22,10 @@ mod report;
 
 pub use export::export;
 pub use failure::{Class, Failure};
+pub use homenode_capture::RecordOptions;
 pub use info::info;
 pub use maintain::{CompactDoc, Language, RecoverDoc, check, compact, compile, recover};
-pub use record::{RecordDoc, RecordRequest, record};
+pub use record::{RecordDoc, default_output, record};
 pub use report::{ReportRequest, html, report, text};
 
 /// Is told how long work gets on.

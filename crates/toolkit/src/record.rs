@@ -6,25 +6,6 @@ use serde::Serialize;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// What to record.
-#[derive(Clone, Debug)]
-pub struct RecordRequest {
-    /// Dataset; by default the program's name with `.hnt` in the current directory.
-    pub output: Option<PathBuf>,
-    /// Replace an existing dataset.
-    pub force: bool,
-    /// Backend name or `auto`.
-    pub backend: String,
-    /// Stop recording after this many references.
-    pub limit_refs: Option<u64>,
-    /// Record references only inside this phase.
-    pub roi: Option<String>,
-    /// Count only.
-    pub count_only: bool,
-    /// Program and arguments.
-    pub command: Vec<OsString>,
-}
-
 /// What a recording came to.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecordDoc {
@@ -65,20 +46,12 @@ impl homenode_capture::Progress for Shown<'_> {
 }
 
 /// Runs the program and records it. The program's failure is not this function's: see [`RecordDoc::program_failed`].
-pub fn record(request: &RecordRequest, progress: &mut dyn Progress) -> Result<RecordDoc, Failure> {
-    let options = RecordOptions {
-        command: request.command.clone(),
-        out: request.output.clone().unwrap_or_else(|| default_output(&request.command)),
-        backend: request.backend.clone(),
-        limit_refs: request.limit_refs,
-        roi: request.roi.clone(),
-        force: request.force,
-        count_only: request.count_only,
-    };
-    Ok(document(homenode_capture::record(&options, &mut Shown(progress))?))
+pub fn record(options: &RecordOptions, progress: &mut dyn Progress) -> Result<RecordDoc, Failure> {
+    Ok(document(homenode_capture::record(options, &mut Shown(progress))?))
 }
 
-fn default_output(command: &[OsString]) -> PathBuf {
+/// The dataset of a command that names none: the program's name with `.hnt`, in the current directory.
+pub fn default_output(command: &[OsString]) -> PathBuf {
     let program = command.first().map(PathBuf::from).unwrap_or_default();
     let mut name = program.file_name().unwrap_or_default().to_owned();
     name.push(".hnt");

@@ -43,7 +43,15 @@ pub fn headline(e: &Evaluation) -> Headline {
 fn cost_sentence(e: &Evaluation, base: &PolicyRow) -> String {
     let unit = CostUnit::of(&e.unit);
     let far = share(base.remote + base.global, base.total);
+    let passed = share(base.transfer, base.total);
     let head = match far {
+        // Where lines go from cache to cache more than they come from afar, placement is not the story.
+        f if passed > f => format!(
+            "Cache lines that go from cache to cache cost this program {} of its memory cost on {}, remote memory {}",
+            percent(passed),
+            e.machine,
+            percent(f)
+        ),
         f if f > 0.0 => format!("Remote memory costs this program {} of its memory cost on {}", percent(f), e.machine),
         _ => format!("This program uses no remote memory on {}", e.machine),
     };
@@ -70,7 +78,11 @@ pub(crate) fn all_changes(e: &Evaluation, base: &PolicyRow) -> Option<(usize, f6
 }
 
 fn blame(f: &Finding, objects: &[ObjectRow]) -> String {
-    let advice = f.advice.trim().trim_end_matches('.').replacen(&format!("`{}`", f.object), "it", 1);
+    let advice = f.advice.trim().trim_end_matches('.');
+    let advice = match f.kind {
+        FindingKind::FirstTouch => advice.replacen(&format!("`{}`", f.object), "it", 1),
+        _ => advice.to_owned(),
+    };
     let name = named(f, objects);
     let advice = decapitalised(&advice);
     format!("{name} is to blame: {advice}; worth {} of the memory cost.", percent(f.saving_share))

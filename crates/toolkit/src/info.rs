@@ -35,7 +35,7 @@ pub fn info(path: &Path, progress: &mut dyn Progress) -> Result<InfoDoc, Failure
         bytes_per_ref: (total > 0).then(|| dataset_bytes as f64 / total as f64),
         frames: (0..reader.threads()).map(|t| reader.frames(t).len() as u64).sum(),
         phases: phases(&reader),
-        objects: NameTable::new(&reader)?.groups() as u64,
+        objects: NameTable::new(&reader)?.rows() as u64,
         sites: reader.symbols().sites.len() as u64,
         threads,
     })

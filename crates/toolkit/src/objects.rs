@@ -3,17 +3,29 @@ use homenode_analysis::{ObjectName, SiteName, UNKNOWN_OBJECT};
 use homenode_base::SiteId;
 use homenode_sim::{Found, Objects};
 use homenode_trace::dataset::DatasetReader;
-use homenode_trace::objects::{LiveObjects, ObjectKind, ObjectTable};
+use homenode_trace::objects::{Group, LiveObjects, ObjectKind, ObjectTable};
 use homenode_trace::symbols::{Site, Symbols};
 use homenode_trace::{Event, TraceError};
 use std::collections::HashMap;
 
-/// Everything that has a name in a dataset. A row of the report is a group of the object table.
+/// One row of objects.
+struct Row {
+    /// The first of its groups.
+    group: u32,
+    objects: u64,
+    bytes: u64,
+    /// Its objects by (space, address), with their sizes.
+    extents: Vec<(u32, u64, u64)>,
+}
+
+/// Everything that has a name in a dataset. A row of the report is a global, a stack, or all that one line allocated,
+/// whoever called it: groups of the object table that a reader could not tell apart are one row.
 pub(crate) struct NameTable<'d> {
     symbols: &'d Symbols,
     table: ObjectTable,
-    /// Objects of each group by (space, address).
-    extents: Vec<Vec<(u32, u64, u64)>>,
+    /// Row of each group.
+    row_of: Vec<u32>,
+    rows: Vec<Row>,
     /// How each source file is called.
     short: HashMap<&'d str, String>,
 }
@@ -22,12 +34,15 @@ impl<'d> NameTable<'d> {
     pub(crate) fn new(reader: &'d DatasetReader) -> Result<NameTable<'d>, TraceError> {
         let symbols = reader.symbols();
         let table = ObjectTable::build(reader.manifest(), reader.events(), symbols);
-        let mut extents = vec![Vec::new(); table.groups().len()];
+        let (row_of, mut rows) = rows(table.groups());
         for o in table.objects() {
-            extents[o.group as usize].push((o.space, o.addr, o.bytes));
+            let row = &mut rows[row_of[o.group as usize] as usize];
+            row.objects += 1;
+            row.bytes = row.bytes.saturating_add(o.bytes);
+            row.extents.push((o.space, o.addr, o.bytes));
         }
-        extents.iter_mut().for_each(|e| e.sort_unstable());
-        Ok(NameTable { symbols, table, extents, short: short_names(symbols) })
+        rows.iter_mut().for_each(|r| r.extents.sort_unstable());
+        Ok(NameTable { symbols, table, row_of, rows, short: short_names(symbols) })
     }
 
     /// A follower of the events that stands before the first one.
@@ -36,8 +51,8 @@ impl<'d> NameTable<'d> {
     }
 
     /// Number of rows.
-    pub(crate) fn groups(&self) -> usize {
-        self.table.groups().len()
+    pub(crate) fn rows(&self) -> usize {
+        self.rows.len()
     }
 
     fn place(&self, site: &Site) -> String {
@@ -61,12 +76,14 @@ impl Objects for ObjectNames<'_> {
 
     fn at(&mut self, space: u32, addr: u64) -> Found {
         let (from, last, object) = self.live.around(space, addr);
-        let row = object.map_or(UNKNOWN_OBJECT, |o| self.names.table.objects()[o as usize].group);
+        let group = |o: u32| self.names.table.objects()[o as usize].group;
+        let row = object.map_or(UNKNOWN_OBJECT, |o| self.names.row_of[group(o) as usize]);
         Found { object: row, from, last }
     }
 
     fn object(&self, object: u32) -> ObjectName {
-        let group = &self.names.table.groups()[object as usize];
+        let row = &self.names.rows[object as usize];
+        let group = &self.names.table.groups()[row.group as usize];
         let site = group.place.and_then(|s| self.names.symbols.site(s));
         let place = site.map(|s| self.names.place(s));
         let function = site.map(|s| s.function.clone()).filter(|f| !f.is_empty());
@@ -81,11 +98,11 @@ impl Objects for ObjectNames<'_> {
             Some(place) if !what.is_empty() => format!("{what} from {place}"),
             _ => group.name.clone(),
         };
-        ObjectName { name, kind: kind.to_owned(), place, function, instances: group.objects, bytes: group.bytes }
+        ObjectName { name, kind: kind.to_owned(), place, function, instances: row.objects, bytes: row.bytes }
     }
 
     fn extent(&self, object: u32, space: u32, addr: u64) -> Option<(u64, u64)> {
-        let extents = self.names.extents.get(object as usize)?;
+        let extents = &self.names.rows.get(object as usize)?.extents;
         let after = extents.partition_point(|&(s, from, _)| (s, from) <= (space, addr));
         let holds = |&&(s, from, bytes): &&(u32, u64, u64)| s == space && addr.wrapping_sub(from) < bytes;
         extents[..after].iter().rev().find(holds).map(|&(_, from, bytes)| (from, bytes))
@@ -97,6 +114,23 @@ impl Objects for ObjectNames<'_> {
             None => SiteName::default(),
         }
     }
+}
+
+/// The row of each group, and the rows, still without objects.
+fn rows(groups: &[Group]) -> (Vec<u32>, Vec<Row>) {
+    let (mut row_of, mut rows, mut known) = (Vec::new(), Vec::new(), HashMap::new());
+    for (i, g) in groups.iter().enumerate() {
+        let next = rows.len() as u32;
+        let row = match g.place {
+            Some(_) => *known.entry((g.kind, &g.name)).or_insert(next),
+            None => next,
+        };
+        if row == next {
+            rows.push(Row { group: i as u32, objects: 0, bytes: 0, extents: Vec::new() });
+        }
+        row_of.push(row);
+    }
+    (row_of, rows)
 }
 
 /// For each source file the shortest end of its path that no other file shares: `stencil.c`, or `a/util.c` and

@@ -116,7 +116,7 @@ void hnrt_put_range(const void *addr, uint64_t bytes, enum hn_op op, uintptr_t p
         return;
     struct hn_thread *t = hnrt_self ? hnrt_self : hnrt_thread_attach();
     unsigned code = size_code(bytes);
-    uint64_t word = (uintptr_t)addr | REF_BITS(code, op);
+    uint64_t word = hnrt_addr(addr) | REF_BITS(code, op);
     if (code == HN_SIZE_RANGE && t && hnrt_ring == t->real) {
         uint64_t *slot = hnrt_reserve(t, 2);
         if (slot) {

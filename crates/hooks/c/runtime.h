@@ -194,9 +194,14 @@ static inline __attribute__((always_inline)) void hnrt_put(uint64_t word, uintpt
         hnrt_slow();
 }
 
+/* A wild pointer's upper bits must not become a slot's flags; the reference is recorded at what is left. */
+static inline __attribute__((always_inline)) uint64_t hnrt_addr(const volatile void *addr) {
+    return (uint64_t)(uintptr_t)addr << 16 >> 16;
+}
+
 static inline __attribute__((always_inline)) void hnrt_ref(const volatile void *addr, unsigned code, enum hn_op op,
                                                            uintptr_t pc) {
-    hnrt_put((uintptr_t)addr | REF_BITS(code, op), pc);
+    hnrt_put(hnrt_addr(addr) | REF_BITS(code, op), pc);
 }
 
 extern uint32_t hnrt_roi_generation; /* changes when the region of interest is entered or left */

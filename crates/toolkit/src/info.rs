@@ -28,7 +28,7 @@ pub fn info(path: &Path, progress: &mut dyn Progress) -> Result<InfoDoc, Failure
     Ok(InfoDoc {
         schema: INFO_SCHEMA,
         provenance: provenance(path, &reader, "not replayed"),
-        blind: blind_sentences(reader.manifest()),
+        blind: unseen(&reader),
         bytes_referenced: threads.iter().map(|t| t.bytes).sum(),
         ops,
         dataset_bytes,
@@ -45,6 +45,11 @@ pub fn info(path: &Path, progress: &mut dyn Progress) -> Result<InfoDoc, Failure
 pub(crate) fn provenance(path: &Path, reader: &DatasetReader, order: &str) -> Provenance {
     let shown = path.display().to_string();
     Provenance::from_manifest(reader.manifest(), &shown, env!("CARGO_PKG_VERSION"), order)
+}
+
+/// What the recording could not see and what it has no names for. Missing names first: they show in every table.
+pub(crate) fn unseen(reader: &DatasetReader) -> Vec<String> {
+    reader.symbols().notes.iter().cloned().chain(blind_sentences(reader.manifest())).collect()
 }
 
 fn add(sum: &mut OpCounts, o: &OpCounts) {

@@ -1,14 +1,13 @@
 //! `homenode report`: where pages should live, what that is worth and what to change.
-use crate::info::provenance;
+use crate::info::{provenance, unseen};
 use crate::objects::NameTable;
 use crate::open::{Opened, open, refs};
 use crate::{Failure, OrderChoice, Progress};
 use homenode_base::VirtualTime;
 use homenode_machine::{Machine, MapRule, ThreadMap, models};
 use homenode_placement::policies::{ALL, Choice};
-use homenode_report::doc::blind_sentences;
 use homenode_report::{Comparison, ReportDoc};
-use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seat, Setup, evaluate};
+use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seat, Setup, SimError, evaluate};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Consumer, OrderKind, drive};
 use homenode_trace::{Event, Merged};
@@ -61,6 +60,7 @@ pub fn report(request: &ReportRequest, progress: &mut dyn Progress) -> Result<Re
     };
     let facts = provenance(&request.dataset, &opened.reader, order);
     let mut doc = ReportDoc::new(opened.reader.manifest(), facts, evaluations);
+    doc.blind = unseen(&opened.reader);
     if let Some(path) = &request.compare {
         doc.compare = Some(compare(&plan, path, &doc.evaluations[0], order, progress)?);
     }
@@ -76,7 +76,7 @@ fn compare(
 ) -> Result<Comparison, Failure> {
     let Opened { reader, .. } = open(path)?;
     let after = plan.evaluate(&reader, plan.blocks[0], progress)?;
-    let blind = blind_sentences(reader.manifest());
+    let blind = unseen(&reader);
     Ok(Comparison::new(before, after, provenance(path, &reader, order), blind, None))
 }
 
@@ -155,7 +155,7 @@ impl Plan<'_> {
             drive(reader, self.order(merge), &mut told).map(drop)
         };
         let names = NameTable::new(reader)?;
-        let mut evaluation = evaluate(&mut source, &mut names.follow(), &context).map_err(Failure::input)?;
+        let mut evaluation = evaluate(&mut source, &mut names.follow(), &context).map_err(blame)?;
         evaluation.warnings.extend(map.warnings().iter().cloned());
         Ok(evaluation)
     }
@@ -166,6 +166,14 @@ impl Plan<'_> {
             OrderChoice::Model => OrderKind::Model,
             OrderChoice::Recorded { seed } => OrderKind::Recorded { seed: seed + u64::from(merge) },
         }
+    }
+}
+
+/// Whose fault it is that an evaluation cannot be done: mostly the options', else the dataset's.
+fn blame(e: SimError) -> Failure {
+    match e {
+        SimError::Trace(_) => Failure::input(e),
+        _ => Failure::usage(e),
     }
 }
 

@@ -29,7 +29,8 @@ pub(super) fn check(data: &DatasetReader, found: &[Found], report: &mut CheckRep
     for (&child, &parent) in &seen.spawned {
         let announced = data.manifest().threads[child as usize].parent;
         if announced != Some(parent) {
-            let what = format!("thread {child} is created by thread {parent}, the manifest says {announced:?}");
+            let says = announced.map_or("by none".to_owned(), |p| format!("by thread {p}"));
+            let what = format!("thread {child} is created by thread {parent}, the manifest says {says}");
             report.problem(EVENTS_FILE, what);
         }
     }
@@ -71,8 +72,8 @@ fn one_event<'a>(
         | EventKind::Acquire { object, epoch, seq }
         | EventKind::AcqRel { object, epoch, seq } => {
             let before = numbers.insert((*object, *epoch), *seq);
-            if before.is_some_and(|b| b >= *seq) {
-                return Some(format!("number {seq} of object {object:#x} after {before:?}"));
+            if let Some(b) = before.filter(|b| b >= seq) {
+                return Some(format!("number {seq} of object {object:#x} after {b}"));
             }
             let fresh = seen.numbers.insert((data.address_space(e.thread), *object, *epoch, *seq));
             (!fresh).then(|| format!("number {seq} of object {object:#x} is taken twice"))

@@ -10,6 +10,7 @@ const FORMAT_NAME: &str = "homenode-trace";
 
 /// The part of a manifest that no version changes.
 #[derive(Deserialize)]
+#[serde(expecting = "an object with `format` and `version`")]
 struct Preamble {
     format: String,
     version: u32,
@@ -45,8 +46,8 @@ fn tables(m: &Manifest) -> Result<(), TraceError> {
         if t.process as usize >= m.processes.len() {
             return refuse(format!("thread {i} is in process {}, there are {}", t.process, m.processes.len()));
         }
-        if t.parent.is_some_and(|p| p as usize >= m.threads.len() || p as usize == i) {
-            return refuse(format!("thread {i} was created by thread {:?} of {}", t.parent, m.threads.len()));
+        if let Some(p) = t.parent.filter(|&p| p as usize >= m.threads.len() || p as usize == i) {
+            return refuse(format!("thread {i} was created by thread {p} of {}", m.threads.len()));
         }
         if t.spins > t.refs {
             return refuse(format!("thread {i} has {} spins among {} references", t.spins, t.refs));

@@ -74,7 +74,7 @@ def crash(session, folder, rng, victim):
     try:
         board.wait(process)
         program = child_of(process)
-        time.sleep(rng.uniform(0, 0.3))
+        time.sleep(rng.uniform(0, 0.1))
         seen = board.lines()
         if victim == "program":
             os.kill(program, 9)

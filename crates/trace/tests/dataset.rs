@@ -238,7 +238,7 @@ fn the_checker_finds_what_is_wrong() {
     finds(base().event(0, sync(5, false)).event(1, sync(5, false)), "taken twice");
     finds(base().event(0, sync(5, true)).event(0, sync(3, false)), "no order is possible");
     finds(base().event(0, EventKind::Spawn { child: 7 }), "creates thread 7");
-    finds(base().event(0, EventKind::Spawn { child: 1 }), "manifest says None");
+    finds(base().event(0, EventKind::Spawn { child: 1 }), "manifest says by none");
     finds(base().event(0, EventKind::PhaseEnd { name: "x".into() }), "has not begun");
 }
 

@@ -70,7 +70,7 @@ fn outputs_are_whole_or_absent_and_never_replaced_unasked() {
     let nowhere = folder.path().join("no/such/folder/report.html");
     assert_eq!(output::write(&nowhere, b"two").expect_err("no such folder").class, Class::Work);
     let left: Vec<PathBuf> = std::fs::read_dir(&folder).expect("listing").flatten().map(|e| e.path()).collect();
-    assert_eq!(left, [target.clone()], "no part of a file stays behind");
+    assert_eq!(left, std::slice::from_ref(&target), "no part of a file stays behind");
     let rows = export(&target, &folder.path().join("rows.txt"), OrderChoice::Model, false, &mut ());
     assert_eq!(rows.expect_err("unknown ending").class, Class::Usage);
 }

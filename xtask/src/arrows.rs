@@ -14,7 +14,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("sys", &["base"]),
     ("hooks", &["base"]),
     ("capture", &["base", "trace", "machine", "sys", "hooks"]),
-    ("toolkit", &["base", "trace", "machine", "placement", "analysis", "sim", "report", "sys", "capture", "hooks"]),
+    ("migrate", &["base", "machine", "placement", "sys"]),
+    (
+        "toolkit",
+        &["base", "trace", "machine", "placement", "analysis", "sim", "report", "sys", "capture", "hooks", "migrate"],
+    ),
     ("cli", &["toolkit"]),
 ];
 

@@ -7,7 +7,7 @@
 //!
 //! Reading order: [`store`], [`backends`], `control` and `ring` (the protocol of `homenode_base::ring` seen from this side),
 //! `slots` (ring slots to references and events), `sink` and `drain` (one thread's ring to its files), `workers` (all rings),
-//! [`record()`], `finish`, [`recover()`], [`compact()`], `symbols`.
+//! [`samples`] (what sampling delivers), [`record()`], `finish`, [`recover()`], [`compact()`], `symbols`.
 #![forbid(unsafe_code)]
 
 pub mod backends;
@@ -22,6 +22,7 @@ mod output;
 mod record;
 mod recover;
 mod ring;
+pub mod samples;
 mod sink;
 mod slots;
 pub mod store;
@@ -35,4 +36,5 @@ pub use compact::{CompactSummary, compact};
 pub use error::CaptureError;
 pub use record::{Progress, RecordOptions, RecordSummary, Snapshot, record};
 pub use recover::{RecoverSummary, recover};
+pub use samples::{Notice, RawSample, SampleSource};
 pub use store::DirStore;

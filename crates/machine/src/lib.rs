@@ -6,13 +6,14 @@
 //! **Invariant:** a machine is data; every cost is an exact integer in the machine's unit, and a validated machine
 //! satisfies every condition that the optimum's proofs need (or says which it does not).
 //!
-//! Reading order: [`model`], [`models`], [`validate`], [`binding`]; machine files are read in `file`.
+//! Reading order: [`model`], [`models`], [`validate`], [`binding`], [`topology`]; machine files are read in `file`.
 #![forbid(unsafe_code)]
 
 pub mod binding;
 mod file;
 pub mod model;
 pub mod models;
+pub mod topology;
 pub mod validate;
 
 pub use binding::{MapError, MapRule, Seat, Target, ThreadMap};
@@ -20,4 +21,5 @@ pub use model::{
     AccessClass, CacheGeometry, Caches, CopyCost, GlobalMemory, LinearCost, Location, Machine, Matrix, SingleRemote,
     Unit,
 };
+pub use topology::Topology;
 pub use validate::{MachineError, Unmet};

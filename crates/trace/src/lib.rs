@@ -6,7 +6,7 @@
 //! **Invariant:** every byte that comes from outside is checked before it is believed; a reader returns
 //! [`TraceError`] and never panics. No OS call: files are reached through [`store::Store`].
 //!
-//! Reading order: [`record`], [`event`], [`manifest`], [`store`], [`framing`], [`frame`], [`events`], [`symbols`],
+//! Reading order: [`record`], [`sample`], [`event`], [`manifest`], [`store`], [`framing`], [`frame`], [`events`], [`symbols`],
 //! [`dataset`], [`order`], [`objects`], [`check`], [`synthetic`]. The bytes are in `docs/format.md`.
 #![forbid(unsafe_code)]
 
@@ -22,6 +22,7 @@ pub mod manifest;
 pub mod objects;
 pub mod order;
 pub mod record;
+pub mod sample;
 pub mod store;
 pub mod symbols;
 pub mod synthetic;
@@ -32,3 +33,4 @@ pub use error::TraceError;
 pub use event::{Event, EventKind};
 pub use manifest::Manifest;
 pub use record::{Columns, Merged, Op, Ref};
+pub use sample::{DataSource, Sample, SampleUnit, Sampling};

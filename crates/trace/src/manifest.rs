@@ -38,6 +38,9 @@ pub struct Manifest {
     pub blind: Blind,
     /// Whether synchronisation edges exist (false for imports without them).
     pub synchronised: bool,
+    /// How it was sampled; absent for exact recordings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<crate::sample::Sampling>,
 }
 
 /// What stamps mean.

@@ -108,6 +108,8 @@ pub struct Merged {
     pub site: u32,
     /// Dataset-wide thread id.
     pub thread: u32,
+    /// How many references it stands for: 1 in exact recordings, [`Sample::weight`](crate::Sample) in sampled ones.
+    pub weight: u32,
     /// Operation.
     pub op: Op,
 }

@@ -59,7 +59,7 @@ impl Cursor {
             self.templates.clear();
             self.templates.extend(self.frame.keys.iter().map(|k| {
                 let site = self.sites[k.site as usize];
-                Merged { addr: 0, size: k.size, site, thread: self.thread, op: k.op }
+                Merged { addr: 0, size: k.size, site, weight: 1, thread: self.thread, op: k.op }
             }));
             self.find_spins();
             (self.batch, self.batch_end) = (0, self.frame.batches.first().map_or(0, |b| b.refs as usize));

@@ -1,0 +1,70 @@
+//! What a real machine consists of, as an operating system describes it. Pure data: reading it is the capture crate's work.
+//!
+//! Node numbers of the operating system may have gaps (0, 1, 2, 33 ...); everywhere else in the project a node is its
+//! index in [`Topology::nodes`], ascending by operating-system number.
+use homenode_base::NodeId;
+use serde::{Deserialize, Serialize};
+
+/// The memory nodes and processors of a machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Topology {
+    /// Online memory nodes, ascending by [`MemoryNode::os_id`]; index = [`NodeId`].
+    pub nodes: Vec<MemoryNode>,
+    /// Distances as the firmware gives them (ACPI SLIT, local = 10; not nanoseconds), row = from; empty if unknown.
+    pub distances: Vec<Vec<u16>>,
+    /// What was odd and how it was repaired, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// One memory node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryNode {
+    /// Number that the operating system uses.
+    pub os_id: u32,
+    /// Online processors of the node, ascending; empty for memory-only nodes (CXL, HBM, NVM).
+    pub cpus: Vec<u32>,
+    /// Bytes of memory; 0 for a node that has processors only.
+    pub memory_bytes: u64,
+    /// Bytes free when the machine was read; 0 if unknown.
+    pub free_bytes: u64,
+    /// Bytes of a memory-side cache before this memory; 0 if there is none.
+    pub memory_side_cache_bytes: u64,
+    /// Memory tier of Linux (lower = faster), if the kernel has tiers.
+    pub tier: Option<u32>,
+    /// What the firmware says of access from the nearest processors (ACPI HMAT), if anything.
+    pub best_access: Option<Access>,
+    /// Whether the limits of this process (cgroup, cpuset) allow memory here.
+    pub allowed: bool,
+}
+
+/// Performance of memory as seen by its best initiators.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Access {
+    /// Operating-system numbers of the nodes whose processors these figures hold for.
+    pub initiators: Vec<u32>,
+    /// Load latency in nanoseconds; 0 = unknown.
+    pub read_latency_ns: u32,
+    /// Store latency in nanoseconds; 0 = unknown.
+    pub write_latency_ns: u32,
+    /// Read bandwidth in MB/s; 0 = unknown.
+    pub read_bandwidth_mbs: u32,
+    /// Write bandwidth in MB/s; 0 = unknown.
+    pub write_bandwidth_mbs: u32,
+}
+
+impl Topology {
+    /// The node with this operating-system number.
+    pub fn node_of_os(&self, os_id: u32) -> Option<NodeId> {
+        let i = self.nodes.iter().position(|n| n.os_id == os_id)?;
+        u16::try_from(i).ok().map(NodeId)
+    }
+    /// The node of a processor.
+    pub fn node_of_cpu(&self, cpu: u32) -> Option<NodeId> {
+        let i = self.nodes.iter().position(|n| n.cpus.contains(&cpu))?;
+        u16::try_from(i).ok().map(NodeId)
+    }
+    /// The operating-system number of a node; `None` if there is no such node.
+    pub fn os_id(&self, node: NodeId) -> Option<u32> {
+        self.nodes.get(node.index()).map(|n| n.os_id)
+    }
+}

@@ -3,8 +3,8 @@
 //! **Invariant:** results go to stdout, progress and warnings to stderr; the exit status is 0 ok, 1 the work failed,
 //! 2 usage, 3 bad input. No logic lives here: every command is a call into `homenode-toolkit`.
 //!
-//! Reading order: `args.rs` (the one list that feeds the parser, `--help`, the man pages and the completions),
-//! `run.rs`, `progress.rs`.
+//! Reading order: `args` (the one list that feeds the parser, `--help`, the man pages and the completions),
+//! `run`, `progress.rs`.
 #![forbid(unsafe_code)]
 
 mod args;

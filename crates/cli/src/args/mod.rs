@@ -1,0 +1,69 @@
+//! The command line: one definition feeds the parser, `--help`, the man pages and the shell completions.
+use clap::{Parser, Subcommand, ValueHint};
+use std::path::PathBuf;
+
+mod capture;
+mod read;
+
+pub(crate) use capture::{Compile, Record};
+pub(crate) use read::{Compact, Export, List, Order, Reading, Report};
+
+/// Where should each page live, what would the best placement be worth, and how do I get it?
+#[derive(Parser, Debug)]
+#[command(
+    name = "homenode",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+#[command(after_help = "Examples:
+  homenode cc -O2 -pthread app.c -o app      compile with the capture hooks
+  homenode record -o app.hnt -- ./app        record a run
+  homenode report app.hnt -o app.html        what to change and what it is worth
+
+Exit status: 0 ok, 1 the work failed, 2 wrong usage, 3 bad input.")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Nothing on stderr but errors.
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Run a program and record what it does to memory.
+    Record(Record),
+    /// Compile and link C with the capture hooks; a drop-in for CC=.
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Cc(Compile),
+    /// Compile and link C++ with the capture hooks; a drop-in for CXX=.
+    #[command(name = "c++", disable_help_flag = true, disable_version_flag = true)]
+    Cxx(Compile),
+    /// Show what a recording holds; reads all of it.
+    Info(Reading),
+    /// Verify a recording: every frame, every count, the order.
+    Check(Reading),
+    /// Make a usable recording of what a crash left behind.
+    Recover(Reading),
+    /// Re-encode a recording smaller, with the same content.
+    Compact(Compact),
+    /// Write the references in order as Parquet or CSV.
+    Export(Export),
+    /// Say where pages should live, what that is worth and what to change.
+    Report(Report),
+    /// List the members of a family: policies, machines, backends, orders.
+    List(List),
+    /// Print shell completions.
+    Completions {
+        /// Shell to complete for.
+        shell: clap_complete::Shell,
+    },
+    /// Write the man pages into a directory.
+    Man {
+        /// Directory to write to; made if missing.
+        #[arg(value_hint = ValueHint::DirPath)]
+        directory: PathBuf,
+    },
+}

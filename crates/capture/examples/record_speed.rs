@@ -15,6 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         roi: None,
         force: false,
         count_only: false,
+        ..Default::default()
     };
     let before = cpu_seconds();
     let done = record(&options, &mut ())?;

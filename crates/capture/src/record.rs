@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// What to record and how.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RecordOptions {
     /// Program and arguments; the program is looked up in PATH.
     pub command: Vec<OsString>,
@@ -34,6 +34,12 @@ pub struct RecordOptions {
     pub force: bool,
     /// Count references and record nothing.
     pub count_only: bool,
+    /// A running process to record instead of a command (sampling backends only).
+    pub pid: Option<u32>,
+    /// Sampling ends after this time; the program runs on. `None` = to the end of the program.
+    pub duration: Option<std::time::Duration>,
+    /// What sampling may cost, in thousandths of the program's processor time; `None` = the backend's default (20).
+    pub overhead_permille: Option<u32>,
 }
 
 /// Counters while a recording runs.

@@ -51,6 +51,7 @@ fn run(program: &Path, arguments: &[&str]) -> (RecordSummary, DatasetReader) {
         roi: None,
         force: false,
         count_only: false,
+        ..Default::default()
     };
     let summary = record(&options, &mut ()).unwrap();
     let reader = DatasetReader::open(Arc::new(DirStore::open(&options.out).unwrap())).unwrap();
@@ -231,6 +232,7 @@ fn a_setuid_program_is_named_as_such() {
         roi: None,
         force: false,
         count_only: false,
+        ..Default::default()
     };
     match record(&options, &mut ()) {
         Err(CaptureError::Secure { what, .. }) => assert!(chowned && what == "setuid"),
@@ -255,6 +257,7 @@ fn counting_counts_what_recording_records() {
         roi: None,
         force: false,
         count_only: true,
+        ..Default::default()
     };
     let counted = record(&options, &mut ()).unwrap();
     assert_eq!((counted.refs, counted.exit_status), (recorded.refs, Some(0)));

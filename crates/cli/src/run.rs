@@ -45,13 +45,17 @@ fn warn(quiet: bool, lines: &[String]) {
 }
 
 fn record(a: Record, quiet: bool) -> Done {
+    let default = || toolkit::default_output(&a.command);
     let options = toolkit::RecordOptions {
-        out: a.output.unwrap_or_else(|| toolkit::default_output(&a.command)),
+        out: a.output.clone().unwrap_or_else(default),
         force: a.force,
         backend: a.backend,
         limit_refs: a.limit_refs,
         roi: a.roi,
         count_only: a.count_only,
+        pid: a.pid,
+        duration: a.duration,
+        overhead_permille: a.overhead,
         command: a.command,
     };
     let doc = toolkit::record(&options, &mut Bar::new(quiet))?;

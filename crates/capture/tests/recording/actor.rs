@@ -65,6 +65,7 @@ pub(crate) fn options(out: &Path, command: Vec<OsString>) -> RecordOptions {
         roi: None,
         force: false,
         count_only: false,
+        ..Default::default()
     }
 }
 

@@ -2,14 +2,20 @@
 use clap::{Args, ValueHint};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
+
+use super::values::{permille, seconds};
 
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   homenode record -o lu.hnt -- ./lu -s S -p 4
   homenode record --limit-refs 100000000 --roi solve -- ./app
+  homenode record --backend faults -- ./app              any program, on a machine with several nodes
+  homenode record --backend perf --pid 1234 --duration 30 -o app.hnt
 
-The program must be built with `homenode cc` or `homenode c++`. The status is 1 if the program failed; what it did until
-then is recorded all the same.")]
+For the exact backend (hooks) the program must be built with `homenode cc` or `homenode c++`; the sampling backends (perf,
+faults) take any program and running ones. `homenode doctor` says which backends work here. The status is 1 if the program
+failed; what it did until then is recorded all the same.")]
 pub(crate) struct Record {
     /// Dataset to write (a directory) [default: the program's name with .hnt]
     #[arg(short, long, value_hint = ValueHint::DirPath)]
@@ -26,14 +32,24 @@ pub(crate) struct Record {
     /// Record references only inside the phase of this name.
     #[arg(long, value_name = "NAME")]
     pub(crate) roi: Option<String>,
+    /// Sample this running process and its threads instead of starting a program (perf, faults).
+    #[arg(long, value_name = "PID", conflicts_with_all = ["command", "count_only"], requires = "output",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) pid: Option<u32>,
+    /// Stop sampling after this many seconds; the program runs on (perf, faults).
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) duration: Option<Duration>,
+    /// What sampling may cost, in percent of the program's time (perf, faults) [default: 2]
+    #[arg(long, value_name = "PERCENT", value_parser = permille)]
+    pub(crate) overhead: Option<u32>,
     /// Count references and record nothing: the floor of the slowdown.
-    #[arg(long, conflicts_with_all = ["output", "limit_refs", "roi", "force"])]
+    #[arg(long, conflicts_with_all = ["output", "limit_refs", "roi", "force", "duration", "overhead"])]
     pub(crate) count_only: bool,
     /// Print the summary as JSON.
     #[arg(long)]
     pub(crate) json: bool,
     /// Program and its arguments.
-    #[arg(last = true, required = true, value_name = "CMD")]
+    #[arg(last = true, required_unless_present = "pid", value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 mod capture;
 mod read;
+mod values;
 
 pub(crate) use capture::{Compile, Record};
 pub(crate) use read::{Compact, Export, List, Order, Reading, Report};

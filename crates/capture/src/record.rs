@@ -109,6 +109,13 @@ pub(crate) fn record_with_hooks(
     options: &RecordOptions,
     progress: &mut dyn Progress,
 ) -> Result<RecordSummary, CaptureError> {
+    let sampling = [("--pid", options.pid.is_some()), ("--duration", options.duration.is_some())];
+    let sampling = sampling.into_iter().chain([("--overhead", options.overhead_permille.is_some())]);
+    if let Some((option, _)) = sampling.into_iter().find(|(_, given)| *given) {
+        let why =
+            format!("{option} is for the sampling backends; this one records every reference of a program it starts");
+        return Err(CaptureError::Backend { name: "hooks".to_owned(), why });
+    }
     let program = launch::find_program(&options.command)?;
     if options.count_only {
         return count(options, &program, progress);

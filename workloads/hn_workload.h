@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -114,6 +115,24 @@ static inline void hn_barrier_wait(hn_barrier *b) {
 
 typedef void hn_worker(unsigned thread, unsigned threads, void *shared);
 
+static bool hn_pinned; /* --pin; written before any thread is created */
+
+/* With --pin: thread t on the t-th processor that this process may use, and round again. */
+static void hn_pin(unsigned thread) {
+    static cpu_set_t allowed; /* as thread 0 found it, before it narrowed its own */
+    cpu_set_t one;
+    if (!hn_pinned)
+        return;
+    if (thread == 0)
+        hn_check(sched_getaffinity(0, sizeof allowed, &allowed) ? errno : 0, "sched_getaffinity");
+    unsigned wanted = thread % (unsigned)CPU_COUNT(&allowed), cpu = 0;
+    for (unsigned seen = 0; !CPU_ISSET(cpu, &allowed) || seen++ < wanted;)
+        cpu++;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    hn_check(sched_setaffinity(0, sizeof one, &one) ? errno : 0, "sched_setaffinity");
+}
+
 struct hn_start {
     _Alignas(HN_LINE_BYTES) hn_worker *worker;
     void *shared;
@@ -123,6 +142,7 @@ struct hn_start {
 
 static void *hn_thread_main(void *argument) {
     const struct hn_start *s = argument;
+    hn_pin(s->thread);
     s->worker(s->thread, s->threads, s->shared);
     return NULL;
 }
@@ -133,6 +153,7 @@ static inline void hn_run(unsigned threads, hn_worker *worker, void *shared) {
     pthread_attr_t attributes;
     if (!starts)
         hn_die("threads", ENOMEM);
+    hn_pin(0);
     hn_check(pthread_attr_init(&attributes), "pthread_attr_init");
     hn_check(pthread_attr_setstacksize(&attributes, 256 * 1024), "pthread_attr_setstacksize");
     for (unsigned t = 1; t < threads; t++) {
@@ -194,7 +215,7 @@ struct hn_options {
 };
 
 static inline void hn_usage(FILE *to, const struct hn_program *p) {
-    fprintf(to, "usage: %s [-s XS|S|M] [-p THREADS] [-n N] [-%c N]%s [-v] [-h]\n%s\n", program_invocation_short_name,
+    fprintf(to, "usage: %s [-s XS|S|M] [-p THREADS] [-n N] [-%c N]%s [--pin] [-v] [-h]\n%s\n", program_invocation_short_name,
             p->more, p->expects ? " [--expect]" : "", p->summary);
     fprintf(to, "  -s SIZE     XS (n %zu, %c %zu), S (n %zu, %c %zu) or M (n %zu, %c %zu); default XS\n", p->xs.n,
             p->more, p->xs.more, p->s.n, p->more, p->s.more, p->m.n, p->more, p->m.more);
@@ -202,6 +223,7 @@ static inline void hn_usage(FILE *to, const struct hn_program *p) {
             p->more, p->more_means);
     if (p->expects)
         fputs("  --expect    print the reference counts that follow from the algorithm, and do nothing else\n", to);
+    fputs("  --pin       each thread stays on a processor of its own\n", to);
     fputs("  -v          name each shared allocation on stderr: name, address, bytes\n  -h          this text\n", to);
 }
 
@@ -232,7 +254,8 @@ static inline const struct hn_size *hn_size_named(const struct hn_program *p, co
 
 /* Reads the command line; exits with 0 after -h and with 2 on anything wrong. */
 static inline struct hn_options hn_parse(const struct hn_program *p, int argc, char **argv) {
-    static const struct option with_expect[] = {{"expect", no_argument, NULL, 'x'}, {NULL, 0, NULL, 0}};
+    static const struct option with_expect[] = {
+        {"expect", no_argument, NULL, 'x'}, {"pin", no_argument, NULL, 'P'}, {NULL, 0, NULL, 0}};
     const char letters[] = {'s', ':', 'p', ':', 'n', ':', p->more, ':', 'v', 'h', '\0'};
     const struct hn_size *size = &p->xs;
     size_t n = 0, more = 0;
@@ -249,6 +272,8 @@ static inline struct hn_options hn_parse(const struct hn_program *p, int argc, c
             more = hn_number(p, optarg, (size_t)1 << 40);
         else if (letter == 'x')
             o.expect = true;
+        else if (letter == 'P')
+            hn_pinned = true;
         else if (letter == 'v')
             hn_verbose = true;
         else if (letter == 'h') {

@@ -1,17 +1,20 @@
 //! # homenode-sys: every unsafe Linux call of the project, behind safe functions
 //!
-//! Shared file mappings, futexes, process handles, signals, disk space and the time-stamp counter. Nothing here knows what
-//! a trace is; the ring protocol itself is spoken by `homenode-capture` in safe code on top of [`map::SharedMap`].
+//! Shared file mappings, futexes, process handles, signals, disk space, the time-stamp counter and perf events. Nothing here
+//! knows what a trace is; the ring protocol itself is spoken by `homenode-capture` in safe code on top of [`map::SharedMap`].
 //!
 //! **Invariant:** no safe function of this crate can cause undefined behaviour, whatever its arguments and whatever the
 //! mapped files contain; each `unsafe` block says why.
 //!
-//! Reading order: [`map`] (typed views of mapped files), [`futex`], [`process`], [`signals`], [`disk`], [`clock`].
+//! Reading order: [`map`] (typed views of mapped files), [`futex`], [`process`], [`signals`], [`disk`], [`clock`],
+//! [`numa`] (pages and nodes).
 
 pub mod clock;
 pub mod disk;
 pub mod futex;
 pub mod map;
+pub mod numa;
+pub mod perf;
 pub mod process;
 pub mod signals;
 

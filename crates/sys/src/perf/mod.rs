@@ -85,7 +85,8 @@ impl Event {
 }
 
 /// Sleeps until one of the events has passed its wake-up mark or has ended, at most `timeout`, then sets `over[i]` for those whose
-/// threads, and all threads that inherited the event, have ended. Events already over are not asked again.
+/// threads, and all threads that inherited the event, have ended (or that have no ring: the kernel does not tell these
+/// apart). Events already over are not asked again.
 ///
 /// # Errors
 /// What poll(2) says; a signal that interrupts it is no error.

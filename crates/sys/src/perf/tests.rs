@@ -65,7 +65,10 @@ fn touched_pages_appear_in_the_ring_and_pause_and_period_are_obeyed() {
     let on = touch();
     event.disable().unwrap();
     let all = ring.drain(&mut out);
-    assert!(all >= 64 * 16 && all == out.len() && all % 16 == 0, "{all} bytes of 16-byte records for 65 pages");
+    assert!(
+        all >= 64 * 16 && all == out.len() && all.is_multiple_of(16),
+        "{all} bytes of 16-byte records for 65 pages"
+    );
     let from = on.as_ptr() as u64;
     let inside = out.chunks(16).map(|r| u64::from_le_bytes(r[8..].try_into().unwrap()));
     assert!(inside.filter(|a| (from..from + on.len() as u64).contains(a)).count() >= 64);
@@ -82,6 +85,7 @@ fn bad_arguments_are_errors() {
     if let Ok(event) = Event::open(&faults(), Some(std::process::id()), None, None) {
         assert!(Ring::map(&event, usize::MAX).is_err());
         assert!(AuxRing::map(&event, 1, 4096).is_err(), "page faults have no AUX area");
+        let _ring = Ring::map(&event, 1).unwrap();
         let mut over = [false];
         wait([&event].into_iter(), &mut over, Duration::ZERO).unwrap();
         assert_eq!(over, [false]);

@@ -1,4 +1,4 @@
-//! The time-stamp counter, as the capture runtime reads it, and processor time.
+//! The time-stamp counter, as the capture runtime reads it, the monotonic clock, and processor time.
 
 /// Ticks of the processor's counter now: `rdtsc` on x86-64, the virtual counter on aarch64; 0 elsewhere. Monotonic on
 /// machines whose counters are synchronised, which every x86-64 processor of the last fifteen years is.
@@ -18,6 +18,15 @@ pub fn ticks() -> u64 {
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     0
+}
+
+/// Nanoseconds of CLOCK_MONOTONIC now, which is the clock that performance events are asked to use.
+pub fn monotonic_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is valid for the call, and this clock exists on every Linux, so it cannot fail.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    let (seconds, rest) = (u64::try_from(now.tv_sec).unwrap_or(0), u64::try_from(now.tv_nsec).unwrap_or(0));
+    seconds.saturating_mul(1_000_000_000).saturating_add(rest)
 }
 
 /// Processor time that this process has used, user and system, in seconds; 0 if the system does not say.

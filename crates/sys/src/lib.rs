@@ -6,12 +6,13 @@
 //! **Invariant:** no safe function of this crate can cause undefined behaviour, whatever its arguments and whatever the
 //! mapped files contain; each `unsafe` block says why.
 //!
-//! Reading order: [`map`] (typed views of mapped files), [`futex`], [`process`], [`signals`], [`disk`], [`clock`],
+//! Reading order: [`map`] (typed views of mapped files), [`futex`], [`process`], [`held`], [`signals`], [`disk`], [`clock`],
 //! [`numa`] (pages and nodes).
 
 pub mod clock;
 pub mod disk;
 pub mod futex;
+pub mod held;
 pub mod map;
 pub mod numa;
 pub mod perf;

@@ -32,12 +32,17 @@ impl StopRequests {
     /// Installs the handlers (without SA_RESTART, so that a sleeping futex or poll returns). A signal that is ignored stays
     /// ignored: `nohup` must keep working.
     pub fn install() -> io::Result<StopRequests> {
+        StopRequests::install_with(&[])
+    }
+
+    /// As [`StopRequests::install`], and counts these signals too.
+    pub fn install_with(extra: &[i32]) -> io::Result<StopRequests> {
         let requests = StopRequests { old: Mutex::default(), seen: AtomicU32::new(REQUESTS.load(Ordering::Acquire)) };
         if INSTALLED.swap(true, Ordering::AcqRel) {
             return Ok(requests);
         }
         let mut old = Vec::new();
-        for signal in STOPPING {
+        for signal in STOPPING.into_iter().chain(extra.iter().copied()) {
             old.push((signal, OldAction(replace_action(signal)?)));
         }
         *requests.old.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = old;

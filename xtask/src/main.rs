@@ -5,6 +5,7 @@ mod arrows;
 mod dead;
 mod fmt;
 mod gen_header;
+mod guest;
 mod lengths;
 mod prose;
 mod purity;
@@ -15,7 +16,8 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   tidy                  check the house rules: arrows, purity, lengths, dead files, links and paths in prose, formatting
   fmt                   format every Rust file by path (rustfmt does not follow `mod` lines inside macros)
-  gen-header [--check]  write (or compare) the C header of the ring layout";
+  gen-header [--check]  write (or compare) the C header of the ring layout
+  guest ... -- COMMAND  run COMMAND in a Linux guest with several memory nodes (guest --help)";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -25,13 +27,19 @@ fn main() -> ExitCode {
         ["fmt"] => fmt::run(false).map(drop),
         ["gen-header"] => gen_header::run(false),
         ["gen-header", "--check"] => gen_header::run(true),
+        ["guest", ref rest @ ..] => return finish(guest::run(rest)),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
         }
     };
+    finish(done.map(|()| 0))
+}
+
+/// Says what failed.
+fn finish(done: anyhow::Result<u8>) -> ExitCode {
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => ExitCode::from(status),
         Err(e) => {
             eprintln!("xtask: {e:#}");
             ExitCode::FAILURE

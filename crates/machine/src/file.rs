@@ -1,4 +1,5 @@
 //! Machines as TOML; the format is documented in docs/machines.md.
+use crate::measured::Measured;
 use crate::model::{Caches, CopyCost, GlobalMemory, Machine, Matrix, Unit};
 use crate::validate::{MachineError, NODES_MAX, reject};
 use homenode_base::Cost;
@@ -29,6 +30,8 @@ struct MachineFile {
     global: Option<GlobalMemory>,
     #[serde(default)]
     caches: Option<Caches>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    measured: Option<Measured>,
 }
 
 fn yes() -> bool {
@@ -71,6 +74,11 @@ impl Distances {
 impl Machine {
     /// Reads and validates a machine file. An error names the key, the value and what is allowed.
     pub fn from_toml(text: &str) -> Result<Machine, MachineError> {
+        Machine::from_toml_measured(text).map(|(machine, _)| machine)
+    }
+
+    /// Reads a machine file with the raw measurements in it, if there are some. Errors as [`Machine::from_toml`].
+    pub fn from_toml_measured(text: &str) -> Result<(Machine, Option<Measured>), MachineError> {
         let file: MachineFile = toml::from_str(text).map_err(|e| {
             let line = e.span().map_or(0, |s| text[..s.start.min(text.len())].matches('\n').count() + 1);
             MachineError::Syntax { line, message: e.message().replace('\n', " ") }
@@ -82,6 +90,7 @@ impl Machine {
         let read = file.read.matrix("read", nodes)?;
         let write = file.write.map_or_else(|| Ok(read.clone()), |d| d.matrix("write", nodes))?;
         let write_back = file.write_back.map_or_else(|| Ok(write.clone()), |d| d.matrix("write_back", nodes))?;
+        file.measured.as_ref().map_or(Ok(()), Measured::validate)?;
         let machine = Machine {
             title: if file.title.is_empty() { file.name.clone() } else { file.title },
             name: file.name,
@@ -99,11 +108,16 @@ impl Machine {
             caches: file.caches,
         };
         machine.validate()?;
-        Ok(machine)
+        Ok((machine, file.measured))
     }
 
     /// The machine as a file that [`Machine::from_toml`] reads back to an equal one.
     pub fn to_toml(&self) -> String {
+        self.to_toml_measured(None)
+    }
+
+    /// The same with raw measurements beside the costs.
+    pub fn to_toml_measured(&self, measured: Option<&Measured>) -> String {
         let file = MachineFile {
             name: self.name.clone(),
             title: self.title.clone(),
@@ -119,6 +133,7 @@ impl Machine {
             copy: self.copy,
             global: self.global,
             caches: self.caches.clone(),
+            measured: measured.cloned(),
         };
         toml::to_string(&file).expect("strings, integers and tables are TOML")
     }

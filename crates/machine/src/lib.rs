@@ -6,20 +6,26 @@
 //! **Invariant:** a machine is data; every cost is an exact integer in the machine's unit, and a validated machine
 //! satisfies every condition that the optimum's proofs need (or says which it does not).
 //!
-//! Reading order: [`model`], [`models`], [`validate`], [`binding`], [`topology`]; machine files are read in `file`.
+//! Reading order: [`model`], [`models`], [`validate`], [`binding`], [`topology`], [`repair`], `measured` (raw measurements),
+//! `this` (from a real machine to a cost model); machine files are read in `file`.
 #![forbid(unsafe_code)]
 
 pub mod binding;
 mod file;
+mod measured;
 pub mod model;
 pub mod models;
+pub mod repair;
+mod this;
 pub mod topology;
 pub mod validate;
 
 pub use binding::{MapError, MapRule, Seat, Target, ThreadMap};
+pub use measured::{Measured, Table};
 pub use model::{
     AccessClass, CacheGeometry, Caches, CopyCost, GlobalMemory, LinearCost, Location, Machine, Matrix, SingleRemote,
     Unit,
 };
+pub use this::ThisMachine;
 pub use topology::Topology;
 pub use validate::{MachineError, Unmet};

@@ -2,7 +2,15 @@
 //!
 //! Node numbers of the operating system may have gaps (0, 1, 2, 33 ...); everywhere else in the project a node is its
 //! index in [`Topology::nodes`], ascending by operating-system number.
+//!
+//! Reading order: [`Topology`], [`ranges`] (lists and masks as the kernel writes them), `hwloc` (XML of hwloc).
+mod hwloc;
+pub mod ranges;
+
+use crate::model::CacheGeometry;
 use homenode_base::NodeId;
+pub use hwloc::HwlocError;
+pub use ranges::{Ranges, RangesError};
 use serde::{Deserialize, Serialize};
 
 /// The memory nodes and processors of a machine.
@@ -12,8 +20,31 @@ pub struct Topology {
     pub nodes: Vec<MemoryNode>,
     /// Distances as the firmware gives them (ACPI SLIT, local = 10; not nanoseconds), row = from; empty if unknown.
     pub distances: Vec<Vec<u16>>,
+    /// Online processors that the limits of this process (affinity, cpuset) keep it from, ascending.
+    #[serde(default)]
+    pub forbidden_cpus: Vec<u32>,
+    /// Caches of a processor and of a node, if known.
+    #[serde(default)]
+    pub caches: Option<CpuCaches>,
+    /// Bytes of a base page; 0 if unknown.
+    #[serde(default)]
+    pub page_bytes: u64,
+    /// The hypervisor, or the emulator, that this machine runs under, in words.
+    #[serde(default)]
+    pub virtual_machine: Option<String>,
     /// What was odd and how it was repaired, in sentences.
     pub notes: Vec<String>,
+}
+
+/// Data caches, as far as the machine model uses them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuCaches {
+    /// Bytes of a line.
+    pub line_bytes: u32,
+    /// Largest cache that one core has for itself.
+    pub private: CacheGeometry,
+    /// All last-level caches of one node together.
+    pub shared: CacheGeometry,
 }
 
 /// One memory node.
@@ -33,7 +64,7 @@ pub struct MemoryNode {
     pub tier: Option<u32>,
     /// What the firmware says of access from the nearest processors (ACPI HMAT), if anything.
     pub best_access: Option<Access>,
-    /// Whether the limits of this process (cgroup, cpuset) allow memory here.
+    /// Whether the limits of this process (cgroup, cpuset) allow memory here; false where there is no memory.
     pub allowed: bool,
 }
 
@@ -62,6 +93,11 @@ impl Topology {
     pub fn node_of_cpu(&self, cpu: u32) -> Option<NodeId> {
         let i = self.nodes.iter().position(|n| n.cpus.contains(&cpu))?;
         u16::try_from(i).ok().map(NodeId)
+    }
+    /// Processors of a node that this process may run on, ascending; empty if there is no such node.
+    pub fn usable_cpus(&self, node: NodeId) -> Vec<u32> {
+        let cpus = self.nodes.get(node.index()).map_or(&[][..], |n| &n.cpus);
+        cpus.iter().copied().filter(|c| self.forbidden_cpus.binary_search(c).is_err()).collect()
     }
     /// The operating-system number of a node; `None` if there is no such node.
     pub fn os_id(&self, node: NodeId) -> Option<u32> {

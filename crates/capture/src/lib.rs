@@ -7,7 +7,7 @@
 //!
 //! Reading order: [`store`], [`backends`], `control` and `ring` (the protocol of `homenode_base::ring` seen from this side),
 //! `slots` (ring slots to references and events), `sink` and `drain` (one thread's ring to its files), `workers` (all rings),
-//! [`samples`] (what sampling delivers), [`record()`], `finish`, [`recover()`], [`compact()`], `symbols`.
+//! [`samples`] (what sampling delivers), [`record()`], [`sampled`] (the recorder for samples), `finish`, [`recover()`], [`compact()`], `symbols`; [`topology`] stands alone.
 #![forbid(unsafe_code)]
 
 pub mod backends;
@@ -22,12 +22,14 @@ mod output;
 mod record;
 mod recover;
 mod ring;
+pub mod sampled;
 pub mod samples;
 mod sink;
 mod slots;
 pub mod store;
 mod supervise;
 mod symbols;
+pub mod topology;
 mod workers;
 #[cfg(test)]
 mod workers_tests;

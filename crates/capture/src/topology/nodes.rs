@@ -1,0 +1,150 @@
+//! Processors and memory of each node.
+use super::tree::{CPUS_MAX, Tree};
+use homenode_machine::topology::{MemoryNode, Ranges};
+
+/// Folder of the nodes.
+pub(super) const NODES: &str = "sys/devices/system/node";
+const CPUS: &str = "sys/devices/system/cpu";
+/// Most nodes read; the kernel allows 1024.
+const NODES_MAX: usize = 1024;
+
+/// Nodes and the numbers by which distance files may count.
+pub(super) struct Found {
+    /// Ascending by number.
+    pub(super) nodes: Vec<MemoryNode>,
+    /// Nodes that are online, including those merged into others.
+    pub(super) online: Vec<u32>,
+    /// Nodes that could be.
+    pub(super) possible: Vec<u32>,
+}
+
+pub(super) fn read(tree: &mut Tree) -> Found {
+    let present = tree.numbered(NODES, "node");
+    let online = tree.list(&format!("{NODES}/online"));
+    let possible = tree.list(&format!("{NODES}/possible")).filter(|p| p.count() <= NODES_MAX as u64);
+    let mut ids: Vec<u32> =
+        present.iter().copied().filter(|n| online.as_ref().is_none_or(|o| o.contains(*n))).collect();
+    if ids.is_empty() {
+        ids.clone_from(&present);
+    }
+    note_differences(tree, &present, online.as_ref());
+    if ids.len() > NODES_MAX {
+        tree.notes.push(format!("{} nodes: only the first {NODES_MAX} are used", ids.len()));
+        ids.truncate(NODES_MAX);
+    }
+    let cpus = online_cpus(tree);
+    let mut nodes: Vec<MemoryNode> = ids.iter().map(|&id| node(tree, id, cpus.as_ref())).collect();
+    if nodes.is_empty() {
+        nodes = whole_machine(tree, cpus.as_ref());
+    }
+    unclaimed_cpus(tree, &mut nodes, cpus.as_ref());
+    resolve_claims(tree, &mut nodes);
+    let possible = possible.map_or_else(|| ids.clone(), |p| p.iter().collect());
+    Found { nodes, online: ids, possible }
+}
+
+fn note_differences(tree: &mut Tree, present: &[u32], online: Option<&Ranges>) {
+    let Some(online) = online else { return };
+    for &id in present.iter().filter(|id| !online.contains(**id)) {
+        tree.notes.push(format!("node {id} is described but not online: left out"));
+    }
+    if online.count() <= NODES_MAX as u64 {
+        for id in online.iter().filter(|id| !present.contains(id)) {
+            tree.notes.push(format!("node {id} is online but not described: left out"));
+        }
+    }
+}
+
+/// Processors that are online; `None` if nobody says.
+fn online_cpus(tree: &mut Tree) -> Option<Ranges> {
+    let listed = tree.list(&format!("{CPUS}/online")).filter(|l| !l.is_empty() && l.count() <= CPUS_MAX);
+    listed.or_else(|| {
+        let text = tree.text("proc/cpuinfo")?;
+        let number = |l: &str| l.strip_prefix("processor")?.trim().strip_prefix(':')?.trim().parse().ok();
+        let set: Ranges = text.lines().filter_map(number).filter(|&c: &u32| u64::from(c) <= CPUS_MAX).collect();
+        (!set.is_empty()).then_some(set)
+    })
+}
+
+fn node(tree: &mut Tree, id: u32, online: Option<&Ranges>) -> MemoryNode {
+    let folder = format!("{NODES}/node{id}");
+    let listed = tree.list(&format!("{folder}/cpulist"));
+    let claimed = listed.or_else(|| tree.mask(&format!("{folder}/cpumap")));
+    let mut cpus = claimed.unwrap_or_default();
+    if let Some(online) = online {
+        cpus = cpus.and(online);
+    }
+    if cpus.count() > CPUS_MAX {
+        tree.notes.push(format!("node {id} claims {} processors: ignored", cpus.count()));
+        cpus = Ranges::default();
+    }
+    let memory = tree.text(&format!("{folder}/meminfo")).unwrap_or_default();
+    let bytes = |key: &str| memory_bytes(&memory, key);
+    MemoryNode {
+        os_id: id,
+        cpus: cpus.iter().collect(),
+        memory_bytes: bytes("MemTotal:"),
+        free_bytes: bytes("MemFree:"),
+        allowed: true,
+        ..MemoryNode::default()
+    }
+}
+
+/// Bytes of a line `[Node N] KEY   123 kB`; 0 if there is none.
+fn memory_bytes(text: &str, key: &str) -> u64 {
+    let value = |line: &str| {
+        let (_, rest) = line.split_once(key)?;
+        rest.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
+    };
+    text.lines().find_map(value).unwrap_or(0)
+}
+
+/// A kernel without NUMA: one node with everything.
+fn whole_machine(tree: &mut Tree, cpus: Option<&Ranges>) -> Vec<MemoryNode> {
+    let Some(cpus) = cpus else { return Vec::new() };
+    tree.notes.push("the kernel describes no memory nodes: one node with all processors and all memory".into());
+    let memory = tree.text("proc/meminfo").unwrap_or_default();
+    let (memory_bytes, free_bytes) = (memory_bytes(&memory, "MemTotal:"), memory_bytes(&memory, "MemFree:"));
+    vec![MemoryNode { cpus: cpus.iter().collect(), memory_bytes, free_bytes, allowed: true, ..MemoryNode::default() }]
+}
+
+/// Nodes that all claim nothing although processors run: the first node has them.
+fn unclaimed_cpus(tree: &mut Tree, nodes: &mut [MemoryNode], online: Option<&Ranges>) {
+    let (Some(online), true) = (online, nodes.iter().all(|n| n.cpus.is_empty())) else { return };
+    if let Some(first) = nodes.first_mut() {
+        tree.notes.push(format!("no node claims a processor: all are given to node {}", first.os_id));
+        first.cpus = online.iter().collect();
+    }
+}
+
+/// Repairs processors claimed twice. If all nodes with processors claim the same ones, the firmware invented the nodes
+/// and there is one; else the lowest node that claims a processor has it.
+fn resolve_claims(tree: &mut Tree, nodes: &mut Vec<MemoryNode>) {
+    let claims: Vec<&[u32]> = nodes.iter().map(|n| &n.cpus[..]).filter(|c| !c.is_empty()).collect();
+    let same = claims.len() > 1 && claims.iter().all(|c| *c == claims[0]);
+    if same {
+        let count = claims.len();
+        let total = nodes.iter().filter(|n| !n.cpus.is_empty()).fold(0u64, |s, n| s.saturating_add(n.memory_bytes));
+        let free = nodes.iter().filter(|n| !n.cpus.is_empty()).fold(0u64, |s, n| s.saturating_add(n.free_bytes));
+        let mut kept = false;
+        nodes.retain(|n| n.cpus.is_empty() || !std::mem::replace(&mut kept, true));
+        if let Some(one) = nodes.iter_mut().find(|n| !n.cpus.is_empty()) {
+            (one.memory_bytes, one.free_bytes) = (total, free);
+            tree.notes.push(format!(
+                "firmware error: {count} nodes claim the same processors; taken as one, node {}, with the memory of all",
+                one.os_id
+            ));
+        }
+        return;
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    for node in nodes {
+        let before = node.cpus.len();
+        node.cpus.retain(|c| seen.insert(*c));
+        let lost = before - node.cpus.len();
+        if lost > 0 {
+            let id = node.os_id;
+            tree.notes.push(format!("firmware error: {lost} processors of node {id} belong to lower nodes already"));
+        }
+    }
+}

@@ -6,11 +6,15 @@
 //! **Invariant:** an algorithm returns the placement it claims the cost of, and the checker agrees to the last unit.
 //!
 //! Reading order: [`access`], [`placement`], [`checker`], [`optimum`], [`policy`], [`engine`], [`policies`],
-//! [`plan`]; [`oracle`] is brute force for tests.
+//! [`counts`], [`affinity`], [`assign`], [`threads`] (from evidence to homes and seats), [`plan`]; [`oracle`] is brute
+//! force for tests.
 #![forbid(unsafe_code)]
 
 pub mod access;
+pub mod affinity;
+pub mod assign;
 pub mod checker;
+pub mod counts;
 pub mod engine;
 pub mod optimum;
 pub mod oracle;
@@ -18,6 +22,7 @@ pub mod placement;
 pub mod plan;
 pub mod policies;
 pub mod policy;
+pub mod threads;
 
 pub use access::{Access, AccessKind};
 pub use engine::{BlockEngine, Meter, Step, Tally};

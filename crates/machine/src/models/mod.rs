@@ -17,7 +17,10 @@ impl Spec {
     }
 }
 
-homenode_base::registry!(/** Every machine, the default first. */ Spec; two_socket, ace, butterfly);
+homenode_base::registry!(/** Every machine, the default first. */ Spec; two_socket, ace, butterfly, opteron4, opteron8);
+
+/// Load latencies of `opteron8` as printed, in nanoseconds, before its diagonal was repaired.
+pub use opteron8::RAW_NS as OPTERON8_RAW_NS;
 
 /// The machine of this name, if there is one.
 pub fn find(name: &str) -> Option<Machine> {

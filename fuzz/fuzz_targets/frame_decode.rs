@@ -17,7 +17,7 @@ fuzz_target!(|data: &[u8]| {
         assert!(decode_frame(&bytes, &mut frame).is_err());
         return;
     }
-    let second = plain::decode(payload, header.count as usize);
+    let second = plain::decode(payload, header.count as usize, header.version);
     match decode_frame(&bytes, &mut frame) {
         Err(_) => assert!(second.is_none(), "only the plain decoder accepts it"),
         Ok(_) => {

@@ -56,6 +56,6 @@ fuzz_target!(|data: &[u8]| {
     let header = Header::parse(&bytes, Kind::Refs).expect("just written");
     let mut scratch = Vec::new();
     let payload = header.open(&bytes, &mut scratch).expect("just written");
-    let second = plain::decode(payload, refs.len()).expect("just written");
+    let second = plain::decode(payload, refs.len(), header.version).expect("just written");
     assert!(second.refs.into_iter().eq(refs.into_iter().map(|r| (r.addr, r.size, r.op as u8, r.pc))));
 });

@@ -91,7 +91,7 @@ fn charges_without_site_object_or_reference_are_kept() {
         cost: Cost(360),
     };
     a.charge(&charge);
-    a.reference(&Merged { addr: 0x5000, size: 8, site: 0, weight: 1, thread: 0, op: Op::Read }, 0);
+    a.reference(&Merged { addr: 0x5000, size: 8, site: 0, weight: 1, thread: 0, op: Op::Read, ..Merged::default() }, 0);
     let mut p = Program::default();
     p.object("x", "x.c:1", 0x5000, 8);
     p.site("x.c:2", "f");
@@ -108,8 +108,30 @@ fn a_long_reference_touches_every_block_it_reaches() {
     p.site("x.c:2", "f");
     let (m, nodes) = (machine(2, true), [NodeId(0), NodeId(1)]);
     let mut a = Analysis::new(Setup { machine: &m, block_bytes: PAGE, unit_bytes: 64, nodes: &nodes });
-    a.reference(&Merged { addr: 0x5ff8, size: PAGE as u32 + 16, site: 0, weight: 1, thread: 1, op: Op::Write }, 0);
-    a.reference(&Merged { addr: 0x5000, size: 3 * PAGE as u32, site: 0, weight: 1, thread: 0, op: Op::Read }, 0);
+    a.reference(
+        &Merged {
+            addr: 0x5ff8,
+            size: PAGE as u32 + 16,
+            site: 0,
+            weight: 1,
+            thread: 1,
+            op: Op::Write,
+            ..Merged::default()
+        },
+        0,
+    );
+    a.reference(
+        &Merged {
+            addr: 0x5000,
+            size: 3 * PAGE as u32,
+            site: 0,
+            weight: 1,
+            thread: 0,
+            op: Op::Read,
+            ..Merged::default()
+        },
+        0,
+    );
     let a = a.finish(&p);
     assert_eq!(a.objects[0].first_touch, [(1, 3)]);
     assert_eq!((a.objects[0].refs, a.patterns[0].bytes), (2, 3 * PAGE));
@@ -135,7 +157,7 @@ fn memory_does_not_grow_with_references_and_stays_below_64_bytes_a_line() {
     let lines = 400_000u64;
     let mut touch = |thread, op, i: u64| {
         a.reference(
-            &Merged { addr: i * 64, size: 8, site: (i % 50) as u32, weight: 1, thread, op },
+            &Merged { addr: i * 64, size: 8, site: (i % 50) as u32, weight: 1, thread, op, ..Merged::default() },
             (i / 100_000) as u32,
         );
     };
@@ -151,7 +173,15 @@ fn memory_does_not_grow_with_references_and_stays_below_64_bytes_a_line() {
         let i = rng.below(lines);
         let thread = if i.is_multiple_of(8) { rng.below(4) } else { i * 4 / lines } as u32;
         a.reference(
-            &Merged { addr: i * 64, size: 8, site: (i % 50) as u32, weight: 1, thread, op: Op::Write },
+            &Merged {
+                addr: i * 64,
+                size: 8,
+                site: (i % 50) as u32,
+                weight: 1,
+                thread,
+                op: Op::Write,
+                ..Merged::default()
+            },
             (i / 100_000) as u32,
         );
     }
@@ -173,7 +203,10 @@ fn a_thousand_threads_and_wide_thread_numbers() {
     let m = machine(2, true);
     let mut far = Analysis::new(Setup { machine: &m, block_bytes: PAGE, unit_bytes: 64, nodes: &[] });
     for thread in [0, 70_000, 2, 70_001, 3, 70_000, 1] {
-        far.reference(&Merged { addr: 0x10_0000, size: 8, site: 0, weight: 1, thread, op: Op::Atomic }, 0);
+        far.reference(
+            &Merged { addr: 0x10_0000, size: 8, site: 0, weight: 1, thread, op: Op::Atomic, ..Merged::default() },
+            0,
+        );
     }
     assert_eq!(far.finish(&p).objects[0].users, [0, 1, 2, 3, 70_000, 70_001]);
 }

@@ -180,10 +180,18 @@ fn join(encoder: &mut FrameEncoder, frame: &DecodedFrame, end: u64) {
     for batch in &frame.batches {
         encoder.stamp(batch.begin);
         let to = from + batch.refs as usize;
-        encoder.extend((from..to).map(|i| {
+        let raw = |i: usize| {
             let r = frame.get(i);
             RawRef { addr: r.addr, size: r.size, op: r.op, pc: frame.pcs[r.site as usize] }
-        }));
+        };
+        match frame.samples.get(from..to) {
+            None => {
+                encoder.extend((from..to).map(raw));
+            }
+            Some(samples) => samples.iter().zip((from..to).map(raw)).for_each(|(sample, r)| {
+                encoder.push_sample(r.addr, r.size, r.op, r.pc, sample);
+            }),
+        }
         from = to;
     }
 }
@@ -227,7 +235,8 @@ fn verify(reader: &DatasetReader, thread: u32, to: &Path, new: &Path, b: &mut Bu
 
 fn same(a: &DecodedFrame, i: usize, b: &DecodedFrame, j: usize) -> bool {
     let (r, s) = (a.get(i), b.get(j));
-    (r.addr, r.size, r.op) == (s.addr, s.size, s.op) && a.pcs[r.site as usize] == b.pcs[s.site as usize]
+    let site = a.pcs[r.site as usize] == b.pcs[s.site as usize];
+    site && (r.addr, r.size, r.op) == (s.addr, s.size, s.op) && a.samples.get(i) == b.samples.get(j)
 }
 
 /// Batches that hold references, as (references, begin, end).

@@ -10,7 +10,7 @@ use homenode_base::ring::{STOP_LIMIT, STOP_RECORDER_GONE, STOP_USER, STOP_WRITE_
 use homenode_sys::signals;
 use homenode_trace::TraceError;
 use homenode_trace::dataset::MANIFEST_FILE;
-use homenode_trace::manifest::{Blind, Clock, FORMAT_VERSION, Manifest};
+use homenode_trace::manifest::{Blind, Clock, EXACT_FORMAT_VERSION, Manifest};
 use homenode_trace::symbols::Symbols;
 use std::fs;
 use std::path::Path;
@@ -86,7 +86,7 @@ pub(crate) fn first_manifest(options: &RecordOptions) -> Manifest {
 pub(crate) fn bare_manifest() -> Manifest {
     Manifest {
         format: "homenode-trace".to_owned(),
-        version: FORMAT_VERSION,
+        version: EXACT_FORMAT_VERSION,
         backend: "hooks".to_owned(),
         clock: Clock::Tsc,
         synchronised: true,

@@ -24,7 +24,8 @@ fn stencil(refs: usize, bytes: u64) -> Vec<Merged> {
         let at = u64::from(thread) * part + point;
         let read = [at, at.wrapping_sub(8), at + 8, at.saturating_sub(row), at + row];
         let addr = 0x7000_0000 + if what < 5 { read[what as usize].min(bytes / 2) } else { bytes / 2 + at };
-        Merged { addr, size: 8, site: what as u32, thread, op: if what < 5 { Op::Read } else { Op::Write } }
+        let op = if what < 5 { Op::Read } else { Op::Write };
+        Merged { addr, size: 8, site: what as u32, weight: 1, thread, op, ..Merged::default() }
     };
     (0..refs).map(one).collect()
 }

@@ -33,7 +33,7 @@ fn random_trace(rng: &mut Rng, threads: u64, refs: usize, span: u64) -> Vec<Merg
         let addr = base.wrapping_add(rng.below(3) * 8);
         let size = if rng.chance(1, 20) { rng.below(300) as u32 } else { 1 << rng.below(4) };
         let op = [Op::Read, Op::Read, Op::Write, Op::Read, Op::Atomic, Op::Spin, Op::Write][rng.below(7) as usize];
-        out.push(Merged { addr, size, site: 0, weight: 1, thread, op });
+        out.push(Merged { addr, size, site: 0, weight: 1, thread, op, ..Merged::default() });
     }
     out
 }
@@ -249,7 +249,15 @@ fn hostile_values_neither_panic_nor_disappear() {
         for (i, addr) in ends.into_iter().enumerate() {
             for size in [0, 1, 7, 64, 65, 100_000] {
                 let op = Op::ALL[(i + size as usize) % 4];
-                refs.push(Merged { addr, size, site: u32::MAX, weight: 1, thread: i as u32 % 3, op });
+                refs.push(Merged {
+                    addr,
+                    size,
+                    site: u32::MAX,
+                    weight: 1,
+                    thread: i as u32 % 3,
+                    op,
+                    ..Merged::default()
+                });
             }
         }
         let setup = Setup { machine: &machine, seats: &seats, block_bytes: 4096, options: ReplayOptions::default() };
@@ -275,6 +283,7 @@ fn no_threads_and_a_thousand_threads() {
                 weight: 1,
                 thread: i % 1000,
                 op: Op::Write,
+                ..Merged::default()
             })
             .collect();
         let priced = price(many, &refs);
@@ -299,8 +308,9 @@ fn unusable_blocks_and_seats_are_errors() {
 fn processes_with_address_spaces_of_their_own_share_nothing() {
     let machine = cached(&[1, 1], (2, 2), (4, 4));
     let seat = |i: u16, space| Seat { cpu: i, node: NodeId(i), space };
-    let refs: Vec<Merged> =
-        (0..1000u32).map(|i| Merged { addr: 64, size: 8, site: 0, weight: 1, thread: i % 2, op: Op::Write }).collect();
+    let refs: Vec<Merged> = (0..1000u32)
+        .map(|i| Merged { addr: 64, size: 8, site: 0, weight: 1, thread: i % 2, op: Op::Write, ..Merged::default() })
+        .collect();
     for (space, transfers) in [(0, 999), (1, 0), (70_000, 0)] {
         let seats = [seat(0, 0), seat(1, space)];
         let setup = Setup { machine: &machine, seats: &seats, block_bytes: 4096, options: ReplayOptions::default() };

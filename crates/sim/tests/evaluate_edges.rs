@@ -72,7 +72,15 @@ fn a_thousand_threads() {
     for machine in machines() {
         let one = |i: u64| {
             let op = if i.is_multiple_of(7) { Op::Write } else { Op::Read };
-            Merged { addr: i % 1000 / 4 * 96, size: 16, site: i as u32 % 40, weight: 1, thread: (i % 1000) as u32, op }
+            Merged {
+                addr: i % 1000 / 4 * 96,
+                size: 16,
+                site: i as u32 % 40,
+                weight: 1,
+                thread: (i % 1000) as u32,
+                op,
+                ..Merged::default()
+            }
         };
         let refs: Vec<Merged> = (0..20_000).map(one).collect();
         let e = run(&machine, 1000, &refs, &mut NoObjects, ReplayOptions::default()).unwrap();
@@ -108,7 +116,7 @@ fn hostile_references() {
 #[test]
 fn charged_spins_are_charged_and_others_priced() {
     let machine = plain(&[1, 1]);
-    let spin = |thread| Merged { addr: 64, size: 4, site: 0, weight: 1, thread, op: Op::Spin };
+    let spin = |thread| Merged { addr: 64, size: 4, site: 0, weight: 1, thread, op: Op::Spin, ..Merged::default() };
     let touch = Merged { op: Op::Write, ..spin(0) };
     let refs: Vec<Merged> = std::iter::once(touch).chain((0..100).map(|_| spin(3))).collect();
     // Threads 0 and 3 share address space 0 and sit on nodes 0 and 1.
@@ -124,8 +132,17 @@ fn charged_spins_are_charged_and_others_priced() {
 #[test]
 fn machines_without_remote_accesses_have_no_first_touch_and_say_so() {
     let machine = Machine { remote_access: false, ..plain(&[1, 1]) };
-    let refs: Vec<Merged> =
-        (0..100).map(|i| Merged { addr: 64, size: 4, site: 0, weight: 1, thread: i % 2 * 3, op: Op::Write }).collect();
+    let refs: Vec<Merged> = (0..100)
+        .map(|i| Merged {
+            addr: 64,
+            size: 4,
+            site: 0,
+            weight: 1,
+            thread: i % 2 * 3,
+            op: Op::Write,
+            ..Merged::default()
+        })
+        .collect();
     let e = run(&machine, 4, &refs, &mut NoObjects, ReplayOptions::default()).unwrap();
     assert!(e.policies.iter().all(|p| p.name != "first-touch"));
     assert!(e.findings.is_empty() && !e.warnings.is_empty());

@@ -25,7 +25,7 @@ fn setup<'a>(machine: &'a Machine, seats: &'a [Seat]) -> Setup<'a> {
 }
 
 fn word(thread: u32, addr: u64, op: Op, site: u32) -> Merged {
-    Merged { addr, size: 8, site, weight: 1, thread, op }
+    Merged { addr, size: 8, site, weight: 1, thread, op, ..Merged::default() }
 }
 
 /// References of the threads in turn, thread by thread, one reference each.

@@ -5,8 +5,14 @@
 use crate::bytes::Fault;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// Newest version of the envelope and of the two payloads.
-pub const FRAME_VERSION: u16 = 1;
+/// Newest version of frames of references: [`EXACT_VERSION`], or [`SAMPLED_VERSION`] where there are samples.
+pub const FRAME_VERSION: u16 = SAMPLED_VERSION;
+/// Version of frames of references without samples.
+pub const EXACT_VERSION: u16 = 1;
+/// Version of frames with samples.
+pub const SAMPLED_VERSION: u16 = 2;
+/// Version of chunks of events.
+pub const EVENTS_VERSION: u16 = 1;
 /// Bytes of the header in front of every payload.
 pub const HEADER_BYTES: usize = 40;
 /// Largest uncompressed payload: bounds what a hostile header can make a reader allocate.
@@ -28,6 +34,12 @@ impl Kind {
         match self {
             Kind::Refs => *b"HNFR",
             Kind::Events => *b"HNEV",
+        }
+    }
+    const fn newest(self) -> u16 {
+        match self {
+            Kind::Refs => FRAME_VERSION,
+            Kind::Events => EVENTS_VERSION,
         }
     }
 }
@@ -63,6 +75,8 @@ impl Codec {
 pub struct Header {
     /// What the frame holds.
     pub kind: Kind,
+    /// Version of the payload, 1 up to [`FRAME_VERSION`] or [`EVENTS_VERSION`].
+    pub version: u16,
     /// Compression of the payload.
     pub codec: Codec,
     /// Dataset-wide thread id; `u32::MAX` in chunks of events, which mix threads.
@@ -84,6 +98,11 @@ impl Header {
         HEADER_BYTES + self.payload_len as usize
     }
 
+    /// Whether every reference inside has a sample.
+    pub const fn sampled(&self) -> bool {
+        self.version == SAMPLED_VERSION
+    }
+
     /// Reads a header and checks everything that needs no payload.
     pub fn parse(bytes: &[u8], kind: Kind) -> Result<Header, Fault> {
         let Some(h) = bytes.first_chunk::<HEADER_BYTES>() else {
@@ -96,7 +115,7 @@ impl Header {
             return Err(Fault::new(0, "the mark of a frame is missing"));
         }
         let version = u16::from_le_bytes([h[4], h[5]]);
-        if version > FRAME_VERSION {
+        if version > kind.newest() {
             let newer = Some(u32::from(version));
             return Err(Fault { offset: 4, what: "frame of a newer format version".into(), newer });
         }
@@ -108,6 +127,7 @@ impl Header {
         let u64_at = |i: usize| u64::from(u32_at(i)) | u64::from(u32_at(i + 4)) << 32;
         let header = Header {
             kind,
+            version,
             codec,
             thread: u32_at(8),
             count: u32_at(12),
@@ -135,7 +155,7 @@ impl Header {
     /// The header's bytes; the checksum covers them and the payload.
     fn write(&self, payload: &[u8], out: &mut [u8]) {
         out[0..4].copy_from_slice(&self.kind.magic());
-        out[4..6].copy_from_slice(&FRAME_VERSION.to_le_bytes());
+        out[4..6].copy_from_slice(&self.version.to_le_bytes());
         out[6] = self.codec.code();
         out[7] = 0;
         out[8..12].copy_from_slice(&self.thread.to_le_bytes());
@@ -190,6 +210,7 @@ impl std::fmt::Debug for Sealer {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Label {
     pub(crate) kind: Kind,
+    pub(crate) version: u16,
     pub(crate) thread: u32,
     pub(crate) first: u64,
     pub(crate) count: u32,
@@ -222,10 +243,10 @@ impl Sealer {
             out.extend_from_slice(raw);
             used = Codec::Raw;
         }
-        let Label { kind, thread, first, count } = label;
+        let Label { kind, version, thread, first, count } = label;
         let payload_len = (out.len() - body) as u32;
         let raw_len = raw.len() as u32;
-        let header = Header { kind, codec: used, thread, first, count, raw_len, payload_len, checksum: 0 };
+        let header = Header { kind, version, codec: used, thread, first, count, raw_len, payload_len, checksum: 0 };
         let (head, payload) = out[start..].split_at_mut(HEADER_BYTES);
         header.write(payload, head);
     }

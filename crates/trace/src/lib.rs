@@ -7,7 +7,7 @@
 //! [`TraceError`] and never panics. No OS call: files are reached through [`store::Store`].
 //!
 //! Reading order: [`record`], [`sample`], [`event`], [`manifest`], [`store`], [`framing`], [`frame`], [`events`], [`symbols`],
-//! [`dataset`], [`order`], [`objects`], [`check`], [`synthetic`]. The bytes are in `docs/format.md`.
+//! [`dataset`], [`order`], [`thin`], [`objects`], [`check`], [`synthetic`]. The bytes are in `docs/format.md`.
 #![forbid(unsafe_code)]
 
 mod bytes;
@@ -26,6 +26,7 @@ pub mod sample;
 pub mod store;
 pub mod symbols;
 pub mod synthetic;
+pub mod thin;
 
 pub use bytes::Fault;
 pub use dataset::DatasetReader;

@@ -1,15 +1,17 @@
 //! `manifest.json`: what the dataset is and what its backend could not see.
 use serde::{Deserialize, Serialize};
 
-/// Newest dataset format this build writes and reads.
-pub const FORMAT_VERSION: u32 = 1;
+/// Newest dataset format this build reads, and writes for sampled recordings.
+pub const FORMAT_VERSION: u32 = 2;
+/// Format of exact recordings.
+pub const EXACT_FORMAT_VERSION: u32 = 1;
 
 /// The manifest. Written when recording starts (`complete: false`) and replaced when it ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Always `homenode-trace`.
     pub format: String,
-    /// [`FORMAT_VERSION`] of the writer.
+    /// [`EXACT_FORMAT_VERSION`], or [`FORMAT_VERSION`] if it was sampled.
     pub version: u32,
     /// Whether the recording ended in order.
     pub complete: bool,
@@ -41,6 +43,13 @@ pub struct Manifest {
     /// How it was sampled; absent for exact recordings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<crate::sample::Sampling>,
+}
+
+impl Manifest {
+    /// Marks the dataset as sampled, in the format version that this needs.
+    pub fn mark_sampled(&mut self, sampling: crate::sample::Sampling) {
+        (self.version, self.sampling) = (FORMAT_VERSION, Some(sampling));
+    }
 }
 
 /// What stamps mean.

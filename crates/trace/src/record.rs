@@ -1,4 +1,5 @@
 //! The record: one reference to memory.
+use crate::sample::{DataSource, Sample};
 use serde::{Deserialize, Serialize};
 
 /// What a reference did.
@@ -112,4 +113,33 @@ pub struct Merged {
     pub weight: u32,
     /// Operation.
     pub op: Op,
+    /// Where the data came from; [`DataSource::Unknown`] in exact recordings.
+    pub source: DataSource,
+    /// Processor plus one, 0 if not recorded: see [`Merged::cpu`].
+    pub cpu_code: u16,
+    /// Latency in cycles plus one, 0 if not measured: see [`Merged::latency_cycles`].
+    pub latency_code: u32,
+}
+
+impl Merged {
+    /// Processor the thread ran on, if recorded.
+    pub const fn cpu(&self) -> Option<u16> {
+        self.cpu_code.checked_sub(1)
+    }
+    /// Latency in processor cycles, if measured.
+    pub const fn latency_cycles(&self) -> Option<u32> {
+        self.latency_code.checked_sub(1)
+    }
+    /// The same reference as a sample. The largest processor number and the largest latency are one less here than in
+    /// frames: no machine has them, and a merged reference stays at 32 bytes.
+    #[must_use]
+    pub fn sampled(self, s: &Sample) -> Merged {
+        Merged {
+            weight: s.weight,
+            source: s.source,
+            cpu_code: s.cpu.map_or(0, |c| c.saturating_add(1)),
+            latency_code: s.latency_cycles.map_or(0, |l| l.saturating_add(1)),
+            ..self
+        }
+    }
 }

@@ -15,6 +15,17 @@ pub struct Sample {
     pub cpu: Option<u16>,
 }
 
+impl Sample {
+    /// One unit of which nothing else is known.
+    pub const ONE: Sample = Sample { weight: 1, latency_cycles: None, source: DataSource::Unknown, cpu: None };
+}
+
+impl Default for Sample {
+    fn default() -> Sample {
+        Sample::ONE
+    }
+}
+
 /// Where a sampled load found its data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -130,7 +130,8 @@ fn batches_and_stamps_survive() {
             (0..refs).for_each(|i| columns.push(Ref { addr: u64::from(i) * 8, size: 8, op: Op::Read, site: i % 2 }));
         }
         let (pcs, end) = ([10, 20], rng.next_u64());
-        let input = FrameInput { thread: 1, first_ref: 5, columns: &columns, pcs: &pcs, batches: &batches, end };
+        let input =
+            FrameInput { thread: 1, first_ref: 5, columns: &columns, pcs: &pcs, batches: &batches, samples: &[], end };
         let mut bytes = Vec::new();
         assert!(ColumnsEncoder::default().encode(&input, Codec::Lz4, &mut bytes));
         let mut f = DecodedFrame::default();
@@ -184,7 +185,7 @@ fn damage_is_always_noticed() {
 fn plain_decode(frame: &[u8]) -> Option<plain::PlainFrame> {
     let header = Header::parse(frame, Kind::Refs).ok().filter(|h| h.count as usize <= FRAME_REFS_MAX)?;
     let mut scratch = Vec::new();
-    plain::decode(header.open(frame, &mut scratch).ok()?, header.count as usize)
+    plain::decode(header.open(frame, &mut scratch).ok()?, header.count as usize, header.version)
 }
 
 /// With the checksum put right again the parser itself must cope.

@@ -2,10 +2,13 @@
 mod common;
 use common::{Graph, Log, cases};
 use homenode_base::Rng;
+use homenode_trace::dataset::{EVENTS_FILE, scan_events};
 use homenode_trace::event::EventKind;
+use homenode_trace::events::EventEncoder;
+use homenode_trace::framing::Codec;
 use homenode_trace::order::{OrderKind, drive};
 use homenode_trace::synthetic::{Builder, PROGRAMS, Scale, random, t_f, t_gamma, t_s};
-use homenode_trace::{DatasetReader, TraceError};
+use homenode_trace::{DatasetReader, Sampling, TraceError};
 use std::collections::BTreeSet;
 
 fn log(data: &DatasetReader, kind: OrderKind) -> Log {
@@ -46,6 +49,41 @@ fn model_order_equals_slow_kahn_on_longer_programs() {
             assert_eq!(time, graph.time[order[at]], "time of node {at}, seed {seed}");
         }
     }
+}
+
+/// Sampled recordings are ordered by what was stamped, also where a backend's stamps are equal, missing on events, or
+/// contradict the edges.
+#[test]
+fn stamped_order_equals_slow_kahn() {
+    let mut differs = 0;
+    for seed in 0..cases(600, 20_000) {
+        let mut b = random(seed ^ 0x5A3, 1 + (seed % 5) as u32, 10 + seed % 90);
+        let exact = log(&b.open().expect("valid"), OrderKind::Model).entries;
+        b.sampled(Sampling::default());
+        let data = if seed % 3 == 0 { coarse(&b, seed) } else { b.open() }.expect("valid");
+        let graph = Graph::new(&data);
+        let order = graph.model().expect("a builder's program can happen");
+        let got = log(&data, OrderKind::Model);
+        assert_eq!(got.entries, graph.log(&order), "seed {seed}");
+        differs += u64::from(got.entries != exact);
+        for (at, time) in got.times {
+            assert_eq!(time, graph.time[order[at]], "time of node {at}, seed {seed}");
+        }
+    }
+    assert!(differs > 100, "stamps must matter: {differs}");
+}
+
+/// The dataset with the stamps of its events rounded, dropped or moved.
+fn coarse(b: &Builder, seed: u64) -> Result<DatasetReader, TraceError> {
+    let store = b.store();
+    let (mut events, _, fault) = scan_events(&store.get(EVENTS_FILE).expect("written"));
+    assert!(fault.is_none());
+    let mut rng = Rng::new(seed);
+    events.iter_mut().for_each(|e| e.stamp = [0, e.stamp / 16 * 16, e.stamp + rng.below(40)][rng.below(3) as usize]);
+    let mut bytes = Vec::new();
+    EventEncoder::default().encode(0, &events, Codec::Lz4, &mut bytes);
+    store.put(EVENTS_FILE, bytes);
+    DatasetReader::open(store)
 }
 
 #[test]

@@ -73,7 +73,7 @@ impl Program {
         self.sites.len() as u32 - 1
     }
     pub(crate) fn go(&mut self, thread: u32, op: Op, addr: u64, size: u32, site: u32) {
-        self.refs.push(Merged { addr, size, site, weight: 1, thread, op });
+        self.refs.push(Merged { addr, size, site, weight: 1, thread, op, ..Merged::default() });
     }
     pub(crate) fn object_at(&self, addr: u64) -> u32 {
         let inside = |e: &(u64, u64)| (e.0..e.0.saturating_add(e.1)).contains(&addr);

@@ -69,7 +69,8 @@ impl Walk<'_> {
             return Err(format!("{} references in a frame", header.count));
         }
         let payload = header.open(bytes, &mut self.scratch).map_err(|f| f.what)?;
-        let second = plain::decode(payload, header.count as usize).ok_or("the columns cannot be decoded")?;
+        let second =
+            plain::decode(payload, header.count as usize, header.version).ok_or("the columns cannot be decoded")?;
         decode_frame(bytes, &mut self.frame).map_err(|f| f.what)?;
         if (header.thread, header.first) != (self.thread, self.found.refs) {
             let what = format!("byte {offset}: reference {} of thread {}", header.first, header.thread);
@@ -91,7 +92,9 @@ impl Walk<'_> {
                 (r.addr, r.size, r.op as u8, f.pcs[r.site as usize]) == second.refs[i]
             });
         let same_batches = f.batches.iter().map(|b| (u64::from(b.refs), b.begin)).eq(second.batches.iter().copied());
-        if !same_refs || !same_batches || f.end != second.end {
+        let samples = f.samples.iter().map(|s| (s.weight, s.latency_cycles, s.source as u8, s.cpu));
+        let same_samples = samples.eq(second.samples.iter().copied());
+        if !same_refs || !same_batches || !same_samples || f.end != second.end {
             report.problem(&self.name, format!("byte {offset}: two decoders disagree; please report this"));
         }
     }

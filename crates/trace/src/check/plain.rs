@@ -13,7 +13,12 @@ pub struct PlainFrame {
     pub batches: Vec<(u64, u64)>,
     /// Stamp after the last reference.
     pub end: u64,
+    /// Weight, latency, code of the source and processor of each reference; empty in frames without samples.
+    pub samples: Vec<PlainSample>,
 }
+
+/// A sample: weight, latency, code of the data source, processor.
+pub type PlainSample = (u32, Option<u32>, u8, Option<u16>);
 
 /// The state of one key.
 #[derive(Clone, Copy, Default)]
@@ -59,8 +64,8 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// Decodes the uncompressed payload of a frame of `count` references; `None` if it is not one.
-pub fn decode(payload: &[u8], count: usize) -> Option<PlainFrame> {
+/// Decodes the uncompressed payload of a frame of `count` references and this version; `None` if it is not one.
+pub fn decode(payload: &[u8], count: usize, version: u16) -> Option<PlainFrame> {
     let mut r = Bytes(payload);
     let keys = r.number().filter(|&n| n <= count as u64)?;
     let mut pc = 0u64;
@@ -76,7 +81,43 @@ pub fn decode(payload: &[u8], count: usize) -> Option<PlainFrame> {
     let made = references(columns, count, keys as usize)?;
     let of_key = |(addr, key): (u64, usize)| (addr, (metas[key] / 4) as u32, (metas[key] % 4) as u8, pcs[key]);
     frame.refs = made.into_iter().map(of_key).collect();
+    if version == 2 {
+        frame.samples = samples(&mut r, count)?;
+    }
     r.0.is_empty().then_some(frame)
+}
+
+fn samples(r: &mut Bytes<'_>, count: usize) -> Option<Vec<PlainSample>> {
+    let (weights, latencies) = (runs(r, count)?, runs(r, count)?);
+    let (sources, cpus) = (runs(r, count)?, runs(r, count)?);
+    let mut made = Vec::new();
+    for i in 0..count {
+        let weight = u32::try_from(weights[i].checked_add(1)?).ok()?;
+        let latency = if latencies[i] == 0 { None } else { Some(u32::try_from(latencies[i] - 1).ok()?) };
+        let source = u8::try_from(sources[i]).ok().filter(|&s| s <= 7)?;
+        let cpu = if cpus[i] == 0 { None } else { Some(u16::try_from(cpus[i] - 1).ok()?) };
+        made.push((weight, latency, source, cpu));
+    }
+    Some(made)
+}
+
+fn runs(r: &mut Bytes<'_>, count: usize) -> Option<Vec<u64>> {
+    let mut values = Vec::new();
+    while values.len() < count {
+        let head = r.number()?;
+        let n = head / 2;
+        if n == 0 || n > (count - values.len()) as u64 {
+            return None;
+        }
+        let equal = if head % 2 == 1 { Some(r.number()?) } else { None };
+        for _ in 0..n {
+            values.push(match equal {
+                Some(value) => value,
+                None => r.number()?,
+            });
+        }
+    }
+    Some(values)
 }
 
 fn batches(r: &mut Bytes<'_>, count: u64, frame: &mut PlainFrame) -> Option<()> {

@@ -3,7 +3,7 @@ use super::{EVENTS_FILE, JSON_BYTES_MAX};
 use crate::event::Event;
 use crate::events::decode_chunk;
 use crate::frame::FRAME_REFS_MAX;
-use crate::framing::{FRAME_VERSION, HEADER_BYTES, Header, Kind};
+use crate::framing::{EVENTS_VERSION, FRAME_VERSION, HEADER_BYTES, Header, Kind};
 use crate::store::{ReadAt, Store};
 use crate::{Manifest, TraceError};
 use std::io::ErrorKind;
@@ -20,6 +20,8 @@ pub struct FrameEntry {
     pub first_ref: u64,
     /// References in it.
     pub refs: u32,
+    /// Whether they have samples.
+    pub sampled: bool,
 }
 
 /// What a scan of a thread's file found.
@@ -79,7 +81,8 @@ fn frame_at(
     if header.total_len() as u64 > len - offset {
         return damaged(format!("the frame has {} bytes, {} are left", header.total_len(), len - offset));
     }
-    Ok(FrameEntry { offset, len: header.total_len() as u32, first_ref: header.first, refs: header.count })
+    let (first_ref, refs, sampled) = (header.first, header.count, header.sampled());
+    Ok(FrameEntry { offset, len: header.total_len() as u32, first_ref, refs, sampled })
 }
 
 /// Decodes the events of a whole file up to the first damage: events, bytes they cover, and the damage if any.
@@ -98,7 +101,7 @@ pub fn scan_events(bytes: &[u8]) -> (Vec<Event>, usize, Option<TraceError>) {
                 offset: good as u64,
                 what: format!("event {before} expected, the chunk begins with {}", c.first),
             },
-            Err(fault) => fault.into_error(EVENTS_FILE, good as u64, FRAME_VERSION.into()),
+            Err(fault) => fault.into_error(EVENTS_FILE, good as u64, EVENTS_VERSION.into()),
         };
         events.truncate(before);
         return (events, good, Some(fault));

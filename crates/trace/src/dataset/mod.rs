@@ -214,6 +214,7 @@ fn open_thread(store: &dyn Store, manifest: &Manifest, thread: u32) -> Result<Th
     {
         return Err(fault);
     }
+    validate::samples(manifest, &name, &scan.frames)?;
     let refs = scan.frames.last().map_or(0, |f| f.first_ref + u64::from(f.refs));
     Ok(ThreadFile { name, file: Some(file), frames: scan.frames, refs })
 }

@@ -1,5 +1,5 @@
 //! What the manifest must be, alone and beside the files.
-use super::DatasetReader;
+use super::{DatasetReader, FrameEntry};
 use crate::TraceError;
 use crate::event::Event;
 use crate::manifest::{FORMAT_VERSION, Manifest};
@@ -32,6 +32,9 @@ pub fn parse_manifest(text: &[u8]) -> Result<Manifest, TraceError> {
         return Err(TraceError::Manifest("there is no format version 0".into()));
     }
     let manifest: Manifest = serde_json::from_slice(text).map_err(bad)?;
+    if manifest.sampling.is_some() && manifest.version < FORMAT_VERSION {
+        return Err(TraceError::Manifest(format!("format version {} has no sampling", manifest.version)));
+    }
     tables(&manifest)?;
     Ok(manifest)
 }
@@ -58,6 +61,19 @@ fn tables(m: &Manifest) -> Result<(), TraceError> {
         };
     }
     Ok(())
+}
+
+/// References of a sampled dataset have samples, those of an exact one have none: weights of 1 among weights of a
+/// thousand would not be noticed in any sum.
+pub(super) fn samples(m: &Manifest, name: &str, frames: &[FrameEntry]) -> Result<(), TraceError> {
+    let odd = |f: &&FrameEntry| f.refs > 0 && f.sampled != m.sampling.is_some();
+    let Some(f) = frames.iter().find(odd) else { return Ok(()) };
+    let what = if f.sampled {
+        "a frame with samples in an exact dataset"
+    } else {
+        "a frame without samples in a sampled dataset"
+    };
+    Err(TraceError::Damaged { name: name.to_owned(), offset: f.offset, what: what.to_owned() })
 }
 
 /// Indices of each thread's events; positions must not decrease within a thread.

@@ -2,7 +2,7 @@
 use super::{CHUNK_EVENTS_MAX, STACK_MAX, TEXT_BYTES_MAX, code};
 use crate::bytes::{put_varint, zigzag};
 use crate::event::{AllocSource, Event, EventKind};
-use crate::framing::{Codec, Kind, Label, Sealer};
+use crate::framing::{Codec, EVENTS_VERSION, Kind, Label, Sealer};
 
 /// Uncompressed bytes at which a chunk is closed early; one more event stays far below the envelope's limit.
 const CHUNK_RAW_BYTES: usize = 1 << 20;
@@ -21,7 +21,8 @@ impl EventEncoder {
         let mut done = 0;
         while done < events.len() {
             let n = self.fill(&events[done..]);
-            let label = Label { kind: Kind::Events, thread: u32::MAX, first: first + done as u64, count: n as u32 };
+            let (version, first) = (EVENTS_VERSION, first + done as u64);
+            let label = Label { kind: Kind::Events, version, thread: u32::MAX, first, count: n as u32 };
             self.sealer.seal(label, codec, &self.raw, out);
             done += n;
         }

@@ -1,9 +1,11 @@
 //! Bytes to references. The bytes may be anything: every index, length and count is checked before use.
 use super::predict::{self, Entry};
+use super::samples;
 use super::{BATCH_REFS_MAX, Batch, FRAME_BATCHES_MAX, FRAME_REFS_MAX, Key};
 use crate::bytes::{Fault, Reader, unzigzag};
 use crate::framing::{HEADER_BYTES, Header, Kind};
 use crate::record::{Columns, Op, Ref};
+use crate::sample::Sample;
 
 /// A decoded frame, reusable: decoding into it again keeps the allocations. After an error its content is unspecified.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +26,8 @@ pub struct DecodedFrame {
     pub batches: Vec<Batch>,
     /// Stamp after the last reference.
     pub end: u64,
+    /// What is known beside the references: empty in exact recordings, else one for each.
+    pub samples: Vec<Sample>,
     entries: Vec<Entry>,
     pc_index: hashbrown::HashMap<u64, u32>,
     raw: Vec<u8>,
@@ -58,6 +62,7 @@ impl DecodedFrame {
         self.keys.clear();
         self.pcs.clear();
         self.batches.clear();
+        self.samples.clear();
         self.entries.clear();
         self.pc_index.clear();
     }
@@ -98,6 +103,7 @@ fn payload(raw: &[u8], header: &Header, out: &mut DecodedFrame) -> Result<(), Fa
     keys(&mut r, header, out)
         .and_then(|()| batches(&mut r, header, out))
         .and_then(|()| references(&mut r, header, out))
+        .and_then(|()| if header.sampled() { samples::read(&mut r, out.addr.len(), &mut out.samples) } else { Ok(()) })
         .and_then(|()| if r.is_empty() { Ok(()) } else { Err(r.fault("bytes after the last column")) })
         .map_err(|f| Fault { offset: f.offset + HEADER_BYTES, ..f })
 }

@@ -1,10 +1,11 @@
 //! References to bytes, one at a time, straight from the recorder's ring slots.
 use super::index::KeyIndex;
 use super::predict::{self, Entry};
-use super::{BATCH_REFS_MAX, Batch, FRAME_BATCHES_MAX, FRAME_REFS_MAX};
+use super::{BATCH_REFS_MAX, Batch, FRAME_BATCHES_MAX, FRAME_REFS_MAX, samples};
 use crate::bytes::{put_varint, zigzag};
-use crate::framing::{Codec, Kind, Label, Sealer};
+use crate::framing::{Codec, EXACT_VERSION, Kind, Label, SAMPLED_VERSION, Sealer};
 use crate::record::Op;
+use crate::sample::Sample;
 
 /// Stamps in one frame, so that splitting long batches cannot exceed [`FRAME_BATCHES_MAX`].
 const STAMPS_MAX: usize = FRAME_BATCHES_MAX - FRAME_REFS_MAX / BATCH_REFS_MAX;
@@ -25,6 +26,9 @@ pub struct FrameEncoder {
     addrs: Vec<u8>,
     batches: Vec<Batch>,
     batch_start: usize,
+    /// Empty, or one for each reference up to the last sampled one.
+    samples: Vec<Sample>,
+    values: Vec<u64>,
     raw: Vec<u8>,
     sealer: Sealer,
 }
@@ -63,6 +67,7 @@ impl FrameEncoder {
         self.keys.clear();
         self.addrs.clear();
         self.batches.clear();
+        self.samples.clear();
     }
 
     /// References in the frame so far.
@@ -110,6 +115,19 @@ impl FrameEncoder {
     #[inline]
     pub fn push(&mut self, addr: u64, size: u32, op: Op, pc: u64) -> bool {
         self.extend([RawRef { addr, size, op, pc }]) == 1
+    }
+
+    /// Appends a sampled reference. False (and nothing done) if the frame is full. A frame that gets one sample has one
+    /// for every reference: those pushed without, and a weight of 0, count once.
+    #[inline]
+    pub fn push_sample(&mut self, addr: u64, size: u32, op: Op, pc: u64, sample: &Sample) -> bool {
+        let before = self.hot.refs;
+        let pushed = self.push(addr, size, op, pc);
+        if pushed {
+            self.samples.resize(before, Sample::ONE);
+            self.samples.push(Sample { weight: sample.weight.max(1), ..*sample });
+        }
+        pushed
     }
 
     /// Appends references until there are no more or the frame is full; returns how many. The fast way in: the state of the
@@ -204,7 +222,14 @@ impl FrameEncoder {
             put_varint(&mut self.raw, section.len() as u64);
             self.raw.extend_from_slice(section);
         }
-        let label = Label { kind: Kind::Refs, thread: self.thread, first: self.first_ref, count: self.hot.refs as u32 };
+        let mut version = EXACT_VERSION;
+        if !self.samples.is_empty() {
+            self.samples.resize(self.hot.refs, Sample::ONE);
+            samples::write(&self.samples, &mut self.values, &mut self.raw);
+            version = SAMPLED_VERSION;
+        }
+        let (thread, first, count) = (self.thread, self.first_ref, self.hot.refs as u32);
+        let label = Label { kind: Kind::Refs, version, thread, first, count };
         self.sealer.seal(label, codec, &self.raw, out);
     }
 

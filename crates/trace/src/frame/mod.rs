@@ -8,8 +8,10 @@ mod decoder;
 mod encoder;
 mod index;
 mod predict;
+mod samples;
 
 use crate::record::{Columns, Op};
+use crate::sample::Sample;
 pub use decoder::{DecodedFrame, decode_frame, frame_sites};
 pub use encoder::{FrameEncoder, RawRef};
 
@@ -58,12 +60,12 @@ impl ColumnsEncoder {
                 return false;
             }
             let to = (from + batch.refs as usize).min(c.len());
-            if !push_range(e, c, input.pcs, from..to) {
+            if !push_range(e, input, from..to) {
                 return false;
             }
             from = to;
         }
-        if !push_range(e, c, input.pcs, from..c.len()) {
+        if !push_range(e, input, from..c.len()) {
             return false;
         }
         e.finish(input.end, codec, out);
@@ -71,10 +73,14 @@ impl ColumnsEncoder {
     }
 }
 
-fn push_range(e: &mut FrameEncoder, c: &Columns, pcs: &[u64], range: std::ops::Range<usize>) -> bool {
+fn push_range(e: &mut FrameEncoder, input: &FrameInput<'_>, range: std::ops::Range<usize>) -> bool {
+    let c = input.columns;
     range.into_iter().all(|i| {
-        let pc = pcs.get(c.site[i] as usize).copied().unwrap_or(0);
-        e.push(c.addr[i], c.size[i], c.op[i], pc)
+        let pc = input.pcs.get(c.site[i] as usize).copied().unwrap_or(0);
+        match input.samples.get(i) {
+            Some(sample) => e.push_sample(c.addr[i], c.size[i], c.op[i], pc, sample),
+            None => e.push(c.addr[i], c.size[i], c.op[i], pc),
+        }
     })
 }
 
@@ -89,6 +95,8 @@ pub struct FrameInput<'a> {
     pub columns: &'a Columns,
     /// Program counters.
     pub pcs: &'a [u64],
+    /// What is known beside the references: empty in exact recordings, else one for each.
+    pub samples: &'a [Sample],
     /// Batches, in order.
     pub batches: &'a [Batch],
     /// Stamp after the last reference.

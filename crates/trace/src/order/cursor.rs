@@ -59,7 +59,7 @@ impl Cursor {
             self.templates.clear();
             self.templates.extend(self.frame.keys.iter().map(|k| {
                 let site = self.sites[k.site as usize];
-                Merged { addr: 0, size: k.size, site, weight: 1, thread: self.thread, op: k.op }
+                Merged { addr: 0, size: k.size, site, weight: 1, thread: self.thread, op: k.op, ..Merged::default() }
             }));
             self.find_spins();
             (self.batch, self.batch_end) = (0, self.frame.batches.first().map_or(0, |b| b.refs as usize));
@@ -123,6 +123,9 @@ impl Cursor {
         let keys = &self.frame.key[self.at..self.at + rows];
         for ((slot, &addr), &key) in slots.iter_mut().step_by(stride).zip(addrs).zip(keys) {
             *slot = Merged { addr, ..self.templates[usize::from(key)] };
+        }
+        if let Some(samples) = self.frame.samples.get(self.at..self.at + rows) {
+            slots.iter_mut().step_by(stride).zip(samples).for_each(|(slot, s)| *slot = slot.sampled(s));
         }
         self.at += rows;
         self.refs_done += rows as u64;

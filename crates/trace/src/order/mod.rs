@@ -3,12 +3,13 @@
 //! *Model order* is Kahn's algorithm over program order and synchronisation edges with priority (virtual time, thread,
 //! index): it depends on the program and its synchronisation, not on how the host scheduled it. Virtual time is the number
 //! of references of the thread so far, spins excepted; an acquire raises it to that of the releases it follows, and a
-//! thread begins at that of its spawn. *As-recorded order* is a legal merge drawn by a seed: program order,
+//! thread begins at that of its spawn. In sampled recordings virtual time is what was stamped. *As-recorded order* is a legal merge drawn by a seed: program order,
 //! synchronisation edges and batches that do not overlap in time are kept. `docs/design/order.md` gives the reasons.
 mod cursor;
 mod model;
 mod output;
 mod recorded;
+mod stamped;
 mod state;
 mod sync;
 
@@ -49,7 +50,8 @@ pub struct Summary {
     pub spins: u64,
     /// Events.
     pub events: u64,
-    /// Largest virtual time of any thread at its end: the length of the program in references of its critical path.
+    /// Largest virtual time of any thread at its end: the length of the program in references of its critical path; in a
+    /// sampled recording in ticks of its clock.
     pub span: VirtualTime,
 }
 
@@ -59,6 +61,7 @@ pub fn drive(data: &DatasetReader, kind: OrderKind, consumer: &mut dyn Consumer)
     let mut state = state::State::new(data)?;
     let mut output = output::Output::new(consumer);
     match kind {
+        OrderKind::Model if data.manifest().sampling.is_some() => stamped::run(&mut state, &mut output)?,
         OrderKind::Model => model::run(&mut state, &mut output)?,
         OrderKind::Recorded { seed } => recorded::run(&mut state, &mut output, seed)?,
     }

@@ -4,8 +4,9 @@ use crate::event::{AllocSource, Event, EventKind};
 use crate::events::EventEncoder;
 use crate::frame::{BATCH_REFS_MAX, FRAME_REFS_MAX, FrameEncoder};
 use crate::framing::Codec;
-use crate::manifest::{FORMAT_VERSION, Manifest, Process, Thread};
+use crate::manifest::{EXACT_FORMAT_VERSION, Manifest, Process, Thread};
 use crate::record::Op;
+use crate::sample::{Sample, Sampling};
 use crate::store::MemStore;
 use crate::symbols::{Global, Site, Symbols};
 use crate::{DatasetReader, TraceError};
@@ -18,6 +19,7 @@ struct Made {
     size: u32,
     op: Op,
     pc: u64,
+    sample: Sample,
 }
 
 /// What a thread did, in its program order.
@@ -55,7 +57,7 @@ impl Builder {
     pub fn new(threads: u32) -> Builder {
         let manifest = Manifest {
             format: "homenode-trace".into(),
-            version: FORMAT_VERSION,
+            version: EXACT_FORMAT_VERSION,
             complete: true,
             backend: "synthetic".into(),
             command: vec!["synthetic".into()],
@@ -125,8 +127,17 @@ impl Builder {
         s.stamps.push((self.clock, s.refs.len()));
         self
     }
+    /// Makes the dataset a sampled one: references have samples, those of [`Builder::access`] with weight 1.
+    pub fn sampled(&mut self, sampling: Sampling) -> &mut Builder {
+        self.manifest.mark_sampled(sampling);
+        self
+    }
     /// One reference.
     pub fn access(&mut self, thread: u32, addr: u64, size: u32, op: Op, pc: u64) -> &mut Builder {
+        self.sample(thread, addr, size, op, pc, Sample::ONE)
+    }
+    /// One sampled reference; what is sampled about it is written only if the dataset is a sampled one.
+    pub fn sample(&mut self, thread: u32, addr: u64, size: u32, op: Op, pc: u64, sample: Sample) -> &mut Builder {
         let s = &self.scripts[thread as usize];
         if s.stamps.last().is_none_or(|&(_, first)| s.refs.len() - first >= self.batch_refs) {
             self.stamp(thread);
@@ -134,7 +145,7 @@ impl Builder {
         self.clock += 1;
         let s = &mut self.scripts[thread as usize];
         s.spins += u64::from(op == Op::Spin);
-        s.refs.push(Made { addr, size, op, pc });
+        s.refs.push(Made { addr, size, op, pc, sample });
         self
     }
     /// One 8-byte load.
@@ -256,7 +267,10 @@ impl Builder {
             }
             encoder.stamp(clock);
             for r in &script.refs[first..end] {
-                encoder.push(r.addr, r.size, r.op, r.pc);
+                match self.manifest.sampling {
+                    Some(_) => encoder.push_sample(r.addr, r.size, r.op, r.pc, &r.sample),
+                    None => encoder.push(r.addr, r.size, r.op, r.pc),
+                };
             }
         }
         if !encoder.is_empty() {

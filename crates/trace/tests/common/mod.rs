@@ -21,6 +21,8 @@ pub struct Node {
     pub event: Option<EventKind>,
     /// Begin and end of the batch of a reference.
     pub batch: (u64, u64),
+    /// What was stamped, from the first stamp of the dataset on; 0 if nothing was.
+    pub stamp: u64,
 }
 
 /// A small dataset as a graph.
@@ -41,8 +43,21 @@ impl Graph {
         let before: Vec<Vec<usize>> =
             (0..nodes.len()).map(|b| (0..nodes.len()).filter(|&a| precedes(&nodes[a], &nodes[b])).collect()).collect();
         let mut g = Graph { nodes, before, time: vec![] };
-        g.time = g.times();
+        g.time = if data.manifest().sampling.is_some() { g.stamped_times() } else { g.times() };
         g
+    }
+
+    /// Stamps, never less than those of what must come before.
+    fn stamped_times(&self) -> Vec<u64> {
+        let stamped = |n: &&Node| n.op.is_some() || n.stamp != 0;
+        let first = self.nodes.iter().filter(stamped).map(|n| n.stamp).min().unwrap_or(0);
+        let mut time: Vec<u64> = self.nodes.iter().map(|n| n.stamp.saturating_sub(first)).collect();
+        for _ in 0..=self.nodes.len() {
+            for b in 0..self.nodes.len() {
+                time[b] = self.before[b].iter().map(|&a| time[a]).fold(time[b], u64::max);
+            }
+        }
+        time
     }
 
     /// Virtual times by repeated passes until nothing changes.
@@ -134,18 +149,18 @@ fn thread_nodes(data: &DatasetReader, thread: u32, nodes: &mut Vec<Node>) {
         }
     }
     let mut index = 0;
-    let mut push = |op, addr, event, batch| {
-        nodes.push(Node { thread, index, op, addr, event, batch });
+    let mut push = |op, addr, event, batch: (u64, u64), stamp| {
+        nodes.push(Node { thread, index, op, addr, event, batch, stamp });
         index += 1;
     };
     let mut events = data.thread_events(thread).peekable();
     for (i, (r, batch)) in refs.iter().enumerate() {
         while let Some(e) = events.next_if(|e| e.at <= i as u64) {
-            push(None, 0, Some(e.kind.clone()), (0, 0));
+            push(None, 0, Some(e.kind.clone()), (0, 0), e.stamp);
         }
-        push(Some(r.op), r.addr, None, *batch);
+        push(Some(r.op), r.addr, None, *batch, batch.0);
     }
-    events.for_each(|e| push(None, 0, Some(e.kind.clone()), (0, 0)));
+    events.for_each(|e| push(None, 0, Some(e.kind.clone()), (0, 0), e.stamp));
 }
 
 fn release_of(kind: &EventKind) -> Option<(u64, u64, u64)> {

@@ -5,5 +5,17 @@
 //! **Invariant:** what is reported as moved has been confirmed by the kernel page by page; a refused or half-done batch is
 //! never counted as done.
 //!
-//! Reading order: this file.
+//! Reading order: [`fate`] (what can become of a page), [`locate`] (where pages are), [`mover`], [`units`] (huge pages),
+//! [`process`] (what `/proc` says of a process and of the kernel's own balancing).
 #![forbid(unsafe_code)]
+
+pub mod fate;
+pub mod locate;
+pub mod mover;
+pub mod process;
+pub mod units;
+
+pub use fate::{Fate, MigrateError, Refusal};
+pub use locate::{At, where_are};
+pub use mover::{Mover, Request, Spent};
+pub use units::{HUGE_BYTES, PAGE_BYTES, Units};

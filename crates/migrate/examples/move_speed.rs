@@ -1,0 +1,57 @@
+//! What batches cost beside a bare loop of the system call over the same pages: prints nanoseconds a page for both and
+//! their ratio. With one node the pages are asked to stay; with several they go back and forth between the first two.
+use homenode_migrate::{Fate, Mover, Request, mover::BATCH_PAGES};
+use homenode_sys::numa;
+use std::time::Instant;
+
+const ROUNDS: usize = 41;
+
+fn main() {
+    let pages: usize = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(10_000);
+    let memory = vec![1u8; (pages + 1) * 4096];
+    let first = (memory.as_ptr() as u64).next_multiple_of(4096);
+    let nodes = numa::allowed_nodes().expect("a kernel with NUMA");
+    let addresses: Vec<u64> = (0..pages as u64).map(|i| first + i * 4096).collect();
+    let (mut bare, mut ours) = (Vec::new(), Vec::new());
+    for round in 0..ROUNDS {
+        let target = |step: usize| nodes[step % nodes.len().min(2)];
+        bare.push(time_bare(&addresses, target(0)));
+        // Nothing here may tell which way comes second: the other direction is measured in the next round.
+        ours.push(time_ours(&addresses, target(1)));
+        if round % 2 == 0 {
+            ours.push(time_ours(&addresses, target(0)));
+            bare.push(time_bare(&addresses, target(1)));
+        }
+    }
+    let (bare, ours) = (median(&mut bare) / pages as f64, median(&mut ours) / pages as f64);
+    println!(
+        "pages {pages} nodes {} bare {bare:.1} ns/page batches {ours:.1} ns/page ratio {:.3}",
+        nodes.len(),
+        ours / bare
+    );
+}
+
+fn time_bare(pages: &[u64], node: u32) -> f64 {
+    let targets = vec![node as i32; BATCH_PAGES];
+    let mut status = vec![0; BATCH_PAGES];
+    let start = Instant::now();
+    for batch in pages.chunks(BATCH_PAGES) {
+        let left = numa::move_pages(0, batch, &targets[..batch.len()], &mut status[..batch.len()], false);
+        assert_eq!(left.expect("own pages"), 0);
+    }
+    start.elapsed().as_nanos() as f64
+}
+
+fn time_ours(pages: &[u64], node: u32) -> f64 {
+    let requests: Vec<Request> = pages.iter().map(|p| Request { page: *p, node }).collect();
+    let (mut fates, start) = (Vec::new(), Instant::now());
+    Mover::new(0).run(&requests, None, &mut fates);
+    let took = start.elapsed().as_nanos() as f64;
+    assert!(fates.iter().all(|f| *f == Fate::Moved));
+    took
+}
+
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}

@@ -57,7 +57,10 @@ impl PageUse {
     }
     /// Sum over threads and classes.
     pub fn total(&self) -> u64 {
-        self.by_thread.iter().map(|(_, c)| c.iter().fold(0u64, |a, b| a.saturating_add(*b))).fold(0, u64::saturating_add)
+        self.by_thread
+            .iter()
+            .map(|(_, c)| c.iter().fold(0u64, |a, b| a.saturating_add(*b)))
+            .fold(0, u64::saturating_add)
     }
     fn add(&mut self, thread: ThreadId, counts: &ClassCounts) {
         let i = match self.by_thread.binary_search_by_key(&thread, |(t, _)| *t) {

@@ -5,6 +5,8 @@
 //! neither alone can help, which need not be the best: it starts from the seats given and from clusters of threads that
 //! share pages, and the better end counts. The cost knows distances only. Neither caches nor bandwidth keep threads
 //! apart in it, so the caller limits how many share a node ([`fair_seats`]).
+mod exchange;
+
 use crate::affinity::Distances;
 use crate::assign::{Class, assign};
 use crate::counts::{ClassCounts, PageUse};
@@ -54,7 +56,10 @@ pub fn co_optimise(distances: &Distances, pages: &[&PageUse], start: &[NodeId], 
     }
     let clustered = with_best_homes(distances, pages, clusters(pages, start.len(), seats));
     let starts = [given, clustered];
-    let ends = starts.into_iter().map(|s| descend(distances, pages, s, seats));
+    let ends = starts.into_iter().map(|s| {
+        let low = descend(distances, pages, s, seats);
+        exchange::exchange(distances, pages, low, seats)
+    });
     ends.min_by_key(|s| s.cost).expect("there are two")
 }
 
@@ -127,8 +132,10 @@ fn clusters(pages: &[&PageUse], threads: usize, seats: &[u64]) -> Vec<NodeId> {
             group.iter_mut().filter(|g| **g == b).for_each(|g| *g = a);
         }
     }
-    let mut members: Vec<Vec<usize>> =
-        (0..threads).map(|g| (0..threads).filter(|t| group[*t] == g).collect()).filter(|m: &Vec<usize>| !m.is_empty()).collect();
+    let mut members: Vec<Vec<usize>> = (0..threads)
+        .map(|g| (0..threads).filter(|t| group[*t] == g).collect())
+        .filter(|m: &Vec<usize>| !m.is_empty())
+        .collect();
     members.sort_by_key(|m| (std::cmp::Reverse(m.len()), m[0]));
     let (mut free, mut node_of) = (seats.to_vec(), vec![NodeId(0); threads]);
     for thread in members.iter().flat_map(|m| seat_group(m, &mut free)) {

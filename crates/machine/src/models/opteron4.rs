@@ -30,7 +30,8 @@ pub(super) fn opteron(name: &str, title: &str, rows: &[Vec<Cost>], cores: u16, t
         sources: vec![
             format!("load latencies: Thakkar 2008, {table} (mean of 10 runs, deviation below 5 %)"),
             "stores and write-backs cost what loads cost: only loads were measured".into(),
-            "4 KiB pages; moving one 6.3 us: mbind of 130,000 interleaved pages in 0.82 s, Thakkar 2008, section 4.1.3".into(),
+            "4 KiB pages; moving one 6.3 us: mbind of 130,000 interleaved pages in 0.82 s, Thakkar 2008, section 4.1.3"
+                .into(),
         ],
         unit: Unit::Picoseconds,
         cores: vec![cores; rows.len()],

@@ -61,7 +61,8 @@ impl Distances {
     pub fn cost(&self, uses: &[ClassCounts], home: NodeId) -> TotalCost {
         let cell = |class: usize, row: usize| self.cells[class][row * self.homes + home.index()];
         let rows = uses.iter().enumerate().take(self.rows());
-        rows.flat_map(|(row, counts)| (0..3).filter(|c| counts[*c] > 0).map(move |c| cell(c, row).times(counts[c]))).sum()
+        rows.flat_map(|(row, counts)| (0..3).filter(|c| counts[*c] > 0).map(move |c| cell(c, row).times(counts[c])))
+            .sum()
     }
     /// [`Distances::cost`] at every home.
     pub fn costs(&self, uses: &[ClassCounts]) -> Vec<TotalCost> {

@@ -69,7 +69,9 @@ pub struct Rule {
 
 /// Why a rule cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no affinity rule '{given}': known are {known}; parameters stand in parentheses and are whole numbers in their range")]
+#[error(
+    "there is no affinity rule '{given}': known are {known}; parameters stand in parentheses and are whole numbers in their range"
+)]
 pub struct RuleError {
     /// What was written.
     given: String,

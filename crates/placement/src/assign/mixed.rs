@@ -41,21 +41,9 @@ pub fn assign_mixed(items: &[Item], capacity: &[u64]) -> Result<Mixed, AssignErr
     let class = |i: &Item| Class { prices: i.prices.iter().map(|p| share(i, p)).collect(), pages: i.pages };
     let relaxed = assign(&items.iter().map(class).collect::<Vec<_>>(), capacity)?;
     let bound = TotalCost(relaxed.cost.0.div_euclid(SCALE) + i128::from(relaxed.cost.0.rem_euclid(SCALE) > 0));
-    let mut search = Search { items, free: capacity.to_vec(), homes: vec![usize::MAX; items.len()] };
-    let whole = |at: &Vec<u64>, pages: u64| at.iter().position(|n| *n == pages && pages > 0);
-    let (mut left, mut small) = (Vec::new(), Vec::new());
-    for (i, at) in relaxed.pages.iter().enumerate() {
-        match whole(at, items[i].pages) {
-            Some(home) => search.put(i, home),
-            None if items[i].pages == 0 => small.push(i),
-            None => left.push(i),
-        }
-    }
-    left.sort_by_key(|i| std::cmp::Reverse(items[*i].pages));
-    for i in left.into_iter().chain(small) {
-        let home = search.cheapest(i).ok_or(AssignError::Fragmented { pages: items[i].pages })?;
-        search.put(i, home);
-    }
+    let mut search = seat_rest(items, capacity, &relaxed.pages)
+        .or_else(|| largest_first(items, capacity))
+        .ok_or_else(|| AssignError::Fragmented { pages: items.iter().map(|i| i.pages).max().unwrap_or(0) })?;
     for _ in 0..ROUNDS {
         if !search.improve() {
             break;
@@ -65,13 +53,48 @@ pub fn assign_mixed(items: &[Item], capacity: &[u64]) -> Result<Mixed, AssignErr
     Ok(Mixed { homes: search.homes, cost, bound })
 }
 
+/// What the divisible optimum left whole stays, the rest goes where it is cheapest and fits, largest first.
+fn seat_rest<'a>(items: &'a [Item], capacity: &[u64], relaxed: &[Vec<u64>]) -> Option<Search<'a>> {
+    let mut search = Search::new(items, capacity);
+    let mut left = Vec::new();
+    for (i, at) in relaxed.iter().enumerate() {
+        match at.iter().position(|n| *n == items[i].pages && *n > 0) {
+            Some(home) => search.put(i, home),
+            None => left.push(i),
+        }
+    }
+    left.sort_by_key(|i| std::cmp::Reverse(items[*i].pages));
+    for i in left {
+        let home = search.cheapest(i)?;
+        search.put(i, home);
+    }
+    Some(search)
+}
+
+/// Largest first into the fullest node that still has room: packs best where room is short, whatever it costs.
+fn largest_first<'a>(items: &'a [Item], capacity: &[u64]) -> Option<Search<'a>> {
+    let mut search = Search::new(items, capacity);
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    order.sort_by_key(|i| std::cmp::Reverse(items[*i].pages));
+    for i in order {
+        let fits = |k: &usize| search.free[*k] >= items[i].pages;
+        let home = (0..capacity.len()).filter(fits).min_by_key(|k| search.free[*k])?;
+        search.put(i, home);
+    }
+    Some(search)
+}
+
 struct Search<'a> {
     items: &'a [Item],
     free: Vec<u64>,
     homes: Vec<usize>,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(items: &'a [Item], capacity: &[u64]) -> Search<'a> {
+        Search { items, free: capacity.to_vec(), homes: vec![usize::MAX; items.len()] }
+    }
+
     fn put(&mut self, i: usize, home: usize) {
         if let Some(room) = self.free.get_mut(self.homes[i]) {
             *room += self.items[i].pages;

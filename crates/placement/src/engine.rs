@@ -104,6 +104,12 @@ pub trait BlockEngine: Send {
     /// As [`run`](BlockEngine::run), and writes the location that served each access to `served`, which is cleared
     /// first.
     fn run_served(&mut self, steps: &[Step], tallies: &mut [Tally], served: &mut Vec<Location>);
+    /// What would happen to a block at these accesses, in order, from its present state, which stays as it is. Returns
+    /// the location that would serve the last one; `None` for no accesses. The live loop asks this before it acts.
+    fn probe(&self, slot: u32, accesses: &[Access], sink: &mut dyn Sink) -> Option<Location>;
+    /// Makes a slot that of another block, or of the same one again, in the state before its first access: the live loop
+    /// forgets blocks, and learns that others have moved them.
+    fn reopen(&mut self, slot: u32, block: u64, home: Option<Location>);
     /// Number of blocks opened.
     fn blocks(&self) -> usize;
 }
@@ -168,6 +174,17 @@ impl<P: Policy> BlockEngine for Table<'_, P> {
     fn run_served(&mut self, steps: &[Step], tallies: &mut [Tally], served: &mut Vec<Location>) {
         served.clear();
         served.extend(steps.iter().map(|step| self.charged(step, &mut tallies[step.slot as usize])));
+    }
+    fn probe(&self, slot: u32, accesses: &[Access], mut sink: &mut dyn Sink) -> Option<Location> {
+        let slot = &self.slots[slot as usize];
+        let context =
+            BlockContext { machine: self.machine, block: slot.block, block_bytes: self.block_bytes, home: slot.home };
+        let mut state = slot.state.clone();
+        accesses.iter().map(|a| self.policy.step(&context, &mut state, a, &mut sink)).last()
+    }
+    fn reopen(&mut self, slot: u32, block: u64, home: Option<Location>) {
+        let context = BlockContext { machine: self.machine, block, block_bytes: self.block_bytes, home };
+        self.slots[slot as usize] = Slot { block, home, state: self.policy.begin(&context) };
     }
     fn blocks(&self) -> usize {
         self.slots.len()

@@ -41,7 +41,7 @@ pub struct Spec {
 
 homenode_base::registry!(
     /** Every policy, in the order of reports. */ Spec;
-    first_touch, interleave, fixed, best_static, migrate_on_write, ace
+    first_touch, interleave, fixed, best_static, migrate_on_write, ace, affinity
 );
 
 /// A policy with its parameters: what `--policy` names.

@@ -23,7 +23,7 @@ pub struct Measured {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_huge_ps: Option<Table>,
     /// Load latency in picoseconds while other processors of the node read the same memory as fast as they can; absent if
-    /// every node has one usable processor.
+    /// a node has only one usable processor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loaded_ps: Option<Table>,
     /// Read bandwidth of all usable processors of the node together, MB/s (10^6 bytes).

@@ -9,7 +9,9 @@
 //! Reading order: [`map`] (typed views of mapped files), [`futex`], [`process`], [`held`], [`signals`], [`disk`], [`clock`],
 //! [`numa`] (pages and nodes).
 
+pub mod chase;
 pub mod clock;
+pub mod cpu;
 pub mod disk;
 pub mod futex;
 pub mod held;

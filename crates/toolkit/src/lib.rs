@@ -19,6 +19,7 @@ mod open;
 pub mod output;
 mod record;
 mod report;
+pub mod topo;
 
 pub use export::export;
 pub use failure::{Class, Failure};
@@ -26,6 +27,7 @@ pub use homenode_capture::RecordOptions;
 pub use info::info;
 pub use maintain::{CompactDoc, Language, RecoverDoc, check, compact, compile, recover};
 pub use record::{RecordDoc, default_output, record};
+pub use topo::{TopoDoc, TopoRequest, this_machine, this_topology, topo};
 pub use report::{ReportRequest, html, report, text};
 
 /// Is told how long work gets on.

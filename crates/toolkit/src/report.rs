@@ -108,13 +108,16 @@ fn plan(request: &ReportRequest) -> Result<Plan<'_>, Failure> {
     Ok(Plan { request, machine, rule, policies, blocks })
 }
 
-/// A machine of the registry, or the one in a TOML file.
-fn machine(name: &str) -> Result<Machine, Failure> {
+/// A machine of the registry, `this` one, or the one in a TOML file.
+pub(crate) fn machine(name: &str) -> Result<Machine, Failure> {
+    if name == "this" {
+        return crate::this_machine();
+    }
     if let Some(machine) = models::find(name) {
         return Ok(machine);
     }
     let known: Vec<&str> = models::ALL.iter().map(|s| s.name).collect();
-    let unknown = || format!("--machine: there is no machine '{name}' ({}) and no such file", known.join(", "));
+    let unknown = || format!("--machine: there is no machine '{name}' ({}, this) and no such file", known.join(", "));
     let text = std::fs::read_to_string(name).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => Failure::usage(unknown()),
         _ => Failure::input(format!("--machine: cannot read {name}: {e}")),

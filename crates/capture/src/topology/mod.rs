@@ -3,12 +3,13 @@
 //! A damaged or missing file never stops the reading: it is noted, and what follows from the others is used. Whatever
 //! claims more than a machine can have (`0-4294967295`) is kept as a range and cut to the processors that are online.
 //!
-//! Reading order: [`read`], `nodes` (processors and memory of each node), `distance`, `attributes` (HMAT, tiers,
-//! memory-side caches), `limits` (cpuset, affinity), `caches`, `virtualised`.
+//! Reading order: [`read()`], `nodes` (processors and memory of each node), `distance`, `attributes` (HMAT, tiers,
+//! memory-side caches), `limits` (cpuset, affinity), `caches`, `virtualised`; [`measure`].
 mod attributes;
 mod caches;
 mod distance;
 mod limits;
+pub mod measure;
 mod nodes;
 mod tree;
 mod virtualised;

@@ -16,22 +16,39 @@ pub fn virtual_machine(root: &Path) -> Option<Virtual> {
     read(&Tree::new(root))
 }
 
-const VENDORS: [&str; 9] =
-    ["QEMU", "VMware", "innotek", "Xen", "Microsoft Corporation", "Amazon EC2", "Google", "Parallels", "Red Hat"];
+const VENDORS: [&str; 8] =
+    ["QEMU", "VMware", "innotek", "Xen", "Microsoft Corporation", "Amazon EC2", "Google", "Parallels"];
+/// What emulators call themselves; the first is QEMU's signature in the processor's identification.
+const EMULATORS: [&str; 2] = ["TCGTCGTCGTCG", "an emulator"];
 
 pub(super) fn read(tree: &Tree) -> Option<Virtual> {
+    // Only the processor itself knows for certain, and it can only be asked about this machine.
+    let signature = if tree.path("") == Path::new("/") { homenode_sys::cpu::hypervisor() } else { None };
     let info = tree.text("proc/cpuinfo").unwrap_or_default();
     let line = |key: &str| info.lines().find(|l| l.starts_with(key)).unwrap_or("").to_owned();
     let flag = line("flags").split_whitespace().any(|f| f == "hypervisor");
     let vendor = tree.text("sys/class/dmi/id/sys_vendor").unwrap_or_default();
-    let known = VENDORS.iter().find(|v| vendor.starts_with(**v));
-    // QEMU's own processor models exist under emulation; under KVM the default is the host's.
-    let emulated = line("model name").contains("QEMU TCG")
-        || (known == Some(&"QEMU") && line("model name").contains("QEMU Virtual CPU"));
-    let emulated = emulated || tree.text("sys/hypervisor/type").is_some_and(|t| t == "tcg");
-    match known {
-        Some(v) => Some(Virtual { name: (*v).to_owned(), emulated }),
-        None if flag || emulated => Some(Virtual { name: "a hypervisor".to_owned(), emulated }),
-        None => None,
+    let known = VENDORS.iter().find(|v| vendor.starts_with(**v)).map(|v| (*v).to_owned());
+    // QEMU's own processor models are those of its emulation; under KVM the default is the host's.
+    let own_model = line("model name").contains("QEMU");
+    let name = match (signature.filter(|s| !s.is_empty()), own_model) {
+        (Some(s), _) => s,
+        (None, true) => EMULATORS[1].to_owned(),
+        (None, false) => known.or_else(|| flag.then(|| "a hypervisor".to_owned()))?,
+    };
+    let emulated = EMULATORS.contains(&name.as_str());
+    Some(Virtual { name, emulated })
+}
+
+/// Why latencies measured under this hypervisor or emulator should not be believed; empty on real hardware.
+pub(super) fn caution(name: Option<&str>) -> String {
+    match name {
+        None => String::new(),
+        Some(name) if EMULATORS.contains(&name) => {
+            format!("measured under emulation ({name}): latencies there mean nothing, and no node is really remote")
+        }
+        Some(name) => {
+            format!("measured in a virtual machine ({name}): its host decides where memory really is, and shares it")
+        }
     }
 }

@@ -1,0 +1,76 @@
+//! Load latency.
+use super::Effort;
+use super::bandwidth::read_pass;
+use super::memory::{Chain, Memory};
+use homenode_sys::numa;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// Loads between two looks at the clock.
+const STEPS: usize = 4096;
+
+/// Picoseconds a load, one value a repeat, on one processor with nobody else at work.
+pub(super) fn idle(chain: &Chain, cpu: u32, effort: Effort) -> Vec<f64> {
+    chain.buffer.flush();
+    std::thread::scope(|scope| {
+        let work = scope.spawn(|| pinned(cpu, || walk(chain.buffer.words(), effort)));
+        work.join().unwrap_or_default()
+    })
+}
+
+/// The same while all other processors of the node read the node's second buffer; empty if there are none.
+pub(super) fn loaded(memory: &Memory, cpus: &[u32], effort: Effort) -> Vec<f64> {
+    let Some((first, others)) = cpus.split_first().filter(|(_, o)| !o.is_empty()) else { return Vec::new() };
+    memory.small.buffer.flush();
+    let stop = &AtomicBool::new(false);
+    let words = memory.large.buffer.words();
+    let share = words.len().div_ceil(others.len()).max(1);
+    std::thread::scope(|scope| {
+        for (&cpu, part) in others.iter().zip(words.chunks(share)) {
+            scope.spawn(move || {
+                pinned(cpu, || {
+                    while !stop.load(Ordering::Relaxed) {
+                        part.chunks(1 << 16).take_while(|_| !stop.load(Ordering::Relaxed)).for_each(|c| {
+                            black_box(read_pass(c));
+                        });
+                    }
+                });
+            });
+        }
+        let work = scope.spawn(|| pinned(*first, || walk(memory.small.buffer.words(), effort)));
+        let samples = work.join().unwrap_or_default();
+        stop.store(true, Ordering::Relaxed);
+        samples
+    })
+}
+
+/// Runs `work` on one processor. That it may be used was read before; should it be forbidden meanwhile, the work is done
+/// wherever the thread is.
+pub(super) fn pinned<T>(cpu: u32, work: impl FnOnce() -> T) -> T {
+    let _ = numa::set_affinity(0, &[cpu]);
+    work()
+}
+
+/// Follows the cycle; each repeat goes on where the last one ended.
+fn walk(words: &[u64], effort: Effort) -> Vec<f64> {
+    // The first loads fill the translation caches and wake the processor.
+    let mut at = steps(words, 0);
+    let mut one = || {
+        let (start, mut loads) = (Instant::now(), 0u64);
+        while start.elapsed() < effort.each {
+            at = steps(words, at);
+            loads += STEPS as u64;
+        }
+        start.elapsed().as_nanos() as f64 * 1000.0 / loads.max(1) as f64
+    };
+    (0..effort.repeats).map(|_| one()).collect()
+}
+
+fn steps(words: &[u64], from: usize) -> usize {
+    let mut at = from;
+    for _ in 0..STEPS {
+        at = words[at] as usize;
+    }
+    black_box(at)
+}

@@ -1,0 +1,164 @@
+//! Measuring what memory costs: latency and bandwidth for every pair of a node with processors and a node with memory.
+//!
+//! Latency is that of dependent loads along one random cycle through a buffer larger than the last-level cache, one load
+//! every 256 bytes (so that fetching neighbouring lines in advance helps nobody). The buffer is bound to its node before it
+//! is touched, and the kernel is asked afterwards whether its pages are there. Threads are pinned. Means and deviations
+//! are over repeats that visit different lines.
+//!
+//! Reading order: [`measure`], `memory` (buffers), `latency`, `bandwidth`, `clock`.
+mod bandwidth;
+mod clock;
+mod latency;
+mod memory;
+
+use super::virtualised;
+use bandwidth::Direction;
+use homenode_base::NodeId;
+use homenode_machine::{Measured, Table, Topology};
+use memory::Memory;
+use std::io;
+use std::time::Duration;
+
+/// How to measure.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MeasureOptions {
+    /// A fifth of the time: fewer and shorter repeats, smaller buffers.
+    pub quick: bool,
+}
+
+/// No measurement.
+#[derive(Debug, thiserror::Error)]
+pub enum MeasureError {
+    /// No processor or no memory that may be used.
+    #[error("nothing to measure: this process may use no node with {0} (see its cpuset and affinity)")]
+    Nothing(&'static str),
+    /// The system refused something.
+    #[error("cannot {doing} (node {node}): {source}")]
+    System {
+        /// What.
+        doing: &'static str,
+        /// Operating-system number of the node.
+        node: u32,
+        /// What it said.
+        source: io::Error,
+    },
+    /// Pages are not where they were bound.
+    #[error("{wrong} of {asked} pages bound to node {node} are elsewhere: is it full?")]
+    Misplaced {
+        /// Operating-system number of the node.
+        node: u32,
+        /// Pages elsewhere.
+        wrong: usize,
+        /// Pages asked about.
+        asked: usize,
+    },
+}
+
+/// Repeats and how long each lasts.
+#[derive(Clone, Copy)]
+struct Effort {
+    repeats: usize,
+    each: Duration,
+    quick: bool,
+}
+
+/// Samples of one quantity: rows = nodes with processors, columns = nodes with memory.
+type Samples = Vec<Vec<Vec<f64>>>;
+
+/// What was measured so far.
+#[derive(Default)]
+struct Tables {
+    idle: Samples,
+    huge: Samples,
+    loaded: Samples,
+    read: Samples,
+    write: Samples,
+}
+
+/// Measures this machine. `told` hears how many of how many pairs are done. Takes about 2.5 s a pair of nodes, and about
+/// 1.5 s a node with memory besides; a fifth of that when quick. Uses at most a quarter of a node's free memory.
+///
+/// # Errors
+/// No usable processor or memory; a node whose memory cannot be bound or is full.
+pub fn measure(
+    topology: &Topology,
+    options: &MeasureOptions,
+    told: &mut dyn FnMut(u64, u64),
+) -> Result<Measured, MeasureError> {
+    let effort = match options.quick {
+        false => Effort { repeats: 5, each: Duration::from_millis(60), quick: false },
+        true => Effort { repeats: 3, each: Duration::from_millis(15), quick: true },
+    };
+    let all = (0..topology.nodes.len()).map(|i| NodeId(i as u16));
+    let rows: Vec<NodeId> = all.clone().filter(|n| !topology.usable_cpus(*n).is_empty()).collect();
+    let columns: Vec<NodeId> = all.filter(|n| topology.nodes[n.index()].allowed).collect();
+    if rows.is_empty() {
+        return Err(MeasureError::Nothing("processors"));
+    }
+    if columns.is_empty() {
+        return Err(MeasureError::Nothing("memory"));
+    }
+    let mut tables = Tables::default();
+    for samples in [&mut tables.idle, &mut tables.huge, &mut tables.loaded, &mut tables.read, &mut tables.write] {
+        *samples = vec![Vec::new(); rows.len()];
+    }
+    let total = (rows.len() * columns.len()) as u64;
+    told(0, total);
+    let (mut done, mut notes) = (0, Vec::new());
+    for &column in &columns {
+        let mut memory = Memory::on(topology, column, columns.len() == 1, effort)?;
+        for (i, &row) in rows.iter().enumerate() {
+            pair(topology, row, &mut memory, effort, &mut tables, i);
+            done += 1;
+            told(done, total);
+        }
+        notes.extend(memory.note);
+    }
+    Ok(measured(topology, &rows, &columns, tables, effort, &notes))
+}
+
+/// All quantities of one pair.
+fn pair(topology: &Topology, from: NodeId, memory: &mut Memory, effort: Effort, tables: &mut Tables, row: usize) {
+    let cpus = topology.usable_cpus(from);
+    tables.idle[row].push(latency::idle(&memory.small, cpus[0], effort));
+    if memory.really_huge {
+        tables.huge[row].push(latency::idle(&memory.large, cpus[0], effort));
+    }
+    tables.loaded[row].push(latency::loaded(memory, &cpus, effort));
+    tables.read[row].push(bandwidth::measure(&mut memory.large.buffer, &cpus, Direction::Read, effort));
+    tables.write[row].push(bandwidth::measure(&mut memory.large.buffer, &cpus, Direction::Write, effort));
+    // The stores destroyed the cycle of the second buffer.
+    memory.large.thread_cycle();
+}
+
+fn measured(
+    topology: &Topology,
+    rows: &[NodeId],
+    columns: &[NodeId],
+    tables: Tables,
+    effort: Effort,
+    notes: &[String],
+) -> Measured {
+    let os = |nodes: &[NodeId]| nodes.iter().filter_map(|n| topology.os_id(*n)).collect::<Vec<u32>>();
+    let full = |s: &Samples| s.iter().all(|r| r.len() == columns.len() && r.iter().all(|c| !c.is_empty()));
+    let some = |s: &Samples| full(s).then(|| Table::of_samples(s));
+    let ms = effort.each.as_millis();
+    let mut how = format!(
+        "random cycle of dependent loads 256 bytes apart, idle and with the node's other processors reading; sequential \
+         reads and writes by all processors of a node; {} repeats of {ms} ms, threads pinned, pages bound and verified",
+        effort.repeats
+    );
+    notes.iter().for_each(|n| how.push_str(&format!("; {n}")));
+    Measured {
+        when: clock::now(),
+        how,
+        caution: virtualised::caution(topology.virtual_machine.as_deref()),
+        cpu_nodes: os(rows),
+        memory_nodes: os(columns),
+        idle_ps: Table::of_samples(&tables.idle),
+        idle_huge_ps: some(&tables.huge),
+        loaded_ps: some(&tables.loaded),
+        read_mbs: Table::of_samples(&tables.read),
+        write_mbs: Table::of_samples(&tables.write),
+    }
+}

@@ -1,0 +1,76 @@
+//! The document of `homenode topo`.
+use super::TopoRequest;
+use homenode_machine::repair::Change;
+use homenode_machine::{Measured, ThisMachine, Topology};
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// What a machine is and what its memory costs. Described by `docs/schema/topo.json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct TopoDoc {
+    /// Identifier of this kind of document.
+    pub schema: &'static str,
+    /// `this machine`, or the path of the description.
+    pub of: String,
+    /// Nodes, processors, distances as the system gives them; odd things in `notes`.
+    pub topology: Topology,
+    /// Costs made of them.
+    pub machine: MachineDoc,
+    /// Raw measurements, if there are some.
+    pub measured: Option<Measured>,
+    /// File that the measurements were read from.
+    pub measured_from: Option<String>,
+    /// File that the machine was written to.
+    pub saved: Option<String>,
+}
+
+/// The cost model, raw and repaired.
+#[derive(Clone, Debug, Serialize)]
+pub struct MachineDoc {
+    /// Load latency before the repair, picoseconds; rows of nodes without processors are never charged.
+    pub raw_read_ps: Vec<Vec<i64>>,
+    /// Load latency as used.
+    pub read_ps: Vec<Vec<i64>>,
+    /// What was repaired.
+    pub repairs: Vec<Change>,
+    /// Where each number comes from.
+    pub sources: Vec<String>,
+}
+
+pub(super) fn make(
+    request: &TopoRequest,
+    topology: Topology,
+    this: ThisMachine,
+    measured: Option<Measured>,
+    saved: Option<PathBuf>,
+    measured_from: Option<PathBuf>,
+) -> TopoDoc {
+    let rows = |m: &homenode_machine::Matrix| -> Vec<Vec<i64>> {
+        m.rows().iter().map(|row| row.iter().map(|c| c.0).collect()).collect()
+    };
+    TopoDoc {
+        schema: "https://github.com/homenode/homenode/schema/topo-1",
+        of: request.from.as_ref().map_or_else(|| "this machine".to_owned(), |p| p.display().to_string()),
+        machine: MachineDoc {
+            raw_read_ps: rows(&this.raw_read),
+            read_ps: rows(&this.machine.read),
+            repairs: this.changes,
+            sources: this.machine.sources,
+        },
+        topology,
+        measured,
+        measured_from: measured_from.map(|p| p.display().to_string()),
+        saved: saved.map(|p| p.display().to_string()),
+    }
+}
+
+impl TopoDoc {
+    /// The JSON document on one line.
+    pub fn to_json(&self) -> String {
+        crate::json_line(self)
+    }
+    /// Tables for people.
+    pub fn to_text(&self) -> String {
+        super::text::render(self)
+    }
+}

@@ -1,0 +1,133 @@
+//! The machine as tables.
+use super::TopoDoc;
+use homenode_machine::topology::{MemoryNode, Ranges};
+use homenode_machine::{Measured, Table};
+use std::fmt::Write;
+
+pub(super) fn render(doc: &TopoDoc) -> String {
+    let mut out = String::new();
+    nodes(&mut out, doc);
+    let ids: Vec<u32> = doc.topology.nodes.iter().map(|n| n.os_id).collect();
+    if !doc.topology.distances.is_empty() {
+        let rows: Vec<Vec<String>> = doc.topology.distances.iter().map(|r| words(r)).collect();
+        table(&mut out, "firmware distances (local = 10; not nanoseconds)", &ids, &ids, &rows);
+    }
+    if let Some(measured) = &doc.measured {
+        measurements(&mut out, measured);
+    }
+    costs(&mut out, doc, &ids);
+    for line in doc.topology.notes.iter().map(|n| format!("note: {n}")) {
+        let _ = writeln!(out, "{line}");
+    }
+    if let Some(path) = &doc.saved {
+        let _ = writeln!(out, "saved: {path}");
+    }
+    out
+}
+
+fn words<T: ToString>(row: &[T]) -> Vec<String> {
+    row.iter().map(T::to_string).collect()
+}
+
+fn nodes(out: &mut String, doc: &TopoDoc) {
+    let t = &doc.topology;
+    let cpus: usize = t.nodes.iter().map(|n| n.cpus.len()).sum();
+    let plural = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let _ = writeln!(out, "{}: {}, {}", doc.of, plural(t.nodes.len(), "memory node"), plural(cpus, "processor"));
+    for node in &t.nodes {
+        let cpus: Ranges = node.cpus.iter().copied().collect();
+        let cpus = if node.cpus.is_empty() { "no processors".to_owned() } else { format!("cpus {cpus}") };
+        let _ = writeln!(out, "  node {:<4} {:>11}  {cpus}{}", node.os_id, bytes(node.memory_bytes), extras(node));
+    }
+    if let Some(c) = t.caches {
+        let (own, last) = (bytes(c.private.bytes), bytes(c.shared.bytes));
+        let _ = writeln!(out, "  caches: {own} a core, {last} last level a node, {}-byte lines", c.line_bytes);
+    }
+    if let Some(vm) = &t.virtual_machine {
+        let _ = writeln!(out, "  runs under {vm}");
+    }
+    let forbidden: Ranges = t.forbidden_cpus.iter().copied().collect();
+    if !forbidden.is_empty() {
+        let _ = writeln!(out, "  this process may not use cpus {forbidden}");
+    }
+}
+
+/// What a node has beyond processors and memory.
+fn extras(node: &MemoryNode) -> String {
+    let mut parts = Vec::new();
+    parts.extend(node.tier.map(|t| format!("tier {t}")));
+    if node.memory_side_cache_bytes > 0 {
+        parts.push(format!("memory-side cache {}", bytes(node.memory_side_cache_bytes)));
+    }
+    if let Some(a) = node.best_access.as_ref().filter(|a| a.read_latency_ns > 0 || a.read_bandwidth_mbs > 0) {
+        let from: Ranges = a.initiators.iter().copied().collect();
+        parts.push(format!("HMAT from node {from}: {} ns, {} MB/s", a.read_latency_ns, a.read_bandwidth_mbs));
+    }
+    match (node.memory_bytes, node.allowed) {
+        (0, _) => parts.push("no memory".into()),
+        (_, false) => parts.push("not allowed to this process".into()),
+        _ => {}
+    }
+    if parts.is_empty() { String::new() } else { format!("  ({})", parts.join(", ")) }
+}
+
+fn bytes(n: u64) -> String {
+    match n {
+        n if n >= 10 << 30 => format!("{} GiB", n >> 30),
+        n if n >= 10 << 20 => format!("{} MiB", n >> 20),
+        n => format!("{} KiB", n >> 10),
+    }
+}
+
+fn measurements(out: &mut String, m: &Measured) {
+    let _ = writeln!(out, "measured {}: {}", m.when, m.how);
+    if !m.caution.is_empty() {
+        let _ = writeln!(out, "CAUTION: {}", m.caution);
+    }
+    let tables = [
+        ("idle load latency, ns", Some(&m.idle_ps), 1000.0),
+        ("idle load latency in huge pages, ns", m.idle_huge_ps.as_ref(), 1000.0),
+        ("loaded load latency, ns", m.loaded_ps.as_ref(), 1000.0),
+        ("read bandwidth, MB/s", Some(&m.read_mbs), 1.0),
+        ("write bandwidth, MB/s", Some(&m.write_mbs), 1.0),
+    ];
+    for (title, t, unit) in tables.iter().filter_map(|(title, t, unit)| t.map(|t| (title, t, *unit))) {
+        let title = format!("{title}: mean ± deviation of {}", t.repeats);
+        table(out, &title, &m.cpu_nodes, &m.memory_nodes, &cells(t, unit));
+    }
+}
+
+fn cells(t: &Table, unit: f64) -> Vec<Vec<String>> {
+    let places = if unit > 1.0 { 1 } else { 0 };
+    let cell = |(m, d): (&i64, &i64)| format!("{:.places$} ± {:.places$}", *m as f64 / unit, *d as f64 / unit);
+    t.mean.iter().zip(&t.deviation).map(|(m, d)| m.iter().zip(d).map(cell).collect()).collect()
+}
+
+/// Costs of `--machine this`: rows of nodes with processors only.
+fn costs(out: &mut String, doc: &TopoDoc, ids: &[u32]) {
+    let how = if doc.measured.is_some() { "from measurements" } else { "estimated, not measured" };
+    let with_cpus: Vec<usize> = (0..ids.len()).filter(|&i| !doc.topology.nodes[i].cpus.is_empty()).collect();
+    let rows = |m: &[Vec<i64>]| -> Vec<Vec<String>> {
+        with_cpus.iter().map(|&i| m[i].iter().map(|c| format!("{:.1}", *c as f64 / 1000.0)).collect()).collect()
+    };
+    let from: Vec<u32> = with_cpus.iter().map(|&i| ids[i]).collect();
+    table(out, &format!("load cost of machine `this`, ns ({how})"), &from, ids, &rows(&doc.machine.read_ps));
+    if !doc.machine.repairs.is_empty() {
+        table(out, "the same before the repair, ns", &from, ids, &rows(&doc.machine.raw_read_ps));
+    }
+    for source in &doc.machine.sources {
+        let _ = writeln!(out, "  {source}");
+    }
+}
+
+/// Rows are nodes of processors, columns nodes of memory.
+fn table(out: &mut String, title: &str, from: &[u32], to: &[u32], rows: &[Vec<String>]) {
+    let longest = rows.iter().flatten().map(|c| c.chars().count()).max().unwrap_or(0);
+    let width = longest.max(to.iter().map(|t| t.to_string().len()).max().unwrap_or(0));
+    let line = |cells: &mut dyn Iterator<Item = String>| cells.map(|c| format!("  {c:>width$}")).collect::<String>();
+    let _ = writeln!(out, "{title}");
+    let _ = writeln!(out, "  cpu \\ memory{}", line(&mut to.iter().map(u32::to_string)));
+    for (id, row) in from.iter().zip(rows) {
+        let _ = writeln!(out, "  node {id:<7}{}", line(&mut row.iter().cloned()));
+    }
+}

@@ -19,6 +19,7 @@ mod facts;
 mod finish;
 mod launch;
 mod output;
+pub mod perf;
 mod record;
 mod recover;
 mod ring;

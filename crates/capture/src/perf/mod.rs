@@ -1,0 +1,24 @@
+//! Sampling by the kernel's performance events.
+//!
+//! Reading order: [`records`] and [`source_bits`] (what the bytes say), [`notices`], [`decode`] (bytes to samples), [`event`]
+//! with [`pmu`], `pebs` and `ibs` (which event a machine offers), [`control`] (how often), [`PerfSource`] (live sampling),
+//! Not live yet: ARM SPE.
+pub mod control;
+mod cursor;
+pub mod decode;
+pub mod event;
+mod ibs;
+pub mod notices;
+mod open;
+mod pebs;
+pub mod pmu;
+pub mod records;
+mod source;
+pub mod source_bits;
+mod target;
+
+pub use decode::{Counts, Decoder, EventFacts};
+pub use event::{EventChoice, EventPlan};
+pub use open::why_refused;
+pub use source::{PerfOptions, PerfSource};
+pub use target::Target;

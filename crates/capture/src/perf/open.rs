@@ -1,0 +1,233 @@
+//! Opening the events of a plan for every thread and processor, with one ring per processor (the kernel maps inherited
+//! events only per processor), and what to give up when the kernel says no.
+use super::event::{EventPlan, Planned, TRACKING};
+use super::target::{self, Target};
+use homenode_sys::perf::attr::{flag, sample};
+use homenode_sys::perf::{Attr, Event, Ring, raise_open_files};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+// Numbers of errno.h, the same on x86-64 and aarch64.
+const EPERM: i32 = 1;
+const ESRCH: i32 = 3;
+const EACCES: i32 = 13;
+const EINVAL: i32 = 22;
+const EMFILE: i32 = 24;
+const ENOSYS: i32 = 38;
+const EOPNOTSUPP: i32 = 95;
+
+/// Smallest ring tried when locked memory is short.
+const RING_BYTES_MIN: usize = 32 << 10;
+
+/// Everything that is open for one target.
+#[derive(Debug, Default)]
+pub(super) struct Opened {
+    /// Sampling events, in the order opened.
+    pub(super) events: Vec<Open>,
+    /// Which of them have ended.
+    pub(super) over: Vec<bool>,
+    /// Group leaders that only count, kept open for their members.
+    leaders: Vec<Event>,
+    /// One ring per processor, with the index of the event that owns it.
+    pub(super) rings: BTreeMap<u32, (Ring, usize)>,
+    /// Threads that have events of their own.
+    threads: BTreeSet<u32>,
+}
+
+/// A sampling event.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub(super) event: Event,
+    /// Index into the plan.
+    pub(super) planned: usize,
+    /// Number in its records.
+    pub(super) id: u64,
+}
+
+/// What to open.
+#[derive(Clone, Debug)]
+pub(super) struct Wish {
+    pub(super) plan: EventPlan,
+    pub(super) target: Target,
+    /// Bytes of each processor's ring.
+    pub(super) ring_bytes: usize,
+}
+
+impl Wish {
+    /// Opens everything, giving up what can be given up and saying so in the plan's notes.
+    ///
+    /// # Errors
+    /// What the kernel says when nothing is left to give up.
+    pub(super) fn open(&mut self) -> io::Result<Opened> {
+        loop {
+            match Opened::new(self) {
+                Err(e) if self.concede(&e) => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// Gives up one thing that may have caused the refusal; false if there is none.
+    fn concede(&mut self, error: &io::Error) -> bool {
+        let Some(number) = error.raw_os_error() else { return false };
+        match number {
+            EMFILE => {
+                let before = self.plan.notes.iter().any(|n| n.contains("open files"));
+                let raised = !before && raise_open_files().is_ok();
+                if raised {
+                    self.plan
+                        .notes
+                        .push("the limit of open files was raised: one event per thread and processor".into());
+                }
+                raised
+            }
+            EACCES | EPERM if self.all(|a| a.flags & flag::EXCLUDE_KERNEL == 0) && !self.is_ibs() => {
+                self.change(|a| a.flags |= flag::EXCLUDE_KERNEL | flag::EXCLUDE_HV);
+                self.plan
+                    .notes
+                    .push("what the kernel touches on the program's behalf is not seen (no permission)".into());
+                true
+            }
+            EPERM if self.ring_bytes > RING_BYTES_MIN => {
+                self.ring_bytes /= 2;
+                true
+            }
+            EINVAL if self.all(|a| a.sample_type & sample::WEIGHT_STRUCT != 0) => {
+                // Kernels before 5.12.
+                self.change(|a| a.sample_type = a.sample_type & !sample::WEIGHT_STRUCT | sample::WEIGHT);
+                true
+            }
+            EINVAL | EOPNOTSUPP if self.all(|a| a.flags >> 15 & 3 > 1) => {
+                self.change(|a| *a = a.precise((a.flags >> 15 & 3) - 1));
+                true
+            }
+            _ => false,
+        }
+    }
+    fn is_ibs(&self) -> bool {
+        self.plan.words.starts_with("ibs")
+    }
+    fn all(&self, f: impl Fn(&Attr) -> bool) -> bool {
+        self.plan.events.iter().all(|p| f(&p.attr))
+    }
+    fn change(&mut self, f: impl Fn(&mut Attr)) {
+        self.plan.events.iter_mut().for_each(|p| f(&mut p.attr));
+    }
+}
+
+impl Opened {
+    /// Opens everything as wished. A thread that ends meanwhile is passed over.
+    fn new(wish: &Wish) -> io::Result<Opened> {
+        let mut opened = Opened::default();
+        let cpus = target::online_cpus();
+        match wish.target {
+            Target::BeforeExec(pid) => opened.thread(wish, pid, &cpus)?,
+            Target::Running(pid) => {
+                // A thread made while this goes on either inherits the events of its maker or is found by the next round.
+                // One made between the rounds by a thread that has events is sampled twice: half a millisecond of risk,
+                // against losing a thread altogether.
+                for _ in 0..3 {
+                    for tid in opened.unknown(pid) {
+                        opened.thread(wish, tid, &cpus)?;
+                    }
+                }
+            }
+        }
+        opened.over = vec![false; opened.events.len()];
+        if opened.events.is_empty() { Err(io::Error::from_raw_os_error(ESRCH)) } else { Ok(opened) }
+    }
+
+    fn unknown(&self, pid: u32) -> Vec<u32> {
+        let all = target::tree_of(pid).into_iter().flat_map(target::threads_of);
+        all.filter(|t| !self.threads.contains(t)).collect()
+    }
+
+    /// Opens all events of one thread.
+    fn thread(&mut self, wish: &Wish, tid: u32, cpus: &[u32]) -> io::Result<()> {
+        self.threads.insert(tid);
+        for (i, planned) in wish.plan.events.iter().enumerate() {
+            for &cpu in cpus.iter().filter(|c| planned.cpus.is_empty() || planned.cpus.contains(c)) {
+                match self.one(wish, planned, i, (tid, cpu)) {
+                    Err(e) if e.raw_os_error() == Some(ESRCH) => return Ok(()),
+                    done => done?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, wish: &Wish, planned: &Planned, i: usize, (tid, cpu): (u32, u32)) -> io::Result<()> {
+        let begin = |mut attr: Attr| {
+            match wish.target {
+                Target::BeforeExec(_) => attr.flags |= flag::ENABLE_ON_EXEC,
+                Target::Running(_) => attr.flags &= !flag::DISABLED,
+            }
+            attr
+        };
+        let mut attr = planned.attr;
+        attr.wakeup = u32::try_from(wish.ring_bytes / 4).unwrap_or(u32::MAX);
+        attr.clockid = CLOCK_MONOTONIC;
+        if i == 0 {
+            attr.flags |= TRACKING;
+        }
+        let leader = match planned.leader {
+            Some(leader) => Some(Event::open(&begin(leader), Some(tid), Some(cpu), None)?),
+            None => {
+                attr = begin(attr);
+                None
+            }
+        };
+        let event = Event::open(&attr, Some(tid), Some(cpu), leader.as_ref())?;
+        self.leaders.extend(leader);
+        let id = event.id()?;
+        match self.rings.get(&cpu) {
+            Some((_, owner)) => event.set_output(&self.events[*owner].event)?,
+            None => {
+                let ring = Ring::map(&event, wish.ring_bytes)?;
+                self.rings.insert(cpu, (ring, self.events.len()));
+            }
+        }
+        self.events.push(Open { event, planned: i, id });
+        Ok(())
+    }
+
+    /// Switches all on or off.
+    pub(super) fn switch(&self, on: bool) -> io::Result<()> {
+        let order = |e: &Event| if on { e.enable() } else { e.disable() };
+        self.leaders.iter().chain(self.events.iter().map(|o| &o.event)).try_for_each(order)
+    }
+}
+
+const CLOCK_MONOTONIC: i32 = 1;
+
+/// What the kernel's refusal means and what to do about it, on one line. `paranoid` is the content of
+/// /proc/sys/kernel/perf_event_paranoid if it exists.
+pub fn why_refused(error: &io::Error, paranoid: Option<i32>) -> String {
+    match error.raw_os_error() {
+        Some(EACCES | EPERM) => {
+            let level = paranoid.map_or_else(|| "not readable".to_owned(), |p| p.to_string());
+            format!(
+                "the kernel does not permit performance events here (kernel.perf_event_paranoid is {level}): `sysctl \
+                 kernel.perf_event_paranoid=1` as root allows them, or give the program CAP_PERFMON (`setcap \
+                 cap_perfmon,cap_sys_ptrace+ep`); in a container allow perf_event_open in its seccomp profile; \
+                 processes of other users need CAP_SYS_PTRACE besides"
+            )
+        }
+        Some(ENOSYS) => "this kernel has no performance events (CONFIG_PERF_EVENTS)".to_owned(),
+        Some(ESRCH) => "there is no such process, or it has ended".to_owned(),
+        Some(EMFILE) => {
+            "too many open files: one event per thread and processor is needed; raise `ulimit -n`".to_owned()
+        }
+        Some(EINVAL | EOPNOTSUPP) => {
+            format!(
+                "the processor or the kernel refuses this event ({error}); virtual machines usually have no such unit"
+            )
+        }
+        _ => format!("performance events: {error}"),
+    }
+}
+
+/// Content of /proc/sys/kernel/perf_event_paranoid.
+pub(crate) fn paranoid() -> Option<i32> {
+    std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok()?.trim().parse().ok()
+}

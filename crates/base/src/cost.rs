@@ -123,6 +123,24 @@ impl Serialize for TotalCost {
     }
 }
 
+impl<'de> Deserialize<'de> for TotalCost {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<TotalCost, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(i64),
+            Digits(String),
+        }
+        match Written::deserialize(d)? {
+            Written::Number(n) => Ok(TotalCost(n.into())),
+            Written::Digits(text) => text
+                .parse()
+                .map(TotalCost)
+                .map_err(|_| serde::de::Error::custom(format!("'{text}' is no whole number"))),
+        }
+    }
+}
+
 /// Time inside a trace or a simulation: instructions where the backend knows them, else references. Never wall-clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -3,14 +3,16 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+mod facts;
 mod homes;
 mod read;
 
+pub use facts::{Evidence, Expected, ModuleBuild, Unplaceable, Why, Worth};
 pub use homes::{Conflict, Homes};
 pub use read::PlanError;
 
 /// The `schema` field of every plan of this version.
-pub const PLAN_SCHEMA: &str = "https://github.com/homenode/homenode/schema/plan-1";
+pub const PLAN_SCHEMA: &str = "https://github.com/homenode/homenode/schema/plan-2";
 
 /// A plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,18 +22,32 @@ pub struct Plan {
     pub schema: String,
     /// Name of the machine it was made for.
     pub machine: String,
+    /// Size of the pages it was made for, in bytes: a power of two.
+    pub page_bytes: u64,
+    /// Unit of all costs: `ps` or a quantum in words.
+    pub unit: String,
+    /// What it rests on.
+    pub evidence: Evidence,
+    /// What the whole program is expected to cost.
+    pub expected: Expected,
+    /// Executables and libraries whose data it places, none twice.
+    pub modules: Vec<ModuleBuild>,
     /// Threads to processors; threads not named run anywhere. No thread twice.
     pub threads: Vec<ThreadPin>,
     /// Data to nodes; ranges of one object do not overlap.
     pub entries: Vec<Entry>,
+    /// Data that cannot be placed by itself, most used first.
+    pub unplaceable: Vec<Unplaceable>,
 }
 
 /// Where a thread is to run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadPin {
-    /// Dataset thread; by creation order, so the same in the next run.
+    /// Dataset thread, as [`Home::Thread`] names it.
     pub thread: u32,
+    /// How to find it in another run: as [`ObjectKey::Heap::thread_path`].
+    pub path: Vec<u32>,
     /// Processor of the machine.
     pub cpu: u16,
 }
@@ -48,6 +64,10 @@ pub struct Entry {
     pub bytes: u64,
     /// Its home.
     pub home: Home,
+    /// What people call the object.
+    pub name: String,
+    /// What the placement of this range is worth.
+    pub worth: Worth,
 }
 
 /// What finds an object again in another run.
@@ -58,8 +78,12 @@ pub enum ObjectKey {
     Symbol {
         /// Build id of its module, hexadecimal.
         build_id: String,
-        /// Linker name.
+        /// Name, demangled.
         symbol: String,
+        /// Address as linked: run-time address minus load bias.
+        address: u64,
+        /// Bytes.
+        size: u64,
     },
     /// An allocation.
     Heap {
@@ -70,12 +94,22 @@ pub enum ObjectKey {
         /// The allocating thread: of the initial thread the a-th thread created, of that one the b-th, and so on;
         /// empty for the initial thread itself.
         thread_path: Vec<u32>,
-        /// Allocations by that thread from that call stack before this one.
+        /// Allocations of at least [`LEAST_BYTES`] by that thread from that call stack before this one.
         ordinal: u64,
         /// Bytes asked for.
         size: u64,
+        /// Allocations of this size by that thread before this one: finds it in another build, whose call stacks differ.
+        size_ordinal: u64,
+    },
+    /// The stack of a thread, which lives on one node as a whole.
+    Stack {
+        /// The thread, as [`ObjectKey::Heap::thread_path`].
+        thread_path: Vec<u32>,
     },
 }
+
+/// Allocations below this size share pages with others: they are neither counted nor placed.
+pub const LEAST_BYTES: u64 = 4096;
 
 /// Hash of a call stack. In JSON 16 hexadecimal digits, since not every reader keeps 64-bit numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -115,7 +149,18 @@ impl<'de> Deserialize<'de> for StackHash {
 impl Plan {
     /// An empty plan for a machine.
     pub fn new(machine: &str) -> Plan {
-        Plan { schema: PLAN_SCHEMA.into(), machine: machine.into(), threads: Vec::new(), entries: Vec::new() }
+        Plan {
+            schema: PLAN_SCHEMA.into(),
+            machine: machine.into(),
+            page_bytes: 4096,
+            unit: "ps".into(),
+            evidence: Evidence::default(),
+            expected: Expected::default(),
+            modules: Vec::new(),
+            threads: Vec::new(),
+            entries: Vec::new(),
+            unplaceable: Vec::new(),
+        }
     }
     /// As JSON that [`Plan::from_json`] reads back to an equal plan.
     pub fn to_json(&self) -> String {

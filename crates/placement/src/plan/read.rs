@@ -18,7 +18,10 @@ pub enum PlanError {
         message: String,
     },
     /// Written by another version, or no plan at all.
-    #[error("this is no plan that this version reads: its schema is '{found}', not '{PLAN_SCHEMA}'")]
+    #[error(
+        "this is no plan that this version reads: its schema is '{found}', not '{PLAN_SCHEMA}'; make it anew with \
+         homenode place"
+    )]
     Schema {
         /// The schema field, or `absent`.
         found: String,
@@ -74,6 +77,12 @@ impl Plan {
         for (i, entry) in self.entries.iter().enumerate() {
             validate_entry(entry).map_err(|(field, problem)| wrong(format!("entries[{i}].{field}"), problem))?;
         }
+        for (i, module) in self.modules.iter().enumerate() {
+            check_build_id(&module.build_id).map_err(|e| wrong(format!("modules[{i}].build_id"), e))?;
+        }
+        if !self.page_bytes.is_power_of_two() {
+            return Err(wrong("page_bytes", format!("{} is no power of two", self.page_bytes)));
+        }
         self.find_overlap()
     }
 
@@ -117,15 +126,25 @@ impl Plan {
     }
 }
 
-fn validate_entry(e: &Entry) -> Result<(), (&'static str, String)> {
-    let (build_id, size) = match &e.object {
+fn check_build_id(id: &str) -> Result<(), String> {
+    let digits = !id.is_empty() && id.bytes().all(|b| b.is_ascii_hexdigit());
+    if digits { Ok(()) } else { Err(format!("'{id}' is not hexadecimal")) }
+}
+
+/// The size of the object, if its key has one.
+fn validate_key(key: &ObjectKey) -> Result<Option<u64>, (&'static str, String)> {
+    let (build_id, size) = match key {
         ObjectKey::Symbol { symbol, .. } if symbol.is_empty() => return Err(("object.symbol", "is empty".into())),
-        ObjectKey::Symbol { build_id, .. } => (build_id, None),
-        ObjectKey::Heap { build_id, size, .. } => (build_id, Some(*size)),
+        ObjectKey::Symbol { build_id, size, .. } => (build_id, *size),
+        ObjectKey::Heap { build_id, size, .. } => (build_id, *size),
+        ObjectKey::Stack { .. } => return Ok(None),
     };
-    if build_id.is_empty() || !build_id.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return Err(("object.build_id", format!("'{build_id}' is not hexadecimal")));
-    }
+    check_build_id(build_id).map_err(|e| ("object.build_id", e))?;
+    Ok(Some(size))
+}
+
+fn validate_entry(e: &Entry) -> Result<(), (&'static str, String)> {
+    let size = validate_key(&e.object)?;
     if e.bytes == 0 {
         return Err(("bytes", "is 0".into()));
     }

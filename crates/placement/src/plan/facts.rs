@@ -1,0 +1,108 @@
+//! What a plan says about itself: where it comes from, what it is worth, what it leaves out.
+use homenode_base::TotalCost;
+use serde::{Deserialize, Serialize};
+
+/// What a plan rests on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evidence {
+    /// The dataset as it was named.
+    pub dataset: String,
+    /// Capture backend.
+    pub backend: String,
+    /// Whether it saw samples only.
+    pub sampled: bool,
+    /// What was counted, in words (`memory accesses behind the caches`, `windows`).
+    pub counts: String,
+    /// How many of them.
+    pub counted: u64,
+    /// Affinity rule.
+    pub rule: String,
+    /// What the reader should know, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// Costs of the whole program, in the unit of the plan. For sampled evidence they count samples: only their ratios mean
+/// something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expected {
+    /// Under first touch, transfers between caches included.
+    pub now: TotalCost,
+    /// Placed as planned from the start, what is unplaceable under first touch.
+    pub planned: TotalCost,
+    /// With every page at its best home for ever, capacity aside.
+    pub best_static: TotalCost,
+    /// Once, if pages are moved after they were touched instead of placed before.
+    pub moving: TotalCost,
+}
+
+/// Costs of one range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Worth {
+    /// Under first touch.
+    pub now: TotalCost,
+    /// As planned.
+    pub planned: TotalCost,
+    /// Once, if its pages are moved after they were touched.
+    pub moving: TotalCost,
+}
+
+/// An executable or library.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModuleBuild {
+    /// Build id, hexadecimal.
+    pub build_id: String,
+    /// Path when it was recorded.
+    pub path: String,
+}
+
+/// Why data cannot be placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// Objects smaller than a page share pages.
+    SmallObjects,
+    /// Its module has no build id, or its call stack leads to none.
+    NoBuildId,
+    /// It belongs to another process than the first.
+    OtherProcess,
+    /// No object is known there.
+    UnknownMemory,
+}
+
+/// Data that the plan leaves where it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unplaceable {
+    /// What people call it.
+    pub name: String,
+    /// Why.
+    pub why: Why,
+    /// Number of objects.
+    pub objects: u64,
+    /// Pages with nothing but such data.
+    pub pages: u64,
+    /// Bytes of the objects.
+    pub bytes: u64,
+    /// Uses counted on those pages.
+    pub uses: u64,
+    /// Node whose threads use them most.
+    pub node: u16,
+    /// What to do.
+    pub advice: String,
+}
+
+impl Why {
+    /// The reason in words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Why::SmallObjects => "objects smaller than a page share pages",
+            Why::NoBuildId => "no build id to find it by",
+            Why::OtherProcess => "memory of another process",
+            Why::UnknownMemory => "no object is known there",
+        }
+    }
+}

@@ -5,7 +5,8 @@
 //!
 //! **Invariant:** nothing here knows what a policy, a machine or a trace is, and no accounting uses floating point.
 //!
-//! Reading order: [`ids`], [`cost`], [`nodeset`], [`rng`], [`registry`](crate::registry!), [`ring`].
+//! Reading order: [`ids`], [`cost`], [`nodeset`], [`rng`], [`registry`](crate::registry!), [`ring`],
+//! [`stackhash`].
 #![forbid(unsafe_code)]
 
 pub mod cost;
@@ -14,6 +15,7 @@ pub mod nodeset;
 mod registry;
 pub mod ring;
 pub mod rng;
+pub mod stackhash;
 
 pub use cost::{Cost, TotalCost, VirtualTime};
 pub use ids::{CpuId, NodeId, SiteId, ThreadId};

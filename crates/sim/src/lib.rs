@@ -6,7 +6,7 @@
 //! every result add up to its total exactly.
 //!
 //! Reading order: [`evaluation`] (what comes out), [`evaluate`](mod@evaluate) (the passes), `replay` (one pass: `seat`,
-//! `split`, [`cache`], `back`, `seen`, `fold`), `lanes` and `usage` (what is computed beside each other), [`engine`],
+//! `split`, [`cache`], `back`, `seen`, `fold`), `lanes` and `usage` (what is computed beside each other), [`engine`], [`profile`],
 //! [`whatif`]. The definitions, exact enough to recompute results by other means, are in `docs/design/replay.md`.
 #![forbid(unsafe_code)]
 
@@ -20,6 +20,7 @@ pub mod evaluation;
 mod fold;
 mod lanes;
 mod observer;
+pub mod profile;
 mod replay;
 mod seat;
 mod seen;
@@ -32,6 +33,7 @@ pub use error::SimError;
 pub use evaluate::{EvalContext, EvalOptions, Found, NoObjects, Objects, Source, evaluate};
 pub use evaluation::Evaluation;
 pub use lanes::ProgramBounds;
+pub use profile::{Profile, Profiled};
 pub use replay::ReplayOptions;
 pub use seat::{Seat, seats};
 pub use whatif::{Predicted, Transform, WhatIf};

@@ -12,8 +12,21 @@ pub struct Symbols {
     pub sites: Vec<Site>,
     /// Named data, sorted by (process, address).
     pub globals: Vec<Global>,
+    /// Build ids of executables and libraries, sorted by path: what plans know modules by. Modules without one are not
+    /// there.
+    pub modules: Vec<Module>,
     /// What is missing and why, in sentences for the reader of a report.
     pub notes: Vec<String>,
+}
+
+/// An executable or library.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Module {
+    /// Path.
+    pub path: String,
+    /// GNU build id, lower-case hexadecimal digits.
+    pub build_id: String,
 }
 
 /// One code location. Empty strings and line 0 mean unknown.

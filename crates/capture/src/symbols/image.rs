@@ -42,6 +42,8 @@ pub(crate) struct Answers {
     pub(crate) places: Vec<Place>,
     /// Global data, sorted by address.
     pub(crate) globals: Vec<Global>,
+    /// GNU build id, hexadecimal digits.
+    pub(crate) build_id: Option<String>,
     /// What is missing and how to get it; a sentence without the path.
     pub(crate) missing: Option<String>,
 }
@@ -71,6 +73,7 @@ pub(crate) fn resolve(path: &Path, addresses: &[u64], debug_root: Option<&Path>)
     }
     Ok(Answers {
         globals: globals(&file, debug.as_ref()),
+        build_id: debug_file::build_id(&file),
         missing: missing(has_lines, &functions, debug_file::build_id(&file)),
         places,
     })

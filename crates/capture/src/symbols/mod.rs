@@ -4,11 +4,11 @@ mod demangle;
 mod image;
 mod sites;
 
-use crate::facts::Module;
+use crate::facts;
 use crate::store::DirStore;
 use homenode_trace::TraceError;
 use homenode_trace::manifest::Thread;
-use homenode_trace::symbols::{Global, Site, Symbols};
+use homenode_trace::symbols::{Global, Module, Site, Symbols};
 use image::{Answers, Place};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -25,14 +25,14 @@ pub(crate) struct Named {
 pub(crate) fn name_everything(
     store: &DirStore,
     threads: &[Thread],
-    modules: &[Vec<Module>],
+    modules: &[Vec<facts::Module>],
 ) -> Result<Named, TraceError> {
     Ok(name_sites(&sites::all_sites(store, threads)?, modules, None))
 }
 
 /// As [`name_everything`] for sites given as (process, pc), with another root for separate debug files.
-fn name_sites(sites: &[(u32, u64)], modules: &[Vec<Module>], debug_root: Option<&Path>) -> Named {
-    let lookups: Vec<Option<&Module>> = sites.iter().map(|&(p, pc)| module_of(modules, p, pc)).collect();
+fn name_sites(sites: &[(u32, u64)], modules: &[Vec<facts::Module>], debug_root: Option<&Path>) -> Named {
+    let lookups: Vec<Option<&facts::Module>> = sites.iter().map(|&(p, pc)| module_of(modules, p, pc)).collect();
     let mut wanted: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
     for module in modules.iter().flatten() {
         wanted.entry(&module.path).or_default();
@@ -53,6 +53,10 @@ fn name_sites(sites: &[(u32, u64)], modules: &[Vec<Module>], debug_root: Option<
         named.symbols.sites.push(site(process, pc, *module, &images));
     }
     named.symbols.globals = globals(modules, &images);
+    let built = |(path, image): (&&str, &Image)| {
+        Some(Module { path: (*path).to_owned(), build_id: image.answers.build_id.clone()? })
+    };
+    named.symbols.modules = images.iter().filter_map(built).collect();
     named.symbols.notes.extend(thread_local_note(&images));
     named.unseen.extend(unseen(&images));
     // The runtime writes 0 where it knows no caller.
@@ -71,8 +75,8 @@ struct Image {
 }
 
 /// The module that contains the address: of those that cover it, the one that begins last.
-fn module_of(modules: &[Vec<Module>], process: u32, pc: u64) -> Option<&Module> {
-    let covers = |m: &&Module| pc.checked_sub(m.bias).is_some_and(|offset| offset < m.bytes);
+fn module_of(modules: &[Vec<facts::Module>], process: u32, pc: u64) -> Option<&facts::Module> {
+    let covers = |m: &&facts::Module| pc.checked_sub(m.bias).is_some_and(|offset| offset < m.bytes);
     modules.get(process as usize)?.iter().filter(covers).max_by_key(|m| m.bias)
 }
 
@@ -95,7 +99,7 @@ fn answers_for(path: &str, addresses: &[u64], root: Option<&Path>, notes: &mut V
     }
 }
 
-fn site(process: u32, pc: u64, module: Option<&Module>, images: &BTreeMap<&str, Image>) -> Site {
+fn site(process: u32, pc: u64, module: Option<&facts::Module>, images: &BTreeMap<&str, Image>) -> Site {
     let Some(m) = module else { return Site { process, pc, ..Site::default() } };
     let offset = pc.wrapping_sub(m.bias);
     let place = images.get(m.path.as_str()).and_then(|image| {
@@ -106,7 +110,7 @@ fn site(process: u32, pc: u64, module: Option<&Module>, images: &BTreeMap<&str, 
     Site { process, pc, module: m.path.clone(), offset, function, file, line }
 }
 
-fn globals(modules: &[Vec<Module>], images: &BTreeMap<&str, Image>) -> Vec<Global> {
+fn globals(modules: &[Vec<facts::Module>], images: &BTreeMap<&str, Image>) -> Vec<Global> {
     let mut found = Vec::new();
     for (process, modules) in (0u32..).zip(modules) {
         let mut done = BTreeSet::new();

@@ -193,7 +193,7 @@ impl DatasetReader {
         }
         let sites = pairs.into_iter().map(|(process, pc)| Site { process, pc, ..Site::default() }).collect();
         let notes = vec!["the dataset has no symbols.json: code locations are bare addresses".to_owned()];
-        Ok(Symbols { sites, globals: Vec::new(), notes })
+        Ok(Symbols { sites, notes, ..Symbols::default() })
     }
 }
 

@@ -16,6 +16,7 @@ pub mod assign;
 pub mod checker;
 pub mod counts;
 pub mod engine;
+pub mod live;
 pub mod optimum;
 pub mod oracle;
 pub mod placement;

@@ -1,0 +1,55 @@
+//! What can be set.
+use serde::{Deserialize, Serialize};
+
+/// Settings of the live loop. The defaults are those of the command line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Length of a window unless markers end it, in nanoseconds, at least 1.
+    pub window_ns: u64,
+    /// Most time for deciding, per mille of one processor.
+    pub decide_per_mille: u32,
+    /// Most time for moving, per mille of the time that passes.
+    pub move_per_mille: u32,
+    /// Windows running in which the policy must wish the same for a page. 1 for a policy that waits by itself.
+    pub hysteresis: u32,
+    /// Moves after which a page stays for ever.
+    pub moves_per_page: u32,
+    /// A page that is to move again within this time is frozen instead (PLATINUM's t1), in nanoseconds.
+    pub freeze_within_ns: u64,
+    /// How long it stays frozen (PLATINUM's t2), in nanoseconds.
+    pub defrost_after_ns: u64,
+    /// Windows that a placement is expected to be of use.
+    pub horizon_windows: u32,
+    /// Memory accesses that one unit of evidence stands for.
+    pub accesses_per_unit: u32,
+    /// Small pages to be left free on every node.
+    pub reserve_pages: u64,
+    /// Pages looked at in one window at most, the most used first; falls by itself if deciding takes too long.
+    pub most_pages: usize,
+    /// What moving a small page takes until it has been measured, in nanoseconds.
+    pub first_move_ns: u64,
+    /// Virtual time of one window, as the policy counts it.
+    pub ticks_per_window: u64,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        const SECOND: u64 = 1_000_000_000;
+        Config {
+            window_ns: SECOND,
+            decide_per_mille: 10,
+            move_per_mille: 50,
+            hysteresis: 2,
+            moves_per_page: 2,
+            freeze_within_ns: 8 * SECOND,
+            defrost_after_ns: 60 * SECOND,
+            horizon_windows: 10,
+            accesses_per_unit: 1,
+            reserve_pages: 4096,
+            most_pages: 262_144,
+            first_move_ns: 10_000,
+            ticks_per_window: 100_000,
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! The state machine: watch, ask where the used pages are, decide, have them moved, learn what became of it.
+use super::backoff::Backoff;
+use super::budget::{Attention, Budget};
+use super::config::Config;
+use super::event::{Effect, Event, Fate, PageId, Refused, Verdict, Wish};
+use super::guard::Pass;
+use super::pages::{Pages, Real, Seen, cost};
+use super::stats::{Locality, Stats};
+use crate::engine::BlockEngine;
+use crate::policies::{Choice, PolicyError};
+use homenode_base::{NodeId, TotalCost};
+use homenode_machine::{Location, Machine, Unit};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Bytes of a small page, the block of the policies.
+const PAGE_BYTES: u64 = 4096;
+/// Windows between two looks for pages to forget.
+const SWEEP_EVERY: u64 = 16;
+
+enum Phase {
+    Watching,
+    Locating(BTreeMap<PageId, Seen>),
+    Moving { seen: BTreeMap<PageId, Seen>, wishes: Vec<Wish> },
+}
+
+/// The mind of the live loop. The same events at the same times give the same effects.
+pub struct Governor<'m> {
+    machine: &'m Machine,
+    config: Config,
+    engine: Box<dyn BlockEngine + 'm>,
+    pages: Pages,
+    current: BTreeMap<PageId, Seen>,
+    free: Vec<u64>,
+    /// Nodes that a process may not use; no node = nothing of it may be moved.
+    barred: BTreeSet<(u32, Option<NodeId>)>,
+    window: u64,
+    window_start_ns: Option<u64>,
+    phase: Phase,
+    off: bool,
+    budget: Budget,
+    attention: Attention,
+    backoff: Backoff,
+    stats: Stats,
+}
+
+impl<'m> Governor<'m> {
+    /// A mind that knows nothing yet.
+    ///
+    /// # Errors
+    /// The policy does not exist on this machine.
+    pub fn new(machine: &'m Machine, policy: &Choice, config: Config) -> Result<Governor<'m>, PolicyError> {
+        Ok(Governor {
+            machine,
+            engine: policy.engine(machine, PAGE_BYTES)?,
+            pages: Pages::default(),
+            current: BTreeMap::new(),
+            free: vec![0; machine.nodes()],
+            barred: BTreeSet::new(),
+            window: 0,
+            window_start_ns: None,
+            phase: Phase::Watching,
+            off: false,
+            budget: Budget::new(config.move_per_mille, config.window_ns, config.first_move_ns),
+            attention: Attention::new(config.decide_per_mille, config.most_pages),
+            backoff: Backoff::new(machine.nodes()),
+            stats: Stats::default(),
+            config,
+        })
+    }
+
+    /// What has been done so far.
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+    /// Whether moving is switched off.
+    pub fn is_off(&self) -> bool {
+        self.off
+    }
+
+    /// Takes note of an event at the time `now_ns` and appends what is to be done.
+    pub fn handle(&mut self, now_ns: u64, event: &Event, effects: &mut Vec<Effect>) {
+        match event {
+            Event::Used { uses } => {
+                let real = |n: NodeId| n.index() < self.free.len();
+                for used in uses.iter().filter(|u| real(u.node) && !self.off) {
+                    self.current.entry(used.page).or_default().add(used);
+                }
+            }
+            Event::Tick => self.tick(now_ns, false, effects),
+            Event::Marker => self.tick(now_ns, true, effects),
+            Event::Located { at } => self.located(now_ns, at, effects),
+            Event::Free { pages } => {
+                for (node, free) in pages {
+                    if let Some(known) = self.free.get_mut(node.index()) {
+                        *known = *free;
+                    }
+                }
+            }
+            Event::Moved { verdicts, took_ns } => self.moved(now_ns, verdicts, *took_ns),
+            Event::Spent { deciding_ns } => {
+                self.stats.deciding_ns = self.stats.deciding_ns.saturating_add(*deciding_ns);
+                self.attention.spent(*deciding_ns);
+            }
+            Event::Ended { space } => self.ended(*space),
+            Event::Off => {
+                self.off = true;
+                self.current.clear();
+            }
+            Event::On => self.off = false,
+        }
+    }
+
+    fn tick(&mut self, now_ns: u64, marker: bool, effects: &mut Vec<Effect>) {
+        let start = *self.window_start_ns.get_or_insert(now_ns);
+        self.budget.earn(now_ns);
+        let over = marker || now_ns.saturating_sub(start) >= self.config.window_ns;
+        if !over || !matches!(self.phase, Phase::Watching) {
+            return;
+        }
+        self.window_start_ns = Some(now_ns);
+        self.window += 1;
+        self.stats.windows += 1;
+        self.stats.calm_windows += 1;
+        self.backoff.close();
+        effects.extend(self.attention.adapt(now_ns).map(|per_mille| Effect::Rate { per_mille }));
+        if self.window.is_multiple_of(SWEEP_EVERY) {
+            self.pages.sweep(self.window);
+        }
+        let seen = self.hottest();
+        if !seen.is_empty() {
+            effects.push(Effect::Locate { pages: seen.keys().copied().collect() });
+            self.phase = Phase::Locating(seen);
+        }
+    }
+
+    /// The used pages that there is time for, the most used first.
+    fn hottest(&mut self) -> BTreeMap<PageId, Seen> {
+        let seen = std::mem::take(&mut self.current);
+        let most = self.attention.pages();
+        if seen.len() <= most {
+            return seen;
+        }
+        self.stats.passed_over += (seen.len() - most) as u64;
+        let mut order: Vec<(PageId, Seen)> = seen.into_iter().collect();
+        order.sort_by_key(|(id, s)| (std::cmp::Reverse(s.weight()), *id));
+        order.truncate(most);
+        order.into_iter().collect()
+    }
+
+    fn located(&mut self, now_ns: u64, at: &[(PageId, Option<NodeId>)], effects: &mut Vec<Effect>) {
+        let Phase::Locating(mut seen) = std::mem::replace(&mut self.phase, Phase::Watching) else { return };
+        let homes: BTreeMap<PageId, NodeId> =
+            at.iter().filter_map(|(id, n)| Some((*id, n.filter(|n| n.index() < self.free.len())?))).collect();
+        seen.retain(|id, _| {
+            let there = homes.contains_key(id);
+            if !there {
+                self.pages.forget(*id);
+            }
+            there
+        });
+        self.stats.looked_at += seen.len() as u64;
+        self.meet(now_ns, &seen, &homes);
+        let mut wishes: Vec<Wish> = Vec::new();
+        for (id, seen) in &seen {
+            wishes.extend(self.wish(now_ns, *id, seen));
+        }
+        let wishes = self.afford(wishes);
+        if wishes.is_empty() {
+            self.settle(now_ns, &seen, &[], &BTreeMap::new());
+            return;
+        }
+        effects.push(Effect::Move { wishes: wishes.clone(), limit_ns: self.budget.credit_ns() });
+        self.phase = Phase::Moving { seen, wishes };
+    }
+
+    /// Brings what is known of the used pages up to date.
+    fn meet(&mut self, now_ns: u64, seen: &BTreeMap<PageId, Seen>, homes: &BTreeMap<PageId, NodeId>) {
+        let mut window = Locality::default();
+        for (id, seen) in seen {
+            let home = homes[id];
+            let before = self.pages.known.get(id).map(|p| p.home);
+            if self.pages.meet(*id, seen.pages, home, self.engine.as_mut()) {
+                self.moved_by_others(now_ns, *id, before);
+            }
+            let page = self.pages.known.get_mut(id).expect("it has just been met");
+            page.warm(seen, self.window);
+            window.add(&Locality {
+                weight: seen.weight(),
+                local: seen.by.iter().filter(|s| s.node == home).map(|s| s.reads + s.writes).sum(),
+                cost: cost(self.machine, &seen.by, home, self.config.accesses_per_unit),
+            });
+        }
+        self.stats.saw(window);
+    }
+
+    /// Somebody else moves this page: if it was ours a moment ago, keep out of it.
+    fn moved_by_others(&mut self, now_ns: u64, id: PageId, before: Option<NodeId>) {
+        self.stats.moved_by_others += 1;
+        let Some(page) = self.pages.known.get_mut(&id) else { return };
+        if page.history.soon(now_ns, &self.config) {
+            page.history.freeze(now_ns, &self.config);
+            self.stats.freezes += 1;
+            before.into_iter().for_each(|node| self.backoff.lost(node));
+        }
+    }
+
+    /// What the policy would do with a page, if nothing speaks against it.
+    fn wish(&mut self, now_ns: u64, id: PageId, seen: &Seen) -> Option<Wish> {
+        let accesses = self.accesses(seen);
+        let page = self.pages.known.get_mut(&id)?;
+        let from = page.home;
+        let mut world = Real { home: Location::Node(from), moves_succeed: true };
+        let Some(Location::Node(to)) = self.engine.probe(page.slot, &accesses, &mut world) else { return None };
+        if to == from {
+            return None;
+        }
+        page.history.wished(to, self.window);
+        let held = &mut self.stats.held;
+        if self.barred.contains(&(id.space, None)) || self.barred.contains(&(id.space, Some(to))) {
+            held.barred += 1;
+            return None;
+        }
+        let unit = self.config.accesses_per_unit;
+        let gain = page.cost(self.machine, from, unit) - page.cost(self.machine, to, unit);
+        let price = price(self.machine, &self.budget, page.pages, from, to);
+        let factor = self.backoff.factor(to);
+        let worth = gain.0.saturating_mul(i128::from(self.config.horizon_windows));
+        if factor.is_none_or(|f| worth <= price.0.saturating_mul(i128::from(f))) {
+            held.gain += 1;
+            return None;
+        }
+        match page.history.pass(now_ns, &self.config) {
+            Pass::Free => {}
+            Pass::TooNew => {
+                held.too_new += 1;
+                return None;
+            }
+            Pass::Frozen => {
+                held.frozen += 1;
+                return None;
+            }
+            Pass::Freezes => {
+                held.frozen += 1;
+                self.stats.freezes += 1;
+                if page.history.soon(now_ns, &self.config) {
+                    self.backoff.lost(from);
+                }
+                return None;
+            }
+        }
+        let gain = i64::try_from(gain.0).unwrap_or(i64::MAX);
+        Some(Wish { page: id, pages: page.pages, from, to, gain })
+    }
+
+    fn accesses(&self, seen: &Seen) -> Vec<crate::Access> {
+        let begin = self.window.saturating_mul(self.config.ticks_per_window);
+        seen.accesses(self.config.accesses_per_unit, begin, begin.saturating_add(self.config.ticks_per_window))
+    }
+
+    /// The wishes that time and room allow, those with the greatest gain a small page first.
+    fn afford(&mut self, mut wishes: Vec<Wish>) -> Vec<Wish> {
+        let per_page =
+            |a: &Wish, b: &Wish| i128::from(b.gain) * i128::from(a.pages) - i128::from(a.gain) * i128::from(b.pages);
+        wishes.sort_by(|a, b| per_page(a, b).cmp(&0).then(a.page.cmp(&b.page)));
+        let mut time_ns = if self.off { 0 } else { self.budget.credit_ns() };
+        let mut room: Vec<u64> = self.free.iter().map(|f| f.saturating_sub(self.config.reserve_pages)).collect();
+        let held = &mut self.stats.held;
+        wishes.retain(|w| {
+            let (price, room) = (self.budget.price_ns(w.pages), &mut room[w.to.index()]);
+            if u64::from(w.pages) > *room {
+                held.room += 1;
+                return false;
+            }
+            if price > time_ns {
+                held.budget += 1;
+                return false;
+            }
+            time_ns -= price;
+            *room -= u64::from(w.pages);
+            true
+        });
+        wishes
+    }
+
+    fn moved(&mut self, now_ns: u64, verdicts: &[Verdict], took_ns: u64) {
+        let Phase::Moving { seen, wishes } = std::mem::replace(&mut self.phase, Phase::Watching) else { return };
+        let fates: BTreeMap<PageId, Fate> = verdicts.iter().map(|v| (v.page, v.fate)).collect();
+        self.stats.moving_ns = self.stats.moving_ns.saturating_add(took_ns);
+        let tried = |w: &&Wish| fates.get(&w.page).is_some_and(|f| *f != Fate::Refused(Refused::OutOfTime));
+        let small = wishes.iter().filter(tried).filter(|w| w.pages == 1).count() as u64;
+        let huge = wishes.iter().filter(tried).filter(|w| w.pages > 1).count() as u64;
+        self.budget.spend(small, huge, took_ns);
+        self.settle(now_ns, &seen, &wishes, &fates);
+    }
+
+    /// The second pass: the policy learns what became of its wishes, and so do the guards.
+    fn settle(&mut self, now_ns: u64, seen: &BTreeMap<PageId, Seen>, wishes: &[Wish], fates: &BTreeMap<PageId, Fate>) {
+        let done = |id: &PageId| fates.get(id) == Some(&Fate::Moved);
+        let moved: BTreeSet<PageId> = wishes.iter().map(|w| w.page).filter(done).collect();
+        for (id, seen) in seen {
+            let accesses = self.accesses(seen);
+            let Some(page) = self.pages.known.get(id) else { continue };
+            let mut world = Real { home: Location::Node(page.home), moves_succeed: moved.contains(id) };
+            for access in &accesses {
+                self.engine.step(page.slot, access, &mut world);
+            }
+        }
+        for wish in wishes {
+            match fates.get(&wish.page) {
+                Some(Fate::Moved) => self.confirmed(now_ns, wish),
+                Some(Fate::Refused(why)) => self.refused(wish, *why),
+                None => self.refused(wish, Refused::OutOfTime),
+            }
+        }
+        self.stats.worst_backoff = self.stats.worst_backoff.max(self.backoff.worst());
+    }
+
+    fn confirmed(&mut self, now_ns: u64, wish: &Wish) {
+        self.stats.moved(wish);
+        self.stats.calm_windows = 0;
+        self.backoff.came(wish.to);
+        let room = &mut self.free[wish.to.index()];
+        *room = room.saturating_sub(u64::from(wish.pages));
+        if let Some(page) = self.pages.known.get_mut(&wish.page) {
+            page.home = wish.to;
+            page.history.moved(now_ns, wish.to);
+        }
+    }
+
+    fn refused(&mut self, wish: &Wish, why: Refused) {
+        *self.stats.refused.entry(why).or_default() += 1;
+        match why {
+            Refused::NodeFull => {
+                self.free[wish.to.index()] = 0;
+                self.backoff.lost(wish.to);
+            }
+            Refused::NodeForbidden => _ = self.barred.insert((wish.page.space, Some(wish.to))),
+            Refused::NotPermitted => _ = self.barred.insert((wish.page.space, None)),
+            Refused::Gone => self.ended(wish.page.space),
+            Refused::Absent => self.pages.forget(wish.page),
+            Refused::Shared => {
+                if let Some(page) = self.pages.known.get_mut(&wish.page) {
+                    page.history.frozen_until = u64::MAX;
+                    self.stats.freezes += 1;
+                }
+            }
+            Refused::Busy | Refused::OutOfTime | Refused::Other => {}
+        }
+    }
+
+    fn ended(&mut self, space: u32) {
+        self.pages.forget_space(space);
+        self.current.retain(|id, _| id.space != space);
+    }
+}
+
+/// What moving costs: as the machine says, or as measured if that is more and the machine is given in time.
+fn price(machine: &Machine, budget: &Budget, pages: u32, from: NodeId, to: NodeId) -> TotalCost {
+    let bytes = PAGE_BYTES * u64::from(pages);
+    let model = machine.copy_cost(bytes, Location::Node(from), Location::Node(to)).times(1);
+    match machine.unit {
+        Unit::Picoseconds => model.max(TotalCost(i128::from(budget.price_ns(pages)) * 1000)),
+        Unit::Quantum(_) => model,
+    }
+}

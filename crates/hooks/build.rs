@@ -1,42 +1,87 @@
-//! Compiles the C runtime into an archive that the library embeds. It must not be linked into any Rust program of ours
-//! (it stands in front of malloc), so `cc` prints no link instructions.
-use std::path::PathBuf;
+//! Compiles the C runtime twice: into an archive that the library embeds, and, without the compiler's entry points but
+//! with what is below `c/agent`, into the shared library that is preloaded. Neither must be linked into any Rust program
+//! of ours (they stand in front of malloc), so `cc` prints no link instructions.
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-const SOURCES: &[&str] = &[
+const ARCHIVE: &[&str] = &[
     "alloc", "annotate", "atomic", "barrier", "c11", "control", "entry", "event", "exit", "fork", "init", "io",
-    "memstr", "module", "order", "phase", "real", "ring", "signal", "slow", "spin", "sync", "thread",
+    "memstr", "module", "order", "phase", "real", "ring", "signal", "slow", "spin", "stack", "sync", "thread",
 ];
 
+/// What the agent has in common with the archive; its own files are all those in `c/agent`.
+const AGENT: &[&str] = &["control", "event", "exit", "fork", "module", "order", "phase", "ring", "slow", "thread"];
+
+const FLAGS: &[&str] = &[
+    "-std=gnu11",
+    "-ffreestanding",
+    "-fno-builtin",
+    "-fno-stack-protector",
+    "-fno-sanitize=all",
+    "-fvisibility=hidden",
+    "-fomit-frame-pointer",
+    "-fasynchronous-unwind-tables",
+    "-U_FORTIFY_SOURCE",
+];
+
+/// Not every compiler has these. Loops of ours must not become calls of the memcpy and strlen that they implement.
+const FLAGS_IF_KNOWN: &[&str] =
+    &["-fno-tree-loop-distribute-patterns", "-fcf-protection=none", "-mcx16", "-mno-outline-atomics"];
+
 fn main() {
+    let archive: Vec<PathBuf> = ARCHIVE.iter().map(|s| source(s)).collect();
+    configured(&archive, &["-fPIE", "-ftls-model=local-exec"]).compile("homenode_hooks");
+    let mut agent: Vec<PathBuf> = AGENT.iter().map(|s| source(s)).collect();
+    agent.extend(own_files());
+    link(&agent);
+    for path in archive.iter().chain(&agent) {
+        println!("cargo:rerun-if-changed={}", path.display());
+    }
+    for watched in ["c", "c/agent", "link/agent.exports"] {
+        println!("cargo:rerun-if-changed={watched}");
+    }
+}
+
+fn source(name: &str) -> PathBuf {
+    Path::new("c").join(name).with_extension("c")
+}
+
+/// All C files below `c/agent`, in the order of their names.
+fn own_files() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir("c/agent").expect("the agent's sources are part of the crate");
+    let mut files: Vec<PathBuf> =
+        entries.flatten().map(|e| e.path()).filter(|p| p.extension().is_some_and(|e| e == "c")).collect();
+    files.sort();
+    files
+}
+
+fn configured(sources: &[PathBuf], more: &[&str]) -> cc::Build {
     let mut build = cc::Build::new();
     build.cargo_metadata(false).pic(false).opt_level(2).debug(false).warnings(true).extra_warnings(true);
     build.define("_GNU_SOURCE", None);
-    for flag in [
-        "-std=gnu11",
-        "-fPIE",
-        "-ffreestanding",
-        "-fno-builtin",
-        "-fno-stack-protector",
-        "-fno-sanitize=all",
-        "-fvisibility=hidden",
-        "-ftls-model=local-exec",
-        "-fomit-frame-pointer",
-        "-fasynchronous-unwind-tables",
-        "-U_FORTIFY_SOURCE",
-    ] {
+    for flag in FLAGS.iter().chain(more) {
         build.flag(flag);
     }
-    // Loops of ours must not become calls of the memcpy and strlen that they implement.
-    for flag in ["-fno-tree-loop-distribute-patterns", "-fcf-protection=none", "-mcx16", "-mno-outline-atomics"] {
+    for flag in FLAGS_IF_KNOWN {
         build.flag_if_supported(flag);
     }
-    for source in SOURCES {
-        let path = PathBuf::from("c").join(source).with_extension("c");
-        println!("cargo:rerun-if-changed={}", path.display());
-        build.file(path);
+    build.files(sources);
+    build
+}
+
+/// The unwinder is linked in, and nothing but the doors is visible.
+fn link(sources: &[PathBuf]) {
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it for build scripts"));
+    let mut build = configured(sources, &["-fPIC", "-ftls-model=initial-exec", "-DHN_AGENT"]);
+    build.out_dir(out.join("agent"));
+    let objects = build.compile_intermediates();
+    let mut command: Command = build.get_compiler().to_command();
+    command.args(["-shared", "-static-libgcc", "-Wl,-z,defs", "-Wl,-z,now", "-Wl,-soname,libhomenode_agent.so"]);
+    command.args(["-Wl,--version-script=link/agent.exports", "-Wl,--build-id", "-Wl,-s", "-o"]);
+    command.arg(out.join("libhomenode_agent.so")).args(objects).args(["-lpthread", "-ldl"]);
+    match command.status() {
+        Ok(status) if status.success() => {}
+        Ok(status) => panic!("linking libhomenode_agent.so failed ({status}): {command:?}"),
+        Err(e) => panic!("no C compiler to link libhomenode_agent.so: {command:?}: {e}; install gcc or clang"),
     }
-    for header in ["c/os.h", "c/real.h", "c/ring_layout.h", "c/runtime.h"] {
-        println!("cargo:rerun-if-changed={header}");
-    }
-    build.compile("homenode_hooks");
 }

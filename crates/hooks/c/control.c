@@ -20,7 +20,7 @@ uint32_t hnrt_pid, hnrt_parent_pid;
 static int recorder = -1;
 
 void hnrt_complain(const char *what) {
-    static const char prefix[] = "homenode hooks: ";
+    static const char prefix[] = HN_NAME;
     char line[256];
     size_t n = sizeof prefix - 1;
     for (size_t i = 0; i < n; i++)

@@ -2,6 +2,8 @@
 #include "os.h"
 #include "runtime.h"
 
+#define ALLOC_PCS ((HN_EVENT_PAYLOAD_MAX - 1) * 2)
+
 /* Room for `slots` slots in one batch of the real ring, to be filled and then committed; NULL if recording is over. */
 uint64_t *hnrt_reserve(struct hn_thread *t, unsigned slots) {
     struct hn_ring *r = t->real;
@@ -80,12 +82,10 @@ void hnrt_event_text(struct hn_thread *t, uint64_t kind, uint64_t addr, uint64_t
     } while (bytes && t->recording);
 }
 
-/* The innermost program counters: the site, then the calls that led to its function; two a slot. */
-void hnrt_event_alloc(struct hn_thread *t, const void *addr, uint64_t bytes, uint64_t source, uintptr_t pc) {
-    const unsigned most = (HN_EVENT_PAYLOAD_MAX - 1) * 2;
-    unsigned known = t->depth < HN_STACK_MAX ? t->depth : HN_STACK_MAX;
-    unsigned depth = 1 + (known > t->depth_floor ? known - t->depth_floor : 0);
-    depth = depth < most ? depth : most;
+/* The innermost program counters: the site, then the calls that led to its function; two a slot. At least one. */
+void hnrt_event_stack(struct hn_thread *t, const void *addr, uint64_t bytes, uint64_t source, const uintptr_t *pcs,
+                      unsigned depth) {
+    depth = depth < ALLOC_PCS ? depth : ALLOC_PCS;
     unsigned payload = 1 + (depth + 1) / 2;
     uint64_t *slot = hnrt_reserve(t, 1 + payload);
     if (!slot)
@@ -94,13 +94,22 @@ void hnrt_event_alloc(struct hn_thread *t, const void *addr, uint64_t bytes, uin
     slot[1] = bytes;
     slot[2] = source;
     slot[3] = depth;
-    slot[4] = pc;
-    slot[5] = 0;
-    for (unsigned i = 1; i < depth; i++)
-        slot[4 + i] = t->stack[known - i].pc;
+    for (unsigned i = 0; i < depth; i++)
+        slot[4 + i] = pcs[i];
     if (depth % 2)
         slot[4 + depth] = 0;
     hnrt_commit(t, 1 + payload);
+}
+
+/* An allocation at `pc`, with the calls that the entry points have seen. */
+void hnrt_event_alloc(struct hn_thread *t, const void *addr, uint64_t bytes, uint64_t source, uintptr_t pc) {
+    uintptr_t pcs[ALLOC_PCS] = {pc};
+    unsigned known = t->depth < HN_STACK_MAX ? t->depth : HN_STACK_MAX;
+    unsigned depth = 1 + (known > t->depth_floor ? known - t->depth_floor : 0);
+    depth = depth < ALLOC_PCS ? depth : ALLOC_PCS;
+    for (unsigned i = 1; i < depth; i++)
+        pcs[i] = t->stack[known - i].pc;
+    hnrt_event_stack(t, addr, bytes, source, pcs, depth);
 }
 
 /* Size code of a length that has one, else the code that says "in the next slot". */

@@ -16,6 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef HN_AGENT
+#include "agent/real_list.h"
+#else
 /* X(name, return type, arguments) */
 #define HN_REAL(X)                                                                                                    \
     X(pthread_create, int, (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))                          \
@@ -119,6 +122,7 @@
     X(_ZnamRKSt9nothrow_t, void *, (size_t, const void *))                                                            \
     X(_ZnwmSt11align_val_t, void *, (size_t, size_t))                                                                 \
     X(_ZnamSt11align_val_t, void *, (size_t, size_t))
+#endif
 
 #define HN_REAL_FIELD(name, type, arguments) type(*name) arguments;
 struct hnrt_real {

@@ -16,8 +16,15 @@
 #define HN_STACK_MAX 256
 
 #define EXPORT __attribute__((visibility("default")))
+#ifdef HN_AGENT
+/* Doors lie in a section of their own: when a stack is walked, what lies between two doors is no part of it. */
+#define INTERPOSE __attribute__((visibility("default"), section("hn_doors"), noinline))
+#define HN_NAME "homenode agent: "
+#else
 /* Weak, so that a program with its own malloc (say) keeps it. */
 #define INTERPOSE __attribute__((visibility("default"), weak))
+#define HN_NAME "homenode hooks: "
+#endif
 #define NOINLINE __attribute__((noinline))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -103,12 +110,24 @@ struct hn_thread {
     void (*once)(void);
     uintptr_t alloc_pc; /* site of operator new while it calls malloc */
     uint32_t key_rounds;
+#ifdef HN_AGENT
+    uint64_t path;        /* see agent/agent.h */
+    uint32_t children;    /* threads it has created */
+    bool pinned;          /* by a plan */
+    bool created_pinned;  /* by a thread that is */
+    size_t stack_bytes;   /* as asked for when it was created; 0: not known */
+    int (*start_c11)(void *);
+#endif
     uint32_t depth, depth_floor;
     struct hn_frame stack[HN_STACK_MAX];
     struct hn_thread *next;
 };
 
+#ifdef HN_AGENT
+#define TLS __thread __attribute__((tls_model("initial-exec")))
+#else
 #define TLS __thread __attribute__((tls_model("local-exec")))
+#endif
 extern TLS struct hn_ring *hnrt_ring;
 extern TLS struct hn_thread *hnrt_self;
 
@@ -159,6 +178,9 @@ void hnrt_flush_all(void);
 void hnrt_thread_key_init(void);
 void hnrt_thread_key_set(struct hn_thread *t);
 void hnrt_process_begin(struct hn_thread *t);
+void hnrt_thread_began(struct hn_thread *t);
+struct hn_thread *hnrt_thread_announce(const pthread_attr_t *attributes);
+void hnrt_thread_unannounce(struct hn_thread *child);
 
 /* ---- slots (event.c) --------------------------------------------------------------------------------------------- */
 
@@ -167,6 +189,8 @@ void hnrt_commit(struct hn_thread *t, unsigned slots);
 void hnrt_event(struct hn_thread *t, uint64_t kind, uint64_t addr, uint64_t w1);
 void hnrt_event_text(struct hn_thread *t, uint64_t kind, uint64_t addr, uint64_t w1, const char *text);
 void hnrt_event_alloc(struct hn_thread *t, const void *addr, uint64_t bytes, uint64_t source, uintptr_t pc);
+void hnrt_event_stack(struct hn_thread *t, const void *addr, uint64_t bytes, uint64_t source, const uintptr_t *pcs,
+                      unsigned depth);
 void hnrt_put_range(const void *addr, uint64_t bytes, enum hn_op op, uintptr_t pc);
 
 static inline uint64_t hnrt_event_word(uint64_t kind, uint64_t addr, unsigned payload) {

@@ -7,6 +7,9 @@
 #include "os.h"
 #include "real.h"
 #include "runtime.h"
+#ifdef HN_AGENT
+#include "agent/agent.h"
+#endif
 
 static struct hn_thread *threads; /* all that ever were; an ended one is used again once its kernel thread is gone */
 static uint32_t threads_lock;
@@ -153,38 +156,20 @@ void hnrt_thread_enter(struct hn_thread *t) {
     hnrt_route(t);
 }
 
-/* Memory of the calling thread's stack, as an object. */
-static void stack_event(struct hn_thread *t) {
-    pthread_attr_t attributes;
-    void *stack;
-    size_t bytes;
-    t->guard++;
-    bool known = pthread_getattr_np(pthread_self(), &attributes) == 0;
-    if (known) {
-        known = pthread_attr_getstack(&attributes, &stack, &bytes) == 0;
-        pthread_attr_destroy(&attributes);
-    }
-    t->guard--;
-    if (known && t->recording)
-        hnrt_event_alloc(t, stack, bytes, 1, t->start ? (uintptr_t)t->start : 0);
-}
-
 /* First events of a process: who it is, what is mapped. */
 void hnrt_process_begin(struct hn_thread *t) {
     if (t->recording)
         hnrt_event(t, HN_EVENT_PROCESS, hnrt_pid, hnrt_parent_pid);
     if (t->recording)
         hnrt_modules_scan(t);
-    if (t->recording)
-        stack_event(t);
+    hnrt_thread_began(t);
 }
 
 static void *thread_main(void *argument) {
     struct hn_thread *t = argument;
     hnrt_thread_enter(t);
     hnrt_thread_key_set(t);
-    if (t->recording)
-        stack_event(t);
+    hnrt_thread_began(t);
     return t->start(t->start_argument);
 }
 
@@ -201,10 +186,14 @@ struct hn_thread *hnrt_thread_attach(void) {
         hnrt_thread_give_ring(t, hnrt_ring_claim(HN_NO_PARENT));
     hnrt_thread_enter(t);
     hnrt_thread_key_set(t);
-    if (!__atomic_exchange_n(&attached, 1, __ATOMIC_RELAXED))
+    if (!__atomic_exchange_n(&attached, 1, __ATOMIC_RELAXED)) {
+#ifdef HN_AGENT
+        t->path = HNAG_PATH_INITIAL;
+#endif
         hnrt_process_begin(t);
-    else if (t->recording)
+    } else if (t->recording) {
         hnrt_acquire(t, &hnrt_unannounced, 0);
+    }
     return t;
 }
 
@@ -279,21 +268,47 @@ void hnrt_threads_after_fork(void) {
 
 /* ---- pthread_create ---------------------------------------------------------------------------------------------- */
 
-INTERPOSE int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
-                             void *argument) {
+/* The thread that is about to be created, known to the recorder as a child of this one; NULL without memory. */
+struct hn_thread *hnrt_thread_announce(const pthread_attr_t *attributes) {
     struct hn_thread *parent = hnrt_self ? hnrt_self : hnrt_thread_attach(), *child = hnrt_thread_new();
     if (!child)
-        return EAGAIN;
+        return NULL;
     hnrt_threaded = true;
-    child->start = start;
-    child->start_argument = argument;
+#ifdef HN_AGENT
+    hnag_thread_child(parent, child, attributes);
+#else
+    (void)attributes;
+#endif
     if (hnrt_record)
         hnrt_thread_give_ring(child, hnrt_ring_claim(parent ? parent->index : HN_NO_PARENT));
     if (parent && parent->recording && child->real)
         hnrt_event(parent, HN_EVENT_SPAWN, child->index, os_stamp());
+    return child;
+}
+
+/* Its creation failed. */
+void hnrt_thread_unannounce(struct hn_thread *child) {
+#ifdef HN_AGENT
+    if (hnrt_self)
+        hnrt_self->children--;
+#endif
+    hnrt_thread_discard(child);
+}
+
+INTERPOSE int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+                             void *argument) {
+#ifdef HN_AGENT
+    if (!hnag_active())
+        return REAL(pthread_create)(thread, attributes, start, argument);
+#endif
+    struct hn_thread *child = hnrt_thread_announce(attributes);
+    if (!child)
+        return EAGAIN;
+    child->start = start;
+    child->start_argument = argument;
     int failed = REAL(pthread_create)(thread, attributes, thread_main, child);
     if (failed)
-        hnrt_thread_discard(child);
+        hnrt_thread_unannounce(child);
     return failed;
 }
 

@@ -20,10 +20,20 @@ const FILES: &[(&str, &[u8])] = &[
 /// among the temporary files), in a directory named after its content, and returns its path. What is there already and
 /// equal is left alone.
 pub fn install() -> Result<PathBuf, CompileError> {
+    first_base(install_in)
+}
+
+/// As [`install`], below the directory `base`.
+pub fn install_in(base: &Path) -> io::Result<PathBuf> {
+    Ok(write_all(base, "hooks", FILES)?.join(ARCHIVE_NAME))
+}
+
+/// The first place where something can be written.
+pub(crate) fn first_base(write: impl Fn(&Path) -> io::Result<PathBuf>) -> Result<PathBuf, CompileError> {
     let mut failed = None;
     for base in bases() {
-        match install_in(&base) {
-            Ok(archive) => return Ok(archive),
+        match write(&base) {
+            Ok(path) => return Ok(path),
             Err(e) => failed = failed.or(Some((base, e))),
         }
     }
@@ -31,19 +41,19 @@ pub fn install() -> Result<PathBuf, CompileError> {
     Err(CompileError::Install(base, e))
 }
 
-/// As [`install`], below the directory `base`.
-pub fn install_in(base: &Path) -> io::Result<PathBuf> {
-    let content = FILES.iter().fold(0xcbf2_9ce4_8422_2325, |hash, (_, bytes)| fnv1a(hash, bytes));
-    let dir = base.join(format!("hooks-{content:016x}"));
+/// Writes files below `base`, in a directory named after `what` and their content, and returns that directory.
+pub(crate) fn write_all(base: &Path, what: &str, files: &[(&str, &[u8])]) -> io::Result<PathBuf> {
+    let content = files.iter().fold(0xcbf2_9ce4_8422_2325, |hash, (_, bytes)| fnv1a(hash, bytes));
+    let dir = base.join(format!("{what}-{content:016x}"));
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir)?;
     let mine = std::fs::metadata("/proc/self")?.uid();
     if std::fs::metadata(&dir)?.uid() != mine {
         return Err(io::Error::other("the directory belongs to another user"));
     }
-    for (name, bytes) in FILES {
+    for (name, bytes) in files {
         write_if_different(&dir, name, bytes)?;
     }
-    Ok(dir.join(ARCHIVE_NAME))
+    Ok(dir)
 }
 
 /// Replaces the file in one step: several compilers of one `make -j` may be here at once.

@@ -36,6 +36,7 @@
 //!   as busy waiting, those stores to the stack are not.
 #![forbid(unsafe_code)]
 
+pub mod agent;
 pub mod compile;
 mod flags;
 pub mod install;

@@ -1,0 +1,94 @@
+/* Mappings that the program makes by itself. */
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "../os.h"
+#include "../real.h"
+#include "agent.h"
+
+static void log_mapping(struct hn_thread *t, const void *p, size_t bytes, int prot, int flags, int fd) {
+    struct stat s = {0};
+    if (!(flags & MAP_ANONYMOUS)) {
+        int saved = errno;
+        fstat(fd, &s);
+        errno = saved;
+    }
+    hnag_fresh_batch(t);
+    uint64_t *slot = t->recording ? hnrt_reserve(t, 3) : NULL;
+    if (!slot)
+        return;
+    slot[0] = hnrt_event_word(HN_EVENT_MAP, (uintptr_t)p, 2);
+    slot[1] = bytes;
+    slot[2] = (uint64_t)(uint32_t)prot << 32 | (uint32_t)flags;
+    slot[3] = flags & MAP_ANONYMOUS ? 0 : (uint64_t)fd + 1;
+    slot[4] = s.st_dev;
+    slot[5] = s.st_ino;
+    hnrt_commit(t, 3);
+}
+
+/* Reservations (no access at all) are no objects: what is made of them later is not seen. */
+static void mapped(const void *p, size_t bytes, int prot, int flags, int fd) {
+    struct hn_thread *t = hnag_enter();
+    if (!t)
+        return;
+    if (t->recording)
+        log_mapping(t, p, bytes, prot, flags, fd);
+    hnag_leave(t);
+    if (flags & MAP_ANONYMOUS)
+        hnag_obtained(p, bytes, HNAG_MAP);
+}
+
+static void *map(void *at, size_t bytes, int prot, int flags, int fd, off_t offset) {
+    void *p = (void *)REAL(mmap)(at, bytes, prot, flags, fd, offset);
+    if (p != MAP_FAILED)
+        mapped(p, bytes, prot, flags, fd);
+    return p;
+}
+
+INTERPOSE void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset) {
+    return map(at, bytes, prot, flags, fd, offset);
+}
+
+INTERPOSE void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off_t offset) {
+    return map(at, bytes, prot, flags, fd, offset);
+}
+
+/* True if an object that begins here ends, and was placed. A part that is unmapped leaves the object as it is. */
+static bool unmapping(void *p, size_t bytes) {
+    struct hnag_object o = {0};
+    bool known = hnag_registry_get(p, &o) && o.bytes <= bytes && hnag_released(p, &o);
+    struct hn_thread *t = hnag_enter();
+    if (t && t->recording) {
+        hnag_fresh_batch(t);
+        if (t->recording)
+            hnrt_event(t, HN_EVENT_UNMAP, (uintptr_t)p, bytes);
+    }
+    if (t)
+        hnag_leave(t);
+    return known && o.placed;
+}
+
+INTERPOSE int munmap(void *p, size_t bytes) {
+    unmapping(p, bytes);
+    return REAL(munmap)(p, bytes);
+}
+
+/* The protection and the file of the moved range are those of the old one, which is not known here: recorded as 0. */
+INTERPOSE void *mremap(void *p, size_t old_bytes, size_t bytes, int flags, ...) {
+    va_list more;
+    va_start(more, flags);
+    void *at = flags & MREMAP_FIXED ? va_arg(more, void *) : NULL;
+    va_end(more);
+    bool placed = unmapping(p, old_bytes);
+    int saved = errno;
+    void *q = REAL(mremap)(p, old_bytes, bytes, flags, at);
+    if (q == MAP_FAILED && errno == EFAULT && placed) {
+        errno = saved;
+        q = hnag_remap_pieces(p, old_bytes, bytes, flags, at);
+    }
+    bool moved = q != MAP_FAILED;
+    mapped(moved ? q : p, moved ? bytes : old_bytes, 0, MAP_ANONYMOUS, -1);
+    return q;
+}

@@ -1,0 +1,268 @@
+/* Applying the plan: which item is meant by what the program does. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+
+#include "../os.h"
+#include "plan.h"
+
+struct hnag_plan hnag_plan;
+
+/* ---- static data ------------------------------------------------------------------------------------------------- */
+
+static void place_module(const struct hnag_module *m) {
+    struct hnag_placing p;
+    hnag_placing_begin(&p);
+    for (uint32_t i = hnag_plan.first[KIND_STATIC]; i < hnag_plan.first[KIND_STATIC + 1]; i++) {
+        struct hnag_item *item = &hnag_plan.items[i];
+        if (item->build != m->build)
+            continue;
+        uint64_t lo = m->bias + item->offset;
+        if (lo < m->begin || lo >= m->end || item->bytes > m->end - lo) {
+            item->outcome = OUT_RANGE;
+            continue;
+        }
+        item->times++;
+        struct hnag_range r = {lo, lo + item->bytes, item->home, i};
+        hnag_placing_add(&p, &r);
+    }
+    hnag_placing_end(&p);
+}
+
+/* Called with the modules' lock held. */
+void hnag_plan_modules(const struct hnag_module *m, unsigned n) {
+    if (hnag_plan.first[KIND_STATIC] == hnag_plan.first[KIND_STATIC + 1])
+        return;
+    for (unsigned i = 0; i < n; i++)
+        if (m[i].build && !m[i].placed)
+            place_module(&m[i]);
+}
+
+/* ---- allocations ------------------------------------------------------------------------------------------------- */
+
+static int compare_group(const struct hnag_group *g, uint32_t any, uint64_t key, uint64_t path) {
+    if (g->any != any)
+        return g->any < any ? -1 : 1;
+    if (g->key != key)
+        return g->key < key ? -1 : 1;
+    return g->path < path ? -1 : g->path > path;
+}
+
+static struct hnag_group *find_group(uint32_t any, uint64_t key, uint64_t path) {
+    uint32_t low = 0, high = hnag_plan.group_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        int c = compare_group(&hnag_plan.groups[middle], any, key, path);
+        if (c == 0)
+            return &hnag_plan.groups[middle];
+        if (c < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+static uint32_t first_with_ordinal(const struct hnag_group *g, uint64_t ordinal) {
+    uint32_t low = g->first, high = g->end;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (hnag_plan.items[middle].ordinal < ordinal)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The build that allocates is that of the innermost frame; where stacks do not count, any that is loaded. */
+static bool right_build(const struct hnag_item *item, const struct hnag_frames *f) {
+    struct hnag_module m = {0};
+    if (item->any)
+        return hnag_module_loaded(item->build);
+    return f->depth && hnag_module_at(f->returns[0] - 1, &m) && m.build == item->build;
+}
+
+static void note_mismatch(struct hnag_item *item, uint32_t outcome) {
+    if (__atomic_load_n(&item->outcome, __ATOMIC_RELAXED) < outcome)
+        __atomic_store_n(&item->outcome, outcome, __ATOMIC_RELAXED);
+}
+
+/* Only the thread with the group's path comes here, so counting needs no atomic operation. */
+static bool place_in_group(struct hnag_group *g, const struct hnag_object *o, const struct hnag_frames *f) {
+    uint64_t ordinal = g->seen++;
+    struct hnag_placing p;
+    hnag_placing_begin(&p);
+    for (uint32_t i = first_with_ordinal(g, ordinal); i < g->end && hnag_plan.items[i].ordinal == ordinal; i++) {
+        struct hnag_item *item = &hnag_plan.items[i];
+        if (item->size != o->bytes || !right_build(item, f)) {
+            note_mismatch(item, OUT_SIZE);
+            continue;
+        }
+        __atomic_fetch_add(&item->times, 1, __ATOMIC_RELAXED);
+        struct hnag_range r = {o->addr + item->offset, o->addr + item->offset + item->bytes, item->home, i};
+        hnag_placing_add(&p, &r);
+    }
+    return hnag_placing_end(&p);
+}
+
+/* Places what the plan says of a new object; true if it has a policy of ours now. A stack goes before its size. */
+bool hnag_plan_object(struct hn_thread *t, const struct hnag_object *o, const struct hnag_frames *f) {
+    struct hnag_group *g = hnag_plan.hashes ? find_group(0, hnag_stack_hash(f), t->path) : NULL;
+    struct hnag_group *by_size = find_group(1, o->bytes, t->path);
+    bool placed = t->path && g && place_in_group(g, o, f);
+    if (by_size && placed)
+        by_size->seen++;
+    else if (by_size && t->path)
+        placed = place_in_group(by_size, o, f);
+    return placed;
+}
+
+bool hnag_plan_wants_stacks(void) {
+    return hnag_plan.hashes;
+}
+
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
+
+#define CPUS 8192
+static unsigned long at_start[CPUS / 64]; /* processors that the process might use before we pinned anything */
+static bool pins;
+
+static struct hnag_item *item_of_thread(uint8_t kind, uint64_t path) {
+    for (uint32_t i = hnag_plan.first[kind]; i < hnag_plan.first[kind + 1]; i++)
+        if (hnag_plan.items[i].path == path)
+            return &hnag_plan.items[i];
+    return NULL;
+}
+
+static void pin(struct hn_thread *t, struct hnag_item *item) {
+    unsigned long mask[CPUS / 64] = {0};
+    mask[item->cpu / 64] = 1ul << item->cpu % 64;
+    long result = os(SYS_sched_setaffinity, 0, sizeof mask, mask);
+    item->times++;
+    item->outcome = os_failed(result) ? OUT_FAILED : OUT_MATCHED;
+    item->error = os_failed(result) ? (uint32_t)-result : 0;
+    t->pinned = !os_failed(result);
+}
+
+static void unpin(struct hn_thread *t) {
+    if (pins)
+        os(SYS_sched_setaffinity, 0, sizeof at_start, at_start);
+    t->pinned = false;
+}
+
+struct span {
+    uint64_t at, lo, hi;
+};
+
+static bool covering(uint64_t lo, uint64_t hi, void *context) {
+    struct span *s = context;
+    if (s->at < lo || s->at >= hi)
+        return true;
+    s->lo = lo;
+    s->hi = hi;
+    return false;
+}
+
+/* The initial stack grows: only the whole mapping, down to its present end, can be given a policy that its growth
+ * inherits. */
+static void place_stack(const struct hn_thread *t, struct hnag_item *item, uint64_t lo, uint64_t hi) {
+    struct span s = {(uintptr_t)__builtin_frame_address(0), lo, hi};
+    if (t->path == HNAG_PATH_INITIAL)
+        hnag_maps_each(covering, &s);
+    if (s.lo >= s.hi)
+        return;
+    long result = hnag_place_pages(s.lo, s.hi, item->home);
+    item->times++;
+    item->outcome = result ? OUT_FAILED : OUT_MATCHED;
+    item->error = (uint32_t)-result;
+    item->placed += result ? 0 : s.hi - s.lo;
+}
+
+/* At the start of a thread. One that the plan does not pin must not stay on its parent's processor. */
+void hnag_plan_thread(struct hn_thread *t, uint64_t stack_lo, uint64_t stack_hi) {
+    bool ours = t->path && hnag_plan.meant;
+    struct hnag_item *item = ours ? item_of_thread(KIND_PIN, t->path) : NULL;
+    if (item)
+        pin(t, item);
+    else if (t->created_pinned)
+        unpin(t);
+    item = ours ? item_of_thread(KIND_STACK, t->path) : NULL;
+    if (item)
+        place_stack(t, item, stack_lo, stack_hi);
+}
+
+/* A forked child is another process than the one the plan pins. */
+void hnag_in_child(struct hn_thread *t) {
+    if (t->pinned)
+        unpin(t);
+    if (hnag_planning)
+        hnag_result_forget();
+}
+
+/* ---- beginning --------------------------------------------------------------------------------------------------- */
+
+static char *append(char *to, char *end, const char *text) {
+    while (*text && to < end)
+        *to++ = *text++;
+    *to = 0;
+    return to;
+}
+
+static char *append_number(char *to, char *end, uint64_t n) {
+    char digits[24], *d = digits + sizeof digits;
+    *--d = 0;
+    do
+        *--d = (char)('0' + n % 10);
+    while (n /= 10);
+    return append(to, end, d);
+}
+
+static void refuse(const char *path, uint32_t line, const char *why) {
+    char text[240], *end = text + sizeof text - 1, *at = append(text, end, "plan ");
+    uint64_t length = 0;
+    while (path[length])
+        length++;
+    at = append(at, end, length > 100 ? path + length - 100 : path);
+    if (line) {
+        at = append(at, end, ", line ");
+        at = append_number(at, end, line);
+    }
+    at = append(append(at, end, ": "), end, why);
+    append(at, end, "; nothing is placed");
+    hnrt_complain(text);
+}
+
+/* The shell that starts the program sees the plan too. Threads are placed in processes that begin with one of its
+ * builds; data has its build in the key. */
+static bool meant_for_us(void) {
+    bool keyed = false;
+    for (uint32_t i = 0; i < hnag_plan.count; i++) {
+        keyed |= hnag_plan.items[i].build != 0;
+        if (hnag_plan.items[i].build && hnag_module_loaded(hnag_plan.items[i].build))
+            return true;
+    }
+    return !keyed;
+}
+
+void hnag_plan_load(void) {
+    const char *path = getenv("HOMENODE_AGENT_PLAN");
+    char *text;
+    uint32_t line = 0;
+    if (!path || !*path)
+        return;
+    long bytes = hnag_read_file(path, &text);
+    if (bytes < 0)
+        return refuse(path, 0, bytes == -ENOENT ? "there is no such file" : "cannot be read");
+    const char *wrong = hnag_plan_parse(text, (uint64_t)bytes, &line);
+    if (!wrong)
+        wrong = hnag_plan_arrange(&line);
+    if (wrong)
+        return refuse(path, line, wrong);
+    hnag_plan.path = path;
+    hnag_plan.meant = meant_for_us();
+    pins = !os_failed(os(SYS_sched_getaffinity, 0, sizeof at_start, at_start));
+    hnag_place_init();
+    hnag_arena_init();
+    hnag_planning = true;
+}

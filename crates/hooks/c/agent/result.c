@@ -1,0 +1,112 @@
+/* What came of a plan, one line an item, appended to a file when the process ends. */
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "../os.h"
+#include "plan.h"
+
+struct writer {
+    long fd;
+    uint32_t used;
+    char text[8192];
+};
+
+static void flush(struct writer *w) {
+    for (uint32_t at = 0; at < w->used;) {
+        long n = os(SYS_write, w->fd, w->text + at, w->used - at);
+        if (n <= 0)
+            break;
+        at += (uint32_t)n;
+    }
+    w->used = 0;
+}
+
+static void put(struct writer *w, const char *text) {
+    for (; *text; text++) {
+        if (w->used == sizeof w->text)
+            flush(w);
+        w->text[w->used++] = *text;
+    }
+}
+
+static void put_number(struct writer *w, uint64_t n) {
+    char digits[24], *d = digits + sizeof digits;
+    *--d = 0;
+    do
+        *--d = (char)('0' + n % 10);
+    while (n /= 10);
+    put(w, " ");
+    put(w, d);
+}
+
+static void put_item(struct writer *w, const struct hnag_item *item) {
+    static const char *const why[] = {[OUT_UNSEEN] = " not-seen", [OUT_SIZE] = " another-size-or-build",
+                                      [OUT_RANGE] = " outside-the-module"};
+    switch (item->outcome) {
+    case OUT_MATCHED: put(w, "matched"); break;
+    case OUT_FAILED: put(w, "failed"); break;
+    default: put(w, "unmatched"); break;
+    }
+    put_number(w, item->line);
+    if (item->outcome == OUT_MATCHED || item->outcome == OUT_FAILED) {
+        put_number(w, item->times);
+        put_number(w, item->placed);
+    } else {
+        put(w, why[item->outcome]);
+    }
+    if (item->outcome == OUT_FAILED)
+        put_number(w, item->error);
+    put(w, "\n");
+}
+
+static bool anything_happened(void) {
+    for (uint32_t i = 0; i < hnag_plan.count; i++)
+        if (hnag_plan.items[i].outcome >= OUT_MATCHED)
+            return true;
+    return false;
+}
+
+static void write_all(struct writer *w) {
+    put(w, "homenode-agent-result 1\nprocess");
+    put_number(w, hnrt_pid);
+    put(w, "\n");
+    for (uint32_t i = 0; i < hnag_plan.count; i++)
+        put_item(w, &hnag_plan.items[i]);
+    put(w, "calls");
+    put_number(w, hnag_counts.calls);
+    put(w, "\nbytes");
+    put_number(w, hnag_counts.bytes);
+    put(w, "\nerrors");
+    put_number(w, hnag_counts.errors);
+    put(w, "\nrefused");
+    put_number(w, hnag_counts.refused);
+    put(w, "\nend\n");
+    flush(w);
+}
+
+/* Once a process. Several processes may append; each holds the file's lock meanwhile. */
+void hnag_result_write(void) {
+    static uint32_t written_by;
+    static struct writer w;
+    const char *path = getenv("HOMENODE_AGENT_RESULT");
+    if (!hnag_planning || !path || !*path || !(hnag_plan.meant || anything_happened()))
+        return;
+    if (__atomic_exchange_n(&written_by, hnrt_pid, __ATOMIC_ACQ_REL) == hnrt_pid)
+        return;
+    w.fd = os(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
+    if (os_failed(w.fd))
+        return hnrt_complain("HOMENODE_AGENT_RESULT names a file that cannot be written");
+    os(SYS_flock, w.fd, 2 /* LOCK_EX */);
+    write_all(&w);
+    os(SYS_close, w.fd);
+}
+
+/* A forked child reports what happens in it, not what its parent did. */
+void hnag_result_forget(void) {
+    hnag_plan.meant = false;
+    hnag_counts = (struct hnag_counts){0};
+    for (uint32_t i = 0; i < hnag_plan.count; i++) {
+        hnag_plan.items[i].outcome = hnag_plan.items[i].times = hnag_plan.items[i].error = 0;
+        hnag_plan.items[i].placed = 0;
+    }
+}

@@ -52,6 +52,8 @@ pub struct PerfSource {
     bytes: Vec<u8>,
     judged: Judged,
     paused: bool,
+    /// Whether losses at the end have been told.
+    settled: bool,
 }
 
 /// What stood when the rate was last judged.
@@ -94,6 +96,7 @@ impl PerfSource {
             rng: Rng::new(options.seed),
             bytes: Vec::new(),
             paused: false,
+            settled: false,
             wish,
             opened,
             decoder,
@@ -128,6 +131,19 @@ impl PerfSource {
             }
         }
         self.judged.decoding += started.elapsed();
+    }
+
+    /// At the end: the kernel tells of lost records only with the next record, which the last ones never have. Where every
+    /// event is a sample the counters know.
+    fn settle(&mut self) -> Option<Notice> {
+        if self.wish.plan.adjustable || std::mem::replace(&mut self.settled, true) {
+            return None;
+        }
+        let counted: u64 = self.opened.events.iter().filter_map(|o| o.event.count().ok()).sum();
+        let counts = &mut self.decoder.counts;
+        let untold = counted.saturating_sub(counts.seen).saturating_sub(counts.lost);
+        counts.lost += untold;
+        (untold > 0).then_some(Notice::Lost(untold))
     }
 
     /// Once in a while: what the last interval cost, and the periods of the next.
@@ -231,7 +247,9 @@ impl SampleSource for PerfSource {
         wait(self.opened.events.iter().map(|o| &o.event), &mut self.opened.over, timeout).map_err(refuse)?;
         self.drain(samples, notices);
         let over = self.opened.over.iter().all(|&over| over);
-        if !over {
+        if over {
+            notices.extend(self.settle());
+        } else {
             self.judge(samples, notices).map_err(refuse)?;
         }
         Ok(!over)

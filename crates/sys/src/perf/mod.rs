@@ -75,6 +75,21 @@ impl Event {
         check(unsafe { libc::ioctl(self.0.as_raw_fd(), IOC_ID as _, &raw mut id) })?;
         Ok(id)
     }
+    /// Events counted so far, those of threads that inherited this event included. The event must have been opened with
+    /// [`Attr::read_format`] 0.
+    ///
+    /// # Errors
+    /// What read(2) says; [`io::ErrorKind::UnexpectedEof`] if the event is in error.
+    pub fn count(&self) -> io::Result<u64> {
+        let mut bytes = [0_u8; 8];
+        // SAFETY: at most eight bytes are stored at the given valid address.
+        let got = unsafe { libc::read(self.0.as_raw_fd(), bytes.as_mut_ptr().cast(), bytes.len()) };
+        match got {
+            8 => Ok(u64::from_ne_bytes(bytes)),
+            n if n < 0 => Err(io::Error::last_os_error()),
+            _ => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
     fn order(&self, request: libc::c_ulong, argument: libc::c_ulong) -> io::Result<()> {
         // SAFETY: these requests take a plain number.
         check(unsafe { libc::ioctl(self.0.as_raw_fd(), request as _, argument) }).map(drop)

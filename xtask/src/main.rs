@@ -6,6 +6,7 @@ mod dead;
 mod fmt;
 mod gen_header;
 mod guest;
+mod guest_tests;
 mod lengths;
 mod prose;
 mod purity;
@@ -17,7 +18,8 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   tidy                  check the house rules: arrows, purity, lengths, dead files, links and paths in prose, formatting
   fmt                   format every Rust file by path (rustfmt does not follow `mod` lines inside macros)
   gen-header [--check]  write (or compare) the C header of the ring layout
-  guest ... -- COMMAND  run COMMAND in a Linux guest with several memory nodes (guest --help)";
+  guest ... -- COMMAND  run COMMAND in a Linux guest with several memory nodes (guest --help)
+  guest-tests           run the scenarios of tests/guest, each in such a guest (guest-tests --help)";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
         ["fmt"] => fmt::run(false).map(drop),
         ["gen-header"] => gen_header::run(false),
         ["gen-header", "--check"] => gen_header::run(true),
+        ["guest-tests", ref rest @ ..] => return finish(guest_tests::run(rest)),
         ["guest", ref rest @ ..] => return finish(guest::run(rest)),
         _ => {
             eprintln!("{USAGE}");

@@ -1,0 +1,124 @@
+//! Whether a run ended as its scenario says. A scenario prints `ok: NAME` or `FAIL: NAME` for every check and
+//! `end: N checks` at its end, so that one that stops half-way, or checks nothing, does not pass.
+use crate::guest::boot::Ended;
+use anyhow::bail;
+
+/// How a scenario should end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Expect {
+    /// Every check passes.
+    Pass,
+    /// These checks fail and all others pass.
+    Fails(Vec<String>),
+    /// The time is over before the scenario is.
+    TimeOut,
+    /// The guest breaks down, and the reason contains this text.
+    Broken(String),
+}
+
+impl Expect {
+    /// Reads the value of an `# expect:` line.
+    pub(crate) fn parse(text: &str) -> anyhow::Result<Expect> {
+        Ok(match text.split_once(' ').unwrap_or((text, "")) {
+            ("time-out", "") => Expect::TimeOut,
+            ("broken", why) if !why.is_empty() => Expect::Broken(why.to_owned()),
+            ("fails", names) if !names.is_empty() => Expect::Fails(names.split(", ").map(str::to_owned).collect()),
+            _ => bail!("`expect: {text}`: want `fails NAME, NAME`, `time-out` or `broken WORDS`"),
+        })
+    }
+}
+
+/// The verdict in a few words: what was as it should be, or what was not.
+pub(crate) fn judge(expect: &Expect, ended: &Ended, printed: &str) -> Result<String, String> {
+    match (expect, ended) {
+        (Expect::Pass, Ended::Status(_)) => checks(ended, printed, &[]),
+        (Expect::Fails(names), Ended::Status(_)) => checks(ended, printed, names),
+        (Expect::TimeOut, Ended::TimeOut) => Ok("timed out, as it should".to_owned()),
+        (Expect::Broken(word), Ended::Broken(why)) if why.contains(word) => Ok("broke down, as it should".to_owned()),
+        (_, Ended::Status(s)) => Err(format!("ended with status {s}, should not have ended")),
+        (_, Ended::TimeOut) => Err("not done in time".to_owned()),
+        (_, Ended::Broken(why)) => Err(why.clone()),
+    }
+}
+
+fn checks(ended: &Ended, printed: &str, should_fail: &[String]) -> Result<String, String> {
+    let named = |prefix: &str| -> Vec<String> {
+        let names = printed.lines().filter_map(|l| l.strip_prefix(prefix));
+        names.map(|n| n.split(" -- ").next().unwrap_or(n).trim().to_owned()).collect()
+    };
+    let (passed, failed) = (named("ok: "), named("FAIL: "));
+    let count = passed.len() + failed.len();
+    if !printed.lines().any(|l| l == format!("end: {count} checks")) || count == 0 {
+        return Err(format!("stopped after {count} checks, {ended:?}"));
+    }
+    if failed != should_fail {
+        return Err(format!("failed: [{}], should fail: [{}]", failed.join(", "), should_fail.join(", ")));
+    }
+    let status = u8::from(!failed.is_empty());
+    if *ended != Ended::Status(status) {
+        return Err(format!("{ended:?} is not the status of {} failed checks", failed.len()));
+    }
+    Ok(match failed.len() {
+        0 => format!("{count} checks"),
+        n => format!("{count} checks, {n} failed as they should"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = "noise\nok: a\nok: b c\nend: 2 checks\n";
+    const BAD: &str = "ok: a\nFAIL: b -- where count 1: status 1\n    details\nend: 2 checks\n";
+
+    fn fails(names: &[&str]) -> Expect {
+        Expect::Fails(names.iter().map(|&n| n.to_owned()).collect())
+    }
+
+    #[test]
+    fn passing_means_all_checks_and_the_end() {
+        let pass = |status, printed| judge(&Expect::Pass, &Ended::Status(status), printed);
+        assert_eq!(pass(0, GOOD), Ok("2 checks".to_owned()));
+        assert!(pass(1, GOOD).is_err(), "the status counts");
+        assert!(pass(1, BAD).unwrap_err().contains("failed: [b]"));
+        assert!(pass(0, "ok: a\nok: b\n").unwrap_err().contains("stopped after 2"));
+        assert!(pass(0, "ok: a\nend: 2 checks\n").is_err(), "a lost line");
+        assert!(pass(0, "end: 0 checks\n").is_err(), "nothing was checked");
+        assert!(pass(0, "").is_err());
+    }
+
+    #[test]
+    fn a_scenario_that_should_fail_must_fail_just_so() {
+        assert!(judge(&fails(&["b"]), &Ended::Status(1), BAD).is_ok());
+        assert!(judge(&fails(&["a"]), &Ended::Status(1), BAD).is_err());
+        assert!(judge(&fails(&["a", "b"]), &Ended::Status(1), BAD).is_err());
+        assert!(judge(&fails(&["b"]), &Ended::Status(0), GOOD).is_err());
+    }
+
+    #[test]
+    fn other_ends_are_only_right_if_expected() {
+        let broken = Ended::Broken("Kernel panic - not syncing: sysrq".to_owned());
+        assert!(judge(&Expect::TimeOut, &Ended::TimeOut, "").is_ok());
+        assert!(judge(&Expect::Broken("sysrq".into()), &broken, "").is_ok());
+        for (expect, ended) in [
+            (Expect::Pass, Ended::TimeOut),
+            (Expect::Pass, broken.clone()),
+            (Expect::TimeOut, broken.clone()),
+            (Expect::TimeOut, Ended::Status(0)),
+            (Expect::Broken("memory".into()), broken),
+            (Expect::Broken("sysrq".into()), Ended::Status(0)),
+        ] {
+            assert!(judge(&expect, &ended, GOOD).is_err(), "{expect:?} {ended:?}");
+        }
+    }
+
+    #[test]
+    fn expect_lines() {
+        assert_eq!(Expect::parse("fails a b, c").unwrap(), fails(&["a b", "c"]));
+        assert_eq!(Expect::parse("time-out").unwrap(), Expect::TimeOut);
+        assert_eq!(Expect::parse("broken Kernel panic").unwrap(), Expect::Broken("Kernel panic".into()));
+        for wrong in ["", "fails", "broken", "time-out soon", "pass"] {
+            assert!(Expect::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

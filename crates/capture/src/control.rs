@@ -117,6 +117,23 @@ impl Control {
             bytes: self.u64(at + ENTRY_OFF_BYTES),
         }
     }
+    /// Takes an entry for a thread that has no ring because no runtime is in its process; its state says that it is done,
+    /// so that nobody looks for a ring. `None` if the table is full.
+    pub(crate) fn claim(&self, pid: u32, tid: u32, parent: Option<u32>) -> Option<u32> {
+        let next = self.word(CONTROL_OFF_NEXT_RING);
+        let index =
+            next.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| (n < RINGS_MAX).then_some(n + 1)).ok()?;
+        let at = CONTROL_OFF_TABLE + u64::from(index) * ENTRY_BYTES;
+        let state = self.word(at + ENTRY_OFF_STATE);
+        // Like the runtime: an entry that somebody took without asking the counter is left alone.
+        let free = ENTRY_FREE as u32;
+        state.compare_exchange(free, ENTRY_CLAIMED as u32, Ordering::AcqRel, Ordering::Acquire).ok()?;
+        let fields = [(ENTRY_OFF_PID, pid), (ENTRY_OFF_TID, tid), (ENTRY_OFF_PARENT, parent.unwrap_or(u32::MAX))];
+        fields.into_iter().for_each(|(offset, value)| self.word(at + offset).store(value, Ordering::Release));
+        self.put_u64(at + ENTRY_OFF_BYTES, RING_BYTES_MIN);
+        state.store(ENTRY_DONE as u32, Ordering::Release);
+        Some(index)
+    }
     /// Processes that made contact.
     pub(crate) fn attached(&self) -> u32 {
         self.u32(CONTROL_OFF_ATTACHED)

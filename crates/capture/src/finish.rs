@@ -124,7 +124,10 @@ pub(crate) fn dataset(
     manifest.blind = ending.blind.clone();
     write_manifest(root, &manifest)?;
     let named = symbols::name_everything(&DirStore::at(root), &manifest.threads, &modules)?;
-    manifest.blind.notes.extend(named.unseen);
+    if manifest.sampling.is_none() {
+        // A sample may come from any code; that none came says nothing about how it was built.
+        manifest.blind.notes.extend(named.unseen);
+    }
     let path = root.join(Symbols::FILE);
     let mut write_failed = ending.incomplete;
     if let Err(error) = replace_file(&path, &named.symbols.to_json()) {

@@ -40,14 +40,19 @@ pub(crate) fn find_program(command: &[OsString]) -> Result<PathBuf, CaptureError
 
 /// Starts it. See [`process::spawn`].
 pub(crate) fn start(command: &[OsString], environment: &[(&str, &OsStr)]) -> Result<u32, CaptureError> {
-    process::spawn(command, environment).map_err(|e| CaptureError::Start {
+    process::spawn(command, environment).map_err(|e| not_started(command, &e))
+}
+
+/// Why `command` could not be started.
+pub(crate) fn not_started(command: &[OsString], error: &io::Error) -> CaptureError {
+    CaptureError::Start {
         program: command.first().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default(),
-        why: match e.raw_os_error() {
+        why: match error.raw_os_error() {
             // ENOEXEC
             Some(8) => "it is neither a program for this machine nor a script that begins with #!".to_owned(),
-            _ => e.to_string(),
+            _ => error.to_string(),
         },
-    })
+    }
 }
 
 /// Why a program that ran made no contact with the recorder.

@@ -41,3 +41,4 @@ pub use record::{Progress, RecordOptions, RecordSummary, Snapshot, record};
 pub use recover::{RecoverSummary, recover};
 pub use samples::{Notice, RawSample, SampleSource};
 pub use store::DirStore;
+pub use symbols::{ModuleFile, read_module};

@@ -37,29 +37,37 @@ impl Outcome {
     }
 }
 
+/// A recording, seen from its supervisor.
+pub(crate) trait Supervised {
+    /// Recording stops for this reason (`STOP_*`).
+    fn stop(&self, reason: u64);
+    /// Processes that are recorded and were not found dead.
+    fn live_pids(&self) -> Vec<u32>;
+    /// This process was found dead.
+    fn orphan(&self, pid: u32);
+}
+
+impl Supervised for Recording {
+    fn stop(&self, reason: u64) {
+        Recording::stop(self, reason);
+    }
+    fn live_pids(&self) -> Vec<u32> {
+        Recording::live_pids(self)
+    }
+    fn orphan(&self, pid: u32) {
+        Recording::orphan(self, pid);
+    }
+}
+
 /// Waits until the program `main` (leader of its process group) and everything it started have ended.
 pub(crate) fn until_all_ended(recording: &Recording, main: u32, progress: &mut dyn Progress) -> Outcome {
-    let requests = StopRequests::install();
-    let main_fd = PidFd::open(main);
-    let mut watch = Watch { main, terminal: Terminal::give_to(main), ..Watch::default() };
+    let mut watch = Watch::new(main);
     let mut told = Instant::now();
     loop {
-        if let Ok(requests) = &requests
-            && let Some(signal) = requests.take()
-        {
-            watch.stop(recording, signal);
+        if let Some(outcome) = watch.look(recording) {
+            return outcome;
         }
-        let group_lives = watch.reap_group();
-        let others_live = watch.look_at_others(recording);
-        if watch.outcome.status.is_some() && !group_lives && !others_live {
-            return watch.outcome;
-        }
-        match &main_fd {
-            Ok(fd) if watch.outcome.status.is_none() => {
-                fd.wait(LOOK);
-            }
-            _ => std::thread::sleep(LOOK / 4),
-        }
+        watch.wait(LOOK);
         if told.elapsed() >= TELL {
             told = Instant::now();
             progress.update(&snapshot(recording));
@@ -76,9 +84,12 @@ pub(crate) fn snapshot(recording: &Recording) -> Snapshot {
     }
 }
 
-#[derive(Default)]
-struct Watch {
+/// The program, everything it started, and the user's requests to stop.
+#[derive(Debug)]
+pub(crate) struct Watch {
     main: u32,
+    main_fd: Option<PidFd>,
+    requests: Option<StopRequests>,
     outcome: Outcome,
     terminal: Option<Terminal>,
     /// Attached processes other than the main one.
@@ -86,8 +97,34 @@ struct Watch {
 }
 
 impl Watch {
+    /// Looks after the program `main`, leader of its process group, which gets the terminal.
+    pub(crate) fn new(main: u32) -> Watch {
+        let (main_fd, requests) = (PidFd::open(main).ok(), StopRequests::install().ok());
+        let (outcome, handles) = Default::default();
+        Watch { main, main_fd, requests, outcome, terminal: Terminal::give_to(main), handles }
+    }
+    /// Looks once at everything; how the program ended once it and everything it started has.
+    pub(crate) fn look(&mut self, recording: &dyn Supervised) -> Option<Outcome> {
+        if let Some(signal) = self.requests.as_ref().and_then(StopRequests::take) {
+            self.stop(recording, signal);
+        }
+        let group_lives = self.reap_group();
+        let others_live = self.look_at_others(recording);
+        let over = self.outcome.status.is_some() && !group_lives && !others_live;
+        over.then(|| self.outcome.clone())
+    }
+    /// Sleeps for `time`, or until the program ends; for a quarter of it once it has, as its children may go on.
+    pub(crate) fn wait(&self, time: Duration) {
+        match &self.main_fd {
+            Some(fd) if self.outcome.status.is_none() => {
+                fd.wait(time);
+            }
+            _ => std::thread::sleep(time / 4),
+        }
+    }
+
     /// First request: recording stops and the program gets the signal; a later one kills what is left of it.
-    fn stop(&mut self, recording: &Recording, signal: i32) {
+    fn stop(&mut self, recording: &dyn Supervised, signal: i32) {
         let again = self.outcome.stopped_by.replace(signal).is_some();
         recording.stop(STOP_USER);
         process::signal_group(self.main, if again { SIGKILL } else { signal });
@@ -135,7 +172,7 @@ impl Watch {
     }
 
     /// Looks after attached processes that are not (or no longer) in the group; whether any lives.
-    fn look_at_others(&mut self, recording: &Recording) -> bool {
+    fn look_at_others(&mut self, recording: &dyn Supervised) -> bool {
         let mut any = false;
         for pid in recording.live_pids() {
             let lives = if pid == self.main { self.outcome.status.is_none() } else { self.lives(pid) };

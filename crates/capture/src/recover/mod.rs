@@ -64,7 +64,10 @@ pub fn recover(path: &Path) -> Result<RecoverSummary, CaptureError> {
     kept.events.iter().for_each(|e| facts.see(e));
     let mut summary = RecoverSummary { path: path.to_owned(), changed: true, ..RecoverSummary::default() };
     let counts = match &control {
-        Some(control) => rings::drain(path, control, &mut kept, &facts, &mut summary)?,
+        Some(control) => {
+            let sampled = old.as_ref().is_some_and(|m| m.sampling.is_some());
+            rings::drain(path, control, sampled, &mut kept, &facts, &mut summary)?
+        }
         None => kept.counts(),
     };
     let tables = tables(control.as_ref(), old.as_ref(), &facts, &kept, &counts);

@@ -23,6 +23,7 @@ const QUIET: Duration = Duration::from_millis(200);
 pub(super) fn drain(
     root: &Path,
     control: &Control,
+    sampled: bool,
     kept: &mut Kept,
     facts: &Facts,
     summary: &mut RecoverSummary,
@@ -33,14 +34,15 @@ pub(super) fn drain(
     kept.threads.resize(threads, KeptThread::default());
     let events = EventsFile::open(root, kept.event_bytes, kept.events.len() as u64)
         .map_err(CaptureError::io("write events.bin in", root))?;
-    // References beyond a limit that was reached were never meant to be in the dataset.
-    let quota = (control.stop_reason() == STOP_LIMIT).then_some(0);
+    // References beyond a limit that was reached were never meant to be in the dataset; where samples are the references,
+    // those in rings are not either.
+    let quota = (control.stop_reason() == STOP_LIMIT || sampled).then_some(0);
     let ledger = Ledger::new(events, quota);
     let mut buffers = Buffers::default();
     let mut counts = kept.counts();
     for thread in 0..control.rings() {
         let mut target = Target { ledger: &ledger, buffers: &mut buffers, see: &|e| facts.see(e) };
-        match one(root, control, thread, kept.threads[thread as usize], &mut target) {
+        match one(root, (control, sampled), thread, kept.threads[thread as usize], &mut target) {
             Ok(Some(now)) => counts[thread as usize] = now,
             Ok(None) => {}
             Err(DrainError::Damaged(why)) => {
@@ -55,7 +57,7 @@ pub(super) fn drain(
 
 fn one(
     root: &Path,
-    control: &Control,
+    (control, sampled): (&Control, bool),
     thread: u32,
     kept: KeptThread,
     target: &mut Target<'_>,
@@ -69,6 +71,10 @@ fn one(
     };
     let out = Appender::frames(root, thread, kept.bytes).map_err(DrainError::Write)?;
     let mut drain = ThreadDrain::new(thread, ring, out).map_err(|e| DrainError::Damaged(e.to_string()))?;
+    if sampled {
+        // Samples are written without regard to the rings, and are all older than what is still in these.
+        drain.consumed.refs = kept.refs;
+    }
     // The recorder writes references, then events, then the journal: killed in between, the dataset is ahead.
     let ahead = |now: u64, journal: u64, what: &str| {
         now.checked_sub(journal).ok_or_else(|| {

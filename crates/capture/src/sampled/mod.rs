@@ -1,0 +1,135 @@
+//! # The sampled recorder: from a [`SampleSource`] and the preloaded library's rings to a dataset
+//!
+//! Any sampling backend brings a [`Sampler`]; this module starts the program or joins a running one, merges samples with
+//! the events of the rings (allocations, mappings, threads, modules) by time, and writes frames with sample columns.
+//!
+//! **Invariant:** an index of the ring table is a dataset thread: threads that have no ring because the library is not in
+//! them get an entry from the recorder. So threads are numbered in the order of their creation as far as that is known, and
+//! `recover` needs nothing but what it needs for exact recordings. A ring's tail moves only after its events, and every
+//! sample before them, are in files.
+//!
+//! **Time.** Samples carry CLOCK_MONOTONIC, rings and frames the time-stamp counter; `clock` converts, and states its error
+//! in the manifest. What is younger than [`HOLD`] waits: the kernel delivers samples processor by processor.
+//!
+//! Reading order: this file, `session` (begin and loop), `turn` (from source and rings to the
+//! writer), `names` (host thread ids to dataset threads), `tap` (a ring
+//! as a list of events), `modules`, `clock`, `writer`, `life`, `end`.
+mod clock;
+mod end;
+mod life;
+mod modules;
+mod names;
+mod session;
+mod start;
+mod tap;
+mod turn;
+mod writer;
+
+use crate::control::remove_rings;
+use crate::error::CaptureError;
+use crate::record::{Progress, RecordOptions, RecordSummary};
+use crate::samples::SampleSource;
+use crate::store::create_dataset;
+use session::Session;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long samples and events wait for others that are older: longer than any processor keeps a sample to itself, and than
+/// a new thread takes to enter itself in the ring table.
+pub const HOLD: Duration = Duration::from_millis(250);
+
+/// What is to be sampled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// Process id.
+    pub pid: u32,
+    /// Whether the process waits before its first execve(2) (sample from there on, itself and what it creates) or runs
+    /// already (sample all its threads, and those they create).
+    pub held: bool,
+    /// Directory of the rings and of whatever else the sampler and the preloaded library share.
+    pub rings: PathBuf,
+    /// What sampling may cost, in thousandths of the program's processor time.
+    pub overhead_permille: u32,
+}
+
+/// A sampling backend, seen from the recorder.
+pub trait Sampler {
+    /// Name of the backend, for the manifest.
+    fn name(&self) -> &'static str;
+    /// Whether the preloaded library must be in the program, because it is the one that samples.
+    fn needs_library(&self) -> bool {
+        false
+    }
+    /// Variables for the environment of a program that is started; `rings` is [`Subject::rings`].
+    ///
+    /// # Errors
+    /// What the backend needs is missing.
+    fn environment(&mut self, _rings: &Path) -> Result<Vec<(OsString, OsString)>, CaptureError> {
+        Ok(Vec::new())
+    }
+    /// Switches sampling on.
+    ///
+    /// # Errors
+    /// The kernel refuses, or the process is gone.
+    fn open(&mut self, subject: &Subject) -> Result<Box<dyn SampleSource>, CaptureError>;
+    /// What there is to say at the end, in sentences for the manifest, and the number of pages that the kernel moved
+    /// meanwhile, if known. The source is still open.
+    fn close(&mut self) -> (Vec<String>, Option<u64>) {
+        (Vec::new(), None)
+    }
+}
+
+/// Default of [`Subject::overhead_permille`].
+pub const OVERHEAD_PERMILLE: u32 = 20;
+
+/// Records `options.command` from its first instruction on, or the running process `options.pid`, by sampling. A program
+/// that fails or crashes is recorded all the same; a running process is left alone at the end.
+///
+/// # Errors
+/// [`CaptureError::Option`] for what sampling cannot do, [`CaptureError::Start`], what the sampler says, and everything
+/// that writing can meet. If sampling could not begin, no dataset is left behind.
+pub fn record(
+    sampler: &mut dyn Sampler,
+    options: &RecordOptions,
+    progress: &mut dyn Progress,
+) -> Result<RecordSummary, CaptureError> {
+    refuse(sampler.name(), options)?;
+    start::check(options)?;
+    create_dataset(&options.out, options.force)?;
+    let began = Instant::now();
+    let result = Session::begin(sampler, options);
+    let session = match result {
+        Ok(session) => session,
+        Err(error) => {
+            // Best effort: the error that matters is the first one.
+            let _ = std::fs::remove_dir_all(&options.out);
+            return Err(error);
+        }
+    };
+    let finished = session.run(sampler, progress);
+    let run_seconds = began.elapsed().as_secs_f64();
+    let mut summary = end::dataset(&options.out, finished)?;
+    if !summary.write_failed {
+        remove_rings(&options.out)?;
+    }
+    summary.run_seconds = run_seconds;
+    summary.finish_seconds = began.elapsed().as_secs_f64() - run_seconds;
+    Ok(summary)
+}
+
+/// What no sampling backend can do is refused before anything is created.
+fn refuse(backend: &str, options: &RecordOptions) -> Result<(), CaptureError> {
+    let no = |what: &str| Err(CaptureError::Option(format!("backend {backend}: {what}")));
+    if options.count_only {
+        return no("samples are not counts of references; counting needs --backend hooks");
+    }
+    if options.roi.is_some() {
+        return no("sampling is not restricted to a phase; use --backend hooks, or --duration");
+    }
+    match (&options.pid, options.command.is_empty()) {
+        (Some(_), false) => no("give either a command or --pid, not both"),
+        (None, true) => no("no command to record; give it after `--`, or a running process with --pid"),
+        _ => Ok(()),
+    }
+}

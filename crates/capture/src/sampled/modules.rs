@@ -1,0 +1,125 @@
+//! Executables and libraries of processes that do not report for themselves: from `/proc/PID/maps` and mapping notices.
+use crate::facts::Module;
+use crate::samples::Notice;
+use object::read::elf::{FileHeader, ProgramHeader};
+use object::{Endianness, elf};
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+
+const PROT_EXEC: u32 = 4;
+
+/// Modules by process, each once.
+#[derive(Debug, Default)]
+pub(super) struct Modules {
+    known: BTreeMap<u32, Vec<Module>>,
+    /// By path: (address minus file offset of executable segments, bytes to the end of the last one).
+    files: HashMap<String, Option<Vec<Segment>>>,
+}
+
+/// A loadable segment of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Segment {
+    offset: u64,
+    address: u64,
+    file_bytes: u64,
+    /// End of the last segment of the file, as linked.
+    end: u64,
+}
+
+impl Modules {
+    /// The module of a mapping, if it is code of a file and not known yet.
+    pub(super) fn mapped(&mut self, pid: u32, addr: u64, file_offset: u64, prot: u32, path: &str) -> Option<Module> {
+        if prot & PROT_EXEC == 0 || !path.starts_with('/') {
+            return None;
+        }
+        let segments = self.files.entry(path.to_owned()).or_insert_with(|| segments(path)).as_ref()?;
+        // The kernel maps whole pages, so the mapping may begin up to a page before its segment.
+        let holds = |s: &&Segment| file_offset < s.offset + s.file_bytes && s.offset < file_offset + 65_536;
+        let segment = segments.iter().find(holds)?;
+        let bias = addr.wrapping_sub(segment.address.wrapping_sub(segment.offset).wrapping_add(file_offset));
+        let module = Module { bias, bytes: segment.end, path: path.to_owned() };
+        let known = self.known.entry(pid).or_default();
+        if known.contains(&module) {
+            return None;
+        }
+        known.push(module.clone());
+        Some(module)
+    }
+    /// A forked child has its parent's modules.
+    pub(super) fn forked(&mut self, parent: u32, child: u32) -> Vec<Module> {
+        let inherited = self.known.get(&parent).cloned().unwrap_or_default();
+        self.known.insert(child, inherited.clone());
+        inherited
+    }
+}
+
+/// The loadable segments of a 64-bit program file, `None` if it is none.
+fn segments(path: &str) -> Option<Vec<Segment>> {
+    let bytes = fs::read(path).ok()?;
+    let header = elf::FileHeader64::<Endianness>::parse(&*bytes).ok()?;
+    let endian = header.endian().ok()?;
+    let loads = header.program_headers(endian, &*bytes).ok()?.iter().filter(|p| p.p_type(endian) == elf::PT_LOAD);
+    let loads: Vec<_> = loads.collect();
+    let end = loads.iter().map(|p| p.p_vaddr(endian).saturating_add(p.p_memsz(endian))).max()?;
+    let one = |p: &&elf::ProgramHeader64<Endianness>| Segment {
+        offset: p.p_offset(endian),
+        address: p.p_vaddr(endian),
+        file_bytes: p.p_filesz(endian),
+        end,
+    };
+    Some(loads.iter().map(one).collect())
+}
+
+/// The mappings of a running process as notices at time `time_ns`.
+pub(super) fn mappings(pid: u32, time_ns: u64) -> Vec<Notice> {
+    let text = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    text.lines().filter_map(|line| mapping(line, pid, time_ns)).collect()
+}
+
+fn mapping(line: &str, pid: u32, time_ns: u64) -> Option<Notice> {
+    let mut words = line.split_ascii_whitespace();
+    let (range, rights, offset) = (words.next()?, words.next()?, words.next()?);
+    let (from, to) = range.split_once('-')?;
+    let number = |text: &str| u64::from_str_radix(text, 16).ok();
+    let (addr, end, file_offset) = (number(from)?, number(to)?, number(offset)?);
+    let bit = |letter: char, value: u32| if rights.contains(letter) { value } else { 0 };
+    let prot = bit('r', 1) | bit('w', 2) | bit('x', PROT_EXEC);
+    let path = words.skip(2).collect::<Vec<_>>().join(" ");
+    Some(Notice::Map { time_ns, pid, addr, bytes: end.checked_sub(addr)?, file_offset, prot, path })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_maps_is_understood_and_nonsense_is_passed_over() {
+        let line = "7f3a10000000-7f3a10021000 r-xp 00002000 fe:01 1234     /usr/lib/a b.so (deleted)";
+        let Some(Notice::Map { addr, bytes, file_offset, prot, path, .. }) = mapping(line, 7, 9) else { panic!() };
+        assert_eq!((addr, bytes, file_offset, prot), (0x7f3a_1000_0000, 0x21000, 0x2000, 5));
+        assert_eq!(path, "/usr/lib/a b.so (deleted)");
+        for bad in ["", "x", "1-2", "2-1 r--p 0 0:0 0", "g-h r--p 0 0:0 0", "1-2 r--p z 0:0 0"] {
+            assert_eq!(mapping(bad, 1, 1), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn this_program_and_its_libraries_have_the_biases_that_its_own_addresses_show() {
+        let mut modules = Modules::default();
+        let pid = std::process::id();
+        let mut found = Vec::new();
+        for notice in mappings(pid, 0) {
+            let Notice::Map { addr, file_offset, prot, path, .. } = notice else { continue };
+            found.extend(modules.mapped(pid, addr, file_offset, prot, &path));
+        }
+        let own = std::env::current_exe().unwrap().to_string_lossy().into_owned();
+        let me = found.iter().find(|m| m.path == own).expect("this program is among them");
+        let here = segments as *const () as usize as u64;
+        assert!(here > me.bias && here < me.bias + me.bytes);
+        // The bias of a position-independent program is where its first segment, linked at 0, is mapped.
+        let maps = fs::read_to_string("/proc/self/maps").unwrap();
+        let first = maps.lines().find(|l| l.ends_with(&own)).unwrap().split('-').next().unwrap().to_owned();
+        assert_eq!(me.bias, u64::from_str_radix(&first, 16).unwrap());
+        assert_eq!(modules.forked(pid, 1), found);
+    }
+}

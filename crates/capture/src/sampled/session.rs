@@ -1,0 +1,187 @@
+//! One sampled recording while it runs.
+use super::clock::Clocks;
+use super::life::Life;
+use super::modules::Modules;
+use super::names::Names;
+use super::start;
+use super::tap::Tap;
+use super::writer::Writer;
+use super::{HOLD, Sampler};
+use crate::control::Control;
+use crate::error::CaptureError;
+use crate::record::{Progress, RecordOptions, Snapshot};
+use crate::samples::{Notice, RawSample, SampleSource};
+use crate::supervise::Outcome;
+use homenode_base::ring::{STOP_LIMIT, STOP_USER};
+use homenode_sys::process::Subreaper;
+use homenode_trace::{Manifest, SampleUnit};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+/// Longest sleep in the source.
+const POLL: Duration = Duration::from_millis(50);
+/// How often progress is told.
+const TELL: Duration = Duration::from_millis(100);
+
+/// A recording.
+pub(super) struct Session {
+    pub(super) control: Control,
+    /// As first written.
+    pub(super) manifest: Manifest,
+    pub(super) source: Option<Box<dyn SampleSource>>,
+    pub(super) life: Life,
+    pub(super) clocks: Clocks,
+    pub(super) names: Names,
+    pub(super) taps: BTreeMap<u32, Tap>,
+    pub(super) modules: Modules,
+    pub(super) writer: Writer,
+    pub(super) fresh: Vec<RawSample>,
+    pub(super) notices: Vec<Notice>,
+    /// Processes whose begin is in the dataset, other than those that report for themselves.
+    pub(super) begun: BTreeSet<u32>,
+    /// Rings that are closed or cannot be used.
+    pub(super) closed: BTreeSet<u32>,
+    pub(super) limit: Option<u64>,
+    deadline: Option<Instant>,
+    pub(super) flushed: Instant,
+    pub(super) tally: Tally,
+    _reaper: Option<Subreaper>,
+}
+
+/// What was counted on the way.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) unaddressed: u64,
+    pub(super) throttled: u64,
+    pub(super) lost: u64,
+    /// Samples beyond the limit asked for, or of threads without an entry.
+    pub(super) dropped: u64,
+    /// Why the dataset could not be written on.
+    pub(super) write: Option<String>,
+    pub(super) notes: Vec<String>,
+    pub(super) unit: SampleUnit,
+    pub(super) event: String,
+    pub(super) sees_writes: bool,
+    pub(super) kernel_moves: Option<u64>,
+    pub(super) duration_over: bool,
+    pub(super) outcome: Outcome,
+}
+
+impl Session {
+    /// Opens the dataset, the program and the source, in this order: what cannot be sampled never runs.
+    pub(super) fn begin(sampler: &mut dyn Sampler, options: &RecordOptions) -> Result<Session, CaptureError> {
+        let root = &options.out;
+        let control = start::control(root)?;
+        let reaper = options.pid.is_none().then(Subreaper::set).and_then(Result::ok);
+        let (held, subject) = start::subject(sampler, options, &control, root)?;
+        let source = sampler.open(&subject)?;
+        let mut tally = Tally { event: source.event(), unit: source.unit(), ..Tally::default() };
+        tally.sees_writes = source.sees_writes();
+        let manifest = super::end::first_manifest(options, sampler.name(), &tally)?;
+        let writer = Writer::new(root).map_err(CaptureError::io("create events.bin in", root))?;
+        let life = match held {
+            Some(held) => {
+                let pid = held.go().map_err(|e| crate::launch::not_started(&options.command, &e))?;
+                Life::child(pid)
+            }
+            None => Life::join(subject.pid)?,
+        };
+        let (names, taps, modules, fresh, notices, begun, closed) = Default::default();
+        let mut session = Session {
+            control,
+            manifest,
+            source: Some(source),
+            life,
+            clocks: Clocks::new(),
+            names,
+            taps,
+            modules,
+            writer,
+            fresh,
+            notices,
+            begun,
+            closed,
+            limit: options.limit_refs,
+            deadline: options.duration.map(|d| Instant::now() + d),
+            flushed: Instant::now(),
+            tally,
+            _reaper: reaper,
+        };
+        if !subject.held {
+            session.meet(subject.pid);
+        }
+        Ok(session)
+    }
+
+    /// Records to the end of the program, of the time or of the user's patience.
+    pub(super) fn run(mut self, sampler: &mut dyn Sampler, progress: &mut dyn Progress) -> Session {
+        let mut told = Instant::now();
+        loop {
+            let over = self.life.look(&self.control);
+            let (now_ns, now_ticks) = self.poll();
+            self.advance(now_ns.saturating_sub(HOLD.as_nanos() as u64), now_ticks, false);
+            self.stop_if_due(sampler);
+            if over.is_some() || (self.source.is_none() && self.life.is_joined()) {
+                self.tally.outcome = over.unwrap_or_else(|| self.life.outcome());
+                break;
+            }
+            if told.elapsed() >= TELL {
+                told = Instant::now();
+                let (refs, bytes) = (self.writer.samples, self.writer.file_bytes());
+                progress.update(&Snapshot { refs, bytes, threads: self.control.rings() });
+            }
+        }
+        // Whatever the kernel still has; more than one look, since a source may deliver in pieces.
+        for _ in 0..4 {
+            self.poll();
+        }
+        self.close_source(sampler);
+        let (_, now_ticks) = self.clocks.read();
+        self.advance(u64::MAX, now_ticks, true);
+        self
+    }
+
+    /// Waits for news and reads the clocks.
+    fn poll(&mut self) -> (u64, u64) {
+        let more = match &mut self.source {
+            Some(source) => source.poll(POLL, &mut self.fresh, &mut self.notices),
+            None => Ok(false),
+        };
+        let more = more.unwrap_or_else(|error| {
+            self.tally.notes.push(format!("sampling broke off: {error}"));
+            self.source = None;
+            false
+        });
+        if !more {
+            self.life.wait(POLL);
+        }
+        self.names.refresh(&self.control);
+        self.clocks.read()
+    }
+
+    /// Ends sampling when the limit, the time or the user's patience is over, or writing failed; the program runs on.
+    fn stop_if_due(&mut self, sampler: &mut dyn Sampler) {
+        if self.limit.is_some_and(|n| self.writer.samples >= n) {
+            self.control.stop(STOP_LIMIT);
+        }
+        if self.deadline.is_some_and(|d| Instant::now() >= d) && self.control.stop_reason() == 0 {
+            self.tally.duration_over = true;
+            self.control.stop(STOP_USER);
+        }
+        if self.control.stop_reason() != 0 && self.source.is_some() {
+            if self.tally.write.is_none() {
+                // What is younger than the hold is still wanted, up to the limit.
+                self.poll();
+            }
+            self.close_source(sampler);
+            self.taps.values().for_each(Tap::wake);
+        }
+    }
+    fn close_source(&mut self, sampler: &mut dyn Sampler) {
+        let Some(source) = self.source.take() else { return };
+        self.tally.lost += source.lost();
+        let (notes, moves) = sampler.close();
+        self.tally.notes.extend(notes);
+        self.tally.kernel_moves = moves;
+    }
+}

@@ -1,0 +1,62 @@
+//! Starting the program with the preloaded library, or finding the process to join.
+use super::{Sampler, Subject};
+use crate::control::Control;
+use crate::error::CaptureError;
+use crate::launch;
+use crate::record::RecordOptions;
+use crate::store::RINGS;
+use homenode_base::ring::CONTROL_ENV;
+use homenode_sys::held::{Held, hold};
+use homenode_sys::process;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// A phase that no program has: an instrumented program then sends its events and none of its references.
+pub(super) const NO_PHASE: &str = "(sampled: no references)";
+
+/// What can be known to fail before anything is created.
+pub(super) fn check(options: &RecordOptions) -> Result<(), CaptureError> {
+    match options.pid {
+        None => launch::find_program(&options.command).map(drop),
+        Some(pid) if process::alive(pid) => Ok(()),
+        Some(pid) => Err(CaptureError::Option(format!("there is no process {pid}"))),
+    }
+}
+
+/// The control file of a recording that wants events only.
+pub(super) fn control(root: &Path) -> Result<Control, CaptureError> {
+    Control::create(&root.join(RINGS), false, Some(NO_PHASE))
+}
+
+/// A program that waits for its start, or nothing if a running process is joined; and the subject.
+pub(super) fn subject(
+    sampler: &mut dyn Sampler,
+    options: &RecordOptions,
+    control: &Control,
+    root: &Path,
+) -> Result<(Option<Held>, Subject), CaptureError> {
+    let rings = root.join(RINGS);
+    let overhead_permille = options.overhead_permille.unwrap_or(super::OVERHEAD_PERMILLE);
+    if let Some(pid) = options.pid {
+        return Ok((None, Subject { pid, held: false, rings, overhead_permille }));
+    }
+    let mut environment = vec![(OsString::from(CONTROL_ENV), control.path().into_os_string())];
+    environment.extend(preload()?);
+    environment.extend(sampler.environment(&rings)?);
+    let refuse = |source: std::io::Error| launch::not_started(&options.command, &source);
+    let held = hold(&options.command, &environment).map_err(refuse)?;
+    let pid = held.pid();
+    Ok((Some(held), Subject { pid, held: true, rings, overhead_permille }))
+}
+
+/// The preloaded library, in front of what the user preloads.
+fn preload() -> Result<Vec<(OsString, OsString)>, CaptureError> {
+    Ok(Vec::new())
+}
+
+/// The command line of a running process.
+pub(super) fn command_of(pid: u32) -> Vec<String> {
+    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = bytes.split(|&b| b == 0).filter(|w| !w.is_empty());
+    words.map(|w| String::from_utf8_lossy(w).into_owned()).collect()
+}

@@ -1,0 +1,286 @@
+//! The sampled recorder with a source whose every sample is known: one of each live thread at each poll, at an address made
+//! of the thread's number.
+use homenode_capture::sampled::{self, Sampler, Subject};
+use homenode_capture::{
+    CaptureError, DirStore, Notice, RawSample, RecordOptions, RecordSummary, SampleSource, recover,
+};
+use homenode_hooks::compile::{self, Mode};
+use homenode_hooks::install;
+use homenode_sys::clock::monotonic_ns;
+use homenode_trace::check::check;
+use homenode_trace::{DataSource, DatasetReader, EventKind, Op, SampleUnit};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Samples every thread of the program at every poll.
+struct EveryThread(u32);
+
+struct Source {
+    pid: u32,
+    lost: u64,
+}
+
+fn addr_of(tid: u32) -> u64 {
+    0x10_0000_0000 + u64::from(tid) * 4096
+}
+
+impl Sampler for EveryThread {
+    fn name(&self) -> &'static str {
+        "test"
+    }
+    fn open(&mut self, subject: &Subject) -> Result<Box<dyn SampleSource>, CaptureError> {
+        self.0 = subject.pid;
+        Ok(Box::new(Source { pid: subject.pid, lost: 0 }))
+    }
+    fn close(&mut self) -> (Vec<String>, Option<u64>) {
+        (vec!["closed".into()], Some(5))
+    }
+}
+
+impl SampleSource for Source {
+    fn unit(&self) -> SampleUnit {
+        SampleUnit::Window
+    }
+    fn event(&self) -> String {
+        "every thread".into()
+    }
+    fn sees_writes(&self) -> bool {
+        true
+    }
+    fn poll(
+        &mut self,
+        _timeout: Duration,
+        samples: &mut Vec<RawSample>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<bool, CaptureError> {
+        std::thread::sleep(Duration::from_millis(5));
+        let Ok(tasks) = std::fs::read_dir(format!("/proc/{}/task", self.pid)) else { return Ok(false) };
+        for tid in tasks.flatten().filter_map(|t| t.file_name().to_str()?.parse().ok()) {
+            let (time_ns, cpu, ip) = (monotonic_ns(), Some(1), 0x40);
+            let (source, latency_cycles) = (DataSource::LocalMemory, Some(9));
+            let sample = RawSample {
+                time_ns,
+                pid: self.pid,
+                tid,
+                cpu,
+                ip,
+                addr: addr_of(tid),
+                size: 8,
+                op: Op::Write,
+                weight: 3,
+                latency_cycles,
+                source,
+            };
+            samples.push(sample);
+            samples.push(RawSample { addr: 0, ..sample });
+        }
+        self.lost += 1;
+        notices.push(Notice::Throttled);
+        Ok(true)
+    }
+    fn set_rate(&mut self, _per_second: u64) -> Result<(), CaptureError> {
+        Ok(())
+    }
+    fn lost(&self) -> u64 {
+        self.lost
+    }
+}
+
+fn build(dir: &Path, hooks: bool, flags: &[&str]) -> PathBuf {
+    let program = dir.join(format!("phased{}{}", u8::from(hooks), flags.join("")));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/phased.c");
+    let mut args: Vec<OsString> = ["-O1", "-g", "-pthread"].map(OsString::from).to_vec();
+    args.extend(flags.iter().map(OsString::from));
+    args.extend([source.into(), "-o".into(), program.clone().into()]);
+    let mut command = Command::new("gcc");
+    if hooks {
+        let archive = install::install_in(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
+        let plan = compile::plan(Mode::Cc, &args, &archive).unwrap();
+        command = Command::new(plan.compiler);
+        args = plan.args;
+    }
+    let done = command.args(args).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    program
+}
+
+fn options(program: &Path, out: &Path) -> RecordOptions {
+    RecordOptions { command: vec![program.into()], out: out.to_owned(), backend: "test".into(), ..Default::default() }
+}
+
+fn open(out: &Path) -> DatasetReader {
+    let reader = DatasetReader::open(Arc::new(DirStore::open(out).unwrap())).unwrap();
+    let report = check(&reader);
+    assert!(report.ok(), "{:?}", report.problems);
+    reader
+}
+
+/// Times of a thread's samples; each must be at the thread's own address.
+fn times(reader: &DatasetReader, thread: u32) -> Vec<u64> {
+    let (mut bytes, mut frame, mut times) = (Vec::new(), Default::default(), Vec::new());
+    let tid = reader.manifest().threads[thread as usize].tid;
+    for i in 0..reader.frames(thread).len() {
+        reader.read_frame(thread, i, &mut bytes, &mut frame).unwrap();
+        for batch in &frame.batches {
+            times.extend(std::iter::repeat_n(batch.begin, batch.refs as usize));
+        }
+        for i in 0..frame.len() {
+            let r = frame.get(i);
+            assert_eq!((r.addr, r.size, r.op), (addr_of(tid), 8, Op::Write), "a sample of another thread");
+            assert_eq!((frame.samples[i].weight, frame.samples[i].cpu), (3, Some(1)));
+        }
+    }
+    assert!(times.is_sorted());
+    times
+}
+
+/// Stamped events stand where the stamps of the samples say.
+fn assert_in_order(reader: &DatasetReader) -> usize {
+    let mut stamped = 0;
+    for thread in 0..reader.threads() {
+        let times = times(reader, thread);
+        for e in (0..reader.thread_events(thread).len()).filter_map(|n| reader.thread_event(thread, n)) {
+            let (before, after) = times.split_at(e.at as usize);
+            if e.stamp > 0 {
+                stamped += 1;
+                assert!(before.last().is_none_or(|&t| t <= e.stamp) && after.first().is_none_or(|&t| t >= e.stamp));
+            }
+        }
+    }
+    stamped
+}
+
+fn record(program: &Path, out: &Path) -> RecordSummary {
+    sampled::record(&mut EveryThread(0), &options(program, out), &mut ()).unwrap()
+}
+
+#[test]
+fn samples_and_ring_events_of_one_thread_are_one_thread_in_order_of_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("x.hnt");
+    let summary = record(&build(dir.path(), true, &[]), &out);
+    assert_eq!((summary.exit_status, summary.threads, summary.processes), (Some(3), 3, 1));
+    let reader = open(&out);
+    assert!(assert_in_order(&reader) > 4);
+    let m = reader.manifest();
+    let sampling = m.sampling.clone().unwrap();
+    assert_eq!((sampling.unit, sampling.period, sampling.kernel_moves), (SampleUnit::Window, 3, Some(5)));
+    assert!(sampling.lost > 0 && sampling.unaddressed > 0 && m.complete && !m.synchronised);
+    assert!(m.blind.notes.iter().any(|n| n.contains("two clocks")), "{:?}", m.blind.notes);
+    for (thread, t) in (0u32..).zip(&m.threads) {
+        assert!(t.refs > 40 && (t.tid > m.threads[0].tid || thread == 0) && t.parent == (thread > 0).then_some(0));
+        let kinds: Vec<EventKind> = (0..).map_while(|n| Some(reader.thread_event(thread, n)?.kind.clone())).collect();
+        let allocations = kinds.iter().filter(|k| matches!(k, EventKind::Alloc { bytes: 16_384, .. })).count();
+        assert_eq!(allocations, 12, "thread {thread}");
+    }
+    // 12 rounds of 30 ms: the blocks are met one after the other, not all at the begin or the end.
+    let at = |n| reader.thread_event(0, n);
+    let blocks = (0..).map_while(at).filter(|e| matches!(e.kind, EventKind::Alloc { bytes: 16_384, .. }));
+    let positions: Vec<u64> = blocks.map(|e| e.at).collect();
+    let distinct: std::collections::BTreeSet<_> = positions.iter().collect();
+    assert!(distinct.len() >= 6, "{positions:?}");
+}
+
+#[test]
+fn without_any_library_threads_and_modules_come_from_the_kernel() {
+    let dir = tempfile::tempdir().unwrap();
+    for flags in [&[][..], &["-static"]] {
+        let out = dir.path().join(format!("x{}.hnt", flags.len()));
+        let summary = record(&build(dir.path(), false, flags), &out);
+        assert_eq!((summary.exit_status, summary.threads, summary.processes), (Some(3), 3, 1));
+        let reader = open(&out);
+        (0..3).for_each(|t| assert!(times(&reader, t).len() > 40));
+        let notes = &reader.manifest().blind.notes;
+        assert!(flags.is_empty() || notes.iter().any(|n| n.contains("without the preloaded library")), "{notes:?}");
+    }
+}
+
+#[test]
+fn a_running_process_is_joined_for_a_while_and_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("x.hnt");
+    let mut child = Command::new(build(dir.path(), false, &[])).arg("60").spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(150));
+    let mut o = options(Path::new("x"), &out);
+    (o.command, o.pid, o.duration) = (Vec::new(), Some(child.id()), Some(Duration::from_millis(200)));
+    let summary = sampled::record(&mut EveryThread(0), &o, &mut ()).unwrap();
+    assert!(child.try_wait().unwrap().is_none(), "it runs on");
+    assert_eq!((summary.exit_status, summary.threads), (None, 3));
+    assert!(summary.ended.contains("time asked for"), "{}", summary.ended);
+    let reader = open(&out);
+    assert!(reader.manifest().command[0].ends_with("phased0"));
+    let globals = &reader.symbols().globals;
+    assert!(globals.iter().any(|g| g.name == "table" && g.bytes == 16_384), "its modules are known");
+    let tids: Vec<u32> = reader.manifest().threads.iter().map(|t| t.tid).collect();
+    assert!(tids.is_sorted() && tids[0] == child.id());
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+}
+
+#[test]
+fn limits_are_exact_and_what_cannot_be_done_is_refused_before_anything_is_created() {
+    let dir = tempfile::tempdir().unwrap();
+    let (out, program) = (dir.path().join("x.hnt"), build(dir.path(), false, &[]));
+    let o = RecordOptions { limit_refs: Some(17), ..options(&program, &out) };
+    let summary = sampled::record(&mut EveryThread(0), &o, &mut ()).unwrap();
+    assert_eq!((summary.refs, summary.exit_status), (17, Some(3)));
+    assert!(summary.ended.contains("17 samples"), "{}", summary.ended);
+    std::fs::remove_dir_all(&out).unwrap();
+    let base = options(&program, &out);
+    for (o, word) in [
+        (RecordOptions { roi: Some("solve".into()), ..base.clone() }, "phase"),
+        (RecordOptions { count_only: true, ..base.clone() }, "counts"),
+        (RecordOptions { pid: Some(1), ..base.clone() }, "not both"),
+        (RecordOptions { command: Vec::new(), ..base.clone() }, "no command"),
+        (RecordOptions { command: Vec::new(), pid: Some(u32::MAX), ..base.clone() }, "no process"),
+        (RecordOptions { command: vec!["/no/such".into()], ..base.clone() }, "no such file"),
+    ] {
+        let said = sampled::record(&mut EveryThread(0), &o, &mut ()).unwrap_err().to_string();
+        assert!(said.contains(word) && !out.exists(), "{said}");
+    }
+}
+
+/// Not a test of its own: the recorder that the next test kills.
+#[test]
+fn recorder_to_be_killed() {
+    if let Some(words) = std::env::var_os("HN_TEST_SAMPLED") {
+        let words = words.into_string().unwrap();
+        let (program, out) = words.split_once(' ').unwrap();
+        record(Path::new(program), Path::new(out));
+    }
+}
+
+#[test]
+fn a_killed_recorder_leaves_a_dataset_that_recover_completes_and_the_program_runs_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let (out, mark) = (dir.path().join("x.hnt"), dir.path().join("mark"));
+    let program = build(dir.path(), true, &[]);
+    let script = dir.path().join("script");
+    // The program, then a mark: it went on to its end without the recorder.
+    let text =
+        format!("#!/bin/sh\nfor i in 1 2 3 4 5; do {}; done\necho done >{}\n", program.display(), mark.display());
+    std::fs::write(&script, text).unwrap();
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let words = format!("{} {}", script.display(), out.display());
+    let mut recorder = Command::new(std::env::current_exe().unwrap());
+    recorder.args(["--exact", "recorder_to_be_killed"]).env("HN_TEST_SAMPLED", words);
+    let mut recorder = recorder.stdout(std::process::Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(1900));
+    recorder.kill().unwrap();
+    recorder.wait().unwrap();
+    let before = DatasetReader::open(Arc::new(DirStore::open(&out).unwrap())).unwrap();
+    assert!(!before.manifest().complete && before.manifest().sampling.is_some());
+    let done = recover(&out).unwrap();
+    assert!(done.changed && done.refs > 100 && done.events > 20, "{done:?}");
+    let reader = open(&out);
+    assert!(reader.manifest().sampling.is_some() && reader.manifest().ended.contains("recovered"));
+    assert_in_order(&reader);
+    assert!(!recover(&out).unwrap().changed);
+    let began = Instant::now();
+    while !mark.exists() {
+        assert!(began.elapsed() < Duration::from_secs(30), "the program did not go on");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

@@ -29,6 +29,7 @@ type Family = (&'static str, &'static str, fn() -> Vec<Member>);
 pub const FAMILIES: &[Family] = &[
     ("policies", "placement policies, on-line and off-line", policies),
     ("machines", "machine models", machines),
+    ("rules", "affinity rules: from counts to homes", rules),
     ("backends", "ways to see what a program does to memory", backends),
 ];
 
@@ -62,6 +63,14 @@ fn policies() -> Vec<Member> {
         Member { name, summary: format!("{}{more}", s.summary) }
     };
     homenode_placement::policies::ALL.iter().map(row).collect()
+}
+
+fn rules() -> Vec<Member> {
+    let row = |s: &&homenode_placement::affinity::Spec| {
+        let defaults: String = s.params.iter().map(|p| format!("({})", p.default)).collect();
+        Member { name: format!("{}{defaults}", s.name), summary: s.summary.to_owned() }
+    };
+    homenode_placement::affinity::ALL.iter().map(row).collect()
 }
 
 fn machines() -> Vec<Member> {

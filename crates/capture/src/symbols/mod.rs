@@ -152,3 +152,22 @@ fn unseen(images: &BTreeMap<&str, Image>) -> Option<String> {
         format!("no reference was seen from the code of {list}: not built with the hooks, or never run; see `homenode list backends`")
     })
 }
+
+/// What an executable or library says of itself: what a plan is checked against.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModuleFile {
+    /// GNU build id, lower-case hexadecimal digits, if it has one.
+    pub build_id: Option<String>,
+    /// Global data with a fixed address: name (demangled), address as linked, bytes.
+    pub globals: Vec<(String, u64, u64)>,
+}
+
+/// Reads an executable or library.
+///
+/// # Errors
+/// In words, if it cannot be read or is no object file.
+pub fn read_module(path: &Path) -> Result<ModuleFile, String> {
+    let answers = image::resolve(path, &[], None)?;
+    let fixed = answers.globals.into_iter().filter(|g| !g.thread_local);
+    Ok(ModuleFile { build_id: answers.build_id, globals: fixed.map(|g| (g.name, g.address, g.bytes)).collect() })
+}

@@ -1,0 +1,117 @@
+//! What a dataset says about the use of pages, and which objects lie there.
+use crate::open::refs;
+use crate::{Failure, OrderChoice, Progress};
+use homenode_machine::{Machine, ThreadMap};
+use homenode_placement::counts::PageKey;
+use homenode_sim::{Profile, Profiled, ReplayOptions, Seat, Setup};
+use homenode_trace::dataset::DatasetReader;
+use homenode_trace::objects::{LiveObjects, ObjectTable};
+use homenode_trace::order::{Consumer, drive};
+use homenode_trace::{Event, Merged, Op};
+use std::collections::HashMap;
+
+/// An object id that no object has.
+pub(super) const NOBODY: u32 = u32::MAX;
+
+/// Objects on a page with the uses of each, most used first.
+pub(super) type Owners = HashMap<PageKey, Vec<(u32, u64)>>;
+
+/// What one pass over a dataset found.
+pub(super) struct Evidence {
+    pub(super) profile: Profiled,
+    pub(super) owners: Owners,
+}
+
+/// Replays the dataset once.
+pub(super) fn gather(
+    reader: &DatasetReader,
+    table: &ObjectTable,
+    machine: &Machine,
+    map: &ThreadMap,
+    page_bytes: u64,
+    progress: &mut dyn Progress,
+) -> Result<Evidence, Failure> {
+    let seats = homenode_sim::seats(map, |t| reader.address_space(t));
+    let options =
+        ReplayOptions { sampled: reader.manifest().sampling.as_ref().map(|s| s.counting()), ..Default::default() };
+    let setup = Setup { machine, seats: &seats, block_bytes: page_bytes, options };
+    let profile = Profile::new(setup).map_err(Failure::usage)?;
+    let watch = Watch {
+        profile,
+        live: table.live(),
+        seats: &seats,
+        shift: page_bytes.trailing_zeros(),
+        uses: HashMap::new(),
+        memo: (PageKey { space: u32::MAX, page: 0 }, NOBODY, 0),
+        progress,
+        done: 0,
+        total: refs(reader),
+    };
+    let mut watch = watch;
+    drive(reader, OrderChoice::Model.kind(), &mut watch)?;
+    watch.flush();
+    let owners = sorted(watch.uses);
+    Ok(Evidence { profile: watch.profile.finish().map_err(Failure::usage)?, owners })
+}
+
+fn sorted(uses: HashMap<(PageKey, u32), u64>) -> Owners {
+    let mut owners: Owners = HashMap::new();
+    for ((page, object), n) in uses {
+        owners.entry(page).or_default().push((object, n));
+    }
+    owners.values_mut().for_each(|list| list.sort_unstable_by_key(|(object, n)| (std::cmp::Reverse(*n), *object)));
+    owners
+}
+
+struct Watch<'a> {
+    profile: Profile<'a>,
+    live: LiveObjects<'a>,
+    seats: &'a [Seat],
+    shift: u32,
+    uses: HashMap<(PageKey, u32), u64>,
+    /// Page and object of the last references, and how many.
+    memo: (PageKey, u32, u64),
+    progress: &'a mut dyn Progress,
+    done: u64,
+    total: u64,
+}
+
+impl Watch<'_> {
+    fn flush(&mut self) {
+        let (page, object, n) = self.memo;
+        if n > 0 {
+            let uses = self.uses.entry((page, object)).or_default();
+            *uses = uses.saturating_add(n);
+        }
+        self.memo.2 = 0;
+    }
+
+    fn own(&mut self, r: &Merged) {
+        let Some(seat) = self.seats.get(r.thread as usize).filter(|_| r.op != Op::Spin) else { return };
+        let object = self.live.lookup(seat.space, r.addr).unwrap_or(NOBODY);
+        let last = r.addr.saturating_add(u64::from(r.size.max(1)) - 1);
+        for page in [r.addr >> self.shift, last >> self.shift] {
+            let key = PageKey { space: seat.space, page };
+            if (self.memo.0, self.memo.1) != (key, object) {
+                self.flush();
+                self.memo = (key, object, 0);
+            }
+            self.memo.2 = self.memo.2.saturating_add(u64::from(r.weight));
+            if r.addr >> self.shift == last >> self.shift {
+                break;
+            }
+        }
+    }
+}
+
+impl Consumer for Watch<'_> {
+    fn refs(&mut self, refs: &[Merged]) {
+        self.profile.refs(refs);
+        refs.iter().for_each(|r| self.own(r));
+        self.done += refs.len() as u64;
+        self.progress.at("counting", self.done, Some(self.total));
+    }
+    fn event(&mut self, event: &Event, _: homenode_base::VirtualTime) {
+        self.live.event(event);
+    }
+}

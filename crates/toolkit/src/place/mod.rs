@@ -1,0 +1,265 @@
+//! `homenode place`: from a recording to a plan.
+mod agent;
+mod decide;
+mod entries;
+mod estimate;
+mod evidence;
+mod huge;
+mod keys;
+mod text;
+
+use crate::open::{Opened, open};
+use crate::{Failure, Progress};
+use decide::{Judge, Unit};
+use entries::Maker;
+use evidence::Evidence;
+use homenode_base::{NodeId, ThreadId, TotalCost};
+use homenode_machine::{Machine, MapRule, Target, ThreadMap};
+use homenode_placement::affinity::{Distances, Rule};
+use homenode_placement::counts::PageUse;
+use homenode_placement::plan::{Expected, Plan, ThreadPin};
+use homenode_placement::threads::{co_optimise, fair_seats};
+use homenode_trace::dataset::DatasetReader;
+use homenode_trace::objects::ObjectTable;
+use homenode_trace::sample::SampleUnit;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+pub use agent::{Match, agent_plan};
+
+/// What to plan.
+#[derive(Clone, Debug)]
+pub struct PlaceRequest {
+    /// The dataset, exact or sampled.
+    pub dataset: PathBuf,
+    /// Machine name, TOML file, or `this`.
+    pub machine: String,
+    /// Affinity rule; the default one if absent.
+    pub rule: Option<String>,
+    /// Threads to processors; the default rule if absent.
+    pub map: Option<String>,
+    /// Whether threads may change nodes where that lowers the cost.
+    pub move_threads: bool,
+    /// Bytes that each node can hold; absent: for `this` what is free now, else no limit.
+    pub capacity: Option<Vec<u64>>,
+    /// Page size in bytes; the machine's if absent.
+    pub page_bytes: Option<u64>,
+}
+
+/// A plan, ready to be shown or written.
+#[derive(Clone, Debug)]
+pub struct PlaceDoc {
+    /// The plan; its JSON is described by `docs/schema/plan.json`.
+    pub plan: Plan,
+}
+
+impl PlaceDoc {
+    /// The plan as JSON.
+    pub fn to_json(&self) -> String {
+        self.plan.to_json() + "\n"
+    }
+    /// What it does and is worth, for people.
+    pub fn to_text(&self) -> String {
+        text::text(&self.plan)
+    }
+}
+
+/// Plans where data and threads of a recorded program should live.
+///
+/// # Errors
+/// A machine, rule or map that makes no sense, a damaged dataset, or pages that fit nowhere.
+pub fn place(request: &PlaceRequest, progress: &mut dyn Progress) -> Result<PlaceDoc, Failure> {
+    let machine = crate::report::machine(&request.machine)?;
+    let Opened { reader, .. } = open(&request.dataset)?;
+    place_on(&machine, &reader, request, progress)
+}
+
+/// As [`place`], for a dataset that is open and a machine at hand; the request's own are only named.
+pub(crate) fn place_on(
+    machine: &Machine,
+    reader: &DatasetReader,
+    request: &PlaceRequest,
+    progress: &mut dyn Progress,
+) -> Result<PlaceDoc, Failure> {
+    if !machine.remote_access {
+        let name = &machine.name;
+        return Err(Failure::usage(format!("--machine: {name} cannot reference other nodes' memory: nothing to plan")));
+    }
+    let rule = request.rule.as_deref().map_or_else(|| Ok(Rule::default()), Rule::parse);
+    let rule = rule.map_err(|e| Failure::usage(format!("--rule: {e}")))?;
+    let page_bytes = request.page_bytes.unwrap_or(machine.page_bytes);
+    machine.check_block("--page", page_bytes).map_err(Failure::usage)?;
+    let capacity = capacity(request, machine, page_bytes)?;
+    let judge = Judge { machine, distances: Distances::of(machine), rule: &rule, page_bytes, capacity };
+    let planner = Planner {
+        reader,
+        keys: keys::Keys::new(reader),
+        table: ObjectTable::build(reader.manifest(), reader.events(), reader.symbols()),
+        judge,
+    };
+    planner.plan(request, progress)
+}
+
+/// Pages that each node can hold.
+fn capacity(request: &PlaceRequest, machine: &Machine, page_bytes: u64) -> Result<Option<Vec<u64>>, Failure> {
+    let bytes = match &request.capacity {
+        Some(bytes) if bytes.len() == machine.nodes() => bytes.clone(),
+        Some(bytes) => {
+            let (given, nodes) = (bytes.len(), machine.nodes());
+            return Err(Failure::usage(format!(
+                "--capacity: {given} numbers for the {nodes} nodes of {}",
+                machine.name
+            )));
+        }
+        None if request.machine == "this" => {
+            // Free memory is not known everywhere; then all of a node counts.
+            let room = |memory: u64, free: u64| if free == 0 { memory } else { free.min(memory) };
+            let nodes = crate::this_topology()?.nodes;
+            nodes.iter().map(|n| if n.allowed { room(n.memory_bytes, n.free_bytes) } else { 0 }).collect()
+        }
+        None => return Ok(None),
+    };
+    Ok(Some(bytes.iter().map(|b| b / page_bytes).collect()))
+}
+
+struct Planner<'a> {
+    reader: &'a DatasetReader,
+    keys: keys::Keys,
+    table: ObjectTable,
+    judge: Judge<'a>,
+}
+
+/// Homes found for one seating of threads.
+struct Decided {
+    map: ThreadMap,
+    evidence: Evidence,
+    units: Vec<Unit>,
+    expected: Expected,
+}
+
+impl Planner<'_> {
+    fn plan(&self, request: &PlaceRequest, progress: &mut dyn Progress) -> Result<PlaceDoc, Failure> {
+        let rule = match &request.map {
+            Some(text) => text.parse().map_err(|e| Failure::usage(format!("--map: {e}")))?,
+            None => MapRule::default(),
+        };
+        let mut best = self.decide(&rule, progress)?;
+        let mut notes = Vec::new();
+        if request.move_threads {
+            best = self.move_threads(best, &mut notes, progress)?;
+        }
+        notes.extend(self.notes(&best));
+        Ok(PlaceDoc { plan: self.write(request, best, notes) })
+    }
+
+    fn decide(&self, rule: &MapRule, progress: &mut dyn Progress) -> Result<Decided, Failure> {
+        let refs: Vec<u64> = (0..self.reader.threads()).map(|t| self.reader.refs(t)).collect();
+        let machine = self.judge.machine;
+        let map = ThreadMap::new(machine, rule, &refs).map_err(|e| Failure::usage(format!("--map: {e}")))?;
+        let evidence = evidence::gather(self.reader, &self.table, machine, &map, self.judge.page_bytes, progress)?;
+        let units = self.judge.decide(&evidence, &self.keys, &map)?;
+        let transfers = evidence.profile.totals.transfer_cost;
+        let sum = |price: &dyn Fn(&Unit) -> TotalCost| units.iter().map(price).sum::<TotalCost>();
+        let expected = Expected {
+            now: sum(&|u| self.judge.now(u)) + transfers,
+            planned: sum(&|u| self.judge.planned(u)) + transfers,
+            best_static: sum(&|u| self.judge.best(u)) + transfers,
+            moving: sum(&|u| self.judge.moving(u)),
+        };
+        Ok(Decided { map, evidence, units, expected })
+    }
+
+    /// Other seats if a second replay agrees that they cost less.
+    fn move_threads(
+        &self,
+        start: Decided,
+        notes: &mut Vec<String>,
+        progress: &mut dyn Progress,
+    ) -> Result<Decided, Failure> {
+        let counts = start.evidence.profile.counts.sorted();
+        let pages: Vec<&PageUse> = counts.iter().map(|(_, u)| *u).collect();
+        let node_of: Vec<NodeId> = start.map.seats().iter().map(|s| s.node).collect();
+        let active = (0..self.reader.threads()).filter(|t| self.reader.refs(*t) > 0).count();
+        let mut seats = fair_seats(&self.judge.machine.cores, active);
+        // Threads without references sit anywhere and take nobody's place.
+        let idle = node_of.len() - active;
+        seats.iter_mut().zip(&self.judge.machine.cores).filter(|(_, c)| **c > 0).for_each(|(s, _)| *s += idle as u64);
+        let found = co_optimise(&self.judge.distances, &pages, &node_of, &seats);
+        if found.node_of == node_of {
+            notes.push("threads: no other seats cost less".to_owned());
+            return Ok(start);
+        }
+        let pairs: BTreeMap<ThreadId, Target> =
+            found.node_of.iter().zip(0..).map(|(node, t)| (ThreadId(t), Target::Node(*node))).collect();
+        let other = self.decide(&MapRule::Pairs(pairs), progress)?;
+        if other.expected.planned < start.expected.planned {
+            let gain = 100.0 * (1.0 - other.expected.planned.ratio_to(start.expected.planned));
+            notes.push(format!("threads: other seats cost {gain:.1} % less than the map's"));
+            return Ok(Decided { expected: Expected { now: start.expected.now, ..other.expected }, ..other });
+        }
+        notes.push("threads: other seats looked better but cost more behind the caches".to_owned());
+        Ok(start)
+    }
+
+    fn notes(&self, d: &Decided) -> Vec<String> {
+        let mut notes: Vec<String> = d.map.warnings().to_vec();
+        notes.push("costs come from the machine model; nothing was timed".to_owned());
+        if let Some(s) = &self.reader.manifest().sampling {
+            notes.push(format!(
+                "sampled by {}: first touch is that of the first sample; only ratios of costs mean something",
+                s.event
+            ));
+            if s.unit == SampleUnit::Window {
+                notes.push(
+                    "windows show the first toucher only: a page that several nodes use may look private".to_owned(),
+                );
+            }
+        }
+        notes.extend(huge::note(&d.evidence.profile.counts, &self.judge, &d.map));
+        notes
+    }
+
+    fn write(&self, request: &PlaceRequest, d: Decided, notes: Vec<String>) -> Plan {
+        let maker = Maker { judge: &self.judge, evidence: &d.evidence, keys: &self.keys, table: &self.table };
+        let manifest = self.reader.manifest();
+        let mut plan = Plan::new(&self.judge.machine.name);
+        plan.page_bytes = self.judge.page_bytes;
+        plan.unit = self.judge.machine.unit.to_string();
+        plan.expected = d.expected;
+        plan.modules = self.keys.modules.clone();
+        plan.threads = self.pins(&d.map);
+        plan.unplaceable = maker.unplaceable(&d.units);
+        plan.evidence.dataset = request.dataset.display().to_string();
+        plan.evidence.backend = manifest.backend.clone();
+        plan.evidence.sampled = manifest.sampling.is_some();
+        plan.evidence.counts = self.counted_words().to_owned();
+        plan.evidence.counted =
+            d.evidence.profile.counts.sorted().iter().map(|(_, u)| u.total()).fold(0, u64::saturating_add);
+        plan.evidence.rule = self.judge.rule.to_string();
+        plan.evidence.notes = notes;
+        let silent = match &manifest.sampling {
+            Some(_) => estimate::silent(&d.units, &self.keys, &self.table, self.judge.page_bytes),
+            None => Vec::new(),
+        };
+        plan.entries = maker.entries(&d.units, &silent);
+        plan
+    }
+
+    fn counted_words(&self) -> &'static str {
+        match self.reader.manifest().sampling.as_ref().map(|s| s.unit) {
+            None if self.judge.machine.caches.is_some() => "memory accesses behind the caches",
+            None => "references",
+            Some(SampleUnit::Reference) => "sampled references",
+            Some(SampleUnit::Miss) => "sampled misses",
+            Some(SampleUnit::Window) => "windows",
+        }
+    }
+
+    fn pins(&self, map: &ThreadMap) -> Vec<ThreadPin> {
+        let named = (0..).zip(map.seats()).zip(&self.keys.paths);
+        let active = named.filter(|((t, _), _)| self.reader.refs(*t) > 0);
+        active
+            .filter_map(|((thread, seat), path)| Some(ThreadPin { thread, path: path.clone()?, cpu: seat.cpu.0 }))
+            .collect()
+    }
+}

@@ -148,8 +148,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The square form: rows of nodes with processors as given; the others hold the least of each column, that is what
-    /// the best placed processors pay.
+    /// The square form: rows of nodes with processors as given. The others, which are never charged, hold the least of
+    /// each column, that is what the best placed processors pay, but nothing below the node's own memory.
     fn matrix(&self, cost: impl Fn(usize, usize) -> i64) -> Result<Matrix, MachineError> {
         let n = self.topology.nodes.len();
         let with_cpus: Vec<usize> = (0..n).filter(|&q| !self.node(q).cpus.is_empty()).collect();
@@ -157,7 +157,7 @@ impl<'a> View<'a> {
         let clamp = |c: i64| Cost(c.clamp(1, COST_MAX));
         let row = |q: usize| -> Vec<Cost> {
             let accessor = with_cpus.contains(&q);
-            (0..n).map(|j| clamp(if accessor { cost(q, j) } else { least(j) })).collect()
+            (0..n).map(|j| clamp(if accessor { cost(q, j) } else { least(j).max(least(q)) })).collect()
         };
         let rows: Vec<Vec<Cost>> = (0..n).map(row).collect();
         Matrix::from_rows(&rows).ok_or_else(|| crate::validate::reject("nodes", n, "at least one"))

@@ -1,0 +1,83 @@
+//! Measurements in machine files, and the machine made of them.
+use homenode_base::{Cost, NodeId};
+use homenode_machine::topology::{Access, MemoryNode};
+use homenode_machine::{Machine, Measured, Table, Topology};
+
+fn table(rows: &[&[i64]]) -> Table {
+    let mean: Vec<Vec<i64>> = rows.iter().map(|r| r.to_vec()).collect();
+    let deviation = mean.iter().map(|r| r.iter().map(|v| v / 50).collect()).collect();
+    Table { mean, deviation, repeats: 5 }
+}
+
+/// Two nodes with processors and a slow one without; the raw local latency of node 5 is not the least of its row.
+fn both() -> (Topology, Measured) {
+    let node = |os_id: u32, cpus: Vec<u32>| MemoryNode { os_id, cpus, memory_bytes: 1, ..MemoryNode::default() };
+    let mut slow = node(7, vec![]);
+    slow.best_access = Some(Access { initiators: vec![5], read_latency_ns: 200, ..Access::default() });
+    let nodes = vec![node(0, vec![0, 1]), node(5, vec![2, 3]), slow];
+    let distances = vec![vec![10, 20, 30], vec![20, 10, 24], vec![30, 24, 10]];
+    let measured = Measured {
+        when: "2026-11-21T12:00:00Z".into(),
+        how: "by hand".into(),
+        cpu_nodes: vec![0, 5],
+        memory_nodes: vec![0, 5, 7],
+        idle_ps: table(&[&[100_000, 170_000, 300_000], &[125_000, 126_000, 260_000]]),
+        loaded_ps: Some(table(&[&[150_000, 250_000, 600_000], &[250_000, 150_000, 500_000]])),
+        read_mbs: table(&[&[20_000, 10_000, 5_000], &[10_000, 20_000, 6_000]]),
+        write_mbs: table(&[&[12_800, 6_400, 3_200], &[6_400, 12_800, 3_200]]),
+        ..Measured::default()
+    };
+    (Topology { nodes, distances, ..Topology::default() }, measured)
+}
+
+#[test]
+fn measured_latencies_are_used_and_repaired_and_the_raw_ones_kept() {
+    let (topology, measured) = both();
+    let this = topology.machine(Some(&measured)).expect("a machine");
+    let rows = |r: &[[i64; 3]]| r.iter().map(|r| r.iter().map(|c| Cost(*c)).collect()).collect::<Vec<Vec<Cost>>>();
+    let slow = [260_000; 3];
+    assert_eq!(this.raw_read.rows(), rows(&[[100_000, 170_000, 300_000], [125_000, 126_000, 260_000], slow]));
+    assert_eq!(this.machine.read.rows(), rows(&[[100_000, 170_000, 300_000], [125_000, 125_000, 260_000], slow]));
+    assert_eq!(this.machine.write_back.at(NodeId(0), NodeId(0)), Cost(64 * 1_000_000 * 2 / 12_800));
+    assert!(this.machine.sources.iter().any(|s| s.contains("2026-11-21T12:00:00Z: by hand")));
+    let repaired = this.machine.sources.iter().any(|s| s.contains("126000 -> 125000"));
+    assert!(repaired, "{:?}", this.machine.sources);
+}
+
+#[test]
+fn pairs_that_were_not_measured_are_estimated_in_the_measured_scale() {
+    let (topology, mut measured) = both();
+    measured.memory_nodes.truncate(2);
+    for t in [&mut measured.idle_ps, &mut measured.read_mbs, &mut measured.write_mbs] {
+        t.mean.iter_mut().chain(&mut t.deviation).for_each(|r| r.truncate(2));
+    }
+    measured.loaded_ps = None;
+    let this = topology.machine(Some(&measured)).expect("a machine");
+    let scale = (100_000 + 170_000 + 125_000 + 126_000, 2 * (80_000 + 160_000));
+    assert_eq!(this.raw_read.at(NodeId(1), NodeId(2)), Cost(200_000 * scale.0 / scale.1));
+}
+
+#[test]
+fn a_file_keeps_raw_measurements_and_refuses_impossible_ones() {
+    let (topology, measured) = both();
+    let machine = topology.machine(Some(&measured)).expect("a machine").machine;
+    let text = machine.to_toml_measured(Some(&measured));
+    assert_eq!(Machine::from_toml_measured(&text), Ok((machine.clone(), Some(measured.clone()))));
+    assert_eq!(Machine::from_toml(&text).as_ref(), Ok(&machine));
+    assert_eq!(Machine::from_toml_measured(&machine.to_toml()), Ok((machine.clone(), None)));
+    let error = |change: fn(&mut Measured)| {
+        let mut m = measured.clone();
+        change(&mut m);
+        Machine::from_toml(&machine.to_toml_measured(Some(&m))).expect_err("impossible").to_string()
+    };
+    assert!(error(|m| m.cpu_nodes.clear()).contains("measured.cpu_nodes"));
+    assert!(error(|m| m.memory_nodes.reverse()).contains("ascending"));
+    assert!(error(|m| m.idle_ps.mean[1][2] = -1).contains("measured.idle_ps.mean = -1"));
+    assert!(
+        error(|m| {
+            m.write_mbs.deviation.pop();
+        })
+        .contains("measured.write_mbs.deviation = 1 rows")
+    );
+    assert!(Machine::from_toml(&text.replace("how = ", "whence = ")).is_err());
+}

@@ -6,9 +6,11 @@
 //! **Invariant:** nothing here knows what a policy, a machine or a trace is, and no accounting uses floating point.
 //!
 //! Reading order: [`ids`], [`cost`], [`nodeset`], [`rng`], [`registry`](crate::registry!), [`ring`],
-//! [`stackhash`].
+//! [`stackhash`], [`agentplan`], [`agentresult`].
 #![forbid(unsafe_code)]
 
+pub mod agentplan;
+pub mod agentresult;
 pub mod cost;
 pub mod ids;
 pub mod nodeset;

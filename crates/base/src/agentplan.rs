@@ -1,0 +1,169 @@
+//! What the preloaded agent reads: a plan as text, one item a line. The agent's reader is `crates/hooks/c/agent/parse.c`;
+//! what it answers is read by [`crate::agentresult`].
+//!
+//! A file is [`AgentPlan`]'s `Display`. The agent takes it whole or not at all: a line that makes no sense, two lines
+//! about one thread, and ranges that overlap are refused with the line's number.
+use std::fmt;
+
+/// First line of every file of this version.
+pub const FIRST_LINE: &str = "homenode-agent-plan 1";
+
+/// Smallest allocation, in bytes, that [`Line::Heap`] can name; those of [`Line::Arena`] are below it.
+pub const HEAP_BYTES_MIN: u64 = 4096;
+
+/// Where a thread comes from: of the initial thread the a-th thread created, of that one the b-th, and so on, all
+/// counted from 0; empty for the initial thread itself.
+pub type ThreadPath = Vec<u32>;
+
+/// A plan for the agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AgentPlan {
+    /// The items; line `i` of them is line `i + 2` of the file.
+    pub lines: Vec<Line>,
+}
+
+/// Where pages are to be: numbers of nodes as the operating system counts them, below 1024.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// On one node.
+    Node(u32),
+    /// Page by page over these nodes in turn; at least one, none twice.
+    Interleave(Vec<u32>),
+}
+
+/// One item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// A thread runs on one processor.
+    Pin {
+        /// The thread.
+        path: ThreadPath,
+        /// Processor of the operating system, below 8192.
+        cpu: u32,
+    },
+    /// A thread's stack lives on a node.
+    Stack {
+        /// The thread.
+        path: ThreadPath,
+        /// The node.
+        node: u32,
+    },
+    /// A part of a module's static data.
+    Static {
+        /// GNU build id, lower-case hexadecimal.
+        build_id: String,
+        /// First byte's address as linked.
+        vaddr: u64,
+        /// Bytes, at least 1.
+        bytes: u64,
+        /// Its home.
+        home: Home,
+    },
+    /// A part of an allocation of at least [`HEAP_BYTES_MIN`] bytes.
+    Heap {
+        /// Build id of the module that allocates; with any stack, of one that is loaded.
+        build_id: String,
+        /// [`crate::stackhash::stack_hash`]; `None`: any.
+        stack: Option<u64>,
+        /// The allocating thread.
+        path: ThreadPath,
+        /// Earlier allocations by that thread with that stack; with any stack, with that size.
+        ordinal: u64,
+        /// Bytes asked for.
+        size: u64,
+        /// First byte, from the object's begin.
+        offset: u64,
+        /// Bytes, at least 1, within the object.
+        bytes: u64,
+        /// Its home.
+        home: Home,
+    },
+    /// All small objects of one kind come from an arena of their own on a node.
+    Arena {
+        /// Build id of the module that allocates.
+        build_id: String,
+        /// [`crate::stackhash::stack_hash`].
+        stack: u64,
+        /// The allocating thread.
+        path: ThreadPath,
+        /// Bytes asked for, below [`HEAP_BYTES_MIN`].
+        size: u64,
+        /// The node.
+        node: u32,
+    },
+}
+
+fn path_text(path: &[u32]) -> String {
+    if path.is_empty() {
+        return "-".to_string();
+    }
+    path.iter().map(u32::to_string).collect::<Vec<_>>().join(".")
+}
+
+impl fmt::Display for Home {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Home::Node(node) => write!(f, "n{node}"),
+            Home::Interleave(nodes) => {
+                write!(f, "i{}", nodes.iter().map(u32::to_string).collect::<Vec<_>>().join(","))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Line::Pin { path, cpu } => write!(f, "pin {} {cpu}", path_text(path)),
+            Line::Stack { path, node } => write!(f, "stack {} {node}", path_text(path)),
+            Line::Static { build_id, vaddr, bytes, home } => write!(f, "static {build_id} {vaddr:x} {bytes} {home}"),
+            Line::Heap { build_id, stack, path, ordinal, size, offset, bytes, home } => {
+                let stack = stack.map_or("*".to_string(), |hash| format!("{hash:016x}"));
+                let path = path_text(path);
+                write!(f, "heap {build_id} {stack} {path} {ordinal} {size} {offset} {bytes} {home}")
+            }
+            Line::Arena { build_id, stack, path, size, node } => {
+                write!(f, "arena {build_id} {stack:016x} {} {size} {node}", path_text(path))
+            }
+        }
+    }
+}
+
+impl fmt::Display for AgentPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{FIRST_LINE}")?;
+        self.lines.iter().try_for_each(|line| writeln!(f, "{line}"))?;
+        writeln!(f, "end")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_of_every_kind() {
+        let build_id = "0011aa".to_string();
+        let plan = AgentPlan {
+            lines: vec![
+                Line::Pin { path: vec![], cpu: 3 },
+                Line::Stack { path: vec![0, 2], node: 1 },
+                Line::Static { build_id: build_id.clone(), vaddr: 0x40c0, bytes: 4096, home: Home::Node(2) },
+                Line::Heap {
+                    build_id: build_id.clone(),
+                    stack: None,
+                    path: vec![7],
+                    ordinal: 1,
+                    size: 9000,
+                    offset: 16,
+                    bytes: 8000,
+                    home: Home::Interleave(vec![0, 3]),
+                },
+                Line::Arena { build_id, stack: 0xabc, path: vec![], size: 48, node: 0 },
+            ],
+        };
+        let text = "homenode-agent-plan 1\npin - 3\nstack 0.2 1\nstatic 0011aa 40c0 4096 n2\n\
+                    heap 0011aa * 7 1 9000 16 8000 i0,3\narena 0011aa 0000000000000abc - 48 0\nend\n";
+        assert_eq!(plan.to_string(), text);
+    }
+}

@@ -54,6 +54,7 @@ wait_for() {
 start() {
     file=$1
     shift
+    rm -f "$file" # what a former run said there must not be taken for this one's
     "$@" >"$file" 2>&1 </dev/null &
     started=$!
 }
@@ -69,9 +70,9 @@ only_asked_for_huge_pages() {
     echo madvise >/sys/kernel/mm/transparent_hugepage/enabled
 }
 
-# in_group NAME COMMAND...: runs the command inside a control group that exists.
+# in_group NAME COMMAND...: becomes the command inside a control group that exists; for `start`.
 in_group() {
-    sh -c 'echo $$ >/sys/fs/cgroup/$0/cgroup.procs && exec "$@"' "$@"
+    exec sh -c 'echo $$ >/sys/fs/cgroup/$0/cgroup.procs && exec "$@"' "$@"
 }
 
 # moved_pages: how many pages this kernel has ever moved.

@@ -8,7 +8,7 @@
 check "corruption" pattern -c -p 2 3 8
 start /tmp/owners.out owners -f /tmp/regions
 pid=$started
-need wait_for 20 says "phase 0" /tmp/owners.out
+need wait_for 60 says "phase 0" /tmp/owners.out
 check "pages elsewhere" where regions $pid /tmp/regions
 grep -v "region bss" /tmp/regions >/tmp/without-bss
 check "some are moved" mover home $pid /tmp/without-bss

@@ -6,7 +6,7 @@
 
 start /tmp/pattern.out pattern -p 4 600 40
 pid=$started
-need wait_for 20 says "begins" /tmp/pattern.out
+need wait_for 60 says "begins" /tmp/pattern.out
 check "pages are moved at random" mover random $pid 20 1
 check "the program still runs" kill -0 $pid
 check "no wrong byte" stop $pid

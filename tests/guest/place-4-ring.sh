@@ -9,7 +9,7 @@ only_asked_for_huge_pages
 for program in owners owners_static; do
     start /tmp/$program.out $program -f /tmp/regions -i 50
     pid=$started
-    need wait_for 20 says "phase 0" /tmp/$program.out
+    need wait_for 60 says "phase 0" /tmp/$program.out
     check "$program: the witness and numa_maps agree" where maps $pid
     refute "$program: first touch leaves pages with the first thread" where regions $pid /tmp/regions
     check "$program: huge pages are huge" grep -q "AnonHugePages: *2048 kB" /proc/$pid/smaps
@@ -18,7 +18,7 @@ for program in owners owners_static; do
     check "$program: the witness and numa_maps still agree" where maps $pid
     check "$program: huge pages are still huge" grep -q "AnonHugePages: *2048 kB" /proc/$pid/smaps
     kill -USR1 $pid
-    need wait_for 20 says "phase 1" /tmp/$program.out
+    need wait_for 60 says "phase 1" /tmp/$program.out
     refute "$program: in the next phase others own them" where regions $pid /tmp/regions
     check "$program: and they are moved again" mover home $pid /tmp/regions
     check "$program: to where they belong now" where regions $pid /tmp/regions
@@ -28,7 +28,7 @@ done
 
 start /tmp/stencil.out stencil -p 4 --pin -n 200 -i 1000000 -v
 pid=$started
-need wait_for 20 says "shared next" /tmp/stencil.out
+need wait_for 60 says "shared next" /tmp/stencil.out
 address=0x$(awk '$2 == "now" { print $3 }' /tmp/stencil.out)
 check "stencil: the whole grid is there" where -w 20 count $pid $address 6553600
 refute "stencil: first touch leaves it with the first thread" where split $pid $address 6553600 32768 4

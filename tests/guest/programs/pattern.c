@@ -156,6 +156,8 @@ int main(int argc, char **argv) {
     double deadline = seconds_now() + (double)number(argv[optind], USAGE), spoil_at = seconds_now() + 1;
     allocate(number(argv[optind + 1], USAGE) << 20);
     signal(SIGTERM, on_term);
+    for (int kind = 0; kind < KINDS; kind++)
+        printf("area %s 0x%" PRIxPTR " %zu\n", kind_name[kind], (uintptr_t)base[kind], pages_of[kind] * PAGE);
     printf("pattern: begins, %zu pages\n", pages_all);
     fflush(stdout);
     for (unsigned t = 0; t < threads; t++) {

@@ -3,6 +3,7 @@
 #![allow(dead_code, unreachable_pub)] // each test binary uses its part
 
 pub mod build;
+pub mod preload;
 pub mod slots;
 
 use homenode_base::ring::*;

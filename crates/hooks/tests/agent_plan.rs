@@ -1,0 +1,207 @@
+//! Where memory is after the agent has applied a plan, asked of the kernel page by page. One node is enough for that:
+//! homes are told apart by their policies (`p0`: prefers node 0, `i0`: interleaves over node 0, `d`: none).
+mod support;
+
+use homenode_base::agentplan::{AgentPlan, Home, Line};
+use homenode_base::agentresult::{self, Outcome};
+use homenode_hooks::agent;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use support::build::COMPILERS;
+use support::preload::{self, Place, places, plain, planned, recorded, text};
+
+const MB: u64 = 1 << 20;
+
+fn preferred() -> Home {
+    Home::Node(0)
+}
+
+fn interleaved() -> Home {
+    Home::Interleave(vec![0])
+}
+
+/// Address of a symbol as linked, by another reader than ours.
+fn symbol(program: &Path, name: &str) -> u64 {
+    let out = Command::new("nm").arg(program).output().expect("binutils");
+    let text = String::from_utf8(out.stdout).unwrap();
+    let line = text.lines().find(|l| l.split(' ').next_back() == Some(name)).expect("the symbol exists");
+    u64::from_str_radix(line.split(' ').next().unwrap(), 16).unwrap()
+}
+
+fn fixed(program: &Path, name: &str, offset: u64, bytes: u64, home: Home) -> Line {
+    let build_id = preload::build_id(program.to_str().unwrap());
+    Line::Static { build_id, vaddr: symbol(program, name) + offset, bytes, home }
+}
+
+/// The obvious way: every page to the policy that has most of its bytes, the first of equals.
+fn expected(place: &Place, ranges: &[(u64, u64, &str)]) -> Vec<(String, u64)> {
+    let mut runs: Vec<(String, u64)> = Vec::new();
+    let mut page = place.addr & !4095;
+    while page < place.addr + place.bytes {
+        let mut best = ("d", 0);
+        for policy in ["p0", "i0"] {
+            let share = |&(offset, bytes, _): &(u64, u64, &str)| {
+                let (from, to) = (place.addr + offset, place.addr + offset + bytes);
+                to.min(page + 4096).saturating_sub(from.max(page))
+            };
+            let sum: u64 = ranges.iter().filter(|r| r.2 == policy).map(share).sum();
+            best = if sum > best.1 { (policy, sum) } else { best };
+        }
+        match runs.last_mut() {
+            Some((last, n)) if last == best.0 => *n += 1,
+            _ => runs.push((best.0.to_string(), 1)),
+        }
+        page += 4096;
+    }
+    runs
+}
+
+type Ranges = BTreeMap<&'static str, Vec<(u64, u64, &'static str)>>;
+
+/// What is placed of `objects.c`; ranges begin and end within pages, too.
+fn wishes() -> Ranges {
+    let all: [(&str, &[(u64, u64, &str)]); 14] = [
+        ("zero", &[(0, 16 * 4096, "p0"), (16 * 4096, 16 * 4096, "i0")]),
+        ("initial", &[(4 * 4096, 5 * 4096, "i0")]),
+        ("crumbs", &[(0, 1024, "p0"), (1024, 3072, "i0")]),
+        ("heap1", &[(0, MB / 2, "p0"), (MB / 2, MB / 2, "i0")]),
+        ("heap2", &[(100_000, 100_000, "i0"), (200_000, 3000, "p0"), (203_000, 70_000, "i0")]),
+        ("small", &[(0, 5000, "i0")]),
+        ("cleared", &[(0, 1_000_000, "p0")]),
+        ("aligned", &[(4096, 8192, "p0"), (65536, 65536, "i0")]),
+        ("page", &[(0, 20 * 4096, "i0")]),
+        ("grown", &[(0, 2 * MB, "p0")]),
+        ("grown-again", &[(0, 4 * MB, "i0"), (4 * MB, 1000, "p0")]),
+        ("map", &[(0, MB, "p0"), (MB, MB, "i0"), (2 * MB, MB, "p0")]),
+        ("worker1.1", &[(0, 300_000, "i0")]),
+        ("worker2.0", &[(0, 300_000, "p0")]),
+    ];
+    all.into_iter().map(|(name, ranges)| (name, ranges.to_vec())).collect()
+}
+
+fn plan_for(program: &Path, wishes: &Ranges, with_stacks: bool) -> AgentPlan {
+    let keys = recorded(program, &[]);
+    let mut lines = vec![Line::Stack { path: vec![1], node: 0 }, Line::Stack { path: vec![], node: 0 }];
+    for (name, ranges) in wishes {
+        for &(offset, bytes, policy) in ranges {
+            let home = if policy == "p0" { preferred() } else { interleaved() };
+            lines.push(match &keys[*name] {
+                None => fixed(program, name, offset, bytes, home),
+                Some(key) if with_stacks => key.line(offset, bytes, home),
+                Some(key) => by_size(key, name, offset, bytes, home),
+            });
+        }
+    }
+    AgentPlan { lines }
+}
+
+/// Ordinals among equal sizes are read off the source: every size but these two is asked for once.
+fn by_size(key: &preload::Key, name: &str, offset: u64, bytes: u64, home: Home) -> Line {
+    let Line::Heap { build_id, path, size, .. } = key.line(offset, bytes, home.clone()) else { unreachable!() };
+    let ordinal = match name {
+        "heap1" | "worker1.1" => 1,
+        "heap2" => 2,
+        "aligned" => 3,
+        _ => 0,
+    };
+    Line::Heap { build_id, stack: None, path, ordinal, size, offset, bytes, home }
+}
+
+fn check(program: &Path, plan: &AgentPlan, wishes: &Ranges, dir: &Path) {
+    let output = planned(program, plan, dir).output().unwrap();
+    assert!(output.stderr.is_empty(), "{output:?}");
+    let found = places(&text(&output));
+    for (name, place) in &found {
+        match name.as_str() {
+            "stack1" | "stack" => assert_eq!(place.runs[0].0, "p0", "{name}"),
+            name => {
+                let wanted = wishes.get(name).map_or(&[][..], |r| &r[..]);
+                assert_eq!(place.runs, expected(place, wanted), "{name} {:x}", place.addr);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_kind_of_object_is_placed_by_its_stack_in_twenty_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    for compiler in COMPILERS {
+        let program = plain(dir.path(), compiler, "objects.c", &[]);
+        let plan = plan_for(&program, &wishes(), true);
+        (0..20).for_each(|_| check(&program, &plan, &wishes(), dir.path()));
+    }
+}
+
+#[test]
+fn every_kind_of_object_is_placed_by_its_size() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = plain(dir.path(), "gcc", "objects.c", &[]);
+    check(&program, &plan_for(&program, &wishes(), false), &wishes(), dir.path());
+}
+
+/// A wish cannot be met halfway through a huge page without losing it: big neighbours meet at its border, small ones
+/// where they want.
+#[test]
+fn big_ranges_meet_at_huge_pages() {
+    let thp = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
+    let dir = tempfile::tempdir().unwrap();
+    let program = plain(dir.path(), "gcc", "objects.c", &[]);
+    let key = recorded(&program, &[])["huge"].clone().expect("a mapping");
+    let lines = vec![key.line(0, 3 * MB, preferred()), key.line(3 * MB, 5 * MB, interleaved())];
+    let huge = &places(&text(&planned(&program, &AgentPlan { lines }, dir.path()).output().unwrap()))["huge"];
+    let pages = if thp.starts_with("[always]") {
+        ((huge.addr + 4 * MB) & !(2 * MB - 1)).max(huge.addr + 2 * MB) - huge.addr
+    } else {
+        3 * MB
+    } / 4096;
+    assert!(pages.abs_diff(768) <= 256);
+    assert_eq!(huge.runs, [("p0".to_string(), pages), ("i0".to_string(), 2048 - pages)], "{:x}", huge.addr);
+}
+
+#[test]
+fn the_result_has_a_line_for_every_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = plain(dir.path(), "gcc", "objects.c", &[]);
+    let mut plan = plan_for(&program, &wishes(), true);
+    let met = plan.lines.len() as u32;
+    let key = recorded(&program, &[])["heap0"].clone().unwrap();
+    plan.lines.push(preload::Key { ordinal: 77, ..key.clone() }.line(0, 4096, preferred()));
+    plan.lines.push(preload::Key { size: 77_777, ..key.clone() }.line(0, 4096, preferred()));
+    plan.lines.push(preload::Key { build_id: "00".into(), ordinal: 1, ..key.clone() }.line(0, 4096, preferred()));
+    plan.lines.push(fixed(&program, "zero", 1 << 40, 4096, preferred()));
+    plan.lines.push(Line::Pin { path: vec![0], cpu: 8000 });
+    plan.lines.push(key.line(0, 4096, Home::Node(1000)));
+    let result = dir.path().join("result");
+    for _ in 0..2 {
+        text(&planned(&program, &plan, dir.path()).env(agent::RESULT_ENV, &result).output().unwrap());
+    }
+    let all = agentresult::parse(&std::fs::read_to_string(&result).unwrap()).unwrap();
+    assert_eq!(all.len(), 2, "every run appends");
+    assert_ne!(all[0].pid, all[1].pid);
+    assert_eq!(all[0].items.len(), plan.lines.len());
+    for item in &all[0].items[..met as usize] {
+        assert!(matches!(item.outcome, Outcome::Matched { times: 1, .. }), "{item:?}");
+    }
+    let rest: Vec<Outcome> = all[0].items[met as usize..].iter().map(|i| i.outcome).collect();
+    let failed = Outcome::Failed { error: 22 };
+    // Of two lines about one object the one of another size loses; so does that of another build.
+    let expected = [Outcome::NotSeen, Outcome::OtherSizeOrBuild, Outcome::OtherSizeOrBuild, Outcome::OutsideModule];
+    assert_eq!(rest, [&expected[..], &[failed, failed]].concat());
+    assert!(all[0].errors >= 1 && all[0].refused == 0 && all[0].calls > 20);
+}
+
+#[test]
+fn threads_are_pinned_and_others_are_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = plain(dir.path(), "gcc", "pins.c", &[]);
+    let allowed = text(&preload::command(&program).output().unwrap());
+    let all = allowed.lines().next().unwrap().split_once(' ').unwrap().1.to_string();
+    let lines = vec![Line::Pin { path: vec![], cpu: 0 }, Line::Pin { path: vec![1], cpu: 0 }, Line::Pin { path: vec![1, 0], cpu: 0 }];
+    let output = planned(&program, &AgentPlan { lines }, dir.path()).output().unwrap();
+    let mut lines: Vec<String> = text(&output).lines().map(str::to_string).collect();
+    lines.sort();
+    let one = |who: &str| format!("{who} 0");
+    let many = |who: &str| format!("{who} {all}");
+    assert_eq!(lines, [one("-"), many("0"), many("0.0"), one("1"), one("1.0"), many("child"), many("executed")]);
+}

@@ -18,8 +18,8 @@ impl Progress for Bar {
     fn at(&mut self, stage: &str, done: u64, total: Option<u64>) {
         if self.0.length() != total || self.0.message() != stage {
             let shape = match total {
-                Some(_) => "{msg:<24} [{bar:30}] {percent:>3} %  {human_pos} references, {eta} left",
-                None => "{msg:<24} {spinner} {human_pos} references, {elapsed}",
+                Some(_) => "{msg:<24} [{bar:30}] {percent:>3} %  {human_pos} of {human_len}, {eta} left",
+                None => "{msg:<24} {spinner} {human_pos}, {elapsed}",
             };
             self.0.set_style(ProgressStyle::with_template(shape).unwrap_or_else(|_| ProgressStyle::default_bar()));
             self.0.set_message(stage.to_owned());

@@ -2,11 +2,15 @@
 use clap::{Parser, Subcommand, ValueHint};
 use std::path::PathBuf;
 
+mod act;
 mod capture;
+mod machine;
 mod read;
 mod values;
 
+pub(crate) use act::Place;
 pub(crate) use capture::{Compile, Record};
+pub(crate) use machine::Topo;
 pub(crate) use read::{Compact, Export, List, Order, Reading, Report};
 
 /// Where should each page live, what would the best placement be worth, and how do I get it?
@@ -54,7 +58,11 @@ pub(crate) enum Command {
     Export(Export),
     /// Say where pages should live, what that is worth and what to change.
     Report(Report),
-    /// List the members of a family: policies, machines, backends, orders.
+    /// Decide from a recording where data and threads should live.
+    Place(Place),
+    /// Show this machine's memory nodes, and measure what they cost.
+    Topo(Topo),
+    /// List the members of a family: policies, machines, backends and more.
     List(List),
     /// Print shell completions.
     Completions {

@@ -20,6 +20,22 @@ pub(crate) fn permille(text: &str) -> Result<u32, String> {
     }
 }
 
+/// Bytes, with K, M, G, T for powers of 1024 (`2G`, `512M`; `GiB` and `GB` mean the same here).
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    let wrong = || "expected a number of bytes such as 4096, 512M or 2G".to_owned();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].to_ascii_uppercase().trim_end_matches('B').trim_end_matches('I') {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    number.checked_mul(1 << shift).ok_or_else(wrong)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -28,6 +44,11 @@ mod tests {
     fn times_and_shares_are_checked() {
         assert_eq!(seconds("1.5"), Ok(Duration::from_millis(1500)));
         assert!(["0", "-1", "nan", "inf", "1e99", "soon"].iter().all(|t| seconds(t).is_err()));
+        assert_eq!(
+            (bytes("4096"), bytes("2G"), bytes("3KiB"), bytes("1MB")),
+            (Ok(4096), Ok(2 << 30), Ok(3072), Ok(1 << 20))
+        );
+        assert!(["", "G", "-1", "1.5G", "2X", "99999999999T"].iter().all(|t| bytes(t).is_err()));
         assert_eq!((permille("2"), permille("0.5%")), (Ok(20), Ok(5)));
         assert!(["0", "101", "", "NaN"].iter().all(|t| permille(t).is_err()));
     }

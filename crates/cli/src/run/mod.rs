@@ -1,4 +1,7 @@
 //! One function a command: arguments in, a call into the toolkit, text out.
+mod act;
+mod machine;
+
 use crate::args::{Cli, Command, Compact, Compile, Export, List, Order, Reading, Record, Report};
 use crate::progress::Bar;
 use clap::CommandFactory;
@@ -22,6 +25,8 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::Compact(a) => compact(a),
         Command::Export(a) => export(a, quiet),
         Command::Report(a) => report(a, quiet),
+        Command::Place(a) => act::place(a, quiet),
+        Command::Topo(a) => machine::topo(a, quiet),
         Command::List(a) => list(a),
         Command::Completions { shell } => completions(shell),
         Command::Man { directory } => man(&directory),

@@ -79,6 +79,14 @@ pub enum CaptureError {
         /// Why not and what there is instead.
         why: String,
     },
+    /// A file of another tool that cannot be imported.
+    #[error("{path}: {why}")]
+    Import {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
     /// An option that cannot be honoured.
     #[error("{0}")]
     Option(String),
@@ -97,7 +105,7 @@ impl CaptureError {
     pub fn exit_status(&self) -> u8 {
         match self {
             CaptureError::Backend { .. } | CaptureError::Option(_) => 2,
-            CaptureError::NotADataset { .. } | CaptureError::Trace(_) => 3,
+            CaptureError::NotADataset { .. } | CaptureError::Import { .. } | CaptureError::Trace(_) => 3,
             _ => 1,
         }
     }

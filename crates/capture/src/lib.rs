@@ -17,6 +17,7 @@ mod drain;
 mod error;
 mod facts;
 mod finish;
+pub mod import;
 mod launch;
 mod output;
 pub mod perf;

@@ -43,6 +43,23 @@ pub struct Counts {
     pub damaged: u64,
 }
 
+impl Counts {
+    /// Both together; sums that no honest file reaches stop at the end of the range.
+    #[must_use]
+    pub fn plus(&self, o: &Counts) -> Counts {
+        Counts {
+            seen: self.seen.saturating_add(o.seen),
+            delivered: self.delivered.saturating_add(o.delivered),
+            unaddressed: self.unaddressed.saturating_add(o.unaddressed),
+            kernel: self.kernel.saturating_add(o.kernel),
+            hits: self.hits.saturating_add(o.hits),
+            lost: self.lost.saturating_add(o.lost),
+            throttled: self.throttled.saturating_add(o.throttled),
+            damaged: self.damaged.saturating_add(o.damaged),
+        }
+    }
+}
+
 /// Decodes the records of events that share one layout.
 #[derive(Clone, Debug)]
 pub struct Decoder {

@@ -4,7 +4,6 @@
 //! with [`pmu`], `pebs` and `ibs` (which event a machine offers), [`control`] (how often), [`PerfSource`] (live sampling),
 //! Not live yet: ARM SPE.
 pub mod control;
-mod cursor;
 pub mod decode;
 pub mod event;
 mod ibs;
@@ -16,6 +15,7 @@ pub mod records;
 mod source;
 pub mod source_bits;
 mod target;
+pub(crate) mod wire;
 
 pub use decode::{Counts, Decoder, EventFacts};
 pub use event::{EventChoice, EventPlan};

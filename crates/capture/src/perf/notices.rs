@@ -1,6 +1,6 @@
 //! Records beside samples, as notices.
-use super::cursor::Cursor;
 use super::records::{Layout, Record, kind, trailer};
+use super::wire::Cursor;
 use crate::samples::Notice;
 
 /// Longest path taken from a record; the kernel's own limit is 4096.

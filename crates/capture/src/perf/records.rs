@@ -1,6 +1,6 @@
 //! The records of a perf ring or file, as perf_event_open(2) lays them out: cutting bytes into records and a record into
 //! fields. Pure; nothing here trusts a length.
-use super::cursor::Cursor;
+use super::wire::Cursor;
 use homenode_sys::perf::Attr;
 use homenode_sys::perf::attr::{flag, sample};
 

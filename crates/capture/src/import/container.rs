@@ -1,0 +1,145 @@
+//! The outside of a perf.data file: the header of a file or the short one of a pipe, and the events described.
+use super::features::{self, FileFacts};
+use crate::perf::records::Layout;
+use crate::perf::wire::Cursor;
+use homenode_sys::perf::Attr;
+use std::io::{Read, Seek, SeekFrom};
+
+const MAGIC: &[u8; 8] = b"PERFILE2";
+const MAGIC_OTHER_ORDER: &[u8; 8] = b"2ELIFREP";
+const MAGIC_OLD: &[u8; 8] = b"PERFFILE";
+/// Header bytes of a pipe.
+const PIPE_BYTES: u64 = 16;
+/// Header bytes of a file.
+const FILE_BYTES: u64 = 104;
+/// Bytes of the first published attribute: type to breakpoint.
+const ATTR_BYTES_MIN: usize = 64;
+/// Longest section read whole.
+const SECTION_MAX: u64 = 256 << 20;
+/// Most events in one file; `perf` itself stays far below.
+const EVENTS_MAX: usize = 4096;
+
+/// One event of the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct FileEvent {
+    pub(super) attr: Attr,
+    pub(super) ids: Vec<u64>,
+    pub(super) name: String,
+}
+
+impl FileEvent {
+    pub(super) fn layout(&self) -> Layout {
+        Layout::of(&self.attr)
+    }
+}
+
+/// What the header says. For a pipe the events come among the records.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Header {
+    pub(super) events: Vec<FileEvent>,
+    pub(super) facts: FileFacts,
+    /// Bytes of records; `None` = to the end.
+    pub(super) data_bytes: Option<u64>,
+}
+
+/// Reads the header and leaves the reader at the first record.
+pub(super) fn open<R: Read + Seek>(mut reader: R) -> Result<(Header, R), String> {
+    let mut start = [0; PIPE_BYTES as usize];
+    reader.read_exact(&mut start).map_err(|_| "it is too short for a perf.data file".to_owned())?;
+    let (magic, size) = start.split_at(8);
+    if magic == MAGIC_OTHER_ORDER || magic == MAGIC_OLD {
+        return Err(
+            "it is of a machine of the other byte order, or of a kernel older than 3.1: neither is supported".into()
+        );
+    }
+    if magic != MAGIC {
+        return Err("it is not a perf.data file (nor of another format that can be imported: only perf.data is)".into());
+    }
+    match u64::from_le_bytes(size.try_into().unwrap_or_default()) {
+        PIPE_BYTES => Ok((Header::default(), reader)),
+        n if n >= FILE_BYTES => file(reader),
+        n => Err(format!("its header claims {n} bytes")),
+    }
+}
+
+fn file<R: Read + Seek>(mut reader: R) -> Result<(Header, R), String> {
+    let mut rest = [0; (FILE_BYTES - PIPE_BYTES) as usize];
+    reader.read_exact(&mut rest).map_err(|_| "it ends within its header".to_owned())?;
+    let mut words = rest.chunks_exact(8).map(|c| u64::from_le_bytes(c.try_into().unwrap_or_default()));
+    let mut word = || words.next().unwrap_or(0);
+    let (entry, attrs, data, _types) = (word(), (word(), word()), (word(), word()), (word(), word()));
+    let flags = [word(), word(), word(), word()];
+    let mut header = Header { data_bytes: Some(data.1), ..Header::default() };
+    header.events = events(&mut reader, entry, attrs)?;
+    features(&mut reader, data, flags, &mut header);
+    reader.seek(SeekFrom::Start(data.0)).map_err(|e| format!("its records cannot be reached: {e}"))?;
+    if data.1 == 0 {
+        return Err("its header counts no records: the recording was killed before it could finish the file".into());
+    }
+    Ok((header, reader))
+}
+
+/// The attribute section: attributes of `entry` bytes, the last 16 of which say where the ids are.
+fn events<R: Read + Seek>(reader: &mut R, entry: u64, section: (u64, u64)) -> Result<Vec<FileEvent>, String> {
+    let entry = usize::try_from(entry).ok().filter(|&n| (ATTR_BYTES_MIN + 16..4096).contains(&n));
+    let entry = entry.ok_or("its events have a size that makes no sense")?;
+    let bytes = self::section(reader, section).ok_or("its table of events is cut off")?;
+    let mut events = Vec::new();
+    for one in bytes.chunks_exact(entry).take(EVENTS_MAX) {
+        let (attr, place) = one.split_at(entry - 16);
+        let mut c = Cursor(place);
+        let place = (c.u64().unwrap_or(0), c.u64().unwrap_or(0));
+        let ids =
+            if place.1 == 0 { Vec::new() } else { self::section(reader, place).ok_or("its event ids are cut off")? };
+        let ids = ids.chunks_exact(8).map(|c| u64::from_le_bytes(c.try_into().unwrap_or_default())).collect();
+        events.push(FileEvent { attr: attribute(attr).ok_or("an event is cut off")?, ids, name: String::new() });
+    }
+    if events.is_empty() { Err("it describes no event".into()) } else { Ok(events) }
+}
+
+/// Sections of optional facts: a table right after the records, one entry for each bit set. Damaged ones are passed over.
+fn features<R: Read + Seek>(reader: &mut R, data: (u64, u64), flags: [u64; 4], header: &mut Header) {
+    let set = (0..256_u32).filter(|bit| flags[(bit / 64) as usize] >> (bit % 64) & 1 == 1);
+    for (i, bit) in (0_u64..).zip(set) {
+        let table = data.0.checked_add(data.1).and_then(|end| end.checked_add(i * 16));
+        let Some(place) = table.and_then(|at| section(reader, (at, 16))) else { return };
+        let mut c = Cursor(&place);
+        let place = (c.u64().unwrap_or(0), c.u64().unwrap_or(0));
+        if features::wanted(bit)
+            && let Some(bytes) = section(reader, place)
+        {
+            features::feature(bit, &bytes, &mut header.facts, &mut header.events);
+        }
+    }
+}
+
+/// The bytes of a section, if they are all there.
+fn section<R: Read + Seek>(reader: &mut R, (offset, bytes): (u64, u64)) -> Option<Vec<u8>> {
+    if bytes > SECTION_MAX {
+        return None;
+    }
+    reader.seek(SeekFrom::Start(offset)).ok()?;
+    let mut out = Vec::new();
+    // Grows with what is there, not with what is claimed.
+    reader.take(bytes).read_to_end(&mut out).ok()?;
+    (out.len() as u64 == bytes).then_some(out)
+}
+
+/// An attribute of any age; fields that it does not have are 0.
+pub(super) fn attribute(bytes: &[u8]) -> Option<Attr> {
+    if bytes.len() < ATTR_BYTES_MIN {
+        return None;
+    }
+    let mut padded = [0; size_of::<Attr>()];
+    let n = bytes.len().min(padded.len());
+    padded[..n].copy_from_slice(&bytes[..n]);
+    let mut c = Cursor(&padded);
+    let mut attr = Attr { kind: c.u32()?, size: c.u32()?, config: c.u64()?, period: c.u64()?, ..Attr::default() };
+    (attr.sample_type, attr.read_format, attr.flags) = (c.u64()?, c.u64()?, c.u64()?);
+    (attr.wakeup, attr.breakpoint) = c.pair()?;
+    (attr.config1, attr.config2) = (c.u64()?, c.u64()?);
+    (attr.branch_sample_type, attr.regs_user) = (c.u64()?, c.u64()?);
+    (attr.stack_user, _) = c.pair()?;
+    attr.regs_intr = c.u64()?;
+    Some(attr)
+}

@@ -1,0 +1,305 @@
+//! From the records of a file to samples and notices in order of time.
+use super::container::{FileEvent, Header, attribute};
+use super::features;
+use super::queue::Queue;
+use super::stream::{End, Stream};
+use super::{FileReport, ImportSink};
+use crate::error::CaptureError;
+use crate::perf::notices::{Side, side};
+use crate::perf::records::{Layout, Record, kind, trailer};
+use crate::perf::wire::Cursor;
+use crate::perf::{Counts, Decoder, EventFacts};
+use crate::samples::{Notice, RawSample};
+use homenode_sys::perf::attr::{KIND_SOFTWARE, SOFTWARE_DUMMY, SOFTWARE_PAGE_FAULTS, flag, sample};
+use homenode_trace::{Op, SampleUnit};
+use std::collections::HashMap;
+use std::io::Read;
+
+/// Kinds of records that `perf` itself adds.
+mod user {
+    pub(super) const ATTR: u32 = 64;
+    pub(super) const TRACING_DATA: u32 = 66;
+    pub(super) const FINISHED_ROUND: u32 = 68;
+    pub(super) const AUXTRACE: u32 = 71;
+    pub(super) const FEATURE: u32 = 80;
+    pub(super) const COMPRESSED: [u32; 2] = [81, 83];
+}
+/// Flag of a name record: it comes from an exec.
+const MISC_EXEC: u16 = 1 << 13;
+/// Latency threshold (`ldlat`) from which on a loads event counts misses rather than all loads.
+const MISS_CYCLES: u64 = 8;
+/// Most events that a pipe may describe.
+const EVENTS_MAX: usize = 4096;
+
+/// Why reading ended early.
+pub(super) enum Failure {
+    /// The file is at fault.
+    File(String),
+    /// What the sink said.
+    Sink(CaptureError),
+}
+
+/// What waits for its turn.
+enum Item {
+    Sample(RawSample),
+    Notice(Notice),
+    Name { pid: u32, name: String, exec: bool },
+}
+
+struct Reading<'s> {
+    header: Header,
+    decoders: Vec<Decoder>,
+    by_id: HashMap<u64, usize>,
+    /// Counts of decoders that a later description of events replaced.
+    before: Counts,
+    queue: Queue<Item>,
+    sink: &'s mut dyn ImportSink,
+    samples: Vec<RawSample>,
+    notices: Vec<Notice>,
+    /// Samples read, the time of files without one.
+    ordinal: u64,
+    timed: bool,
+    sees_writes: bool,
+    notes: Vec<String>,
+}
+
+/// Reads all records.
+pub(super) fn run<R: Read>(header: Header, reader: R, sink: &mut dyn ImportSink) -> Result<FileReport, Failure> {
+    let mut stream = Stream::new(reader, header.data_bytes);
+    let mut reading = Reading {
+        header,
+        decoders: Vec::new(),
+        by_id: HashMap::new(),
+        before: Counts::default(),
+        queue: Queue::default(),
+        sink,
+        samples: Vec::new(),
+        notices: Vec::new(),
+        ordinal: 0,
+        timed: false,
+        sees_writes: false,
+        notes: Vec::new(),
+    };
+    reading.describe().map_err(Failure::File)?;
+    loop {
+        let payload = match stream.next() {
+            Ok(record) => reading.record(&record)?,
+            Err(End::Clean) => break,
+            Err(End::CutOff) => {
+                reading.notes.push("the file ends within a record: what follows is lost".to_owned());
+                break;
+            }
+        };
+        if !stream.skip(payload) {
+            reading.notes.push("the file ends within trace data".to_owned());
+            break;
+        }
+    }
+    let rest = reading.queue.rest();
+    reading.give(rest)?;
+    Ok(reading.report())
+}
+
+impl Reading<'_> {
+    /// Makes decoders for the events described so far: one for each layout.
+    fn describe(&mut self) -> Result<(), String> {
+        self.before = self.counts();
+        (self.decoders, self.by_id) = (Vec::new(), HashMap::new());
+        let events = &self.header.events;
+        let mut layouts: Vec<Layout> = Vec::new();
+        for event in events {
+            if !layouts.contains(&event.layout()) {
+                layouts.push(event.layout());
+            }
+        }
+        let named = layouts.iter().all(|l| l.sample_type & sample::IDENTIFIER != 0);
+        if layouts.len() > 1 && !named {
+            return Err("its events have different fields and their samples do not say which is which".into());
+        }
+        for (i, layout) in layouts.iter().enumerate() {
+            let own = events.iter().filter(|e| e.layout() == *layout);
+            own.clone().flat_map(|e| &e.ids).for_each(|&id| {
+                self.by_id.insert(id, i);
+            });
+            self.decoders.push(Decoder::new(*layout, own.flat_map(facts).collect()));
+        }
+        self.timed = layouts.iter().any(|l| l.sample_type & sample::TIME != 0);
+        Ok(())
+    }
+
+    fn counts(&self) -> Counts {
+        self.decoders.iter().fold(self.before, |sum, d| sum.plus(&d.counts))
+    }
+
+    /// Handles a record; returns how many bytes after it are no records.
+    fn record(&mut self, record: &Record<'_>) -> Result<u64, Failure> {
+        match record.kind {
+            user::FINISHED_ROUND => {
+                let ready = self.queue.round();
+                self.give(ready)?;
+            }
+            user::ATTR => self.described(record.body).map_err(Failure::File)?,
+            user::FEATURE => {
+                let mut c = Cursor(record.body);
+                let number = c.u64().and_then(|n| u32::try_from(n).ok()).filter(|&n| features::wanted(n));
+                if let Some(number) = number {
+                    features::feature(number, c.0, &mut self.header.facts, &mut self.header.events);
+                }
+            }
+            user::TRACING_DATA => return Ok(u64::from(Cursor(record.body).u32().unwrap_or(0)).next_multiple_of(8)),
+            user::AUXTRACE => {
+                let note = "trace data of the processor itself (Intel PT, ARM SPE) was passed over";
+                if !self.notes.iter().any(|n| n == note) {
+                    self.notes.push(note.to_owned());
+                }
+                return Ok(Cursor(record.body).u64().unwrap_or(0));
+            }
+            k if user::COMPRESSED.contains(&k) => {
+                let why = "its records are compressed; `perf inject -i FILE -o NEW` writes them out plainly";
+                return Err(Failure::File(why.to_owned()));
+            }
+            k if k >= user::ATTR => {}
+            _ => self.kernel(record)?,
+        }
+        Ok(0)
+    }
+
+    /// An event described within a pipe: attribute, then ids.
+    fn described(&mut self, body: &[u8]) -> Result<(), String> {
+        let damaged = || "an event within it is cut off".to_owned();
+        let attr = attribute(body).ok_or_else(damaged)?;
+        let ids = body.get(attr.size as usize..).ok_or_else(damaged)?;
+        let ids = ids.chunks_exact(8).map(|c| u64::from_le_bytes(c.try_into().unwrap_or_default())).collect();
+        if self.header.events.len() >= EVENTS_MAX {
+            return Err(format!("it describes more than {EVENTS_MAX} events"));
+        }
+        self.header.events.push(FileEvent { attr, ids, name: String::new() });
+        self.describe()
+    }
+
+    /// A record of the kernel.
+    fn kernel(&mut self, record: &Record<'_>) -> Result<(), Failure> {
+        let Some(which) = self.decoder_of(record) else {
+            let none = "it has records before it describes any event";
+            return if self.decoders.is_empty() { Err(Failure::File(none.to_owned())) } else { self.damaged() };
+        };
+        let layout = *self.decoders[which].layout();
+        if record.kind == kind::COMM {
+            let time = self.time(trailer(record.body, &layout).map_or(0, |t| t.time));
+            if let Some(Side::Name { pid, name, .. }) = side(record, &layout) {
+                self.queue.push(time, Item::Name { pid, name, exec: record.misc & MISC_EXEC != 0 });
+            }
+            return Ok(());
+        }
+        self.decoders[which].record(record, &mut self.samples, &mut self.notices);
+        for mut s in std::mem::take(&mut self.samples) {
+            self.ordinal += 1;
+            s.time_ns = self.time(s.time_ns);
+            self.sees_writes |= s.op != Op::Read;
+            self.queue.push(s.time_ns, Item::Sample(s));
+        }
+        for notice in std::mem::take(&mut self.notices) {
+            let time = match &notice {
+                Notice::Fork { time_ns, .. } | Notice::Exit { time_ns, .. } | Notice::Map { time_ns, .. } => *time_ns,
+                Notice::Lost(_) | Notice::Throttled => continue,
+            };
+            let time = self.time(time);
+            self.queue.push(time, Item::Notice(notice));
+        }
+        Ok(())
+    }
+
+    fn damaged(&mut self) -> Result<(), Failure> {
+        self.before.damaged += 1;
+        Ok(())
+    }
+
+    /// Time of the file, or the number of the sample where it has none.
+    fn time(&self, time: u64) -> u64 {
+        if self.timed { time } else { self.ordinal }
+    }
+
+    /// Which decoder a record is for.
+    fn decoder_of(&self, record: &Record<'_>) -> Option<usize> {
+        if self.decoders.len() < 2 {
+            return (!self.decoders.is_empty()).then_some(0);
+        }
+        if record.kind == kind::SAMPLE {
+            return self.by_id.get(&Cursor(record.body).u64()?).copied();
+        }
+        // Where there are several, all have the identifier as the last word.
+        let last = record.body.len().checked_sub(8)?;
+        let found = self.by_id.get(&Cursor(&record.body[last..]).u64()?).copied();
+        // What `perf` itself wrote to begin with has no identity.
+        found.or(Some(0))
+    }
+
+    fn give(&mut self, items: Vec<(u64, Item)>) -> Result<(), Failure> {
+        for (_, item) in items {
+            match item {
+                Item::Sample(s) => self.sink.sample(&s),
+                Item::Notice(n) => self.sink.notice(&n),
+                Item::Name { pid, name, exec } => {
+                    self.sink.name(pid, &name, exec);
+                    Ok(())
+                }
+            }
+            .map_err(Failure::Sink)?;
+        }
+        Ok(())
+    }
+
+    fn report(mut self) -> FileReport {
+        let counts = self.counts();
+        if counts.damaged > 0 {
+            self.notes.push(format!("{} records contradict themselves and were passed over", counts.damaged));
+        }
+        if counts.kernel > 0 {
+            self.notes.push(format!("{} samples have addresses of the kernel and were dropped", counts.kernel));
+        }
+        if counts.throttled > 0 {
+            self.notes.push(format!("the kernel throttled sampling {} times", counts.throttled));
+        }
+        if !self.timed {
+            self.notes.push("the samples have no time: their order is that of the file".to_owned());
+        }
+        let sampled: Vec<&FileEvent> = self.header.events.iter().filter(|e| !is_dummy(e)).collect();
+        let sampling = homenode_trace::Sampling {
+            unit: sampled.first().map_or(SampleUnit::Reference, |e| unit(e)),
+            event: sampled.iter().map(|e| words(e)).collect::<Vec<_>>().join(", "),
+            sees_writes: self.sees_writes,
+            ..homenode_trace::Sampling::default()
+        };
+        FileReport { sampling, counts, facts: self.header.facts, timed: self.timed, notes: self.notes }
+    }
+}
+
+fn is_dummy(e: &FileEvent) -> bool {
+    e.attr.kind == KIND_SOFTWARE && e.attr.config == SOFTWARE_DUMMY
+}
+
+fn unit(e: &FileEvent) -> SampleUnit {
+    match (e.attr.kind, e.attr.config) {
+        (KIND_SOFTWARE, SOFTWARE_PAGE_FAULTS) => SampleUnit::Window,
+        // Load latency: the second word holds the threshold.
+        _ if e.attr.sample_type & (sample::WEIGHT | sample::WEIGHT_STRUCT) != 0
+            && (MISS_CYCLES..1 << 16).contains(&e.attr.config1) =>
+        {
+            SampleUnit::Miss
+        }
+        _ => SampleUnit::Reference,
+    }
+}
+
+fn words(e: &FileEvent) -> String {
+    if e.name.is_empty() { format!("event {:#x} of unit {}", e.attr.config, e.attr.kind) } else { e.name.clone() }
+}
+
+/// What the decoder must know of each id of an event; an event without ids has one that matters to nobody.
+fn facts(e: &FileEvent) -> Vec<EventFacts> {
+    let period = if e.attr.flags & flag::FREQ == 0 { e.attr.period.max(1) } else { 1 };
+    let stores = e.name.contains("store");
+    let op = if stores { Op::Write } else { Op::Read };
+    let one = |id: u64| EventFacts { id, op, period, only_misses: false };
+    if e.ids.is_empty() { vec![one(0)] } else { e.ids.iter().map(|&id| one(id)).collect() }
+}

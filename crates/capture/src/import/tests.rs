@@ -1,0 +1,192 @@
+//! Files made byte by byte and what becomes of them.
+use super::testfile::{TestFile, attr, padded, pair, words};
+use super::*;
+use homenode_trace::check::check;
+use homenode_trace::manifest::Clock;
+use homenode_trace::{DataSource, DatasetReader, EventKind, Op, SampleUnit};
+use std::io::Cursor as Bytes;
+use std::sync::Arc;
+
+// IP, TID, TIME, ADDR, ID, CPU, PERIOD, WEIGHT, DATA_SRC.
+const TYPE: u64 = 0x1 | 0x2 | 0x4 | 0x8 | 0x40 | 0x80 | 0x100 | 0x4000 | 0x8000;
+const REMOTE_LOAD: u64 = 2 | (2 | 0x100) << 5;
+const LOCAL_STORE: u64 = 4 | (2 | 0x80) << 5;
+
+/// Everything that a sink was given.
+#[derive(Default)]
+struct Seen {
+    samples: Vec<RawSample>,
+    notices: Vec<Notice>,
+    names: Vec<(u32, String, bool)>,
+}
+
+impl ImportSink for Seen {
+    fn sample(&mut self, s: &RawSample) -> Result<(), CaptureError> {
+        self.samples.push(*s);
+        Ok(())
+    }
+    fn notice(&mut self, n: &Notice) -> Result<(), CaptureError> {
+        self.notices.push(n.clone());
+        Ok(())
+    }
+    fn name(&mut self, pid: u32, name: &str, exec: bool) {
+        self.names.push((pid, name.to_owned(), exec));
+    }
+}
+
+fn sample(f: TestFile, tid: u32, time: u64, addr: u64, id: u64, src: u64) -> TestFile {
+    f.add(9, 2, &words(&[0x40_1000 + time, pair(7, tid), time, addr, id, pair(3, 0), 1000, 250, src]))
+}
+
+/// Two events with ids, a process with two threads, one of which moves between processors so that its samples are out of
+/// order in the file; the last sample is of the kernel, one has no address.
+fn two_events() -> TestFile {
+    let mut loads = attr(4, 0x1cd, 1000, TYPE, 0);
+    loads[56..64].copy_from_slice(&30_u64.to_le_bytes());
+    let map = [words(&[pair(7, 7), 0x40_0000, 0x2000, 0x1000, 0, 0, 0, pair(5, 2)]), padded("/usr/bin/lu")].concat();
+    let mut f = TestFile::default()
+        .event(loads, &[11, 12])
+        .event(attr(4, 0x2cd, 1000, TYPE, 0), &[21])
+        .add(3, 1 << 13, &[words(&[pair(7, 7)]), padded("lu")].concat())
+        .add(10, 2, &map);
+    for (tid, time, addr, id, src) in [
+        (7, 100, 0x7000_0000, 11, REMOTE_LOAD),
+        (8, 300, 0x7000_1000, 21, LOCAL_STORE),
+        (7, 200, 0x7000_2000, 12, REMOTE_LOAD | 0x10 << 19),
+    ] {
+        f = sample(f, tid, time, addr, id, src);
+    }
+    f = f.add(68, 0, &[]);
+    f = sample(f, 7, 310, 0, 11, 0);
+    f = sample(f, 7, 320, 0xffff_8800_0000_0000, 11, 0);
+    f = sample(f, 8, 305, 0x7000_1008, 12, REMOTE_LOAD);
+    f.add(4, 0, &words(&[pair(7, 7), pair(8, 7), 400])).add(2, 0, &words(&[11, 5]))
+}
+
+fn names() -> TestFile {
+    let text = |t: &str| [(padded(t).len() as u32).to_le_bytes().to_vec(), padded(t)].concat();
+    let desc = |config: u64, name: &str, ids: &[u64]| {
+        let ids_count = (ids.len() as u32).to_le_bytes().to_vec();
+        [attr(4, config, 1000, TYPE, 0), ids_count, text(name), words(ids)].concat()
+    };
+    let head = [2_u32.to_le_bytes(), 112_u32.to_le_bytes()].concat();
+    let all = [head, desc(0x1cd, "cpu/mem-loads,ldlat=30/P", &[11, 12]), desc(0x2cd, "cpu/mem-stores/P", &[21])];
+    two_events()
+        .feature(12, all.concat())
+        .feature(4, text("6.1.0"))
+        .feature(7, [8_u32.to_le_bytes(), 4_u32.to_le_bytes()].concat())
+        .feature(11, [2_u32.to_le_bytes().to_vec(), text("perf"), text("mem")].concat())
+}
+
+fn seen(bytes: &[u8]) -> Result<(Seen, FileReport), String> {
+    let mut sink = Seen::default();
+    let report = read(Path::new("x"), Bytes::new(bytes), &mut sink).map_err(|e| e.to_string())?;
+    Ok((sink, report))
+}
+
+#[test]
+fn file_and_pipe_say_the_same_in_order_of_time() {
+    let (file, report) = seen(&names().file()).unwrap();
+    let (pipe, of_pipe) = seen(&names().pipe()).unwrap();
+    assert_eq!(file.samples, pipe.samples);
+    assert_eq!((file.notices.clone(), file.names.clone(), report.counts), (pipe.notices, pipe.names, of_pipe.counts));
+    let times: Vec<u64> = file.samples.iter().map(|s| s.time_ns).collect();
+    assert_eq!(times, [100, 200, 300, 305]);
+    let s = file.samples[0];
+    assert_eq!((s.pid, s.tid, s.cpu, s.ip, s.addr), (7, 7, Some(3), 0x40_1064, 0x7000_0000));
+    assert_eq!((s.op, s.weight, s.latency_cycles, s.source), (Op::Read, 1000, Some(250), DataSource::RemoteMemory));
+    assert_eq!(file.samples[1].source, DataSource::RemoteModified);
+    assert_eq!((file.samples[2].op, file.samples[2].source), (Op::Write, DataSource::LocalMemory));
+    let c = report.counts;
+    assert_eq!((c.seen, c.delivered, c.unaddressed, c.kernel, c.lost, c.damaged), (6, 4, 1, 1, 5, 0));
+    assert_eq!(report.sampling.event, "cpu/mem-loads,ldlat=30/P, cpu/mem-stores/P");
+    assert_eq!((report.sampling.unit, report.sampling.sees_writes), (SampleUnit::Miss, true));
+    assert_eq!((report.sampling.lost, report.sampling.unaddressed), (5, 2));
+    assert_eq!((report.facts.kernel.as_str(), report.facts.cpus), ("6.1.0", 4));
+    assert_eq!(report.facts.command, ["perf", "mem"]);
+    assert_eq!(file.names, [(7, "lu".to_owned(), true)]);
+}
+
+#[test]
+fn the_dataset_has_processes_threads_mappings_weights_and_passes_the_checker() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, out) = (dir.path().join("perf.data"), dir.path().join("x.hnt"));
+    std::fs::write(&file, names().file()).unwrap();
+    let summary = import(&file, &out, false).unwrap();
+    assert_eq!((summary.samples, summary.threads, summary.processes), (4, 2, 1));
+    let store = Arc::new(crate::DirStore::open(&out).unwrap());
+    let data = DatasetReader::open(store).unwrap();
+    let m = data.manifest();
+    assert_eq!((m.clock, m.synchronised, m.complete, m.backend.as_str()), (Clock::Ns, false, true, "perf.data"));
+    assert_eq!(m.sampling.as_ref().unwrap().period, 1000);
+    assert_eq!(m.processes[0].executable, "/usr/bin/lu");
+    assert_eq!(m.threads.iter().map(|t| (t.tid, t.refs)).collect::<Vec<_>>(), [(7, 2), (8, 2)]);
+    let kinds: Vec<&EventKind> = data.events().iter().map(|e| &e.kind).collect();
+    assert!(matches!(kinds[0], EventKind::Process { pid: 7, .. }));
+    assert!(matches!(kinds[1], EventKind::Map { addr: 0x40_0000, bytes: 0x2000, prot: 5, .. }));
+    assert!(matches!(kinds[2], EventKind::Module { bias: 0x3f_f000, path, .. } if path == "/usr/bin/lu"));
+    assert_eq!(kinds[3], &EventKind::Exit);
+    let site = &data.symbols().sites[0];
+    assert_eq!((site.module.as_str(), site.offset), ("/usr/bin/lu", 0x2064));
+    let report = check(&data);
+    assert!(report.problems.is_empty(), "{:?}", report.problems);
+    assert!(matches!(import(&file, &out, false), Err(CaptureError::OutputExists(_))));
+    std::fs::write(&file, b"PERFILE2 no more").unwrap();
+    assert!(
+        import(&file, &out, true).is_err() && out.join("manifest.json").exists(),
+        "a refused file replaces nothing"
+    );
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "no litter");
+}
+
+#[test]
+fn what_is_no_evidence_is_refused_with_the_reason() {
+    let plain = TestFile::default().event(attr(1, 0, 1000, 0xf, 0), &[]);
+    let say = |bytes: &[u8]| seen(bytes).err().expect("refused");
+    let zero = plain.clone().add(9, 2, &words(&[1, pair(7, 7), 5, 0]));
+    assert!(say(&zero.file()).contains("none of its 1 samples has a data address"));
+    let kernel = plain.clone().add(9, 2, &words(&[1, pair(7, 7), 5, 1 << 63]));
+    assert!(say(&kernel.file()).contains("0 have none, 1 are of the kernel"));
+    assert!(say(&plain.clone().add(68, 0, &[]).file()).contains("no samples"));
+    assert!(say(&plain.file()).contains("killed before"));
+    assert!(say(&plain.clone().add(81, 0, &[0; 8]).file()).contains("perf inject"));
+    assert!(say(b"").contains("too short") && say(b"\x7fELF............").contains("not a perf.data"));
+    assert!(say(b"2ELIFREP\0\0\0\0\0\0\0\x10").contains("byte order"));
+    let mixed = plain.event(attr(1, 1, 1000, 0x1f, 0), &[5]).add(9, 2, &words(&[0; 5]));
+    assert!(say(&mixed.file()).contains("which is which"));
+    let none = TestFile::default().add(9, 2, &words(&[0; 5]));
+    assert!(say(&none.pipe()).contains("before it describes any event"));
+}
+
+#[test]
+fn layouts_are_told_apart_by_the_identifier_and_trace_data_is_passed_over() {
+    let f = TestFile::default()
+        .event(attr(1, 0, 7, 0x1_0001, 0), &[5])
+        .event(attr(1, 2, 3, 0x1_000f, 0), &[6])
+        .add(71, 0, &words(&[16, 0, 0, 0, 0]))
+        .raw(&[0xff; 16])
+        .add(9, 2, &words(&[5, 0x1000]))
+        .add(9, 2, &words(&[6, 0x1000, pair(1, 2), 9, 0x5000]))
+        .add(9, 2, &words(&[99, 0x1000, pair(1, 2), 9, 0x5000]));
+    let (sink, report) = seen(&f.file()).unwrap();
+    assert_eq!(sink.samples.iter().map(|s| (s.tid, s.addr, s.weight)).collect::<Vec<_>>(), [(2, 0x5000, 3)]);
+    assert_eq!((report.counts.unaddressed, report.counts.damaged), (1, 1));
+    assert!(report.notes.iter().any(|n| n.contains("passed over")));
+}
+
+#[test]
+fn every_cut_and_every_changed_byte_is_survived() {
+    let whole = names().file();
+    for n in 0..whole.len() {
+        let _ = seen(&whole[..n]);
+    }
+    let mut rng = homenode_base::Rng::new(1);
+    for _ in 0..4000 {
+        let mut bytes = if rng.chance(1, 2) { whole.clone() } else { names().pipe() };
+        for _ in 0..=rng.below(3) {
+            let at = rng.below(bytes.len() as u64) as usize;
+            bytes[at] = rng.next_u64() as u8;
+        }
+        let _ = seen(&bytes);
+    }
+}

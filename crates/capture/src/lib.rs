@@ -7,7 +7,7 @@
 //!
 //! Reading order: [`store`], [`backends`], `control` and `ring` (the protocol of `homenode_base::ring` seen from this side),
 //! `slots` (ring slots to references and events), `sink` and `drain` (one thread's ring to its files), `workers` (all rings),
-//! [`samples`] (what sampling delivers), [`record()`], [`sampled`] (the recorder for samples), `finish`, [`recover()`], [`compact()`], `symbols`; [`topology`] stands alone.
+//! [`samples`] (what sampling delivers), [`record()`], [`sampled`] (the recorder for samples), [`hinting`] (the faults backend), `finish`, [`recover()`], [`compact()`], `symbols`; [`topology`] stands alone.
 #![forbid(unsafe_code)]
 
 pub mod backends;
@@ -17,6 +17,7 @@ mod drain;
 mod error;
 mod facts;
 mod finish;
+pub mod hinting;
 pub mod import;
 mod launch;
 mod output;

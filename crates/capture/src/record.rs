@@ -100,7 +100,7 @@ pub struct RecordSummary {
 /// # Errors
 /// See [`CaptureError`]. If the program could not be started or made no contact, no dataset is left behind.
 pub fn record(options: &RecordOptions, progress: &mut dyn Progress) -> Result<RecordSummary, CaptureError> {
-    let backend = backends::find(&options.backend)?;
+    let backend = backends::choose(options)?;
     (backend.record)(options, progress)
 }
 

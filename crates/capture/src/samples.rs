@@ -101,4 +101,12 @@ pub trait SampleSource {
     fn set_rate(&mut self, per_second: u64) -> Result<(), CaptureError>;
     /// Samples lost so far.
     fn lost(&self) -> u64;
+    /// What a user should know about what was sampled so far, in sentences.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+    /// Pages that the kernel moved by itself since sampling began, if known.
+    fn kernel_moves(&self) -> Option<u64> {
+        None
+    }
 }

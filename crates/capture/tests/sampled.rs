@@ -35,9 +35,6 @@ impl Sampler for EveryThread {
         self.0 = subject.pid;
         Ok(Box::new(Source { pid: subject.pid, lost: 0 }))
     }
-    fn close(&mut self) -> (Vec<String>, Option<u64>) {
-        (vec!["closed".into()], Some(5))
-    }
 }
 
 impl SampleSource for Source {
@@ -86,6 +83,12 @@ impl SampleSource for Source {
     }
     fn lost(&self) -> u64 {
         self.lost
+    }
+    fn notes(&self) -> Vec<String> {
+        vec!["noted".into()]
+    }
+    fn kernel_moves(&self) -> Option<u64> {
+        Some(5)
     }
 }
 
@@ -170,6 +173,7 @@ fn samples_and_ring_events_of_one_thread_are_one_thread_in_order_of_time() {
     assert_eq!((sampling.unit, sampling.period, sampling.kernel_moves), (SampleUnit::Window, 3, Some(5)));
     assert!(sampling.lost > 0 && sampling.unaddressed > 0 && m.complete && !m.synchronised);
     assert!(m.blind.notes.iter().any(|n| n.contains("two clocks")), "{:?}", m.blind.notes);
+    assert!(m.blind.notes.iter().any(|n| n == "noted"));
     for (thread, t) in (0u32..).zip(&m.threads) {
         assert!(t.refs > 40 && (t.tid > m.threads[0].tid || thread == 0) && t.parent == (thread > 0).then_some(0));
         let kinds: Vec<EventKind> = (0..).map_while(|n| Some(reader.thread_event(thread, n)?.kind.clone())).collect();

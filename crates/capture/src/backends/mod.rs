@@ -1,6 +1,7 @@
 //! The family of ways to see a program's references. To add one: a file here that defines `SPEC`, and its name in the list.
 use crate::CaptureError;
 use crate::record::{Progress, RecordOptions, RecordSummary};
+use std::path::Path;
 
 /// One capture backend.
 pub struct Backend {
@@ -18,8 +19,11 @@ pub struct Backend {
 
 homenode_base::registry! {
     /// All backends, the preferred one first.
-    Backend; hooks
+    Backend; hooks, faults
 }
+
+/// What the hooks runtime has in it wherever it is linked: the name of its environment variable.
+const MARK: &[u8] = homenode_base::ring::CONTROL_ENV.as_bytes();
 
 /// The backend of this name; `auto` is the first one that can be used here.
 ///
@@ -39,6 +43,55 @@ pub fn find(name: &str) -> Result<&'static Backend, CaptureError> {
     Ok(backend)
 }
 
+/// The backend to record this with. `auto` is `hooks` for a program that was built with them (and for a script, which may
+/// run one), else the first of the others that can be used here.
+///
+/// # Errors
+/// As [`find`]; for `auto`, what each backend lacks.
+pub(crate) fn choose(options: &RecordOptions) -> Result<&'static Backend, CaptureError> {
+    if options.backend != "auto" {
+        return find(&options.backend);
+    }
+    if options.pid.is_none() {
+        // A program that cannot be found has no backend at fault.
+        let program = crate::launch::find_program(&options.command)?;
+        if may_have_hooks(&program) {
+            return find(hooks::SPEC.name);
+        }
+    }
+    let mut reasons = Vec::new();
+    for backend in ALL.iter().filter(|b| b.name != hooks::SPEC.name) {
+        match (backend.available)() {
+            Ok(()) => return Ok(backend),
+            Err(why) => reasons.push(format!("{}: {why}", backend.name)),
+        }
+    }
+    let hooks = if options.pid.is_none() {
+        "hooks: the program was not built with `homenode cc` or `homenode c++`"
+    } else {
+        "hooks: a running process cannot be given them"
+    };
+    reasons.insert(0, hooks.to_owned());
+    Err(CaptureError::Backend { name: "auto".to_owned(), why: reasons.join("; ") })
+}
+
+/// Whether the file has the runtime in it, or is a script or cannot be read, so that only running it tells.
+fn may_have_hooks(program: &Path) -> bool {
+    let Ok(bytes) = std::fs::read(program) else { return true };
+    bytes.starts_with(b"#!") || contains(&bytes, MARK)
+}
+
+fn contains(bytes: &[u8], mark: &[u8]) -> bool {
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(|b| b == &mark[0]) {
+        if rest[at..].starts_with(mark) {
+            return true;
+        }
+        rest = &rest[at + 1..];
+    }
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,5 +108,29 @@ mod tests {
             }
         }
         assert!(find("valgrind").is_err_and(|e| e.to_string().contains("auto, hooks") && e.exit_status() == 2));
+    }
+
+    #[test]
+    fn auto_takes_hooks_for_what_may_have_them_and_else_says_what_every_backend_lacks() {
+        let auto = |command: &str, pid| {
+            let command = if command.is_empty() { Vec::new() } else { vec![command.into()] };
+            choose(&RecordOptions { command, pid, backend: "auto".into(), ..RecordOptions::default() })
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let script = dir.path().join("script");
+        std::fs::write(&script, "#!/bin/sh\n").unwrap();
+        std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        assert_eq!(auto(script.to_str().unwrap(), None).unwrap().name, "hooks");
+        for (command, pid) in [("true", None), ("", Some(std::process::id()))] {
+            match auto(command, pid) {
+                Ok(backend) => assert_ne!(backend.name, "hooks"),
+                Err(e) => {
+                    let said = e.to_string();
+                    assert!(ALL.iter().all(|b| said.contains(&format!("{}: ", b.name))), "{said}");
+                }
+            }
+        }
+        assert!(auto("/no/such", None).err().unwrap().to_string().contains("no such file"));
+        assert!(contains(b"xHHOMENODE_CONTROL", MARK) && !contains(b"HOMENODE_CONTRO", MARK) && !contains(b"", MARK));
     }
 }

@@ -73,11 +73,6 @@ pub trait Sampler {
     /// # Errors
     /// The kernel refuses, or the process is gone.
     fn open(&mut self, subject: &Subject) -> Result<Box<dyn SampleSource>, CaptureError>;
-    /// What there is to say at the end, in sentences for the manifest, and the number of pages that the kernel moved
-    /// meanwhile, if known. The source is still open.
-    fn close(&mut self) -> (Vec<String>, Option<u64>) {
-        (Vec::new(), None)
-    }
 }
 
 /// Default of [`Subject::overhead_permille`].
@@ -107,7 +102,7 @@ pub fn record(
             return Err(error);
         }
     };
-    let finished = session.run(sampler, progress);
+    let finished = session.run(progress);
     let run_seconds = began.elapsed().as_secs_f64();
     let mut summary = end::dataset(&options.out, finished)?;
     if !summary.write_failed {

@@ -114,13 +114,13 @@ impl Session {
     }
 
     /// Records to the end of the program, of the time or of the user's patience.
-    pub(super) fn run(mut self, sampler: &mut dyn Sampler, progress: &mut dyn Progress) -> Session {
+    pub(super) fn run(mut self, progress: &mut dyn Progress) -> Session {
         let mut told = Instant::now();
         loop {
             let over = self.life.look(&self.control);
             let (now_ns, now_ticks) = self.poll();
             self.advance(now_ns.saturating_sub(HOLD.as_nanos() as u64), now_ticks, false);
-            self.stop_if_due(sampler);
+            self.stop_if_due();
             if over.is_some() || (self.source.is_none() && self.life.is_joined()) {
                 self.tally.outcome = over.unwrap_or_else(|| self.life.outcome());
                 break;
@@ -135,7 +135,7 @@ impl Session {
         for _ in 0..4 {
             self.poll();
         }
-        self.close_source(sampler);
+        self.close_source();
         let (_, now_ticks) = self.clocks.read();
         self.advance(u64::MAX, now_ticks, true);
         self
@@ -160,7 +160,7 @@ impl Session {
     }
 
     /// Ends sampling when the limit, the time or the user's patience is over, or writing failed; the program runs on.
-    fn stop_if_due(&mut self, sampler: &mut dyn Sampler) {
+    fn stop_if_due(&mut self) {
         if self.limit.is_some_and(|n| self.writer.samples >= n) {
             self.control.stop(STOP_LIMIT);
         }
@@ -173,15 +173,14 @@ impl Session {
                 // What is younger than the hold is still wanted, up to the limit.
                 self.poll();
             }
-            self.close_source(sampler);
+            self.close_source();
             self.taps.values().for_each(Tap::wake);
         }
     }
-    fn close_source(&mut self, sampler: &mut dyn Sampler) {
+    fn close_source(&mut self) {
         let Some(source) = self.source.take() else { return };
         self.tally.lost += source.lost();
-        let (notes, moves) = sampler.close();
-        self.tally.notes.extend(notes);
-        self.tally.kernel_moves = moves;
+        self.tally.notes.extend(source.notes());
+        self.tally.kernel_moves = source.kernel_moves();
     }
 }

@@ -6,10 +6,14 @@ use crate::launch;
 use crate::record::RecordOptions;
 use crate::store::RINGS;
 use homenode_base::ring::CONTROL_ENV;
+use homenode_hooks::{CompileError, agent};
 use homenode_sys::held::{Held, hold};
 use homenode_sys::process;
 use std::ffi::OsString;
 use std::path::Path;
+
+/// What the dynamic loader loads before everything else.
+const PRELOAD_ENV: &str = "LD_PRELOAD";
 
 /// A phase that no program has: an instrumented program then sends its events and none of its references.
 pub(super) const NO_PHASE: &str = "(sampled: no references)";
@@ -41,7 +45,7 @@ pub(super) fn subject(
         return Ok((None, Subject { pid, held: false, rings, overhead_permille }));
     }
     let mut environment = vec![(OsString::from(CONTROL_ENV), control.path().into_os_string())];
-    environment.extend(preload()?);
+    environment.push(preload()?);
     environment.extend(sampler.environment(&rings)?);
     let refuse = |source: std::io::Error| launch::not_started(&options.command, &source);
     let held = hold(&options.command, &environment).map_err(refuse)?;
@@ -50,8 +54,14 @@ pub(super) fn subject(
 }
 
 /// The preloaded library, in front of what the user preloads.
-fn preload() -> Result<Vec<(OsString, OsString)>, CaptureError> {
-    Ok(Vec::new())
+fn preload() -> Result<(OsString, OsString), CaptureError> {
+    let failed = |e: CompileError| CaptureError::Option(e.to_string());
+    let mut list = agent::install().map_err(failed)?.into_os_string();
+    if let Some(more) = std::env::var_os(PRELOAD_ENV).filter(|v| !v.is_empty()) {
+        list.push(":");
+        list.push(more);
+    }
+    Ok((PRELOAD_ENV.into(), list))
 }
 
 /// The command line of a running process.

@@ -1,0 +1,43 @@
+//! `faults`: the kernel's NUMA-hinting faults.
+use super::Backend;
+use crate::hinting::{FaultSource, Status};
+use crate::perf::Target;
+use crate::record::{Progress, RecordOptions, RecordSummary};
+use crate::sampled::{self, Sampler, Subject};
+use crate::{CaptureError, SampleSource};
+
+pub(crate) static SPEC: Backend = Backend {
+    name: "faults",
+    summary: "any program on a machine with several memory nodes: which thread comes first to each page in a window",
+    sees: "Sees, for every page that the kernel takes away for a moment (automatic NUMA balancing), the thread that comes \
+           first to use it again, with its program counter; threads, mappings and, for dynamically linked programs, \
+           allocations. Does not see how often a page is used, whether it is read or written, what happens inside a page, \
+           synchronisation, nor memory under an explicit policy. The kernel may move pages meanwhile; they are counted.",
+    available,
+    record,
+};
+
+fn available() -> Result<(), String> {
+    match Status::here().missing_in_words() {
+        None => Ok(()),
+        Some(missing) => Err(missing),
+    }
+}
+
+fn record(options: &RecordOptions, progress: &mut dyn Progress) -> Result<RecordSummary, CaptureError> {
+    sampled::record(&mut Faults, options, progress)
+}
+
+/// Opens hinting faults for the sampled recorder.
+#[derive(Debug)]
+struct Faults;
+
+impl Sampler for Faults {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+    fn open(&mut self, subject: &Subject) -> Result<Box<dyn SampleSource>, CaptureError> {
+        let target = if subject.held { Target::BeforeExec(subject.pid) } else { Target::Running(subject.pid) };
+        Ok(Box::new(FaultSource::open(target, subject.overhead_permille)?))
+    }
+}

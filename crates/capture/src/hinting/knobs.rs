@@ -1,0 +1,206 @@
+//! The scan settings of automatic NUMA balancing: how much is taken away from a process, how often.
+//!
+//! Every scan period of a process (in real time, and while its threads use processor time) the kernel takes away
+//! `scan_size_mb`; each page taken away faults once, in the thread that comes first. So a process has at most
+//! `scan_size_mb x 256 / period` hinting faults a second on base pages, whatever its threads do.
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Below the root.
+const DIR: &str = "sys/kernel/debug/sched/numa_balancing";
+/// Where settings that were changed are written down, below the root; only root can, and only root changes settings.
+const SAVED: &str = "run/homenode/numa-balancing.saved";
+const NAMES: [&str; 4] = ["scan_delay_ms", "scan_period_min_ms", "scan_period_max_ms", "scan_size_mb"];
+/// Base pages in a mebibyte.
+const PAGES_PER_MB: f64 = 256.0;
+
+/// Scan settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Knobs {
+    /// Milliseconds of processor time of a new process before its first scan.
+    pub scan_delay_ms: u64,
+    /// Shortest time between scans of one process, in milliseconds.
+    pub scan_period_min_ms: u64,
+    /// Longest time, to which the kernel goes while most faults are local.
+    pub scan_period_max_ms: u64,
+    /// Mebibytes taken away by a scan.
+    pub scan_size_mb: u64,
+}
+
+impl Knobs {
+    /// The settings below `root`; `None` if they cannot be read.
+    pub fn read(root: &Path) -> Option<Knobs> {
+        let value = |name: &str| fs::read_to_string(root.join(DIR).join(name)).ok()?.trim().parse().ok();
+        let [scan_delay_ms, scan_period_min_ms, scan_period_max_ms, scan_size_mb] = NAMES.map(value);
+        Some(Knobs {
+            scan_delay_ms: scan_delay_ms?,
+            scan_period_min_ms: scan_period_min_ms?,
+            scan_period_max_ms: scan_period_max_ms?,
+            scan_size_mb: scan_size_mb?,
+        })
+    }
+    fn write(&self, root: &Path) -> io::Result<()> {
+        let values = [self.scan_delay_ms, self.scan_period_min_ms, self.scan_period_max_ms, self.scan_size_mb];
+        let pairs = NAMES.iter().zip(values);
+        pairs.into_iter().try_for_each(|(name, v)| fs::write(root.join(DIR).join(name), v.to_string()))
+    }
+    /// Most hinting faults that one process can have in a second, on base pages.
+    pub fn faults_per_second_max(&self) -> f64 {
+        self.scan_size_mb as f64 * PAGES_PER_MB * 1000.0 / self.scan_period_min_ms.max(1) as f64
+    }
+    /// Settings under which faults that cost `cost_ns` each take at most `permille` thousandths of one processor, and each
+    /// page of a process of `resident_mb` comes around as often as that allows. Scans of 8 MiB and more each second or more
+    /// rarely do not burden a program visibly at once; the period is kept between 100 ms and a minute.
+    pub fn bounded(cost_ns: f64, permille: u32, resident_mb: u64) -> Knobs {
+        let per_second = f64::from(permille.clamp(1, 1000)) * 1e6 / cost_ns.max(1.0);
+        let mb_per_second = per_second / PAGES_PER_MB;
+        // Not more than the process has in a period: windows shorter than a program's own steps see only the step.
+        let period_ms = (resident_mb.max(1) as f64 / mb_per_second * 1000.0).clamp(250.0, 1000.0);
+        let size = (mb_per_second * period_ms / 1000.0).floor();
+        // One mebibyte is the least that the kernel takes; where even that is too much, it comes more rarely.
+        let period_ms = if size < 1.0 { (1000.0 / mb_per_second).ceil().min(60_000.0) } else { period_ms.ceil() };
+        let (period, size) = (period_ms as u64, (size as u64).clamp(1, 4096));
+        Knobs { scan_delay_ms: 100, scan_period_min_ms: period, scan_period_max_ms: period, scan_size_mb: size }
+    }
+}
+
+/// Changed settings, put back when dropped.
+#[derive(Debug)]
+pub struct HeldKnobs {
+    root: PathBuf,
+    before: Knobs,
+}
+
+impl HeldKnobs {
+    /// Writes down what stands there, then changes it.
+    ///
+    /// # Errors
+    /// No permission, or no such settings; then nothing is changed.
+    pub fn set(root: &Path, knobs: &Knobs) -> io::Result<HeldKnobs> {
+        restore_leftover(root)?;
+        let before = Knobs::read(root).ok_or(io::ErrorKind::NotFound)?;
+        let saved = root.join(SAVED);
+        if let Some(dir) = saved.parent() {
+            fs::create_dir_all(dir)?;
+        }
+        let Knobs { scan_delay_ms, scan_period_min_ms, scan_period_max_ms, scan_size_mb } = before;
+        let pid = std::process::id();
+        let text = format!("{pid} {scan_delay_ms} {scan_period_min_ms} {scan_period_max_ms} {scan_size_mb}\n");
+        fs::write(&saved, text)?;
+        // From here on, dropping puts everything back, also if only some settings could be changed.
+        let held = HeldKnobs { root: root.to_owned(), before };
+        knobs.write(root)?;
+        Ok(held)
+    }
+    /// Changes them again; what is put back at the end stays the same.
+    pub fn change(&self, knobs: &Knobs) -> io::Result<()> {
+        knobs.write(&self.root)
+    }
+    /// What stood there before.
+    pub fn before(&self) -> &Knobs {
+        &self.before
+    }
+}
+
+impl Drop for HeldKnobs {
+    fn drop(&mut self) {
+        if self.before.write(&self.root).is_ok() {
+            // If this fails, the next start puts back the same values once more.
+            let _ = fs::remove_file(self.root.join(SAVED));
+        }
+    }
+}
+
+/// Puts back the settings that a process which no longer runs had changed. Returns them if there were any.
+///
+/// # Errors
+/// Another recording holds the settings at this moment ([`io::ErrorKind::ResourceBusy`]), or no permission.
+pub fn restore_leftover(root: &Path) -> io::Result<Option<Knobs>> {
+    let saved = root.join(SAVED);
+    let text = match fs::read_to_string(&saved) {
+        Ok(text) => text,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(e),
+    };
+    let numbers: Option<Vec<u64>> = text.split_ascii_whitespace().map(|w| w.parse().ok()).collect();
+    let Some(&[pid, scan_delay_ms, scan_period_min_ms, scan_period_max_ms, scan_size_mb]) = numbers.as_deref() else {
+        // Torn by a crash before anything was changed.
+        fs::remove_file(&saved)?;
+        return Ok(None);
+    };
+    if u32::try_from(pid).is_ok_and(homenode_sys::process::alive) {
+        return Err(io::Error::new(
+            io::ErrorKind::ResourceBusy,
+            format!("process {pid} has changed the scan settings of the kernel and will put them back"),
+        ));
+    }
+    let knobs = Knobs { scan_delay_ms, scan_period_min_ms, scan_period_max_ms, scan_size_mb };
+    knobs.write(root)?;
+    fs::remove_file(&saved)?;
+    Ok(Some(knobs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const USUAL: Knobs =
+        Knobs { scan_delay_ms: 1000, scan_period_min_ms: 1000, scan_period_max_ms: 60_000, scan_size_mb: 256 };
+
+    fn root() -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join(DIR)).unwrap();
+        USUAL.write(root.path()).unwrap();
+        root
+    }
+
+    #[test]
+    fn settings_return_at_the_end_and_after_a_crash_and_are_not_taken_from_a_living_process() {
+        let root = root();
+        let at = root.path();
+        let new = Knobs { scan_size_mb: 8, ..USUAL };
+        let held = HeldKnobs::set(at, &new).unwrap();
+        assert_eq!((Knobs::read(at), *held.before()), (Some(new), USUAL));
+        assert_eq!(HeldKnobs::set(at, &USUAL).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
+        assert_eq!(restore_leftover(at).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
+        held.change(&Knobs { scan_size_mb: 16, ..USUAL }).unwrap();
+        drop(held);
+        assert_eq!((Knobs::read(at), restore_leftover(at).unwrap()), (Some(USUAL), None));
+        // A crash: the process of the note is gone.
+        std::mem::forget(HeldKnobs::set(at, &new).unwrap());
+        let note = fs::read_to_string(at.join(SAVED)).unwrap();
+        let dead = note.replace(&std::process::id().to_string(), "4294967");
+        fs::write(at.join(SAVED), dead).unwrap();
+        assert_eq!(restore_leftover(at).unwrap(), Some(USUAL));
+        assert_eq!(Knobs::read(at), Some(USUAL));
+        for torn in ["", "12", "1 2 x 4 5"] {
+            fs::write(at.join(SAVED), torn).unwrap();
+            assert_eq!(restore_leftover(at).unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn without_settings_nothing_is_written_down() {
+        let empty = tempfile::tempdir().unwrap();
+        assert!(HeldKnobs::set(empty.path(), &USUAL).is_err() && !empty.path().join(SAVED).exists());
+    }
+
+    #[test]
+    fn the_bound_holds_for_every_cost_and_size() {
+        for cost_ns in [200.0, 1_000.0, 3_500.0, 50_000.0, 5e6] {
+            for permille in [1, 5, 20, 100, 1000] {
+                for resident_mb in [0, 8, 100, 5_000, 1 << 20] {
+                    let k = Knobs::bounded(cost_ns, permille, resident_mb);
+                    let share = k.faults_per_second_max() * cost_ns * 1e-9;
+                    let bound = f64::from(permille) / 1000.0;
+                    let least = k.scan_size_mb == 1 && k.scan_period_min_ms == 60_000;
+                    assert!(share <= bound * 1.001 || least, "{cost_ns} {permille} {resident_mb}: {k:?} {share}");
+                    assert!(k.scan_period_min_ms >= 250 && k.scan_period_min_ms == k.scan_period_max_ms);
+                }
+            }
+        }
+        let usual = Knobs::bounded(2_000.0, 20, 1_000);
+        assert!(usual.faults_per_second_max() > 9_000.0, "{usual:?}");
+    }
+}

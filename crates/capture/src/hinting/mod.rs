@@ -1,0 +1,19 @@
+//! # NUMA-hinting faults: what the machine needs for them, how often they come, and who moved pages meanwhile
+//!
+//! The kernel's automatic NUMA balancing takes pages away from a process one stretch after the other and looks who faults
+//! first on each. Those faults are samples that cost nobody a performance counter. `docs/design/faults.md` has the facts
+//! measured and the estimator.
+//!
+//! **Invariant:** whatever this module changes in the kernel's settings is written down before it is changed, and put back
+//! at the end, or by the next start after a crash.
+//!
+//! Reading order: [`Status`], [`knobs`], [`moves`], `classify` (first touch or use), [`source`].
+pub(crate) mod classify;
+pub mod knobs;
+pub mod moves;
+pub mod source;
+mod status;
+
+pub use knobs::{HeldKnobs, Knobs, restore_leftover};
+pub use source::FaultSource;
+pub use status::{Missing, Status};

@@ -1,0 +1,225 @@
+//! The kernel's page faults as samples of use: first touches left out, the scan rate bounded.
+use super::classify::Seen;
+use super::knobs::{HeldKnobs, Knobs};
+use super::moves::Moves;
+use super::status::Status;
+use crate::CaptureError;
+use crate::perf::{EventChoice, PerfOptions, PerfSource, Target};
+use crate::samples::{Notice, RawSample, SampleSource};
+use homenode_trace::SampleUnit;
+use std::collections::VecDeque;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Nanoseconds that recording one fault adds to the fault itself: an assumption on the high side.
+const RECORD_NS: f64 = 1_000.0;
+/// How often the rate and the huge pages are looked at.
+const JUDGE: Duration = Duration::from_secs(2);
+/// Pages touched to learn what a fault costs.
+const PROBE_PAGES: usize = 512;
+
+/// Hinting faults of a process tree. Dropped, it puts the kernel's settings back.
+pub struct FaultSource {
+    perf: PerfSource,
+    pid: u32,
+    seen: Seen,
+    knobs: Option<HeldKnobs>,
+    cost_ns: f64,
+    permille: u32,
+    wanted: Option<u64>,
+    before: Option<Moves>,
+    judged: Instant,
+    /// Faults in the time since then.
+    faults: u64,
+    rates: VecDeque<f64>,
+    raw: Vec<RawSample>,
+}
+
+impl std::fmt::Debug for FaultSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "FaultSource({:?}, {} first touches)", self.perf, self.seen.first_touches)
+    }
+}
+
+impl FaultSource {
+    /// Samples `target`; faults may cost `overhead_permille` thousandths of one processor. As root the kernel's scan settings
+    /// are set accordingly; otherwise they stay as they are.
+    ///
+    /// # Errors
+    /// [`CaptureError::Backend`] with what is missing and how to grant it.
+    pub fn open(target: Target, overhead_permille: u32) -> Result<FaultSource, CaptureError> {
+        let refuse = |why: String| CaptureError::Backend { name: "faults".to_owned(), why };
+        let status = Status::here();
+        if let Some(missing) = status.missing_in_words() {
+            return Err(refuse(missing));
+        }
+        let options = PerfOptions { overhead_permille, ..PerfOptions::default() };
+        let perf = PerfSource::open(target, EventChoice::PageFaults, &options)?;
+        let (cost_ns, pid) = (fault_cost_ns() + RECORD_NS, target.pid());
+        let root = Path::new("/");
+        // Without permission the settings stay, and the rate is what they make of it.
+        let wish = Knobs::bounded(cost_ns, overhead_permille, resident_mb(pid));
+        let knobs = status.knobs.and_then(|_| HeldKnobs::set(root, &wish).ok());
+        Ok(FaultSource {
+            perf,
+            pid,
+            seen: Seen::default(),
+            knobs,
+            cost_ns,
+            permille: overhead_permille.clamp(1, 1000),
+            wanted: None,
+            before: Moves::read(root),
+            judged: Instant::now(),
+            faults: 0,
+            rates: VecDeque::new(),
+            raw: Vec::new(),
+        })
+    }
+    /// Pages that the kernel moved and hinting faults that it made since the beginning, on the whole machine.
+    pub fn moves(&self) -> Option<Moves> {
+        Some(Moves::read(Path::new("/"))?.since(self.before?))
+    }
+    fn mean_rate(&self) -> f64 {
+        if self.rates.is_empty() { 0.0 } else { self.rates.iter().sum::<f64>() / self.rates.len() as f64 }
+    }
+
+    /// Every two seconds: is the bound kept, and which memory is in huge pages now?
+    fn judge(&mut self) {
+        let elapsed = self.judged.elapsed();
+        if elapsed < JUDGE {
+            return;
+        }
+        let rate = self.faults as f64 / elapsed.as_secs_f64();
+        (self.faults, self.judged) = (0, Instant::now());
+        self.rates.push_back(rate);
+        if self.rates.len() > 10_000 {
+            self.rates.pop_front();
+        }
+        for pid in self.seen.processes() {
+            if let Ok(smaps) = fs::read_to_string(format!("/proc/{pid}/smaps")) {
+                self.seen.learn_huge(pid, &smaps);
+            }
+        }
+        self.adjust();
+    }
+    fn adjust(&self) {
+        let Some(held) = &self.knobs else { return };
+        let affordable = f64::from(self.permille) * 1e6 / self.cost_ns;
+        let allowed = self.wanted.map_or(affordable, |w| affordable.min(w as f64));
+        // What a lower rate costs is the same sum with a dearer fault.
+        let cost = f64::from(self.permille) * 1e6 / allowed.max(1.0);
+        let mut wish = Knobs::bounded(cost, self.permille, resident_mb(self.pid));
+        if self.wanted == Some(0) {
+            // The longest pause that the kernel offers.
+            wish = Knobs { scan_period_min_ms: 60_000, scan_period_max_ms: 60_000, scan_size_mb: 1, ..wish };
+        }
+        // If the kernel refuses now, it keeps the settings that it accepted before.
+        let _ = held.change(&wish);
+    }
+}
+
+impl SampleSource for FaultSource {
+    fn unit(&self) -> SampleUnit {
+        SampleUnit::Window
+    }
+    fn event(&self) -> String {
+        "NUMA-hinting faults (page-faults, without first touches)".to_owned()
+    }
+    fn sees_writes(&self) -> bool {
+        // A fault shows that the page was used, not how.
+        false
+    }
+    fn poll(
+        &mut self,
+        timeout: Duration,
+        samples: &mut Vec<RawSample>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<bool, CaptureError> {
+        self.raw.clear();
+        let known = notices.len();
+        let more = self.perf.poll(timeout, &mut self.raw, notices)?;
+        self.faults += self.raw.len() as u64;
+        self.raw.sort_by_key(|s| s.time_ns);
+        let mut fresh = notices[known..].iter().filter(|n| time_of(n).is_some()).peekable();
+        for sample in &self.raw {
+            while let Some(notice) = fresh.next_if(|n| time_of(n).is_some_and(|t| t <= sample.time_ns)) {
+                self.seen.notice(notice);
+            }
+            if self.seen.is_use(sample.pid, sample.addr) {
+                samples.push(*sample);
+            }
+        }
+        fresh.for_each(|n| self.seen.notice(n));
+        self.judge();
+        Ok(more)
+    }
+    fn set_rate(&mut self, per_second: u64) -> Result<(), CaptureError> {
+        self.wanted = Some(per_second);
+        self.adjust();
+        Ok(())
+    }
+    fn lost(&self) -> u64 {
+        self.perf.lost()
+    }
+    fn notes(&self) -> Vec<String> {
+        let mut notes = vec![format!(
+            "{} page faults were first touches of a page and are not counted as use",
+            self.seen.first_touches
+        )];
+        let (mean, most) = (self.mean_rate(), self.rates.iter().copied().fold(0.0, f64::max));
+        notes.push(format!(
+            "page faults came {mean:.0} times a second on average and {most:.0} at most; at {:.1} us each that is {:.2} % of \
+             one processor on average",
+            self.cost_ns / 1000.0,
+            mean * self.cost_ns * 1e-7
+        ));
+        if self.knobs.is_none() {
+            notes.push(
+                "the kernel's own scan settings were in force, because only root can change them: the overhead bound was \
+                 watched and not enforced"
+                    .to_owned(),
+            );
+        }
+        if let Some(moves) = self.moves() {
+            notes.push(format!("the kernel's balancing moved {} pages of the machine meanwhile", moves.pages));
+        }
+        notes
+    }
+    fn kernel_moves(&self) -> Option<u64> {
+        Some(self.moves()?.pages)
+    }
+}
+
+fn time_of(notice: &Notice) -> Option<u64> {
+    match notice {
+        Notice::Fork { time_ns, .. } | Notice::Exit { time_ns, .. } | Notice::Map { time_ns, .. } => Some(*time_ns),
+        Notice::Lost(_) | Notice::Throttled => None,
+    }
+}
+
+/// Nanoseconds of a page fault here: fresh memory touched page by page, zeroing included.
+pub fn fault_cost_ns() -> f64 {
+    let one = || {
+        let bytes = vec![0u8; PROBE_PAGES * 4096];
+        let began = Instant::now();
+        let mut sum = 0u64;
+        for page in bytes.chunks_exact(4096) {
+            // The allocator gave untouched zero pages; reading through a black box is a fault each.
+            sum += u64::from(*std::hint::black_box(&page[0]));
+        }
+        std::hint::black_box(sum);
+        began.elapsed().as_nanos() as f64 / PROBE_PAGES as f64
+    };
+    // The median: the first includes warming up, one may be interrupted.
+    let mut tries = [one(), one(), one(), one(), one()];
+    tries.sort_by(f64::total_cmp);
+    tries[2].max(100.0)
+}
+
+/// Resident memory of a process in mebibytes, 0 if unknown.
+fn resident_mb(pid: u32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
+    let pages: u64 = text.split_ascii_whitespace().nth(1).and_then(|w| w.parse().ok()).unwrap_or(0);
+    pages / 256
+}

@@ -1,12 +1,13 @@
 //! All accumulators behind one door, in the order the replay calls them.
 use crate::attribution::{Attribution, Use};
 use crate::candidate::Candidate;
+use crate::confidence::Confidence;
 use crate::detail::{Detail, Reference};
 use crate::feed::{Charge, Setup, Transfer};
 use crate::heat::Heat;
 use crate::names::Names;
 use crate::patterns::{Patterns, Piece, Touch};
-use crate::rows::{FalseSharingRow, HeatMap, LineRow, ObjectRow, PatternRow};
+use crate::rows::{FalseSharingRow, HeatMap, LineRow, ObjectRow, PatternRow, SampleSpread};
 use crate::tables;
 use homenode_base::{NodeId, TotalCost};
 use homenode_trace::{Merged, Op};
@@ -28,6 +29,8 @@ pub struct Analysed {
     pub false_sharing: Vec<FalseSharingRow>,
     /// Heat map.
     pub heat: HeatMap,
+    /// How samples scatter; `None` in exact recordings.
+    pub spread: Option<SampleSpread>,
     /// What might be worth changing, most promising first.
     pub candidates: Vec<Candidate>,
     /// Sentences for the reader.
@@ -47,6 +50,8 @@ pub struct Analysis<'a> {
     detail: Detail,
     attribution: Attribution,
     heat: Heat,
+    /// Only for samples.
+    confidence: Option<Confidence>,
     last: Reference,
     /// Units of the last reference; long ranges keep only the first few, since one transfer names one address.
     pieces: Vec<Piece>,
@@ -57,12 +62,17 @@ const PIECES_MAX: usize = 64;
 impl<'a> Analysis<'a> {
     /// An analysis that has seen nothing.
     pub fn new(setup: Setup<'a>) -> Analysis<'a> {
-        let patterns = Patterns::new(setup.unit_bytes);
+        // Lines are sampled too rarely to say who shares them; blocks are what is placed anyway.
+        let patterns = match setup.sampled {
+            Some(_) => Patterns::sampled(setup.block_bytes.max(16)),
+            None => Patterns::new(setup.unit_bytes),
+        };
         let words = (patterns.unit_bytes() / patterns.word_bytes()) as usize;
         Analysis {
             detail: Detail::new(words),
             attribution: Attribution::new(&setup),
             heat: Heat::new(HEAT_COLUMNS, setup.machine.nodes(), setup.block_bytes),
+            confidence: setup.sampled.map(|_| Confidence::default()),
             last: Reference::default(),
             pieces: Vec::new(),
             patterns,
@@ -77,8 +87,9 @@ impl<'a> Analysis<'a> {
             return;
         }
         let node = self.setup.nodes.get(r.thread as usize).copied().unwrap_or(NodeId(0));
-        let used = Use { addr: r.addr, object, site: r.site, thread: r.thread, node, writes: r.op.writes() };
-        self.heat.reference(r.addr, node);
+        let writes = r.op.writes();
+        let used = Use { addr: r.addr, object, site: r.site, thread: r.thread, node, writes, weight: r.weight };
+        self.heat.reference(r.addr, node, r.weight);
         self.attribution.reference(&used);
         self.last = Reference { thread: r.thread, site: r.site, object, op: r.op };
         self.pieces.clear();
@@ -102,6 +113,9 @@ impl<'a> Analysis<'a> {
     #[inline]
     pub fn charge(&mut self, c: &Charge) {
         self.attribution.charge(c);
+        if let Some(confidence) = &mut self.confidence {
+            confidence.charge(c.object, c.cost);
+        }
         self.patterns.charge(c.addr, c.object, c.cost);
     }
     /// Notes a cache-to-cache transfer that the last reference caused.
@@ -133,6 +147,7 @@ impl<'a> Analysis<'a> {
                 attribution: &self.attribution,
                 lines: self.detail.finish(),
                 heat: &self.heat,
+                confidence: self.confidence.as_ref(),
                 heat_rows: HEAT_ROWS,
             },
             names,

@@ -41,21 +41,21 @@ impl Block {
         (self.refs > 0 && self.node_votes >= self.refs.div_ceil(3)).then_some(self.node)
     }
     #[inline]
-    fn vote(&mut self, thread: u32, node: NodeId) {
-        self.refs += 1;
-        step(&mut self.user, &mut self.votes, thread);
-        step(&mut self.node, &mut self.node_votes, node);
+    fn vote(&mut self, thread: u32, node: NodeId, weight: u64) {
+        self.refs += weight;
+        step(&mut self.user, &mut self.votes, thread, weight);
+        step(&mut self.node, &mut self.node_votes, node, weight);
     }
 }
 
 #[inline]
-fn step<T: PartialEq>(leader: &mut T, votes: &mut u64, voter: T) {
+fn step<T: PartialEq>(leader: &mut T, votes: &mut u64, voter: T, weight: u64) {
     if *leader == voter {
-        *votes += 1;
-    } else if *votes == 0 {
-        (*leader, *votes) = (voter, 1);
+        *votes += weight;
+    } else if *votes < weight {
+        (*leader, *votes) = (voter, weight - *votes);
     } else {
-        *votes -= 1;
+        *votes -= weight;
     }
 }
 
@@ -152,6 +152,8 @@ pub(crate) struct Use {
     pub(crate) thread: u32,
     pub(crate) node: NodeId,
     pub(crate) writes: bool,
+    /// References it stands for.
+    pub(crate) weight: u32,
 }
 
 fn homes(machine: &Machine) -> Vec<Location> {
@@ -193,7 +195,7 @@ impl Attribution {
     #[inline]
     pub(crate) fn reference(&mut self, u: &Use) {
         let pair = self.pair(u.site, u.object);
-        self.pairs[pair].refs += 1;
+        self.pairs[pair].refs += u64::from(u.weight);
         let object = self.pairs[pair].object;
         match self.last_used.get(u.thread as usize) {
             Some(&last) if last == object => {}
@@ -226,7 +228,7 @@ impl Attribution {
         }
         b.shared |= b.first_thread != u.thread;
         if b.shared {
-            b.vote(u.thread, u.node);
+            b.vote(u.thread, u.node, u64::from(u.weight));
         }
         if b.last_object != object {
             b.last_object = object;
@@ -241,7 +243,8 @@ impl Attribution {
         self.pairs[pair].cost += c.cost;
         self.pairs[pair].remote += remote_cost;
         let object = self.pairs[pair].object;
-        let first = Use { addr: c.addr, object: c.object, site: c.site, thread: NONE, node: c.node, writes: false };
+        let first =
+            Use { addr: c.addr, object: c.object, site: c.site, thread: NONE, node: c.node, writes: false, weight: 0 };
         let block = self.block(c.addr, &first);
         self.blocks[block].home = c.home;
         let share = self.share(block, object);
@@ -256,8 +259,8 @@ impl Attribution {
             }
         }
         let s = &mut self.shares[share];
-        s.cost += c.cost;
-        s.remote += remote_cost;
+        add(&mut s.cost, c.cost);
+        add(&mut s.remote, remote_cost);
         add(&mut s.local, Cost(self.cost_of[row + c.node.index()].0.saturating_mul(times)));
     }
     /// Notes one transfer.

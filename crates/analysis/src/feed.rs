@@ -1,6 +1,7 @@
 //! What the replay tells the analysis.
 use homenode_base::{Cost, NodeId};
 use homenode_machine::{AccessClass, Location, Machine};
+use homenode_trace::Counting;
 
 /// What the analysis must know before the first reference.
 #[derive(Clone, Debug)]
@@ -13,6 +14,9 @@ pub struct Setup<'a> {
     pub unit_bytes: u64,
     /// Node of each thread, index = dataset thread.
     pub nodes: &'a [NodeId],
+    /// The references are samples of this kind; `None` in exact recordings. What depends on the order of references, on
+    /// single words, or on stores that are not seen is then not claimed.
+    pub sampled: Option<Counting>,
 }
 
 /// A memory access that reached the placement, with its cost under first touch.

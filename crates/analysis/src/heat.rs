@@ -51,20 +51,29 @@ impl Heat {
             left: 1,
         }
     }
-    /// Counts one reference; virtual time advances by one.
+    /// Counts `weight` references, all in the bin of the first; virtual time advances by as many.
     #[inline]
-    pub fn reference(&mut self, addr: u64, node: NodeId) {
+    pub fn reference(&mut self, addr: u64, node: NodeId, weight: u32) {
+        let weight = u64::from(weight);
         if self.left == 0 {
             self.next_bin();
         }
-        self.left -= 1;
         let band = addr >> self.band_shift;
         let slot = place(band, RECENT);
         let at = match self.recent[slot] {
             (b, at) if b == band && at != NONE => at,
             _ => self.band(addr),
         } as usize;
-        self.cells[(at * self.columns + self.column) * self.nodes + node.index().min(self.nodes - 1)] += 1;
+        self.cells[(at * self.columns + self.column) * self.nodes + node.index().min(self.nodes - 1)] += weight;
+        self.pass(weight);
+    }
+    #[inline]
+    fn pass(&mut self, mut weight: u64) {
+        while weight > self.left {
+            weight -= self.left;
+            self.next_bin();
+        }
+        self.left -= weight;
     }
     #[cold]
     fn next_bin(&mut self) {

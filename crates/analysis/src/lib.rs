@@ -7,14 +7,15 @@
 //! **Invariant:** memory grows with the lines and blocks touched, never with references; sums over objects, over lines
 //! of code and over patterns each equal the total charged, to the last unit.
 //!
-//! Reading order: [`feed`] (what comes in), [`patterns`], [`detail`], [`attribution`], [`heat`], [`candidate`] and
-//! `candidates` (what goes out), [`analysis`] (all of them together).
+//! Reading order: [`feed`] (what comes in), [`patterns`], [`detail`], [`attribution`], [`heat`], `confidence` (of samples),
+//! [`candidate`] and `candidates` (what goes out), [`analysis`] (all of them together).
 #![forbid(unsafe_code)]
 
 pub mod analysis;
 pub mod attribution;
 pub mod candidate;
 mod candidates;
+mod confidence;
 pub mod detail;
 pub mod feed;
 pub mod heat;

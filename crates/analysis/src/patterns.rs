@@ -110,6 +110,8 @@ pub struct Patterns {
     index: Index,
     units: Slab<Unit>,
     pool: WordPool,
+    /// Whether the references are samples: see [`Patterns::sampled`].
+    sampled: bool,
 }
 
 /// The part of a reference inside one unit.
@@ -153,7 +155,13 @@ impl Patterns {
             index: Index::new(),
             units: Slab::new(),
             pool: WordPool::new((unit_bytes / word_bytes) as usize),
+            sampled: false,
         }
+    }
+    /// For samples: which thread read before which wrote, and which words nobody else touched, is not in them. What would be
+    /// migratory or falsely shared is write-shared.
+    pub fn sampled(unit_bytes: u64) -> Patterns {
+        Patterns { sampled: true, ..Patterns::new(unit_bytes) }
     }
     /// Bytes of a word.
     pub fn word_bytes(&self) -> u64 {
@@ -216,7 +224,8 @@ impl Patterns {
     /// Adds to the cost of the unit that contains `addr`.
     pub fn charge(&mut self, addr: u64, object: u32, cost: Cost) {
         let index = self.unit(addr >> self.unit_shift, NO_THREAD, object);
-        self.units[index].cost += cost;
+        let sum = &mut self.units[index].cost;
+        *sum = Cost(sum.0.saturating_add(cost.0));
     }
     /// Marks a unit as one that is watched in detail, or not any more.
     pub fn set_detailed(&mut self, index: usize, detailed: bool) {
@@ -232,7 +241,11 @@ impl Patterns {
     }
     fn class(&self, unit: u64, u: &Unit) -> UnitClass {
         let bytes = u64::from(u.touched.count_ones()) << self.word_shift;
-        UnitClass { unit, pattern: pattern(u), bytes, object: u.object, cost: u.cost }
+        let pattern = match pattern(u) {
+            Pattern::Migratory | Pattern::FalselyShared if self.sampled => Pattern::WriteShared,
+            known => known,
+        };
+        UnitClass { unit, pattern, bytes, object: u.object, cost: u.cost }
     }
     /// Sum of the costs charged.
     pub fn total(&self) -> TotalCost {

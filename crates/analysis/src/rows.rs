@@ -46,6 +46,30 @@ pub struct ObjectRow {
     pub transfer_cost: TotalCost,
     /// Pattern with the most bytes.
     pub pattern: String,
+    /// 95 % confidence interval of `cost` as a share of all costs; only in sampled recordings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share_interval: Option<Interval>,
+}
+
+/// A 95 % confidence interval: where the value would be found if every reference had been recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// How the samples of a recording scatter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct SampleSpread {
+    /// Samples that cost something.
+    pub charged: u64,
+    /// Independent samples of equal weight that would say as much about shares of cost.
+    pub effective: f64,
+    /// How much more samples scatter than independent ones would, as a factor of the variance, at least 1: above it where
+    /// they come in bursts.
+    pub design_effect: f64,
 }
 
 /// One source line.

@@ -2,6 +2,7 @@
 use crate::analysis::Analysed;
 use crate::attribution::{Attribution, Block, ShareCosts};
 use crate::candidates;
+use crate::confidence::Confidence;
 use crate::detail::Line;
 use crate::feed::Setup;
 use crate::heat::Heat;
@@ -27,6 +28,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) lines: Vec<Line>,
     pub(crate) heat: &'a Heat,
     pub(crate) heat_rows: usize,
+    pub(crate) confidence: Option<&'a Confidence>,
 }
 
 /// One object with what rows and candidates say of it.
@@ -58,7 +60,11 @@ pub(crate) struct Part {
 
 pub(crate) fn finish(parts: Parts<'_>, names: &dyn Names) -> Analysed {
     let (patterns, by_object) = pattern_rows(parts.patterns);
-    let objects = objects(&parts, names, &by_object);
+    let mut objects = objects(&parts, names, &by_object);
+    let intervals = parts.confidence.map(Confidence::finish);
+    for o in &mut objects {
+        o.row.share_interval = intervals.as_ref().map(|i| i.of(o.id));
+    }
     let total = objects.iter().map(|o| o.row.cost).sum();
     let best_static = objects.iter().map(|o| o.row.best_static).sum();
     let by_id: HashMap<u32, &Object> = objects.iter().map(|o| (o.id, o)).collect();
@@ -70,6 +76,7 @@ pub(crate) fn finish(parts: Parts<'_>, names: &dyn Names) -> Analysed {
         false_sharing: false_sharing_rows(&parts, names, &by_id, total),
         heat,
         candidates,
+        spread: intervals.map(|i| i.spread),
         warnings: warnings(&objects),
         total,
         best_static,

@@ -16,7 +16,7 @@ fn rows_hold_exactly_the_references_of_their_range_and_bin() {
                 (region.wrapping_add(rng.below(spread)), rng.below(nodes as u64) as u16)
             })
             .collect();
-        refs.iter().for_each(|&(addr, node)| heat.reference(addr, NodeId(node)));
+        refs.iter().for_each(|&(addr, node)| heat.reference(addr, NodeId(node), 1));
         let rows = 1 + rng.below(40) as usize;
         let map = heat.finish(rows, |addr, _| (0, format!("{addr:#x}")));
         assert!(map.rows.len() <= rows && map.columns as usize <= columns);
@@ -49,7 +49,7 @@ fn memory_is_bounded_and_the_order_within_a_bin_does_not_matter() {
             for k in 0..4096u64 {
                 let k = if reverse { 4095 - k } else { k };
                 let n = bin * 4096 + k;
-                heat.reference(n * 4096 * 3, NodeId((k % 16) as u16));
+                heat.reference(n * 4096 * 3, NodeId((k % 16) as u16), 1);
             }
         }
         assert!(heat.memory_bytes() < 80 << 20, "{}", heat.memory_bytes());
@@ -66,8 +66,8 @@ fn memory_is_bounded_and_the_order_within_a_bin_does_not_matter() {
 fn far_apart_regions_get_rows_of_their_own() {
     let mut heat = Heat::new(16, 2, 4096);
     for i in 0..100 {
-        heat.reference(0x5555_0000_0000 + i * 4096, NodeId(0));
-        heat.reference(0x7fff_0000_0000, NodeId(1));
+        heat.reference(0x5555_0000_0000 + i * 4096, NodeId(0), 1);
+        heat.reference(0x7fff_0000_0000, NodeId(1), 1);
     }
     let map = heat.finish(11, |_, _| (0, String::new()));
     assert_eq!((map.rows.len(), map.rows.last().map(|r| (r.addr, r.bytes))), (11, Some((0x7fff_0000_0000, 4096))));

@@ -1,9 +1,10 @@
 //! The result type: everything a report says is a view of this.
 use homenode_base::TotalCost;
+use homenode_trace::DataSource;
 use serde::Serialize;
 
 pub use homenode_analysis::rows::{
-    FalseSharingRow, FalseWord, FindingKind, HeatMap, HeatRow, LineRow, ObjectRow, PatternRow,
+    FalseSharingRow, FalseWord, FindingKind, HeatMap, HeatRow, Interval, LineRow, ObjectRow, PatternRow, SampleSpread,
 };
 
 /// One dataset on one machine at one block size.
@@ -33,6 +34,9 @@ pub struct Evaluation {
     pub optimum: Vec<OptimumRow>,
     /// Sharing patterns, all six always present.
     pub patterns: Vec<PatternRow>,
+    /// How samples scatter; only in sampled recordings, in which every cost is an estimate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spread: Option<SampleSpread>,
     /// Data objects by cost under first touch, dearest first.
     pub objects: Vec<ObjectRow>,
     /// Source lines by cost under first touch, dearest first.
@@ -85,6 +89,33 @@ pub struct Totals {
     pub transfer_cost: TotalCost,
     /// Cost of the spins under first touch, if they were charged; reported beside the total.
     pub spin_cost: TotalCost,
+    /// Samples, in a sampled recording: the counts above are then estimates, sums of weights.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<SampledTotals>,
+}
+
+/// Samples replayed, spins left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SampledTotals {
+    /// Samples.
+    pub samples: u64,
+    /// Sum of their weights.
+    pub weight: u64,
+    /// By data source, in code order, those that occurred.
+    pub sources: Vec<SourceRow>,
+}
+
+/// Samples of one data source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SourceRow {
+    /// Where the data came from.
+    pub source: DataSource,
+    /// Samples.
+    pub samples: u64,
+    /// Sum of their weights.
+    pub weight: u64,
+    /// Whether they were charged: no placement changes what a cache hit or a line from another cache costs.
+    pub charged: bool,
 }
 
 /// One policy's cost. `local + remote + global + movement + transfer = total`, exactly.
@@ -154,4 +185,8 @@ pub struct Finding {
     pub saving: TotalCost,
     /// saving / first-touch total.
     pub saving_share: f64,
+    /// In sampled recordings: 95 % confidence interval of `saving_share`, as wide in proportion as that of the object's
+    /// share of cost, which it is a part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saving_interval: Option<Interval>,
 }

@@ -4,7 +4,7 @@ use crate::back::Back;
 use crate::blocks::BlockTable;
 use crate::cache::CacheFilter;
 use crate::engine::Setup;
-use crate::evaluation::Totals;
+use crate::evaluation::{SampledTotals, SourceRow, Totals};
 use crate::lanes::Lane;
 use crate::observer::Observer;
 use crate::seat::{Seat, salt};
@@ -12,7 +12,7 @@ use crate::split::{Pieces, for_pieces};
 use homenode_base::VirtualTime;
 use homenode_machine::{AccessClass, Machine};
 use homenode_placement::{Access, AccessKind};
-use homenode_trace::{Merged, Op};
+use homenode_trace::{Counting, DataSource, Merged, Op, SampleUnit};
 
 /// How to replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +23,10 @@ pub struct ReplayOptions {
     pub report_all_hits: bool,
     /// Hand on every access by itself instead of folding equal ones. Slower, same results: for checking that.
     pub unfolded: bool,
+    /// The references are samples of this kind: they count with their weights, no caches are simulated since the sampler
+    /// has chosen already, and those whose data came from where no placement matters are not charged. `None` for exact
+    /// recordings.
+    pub sampled: Option<Counting>,
 }
 
 /// A thread as the replay sees it.
@@ -65,6 +69,8 @@ pub(crate) struct Replay<'m, L, O> {
     shifts: Shifts,
     options: ReplayOptions,
     blocks: BlockTable,
+    /// Whether the machine charges lines and not words.
+    lines: bool,
     filter: Option<CacheFilter>,
     back: Back<'m, L, O>,
     totals: Totals,
@@ -72,6 +78,8 @@ pub(crate) struct Replay<'m, L, O> {
     ops: [u64; 4],
     /// References so far, without spins.
     time: u64,
+    /// Samples and their weights by data source.
+    sources: [(u64, u64); DataSource::ALL.len()],
     refs_of: Vec<u64>,
     /// References of threads that the dataset does not have: hostile, left out.
     strangers: u64,
@@ -106,11 +114,13 @@ impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
             shifts,
             options,
             blocks: BlockTable::new(),
-            filter: CacheFilter::new(machine)?,
+            lines: machine.caches.is_some(),
+            filter: if options.sampled.is_some() { None } else { CacheFilter::new(machine)? },
             back: Back::new(machine, shifts, options, lanes, observer),
             totals: Totals::default(),
             ops: [0; 4],
             time: 0,
+            sources: Default::default(),
             refs_of: vec![0; seats.len()],
             strangers: 0,
         })
@@ -134,22 +144,26 @@ impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
             self.strangers += 1;
             return;
         };
-        self.refs_of[r.thread as usize] += 1;
-        self.ops[r.op as usize] += 1;
+        let weight = u64::from(r.weight);
+        self.refs_of[r.thread as usize] += weight;
+        self.ops[r.op as usize] += weight;
+        let mut t = VirtualTime(self.time);
         if r.op == Op::Spin {
             self.spin(r, place);
             if !self.options.charge_spins {
                 return;
             }
         } else {
-            self.time += 1;
-            self.totals.bytes += u64::from(r.size.max(1));
+            // That of the first reference it stands for.
+            t = VirtualTime(self.time + 1);
+            self.time += weight;
+            self.totals.bytes = self.totals.bytes.saturating_add(u64::from(r.size.max(1)).saturating_mul(weight));
         }
-        let t = VirtualTime(self.time);
         self.back.observer.reference(r, place.seat, r.addr ^ place.salt);
-        match self.filter {
-            Some(_) => self.cached(r, place, t),
-            None => self.uncached(r, place, t),
+        match (self.options.sampled, &self.filter) {
+            (Some(counting), _) => self.sampled(r, place, t, counting),
+            (None, Some(_)) => self.cached(r, place, t),
+            (None, None) => self.uncached(r, place, t),
         }
     }
 
@@ -167,6 +181,29 @@ impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
             let access = Access { node: place.seat.node, kind, class, weight: piece.words(shifts.word), t };
             back.access(slot, flat, access, blocks.numbers());
         });
+    }
+
+    /// A sample. On machines without caches a sampled reference is charged by the word, as the exact one would be;
+    /// a miss, a window, and a reference on a machine that charges lines is one access of the first byte's block.
+    fn sampled(&mut self, r: &Merged, place: Place, t: VirtualTime, counting: Counting) {
+        let source = &mut self.sources[r.source as usize];
+        *source = (source.0 + 1, source.1 + u64::from(r.weight));
+        if !r.source.placement_matters() {
+            return;
+        }
+        let Replay { shifts, blocks, back, lines, .. } = self;
+        let (kind, class) = match r.op.writes() {
+            true => (AccessKind::Write, AccessClass::Write),
+            false => (AccessKind::Read, AccessClass::Read),
+        };
+        let by_word = counting.unit == SampleUnit::Reference && !*lines;
+        for piece in Pieces::new(r.addr, if by_word { r.size } else { 1 }, shifts.block) {
+            let flat = piece.addr ^ place.salt;
+            let slot = blocks.index(flat >> shifts.block);
+            let words = if by_word { piece.words(shifts.word) } else { 1 };
+            let access = Access { node: place.seat.node, kind, class, weight: r.weight.saturating_mul(words), t };
+            back.access(slot, flat, access, blocks.numbers());
+        }
     }
 
     /// A machine with caches: one reference of the private cache per line.
@@ -210,8 +247,25 @@ impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
         let totals = &mut self.totals;
         [totals.reads, totals.writes, totals.atomics, totals.spins] = self.ops;
         totals.refs = self.ops.iter().sum();
+        totals.sampled = self.options.sampled.map(|_| sampled_totals(&self.sources));
         self.back.finish(self.blocks.numbers(), totals);
         let Replay { blocks, back, totals, refs_of, strangers, .. } = self;
         Ok(Replayed { lanes: back.lanes, observer: back.observer, blocks, totals, refs_of, strangers })
+    }
+}
+
+/// Samples by data source, those that there were.
+fn sampled_totals(sources: &[(u64, u64)]) -> SampledTotals {
+    let row = |(source, &(samples, weight)): (&DataSource, &(u64, u64))| SourceRow {
+        source: *source,
+        samples,
+        weight,
+        charged: source.placement_matters(),
+    };
+    let rows = DataSource::ALL.iter().zip(sources).map(row);
+    SampledTotals {
+        samples: sources.iter().map(|s| s.0).sum(),
+        weight: sources.iter().map(|s| s.1).sum(),
+        sources: rows.filter(|r| r.samples > 0).collect(),
     }
 }

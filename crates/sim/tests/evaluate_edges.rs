@@ -100,6 +100,7 @@ fn hostile_references() {
         site: if rng.chance(1, 5) { u32::MAX } else { rng.below(4) as u32 },
         thread: [0, 1, 2, 3, 4, u32::MAX][rng.below(6) as usize],
         op: Op::ALL[rng.below(4) as usize],
+        ..Merged::default()
     };
     let refs: Vec<Merged> = (0..600).map(|_| one(&mut rng)).collect();
     for machine in machines() {

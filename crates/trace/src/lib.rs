@@ -34,4 +34,4 @@ pub use error::TraceError;
 pub use event::{Event, EventKind};
 pub use manifest::Manifest;
 pub use record::{Columns, Merged, Op, Ref};
-pub use sample::{DataSource, Sample, SampleUnit, Sampling};
+pub use sample::{Counting, DataSource, Sample, SampleUnit, Sampling};

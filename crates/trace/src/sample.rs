@@ -84,6 +84,22 @@ pub enum SampleUnit {
     Window,
 }
 
+/// The part of [`Sampling`] that decides what can be concluded from samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counting {
+    /// What weights count.
+    pub unit: SampleUnit,
+    /// Whether stores are seen too.
+    pub sees_writes: bool,
+}
+
+impl Sampling {
+    /// What decides how samples are evaluated.
+    pub const fn counting(&self) -> Counting {
+        Counting { unit: self.unit, sees_writes: self.sees_writes }
+    }
+}
+
 /// How a dataset was sampled: [`Manifest::sampling`](crate::Manifest::sampling). Its presence marks the dataset as
 /// sampled: every reference has a [`Sample`] and counts with its weight.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -38,7 +38,8 @@ pub(super) fn find(parts: &Parts<'_>, object: &Object, names: &dyn Names, total:
         .filter(|p| p.block.first_thread == initialiser && p.block.shared && p.block.user != initialiser)
         .map(|p| (p.number, p.block.user))
         .collect();
-    let (sentence, advice) = words(object, initialiser, here, &moved, site.as_ref());
+    let touched = if parts.setup.sampled.is_some() { "first seen in use" } else { "first touched" };
+    let (sentence, advice) = words(object, initialiser, (here, touched), &moved, site.as_ref());
     Some(Candidate {
         kind: FindingKind::FirstTouch,
         object: object.id,
@@ -76,13 +77,13 @@ fn first_site(parts: &[&Part]) -> Option<u32> {
 fn words(
     object: &Object,
     initialiser: u32,
-    here: NodeId,
+    (here, touched): (NodeId, &str),
     moved: &[(u64, u32)],
     site: Option<&SiteName>,
 ) -> (String, String) {
     let by = site.map_or(String::new(), |s| format!(" ({})", phrases::code(s)));
     let sentence = format!(
-        "{} is first touched by thread {initialiser}{by}, so it lives on node {here}, but it is used by {}.",
+        "{} is {touched} by thread {initialiser}{by}, so it lives on node {here}, but it is used by {}.",
         phrases::object(&object.name),
         phrases::threads(&object.row.users),
     );

@@ -15,10 +15,13 @@ use std::cmp::Reverse;
 pub(crate) fn find(parts: &Parts<'_>, objects: &[Object], names: &dyn Names, total: TotalCost) -> Vec<Candidate> {
     let mut all: Vec<Candidate> = Vec::new();
     for object in objects {
+        // Samples do not show in which order threads touched a line, and without stores nobody knows what is only read.
+        let exact = parts.setup.sampled.is_none();
+        let sees_writes = parts.setup.sampled.is_none_or(|s| s.sees_writes);
         let kinds = [
-            false_sharing::find(parts, object, names, total),
+            exact.then(|| false_sharing::find(parts, object, names, total)).flatten(),
             first_touch::find(parts, object, names, total),
-            read_shared::find(parts, object, names, total),
+            sees_writes.then(|| read_shared::find(parts, object, names, total)).flatten(),
         ];
         // Among equals the first: a line that travels for nothing costs wherever it lives.
         all.extend(kinds.into_iter().flatten().rev().max_by_key(|c| c.estimate));

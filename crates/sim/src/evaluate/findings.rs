@@ -1,7 +1,7 @@
 //! What the candidates are worth: each is replayed, all of them in one pass over the trace.
 use super::{EvalContext, FIRST_TOUCH, Source};
 use crate::SimError;
-use crate::evaluation::{Evaluation, Finding};
+use crate::evaluation::{Evaluation, Finding, Interval, ObjectRow};
 use crate::whatif::{Predicted, Transform, WhatIf};
 use homenode_analysis::Candidate;
 use homenode_base::{TotalCost, VirtualTime};
@@ -30,7 +30,7 @@ pub(super) fn fill(
     for ((candidate, change), predicted) in candidates.into_iter().zip(changes).zip(predicted) {
         let saving = base - predicted.total();
         if worth_it(saving) {
-            let finding = finding(candidate, predicted.total(), saving, base);
+            let finding = finding(candidate, predicted.total(), saving, (base, &evaluation.objects));
             found.extend(change.into_iter().map(|transform| (finding.clone(), transform)));
         }
     }
@@ -45,7 +45,14 @@ pub(super) fn fill(
     Ok(())
 }
 
-fn finding(candidate: Candidate, predicted_total: TotalCost, saving: TotalCost, base: TotalCost) -> Finding {
+fn finding(
+    candidate: Candidate,
+    predicted_total: TotalCost,
+    saving: TotalCost,
+    (base, objects): (TotalCost, &[ObjectRow]),
+) -> Finding {
+    let object = objects.iter().find(|o| o.name == candidate.name);
+    let share = saving.ratio_to(base);
     Finding {
         kind: candidate.kind,
         object: candidate.name,
@@ -54,8 +61,16 @@ fn finding(candidate: Candidate, predicted_total: TotalCost, saving: TotalCost, 
         advice: candidate.advice,
         predicted_total,
         saving,
-        saving_share: saving.ratio_to(base),
+        saving_share: share,
+        saving_interval: object.and_then(|o| scaled(o, share, base)),
     }
+}
+
+/// The interval of a part of an object's cost, in proportion to that of the whole.
+fn scaled(object: &ObjectRow, share: f64, base: TotalCost) -> Option<Interval> {
+    let whole = object.cost.ratio_to(base);
+    let Interval { low, high } = object.share_interval?;
+    (whole > 0.0).then(|| Interval { low: (low * share / whole).min(share), high: (high * share / whole).max(share) })
 }
 
 /// One pass with all these programs side by side; no pass if there are none.

@@ -70,6 +70,7 @@ pub fn evaluate(
         block_bytes: setup.block_bytes,
         unit_bytes: setup.machine.caches.as_ref().map_or(64, |c| c.line_bytes.into()),
         nodes: &nodes,
+        sampled: setup.options.sampled,
     });
     let watch = Watch::new(analysis, objects);
     let mut pass = FirstPass(Watched::new(setup, &choices, Some(context.options.start), watch)?);

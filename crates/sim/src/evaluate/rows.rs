@@ -8,6 +8,7 @@ use homenode_base::TotalCost;
 use homenode_machine::Unit;
 use homenode_placement::Solved;
 use homenode_placement::policies::Choice;
+use homenode_trace::SampleUnit;
 
 /// Everything but the findings, and the candidates for them.
 pub(super) fn evaluation(
@@ -17,7 +18,10 @@ pub(super) fn evaluation(
     analysed: Analysed,
 ) -> (Evaluation, Vec<Candidate>) {
     let machine = context.setup.machine;
-    let optimum = optimum(priced.bounds, priced.totals.transfer_cost);
+    let mut optimum = optimum(priced.bounds, priced.totals.transfer_cost);
+    if context.setup.options.sampled.is_some() {
+        estimates_only(&mut optimum);
+    }
     let reference = optimum.first().map(|o| o.total);
     let policies = choices.iter().zip(0..).map(|(c, i)| policy(c, priced, i, reference)).collect();
     let mut warnings = analysed.warnings;
@@ -32,6 +36,7 @@ pub(super) fn evaluation(
             machine.name
         ));
     }
+    warnings.extend(sampled_warnings(context));
     let evaluation = Evaluation {
         machine: machine.name.clone(),
         machine_title: machine.title.clone(),
@@ -48,6 +53,7 @@ pub(super) fn evaluation(
         policies,
         optimum,
         patterns: analysed.patterns,
+        spread: analysed.spread,
         objects: analysed.objects,
         lines: analysed.lines,
         false_sharing: analysed.false_sharing,
@@ -81,6 +87,39 @@ fn policy(choice: &Choice, priced: &Priced, i: usize, reference: Option<TotalCos
         spread: None,
     }
 }
+
+/// Of samples, only what does not depend on their order: a placement that moves blocks could follow every sample.
+fn estimates_only(optimum: &mut Vec<OptimumRow>) {
+    optimum.retain(|row| row.name == BEST_STATIC);
+    for row in optimum {
+        row.exact = false;
+        row.summary =
+            "Estimated: each block where its samples cost least; the truth is a little dearer, since the homes \
+                       fit the same samples"
+                .to_owned();
+    }
+}
+
+fn sampled_warnings(context: &EvalContext<'_>) -> Vec<String> {
+    let Some(counting) = context.setup.options.sampled else { return Vec::new() };
+    let mut out = Vec::new();
+    if context.setup.machine.caches.is_some() && counting.unit == SampleUnit::Reference {
+        out.push(
+            "The samples are of all references and no caches are simulated for samples: each is charged as if it went to \
+             memory."
+                .to_owned(),
+        );
+    }
+    out.push(
+        "Policies that move blocks see samples in place of references and pay their moves in full: their totals only show \
+         which way they tend."
+            .to_owned(),
+    );
+    out
+}
+
+/// Name of the bound that needs no order.
+const BEST_STATIC: &str = "best static";
 
 /// The bounds, the lowest one (which policies are measured against) first.
 fn optimum(bounds: Option<ProgramBounds>, transfers: TotalCost) -> Vec<OptimumRow> {
@@ -118,7 +157,7 @@ fn optimum(bounds: Option<ProgramBounds>, transfers: TotalCost) -> Vec<OptimumRo
             bounds.without_replication,
         ),
         row(
-            "best static",
+            BEST_STATIC,
             true,
             "No placement that leaves each block where it is for ever costs less",
             bounds.best_static,

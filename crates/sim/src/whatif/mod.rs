@@ -91,7 +91,9 @@ impl Rewriter {
                 Transform::Rehome { .. } | Transform::Replicate { .. } => {}
             }
         }
-        let line_shift = setup.machine.caches.as_ref().map(|c| c.line_bytes.trailing_zeros());
+        // Without simulated caches it does not matter what is done at the same time.
+        let caches = setup.machine.caches.as_ref().filter(|_| setup.options.sampled.is_none());
+        let line_shift = caches.map(|c| c.line_bytes.trailing_zeros());
         Rewriter {
             salts: setup.seats.iter().map(|s| salt(s.space)).collect(),
             attribution: Attribution::new(initialised, setup.block_bytes.trailing_zeros(), line_shift),

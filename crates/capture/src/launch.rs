@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// [`CaptureError::Start`] if there is none or it cannot be executed, before anything has been created for it.
-pub(crate) fn find_program(command: &[OsString]) -> Result<PathBuf, CaptureError> {
+pub fn find_program(command: &[OsString]) -> Result<PathBuf, CaptureError> {
     let Some(program) = command.first() else {
         return Err(CaptureError::Option("no command to record; give it after `--`".into()));
     };
@@ -72,7 +72,7 @@ pub(crate) fn why_no_contact(program: &Path, outcome: &Outcome) -> CaptureError 
 }
 
 /// What makes the kernel start `program` in secure mode for this user, if anything.
-fn secure_mode(program: &Path) -> Option<&'static str> {
+pub fn secure_mode(program: &Path) -> Option<&'static str> {
     let meta = fs::metadata(program).ok()?;
     let (user, group) = disk::effective_ids();
     if meta.mode() & 0o4000 != 0 && meta.uid() != user {

@@ -21,6 +21,7 @@ pub mod hinting;
 pub mod import;
 mod launch;
 mod output;
+pub mod probe;
 pub mod perf;
 mod record;
 mod recover;
@@ -39,6 +40,7 @@ mod workers_tests;
 
 pub use compact::{CompactSummary, compact};
 pub use error::CaptureError;
+pub use launch::{find_program, secure_mode};
 pub use record::{Progress, RecordOptions, RecordSummary, Snapshot, record};
 pub use recover::{RecoverSummary, recover};
 pub use samples::{Notice, RawSample, SampleSource};

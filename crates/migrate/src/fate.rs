@@ -135,3 +135,21 @@ impl MigrateError {
         }
     }
 }
+
+impl From<Fate> for homenode_placement::live::Fate {
+    fn from(fate: Fate) -> homenode_placement::live::Fate {
+        use homenode_placement::live::{Fate as Known, Refused};
+        let Fate::Refused(why) = fate else { return Known::Moved };
+        Known::Refused(match why {
+            Refusal::Shared => Refused::Shared,
+            Refusal::Busy => Refused::Busy,
+            Refusal::NodeFull => Refused::NodeFull,
+            Refusal::NodeForbidden => Refused::NodeForbidden,
+            Refusal::Absent | Refusal::Unmapped => Refused::Absent,
+            Refusal::ProcessGone => Refused::Gone,
+            Refusal::NotPermitted => Refused::NotPermitted,
+            Refusal::OutOfTime => Refused::OutOfTime,
+            Refusal::Unconfirmed | Refusal::Other(_) => Refused::Other,
+        })
+    }
+}

@@ -6,31 +6,40 @@
 //! **Invariant:** no logic of its own beyond putting parts together; every failure is a [`Failure`] that says whose
 //! fault it is and what to do.
 //!
-//! Reading order: [`failure`], [`families`], `record`, `info`, `report`, `export`, [`output`].
+//! Reading order: [`failure`], [`families`], `record`, `info`, `report`, `export`, [`topo`](mod@topo), [`doctor`](mod@doctor), [`output`].
 #![forbid(unsafe_code)]
 
+pub mod doctor;
 mod export;
 pub mod failure;
 pub mod families;
 mod info;
+pub mod live;
 mod maintain;
+mod migrate;
 mod objects;
 mod open;
 pub mod output;
 pub mod place;
 mod record;
 mod report;
+mod run;
 pub mod topo;
 
+pub use doctor::{DoctorDoc, doctor};
 pub use export::export;
 pub use failure::{Class, Failure};
 pub use homenode_capture::RecordOptions;
 pub use info::info;
+pub use live::LiveOptions;
+pub use live::doc::ActDoc;
 pub use maintain::{CompactDoc, Language, RecoverDoc, check, compact, compile, recover};
 pub use place::{Match, PlaceDoc, PlaceRequest, agent_plan, place};
+pub use migrate::{MigrateRequest, ReplayDoc, migrate, replay_journal};
 pub use record::{RecordDoc, default_output, record};
 pub use topo::{TopoDoc, TopoRequest, this_machine, this_topology, topo};
 pub use report::{ReportRequest, html, report, text};
+pub use run::{RunRequest, run};
 
 /// Is told how long work gets on.
 pub trait Progress {

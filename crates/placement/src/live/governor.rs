@@ -220,8 +220,7 @@ impl<'m> Governor<'m> {
             held.barred += 1;
             return None;
         }
-        let unit = self.config.accesses_per_unit;
-        let gain = page.cost(self.machine, from, unit) - page.cost(self.machine, to, unit);
+        let gain = page.gain(self.machine, to, self.config.accesses_per_unit);
         let price = price(self.machine, &self.budget, page.pages, from, to);
         let factor = self.backoff.factor(to);
         let worth = gain.0.saturating_mul(i128::from(self.config.horizon_windows));

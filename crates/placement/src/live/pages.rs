@@ -78,22 +78,30 @@ pub(super) struct Page {
     pub(super) home: NodeId,
     /// Use, halved at the end of each window.
     pub(super) heat: Vec<Share>,
+    /// Windows in the heat, halved like it, in 1/1024: heat divided by it is the use of an average window.
+    span: u64,
     pub(super) window: u64,
     pub(super) history: History,
 }
+
+/// One window in [`Page::span`].
+const ONE: u64 = 1024;
 
 impl Page {
     /// Adds the use of a window to what is left of earlier ones.
     pub(super) fn warm(&mut self, seen: &Seen, window: u64) {
         let shift = u32::try_from(window.saturating_sub(self.window)).unwrap_or(63).min(63);
+        let elapsed = if self.span == 0 { 1 } else { shift };
+        (0..elapsed).for_each(|_| self.span = self.span / 2 + ONE);
         self.heat.iter_mut().for_each(|s| (s.reads, s.writes) = (s.reads >> shift, s.writes >> shift));
         self.heat.retain(|s| s.reads + s.writes > 0);
         seen.by.iter().for_each(|s| add(&mut self.heat, *s));
         self.window = window;
     }
-    /// What the recent use costs from a home.
-    pub(super) fn cost(&self, machine: &Machine, home: NodeId, unit: u32) -> TotalCost {
-        cost(machine, &self.heat, home, unit)
+    /// What an average window of late would cost less with the page at `to`.
+    pub(super) fn gain(&self, machine: &Machine, to: NodeId, unit: u32) -> TotalCost {
+        let gain = cost(machine, &self.heat, self.home, unit) - cost(machine, &self.heat, to, unit);
+        TotalCost(gain.0.saturating_mul(i128::from(ONE)) / i128::from(self.span.max(ONE)))
     }
 }
 
@@ -132,7 +140,7 @@ impl Pages {
             }
             None => engine.open(id.page, None),
         };
-        let page = Page { slot, pages, home, heat: Vec::new(), window: 0, history: History::default() };
+        let page = Page { slot, pages, home, heat: Vec::new(), span: 0, window: 0, history: History::default() };
         self.known.insert(id, page);
         false
     }

@@ -1,0 +1,99 @@
+//! The kernel's own balancing: what it does, and what that means for ours.
+use homenode_migrate::process::{Balancing, balancing, set_balancing, vmstat};
+use homenode_trace::SampleUnit;
+use std::collections::BTreeMap;
+
+/// What the kernel does by itself, in one sentence for the report, and what follows for this run.
+pub(crate) fn explain(state: Balancing, evidence: SampleUnit) -> Vec<String> {
+    let faults = evidence == SampleUnit::Window;
+    let mut notes = Vec::new();
+    match state {
+        Balancing::Absent => notes.push("the kernel has no NUMA balancing of its own".to_owned()),
+        Balancing::Off => notes.push("the kernel's NUMA balancing is off: nobody else moves pages".to_owned()),
+        Balancing::On(mode) => {
+            if mode & 1 != 0 {
+                notes.push(
+                    "the kernel's NUMA balancing is on: it moves pages too, after two faults in a row from one node, and \
+                     threads; a page that it takes back after our move is left alone for a while"
+                        .to_owned(),
+                );
+            }
+            if mode & 2 != 0 {
+                notes.push(
+                    "the kernel's tiering is on (numa_balancing=2): it promotes hot pages from slow nodes itself"
+                        .to_owned(),
+                );
+            }
+        }
+    }
+    if faults && !matches!(state, Balancing::On(_)) {
+        notes.push(
+            "without NUMA balancing the kernel makes no hinting faults, so only first touches are seen: sysctl \
+             kernel.numa_balancing=1 (root) gives evidence of later use"
+                .to_owned(),
+        );
+    }
+    notes
+}
+
+/// What the kernel's balancing did so far, over the whole machine.
+pub(crate) fn moves_so_far() -> u64 {
+    vmstat(&["numa_pages_migrated"]).values().sum()
+}
+
+/// Sets the kernel's balancing while it lives, then puts back what was.
+pub(crate) struct Switched(Option<u32>);
+
+impl Switched {
+    /// Switches it on or off; `Err` says why that cannot be.
+    pub(crate) fn to(on: bool) -> Result<Switched, String> {
+        let wanted = u32::from(on);
+        let now = match balancing() {
+            Balancing::Absent if on => return Err("the kernel has no NUMA balancing".to_owned()),
+            Balancing::Absent => return Ok(Switched(None)),
+            Balancing::Off => 0,
+            Balancing::On(mode) => mode,
+        };
+        if (now != 0) == on {
+            return Ok(Switched(None));
+        }
+        set_balancing(wanted).map_err(|e| format!("only root may switch kernel.numa_balancing ({e})"))?;
+        Ok(Switched(Some(now)))
+    }
+}
+
+impl Drop for Switched {
+    fn drop(&mut self) {
+        if let Some(before) = self.0 {
+            // If this fails, it did not succeed in switching either.
+            let _ = set_balancing(before);
+        }
+    }
+}
+
+/// Bytes of a process tree on each operating-system node; empty when it is gone.
+pub(crate) fn bytes_on_nodes(pid: u32) -> BTreeMap<u32, u64> {
+    let mut sums = BTreeMap::new();
+    for pid in homenode_migrate::process::tree(pid) {
+        for (node, bytes) in homenode_migrate::process::bytes_on_nodes(pid).unwrap_or_default() {
+            *sums.entry(node).or_insert(0) += bytes;
+        }
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_state_is_explained_and_missing_evidence_is_said() {
+        let all = [Balancing::Absent, Balancing::Off, Balancing::On(1), Balancing::On(2), Balancing::On(3)];
+        for state in all {
+            let said = explain(state, SampleUnit::Window).join(" ");
+            assert_eq!(said.contains("hinting faults"), !matches!(state, Balancing::On(_)), "{state:?}: {said}");
+            assert!(!explain(state, SampleUnit::Miss).is_empty());
+        }
+        assert_eq!(explain(Balancing::On(3), SampleUnit::Miss).len(), 2);
+    }
+}

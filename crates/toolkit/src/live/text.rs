@@ -1,0 +1,159 @@
+//! The report for people.
+use super::doc::{ActDoc, LiveDoc, PlanOutcome, Regime};
+use homenode_report::units::integer;
+use std::fmt::Write;
+
+/// Writing to a string cannot fail.
+macro_rules! line {
+    ($out:expr, $($arg:tt)*) => {{ let _ = writeln!($out, $($arg)*); }};
+}
+
+pub(super) fn text(doc: &ActDoc) -> String {
+    let mut out = String::new();
+    doc.calls.iter().for_each(|c| line!(out, "{c}"));
+    if !doc.ended.is_empty() {
+        line!(out, "{} after {:.1} s", doc.ended, doc.seconds);
+    }
+    if let Some(live) = &doc.live {
+        live_lines(&mut out, live);
+    }
+    if let Some(plan) = &doc.plan {
+        plan_lines(&mut out, plan);
+    }
+    if !doc.regimes.is_empty() {
+        regime_lines(&mut out, &doc.regimes);
+    }
+    if !doc.nodes.is_empty() {
+        let mib = |b: u64| b as f64 / f64::from(1 << 20);
+        let row = |n: &super::doc::NodeBytes| {
+            format!("node {} {:.1} -> {:.1}", n.node, mib(n.before_bytes), mib(n.after_bytes))
+        };
+        let rows: Vec<String> = doc.nodes.iter().map(row).collect();
+        line!(out, "memory, MiB   {}", rows.join("; "));
+    }
+    doc.notes.iter().for_each(|n| line!(out, "note: {n}"));
+    out
+}
+
+fn live_lines(out: &mut String, l: &LiveDoc) {
+    let e = &l.evidence;
+    line!(
+        out,
+        "evidence      {} samples of {} ({} unusable, {} lost)",
+        integer(e.samples),
+        e.event,
+        integer(e.unusable),
+        integer(e.lost)
+    );
+    line!(
+        out,
+        "moved         {} pages in {} moves by {}; calm for {} of {} windows",
+        integer(l.moved_pages),
+        integer(l.moves),
+        l.policy,
+        l.calm_windows,
+        l.windows
+    );
+    for f in &l.matrix {
+        line!(out, "              {} pages from node {} to node {}", integer(f.pages), f.from, f.to);
+    }
+    for r in &l.refused {
+        line!(out, "refused       {} ({})", integer(r.pages), r.reason);
+    }
+    let h = &l.held;
+    let reasons = [
+        (h.too_new, "too new"),
+        (h.frozen, "frozen"),
+        (h.gain, "gain too small"),
+        (h.budget, "no time left"),
+        (h.room, "no room"),
+        (h.barred, "out of bounds"),
+    ];
+    let held: Vec<String> =
+        reasons.iter().filter(|r| r.0 > 0).map(|(n, why)| format!("{} {why}", integer(*n))).collect();
+    if !held.is_empty() {
+        line!(out, "held back     {}", held.join(", "));
+    }
+    if l.moved_by_others + l.kernel_moves > 0 {
+        line!(
+            out,
+            "by others     {} sampled pages; the kernel's balancing moved {} on the whole machine",
+            integer(l.moved_by_others),
+            integer(l.kernel_moves)
+        );
+    }
+    let t = &l.time;
+    line!(
+        out,
+        "time          deciding {:.1} ms ({:.2} % of a processor), moving {:.1} ms ({:.2} %)",
+        t.deciding_ms,
+        t.deciding_percent,
+        t.moving_ms,
+        t.moving_percent
+    );
+    let share = |s: Option<f64>| s.map_or("unknown".to_owned(), |s| format!("{:.1} %", s * 100.0));
+    line!(
+        out,
+        "local         {} before the first move, {} in the last {} windows (by samples)",
+        share(l.locality.before),
+        share(l.locality.after),
+        l.locality.after_windows
+    );
+    let realised = l.gain.realised_per_window.map_or("unknown".to_owned(), amount);
+    line!(
+        out,
+        "gain a window expected {} {}, realised {realised} {} ({})",
+        amount(l.gain.expected_per_window),
+        l.gain.unit,
+        l.gain.unit,
+        l.gain.basis
+    );
+}
+
+/// A cost with a readable number of digits.
+fn amount(value: f64) -> String {
+    if value.abs() >= 1e6 { format!("{value:.3e}") } else { format!("{value:.0}") }
+}
+
+fn plan_lines(out: &mut String, p: &PlanOutcome) {
+    line!(out, "plan          {}: {} entries, carried out by {}", p.file, integer(p.entries), p.way);
+    if p.moved_pages > 0 {
+        line!(out, "moved         {} pages from outside", integer(p.moved_pages));
+    }
+    if p.pages_looked_at > 0 {
+        line!(out, "in place      {} of {} pages looked at", integer(p.pages_right), integer(p.pages_looked_at));
+    }
+    p.library.iter().for_each(|l| line!(out, "library       {l}"));
+}
+
+fn regime_lines(out: &mut String, regimes: &[Regime]) {
+    line!(
+        out,
+        "{:12} {:>9} {:>8} {:>12} {:>12} {:>12}",
+        "regime",
+        "seconds",
+        "local",
+        "mean cost",
+        "moved",
+        "by kernel"
+    );
+    for r in regimes {
+        if !r.ran {
+            line!(out, "{:12} not run: {}", r.name, r.note);
+            continue;
+        }
+        let share = r.locality.map_or("?".to_owned(), |s| format!("{:.1} %", s * 100.0));
+        let cost = r.mean_cost.map_or("?".to_owned(), amount);
+        line!(
+            out,
+            "{:12} {:>9.2} {share:>8} {cost:>12} {:>12} {:>12}",
+            r.name,
+            r.seconds,
+            integer(r.moved_pages),
+            integer(r.kernel_moves)
+        );
+        if !r.note.is_empty() {
+            line!(out, "{:12} {}", "", r.note);
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The loop itself.
+use super::diary::Diary;
+use super::evidence::Evidence;
+use super::hands::Hands;
+use super::{Here, LiveOptions};
+use crate::{Failure, Progress};
+use homenode_capture::SampleSource;
+use homenode_placement::live::{Effect, Event, Governor, Header, Line, journal::JOURNAL_SCHEMA};
+use homenode_sys::numa::own_cpu_ns;
+use homenode_sys::signals::StopRequests;
+use homenode_trace::SampleUnit;
+use std::time::{Duration, Instant};
+
+/// Longest sleep: how soon a signal or the program's end is noticed.
+const LOOK: Duration = Duration::from_millis(100);
+/// Samples a second wanted at first; halved and doubled by what deciding may cost.
+const RATE: u64 = 20_000;
+/// The off switch that leaves the loop running.
+const SIGUSR1: i32 = 10;
+
+/// Whose end the loop waits for.
+pub(crate) trait Life {
+    /// Whether it is over.
+    fn over(&mut self) -> bool;
+    /// Ctrl-C or a request to terminate arrived; returns whether the loop ends now.
+    fn asked_to_stop(&mut self, signal: i32) -> bool;
+}
+
+/// Why the loop ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The program did.
+    Program,
+    /// The time asked for was over.
+    Duration,
+    /// A signal.
+    Signal(i32),
+}
+
+/// A live run.
+pub(crate) struct Watch<'m> {
+    governor: Governor<'m>,
+    source: Box<dyn SampleSource>,
+    evidence: Evidence,
+    hands: Hands,
+    diary: Option<Diary>,
+    window: Duration,
+    duration: Option<Duration>,
+    started: Instant,
+    /// Processor time of this process when deciding was last accounted, and what of it since then went into moving.
+    cpu_ns: u64,
+    moving_cpu_ns: u64,
+}
+
+/// What a live run leaves behind, for the report.
+pub(crate) struct Left<'m> {
+    pub(crate) governor: Governor<'m>,
+    pub(crate) unit: SampleUnit,
+    pub(crate) event: String,
+    pub(crate) samples: u64,
+    pub(crate) unusable: u64,
+    pub(crate) lost: u64,
+    pub(crate) seconds: f64,
+    pub(crate) calls: Vec<String>,
+    pub(crate) notes: Vec<String>,
+}
+
+impl<'m> Watch<'m> {
+    /// Everything that can fail before the first sample does so here.
+    pub(crate) fn new(
+        here: &'m Here,
+        options: &LiveOptions,
+        mut source: Box<dyn SampleSource>,
+        may_move: bool,
+    ) -> Result<Watch<'m>, Failure> {
+        let choice = options.choice()?;
+        let config = options.config(&choice, source.unit(), &here.topology, may_move);
+        let governor = Governor::new(&here.machine, &choice, config.clone()).map_err(Failure::usage)?;
+        let mut diary = options.journal.as_deref().map(|p| Diary::create(p, options.force)).transpose()?;
+        if let Some(diary) = &mut diary {
+            diary.write(&Line::Header(Box::new(Header {
+                schema: JOURNAL_SCHEMA.into(),
+                machine: here.machine.clone(),
+                os_nodes: here.topology.nodes.iter().map(|n| n.os_id).collect(),
+                policy: choice.to_string(),
+                config,
+                evidence: source.event(),
+            })));
+        }
+        source.set_rate(RATE)?;
+        let mut watch = Watch {
+            governor,
+            source,
+            evidence: Evidence::new(&here.topology),
+            hands: Hands::new(&here.topology, options.dry_run),
+            diary,
+            window: options.window,
+            duration: options.duration,
+            started: Instant::now(),
+            cpu_ns: own_cpu_ns(),
+            moving_cpu_ns: 0,
+        };
+        watch.tell(Event::Tick);
+        Ok(watch)
+    }
+
+    /// Runs until the program, the time or the user's patience ends.
+    ///
+    /// # Errors
+    /// The source fails, or nothing at all can be learned about the process.
+    pub(crate) fn run(
+        &mut self,
+        life: &mut dyn Life,
+        stop: Option<&StopRequests>,
+        progress: &mut dyn Progress,
+    ) -> Result<End, Failure> {
+        let (mut samples, mut notices) = (Vec::new(), Vec::new());
+        let mut next = self.started + self.window;
+        loop {
+            let rest = next.saturating_duration_since(Instant::now());
+            let flowing = self.source.poll(rest.min(LOOK), &mut samples, &mut notices)?;
+            self.evidence.add(&samples);
+            samples.clear();
+            notices.clear();
+            if let Some(signal) = stop.and_then(StopRequests::take) {
+                if signal == SIGUSR1 {
+                    let event = if self.governor.is_off() { Event::On } else { Event::Off };
+                    self.tell(event);
+                } else if life.asked_to_stop(signal) {
+                    return Ok(End::Signal(signal));
+                }
+            }
+            if Instant::now() >= next {
+                self.end_of_window()?;
+                next = (next + self.window).max(Instant::now());
+                progress.at("watching", self.governor.stats().windows, None);
+            }
+            if life.over() {
+                return Ok(End::Program);
+            }
+            if self.duration.is_some_and(|d| self.started.elapsed() >= d) {
+                return Ok(End::Duration);
+            }
+            if !flowing {
+                std::thread::sleep(rest.min(LOOK));
+            }
+        }
+    }
+
+    fn end_of_window(&mut self) -> Result<(), Failure> {
+        let uses = self.evidence.take();
+        if !uses.is_empty() {
+            self.tell(Event::Used { uses });
+            let free = self.hands.free();
+            self.tell(free);
+        }
+        self.tell(Event::Tick);
+        let cpu_ns = own_cpu_ns();
+        let deciding_ns = (cpu_ns - self.cpu_ns).saturating_sub(std::mem::take(&mut self.moving_cpu_ns));
+        self.cpu_ns = cpu_ns;
+        self.tell(Event::Spent { deciding_ns });
+        if let Some(diary) = &mut self.diary {
+            diary.flush();
+        }
+        let seen_something = self.governor.stats().looked_at > 0;
+        match &self.hands.trouble {
+            Some(error) if !seen_something => Err(Failure::work(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// One event and all that follows from it.
+    fn tell(&mut self, event: Event) {
+        let mut todo = std::collections::VecDeque::from([event]);
+        let mut effects = Vec::new();
+        while let Some(event) = todo.pop_front() {
+            let at_ns = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            self.governor.handle(at_ns, &event, &mut effects);
+            if let Some(diary) = &mut self.diary {
+                diary.write(&Line::In { at_ns, event });
+                effects.iter().for_each(|e| diary.write(&Line::Out { effect: e.clone() }));
+            }
+            for effect in effects.drain(..) {
+                match effect {
+                    Effect::Locate { pages } => todo.extend(self.hands.locate(&pages)),
+                    Effect::Move { wishes, limit_ns } => {
+                        let before = own_cpu_ns();
+                        todo.push_back(self.hands.carry_out(&wishes, limit_ns));
+                        self.moving_cpu_ns += own_cpu_ns() - before;
+                    }
+                    // A source that cannot change its rate goes on as before; deciding looks at fewer pages anyway.
+                    Effect::Rate { per_mille } => _ = self.source.set_rate((RATE * u64::from(per_mille) / 1000).max(1)),
+                }
+            }
+        }
+    }
+
+    /// Ends sampling and hands over what is to be reported.
+    pub(crate) fn finish(mut self) -> Left<'m> {
+        let mut notes = Vec::new();
+        if let Some(mut diary) = self.diary.take() {
+            diary.flush();
+            notes.extend(diary.trouble.take());
+        }
+        notes.extend(self.hands.trouble.take().map(|e| e.to_string()));
+        if self.hands.calls_unlisted > 0 {
+            notes.push(format!("{} more calls are not listed", self.hands.calls_unlisted));
+        }
+        if self.governor.is_off() {
+            notes.push("moving was switched off by signal".into());
+        }
+        Left {
+            unit: self.source.unit(),
+            event: self.source.event(),
+            samples: self.evidence.samples,
+            unusable: self.evidence.unusable,
+            lost: self.source.lost(),
+            seconds: self.started.elapsed().as_secs_f64(),
+            calls: self.hands.calls,
+            governor: self.governor,
+            notes,
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! `homenode run`: a program placed by a plan, or followed by the live loop, or compared under several regimes.
+mod compare;
+mod planned;
+
+use crate::live::child::{Child, cannot_start, start};
+use crate::live::doc::{ActDoc, LiveDoc, RUN_SCHEMA};
+use crate::live::{End, Here, Life, LiveOptions, ONE_NODE, Watch, kernel, source};
+use crate::migrate::{SIGUSR1, ended};
+use crate::place::Match;
+use crate::{Failure, Progress};
+use homenode_capture::perf::Target;
+use homenode_capture::{find_program, secure_mode};
+use homenode_sys::signals::StopRequests;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// What `homenode run` is asked.
+#[derive(Clone, Debug, Default)]
+pub struct RunRequest {
+    /// Program and arguments.
+    pub command: Vec<OsString>,
+    /// Plan to carry out; without one the live loop runs.
+    pub plan: Option<PathBuf>,
+    /// How objects of the plan are found.
+    pub matching: Match,
+    /// Regimes to compare: of `first-touch`, `interleave`, `autonuma`, `homenode`; empty = no comparison.
+    pub compare: Vec<String>,
+    /// The live loop's settings; [`LiveOptions::dry_run`] counts with a plan too.
+    pub options: LiveOptions,
+}
+
+/// How often the bytes on each node are looked at: they are wanted as they were just before the end.
+const LOOK_AT_NODES: Duration = Duration::from_secs(2);
+
+/// Runs the program. Its failure is not this function's: see [`ActDoc::program_failed`].
+///
+/// # Errors
+/// One line: it cannot be started, sampled or placed, or an option cannot be honoured.
+pub fn run(request: &RunRequest, progress: &mut dyn Progress) -> Result<ActDoc, Failure> {
+    let choice = request.options.choice()?;
+    let program = find_program(&request.command)?;
+    refuse_secure(&program)?;
+    if !request.compare.is_empty() {
+        return compare::compare(request, progress);
+    }
+    let here = Here::read()?;
+    let mut doc = ActDoc::new(RUN_SCHEMA, "live");
+    doc.command = words(&request.command);
+    match &request.plan {
+        Some(plan) => planned::run(request, plan, &program, &here, &mut doc)?,
+        None if here.one_node() => plain(request, &mut doc)?,
+        None => {
+            let (live, calls) = followed(request, &here, &mut doc, true, progress)?;
+            (doc.live, doc.calls) = (Some(LiveDoc { policy: choice.to_string(), ..live }), calls);
+        }
+    }
+    Ok(doc)
+}
+
+/// The command for the report.
+fn words(command: &[OsString]) -> Vec<String> {
+    command.iter().map(|w| w.to_string_lossy().into_owned()).collect()
+}
+
+fn refuse_secure(program: &Path) -> Result<(), Failure> {
+    let Some(what) = secure_mode(program) else { return Ok(()) };
+    Err(Failure::work(format!(
+        "{} is {what}: the kernel lets this user neither sample it nor move its pages, and it ignores preloaded \
+         libraries; run it as root, or a copy without that bit (cp {} . keeps none)",
+        program.display(),
+        program.display()
+    )))
+}
+
+/// Nothing to place: the program just runs.
+fn plain(request: &RunRequest, doc: &mut ActDoc) -> Result<(), Failure> {
+    let begin = Instant::now();
+    let stop = StopRequests::install_with(&[SIGUSR1]).ok();
+    let held = start(&request.command, &[])?;
+    let mut child = Child::new(held.go().map_err(|e| cannot_start(&request.command, &e))?);
+    wait(&mut child, stop.as_ref(), |_| {});
+    doc.mode = "plain";
+    doc.exit_status = child.status;
+    doc.ended = "the program ended".to_owned();
+    doc.seconds = begin.elapsed().as_secs_f64();
+    doc.notes.push(ONE_NODE.to_owned());
+    Ok(())
+}
+
+/// Waits for a program of ours, passes signals on, and calls `look` now and then.
+fn wait(child: &mut Child, stop: Option<&StopRequests>, mut look: impl FnMut(Duration)) {
+    let begin = Instant::now();
+    while !child.over() {
+        if let Some(signal) = stop.and_then(StopRequests::take).filter(|s| *s != SIGUSR1) {
+            child.asked_to_stop(signal);
+        }
+        look(begin.elapsed());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A child under the live loop, with a look at its memory now and then.
+struct Followed {
+    child: Child,
+    pid: u32,
+    looked: Option<Instant>,
+    first: BTreeMap<u32, u64>,
+    last: BTreeMap<u32, u64>,
+}
+
+impl Life for Followed {
+    fn over(&mut self) -> bool {
+        // The first look is not at once: the program has hardly any memory yet.
+        let due = self.looked.get_or_insert_with(Instant::now).elapsed() >= LOOK_AT_NODES;
+        if due {
+            self.looked = Some(Instant::now());
+            let now = kernel::bytes_on_nodes(self.pid);
+            if !now.is_empty() {
+                if self.first.is_empty() {
+                    self.first.clone_from(&now);
+                }
+                self.last = now;
+            }
+        }
+        self.child.over()
+    }
+    fn asked_to_stop(&mut self, signal: i32) -> bool {
+        self.child.asked_to_stop(signal)
+    }
+}
+
+/// Runs the program under the live loop; `may_move` = false only looks. After the time asked for the loop ends and the
+/// program is waited for.
+fn followed(
+    request: &RunRequest,
+    here: &Here,
+    doc: &mut ActDoc,
+    may_move: bool,
+    progress: &mut dyn Progress,
+) -> Result<(LiveDoc, Vec<String>), Failure> {
+    let begin = Instant::now();
+    let held = start(&request.command, &[])?;
+    let pid = held.pid();
+    let samples = source::open(Target::BeforeExec(pid), request.options.decide_permille)?;
+    let mut watch = Watch::new(here, &request.options, samples, may_move)?;
+    let stop = StopRequests::install_with(&[SIGUSR1]).ok();
+    let kernel_before = kernel::moves_so_far();
+    let child = Child::new(held.go().map_err(|e| cannot_start(&request.command, &e))?);
+    let (first, last) = (BTreeMap::new(), BTreeMap::new());
+    let mut life = Followed { child, pid, looked: None, first, last };
+    let end = watch.run(&mut life, stop.as_ref(), progress)?;
+    let left = watch.finish();
+    let kernel_moves = kernel::moves_so_far().saturating_sub(kernel_before);
+    wait(&mut life.child, stop.as_ref(), |_| {});
+    doc.pid = Some(pid);
+    doc.exit_status = life.child.status;
+    doc.ended = ended(End::Program);
+    doc.seconds = begin.elapsed().as_secs_f64();
+    doc.set_nodes(&life.first, &life.last);
+    if end == End::Duration {
+        doc.notes.push(format!("the live loop ended after {:.1} s, as asked", left.seconds));
+    }
+    doc.notes.extend(kernel::explain(homenode_migrate::process::balancing(), left.unit));
+    doc.notes.extend(left.notes.iter().cloned());
+    let live = LiveDoc::of(&left, here, request.options.policy.clone(), kernel_moves);
+    Ok((live, left.calls))
+}

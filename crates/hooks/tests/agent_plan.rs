@@ -140,23 +140,22 @@ fn every_kind_of_object_is_placed_by_its_size() {
     check(&program, &plan_for(&program, &wishes(), false), &wishes(), dir.path());
 }
 
-/// A wish cannot be met halfway through a huge page without losing it: big neighbours meet at its border, small ones
-/// where they want.
+/// Where huge pages come by themselves, a boundary that is nearly at one moves there; others stay where the plan says.
 #[test]
-fn big_ranges_meet_at_huge_pages() {
+fn big_ranges_meet_at_huge_pages_if_that_is_near() {
     let thp = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
     let dir = tempfile::tempdir().unwrap();
     let program = plain(dir.path(), "gcc", "objects.c", &[]);
     let key = recorded(&program, &[])["huge"].clone().expect("a mapping");
-    let lines = vec![key.line(0, 3 * MB, preferred()), key.line(3 * MB, 5 * MB, interleaved())];
-    let huge = &places(&text(&planned(&program, &AgentPlan { lines }, dir.path()).output().unwrap()))["huge"];
-    let pages = if thp.starts_with("[always]") {
-        ((huge.addr + 4 * MB) & !(2 * MB - 1)).max(huge.addr + 2 * MB) - huge.addr
-    } else {
-        3 * MB
-    } / 4096;
-    assert!(pages.abs_diff(768) <= 256);
-    assert_eq!(huge.runs, [("p0".to_string(), pages), ("i0".to_string(), 2048 - pages)], "{:x}", huge.addr);
+    for first in [3 * MB, 4 * MB + 12 * 4096] {
+        let lines = vec![key.line(0, first, preferred()), key.line(first, 8 * MB - first, interleaved())];
+        let huge = &places(&text(&planned(&program, &AgentPlan { lines }, dir.path()).output().unwrap()))["huge"];
+        let boundary = huge.addr + first;
+        let nearest = (boundary + MB) & !(2 * MB - 1);
+        let moves = thp.starts_with("[always]") && nearest.abs_diff(boundary) <= 65536;
+        let pages = (if moves { nearest } else { boundary } - huge.addr) / 4096;
+        assert_eq!(huge.runs, [("p0".to_string(), pages), ("i0".to_string(), 2048 - pages)], "{:x}", huge.addr);
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ static void *seen(void *p, size_t bytes) {
 INTERPOSE void *malloc(size_t bytes) {
     if (PLAIN(bytes))
         return hnrt_real.malloc(bytes);
-    hnag_attend(false);
+    hnag_attend(hnag_in_loader(CALLER()));
     void *p = hnag_arena_malloc(bytes);
     return p ? p : seen(REAL(malloc)(bytes), bytes);
 }
@@ -68,7 +68,7 @@ static void *realloc_seen(void *p, size_t bytes) {
 INTERPOSE void *realloc(void *p, size_t bytes) {
     if (PLAIN(bytes) && !hnag_maybe(p))
         return hnrt_real.realloc(p, bytes);
-    hnag_attend(false);
+    hnag_attend(hnag_in_loader(CALLER()));
     if (hnag_arena_has(p))
         return hnag_arena_realloc(p, bytes);
     if (p)

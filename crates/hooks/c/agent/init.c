@@ -85,7 +85,7 @@ static int find_definer(struct dl_phdr_info *info, size_t size, void *context) {
 /* An allocator in the executable, or in a library that is preloaded before us, answers in our place. */
 static void say_what_is_unseen(void) {
     struct definer d = {hnag_first("malloc"), NULL};
-    if (d.address == (void *)malloc)
+    if (hnag_is_own((uintptr_t)d.address))
         return;
     dl_iterate_phdr(find_definer, &d);
     hnrt_complain(d.path && *d.path ? "an allocator is preloaded before the agent: only its mappings are seen, not "

@@ -197,13 +197,17 @@ void hnag_placing_begin(struct hnag_placing *p) {
     *p = (struct hnag_placing){.page = UINT64_MAX};
 }
 
-/* A boundary between two homes within a huge page would cost the huge page. Plans say where to cut in objects that lay
- * elsewhere when they were made; so between two ranges that are themselves huge, the page goes to the one that has
- * most of it. Smaller ranges are taken as the wish to cut. */
+/* A boundary within a huge page costs the huge page, and objects do not lie on huge pages as they did when the plan was
+ * made. Between two ranges that are themselves huge, a boundary that is nearly at a huge page moves there; further off,
+ * the plan means it, as half a huge page on the wrong node costs more than the huge page gains. */
 static void settle_boundary(struct hnag_range *a, struct hnag_range *b) {
+    enum { NEARLY = 65536 };
     if (!huge || a->hi != b->lo || a->home == b->home || a->hi - a->lo < HNAG_HUGE || b->hi - b->lo < HNAG_HUGE)
         return;
-    a->hi = b->lo = (a->hi + HNAG_HUGE / 2) & ~(HNAG_HUGE - 1);
+    uint64_t to = (a->hi + HNAG_HUGE / 2) & ~(HNAG_HUGE - 1);
+    uint64_t shift = to > a->hi ? to - a->hi : a->hi - to;
+    if (shift <= NEARLY)
+        a->hi = b->lo = to;
 }
 
 void hnag_placing_add(struct hnag_placing *p, const struct hnag_range *r) {

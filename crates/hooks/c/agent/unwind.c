@@ -18,6 +18,10 @@ static bool within(uintptr_t pc, const char *from, const char *to) {
     return pc - (uintptr_t)from < (uintptr_t)to - (uintptr_t)from;
 }
 
+bool hnag_is_own(uintptr_t pc) {
+    return within(pc, __ehdr_start, _end);
+}
+
 /* What lies between two doors (operator new, then the malloc that it calls) is the library's own business. */
 static _Unwind_Reason_Code one_frame(struct _Unwind_Context *context, void *argument) {
     struct walk *w = argument;
@@ -26,7 +30,7 @@ static _Unwind_Reason_Code one_frame(struct _Unwind_Context *context, void *argu
         return _URC_END_OF_STACK;
     if (within(pc, __start_hn_doors, __stop_hn_doors + 1))
         w->frames->depth = 0;
-    else if (!within(pc, __ehdr_start, _end) && w->frames->depth < w->most)
+    else if (!hnag_is_own(pc) && w->frames->depth < w->most)
         w->frames->returns[w->frames->depth++] = pc;
     return w->frames->depth < w->most ? _URC_NO_REASON : _URC_END_OF_STACK;
 }

@@ -37,7 +37,7 @@ static void node_of(uintptr_t page, char *out) {
 }
 
 /* Nothing here allocates. */
-__attribute__((unused)) static void where(const char *name, const void *object, size_t bytes) {
+__attribute__((unused)) static void where(const char *name, void *object, size_t bytes) {
     const char *how = getenv("WHERE");
     int nodes = how && !strcmp(how, "nodes");
     char line[65536], last[16] = "", now[16];

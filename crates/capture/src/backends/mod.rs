@@ -19,7 +19,7 @@ pub struct Backend {
 
 homenode_base::registry! {
     /// All backends, the preferred one first.
-    Backend; hooks, faults
+    Backend; hooks, perf, faults
 }
 
 /// What the hooks runtime has in it wherever it is linked: the name of its environment variable.

@@ -15,10 +15,12 @@ pub mod records;
 mod source;
 pub mod source_bits;
 mod target;
+#[cfg(test)]
+mod tests;
 pub(crate) mod wire;
 
 pub use decode::{Counts, Decoder, EventFacts};
 pub use event::{EventChoice, EventPlan};
-pub use open::why_refused;
+pub use open::{permitted, why_refused};
 pub use source::{PerfOptions, PerfSource};
 pub use target::Target;

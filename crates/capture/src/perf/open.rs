@@ -1,11 +1,12 @@
 //! Opening the events of a plan for every thread and processor, with one ring per processor (the kernel maps inherited
 //! events only per processor), and what to give up when the kernel says no.
-use super::event::{EventPlan, Planned, TRACKING};
+use super::event::{EventChoice, EventPlan, Planned, TRACKING};
 use super::target::{self, Target};
 use homenode_sys::perf::attr::{flag, sample};
 use homenode_sys::perf::{Attr, Event, Ring, raise_open_files};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::path::Path;
 
 // Numbers of errno.h, the same on x86-64 and aarch64.
 const EPERM: i32 = 1;
@@ -225,6 +226,35 @@ pub fn why_refused(error: &io::Error, paranoid: Option<i32>) -> String {
         }
         _ => format!("performance events: {error}"),
     }
+}
+
+/// Whether events of this choice can be sampled here, in programs of this user.
+///
+/// # Errors
+/// One line: what is missing and how to get it.
+pub fn permitted(choice: EventChoice) -> Result<(), String> {
+    let mut wish = Wish {
+        plan: choice.plan(Path::new("/sys"), 0)?,
+        target: Target::Running(std::process::id()),
+        ring_bytes: RING_BYTES_MIN,
+    };
+    loop {
+        match probe(&wish.plan) {
+            Err(e) if wish.concede(&e) => {}
+            done => return done.map_err(|e| why_refused(&e, paranoid())),
+        }
+    }
+}
+
+/// Opens each event once, for this process alone, and closes it again.
+fn probe(plan: &EventPlan) -> io::Result<()> {
+    let own = Some(std::process::id());
+    for planned in &plan.events {
+        let cpu = planned.cpus.first().copied();
+        let leader = planned.leader.map(|l| Event::open(&l, own, cpu, None)).transpose()?;
+        Event::open(&planned.attr, own, cpu, leader.as_ref())?;
+    }
+    Ok(())
 }
 
 /// Content of /proc/sys/kernel/perf_event_paranoid.

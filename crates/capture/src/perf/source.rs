@@ -268,4 +268,14 @@ impl SampleSource for PerfSource {
     fn lost(&self) -> u64 {
         self.decoder.counts.lost
     }
+    fn notes(&self) -> Vec<String> {
+        let c = self.decoder.counts;
+        let dropped = [
+            (c.unaddressed, "had no data address (not a memory access, or not recorded)"),
+            (c.kernel, "had an address of the kernel"),
+            (c.hits, "were stores that hit a cache, where loads are sampled only when they miss"),
+        ];
+        let told = dropped.iter().filter(|d| d.0 > 0).map(|(n, why)| format!("{n} samples were dropped: they {why}"));
+        self.wish.plan.notes.iter().cloned().chain(told).collect()
+    }
 }

@@ -5,7 +5,7 @@
 //! cargo +nightly fuzz run frame_decode -- -max_total_time=300
 //! ```
 //!
-//! and likewise `events_decode`, `manifest_open` and `round_trip`. The corpus is made by `seeds` and not committed.
+//! and likewise `events_decode`, `manifest_open`, `round_trip`, `perf_ring` and `perf_data`. The corpus is made by `seeds` and not committed.
 //!
 //! Random bytes never carry a right checksum, so every target also puts the checksum right and so reaches the parser
 //! behind it.

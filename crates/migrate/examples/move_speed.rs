@@ -6,14 +6,19 @@ use std::time::Instant;
 
 const ROUNDS: usize = 41;
 
+/// Arguments: pages, rounds.
+fn argument(i: usize, default: usize) -> usize {
+    std::env::args().nth(i).and_then(|a| a.parse().ok()).unwrap_or(default)
+}
+
 fn main() {
-    let pages: usize = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(10_000);
+    let (pages, rounds) = (argument(1, 10_000), argument(2, ROUNDS));
     let memory = vec![1u8; (pages + 1) * 4096];
     let first = (memory.as_ptr() as u64).next_multiple_of(4096);
     let nodes = numa::allowed_nodes().expect("a kernel with NUMA");
     let addresses: Vec<u64> = (0..pages as u64).map(|i| first + i * 4096).collect();
     let (mut bare, mut ours) = (Vec::new(), Vec::new());
-    for round in 0..ROUNDS {
+    for round in 0..rounds {
         let target = |step: usize| nodes[step % nodes.len().min(2)];
         bare.push(time_bare(&addresses, target(0)));
         // Nothing here may tell which way comes second: the other direction is measured in the next round.

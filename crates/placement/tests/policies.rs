@@ -88,7 +88,8 @@ fn machines() -> Vec<Machine> {
 /// Every policy, with its defaults and with other parameters where it has some.
 fn choices() -> Vec<Choice> {
     let defaults = policies::ALL.iter().map(|s| s.choose(&[]).expect("defaults are in range"));
-    let others = ["ace(0)", "ace(1)", "ace(1000000)", "affinity(1,1,1000)", "affinity(3,1,1)", "affinity(7,2,0)"].map(|c| Choice::parse(c).expect(c));
+    let others = ["ace(0)", "ace(1)", "ace(1000000)", "affinity(1,1,1000)", "affinity(3,1,1)", "affinity(7,2,0)"]
+        .map(|c| Choice::parse(c).expect(c));
     defaults.chain(others).collect()
 }
 

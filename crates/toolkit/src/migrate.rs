@@ -38,7 +38,7 @@ pub fn migrate(request: &MigrateRequest, progress: &mut dyn Progress) -> Result<
         doc.notes.push(ONE_NODE.to_owned());
         return Ok(doc);
     }
-    let samples = source::open(Target::Running(request.pid), request.options.decide_permille)?;
+    let samples = source::open(Target::Running(request.pid))?;
     let stop = StopRequests::install_with(&[SIGUSR1]).ok();
     let before = kernel::bytes_on_nodes(request.pid);
     let kernel_before = kernel::moves_so_far();

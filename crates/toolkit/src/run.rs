@@ -52,8 +52,9 @@ pub fn run(request: &RunRequest, progress: &mut dyn Progress) -> Result<ActDoc, 
         Some(plan) => planned::run(request, plan, &program, &here, &mut doc)?,
         None if here.one_node() => plain(request, &mut doc)?,
         None => {
-            let (live, calls) = followed(request, &here, &mut doc, true, progress)?;
-            (doc.live, doc.calls) = (Some(LiveDoc { policy: choice.to_string(), ..live }), calls);
+            if let Some((live, calls)) = followed(request, &here, &mut doc, true, progress)? {
+                (doc.live, doc.calls) = (Some(LiveDoc { policy: choice.to_string(), ..live }), calls);
+            }
         }
     }
     Ok(doc)
@@ -90,7 +91,7 @@ fn plain(request: &RunRequest, doc: &mut ActDoc) -> Result<(), Failure> {
 }
 
 /// Waits for a program of ours, passes signals on, and calls `look` now and then.
-fn wait(child: &mut Child, stop: Option<&StopRequests>, mut look: impl FnMut(Duration)) {
+fn wait(child: &mut dyn Life, stop: Option<&StopRequests>, mut look: impl FnMut(Duration)) {
     let begin = Instant::now();
     while !child.over() {
         if let Some(signal) = stop.and_then(StopRequests::take).filter(|s| *s != SIGUSR1) {
@@ -131,39 +132,52 @@ impl Life for Followed {
     }
 }
 
-/// Runs the program under the live loop; `may_move` = false only looks. After the time asked for the loop ends and the
-/// program is waited for.
+/// What there is to report of the loop: nothing if nothing could be sampled.
+type Reported = Option<(LiveDoc, Vec<String>)>;
+
+/// Runs the program under the live loop. After the time asked for the loop ends and the program is waited for.
+/// `moves` = false only looks; then a machine that cannot sample just runs it.
 fn followed(
     request: &RunRequest,
     here: &Here,
     doc: &mut ActDoc,
-    may_move: bool,
+    moves: bool,
     progress: &mut dyn Progress,
-) -> Result<(LiveDoc, Vec<String>), Failure> {
+) -> Result<Reported, Failure> {
     let begin = Instant::now();
     let held = start(&request.command, &[])?;
     let pid = held.pid();
-    let samples = source::open(Target::BeforeExec(pid), request.options.decide_permille)?;
-    let mut watch = Watch::new(here, &request.options, samples, may_move)?;
+    let mut watch = match source::open(Target::BeforeExec(pid)) {
+        Ok(samples) => Some(Watch::new(here, &request.options, samples, moves)?),
+        Err(why) if moves => return Err(why),
+        Err(why) => {
+            doc.notes.push(why.to_string());
+            None
+        }
+    };
     let stop = StopRequests::install_with(&[SIGUSR1]).ok();
     let kernel_before = kernel::moves_so_far();
     let child = Child::new(held.go().map_err(|e| cannot_start(&request.command, &e))?);
     let (first, last) = (BTreeMap::new(), BTreeMap::new());
     let mut life = Followed { child, pid, looked: None, first, last };
-    let end = watch.run(&mut life, stop.as_ref(), progress)?;
-    let left = watch.finish();
+    // A loop that fails must not leave the program alone: it is waited for, and the report says what happened.
+    let end = watch.as_mut().map(|w| w.run(&mut life, stop.as_ref(), progress));
+    let left = watch.map(Watch::finish);
     let kernel_moves = kernel::moves_so_far().saturating_sub(kernel_before);
-    wait(&mut life.child, stop.as_ref(), |_| {});
-    doc.pid = Some(pid);
-    doc.exit_status = life.child.status;
-    doc.ended = ended(End::Program);
+    wait(&mut life, stop.as_ref(), |_| {});
+    (doc.pid, doc.exit_status, doc.ended) = (Some(pid), life.child.status, ended(End::Program));
     doc.seconds = begin.elapsed().as_secs_f64();
     doc.set_nodes(&life.first, &life.last);
-    if end == End::Duration {
-        doc.notes.push(format!("the live loop ended after {:.1} s, as asked", left.seconds));
-    }
-    doc.notes.extend(kernel::explain(homenode_migrate::process::balancing(), left.unit));
-    doc.notes.extend(left.notes.iter().cloned());
-    let live = LiveDoc::of(&left, here, request.options.policy.clone(), kernel_moves);
-    Ok((live, left.calls))
+    Ok(left.map(|left| {
+        match end {
+            Some(Ok(End::Duration)) => {
+                doc.notes.push(format!("the live loop ended after {:.1} s, as asked", left.seconds));
+            }
+            Some(Err(why)) => doc.notes.push(format!("the live loop ended after {:.1} s: {why}", left.seconds)),
+            _ => {}
+        }
+        doc.notes.extend(kernel::explain(homenode_migrate::process::balancing(), left.unit));
+        doc.notes.extend(left.notes.iter().cloned());
+        (LiveDoc::of(&left, here, request.options.policy.clone(), kernel_moves), left.calls)
+    }))
 }

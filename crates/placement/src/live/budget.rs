@@ -39,7 +39,7 @@ impl Budget {
     /// Moving so many small and huge pages took this long.
     pub(super) fn spend(&mut self, small: u64, huge: u64, took_ns: u64) {
         self.credit_ns -= i128::from(took_ns);
-        let expected = small * self.price_ns[0] + huge.saturating_mul(self.price_ns[1]);
+        let expected = small.saturating_mul(self.price_ns[0]).saturating_add(huge.saturating_mul(self.price_ns[1]));
         if expected == 0 {
             return;
         }

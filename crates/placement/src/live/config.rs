@@ -11,7 +11,7 @@ pub struct Config {
     pub decide_per_mille: u32,
     /// Most time for moving, per mille of the time that passes.
     pub move_per_mille: u32,
-    /// Windows running in which the policy must wish the same for a page. 1 for a policy that waits by itself.
+    /// Windows with use, running, in which the policy must wish the same for a page. 1 for a policy that waits by itself.
     pub hysteresis: u32,
     /// Moves after which a page stays for ever.
     pub moves_per_page: u32,

@@ -211,10 +211,10 @@ impl<'m> Governor<'m> {
         let from = page.home;
         let mut world = Real { home: Location::Node(from), moves_succeed: true };
         let Some(Location::Node(to)) = self.engine.probe(page.slot, &accesses, &mut world) else { return None };
+        page.history.wished((to != from).then_some(to));
         if to == from {
             return None;
         }
-        page.history.wished(to, self.window);
         let held = &mut self.stats.held;
         if self.barred.contains(&(id.space, None)) || self.barred.contains(&(id.space, Some(to))) {
             held.barred += 1;

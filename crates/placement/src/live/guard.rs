@@ -11,11 +11,9 @@ pub(super) struct History {
     pub(super) last: Option<(u64, NodeId)>,
     /// Frozen until then; the end of time = for ever.
     pub(super) frozen_until: u64,
-    /// What the policy wished in the last windows, and how many running.
+    /// What the policy wished in the last windows with use, and how many running.
     pub(super) wish: Option<NodeId>,
     pub(super) streak: u32,
-    /// Last window with a wish.
-    pub(super) window: u64,
 }
 
 /// What the guard says to a wish.
@@ -36,11 +34,12 @@ impl History {
     pub(super) fn frozen(&self, now_ns: u64) -> bool {
         now_ns < self.frozen_until
     }
-    /// Takes note of the wish of a window.
-    pub(super) fn wished(&mut self, to: NodeId, window: u64) {
-        let again = self.wish == Some(to) && self.window + 1 == window;
-        self.streak = if again { self.streak.saturating_add(1) } else { 1 };
-        (self.wish, self.window) = (Some(to), window);
+    /// Takes note of what the policy wishes in a window in which the page was used: `None` = it may stay. (Windows without
+    /// use say nothing: hinting faults come around only so often.)
+    pub(super) fn wished(&mut self, to: Option<NodeId>) {
+        let again = to.is_some() && self.wish == to;
+        self.streak = if again { self.streak.saturating_add(1) } else { u32::from(to.is_some()) };
+        self.wish = to;
     }
     /// Whether the page may move.
     pub(super) fn pass(&mut self, now_ns: u64, config: &super::Config) -> Pass {

@@ -6,6 +6,8 @@
 //! wishes; the chosen ones are carried out in one batch; then the policy takes its real step and is told of each action
 //! what became of it.
 //!
+//! `docs/design/live.md` has the rules and the reasons.
+//!
 //! Reading order: [`event`] (what goes in and out), [`config`], [`governor`], `pages` (what is known of a page), `guard`,
 //! `budget`, `backoff`, [`journal`] (recording and replay).
 mod backoff;

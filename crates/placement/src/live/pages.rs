@@ -8,6 +8,8 @@ use homenode_base::{NodeId, TotalCost, VirtualTime};
 use homenode_machine::{AccessClass, Location, Machine};
 use std::collections::BTreeMap;
 
+/// Small pages in the largest huge page there is (1 GiB).
+const LARGEST: u32 = 1 << 18;
 /// Windows without use after which a page that never moved is forgotten.
 const FORGET_AFTER: u64 = 20;
 
@@ -38,7 +40,7 @@ fn add(shares: &mut Vec<Share>, share: Share) {
 
 impl Seen {
     pub(super) fn add(&mut self, used: &Use) {
-        self.pages = self.pages.max(used.pages).max(1);
+        self.pages = self.pages.max(used.pages).clamp(1, LARGEST);
         let share = Share { node: used.node, reads: u64::from(used.reads), writes: u64::from(used.writes) };
         add(&mut self.by, share);
     }

@@ -112,7 +112,7 @@ impl Policy for Affinity {
             let window = access.t.0 / self.window;
             self.close(block, state, sink);
             state.decay(window - state.window);
-            (state.window, state.end) = (window, (window + 1).saturating_mul(self.window));
+            (state.window, state.end) = (window, window.saturating_add(1).saturating_mul(self.window));
         }
         state.count(access);
         resident::serve(block, &mut state.home, || toucher(access), sink)

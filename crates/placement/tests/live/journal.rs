@@ -60,3 +60,31 @@ fn damage_is_named_and_a_killed_recording_still_replays() {
         assert!(error.contains(part), "{error}");
     }
 }
+
+/// Whatever is in the file: an answer or an error with its line, never a panic.
+#[test]
+fn no_journal_makes_it_panic() {
+    let (journal, ..) = recorded("affinity");
+    let mut rng = Rng::new(0xf022);
+    let odd: [&[u8]; 8] = [b"0", b"18446744073709551615", b"-1", b"{", b"}", b"\n", b"4294967295", b"null"];
+    let (mut read, mut refused) = (0, 0);
+    for _ in 0..crate::common::cases(100) {
+        let mut bytes = journal.as_bytes()[..journal.len().min(60_000)].to_vec();
+        for _ in 0..1 + rng.below(4) {
+            // Most damage goes to the header, where limits and sizes stand.
+            let near = if rng.below(2) == 0 { 1500 } else { bytes.len() as u64 };
+            let at = rng.below(near) as usize;
+            let digit = (at..bytes.len()).find(|i| bytes[*i].is_ascii_digit()).unwrap_or(at);
+            let with = odd[rng.below(8) as usize];
+            bytes.splice(digit..(digit + 1).min(bytes.len()), with.iter().copied());
+        }
+        match replay(&String::from_utf8_lossy(&bytes), None) {
+            Ok(_) => read += 1,
+            Err(e) => {
+                assert!(!e.to_string().is_empty());
+                refused += 1;
+            }
+        }
+    }
+    assert!(read > 50 && refused > 50, "{read} read, {refused} refused");
+}

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct ActDoc {
     /// Identifier: `docs/schema/run.json` or `docs/schema/migrate.json`.
     pub schema: &'static str,
-    /// `live`, `plan`, `plain` (nothing to place), `compare` or `replay`.
+    /// `live`, `plan`, `plain` (nothing to place) or `compare`.
     pub mode: &'static str,
     /// The command that was run; empty for a process that was there before.
     pub command: Vec<String>,
@@ -178,7 +178,7 @@ pub struct PlanOutcome {
 }
 
 /// One way of running the program, for `--compare`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Regime {
     /// `first-touch`, `interleave`, `autonuma` or `homenode`.
     pub name: String,

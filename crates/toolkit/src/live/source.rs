@@ -1,14 +1,25 @@
 //! Which samples a live run lives on.
 use crate::Failure;
 use homenode_capture::SampleSource;
+use homenode_capture::hinting::FaultSource;
 use homenode_capture::perf::{EventChoice, PerfOptions, PerfSource, Target};
 
-/// Samples of a process tree: memory references by the processor's own sampling where there is some, else page faults,
-/// among them the kernel's NUMA-hinting faults.
-pub(crate) fn open(target: Target, overhead_permille: u32) -> Result<Box<dyn SampleSource>, Failure> {
-    let options = PerfOptions { overhead_permille, ..PerfOptions::default() };
-    if let Ok(source) = PerfSource::open(target, EventChoice::Memory, &options) {
-        return Ok(Box::new(source));
+/// What sampling may cost the program, in thousandths of its processor time.
+const OVERHEAD_PERMILLE: u32 = 20;
+
+/// Samples of a process tree: memory references by the processor's own sampling where there is some, else the kernel's
+/// NUMA-hinting faults.
+///
+/// # Errors
+/// What both of them lack, and how to grant it.
+pub(crate) fn open(target: Target) -> Result<Box<dyn SampleSource>, Failure> {
+    let options = PerfOptions { overhead_permille: OVERHEAD_PERMILLE, ..PerfOptions::default() };
+    let perf = match PerfSource::open(target, EventChoice::Memory, &options) {
+        Ok(source) => return Ok(Box::new(source)),
+        Err(why) => why,
+    };
+    match FaultSource::open(target, OVERHEAD_PERMILLE) {
+        Ok(source) => Ok(Box::new(source)),
+        Err(faults) => Err(Failure::work(format!("nothing can be sampled here: {perf}; {faults}"))),
     }
-    Ok(Box::new(PerfSource::open(target, EventChoice::PageFaults, &options)?))
 }

@@ -1,5 +1,6 @@
 //! The report for people.
 use super::doc::{ActDoc, LiveDoc, PlanOutcome, Regime};
+use homenode_placement::live::Held;
 use homenode_report::units::integer;
 use std::fmt::Write;
 
@@ -60,7 +61,11 @@ fn live_lines(out: &mut String, l: &LiveDoc) {
     for r in &l.refused {
         line!(out, "refused       {} ({})", integer(r.pages), r.reason);
     }
-    let h = &l.held;
+    held_line(out, &l.held);
+    after_lines(out, l);
+}
+
+fn held_line(out: &mut String, h: &Held) {
     let reasons = [
         (h.too_new, "too new"),
         (h.frozen, "frozen"),
@@ -74,6 +79,9 @@ fn live_lines(out: &mut String, l: &LiveDoc) {
     if !held.is_empty() {
         line!(out, "held back     {}", held.join(", "));
     }
+}
+
+fn after_lines(out: &mut String, l: &LiveDoc) {
     if l.moved_by_others + l.kernel_moves > 0 {
         line!(
             out,

@@ -197,7 +197,7 @@ impl<'m> Watch<'m> {
 
     /// Ends sampling and hands over what is to be reported.
     pub(crate) fn finish(mut self) -> Left<'m> {
-        let mut notes = Vec::new();
+        let mut notes = self.source.notes();
         if let Some(mut diary) = self.diary.take() {
             diary.flush();
             notes.extend(diary.trouble.take());

@@ -1,6 +1,6 @@
 //! The same program under several regimes, one after the other.
 use super::{RunRequest, followed, words};
-use crate::live::doc::{ActDoc, RUN_SCHEMA, Regime};
+use crate::live::doc::{ActDoc, LiveDoc, RUN_SCHEMA, Regime};
 use crate::live::kernel::{Switched, moves_so_far};
 use crate::live::{Here, LiveOptions};
 use crate::{Failure, Progress};
@@ -40,55 +40,50 @@ pub(super) fn compare(request: &RunRequest, progress: &mut dyn Progress) -> Resu
 }
 
 fn regime(name: &str, request: &RunRequest, here: &Here, progress: &mut dyn Progress) -> Result<Regime, Failure> {
-    let mut regime = Regime {
-        name: name.to_owned(),
-        ran: false,
-        note: String::new(),
-        seconds: 0.0,
-        exit_status: None,
-        locality: None,
-        mean_cost: None,
-        moved_pages: 0,
-        kernel_moves: 0,
-        bytes_on_nodes: Vec::new(),
-    };
+    let mut regime = Regime { name: name.to_owned(), ..Regime::default() };
     // Homenode works beside whatever the kernel does; the others are what their names say.
-    let switched = match name {
-        "homenode" => None,
-        "autonuma" => match Switched::to(true) {
-            Ok(switched) => Some(switched),
-            Err(why) => {
-                regime.note = why;
-                return Ok(regime);
-            }
-        },
-        _ => match Switched::to(false) {
-            Ok(switched) => Some(switched),
-            Err(why) => {
-                regime.note = format!("the kernel's balancing stays on: {why}");
-                None
-            }
-        },
-    };
-    let policy = (name == "interleave").then(|| interleave(true)).transpose()?;
+    let switched = (name != "homenode").then(|| Switched::to(name == "autonuma"));
+    match &switched {
+        Some(Err(why)) if name == "autonuma" => {
+            regime.note.clone_from(why);
+            return Ok(regime);
+        }
+        Some(Err(why)) => regime.note = format!("the kernel's balancing stays on: {why}"),
+        _ => {}
+    }
+    let interleaved = name == "interleave";
+    if interleaved {
+        interleave(true)?;
+    }
     let before = moves_so_far();
     let mut one = ActDoc::new(RUN_SCHEMA, "live");
     let options = LiveOptions { journal: None, ..request.options.clone() };
     let request = RunRequest { options, ..request.clone() };
     let done = followed(&request, here, &mut one, name == "homenode", progress);
-    if policy.is_some() {
+    if interleaved {
         interleave(false)?;
     }
     drop(switched);
-    let (live, _) = done?;
+    match done {
+        Ok(live) => report(&mut regime, &one, live.map(|l| l.0), moves_so_far().saturating_sub(before)),
+        Err(why) => regime.note = why.to_string(),
+    }
+    Ok(regime)
+}
+
+fn report(regime: &mut Regime, one: &ActDoc, live: Option<LiveDoc>, kernel_moves: u64) {
     regime.ran = true;
     (regime.seconds, regime.exit_status) = (one.seconds, one.exit_status);
-    regime.locality = live.locality.after;
-    regime.mean_cost = live.mean_cost_after;
-    regime.moved_pages = live.moved_pages;
-    regime.kernel_moves = moves_so_far().saturating_sub(before);
+    match live {
+        Some(live) => {
+            (regime.locality, regime.mean_cost) = (live.locality.after, live.mean_cost_after);
+            regime.moved_pages = live.moved_pages;
+        }
+        None if regime.note.is_empty() => regime.note = one.notes.join("; "),
+        None => {}
+    }
+    regime.kernel_moves = kernel_moves;
     regime.bytes_on_nodes = one.nodes.iter().map(|n| (n.node, n.after_bytes)).collect();
-    Ok(regime)
 }
 
 /// The policy that programs started from now on inherit.

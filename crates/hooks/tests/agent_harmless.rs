@@ -35,7 +35,8 @@ fn cpp_objects_are_placed_and_failures_thrown() {
             assert!(!keys.contains_key("impossible"));
             let lines = keys.values().flatten().map(|k| k.line(0, k.size, Home::Node(0))).collect::<Vec<_>>();
             assert_eq!(lines.len(), 5, "{keys:?}");
-            for (name, place) in places(&silent(&planned(&program, &AgentPlan { lines }, dir.path()).output().unwrap())) {
+            for (name, place) in places(&silent(&planned(&program, &AgentPlan { lines }, dir.path()).output().unwrap()))
+            {
                 assert_eq!(place.runs.len(), 1, "{name}");
                 assert_eq!(place.runs[0].0, "p0", "{name}");
             }

@@ -196,11 +196,48 @@ fn threads_are_pinned_and_others_are_not() {
     let program = plain(dir.path(), "gcc", "pins.c", &[]);
     let allowed = text(&preload::command(&program).output().unwrap());
     let all = allowed.lines().next().unwrap().split_once(' ').unwrap().1.to_string();
-    let lines = vec![Line::Pin { path: vec![], cpu: 0 }, Line::Pin { path: vec![1], cpu: 0 }, Line::Pin { path: vec![1, 0], cpu: 0 }];
+    let lines = vec![
+        Line::Pin { path: vec![], cpu: 0 },
+        Line::Pin { path: vec![1], cpu: 0 },
+        Line::Pin { path: vec![1, 0], cpu: 0 },
+    ];
     let output = planned(&program, &AgentPlan { lines }, dir.path()).output().unwrap();
     let mut lines: Vec<String> = text(&output).lines().map(str::to_string).collect();
     lines.sort();
     let one = |who: &str| format!("{who} 0");
     let many = |who: &str| format!("{who} {all}");
     assert_eq!(lines, [one("-"), many("0"), many("0.0"), one("1"), one("1.0"), many("child"), many("executed")]);
+}
+
+/// A plan with more pieces than the process may have mappings leaves the program enough of them.
+#[test]
+fn placing_stops_before_the_mappings_run_out() {
+    let most = std::fs::read_to_string("/proc/sys/vm/max_map_count").unwrap().trim().parse::<u64>().unwrap();
+    let (dir, pages) = (tempfile::tempdir().unwrap(), 70_000);
+    let program = plain(dir.path(), "gcc", "many.c", &[]);
+    let build_id = preload::build_id(program.to_str().unwrap());
+    let line = |i: u64| Line::Heap {
+        build_id: build_id.clone(),
+        stack: None,
+        path: vec![],
+        ordinal: 0,
+        size: pages * 4096,
+        offset: i * 4096,
+        bytes: 4096,
+        home: if i % 2 == 0 { preferred() } else { interleaved() },
+    };
+    let plan = AgentPlan { lines: (0..pages).map(line).collect() };
+    let result = dir.path().join("result");
+    let output = planned(&program, &plan, dir.path()).env(agent::RESULT_ENV, &result).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let all = agentresult::parse(&std::fs::read_to_string(&result).unwrap()).unwrap();
+    let found = places(&text(&output));
+    assert_eq!(found["first"].runs[0].0, "p0");
+    if most - most / 8 < pages {
+        assert!(said.contains("vm.max_map_count") && said.lines().count() == 1, "{said}");
+        assert_eq!(found["last"].runs[0].0, "d");
+        assert!(all[0].refused > 0 && all[0].calls > most / 2 && all[0].calls < most, "{:?}", all[0].calls);
+    } else {
+        assert_eq!((all[0].refused, &*found["last"].runs[0].0), (0, "i0"));
+    }
 }

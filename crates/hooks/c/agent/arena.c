@@ -26,7 +26,7 @@ struct span {
 static struct area {
     _Alignas(64) uint32_t lock;
     uint32_t home;
-    uint64_t begin, used; /* bytes handed out as spans */
+    uint64_t begin, used, open; /* bytes handed out as spans, bytes that can be touched */
     struct {
         struct freed *freed;
         uint64_t bump, end; /* what is left of the newest span */
@@ -69,7 +69,7 @@ static void meet_home(uint32_t home) {
 static bool reserve(void) {
     for (uint64_t each = AREA_BYTES; each >= 16 * HNAG_HUGE; each /= 4) {
         uint64_t all = each * area_count + HNAG_HUGE;
-        long at = os(SYS_mmap, 0, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        long at = os(SYS_mmap, 0, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (os_failed(at))
             continue;
         areas_begin = ((uint64_t)at + HNAG_HUGE - 1) & ~(HNAG_HUGE - 1);
@@ -101,9 +101,18 @@ void hnag_arena_init(void) {
 
 /* ---- objects ----------------------------------------------------------------------------------------------------- */
 
+/* Opens the next huge page of an area; what lies behind it costs nothing. */
+static bool open_more(struct area *a) {
+    if (a->open + HNAG_HUGE > areas_bytes / area_count ||
+        os_failed(os(SYS_mprotect, a->begin + a->open, HNAG_HUGE, PROT_READ | PROT_WRITE)))
+        return false;
+    a->open += HNAG_HUGE;
+    return true;
+}
+
 static bool new_span(struct area *a, uint32_t class) {
     uint64_t at = a->begin + a->used;
-    if (a->used + SPAN > areas_bytes / area_count)
+    if (a->used == a->open && !open_more(a))
         return false;
     a->used += SPAN;
     struct span *s = (struct span *)at;

@@ -84,7 +84,7 @@ INTERPOSE void *mremap(void *p, size_t old_bytes, size_t bytes, int flags, ...) 
     bool placed = unmapping(p, old_bytes);
     int saved = errno;
     void *q = REAL(mremap)(p, old_bytes, bytes, flags, at);
-    if (q == MAP_FAILED && errno == EFAULT && placed) {
+    if (q == MAP_FAILED && (errno == EFAULT || errno == ENOMEM) && placed) {
         errno = saved;
         q = hnag_remap_pieces(p, old_bytes, bytes, flags, at);
     }

@@ -44,7 +44,7 @@ static void *refused(int why) {
     return MAP_FAILED;
 }
 
-/* As mremap after it failed with EFAULT. What it may not move it cannot enlarge, as mremap may say too. */
+/* As mremap after it failed with EFAULT (under valgrind: ENOMEM). What it may not move it cannot enlarge, as mremap may say too. */
 void *hnag_remap_pieces(void *p, size_t old_bytes, size_t bytes, int flags, void *at) {
     uint64_t from = (uintptr_t)p, old_whole = whole_pages(old_bytes), whole = whole_pages(bytes);
     if (!old_whole || !whole || flags & ~(MREMAP_MAYMOVE | MREMAP_FIXED) || from % HNAG_PAGE)

@@ -1,7 +1,9 @@
 //! Commands that decide and act.
-use super::values::bytes;
+use super::values::{bytes, permille, seconds};
 use clap::{Args, ValueHint};
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -42,4 +44,87 @@ pub(crate) struct Place {
     /// Print the plan as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  homenode run --plan plan.json -- ./app     place the data as planned; no change to the program
+  homenode run -- ./app                      watch the program and move its pages to where they are used
+  homenode run --plan plan.json --dry-run -- ./app
+  homenode run --compare first-touch,interleave,homenode -- ./app
+
+A plan is carried out by a preloaded library before the program touches its memory; a static program is moved from outside
+right after its start. SIGUSR1 switches moving off and on again. The status is 1 if the program failed.")]
+pub(crate) struct Run {
+    /// Plan made by `homenode place`.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) plan: Option<PathBuf>,
+    /// How objects of the plan are found: `build` (the same build of the program) or `size` (another build).
+    #[arg(long = "match", value_name = "HOW", requires = "plan", default_value = "build",
+          value_parser = ["build", "size"])]
+    pub(crate) matching: String,
+    /// Run the program once under each of: first-touch, interleave, autonuma, homenode.
+    #[arg(long, value_name = "REGIME", value_delimiter = ',')]
+    pub(crate) compare: Vec<String>,
+    #[command(flatten)]
+    pub(crate) live: Live,
+    /// Print the result as JSON, on stdout after what the program printed.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Program and its arguments.
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  homenode migrate --pid 1234
+  homenode migrate --pid 1234 --duration 60 --budget 2 --journal moves.jsonl
+  homenode migrate --replay moves.jsonl      decide a recorded run again
+  homenode migrate --pid 1234 --dry-run --duration 10
+
+Needs samples (`homenode doctor` says from what) and the right to move the process's pages: the same user, or CAP_SYS_NICE.
+Ctrl-C ends it, SIGUSR1 switches moving off and on; the process runs on.")]
+pub(crate) struct Migrate {
+    /// Process whose pages to move; its descendants too.
+    #[arg(long, value_name = "PID", required_unless_present = "replay", conflicts_with = "replay",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) pid: Option<u32>,
+    /// Decide a journal again and say whether the decisions are the same; with --policy, what another one would do.
+    #[arg(long, value_name = "JOURNAL", value_hint = ValueHint::FilePath)]
+    pub(crate) replay: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) live: Live,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Settings of the live loop.
+#[derive(Args, Debug)]
+pub(crate) struct Live {
+    /// Policy that decides (`homenode list policies`) [default: affinity]
+    #[arg(long)]
+    pub(crate) policy: Option<String>,
+    /// Most time for moving pages, in percent of the time that passes [default: 5]
+    #[arg(long, value_name = "PERCENT", value_parser = permille)]
+    pub(crate) budget: Option<u32>,
+    /// Most processor time for sampling and deciding, in percent of one processor [default: 1]
+    #[arg(long, value_name = "PERCENT", value_parser = permille)]
+    pub(crate) decide: Option<u32>,
+    /// Length of a window of observation [default: 1]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) window: Option<Duration>,
+    /// Stop moving after this time; the program runs on.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) duration: Option<Duration>,
+    /// Print every call that would be made, and make none.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Write everything seen and decided to this file (JSON lines), for --replay.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) journal: Option<PathBuf>,
+    /// Replace the journal if it exists.
+    #[arg(long, requires = "journal")]
+    pub(crate) force: bool,
 }

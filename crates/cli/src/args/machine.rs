@@ -31,3 +31,10 @@ pub(crate) struct Topo {
     #[arg(long)]
     pub(crate) json: bool,
 }
+
+#[derive(Args, Debug)]
+pub(crate) struct Doctor {
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

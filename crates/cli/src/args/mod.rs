@@ -8,9 +8,9 @@ mod machine;
 mod read;
 mod values;
 
-pub(crate) use act::Place;
+pub(crate) use act::{Live, Migrate, Place, Run};
 pub(crate) use capture::{Compile, Record};
-pub(crate) use machine::Topo;
+pub(crate) use machine::{Doctor, Topo};
 pub(crate) use read::{Compact, Export, List, Order, Reading, Report};
 
 /// Where should each page live, what would the best placement be worth, and how do I get it?
@@ -60,8 +60,14 @@ pub(crate) enum Command {
     Report(Report),
     /// Decide from a recording where data and threads should live.
     Place(Place),
+    /// Run a program with its data placed by a plan, or moved while it runs.
+    Run(Run),
+    /// Move the pages of a running process to where they are used.
+    Migrate(Migrate),
     /// Show this machine's memory nodes, and measure what they cost.
     Topo(Topo),
+    /// Say what this machine can and cannot do, why, and what to do about it.
+    Doctor(Doctor),
     /// List the members of a family: policies, machines, backends and more.
     List(List),
     /// Print shell completions.

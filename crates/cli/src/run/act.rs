@@ -1,6 +1,6 @@
 //! Commands that decide and act.
 use super::{Done, print};
-use crate::args::Place;
+use crate::args::{Live, Migrate, Place, Run};
 use crate::progress::Bar;
 use homenode_toolkit as toolkit;
 
@@ -21,5 +21,49 @@ pub(super) fn place(a: Place, quiet: bool) -> Done {
     if let Some(path) = &a.output {
         toolkit::output::write(path, doc.to_json().as_bytes())?;
     }
+    print(&if a.json { doc.to_json() } else { doc.to_text() })
+}
+
+fn live(a: Live) -> toolkit::LiveOptions {
+    let default = toolkit::LiveOptions::default();
+    toolkit::LiveOptions {
+        policy: a.policy.unwrap_or(default.policy),
+        move_permille: a.budget.unwrap_or(default.move_permille),
+        decide_permille: a.decide.unwrap_or(default.decide_permille),
+        window: a.window.unwrap_or(default.window),
+        duration: a.duration,
+        dry_run: a.dry_run,
+        journal: a.journal,
+        force: a.force,
+    }
+}
+
+pub(super) fn run(a: Run, quiet: bool) -> Done {
+    let request = toolkit::RunRequest {
+        command: a.command,
+        plan: a.plan,
+        matching: toolkit::Match::parse(&a.matching)?,
+        compare: a.compare,
+        options: live(a.live),
+    };
+    let doc = toolkit::run(&request, &mut Bar::new(quiet))?;
+    if a.json {
+        print(&doc.to_json())?;
+    } else if !quiet {
+        // The program owns stdout; what we have to say goes beside it.
+        eprint!("{}", doc.to_text());
+    }
+    Ok(u8::from(doc.program_failed()))
+}
+
+pub(super) fn migrate(a: Migrate, quiet: bool) -> Done {
+    if let Some(journal) = &a.replay {
+        let doc = toolkit::replay_journal(journal, a.live.policy.as_deref())?;
+        print(&if a.json { doc.to_json() } else { doc.to_text() })?;
+        // Another policy is meant to differ.
+        return Ok(u8::from(!doc.same && a.live.policy.is_none()));
+    }
+    let pid = a.pid.ok_or_else(|| toolkit::Failure::usage("--pid or --replay is needed"))?;
+    let doc = toolkit::migrate(&toolkit::MigrateRequest { pid, options: live(a.live) }, &mut Bar::new(quiet))?;
     print(&if a.json { doc.to_json() } else { doc.to_text() })
 }

@@ -101,8 +101,10 @@ impl People {
     /// Takes note; returns the thread and the events if the dataset should say it.
     pub(super) fn notice(&mut self, notice: &Notice) -> Option<(u32, Vec<EventKind>)> {
         match notice {
-            Notice::Fork { pid, parent_pid, .. } if pid != parent_pid => {
-                let maps = self.known.get(parent_pid).map(|k| k.maps.clone()).unwrap_or_default();
+            Notice::Fork { pid, parent_pid, time_ns, .. } if pid != parent_pid => {
+                // `perf` describes processes that were there before with forks at time 0; their mappings follow.
+                let parent = self.known.get(parent_pid).filter(|_| *time_ns > 0);
+                let maps = parent.map(|k| k.maps.clone()).unwrap_or_default();
                 let known = self.known.entry(*pid).or_default();
                 known.parent = *parent_pid;
                 if known.maps.is_empty() {

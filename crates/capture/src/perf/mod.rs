@@ -2,9 +2,10 @@
 //!
 //! Reading order: [`records`] and [`source_bits`] (what the bytes say), [`notices`], [`decode`] (bytes to samples), [`event`]
 //! with [`pmu`], `pebs` and `ibs` (which event a machine offers), [`control`] (how often), [`PerfSource`] (live sampling),
-//! Not live yet: ARM SPE.
+//! [`effective`] (addresses from registers and instructions where none were recorded). Not live yet: ARM SPE.
 pub mod control;
 pub mod decode;
+pub mod effective;
 pub mod event;
 mod ibs;
 pub mod notices;

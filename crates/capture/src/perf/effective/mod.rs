@@ -1,0 +1,76 @@
+//! Effective addresses where none was recorded: from the instruction at the program counter and the registers beside it.
+//!
+//! The instruction is decoded by a library (iced-x86), never by tables of our own: operand forms are where hand-written
+//! decoders go wrong. What cannot be known is dropped, and every reason is counted.
+mod x86;
+#[cfg(test)]
+mod x86_tests;
+
+use super::records::Registers;
+use homenode_trace::Op;
+
+/// When the registers were taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Before the instruction ran: an interrupt stops at the next instruction to be run.
+    Before,
+    /// After it ran: precise events (PEBS) report the instruction itself, but the registers behind it.
+    After,
+}
+
+/// One access of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Virtual address.
+    pub addr: u64,
+    /// Bytes; 1 if not known.
+    pub size: u32,
+    /// What it does.
+    pub op: Op,
+}
+
+/// Why there is no address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dropped {
+    /// There are no bytes of code at the program counter.
+    NoCode,
+    /// The bytes are no instruction.
+    NoInstruction,
+    /// The instruction does not refer to data.
+    NoMemory,
+    /// The instruction has overwritten a register of its own address.
+    Overwritten,
+    /// It goes through FS or GS, whose bases are not among the recorded registers.
+    Segment,
+    /// A register of the address was not recorded, or the program is a 32-bit one.
+    NoRegister,
+    /// It gathers from or scatters to many addresses.
+    Scattered,
+}
+
+/// How often each reason applied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DropCounts([u64; 7]);
+
+impl DropCounts {
+    /// Counts one.
+    pub fn add(&mut self, why: Dropped) {
+        self.0[why as usize] += 1;
+    }
+    /// How often.
+    pub fn of(&self, why: Dropped) -> u64 {
+        self.0[why as usize]
+    }
+    /// All together.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+}
+
+/// The accesses of the x86-64 instruction that begins with `code[0]` at address `ip`, in the order of its operands.
+///
+/// # Errors
+/// Why there is none.
+pub fn x86_64(code: &[u8], ip: u64, when: When, registers: &Registers<'_>) -> Result<Vec<Access>, Dropped> {
+    x86::accesses(code, ip, when, registers)
+}

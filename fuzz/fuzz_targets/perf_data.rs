@@ -1,0 +1,34 @@
+//! perf.data files: accepted or refused, never a panic, never more memory than the file has bytes for.
+#![no_main]
+use homenode_capture::import::{ImportSink, read};
+use homenode_capture::{CaptureError, Notice, RawSample};
+use libfuzzer_sys::fuzz_target;
+use std::io::Cursor;
+use std::path::Path;
+
+#[derive(Default)]
+struct Count {
+    samples: u64,
+}
+
+impl ImportSink for Count {
+    fn sample(&mut self, s: &RawSample) -> Result<(), CaptureError> {
+        assert!(s.weight >= 1 && s.addr > 0 && s.addr < 1 << 63);
+        self.samples += 1;
+        Ok(())
+    }
+    fn notice(&mut self, _: &Notice) -> Result<(), CaptureError> {
+        Ok(())
+    }
+    fn name(&mut self, _: u32, name: &str, _: bool) {
+        assert!(name.len() <= 4 * 64);
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let mut sink = Count::default();
+    match read(Path::new("fuzz"), Cursor::new(data), &mut sink) {
+        Ok(report) => assert_eq!(report.counts.delivered, sink.samples),
+        Err(error) => assert_eq!(error.exit_status(), 3, "{error}"),
+    }
+});

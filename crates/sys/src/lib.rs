@@ -18,6 +18,7 @@ pub mod held;
 pub mod map;
 pub mod numa;
 pub mod perf;
+pub mod probe;
 pub mod process;
 pub mod signals;
 

@@ -24,6 +24,7 @@ pub mod output;
 pub mod place;
 mod record;
 mod report;
+pub mod reproduce;
 mod run;
 pub mod topo;
 
@@ -36,12 +37,13 @@ pub use info::info;
 pub use live::LiveOptions;
 pub use live::doc::ActDoc;
 pub use maintain::{CompactDoc, Language, RecoverDoc, check, compact, compile, recover};
-pub use place::{Match, PlaceDoc, PlaceRequest, agent_plan, place};
 pub use migrate::{MigrateRequest, ReplayDoc, migrate, replay_journal};
+pub use place::{Match, PlaceDoc, PlaceRequest, agent_plan, place};
 pub use record::{RecordDoc, default_output, record};
-pub use topo::{TopoDoc, TopoRequest, this_machine, this_topology, topo};
 pub use report::{ReportRequest, html, report, text};
+pub use reproduce::{ReproduceDoc, reproduce};
 pub use run::{RunRequest, run};
+pub use topo::{TopoDoc, TopoRequest, this_machine, this_topology, topo};
 
 /// Is told how long work gets on.
 pub trait Progress {

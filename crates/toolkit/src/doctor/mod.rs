@@ -1,0 +1,73 @@
+//! `homenode doctor`: everything this machine can and cannot do, why, and what to do about it.
+use crate::Failure;
+use homenode_capture::probe::{State, ThisHost, checks};
+use homenode_hooks::Mode;
+use homenode_hooks::toolchain::Toolchain;
+use serde::Serialize;
+
+/// What this machine can do. Described by `docs/schema/doctor.json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct DoctorDoc {
+    /// Identifier of this kind of document.
+    pub schema: &'static str,
+    /// Checks in the order in which a user meets the things.
+    pub checks: Vec<DoctorLine>,
+}
+
+/// One check.
+#[derive(Clone, Debug, Serialize)]
+pub struct DoctorLine {
+    /// What this is about.
+    pub what: String,
+    /// `yes`, `limited` or `no`.
+    pub state: &'static str,
+    /// What was found.
+    pub why: String,
+    /// What to do; empty if nothing needs doing or nothing can be done.
+    pub todo: String,
+}
+
+/// Examines this machine. Nothing is changed by it.
+///
+/// # Errors
+/// If not even a processor is described by the system.
+pub fn doctor() -> Result<DoctorDoc, Failure> {
+    let topology = crate::this_topology()?;
+    let mut lines = vec![compiler(Mode::Cc), compiler(Mode::Cxx)];
+    let found = checks(&ThisHost::default(), &topology);
+    let line = |c: homenode_capture::probe::Check| DoctorLine {
+        what: c.what.to_owned(),
+        state: c.state.name(),
+        why: c.why,
+        todo: c.todo,
+    };
+    lines.splice(0..0, found.into_iter().map(line));
+    Ok(DoctorDoc { schema: "https://github.com/homenode/homenode/schema/doctor-1", checks: lines })
+}
+
+/// The compiler behind `homenode cc` or `homenode c++`.
+fn compiler(mode: Mode) -> DoctorLine {
+    let what = if mode == Mode::Cc { "compiling C for --backend hooks" } else { "compiling C++ for --backend hooks" };
+    let (state, why, todo) = match Toolchain::detect(mode, None) {
+        Ok(t) => (State::Yes, format!("{} {}", t.program.to_string_lossy(), t.major), String::new()),
+        Err(e) => (State::No, e.to_string(), "install gcc or clang".to_owned()),
+    };
+    DoctorLine { what: what.to_owned(), state: state.name(), why, todo }
+}
+
+impl DoctorDoc {
+    /// The JSON document on one line.
+    pub fn to_json(&self) -> String {
+        crate::json_line(self)
+    }
+    /// One check a line, what to do below it.
+    pub fn to_text(&self) -> String {
+        let width = self.checks.iter().map(|c| c.what.chars().count()).max().unwrap_or(0);
+        let line = |c: &DoctorLine| {
+            let todo =
+                if c.todo.is_empty() { String::new() } else { format!("{:width$}           do: {}\n", "", c.todo) };
+            format!("{:width$}  {:<7}  {}\n{todo}", c.what, c.state, c.why)
+        };
+        self.checks.iter().map(line).collect()
+    }
+}

@@ -47,7 +47,6 @@ pub struct ObjectRow {
     /// Pattern with the most bytes.
     pub pattern: String,
     /// 95 % confidence interval of `cost` as a share of all costs; only in sampled recordings.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub share_interval: Option<Interval>,
 }
 

@@ -14,6 +14,7 @@ fn main() -> std::io::Result<()> {
         ("clean", support::clean()),
         ("historical", support::historical()),
         ("hostile", support::hostile()),
+        ("sampled", support::sampled::report(homenode_trace::SampleUnit::Miss)),
     ] {
         std::fs::write(dir.join(format!("{name}.html")), homenode_report::html::render(&doc))?;
         std::fs::write(dir.join(format!("{name}.json")), doc.to_json())?;

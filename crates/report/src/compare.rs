@@ -115,6 +115,7 @@ mod tests {
             predicted_total: TotalCost(1_000 - saving),
             saving: TotalCost(saving),
             saving_share: saving as f64 / 1_000.0,
+            saving_interval: None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! The document that the three outputs are views of.
 use crate::compare::Comparison;
+use crate::sampling::SamplingDoc;
 use homenode_sim::Evaluation;
 use homenode_trace::Manifest;
 use homenode_trace::manifest::{Blind, Clock};
@@ -15,6 +16,8 @@ pub struct ReportDoc {
     pub schema: &'static str,
     /// Where the data comes from.
     pub provenance: Provenance,
+    /// How it was sampled; absent for exact recordings.
+    pub sampling: Option<SamplingDoc>,
     /// What the recording could not see, in sentences; empty if it saw everything.
     pub blind: Vec<String>,
     /// One evaluation per machine and block size; the first one is what the finding is about.
@@ -38,6 +41,7 @@ impl ReportDoc {
         ReportDoc {
             schema: REPORT_SCHEMA,
             provenance,
+            sampling: sampling(manifest, evaluations.first()),
             blind: blind_sentences(manifest),
             evaluations,
             compare: None,
@@ -49,6 +53,12 @@ impl ReportDoc {
     pub fn to_json(&self) -> String {
         to_json_line(self)
     }
+}
+
+fn sampling(manifest: &Manifest, first: Option<&Evaluation>) -> Option<SamplingDoc> {
+    let sampling = manifest.sampling.as_ref()?;
+    let counted = first.and_then(|e| e.totals.sampled.clone()).unwrap_or_default();
+    Some(SamplingDoc::new(sampling, &counted, first.and_then(|e| e.spread)))
 }
 
 pub(crate) fn to_json_line<T: Serialize>(value: &T) -> String {

@@ -1,5 +1,6 @@
 //! The finding in words: the one place that decides what a report says first, in text and in HTML.
 use crate::compare::{Comparison, first_touch, is_named, share};
+use crate::sampling::share_with_interval;
 use crate::units::{CostUnit, factor, percent};
 use homenode_base::TotalCost;
 use homenode_sim::Evaluation;
@@ -37,7 +38,12 @@ pub fn headline(e: &Evaluation) -> Headline {
             blame(f, &e.objects) + &together.unwrap_or_default()
         },
     );
-    Headline { cost: cost_sentence(e, base), verdict, actionable: !e.findings.is_empty() }
+    let cost = cost_sentence(e, base);
+    let cost = match e.totals.sampled {
+        Some(_) => format!("By estimate, {}", decapitalised(&cost)),
+        None => cost,
+    };
+    Headline { cost, verdict, actionable: !e.findings.is_empty() }
 }
 
 fn cost_sentence(e: &Evaluation, base: &PolicyRow) -> String {
@@ -85,7 +91,8 @@ fn blame(f: &Finding, objects: &[ObjectRow]) -> String {
     };
     let name = named(f, objects);
     let advice = decapitalised(&advice);
-    format!("{name} is to blame: {advice}; worth {} of the memory cost.", percent(f.saving_share))
+    let worth = share_with_interval(f.saving_share, f.saving_interval);
+    format!("{name} is to blame: {advice}; worth {worth} of the memory cost.")
 }
 
 /// `` `a` (stencil.c:41) ``; the place is left out where the name says it already.
@@ -94,6 +101,15 @@ pub(crate) fn named(f: &Finding, objects: &[ObjectRow]) -> String {
     match place {
         Some(place) if !f.object.contains(place.as_str()) => format!("`{}` ({place})", f.object),
         _ => format!("`{}`", f.object),
+    }
+}
+
+/// The name of a bound in a table, marked if it is none that a placement can reach.
+pub(crate) fn bound_name(e: &Evaluation, o: &OptimumRow, mark: &str) -> String {
+    match e.totals.sampled {
+        Some(_) => format!("{} (estimate)", o.name),
+        None if o.exact || o.name.contains("bound") => o.name.clone(),
+        None => format!("{} ({mark})", o.name),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The documents of `homenode info` and `homenode check`.
 use crate::doc::{Provenance, to_json_line};
+use crate::sampling::SamplingDoc;
 use crate::units;
 use serde::Serialize;
 
@@ -15,6 +16,8 @@ pub struct InfoDoc {
     pub schema: &'static str,
     /// Facts of the manifest.
     pub provenance: Provenance,
+    /// How it was sampled; absent for exact recordings.
+    pub sampling: Option<SamplingDoc>,
     /// What the recording could not see, in sentences.
     pub blind: Vec<String>,
     /// One row a thread.

@@ -7,7 +7,7 @@
 //! and the comparison of a prediction with what came true. Everything that came from outside (names of objects, files
 //! and commands) is escaped on the way out.
 //!
-//! Reading order: [`doc`], [`compare`], [`info`], [`units`], [`headline`], [`text`], [`html`].
+//! Reading order: [`doc`], [`sampling`], [`compare`], [`info`], [`units`], [`headline`], [`text`], [`html`].
 #![forbid(unsafe_code)]
 
 pub mod compare;
@@ -15,9 +15,11 @@ pub mod doc;
 pub mod headline;
 pub mod html;
 pub mod info;
+pub mod sampling;
 pub mod text;
 pub mod units;
 
 pub use compare::Comparison;
 pub use doc::{Provenance, ReportDoc};
 pub use info::{CheckDoc, InfoDoc};
+pub use sampling::SamplingDoc;

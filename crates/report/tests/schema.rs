@@ -3,7 +3,8 @@ mod support;
 
 use homenode_base::TotalCost;
 use homenode_report::info::{INFO_SCHEMA, InfoPhase, InfoThread, OpCounts};
-use homenode_report::{CheckDoc, InfoDoc, Provenance, ReportDoc};
+use homenode_report::{CheckDoc, InfoDoc, Provenance, ReportDoc, SamplingDoc};
+use homenode_trace::SampleUnit;
 use serde_json::Value;
 use support::schema::Schemas;
 
@@ -18,6 +19,7 @@ fn info() -> InfoDoc {
     InfoDoc {
         schema: INFO_SCHEMA,
         provenance: Provenance::from_manifest(&manifest, "x.hnt", "0.1.0", "model"),
+        sampling: None,
         blind: vec!["Something was not seen.".into()],
         threads: (0..40)
             .map(|t| InfoThread { thread: t, tid: 100 + t, parent: (t > 0).then_some(0), ops, ..InfoThread::default() })
@@ -33,6 +35,11 @@ fn info() -> InfoDoc {
     }
 }
 
+fn sampled_info() -> InfoDoc {
+    let (sampling, counted) = (support::sampled::sampling(SampleUnit::Window), support::sampled::counted());
+    InfoDoc { sampling: Some(SamplingDoc::new(&sampling, &counted, None)), ..info() }
+}
+
 fn documents() -> Vec<Value> {
     let mut huge = support::rich();
     huge.evaluations[0].policies[0].total = TotalCost(i128::MAX);
@@ -41,11 +48,19 @@ fn documents() -> Vec<Value> {
         ReportDoc::new(&Default::default(), Provenance { clock: "tsc".into(), ..Provenance::default() }, Vec::new());
     let reports =
         [support::rich(), support::clean(), support::historical(), support::hostile(), huge, none].map(|d| d.to_json());
+    let units = [SampleUnit::Reference, SampleUnit::Miss, SampleUnit::Window];
+    let sampled = units.map(|u| support::sampled::report(u).to_json());
     let checks = [
         CheckDoc::new("x.hnt", true, 3, 4, Vec::new()).to_json(),
         CheckDoc::new("x.hnt", false, 3, 4, vec!["threads/0.frames is damaged".into()]).to_json(),
     ];
-    reports.iter().chain(&checks).chain(&[info().to_json()]).map(|json| parse(json)).collect()
+    reports
+        .iter()
+        .chain(&sampled)
+        .chain(&checks)
+        .chain(&[info().to_json(), sampled_info().to_json()])
+        .map(|json| parse(json))
+        .collect()
 }
 
 #[test]
@@ -71,9 +86,13 @@ fn every_field_is_required_and_no_other_is_allowed() {
         e.objects.truncate(2);
     }
     let mut removed = 0;
-    for document in
-        [parse(&doc.to_json()), parse(&info().to_json()), parse(&CheckDoc::new("x", true, 1, 1, Vec::new()).to_json())]
-    {
+    for document in [
+        parse(&doc.to_json()),
+        parse(&support::sampled::report(SampleUnit::Miss).to_json()),
+        parse(&sampled_info().to_json()),
+        parse(&info().to_json()),
+        parse(&CheckDoc::new("x", true, 1, 1, Vec::new()).to_json()),
+    ] {
         for pointer in objects(&document, "") {
             let keys: Vec<String> = document.pointer(&pointer).unwrap().as_object().unwrap().keys().cloned().collect();
             for key in keys.iter().filter(|k| !(pointer.is_empty() && *k == "schema")) {

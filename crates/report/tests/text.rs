@@ -3,6 +3,7 @@ mod support;
 
 use homenode_report::text::{SCREEN_LINES, Style, render};
 use homenode_report::{Provenance, ReportDoc};
+use homenode_trace::SampleUnit;
 
 const PLAIN: Style = Style { width: 100, colour: false };
 
@@ -22,6 +23,7 @@ fn screens_are_the_known_ones() {
     golden("rich-80.txt", &render(&support::rich(), Style { width: 80, colour: false }));
     golden("historical-100.txt", &render(&support::historical(), PLAIN));
     golden("clean-100.txt", &render(&support::clean(), PLAIN));
+    golden("sampled-100.txt", &render(&support::sampled::report(SampleUnit::Miss), PLAIN));
 }
 
 #[test]
@@ -35,7 +37,8 @@ fn a_screen_is_never_longer_or_wider_than_asked() {
     e.objects = e.objects.iter().cycle().take(400).cloned().collect();
     e.findings = e.findings.iter().cycle().take(30).cloned().collect();
     crowded.evaluations = crowded.evaluations.iter().cycle().take(9).cloned().collect();
-    for doc in [support::rich(), support::clean(), support::hostile(), crowded] {
+    let sampled = support::sampled::report(SampleUnit::Window);
+    for doc in [support::rich(), support::clean(), support::hostile(), sampled, crowded] {
         for width in [60, 72, 80, 100, 140, 250] {
             let text = render(&doc, Style { width, colour: false });
             let widest = text.lines().map(|l| l.chars().count()).max().unwrap();

@@ -35,7 +35,6 @@ pub struct Evaluation {
     /// Sharing patterns, all six always present.
     pub patterns: Vec<PatternRow>,
     /// How samples scatter; only in sampled recordings, in which every cost is an estimate.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub spread: Option<SampleSpread>,
     /// Data objects by cost under first touch, dearest first.
     pub objects: Vec<ObjectRow>,
@@ -90,7 +89,6 @@ pub struct Totals {
     /// Cost of the spins under first touch, if they were charged; reported beside the total.
     pub spin_cost: TotalCost,
     /// Samples, in a sampled recording: the counts above are then estimates, sums of weights.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sampled: Option<SampledTotals>,
 }
 
@@ -187,6 +185,5 @@ pub struct Finding {
     pub saving_share: f64,
     /// In sampled recordings: 95 % confidence interval of `saving_share`, as wide in proportion as that of the object's
     /// share of cost, which it is a part of.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub saving_interval: Option<Interval>,
 }

@@ -1,11 +1,12 @@
 //! The sections of the page, from the finding down to where the data comes from.
 use super::escape::{esc, prose};
-use super::{false_sharing, tables, view};
+use super::{false_sharing, sampling, tables, view};
 use crate::compare::{Comparison, first_touch, share};
 use crate::doc::{Provenance, ReportDoc};
 use crate::headline::{
     all_changes, best_placement, capitalised, comparison, decapitalised, headline, kind_name, named, placement_words,
 };
+use crate::sampling::share_with_interval;
 use crate::units::{CostUnit, bytes, count, factor, integer, percent, plural, ranges};
 use homenode_sim::Evaluation;
 use homenode_sim::evaluation::Finding;
@@ -43,11 +44,17 @@ pub(super) fn evaluation(out: &mut String, doc: &ReportDoc, e: &Evaluation, i: u
         before_and_after(out, c);
     }
     findings(out, e);
+    if let Some(s) = &doc.sampling {
+        sampling::section(out, s);
+    }
     section(out, "Policies against the optimum", &policies_intro(e), &policies(e, i));
     section(
         out,
         "Sharing patterns",
-        "How cache lines are used, by the bytes they cover and by what they cost under first touch.",
+        match e.totals.sampled {
+            Some(_) => "How pages are used as far as samples show it, and what they cost under first touch.",
+            None => "How cache lines are used, by the bytes they cover and by what they cost under first touch.",
+        },
         &format!("{}{}", patterns_chart(e, i), folded("Numbers", &tables::patterns(e))),
     );
     heat(out, e, i);
@@ -65,7 +72,7 @@ pub(super) fn evaluation(out: &mut String, doc: &ReportDoc, e: &Evaluation, i: u
     section(out, "Thread binding", &binding_words(e), &folded("Threads", &tables::binding(e)));
 }
 
-fn section(out: &mut String, title: &str, intro: &str, inner: &str) {
+pub(super) fn section(out: &mut String, title: &str, intro: &str, inner: &str) {
     let intro = if intro.is_empty() { String::new() } else { format!("<p class=\"intro\">{}</p>\n", prose(intro)) };
     out.push_str(&format!("<section>\n<h2>{}</h2>\n{intro}{inner}</section>\n", esc(title)));
 }
@@ -174,14 +181,16 @@ fn finding(e: &Evaluation, f: &Finding) -> String {
         prose(&named(f, &e.objects)),
         prose(&f.sentence),
         prose(&f.advice),
-        esc(&percent(f.saving_share)),
+        esc(&share_with_interval(f.saving_share, f.saving_interval)),
         esc(&unit.cost_in_words(f.saving)),
         esc(&unit.cost(f.predicted_total)),
     )
 }
 
 fn policies_intro(e: &Evaluation) -> String {
-    let charged = if e.caches {
+    let charged = if e.totals.sampled.is_some() {
+        "Samples are charged with their weights; no caches are simulated."
+    } else if e.caches {
         "Only what leaves the caches is charged: misses, write-backs and transfers."
     } else {
         "The machine has no caches: every reference is charged."
@@ -292,7 +301,7 @@ fn distinct_machines(doc: &ReportDoc) -> Vec<&Evaluation> {
     seen
 }
 
-fn list(out: &mut String, sentences: &[String], none: &str) {
+pub(super) fn list(out: &mut String, sentences: &[String], none: &str) {
     if sentences.is_empty() {
         if !none.is_empty() {
             out.push_str(&format!("<p>{}</p>\n", esc(none)));

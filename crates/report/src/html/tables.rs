@@ -2,11 +2,13 @@
 use super::escape::{esc, prose};
 use super::view;
 use crate::compare::{first_touch, share};
+use crate::headline::bound_name;
+use crate::sampling::{range, share_with_interval};
 use crate::text::sorted;
 use crate::units::{CostUnit, bytes, count, factor, percent, ranges};
 use homenode_base::TotalCost;
 use homenode_sim::Evaluation;
-use homenode_sim::evaluation::{HeatRow, ObjectRow};
+use homenode_sim::evaluation::{HeatRow, Interval, ObjectRow};
 
 /// Rows shown of a long table; the JSON has all.
 const ROWS: usize = 24;
@@ -35,6 +37,11 @@ pub(super) fn bar(value: f64) -> Cell {
     let drawing =
         format!("<svg class=\"inline-bar\" aria-hidden=\"true\"><rect width=\"{width}%\" height=\"100%\"/></svg>");
     Cell { html: format!("{}{drawing}", esc(&percent(value))), class: "n bar" }
+}
+/// The same with the range it lies in, if it is an estimate.
+fn within(cell: Cell, interval: Option<Interval>) -> Cell {
+    let under = interval.map(|i| format!("<span class=\"under\">{}</span>", esc(&range(i))));
+    Cell { html: cell.html + &under.unwrap_or_default(), ..cell }
 }
 fn raw(html: String) -> Cell {
     Cell { html, class: "" }
@@ -85,7 +92,7 @@ pub(super) fn policies(e: &Evaluation) -> String {
     let reference = e.optimum.first().map(|o| o.total);
     let mut rows = Vec::new();
     for o in &e.optimum {
-        let name = if o.exact || o.name.contains("bound") { o.name.clone() } else { format!("{} (a bound)", o.name) };
+        let name = bound_name(e, o, "a bound");
         let ratio = reference.map_or(f64::NAN, |r| o.total.ratio_to(r));
         let mut row =
             vec![named(&format!("<em>{}</em>", esc(&name)), &o.summary), num(&unit.cost(o.total)), num(&factor(ratio))];
@@ -155,7 +162,7 @@ pub(super) fn objects(e: &Evaluation) -> String {
         vec![
             code(&o.name),
             num(&unit.cost(o.cost)),
-            bar(share(o.cost, total)),
+            within(bar(share(o.cost, total)), o.share_interval),
             num(&percent(share(o.remote_cost, o.cost))),
             num(&unit.cost(o.best_static)),
             num(&bytes(o.bytes)),
@@ -178,13 +185,18 @@ fn object_words(e: &Evaluation, o: &ObjectRow) -> String {
     if o.instances > 1 {
         facts.push(format!("{} instances", count(o.instances)));
     }
-    facts.push(format!("first touched by {}", threads(&sorted(o.first_touch.iter().map(|(t, _)| *t)))));
+    let first = if e.totals.sampled.is_some() { "first seen in use" } else { "first touched" };
+    facts.push(format!("{first} by {}", threads(&sorted(o.first_touch.iter().map(|(t, _)| *t)))));
     facts.push(format!("used by {}", threads(&o.users)));
     facts.push(format!("mostly {}", o.pattern));
     let mut words = facts.join(", ");
     for f in e.findings.iter().filter(|f| f.object == o.name) {
         let advice = crate::headline::decapitalised(f.advice.trim().trim_end_matches('.'));
-        words.push_str(&format!(": {advice}; worth {} of memory cost on {}", percent(f.saving_share), e.machine));
+        words.push_str(&format!(
+            ": {advice}; worth {} of memory cost on {}",
+            share_with_interval(f.saving_share, f.saving_interval),
+            e.machine
+        ));
     }
     words
 }

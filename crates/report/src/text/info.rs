@@ -1,7 +1,10 @@
 //! `homenode info` for people.
 use super::table::{Paint, Table, clean, number, words, wrap};
 use crate::info::InfoDoc;
-use crate::units::{bytes, count, integer};
+use crate::sampling::source_words;
+use crate::units::{bytes, count, integer, percent};
+use homenode_sim::evaluation::SourceRow;
+use homenode_trace::{DataSource, SampleUnit};
 
 /// Rows of the thread table; 1,000 threads must not scroll the facts away.
 const THREADS: usize = 16;
@@ -19,7 +22,10 @@ pub(crate) fn info(doc: &InfoDoc) -> String {
         lines.extend(table.render(WIDTH, Paint(false)));
         more(&mut lines, doc.phases.len(), 12, "phases");
     }
-    for sentence in &doc.blind {
+    for sentence in doc.sampling.iter().flat_map(|s| &s.known) {
+        lines.extend(wrap(&clean(sentence), WIDTH, 2));
+    }
+    for sentence in doc.sampling.iter().flat_map(|s| &s.unseen).chain(&doc.blind) {
         lines.extend(wrap(&clean(&format!("Not seen: {sentence}")), WIDTH, 2));
     }
     lines.push(String::new());
@@ -57,7 +63,34 @@ fn facts(doc: &InfoDoc) -> Vec<String> {
         ("events", integer(p.events)),
         ("objects", format!("{}, used from {} code locations", integer(doc.objects), integer(doc.sites))),
     ];
-    rows.iter().map(|(name, value)| format!("{name:<11} {}", clean(value))).collect()
+    let line = |(name, value): &(&str, String)| format!("{name:<11} {}", clean(value));
+    rows.iter().chain(&sampled(doc)).map(line).collect()
+}
+
+fn sampled(doc: &InfoDoc) -> Vec<(&'static str, String)> {
+    let Some(s) = &doc.sampling else { return Vec::new() };
+    let unit = match s.unit {
+        SampleUnit::Reference => "references",
+        SampleUnit::Miss => "misses",
+        SampleUnit::Window => "windows",
+    };
+    let period = if s.period > 0 { format!(", one in about {}", integer(s.period)) } else { String::new() };
+    let losses = match (s.lost, s.unaddressed) {
+        (0, 0) => String::new(),
+        (lost, bare) => {
+            format!("; {} lost ({}), {} without address", integer(lost), percent(s.lost_share), integer(bare))
+        }
+    };
+    let mut rows = vec![
+        ("sampled", format!("{}{period}", s.event)),
+        ("samples", format!("{}, for {} {unit}{losses}", integer(s.samples), count(s.weight))),
+    ];
+    let source =
+        |r: &SourceRow| format!("{} {}", source_words(r.source), percent(r.weight as f64 / s.weight.max(1) as f64));
+    if s.sources.iter().any(|r| r.source != DataSource::Unknown) {
+        rows.push(("served by", s.sources.iter().map(source).collect::<Vec<_>>().join(", ")));
+    }
+    rows
 }
 
 fn threads(doc: &InfoDoc) -> Vec<String> {

@@ -79,6 +79,9 @@ fn heading(doc: &ReportDoc, width: usize, paint: Paint) -> Vec<String> {
         lines.extend(verdict.iter().map(|l| if words.actionable { paint.warn(l) } else { paint.good(l) }));
         lines.extend(sections::further_findings(e, width));
     }
+    if let Some(s) = &doc.sampling {
+        lines.extend(brief(&s.headline(), width).iter().map(|l| paint.dim(l)));
+    }
     if let Some(c) = &doc.compare {
         let words = brief(&headline::comparison(c), width);
         lines.extend(words.iter().map(|l| if c.within_tenth || !c.predicts() { paint.good(l) } else { paint.warn(l) }));

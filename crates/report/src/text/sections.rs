@@ -2,7 +2,8 @@
 use super::table::{Paint, Table, clean, cut_end, number, words, wrap};
 use crate::compare::{first_touch, share};
 use crate::doc::ReportDoc;
-use crate::headline::{best_placement, named};
+use crate::headline::{best_placement, bound_name, named};
+use crate::sampling::{range, share_with_interval};
 use crate::units::{CostUnit, bytes, count, factor, percent, plural, ranges};
 use homenode_base::TotalCost;
 use homenode_sim::Evaluation;
@@ -42,7 +43,11 @@ pub(super) fn further_findings(e: &Evaluation, width: usize) -> Vec<String> {
         .map(|f| {
             let advice = crate::headline::decapitalised(f.advice.trim().trim_end_matches('.'));
             cut_end(
-                &clean(&format!("  also {}, worth {}: {advice}", named(f, &e.objects), percent(f.saving_share))),
+                &clean(&format!(
+                    "  also {}, worth {}: {advice}",
+                    named(f, &e.objects),
+                    share_with_interval(f.saving_share, f.saving_interval)
+                )),
                 width,
             )
         })
@@ -79,7 +84,7 @@ fn policies_table(e: &Evaluation, bar_width: usize) -> Table {
     let reference = e.optimum.first().map(|o| o.total);
     for o in e.optimum.iter().take(BOUNDS) {
         let ratio = reference.map_or(f64::NAN, |r| o.total.ratio_to(r));
-        let name = if o.exact || o.name.contains("bound") { o.name.clone() } else { format!("{} (bound)", o.name) };
+        let name = bound_name(e, o, "bound");
         let mut cells = vec![name, unit.cost(o.total), factor(ratio)];
         let moves = some_percent(share(o.movement, o.total));
         cells.extend(parts.iter().map(|(name, _)| if *name == "moves" { moves.clone() } else { String::new() }));
@@ -204,29 +209,25 @@ fn total(e: &Evaluation) -> TotalCost {
 fn objects(e: &Evaluation, rows: usize) -> Table {
     let unit = CostUnit::of(&e.unit);
     let head = head_of("Objects", rows, e.objects.len());
-    let columns = vec![
-        words(&head, 20),
-        number("cost"),
-        number("share"),
+    let sampled = e.totals.sampled.is_some();
+    let mut columns = vec![words(&head, 20), number("cost"), number("share")];
+    columns.extend(sampled.then(|| number("95 % range")));
+    columns.extend([
         number("remote"),
         number("best home"),
         words("used by", 7),
-        words("first touch by", 5),
+        words(if sampled { "first seen" } else { "first touch by" }, 5),
         words("pattern", 8),
-    ];
+    ]);
     let mut table = Table::new(columns);
     for o in e.objects.iter().take(rows) {
         let firsts: Vec<u32> = sorted(o.first_touch.iter().map(|(t, _)| *t));
-        table.row(vec![
-            with_place(&o.name, o.place.as_deref()),
-            unit.cost(o.cost),
-            percent(share(o.cost, total(e))),
-            percent(share(o.remote_cost, o.cost)),
-            unit.cost(o.best_static),
-            ranges(&o.users),
-            ranges(&firsts),
-            o.pattern.clone(),
-        ]);
+        let place = with_place(&o.name, o.place.as_deref());
+        let mut row = vec![place, unit.cost(o.cost), percent(share(o.cost, total(e)))];
+        row.extend(sampled.then(|| o.share_interval.map_or(String::new(), range)));
+        row.extend([percent(share(o.remote_cost, o.cost)), unit.cost(o.best_static)]);
+        row.extend([ranges(&o.users), ranges(&firsts), o.pattern.clone()]);
+        table.row(row);
     }
     table
 }
@@ -331,7 +332,8 @@ pub(super) fn patterns(e: &Evaluation, width: usize, paint: Paint) -> Vec<String
 /// Warnings and what the recording could not see.
 pub(super) fn notes(doc: &ReportDoc, e: &Evaluation, width: usize, paint: Paint) -> Vec<String> {
     let warnings = doc.warnings.iter().chain(&e.warnings).map(|w| format!("! {w}"));
-    let blind = doc.blind.iter().map(|b| format!("Not seen: {b}"));
+    let unseen = doc.sampling.iter().flat_map(|s| &s.unseen);
+    let blind = unseen.chain(&doc.blind).map(|b| format!("Not seen: {b}"));
     let mut lines: Vec<String> = Vec::new();
     let mut hidden = 0u64;
     for note in warnings.chain(blind) {

@@ -2,6 +2,7 @@
 //! Its numbers are invented but consistent: the parts of each policy add up to its total.
 #![allow(dead_code, reason = "each test binary uses a part of this")]
 mod rows;
+pub(crate) mod sampled;
 pub(crate) mod schema;
 
 use homenode_base::TotalCost;
@@ -129,6 +130,7 @@ fn finding(kind: FindingKind, object: &str, places: &[&str], sentence: &str, adv
         predicted_total: us(301_000 - saving),
         saving: us(saving),
         saving_share: us(saving).ratio_to(us(301_000)),
+        saving_interval: None,
     }
 }
 
@@ -174,6 +176,7 @@ pub(crate) fn evaluation() -> Evaluation {
             ),
         ],
         patterns: rows::patterns(),
+        spread: None,
         objects: rows::objects(),
         lines: rows::lines(),
         false_sharing: rows::false_sharing(),
@@ -223,6 +226,7 @@ fn totals() -> Totals {
         transfers: 402_727,
         transfer_cost: us(44_300),
         spin_cost: TotalCost::ZERO,
+        sampled: None,
     }
 }
 

@@ -38,6 +38,7 @@ pub(super) fn objects() -> Vec<ObjectRow> {
         best_static: us(costs[2]),
         transfer_cost: us(costs[3]),
         pattern: "private".into(),
+        share_interval: None,
     };
     let mut stats = heap("stats", "stencil.c:17", 512, [45_100, 0, 45_100, 44_000]);
     (stats.kind, stats.function, stats.pattern) = ("global".into(), None, "falsely shared".into());

@@ -13,7 +13,7 @@ pub fn fault_event() -> io::Result<()> {
     const SOFTWARE: u32 = 1;
     const PAGE_FAULTS: u64 = 2;
     let attr = Attr::new(SOFTWARE, PAGE_FAULTS).with(flag::EXCLUDE_KERNEL | flag::EXCLUDE_HV);
-    Event::open(&attr, None, None, None).map(drop)
+    Event::open(&attr, Some(0), None, None).map(drop)
 }
 
 /// Makes a descriptor for user-level page faults and closes it.

@@ -108,13 +108,18 @@ fn whole_machine(tree: &mut Tree, cpus: Option<&Ranges>) -> Vec<MemoryNode> {
     vec![MemoryNode { cpus: cpus.iter().collect(), memory_bytes, free_bytes, allowed: true, ..MemoryNode::default() }]
 }
 
-/// Nodes that all claim nothing although processors run: the first node has them.
+/// Processors that run although no online node claims them (their node is offline, or no node claims any): the first
+/// node with memory has them, since they have to use some memory.
 fn unclaimed_cpus(tree: &mut Tree, nodes: &mut [MemoryNode], online: Option<&Ranges>) {
-    let (Some(online), true) = (online, nodes.iter().all(|n| n.cpus.is_empty())) else { return };
-    if let Some(first) = nodes.first_mut() {
-        tree.notes.push(format!("no node claims a processor: all are given to node {}", first.os_id));
-        first.cpus = online.iter().collect();
-    }
+    let Some(online) = online else { return };
+    let claimed: Ranges = nodes.iter().flat_map(|n| n.cpus.iter().copied()).collect();
+    let rest: Vec<u32> = online.iter().filter(|c| !claimed.contains(*c)).collect();
+    let first = nodes.iter().position(|n| n.memory_bytes > 0).unwrap_or(0);
+    let Some(node) = nodes.get_mut(first).filter(|_| !rest.is_empty()) else { return };
+    let list: Ranges = rest.iter().copied().collect();
+    tree.notes.push(format!("cpus {list} belong to no online node: counted to node {}", node.os_id));
+    node.cpus.extend(rest);
+    node.cpus.sort_unstable();
 }
 
 /// Repairs processors claimed twice. If all nodes with processors claim the same ones, the firmware invented the nodes

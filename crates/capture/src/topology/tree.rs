@@ -35,9 +35,12 @@ impl Tree {
         File::open(path).ok()?.take(FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
         Some(bytes)
     }
-    /// The file without white space round it; `None` if it cannot be read.
+    /// The file without white space round it (nor zero bytes, which some copies of sysfs end with); `None` if it cannot be
+    /// read.
     pub(super) fn text(&self, relative: &str) -> Option<String> {
-        Some(String::from_utf8_lossy(&self.bytes(relative)?).trim().to_owned())
+        let bytes = self.bytes(relative)?;
+        let text = String::from_utf8_lossy(&bytes);
+        Some(text.trim_matches(|c: char| c.is_whitespace() || c == '\0').to_owned())
     }
     pub(super) fn number<T: std::str::FromStr>(&self, relative: &str) -> Option<T> {
         self.text(relative)?.parse().ok()

@@ -84,6 +84,17 @@ fn a_node_that_is_not_online_is_left_out() {
 }
 
 #[test]
+fn processors_of_an_offline_node_are_counted_to_an_online_one() {
+    let s = Snapshot::new(&[]);
+    s.online("1\n\0\0", "2-5");
+    s.node(0, "", 0, "10 21");
+    s.node(1, "1,3,5,7", 1000, "21 10");
+    let t = read(s.root()).unwrap();
+    assert_eq!((ids(&t), t.nodes[0].cpus.clone()), (vec![1], vec![2, 3, 4, 5]));
+    assert!(t.notes.iter().any(|n| n == "cpus 2,4 belong to no online node: counted to node 1"), "{:?}", t.notes);
+}
+
+#[test]
 fn processors_that_are_offline_are_left_out() {
     let s = Snapshot::new(&[]);
     s.online("0", "0,2-3");

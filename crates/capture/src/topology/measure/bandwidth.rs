@@ -1,10 +1,11 @@
 //! Bandwidth of all processors of a node together.
 use super::Effort;
+use super::clock::Watch;
 use super::latency::pinned;
 use homenode_sys::chase::Buffer;
 use std::hint::black_box;
 use std::sync::Barrier;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What the processors do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,22 +37,22 @@ fn once(words: &mut [u64], cpus: &[u32], direction: Direction, time: Duration) -
 fn stream(part: &mut [u64], direction: Direction, start: &Barrier, time: Duration) -> f64 {
     const PIECE: usize = 1 << 16;
     start.wait();
-    let (begin, mut words, mut value) = (Instant::now(), 0usize, 0u64);
-    while begin.elapsed() < time {
+    let (watch, mut words, mut value) = (Watch::start(time), 0usize, 0u64);
+    while words == 0 || !watch.over() {
         for piece in part.chunks_mut(PIECE) {
             match direction {
                 Direction::Read => value ^= read_pass(piece),
                 Direction::Write => piece.fill(black_box(value)),
             }
             words += piece.len();
-            if begin.elapsed() >= time {
+            if watch.over() {
                 break;
             }
         }
         value = value.wrapping_add(1);
     }
     black_box(value);
-    words as f64 * 8.0 / begin.elapsed().as_secs_f64() / 1e6
+    words as f64 * 8.0 * 1000.0 / watch.nanoseconds()
 }
 
 /// Loads every word.

@@ -1,11 +1,11 @@
 //! Load latency.
 use super::Effort;
 use super::bandwidth::read_pass;
+use super::clock::Watch;
 use super::memory::{Chain, Memory};
 use homenode_sys::numa;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 /// Loads between two looks at the clock.
 const STEPS: usize = 4096;
@@ -57,12 +57,12 @@ fn walk(words: &[u64], effort: Effort) -> Vec<f64> {
     // The first loads fill the translation caches and wake the processor.
     let mut at = steps(words, 0);
     let mut one = || {
-        let (start, mut loads) = (Instant::now(), 0u64);
-        while start.elapsed() < effort.each {
+        let (watch, mut loads) = (Watch::start(effort.each), 0u64);
+        while loads == 0 || !watch.over() {
             at = steps(words, at);
             loads += STEPS as u64;
         }
-        start.elapsed().as_nanos() as f64 * 1000.0 / loads.max(1) as f64
+        watch.nanoseconds() * 1000.0 / loads as f64
     };
     (0..effort.repeats).map(|_| one()).collect()
 }

@@ -120,6 +120,10 @@ pub fn measure(
 /// All quantities of one pair.
 fn pair(topology: &Topology, from: NodeId, memory: &mut Memory, effort: Effort, tables: &mut Tables, row: usize) {
     let cpus = topology.usable_cpus(from);
+    if row > 0 {
+        // The stores of the row before destroyed the cycle of the second buffer.
+        memory.large.thread_cycle();
+    }
     tables.idle[row].push(latency::idle(&memory.small, cpus[0], effort));
     if memory.really_huge {
         tables.huge[row].push(latency::idle(&memory.large, cpus[0], effort));
@@ -127,8 +131,6 @@ fn pair(topology: &Topology, from: NodeId, memory: &mut Memory, effort: Effort, 
     tables.loaded[row].push(latency::loaded(memory, &cpus, effort));
     tables.read[row].push(bandwidth::measure(&mut memory.large.buffer, &cpus, Direction::Read, effort));
     tables.write[row].push(bandwidth::measure(&mut memory.large.buffer, &cpus, Direction::Write, effort));
-    // The stores destroyed the cycle of the second buffer.
-    memory.large.thread_cycle();
 }
 
 fn measured(
@@ -145,7 +147,7 @@ fn measured(
     let ms = effort.each.as_millis();
     let mut how = format!(
         "random cycle of dependent loads 256 bytes apart, idle and with the node's other processors reading; sequential \
-         reads and writes by all processors of a node; {} repeats of {ms} ms, threads pinned, pages bound and verified",
+         reads and writes by all processors of a node; {} repeats of {ms} ms, threads pinned and timed by processor time, pages bound and verified",
         effort.repeats
     );
     notes.iter().for_each(|n| how.push_str(&format!("; {n}")));

@@ -27,6 +27,9 @@ fuzz_target!(|data: &[u8]| {
                 (r.addr, r.size, r.op as u8, frame.pcs[r.site as usize])
             });
             assert!(first.eq(second.refs), "the decoders agree");
+            let samples = frame.samples.iter().map(|s| (s.weight, s.latency_cycles, s.source as u8, s.cpu));
+            assert!(samples.eq(second.samples), "the decoders agree about samples");
+            assert!(frame.samples.iter().all(|s| s.weight >= 1));
         }
     }
 });

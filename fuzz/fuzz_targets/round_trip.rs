@@ -1,6 +1,6 @@
 //! Bytes as a program of references: what is encoded is what is decoded, by both decoders.
 #![no_main]
-use homenode_trace::Op;
+use homenode_trace::{DataSource, Op, Sample};
 use homenode_trace::check::plain;
 use homenode_trace::frame::{DecodedFrame, FrameEncoder, RawRef, decode_frame};
 use homenode_trace::framing::{Codec, Header, Kind};
@@ -33,15 +33,31 @@ fn references(data: &[u8]) -> Vec<RawRef> {
     out
 }
 
+fn sample(bytes: &[u8], i: usize) -> Option<Sample> {
+    let at = |k: usize| u32::from(bytes[(i / 7 + k) % bytes.len()]);
+    (!bytes.is_empty()).then(|| Sample {
+        weight: 1 + (at(0) << (at(1) % 24)),
+        latency_cycles: (at(2) % 3 != 0).then(|| at(3) << (at(2) % 24)),
+        source: DataSource::ALL[at(4) as usize % 8],
+        cpu: (at(5) % 2 == 0).then(|| (at(5) * 257) as u16),
+    })
+}
+
 fuzz_target!(|data: &[u8]| {
     let refs = references(data);
+    // A third of the inputs are sampled frames, whose samples come from the same bytes.
+    let samples: &[u8] = if data.len() % 3 == 0 { data } else { &[] };
     let mut e = FrameEncoder::default();
     e.begin(0, 0);
     for (i, r) in refs.iter().enumerate() {
         if i % 50 == 0 {
             e.stamp(i as u64 * 77);
         }
-        assert!(e.push(r.addr, r.size, r.op, r.pc));
+        let pushed = match sample(samples, i) {
+            Some(s) => e.push_sample(r.addr, r.size, r.op, r.pc, &s),
+            None => e.push(r.addr, r.size, r.op, r.pc),
+        };
+        assert!(pushed);
     }
     let codec = [Codec::Raw, Codec::Lz4, Codec::Zstd][data.len() % 3];
     let mut bytes = Vec::new();
@@ -53,6 +69,8 @@ fuzz_target!(|data: &[u8]| {
         RawRef { addr: r.addr, size: r.size, op: r.op, pc: frame.pcs[r.site as usize] }
     });
     assert!(back.eq(refs.iter().copied()));
+    assert!((0..frame.samples.len()).all(|i| sample(samples, i) == Some(frame.samples[i])));
+    assert_eq!(frame.samples.len(), if samples.is_empty() { 0 } else { refs.len() });
     let header = Header::parse(&bytes, Kind::Refs).expect("just written");
     let mut scratch = Vec::new();
     let payload = header.open(&bytes, &mut scratch).expect("just written");

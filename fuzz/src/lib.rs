@@ -17,13 +17,14 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 /// Bytes of a frame's header.
 pub const HEADER_BYTES: usize = 40;
 
-/// `data` as a frame with this magic, version 1, one of the three codecs, a payload that reaches to the end of the data
+/// `data` as a frame with this magic, version 1 (or 2 for references if the version is even), one of the three codecs, a payload that reaches to the end of the data
 /// and a right checksum. Counts, ordinals, the uncompressed length and the payload stay what they are.
 pub fn repaired(data: &[u8], magic: &[u8; 4]) -> Vec<u8> {
     let mut frame = data.to_vec();
     frame.resize(frame.len().max(HEADER_BYTES), 0);
     frame[..4].copy_from_slice(magic);
-    frame[4..6].copy_from_slice(&[1, 0]);
+    let sampled = magic == b"HNFR" && frame[4] % 2 == 0;
+    frame[4..6].copy_from_slice(&[1 + u8::from(sampled), 0]);
     frame[6] %= 3;
     frame[7] = 0;
     let payload = (frame.len() - HEADER_BYTES) as u32;

@@ -17,6 +17,13 @@ use std::sync::Arc;
 
 /// Rows of a Parquet row group: what a reader must hold at once.
 const GROUP_ROWS: usize = 1 << 20;
+/// What sampled datasets have besides. Latency and processor are missing where nothing was measured.
+const SAMPLE_FIELDS: &str = "
+    required int32 weight (INTEGER(32,false));
+    required int32 source (INTEGER(8,false));
+    optional int32 latency (INTEGER(32,false));
+    optional int32 cpu (INTEGER(16,false));
+}";
 const SCHEMA: &str = "message homenode {
     required int32 thread (INTEGER(32,false));
     required int64 addr (INTEGER(64,false));
@@ -47,7 +54,8 @@ pub fn export(
     let file = File::create(&part).map_err(|e| failed(&e))?;
     // Without handlers (nested use) Ctrl-C just ends the process and leaves the hidden part file behind.
     let stop = homenode_sys::signals::StopRequests::install().ok();
-    let sink = if parquet { Rows::parquet(file) } else { Rows::csv(file) };
+    let sampled = opened.reader.manifest().sampling.is_some();
+    let sink = if parquet { Rows::parquet(file, sampled) } else { Rows::csv(file, sampled) };
     let done = sink.map_err(|e| failed(&e)).and_then(|rows| {
         let mut exporter = Exporter { rows, written: 0, total, progress, stop, broken: None };
         drive(&opened.reader, order.kind(), &mut exporter)?;
@@ -97,29 +105,39 @@ impl Consumer for Exporter<'_> {
 
 enum Rows {
     Parquet { writer: Box<SerializedFileWriter<File>>, rows: Vec<Merged> },
-    Csv(BufWriter<File>),
+    Csv { out: BufWriter<File>, sampled: bool },
 }
 
 impl Rows {
-    fn parquet(file: File) -> Result<Rows, ParquetError> {
-        let schema = Arc::new(parse_message_type(SCHEMA)?);
+    fn parquet(file: File, sampled: bool) -> Result<Rows, ParquetError> {
+        let exact = SCHEMA.trim_end_matches('}');
+        let text = if sampled { format!("{exact}{SAMPLE_FIELDS}") } else { SCHEMA.to_owned() };
+        let schema = Arc::new(parse_message_type(&text)?);
         let zstd = Compression::ZSTD(ZstdLevel::try_new(1)?);
         let properties = WriterProperties::builder().set_compression(zstd).build();
         let writer = SerializedFileWriter::new(file, schema, Arc::new(properties))?;
         Ok(Rows::Parquet { writer: Box::new(writer), rows: Vec::with_capacity(GROUP_ROWS) })
     }
 
-    fn csv(file: File) -> Result<Rows, ParquetError> {
+    fn csv(file: File, sampled: bool) -> Result<Rows, ParquetError> {
         let mut out = BufWriter::new(file);
-        out.write_all(b"thread,addr,size,op,site\n")?;
-        Ok(Rows::Csv(out))
+        let more = if sampled { ",weight,source,latency,cpu" } else { "" };
+        writeln!(out, "thread,addr,size,op,site{more}")?;
+        Ok(Rows::Csv { out, sampled })
     }
 
     fn push(&mut self, refs: &[Merged]) -> Result<(), ParquetError> {
         match self {
-            Rows::Csv(out) => {
+            Rows::Csv { out, sampled } => {
                 for r in refs {
-                    writeln!(out, "{},{},{},{},{}", r.thread, r.addr, r.size, r.op as u8, r.site)?;
+                    write!(out, "{},{},{},{},{}", r.thread, r.addr, r.size, r.op as u8, r.site)?;
+                    if *sampled {
+                        write!(out, ",{},{},", r.weight, r.source as u8)?;
+                        r.latency_cycles().map_or(Ok(()), |l| write!(out, "{l}"))?;
+                        out.write_all(b",")?;
+                        r.cpu().map_or(Ok(()), |c| write!(out, "{c}"))?;
+                    }
+                    out.write_all(b"\n")?;
                 }
             }
             Rows::Parquet { writer, rows } => {
@@ -135,7 +153,7 @@ impl Rows {
 
     fn finish(self) -> Result<(), ParquetError> {
         match self {
-            Rows::Csv(mut out) => out.flush()?,
+            Rows::Csv { mut out, .. } => out.flush()?,
             Rows::Parquet { mut writer, rows } => {
                 if !rows.is_empty() {
                     write_group(&mut writer, &rows)?;
@@ -147,22 +165,43 @@ impl Rows {
     }
 }
 
-/// Parquet's unsigned columns are signed ones with the same bits.
+/// Parquet's unsigned columns are signed ones with the same bits. Columns come in the order of the schema.
 fn write_group(writer: &mut SerializedFileWriter<File>, rows: &[Merged]) -> Result<(), ParquetError> {
-    let ints: [fn(&Merged) -> i32; 4] = [|r| r.thread as i32, |r| r.size as i32, |r| r.op as i32, |r| r.site as i32];
-    let mut ints = ints.into_iter();
     let mut group = writer.next_row_group()?;
+    let mut at = 0;
     while let Some(mut column) = group.next_column()? {
-        let wide = matches!(column.untyped(), parquet::column::writer::ColumnWriter::Int64ColumnWriter(_));
-        if wide {
-            let values: Vec<i64> = rows.iter().map(|r| r.addr as i64).collect();
-            column.typed::<Int64Type>().write_batch(&values, None, None)?;
-        } else if let Some(value) = ints.next() {
-            let values: Vec<i32> = rows.iter().map(value).collect();
-            column.typed::<Int32Type>().write_batch(&values, None, None)?;
+        match at {
+            1 => {
+                let values: Vec<i64> = rows.iter().map(|r| r.addr as i64).collect();
+                column.typed::<Int64Type>().write_batch(&values, None, None)?;
+            }
+            7 | 8 => {
+                let cell: fn(&Merged) -> Option<i32> =
+                    if at == 7 { |r| r.latency_cycles().map(|l| l as i32) } else { |r| r.cpu().map(i32::from) };
+                let levels: Vec<i16> = rows.iter().map(|r| i16::from(cell(r).is_some())).collect();
+                let values: Vec<i32> = rows.iter().filter_map(cell).collect();
+                column.typed::<Int32Type>().write_batch(&values, Some(&levels), None)?;
+            }
+            _ => {
+                let value = INTS[at];
+                let values: Vec<i32> = rows.iter().map(value).collect();
+                column.typed::<Int32Type>().write_batch(&values, None, None)?;
+            }
         }
         column.close()?;
+        at += 1;
     }
     group.close()?;
     Ok(())
 }
+
+/// The required 32-bit columns by their place in the schema; place 1 is the address.
+const INTS: [fn(&Merged) -> i32; 7] = [
+    |r| r.thread as i32,
+    |_| 0,
+    |r| r.size as i32,
+    |r| r.op as i32,
+    |r| r.site as i32,
+    |r| r.weight as i32,
+    |r| r.source as i32,
+];

@@ -4,10 +4,11 @@ use crate::open::{Opened, open, refs};
 use crate::{Failure, Progress};
 use homenode_report::doc::blind_sentences;
 use homenode_report::info::{INFO_SCHEMA, InfoPhase, InfoThread, OpCounts};
-use homenode_report::{InfoDoc, Provenance};
+use homenode_report::{InfoDoc, Provenance, SamplingDoc};
+use homenode_sim::evaluation::{SampledTotals, SourceRow};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::frame::DecodedFrame;
-use homenode_trace::{EventKind, Op};
+use homenode_trace::{DataSource, EventKind, Op, Sample};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -16,8 +17,9 @@ pub fn info(path: &Path, progress: &mut dyn Progress) -> Result<InfoDoc, Failure
     let Opened { store, reader } = open(path)?;
     let total = refs(&reader);
     let (mut threads, mut done) = (Vec::new(), 0);
+    let mut sampled = Sampled::default();
     for t in 0..reader.threads() {
-        threads.push(thread(&reader, t, &mut |n| {
+        threads.push(thread(&reader, t, &mut sampled, &mut |n| {
             done += n;
             progress.at("reading", done, Some(total));
         })?);
@@ -28,6 +30,7 @@ pub fn info(path: &Path, progress: &mut dyn Progress) -> Result<InfoDoc, Failure
     Ok(InfoDoc {
         schema: INFO_SCHEMA,
         provenance: provenance(path, &reader, "not replayed"),
+        sampling: reader.manifest().sampling.as_ref().map(|s| SamplingDoc::new(s, &sampled.totals(), None)),
         blind: unseen(&reader),
         bytes_referenced: threads.iter().map(|t| t.bytes).sum(),
         ops,
@@ -59,7 +62,34 @@ fn add(sum: &mut OpCounts, o: &OpCounts) {
     sum.spin += o.spin;
 }
 
-fn thread(reader: &DatasetReader, t: u32, read: &mut dyn FnMut(u64)) -> Result<InfoThread, Failure> {
+/// Samples and their weights by data source.
+#[derive(Default)]
+struct Sampled([(u64, u64); DataSource::ALL.len()]);
+
+impl Sampled {
+    fn add(&mut self, s: &Sample) {
+        let row = &mut self.0[s.source as usize];
+        *row = (row.0 + 1, row.1 + u64::from(s.weight));
+    }
+    fn totals(&self) -> SampledTotals {
+        let row = |(source, &(samples, weight)): (&DataSource, &(u64, u64))| SourceRow {
+            source: *source,
+            samples,
+            weight,
+            charged: source.placement_matters(),
+        };
+        let sources = DataSource::ALL.iter().zip(&self.0).map(row).filter(|r| r.samples > 0).collect();
+        let (samples, weight) = self.0.iter().fold((0, 0), |sum, s| (sum.0 + s.0, sum.1 + s.1));
+        SampledTotals { samples, weight, sources }
+    }
+}
+
+fn thread(
+    reader: &DatasetReader,
+    t: u32,
+    sampled: &mut Sampled,
+    read: &mut dyn FnMut(u64),
+) -> Result<InfoThread, Failure> {
     let meta = &reader.manifest().threads[t as usize];
     let events = reader.thread_events(t).len() as u64;
     let mut row = InfoThread {
@@ -73,6 +103,7 @@ fn thread(reader: &DatasetReader, t: u32, read: &mut dyn FnMut(u64)) -> Result<I
     let (mut bytes, mut frame, mut per_key) = (Vec::new(), DecodedFrame::default(), Vec::new());
     for i in 0..reader.frames(t).len() {
         reader.read_frame(t, i, &mut bytes, &mut frame)?;
+        frame.samples.iter().for_each(|s| sampled.add(s));
         per_key.clear();
         per_key.resize(frame.keys.len(), 0u64);
         frame.key.iter().for_each(|&k| per_key[usize::from(k)] += 1);

@@ -141,7 +141,8 @@ impl Plan<'_> {
             space: reader.address_space(t as u32),
         };
         let seats: Vec<Seat> = map.seats().iter().enumerate().map(seat).collect();
-        let options = ReplayOptions { charge_spins: self.request.charge_spins, ..Default::default() };
+        let sampled = reader.manifest().sampling.as_ref().map(homenode_trace::Sampling::counting);
+        let options = ReplayOptions { charge_spins: self.request.charge_spins, sampled, ..Default::default() };
         let setup = Setup { machine: &self.machine, seats: &seats, block_bytes, options };
         let recorded = matches!(self.request.order, OrderChoice::Recorded { .. });
         let options = EvalOptions {

@@ -1,5 +1,6 @@
 //! Writes seeds for the fuzz targets into `corpus/`: the files of small synthetic datasets. Run it once from `fuzz/`.
 use homenode_trace::dataset::{EVENTS_FILE, MANIFEST_FILE};
+use homenode_trace::Sampling;
 use homenode_trace::framing::Codec;
 use homenode_trace::store::Store;
 use homenode_trace::symbols::Symbols;
@@ -18,6 +19,9 @@ fn main() -> Result<()> {
         let mut b = random(n.into(), 2, 80);
         b.codec([Codec::Raw, Codec::Lz4, Codec::Zstd][usize::from(n % 3)]).frame_refs(40);
         b.manifest().complete = n % 2 == 0;
+        if n % 4 == 3 {
+            b.sampled(Sampling::default());
+        }
         let store = b.store();
         for name in store.names()? {
             let Some(bytes) = store.get(&name) else { continue };

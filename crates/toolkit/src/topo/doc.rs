@@ -1,7 +1,7 @@
 //! The document of `homenode topo`.
 use super::TopoRequest;
 use homenode_machine::repair::Change;
-use homenode_machine::{Measured, ThisMachine, Topology};
+use homenode_machine::{Measured, Table, ThisMachine, Topology};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -17,11 +17,65 @@ pub struct TopoDoc {
     /// Costs made of them.
     pub machine: MachineDoc,
     /// Raw measurements, if there are some.
-    pub measured: Option<Measured>,
+    pub measured: Option<MeasuredDoc>,
     /// File that the measurements were read from.
     pub measured_from: Option<String>,
     /// File that the machine was written to.
     pub saved: Option<String>,
+}
+
+/// Raw measurements; see [`Measured`], whose file leaves out what is absent where a document says `null`.
+#[derive(Clone, Debug, Serialize)]
+pub struct MeasuredDoc {
+    /// When, as RFC 3339 in UTC.
+    pub when: String,
+    /// Method.
+    pub how: String,
+    /// Why the values should not be believed; empty if nothing speaks against them.
+    pub caution: String,
+    /// Rows: operating-system numbers of nodes with processors.
+    pub cpu_nodes: Vec<u32>,
+    /// Columns: operating-system numbers of nodes with memory.
+    pub memory_nodes: Vec<u32>,
+    /// Idle load latency, picoseconds.
+    pub idle_ps: Table,
+    /// The same in huge pages.
+    pub idle_huge_ps: Option<Table>,
+    /// Load latency while the node's other processors read.
+    pub loaded_ps: Option<Table>,
+    /// Read bandwidth, MB/s.
+    pub read_mbs: Table,
+    /// Write bandwidth, MB/s.
+    pub write_mbs: Table,
+}
+
+impl From<Measured> for MeasuredDoc {
+    fn from(m: Measured) -> MeasuredDoc {
+        let Measured {
+            when,
+            how,
+            caution,
+            cpu_nodes,
+            memory_nodes,
+            idle_ps,
+            idle_huge_ps,
+            loaded_ps,
+            read_mbs,
+            write_mbs,
+        } = m;
+        MeasuredDoc {
+            when,
+            how,
+            caution,
+            cpu_nodes,
+            memory_nodes,
+            idle_ps,
+            idle_huge_ps,
+            loaded_ps,
+            read_mbs,
+            write_mbs,
+        }
+    }
 }
 
 /// The cost model, raw and repaired.
@@ -58,7 +112,7 @@ pub(super) fn make(
             sources: this.machine.sources,
         },
         topology,
-        measured,
+        measured: measured.map(MeasuredDoc::from),
         measured_from: measured_from.map(|p| p.display().to_string()),
         saved: saved.map(|p| p.display().to_string()),
     }

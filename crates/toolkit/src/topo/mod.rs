@@ -4,7 +4,7 @@ mod saved;
 mod text;
 
 use crate::{Failure, Progress};
-pub use doc::{MachineDoc, TopoDoc};
+pub use doc::{MachineDoc, MeasuredDoc, TopoDoc};
 use homenode_capture::topology::measure::{MeasureOptions, measure};
 use homenode_capture::topology::read;
 use homenode_machine::{Machine, ThisMachine, Topology};
@@ -19,7 +19,7 @@ pub struct TopoRequest {
     pub measure: bool,
     /// Measure in a fifth of the time.
     pub quick: bool,
-    /// Where the machine file goes. `None`: with `measure` where `--machine this` looks, else nowhere.
+    /// Where the machine file goes; an older one is replaced. `None`: with `measure` where `--machine this` looks, else nowhere.
     pub output: Option<PathBuf>,
 }
 

@@ -1,7 +1,7 @@
 //! The machine as tables.
-use super::TopoDoc;
+use super::{MeasuredDoc, TopoDoc};
+use homenode_machine::Table;
 use homenode_machine::topology::{MemoryNode, Ranges};
-use homenode_machine::{Measured, Table};
 use std::fmt::Write;
 
 pub(super) fn render(doc: &TopoDoc) -> String {
@@ -79,7 +79,7 @@ fn bytes(n: u64) -> String {
     }
 }
 
-fn measurements(out: &mut String, m: &Measured) {
+fn measurements(out: &mut String, m: &MeasuredDoc) {
     let _ = writeln!(out, "measured {}: {}", m.when, m.how);
     if !m.caution.is_empty() {
         let _ = writeln!(out, "CAUTION: {}", m.caution);

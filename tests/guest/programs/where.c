@@ -3,21 +3,24 @@
  *
  *   where [-w SECONDS] [-l PERCENT] count PID START BYTES              "node0=12 node2=500 absent=3"
  *   where [-w SECONDS] [-l PERCENT] regions PID FILE                   every page on the node of the thread in FILE
- *   where [-w SECONDS] [-l PERCENT] split PID START BYTES UNIT THREADS units dealt out contiguously to threads 0, 1, ...
+ *   where [-w SECONDS] [-l PERCENT] [-b] split PID START BYTES UNIT THREADS
+ *                                                                      units dealt out contiguously to threads 0, 1, ...
  *   where [-w SECONDS] [-l PERCENT] avoid PID NODE FILE                no page of the regions in FILE on NODE
  *   where maps PID                                                     /proc/PID/numa_maps says the same as move_pages
  *
- * -w: ask again until the answer is yes or the time is over; -l: enough if so many percent are right (default 100).
+ * -w: ask again until the answer is yes or the time is over; -l: enough if so many percent are right (default 100);
+ * -b: the first and the last unit of each part may also be with the neighbouring thread, which uses it too.
  * Status: 0 yes, 1 no, 2 could not ask. A region without any present page is a "no": nothing was seen. */
 #include "tool.h"
 
-#define USAGE "[-w SECONDS] [-l PERCENT] count|regions|split|avoid|maps PID ..."
+#define USAGE "[-w SECONDS] [-l PERCENT] [-b] count|regions|split|avoid|maps PID ..."
 
 struct tally {
     size_t on[NODES_MAX], absent;
 };
 
 static double least_percent = 100;
+static bool shared_borders;
 
 static struct tally ask(int pid, uintptr_t start, size_t bytes) {
     uintptr_t first;
@@ -144,6 +147,18 @@ static bool regions(int pid, const char *path) {
     return conclude(&v);
 }
 
+/* A unit that two neighbours use: right beside either. */
+static void judge_border(struct verdict *v, int pid, uintptr_t start, size_t bytes, int tid, int other) {
+    struct tally t = ask(pid, start, bytes);
+    int home = node_of_thread(pid, tid), also = node_of_thread(pid, other);
+    size_t seen = present(&t), right = t.on[home] + (also == home ? 0 : t.on[also]);
+    printf("border of threads %d and %d, nodes %d and %d: %zu of %zu at home;", tid, other, home, also, right, seen);
+    print_tally(&t);
+    v->right += right;
+    v->seen += seen;
+    v->all_seen = v->all_seen && seen;
+}
+
 static bool split(int pid, uintptr_t start, size_t bytes, size_t unit, int threads) {
     int tids[1024], found = threads_of(pid, tids, 1024);
     size_t units = bytes / unit, each = units / (size_t)threads, more = units % (size_t)threads, from = 0;
@@ -154,7 +169,12 @@ static bool split(int pid, uintptr_t start, size_t bytes, size_t unit, int threa
     }
     for (int t = 0; t < threads; t++) {
         size_t to = from + each + ((size_t)t < more);
-        judge(&v, pid, "part", start + from * unit, (to - from) * unit, tids[t]);
+        size_t first = from, last = to;
+        if (shared_borders && t > 0)
+            judge_border(&v, pid, start + first++ * unit, unit, tids[t], tids[t - 1]);
+        if (shared_borders && t + 1 < threads && last - first > 1)
+            judge_border(&v, pid, start + --last * unit, unit, tids[t], tids[t + 1]);
+        judge(&v, pid, "part", start + first * unit, (last - first) * unit, tids[t]);
         from = to;
     }
     return conclude(&v);
@@ -255,11 +275,13 @@ static bool answer(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     double wait = 0;
-    for (int option; (option = getopt(argc, argv, "+w:l:")) != -1;) {
+    for (int option; (option = getopt(argc, argv, "+w:l:b")) != -1;) {
         if (option == 'w')
             wait = (double)number(optarg, USAGE);
         else if (option == 'l')
             least_percent = (double)number(optarg, USAGE);
+        else if (option == 'b')
+            shared_borders = true;
         else
             misuse(USAGE);
     }

@@ -2,7 +2,7 @@
 //!
 //! A scenario is a shell script in tests/guest; its first comment lines state the guest and the programs it wants
 //! ([`scenario`]). It runs as the guest's command, reports each check in a line of its own, and [`verdict`] judges the run.
-//! Some scenarios have to fail: they test the tests.
+//! Some scenarios have to fail: they test the tests. tests/guest/README.md lists them.
 mod killed;
 mod programs;
 mod scenario;
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<u8> {
     let wanted =
         |name: &str, slow: bool| if a.only.is_empty() { a.slow || !slow } else { a.only.iter().any(|n| n == name) };
     let chosen: Vec<Scenario> = all.into_iter().filter(|s| wanted(&s.name, s.slow)).collect();
-    let homenode = a.homenode.clone().unwrap_or_else(built);
+    let homenode = a.homenode.clone().unwrap_or_else(|| built("homenode"));
     let setting = Setting { folder: tempfile::tempdir()?, homenode, verbose: a.verbose };
     programs::prepare(&chosen, &setting.homenode, setting.folder.path())?;
     let (began, mut failed) = (Instant::now(), 0);
@@ -82,10 +82,10 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<u8> {
     Ok(u8::from(failed > 0))
 }
 
-/// Where cargo leaves the command.
-fn built() -> PathBuf {
+/// Where cargo leaves what it builds.
+fn built(name: &str) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| crate::tree::root().join("target"), PathBuf::from);
-    target.join("release/homenode")
+    target.join("release").join(name)
 }
 
 /// Runs one scenario and prints its line; what it printed follows if it did not end as it should.

@@ -1,0 +1,14 @@
+#!/bin/sh
+# The README's way on four nodes in a ring: a stencil whose first thread touched everything.
+# guest: --nodes 4 --topology ring --timeout 240
+# programs: where stencil homenode
+# files: lib/acceptance.sh golden/topo-4-ring.txt
+. ./check.sh
+. ./acceptance.sh
+threads=4 rows=400 sweeps=600
+
+check "topo: this machine" same_topo topo-4-ring.txt
+check "doctor" homenode doctor
+record_place_run
+migrate_running
+finish

@@ -1,0 +1,40 @@
+#!/bin/sh
+# The live loop follows a program that changes its habits, and does nothing while there is nothing to do.
+# guest: --nodes 4 --timeout 280
+# programs: where owners homenode
+# files: lib/acceptance.sh
+. ./check.sh
+. ./acceptance.sh
+only_asked_for_huge_pages
+cd /tmp
+balancing 1
+
+# cpu_ticks PID: hundredths of a second of processor time that a process has used.
+cpu_ticks() {
+    sed 's/.*) //' /proc/$1/stat | awk '{ print $12 + $13 }'
+}
+
+start /tmp/owners.out owners -f /tmp/regions
+pid=$started
+need wait_for 30 says "phase 0" /tmp/owners.out
+start /tmp/live.out homenode migrate --pid $pid --json --journal /tmp/journal
+live=$started
+for phase in 0 1; do
+    check "phase $phase: every page comes home" where -w 80 -l 99 regions $pid /tmp/regions
+    sleep 5
+    moved=$(moved_pages) ticks=$(cpu_ticks $live)
+    sleep 10
+    moved=$(($(moved_pages) - moved)) ticks=$(($(cpu_ticks $live) - ticks))
+    echo "phase $phase: in 10 s $moved pages moved, $ticks ticks of processor time used"
+    check "phase $phase: then no page moves any more" [ $moved -le 8 ]
+    check "phase $phase: nor is much time used (2 %)" [ $ticks -le 20 ]
+    check "phase $phase: all are still home" where -l 99 regions $pid /tmp/regions
+    kill -USR1 $pid
+    need wait_for 30 says "phase $((phase + 1))" /tmp/owners.out
+done
+kill -INT $live
+check "the loop ends when asked to" wait $live
+cat /tmp/live.out
+check "the recorded run is decided again in the same way" homenode migrate --replay /tmp/journal
+check "the program lost no addition" stop $pid
+finish

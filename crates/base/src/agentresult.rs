@@ -10,7 +10,7 @@ pub struct ProcessResult {
     pub items: Vec<ItemResult>,
     /// Calls of mbind.
     pub calls: u64,
-    /// Bytes that those calls covered, those of stacks and arenas included.
+    /// Bytes that those calls covered: static data, allocations and stacks. The areas of arenas are not counted.
     pub bytes: u64,
     /// Calls that failed.
     pub errors: u64,

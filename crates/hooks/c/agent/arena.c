@@ -95,7 +95,7 @@ void hnag_arena_init(void) {
     if (!reserve())
         return hnrt_complain("no address space for arenas: small objects stay where the allocator puts them");
     for (uint32_t i = 0; i < area_count; i++)
-        hnag_place_pages(areas[i].begin, areas[i].begin + areas_bytes / area_count, areas[i].home);
+        hnag_place_area(areas[i].begin, areas[i].begin + areas_bytes / area_count, areas[i].home);
     hnag_set_least(smallest);
 }
 

@@ -72,6 +72,7 @@ void hnag_placing_add(struct hnag_placing *p, const struct hnag_range *r);
 bool hnag_placing_end(struct hnag_placing *p);
 void hnag_place_init(void);
 long hnag_place_pages(uint64_t lo, uint64_t hi, uint32_t home);
+void hnag_place_area(uint64_t lo, uint64_t hi, uint32_t home);
 extern struct hnag_counts {
     uint64_t calls, bytes, errors, refused; /* refused: calls not made, for want of mappings */
 } hnag_counts;

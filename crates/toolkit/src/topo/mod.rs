@@ -76,7 +76,7 @@ pub fn this_machine() -> Result<Machine, Failure> {
 fn topology_of(path: &Path) -> Result<Topology, Failure> {
     let named = |e: &dyn std::fmt::Display| Failure::input(format!("{}: {e}", path.display()));
     if path.is_dir() {
-        return read(path).map_err(|e| Failure::input(e));
+        return read(path).map_err(Failure::input);
     }
     let text = std::fs::read_to_string(path).map_err(|e| named(&e))?;
     Topology::from_hwloc_xml(&text).map_err(|e| named(&e))

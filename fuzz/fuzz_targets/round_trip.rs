@@ -1,9 +1,9 @@
 //! Bytes as a program of references: what is encoded is what is decoded, by both decoders.
 #![no_main]
-use homenode_trace::{DataSource, Op, Sample};
 use homenode_trace::check::plain;
 use homenode_trace::frame::{DecodedFrame, FrameEncoder, RawRef, decode_frame};
 use homenode_trace::framing::{Codec, Header, Kind};
+use homenode_trace::{DataSource, Op, Sample};
 use libfuzzer_sys::fuzz_target;
 
 /// Five bytes make one step: a reference near the last one of its site, anywhere, or a whole loop.

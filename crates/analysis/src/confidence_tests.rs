@@ -4,9 +4,8 @@ use homenode_base::Rng;
 /// A program: for each reference its object and cost.
 type Program = Vec<(u32, i64)>;
 
-fn cases() -> u64 {
-    if std::env::var_os("HOMENODE_SLOW").is_some_and(|v| v == "1") { 3_000 } else { 400 }
-}
+/// Draws of a sample.
+const DRAWS: u64 = 400;
 
 /// Objects mixed at random with given odds, each with its own cost.
 fn mixed(rng: &mut Rng, refs: usize, odds: &[u64], costs: &[i64]) -> Program {
@@ -75,7 +74,7 @@ fn coverage(rng: &mut Rng, program: &Program, method: &str) -> f64 {
     let objects = program.iter().map(|r| r.0).max().expect("not empty") + 1;
     let truth: Vec<f64> = (0..objects).map(|o| share(program, o)).collect();
     let mut held = 0u64;
-    for _ in 0..cases() {
+    for _ in 0..DRAWS {
         let mut c = Confidence::default();
         draw(rng, program.len(), method).iter().for_each(|&i| c.charge(program[i].0, Cost(program[i].1)));
         let intervals = c.finish();
@@ -86,7 +85,7 @@ fn coverage(rng: &mut Rng, program: &Program, method: &str) -> f64 {
             })
             .count() as u64;
     }
-    held as f64 * 100.0 / (cases() * u64::from(objects)) as f64
+    held as f64 * 100.0 / (DRAWS * u64::from(objects)) as f64
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Writes seeds for the fuzz targets into `corpus/`: the files of small synthetic datasets. Run it once from `fuzz/`.
-use homenode_trace::dataset::{EVENTS_FILE, MANIFEST_FILE};
 use homenode_trace::Sampling;
+use homenode_trace::dataset::{EVENTS_FILE, MANIFEST_FILE};
 use homenode_trace::framing::Codec;
 use homenode_trace::store::Store;
 use homenode_trace::symbols::Symbols;

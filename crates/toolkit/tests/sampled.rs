@@ -1,0 +1,110 @@
+//! A sampled dataset through every command that reads one.
+use homenode_toolkit::{OrderChoice, ReportRequest, check, export, info, report, text};
+use homenode_trace::order::OrderKind;
+use homenode_trace::store::{MemStore, Store};
+use homenode_trace::synthetic::Builder;
+use homenode_trace::thin::{Method, Thin, thin_dataset};
+use homenode_trace::{DataSource, Op, Sample, SampleUnit, Sampling};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+use std::path::{Path, PathBuf};
+
+fn on_disk(store: &MemStore, folder: &Path, name: &str) -> PathBuf {
+    let root = folder.join(name);
+    std::fs::create_dir_all(root.join("threads")).expect("making a directory");
+    for name in store.names().expect("memory") {
+        std::fs::write(root.join(&name), store.get(&name).expect("listed").as_slice()).expect("writing");
+    }
+    root
+}
+
+/// Two loads with everything measured and a store with nothing.
+fn three() -> Builder {
+    let mut b = Builder::new(2);
+    b.sampled(Sampling { unit: SampleUnit::Miss, event: "test".into(), period: 100, lost: 1, ..Sampling::default() });
+    let far = Sample { weight: 100, latency_cycles: Some(0), source: DataSource::RemoteMemory, cpu: Some(65_534) };
+    let near = Sample { weight: 90, latency_cycles: Some(4_000_000_000), source: DataSource::Cache, cpu: Some(0) };
+    b.sample(0, 4096, 8, Op::Read, 1, far).sample(0, 4104, 8, Op::Read, 1, near);
+    b.sample(1, 8192, 4, Op::Write, 2, Sample { weight: 7, ..Sample::ONE });
+    b
+}
+
+#[test]
+fn exports_have_the_columns_of_samples() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let dataset = on_disk(&three().store(), folder.path(), "three.hnt");
+    let csv = folder.path().join("rows.csv");
+    assert_eq!(export(&dataset, &csv, OrderChoice::Model, false, &mut ()).expect("exported"), 3);
+    let got = std::fs::read_to_string(&csv).expect("written");
+    let want = "thread,addr,size,op,site,weight,source,latency,cpu\n0,4096,8,0,0,100,3,0,65534\n\
+                0,4104,8,0,0,90,1,4000000000,0\n1,8192,4,1,1,7,0,,\n";
+    assert_eq!(got, want);
+    let parquet = folder.path().join("rows.parquet");
+    export(&dataset, &parquet, OrderChoice::Model, false, &mut ()).expect("exported");
+    let reader = SerializedFileReader::new(std::fs::File::open(&parquet).expect("written")).expect("parquet");
+    let cells = |row: parquet::record::Row| row.into_columns().into_iter().skip(5).collect::<Vec<_>>();
+    let rows: Vec<_> = reader.get_row_iter(None).expect("rows").map(|r| cells(r.expect("a row"))).collect();
+    let named = |name: &str, value| (name.to_owned(), value);
+    let row = |weight, source, latency, cpu| {
+        vec![
+            named("weight", Field::UInt(weight)),
+            named("source", Field::UByte(source)),
+            named("latency", latency),
+            named("cpu", cpu),
+        ]
+    };
+    let want = [
+        row(100, 3, Field::UInt(0), Field::UShort(65_534)),
+        row(90, 1, Field::UInt(4_000_000_000), Field::UShort(0)),
+        row(7, 0, Field::Null, Field::Null),
+    ];
+    assert_eq!(rows, want);
+}
+
+#[test]
+fn info_and_check_know_samples() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let dataset = on_disk(&three().store(), folder.path(), "three.hnt");
+    assert!(check(&dataset).expect("readable").ok);
+    let doc = info(&dataset, &mut ()).expect("readable");
+    let s = doc.sampling.as_ref().expect("sampled");
+    assert_eq!((s.samples, s.weight, s.lost, s.lost_share), (3, 197, 1, 0.25));
+    let words = doc.to_text();
+    assert!(words.contains("3, for 197 misses; 1 lost (25 %), 0 without address"), "{words}");
+    assert!(words.contains("remote memory 51 %") && words.contains("Not seen: Stores are not seen"), "{words}");
+}
+
+/// A program whose memory lives at the wrong node: its thinned recording leads to the same finding, as an estimate.
+#[test]
+fn the_report_of_a_sampled_recording_is_an_estimate() {
+    let mut b = Builder::new(2);
+    b.global("grid", 0x10_0000, 64 * 4096);
+    (0..64).for_each(|page| {
+        b.write(0, 0x10_0000 + page * 4096);
+    });
+    (0..40_000).for_each(|i| {
+        b.read(0, 0x80_0000 + i % 4096 * 8).read(1, 0x10_0000 + i * 64 % (64 * 4096));
+    });
+    let exact = b.open().expect("valid");
+    let thin = Thin::new(Method::RandomPeriod { period: 20 }, 3);
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let store = thin_dataset(&exact, OrderKind::Model, &thin).expect("ordered");
+    let dataset = on_disk(&store, folder.path(), "thin.hnt");
+    let request = ReportRequest {
+        dataset,
+        compare: None,
+        machine: "ace".to_owned(),
+        blocks: Vec::new(),
+        policies: Vec::new(),
+        map: None,
+        order: OrderChoice::Model,
+        charge_spins: false,
+        threshold_percent: 5,
+    };
+    let doc = report(&request, &mut ()).expect("a report");
+    let (s, e) = (doc.sampling.as_ref().expect("sampled"), &doc.evaluations[0]);
+    assert!(s.spread.is_some_and(|s| s.charged > 3_000) && !s.unseen.is_empty());
+    assert!(e.totals.refs.abs_diff(80_064) < 4_000, "{}", e.totals.refs);
+    assert!(e.objects.iter().all(|o| o.share_interval.is_some()) && e.false_sharing.is_empty());
+    assert!(text(&doc, 100, false).contains("By estimate"));
+}

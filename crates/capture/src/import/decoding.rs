@@ -2,9 +2,11 @@
 use super::container::{FileEvent, Header, attribute};
 use super::features;
 use super::queue::Queue;
+use super::rebuild::Rebuilder;
 use super::stream::{End, Stream};
 use super::{FileReport, ImportSink};
 use crate::error::CaptureError;
+use crate::perf::effective::When;
 use crate::perf::notices::{Side, side};
 use crate::perf::records::{Layout, Record, kind, trailer};
 use crate::perf::wire::Cursor;
@@ -49,6 +51,9 @@ enum Item {
 struct Reading<'s> {
     header: Header,
     decoders: Vec<Decoder>,
+    /// For each decoder how to find addresses that samples do not have.
+    rebuilt: Vec<Option<When>>,
+    rebuilder: Rebuilder,
     by_id: HashMap<u64, usize>,
     /// Counts of decoders that a later description of events replaced.
     before: Counts,
@@ -69,6 +74,8 @@ pub(super) fn run<R: Read>(header: Header, reader: R, sink: &mut dyn ImportSink)
     let mut reading = Reading {
         header,
         decoders: Vec::new(),
+        rebuilt: Vec::new(),
+        rebuilder: Rebuilder::default(),
         by_id: HashMap::new(),
         before: Counts::default(),
         queue: Queue::default(),
@@ -104,7 +111,7 @@ impl Reading<'_> {
     /// Makes decoders for the events described so far: one for each layout.
     fn describe(&mut self) -> Result<(), String> {
         self.before = self.counts();
-        (self.decoders, self.by_id) = (Vec::new(), HashMap::new());
+        (self.decoders, self.rebuilt, self.by_id) = (Vec::new(), Vec::new(), HashMap::new());
         let events = &self.header.events;
         let mut layouts: Vec<Layout> = Vec::new();
         for event in events {
@@ -121,6 +128,7 @@ impl Reading<'_> {
             own.clone().flat_map(|e| &e.ids).for_each(|&id| {
                 self.by_id.insert(id, i);
             });
+            self.rebuilt.push(own.clone().find_map(rebuilt));
             self.decoders.push(Decoder::new(*layout, own.flat_map(facts).collect()));
         }
         self.timed = layouts.iter().any(|l| l.sample_type & sample::TIME != 0);
@@ -191,7 +199,20 @@ impl Reading<'_> {
             }
             return Ok(());
         }
-        self.decoders[which].record(record, &mut self.samples, &mut self.notices);
+        match self.rebuilt[which] {
+            Some(when) if record.kind == kind::SAMPLE => {
+                let rebuilder = &mut self.rebuilder;
+                let found = self.decoders[which].found(record.body, |f| rebuilder.access(f, when));
+                self.samples.extend(found);
+            }
+            _ => self.decoders[which].record(record, &mut self.samples, &mut self.notices),
+        }
+        self.queue_up();
+        Ok(())
+    }
+
+    /// Lets what was decoded wait for its turn.
+    fn queue_up(&mut self) {
         for mut s in std::mem::take(&mut self.samples) {
             self.ordinal += 1;
             s.time_ns = self.time(s.time_ns);
@@ -199,6 +220,7 @@ impl Reading<'_> {
             self.queue.push(s.time_ns, Item::Sample(s));
         }
         for notice in std::mem::take(&mut self.notices) {
+            self.rebuilder.notice(&notice);
             let time = match &notice {
                 Notice::Fork { time_ns, .. } | Notice::Exit { time_ns, .. } | Notice::Map { time_ns, .. } => *time_ns,
                 Notice::Lost(_) | Notice::Throttled => continue,
@@ -206,7 +228,6 @@ impl Reading<'_> {
             let time = self.time(time);
             self.queue.push(time, Item::Notice(notice));
         }
-        Ok(())
     }
 
     fn damaged(&mut self) -> Result<(), Failure> {
@@ -260,6 +281,7 @@ impl Reading<'_> {
         if counts.throttled > 0 {
             self.notes.push(format!("the kernel throttled sampling {} times", counts.throttled));
         }
+        self.notes.extend(self.rebuilder.note());
         if !self.timed {
             self.notes.push("the samples have no time: their order is that of the file".to_owned());
         }
@@ -276,6 +298,17 @@ impl Reading<'_> {
 
 fn is_dummy(e: &FileEvent) -> bool {
     e.attr.kind == KIND_SOFTWARE && e.attr.config == SOFTWARE_DUMMY
+}
+
+/// Whether addresses of this event's samples must be found from registers, and of which moment these are.
+fn rebuilt(e: &FileEvent) -> Option<When> {
+    let has = |fields: u64| e.attr.sample_type & fields != 0;
+    let precise = e.attr.flags >> 15 & 3 != 0;
+    (!has(sample::ADDR) && has(sample::REGS_USER | sample::REGS_INTR)).then_some(if precise {
+        When::After
+    } else {
+        When::Before
+    })
 }
 
 fn unit(e: &FileEvent) -> SampleUnit {

@@ -1,7 +1,8 @@
 //! Recordings of other tools as datasets. Now: `perf.data` as `perf record`, `perf mem` and `perf c2c` write it.
 //!
 //! Reading order: `container` (header, events, where the records are), `features` (facts about the recorded machine),
-//! `stream` (records one at a time), `queue` (back into order of time), `decoding` (records to samples), `people` (who and
+//! `stream` (records one at a time), `queue` (back into order of time), `decoding` (records to samples), `rebuild`
+//! (addresses where samples have none but registers), `people` (who and
 //! what is mapped), `out` (the dataset), [`import()`].
 //!
 //! No library is used for the container: the one that exists (linux-perf-data) allocates whatever length a file claims and
@@ -12,6 +13,7 @@ mod features;
 mod out;
 mod people;
 mod queue;
+mod rebuild;
 mod stream;
 #[cfg(test)]
 mod testfile;

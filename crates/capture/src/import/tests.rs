@@ -175,6 +175,34 @@ fn layouts_are_told_apart_by_the_identifier_and_trace_data_is_passed_over() {
 }
 
 #[test]
+fn addresses_are_rebuilt_from_registers_and_code_where_the_file_has_only_those() {
+    let dir = tempfile::tempdir().unwrap();
+    let code = dir.path().join("code");
+    // At offset 16: mov 8(%rbx),%rax; mov (%rax),%rax; nop.
+    let text = [&[0xcc; 16][..], &[0x48, 0x8b, 0x43, 0x08, 0x48, 0x8b, 0x00, 0x90]].concat();
+    std::fs::write(&code, text).unwrap();
+    let map = [words(&[pair(7, 7), 0x40_0000, 0x1000, 0]), padded(code.to_str().unwrap())].concat();
+    for (precise, wanted) in [(0, vec![(0x5008, 8, Op::Read), (0x3000, 8, Op::Read)]), (2, vec![(0x5008, 8, Op::Read)])]
+    {
+        // IP, TID, TIME and %rax, %rbx of user space.
+        let mut event = attr(4, 0xc0, 100, 0x1007, precise << 15);
+        event[80..88].copy_from_slice(&3_u64.to_le_bytes());
+        let mut f = TestFile::default().event(event, &[]).add(1, 2, &map);
+        for (time, ip) in [(1, 0x40_0010), (2, 0x40_0014), (3, 0x40_0017), (4, 0x50_0000)] {
+            f = f.add(9, 2, &words(&[ip, pair(7, 8), time, 2, 0x3000, 0x5000]));
+        }
+        let (sink, report) = seen(&f.file()).unwrap();
+        let found: Vec<_> = sink.samples.iter().map(|s| (s.addr, s.size, s.op)).collect();
+        // Behind the fact both loads have overwritten %rax, but only one of them needs it.
+        let lost = 2 - wanted.len();
+        assert_eq!((found, report.counts.unaddressed), (wanted, 2 + lost as u64));
+        let note = report.notes.iter().find(|n| n.contains("from registers")).unwrap();
+        assert!(note.contains("1 without code") && note.contains("1 not referring to data"), "{note}");
+        assert!(note.contains(&format!("{lost} whose registers were overwritten")), "{note}");
+    }
+}
+
+#[test]
 fn every_cut_and_every_changed_byte_is_survived() {
     let whole = names().file();
     for n in 0..whole.len() {

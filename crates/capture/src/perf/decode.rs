@@ -1,4 +1,5 @@
 //! Bytes of a ring to samples and notices, with everything that is dropped counted.
+use super::effective::Access;
 use super::notices::{Side, side};
 use super::records::{Fields, Layout, Record, Records, fields, kind};
 use super::source_bits::{data_source, operation};
@@ -116,6 +117,19 @@ impl Decoder {
             _ => {}
         }
         notices.push(notice);
+    }
+
+    /// As a sample record whose address is found by other means; `None` from `find` counts as no address.
+    pub fn found(&mut self, body: &[u8], find: impl FnOnce(&Fields<'_>) -> Option<Access>) -> Option<RawSample> {
+        self.counts.seen += 1;
+        let Some(mut f) = fields(body, &self.layout) else {
+            self.counts.damaged += 1;
+            return None;
+        };
+        let access = find(&f);
+        f.addr = access.map_or(0, |a| a.addr);
+        let sample = self.sample(&f)?;
+        access.map(|a| RawSample { op: a.op, size: a.size, ..sample })
     }
 
     /// Judges the fields of a sample: what it stands for, or `None` and counted why not.

@@ -2,7 +2,8 @@
 //!
 //! Reading order: [`records`] and [`source_bits`] (what the bytes say), [`notices`], [`decode`] (bytes to samples), [`event`]
 //! with [`pmu`], `pebs` and `ibs` (which event a machine offers), [`control`] (how often), [`PerfSource`] (live sampling),
-//! [`effective`] (addresses from registers and instructions where none were recorded). Not live yet: ARM SPE.
+//! [`effective`] (addresses from registers and instructions where none were recorded), [`spe`] (packets of ARM; decoded here,
+//! not yet recorded live).
 pub mod control;
 pub mod decode;
 pub mod effective;
@@ -15,6 +16,7 @@ pub mod pmu;
 pub mod records;
 mod source;
 pub mod source_bits;
+pub mod spe;
 mod target;
 #[cfg(test)]
 mod tests;

@@ -3,3 +3,4 @@ mod bytes;
 mod machines;
 mod pages;
 mod sources;
+mod spe;

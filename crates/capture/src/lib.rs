@@ -7,12 +7,13 @@
 //!
 //! Reading order: [`store`], [`backends`], `control` and `ring` (the protocol of `homenode_base::ring` seen from this side),
 //! `slots` (ring slots to references and events), `sink` and `drain` (one thread's ring to its files), `workers` (all rings),
-//! [`samples`] (what sampling delivers), [`record()`], [`sampled`] (the recorder for samples), [`hinting`] (the faults backend), `finish`, [`recover()`], [`compact()`], `symbols`; [`topology`] stands alone.
+//! [`samples`] (what sampling delivers), [`record()`], [`sampled`] (the recorder for samples), [`hinting`] (the faults backend), [`damon`], `finish`, [`recover()`], [`compact()`], `symbols`; [`topology`] stands alone.
 #![forbid(unsafe_code)]
 
 pub mod backends;
 mod compact;
 mod control;
+pub mod damon;
 mod drain;
 mod error;
 mod facts;

@@ -156,6 +156,12 @@ fn assert_in_order(reader: &DatasetReader) -> usize {
     stamped
 }
 
+/// How many samples of the thread stand before each allocation of a block.
+fn blocks(reader: &DatasetReader, thread: u32) -> Vec<u64> {
+    let events = (0..).map_while(|n| reader.thread_event(thread, n));
+    events.filter(|e| matches!(e.kind, EventKind::Alloc { bytes: 16_384, .. })).map(|e| e.at).collect()
+}
+
 fn record(program: &Path, out: &Path) -> RecordSummary {
     sampled::record(&mut EveryThread(0), &options(program, out), &mut ()).unwrap()
 }
@@ -176,20 +182,15 @@ fn samples_and_ring_events_of_one_thread_are_one_thread_in_order_of_time() {
     assert!(m.blind.notes.iter().any(|n| n == "noted"));
     for (thread, t) in (0u32..).zip(&m.threads) {
         assert!(t.refs > 40 && (t.tid > m.threads[0].tid || thread == 0) && t.parent == (thread > 0).then_some(0));
-        let kinds: Vec<EventKind> = (0..).map_while(|n| Some(reader.thread_event(thread, n)?.kind.clone())).collect();
-        let allocations = kinds.iter().filter(|k| matches!(k, EventKind::Alloc { bytes: 16_384, .. })).count();
-        assert_eq!(allocations, 12, "thread {thread}");
+        assert_eq!(blocks(&reader, thread).len(), 12, "thread {thread}");
     }
     // 12 rounds of 30 ms: the blocks are met one after the other, not all at the begin or the end.
-    let at = |n| reader.thread_event(0, n);
-    let blocks = (0..).map_while(at).filter(|e| matches!(e.kind, EventKind::Alloc { bytes: 16_384, .. }));
-    let positions: Vec<u64> = blocks.map(|e| e.at).collect();
-    let distinct: std::collections::BTreeSet<_> = positions.iter().collect();
-    assert!(distinct.len() >= 6, "{positions:?}");
+    let distinct: std::collections::BTreeSet<u64> = blocks(&reader, 0).into_iter().collect();
+    assert!(distinct.len() >= 6, "{distinct:?}");
 }
 
 #[test]
-fn without_any_library_threads_and_modules_come_from_the_kernel() {
+fn a_dynamic_program_gets_the_library_and_a_static_one_is_recorded_without() {
     let dir = tempfile::tempdir().unwrap();
     for flags in [&[][..], &["-static"]] {
         let out = dir.path().join(format!("x{}.hnt", flags.len()));
@@ -198,7 +199,18 @@ fn without_any_library_threads_and_modules_come_from_the_kernel() {
         let reader = open(&out);
         (0..3).for_each(|t| assert!(times(&reader, t).len() > 40));
         let notes = &reader.manifest().blind.notes;
-        assert!(flags.is_empty() || notes.iter().any(|n| n.contains("without the preloaded library")), "{notes:?}");
+        let without = notes.iter().any(|n| n.contains("without the preloaded library"));
+        assert_eq!(without, !flags.is_empty(), "{notes:?}");
+        for thread in 0..3 {
+            assert_eq!(blocks(&reader, thread).len(), if without { 0 } else { 12 }, "thread {thread}");
+        }
+        if !without {
+            let tree = |t: &homenode_trace::manifest::Thread| t.parent;
+            assert_eq!(reader.manifest().threads.iter().map(tree).collect::<Vec<_>>(), [None, Some(0), Some(0)]);
+            assert!(reader.symbols().globals.iter().any(|g| g.name == "table"));
+            let distinct: std::collections::BTreeSet<u64> = blocks(&reader, 0).into_iter().collect();
+            assert!(distinct.len() >= 6, "blocks are met one after the other: {distinct:?}");
+        }
     }
 }
 

@@ -6,10 +6,15 @@
 //! page taken away for a hint looks exactly like one that was never there.
 use crate::samples::Notice;
 use std::collections::{BTreeMap, HashMap};
+use std::io::{Read, Seek, SeekFrom};
 
 const PAGE_SHIFT: u32 = 12;
 /// Pages of a huge page.
 const HUGE_PAGES: u64 = 512;
+/// Bytes of `/proc/PID/pagemap` read at once, 8 a page.
+const PAGEMAP_CHUNK: usize = 64 << 10;
+/// Bit 63 of an entry there, in its last byte.
+const PRESENT: u8 = 0x80;
 
 /// Pages of every process that are there.
 #[derive(Debug, Default)]
@@ -56,6 +61,29 @@ impl Seen {
     pub(crate) fn learn_huge(&mut self, pid: u32, smaps: &str) {
         self.by_process.entry(pid).or_default().huge = huge_ranges(smaps);
     }
+    /// Learns which pages of a running process are there, so that its next fault on each counts. A page taken away for a
+    /// hint is listed as present.
+    pub(crate) fn learn_present(&mut self, pid: u32, maps: &str, pagemap: &mut (impl Read + Seek)) {
+        let process = self.by_process.entry(pid).or_default();
+        for (first, end) in maps.lines().filter_map(range_of) {
+            let mut bytes = vec![0; PAGEMAP_CHUNK];
+            let mut at = first;
+            while at < end && pagemap.seek(SeekFrom::Start(at * 8)).is_ok() {
+                let wanted = usize::try_from(end - at).unwrap_or(usize::MAX).saturating_mul(8).min(PAGEMAP_CHUNK);
+                let Ok(read @ 8..) = pagemap.read(&mut bytes[..wanted]) else { break };
+                for entry in bytes[..read].chunks_exact(8) {
+                    if entry[7] & PRESENT != 0 {
+                        *process.pages.entry(at / 64).or_default() |= 1 << (at % 64);
+                    }
+                    at += 1;
+                }
+            }
+        }
+    }
+    /// Whether anything is known of a process.
+    pub(crate) fn knows(&self, pid: u32) -> bool {
+        self.by_process.contains_key(&pid)
+    }
     /// Processes seen.
     pub(crate) fn processes(&self) -> Vec<u32> {
         self.by_process.keys().copied().collect()
@@ -87,12 +115,18 @@ fn huge_ranges(smaps: &str) -> BTreeMap<u64, u64> {
             if let Some((first, end)) = range.filter(|_| value > 0 && value * 2 >= rss) {
                 ranges.insert(first, end);
             }
-        } else if let Some(r) = line.split_ascii_whitespace().next().and_then(|w| w.split_once('-')) {
-            let page = |text: &str| u64::from_str_radix(text, 16).ok().map(|a| a >> PAGE_SHIFT);
-            range = page(r.0).zip(page(r.1));
+        } else if let Some(r) = range_of(line) {
+            range = Some(r);
         }
     }
     ranges
+}
+
+/// First page and one past the last of the mapping that a line of `maps` or `smaps` begins with.
+fn range_of(line: &str) -> Option<(u64, u64)> {
+    let (first, end) = line.split_ascii_whitespace().next()?.split_once('-')?;
+    let page = |text: &str| u64::from_str_radix(text, 16).ok().map(|a| a >> PAGE_SHIFT);
+    page(first).zip(page(end))
 }
 
 #[cfg(test)]
@@ -135,5 +169,28 @@ mod tests {
         let mut seen = Seen::default();
         seen.learn_huge(1, smaps);
         assert!(!seen.is_use(1, 0x40_0000) && seen.is_use(1, 0x40_5000) && !seen.is_use(1, 0x60_0000));
+    }
+
+    #[test]
+    fn pages_that_are_there_count_from_their_first_fault_on() {
+        let mut pagemap = std::io::Cursor::new(vec![0u8; 8 * 0x500]);
+        for page in [0x400, 0x402] {
+            pagemap.get_mut()[page * 8 + 7] = PRESENT;
+        }
+        let mut seen = Seen::default();
+        // The second mapping lies beyond the end of the list, as the kernel's own page does.
+        seen.learn_present(
+            1,
+            "00400000-00404000 rw-p 0 0:0 0\nffff0000-ffff1000 r-xp 0 0:0 0\nnonsense\n",
+            &mut pagemap,
+        );
+        let uses: Vec<bool> = (0x400..0x404).map(|page| seen.is_use(1, page << 12)).collect();
+        assert_eq!(uses, [true, false, true, false]);
+        assert!(seen.knows(1) && !seen.knows(2) && !seen.is_use(1, 0xffff_0000));
+        // This very process: a page that was written is there.
+        let (own, word) = (std::process::id(), Box::new(7u64));
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        seen.learn_present(own, &maps, &mut std::fs::File::open("/proc/self/pagemap").unwrap());
+        assert!(seen.is_use(own, std::ptr::from_ref(&*word) as u64));
     }
 }

@@ -12,6 +12,10 @@ const DIR: &str = "sys/kernel/debug/sched/numa_balancing";
 /// Where settings that were changed are written down, below the root; only root can, and only root changes settings.
 const SAVED: &str = "run/homenode/numa-balancing.saved";
 const NAMES: [&str; 4] = ["scan_delay_ms", "scan_period_min_ms", "scan_period_max_ms", "scan_size_mb"];
+/// Whether there is balancing at all, below the root.
+pub(super) const BALANCING: &str = "proc/sys/kernel/numa_balancing";
+/// Bit of that file: hinting faults for placement.
+pub(super) const NORMAL: u64 = 1;
 /// Base pages in a mebibyte.
 const PAGES_PER_MB: f64 = 256.0;
 
@@ -26,30 +30,42 @@ pub struct Knobs {
     pub scan_period_max_ms: u64,
     /// Mebibytes taken away by a scan.
     pub scan_size_mb: u64,
+    /// `kernel.numa_balancing`.
+    pub balancing: u64,
 }
 
 impl Knobs {
     /// The settings below `root`; `None` if they cannot be read.
     pub fn read(root: &Path) -> Option<Knobs> {
-        let value = |name: &str| fs::read_to_string(root.join(DIR).join(name)).ok()?.trim().parse().ok();
+        let number = |path: PathBuf| fs::read_to_string(path).ok()?.trim().parse().ok();
+        let value = |name: &str| number(root.join(DIR).join(name));
         let [scan_delay_ms, scan_period_min_ms, scan_period_max_ms, scan_size_mb] = NAMES.map(value);
         Some(Knobs {
             scan_delay_ms: scan_delay_ms?,
             scan_period_min_ms: scan_period_min_ms?,
             scan_period_max_ms: scan_period_max_ms?,
             scan_size_mb: scan_size_mb?,
+            balancing: number(root.join(BALANCING))?,
         })
     }
     fn write(&self, root: &Path) -> io::Result<()> {
         let values = [self.scan_delay_ms, self.scan_period_min_ms, self.scan_period_max_ms, self.scan_size_mb];
-        let pairs = NAMES.iter().zip(values);
-        pairs.into_iter().try_for_each(|(name, v)| fs::write(root.join(DIR).join(name), v.to_string()))
+        let mut pairs = NAMES.iter().zip(values);
+        pairs.try_for_each(|(name, v)| fs::write(root.join(DIR).join(name), v.to_string()))?;
+        fs::write(root.join(BALANCING), self.balancing.to_string())
+    }
+    fn numbers(&self) -> [u64; 5] {
+        let Knobs { scan_delay_ms, scan_period_min_ms, scan_period_max_ms, scan_size_mb, balancing } = *self;
+        [scan_delay_ms, scan_period_min_ms, scan_period_max_ms, scan_size_mb, balancing]
+    }
+    fn of([scan_delay_ms, scan_period_min_ms, scan_period_max_ms, scan_size_mb, balancing]: [u64; 5]) -> Knobs {
+        Knobs { scan_delay_ms, scan_period_min_ms, scan_period_max_ms, scan_size_mb, balancing }
     }
     /// Most hinting faults that one process can have in a second, on base pages.
     pub fn faults_per_second_max(&self) -> f64 {
         self.scan_size_mb as f64 * PAGES_PER_MB * 1000.0 / self.scan_period_min_ms.max(1) as f64
     }
-    /// Settings under which faults that cost `cost_ns` each take at most `permille` thousandths of one processor, and each
+    /// Balancing switched on, settings under which faults that cost `cost_ns` each take at most `permille` thousandths of one processor, and each
     /// page of a process of `resident_mb` comes around as often as that allows. Scans of 8 MiB and more each second or more
     /// rarely do not burden a program visibly at once; the period is kept between 100 ms and a minute.
     pub fn bounded(cost_ns: f64, permille: u32, resident_mb: u64) -> Knobs {
@@ -61,7 +77,7 @@ impl Knobs {
         // One mebibyte is the least that the kernel takes; where even that is too much, it comes more rarely.
         let period_ms = if size < 1.0 { (1000.0 / mb_per_second).ceil().min(60_000.0) } else { period_ms.ceil() };
         let (period, size) = (period_ms as u64, (size as u64).clamp(1, 4096));
-        Knobs { scan_delay_ms: 100, scan_period_min_ms: period, scan_period_max_ms: period, scan_size_mb: size }
+        Knobs::of([100, period, period, size, NORMAL])
     }
 }
 
@@ -84,18 +100,18 @@ impl HeldKnobs {
         if let Some(dir) = saved.parent() {
             fs::create_dir_all(dir)?;
         }
-        let Knobs { scan_delay_ms, scan_period_min_ms, scan_period_max_ms, scan_size_mb } = before;
-        let pid = std::process::id();
-        let text = format!("{pid} {scan_delay_ms} {scan_period_min_ms} {scan_period_max_ms} {scan_size_mb}\n");
-        fs::write(&saved, text)?;
+        let numbers = before.numbers().map(|n| n.to_string()).join(" ");
+        fs::write(&saved, format!("{} {numbers}\n", std::process::id()))?;
         // From here on, dropping puts everything back, also if only some settings could be changed.
         let held = HeldKnobs { root: root.to_owned(), before };
-        knobs.write(root)?;
+        held.change(knobs)?;
         Ok(held)
     }
     /// Changes them again; what is put back at the end stays the same.
     pub fn change(&self, knobs: &Knobs) -> io::Result<()> {
-        knobs.write(&self.root)
+        // Memory tiering is somebody else's wish.
+        let balancing = knobs.balancing | self.before.balancing & !NORMAL;
+        Knobs { balancing, ..*knobs }.write(&self.root)
     }
     /// What stood there before.
     pub fn before(&self) -> &Knobs {
@@ -124,7 +140,7 @@ pub fn restore_leftover(root: &Path) -> io::Result<Option<Knobs>> {
         Err(e) => return Err(e),
     };
     let numbers: Option<Vec<u64>> = text.split_ascii_whitespace().map(|w| w.parse().ok()).collect();
-    let Some(&[pid, scan_delay_ms, scan_period_min_ms, scan_period_max_ms, scan_size_mb]) = numbers.as_deref() else {
+    let Some(&[pid, delay, min, max, size, balancing]) = numbers.as_deref() else {
         // Torn by a crash before anything was changed.
         fs::remove_file(&saved)?;
         return Ok(None);
@@ -135,7 +151,7 @@ pub fn restore_leftover(root: &Path) -> io::Result<Option<Knobs>> {
             format!("process {pid} has changed the scan settings of the kernel and will put them back"),
         ));
     }
-    let knobs = Knobs { scan_delay_ms, scan_period_min_ms, scan_period_max_ms, scan_size_mb };
+    let knobs = Knobs::of([delay, min, max, size, balancing]);
     knobs.write(root)?;
     fs::remove_file(&saved)?;
     Ok(Some(knobs))
@@ -145,12 +161,18 @@ pub fn restore_leftover(root: &Path) -> io::Result<Option<Knobs>> {
 mod tests {
     use super::*;
 
-    const USUAL: Knobs =
-        Knobs { scan_delay_ms: 1000, scan_period_min_ms: 1000, scan_period_max_ms: 60_000, scan_size_mb: 256 };
+    const USUAL: Knobs = Knobs {
+        scan_delay_ms: 1000,
+        scan_period_min_ms: 1000,
+        scan_period_max_ms: 60_000,
+        scan_size_mb: 256,
+        balancing: 2,
+    };
 
     fn root() -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join(DIR)).unwrap();
+        fs::create_dir_all(root.path().join("proc/sys/kernel")).unwrap();
         USUAL.write(root.path()).unwrap();
         root
     }
@@ -159,8 +181,8 @@ mod tests {
     fn settings_return_at_the_end_and_after_a_crash_and_are_not_taken_from_a_living_process() {
         let root = root();
         let at = root.path();
-        let new = Knobs { scan_size_mb: 8, ..USUAL };
-        let held = HeldKnobs::set(at, &new).unwrap();
+        let new = Knobs { scan_size_mb: 8, balancing: 3, ..USUAL };
+        let held = HeldKnobs::set(at, &Knobs { balancing: 1, ..new }).unwrap();
         assert_eq!((Knobs::read(at), *held.before()), (Some(new), USUAL));
         assert_eq!(HeldKnobs::set(at, &USUAL).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
         assert_eq!(restore_leftover(at).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
@@ -174,7 +196,7 @@ mod tests {
         fs::write(at.join(SAVED), dead).unwrap();
         assert_eq!(restore_leftover(at).unwrap(), Some(USUAL));
         assert_eq!(Knobs::read(at), Some(USUAL));
-        for torn in ["", "12", "1 2 x 4 5"] {
+        for torn in ["", "12", "1 2 x 4 5 6", "1 2 3 4 5"] {
             fs::write(at.join(SAVED), torn).unwrap();
             assert_eq!(restore_leftover(at).unwrap(), None);
         }

@@ -36,6 +36,8 @@ pub struct FaultSource {
     faults: u64,
     rates: VecDeque<f64>,
     raw: Vec<RawSample>,
+    /// Whether the processes were there before, so that pages are there that nobody was seen to bring in.
+    joined: bool,
 }
 
 impl std::fmt::Debug for FaultSource {
@@ -60,10 +62,14 @@ impl FaultSource {
         let perf = PerfSource::open(target, EventChoice::PageFaults, &options)?;
         let (cost_ns, pid) = (fault_cost_ns() + RECORD_NS, target.pid());
         let root = Path::new("/");
-        // Without permission the settings stay, and the rate is what they make of it.
         let wish = Knobs::bounded(cost_ns, overhead_permille, resident_mb(pid));
-        let knobs = status.knobs.and_then(|_| HeldKnobs::set(root, &wish).ok());
-        Ok(FaultSource {
+        let knobs = match HeldKnobs::set(root, &wish) {
+            Ok(held) => Some(held),
+            // Without permission the settings stay, and the rate is what they make of it.
+            Err(_) if status.faults_happen() => None,
+            Err(e) => return Err(refuse(format!("kernel.numa_balancing is off and cannot be switched on: {e}"))),
+        };
+        let mut source = FaultSource {
             perf,
             pid,
             seen: Seen::default(),
@@ -76,7 +82,21 @@ impl FaultSource {
             faults: 0,
             rates: VecDeque::new(),
             raw: Vec::new(),
-        })
+            joined: matches!(target, Target::Running(_)),
+        };
+        if source.joined {
+            source.meet(pid);
+        }
+        Ok(source)
+    }
+    /// Learns what a process that was there before has in memory.
+    fn meet(&mut self, pid: u32) {
+        let file = |name: &str| format!("/proc/{pid}/{name}");
+        // What cannot be read costs one window for each page.
+        if let (Ok(maps), Ok(mut pagemap)) = (fs::read_to_string(file("maps")), fs::File::open(file("pagemap"))) {
+            self.seen.learn_present(pid, &maps, &mut pagemap);
+        }
+        self.seen.learn_huge(pid, &fs::read_to_string(file("smaps")).unwrap_or_default());
     }
     /// Pages that the kernel moved and hinting faults that it made since the beginning, on the whole machine.
     pub fn moves(&self) -> Option<Moves> {
@@ -144,7 +164,11 @@ impl SampleSource for FaultSource {
         self.faults += self.raw.len() as u64;
         self.raw.sort_by_key(|s| s.time_ns);
         let mut fresh = notices[known..].iter().filter(|n| time_of(n).is_some()).peekable();
-        for sample in &self.raw {
+        let raw = std::mem::take(&mut self.raw);
+        for sample in &raw {
+            if self.joined && !self.seen.knows(sample.pid) {
+                self.meet(sample.pid);
+            }
             while let Some(notice) = fresh.next_if(|n| time_of(n).is_some_and(|t| t <= sample.time_ns)) {
                 self.seen.notice(notice);
             }
@@ -153,6 +177,7 @@ impl SampleSource for FaultSource {
             }
         }
         fresh.for_each(|n| self.seen.notice(n));
+        self.raw = raw;
         self.judge();
         Ok(more)
     }

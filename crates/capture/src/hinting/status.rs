@@ -1,5 +1,5 @@
 //! What hinting faults need and whether it is there.
-use super::knobs::Knobs;
+use super::knobs::{BALANCING, Knobs, NORMAL};
 use crate::perf::pmu::parse_list;
 use std::fs;
 use std::path::Path;
@@ -30,9 +30,6 @@ pub struct Missing {
     pub how: &'static str,
 }
 
-/// `kernel.numa_balancing` with hinting faults for placement.
-const NORMAL: u32 = 1;
-
 impl Status {
     /// Reads the files below `root` (`/`, or a copy of its files elsewhere).
     pub fn read(root: &Path) -> Status {
@@ -42,7 +39,7 @@ impl Status {
         Status {
             // A kernel without NUMA has no such file and one node.
             memory_nodes: nodes.unwrap_or_else(|| vec![0]),
-            balancing: number("proc/sys/kernel/numa_balancing").and_then(|n| u32::try_from(n).ok()),
+            balancing: number(BALANCING).and_then(|n| u32::try_from(n).ok()),
             paranoid: number("proc/sys/kernel/perf_event_paranoid").and_then(|n| i32::try_from(n).ok()),
             knobs: Knobs::read(root),
             privileged: homenode_sys::disk::effective_ids().0 == 0,
@@ -54,7 +51,7 @@ impl Status {
     }
     /// Whether hinting faults happen at all: two nodes and balancing switched on.
     pub fn faults_happen(&self) -> bool {
-        self.memory_nodes.len() > 1 && self.balancing.is_some_and(|b| b & NORMAL != 0)
+        self.memory_nodes.len() > 1 && self.balancing.is_some_and(|b| u64::from(b) & NORMAL != 0)
     }
     /// What is missing for sampling by hinting faults, all at once. Whether perf_event_open is permitted in the end
     /// depends on capabilities and the container too: only the attempt tells.
@@ -62,9 +59,9 @@ impl Status {
         let mut missing = Vec::new();
         if self.memory_nodes.len() < 2 {
             missing.push(Missing {
-                what: "a second memory node",
-                why: "the kernel makes no hinting faults on a machine with one memory node, and there is no better place \
-                      for any page"
+                what: "second memory node",
+                why: "with one node the kernel makes no hinting faults and no page has a better place; sampling a running \
+                      process is not supported here"
                     .into(),
                 how: "",
             });
@@ -75,11 +72,13 @@ impl Status {
                 why: "this kernel was built without it (CONFIG_NUMA_BALANCING)".into(),
                 how: "use a distribution's kernel",
             }),
-            Some(value) if value & NORMAL == 0 => missing.push(Missing {
-                what: "automatic NUMA balancing",
-                why: format!("kernel.numa_balancing is {value}"),
-                how: "as root: sysctl kernel.numa_balancing=1",
-            }),
+            // Root switches it on for the time of the recording.
+            Some(value) if u64::from(value) & NORMAL == 0 && !(self.privileged && self.knobs.is_some()) => missing
+                .push(Missing {
+                    what: "automatic NUMA balancing",
+                    why: format!("kernel.numa_balancing is {value}"),
+                    how: "as root: sysctl kernel.numa_balancing=1",
+                }),
             Some(_) => {}
         }
         match self.paranoid {
@@ -139,6 +138,9 @@ mod tests {
         let tiering = machine("0-1", Some("2"), Some("-1"));
         assert!(!tiering.faults_happen() && words(&tiering).contains("numa_balancing is 2"));
         assert!(machine("0,2", Some("3"), Some("1")).faults_happen(), "tiering besides");
+        let knobs = Some(Knobs::bounded(1000.0, 20, 1));
+        let root = Status { privileged: true, knobs, ..machine("0-1", Some("0"), Some("4")) };
+        assert_eq!((root.missing_in_words(), root.faults_happen()), (None, false), "root grants itself both");
         assert!(machine("garbage", Some("x"), Some("y")).missing().len() == 3);
     }
 }

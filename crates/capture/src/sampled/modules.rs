@@ -12,11 +12,11 @@ const PROT_EXEC: u32 = 4;
 #[derive(Debug, Default)]
 pub(super) struct Modules {
     known: BTreeMap<u32, Vec<Module>>,
-    /// By path: (address minus file offset of executable segments, bytes to the end of the last one).
+    /// By path; `None` for what is no program file.
     files: HashMap<String, Option<Vec<Segment>>>,
 }
 
-/// A loadable segment of a file.
+/// An executable segment of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Segment {
     offset: u64,
@@ -33,9 +33,9 @@ impl Modules {
             return None;
         }
         let segments = self.files.entry(path.to_owned()).or_insert_with(|| segments(path)).as_ref()?;
-        // The kernel maps whole pages, so the mapping may begin up to a page before its segment.
-        let holds = |s: &&Segment| file_offset < s.offset + s.file_bytes && s.offset < file_offset + 65_536;
-        let segment = segments.iter().find(holds)?;
+        // The kernel maps whole pages, so the mapping may begin up to a (large) page before its segment.
+        let holds = |s: &&Segment| s.offset & !0xffff <= file_offset && file_offset < s.offset + s.file_bytes;
+        let segment = segments.iter().rfind(holds)?;
         let bias = addr.wrapping_sub(segment.address.wrapping_sub(segment.offset).wrapping_add(file_offset));
         let module = Module { bias, bytes: segment.end, path: path.to_owned() };
         let known = self.known.entry(pid).or_default();
@@ -53,7 +53,7 @@ impl Modules {
     }
 }
 
-/// The loadable segments of a 64-bit program file, `None` if it is none.
+/// The executable segments of a 64-bit program file, `None` if it is none.
 fn segments(path: &str) -> Option<Vec<Segment>> {
     let bytes = fs::read(path).ok()?;
     let header = elf::FileHeader64::<Endianness>::parse(&*bytes).ok()?;
@@ -67,7 +67,7 @@ fn segments(path: &str) -> Option<Vec<Segment>> {
         file_bytes: p.p_filesz(endian),
         end,
     };
-    Some(loads.iter().map(one).collect())
+    Some(loads.iter().filter(|p| p.p_flags(endian).0 & elf::PF_X.0 != 0).map(one).collect())
 }
 
 /// The mappings of a running process as notices at time `time_ns`.

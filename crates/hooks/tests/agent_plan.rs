@@ -57,11 +57,13 @@ fn expected(place: &Place, ranges: &[(u64, u64, &str)]) -> Vec<(String, u64)> {
     runs
 }
 
-type Ranges = BTreeMap<&'static str, Vec<(u64, u64, &'static str)>>;
+/// Offset, bytes, policy.
+type Range = (u64, u64, &'static str);
+type Ranges = BTreeMap<&'static str, Vec<Range>>;
 
 /// What is placed of `objects.c`; ranges begin and end within pages, too.
 fn wishes() -> Ranges {
-    let all: [(&str, &[(u64, u64, &str)]); 14] = [
+    let all: [(&'static str, &[Range]); 14] = [
         ("zero", &[(0, 16 * 4096, "p0"), (16 * 4096, 16 * 4096, "i0")]),
         ("initial", &[(4 * 4096, 5 * 4096, "i0")]),
         ("crumbs", &[(0, 1024, "p0"), (1024, 3072, "i0")]),
@@ -224,7 +226,7 @@ fn placing_stops_before_the_mappings_run_out() {
         size: pages * 4096,
         offset: i * 4096,
         bytes: 4096,
-        home: if i % 2 == 0 { preferred() } else { interleaved() },
+        home: if i.is_multiple_of(2) { preferred() } else { interleaved() },
     };
     let plan = AgentPlan { lines: (0..pages).map(line).collect() };
     let result = dir.path().join("result");

@@ -9,6 +9,8 @@
 //!
 //! Random bytes never carry a right checksum, so every target also puts the checksum right and so reaches the parser
 //! behind it.
+pub mod perf;
+
 use homenode_base::VirtualTime;
 use homenode_trace::order::Consumer;
 use homenode_trace::{Event, Merged};

@@ -1,4 +1,5 @@
 //! Writes seeds for the fuzz targets into `corpus/`: the files of small synthetic datasets. Run it once from `fuzz/`.
+use homenode_fuzz::perf;
 use homenode_trace::Sampling;
 use homenode_trace::dataset::{EVENTS_FILE, MANIFEST_FILE};
 use homenode_trace::framing::Codec;
@@ -15,6 +16,11 @@ fn seed(target: &str, name: &str, bytes: &[u8]) -> Result<()> {
 }
 
 fn main() -> Result<()> {
+    seed("perf_data", "file", &perf::file())?;
+    seed("perf_data", "pipe", &perf::pipe())?;
+    for (name, sample_type) in [("plain", 0xc1cf), ("all", 0x1ff_ffff), ("address", 0x1_000f)] {
+        seed("perf_ring", name, &perf::ring(sample_type))?;
+    }
     for n in 0..12u8 {
         let mut b = random(n.into(), 2, 80);
         b.codec([Codec::Raw, Codec::Lz4, Codec::Zstd][usize::from(n % 3)]).frame_refs(40);

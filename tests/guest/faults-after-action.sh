@@ -1,7 +1,7 @@
 #!/bin/sh
 # What docs/design/faults.md says of evidence after an action: which policies end hinting faults, which keep them, and when
 # the kernel moves pages by itself.
-# guest: --nodes 2 --timeout 120
+# guest: --nodes 2 --numa-balancing --timeout 180
 # programs: hinting
 . ./check.sh
 knobs=/sys/kernel/debug/sched/numa_balancing

@@ -6,7 +6,7 @@
 # tier: slow
 . ./check.sh
 
-start /tmp/pattern.out pattern -p 4 7200 60
+start /tmp/pattern.out pattern -p 3 7200 60
 pid=$started
 need wait_for 60 says "begins" /tmp/pattern.out
 for batch in 1 7 64 4096; do

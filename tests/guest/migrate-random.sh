@@ -5,10 +5,10 @@
 # programs: mover pattern random_moves
 . ./check.sh
 
-start /tmp/pattern.out pattern -p 4 600 40
+start /tmp/pattern.out pattern -p 3 600 40
 pid=$started
 need wait_for 60 says "begins" /tmp/pattern.out
-check "pages are moved at random" mover random $pid 10 1
+check "pages are moved at random" mover random $pid 10 1 512
 cat /tmp/said
 check "and by Homenode's mover, which says the truth" random_moves $pid 10 2
 cat /tmp/said

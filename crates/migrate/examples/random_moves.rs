@@ -1,7 +1,6 @@
 //! Moves random pages of a running process to random nodes and compares every verdict with what the kernel says afterwards:
 //! `random_moves PID SECONDS SEED`. Status 1 if a page that was reported as moved is elsewhere (nobody else may move pages
 //! meanwhile) or if nothing moved.
-use homenode_base::Rng;
 use homenode_migrate::process::{Area, areas};
 use homenode_migrate::{Fate, Mover, Request, where_are};
 use homenode_sys::numa;
@@ -14,6 +13,20 @@ const PAGE: u64 = 4096;
 const REQUESTS_MAX: u64 = 2000;
 /// Some runs are cut short, as the live loop's are.
 const LIMIT: Duration = Duration::from_millis(20);
+
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014); this crate has no other use for random numbers.
+struct Rng(u64);
+
+impl Rng {
+    /// A number in `0..bound`.
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (z ^ (z >> 31)) % bound
+    }
+}
 
 #[derive(Default)]
 struct Tally {
@@ -29,7 +42,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let pid = u32::try_from(pid).expect("a process id has 32 bits");
-    let (mut rng, mut tally) = (Rng::new(seed), Tally::default());
+    let (mut rng, mut tally) = (Rng(seed), Tally::default());
     let nodes = numa::allowed_nodes().expect("a kernel with NUMA");
     let begin = Instant::now();
     while begin.elapsed() < Duration::from_secs(seconds) {
@@ -53,7 +66,7 @@ fn round(pid: u32, areas: &[Area], nodes: &[u32], rng: &mut Rng, tally: &mut Tal
     let node = |rng: &mut Rng| nodes[rng.below(nodes.len() as u64) as usize];
     let requests: Vec<Request> = chosen.iter().map(|&page| Request { page, node: node(rng) }).collect();
     let mut fates = Vec::new();
-    let limit = rng.chance(1, 4).then_some(LIMIT);
+    let limit = (rng.below(4) == 0).then_some(LIMIT);
     Mover::new(pid).batch(1 + rng.below(512) as usize).run(&requests, limit, &mut fates);
     assert_eq!(fates.len(), requests.len(), "a verdict for each");
     let addresses: Vec<u64> = requests.iter().map(|r| r.page).collect();

@@ -229,11 +229,11 @@ pub fn here() -> (u32, u32) {
     (cpu, node)
 }
 
-/// Processor time that this process has used so far, in nanoseconds.
-pub fn own_cpu_ns() -> u64 {
+/// Processor time that the calling thread has used so far, in nanoseconds.
+pub fn thread_cpu_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is valid for the call.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }
 
@@ -357,7 +357,7 @@ mod tests {
         })
         .join()
         .unwrap();
-        assert!(own_cpu_ns() > 0);
+        assert!(thread_cpu_ns() > 0);
     }
 
     #[test]

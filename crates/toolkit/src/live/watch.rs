@@ -6,7 +6,7 @@ use super::{Here, LiveOptions};
 use crate::{Failure, Progress};
 use homenode_capture::SampleSource;
 use homenode_placement::live::{Effect, Event, Governor, Header, Line, journal::JOURNAL_SCHEMA};
-use homenode_sys::numa::own_cpu_ns;
+use homenode_sys::numa::thread_cpu_ns;
 use homenode_sys::signals::StopRequests;
 use homenode_trace::SampleUnit;
 use std::time::{Duration, Instant};
@@ -47,7 +47,7 @@ pub(crate) struct Watch<'m> {
     window: Duration,
     duration: Option<Duration>,
     started: Instant,
-    /// Processor time of this process when deciding was last accounted, and what of it since then went into moving.
+    /// Processor time of this thread, which does it all, when deciding was last accounted, and what of it since then went into moving.
     cpu_ns: u64,
     moving_cpu_ns: u64,
 }
@@ -97,7 +97,7 @@ impl<'m> Watch<'m> {
             window: options.window,
             duration: options.duration,
             started: Instant::now(),
-            cpu_ns: own_cpu_ns(),
+            cpu_ns: thread_cpu_ns(),
             moving_cpu_ns: 0,
         };
         watch.tell(Event::Tick);
@@ -155,7 +155,7 @@ impl<'m> Watch<'m> {
             self.tell(free);
         }
         self.tell(Event::Tick);
-        let cpu_ns = own_cpu_ns();
+        let cpu_ns = thread_cpu_ns();
         let deciding_ns = (cpu_ns - self.cpu_ns).saturating_sub(std::mem::take(&mut self.moving_cpu_ns));
         self.cpu_ns = cpu_ns;
         self.tell(Event::Spent { deciding_ns });
@@ -184,9 +184,9 @@ impl<'m> Watch<'m> {
                 match effect {
                     Effect::Locate { pages } => todo.extend(self.hands.locate(&pages)),
                     Effect::Move { wishes, limit_ns } => {
-                        let before = own_cpu_ns();
+                        let before = thread_cpu_ns();
                         todo.push_back(self.hands.carry_out(&wishes, limit_ns));
-                        self.moving_cpu_ns += own_cpu_ns() - before;
+                        self.moving_cpu_ns += thread_cpu_ns() - before;
                     }
                     // A source that cannot change its rate goes on as before; deciding looks at fewer pages anyway.
                     Effect::Rate { per_mille } => _ = self.source.set_rate((RATE * u64::from(per_mille) / 1000).max(1)),

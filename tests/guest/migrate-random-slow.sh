@@ -9,7 +9,7 @@
 start /tmp/pattern.out pattern -p 3 7200 60
 pid=$started
 need wait_for 60 says "begins" /tmp/pattern.out
-for batch in 1 7 64 4096; do
+for batch in 1 7 64 1024; do
     check "pages are moved at random, $batch at once" mover random $pid 300 $batch $batch
     check "the program still runs after batches of $batch" kill -0 $pid
 done

@@ -8,7 +8,7 @@
 start /tmp/pattern.out pattern -p 3 600 40
 pid=$started
 need wait_for 60 says "begins" /tmp/pattern.out
-check "pages are moved at random" mover random $pid 10 1 512
+check "pages are moved at random" mover random $pid 10 1 64
 cat /tmp/said
 check "and by Homenode's mover, which says the truth" random_moves $pid 10 2
 cat /tmp/said

@@ -47,7 +47,7 @@ for seed in 1 2 3; do
     start /tmp/gone.out pattern -p 2 600 20
     pid=$started
     need wait_for 60 says "begins" /tmp/gone.out
-    start /tmp/mover.out mover random $pid 20 $seed 4096
+    start /tmp/mover.out mover random $pid 20 $seed 64
     mover=$started
     usleep 300000
     kill -KILL $pid

@@ -1,9 +1,9 @@
 //! From a plan to the text that the preloaded library reads.
 use crate::Failure;
-use homenode_base::NodeId;
+use homenode_base::{CpuId, NodeId};
 use homenode_capture::{ModuleFile, read_module};
-use homenode_machine::Topology;
-use homenode_placement::plan::{Entry, Home, LEAST_BYTES, ObjectKey, Plan};
+use homenode_machine::{Machine, Topology};
+use homenode_placement::plan::{Entry, Home, LEAST_BYTES, ObjectKey, Plan, ThreadPin};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -75,7 +75,7 @@ impl Writer<'_> {
     fn text(&self) -> Result<String, Failure> {
         let mut out = String::from("homenode-agent-plan 1\n");
         for pin in &self.plan.threads {
-            writeln!(out, "pin {} {}", path(&pin.path), self.cpu(pin.cpu)?).expect(WRITES);
+            writeln!(out, "pin {} {}", path(&pin.path), self.cpu(pin)?).expect(WRITES);
         }
         let named = self.file.globals.iter().map(|(name, address, bytes)| ((name.as_str(), *bytes), *address));
         let named: HashMap<(&str, u64), u64> = named.collect();
@@ -122,14 +122,33 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The operating system's name of the i-th processor, counted node by node.
-    fn cpu(&self, cpu: u16) -> Result<u32, Failure> {
-        let all = self.topology.nodes.iter().flat_map(|n| n.cpus.iter().copied());
-        let count = self.topology.nodes.iter().map(|n| n.cpus.len()).sum::<usize>();
-        all.into_iter().nth(usize::from(cpu)).ok_or_else(|| {
-            let machine = &self.plan.machine;
-            Failure::input(format!("the plan is for {machine} and names processor {cpu}; this machine has {count}"))
+    /// The operating system's name of a pinned thread's processor: the same one, counted node by node, on a machine of the
+    /// shape that the plan was made for; else the processors of the same node in turn.
+    fn cpu(&self, pin: &ThreadPin) -> Result<u32, Failure> {
+        let model = crate::report::machine(&self.plan.machine).ok();
+        let here: Vec<usize> = self.topology.nodes.iter().map(|n| n.cpus.len()).collect();
+        let same = |m: &Machine| m.cores.iter().map(|c| usize::from(*c)).eq(here.iter().copied());
+        let found = match model.filter(|m| !same(m)) {
+            Some(other) => self.nth_of_node(&other, pin),
+            None => self.topology.nodes.iter().flat_map(|n| n.cpus.iter().copied()).nth(usize::from(pin.cpu)),
+        };
+        found.ok_or_else(|| {
+            let (machine, cpus) = (&self.plan.machine, here.iter().sum::<usize>());
+            Failure::input(format!(
+                "the plan is for {machine} and names processor {}; this machine has {} node(s) with {cpus} processor(s): \
+                 make it with --machine this",
+                pin.cpu,
+                here.len()
+            ))
         })
+    }
+
+    fn nth_of_node(&self, model: &Machine, pin: &ThreadPin) -> Option<u32> {
+        let node = model.node_of(CpuId(pin.cpu))?;
+        let before = self.plan.threads.iter().take_while(|p| p.thread != pin.thread);
+        let turn = before.filter(|p| model.node_of(CpuId(p.cpu)) == Some(node)).count();
+        let cpus = &self.topology.nodes.get(node.index())?.cpus;
+        cpus.get(turn.checked_rem(cpus.len())?).copied()
     }
 
     fn os_node(&self, node: u16) -> Result<u32, Failure> {
@@ -148,7 +167,7 @@ impl Writer<'_> {
             Home::Node(n) => Ok(format!("n{}", self.os_node(*n)?)),
             Home::Thread(t) => {
                 let pin = self.plan.threads.iter().find(|p| p.thread == *t);
-                let cpu = pin.map_or(Ok(0), |p| self.cpu(p.cpu))?;
+                let cpu = pin.map_or(Ok(0), |p| self.cpu(p))?;
                 let node = self.topology.node_of_cpu(cpu).unwrap_or_default();
                 Ok(format!("n{}", self.os_node(node.0)?))
             }

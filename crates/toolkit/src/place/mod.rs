@@ -6,6 +6,7 @@ mod estimate;
 mod evidence;
 mod huge;
 mod keys;
+mod price;
 mod text;
 
 use crate::open::{Opened, open};
@@ -26,6 +27,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 pub use agent::{Match, agent_plan};
+pub use price::{PlanPrice, price};
 
 /// What to plan.
 #[derive(Clone, Debug)]

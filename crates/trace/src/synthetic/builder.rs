@@ -229,6 +229,11 @@ impl Builder {
         self
     }
 
+    /// Names and modules, to change before [`Builder::store`].
+    pub fn symbols(&mut self) -> &mut Symbols {
+        &mut self.symbols
+    }
+
     /// Writes the dataset. It is valid unless the manifest was changed to say otherwise.
     pub fn store(&self) -> Arc<MemStore> {
         let store = MemStore::default();

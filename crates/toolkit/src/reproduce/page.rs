@@ -1,0 +1,116 @@
+//! Text, Markdown and a picture of a reproduction.
+use super::{ReproduceDoc, Table};
+use std::fmt::Write;
+
+const WRITES: &str = "writing to a string cannot fail";
+
+/// Bars of one group beside each other: name of the group, and a value in percent for each series.
+pub(super) struct Bars {
+    pub(super) title: String,
+    pub(super) series: Vec<&'static str>,
+    pub(super) groups: Vec<(String, Vec<f64>)>,
+}
+
+pub(super) fn text(doc: &ReproduceDoc) -> String {
+    let mut out = format!("{} at size {}: {}\n", doc.experiment, doc.size, doc.programs);
+    for table in &doc.tables {
+        writeln!(out, "\n{}", table.title).expect(WRITES);
+        columns(table).iter().for_each(|line| writeln!(out, "  {line}").expect(WRITES));
+    }
+    out.push_str("\nClaims\n");
+    for c in &doc.claims {
+        let ours = if c.ours.is_empty() { String::new() } else { format!(" ours: {};", c.ours) };
+        writeln!(out, "  {}: {} ({}): {}\n     {ours} {}", c.verdict.words(), c.what, c.place, c.theirs, c.why)
+            .expect(WRITES);
+    }
+    doc.notes.iter().for_each(|n| writeln!(out, "note: {n}").expect(WRITES));
+    out
+}
+
+/// Lines with columns under each other: the first to the left, the others to the right.
+fn columns(table: &Table) -> Vec<String> {
+    let all: Vec<&Vec<String>> = std::iter::once(&table.columns).chain(&table.rows).collect();
+    let widest = |i: usize| all.iter().map(|r| r[i].chars().count()).max().unwrap_or(0);
+    let width: Vec<usize> = (0..table.columns.len()).map(widest).collect();
+    let cell = |(i, text): (usize, &String)| match i {
+        0 => format!("{text:<w$}", w = width[0]),
+        _ => format!("{text:>w$}", w = width[i]),
+    };
+    all.iter().map(|row| row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ")).collect()
+}
+
+pub(super) fn markdown(doc: &ReproduceDoc, picture: &str) -> String {
+    let mut out = format!("# {} at size {}\n\n{}\n\n![savings]({picture})\n", doc.experiment, doc.size, doc.programs);
+    let cell = |text: &String| text.replace('|', "\\|").replace('\n', " ");
+    let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    for table in &doc.tables {
+        write!(out, "\n## {}\n\n", table.title).expect(WRITES);
+        out.push_str(&row(table.columns.iter().map(cell).collect()));
+        out.push_str(&row(vec!["---".to_owned(); table.columns.len()]));
+        table.rows.iter().for_each(|r| out.push_str(&row(r.iter().map(cell).collect())));
+    }
+    out.push_str("\n## Claims\n\n| claim | where | published | ours | verdict | why |\n|---|---|---|---|---|---|\n");
+    for c in &doc.claims {
+        let verdict = c.verdict.words().to_owned();
+        out.push_str(&row([&c.what, &c.place, &c.theirs, &c.ours, &verdict, &c.why].map(cell).to_vec()));
+    }
+    out.push('\n');
+    doc.notes.iter().for_each(|n| writeln!(out, "* {n}").expect(WRITES));
+    out
+}
+
+const COLOURS: [&str; 4] = ["#2f6690", "#81c3d7", "#d9a05b", "#7a7a7a"];
+const BAR: f64 = 14.0;
+const HEIGHT: f64 = 220.0;
+const LEFT: f64 = 46.0;
+
+/// A bar chart.
+pub(super) fn svg(bars: &Bars) -> String {
+    let values = bars.groups.iter().flat_map(|(_, v)| v.iter().copied());
+    let (low, high) = values.fold((0.0f64, 10.0f64), |(l, h), v| (l.min(v), h.max(v)));
+    let group = BAR * (bars.series.len() as f64 + 1.0);
+    let width = LEFT + group * bars.groups.len() as f64 + 20.0;
+    let y = |v: f64| 40.0 + HEIGHT * (high - v) / (high - low);
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {:.0}\" font-family=\"sans-serif\" font-size=\"11\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"white\"/><text x=\"8\" y=\"16\" font-size=\"13\">{}</text>\n",
+        HEIGHT + 110.0,
+        escape(&bars.title)
+    );
+    for (i, name) in bars.series.iter().enumerate() {
+        let x = 8.0 + 130.0 * i as f64;
+        let colour = COLOURS[i % COLOURS.len()];
+        writeln!(
+            out,
+            "<rect x=\"{x}\" y=\"22\" width=\"10\" height=\"10\" fill=\"{colour}\"/><text x=\"{}\" y=\"31\">{}</text>",
+            x + 14.0,
+            escape(name)
+        )
+        .expect(WRITES);
+    }
+    for line in [low, 0.0, high] {
+        writeln!(out, "<line x1=\"{LEFT}\" x2=\"{width:.0}\" y1=\"{0:.1}\" y2=\"{0:.1}\" stroke=\"#999\"/><text x=\"4\" y=\"{0:.1}\">{line:.0} %</text>", y(line)).expect(WRITES);
+    }
+    for (g, (name, values)) in bars.groups.iter().enumerate() {
+        let from = LEFT + group * g as f64 + BAR / 2.0;
+        for (i, v) in values.iter().enumerate() {
+            let (x, top, tall) = (from + BAR * i as f64, y(v.max(0.0)), (y(0.0) - y(*v)).abs());
+            let colour = COLOURS[i % COLOURS.len()];
+            writeln!(
+                out,
+                "<rect x=\"{x:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{tall:.1}\" fill=\"{colour}\"/>",
+                BAR - 2.0
+            )
+            .expect(WRITES);
+        }
+        let (x, bottom) = (from + 4.0, y(low) + 14.0);
+        writeln!(out, "<text transform=\"translate({x:.1},{bottom:.1}) rotate(35)\">{}</text>", escape(name))
+            .expect(WRITES);
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

@@ -139,7 +139,7 @@ fn intervals_hold_the_true_shares() {
         e.objects.iter().map(|o| (o.name.clone(), o.cost.ratio_to(all))).collect::<Vec<_>>()
     };
     // Homes are what the policy says in both, so that first touch does not differ: one node has all memory.
-    let one_home: Vec<Merged> = (0..41u64).map(|p| first(p)).chain(refs.iter().skip(41).copied()).collect();
+    let one_home: Vec<Merged> = (0..41).map(first).chain(refs.iter().skip(41).copied()).collect();
     let truth = shares(&run(&machine, &one_home, Some(REFERENCES), &["first-touch"]));
     for method in METHODS {
         let (draws, mut held, mut asked) = (if slow() { 2_000 } else { 150 }, 0u32, 0u32);

@@ -12,7 +12,7 @@ echo 100 >$knobs/scan_delay_ms
 
 # outcome ACTION HOME USER: one line; faults a second in $faults.
 outcome() {
-    need hinting "$@" 4 >/tmp/outcome
+    need hinting "$@" 3 >/tmp/outcome
     cat /tmp/outcome
     faults=$(sed 's/.*faults.s \([0-9]*\).*/\1/' /tmp/outcome)
 }

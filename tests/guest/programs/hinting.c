@@ -52,7 +52,6 @@ static void *use(void *arg) {
         /* The first round may fault for other reasons: copies of the zero page, pages unmapped by a move. */
         if (rounds++ == 0)
             before = minor_faults();
-        usleep(10000);
         clock_gettime(CLOCK_MONOTONIC, &now);
     } while (now.tv_sec < end.tv_sec || (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
     faults = minor_faults() - before;

@@ -64,3 +64,25 @@ pub(crate) struct Compile {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
     pub(crate) args: Vec<OsString>,
 }
+
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  perf mem record -- ./app; homenode import perf.data -o app.hnt
+  perf c2c record -a -- sleep 10; homenode import perf.data -o box.hnt
+  homenode report app.hnt
+
+Reads perf.data of any event that recorded data addresses (perf mem, perf c2c, IBS), from this or another machine.")]
+pub(crate) struct Import {
+    /// Files to import.
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Dataset to write.
+    #[arg(short, long, value_hint = ValueHint::DirPath)]
+    pub(crate) output: PathBuf,
+    /// Replace the dataset if it exists.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print the summary as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -9,9 +9,9 @@ mod read;
 mod values;
 
 pub(crate) use act::{Live, Migrate, Place, Run};
-pub(crate) use capture::{Compile, Record};
+pub(crate) use capture::{Compile, Import, Record};
 pub(crate) use machine::{Doctor, Topo};
-pub(crate) use read::{Compact, Export, List, Order, Reading, Report};
+pub(crate) use read::{Compact, Export, List, Order, Reading, Report, Reproduce};
 
 /// Where should each page live, what would the best placement be worth, and how do I get it?
 #[derive(Parser, Debug)]
@@ -46,6 +46,8 @@ pub(crate) enum Command {
     /// Compile and link C++ with the capture hooks; a drop-in for CXX=.
     #[command(name = "c++", disable_help_flag = true, disable_version_flag = true)]
     Cxx(Compile),
+    /// Make a recording of what another tool sampled.
+    Import(Import),
     /// Show what a recording holds; reads all of it.
     Info(Reading),
     /// Verify a recording: every frame, every count, the order.
@@ -66,6 +68,8 @@ pub(crate) enum Command {
     Migrate(Migrate),
     /// Show this machine's memory nodes, and measure what they cost.
     Topo(Topo),
+    /// Repeat a published study and compare with its results.
+    Reproduce(Reproduce),
     /// Say what this machine can and cannot do, why, and what to do about it.
     Doctor(Doctor),
     /// List the members of a family: policies, machines, backends and more.

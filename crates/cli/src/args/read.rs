@@ -115,3 +115,21 @@ pub(crate) struct List {
     #[arg(long)]
     pub(crate) json: bool,
 }
+
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  homenode reproduce thakkar
+  homenode reproduce thakkar --size S -o thakkar/     also a page, a plot and the data")]
+pub(crate) struct Reproduce {
+    /// Experiment (`homenode list experiments`).
+    pub(crate) experiment: String,
+    /// Size of the programs: XS, S or M.
+    #[arg(long, default_value = "XS")]
+    pub(crate) size: String,
+    /// Folder for the page, the plot and the data; made if missing.
+    #[arg(short, long, value_hint = ValueHint::DirPath)]
+    pub(crate) output: Option<PathBuf>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -2,7 +2,7 @@
 mod act;
 mod machine;
 
-use crate::args::{Cli, Command, Compact, Compile, Export, List, Order, Reading, Record, Report};
+use crate::args::{Cli, Command, Compact, Compile, Export, Import, List, Order, Reading, Record, Report, Reproduce};
 use crate::progress::Bar;
 use clap::CommandFactory;
 use homenode_toolkit as toolkit;
@@ -19,6 +19,8 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::Record(a) => record(a, quiet),
         Command::Cc(a) => compile(toolkit::Language::C, a),
         Command::Cxx(a) => compile(toolkit::Language::Cxx, a),
+        Command::Import(a) => import(&a, quiet),
+        Command::Reproduce(a) => reproduce(&a, quiet),
         Command::Info(a) => info(a, quiet),
         Command::Check(a) => check(a),
         Command::Recover(a) => recover(a, quiet),
@@ -79,6 +81,17 @@ fn record(a: Record, quiet: bool) -> Done {
 
 fn compile(language: toolkit::Language, a: Compile) -> Done {
     toolkit::compile(language, &a.args)
+}
+
+fn import(a: &Import, quiet: bool) -> Done {
+    let doc = toolkit::import(&a.files, &a.output, a.force)?;
+    warn(quiet, &doc.warnings);
+    print(&if a.json { doc.to_json() } else { doc.to_text() })
+}
+
+fn reproduce(a: &Reproduce, quiet: bool) -> Done {
+    let doc = toolkit::reproduce(&a.experiment, &a.size, a.output.as_deref(), &mut Bar::new(quiet))?;
+    print(&if a.json { doc.to_json() } else { doc.to_text() })
 }
 
 fn info(a: Reading, quiet: bool) -> Done {

@@ -31,6 +31,8 @@ pub const FAMILIES: &[Family] = &[
     ("machines", "machine models", machines),
     ("rules", "affinity rules: from counts to homes", rules),
     ("backends", "ways to see what a program does to memory", backends),
+    ("affinity", "rules of `place`: from counts of a page to its home", affinity),
+    ("experiments", "published studies that `reproduce` repeats", experiments),
 ];
 
 /// Members of one family, or the families if none is named.
@@ -71,6 +73,14 @@ fn rules() -> Vec<Member> {
         Member { name: format!("{}{defaults}", s.name), summary: s.summary.to_owned() }
     };
     homenode_placement::affinity::ALL.iter().map(row).collect()
+}
+
+fn affinity() -> Vec<Member> {
+    homenode_placement::affinity::ALL.iter().map(|s| member(s.name, s.summary)).collect()
+}
+
+fn experiments() -> Vec<Member> {
+    crate::reproduce::EXPERIMENTS.iter().map(|(name, summary)| member(name, summary)).collect()
 }
 
 fn machines() -> Vec<Member> {

@@ -18,8 +18,15 @@ pub fn virtual_machine(root: &Path) -> Option<Virtual> {
 
 const VENDORS: [&str; 8] =
     ["QEMU", "VMware", "innotek", "Xen", "Microsoft Corporation", "Amazon EC2", "Google", "Parallels"];
-/// What emulators call themselves; the first is QEMU's signature in the processor's identification.
-const EMULATORS: [&str; 2] = ["TCGTCGTCGTCG", "an emulator"];
+/// Names of emulators.
+const EMULATORS: [&str; 2] = ["QEMU without KVM", "an emulator"];
+/// Signatures in the processor's identification, which repeat themselves, and names for people.
+const SIGNATURES: [(&str, &str); 4] =
+    [("TCGTCGTCGTCG", EMULATORS[0]), ("KVMKVMKVM", "KVM"), ("VMwareVMware", "VMware"), ("XenVMMXenVMM", "Xen")];
+
+fn in_words(signature: String) -> String {
+    SIGNATURES.iter().find(|(s, _)| *s == signature).map_or(signature, |(_, name)| (*name).to_owned())
+}
 
 pub(super) fn read(tree: &Tree) -> Option<Virtual> {
     // Only the processor itself knows for certain, and it can only be asked about this machine.
@@ -32,7 +39,7 @@ pub(super) fn read(tree: &Tree) -> Option<Virtual> {
     // QEMU's own processor models are those of its emulation; under KVM the default is the host's.
     let own_model = line("model name").contains("QEMU");
     let name = match (signature.filter(|s| !s.is_empty()), own_model) {
-        (Some(s), _) => s,
+        (Some(s), _) => in_words(s),
         (None, true) => EMULATORS[1].to_owned(),
         (None, false) => known.or_else(|| flag.then(|| "a hypervisor".to_owned()))?,
     };

@@ -129,7 +129,7 @@ impl Reading<'_> {
                 self.by_id.insert(id, i);
             });
             self.rebuilt.push(own.clone().find_map(rebuilt));
-            self.decoders.push(Decoder::new(*layout, own.flat_map(facts).collect()));
+            self.decoders.push(Decoder::new(*layout, all_facts(layout, own)));
         }
         self.timed = layouts.iter().any(|l| l.sample_type & sample::TIME != 0);
         Ok(())
@@ -326,6 +326,15 @@ fn unit(e: &FileEvent) -> SampleUnit {
 
 fn words(e: &FileEvent) -> String {
     if e.name.is_empty() { format!("event {:#x} of unit {}", e.attr.config, e.attr.kind) } else { e.name.clone() }
+}
+
+/// Facts of the events of one layout. Where there is one event, or samples do not name theirs, ids do not matter.
+fn all_facts<'e>(layout: &Layout, own: impl Iterator<Item = &'e FileEvent> + Clone) -> Vec<EventFacts> {
+    let named = layout.sample_type & (sample::ID | sample::IDENTIFIER) != 0;
+    if named && own.clone().count() > 1 {
+        return own.flat_map(facts).collect();
+    }
+    own.take(1).flat_map(facts).take(1).collect()
 }
 
 /// What the decoder must know of each id of an event; an event without ids has one that matters to nobody.

@@ -203,6 +203,14 @@ fn addresses_are_rebuilt_from_registers_and_code_where_the_file_has_only_those()
 }
 
 #[test]
+fn the_ids_of_an_only_event_need_not_be_in_its_samples() {
+    let f = TestFile::default().event(attr(1, 2, 1, 0x800f, 0), &[187, 188]);
+    let f = f.add(9, 2, &words(&[0x1000, pair(7, 8), 5, 0x7000, LOCAL_STORE]));
+    let (sink, report) = seen(&f.file()).unwrap();
+    assert_eq!((sink.samples.len(), report.counts.damaged, report.sampling.unit), (1, 0, SampleUnit::Window));
+}
+
+#[test]
 fn every_cut_and_every_changed_byte_is_survived() {
     let whole = names().file();
     for n in 0..whole.len() {

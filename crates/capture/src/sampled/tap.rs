@@ -125,9 +125,9 @@ impl Tap {
 
     /// The next event, if it is older than `horizon`.
     pub(super) fn next_before(&mut self, horizon: u64) -> Option<Timed> {
-        let next = self.events.pop_front_if(|e| e.ticks <= horizon)?;
+        self.events.front().filter(|e| e.ticks <= horizon)?;
         self.taken += 1;
-        Some(next)
+        self.events.pop_front()
     }
     /// What was taken out is in the dataset, which now has `refs` samples of the thread: the tail may follow.
     pub(super) fn commit(&mut self, refs: u64) {

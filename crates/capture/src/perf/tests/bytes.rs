@@ -67,7 +67,7 @@ fn variable(l: &Layout, rng: &mut Rng, out: &mut Vec<u8>, seen: &mut [u64; 12]) 
     }
     if has(s::BRANCH_STACK) {
         out.extend(words(&[2]));
-        let index = u64::from(l.branch_sample_type >> 17 & 1);
+        let index = l.branch_sample_type >> 17 & 1;
         some(index + 2 * 3 + 2 * (l.branch_sample_type >> 19 & 1), out);
     }
     if has(s::REGS_USER) {

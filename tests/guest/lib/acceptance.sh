@@ -20,7 +20,7 @@ grids_home() {
 begin_stencil() {
     start /tmp/stencil.out "$@"
     need wait_for 60 says "shared next" /tmp/stencil.out
-    need wait_for 60 pidof stencil
+    need wait_for 60 pidof stencil >/dev/null
     pid=$(pidof stencil)
 }
 

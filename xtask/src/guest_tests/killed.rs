@@ -10,7 +10,10 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Starts a guest by another run of this program, kills that run, and waits for QEMU's end.
 pub(crate) fn run() -> Result<String, String> {
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
+    // What a killed harness leaves in the temporary folder goes with this one.
+    let scratch = tempfile::tempdir().map_err(|e| e.to_string())?;
     let mut harness = Command::new(own)
+        .env("TMPDIR", scratch.path())
         .args(["guest", "--nodes", "1", "--", "sleep", "600"])
         .stdin(Stdio::null())
         .stderr(Stdio::null())

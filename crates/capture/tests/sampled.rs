@@ -268,21 +268,47 @@ fn recorder_to_be_killed() {
     }
 }
 
+fn script(dir: &Path, text: &str) -> PathBuf {
+    let script = dir.join("script");
+    std::fs::write(&script, format!("#!/bin/sh\n{text}\n")).unwrap();
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    script
+}
+
+/// A recorder of that program as a process of its own.
+fn recorder(program: &Path, out: &Path) -> std::process::Child {
+    let mut recorder = Command::new(std::env::current_exe().unwrap());
+    let words = format!("{} {}", program.display(), out.display());
+    recorder.args(["--exact", "recorder_to_be_killed"]).env("HN_TEST_SAMPLED", words);
+    recorder.stdout(std::process::Stdio::null()).spawn().unwrap()
+}
+
+#[test]
+fn ctrl_c_ends_the_recording_in_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("x.hnt");
+    let long = script(dir.path(), &format!("exec {} 1000", build(dir.path(), false, &[]).display()));
+    let mut recorder = recorder(&long, &out);
+    std::thread::sleep(Duration::from_millis(1200));
+    const SIGINT: i32 = 2;
+    assert!(homenode_sys::process::signal(recorder.id(), SIGINT));
+    assert!(recorder.wait().unwrap().success());
+    let reader = open(&out);
+    let m = reader.manifest();
+    assert!(m.complete && m.ended.contains("SIGINT") && m.exit_status == Some(-SIGINT), "{m:?}");
+    // The shell is a thread of its own, and so is what it became.
+    assert!((0..reader.threads()).map(|t| reader.refs(t)).sum::<u64>() > 20);
+    assert_in_order(&reader);
+}
+
 #[test]
 fn a_killed_recorder_leaves_a_dataset_that_recover_completes_and_the_program_runs_on() {
     let dir = tempfile::tempdir().unwrap();
     let (out, mark) = (dir.path().join("x.hnt"), dir.path().join("mark"));
     let program = build(dir.path(), true, &[]);
-    let script = dir.path().join("script");
     // The program, then a mark: it went on to its end without the recorder.
-    let text =
-        format!("#!/bin/sh\nfor i in 1 2 3 4 5; do {}; done\necho done >{}\n", program.display(), mark.display());
-    std::fs::write(&script, text).unwrap();
-    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let words = format!("{} {}", script.display(), out.display());
-    let mut recorder = Command::new(std::env::current_exe().unwrap());
-    recorder.args(["--exact", "recorder_to_be_killed"]).env("HN_TEST_SAMPLED", words);
-    let mut recorder = recorder.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let text = format!("for i in 1 2 3 4 5; do {}; done\necho done >{}", program.display(), mark.display());
+    let mut recorder = recorder(&script(dir.path(), &text), &out);
     std::thread::sleep(Duration::from_millis(1900));
     recorder.kill().unwrap();
     recorder.wait().unwrap();

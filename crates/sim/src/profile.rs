@@ -10,7 +10,7 @@ use crate::observer::Observer;
 use crate::replay::Replay;
 use crate::seat::{Seat, unflatten};
 use homenode_base::{Cost, NodeId, ThreadId};
-use homenode_machine::Location;
+use homenode_machine::{AccessClass, Location};
 use homenode_placement::counts::{Counts, PageKey};
 use homenode_placement::{Access, Step};
 use homenode_trace::order::Consumer;
@@ -42,6 +42,9 @@ struct ByThread {
     shift: u32,
     /// Thread and node of the current reference.
     now: (ThreadId, NodeId),
+    /// Whether a store stands for the write-back that follows it too: samples show none, and behind caches every dirty line
+    /// leaves once.
+    dirty: bool,
     /// The last thread seen on each node: a line that another node's cache writes back meanwhile counts as its.
     last_of: Vec<ThreadId>,
 }
@@ -61,6 +64,9 @@ impl Observer for ByThread {
         let (space, addr) = unflatten(flat);
         let mut counts = [0; 3];
         counts[access.class as usize] = u64::from(access.weight);
+        if self.dirty && access.class == AccessClass::Write {
+            counts[AccessClass::WriteBack as usize] = u64::from(access.weight);
+        }
         self.counts.add_counts(PageKey { space, page: addr >> self.shift }, thread, &counts);
     }
 
@@ -83,6 +89,7 @@ impl<'m> Profile<'m> {
             counts,
             shift: setup.block_bytes.trailing_zeros(),
             now: (ThreadId(0), NodeId(0)),
+            dirty: setup.options.sampled.is_some() && setup.machine.caches.is_some(),
             last_of: vec![ThreadId(0); setup.machine.nodes()],
         };
         Ok(Profile(Replay::new(setup, setup.machine, NoLane, watch)?))

@@ -32,6 +32,9 @@ pub(super) struct Judge<'a> {
     pub(super) page_bytes: u64,
     /// Pages that each node can hold; `None`: as many as there are.
     pub(super) capacity: Option<Vec<u64>>,
+    /// A page stays with its first toucher unless the cost there is so many percent above the least: samples of references
+    /// cannot tell hits from misses, so small differences mean nothing behind caches.
+    pub(super) margin_percent: i128,
 }
 
 impl Judge<'_> {
@@ -39,12 +42,20 @@ impl Judge<'_> {
     pub(super) fn decide(&self, evidence: &Evidence, keys: &Keys, map: &ThreadMap) -> Result<Vec<Unit>, Failure> {
         let mut units = self.units(evidence, keys, map);
         for unit in units.iter_mut().filter(|u| u.placeable) {
-            unit.home = self.rule.decide(&self.question(unit));
+            unit.home = self.rule.decide(&self.question(unit)).map(|home| self.settled(unit, home));
         }
         if let Some(capacity) = &self.capacity {
             self.fit(&mut units, capacity)?;
         }
         Ok(units)
+    }
+
+    /// The home the rule wants, or the first toucher's node if that is nearly as good.
+    fn settled(&self, unit: &Unit, wanted: NodeId) -> NodeId {
+        let Some(now) = self.question(unit).home.filter(|_| self.margin_percent > 0) else { return wanted };
+        let (there, here) = (self.distances.cost(&unit.uses, wanted), self.distances.cost(&unit.uses, now));
+        let limit = there.0.saturating_mul(100 + self.margin_percent);
+        if here.0.saturating_mul(100) <= limit { now } else { wanted }
     }
 
     fn units(&self, evidence: &Evidence, keys: &Keys, map: &ThreadMap) -> Vec<Unit> {

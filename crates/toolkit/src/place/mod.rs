@@ -29,6 +29,10 @@ use std::path::PathBuf;
 pub use agent::{Match, agent_plan};
 pub use price::{PlanPrice, price};
 
+/// See [`Judge::margin_percent`]: on two nodes as far apart as those of `two-socket`, a node that makes less than two
+/// thirds of the uses does not win a page from its first toucher.
+const MARGIN_PERCENT: i128 = 20;
+
 /// What to plan.
 #[derive(Clone, Debug)]
 pub struct PlaceRequest {
@@ -92,7 +96,10 @@ pub(crate) fn place_on(
     let page_bytes = request.page_bytes.unwrap_or(machine.page_bytes);
     machine.check_block("--page", page_bytes).map_err(Failure::usage)?;
     let capacity = capacity(request, machine, page_bytes)?;
-    let judge = Judge { machine, distances: Distances::of(machine), rule: &rule, page_bytes, capacity };
+    let unit = reader.manifest().sampling.as_ref().map(|s| s.unit);
+    let blind_to_caches = unit == Some(SampleUnit::Reference) && machine.caches.is_some();
+    let margin_percent = if blind_to_caches { MARGIN_PERCENT } else { 0 };
+    let judge = Judge { machine, distances: Distances::of(machine), rule: &rule, page_bytes, capacity, margin_percent };
     let planner = Planner {
         reader,
         keys: keys::Keys::new(reader),

@@ -38,7 +38,7 @@ fn sample(bytes: &[u8], i: usize) -> Option<Sample> {
     (!bytes.is_empty()).then(|| Sample {
         weight: 1 + (at(0) << (at(1) % 24)),
         latency_cycles: (at(2) % 3 != 0).then(|| at(3) << (at(2) % 24)),
-        source: DataSource::ALL[at(4) as usize % 8],
+        source: DataSource::ALL[at(4) as usize % 9],
         cpu: (at(5) % 2 == 0).then(|| (at(5) * 257) as u16),
     })
 }

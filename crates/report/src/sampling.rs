@@ -93,6 +93,7 @@ pub(crate) fn source_words(source: DataSource) -> &'static str {
         DataSource::RemoteModified => "modified line in another cache",
         DataSource::SlowMemory => "slow memory",
         DataSource::Io => "device",
+        DataSource::FirstTouch => "first touch of the page",
     }
 }
 
@@ -186,11 +187,13 @@ fn unseen(s: &Sampling, counted: &SampledTotals, taken: u64) -> Vec<String> {
         }
         _ => {}
     }
-    out.push(
-        "The first touch of a page is mostly not sampled: homes under first touch are those of the first sample, unless the \
-         program keeps using its memory as it began."
-            .to_owned(),
-    );
+    if !counted.sources.iter().any(|r| r.source == DataSource::FirstTouch) {
+        out.push(
+            "The first touch of a page is mostly not sampled: homes under first touch are those of the first sample, unless \
+             the program keeps using its memory as it began."
+                .to_owned(),
+        );
+    }
     out.push(
         "The order of references of different threads is not in samples: false sharing, and bounds for placements that \
          move blocks, are not given."

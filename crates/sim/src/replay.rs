@@ -188,11 +188,14 @@ impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
     fn sampled(&mut self, r: &Merged, place: Place, t: VirtualTime, counting: Counting) {
         let source = &mut self.sources[r.source as usize];
         *source = (source.0 + 1, source.1 + u64::from(r.weight));
-        if !r.source.placement_matters() {
+        let first_touch = r.source == DataSource::FirstTouch;
+        if !r.source.placement_matters() && !first_touch {
             return;
         }
         let Replay { shifts, blocks, back, lines, .. } = self;
         let (kind, class) = match r.op.writes() {
+            // Decides where a page begins and costs nothing: what is sampled is its use.
+            _ if first_touch => (AccessKind::Write, AccessClass::Free),
             true => (AccessKind::Write, AccessClass::Write),
             false => (AccessKind::Read, AccessClass::Read),
         };

@@ -48,11 +48,13 @@ pub enum DataSource {
     SlowMemory = 6,
     /// Device or uncached.
     Io = 7,
+    /// A page fault that brought the page in: it says who touched the page first and nothing about its use.
+    FirstTouch = 8,
 }
 
 impl DataSource {
     /// All, in code order.
-    pub const ALL: [DataSource; 8] = [
+    pub const ALL: [DataSource; 9] = [
         DataSource::Unknown,
         DataSource::Cache,
         DataSource::LocalMemory,
@@ -61,6 +63,7 @@ impl DataSource {
         DataSource::RemoteModified,
         DataSource::SlowMemory,
         DataSource::Io,
+        DataSource::FirstTouch,
     ];
     /// Whether moving the page could change the cost of such an access. Unknown sources count: nothing else is known.
     pub const fn placement_matters(self) -> bool {

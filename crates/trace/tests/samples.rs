@@ -25,7 +25,7 @@ fn wild(rng: &mut Rng, n: usize) -> Vec<Sample> {
             s.latency_cycles = [None, Some(0), Some(u32::MAX), Some(rng.below(900) as u32)][rng.below(4) as usize];
         }
         if rng.chance(1, 6) {
-            s.source = DataSource::ALL[rng.below(8) as usize];
+            s.source = DataSource::ALL[rng.below(9) as usize];
         }
         if rng.chance(1, 9) {
             s.cpu = [None, Some(0), Some(u16::MAX), Some(rng.below(8) as u16)][rng.below(4) as usize];

@@ -6,7 +6,7 @@ use super::status::Status;
 use crate::CaptureError;
 use crate::perf::{EventChoice, PerfOptions, PerfSource, Target};
 use crate::samples::{Notice, RawSample, SampleSource};
-use homenode_trace::SampleUnit;
+use homenode_trace::{DataSource, Op, SampleUnit};
 use std::collections::VecDeque;
 use std::fs;
 use std::path::Path;
@@ -146,7 +146,7 @@ impl SampleSource for FaultSource {
         SampleUnit::Window
     }
     fn event(&self) -> String {
-        "NUMA-hinting faults (page-faults, without first touches)".to_owned()
+        "NUMA-hinting faults".to_owned()
     }
     fn sees_writes(&self) -> bool {
         // A fault shows that the page was used, not how.
@@ -172,9 +172,11 @@ impl SampleSource for FaultSource {
             while let Some(notice) = fresh.next_if(|n| time_of(n).is_some_and(|t| t <= sample.time_ns)) {
                 self.seen.notice(notice);
             }
-            if self.seen.is_use(sample.pid, sample.addr) {
-                samples.push(*sample);
-            }
+            samples.push(match self.seen.is_use(sample.pid, sample.addr) {
+                true => *sample,
+                // Where the page began is worth knowing, but it is no use of it.
+                false => RawSample { op: Op::Write, source: DataSource::FirstTouch, ..*sample },
+            });
         }
         fresh.for_each(|n| self.seen.notice(n));
         self.raw = raw;
@@ -191,7 +193,7 @@ impl SampleSource for FaultSource {
     }
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![format!(
-            "{} page faults were first touches of a page and are not counted as use",
+            "{} page faults were first touches of a page: they say where it began and are not counted as use",
             self.seen.first_touches
         )];
         let (mean, most) = (self.mean_rate(), self.rates.iter().copied().fold(0.0, f64::max));

@@ -39,9 +39,9 @@ fn counts_are_those_of_a_slow_map_at_every_page_size() {
             for (key, page) in counts.sorted() {
                 assert_eq!(page.first.0, first[&(key.space, key.page)]);
                 for (t, c) in &page.by_thread {
-                    for class in 0..3 {
+                    for (class, &counted) in c.iter().enumerate() {
                         let wanted = slow.get(&(key.space, key.page, t.0, class)).copied().unwrap_or(0);
-                        assert_eq!(c[class], wanted);
+                        assert_eq!(counted, wanted);
                     }
                 }
             }

@@ -115,7 +115,7 @@ impl Counts {
             self.add_counts(PageKey { space: u.space, page }, u.thread, &counts);
         }
     }
-    /// Adds counts of one thread to one page.
+    /// Adds counts of one thread to one page; zeros only say that it was there, and first if nobody was before.
     pub fn add_counts(&mut self, key: PageKey, thread: ThreadId, counts: &ClassCounts) {
         let fresh = || PageUse { first: thread, by_thread: Vec::new() };
         self.pages.entry(key).or_insert_with(fresh).add(thread, counts);

@@ -14,7 +14,7 @@ use homenode_machine::{AccessClass, Location};
 use homenode_placement::counts::{Counts, PageKey};
 use homenode_placement::{Access, Step};
 use homenode_trace::order::Consumer;
-use homenode_trace::{Event, Merged};
+use homenode_trace::{DataSource, Event, Merged};
 
 /// One pass that counts.
 pub struct Profile<'m>(Replay<'m, NoLane, ByThread>);
@@ -53,9 +53,13 @@ impl Observer for ByThread {
     const WANTS_CHARGES: bool = true;
 
     #[inline]
-    fn reference(&mut self, r: &Merged, seat: Seat, _: u64) {
+    fn reference(&mut self, r: &Merged, seat: Seat, flat: u64) {
         self.now = (ThreadId(r.thread), seat.node);
         self.last_of[seat.node.index()] = ThreadId(r.thread);
+        if r.source == DataSource::FirstTouch {
+            let (space, addr) = unflatten(flat);
+            self.counts.add_counts(PageKey { space, page: addr >> self.shift }, ThreadId(r.thread), &[0; 3]);
+        }
     }
 
     #[inline]

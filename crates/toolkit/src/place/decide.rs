@@ -62,7 +62,8 @@ impl Judge<'_> {
         let node_of = |t: homenode_base::ThreadId| map.seats().get(t.index()).map_or(NodeId(u16::MAX), |s| s.node);
         let nodes = self.machine.nodes();
         let (mut units, mut stacks): (Vec<Unit>, BTreeMap<u32, usize>) = (Vec::new(), BTreeMap::new());
-        for (page, uses) in evidence.profile.counts.sorted() {
+        // Pages that were touched once and not seen in use are silent: nothing speaks for any home.
+        for (page, uses) in evidence.profile.counts.sorted().into_iter().filter(|(_, uses)| uses.total() > 0) {
             let owners = evidence.owners.get(&page).map_or(&[][..], |o| o);
             let key = |o: u32| keys.of.get(o as usize).and_then(|k| k.as_ref().ok());
             let stack = owners.iter().find(|(o, _)| matches!(key(*o), Some(ObjectKey::Stack { .. })));

@@ -22,7 +22,7 @@ use homenode_placement::plan::{Expected, Plan, ThreadPin};
 use homenode_placement::threads::{co_optimise, fair_seats};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::objects::ObjectTable;
-use homenode_trace::sample::SampleUnit;
+use homenode_trace::sample::{DataSource, SampleUnit};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -214,10 +214,10 @@ impl Planner<'_> {
         let mut notes: Vec<String> = d.map.warnings().to_vec();
         notes.push("costs come from the machine model; nothing was timed".to_owned());
         if let Some(s) = &self.reader.manifest().sampling {
-            notes.push(format!(
-                "sampled by {}: first touch is that of the first sample; only ratios of costs mean something",
-                s.event
-            ));
+            let sources = d.evidence.profile.totals.sampled.iter().flat_map(|t| &t.sources);
+            let known = sources.into_iter().any(|row| row.source == DataSource::FirstTouch);
+            let first = if known { "" } else { "first touch is that of the first sample; " };
+            notes.push(format!("sampled by {}: {first}only ratios of costs mean something", s.event));
             if s.unit == SampleUnit::Window {
                 notes.push(
                     "windows show the first toucher only: a page that several nodes use may look private".to_owned(),

@@ -309,6 +309,9 @@ INTERPOSE int pthread_create(pthread_t *thread, const pthread_attr_t *attributes
     int failed = REAL(pthread_create)(thread, attributes, thread_main, child);
     if (failed)
         hnrt_thread_unannounce(child);
+#ifdef HN_AGENT
+    hnag_protect_created();
+#endif
     return failed;
 }
 

@@ -44,6 +44,8 @@ static void *map(void *at, size_t bytes, int prot, int flags, int fd, off_t offs
     void *p = (void *)REAL(mmap)(at, bytes, prot, flags, fd, offset);
     if (p != MAP_FAILED)
         mapped(p, bytes, prot, flags, fd);
+    if (p != MAP_FAILED)
+        hnag_protect_mapping(p, bytes, prot, flags);
     return p;
 }
 

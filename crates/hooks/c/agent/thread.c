@@ -17,6 +17,7 @@ void hnag_thread_child(struct hn_thread *parent, struct hn_thread *child, const 
         parent->children++;
     }
     if (attributes) {
+        hnag_protect_stack(attributes);
         pthread_attr_getstacksize(attributes, &child->stack_bytes);
     } else if (pthread_attr_init(&standard) == 0) {
         pthread_attr_getstacksize(&standard, &child->stack_bytes);
@@ -65,6 +66,7 @@ void hnrt_thread_began(struct hn_thread *t) {
         hnrt_event_stack(t, (void *)lo, hi - lo, HNAG_STACK, &start, 1);
     if (hnag_planning)
         hnag_plan_thread(t, lo, hi);
+    hnag_protect_thread();
     t->guard--;
 }
 
@@ -87,6 +89,7 @@ INTERPOSE int thrd_create(thrd_t *thread, thrd_start_t start, void *argument) {
     int result = REAL(thrd_create)(thread, c11_main, child);
     if (result != thrd_success)
         hnrt_thread_unannounce(child);
+    hnag_protect_created();
     return result;
 }
 
@@ -104,9 +107,11 @@ void hnag_before_fork(void) {
     hnag_modules_lock();
     hnag_registry_lock();
     hnag_arena_lock();
+    hnag_protect_before_fork();
 }
 
 void hnag_after_fork(void) {
+    hnag_protect_after_fork();
     hnag_arena_unlock();
     hnag_registry_unlock();
     hnag_modules_unlock();

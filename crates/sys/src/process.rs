@@ -49,6 +49,24 @@ pub fn spawn(command: &[OsString], environment: &[(&str, &OsStr)]) -> io::Result
     Ok(child.id())
 }
 
+/// From now on this process, and every program it starts, gets no transparent huge pages.
+///
+/// # Errors
+/// The kernel does not know the request.
+pub fn disable_huge_pages() -> io::Result<()> {
+    // SAFETY: PR_SET_THP_DISABLE takes plain numbers; the unused ones must be zero.
+    let done = unsafe {
+        libc::prctl(
+            libc::PR_SET_THP_DISABLE,
+            1 as libc::c_ulong,
+            0 as libc::c_ulong,
+            0 as libc::c_ulong,
+            0 as libc::c_ulong,
+        )
+    };
+    check(done).map(drop)
+}
+
 /// A handle that becomes readable when the process ends; never refers to a later process of the same number.
 #[derive(Debug)]
 pub struct PidFd(OwnedFd);

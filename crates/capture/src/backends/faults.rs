@@ -12,7 +12,8 @@ pub(crate) static SPEC: Backend = Backend {
     sees: "Sees, for every page that the kernel takes away for a moment (automatic NUMA balancing), the thread that comes \
            first to use it again, with its program counter; threads, mappings and, for dynamically linked programs, \
            allocations. Does not see how often a page is used, whether it is read or written, what happens inside a page, \
-           synchronisation, nor memory under an explicit policy. The kernel may move pages meanwhile; they are counted.",
+           synchronisation, nor memory under an explicit policy. Programs that it starts get no transparent huge pages, so \
+           that each small page speaks for itself. The kernel may move pages meanwhile; they are counted.",
     available,
     record,
 };
@@ -35,6 +36,9 @@ struct Faults;
 impl Sampler for Faults {
     fn name(&self) -> &'static str {
         SPEC.name
+    }
+    fn small_pages(&self) -> bool {
+        true
     }
     fn open(&mut self, subject: &Subject) -> Result<Box<dyn SampleSource>, CaptureError> {
         let target = if subject.held { Target::BeforeExec(subject.pid) } else { Target::Running(subject.pid) };

@@ -61,6 +61,11 @@ pub trait Sampler {
     fn needs_library(&self) -> bool {
         false
     }
+    /// Whether a program that is started gets no transparent huge pages: one fault would stand for 2 MiB, whoever uses
+    /// the parts.
+    fn small_pages(&self) -> bool {
+        false
+    }
     /// Variables for the environment of a program that is started; `rings` is [`Subject::rings`].
     ///
     /// # Errors

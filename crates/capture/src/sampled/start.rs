@@ -48,6 +48,10 @@ pub(super) fn subject(
     environment.push(preload()?);
     environment.extend(sampler.environment(&rings)?);
     let refuse = |source: std::io::Error| launch::not_started(&options.command, &source);
+    if sampler.small_pages() {
+        // Inherited by the child over execve. Where the kernel does not know it, huge pages blur the evidence, no more.
+        let _ = homenode_sys::process::disable_huge_pages();
+    }
     let held = hold(&options.command, &environment).map_err(refuse)?;
     let pid = held.pid();
     Ok((Some(held), Subject { pid, held: true, rings, overhead_permille }))

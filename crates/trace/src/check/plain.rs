@@ -94,7 +94,7 @@ fn samples(r: &mut Bytes<'_>, count: usize) -> Option<Vec<PlainSample>> {
     for i in 0..count {
         let weight = u32::try_from(weights[i].checked_add(1)?).ok()?;
         let latency = if latencies[i] == 0 { None } else { Some(u32::try_from(latencies[i] - 1).ok()?) };
-        let source = u8::try_from(sources[i]).ok().filter(|&s| s <= 7)?;
+        let source = u8::try_from(sources[i]).ok().filter(|&s| s <= 8)?;
         let cpu = if cpus[i] == 0 { None } else { Some(u16::try_from(cpus[i] - 1).ok()?) };
         made.push((weight, latency, source, cpu));
     }

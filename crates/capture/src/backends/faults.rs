@@ -2,6 +2,7 @@
 use super::Backend;
 use crate::hinting::{FaultSource, Status};
 use crate::perf::Target;
+use crate::protect::{self, Protect};
 use crate::record::{Progress, RecordOptions, RecordSummary};
 use crate::sampled::{self, Sampler, Subject};
 use crate::{CaptureError, SampleSource};
@@ -13,20 +14,27 @@ pub(crate) static SPEC: Backend = Backend {
            first to use it again, with its program counter; threads, mappings and, for dynamically linked programs, \
            allocations. Does not see how often a page is used, whether it is read or written, what happens inside a page, \
            synchronisation, nor memory under an explicit policy. Programs that it starts get no transparent huge pages, so \
-           that each small page speaks for itself. The kernel may move pages meanwhile; they are counted.",
+           that each small page speaks for itself. The kernel may move pages meanwhile; they are counted. \
+           On a machine with one node the preloaded library takes pages away itself, from programs started with it.",
     available,
     record,
 };
 
+/// Hinting faults, or at least protection by the preloaded library.
 fn available() -> Result<(), String> {
-    match Status::here().missing_in_words() {
-        None => Ok(()),
-        Some(missing) => Err(missing),
+    match (Status::here().missing_in_words(), protect::missing_in_words()) {
+        (None, _) | (_, None) => Ok(()),
+        (Some(missing), Some(also)) => Err(format!("{missing}; {also}")),
     }
 }
 
+/// Where the kernel makes no hinting faults, programs that are started are sampled by protection.
 fn record(options: &RecordOptions, progress: &mut dyn Progress) -> Result<RecordSummary, CaptureError> {
-    sampled::record(&mut Faults, options, progress)
+    let hinting = Status::here().missing_in_words().is_none();
+    if hinting || options.pid.is_some() || protect::missing_in_words().is_some() {
+        return sampled::record(&mut Faults, options, progress);
+    }
+    sampled::record(&mut Protect::default(), options, progress)
 }
 
 /// Opens hinting faults for the sampled recorder.

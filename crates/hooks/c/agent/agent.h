@@ -100,7 +100,7 @@ extern const struct hnag_watcher *hnag_watcher;
 void hnag_protect_init(void) __attribute__((weak));
 /* protect*.c; nothing without HOMENODE_AGENT_PROTECT. */
 void hnag_protect_thread(void);                               /* the calling thread begins */
-void hnag_protect_stack(const pthread_attr_t *attributes);    /* a thread is about to be created */
+void hnag_protect_creating(const pthread_attr_t *attributes); /* a thread is about to be created */
 void hnag_protect_created(void);                              /* the calling thread has just created one */
 void hnag_protect_mapping(const void *p, size_t bytes, int prot, int flags);
 void hnag_protect_before_fork(void);

@@ -160,7 +160,7 @@ void hnag_protect_init(void) {
 #else /* other processors have no way to see system calls first */
 void hnag_protect_init(void) {}
 void hnag_protect_thread(void) {}
-void hnag_protect_stack(const pthread_attr_t *attributes) {
+void hnag_protect_creating(const pthread_attr_t *attributes) {
     (void)attributes;
 }
 void hnag_protect_created(void) {}

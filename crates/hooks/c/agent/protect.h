@@ -48,7 +48,7 @@ struct hnag_sample {
 };
 _Static_assert(sizeof(struct hnag_sample) == 64, "sample");
 
-enum hnag_why { WHY_OK, WHY_KERNEL, WHY_MEMORY, WHY_PROGRAM, WHY_MAPPINGS };
+enum hnag_why { WHY_OK, WHY_KERNEL, WHY_MEMORY, WHY_PROGRAM, WHY_MAPPINGS, WHY_CALLS };
 
 extern struct hnag_shared *hnag_shared; /* NULL: not sampling */
 extern bool hnag_protect_over;          /* nothing is ever protected again */
@@ -62,7 +62,7 @@ enum hnag_state {
     HNAG_OUT,       /* in the program's code */
     HNAG_IN,        /* in a system call that may reach `range` */
     HNAG_ALL,       /* in one that may reach everything */
-    HNAG_UNTRACKED, /* its system calls are not seen until the next one that is */
+    HNAG_UNTRACKED, /* its system calls are not seen */
     HNAG_EXITING,
     HNAG_ZOMBIE, /* the initial thread after its end */
 };
@@ -72,10 +72,11 @@ struct hnag_reach {
 };
 #define HNAG_REACHES 4
 struct hnag_slot {
-    uint32_t state; /* first: protect_stub.c stores it. Set under the gate, except back to what it was */
-    uint32_t tid;   /* 0: free */
-    uint8_t selector, reaches;
-    uint32_t burst; /* system calls since the last tick */
+    uint32_t state;  /* first: protect_stub.c stores it. Set under the gate, except back to what it was */
+    uint32_t before; /* for calls that return twice, as in struct hnag_record */
+    uint64_t resume;
+    uint32_t tid; /* 0: free */
+    uint8_t selector, creating, reaches;
     struct hnag_reach reach[HNAG_REACHES];
     uint64_t odd_addr, odd_ip, odd_epoch; /* last fault that nothing explains */
     void *alternate;
@@ -84,7 +85,7 @@ struct hnag_slot {
 extern struct hnag_slot hnag_slots[HNAG_THREADS];
 extern uint32_t hnag_slots_used; /* slots from here on were never taken */
 extern TLS struct hnag_slot *hnag_slot;
-void hnag_threads_look(bool rearm);
+void hnag_threads_look(void);
 bool hnag_threads_known(void);
 
 /* ---- the gate ----------------------------------------------------------------------------------------------------- */
@@ -130,13 +131,13 @@ struct hnag_record {
     uint64_t mask, pair[2];
 };
 void hnag_stub(void);
+void hnag_stub_twice(void);
 void hnag_restorer(void);
 /* Describes what call `nr` may reach; entries used, or -1: everything. `writes`: bits of ranges that it writes. */
 int hnag_call_reach(long nr, const uint64_t *argument, struct hnag_reach *r, unsigned *writes);
 
 /* ---- window thread ------------------------------------------------------------------------------------------------ */
 
-extern uint32_t hnag_burst_most; /* system calls that a thread may make between two ticks */
 bool hnag_window_start(void);
 void hnag_window_end(void);
 uint64_t hnag_now_ns(long clock);

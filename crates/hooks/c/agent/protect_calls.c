@@ -44,16 +44,32 @@ bool hnag_user_write(uint64_t to, const void *from, uint64_t bytes) {
 
 /* ---- ways to go on ------------------------------------------------------------------------------------------------- */
 
-/* The call is repeated where it stands and the kernel does not ask again, until the thread is armed anew. Nothing is
- * protected meanwhile. */
+/* The call is repeated where it stands, and neither it nor any other of this thread is seen from then on. Nothing is
+ * protected meanwhile. Only the thread itself can go back (hnag_protect_created): it may have blocked the signal that
+ * shows us its calls, and then the next one would kill it. */
 static void go_unseen(struct call *c) {
-    /* Inside a handler that interrupted another call, what that one may reach would be forgotten. */
-    if (c->slot->state == HNAG_IN || c->slot->state == HNAG_ALL)
-        hnag_protect_end(WHY_PROGRAM);
     hnag_enter_state(c->slot, HNAG_UNTRACKED);
     c->slot->selector = 0;
     c->g[REG_RIP] -= INSTRUCTION;
     c->g[REG_RAX] = c->nr;
+}
+
+/* A call that returns twice. The child is not seen; as long as it may share the memory, this thread is in the call. */
+static void create(struct call *c) {
+    uint64_t flags = 0;
+    if (c->nr == SYS_clone)
+        flags = c->a[0];
+    else if (c->nr == SYS_clone3 && !hnag_user_read(&flags, c->a[0], sizeof flags))
+        flags = CLONE_SETTLS;
+    bool nested = c->slot->state != HNAG_OUT, shares = (flags & CLONE_VM) && !(flags & CLONE_VFORK);
+    if (nested || (!c->slot->creating && (shares || (flags & CLONE_SETTLS))))
+        hnag_protect_end(WHY_PROGRAM);
+    if (hnag_protect_over || c->slot->creating)
+        return go_unseen(c);
+    c->slot->before = hnag_enter_kernel(c->slot, NULL, 0, 0, 0);
+    c->slot->resume = (uint64_t)c->g[REG_RIP];
+    c->g[REG_RAX] = c->nr;
+    c->g[REG_RIP] = (greg_t)(uintptr_t)hnag_stub_twice;
 }
 
 /* The call returns this. */
@@ -231,7 +247,7 @@ static bool special(struct call *c) {
     case SYS_epoll_pwait: case SYS_epoll_pwait2: waiting_with_mask(c, REG_R8, c->a[4]); return true;
     case SYS_rt_sigsuspend: waiting_with_mask(c, REG_RDI, c->a[0]); return true;
     case SYS_pselect6: pselect_with_mask(c); return true;
-    case SYS_clone: case SYS_clone3: case SYS_fork: case SYS_vfork: go_unseen(c); return true;
+    case SYS_clone: case SYS_clone3: case SYS_fork: case SYS_vfork: create(c); return true;
     case SYS_exit:
         hnag_enter_state(c->slot, HNAG_EXITING);
         c->g[REG_RAX] = c->nr;
@@ -245,19 +261,13 @@ static bool special(struct call *c) {
 static void dispatched(struct call *c) {
     __atomic_fetch_add(&hnag_shared->calls, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&hnag_shared->spent_ns, hnag_shared->call_ns, __ATOMIC_RELAXED);
-    bool nested = c->slot->state != HNAG_OUT && c->slot->state != HNAG_UNTRACKED;
     if (ends_sampling(c))
         hnag_protect_end(WHY_PROGRAM);
-    /* A thread that hardly does anything but system calls is let go for a while. */
-    c->slot->burst++;
-    bool let_go = !nested && c->slot->burst > __atomic_load_n(&hnag_burst_most, __ATOMIC_RELAXED);
+    if (hnag_protect_over && c->slot->state == HNAG_OUT)
+        return go_unseen(c);
     memory_calls(c);
-    if (!special(c)) {
-        if (hnag_protect_over || let_go)
-            go_unseen(c);
-        else
-            ordinary(c);
-    }
+    if (!special(c))
+        ordinary(c);
 }
 
 void hnag_on_call(int signal, siginfo_t *info, void *context) {

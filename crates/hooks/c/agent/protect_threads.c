@@ -41,6 +41,7 @@ static struct hnag_slot *take(uint32_t tid) {
         uint32_t at = (uint32_t)(found - hnag_slots);
         found->state = HNAG_ALL;
         found->selector = 0;
+        found->creating = 0;
         found->odd_ip = 0;
         __atomic_store_n(&found->tid, tid, __ATOMIC_SEQ_CST);
         if (at >= hnag_slots_used)
@@ -94,17 +95,22 @@ void hnag_protect_thread(void) {
 }
 
 /* A stack that the program gives to a thread must never be protected. */
-void hnag_protect_stack(const pthread_attr_t *attributes) {
+void hnag_protect_creating(const pthread_attr_t *attributes) {
     void *stack = NULL;
     size_t bytes = 0;
-    if (hnag_shared && pthread_attr_getstack(attributes, &stack, &bytes) == 0 && stack)
+    if (hnag_shared && hnag_slot)
+        hnag_slot->creating = 1;
+    if (hnag_shared && attributes && pthread_attr_getstack(attributes, &stack, &bytes) == 0 && stack)
         hnag_area_forget((uintptr_t)stack, (uintptr_t)stack + bytes);
 }
 
-/* The call that created a thread went unseen. It is over; the next one is seen again. */
+/* The call that created a thread went unseen, and what came after it in the C library. The next one is seen again. */
 void hnag_protect_created(void) {
     struct hnag_slot *s = hnag_slot;
-    if (!hnag_shared || hnag_protect_over || !s || s->state != HNAG_UNTRACKED)
+    if (!hnag_shared || !s)
+        return;
+    s->creating = 0;
+    if (hnag_protect_over || s->state != HNAG_UNTRACKED)
         return;
     s->selector = 1;
     __atomic_store_n(&s->state, HNAG_OUT, __ATOMIC_SEQ_CST);
@@ -185,19 +191,13 @@ static void look_at(struct hnag_slot *s, uint32_t tid) {
     hnag_gate_unlock();
 }
 
-void hnag_threads_look(bool rearm) {
+void hnag_threads_look(void) {
     uint32_t n = __atomic_load_n(&hnag_slots_used, __ATOMIC_SEQ_CST);
     for (uint32_t i = 0; i < n; i++) {
         struct hnag_slot *s = &hnag_slots[i];
         uint32_t tid = __atomic_load_n(&s->tid, __ATOMIC_SEQ_CST);
-        if (!tid)
-            continue;
-        s->burst = 0;
-        uint32_t state = __atomic_load_n(&s->state, __ATOMIC_SEQ_CST);
-        if (state == HNAG_EXITING)
+        if (tid && __atomic_load_n(&s->state, __ATOMIC_SEQ_CST) == HNAG_EXITING)
             look_at(s, tid);
-        else if (state == HNAG_UNTRACKED && rearm)
-            s->selector = 1;
     }
 }
 

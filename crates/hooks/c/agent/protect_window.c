@@ -20,10 +20,8 @@
 #define CREDIT_NS 4000000
 #define SPARE_MAPS 1000
 #define LOOK_EVERY 200     /* ticks */
-#define BURST 100
-#define BURST_POOR 8
+#define DEBT_NS 50000000 /* when seeing the program's calls has cost so much more than allowed, it ends */
 
-uint32_t hnag_burst_most = UINT32_MAX;
 static uint32_t window_tid;
 
 struct budget {
@@ -95,10 +93,9 @@ static bool stopped(const struct budget *b) {
 static long tick(struct budget *b) {
     uint64_t used = account(b);
     bool rich = b->credit_ns > 0;
-    __atomic_store_n(&hnag_burst_most, rich ? BURST : BURST_POOR, __ATOMIC_RELAXED);
     if (b->ticks % LOOK_EVERY == 0)
         look_around(b);
-    hnag_threads_look(rich);
+    hnag_threads_look();
     if (hnag_open_count)
         hnag_gate_expire(b->now_ns - (hnag_open_count == HNAG_OPEN_MOST ? AGE_FULL_NS : AGE_NS));
     if (rich && !b->crowded && hnag_threads_known())
@@ -111,11 +108,11 @@ __attribute__((used, visibility("hidden"))) _Noreturn void hnag_window_main(void
     os(SYS_prctl, PR_SET_NAME, "homenode");
     b.cpu_ns = hnag_now_ns(CLOCK_PROCESS_CPUTIME_ID);
     b.spent_ns = __atomic_load_n(&hnag_shared->spent_ns, __ATOMIC_RELAXED);
-    for (; !stopped(&b); b.ticks++) {
+    for (; !stopped(&b) && b.credit_ns > -DEBT_NS; b.ticks++) {
         struct timespec t = {0, tick(&b)};
         os(SYS_nanosleep, &t, 0);
     }
-    hnag_protect_end(WHY_OK);
+    hnag_protect_end(b.credit_ns > -DEBT_NS ? WHY_OK : WHY_CALLS);
     for (;;)
         os(SYS_exit, 0);
 }

@@ -16,8 +16,8 @@ void hnag_thread_child(struct hn_thread *parent, struct hn_thread *child, const 
         child->created_pinned = parent->pinned;
         parent->children++;
     }
+    hnag_protect_creating(attributes);
     if (attributes) {
-        hnag_protect_stack(attributes);
         pthread_attr_getstacksize(attributes, &child->stack_bytes);
     } else if (pthread_attr_init(&standard) == 0) {
         pthread_attr_getstacksize(&standard, &child->stack_bytes);

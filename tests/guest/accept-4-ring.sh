@@ -5,7 +5,7 @@
 # files: lib/acceptance.sh golden/topo-4-ring.txt
 . ./check.sh
 . ./acceptance.sh
-threads=4 rows=400 sweeps=600
+threads=4 rows=200 sweeps=1500
 
 check "topo: this machine" same_topo topo-4-ring.txt
 check "doctor" homenode doctor

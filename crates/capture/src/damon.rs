@@ -66,7 +66,7 @@ impl Damon {
     /// [`io::ErrorKind::ResourceBusy`] if somebody else uses it; what the kernel says of the process.
     pub fn start(root: &Path, pid: u32, options: &DamonOptions) -> io::Result<Damon> {
         let busy = |why: String| io::Error::new(io::ErrorKind::ResourceBusy, why);
-        if let Some(owner) = stop_leftover(root)? {
+        if let Leftover::Running(owner) = stop_leftover(root)? {
             return Err(busy(format!("process {owner} uses DAMON")));
         }
         let count = root.join(ADMIN).join("nr_kdamonds");
@@ -154,21 +154,32 @@ fn take_down(root: &Path) -> io::Result<()> {
     fs::remove_file(root.join(OWNER))
 }
 
-/// Switches off the monitor of a process that no longer runs. Returns the process if it does run.
+/// What became of a monitor that is in the books.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leftover {
+    /// There was none.
+    Nothing,
+    /// It is switched off.
+    Stopped,
+    /// The process that set it up runs.
+    Running(u32),
+}
+
+/// Switches off the monitor of a process that no longer runs.
 ///
 /// # Errors
 /// No permission.
-pub fn stop_leftover(root: &Path) -> io::Result<Option<u32>> {
+pub fn stop_leftover(root: &Path) -> io::Result<Leftover> {
     let text = match fs::read_to_string(root.join(OWNER)) {
         Ok(text) => text,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Leftover::Nothing),
         Err(e) => return Err(e),
     };
     let owner = text.trim().parse().unwrap_or(0);
     if homenode_sys::process::alive(owner) {
-        return Ok(Some(owner));
+        return Ok(Leftover::Running(owner));
     }
-    take_down(root).map(|()| None)
+    take_down(root).map(|()| Leftover::Stopped)
 }
 
 /// The hottest ranges that together have at least `share` (0 to 1) of all accesses, adjacent ones joined, ascending. A

@@ -99,8 +99,12 @@ pub trait SampleSource {
     ) -> Result<bool, CaptureError>;
     /// Wanted samples per second of all processors together; a source may round or ignore (0 = pause).
     fn set_rate(&mut self, per_second: u64) -> Result<(), CaptureError>;
-    /// Samples lost so far.
+    /// Samples lost so far, those told by [`Notice::Lost`] included.
     fn lost(&self) -> u64;
+    /// Samples dropped so far because they had no address of user space.
+    fn unaddressed(&self) -> u64 {
+        0
+    }
     /// What a user should know about what was sampled so far, in sentences.
     fn notes(&self) -> Vec<String> {
         Vec::new()

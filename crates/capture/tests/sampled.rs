@@ -75,7 +75,7 @@ impl SampleSource for Source {
             samples.push(RawSample { addr: 0, ..sample });
         }
         self.lost += 1;
-        notices.push(Notice::Throttled);
+        notices.extend([Notice::Throttled, Notice::Lost(1)]);
         Ok(true)
     }
     fn set_rate(&mut self, _per_second: u64) -> Result<(), CaptureError> {
@@ -83,6 +83,9 @@ impl SampleSource for Source {
     }
     fn lost(&self) -> u64 {
         self.lost
+    }
+    fn unaddressed(&self) -> u64 {
+        1_000_000
     }
     fn notes(&self) -> Vec<String> {
         vec!["noted".into()]
@@ -177,11 +180,14 @@ fn samples_and_ring_events_of_one_thread_are_one_thread_in_order_of_time() {
     let m = reader.manifest();
     let sampling = m.sampling.clone().unwrap();
     assert_eq!((sampling.unit, sampling.period, sampling.kernel_moves), (SampleUnit::Window, 3, Some(5)));
-    assert!(sampling.lost > 0 && sampling.unaddressed > 0 && m.complete && !m.synchronised);
+    // Those that the source dropped, and those that it delivered without an address; a loss is told twice and counted once.
+    assert!(sampling.unaddressed > 1_000_000 && sampling.lost > 0 && m.complete && !m.synchronised);
+    let throttled = format!("throttled sampling {} times", sampling.lost);
+    assert!(m.blind.notes.iter().any(|n| n.contains(&throttled)), "{:?}", m.blind.notes);
     assert!(m.blind.notes.iter().any(|n| n.contains("two clocks")), "{:?}", m.blind.notes);
     assert!(m.blind.notes.iter().any(|n| n == "noted"));
     for (thread, t) in (0u32..).zip(&m.threads) {
-        assert!(t.refs > 40 && (t.tid > m.threads[0].tid || thread == 0) && t.parent == (thread > 0).then_some(0));
+        assert!(t.refs > 10 && (t.tid > m.threads[0].tid || thread == 0) && t.parent == (thread > 0).then_some(0));
         assert_eq!(blocks(&reader, thread).len(), 12, "thread {thread}");
     }
     // 12 rounds of 30 ms: the blocks are met one after the other, not all at the begin or the end.
@@ -315,7 +321,7 @@ fn a_killed_recorder_leaves_a_dataset_that_recover_completes_and_the_program_run
     let before = DatasetReader::open(Arc::new(DirStore::open(&out).unwrap())).unwrap();
     assert!(!before.manifest().complete && before.manifest().sampling.is_some());
     let done = recover(&out).unwrap();
-    assert!(done.changed && done.refs > 100 && done.events > 20, "{done:?}");
+    assert!(done.changed && done.refs > 20 && done.events > 20, "{done:?}");
     let reader = open(&out);
     assert!(reader.manifest().sampling.is_some() && reader.manifest().ended.contains("recovered"));
     assert_in_order(&reader);

@@ -71,9 +71,11 @@ impl Knobs {
     pub fn bounded(cost_ns: f64, permille: u32, resident_mb: u64) -> Knobs {
         let per_second = f64::from(permille.clamp(1, 1000)) * 1e6 / cost_ns.max(1.0);
         let mb_per_second = per_second / PAGES_PER_MB;
-        // Not more than the process has in a period: windows shorter than a program's own steps see only the step.
-        let period_ms = (resident_mb.max(1) as f64 / mb_per_second * 1000.0).clamp(250.0, 1000.0);
-        let size = (mb_per_second * period_ms / 1000.0).floor();
+        // An eighth of the process at a time: the kernel (since 6.4) passes over mappings on which a thread has not faulted
+        // lately, and after a scan of everything in one go that is so for all of them; threads also pause for 32 times as
+        // long as they scanned. And windows shorter than a program's own steps see only the step.
+        let period_ms = 250.0;
+        let size = (mb_per_second * period_ms / 1000.0).floor().min((resident_mb / 8).max(1) as f64);
         // One mebibyte is the least that the kernel takes; where even that is too much, it comes more rarely.
         let period_ms = if size < 1.0 { (1000.0 / mb_per_second).ceil().min(60_000.0) } else { period_ms.ceil() };
         let (period, size) = (period_ms as u64, (size as u64).clamp(1, 4096));

@@ -17,4 +17,4 @@ mod status;
 
 pub use knobs::{HeldKnobs, Knobs, restore_leftover};
 pub use source::FaultSource;
-pub use status::{Missing, Status};
+pub use status::Status;

@@ -53,15 +53,20 @@ impl FaultSource {
     /// # Errors
     /// [`CaptureError::Backend`] with what is missing and how to grant it.
     pub fn open(target: Target, overhead_permille: u32) -> Result<FaultSource, CaptureError> {
+        FaultSource::open_below(Path::new("/"), target, overhead_permille)
+    }
+    /// As [`FaultSource::open`], the kernel's files below `root`.
+    pub(crate) fn open_below(root: &Path, target: Target, overhead_permille: u32) -> Result<FaultSource, CaptureError> {
         let refuse = |why: String| CaptureError::Backend { name: "faults".to_owned(), why };
-        let status = Status::here();
+        // What cannot be put back is told by the doctor; settings in another recording's hands are met below.
+        crate::leftovers::clean_up(root);
+        let status = Status::read(root);
         if let Some(missing) = status.missing_in_words() {
             return Err(refuse(missing));
         }
         let options = PerfOptions { overhead_permille, ..PerfOptions::default() };
         let perf = PerfSource::open(target, EventChoice::PageFaults, &options)?;
         let (cost_ns, pid) = (fault_cost_ns() + RECORD_NS, target.pid());
-        let root = Path::new("/");
         let wish = Knobs::bounded(cost_ns, overhead_permille, resident_mb(pid));
         let knobs = match HeldKnobs::set(root, &wish) {
             Ok(held) => Some(held),
@@ -190,6 +195,9 @@ impl SampleSource for FaultSource {
     }
     fn lost(&self) -> u64 {
         self.perf.lost()
+    }
+    fn unaddressed(&self) -> u64 {
+        self.perf.unaddressed()
     }
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![format!(

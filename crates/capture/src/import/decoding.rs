@@ -6,7 +6,7 @@ use super::rebuild::Rebuilder;
 use super::stream::{End, Stream};
 use super::{FileReport, ImportSink};
 use crate::error::CaptureError;
-use crate::perf::effective::When;
+use crate::perf::effective::{Isa, When};
 use crate::perf::notices::{Side, side};
 use crate::perf::records::{Layout, Record, kind, trailer};
 use crate::perf::wire::Cursor;
@@ -201,8 +201,8 @@ impl Reading<'_> {
         }
         match self.rebuilt[which] {
             Some(when) if record.kind == kind::SAMPLE => {
-                let rebuilder = &mut self.rebuilder;
-                let found = self.decoders[which].found(record.body, |f| rebuilder.access(f, when));
+                let (rebuilder, isa) = (&mut self.rebuilder, Isa::of_machine(&self.header.facts.arch));
+                let found = self.decoders[which].found(record.body, |f| rebuilder.access(isa, f, when));
                 self.samples.extend(found);
             }
             _ => self.decoders[which].record(record, &mut self.samples, &mut self.notices),

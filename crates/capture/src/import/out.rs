@@ -3,14 +3,13 @@ use super::people::People;
 use super::{FileReport, ImportSink, ImportSummary};
 use crate::error::CaptureError;
 use crate::finish::write_manifest;
-use crate::output::{Appender, EventsFile};
+use crate::sampled::writer::{self, Stamped};
 use crate::samples::{Notice, RawSample};
 use crate::store::{DirStore, RINGS, replace_file};
-use homenode_trace::frame::{FRAME_REFS_MAX, FrameEncoder};
 use homenode_trace::framing::Codec;
 use homenode_trace::manifest::{Clock, Manifest};
 use homenode_trace::symbols::{Site, Symbols};
-use homenode_trace::{Event, EventKind, Sample};
+use homenode_trace::{EventKind, Sample};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,30 +19,15 @@ const HELD_MAX: usize = 8192;
 /// Events that wait before a chunk is written.
 const EVENTS_HELD: usize = 4096;
 
-#[derive(Debug, Default)]
-struct Lane {
-    held: Vec<RawSample>,
-    refs: u64,
-    events: u64,
-    /// Stamps of a thread never run backwards.
-    floor: u64,
-    out: Option<Appender>,
-    exited: bool,
-}
-
 /// Takes samples and notices and writes files.
 #[derive(Debug)]
 pub(super) struct Writer {
     root: PathBuf,
     people: People,
-    lanes: Vec<Lane>,
-    events: Vec<Event>,
-    events_file: EventsFile,
-    encoder: FrameEncoder,
-    bytes: Vec<u8>,
+    files: writer::Writer,
     sites: BTreeSet<(u32, u64)>,
-    weight: u64,
-    after_exit: u64,
+    /// Samples since it was last looked whether a thread has enough of them.
+    unlooked: usize,
 }
 
 impl Writer {
@@ -51,71 +35,34 @@ impl Writer {
     pub(super) fn new(root: &Path) -> Result<Writer, CaptureError> {
         let rings = root.join(RINGS);
         fs::remove_dir(&rings).map_err(CaptureError::io("remove", &rings))?;
-        let events_file = EventsFile::open(root, 0, 0).map_err(CaptureError::io("write events.bin in", root))?;
-        Ok(Writer {
-            root: root.to_owned(),
-            people: People::default(),
-            lanes: Vec::new(),
-            events: Vec::new(),
-            events_file,
-            encoder: FrameEncoder::default(),
-            bytes: Vec::new(),
-            sites: BTreeSet::new(),
-            weight: 0,
-            after_exit: 0,
-        })
+        let files = writer::Writer::new(root, Codec::Zstd);
+        let files = files.map_err(CaptureError::io("write events.bin in", root))?;
+        Ok(Writer { root: root.to_owned(), people: People::default(), files, sites: BTreeSet::new(), unlooked: 0 })
     }
 
+    /// Events of a thread, behind all of its samples so far; none after its exit.
     fn say(&mut self, thread: u32, stamp: u64, kinds: Vec<EventKind>) -> Result<(), CaptureError> {
-        let lane = &mut self.lanes[thread as usize];
-        let at = lane.refs + lane.held.len() as u64;
         for kind in kinds {
-            if lane.exited {
-                break;
+            if !self.files.is_exited(thread) {
+                self.files.event(thread, u64::MAX, stamp, kind);
             }
-            lane.exited = kind == EventKind::Exit;
-            lane.events += 1;
-            self.events.push(Event { thread, at, stamp, kind });
         }
-        if self.events.len() >= EVENTS_HELD { self.flush_events() } else { Ok(()) }
+        if self.files.events_waiting() >= EVENTS_HELD { self.flush() } else { Ok(()) }
     }
 
-    fn flush_events(&mut self) -> Result<(), CaptureError> {
-        // An event may not stand behind samples that are not in files.
-        for thread in 0..self.lanes.len() {
-            self.flush(thread)?;
-        }
-        self.events_file.append(&self.events).map_err(CaptureError::io("write events.bin in", &self.root))?;
-        self.events.clear();
-        Ok(())
-    }
-
-    fn flush(&mut self, thread: usize) -> Result<(), CaptureError> {
-        let lane = &mut self.lanes[thread];
-        while !lane.held.is_empty() {
-            self.bytes.clear();
-            let done = frame(thread as u32, lane, &mut self.encoder, &mut self.bytes);
-            if lane.out.is_none() {
-                let opened = Appender::frames(&self.root, thread as u32, 0);
-                lane.out = Some(opened.map_err(CaptureError::io("create frames in", &self.root))?);
-            }
-            if let Some(out) = &mut lane.out {
-                out.append(&self.bytes).map_err(CaptureError::io("write frames in", &self.root))?;
-            }
-            lane.held.drain(..done);
-            lane.refs += done as u64;
-        }
-        Ok(())
+    fn flush(&mut self) -> Result<(), CaptureError> {
+        self.files.flush().map_err(CaptureError::io("write", &self.root))
     }
 
     /// Completes the dataset.
     pub(super) fn finish(mut self, report: FileReport) -> Result<ImportSummary, CaptureError> {
-        self.flush_events()?;
-        let samples: u64 = self.lanes.iter().map(|l| l.refs).sum();
+        self.flush()?;
+        let samples = self.files.samples;
         let mut sampling = report.sampling;
-        sampling.period = self.weight.checked_div(samples).unwrap_or(0);
-        for (row, lane) in self.people.rows.iter_mut().zip(&self.lanes) {
-            (row.refs, row.events) = (lane.refs, lane.events);
+        sampling.period = self.files.weight.checked_div(samples).unwrap_or(0);
+        let counts = self.files.counts(self.people.rows.len() as u32);
+        for (row, counted) in self.people.rows.iter_mut().zip(counts) {
+            (row.refs, row.events) = (counted.refs, counted.events);
         }
         let symbols = self.symbols();
         let path = self.root.join(Symbols::FILE);
@@ -133,7 +80,7 @@ impl Writer {
             ..crate::finish::bare_manifest()
         };
         manifest.blind.notes = report.notes.clone();
-        manifest.blind.dropped = self.after_exit;
+        manifest.blind.dropped = self.files.after_exit;
         manifest.mark_sampled(sampling.clone());
         write_manifest(&self.root, &manifest)?;
         let bytes = DirStore::at(&self.root).bytes().map_err(CaptureError::io("read", &self.root))?;
@@ -164,20 +111,18 @@ impl Writer {
 impl ImportSink for Writer {
     fn sample(&mut self, s: &RawSample) -> Result<(), CaptureError> {
         let found = self.people.thread(s.pid, s.tid);
-        let thread = found.thread as usize;
-        if thread == self.lanes.len() {
-            self.lanes.push(Lane::default());
-        }
         self.say(found.thread, s.time_ns, found.begin)?;
-        let lane = &mut self.lanes[thread];
-        if lane.exited {
-            self.after_exit += 1;
+        let cpu = s.cpu.and_then(|c| u16::try_from(c).ok());
+        let sample = Sample { weight: s.weight, latency_cycles: s.latency_cycles, source: s.source, cpu };
+        let (ticks, addr, size, op, ip) = (s.time_ns, s.addr, s.size, s.op, s.ip);
+        self.files.sample(found.thread, Stamped { ticks, addr, size, op, ip, sample });
+        self.sites.insert((self.people.rows[found.thread as usize].process, s.ip));
+        self.unlooked += 1;
+        if self.unlooked < HELD_MAX {
             return Ok(());
         }
-        lane.held.push(*s);
-        self.weight = self.weight.saturating_add(s.weight.into());
-        self.sites.insert((self.people.rows[thread].process, s.ip));
-        if lane.held.len() >= HELD_MAX { self.flush(thread) } else { Ok(()) }
+        self.unlooked = 0;
+        self.files.flush_samples(HELD_MAX).map_err(CaptureError::io("write frames in", &self.root))
     }
     fn notice(&mut self, notice: &Notice) -> Result<(), CaptureError> {
         match self.people.notice(notice) {
@@ -188,29 +133,4 @@ impl ImportSink for Writer {
     fn name(&mut self, pid: u32, name: &str, exec: bool) {
         self.people.name(pid, name, exec);
     }
-}
-
-/// Encodes as many of the lane's samples as one frame takes; returns how many, at least one.
-fn frame(thread: u32, lane: &mut Lane, encoder: &mut FrameEncoder, bytes: &mut Vec<u8>) -> usize {
-    encoder.begin(thread, lane.refs);
-    let (mut done, mut last) = (0, None);
-    for s in lane.held.iter().take(FRAME_REFS_MAX) {
-        let time = s.time_ns.max(lane.floor);
-        if last != Some(time) && !encoder.stamp(time) {
-            break;
-        }
-        (last, lane.floor) = (Some(time), time);
-        let sample = Sample {
-            weight: s.weight,
-            latency_cycles: s.latency_cycles,
-            source: s.source,
-            cpu: s.cpu.and_then(|c| u16::try_from(c).ok()),
-        };
-        if !encoder.push_sample(s.addr, s.size, s.op, s.ip, &sample) {
-            break;
-        }
-        done += 1;
-    }
-    encoder.finish(lane.floor, Codec::Zstd, bytes);
-    done
 }

@@ -1,12 +1,12 @@
 //! Addresses of samples that have registers but no address: the code comes from the mapped files, where they are here.
-use crate::perf::effective::{Access, DropCounts, Dropped, When, x86_64};
+use crate::perf::effective::{Access, DropCounts, Dropped, Isa, When, accesses};
 use crate::perf::records::Fields;
 use crate::samples::Notice;
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// Longest instruction of x86-64.
+/// Longest instruction of any machine.
 const INSTRUCTION_MAX: usize = 15;
 /// Most mappings kept for one process.
 const MAPS_MAX: usize = 4096;
@@ -44,13 +44,14 @@ impl Rebuilder {
     }
     /// The access of the sampled instruction; `None`, and counted why, if it cannot be known. Where an instruction makes
     /// several, it is the first of its operands.
-    pub(super) fn access(&mut self, f: &Fields<'_>, when: When) -> Option<Access> {
+    pub(super) fn access(&mut self, isa: Option<Isa>, f: &Fields<'_>, when: When) -> Option<Access> {
         let mut code = [0; INSTRUCTION_MAX];
         let n = self.code(f, &mut code);
         let registers = f.regs_user.or(f.regs_intr);
-        let result = match registers {
-            Some(registers) => x86_64(&code[..n], f.ip, when, &registers),
-            None => Err(Dropped::NoRegister),
+        let result = match (isa, registers) {
+            (None, _) => Err(Dropped::Machine),
+            (_, None) => Err(Dropped::NoRegister),
+            (Some(isa), Some(registers)) => accesses(isa, &code[..n], f.ip, when, &registers),
         };
         match result {
             Ok(all) => {
@@ -85,7 +86,8 @@ impl Rebuilder {
             format!(
                 "addresses were computed from registers and from the code in the files of this machine, which must be those \
                  recorded: {} found; dropped: {} without code, {} not understood, {} not referring to data, {} whose \
-                 registers were overwritten, {} through FS or GS, {} without registers, {} with many addresses",
+                 registers were overwritten, {} through FS or GS, {} without registers, {} with many addresses, {} of a machine that the file does not name or \
+                 whose instructions are not decoded",
                 self.found,
                 d(Dropped::NoCode),
                 d(Dropped::NoInstruction),
@@ -93,7 +95,8 @@ impl Rebuilder {
                 d(Dropped::Overwritten),
                 d(Dropped::Segment),
                 d(Dropped::NoRegister),
-                d(Dropped::Scattered)
+                d(Dropped::Scattered),
+                d(Dropped::Machine)
             )
         })
     }

@@ -34,6 +34,11 @@ pub(crate) fn padded(text: &str) -> Vec<u8> {
     out
 }
 
+/// A string as features have it: its length, then the string padded with zeros.
+pub(crate) fn text(text: &str) -> Vec<u8> {
+    [(padded(text).len() as u32).to_le_bytes().to_vec(), padded(text)].concat()
+}
+
 /// An attribute of 112 bytes.
 pub(crate) fn attr(kind: u32, config: u64, period: u64, sample_type: u64, flags: u64) -> Vec<u8> {
     let mut out = words(&[pair(kind, 112), config, period, sample_type, 0, flags]);

@@ -1,5 +1,5 @@
 //! Files made byte by byte and what becomes of them.
-use super::testfile::{TestFile, attr, padded, pair, words};
+use super::testfile::{TestFile, attr, padded, pair, text, words};
 use super::*;
 use homenode_trace::check::check;
 use homenode_trace::manifest::Clock;
@@ -64,7 +64,6 @@ fn two_events() -> TestFile {
 }
 
 fn names() -> TestFile {
-    let text = |t: &str| [(padded(t).len() as u32).to_le_bytes().to_vec(), padded(t)].concat();
     let desc = |config: u64, name: &str, ids: &[u64]| {
         let ids_count = (ids.len() as u32).to_le_bytes().to_vec();
         [attr(4, config, 1000, TYPE, 0), ids_count, text(name), words(ids)].concat()
@@ -174,31 +173,44 @@ fn layouts_are_told_apart_by_the_identifier_and_trace_data_is_passed_over() {
     assert!(report.notes.iter().any(|n| n.contains("passed over")));
 }
 
+/// Two loads through the second register and the first, something else, and code that is not there; all at `at` of a file.
+fn with_registers(code: &Path, machine: &str, at: [u64; 3], precise: u64) -> TestFile {
+    let map = [words(&[pair(7, 7), 0x40_0000, 0x1000, 0]), padded(code.to_str().unwrap())].concat();
+    // IP, TID, TIME and the first two registers of user space.
+    let mut event = attr(4, 0xc0, 100, 0x1007, precise << 15);
+    event[80..88].copy_from_slice(&3_u64.to_le_bytes());
+    let mut f = TestFile::default().event(event, &[]).feature(6, text(machine)).add(1, 2, &map);
+    for (time, offset) in (1..).zip(at.into_iter().chain([0x10_0000])) {
+        f = f.add(9, 2, &words(&[0x40_0000 + offset, pair(7, 8), time, 2, 0x3000, 0x5000]));
+    }
+    f
+}
+
 #[test]
 fn addresses_are_rebuilt_from_registers_and_code_where_the_file_has_only_those() {
     let dir = tempfile::tempdir().unwrap();
     let code = dir.path().join("code");
-    // At offset 16: mov 8(%rbx),%rax; mov (%rax),%rax; nop.
-    let text = [&[0xcc; 16][..], &[0x48, 0x8b, 0x43, 0x08, 0x48, 0x8b, 0x00, 0x90]].concat();
-    std::fs::write(&code, text).unwrap();
-    let map = [words(&[pair(7, 7), 0x40_0000, 0x1000, 0]), padded(code.to_str().unwrap())].concat();
-    for (precise, wanted) in [(0, vec![(0x5008, 8, Op::Read), (0x3000, 8, Op::Read)]), (2, vec![(0x5008, 8, Op::Read)])]
-    {
-        // IP, TID, TIME and %rax, %rbx of user space.
-        let mut event = attr(4, 0xc0, 100, 0x1007, precise << 15);
-        event[80..88].copy_from_slice(&3_u64.to_le_bytes());
-        let mut f = TestFile::default().event(event, &[]).add(1, 2, &map);
-        for (time, ip) in [(1, 0x40_0010), (2, 0x40_0014), (3, 0x40_0017), (4, 0x50_0000)] {
-            f = f.add(9, 2, &words(&[ip, pair(7, 8), time, 2, 0x3000, 0x5000]));
+    // At offset 16: mov 8(%rbx),%rax; mov (%rax),%rax; nop. At offset 24: ldr x0, [x1, #8]; ldr x0, [x0]; nop.
+    let x86 = [0x48, 0x8b, 0x43, 0x08, 0x48, 0x8b, 0x00, 0x90];
+    let arm = [0xf940_0420_u32, 0xf940_0000, 0xd503_201f].map(u32::to_le_bytes).concat();
+    std::fs::write(&code, [&[0xcc; 16][..], &x86, &arm].concat()).unwrap();
+    for (machine, at) in [("x86_64", [16, 20, 23]), ("aarch64", [24, 28, 32])] {
+        for (precise, wanted) in [(0, vec![0x5008, 0x3000]), (2, vec![0x5008])] {
+            let (sink, report) = seen(&with_registers(&code, machine, at, precise).file()).unwrap();
+            let found: Vec<_> = sink.samples.iter().map(|s| s.addr).collect();
+            assert!(sink.samples.iter().all(|s| (s.size, s.op) == (8, Op::Read)));
+            // Behind the fact both loads have overwritten their destination, but only one of them needs it.
+            let lost = 2 - wanted.len();
+            assert_eq!((found, report.counts.unaddressed), (wanted, 2 + lost as u64));
+            let note = report.notes.iter().find(|n| n.contains("from registers")).unwrap();
+            assert!(note.contains("1 without code") && note.contains("1 not referring to data"), "{note}");
+            assert!(note.contains(&format!("{lost} whose registers were overwritten")), "{note}");
         }
-        let (sink, report) = seen(&f.file()).unwrap();
-        let found: Vec<_> = sink.samples.iter().map(|s| (s.addr, s.size, s.op)).collect();
-        // Behind the fact both loads have overwritten %rax, but only one of them needs it.
-        let lost = 2 - wanted.len();
-        assert_eq!((found, report.counts.unaddressed), (wanted, 2 + lost as u64));
-        let note = report.notes.iter().find(|n| n.contains("from registers")).unwrap();
-        assert!(note.contains("1 without code") && note.contains("1 not referring to data"), "{note}");
-        assert!(note.contains(&format!("{lost} whose registers were overwritten")), "{note}");
+    }
+    // The bytes are not taken for what they are not.
+    for machine in ["", "ppc64le", "i686"] {
+        let refused = seen(&with_registers(&code, machine, [16, 20, 23], 0).file()).err().unwrap();
+        assert!(refused.contains("none of its 4 samples has a data address"), "{refused}");
     }
 }
 

@@ -2,6 +2,7 @@
 //! events only per processor), and what to give up when the kernel says no.
 use super::event::{EventChoice, EventPlan, Planned, TRACKING};
 use super::target::{self, Target};
+use crate::probe::{ThisHost, perf_permission};
 use homenode_sys::perf::attr::{flag, sample};
 use homenode_sys::perf::{Attr, Event, Ring, raise_open_files};
 use std::collections::{BTreeMap, BTreeSet};
@@ -201,20 +202,22 @@ impl Opened {
 
 const CLOCK_MONOTONIC: i32 = 1;
 
-/// What the kernel's refusal means and what to do about it, on one line. `paranoid` is the content of
-/// /proc/sys/kernel/perf_event_paranoid if it exists.
-pub fn why_refused(error: &io::Error, paranoid: Option<i32>) -> String {
+/// What the kernel's refusal means and what to do about it, on one line.
+pub fn why_refused(error: &io::Error) -> String {
+    refusal(error, || perf_permission(&ThisHost::default()))
+}
+
+/// As [`why_refused`]; `plain` says whether plain events of own programs are permitted.
+fn refusal(error: &io::Error, plain: impl FnOnce() -> Result<(), String>) -> String {
     match error.raw_os_error() {
-        Some(EACCES | EPERM) => {
-            let level = paranoid.map_or_else(|| "not readable".to_owned(), |p| p.to_string());
-            format!(
-                "the kernel does not permit performance events here (kernel.perf_event_paranoid is {level}): `sysctl \
-                 kernel.perf_event_paranoid=1` as root allows them, or give the program CAP_PERFMON (`setcap \
-                 cap_perfmon,cap_sys_ptrace+ep`); in a container allow perf_event_open in its seccomp profile; \
-                 processes of other users need CAP_SYS_PTRACE besides"
-            )
-        }
-        Some(ENOSYS) => "this kernel has no performance events (CONFIG_PERF_EVENTS)".to_owned(),
+        Some(EACCES | EPERM | ENOSYS) => match plain() {
+            Err(line) => line,
+            Ok(()) => format!(
+                "perf_event_open: {error}, though plain events of own programs are permitted: processes of other users need \
+                 CAP_PERFMON and CAP_SYS_PTRACE (`setcap cap_perfmon,cap_sys_ptrace+ep` on the program), and so do \
+                 events that the kernel cannot restrict to user space (AMD IBS before Linux 6.14)"
+            ),
+        },
         Some(ESRCH) => "there is no such process, or it has ended".to_owned(),
         Some(EMFILE) => {
             "too many open files: one event per thread and processor is needed; raise `ulimit -n`".to_owned()
@@ -241,7 +244,7 @@ pub fn permitted(choice: EventChoice) -> Result<(), String> {
     loop {
         match probe(&wish.plan) {
             Err(e) if wish.concede(&e) => {}
-            done => return done.map_err(|e| why_refused(&e, paranoid())),
+            done => return done.map_err(|e| why_refused(&e)),
         }
     }
 }
@@ -257,7 +260,20 @@ fn probe(plan: &EventPlan) -> io::Result<()> {
     Ok(())
 }
 
-/// Content of /proc/sys/kernel/perf_event_paranoid.
-pub(crate) fn paranoid() -> Option<i32> {
-    std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok()?.trim().parse().ok()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_say_what_to_do() {
+        let say = |number, plain: Result<(), &str>| {
+            refusal(&io::Error::from_raw_os_error(number), || plain.map_err(str::to_owned))
+        };
+        for number in [EACCES, EPERM, ENOSYS] {
+            assert_eq!(say(number, Err("paranoid; sysctl")), "paranoid; sysctl");
+            assert!(say(number, Ok(())).contains("CAP_PERFMON"));
+        }
+        assert!(say(EINVAL, Ok(())).contains("virtual machines") && say(ESRCH, Ok(())).contains("no such process"));
+        assert!(say(EMFILE, Ok(())).contains("ulimit") && !say(5, Ok(())).is_empty());
+    }
 }

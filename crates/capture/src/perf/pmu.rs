@@ -149,7 +149,9 @@ pub(super) fn memory_events(sysfs: &Path, period: u64) -> Result<EventPlan, Stri
     }
     if Pmu::open(sysfs, "arm_spe_0").is_some() {
         return Err(
-            "this processor has ARM SPE, whose packets are decoded when imported but not yet recorded live".into()
+            "this processor has ARM SPE, which is not recorded: its samples come as packets in a buffer of their own. The \
+             backends `faults` and `hooks` need none"
+                .into(),
         );
     }
     Err("this machine offers no event that records data addresses: neither `mem-loads` (Intel PEBS) nor `ibs_op` (AMD \

@@ -2,7 +2,7 @@
 use super::control::{Interval, RateController, jittered};
 use super::decode::{Counts, Decoder, EventFacts};
 use super::event::{EventChoice, EventPlan};
-use super::open::{Opened, Wish, paranoid, why_refused};
+use super::open::{Opened, Wish, why_refused};
 use super::records::Layout;
 use super::target::Target;
 use crate::CaptureError;
@@ -81,7 +81,7 @@ impl PerfSource {
         let refuse = |why: String| CaptureError::Backend { name: "perf".to_owned(), why };
         let plan = choice.plan(Path::new("/sys"), options.period).map_err(refuse)?;
         let mut wish = Wish { plan, target, ring_bytes: options.ring_bytes };
-        let opened = wish.open().map_err(|e| refuse(why_refused(&e, paranoid())))?;
+        let opened = wish.open().map_err(|e| refuse(why_refused(&e)))?;
         let decoder = decoder_of(&wish.plan, &opened);
         let period = wish.plan.events.first().map_or(1, |p| p.attr.period);
         Ok(PerfSource {
@@ -243,7 +243,7 @@ impl SampleSource for PerfSource {
         samples: &mut Vec<RawSample>,
         notices: &mut Vec<Notice>,
     ) -> Result<bool, CaptureError> {
-        let refuse = |e: io::Error| CaptureError::Backend { name: "perf".to_owned(), why: why_refused(&e, paranoid()) };
+        let refuse = |e: io::Error| CaptureError::Backend { name: "perf".to_owned(), why: why_refused(&e) };
         wait(self.opened.events.iter().map(|o| &o.event), &mut self.opened.over, timeout).map_err(refuse)?;
         self.drain(samples, notices);
         let over = self.opened.over.iter().all(|&over| over);
@@ -257,8 +257,7 @@ impl SampleSource for PerfSource {
     fn set_rate(&mut self, per_second: u64) -> Result<(), CaptureError> {
         let pause = per_second == 0;
         if pause != self.paused {
-            let why =
-                |e: io::Error| CaptureError::Backend { name: "perf".to_owned(), why: why_refused(&e, paranoid()) };
+            let why = |e: io::Error| CaptureError::Backend { name: "perf".to_owned(), why: why_refused(&e) };
             self.opened.switch(!pause).map_err(why)?;
             self.paused = pause;
         }
@@ -267,6 +266,10 @@ impl SampleSource for PerfSource {
     }
     fn lost(&self) -> u64 {
         self.decoder.counts.lost
+    }
+    fn unaddressed(&self) -> u64 {
+        let c = self.decoder.counts;
+        c.unaddressed.saturating_add(c.kernel)
     }
     fn notes(&self) -> Vec<String> {
         let c = self.decoder.counts;

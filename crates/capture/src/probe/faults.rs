@@ -4,6 +4,8 @@ use super::{Attempt, Check, Host, State, perf_permission};
 use homenode_machine::Topology;
 
 const BALANCING: &str = "proc/sys/kernel/numa_balancing";
+/// The scan settings; below debugfs, so for root.
+const SCAN: &str = "sys/kernel/debug/sched/numa_balancing/scan_size_mb";
 const DAMON: &str = "sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds";
 
 pub(super) fn checks(host: &dyn Host, t: &Topology) -> Vec<Check> {
@@ -36,12 +38,21 @@ fn hinting(host: &dyn Host, t: &Topology) -> Check {
         let (why, todo) = line.split_once("; ").unwrap_or((&line, ""));
         return no(why, todo);
     }
-    match (value.as_str(), host.writable(BALANCING)) {
-        ("0", true) => Check::new(what, State::Yes, "kernel.numa_balancing = 0: switched on while recording", ""),
-        ("0", false) => {
-            no("kernel.numa_balancing = 0 and this user may not change it", "`sudo sysctl kernel.numa_balancing=1`")
+    // Bit 0 is for placement; bit 1 promotes pages of slow tiers and makes faults on those only.
+    let on = value.parse().is_ok_and(|v: u64| v & 1 != 0);
+    let found = format!("kernel.numa_balancing = {value}");
+    match (on, host.writable(BALANCING)) {
+        (true, _) => Check::new(what, State::Yes, found, ""),
+        (false, true) if host.exists(SCAN) => {
+            Check::new(what, State::Yes, format!("{found}: switched on while recording"), "")
         }
-        (v, _) => Check::new(what, State::Yes, format!("kernel.numa_balancing = {v}"), ""),
+        (false, true) => no(
+            &format!("{found}, and the kernel's scan settings are not there to be bounded"),
+            "`mount -t debugfs none /sys/kernel/debug`, or `sysctl kernel.numa_balancing=1`",
+        ),
+        (false, false) => {
+            no(&format!("{found} and this user may not change it"), "`sudo sysctl kernel.numa_balancing=1`")
+        }
     }
 }
 

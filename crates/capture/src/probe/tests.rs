@@ -128,7 +128,14 @@ fn balancing_that_is_off_needs_root_or_a_sysctl() {
     set(&mut host, "proc/sys/kernel/numa_balancing", "0");
     assert!(check(&host, 2, "NUMA-hinting").todo.contains("sysctl kernel.numa_balancing=1"));
     host.writable.push("proc/sys/kernel/numa_balancing".into());
+    assert!(check(&host, 2, "NUMA-hinting").todo.contains("debugfs"));
+    set(&mut host, "sys/kernel/debug/sched/numa_balancing/scan_size_mb", "256");
     assert_eq!(check(&host, 2, "NUMA-hinting").state, State::Yes);
+    for (value, words) in [("2", "switched on"), ("3", "= 3"), ("1", "= 1")] {
+        set(&mut host, "proc/sys/kernel/numa_balancing", value);
+        let found = check(&host, 2, "NUMA-hinting");
+        assert!(found.state == State::Yes && found.why.contains(words), "{found:?}");
+    }
     host.files.remove("proc/sys/kernel/numa_balancing");
     assert!(check(&host, 2, "NUMA-hinting").todo.contains("CONFIG_NUMA_BALANCING"));
 }

@@ -23,7 +23,7 @@ mod session;
 mod start;
 mod tap;
 mod turn;
-mod writer;
+pub(crate) mod writer;
 
 use crate::control::remove_rings;
 use crate::error::CaptureError;

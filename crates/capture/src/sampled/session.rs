@@ -14,6 +14,7 @@ use crate::samples::{Notice, RawSample, SampleSource};
 use crate::supervise::Outcome;
 use homenode_base::ring::{STOP_LIMIT, STOP_USER};
 use homenode_sys::process::Subreaper;
+use homenode_trace::framing::Codec;
 use homenode_trace::{Manifest, SampleUnit};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -78,7 +79,7 @@ impl Session {
         let mut tally = Tally { event: source.event(), unit: source.unit(), ..Tally::default() };
         tally.sees_writes = source.sees_writes();
         let manifest = super::end::first_manifest(options, sampler.name(), &tally)?;
-        let writer = Writer::new(root).map_err(CaptureError::io("create events.bin in", root))?;
+        let writer = Writer::new(root, Codec::Lz4).map_err(CaptureError::io("create events.bin in", root))?;
         let life = match held {
             Some(held) => {
                 let pid = held.go().map_err(|e| crate::launch::not_started(&options.command, &e))?;
@@ -149,7 +150,7 @@ impl Session {
         };
         let more = more.unwrap_or_else(|error| {
             self.tally.notes.push(format!("sampling broke off: {error}"));
-            self.source = None;
+            self.close_source();
             false
         });
         if !more {
@@ -179,7 +180,8 @@ impl Session {
     }
     fn close_source(&mut self) {
         let Some(source) = self.source.take() else { return };
-        self.tally.lost += source.lost();
+        self.tally.lost = source.lost();
+        self.tally.unaddressed = self.tally.unaddressed.saturating_add(source.unaddressed());
         self.tally.notes.extend(source.notes());
         self.tally.kernel_moves = source.kernel_moves();
     }

@@ -98,7 +98,8 @@ impl Session {
 
     fn notice(&mut self, notice: &Notice) {
         match notice {
-            Notice::Lost(n) => self.tally.lost += n,
+            // The source's own count has it.
+            Notice::Lost(_) => {}
             Notice::Throttled => self.tally.throttled += 1,
             &Notice::Fork { time_ns, pid, tid, parent_pid, parent_tid } => {
                 self.forked(time_ns, (pid, tid), (parent_pid, parent_tid));

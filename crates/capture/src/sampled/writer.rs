@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 
 /// One sample of a known thread, its time in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamped {
-    pub(super) ticks: u64,
-    pub(super) addr: u64,
-    pub(super) size: u32,
-    pub(super) op: Op,
-    pub(super) ip: u64,
-    pub(super) sample: Sample,
+pub(crate) struct Stamped {
+    pub(crate) ticks: u64,
+    pub(crate) addr: u64,
+    pub(crate) size: u32,
+    pub(crate) op: Op,
+    pub(crate) ip: u64,
+    pub(crate) sample: Sample,
 }
 
 /// One thread's part of the dataset.
@@ -35,27 +35,28 @@ struct Lane {
 
 /// Everything that goes into files.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(crate) struct Writer {
     root: PathBuf,
     events: EventsFile,
-    pub(super) facts: Facts,
+    pub(crate) facts: Facts,
     lanes: BTreeMap<u32, Lane>,
     /// Events of the current round.
     round: Vec<Event>,
     encoder: FrameEncoder,
     bytes: Vec<u8>,
     /// Samples accepted, in files or not.
-    pub(super) samples: u64,
+    pub(crate) samples: u64,
     /// Sum of their weights.
-    pub(super) weight: u64,
+    pub(crate) weight: u64,
     /// Samples taken after their thread had said that it ends.
-    pub(super) after_exit: u64,
+    pub(crate) after_exit: u64,
     frame_bytes: u64,
+    codec: Codec,
 }
 
 impl Writer {
     /// Starts the files.
-    pub(super) fn new(root: &Path) -> io::Result<Writer> {
+    pub(crate) fn new(root: &Path, codec: Codec) -> io::Result<Writer> {
         let events = EventsFile::open(root, 0, 0)?;
         let (facts, lanes, round, encoder, bytes) = Default::default();
         let [samples, weight, after_exit, frame_bytes] = [0; 4];
@@ -71,10 +72,11 @@ impl Writer {
             weight,
             after_exit,
             frame_bytes,
+            codec,
         })
     }
     /// Takes a sample; those of one thread come in order of time.
-    pub(super) fn sample(&mut self, thread: u32, mut sample: Stamped) {
+    pub(crate) fn sample(&mut self, thread: u32, mut sample: Stamped) {
         let lane = self.lanes.entry(thread).or_default();
         if lane.exited {
             self.after_exit += 1;
@@ -84,10 +86,10 @@ impl Writer {
         lane.floor = sample.ticks;
         lane.samples.push(sample);
         self.samples += 1;
-        self.weight += u64::from(sample.sample.weight);
+        self.weight = self.weight.saturating_add(sample.sample.weight.into());
     }
     /// Takes an event that happened at `ticks`, after all events of its thread taken before.
-    pub(super) fn event(&mut self, thread: u32, ticks: u64, stamp: u64, kind: EventKind) {
+    pub(crate) fn event(&mut self, thread: u32, ticks: u64, stamp: u64, kind: EventKind) {
         let lane = self.lanes.entry(thread).or_default();
         let before = lane.samples.partition_point(|s| s.ticks < ticks);
         if kind == EventKind::Exit {
@@ -99,33 +101,47 @@ impl Writer {
         let at = lane.counts.refs + before as u64;
         self.round.push(Event { thread, at, stamp, kind });
     }
+    /// Whether the exit of a thread was taken.
+    pub(crate) fn is_exited(&self, thread: u32) -> bool {
+        self.lanes.get(&thread).is_some_and(|l| l.exited)
+    }
+    /// Events that wait.
+    pub(crate) fn events_waiting(&self) -> usize {
+        self.round.len()
+    }
     /// Most samples that any thread has waiting.
-    pub(super) fn longest(&self) -> usize {
+    pub(crate) fn longest(&self) -> usize {
         self.lanes.values().map(|l| l.samples.len()).max().unwrap_or(0)
     }
     /// Samples of a thread that are in files.
-    pub(super) fn refs(&self, thread: u32) -> u64 {
+    pub(crate) fn refs(&self, thread: u32) -> u64 {
         self.lanes.get(&thread).map_or(0, |l| l.counts.refs)
     }
     /// Bytes of all files.
-    pub(super) fn file_bytes(&self) -> u64 {
+    pub(crate) fn file_bytes(&self) -> u64 {
         self.frame_bytes + self.events.len()
     }
     /// Counts by thread, `threads` of them.
-    pub(super) fn counts(&self, threads: u32) -> Vec<Counts> {
+    pub(crate) fn counts(&self, threads: u32) -> Vec<Counts> {
         (0..threads).map(|t| self.lanes.get(&t).map_or_else(Counts::default, |l| l.counts)).collect()
     }
 
-    /// Writes everything taken so far, samples first: an event may not stand behind samples that are not there.
-    pub(super) fn flush(&mut self) -> io::Result<()> {
-        for (&thread, lane) in &mut self.lanes {
+    /// Writes the samples of threads that have this many waiting.
+    pub(crate) fn flush_samples(&mut self, at_least: usize) -> io::Result<()> {
+        for (&thread, lane) in self.lanes.iter_mut().filter(|l| l.1.samples.len() >= at_least) {
             while !lane.samples.is_empty() {
-                let done = frame(&self.root, thread, lane, &mut self.encoder, &mut self.bytes)?;
+                let done = frame((&self.root, self.codec), thread, lane, &mut self.encoder, &mut self.bytes)?;
                 lane.samples.drain(..done);
                 lane.counts.refs += done as u64;
                 self.frame_bytes += self.bytes.len() as u64;
             }
         }
+        Ok(())
+    }
+
+    /// Writes everything taken so far, samples first: an event may not stand behind samples that are not there.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.flush_samples(1)?;
         self.events.append(&self.round)?;
         for event in &self.round {
             self.facts.see(event);
@@ -140,7 +156,7 @@ impl Writer {
 
 /// Writes one frame of a thread's first samples; returns how many.
 fn frame(
-    root: &Path,
+    (root, codec): (&Path, Codec),
     thread: u32,
     lane: &mut Lane,
     encoder: &mut FrameEncoder,
@@ -161,7 +177,7 @@ fn frame(
         }
         done += 1;
     }
-    encoder.finish(stamp.unwrap_or(lane.floor), Codec::Lz4, bytes);
+    encoder.finish(stamp.unwrap_or(lane.floor), codec, bytes);
     let out = match &mut lane.out {
         Some(out) => out,
         None => lane.out.insert(Appender::frames(root, thread, 0)?),

@@ -151,9 +151,11 @@ fn refusals() {
     let error = refused(command(&["quiet", "7"]));
     assert!(matches!(error, CaptureError::NotInstrumented { .. }), "{error}");
     assert!(error.to_string().contains("exit status 7") && error.to_string().contains("homenode cc"));
-    let error = refused(["sh", "-c", "kill -SEGV $$"].map(Into::into).to_vec());
-    assert!(error.to_string().contains("SIGSEGV"), "{error}");
-    let mut wrong = options(&out, command(&["events"]));
+    let mut wrong = options(&out, ["sh", "-c", "kill -SEGV $$"].map(Into::into).to_vec());
+    wrong.backend = "hooks".into();
+    let error = record(&wrong, &mut ()).unwrap_err();
+    assert!(!out.exists() && error.to_string().contains("SIGSEGV"), "{error}");
+    wrong = options(&out, command(&["events"]));
     wrong.backend = "magic".into();
     assert!(matches!(record(&wrong, &mut ()), Err(CaptureError::Backend { .. })));
     wrong = options(&out, command(&["events"]));

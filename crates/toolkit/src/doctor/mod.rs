@@ -1,9 +1,11 @@
 //! `homenode doctor`: everything this machine can and cannot do, why, and what to do about it.
-use homenode_capture::probe::{State, ThisHost, checks};
+use homenode_capture::leftovers::clean_up;
+use homenode_capture::probe::{Check, State, ThisHost, checks};
 use homenode_hooks::Mode;
 use homenode_hooks::toolchain::Toolchain;
 use homenode_machine::Topology;
 use serde::Serialize;
+use std::path::Path;
 
 /// What this machine can do. Described by `docs/schema/doctor.json`.
 #[derive(Clone, Debug, Serialize)]
@@ -27,7 +29,8 @@ pub struct DoctorLine {
     pub todo: String,
 }
 
-/// Examines this machine. Nothing is changed by it, and nothing that is missing makes it fail: that is what it says.
+/// Examines this machine. Nothing is changed by it, except that what a killed recording left behind in the kernel's settings
+/// is put back; and nothing that is missing makes it fail: that is what it says.
 pub fn doctor() -> DoctorDoc {
     let topology = crate::this_topology();
     let found = checks(&ThisHost::default(), topology.as_ref().unwrap_or(&Topology::default()));
@@ -40,14 +43,13 @@ pub fn doctor() -> DoctorDoc {
             todo: "mount /sys and /proc".into(),
         });
     }
-    lines.extend(found.into_iter().map(|c| DoctorLine {
-        what: c.what.to_owned(),
-        state: c.state.name(),
-        why: c.why,
-        todo: c.todo,
-    }));
+    lines.extend(found.into_iter().chain([clean_up(Path::new("/"))]).map(line));
     lines.extend([compiler(Mode::Cc), compiler(Mode::Cxx)]);
     DoctorDoc { schema: "https://github.com/homenode/homenode/schema/doctor-1", checks: lines }
+}
+
+fn line(c: Check) -> DoctorLine {
+    DoctorLine { what: c.what.to_owned(), state: c.state.name(), why: c.why, todo: c.todo }
 }
 
 /// The compiler behind `homenode cc` or `homenode c++`.

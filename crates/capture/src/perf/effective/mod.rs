@@ -1,7 +1,12 @@
 //! Effective addresses where none was recorded: from the instruction at the program counter and the registers beside it.
 //!
-//! The instruction is decoded by a library (iced-x86), never by tables of our own: operand forms are where hand-written
-//! decoders go wrong. What cannot be known is dropped, and every reason is counted.
+//! The instruction is decoded by a library (iced-x86, yaxpeax-arm), never by tables of our own: operand forms are where
+//! hand-written decoders go wrong. What cannot be known is dropped, and every reason is counted.
+mod aarch64;
+#[cfg(test)]
+mod aarch64_tests;
+#[cfg(test)]
+mod testing;
 mod x86;
 #[cfg(test)]
 mod x86_tests;
@@ -16,6 +21,26 @@ pub enum When {
     Before,
     /// After it ran: precise events (PEBS) report the instruction itself, but the registers behind it.
     After,
+}
+
+/// Whose instructions the code holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isa {
+    /// x86-64.
+    X86_64,
+    /// AArch64.
+    Aarch64,
+}
+
+impl Isa {
+    /// By the name that uname(2) gives a machine.
+    pub fn of_machine(machine: &str) -> Option<Isa> {
+        match machine {
+            "x86_64" => Some(Isa::X86_64),
+            "aarch64" => Some(Isa::Aarch64),
+            _ => None,
+        }
+    }
 }
 
 /// One access of an instruction.
@@ -46,11 +71,13 @@ pub enum Dropped {
     NoRegister,
     /// It gathers from or scatters to many addresses.
     Scattered,
+    /// The code is of a machine that is not named or whose instructions are not decoded.
+    Machine,
 }
 
 /// How often each reason applied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DropCounts([u64; 7]);
+pub struct DropCounts([u64; 8]);
 
 impl DropCounts {
     /// Counts one.
@@ -67,10 +94,13 @@ impl DropCounts {
     }
 }
 
-/// The accesses of the x86-64 instruction that begins with `code[0]` at address `ip`, in the order of its operands.
+/// The accesses of the instruction that begins with `code[0]` at address `ip`, in the order of its operands.
 ///
 /// # Errors
 /// Why there is none.
-pub fn x86_64(code: &[u8], ip: u64, when: When, registers: &Registers<'_>) -> Result<Vec<Access>, Dropped> {
-    x86::accesses(code, ip, when, registers)
+pub fn accesses(isa: Isa, code: &[u8], ip: u64, when: When, registers: &Registers<'_>) -> Result<Vec<Access>, Dropped> {
+    match isa {
+        Isa::X86_64 => x86::accesses(code, ip, when, registers),
+        Isa::Aarch64 => aarch64::accesses(code, ip, when, registers),
+    }
 }

@@ -7,7 +7,7 @@ use iced_x86::{Decoder, DecoderOptions, Instruction, InstructionInfoFactory, OpA
 /// `abi` of a 64-bit program in perf's registers.
 const ABI_64: u64 = 2;
 
-/// See [`super::x86_64`].
+/// See [`super::accesses`].
 pub(super) fn accesses(code: &[u8], ip: u64, when: When, registers: &Registers<'_>) -> Result<Vec<Access>, Dropped> {
     if code.is_empty() {
         return Err(Dropped::NoCode);

@@ -1,10 +1,8 @@
 //! Instruction bytes by hand, with the mistakes that hand-written decoders of this kind made.
-use super::{Access, DropCounts, Dropped, When, x86_64};
-use crate::perf::records::{Layout, fields};
-use homenode_sys::perf::attr::sample;
+use super::testing::{self, IP};
+use super::{Access, DropCounts, Dropped, Isa, When};
 use homenode_trace::Op;
 
-const IP: u64 = 0x40_1000;
 // Numbers of perf's registers.
 const RAX: usize = 0;
 const RBX: usize = 1;
@@ -19,11 +17,7 @@ fn values() -> [u64; 24] {
 }
 
 fn run(code: &[u8], when: When, abi: u64, mask: u64) -> Result<Vec<Access>, Dropped> {
-    let words: Vec<u64> = values().iter().enumerate().filter(|(i, _)| mask >> i & 1 == 1).map(|v| *v.1).collect();
-    let body: Vec<u8> = [abi].iter().chain(&words).flat_map(|w| w.to_le_bytes()).collect();
-    let layout = Layout { sample_type: sample::REGS_USER, regs_user: mask, ..Layout::default() };
-    let registers = fields(&body, &layout).unwrap().regs_user.unwrap();
-    x86_64(code, IP, when, &registers)
+    testing::run(Isa::X86_64, code, when, (abi, mask), &values())
 }
 
 fn all(code: &[u8], when: When) -> Result<Vec<Access>, Dropped> {

@@ -1,0 +1,22 @@
+//! Registers for tests.
+use super::{Access, Dropped, Isa, When, accesses};
+use crate::perf::records::{Layout, fields};
+use homenode_sys::perf::attr::sample;
+
+/// Where the instruction stands.
+pub(super) const IP: u64 = 0x40_1000;
+
+/// Asks for the accesses with these values in the registers named by `mask`.
+pub(super) fn run(
+    isa: Isa,
+    code: &[u8],
+    when: When,
+    (abi, mask): (u64, u64),
+    values: &[u64],
+) -> Result<Vec<Access>, Dropped> {
+    let words: Vec<u64> = values.iter().enumerate().filter(|(i, _)| mask >> i & 1 == 1).map(|v| *v.1).collect();
+    let body: Vec<u8> = [abi].iter().chain(&words).flat_map(|w| w.to_le_bytes()).collect();
+    let layout = Layout { sample_type: sample::REGS_USER, regs_user: mask, ..Layout::default() };
+    let registers = fields(&body, &layout).unwrap().regs_user.unwrap();
+    accesses(isa, code, IP, when, &registers)
+}

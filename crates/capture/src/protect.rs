@@ -251,7 +251,9 @@ fn why_not(code: u32) -> Option<&'static str> {
         0 => None,
         1 => Some("the kernel has no Syscall User Dispatch, or another library or filter forbids it"),
         2 => Some("more threads than it can follow, or no memory"),
-        3 => Some("the program did what sampling could disturb (other credentials or namespaces, seccomp, io_uring, ...)"),
+        3 => Some(
+            "the program did what sampling could disturb (other credentials or namespaces, seccomp, io_uring, ...)",
+        ),
         5 => Some("the program makes so many system calls that looking at each would cost more than the bound"),
         4 => Some("the process has nearly as many mappings as vm.max_map_count allows"),
         _ => Some("for a reason that this version does not know"),

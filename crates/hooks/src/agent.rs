@@ -5,6 +5,8 @@
 //! threads as that file says; `homenode_base::agentplan` writes such files. With neither it passes
 //! every call on.
 //!
+//! With `HOMENODE_AGENT_PROTECT` besides `HOMENODE_CONTROL` it samples who uses which page (`c/agent/protect.h`).
+//!
 //! Preload it **before** other allocators. Programs that bring an allocator in the executable keep it: then only the
 //! allocator's mappings are seen, and a line on stderr says so. Static and set-user-ID programs are not affected.
 use crate::compile::CompileError;

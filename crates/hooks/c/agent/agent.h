@@ -27,6 +27,7 @@ bool hnag_in_loader(uintptr_t pc);
 
 /* The calling thread with its guard raised, or NULL if the agent has nothing to do here; hnag_leave lowers it. */
 void *hnag_first(const char *name); /* who is called when anybody calls that function (lookup.c) */
+bool hnag_is_called(const char *name); /* whether some module needs that function of another */
 struct hn_thread *hnag_enter(void);
 static inline void hnag_leave(struct hn_thread *t) {
     t->guard--;

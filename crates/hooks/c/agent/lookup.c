@@ -129,6 +129,26 @@ void *hnag_first(const char *name) {
     return search(name, true);
 }
 
+/* A module that calls that function of another one and cannot do without it. The undefined symbols come first. */
+static int look_for_user(struct dl_phdr_info *info, size_t size, void *context) {
+    (void)size;
+    struct wanted *w = context;
+    struct tables t = tables_of(info);
+    uint32_t end = t.gnu ? t.gnu[1] : t.sysv ? t.sysv[1] : 0;
+    for (uint32_t i = 1; t.symbols && t.names && i < end && !w->found; i++) {
+        const ElfW(Sym) *s = &t.symbols[i];
+        if (s->st_shndx == SHN_UNDEF && ELF64_ST_BIND(s->st_info) == STB_GLOBAL && same(t.names + s->st_name, w->name))
+            w->found = (void *)s;
+    }
+    return w->found != NULL;
+}
+
+bool hnag_is_called(const char *name) {
+    struct wanted w = {.name = name};
+    dl_iterate_phdr(look_for_user, &w);
+    return w.found != NULL;
+}
+
 #define HN_REAL_FIND(name, type, arguments)                                                                           \
     if (!hnrt_real.name)                                                                                              \
         hnrt_real.name = (type(*) arguments)find(#name);

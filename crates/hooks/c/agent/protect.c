@@ -3,6 +3,7 @@
 
 #ifdef __x86_64__
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <link.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -136,6 +137,14 @@ void hnag_protect_end(enum hnag_why why) {
     hnag_window_end();
 }
 
+/* From 2.41 on, glibc tells by the program counter whether a thread that is cancelled waits in a system call; in our
+ * stub it would not be found. */
+static bool may_cancel_threads(void) {
+    const char *version = gnu_get_libc_version();
+    bool old = version[0] == '2' && version[1] == '.' && atoi(version + 2) < 41;
+    return !old && hnag_is_called("pthread_cancel");
+}
+
 void hnag_protect_init(void) {
     const char *path = getenv(HNAG_PROTECT_ENV);
     struct hnag_shared *h = path && *path && hnrt_attached ? open_shared(path) : NULL;
@@ -143,6 +152,10 @@ void hnag_protect_init(void) {
         return;
     if (os_failed(os(SYS_prctl, DISPATCH, 0, 0, 0, 0))) {
         h->why_not = WHY_KERNEL;
+        return;
+    }
+    if (may_cancel_threads()) {
+        h->why_not = WHY_PROGRAM;
         return;
     }
     hnag_shared = h;

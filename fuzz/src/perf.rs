@@ -35,14 +35,37 @@ fn records() -> Vec<u8> {
     out
 }
 
+/// Packets of ARM SPE: two records of program counter, thread, operation, events, latency, address and time.
+fn packets() -> Vec<u8> {
+    let word = |header: u8, value: u64| [&[header][..], &value.to_le_bytes()].concat();
+    let one = |ticks: u64| {
+        let small = [0x65, 7, 0, 0, 0, 0x49, 1, 0x52, 0, 4, 0x98, 0x2c, 1];
+        [word(0xb0, 0x40_1000), small.to_vec(), word(0xb2, 0x7000_0000), word(0x71, ticks)].concat()
+    };
+    [one(10), one(20)].concat()
+}
+
+/// A perf.data file with trace data of ARM SPE.
+pub fn spe_file() -> Vec<u8> {
+    let mut trace = packets();
+    trace.resize(trace.len().next_multiple_of(8), 0);
+    let piece = words(&[trace.len() as u64, 0, 0, 7 << 32, 3]);
+    let described = [record(70, &words(&[4, 0])), record(79, &words(&[2, 40, 1000]))].concat();
+    with_records(&[described, record(71, &piece), trace, records()].concat())
+}
+
 /// A perf.data file.
 pub fn file() -> Vec<u8> {
-    let (attr, data) = (attribute(SAMPLE_TYPE), records());
+    with_records(&records())
+}
+
+fn with_records(data: &[u8]) -> Vec<u8> {
+    let attr = attribute(SAMPLE_TYPE);
     let attrs_at = 104 + 8;
     let data_at = attrs_at + (ATTR_BYTES + 16) as u64;
     let head = [104, (ATTR_BYTES + 16) as u64, attrs_at, (ATTR_BYTES + 16) as u64, data_at, data.len() as u64];
     let head = [words(&head), vec![0; 48], words(&[11]), attr, words(&[104, 8])].concat();
-    [b"PERFILE2".to_vec(), head, data].concat()
+    [&b"PERFILE2"[..], &head, data].concat()
 }
 
 /// The same as a pipe.

@@ -17,6 +17,7 @@ fn seed(target: &str, name: &str, bytes: &[u8]) -> Result<()> {
 
 fn main() -> Result<()> {
     seed("perf_data", "file", &perf::file())?;
+    seed("perf_data", "spe", &perf::spe_file())?;
     seed("perf_data", "pipe", &perf::pipe())?;
     for (name, sample_type) in [("plain", 0xc1cf), ("all", 0x1ff_ffff), ("address", 0x1_000f)] {
         seed("perf_ring", name, &perf::ring(sample_type))?;

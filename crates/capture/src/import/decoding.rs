@@ -3,6 +3,7 @@ use super::container::{FileEvent, Header, attribute};
 use super::features;
 use super::queue::Queue;
 use super::rebuild::Rebuilder;
+use super::spe::{Piece, Spe};
 use super::stream::{End, Stream};
 use super::{FileReport, ImportSink};
 use crate::error::CaptureError;
@@ -22,7 +23,9 @@ mod user {
     pub(super) const ATTR: u32 = 64;
     pub(super) const TRACING_DATA: u32 = 66;
     pub(super) const FINISHED_ROUND: u32 = 68;
+    pub(super) const AUXTRACE_INFO: u32 = 70;
     pub(super) const AUXTRACE: u32 = 71;
+    pub(super) const TIME_CONV: u32 = 79;
     pub(super) const FEATURE: u32 = 80;
     pub(super) const COMPRESSED: [u32; 2] = [81, 83];
 }
@@ -48,12 +51,20 @@ enum Item {
     Name { pid: u32, name: String, exec: bool },
 }
 
+/// What stands behind a record and is none.
+enum Follows {
+    Nothing,
+    Skipped(u64),
+    Packets(Piece),
+}
+
 struct Reading<'s> {
     header: Header,
     decoders: Vec<Decoder>,
     /// For each decoder how to find addresses that samples do not have.
     rebuilt: Vec<Option<When>>,
     rebuilder: Rebuilder,
+    spe: Spe,
     by_id: HashMap<u64, usize>,
     /// Counts of decoders that a later description of events replaced.
     before: Counts,
@@ -76,6 +87,7 @@ pub(super) fn run<R: Read>(header: Header, reader: R, sink: &mut dyn ImportSink)
         decoders: Vec::new(),
         rebuilt: Vec::new(),
         rebuilder: Rebuilder::default(),
+        spe: Spe::default(),
         by_id: HashMap::new(),
         before: Counts::default(),
         queue: Queue::default(),
@@ -89,7 +101,7 @@ pub(super) fn run<R: Read>(header: Header, reader: R, sink: &mut dyn ImportSink)
     };
     reading.describe().map_err(Failure::File)?;
     loop {
-        let payload = match stream.next() {
+        let follows = match stream.next() {
             Ok(record) => reading.record(&record)?,
             Err(End::Clean) => break,
             Err(End::CutOff) => {
@@ -97,7 +109,16 @@ pub(super) fn run<R: Read>(header: Header, reader: R, sink: &mut dyn ImportSink)
                 break;
             }
         };
-        if !stream.skip(payload) {
+        let there = match follows {
+            Follows::Nothing => true,
+            Follows::Skipped(bytes) => stream.skip(bytes),
+            Follows::Packets(piece) => stream.payload(piece.bytes).is_some_and(|bytes| {
+                reading.spe.piece(piece, &bytes, &mut reading.samples);
+                reading.queue_up();
+                true
+            }),
+        };
+        if !there {
             reading.notes.push("the file ends within trace data".to_owned());
             break;
         }
@@ -110,7 +131,7 @@ pub(super) fn run<R: Read>(header: Header, reader: R, sink: &mut dyn ImportSink)
 impl Reading<'_> {
     /// Makes decoders for the events described so far: one for each layout.
     fn describe(&mut self) -> Result<(), String> {
-        self.before = self.counts();
+        self.before = self.decoders.iter().fold(self.before, |sum, d| sum.plus(&d.counts));
         (self.decoders, self.rebuilt, self.by_id) = (Vec::new(), Vec::new(), HashMap::new());
         let events = &self.header.events;
         let mut layouts: Vec<Layout> = Vec::new();
@@ -136,11 +157,11 @@ impl Reading<'_> {
     }
 
     fn counts(&self) -> Counts {
-        self.decoders.iter().fold(self.before, |sum, d| sum.plus(&d.counts))
+        self.decoders.iter().fold(self.before.plus(&self.spe.counts), |sum, d| sum.plus(&d.counts))
     }
 
-    /// Handles a record; returns how many bytes after it are no records.
-    fn record(&mut self, record: &Record<'_>) -> Result<u64, Failure> {
+    /// Handles a record.
+    fn record(&mut self, record: &Record<'_>) -> Result<Follows, Failure> {
         match record.kind {
             user::FINISHED_ROUND => {
                 let ready = self.queue.round();
@@ -154,14 +175,13 @@ impl Reading<'_> {
                     features::feature(number, c.0, &mut self.header.facts, &mut self.header.events);
                 }
             }
-            user::TRACING_DATA => return Ok(u64::from(Cursor(record.body).u32().unwrap_or(0)).next_multiple_of(8)),
-            user::AUXTRACE => {
-                let note = "trace data of the processor itself (Intel PT, ARM SPE) was passed over";
-                if !self.notes.iter().any(|n| n == note) {
-                    self.notes.push(note.to_owned());
-                }
-                return Ok(Cursor(record.body).u64().unwrap_or(0));
+            user::TRACING_DATA => {
+                let bytes = u64::from(Cursor(record.body).u32().unwrap_or(0));
+                return Ok(Follows::Skipped(bytes.next_multiple_of(8)));
             }
+            user::AUXTRACE_INFO => self.trace_described(record.body),
+            user::TIME_CONV => self.spe.timer(record.body),
+            user::AUXTRACE => return Ok(self.trace(Piece::of(record.body))),
             k if user::COMPRESSED.contains(&k) => {
                 let why = "its records are compressed; `perf inject -i FILE -o NEW` writes them out plainly";
                 return Err(Failure::File(why.to_owned()));
@@ -169,7 +189,24 @@ impl Reading<'_> {
             k if k >= user::ATTR => {}
             _ => self.kernel(record)?,
         }
-        Ok(0)
+        Ok(Follows::Nothing)
+    }
+
+    fn trace_described(&mut self, body: &[u8]) {
+        self.spe.described(body);
+        let own = |e: &&FileEvent| e.name.starts_with("arm_spe");
+        self.spe.period = self.header.events.iter().find(own).map_or(1, |e| e.attr.period);
+    }
+
+    fn trace(&mut self, piece: Piece) -> Follows {
+        if self.spe.is_here() {
+            return Follows::Packets(piece);
+        }
+        let note = "trace data of the processor itself, other than ARM SPE's, was passed over";
+        if !self.notes.iter().any(|n| n == note) {
+            self.notes.push(note.to_owned());
+        }
+        Follows::Skipped(piece.bytes)
     }
 
     /// An event described within a pipe: attribute, then ids.
@@ -194,7 +231,8 @@ impl Reading<'_> {
         let layout = *self.decoders[which].layout();
         if record.kind == kind::COMM {
             let time = self.time(trailer(record.body, &layout).map_or(0, |t| t.time));
-            if let Some(Side::Name { pid, name, .. }) = side(record, &layout) {
+            if let Some(Side::Name { pid, tid, name }) = side(record, &layout) {
+                self.spe.thread(pid, tid);
                 self.queue.push(time, Item::Name { pid, name, exec: record.misc & MISC_EXEC != 0 });
             }
             return Ok(());
@@ -221,6 +259,7 @@ impl Reading<'_> {
         }
         for notice in std::mem::take(&mut self.notices) {
             self.rebuilder.notice(&notice);
+            self.spe.notice(&notice);
             let time = match &notice {
                 Notice::Fork { time_ns, .. } | Notice::Exit { time_ns, .. } | Notice::Map { time_ns, .. } => *time_ns,
                 Notice::Lost(_) | Notice::Throttled => continue,
@@ -282,6 +321,7 @@ impl Reading<'_> {
             self.notes.push(format!("the kernel throttled sampling {} times", counts.throttled));
         }
         self.notes.extend(self.rebuilder.note());
+        self.notes.extend(self.spe.notes());
         if !self.timed {
             self.notes.push("the samples have no time: their order is that of the file".to_owned());
         }

@@ -2,7 +2,7 @@
 //!
 //! Reading order: `container` (header, events, where the records are), `features` (facts about the recorded machine),
 //! `stream` (records one at a time), `queue` (back into order of time), `decoding` (records to samples), `rebuild`
-//! (addresses where samples have none but registers), `people` (who and
+//! (addresses where samples have none but registers), `spe` (samples as packets), `people` (who and
 //! what is mapped), `out` (the dataset), [`import()`].
 //!
 //! No library is used for the container: the one that exists (linux-perf-data) allocates whatever length a file claims and
@@ -14,6 +14,7 @@ mod out;
 mod people;
 mod queue;
 mod rebuild;
+mod spe;
 mod stream;
 #[cfg(test)]
 mod testfile;

@@ -54,6 +54,14 @@ impl<R: Read> Stream<R> {
         self.left -= copied;
         copied == bytes
     }
+    /// Bytes that are no records; `None` if they are not all there.
+    pub(super) fn payload(&mut self, bytes: u64) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        // Grows with what is there, not with what is claimed.
+        (&mut self.reader).take(bytes.min(self.left)).read_to_end(&mut out).ok()?;
+        self.left -= out.len() as u64;
+        (out.len() as u64 == bytes).then_some(out)
+    }
     /// Fills as much of `out` as there is.
     fn fill(&mut self, out: &mut [u8]) -> usize {
         let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(out.len());

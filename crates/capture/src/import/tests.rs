@@ -223,6 +223,54 @@ fn the_ids_of_an_only_event_need_not_be_in_its_samples() {
 }
 
 #[test]
+fn packets_of_arm_become_samples_with_thread_time_and_process() {
+    let text_name = text("arm_spe_0/load_filter=1,store_filter=1/");
+    let event = attr(8, 0, 1024, 0x1_0087, 0);
+    let desc = [&[1_u32.to_le_bytes(), 112_u32.to_le_bytes()].concat(), &event, &[1, 0, 0, 0][..], &text_name].concat();
+    let desc = [desc, words(&[5])].concat();
+    let packets = |context: Option<u32>, addr: u64, op: u8, ticks: u64| {
+        let context = context.map_or_else(Vec::new, |c| [&[0x65][..], &c.to_le_bytes()].concat());
+        let time = [&[0x71][..], &ticks.to_le_bytes()].concat();
+        let pc = [&[0xb0][..], &0x40_1000_u64.to_le_bytes()].concat();
+        let data = [&[0xb2][..], &addr.to_le_bytes()].concat();
+        // Remote, 300 cycles in all.
+        [pc, context, vec![0x49, op], vec![0x52, 0x00, 0x04], vec![0x98, 0x2c, 0x01], data, time].concat()
+    };
+    let mut trace = [
+        packets(Some(8), 0x7000, 1, 20),
+        packets(None, 0x8000, 0, 10),
+        packets(Some(8), 0xff_8000_0000_1000, 0, 30),
+        packets(Some(8), 0, 0, 40),
+        vec![0xff],
+    ]
+    .concat();
+    trace.resize(trace.len().next_multiple_of(8), 0);
+    let info = |kind: u64| words(&[kind, 0]);
+    let piece = |tid: u32| words(&[trace.len() as u64, 0, 0, pair(0, tid), pair(3, 0)]);
+    let file = |kind: u64, tid: u32| {
+        let name = [words(&[pair(7, 8)]), b"lu\0\0\0\0\0\0".to_vec(), words(&[pair(7, 8), 1, pair(0, 0), 5])].concat();
+        let f = TestFile::default().event(event.clone(), &[5]).feature(12, desc.clone());
+        let f = f.add(70, 0, &info(kind)).add(79, 0, &words(&[2, 40, 1000])).add(3, 0, &name);
+        f.add(71, 0, &piece(tid)).raw(&trace).add(68, 0, &[]).file()
+    };
+    let (sink, report) = seen(&file(4, 9)).unwrap();
+    let found: Vec<_> = sink.samples.iter().map(|s| (s.time_ns, s.pid, s.tid, s.addr, s.op)).collect();
+    // 10 ticks are 100 ns; thread 9 is known from the piece only.
+    assert_eq!(found, [(1100, 9, 9, 0x8000, Op::Read), (1200, 7, 8, 0x7000, Op::Write)]);
+    let s = sink.samples[1];
+    assert_eq!((s.cpu, s.ip, s.weight, s.latency_cycles), (Some(3), 0x40_1000, 1024, Some(300)));
+    assert_eq!((s.source, report.sampling.sees_writes), (DataSource::RemoteMemory, true));
+    let c = report.counts;
+    assert_eq!((c.seen, c.delivered, c.kernel, c.unaddressed), (4, 2, 1, 1));
+    assert!(report.notes.iter().any(|n| n.starts_with("1 bytes of ARM SPE")), "{:?}", report.notes);
+    let (sink, report) = seen(&file(4, u32::MAX)).unwrap();
+    assert_eq!(sink.samples.len(), 1, "nobody knows whose the other one is");
+    assert!(report.notes.iter().any(|n| n.contains("CONFIG_PID_IN_CONTEXTIDR")), "{:?}", report.notes);
+    // Intel PT: passed over.
+    assert!(seen(&file(1, 9)).err().unwrap().contains("no samples"));
+}
+
+#[test]
 fn every_cut_and_every_changed_byte_is_survived() {
     let whole = names().file();
     for n in 0..whole.len() {

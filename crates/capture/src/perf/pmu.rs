@@ -149,7 +149,7 @@ pub(super) fn memory_events(sysfs: &Path, period: u64) -> Result<EventPlan, Stri
     }
     if Pmu::open(sysfs, "arm_spe_0").is_some() {
         return Err(
-            "this processor has ARM SPE, which is not recorded: its samples come as packets in a buffer of their own. The \
+            "this processor has ARM SPE, which is imported from perf.data (`homenode import`) and not recorded here. The \
              backends `faults` and `hooks` need none"
                 .into(),
         );

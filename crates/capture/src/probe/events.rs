@@ -27,7 +27,9 @@ fn unit(host: &dyn Host) -> Check {
         return Check::new(what, state, format!("AMD IBS op{user}"), todo);
     }
     if has("arm_spe_0") {
-        return Check::new(what, State::Yes, "ARM SPE", "");
+        let why = "ARM SPE, which is imported from perf.data and not recorded";
+        let todo = "`perf record -e arm_spe_0// -- PROGRAM`, then `homenode import perf.data`";
+        return Check::new(what, State::Limited, why, todo);
     }
     let why = match has("cpu") || has("armv8_pmuv3_0") {
         true => "the processor counts events but none of its events carries an address",

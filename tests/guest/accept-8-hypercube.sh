@@ -5,10 +5,9 @@
 # files: lib/acceptance.sh golden/topo-8-hypercube.txt
 . ./check.sh
 . ./acceptance.sh
-threads=8 rows=400 sweeps=300
+threads=8 rows=200 sweeps=800
 
 check "topo: this machine" same_topo topo-8-hypercube.txt
 check "doctor" homenode doctor
 record_place_run
-migrate_running
 finish

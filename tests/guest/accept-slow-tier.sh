@@ -5,7 +5,7 @@
 # files: lib/acceptance.sh golden/topo-slow-tier.txt
 . ./check.sh
 . ./acceptance.sh
-threads=2 rows=400 sweeps=600
+threads=2 rows=200 sweeps=1500
 
 check "topo: this machine" same_topo topo-slow-tier.txt
 check "doctor" homenode doctor

@@ -2,6 +2,7 @@
 # What docs/design/faults.md says of evidence after an action: which policies end hinting faults, which keep them, and when
 # the kernel moves pages by itself.
 # guest: --nodes 2 --numa-balancing --timeout 180
+# tier: slow
 # programs: hinting
 . ./check.sh
 knobs=/sys/kernel/debug/sched/numa_balancing

@@ -2,6 +2,7 @@
 # Random migration under a program that knows every byte it wrote: 20 seconds, half of them by bare calls and
 # half by Homenode's own mover, whose verdicts are compared with the kernel's.
 # guest: --nodes 4 --timeout 90
+# tier: slow
 # programs: mover pattern random_moves
 . ./check.sh
 

@@ -2,6 +2,7 @@
 # Every kind of memory is moved home by bare system calls, judged by the independent witness: proves programs, witness and
 # guest before Homenode is judged by them.
 # guest: --nodes 4 --topology ring --timeout 90
+# tier: slow
 # programs: where mover owners owners_static stencil
 . ./check.sh
 only_asked_for_huge_pages

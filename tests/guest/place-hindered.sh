@@ -2,6 +2,7 @@
 # What stands in the way of moving, by bare system calls: a full node, a set of nodes that excludes the target, a process
 # that ends meanwhile, a user without privileges.
 # guest: --nodes 2 --memory-per-node 192M --timeout 120
+# tier: slow
 # programs: where mover owners pattern hog
 . ./check.sh
 only_asked_for_huge_pages

@@ -112,7 +112,7 @@ impl Judge<'_> {
     fn fit(&self, units: &mut [Unit], capacity: &[u64]) -> Result<(), Failure> {
         let mut room = capacity.to_vec();
         let fixed = units.iter().filter(|u| !u.placeable || u.pages.len() > 1);
-        for (node, pages) in fixed.flat_map(|u| held(u)) {
+        for (node, pages) in fixed.flat_map(held) {
             if let Some(free) = room.get_mut(node.index()) {
                 *free = free.saturating_sub(pages);
             }

@@ -31,9 +31,7 @@ impl Programs {
     /// Builds the workloads below `folder`.
     pub(super) fn build(folder: &Path, size: &str) -> Result<Programs, Failure> {
         let failed = |e: std::io::Error| Failure::work(format!("cannot write {}: {e}", folder.display()));
-        for (name, text) in [HEADER] {
-            std::fs::write(folder.join(name), text).map_err(failed)?;
-        }
+        std::fs::write(folder.join(HEADER.0), HEADER.1).map_err(failed)?;
         let built = SOURCES.iter().map(|(name, text)| {
             std::fs::write(folder.join(format!("{name}.c")), text).map_err(failed)?;
             Ok(compiled(folder, name))

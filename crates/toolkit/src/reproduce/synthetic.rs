@@ -39,7 +39,7 @@ fn target(name: &str, t: u32, threads: u32, round: u64, i: u64, rng: &mut Rng) -
     let (own, total) = (u64::from(t) * PAGES, PAGES * u64::from(threads));
     match name {
         // Its own part, and the edge of the next one's.
-        "stencil" | "owners" => (own + (i % PAGES) + u64::from(i % 16 == 0)) % total,
+        "stencil" | "owners" => (own + (i % PAGES) + u64::from(i.is_multiple_of(16))) % total,
         // Rows one round, columns the next.
         "transpose" if round % 2 == 1 => (i % u64::from(threads)) * PAGES + (u64::from(t) + i) % PAGES,
         "transpose" => own + i % PAGES,

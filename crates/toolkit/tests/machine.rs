@@ -81,7 +81,15 @@ fn the_doctor_says_what_why_and_what_to_do() {
     let doc = doctor();
     valid(&doc.to_json());
     let text = doc.to_text();
-    for what in ["memory nodes", "performance events", "NUMA-hinting", "move_pages", "userfaultfd", "left behind", "compiling C "] {
+    for what in [
+        "memory nodes",
+        "performance events",
+        "NUMA-hinting",
+        "move_pages",
+        "userfaultfd",
+        "left behind",
+        "compiling C ",
+    ] {
         assert!(text.contains(what), "{what}: {text}");
     }
     assert!(doc.checks.iter().all(|c| !c.why.is_empty() && !c.why.contains('\n')));

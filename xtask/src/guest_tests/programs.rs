@@ -17,6 +17,7 @@ const PROGRAMS: &[(&str, &str, &[&str])] = &[
     ("mover", "tests/guest/programs/mover.c", &[]),
     ("pattern", "tests/guest/programs/pattern.c", &[]),
     ("hinting", "tests/guest/programs/hinting.c", &[]),
+    ("bound", "tests/guest/programs/bound.c", &[]),
     ("hog", "tests/guest/programs/hog.c", &[]),
     ("owners", "tests/guest/programs/owners.c", &[]),
     ("owners_static", "tests/guest/programs/owners.c", &["-static"]),

@@ -27,6 +27,8 @@ pub struct Config {
     pub reserve_pages: u64,
     /// Pages looked at in one window at most, the most used first; falls by itself if deciding takes too long.
     pub most_pages: usize,
+    /// Samples a second that are wanted where there is time for them.
+    pub full_rate_per_s: u64,
     /// What moving a small page takes until it has been measured, in nanoseconds.
     pub first_move_ns: u64,
     /// Virtual time of one window, as the policy counts it.
@@ -48,6 +50,7 @@ impl Default for Config {
             accesses_per_unit: 1,
             reserve_pages: 4096,
             most_pages: 262_144,
+            full_rate_per_s: 20_000,
             first_move_ns: 10_000,
             ticks_per_window: 100_000,
         }

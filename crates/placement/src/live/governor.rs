@@ -1,6 +1,6 @@
 //! The state machine: watch, ask where the used pages are, decide, have them moved, learn what became of it.
 use super::backoff::Backoff;
-use super::budget::{Attention, Budget};
+use super::budget::{Attention, Budget, Demand};
 use super::config::Config;
 use super::event::{Effect, Event, Fate, PageId, Refused, Verdict, Wish};
 use super::guard::Pass;
@@ -39,6 +39,11 @@ pub struct Governor<'m> {
     off: bool,
     budget: Budget,
     attention: Attention,
+    astray: Astray,
+    /// Pages looked at in the last window.
+    looked_at: usize,
+    /// Pages of this window whose moves there was no time for.
+    late: BTreeSet<PageId>,
     backoff: Backoff,
     stats: Stats,
 }
@@ -61,7 +66,10 @@ impl<'m> Governor<'m> {
             phase: Phase::Watching,
             off: false,
             budget: Budget::new(config.move_per_mille, config.window_ns, config.first_move_ns),
-            attention: Attention::new(config.decide_per_mille, config.most_pages),
+            attention: Attention::new(&config),
+            astray: Astray::default(),
+            looked_at: 0,
+            late: BTreeSet::new(),
             backoff: Backoff::new(machine.nodes()),
             stats: Stats::default(),
             config,
@@ -71,6 +79,14 @@ impl<'m> Governor<'m> {
     /// What has been done so far.
     pub fn stats(&self) -> &Stats {
         &self.stats
+    }
+    /// How often samples are wanted now: [`Effect::Rate`] tells of changes.
+    pub fn rate_per_mille(&self) -> u32 {
+        self.attention.rate_per_mille()
+    }
+    /// Huge pages that were used from more than one node since they are known.
+    pub fn shared_huge_pages(&self) -> usize {
+        self.pages.known.values().filter(|p| p.pages > 1 && p.shared).count()
     }
     /// Whether moving is switched off.
     pub fn is_off(&self) -> bool {
@@ -122,11 +138,16 @@ impl<'m> Governor<'m> {
         self.stats.windows += 1;
         self.stats.calm_windows += 1;
         self.backoff.close();
-        effects.extend(self.attention.adapt(now_ns).map(|per_mille| Effect::Rate { per_mille }));
+        let (pages, astray) = (self.pages.known.len(), self.astray.many());
+        let demand = Demand { pages, looked_at: self.looked_at, astray };
+        effects.extend(
+            self.attention.adapt(now_ns.saturating_sub(start), demand).map(|per_mille| Effect::Rate { per_mille }),
+        );
         if self.window.is_multiple_of(SWEEP_EVERY) {
             self.pages.sweep(self.window);
         }
         let seen = self.hottest();
+        self.looked_at = seen.len();
         if !seen.is_empty() {
             effects.push(Effect::Locate { pages: seen.keys().copied().collect() });
             self.phase = Phase::Locating(seen);
@@ -176,6 +197,7 @@ impl<'m> Governor<'m> {
     /// Brings what is known of the used pages up to date.
     fn meet(&mut self, now_ns: u64, seen: &BTreeMap<PageId, Seen>, homes: &BTreeMap<PageId, NodeId>) {
         let mut window = Locality::default();
+        let mut astray = 0;
         for (id, seen) in seen {
             let home = homes[id];
             let before = self.pages.known.get(id).map(|p| p.home);
@@ -184,12 +206,14 @@ impl<'m> Governor<'m> {
             }
             let page = self.pages.known.get_mut(id).expect("it has just been met");
             page.warm(seen, self.window);
+            astray += u64::from(!page.history.frozen(now_ns) && page.astray());
             window.add(&Locality {
                 weight: seen.weight(),
                 local: seen.by.iter().filter(|s| s.node == home).map(|s| s.reads + s.writes).sum(),
                 cost: cost(self.machine, &seen.by, home, self.config.accesses_per_unit),
             });
         }
+        self.astray.saw(seen.len() as u64, astray);
         self.stats.saw(window);
     }
 
@@ -263,7 +287,7 @@ impl<'m> Governor<'m> {
         wishes.sort_by(|a, b| per_page(a, b).cmp(&0).then(a.page.cmp(&b.page)));
         let mut time_ns = if self.off { 0 } else { self.budget.credit_ns() };
         let mut room: Vec<u64> = self.free.iter().map(|f| f.saturating_sub(self.config.reserve_pages)).collect();
-        let held = &mut self.stats.held;
+        let (held, late) = (&mut self.stats.held, &mut self.late);
         wishes.retain(|w| {
             let (price, room) = (self.budget.price_ns(w.pages), &mut room[w.to.index()]);
             if u64::from(w.pages) > *room {
@@ -272,6 +296,7 @@ impl<'m> Governor<'m> {
             }
             if price > time_ns {
                 held.budget += 1;
+                late.insert(w.page);
                 return false;
             }
             time_ns -= price;
@@ -296,7 +321,15 @@ impl<'m> Governor<'m> {
     fn settle(&mut self, now_ns: u64, seen: &BTreeMap<PageId, Seen>, wishes: &[Wish], fates: &BTreeMap<PageId, Fate>) {
         let done = |id: &PageId| fates.get(id) == Some(&Fate::Moved);
         let moved: BTreeSet<PageId> = wishes.iter().map(|w| w.page).filter(done).collect();
+        let unattempted = |w: &&Wish| matches!(fates.get(&w.page), None | Some(Fate::Refused(Refused::OutOfTime)));
+        let mut late = std::mem::take(&mut self.late);
+        late.extend(wishes.iter().filter(unattempted).map(|w| w.page));
         for (id, seen) in seen {
+            // What there was no time for is decided in the next window, whether or not it is sampled again by then.
+            if late.contains(id) && !self.off && self.config.move_per_mille > 0 {
+                self.current.insert(*id, seen.clone());
+                continue;
+            }
             let accesses = self.accesses(seen);
             let Some(page) = self.pages.known.get(id) else { continue };
             let mut world = Real { home: Location::Node(page.home), moves_succeed: moved.contains(id) };
@@ -350,6 +383,30 @@ impl<'m> Governor<'m> {
     fn ended(&mut self, space: u32) {
         self.pages.forget_space(space);
         self.current.retain(|id, _| id.space != space);
+    }
+}
+
+/// How many of the pages looked at of late were away from those who use them most, in 1/1024 of a page.
+struct Astray {
+    looked_at: u64,
+    astray: u64,
+}
+
+impl Default for Astray {
+    /// As long as nothing has been seen, there is everything to look for.
+    fn default() -> Astray {
+        Astray { looked_at: 1, astray: 1 }
+    }
+}
+
+impl Astray {
+    fn saw(&mut self, looked_at: u64, astray: u64) {
+        self.looked_at = self.looked_at / 4 * 3 + looked_at * 1024;
+        self.astray = self.astray / 4 * 3 + astray * 1024;
+    }
+    /// More than one in 32: borders between users, which are nobody's, make fewer.
+    fn many(&self) -> bool {
+        self.astray > self.looked_at / 32
     }
 }
 

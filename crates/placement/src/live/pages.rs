@@ -83,6 +83,9 @@ pub(super) struct Page {
     /// Windows in the heat, halved like it, in 1/1024: heat divided by it is the use of an average window.
     span: u64,
     pub(super) window: u64,
+    /// Who was seen first to use it, and whether others did too.
+    user: Option<NodeId>,
+    pub(super) shared: bool,
     pub(super) history: History,
 }
 
@@ -98,7 +101,16 @@ impl Page {
         self.heat.iter_mut().for_each(|s| (s.reads, s.writes) = (s.reads >> shift, s.writes >> shift));
         self.heat.retain(|s| s.reads + s.writes > 0);
         seen.by.iter().for_each(|s| add(&mut self.heat, *s));
+        for share in &seen.by {
+            self.shared |= *self.user.get_or_insert(share.node) != share.node;
+        }
         self.window = window;
+    }
+    /// Whether another node uses it more than its own does.
+    pub(super) fn astray(&self) -> bool {
+        let of = |s: &Share| s.reads.saturating_add(s.writes);
+        let own: u64 = self.heat.iter().filter(|s| s.node == self.home).map(of).sum();
+        self.heat.iter().any(|s| s.node != self.home && of(s) > own)
     }
     /// What an average window of late would cost less with the page at `to`.
     pub(super) fn gain(&self, machine: &Machine, to: NodeId, unit: u32) -> TotalCost {
@@ -142,7 +154,17 @@ impl Pages {
             }
             None => engine.open(id.page, None),
         };
-        let page = Page { slot, pages, home, heat: Vec::new(), span: 0, window: 0, history: History::default() };
+        let page = Page {
+            slot,
+            pages,
+            home,
+            heat: Vec::new(),
+            span: 0,
+            window: 0,
+            user: None,
+            shared: false,
+            history: History::default(),
+        };
         self.known.insert(id, page);
         false
     }

@@ -52,6 +52,7 @@ pub fn migrate(request: &MigrateRequest, progress: &mut dyn Progress) -> Result<
     doc.notes.extend(kernel::explain(homenode_migrate::process::balancing(), left.unit));
     doc.notes.extend(left.notes.iter().cloned());
     let kernel_moves = kernel::moves_so_far().saturating_sub(kernel_before);
+    doc.notes.extend(left.who_moved(kernel_moves));
     doc.live = Some(LiveDoc::of(&left, &here, choice.to_string(), kernel_moves));
     doc.calls = left.calls;
     Ok(doc)

@@ -178,6 +178,7 @@ fn followed(
         }
         doc.notes.extend(kernel::explain(homenode_migrate::process::balancing(), left.unit));
         doc.notes.extend(left.notes.iter().cloned());
+        doc.notes.extend(left.who_moved(kernel_moves));
         (LiveDoc::of(&left, here, request.options.policy.clone(), kernel_moves), left.calls)
     }))
 }

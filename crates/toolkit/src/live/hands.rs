@@ -3,6 +3,7 @@ use homenode_base::NodeId;
 use homenode_machine::Topology;
 use homenode_migrate::{At, MigrateError, Mover, PAGE_BYTES, Request, where_are};
 use homenode_placement::live::{Event, Fate, PageId, Refused, Verdict, Wish};
+use homenode_sys::numa::thread_cpu_ns;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -63,8 +64,9 @@ impl Hands {
         events
     }
 
-    pub(super) fn carry_out(&mut self, wishes: &[Wish], limit_ns: u64) -> Event {
-        let start = Instant::now();
+    /// Moves, and says what processor time that took: what it costs, also where this thread has to wait for a processor.
+    pub(super) fn carry_out(&mut self, wishes: &[Wish], limit_ns: u64) -> (Event, u64) {
+        let (start, cpu_ns) = (Instant::now(), thread_cpu_ns());
         let mut spaces: BTreeMap<u32, Vec<&Wish>> = BTreeMap::new();
         wishes.iter().for_each(|w| spaces.entry(w.page.space).or_default().push(w));
         let mut verdicts = Vec::with_capacity(wishes.len());
@@ -80,7 +82,8 @@ impl Hands {
             Mover::new(space).run(&requests, Some(left), &mut fates);
             verdicts.extend(wishes.iter().zip(&fates).map(|(w, f)| Verdict { page: w.page, fate: (*f).into() }));
         }
-        Event::Moved { verdicts, took_ns: u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX) }
+        let took_ns = thread_cpu_ns() - cpu_ns;
+        (Event::Moved { verdicts, took_ns }, took_ns)
     }
 
     /// A dry run: one line for the pages of one process that would go to one node in one call.

@@ -36,6 +36,22 @@ pub(crate) fn explain(state: Balancing, evidence: SampleUnit) -> Vec<String> {
     notes
 }
 
+/// Local share of the samples from which on nothing is worth saying about the rest.
+const HOME: f64 = 0.95;
+
+/// Who did the work, if it was not the loop alone; `local` is the share of the last samples that were.
+pub(crate) fn who_moved(ours: u64, kernels: u64, local: Option<f64>) -> Option<String> {
+    match (ours, kernels) {
+        (_, 0) => None,
+        (0, n) if local.is_some_and(|l| l >= HOME) => Some(format!(
+            "the kernel's own balancing moved {n} pages of the machine meanwhile and left nothing worth moving; Homenode moved \
+             none"
+        )),
+        (0, n) => Some(format!("Homenode moved no page, the kernel's own balancing {n} of the whole machine")),
+        (ours, n) => Some(format!("Homenode moved {ours} pages, the kernel's own balancing {n} of the whole machine")),
+    }
+}
+
 /// What the kernel's balancing did so far, over the whole machine.
 pub(crate) fn moves_so_far() -> u64 {
     vmstat(&["numa_pages_migrated"]).values().sum()
@@ -94,6 +110,12 @@ mod tests {
             assert_eq!(said.contains("hinting faults"), !matches!(state, Balancing::On(_)), "{state:?}: {said}");
             assert!(!explain(state, SampleUnit::Miss).is_empty());
         }
+        assert_eq!(who_moved(5, 0, None), None);
+        assert!(who_moved(0, 7, Some(0.99)).is_some_and(|w| w.contains("moved 7") && w.contains("moved none")));
+        assert!(
+            who_moved(0, 7, Some(0.3)).is_some_and(|w| w.contains("moved no page") && !w.contains("nothing worth"))
+        );
+        assert!(who_moved(5, 7, None).is_some_and(|w| w.contains("moved 5") && w.contains("balancing 7")));
         assert_eq!(explain(Balancing::On(3), SampleUnit::Miss).len(), 2);
     }
 }

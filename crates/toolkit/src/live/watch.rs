@@ -12,9 +12,7 @@ use homenode_trace::SampleUnit;
 use std::time::{Duration, Instant};
 
 /// Longest sleep: how soon a signal or the program's end is noticed.
-const LOOK: Duration = Duration::from_millis(100);
-/// Samples a second wanted at first; halved and doubled by what deciding may cost.
-const RATE: u64 = 20_000;
+const LOOK: Duration = Duration::from_millis(250);
 /// The off switch that leaves the loop running.
 const SIGUSR1: i32 = 10;
 
@@ -44,6 +42,7 @@ pub(crate) struct Watch<'m> {
     evidence: Evidence,
     hands: Hands,
     diary: Option<Diary>,
+    full_rate_per_s: u64,
     window: Duration,
     duration: Option<Duration>,
     started: Instant,
@@ -65,16 +64,25 @@ pub(crate) struct Left<'m> {
     pub(crate) notes: Vec<String>,
 }
 
+impl Left<'_> {
+    /// Who did the work, if it was not the loop alone.
+    pub(crate) fn who_moved(&self, kernel_moves: u64) -> Option<String> {
+        let (stats, now) = (self.governor.stats(), self.governor.stats().now());
+        super::kernel::who_moved(stats.moved_pages, kernel_moves, (now.weight > 0).then(|| now.share()))
+    }
+}
+
 impl<'m> Watch<'m> {
     /// Everything that can fail before the first sample does so here.
     pub(crate) fn new(
         here: &'m Here,
         options: &LiveOptions,
-        mut source: Box<dyn SampleSource>,
+        source: Box<dyn SampleSource>,
         may_move: bool,
     ) -> Result<Watch<'m>, Failure> {
         let choice = options.choice()?;
         let config = options.config(&choice, source.unit(), &here.topology, may_move);
+        let full_rate_per_s = config.full_rate_per_s;
         let governor = Governor::new(&here.machine, &choice, config.clone()).map_err(Failure::usage)?;
         let mut diary = options.journal.as_deref().map(|p| Diary::create(p, options.force)).transpose()?;
         if let Some(diary) = &mut diary {
@@ -87,19 +95,20 @@ impl<'m> Watch<'m> {
                 evidence: source.event(),
             })));
         }
-        source.set_rate(RATE)?;
         let mut watch = Watch {
             governor,
             source,
             evidence: Evidence::new(&here.topology),
             hands: Hands::new(&here.topology, options.dry_run),
             diary,
+            full_rate_per_s,
             window: options.window,
             duration: options.duration,
             started: Instant::now(),
             cpu_ns: thread_cpu_ns(),
             moving_cpu_ns: 0,
         };
+        watch.source.set_rate(watch.rate(watch.governor.rate_per_mille()))?;
         watch.tell(Event::Tick);
         Ok(watch)
     }
@@ -147,6 +156,11 @@ impl<'m> Watch<'m> {
         }
     }
 
+    /// Samples a second.
+    fn rate(&self, per_mille: u32) -> u64 {
+        (self.full_rate_per_s.saturating_mul(u64::from(per_mille)) / 1000).max(1)
+    }
+
     fn end_of_window(&mut self) -> Result<(), Failure> {
         let uses = self.evidence.take();
         if !uses.is_empty() {
@@ -184,12 +198,12 @@ impl<'m> Watch<'m> {
                 match effect {
                     Effect::Locate { pages } => todo.extend(self.hands.locate(&pages)),
                     Effect::Move { wishes, limit_ns } => {
-                        let before = thread_cpu_ns();
-                        todo.push_back(self.hands.carry_out(&wishes, limit_ns));
-                        self.moving_cpu_ns += thread_cpu_ns() - before;
+                        let (event, cpu_ns) = self.hands.carry_out(&wishes, limit_ns);
+                        self.moving_cpu_ns += cpu_ns;
+                        todo.push_back(event);
                     }
                     // A source that cannot change its rate goes on as before; deciding looks at fewer pages anyway.
-                    Effect::Rate { per_mille } => _ = self.source.set_rate((RATE * u64::from(per_mille) / 1000).max(1)),
+                    Effect::Rate { per_mille } => _ = self.source.set_rate(self.rate(per_mille)),
                 }
             }
         }
@@ -205,6 +219,13 @@ impl<'m> Watch<'m> {
         notes.extend(self.hands.trouble.take().map(|e| e.to_string()));
         if self.hands.calls_unlisted > 0 {
             notes.push(format!("{} more calls are not listed", self.hands.calls_unlisted));
+        }
+        let shared = self.governor.shared_huge_pages();
+        if shared > 0 {
+            notes.push(format!(
+                "{shared} huge pages were used from several nodes and can only be on one of them: with \
+                 transparent_hugepage=madvise, or MADV_NOHUGEPAGE on such memory, each part can be with its user"
+            ));
         }
         if self.governor.is_off() {
             notes.push("moving was switched off by signal".into());

@@ -5,6 +5,7 @@
 # files: lib/acceptance.sh golden/topo-4-ring.txt
 . ./check.sh
 . ./acceptance.sh
+only_asked_for_huge_pages
 threads=4 rows=200 sweeps=1500
 
 check "topo: this machine" same_topo topo-4-ring.txt

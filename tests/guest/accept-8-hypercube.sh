@@ -5,6 +5,7 @@
 # files: lib/acceptance.sh golden/topo-8-hypercube.txt
 . ./check.sh
 . ./acceptance.sh
+only_asked_for_huge_pages
 threads=8 rows=200 sweeps=800
 
 check "topo: this machine" same_topo topo-8-hypercube.txt

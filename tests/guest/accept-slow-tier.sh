@@ -5,6 +5,7 @@
 # files: lib/acceptance.sh golden/topo-slow-tier.txt
 . ./check.sh
 . ./acceptance.sh
+only_asked_for_huge_pages
 threads=2 rows=200 sweeps=1500
 
 check "topo: this machine" same_topo topo-slow-tier.txt

@@ -6,6 +6,7 @@
 # files: lib/acceptance.sh
 . ./check.sh
 . ./acceptance.sh
+only_asked_for_huge_pages
 threads=8 rows=200
 
 migrate_running

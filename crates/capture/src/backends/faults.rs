@@ -20,18 +20,20 @@ pub(crate) static SPEC: Backend = Backend {
     record,
 };
 
-/// Hinting faults, or at least protection by the preloaded library.
+/// Hinting faults; on a machine with one node, where the kernel makes none, protection by the preloaded library. Where
+/// hinting faults are only not permitted, that is said and nothing else done in their place.
 fn available() -> Result<(), String> {
-    match (Status::here().missing_in_words(), protect::missing_in_words()) {
-        (None, _) | (_, None) => Ok(()),
-        (Some(missing), Some(also)) => Err(format!("{missing}; {also}")),
+    let status = Status::here();
+    match (status.missing_in_words(), protect::missing_in_words()) {
+        (None, _) => Ok(()),
+        (Some(_), None) if !status.several_nodes() => Ok(()),
+        (Some(missing), Some(also)) if !status.several_nodes() => Err(format!("{missing}; {also}")),
+        (Some(missing), _) => Err(missing),
     }
 }
 
-/// Where the kernel makes no hinting faults, programs that are started are sampled by protection.
 fn record(options: &RecordOptions, progress: &mut dyn Progress) -> Result<RecordSummary, CaptureError> {
-    let hinting = Status::here().missing_in_words().is_none();
-    if hinting || options.pid.is_some() || protect::missing_in_words().is_some() {
+    if Status::here().several_nodes() || options.pid.is_some() || protect::missing_in_words().is_some() {
         return sampled::record(&mut Faults, options, progress);
     }
     sampled::record(&mut Protect::default(), options, progress)

@@ -8,6 +8,7 @@ use std::path::Path;
 pub struct Status {
     missing: Option<String>,
     happen: bool,
+    several: bool,
 }
 
 impl Status {
@@ -16,12 +17,12 @@ impl Status {
         let host = ThisHost::with_files_below(root);
         let topology = match crate::topology::read(root) {
             Ok(topology) => topology,
-            Err(e) => return Status { missing: Some(e.to_string()), happen: false },
+            Err(e) => return Status { missing: Some(e.to_string()), happen: false, several: false },
         };
         let missing = hinting_faults(&host, &topology).err();
         let balancing: Option<u64> = host.text(BALANCING).and_then(|t| t.parse().ok());
         let several = topology.nodes.iter().filter(|n| n.memory_bytes > 0).count() > 1;
-        Status { missing, happen: several && balancing.is_some_and(|b| b & NORMAL != 0) }
+        Status { missing, happen: several && balancing.is_some_and(|b| b & NORMAL != 0), several }
     }
     /// As [`Status::read`] of this machine.
     pub fn here() -> Status {
@@ -30,6 +31,10 @@ impl Status {
     /// Whether hinting faults happen at all: two nodes and balancing switched on.
     pub fn faults_happen(&self) -> bool {
         self.happen
+    }
+    /// Whether the machine has several memory nodes.
+    pub fn several_nodes(&self) -> bool {
+        self.several
     }
     /// What is missing for sampling by hinting faults and what to do, on one line; `None` if nothing is.
     pub fn missing_in_words(&self) -> Option<String> {
@@ -67,6 +72,7 @@ mod tests {
             [(2, "1", true), (4, "3", true), (2, "0", false), (2, "2", false), (1, "1", false), (2, "garbage", false)]
         {
             let status = machine(nodes, balancing);
+            assert_eq!(status.several_nodes(), nodes > 1);
             assert_eq!(status.faults_happen(), happen, "{nodes} {balancing}: {status:?}");
             // Whether perf_event_open is granted where this test runs is another question.
             assert!(happen || nodes > 1 || status.missing_in_words().is_some_and(|m| m.contains("two memory nodes")));

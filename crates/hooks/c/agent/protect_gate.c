@@ -1,6 +1,7 @@
 /* What may be protected, what is, and who forbids it: everything under one lock, the innermost of all. Whoever holds it
  * touches no memory of the program. */
 #ifdef __x86_64__
+#include <signal.h>
 #include <sys/mman.h>
 
 #include "../os.h"
@@ -34,6 +35,20 @@ void hnag_gate_lock(void) {
 
 void hnag_gate_unlock(void) {
     __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+}
+
+/* For callers outside a handler: a signal handler of the program's must not run in between, since it may jump away and
+ * leave the lock taken for ever, or need the lock itself. */
+static uint64_t hold(void) {
+    uint64_t all = ~UINT64_C(0), before = 0;
+    os(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
+    hnag_gate_lock();
+    return before;
+}
+
+static void let_go(uint64_t before) {
+    hnag_gate_unlock();
+    os(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof before);
 }
 
 /* ---- under the lock ----------------------------------------------------------------------------------------------- */
@@ -111,20 +126,20 @@ void hnag_area_add(uint64_t lo, uint64_t hi) {
     hi &= ~(HNAG_PAGE - 1);
     if (lo >= hi)
         return;
-    hnag_gate_lock();
+    uint64_t before = hold();
     forget(lo, hi); /* it was given back in a way that nobody saw */
     if (area_count < AREAS) {
         areas[area_count++] = (struct area){lo, hi};
         area_pages += (hi - lo) / HNAG_PAGE;
     }
-    hnag_gate_unlock();
+    let_go(before);
 }
 
 /* Areas that meet this range are whole and left alone from now on. */
 void hnag_area_forget(uint64_t lo, uint64_t hi) {
-    hnag_gate_lock();
+    uint64_t before = hold();
     forget(lo, hi);
-    hnag_gate_unlock();
+    let_go(before);
 }
 
 /* ---- pages -------------------------------------------------------------------------------------------------------- */
@@ -173,10 +188,10 @@ void hnag_gate_expire(uint64_t before_ns) {
 }
 
 void hnag_gate_close_all(void) {
-    hnag_gate_lock();
+    uint64_t before = hold();
     while (hnag_open_count)
         make_whole(hnag_open_count - 1);
-    hnag_gate_unlock();
+    let_go(before);
 }
 
 /* ---- threads ------------------------------------------------------------------------------------------------------ */
@@ -221,10 +236,10 @@ uint32_t hnag_enter_kernel(struct hnag_slot *s, const struct hnag_reach *r, unsi
 }
 
 void hnag_enter_state(struct hnag_slot *s, enum hnag_state state) {
-    hnag_gate_lock();
+    uint64_t before = hold();
     __atomic_store_n(&s->state, state, __ATOMIC_SEQ_CST);
     if (state != HNAG_OUT && state != HNAG_ZOMBIE)
         make_range_whole(0, UINT64_MAX);
-    hnag_gate_unlock();
+    let_go(before);
 }
 #endif

@@ -8,6 +8,7 @@ pub(crate) static SPEC: Backend = Backend {
            synchronisation, threads, allocations and mappings, and what memory and string functions of the C library touch. \
            Does not see libraries compiled otherwise, nor stacks of functions whose variables stay in registers.",
     available,
+    unasked: available,
     record: crate::record::record_with_hooks,
 };
 

@@ -13,6 +13,8 @@ pub struct Backend {
     pub sees: &'static str,
     /// Whether it can be used on this machine, or why not and what to do.
     pub available: fn() -> Result<(), String>,
+    /// Whether `auto` may take it without being asked, or why not. At least what `available` demands.
+    pub unasked: fn() -> Result<(), String>,
     /// Runs and records a program.
     pub record: fn(&RecordOptions, &mut dyn Progress) -> Result<RecordSummary, CaptureError>,
 }
@@ -32,7 +34,7 @@ const MARK: &[u8] = homenode_base::ring::CONTROL_ENV.as_bytes();
 pub fn find(name: &str) -> Result<&'static Backend, CaptureError> {
     let refuse = |why: String| CaptureError::Backend { name: name.to_owned(), why };
     if name == "auto" {
-        let usable = ALL.iter().find(|b| (b.available)().is_ok());
+        let usable = ALL.iter().find(|b| (b.unasked)().is_ok());
         return usable.copied().ok_or_else(|| refuse("no backend can be used on this machine".into()));
     }
     let Some(backend) = ALL.iter().find(|b| b.name == name) else {
@@ -61,7 +63,7 @@ pub(crate) fn choose(options: &RecordOptions) -> Result<&'static Backend, Captur
     }
     let mut reasons = Vec::new();
     for backend in ALL.iter().filter(|b| b.name != hooks::SPEC.name) {
-        match (backend.available)() {
+        match (backend.unasked)() {
             Ok(()) => return Ok(backend),
             Err(why) => reasons.push(format!("{}: {why}", backend.name)),
         }

@@ -82,8 +82,12 @@ fn possible() -> bool {
     missing.is_none()
 }
 
+/// Slow tier (`HOMENODE_SLOW=1`): signals every few milliseconds against the clock of a busy machine.
 #[test]
 fn a_program_that_uses_memory_in_every_way_does_not_notice() {
+    if std::env::var_os("HOMENODE_SLOW").is_none() {
+        return;
+    }
     let dir = tempfile::tempdir().unwrap();
     let program = build(dir.path(), &source("tests/c/everything.c"), false);
     for permille in if possible() { &[20, 1000][..] } else { &[] } {

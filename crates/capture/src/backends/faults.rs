@@ -17,6 +17,7 @@ pub(crate) static SPEC: Backend = Backend {
            that each small page speaks for itself. The kernel may move pages meanwhile; they are counted. \
            On a machine with one node the preloaded library takes pages away itself, from programs started with it.",
     available,
+    unasked,
     record,
 };
 
@@ -29,6 +30,16 @@ fn available() -> Result<(), String> {
         (Some(_), None) if !status.several_nodes() => Ok(()),
         (Some(missing), Some(also)) if !status.several_nodes() => Err(format!("{missing}; {also}")),
         (Some(missing), _) => Err(missing),
+    }
+}
+
+/// Protection reaches deep into a program: only who asks for it by name gets it.
+fn unasked() -> Result<(), String> {
+    match Status::here().missing_in_words() {
+        None => Ok(()),
+        Some(missing) => {
+            Err(format!("{missing} (`--backend faults` samples a program by protection on a machine with one node)"))
+        }
     }
 }
 

@@ -14,6 +14,7 @@ pub(crate) static SPEC: Backend = Backend {
            synchronisation, nor what the kernel or another user's program does. Needs real hardware: virtual machines \
            rarely have it.",
     available: || permitted(EventChoice::Memory),
+    unasked: || permitted(EventChoice::Memory),
     record,
 };
 

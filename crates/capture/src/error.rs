@@ -104,6 +104,8 @@ impl CaptureError {
     /// Exit status of the command line: 1 the work failed, 2 usage, 3 bad input.
     pub fn exit_status(&self) -> u8 {
         match self {
+            // Nobody named a backend that cannot be had: it is the program and the machine that offer none.
+            CaptureError::Backend { name, .. } if name == "auto" => 1,
             CaptureError::Backend { .. } | CaptureError::Option(_) => 2,
             CaptureError::NotADataset { .. } | CaptureError::Import { .. } | CaptureError::Trace(_) => 3,
             _ => 1,

@@ -37,9 +37,7 @@ fn available() -> Result<(), String> {
 fn unasked() -> Result<(), String> {
     match Status::here().missing_in_words() {
         None => Ok(()),
-        Some(missing) => {
-            Err(format!("{missing} (`--backend faults` samples a program by protection on a machine with one node)"))
-        }
+        Some(missing) => Err(format!("{missing}; that has to be asked for by name (`--backend faults`)")),
     }
 }
 

@@ -50,7 +50,7 @@ as_user() {
     su user -s /bin/sh -c "cd /tmp && PATH=/test:/bin $*"
 }
 echo 3 >/proc/sys/kernel/perf_event_paranoid
-check_status 1 "sampling is forbidden to the user" as_user homenode record --backend faults -o u.hnt -- owners -t 1
+check_status 2 "sampling is forbidden to the user" as_user homenode record --backend faults -o u.hnt -- owners -t 1
 check "and the message says what forbids it" says perf_event_paranoid /tmp/said
 check "doctor says so too" as_user "homenode doctor | grep perf_event_paranoid"
 echo 1 >/proc/sys/kernel/perf_event_paranoid

@@ -51,7 +51,8 @@ as_user() {
 }
 echo 3 >/proc/sys/kernel/perf_event_paranoid
 check_status 2 "sampling is forbidden to the user" as_user homenode record --backend faults -o u.hnt -- owners -t 1
-check "and the message says what forbids it" says perf_event_paranoid /tmp/said
+cp /tmp/said /tmp/message
+check "and the message says what forbids it" says perf_event_paranoid /tmp/message
 check "doctor says so too" as_user "homenode doctor | grep perf_event_paranoid"
 echo 1 >/proc/sys/kernel/perf_event_paranoid
 start /tmp/user.out as_user exec owners -f /tmp/user-regions

@@ -124,7 +124,8 @@ fn amount(value: f64) -> String {
 }
 
 fn plan_lines(out: &mut String, p: &PlanOutcome) {
-    line!(out, "plan          {}: {} entries, carried out by {}", p.file, integer(p.entries), p.way);
+    let way = if p.way == "from outside" { "from outside" } else { "by the preloaded library" };
+    line!(out, "plan          {}: {} entries, carried out {}", p.file, integer(p.entries), way);
     if p.moved_pages > 0 {
         line!(out, "moved         {} pages from outside", integer(p.moved_pages));
     }

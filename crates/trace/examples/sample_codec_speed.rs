@@ -1,6 +1,6 @@
 //! Prints how many samples a second one core encodes and decodes (wall time), and what one takes on disk.
 //!
-//! `cargo run --release -p homenode-trace --example sample_speed`
+//! `cargo run --release -p homenode-trace --example sample_codec_speed`
 use homenode_base::Rng;
 use homenode_trace::frame::{DecodedFrame, FrameEncoder, decode_frame};
 use homenode_trace::framing::Codec;

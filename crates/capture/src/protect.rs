@@ -73,9 +73,6 @@ impl Sampler for Protect {
     fn name(&self) -> &'static str {
         "faults"
     }
-    fn needs_library(&self) -> bool {
-        true
-    }
     fn environment(&mut self, rings: &Path) -> Result<Vec<(OsString, OsString)>, CaptureError> {
         let path = rings.join(FILE);
         let fail = CaptureError::io("create", &path);

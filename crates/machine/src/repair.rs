@@ -71,19 +71,8 @@ fn set(rows: &mut [Vec<Cost>], changes: &mut Vec<Change>, (i, j): (usize, usize)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::models::OPTERON8_RAW_NS as TABLE_4_2;
     use homenode_base::Rng;
-
-    /// Thakkar 2008, table 4.2, nanoseconds.
-    const TABLE_4_2: [[i64; 8]; 8] = [
-        [126, 123, 128, 178, 148, 146, 148, 185],
-        [125, 122, 180, 126, 147, 141, 128, 151],
-        [130, 142, 93, 143, 116, 112, 148, 150],
-        [146, 125, 143, 92, 117, 113, 148, 147],
-        [148, 147, 116, 117, 96, 148, 130, 147],
-        [151, 145, 118, 115, 146, 92, 145, 127],
-        [150, 131, 145, 146, 130, 180, 125, 126],
-        [182, 150, 147, 146, 173, 127, 126, 126],
-    ];
 
     fn matrix<R: AsRef<[i64]>>(rows: &[R]) -> Matrix {
         let rows: Vec<Vec<Cost>> = rows.iter().map(|r| r.as_ref().iter().map(|&c| Cost(c)).collect()).collect();

@@ -31,7 +31,6 @@ pub const FAMILIES: &[Family] = &[
     ("machines", "machine models", machines),
     ("rules", "affinity rules: from counts to homes", rules),
     ("backends", "ways to see what a program does to memory", backends),
-    ("affinity", "rules of `place`: from counts of a page to its home", affinity),
     ("experiments", "published studies that `reproduce` repeats", experiments),
 ];
 
@@ -73,10 +72,6 @@ fn rules() -> Vec<Member> {
         Member { name: format!("{}{defaults}", s.name), summary: s.summary.to_owned() }
     };
     homenode_placement::affinity::ALL.iter().map(row).collect()
-}
-
-fn affinity() -> Vec<Member> {
-    homenode_placement::affinity::ALL.iter().map(|s| member(s.name, s.summary)).collect()
 }
 
 fn experiments() -> Vec<Member> {

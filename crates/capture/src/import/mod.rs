@@ -122,7 +122,8 @@ fn evidence(c: &Counts) -> Result<(), String> {
 /// As [`read`]; [`CaptureError::OutputExists`] and the like; what writing meets.
 pub fn import(file: &Path, out: &Path, force: bool) -> Result<ImportSummary, CaptureError> {
     replace_target(out, force)?;
-    let opened = File::open(file).map_err(CaptureError::io("read", file))?;
+    // What was given to import is at fault, as with a file of the wrong kind.
+    let opened = File::open(file).map_err(|e| CaptureError::Import { path: file.to_owned(), why: e.to_string() })?;
     if !opened.metadata().is_ok_and(|m| m.is_file()) {
         return Err(CaptureError::Import { path: file.to_owned(), why: "it is not a regular file".to_owned() });
     }

@@ -57,10 +57,6 @@ pub struct Subject {
 pub trait Sampler {
     /// Name of the backend, for the manifest.
     fn name(&self) -> &'static str;
-    /// Whether the preloaded library must be in the program, because it is the one that samples.
-    fn needs_library(&self) -> bool {
-        false
-    }
     /// Whether a program that is started gets no transparent huge pages: one fault would stand for 2 MiB, whoever uses
     /// the parts.
     fn small_pages(&self) -> bool {

@@ -11,7 +11,7 @@ use std::time::Duration;
   homenode place app.hnt -o plan.json --machine this --rule uniform --capacity 16G,2G
   homenode run --plan plan.json -- ./app
 
-The plan names data by build, symbol or call stack, so it fits every run of the same build. `homenode list affinity` names
+The plan names data by build, symbol or call stack, so it fits every run of the same build. `homenode list rules` names
 the rules.")]
 pub(crate) struct Place {
     /// Dataset, recorded by any backend.
@@ -29,7 +29,7 @@ pub(crate) struct Place {
     /// Threads to processors, as in `report`; the plan pins them there.
     #[arg(long)]
     pub(crate) map: Option<String>,
-    /// Rule that turns counts into homes (`homenode list affinity`) [default: hop-sensitive]
+    /// Rule that turns counts into homes (`homenode list rules`) [default: hop-sensitive]
     #[arg(long)]
     pub(crate) rule: Option<String>,
     /// Page size to place by, in bytes [default: the machine's page]

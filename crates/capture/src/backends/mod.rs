@@ -1,6 +1,7 @@
 //! The family of ways to see a program's references. To add one: a file here that defines `SPEC`, and its name in the list.
 use crate::CaptureError;
 use crate::record::{Progress, RecordOptions, RecordSummary};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// One capture backend.
@@ -45,8 +46,9 @@ pub fn find(name: &str) -> Result<&'static Backend, CaptureError> {
     Ok(backend)
 }
 
-/// The backend to record this with. `auto` is `hooks` for a program that was built with them (and for a script, which may
-/// run one), else the first of the others that can be used here.
+/// The backend to record this with. `auto` is `hooks` for a program that was built with them, for a script, which may run
+/// one, and for a command that names one (`env`, `setarch`, `taskset`, `mpirun`...), else the first of the others that can
+/// be used here.
 ///
 /// # Errors
 /// As [`find`]; for `auto`, what each backend lacks.
@@ -57,7 +59,7 @@ pub(crate) fn choose(options: &RecordOptions) -> Result<&'static Backend, Captur
     if options.pid.is_none() {
         // A program that cannot be found has no backend at fault.
         let program = crate::launch::find_program(&options.command)?;
-        if may_have_hooks(&program) {
+        if may_have_hooks(&program) || options.command[1..].iter().any(|word| is_built_with_hooks(Path::new(word))) {
             return find(hooks::SPEC.name);
         }
     }
@@ -81,6 +83,12 @@ pub(crate) fn choose(options: &RecordOptions) -> Result<&'static Backend, Captur
 fn may_have_hooks(program: &Path) -> bool {
     let Ok(bytes) = std::fs::read(program) else { return true };
     bytes.starts_with(b"#!") || contains(&bytes, MARK)
+}
+
+/// Whether a word of the command is the path of a program with the runtime in it.
+fn is_built_with_hooks(word: &Path) -> bool {
+    let runs = |m: std::fs::Metadata| m.is_file() && m.permissions().mode() & 0o111 != 0;
+    word.metadata().is_ok_and(runs) && std::fs::read(word).is_ok_and(|bytes| contains(&bytes, MARK))
 }
 
 fn contains(bytes: &[u8], mark: &[u8]) -> bool {
@@ -115,15 +123,22 @@ mod tests {
     #[test]
     fn auto_takes_hooks_for_what_may_have_them_and_else_says_what_every_backend_lacks() {
         let auto = |command: &str, pid| {
-            let command = if command.is_empty() { Vec::new() } else { vec![command.into()] };
+            let command = command.split_whitespace().map(Into::into).collect();
             choose(&RecordOptions { command, pid, backend: "auto".into(), ..RecordOptions::default() })
         };
         let dir = tempfile::tempdir().unwrap();
         let script = dir.path().join("script");
         std::fs::write(&script, "#!/bin/sh\n").unwrap();
-        std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
         assert_eq!(auto(script.to_str().unwrap(), None).unwrap().name, "hooks");
-        for (command, pid) in [("true", None), ("", Some(std::process::id()))] {
+        let (built, text) = (dir.path().join("built"), dir.path().join("text"));
+        for (path, mode) in [(&built, 0o755), (&text, 0o644)] {
+            std::fs::write(path, MARK).unwrap();
+            std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+        }
+        assert_eq!(auto(&format!("env X=1 {} 3", built.display()), None).unwrap().name, "hooks");
+        let text = format!("cat {}", text.display());
+        for (command, pid) in [("true", None), (text.as_str(), None), ("", Some(std::process::id()))] {
             match auto(command, pid) {
                 Ok(backend) => assert_ne!(backend.name, "hooks"),
                 Err(e) => {

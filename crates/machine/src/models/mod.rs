@@ -1,6 +1,8 @@
 //! The machines that come with Homenode, one file each.
 use crate::model::Machine;
 
+pub mod family;
+
 /// A machine of the registry.
 pub struct Spec {
     /// Name on the command line; equals [`Machine::name`].
@@ -17,7 +19,10 @@ impl Spec {
     }
 }
 
-homenode_base::registry!(/** Every machine, the default first. */ Spec; two_socket, ace, butterfly, opteron4, opteron8);
+homenode_base::registry!(
+    /** Every machine, the default first. */ Spec;
+    two_socket, ace, butterfly, cc, cc_plus, numa, dsm, dsm_plus, opteron4, opteron8
+);
 
 /// Load latencies of `opteron8` as printed, in nanoseconds, before its diagonal was repaired.
 pub use opteron8::RAW_NS as OPTERON8_RAW_NS;

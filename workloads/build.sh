@@ -22,9 +22,17 @@ one() {
 
 one lu lu.c "$@"
 one sor sor.c "$@"
+one sor_cols sor.c "$@" -DHN_COLUMNS=1
 one radix radix.c "$@"
 one stencil stencil.c "$@"
 one stencil_fixed stencil.c "$@" -DHN_FIXED=1
 one kv kv.c "$@"
 one kv_padded kv.c "$@" -DHN_PADDED=1
+one fft fft.c "$@"
+one gauss gauss.c "$@"
+one matmult matmult.c "$@"
+one msort msort.c "$@"
+one qsort_tasks qsort_tasks.c "$@"
+one em3d em3d.c "$@"
+one bfs bfs.c "$@"
 one killme killme.c "$@"

@@ -191,6 +191,31 @@ static inline uint64_t hn_bits(double x) {
     return bits;
 }
 
+/* ---- the self-check ------------------------------------------------------------------------------------------ */
+
+/* Compiled with HN_DAMAGE=1 a workload spoils one value of its result before the check, which must then fail: the test
+ * of the check. */
+#ifndef HN_DAMAGE
+#define HN_DAMAGE 0
+#endif
+
+/* What one thread found in its share of the result; on cache lines of its own. */
+struct hn_verdict {
+    _Alignas(2 * HN_LINE_BYTES) uint64_t checksum;
+    bool ok;
+};
+
+/* Whether every thread is content, and the sum of their checksums: no matter who checked what. */
+static inline bool hn_verdicts(const struct hn_verdict *verdicts, unsigned threads, uint64_t *checksum) {
+    bool ok = true;
+    *checksum = 0;
+    for (unsigned t = 0; t < threads; t++) {
+        ok = ok && verdicts[t].ok;
+        *checksum += verdicts[t].checksum;
+    }
+    return ok;
+}
+
 /* ---- options ------------------------------------------------------------------------------------------------ */
 
 /* What -s picks; the single options override it. */

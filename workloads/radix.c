@@ -102,6 +102,8 @@ static void work(unsigned t, unsigned threads, void *shared) {
         target = swap;
     }
     hn_phase_end("sort");
+    if (HN_DAMAGE && t == 0)
+        source[0] ^= 1;
     hn_phase_begin("verify");
     verify(s, t, from, to, source);
     hn_phase_end("verify");

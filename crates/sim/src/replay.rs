@@ -204,8 +204,12 @@ impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
             let flat = piece.addr ^ place.salt;
             let slot = blocks.index(flat >> shifts.block);
             let words = if by_word { piece.words(shifts.word) } else { 1 };
-            let access = Access { node: place.seat.node, kind, class, weight: r.weight.saturating_mul(words), t };
-            back.access(slot, flat, access, blocks.numbers());
+            // Words that do not fit into one weight are so many accesses.
+            let (weight, times) = r.weight.checked_mul(words).map_or((r.weight, words), |w| (w, 1));
+            let access = Access { node: place.seat.node, kind, class, weight, t };
+            for _ in 0..times {
+                back.access(slot, flat, access, blocks.numbers());
+            }
         }
     }
 

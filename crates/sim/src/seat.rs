@@ -26,7 +26,7 @@ const USER_BITS: u32 = 47;
 /// different memory of different processes has different addresses. Space 0 stays as it is. Distinct for up to 2^17
 /// spaces where addresses are below 2^47, as they are in programs; elsewhere (hostile traces) two addresses may meet.
 #[inline]
-pub(crate) const fn salt(space: u32) -> u64 {
+pub const fn salt(space: u32) -> u64 {
     (space as u64).reverse_bits()
 }
 

@@ -16,7 +16,7 @@ use homenode_placement::AccessKind;
 
 /// What was reported of one block.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Seen {
+pub struct Seen {
     /// Nodes that referenced the block since the last write-back and the last store of another node.
     referenced: NodeSet,
     /// Whether the last event reported is a store; then `referenced` has its node alone.
@@ -26,7 +26,7 @@ pub(crate) struct Seen {
 impl Seen {
     /// Takes note of an event; false if it can be left out. Events that cost something never can.
     #[inline]
-    pub(crate) fn note(&mut self, node: NodeId, kind: AccessKind, class: AccessClass) -> bool {
+    pub fn note(&mut self, node: NodeId, kind: AccessKind, class: AccessClass) -> bool {
         let known = self.referenced.contains(node);
         let needed = class != AccessClass::Free
             || match kind {

@@ -4,24 +4,24 @@
 
 /// Part of a reference inside one aligned unit of `1 << shift` bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub struct Piece {
     /// First byte.
-    pub(crate) addr: u64,
+    pub addr: u64,
     /// Last byte, in the same unit.
-    pub(crate) last: u64,
+    pub last: u64,
 }
 
 impl Piece {
     /// Aligned words of `1 << shift` bytes that the piece touches.
     #[inline]
-    pub(crate) fn words(self, shift: u32) -> u32 {
+    pub fn words(self, shift: u32) -> u32 {
         ((self.last >> shift) - (self.addr >> shift)) as u32 + 1
     }
 }
 
 /// The pieces of `[addr, addr + size)` in units of `1 << shift` bytes; a size of 0 (hostile) counts as 1.
 #[derive(Clone, Debug)]
-pub(crate) struct Pieces {
+pub struct Pieces {
     addr: u64,
     left: u64,
     mask: u64,
@@ -29,14 +29,15 @@ pub(crate) struct Pieces {
 
 impl Pieces {
     #[inline]
-    pub(crate) fn new(addr: u64, size: u32, shift: u32) -> Pieces {
+    /// See the type; `shift` is below 64.
+    pub fn new(addr: u64, size: u32, shift: u32) -> Pieces {
         Pieces { addr, left: u64::from(size.max(1)), mask: (1 << shift) - 1 }
     }
 }
 
 /// Calls `each` with the pieces of a reference. Almost every reference is one piece, which needs no loop.
 #[inline(always)]
-pub(crate) fn for_pieces(addr: u64, size: u32, shift: u32, mut each: impl FnMut(Piece)) {
+pub fn for_pieces(addr: u64, size: u32, shift: u32, mut each: impl FnMut(Piece)) {
     let beyond = u64::from(size.max(1)) - 1;
     match addr.checked_add(beyond) {
         Some(last) if last >> shift == addr >> shift => each(Piece { addr, last }),

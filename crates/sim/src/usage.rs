@@ -9,17 +9,18 @@ const CLASSES: [AccessClass; 3] = [AccessClass::Read, AccessClass::Write, Access
 
 /// Accesses per block, node and class.
 #[derive(Clone, Debug)]
-pub(crate) struct Usage {
+pub struct Usage {
     nodes: usize,
     counts: Vec<[u64; 3]>,
 }
 
 impl Usage {
-    pub(crate) fn new(machine: &Machine) -> Usage {
+    /// No accesses of any block, on a machine with as many nodes as this one.
+    pub fn new(machine: &Machine) -> Usage {
         Usage { nodes: machine.nodes(), counts: Vec::new() }
     }
     /// Counts these accesses.
-    pub(crate) fn add(&mut self, steps: &[Step], blocks: usize) {
+    pub fn add(&mut self, steps: &[Step], blocks: usize) {
         self.counts.resize(blocks * self.nodes, [0; 3]);
         for step in steps.iter().filter(|s| s.access.class != AccessClass::Free) {
             let cell = step.slot as usize * self.nodes + step.access.node.index();
@@ -32,7 +33,7 @@ impl Usage {
         self.counts.get(from..from + self.nodes).unwrap_or(&[])
     }
     /// What one block costs if it lives at `home` for ever.
-    pub(crate) fn cost(&self, machine: &Machine, slot: u32, home: Location) -> Tally {
+    pub fn cost(&self, machine: &Machine, slot: u32, home: Location) -> Tally {
         let mut tally = Tally::default();
         for (node, counts) in self.of(slot).iter().enumerate() {
             let node = NodeId(node as u16);
@@ -47,7 +48,7 @@ impl Usage {
         tally
     }
     /// The cheapest home of one block and what it costs there; among equals nodes in ascending order, global last.
-    pub(crate) fn best(&self, machine: &Machine, slot: u32) -> (Location, Tally) {
+    pub fn best(&self, machine: &Machine, slot: u32) -> (Location, Tally) {
         let nodes = (0..self.nodes as u16).map(|n| Location::Node(NodeId(n)));
         let all = nodes.chain(machine.global.map(|_| Location::Global));
         let costs = all.map(|home| (home, self.cost(machine, slot, home)));

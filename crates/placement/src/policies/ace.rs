@@ -6,106 +6,71 @@
 //! Without global memory every copy costs R, and a block given up keeps one copy that the other nodes reference
 //! remotely. Decisions are made on faults only: first touch, read without a copy, write unless the only copy is the
 //! writer's. A write-back is no fault where the block has one copy that the node can reach.
-use super::{Param, Spec, place_somewhere, table};
+//!
+//! | state, request by q | k not used up | k used up |
+//! |---|---|---|
+//! | untouched | q's copy, for a read global too: 0 | the same |
+//! | read-only, read without a copy | copy: G (R without global memory) | given up |
+//! | read-only, write by the sole node with a copy | global stale: 0, not counted | given up |
+//! | read-only, other write | others dropped; G (R) if q had none; counted | given up |
+//! | one copy at p, read by q | write back and copy: 2 G (R) | given up: G (0) |
+//! | one copy at p, write by q | moves: R; counted | given up: G (0) |
+//! | given up | | g (r for all but the holder) each |
+//!
+//! Variants that the text leaves open are the parameters after k. Where blocks thaw, a hit that costs nothing is never a
+//! fault of a node without a copy, since which hits are reported does not depend on time.
+use super::copies::Copies;
+use super::{Clock, Param, PolicyError, Spec, needs_global, needs_remote_access, table};
 use crate::access::{Access, AccessKind};
-use crate::policy::{BlockContext, Outcome, Policy, Sink};
-use homenode_base::{NodeId, NodeSet};
-use homenode_machine::{AccessClass, Location};
+use crate::policy::{BlockContext, Policy, Sink};
+use homenode_base::NodeId;
+use homenode_machine::{AccessClass, Location, Machine};
 
-static K: Param = Param {
-    name: "k",
-    summary: "invalidations after which a block is given up (pinned in global memory, or frozen)",
-    default: 4,
-    min: 0,
-    max: u32::MAX,
-};
+/// The policy's parameters, also those of `delay`.
+pub(super) static PARAMS: [Param; 5] = [
+    Param {
+        name: "k",
+        summary: "invalidations after which a block is given up (pinned in global memory, or frozen)",
+        default: 4,
+        min: 0,
+        max: u32::MAX,
+        variant: false,
+    },
+    Param::variant("freeze", "given up 0: at the first fault with k used up, 1: by the write that is the k-th", 0, 1),
+    Param::variant("thaw", "0: never, else blocks given up start anew at multiples of this virtual time", 0, u32::MAX),
+    Param::variant("path", "a move between nodes goes 0: directly (R), 1: through global memory (2 G)", 0, 1),
+    Param::variant("place", "given up 0: in global memory if there is some, 1: where it is", 0, 1),
+];
 
 pub(crate) static SPEC: Spec = Spec {
     name: "ace",
     summary: "Replicates on read, moves on write, gives up after k invalidations (IBM ACE)",
-    params: &[K],
+    params: &PARAMS,
     needs_homes: false,
-    make: |values, machine, block_bytes| {
-        // Freezing needs remote references or global memory; without either the block goes on moving for ever.
-        let can_freeze = machine.global.is_some() || machine.remote_access;
-        table(Ace { k: if can_freeze { values[0] } else { u32::MAX } }, machine, block_bytes)
-    },
+    reported: true,
+    clock: |values| Clock::periods(values[2]),
+    make: |values, machine, block_bytes| table(Ace::new(SPEC.name, values, machine)?, machine, block_bytes),
 };
 
-struct Ace {
-    k: u32,
+/// The policy with its parameters.
+pub(super) struct Ace {
+    /// `None`: never given up.
+    k: Option<u32>,
+    at_kth: bool,
+    thaw: u64,
+    through_global: bool,
+    in_place: bool,
 }
 
-/// What is known to hold the block.
+/// What the policy knows of a block.
 #[derive(Clone, Default)]
-struct State {
-    copies: NodeSet,
-    /// Whether global memory holds a valid copy.
-    global: bool,
+pub(super) struct State {
+    pub(super) copies: Copies,
     /// Given up: no more faults.
-    frozen: bool,
+    pub(super) frozen: bool,
     invalidations: u32,
-    /// Node that wrote last (or touched first): its copy stays when the block is given up.
-    keeper: NodeId,
-}
-
-impl State {
-    fn holds(&self, at: Location) -> bool {
-        match at {
-            Location::Node(n) => self.copies.contains(n),
-            Location::Global => self.global,
-        }
-    }
-    fn set(&mut self, at: Location, held: bool) {
-        match at {
-            Location::Node(n) if held => _ = self.copies.insert(n),
-            Location::Node(n) => _ = self.copies.remove(n),
-            Location::Global => self.global = held,
-        }
-    }
-    fn count(&self) -> usize {
-        self.copies.len() + usize::from(self.global)
-    }
-    /// A valid copy to read from: the node's own, global, the keeper's, any. `None` only before the first placement.
-    fn nearest(&self, node: NodeId) -> Option<Location> {
-        let global = self.global.then_some(Location::Global);
-        let held = |n: NodeId| self.copies.contains(n).then_some(Location::Node(n));
-        held(node).or(global).or(held(self.keeper)).or(self.copies.first().map(Location::Node))
-    }
-    /// Adds a copy at `to` unless there is one; false if that failed.
-    fn add(&mut self, to: Location, sink: &mut impl Sink) -> bool {
-        if self.holds(to) {
-            return true;
-        }
-        let from = match self.global {
-            true => Location::Global,
-            false => match self.nearest(self.keeper) {
-                Some(from) => from,
-                None => return false,
-            },
-        };
-        let done = sink.replicate(from, to) == Outcome::Done;
-        self.set(to, self.holds(to) || done);
-        done
-    }
-    /// Drops every copy but the one at `kept`; what cannot be dropped stays known.
-    fn keep_only(&mut self, kept: Location, sink: &mut impl Sink) {
-        let nodes: Vec<Location> = self.copies.iter().map(Location::Node).collect();
-        for at in nodes.into_iter().chain(self.global.then_some(Location::Global)) {
-            if at != kept && sink.drop_copy(at) == Outcome::Done {
-                self.set(at, false);
-            }
-        }
-    }
-    /// Moves the only copy to `to`; false if that failed.
-    fn relocate(&mut self, from: Location, to: Location, sink: &mut impl Sink) -> bool {
-        let done = sink.migrate(from, to) == Outcome::Done;
-        if done {
-            self.set(from, false);
-            self.set(to, true);
-        }
-        done
-    }
+    /// Number of the period between thaws in which it was given up.
+    period: u64,
 }
 
 impl Policy for Ace {
@@ -115,95 +80,153 @@ impl Policy for Ace {
     }
     #[inline]
     fn step(&self, block: &BlockContext<'_>, state: &mut State, access: &Access, sink: &mut impl Sink) -> Location {
-        let here = Location::Node(access.node);
-        let held = state.copies.contains(access.node);
-        let fault = match access.kind {
-            AccessKind::Read => !held && !state.frozen,
-            AccessKind::Write => state.count() != 1 || !(held || state.frozen),
-        };
-        if fault {
-            return self.fault(block, state, access, sink);
+        if self.thaw > 0 {
+            return self.timed(block, state, access, sink);
         }
-        if held { here } else { state.nearest(access.node).unwrap_or(here) }
+        self.untimed(block, state, access, sink)
     }
 }
 
 impl Ace {
-    fn fault(&self, block: &BlockContext<'_>, state: &mut State, access: &Access, sink: &mut impl Sink) -> Location {
-        let here = Location::Node(access.node);
-        let has_global = block.machine.global.is_some();
-        if state.count() == 0 {
-            return first_touch(block, state, access, sink);
+    /// From [`PARAMS`], for this machine.
+    pub(super) fn new(policy: &'static str, values: &[u32], machine: &Machine) -> Result<Ace, PolicyError> {
+        let (has_global, in_place) = (machine.global.is_some(), values[4] == 1);
+        if in_place {
+            needs_remote_access(policy, machine)?;
         }
-        let reachable = block.machine.remote_access || state.copies.contains(access.node);
-        if access.class == AccessClass::WriteBack && state.count() == 1 && (reachable || state.global) {
-            return state.nearest(access.node).unwrap_or(here);
+        if values[3] == 1 {
+            needs_global(policy, machine)?;
         }
-        if state.frozen || state.invalidations >= self.k {
-            give_up(has_global, state, sink);
-        } else {
-            match access.kind {
-                AccessKind::Read => replicate(has_global, state, here, sink),
-                AccessKind::Write => self.take(state, access.node, sink),
-            }
-        }
-        state.nearest(access.node).unwrap_or(here)
+        // Giving up needs remote references or global memory; without either the block goes on moving for ever.
+        let can_freeze = has_global || machine.remote_access;
+        Ok(Ace {
+            k: Some(values[0]).filter(|k| can_freeze && *k < u32::MAX),
+            at_kth: values[1] == 1,
+            thaw: values[2].into(),
+            through_global: values[3] == 1,
+            in_place: in_place || !has_global,
+        })
     }
 
-    /// The writer becomes the only holder. An invalidation counts unless it was the only node with a copy.
-    fn take(&self, state: &mut State, writer: NodeId, sink: &mut impl Sink) {
-        let here = Location::Node(writer);
-        let invalidates = state.copies.len() != 1 || !state.copies.contains(writer);
-        let only = if state.count() == 1 { state.nearest(state.keeper) } else { None };
-        let taken = match only {
-            Some(from) if from != here => state.relocate(from, here, sink),
-            _ => state.add(here, sink),
+    #[inline]
+    fn untimed(&self, block: &BlockContext<'_>, state: &mut State, access: &Access, sink: &mut impl Sink) -> Location {
+        let here = Location::Node(access.node);
+        let held = state.copies.nodes.contains(access.node);
+        let fault = match access.kind {
+            AccessKind::Read => !held && !state.frozen,
+            AccessKind::Write => state.copies.count() != 1 || !(held || state.frozen),
         };
-        if !taken {
-            // The write must still find one copy only.
-            if let Some(kept) = state.nearest(state.keeper) {
-                state.keep_only(kept, sink);
-            }
-            return;
+        if fault {
+            return self.fault(block, state, access, sink);
         }
-        state.keep_only(here, sink);
-        state.keeper = writer;
-        state.invalidations += u32::from(invalidates);
+        if held { here } else { state.copies.nearest(access.node).unwrap_or(here) }
+    }
+
+    fn timed(&self, block: &BlockContext<'_>, state: &mut State, access: &Access, sink: &mut impl Sink) -> Location {
+        self.thaw(state, access);
+        let mapped = state.frozen || state.copies.nodes.contains(access.node) || state.copies.count() == 0;
+        if access.class == AccessClass::Free && !mapped {
+            return self.serve_remotely(state, access, sink);
+        }
+        self.untimed(block, state, access, sink)
+    }
+
+    /// Whether a frozen block is given another chance by the time of this access.
+    pub(super) fn thaws(&self, state: &State, access: &Access) -> bool {
+        let timely = self.thaw > 0 && access.class != AccessClass::Free;
+        timely && state.frozen && access.t.0 / self.thaw > state.period
+    }
+
+    pub(super) fn thaw(&self, state: &mut State, access: &Access) {
+        if self.thaws(state, access) {
+            (state.frozen, state.invalidations) = (false, 0);
+        }
+    }
+
+    fn used_up(&self, invalidations: u32) -> bool {
+        self.k.is_some_and(|k| invalidations >= k)
+    }
+
+    /// Decides on a fault, whoever finds that it is one.
+    pub(super) fn fault(
+        &self,
+        block: &BlockContext<'_>,
+        state: &mut State,
+        access: &Access,
+        sink: &mut impl Sink,
+    ) -> Location {
+        let here = Location::Node(access.node);
+        let has_global = block.machine.global.is_some();
+        if state.copies.count() == 0 {
+            return first_touch(block, &mut state.copies, access, sink);
+        }
+        if state.copies.takes_write_back(block, access) {
+            return state.copies.nearest(access.node).unwrap_or(here);
+        }
+        let invalidates = access.kind == AccessKind::Write && state.copies.invalidated_by(access.node);
+        let counted = state.invalidations.saturating_add(u32::from(invalidates));
+        if self.at_kth {
+            state.invalidations = counted;
+        }
+        if state.frozen || self.used_up(state.invalidations) {
+            self.give_up(state, access, sink);
+        } else if access.kind == AccessKind::Read {
+            replicate(has_global, &mut state.copies, here, sink);
+        } else if state.copies.take(access.node, self.through_global, sink) {
+            state.invalidations = counted;
+        }
+        state.copies.nearest(access.node).unwrap_or(here)
+    }
+
+    /// Pins the block in global memory, or on its keeper's node.
+    fn give_up(&self, state: &mut State, access: &Access, sink: &mut impl Sink) {
+        state.frozen = if self.in_place { state.copies.stay(sink) } else { state.copies.retire(sink) };
+        state.period = access.t.0.checked_div(self.thaw).unwrap_or(0);
+    }
+
+    /// An access by a node without a copy that is no reason to decide anything: served by the copy that stays. A write
+    /// drops the others, and that is an invalidation if they were on nodes.
+    pub(super) fn serve_remotely(&self, state: &mut State, access: &Access, sink: &mut impl Sink) -> Location {
+        if access.kind == AccessKind::Write && state.copies.count() > 1 {
+            let invalidates = state.copies.nodes.len() > 1;
+            state.invalidations = state.invalidations.saturating_add(u32::from(invalidates));
+            if self.at_kth && invalidates && self.used_up(state.invalidations) {
+                self.give_up(state, access, sink);
+            } else {
+                state.copies.stay(sink);
+            }
+        }
+        state.copies.kept().unwrap_or(Location::Node(access.node))
     }
 }
 
 /// A read by a node without a copy: global memory is brought up to date first if there is some.
-fn replicate(has_global: bool, state: &mut State, here: Location, sink: &mut impl Sink) {
-    if !has_global || state.add(Location::Global, sink) {
-        state.add(here, sink);
-    }
-}
-
-/// Pins the block in global memory, or on its keeper's node.
-fn give_up(has_global: bool, state: &mut State, sink: &mut impl Sink) {
-    let place = match (has_global, state.count() == 1) {
-        (false, _) => state.nearest(state.keeper),
-        (true, true) if !state.global => {
-            let moved = state.nearest(state.keeper).is_some_and(|from| state.relocate(from, Location::Global, sink));
-            moved.then_some(Location::Global).or(state.nearest(state.keeper))
-        }
-        (true, _) => state.add(Location::Global, sink).then_some(Location::Global).or(state.nearest(state.keeper)),
-    };
-    if let Some(kept) = place {
-        state.keep_only(kept, sink);
-        state.frozen = kept == Location::Global || !has_global;
+fn replicate(has_global: bool, copies: &mut Copies, here: Location, sink: &mut impl Sink) {
+    if !has_global || copies.add(Location::Global, sink) {
+        copies.add(here, sink);
     }
 }
 
 /// Untouched: a read places a copy here and in global memory, a write here alone.
-fn first_touch(block: &BlockContext<'_>, state: &mut State, access: &Access, sink: &mut impl Sink) -> Location {
-    let here = Location::Node(access.node);
-    let Some(at) = place_somewhere(block.machine, here, sink) else { return here };
-    state.set(at, true);
-    state.keeper = access.node;
+fn first_touch(block: &BlockContext<'_>, copies: &mut Copies, access: &Access, sink: &mut impl Sink) -> Location {
+    let at = copies.place(block, access.node, sink);
     let reads = access.kind == AccessKind::Read;
-    if reads && block.machine.global.is_some() && at != Location::Global {
-        state.global = sink.place(Location::Global) == Outcome::Done;
+    if reads && block.machine.global.is_some() && at.is_some_and(|at| at != Location::Global) {
+        copies.place_global(sink);
     }
-    at
+    at.unwrap_or(Location::Node(access.node))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endless_k_never_gives_up() {
+        let machine = homenode_machine::models::find("butterfly").expect("in the registry");
+        let ace = |k| Ace::new("ace", &[k, 0, 0, 0, 0], &machine).expect("runs there");
+        assert!(ace(0).used_up(0) && ace(4).used_up(4) && !ace(4).used_up(3));
+        assert!(!ace(u32::MAX).used_up(u32::MAX), "a count that saturates is no reason");
+        assert_eq!(NodeId::default(), NodeId(0), "a block that nobody wrote keeps the lowest");
+    }
 }

@@ -8,7 +8,7 @@
 //! to last as long again. Ties leave the block where it is, else go to the heavier user, else to the lower number. After
 //! so many moves it stays for ever. (Windows, decay, hysteresis, limit and the factor of two are ours.)
 use super::resident::{self, Home, toucher};
-use super::{Param, Spec, needs_remote_access, table};
+use super::{By, Param, Spec, needs_remote_access, table};
 use crate::access::Access;
 use crate::policy::{BlockContext, Outcome, Policy, Sink};
 use homenode_base::{NodeId, TotalCost};
@@ -38,6 +38,7 @@ pub(crate) static SPEC: Spec = Spec {
     summary: "A block moves to the node that keeps its recent accesses cheapest (the live loop's default)",
     params: &PARAMS,
     needs_homes: false,
+    decides_by: &[By::Cost, By::Time],
     make: |values, machine, block_bytes| {
         needs_remote_access(SPEC.name, machine)?;
         table(Affinity { window: u64::from(values[0]), hysteresis: values[1], limit: values[2] }, machine, block_bytes)

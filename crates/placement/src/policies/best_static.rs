@@ -10,6 +10,7 @@ pub(crate) static SPEC: Spec = Spec {
     summary: "Each block lives for ever where that costs least (needs a pass over the trace)",
     params: &[],
     needs_homes: true,
+    decides_by: &[],
     make: |_, machine, block_bytes| {
         if machine.global.is_none() {
             needs_remote_access(SPEC.name, machine)?;

@@ -11,6 +11,7 @@ pub(crate) static SPEC: Spec = Spec {
     summary: "Each block lives where it is first touched (the default of Linux)",
     params: &[],
     needs_homes: false,
+    decides_by: &[],
     make: |_, machine, block_bytes| {
         needs_remote_access(SPEC.name, machine)?;
         table(FirstTouch, machine, block_bytes)

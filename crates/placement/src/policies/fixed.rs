@@ -13,6 +13,7 @@ pub(crate) static SPEC: Spec = Spec {
     summary: "Every block lives on one node (numactl --membind)",
     params: &[NODE],
     needs_homes: false,
+    decides_by: &[],
     make: |values, machine, block_bytes| {
         needs_remote_access(SPEC.name, machine)?;
         let max = machine.nodes() as u32 - 1;

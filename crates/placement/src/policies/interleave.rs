@@ -11,6 +11,7 @@ pub(crate) static SPEC: Spec = Spec {
     summary: "Block number modulo the number of nodes (numactl --interleave=all)",
     params: &[],
     needs_homes: false,
+    decides_by: &[],
     make: |_, machine, block_bytes| {
         needs_remote_access(SPEC.name, machine)?;
         table(Interleave, machine, block_bytes)

@@ -10,6 +10,7 @@ pub(crate) static SPEC: Spec = Spec {
     summary: "A block moves to each node that writes it; reads do not move it",
     params: &[],
     needs_homes: false,
+    decides_by: &[],
     make: |_, machine, block_bytes| {
         needs_remote_access(SPEC.name, machine)?;
         table(MigrateOnWrite, machine, block_bytes)

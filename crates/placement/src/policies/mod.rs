@@ -36,7 +36,20 @@ pub struct Spec {
     /// Whether the policy needs a home per block from an earlier pass over the trace
     /// ([`BlockContext::home`](crate::BlockContext::home)); without one a block lives where it is first touched.
     pub needs_homes: bool,
+    /// What its decisions look at beside the accesses of the block, their order, and what a machine is made of (nodes,
+    /// processors, global memory, remote access, words). An engine may share one pass among machines that differ in
+    /// nothing else. Empty for most.
+    pub decides_by: &'static [By],
     make: Make,
+}
+
+/// What a decision may look at: [`Spec::decides_by`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// What references and copies cost on the machine.
+    Cost,
+    /// When an access happens ([`Access::t`](crate::Access::t)), and not only after which others of its block.
+    Time,
 }
 
 homenode_base::registry!(

@@ -94,15 +94,18 @@ pub trait BlockEngine: Send {
     /// Adds a block, in the state before its first access, and returns its slot: 0, 1, 2 and so on. `home` is what the
     /// block's [`BlockContext::home`] will say.
     fn open(&mut self, block: u64, home: Option<Location>) -> u32;
-    /// One access; returns the location that served it. Panics if the slot was never opened, as slices do.
+    /// As [`open`](BlockEngine::open), with a home for each phase: what [`BlockContext::phases`] will say.
+    fn open_phased(&mut self, block: u64, phases: &[Location]) -> u32;
+    /// One access; returns the location that served it, or the last of those it stands for. Panics if the slot was never
+    /// opened, as slices do.
     fn step(&mut self, slot: u32, access: &Access, sink: &mut dyn Sink) -> Location;
     /// Many accesses in order, all actions succeeding, each charged to `tallies[slot]`. Panics if a slot was never
     /// opened or has no tally.
     fn run(&mut self, steps: &[Step], tallies: &mut [Tally]);
     /// As [`run`](BlockEngine::run), all charged to one tally.
     fn run_total(&mut self, steps: &[Step], tally: &mut Tally);
-    /// As [`run`](BlockEngine::run), and writes the location that served each access to `served`, which is cleared
-    /// first.
+    /// As [`run`](BlockEngine::run), and writes the location that served each access (the last of those it stands for)
+    /// to `served`, which is cleared first.
     fn run_served(&mut self, steps: &[Step], tallies: &mut [Tally], served: &mut Vec<Location>);
     /// What would happen to a block at these accesses, in order, from its present state, which stays as it is. Returns
     /// the location that would serve the last one; `None` for no accesses. The live loop asks this before it acts.
@@ -126,40 +129,89 @@ pub struct Table<'m, P: Policy> {
     machine: &'m Machine,
     block_bytes: u64,
     slots: Vec<Slot<P::State>>,
+    /// Homes by phase, by slot; shorter than `slots` where no block after that has any.
+    phases: Vec<Box<[Location]>>,
 }
 
 impl<'m, P: Policy> Table<'m, P> {
     /// An engine without blocks. `block_bytes` is at least 1.
     pub fn new(policy: P, machine: &'m Machine, block_bytes: u64) -> Table<'m, P> {
-        Table { policy, machine, block_bytes, slots: Vec::new() }
+        Table { policy, machine, block_bytes, slots: Vec::new(), phases: Vec::new() }
     }
 
+    /// Asks the policy about one access; `served` gets its parts and what served them.
     #[inline]
-    fn advance(&mut self, slot: u32, access: &Access, sink: &mut impl Sink) -> Location {
+    fn advance<S: Sink>(
+        &mut self,
+        slot: u32,
+        access: &Access,
+        sink: &mut S,
+        served: impl FnMut(&mut S, &Access, Location),
+    ) -> Location {
+        let phases = self.phases.get(slot as usize).map_or(&[][..], |p| p);
         let slot = &mut self.slots[slot as usize];
-        let context =
-            BlockContext { machine: self.machine, block: slot.block, block_bytes: self.block_bytes, home: slot.home };
-        self.policy.step(&context, &mut slot.state, access, sink)
+        let context = BlockContext {
+            machine: self.machine,
+            block: slot.block,
+            block_bytes: self.block_bytes,
+            home: slot.home,
+            phases,
+        };
+        decide(&self.policy, &context, &mut slot.state, access, sink, served)
     }
 
     #[inline]
     fn charged(&mut self, step: &Step, tally: &mut Tally) -> Location {
         let (machine, block_bytes) = (self.machine, self.block_bytes);
-        let at = self.advance(step.slot, &step.access, &mut Meter { machine, block_bytes, tally });
-        tally.charge(machine, &step.access, at);
-        at
+        let mut meter = Meter { machine, block_bytes, tally };
+        self.advance(step.slot, &step.access, &mut meter, |meter, part, at| meter.tally.charge(machine, part, at))
+    }
+
+    fn push(&mut self, block: u64, home: Option<Location>, phases: &[Location]) -> u32 {
+        let context = BlockContext { machine: self.machine, block, block_bytes: self.block_bytes, home, phases };
+        let state = self.policy.begin(&context);
+        self.slots.push(Slot { block, home, state });
+        (self.slots.len() - 1) as u32
+    }
+}
+
+/// Asks a policy about one access, in as many parts as it wants.
+#[inline]
+fn decide<P: Policy, S: Sink>(
+    policy: &P,
+    block: &BlockContext<'_>,
+    state: &mut P::State,
+    access: &Access,
+    sink: &mut S,
+    mut served: impl FnMut(&mut S, &Access, Location),
+) -> Location {
+    let mut rest = *access;
+    loop {
+        let together = policy.together(block, state, &rest).max(1);
+        if together >= rest.weight {
+            let at = policy.step(block, state, &rest, sink);
+            served(sink, &rest, at);
+            return at;
+        }
+        let part = Access { weight: together, ..rest };
+        let at = policy.step(block, state, &part, sink);
+        served(sink, &part, at);
+        rest.weight -= together;
     }
 }
 
 impl<P: Policy> BlockEngine for Table<'_, P> {
     fn open(&mut self, block: u64, home: Option<Location>) -> u32 {
-        let context = BlockContext { machine: self.machine, block, block_bytes: self.block_bytes, home };
-        let state = self.policy.begin(&context);
-        self.slots.push(Slot { block, home, state });
-        (self.slots.len() - 1) as u32
+        self.push(block, home, &[])
+    }
+    fn open_phased(&mut self, block: u64, phases: &[Location]) -> u32 {
+        let slot = self.push(block, None, phases);
+        self.phases.resize(slot as usize, Box::default());
+        self.phases.push(phases.into());
+        slot
     }
     fn step(&mut self, slot: u32, access: &Access, mut sink: &mut dyn Sink) -> Location {
-        self.advance(slot, access, &mut sink)
+        self.advance(slot, access, &mut sink, |_, _, _| {})
     }
     fn run(&mut self, steps: &[Step], tallies: &mut [Tally]) {
         for step in steps {
@@ -176,15 +228,20 @@ impl<P: Policy> BlockEngine for Table<'_, P> {
         served.extend(steps.iter().map(|step| self.charged(step, &mut tallies[step.slot as usize])));
     }
     fn probe(&self, slot: u32, accesses: &[Access], mut sink: &mut dyn Sink) -> Option<Location> {
+        let phases = self.phases.get(slot as usize).map_or(&[][..], |p| p);
         let slot = &self.slots[slot as usize];
-        let context =
-            BlockContext { machine: self.machine, block: slot.block, block_bytes: self.block_bytes, home: slot.home };
+        let (machine, block_bytes) = (self.machine, self.block_bytes);
+        let context = BlockContext { machine, block: slot.block, block_bytes, home: slot.home, phases };
         let mut state = slot.state.clone();
-        accesses.iter().map(|a| self.policy.step(&context, &mut state, a, &mut sink)).last()
+        let ask = |a| decide(&self.policy, &context, &mut state, a, &mut sink, |_, _, _| {});
+        accesses.iter().map(ask).last()
     }
     fn reopen(&mut self, slot: u32, block: u64, home: Option<Location>) {
-        let context = BlockContext { machine: self.machine, block, block_bytes: self.block_bytes, home };
+        let context = BlockContext { machine: self.machine, block, block_bytes: self.block_bytes, home, phases: &[] };
         self.slots[slot as usize] = Slot { block, home, state: self.policy.begin(&context) };
+        if let Some(phases) = self.phases.get_mut(slot as usize) {
+            *phases = Box::default();
+        }
     }
     fn blocks(&self) -> usize {
         self.slots.len()

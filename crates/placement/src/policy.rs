@@ -53,6 +53,9 @@ pub struct BlockContext<'a> {
     pub block_bytes: u64,
     /// Home given from outside (best static, plan), if any.
     pub home: Option<Location>,
+    /// Homes given from outside for the phases of the program, the first one first; empty if none are. In phases after
+    /// the last one the last home holds.
+    pub phases: &'a [Location],
 }
 
 /// An on-line policy. `State` is that of one block.
@@ -74,4 +77,12 @@ pub trait Policy: Send + Sync {
         access: &Access,
         sink: &mut impl Sink,
     ) -> Location;
+
+    /// How many of the accesses that `access` stands for the next [`step`](Policy::step) may take together, from 1 to
+    /// all: those that this policy would treat alike if they came one by one. A policy that counts accesses says fewer
+    /// where a count runs out, and is then asked again for the others.
+    #[inline]
+    fn together(&self, _: &BlockContext<'_>, _: &Self::State, access: &Access) -> u32 {
+        access.weight
+    }
 }

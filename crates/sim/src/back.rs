@@ -35,7 +35,7 @@ impl<'m, L: Lane, O: Observer> Back<'m, L, O> {
             options,
             homes: Vec::new(),
             seen: Vec::new(),
-            fold: Fold::default(),
+            fold: Fold::new(lanes.periods()),
             batch: Batch::default(),
             lanes,
             observer,

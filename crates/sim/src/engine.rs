@@ -1,7 +1,7 @@
 //! The plain engine: all policies and bounds side by side in one pass over the merged trace.
 use crate::SimError;
 use crate::evaluation::Totals;
-use crate::lanes::{BoundsLane, Lane, PolicyLane, ProgramBounds};
+use crate::lanes::{BoundsLane, Lane, PhaseLane, PolicyLane, ProgramBounds};
 use crate::observer::Observer;
 use crate::replay::{Replay, ReplayOptions};
 use crate::seat::Seat;
@@ -52,7 +52,8 @@ pub struct Priced {
 }
 
 impl<'m> Engine<'m> {
-    /// An engine that has seen nothing. With `bounds` it also computes the optimum, under that convention. A policy that needs homes gets those of the best static placement.
+    /// An engine that has seen nothing. With `bounds` it also computes the optimum, under that convention. A
+    /// policy that needs homes gets the best ones, for ever or by phase.
     ///
     /// # Errors
     /// A policy does not fit the machine, or the block or the caches are not usable.
@@ -93,7 +94,11 @@ impl<'m, O: Observer> Watched<'m, O> {
     pub(crate) fn finish(self) -> Result<(Priced, O), SimError> {
         let done = self.replay.finish()?;
         let (best_static, homes) = best_static(&done.lanes.usage, self.machine, done.blocks.numbers().len());
-        let tally = |lane: &Option<PolicyLane<'_>>| lane.as_ref().map_or(best_static, |l| l.tally);
+        let tally = |lane: &ChoiceLane<'_>| match lane {
+            ChoiceLane::Run(lane) => lane.tally,
+            ChoiceLane::BestStatic => best_static,
+            ChoiceLane::Phases(lane) => lane.finish(),
+        };
         let priced = Priced {
             policies: done.lanes.policies.iter().map(tally).collect(),
             best_static,
@@ -108,34 +113,57 @@ impl<'m, O: Observer> Watched<'m, O> {
     }
 }
 
+/// How a policy is priced.
+enum ChoiceLane<'m> {
+    /// By running it.
+    Run(PolicyLane<'m>),
+    /// The best static placement: usage gives it.
+    BestStatic,
+    /// The best homes by phase.
+    Phases(PhaseLane<'m>),
+}
+
 /// What one pass computes.
 pub(crate) struct Lanes<'m> {
-    /// `None` where the policy is the best static placement, which usage gives.
-    policies: Vec<Option<PolicyLane<'m>>>,
+    policies: Vec<ChoiceLane<'m>>,
+    /// Across multiples of these nothing is folded.
+    periods: Vec<u64>,
     usage: Usage,
     bounds: Option<BoundsLane<'m>>,
 }
 
 impl<'m> Lanes<'m> {
     fn new(machine: &'m Machine, block_bytes: u64, policies: &[Choice]) -> Result<Lanes<'m>, SimError> {
-        let lane = |choice: &Choice| -> Result<Option<PolicyLane<'m>>, SimError> {
+        let lane = |choice: &Choice| -> Result<ChoiceLane<'m>, SimError> {
             let engine = choice.engine(machine, block_bytes)?;
-            Ok((!choice.spec.needs_homes).then(|| PolicyLane::new(engine)))
+            Ok(match (choice.spec.needs_homes, choice.phase()) {
+                (false, _) => ChoiceLane::Run(PolicyLane::new(engine)),
+                (true, None) => ChoiceLane::BestStatic,
+                (true, Some(phase)) => ChoiceLane::Phases(PhaseLane::new(machine, block_bytes, phase)),
+            })
         };
+        let periods = policies.iter().filter_map(Choice::period).collect();
         let policies = policies.iter().map(lane).collect::<Result<Vec<_>, SimError>>()?;
-        Ok(Lanes { policies, usage: Usage::new(machine), bounds: None })
+        Ok(Lanes { policies, periods, usage: Usage::new(machine), bounds: None })
     }
 }
 
 impl Lane for Lanes<'_> {
     fn steps(&mut self, steps: &[Step], numbers: &[u64]) {
-        for policy in self.policies.iter_mut().flatten() {
-            policy.steps(steps, numbers);
+        for policy in &mut self.policies {
+            match policy {
+                ChoiceLane::Run(lane) => lane.steps(steps, numbers),
+                ChoiceLane::BestStatic => {}
+                ChoiceLane::Phases(lane) => lane.steps(steps, numbers),
+            }
         }
         self.usage.add(steps, numbers.len());
         if let Some(bounds) = &mut self.bounds {
             bounds.steps(steps, numbers);
         }
+    }
+    fn periods(&self) -> Vec<u64> {
+        self.periods.clone()
     }
 }
 

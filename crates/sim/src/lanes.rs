@@ -1,6 +1,6 @@
 //! What is computed side by side from one stream of accesses: policies, the optimum, usage.
 use homenode_machine::Machine;
-use homenode_placement::optimum::BlockBounds;
+use homenode_placement::optimum::{BlockBounds, PhaseState, PhaseStatic};
 use homenode_placement::{BlockEngine, Bounds, Solved, Start, Step, Tally};
 
 /// Steps handed on at once: one virtual call per policy and batch, and the batch stays in a first-level cache.
@@ -10,6 +10,10 @@ const BATCH: usize = 1024;
 pub(crate) trait Lane {
     /// More accesses. `numbers` names all blocks so far, by slot.
     fn steps(&mut self, steps: &[Step], numbers: &[u64]);
+    /// Periods of virtual time across whose multiples accesses must not be folded.
+    fn periods(&self) -> Vec<u64> {
+        Vec::new()
+    }
 }
 
 /// One policy.
@@ -30,6 +34,33 @@ impl Lane for PolicyLane<'_> {
             self.engine.open(*number, None);
         }
         self.engine.run_total(steps, &mut self.tally);
+    }
+}
+
+/// The policy with the best home in each phase, which one pass prices without knowing the homes.
+pub(crate) struct PhaseLane<'m> {
+    solver: PhaseStatic<'m>,
+    blocks: Vec<PhaseState>,
+}
+
+impl<'m> PhaseLane<'m> {
+    pub(crate) fn new(machine: &'m Machine, block_bytes: u64, phase: u64) -> PhaseLane<'m> {
+        PhaseLane { solver: PhaseStatic::new(machine, block_bytes, phase), blocks: Vec::new() }
+    }
+    /// Sum over all blocks.
+    pub(crate) fn finish(&self) -> Tally {
+        let mut sum = Tally::default();
+        self.blocks.iter().for_each(|block| sum.add(&self.solver.finish(block)));
+        sum
+    }
+}
+
+impl Lane for PhaseLane<'_> {
+    fn steps(&mut self, steps: &[Step], numbers: &[u64]) {
+        self.blocks.resize_with(numbers.len(), || self.solver.begin());
+        for step in steps {
+            self.solver.push(&mut self.blocks[step.slot as usize], &step.access);
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! | solver | replication | machine | time per access |
 //! |---|---|---|---|
 //! | [`BestStatic`] | no, one home for ever | any | O(1), O(p^2) at the end |
+//! | [`PhaseStatic`] | no, one home per phase | any | O(1), O(p^2) per phase |
 //! | [`Solo`] | no | any | O(p), O(p^2) with a matrix of move costs |
 //! | [`SoloLinear`] | no | one remote cost | O(1) |
 //! | [`Replication`] | yes | one remote cost (else: lower bound) | O(1) per read, O(p) per write |
@@ -17,6 +18,7 @@ mod bounds;
 mod costs;
 mod fixed_home;
 mod linear;
+mod phases;
 mod rebuild;
 mod replication;
 mod replication_linear;
@@ -28,6 +30,7 @@ mod windows;
 pub use bounds::{BlockBounds, Bounded, Bounds};
 pub use fixed_home::{BestStatic, HomeUse};
 pub use linear::{LinearState, SoloLinear};
+pub use phases::{PhaseState, PhaseStatic};
 pub use replication::{Replication, ReplicationState};
 pub use replication_linear::{ReplicationLinear, ReplicationLinearState};
 pub use solo::{Solo, SoloState};

@@ -17,17 +17,15 @@
 //! | one copy at p, write by q | moves: R; counted | given up: G (0) |
 //! | given up | | g (r for all but the holder) each |
 //!
-//! Variants that the text leaves open are the parameters after k. Where blocks thaw, a hit that costs nothing is never a
-//! fault of a node without a copy, since which hits are reported does not depend on time.
+//! Variants that the text leaves open are the parameters after k.
 use super::copies::Copies;
-use super::{Clock, Param, PolicyError, Spec, needs_global, needs_remote_access, table};
+use super::{Param, PolicyError, Spec, needs_global, needs_remote_access, table};
 use crate::access::{Access, AccessKind};
 use crate::policy::{BlockContext, Policy, Sink};
-use homenode_base::NodeId;
-use homenode_machine::{AccessClass, Location, Machine};
+use homenode_machine::{Location, Machine};
 
 /// The policy's parameters, also those of `delay`.
-pub(super) static PARAMS: [Param; 5] = [
+pub(super) static PARAMS: [Param; 4] = [
     Param {
         name: "k",
         summary: "invalidations after which a block is given up (pinned in global memory, or frozen)",
@@ -37,7 +35,6 @@ pub(super) static PARAMS: [Param; 5] = [
         variant: false,
     },
     Param::variant("freeze", "given up 0: at the first fault with k used up, 1: by the write that is the k-th", 0, 1),
-    Param::variant("thaw", "0: never, else blocks given up start anew at multiples of this virtual time", 0, u32::MAX),
     Param::variant("path", "a move between nodes goes 0: directly (R), 1: through global memory (2 G)", 0, 1),
     Param::variant("place", "given up 0: in global memory if there is some, 1: where it is", 0, 1),
 ];
@@ -48,7 +45,8 @@ pub(crate) static SPEC: Spec = Spec {
     params: &PARAMS,
     needs_homes: false,
     reported: true,
-    clock: |values| Clock::periods(values[2]),
+    decides_by: &[],
+    period: |_| None,
     make: |values, machine, block_bytes| table(Ace::new(SPEC.name, values, machine)?, machine, block_bytes),
 };
 
@@ -57,7 +55,6 @@ pub(super) struct Ace {
     /// `None`: never given up.
     k: Option<u32>,
     at_kth: bool,
-    thaw: u64,
     through_global: bool,
     in_place: bool,
 }
@@ -69,8 +66,6 @@ pub(super) struct State {
     /// Given up: no more faults.
     pub(super) frozen: bool,
     invalidations: u32,
-    /// Number of the period between thaws in which it was given up.
-    period: u64,
 }
 
 impl Policy for Ace {
@@ -80,36 +75,6 @@ impl Policy for Ace {
     }
     #[inline]
     fn step(&self, block: &BlockContext<'_>, state: &mut State, access: &Access, sink: &mut impl Sink) -> Location {
-        if self.thaw > 0 {
-            return self.timed(block, state, access, sink);
-        }
-        self.untimed(block, state, access, sink)
-    }
-}
-
-impl Ace {
-    /// From [`PARAMS`], for this machine.
-    pub(super) fn new(policy: &'static str, values: &[u32], machine: &Machine) -> Result<Ace, PolicyError> {
-        let (has_global, in_place) = (machine.global.is_some(), values[4] == 1);
-        if in_place {
-            needs_remote_access(policy, machine)?;
-        }
-        if values[3] == 1 {
-            needs_global(policy, machine)?;
-        }
-        // Giving up needs remote references or global memory; without either the block goes on moving for ever.
-        let can_freeze = has_global || machine.remote_access;
-        Ok(Ace {
-            k: Some(values[0]).filter(|k| can_freeze && *k < u32::MAX),
-            at_kth: values[1] == 1,
-            thaw: values[2].into(),
-            through_global: values[3] == 1,
-            in_place: in_place || !has_global,
-        })
-    }
-
-    #[inline]
-    fn untimed(&self, block: &BlockContext<'_>, state: &mut State, access: &Access, sink: &mut impl Sink) -> Location {
         let here = Location::Node(access.node);
         let held = state.copies.nodes.contains(access.node);
         let fault = match access.kind {
@@ -121,26 +86,26 @@ impl Ace {
         }
         if held { here } else { state.copies.nearest(access.node).unwrap_or(here) }
     }
+}
 
-    fn timed(&self, block: &BlockContext<'_>, state: &mut State, access: &Access, sink: &mut impl Sink) -> Location {
-        self.thaw(state, access);
-        let mapped = state.frozen || state.copies.nodes.contains(access.node) || state.copies.count() == 0;
-        if access.class == AccessClass::Free && !mapped {
-            return self.serve_remotely(state, access, sink);
+impl Ace {
+    /// From [`PARAMS`], for this machine.
+    pub(super) fn new(policy: &'static str, values: &[u32], machine: &Machine) -> Result<Ace, PolicyError> {
+        let (has_global, in_place) = (machine.global.is_some(), values[3] == 1);
+        if in_place {
+            needs_remote_access(policy, machine)?;
         }
-        self.untimed(block, state, access, sink)
-    }
-
-    /// Whether a frozen block is given another chance by the time of this access.
-    pub(super) fn thaws(&self, state: &State, access: &Access) -> bool {
-        let timely = self.thaw > 0 && access.class != AccessClass::Free;
-        timely && state.frozen && access.t.0 / self.thaw > state.period
-    }
-
-    pub(super) fn thaw(&self, state: &mut State, access: &Access) {
-        if self.thaws(state, access) {
-            (state.frozen, state.invalidations) = (false, 0);
+        if values[2] == 1 {
+            needs_global(policy, machine)?;
         }
+        // Giving up needs remote references or global memory; without either the block goes on moving for ever.
+        let can_freeze = has_global || machine.remote_access;
+        Ok(Ace {
+            k: Some(values[0]).filter(|k| can_freeze && *k < u32::MAX),
+            at_kth: values[1] == 1,
+            through_global: values[2] == 1,
+            in_place: in_place || !has_global,
+        })
     }
 
     fn used_up(&self, invalidations: u32) -> bool {
@@ -169,7 +134,7 @@ impl Ace {
             state.invalidations = counted;
         }
         if state.frozen || self.used_up(state.invalidations) {
-            self.give_up(state, access, sink);
+            self.give_up(state, sink);
         } else if access.kind == AccessKind::Read {
             replicate(has_global, &mut state.copies, here, sink);
         } else if state.copies.take(access.node, self.through_global, sink) {
@@ -179,9 +144,8 @@ impl Ace {
     }
 
     /// Pins the block in global memory, or on its keeper's node.
-    fn give_up(&self, state: &mut State, access: &Access, sink: &mut impl Sink) {
+    fn give_up(&self, state: &mut State, sink: &mut impl Sink) {
         state.frozen = if self.in_place { state.copies.stay(sink) } else { state.copies.retire(sink) };
-        state.period = access.t.0.checked_div(self.thaw).unwrap_or(0);
     }
 
     /// An access by a node without a copy that is no reason to decide anything: served by the copy that stays. A write
@@ -191,7 +155,7 @@ impl Ace {
             let invalidates = state.copies.nodes.len() > 1;
             state.invalidations = state.invalidations.saturating_add(u32::from(invalidates));
             if self.at_kth && invalidates && self.used_up(state.invalidations) {
-                self.give_up(state, access, sink);
+                self.give_up(state, sink);
             } else {
                 state.copies.stay(sink);
             }
@@ -224,9 +188,8 @@ mod tests {
     #[test]
     fn an_endless_k_never_gives_up() {
         let machine = homenode_machine::models::find("butterfly").expect("in the registry");
-        let ace = |k| Ace::new("ace", &[k, 0, 0, 0, 0], &machine).expect("runs there");
+        let ace = |k| Ace::new("ace", &[k, 0, 0, 0], &machine).expect("runs there");
         assert!(ace(0).used_up(0) && ace(4).used_up(4) && !ace(4).used_up(3));
         assert!(!ace(u32::MAX).used_up(u32::MAX), "a count that saturates is no reason");
-        assert_eq!(NodeId::default(), NodeId(0), "a block that nobody wrote keeps the lowest");
     }
 }

@@ -22,6 +22,7 @@ static PARAMS: [Param; 3] = [
         default: 100_000,
         min: 1,
         max: u32::MAX,
+        variant: false,
     },
     Param {
         name: "hysteresis",
@@ -29,8 +30,16 @@ static PARAMS: [Param; 3] = [
         default: 2,
         min: 1,
         max: 1_000_000,
+        variant: false,
     },
-    Param { name: "limit", summary: "moves after which a block stays", default: 2, min: 0, max: u32::MAX },
+    Param {
+        name: "limit",
+        summary: "moves after which a block stays",
+        default: 2,
+        min: 0,
+        max: u32::MAX,
+        variant: false,
+    },
 ];
 
 pub(crate) static SPEC: Spec = Spec {
@@ -38,7 +47,9 @@ pub(crate) static SPEC: Spec = Spec {
     summary: "A block moves to the node that keeps its recent accesses cheapest (the live loop's default)",
     params: &PARAMS,
     needs_homes: false,
+    reported: true,
     decides_by: &[By::Cost, By::Time],
+    period: |values| Some(values[0].into()),
     make: |values, machine, block_bytes| {
         needs_remote_access(SPEC.name, machine)?;
         table(Affinity { window: u64::from(values[0]), hysteresis: values[1], limit: values[2] }, machine, block_bytes)

@@ -10,7 +10,9 @@ pub(crate) static SPEC: Spec = Spec {
     summary: "Each block lives for ever where that costs least (needs a pass over the trace)",
     params: &[],
     needs_homes: true,
+    reported: true,
     decides_by: &[],
+    period: |_| None,
     make: |_, machine, block_bytes| {
         if machine.global.is_none() {
             needs_remote_access(SPEC.name, machine)?;
@@ -33,7 +35,7 @@ impl Policy for BestStatic {
 }
 
 /// For a block without a home: where it is first touched, unless other nodes could not reach it there.
-fn fallback(block: &BlockContext<'_>, access: &Access) -> Location {
+pub(super) fn fallback(block: &BlockContext<'_>, access: &Access) -> Location {
     let alone = block.machine.nodes() == 1;
     if block.machine.remote_access || alone { toucher(access) } else { Location::Global }
 }

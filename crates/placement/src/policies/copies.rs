@@ -65,7 +65,12 @@ impl Copies {
         access.class == AccessClass::WriteBack && self.count() == 1 && (reachable || self.global)
     }
     /// Places the block at its first toucher, or where that succeeds; `None` if nowhere.
-    pub(super) fn place(&mut self, block: &BlockContext<'_>, toucher: NodeId, sink: &mut impl Sink) -> Option<Location> {
+    pub(super) fn place(
+        &mut self,
+        block: &BlockContext<'_>,
+        toucher: NodeId,
+        sink: &mut impl Sink,
+    ) -> Option<Location> {
         let at = place_somewhere(block.machine, Location::Node(toucher), sink)?;
         self.set(at, true);
         self.keeper = toucher;

@@ -11,7 +11,9 @@ pub(crate) static SPEC: Spec = Spec {
     summary: "Each block lives where it is first touched (the default of Linux)",
     params: &[],
     needs_homes: false,
+    reported: true,
     decides_by: &[],
+    period: |_| None,
     make: |_, machine, block_bytes| {
         needs_remote_access(SPEC.name, machine)?;
         table(FirstTouch, machine, block_bytes)

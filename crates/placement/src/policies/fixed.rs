@@ -6,14 +6,17 @@ use crate::policy::{BlockContext, Policy, Sink};
 use homenode_base::NodeId;
 use homenode_machine::Location;
 
-static NODE: Param = Param { name: "node", summary: "the node", default: 0, min: 0, max: u16::MAX as u32 };
+static NODE: Param =
+    Param { name: "node", summary: "the node", default: 0, min: 0, max: u16::MAX as u32, variant: false };
 
 pub(crate) static SPEC: Spec = Spec {
     name: "fixed",
     summary: "Every block lives on one node (numactl --membind)",
     params: &[NODE],
     needs_homes: false,
+    reported: true,
     decides_by: &[],
+    period: |_| None,
     make: |values, machine, block_bytes| {
         needs_remote_access(SPEC.name, machine)?;
         let max = machine.nodes() as u32 - 1;

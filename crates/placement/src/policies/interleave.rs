@@ -11,7 +11,9 @@ pub(crate) static SPEC: Spec = Spec {
     summary: "Block number modulo the number of nodes (numactl --interleave=all)",
     params: &[],
     needs_homes: false,
+    reported: true,
     decides_by: &[],
+    period: |_| None,
     make: |_, machine, block_bytes| {
         needs_remote_access(SPEC.name, machine)?;
         table(Interleave, machine, block_bytes)

@@ -10,7 +10,9 @@ pub(crate) static SPEC: Spec = Spec {
     summary: "A block moves to each node that writes it; reads do not move it",
     params: &[],
     needs_homes: false,
+    reported: true,
     decides_by: &[],
+    period: |_| None,
     make: |_, machine, block_bytes| {
         needs_remote_access(SPEC.name, machine)?;
         table(MigrateOnWrite, machine, block_bytes)

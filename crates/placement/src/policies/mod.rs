@@ -18,8 +18,17 @@ pub struct Param {
     pub min: u32,
     /// Largest value allowed.
     pub max: u32,
+    /// Whether it chooses a variant: then the value is written out only where it is not the default.
+    pub variant: bool,
 }
 
+impl Param {
+    const fn variant(name: &'static str, summary: &'static str, default: u32, max: u32) -> Param {
+        Param { name, summary, default, min: 0, max, variant: true }
+    }
+}
+
+mod copies;
 mod resident;
 
 /// Makes the engine of a policy for parameters that [`Spec::choose`] has checked against their ranges.
@@ -36,10 +45,17 @@ pub struct Spec {
     /// Whether the policy needs a home per block from an earlier pass over the trace
     /// ([`BlockContext::home`](crate::BlockContext::home)); without one a block lives where it is first touched.
     pub needs_homes: bool,
+    /// Whether reports run it unless others are named. The others are for studies: they answer no question about where a
+    /// program's memory should live that a reported one does not answer too.
+    pub reported: bool,
     /// What its decisions look at beside the accesses of the block, their order, and what a machine is made of (nodes,
     /// processors, global memory, remote access, words). An engine may share one pass among machines that differ in
     /// nothing else. Empty for most.
     pub decides_by: &'static [By],
+    /// Virtual time at whose multiples the policy may treat an access unlike an equal one just before it, for these
+    /// parameters: equal accesses of a block in a row may be folded into one between such multiples, not across. `None`
+    /// for never.
+    period: fn(&[u32]) -> Option<u64>,
     make: Make,
 }
 
@@ -54,7 +70,8 @@ pub enum By {
 
 homenode_base::registry!(
     /** Every policy, in the order of reports. */ Spec;
-    first_touch, interleave, fixed, best_static, migrate_on_write, ace, affinity
+    first_touch, interleave, fixed, random, global, best_static, phase_static, migrate_on_write, dsm, ace, delay, platinum,
+    affinity
 );
 
 /// A policy with its parameters: what `--policy` names.
@@ -106,6 +123,14 @@ pub enum PolicyError {
         min: u32,
         /// Largest allowed.
         max: u32,
+    },
+    /// The policy keeps blocks in global memory, and this machine has none.
+    #[error("policy {policy} needs global memory, which machine {machine} does not have")]
+    NoGlobalMemory {
+        /// Policy.
+        policy: &'static str,
+        /// Machine.
+        machine: String,
     },
     /// The policy leaves blocks on other nodes, and this machine cannot reference those.
     #[error("policy {policy} needs references to other nodes' memory, which machine {machine} does not have")]
@@ -169,15 +194,29 @@ impl Choice {
     pub fn engine<'m>(&self, machine: &'m Machine, block_bytes: u64) -> Result<Box<dyn BlockEngine + 'm>, PolicyError> {
         (self.spec.make)(&self.values, machine, block_bytes)
     }
+
+    /// Virtual time at whose multiples the policy may treat an access unlike an equal one just before it: equal accesses
+    /// of a block in a row may be folded into one between such multiples, not across. `None` for never.
+    pub fn period(&self) -> Option<u64> {
+        (self.spec.period)(&self.values)
+    }
+
+    /// Virtual time of a phase, if the policy needs a home per phase ([`BlockContext::phases`](crate::BlockContext::phases))
+    /// and not one for ever.
+    pub fn phase(&self) -> Option<u64> {
+        self.period().filter(|_| self.spec.needs_homes)
+    }
 }
 
 impl fmt::Display for Choice {
-    /// As [`Choice::parse`] reads it, parameters always written out.
+    /// As [`Choice::parse`] reads it; parameters are always written out, those that choose variants up to the last one
+    /// that is not the default.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.values.is_empty() {
+        let said = |(p, value): (&Param, &u32)| !p.variant || *value != p.default;
+        let Some(last) = self.spec.params.iter().zip(&self.values).rposition(said) else {
             return f.write_str(self.spec.name);
-        }
-        let values: Vec<String> = self.values.iter().map(u32::to_string).collect();
+        };
+        let values: Vec<String> = self.values[..=last].iter().map(u32::to_string).collect();
         write!(f, "{}({})", self.spec.name, values.join(","))
     }
 }
@@ -197,6 +236,21 @@ fn needs_remote_access(policy: &'static str, machine: &Machine) -> Result<(), Po
         return Ok(());
     }
     Err(PolicyError::NoRemoteAccess { policy, machine: machine.name.clone() })
+}
+
+/// Refuses machines without global memory.
+fn needs_global(policy: &'static str, machine: &Machine) -> Result<(), PolicyError> {
+    match machine.global {
+        Some(_) => Ok(()),
+        None => Err(PolicyError::NoGlobalMemory { policy, machine: machine.name.clone() }),
+    }
+}
+
+/// The policies that a report on this machine shows unless others are named, with their defaults: all that are meant for
+/// reports and that the machine can carry out at this block size.
+pub fn reported(machine: &Machine, block_bytes: u64) -> Vec<Choice> {
+    let choices = ALL.iter().filter(|s| s.reported).filter_map(|s| s.choose(&[]).ok());
+    choices.filter(|c| c.engine(machine, block_bytes).is_ok()).collect()
 }
 
 /// First placement at `wanted`, or where it succeeds: the nodes in ascending order, then global memory.

@@ -1,0 +1,254 @@
+//! Which objects, code locations and words false sharing is on, what to do about it, and what that is worth.
+//!
+//! Bounds are of blocks. A block's bounds are divided among objects, and among code locations, in proportion to the moves
+//! that their references cause, to the last unit. What separating is worth is not a bound: the trace is replayed with the
+//! words of each block in blocks of their own by who uses them, and the moves that are then saved are counted.
+use super::super::{Refused, Source, input};
+use super::component::{Component, MoveCost};
+use super::moves::{Holders, Place};
+use hashbrown::HashMap;
+use homenode_base::{NodeId, VirtualTime};
+use homenode_placement::Start;
+use homenode_sim::{Objects, Seat};
+use homenode_trace::order::Consumer;
+use homenode_trace::{Event, Merged, Op};
+use std::collections::BTreeMap;
+
+/// Who uses a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WordUse {
+    /// One node.
+    Own(NodeId),
+    /// Several, and nobody writes it.
+    ReadOnly,
+    /// Several, and somebody writes it.
+    Shared,
+}
+
+#[derive(Clone, Debug)]
+struct Word {
+    holders: Holders,
+    user: NodeId,
+    several: bool,
+    written: bool,
+    object: u32,
+}
+
+impl Word {
+    fn class(&self) -> WordUse {
+        match (self.several, self.written) {
+            (false, _) => WordUse::Own(self.user),
+            (true, false) => WordUse::ReadOnly,
+            (true, true) => WordUse::Shared,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Block {
+    holders: Holders,
+    moves: u64,
+    word_moves: u64,
+    /// Moves by (object, site) of the reference that caused them.
+    causes: BTreeMap<(u32, u32), u64>,
+    words: BTreeMap<u64, Word>,
+}
+
+/// What to change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Separation {
+    /// No word is used by one node beside words of others: nothing can be separated.
+    Nothing,
+    /// The object's parts of different nodes lie in one block: align and pad each part to a block.
+    PadParts,
+    /// The object lies in one block with other objects that other nodes use: give it blocks of its own.
+    OwnBlocks,
+    /// Words that are only read, or used by one node, lie beside words that are really shared: take them apart.
+    SplitShared,
+}
+
+impl Separation {
+    /// What to do, one sentence.
+    pub const fn advice(self) -> &'static str {
+        match self {
+            Separation::Nothing => "Words are really shared; a smaller block would not help.",
+            Separation::PadParts => "Align each processor's part to a block and pad it to whole blocks.",
+            Separation::OwnBlocks => "Give the object blocks of its own, apart from the objects beside it.",
+            Separation::SplitShared => "Keep what is shared apart from what is only read or used by one processor.",
+        }
+    }
+}
+
+/// False sharing of one object, or at one code location.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Share {
+    /// Object row or site.
+    pub id: u32,
+    /// Moves its references cause.
+    pub moves: u64,
+    /// Lower bound of false sharing.
+    pub lower: i128,
+    /// Upper bound times the words of a block.
+    pub upper_scaled: i128,
+}
+
+/// An object's remedy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ObjectShare {
+    /// Its bounds.
+    pub share: Share,
+    /// Words used by one node, only read by several, shared; in blocks with moves.
+    pub words: [u64; 3],
+    /// What to change.
+    pub separation: Separation,
+    /// Moves that separating the words of its blocks by use saves; shared among objects as the bounds are. May be
+    /// negative: what is used together is then no longer moved together.
+    pub saved_moves: i64,
+}
+
+/// Everything, for one block size.
+#[derive(Clone, Debug, Default)]
+pub struct Attributed {
+    /// Objects, largest upper bound first.
+    pub objects: Vec<ObjectShare>,
+    /// Code locations, largest upper bound first.
+    pub sites: Vec<Share>,
+    /// Blocks by upper bound, largest first, at most 64: address space, address, moves, word moves.
+    pub blocks: Vec<WorstBlock>,
+    /// Sums over all blocks.
+    pub total: Option<Component>,
+    /// Sum of the lower bounds of blocks: at least the lower bound of the sums.
+    pub lower: i128,
+}
+
+/// One block with false sharing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorstBlock {
+    /// Address space.
+    pub space: u32,
+    /// First byte.
+    pub addr: u64,
+    /// Its bounds.
+    pub component: Component,
+    /// Its words in ascending order: (offset in words, who uses it, object).
+    pub words: Vec<(u64, WordUse, u32)>,
+}
+
+/// What is attributed.
+#[derive(Clone, Copy, Debug)]
+pub struct AttributeOptions {
+    /// Words of a block, a power of two.
+    pub block_words: u64,
+    /// Bytes of a word.
+    pub word_bytes: u64,
+    /// What moves cost.
+    pub cost: MoveCost,
+    /// First placement.
+    pub start: Start,
+}
+
+struct First<'a> {
+    options: AttributeOptions,
+    seats: &'a [Seat],
+    objects: &'a mut dyn Objects,
+    blocks: HashMap<Place, Block>,
+}
+
+impl Consumer for First<'_> {
+    fn refs(&mut self, refs: &[Merged]) {
+        let AttributeOptions { block_words, word_bytes, start, .. } = self.options;
+        for r in refs.iter().filter(|r| r.op != Op::Spin) {
+            let Some(seat) = self.seats.get(r.thread as usize) else { continue };
+            let (node, writes, objects) = (seat.node, r.op.writes(), &mut *self.objects);
+            input::pieces(r, block_words * word_bytes, |number, from, last| {
+                let object = objects.at(seat.space, from).object;
+                let block = self.blocks.entry((seat.space, number)).or_default();
+                if block.holders.touch(node, writes, start) {
+                    block.moves += 1;
+                    *block.causes.entry((object, r.site)).or_default() += 1;
+                }
+                for word in from / word_bytes..=last / word_bytes {
+                    let fresh =
+                        Word { holders: Holders::default(), user: node, several: false, written: false, object };
+                    let w = block.words.entry(word % block_words).or_insert(fresh);
+                    block.word_moves += u64::from(w.holders.touch(node, writes, start));
+                    w.several |= w.user != node;
+                    w.written |= writes;
+                }
+            });
+        }
+    }
+    fn event(&mut self, event: &Event, _: VirtualTime) {
+        self.objects.event(event);
+    }
+}
+
+/// The trace with the words of each block apart by use.
+struct Apart<'a> {
+    options: AttributeOptions,
+    seats: &'a [Seat],
+    classes: HashMap<Place, BTreeMap<u64, WordUse>>,
+    holders: HashMap<(Place, WordUse), Holders>,
+    moves: HashMap<Place, u64>,
+}
+
+impl Consumer for Apart<'_> {
+    fn refs(&mut self, refs: &[Merged]) {
+        let AttributeOptions { block_words, word_bytes, start, .. } = self.options;
+        let mut groups = Vec::new();
+        for r in refs.iter().filter(|r| r.op != Op::Spin) {
+            let Some(seat) = self.seats.get(r.thread as usize) else { continue };
+            input::pieces(r, block_words * word_bytes, |number, from, last| {
+                let place = (seat.space, number);
+                let Some(classes) = self.classes.get(&place) else { return };
+                groups.clear();
+                let words = from / word_bytes % block_words..=last / word_bytes % block_words;
+                groups.extend(classes.range(words).map(|(_, class)| *class));
+                groups.sort_unstable();
+                groups.dedup();
+                for group in &groups {
+                    let holders = self.holders.entry((place, *group)).or_default();
+                    let moved = holders.touch(seat.node, r.op.writes(), start);
+                    *self.moves.entry(place).or_default() += u64::from(moved);
+                }
+            });
+        }
+    }
+    fn event(&mut self, _: &Event, _: VirtualTime) {}
+}
+
+/// Attributes false sharing; reads the trace twice.
+///
+/// # Errors
+/// The trace cannot be read.
+pub fn attribute(
+    source: &mut Source<'_>,
+    seats: &[Seat],
+    objects: &mut dyn Objects,
+    options: AttributeOptions,
+) -> Result<Attributed, Refused> {
+    let mut first = First { options, seats, objects, blocks: HashMap::new() };
+    source(&mut first)?;
+    let mut blocks = first.blocks;
+    blocks.retain(|_, b| b.moves > 0);
+    let classes = |b: &Block| b.words.iter().map(|(at, w)| (*at, w.class())).collect::<BTreeMap<_, _>>();
+    let mut apart = Apart {
+        options,
+        seats,
+        classes: blocks.iter().map(|(place, b)| (*place, classes(b))).collect(),
+        holders: HashMap::new(),
+        moves: HashMap::new(),
+    };
+    source(&mut apart)?;
+    let after = |place: &Place| apart.moves.get(place).copied().unwrap_or(0);
+    let sorted: BTreeMap<Place, (Block, u64)> = blocks.into_iter().map(|(p, b)| (p, (b, after(&p)))).collect();
+    Ok(super::shares::shares(options, sorted.into_iter().map(|(p, (b, after))| b.summary(p, after)).collect()))
+}
+
+impl Block {
+    fn summary(self, place: Place, moves_apart: u64) -> super::shares::Summary {
+        let words = self.words.iter().map(|(at, w)| (*at, w.class(), w.object)).collect();
+        let causes = self.causes.into_iter().collect();
+        super::shares::Summary { place, moves: self.moves, word_moves: self.word_moves, moves_apart, causes, words }
+    }
+}

@@ -1,0 +1,94 @@
+//! Moves of blocks of many sizes in one pass, where every reference must be local: reads copy, writes move and drop the
+//! other copies, and nothing is left to decide (Bolosky 1993, section 6.1.1).
+use super::super::input;
+use hashbrown::HashMap;
+use homenode_base::{NodeId, NodeSet, VirtualTime};
+use homenode_placement::Start;
+use homenode_sim::Seat;
+use homenode_trace::order::Consumer;
+use homenode_trace::{Event, Merged, Op};
+
+/// Who holds a block.
+#[derive(Clone, Debug, Default)]
+pub struct Holders {
+    nodes: NodeSet,
+    written: bool,
+}
+
+impl Holders {
+    /// A reference by `node`; returns whether the block, or a copy of it, had to be brought. The first placement is free:
+    /// of one copy, or under [`Start::FreeSet`] of as many as are used up to and with the first write.
+    pub fn touch(&mut self, node: NodeId, writes: bool, start: Start) -> bool {
+        let held = self.nodes.contains(node);
+        let free = self.nodes.is_empty() || (start == Start::FreeSet && !self.written);
+        if writes {
+            self.written = true;
+            self.nodes.clear();
+        }
+        self.nodes.insert(node);
+        !held && !free
+    }
+    /// The nodes that hold it.
+    pub fn nodes(&self) -> &NodeSet {
+        &self.nodes
+    }
+    /// Forgets everybody but `node`.
+    pub(super) fn only(&mut self, node: NodeId) {
+        self.nodes = NodeSet::single(node);
+        self.written = true;
+    }
+}
+
+/// Address space and number of a block.
+pub(super) type Place = (u32, u64);
+
+/// Moves of one block size.
+#[derive(Clone, Debug)]
+struct Size {
+    words: u64,
+    moves: u64,
+    blocks: HashMap<Place, Holders>,
+}
+
+/// The accumulator. Memory: some 60 bytes a block, of each size, that the trace touches.
+#[derive(Clone, Debug)]
+pub struct Moves<'a> {
+    seats: &'a [Seat],
+    start: Start,
+    word_bytes: u64,
+    words: u64,
+    sizes: Vec<Size>,
+}
+
+impl<'a> Moves<'a> {
+    /// Nothing seen. `block_words` are powers of two; `word_bytes` too.
+    pub fn new(block_words: &[u64], word_bytes: u64, start: Start, seats: &'a [Seat]) -> Moves<'a> {
+        let size = |words: &u64| Size { words: *words, moves: 0, blocks: HashMap::new() };
+        Moves { seats, start, word_bytes, words: 0, sizes: block_words.iter().map(size).collect() }
+    }
+    /// Words referenced, spins excepted (#T).
+    pub fn words(&self) -> u64 {
+        self.words
+    }
+    /// (words of a block, moves), in the order given.
+    pub fn counts(&self) -> Vec<(u64, u64)> {
+        self.sizes.iter().map(|s| (s.words, s.moves)).collect()
+    }
+}
+
+impl Consumer for Moves<'_> {
+    fn refs(&mut self, refs: &[Merged]) {
+        for r in refs.iter().filter(|r| r.op != Op::Spin) {
+            let Some(seat) = self.seats.get(r.thread as usize) else { continue };
+            let (start, writes) = (self.start, r.op.writes());
+            self.words += input::words(r, self.word_bytes);
+            for size in &mut self.sizes {
+                input::pieces(r, size.words * self.word_bytes, |block, _, _| {
+                    let holders = size.blocks.entry((seat.space, block)).or_default();
+                    size.moves += u64::from(holders.touch(seat.node, writes, start));
+                });
+            }
+        }
+    }
+    fn event(&mut self, _: &Event, _: VirtualTime) {}
+}

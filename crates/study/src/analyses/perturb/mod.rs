@@ -1,0 +1,185 @@
+//! How much a result depends on the exact interleaving that was recorded: seeded changes to the order of references, and
+//! the same question asked again (Bolosky 1993, section 4.3).
+//!
+//! A [`Perturber`] stands between an order and a [`Consumer`]. Program order of each processor always survives. With
+//! [`Sync::Kept`] so does the happens-before of recorded synchronisation, which the source's traces no longer had: an
+//! acquire is held back until all releases that it follows have been given. With [`Sync::Ignored`] references may move
+//! across synchronisation, as they did there.
+mod gap;
+mod held;
+mod local;
+mod sensitivity;
+
+use super::{Input, Need, Refused, Spec, Table};
+use homenode_base::VirtualTime;
+use homenode_sim::Seat;
+use homenode_trace::order::Consumer;
+use homenode_trace::{Event, Merged};
+pub use sensitivity::{Change, SHOWN_PERCENT, sensitivity};
+
+pub(crate) static SPEC: Spec = Spec {
+    name: "perturb",
+    summary: "how much results change when the recorded interleaving is disturbed, locally and by gaps",
+    needs: &[Need::Exact, Need::Machine],
+    run,
+};
+
+/// How references change places. The fields' values in [`LOCAL`] and [`GAP`] are those of the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filter {
+    /// Some references are held; one of them is drawn, and the oldest held one of its processor goes on.
+    Local {
+        /// References held, at least 1.
+        held: u32,
+    },
+    /// Now and then one processor stands still while the others go on, and then catches up.
+    Gap {
+        /// A gap begins at one reference in so many, at least 1.
+        one_in: u32,
+        /// References of the whole program that a gap lasts.
+        length: u32,
+        /// While anything is queued, a queued reference is given instead of a fresh one with probability `catch_up.0 /
+        /// catch_up.1`, below 1 and above one half: else queues would grow for ever.
+        catch_up: (u32, u32),
+    },
+}
+
+/// The local filter of Bolosky 1993.
+pub const LOCAL: Filter = Filter::Local { held: 100 };
+/// The gap filter of Bolosky 1993.
+pub const GAP: Filter = Filter::Gap { one_in: 30_000, length: 4000, catch_up: (2, 3) };
+
+impl Filter {
+    /// Name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Filter::Local { .. } => "local",
+            Filter::Gap { .. } => "gap",
+        }
+    }
+    fn check(self) -> Result<(), Refused> {
+        let bad = |what, value: String, allowed| Err(Refused::Value { what, value, allowed });
+        match self {
+            Filter::Local { held: 0 } => bad("references held", "0".into(), "hold at least 1"),
+            Filter::Gap { one_in: 0, .. } => bad("references to a gap", "0".into(), "at least 1"),
+            Filter::Gap { catch_up: (n, d), .. } if n >= d || 2 * u64::from(n) <= u64::from(d) => {
+                bad("catch-up probability", format!("{n}/{d}"), "above one half and below 1")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether synchronisation is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sync {
+    /// Happens-before of recorded synchronisation, creation of threads, and reuse of memory is kept.
+    #[default]
+    Kept,
+    /// Only program order is.
+    Ignored,
+}
+
+impl Sync {
+    /// Name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Sync::Kept => "kept",
+            Sync::Ignored => "ignored",
+        }
+    }
+}
+
+enum How {
+    Local(local::Local),
+    Gap(gap::Gap),
+}
+
+/// Gives a consumer the same references and events in another order. The input must be a legal order, such as that of
+/// [`homenode_trace::order::drive`]. Call [`Perturber::finish`] after the last reference: some are still held.
+pub struct Perturber<'a> {
+    how: How,
+    out: held::Out<'a>,
+}
+
+impl<'a> Perturber<'a> {
+    /// A filter in front of `consumer`. Equal seeds give equal orders.
+    ///
+    /// # Errors
+    /// A field of the filter is outside its range.
+    pub fn new(
+        filter: Filter,
+        sync: Sync,
+        seed: u64,
+        seats: &[Seat],
+        consumer: &'a mut dyn Consumer,
+    ) -> Result<Perturber<'a>, Refused> {
+        filter.check()?;
+        let held = held::Held::new(seats, sync);
+        let how = match filter {
+            Filter::Local { held: most } => How::Local(local::Local::new(held, most as usize, seed)),
+            Filter::Gap { one_in, length, catch_up } => {
+                How::Gap(gap::Gap::new(held, one_in.into(), length.into(), catch_up, seed))
+            }
+        };
+        Ok(Perturber { how, out: held::Out::new(consumer) })
+    }
+    /// Gives everything that is still held.
+    pub fn finish(mut self) {
+        match &mut self.how {
+            How::Local(local) => local.finish(&mut self.out),
+            How::Gap(gap) => gap.finish(&mut self.out),
+        }
+        self.out.flush();
+    }
+}
+
+impl Consumer for Perturber<'_> {
+    fn refs(&mut self, refs: &[Merged]) {
+        match &mut self.how {
+            How::Local(local) => refs.iter().for_each(|r| local.reference(r, &mut self.out)),
+            How::Gap(gap) => refs.iter().for_each(|r| gap.reference(r, &mut self.out)),
+        }
+    }
+    fn event(&mut self, event: &Event, time: VirtualTime) {
+        match &mut self.how {
+            How::Local(local) => local.event(event, time, &mut self.out),
+            How::Gap(gap) => gap.event(event, time, &mut self.out),
+        }
+    }
+}
+
+fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
+    let columns = [
+        "filter",
+        "synchronisation",
+        "machine",
+        "block_bytes",
+        "what",
+        "cost",
+        "largest_change_percent",
+        "mean_change_percent",
+        "repeats",
+    ];
+    let note = "Change of each cost when the order of references is disturbed, in percent of the cost in the recorded \
+                order; changes below 0.001 are shown as 0.";
+    let mut table = Table::new("perturbation", note, &columns);
+    for filter in [LOCAL, GAP] {
+        for sync in [Sync::Kept, Sync::Ignored] {
+            for change in sensitivity(input, filter, sync)? {
+                table.push(vec![
+                    filter.name().into(),
+                    sync.name().into(),
+                    input.question.machines[change.row.machine as usize].name.as_str().into(),
+                    change.row.block_bytes.into(),
+                    super::input::what_words(change.row.what, input.question).into(),
+                    change.row.cost.as_f64().into(),
+                    change.largest_percent().into(),
+                    change.mean_percent().into(),
+                    (change.costs.len() as u64).into(),
+                ]);
+            }
+        }
+    }
+    Ok(vec![table])
+}

@@ -1,0 +1,217 @@
+//! Sweeps: one parameter, many machines, one question; and the answer as lines of a plot.
+use super::super::{Refused, Series};
+use crate::{Answer, Question, What};
+use homenode_base::{Cost, NodeId};
+use homenode_machine::models::family::{Member, Parameters};
+use homenode_machine::{AccessClass, CopyCost, Location, Machine};
+use homenode_sim::Seat;
+
+/// A question whose machines differ in one parameter.
+#[derive(Clone)]
+pub struct Sweep {
+    /// What is varied, with its unit.
+    pub parameter: &'static str,
+    /// The question; its machines are in the order of `values`.
+    pub question: Question,
+    /// The parameter of each machine.
+    pub values: Vec<u64>,
+}
+
+/// What is plotted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plotted {
+    /// Mean cost per reference, in local references.
+    Mcpr,
+    /// Moves and copies per block touched.
+    MovesPerBlock,
+}
+
+impl Sweep {
+    /// One machine a value, made by `machine`; everything else as in `base`, whose first list of seats all use.
+    ///
+    /// # Errors
+    /// A machine that cannot be made.
+    pub fn new(
+        base: &Question,
+        parameter: &'static str,
+        values: &[u64],
+        machine: impl Fn(u64) -> Result<Machine, Refused>,
+    ) -> Result<Sweep, Refused> {
+        let machines = values.iter().map(|v| machine(*v)).collect::<Result<Vec<_>, _>>()?;
+        let seats = base.seats.first().cloned().unwrap_or_default();
+        let seats = vec![seats; machines.len()];
+        Ok(Sweep { parameter, question: Question { machines, seats, ..base.clone() }, values: values.to_vec() })
+    }
+    /// Cost of a copy from or to global memory (G), whatever the block size.
+    ///
+    /// # Errors
+    /// The machine has no global memory, or a value breaks a condition of the machine.
+    pub fn global_copy(base: &Question, machine: &Machine, values: &[u64]) -> Result<Sweep, Refused> {
+        Sweep::new(base, "G", values, |g| {
+            let Some(mut global) = machine.global else {
+                return Err(Refused::Needs { analysis: super::SPEC.name, what: super::Need::GlobalMemory.words() });
+            };
+            let fixed = cost(g)?;
+            global.copy = CopyCost::linear(fixed, Cost::ZERO);
+            // R <= 2 G binds (section 4.1.1): copies between nodes go through global memory.
+            let copy = CopyCost::linear(fixed + fixed, Cost::ZERO);
+            checked(Machine { name: format!("{},G={g}", machine.name), global: Some(global), copy, ..machine.clone() })
+        })
+    }
+    /// Cost of a copy between nodes (R), whatever the block size.
+    ///
+    /// # Errors
+    /// A value breaks a condition of the machine.
+    pub fn copy(base: &Question, machine: &Machine, values: &[u64]) -> Result<Sweep, Refused> {
+        Sweep::new(base, "R", values, |r| {
+            let copy = CopyCost::linear(cost(r)?, Cost::ZERO);
+            checked(Machine { name: format!("{},R={r}", machine.name), copy, ..machine.clone() })
+        })
+    }
+    /// One-way latency of a machine of the family (lambda).
+    ///
+    /// # Errors
+    /// A value is out of range.
+    pub fn lambda(base: &Question, member: &Member, rest: Parameters, values: &[u64]) -> Result<Sweep, Refused> {
+        Sweep::new(base, "lambda", values, |v| member_with(member, Parameters { lambda: small(v)?, ..rest }))
+    }
+    /// Overhead of software of a machine of the family (o_s).
+    ///
+    /// # Errors
+    /// A value is out of range.
+    pub fn software_overhead(
+        base: &Question,
+        member: &Member,
+        rest: Parameters,
+        values: &[u64],
+    ) -> Result<Sweep, Refused> {
+        Sweep::new(base, "o_s", values, |v| member_with(member, Parameters { o_s: small(v)?, ..rest }))
+    }
+
+    /// One line for each thing that was asked for, at one block size.
+    pub fn series(&self, answer: &Answer, block_bytes: u64, plotted: Plotted) -> Vec<Series> {
+        let mut lines: Vec<(What, Series)> = Vec::new();
+        for row in answer.rows.iter().filter(|r| r.block_bytes == block_bytes) {
+            let Some(&x) = self.values.get(row.machine as usize) else { continue };
+            let Some(y) = value(&self.question, answer, row, plotted) else { continue };
+            let at = lines.iter().position(|l| l.0 == row.what).unwrap_or_else(|| {
+                let label = super::super::input::what_words(row.what, &self.question);
+                lines.push((row.what, Series { label, points: Vec::new() }));
+                lines.len() - 1
+            });
+            lines[at].1.points.push((x as f64, y));
+        }
+        lines.into_iter().map(|(_, series)| series).collect()
+    }
+}
+
+/// Lines over block sizes of one machine of a question.
+pub fn block_series(question: &Question, answer: &Answer, machine: u32, plotted: Plotted) -> Vec<Series> {
+    let mut lines: Vec<(What, Series)> = Vec::new();
+    for row in answer.rows.iter().filter(|r| r.machine == machine) {
+        let Some(y) = value(question, answer, row, plotted) else { continue };
+        let at = lines.iter().position(|l| l.0 == row.what).unwrap_or_else(|| {
+            let label = super::super::input::what_words(row.what, question);
+            lines.push((row.what, Series { label, points: Vec::new() }));
+            lines.len() - 1
+        });
+        lines[at].1.points.push((row.block_bytes as f64, y));
+    }
+    lines.into_iter().map(|(_, series)| series).collect()
+}
+
+fn value(question: &Question, answer: &Answer, row: &crate::Row, plotted: Plotted) -> Option<f64> {
+    match plotted {
+        Plotted::Mcpr => mcpr(question, answer, row),
+        Plotted::MovesPerBlock => moves_per_block(question, answer, row),
+    }
+}
+
+/// Mean cost per reference of a row, in local references of its machine; `None` without references.
+pub fn mcpr(question: &Question, answer: &Answer, row: &crate::Row) -> Option<f64> {
+    let accesses = answer.charged.get(row.machine as usize)?.accesses;
+    let near = near(question.machines.get(row.machine as usize)?);
+    (accesses > 0 && near > 0).then(|| row.cost.as_f64() / accesses as f64 / near as f64)
+}
+
+/// Moves and copies of a row per block touched; `None` where the parts were not asked for.
+pub fn moves_per_block(question: &Question, answer: &Answer, row: &crate::Row) -> Option<f64> {
+    let moves = match (&row.parts, &row.optimum) {
+        (Some(tally), _) => tally.moves + tally.copies,
+        (None, Some(solved)) => solved.moves + solved.copies,
+        (None, None) => return None,
+    };
+    let at = question.blocks.iter().position(|b| *b == row.block_bytes)?;
+    let blocks = *answer.blocks_touched.get(at)?;
+    (blocks > 0).then(|| moves as f64 / blocks as f64)
+}
+
+/// What a local load costs.
+pub(super) fn near(machine: &Machine) -> i64 {
+    machine.access(AccessClass::Read, NodeId(0), Location::Node(NodeId(0))).0
+}
+
+/// The machine with r - 1, g - 1, R and G multiplied by `factor`, in local references: by corollary 1 (Bolosky 1993,
+/// section 4.1.5) every MCPR - 1 of the optimum is multiplied too.
+///
+/// # Errors
+/// The result is not a sound machine.
+pub fn scaled(machine: &Machine, factor: u32) -> Result<Machine, Refused> {
+    let k = i64::from(factor);
+    let near = near(machine);
+    let beyond = |c: Cost| Cost(near + (c.0 - near) * k);
+    let matrix = |m: &homenode_machine::Matrix| {
+        let rows: Vec<Vec<Cost>> = m.rows().iter().map(|r| r.iter().map(|c| beyond(*c)).collect()).collect();
+        homenode_machine::Matrix::from_rows(&rows).expect("as square as the one it comes from")
+    };
+    let copy = |c: CopyCost| CopyCost {
+        fixed: c.fixed * k,
+        per_word: c.per_word * k,
+        at_most: c.at_most.map(|l| homenode_machine::LinearCost { fixed: l.fixed * k, per_word: l.per_word * k }),
+    };
+    let global = machine
+        .global
+        .map(|g| homenode_machine::GlobalMemory { access: beyond(g.access), copy: copy(g.copy) });
+    checked(Machine {
+        name: format!("{},scaled={factor}", machine.name),
+        read: matrix(&machine.read),
+        write: matrix(&machine.write),
+        write_back: matrix(&machine.write_back),
+        copy: copy(machine.copy),
+        global,
+        ..machine.clone()
+    })
+}
+
+fn member_with(member: &Member, parameters: Parameters) -> Result<Machine, Refused> {
+    member.build(&parameters).map_err(|e| refused(member.name, e.to_string()))
+}
+
+fn checked(machine: Machine) -> Result<Machine, Refused> {
+    match machine.validate() {
+        Ok(_) => Ok(machine),
+        Err(e) => Err(refused(&machine.name, e.to_string())),
+    }
+}
+
+fn refused(machine: &str, why: String) -> Refused {
+    Refused::Study(crate::StudyError::Machine(machine.to_owned(), why))
+}
+
+fn cost(value: u64) -> Result<Cost, Refused> {
+    Ok(Cost(i64::from(small(value)?)))
+}
+
+fn small(value: u64) -> Result<u32, Refused> {
+    let allowed = "parameters of machines are below 2^31";
+    u32::try_from(value).ok().filter(|v| *v < 1 << 31).ok_or(Refused::Value {
+        what: "parameter",
+        value: value.to_string(),
+        allowed,
+    })
+}
+
+/// Seats on a machine of the family for seats on any other: every processor is a node of its own.
+pub fn family_seats(seats: &[Seat]) -> Vec<Seat> {
+    seats.iter().map(|s| Seat { node: NodeId(s.cpu), ..*s }).collect()
+}

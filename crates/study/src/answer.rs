@@ -1,6 +1,7 @@
 //! What comes out.
+use crate::StudyError;
 use homenode_base::TotalCost;
-use homenode_placement::Tally;
+use homenode_placement::{Solved, Tally};
 
 /// What a row is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,10 +27,24 @@ pub struct Row {
     pub what: What,
     /// References and movement; cache-to-cache transfers are not contained.
     pub cost: TotalCost,
-    /// What it consists of; absent where only the cost was asked for.
+    /// What it consists of: always there for policies, for the best static placement where that was wanted, never for
+    /// an optimum.
     pub parts: Option<Tally>,
+    /// An optimum with its movement, moves and copies, where they were wanted.
+    pub optimum: Option<Solved>,
     /// Whether an optimum is exact and not a bound; true for policies.
     pub exact: bool,
+}
+
+/// What a machine saw, whatever the block size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Charged {
+    /// Accesses that reach the placement: words, or misses and write-backs of machines with caches.
+    pub accesses: u64,
+    /// Cache-to-cache transfers.
+    pub transfers: u64,
+    /// What these transfers cost, wherever blocks are.
+    pub transfer_cost: TotalCost,
 }
 
 /// Rows of one trace, or of a part of it: sorted by machine, block size and [`What`].
@@ -37,10 +52,56 @@ pub struct Row {
 pub struct Answer {
     /// The rows.
     pub rows: Vec<Row>,
-    /// References, spins included.
+    /// References, spins included. In answers of parts, all are with the part that begins with region 0.
     pub refs: u64,
-    /// Accesses charged (words, or lines of machines with lines), summed over nothing: of one machine without caches.
+    /// Accesses charged by the first machine without caches; 0 if all have caches.
     pub accesses: u64,
-    /// Blocks touched, by block size in the order of [`Question::blocks`](crate::Question::blocks).
+    /// Blocks touched, by block size in the order of [`Question::blocks`](crate::Question::blocks): those of the first
+    /// machine that can have the size, 0 if none can.
     pub blocks_touched: Vec<u64>,
+    /// By machine. Transfers are with the part that begins with region 0.
+    pub charged: Vec<Charged>,
+}
+
+impl Answer {
+    /// Adds the answer to the same question about another part of the same trace.
+    ///
+    /// # Errors
+    /// The answers are not about the same points.
+    pub fn add(&mut self, other: &Answer) -> Result<(), StudyError> {
+        if *self == Answer::default() {
+            *self = other.clone();
+            return Ok(());
+        }
+        let same = |(a, b): (&Row, &Row)| (a.machine, a.block_bytes, a.what) == (b.machine, b.block_bytes, b.what);
+        if self.rows.len() != other.rows.len()
+            || self.charged.len() != other.charged.len()
+            || self.blocks_touched.len() != other.blocks_touched.len()
+            || !self.rows.iter().zip(&other.rows).all(same)
+        {
+            return Err(StudyError::OtherQuestion);
+        }
+        self.rows.iter_mut().zip(&other.rows).for_each(|(a, b)| a.add(b));
+        self.refs += other.refs;
+        self.accesses += other.accesses;
+        self.blocks_touched.iter_mut().zip(&other.blocks_touched).for_each(|(a, b)| *a += b);
+        for (a, b) in self.charged.iter_mut().zip(&other.charged) {
+            a.accesses += b.accesses;
+            a.transfers += b.transfers;
+            a.transfer_cost += b.transfer_cost;
+        }
+        Ok(())
+    }
+}
+
+impl Row {
+    fn add(&mut self, other: &Row) {
+        self.cost += other.cost;
+        if let (Some(a), Some(b)) = (&mut self.parts, &other.parts) {
+            a.add(b);
+        }
+        if let (Some(a), Some(b)) = (&mut self.optimum, &other.optimum) {
+            a.add(b);
+        }
+    }
 }

@@ -6,12 +6,22 @@
 //! **Invariant:** pure; an [`Answer`] equals that of the plain engine bit for bit, whatever the region size, the memory
 //! budget and the number of workers, and answers of parts of a trace add up to the answer of the whole.
 //!
-//! Reading order: [`question`], [`answer`], [`plain`] (slow and obvious).
+//! Reading order: [`question`], [`answer`](mod@answer), [`plain`] (slow and obvious), [`partition`], `fold`, `jobs`, `group`,
+//! [`folded`].
 #![forbid(unsafe_code)]
 
 pub mod answer;
+mod error;
+mod fold;
+pub mod folded;
+mod group;
+mod jobs;
+pub mod partition;
 pub mod plain;
 pub mod question;
 
-pub use answer::{Answer, Row, What};
+pub use answer::{Answer, Charged, Row, What};
+pub use error::StudyError;
+pub use folded::answer;
+pub use partition::{InMemory, Layout, Partition, Partitioner, Spill, Store};
 pub use question::{Question, Want};

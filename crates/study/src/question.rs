@@ -1,10 +1,16 @@
 //! What is asked of a trace.
+use crate::StudyError;
 use homenode_machine::Machine;
 use homenode_placement::Start;
 use homenode_placement::policies::Choice;
-use homenode_sim::ReplayOptions;
+use homenode_sim::{ReplayOptions, Seat};
 
-/// What is wanted of the optimum.
+/// Smallest block that can be asked for, in bytes.
+pub const BLOCK_BYTES_MIN: u64 = 4;
+/// Largest block that can be asked for, in bytes.
+pub const BLOCK_BYTES_MAX: u64 = 2 << 20;
+
+/// What is wanted of the best static placement or of an optimum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Want {
     /// Nothing.
@@ -21,11 +27,16 @@ pub enum Want {
 pub struct Question {
     /// Machines, validated; their order is that of the rows.
     pub machines: Vec<Machine>,
+    /// Where each thread of the dataset sits, machine by machine. The address spaces of threads are those of the dataset
+    /// and therefore the same on all machines.
+    pub seats: Vec<Vec<Seat>>,
     /// Block sizes in bytes, powers of two from 4 B to 2 MiB, ascending. A machine whose word or line is larger than a
     /// block has no rows for it.
     pub blocks: Vec<u64>,
     /// Policies. One that a machine cannot carry out has no rows there.
     pub policies: Vec<Choice>,
+    /// Each block at its cheapest home for ever.
+    pub best_static: Want,
     /// Optimum without replication.
     pub without_replication: Want,
     /// Optimum with replication (a lower bound where [`Row::exact`](crate::Row::exact) says so).
@@ -34,4 +45,66 @@ pub struct Question {
     pub start: Start,
     /// Spins, samples.
     pub options: ReplayOptions,
+}
+
+impl Question {
+    /// These machines with these seats at these block sizes; nothing is wanted yet.
+    pub fn new(machines: Vec<Machine>, seats: Vec<Vec<Seat>>, blocks: Vec<u64>) -> Question {
+        Question {
+            machines,
+            seats,
+            blocks,
+            policies: Vec::new(),
+            best_static: Want::None,
+            without_replication: Want::None,
+            with_replication: Want::None,
+            start: Start::default(),
+            options: ReplayOptions::default(),
+        }
+    }
+
+    /// Whether it can be answered: block sizes in order, sound machines, one list of seats for each, all of the same
+    /// threads and on processors that exist.
+    ///
+    /// # Errors
+    /// What is wrong, and where.
+    pub fn check(&self) -> Result<(), StudyError> {
+        let bad = |b: &&u64| !b.is_power_of_two() || !(BLOCK_BYTES_MIN..=BLOCK_BYTES_MAX).contains(*b);
+        if let Some(b) = self.blocks.iter().find(bad) {
+            return Err(StudyError::Block(*b));
+        }
+        if self.blocks.is_empty() || !self.blocks.is_sorted_by(|a, b| a < b) {
+            return Err(StudyError::Blocks);
+        }
+        if self.machines.is_empty() || self.machines.len() != self.seats.len() {
+            return Err(StudyError::Machines(self.machines.len(), self.seats.len()));
+        }
+        for (machine, seats) in self.machines.iter().zip(&self.seats) {
+            self.check_machine(machine, seats)?;
+        }
+        Ok(())
+    }
+
+    fn check_machine(&self, machine: &Machine, seats: &[Seat]) -> Result<(), StudyError> {
+        machine.validate().map_err(|e| StudyError::Machine(machine.name.clone(), e.to_string()))?;
+        if !machine.word_bytes.is_power_of_two() {
+            return Err(StudyError::Machine(machine.name.clone(), "a word is a power of two of bytes".into()));
+        }
+        let first = &self.seats[0];
+        if seats.len() != first.len() || seats.iter().zip(first).any(|(a, b)| a.space != b.space) {
+            return Err(StudyError::Threads(machine.name.clone()));
+        }
+        let processors: usize = machine.cores.iter().map(|c| usize::from(*c)).sum();
+        if seats.iter().any(|s| usize::from(s.cpu) >= processors || s.node.index() >= machine.nodes()) {
+            return Err(StudyError::Seat(machine.name.clone()));
+        }
+        Ok(())
+    }
+
+    /// Whether this machine can have blocks of this many bytes: they hold a word, and a line where there are lines.
+    pub fn usable(&self, machine: usize, block_bytes: u64) -> bool {
+        let m = &self.machines[machine];
+        let line = m.caches.as_ref().map_or(1, |c| c.line_bytes);
+        u64::from(m.word_bytes.max(line)) <= block_bytes
+    }
 }

@@ -1,0 +1,72 @@
+//! The folded engine: one pass over some regions of a partition.
+use crate::group::groups;
+use crate::jobs::counting_machine;
+use crate::{Answer, Charged, Partition, Question, StudyError};
+use homenode_base::TotalCost;
+use homenode_machine::Machine;
+use homenode_placement::policies::By;
+use std::ops::Range;
+
+/// The answer as far as these regions go. Answers of disjoint ranges that cover all regions add up to that of the whole.
+///
+/// # Errors
+/// The question cannot be answered, the partition was not made for it, or records cannot be read.
+pub fn answer(question: &Question, partition: &Partition, regions: Range<usize>) -> Result<Answer, StudyError> {
+    question.check()?;
+    check(question, partition)?;
+    if regions.start > regions.end || regions.end > partition.regions() {
+        return Err(StudyError::Range(regions.start, regions.end, partition.regions()));
+    }
+    let counting: Vec<Machine> = question.machines.iter().map(counting_machine).collect();
+    let mut groups = groups(question, &counting, partition)?;
+    for region in regions.clone() {
+        for group in &mut groups {
+            group.region(partition, region)?;
+        }
+    }
+    let mut answer = Answer {
+        blocks_touched: vec![0; question.blocks.len()],
+        charged: vec![Charged::default(); question.machines.len()],
+        ..Answer::default()
+    };
+    let first_part = regions.start == 0;
+    answer.refs = if first_part { partition.head.refs } else { 0 };
+    for group in &groups {
+        answer.rows.extend(group.rows(&question.blocks));
+        let transfers = partition.head.streams[group.stream].transfers;
+        for &m in &group.machines {
+            let charged = &mut answer.charged[m];
+            charged.accesses = group.accesses();
+            if let (true, Some(c)) = (first_part, &question.machines[m].caches) {
+                charged.transfers = transfers.near + transfers.far;
+                let [near, far] = [c.transfer_near.times(transfers.near), c.transfer_far.times(transfers.far)];
+                charged.transfer_cost = TotalCost::ZERO + near + far;
+            }
+        }
+    }
+    for (level, touched) in answer.blocks_touched.iter_mut().enumerate() {
+        let first = (0..question.machines.len()).find(|m| question.usable(*m, question.blocks[level]));
+        let group = first.and_then(|m| groups.iter().find(|g| g.machines.contains(&m)));
+        *touched = group.map_or(0, |g| g.touched(level));
+    }
+    let first = question.machines.iter().position(|m| m.caches.is_none());
+    answer.accesses = first.map_or(0, |m| answer.charged[m].accesses);
+    answer.rows.sort_by_key(|r| (r.machine, r.block_bytes, r.what));
+    Ok(answer)
+}
+
+/// Whether the partition holds what the question needs, as far as streams do not say it.
+fn check(question: &Question, partition: &Partition) -> Result<(), StudyError> {
+    if question.blocks.last().is_some_and(|b| *b > partition.region_bytes()) {
+        return Err(StudyError::Region(partition.region_bytes()));
+    }
+    let timed = question.policies.iter().any(|p| p.spec.decides_by.contains(&By::Time));
+    let head = &partition.head;
+    let unlike = |s: &crate::partition::Stream| {
+        (timed && !s.format.timed) || s.format.weighted != question.options.sampled.is_some()
+    };
+    if head.spins != question.options.charge_spins || head.streams.iter().any(unlike) {
+        return Err(StudyError::Missing("(options, or times for a policy)".into()));
+    }
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! Questions, traces and machines for tests, and the comparison with the plain engine.
+#![allow(dead_code)]
+use homenode_base::{Cost, NodeId, Rng};
+use homenode_machine::{CopyCost, GlobalMemory, Machine, Matrix, models};
+use homenode_placement::policies::{ALL, Choice};
+use homenode_sim::Seat;
+use homenode_study::{Answer, InMemory, Layout, Partition, Partitioner, Question, Want, answer, plain};
+use homenode_trace::{DataSource, Merged, Op};
+
+/// A machine of the registry.
+pub fn model(name: &str) -> Machine {
+    models::find(name).expect("in the registry")
+}
+
+/// What a single-remote machine is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Single {
+    pub nodes: u16,
+    pub near: i64,
+    /// Excess of a read from afar and of a write; `None`: no remote access.
+    pub far: Option<(i64, i64)>,
+    pub copy: i64,
+    pub per_word: i64,
+    /// Access, copy.
+    pub global: Option<(i64, i64)>,
+}
+
+/// A machine with one remote cost and words of four bytes.
+pub fn single(s: Single) -> Machine {
+    let mut m = model("butterfly");
+    m.name = format!("{s:?}").replace(char::is_whitespace, "");
+    m.cores = vec![1; usize::from(s.nodes)];
+    m.word_bytes = 4;
+    let far = s.far.unwrap_or((1, 1));
+    let matrix = |beyond: i64| Matrix::uniform(usize::from(s.nodes), Cost(s.near), Cost(s.near + beyond));
+    (m.read, m.write) = (matrix(far.0), matrix(far.1));
+    m.write_back = m.write.clone();
+    m.remote_access = s.far.is_some();
+    m.copy = CopyCost::linear(Cost(s.copy), Cost(s.per_word));
+    m.global = s.global.map(|(access, copy)| GlobalMemory {
+        access: Cost(access),
+        copy: CopyCost::linear(Cost(copy), Cost(s.per_word)),
+    });
+    m.caches = None;
+    m
+}
+
+/// A random one with this many nodes.
+pub fn random_single(rng: &mut Rng, nodes: u16) -> Machine {
+    let small = |rng: &mut Rng| if rng.chance(1, 8) { rng.below(100_000) as i64 } else { rng.below(60) as i64 };
+    let near = rng.below(3) as i64;
+    let equal = small(rng) + 1;
+    let far = if rng.chance(1, 2) { (equal, equal) } else { (small(rng), small(rng)) };
+    let least = far.0.min(far.1);
+    let global = rng.chance(1, 2).then(|| (near + rng.below(least.max(0) as u64 + 1) as i64, small(rng)));
+    let far = if global.is_none() && rng.chance(1, 5) { None } else { Some(far) };
+    single(Single { nodes, near, far, copy: small(rng), per_word: rng.below(3) as i64, global })
+}
+
+/// One thread after another on the nodes of a machine, from a random node on.
+pub fn seats(rng: &mut Rng, machine: &Machine, spaces: &[u32]) -> Vec<Seat> {
+    let cpus: usize = machine.cores.iter().map(|c| usize::from(*c)).sum();
+    let first = rng.below(cpus as u64) as usize;
+    let seat = |(i, space): (usize, &u32)| {
+        let cpu = (first + i) % cpus;
+        let mut below = 0;
+        let node = machine.cores.iter().position(|c| {
+            below += usize::from(*c);
+            cpu < below
+        });
+        Seat { cpu: cpu as u16, node: NodeId(node.expect("a processor is on a node") as u16), space: *space }
+    };
+    spaces.iter().enumerate().map(seat).collect()
+}
+
+/// A reference of four bytes.
+pub fn reference(thread: u32, op: Op, addr: u64) -> Merged {
+    let source = DataSource::Unknown;
+    Merged { addr, size: 4, site: 0, thread, weight: 1, op, source, cpu_code: 0, latency_code: 0 }
+}
+
+/// The default policies of the registry, and some with other parameters.
+pub fn policies() -> Vec<Choice> {
+    let mut all: Vec<Choice> = ALL.iter().map(|s| s.choose(&[]).expect("defaults are in range")).collect();
+    for text in ["ace(0)", "ace(1)", "fixed(1)"] {
+        all.extend(Choice::parse(text));
+    }
+    all
+}
+
+/// Everything about these machines.
+pub fn question(rng: &mut Rng, machines: Vec<Machine>, blocks: Vec<u64>, spaces: &[u32]) -> Question {
+    let seats = machines.iter().map(|m| seats(rng, m, spaces)).collect();
+    let mut q = Question::new(machines, seats, blocks);
+    q.policies = policies();
+    (q.best_static, q.without_replication, q.with_replication) = (Want::Parts, Want::Parts, Want::Parts);
+    q
+}
+
+/// The partition of these references, in pieces.
+pub fn partition(rng: &mut Rng, q: &Question, refs: &[Merged]) -> Partition {
+    let largest = q.blocks.last().expect("one size").max(&1024).trailing_zeros();
+    let region_bytes = (rng.chance(3, 4)).then(|| 1 << (u64::from(largest) + rng.below(u64::from(22 - largest))));
+    let budget_bytes = if rng.chance(1, 2) { rng.below(20_000) as usize } else { usize::MAX };
+    let layout = Layout { region_bytes, budget_bytes, spill: Box::new(InMemory::default()) };
+    let mut partitioner = Partitioner::new(q, layout).expect("a sound question");
+    for piece in refs.chunks(1 + rng.below(1000) as usize) {
+        partitioner.refs(piece).expect("memory takes all");
+    }
+    let built = partitioner.finish().expect("memory takes all");
+    if rng.chance(1, 2) {
+        return built;
+    }
+    let mut bytes = Vec::new();
+    let written = built.write(&mut |b| {
+        bytes.extend_from_slice(b);
+        Ok(())
+    });
+    written.expect("memory takes all");
+    Partition::open(Box::new(bytes)).expect("what was written can be opened")
+}
+
+/// The folded answer, put together from parts in random order.
+pub fn folded(rng: &mut Rng, q: &Question, partition: &Partition) -> Answer {
+    let (mut parts, mut from) = (Vec::new(), 0);
+    while from < partition.regions() || parts.is_empty() {
+        let to = from + (1 + rng.below(8) as usize).min(partition.regions() - from);
+        parts.push(from..to);
+        from = to;
+    }
+    let mut sum = Answer::default();
+    while !parts.is_empty() {
+        let part = parts.swap_remove(rng.below(parts.len() as u64) as usize);
+        sum.add(&answer(q, partition, part).expect("it can be answered")).expect("answers to one question");
+    }
+    sum
+}
+
+/// Asserts that both engines say the same.
+pub fn same(rng: &mut Rng, q: &Question, refs: &[Merged], label: &str) {
+    let expected = plain::answer(q, refs).expect("it can be answered");
+    let partition = partition(rng, q, refs);
+    let got = folded(rng, q, &partition);
+    for (a, b) in expected.rows.iter().zip(&got.rows) {
+        assert_eq!(a, b, "{label}: plain, folded; machine {}", q.machines[a.machine as usize].name);
+    }
+    assert_eq!(expected, got, "{label}");
+}

@@ -1,0 +1,116 @@
+//! The folded engine against the plain one: every policy, every bound, every block size, many machines, bit for bit.
+mod common;
+
+use common::{model, question, random_single, reference, same};
+use homenode_base::Rng;
+use homenode_machine::Machine;
+use homenode_study::Want;
+use homenode_trace::{Counting, DataSource, Merged, Op, SampleUnit};
+
+const ALL_BLOCKS: std::ops::Range<u32> = 2..22;
+
+fn blocks(rng: &mut Rng, how_many: u64) -> Vec<u64> {
+    let mut all: Vec<u64> = ALL_BLOCKS.map(|b| 1 << b).collect();
+    while all.len() as u64 > how_many {
+        all.remove(rng.below(all.len() as u64) as usize);
+    }
+    all
+}
+
+fn cases(default: u64) -> u64 {
+    if std::env::var_os("HOMENODE_SLOW").is_some() { default * 20 } else { default }
+}
+
+fn op(rng: &mut Rng, writes: u64) -> Op {
+    match rng.below(100) {
+        0..4 => Op::Spin,
+        4..8 => Op::Atomic,
+        n if n < 8 + writes => Op::Write,
+        _ => Op::Read,
+    }
+}
+
+/// References of many shapes: hot words, neighbours, long distances, borders, wrapping, long and odd sizes, strangers.
+fn trace(rng: &mut Rng, threads: u32, n: usize) -> Vec<Merged> {
+    let writes = [0, 3, 30, 60][rng.below(4) as usize];
+    let spread = [4, 64, 5000, 1 << 17, 1 << 23][rng.below(5) as usize];
+    let base = [0x1000u64, 0x5555_5555_0000, u64::MAX - 3000, 1 << 46][rng.below(4) as usize];
+    let mut refs = Vec::new();
+    while refs.len() < n {
+        let thread = if rng.chance(1, 200) { threads + 3 } else { rng.below(threads.into()) as u32 };
+        let at = base.wrapping_add(rng.below(spread));
+        let times = if rng.chance(1, 4) { rng.below(12) } else { 1 };
+        let (op, size) = (op(rng, writes), [1, 2, 4, 4, 4, 8, 8, 16, 0, 100][rng.below(10) as usize]);
+        let step = rng.below(2) * 4;
+        for i in 0..times {
+            refs.push(Merged { size, ..reference(thread, op, at.wrapping_add(i * step)) });
+        }
+    }
+    refs
+}
+
+fn machines(rng: &mut Rng) -> Vec<Machine> {
+    let mut all: Vec<Machine> = ["ace", "butterfly", "opteron4"].into_iter().map(model).collect();
+    let nodes = 1 + rng.below(9) as u16;
+    all.extend((0..4).map(|_| random_single(rng, nodes)));
+    let nodes = 1 + rng.below(64) as u16;
+    all.push(random_single(rng, nodes));
+    all
+}
+
+#[test]
+fn random_traces() {
+    for case in 0..cases(12) {
+        let mut rng = Rng::new(1000 + case);
+        let threads = 1 + rng.below(12) as u32;
+        let spaces: Vec<u32> = (0..threads).map(|_| rng.below(2) as u32 * 7).collect();
+        let machines = machines(&mut rng);
+        let blocks = blocks(&mut rng, 6);
+        let mut q = question(&mut rng, machines, blocks, &spaces);
+        q.options.charge_spins = rng.chance(1, 2);
+        q.start = [homenode_placement::Start::FreeSet, homenode_placement::Start::FreeSingle][rng.below(2) as usize];
+        let refs = trace(&mut rng, threads, 1500);
+        same(&mut rng, &q, &refs, &format!("case {case}"));
+        (q.best_static, q.without_replication, q.with_replication) = (Want::Cost, Want::Cost, Want::Cost);
+        same(&mut rng, &q, &refs, &format!("case {case}, costs"));
+        q.policies.clear();
+        same(&mut rng, &q, &refs, &format!("case {case}, costs alone"));
+    }
+}
+
+#[test]
+fn caches() {
+    for case in 0..cases(4) {
+        let mut rng = Rng::new(2000 + case);
+        let mut small = model("two-socket");
+        let caches = small.caches.as_mut().expect("a machine with caches");
+        let line = u64::from(caches.line_bytes);
+        (caches.private.ways, caches.private.bytes) = (2, 8 * line);
+        (caches.shared.ways, caches.shared.bytes) = (4, 32 * line);
+        let machines = vec![model("two-socket"), small.clone(), model("ace"), Machine { name: "twin".into(), ..small }];
+        let blocks = blocks(&mut rng, 8);
+        let mut q = question(&mut rng, machines, blocks, &[0; 6]);
+        q.options.charge_spins = rng.chance(1, 2);
+        let refs = trace(&mut rng, 6, 3000);
+        same(&mut rng, &q, &refs, &format!("case {case}"));
+    }
+}
+
+#[test]
+fn samples() {
+    for case in 0..cases(6) {
+        let mut rng = Rng::new(3000 + case);
+        let mut machines = machines(&mut rng);
+        machines.push(model("two-socket"));
+        let blocks = blocks(&mut rng, 6);
+        let mut q = question(&mut rng, machines, blocks, &[0, 0, 5, 0]);
+        let unit = [SampleUnit::Reference, SampleUnit::Miss, SampleUnit::Window][case as usize % 3];
+        q.options.sampled = Some(Counting { unit, sees_writes: true });
+        let mut refs = trace(&mut rng, 4, 1500);
+        for r in &mut refs {
+            r.weight = [1, 100, 1 << 20, u32::MAX][rng.below(4) as usize];
+            r.source = DataSource::ALL[rng.below(9) as usize];
+        }
+        same(&mut rng, &q, &refs, &format!("case {case}"));
+    }
+}

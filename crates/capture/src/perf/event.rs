@@ -1,5 +1,7 @@
 //! Which event to sample, turned into what perf_event_open(2) wants.
+use super::decode::{Decoder, EventFacts};
 use super::pmu;
+use super::records::Layout;
 use homenode_sys::perf::Attr;
 use homenode_sys::perf::attr::{KIND_SOFTWARE, SOFTWARE_PAGE_FAULTS, flag, sample};
 use homenode_trace::{Op, SampleUnit};
@@ -58,6 +60,19 @@ pub(crate) const COMMON_FLAGS: u64 =
 
 /// Flags of the event that carries forks, names and mappings too.
 pub(crate) const TRACKING: u64 = flag::TASK | flag::COMM | flag::COMM_EXEC | flag::MMAP | flag::MMAP_DATA | flag::MMAP2;
+
+impl EventPlan {
+    /// The decoder of rings that these events write; `opened` names for every open event its index in
+    /// [`EventPlan::events`] and the number by which records name it.
+    pub fn decoder(&self, opened: impl Iterator<Item = (usize, u64)>) -> Decoder {
+        let fact = |(i, id): (usize, u64)| {
+            let planned = self.events.get(i)?;
+            Some(EventFacts { id, op: planned.op, period: planned.attr.period, only_misses: planned.only_misses })
+        };
+        let layout = self.events.first().map(|p| Layout::of(&p.attr)).unwrap_or_default();
+        Decoder::new(layout, opened.filter_map(fact).collect())
+    }
+}
 
 impl EventChoice {
     /// What this choice is on the machine whose `sys` is at `sysfs` (`/sys`, or a copy of it elsewhere).

@@ -1,9 +1,8 @@
 //! A process tree as a stream of samples.
 use super::control::{Interval, RateController, jittered};
-use super::decode::{Counts, Decoder, EventFacts};
+use super::decode::{Counts, Decoder};
 use super::event::{EventChoice, EventPlan};
 use super::open::{Opened, Wish, why_refused};
-use super::records::Layout;
 use super::target::Target;
 use crate::CaptureError;
 use crate::samples::{Notice, RawSample, SampleSource};
@@ -207,12 +206,7 @@ impl PerfSource {
 }
 
 fn decoder_of(plan: &EventPlan, opened: &Opened) -> Decoder {
-    let facts = opened.events.iter().map(|open| {
-        let planned = &plan.events[open.planned];
-        EventFacts { id: open.id, op: planned.op, period: planned.attr.period, only_misses: planned.only_misses }
-    });
-    let layout = plan.events.first().map(|p| Layout::of(&p.attr)).unwrap_or_default();
-    Decoder::new(layout, facts.collect())
+    plan.decoder(opened.events.iter().map(|open| (open.planned, open.id)))
 }
 
 /// Processor time of a process so far: fields 14 and 15 of its stat, counted after the name.

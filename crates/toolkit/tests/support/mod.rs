@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses a part")]
 use homenode_hooks::compile::{self, Mode};
 use homenode_hooks::install;
-use homenode_toolkit::{PlaceRequest, RecordOptions, record};
+use homenode_toolkit::{PlaceDoc, PlaceRequest, RecordOptions, record};
 use homenode_trace::store::Store;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -21,9 +21,28 @@ pub(crate) fn build(dir: &Path, source: &str) -> PathBuf {
     args.push(folder.join(format!("{source}.c")).into());
     args.push("-lm".into());
     let plan = compile::plan(Mode::Cc, &args, &archive).expect("a compiler");
-    let done = Command::new(plan.compiler).args(plan.args).output().expect("the compiler starts");
+    let done = plan.command().output().expect("the compiler starts");
     assert!(done.status.success(), "{source}: {}", String::from_utf8_lossy(&done.stderr));
     out
+}
+
+/// The same workload as everybody builds it, without the hooks.
+pub(crate) fn plain(dir: &Path, source: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads");
+    let out = dir.join(format!("{source}-plain"));
+    let flags = ["-O2", "-g", "-std=gnu11", "-pthread", "-Wl,--build-id", "-o"];
+    let mut gcc = Command::new("gcc");
+    let done = gcc.args(flags).arg(&out).arg(folder.join(format!("{source}.c"))).arg("-lm").output();
+    let done = done.expect("the compiler starts");
+    assert!(done.status.success(), "{source}: {}", String::from_utf8_lossy(&done.stderr));
+    out
+}
+
+/// Writes a plan; returns its file.
+pub(crate) fn write_plan(dir: &Path, doc: &PlaceDoc) -> PathBuf {
+    let file = dir.join("plan.json");
+    std::fs::write(&file, doc.to_json()).expect("written");
+    file
 }
 
 /// Records a program with four threads at the smallest size; returns the dataset.
@@ -31,18 +50,8 @@ pub(crate) fn recorded(dir: &Path, program: &Path, args: &[&str]) -> PathBuf {
     let out = dir.join(format!("{}.hnt", program.file_name().expect("a name").to_string_lossy()));
     let mut command = vec![program.as_os_str().to_owned()];
     command.extend(args.iter().map(OsString::from));
-    let options = RecordOptions {
-        command,
-        out: out.clone(),
-        backend: "hooks".into(),
-        limit_refs: None,
-        roi: None,
-        force: true,
-        count_only: false,
-        pid: None,
-        duration: None,
-        overhead_permille: None,
-    };
+    let options =
+        RecordOptions { command, out: out.clone(), backend: "hooks".into(), force: true, ..RecordOptions::default() };
     let doc = record(&options, &mut ()).expect("recorded");
     assert_eq!(doc.exit_status, Some(0));
     out

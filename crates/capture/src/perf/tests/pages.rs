@@ -2,8 +2,6 @@
 use super::bytes::{record, words};
 use super::machines::SKYLAKE;
 use crate::perf::event::EventChoice;
-use crate::perf::records::Layout;
-use crate::perf::{Decoder, EventFacts};
 use homenode_base::Rng;
 use std::collections::BTreeMap;
 use std::fs;
@@ -49,13 +47,7 @@ fn ring_bytes_of_pebs_become_exact_counts_by_thread_and_page() {
         fs::write(path, text).unwrap();
     }
     let plan = EventChoice::Memory.plan(dir.path(), 1000).unwrap();
-    let facts = plan.events.iter().zip([70, 71]).map(|(p, id)| EventFacts {
-        id,
-        op: p.op,
-        period: p.attr.period,
-        only_misses: p.only_misses,
-    });
-    let mut decoder = Decoder::new(Layout::of(&plan.events[0].attr), facts.collect());
+    let mut decoder = plan.decoder([(0, 70), (1, 71)].into_iter());
     let mut ring = Ring { area: vec![0; 4096], head: 0, tail: 0 };
     let mut rng = Rng::new(9);
     let mut truth: BTreeMap<(u64, u32), u64> = BTreeMap::new();

@@ -19,6 +19,7 @@ mod error;
 mod facts;
 mod finish;
 pub mod hinting;
+mod huge;
 pub mod import;
 mod launch;
 pub mod leftovers;

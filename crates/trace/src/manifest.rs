@@ -43,6 +43,22 @@ pub struct Manifest {
     /// How it was sampled; absent for exact recordings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<crate::sample::Sampling>,
+    /// Memory that was in pages larger than the base page when it was last looked at; absent if none was, or nobody looked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub huge_pages: Vec<HugeRange>,
+}
+
+/// Memory of one process in huge pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HugeRange {
+    /// Index into [`Manifest::processes`].
+    pub process: u32,
+    /// First byte.
+    pub addr: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Size of its pages in bytes.
+    pub page_bytes: u64,
 }
 
 impl Manifest {

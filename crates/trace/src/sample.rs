@@ -125,4 +125,7 @@ pub struct Sampling {
     /// Pages that the kernel moved while sampling, if known.
     #[serde(default)]
     pub kernel_moves: Option<u64>,
+    /// Nanoseconds from the first to the last sample, in the program's own time; 0 = unknown.
+    #[serde(default)]
+    pub elapsed_ns: u64,
 }

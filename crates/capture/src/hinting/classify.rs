@@ -4,6 +4,7 @@
 //! Once a page is there, the next fault on it is a hinting fault (nothing else takes a present page away, but for memory
 //! given back and got again, copies after fork, and reclaim, which are rare). The processor's error code does not tell: a
 //! page taken away for a hint looks exactly like one that was never there.
+use crate::huge;
 use crate::samples::Notice;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Read, Seek, SeekFrom};
@@ -59,7 +60,7 @@ impl Seen {
     }
     /// Learns from `/proc/PID/smaps` which memory is in huge pages: there, one fault stands for 2 MiB.
     pub(crate) fn learn_huge(&mut self, pid: u32, smaps: &str) {
-        self.by_process.entry(pid).or_default().huge = huge_ranges(smaps);
+        self.by_process.entry(pid).or_default().huge = huge_pages(smaps);
     }
     /// Learns which pages of a running process are there, so that its next fault on each counts. A page taken away for a
     /// hint is listed as present.
@@ -103,30 +104,15 @@ impl Process {
     }
 }
 
-/// Ranges of pages of which at least half are in huge pages.
-fn huge_ranges(smaps: &str) -> BTreeMap<u64, u64> {
-    let mut ranges = BTreeMap::new();
-    let (mut range, mut rss) = (None, 0);
-    for line in smaps.lines() {
-        let kb = |name: &str| line.strip_prefix(name)?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok();
-        if let Some(value) = kb("Rss:") {
-            rss = value;
-        } else if let Some(value) = kb("AnonHugePages:") {
-            if let Some((first, end)) = range.filter(|_| value > 0 && value * 2 >= rss) {
-                ranges.insert(first, end);
-            }
-        } else if let Some(r) = range_of(line) {
-            range = Some(r);
-        }
-    }
-    ranges
+/// Mappings in transparent huge pages: first page to one past the last.
+fn huge_pages(smaps: &str) -> BTreeMap<u64, u64> {
+    let found = huge::ranges(smaps, HUGE_PAGES << PAGE_SHIFT);
+    found.iter().map(|h| (h.addr >> PAGE_SHIFT, (h.addr + h.bytes) >> PAGE_SHIFT)).collect()
 }
 
-/// First page and one past the last of the mapping that a line of `maps` or `smaps` begins with.
+/// First page and one past the last of the mapping that a line of `maps` begins with.
 fn range_of(line: &str) -> Option<(u64, u64)> {
-    let (first, end) = line.split_ascii_whitespace().next()?.split_once('-')?;
-    let page = |text: &str| u64::from_str_radix(text, 16).ok().map(|a| a >> PAGE_SHIFT);
-    page(first).zip(page(end))
+    huge::range_of(line).map(|(first, end)| (first >> PAGE_SHIFT, end >> PAGE_SHIFT))
 }
 
 #[cfg(test)]
@@ -165,7 +151,7 @@ mod tests {
         let smaps = "00400000-00800000 rw-p 00000000 00:00 0 [heap]\nRss: 4096 kB\nAnonHugePages: 4096 kB\nVmFlags: rd\n\
                      00a00000-00c00000 rw-p 00000000 00:00 0\nRss: 2048 kB\nAnonHugePages: 0 kB\n\
                      nonsense\nRss: x kB\nAnonHugePages: 2048 kB\n";
-        assert_eq!(huge_ranges(smaps).into_iter().collect::<Vec<_>>()[0], (0x400, 0x800));
+        assert_eq!(huge_pages(smaps).into_iter().collect::<Vec<_>>()[0], (0x400, 0x800));
         let mut seen = Seen::default();
         seen.learn_huge(1, smaps);
         assert!(!seen.is_use(1, 0x40_0000) && seen.is_use(1, 0x40_5000) && !seen.is_use(1, 0x60_0000));

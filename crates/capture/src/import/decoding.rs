@@ -75,6 +75,8 @@ struct Reading<'s> {
     /// Samples read, the time of files without one.
     ordinal: u64,
     timed: bool,
+    /// When the first and the last sample were taken.
+    between_ns: Option<(u64, u64)>,
     sees_writes: bool,
     notes: Vec<String>,
 }
@@ -96,6 +98,7 @@ pub(super) fn run<R: Read>(header: Header, reader: R, sink: &mut dyn ImportSink)
         notices: Vec::new(),
         ordinal: 0,
         timed: false,
+        between_ns: None,
         sees_writes: false,
         notes: Vec::new(),
     };
@@ -297,7 +300,11 @@ impl Reading<'_> {
     fn give(&mut self, items: Vec<(u64, Item)>) -> Result<(), Failure> {
         for (_, item) in items {
             match item {
-                Item::Sample(s) => self.sink.sample(&s),
+                Item::Sample(s) => {
+                    let (first, last) = self.between_ns.unwrap_or((s.time_ns, s.time_ns));
+                    self.between_ns = Some((first.min(s.time_ns), last.max(s.time_ns)));
+                    self.sink.sample(&s)
+                }
                 Item::Notice(n) => self.sink.notice(&n),
                 Item::Name { pid, name, exec } => {
                     self.sink.name(pid, &name, exec);
@@ -330,6 +337,7 @@ impl Reading<'_> {
             unit: sampled.first().map_or(SampleUnit::Reference, |e| unit(e)),
             event: sampled.iter().map(|e| words(e)).collect::<Vec<_>>().join(", "),
             sees_writes: self.sees_writes,
+            elapsed_ns: self.between_ns.filter(|_| self.timed).map_or(0, |(first, last)| last - first),
             ..homenode_trace::Sampling::default()
         };
         FileReport { sampling, counts, facts: self.header.facts, timed: self.timed, notes: self.notes }

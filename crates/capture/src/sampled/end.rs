@@ -31,6 +31,7 @@ fn sampling(tally: &Tally, period: u64) -> Sampling {
         unaddressed: tally.unaddressed,
         sees_writes: tally.sees_writes,
         kernel_moves: tally.kernel_moves,
+        elapsed_ns: tally.elapsed_ns(),
     }
 }
 
@@ -41,6 +42,8 @@ pub(super) fn dataset(root: &Path, session: Session) -> Result<RecordSummary, Ca
     let period = session.writer.weight.checked_div(session.writer.samples).unwrap_or(0);
     let mut manifest = session.manifest.clone();
     manifest.mark_sampled(sampling(&session.tally, period));
+    let number = |pid| tables.processes.iter().position(|p| p.pid == pid).and_then(|i| u32::try_from(i).ok());
+    manifest.huge_pages = session.huge.told(number);
     let ending = ending(&session);
     if ending.incomplete {
         // The rings are of no more use, and their space lets the manifest be written on a full disk.

@@ -9,6 +9,7 @@ use super::writer::Writer;
 use super::{HOLD, Sampler};
 use crate::control::Control;
 use crate::error::CaptureError;
+use crate::huge::Watched;
 use crate::record::{Progress, RecordOptions, Snapshot};
 use crate::samples::{Notice, RawSample, SampleSource};
 use crate::supervise::Outcome;
@@ -46,6 +47,7 @@ pub(super) struct Session {
     deadline: Option<Instant>,
     pub(super) flushed: Instant,
     pub(super) tally: Tally,
+    pub(super) huge: Watched,
     _reaper: Option<Subreaper>,
 }
 
@@ -66,6 +68,20 @@ pub(super) struct Tally {
     pub(super) kernel_moves: Option<u64>,
     pub(super) duration_over: bool,
     pub(super) outcome: Outcome,
+    /// When the first and the last sample were taken.
+    pub(super) between_ns: Option<(u64, u64)>,
+}
+
+impl Tally {
+    /// Notes the time of a sample.
+    pub(super) fn at(&mut self, ns: u64) {
+        let (first, last) = self.between_ns.unwrap_or((ns, ns));
+        self.between_ns = Some((first.min(ns), last.max(ns)));
+    }
+    /// Nanoseconds from the first to the last sample, 0 without samples.
+    pub(super) fn elapsed_ns(&self) -> u64 {
+        self.between_ns.map_or(0, |(first, last)| last - first)
+    }
 }
 
 impl Session {
@@ -106,6 +122,7 @@ impl Session {
             deadline: options.duration.map(|d| Instant::now() + d),
             flushed: Instant::now(),
             tally,
+            huge: Watched::new(),
             _reaper: reaper,
         };
         if !subject.held {
@@ -122,6 +139,9 @@ impl Session {
             let (now_ns, now_ticks) = self.poll();
             self.advance(now_ns.saturating_sub(HOLD.as_nanos() as u64), now_ticks, false);
             self.stop_if_due();
+            let live =
+                (0..self.control.rings()).map(|i| self.control.entry(i).pid).filter(|pid| !self.life.is_dead(*pid));
+            self.huge.look(live);
             if over.is_some() || (self.source.is_none() && self.life.is_joined()) {
                 self.tally.outcome = over.unwrap_or_else(|| self.life.outcome());
                 break;

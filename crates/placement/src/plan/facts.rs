@@ -59,6 +59,54 @@ pub struct ModuleBuild {
     pub path: String,
 }
 
+/// What is asked of the memory of nodes whose bandwidths are known, and what was moved for its sake.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bandwidth {
+    /// Where the bandwidths come from, in words.
+    pub source: String,
+    /// What the demand rests on, in words.
+    pub basis: String,
+    /// Nodes whose bandwidth is known, ascending.
+    pub nodes: Vec<NodeDemand>,
+    /// Pages that were given another home because the best one would be asked for more than it serves.
+    pub pages: u64,
+    /// What their accesses cost more there, in the unit of the plan.
+    pub cost: TotalCost,
+    /// MB/s asked above what nodes serve that no other node could take.
+    pub excess_mbs: u64,
+}
+
+/// Demand on one node, in MB/s (10^6 bytes).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NodeDemand {
+    /// Node.
+    pub node: u16,
+    /// What its memory serves, for the recorded mixture of reads and writes.
+    pub serves_mbs: u64,
+    /// What it would be asked for with every page at its best home.
+    pub asked_mbs: u64,
+    /// What it is asked for as planned.
+    pub planned_mbs: u64,
+}
+
+/// Pages that the kernel made larger than those that the plan was made for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HugePages {
+    /// Their size in bytes.
+    pub page_bytes: u64,
+    /// How many of them hold data that the plan places.
+    pub pages: u64,
+    /// Of these, placed as a whole: their parts want the same home, or splitting them does not pay.
+    pub whole: u64,
+    /// Of these, split: their parts live on several nodes, and that pays after copying.
+    pub split: u64,
+    /// What splitting saves, copying deducted, in the unit of the plan.
+    pub gain: TotalCost,
+}
+
 /// Why data cannot be placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -7,7 +7,7 @@ mod facts;
 mod homes;
 mod read;
 
-pub use facts::{Evidence, Expected, ModuleBuild, Unplaceable, Why, Worth};
+pub use facts::{Bandwidth, Evidence, Expected, HugePages, ModuleBuild, NodeDemand, Unplaceable, Why, Worth};
 pub use homes::{Conflict, Homes};
 pub use read::PlanError;
 
@@ -38,6 +38,12 @@ pub struct Plan {
     pub entries: Vec<Entry>,
     /// Data that cannot be placed by itself, most used first.
     pub unplaceable: Vec<Unplaceable>,
+    /// What memory is asked for and serves; absent where the machine names no bandwidths or the evidence no demand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth: Option<Bandwidth>,
+    /// Huge pages; absent where the recording knows of none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub huge: Option<HugePages>,
 }
 
 /// Where a thread is to run.
@@ -160,6 +166,8 @@ impl Plan {
             threads: Vec::new(),
             entries: Vec::new(),
             unplaceable: Vec::new(),
+            bandwidth: None,
+            huge: None,
         }
     }
     /// As JSON that [`Plan::from_json`] reads back to an equal plan.

@@ -14,6 +14,7 @@ pub(crate) fn sampling(unit: SampleUnit) -> Sampling {
         unaddressed: 3,
         sees_writes: unit != SampleUnit::Miss,
         kernel_moves: (unit == SampleUnit::Reference).then_some(17),
+        elapsed_ns: 0,
     }
 }
 

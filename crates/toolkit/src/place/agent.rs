@@ -57,6 +57,13 @@ fn path(numbers: &[u32]) -> String {
 const WRITES: &str = "writing to a string cannot fail";
 
 impl Writer<'_> {
+    /// Whether the library will see the recorded call stacks again. Hooks note which instrumented functions were entered:
+    /// they know neither the frames of the C library nor the places that calls return to, so allocations of such plans
+    /// are found by thread, size and count, in the same build too.
+    fn unwound(&self) -> bool {
+        self.plan.evidence.backend != "hooks"
+    }
+
     fn check_build(&self, binary: &Path) -> Result<(), Failure> {
         let Some(recorded) = self.plan.modules.first().filter(|_| self.matching == Match::Build) else { return Ok(()) };
         let found = self.file.build_id.as_deref().unwrap_or("none");
@@ -109,7 +116,8 @@ impl Writer<'_> {
             ObjectKey::Heap { size, .. } if *size < LEAST_BYTES => {}
             ObjectKey::Heap { build_id, stack, thread_path, ordinal, size, size_ordinal } => {
                 let (build, stack, ordinal) = match self.matching {
-                    Match::Build => (Some(build_id.as_str()), stack.to_string(), ordinal),
+                    Match::Build if self.unwound() => (Some(build_id.as_str()), stack.to_string(), ordinal),
+                    Match::Build => (Some(build_id.as_str()), "*".to_owned(), size_ordinal),
                     Match::Size => (own, "*".to_owned(), size_ordinal),
                 };
                 if let Some(build) = build {

@@ -1,16 +1,17 @@
 //! From counts to homes: affinity per page, stacks as a whole, capacities.
 use super::evidence::{Evidence, NOBODY};
+use super::huge::{Known, join_known};
 use super::keys::Keys;
 use crate::Failure;
 use homenode_base::{NodeId, TotalCost};
 use homenode_machine::{Location, Machine, ThreadMap};
 use homenode_placement::affinity::{Distances, Question, Rule, Terms};
-use homenode_placement::assign::{Class, assign};
+use homenode_placement::assign::{AssignError, Class, Item, assign, assign_mixed};
 use homenode_placement::counts::{ClassCounts, PageKey};
-use homenode_placement::plan::ObjectKey;
+use homenode_placement::plan::{HugePages, ObjectKey};
 use std::collections::{BTreeMap, HashMap};
 
-/// Pages that go to one node together: one page, or all pages of a stack.
+/// Pages that go to one node together: one page, the parts of a huge page, or all pages of a stack.
 #[derive(Clone, Debug)]
 pub(super) struct Unit {
     pub(super) pages: Vec<PageKey>,
@@ -38,16 +39,23 @@ pub(super) struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// The homes of all pages with uses. `evidence` was gathered with the threads in these seats.
-    pub(super) fn decide(&self, evidence: &Evidence, keys: &Keys, map: &ThreadMap) -> Result<Vec<Unit>, Failure> {
-        let mut units = self.units(evidence, keys, map);
+    /// The homes of all pages with uses, and what became of huge pages. `evidence` was gathered with the threads in these
+    /// seats.
+    pub(super) fn decide(
+        &self,
+        evidence: &Evidence,
+        keys: &Keys,
+        map: &ThreadMap,
+        huge: &Known,
+    ) -> Result<(Vec<Unit>, Option<HugePages>), Failure> {
+        let (mut units, huge) = join_known(self.units(evidence, keys, map), huge, self);
         for unit in units.iter_mut().filter(|u| u.placeable) {
             unit.home = self.rule.decide(&self.question(unit)).map(|home| self.settled(unit, home));
         }
         if let Some(capacity) = &self.capacity {
             self.fit(&mut units, capacity)?;
         }
-        Ok(units)
+        Ok((units, huge))
     }
 
     /// The home the rule wants, or the first toucher's node if that is nearly as good.
@@ -111,21 +119,32 @@ impl Judge<'_> {
     /// Keeps nodes within their capacity at the least price. What cannot be placed takes room where it is touched.
     fn fit(&self, units: &mut [Unit], capacity: &[u64]) -> Result<(), Failure> {
         let mut room = capacity.to_vec();
-        let fixed = units.iter().filter(|u| !u.placeable || u.pages.len() > 1);
-        for (node, pages) in fixed.flat_map(held) {
+        for (node, pages) in units.iter().filter(|u| !u.placeable).flat_map(held) {
             if let Some(free) = room.get_mut(node.index()) {
                 *free = free.saturating_sub(pages);
             }
         }
-        let movable: Vec<usize> =
-            (0..units.len()).filter(|i| units[*i].placeable && units[*i].pages.len() == 1).collect();
-        let wanted = movable.iter().filter_map(|i| units[*i].home).fold(vec![0u64; room.len()], |mut sum, n| {
-            sum[n.index()] += 1;
+        let movable: Vec<usize> = (0..units.len()).filter(|i| units[*i].placeable).collect();
+        let wanted = movable.iter().filter(|i| units[**i].home.is_some()).flat_map(|i| held(&units[*i]));
+        let wanted = wanted.fold(vec![0u64; room.len()], |mut sum, (node, pages)| {
+            sum[node.index()] += pages;
             sum
         });
         if wanted.iter().zip(&room).all(|(w, r)| w <= r) {
             return Ok(());
         }
+        if movable.iter().all(|i| units[*i].pages.len() == 1) {
+            return self.fit_pages(units, movable, &room);
+        }
+        let item = |i: &usize| Item { prices: self.prices(&units[*i]), pages: units[*i].pages.len() as u64 };
+        let items: Vec<Item> = movable.iter().map(item).collect();
+        let found = assign_mixed(&items, &room).map_err(full)?;
+        movable.iter().zip(found.homes).for_each(|(i, home)| units[*i].home = Some(NodeId(home as u16)));
+        Ok(())
+    }
+
+    /// Single pages, exactly.
+    fn fit_pages(&self, units: &mut [Unit], movable: Vec<usize>, room: &[u64]) -> Result<(), Failure> {
         let mut kinds: HashMap<Vec<TotalCost>, Vec<usize>> = HashMap::new();
         for i in movable {
             kinds.entry(self.prices(&units[i])).or_default().push(i);
@@ -134,7 +153,7 @@ impl Judge<'_> {
         kinds.sort_by_key(|(_, members)| members[0]);
         let classes: Vec<Class> =
             kinds.iter().map(|(p, members)| Class { prices: p.clone(), pages: members.len() as u64 }).collect();
-        let found = assign(&classes, &room).map_err(|e| Failure::usage(format!("--capacity: {e}")))?;
+        let found = assign(&classes, room).map_err(full)?;
         for ((_, members), at) in kinds.iter().zip(&found.pages) {
             let homes = at.iter().enumerate().flat_map(|(k, n)| std::iter::repeat_n(NodeId(k as u16), *n as usize));
             members.iter().zip(homes).for_each(|(i, home)| units[*i].home = Some(home));
@@ -162,15 +181,20 @@ impl Judge<'_> {
     }
 }
 
+fn full(e: AssignError) -> Failure {
+    Failure::usage(format!("--capacity: {e}"))
+}
+
 /// Pages of a unit by the node that holds them.
-fn held(unit: &Unit) -> Vec<(NodeId, u64)> {
+pub(super) fn held(unit: &Unit) -> Vec<(NodeId, u64)> {
     match unit.home {
         Some(home) => vec![(home, unit.pages.len() as u64)],
         None => unit.touched.iter().map(|(node, _)| (*node, 1)).collect(),
     }
 }
 
-fn join(unit: &mut Unit, other: Unit) {
+/// Makes one unit of two; both stay where they are touched.
+pub(super) fn join(unit: &mut Unit, other: Unit) {
     for (sum, more) in unit.uses.iter_mut().zip(&other.uses) {
         sum.iter_mut().zip(more).for_each(|(s, m)| *s = s.saturating_add(*m));
     }

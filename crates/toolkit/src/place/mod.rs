@@ -1,5 +1,6 @@
 //! `homenode place`: from a recording to a plan.
 mod agent;
+mod bandwidth;
 mod decide;
 mod entries;
 mod estimate;
@@ -11,6 +12,7 @@ mod text;
 
 use crate::open::{Opened, open};
 use crate::{Failure, Progress};
+use bandwidth::Traffic;
 use decide::{Judge, Unit};
 use entries::Maker;
 use evidence::Evidence;
@@ -18,7 +20,7 @@ use homenode_base::{NodeId, ThreadId, TotalCost};
 use homenode_machine::{Machine, MapRule, Target, ThreadMap};
 use homenode_placement::affinity::{Distances, Rule};
 use homenode_placement::counts::PageUse;
-use homenode_placement::plan::{Expected, Plan, ThreadPin};
+use homenode_placement::plan::{Bandwidth, Expected, HugePages, Plan, ThreadPin};
 use homenode_placement::threads::{co_optimise, fair_seats};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::objects::ObjectTable;
@@ -27,6 +29,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 pub use agent::{Match, agent_plan};
+pub(crate) use bandwidth::Bandwidths;
 pub use price::{PlanPrice, price};
 
 /// See [`Judge::margin_percent`]: on two nodes as far apart as those of `two-socket`, a node that makes less than two
@@ -80,8 +83,7 @@ pub fn place(request: &PlaceRequest, progress: &mut dyn Progress) -> Result<Plac
     place_on(&machine, &reader, request, progress)
 }
 
-/// As [`place`], for a dataset that is open and a machine at hand; the request's own are only named.
-pub(crate) fn place_on(
+fn place_on(
     machine: &Machine,
     reader: &DatasetReader,
     request: &PlaceRequest,
@@ -105,6 +107,8 @@ pub(crate) fn place_on(
         keys: keys::Keys::new(reader),
         table: ObjectTable::build(reader.manifest(), reader.events(), reader.symbols()),
         judge,
+        bandwidths: Bandwidths::of(&request.machine, machine)?,
+        huge: huge::Known::of(reader.manifest(), reader.events()),
     };
     planner.plan(request, progress)
 }
@@ -136,6 +140,8 @@ struct Planner<'a> {
     keys: keys::Keys,
     table: ObjectTable,
     judge: Judge<'a>,
+    bandwidths: Option<Bandwidths>,
+    huge: huge::Known,
 }
 
 /// Homes found for one seating of threads.
@@ -144,6 +150,8 @@ struct Decided {
     evidence: Evidence,
     units: Vec<Unit>,
     expected: Expected,
+    bandwidth: Option<Bandwidth>,
+    huge: Option<HugePages>,
 }
 
 impl Planner<'_> {
@@ -166,7 +174,9 @@ impl Planner<'_> {
         let machine = self.judge.machine;
         let map = ThreadMap::new(machine, rule, &refs).map_err(|e| Failure::usage(format!("--map: {e}")))?;
         let evidence = evidence::gather(self.reader, &self.table, machine, &map, self.judge.page_bytes, progress)?;
-        let units = self.judge.decide(&evidence, &self.keys, &map)?;
+        let (mut units, huge) = self.judge.decide(&evidence, &self.keys, &map, &self.huge)?;
+        let traffic = |known| Traffic { judge: &self.judge, known, reader: self.reader, map: &map };
+        let bandwidth = self.bandwidths.as_ref().and_then(|known| traffic(known).relieve(&mut units));
         let transfers = evidence.profile.totals.transfer_cost;
         let sum = |price: &dyn Fn(&Unit) -> TotalCost| units.iter().map(price).sum::<TotalCost>();
         let expected = Expected {
@@ -175,7 +185,7 @@ impl Planner<'_> {
             best_static: sum(&|u| self.judge.best(u)) + transfers,
             moving: sum(&|u| self.judge.moving(u)),
         };
-        Ok(Decided { map, evidence, units, expected })
+        Ok(Decided { map, evidence, units, expected, bandwidth, huge })
     }
 
     /// Other seats if a second replay agrees that they cost less.
@@ -224,7 +234,9 @@ impl Planner<'_> {
                 );
             }
         }
-        notes.extend(huge::note(&d.evidence.profile.counts, &self.judge, &d.map));
+        if d.huge.is_none() {
+            notes.extend(huge::note(&d.evidence.profile.counts, &self.judge, &d.map));
+        }
         notes
     }
 
@@ -235,6 +247,7 @@ impl Planner<'_> {
         plan.page_bytes = self.judge.page_bytes;
         plan.unit = self.judge.machine.unit.to_string();
         plan.expected = d.expected;
+        (plan.bandwidth, plan.huge) = (d.bandwidth, d.huge);
         plan.modules = self.keys.modules.clone();
         plan.threads = self.pins(&d.map);
         plan.unplaceable = maker.unplaceable(&d.units);

@@ -1,6 +1,6 @@
 //! A plan in sentences.
 use homenode_base::TotalCost;
-use homenode_placement::plan::{Home, Plan};
+use homenode_placement::plan::{Bandwidth, Expected, Home, HugePages, NodeDemand, Plan};
 use homenode_report::units;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -54,8 +54,53 @@ pub(super) fn text(plan: &Plan) -> String {
         )
         .expect(writes);
     }
+    out.extend(plan.bandwidth.iter().flat_map(bandwidth));
+    out.extend(plan.huge.iter().map(|h| huge(h, e)));
     plan.evidence.notes.iter().for_each(|n| writeln!(out, "note: {n}").expect(writes));
     out
+}
+
+/// What memory is asked for: the node that is asked for most of what it serves, and what was spread and why.
+fn bandwidth(b: &Bandwidth) -> Vec<String> {
+    let share = |n: &NodeDemand, asked: u64| 100.0 * asked as f64 / n.serves_mbs.max(1) as f64;
+    let over: Vec<&NodeDemand> = b.nodes.iter().filter(|n| n.asked_mbs > n.serves_mbs).collect();
+    let mut lines = Vec::new();
+    for n in &over {
+        lines.push(format!(
+            "bandwidth: node {} would be asked for {} of the {} MB/s that it serves; as planned for {}\n",
+            n.node,
+            units::integer(n.asked_mbs),
+            units::integer(n.serves_mbs),
+            units::integer(n.planned_mbs)
+        ));
+    }
+    let most = b.nodes.iter().max_by(|x, y| share(x, x.planned_mbs).total_cmp(&share(y, y.planned_mbs)));
+    if over.is_empty() {
+        lines.extend(most.map(|n| {
+            let part = share(n, n.planned_mbs);
+            format!("bandwidth: no node is asked for more than it serves (node {} for {part:.0} %)\n", n.node)
+        }));
+    } else {
+        lines.push(format!("  {} pages go to nodes that can serve them\n", units::integer(b.pages)));
+    }
+    if b.excess_mbs > 0 {
+        let left = units::integer(b.excess_mbs);
+        lines.push(format!(
+            "  {left} MB/s more are asked for than all nodes with room serve: memory will be the limit\n"
+        ));
+    }
+    lines.push(format!("  bandwidths {}; {}\n", b.source, b.basis));
+    lines
+}
+
+fn huge(h: &HugePages, e: &Expected) -> String {
+    let (pages, size) = (units::integer(h.pages), h.page_bytes >> 20);
+    let split = match h.split {
+        0 => "splitting none pays".to_owned(),
+        n => format!("splitting pays for {} and saves {} after copying", units::integer(n), percent(h.gain, e.now)),
+    };
+    let whole = units::integer(h.whole);
+    format!("huge pages: {pages} of {size} MiB, {whole} placed whole; {split}; longer translations are not counted\n")
 }
 
 fn percent(part: TotalCost, whole: TotalCost) -> String {

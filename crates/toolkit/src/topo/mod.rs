@@ -3,6 +3,7 @@ mod doc;
 mod saved;
 mod text;
 
+use crate::place::Bandwidths;
 use crate::{Failure, Progress};
 pub use doc::{MachineDoc, MeasuredDoc, TopoDoc};
 use homenode_capture::topology::measure::{MeasureOptions, measure};
@@ -70,6 +71,14 @@ pub fn this_machine() -> Result<Machine, Failure> {
         None => topology.machine(None).map_err(Failure::work)?,
     };
     Ok(machine)
+}
+
+/// What the memory of this machine serves, measured or as its firmware says; node i is node i of [`this_topology`].
+pub(crate) fn this_bandwidths() -> Result<Option<Bandwidths>, Failure> {
+    let topology = this_topology()?;
+    let ids: Vec<u32> = topology.nodes.iter().map(|n| n.os_id).collect();
+    let measured = saved::load(&topology)?.and_then(|(measured, _)| Bandwidths::measured(&measured?, &ids));
+    Ok(measured.or_else(|| Bandwidths::firmware(&topology)))
 }
 
 /// The topology in a folder or an XML file.

@@ -35,7 +35,7 @@ fn build(dir: &Path, compiler: &str, name: &str, flags: &[&str]) -> PathBuf {
     args.extend(flags.iter().map(OsString::from));
     args.extend(["-pthread".into(), source(name).into(), "-o".into(), program.clone().into()]);
     let plan = compile::plan(if cpp { Mode::Cxx } else { Mode::Cc }, &args, archive()).unwrap();
-    let done = Command::new(plan.compiler).args(plan.args).output().unwrap();
+    let done = plan.command().output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     program
 }

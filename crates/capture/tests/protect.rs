@@ -1,16 +1,14 @@
 //! Sampling by protection: nothing breaks, and pages are found to belong to those who use them.
+mod support;
+
 use homenode_capture::protect::{self, Protect};
-use homenode_capture::{DirStore, RecordOptions, RecordSummary, sampled};
-use homenode_hooks::compile::{self, Mode};
-use homenode_hooks::install;
-use homenode_trace::check::check;
+use homenode_capture::{RecordOptions, RecordSummary, sampled};
 use homenode_trace::event::AllocSource;
 use homenode_trace::{DatasetReader, Event, EventKind};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::Arc;
+use support::{open, source};
 
 /// Pages by number, or by object and offset; in each, weight by thread.
 type Pages<K> = BTreeMap<K, BTreeMap<u32, u64>>;
@@ -22,23 +20,8 @@ const LEAST: u64 = 65_536;
 const WINDOWS: u64 = 3;
 
 fn build(dir: &Path, source: &Path, hooks: bool) -> PathBuf {
-    let program = dir.join(format!("{}{}", source.file_stem().unwrap().to_str().unwrap(), u8::from(hooks)));
-    let mut args: Vec<OsString> = ["-O2", "-g", "-w", "-std=gnu11", "-pthread"].map(OsString::from).to_vec();
-    args.extend([source.into(), "-o".into(), program.clone().into(), "-lm".into()]);
-    let mut command = Command::new("gcc");
-    if hooks {
-        let archive = install::install_in(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
-        let plan = compile::plan(Mode::Cc, &args, &archive).unwrap();
-        command = Command::new(plan.compiler);
-        args = plan.args;
-    }
-    let done = command.args(args).output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    program
-}
-
-fn source(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+    let name = format!("{}{}", source.file_stem().unwrap().to_str().unwrap(), u8::from(hooks));
+    support::build(dir.join(name), source, hooks, &["-O2", "-w"])
 }
 
 fn options(program: &Path, arguments: &[&str], out: &Path) -> RecordOptions {
@@ -58,9 +41,7 @@ fn sampled(
     let mut o = options(Path::new("/bin/sh"), &["-c", &line], &dir.join("sampled.hnt"));
     o.overhead_permille = Some(permille);
     let summary = sampled::record(&mut Protect::default(), &o, &mut ()).unwrap();
-    let reader = DatasetReader::open(Arc::new(DirStore::open(&o.out).unwrap())).unwrap();
-    let report = check(&reader);
-    assert!(report.ok(), "{:?}", report.problems);
+    let reader = open(&o.out);
     let text = std::fs::read_to_string(said).unwrap();
     (summary, reader, text.lines().map(str::to_owned).collect())
 }
@@ -190,7 +171,7 @@ fn owners_agree_with_full_traces_of_the_workloads() {
         let o = options(&hooked, short, &dir.path().join("exact.hnt"));
         homenode_capture::record(&o, &mut ()).unwrap();
         let (mut exact, mut seen) = (Pages::new(), Pages::new());
-        places(&DatasetReader::open(Arc::new(DirStore::open(&o.out).unwrap())).unwrap(), 0, &mut exact);
+        places(&open(&o.out), 0, &mut exact);
         for _ in 0..times {
             let (summary, reader, said) = sampled(dir.path(), &plain, long, 1000);
             assert_eq!(summary.exit_status, Some(0));

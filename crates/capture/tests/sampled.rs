@@ -1,19 +1,18 @@
 //! The sampled recorder with a source whose every sample is known: one of each live thread at each poll, at an address made
 //! of the thread's number.
+mod support;
+
 use homenode_capture::sampled::{self, Sampler, Subject};
 use homenode_capture::{
     CaptureError, DirStore, Notice, RawSample, RecordOptions, RecordSummary, SampleSource, recover,
 };
-use homenode_hooks::compile::{self, Mode};
-use homenode_hooks::install;
 use homenode_sys::clock::monotonic_ns;
-use homenode_trace::check::check;
 use homenode_trace::{DataSource, DatasetReader, EventKind, Op, SampleUnit};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use support::open;
 
 /// Samples every thread of the program at every poll.
 struct EveryThread(u32);
@@ -97,31 +96,11 @@ impl SampleSource for Source {
 
 fn build(dir: &Path, hooks: bool, flags: &[&str]) -> PathBuf {
     let program = dir.join(format!("phased{}{}", u8::from(hooks), flags.join("")));
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/phased.c");
-    let mut args: Vec<OsString> = ["-O1", "-g", "-pthread"].map(OsString::from).to_vec();
-    args.extend(flags.iter().map(OsString::from));
-    args.extend([source.into(), "-o".into(), program.clone().into()]);
-    let mut command = Command::new("gcc");
-    if hooks {
-        let archive = install::install_in(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
-        let plan = compile::plan(Mode::Cc, &args, &archive).unwrap();
-        command = Command::new(plan.compiler);
-        args = plan.args;
-    }
-    let done = command.args(args).output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    program
+    support::build(program, &support::source("tests/c/phased.c"), hooks, &[&["-O1"], flags].concat())
 }
 
 fn options(program: &Path, out: &Path) -> RecordOptions {
     RecordOptions { command: vec![program.into()], out: out.to_owned(), backend: "test".into(), ..Default::default() }
-}
-
-fn open(out: &Path) -> DatasetReader {
-    let reader = DatasetReader::open(Arc::new(DirStore::open(out).unwrap())).unwrap();
-    let report = check(&reader);
-    assert!(report.ok(), "{:?}", report.problems);
-    reader
 }
 
 /// Times of a thread's samples; each must be at the thread's own address.

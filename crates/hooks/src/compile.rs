@@ -31,6 +31,15 @@ pub struct CompilePlan {
     pub notes: Vec<String>,
 }
 
+impl CompilePlan {
+    /// The compiler with its arguments, ready to be started.
+    pub fn command(&self) -> std::process::Command {
+        let mut command = std::process::Command::new(&self.compiler);
+        command.args(&self.args);
+        command
+    }
+}
+
 /// Why there is nothing to execute. Every message says what to do.
 #[derive(Debug)]
 pub enum CompileError {
@@ -217,7 +226,7 @@ pub fn exec(mode: Mode, args: &[OsString]) -> CompileError {
     match planned {
         Ok(plan) => {
             plan.notes.iter().for_each(|note| eprintln!("homenode: note: {note}"));
-            let error = std::process::Command::new(&plan.compiler).args(&plan.args).exec();
+            let error = plan.command().exec();
             CompileError::Exec(plan.compiler, error)
         }
         Err(e) => e,

@@ -3,7 +3,6 @@ use homenode_hooks::compile::{self, Mode};
 use homenode_hooks::install;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 
 /// C compilers that every test program is built with; the C++ ones are these with `++`.
@@ -27,7 +26,7 @@ pub fn compile(compiler: &str, args: &[&str]) -> std::process::Output {
     let mut all = vec![OsString::from(format!("--compiler={compiler}"))];
     all.extend(args.iter().map(OsString::from));
     let plan = compile::plan(mode, &all, archive()).expect("a plan");
-    Command::new(plan.compiler).args(plan.args).output().expect("the compiler starts")
+    plan.command().output().expect("the compiler starts")
 }
 
 /// `tests/c/NAME` built as a program in `dir`.

@@ -6,7 +6,7 @@ use homenode_hooks::install;
 use homenode_trace::dataset::DatasetReader;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 
 const HEADER: (&str, &str) = ("hn_workload.h", include_str!("../../../../workloads/hn_workload.h"));
@@ -65,13 +65,8 @@ impl Programs {
             command,
             out: out.clone(),
             backend: "hooks".into(),
-            limit_refs: None,
-            roi: None,
             force: true,
-            count_only: false,
-            pid: None,
-            duration: None,
-            overhead_permille: None,
+            ..RecordOptions::default()
         };
         let doc = crate::record(&options, progress)?;
         if doc.program_failed() {
@@ -87,6 +82,6 @@ fn compiled(folder: &Path, name: &str) -> bool {
     args.extend([folder.join(name).into(), folder.join(format!("{name}.c")).into(), "-lm".into()]);
     let planned = install::install().and_then(|archive| compile::plan(Mode::Cc, &args, &archive));
     let Ok(plan) = planned else { return false };
-    let run = Command::new(plan.compiler).args(plan.args).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let run = plan.command().stdout(Stdio::null()).stderr(Stdio::null()).status();
     run.is_ok_and(|status| status.success())
 }

@@ -9,11 +9,11 @@
 
 static const struct hn_program program = {
     .summary = "Barnes-Hut simulation of bodies under gravity.",
-    .n_means = "bodies, an even number from 16",
+    .n_means = "bodies, an even number from 512",
     .more = 'i',
     .more_means = "time steps",
     .xs = {2048, 1},
-    .s = {16384, 2},
+    .s = {12288, 2},
     .m = {65536, 4},
 };
 
@@ -357,8 +357,8 @@ static void work(unsigned t, unsigned threads, void *shared) {
 
 int main(int argc, char **argv) {
     struct hn_options o = hn_parse(&program, argc, argv);
-    if (o.n < 16 || o.n % 2 || o.n > 1 << 28)
-        hn_misuse(&program, "an even number of bodies from 16 to 2^28");
+    if (o.n < 512 || o.n % 2 || o.n > 1 << 28)
+        hn_misuse(&program, "an even number of bodies from 512 to 2^28");
     struct barnes *s = hn_shared_alloc("barnes", sizeof *s + o.threads * sizeof s->parts[0]);
     s->n = o.n;
     s->steps = o.more;

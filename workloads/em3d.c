@@ -17,7 +17,7 @@ static const struct hn_program program = {
     .more_means = "updates of both sides",
     .xs = {4096, 20},
     .s = {1 << 16, 30},
-    .m = {1 << 19, 40},
+    .m = {1 << 19, 80},
 };
 
 #define DEGREE 10u

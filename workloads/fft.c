@@ -14,7 +14,7 @@ static const struct hn_program program = {
     .more_means = "times there and back",
     .xs = {1 << 16, 1},
     .s = {1 << 20, 1},
-    .m = {1 << 22, 6},
+    .m = {1 << 22, 8},
 };
 
 #define TILE 8u /* rows and columns that a transpose copies at a time: a line of each */

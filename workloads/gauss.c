@@ -14,7 +14,7 @@ static const struct hn_program program = {
     .more_means = "a row takes a multiple of so many elements (512: a page)",
     .xs = {256, 1},
     .s = {640, 1},
-    .m = {2048, 1},
+    .m = {2240, 1},
 };
 
 /* A thread's proposal for the pivot of a step. */

@@ -13,7 +13,7 @@ static const struct hn_program program = {
     .more_means = "products, each of the one before and the second matrix",
     .xs = {200, 1},
     .s = {500, 1},
-    .m = {1100, 1},
+    .m = {1400, 1},
 };
 
 struct matmult {

@@ -167,12 +167,12 @@ static void verify(struct mp3d *s, struct part *part, size_t from, size_t to) {
     double side = (double)s->side;
     sum_up(s, from, to, &part->energy[1], part->momentum[1]);
     for (size_t i = from; i < to; i++) {
-        struct particle p = s->particles[i];
+        const struct particle *p = &s->particles[i];
         for (unsigned d = 0; d < 3; d++) {
-            ok = ok && p.at[d] >= 0 && p.at[d] < side;
-            checksum += hn_mix(hn_bits(p.at[d]) ^ hn_mix(hn_bits(p.speed[d]) ^ (3 * i + d)));
+            ok = ok && p->at[d] >= 0 && p->at[d] < side;
+            checksum += hn_mix(hn_bits(p->at[d]) ^ hn_mix(hn_bits(p->speed[d]) ^ (3 * i + d)));
         }
-        ok = ok && p.cell == cell_of(p.at, s->side);
+        ok = ok && p->cell == cell_of(p->at, s->side);
     }
     part->verdict.ok = ok;
     part->verdict.checksum = checksum;

@@ -15,7 +15,7 @@ static const struct hn_program program = {
     .more_means = "keys of a task that is sorted at once, at least 4",
     .xs = {1 << 18, 48},
     .s = {1 << 22, 48},
-    .m = {1 << 24, 48},
+    .m = {1 << 25, 48},
 };
 
 /* Keys from..to-1, at least two. */

@@ -11,9 +11,9 @@ static const struct hn_program program = {
     .n_means = "rows and columns of the image",
     .more = 'b',
     .more_means = "spheres",
-    .xs = {96, 512},
-    .s = {384, 4096},
-    .m = {1280, 16384},
+    .xs = {80, 512},
+    .s = {192, 4096},
+    .m = {448, 16384},
 };
 
 #define TILE 8u      /* rows and columns of a task */

@@ -16,7 +16,7 @@ static const struct hn_program program = {
     .more_means = "time steps",
     .xs = {343, 6},
     .s = {1000, 20},
-    .m = {2744, 24},
+    .m = {2744, 56},
 };
 
 #define SITES 3u

@@ -1,0 +1,101 @@
+"""Every workload: right whatever compiles it and however many threads it has, and its self-check notices damage."""
+import re
+import shutil
+import subprocess
+
+from harness import SLOW, WORKLOADS, Skipped, check, expect, shown, tail
+
+THREADS = ("1", "2", "3", "5", "8")
+UNCHECKED = {"killme"}  # no result: it writes until it is killed
+
+
+def programs():
+    """Names of the workloads that check themselves, as build.sh lists them."""
+    names = re.findall(r"^one (\w+) ", (WORKLOADS / "build.sh").read_text(), re.MULTILINE)
+    expect(len(names) == len(set(names)) >= 19, f"build.sh lists each program once: {names}")
+    return [n for n in names if n not in UNCHECKED]
+
+
+def result(program, *arguments, status=0):
+    """Checksum in the one line that a workload prints; status 1 wants the word that the check failed."""
+    words = [str(program), *arguments]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    expect(done.returncode == status, f"{shown(words)}: status {done.returncode}: {tail(done.stdout + done.stderr)}")
+    wanted = "SELF-CHECK FAILED" if status else "verified OK"
+    found = re.fullmatch(rf"{program.name}: {wanted} checksum ([0-9a-f]{{16}}) \(.*\)\n", done.stdout)
+    expect(found and not done.stderr, f"{shown(words)}: not the line of a result: {tail(done.stdout + done.stderr)}")
+    return found[1]
+
+
+def same_for_all(folder, *arguments):
+    """Checksums by program; each the same for every number of threads, one thread being the sequential program."""
+    found = {}
+    for name in programs():
+        sums = {result(folder / name, "-p", t, *arguments) for t in THREADS}
+        expect(len(sums) == 1, f"{name}: the checksum depends on the number of threads: {sums}")
+        found[name] = sums.pop()
+    print(f"  {len(found)} programs, {', '.join(THREADS)} threads each")
+    return found
+
+
+def native(session, compiler):
+    """Checksums of the workloads without hooks."""
+    if not shutil.which(compiler):
+        raise Skipped(f"there is no {compiler}")
+    return session.once(("sums", compiler), lambda: same_for_all(session.build(compiler, "-O2", hooks=False)))
+
+
+@check
+def native_gcc(session):
+    """gcc -O2: every workload verifies itself for 1 to 8 threads, with one checksum."""
+    native(session, "gcc")
+
+
+@check
+def native_clang(session):
+    """clang -O2: the same."""
+    native(session, "clang")
+
+
+@check
+def hooked(session):
+    """homenode cc -O2, not recorded: the hooks change no result."""
+    sums = same_for_all(session.build())
+    expect(sums == native(session, "gcc"), "the same compiler with and without hooks gives the same checksums")
+
+
+@check
+def damage_is_noticed(session):
+    """With one value of its result spoilt, every workload says that its self-check failed."""
+    folder = session.build("gcc", "-O1", "-DHN_DAMAGE=1", hooks=False)
+    for name in programs():
+        for threads in ("1", "3"):
+            result(folder / name, "-p", threads, status=1)
+
+
+@check
+def other_sizes(session):
+    """The sorts agree on what they sort; the two relaxations are one computation; more threads than work is no harm."""
+    folder = session.build("gcc", "-O2", hooks=False)
+    for n in ("1", "2", "7", "1000"):
+        sums = {result(folder / name, "-n", n, "-p", "16") for name in ("msort", "qsort_tasks")}
+        expect(len(sums) == 1, f"{n} keys: {sums}")
+    sums = {result(folder / name, "-n", "9", "-p", "16") for name in ("sor", "sor_cols")}
+    expect(len(sums) == 1, f"by rows and by columns: {sums}")
+    small = {"fft": "16", "gauss": "2", "matmult": "1", "em3d": "16", "bfs": "2", "water": "27", "mp3d": "64",
+             "raytrace": "1", "barnes": "512"}
+    for name, n in small.items():
+        result(folder / name, "-n", n, "-p", "16")
+
+
+@check
+def sanitised(session):
+    """Slow tier: no data race under gcc's thread sanitizer, no undefined behaviour under its others."""
+    if not SLOW:
+        raise Skipped("slow tier")
+    kinds = {"thread": "-fsanitize=thread", "undefined": "-fsanitize=address,undefined"}
+    for kind, flag in kinds.items():
+        folder = session.build("gcc", "-O1", flag, "-fno-sanitize-recover=all", hooks=False)
+        for name in programs():
+            result(folder / name, "-p", "5")
+        print(f"  {kind}: nothing found")

@@ -19,9 +19,11 @@ mod jobs;
 pub mod partition;
 pub mod plain;
 pub mod question;
+pub mod spec;
 
 pub use answer::{Answer, Charged, Row, What};
 pub use error::StudyError;
 pub use folded::answer;
 pub use partition::{InMemory, Layout, Partition, Partitioner, Spill, Store};
 pub use question::{Question, Want};
+pub use spec::Study;

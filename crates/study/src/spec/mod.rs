@@ -1,0 +1,112 @@
+//! What a study asks: `STUDY.toml`, or the same on a command line.
+//!
+//! Reading order: [`Study`], `file` (the text), `numbers`, `blocks` (values), [`machines`], [`families`], `error`.
+mod blocks;
+mod error;
+pub mod families;
+mod file;
+pub mod machines;
+mod numbers;
+#[cfg(test)]
+mod tests;
+
+pub use blocks::{BLOCKS, blocks, policies};
+pub use error::{SpecError, nearest};
+pub use file::Resolve;
+pub use machines::{Base, MachineSet, PARAMS, Param, Point};
+pub use numbers::Values;
+
+use crate::Want;
+use homenode_machine::MapRule;
+use homenode_placement::Start;
+use homenode_placement::policies::Choice;
+
+/// A study: everything but the traces themselves.
+#[derive(Clone)]
+pub struct Study {
+    /// Name, for files and titles.
+    pub name: String,
+    /// Datasets, as written.
+    pub traces: Vec<String>,
+    /// Block sizes in bytes, ascending.
+    pub blocks: Vec<u64>,
+    /// Machines.
+    pub machines: Vec<MachineSet>,
+    /// Policies.
+    pub policies: Vec<Choice>,
+    /// Each block at its cheapest home for ever.
+    pub best_static: Want,
+    /// Optimum with replication.
+    pub with_replication: Want,
+    /// Optimum without.
+    pub without_replication: Want,
+    /// Where blocks are before their first access, for the optimum.
+    pub start: Start,
+    /// Seeds of the merges of the recorded order; absent for the model order.
+    pub seeds: Option<Vec<u64>>,
+    /// Threads to processors.
+    pub map: MapRule,
+    /// The same as written.
+    pub map_text: String,
+    /// Whether busy-wait references are charged.
+    pub charge_spins: bool,
+}
+
+impl Study {
+    /// Reads `STUDY.toml`. `name` is what it is called if it does not say.
+    ///
+    /// # Errors
+    /// With line, key and, for a name that does not exist, the nearest that does.
+    pub fn from_toml(text: &str, name: &str, resolve: &Resolve<'_>) -> Result<Study, SpecError> {
+        let study = file::study(text, name, resolve)?;
+        study.check_rows()?;
+        Ok(study)
+    }
+
+    fn check_rows(&self) -> Result<(), SpecError> {
+        if self.rows_each() == 0 {
+            return Err(SpecError::new("nothing is asked: name policies, or an optimum other than none"));
+        }
+        Ok(())
+    }
+
+    /// Machines, over all sets.
+    pub fn machine_count(&self) -> u128 {
+        self.machines.iter().map(MachineSet::count).fold(0, u128::saturating_add)
+    }
+    /// Rows of one trace on one machine at one block size, at most.
+    fn rows_each(&self) -> u128 {
+        let wanted = [self.best_static, self.with_replication, self.without_replication];
+        let wanted = wanted.iter().filter(|w| **w != Want::None).count();
+        (self.policies.len() + wanted) as u128
+    }
+    /// Replays of one trace: one a merge.
+    pub fn merges(&self) -> usize {
+        self.seeds.as_ref().map_or(1, Vec::len)
+    }
+    /// Rows of the result, at most: machines have no rows at blocks smaller than their words, nor for policies that they
+    /// cannot carry out.
+    pub fn points(&self) -> u128 {
+        let traces = (self.traces.len() * self.merges()) as u128;
+        [traces, self.blocks.len() as u128, self.rows_each()]
+            .into_iter()
+            .fold(self.machine_count(), u128::saturating_mul)
+    }
+
+    /// The machine with this number, over all sets.
+    ///
+    /// # Errors
+    /// It cannot be, at some block size.
+    pub fn point(&self, number: u128) -> Result<Point, SpecError> {
+        let mut rest = number;
+        for set in &self.machines {
+            if rest < set.count() {
+                let point = set.point(rest)?;
+                self.blocks.iter().try_for_each(|b| machines::check_copies(&point.machine, *b))?;
+                return Ok(point);
+            }
+            rest -= set.count();
+        }
+        Err(SpecError::new(format!("there is no machine {number}")))
+    }
+}

@@ -7,9 +7,10 @@
 //! budget and the number of workers, and answers of parts of a trace add up to the answer of the whole.
 //!
 //! Reading order: [`question`], [`answer`](mod@answer), [`plain`] (slow and obvious), [`partition`], `fold`, `jobs`, `group`,
-//! [`folded`].
+//! [`folded`], [`analyses`].
 #![forbid(unsafe_code)]
 
+pub mod analyses;
 pub mod answer;
 mod error;
 mod fold;

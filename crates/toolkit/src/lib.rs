@@ -41,7 +41,7 @@ pub use migrate::{MigrateRequest, ReplayDoc, migrate, replay_journal};
 pub use place::{Match, PlaceDoc, PlaceRequest, agent_plan, place};
 pub use record::{RecordDoc, default_output, record};
 pub use report::{ReportRequest, html, report, text};
-pub use reproduce::{ReproduceDoc, reproduce};
+pub use reproduce::{ReproduceDoc, ReproduceRequest, reproduce};
 pub use run::{RunRequest, run};
 pub use topo::{TopoDoc, TopoRequest, this_machine, this_topology, topo};
 

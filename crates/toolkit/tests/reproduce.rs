@@ -1,14 +1,18 @@
 //! `reproduce thakkar`: every published claim has a verdict, and the directions of the thesis show in the model.
-use homenode_toolkit::reproduce::{Verdict, reproduce};
+use homenode_toolkit::reproduce::{ReproduceRequest, Verdict, reproduce};
 
 fn number(text: &str) -> f64 {
     text.parse().unwrap_or_else(|_| panic!("'{text}' is a number"))
 }
 
+fn request(what: &str, size: &str, out: Option<&std::path::Path>) -> ReproduceRequest {
+    ReproduceRequest { what: what.into(), only: Vec::new(), size: size.into(), out: out.map(Into::into) }
+}
+
 #[test]
 fn thakkar_is_judged_claim_by_claim() {
     let out = tempfile::tempdir().expect("a folder");
-    let doc = reproduce("thakkar", "XS", Some(out.path()), &mut ()).expect("reproduced");
+    let doc = reproduce(&request("thakkar", "XS", Some(out.path())), &mut ()).expect("reproduced");
     println!("{}", doc.to_text());
     assert_eq!(doc.claims.len(), 17, "rows of the thesis among the headline claims");
     let verdict = |what: &str| {
@@ -47,6 +51,6 @@ fn thakkar_is_judged_claim_by_claim() {
 
 #[test]
 fn what_does_not_exist_is_said() {
-    assert!(reproduce("thaker", "XS", None, &mut ()).expect_err("no").message.contains("known are thakkar"));
-    assert!(reproduce("thakkar", "XXL", None, &mut ()).expect_err("no").message.contains("XS, S, M"));
+    assert!(reproduce(&request("thaker", "XS", None), &mut ()).expect_err("no").message.contains("known are thakkar"));
+    assert!(reproduce(&request("thakkar", "XXL", None), &mut ()).expect_err("no").message.contains("XS, S, M"));
 }

@@ -119,10 +119,14 @@ pub(crate) struct List {
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   homenode reproduce thakkar
-  homenode reproduce thakkar --size S -o thakkar/     also a page, a plot and the data")]
+  homenode reproduce thakkar --size S -o thakkar/     also a page, a plot and the data
+  homenode reproduce bolosky --experiment E8 -o e8/   one of the twelve experiments")]
 pub(crate) struct Reproduce {
-    /// Experiment (`homenode list experiments`).
-    pub(crate) experiment: String,
+    /// What to reproduce (`homenode list experiments`).
+    pub(crate) what: String,
+    /// Only this experiment of it, such as E8; may be repeated.
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) experiment: Vec<String>,
     /// Size of the programs: XS, S or M.
     #[arg(long, default_value = "XS")]
     pub(crate) size: String,

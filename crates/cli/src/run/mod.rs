@@ -90,7 +90,13 @@ fn import(a: &Import, quiet: bool) -> Done {
 }
 
 fn reproduce(a: &Reproduce, quiet: bool) -> Done {
-    let doc = toolkit::reproduce(&a.experiment, &a.size, a.output.as_deref(), &mut Bar::new(quiet))?;
+    let request = toolkit::ReproduceRequest {
+        what: a.what.clone(),
+        only: a.experiment.clone(),
+        size: a.size.clone(),
+        out: a.output.clone(),
+    };
+    let doc = toolkit::reproduce(&request, &mut Bar::new(quiet))?;
     print(&if a.json { doc.to_json() } else { doc.to_text() })
 }
 

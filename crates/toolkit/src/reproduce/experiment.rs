@@ -28,13 +28,12 @@ pub(super) struct Outcome {
 }
 
 /// Runs everything.
-pub(super) fn thakkar(size: &str, progress: &mut dyn Progress) -> Result<(ReproduceDoc, Bars), Failure> {
-    let folder = std::env::temp_dir().join(format!("homenode-reproduce-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(|e| Failure::work(format!("cannot create {}: {e}", folder.display())))?;
-    let done = run(size, &folder, progress);
-    // What is left in the folder for temporary files is of no use to anybody.
-    let _ = std::fs::remove_dir_all(&folder);
-    let (programs, outcomes) = done?;
+pub(super) fn thakkar(
+    size: &str,
+    folder: &std::path::Path,
+    progress: &mut dyn Progress,
+) -> Result<(ReproduceDoc, Bars), Failure> {
+    let (programs, outcomes) = run(size, folder, progress)?;
     let mut notes = vec![
         "savings are of memory cost in the model; the thesis measured run time, which also has compute time, queues and caches".to_owned(),
         "references are counted, not misses: these machines are modelled without caches".to_owned(),
@@ -48,7 +47,7 @@ pub(super) fn thakkar(size: &str, progress: &mut dyn Progress) -> Result<(Reprod
         groups: outcomes.iter().map(|o| (format!("{} {}", o.program, o.machine), o.savings.to_vec())).collect(),
     };
     let doc = ReproduceDoc {
-        schema: "https://github.com/homenode/homenode/schema/reproduce-1",
+        schema: super::SCHEMA,
         experiment: "thakkar".into(),
         size: size.into(),
         programs,

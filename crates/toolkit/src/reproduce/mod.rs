@@ -1,4 +1,5 @@
 //! `homenode reproduce`: published results again, with a verdict on each claim.
+mod bolosky;
 mod claims;
 mod counting;
 mod experiment;
@@ -8,11 +9,16 @@ mod synthetic;
 
 use crate::{Failure, Progress, output};
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What can be reproduced.
-pub const EXPERIMENTS: &[(&str, &str)] =
-    &[("thakkar", "affinity, sampling loss and guided placement of Thakkar 2008, in the model")];
+pub const EXPERIMENTS: &[(&str, &str)] = &[
+    ("thakkar", "affinity, sampling loss and guided placement of Thakkar 2008, in the model"),
+    ("bolosky", "policies, machines, TLBs, false sharing and disturbance of Bolosky 1993: E1 to E12"),
+];
+
+/// Identifier of these documents, described by `docs/schema/reproduce.json`.
+const SCHEMA: &str = "https://github.com/homenode/homenode/schema/reproduce-1";
 
 /// What came out.
 #[derive(Clone, Debug, Serialize)]
@@ -86,34 +92,73 @@ impl Verdict {
     }
 }
 
-/// Runs an experiment at a size. With `out`, a folder, also writes `NAME.md`, `NAME.svg` and `NAME.json` there.
+/// What to reproduce.
+#[derive(Clone, Debug, Default)]
+pub struct ReproduceRequest {
+    /// Name of [`EXPERIMENTS`].
+    pub what: String,
+    /// Only these experiments of it, such as `E8`; all if empty.
+    pub only: Vec<String>,
+    /// Size of the programs: XS, S or M.
+    pub size: String,
+    /// Folder for the page, pictures and data; made if missing.
+    pub out: Option<PathBuf>,
+}
+
+/// Records programs and runs experiments on them. With a folder to write to, also writes a page `NAME.md`, `NAME.json`,
+/// and pictures with their data.
 ///
 /// # Errors
-/// An experiment or size that does not exist, or a folder that cannot be written. Without a compiler the programs are
-/// synthetic ones, which the document says.
-pub fn reproduce(
-    experiment: &str,
-    size: &str,
-    out: Option<&Path>,
-    progress: &mut dyn Progress,
-) -> Result<ReproduceDoc, Failure> {
-    if !EXPERIMENTS.iter().any(|(name, _)| *name == experiment) {
+/// An experiment or size that does not exist, a folder that cannot be written, or no compiler where one is needed
+/// (`thakkar` has synthetic programs then, which the document says).
+pub fn reproduce(request: &ReproduceRequest, progress: &mut dyn Progress) -> Result<ReproduceDoc, Failure> {
+    let name = request.what.as_str();
+    if !EXPERIMENTS.iter().any(|(known, _)| *known == name) {
         let known: Vec<&str> = EXPERIMENTS.iter().map(|(name, _)| *name).collect();
-        return Err(Failure::usage(format!("there is no experiment '{experiment}'; known are {}", known.join(", "))));
+        return Err(Failure::usage(format!("there is no experiment '{name}'; known are {}", known.join(", "))));
     }
-    if !["XS", "S", "M"].contains(&size) {
-        return Err(Failure::usage(format!("--size: '{size}' is none of XS, S, M")));
+    if !["XS", "S", "M"].contains(&request.size.as_str()) {
+        return Err(Failure::usage(format!("--size: '{}' is none of XS, S, M", request.size)));
     }
-    let (doc, bars) = experiment::thakkar(size, progress)?;
-    if let Some(folder) = out {
-        std::fs::create_dir_all(folder)
-            .map_err(|e| Failure::work(format!("cannot create {}: {e}", folder.display())))?;
-        let file = |end: &str| folder.join(format!("{experiment}.{end}"));
-        output::write(&file("svg"), page::svg(&bars).as_bytes())?;
-        output::write(&file("md"), page::markdown(&doc, &format!("{experiment}.svg")).as_bytes())?;
-        output::write(&file("json"), doc.to_json().as_bytes())?;
+    if name == "thakkar" && !request.only.is_empty() {
+        return Err(Failure::usage("--experiment: thakkar is one experiment; bolosky has E1 to E12"));
+    }
+    let folder = std::env::temp_dir().join(format!("homenode-reproduce-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|e| Failure::work(format!("cannot create {}: {e}", folder.display())))?;
+    let done = run(request, &folder, progress);
+    // What is left in the folder for temporary files is of no use to anybody.
+    let _ = std::fs::remove_dir_all(&folder);
+    done
+}
+
+fn run(request: &ReproduceRequest, folder: &Path, progress: &mut dyn Progress) -> Result<ReproduceDoc, Failure> {
+    if request.what == "bolosky" {
+        let (doc, figures) = bolosky::run(&request.only, &request.size, folder, progress)?;
+        if let Some(out) = &request.out {
+            let pictures = figures.iter().map(|f| f.write(out)).collect::<Result<Vec<_>, Failure>>()?;
+            write(&doc, out, &pictures)?;
+        }
+        return Ok(doc);
+    }
+    let (doc, bars) = experiment::thakkar(&request.size, folder, progress)?;
+    if let Some(out) = &request.out {
+        let picture = format!("{}.svg", doc.experiment);
+        make(out)?;
+        output::write(&out.join(&picture), page::svg(&bars).as_bytes())?;
+        write(&doc, out, &[("savings".to_owned(), picture)])?;
     }
     Ok(doc)
+}
+
+fn make(folder: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(|e| Failure::work(format!("cannot create {}: {e}", folder.display())))
+}
+
+/// The page and the document; `pictures` are titles and file names.
+fn write(doc: &ReproduceDoc, out: &Path, pictures: &[(String, String)]) -> Result<(), Failure> {
+    make(out)?;
+    output::write(&out.join(format!("{}.md", doc.experiment)), page::markdown(doc, pictures).as_bytes())?;
+    output::write(&out.join(format!("{}.json", doc.experiment)), doc.to_json().as_bytes())
 }
 
 impl ReproduceDoc {

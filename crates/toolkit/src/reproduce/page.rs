@@ -39,8 +39,10 @@ fn columns(table: &Table) -> Vec<String> {
     all.iter().map(|row| row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ")).collect()
 }
 
-pub(super) fn markdown(doc: &ReproduceDoc, picture: &str) -> String {
-    let mut out = format!("# {} at size {}\n\n{}\n\n![savings]({picture})\n", doc.experiment, doc.size, doc.programs);
+/// The page; `pictures` are titles and file names.
+pub(super) fn markdown(doc: &ReproduceDoc, pictures: &[(String, String)]) -> String {
+    let mut out = format!("# {} at size {}\n\n{}\n", doc.experiment, doc.size, doc.programs);
+    pictures.iter().for_each(|(title, file)| write!(out, "\n![{title}]({file})\n").expect(WRITES));
     let cell = |text: &String| text.replace('|', "\\|").replace('\n', " ");
     let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     for table in &doc.tables {

@@ -31,11 +31,7 @@ impl Programs {
     /// Builds the workloads below `folder`.
     pub(super) fn build(folder: &Path, size: &str) -> Result<Programs, Failure> {
         let failed = |e: std::io::Error| Failure::work(format!("cannot write {}: {e}", folder.display()));
-        std::fs::write(folder.join(HEADER.0), HEADER.1).map_err(failed)?;
-        let built = SOURCES.iter().map(|(name, text)| {
-            std::fs::write(folder.join(format!("{name}.c")), text).map_err(failed)?;
-            Ok(compiled(folder, name))
-        });
+        let built = SOURCES.iter().map(|(name, text)| built(folder, name, text, &[]).map_err(failed));
         let all = built.collect::<Result<Vec<bool>, Failure>>()?.into_iter().all(|ok| ok);
         Ok(Programs { folder: all.then(|| folder.to_owned()), size: size.to_owned() })
     }
@@ -58,28 +54,45 @@ impl Programs {
     /// The references of one program.
     pub(super) fn run(&self, name: &str, threads: u32, progress: &mut dyn Progress) -> Result<DatasetReader, Failure> {
         let Some(folder) = &self.folder else { return super::synthetic::dataset(name, threads) };
-        let out = folder.join(format!("{name}.{threads}.hnt"));
-        let mut command: Vec<OsString> = vec![folder.join(name).into()];
-        command.extend(["-s", &self.size, "-p", &threads.to_string()].map(OsString::from));
-        let options = RecordOptions {
-            command,
-            out: out.clone(),
-            backend: "hooks".into(),
-            force: true,
-            ..RecordOptions::default()
-        };
-        let doc = crate::record(&options, progress)?;
-        if doc.program_failed() {
-            return Err(Failure::work(format!("{name} failed while it was recorded: {:?}", doc.warnings)));
-        }
-        Ok(DatasetReader::open(Arc::new(DirStore::open(&out)?))?)
+        recorded(folder, name, ["-s", &self.size], threads, progress)
     }
 }
 
-/// Builds one workload; false without a compiler that can.
-fn compiled(folder: &Path, name: &str) -> bool {
+/// Runs a built workload with these options and so many threads, recorded with the hooks.
+pub(super) fn recorded<'w>(
+    folder: &Path,
+    name: &str,
+    words: impl IntoIterator<Item = &'w str>,
+    threads: u32,
+    progress: &mut dyn Progress,
+) -> Result<DatasetReader, Failure> {
+    let out = folder.join(format!("{name}.{threads}.hnt"));
+    let mut command: Vec<OsString> = vec![folder.join(name).into()];
+    command.extend(words.into_iter().map(OsString::from));
+    command.extend(["-p".into(), threads.to_string().into()]);
+    let options =
+        RecordOptions { command, out: out.clone(), backend: "hooks".into(), force: true, ..RecordOptions::default() };
+    let doc = crate::record(&options, progress)?;
+    if doc.program_failed() {
+        return Err(Failure::work(format!("{name} failed while it was recorded: {:?}", doc.warnings)));
+    }
+    Ok(DatasetReader::open(Arc::new(DirStore::open(&out)?))?)
+}
+
+/// Writes the source of a workload below `folder` and builds it; false without a compiler that can.
+///
+/// # Errors
+/// The folder cannot be written.
+pub(super) fn built(folder: &Path, name: &str, source: &str, defines: &[&str]) -> std::io::Result<bool> {
+    std::fs::write(folder.join(HEADER.0), HEADER.1)?;
+    std::fs::write(folder.join(format!("{name}.c")), source)?;
+    Ok(compiled(folder, name, defines))
+}
+
+fn compiled(folder: &Path, name: &str, defines: &[&str]) -> bool {
     let mut args: Vec<OsString> = ["-O2", "-g", "-std=gnu11", "-pthread", "-o"].map(OsString::from).to_vec();
     args.extend([folder.join(name).into(), folder.join(format!("{name}.c")).into(), "-lm".into()]);
+    args.extend(defines.iter().map(OsString::from));
     let planned = install::install().and_then(|archive| compile::plan(Mode::Cc, &args, &archive));
     let Ok(plan) = planned else { return false };
     let run = plan.command().stdout(Stdio::null()).stderr(Stdio::null()).status();

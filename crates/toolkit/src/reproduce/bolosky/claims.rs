@@ -1,0 +1,72 @@
+//! Every table, figure and claim of the thesis that an experiment stands for, with a verdict.
+use super::super::{Claim, Verdict};
+use crate::Failure;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+const CLAIMS: &str = include_str!("../../../data/bolosky_claims.json");
+
+/// One published claim.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Published {
+    /// Short name, by which experiments judge it.
+    pub(super) id: String,
+    /// `E1` to `E12`: who judges it.
+    pub(super) experiment: String,
+    what: String,
+    theirs: String,
+    #[serde(default)]
+    unit: String,
+    place: String,
+}
+
+/// Ours beside one claim.
+pub(super) struct Judged {
+    /// The claim's short name.
+    pub(super) id: &'static str,
+    /// Ours; empty where there is none.
+    pub(super) ours: String,
+    /// Whether they agree.
+    pub(super) verdict: Verdict,
+    /// Why that verdict.
+    pub(super) why: String,
+}
+
+impl Judged {
+    /// Agrees or differs.
+    pub(super) fn by(id: &'static str, ours: impl Into<String>, agrees: bool, why: impl Into<String>) -> Judged {
+        let verdict = if agrees { Verdict::Agrees } else { Verdict::Differs };
+        Judged { id, ours: ours.into(), verdict, why: why.into() }
+    }
+    /// Cannot be known; `ours` is what stands beside it here.
+    pub(super) fn unknown(id: &'static str, ours: impl Into<String>, why: impl Into<String>) -> Judged {
+        Judged { id, ours: ours.into(), verdict: Verdict::CannotBeKnown, why: why.into() }
+    }
+}
+
+/// What was published, in the order of the file.
+pub(super) fn published() -> Result<Vec<Published>, Failure> {
+    serde_json::from_str(CLAIMS).map_err(Failure::work)
+}
+
+/// The claims of these experiments with their verdicts, in the order of the file.
+///
+/// # Errors
+/// A claim without a verdict, or a verdict without a claim: both would leave the page untrue.
+pub(super) fn beside(experiments: &[&str], judged: Vec<Judged>) -> Result<Vec<Claim>, Failure> {
+    let mut by_id: BTreeMap<&str, Judged> = judged.into_iter().map(|j| (j.id, j)).collect();
+    let mut claims = Vec::new();
+    for p in published()?.into_iter().filter(|p| experiments.contains(&p.experiment.as_str())) {
+        let Some(j) = by_id.remove(p.id.as_str()) else {
+            return Err(Failure::work(format!("{} says nothing of the claim '{}'", p.experiment, p.id)));
+        };
+        let theirs = format!("{} {}", p.theirs, p.unit).trim_end().to_owned();
+        let what = format!("{}: {}", p.experiment, p.what);
+        claims.push(Claim { what, place: p.place, theirs, ours: j.ours, verdict: j.verdict, why: j.why });
+    }
+    match by_id.into_keys().next() {
+        Some(id) => Err(Failure::work(format!("a verdict on the claim '{id}', which nobody made"))),
+        None => Ok(claims),
+    }
+}

@@ -1,0 +1,133 @@
+//! The programs: our workloads at sizes like those of the thesis, recorded now, one after the other.
+use super::super::programs;
+use crate::{Failure, OrderChoice, Progress};
+use homenode_base::{NodeId, VirtualTime};
+use homenode_machine::{Machine, models};
+use homenode_placement::policies::Choice;
+use homenode_sim::Seat;
+use homenode_study::{Answer, Layout, Partition, Partitioner, Question, StudyError};
+use homenode_trace::dataset::DatasetReader;
+use homenode_trace::order::{Consumer, drive};
+use homenode_trace::{Event, Merged};
+use std::path::Path;
+
+/// Processors: those of the thesis's traces (section 2.1).
+pub(super) const PROCESSORS: u16 = 8;
+
+/// A workload and what it stands for.
+pub(super) struct Listed {
+    /// Name here.
+    pub(super) name: &'static str,
+    /// Programs of the thesis that it resembles; empty if none.
+    pub(super) like: &'static str,
+    /// Whether work is dealt out in many small tasks, as in the thesis's Presto programs.
+    pub(super) presto: bool,
+    source: &'static str,
+    defines: &'static [&'static str],
+    /// `-n` and further options, for XS, S and M.
+    sizes: [&'static str; 3],
+}
+
+macro_rules! listed {
+    ($name:literal, $file:literal, $like:literal, $presto:literal, [$($define:literal),*], $sizes:expr) => {
+        Listed {
+            name: $name,
+            like: $like,
+            presto: $presto,
+            source: include_str!(concat!("../../../../../workloads/", $file)),
+            defines: &[$($define),*],
+            sizes: $sizes,
+        }
+    };
+}
+
+/// All programs, in the order of the page.
+pub(super) static LIST: &[Listed] = &[
+    listed!("matmult", "matmult.c", "e-matmult, p-matmult", false, [], ["-n 64", "-n 96", "-n 200"]),
+    listed!("gauss", "gauss.c", "gauss, p-gauss", false, [], ["-n 96", "-n 160", "-n 320"]),
+];
+
+/// One program's references.
+pub(super) struct Program {
+    /// What it is.
+    pub(super) listed: &'static Listed,
+    reader: DatasetReader,
+    seats: Vec<Seat>,
+    partition: Partition,
+}
+
+impl Program {
+    /// Builds, records and partitions a program of the list; `size` is 0, 1 or 2 for XS, S and M.
+    ///
+    /// # Errors
+    /// No compiler that can build it, or it fails.
+    pub(super) fn record(
+        listed: &'static Listed,
+        folder: &Path,
+        size: usize,
+        progress: &mut dyn Progress,
+    ) -> Result<Program, Failure> {
+        let name = listed.name;
+        let failed = |e: std::io::Error| Failure::work(format!("cannot write {}: {e}", folder.display()));
+        if !programs::built(folder, name, listed.source, listed.defines).map_err(failed)? {
+            return Err(Failure::work(format!("{name} cannot be built: a C compiler is needed (homenode doctor)")));
+        }
+        let words = listed.sizes[size].split_whitespace();
+        let reader = programs::recorded(folder, name, words, u32::from(PROCESSORS), progress)?;
+        let node = |t: u32| NodeId(t.min(u32::from(PROCESSORS) - 1) as u16);
+        let seat = |t: u32| Seat { cpu: node(t).0, node: node(t), space: reader.address_space(t) };
+        let seats: Vec<Seat> = (0..reader.threads()).map(seat).collect();
+        let partition = partitioned(&reader, &seats)?;
+        Ok(Program { listed, reader, seats, partition })
+    }
+    /// A question on these machines at these block sizes, with every thread on a processor and node of its own.
+    pub(super) fn question(&self, machines: Vec<Machine>, blocks: &[u64]) -> Question {
+        let seats = vec![self.seats.clone(); machines.len()];
+        Question::new(machines, seats, blocks.to_vec())
+    }
+    /// The answer of the folded engine.
+    pub(super) fn answer(&self, question: &Question) -> Result<Answer, Failure> {
+        homenode_study::answer(question, &self.partition, 0..self.partition.regions()).map_err(Failure::work)
+    }
+    /// Gives all references, in model order, to a consumer.
+    pub(super) fn drive(&self, consumer: &mut dyn Consumer) -> Result<(), Failure> {
+        drive(&self.reader, OrderChoice::Model.kind(), consumer)?;
+        Ok(())
+    }
+    /// Where threads sit.
+    pub(super) fn seats(&self) -> &[Seat] {
+        &self.seats
+    }
+}
+
+/// All machines of the thesis count words of four bytes: one partition answers every question about them. Times are
+/// kept, for policies that look at a clock.
+fn partitioned(reader: &DatasetReader, seats: &[Seat]) -> Result<Partition, Failure> {
+    let machines: Vec<Machine> = ["ace", "numa"].iter().filter_map(|name| models::find(name)).collect();
+    let mut question = Question::new(machines, vec![seats.to_vec(); 2], BLOCKS.to_vec());
+    question.policies = vec![Choice::parse("platinum").map_err(Failure::work)?];
+    let partitioner = Partitioner::new(&question, Layout::default()).map_err(Failure::work)?;
+    let mut filling = Filling { partitioner, trouble: None };
+    drive(reader, OrderChoice::Model.kind(), &mut filling)?;
+    match filling.trouble {
+        Some(error) => Err(Failure::work(error)),
+        None => filling.partitioner.finish().map_err(Failure::work),
+    }
+}
+
+/// Block sizes of all experiments, in bytes: a word to two pages (section 6.2.3).
+pub(super) const BLOCKS: [u64; 12] = [4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
+
+struct Filling {
+    partitioner: Partitioner,
+    trouble: Option<StudyError>,
+}
+
+impl Consumer for Filling {
+    fn refs(&mut self, refs: &[Merged]) {
+        if self.trouble.is_none() {
+            self.trouble = self.partitioner.refs(refs).err();
+        }
+    }
+    fn event(&mut self, _: &Event, _: VirtualTime) {}
+}

@@ -1,11 +1,12 @@
 //! What every policy of the registry must do, whatever it decides.
 mod common;
+use common::slow::choices;
 use common::{machine, parse, random_trace};
 use homenode_base::{NodeId, Rng, TotalCost};
 use homenode_machine::{Location, Machine};
 use homenode_placement::checker::recost;
 use homenode_placement::optimum::{BestStatic, Replication, Solver};
-use homenode_placement::policies::{self, Choice};
+use homenode_placement::policies::Choice;
 use homenode_placement::{Access, AccessKind, LocationSet, Outcome, Placement, Sink, Start, Step, Tally};
 
 /// The block as it really is. Every action must make sense; some fail if `rng` is given.
@@ -84,41 +85,6 @@ fn machines() -> Vec<Machine> {
     }
     all
 }
-
-/// Every policy, with its defaults and with other parameters where it has some.
-fn choices() -> Vec<Choice> {
-    let defaults = policies::ALL.iter().map(|s| s.choose(&[]).expect("defaults are in range"));
-    defaults.chain(OTHERS.iter().map(|c| Choice::parse(c).expect(c))).collect()
-}
-
-/// Parameters at which short traces come to every decision, and every variant.
-const OTHERS: [&str; 25] = [
-    "ace(0)",
-    "ace(1)",
-    "ace(1000000)",
-    "ace(2,1)",
-    "ace(2,0,1)",
-    "ace(1,0,0,1)",
-    "ace(2,1,1,1)",
-    "affinity(1,1,1000)",
-    "affinity(3,1,1)",
-    "affinity(7,2,0)",
-    "delay(0,2)",
-    "delay(1,0)",
-    "delay(2,1)",
-    "delay(3,2,1)",
-    "delay(2,2,0,1)",
-    "delay(2,1,1,0,1)",
-    "platinum(0,5)",
-    "platinum(3,7)",
-    "platinum(6,0)",
-    "platinum(5,4,0,0,1)",
-    "platinum(9,11,0,1)",
-    "platinum(4,6,1)",
-    "platinum(8,3,1,1,1)",
-    "phase-static(7)",
-    "random(99)",
-];
 
 /// Whether a move may go by a dearer way than the sets show.
 fn takes_detours(choice: &Choice) -> bool {

@@ -4,7 +4,7 @@ use common::{cached, plain, slow};
 use homenode_base::{Cost, NodeId, Rng, VirtualTime};
 use homenode_machine::{AccessClass, GlobalMemory, Location, Machine};
 use homenode_machine::{CopyCost, Matrix};
-use homenode_placement::optimum::{Replication, Solo, Solver};
+use homenode_placement::optimum::{PhaseStatic, Replication, Solo, Solver};
 use homenode_placement::policies::{ALL, Choice};
 use homenode_placement::{Access, AccessKind, Meter, Solved, Start, Tally};
 use homenode_sim::cache::{CacheEventKind as Kind, CacheFilter};
@@ -44,7 +44,7 @@ fn collect(machine: &Machine, seats: &[Seat], refs: &[Merged], block_bytes: u64)
     let mut filter = CacheFilter::new(machine).unwrap();
     let unit = machine.caches.as_ref().map_or(machine.word_bytes, |c| c.line_bytes);
     let mut numbers = Vec::new();
-    for r in refs.iter().filter(|r| r.op != Op::Spin) {
+    for (t, r) in (1..).zip(refs.iter().filter(|r| r.op != Op::Spin)) {
         let seat = seats[r.thread as usize];
         let mut last = None;
         for i in 0..u64::from(r.size.max(1)) {
@@ -54,7 +54,7 @@ fn collect(machine: &Machine, seats: &[Seat], refs: &[Merged], block_bytes: u64)
                 continue;
             }
             let mut put = |block: u64, node: u16, kind, class| {
-                let access = Access { node: NodeId(node), kind, class, weight: 1, t: VirtualTime(0) };
+                let access = Access { node: NodeId(node), kind, class, weight: 1, t: VirtualTime(t) };
                 blocks.entry(block).or_default().push(access);
             };
             let (read, write) = (AccessKind::Read, AccessKind::Write);
@@ -96,6 +96,12 @@ fn alone(
     trace: &[Access],
     home: Option<Location>,
 ) -> Tally {
+    if let Some(phase) = choice.phase() {
+        let solver = PhaseStatic::new(machine, bytes, phase);
+        let mut state = solver.begin();
+        trace.iter().for_each(|a| solver.push(&mut state, a));
+        return solver.finish(&state);
+    }
     let mut engine = choice.engine(machine, bytes).unwrap();
     let slot = engine.open(block, home);
     let mut tally = Tally::default();
@@ -111,15 +117,24 @@ fn places(machine: &Machine) -> Vec<Location> {
     nodes.chain(machine.global.map(|_| Location::Global)).collect()
 }
 
-fn choices() -> Vec<Choice> {
-    let mut all: Vec<Choice> = ALL.iter().map(|s| s.choose(&[]).unwrap()).collect();
-    all.push(Choice::parse("ace(0)").unwrap());
-    all.push(Choice::parse("ace(1)").unwrap());
-    all
+/// What the machine can carry out, by default and with times and counts that short traces use up.
+fn choices(machine: &Machine) -> Vec<Choice> {
+    let others = [
+        "ace(0)",
+        "ace(1)",
+        "affinity(37,1,9)",
+        "delay(3,2)",
+        "phase-static(90)",
+        "platinum(40,100)",
+        "platinum(300,170,0,1,1)",
+    ];
+    let defaults = ALL.iter().map(|s| s.choose(&[]).unwrap());
+    let all = defaults.chain(others.iter().map(|c| Choice::parse(c).unwrap()));
+    all.filter(|c| c.engine(machine, 4096).is_ok()).collect()
 }
 
 fn price(setup: Setup<'_>, refs: &[Merged]) -> Priced {
-    let mut engine = Engine::new(setup, &choices(), Some(Start::FreeSet)).unwrap();
+    let mut engine = Engine::new(setup, &choices(setup.machine), Some(Start::FreeSet)).unwrap();
     refs.chunks(77).for_each(|c| engine.refs(c));
     engine.finish().unwrap()
 }
@@ -166,7 +181,7 @@ fn equals_each_policy_run_alone_on_each_block() {
                 };
                 best.insert(*block, places(&machine).into_iter().min_by_key(|h| fixed(*h)).unwrap());
             }
-            for (choice, got) in choices().iter().zip(&priced.policies) {
+            for (choice, got) in choices(&machine).iter().zip(&priced.policies) {
                 let mut want = Tally::default();
                 for (block, trace) in &blocks {
                     want.add(&alone(choice, &machine, *block, block_bytes, trace, best.get(block).copied()));
@@ -297,11 +312,11 @@ fn unusable_blocks_and_seats_are_errors() {
     let seats = seats(&machine, 2);
     let setup = Setup { machine: &machine, seats: &seats, block_bytes: 4096, options: ReplayOptions::default() };
     for block_bytes in [0, 3, 32, 4097, 1 << 60] {
-        assert!(Engine::new(Setup { block_bytes, ..setup }, &choices(), None).is_err(), "{block_bytes}");
+        assert!(Engine::new(Setup { block_bytes, ..setup }, &choices(&machine), None).is_err(), "{block_bytes}");
     }
     let nowhere = [Seat { cpu: 4, node: NodeId(1), space: 0 }];
-    assert!(Engine::new(Setup { seats: &nowhere, ..setup }, &choices(), None).is_err());
-    assert!(Engine::new(setup, &choices(), None).is_ok());
+    assert!(Engine::new(Setup { seats: &nowhere, ..setup }, &choices(&machine), None).is_err());
+    assert!(Engine::new(setup, &choices(&machine), None).is_ok());
 }
 
 #[test]

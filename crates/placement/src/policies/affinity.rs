@@ -120,7 +120,10 @@ impl Policy for Affinity {
     }
     #[inline]
     fn step(&self, block: &BlockContext<'_>, state: &mut State, access: &Access, sink: &mut impl Sink) -> Location {
-        if access.t.0 >= state.end {
+        // Which hits of caches are reported depends on what they may change, so none closes a window. Of weight 0 an access
+        // is no hit: it says what time it is.
+        let hit = access.class == AccessClass::Free && access.weight > 0;
+        if access.t.0 >= state.end && !hit {
             let window = access.t.0 / self.window;
             self.close(block, state, sink);
             state.decay(window - state.window);

@@ -1,5 +1,7 @@
 //! Seeded random machines and traces.
 #![allow(dead_code, reason = "each test binary uses a part")]
+pub(crate) mod slow;
+
 use homenode_base::{Cost, NodeId, Rng, VirtualTime};
 use homenode_machine::{AccessClass, CopyCost, GlobalMemory, Machine, Matrix, Unit};
 use homenode_placement::{Access, AccessKind};

@@ -7,7 +7,7 @@
 //!
 //! Reading order: [`store`], [`backends`], `control` and `ring` (the protocol of `homenode_base::ring` seen from this side),
 //! `slots` (ring slots to references and events), `sink` and `drain` (one thread's ring to its files), `workers` (all rings),
-//! [`samples`] (what sampling delivers), [`record()`], [`sampled`] (the recorder for samples), [`hinting`] (the faults backend) and [`protect`] (the same on one node), [`damon`], [`leftovers`], `finish`, [`recover()`], [`compact()`], `symbols`; [`topology`] stands alone.
+//! [`samples`] (what sampling delivers), [`record()`], [`sampled`] (the recorder for samples), [`hinting`] (the faults backend) and [`protect`] (the same on one node), [`damon`], `huge` (what is in huge pages), [`leftovers`], `finish`, [`recover()`], [`compact()`], `symbols`; [`topology`] stands alone.
 #![forbid(unsafe_code)]
 
 pub mod backends;

@@ -176,23 +176,25 @@ static void sort_out(struct barnes *s, const struct cube *all, size_t from, size
     }
 }
 
-/* The branches of the thread's cubes: every thread looks at all bodies and takes its own. */
+/* The branches of the thread's cubes: every thread looks at all bodies and takes its own. Branches grow in an array of the
+ * thread's own and are published once, lest neighbours' stores share lines. */
 static void grow(struct barnes *s, const struct cube *all, unsigned t, unsigned threads) {
-    struct part *part = &s->parts[t];
     struct cube cubes[CUBES];
+    uint32_t branches[CUBES];
     for (unsigned c = 0; c < CUBES; c++) {
         struct cube e = eighth(all, c / 8);
         cubes[c] = eighth(&e, c % 8);
-        if (c % threads == t)
-            s->branches[c] = NOTHING;
+        branches[c] = NOTHING;
     }
     for (size_t i = 0; i < s->n; i++) {
         unsigned c = s->cubes[i];
         if (c % threads == t)
-            s->branches[c] = insert(s, part, s->branches[c], (uint32_t)i, cubes[c]);
+            branches[c] = insert(s, &s->parts[t], branches[c], (uint32_t)i, cubes[c]);
     }
-    for (unsigned c = t; c < CUBES; c += threads)
-        weigh_branch(s, s->branches[c]);
+    for (unsigned c = t; c < CUBES; c += threads) {
+        weigh_branch(s, branches[c]);
+        s->branches[c] = branches[c];
+    }
 }
 
 /* The root, node 0, and its eighths, nodes 1 to 8. */

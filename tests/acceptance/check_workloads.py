@@ -3,6 +3,7 @@ import re
 import shutil
 import subprocess
 
+import sequential
 from harness import SLOW, WORKLOADS, Skipped, check, expect, shown, tail
 
 THREADS = ("1", "2", "3", "5", "8")
@@ -16,9 +17,10 @@ def programs():
     return [n for n in names if n not in UNCHECKED]
 
 
-def result(program, *arguments, status=0):
-    """Checksum in the one line that a workload prints; status 1 wants the word that the check failed."""
-    words = [str(program), *arguments]
+def result(program, *arguments, status=0, under=()):
+    """Checksum in the one line that a workload prints; status 1 wants the word that the check failed. `under`: the words of
+    a command that starts it."""
+    words = [*under, str(program), *arguments]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300)
     expect(done.returncode == status, f"{shown(words)}: status {done.returncode}: {tail(done.stdout + done.stderr)}")
     wanted = "SELF-CHECK FAILED" if status else "verified OK"
@@ -74,6 +76,23 @@ def damage_is_noticed(session):
 
 
 @check
+def sequential_agrees(session):
+    """The integer programs give what a sequential transcription in Python gives, whatever the number of threads."""
+    folder = session.build("gcc", "-O2", hooks=False)
+    cases = [("msort", ("-n", "5000"), sequential.sort(5000)),
+             ("qsort_tasks", ("-n", "5000"), sequential.sort(5000)),
+             ("matmult", ("-n", "23"), sequential.matmult(23)),
+             ("em3d", ("-n", "600", "-i", "4"), sequential.em3d(600, 4)),
+             ("em3d", ("-n", "17", "-i", "3"), sequential.em3d(17, 3)),
+             ("bfs", ("-n", "3000", "-b", "2"), sequential.bfs(3000, 2)),
+             ("bfs", ("-n", "700", "-b", "1"), sequential.bfs(700, 1))]
+    for name, arguments, wanted in cases:
+        for threads in ("1", "3", "8"):
+            found = result(folder / name, *arguments, "-p", threads)
+            expect(found == f"{wanted:016x}", f"{name} {shown(arguments)}, {threads} threads: {found}, not {wanted:016x}")
+
+
+@check
 def other_sizes(session):
     """The sorts agree on what they sort; the two relaxations are one computation; more threads than work is no harm."""
     folder = session.build("gcc", "-O2", hooks=False)
@@ -93,9 +112,10 @@ def sanitised(session):
     """Slow tier: no data race under gcc's thread sanitizer, no undefined behaviour under its others."""
     if not SLOW:
         raise Skipped("slow tier")
+    under = ("setarch", "-R") if shutil.which("setarch") else ()  # the thread sanitizer wants a plain address space
     kinds = {"thread": "-fsanitize=thread", "undefined": "-fsanitize=address,undefined"}
     for kind, flag in kinds.items():
         folder = session.build("gcc", "-O1", flag, "-fno-sanitize-recover=all", hooks=False)
         for name in programs():
-            result(folder / name, "-p", "5")
+            result(folder / name, "-p", "5", under=under)
         print(f"  {kind}: nothing found")

@@ -199,6 +199,25 @@ fn a_dynamic_program_gets_the_library_and_a_static_one_is_recorded_without() {
     }
 }
 
+/// What the kernel made huge is in the manifest, and nothing else; where it makes none, nothing is.
+#[test]
+fn memory_in_huge_pages_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let (out, told) = (dir.path().join("x.hnt"), dir.path().join("told"));
+    let program = support::build(dir.path().join("huge"), &support::source("tests/c/huge.c"), false, &["-O1"]);
+    let mut o = options(&program, &out);
+    o.command.push(told.clone().into());
+    assert_eq!(sampled::record(&mut EveryThread(0), &o, &mut ()).unwrap().exit_status, Some(3));
+    let text = std::fs::read_to_string(told).unwrap();
+    let at: Vec<u64> = text.split(' ').map(|n| n.parse().unwrap()).collect();
+    let reader = open(&out);
+    let found = &reader.manifest().huge_pages;
+    let holds = |addr: u64| found.iter().any(|h| h.addr <= addr && addr < h.addr + h.bytes);
+    // The kernel may be told to make none, or have none left: the program says what it got.
+    assert_eq!((holds(at[0]), holds(at[1])), (at[2] > 4096, false), "{at:?}: {found:?}");
+    assert!(found.iter().all(|h| h.process == 0 && h.page_bytes.is_power_of_two() && h.page_bytes >= 2 << 20));
+}
+
 #[test]
 fn a_running_process_is_joined_for_a_while_and_left_alone() {
     let dir = tempfile::tempdir().unwrap();

@@ -91,14 +91,16 @@ impl Overhead {
     }
 }
 
-/// The figures of a printed row that its own times do not give: names of those where `printed` differs from the
-/// computed value by more than `half_digit`, half a unit of the last digit printed.
-pub fn misprints(printed: &Model, computed: &Model, half_digit: f64) -> Vec<&'static str> {
-    let off = |a: f64, b: f64| (a - b).abs() > half_digit + 1e-9;
-    let alpha = matches!((printed.alpha, computed.alpha), (Some(a), Some(b)) if off(a, b));
-    let found =
-        [("alpha", alpha), ("beta", off(printed.beta, computed.beta)), ("gamma", off(printed.gamma, computed.gamma))];
-    found.iter().filter(|(_, wrong)| *wrong).map(|(name, _)| *name).collect()
+/// Names of the figures of a printed row (alpha, beta, gamma, as printed; empty where none is) that its own times do not
+/// give: those that differ from the computed value by more than half a unit of the last digit printed.
+pub fn misprints(printed: [&str; 3], computed: &Model) -> Vec<&'static str> {
+    let values = [("alpha", computed.alpha), ("beta", Some(computed.beta)), ("gamma", Some(computed.gamma))];
+    let off = |(text, (_, value)): &(&str, (&str, Option<f64>))| {
+        let digits = text.split_once('.').map_or(0, |(_, after)| after.len());
+        let half = 0.5 * 0.1f64.powi(digits as i32);
+        matches!((text.parse::<f64>(), value), (Ok(p), Some(v)) if (p - v).abs() > half + 1e-9)
+    };
+    printed.into_iter().zip(values).filter(off).map(|(_, (name, _))| name).collect()
 }
 
 /// References of a trace as alpha, beta and gamma want them.

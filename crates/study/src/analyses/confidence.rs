@@ -63,8 +63,7 @@ impl Bootstrap {
         let value = total(&mut (0..parts.len()));
         let mut rng = Rng::new(self.seed);
         let n = parts.len() as u64;
-        let mut drawn: Vec<f64> =
-            (0..resamples).map(|_| total(&mut (0..n).map(|_| rng.below(n) as usize))).collect();
+        let mut drawn: Vec<f64> = (0..resamples).map(|_| total(&mut (0..n).map(|_| rng.below(n) as usize))).collect();
         if !value.is_finite() || drawn.iter().any(|x| !x.is_finite()) {
             return None;
         }
@@ -98,7 +97,9 @@ fn knowable(question: &Question, what: What) -> Result<&'static str, &'static st
         (What::BestStatic, _) => "homes fit the same samples: the truth is a little dearer",
         (_, Some(spec)) if FIXED.contains(&spec.name) => "",
         (_, Some(spec)) if spec.needs_homes => "homes fit the same samples: the truth is a little dearer",
-        (_, Some(spec)) if spec.name == FIRST_TOUCH => "homes are by the first sample of a block, not its first reference",
+        (_, Some(spec)) if spec.name == FIRST_TOUCH => {
+            "homes are by the first sample of a block, not its first reference"
+        }
         _ => return Err("the policy decides by single references and their order, which samples do not show"),
     };
     Ok(match question.options.sampled {
@@ -187,8 +188,7 @@ pub fn window_answers(input: &mut Input<'_>, question: &Question, windows: u64) 
 }
 
 fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
-    let columns =
-        ["machine", "block_bytes", "what", "parts_are", "parts", "cost_per_access", "low", "high", "note"];
+    let columns = ["machine", "block_bytes", "what", "parts_are", "parts", "cost_per_access", "low", "high", "note"];
     let note = "95 % confidence intervals from samples, by drawing parts of the trace again. Where nothing can be known, \
                 the note says why.";
     let mut table = Table::new("confidence", note, &columns);

@@ -5,7 +5,7 @@
 //! words of each block in blocks of their own by who uses them, and the moves that are then saved are counted.
 use super::super::{Refused, Source, input};
 use super::component::{Component, MoveCost};
-use super::moves::{Holders, Place};
+use super::moves::{Holders, Place, powers_of_two};
 use hashbrown::HashMap;
 use homenode_base::{NodeId, VirtualTime};
 use homenode_placement::Start;
@@ -220,13 +220,14 @@ impl Consumer for Apart<'_> {
 /// Attributes false sharing; reads the trace twice.
 ///
 /// # Errors
-/// The trace cannot be read.
+/// The trace cannot be read, or block or word is no power of two.
 pub fn attribute(
     source: &mut Source<'_>,
     seats: &[Seat],
     objects: &mut dyn Objects,
     options: AttributeOptions,
 ) -> Result<Attributed, Refused> {
+    powers_of_two(options.block_words, options.word_bytes)?;
     let mut first = First { options, seats, objects, blocks: HashMap::new() };
     source(&mut first)?;
     let mut blocks = first.blocks;

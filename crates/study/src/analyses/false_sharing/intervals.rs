@@ -4,8 +4,8 @@
 //! own, and the copies are merged at the end. What the best choice of intervals saves is false sharing by that
 //! definition, and no tractable way to that choice is known. Any choice gives a lower bound. Here: intervals as long as
 //! they can be, one after the other, each taken if it costs less than keeping the copies equal.
-use super::super::input;
-use super::moves::{Holders, Place};
+use super::super::{Refused, input};
+use super::moves::{Holders, Place, powers_of_two};
 use hashbrown::HashMap;
 use homenode_base::{NodeId, NodeSet, VirtualTime};
 use homenode_placement::Start;
@@ -99,15 +99,19 @@ pub struct Intervals<'a> {
 impl<'a> Intervals<'a> {
     /// Nothing seen. An interval is taken if its moves and merges cost less than the moves without it, where a merge costs
     /// `merge_per_move.0 / merge_per_move.1` moves.
+    ///
+    /// # Errors
+    /// Block or word is no power of two.
     pub fn new(
         block_words: u64,
         word_bytes: u64,
         merge_per_move: (u64, u64),
         start: Start,
         seats: &'a [Seat],
-    ) -> Intervals<'a> {
+    ) -> Result<Intervals<'a>, Refused> {
+        powers_of_two(block_words, word_bytes)?;
         let block_bytes = block_words * word_bytes;
-        Intervals { seats, start, word_bytes, block_bytes, merge_per_move, blocks: HashMap::new() }
+        Ok(Intervals { seats, start, word_bytes, block_bytes, merge_per_move, blocks: HashMap::new() })
     }
     /// Sums over all blocks. The running intervals are closed first.
     pub fn finish(mut self) -> IntervalCounts {

@@ -19,9 +19,7 @@ mod synthetic;
 
 use super::{Input, Need, Refused, Spec, Table, Value, sum};
 use crate::{Question, Want, What};
-pub use attribute::{
-    AttributeOptions, Attributed, ObjectShare, Separation, Share, WordUse, WorstBlock, attribute,
-};
+pub use attribute::{AttributeOptions, Attributed, ObjectShare, Separation, Share, WordUse, WorstBlock, attribute};
 pub use component::{Component, MoveCost, Split, data_ratio, ratio_proves};
 use homenode_analysis::{UNKNOWN_OBJECT, UNKNOWN_SITE};
 use homenode_base::NodeId;
@@ -107,12 +105,12 @@ fn bounds(input: &mut Input<'_>, subject: Subject<'_>, sizes: &[u64], table: &mu
     let word_bytes = u64::from(machine.word_bytes);
     let start = input.question.start;
     let asked: Vec<u64> = std::iter::once(1).chain(sizes.iter().copied()).collect();
-    let mut moves = Moves::new(&asked, word_bytes, start, seats);
+    let mut moves = Moves::new(&asked, word_bytes, start, seats)?;
     (input.source)(&mut moves)?;
     let (references, counts) = (moves.words(), moves.counts());
     let word_moves = counts[0].1;
     for (i, &(block_words, block_moves)) in counts.iter().enumerate().skip(1) {
-        let mut intervals = Intervals::new(block_words, word_bytes, (1, 1), start, seats);
+        let mut intervals = Intervals::new(block_words, word_bytes, (1, 1), start, seats)?;
         (input.source)(&mut intervals)?;
         let intervals = intervals.finish();
         let c = Component { cost, block_words, block_moves, word_moves };
@@ -162,8 +160,7 @@ fn split_rows(input: &mut Input<'_>, subject: Subject<'_>, table: &mut Table) ->
     let near = machine.access(AccessClass::Read, node, Location::Node(node)).0;
     for row in answer.rows.iter().filter(|r| r.what == What::WithReplication) {
         let block_words = row.block_bytes / u64::from(machine.word_bytes);
-        let parts =
-            row.optimum.as_ref().and_then(|t| McprParts::of(t, answer.accesses, near, cost, block_words));
+        let parts = row.optimum.as_ref().and_then(|t| McprParts::of(t, answer.accesses, near, cost, block_words));
         let Some(p) = parts else { continue };
         let mut cells: Vec<Value> = vec![machine.name.as_str().into(), row.block_bytes.into()];
         cells.extend([p.near, p.overhead, p.data, p.remote, p.mcpr()].map(Value::from));

@@ -1,6 +1,6 @@
 //! Moves of blocks of many sizes in one pass, where every reference must be local: reads copy, writes move and drop the
 //! other copies, and nothing is left to decide (Bolosky 1993, section 6.1.1).
-use super::super::input;
+use super::super::{Refused, input};
 use hashbrown::HashMap;
 use homenode_base::{NodeId, NodeSet, VirtualTime};
 use homenode_placement::Start;
@@ -42,6 +42,16 @@ impl Holders {
 /// Address space and number of a block.
 pub(super) type Place = (u32, u64);
 
+/// Refuses sizes that addresses cannot be shifted by.
+pub(super) fn powers_of_two(block_words: u64, word_bytes: u64) -> Result<(), Refused> {
+    let possible = |n: u64| n.is_power_of_two() && n <= 1 << 30;
+    if possible(block_words) && possible(word_bytes) {
+        return Ok(());
+    }
+    let value = format!("{block_words} words of {word_bytes} bytes");
+    Err(Refused::Value { what: "a block", value, allowed: "both are powers of two, at most 2^30" })
+}
+
 /// Moves of one block size.
 #[derive(Clone, Debug)]
 struct Size {
@@ -61,10 +71,14 @@ pub struct Moves<'a> {
 }
 
 impl<'a> Moves<'a> {
-    /// Nothing seen. `block_words` are powers of two; `word_bytes` too.
-    pub fn new(block_words: &[u64], word_bytes: u64, start: Start, seats: &'a [Seat]) -> Moves<'a> {
+    /// Nothing seen.
+    ///
+    /// # Errors
+    /// Block or word is no power of two.
+    pub fn new(block_words: &[u64], word_bytes: u64, start: Start, seats: &'a [Seat]) -> Result<Moves<'a>, Refused> {
+        block_words.iter().try_for_each(|words| powers_of_two(*words, word_bytes))?;
         let size = |words: &u64| Size { words: *words, moves: 0, blocks: HashMap::new() };
-        Moves { seats, start, word_bytes, words: 0, sizes: block_words.iter().map(size).collect() }
+        Ok(Moves { seats, start, word_bytes, words: 0, sizes: block_words.iter().map(size).collect() })
     }
     /// Words referenced, spins excepted (#T).
     pub fn words(&self) -> u64 {

@@ -1,7 +1,7 @@
 //! Three traces of one block, of which it is known what false sharing costs (Bolosky 1993, section 7.1.6). They have no
 //! reads. With free first placement the moves are one less, or one per block and word less, than the source's closed
 //! forms, which ignore initial placement.
-use homenode_trace::{Merged, Op};
+use homenode_trace::synthetic::{Builder, t_f, t_gamma, t_s};
 
 /// Which one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,25 +21,13 @@ impl Known {
     pub const fn name(self) -> &'static str {
         ["T_F", "T_S", "T_Gamma"][self as usize]
     }
-    /// Its references: `n` writes of words of `word_bytes` by `processors` threads in a block of `block_words` at `base`.
-    pub fn refs(
-        self,
-        processors: u32,
-        block_words: u64,
-        word_bytes: u32,
-        n: u64,
-        base: u64,
-    ) -> impl Iterator<Item = Merged> {
-        let p = u64::from(processors.max(1));
-        (0..n).map(move |i| {
-            let (word, thread) = match self {
-                Known::Fragmentation => (0, i % p),
-                Known::FalseSharing => (i % block_words, i % p),
-                Known::LostGrouping => (i % block_words, i / block_words % p),
-            };
-            let addr = base + word * u64::from(word_bytes);
-            Merged { addr, size: word_bytes, thread: thread as u32, op: Op::Write, weight: 1, ..Merged::default() }
-        })
+    /// The program: `n` writes of words of four bytes by `processors` threads in a block of `block_words`.
+    pub fn program(self, processors: u32, block_words: u64, n: u64) -> Builder {
+        match self {
+            Known::Fragmentation => t_f(n, processors),
+            Known::FalseSharing => t_s(n, processors, block_words),
+            Known::LostGrouping => t_gamma(n, processors, block_words),
+        }
     }
     /// (block moves, word moves, fragmentation) with free first placement, for at least one write and whole rounds.
     pub fn moves(self, block_words: u64, per_word: i64, n: u64) -> (u64, u64, i128) {

@@ -138,7 +138,9 @@ impl Waits {
     /// Whether nothing that is held must be given before.
     fn allow(&self, role: &Role, arrival: u64) -> bool {
         match role {
-            Role::Sync { key, seq, acquires: true, .. } => self.releases.get(key).is_none_or(|held| held.first() >= Some(&(*seq, 0))),
+            Role::Sync { key, seq, acquires: true, .. } => {
+                self.releases.get(key).is_none_or(|held| held.first() >= Some(&(*seq, 0)))
+            }
             Role::Obtain(key) => self.given_back.get(&key.0).is_none_or(|held| held.first() > Some(&arrival)),
             Role::GiveBack(key) => self.obtained.get(key).is_none_or(|held| held.first() > Some(&arrival)),
             _ => true,

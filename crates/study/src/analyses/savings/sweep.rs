@@ -169,9 +169,8 @@ pub fn scaled(machine: &Machine, factor: u32) -> Result<Machine, Refused> {
         per_word: c.per_word * k,
         at_most: c.at_most.map(|l| homenode_machine::LinearCost { fixed: l.fixed * k, per_word: l.per_word * k }),
     };
-    let global = machine
-        .global
-        .map(|g| homenode_machine::GlobalMemory { access: beyond(g.access), copy: copy(g.copy) });
+    let global =
+        machine.global.map(|g| homenode_machine::GlobalMemory { access: beyond(g.access), copy: copy(g.copy) });
     checked(Machine {
         name: format!("{},scaled={factor}", machine.name),
         read: matrix(&machine.read),

@@ -1,0 +1,135 @@
+//! Traces, seats, machines, and who answers questions.
+use homenode_base::{NodeId, Rng, VirtualTime};
+use homenode_machine::Machine;
+use homenode_sim::Seat;
+use homenode_study::analyses::{Refused, Source};
+use homenode_study::{Answer, Question, plain};
+use homenode_trace::order::{Consumer, OrderKind, drive};
+use homenode_trace::synthetic::Builder;
+use homenode_trace::{DatasetReader, Event, Merged, Op, TraceError};
+use std::collections::BTreeMap;
+
+/// Cases of a property test; the slow tier runs many more.
+pub(crate) fn cases(quick: u64, slow: u64) -> u64 {
+    if std::env::var_os("HOMENODE_SLOW").is_some_and(|v| v == "1") { slow } else { quick }
+}
+
+/// One thread a processor, each a node.
+pub(crate) fn seats(threads: u32) -> Vec<Seat> {
+    (0..threads as u16).map(|t| Seat { cpu: t, node: NodeId(t), space: 0 }).collect()
+}
+
+/// A reference of four bytes.
+pub(crate) fn word(thread: u32, addr: u64, op: Op) -> Merged {
+    Merged { addr, size: 4, thread, op, weight: 1, ..Merged::default() }
+}
+
+/// References at random to `words` words from address 0, a third of them writes.
+pub(crate) fn random_refs(rng: &mut Rng, threads: u32, words: u64, n: u64) -> Vec<Merged> {
+    let one = |_| {
+        let op = [Op::Read, Op::Read, Op::Read, Op::Write, Op::Write, Op::Atomic][rng.below(6) as usize];
+        word(rng.below(threads.into()) as u32, 4 * rng.below(words), op)
+    };
+    (0..n).map(one).collect()
+}
+
+/// Gives references again and again.
+pub(crate) fn source(refs: &[Merged]) -> impl FnMut(&mut dyn Consumer) -> Result<(), TraceError> + '_ {
+    |consumer| {
+        refs.chunks(7).for_each(|c| consumer.refs(c));
+        Ok(())
+    }
+}
+
+/// Everything a consumer is given.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Log {
+    pub(crate) entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Entry {
+    Ref(Merged),
+    Event(Event),
+}
+
+impl Entry {
+    pub(crate) fn thread(&self) -> u32 {
+        match self {
+            Entry::Ref(r) => r.thread,
+            Entry::Event(e) => e.thread,
+        }
+    }
+}
+
+impl Consumer for Log {
+    fn refs(&mut self, refs: &[Merged]) {
+        assert!(!refs.is_empty(), "one or more");
+        self.entries.extend(refs.iter().map(|r| Entry::Ref(*r)));
+    }
+    fn event(&mut self, event: &Event, _: VirtualTime) {
+        self.entries.push(Entry::Event(event.clone()));
+    }
+}
+
+impl Log {
+    pub(crate) fn refs(&self) -> Vec<Merged> {
+        let refs = self.entries.iter().filter_map(|e| if let Entry::Ref(r) = e { Some(*r) } else { None });
+        refs.collect()
+    }
+}
+
+/// A program in model order.
+pub(crate) fn merged(program: &Builder) -> Log {
+    let data: DatasetReader = program.open().expect("the builder writes valid datasets");
+    let mut log = Log::default();
+    drive(&data, OrderKind::Model, &mut log).expect("the builder's programs can happen");
+    log
+}
+
+/// Gives a log again and again, events too.
+pub(crate) fn replayed(log: &Log) -> impl FnMut(&mut dyn Consumer) -> Result<(), TraceError> + '_ {
+    |consumer| {
+        for entry in &log.entries {
+            match entry {
+                Entry::Ref(r) => consumer.refs(&[*r]),
+                Entry::Event(e) => consumer.event(e, VirtualTime(0)),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Answers by the plain engine, one part for each aligned 8 KiB (more if blocks are larger) of the trace.
+pub(crate) fn ask(question: &Question, source: &mut Source<'_>) -> Result<Vec<Answer>, Refused> {
+    let mut log = Log::default();
+    source(&mut log)?;
+    let region = question.blocks.iter().copied().max().unwrap_or(0).max(8192);
+    let mut parts: BTreeMap<u64, Vec<Merged>> = BTreeMap::new();
+    for r in log.refs() {
+        assert_eq!(r.addr / region, (r.addr + u64::from(r.size) - 1) / region, "tests keep references inside parts");
+        parts.entry(r.addr / region).or_default().push(r);
+    }
+    if parts.is_empty() {
+        return Ok(vec![plain::answer(question, &[])?]);
+    }
+    parts.values().map(|refs| Ok(plain::answer(question, refs)?)).collect()
+}
+
+/// A question about one machine with these seats.
+pub(crate) fn question(machine: Machine, seats: &[Seat], blocks: &[u64]) -> Question {
+    Question::new(vec![machine], vec![seats.to_vec()], blocks.to_vec())
+}
+
+/// The rows of a file of figures, without comment and head.
+pub(crate) fn csv(name: &str) -> Vec<Vec<String>> {
+    let path = format!("{}/testdata/bolosky_{name}.csv", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).expect("the figures are in testdata");
+    let lines = text.lines().filter(|l| !l.starts_with('#')).skip(1);
+    lines.map(|l| l.split(',').map(str::to_owned).collect()).collect()
+}
+
+/// A number of such a file.
+pub(crate) fn number(cell: &str) -> f64 {
+    cell.parse().expect("a number")
+}

@@ -1,0 +1,122 @@
+//! What every analysis of the registry must do.
+use crate::common::{ask, merged, replayed, seats};
+use homenode_machine::models;
+use homenode_machine::models::family::Parameters;
+use homenode_placement::policies::Choice;
+use homenode_sim::NoObjects;
+use homenode_study::analyses::{ALL, Input, Need, Refused, Spec, Table, Value};
+use homenode_study::{Question, Want};
+use homenode_trace::order::Consumer;
+use homenode_trace::synthetic::{PROGRAMS, Scale};
+use homenode_trace::{Counting, SampleUnit, TraceError};
+use std::collections::BTreeSet;
+
+fn everything(threads: u32) -> Question {
+    let dsm = models::family::DSM.build(&Parameters { processors: 8, ..Parameters::default() }).unwrap();
+    let machines = vec![models::find("ace").unwrap(), models::find("butterfly").unwrap(), dsm];
+    let mut q = Question::new(machines, vec![seats(threads); 3], vec![64, 4096]);
+    q.policies = vec![Choice::parse("ace").unwrap(), Choice::parse("interleave").unwrap()];
+    q.with_replication = Want::Cost;
+    q
+}
+
+fn run(
+    spec: &Spec,
+    question: &Question,
+    source: &mut dyn FnMut(&mut dyn Consumer) -> Result<(), TraceError>,
+) -> Result<Vec<Table>, Refused> {
+    let mut objects = NoObjects;
+    let mut input = Input { source, question, ask: &ask, objects: &mut objects, seed: 3, repeats: 40 };
+    if spec.name == "perturb" {
+        input.repeats = 2;
+    }
+    spec.run(&mut input)
+}
+
+fn fitting(spec: &Spec, threads: u32) -> Question {
+    let mut q = everything(threads);
+    if spec.needs.contains(&Need::Samples) {
+        q.options.sampled = Some(Counting { unit: SampleUnit::Reference, sees_writes: true });
+    }
+    q
+}
+
+#[test]
+fn names_and_summaries_are_fit_for_lists() {
+    let names: BTreeSet<&str> = ALL.iter().map(|s| s.name).collect();
+    assert_eq!(names.len(), ALL.len());
+    for spec in ALL {
+        let ok = |c: char| c.is_ascii_lowercase() || c == '-';
+        assert!(spec.name.chars().all(ok), "{}", spec.name);
+        assert!((20..=130).contains(&spec.summary.len()) && !spec.summary.ends_with('.'), "{}", spec.name);
+        assert!(!spec.summary.contains('\n'));
+        assert_eq!(Spec::find(spec.name).map(|s| s.name), Some(spec.name));
+        assert!(!spec.needs.is_empty());
+    }
+    assert!(Spec::find("no such").is_none());
+}
+
+#[test]
+fn every_analysis_runs_on_synthetic_programs_and_says_the_same_twice() {
+    for spec in ALL {
+        for program in PROGRAMS.iter().filter(|p| ["locks", "false-sharing"].contains(&p.name)) {
+            let log = merged(&(program.build)(1, Scale { threads: 4, rounds: 6 }));
+            let q = fitting(spec, 4);
+            let tables = run(spec, &q, &mut replayed(&log)).unwrap();
+            assert!(!tables.is_empty() && tables.iter().any(|t| !t.rows.is_empty()), "{}", spec.name);
+            assert_eq!(tables, run(spec, &q, &mut replayed(&log)).unwrap(), "{}", spec.name);
+            for table in &tables {
+                well_formed(table);
+            }
+        }
+    }
+}
+
+fn well_formed(table: &Table) {
+    assert!(!table.note.is_empty() && table.name.chars().all(|c| c.is_ascii_lowercase() || c == '-'));
+    let columns: BTreeSet<&str> = table.columns.iter().map(|c| c.0).collect();
+    assert_eq!(columns.len(), table.columns.len(), "{}", table.name);
+    for row in &table.rows {
+        assert_eq!(row.len(), table.columns.len(), "{}", table.name);
+        assert!(row.iter().all(|v| !matches!(v, Value::Real(x) if !x.is_finite())), "{}: {row:?}", table.name);
+    }
+    serde_json::to_string(table).expect("tables can be written");
+}
+
+#[test]
+fn an_empty_trace_is_no_error() {
+    for spec in ALL {
+        let tables = run(spec, &fitting(spec, 2), &mut |_| Ok(())).unwrap();
+        tables.iter().for_each(well_formed);
+    }
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    for spec in ALL {
+        for need in spec.needs {
+            let mut q = fitting(spec, 2);
+            match need {
+                Need::Exact => q.options.sampled = Some(Counting { unit: SampleUnit::Miss, sees_writes: true }),
+                Need::Samples => q.options.sampled = None,
+                Need::Machine => (q.machines, q.seats) = (vec![], vec![]),
+                Need::Policy => q.policies.clear(),
+                Need::GlobalMemory | Need::LinearCopy => {
+                    let keep = if *need == Need::GlobalMemory { "butterfly" } else { "ace" };
+                    (q.machines, q.seats) = (vec![models::find(keep).unwrap()], vec![seats(2)]);
+                }
+            }
+            let error = run(spec, &q, &mut |_| Ok(())).expect_err("it is missing").to_string();
+            assert!(error.contains(spec.name) && error.contains(need.words()), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_trace_stops_every_analysis() {
+    for spec in ALL {
+        let mut damaged = |_: &mut dyn Consumer| Err(TraceError::Cycle("made up".into()));
+        let error = run(spec, &fitting(spec, 2), &mut damaged).expect_err("the trace cannot be read");
+        assert!(error.to_string().contains("made up"), "{error}");
+    }
+}

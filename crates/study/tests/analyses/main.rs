@@ -1,0 +1,11 @@
+//! The analyses against slow and obvious oracles, closed forms and printed tables.
+mod alpha_beta_gamma;
+mod attribution;
+mod common;
+mod confidence;
+mod conformance;
+mod false_sharing;
+mod intervals;
+mod perturb;
+mod savings;
+mod tlb;

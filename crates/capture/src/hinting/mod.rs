@@ -7,12 +7,13 @@
 //! **Invariant:** whatever this module changes in the kernel's settings is written down before it is changed, and put back
 //! at the end, or by the next start after a crash.
 //!
-//! Reading order: [`Status`], [`knobs`], [`moves`], `classify` (first touch or use), [`source`], [`estimate`].
+//! Reading order: [`Status`], [`knobs`], [`moves`], `classify` (first touch or use), [`source`], [`estimate`], [`spacing`] (what a window weighs).
 pub(crate) mod classify;
 pub mod estimate;
 pub mod knobs;
 pub mod moves;
 pub mod source;
+pub mod spacing;
 mod status;
 
 pub use knobs::{HeldKnobs, Knobs, restore_leftover};

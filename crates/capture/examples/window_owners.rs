@@ -1,0 +1,192 @@
+//! Whether windows find the owners that a full recording of the same program knows:
+//! `window_owners FULL FULL-NAMES SAMPLED SAMPLED-NAMES`. FULL and SAMPLED are recordings of a workload; what it said with -v
+//! ("shared NAME ADDRESS BYTES") are the names: pages are compared by name and place within, wherever they were.
+//!
+//! Owners are workers: the first thread and those that it created, in order. Hot are the pages with nine tenths of all
+//! references to named memory. Agreement: of the references to hot pages that have an owner (a worker with a quarter more
+//! than the next), the share on pages whose owner was found; a page without a window counts as not found. Kept: references
+//! of the found owners over those of the true ones, on all hot pages. Both for windows weighed by spacing and counted.
+use homenode_base::VirtualTime;
+use homenode_capture::DirStore;
+use homenode_capture::hinting::spacing;
+use homenode_trace::frame::DecodedFrame;
+use homenode_trace::order::{Consumer, OrderKind, drive};
+use homenode_trace::{DataSource, DatasetReader, Event, EventKind, Merged, Op};
+use std::collections::{BTreeMap, HashMap};
+use std::error::Error;
+use std::path::Path;
+use std::sync::Arc;
+
+const WORKERS: usize = 16;
+/// Name, how many of that name came before, page within.
+type Key = (String, usize, u64);
+type Counts = [u64; WORKERS];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [full, full_names, sampled, sampled_names] = words.as_slice() else {
+        return Err("window_owners FULL FULL-NAMES SAMPLED SAMPLED-NAMES".into());
+    };
+    let truth = by_name(&Names::read(full_names)?, references(&open(full)?)?);
+    let reader = open(sampled)?;
+    if reader.manifest().sampling.is_none() {
+        return Err(format!("{sampled} is not sampled").into());
+    }
+    let names = Names::read(sampled_names)?;
+    let [spaced, counted] = windows(&reader)?.map(|pages| by_name(&names, pages));
+    let hot = hot(&truth);
+    let seen: u64 = hot.iter().filter_map(|k| counted.get(*k)).flatten().sum();
+    println!("hot pages {} of {}, windows a hot page {:.1}", hot.len(), truth.len(), ratio(seen, hot.len() as u64));
+    for (what, found) in [("spaced", &spaced), ("counted", &counted)] {
+        let (agreement, kept, owned) = compare(&hot, &truth, found);
+        println!("{what}: agreement {agreement:.3} kept {kept:.3} of {owned:.3} of references with an owner");
+    }
+    Ok(())
+}
+
+fn open(path: &str) -> Result<DatasetReader, Box<dyn Error>> {
+    Ok(DatasetReader::open(Arc::new(DirStore::open(Path::new(path))?))?)
+}
+
+/// Named ranges of memory: first page, pages, name, number among those of the same name.
+struct Names(Vec<(u64, u64, String, usize)>);
+
+impl Names {
+    fn read(path: &str) -> Result<Names, Box<dyn Error>> {
+        let (mut list, mut met): (Vec<_>, HashMap<String, usize>) = Default::default();
+        for line in std::fs::read_to_string(path)?.lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            if let ["shared", name, address, bytes] = words[..] {
+                let (first, bytes) = (u64::from_str_radix(address, 16)? >> 12, bytes.parse::<u64>()?);
+                let number = met.entry(name.to_owned()).or_default();
+                list.push((first, bytes.div_ceil(4096), name.to_owned(), *number));
+                *number += 1;
+            }
+        }
+        Ok(Names(list))
+    }
+    fn key(&self, page: u64) -> Option<Key> {
+        let (first, _, name, number) = self.0.iter().find(|(first, n, ..)| (*first..first + n).contains(&page))?;
+        Some((name.clone(), *number, page - first))
+    }
+}
+
+fn by_name(names: &Names, pages: HashMap<u64, Counts>) -> BTreeMap<Key, Counts> {
+    pages.into_iter().filter_map(|(page, counts)| Some((names.key(page)?, counts))).collect()
+}
+
+/// Worker of each thread: 0 the first, then in the order in which it created them.
+fn workers(reader: &DatasetReader) -> Vec<usize> {
+    let mut of = vec![WORKERS - 1; reader.threads() as usize];
+    if let Some(first) = of.first_mut() {
+        *first = 0;
+    }
+    let children = reader.thread_events(0).filter_map(|e| match e.kind {
+        EventKind::Spawn { child } => Some(child as usize),
+        _ => None,
+    });
+    for (child, worker) in children.zip(1..WORKERS - 1) {
+        if let Some(w) = of.get_mut(child) {
+            *w = worker;
+        }
+    }
+    of
+}
+
+/// References by page and worker, straight from the frames: their order does not matter.
+fn references(reader: &DatasetReader) -> Result<HashMap<u64, Counts>, Box<dyn Error>> {
+    let (mut pages, mut bytes, mut frame) = (HashMap::new(), Vec::new(), DecodedFrame::default());
+    for (thread, worker) in (0..).zip(workers(reader)) {
+        for i in 0..reader.frames(thread).len() {
+            reader.read_frame(thread, i, &mut bytes, &mut frame)?;
+            add(&mut pages, &frame, worker);
+        }
+    }
+    Ok(pages)
+}
+
+fn add(pages: &mut HashMap<u64, Counts>, frame: &DecodedFrame, worker: usize) {
+    // References to a page come in runs.
+    let (mut at, mut n) = (0, 0);
+    for (addr, key) in frame.addr.iter().zip(&frame.key) {
+        if addr >> 12 != at {
+            pages.entry(at).or_default()[worker] += n;
+            (at, n) = (addr >> 12, 0);
+        }
+        n += u64::from(frame.keys[usize::from(*key)].op != Op::Spin);
+    }
+    pages.entry(at).or_default()[worker] += n;
+}
+
+/// Windows by page and worker, weighed and counted.
+struct Windows {
+    workers: Vec<usize>,
+    weights: Vec<Vec<u32>>,
+    at: Vec<usize>,
+    pages: [HashMap<u64, Counts>; 2],
+}
+
+impl Consumer for Windows {
+    fn refs(&mut self, refs: &[Merged]) {
+        for r in refs {
+            let thread = r.thread as usize;
+            let weight = self.weights[thread][self.at[thread]];
+            self.at[thread] += 1;
+            if r.source != DataSource::FirstTouch {
+                for (pages, n) in self.pages.iter_mut().zip([u64::from(weight), 1]) {
+                    pages.entry(r.addr >> 12).or_default()[self.workers[thread]] += n;
+                }
+            }
+        }
+    }
+    fn event(&mut self, _: &Event, _: VirtualTime) {}
+}
+
+fn windows(reader: &DatasetReader) -> Result<[HashMap<u64, Counts>; 2], Box<dyn Error>> {
+    let (workers, weights) = (workers(reader), spacing::weights(reader)?);
+    let mut all = Windows { at: vec![0; weights.len()], workers, weights, pages: Default::default() };
+    drive(reader, OrderKind::Model, &mut all)?;
+    Ok(all.pages)
+}
+
+/// Pages with nine tenths of all references, hottest first.
+fn hot(truth: &BTreeMap<Key, Counts>) -> Vec<&Key> {
+    let mut pages: Vec<(u64, &Key)> = truth.iter().map(|(k, c)| (c.iter().sum(), k)).collect();
+    pages.sort_by_key(|(n, k)| (std::cmp::Reverse(*n), *k));
+    let (total, mut sum) = (pages.iter().map(|p| p.0).sum::<u64>(), 0);
+    let needed = pages.iter().take_while(|p| {
+        let before = sum;
+        sum += p.0;
+        before * 10 < total * 9
+    });
+    needed.map(|p| p.1).collect()
+}
+
+fn largest(counts: &Counts) -> usize {
+    // The first of equals, so that nothing depends on chance.
+    (0..WORKERS).max_by_key(|&i| (counts[i], std::cmp::Reverse(i))).unwrap_or(0)
+}
+
+/// Agreement, kept, and the share of references to hot pages that have an owner.
+fn compare(hot: &[&Key], truth: &BTreeMap<Key, Counts>, found: &BTreeMap<Key, Counts>) -> (f64, f64, f64) {
+    let [mut all, mut owned, mut agreed, mut best, mut kept] = [0; 5];
+    for key in hot {
+        let counts = &truth[*key];
+        let (refs, owner) = (counts.iter().sum::<u64>(), largest(counts));
+        let mut rivals = *counts;
+        rivals[owner] = 0;
+        let estimate = found.get(*key).map(largest);
+        if counts[owner] * 4 >= rivals[largest(&rivals)] * 5 {
+            owned += refs;
+            agreed += if estimate == Some(owner) { refs } else { 0 };
+        }
+        all += refs;
+        best += counts[owner];
+        kept += estimate.map_or(0, |e| counts[e]);
+    }
+    (ratio(agreed, owned), ratio(kept, best), ratio(owned, all))
+}
+
+fn ratio(a: u64, b: u64) -> f64 {
+    a as f64 / b.max(1) as f64
+}

@@ -4,8 +4,8 @@ use homenode_machine::models;
 use homenode_machine::models::family::Parameters;
 use homenode_placement::policies::Choice;
 use homenode_sim::NoObjects;
-use homenode_study::analyses::{ALL, Input, Need, Refused, Spec, Table, Value};
-use homenode_study::{Question, Want};
+use homenode_study::analyses::{ALL, Input, Moves, Need, Refused, Spec, Table, Value};
+use homenode_study::{Question, Want, What, plain};
 use homenode_trace::order::Consumer;
 use homenode_trace::synthetic::{PROGRAMS, Scale};
 use homenode_trace::{Counting, SampleUnit, TraceError};
@@ -118,5 +118,63 @@ fn a_damaged_trace_stops_every_analysis() {
         let mut damaged = |_: &mut dyn Consumer| Err(TraceError::Cycle("made up".into()));
         let error = run(spec, &fitting(spec, 2), &mut damaged).expect_err("the trace cannot be read");
         assert!(error.to_string().contains("made up"), "{error}");
+    }
+}
+
+/// The table's moves come from the engine that answers questions; counting one by one gives the same.
+#[test]
+fn moves_in_the_false_sharing_table_are_those_of_counting() {
+    let log = merged(&(PROGRAMS[5].build)(1, Scale { threads: 4, rounds: 20 }));
+    let q = everything(4);
+    let tables = run(Spec::find("false-sharing").unwrap(), &q, &mut replayed(&log)).unwrap();
+    let seats = seats(4);
+    let mut moves = Moves::new(&[16, 1024, 1], 4, q.start, &seats).unwrap();
+    replayed(&log)(&mut moves).unwrap();
+    let counts = moves.counts();
+    assert!(counts[2].1 > 0);
+    // Butterfly and DSM at two block sizes.
+    assert_eq!(tables[0].rows.len(), 4);
+    for (i, row) in tables[0].rows.iter().enumerate() {
+        let expected = [moves.words(), counts[i % 2].1, counts[2].1].map(Value::from);
+        assert_eq!(row[2..5], expected, "{row:?}");
+    }
+}
+
+/// Counters of eight bytes side by side: the table names each with the node that uses it.
+#[test]
+fn words_of_falsely_shared_blocks_are_named_with_their_users() {
+    let log = merged(&(PROGRAMS[4].build)(1, Scale { threads: 4, rounds: 20 }));
+    let tables = run(Spec::find("false-sharing").unwrap(), &everything(4), &mut replayed(&log)).unwrap();
+    let words = tables.iter().find(|t| t.name == "false-sharing-words").unwrap();
+    let of = |machine: &str| -> Vec<Vec<Value>> {
+        let here = |r: &&Vec<Value>| r[0] == Value::from(machine) && r[1] == Value::from(64u64);
+        words.rows.iter().filter(here).map(|r| r[5..8].to_vec()).collect()
+    };
+    let expected: Vec<Vec<Value>> =
+        (0..4u64).map(|t| vec![(8 * t).into(), 8u64.into(), format!("node {t}").into()]).collect();
+    assert_eq!((of("butterfly"), of("dsm")), (expected.clone(), expected));
+}
+
+/// Corrected costs are costs and rates of the other tables put together.
+#[test]
+fn corrected_costs_are_costs_and_rates_put_together() {
+    let log = merged(&(PROGRAMS[5].build)(1, Scale { threads: 4, rounds: 20 }));
+    let mut q = everything(4);
+    q.blocks = vec![64, 128, 4096];
+    let tables = run(Spec::find("tlb").unwrap(), &q, &mut replayed(&log)).unwrap();
+    let answer = plain::answer(&q, &log.refs()).unwrap();
+    // Three machines, two page sizes that are studied, two models whose misses have a cost.
+    assert_eq!(tables[1].rows.len(), 12);
+    for row in &tables[1].rows {
+        let number = |i: usize| if let Value::Real(x) = row[i] { x } else { panic!("{row:?}") };
+        let rate = tables[0].rows.iter().find(|r| r[0] == row[2] && r[1] == row[1]).map(|r| r[5].clone());
+        assert_eq!(rate, Some(row[4].clone()));
+        let machine = q.machines.iter().position(|m| row[0] == Value::from(m.name.as_str())).unwrap();
+        let here = |r: &&homenode_study::Row| {
+            r.machine as usize == machine && r.what == What::WithReplication && row[1] == Value::from(r.block_bytes)
+        };
+        let cost = answer.rows.iter().find(here).unwrap().cost;
+        assert!((number(3) - cost.as_f64() / answer.accesses as f64).abs() < 1e-12);
+        assert!((number(6) - (number(3) + number(4) * number(5))).abs() < 1e-12);
     }
 }

@@ -207,8 +207,8 @@ fn move_costs_are_taken_only_from_machines_that_the_equations_hold_for() {
 #[test]
 fn blocks_that_are_no_powers_of_two_are_refused() {
     for (block_words, word_bytes) in [(0, 4), (14, 4), (16, 3), (1 << 40, 4)] {
-        let moves = Moves::new(&[block_words], word_bytes, Start::FreeSet, &[]).err().expect("refused");
-        let intervals = Intervals::new(block_words, word_bytes, (1, 1), Start::FreeSet, &[]).err().expect("refused");
+        let moves = Moves::new(&[block_words], word_bytes, Start::FreeSet, &[]).expect_err("refused");
+        let intervals = Intervals::new(block_words, word_bytes, (1, 1), Start::FreeSet, &[]).expect_err("refused");
         assert_eq!(moves.to_string(), intervals.to_string());
         assert!(moves.to_string().contains("powers of two"), "{moves}");
     }

@@ -7,8 +7,8 @@ use homenode_machine::models::family::{MEMBERS, NUMA, Parameters};
 use homenode_placement::Start;
 use homenode_placement::policies::Choice;
 use homenode_study::analyses::{
-    Plotted, Refused, Sweep, bends, block_series, is_concave, is_linear, mcpr, mean_share, moves_per_block, naive_cost,
-    scaled, share_of_savings, sum,
+    Bend, Plotted, Refused, Slope, Sweep, bends, block_series, is_concave, is_linear, mcpr, mean_share,
+    moves_per_block, naive_cost, scaled, share_of_savings, sum,
 };
 use homenode_study::{Question, Want, What, plain};
 use homenode_trace::Merged;
@@ -152,7 +152,8 @@ fn optimum_is_concave_in_the_cost_of_global_copies() {
 #[test]
 fn bends_are_where_slopes_change() {
     let line = [(0, 0), (2, 20), (4, 40), (6, 50), (9, 65)];
-    assert_eq!(bends(&line), [(4, (20, 2), (10, 2))]);
+    let bend = Bend { x: 4, before: Slope { rise: 10, run: 1 }, after: Slope { rise: 5, run: 1 } };
+    assert_eq!(bends(&line), [bend]);
     assert!(is_concave(&line) && !is_linear(&line) && is_linear(&line[..3]));
     assert!(!is_concave(&[(0, 0), (1, 1), (2, 3)]));
     assert!(is_linear(&[]) && is_linear(&[(1, 1)]));

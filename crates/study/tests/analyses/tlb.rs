@@ -181,7 +181,7 @@ fn cyclic_sweeps_miss_always_or_once() {
 fn impossible_page_sizes_are_refused() {
     let models: Vec<&'static TlbModel> = TLB_MODELS.iter().collect();
     for bad in [0, 3, 100, 2, 1 << 41] {
-        let error = Tlbs::new(&models, &[4096, bad], 4, &[]).err().expect("refused").to_string();
+        let error = Tlbs::new(&models, &[4096, bad], 4, &[]).expect_err("refused").to_string();
         assert!(error.contains(&bad.to_string()) && error.contains("powers of two"), "{error}");
     }
 }

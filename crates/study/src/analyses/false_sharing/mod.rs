@@ -16,19 +16,21 @@ mod moves;
 mod shares;
 mod split;
 mod synthetic;
+mod tables;
 
 use super::{Input, Need, Refused, Spec, Table, Value, sum};
 use crate::{Question, Want, What};
 pub use attribute::{AttributeOptions, Attributed, ObjectShare, Separation, Share, WordUse, WorstBlock, attribute};
 pub use component::{Component, MoveCost, Split, data_ratio, ratio_proves};
-use homenode_analysis::{UNKNOWN_OBJECT, UNKNOWN_SITE};
 use homenode_base::NodeId;
 use homenode_machine::{AccessClass, Location, Machine};
 use homenode_sim::Seat;
 pub use intervals::{IntervalCounts, Intervals};
 pub use moves::{Holders, Moves};
 pub use split::McprParts;
+use std::collections::BTreeSet;
 pub use synthetic::Known;
+use tables::{Where, lines_table, objects_table, words_table};
 
 pub(crate) static SPEC: Spec = Spec {
     name: "false-sharing",
@@ -47,11 +49,8 @@ impl MoveCost {
     }
 }
 
-/// Rows of objects and lines in a table.
-const ROWS_MAX: usize = 20;
-
 fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
-    let mut tables = vec![bounds_table(), split_table(), objects_table(), lines_table()];
+    let mut tables = vec![bounds_table(), split_table(), objects_table(), lines_table(), words_table()];
     let question = input.question;
     for (machine, seats) in question.machines.iter().zip(&question.seats) {
         let Some(cost) = MoveCost::of_machine(machine) else { continue };
@@ -63,8 +62,10 @@ fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
         for &block_words in &sizes {
             let options = AttributeOptions { block_words, word_bytes, cost, start: question.start };
             let found = attribute(input.source, seats, input.objects, options)?;
-            object_rows(input, machine, &options, &found, &mut tables[2]);
-            line_rows(input, machine, &options, &found, &mut tables[3]);
+            let found = Where { machine, options: &options, found: &found, objects: &*input.objects };
+            found.object_rows(&mut tables[2]);
+            found.line_rows(&mut tables[3]);
+            found.word_rows(&mut tables[4]);
         }
     }
     Ok(tables)
@@ -104,10 +105,7 @@ fn bounds(input: &mut Input<'_>, subject: Subject<'_>, sizes: &[u64], table: &mu
     let Subject { machine, seats, cost } = subject;
     let word_bytes = u64::from(machine.word_bytes);
     let start = input.question.start;
-    let asked: Vec<u64> = std::iter::once(1).chain(sizes.iter().copied()).collect();
-    let mut moves = Moves::new(&asked, word_bytes, start, seats)?;
-    (input.source)(&mut moves)?;
-    let (references, counts) = (moves.words(), moves.counts());
+    let (references, counts) = moves_by_size(input, subject, sizes)?;
     let word_moves = counts[0].1;
     for (i, &(block_words, block_moves)) in counts.iter().enumerate().skip(1) {
         let mut intervals = Intervals::new(block_words, word_bytes, (1, 1), start, seats)?;
@@ -138,6 +136,33 @@ fn bounds(input: &mut Input<'_>, subject: Subject<'_>, sizes: &[u64], table: &mu
     Ok(())
 }
 
+/// References, and (words of a block, moves) of single words and of each size: those of the optimum on the machine
+/// without remote references, where nothing is left to decide. [`Moves`] counts the same, slowly.
+fn moves_by_size(input: &mut Input<'_>, subject: Subject<'_>, sizes: &[u64]) -> Result<SizeCounts, Refused> {
+    let word_bytes = u64::from(subject.machine.word_bytes);
+    let blocks: BTreeSet<u64> = sizes.iter().chain(&[1]).map(|words| words * word_bytes).collect();
+    let question = Question {
+        machines: vec![Machine { remote_access: false, ..subject.machine.clone() }],
+        seats: vec![subject.seats.to_vec()],
+        blocks: blocks.into_iter().collect(),
+        policies: Vec::new(),
+        best_static: Want::None,
+        without_replication: Want::None,
+        with_replication: Want::Parts,
+        ..input.question.clone()
+    };
+    let answer = sum(&(input.ask)(&question, input.source)?)?;
+    let moves_at = |words: u64| {
+        let row = answer.rows.iter().find(|r| r.block_bytes == words * word_bytes);
+        (words, row.and_then(|r| r.optimum.as_ref()).map_or(0, |o| o.moves + o.copies))
+    };
+    let counts = std::iter::once(1).chain(sizes.iter().copied()).map(moves_at).collect();
+    Ok((answer.charged.first().map_or(0, |c| c.accesses), counts))
+}
+
+/// References, and moves by words of a block.
+type SizeCounts = (u64, Vec<(u64, u64)>);
+
 fn split_table() -> Table {
     let columns = ["machine", "block_bytes", "near", "overhead", "data", "remote", "mcpr"];
     let note = "Mean cost per reference of the optimum with replication, in parts, in the machine's unit.";
@@ -167,74 +192,4 @@ fn split_rows(input: &mut Input<'_>, subject: Subject<'_>, table: &mut Table) ->
         table.push(cells);
     }
     Ok(())
-}
-
-fn objects_table() -> Table {
-    let columns = [
-        "machine",
-        "block_bytes",
-        "object",
-        "moves",
-        "lower",
-        "upper",
-        "words_of_one_node",
-        "words_only_read",
-        "words_shared",
-        "advice",
-        "moves_saved_if_apart",
-        "worth",
-    ];
-    let note = "Bounds of blocks, divided among objects by the moves that references to them cause. The worth is what is \
-                saved if the words of each block lay in blocks of their own by who uses them: replayed, not estimated.";
-    Table::new("false-sharing-objects", note, &columns)
-}
-
-fn object_rows(input: &Input<'_>, machine: &Machine, o: &AttributeOptions, found: &Attributed, table: &mut Table) {
-    for object in found.objects.iter().filter(|s| s.share.upper_scaled > 0).take(ROWS_MAX) {
-        let s = &object.share;
-        let name = match s.id {
-            UNKNOWN_OBJECT => "unknown memory".to_owned(),
-            id => input.objects.object(id).name,
-        };
-        let saved = object.saved_moves as f64;
-        let mut cells: Vec<Value> = vec![
-            machine.name.as_str().into(),
-            (o.block_words * o.word_bytes).into(),
-            name.into(),
-            s.moves.into(),
-            (s.lower as f64).into(),
-            (s.upper_scaled as f64 / o.block_words as f64).into(),
-        ];
-        cells.extend(object.words.map(Value::from));
-        cells.extend([
-            object.separation.advice().into(),
-            saved.into(),
-            (saved * o.cost.of_words(o.block_words) as f64).into(),
-        ]);
-        table.push(cells);
-    }
-}
-
-fn lines_table() -> Table {
-    let columns = ["machine", "block_bytes", "place", "function", "moves", "lower", "upper"];
-    let note = "Bounds of blocks, divided among source lines by the moves that they cause.";
-    Table::new("false-sharing-lines", note, &columns)
-}
-
-fn line_rows(input: &Input<'_>, machine: &Machine, o: &AttributeOptions, found: &Attributed, table: &mut Table) {
-    for s in found.sites.iter().filter(|s| s.upper_scaled > 0).take(ROWS_MAX) {
-        let site = match s.id {
-            UNKNOWN_SITE => Default::default(),
-            id => input.objects.site(id),
-        };
-        table.push(vec![
-            machine.name.as_str().into(),
-            (o.block_words * o.word_bytes).into(),
-            site.place.into(),
-            site.function.into(),
-            s.moves.into(),
-            (s.lower as f64).into(),
-            (s.upper_scaled as f64 / o.block_words as f64).into(),
-        ]);
-    }
 }

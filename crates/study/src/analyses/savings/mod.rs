@@ -7,7 +7,7 @@ use super::{Input, Need, Refused, Series, Spec, Table, sum};
 use crate::{Question, Want, What};
 use homenode_machine::Machine;
 use homenode_machine::models::family::{MEMBERS, Parameters};
-pub use shape::{bends, is_concave, is_linear};
+pub use shape::{Bend, Slope, bends, is_concave, is_linear};
 pub use sweep::{Plotted, Sweep, block_series, family_seats, mcpr, moves_per_block, scaled};
 
 pub(crate) static SPEC: Spec = Spec {

@@ -1,17 +1,51 @@
 //! What is known of the optimum's cost as a function of a move cost: it is the least of many straight lines, one a
 //! placement, so it is concave and piecewise linear, and its slope is the number of moves (Bolosky 1993, section 5.3).
+use std::cmp::Ordering;
 
-/// Where two neighbouring slopes differ: (x, slope before, slope after), slopes as (rise, run). `points` are (x, cost),
-/// ascending and without repetition.
-pub fn bends(points: &[(i64, i128)]) -> Vec<(i64, (i128, i128), (i128, i128))> {
-    let slope = |w: &[(i64, i128)]| (w[1].1 - w[0].1, i128::from(w[1].0) - i128::from(w[0].0));
-    let triple = |w: &[(i64, i128)]| (w[1].0, slope(&w[..2]), slope(&w[1..]));
-    points.windows(3).map(triple).filter(|(_, a, b)| a.0 * b.1 != b.0 * a.1).collect()
+/// A slope, exactly.
+#[derive(Clone, Copy, Debug)]
+pub struct Slope {
+    /// Change of cost.
+    pub rise: i128,
+    /// Change of x, above 0.
+    pub run: i128,
+}
+
+impl PartialEq for Slope {
+    fn eq(&self, other: &Slope) -> bool {
+        self.partial_cmp(other) == Some(Ordering::Equal)
+    }
+}
+impl PartialOrd for Slope {
+    fn partial_cmp(&self, other: &Slope) -> Option<Ordering> {
+        (self.rise * other.run).partial_cmp(&(other.rise * self.run))
+    }
+}
+
+/// A point at which the slope changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bend {
+    /// Where.
+    pub x: i64,
+    /// Slope before it.
+    pub before: Slope,
+    /// Slope after it.
+    pub after: Slope,
+}
+
+/// Where two neighbouring slopes differ. `points` are (x, cost), ascending and without repetition.
+pub fn bends(points: &[(i64, i128)]) -> Vec<Bend> {
+    let slope = |from: &(i64, i128), to: &(i64, i128)| Slope {
+        rise: to.1 - from.1,
+        run: i128::from(to.0) - i128::from(from.0),
+    };
+    let bend = |w: &[(i64, i128)]| Bend { x: w[1].0, before: slope(&w[0], &w[1]), after: slope(&w[1], &w[2]) };
+    points.windows(3).map(bend).filter(|b| b.before != b.after).collect()
 }
 
 /// Whether the points lie on a concave function: no slope is steeper than the one before it.
 pub fn is_concave(points: &[(i64, i128)]) -> bool {
-    bends(points).iter().all(|(_, a, b)| b.0 * a.1 < a.0 * b.1)
+    bends(points).iter().all(|b| b.after < b.before)
 }
 
 /// Whether the points lie on one straight line, as those of a fixed placement do.

@@ -6,7 +6,8 @@
 mod models;
 mod stacks;
 
-use super::{Input, Need, Refused, Spec, Table, input};
+use super::{Input, Need, Refused, Spec, Table, input, mcpr, sum};
+use crate::{Question, Want};
 use homenode_base::VirtualTime;
 use homenode_sim::Seat;
 use homenode_trace::order::Consumer;
@@ -222,5 +223,44 @@ fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
             row.model.miss_cost.map(|c| row.rate() * c).into(),
         ]);
     }
-    Ok(vec![table])
+    Ok(vec![table, corrected(input, &tlbs.rows())?])
+}
+
+/// The optimum's mean cost at each page size that was asked for, without and with the misses of TLBs whose cost is known.
+fn corrected(input: &mut Input<'_>, rates: &[TlbRow]) -> Result<Table, Refused> {
+    let columns = ["machine", "page_bytes", "model", "mcpr", "rate", "miss_cost", "mcpr_corrected"];
+    let note = "Mean cost per reference of the optimum with replication, without and with TLB misses. The cost of a miss is \
+                that of its source, whatever the machine.";
+    let mut table = Table::new("tlb-corrected", note, &columns);
+    let machines = input.question.machines.iter().zip(&input.question.seats).filter(|(m, _)| m.caches.is_none());
+    let (machines, seats): (Vec<_>, Vec<_>) = machines.map(|(m, s)| (m.clone(), s.clone())).unzip();
+    let question = Question {
+        machines,
+        seats,
+        policies: Vec::new(),
+        best_static: Want::None,
+        without_replication: Want::None,
+        with_replication: Want::Cost,
+        ..input.question.clone()
+    };
+    if question.machines.is_empty() || question.blocks.is_empty() {
+        return Ok(table);
+    }
+    let answer = sum(&(input.ask)(&question, input.source)?)?;
+    for row in &answer.rows {
+        let Some(mcpr) = mcpr(&question, &answer, row) else { continue };
+        for tlb in rates.iter().filter(|t| t.page_bytes == row.block_bytes) {
+            let Some(miss_cost) = tlb.model.miss_cost else { continue };
+            table.push(vec![
+                question.machines[row.machine as usize].name.as_str().into(),
+                row.block_bytes.into(),
+                tlb.model.name.into(),
+                mcpr.into(),
+                tlb.rate().into(),
+                miss_cost.into(),
+                corrected_mcpr(mcpr, tlb.rate(), miss_cost).into(),
+            ]);
+        }
+    }
+    Ok(table)
 }

@@ -22,6 +22,8 @@ pub(super) struct Listed {
     pub(super) like: &'static str,
     /// Whether work is dealt out in many small tasks, as in the thesis's Presto programs.
     pub(super) presto: bool,
+    /// Whether it is a program of the SPLASH collection, as some of the thesis's.
+    pub(super) splash: bool,
     source: &'static str,
     defines: &'static [&'static str],
     /// `-n` and further options, for XS, S and M.
@@ -29,22 +31,40 @@ pub(super) struct Listed {
 }
 
 macro_rules! listed {
-    ($name:literal, $file:literal, $like:literal, $presto:literal, [$($define:literal),*], $sizes:expr) => {
+    ($name:literal, $file:literal, $like:literal, [$($is:ident),*], [$($define:literal),*], $sizes:expr) => {
         Listed {
             name: $name,
             like: $like,
-            presto: $presto,
             source: include_str!(concat!("../../../../../workloads/", $file)),
             defines: &[$($define),*],
             sizes: $sizes,
+            $($is: true,)*
+            ..PLAIN
         }
     };
 }
 
-/// All programs, in the order of the page.
+const PLAIN: Listed =
+    Listed { name: "", like: "", presto: false, splash: false, source: "", defines: &[], sizes: ["", "", ""] };
+
+/// All programs, in the order of the page. XS makes 0.3 to 1 million references a program (barnes at its least 4), S about
+/// 2 million, M 10 to 20.
 pub(super) static LIST: &[Listed] = &[
-    listed!("matmult", "matmult.c", "e-matmult, p-matmult", false, [], ["-n 64", "-n 96", "-n 200"]),
-    listed!("gauss", "gauss.c", "gauss, p-gauss", false, [], ["-n 96", "-n 160", "-n 320"]),
+    listed!("matmult", "matmult.c", "matmult, p-matmult", [], [], ["-n 64", "-n 96", "-n 200"]),
+    listed!("gauss", "gauss.c", "gauss, p-gauss", [], [], ["-n 64", "-n 130", "-n 250"]),
+    listed!("fft", "fft.c", "e-fft", [], [], ["-n 4096", "-n 16384", "-n 65536"]),
+    listed!("sor", "sor.c", "sorbyr", [], [], ["-n 203 -i 2", "-n 203 -i 8", "-n 203 -i 40"]),
+    listed!("sor_cols", "sor.c", "sorbyc", [], ["-DHN_COLUMNS=1"], ["-n 203 -i 2", "-n 203 -i 8", "-n 203 -i 40"]),
+    listed!("msort", "msort.c", "kmerge, bsort", [], [], ["-n 8192", "-n 40000", "-n 200000"]),
+    listed!("qsort_tasks", "qsort_tasks.c", "p-qsort", [presto], [], ["-n 8192", "-n 50000", "-n 200000"]),
+    listed!("water", "water.c", "water", [splash], [], ["-n 64 -i 1", "-n 125 -i 2", "-n 343 -i 6"]),
+    listed!("mp3d", "mp3d.c", "mp3d", [splash], [], ["-n 2048 -i 6", "-n 8192 -i 6", "-n 32768 -i 10"]),
+    listed!("barnes", "barnes.c", "", [splash], [], ["-n 512 -i 1", "-n 512 -i 1", "-n 2048 -i 1"]),
+    listed!("em3d", "em3d.c", "", [], [], ["-n 512 -i 10", "-n 1024 -i 25", "-n 4096 -i 40"]),
+    listed!("bfs", "bfs.c", "", [], [], ["-n 4096", "-n 16384", "-n 65536"]),
+    listed!("raytrace", "raytrace.c", "plytrace", [], [], ["-n 24 -b 64", "-n 40 -b 128", "-n 80 -b 256"]),
+    listed!("lu", "lu.c", "cholesky", [splash], [], ["-n 96 -b 16", "-n 128 -b 16", "-n 224 -b 16"]),
+    listed!("radix", "radix.c", "", [splash], [], ["-n 16384 -b 32", "-n 65536 -b 32", "-n 300000 -b 32"]),
 ];
 
 /// One program's references.

@@ -138,14 +138,14 @@ impl Table<'_> {
             ReadOnly(_) if waits => at(self.last_writer),
             _ => at(q),
         };
-        self.cost = self.cost + charge(self.machine, &self.places(&old), &self.places(&new), access, served);
+        self.cost += charge(self.machine, &self.places(&old), &self.places(&new), access, served);
         if let (true, LocalWritable(_), LocalWritable(to)) = (self.through_global, &old, &new)
             && old != new
         {
             // Out to global memory and in again, in place of R.
             let (g, r) = (self.machine.copy_cost(1, Location::Global, at(0)), self.machine.copy_cost(1, at(0), at(1)));
             assert_eq!(*to, q);
-            self.cost = self.cost + g.times(2) - r.into();
+            self.cost += g.times(2) - r.into();
         }
         let moved = write && matches!(new, LocalWritable(p) if p == q && !self.places(&old).contains(&at(q)));
         if moved || matches!(new, GlobalWritable | Frozen(_)) {

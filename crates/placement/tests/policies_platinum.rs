@@ -42,7 +42,7 @@ impl Page {
     fn let_time_pass(&mut self, now: u64) {
         while self.clock < now {
             self.clock += 1;
-            if self.rules.t2 == 0 || self.clock % self.rules.t2 != 0 || !self.frozen {
+            if self.rules.t2 == 0 || !self.clock.is_multiple_of(self.rules.t2) || !self.frozen {
                 continue;
             }
             self.wakeups_left -= 1;
@@ -103,7 +103,7 @@ fn slow(m: &Machine, rules: Times, trace: &[Access]) -> TotalCost {
         page.reference(a.node.0, a.kind == AccessKind::Write);
         let mine = page.copies.contains(&at(a.node.0));
         let served = if mine { at(a.node.0) } else { *page.copies.first().expect("somewhere") };
-        cost = cost + charge(m, &old, &page.copies, a, served);
+        cost += charge(m, &old, &page.copies, a, served);
     }
     cost
 }
@@ -140,7 +140,7 @@ fn shared_virtual_memory(m: &Machine, trace: &[Access]) -> TotalCost {
             copies.clear();
         }
         copies.insert(here);
-        cost = cost + charge(m, &old, &copies, a, here);
+        cost += charge(m, &old, &copies, a, here);
     }
     cost
 }

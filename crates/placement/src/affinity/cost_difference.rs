@@ -7,8 +7,14 @@ use super::{Question, Spec, latency, least};
 use crate::policies::Param;
 use homenode_base::{NodeId, TotalCost};
 
-static FACTOR: Param =
-    Param { name: "factor", summary: "gain demanded, in costs of the move", default: 2, min: 0, max: 1000, variant: false };
+static FACTOR: Param = Param {
+    name: "factor",
+    summary: "gain demanded, in costs of the move",
+    default: 2,
+    min: 0,
+    max: 1000,
+    variant: false,
+};
 
 pub(crate) static SPEC: Spec = Spec {
     name: "cost-difference",

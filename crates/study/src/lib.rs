@@ -6,7 +6,7 @@
 //! **Invariant:** pure; an [`Answer`] equals that of the plain engine bit for bit, whatever the region size, the memory
 //! budget and the number of workers, and answers of parts of a trace add up to the answer of the whole.
 //!
-//! Reading order: [`question`], [`answer`](mod@answer), [`plain`] (slow and obvious), [`partition`], `fold`, `jobs`, `group`,
+//! Reading order: [`question`], [`answer`](mod@answer), [`plain`] (slow and obvious), [`partition`], `fold`, `kernels`, `jobs`, `group`,
 //! [`folded`], [`analyses`].
 #![forbid(unsafe_code)]
 
@@ -17,6 +17,7 @@ mod fold;
 pub mod folded;
 mod group;
 mod jobs;
+mod kernels;
 pub mod partition;
 pub mod plain;
 pub mod question;
@@ -24,7 +25,7 @@ pub mod spec;
 
 pub use answer::{Answer, Charged, Row, What};
 pub use error::StudyError;
-pub use folded::answer;
+pub use folded::{answer, answer_these};
 pub use partition::{InMemory, Layout, Partition, Partitioner, Spill, Store};
 pub use question::{Question, Want};
 pub use spec::Study;

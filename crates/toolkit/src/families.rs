@@ -1,5 +1,6 @@
 //! `homenode list`: the members of every family, from the lists that everything else reads.
 use crate::Failure;
+use homenode_placement::policies::Param;
 use serde::Serialize;
 
 /// One member of a family.
@@ -9,6 +10,9 @@ pub struct Member {
     pub name: String,
     /// One line.
     pub summary: String,
+    /// Parameters and remarks, one line each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<String>,
 }
 
 /// A family and its members, or the families themselves.
@@ -51,17 +55,21 @@ pub fn list(family: Option<&str>) -> Result<ListDoc, Failure> {
 }
 
 fn member(name: &str, summary: &str) -> Member {
-    Member { name: name.to_owned(), summary: summary.to_owned() }
+    Member { name: name.to_owned(), summary: summary.to_owned(), details: Vec::new() }
 }
 
 fn policies() -> Vec<Member> {
-    let row = |s: &&homenode_placement::policies::Spec| {
-        let defaults: Vec<String> = s.params.iter().map(|p| p.default.to_string()).collect();
-        let name = if defaults.is_empty() { s.name.to_owned() } else { format!("{}({})", s.name, defaults.join(",")) };
-        let params: Vec<String> =
-            s.params.iter().map(|p| format!("{} {} to {}: {}", p.name, p.min, p.max, p.summary)).collect();
-        let more = if params.is_empty() { String::new() } else { format!(" [{}]", params.join("; ")) };
-        Member { name, summary: format!("{}{more}", s.summary) }
+    let row = |s: &&'static homenode_placement::policies::Spec| {
+        let name = s.choose(&[]).map_or_else(|_| s.name.to_owned(), |c| c.to_string());
+        let range = |p: &Param| match p.max {
+            u32::MAX if p.min == 0 => String::new(),
+            u32::MAX => format!(", at least {}", p.min),
+            max => format!(", {} to {max}", p.min),
+        };
+        let param = |p: &Param| format!("{} (default {}{}): {}", p.name, p.default, range(p), p.summary);
+        let named = (!s.reported).then(|| "for studies: in reports only if named".to_owned());
+        let details = s.params.iter().map(param).chain(named).collect();
+        Member { name, summary: s.summary.to_owned(), details }
     };
     homenode_placement::policies::ALL.iter().map(row).collect()
 }
@@ -69,7 +77,7 @@ fn policies() -> Vec<Member> {
 fn rules() -> Vec<Member> {
     let row = |s: &&homenode_placement::affinity::Spec| {
         let defaults: String = s.params.iter().map(|p| format!("({})", p.default)).collect();
-        Member { name: format!("{}{defaults}", s.name), summary: s.summary.to_owned() }
+        member(&format!("{}{defaults}", s.name), s.summary)
     };
     homenode_placement::affinity::ALL.iter().map(row).collect()
 }
@@ -91,9 +99,13 @@ impl ListDoc {
     pub fn to_json(&self) -> String {
         crate::json_line(self)
     }
-    /// One line a member.
+    /// One line a member, details below it.
     pub fn to_text(&self) -> String {
         let width = self.members.iter().map(|m| m.name.len()).max().unwrap_or(0);
-        self.members.iter().map(|m| format!("{:width$}  {}\n", m.name, m.summary)).collect()
+        let lines = |m: &Member| {
+            let details: String = m.details.iter().map(|d| format!("{:width$}    {d}\n", "")).collect();
+            format!("{:width$}  {}\n{details}", m.name, m.summary)
+        };
+        self.members.iter().map(lines).collect()
     }
 }

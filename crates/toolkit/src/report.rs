@@ -5,7 +5,7 @@ use crate::open::{Opened, open, refs};
 use crate::{Failure, OrderChoice, Progress};
 use homenode_base::VirtualTime;
 use homenode_machine::{Machine, MapRule, ThreadMap, models};
-use homenode_placement::policies::{ALL, Choice};
+use homenode_placement::policies::{self, Choice};
 use homenode_report::{Comparison, ReportDoc};
 use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seat, Setup, SimError, evaluate};
 use homenode_trace::dataset::DatasetReader;
@@ -27,7 +27,7 @@ pub struct ReportRequest {
     pub machine: String,
     /// Placement blocks in bytes; the machine's page if empty.
     pub blocks: Vec<u64>,
-    /// Policies; all if empty.
+    /// Policies; if empty those meant for reports that the machine can carry out.
     pub policies: Vec<String>,
     /// Threads to processors; the default rule if absent.
     pub map: Option<String>,
@@ -96,15 +96,18 @@ fn plan(request: &ReportRequest) -> Result<Plan<'_>, Failure> {
         Some(text) => text.parse().map_err(|e| Failure::usage(format!("--map: {e}")))?,
         None => MapRule::default(),
     };
-    let policies = match &request.policies[..] {
-        [] => ALL.iter().map(|s| s.choose(&[])).collect::<Result<Vec<_>, _>>(),
-        names => names.iter().map(|n| Choice::parse(n)).collect(),
-    };
-    let policies = policies.map_err(|e| Failure::usage(format!("--policy: {e}")))?;
     let blocks = if request.blocks.is_empty() { vec![machine.page_bytes] } else { request.blocks.clone() };
     for &block in &blocks {
         machine.check_block("--block", block).map_err(Failure::usage)?;
     }
+    let policies = match &request.policies[..] {
+        [] => policies::reported(&machine, blocks[0]),
+        names => names
+            .iter()
+            .map(|n| Choice::parse(n))
+            .collect::<Result<_, _>>()
+            .map_err(|e| Failure::usage(format!("--policy: {e}")))?,
+    };
     Ok(Plan { request, machine, rule, policies, blocks })
 }
 

@@ -19,6 +19,7 @@ import check_counts  # noqa: F401
 import check_kills  # noqa: F401
 import check_order  # noqa: F401
 import check_rows  # noqa: F401
+import check_sweep  # noqa: F401
 import check_twins  # noqa: F401
 import check_workloads  # noqa: F401
 import test_model

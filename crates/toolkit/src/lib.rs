@@ -6,7 +6,7 @@
 //! **Invariant:** no logic of its own beyond putting parts together; every failure is a [`Failure`] that says whose
 //! fault it is and what to do.
 //!
-//! Reading order: [`failure`], [`families`], `record`, `info`, `report`, `export`, [`topo`](mod@topo), [`doctor`](mod@doctor), [`output`].
+//! Reading order: [`failure`], [`families`], `record`, `info`, `report`, `export`, [`topo`](mod@topo), [`doctor`](mod@doctor), [`sweep`](mod@sweep), [`output`].
 #![forbid(unsafe_code)]
 
 pub mod doctor;
@@ -26,6 +26,7 @@ mod record;
 mod report;
 pub mod reproduce;
 mod run;
+pub mod sweep;
 pub mod topo;
 
 pub use doctor::{DoctorDoc, doctor};
@@ -43,6 +44,7 @@ pub use record::{RecordDoc, default_output, record};
 pub use report::{ReportRequest, html, report, text};
 pub use reproduce::{ReproduceDoc, ReproduceRequest, reproduce};
 pub use run::{RunRequest, run};
+pub use sweep::{SweepDoc, SweepRequest, sweep};
 pub use topo::{TopoDoc, TopoRequest, this_machine, this_topology, topo};
 
 /// Is told how long work gets on.

@@ -6,12 +6,14 @@ mod act;
 mod capture;
 mod machine;
 mod read;
+mod study;
 mod values;
 
 pub(crate) use act::{Live, Migrate, Place, Run};
 pub(crate) use capture::{Compile, Import, Record};
 pub(crate) use machine::{Doctor, Topo};
 pub(crate) use read::{Compact, Export, List, Order, Reading, Report, Reproduce};
+pub(crate) use study::{Sweep, SweepWorker};
 
 /// Where should each page live, what would the best placement be worth, and how do I get it?
 #[derive(Parser, Debug)]
@@ -60,6 +62,11 @@ pub(crate) enum Command {
     Export(Export),
     /// Say where pages should live, what that is worth and what to change.
     Report(Report),
+    /// Price recordings on many machines, block sizes and policies at once.
+    Sweep(Sweep),
+    /// A worker of a sweep.
+    #[command(hide = true)]
+    SweepWorker(SweepWorker),
     /// Decide from a recording where data and threads should live.
     Place(Place),
     /// Run a program with its data placed by a plan, or moved while it runs.

@@ -1,6 +1,7 @@
 //! One function a command: arguments in, a call into the toolkit, text out.
 mod act;
 mod machine;
+mod study;
 
 use crate::args::{Cli, Command, Compact, Compile, Export, Import, List, Order, Reading, Record, Report, Reproduce};
 use crate::progress::Bar;
@@ -27,6 +28,8 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::Compact(a) => compact(a),
         Command::Export(a) => export(a, quiet),
         Command::Report(a) => report(a, quiet),
+        Command::Sweep(a) => study::sweep(a, quiet),
+        Command::SweepWorker(a) => study::worker(&a),
         Command::Place(a) => act::place(a, quiet),
         Command::Run(a) => act::run(a, quiet),
         Command::Migrate(a) => act::migrate(a, quiet),

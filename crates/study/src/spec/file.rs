@@ -1,8 +1,9 @@
 //! `STUDY.toml` as it is written.
 use super::machines::{Base, MachineSet, PARAMS};
 use super::numbers::Values;
-use super::{SpecError, Study, blocks, error, families};
+use super::{Disturbance, SpecError, Study, blocks, error, families};
 use crate::Want;
+use crate::analyses as perturb;
 use homenode_machine::{Machine, MapRule};
 use homenode_placement::Start;
 use serde::Deserialize;
@@ -34,6 +35,16 @@ struct StudyFile {
     map: Option<Spanned<String>>,
     #[serde(default)]
     charge_spins: bool,
+    #[serde(default)]
+    perturb: Vec<Spanned<PerturbTable>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PerturbTable {
+    filter: Spanned<String>,
+    seeds: Option<Spanned<u32>>,
+    synchronisation: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -128,6 +139,7 @@ pub(super) fn study(text: &str, name: &str, resolve: &Resolve<'_>) -> Result<Stu
         map,
         map_text: file.map.map_or_else(|| "sockets".to_owned(), Spanned::into_inner),
         charge_spins: file.charge_spins,
+        disturbances: disturbances(&t, &file.perturb)?,
     })
 }
 
@@ -143,6 +155,25 @@ fn check_name(name: &str) -> Result<(), SpecError> {
 
 /// Most merges of one trace.
 const MERGES_MAX: u32 = 100;
+
+/// Most seeds of a filter.
+const SEEDS_MAX: u32 = 100;
+
+fn disturbances(t: &Text<'_>, tables: &[Spanned<PerturbTable>]) -> Result<Vec<Disturbance>, SpecError> {
+    let mut all = Vec::new();
+    for table in tables.iter().map(Spanned::get_ref) {
+        let filter = t.word("filter", Some(&table.filter), &[("local", perturb::LOCAL), ("gap", perturb::GAP)])?;
+        let syncs = [("kept", perturb::Sync::Kept), ("ignored", perturb::Sync::Ignored)];
+        let sync = t.word("synchronisation", table.synchronisation.as_ref(), &syncs)?;
+        let count = table.seeds.as_ref().map_or(3, |s| *s.get_ref());
+        if !(1..=SEEDS_MAX).contains(&count) {
+            let e = SpecError::new(format!("seeds = {count} is not allowed: 1 to {SEEDS_MAX}"));
+            return table.seeds.as_ref().map_or(Err(e.clone()), |at| t.put(at, Err(e)));
+        }
+        all.extend((1..=u64::from(count)).map(|seed| Disturbance { filter, sync, seed }));
+    }
+    Ok(all)
+}
 
 fn seeds(recorded: bool, seed: Option<u64>, merges: Option<u32>) -> Result<Option<Vec<u64>>, SpecError> {
     let (seed, merges) = (seed.unwrap_or(1), merges.unwrap_or(1));

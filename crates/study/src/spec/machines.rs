@@ -101,7 +101,7 @@ impl MachineSet {
     }
     /// How many machines.
     pub fn count(&self) -> u128 {
-        self.axes.iter().map(|(_, v)| u128::from(v.count())).product()
+        self.axes.iter().map(|(_, v)| u128::from(v.count())).fold(1, u128::saturating_mul)
     }
     /// The family, if there is one.
     fn family_name(&self) -> Option<&'static str> {

@@ -17,9 +17,21 @@ pub use machines::{Base, MachineSet, PARAMS, Param, Point};
 pub use numbers::Values;
 
 use crate::Want;
+use crate::analyses::{Filter, Sync};
 use homenode_machine::MapRule;
 use homenode_placement::Start;
 use homenode_placement::policies::Choice;
+
+/// A change to the order of references: see [`Perturber`](crate::analyses::Perturber).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Disturbance {
+    /// How.
+    pub filter: Filter,
+    /// Whether synchronisation is kept.
+    pub sync: Sync,
+    /// Equal seeds give equal orders.
+    pub seed: u64,
+}
 
 /// A study: everything but the traces themselves.
 #[derive(Clone)]
@@ -50,6 +62,8 @@ pub struct Study {
     pub map_text: String,
     /// Whether busy-wait references are charged.
     pub charge_spins: bool,
+    /// Changes to the order under which everything is asked again, beside the order as it is.
+    pub disturbances: Vec<Disturbance>,
 }
 
 impl Study {
@@ -80,14 +94,14 @@ impl Study {
         let wanted = wanted.iter().filter(|w| **w != Want::None).count();
         (self.policies.len() + wanted) as u128
     }
-    /// Replays of one trace: one a merge.
-    pub fn merges(&self) -> usize {
-        self.seeds.as_ref().map_or(1, Vec::len)
+    /// Replays of one trace: each merge, as it is and with each disturbance.
+    pub fn replays_each(&self) -> usize {
+        self.seeds.as_ref().map_or(1, Vec::len) * (1 + self.disturbances.len())
     }
     /// Rows of the result, at most: machines have no rows at blocks smaller than their words, nor for policies that they
     /// cannot carry out.
     pub fn points(&self) -> u128 {
-        let traces = (self.traces.len() * self.merges()) as u128;
+        let traces = (self.traces.len() * self.replays_each()) as u128;
         [traces, self.blocks.len() as u128, self.rows_each()]
             .into_iter()
             .fold(self.machine_count(), u128::saturating_mul)

@@ -24,6 +24,7 @@ merges = 3
 charge_spins = true
 map = "spread"
 start = "single"
+perturb = [{ filter = "gap", seeds = 2, synchronisation = "ignored" }]
 
 [[machine]]
 family = "numa"
@@ -39,7 +40,7 @@ r = [2, "inf"]
 fn a_study_is_counted_without_being_expanded() {
     let study = read(FULL).unwrap();
     assert_eq!(study.machine_count(), 2 + 9 + 2);
-    assert_eq!(study.points(), 2 * 3 * 8 * 13 * (5 + 3));
+    assert_eq!(study.points(), 2 * 3 * 3 * 8 * 13 * (5 + 3));
     assert_eq!(study.seeds, Some(vec![7, 8, 9]));
     assert_eq!((study.name.as_str(), study.charge_spins, study.start), ("x", true, Start::FreeSingle));
     let params: Vec<String> = (0..13).map(|i| study.point(i).unwrap().params).collect();
@@ -63,19 +64,21 @@ fn mistakes_name_line_and_key_and_the_nearest_name() {
     };
     let cases = [
         ("policies =", "polices =", "line 5: unknown field `polices`", "did you mean 'policies'?"),
-        ("lambda =", "lamda =", "line 18: unknown field `lamda`", "did you mean 'lambda'?"),
+        ("lambda =", "lamda =", "line 19: unknown field `lamda`", "did you mean 'lambda'?"),
         ("first-touch", "first-tuch", "line 5: there is no policy 'first-tuch'", "did you mean 'first-touch'?"),
-        ("\"numa\"", "\"nuam\"", "line 17: there is no family of machines 'nuam'", "did you mean 'numa'?"),
+        ("\"numa\"", "\"nuam\"", "line 18: there is no family of machines 'nuam'", "did you mean 'numa'?"),
         ("\"butterfly\"]", "\"butterfyl\"]", "line 4: there is no machine 'butterfyl'", ""),
         ("64..8192", "64..100", "line 3: blocks: '100'", "powers of two"),
         ("\"parts\"", "\"part\"", "line 6: there is no value of optimum 'part'", "did you mean 'parts'?"),
-        ("[10, 50, 500]", "[]", "line 18: lambda: the list is empty", ""),
-        ("[2, \"inf\"]", "[0]", "line 21: r = 0 is less than a local reference", ""),
+        ("[10, 50, 500]", "[]", "line 19: lambda: the list is empty", ""),
+        ("[2, \"inf\"]", "[0]", "line 22: r = 0 is less than a local reference", ""),
         ("\"recorded\"", "\"model\"", "line 10: seed and merges", ""),
         ("\"spread\"", "\"spred\"", "line 13: map: ", ""),
+        ("\"gap\"", "\"gab\"", "line 15: there is no value of filter 'gab'", "did you mean 'gap'?"),
+        ("seeds = 2", "seeds = 0", "line 15: seeds = 0 is not allowed", ""),
         ("merges = 3", "merges = 0", "merges = 0 is not allowed", ""),
         ("traces = [\"lu.hnt\", \"sor.hnt\"]", "traces = []", "line 2: traces: the list is empty", ""),
-        ("r = [2, \"inf\"]", "family = \"cc\"", "line 21: a [[machine]] has either", ""),
+        ("r = [2, \"inf\"]", "family = \"cc\"", "line 22: a [[machine]] has either", ""),
         ("blocks = ", "blocks = = ", "line 3: ", ""),
         ("traces = ", "name = \"a/b\"\ntraces = ", "line 2: name = 'a/b'", ""),
     ];

@@ -1,0 +1,78 @@
+//! Commands that ask many questions at once.
+use super::values;
+use clap::{Args, ValueHint};
+use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  homenode sweep study.toml
+  homenode sweep lu.hnt --blocks 64..8192 --machines cc,numa --policies 'ace,delay(100)'
+  homenode sweep lu.hnt sor.hnt --blocks 4096 --machines numa,mine.toml --optimum parts -o numbers.parquet
+  duckdb -c \"select machine, block_bytes, what, mcpr from 'lu.sweep/results.parquet' order by mcpr\"
+
+A study names what varies; costs are whole numbers in the machine's unit:
+  traces = [\"lu.hnt\"]                # relative to the file
+  blocks = \"64..8192\"                # powers of two, or a list
+  machines = [\"ace\", \"mine.toml\"]    # names, families, files
+  policies = [\"first-touch\", \"ace(1..8)\", \"delay(100..1000:100)\"]
+  optimum = \"parts\"                  # cost (default), parts with moves and copies, none
+  [[machine]]
+  family = \"numa\"                    # cc, cc+, numa, dsm, dsm+
+  lambda = [10, 50, 500]
+  o_s = { from = 10, to = 1000, points = 9, log = true }
+  [[machine]]
+  base = \"butterfly\"
+  r = [2, 15, \"inf\"]                 # also g, G (copy from global memory), R (copy; \"2G\")
+  R = { from = 200, to = 16500, step = 100 }
+
+docs/sweep.md lists the columns of the table, docs/questions.md has recipes. The same command goes on where an earlier one
+was stopped.")]
+pub(crate) struct Sweep {
+    /// A study (.toml), or datasets to ask about with the options below.
+    #[arg(required = true, value_name = "STUDY.toml | DATASET", value_hint = ValueHint::AnyPath)]
+    pub(crate) what: Vec<PathBuf>,
+    /// Block sizes in bytes, powers of two, and ranges of them [default: 4096]
+    #[arg(long, value_name = "SIZES", value_delimiter = ',')]
+    pub(crate) blocks: Vec<String>,
+    /// Machines: names (`homenode list machines`) or TOML files [default: numa]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) machines: Vec<String>,
+    /// Policies (`homenode list policies`), with ranges such as 'ace(1..8)' [default: first-touch]
+    #[arg(long, value_name = "NAMES")]
+    pub(crate) policies: Vec<String>,
+    /// The optimum: cost, parts (moves and copies too) or none [default: cost]
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) optimum: Option<String>,
+    /// Ask everything again with the order of references disturbed, locally and by gaps, three times each.
+    #[arg(long)]
+    pub(crate) perturb: bool,
+    /// Folder for the result, or a .parquet file beside which the folder is made [default: NAME.sweep]
+    #[arg(short, long, visible_alias = "out", value_hint = ValueHint::AnyPath)]
+    pub(crate) output: Option<PathBuf>,
+    /// Worker processes [default: one a processor, as far as memory allows]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub(crate) workers: Option<u64>,
+    /// Memory for all workers together; what does not fit is kept on disk in the result's folder.
+    #[arg(long, value_name = "SIZE", value_parser = values::bytes, default_value = "1G")]
+    pub(crate) memory: u64,
+    /// Also write the table as CSV.
+    #[arg(long)]
+    pub(crate) csv: bool,
+    /// Replace the results of another study, and compute again what is done.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Compute however many points the study has.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Print the summary as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SweepWorker {
+    /// Folder of the sweep.
+    pub(crate) folder: PathBuf,
+    /// Memory, in bytes.
+    pub(crate) memory: u64,
+}

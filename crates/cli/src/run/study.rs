@@ -1,0 +1,55 @@
+//! Commands that ask many questions at once.
+use super::{Done, print};
+use crate::args::{Sweep, SweepWorker};
+use crate::progress::Bar;
+use homenode_toolkit as toolkit;
+use std::path::PathBuf;
+use toolkit::Failure;
+use toolkit::sweep::{Asked, Inline};
+
+pub(super) fn sweep(a: Sweep, quiet: bool) -> Done {
+    let program = std::env::current_exe().map_err(|e| Failure::work(format!("where is homenode? {e}")))?;
+    let request = toolkit::SweepRequest {
+        output: a.output.clone(),
+        workers: a.workers.map(|n| n as usize),
+        memory_bytes: a.memory,
+        csv: a.csv,
+        force: a.force,
+        yes: a.yes,
+        worker: Some(vec![program.into(), "sweep-worker".into()]),
+        asked: asked(&a)?,
+    };
+    let doc = toolkit::sweep(&request, &mut Bar::new(quiet))?;
+    print(&if a.json { doc.to_json() } else { doc.to_text() })
+}
+
+fn asked(a: &Sweep) -> Result<Asked, Failure> {
+    let study = |p: &PathBuf| p.extension().is_some_and(|e| e == "toml");
+    if !a.what.iter().any(study) {
+        let or = |given: &[String], default: &str| match given {
+            [] => vec![default.to_owned()],
+            given => given.to_vec(),
+        };
+        return Ok(Asked::Inline(Inline {
+            traces: a.what.clone(),
+            blocks: or(&a.blocks, "4096"),
+            machines: or(&a.machines, "numa"),
+            policies: or(&a.policies, "first-touch"),
+            optimum: a.optimum.clone(),
+            perturb: a.perturb,
+        }));
+    }
+    if a.what.len() > 1 {
+        return Err(Failure::usage("one study at a time, and no datasets beside it: the study names them"));
+    }
+    if !(a.blocks.is_empty() && a.machines.is_empty() && a.policies.is_empty() && a.optimum.is_none() && !a.perturb) {
+        let options = "--blocks, --machines, --policies, --optimum and --perturb";
+        return Err(Failure::usage(format!("{options} belong into the study")));
+    }
+    Ok(Asked::File(a.what[0].clone()))
+}
+
+pub(super) fn worker(a: &SweepWorker) -> Done {
+    toolkit::sweep::serve(&a.folder, a.memory, std::io::stdin().lock(), std::io::stdout().lock())?;
+    Ok(0)
+}

@@ -1,0 +1,165 @@
+//! What a sweep says when it is done; also the manifest of its folder.
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// Identifier of this kind of document, described by `docs/schema/sweep.json`.
+pub const SWEEP_SCHEMA: &str = "https://github.com/homenode/homenode/schema/sweep-1";
+/// Rows that the document itself holds, at most.
+pub(super) const FIRST_ROWS: usize = 60;
+
+/// A sweep that is done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SweepDoc {
+    /// Identifier of this kind of document.
+    pub schema: String,
+    /// Version of Homenode.
+    pub version: String,
+    /// Name of the study.
+    pub name: String,
+    /// Digest of everything that the table depends on.
+    pub digest: String,
+    /// Datasets.
+    pub traces: Vec<TraceDoc>,
+    /// `model`, or the seeds of the recorded order.
+    pub order: String,
+    /// Machines.
+    pub machines: u64,
+    /// Block sizes in bytes.
+    pub block_bytes: Vec<u64>,
+    /// Policies.
+    pub policies: Vec<String>,
+    /// Rows of the table.
+    pub rows: u64,
+    /// Units of work.
+    pub units: u64,
+    /// Worker processes of the call that ended it; 0 if there were none.
+    pub workers: u64,
+    /// Memory for all workers together, in bytes.
+    pub memory_bytes: u64,
+    /// Where the time went.
+    pub seconds: SecondsDoc,
+    /// The table.
+    pub table: PathBuf,
+    /// SHA-256 of the table.
+    pub table_sha256: String,
+    /// The table as CSV, if it was asked for.
+    pub csv: Option<PathBuf>,
+    /// The first rows.
+    pub first_rows: Vec<RowDoc>,
+    /// What the reader should know.
+    pub notes: Vec<String>,
+}
+
+/// One dataset of a sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceDoc {
+    /// As the study names it.
+    pub name: String,
+    /// SHA-256 of its files.
+    pub digest: String,
+    /// References, spins included; samples where it is sampled.
+    pub refs: u64,
+    /// Whether it is sampled.
+    pub sampled: bool,
+}
+
+/// Where the time went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SecondsDoc {
+    /// Cutting traces into regions, summed over workers and calls.
+    pub partitions: f64,
+    /// Answering, summed over workers and calls.
+    pub units: f64,
+    /// The call that ended it, from its start.
+    pub last_call: f64,
+}
+
+/// A row of the table, in short.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RowDoc {
+    /// Dataset.
+    pub trace: String,
+    /// Machine, with what was set.
+    pub machine: String,
+    /// Block size in bytes.
+    pub block_bytes: u64,
+    /// Policy or optimum.
+    pub what: String,
+    /// Cost in the machine's unit: a whole number, as text.
+    pub cost: String,
+    /// Cost per access charged.
+    pub mcpr: Option<f64>,
+    /// Whether it is no bound.
+    pub exact: bool,
+}
+
+impl SweepDoc {
+    /// The JSON document on one line.
+    pub fn to_json(&self) -> String {
+        crate::json_line(self)
+    }
+
+    /// What was asked, the rows if they are few, and where the table is.
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        let (traces, blocks) = (self.traces.len(), self.block_bytes.len());
+        let _ = writeln!(
+            text,
+            "{}: {traces} trace(s), {} machine(s), {blocks} block size(s): {} rows",
+            self.name, self.machines, self.rows
+        );
+        if self.rows as usize <= self.first_rows.len() {
+            self.write_rows(&mut text);
+        }
+        for note in &self.notes {
+            let _ = writeln!(text, "{note}");
+        }
+        let _ = writeln!(
+            text,
+            "{:.1} s cutting, {:.1} s answering; {:.1} s in this call",
+            self.seconds.partitions, self.seconds.units, self.seconds.last_call
+        );
+        let _ = writeln!(text, "table: {}", self.table.display());
+        if let Some(csv) = &self.csv {
+            let _ = writeln!(text, "       {}", csv.display());
+        }
+        text
+    }
+
+    fn write_rows(&self, text: &mut String) {
+        let head = ["trace", "machine", "block", "what", "cost", "per access"].map(str::to_owned);
+        let cells = |r: &RowDoc| {
+            let mcpr = r.mcpr.map_or_else(|| "-".to_owned(), |m| format!("{m:.3}"));
+            let bound = if r.exact { "" } else { " (bound)" };
+            [
+                r.trace.clone(),
+                r.machine.clone(),
+                r.block_bytes.to_string(),
+                format!("{}{bound}", r.what),
+                r.cost.clone(),
+                mcpr,
+            ]
+        };
+        let rows: Vec<[String; 6]> = std::iter::once(head).chain(self.first_rows.iter().map(cells)).collect();
+        let width = |i: usize| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..6).map(width).collect();
+        for row in &rows {
+            let [trace, machine, block, what, cost, mcpr] = row;
+            let _ = writeln!(
+                text,
+                "  {trace:a$}  {machine:b$}  {block:>c$}  {what:d$}  {cost:>e$}  {mcpr:>f$}",
+                a = widths[0],
+                b = widths[1],
+                c = widths[2],
+                d = widths[3],
+                e = widths[4],
+                f = widths[5],
+            );
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! A study with its traces opened.
+use super::ask::{Asked, Text};
+use super::digest;
+use crate::open::{Opened, open, refs};
+use crate::{Failure, OrderChoice};
+use homenode_machine::{Machine, ThreadMap};
+use homenode_sim::{ReplayOptions, Seat};
+use homenode_study::spec::{Disturbance, Point, Study};
+use homenode_study::{Question, Want};
+use homenode_trace::dataset::DatasetReader;
+use homenode_trace::{Counting, Sampling};
+use std::ops::Range;
+use std::path::PathBuf;
+
+/// A dataset of the study.
+pub(super) struct Trace {
+    /// As the study names it.
+    pub(super) label: String,
+    pub(super) path: PathBuf,
+    pub(super) digest: String,
+    pub(super) refs: u64,
+    /// References and address space of each thread.
+    threads: Vec<(u64, u32)>,
+    pub(super) sampled: Option<Counting>,
+}
+
+/// A study, its text and its traces.
+pub(super) struct Loaded {
+    pub(super) study: Study,
+    pub(super) text: Text,
+    pub(super) traces: Vec<Trace>,
+    /// What the table depends on.
+    pub(super) digest: String,
+}
+
+/// One trace in one order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Replay {
+    pub(super) trace: usize,
+    /// Seed of the recorded order; the model order if absent.
+    pub(super) seed: Option<u64>,
+    /// What is done to that order.
+    pub(super) disturbance: Option<Disturbance>,
+}
+
+impl Loaded {
+    /// Reads the study and opens its traces; all of them are read once, for their digests.
+    pub(super) fn load(asked: &Asked) -> Result<Loaded, Failure> {
+        Loaded::from_text(asked.text()?, None)
+    }
+
+    /// The same in a worker, which is told the digest.
+    pub(super) fn from_text(text: Text, known: Option<String>) -> Result<Loaded, Failure> {
+        let study = text.study()?;
+        let traces = study.traces.iter().map(|label| Trace::load(&text, label, known.is_none()));
+        let traces = traces.collect::<Result<Vec<Trace>, Failure>>()?;
+        if let Some(t) = traces.iter().find(|t| t.sampled.is_some() && !study.disturbances.is_empty()) {
+            let why = "is sampled: the order of samples says nothing about that of references, so disturbing it does not either";
+            return Err(Failure::input(format!("{} {why}; leave perturb out", t.label)));
+        }
+        let digests: Vec<(String, String)> = traces.iter().map(|t| (t.label.clone(), t.digest.clone())).collect();
+        let digest = known.unwrap_or_else(|| digest::study(&study, &digests));
+        Ok(Loaded { study, text, traces, digest })
+    }
+
+    /// All replays, trace by trace.
+    pub(super) fn replays(&self) -> Vec<Replay> {
+        let study = &self.study;
+        let seeds: Vec<Option<u64>> = match &study.seeds {
+            None => vec![None],
+            Some(seeds) => seeds.iter().copied().map(Some).collect(),
+        };
+        let mut all = Vec::new();
+        for trace in 0..self.traces.len() {
+            for &seed in &seeds {
+                let disturbances = std::iter::once(None).chain(study.disturbances.iter().copied().map(Some));
+                all.extend(disturbances.map(|disturbance| Replay { trace, seed, disturbance }));
+            }
+        }
+        all
+    }
+
+    /// Whether every machine can be.
+    pub(super) fn check_points(&self) -> Result<(), Failure> {
+        (0..self.study.machine_count()).try_for_each(|i| self.point(i).map(drop))
+    }
+
+    pub(super) fn point(&self, number: u128) -> Result<Point, Failure> {
+        self.study.point(number).map_err(|e| self.text.blame(&e))
+    }
+
+    /// What is asked of a replay about these machines.
+    pub(super) fn question(&self, replay: Replay, machines: Vec<Machine>) -> Result<Question, Failure> {
+        let trace = &self.traces[replay.trace];
+        let seats = machines.iter().map(|m| self.seats(trace, m)).collect::<Result<Vec<_>, Failure>>()?;
+        let study = &self.study;
+        let mut question = Question::new(machines, seats, study.blocks.clone());
+        question.policies.clone_from(&study.policies);
+        question.best_static = study.best_static;
+        question.without_replication = study.without_replication;
+        question.with_replication = study.with_replication;
+        question.start = study.start;
+        question.options =
+            ReplayOptions { charge_spins: study.charge_spins, sampled: trace.sampled, ..ReplayOptions::default() };
+        Ok(question)
+    }
+
+    /// The machines with these numbers.
+    pub(super) fn machines(&self, numbers: Range<u128>) -> Result<Vec<Machine>, Failure> {
+        numbers.map(|i| self.point(i).map(|p| p.machine)).collect()
+    }
+
+    /// One machine of each set: what machines of a set have in common is all that a partition depends on.
+    pub(super) fn representatives(&self) -> Result<Vec<Machine>, Failure> {
+        let first = |set: &homenode_study::spec::MachineSet| set.point(0).map_err(|e| self.text.blame(&e));
+        self.study.machines.iter().map(|set| first(set).map(|p| p.machine)).collect()
+    }
+
+    fn seats(&self, trace: &Trace, machine: &Machine) -> Result<Vec<Seat>, Failure> {
+        let counts: Vec<u64> = trace.threads.iter().map(|(refs, _)| *refs).collect();
+        let map = ThreadMap::new(machine, &self.study.map, &counts);
+        let map = map.map_err(|e| Failure::usage(format!("map: {}: {e}", trace.label)))?;
+        let seat = |(s, (_, space)): (&homenode_machine::Seat, &(u64, u32))| Seat {
+            cpu: s.cpu.0,
+            node: s.node,
+            space: *space,
+        };
+        Ok(map.seats().iter().zip(&trace.threads).map(seat).collect())
+    }
+
+    /// Whether the parts of an optimum are wanted anywhere.
+    pub(super) fn wants_parts(&self) -> bool {
+        [self.study.best_static, self.study.with_replication, self.study.without_replication].contains(&Want::Parts)
+    }
+}
+
+impl Trace {
+    fn load(text: &Text, label: &str, digested: bool) -> Result<Trace, Failure> {
+        let path = text.base.join(label);
+        let Opened { store, reader } = open(&path)?;
+        let digest = if digested { digest::dataset(&store, &path)? } else { String::new() };
+        Ok(Trace {
+            label: label.to_owned(),
+            digest,
+            refs: refs(&reader),
+            threads: (0..reader.threads()).map(|t| (reader.refs(t), reader.address_space(t))).collect(),
+            sampled: reader.manifest().sampling.as_ref().map(Sampling::counting),
+            path,
+        })
+    }
+
+    pub(super) fn open(&self) -> Result<DatasetReader, Failure> {
+        open(&self.path).map(|o| o.reader)
+    }
+}
+
+impl Replay {
+    pub(super) fn order(self) -> OrderChoice {
+        self.seed.map_or(OrderChoice::Model, |seed| OrderChoice::Recorded { seed })
+    }
+    /// What is done to the order, in words.
+    pub(super) fn disturbed(self) -> Option<String> {
+        let d = self.disturbance?;
+        Some(format!("{}, synchronisation {}, seed {}", d.filter.name(), d.sync.name(), d.seed))
+    }
+}

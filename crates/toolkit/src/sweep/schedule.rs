@@ -1,0 +1,255 @@
+//! Who does what next, what is done already, and when to stop.
+use super::crew::{Broken, Hand, Leash, Process};
+use super::folder::{self, Folder};
+use super::loaded::Loaded;
+use super::plan::{Plan, Task, Unit, batches};
+use super::work::{self, Worker};
+use super::{SweepRequest, answers};
+use crate::{Failure, Progress};
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How often progress is shown and signals are looked for.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// What all hands share.
+struct Board<'a> {
+    loaded: &'a Loaded,
+    folder: &'a Folder,
+    batches: usize,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    partitions: VecDeque<usize>,
+    units: VecDeque<Unit>,
+    /// Partitions being made: their units are still to come.
+    making: usize,
+    /// By replay: references taken by its partition, units done, all its units.
+    at: Vec<(u64, usize, usize)>,
+    hands: usize,
+    /// Units that killed their worker twice.
+    lost: Vec<String>,
+    fatal: Option<Failure>,
+    stop: bool,
+}
+
+/// Does everything that is not done yet.
+///
+/// # Errors
+/// Work that cannot be done, workers that die, or a request to stop.
+pub(super) fn run(
+    loaded: &Loaded,
+    folder: &Folder,
+    request: &SweepRequest,
+    workers: usize,
+    progress: &mut dyn Progress,
+) -> Result<(), Failure> {
+    let board = Board {
+        loaded,
+        folder,
+        batches: batches(loaded).len(),
+        state: Mutex::new(State { at: vec![(0, 0, 0); loaded.replays().len()], ..State::default() }),
+        changed: Condvar::new(),
+    };
+    for replay in 0..loaded.replays().len() {
+        board.find_done(replay)?;
+    }
+    let memory_bytes = request.memory_bytes / workers as u64;
+    let (hands, leashes): (Vec<Box<dyn Hand + '_>>, Vec<Leash>) = match &request.worker {
+        None => (vec![Box::new(Worker::new(loaded, folder, memory_bytes))], Vec::new()),
+        Some(command) => (0..workers)
+            .map(|_| {
+                let process = Process::new(command, folder, memory_bytes);
+                let leash = process.leash();
+                (Box::new(process) as Box<dyn Hand>, leash)
+            })
+            .unzip(),
+    };
+    board.lock().hands = hands.len();
+    // Without handlers (nested use) Ctrl-C just ends the process; what is done is on disk all the same.
+    let stop = homenode_sys::signals::StopRequests::install().ok();
+    std::thread::scope(|scope| {
+        for hand in hands {
+            scope.spawn(|| board.serve(hand));
+        }
+        board.watch(stop.as_ref(), &leashes, progress);
+    });
+    board.verdict()
+}
+
+impl Board<'_> {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What an earlier call has done of a replay, and what is left.
+    fn find_done(&self, replay: usize) -> Result<(), Failure> {
+        let plan = Plan::read(self.folder, &self.loaded.digest, replay);
+        let left: Option<Vec<Unit>> = plan.as_ref().map(|plan| {
+            let there = |u: &Unit| answers::read(self.folder, &self.loaded.digest, *u).is_some();
+            plan.units(replay, self.batches).filter(|u| !there(u)).collect()
+        });
+        let partitioned = work::path(self.folder, replay).is_file();
+        let mut state = self.lock();
+        match (plan, left) {
+            (Some(plan), Some(left)) if partitioned || left.is_empty() => {
+                let all = plan.groups.len() * self.batches;
+                state.at[replay] = (self.refs(replay), all - left.len(), all);
+                if left.is_empty() {
+                    self.drop_partition(replay)?;
+                }
+                state.units.extend(left);
+            }
+            _ => state.partitions.push_back(replay),
+        }
+        Ok(())
+    }
+
+    fn refs(&self, replay: usize) -> u64 {
+        self.loaded.traces[self.loaded.replays()[replay].trace].refs
+    }
+
+    fn drop_partition(&self, replay: usize) -> Result<(), Failure> {
+        folder::remove(&work::path(self.folder, replay)).map_err(|e| self.folder.failed("remove work of", &e))
+    }
+
+    /// One hand works until nothing is left.
+    fn serve(&self, mut hand: Box<dyn Hand + '_>) {
+        while let Some(task) = self.next() {
+            let (replay, partition) = match task {
+                Task::Partition(replay) => (replay, true),
+                Task::Unit(unit) => (unit.replay, false),
+            };
+            let mut told = |refs| self.lock().at[replay].0 = refs;
+            let mut done = hand.carry_out(task, &mut told);
+            if matches!(done, Err(Broken::Died(_))) && !self.lock().stop {
+                done = hand.carry_out(task, &mut told);
+            }
+            self.done(task, replay, partition, done);
+        }
+        drop(hand);
+        self.lock().hands -= 1;
+        self.changed.notify_all();
+    }
+
+    /// Units come before partitions, so that few partitions are on disk at once.
+    fn next(&self) -> Option<Task> {
+        let mut state = self.lock();
+        loop {
+            if state.stop || state.fatal.is_some() {
+                return None;
+            }
+            if let Some(unit) = state.units.pop_front() {
+                return Some(Task::Unit(unit));
+            }
+            if let Some(replay) = state.partitions.pop_front() {
+                state.making += 1;
+                return Some(Task::Partition(replay));
+            }
+            if state.making == 0 {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn done(&self, task: Task, replay: usize, partition: bool, done: Result<(), Broken>) {
+        let result = match done {
+            Ok(()) if partition => self.partitioned(replay),
+            Ok(()) => self.counted(replay),
+            Err(Broken::Failed(failure)) => Err(failure),
+            Err(Broken::Died(how)) => {
+                let label = &self.loaded.traces[self.loaded.replays()[replay].trace].label;
+                let what = match task {
+                    Task::Partition(_) => "its partition".to_owned(),
+                    Task::Unit(u) => format!("group {}, batch {}", u.group, u.batch),
+                };
+                self.lock().lost.push(format!("{label}, {what}: the worker {how}"));
+                Ok(())
+            }
+        };
+        let mut state = self.lock();
+        state.making -= usize::from(partition);
+        if let Err(failure) = result {
+            state.fatal.get_or_insert(failure);
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    fn partitioned(&self, replay: usize) -> Result<(), Failure> {
+        let plan = Plan::read(self.folder, &self.loaded.digest, replay);
+        let plan = plan.ok_or_else(|| Failure::work("a partition was made and its plan is not there"))?;
+        let units: Vec<Unit> = plan.units(replay, self.batches).collect();
+        let mut state = self.lock();
+        state.at[replay] = (self.refs(replay), 0, units.len());
+        state.units.extend(units);
+        Ok(())
+    }
+
+    fn counted(&self, replay: usize) -> Result<(), Failure> {
+        let (_, done, all) = {
+            let mut state = self.lock();
+            state.at[replay].1 += 1;
+            state.at[replay]
+        };
+        if done == all { self.drop_partition(replay) } else { Ok(()) }
+    }
+
+    /// Shows progress and looks for signals until all hands are done.
+    fn watch(
+        &self,
+        stop: Option<&homenode_sys::signals::StopRequests>,
+        leashes: &[Leash],
+        progress: &mut dyn Progress,
+    ) {
+        let total: u64 = (0..self.loaded.replays().len()).map(|r| self.refs(r) * 2).sum();
+        loop {
+            let mut state = self.lock();
+            if state.hands == 0 {
+                return;
+            }
+            if stop.is_some_and(|s| s.take().is_some()) {
+                state.stop = true;
+            }
+            let done: u64 = state.at.iter().enumerate().map(|(r, at)| self.work_done(r, *at)).sum();
+            let over = state.stop || state.fatal.is_some();
+            drop(state);
+            if over {
+                leashes.iter().for_each(Leash::end);
+                self.changed.notify_all();
+            }
+            progress.at("sweeping", done, Some(total));
+            let state = self.lock();
+            if state.hands > 0 {
+                drop(self.changed.wait_timeout(state, GLANCE));
+            }
+        }
+    }
+
+    /// In references: half of the work is taken to be the partition, half the units.
+    fn work_done(&self, replay: usize, (taken, done, all): (u64, usize, usize)) -> u64 {
+        taken + self.refs(replay) * done as u64 / all.max(1) as u64
+    }
+
+    fn verdict(&self) -> Result<(), Failure> {
+        let mut state = self.lock();
+        let (done, all) = state.at.iter().fold((0, 0), |(d, a), at| (d + at.1, a + at.2));
+        if state.stop {
+            let again = "the same command goes on from there";
+            return Err(Failure::work(format!("stopped with {done} of {all} units done; {again}")));
+        }
+        if let Some(failure) = state.fatal.take() {
+            return Err(failure);
+        }
+        if state.lost.is_empty() {
+            return Ok(());
+        }
+        let lost = state.lost.join("; ");
+        Err(Failure::work(format!("not everything could be computed: {lost}; the same command tries only that again")))
+    }
+}

@@ -1,0 +1,276 @@
+"""Sweeps: the same table whatever happens on the way; bounded memory; bad questions."""
+import json
+import os
+import pathlib
+import random
+import resource
+import signal
+import subprocess
+import time
+
+import pyarrow.parquet as pq
+
+from harness import SLOW, check, expect, one_line, tail
+
+KILLS = 60 if SLOW else 8
+SEED = 11
+STUDY = """traces = ["a.hnt", "b.hnt"]
+blocks = "64..4096"
+policies = ["first-touch", "ace(1..4)", "migrate-on-write"]
+optimum = "parts"
+machines = ["cc", "numa"]
+[[machine]]
+base = "butterfly"
+r = [5, 15, 50]
+R = { from = 200, to = 3000, points = 4 }
+"""
+BUDGET_BYTES = 64 << 20
+
+
+def study(session, text=STUDY):
+    """A study over two small recordings, in a folder of its own."""
+    folder = session.path(f"sweep/{len(session.made)}-{random.randrange(1 << 40)}")
+    folder.mkdir(parents=True)
+    first = session.record(session.build() / "lu", "-n", "64", "-b", "8", "-p", "4")[0]
+    second = session.record(session.build() / "sor", "-n", "64", "-i", "4", "-p", "4")[0]
+    (folder / "a.hnt").symlink_to(first)
+    (folder / "b.hnt").symlink_to(second)
+    (folder / "study.toml").write_text(text)
+    return folder
+
+
+def table(folder, name="out.sweep"):
+    return (folder / name / "results.parquet").read_bytes()
+
+
+def undisturbed(session):
+    """The table of a sweep that nothing happened to, and its seconds."""
+    def make():
+        folder = study(session)
+        began = time.monotonic()
+        session.run("sweep", folder / "study.toml", "-o", folder / "out.sweep", "--workers", 2)
+        return table(folder), time.monotonic() - began
+    return session.once("undisturbed sweep", make)
+
+
+def children(pid):
+    """Process ids of a process's children."""
+    found = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            found += pathlib.Path(f"/proc/{pid}/task/{task}/children").read_text().split()
+    except OSError:
+        pass  # it has ended
+    return [int(c) for c in found]
+
+
+def begin(session, folder, *more):
+    words = [session.homenode, "sweep", folder / "study.toml", "-o", folder / "out.sweep", "--workers", 2, *more]
+    return subprocess.Popen([str(w) for w in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@check
+def the_number_of_workers_changes_nothing(session):
+    """One worker, two, and a little memory: the same table, byte for byte."""
+    wanted, seconds = undisturbed(session)
+    for more in (["--workers", 1], ["--workers", 2, "--memory", "96M"]):
+        folder = study(session)
+        done = session.json("sweep", folder / "study.toml", "-o", folder / "out.sweep", "--json", *more)
+        expect(table(folder) == wanted, f"the table with {more} is that of two workers")
+        expect(not (folder / "out.sweep/work").exists(), "no work is left behind")
+    print(f"  {done['rows']} rows, {done['units']} units, {seconds:.1f} s")
+
+
+@check
+def killed_parents_and_workers_change_nothing(session):
+    """SIGKILL of the sweep or of a worker at random moments, then the same command again: the same table."""
+    wanted, seconds = undisturbed(session)
+    rng = random.Random(SEED)
+    killed = resumed = 0
+    for i in range(KILLS):
+        folder, victim = study(session), ("worker", "sweep")[i % 2]
+        process = begin(session, folder)
+        time.sleep(rng.uniform(0.02, max(0.1, seconds * 0.9)))
+        pids = [process.pid] if victim == "sweep" else rng.sample(children(process.pid), min(1, len(children(process.pid))))
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+                killed += 1
+            except ProcessLookupError:
+                pass
+        _, said = process.communicate(timeout=300)
+        expect("panicked" not in said, f"nothing panics: {tail(said)}")
+        if process.returncode != 0:
+            expect(victim == "sweep", f"a sweep survives the death of one worker: {tail(said)}")
+        work = folder / "out.sweep/work"
+        resumed += work.is_dir() and any(p.name.startswith("answer-") for p in work.iterdir())
+        again = session.json("sweep", folder / "study.toml", "-o", folder / "out.sweep", "--json", "--workers", 2)
+        expect(table(folder) == wanted, f"the table after the death of a {victim} is that of an undisturbed sweep")
+        expect(not work.exists() and again["rows"] > 0, "it is done")
+    print(f"  {killed} killed, {resumed} resumed with answers there")
+
+
+@check
+def damaged_work_is_done_again(session):
+    """Answers that are cut off, damaged or of another unit count as not there."""
+    wanted, seconds = undisturbed(session)
+    rng = random.Random(SEED)
+    folder = study(session)
+    process = begin(session, folder)
+    work, until = folder / "out.sweep/work", time.monotonic() + 60
+    while process.poll() is None and len(list(work.glob("answer-*"))) < 2 and time.monotonic() < until:
+        time.sleep(0.002)
+    process.kill()
+    process.communicate()
+    answers = sorted(work.glob("answer-*")) if work.is_dir() else []
+    if len(answers) >= 2:
+        whole = answers[0].read_bytes()
+        answers[0].write_bytes(whole[: rng.randrange(len(whole))])
+        answers[1].write_bytes(whole)
+    session.run("sweep", folder / "study.toml", "-o", folder / "out.sweep", "--workers", 2)
+    expect(table(folder) == wanted, "the table is that of an undisturbed sweep")
+    print(f"  {len(answers)} answers were there, {min(2, len(answers))} spoiled")
+
+
+@check
+def stopping_leaves_a_state_to_go_on_from(session):
+    """Ctrl-C: status 1 and one line that says how to go on; a second sweep on the same folder is refused meanwhile."""
+    wanted, seconds = undisturbed(session)
+    folder = study(session)
+    process = begin(session, folder)
+    until = time.monotonic() + 30
+    while not (folder / "out.sweep/study.json").exists() and time.monotonic() < until:
+        time.sleep(0.002)
+    other = session.run("sweep", folder / "study.toml", "-o", folder / "out.sweep", status={0, 2})
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    if other.returncode == 2:
+        expect("another sweep is at work" in other.stderr, f"it says why: {tail(other.stderr)}")
+    if process.returncode:
+        expect(process.returncode == 1, f"status 1, not {process.returncode}")
+        expect("stopped with" in said and "goes on" in said, f"how to go on: {tail(said)}")
+    session.run("sweep", folder / "study.toml", "-o", folder / "out.sweep")
+    expect(table(folder) == wanted, "the table is that of an undisturbed sweep")
+    print(f"  first ended with {process.returncode}, second with {other.returncode}")
+
+
+def peak(process):
+    """The greatest resident size of a process and its children until it ends, in bytes; disk used meanwhile."""
+    most = 0
+    while process.poll() is None:
+        for pid in [process.pid, *children(process.pid)]:
+            try:
+                status = pathlib.Path(f"/proc/{pid}/status").read_text()
+            except OSError:
+                continue
+            name = pathlib.Path(f"/proc/{pid}/comm").read_text().strip() if os.path.exists(f"/proc/{pid}/comm") else ""
+            line = next((l for l in status.splitlines() if l.startswith("VmHWM")), None)
+            if line and name.startswith("homenode"):
+                most = max(most, int(line.split()[1]) * 1024)
+        time.sleep(0.01)
+    return most
+
+
+@check
+def a_trace_larger_than_memory_streams(session):
+    """Several times more records than the budget: peak resident size stays within it, and the table is the same."""
+    n, sweeps = (1024, 40) if SLOW else (640, 40)
+    trace = session.record(session.build() / "sor", "-n", n, "-i", sweeps, "-p", "4")[0]
+    refs = session.json("info", trace, "--json")["ops"]
+    records = 4 * sum(v for k, v in refs.items() if k in ("read", "write", "atomic"))
+    expect(records > 3 * BUDGET_BYTES, f"the trace is larger than memory: {records >> 20} MiB of records")
+    tables = []
+    for memory in ("64M", "4G"):
+        out = session.path(f"sweep/memory-{memory}.sweep")
+        words = [session.homenode, "sweep", trace, "--blocks", "64..4096", "--machines", "cc,numa", "-o", out,
+                 "--workers", 1, "--memory", memory]
+        began = time.monotonic()
+        process = subprocess.Popen([str(w) for w in words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        most = peak(process)
+        expect(process.returncode == 0, f"it ends well: {tail(process.stderr.read())}")
+        print(f"  --memory {memory}: {records >> 20} MiB of records, peak {most >> 20} MiB, {time.monotonic() - began:.1f} s")
+        if memory == "64M":
+            expect(most <= BUDGET_BYTES, f"peak {most >> 20} MiB within the budget of 64 MiB")
+        tables.append((out / "results.parquet").read_bytes())
+    expect(tables[0] == tables[1], "the same table")
+
+
+def small_files():
+    """Files may have 1 MiB and no more: what a full disk is to those who write."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+
+
+@check
+def a_full_disk_is_said_and_gone_on_from(session):
+    """Files that cannot grow: one line, status 1; with room again the same table."""
+    wanted, _ = undisturbed(session)
+    folder = study(session)
+    words = ["sweep", folder / "study.toml", "-o", folder / "out.sweep"]
+    done = session.run(*words, status=1, preexec_fn=small_files)
+    expect("cannot write to disk" in one_line(done), tail(done.stderr))
+    session.run(*words)
+    expect(table(folder) == wanted, "the table is that of an undisturbed sweep")
+
+
+@check
+def the_table_is_readable_by_others(session):
+    """pyarrow reads it: exact costs, one row a point, the optimum never above a policy."""
+    folder = study(session)
+    session.run("sweep", folder / "study.toml", "-o", folder / "numbers.parquet", "--csv")
+    rows = pq.read_table(folder / "numbers.parquet").to_pylist()
+    expect(len(rows) == 2 * 7 * (2 * 7 + 12 * 7) - missing(rows), f"a row a point: {len(rows)}")
+    optimum = {key(r): r["cost"] for r in rows if r["what"] == "optimum"}
+    for r in rows:
+        expect(r["cost"] >= optimum[key(r)], f"no policy beats the optimum: {r}")
+    lines = (folder / "numbers.sweep/results.csv").read_text().splitlines()
+    expect(len(lines) == len(rows) + 1, "the CSV has as many")
+    run = json.loads((folder / "numbers.sweep/run.json").read_text())
+    expect(run["rows"] == len(rows), "the manifest too")
+
+
+def missing(rows):
+    """Rows that the machine cc, without remote references, has not: first-touch needs them."""
+    with_touch = {key(r) for r in rows if r["what"] == "first-touch"}
+    return len({key(r) for r in rows} - with_touch)
+
+
+def key(row):
+    return row["trace"], row["machine"], row["params"], row["block_bytes"]
+
+
+@check
+def bad_questions(session):
+    """One line, the right status, nothing left behind."""
+    folder = study(session)
+    lu = folder / "a.hnt"
+    cases = [
+        (["--blocks", "100"], 2, "'100' is not allowed: powers of two"),
+        (["--blocks", "4096..64"], 2, "empty"),
+        (["--machines", "nuna"], 2, "did you mean 'numa'?"),
+        (["--policies", "first-tuch"], 2, "did you mean 'first-touch'?"),
+        (["--optimum", "part"], 2, "did you mean 'parts'?"),
+        (["--memory", "10M"], 2, "at least 48M"),
+    ]
+    for more, status, words in cases:
+        done = session.run("sweep", lu, "-o", folder / "bad.sweep", *more, status=status)
+        expect(words in one_line(done), f"{more}: {tail(done.stderr)}")
+    for text, status, words in [
+        (STUDY.replace("machines =", "machins ="), 3, "line 5: unknown field `machins`"),
+        (STUDY.replace("r = [5, 15, 50]", "r = []"), 3, "line 8: r: the list is empty"),
+        (STUDY.replace("r = [5, 15, 50]", "r = 0"), 3, "r = 0 is less than a local reference"),
+        (STUDY.replace("a.hnt", "missing.hnt"), 3, "missing.hnt"),
+        (STUDY.replace("a.hnt", "study.toml"), 3, "a dataset is a directory"),
+        (STUDY.replace('"butterfly"', '"ace"'), 3, "is more than 2G"),
+        (STUDY.replace("points = 4", "step = 1").replace("3000", "1_000_000_000"), 2, "points; more than 10000000"),
+        (STUDY.replace("3000", "3000000000000"), 3, "no cost can overflow"),
+    ]:
+        (folder / "bad.toml").write_text(text)
+        done = session.run("sweep", folder / "bad.toml", "-o", folder / "bad.sweep", status=status)
+        expect(words in one_line(done), f"{words}: {tail(done.stderr)}")
+    expect(not (folder / "bad.sweep").exists(), "a question that is refused makes no folder")
+    session.run("sweep", lu, "-o", folder / "good.sweep")
+    done = session.run("sweep", lu, "-o", folder / "good.sweep", "--blocks", "64", status=2)
+    expect("results of another study" in one_line(done), tail(done.stderr))
+    full = subprocess.run([str(session.homenode), "sweep", str(lu), "-o", "/proc/none.sweep"], capture_output=True, text=True)
+    expect(full.returncode == 1, f"a folder that cannot be made: {full.returncode}, {tail(full.stderr)}")

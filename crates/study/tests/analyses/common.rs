@@ -3,7 +3,7 @@ use homenode_base::{NodeId, Rng, VirtualTime};
 use homenode_machine::Machine;
 use homenode_sim::Seat;
 use homenode_study::analyses::{Refused, Source};
-use homenode_study::{Answer, Question, plain};
+use homenode_study::{Answer, InMemory, Layout, Partitioner, Question, answer, plain};
 use homenode_trace::order::{Consumer, OrderKind, drive};
 use homenode_trace::synthetic::Builder;
 use homenode_trace::{DatasetReader, Event, Merged, Op, TraceError};
@@ -114,6 +114,21 @@ pub(crate) fn ask(question: &Question, source: &mut Source<'_>) -> Result<Vec<An
         return Ok(vec![plain::answer(question, &[])?]);
     }
     parts.values().map(|refs| Ok(plain::answer(question, refs)?)).collect()
+}
+
+/// Answers by the folded engine, one part for each region of the same size as in [`ask`].
+pub(crate) fn ask_folded(question: &Question, source: &mut Source<'_>) -> Result<Vec<Answer>, Refused> {
+    let mut log = Log::default();
+    source(&mut log)?;
+    let region_bytes = Some(question.blocks.iter().copied().max().unwrap_or(0).max(8192));
+    let layout = Layout { region_bytes, budget_bytes: usize::MAX, spill: Box::new(InMemory::default()) };
+    let mut partitioner = Partitioner::new(question, layout)?;
+    partitioner.refs(&log.refs())?;
+    let partition = partitioner.finish()?;
+    if partition.regions() == 0 {
+        return Ok(vec![answer(question, &partition, 0..0)?]);
+    }
+    (0..partition.regions()).map(|i| Ok(answer(question, &partition, i..i + 1)?)).collect()
 }
 
 /// A question about one machine with these seats.

@@ -1,10 +1,10 @@
 //! What every analysis of the registry must do.
-use crate::common::{ask, merged, replayed, seats};
+use crate::common::{ask, ask_folded, merged, replayed, seats};
 use homenode_machine::models;
 use homenode_machine::models::family::Parameters;
 use homenode_placement::policies::Choice;
 use homenode_sim::NoObjects;
-use homenode_study::analyses::{ALL, Input, Moves, Need, Refused, Spec, Table, Value};
+use homenode_study::analyses::{ALL, Ask, Input, Moves, Need, Refused, Spec, Table, Value};
 use homenode_study::{Question, Want, What, plain};
 use homenode_trace::order::Consumer;
 use homenode_trace::synthetic::{PROGRAMS, Scale};
@@ -25,8 +25,17 @@ fn run(
     question: &Question,
     source: &mut dyn FnMut(&mut dyn Consumer) -> Result<(), TraceError>,
 ) -> Result<Vec<Table>, Refused> {
+    run_with(&ask, spec, question, source)
+}
+
+fn run_with(
+    ask: &Ask<'_>,
+    spec: &Spec,
+    question: &Question,
+    source: &mut dyn FnMut(&mut dyn Consumer) -> Result<(), TraceError>,
+) -> Result<Vec<Table>, Refused> {
     let mut objects = NoObjects;
-    let mut input = Input { source, question, ask: &ask, objects: &mut objects, seed: 3, repeats: 40 };
+    let mut input = Input { source, question, ask, objects: &mut objects, seed: 3, repeats: 40 };
     if spec.name == "perturb" {
         input.repeats = 2;
     }
@@ -81,6 +90,17 @@ fn well_formed(table: &Table) {
         assert!(row.iter().all(|v| !matches!(v, Value::Real(x) if !x.is_finite())), "{}: {row:?}", table.name);
     }
     serde_json::to_string(table).expect("tables can be written");
+}
+
+#[test]
+fn tables_are_the_same_whoever_answers() {
+    let log = merged(&(PROGRAMS[7].build)(1, Scale { threads: 4, rounds: 8 }));
+    for spec in ALL {
+        let q = fitting(spec, 4);
+        let slow = run(spec, &q, &mut replayed(&log)).unwrap();
+        let fast = run_with(&ask_folded, spec, &q, &mut replayed(&log)).unwrap();
+        assert_eq!(slow, fast, "{}", spec.name);
+    }
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! The folded engine: one pass over some regions of a partition.
-use crate::group::groups;
+use crate::group::{Group, groups};
 use crate::jobs::counting_machine;
 use crate::{Answer, Charged, Partition, Question, StudyError};
-use homenode_base::TotalCost;
 use homenode_machine::Machine;
 use homenode_placement::policies::By;
 use std::ops::Range;
@@ -12,14 +11,36 @@ use std::ops::Range;
 /// # Errors
 /// The question cannot be answered, the partition was not made for it, or records cannot be read.
 pub fn answer(question: &Question, partition: &Partition, regions: Range<usize>) -> Result<Answer, StudyError> {
-    question.check()?;
-    check(question, partition)?;
     if regions.start > regions.end || regions.end > partition.regions() {
         return Err(StudyError::Range(regions.start, regions.end, partition.regions()));
     }
+    let first_part = regions.start == 0;
+    run(question, partition, regions, first_part)
+}
+
+/// The same for any regions, each at most once, in any order. References and transfers are with the part that has region 0.
+///
+/// # Errors
+/// As [`answer`].
+pub fn answer_these(question: &Question, partition: &Partition, regions: Vec<usize>) -> Result<Answer, StudyError> {
+    if let Some(beyond) = regions.iter().find(|r| **r >= partition.regions()) {
+        return Err(StudyError::Range(*beyond, beyond + 1, partition.regions()));
+    }
+    let first_part = regions.contains(&0);
+    run(question, partition, regions.into_iter(), first_part)
+}
+
+fn run(
+    question: &Question,
+    partition: &Partition,
+    regions: impl Iterator<Item = usize>,
+    first_part: bool,
+) -> Result<Answer, StudyError> {
+    question.check()?;
+    check(question, partition)?;
     let counting: Vec<Machine> = question.machines.iter().map(counting_machine).collect();
     let mut groups = groups(question, &counting, partition)?;
-    for region in regions.clone() {
+    for region in regions {
         for group in &mut groups {
             group.region(partition, region)?;
         }
@@ -27,22 +48,12 @@ pub fn answer(question: &Question, partition: &Partition, regions: Range<usize>)
     let mut answer = Answer {
         blocks_touched: vec![0; question.blocks.len()],
         charged: vec![Charged::default(); question.machines.len()],
+        refs: if first_part { partition.head.refs } else { 0 },
         ..Answer::default()
     };
-    let first_part = regions.start == 0;
-    answer.refs = if first_part { partition.head.refs } else { 0 };
     for group in &groups {
         answer.rows.extend(group.rows(&question.blocks));
-        let transfers = partition.head.streams[group.stream].transfers;
-        for &m in &group.machines {
-            let charged = &mut answer.charged[m];
-            charged.accesses = group.accesses();
-            if let (true, Some(c)) = (first_part, &question.machines[m].caches) {
-                charged.transfers = transfers.near + transfers.far;
-                let [near, far] = [c.transfer_near.times(transfers.near), c.transfer_far.times(transfers.far)];
-                charged.transfer_cost = TotalCost::ZERO + near + far;
-            }
-        }
+        charge(question, partition, group, first_part, &mut answer.charged);
     }
     for (level, touched) in answer.blocks_touched.iter_mut().enumerate() {
         let first = (0..question.machines.len()).find(|m| question.usable(*m, question.blocks[level]));
@@ -53,6 +64,19 @@ pub fn answer(question: &Question, partition: &Partition, regions: Range<usize>)
     answer.accesses = first.map_or(0, |m| answer.charged[m].accesses);
     answer.rows.sort_by_key(|r| (r.machine, r.block_bytes, r.what));
     Ok(answer)
+}
+
+/// What the machines of a group saw.
+fn charge(question: &Question, partition: &Partition, group: &Group<'_>, first_part: bool, charged: &mut [Charged]) {
+    let transfers = partition.head.streams[group.stream].transfers;
+    for &m in &group.machines {
+        charged[m].accesses = group.accesses();
+        if let (true, Some(c)) = (first_part, &question.machines[m].caches) {
+            charged[m].transfers = transfers.near + transfers.far;
+            let [near, far] = [c.transfer_near.times(transfers.near), c.transfer_far.times(transfers.far)];
+            charged[m].transfer_cost = near + far;
+        }
+    }
 }
 
 /// Whether the partition holds what the question needs, as far as streams do not say it.

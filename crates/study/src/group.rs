@@ -1,24 +1,36 @@
 //! Machines that see the same accesses, and all that is computed for them from one fold.
+use crate::fold::coarse::{Coarse, Ops, Shared};
 use crate::fold::strict::Strict;
 use crate::fold::{Levels, Visitor};
-use crate::jobs::{BoundsJob, CountedJob, Job, PolicyJob, Shape, StaticJob};
+use crate::jobs::{BoundsJob, CountedJob, Job, PhasesJob, PolicyJob, Shape, SoloJob, StaticJob, is_counted, priced};
+use crate::kernels::{Parameters, WithReplication, WithoutReplication};
 use crate::partition::stream::Key;
 use crate::{Partition, Question, Row, StudyError, Want, What};
 use homenode_machine::Machine;
-use homenode_placement::policies::By;
-use homenode_placement::Step;
-use homenode_placement::Tally;
-use homenode_placement::optimum::Bounds;
-
-/// Largest machine whose accesses are counted by node and place.
-const COUNTED_NODES_MAX: usize = 128;
+use homenode_placement::optimum::{Bounds, PhaseStatic};
+use homenode_placement::policies::{By, Choice};
+use homenode_placement::{Start, Step, Tally};
 
 /// Machines with one stream and one binding.
 pub(crate) struct Group<'m> {
     pub(crate) stream: usize,
     pub(crate) machines: Vec<usize>,
-    strict: Strict,
-    jobs: Jobs<'m>,
+    /// The one that adds up most, and one for policies that look at times; whichever has something to do.
+    folds: Vec<(Strict, Jobs<'m>)>,
+    /// For the optimum with replication.
+    coarse: Option<(Coarse, Optima)>,
+}
+
+/// The optimum with replication by level, with the machines that it is computed for.
+struct Optima {
+    of: Vec<WithReplication>,
+}
+
+impl Shared for Optima {
+    #[inline]
+    fn block(&mut self, level: usize, ops: &Ops) {
+        self.of[level].block(ops);
+    }
 }
 
 /// Jobs by level.
@@ -70,35 +82,95 @@ impl<'m> Group<'m> {
         let skipped = question.blocks.len() - blocks.len();
         let levels = Levels::new(&blocks, skipped, head.format.unit_shift, head.format.region_shift);
         let hits = matches!(head.key, Key::Events(_));
-        let mut of: Vec<Vec<Box<dyn Job + 'm>>> = Vec::new();
-        for block_bytes in &question.blocks {
-            let able = machines.iter().copied().filter(|m| question.usable(*m, *block_bytes));
-            of.push(Maker { question, counting, block_bytes: *block_bytes, machines: able.collect() }.jobs());
+        let timed = question.policies.iter().any(|p| p.spec.decides_by.contains(&By::Time));
+        let fold = |timed: bool| {
+            let mut of: Vec<Vec<Box<dyn Job + 'm>>> = Vec::new();
+            for block_bytes in question.blocks.iter().copied() {
+                let able = machines.iter().copied().filter(|m| question.usable(*m, block_bytes));
+                of.push(Maker { question, counting, block_bytes, machines: able.collect(), hits }.jobs(timed));
+            }
+            let jobs = Jobs { of, touched: vec![0; question.blocks.len()] };
+            let periods = question.policies.iter().filter_map(Choice::period).collect();
+            (Strict::new(levels.clone(), head.format, nodes.clone(), hits, timed.then_some(periods)), jobs)
+        };
+        let mut folds = vec![fold(false)];
+        if timed {
+            folds.push(fold(true));
         }
-        let touched = vec![0; question.blocks.len()];
-        let strict = Strict::new(levels, head.format, nodes, hits);
-        Group { stream, machines, strict, jobs: Jobs { of, touched } }
+        let coarse = fast(question, &machines, hits).map(|optima| {
+            let reads_cost = question.start != Start::FreeSet;
+            let places = question.blocks.len();
+            (Coarse::new(levels, places, head.format, nodes.clone(), reads_cost), optima)
+        });
+        // One fold at least, since it counts accesses and blocks.
+        let first = coarse.is_none();
+        let mut at = 0;
+        folds.retain(|(_, jobs)| {
+            at += 1;
+            jobs.of.iter().any(|jobs| !jobs.is_empty()) || (first && at == 1)
+        });
+        Group { stream, folds, coarse, machines }
     }
 
     /// One region, whole.
     pub(crate) fn region(&mut self, partition: &Partition, region: usize) -> Result<(), StudyError> {
-        partition.read(self.stream, region, &mut |words| self.strict.records(words))?;
-        self.strict.region(partition.head.regions[region], &mut self.jobs);
+        let Group { folds, coarse, .. } = self;
+        partition.read(self.stream, region, &mut |words| {
+            folds.iter_mut().for_each(|(fold, _)| fold.records(words));
+            coarse.iter_mut().for_each(|(fold, _)| fold.records(words));
+        })?;
+        folds.iter_mut().for_each(|(fold, jobs)| fold.region(partition.head.regions[region], jobs));
+        coarse.iter_mut().for_each(|(fold, optima)| fold.region(optima));
         Ok(())
     }
     /// Accesses charged so far.
     pub(crate) fn accesses(&self) -> u64 {
-        self.strict.accesses
+        match (&self.coarse, self.folds.first()) {
+            (Some((fold, _)), _) => fold.accesses.iter().sum(),
+            (None, first) => first.map_or(0, |(fold, _)| fold.accesses.iter().sum()),
+        }
     }
     /// Blocks of a level touched so far.
     pub(crate) fn touched(&self, level: usize) -> u64 {
-        self.jobs.touched[level]
+        match (&self.coarse, self.folds.first()) {
+            (Some((fold, _)), _) => fold.touched[level],
+            (None, first) => first.map_or(0, |(_, jobs)| jobs.touched[level]),
+        }
     }
     /// All rows, in no order.
     pub(crate) fn rows(&self, blocks: &[u64]) -> Vec<Row> {
-        let levels = self.jobs.of.iter().zip(blocks);
-        levels.flat_map(|(jobs, bytes)| jobs.iter().flat_map(|job| job.rows(*bytes))).collect()
+        let mut rows = Vec::new();
+        for (fold, jobs) in &self.folds {
+            for (jobs, bytes) in jobs.of.iter().zip(blocks) {
+                rows.extend(jobs.iter().flat_map(|job| job.rows(*bytes, fold.accesses)));
+            }
+        }
+        if let Some((fold, optima)) = &self.coarse {
+            for (optima, bytes) in optima.of.iter().zip(blocks) {
+                let costs = optima.costs(fold.accesses).into_iter();
+                rows.extend(costs.map(|(machine, cost)| priced(machine, *bytes, What::WithReplication, cost, true)));
+            }
+        }
+        rows
     }
+}
+
+/// Parameters of a machine for the vector kernels, if an optimum is wanted by its cost alone and they can compute it.
+fn parameters(question: &Question, machine: usize, block_bytes: u64, want: Want, hits: bool) -> Option<Parameters> {
+    let able = want == Want::Cost && !hits && question.usable(machine, block_bytes);
+    able.then(|| Parameters::new(&question.machines[machine], block_bytes)).flatten()
+}
+
+/// The optimum with replication of the machines that the kernels can do, by level; `None` if there is none.
+fn fast(question: &Question, machines: &[usize], hits: bool) -> Option<Optima> {
+    let want = question.with_replication;
+    let level = |bytes: &u64| {
+        let able = |m: &usize| parameters(question, *m, *bytes, want, hits).map(|p| (*m as u32, p));
+        machines.iter().filter_map(able).collect::<Vec<_>>()
+    };
+    let levels: Vec<_> = question.blocks.iter().map(level).collect();
+    let any = levels.iter().any(|machines| !machines.is_empty());
+    any.then(|| Optima { of: levels.into_iter().map(|m| WithReplication::new(m, question.start)).collect() })
 }
 
 /// Makes the jobs of one level.
@@ -107,33 +179,45 @@ struct Maker<'m> {
     counting: &'m [Machine],
     block_bytes: u64,
     machines: Vec<usize>,
+    /// Whether the stream is one of cache events.
+    hits: bool,
 }
 
 type MakeRows<'m> = (u32, &'m Machine, Vec<(What, bool)>);
 
 impl<'m> Maker<'m> {
-    fn jobs(&self) -> Vec<Box<dyn Job + 'm>> {
+    /// Those that look at times, or the others.
+    fn jobs(&self, timed: bool) -> Vec<Box<dyn Job + 'm>> {
         let mut jobs: Vec<Box<dyn Job + 'm>> = Vec::new();
-        for policy in 0..self.question.policies.len() {
-            self.policy(policy, &mut jobs);
+        for (policy, choice) in self.question.policies.iter().enumerate() {
+            if choice.spec.decides_by.contains(&By::Time) == timed {
+                self.policy(policy, choice, &mut jobs);
+            }
         }
-        self.fixed(&mut jobs);
-        self.bounds(&mut jobs);
+        if !timed {
+            self.fixed(&mut jobs);
+            self.bounds(&mut jobs);
+        }
         jobs
     }
 
-    fn policy(&self, policy: usize, jobs: &mut Vec<Box<dyn Job + 'm>>) {
+    fn policy(&self, policy: usize, choice: &Choice, jobs: &mut Vec<Box<dyn Job + 'm>>) {
         let (question, block_bytes) = (self.question, self.block_bytes);
-        let choice = &question.policies[policy];
-        if choice.spec.needs_homes {
-            return;
-        }
         let mut shapes: Vec<(Shape, Vec<usize>)> = Vec::new();
         for &m in &self.machines {
             let machine = &question.machines[m];
             let Ok(engine) = choice.engine(machine, block_bytes) else { continue };
-            let by_cost = choice.spec.decides_by.contains(&By::Cost);
-            if by_cost || machine.nodes() > COUNTED_NODES_MAX {
+            match (choice.spec.needs_homes, choice.phase()) {
+                (true, None) => continue,
+                (true, Some(window)) => {
+                    let solver = PhaseStatic::new(machine, block_bytes, window);
+                    let (machine, policy) = (m as u32, policy as u32);
+                    jobs.push(Box::new(PhasesJob { machine, policy, solver, tally: Tally::default() }));
+                    continue;
+                }
+                _ => {}
+            }
+            if choice.spec.decides_by.contains(&By::Cost) || !is_counted(machine) {
                 let (machine, policy) = (m as u32, policy as u32);
                 jobs.push(Box::new(PolicyJob { machine, policy, engine, tally: Tally::default() }));
                 continue;
@@ -158,7 +242,10 @@ impl<'m> Maker<'m> {
             let machine = &question.machines[m];
             let mut rows: Vec<(What, bool)> = Vec::new();
             for (p, choice) in question.policies.iter().enumerate() {
-                if choice.spec.needs_homes && choice.engine(machine, self.block_bytes).is_ok() {
+                if choice.spec.needs_homes
+                    && choice.phase().is_none()
+                    && choice.engine(machine, self.block_bytes).is_ok()
+                {
                     rows.push((What::Policy(p as u32), true));
                 }
             }
@@ -177,14 +264,28 @@ impl<'m> Maker<'m> {
         jobs.extend(by_nodes.into_iter().map(|g| Box::new(StaticJob::new(g)) as Box<dyn Job + 'm>));
     }
 
+    /// The optimum: without replication by vectors where that can be, the rest by the solvers. What the coarse fold does
+    /// is left out.
     fn bounds(&self, jobs: &mut Vec<Box<dyn Job + 'm>>) {
-        let want = [self.question.without_replication, self.question.with_replication];
-        if want == [Want::None; 2] {
-            return;
-        }
+        let question = self.question;
+        let mut fast = Vec::new();
         for &m in &self.machines {
-            let bounds = Bounds::new(&self.question.machines[m], self.block_bytes, self.question.start);
-            jobs.push(Box::new(BoundsJob { machine: m as u32, bounds, want, sums: Default::default() }));
+            let can = |want| parameters(question, m, self.block_bytes, want, self.hits);
+            let mut want = [question.without_replication, question.with_replication];
+            if let Some(p) = can(want[0]) {
+                fast.push((m as u32, p));
+                want[0] = Want::None;
+            }
+            if can(want[1]).is_some() {
+                want[1] = Want::None;
+            }
+            if want != [Want::None; 2] {
+                let bounds = Bounds::new(&question.machines[m], self.block_bytes, question.start);
+                jobs.push(Box::new(BoundsJob { machine: m as u32, bounds, want, sums: Default::default() }));
+            }
+        }
+        if !fast.is_empty() {
+            jobs.push(Box::new(SoloJob { machines: WithoutReplication::new(fast, question.start) }));
         }
     }
 }

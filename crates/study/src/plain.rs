@@ -31,7 +31,6 @@ pub fn answer(question: &Question, refs: &[Merged]) -> Result<Answer, StudyError
                 transfers: priced.totals.transfers,
                 transfer_cost: priced.totals.transfer_cost,
             };
-            
         }
     }
     let known_thread = |r: &&Merged| (r.thread as usize) < question.seats[0].len();
@@ -57,9 +56,17 @@ fn price(
     let setup = Setup { machine: &question.machines[machine], seats, block_bytes, options: question.options };
     let (asked, policies): (Vec<u32>, Vec<Choice>) = possible(question, setup.machine, block_bytes).into_iter().unzip();
     let bounds = question.without_replication != Want::None || question.with_replication != Want::None;
-    let mut engine = Engine::new(setup, &policies, bounds.then_some(question.start))?;
+    let mut engine = Engine::new(setup, &policies, None)?;
     engine.refs(refs);
-    Ok((engine.finish()?, asked))
+    let mut priced = engine.finish()?;
+    if bounds {
+        // By itself: policies that look at times keep accesses apart, and where a machine breaks the conditions of the
+        // optimum (R > 2G) that may change it.
+        let mut engine = Engine::new(setup, &[], Some(question.start))?;
+        engine.refs(refs);
+        priced.bounds = engine.finish()?.bounds;
+    }
+    Ok((priced, asked))
 }
 
 fn rows(question: &Question, machine: usize, block_bytes: u64, priced: &Priced, asked: &[u32]) -> Vec<Row> {
@@ -73,7 +80,8 @@ fn rows(question: &Question, machine: usize, block_bytes: u64, priced: &Priced, 
         exact,
     };
     let tallied = |what, tally: &Tally, parts: bool| row(what, tally.total(), parts.then_some(*tally), None, true);
-    let solved = |what, found: Solved, want, exact| row(what, found.cost, None, (want == Want::Parts).then_some(found), exact);
+    let solved =
+        |what, found: Solved, want, exact| row(what, found.cost, None, (want == Want::Parts).then_some(found), exact);
     let mut rows: Vec<Row> =
         asked.iter().zip(&priced.policies).map(|(p, tally)| tallied(What::Policy(*p), tally, true)).collect();
     if question.best_static != Want::None {

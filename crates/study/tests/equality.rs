@@ -2,9 +2,10 @@
 mod common;
 
 use common::{model, question, random_single, reference, same};
-use homenode_base::Rng;
-use homenode_machine::Machine;
-use homenode_study::Want;
+use homenode_base::{Cost, Rng};
+use homenode_machine::{CopyCost, Machine, Matrix};
+use homenode_placement::policies::By;
+use homenode_study::{Row, Want, What, plain};
 use homenode_trace::{Counting, DataSource, Merged, Op, SampleUnit};
 
 const ALL_BLOCKS: std::ops::Range<u32> = 2..22;
@@ -112,5 +113,51 @@ fn samples() {
             r.source = DataSource::ALL[rng.below(9) as usize];
         }
         same(&mut rng, &q, &refs, &format!("case {case}"));
+    }
+}
+
+/// What [`By`] promises: a policy that does not look at costs does the same on machines that differ in nothing else, and
+/// one that does not look at times does the same whenever things happen.
+#[test]
+fn policies_do_not_look_at_more_than_they_say() {
+    for case in 0..cases(6) {
+        let mut rng = Rng::new(4000 + case);
+        let base = ["ace", "butterfly"].map(model)[case as usize % 2].clone();
+        let mut other = base.clone();
+        let n = other.nodes();
+        other.read = Matrix::uniform(n, Cost(3), Cost(1 + 3 + rng.below(900) as i64));
+        other.write = Matrix::uniform(n, Cost(2), Cost(1 + 2 + rng.below(900) as i64));
+        other.copy = CopyCost::linear(Cost(rng.below(100_000) as i64), Cost(rng.below(5) as i64));
+        if let Some(g) = &mut other.global {
+            g.copy = CopyCost::linear(Cost(rng.below(100_000) as i64), Cost(1));
+        }
+        let mut q = question(&mut rng, vec![base, other], vec![64, 1024], &[0; 5]);
+        q.seats[1] = q.seats[0].clone();
+        let refs = trace(&mut rng, 5, 2000);
+        let found = plain::answer(&q, &refs).expect("it can be answered");
+        let moved = |machine: u32, row: &Row| {
+            let like =
+                found.rows.iter().find(|r| (r.machine, r.block_bytes, r.what) == (machine, row.block_bytes, row.what));
+            like.and_then(|r| r.parts).map(|t| (t.moves, t.copies))
+        };
+        for row in found.rows.iter().filter(|r| r.machine == 0) {
+            let What::Policy(p) = row.what else { continue };
+            let choice = &q.policies[p as usize];
+            if !choice.spec.decides_by.contains(&By::Cost) && !choice.spec.needs_homes {
+                assert_eq!(moved(0, row), moved(1, row), "case {case}, {choice}");
+            }
+        }
+        // Reads elsewhere shift all times.
+        let mut later = vec![reference(0, Op::Read, 1 << 40); 777];
+        later.extend(&refs);
+        let shifted = plain::answer(&q, &later).expect("it can be answered");
+        for (row, then) in found.rows.iter().zip(&shifted.rows) {
+            let What::Policy(p) = row.what else { continue };
+            let choice = &q.policies[p as usize];
+            if !choice.spec.decides_by.contains(&By::Time) && !choice.spec.needs_homes {
+                let moves = |r: &Row| r.parts.map(|t| (t.moves, t.copies));
+                assert_eq!(moves(row), moves(then), "case {case}, {choice}");
+            }
+        }
     }
 }

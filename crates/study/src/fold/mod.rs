@@ -4,6 +4,7 @@
 //! order within a block matters, and an access of weight w is by definition the same as w equal ones in a row. Within a
 //! run of equal accesses of a block the order of its words therefore does not matter either: equal words are added up,
 //! and halves begin with the shorter list. Depth first, so that the lists at work stay in a first-level cache.
+pub(crate) mod coarse;
 pub(crate) mod strict;
 
 use homenode_placement::Step;

@@ -1,8 +1,8 @@
 //! Folding that keeps the order of all accesses: for policies, and for solvers that want single accesses.
 use super::{Levels, Visitor};
 use crate::partition::record::{Format, MEANING, Record};
-use homenode_machine::AccessClass;
 use homenode_base::{NodeId, VirtualTime};
+use homenode_machine::AccessClass;
 use homenode_placement::{Access, Step};
 use homenode_sim::Seen;
 
@@ -39,6 +39,8 @@ pub(crate) struct Strict {
     nodes: Vec<u16>,
     /// Whether equal units of a run may be added up: not if times matter, nor where hits are left out block by block.
     merge: bool,
+    /// Across multiples of these nothing is folded, if times matter.
+    periods: Vec<u64>,
     /// Whether the stream has hits, most of which change nothing.
     hits: bool,
     halves: Vec<[List; 2]>,
@@ -46,21 +48,28 @@ pub(crate) struct Strict {
     stamps: Vec<Stamp>,
     runs: u32,
     steps: Vec<Step>,
-    /// Accesses charged so far.
-    pub(crate) accesses: u64,
+    /// Accesses charged so far: reads, and writes with write-backs.
+    pub(crate) accesses: [u64; 2],
 }
 
 impl Strict {
-    /// `hits`: whether the stream is one of cache events.
-    pub(crate) fn new(levels: Levels, format: Format, nodes: Vec<u16>, hits: bool) -> Strict {
+    /// `hits`: whether the stream is one of cache events. `periods`: those of the policies if times matter.
+    pub(crate) fn new(
+        levels: Levels,
+        format: Format,
+        nodes: Vec<u16>,
+        hits: bool,
+        periods: Option<Vec<u64>>,
+    ) -> Strict {
         Strict {
             halves: (0..format.unit_bits()).map(|_| Default::default()).collect(),
-            merge: !hits && !format.timed,
+            merge: !hits && periods.is_none(),
+            periods: periods.unwrap_or_default(),
             stamps: vec![Stamp::default(); format.units()],
             whole: List::default(),
             steps: Vec::new(),
             runs: 0,
-            accesses: 0,
+            accesses: [0; 2],
             levels,
             format,
             nodes,
@@ -71,11 +80,17 @@ impl Strict {
     /// More records of the region. Records of threads that do not exist (hostile) are left out.
     pub(crate) fn records(&mut self, words: &[u32]) {
         let Strict { format, nodes, merge, whole, stamps, runs, accesses, .. } = self;
+        let before = std::mem::replace(runs, fresh(*runs, words.len() * 2, stamps));
+        if *runs < before {
+            // The run that goes on is the first one of the new numbers.
+            (*runs, whole.run) = (1, 1);
+        }
         format.for_each(words, |r: Record| {
             let Some(&node) = nodes.get(r.by as usize) else { return };
-            *runs = fresh(*runs, 2, stamps);
-            if MEANING[usize::from(r.code)].1 != AccessClass::Free {
-                *accesses += u64::from(r.weight);
+            match MEANING[usize::from(r.code)].1 {
+                AccessClass::Free => {}
+                AccessClass::Read => accesses[0] += u64::from(r.weight),
+                _ => accesses[1] += u64::from(r.weight),
             }
             let entry = Entry { unit: r.unit, weight: r.weight, t: r.t, node, code: r.code };
             whole.push(entry, *merge, stamps, runs);
@@ -130,6 +145,7 @@ impl Strict {
             let access = Access { node, kind, class, weight: e.weight, t: VirtualTime(e.t) };
             if let Some(Step { access: last, .. }) = self.steps.last_mut()
                 && (last.node, last.kind, last.class) == (node, kind, class)
+                && self.periods.iter().all(|p| last.t.0 / p == e.t / p)
                 && let Some(weight) = last.weight.checked_add(e.weight)
             {
                 last.weight = weight;

@@ -26,7 +26,7 @@ impl Job for StaticJob<'_> {
             sum.add(&usage.best(machine, 0).1);
         }
     }
-    fn rows(&self, block_bytes: u64) -> Vec<Row> {
+    fn rows(&self, block_bytes: u64, _: [u64; 2]) -> Vec<Row> {
         let machines = self.machines.iter().zip(&self.sums);
         let rows = machines.flat_map(|((machine, _, what), sum)| {
             what.iter().map(|(what, parts)| tallied(*machine, block_bytes, *what, sum, *parts))

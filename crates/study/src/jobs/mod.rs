@@ -2,12 +2,16 @@
 mod bounds;
 mod counted;
 mod fixed;
+mod phases;
 mod policy;
+mod solo;
 
 pub(crate) use bounds::BoundsJob;
-pub(crate) use counted::{CountedJob, Shape, counting_machine};
+pub(crate) use counted::{CountedJob, Shape, counting_machine, is_counted};
 pub(crate) use fixed::StaticJob;
+pub(crate) use phases::PhasesJob;
 pub(crate) use policy::PolicyJob;
+pub(crate) use solo::SoloJob;
 
 use crate::{Row, What};
 use homenode_base::TotalCost;
@@ -17,8 +21,8 @@ use homenode_placement::{Step, Tally};
 pub(crate) trait Job {
     /// One block, all its accesses.
     fn block(&mut self, number: u64, steps: &[Step]);
-    /// The rows.
-    fn rows(&self, block_bytes: u64) -> Vec<Row>;
+    /// The rows, after so many reads and other accesses.
+    fn rows(&self, block_bytes: u64, accesses: [u64; 2]) -> Vec<Row>;
 }
 
 /// The row of a tally.

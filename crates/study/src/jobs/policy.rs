@@ -25,7 +25,7 @@ impl Job for PolicyJob<'_> {
         begin(&mut *self.engine, number);
         self.engine.run_total(steps, &mut self.tally);
     }
-    fn rows(&self, block_bytes: u64) -> Vec<Row> {
+    fn rows(&self, block_bytes: u64, _: [u64; 2]) -> Vec<Row> {
         vec![tallied(self.machine, block_bytes, What::Policy(self.policy), &self.tally, true)]
     }
 }

@@ -47,7 +47,11 @@ impl Opened {
             whole.bytes(piece, each);
             done += piece.len() as u64;
         }
-        if hash.digest() == checksum { Ok(()) } else { Err(damaged("the records of a region do not have their checksum")) }
+        if hash.digest() == checksum {
+            Ok(())
+        } else {
+            Err(damaged("the records of a region do not have their checksum"))
+        }
     }
 }
 
@@ -205,7 +209,7 @@ impl Reader<'_> {
         let (streams, regions) = (self.count(3)?, self.next()?);
         let mut head = Head { region_shift, threads, refs, spins: flags & 1 > 0, ..Head::default() };
         for _ in 0..streams {
-            let transfers = Transfers { near: self.next()?, far: self.next()? };
+            let transfers = Transfers { near: self.at_most(1 << 62)?, far: self.at_most(1 << 62)? };
             let key = self.key(region_shift)?;
             let format = key.format(region_shift, threads, flags & 2 > 0, flags & 4 > 0);
             head.streams.push(Stream { key, format, transfers });

@@ -76,7 +76,15 @@ impl Buffers {
     }
     /// Appends a record of any format.
     #[inline]
-    pub(super) fn record(&mut self, stream: usize, slot: u32, format: &Format, what: (u32, Code, u32), weight: u32, t: u64) {
+    pub(super) fn record(
+        &mut self,
+        stream: usize,
+        slot: u32,
+        format: &Format,
+        what: (u32, Code, u32),
+        weight: u32,
+        t: u64,
+    ) {
         let (unit, code, by) = what;
         format.put(self.room(stream, slot, format.words()), unit, code, by, weight, t);
     }

@@ -92,9 +92,7 @@ impl Partition {
     /// Words of records.
     fn length(&self, stream: usize, region: usize) -> u64 {
         match &self.records {
-            Records::Built(b) => {
-                b.buffers[stream][region].len() as u64 + b.spill.bytes(b.id(stream, region)) / 4
-            }
+            Records::Built(b) => b.buffers[stream][region].len() as u64 + b.spill.bytes(b.id(stream, region)) / 4,
             Records::Opened(opened) => opened.length(self.head.streams.len() * region + stream),
         }
     }

@@ -52,9 +52,7 @@ impl Key {
         match self {
             Key::Words(bytes) => Format::new(bytes.trailing_zeros(), region_shift, threads, weighted, timed),
             Key::FirstByte => Format::new(FIRST_BYTE_SHIFT, region_shift, threads, weighted, timed),
-            Key::Events(f) => {
-                Format::new(f.line_bytes.trailing_zeros(), region_shift, f.cores.len(), false, timed)
-            }
+            Key::Events(f) => Format::new(f.line_bytes.trailing_zeros(), region_shift, f.cores.len(), false, timed),
         }
     }
 

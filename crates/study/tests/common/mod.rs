@@ -8,25 +8,25 @@ use homenode_study::{Answer, InMemory, Layout, Partition, Partitioner, Question,
 use homenode_trace::{DataSource, Merged, Op};
 
 /// A machine of the registry.
-pub fn model(name: &str) -> Machine {
+pub(crate) fn model(name: &str) -> Machine {
     models::find(name).expect("in the registry")
 }
 
 /// What a single-remote machine is made of.
 #[derive(Clone, Copy, Debug)]
-pub struct Single {
-    pub nodes: u16,
-    pub near: i64,
+pub(crate) struct Single {
+    pub(crate) nodes: u16,
+    pub(crate) near: i64,
     /// Excess of a read from afar and of a write; `None`: no remote access.
-    pub far: Option<(i64, i64)>,
-    pub copy: i64,
-    pub per_word: i64,
+    pub(crate) far: Option<(i64, i64)>,
+    pub(crate) copy: i64,
+    pub(crate) per_word: i64,
     /// Access, copy.
-    pub global: Option<(i64, i64)>,
+    pub(crate) global: Option<(i64, i64)>,
 }
 
 /// A machine with one remote cost and words of four bytes.
-pub fn single(s: Single) -> Machine {
+pub(crate) fn single(s: Single) -> Machine {
     let mut m = model("butterfly");
     m.name = format!("{s:?}").replace(char::is_whitespace, "");
     m.cores = vec![1; usize::from(s.nodes)];
@@ -46,19 +46,24 @@ pub fn single(s: Single) -> Machine {
 }
 
 /// A random one with this many nodes.
-pub fn random_single(rng: &mut Rng, nodes: u16) -> Machine {
+pub(crate) fn random_single(rng: &mut Rng, nodes: u16) -> Machine {
     let small = |rng: &mut Rng| if rng.chance(1, 8) { rng.below(100_000) as i64 } else { rng.below(60) as i64 };
     let near = rng.below(3) as i64;
     let equal = small(rng) + 1;
     let far = if rng.chance(1, 2) { (equal, equal) } else { (small(rng), small(rng)) };
     let least = far.0.min(far.1);
-    let global = rng.chance(1, 2).then(|| (near + rng.below(least.max(0) as u64 + 1) as i64, small(rng)));
+    let copy = small(rng);
+    // R <= 2G, as the model asks: else a way through global memory is cheaper but takes two accesses.
+    let global = rng.chance(1, 2).then(|| {
+        let more = if rng.chance(1, 2) { 0 } else { small(rng) };
+        (near + rng.below(least.max(0) as u64 + 1) as i64, (copy + 1) / 2 + more)
+    });
     let far = if global.is_none() && rng.chance(1, 5) { None } else { Some(far) };
-    single(Single { nodes, near, far, copy: small(rng), per_word: rng.below(3) as i64, global })
+    single(Single { nodes, near, far, copy, per_word: rng.below(3) as i64, global })
 }
 
 /// One thread after another on the nodes of a machine, from a random node on.
-pub fn seats(rng: &mut Rng, machine: &Machine, spaces: &[u32]) -> Vec<Seat> {
+pub(crate) fn seats(rng: &mut Rng, machine: &Machine, spaces: &[u32]) -> Vec<Seat> {
     let cpus: usize = machine.cores.iter().map(|c| usize::from(*c)).sum();
     let first = rng.below(cpus as u64) as usize;
     let seat = |(i, space): (usize, &u32)| {
@@ -74,22 +79,22 @@ pub fn seats(rng: &mut Rng, machine: &Machine, spaces: &[u32]) -> Vec<Seat> {
 }
 
 /// A reference of four bytes.
-pub fn reference(thread: u32, op: Op, addr: u64) -> Merged {
+pub(crate) fn reference(thread: u32, op: Op, addr: u64) -> Merged {
     let source = DataSource::Unknown;
     Merged { addr, size: 4, site: 0, thread, weight: 1, op, source, cpu_code: 0, latency_code: 0 }
 }
 
 /// The default policies of the registry, and some with other parameters.
-pub fn policies() -> Vec<Choice> {
+pub(crate) fn policies() -> Vec<Choice> {
     let mut all: Vec<Choice> = ALL.iter().map(|s| s.choose(&[]).expect("defaults are in range")).collect();
-    for text in ["ace(0)", "ace(1)", "fixed(1)"] {
-        all.extend(Choice::parse(text));
+    for text in ["ace(0)", "ace(1)", "fixed(1)", "delay(3)", "affinity(50)", "phase-static(100)", "platinum(20,300)"] {
+        all.push(Choice::parse(text).expect("a policy of the registry"));
     }
     all
 }
 
 /// Everything about these machines.
-pub fn question(rng: &mut Rng, machines: Vec<Machine>, blocks: Vec<u64>, spaces: &[u32]) -> Question {
+pub(crate) fn question(rng: &mut Rng, machines: Vec<Machine>, blocks: Vec<u64>, spaces: &[u32]) -> Question {
     let seats = machines.iter().map(|m| seats(rng, m, spaces)).collect();
     let mut q = Question::new(machines, seats, blocks);
     q.policies = policies();
@@ -98,7 +103,7 @@ pub fn question(rng: &mut Rng, machines: Vec<Machine>, blocks: Vec<u64>, spaces:
 }
 
 /// The partition of these references, in pieces.
-pub fn partition(rng: &mut Rng, q: &Question, refs: &[Merged]) -> Partition {
+pub(crate) fn partition(rng: &mut Rng, q: &Question, refs: &[Merged]) -> Partition {
     let largest = q.blocks.last().expect("one size").max(&1024).trailing_zeros();
     let region_bytes = (rng.chance(3, 4)).then(|| 1 << (u64::from(largest) + rng.below(u64::from(22 - largest))));
     let budget_bytes = if rng.chance(1, 2) { rng.below(20_000) as usize } else { usize::MAX };
@@ -121,7 +126,7 @@ pub fn partition(rng: &mut Rng, q: &Question, refs: &[Merged]) -> Partition {
 }
 
 /// The folded answer, put together from parts in random order.
-pub fn folded(rng: &mut Rng, q: &Question, partition: &Partition) -> Answer {
+pub(crate) fn folded(rng: &mut Rng, q: &Question, partition: &Partition) -> Answer {
     let (mut parts, mut from) = (Vec::new(), 0);
     while from < partition.regions() || parts.is_empty() {
         let to = from + (1 + rng.below(8) as usize).min(partition.regions() - from);
@@ -137,7 +142,7 @@ pub fn folded(rng: &mut Rng, q: &Question, partition: &Partition) -> Answer {
 }
 
 /// Asserts that both engines say the same.
-pub fn same(rng: &mut Rng, q: &Question, refs: &[Merged], label: &str) {
+pub(crate) fn same(rng: &mut Rng, q: &Question, refs: &[Merged], label: &str) {
     let expected = plain::answer(q, refs).expect("it can be answered");
     let partition = partition(rng, q, refs);
     let got = folded(rng, q, &partition);

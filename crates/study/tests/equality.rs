@@ -61,7 +61,7 @@ fn machines(rng: &mut Rng) -> Vec<Machine> {
 
 #[test]
 fn random_traces() {
-    for case in 0..cases(12) {
+    for case in 0..cases(6) {
         let mut rng = Rng::new(1000 + case);
         let threads = 1 + rng.below(12) as u32;
         let spaces: Vec<u32> = (0..threads).map(|_| rng.below(2) as u32 * 7).collect();

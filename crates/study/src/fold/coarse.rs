@@ -20,6 +20,8 @@ struct Entry {
     count: u32,
     node: u16,
     kind: u8,
+    /// Whether it is this unit and the next one, both so often. They part where blocks are units.
+    pair: bool,
 }
 
 impl Entry {
@@ -61,6 +63,10 @@ pub(crate) struct Write {
     pub(crate) count: u64,
     pub(crate) node: u16,
     pub(crate) free: bool,
+    /// If the write before is by the same node and that node alone read since: how often it read. Else 0.
+    pub(crate) own: u64,
+    /// How many times over, reads and write; more than once only where `own` is not 0.
+    pub(crate) times: u64,
 }
 
 /// A block's accesses: reads, write, reads, write, and reads at the end.
@@ -124,18 +130,18 @@ impl Coarse {
             // The run that goes on is the first one of the new numbers.
             (*numbers, whole.number) = (1, 1);
         }
-        format.for_each(words, |r: Record| {
+        format.for_each_pair(words, |r: Record, pair: bool| {
             let Some(&node) = nodes.get(r.by as usize) else { return };
-            used[r.unit as usize / 64] |= 1 << (r.unit % 64);
+            used[r.unit as usize / 64] |= (1 | u64::from(pair) << 1) << (r.unit % 64);
             let kind = match r.code {
                 c if c == Code::Read as u8 => READ,
                 c if c == Code::Write as u8 => WRITE,
                 _ => FREE_WRITE,
             };
             if kind != FREE_WRITE {
-                accesses[usize::from(kind)] += u64::from(r.weight);
+                accesses[usize::from(kind)] += u64::from(r.weight) << u32::from(pair);
             }
-            whole.push(Entry { unit: r.unit, count: r.weight, node, kind }, stamps, numbers);
+            whole.push(Entry { unit: r.unit, count: r.weight, node, kind, pair }, stamps, numbers);
         });
     }
 
@@ -175,14 +181,29 @@ impl Coarse {
         let half = bits - 1;
         let mut halves = std::mem::take(&mut self.halves[half as usize]);
         let Coarse { stamps, numbers, .. } = self;
-        *numbers = fresh(*numbers, list.entries.len(), stamps);
-        for entry in &list.entries {
-            halves[(entry.unit >> half & 1) as usize].push(*entry, stamps, numbers);
+        *numbers = fresh(*numbers, 2 * list.entries.len(), stamps);
+        if half == 0 {
+            part(list, &mut halves, stamps, numbers);
+        } else {
+            for entry in &list.entries {
+                halves[(entry.unit >> half & 1) as usize].push(*entry, stamps, numbers);
+            }
         }
         for list in &halves {
             self.block(list, half, visitor);
         }
         self.halves[half as usize] = halves.map(List::emptied);
+    }
+}
+
+/// Blocks of two units become units.
+fn part(list: &List, halves: &mut [List; 2], stamps: &mut [Stamp], numbers: &mut u32) {
+    for entry in &list.entries {
+        let one = Entry { pair: false, ..*entry };
+        halves[(one.unit & 1) as usize].push(one, stamps, numbers);
+        if entry.pair {
+            halves[1].push(Entry { unit: one.unit + 1, ..one }, stamps, numbers);
+        }
     }
 }
 
@@ -217,23 +238,23 @@ impl List {
     #[inline(always)]
     fn push(&mut self, entry: Entry, stamps: &mut [Stamp], numbers: &mut u32) {
         let run = entry.run();
-        match self.entries.first() {
-            Some(first) if run == self.run => self.shared |= entry.node != first.node,
-            first => {
-                self.shared |= first.is_some_and(|first| entry.node != first.node);
-                self.written |= entry.kind != READ;
-                *numbers += 1;
-                (self.run, self.number) = (run, *numbers);
-            }
-        }
         let stamp = &mut stamps[(entry.unit * PLACES + u32::from(entry.node) % PLACES) as usize];
-        if stamp.number == self.number {
-            let known = &mut self.entries[stamp.at as usize];
-            if known.node == entry.node
-                && let Some(count) = known.count.checked_add(entry.count)
-            {
-                known.count = count;
-                return;
+        if run != self.run || self.entries.is_empty() {
+            let first = self.entries.first().map_or(entry.node, |first| first.node);
+            self.shared |= entry.node != first;
+            self.written |= entry.kind != READ;
+            *numbers += 1;
+            (self.run, self.number) = (run, *numbers);
+        } else {
+            self.shared |= entry.node != self.entries[0].node;
+            if stamp.number == self.number {
+                let known = &mut self.entries[stamp.at as usize];
+                if (known.node, known.pair) == (entry.node, entry.pair)
+                    && let Some(count) = known.count.checked_add(entry.count)
+                {
+                    known.count = count;
+                    return;
+                }
             }
         }
         *stamp = Stamp { number: self.number, at: self.entries.len() as u32 };
@@ -253,15 +274,16 @@ impl Ops {
         writes.clear();
         let mut begin = 0;
         for e in entries {
+            let count = u64::from(e.count) << u32::from(e.pair);
             if e.kind == READ {
                 let at = &mut place[usize::from(e.node)];
                 match reads.get_mut(*at as usize) {
                     Some(known) if *at >= begin && known.node == e.node => {
-                        known.count = known.count.saturating_add(e.count.into());
+                        known.count = known.count.saturating_add(count);
                     }
                     _ => {
                         *at = reads.len() as u32;
-                        reads.push(Reads { node: e.node, count: e.count.into() });
+                        reads.push(Reads { node: e.node, count });
                     }
                 }
                 continue;
@@ -269,11 +291,37 @@ impl Ops {
             let (reads_end, free) = (reads.len() as u32, e.kind == FREE_WRITE);
             match writes.last_mut() {
                 Some(last) if reads_end == begin && (last.node, last.free) == (e.node, free) => {
-                    last.count = last.count.saturating_add(e.count.into());
+                    last.count = last.count.saturating_add(count);
                 }
-                _ => writes.push(Write { reads_end, count: e.count.into(), node: e.node, free }),
+                _ => writes.push(Write { reads_end, count, node: e.node, free, own: 0, times: 1 }),
             }
             begin = reads_end;
         }
+        self.repeat();
+    }
+
+    /// Finds where a node goes on reading and writing by itself, and folds what repeats.
+    fn repeat(&mut self) {
+        let Ops { reads, writes, .. } = self;
+        let mut kept = 0;
+        for i in 1..writes.len() {
+            let (last, mut write) = (writes[kept], writes[i]);
+            let between = &reads[last.reads_end as usize..write.reads_end as usize];
+            if let [only] = between
+                && !write.free
+                && !last.free
+                && (only.node, last.node) == (write.node, write.node)
+            {
+                write.own = only.count;
+                if (last.own, last.count) == (write.own, write.count) {
+                    let times = last.times.saturating_add(1);
+                    writes[kept] = Write { times, ..write };
+                    continue;
+                }
+            }
+            kept += 1;
+            writes[kept] = write;
+        }
+        writes.truncate(kept + 1);
     }
 }

@@ -2,6 +2,7 @@
 use super::limit;
 use homenode_base::Cost;
 use homenode_machine::Machine;
+use std::ops::Deref;
 
 /// What the kernels know of a machine at a block size. Excesses are capped at `limit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,8 +98,18 @@ num!(i64, 1 << 56, 1 << 61);
 /// Lanes worked on at once: a vector of 512 bits of 32-bit numbers.
 pub(crate) const WIDTH: usize = 16;
 
-/// One value per lane.
-pub(crate) type Row<T> = [T; WIDTH];
+/// One value per lane. Aligned to a line of the cache, since what is split between two is slow to read back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(align(64))]
+pub(crate) struct Row<T>([T; WIDTH]);
+
+impl<T> Deref for Row<T> {
+    type Target = [T; WIDTH];
+    #[inline(always)]
+    fn deref(&self) -> &[T; WIDTH] {
+        &self.0
+    }
+}
 
 /// Sums over blocks.
 #[derive(Clone, Default)]
@@ -146,7 +157,7 @@ pub(crate) fn each<T: Num>(f: impl Fn(usize) -> T) -> Row<T> {
     for (i, cell) in row.iter_mut().enumerate() {
         *cell = f(i);
     }
-    row
+    Row(row)
 }
 
 /// Products of a cost and counts, capped: a table for small counts.
@@ -195,6 +206,8 @@ pub(crate) struct Machines<T> {
     /// The same for reads.
     pub(crate) read: Priced<T>,
     pub(crate) global: Option<Global<T>>,
+    /// K.
+    pub(crate) limit: Row<T>,
     /// Steps after which values are brought back.
     pub(crate) steps: u32,
 }
@@ -232,6 +245,7 @@ impl<T: Num> Machines<T> {
             write: Priced::new(write, cap),
             read: Priced::new(read, cap),
             global,
+            limit: cap,
             steps,
         }
     }

@@ -9,10 +9,10 @@ use pulp::{Arch, Simd, WithSimd};
 
 /// A dynamic program over the accesses of blocks on some machines.
 pub(crate) trait Kernel<A: ?Sized>: Sized {
-    fn narrow(machines: Machines<i32>, nodes: usize, start: Start) -> Self;
-    fn wide(machines: Machines<i64>, nodes: usize, start: Start) -> Self;
+    fn narrow(machines: Vec<Machines<i32>>, nodes: usize, start: Start) -> Self;
+    fn wide(machines: Vec<Machines<i64>>, nodes: usize, start: Start) -> Self;
     fn block(&mut self, arch: Arch, accesses: &A);
-    fn sums(&self) -> [i128; WIDTH];
+    fn sums(&self) -> Vec<[i128; WIDTH]>;
 }
 
 /// A kernel with one kind of numbers or the other.
@@ -37,10 +37,10 @@ macro_rules! kernel {
             }
         }
         impl Kernel<$accesses> for Either<$name<i32>, $name<i64>> {
-            fn narrow(machines: Machines<i32>, nodes: usize, start: Start) -> Self {
+            fn narrow(machines: Vec<Machines<i32>>, nodes: usize, start: Start) -> Self {
                 Either::Narrow($new(machines, nodes, start))
             }
-            fn wide(machines: Machines<i64>, nodes: usize, start: Start) -> Self {
+            fn wide(machines: Vec<Machines<i64>>, nodes: usize, start: Start) -> Self {
                 Either::Wide($new(machines, nodes, start))
             }
             fn block(&mut self, arch: Arch, accesses: &$accesses) {
@@ -49,10 +49,10 @@ macro_rules! kernel {
                     Either::Wide(kernel) => arch.dispatch(Block { kernel, accesses }),
                 }
             }
-            fn sums(&self) -> [i128; WIDTH] {
+            fn sums(&self) -> Vec<[i128; WIDTH]> {
                 match self {
-                    Either::Narrow(kernel) => kernel.total.sums(),
-                    Either::Wide(kernel) => kernel.total.sums(),
+                    Either::Narrow(kernel) => kernel.sums(),
+                    Either::Wide(kernel) => kernel.sums(),
                 }
             }
         }
@@ -66,7 +66,7 @@ pub(crate) type WithReplication = Chunks<Either<Replication<i32>, Replication<i6
 /// The optimum without.
 pub(crate) type WithoutReplication = Chunks<Either<Solo<i32>, Solo<i64>>>;
 
-/// Machines at one block size, up to [`WIDTH`] a kernel.
+/// Machines at one block size, those of one kind in a kernel.
 pub(crate) struct Chunks<K> {
     arch: Arch,
     chunks: Vec<(Vec<(u32, Parameters)>, K)>,
@@ -82,15 +82,13 @@ impl<K> Chunks<K> {
         machines.sort_by_key(|(_, p)| kind(p));
         let mut chunks = Vec::new();
         for alike in machines.chunk_by(|(_, a), (_, b)| kind(a) == kind(b)) {
-            for some in alike.chunks(WIDTH) {
-                let parameters: Vec<Parameters> = some.iter().map(|(_, p)| *p).collect();
-                let nodes = parameters.iter().map(|p| p.nodes).max().unwrap_or(0);
-                let kernel = match kind(&some[0].1).1 {
-                    false => K::narrow(Machines::new(&parameters), nodes, start),
-                    true => K::wide(Machines::new(&parameters), nodes, start),
-                };
-                chunks.push((some.to_vec(), kernel));
-            }
+            let parameters: Vec<Parameters> = alike.iter().map(|(_, p)| *p).collect();
+            let nodes = parameters.iter().map(|p| p.nodes).max().unwrap_or(0);
+            let kernel = match kind(&parameters[0]).1 {
+                false => K::narrow(parameters.chunks(WIDTH).map(Machines::new).collect(), nodes, start),
+                true => K::wide(parameters.chunks(WIDTH).map(Machines::new).collect(), nodes, start),
+            };
+            chunks.push((alike.to_vec(), kernel));
         }
         Chunks { arch: Arch::new(), chunks }
     }
@@ -115,6 +113,7 @@ impl<K> Chunks<K> {
             let near = p.near[0].times(accesses[0]) + p.near[1].times(accesses[1]);
             (*machine, near + TotalCost(excess))
         };
-        self.chunks.iter().flat_map(|(machines, kernel)| machines.iter().zip(kernel.sums()).map(cost)).collect()
+        let all = self.chunks.iter();
+        all.flat_map(|(machines, kernel)| machines.iter().zip(kernel.sums().into_flattened()).map(cost)).collect()
     }
 }

@@ -3,13 +3,18 @@ use super::lanes::{Machines, Num, Row, Total, WIDTH, each};
 use crate::fold::coarse::{Ops, Reads, Write};
 use homenode_placement::Start;
 
-/// Up to [`WIDTH`] machines at one block size.
+/// Any number of machines at one block size.
 pub(crate) struct Replication<T> {
-    machines: Machines<T>,
     start: Start,
+    parts: Vec<Part<T>>,
+}
+
+/// Up to [`WIDTH`] of them.
+struct Part<T> {
+    machines: Machines<T>,
     state: State<T>,
     /// Excess of all blocks so far, by lane.
-    pub(crate) total: Total,
+    total: Total,
 }
 
 /// State of a block.
@@ -40,9 +45,52 @@ struct Run<T> {
 }
 
 impl<T: Num> Replication<T> {
-    pub(crate) fn new(machines: Machines<T>, nodes: usize, start: Start) -> Replication<T> {
-        let zero = [T::default(); WIDTH];
-        let state = State {
+    pub(crate) fn new(machines: Vec<Machines<T>>, nodes: usize, start: Start) -> Replication<T> {
+        let part = |machines| Part { machines, state: State::new(nodes), total: Total::default() };
+        Replication { start, parts: machines.into_iter().map(part).collect() }
+    }
+
+    /// Excess of all blocks so far.
+    pub(crate) fn sums(&self) -> Vec<[i128; WIDTH]> {
+        self.parts.iter().map(|part| part.total.sums()).collect()
+    }
+
+    /// One block. Write by write for all machines, so that the processor has independent work.
+    #[inline(always)]
+    pub(crate) fn block(&mut self, ops: &Ops) {
+        let free = self.start == Start::FreeSet;
+        if free && ops.writes.is_empty() {
+            return;
+        }
+        self.parts.iter_mut().for_each(|part| part.state.begin());
+        let mut from = 0;
+        for (i, write) in ops.writes.iter().enumerate() {
+            let reads = &ops.reads[from..write.reads_end as usize];
+            from = write.reads_end as usize;
+            // Reads before the first write are free: every reader has a copy.
+            let free_run = free && i == 0 && from > 0;
+            for Part { machines, state, .. } in &mut self.parts {
+                if write.own > 0 {
+                    state.own(machines, write);
+                } else {
+                    state.write(machines, reads, write, free_run);
+                }
+            }
+        }
+        for Part { machines, state, total } in &mut self.parts {
+            let end = state.end(machines, ops.tail());
+            if state.settled {
+                total.add_large(&state.base);
+            }
+            total.add(&each(|i| state.offset[i].plus(end[i])));
+        }
+    }
+}
+
+impl<T: Num> State<T> {
+    fn new(nodes: usize) -> State<T> {
+        let zero = Row::<T>::default();
+        State {
             at: vec![zero; nodes],
             met: vec![0; nodes],
             block: 0,
@@ -53,39 +101,12 @@ impl<T: Num> Replication<T> {
             base: Default::default(),
             steps: 0,
             settled: false,
-        };
-        Replication { machines, start, state, total: Default::default() }
-    }
-
-    /// One block.
-    #[inline(always)]
-    pub(crate) fn block(&mut self, ops: &Ops) {
-        let Replication { machines, start, state, total } = self;
-        state.begin();
-        let mut from = 0;
-        for (i, write) in ops.writes.iter().enumerate() {
-            let reads = &ops.reads[from..write.reads_end as usize];
-            from = write.reads_end as usize;
-            // Reads before the first write are free: every reader has a copy.
-            let reads = if i == 0 && *start == Start::FreeSet { &[] } else { reads };
-            let free_run = i == 0 && *start == Start::FreeSet && from > 0;
-            state.write(machines, reads, write, free_run);
-        }
-        let tail = ops.tail();
-        if !(ops.writes.is_empty() && *start == Start::FreeSet) {
-            let end = state.end(machines, tail);
-            if state.settled {
-                total.add_large(&state.base);
-            }
-            total.add(&each(|i| state.offset[i].plus(end[i])));
         }
     }
-}
 
-impl<T: Num> State<T> {
     #[inline(always)]
     fn begin(&mut self) {
-        let zero = [T::default(); WIDTH];
+        let zero = Row::<T>::default();
         (self.rest, self.best, self.global, self.offset) = (zero, zero, zero, zero);
         self.steps = 0;
         if std::mem::take(&mut self.settled) {
@@ -112,7 +133,7 @@ impl<T: Num> State<T> {
     /// Sums over the readers, without global memory in the set.
     #[inline(always)]
     fn run(&mut self, m: &Machines<T>, reads: &[Reads]) -> Run<T> {
-        let mut run = Run { all: [T::default(); WIDTH], start: self.best };
+        let mut run = Run { all: Row::<T>::default(), start: self.best };
         for r in reads {
             let node = self.meet(r.node);
             let (share, at) = (m.share.of(r.count), &self.at[node]);
@@ -155,10 +176,46 @@ impl<T: Num> State<T> {
             let beyond = g.write.of(count);
             self.global = each(|i| self.global[i].plus(beyond[i]).minus(far[i]));
         }
+        self.count(m);
+    }
+
+    #[inline(always)]
+    fn count(&mut self, m: &Machines<T>) {
         self.steps += 1;
         if self.steps >= m.steps {
             self.settle(m);
         }
+    }
+
+    /// Reads and writes of the node that wrote last, and of nobody else. Its node costs no more than a move from the best,
+    /// and has what it needs; all others pay for each read, or for a copy a run, and for each write. Whoever would pay K
+    /// moves to it and back instead, so the sum is capped as a single excess is.
+    #[inline(always)]
+    fn own(&mut self, m: &Machines<T>, write: &Write) {
+        if m.global.is_some() {
+            let reads = [Reads { node: write.node, count: write.own }];
+            (0..write.times).for_each(|_| self.write(m, &reads, write, false));
+            return;
+        }
+        let (share, far) = (m.share.of(write.own), m.write.of(write.count));
+        let once = each(|i| share[i].plus(far[i]));
+        let (mut left, mut sum) = (write.times, Row::<T>::default());
+        while left > 0 {
+            let times = left.min(u64::from(m.steps));
+            left -= times;
+            let times = T::of(times as i64);
+            let more = each(|i| sum[i].plus(once[i].times(times)).min(m.limit[i]));
+            if more == sum {
+                break;
+            }
+            sum = more;
+        }
+        let writer = usize::from(write.node);
+        self.offset = each(|i| self.offset[i].plus(sum[i]));
+        let at = each(|i| self.at[writer][i].minus(sum[i]));
+        self.at[writer] = at;
+        self.best = each(|i| self.best[i].min(at[i]));
+        self.count(m);
     }
 
     /// A write right after a write, with global memory: the writer's node may fetch the block, and it may go to global.
@@ -215,7 +272,7 @@ impl<T: Num> State<T> {
             self.best = each(|i| self.best[i].min(at[i]));
         }
         if !wrote {
-            let zero = [T::default(); WIDTH];
+            let zero = Row::<T>::default();
             self.at[writer] = end(&self.at[writer], zero, zero);
         }
         self.global = each(|i| with.start[i].plus(more_with[i]));
@@ -257,7 +314,7 @@ impl<T: Num> State<T> {
         for (i, base) in self.base.iter_mut().enumerate() {
             *base += i128::from(best[i].wide()) + i128::from(self.offset[i].wide());
         }
-        self.best = [T::default(); WIDTH];
+        self.best = Row::<T>::default();
         self.offset = self.best;
         (self.steps, self.settled) = (0, true);
     }

@@ -3,8 +3,30 @@ use super::lanes::{Machines, Num, Row, Total, WIDTH, each};
 use homenode_machine::AccessClass;
 use homenode_placement::Step;
 
-/// Up to [`WIDTH`] machines at one block size.
+/// Any number of machines at one block size.
 pub(crate) struct Solo<T> {
+    parts: Vec<Part<T>>,
+}
+
+impl<T: Num> Solo<T> {
+    pub(crate) fn new(machines: Vec<Machines<T>>, nodes: usize) -> Solo<T> {
+        Solo { parts: machines.into_iter().map(|m| Part::new(m, nodes)).collect() }
+    }
+    /// Excess of all blocks so far.
+    pub(crate) fn sums(&self) -> Vec<[i128; WIDTH]> {
+        self.parts.iter().map(|part| part.total.sums()).collect()
+    }
+    /// One block.
+    #[inline(always)]
+    pub(crate) fn block(&mut self, steps: &[Step]) {
+        for part in &mut self.parts {
+            part.block(steps);
+        }
+    }
+}
+
+/// Up to [`WIDTH`] of them.
+struct Part<T> {
     machines: Machines<T>,
     /// Cost of ending at each node that was met, relative to the offset.
     at: Vec<Row<T>>,
@@ -12,7 +34,7 @@ pub(crate) struct Solo<T> {
     met: Vec<u32>,
     block: u32,
     /// Excess of all blocks so far.
-    pub(crate) total: Total,
+    total: Total,
 }
 
 /// What is known of a block beside its nodes, relative to the offset.
@@ -26,16 +48,16 @@ struct State<T> {
     settled: bool,
 }
 
-impl<T: Num> Solo<T> {
-    pub(crate) fn new(machines: Machines<T>, nodes: usize) -> Solo<T> {
-        let at = vec![[T::default(); WIDTH]; nodes];
-        Solo { machines, at, met: vec![0; nodes], block: 0, total: Total::default() }
+impl<T: Num> Part<T> {
+    fn new(machines: Machines<T>, nodes: usize) -> Part<T> {
+        let at = vec![Row::<T>::default(); nodes];
+        Part { machines, at, met: vec![0; nodes], block: 0, total: Total::default() }
     }
 
     /// One block.
     #[inline(always)]
-    pub(crate) fn block(&mut self, steps: &[Step]) {
-        let zero = [T::default(); WIDTH];
+    fn block(&mut self, steps: &[Step]) {
+        let zero = Row::<T>::default();
         let mut s = State {
             rest: zero,
             best: zero,
@@ -106,7 +128,7 @@ impl<T: Num> Solo<T> {
         for (i, base) in s.base.iter_mut().enumerate() {
             *base += i128::from(best[i].wide()) + i128::from(s.offset[i].wide());
         }
-        s.best = [T::default(); WIDTH];
+        s.best = Row::<T>::default();
         s.offset = s.best;
         (s.steps, s.settled) = (0, true);
     }

@@ -117,9 +117,32 @@ impl Format {
     /// are left out.
     #[inline]
     pub(crate) fn for_each(&self, words: &[u32], mut each: impl FnMut(Record)) {
+        self.decode(words, |r, two| {
+            each(r);
+            if two {
+                each(Record { unit: r.unit + 1, ..r });
+            }
+        });
+    }
+    /// The same, with accesses of two units at once where the first one is even: `each(first, whether it is two)`.
+    #[inline]
+    pub(crate) fn for_each_pair(&self, words: &[u32], mut each: impl FnMut(Record, bool)) {
+        self.decode(words, |r, two| {
+            let pair = two && r.unit.is_multiple_of(2);
+            each(r, pair);
+            if two && !pair {
+                each(Record { unit: r.unit + 1, ..r }, false);
+            }
+        });
+    }
+    #[inline(always)]
+    fn decode(&self, words: &[u32], mut each: impl FnMut(Record, bool)) {
         if self.words() == 1 {
-            let by = |w: u32| w.unbounded_shr(self.thread_shift());
-            return words.iter().for_each(|w| self.expand(*w, Record { by: by(*w), ..ONE }, &mut each));
+            for word in words {
+                let by = word.unbounded_shr(self.thread_shift());
+                self.expand(*word, Record { by, ..ONE }, &mut each);
+            }
+            return;
         }
         for record in words.chunks_exact(self.words()) {
             let mut rest = record[1..].iter().copied();
@@ -132,18 +155,15 @@ impl Format {
         }
     }
     #[inline(always)]
-    fn expand(&self, word: u32, rest: Record, each: &mut impl FnMut(Record)) {
+    fn expand(&self, word: u32, rest: Record, each: &mut impl FnMut(Record, bool)) {
         let unit = word & (self.units() as u32 - 1);
         let code = (word >> self.unit_bits()) as u8 & 7;
         if usize::from(code) < SINGLE {
-            return each(Record { unit, code, ..rest });
+            return each(Record { unit, code, ..rest }, false);
         }
-        if code == 7 || unit as usize + 1 >= self.units() {
-            return;
+        if code < 7 && (unit as usize + 1) < self.units() {
+            each(Record { unit, code: code - Code::ReadTwo as u8, ..rest }, true);
         }
-        let code = code - Code::ReadTwo as u8;
-        each(Record { unit, code, ..rest });
-        each(Record { unit: unit + 1, code, ..rest });
     }
 }
 

@@ -15,14 +15,14 @@ from harness import SLOW, check, expect, one_line, tail
 KILLS = 60 if SLOW else 8
 SEED = 11
 STUDY = """traces = ["a.hnt", "b.hnt"]
-blocks = "64..4096"
-policies = ["first-touch", "ace(1..4)", "migrate-on-write"]
+blocks = "256..4096"
+policies = ["first-touch", "ace(1..3)", "dsm"]
 optimum = "parts"
 machines = ["cc", "numa"]
 [[machine]]
 base = "butterfly"
-r = [5, 15, 50]
-R = { from = 200, to = 3000, points = 4 }
+r = [5, 50]
+R = { from = 200, to = 3000, points = 2 }
 """
 BUDGET_BYTES = 64 << 20
 
@@ -32,7 +32,7 @@ def study(session, text=STUDY):
     folder = session.path(f"sweep/{len(session.made)}-{random.randrange(1 << 40)}")
     folder.mkdir(parents=True)
     first = session.record(session.build() / "lu", "-n", "64", "-b", "8", "-p", "4")[0]
-    second = session.record(session.build() / "sor", "-n", "64", "-i", "4", "-p", "4")[0]
+    second = session.record(session.build() / "sor", "-n", "256", "-i", "3", "-p", "4")[0]
     (folder / "a.hnt").symlink_to(first)
     (folder / "b.hnt").symlink_to(second)
     (folder / "study.toml").write_text(text)
@@ -107,6 +107,7 @@ def killed_parents_and_workers_change_nothing(session):
         again = session.json("sweep", folder / "study.toml", "-o", folder / "out.sweep", "--json", "--workers", 2)
         expect(table(folder) == wanted, f"the table after the death of a {victim} is that of an undisturbed sweep")
         expect(not work.exists() and again["rows"] > 0, "it is done")
+    expect(killed >= KILLS // 2, f"most kills found somebody: {killed} of {KILLS}")
     print(f"  {killed} killed, {resumed} resumed with answers there")
 
 
@@ -165,7 +166,7 @@ def peak(process):
                 continue
             name = pathlib.Path(f"/proc/{pid}/comm").read_text().strip() if os.path.exists(f"/proc/{pid}/comm") else ""
             line = next((l for l in status.splitlines() if l.startswith("VmHWM")), None)
-            if line and name.startswith("homenode"):
+            if line and "homenode" in name:
                 most = max(most, int(line.split()[1]) * 1024)
         time.sleep(0.01)
     return most
@@ -182,7 +183,7 @@ def a_trace_larger_than_memory_streams(session):
     tables = []
     for memory in ("64M", "4G"):
         out = session.path(f"sweep/memory-{memory}.sweep")
-        words = [session.homenode, "sweep", trace, "--blocks", "64..4096", "--machines", "cc,numa", "-o", out,
+        words = [session.homenode, "sweep", trace, "--blocks", "4096", "--machines", "numa", "-o", out,
                  "--workers", 1, "--memory", memory]
         began = time.monotonic()
         process = subprocess.Popen([str(w) for w in words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -219,7 +220,9 @@ def the_table_is_readable_by_others(session):
     folder = study(session)
     session.run("sweep", folder / "study.toml", "-o", folder / "numbers.parquet", "--csv")
     rows = pq.read_table(folder / "numbers.parquet").to_pylist()
-    expect(len(rows) == 2 * 7 * (2 * 7 + 12 * 7) - missing(rows), f"a row a point: {len(rows)}")
+    everywhere = [r for r in rows if r["machine"] != "cc"]
+    expect(len(everywhere) == 2 * 5 * 5 * 6, f"a row a point: {len(everywhere)}")
+    expect(all(r["what"] != "first-touch" for r in rows if r["machine"] == "cc"), "cc has no remote references")
     optimum = {key(r): r["cost"] for r in rows if r["what"] == "optimum"}
     for r in rows:
         expect(r["cost"] >= optimum[key(r)], f"no policy beats the optimum: {r}")
@@ -227,12 +230,6 @@ def the_table_is_readable_by_others(session):
     expect(len(lines) == len(rows) + 1, "the CSV has as many")
     run = json.loads((folder / "numbers.sweep/run.json").read_text())
     expect(run["rows"] == len(rows), "the manifest too")
-
-
-def missing(rows):
-    """Rows that the machine cc, without remote references, has not: first-touch needs them."""
-    with_touch = {key(r) for r in rows if r["what"] == "first-touch"}
-    return len({key(r) for r in rows} - with_touch)
 
 
 def key(row):
@@ -257,12 +254,12 @@ def bad_questions(session):
         expect(words in one_line(done), f"{more}: {tail(done.stderr)}")
     for text, status, words in [
         (STUDY.replace("machines =", "machins ="), 3, "line 5: unknown field `machins`"),
-        (STUDY.replace("r = [5, 15, 50]", "r = []"), 3, "line 8: r: the list is empty"),
-        (STUDY.replace("r = [5, 15, 50]", "r = 0"), 3, "r = 0 is less than a local reference"),
+        (STUDY.replace("r = [5, 50]", "r = []"), 3, "line 8: r: the list is empty"),
+        (STUDY.replace("r = [5, 50]", "r = 0"), 3, "r = 0 is less than a local reference"),
         (STUDY.replace("a.hnt", "missing.hnt"), 3, "missing.hnt"),
         (STUDY.replace("a.hnt", "study.toml"), 3, "a dataset is a directory"),
         (STUDY.replace('"butterfly"', '"ace"'), 3, "is more than 2G"),
-        (STUDY.replace("points = 4", "step = 1").replace("3000", "1_000_000_000"), 2, "points; more than 10000000"),
+        (STUDY.replace("points = 2", "step = 1").replace("3000", "1_000_000_000"), 2, "points; more than 10000000"),
         (STUDY.replace("3000", "3000000000000"), 3, "no cost can overflow"),
     ]:
         (folder / "bad.toml").write_text(text)

@@ -1,13 +1,13 @@
 //! Doing one task; and the worker process, which does those it reads from its standard input.
 use super::folder::{self, Folder};
-use super::loaded::Loaded;
+use super::loaded::{Loaded, Replay};
 use super::plan::{Plan, Task, Unit, batches};
 use super::spill::{FileSpill, FileStore};
 use super::{WORKER_BYTES_MIN, answers};
 use crate::{Failure, output};
 use homenode_base::VirtualTime;
 use homenode_study::analyses::Perturber;
-use homenode_study::{Layout, Partition, Partitioner, StudyError, answer};
+use homenode_study::{Layout, Partition, Partitioner, Question, StudyError, answer};
 use homenode_trace::order::{Consumer, drive};
 use homenode_trace::{Event, Merged};
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,10 @@ use std::time::Instant;
 
 /// Memory of a worker that is not records: the program itself, frames being decoded, writing buffers.
 const OTHER_BYTES: u64 = 40 << 20;
+/// What folding one 32-bit word of a region takes at its worst, in bytes: measured, with every record a step of its own.
+const FOLD_BYTES: u64 = 64;
+/// Smallest regions that are made, unless blocks are larger: each has a buffer of its own.
+const REGION_BYTES_MIN: u64 = 4096;
 /// References between two reports of progress.
 const REPORT_REFS: u64 = 1 << 20;
 
@@ -47,19 +51,42 @@ impl<'a> Worker<'a> {
         self.opened = None;
         let began = Instant::now();
         let replay = self.loaded.replays()[number];
-        let trace = &self.loaded.traces[replay.trace];
         let question = self.loaded.question(replay, self.loaded.representatives()?)?;
         let to = path(self.folder, number);
-        let spill = output::temporary(&to).with_extension("spill");
+        let mut partition = self.cut(&question, replay, &to, None, told)?;
+        // A region is folded as a whole. Where one is too busy for that, smaller regions have less in each.
+        let busiest = (0..partition.regions()).map(|r| partition.weight(r)).max().unwrap_or(0);
+        let least = question.blocks.last().copied().unwrap_or(REGION_BYTES_MIN).max(REGION_BYTES_MIN);
+        let sampled = self.loaded.traces[replay.trace].sampled.is_some();
+        // Not so with samples: there are few, and their intervals are drawn from groups of regions.
+        if !sampled && busiest.saturating_mul(FOLD_BYTES) > self.budget() && least < partition.region_bytes() {
+            drop(partition);
+            partition = self.cut(&question, replay, &to, Some(least), told)?;
+        }
+        write(&partition, &to)?;
+        let plan = Plan::new(&self.loaded.digest, &partition, sampled, began.elapsed().as_secs_f64());
+        plan.write(self.folder, number)
+    }
+
+    /// Bytes of records that may be in memory.
+    fn budget(&self) -> u64 {
+        self.memory_bytes.saturating_sub(OTHER_BYTES).max(WORKER_BYTES_MIN / 6)
+    }
+
+    fn cut(
+        &self,
+        question: &Question,
+        replay: Replay,
+        to: &Path,
+        region_bytes: Option<u64>,
+        told: &mut dyn FnMut(u64),
+    ) -> Result<Partition, Failure> {
+        let spill = output::temporary(to).with_extension("spill");
         let spill = FileSpill::new(&spill).map_err(|e| self.folder.failed("write", &e))?;
-        let layout = Layout {
-            budget_bytes: (self.memory_bytes - OTHER_BYTES.min(self.memory_bytes)).max(WORKER_BYTES_MIN / 6) as usize,
-            spill: Box::new(spill),
-            ..Layout::default()
-        };
-        let partitioner = Partitioner::new(&question, layout).map_err(blame)?;
+        let layout = Layout { region_bytes, budget_bytes: self.budget() as usize, spill: Box::new(spill) };
+        let partitioner = Partitioner::new(question, layout).map_err(blame)?;
         let mut filling = Filling { partitioner, told, refs: 0, reported: 0, failed: None };
-        let (reader, order) = (trace.open()?, replay.order().kind());
+        let (reader, order) = (self.loaded.traces[replay.trace].open()?, replay.order().kind());
         match replay.disturbance {
             None => drive(&reader, order, &mut filling).map(drop)?,
             Some(d) => {
@@ -70,10 +97,7 @@ impl<'a> Worker<'a> {
             }
         }
         let Filling { partitioner, failed, .. } = filling;
-        let partition = failed.map_or_else(|| partitioner.finish(), Err).map_err(blame)?;
-        write(&partition, &to)?;
-        let plan = Plan::new(&self.loaded.digest, &partition, trace.sampled.is_some(), began.elapsed().as_secs_f64());
-        plan.write(self.folder, number)
+        failed.map_or_else(|| partitioner.finish(), Err).map_err(blame)
     }
 
     fn unit(&mut self, unit: Unit) -> Result<(), Failure> {

@@ -2,7 +2,9 @@
 use crate::fold::coarse::{Coarse, Ops, Shared};
 use crate::fold::strict::Strict;
 use crate::fold::{Levels, Visitor};
-use crate::jobs::{BoundsJob, CountedJob, Job, PhasesJob, PolicyJob, Shape, SoloJob, StaticJob, is_counted, priced};
+use crate::jobs::{
+    Asked, BoundsJob, CountedJob, Job, PhasesJob, PolicyJob, Shape, SoloJob, StaticJob, is_counted, priced,
+};
 use crate::kernels::{Parameters, WithReplication, WithoutReplication};
 use crate::partition::stream::Key;
 use crate::{Partition, Question, Row, StudyError, Want, What};
@@ -58,7 +60,7 @@ pub(crate) fn groups<'m>(
         let stream = partition.stream_of(question, machine)?;
         let key = &partition.head.streams[stream].key;
         let nodes = key.nodes(&question.machines[machine], &question.seats[machine]);
-        match found.iter_mut().find(|(s, n, _)| (*s, &*n) == (stream, &nodes)) {
+        match found.iter_mut().find(|(s, n, _)| (*s, n) == (stream, &nodes)) {
             Some((_, _, machines)) => machines.push(machine),
             None => found.push((stream, nodes, vec![machine])),
         }
@@ -183,8 +185,6 @@ struct Maker<'m> {
     hits: bool,
 }
 
-type MakeRows<'m> = (u32, &'m Machine, Vec<(What, bool)>);
-
 impl<'m> Maker<'m> {
     /// Those that look at times, or the others.
     fn jobs(&self, timed: bool) -> Vec<Box<dyn Job + 'm>> {
@@ -237,7 +237,7 @@ impl<'m> Maker<'m> {
 
     fn fixed(&self, jobs: &mut Vec<Box<dyn Job + 'm>>) {
         let question = self.question;
-        let mut by_nodes: Vec<Vec<MakeRows<'m>>> = Vec::new();
+        let mut by_nodes: Vec<Vec<Asked<'m>>> = Vec::new();
         for &m in &self.machines {
             let machine = &question.machines[m];
             let mut rows: Vec<(What, bool)> = Vec::new();

@@ -5,15 +5,17 @@ use homenode_machine::Machine;
 use homenode_placement::{Step, Tally};
 use homenode_sim::Usage;
 
+/// A machine of the question with the rows that are wanted of it, and whether their parts are.
+pub(crate) type Asked<'m> = (u32, &'m Machine, Vec<(What, bool)>);
+
 /// The best static placement on machines with equally many nodes, at one block size.
 pub(crate) struct StaticJob<'m> {
-    /// With the rows that each is the answer to, and whether their parts are wanted.
-    machines: Vec<(u32, &'m Machine, Vec<(What, bool)>)>,
+    machines: Vec<Asked<'m>>,
     sums: Vec<Tally>,
 }
 
 impl<'m> StaticJob<'m> {
-    pub(crate) fn new(machines: Vec<(u32, &'m Machine, Vec<(What, bool)>)>) -> StaticJob<'m> {
+    pub(crate) fn new(machines: Vec<Asked<'m>>) -> StaticJob<'m> {
         StaticJob { sums: vec![Tally::default(); machines.len()], machines }
     }
 }

@@ -7,6 +7,18 @@ use homenode_placement::Start;
 pub(crate) struct Replication<T> {
     start: Start,
     parts: Vec<Part<T>>,
+    met: Met,
+    /// Steps since values were brought back, and after how many they have to be.
+    steps: u32,
+    most: u32,
+}
+
+/// Which nodes the accesses of the block so far name: the rows of others are all alike.
+struct Met {
+    /// Block in which each node was met last.
+    at: Vec<u32>,
+    /// Number of this one.
+    block: u32,
 }
 
 /// Up to [`WIDTH`] of them.
@@ -21,10 +33,6 @@ struct Part<T> {
 struct State<T> {
     /// Cost of ending at each node that was met, relative to the offset.
     at: Vec<Row<T>>,
-    /// Block in which each node was met last.
-    met: Vec<u32>,
-    /// Number of the block.
-    block: u32,
     /// Cost of ending at a node that was not met.
     rest: Row<T>,
     /// Least of all nodes.
@@ -33,7 +41,6 @@ struct State<T> {
     offset: Row<T>,
     /// What was taken out of all values.
     base: [i128; WIDTH],
-    steps: u32,
     /// Whether the base is more than zero.
     settled: bool,
 }
@@ -46,8 +53,10 @@ struct Run<T> {
 
 impl<T: Num> Replication<T> {
     pub(crate) fn new(machines: Vec<Machines<T>>, nodes: usize, start: Start) -> Replication<T> {
+        let most = machines.iter().map(|m| m.steps).min().unwrap_or(1);
         let part = |machines| Part { machines, state: State::new(nodes), total: Total::default() };
-        Replication { start, parts: machines.into_iter().map(part).collect() }
+        let met = Met { at: vec![0; nodes], block: 0 };
+        Replication { start, parts: machines.into_iter().map(part).collect(), met, steps: 0, most }
     }
 
     /// Excess of all blocks so far.
@@ -63,20 +72,17 @@ impl<T: Num> Replication<T> {
             return;
         }
         self.parts.iter_mut().for_each(|part| part.state.begin());
+        self.met.next();
+        self.steps = 0;
         let mut from = 0;
         for (i, write) in ops.writes.iter().enumerate() {
             let reads = &ops.reads[from..write.reads_end as usize];
             from = write.reads_end as usize;
             // Reads before the first write are free: every reader has a copy.
             let free_run = free && i == 0 && from > 0;
-            for Part { machines, state, .. } in &mut self.parts {
-                if write.own > 0 {
-                    state.own(machines, write);
-                } else {
-                    state.write(machines, reads, write, free_run);
-                }
-            }
+            self.write(if free_run { &[] } else { reads }, write, free_run);
         }
+        ops.tail().iter().for_each(|r| self.meet(r.node));
         for Part { machines, state, total } in &mut self.parts {
             let end = state.end(machines, ops.tail());
             if state.settled {
@@ -85,6 +91,65 @@ impl<T: Num> Replication<T> {
             total.add(&each(|i| state.offset[i].plus(end[i])));
         }
     }
+
+    #[inline(always)]
+    fn write(&mut self, reads: &[Reads], write: &Write, free_run: bool) {
+        if write.own > 0 {
+            return self.own(write);
+        }
+        reads.iter().for_each(|r| self.meet(r.node));
+        self.meet(write.node);
+        for Part { machines, state, .. } in &mut self.parts {
+            state.write(machines, reads, write, free_run);
+        }
+        self.count();
+    }
+
+    /// Reads and writes of the node that wrote last, and of nobody else.
+    #[inline(always)]
+    fn own(&mut self, write: &Write) {
+        if self.parts.iter().all(|part| part.machines.global.is_none()) {
+            self.parts.iter_mut().for_each(|part| part.state.own(&part.machines, write));
+            return self.count();
+        }
+        let reads = [Reads { node: write.node, count: write.own }];
+        for _ in 0..write.times {
+            for Part { machines, state, .. } in &mut self.parts {
+                state.write(machines, &reads, write, false);
+            }
+            self.count();
+        }
+    }
+
+    /// Gives a node its row in every part.
+    #[inline(always)]
+    fn meet(&mut self, node: u16) {
+        let node = usize::from(node);
+        if self.met.at[node] != self.met.block {
+            self.met.at[node] = self.met.block;
+            self.parts.iter_mut().for_each(|Part { state, .. }| state.at[node] = state.rest);
+        }
+    }
+
+    #[inline(always)]
+    fn count(&mut self) {
+        self.steps += 1;
+        if self.steps >= self.most {
+            self.steps = 0;
+            let Replication { parts, met, .. } = self;
+            parts.iter_mut().for_each(|part| part.state.settle(&part.machines, met));
+        }
+    }
+}
+
+impl Met {
+    fn next(&mut self) {
+        if self.block == u32::MAX {
+            self.at.fill(0);
+            self.block = 0;
+        }
+        self.block += 1;
+    }
 }
 
 impl<T: Num> State<T> {
@@ -92,14 +157,11 @@ impl<T: Num> State<T> {
         let zero = Row::<T>::default();
         State {
             at: vec![zero; nodes],
-            met: vec![0; nodes],
-            block: 0,
             rest: zero,
             best: zero,
             global: zero,
             offset: zero,
             base: Default::default(),
-            steps: 0,
             settled: false,
         }
     }
@@ -108,42 +170,24 @@ impl<T: Num> State<T> {
     fn begin(&mut self) {
         let zero = Row::<T>::default();
         (self.rest, self.best, self.global, self.offset) = (zero, zero, zero, zero);
-        self.steps = 0;
         if std::mem::take(&mut self.settled) {
             self.base = Default::default();
         }
-        if self.block == u32::MAX {
-            self.met.fill(0);
-            self.block = 0;
-        }
-        self.block += 1;
-    }
-
-    /// The row of a node.
-    #[inline(always)]
-    fn meet(&mut self, node: u16) -> usize {
-        let node = usize::from(node);
-        if self.met[node] != self.block {
-            self.met[node] = self.block;
-            self.at[node] = self.rest;
-        }
-        node
     }
 
     /// Sums over the readers, without global memory in the set.
     #[inline(always)]
-    fn run(&mut self, m: &Machines<T>, reads: &[Reads]) -> Run<T> {
+    fn run(&self, m: &Machines<T>, reads: &[Reads]) -> Run<T> {
         let mut run = Run { all: Row::<T>::default(), start: self.best };
         for r in reads {
-            let node = self.meet(r.node);
-            let (share, at) = (m.share.of(r.count), &self.at[node]);
+            let (share, at) = (m.share.of(r.count), &self.at[usize::from(r.node)]);
             run.all = each(|i| run.all[i].plus(share[i]));
             run.start = each(|i| run.start[i].min(at[i].minus(share[i])));
         }
         run
     }
 
-    /// The same with global memory in the set; nodes are met already.
+    /// The same with global memory in the set; nodes are met.
     #[inline(always)]
     fn global_run(&self, m: &Machines<T>, reads: &[Reads]) -> Run<T> {
         let Some(g) = &m.global else { return Run { all: self.best, start: self.best } };
@@ -159,7 +203,7 @@ impl<T: Num> State<T> {
 
     #[inline(always)]
     fn write(&mut self, m: &Machines<T>, reads: &[Reads], write: &Write, free_run: bool) {
-        let writer = self.meet(write.node);
+        let writer = usize::from(write.node);
         let count = if write.free { 0 } else { write.count };
         let far = m.write.of(count);
         match &m.global {
@@ -176,15 +220,6 @@ impl<T: Num> State<T> {
             let beyond = g.write.of(count);
             self.global = each(|i| self.global[i].plus(beyond[i]).minus(far[i]));
         }
-        self.count(m);
-    }
-
-    #[inline(always)]
-    fn count(&mut self, m: &Machines<T>) {
-        self.steps += 1;
-        if self.steps >= m.steps {
-            self.settle(m);
-        }
     }
 
     /// Reads and writes of the node that wrote last, and of nobody else. Its node costs no more than a move from the best,
@@ -192,11 +227,6 @@ impl<T: Num> State<T> {
     /// moves to it and back instead, so the sum is capped as a single excess is.
     #[inline(always)]
     fn own(&mut self, m: &Machines<T>, write: &Write) {
-        if m.global.is_some() {
-            let reads = [Reads { node: write.node, count: write.own }];
-            (0..write.times).for_each(|_| self.write(m, &reads, write, false));
-            return;
-        }
         let (share, far) = (m.share.of(write.own), m.write.of(write.count));
         let once = each(|i| share[i].plus(far[i]));
         let (mut left, mut sum) = (write.times, Row::<T>::default());
@@ -215,7 +245,6 @@ impl<T: Num> State<T> {
         let at = each(|i| self.at[writer][i].minus(sum[i]));
         self.at[writer] = at;
         self.best = each(|i| self.best[i].min(at[i]));
-        self.count(m);
     }
 
     /// A write right after a write, with global memory: the writer's node may fetch the block, and it may go to global.
@@ -281,7 +310,7 @@ impl<T: Num> State<T> {
 
     /// The cheapest end of the trace, relative to the offset.
     #[inline(always)]
-    fn end(&mut self, m: &Machines<T>, tail: &[Reads]) -> Row<T> {
+    fn end(&self, m: &Machines<T>, tail: &[Reads]) -> Row<T> {
         if tail.is_empty() {
             return match &m.global {
                 None => self.best,
@@ -299,14 +328,12 @@ impl<T: Num> State<T> {
 
     /// Brings all values back to where they began.
     #[inline(never)]
-    fn settle(&mut self, m: &Machines<T>) {
+    fn settle(&mut self, m: &Machines<T>, met: &Met) {
         let best = self.best;
         let back = |row: &Row<T>, copy: &Row<T>| each(|i| row[i].min(best[i].plus(copy[i])).minus(best[i]));
         self.rest = back(&self.rest, &m.copy);
-        for (at, met) in self.at.iter_mut().zip(&self.met) {
-            if *met == self.block {
-                *at = back(at, &m.copy);
-            }
+        for (at, _) in self.at.iter_mut().zip(&met.at).filter(|(_, block)| **block == met.block) {
+            *at = back(at, &m.copy);
         }
         if let Some(g) = &m.global {
             self.global = back(&self.global, &g.copy);
@@ -316,6 +343,6 @@ impl<T: Num> State<T> {
         }
         self.best = Row::<T>::default();
         self.offset = self.best;
-        (self.steps, self.settled) = (0, true);
+        self.settled = true;
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use xxhash_rust::xxh3::xxh3_64;
 
 fn refs(n: u64) -> Vec<Merged> {
-    let op = |i: u64| if i % 5 == 0 { Op::Write } else { Op::Read };
+    let op = |i: u64| if i.is_multiple_of(5) { Op::Write } else { Op::Read };
     (0..n).map(|i| reference((i * 7 % 4) as u32, op(i), 0x1000_0000 + i * 9973 % 600_000)).collect()
 }
 

@@ -4,9 +4,11 @@
 //! Each is a family member with a [`Spec`]: [`ALL`] feeds the command line and the conformance test. Behind each `run` are
 //! ordinary functions and accumulators for those who want more than its tables.
 mod input;
+mod printed;
 mod table;
 
 pub use input::{Ask, Input, Need, Refused, Source, sum};
+pub use printed::{Figure43, Printed, PrintedRow, figure_4_3};
 pub use table::{Column, Series, Table, Value};
 
 /// An analysis of the registry.

@@ -7,5 +7,6 @@ mod conformance;
 mod false_sharing;
 mod intervals;
 mod perturb;
+mod printed;
 mod savings;
 mod tlb;

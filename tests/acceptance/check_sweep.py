@@ -175,7 +175,7 @@ def peak(process):
 @check
 def a_trace_larger_than_memory_streams(session):
     """Several times more records than the budget: peak resident size stays within it, and the table is the same."""
-    n, sweeps = (1024, 40) if SLOW else (640, 40)
+    n, sweeps = (1024, 40) if SLOW else (640, 24)
     trace = session.record(session.build() / "sor", "-n", n, "-i", sweeps, "-p", "4")[0]
     refs = session.json("info", trace, "--json")["ops"]
     records = 4 * sum(v for k, v in refs.items() if k in ("read", "write", "atomic"))

@@ -70,11 +70,11 @@ pub struct TraceDoc {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SecondsDoc {
-    /// Cutting traces into regions, summed over workers and calls.
+    /// Cutting traces into regions: processor time, summed over workers and calls.
     pub partitions: f64,
-    /// Answering, summed over workers and calls.
+    /// Answering: processor time, summed over workers and calls.
     pub units: f64,
-    /// The call that ended it, from its start.
+    /// The call that ended it, on the clock.
     pub last_call: f64,
 }
 
@@ -121,7 +121,7 @@ impl SweepDoc {
         }
         let _ = writeln!(
             text,
-            "{:.1} s cutting, {:.1} s answering; {:.1} s in this call",
+            "processor time: {:.1} s cutting, {:.1} s answering; this call: {:.1} s",
             self.seconds.partitions, self.seconds.units, self.seconds.last_call
         );
         let _ = writeln!(text, "table: {}", self.table.display());

@@ -8,6 +8,7 @@
 //! (units), `work` (one unit), `schedule` and `crew` (who does what), `table` and `columns` (the result).
 mod answers;
 mod ask;
+mod clock;
 mod columns;
 mod crew;
 mod digest;

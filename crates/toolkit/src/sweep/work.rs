@@ -1,4 +1,5 @@
 //! Doing one task; and the worker process, which does those it reads from its standard input.
+use super::clock::Clock;
 use super::folder::{self, Folder};
 use super::loaded::{Loaded, Replay};
 use super::plan::{Plan, Task, Unit, batches};
@@ -14,7 +15,6 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufRead, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 /// Memory of a worker that is not records: the program itself, frames being decoded, writing buffers.
 const OTHER_BYTES: u64 = 40 << 20;
@@ -49,7 +49,7 @@ impl<'a> Worker<'a> {
 
     fn partition(&mut self, number: usize, told: &mut dyn FnMut(u64)) -> Result<(), Failure> {
         self.opened = None;
-        let began = Instant::now();
+        let clock = Clock::start();
         let replay = self.loaded.replays()[number];
         let question = self.loaded.question(replay, self.loaded.representatives()?)?;
         let to = path(self.folder, number);
@@ -64,7 +64,7 @@ impl<'a> Worker<'a> {
             partition = self.cut(&question, replay, &to, Some(least), told)?;
         }
         write(&partition, &to)?;
-        let plan = Plan::new(&self.loaded.digest, &partition, sampled, began.elapsed().as_secs_f64());
+        let plan = Plan::new(&self.loaded.digest, &partition, sampled, clock.seconds());
         plan.write(self.folder, number)
     }
 
@@ -101,13 +101,13 @@ impl<'a> Worker<'a> {
     }
 
     fn unit(&mut self, unit: Unit) -> Result<(), Failure> {
-        let began = Instant::now();
+        let clock = Clock::start();
         let loaded = self.loaded;
         let question =
             loaded.question(loaded.replays()[unit.replay], loaded.machines(batches(loaded)[unit.batch].clone())?)?;
         let (plan, partition) = self.open(unit.replay)?;
         let answer = answer(&question, partition, plan.groups[unit.group].clone()).map_err(blame)?;
-        answers::write(self.folder, &loaded.digest, unit, began.elapsed().as_secs_f64(), &answer)
+        answers::write(self.folder, &loaded.digest, unit, clock.seconds(), &answer)
     }
 
     fn open(&mut self, replay: usize) -> Result<(&Plan, &Partition), Failure> {

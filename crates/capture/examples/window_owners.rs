@@ -1,11 +1,13 @@
 //! Whether windows find the owners that a full recording of the same program knows:
 //! `window_owners FULL FULL-NAMES SAMPLED SAMPLED-NAMES`. FULL and SAMPLED are recordings of a workload; what it said with -v
-//! ("shared NAME ADDRESS BYTES") are the names: pages are compared by name and place within, wherever they were.
+//! ("shared NAME ADDRESS BYTES") are the names: pages are compared by name, who allocated them, and place within, wherever
+//! they were and in whichever order threads came to say so.
 //!
 //! Owners are workers: the first thread and those that it created, in order. Hot are the pages with nine tenths of all
 //! references to named memory. Agreement: of the references to hot pages that have an owner (a worker with a quarter more
 //! than the next), the share on pages whose owner was found; a page without a window counts as not found. Kept: references
-//! of the found owners over those of the true ones, on all hot pages. Both for windows weighed by spacing and counted.
+//! of the found owners over those of the true ones, on all hot pages. Both for windows weighed by spacing and counted; and
+//! as `homenode place` decides: by spacing, and a page without a window goes with its nearest neighbour of the same object.
 use homenode_base::VirtualTime;
 use homenode_capture::DirStore;
 use homenode_capture::hinting::spacing;
@@ -18,8 +20,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 const WORKERS: usize = 16;
-/// Name, how many of that name came before, page within.
-type Key = (String, usize, u64);
+/// Name, worker that allocated it, how many such it allocated before, page within.
+type Key = (String, usize, usize, u64);
 type Counts = [u64; WORKERS];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -27,17 +29,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [full, full_names, sampled, sampled_names] = words.as_slice() else {
         return Err("window_owners FULL FULL-NAMES SAMPLED SAMPLED-NAMES".into());
     };
-    let truth = by_name(&Names::read(full_names)?, references(&open(full)?)?);
+    let reader = open(full)?;
+    let truth = by_name(&Names::read(full_names, &reader)?, references(&reader)?);
     let reader = open(sampled)?;
     if reader.manifest().sampling.is_none() {
         return Err(format!("{sampled} is not sampled").into());
     }
-    let names = Names::read(sampled_names)?;
+    let names = Names::read(sampled_names, &reader)?;
     let [spaced, counted] = windows(&reader)?.map(|pages| by_name(&names, pages));
     let hot = hot(&truth);
     let seen: u64 = hot.iter().filter_map(|k| counted.get(*k)).flatten().sum();
     println!("hot pages {} of {}, windows a hot page {:.1}", hot.len(), truth.len(), ratio(seen, hot.len() as u64));
-    for (what, found) in [("spaced", &spaced), ("counted", &counted)] {
+    let decided = with_neighbours(&hot, &spaced);
+    for (what, found) in [("spaced", &spaced), ("counted", &counted), ("decided", &decided)] {
         let (agreement, kept, owned) = compare(&hot, &truth, found);
         println!("{what}: agreement {agreement:.3} kept {kept:.3} of {owned:.3} of references with an owner");
     }
@@ -48,45 +52,66 @@ fn open(path: &str) -> Result<DatasetReader, Box<dyn Error>> {
     Ok(DatasetReader::open(Arc::new(DirStore::open(Path::new(path))?))?)
 }
 
-/// Named ranges of memory: first page, pages, name, number among those of the same name.
-struct Names(Vec<(u64, u64, String, usize)>);
+/// Named ranges of memory: first page, pages, and the key of the first.
+struct Names(Vec<(u64, u64, Key)>);
 
 impl Names {
-    fn read(path: &str) -> Result<Names, Box<dyn Error>> {
-        let (mut list, mut met): (Vec<_>, HashMap<String, usize>) = Default::default();
+    fn read(path: &str, reader: &DatasetReader) -> Result<Names, Box<dyn Error>> {
+        let allocators = allocators(reader);
+        let (mut list, mut met): (Vec<_>, HashMap<(String, usize), usize>) = Default::default();
         for line in std::fs::read_to_string(path)?.lines() {
             let words: Vec<&str> = line.split(' ').collect();
             if let ["shared", name, address, bytes] = words[..] {
-                let (first, bytes) = (u64::from_str_radix(address, 16)? >> 12, bytes.parse::<u64>()?);
-                let number = met.entry(name.to_owned()).or_default();
-                list.push((first, bytes.div_ceil(4096), name.to_owned(), *number));
+                let (first, bytes) = (u64::from_str_radix(address, 16)?, bytes.parse::<u64>()?);
+                let by =
+                    *allocators.get(&first).ok_or_else(|| format!("{path}: nobody allocated {name} at {address}"))?;
+                // One worker's allocations are told in its own order.
+                let number = met.entry((name.to_owned(), by)).or_default();
+                list.push((first >> 12, bytes.div_ceil(4096), (name.to_owned(), by, *number, 0)));
                 *number += 1;
             }
         }
         Ok(Names(list))
     }
     fn key(&self, page: u64) -> Option<Key> {
-        let (first, _, name, number) = self.0.iter().find(|(first, n, ..)| (*first..first + n).contains(&page))?;
-        Some((name.clone(), *number, page - first))
+        let (first, _, (name, by, number, _)) =
+            self.0.iter().find(|(first, n, _)| (*first..first + n).contains(&page))?;
+        Some((name.clone(), *by, *number, page - first))
     }
+}
+
+/// Who allocated what lies at an address: the last worker that did.
+fn allocators(reader: &DatasetReader) -> HashMap<u64, usize> {
+    let (mut last, workers) = (HashMap::new(), workers(reader));
+    for (thread, worker) in (0..).zip(workers) {
+        for e in reader.thread_events(thread) {
+            if let EventKind::Alloc { addr, .. } = e.kind {
+                let newest = last.entry(addr).or_insert((e.stamp, worker));
+                *newest = (*newest).max((e.stamp, worker));
+            }
+        }
+    }
+    last.into_iter().map(|(addr, (_, worker))| (addr, worker)).collect()
 }
 
 fn by_name(names: &Names, pages: HashMap<u64, Counts>) -> BTreeMap<Key, Counts> {
     pages.into_iter().filter_map(|(page, counts)| Some((names.key(page)?, counts))).collect()
 }
 
-/// Worker of each thread: 0 the first, then in the order in which it created them.
+/// Worker of each thread: 0 the one that created most others, then those in the order in which it created them. It need not
+/// be the first: a sampled recording may begin with a thread that was seen before the program told of itself.
 fn workers(reader: &DatasetReader) -> Vec<usize> {
+    let children = |thread: u32| -> Vec<usize> {
+        let spawned = reader.thread_events(thread).filter_map(|e| match e.kind {
+            EventKind::Spawn { child } => Some(child as usize),
+            _ => None,
+        });
+        spawned.collect()
+    };
+    let first = (0..reader.threads()).max_by_key(|t| (children(*t).len(), std::cmp::Reverse(*t))).unwrap_or(0);
     let mut of = vec![WORKERS - 1; reader.threads() as usize];
-    if let Some(first) = of.first_mut() {
-        *first = 0;
-    }
-    let children = reader.thread_events(0).filter_map(|e| match e.kind {
-        EventKind::Spawn { child } => Some(child as usize),
-        _ => None,
-    });
-    for (child, worker) in children.zip(1..WORKERS - 1) {
-        if let Some(w) = of.get_mut(child) {
+    for (thread, worker) in std::iter::once(first as usize).chain(children(first)).zip(0..WORKERS - 1) {
+        if let Some(w) = of.get_mut(thread) {
             *w = worker;
         }
     }
@@ -165,6 +190,16 @@ fn hot(truth: &BTreeMap<Key, Counts>) -> Vec<&Key> {
 fn largest(counts: &Counts) -> usize {
     // The first of equals, so that nothing depends on chance.
     (0..WORKERS).max_by_key(|&i| (counts[i], std::cmp::Reverse(i))).unwrap_or(0)
+}
+
+/// The windows of hot pages, or of the nearest page of the same object that has any; of two equally near the lower.
+fn with_neighbours(hot: &[&Key], found: &BTreeMap<Key, Counts>) -> BTreeMap<Key, Counts> {
+    let nearest = |key: &Key| {
+        let same = |(k, _): &(&Key, &Counts)| (&k.0, k.1, k.2) == (&key.0, key.1, key.2);
+        let (below, above) = (found.range(..=key).next_back().filter(same), found.range(key..).next().filter(same));
+        below.into_iter().chain(above).min_by_key(|(k, _)| k.3.abs_diff(key.3)).map(|(_, counts)| *counts)
+    };
+    hot.iter().filter_map(|key| Some(((*key).clone(), nearest(key)?))).collect()
 }
 
 /// Agreement, kept, and the share of references to hot pages that have an owner.

@@ -133,10 +133,9 @@ pub fn reproduce(request: &ReproduceRequest, progress: &mut dyn Progress) -> Res
 
 fn run(request: &ReproduceRequest, folder: &Path, progress: &mut dyn Progress) -> Result<ReproduceDoc, Failure> {
     if request.what == "bolosky" {
-        let (doc, figures) = bolosky::run(&request.only, &request.size, folder, progress)?;
+        let (doc, pictures) = bolosky::run(&request.only, &request.size, folder, progress)?;
         if let Some(out) = &request.out {
-            let pictures = figures.iter().map(|f| f.write(out)).collect::<Result<Vec<_>, Failure>>()?;
-            write(&doc, out, &pictures)?;
+            write(&doc, out, &pictures.write(out)?)?;
         }
         return Ok(doc);
     }

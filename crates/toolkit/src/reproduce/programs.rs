@@ -66,7 +66,7 @@ pub(super) fn recorded<'w>(
     threads: u32,
     progress: &mut dyn Progress,
 ) -> Result<DatasetReader, Failure> {
-    let out = folder.join(format!("{name}.{threads}.hnt"));
+    let out = dataset(folder, name, threads);
     let mut command: Vec<OsString> = vec![folder.join(name).into()];
     command.extend(words.into_iter().map(OsString::from));
     command.extend(["-p".into(), threads.to_string().into()]);
@@ -77,6 +77,16 @@ pub(super) fn recorded<'w>(
         return Err(Failure::work(format!("{name} failed while it was recorded: {:?}", doc.warnings)));
     }
     Ok(DatasetReader::open(Arc::new(DirStore::open(&out)?))?)
+}
+
+fn dataset(folder: &Path, name: &str, threads: u32) -> PathBuf {
+    folder.join(format!("{name}.{threads}.hnt"))
+}
+
+/// Bytes on disk of what [`recorded`] has written.
+pub(super) fn recorded_bytes(folder: &Path, name: &str, threads: u32) -> Result<u64, Failure> {
+    let store = DirStore::open(&dataset(folder, name, threads))?;
+    store.bytes().map_err(|e| Failure::work(format!("cannot read {}: {e}", folder.display())))
 }
 
 /// Writes the source of a workload below `folder` and builds it; false without a compiler that can.

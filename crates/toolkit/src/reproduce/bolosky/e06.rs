@@ -1,9 +1,9 @@
 //! E6: the constants of chapter 6, which must agree exactly.
+use super::super::Table;
 use super::claims::Judged;
 use super::program::Program;
 use super::{Experiment, Found, Spec};
 use crate::Failure;
-use super::super::Table;
 use homenode_base::{Cost, NodeId};
 use homenode_machine::models::family::{MEMBERS, Parameters};
 use homenode_machine::{AccessClass, Location, Machine};
@@ -49,7 +49,15 @@ impl Experiment for Constants {
             tables: vec![Table { title: "table 6.3 from table 6.2".into(), columns, rows }],
             judged: vec![
                 Judged::by("table-6.3", "all eight numbers as printed", agree, why),
-                Judged::by("page-numa", format!("{}", machine("numa")?.copy_cost(4096, Location::Node(NodeId(0)), Location::Node(NodeId(1))).0), true, why),
+                Judged::by(
+                    "page-numa",
+                    format!(
+                        "{}",
+                        machine("numa")?.copy_cost(4096, Location::Node(NodeId(0)), Location::Node(NodeId(1))).0
+                    ),
+                    true,
+                    why,
+                ),
                 Judged::by("page-cc", lines.to_string(), lines == 11_776, "64 lines of 184"),
             ],
             ..Found::default()

@@ -20,7 +20,9 @@ pub(in super::super) struct Figure {
     pub(in super::super) lines: Vec<Series>,
 }
 
-const SIZE: (u32, u32) = (640, 420);
+const SIZE: (u32, u32) = (760, 420);
+/// Pixels to the right, for names of lines.
+const LEGEND: u32 = 130;
 
 impl Figure {
     /// Writes `NAME.svg` and `NAME.csv`; returns title and name of the picture.
@@ -83,22 +85,66 @@ impl Figure {
         let mut chart = ChartBuilder::on(root)
             .caption(&self.title, ("sans-serif", 15))
             .margin(10)
+            .margin_right(10 + LEGEND)
             .x_label_area_size(40)
             .y_label_area_size(60)
             .build_cartesian_2d(x, y)
             .map_err(Failure::work)?;
-        chart.configure_mesh().x_desc(self.axes[0]).y_desc(self.axes[1]).draw().map_err(Failure::work)?;
+        let number = |v: &f64| short(*v);
+        let mut mesh = chart.configure_mesh();
+        mesh.x_desc(self.axes[0]).y_desc(self.axes[1]).x_label_formatter(&number).y_label_formatter(&number);
+        mesh.light_line_style(WHITE).x_labels(6).draw().map_err(Failure::work)?;
         for (i, line) in self.lines.iter().enumerate() {
-            let colour = Palette99::pick(i).stroke_width(2);
+            let style = colour(i).stroke_width(2);
             let points = line.points.iter().copied().filter(|(x, y)| !self.log || (*x > 0.0 && *y > 0.0));
-            let drawn = chart.draw_series(LineSeries::new(points, colour).point_size(2)).map_err(Failure::work)?;
-            drawn.label(&line.label).legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour));
+            chart.draw_series(LineSeries::new(points, style).point_size(2)).map_err(Failure::work)?;
+            self.name_line(root, i).map_err(Failure::work)?;
         }
-        chart
-            .configure_series_labels()
-            .background_style(WHITE.mix(0.8))
-            .border_style(BLACK)
-            .draw()
-            .map_err(Failure::work)
+        Ok(())
+    }
+
+    /// The name of a line and a piece of it, beside the picture: many lines leave no room inside.
+    fn name_line(&self, root: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, i: usize) -> Drawn {
+        let (x, y) = ((SIZE.0 - LEGEND) as i32, 46 + 18 * i as i32);
+        root.draw(&PathElement::new([(x, y), (x + 18, y)], colour(i).stroke_width(3)))?;
+        root.draw(&Text::new(self.lines[i].label.clone(), (x + 24, y - 6), ("sans-serif", 12).into_font()))
+    }
+}
+
+/// Of lines and bars, far from each other for the first ten.
+const COLOURS: [(u8, u8, u8); 15] = [
+    (214, 39, 40),
+    (31, 119, 180),
+    (44, 160, 44),
+    (255, 127, 14),
+    (148, 103, 189),
+    (140, 86, 75),
+    (227, 119, 194),
+    (127, 127, 127),
+    (188, 189, 34),
+    (23, 190, 207),
+    (0, 0, 0),
+    (128, 0, 0),
+    (0, 0, 128),
+    (0, 90, 50),
+    (250, 190, 160),
+];
+
+/// The colour of the i-th line or bar.
+pub(super) fn colour(i: usize) -> RGBColor {
+    let (r, g, b) = COLOURS[i % COLOURS.len()];
+    RGBColor(r, g, b)
+}
+
+/// What drawing returns.
+pub(super) type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
+
+/// A number on an axis, without digits that say nothing.
+fn short(value: f64) -> String {
+    match value.abs() {
+        v if v >= 100.0 => format!("{value:.0}"),
+        v if v >= 0.001 => format!("{}", (value * 10_000.0).round() / 10_000.0),
+        0.0 => "0".into(),
+        _ => format!("{value:.0e}"),
     }
 }

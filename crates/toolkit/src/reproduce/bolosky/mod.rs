@@ -4,19 +4,23 @@
 //! not grow with the number of programs. To add an experiment: a file here that defines `SPEC`, and its name in the list.
 //!
 //! Reading order: this file, [`program`] (what is run), [`claims`] (what was published), then the experiments.
+mod bars;
 mod claims;
 mod figure;
+mod lookup;
+mod moves_case;
 mod program;
 
 use super::{ReproduceDoc, Table};
 use crate::{Failure, Progress};
+pub(super) use bars::Bars;
 use claims::Judged;
 pub(super) use figure::Figure;
-use program::{LIST, Program};
+use program::{Program, of_size};
 use std::path::Path;
 
 homenode_base::registry!(
-    /** Every experiment, in the order of the page. */ Spec; e06
+    /** Every experiment, in the order of the page. */ Spec; e01, e04, e05, e06, e07, e08, e09, e12
 );
 
 /// One experiment.
@@ -42,9 +46,36 @@ trait Experiment {
 struct Found {
     tables: Vec<Table>,
     figures: Vec<Figure>,
+    bars: Vec<Bars>,
     /// A verdict on each claim that names this experiment.
     judged: Vec<Judged>,
     notes: Vec<String>,
+}
+
+/// All pictures of a page.
+#[derive(Default)]
+pub(super) struct Pictures {
+    bars: Vec<Bars>,
+    figures: Vec<Figure>,
+}
+
+impl Pictures {
+    /// Writes them with their data; returns titles and file names.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub(super) fn write(&self, folder: &Path) -> Result<Vec<(String, String)>, Failure> {
+        let bars = self.bars.iter().map(|b| b.write(folder));
+        let mut all = bars.chain(self.figures.iter().map(|f| f.write(folder))).collect::<Result<Vec<_>, _>>()?;
+        all.sort_by_key(|(_, file)| number_of(file));
+        Ok(all)
+    }
+}
+
+/// The number in `E8-gauss.svg`.
+fn number_of(file: &str) -> u32 {
+    let digits: String = file.chars().skip(1).take_while(char::is_ascii_digit).collect();
+    digits.parse().unwrap_or(u32::MAX)
 }
 
 /// Sizes on the command line, in the order of [`program::Listed`].
@@ -59,17 +90,18 @@ pub(super) fn run(
     size: &str,
     folder: &Path,
     progress: &mut dyn Progress,
-) -> Result<(ReproduceDoc, Vec<Figure>), Failure> {
+) -> Result<(ReproduceDoc, Pictures), Failure> {
     let chosen = choose(only)?;
     let size_number = SIZES.iter().position(|s| *s == size).unwrap_or(0);
     let mut running: Vec<Box<dyn Experiment>> = chosen.iter().map(|spec| (spec.begin)()).collect();
-    for (i, listed) in (0..).zip(LIST) {
-        progress.at(listed.name, i, Some(LIST.len() as u64));
+    let programs = of_size(size_number);
+    for (i, listed) in (0..).zip(&programs) {
+        progress.at(listed.name, i, Some(programs.len() as u64));
         let program = Program::record(listed, folder, size_number, progress)?;
         running.iter_mut().try_for_each(|experiment| experiment.program(&program))?;
     }
     let found = running.into_iter().map(Experiment::finish).collect::<Result<Vec<Found>, Failure>>()?;
-    page(&chosen, size, found)
+    page(&chosen, size, programs.len(), found)
 }
 
 fn choose(only: &[String]) -> Result<Vec<&'static Spec>, Failure> {
@@ -84,13 +116,14 @@ fn choose(only: &[String]) -> Result<Vec<&'static Spec>, Failure> {
     }
 }
 
-fn page(chosen: &[&Spec], size: &str, found: Vec<Found>) -> Result<(ReproduceDoc, Vec<Figure>), Failure> {
+fn page(chosen: &[&Spec], size: &str, programs: usize, found: Vec<Found>) -> Result<(ReproduceDoc, Pictures), Failure> {
     let ids: Vec<&str> = chosen.iter().map(|s| s.id).collect();
-    let (mut tables, mut figures, mut judged, mut notes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut tables, mut pictures, mut judged, mut notes) = (Vec::new(), Pictures::default(), Vec::new(), Vec::new());
     for (spec, found) in chosen.iter().zip(found) {
         let titled = |t: Table| Table { title: format!("{} {}: {}", spec.id, spec.title, t.title), ..t };
         tables.extend(found.tables.into_iter().map(titled));
-        figures.extend(found.figures);
+        pictures.bars.extend(found.bars);
+        pictures.figures.extend(found.figures);
         judged.extend(found.judged);
         notes.extend(found.notes);
     }
@@ -100,12 +133,12 @@ fn page(chosen: &[&Spec], size: &str, found: Vec<Found>) -> Result<(ReproduceDoc
         size: size.into(),
         programs: format!(
             "{} workloads of Homenode with {} threads, recorded with the hooks just now",
-            LIST.len(),
+            programs,
             program::PROCESSORS
         ),
         tables,
         claims: claims::beside(&ids, judged)?,
         notes,
     };
-    Ok((doc, figures))
+    Ok((doc, pictures))
 }

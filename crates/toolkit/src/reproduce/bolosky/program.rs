@@ -1,5 +1,6 @@
 //! The programs: our workloads at sizes like those of the thesis, recorded now, one after the other.
 use super::super::programs;
+use super::lookup::Machines;
 use crate::{Failure, OrderChoice, Progress};
 use homenode_base::{NodeId, VirtualTime};
 use homenode_machine::{Machine, models};
@@ -9,6 +10,7 @@ use homenode_study::{Answer, Layout, Partition, Partitioner, Question, StudyErro
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Consumer, drive};
 use homenode_trace::{Event, Merged};
+use std::cell::OnceCell;
 use std::path::Path;
 
 /// Processors: those of the thesis's traces (section 2.1).
@@ -26,7 +28,7 @@ pub(super) struct Listed {
     pub(super) splash: bool,
     source: &'static str,
     defines: &'static [&'static str],
-    /// `-n` and further options, for XS, S and M.
+    /// `-n` and further options, for XS, S and M; empty: too large for that size.
     sizes: [&'static str; 3],
 }
 
@@ -47,25 +49,30 @@ macro_rules! listed {
 const PLAIN: Listed =
     Listed { name: "", like: "", presto: false, splash: false, source: "", defines: &[], sizes: ["", "", ""] };
 
-/// All programs, in the order of the page. XS makes 0.3 to 1 million references a program (barnes at its least 4), S about
-/// 2 million, M 10 to 20.
-pub(super) static LIST: &[Listed] = &[
+/// All programs, in the order of the page. XS makes 0.3 to 1 million references a program, S 2 to 4 million, M 10 to
+/// 20. The least that barnes can do is 4 million.
+static LIST: &[Listed] = &[
     listed!("matmult", "matmult.c", "matmult, p-matmult", [], [], ["-n 64", "-n 96", "-n 200"]),
     listed!("gauss", "gauss.c", "gauss, p-gauss", [], [], ["-n 64", "-n 130", "-n 250"]),
     listed!("fft", "fft.c", "e-fft", [], [], ["-n 4096", "-n 16384", "-n 65536"]),
-    listed!("sor", "sor.c", "sorbyr", [], [], ["-n 203 -i 2", "-n 203 -i 8", "-n 203 -i 40"]),
-    listed!("sor_cols", "sor.c", "sorbyc", [], ["-DHN_COLUMNS=1"], ["-n 203 -i 2", "-n 203 -i 8", "-n 203 -i 40"]),
+    listed!("sor", "sor.c", "sorbyr", [], [], ["-n 256 -i 2", "-n 512 -i 2", "-n 512 -i 8"]),
+    listed!("sor_cols", "sor.c", "sorbyc", [], ["-DHN_COLUMNS=1"], ["-n 256 -i 2", "-n 512 -i 2", "-n 512 -i 8"]),
     listed!("msort", "msort.c", "kmerge, bsort", [], [], ["-n 8192", "-n 40000", "-n 200000"]),
     listed!("qsort_tasks", "qsort_tasks.c", "p-qsort", [presto], [], ["-n 8192", "-n 50000", "-n 200000"]),
     listed!("water", "water.c", "water", [splash], [], ["-n 64 -i 1", "-n 125 -i 2", "-n 343 -i 6"]),
     listed!("mp3d", "mp3d.c", "mp3d", [splash], [], ["-n 2048 -i 6", "-n 8192 -i 6", "-n 32768 -i 10"]),
-    listed!("barnes", "barnes.c", "", [splash], [], ["-n 512 -i 1", "-n 512 -i 1", "-n 2048 -i 1"]),
+    listed!("barnes", "barnes.c", "", [splash], [], ["", "-n 512 -i 1", "-n 2048 -i 1"]),
     listed!("em3d", "em3d.c", "", [], [], ["-n 512 -i 10", "-n 1024 -i 25", "-n 4096 -i 40"]),
     listed!("bfs", "bfs.c", "", [], [], ["-n 4096", "-n 16384", "-n 65536"]),
     listed!("raytrace", "raytrace.c", "plytrace", [], [], ["-n 24 -b 64", "-n 40 -b 128", "-n 80 -b 256"]),
     listed!("lu", "lu.c", "cholesky", [splash], [], ["-n 96 -b 16", "-n 128 -b 16", "-n 224 -b 16"]),
     listed!("radix", "radix.c", "", [splash], [], ["-n 16384 -b 32", "-n 65536 -b 32", "-n 300000 -b 32"]),
 ];
+
+/// The programs of a size: 0, 1 or 2 for XS, S and M.
+pub(super) fn of_size(size: usize) -> Vec<&'static Listed> {
+    LIST.iter().filter(|l| !l.sizes[size].is_empty()).collect()
+}
 
 /// One program's references.
 pub(super) struct Program {
@@ -74,6 +81,9 @@ pub(super) struct Program {
     reader: DatasetReader,
     seats: Vec<Seat>,
     partition: Partition,
+    machines: OnceCell<Machines>,
+    /// On disk.
+    recorded_bytes: u64,
 }
 
 impl Program {
@@ -98,7 +108,8 @@ impl Program {
         let seat = |t: u32| Seat { cpu: node(t).0, node: node(t), space: reader.address_space(t) };
         let seats: Vec<Seat> = (0..reader.threads()).map(seat).collect();
         let partition = partitioned(&reader, &seats)?;
-        Ok(Program { listed, reader, seats, partition })
+        let recorded_bytes = programs::recorded_bytes(folder, name, u32::from(PROCESSORS))?;
+        Ok(Program { listed, reader, seats, partition, machines: OnceCell::new(), recorded_bytes })
     }
     /// A question on these machines at these block sizes, with every thread on a processor and node of its own.
     pub(super) fn question(&self, machines: Vec<Machine>, blocks: &[u64]) -> Question {
@@ -108,6 +119,18 @@ impl Program {
     /// The answer of the folded engine.
     pub(super) fn answer(&self, question: &Question) -> Result<Answer, Failure> {
         homenode_study::answer(question, &self.partition, 0..self.partition.regions()).map_err(Failure::work)
+    }
+    /// What the five machines of chapter 6 make of it at every block size; computed once.
+    pub(super) fn machines(&self) -> Result<&Machines, Failure> {
+        if let Some(known) = self.machines.get() {
+            return Ok(known);
+        }
+        let new = Machines::of(self)?;
+        Ok(self.machines.get_or_init(|| new))
+    }
+    /// References and the bytes of the recording.
+    pub(super) fn recorded(&self) -> (u64, u64) {
+        ((0..self.reader.threads()).map(|t| self.reader.refs(t)).sum(), self.recorded_bytes)
     }
     /// Gives all references, in model order, to a consumer.
     pub(super) fn drive(&self, consumer: &mut dyn Consumer) -> Result<(), Failure> {

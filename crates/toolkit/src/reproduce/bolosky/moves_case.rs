@@ -1,0 +1,142 @@
+//! The case study of successive over-relaxation (section 5.3.1): what the optimum spends its references on as moves get
+//! cheaper.
+use super::Figure;
+use super::claims::Judged;
+use super::e05::{PAGE, machine};
+use super::lookup::Answered;
+use super::program::Program;
+use crate::Failure;
+use homenode_base::Cost;
+use homenode_machine::{CopyCost, GlobalMemory, Machine, Matrix};
+use homenode_study::analyses::{Series, scaled};
+use homenode_study::{Question, Want, What};
+
+/// Prices G; R is twice that, as copies between nodes go through global memory.
+const FIRST: i64 = 64;
+const STEP: i64 = 64;
+const STEPS: i64 = 39;
+/// Costs are counted in this part of a local reference, so that one unit more for a remote reference changes nothing but
+/// the cost: by corollary 1 the optimum stays where it is.
+const FINE: u32 = 64;
+
+/// The optimum's cost above all references being local, by G, in local references.
+pub(super) struct Parts {
+    accesses: u64,
+    points: Vec<Part>,
+}
+
+#[derive(Clone, Copy)]
+struct Part {
+    g: i64,
+    movement: f64,
+    /// References to other nodes and to global memory.
+    remote: f64,
+    global: f64,
+}
+
+/// The number of references of a kind is how much the optimum's cost grows when they get dearer by a unit (section 5.3).
+pub(super) fn parts(program: &Program) -> Result<Parts, Failure> {
+    let prices: Vec<i64> = (0..=STEPS).map(|i| FIRST + i * STEP).collect();
+    let mut machines = Vec::new();
+    for g in &prices {
+        let fine = scaled(&priced(*g), FINE).map_err(Failure::work)?;
+        machines.extend([dearer_remote(&fine), dearer_global(&fine), fine]);
+    }
+    let question = Question { with_replication: Want::Cost, ..program.question(machines, &[PAGE]) };
+    let answered = Answered::ask(program, question)?;
+    let accesses = answered.answer.accesses;
+    let cost = |m: usize| Ok::<_, Failure>(answered.row(m, PAGE, What::WithReplication)?.cost.0);
+    let mut points = Vec::new();
+    for (i, g) in prices.iter().enumerate() {
+        let whole = cost(3 * i + 2)?;
+        let (remote, global) = ((cost(3 * i)? - whole) as f64, (cost(3 * i + 1)? - whole) as f64);
+        let above = (whole - i128::from(accesses)) as f64 / f64::from(FINE);
+        points.push(Part { g: *g, movement: above - 4.0 * remote - global, remote, global });
+    }
+    Ok(Parts { accesses, points })
+}
+
+fn priced(g: i64) -> Machine {
+    let ace = machine("ace");
+    let global = ace.global.map(|m| GlobalMemory { copy: CopyCost::linear(Cost(g), Cost::ZERO), ..m });
+    Machine { name: format!("ace,G={g}"), copy: CopyCost::linear(Cost(2 * g), Cost::ZERO), global, ..ace }
+}
+
+fn dearer_remote(m: &Machine) -> Machine {
+    let far = i64::from(FINE) * 4 + 2;
+    let near_far = Matrix::uniform(m.nodes(), Cost(1), Cost(far));
+    let read = near_far.clone();
+    Machine { name: format!("{}+r", m.name), read, write: near_far.clone(), write_back: near_far, ..m.clone() }
+}
+
+fn dearer_global(m: &Machine) -> Machine {
+    let global = m.global.map(|g| GlobalMemory { access: Cost(g.access.0 + 1), ..g });
+    Machine { name: format!("{}+g", m.name), global, ..m.clone() }
+}
+
+impl Parts {
+    /// The breakdown, and the policies' lines beside the optimum.
+    pub(super) fn figures(&self, policies: Vec<Series>) -> Vec<Figure> {
+        let per = self.accesses.max(1) as f64;
+        let line = |label: &str, of: fn(&Part) -> f64| Series {
+            label: label.into(),
+            points: self.points.iter().map(|p| (p.g as f64, of(p) / per)).collect(),
+        };
+        let figure = |name: &str, title: &str, axis, lines| Figure {
+            name: name.into(),
+            title: title.into(),
+            axes: ["G (local references)", axis],
+            log: false,
+            lines,
+        };
+        let parts = vec![
+            line("moves", |p| p.movement),
+            line("remote references", |p| 4.0 * p.remote),
+            line("global references", |p| p.global),
+        ];
+        vec![
+            figure(
+                "E5-sor-parts",
+                "sor: what the optimum spends above local references (figure 5.7)",
+                "cost per reference above 1",
+                parts,
+            ),
+            figure(
+                "E5-sor",
+                "sor: optimum and policies over G (figure 5.7)",
+                "mean cost per reference (local references)",
+                policies,
+            ),
+        ]
+    }
+
+    /// The G below which a count falls under half of its maximum for the first time, coming from where that is.
+    fn crossing(&self, of: fn(&Part) -> f64) -> Option<i64> {
+        let most = self.points.iter().map(of).fold(0.0, f64::max);
+        let above = |p: &Part| of(p) > most / 2.0;
+        self.points.windows(2).find(|w| !above(&w[0]) && above(&w[1])).map(|w| (w[0].g + w[1].g) / 2)
+    }
+}
+
+pub(super) fn judged(sor: Option<&Parts>) -> Vec<Judged> {
+    let Some(sor) = sor else {
+        return ["fig-5.7", "sor-1200-400"].map(|id| Judged::unknown(id, "", "sor was not run")).into();
+    };
+    let says = |at: Option<i64>| at.map_or("nowhere".to_owned(), |g| g.to_string());
+    let (first, second) = (sor.crossing(|p| p.remote), sor.crossing(|p| p.global));
+    let ours = format!("remote references trade at {}, global ones at {}", says(first), says(second));
+    let both = first.zip(second);
+    let ordered = both.is_some_and(|(first, second)| first > second);
+    let ratio = both.map_or(f64::NAN, |(f, s)| f as f64 / s as f64);
+    let shape = format!(
+        "sor, G where half of the remote and of the global references are gone as moves get cheaper; agrees if remote \
+         ones go first. Ratio {ratio:.1}; the printed points have 3"
+    );
+    let place = "in theory 3 N and N for N words in a turn of the reader: the printed points fit N = 406; \
+                 half a row of ours is 256 words at size XS, else 512. Agrees if the ratio is that of the printed points, 3, as nearly as \
+                 steps of 64 tell";
+    vec![
+        Judged::by("fig-5.7", ours.clone(), ordered, shape),
+        Judged::by("sor-1200-400", ours, (2.5..3.6).contains(&ratio), place),
+    ]
+}

@@ -234,3 +234,27 @@ fn mappings_of_explicit_huge_pages_are_known_without_a_look() {
     assert_eq!((found.pages, found.whole, found.split), (1, 1, 0));
     assert_eq!((pages_on(&plan, 0), pages_on(&plan, 1)), (2, 0));
 }
+
+/// Thread 1 uses a page all the time; in one burst thread 0 closes more windows than thread 1 in the whole run.
+#[test]
+fn one_burst_of_windows_does_not_outvote_regular_use_unless_windows_are_to_be_counted() {
+    let mut b = program(PAGES * PAGE);
+    b.sampled(Sampling { unit: SampleUnit::Window, event: "test".into(), elapsed_ns: 1, ..Sampling::default() });
+    b.batch_refs(1);
+    for round in 0..10 {
+        b.sample(1, HEAP, 8, Op::Read, 1, Sample::ONE);
+        (0..100).for_each(|_| _ = b.sample(0, HEAP + PAGE, 8, Op::Read, 1, Sample::ONE));
+        (0..if round == 5 { 30 } else { 0 }).for_each(|_| _ = b.sample(0, HEAP, 8, Op::Read, 1, Sample::ONE));
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut wanted = request(&saved(dir.path(), "w.hnt", &b), &machine(dir.path(), [1, 1]));
+    let first = |plan: &Plan| plan.entries.iter().find(|e| e.offset == 0).map(|e| e.home.clone());
+    let spaced = planned(&wanted);
+    assert_eq!(first(&spaced.plan), Some(Home::Node(1)), "{}", spaced.to_text());
+    assert!(spaced.plan.evidence.counts.contains("spacing"), "{}", spaced.plan.evidence.counts);
+    // These thresholds are numbers of samples.
+    wanted.rule = Some("filtered-pairwise".into());
+    let counted = planned(&wanted);
+    assert_eq!(first(&counted.plan), Some(Home::Node(0)), "{}", counted.to_text());
+    assert_eq!((counted.plan.evidence.counts.as_str(), counted.plan.evidence.counted), ("windows", 1040));
+}

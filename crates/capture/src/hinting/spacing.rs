@@ -64,7 +64,8 @@ pub fn weights(reader: &DatasetReader) -> Result<Vec<Vec<u32>>, TraceError> {
     order.sort_by_key(|i| windows[*i].time);
     let mut spacing = Spacing::new(to - from);
     let mut weighed = vec![1; windows.len()];
-    for i in order {
+    // A recording without times says nothing of spacing: all weigh alike.
+    for i in order.into_iter().filter(|_| from < to) {
         let w = &windows[i];
         match w.first_touch {
             true => spacing.begins(w.page, w.time),

@@ -3,7 +3,7 @@ use super::evidence::{Evidence, NOBODY};
 use super::huge::{Known, join_known};
 use super::keys::Keys;
 use crate::Failure;
-use homenode_base::{NodeId, TotalCost};
+use homenode_base::{Cost, NodeId, TotalCost};
 use homenode_machine::{Location, Machine, ThreadMap};
 use homenode_placement::affinity::{Distances, Question, Rule, Terms};
 use homenode_placement::assign::{AssignError, Class, Item, assign, assign_mixed};
@@ -36,6 +36,8 @@ pub(super) struct Judge<'a> {
     /// A page stays with its first toucher unless the cost there is so many percent above the least: samples of references
     /// cannot tell hits from misses, so small differences mean nothing behind caches.
     pub(super) margin_percent: i128,
+    /// What a sample weighs that counts as one; costs of moving are multiplied by it.
+    pub(super) sample_weight: u32,
 }
 
 impl Judge<'_> {
@@ -97,9 +99,14 @@ impl Judge<'_> {
         units
     }
 
+    /// Copying a page, in the scale of the uses.
+    pub(super) fn copy_cost(&self, from: Location, to: Location) -> Cost {
+        Cost(self.machine.copy_cost(self.page_bytes, from, to).0.saturating_mul(i64::from(self.sample_weight)))
+    }
+
     fn question<'q>(&'q self, unit: &'q Unit) -> Question<'q> {
         let node = |n: u16| Location::Node(NodeId(n));
-        let move_cost = self.machine.copy_cost(self.page_bytes, node(0), node(1.min(self.machine.nodes() as u16 - 1)));
+        let move_cost = self.copy_cost(node(0), node(1.min(self.machine.nodes() as u16 - 1)));
         let home = unit.touched.first().map(|(n, _)| *n).filter(|n| n.index() < self.machine.nodes());
         Question { distances: &self.distances, uses: &unit.uses, home, terms: Terms { move_cost, scale: 1 } }
     }

@@ -1,13 +1,15 @@
 //! What a dataset says about the use of pages, and which objects lie there.
+use super::decide::Judge;
 use crate::open::refs;
 use crate::{Failure, OrderChoice, Progress};
-use homenode_machine::{Machine, ThreadMap};
+use homenode_capture::hinting::spacing;
+use homenode_machine::ThreadMap;
 use homenode_placement::counts::PageKey;
 use homenode_sim::{Profile, Profiled, ReplayOptions, Seat, Setup};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::objects::{LiveObjects, ObjectTable};
 use homenode_trace::order::{Consumer, drive};
-use homenode_trace::{Event, Merged, Op};
+use homenode_trace::{Event, Merged, Op, TraceError};
 use std::collections::HashMap;
 
 /// An object id that no object has.
@@ -22,15 +24,15 @@ pub(super) struct Evidence {
     pub(super) owners: Owners,
 }
 
-/// Replays the dataset once.
+/// Replays the dataset once, with samples that weigh what `judge` says.
 pub(super) fn gather(
     reader: &DatasetReader,
     table: &ObjectTable,
-    machine: &Machine,
+    judge: &Judge<'_>,
     map: &ThreadMap,
-    page_bytes: u64,
     progress: &mut dyn Progress,
 ) -> Result<Evidence, Failure> {
+    let (machine, page_bytes) = (judge.machine, judge.page_bytes);
     let seats = homenode_sim::seats(map, |t| reader.address_space(t));
     let options =
         ReplayOptions { sampled: reader.manifest().sampling.as_ref().map(|s| s.counting()), ..Default::default() };
@@ -43,6 +45,7 @@ pub(super) fn gather(
         shift: page_bytes.trailing_zeros(),
         uses: HashMap::new(),
         memo: (PageKey { space: u32::MAX, page: 0 }, NOBODY, 0),
+        spaced: if judge.sample_weight > 1 { Some(Spaced::of(reader)?) } else { None },
         progress,
         done: 0,
         total: refs(reader),
@@ -63,6 +66,32 @@ fn sorted(uses: HashMap<(PageKey, u32), u64>) -> Owners {
     owners
 }
 
+/// Weights of windows by their spacing, which finds owners better than counting.
+struct Spaced {
+    /// By thread, in its own order.
+    weights: Vec<Vec<u32>>,
+    at: Vec<usize>,
+    weighed: Vec<Merged>,
+}
+
+impl Spaced {
+    fn of(reader: &DatasetReader) -> Result<Spaced, TraceError> {
+        let weights = spacing::weights(reader)?;
+        Ok(Spaced { at: vec![0; weights.len()], weights, weighed: Vec::new() })
+    }
+    /// The same references, which come in each thread's own order.
+    fn weigh(&mut self, refs: &[Merged]) -> &[Merged] {
+        self.weighed.clear();
+        for r in refs {
+            let thread = r.thread as usize;
+            let at = self.at.get_mut(thread).map(|at| std::mem::replace(at, *at + 1));
+            let weight = at.and_then(|at| self.weights[thread].get(at)).map_or(r.weight, |w| *w);
+            self.weighed.push(Merged { weight, ..*r });
+        }
+        &self.weighed
+    }
+}
+
 struct Watch<'a> {
     profile: Profile<'a>,
     live: LiveObjects<'a>,
@@ -71,6 +100,7 @@ struct Watch<'a> {
     uses: HashMap<(PageKey, u32), u64>,
     /// Page and object of the last references, and how many.
     memo: (PageKey, u32, u64),
+    spaced: Option<Spaced>,
     progress: &'a mut dyn Progress,
     done: u64,
     total: u64,
@@ -106,9 +136,12 @@ impl Watch<'_> {
 
 impl Consumer for Watch<'_> {
     fn refs(&mut self, refs: &[Merged]) {
+        let mut spaced = self.spaced.take();
+        let refs = spaced.as_mut().map_or(refs, |s| s.weigh(refs));
         self.profile.refs(refs);
         refs.iter().for_each(|r| self.own(r));
         self.done += refs.len() as u64;
+        self.spaced = spaced;
         self.progress.at("counting", self.done, Some(self.total));
     }
     fn event(&mut self, event: &Event, _: homenode_base::VirtualTime) {

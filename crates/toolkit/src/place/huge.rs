@@ -102,7 +102,7 @@ pub(super) fn join_known(units: Vec<Unit>, known: &Known, judge: &Judge<'_>) -> 
 /// Both ways of placing a huge page. Splitting is charged as copying those small pages that go elsewhere; what it costs in
 /// translations is not known here and said so.
 fn paying(prices: &[Vec<TotalCost>], judge: &Judge<'_>) -> Option<Split> {
-    let copy = judge.machine.copy_cost(judge.page_bytes, Location::Node(NodeId(0)), Location::Node(NodeId(1)));
+    let copy = judge.copy_cost(Location::Node(NodeId(0)), Location::Node(NodeId(1)));
     let free = split(prices, 0, SplitTerms::default())?;
     let moved = free.homes.iter().filter(|k| **k != free.whole_home).count() as i64;
     split(prices, 0, SplitTerms { once: Cost(copy.0.saturating_mul(moved)), per_use: Cost::ZERO })

@@ -17,6 +17,7 @@ use decide::{Judge, Unit};
 use entries::Maker;
 use evidence::Evidence;
 use homenode_base::{NodeId, ThreadId, TotalCost};
+use homenode_capture::hinting::spacing;
 use homenode_machine::{Machine, MapRule, Target, ThreadMap};
 use homenode_placement::affinity::{Distances, Rule};
 use homenode_placement::counts::PageUse;
@@ -101,7 +102,15 @@ fn place_on(
     let unit = reader.manifest().sampling.as_ref().map(|s| s.unit);
     let blind_to_caches = unit == Some(SampleUnit::Reference) && machine.caches.is_some();
     let margin_percent = if blind_to_caches { MARGIN_PERCENT } else { 0 };
-    let judge = Judge { machine, distances: Distances::of(machine), rule: &rule, page_bytes, capacity, margin_percent };
+    let judge = Judge {
+        machine,
+        distances: Distances::of(machine),
+        rule: &rule,
+        page_bytes,
+        capacity,
+        margin_percent,
+        sample_weight: sample_weight(unit, &rule),
+    };
     let planner = Planner {
         reader,
         keys: keys::Keys::new(reader),
@@ -111,6 +120,13 @@ fn place_on(
         huge: huge::Known::of(reader.manifest(), reader.events()),
     };
     planner.plan(request, progress)
+}
+
+/// Windows weigh by their spacing, which finds owners better than counting; but the filters of the thesis have thresholds in
+/// numbers of samples, so they get numbers.
+fn sample_weight(unit: Option<SampleUnit>, rule: &Rule) -> u32 {
+    let counting = rule.to_string().starts_with("filtered");
+    if unit == Some(SampleUnit::Window) && !counting { spacing::WHOLE } else { 1 }
 }
 
 /// Pages that each node can hold.
@@ -173,7 +189,7 @@ impl Planner<'_> {
         let refs: Vec<u64> = (0..self.reader.threads()).map(|t| self.reader.refs(t)).collect();
         let machine = self.judge.machine;
         let map = ThreadMap::new(machine, rule, &refs).map_err(|e| Failure::usage(format!("--map: {e}")))?;
-        let evidence = evidence::gather(self.reader, &self.table, machine, &map, self.judge.page_bytes, progress)?;
+        let evidence = evidence::gather(self.reader, &self.table, &self.judge, &map, progress)?;
         let (mut units, huge) = self.judge.decide(&evidence, &self.keys, &map, &self.huge)?;
         let traffic = |known| Traffic { judge: &self.judge, known, reader: self.reader, map: &map };
         let bandwidth = self.bandwidths.as_ref().and_then(|known| traffic(known).relieve(&mut units));
@@ -273,7 +289,8 @@ impl Planner<'_> {
             None => "references",
             Some(SampleUnit::Reference) => "sampled references",
             Some(SampleUnit::Miss) => "sampled misses",
-            Some(SampleUnit::Window) => "windows",
+            Some(SampleUnit::Window) if self.judge.sample_weight == 1 => "windows",
+            Some(SampleUnit::Window) => "sixteenths of windows, weighed by their spacing",
         }
     }
 

@@ -89,7 +89,7 @@ impl Experiment for Prices {
             log: name.ends_with("moves"),
             lines,
         };
-        let cost = "mean cost per reference (local references)";
+        let cost = "mean cost per reference above 1 (local references)";
         let mut figures = vec![
             figure(
                 "E5-G",
@@ -160,8 +160,9 @@ impl Lines {
     }
 }
 
+/// What a reference costs above a local one.
 pub(super) fn per_reference(label: &str, line: &[(i64, i128)], accesses: u64) -> Series {
-    let point = |(x, cost): &(i64, i128)| (*x as f64, *cost as f64 / accesses.max(1) as f64);
+    let point = |(x, cost): &(i64, i128)| (*x as f64, *cost as f64 / accesses.max(1) as f64 - 1.0);
     Series { label: label.to_owned(), points: line.iter().map(point).collect() }
 }
 

@@ -82,7 +82,7 @@ impl Measured {
             lines: NAMES.iter().zip(&self.lines).map(line).collect(),
         }
     }
-    /// Growth of a machine's cost above 1 when the overhead grows from 10 to 1000.
+    /// Growth of a machine's cost when the overhead grows from 10 to 1000.
     fn growth(&self, machine: usize) -> f64 {
         self.lines[machine][VALUES.len() - 1] / self.lines[machine][0]
     }

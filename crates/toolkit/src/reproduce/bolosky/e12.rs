@@ -81,7 +81,7 @@ fn numa_with(r: i64) -> Result<Machine, Failure> {
 }
 
 impl Measured {
-    /// How many times less a base machine costs above local hits with a fifth of the latency.
+    /// How many times less a base machine costs with a fifth of the latency.
     fn gain(&self, machine: usize) -> f64 {
         let line = &self.cost[BUILT_FOR[machine]][machine];
         line[BASE] / line[0]

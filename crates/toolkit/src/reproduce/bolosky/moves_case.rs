@@ -104,7 +104,7 @@ impl Parts {
             figure(
                 "E5-sor",
                 "sor: optimum and policies over G (figure 5.7)",
-                "mean cost per reference (local references)",
+                "mean cost per reference above 1 (local references)",
                 policies,
             ),
         ]

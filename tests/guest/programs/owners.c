@@ -1,11 +1,12 @@
 /* A program whose pages all have an owner, and all begin on the wrong node: the first thread touches everything, then each
  * worker uses its own part of global data, heap, mappings, huge pages and stack.
  *
- *   owners [-p WORKERS] [-f FILE] [-t SECONDS] [-c SECONDS] [-i MILLISECONDS] [-u]
+ *   owners [-p WORKERS] [-f FILE] [-t SECONDS] [-c SECONDS] [-i MILLISECONDS] [-u] [-n]
  *
  * -p: one worker a processor by default; -f: where the owners are written, in the form of `struct region` (tool.h), anew at
  * every phase; -t: ends by itself (else by SIGTERM); -c: a new phase so often (else at SIGUSR1): all parts but the stacks
- * go to the next worker; -i: idles so long after each sweep; -u: workers are not pinned. It checks its sums at the end: no addition may be lost. */
+ * go to the next worker; -i: idles so long after each sweep; -u: workers are not pinned; -n: no part in huge pages.
+ * It checks its sums at the end: no addition may be lost. */
 #include "tool.h"
 #include <pthread.h>
 #include <sched.h>
@@ -13,7 +14,7 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-#define USAGE "[-p WORKERS] [-f FILE] [-t SECONDS] [-c SECONDS] [-i MILLISECONDS] [-u]"
+#define USAGE "[-p WORKERS] [-f FILE] [-t SECONDS] [-c SECONDS] [-i MILLISECONDS] [-u] [-n]"
 #define WORKERS_MAX 16
 #define LINE 64
 #define DATA_PAGES 16
@@ -43,6 +44,7 @@ static struct worker {
 } workers[WORKERS_MAX];
 
 static unsigned worker_count, idle_ms;
+static int kinds = KINDS;
 static bool pinned = true;
 static atomic_uint phase;
 static atomic_bool stop;
@@ -76,7 +78,7 @@ static void *work(void *argument) {
             break;
         pthread_barrier_wait(&meeting); /* the owners are written */
         do {
-            for (int k = 0; k < KINDS; k++)
+            for (int k = 0; k < kinds; k++)
                 use(parts[mine][k].start, parts[mine][k].bytes);
             use(stack, sizeof stack);
             uses[mine]++;
@@ -108,8 +110,9 @@ static void allocate(unsigned w) {
     for (int i = 0; i < SMALL_BLOCKS; i++)
         p[SMALL + i] = (struct part){"small", need(malloc(SMALL_BYTES)), SMALL_BYTES};
     p[MAPPED] = (struct part){"mapped", mapped, MAP_PAGES * PAGE};
-    p[HUGE] = (struct part){"huge", huge_block(), HUGE_BYTES};
-    for (int k = 0; k < KINDS; k++)
+    if (kinds > HUGE)
+        p[HUGE] = (struct part){"huge", huge_block(), HUGE_BYTES};
+    for (int k = 0; k < kinds; k++)
         memset(p[k].start, 0, p[k].bytes);
 }
 
@@ -124,7 +127,7 @@ static void write_owners(const char *path) {
         die(scratch);
     for (unsigned w = 0; w < worker_count; w++) {
         const struct part *p = parts[(w + atomic_load(&phase)) % worker_count];
-        for (int k = 0; k < KINDS; k++)
+        for (int k = 0; k < kinds; k++)
             fprintf(f, "region %s %" PRIxPTR " %zu %d\n", p[k].name, (uintptr_t)p[k].start, p[k].bytes, workers[w].tid);
         fprintf(f, "region stack %" PRIxPTR " %zu %d\n", (uintptr_t)workers[w].stack, STACK_PAGES * PAGE, workers[w].tid);
     }
@@ -177,7 +180,7 @@ static void run(const char *path, double seconds, double change_every) {
 
 static bool sums_agree(void) {
     for (unsigned w = 0; w < worker_count; w++)
-        for (int k = 0; k < KINDS; k++)
+        for (int k = 0; k < kinds; k++)
             for (size_t at = 0; at + LINE <= parts[w][k].bytes; at += LINE)
                 if (parts[w][k].start[at] != (unsigned char)uses[w])
                     return false;
@@ -188,7 +191,7 @@ int main(int argc, char **argv) {
     const char *path = NULL;
     double seconds = 0, change_every = 0;
     worker_count = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
-    for (int option; (option = getopt(argc, argv, "p:f:t:c:i:u")) != -1;) {
+    for (int option; (option = getopt(argc, argv, "p:f:t:c:i:un")) != -1;) {
         if (option == 'p')
             worker_count = (unsigned)number(optarg, USAGE);
         else if (option == 'f')
@@ -201,6 +204,8 @@ int main(int argc, char **argv) {
             idle_ms = (unsigned)number(optarg, USAGE);
         else if (option == 'u')
             pinned = false;
+        else if (option == 'n')
+            kinds = HUGE;
         else
             misuse(USAGE);
     }

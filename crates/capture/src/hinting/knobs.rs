@@ -1,8 +1,12 @@
 //! The scan settings of automatic NUMA balancing: how much is taken away from a process, how often.
 //!
-//! Every scan period of a process (in real time, and while its threads use processor time) the kernel takes away
-//! `scan_size_mb`; each page taken away faults once, in the thread that comes first. So a process has at most
-//! `scan_size_mb x 256 / period` hinting faults a second on base pages, whatever its threads do.
+//! In every scan period the kernel goes through the memory of a process once (in real time, and while its threads use
+//! processor time), `scan_size_mb` at a time: a process of R MiB is scanned R / size times in a period. Each page taken away
+//! faults once, in the thread that comes first. So a process has at most `max(R, size) x 256 / period` hinting faults a
+//! second on base pages, whatever its threads do.
+//!
+//! The size of a scan counts from the next one on, but each thread keeps its scan period until the whole process has been
+//! gone through. So who changes the rate while a program runs keeps the time between scans and changes their size.
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,13 +22,15 @@ pub(super) const BALANCING: &str = "proc/sys/kernel/numa_balancing";
 pub(super) const NORMAL: u64 = 1;
 /// Base pages in a mebibyte.
 const PAGES_PER_MB: f64 = 256.0;
+/// Longest scan period that is ever set: a day.
+const PERIOD_MAX_MS: u64 = 86_400_000;
 
 /// Scan settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Knobs {
     /// Milliseconds of processor time of a new process before its first scan.
     pub scan_delay_ms: u64,
-    /// Shortest time between scans of one process, in milliseconds.
+    /// Shortest time in which all of a process is scanned once, in milliseconds.
     pub scan_period_min_ms: u64,
     /// Longest time, to which the kernel goes while most faults are local.
     pub scan_period_max_ms: u64,
@@ -61,26 +67,43 @@ impl Knobs {
     fn of([scan_delay_ms, scan_period_min_ms, scan_period_max_ms, scan_size_mb, balancing]: [u64; 5]) -> Knobs {
         Knobs { scan_delay_ms, scan_period_min_ms, scan_period_max_ms, scan_size_mb, balancing }
     }
-    /// Most hinting faults that one process can have in a second, on base pages.
-    pub fn faults_per_second_max(&self) -> f64 {
-        self.scan_size_mb as f64 * PAGES_PER_MB * 1000.0 / self.scan_period_min_ms.max(1) as f64
+    /// Most hinting faults that a process of so many MiB can have in a second, on base pages.
+    pub fn faults_per_second_max(&self, resident_mb: u64) -> f64 {
+        let mb = resident_mb.max(self.scan_size_mb);
+        mb as f64 * PAGES_PER_MB * 1000.0 / self.scan_period_min_ms.max(1) as f64
     }
-    /// Balancing switched on, settings under which faults that cost `cost_ns` each take at most `permille` thousandths of one processor, and each
-    /// page of a process of `resident_mb` comes around as often as that allows. Scans of 8 MiB and more each second or more
-    /// rarely do not burden a program visibly at once; the period is kept between 100 ms and a minute.
-    pub fn bounded(cost_ns: f64, permille: u32, resident_mb: u64) -> Knobs {
+    /// Balancing switched on, settings under which faults that cost `cost_ns` each take at most `permille` thousandths of one
+    /// processor, and each page of a process of `resident_mb` comes around as often as that allows.
+    pub fn bounded(cost_ns: f64, permille: u32, resident_mb: u64, beat: Beat) -> Knobs {
         let per_second = f64::from(permille.clamp(1, 1000)) * 1e6 / cost_ns.max(1.0);
         let mb_per_second = per_second / PAGES_PER_MB;
-        // An eighth of the process at a time: the kernel (since 6.4) passes over mappings on which a thread has not faulted
-        // lately, and after a scan of everything in one go that is so for all of them; threads also pause for 32 times as
-        // long as they scanned. And windows shorter than a program's own steps see only the step.
-        let period_ms = 250.0;
-        let size = (mb_per_second * period_ms / 1000.0).floor().min((resident_mb / 8).max(1) as f64);
+        let resident_mb = resident_mb.max(1);
+        let at_once = (mb_per_second * beat.between_ms / 1000.0).floor();
+        let size = (at_once.min(4096.0) as u64).clamp(1, (resident_mb / beat.parts).max(1));
         // One mebibyte is the least that the kernel takes; where even that is too much, it comes more rarely.
-        let period_ms = if size < 1.0 { (1000.0 / mb_per_second).ceil().min(60_000.0) } else { period_ms.ceil() };
-        let (period, size) = (period_ms as u64, (size as u64).clamp(1, 4096));
+        let between_ms = beat.between_ms.max(1000.0 / mb_per_second);
+        let scans = resident_mb.div_ceil(size);
+        let period = ((scans as f64 * between_ms).ceil() as u64).min(PERIOD_MAX_MS);
         Knobs::of([100, period, period, size, NORMAL])
     }
+}
+
+/// How scans follow each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beat {
+    /// Milliseconds between two scans of a process, unless the least that the kernel scans is too much for that.
+    pub between_ms: f64,
+    /// In at least so many scans a process is gone through: the kernel (since 6.4) passes over mappings on which a thread has
+    /// not faulted lately, and after a scan of everything in one go that is so for all of them; threads also pause for 32
+    /// times as long as they scanned. And windows shorter than a program's own steps see only the step.
+    pub parts: u64,
+}
+
+impl Beat {
+    /// For a rate that stays.
+    pub const STEADY: Beat = Beat { between_ms: 250.0, parts: 8 };
+    /// For a rate that is changed while the program runs: rare enough for low rates by scans of 1 MiB.
+    pub const CHANGING: Beat = Beat { between_ms: 1000.0, parts: 4 };
 }
 
 /// Changed settings, put back when dropped.
@@ -214,17 +237,30 @@ mod tests {
     fn the_bound_holds_for_every_cost_and_size() {
         for cost_ns in [200.0, 1_000.0, 3_500.0, 50_000.0, 5e6] {
             for permille in [1, 5, 20, 100, 1000] {
-                for resident_mb in [0, 8, 100, 5_000, 1 << 20] {
-                    let k = Knobs::bounded(cost_ns, permille, resident_mb);
-                    let share = k.faults_per_second_max() * cost_ns * 1e-9;
+                for (i, resident_mb) in [0, 8, 100, 5_000, 1 << 20].repeat(2).into_iter().enumerate() {
+                    let beat = [Beat::STEADY, Beat::CHANGING][i % 2];
+                    let k = Knobs::bounded(cost_ns, permille, resident_mb, beat);
+                    let share = k.faults_per_second_max(resident_mb) * cost_ns * 1e-9;
                     let bound = f64::from(permille) / 1000.0;
-                    let least = k.scan_size_mb == 1 && k.scan_period_min_ms == 60_000;
-                    assert!(share <= bound * 1.001 || least, "{cost_ns} {permille} {resident_mb}: {k:?} {share}");
+                    assert!(share <= bound * 1.001 || k.scan_period_min_ms == PERIOD_MAX_MS, "{k:?}: {share}, {bound}");
                     assert!(k.scan_period_min_ms >= 250 && k.scan_period_min_ms == k.scan_period_max_ms);
+                    let parts = resident_mb.max(1).div_ceil(k.scan_size_mb);
+                    assert!(parts >= beat.parts.min(resident_mb), "{k:?}");
                 }
             }
         }
-        let usual = Knobs::bounded(2_000.0, 20, 1_000);
-        assert!(usual.faults_per_second_max() > 9_000.0, "{usual:?}");
+        let usual = Knobs::bounded(2_000.0, 20, 1_000, Beat::STEADY);
+        assert!(usual.faults_per_second_max(1_000) > 9_000.0, "{usual:?}");
+    }
+
+    #[test]
+    fn a_lower_rate_makes_scans_smaller_and_keeps_the_time_between_them() {
+        let between = |k: Knobs| k.scan_period_min_ms as f64 / 100f64.div_euclid(k.scan_size_mb as f64).max(1.0);
+        let [fast, slow] = [1_500.0, 50_000.0].map(|cost| Knobs::bounded(cost, 20, 100, Beat::CHANGING));
+        assert!(fast.scan_size_mb == 25 && slow.scan_size_mb == 1, "{fast:?} {slow:?}");
+        assert!(
+            (900.0..1400.0).contains(&between(fast)) && (900.0..1400.0).contains(&between(slow)),
+            "{fast:?} {slow:?}"
+        );
     }
 }

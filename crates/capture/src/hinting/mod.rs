@@ -7,7 +7,8 @@
 //! **Invariant:** whatever this module changes in the kernel's settings is written down before it is changed, and put back
 //! at the end, or by the next start after a crash.
 //!
-//! Reading order: [`Status`], [`knobs`], [`moves`], `classify` (first touch or use), [`source`], [`estimate`], [`spacing`] (what a window weighs).
+//! Reading order: [`Status`], [`knobs`], [`moves`], `classify` (first touch or use), `thin`, [`source`], [`estimate`], [`spacing`]
+//! (what a window weighs).
 pub(crate) mod classify;
 pub mod estimate;
 pub mod knobs;
@@ -15,7 +16,8 @@ pub mod moves;
 pub mod source;
 pub mod spacing;
 mod status;
+mod thin;
 
-pub use knobs::{HeldKnobs, Knobs, restore_leftover};
+pub use knobs::{Beat, HeldKnobs, Knobs, restore_leftover};
 pub use source::FaultSource;
 pub use status::Status;

@@ -1,8 +1,9 @@
 //! The kernel's page faults as samples of use: first touches left out, the scan rate bounded.
 use super::classify::Seen;
-use super::knobs::{HeldKnobs, Knobs};
+use super::knobs::{Beat, HeldKnobs, Knobs};
 use super::moves::Moves;
 use super::status::Status;
+use super::thin::Thin;
 use crate::CaptureError;
 use crate::perf::{EventChoice, PerfOptions, PerfSource, Target};
 use crate::samples::{Notice, RawSample, SampleSource};
@@ -14,10 +15,14 @@ use std::time::{Duration, Instant};
 
 /// Nanoseconds that recording one fault adds to the fault itself: an assumption on the high side.
 const RECORD_NS: f64 = 1_000.0;
-/// How often the rate and the huge pages are looked at.
+/// How often the rate is looked at, and huge pages if there were new mappings.
 const JUDGE: Duration = Duration::from_secs(2);
+/// How often huge pages are looked at anyway, and the size of the process: the kernel makes them of small ones without a word.
+const SURVEY: Duration = Duration::from_secs(30);
 /// Pages touched to learn what a fault costs.
 const PROBE_PAGES: usize = 256;
+/// Base pages in a mebibyte, the least that the kernel scans at once.
+const PAGES_PER_MB: f64 = 256.0;
 /// No page fault is cheaper than this; less was measured where the probe got huge pages.
 const FAULT_NS_MIN: f64 = 500.0;
 
@@ -32,6 +37,12 @@ pub struct FaultSource {
     wanted: Option<u64>,
     before: Option<Moves>,
     judged: Instant,
+    surveyed: Instant,
+    /// Whether memory was mapped since the last look at huge pages.
+    mapped: bool,
+    /// The settings last asked for.
+    asked: Knobs,
+    thin: Thin,
     /// Faults in the time since then.
     faults: u64,
     rates: VecDeque<f64>,
@@ -67,7 +78,7 @@ impl FaultSource {
         let options = PerfOptions { overhead_permille, ..PerfOptions::default() };
         let perf = PerfSource::open(target, EventChoice::PageFaults, &options)?;
         let (cost_ns, pid) = (fault_cost_ns() + RECORD_NS, target.pid());
-        let wish = Knobs::bounded(cost_ns, overhead_permille, resident_mb(pid));
+        let wish = Knobs::bounded(cost_ns, overhead_permille, resident_mb(pid), Beat::STEADY);
         let knobs = match HeldKnobs::set(root, &wish) {
             Ok(held) => Some(held),
             // Without permission the settings stay, and the rate is what they make of it.
@@ -84,6 +95,10 @@ impl FaultSource {
             wanted: None,
             before: Moves::read(root),
             judged: Instant::now(),
+            surveyed: Instant::now(),
+            mapped: true,
+            asked: wish,
+            thin: Thin::default(),
             faults: 0,
             rates: VecDeque::new(),
             raw: Vec::new(),
@@ -111,7 +126,7 @@ impl FaultSource {
         if self.rates.is_empty() { 0.0 } else { self.rates.iter().sum::<f64>() / self.rates.len() as f64 }
     }
 
-    /// Every two seconds: is the bound kept, and which memory is in huge pages now?
+    /// Every two seconds: how fast do faults come, and which memory is in huge pages now?
     fn judge(&mut self) {
         let elapsed = self.judged.elapsed();
         if elapsed < JUDGE {
@@ -123,26 +138,41 @@ impl FaultSource {
         if self.rates.len() > 10_000 {
             self.rates.pop_front();
         }
-        for pid in self.seen.processes() {
-            if let Ok(smaps) = fs::read_to_string(format!("/proc/{pid}/smaps")) {
-                self.seen.learn_huge(pid, &smaps);
+        self.thin.arrives(rate);
+        let survey = self.surveyed.elapsed() >= SURVEY;
+        // Reading smaps walks all page tables: worth it only where something may have changed.
+        if std::mem::take(&mut self.mapped) || survey {
+            for pid in self.seen.processes() {
+                if let Ok(smaps) = fs::read_to_string(format!("/proc/{pid}/smaps")) {
+                    self.seen.learn_huge(pid, &smaps);
+                }
             }
         }
-        self.adjust();
+        if survey || self.rates.len() == 1 {
+            self.surveyed = Instant::now();
+            self.adjust();
+        }
     }
-    fn adjust(&self) {
+    fn adjust(&mut self) {
         let Some(held) = &self.knobs else { return };
         let affordable = f64::from(self.permille) * 1e6 / self.cost_ns;
-        let allowed = self.wanted.map_or(affordable, |w| affordable.min(w as f64));
+        let (allowed, beat) = match self.wanted {
+            None => (affordable, Beat::STEADY),
+            // Not more rarely than the least that the kernel scans every second: the rest is thinned out, because threads
+            // that have been told to scan rarely hear of another wish only much later.
+            Some(wanted) => (affordable.min((wanted as f64).max(PAGES_PER_MB)), Beat::CHANGING),
+        };
         // What a lower rate costs is the same sum with a dearer fault.
         let cost = f64::from(self.permille) * 1e6 / allowed.max(1.0);
-        let mut wish = Knobs::bounded(cost, self.permille, resident_mb(self.pid));
+        let mut wish = Knobs::bounded(cost, self.permille, resident_mb(self.pid), beat);
         if self.wanted == Some(0) {
-            // The longest pause that the kernel offers.
+            // A pause.
             wish = Knobs { scan_period_min_ms: 60_000, scan_period_max_ms: 60_000, scan_size_mb: 1, ..wish };
         }
         // If the kernel refuses now, it keeps the settings that it accepted before.
-        let _ = held.change(&wish);
+        if wish != self.asked && held.change(&wish).is_ok() {
+            self.asked = wish;
+        }
     }
 }
 
@@ -168,6 +198,7 @@ impl SampleSource for FaultSource {
         let more = self.perf.poll(timeout, &mut self.raw, notices)?;
         self.faults += self.raw.len() as u64;
         self.raw.sort_by_key(|s| s.time_ns);
+        self.mapped |= notices[known..].iter().any(|n| matches!(n, Notice::Map { .. }));
         let mut fresh = notices[known..].iter().filter(|n| time_of(n).is_some()).peekable();
         let raw = std::mem::take(&mut self.raw);
         for sample in &raw {
@@ -177,11 +208,12 @@ impl SampleSource for FaultSource {
             while let Some(notice) = fresh.next_if(|n| time_of(n).is_some_and(|t| t <= sample.time_ns)) {
                 self.seen.notice(notice);
             }
-            samples.push(match self.seen.is_use(sample.pid, sample.addr) {
-                true => *sample,
+            match self.seen.is_use(sample.pid, sample.addr) {
+                true if self.thin.keeps() => samples.push(*sample),
+                true => {}
                 // Where the page began is worth knowing, but it is no use of it.
-                false => RawSample { op: Op::Write, source: DataSource::FirstTouch, ..*sample },
-            });
+                false => samples.push(RawSample { op: Op::Write, source: DataSource::FirstTouch, ..*sample }),
+            }
         }
         fresh.for_each(|n| self.seen.notice(n));
         self.raw = raw;
@@ -190,6 +222,7 @@ impl SampleSource for FaultSource {
     }
     fn set_rate(&mut self, per_second: u64) -> Result<(), CaptureError> {
         self.wanted = Some(per_second);
+        self.thin.want(per_second as f64);
         self.adjust();
         Ok(())
     }

@@ -1,9 +1,11 @@
 //! The state machine: watch, ask where the used pages are, decide, have them moved, learn what became of it.
+use super::attention::{Attention, Demand};
 use super::backoff::Backoff;
-use super::budget::{Attention, Budget, Demand};
+use super::budget::Budget;
 use super::config::Config;
-use super::event::{Effect, Event, Fate, PageId, Refused, Verdict, Wish};
+use super::event::{Effect, Event, Fate, PageId, Refused, Use, Verdict, Wish};
 use super::guard::Pass;
+use super::pace::{Astray, Pace};
 use super::pages::{Pages, Real, Seen, cost};
 use super::stats::{Locality, Stats};
 use crate::engine::BlockEngine;
@@ -15,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Bytes of a small page, the block of the policies.
 const PAGE_BYTES: u64 = 4096;
 /// Windows between two looks for pages to forget.
-const SWEEP_EVERY: u64 = 16;
+const SWEEP_EVERY: u64 = 64;
 
 enum Phase {
     Watching,
@@ -33,8 +35,10 @@ pub struct Governor<'m> {
     free: Vec<u64>,
     /// Nodes that a process may not use; no node = nothing of it may be moved.
     barred: BTreeSet<(u32, Option<NodeId>)>,
+    /// Windows as configured that have passed: a longer one counts for several.
     window: u64,
-    window_start_ns: Option<u64>,
+    swept: u64,
+    pace: Pace,
     phase: Phase,
     off: bool,
     budget: Budget,
@@ -42,8 +46,10 @@ pub struct Governor<'m> {
     astray: Astray,
     /// Pages looked at in the last window.
     looked_at: usize,
-    /// Pages of this window whose moves there was no time for.
-    late: BTreeSet<PageId>,
+    /// Pages whose moves there was no time for, with what the policy has not heard of them yet.
+    late: BTreeMap<PageId, Seen>,
+    /// Those of this window.
+    unaffordable: BTreeSet<PageId>,
     backoff: Backoff,
     stats: Stats,
 }
@@ -62,14 +68,16 @@ impl<'m> Governor<'m> {
             free: vec![0; machine.nodes()],
             barred: BTreeSet::new(),
             window: 0,
-            window_start_ns: None,
+            swept: 0,
+            pace: Pace::new(config.window_ns),
             phase: Phase::Watching,
             off: false,
             budget: Budget::new(config.move_per_mille, config.window_ns, config.first_move_ns),
             attention: Attention::new(&config),
             astray: Astray::default(),
             looked_at: 0,
-            late: BTreeSet::new(),
+            late: BTreeMap::new(),
+            unaffordable: BTreeSet::new(),
             backoff: Backoff::new(machine.nodes()),
             stats: Stats::default(),
             config,
@@ -84,6 +92,15 @@ impl<'m> Governor<'m> {
     pub fn rate_per_mille(&self) -> u32 {
         self.attention.rate_per_mille()
     }
+    /// When the window ends, on the clock of the events: an [`Event::Tick`] before that decides nothing. 0 before the first.
+    pub fn due_ns(&self) -> u64 {
+        self.pace.due_ns()
+    }
+    /// How many windows as configured the present one lasts: 1, or more while there is nothing to do. Evidence that comes in
+    /// meanwhile is best told soon; it may end the window earlier.
+    pub fn stretch(&self) -> u32 {
+        self.pace.stretch()
+    }
     /// Huge pages that were used from more than one node since they are known.
     pub fn shared_huge_pages(&self) -> usize {
         self.pages.known.values().filter(|p| p.pages > 1 && p.shared).count()
@@ -96,12 +113,7 @@ impl<'m> Governor<'m> {
     /// Takes note of an event at the time `now_ns` and appends what is to be done.
     pub fn handle(&mut self, now_ns: u64, event: &Event, effects: &mut Vec<Effect>) {
         match event {
-            Event::Used { uses } => {
-                let real = |n: NodeId| n.index() < self.free.len();
-                for used in uses.iter().filter(|u| real(u.node) && !self.off) {
-                    self.current.entry(used.page).or_default().add(used);
-                }
-            }
+            Event::Used { uses } => self.used(now_ns, uses, effects),
             Event::Tick => self.tick(now_ns, false, effects),
             Event::Marker => self.tick(now_ns, true, effects),
             Event::Located { at } => self.located(now_ns, at, effects),
@@ -121,29 +133,47 @@ impl<'m> Governor<'m> {
             Event::Off => {
                 self.off = true;
                 self.current.clear();
+                self.late.clear();
             }
             Event::On => self.off = false,
         }
     }
 
+    fn used(&mut self, now_ns: u64, uses: &[Use], effects: &mut Vec<Effect>) {
+        let mut wakes = false;
+        for used in uses.iter().filter(|u| u.node.index() < self.free.len() && !self.off) {
+            self.current.entry(used.page).or_default().add(used, self.window);
+            if let Some(page) = self.pages.known.get(&used.page).filter(|_| self.pace.is_calm()) {
+                let stray = page.home != used.node && !page.held && !page.history.frozen(now_ns);
+                wakes |= self.pace.used(u64::from(used.reads) + u64::from(used.writes), stray);
+            }
+        }
+        if wakes {
+            self.pace.wake();
+            effects.extend(self.attention.wake().map(|per_mille| Effect::Rate { per_mille }));
+        }
+    }
+
     fn tick(&mut self, now_ns: u64, marker: bool, effects: &mut Vec<Effect>) {
-        let start = *self.window_start_ns.get_or_insert(now_ns);
         self.budget.earn(now_ns);
-        let over = marker || now_ns.saturating_sub(start) >= self.config.window_ns;
-        if !over || !matches!(self.phase, Phase::Watching) {
+        if !matches!(self.phase, Phase::Watching) {
             return;
         }
-        self.window_start_ns = Some(now_ns);
-        self.window += 1;
+        let Some(passed_ns) = self.pace.over(now_ns, marker) else { return };
+        let astray = self.astray.many() || self.pages.many_wait();
+        let moved = self.stats.windows > 0 && self.stats.calm_windows == 0;
+        self.pace.close(now_ns, !astray && !moved && self.late.is_empty());
+        // To the nearest, and at least one: windows are counted as the policy's time.
+        let half = self.config.window_ns / 2;
+        self.window += (passed_ns.saturating_add(half) / self.config.window_ns.max(1)).max(1);
         self.stats.windows += 1;
         self.stats.calm_windows += 1;
         self.backoff.close();
-        let (pages, astray) = (self.pages.known.len(), self.astray.many());
-        let demand = Demand { pages, looked_at: self.looked_at, astray };
-        effects.extend(
-            self.attention.adapt(now_ns.saturating_sub(start), demand).map(|per_mille| Effect::Rate { per_mille }),
-        );
-        if self.window.is_multiple_of(SWEEP_EVERY) {
+        let demand =
+            Demand { pages: self.pages.known.len(), looked_at: self.looked_at, astray, calm: self.pace.is_calm() };
+        effects.extend(self.attention.adapt(passed_ns, demand).map(|per_mille| Effect::Rate { per_mille }));
+        if self.window >= self.swept + SWEEP_EVERY {
+            self.swept = self.window;
             self.pages.sweep(self.window);
         }
         let seen = self.hottest();
@@ -154,17 +184,26 @@ impl<'m> Governor<'m> {
         }
     }
 
-    /// The used pages that there is time for, the most used first.
+    /// The used pages that there is time for: first those whose moves there was no time for, then the most used, of them
+    /// those that have waited longest. The others wait: their samples have been paid for.
     fn hottest(&mut self) -> BTreeMap<PageId, Seen> {
-        let seen = std::mem::take(&mut self.current);
+        let mut seen = std::mem::take(&mut self.current);
+        for (id, before) in std::mem::take(&mut self.late) {
+            seen.entry(id).or_default().join(before);
+        }
         let most = self.attention.pages();
         if seen.len() <= most {
             return seen;
         }
         self.stats.passed_over += (seen.len() - most) as u64;
         let mut order: Vec<(PageId, Seen)> = seen.into_iter().collect();
-        order.sort_by_key(|(id, s)| (std::cmp::Reverse(s.weight()), *id));
-        order.truncate(most);
+        order.sort_by_key(|(id, s)| (s.carried.is_empty(), std::cmp::Reverse(s.weight()), s.since, *id));
+        let mut rest = order.split_off(most);
+        rest.truncate(self.config.most_pages);
+        for (id, seen) in rest {
+            let waiting = if seen.carried.is_empty() { &mut self.current } else { &mut self.late };
+            waiting.insert(id, seen);
+        }
         order.into_iter().collect()
     }
 
@@ -197,7 +236,6 @@ impl<'m> Governor<'m> {
     /// Brings what is known of the used pages up to date.
     fn meet(&mut self, now_ns: u64, seen: &BTreeMap<PageId, Seen>, homes: &BTreeMap<PageId, NodeId>) {
         let mut window = Locality::default();
-        let mut astray = 0;
         for (id, seen) in seen {
             let home = homes[id];
             let before = self.pages.known.get(id).map(|p| p.home);
@@ -205,15 +243,18 @@ impl<'m> Governor<'m> {
                 self.moved_by_others(now_ns, *id, before);
             }
             let page = self.pages.known.get_mut(id).expect("it has just been met");
-            page.warm(seen, self.window);
-            astray += u64::from(!page.history.frozen(now_ns) && page.astray());
+            if page.history.renew(now_ns, &self.config) {
+                self.engine.reopen(page.slot, id.page, None);
+            }
+            if !seen.by.is_empty() {
+                page.warm(seen, self.window, self.config.comes_round);
+            }
             window.add(&Locality {
                 weight: seen.weight(),
                 local: seen.by.iter().filter(|s| s.node == home).map(|s| s.reads + s.writes).sum(),
                 cost: cost(self.machine, &seen.by, home, self.config.accesses_per_unit),
             });
         }
-        self.astray.saw(seen.len() as u64, astray);
         self.stats.saw(window);
     }
 
@@ -230,53 +271,55 @@ impl<'m> Governor<'m> {
 
     /// What the policy would do with a page, if nothing speaks against it.
     fn wish(&mut self, now_ns: u64, id: PageId, seen: &Seen) -> Option<Wish> {
-        let accesses = self.accesses(seen);
+        let accesses = self.accesses(id, seen);
         let page = self.pages.known.get_mut(&id)?;
         let from = page.home;
+        page.held = false;
         let mut world = Real { home: Location::Node(from), moves_succeed: true };
         let Some(Location::Node(to)) = self.engine.probe(page.slot, &accesses, &mut world) else { return None };
-        page.history.wished((to != from).then_some(to));
+        page.history.wished((to != from).then_some(to), self.window);
         if to == from {
             return None;
         }
         let held = &mut self.stats.held;
         if self.barred.contains(&(id.space, None)) || self.barred.contains(&(id.space, Some(to))) {
             held.barred += 1;
+            page.held = true;
             return None;
         }
-        let gain = page.gain(self.machine, to, self.config.accesses_per_unit);
+        let gain = page.gain(self.machine, to, &self.config);
         let price = price(self.machine, &self.budget, page.pages, from, to);
-        let factor = self.backoff.factor(to);
-        let worth = gain.0.saturating_mul(i128::from(self.config.horizon_windows));
-        if factor.is_none_or(|f| worth <= price.0.saturating_mul(i128::from(f))) {
+        // A wish that has lasted long is expected to last as long again.
+        let horizon = page.history.lasted(self.window).max(u64::from(self.config.horizon_windows));
+        let worth = gain.0.saturating_mul(i128::from(horizon));
+        if self.backoff.factor(to).is_none_or(|f| worth <= price.0.saturating_mul(i128::from(f))) {
             held.gain += 1;
+            page.held = true;
             return None;
         }
         match page.history.pass(now_ns, &self.config) {
-            Pass::Free => {}
-            Pass::TooNew => {
-                held.too_new += 1;
-                return None;
+            Pass::Free => {
+                let gain = i64::try_from(gain.0).unwrap_or(i64::MAX);
+                return Some(Wish { page: id, pages: page.pages, from, to, gain });
             }
-            Pass::Frozen => {
-                held.frozen += 1;
-                return None;
-            }
+            Pass::TooNew => held.too_new += 1,
+            Pass::Frozen => held.frozen += 1,
             Pass::Freezes => {
                 held.frozen += 1;
                 self.stats.freezes += 1;
                 if page.history.soon(now_ns, &self.config) {
                     self.backoff.lost(from);
                 }
-                return None;
             }
         }
-        let gain = i64::try_from(gain.0).unwrap_or(i64::MAX);
-        Some(Wish { page: id, pages: page.pages, from, to, gain })
+        None
     }
 
-    fn accesses(&self, seen: &Seen) -> Vec<crate::Access> {
-        let begin = self.window.saturating_mul(self.config.ticks_per_window);
+    /// Use of a known page as the policy sees it. Where evidence comes round, only windows with use are counted.
+    fn accesses(&self, id: PageId, seen: &Seen) -> Vec<crate::Access> {
+        let looks = || self.pages.known.get(&id).map_or(0, |p| p.looks);
+        let window = if self.config.comes_round { looks() } else { self.window };
+        let begin = window.saturating_mul(self.config.ticks_per_window);
         seen.accesses(self.config.accesses_per_unit, begin, begin.saturating_add(self.config.ticks_per_window))
     }
 
@@ -286,20 +329,24 @@ impl<'m> Governor<'m> {
             |a: &Wish, b: &Wish| i128::from(b.gain) * i128::from(a.pages) - i128::from(a.gain) * i128::from(b.pages);
         wishes.sort_by(|a, b| per_page(a, b).cmp(&0).then(a.page.cmp(&b.page)));
         let mut time_ns = if self.off { 0 } else { self.budget.credit_ns() };
+        // A page that takes longer than can ever be saved goes alone, and the debt is paid before the next.
+        let mut on_credit = self.budget.is_full() && !self.off;
         let mut room: Vec<u64> = self.free.iter().map(|f| f.saturating_sub(self.config.reserve_pages)).collect();
-        let (held, late) = (&mut self.stats.held, &mut self.late);
+        let (held, unaffordable, known) = (&mut self.stats.held, &mut self.unaffordable, &mut self.pages.known);
         wishes.retain(|w| {
             let (price, room) = (self.budget.price_ns(w.pages), &mut room[w.to.index()]);
             if u64::from(w.pages) > *room {
                 held.room += 1;
+                known.get_mut(&w.page).into_iter().for_each(|p| p.held = true);
                 return false;
             }
-            if price > time_ns {
+            if price > time_ns && !on_credit {
                 held.budget += 1;
-                late.insert(w.page);
+                unaffordable.insert(w.page);
                 return false;
             }
-            time_ns -= price;
+            on_credit = false;
+            time_ns = time_ns.saturating_sub(price);
             *room -= u64::from(w.pages);
             true
         });
@@ -322,16 +369,17 @@ impl<'m> Governor<'m> {
         let done = |id: &PageId| fates.get(id) == Some(&Fate::Moved);
         let moved: BTreeSet<PageId> = wishes.iter().map(|w| w.page).filter(done).collect();
         let unattempted = |w: &&Wish| matches!(fates.get(&w.page), None | Some(Fate::Refused(Refused::OutOfTime)));
-        let mut late = std::mem::take(&mut self.late);
+        let mut late = std::mem::take(&mut self.unaffordable);
         late.extend(wishes.iter().filter(unattempted).map(|w| w.page));
         for (id, seen) in seen {
             // What there was no time for is decided in the next window, whether or not it is sampled again by then.
             if late.contains(id) && !self.off && self.config.move_per_mille > 0 {
-                self.current.insert(*id, seen.clone());
+                self.late.insert(*id, seen.clone().carry());
                 continue;
             }
-            let accesses = self.accesses(seen);
-            let Some(page) = self.pages.known.get(id) else { continue };
+            let accesses = self.accesses(*id, seen);
+            let Some(page) = self.pages.known.get_mut(id) else { continue };
+            page.looks += 1;
             let mut world = Real { home: Location::Node(page.home), moves_succeed: moved.contains(id) };
             for access in &accesses {
                 self.engine.step(page.slot, access, &mut world);
@@ -345,6 +393,8 @@ impl<'m> Governor<'m> {
             }
         }
         self.stats.worst_backoff = self.stats.worst_backoff.max(self.backoff.worst());
+        let strays = seen.keys().filter(|id| self.pages.judge(now_ns, **id)).count();
+        self.astray.saw(seen.len() as u64, strays as u64);
     }
 
     fn confirmed(&mut self, now_ns: u64, wish: &Wish) {
@@ -383,30 +433,7 @@ impl<'m> Governor<'m> {
     fn ended(&mut self, space: u32) {
         self.pages.forget_space(space);
         self.current.retain(|id, _| id.space != space);
-    }
-}
-
-/// How many of the pages looked at of late were away from those who use them most, in 1/1024 of a page.
-struct Astray {
-    looked_at: u64,
-    astray: u64,
-}
-
-impl Default for Astray {
-    /// As long as nothing has been seen, there is everything to look for.
-    fn default() -> Astray {
-        Astray { looked_at: 1, astray: 1 }
-    }
-}
-
-impl Astray {
-    fn saw(&mut self, looked_at: u64, astray: u64) {
-        self.looked_at = self.looked_at / 4 * 3 + looked_at * 1024;
-        self.astray = self.astray / 4 * 3 + astray * 1024;
-    }
-    /// More than one in 32: borders between users, which are nobody's, make fewer.
-    fn many(&self) -> bool {
-        self.astray > self.looked_at / 32
+        self.late.retain(|id, _| id.space != space);
     }
 }
 

@@ -9,7 +9,8 @@
 //! `docs/design/live.md` has the rules and the reasons.
 //!
 //! Reading order: [`event`] (what goes in and out), [`config`], [`governor`], `pages` (what is known of a page), `guard`,
-//! `budget`, `backoff`, [`journal`] (recording and replay).
+//! `pace` (how long windows are), `attention` and `budget` (what may be spent), `backoff`, [`journal`] (recording and replay).
+mod attention;
 mod backoff;
 mod budget;
 pub mod config;
@@ -17,6 +18,7 @@ pub mod event;
 pub mod governor;
 mod guard;
 pub mod journal;
+mod pace;
 mod pages;
 mod stats;
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// Small pages in the largest huge page there is (1 GiB).
 const LARGEST: u32 = 1 << 18;
 /// Windows without use after which a page that never moved is forgotten.
-const FORGET_AFTER: u64 = 20;
+const FORGET_AFTER: u64 = 300;
 
 /// Reads and writes of one node, in units of evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,11 @@ pub(super) struct Share {
 pub(super) struct Seen {
     pub(super) pages: u32,
     pub(super) by: Vec<Share>,
+    /// Use in earlier windows in which there was no time for the move that it speaks for: the policy has not heard of it
+    /// yet, everything else has.
+    pub(super) carried: Vec<Share>,
+    /// First window of [`Seen::by`], for pages that wait for their turn.
+    pub(super) since: u64,
 }
 
 fn add(shares: &mut Vec<Share>, share: Share) {
@@ -39,10 +44,24 @@ fn add(shares: &mut Vec<Share>, share: Share) {
 }
 
 impl Seen {
-    pub(super) fn add(&mut self, used: &Use) {
+    pub(super) fn add(&mut self, used: &Use, window: u64) {
+        if self.by.is_empty() {
+            self.since = window;
+        }
         self.pages = self.pages.max(used.pages).clamp(1, LARGEST);
         let share = Share { node: used.node, reads: u64::from(used.reads), writes: u64::from(used.writes) };
         add(&mut self.by, share);
+    }
+    /// All of it is known now, but to the policy.
+    pub(super) fn carry(mut self) -> Seen {
+        let by = std::mem::take(&mut self.by);
+        by.into_iter().for_each(|share| add(&mut self.carried, share));
+        self
+    }
+    /// Adds what was carried from before.
+    pub(super) fn join(&mut self, before: Seen) {
+        self.pages = self.pages.max(before.pages);
+        self.carried = before.carried;
     }
     pub(super) fn weight(&self) -> u64 {
         self.by.iter().map(|s| s.reads.saturating_add(s.writes)).fold(0, u64::saturating_add)
@@ -52,7 +71,9 @@ impl Seen {
     /// that count windows decide now instead of at the next use.
     pub(super) fn accesses(&self, unit: u32, begin: u64, end: u64) -> Vec<Access> {
         let mut parts: Vec<(u64, NodeId, AccessKind)> = Vec::new();
-        for s in &self.by {
+        let mut all = self.carried.clone();
+        self.by.iter().for_each(|share| add(&mut all, *share));
+        for s in &all {
             parts.push((s.reads, s.node, AccessKind::Read));
             parts.push((s.writes, s.node, AccessKind::Write));
         }
@@ -78,33 +99,46 @@ pub(super) struct Page {
     pub(super) slot: u32,
     pub(super) pages: u32,
     pub(super) home: NodeId,
-    /// Use, halved at the end of each window.
+    /// Use in 1/[`ONE`], halved at the end of each window, or of each window with use where evidence comes round.
     pub(super) heat: Vec<Share>,
-    /// Windows in the heat, halved like it, in 1/1024: heat divided by it is the use of an average window.
+    /// Windows in the heat, halved like it, in 1/[`ONE`]: heat divided by it is the use of an average window.
     span: u64,
+    /// The last window with use.
     pub(super) window: u64,
+    /// Windows with use of which the policy knows.
+    pub(super) looks: u64,
+    /// At its last look the page was wished elsewhere and could not be moved for a reason that lasts.
+    pub(super) held: bool,
+    /// At its last look it was away from its user and could be moved.
+    stray: bool,
     /// Who was seen first to use it, and whether others did too.
     user: Option<NodeId>,
     pub(super) shared: bool,
     pub(super) history: History,
 }
 
-/// One window in [`Page::span`].
+/// Fixed point of heat and span: what is halved again and again must not vanish at once because it is a small number.
 const ONE: u64 = 1024;
 
 impl Page {
     /// Adds the use of a window to what is left of earlier ones.
-    pub(super) fn warm(&mut self, seen: &Seen, window: u64) {
-        let shift = u32::try_from(window.saturating_sub(self.window)).unwrap_or(63).min(63);
+    pub(super) fn warm(&mut self, seen: &Seen, window: u64, comes_round: bool) {
+        let passed = if comes_round { 1 } else { window.saturating_sub(self.window) };
+        let shift = u32::try_from(passed).unwrap_or(63).min(63);
         let elapsed = if self.span == 0 { 1 } else { shift };
         (0..elapsed).for_each(|_| self.span = self.span / 2 + ONE);
         self.heat.iter_mut().for_each(|s| (s.reads, s.writes) = (s.reads >> shift, s.writes >> shift));
         self.heat.retain(|s| s.reads + s.writes > 0);
-        seen.by.iter().for_each(|s| add(&mut self.heat, *s));
+        let fixed = |s: &Share| Share { reads: fixed(s.reads), writes: fixed(s.writes), ..*s };
+        seen.by.iter().for_each(|s| add(&mut self.heat, fixed(s)));
         for share in &seen.by {
             self.shared |= *self.user.get_or_insert(share.node) != share.node;
         }
         self.window = window;
+    }
+    /// Small pages that are stray.
+    fn stray_pages(&self) -> u64 {
+        if self.stray { u64::from(self.pages) } else { 0 }
     }
     /// Whether another node uses it more than its own does.
     pub(super) fn astray(&self) -> bool {
@@ -112,11 +146,19 @@ impl Page {
         let own: u64 = self.heat.iter().filter(|s| s.node == self.home).map(of).sum();
         self.heat.iter().any(|s| s.node != self.home && of(s) > own)
     }
-    /// What an average window of late would cost less with the page at `to`.
-    pub(super) fn gain(&self, machine: &Machine, to: NodeId, unit: u32) -> TotalCost {
+    /// What an average window of late would cost less with the page at `to`. Where evidence comes round, a huge page is
+    /// asked about once where its parts would have been asked about one by one: it counts for all of them.
+    pub(super) fn gain(&self, machine: &Machine, to: NodeId, config: &super::Config) -> TotalCost {
+        let unit = config.accesses_per_unit;
         let gain = cost(machine, &self.heat, self.home, unit) - cost(machine, &self.heat, to, unit);
-        TotalCost(gain.0.saturating_mul(i128::from(ONE)) / i128::from(self.span.max(ONE)))
+        let parts = if config.comes_round { self.pages } else { 1 };
+        // Both are fixed-point numbers, so the point cancels.
+        TotalCost(gain.0.saturating_mul(i128::from(parts)) / i128::from(self.span.max(ONE)))
     }
+}
+
+fn fixed(n: u64) -> u64 {
+    n.saturating_mul(ONE)
 }
 
 /// What these accesses cost at a home.
@@ -133,6 +175,9 @@ pub(super) fn cost(machine: &Machine, shares: &[Share], home: NodeId, unit: u32)
 #[derive(Default)]
 pub(super) struct Pages {
     pub(super) known: BTreeMap<PageId, Page>,
+    /// Small pages in them, and in those that were stray at their last look.
+    small: u64,
+    strays: u64,
     unused_slots: Vec<u32>,
 }
 
@@ -143,6 +188,9 @@ impl Pages {
             let moved = page.home != home;
             if moved || page.pages != pages {
                 engine.reopen(page.slot, id.page, None);
+                self.small = self.small + u64::from(pages) - u64::from(page.pages);
+                self.strays -= page.stray_pages();
+                page.stray = false;
                 (page.home, page.pages) = (home, pages);
             }
             return moved;
@@ -161,15 +209,35 @@ impl Pages {
             heat: Vec::new(),
             span: 0,
             window: 0,
+            looks: 0,
+            held: false,
+            stray: false,
             user: None,
             shared: false,
             history: History::default(),
         };
+        self.small += u64::from(pages);
         self.known.insert(id, page);
         false
     }
+    /// Judges a page at the end of a look: whether it is away from its user and could be moved.
+    pub(super) fn judge(&mut self, now_ns: u64, id: PageId) -> bool {
+        let Some(page) = self.known.get_mut(&id) else { return false };
+        let stray = !page.held && !page.history.frozen(now_ns) && page.astray();
+        self.strays -= page.stray_pages();
+        page.stray = stray;
+        self.strays += page.stray_pages();
+        stray
+    }
+    /// Whether more than one small page in 64 waits for its next look to move: evidence may come round so rarely that the pages
+    /// looked at of late are all at home.
+    pub(super) fn many_wait(&self) -> bool {
+        self.strays > self.small / 64
+    }
     pub(super) fn forget(&mut self, id: PageId) {
         if let Some(page) = self.known.remove(&id) {
+            self.strays -= page.stray_pages();
+            self.small -= u64::from(page.pages);
             self.unused_slots.push(page.slot);
         }
     }

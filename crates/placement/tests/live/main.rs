@@ -2,6 +2,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod journal;
+mod sparse;
 mod world;
 use common::machine;
 use homenode_base::{Cost, NodeId, Rng};
@@ -38,7 +39,8 @@ fn pages_touched_first_by_one_node_go_to_their_users_and_then_nothing_moves() {
         (0..50).for_each(|_| world.window(&uses));
         let stats = world.governor.stats();
         assert_eq!((world.total_moves(), stats.moved_pages), (300, 300), "{policy}: steady");
-        assert!(stats.calm_windows >= 50 && stats.now().share() == 1.0 && stats.before.share() < 0.5, "{stats:?}");
+        assert!(stats.calm_windows >= 10 && stats.windows < 25, "long windows: {stats:?}");
+        assert!(stats.now().share() == 1.0 && stats.before.share() < 0.5, "{stats:?}");
         assert_eq!(stats.matrix[&(NodeId(0), NodeId(3))], 100);
     }
 }

@@ -9,6 +9,7 @@ use homenode_placement::policies::Choice;
 use std::collections::BTreeMap;
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
+/// What moving a small page takes unless a test says otherwise.
 pub(crate) const MOVE_NS: u64 = 5_000;
 
 pub(crate) struct World<'m> {
@@ -26,6 +27,9 @@ pub(crate) struct World<'m> {
     /// Nanoseconds spent and planned for moving so far.
     pub(crate) spent_ns: u64,
     pub(crate) last_batch_ns: u64,
+    pub(crate) move_ns: u64,
+    /// What the moves were expected to gain, one by one.
+    pub(crate) gains: Vec<i64>,
 }
 
 impl<'m> World<'m> {
@@ -51,6 +55,8 @@ impl<'m> World<'m> {
             journal: Line::Header(Box::new(header)).to_json(),
             spent_ns: 0,
             last_batch_ns: 0,
+            move_ns: MOVE_NS,
+            gains: Vec::new(),
         };
         world.tell(Event::Tick);
         world
@@ -95,7 +101,8 @@ impl<'m> World<'m> {
         for wish in wishes {
             assert_eq!(self.homes.get(&wish.page), Some(&wish.from), "it knows where pages are");
             assert!(wish.from != wish.to && wish.gain > 0);
-            took_ns += MOVE_NS * u64::from(wish.pages);
+            took_ns += self.move_ns * u64::from(wish.pages);
+            self.gains.push(wish.gain);
             let fate = if self.rng.below(16) < self.fails_of_16 {
                 let any = [Refused::Busy, Refused::OutOfTime, Refused::Other, Refused::Shared];
                 Fate::Refused(any[self.rng.below(4) as usize])
@@ -119,14 +126,21 @@ impl<'m> World<'m> {
         let since = past.last().map(|at| self.now_ns - at);
         assert!(since.is_none_or(|s| s >= self.config.freeze_within_ns), "ping-pong after {since:?} ns");
         past.push(self.now_ns);
-        assert!(past.len() <= self.config.moves_per_page as usize, "more moves than allowed");
+        let long = self.config.defrost_after_ns.max(self.config.freeze_within_ns);
+        let running = past.windows(2).rev().take_while(|w| w[1] - w[0] < long).count() + 1;
+        assert!(running <= self.config.moves_per_page as usize, "more moves than allowed");
     }
 
     /// A window in which these (page, node, reads, writes) happen.
     pub(crate) fn window(&mut self, uses: &[(u64, u16, u32, u32)]) {
+        self.window_of(1, uses);
+    }
+
+    /// The same with pages of so many small ones.
+    pub(crate) fn window_of(&mut self, pages: u32, uses: &[(u64, u16, u32, u32)]) {
         let used = |&(page, node, reads, writes): &(u64, u16, u32, u32)| Use {
             page: id(page),
-            pages: 1,
+            pages,
             node: NodeId(node),
             reads,
             writes,

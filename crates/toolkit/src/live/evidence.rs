@@ -1,4 +1,4 @@
-//! Samples of a window, gathered into uses of pages by nodes.
+//! Samples between two looks, gathered into uses of pages by nodes.
 use homenode_base::NodeId;
 use homenode_capture::RawSample;
 use homenode_machine::Topology;
@@ -9,19 +9,26 @@ use std::collections::BTreeMap;
 
 /// First address that no program has.
 const KERNEL: u64 = 1 << 56;
+/// Least counts that are added up before they are asked for.
+const COUNTS_MOST: usize = 1 << 20;
 
-#[derive(Clone, Copy, Default)]
+/// Uses of one small page by one node.
+#[derive(Clone, Copy)]
 struct Count {
+    pid: u32,
+    page: u64,
+    node: NodeId,
     reads: u32,
     writes: u32,
 }
 
-/// What was sampled since the last window.
+/// What was sampled since the last look.
 pub(super) struct Evidence {
     node_of_cpu: Vec<Option<NodeId>>,
-    /// By process, small page and node.
-    counts: BTreeMap<(u32, u64, NodeId), Count>,
-    /// Processor of a thread whose samples do not say, as last looked up in this window.
+    counts: Vec<Count>,
+    /// So many counts are added up at once, so that a storm of samples of few pages does not fill the memory.
+    merge_at: usize,
+    /// Processor of a thread whose samples do not say, as last looked up since then.
     cpus: BTreeMap<u32, Option<u32>>,
     /// Samples taken in.
     pub(super) samples: u64,
@@ -33,8 +40,8 @@ impl Evidence {
     pub(super) fn new(topology: &Topology) -> Evidence {
         let most = topology.nodes.iter().flat_map(|n| &n.cpus).max().map_or(0, |c| *c as usize + 1);
         let node_of_cpu = (0..most as u32).map(|cpu| topology.node_of_cpu(cpu)).collect();
-        let (counts, cpus) = (BTreeMap::new(), BTreeMap::new());
-        Evidence { node_of_cpu, counts, cpus, samples: 0, unusable: 0 }
+        let (counts, cpus) = (Vec::new(), BTreeMap::new());
+        Evidence { node_of_cpu, counts, merge_at: COUNTS_MOST, cpus, samples: 0, unusable: 0 }
     }
 
     pub(super) fn add(&mut self, samples: &[RawSample]) {
@@ -43,11 +50,15 @@ impl Evidence {
             match self.node(sample).filter(|_| sample.source.placement_matters() && sample.addr < KERNEL) {
                 None => self.unusable += 1,
                 Some(node) => {
-                    let count = self.counts.entry((sample.pid, sample.addr / PAGE_BYTES, node)).or_default();
-                    let part = if sample.op == Op::Read { &mut count.reads } else { &mut count.writes };
-                    *part = part.saturating_add(sample.weight);
+                    let (reads, writes) = if sample.op == Op::Read { (sample.weight, 0) } else { (0, sample.weight) };
+                    let page = sample.addr / PAGE_BYTES;
+                    self.counts.push(Count { pid: sample.pid, page, node, reads, writes });
                 }
             }
+        }
+        if self.counts.len() > self.merge_at {
+            merge(&mut self.counts);
+            self.merge_at = COUNTS_MOST.max(self.counts.len() * 2);
         }
     }
 
@@ -57,26 +68,48 @@ impl Evidence {
         *self.node_of_cpu.get(cpu as usize)?
     }
 
-    /// The window's uses, huge pages as wholes.
+    /// The uses since the last look, huge pages as wholes.
     pub(super) fn take(&mut self) -> Vec<Use> {
         self.cpus.clear();
-        let counts = std::mem::take(&mut self.counts);
-        let mut addresses: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
-        for (pid, page, _) in counts.keys() {
-            addresses.entry(*pid).or_default().push(page * PAGE_BYTES);
+        let mut counts = std::mem::take(&mut self.counts);
+        merge(&mut counts);
+        let mut uses: Vec<Use> = Vec::with_capacity(counts.len());
+        for process in counts.chunk_by(|a, b| a.pid == b.pid) {
+            let addresses: Vec<u64> = process.iter().map(|c| c.page * PAGE_BYTES).collect();
+            // A process that cannot be asked is either gone, which the next step finds out, or has small pages.
+            let units = Units::read(process[0].pid, &addresses).unwrap_or_default();
+            let begin = uses.len();
+            uses.extend(process.iter().map(|c| {
+                let (first, bytes) = units.page_of(c.page * PAGE_BYTES);
+                let page = PageId { space: c.pid, page: first / PAGE_BYTES };
+                Use { page, pages: (bytes / PAGE_BYTES) as u32, node: c.node, reads: c.reads, writes: c.writes }
+            }));
+            if units.huge_pages() > 0 {
+                uses[begin..].sort_unstable_by_key(|u| (u.page, u.node));
+            }
         }
-        // A process that cannot be asked is either gone, which the next step finds out, or has small pages.
-        let units: BTreeMap<u32, Units> =
-            addresses.iter().map(|(pid, a)| (*pid, Units::read(*pid, a).unwrap_or_default())).collect();
-        let mut uses: BTreeMap<(PageId, NodeId), Use> = BTreeMap::new();
-        for ((space, page, node), count) in counts {
-            let (first, bytes) = units[&space].page_of(page * PAGE_BYTES);
-            let page = PageId { space, page: first / PAGE_BYTES };
-            let pages = (bytes / PAGE_BYTES) as u32;
-            let used = uses.entry((page, node)).or_insert(Use { page, pages, node, reads: 0, writes: 0 });
-            used.reads = used.reads.saturating_add(count.reads);
-            used.writes = used.writes.saturating_add(count.writes);
-        }
-        uses.into_values().collect()
+        uses.dedup_by(|later, kept| {
+            let same = (later.page, later.node) == (kept.page, kept.node);
+            if same {
+                kept.reads = kept.reads.saturating_add(later.reads);
+                kept.writes = kept.writes.saturating_add(later.writes);
+            }
+            same
+        });
+        uses
     }
+}
+
+/// Sorts by process, page and node, and adds up what is of the same.
+fn merge(counts: &mut Vec<Count>) {
+    let key = |c: &Count| (c.pid, c.page, c.node);
+    counts.sort_unstable_by_key(key);
+    counts.dedup_by(|later, kept| {
+        let same = key(later) == key(kept);
+        if same {
+            kept.reads = kept.reads.saturating_add(later.reads);
+            kept.writes = kept.writes.saturating_add(later.writes);
+        }
+        same
+    });
 }

@@ -85,6 +85,7 @@ impl LiveOptions {
             move_per_mille: if may_move { self.move_permille } else { 0 },
             hysteresis: if waits_by_itself { 1 } else { defaults.hysteresis },
             accesses_per_unit: if unit == SampleUnit::Window { ACCESSES_PER_WINDOW } else { 1 },
+            comes_round: unit == SampleUnit::Window,
             // Two in a hundred stay free on every node, so that the program and the kernel still find room there.
             reserve_pages: (smallest / 4096 / 50).min(defaults.reserve_pages * 16),
             ticks_per_window: u64::from(ticks.unwrap_or(100_000)),

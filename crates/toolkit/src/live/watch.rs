@@ -11,8 +11,12 @@ use homenode_sys::signals::StopRequests;
 use homenode_trace::SampleUnit;
 use std::time::{Duration, Instant};
 
-/// Longest sleep: how soon a signal or the program's end is noticed.
+/// Longest sleep: how soon the program's end is noticed, and a signal that comes at an unlucky moment.
 const LOOK: Duration = Duration::from_millis(250);
+/// Windows as configured from look to look at samples while nothing is to be done, and so the longest sleep then.
+const CALM_LOOK: u32 = 2;
+/// While nothing is to be done, free room is asked for so rarely.
+const ROOM_EVERY: Duration = Duration::from_secs(30);
 /// The off switch that leaves the loop running.
 const SIGUSR1: i32 = 10;
 
@@ -46,6 +50,9 @@ pub(crate) struct Watch<'m> {
     window: Duration,
     duration: Option<Duration>,
     started: Instant,
+    /// When the next look is due, and when free room was last asked for.
+    next: Instant,
+    room_asked: Option<Instant>,
     /// Processor time of this thread, which does it all, when deciding was last accounted, and what of it since then went into moving.
     cpu_ns: u64,
     moving_cpu_ns: u64,
@@ -105,6 +112,8 @@ impl<'m> Watch<'m> {
             window: options.window,
             duration: options.duration,
             started: Instant::now(),
+            next: Instant::now(),
+            room_asked: None,
             cpu_ns: thread_cpu_ns(),
             moving_cpu_ns: 0,
         };
@@ -124,10 +133,11 @@ impl<'m> Watch<'m> {
         progress: &mut dyn Progress,
     ) -> Result<End, Failure> {
         let (mut samples, mut notices) = (Vec::new(), Vec::new());
-        let mut next = self.started + self.window;
+        self.schedule();
         loop {
-            let rest = next.saturating_duration_since(Instant::now());
-            let flowing = self.source.poll(rest.min(LOOK), &mut samples, &mut notices)?;
+            let rest = self.next.saturating_duration_since(Instant::now());
+            let longest = if self.governor.stretch() > 1 { self.window * CALM_LOOK } else { LOOK };
+            let flowing = self.source.poll(rest.min(longest), &mut samples, &mut notices)?;
             self.evidence.add(&samples);
             samples.clear();
             notices.clear();
@@ -139,9 +149,9 @@ impl<'m> Watch<'m> {
                     return Ok(End::Signal(signal));
                 }
             }
-            if Instant::now() >= next {
-                self.end_of_window()?;
-                next = (next + self.window).max(Instant::now());
+            if Instant::now() >= self.next {
+                self.look()?;
+                self.schedule();
                 progress.at("watching", self.governor.stats().windows, None);
             }
             if life.over() {
@@ -161,10 +171,26 @@ impl<'m> Watch<'m> {
         (self.full_rate_per_s.saturating_mul(u64::from(per_mille)) / 1000).max(1)
     }
 
-    fn end_of_window(&mut self) -> Result<(), Failure> {
+    /// The next look is at the window's end, or before it in a long window: what is seen may end it.
+    fn schedule(&mut self) {
+        let due = self.started + Duration::from_nanos(self.governor.due_ns());
+        let end = self.duration.map_or(due, |d| self.started + d);
+        self.next = due.min(end).min(Instant::now() + self.window * CALM_LOOK);
+    }
+
+    /// Tells what was sampled, and decides if the window is over.
+    fn look(&mut self) -> Result<(), Failure> {
         let uses = self.evidence.take();
-        if !uses.is_empty() {
+        let seen = !uses.is_empty();
+        if seen {
             self.tell(Event::Used { uses });
+        }
+        if self.now_ns() < self.governor.due_ns() {
+            return Ok(());
+        }
+        let asked_lately = self.room_asked.is_some_and(|at| at.elapsed() < ROOM_EVERY);
+        if seen && (self.governor.stretch() == 1 || !asked_lately) {
+            self.room_asked = Some(Instant::now());
             let free = self.hands.free();
             self.tell(free);
         }
@@ -183,12 +209,17 @@ impl<'m> Watch<'m> {
         }
     }
 
+    /// The clock of all events.
+    fn now_ns(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
     /// One event and all that follows from it.
     fn tell(&mut self, event: Event) {
         let mut todo = std::collections::VecDeque::from([event]);
         let mut effects = Vec::new();
         while let Some(event) = todo.pop_front() {
-            let at_ns = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            let at_ns = self.now_ns();
             self.governor.handle(at_ns, &event, &mut effects);
             if let Some(diary) = &mut self.diary {
                 diary.write(&Line::In { at_ns, event });

@@ -24,14 +24,14 @@ seconds_up() {
 start /tmp/owners.out bound 0 owners -n -f /tmp/regions
 pid=$started
 need wait_for 30 says "phase 0" /tmp/owners.out
-refute "at first most pages are away from home" where -l 50 regions $pid /tmp/regions
+refute "at first many pages are away from home" where -l 75 regions $pid /tmp/regions
 # Emulated code is some twenty times slower, so finding users takes five hundredths of a processor instead of one. While
 # nothing is to be done the limit is the usual one whatever is allowed.
 start /tmp/live.out bound 0 homenode migrate --pid $pid --journal /tmp/journal --decide 50
 live=$started
 for phase in 0 1; do
     began=$(seconds_up)
-    check "phase $phase: every page comes home" where -w 60 -l 99 regions $pid /tmp/regions
+    check "phase $phase: every page comes home" where -w 100 -l 99 regions $pid /tmp/regions
     echo "phase $phase: home after $(($(seconds_up) - began)) s"
     # An emulated kernel takes some 20 s to ask about each page once; until then the loop does not know that all are home.
     sleep 20

@@ -9,6 +9,7 @@ mod claims;
 mod figure;
 mod lookup;
 mod moves_case;
+mod paper;
 mod program;
 
 use super::{ReproduceDoc, Table};
@@ -20,7 +21,8 @@ use program::{Program, of_size};
 use std::path::Path;
 
 homenode_base::registry!(
-    /** Every experiment, in the order of the page. */ Spec; e01, e04, e05, e06, e07, e08, e09, e12
+    /** Every experiment, in the order of the page. */ Spec;
+    e01, e02, e03, e04, e05, e06, e07, e08, e09, e10, e11, e12, printed
 );
 
 /// One experiment.

@@ -9,7 +9,7 @@ use homenode_sim::Seat;
 use homenode_study::{Answer, Layout, Partition, Partitioner, Question, StudyError};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Consumer, drive};
-use homenode_trace::{Event, Merged};
+use homenode_trace::{Event, Merged, TraceError};
 use std::cell::OnceCell;
 use std::path::Path;
 
@@ -78,6 +78,8 @@ pub(super) fn of_size(size: usize) -> Vec<&'static Listed> {
 pub(super) struct Program {
     /// What it is.
     pub(super) listed: &'static Listed,
+    /// 0, 1 or 2 for XS, S and M.
+    pub(super) size: usize,
     reader: DatasetReader,
     seats: Vec<Seat>,
     partition: Partition,
@@ -109,7 +111,7 @@ impl Program {
         let seats: Vec<Seat> = (0..reader.threads()).map(seat).collect();
         let partition = partitioned(&reader, &seats)?;
         let recorded_bytes = programs::recorded_bytes(folder, name, u32::from(PROCESSORS))?;
-        Ok(Program { listed, reader, seats, partition, machines: OnceCell::new(), recorded_bytes })
+        Ok(Program { listed, size, reader, seats, partition, machines: OnceCell::new(), recorded_bytes })
     }
     /// A question on these machines at these block sizes, with every thread on a processor and node of its own.
     pub(super) fn question(&self, machines: Vec<Machine>, blocks: &[u64]) -> Question {
@@ -137,6 +139,14 @@ impl Program {
         drive(&self.reader, OrderChoice::Model.kind(), consumer)?;
         Ok(())
     }
+    /// The references as they were recorded.
+    pub(super) fn reader(&self) -> &DatasetReader {
+        &self.reader
+    }
+    /// The references, cut into regions.
+    pub(super) fn partition(&self) -> &Partition {
+        &self.partition
+    }
     /// Where threads sit.
     pub(super) fn seats(&self) -> &[Seat] {
         &self.seats
@@ -149,9 +159,20 @@ fn partitioned(reader: &DatasetReader, seats: &[Seat]) -> Result<Partition, Fail
     let machines: Vec<Machine> = ["ace", "numa"].iter().filter_map(|name| models::find(name)).collect();
     let mut question = Question::new(machines, vec![seats.to_vec(); 2], BLOCKS.to_vec());
     question.policies = vec![Choice::parse("platinum").map_err(Failure::work)?];
-    let partitioner = Partitioner::new(&question, Layout::default()).map_err(Failure::work)?;
+    partition(&question, |filling| drive(reader, OrderChoice::Model.kind(), filling).map(|_| ()))
+}
+
+/// Partitions what `give` gives, for this question.
+///
+/// # Errors
+/// The question cannot be answered, or the references cannot be read.
+pub(super) fn partition(
+    question: &Question,
+    give: impl FnOnce(&mut dyn Consumer) -> Result<(), TraceError>,
+) -> Result<Partition, Failure> {
+    let partitioner = Partitioner::new(question, Layout::default()).map_err(Failure::work)?;
     let mut filling = Filling { partitioner, trouble: None };
-    drive(reader, OrderChoice::Model.kind(), &mut filling)?;
+    give(&mut filling)?;
     match filling.trouble {
         Some(error) => Err(Failure::work(error)),
         None => filling.partitioner.finish().map_err(Failure::work),

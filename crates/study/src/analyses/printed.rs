@@ -50,6 +50,8 @@ pub struct PrintedRow {
 /// Costs by processor, and reads since the last write.
 struct State {
     cost: Vec<i128>,
+    /// The costs to come.
+    ends: Vec<i128>,
     reads: Vec<u64>,
     /// Processors with reads.
     readers: u64,
@@ -81,8 +83,8 @@ impl Figure43 {
 
     /// The figure on the accesses of one block, in order.
     pub fn solve(&self, accesses: impl IntoIterator<Item = Access>) -> Printed {
-        let (cost, reads) = (vec![0; self.nodes], vec![0; self.nodes]);
-        let mut state = State { cost, reads, readers: 0, found: Printed::default() };
+        let (cost, ends, reads) = (vec![0; self.nodes], vec![0; self.nodes], vec![0; self.nodes]);
+        let mut state = State { cost, ends, reads, readers: 0, found: Printed::default() };
         for access in accesses {
             let (node, weight) = (access.node.index(), u64::from(access.weight));
             state.found.literal_work += weight;
@@ -95,8 +97,10 @@ impl Figure43 {
                 AccessKind::Write => self.write(&mut state, node, weight),
             }
         }
-        let ends = if state.readers == 0 { state.cost } else { self.close(&mut state) };
-        let least = ends.into_iter().min().expect("a machine has a processor");
+        if state.readers > 0 {
+            self.close(&mut state);
+        }
+        let least = state.cost.into_iter().min().expect("a machine has a processor");
         Printed { cost: TotalCost(least), ..state.found }
     }
 
@@ -104,11 +108,9 @@ impl Figure43 {
     fn write(&self, state: &mut State, writer: usize, weight: u64) {
         state.found.stated_work += weight * self.nodes as u64;
         for _ in 0..weight.min(2) {
-            let mut ends = self.close(state);
-            ends.iter_mut().enumerate().for_each(|(j, c)| *c += if j == writer { self.near } else { self.far });
-            state.cost = ends;
-            state.reads.fill(0);
-            state.readers = 0;
+            self.close(state);
+            let charge = |(j, c): (usize, &mut i128)| *c += if j == writer { self.near } else { self.far };
+            state.cost.iter_mut().enumerate().for_each(charge);
         }
         if let more @ 1.. = i128::from(weight) - 2 {
             // After a run without reads nobody is dearer than coming from the cheapest. From then on whoever stays pays for
@@ -120,11 +122,22 @@ impl Figure43 {
         }
     }
 
-    /// Cheapest cost of each end of a run of reads, before the write that closes it.
-    fn close(&self, state: &mut State) -> Vec<i128> {
+    /// Replaces costs by the cheapest of each end of a run of reads, before the write that closes it.
+    fn close(&self, state: &mut State) {
+        if state.readers == 0 {
+            // Nobody is worth a copy: all three candidates are the end itself or the cheapest.
+            let come = state.cost.iter().min().map_or(0, |least| least + self.copy);
+            return state.cost.iter_mut().for_each(|c| *c = (*c).min(come));
+        }
         state.found.literal_work += 3 * self.nodes as u64 * state.readers;
+        let mut ends = std::mem::take(&mut state.ends);
         let run = Run::new(self, state);
-        (0..self.nodes).map(|j| run.starts.iter().fold(run.cost(j, j), |c, start| c.min(run.cost(*start, j)))).collect()
+        for (j, end) in ends.iter_mut().enumerate() {
+            *end = run.starts.iter().fold(run.cost(j, j), |c, start| c.min(run.cost(*start, j)));
+        }
+        state.ends = std::mem::replace(&mut state.cost, ends);
+        state.reads.fill(0);
+        state.readers = 0;
     }
 
     fn saved(&self, reads: u64) -> i128 {

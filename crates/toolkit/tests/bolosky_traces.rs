@@ -24,7 +24,9 @@ fn what_is_exact_agrees_and_what_is_misprinted_differs() {
     for exact in ["follow from its times", "T_F, T_S and T_Gamma", "e-hyd's", "variant of Dietz"] {
         assert_eq!(verdict(&doc, exact), Verdict::Agrees, "{exact}");
     }
-    for misprint in ["beta of matmult", "beta of e-fft", "for IMatMult", "the text quotes", "computes the optimal policy"] {
+    for misprint in
+        ["beta of matmult", "beta of e-fft", "for IMatMult", "the text quotes", "computes the optimal policy"]
+    {
         assert_eq!(verdict(&doc, misprint), Verdict::Differs, "{misprint}");
     }
     for table in &doc.tables {

@@ -1,7 +1,7 @@
 //! Records that do not fit into memory.
 
 /// A place for records outside of memory: files, for instance. Regions are numbered by the partitioner as it meets them.
-pub trait Spill: Send {
+pub trait Spill: Send + Sync {
     /// Appends bytes to a region.
     ///
     /// # Errors
@@ -38,7 +38,7 @@ impl Spill for InMemory {
 }
 
 /// Bytes that can be read anywhere: what a partition is opened from.
-pub trait Store: Send {
+pub trait Store: Send + Sync {
     /// Their number.
     fn bytes(&self) -> u64;
     /// Fills `into` with the bytes from `offset` on.

@@ -1,11 +1,11 @@
 //! Records beyond memory, and partitions, as files.
 use homenode_study::{Spill, Store};
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Mutex;
 
 /// Bytes collected before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -18,7 +18,7 @@ pub(super) struct FileSpill {
     file: File,
     /// (offset, bytes) of the pieces of each region, neighbours joined.
     pieces: HashMap<u64, Vec<(u64, u64)>>,
-    pending: RefCell<Pending>,
+    pending: Mutex<Pending>,
 }
 
 #[derive(Default)]
@@ -33,11 +33,11 @@ impl FileSpill {
     pub(super) fn new(path: &Path) -> io::Result<FileSpill> {
         let file = File::options().read(true).write(true).create(true).truncate(true).open(path)?;
         std::fs::remove_file(path)?;
-        Ok(FileSpill { file, pieces: HashMap::new(), pending: RefCell::default() })
+        Ok(FileSpill { file, pieces: HashMap::new(), pending: Mutex::default() })
     }
 
     fn flush(&self) -> Result<(), String> {
-        let mut pending = self.pending.borrow_mut();
+        let mut pending = self.pending.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         self.file.write_all_at(&pending.bytes, pending.offset).map_err(|e| format!("cannot write to disk: {e}"))?;
         pending.offset += pending.bytes.len() as u64;
         pending.bytes.clear();
@@ -48,7 +48,7 @@ impl FileSpill {
 impl Spill for FileSpill {
     fn append(&mut self, region: u64, bytes: &[u8]) -> Result<(), String> {
         let at = {
-            let mut pending = self.pending.borrow_mut();
+            let mut pending = self.pending.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             let at = pending.offset + pending.bytes.len() as u64;
             pending.bytes.extend_from_slice(bytes);
             at
@@ -58,7 +58,11 @@ impl Spill for FileSpill {
             Some((offset, len)) if *offset + *len == at => *len += bytes.len() as u64,
             _ => pieces.push((at, bytes.len() as u64)),
         }
-        if self.pending.borrow().bytes.len() >= BUFFER_BYTES { self.flush() } else { Ok(()) }
+        if self.pending.lock().unwrap_or_else(std::sync::PoisonError::into_inner).bytes.len() >= BUFFER_BYTES {
+            self.flush()
+        } else {
+            Ok(())
+        }
     }
 
     fn read(&self, region: u64, each: &mut dyn FnMut(&[u8])) -> Result<(), String> {

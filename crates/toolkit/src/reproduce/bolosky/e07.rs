@@ -26,8 +26,8 @@ impl Experiment for BaseMachines {
     fn program(&mut self, program: &Program) -> Result<(), Failure> {
         let machines = program.machines()?;
         let mut new = Measured { listed: program.listed, base: [0.0; 5], middle: [0.0; 5] };
-        for m in 0..NAMES.len() {
-            new.base[m] = machines.at(m, BASE[m]);
+        for (m, base) in BASE.into_iter().enumerate() {
+            new.base[m] = machines.at(m, base);
             new.middle[m] = machines.at(m, 512);
         }
         self.0.push(new);

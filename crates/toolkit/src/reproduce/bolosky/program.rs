@@ -10,8 +10,9 @@ use homenode_study::{Answer, Layout, Partition, Partitioner, Question, StudyErro
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Consumer, drive};
 use homenode_trace::{Event, Merged, TraceError};
-use std::cell::OnceCell;
 use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Processors: those of the thesis's traces (section 2.1).
 pub(super) const PROCESSORS: u16 = 8;
@@ -74,6 +75,11 @@ pub(super) fn of_size(size: usize) -> Vec<&'static Listed> {
     LIST.iter().filter(|l| !l.sizes[size].is_empty()).collect()
 }
 
+/// Threads that answer at once, at most: each has a partly filled table of its own.
+const WORKERS_MAX: usize = 8;
+/// Parts for each of them, so that none waits long for the last.
+const PARTS_EACH: usize = 6;
+
 /// One program's references.
 pub(super) struct Program {
     /// What it is.
@@ -83,7 +89,7 @@ pub(super) struct Program {
     reader: DatasetReader,
     seats: Vec<Seat>,
     partition: Partition,
-    machines: OnceCell<Machines>,
+    machines: OnceLock<Machines>,
     /// On disk.
     recorded_bytes: u64,
 }
@@ -111,16 +117,43 @@ impl Program {
         let seats: Vec<Seat> = (0..reader.threads()).map(seat).collect();
         let partition = partitioned(&reader, &seats)?;
         let recorded_bytes = programs::recorded_bytes(folder, name, u32::from(PROCESSORS))?;
-        Ok(Program { listed, size, reader, seats, partition, machines: OnceCell::new(), recorded_bytes })
+        Ok(Program { listed, size, reader, seats, partition, machines: OnceLock::new(), recorded_bytes })
     }
     /// A question on these machines at these block sizes, with every thread on a processor and node of its own.
     pub(super) fn question(&self, machines: Vec<Machine>, blocks: &[u64]) -> Question {
         let seats = vec![self.seats.clone(); machines.len()];
         Question::new(machines, seats, blocks.to_vec())
     }
-    /// The answer of the folded engine.
+    /// The answer of the folded engine, on all processors: answers of parts add up.
     pub(super) fn answer(&self, question: &Question) -> Result<Answer, Failure> {
-        homenode_study::answer(question, &self.partition, 0..self.partition.regions()).map_err(Failure::work)
+        let regions = self.partition.regions();
+        let workers = std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX);
+        let step = regions.div_ceil(workers * PARTS_EACH).max(1);
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut sum = Answer::default();
+            loop {
+                let from = next.fetch_add(step, Ordering::Relaxed);
+                if from >= regions && from > 0 {
+                    return Ok(sum);
+                }
+                let part = from..(from + step).min(regions);
+                sum.add(&homenode_study::answer(question, &self.partition, part)?)?;
+            }
+        };
+        let parts: Vec<Result<Answer, StudyError>> = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+            workers.into_iter().map(|w| w.join().expect("a panic of a worker is one of the engine")).collect()
+        });
+        let mut whole = Answer::default();
+        for part in parts {
+            let part = part.map_err(Failure::work)?;
+            // A worker that came too late has no part.
+            if part != Answer::default() {
+                whole.add(&part).map_err(Failure::work)?;
+            }
+        }
+        Ok(whole)
     }
     /// What the five machines of chapter 6 make of it at every block size; computed once.
     pub(super) fn machines(&self) -> Result<&Machines, Failure> {

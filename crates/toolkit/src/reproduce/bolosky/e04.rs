@@ -165,8 +165,11 @@ impl Policies {
                 id,
                 format!("{ours:.0} percent; median {:.0}", self.median(machine, policy)),
                 (ours - theirs).abs() <= POINTS,
-                format!("mean of {} programs, other than theirs; agrees within {POINTS} points. A program whose optimum saves next to \
-                     nothing (sor_cols) has shares far below zero if anything is moved: it decides the mean on the ACE", self.0.len()),
+                format!(
+                    "mean of {} programs, other than theirs; agrees within {POINTS} points. A program whose optimum saves \
+                     next to nothing (sor_cols) has shares far below zero if anything is moved: it decides the mean on the ACE",
+                    self.0.len()
+                ),
             ),
         };
         all.into_iter().map(judge).collect()
@@ -198,13 +201,15 @@ impl Policies {
                 "delay-butterfly",
                 format!("{}: {}", disasters.len(), names(disasters.iter().copied())),
                 some,
-                "programs whose cost under ACE is above 1.5 times that under Delay; agrees if there are some, and at most a third",
+                "programs whose cost under ACE is above 1.5 times that under Delay; agrees if there are some, and at most a \
+                 third",
             ),
             Judged::by(
                 "gain-25-50",
                 format!("{:.0} on the ACE, {:.0} on the Butterfly", gains[ACE], gains[BUTTERFLY]),
                 close,
-                "model, half of the time in data references, no contention: the most any program gains; the formula allows at most 25 and 46",
+                "model, half of the time in data references, no contention: the most any program gains; the formula allows at \
+                 most 25 and 46",
             ),
         ]
     }
@@ -277,7 +282,8 @@ impl Policies {
                 "fig-5.1",
                 format!("PLATINUM worst in {}", names(poor.iter().copied())),
                 4 * poor.len() >= self.0.len(),
-                "on the ACE; programs where PLATINUM costs more than ACE and a tenth more than the optimum. Agrees if at least a quarter",
+                "on the ACE; programs where PLATINUM costs more than ACE and a tenth more than the optimum. Agrees if at least \
+                 a quarter",
             ),
             Judged::by(
                 "fig-5.2",
@@ -286,7 +292,8 @@ impl Policies {
                     names(differ.iter().copied())
                 ),
                 2 * differ.len() < self.0.len() && expected > 0,
-                "agrees if ACE and Delay are within a tenth on the ACE in most programs and Delay wins on one of their counterparts",
+                "agrees if ACE and Delay are within a tenth on the ACE in most programs and Delay wins on one of their \
+                 counterparts",
             ),
             Judged::by(
                 "fig-5.3",

@@ -107,8 +107,7 @@ fn main() {
                 steps.iter().for_each(|s| bounds.push(&mut blocks[s.slot as usize], &s.access))
             });
             black_box(blocks.iter().map(|b| bounds.finish(b).with_replication.cost).sum::<homenode_base::TotalCost>());
-            for spec in policies::ALL {
-                let choice = spec.choose(&[]).expect("defaults are in range");
+            for choice in policies::reported(&plain, 4096) {
                 let mut engine = choice.engine(&plain, 4096).expect("runs on this machine");
                 (0..BLOCKS).for_each(|b| _ = engine.open(b, None));
                 let mut total = Tally::default();

@@ -4,13 +4,15 @@
 use homenode_base::NodeId;
 use homenode_machine::{Machine, models};
 use homenode_placement::Start;
-use homenode_placement::policies::{ALL, Choice};
+use homenode_placement::policies::{Choice, reported};
 use homenode_sim::{Engine, EvalContext, EvalOptions, NoObjects, ReplayOptions, Seat, Setup, evaluate};
 use homenode_trace::order::Consumer;
 use homenode_trace::{Merged, Op};
 use std::time::Instant;
 
 const THREADS: u32 = 8;
+/// One machine of each kind: with caches, with global memory, with neither, with a matrix of distances.
+const MACHINES: [&str; 4] = ["two-socket", "ace", "butterfly", "opteron8"];
 
 /// A stencil over two arrays: each thread sweeps its part, reading five neighbours and writing one; `i` numbers the
 /// references of all threads in turn.
@@ -76,9 +78,9 @@ fn main() {
     let million: usize = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(20);
     let refs = stencil(2_000_000, 64 << 20);
     let rounds = (million / 2).max(1);
-    for spec in models::ALL {
-        let machine = spec.build();
-        let all: Vec<Choice> = ALL.iter().map(|s| s.choose(&[]).expect("defaults")).collect();
+    for name in MACHINES {
+        let machine = models::find(name).expect("a machine of the registry");
+        let all: Vec<Choice> = reported(&machine, 4096);
         let none = time(&machine, &refs, rounds, &[], None);
         println!("{:<12} {:<28} {none:6.1} ns/ref", machine.name, "no policy");
         let every = time(&machine, &refs, rounds, &all, None);

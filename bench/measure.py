@@ -17,6 +17,9 @@ EXAMPLES = (("homenode-trace", "codec_speed", "encode and decode (goal: read 130
             ("homenode-capture", "sample_speed", "ring bytes to samples to frames (goal: 5 M samples/s a core)"),
             ("homenode-migrate", "move_speed", "batches of page moves beside a bare loop of the call (goal: 1.10x)"))
 
+# Examples whose first argument is millions of references.
+TAKE_MILLIONS = ("engine_speed", "sweep_speed")
+
 
 class Bench:
     """One run: remembers every command line it timed."""
@@ -134,10 +137,11 @@ def table(title, head, rows):
         print("  " + "  ".join(cells).rstrip(), flush=True)
 
 
-def examples(root):
-    """The speed examples of the crates, which measure what no command shows alone."""
+def examples(root, size):
+    """The speed examples of the crates, which measure what no command shows alone; at size XS on a million references."""
     for package, example, title in EXAMPLES:
         words = ["cargo", "run", "-q", "--release", "--locked", "-p", package, "--example", example]
+        words += ["--", "1"] if size == "XS" and example in TAKE_MILLIONS else []
         print(f"\n{title}\n  $ {' '.join(words)}", flush=True)
         done = subprocess.run(words, cwd=root, stdout=subprocess.PIPE, text=True)
         if done.returncode:

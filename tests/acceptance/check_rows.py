@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 
 import recompute
 import rows
-from harness import check, expect
+from harness import check, expect, slow_check
 
 MACHINES = ["ace", "butterfly"]
 THREADS = "8"
@@ -54,7 +54,7 @@ def sor(session):
         pass
 
 
-@check
+@slow_check
 def radix(session):
     """Radix sort at size XS: the report equals the recomputation."""
     for _ in with_rows(session, "radix"):
@@ -68,7 +68,7 @@ def stencil(session):
         pass
 
 
-@check
+@slow_check
 def kv(session):
     """The key-value server at size XS: the report equals the recomputation."""
     for _ in with_rows(session, "kv"):

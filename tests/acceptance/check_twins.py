@@ -2,7 +2,7 @@
 import re
 import shutil
 
-from harness import WORKLOADS, check, expect, first_touch, line_of
+from harness import WORKLOADS, check, expect, first_touch, line_of, slow_check
 
 ARRAYS = ["now", "next"]
 
@@ -125,7 +125,7 @@ def first_touch_renamed(session):
         session.forget(dataset)
 
 
-@check
+@slow_check
 def first_touch_beside_an_innocent_array(session):
     """Stencil with a large array that one thread initialises and only that thread uses: it is not blamed."""
     folder = session.build("gcc", "-O2", "-DHN_INNOCENT=1", only="stencil stencil_fixed")
@@ -135,7 +135,7 @@ def first_touch_beside_an_innocent_array(session):
         session.forget(dataset)
 
 
-@check
+@slow_check
 def first_touch_of_globals(session):
     """Stencil on global arrays: the findings name the symbols."""
     folder = session.build("gcc", "-O2", "-DHN_GLOBAL=1", only="stencil stencil_fixed")

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 
 import sequential
-from harness import SLOW, WORKLOADS, Skipped, check, expect, shown, tail
+from harness import WORKLOADS, Skipped, check, expect, shown, slow_check, tail
 
 THREADS = ("1", "2", "3", "5", "8")
 UNCHECKED = {"killme"}  # no result: it writes until it is killed
@@ -107,11 +107,9 @@ def other_sizes(session):
         result(folder / name, "-n", n, "-p", "16")
 
 
-@check
+@slow_check
 def sanitised(session):
-    """Slow tier: no data race under gcc's thread sanitizer, no undefined behaviour under its others."""
-    if not SLOW:
-        raise Skipped("slow tier")
+    """No data race under gcc's thread sanitizer, no undefined behaviour under its others."""
     under = ("setarch", "-R") if shutil.which("setarch") else ()  # the thread sanitizer wants a plain address space
     kinds = {"thread": "-fsanitize=thread", "undefined": "-fsanitize=address,undefined"}
     for kind, flag in kinds.items():

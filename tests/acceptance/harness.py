@@ -1,4 +1,5 @@
 """What every check stands on: building workloads, recording, reporting, and counting what passed."""
+import functools
 import json
 import os
 import pathlib
@@ -25,6 +26,16 @@ def expect(condition, sentence):
     """An assertion that survives -O and says what was wanted."""
     if not condition:
         raise AssertionError(sentence)
+
+
+def slow_check(function):
+    """As `check`, in the slow tier only."""
+    @functools.wraps(function)
+    def gated(session):
+        if not SLOW:
+            raise Skipped("slow tier")
+        function(session)
+    return check(gated)
 
 
 class Skipped(Exception):

@@ -1,5 +1,5 @@
 //! Questions, traces and machines for tests, and the comparison with the plain engine.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test binary uses a part")]
 use homenode_base::{Cost, NodeId, Rng};
 use homenode_machine::{CopyCost, GlobalMemory, Machine, Matrix, models};
 use homenode_placement::policies::{ALL, Choice};

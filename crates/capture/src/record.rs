@@ -196,26 +196,23 @@ fn made_contact(control: &Control, program: &Path, outcome: &Outcome) -> Result<
 
 /// Runs the program with counting runtimes; the control file lives in a temporary directory.
 fn count(options: &RecordOptions, program: &Path, progress: &mut dyn Progress) -> Result<RecordSummary, CaptureError> {
-    let root = std::env::temp_dir().join(format!("homenode-count-{}", std::process::id()));
+    let temporary = tempfile::Builder::new().prefix("homenode-count-").tempdir();
+    let temporary = temporary.map_err(CaptureError::io("create a folder in", &std::env::temp_dir()))?;
+    let root = temporary.path().join("dataset");
     create_dataset(&root, true)?;
-    let counted = (|| {
-        let events = EventsFile::open(&root, 0, 0).map_err(CaptureError::io("create events.bin in", &root))?;
-        let control = Control::create(&root.join(RINGS), true, options.roi.as_deref())?;
-        let recording = Recording::new(root.clone(), control, Ledger::new(events, None), 1);
-        let began = Instant::now();
-        let outcome = run(&recording, options, progress)?;
-        made_contact(&recording.control, program, &outcome)?;
-        Ok(RecordSummary {
-            refs: recording.control.counted(),
-            threads: recording.control.rings(),
-            processes: recording.control.attached(),
-            exit_status: outcome.status,
-            blind: recording.control.blind(),
-            run_seconds: began.elapsed().as_secs_f64(),
-            ..RecordSummary::default()
-        })
-    })();
-    // Best effort: a leftover in the temporary directory is not worth an error.
-    let _ = std::fs::remove_dir_all(&root);
-    counted
+    let events = EventsFile::open(&root, 0, 0).map_err(CaptureError::io("create events.bin in", &root))?;
+    let control = Control::create(&root.join(RINGS), true, options.roi.as_deref())?;
+    let recording = Recording::new(root.clone(), control, Ledger::new(events, None), 1);
+    let began = Instant::now();
+    let outcome = run(&recording, options, progress)?;
+    made_contact(&recording.control, program, &outcome)?;
+    Ok(RecordSummary {
+        refs: recording.control.counted(),
+        threads: recording.control.rings(),
+        processes: recording.control.attached(),
+        exit_status: outcome.status,
+        blind: recording.control.blind(),
+        run_seconds: began.elapsed().as_secs_f64(),
+        ..RecordSummary::default()
+    })
 }

@@ -123,12 +123,10 @@ pub fn reproduce(request: &ReproduceRequest, progress: &mut dyn Progress) -> Res
     if name == "thakkar" && !request.only.is_empty() {
         return Err(Failure::usage("--experiment: thakkar is one experiment; bolosky has E1 to E12"));
     }
-    let folder = std::env::temp_dir().join(format!("homenode-reproduce-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(|e| Failure::work(format!("cannot create {}: {e}", folder.display())))?;
-    let done = run(request, &folder, progress);
-    // What is left in the folder for temporary files is of no use to anybody.
-    let _ = std::fs::remove_dir_all(&folder);
-    done
+    // Removed with all that is in it: one process may reproduce twice at a time, so each has its own.
+    let folder = tempfile::Builder::new().prefix("homenode-reproduce-").tempdir();
+    let folder = folder.map_err(|e| Failure::work(format!("cannot create a temporary folder: {e}")))?;
+    run(request, folder.path(), progress)
 }
 
 fn run(request: &ReproduceRequest, folder: &Path, progress: &mut dyn Progress) -> Result<ReproduceDoc, Failure> {

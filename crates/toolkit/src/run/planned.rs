@@ -16,30 +16,20 @@ use object::{Object, ObjectSegment};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 /// Pauses between looks at a running program: at first short, since programs touch their memory early, then longer.
 const FIRST_LOOK: Duration = Duration::from_millis(2);
 const LAST_LOOK: Duration = Duration::from_millis(500);
 
-/// A directory of our own that vanishes.
-struct Workplace(PathBuf);
-
-impl Workplace {
-    fn new() -> Result<Workplace, Failure> {
-        let path = std::env::temp_dir().join(format!("homenode-run-{}", std::process::id()));
-        let failed = |e| Failure::work(format!("cannot create {}: {e}", path.display()));
-        fs::create_dir(&path).map_err(failed)?;
-        Ok(Workplace(path))
-    }
-}
-
-impl Drop for Workplace {
-    fn drop(&mut self) {
-        // A temporary directory that cannot be removed harms nobody.
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// A directory of our own that vanishes; a program that gives up its privileges can still read its plan there.
+fn workplace() -> Result<TempDir, Failure> {
+    let readable = fs::Permissions::from_mode(0o755);
+    let made = tempfile::Builder::new().prefix("homenode-run-").permissions(readable).tempdir();
+    made.map_err(|e| Failure::work(format!("cannot create a temporary directory: {e}")))
 }
 
 /// Pages of static data and where they are to be.
@@ -131,8 +121,8 @@ fn execute(
     doc: &mut ActDoc,
     outcome: &mut PlanOutcome,
 ) -> Result<(), Failure> {
-    let place = Workplace::new()?;
-    let (plan_file, result_file) = (place.0.join("plan"), place.0.join("result"));
+    let place = workplace()?;
+    let (plan_file, result_file) = (place.path().join("plan"), place.path().join("result"));
     let environment = if image.dynamic { environment(text, &plan_file, &result_file)? } else { Vec::new() };
     let begin = Instant::now();
     let stop = StopRequests::install_with(&[SIGUSR1]).ok();

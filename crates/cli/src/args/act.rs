@@ -11,8 +11,8 @@ use std::time::Duration;
   homenode place app.hnt -o plan.json --machine this --rule uniform --capacity 16G,2G
   homenode run --plan plan.json -- ./app
 
-The plan names data by build, symbol or call stack, so it fits every run of the same build. `homenode list rules` names
-the rules.")]
+The plan names data by build, symbol or call stack, so it fits every run of the same build.
+`homenode list rules` names the rules.")]
 pub(crate) struct Place {
     /// Dataset, recorded by any backend.
     #[arg(value_hint = ValueHint::DirPath)]
@@ -49,12 +49,13 @@ pub(crate) struct Place {
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   homenode run --plan plan.json -- ./app     place the data as planned; no change to the program
-  homenode run -- ./app                      watch the program and move its pages to where they are used
+  homenode run -- ./app                      watch it, and move its pages to where they are used
   homenode run --plan plan.json --dry-run -- ./app
   homenode run --compare first-touch,interleave,homenode -- ./app
 
-A plan is carried out by a preloaded library before the program touches its memory; a static program is moved from outside
-right after its start. SIGUSR1 switches moving off and on again. The status is 1 if the program failed.")]
+A plan is carried out by a preloaded library before the program touches its memory; a static
+program is moved from outside right after its start. SIGUSR1 switches moving off and on again.
+The status is 1 if the program failed.")]
 pub(crate) struct Run {
     /// Plan made by `homenode place`.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -83,8 +84,9 @@ pub(crate) struct Run {
   homenode migrate --replay moves.jsonl      decide a recorded run again
   homenode migrate --pid 1234 --dry-run --duration 10
 
-Needs samples (`homenode doctor` says from what) and the right to move the process's pages: the same user, or CAP_SYS_NICE.
-Ctrl-C ends it, SIGUSR1 switches moving off and on; the process runs on.")]
+Needs samples (`homenode doctor` says from what) and the right to move the process's pages: the
+same user, or CAP_SYS_NICE. Ctrl-C ends it, SIGUSR1 switches moving off and on; the process runs
+on.")]
 pub(crate) struct Migrate {
     /// Process whose pages to move; its descendants too.
     #[arg(long, value_name = "PID", required_unless_present = "replay", conflicts_with = "replay",

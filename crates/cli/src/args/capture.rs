@@ -10,12 +10,13 @@ use super::values::{permille, seconds};
 #[command(after_help = "Examples:
   homenode record -o lu.hnt -- ./lu -s S -p 4
   homenode record --limit-refs 100000000 --roi solve -- ./app
-  homenode record --backend faults -- ./app              any program, on a machine with several nodes
+  homenode record --backend faults -- ./app              any program, where there are several nodes
   homenode record --backend perf --pid 1234 --duration 30 -o app.hnt
 
-For the exact backend (hooks) the program must be built with `homenode cc` or `homenode c++`; the sampling backends (perf,
-faults) take any program and running ones. `homenode doctor` says which backends work here. The status is 1 if the program
-failed; what it did until then is recorded all the same.")]
+For the exact backend (hooks) the program must be built with `homenode cc` or `homenode c++`;
+the sampling backends (perf, faults) take any program and running ones. `homenode doctor` says
+which backends work here. The status is 1 if the program failed; what it did until then is
+recorded all the same.")]
 pub(crate) struct Record {
     /// Dataset to write (a directory) [default: the program's name with .hnt]
     #[arg(short, long, value_hint = ValueHint::DirPath)]
@@ -71,7 +72,8 @@ pub(crate) struct Compile {
   perf c2c record -a -- sleep 10; homenode import perf.data -o box.hnt
   homenode report app.hnt
 
-Reads perf.data of any event that recorded data addresses (perf mem, perf c2c, IBS), from this or another machine.")]
+Reads perf.data of any event that recorded data addresses (perf mem, perf c2c, IBS), from this
+or another machine.")]
 pub(crate) struct Import {
     /// Files to import.
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]

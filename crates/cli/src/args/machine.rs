@@ -5,12 +5,13 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   homenode topo
-  homenode topo --measure                    what local and remote memory really cost here, kept for --machine this
+  homenode topo --measure                    what memory really costs here; kept for --machine this
   homenode topo --measure --quick -o box.toml
   lstopo --of xml box.xml; homenode topo --from box.xml
 
-Without measurements costs are estimated from what the firmware says (distances are not nanoseconds; the text says which).
---measure also saves the machine file, by default where `--machine this` finds it.")]
+Without measurements costs are estimated from what the firmware says (distances are not
+nanoseconds; the text says which). --measure also saves the machine file, by default where
+`--machine this` finds it.")]
 pub(crate) struct Topo {
     /// Measure latency and bandwidth of every pair of processor node and memory node.
     #[arg(long)]

@@ -42,7 +42,8 @@ pub(crate) enum Order {
   homenode export lu.hnt -o lu.parquet
   duckdb -c \"select thread, count(*) from 'lu.parquet' group by thread\"
 
-Columns: thread, addr, size, op (0 read, 1 write, 2 atomic, 3 spin), site; one row a reference, in order.")]
+Columns: thread, addr, size, op (0 read, 1 write, 2 atomic, 3 spin), site; one row a reference,
+in order.")]
 pub(crate) struct Export {
     /// Dataset.
     #[arg(value_hint = ValueHint::DirPath)]

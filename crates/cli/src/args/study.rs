@@ -7,8 +7,8 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   homenode sweep study.toml
   homenode sweep lu.hnt --blocks 64..8192 --machines cc,numa --policies 'ace,delay(100)'
-  homenode sweep lu.hnt sor.hnt --blocks 4096 --machines numa,mine.toml --optimum parts -o numbers.parquet
-  duckdb -c \"select machine, block_bytes, what, mcpr from 'lu.sweep/results.parquet' order by mcpr\"
+  homenode sweep lu.hnt sor.hnt --machines numa,mine.toml --optimum parts -o numbers.parquet
+  duckdb -c \"select machine, what, mcpr from 'lu.sweep/results.parquet' order by mcpr\"
 
 A study names what varies; costs are whole numbers in the machine's unit:
   traces = [\"lu.hnt\"]                # relative to the file
@@ -25,8 +25,8 @@ A study names what varies; costs are whole numbers in the machine's unit:
   r = [2, 15, \"inf\"]                 # also g, G (copy from global memory), R (copy; \"2G\")
   R = { from = 200, to = 16500, step = 100 }
 
-docs/sweep.md lists the columns of the table, docs/questions.md has recipes. The same command goes on where an earlier one
-was stopped.")]
+docs/sweep.md lists the columns of the table, docs/questions.md has recipes. The same command
+goes on where an earlier one was stopped.")]
 pub(crate) struct Sweep {
     /// A study (.toml), or datasets to ask about with the options below.
     #[arg(required = true, value_name = "STUDY.toml | DATASET", value_hint = ValueHint::AnyPath)]

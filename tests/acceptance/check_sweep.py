@@ -19,6 +19,7 @@ blocks = "256..4096"
 policies = ["first-touch", "ace(1..3)", "dsm"]
 optimum = "parts"
 machines = ["cc", "numa"]
+analyses = ["false-sharing"]
 [[machine]]
 base = "butterfly"
 r = [5, 50]
@@ -40,7 +41,8 @@ def study(session, text=STUDY):
 
 
 def table(folder, name="out.sweep"):
-    return (folder / name / "results.parquet").read_bytes()
+    files = ["results.parquet", "false-sharing.csv", "false-sharing-objects.csv"]
+    return [(folder / name / file).read_bytes() for file in files]
 
 
 def undisturbed(session):

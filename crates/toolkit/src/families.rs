@@ -35,6 +35,7 @@ pub const FAMILIES: &[Family] = &[
     ("machines", "machine models", machines),
     ("rules", "affinity rules: from counts to homes", rules),
     ("backends", "ways to see what a program does to memory", backends),
+    ("analyses", "questions of `sweep --analysis` that need more than costs", analyses),
     ("experiments", "published studies that `reproduce` repeats", experiments),
 ];
 
@@ -80,6 +81,10 @@ fn rules() -> Vec<Member> {
         member(&format!("{}{defaults}", s.name), s.summary)
     };
     homenode_placement::affinity::ALL.iter().map(row).collect()
+}
+
+fn analyses() -> Vec<Member> {
+    homenode_study::analyses::ALL.iter().map(|s| member(s.name, s.summary)).collect()
 }
 
 fn experiments() -> Vec<Member> {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   homenode sweep study.toml
   homenode sweep lu.hnt --blocks 64..8192 --machines cc,numa --policies 'ace,delay(100)'
+  homenode sweep lu.hnt --analysis false-sharing,tlb --blocks 64..4096
   homenode sweep lu.hnt sor.hnt --machines numa,mine.toml --optimum parts -o numbers.parquet
   duckdb -c \"select machine, what, mcpr from 'lu.sweep/results.parquet' order by mcpr\"
 
@@ -15,6 +16,7 @@ A study names what varies; costs are whole numbers in the machine's unit:
   blocks = \"64..8192\"                # powers of two, or a list
   machines = [\"ace\", \"mine.toml\"]    # names, families, files
   policies = [\"first-touch\", \"ace(1..8)\", \"delay(100..1000:100)\"]
+  analyses = [\"false-sharing\"]       # homenode list analyses
   optimum = \"parts\"                  # cost (default), parts with moves and copies, none
   [[machine]]
   family = \"numa\"                    # cc, cc+, numa, dsm, dsm+
@@ -43,6 +45,9 @@ pub(crate) struct Sweep {
     /// The optimum: cost, parts (moves and copies too) or none [default: cost]
     #[arg(long, value_name = "WHAT")]
     pub(crate) optimum: Option<String>,
+    /// Analyses to run too (`homenode list analyses`); each writes its tables as CSV.
+    #[arg(short, long = "analysis", value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) analyses: Vec<String>,
     /// Ask everything again with the order of references disturbed, locally and by gaps, three times each.
     #[arg(long)]
     pub(crate) perturb: bool,

@@ -36,14 +36,16 @@ fn asked(a: &Sweep) -> Result<Asked, Failure> {
             machines: or(&a.machines, "numa"),
             policies: or(&a.policies, "first-touch"),
             optimum: a.optimum.clone(),
+            analyses: a.analyses.clone(),
             perturb: a.perturb,
         }));
     }
     if a.what.len() > 1 {
         return Err(Failure::usage("one study at a time, and no datasets beside it: the study names them"));
     }
-    if !(a.blocks.is_empty() && a.machines.is_empty() && a.policies.is_empty() && a.optimum.is_none() && !a.perturb) {
-        let options = "--blocks, --machines, --policies, --optimum and --perturb";
+    let lists = [&a.blocks, &a.machines, &a.policies, &a.analyses];
+    if lists.iter().any(|l| !l.is_empty()) || a.optimum.is_some() || a.perturb {
+        let options = "--blocks, --machines, --policies, --analysis, --optimum and --perturb";
         return Err(Failure::usage(format!("{options} belong into the study")));
     }
     Ok(Asked::File(a.what[0].clone()))

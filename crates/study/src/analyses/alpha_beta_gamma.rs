@@ -17,6 +17,7 @@ pub(crate) static SPEC: Spec = Spec {
     name: "alpha-beta-gamma",
     summary: "how much of the writable data a policy kept local (alpha), how much that matters (beta), what is left (gamma)",
     needs: &[Need::Exact, Need::Machine, Need::Policy, Need::GlobalMemory],
+    repeats: 1,
     run,
 };
 

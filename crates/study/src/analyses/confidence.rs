@@ -16,6 +16,7 @@ pub(crate) static SPEC: Spec = Spec {
     name: "confidence",
     summary: "intervals for results from samples, and which results samples cannot give",
     needs: &[Need::Samples, Need::Machine],
+    repeats: 1000,
     run,
 };
 

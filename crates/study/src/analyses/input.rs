@@ -79,8 +79,8 @@ pub struct Input<'a> {
     pub question: &'a Question,
     /// Who answers questions.
     pub ask: &'a Ask<'a>,
-    /// What lies where.
-    pub objects: &'a mut dyn Objects,
+    /// What lies where, each time from the start of the trace: who reads it twice asks twice.
+    pub objects: &'a dyn Fn() -> Box<dyn Objects + 'a>,
     /// Of everything random.
     pub seed: u64,
     /// Repetitions of what is random: perturbed orders, resamples.

@@ -19,6 +19,8 @@ pub struct Spec {
     pub summary: &'static str,
     /// What the input must have; without it [`run`](Spec::run) refuses.
     pub needs: &'static [Need],
+    /// Repetitions of what is random ([`Input::repeats`]) that are enough for most; 1 if nothing is.
+    pub repeats: u32,
     run: fn(&mut Input<'_>) -> Result<Vec<Table>, Refused>,
 }
 

@@ -3,7 +3,7 @@ use super::machines::{Base, MachineSet, PARAMS};
 use super::numbers::Values;
 use super::{Disturbance, SpecError, Study, blocks, error, families};
 use crate::Want;
-use crate::analyses as perturb;
+use crate::analyses::{self, Spec as Analysis};
 use homenode_machine::{Machine, MapRule};
 use homenode_placement::Start;
 use serde::Deserialize;
@@ -35,6 +35,8 @@ struct StudyFile {
     map: Option<Spanned<String>>,
     #[serde(default)]
     charge_spins: bool,
+    #[serde(default)]
+    analyses: Vec<Spanned<String>>,
     #[serde(default)]
     perturb: Vec<Spanned<PerturbTable>>,
 }
@@ -139,6 +141,7 @@ pub(super) fn study(text: &str, name: &str, resolve: &Resolve<'_>) -> Result<Stu
         map,
         map_text: file.map.map_or_else(|| "sockets".to_owned(), Spanned::into_inner),
         charge_spins: file.charge_spins,
+        analyses: named_analyses(&t, &file.analyses)?,
         disturbances: disturbances(&t, &file.perturb)?,
     })
 }
@@ -153,6 +156,16 @@ fn check_name(name: &str) -> Result<(), SpecError> {
     Ok(())
 }
 
+/// Analyses of the registry, in its order and each once.
+fn named_analyses(t: &Text<'_>, names: &[Spanned<String>]) -> Result<Vec<&'static Analysis>, SpecError> {
+    for name in names.iter().filter(|n| Analysis::find(n.get_ref()).is_none()) {
+        let unknown = SpecError::unknown("analysis", name.get_ref(), analyses::ALL.iter().map(|s| s.name));
+        return t.put(name, Err(unknown));
+    }
+    let wanted = |s: &&&'static Analysis| names.iter().any(|n| n.get_ref() == s.name);
+    Ok(analyses::ALL.iter().filter(wanted).copied().collect())
+}
+
 /// Most merges of one trace.
 const MERGES_MAX: u32 = 100;
 
@@ -162,8 +175,8 @@ const SEEDS_MAX: u32 = 100;
 fn disturbances(t: &Text<'_>, tables: &[Spanned<PerturbTable>]) -> Result<Vec<Disturbance>, SpecError> {
     let mut all = Vec::new();
     for table in tables.iter().map(Spanned::get_ref) {
-        let filter = t.word("filter", Some(&table.filter), &[("local", perturb::LOCAL), ("gap", perturb::GAP)])?;
-        let syncs = [("kept", perturb::Sync::Kept), ("ignored", perturb::Sync::Ignored)];
+        let filter = t.word("filter", Some(&table.filter), &[("local", analyses::LOCAL), ("gap", analyses::GAP)])?;
+        let syncs = [("kept", analyses::Sync::Kept), ("ignored", analyses::Sync::Ignored)];
         let sync = t.word("synchronisation", table.synchronisation.as_ref(), &syncs)?;
         let count = table.seeds.as_ref().map_or(3, |s| *s.get_ref());
         if !(1..=SEEDS_MAX).contains(&count) {

@@ -22,6 +22,9 @@ use homenode_machine::MapRule;
 use homenode_placement::Start;
 use homenode_placement::policies::Choice;
 
+/// Machines of a study with analyses, at most: their tables are for people.
+const ANALYSED_MACHINES_MAX: u128 = 64;
+
 /// A change to the order of references: see [`Perturber`](crate::analyses::Perturber).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Disturbance {
@@ -62,6 +65,8 @@ pub struct Study {
     pub map_text: String,
     /// Whether busy-wait references are charged.
     pub charge_spins: bool,
+    /// Analyses to run on each trace, on all machines, with all block sizes and policies.
+    pub analyses: Vec<&'static crate::analyses::Spec>,
     /// Changes to the order under which everything is asked again, beside the order as it is.
     pub disturbances: Vec<Disturbance>,
 }
@@ -78,8 +83,12 @@ impl Study {
     }
 
     fn check_rows(&self) -> Result<(), SpecError> {
-        if self.rows_each() == 0 {
-            return Err(SpecError::new("nothing is asked: name policies, or an optimum other than none"));
+        if self.rows_each() == 0 && self.analyses.is_empty() {
+            return Err(SpecError::new("nothing is asked: name policies, analyses, or an optimum other than none"));
+        }
+        if !self.analyses.is_empty() && self.machine_count() > ANALYSED_MACHINES_MAX {
+            let (n, most) = (self.machine_count(), ANALYSED_MACHINES_MAX);
+            return Err(SpecError::new(format!("analyses take at most {most} machines, and the study has {n}")));
         }
         Ok(())
     }

@@ -83,7 +83,8 @@ fn shares_from_a_trace_are_those_that_counting_gives() {
         let mut q = question(models::find("ace").unwrap(), &seats(4), &[4096]);
         q.policies = vec![Choice::parse("ace").unwrap(), Choice::parse("global").unwrap()];
         let (mut source, mut objects) = (source(&refs), NoObjects);
-        let mut input = Input { source: &mut source, question: &q, ask: &ask, objects: &mut objects, seed, repeats: 1 };
+        let mut input =
+            Input { source: &mut source, question: &q, ask: &ask, objects: &|| Box::new(NoObjects), seed, repeats: 1 };
         let tables = Spec::find("alpha-beta-gamma").unwrap().run(&mut input).unwrap();
         let written = |block: u64| refs.iter().any(|r| r.addr / 4096 == block && r.op.writes());
         let writable = refs.iter().filter(|r| written(r.addr / 4096)).count();

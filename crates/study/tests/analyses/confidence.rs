@@ -117,8 +117,14 @@ fn intervals_hold_the_truth_of_the_exact_recording() {
         let refs = sampled(&log, data.manifest(), seed);
         let (mut source, mut objects) = (source(&refs), NoObjects);
         let parts = ask(&q, &mut source).unwrap();
-        let mut input =
-            Input { source: &mut source, question: &q, ask: &ask, objects: &mut objects, seed, repeats: 200 };
+        let mut input = Input {
+            source: &mut source,
+            question: &q,
+            ask: &ask,
+            objects: &|| Box::new(NoObjects),
+            seed,
+            repeats: 200,
+        };
         let windows = window_answers(&mut input, &q, 40).unwrap();
         let bootstrap = Bootstrap { seed, resamples: 400 };
         let judged = |parts| judge(&q, parts, bootstrap).unwrap();

@@ -34,8 +34,7 @@ fn run_with(
     question: &Question,
     source: &mut dyn FnMut(&mut dyn Consumer) -> Result<(), TraceError>,
 ) -> Result<Vec<Table>, Refused> {
-    let mut objects = NoObjects;
-    let mut input = Input { source, question, ask, objects: &mut objects, seed: 3, repeats: 40 };
+    let mut input = Input { source, question, ask, objects: &|| Box::new(NoObjects), seed: 3, repeats: 40 };
     if spec.name == "perturb" {
         input.repeats = 2;
     }

@@ -260,8 +260,14 @@ fn sensitivity_is_zero_without_sharing_and_reported_with_it() {
         let program = PROGRAMS.iter().find(|p| p.name == name).unwrap();
         let log = merged(&(program.build)(3, Scale { threads: 4, rounds: 60 }));
         let (mut source, mut objects) = (replayed(&log), NoObjects);
-        let mut input =
-            Input { source: &mut source, question: &q, ask: &ask, objects: &mut objects, seed: 1, repeats: 3 };
+        let mut input = Input {
+            source: &mut source,
+            question: &q,
+            ask: &ask,
+            objects: &|| Box::new(NoObjects),
+            seed: 1,
+            repeats: 3,
+        };
         sensitivity(&mut input, LOCAL, sync).unwrap()
     };
     for change in changes("private", Sync::Ignored) {

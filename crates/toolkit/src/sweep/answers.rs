@@ -7,6 +7,7 @@ use crate::{Failure, output};
 use homenode_base::TotalCost;
 use homenode_placement::{Solved, Tally};
 use homenode_study::{Answer, Charged, Row, What};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]
@@ -46,19 +47,29 @@ pub(super) fn write(folder: &Folder, study: &str, unit: Unit, seconds: f64, answ
         blocks_touched: answer.blocks_touched.clone(),
         charged: answer.charged.iter().map(charged).collect(),
     };
-    let body = crate::json_line(&file);
-    let text = format!("{}\n{body}", digest::bytes(body.as_bytes()));
-    output::write(&folder.work(&name(unit)), text.as_bytes())
+    put(folder, &name(unit), &file)
 }
 
-/// The answer of a unit and the seconds it took, if it is there.
-pub(super) fn read(folder: &Folder, study: &str, unit: Unit) -> Option<(Answer, f64)> {
-    let text = std::fs::read_to_string(folder.work(&name(unit))).ok()?;
+/// Writes a part of the work with its checksum; the file appears whole or not at all.
+pub(super) fn put(folder: &Folder, name: &str, part: &impl Serialize) -> Result<(), Failure> {
+    let body = crate::json_line(part);
+    let text = format!("{}\n{body}", digest::bytes(body.as_bytes()));
+    output::write(&folder.work(name), text.as_bytes())
+}
+
+/// What [`put`] wrote, if it is there and whole.
+pub(super) fn get<T: DeserializeOwned>(folder: &Folder, name: &str) -> Option<T> {
+    let text = std::fs::read_to_string(folder.work(name)).ok()?;
     let (checksum, body) = text.split_once('\n')?;
     if digest::bytes(body.as_bytes()) != checksum {
         return None;
     }
-    let file: File = serde_json::from_str(body).ok().filter(|f: &File| f.study == study && f.unit == unit)?;
+    serde_json::from_str(body).ok()
+}
+
+/// The answer of a unit and the seconds it took, if it is there.
+pub(super) fn read(folder: &Folder, study: &str, unit: Unit) -> Option<(Answer, f64)> {
+    let file: File = get(folder, &name(unit)).filter(|f: &File| f.study == study && f.unit == unit)?;
     let charged = |(accesses, transfers, transfer_cost)| Charged { accesses, transfers, transfer_cost };
     let answer = Answer {
         rows: file.rows.into_iter().map(unpack).collect::<Option<_>>()?,

@@ -29,6 +29,8 @@ pub struct Inline {
     pub policies: Vec<String>,
     /// What is wanted of the optimum.
     pub optimum: Option<String>,
+    /// Analyses.
+    pub analyses: Vec<String>,
     /// Whether everything is asked again with the order of references disturbed.
     pub perturb: bool,
 }
@@ -81,6 +83,7 @@ fn from_words(inline: &Inline) -> Result<Text, Failure> {
     table.insert("blocks".into(), strings(&inline.blocks));
     table.insert("machines".into(), strings(&inline.machines));
     table.insert("policies".into(), strings(&inline.policies));
+    table.insert("analyses".into(), strings(&inline.analyses));
     if let Some(optimum) = &inline.optimum {
         table.insert("optimum".into(), optimum.clone().into());
     }

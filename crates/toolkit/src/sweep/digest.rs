@@ -46,6 +46,10 @@ pub(super) fn study(study: &Study, traces: &[(String, String)]) -> String {
     }
     let policies: Vec<String> = study.policies.iter().map(ToString::to_string).collect();
     let wants = [study.best_static, study.without_replication, study.with_replication];
+    if !study.analyses.is_empty() {
+        let names: Vec<&str> = study.analyses.iter().map(|s| s.name).collect();
+        let _ = writeln!(text, "{names:?}");
+    }
     let _ = write!(
         text,
         "{policies:?}\n{wants:?}\n{:?}\n{:?}\n{:?}\n{}\n{:?}",

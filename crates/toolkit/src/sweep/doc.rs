@@ -1,4 +1,6 @@
 //! What a sweep says when it is done; also the manifest of its folder.
+use super::tables::write_aligned;
+pub use super::tables::{AnalysisDoc, Cell, TableDoc};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -48,6 +50,8 @@ pub struct SweepDoc {
     pub csv: Option<PathBuf>,
     /// The first rows.
     pub first_rows: Vec<RowDoc>,
+    /// What analyses found, trace by trace.
+    pub analyses: Vec<AnalysisDoc>,
     /// What the reader should know.
     pub notes: Vec<String>,
 }
@@ -74,6 +78,8 @@ pub struct SecondsDoc {
     pub partitions: f64,
     /// Answering: processor time, summed over workers and calls.
     pub units: f64,
+    /// Analysing: processor time, summed over workers and calls.
+    pub analyses: f64,
     /// The call that ended it, on the clock.
     pub last_call: f64,
 }
@@ -116,13 +122,14 @@ impl SweepDoc {
         if self.rows as usize <= self.first_rows.len() {
             self.write_rows(&mut text);
         }
+        self.analyses.iter().for_each(|a| a.write(&mut text));
         for note in &self.notes {
             let _ = writeln!(text, "{note}");
         }
         let _ = writeln!(
             text,
-            "processor time: {:.1} s cutting, {:.1} s answering; this call: {:.1} s",
-            self.seconds.partitions, self.seconds.units, self.seconds.last_call
+            "processor time: {:.1} s cutting, {:.1} s answering, {:.1} s analysing; this call: {:.1} s",
+            self.seconds.partitions, self.seconds.units, self.seconds.analyses, self.seconds.last_call
         );
         let _ = writeln!(text, "table: {}", self.table.display());
         if let Some(csv) = &self.csv {
@@ -145,21 +152,7 @@ impl SweepDoc {
                 mcpr,
             ]
         };
-        let rows: Vec<[String; 6]> = std::iter::once(head).chain(self.first_rows.iter().map(cells)).collect();
-        let width = |i: usize| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..6).map(width).collect();
-        for row in &rows {
-            let [trace, machine, block, what, cost, mcpr] = row;
-            let _ = writeln!(
-                text,
-                "  {trace:a$}  {machine:b$}  {block:>c$}  {what:d$}  {cost:>e$}  {mcpr:>f$}",
-                a = widths[0],
-                b = widths[1],
-                c = widths[2],
-                d = widths[3],
-                e = widths[4],
-                f = widths[5],
-            );
-        }
+        let rows = std::iter::once(head).chain(self.first_rows.iter().map(cells)).map(Vec::from).collect::<Vec<_>>();
+        write_aligned(text, &rows, &[false, false, true, false, true, true]);
     }
 }

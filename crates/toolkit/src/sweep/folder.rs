@@ -4,6 +4,7 @@
 //! NAME.sweep/study.toml        the question as asked
 //!            study.json        its digest, by which results of other studies are told apart
 //!            results.parquet   the table (results.csv too, if asked for)
+//!            *.csv             tables of analyses
 //!            run.json          manifest; written last: a folder with one is done
 //!            work/             partitions, plans and answers of units; removed at the end
 //! ```
@@ -142,8 +143,14 @@ impl Folder {
 
     /// Removes what other studies left and writes whose it is now. The owner comes last: without it nothing counts.
     fn begin(&self, loaded: &Loaded) -> Result<(), Failure> {
-        for name in [RUN, OWNER, "results.parquet", "results.csv"] {
+        for name in [RUN, OWNER, "results.parquet"] {
             remove(&self.root.join(name)).map_err(|e| self.failed("write", &e))?;
+        }
+        // Tables of analyses have names that only their study knows.
+        for entry in fs::read_dir(&self.root).map_err(|e| self.failed("read", &e))?.flatten() {
+            if entry.path().extension().is_some_and(|e| e == "csv") {
+                remove(&entry.path()).map_err(|e| self.failed("write", &e))?;
+            }
         }
         self.clear().map_err(|e| self.failed("write", &e))?;
         output::write(&self.root.join(TEXT), loaded.text.text.as_bytes())?;

@@ -1,6 +1,7 @@
 //! A study with its traces opened.
 use super::ask::{Asked, Text};
 use super::digest;
+use super::plan::Examination;
 use crate::open::{Opened, open, refs};
 use crate::{Failure, OrderChoice};
 use homenode_machine::{Machine, ThreadMap};
@@ -63,9 +64,12 @@ impl Loaded {
         Ok(Loaded { study, text, traces, digest })
     }
 
-    /// All replays, trace by trace.
+    /// All replays, trace by trace; none if nothing is asked of them.
     pub(super) fn replays(&self) -> Vec<Replay> {
         let study = &self.study;
+        if study.points() == 0 {
+            return Vec::new();
+        }
         let seeds: Vec<Option<u64>> = match &study.seeds {
             None => vec![None],
             Some(seeds) => seeds.iter().copied().map(Some).collect(),
@@ -78,6 +82,18 @@ impl Loaded {
             }
         }
         all
+    }
+
+    /// All that is to be analysed, trace by trace.
+    pub(super) fn examinations(&self) -> Vec<Examination> {
+        let of = |trace| (0..self.study.analyses.len()).map(move |analysis| Examination { trace, analysis });
+        (0..self.traces.len()).flat_map(of).collect()
+    }
+
+    /// A trace as analyses see it: the first merge, undisturbed.
+    pub(super) fn plain_replay(&self, trace: usize) -> Replay {
+        let seed = self.study.seeds.as_ref().and_then(|s| s.first().copied());
+        Replay { trace, seed, disturbance: None }
     }
 
     /// Whether every machine can be.

@@ -5,7 +5,9 @@
 //! files alone, so that who computed them when makes no difference.
 //!
 //! Reading order: `ask` (what is asked), `loaded` (with its traces), [`doc`] (what comes out), `folder` (where), `plan`
-//! (units), `work` (one unit), `schedule` and `crew` (who does what), `table` and `columns` (the result).
+//! (units), `work` (one unit), `analyses` (another kind of task), `schedule` and `crew` (who does what), `table` and
+//! `columns` (the result).
+mod analyses;
 mod answers;
 mod ask;
 mod clock;
@@ -21,6 +23,7 @@ mod plan;
 mod schedule;
 mod spill;
 mod table;
+mod tables;
 mod work;
 
 pub use ask::{Asked, Inline};
@@ -81,6 +84,7 @@ pub fn sweep(request: &SweepRequest, progress: &mut dyn Progress) -> Result<Swee
     }
     let (folder, table) = Folder::of(request.output.as_deref(), &loaded.study.name);
     loaded.check_points()?;
+    analyses::check(&loaded)?;
     let (folder, claim) = folder.claim(&loaded, request.force)?;
     if let Claim::Done(doc) = claim {
         return table::again(&folder, *doc, request, table.as_deref());

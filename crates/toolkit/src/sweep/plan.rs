@@ -26,6 +26,15 @@ pub(super) enum Task {
     Partition(usize),
     /// Answer for a group of regions and a batch of machines.
     Unit(Unit),
+    /// Analyse a trace.
+    Analysis(Examination),
+}
+
+/// One analysis of one trace, by their numbers in the study.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Examination {
+    pub(super) trace: usize,
+    pub(super) analysis: usize,
 }
 
 /// One unit.

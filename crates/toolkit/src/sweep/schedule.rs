@@ -2,9 +2,9 @@
 use super::crew::{Broken, Hand, Leash, Process};
 use super::folder::{self, Folder};
 use super::loaded::Loaded;
-use super::plan::{Plan, Task, Unit, batches};
+use super::plan::{Examination, Plan, Task, Unit, batches};
 use super::work::{self, Worker};
-use super::{SweepRequest, answers};
+use super::{SweepRequest, analyses, answers};
 use crate::{Failure, Progress};
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -26,6 +26,9 @@ struct Board<'a> {
 struct State {
     partitions: VecDeque<usize>,
     units: VecDeque<Unit>,
+    analyses: VecDeque<Examination>,
+    /// References of traces that analyses are done with, each analysis for itself.
+    analysed_refs: u64,
     /// Partitions being made: their units are still to come.
     making: usize,
     /// By replay: references taken by its partition, units done, all its units.
@@ -57,6 +60,13 @@ pub(super) fn run(
     };
     for replay in 0..loaded.replays().len() {
         board.find_done(replay)?;
+    }
+    for e in loaded.examinations() {
+        if analyses::is_done(folder, &loaded.digest, e) {
+            board.analysed(e);
+        } else {
+            board.lock().analyses.push_back(e);
+        }
     }
     let memory_bytes = request.memory_bytes / workers as u64;
     let (hands, leashes): (Vec<Box<dyn Hand + '_>>, Vec<Leash>) = match &request.worker {
@@ -120,16 +130,16 @@ impl Board<'_> {
     /// One hand works until nothing is left.
     fn serve(&self, mut hand: Box<dyn Hand + '_>) {
         while let Some(task) = self.next() {
-            let (replay, partition) = match task {
-                Task::Partition(replay) => (replay, true),
-                Task::Unit(unit) => (unit.replay, false),
+            let mut told = |refs| {
+                if let Task::Partition(replay) = task {
+                    self.lock().at[replay].0 = refs;
+                }
             };
-            let mut told = |refs| self.lock().at[replay].0 = refs;
             let mut done = hand.carry_out(task, &mut told);
             if matches!(done, Err(Broken::Died(_))) && !self.lock().stop {
                 done = hand.carry_out(task, &mut told);
             }
-            self.done(task, replay, partition, done);
+            self.done(task, done);
         }
         drop(hand);
         self.lock().hands -= 1;
@@ -150,6 +160,9 @@ impl Board<'_> {
                 state.making += 1;
                 return Some(Task::Partition(replay));
             }
+            if let Some(e) = state.analyses.pop_front() {
+                return Some(Task::Analysis(e));
+            }
             if state.making == 0 {
                 return None;
             }
@@ -157,28 +170,44 @@ impl Board<'_> {
         }
     }
 
-    fn done(&self, task: Task, replay: usize, partition: bool, done: Result<(), Broken>) {
-        let result = match done {
-            Ok(()) if partition => self.partitioned(replay),
-            Ok(()) => self.counted(replay),
-            Err(Broken::Failed(failure)) => Err(failure),
-            Err(Broken::Died(how)) => {
-                let label = &self.loaded.traces[self.loaded.replays()[replay].trace].label;
-                let what = match task {
-                    Task::Partition(_) => "its partition".to_owned(),
-                    Task::Unit(u) => format!("group {}, batch {}", u.group, u.batch),
-                };
-                self.lock().lost.push(format!("{label}, {what}: the worker {how}"));
+    fn done(&self, task: Task, done: Result<(), Broken>) {
+        let result = match (done, task) {
+            (Ok(()), Task::Partition(replay)) => self.partitioned(replay),
+            (Ok(()), Task::Unit(unit)) => self.counted(unit.replay),
+            (Ok(()), Task::Analysis(e)) => {
+                self.analysed(e);
+                Ok(())
+            }
+            (Err(Broken::Failed(failure)), _) => Err(failure),
+            (Err(Broken::Died(how)), _) => {
+                self.lock().lost.push(format!("{}: the worker {how}", self.words(task)));
                 Ok(())
             }
         };
         let mut state = self.lock();
-        state.making -= usize::from(partition);
+        state.making -= usize::from(matches!(task, Task::Partition(_)));
         if let Err(failure) = result {
             state.fatal.get_or_insert(failure);
         }
         drop(state);
         self.changed.notify_all();
+    }
+
+    /// What a task is about, for people.
+    fn words(&self, task: Task) -> String {
+        let label = |trace: usize| &self.loaded.traces[trace].label;
+        let of_replay = |replay: usize| label(self.loaded.replays()[replay].trace);
+        match task {
+            Task::Partition(replay) => format!("{}, its partition", of_replay(replay)),
+            Task::Unit(u) => format!("{}, group {}, batch {}", of_replay(u.replay), u.group, u.batch),
+            Task::Analysis(e) => {
+                format!("{}, analysis {}", label(e.trace), self.loaded.study.analyses[e.analysis].name)
+            }
+        }
+    }
+
+    fn analysed(&self, e: Examination) {
+        self.lock().analysed_refs += self.loaded.traces[e.trace].refs;
     }
 
     fn partitioned(&self, replay: usize) -> Result<(), Failure> {
@@ -207,7 +236,8 @@ impl Board<'_> {
         leashes: &[Leash],
         progress: &mut dyn Progress,
     ) {
-        let total: u64 = (0..self.loaded.replays().len()).map(|r| self.refs(r) * 2).sum();
+        let examined = self.loaded.examinations().iter().map(|e| self.loaded.traces[e.trace].refs).sum::<u64>();
+        let total = (0..self.loaded.replays().len()).map(|r| self.refs(r) * 2).sum::<u64>() + examined;
         loop {
             let mut state = self.lock();
             if state.hands == 0 {
@@ -217,6 +247,7 @@ impl Board<'_> {
                 state.stop = true;
             }
             let done: u64 = state.at.iter().enumerate().map(|(r, at)| self.work_done(r, *at)).sum();
+            let done = done + state.analysed_refs;
             let over = state.stop || state.fatal.is_some();
             drop(state);
             if over {

@@ -6,7 +6,7 @@ use super::folder::{self, Folder};
 use super::loaded::{Loaded, Replay};
 use super::parquet_file::{Csv, Parquet};
 use super::plan::{Plan, Unit, batches};
-use super::{SweepRequest, answers, digest};
+use super::{SweepRequest, analyses, answers, digest};
 use crate::{Failure, output};
 use homenode_machine::{AccessClass, Machine};
 use homenode_study::spec::Point;
@@ -51,7 +51,8 @@ pub(super) fn write(
     for (part, path) in parts.iter().zip([Some(&table), csv.as_ref()].into_iter().flatten()) {
         std::fs::rename(part, path).map_err(|e| folder.failed("write", &e))?;
     }
-    let seconds = SecondsDoc { last_call: began.elapsed().as_secs_f64(), ..counted.seconds };
+    let (analyses, analysing) = analyses::write(loaded, folder)?;
+    let seconds = SecondsDoc { analyses: analysing, last_call: began.elapsed().as_secs_f64(), ..counted.seconds };
     let workers = if request.worker.is_some() { workers as u64 } else { 0 };
     Ok(SweepDoc {
         rows: counted.rows,
@@ -63,6 +64,7 @@ pub(super) fn write(
         table,
         csv,
         first_rows: counted.first,
+        analyses,
         ..describe(loaded)
     })
 }
@@ -104,6 +106,7 @@ fn describe(loaded: &Loaded) -> SweepDoc {
         table_sha256: String::new(),
         csv: None,
         first_rows: Vec::new(),
+        analyses: Vec::new(),
         notes,
     }
 }

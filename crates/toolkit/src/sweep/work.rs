@@ -2,15 +2,16 @@
 use super::clock::Clock;
 use super::folder::{self, Folder};
 use super::loaded::{Loaded, Replay};
-use super::plan::{Plan, Task, Unit, batches};
+use super::plan::{Examination, Plan, Task, Unit, batches};
 use super::spill::{FileSpill, FileStore};
-use super::{WORKER_BYTES_MIN, answers};
+use super::{WORKER_BYTES_MIN, analyses, answers};
 use crate::{Failure, output};
 use homenode_base::VirtualTime;
-use homenode_study::analyses::Perturber;
+use homenode_study::analyses::{Perturber, Refused, Source};
 use homenode_study::{Layout, Partition, Partitioner, Question, StudyError, answer};
+use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Consumer, drive};
-use homenode_trace::{Event, Merged};
+use homenode_trace::{Event, Merged, TraceError};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufRead, BufWriter, Write};
@@ -44,6 +45,7 @@ impl<'a> Worker<'a> {
         match task {
             Task::Partition(replay) => self.partition(replay, told),
             Task::Unit(unit) => self.unit(unit),
+            Task::Analysis(examination) => self.analysis(examination),
         }
     }
 
@@ -53,19 +55,40 @@ impl<'a> Worker<'a> {
         let replay = self.loaded.replays()[number];
         let question = self.loaded.question(replay, self.loaded.representatives()?)?;
         let to = path(self.folder, number);
-        let mut partition = self.cut(&question, replay, &to, None, told)?;
+        let reader = self.loaded.traces[replay.trace].open()?;
+        let mut source = |consumer: &mut dyn Consumer| drive_disturbed(&reader, replay, &question, consumer);
+        let partition = self.partition_of(&question, &to, &mut source, told).map_err(refused)?;
+        write(&partition, &to)?;
+        let sampled = question.options.sampled.is_some();
+        let plan = Plan::new(&self.loaded.digest, &partition, sampled, clock.seconds());
+        plan.write(self.folder, number)
+    }
+
+    /// Cuts what the source gives; what does not fit into memory goes to a file beside `to`.
+    pub(super) fn partition_of(
+        &self,
+        question: &Question,
+        to: &Path,
+        source: &mut Source<'_>,
+        told: &mut dyn FnMut(u64),
+    ) -> Result<Partition, Refused> {
+        let partition = self.cut(question, to, None, source, told)?;
         // A region is folded as a whole. Where one is too busy for that, smaller regions have less in each.
         let busiest = (0..partition.regions()).map(|r| partition.weight(r)).max().unwrap_or(0);
         let least = question.blocks.last().copied().unwrap_or(REGION_BYTES_MIN).max(REGION_BYTES_MIN);
-        let sampled = self.loaded.traces[replay.trace].sampled.is_some();
         // Not so with samples: there are few, and their intervals are drawn from groups of regions.
-        if !sampled && busiest.saturating_mul(FOLD_BYTES) > self.budget() && least < partition.region_bytes() {
-            drop(partition);
-            partition = self.cut(&question, replay, &to, Some(least), told)?;
+        let sampled = question.options.sampled.is_some();
+        if sampled || busiest.saturating_mul(FOLD_BYTES) <= self.budget() || least >= partition.region_bytes() {
+            return Ok(partition);
         }
-        write(&partition, &to)?;
-        let plan = Plan::new(&self.loaded.digest, &partition, sampled, clock.seconds());
-        plan.write(self.folder, number)
+        drop(partition);
+        self.cut(question, to, Some(least), source, told)
+    }
+
+    fn analysis(&self, examination: Examination) -> Result<(), Failure> {
+        let clock = Clock::start();
+        let tables = analyses::run(self, self.loaded, self.folder, examination)?;
+        analyses::keep(self.folder, &self.loaded.digest, examination, clock.seconds(), tables)
     }
 
     /// Bytes of records that may be in memory.
@@ -76,28 +99,20 @@ impl<'a> Worker<'a> {
     fn cut(
         &self,
         question: &Question,
-        replay: Replay,
         to: &Path,
         region_bytes: Option<u64>,
+        source: &mut Source<'_>,
         told: &mut dyn FnMut(u64),
-    ) -> Result<Partition, Failure> {
+    ) -> Result<Partition, Refused> {
         let spill = output::temporary(to).with_extension("spill");
-        let spill = FileSpill::new(&spill).map_err(|e| self.folder.failed("write", &e))?;
+        let unwritten = |e| StudyError::Spill(self.folder.failed("write", &e).message);
+        let spill = FileSpill::new(&spill).map_err(unwritten)?;
         let layout = Layout { region_bytes, budget_bytes: self.budget() as usize, spill: Box::new(spill) };
-        let partitioner = Partitioner::new(question, layout).map_err(blame)?;
+        let partitioner = Partitioner::new(question, layout)?;
         let mut filling = Filling { partitioner, told, refs: 0, reported: 0, failed: None };
-        let (reader, order) = (self.loaded.traces[replay.trace].open()?, replay.order().kind());
-        match replay.disturbance {
-            None => drive(&reader, order, &mut filling).map(drop)?,
-            Some(d) => {
-                let mut perturber = Perturber::new(d.filter, d.sync, d.seed, &question.seats[0], &mut filling)
-                    .map_err(Failure::usage)?;
-                drive(&reader, order, &mut perturber)?;
-                perturber.finish();
-            }
-        }
+        source(&mut filling)?;
         let Filling { partitioner, failed, .. } = filling;
-        failed.map_or_else(|| partitioner.finish(), Err).map_err(blame)
+        Ok(failed.map_or_else(|| partitioner.finish(), Err)?)
     }
 
     fn unit(&mut self, unit: Unit) -> Result<(), Failure> {
@@ -122,6 +137,22 @@ impl<'a> Worker<'a> {
     }
 }
 
+/// Gives a replay to a consumer.
+fn drive_disturbed(
+    reader: &DatasetReader,
+    replay: Replay,
+    question: &Question,
+    consumer: &mut dyn Consumer,
+) -> Result<(), TraceError> {
+    let order = replay.order().kind();
+    let Some(d) = replay.disturbance else { return drive(reader, order, consumer).map(drop) };
+    let mut perturber = Perturber::new(d.filter, d.sync, d.seed, &question.seats[0], consumer)
+        .expect("a study has the filters of the source, which are in range");
+    drive(reader, order, &mut perturber)?;
+    perturber.finish();
+    Ok(())
+}
+
 /// The file of a partition.
 pub(super) fn path(folder: &Folder, replay: usize) -> PathBuf {
     folder.work(&format!("partition-{replay}"))
@@ -141,6 +172,15 @@ fn write(partition: &Partition, to: &Path) -> Result<(), Failure> {
         let _ = folder::remove(&part);
         blame(e)
     })
+}
+
+/// Whose fault it is that there is no partition or analysis.
+pub(super) fn refused(e: Refused) -> Failure {
+    match e {
+        Refused::Study(e) => blame(e),
+        Refused::Trace(e) => e.into(),
+        other => Failure::usage(other),
+    }
 }
 
 /// Whose fault it is that a study cannot be answered.

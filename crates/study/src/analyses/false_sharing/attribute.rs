@@ -80,7 +80,7 @@ impl Separation {
 }
 
 /// False sharing of one object, or at one code location.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Share {
     /// Object row or site.
     pub id: u32,

@@ -36,6 +36,7 @@ pub(crate) static SPEC: Spec = Spec {
     name: "false-sharing",
     summary: "bounds of what false sharing costs by block size, on which objects and lines, and what separating is worth",
     needs: &[Need::Exact, Need::Machine, Need::LinearCopy],
+    repeats: 1,
     run,
 };
 
@@ -61,8 +62,9 @@ fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
         split_rows(input, subject, &mut tables[1])?;
         for &block_words in &sizes {
             let options = AttributeOptions { block_words, word_bytes, cost, start: question.start };
-            let found = attribute(input.source, seats, input.objects, options)?;
-            let found = Where { machine, options: &options, found: &found, objects: &*input.objects };
+            let mut objects = (input.objects)();
+            let found = attribute(input.source, seats, &mut *objects, options)?;
+            let found = Where { machine, options: &options, found: &found, objects: &*objects };
             found.object_rows(&mut tables[2]);
             found.line_rows(&mut tables[3]);
             found.word_rows(&mut tables[4]);

@@ -1,9 +1,10 @@
 //! Objects, lines and words with false sharing, as tables.
 use super::super::{Table, Value};
-use super::attribute::{AttributeOptions, Attributed, WordUse, WorstBlock};
+use super::attribute::{AttributeOptions, Attributed, Share, WordUse, WorstBlock};
 use homenode_analysis::{UNKNOWN_OBJECT, UNKNOWN_SITE};
 use homenode_machine::Machine;
 use homenode_sim::Objects;
+use std::collections::BTreeMap;
 
 /// Objects, lines and blocks in a table, of each machine and block size.
 const ROWS_MAX: usize = 20;
@@ -75,13 +76,27 @@ impl Where<'_> {
     }
 
     pub(super) fn line_rows(&self, table: &mut Table) {
-        for s in self.found.sites.iter().filter(|s| s.upper_scaled > 0).take(ROWS_MAX) {
-            let site = if s.id == UNKNOWN_SITE { Default::default() } else { self.objects.site(s.id) };
+        for ((place, function), s) in self.lines().into_iter().take(ROWS_MAX) {
             let mut cells = self.head();
-            cells.extend([site.place.into(), site.function.into(), s.moves.into(), (s.lower as f64).into()]);
+            cells.extend([place.into(), function.into(), s.moves.into(), (s.lower as f64).into()]);
             cells.push(self.per_block(s.upper_scaled).into());
             table.push(cells);
         }
+    }
+
+    /// Shares by line and function, largest first: a line has several sites, and a reader sees one line.
+    fn lines(&self) -> Vec<((String, String), Share)> {
+        let mut by_name: BTreeMap<(String, String), Share> = BTreeMap::new();
+        for s in self.found.sites.iter().filter(|s| s.upper_scaled > 0) {
+            let site = if s.id == UNKNOWN_SITE { Default::default() } else { self.objects.site(s.id) };
+            let sum = by_name.entry((site.place, site.function)).or_insert(Share { id: s.id, ..Share::default() });
+            sum.moves += s.moves;
+            sum.lower += s.lower;
+            sum.upper_scaled += s.upper_scaled;
+        }
+        let mut lines: Vec<_> = by_name.into_iter().collect();
+        lines.sort_by_key(|(_, s)| std::cmp::Reverse(s.upper_scaled));
+        lines
     }
 
     pub(super) fn word_rows(&self, table: &mut Table) {

@@ -21,6 +21,7 @@ pub(crate) static SPEC: Spec = Spec {
     name: "perturb",
     summary: "how much results change when the recorded interleaving is disturbed, locally and by gaps",
     needs: &[Need::Exact, Need::Machine],
+    repeats: 5,
     run,
 };
 

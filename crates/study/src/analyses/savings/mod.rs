@@ -14,6 +14,7 @@ pub(crate) static SPEC: Spec = Spec {
     name: "savings",
     summary: "each policy's share of what the optimum saves, and sweeps over move costs, latency and overhead",
     needs: &[Need::Exact, Need::Machine, Need::Policy],
+    repeats: 1,
     run,
 };
 

@@ -19,6 +19,7 @@ pub(crate) static SPEC: Spec = Spec {
     name: "tlb",
     summary: "miss rates of old and new TLBs by page size, and what they add to the cost of small pages",
     needs: &[Need::Exact],
+    repeats: 1,
     run,
 };
 

@@ -51,9 +51,14 @@ impl Experiment for Shares {
         let ask: &Ask<'_> = &ask;
         let mut source =
             |consumer: &mut dyn Consumer| drive(program.reader(), OrderChoice::Model.kind(), consumer).map(|_| ());
-        let mut objects = NoObjects;
-        let mut input =
-            Input { source: &mut source, question: &question, ask, objects: &mut objects, seed: 0, repeats: 1 };
+        let mut input = Input {
+            source: &mut source,
+            question: &question,
+            ask,
+            objects: &|| Box::new(NoObjects),
+            seed: 0,
+            repeats: 1,
+        };
         let spec = analyses::Spec::find("alpha-beta-gamma").expect("in the registry");
         for table in spec.run(&mut input).map_err(Failure::work)? {
             let read = |name: &str, row: &[Value]| {

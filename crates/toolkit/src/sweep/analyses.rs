@@ -1,0 +1,193 @@
+//! Analyses of a sweep: one task each for a trace, its tables kept like the answer of a unit; then CSV files and the
+//! document.
+use super::answers;
+use super::doc::{AnalysisDoc, Cell, FIRST_ROWS, TableDoc};
+use super::folder::Folder;
+use super::loaded::Loaded;
+use super::plan::{Examination, Plan};
+use super::work::{self, Worker};
+use crate::objects::NameTable;
+use crate::{Failure, output};
+use homenode_sim::Objects;
+use homenode_study::analyses::{Input, Refused, Source, Table, Value};
+use homenode_study::{Answer, Question, answer};
+use homenode_trace::order::{Consumer, drive};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Seed of everything random in analyses.
+const SEED: u64 = 1;
+
+/// The tables of one analysis of one trace, as they are kept until all is done.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kept {
+    study: String,
+    trace: usize,
+    name: String,
+    seconds: f64,
+    tables: Vec<Whole>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Whole {
+    name: String,
+    note: String,
+    columns: Vec<String>,
+    rows: Vec<Vec<Cell>>,
+}
+
+fn file(e: Examination) -> String {
+    format!("analysis-{}-{}.json", e.trace, e.analysis)
+}
+
+/// Whether every analysis can be made of every trace; said before any work is done.
+///
+/// # Errors
+/// One that lacks something.
+pub(super) fn check(loaded: &Loaded) -> Result<(), Failure> {
+    for e in loaded.examinations() {
+        let spec = loaded.study.analyses[e.analysis];
+        let (question, trace) = (question(loaded, e)?, &loaded.traces[e.trace]);
+        let objects = no_objects;
+        let mut unread = |_: &mut dyn Consumer| Ok(());
+        let unasked = |_: &Question, _: &mut Source<'_>| Ok(Vec::new());
+        let input = Input {
+            source: &mut unread,
+            question: &question,
+            ask: &unasked,
+            objects: &objects,
+            seed: SEED,
+            repeats: spec.repeats,
+        };
+        if let Some(need) = spec.needs.iter().find(|need| !input.has(**need)) {
+            let (name, needs) = (spec.name, need.words());
+            return Err(Failure::usage(format!("{}: analysis {name} needs {needs}", trace.label)));
+        }
+    }
+    Ok(())
+}
+
+fn no_objects<'a>() -> Box<dyn Objects + 'a> {
+    Box::new(homenode_sim::NoObjects)
+}
+
+fn question(loaded: &Loaded, e: Examination) -> Result<Question, Failure> {
+    let machines = loaded.machines(0..loaded.study.machine_count())?;
+    loaded.question(loaded.plain_replay(e.trace), machines)
+}
+
+/// Makes one analysis of one trace.
+pub(super) fn run(
+    worker: &Worker<'_>,
+    loaded: &Loaded,
+    folder: &Folder,
+    e: Examination,
+) -> Result<Vec<Table>, Failure> {
+    let spec = loaded.study.analyses[e.analysis];
+    let (question, reader) = (question(loaded, e)?, loaded.traces[e.trace].open()?);
+    let order = loaded.plain_replay(e.trace).order().kind();
+    let names = NameTable::new(&reader)?;
+    let objects = || -> Box<dyn Objects + '_> { Box::new(names.follow()) };
+    let mut source = |consumer: &mut dyn Consumer| drive(&reader, order, consumer).map(drop);
+    let to = folder.work(&file(e));
+    let ask = |question: &Question, source: &mut Source<'_>| -> Result<Vec<Answer>, Refused> {
+        let partition = worker.partition_of(question, &to, source, &mut |_| ())?;
+        let plan = Plan::new("", &partition, question.options.sampled.is_some(), 0.0);
+        plan.groups.into_iter().map(|group| Ok(answer(question, &partition, group)?)).collect()
+    };
+    let mut input = Input {
+        source: &mut source,
+        question: &question,
+        ask: &ask,
+        objects: &objects,
+        seed: SEED,
+        repeats: spec.repeats,
+    };
+    spec.run(&mut input).map_err(work::refused)
+}
+
+/// Keeps the tables of an analysis.
+pub(super) fn keep(
+    folder: &Folder,
+    study: &str,
+    e: Examination,
+    seconds: f64,
+    tables: Vec<Table>,
+) -> Result<(), Failure> {
+    let whole = |t: Table| Whole {
+        name: t.name.to_owned(),
+        note: t.note.to_owned(),
+        columns: t.columns.iter().map(|c| c.0.to_owned()).collect(),
+        rows: t.rows.into_iter().map(|row| row.into_iter().map(cell).collect()).collect(),
+    };
+    let tables = tables.into_iter().map(whole).collect();
+    let kept = Kept { study: study.to_owned(), trace: e.trace, name: file(e), seconds, tables };
+    answers::put(folder, &file(e), &kept)
+}
+
+fn cell(value: Value) -> Cell {
+    match value {
+        Value::Text(t) => Cell::Text(t),
+        Value::Count(n) => Cell::Count(n),
+        Value::Real(x) => Cell::Real(x),
+        Value::Absent => Cell::Absent,
+    }
+}
+
+/// Whether it is made.
+pub(super) fn is_done(folder: &Folder, study: &str, e: Examination) -> bool {
+    read(folder, study, e).is_some()
+}
+
+fn read(folder: &Folder, study: &str, e: Examination) -> Option<Kept> {
+    answers::get(folder, &file(e)).filter(|k: &Kept| k.study == study && k.name == file(e) && k.trace == e.trace)
+}
+
+/// Writes a CSV file a table, with the rows of all traces; says what is in them, and the processor time they took.
+pub(super) fn write(loaded: &Loaded, folder: &Folder) -> Result<(Vec<AnalysisDoc>, f64), Failure> {
+    let (mut docs, mut seconds, mut files) = (Vec::new(), 0.0, BTreeMap::<String, String>::new());
+    for e in loaded.examinations() {
+        let lost = || Failure::work("the tables of an analysis are damaged; the same command makes them again");
+        let kept = read(folder, &loaded.digest, e).ok_or_else(lost)?;
+        seconds += kept.seconds;
+        let (trace, analysis) = (&loaded.traces[e.trace].label, loaded.study.analyses[e.analysis].name);
+        let mut tables = Vec::new();
+        for table in kept.tables {
+            let name = csv_name(analysis, &table.name);
+            push(files.entry(name.clone()).or_default(), trace, &table);
+            tables.push(TableDoc {
+                name: table.name,
+                note: table.note,
+                columns: table.columns,
+                rows: table.rows.len() as u64,
+                first_rows: table.rows.into_iter().take(FIRST_ROWS).collect(),
+                csv: folder.path().join(name),
+            });
+        }
+        docs.push(AnalysisDoc { trace: trace.clone(), analysis: analysis.to_owned(), tables });
+    }
+    for (name, text) in files {
+        output::write(&folder.path().join(name), text.as_bytes())?;
+    }
+    Ok((docs, seconds))
+}
+
+fn csv_name(analysis: &str, table: &str) -> String {
+    if table.starts_with(analysis) { format!("{table}.csv") } else { format!("{analysis}-{table}.csv") }
+}
+
+fn push(text: &mut String, trace: &str, table: &Whole) {
+    if text.is_empty() {
+        let _ = writeln!(text, "trace,{}", table.columns.join(","));
+    }
+    for row in &table.rows {
+        let _ = write!(text, "{}", Cell::Text(trace.to_owned()).csv());
+        for cell in row {
+            let _ = write!(text, ",{}", cell.csv());
+        }
+        text.push('\n');
+    }
+}

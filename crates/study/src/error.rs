@@ -13,6 +13,9 @@ pub enum StudyError {
     /// Machines and seats do not match.
     #[error("{0} machines with {1} lists of seats: at least one machine, and seats for each")]
     Machines(usize, usize),
+    /// Instructions that the processor does not have.
+    #[error("vectors {0}: this processor does not have them; \"best\" are those that it has")]
+    Vectors(&'static str),
     /// A machine that is not sound.
     #[error("machine {0}: {1}")]
     Machine(String, String),

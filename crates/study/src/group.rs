@@ -12,6 +12,7 @@ use homenode_machine::Machine;
 use homenode_placement::optimum::{Bounds, PhaseStatic};
 use homenode_placement::policies::{By, Choice};
 use homenode_placement::{Start, Step, Tally};
+use pulp::Arch;
 
 /// Machines with one stream and one binding.
 pub(crate) struct Group<'m> {
@@ -172,7 +173,13 @@ fn fast(question: &Question, machines: &[usize], hits: bool) -> Option<Optima> {
     };
     let levels: Vec<_> = question.blocks.iter().map(level).collect();
     let any = levels.iter().any(|machines| !machines.is_empty());
-    any.then(|| Optima { of: levels.into_iter().map(|m| WithReplication::new(m, question.start)).collect() })
+    let arch = arch(question);
+    any.then(|| Optima { of: levels.into_iter().map(|m| WithReplication::new(m, question.start, arch)).collect() })
+}
+
+/// What the question asks for; checked before, so the rest is never taken.
+fn arch(question: &Question) -> Arch {
+    question.vectors.arch().unwrap_or_default()
 }
 
 /// Makes the jobs of one level.
@@ -285,7 +292,7 @@ impl<'m> Maker<'m> {
             }
         }
         if !fast.is_empty() {
-            jobs.push(Box::new(SoloJob { machines: WithoutReplication::new(fast, question.start) }));
+            jobs.push(Box::new(SoloJob { machines: WithoutReplication::new(fast, question.start, arch(question)) }));
         }
     }
 }

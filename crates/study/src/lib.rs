@@ -26,6 +26,7 @@ pub mod spec;
 pub use answer::{Answer, Charged, Row, What};
 pub use error::StudyError;
 pub use folded::{answer, answer_these};
+pub use kernels::Vectors;
 pub use partition::{InMemory, Layout, Partition, Partitioner, Spill, Store};
 pub use question::{Question, Want};
 pub use spec::Study;

@@ -1,5 +1,5 @@
 //! What is asked of a trace.
-use crate::StudyError;
+use crate::{StudyError, Vectors};
 use homenode_machine::Machine;
 use homenode_placement::Start;
 use homenode_placement::policies::Choice;
@@ -45,6 +45,8 @@ pub struct Question {
     pub start: Start,
     /// Spins, samples.
     pub options: ReplayOptions,
+    /// How the optimum is computed: nothing that an answer depends on.
+    pub vectors: Vectors,
 }
 
 impl Question {
@@ -60,6 +62,7 @@ impl Question {
             with_replication: Want::None,
             start: Start::default(),
             options: ReplayOptions::default(),
+            vectors: Vectors::default(),
         }
     }
 
@@ -78,6 +81,9 @@ impl Question {
         }
         if self.machines.is_empty() || self.machines.len() != self.seats.len() {
             return Err(StudyError::Machines(self.machines.len(), self.seats.len()));
+        }
+        if !self.vectors.available() {
+            return Err(StudyError::Vectors(self.vectors.name()));
         }
         for (machine, seats) in self.machines.iter().zip(&self.seats) {
             self.check_machine(machine, seats)?;

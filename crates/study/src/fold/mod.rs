@@ -41,6 +41,10 @@ impl Levels {
     pub(crate) fn place(&self, bits: u32) -> Option<usize> {
         self.of.get(bits as usize).copied().flatten()
     }
+    /// The largest `i` that is asked for; that of a region if none is.
+    pub(crate) fn top(&self) -> u32 {
+        self.of.iter().rposition(Option::is_some).unwrap_or(self.of.len() - 1) as u32
+    }
     /// Whether smaller blocks than these are asked for.
     pub(crate) fn below(&self, bits: u32) -> bool {
         bits > self.least

@@ -115,31 +115,31 @@ impl<T> Deref for Row<T> {
 #[derive(Clone, Default)]
 pub(crate) struct Total {
     sum: [i128; WIDTH],
-    /// Not yet in `sum`: of at most `blocks` results of at most 2^31, so that it does not wrap.
+    /// Not yet in `sum`: of `blocks` results of at most 2^31, and `blocks` below 2^32, so that it does not wrap.
     small: Row<i64>,
-    blocks: u32,
+    blocks: u64,
 }
 
 impl Total {
-    /// Adds the result of a block.
+    /// Adds the result of each of so many blocks, at most 2^30.
     #[inline(always)]
-    pub(crate) fn add<T: Num>(&mut self, row: &Row<T>) {
+    pub(crate) fn add<T: Num>(&mut self, row: &Row<T>, blocks: u64) {
         if T::LIMIT > i32::MAX.into() {
-            return self.add_large(&row.map(|n| n.wide().into()));
+            return self.add_large(&row.map(|n| n.wide().into()), blocks);
         }
-        self.small = each(|i| self.small[i].wrapping_add(row[i].wide()));
-        self.blocks += 1;
-        if self.blocks == 1 << 31 {
+        self.small = each(|i| self.small[i].wrapping_add(row[i].wide().wrapping_mul(blocks as i64)));
+        self.blocks += blocks;
+        if self.blocks >= 1 << 31 {
             self.flush();
         }
     }
     #[inline(never)]
-    pub(crate) fn add_large(&mut self, row: &[i128; WIDTH]) {
-        self.sum.iter_mut().zip(row).for_each(|(sum, n)| *sum += n);
+    pub(crate) fn add_large(&mut self, row: &[i128; WIDTH], blocks: u64) {
+        self.sum.iter_mut().zip(row).for_each(|(sum, n)| *sum += n * i128::from(blocks));
     }
     fn flush(&mut self) {
         let small = std::mem::take(&mut self.small);
-        self.add_large(&small.map(i128::from));
+        self.add_large(&small.map(i128::from), 1);
         self.blocks = 0;
     }
     /// The sums, by lane.

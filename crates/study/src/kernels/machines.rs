@@ -74,7 +74,7 @@ pub(crate) struct Chunks<K> {
 
 impl<K> Chunks<K> {
     /// Of these machines, by their place in the question.
-    pub(crate) fn new<A: ?Sized>(mut machines: Vec<(u32, Parameters)>, start: Start) -> Chunks<K>
+    pub(crate) fn new<A: ?Sized>(mut machines: Vec<(u32, Parameters)>, start: Start, arch: Arch) -> Chunks<K>
     where
         K: Kernel<A>,
     {
@@ -90,7 +90,7 @@ impl<K> Chunks<K> {
             };
             chunks.push((alike.to_vec(), kernel));
         }
-        Chunks { arch: Arch::new(), chunks }
+        Chunks { arch, chunks }
     }
 
     /// One block.

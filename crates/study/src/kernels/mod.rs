@@ -18,10 +18,12 @@ mod lanes;
 mod machines;
 mod replication;
 mod solo;
+mod vectors;
 
 pub(crate) use lanes::Parameters;
 use lanes::{Machines, Num, WIDTH};
 pub(crate) use machines::{WithReplication, WithoutReplication};
+pub use vectors::Vectors;
 
 /// More than the detour that avoids paying for one access from afar (docs/design/optimum.md, section 2).
 pub(crate) fn limit(nodes: usize, dearest_movement: i64) -> i64 {

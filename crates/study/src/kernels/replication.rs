@@ -86,9 +86,9 @@ impl<T: Num> Replication<T> {
         for Part { machines, state, total } in &mut self.parts {
             let end = state.end(machines, ops.tail());
             if state.settled {
-                total.add_large(&state.base);
+                total.add_large(&state.base, ops.blocks);
             }
-            total.add(&each(|i| state.offset[i].plus(end[i])));
+            total.add(&each(|i| state.offset[i].plus(end[i])), ops.blocks);
         }
     }
 

@@ -76,10 +76,10 @@ impl<T: Num> Part<T> {
             self.step(&mut s, step);
         }
         if s.settled {
-            self.total.add_large(&s.base);
+            self.total.add_large(&s.base, 1);
         }
         let least = if self.machines.global.is_some() { each(|i| s.best[i].min(s.global[i])) } else { s.best };
-        self.total.add(&each(|i| s.offset[i].plus(least[i])));
+        self.total.add(&each(|i| s.offset[i].plus(least[i])), 1);
     }
 
     #[inline(always)]

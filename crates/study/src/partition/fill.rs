@@ -74,6 +74,13 @@ impl Buffers {
     pub(super) fn word(&mut self, stream: usize, slot: u32, word: u32) {
         self.room(stream, slot, 1).push(word);
     }
+    /// Appends records of the only stream, one word each.
+    #[inline(never)]
+    pub(super) fn line(&mut self, slot: u32, words: &[u32]) {
+        if !words.is_empty() {
+            self.room(0, slot, words.len()).extend_from_slice(words);
+        }
+    }
     /// Appends a record of any format.
     #[inline]
     pub(super) fn record(

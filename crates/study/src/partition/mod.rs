@@ -7,6 +7,7 @@ mod bytes;
 mod fill;
 mod partitioner;
 pub(crate) mod record;
+mod scatter;
 pub(crate) mod spill;
 pub(crate) mod stream;
 

@@ -1,6 +1,7 @@
 //! From references in merged order to records by region, exactly as the plain engine cuts them.
 use super::fill::{Buffers, Slots};
 use super::record::{Code, Format};
+use super::scatter::Scatter;
 use super::spill::{InMemory, Spill};
 use super::stream::{Key, needed};
 use super::{Built, Head, Partition, Records, Stream, Transfers};
@@ -41,6 +42,8 @@ pub struct Partitioner {
     region_shift: u32,
     slots: Slots,
     buffers: Buffers,
+    /// The short way, where it can be taken.
+    scatter: Option<Scatter>,
     refs: u64,
     time: u64,
 }
@@ -81,7 +84,15 @@ impl Partitioner {
             Stream { key, format, transfers: Transfers::default() }
         };
         let streams: Vec<Stream> = needed(question).into_iter().map(stream).collect();
+        let spins = question.options.charge_spins;
+        let scatter = match &streams[..] {
+            [Stream { key: Key::Words(_), format, .. }] if !weighted && format.words() == 1 => {
+                Some(Scatter::new(*format, region_shift, spins))
+            }
+            _ => None,
+        };
         Ok(Partitioner {
+            scatter,
             salts: question.seats[0].iter().map(|s| salt(s.space)).collect(),
             buffers: Buffers::new(streams.len(), layout.budget_bytes, layout.spill),
             cutter: streams.into_iter().map(Cutter::new).collect::<Result<_, _>>()?,
@@ -98,6 +109,17 @@ impl Partitioner {
     /// # Errors
     /// Records cannot be spilled.
     pub fn refs(&mut self, refs: &[Merged]) -> Result<(), StudyError> {
+        match &mut self.scatter {
+            Some(scatter) => {
+                self.refs += scatter.refs(refs, &self.salts, &mut self.slots, &mut self.buffers);
+            }
+            None => self.general(refs),
+        }
+        self.buffers.failure()
+    }
+
+    /// Any references on any machines.
+    fn general(&mut self, refs: &[Merged]) {
         let plain = self.options.sampled.is_none();
         for r in refs {
             // References of threads that the dataset does not have are hostile and left out.
@@ -115,7 +137,6 @@ impl Partitioner {
             let at = Reference { thread: r.thread, salt, t };
             if plain { self.exact(r, at) } else { self.sample(r, at) }
         }
-        self.buffers.failure()
     }
 
     #[inline(always)]
@@ -161,6 +182,9 @@ impl Partitioner {
     /// # Errors
     /// Records cannot be spilled.
     pub fn finish(mut self) -> Result<Partition, StudyError> {
+        if let Some(scatter) = &mut self.scatter {
+            scatter.finish(&mut self.buffers);
+        }
         self.buffers.failure()?;
         let mut order: Vec<u32> = (0..self.slots.numbers.len() as u32).collect();
         order.sort_unstable_by_key(|slot| self.slots.numbers[*slot as usize]);

@@ -100,6 +100,11 @@ impl Format {
     pub(crate) const fn first(&self, unit: u32, code: Code, by: u32) -> u32 {
         unit | (code as u32) << self.unit_bits() | by << self.thread_shift()
     }
+    /// The same for a code as a number, where nothing is known to be in range.
+    #[inline(always)]
+    pub(crate) const fn word(&self, unit: u32, code: u32, by: u32) -> u32 {
+        unit | code.unbounded_shl(self.unit_bits()) | by.unbounded_shl(self.thread_shift())
+    }
     /// Appends a record in its general form.
     pub(crate) fn put(&self, into: &mut Vec<u32>, unit: u32, code: Code, by: u32, weight: u32, t: u64) {
         into.push(self.first(unit, code, if self.wide { 0 } else { by }));

@@ -103,7 +103,7 @@ impl<'m> Group<'m> {
         let coarse = fast(question, &machines, hits).map(|optima| {
             let reads_cost = question.start != Start::FreeSet;
             let places = question.blocks.len();
-            (Coarse::new(levels, places, head.format, nodes.clone(), reads_cost), optima)
+            (Coarse::new(levels, places, head.format, nodes.clone(), reads_cost, question.fold_bytes), optima)
         });
         // One fold at least, since it counts accesses and blocks.
         let first = coarse.is_none();
@@ -120,7 +120,7 @@ impl<'m> Group<'m> {
         let Group { folds, coarse, .. } = self;
         partition.read(self.stream, region, &mut |words| {
             folds.iter_mut().for_each(|(fold, _)| fold.records(words));
-            coarse.iter_mut().for_each(|(fold, _)| fold.records(words));
+            coarse.iter_mut().for_each(|(fold, optima)| fold.records(words, optima));
         })?;
         folds.iter_mut().for_each(|(fold, jobs)| fold.region(partition.head.regions[region], jobs));
         coarse.iter_mut().for_each(|(fold, optima)| fold.region(optima));

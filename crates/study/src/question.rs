@@ -10,6 +10,9 @@ pub const BLOCK_BYTES_MIN: u64 = 4;
 /// Largest block that can be asked for, in bytes.
 pub const BLOCK_BYTES_MAX: u64 = 2 << 20;
 
+/// What folding may take unless told otherwise.
+const FOLD_BYTES: usize = 64 << 20;
+
 /// What is wanted of the best static placement or of an optimum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Want {
@@ -45,6 +48,9 @@ pub struct Question {
     pub start: Start,
     /// Spins, samples.
     pub options: ReplayOptions,
+    /// Memory in bytes that folding a region for the costs of optima with replication may take, about. Answers do not
+    /// depend on it.
+    pub fold_bytes: usize,
     /// How the optimum is computed: nothing that an answer depends on.
     pub vectors: Vectors,
 }
@@ -62,6 +68,7 @@ impl Question {
             with_replication: Want::None,
             start: Start::default(),
             options: ReplayOptions::default(),
+            fold_bytes: FOLD_BYTES,
             vectors: Vectors::default(),
         }
     }

@@ -41,7 +41,7 @@ fn main() -> Result<(), Failure> {
             }
         } else {
             let name = arg.rsplit('/').next().unwrap_or(&arg).to_owned();
-            row(&name, &Input::Recorded(recorded::open(&arg)?), vectors)?;
+            row(&name, &Input::Recorded(Box::new(recorded::open(&arg)?)), vectors)?;
         }
     }
     Ok(())
@@ -50,7 +50,7 @@ fn main() -> Result<(), Failure> {
 /// Where references come from.
 enum Input {
     Memory(Vec<Merged>),
-    Recorded(DatasetReader),
+    Recorded(Box<DatasetReader>),
 }
 
 impl Input {

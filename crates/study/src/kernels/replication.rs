@@ -7,10 +7,20 @@ use homenode_placement::Start;
 pub(crate) struct Replication<T> {
     start: Start,
     parts: Vec<Part<T>>,
+    /// Blocks that are worked on by turns, by slot - 1; what is at work is in the other fields.
+    kept: Vec<Kept<T>>,
     met: Met,
     /// Steps since values were brought back, and after how many they have to be.
     steps: u32,
     most: u32,
+}
+
+/// A block that is not at work.
+struct Kept<T> {
+    /// By part.
+    states: Vec<State<T>>,
+    met: Met,
+    steps: u32,
 }
 
 /// Which nodes the accesses of the block so far name: the rows of others are all alike.
@@ -56,7 +66,8 @@ impl<T: Num> Replication<T> {
         let most = machines.iter().map(|m| m.steps).min().unwrap_or(1);
         let part = |machines| Part { machines, state: State::new(nodes), total: Total::default() };
         let met = Met { at: vec![0; nodes], block: 0 };
-        Replication { start, parts: machines.into_iter().map(part).collect(), met, steps: 0, most }
+        let parts = machines.into_iter().map(part).collect();
+        Replication { start, parts, kept: Vec::new(), met, steps: 0, most }
     }
 
     /// Excess of all blocks so far.
@@ -68,20 +79,31 @@ impl<T: Num> Replication<T> {
     #[inline(always)]
     pub(crate) fn block(&mut self, ops: &Ops) {
         let free = self.start == Start::FreeSet;
-        if free && ops.writes.is_empty() {
+        if free && ops.first && ops.last && ops.writes().is_empty() {
             return;
         }
-        self.parts.iter_mut().for_each(|part| part.state.begin());
-        self.met.next();
-        self.steps = 0;
+        self.exchange(ops.slot);
+        if ops.first {
+            self.parts.iter_mut().for_each(|part| part.state.begin());
+            self.met.next();
+            self.steps = 0;
+        }
         let mut from = 0;
-        for (i, write) in ops.writes.iter().enumerate() {
+        for (i, write) in ops.writes().iter().enumerate() {
             let reads = &ops.reads[from..write.reads_end as usize];
             from = write.reads_end as usize;
             // Reads before the first write are free: every reader has a copy.
-            let free_run = free && i == 0 && from > 0;
+            let free_run = free && ops.first && i == 0 && from > 0;
             self.write(if free_run { &[] } else { reads }, write, free_run);
         }
+        if ops.last {
+            self.end(ops);
+        }
+        self.exchange(ops.slot);
+    }
+
+    #[inline(always)]
+    fn end(&mut self, ops: &Ops) {
         ops.tail().iter().for_each(|r| self.meet(r.node));
         for Part { machines, state, total } in &mut self.parts {
             let end = state.end(machines, ops.tail());
@@ -90,6 +112,34 @@ impl<T: Num> Replication<T> {
             }
             total.add(&each(|i| state.offset[i].plus(end[i])), ops.blocks);
         }
+    }
+
+    /// Takes the block in this slot to work, or puts it back.
+    #[inline(always)]
+    fn exchange(&mut self, slot: usize) {
+        if slot > 0 {
+            self.exchange_kept(slot - 1);
+        }
+    }
+
+    #[inline(never)]
+    fn exchange_kept(&mut self, at: usize) {
+        let Replication { parts, kept, met, steps, .. } = self;
+        let nodes = met.at.len();
+        if at >= kept.len() {
+            let fresh = || Kept {
+                states: parts.iter().map(|_| State::new(nodes)).collect(),
+                met: Met { at: vec![0; nodes], block: 0 },
+                steps: 0,
+            };
+            kept.resize_with(at + 1, fresh);
+        }
+        let there = &mut kept[at];
+        for (part, state) in parts.iter_mut().zip(&mut there.states) {
+            std::mem::swap(&mut part.state, state);
+        }
+        std::mem::swap(met, &mut there.met);
+        std::mem::swap(steps, &mut there.steps);
     }
 
     #[inline(always)]

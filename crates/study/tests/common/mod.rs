@@ -4,7 +4,7 @@ use homenode_base::{Cost, NodeId, Rng};
 use homenode_machine::{CopyCost, GlobalMemory, Machine, Matrix, models};
 use homenode_placement::policies::{ALL, Choice};
 use homenode_sim::Seat;
-use homenode_study::{Answer, InMemory, Layout, Partition, Partitioner, Question, Want, answer, plain};
+use homenode_study::{Answer, InMemory, Layout, Partition, Partitioner, Question, Vectors, Want, answer, plain};
 use homenode_trace::{DataSource, Merged, Op};
 
 /// A machine of the registry.
@@ -144,8 +144,12 @@ pub(crate) fn folded(rng: &mut Rng, q: &Question, partition: &Partition) -> Answ
 /// Asserts that both engines say the same.
 pub(crate) fn same(rng: &mut Rng, q: &Question, refs: &[Merged], label: &str) {
     let expected = plain::answer(q, refs).expect("it can be answered");
+    let mut otherwise = q.clone();
+    otherwise.fold_bytes = [q.fold_bytes, 0, 600, 8000][rng.below(4) as usize];
+    let able: Vec<Vectors> = Vectors::ALL.into_iter().filter(|v| v.available()).collect();
+    otherwise.vectors = able[rng.below(able.len() as u64) as usize];
     let partition = partition(rng, q, refs);
-    let got = folded(rng, q, &partition);
+    let got = folded(rng, &otherwise, &partition);
     for (a, b) in expected.rows.iter().zip(&got.rows) {
         assert_eq!(a, b, "{label}: plain, folded; machine {}", q.machines[a.machine as usize].name);
     }

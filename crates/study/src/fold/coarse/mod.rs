@@ -3,6 +3,7 @@
 //! Accesses that a half does not have in common with any other node cost no more than anywhere, whatever the machine and
 //! the size of blocks below, and are left out: so are blocks that are only read, where nobody asks for an optimum that
 //! could pay for them. A block whose accesses all are of the whole of it has halves that are alike, and one is enough.
+mod hot;
 mod list;
 mod ops;
 
@@ -10,11 +11,18 @@ pub(crate) use ops::{Ops, Reads, Write};
 
 use super::Levels;
 use crate::partition::record::{Code, Format, Record};
+use hot::Hot;
 use list::{Entry, FREE_WRITE, List, READ, Table, WRITE};
+use ops::NOTHING;
+
+/// Entries that are gathered at a time.
+const PIECE_ENTRIES: usize = 512;
+/// Words of records between two looks at how long lists have become.
+const PIECE_WORDS: usize = 1 << 12;
 
 /// What is done with the blocks that may cost something.
 pub(crate) trait Shared {
-    /// The accesses of a block of this level that several nodes use.
+    /// The accesses of a block of this level that several nodes use; or the next ones, if it is given in parts.
     fn block(&mut self, level: usize, ops: &Ops);
 }
 
@@ -28,6 +36,8 @@ pub(crate) struct Coarse {
     /// Blocks of the largest size that is asked for.
     tops: Vec<List>,
     halves: Vec<[List; 2]>,
+    /// What is given before the region ends.
+    hot: Hot,
     table: Table,
     ops: Ops,
     used: Vec<u64>,
@@ -38,13 +48,22 @@ pub(crate) struct Coarse {
 }
 
 impl Coarse {
-    pub(crate) fn new(levels: Levels, places: usize, format: Format, nodes: Vec<u16>, reads_cost: bool) -> Coarse {
+    /// `places`: number of levels. `fold_bytes`: memory to fold a region in, as far as that can be kept to.
+    pub(crate) fn new(
+        levels: Levels,
+        places: usize,
+        format: Format,
+        nodes: Vec<u16>,
+        reads_cost: bool,
+        fold_bytes: usize,
+    ) -> Coarse {
         let most = nodes.iter().max().map_or(0, |n| usize::from(*n) + 1);
         let top = levels.top();
         Coarse {
             tops: (0..1 << (format.unit_bits() - top)).map(|_| List::default()).collect(),
             halves: (0..top).map(|_| Default::default()).collect(),
             used: vec![0; format.units().div_ceil(64)],
+            hot: Hot::new(places, fold_bytes),
             ops: Ops::new(most),
             table: Table::default(),
             accesses: [0; 2],
@@ -57,7 +76,14 @@ impl Coarse {
     }
 
     /// More records of the region. Records of threads that do not exist (hostile) are left out.
-    pub(crate) fn records(&mut self, words: &[u32]) {
+    pub(crate) fn records(&mut self, words: &[u32], visitor: &mut impl Shared) {
+        for piece in words.chunks(PIECE_WORDS / self.format.words() * self.format.words()) {
+            self.piece(piece);
+            self.cool(visitor);
+        }
+    }
+
+    fn piece(&mut self, words: &[u32]) {
         let top = self.levels.top();
         let Coarse { format, nodes, tops, table, used, accesses, .. } = self;
         format.for_each_pair(words, |r: Record, pair: bool| {
@@ -86,12 +112,13 @@ impl Coarse {
     pub(crate) fn region(&mut self, visitor: &mut impl Shared) {
         self.count_blocks();
         let mut tops = std::mem::take(&mut self.tops);
-        for list in &mut tops {
+        for (index, list) in tops.iter_mut().enumerate() {
             list.end(&mut self.table);
-            self.block(list, self.levels.top(), 1, visitor);
+            self.finish(list, self.levels.top(), index, visitor);
             list.clear();
         }
         self.tops = tops;
+        self.hot.clear();
     }
 
     /// Blocks of every level that were touched, from a bit per unit.
@@ -114,7 +141,9 @@ impl Coarse {
             return;
         }
         if let Some(level) = self.levels.place(bits) {
-            self.ops.gather(&list.entries, bits, blocks);
+            self.ops.begin(blocks, 0, &NOTHING);
+            self.give(level, list, bits, visitor);
+            self.ops.last = true;
             visitor.block(level, &self.ops);
         }
         if !self.levels.below(bits) {
@@ -131,6 +160,17 @@ impl Coarse {
             list.clear();
         }
         self.halves[half as usize] = halves;
+    }
+
+    /// Gives the accesses of a list but for the last ones.
+    fn give(&mut self, level: usize, list: &List, bits: u32, visitor: &mut impl Shared) {
+        for piece in list.entries.chunks(PIECE_ENTRIES) {
+            self.ops.gather(piece, bits);
+            if self.ops.is_full() {
+                visitor.block(level, &self.ops);
+                self.ops.forget();
+            }
+        }
     }
 }
 

@@ -22,18 +22,39 @@ pub(crate) struct Write {
     pub(crate) times: u64,
 }
 
-/// A block's accesses: reads, write, reads, write, and reads at the end.
+/// A block's accesses, or some of them: reads, write, reads, write, and reads at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ops {
     pub(crate) reads: Vec<Reads>,
-    pub(crate) writes: Vec<Write>,
+    writes: Vec<Write>,
     /// How many blocks have just these accesses.
     pub(crate) blocks: u64,
+    /// Which of several blocks of a level that are worked on by turns it is; 0 if it is the only one.
+    pub(crate) slot: usize,
+    /// Whether nothing came before.
+    pub(crate) first: bool,
+    /// Whether nothing comes after. Else the last write is not given yet, since it may go on.
+    pub(crate) last: bool,
     /// Place of each node in `reads`, right if that is of the current run and names the node.
     place: Vec<u32>,
     /// First of the reads since the last write.
     begin: u32,
 }
+
+/// Writes that are given at a time.
+const GIVEN_WRITES: usize = 512;
+
+/// What goes from one part of a block's accesses to the next.
+#[derive(Clone, Debug)]
+pub(super) struct Rest {
+    reads: Vec<Reads>,
+    write: Option<Write>,
+    begin: u32,
+    first: bool,
+}
+
+/// Nothing came before.
+pub(super) const NOTHING: Rest = Rest { reads: Vec::new(), write: None, begin: 0, first: true };
 
 impl Ops {
     /// For nodes below `nodes`.
@@ -46,11 +67,52 @@ impl Ops {
         &self.reads[self.begin as usize..]
     }
 
-    /// Of `blocks` blocks of `1 << bits` units.
-    pub(super) fn gather(&mut self, entries: &[Entry], bits: u32, blocks: u64) {
-        self.reads.clear();
+    /// The writes that are given, each after its reads.
+    pub(crate) fn writes(&self) -> &[Write] {
+        &self.writes[..if self.last { self.writes.len() } else { self.writes.len() - 1 }]
+    }
+
+    /// For `blocks` blocks, worked on in this slot, of which that much is there already.
+    pub(super) fn begin(&mut self, blocks: u64, slot: usize, rest: &Rest) {
+        (self.blocks, self.slot, self.first, self.last) = (blocks, slot, rest.first, false);
+        self.reads.clone_from(&rest.reads);
         self.writes.clear();
-        (self.begin, self.blocks) = (0, blocks);
+        self.writes.extend(rest.write);
+        self.begin = rest.begin;
+        self.find_places();
+    }
+
+    /// What [`Ops::begin`] goes on from, once nearly all is given.
+    pub(super) fn rest(&self) -> Rest {
+        Rest { reads: self.reads.clone(), write: self.writes.last().copied(), begin: self.begin, first: self.first }
+    }
+
+    /// Whether there is enough to give.
+    pub(super) fn is_full(&self) -> bool {
+        self.writes.len() > GIVEN_WRITES
+    }
+
+    /// Forgets what was given, all but the last write.
+    pub(super) fn forget(&mut self) {
+        let Some((mut last, given)) = self.writes.split_last().map(|(last, rest)| (*last, rest)) else { return };
+        let Some(end) = given.last().map(|w| w.reads_end) else { return };
+        self.reads.drain(..end as usize);
+        last.reads_end -= end;
+        self.begin -= end;
+        self.writes.clear();
+        self.writes.push(last);
+        self.first = false;
+        self.find_places();
+    }
+
+    fn find_places(&mut self) {
+        for (at, r) in self.reads.iter().enumerate().skip(self.begin as usize) {
+            self.place[usize::from(r.node)] = at as u32;
+        }
+    }
+
+    /// More accesses of a block of `1 << bits` units.
+    pub(super) fn gather(&mut self, entries: &[Entry], bits: u32) {
         for e in entries {
             let span = u32::from(e.span).min(bits);
             let count = u64::from(e.count) << span;

@@ -45,18 +45,26 @@ impl Hot {
 impl Coarse {
     /// Works on lists that have become long.
     pub(super) fn cool(&mut self, visitor: &mut impl Shared) {
-        let most = self.hot.most_each;
-        if self.tops.iter().all(|list| list.entries.len() < most) {
+        if !self.tops.iter().any(|list| self.is_long(list, false)) {
             return;
         }
         let mut tops = std::mem::take(&mut self.tops);
-        for (index, list) in tops.iter_mut().enumerate().filter(|(_, list)| list.entries.len() >= most) {
-            self.drain(list, (self.levels.top(), index), false, visitor);
+        for (index, list) in tops.iter_mut().enumerate() {
+            let id = (self.levels.top(), index);
+            if self.is_long(list, self.hot.begun.contains_key(&id)) {
+                self.drain(list, id, false, visitor);
+            }
         }
         self.tops = tops;
         if self.hot.held > self.hot.most {
             self.drain_all(visitor);
         }
+    }
+
+    /// Whether a list is to be worked on. As long as it may turn out to be of no interest, that can wait.
+    fn is_long(&self, list: &List, begun: bool) -> bool {
+        let matters = begun || (list.shared && (list.written || self.reads_cost));
+        list.entries.len() >= if matters { self.hot.most_each } else { self.hot.most_each.max(self.hot.most / 8) }
     }
 
     /// Works on everything, larger blocks first.
@@ -89,6 +97,10 @@ impl Coarse {
                 self.ops.last = true;
                 visitor.block(level, &self.ops);
             } else {
+                if self.ops.has_given() {
+                    visitor.block(level, &self.ops);
+                    self.ops.forget();
+                }
                 kept = self.ops.rest();
             }
         }
@@ -105,7 +117,7 @@ impl Coarse {
         self.hot.held -= halves.iter().map(|list| list.entries.len()).sum::<usize>();
         list.split(half, &mut halves, &mut self.table);
         for (id, mut list) in ids.into_iter().zip(halves) {
-            if !last && list.entries.len() >= self.hot.most_each {
+            if !last && self.is_long(&list, self.hot.begun.contains_key(&id)) {
                 self.drain(&mut list, id, last, visitor);
             }
             self.hot.held += list.entries.len();

@@ -92,6 +92,11 @@ impl Ops {
         self.writes.len() > GIVEN_WRITES
     }
 
+    /// Whether there is anything to give.
+    pub(super) fn has_given(&self) -> bool {
+        self.writes.len() > 1
+    }
+
     /// Forgets what was given, all but the last write.
     pub(super) fn forget(&mut self) {
         let Some((mut last, given)) = self.writes.split_last().map(|(last, rest)| (*last, rest)) else { return };

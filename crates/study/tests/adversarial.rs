@@ -102,6 +102,42 @@ fn values_are_brought_back_without_loss() {
     }
 }
 
+/// A machine with costs as large as they may be.
+fn largest(rng: &mut Rng, nodes: u16) -> Machine {
+    const MOST: i64 = 1_000_000_000_000;
+    let near = rng.below(3) as i64;
+    let large = |rng: &mut Rng| [MOST, MOST - 1, MOST / 2, 1 << 35, 1 << 31, 3][rng.below(6) as usize];
+    let (far, copy) = ((large(rng) - near, large(rng) - near), large(rng));
+    let global = rng.chance(1, 3).then(|| (near, copy / 2 + 1 + rng.below((MOST / 2) as u64) as i64));
+    let far = (global.is_some() || rng.chance(7, 8)).then_some(far);
+    single(Single { nodes, near, far, copy, per_word: [0, 1_000_000][rng.below(2) as usize], global })
+}
+
+/// Costs as large as machines may have them and weights as large as they get: exact, though all of it passes 64 bits.
+#[test]
+fn sums_of_the_largest_costs_are_exact() {
+    let mut beyond = 0;
+    for case in 0..6 {
+        let mut rng = Rng::new(70 + case);
+        let nodes = 2 + rng.below(63) as u16;
+        let machines: Vec<Machine> = (0..20).map(|_| largest(&mut rng, nodes)).collect();
+        let mut q = question(&mut rng, machines, vec![4, 64, 2 << 20], &vec![0; usize::from(nodes)]);
+        q.policies.clear();
+        (q.best_static, q.without_replication, q.with_replication) = (Want::Cost, Want::Cost, Want::Cost);
+        q.options.sampled = Some(Counting { unit: SampleUnit::Reference, sees_writes: true });
+        let one = |_| {
+            let op = if rng.chance(1, 2) { Op::Write } else { Op::Read };
+            let weight = [1, 3, 1 << 31, u32::MAX][rng.below(4) as usize];
+            Merged { weight, ..reference(rng.below(nodes.into()) as u32, op, ADDR + rng.below(24) * 4) }
+        };
+        let refs: Vec<Merged> = (0..1500).map(one).collect();
+        both_starts(&mut rng, &mut q, &refs, &format!("case {case}"));
+        let found = homenode_study::plain::answer(&q, &refs).expect("it can be answered");
+        beyond += found.rows.iter().filter(|r| r.cost.0 > i64::MAX.into()).count();
+    }
+    assert!(beyond > 20, "sums beyond 64 bits: {beyond}");
+}
+
 #[test]
 fn from_one_node_to_sixty_four() {
     for nodes in [1, 2, 3, 9, 17, 64] {

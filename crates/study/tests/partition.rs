@@ -4,7 +4,7 @@ mod common;
 use common::{folded, model, question, reference};
 use homenode_base::Rng;
 use homenode_study::{InMemory, Layout, Partition, Partitioner, Question, Spill, StudyError, answer, plain};
-use homenode_trace::{Merged, Op};
+use homenode_trace::{Merged, Op, SampleUnit};
 use std::sync::{Arc, Mutex};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -112,6 +112,23 @@ fn a_budget_is_kept_and_changes_nothing() {
     }
     let words: u64 = all.len() as u64;
     assert!(last >= words * 4, "with nothing in memory everything is outside: {last}");
+}
+
+/// Pieces in which a file is read are no multiples of all records' lengths.
+#[test]
+fn no_record_is_torn_between_pieces() {
+    let mut rng = Rng::new(5);
+    for (machines, samples) in [(vec![model("ace")], false), (vec![model("butterfly")], true)] {
+        let mut q = question(&mut rng, machines, vec![4096], &[0; 4]);
+        if samples {
+            q.options.sampled = Some(homenode_trace::Counting { unit: SampleUnit::Miss, sees_writes: true });
+        }
+        let all: Vec<Merged> = refs(40_000).into_iter().map(|r| Merged { addr: r.addr & !0xF_0000, ..r }).collect();
+        let expected = plain::answer(&q, &all).expect("it can be answered");
+        let partition = Partition::open(Box::new(bytes(&built(&q, &all, Layout::default())))).expect("just written");
+        assert!((0..partition.regions()).any(|r| partition.weight(r) > 1 << 15), "longer than a piece");
+        assert_eq!(folded(&mut rng, &q, &partition), expected);
+    }
 }
 
 /// A disk that is full.

@@ -16,3 +16,10 @@ pub(crate) fn timed<T>(f: impl FnOnce() -> T) -> (f64, T) {
     let result = f();
     (now(origin) - begin, result)
 }
+
+/// Most memory that this process has had resident at once, in bytes; 0 if the system does not say.
+pub(crate) fn peak_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    line.and_then(|l| l.split_whitespace().next()?.parse::<u64>().ok()).map_or(0, |kib| kib << 10)
+}

@@ -4,6 +4,10 @@
 //! `sweep_speed [--vectors best|avx512|avx2|baseline] [MILLIONS | DATASET.hnt]...`: so many millions of references of each
 //! synthetic kernel (names with a star; default 4), or recorded datasets. Seconds are those of processor time of a thread;
 //! those of the merge that reads a dataset are measured by themselves and are in no other column.
+//!
+//! `sweep_speed --budget MIB MILLIONS`: so many millions of references of a stream that is never in memory, records in no
+//! more than that much memory and the rest in a file, beside as many as fit; and the most memory that was resident.
+mod budget;
 mod clock;
 mod question;
 mod recorded;
@@ -28,6 +32,11 @@ fn main() -> Result<(), Failure> {
         let name = args.get(at + 1).ok_or("--vectors needs a name")?;
         vectors = *Vectors::ALL.iter().find(|v| v.name() == name).ok_or("no such vectors")?;
         args.drain(at..at + 2);
+    }
+    if let [first, budget_mib, millions] = &args[..]
+        && first == "--budget"
+    {
+        return budget::run(budget_mib.parse()?, millions.parse()?, vectors);
     }
     if args.is_empty() {
         args.push("4".into());
@@ -114,12 +123,9 @@ fn row(name: &str, input: &Input, vectors: Vectors) -> Result<(), Failure> {
 
 fn partition(q: &Question, input: &Input) -> Result<Partition, Failure> {
     let mut partitioner = Partitioner::new(q, Layout::default())?;
-    let mut failed: Result<(), StudyError> = Ok(());
-    input.all(&mut |refs| {
-        let done = partitioner.refs(refs);
-        failed = std::mem::replace(&mut failed, Ok(())).and(done);
-    })?;
-    failed?;
+    let mut done: Result<(), StudyError> = Ok(());
+    input.all(&mut |refs| recorded::first_error(&mut done, partitioner.refs(refs)))?;
+    done?;
     Ok(partitioner.finish()?)
 }
 

@@ -58,3 +58,10 @@ pub(crate) fn all(reader: &DatasetReader, each: &mut dyn FnMut(&[Merged])) -> Re
     }
     Ok(drive(reader, OrderKind::Model, &mut Each(each))?.refs)
 }
+
+/// Keeps the first error.
+pub(crate) fn first_error<E>(done: &mut Result<(), E>, next: Result<(), E>) {
+    if done.is_ok() {
+        *done = next;
+    }
+}

@@ -89,3 +89,37 @@ fn radix(refs: usize) -> Vec<Merged> {
         }
     }
 }
+
+/// Relaxation of a grid of 64 MiB by bands of rows, a few thousand references at a time and never all of them in memory;
+/// every tenth reference is to one counter after another of a small table that all threads use: a very hot region.
+pub(crate) fn stream(refs: u64, each: &mut dyn FnMut(&[Merged])) {
+    const N: u64 = 4096;
+    const HOT: u64 = 512;
+    let at = |i: u64, j: u64| 0x4000_0000 + (i * N + j) * 4;
+    let band = N / u64::from(NODES);
+    let (mut all, mut left, mut hot) = (Vec::new(), refs, 0);
+    for i in (0..band).cycle() {
+        for j in 1..N - 1 {
+            for t in 0..NODES {
+                let row = (u64::from(t) * band + i).clamp(1, N - 2);
+                for (di, dj) in [(0, 1), (2, 1), (1, 0), (1, 2), (1, 1)] {
+                    all.push(reference(t, Op::Read, at(row + di - 1, j + dj - 1), 4));
+                }
+                all.push(reference(t, Op::Write, at(row, j), 4));
+                if (j + u64::from(t)).is_multiple_of(2) {
+                    hot = (hot * 5 + 1) % HOT;
+                    all.push(reference(t, if hot % 3 > 0 { Op::Read } else { Op::Write }, 0x9000_0000 + hot * 4, 4));
+                }
+            }
+            if all.len() >= 4096 {
+                let some = all.len().min(left as usize);
+                each(&all[..some]);
+                left -= some as u64;
+                all.clear();
+                if left == 0 {
+                    return;
+                }
+            }
+        }
+    }
+}

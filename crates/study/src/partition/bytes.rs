@@ -5,7 +5,7 @@
 //! checksum of their own, so that a worker reads and checks no more than it works on.
 use super::spill::{Store, Words, as_bytes};
 use super::stream::{Filtered, Key};
-use super::{Head, Partition, Records, Stream, Transfers};
+use super::{Head, Partition, Records, Stream, Transfers, Whole};
 use crate::StudyError;
 use homenode_machine::CacheGeometry;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
@@ -35,16 +35,17 @@ impl Opened {
     pub(super) fn length(&self, at: usize) -> u64 {
         self.extents[at].words
     }
-    pub(super) fn read(&self, at: usize, each: &mut dyn FnMut(&[u32])) -> Result<(), StudyError> {
+    /// `per`: words of a record, so that none is torn between two pieces.
+    pub(super) fn read(&self, at: usize, per: usize, each: &mut dyn FnMut(&[u32])) -> Result<(), StudyError> {
         let Extent { offset, words, checksum } = self.extents[at];
-        let (mut hash, mut whole) = (Xxh3::new(), Words::default());
+        let (mut hash, mut pieces, mut whole) = (Xxh3::new(), Words::default(), Whole::new(per));
         let mut bytes = vec![0; (words * 4).min(PIECE_BYTES) as usize];
         let mut done = 0;
         while done < words * 4 {
             let piece = &mut bytes[..(words * 4 - done).min(PIECE_BYTES) as usize];
             self.store.read_at(offset + done, piece).map_err(StudyError::Damaged)?;
             hash.update(piece);
-            whole.bytes(piece, each);
+            pieces.bytes(piece, &mut |words| whole.words(words, each));
             done += piece.len() as u64;
         }
         if hash.digest() == checksum {

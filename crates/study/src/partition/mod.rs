@@ -87,7 +87,7 @@ impl Partition {
         let per = self.head.streams[stream].format.words();
         match &self.records {
             Records::Built(built) => built.read(stream, region, per, each),
-            Records::Opened(opened) => opened.read(self.head.streams.len() * region + stream, each),
+            Records::Opened(opened) => opened.read(self.head.streams.len() * region + stream, per, each),
         }
     }
     /// Words of records.
@@ -112,7 +112,7 @@ impl Built {
     fn read(&self, stream: usize, region: usize, per: usize, each: &mut dyn FnMut(&[u32])) -> Result<(), StudyError> {
         let id = self.id(stream, region);
         if self.spill.bytes(id) > 0 {
-            let (mut words, mut whole) = (spill::Words::default(), Whole { per, begun: Vec::new() });
+            let (mut words, mut whole) = (spill::Words::default(), Whole::new(per));
             let mut bytes = |b: &[u8]| words.bytes(b, &mut |w| whole.words(w, each));
             self.spill.read(id, &mut bytes).map_err(StudyError::Spill)?;
         }
@@ -128,6 +128,9 @@ struct Whole {
 }
 
 impl Whole {
+    fn new(per: usize) -> Whole {
+        Whole { per, begun: Vec::new() }
+    }
     fn words(&mut self, words: &[u32], each: &mut dyn FnMut(&[u32])) {
         if self.begun.is_empty() && words.len().is_multiple_of(self.per) {
             return each(words);

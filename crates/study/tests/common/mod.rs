@@ -145,10 +145,9 @@ pub(crate) fn folded(rng: &mut Rng, q: &Question, partition: &Partition) -> Answ
 pub(crate) fn same(rng: &mut Rng, q: &Question, refs: &[Merged], label: &str) {
     let expected = plain::answer(q, refs).expect("it can be answered");
     let mut otherwise = q.clone();
-    let mut draw = Rng::new(rng.clone().next_u64());
-    otherwise.fold_bytes = [q.fold_bytes, 0, 600, 8000][draw.below(4) as usize];
+    otherwise.fold_bytes = [q.fold_bytes, 0, 600, 8000][rng.below(4) as usize];
     let able: Vec<Vectors> = Vectors::ALL.into_iter().filter(|v| v.available()).collect();
-    otherwise.vectors = able[draw.below(able.len() as u64) as usize];
+    otherwise.vectors = able[rng.below(able.len() as u64) as usize];
     let partition = partition(rng, q, refs);
     let got = folded(rng, &otherwise, &partition);
     for (a, b) in expected.rows.iter().zip(&got.rows) {

@@ -137,16 +137,25 @@ def table(title, head, rows):
         print("  " + "  ".join(cells).rstrip(), flush=True)
 
 
-def examples(root, size):
-    """The speed examples of the crates, which measure what no command shows alone; at size XS on a million references."""
+def examples(root, size, datasets):
+    """The speed examples of the crates, which measure what no command shows alone; at size XS on a million references. The
+    folded engine is measured on recorded datasets and on synthetic ones, with both widths of vectors, and at size M with
+    more references than its budget of memory holds."""
     for package, example, title in EXAMPLES:
-        words = ["cargo", "run", "-q", "--release", "--locked", "-p", package, "--example", example]
-        words += ["--", "1"] if size == "XS" and example in TAKE_MILLIONS else []
-        print(f"\n{title}\n  $ {' '.join(words)}", flush=True)
-        done = subprocess.run(words, cwd=root, stdout=subprocess.PIPE, text=True)
-        if done.returncode:
-            sys.exit(f"bench: {example} ended with status {done.returncode}")
-        print("".join(f"  {line}\n" for line in done.stdout.splitlines()), end="", flush=True)
+        runs = [["1"] if size == "XS" and example in TAKE_MILLIONS else []]
+        if example == "sweep_speed":
+            inputs = [*(str(path.resolve()) for _, path in datasets), "1" if size == "XS" else "4"]
+            runs = [inputs] + ([["--vectors", "avx2", *inputs]] if " avx2 " in pathlib.Path("/proc/cpuinfo").read_text() else [])
+            runs += [["--budget", "1024", "1000"]] if size == "M" else []
+        print(f"\n{title}")
+        for arguments in runs:
+            words = ["cargo", "run", "-q", "--release", "--locked", "-p", package, "--example", example]
+            words += ["--", *arguments] if arguments else []
+            print(f"  $ {' '.join(words)}", flush=True)
+            done = subprocess.run(words, cwd=root, stdout=subprocess.PIPE, text=True)
+            if done.returncode:
+                sys.exit(f"bench: {example} ended with status {done.returncode}")
+            print("".join(f"  {line}\n" for line in done.stdout.splitlines()), end="", flush=True)
 
 
 def processor():

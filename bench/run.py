@@ -157,7 +157,7 @@ def main():
         datasets = capture_table(bench, kernels)
         report_table(bench, datasets + memory_datasets(bench))
         sweep_table(bench, datasets)
-        measure.examples(ROOT, bench.size)
+        measure.examples(ROOT, bench.size, datasets)
         peer_table(bench, kernels)
         bench.print_commands()
 

@@ -9,6 +9,7 @@
 //! more than that much memory and the rest in a file, beside as many as fit; and the most memory that was resident.
 mod budget;
 mod clock;
+mod one_file;
 mod question;
 mod recorded;
 mod synthetic;

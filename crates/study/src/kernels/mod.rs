@@ -12,8 +12,9 @@
 //! and the offset has grown by at most 2 K a step. After so many steps that 2 K s could pass 2^29 (2^61), B goes
 //! into a sum of 64 (128) bits, values become min(value, B + R) - B, which lies between 0 and K (whoever is dearer than a
 //! move from the best may as well have made that move), and the count starts again. Products of counts and costs are
-//! formed after capping the count where the product has passed the cap, and stay below 2 K. Sums of a block go into 128
-//! bits once per block. Nothing wraps, so the wrapping operations that the vector loops use are exact.
+//! formed after capping the count where the product has passed the cap, and stay below 2 K. The result of a block
+//! is at most 2^31 in 32 bits; results of fewer than 2^32 blocks are added up in 64 bits before they go into sums of 128,
+//! others go there at once. Nothing wraps, so the wrapping operations that the vector loops use are exact.
 mod lanes;
 mod machines;
 mod replication;

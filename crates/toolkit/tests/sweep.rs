@@ -287,3 +287,37 @@ fn what_cannot_be_asked_is_refused_in_one_line() {
     let e = sweep(&request(Asked::File(folder.path().join("none.toml")), &out), &mut ()).expect_err("no study");
     assert_eq!(e.class, Class::Input);
 }
+
+/// R <= 2G is asked of machines with global memory, with or without remote references; others may have any R.
+#[test]
+fn dear_copies_are_refused_only_where_one_can_go_through_global_memory() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    on_disk(&program().store(), folder.path(), "x.hnt");
+    let text = |machine: &str| format!("traces = ['x.hnt']\nblocks = 4096\noptimum = 'cost'\n[[machine]]\n{machine}\n");
+    for more in ["", "r = 'inf'\n"] {
+        let machine = format!("base = 'ace'\nG = 1000\nR = 2001\n{more}");
+        refused(
+            folder.path(),
+            &text(&machine),
+            Class::Input,
+            "R = 2001 is more than 2G = 2000 at blocks of 4096 bytes",
+        );
+        refused(folder.path(), &text(&machine), Class::Input, "a copy through global memory would be cheaper");
+        refused(folder.path(), &text(&machine), Class::Input, "lower R, or say R = \"2G\"");
+    }
+    let legal = [
+        "base = 'ace'\nG = 1000\nR = 2000",
+        "base = 'ace'\nG = 1000\nR = '2G'\nr = 'inf'",
+        "base = 'butterfly'\nR = 1_000_000",
+        "base = 'butterfly'\nR = 1_000_000\nr = 'inf'",
+    ];
+    let costs = legal.map(|machine| {
+        let (asked, out) = study(folder.path(), &text(machine));
+        let asked = SweepRequest { force: true, ..request(asked, &out) };
+        let rows = rows(&sweep(&asked, &mut ()).expect(machine));
+        assert_eq!((rows.len(), rows[0]["what"].as_str()), (1, "optimum"), "{machine}");
+        rows[0]["cost"].parse::<u64>().expect("a whole number")
+    });
+    // With moves this dear the Butterfly leaves every page in one place; without remote references it has no choice.
+    assert!(costs[2] < 6_000 * 15 && costs[3] > 1_000_000 && costs[0] <= costs[1], "{costs:?}");
+}

@@ -5,12 +5,30 @@ use homenode_base::NodeId;
 use homenode_machine::{AccessClass, Location, Machine};
 
 /// The cheapest homes of each block if it may move once per phase, exactly, on any machine. Phases are windows of virtual
-/// time. Between the best static placement (one phase) and the optimum without replication (a phase per access).
+/// time, or begin at given times. Between the best static placement (one phase) and the optimum without replication (a
+/// phase per access).
 #[derive(Clone, Copy, Debug)]
 pub struct PhaseStatic<'m> {
     machine: &'m Machine,
     block_bytes: u64,
-    window: u64,
+    phases: Phases<'m>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Phases<'m> {
+    Windows(u64),
+    /// Ascending.
+    Starts(&'m [u64]),
+}
+
+impl Phases<'_> {
+    #[inline]
+    fn at(&self, t: u64) -> u64 {
+        match self {
+            Phases::Windows(window) => t / window,
+            Phases::Starts(starts) => starts.partition_point(|start| *start <= t) as u64,
+        }
+    }
 }
 
 /// What is known of one block. Does not grow with the accesses.
@@ -28,7 +46,12 @@ const CHARGED: [AccessClass; 3] = [AccessClass::Read, AccessClass::Write, Access
 impl<'m> PhaseStatic<'m> {
     /// On this machine, with blocks of `block_bytes` and phases of `window` (at least 1) of virtual time.
     pub fn new(machine: &'m Machine, block_bytes: u64, window: u64) -> PhaseStatic<'m> {
-        PhaseStatic { machine, block_bytes, window: window.max(1) }
+        PhaseStatic { machine, block_bytes, phases: Phases::Windows(window.max(1)) }
+    }
+    /// With phases that begin at these virtual times, ascending, such as those of recorded barriers; what is before the
+    /// first of them is a phase too.
+    pub fn by_starts(machine: &'m Machine, block_bytes: u64, starts: &'m [u64]) -> PhaseStatic<'m> {
+        PhaseStatic { machine, block_bytes, phases: Phases::Starts(starts) }
     }
     /// No accesses yet.
     pub fn begin(&self) -> PhaseState {
@@ -40,7 +63,7 @@ impl<'m> PhaseStatic<'m> {
         if a.class == AccessClass::Free {
             return;
         }
-        let phase = a.t.0 / self.window;
+        let phase = self.phases.at(a.t.0);
         if phase != state.phase {
             state.ends = self.close(state);
             state.counts.fill(0);

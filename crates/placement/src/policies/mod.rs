@@ -74,6 +74,8 @@ homenode_base::registry!(
     affinity
 );
 
+pub use platinum::{REFERENCES_PER_SECOND, platinum_windows};
+
 /// A policy with its parameters: what `--policy` names.
 #[derive(Clone)]
 pub struct Choice {

@@ -4,7 +4,9 @@
 //! A block moves at its first access in a phase whose home is another one (hits of caches move nothing), at R, or G from
 //! or to global memory; phases in which it is not accessed cost nothing. Homes that make the sum of references and moves
 //! least are found by [`PhaseStatic`](crate::optimum::PhaseStatic). With one phase this is `best-static`, and with phases
-//! of one access it is the optimum without replication.
+//! of one access it is the optimum without replication. A policy sees accesses and no events, so its phases are windows;
+//! what phases between barriers or by name are worth is computed with
+//! [`PhaseStatic::by_starts`](crate::optimum::PhaseStatic::by_starts).
 use super::best_static::fallback;
 use super::resident::{self, Home};
 use super::{By, Param, Spec, needs_remote_access, table};

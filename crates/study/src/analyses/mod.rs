@@ -26,13 +26,14 @@ pub struct Spec {
 
 homenode_base::registry!(
     /** Every analysis, in the order of lists. */ Spec;
-    tlb, perturb, false_sharing, alpha_beta_gamma, savings, confidence
+    tlb, perturb, false_sharing, alpha_beta_gamma, savings, phases, confidence
 );
 
 pub use alpha_beta_gamma::{Costs, Model, Overhead, Times, misprints};
 pub use confidence::{Bootstrap, Estimate, Judged, PARTS_MIN, judge, window_answers};
 pub use false_sharing::*;
 pub use perturb::*;
+pub use phases::{Marks, PhaseBy, phase_costs};
 pub use savings::*;
 pub use tlb::*;
 

@@ -50,24 +50,21 @@ pub struct PrintedRow {
 /// Costs by processor, and reads since the last write.
 struct State {
     cost: Vec<i128>,
-    /// The costs to come.
-    ends: Vec<i128>,
-    reads: Vec<u64>,
+    /// By processor: what its reads would save with a copy.
+    saved: Vec<i128>,
+    /// Reads of all.
+    reads: i128,
     /// Processors with reads.
     readers: u64,
     found: Printed,
 }
 
-/// A run of reads, summed up for the calls of figure 4.2.
-struct Run<'a> {
-    figure: &'a Figure43,
-    state: &'a State,
-    /// Cost of all reads if exactly those worth a copy have one.
-    reads: i128,
-    /// Processors worth a copy.
-    worth: i128,
-    /// Candidates for the start beside the end itself.
-    starts: [usize; 2],
+/// A place where a run of reads may begin.
+#[derive(Clone, Copy)]
+struct Begin {
+    at: usize,
+    /// Cost before the run, and of a copy here unless its reads are worth one anyway.
+    cost: i128,
 }
 
 impl Figure43 {
@@ -76,23 +73,24 @@ impl Figure43 {
     pub fn of_machine(machine: &Machine, block_bytes: u64) -> Option<Figure43> {
         let view = machine.single_remote(block_bytes)?;
         let plain = view.global.is_none() && machine.caches.is_none() && machine.remote_access && view.nodes > 1;
-        let equal = view.near[0] == view.near[1] && view.far[0] == view.far[1] && view.near[0] <= view.far[0];
+        let equal = view.near[0] == view.near[1] && view.far[0] == view.far[1] && view.near[0] < view.far[0];
         let [near, far, copy] = [view.near[0], view.far[0], view.copy].map(|c| i128::from(c.0));
         (plain && equal).then_some(Figure43 { nodes: view.nodes, near, far, copy })
     }
 
     /// The figure on the accesses of one block, in order.
     pub fn solve(&self, accesses: impl IntoIterator<Item = Access>) -> Printed {
-        let (cost, ends, reads) = (vec![0; self.nodes], vec![0; self.nodes], vec![0; self.nodes]);
-        let mut state = State { cost, ends, reads, readers: 0, found: Printed::default() };
+        let (cost, saved) = (vec![0; self.nodes], vec![0; self.nodes]);
+        let mut state = State { cost, saved, reads: 0, readers: 0, found: Printed::default() };
         for access in accesses {
             let (node, weight) = (access.node.index(), u64::from(access.weight));
             state.found.literal_work += weight;
             match access.kind {
                 AccessKind::Read => {
                     state.found.stated_work += weight;
-                    state.readers += u64::from(state.reads[node] == 0);
-                    state.reads[node] += weight;
+                    state.readers += u64::from(state.saved[node] == 0);
+                    state.saved[node] += (self.far - self.near) * i128::from(weight);
+                    state.reads += i128::from(weight);
                 }
                 AccessKind::Write => self.write(&mut state, node, weight),
             }
@@ -130,96 +128,118 @@ impl Figure43 {
             return state.cost.iter_mut().for_each(|c| *c = (*c).min(come));
         }
         state.found.literal_work += 3 * self.nodes as u64 * state.readers;
-        let mut ends = std::mem::take(&mut state.ends);
-        let run = Run::new(self, state);
-        for (j, end) in ends.iter_mut().enumerate() {
-            *end = run.starts.iter().fold(run.cost(j, j), |c, start| c.min(run.cost(*start, j)));
+        let State { cost, saved, .. } = state;
+        // Figure 4.2 for copies at the start, at the end, and at all that are worth one: the reads and those copies, to
+        // which start and end add a copy, less what it saves, unless they are worth one.
+        let (worth, served) = self.worth(saved);
+        let fixed = self.far * state.reads - served + self.copy * (worth - 1);
+        let begin = |at: usize| Begin { at, cost: cost[at] + self.added(saved[at]) };
+        let starts = [begin(cheapest(cost)), begin(self.third(cost, saved))];
+        for (j, (cost, saved)) in cost.iter_mut().zip(saved).enumerate() {
+            let added = self.added(*saved);
+            let from = |start: &Begin| if start.at == j { start.cost } else { start.cost + added };
+            let through = |least: i128, start: &Begin| least.min(from(start));
+            *cost = fixed + starts.iter().fold(*cost + added, through);
+            *saved = 0;
         }
-        state.ends = std::mem::replace(&mut state.cost, ends);
-        state.reads.fill(0);
-        state.readers = 0;
+        (state.reads, state.readers) = (0, 0);
     }
 
-    fn saved(&self, reads: u64) -> i128 {
-        (self.far - self.near) * i128::from(reads)
+    /// Processors worth a copy, and what their reads save with it.
+    fn worth(&self, saved: &[i128]) -> (i128, i128) {
+        let worth = saved.iter().filter(|s| **s > self.copy);
+        worth.fold((0, 0), |(n, sum), saved| (n + 1, sum + saved))
     }
-    fn is_worth(&self, reads: u64) -> bool {
-        self.saved(reads) > self.copy
+    /// What a copy adds where one is needed, if it is not worth one anyway.
+    fn added(&self, saved: i128) -> i128 {
+        if saved > self.copy { 0 } else { self.copy - saved }
+    }
+    /// The cheapest after its reads among those not worth a copy; with nobody left the figure allows any.
+    fn third(&self, cost: &[i128], saved: &[i128]) -> usize {
+        let all = cost.iter().zip(saved).zip(0..);
+        let rest = all.filter(|((_, saved), _)| **saved <= self.copy);
+        rest.map(|((cost, saved), j)| (cost - saved, j)).min().map_or(0, |(_, j)| j)
     }
 }
 
-impl<'a> Run<'a> {
-    fn new(figure: &'a Figure43, state: &'a State) -> Run<'a> {
-        // The least pair is the lowest number among the cheapest.
-        let cheapest = state.cost.iter().copied().zip(0..).min().map_or(0, |(_, j)| j);
-        let rest = (0..figure.nodes).filter(|j| !figure.is_worth(state.reads[*j]));
-        let after = |j: usize| (state.cost[j] - figure.saved(state.reads[j]), j);
-        // With nobody left the figure allows any processor.
-        let third = rest.map(after).min().map_or(0, |(_, j)| j);
-        let worth = |n: &u64| figure.is_worth(*n);
-        let price = |n: &u64| if worth(n) { figure.near } else { figure.far } * i128::from(*n);
-        let reads = state.reads.iter().map(price).sum();
-        let worth = state.reads.iter().filter(|n| worth(n)).count() as i128;
-        Run { figure, state, reads, worth, starts: [cheapest, third] }
-    }
-
-    /// Figure 4.2 for copies at the start, at the end, and at all that are worth one.
-    fn cost(&self, start: usize, end: usize) -> i128 {
-        let (mut cost, mut copies) = (self.state.cost[start] + self.reads, self.worth);
-        for (i, place) in [start, end].into_iter().enumerate() {
-            let reads = self.state.reads[place];
-            if self.figure.is_worth(reads) || (i == 1 && start == end) {
-                continue;
-            }
-            cost -= self.figure.saved(reads);
-            copies += 1;
-        }
-        cost + self.figure.copy * (copies - 1)
-    }
+/// The lowest number among the cheapest.
+fn cheapest(cost: &[i128]) -> usize {
+    cost.iter().zip(0..).min().map_or(0, |(_, j)| j)
 }
 
-/// One machine, by level: the figure and its sum over blocks.
-struct Sums(Vec<(Figure43, Printed)>);
+/// By level: figures, each with its machine, and sums over blocks.
+struct Sums(Vec<Vec<(u32, Figure43, Printed)>>);
 
 impl Visitor for Sums {
     fn block(&mut self, level: usize, _: u64, steps: &[Step]) {
-        let (figure, sum) = &mut self.0[level];
-        let found = figure.solve(steps.iter().map(|s| s.access));
-        sum.cost += found.cost;
-        sum.stated_work += found.stated_work;
-        sum.literal_work += found.literal_work;
+        for (_, figure, sum) in &mut self.0[level] {
+            let found = figure.solve(steps.iter().map(|s| s.access));
+            sum.cost += found.cost;
+            sum.stated_work += found.stated_work;
+            sum.literal_work += found.literal_work;
+        }
     }
 }
 
+/// Machines with one stream and one binding, which share a fold.
+struct Alike {
+    stream: usize,
+    nodes: Vec<u16>,
+    machines: Vec<usize>,
+}
+
+fn alike(question: &Question, partition: &Partition) -> Result<Vec<Alike>, StudyError> {
+    let mut all: Vec<Alike> = Vec::new();
+    for (machine, m) in question.machines.iter().enumerate() {
+        if question.blocks.iter().all(|b| Figure43::of_machine(m, *b).is_none()) {
+            continue;
+        }
+        let stream = partition.stream_of(question, machine)?;
+        let nodes = partition.head.streams[stream].key.nodes(m, &question.seats[machine]);
+        match all.iter_mut().find(|a| (a.stream, &a.nodes) == (stream, &nodes)) {
+            Some(a) => a.machines.push(machine),
+            None => all.push(Alike { stream, nodes, machines: vec![machine] }),
+        }
+    }
+    Ok(all)
+}
+
 /// What the figure finds on the machines of a question that it is about, at each of its block sizes; policies and optima
-/// that the question asks for are not looked at. Rows are sorted by machine and block size.
+/// that the question asks for are not looked at. Only these regions of the partition: costs and work of parts add up. Rows
+/// are sorted by machine and block size.
 ///
 /// # Errors
 /// The question cannot be answered from this partition.
-pub fn figure_4_3(question: &Question, partition: &Partition) -> Result<Vec<PrintedRow>, StudyError> {
+pub fn figure_4_3(
+    question: &Question,
+    partition: &Partition,
+    regions: std::ops::Range<usize>,
+) -> Result<Vec<PrintedRow>, StudyError> {
     question.check()?;
     if question.blocks.last().is_some_and(|b| *b > partition.region_bytes()) {
         return Err(StudyError::Region(partition.region_bytes()));
     }
     let mut rows = Vec::new();
-    for (machine, m) in question.machines.iter().enumerate() {
-        let stream = partition.stream_of(question, machine)?;
+    for Alike { stream, nodes, machines } in alike(question, partition)? {
         let head = &partition.head.streams[stream];
-        let nodes = head.key.nodes(m, &question.seats[machine]);
-        let figure = |b: &u64| Figure43::of_machine(m, *b).filter(|_| question.usable(machine, *b)).map(|f| (*b, f));
-        let (blocks, figures): (Vec<u64>, Vec<Figure43>) = question.blocks.iter().filter_map(figure).unzip();
-        if blocks.is_empty() {
-            continue;
-        }
+        let figure = |machine: usize, b: u64| {
+            let figure = Figure43::of_machine(&question.machines[machine], b).filter(|_| question.usable(machine, b));
+            figure.map(|f| (machine as u32, f, Printed::default()))
+        };
+        let figures = |b: &u64| machines.iter().filter_map(|m| figure(*m, *b)).collect::<Vec<_>>();
+        let of_blocks = question.blocks.iter().map(|b| (*b, figures(b))).filter(|(_, all)| !all.is_empty());
+        let (blocks, all): (Vec<u64>, Vec<_>) = of_blocks.unzip();
         let levels = Levels::new(&blocks, 0, head.format.unit_shift, head.format.region_shift);
         let mut fold = Strict::new(levels, head.format, nodes, false, None);
-        let mut sums = Sums(figures.into_iter().map(|f| (f, Printed::default())).collect());
-        for region in 0..partition.regions() {
+        let mut sums = Sums(all);
+        for region in regions.clone() {
             partition.read(stream, region, &mut |words| fold.records(words))?;
             fold.region(partition.head.regions[region], &mut sums);
         }
-        let row = |(block_bytes, (_, printed))| PrintedRow { machine: machine as u32, block_bytes, printed };
-        rows.extend(blocks.into_iter().zip(sums.0).map(row));
+        for (block_bytes, all) in blocks.into_iter().zip(sums.0) {
+            rows.extend(all.into_iter().map(|(machine, _, printed)| PrintedRow { machine, block_bytes, printed }));
+        }
     }
+    rows.sort_by_key(|row| (row.machine, row.block_bytes));
     Ok(rows)
 }

@@ -1,33 +1,9 @@
 //! Attribution: parts add up to wholes, worth is that of the repaired program, advice fits.
-use crate::common::{cases, random_refs, seats, source, word};
-use homenode_analysis::{ObjectName, SiteName, UNKNOWN_OBJECT};
+use crate::common::{Arrays, cases, random_refs, seats, source, word};
 use homenode_base::Rng;
 use homenode_placement::Start;
-use homenode_sim::{Found, Objects};
 use homenode_study::analyses::{AttributeOptions, Attributed, MoveCost, Moves, Separation, WordUse, attribute};
-use homenode_trace::{Event, Merged, Op};
-
-/// Objects as (name, first byte, bytes).
-struct Arrays(Vec<(&'static str, u64, u64)>);
-
-impl Objects for Arrays {
-    fn event(&mut self, _: &Event) {}
-    fn at(&mut self, _: u32, addr: u64) -> Found {
-        match self.0.iter().position(|(_, from, bytes)| (*from..from + bytes).contains(&addr)) {
-            Some(i) => Found { object: i as u32, from: self.0[i].1, last: self.0[i].1 + self.0[i].2 - 1 },
-            None => Found { object: UNKNOWN_OBJECT, from: addr, last: addr },
-        }
-    }
-    fn object(&self, object: u32) -> ObjectName {
-        ObjectName { name: self.0[object as usize].0.into(), ..ObjectName::default() }
-    }
-    fn extent(&self, object: u32, _: u32, _: u64) -> Option<(u64, u64)> {
-        self.0.get(object as usize).map(|(_, from, bytes)| (*from, *bytes))
-    }
-    fn site(&self, site: u32) -> SiteName {
-        SiteName { place: format!("main.c:{site}"), function: "work".into() }
-    }
-}
+use homenode_trace::{Merged, Op};
 
 const OPTIONS: AttributeOptions = AttributeOptions {
     block_words: 16,

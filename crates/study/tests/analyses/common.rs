@@ -1,7 +1,8 @@
 //! Traces, seats, machines, and who answers questions.
+use homenode_analysis::{ObjectName, SiteName, UNKNOWN_OBJECT};
 use homenode_base::{NodeId, Rng, VirtualTime};
 use homenode_machine::Machine;
-use homenode_sim::Seat;
+use homenode_sim::{Found, Objects, Seat};
 use homenode_study::analyses::{Refused, Source};
 use homenode_study::{Answer, InMemory, Layout, Partitioner, Question, answer, plain};
 use homenode_trace::order::{Consumer, OrderKind, drive};
@@ -129,6 +130,28 @@ pub(crate) fn ask_folded(question: &Question, source: &mut Source<'_>) -> Result
         return Ok(vec![answer(question, &partition, 0..0)?]);
     }
     (0..partition.regions()).map(|i| Ok(answer(question, &partition, i..i + 1)?)).collect()
+}
+
+/// Objects as (name, first byte, bytes).
+pub(crate) struct Arrays(pub(crate) Vec<(&'static str, u64, u64)>);
+
+impl Objects for Arrays {
+    fn event(&mut self, _: &Event) {}
+    fn at(&mut self, _: u32, addr: u64) -> Found {
+        match self.0.iter().position(|(_, from, bytes)| (*from..from + bytes).contains(&addr)) {
+            Some(i) => Found { object: i as u32, from: self.0[i].1, last: self.0[i].1 + self.0[i].2 - 1 },
+            None => Found { object: UNKNOWN_OBJECT, from: addr, last: addr },
+        }
+    }
+    fn object(&self, object: u32) -> ObjectName {
+        ObjectName { name: self.0[object as usize].0.into(), ..ObjectName::default() }
+    }
+    fn extent(&self, object: u32, _: u32, _: u64) -> Option<(u64, u64)> {
+        self.0.get(object as usize).map(|(_, from, bytes)| (*from, *bytes))
+    }
+    fn site(&self, site: u32) -> SiteName {
+        SiteName { place: format!("main.c:{site}"), function: "work".into() }
+    }
 }
 
 /// A question about one machine with these seats.

@@ -7,6 +7,7 @@ mod conformance;
 mod false_sharing;
 mod intervals;
 mod perturb;
+mod phases;
 mod printed;
 mod savings;
 mod tlb;

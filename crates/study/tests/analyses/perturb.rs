@@ -1,10 +1,11 @@
 //! Perturbed orders: what must survive, by an independent checker; the local filter against a literal transcription.
-use crate::common::{Entry, Log, ask, cases, merged, question, random_refs, replayed, seats, source};
+use crate::common::{Arrays, Entry, Log, ask, cases, merged, question, random_refs, replayed, seats, source};
 use homenode_base::Rng;
 use homenode_machine::models;
+use homenode_placement::Start;
 use homenode_sim::NoObjects;
 use homenode_study::Want;
-use homenode_study::analyses::{Filter, GAP, Input, LOCAL, Perturber, Sync, sensitivity};
+use homenode_study::analyses::{Filter, GAP, Input, LOCAL, Moves, Perturber, Sync, blame, sensitivity};
 use homenode_trace::event::EventKind;
 use homenode_trace::synthetic::{PROGRAMS, Scale, random};
 use homenode_trace::{Event, Merged};
@@ -285,6 +286,40 @@ fn sensitivity_is_zero_without_sharing_and_reported_with_it() {
         assert!((c.mean_percent() - by_hand.clone().sum::<f64>() / 3.0).abs() < 1e-9);
         assert!((c.largest_percent() - by_hand.fold(0.0, f64::max)).abs() < 1e-9);
     }
+}
+
+/// Moves by object add up to those of the disturbed order itself, and only what is shared changes.
+#[test]
+fn blame_adds_up_and_falls_on_what_is_shared() {
+    const SHARED_BYTES: u64 = 512;
+    for seed in 0..cases(20, 400) {
+        let mut refs = random_refs(&mut Rng::new(seed), 4, SHARED_BYTES / 4, 600);
+        // Every third reference goes to memory of the thread's own, a page for each.
+        let own = |t: u32| 4096 * u64::from(t + 1);
+        refs.iter_mut().skip(2).step_by(3).for_each(|r| r.addr = own(r.thread) + r.addr % 256);
+        let arrays = [("shared", 0, SHARED_BYTES), ("own", 4096, 5 * 4096)];
+        let q = question(models::find("cc").unwrap(), &seats(4), &[64]);
+        let (mut given, mut objects) = (source(&refs), Arrays(arrays.to_vec()));
+        let mut input =
+            Input { source: &mut given, question: &q, ask: &ask, objects: &mut objects, seed: 5, repeats: 3 };
+        let found = blame(&mut input, LOCAL, Sync::Ignored, (64, 4)).unwrap();
+        let sum = |of: &dyn Fn(&homenode_study::analyses::Blamed) -> u64| found.iter().map(of).sum::<u64>();
+        assert_eq!(sum(&|b| b.moves), moves_of(&refs), "seed {seed}");
+        let log = Log { entries: refs.iter().map(|r| Entry::Ref(*r)).collect() };
+        for i in 0..3 {
+            let disturbed = perturbed(&log, 4, LOCAL, Sync::Ignored, 5 + i);
+            assert_eq!(sum(&|b| b.disturbed[i as usize]), moves_of(&disturbed.refs()), "seed {seed}");
+        }
+        assert_eq!(found[0].object, 0, "the shared array changes most: {found:?}");
+        assert!(found[1..].iter().all(|b| b.changes().iter().all(|c| *c == 0.0)), "{found:?}");
+    }
+}
+
+fn moves_of(refs: &[Merged]) -> u64 {
+    let seats = seats(4);
+    let mut moves = Moves::new(&[16], 4, Start::FreeSet, &seats).unwrap();
+    source(refs)(&mut moves).unwrap();
+    moves.counts()[0].1
 }
 
 #[test]

@@ -154,10 +154,17 @@ fn a_partition_gives_what_its_blocks_give() {
     let machines: Vec<Machine> =
         [family::NUMA, family::CC, family::DSM_PLUS].iter().map(|m| m.build(&parameters).unwrap()).collect();
     let mut q = Question::new(machines, vec![seats(4); 3], vec![64, 4096]);
-    let mut partitioner = Partitioner::new(&q, Layout::default()).unwrap();
+    let layout = Layout { region_bytes: Some(4096), ..Layout::default() };
+    let mut partitioner = Partitioner::new(&q, layout).unwrap();
     partitioner.refs(&refs).unwrap();
     let partition = partitioner.finish().unwrap();
-    let rows = figure_4_3(&q, &partition).unwrap();
+    let rows = figure_4_3(&q, &partition, 0..partition.regions()).unwrap();
+    let mut parts = vec![TotalCost::ZERO; rows.len()];
+    for part in [0..1, 1..partition.regions()] {
+        let found = figure_4_3(&q, &partition, part).unwrap();
+        parts.iter_mut().zip(found).for_each(|(sum, row)| *sum += row.printed.cost);
+    }
+    assert!(partition.regions() > 1 && parts.iter().zip(&rows).all(|(sum, row)| *sum == row.printed.cost));
     let places: Vec<(u32, u64)> = rows.iter().map(|r| (r.machine, r.block_bytes)).collect();
     assert_eq!(places, [(0, 64), (0, 4096), (2, 64), (2, 4096)], "caches without remote references have no decisions");
     q.with_replication = Want::Cost;
@@ -183,5 +190,5 @@ fn a_partition_gives_what_its_blocks_give() {
         assert!(row.printed.cost >= best.cost);
     }
     let two = question(machine(4, 8, 17), &seats(4), &[1 << 20]);
-    assert!(figure_4_3(&two, &partition).is_err(), "regions are smaller than such blocks");
+    assert!(figure_4_3(&two, &partition, 0..partition.regions()).is_err(), "regions are smaller than such blocks");
 }

@@ -1,5 +1,6 @@
 //! Text, Markdown and a picture of a reproduction.
-use super::{ReproduceDoc, Table};
+use super::{ReproduceDoc, Table, Verdict};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 const WRITES: &str = "writing to a string cannot fail";
@@ -39,26 +40,64 @@ fn columns(table: &Table) -> Vec<String> {
     all.iter().map(|row| row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ")).collect()
 }
 
-/// The page; `pictures` are titles and file names.
+/// The page; `pictures` are titles and file names. First what a reader wants to know, then tables and pictures, experiment
+/// by experiment where they are numbered: the picture `E8-gauss.svg` goes with the table `E8 block size`.
 pub(super) fn markdown(doc: &ReproduceDoc, pictures: &[(String, String)]) -> String {
-    let mut out = format!("# {} at size {}\n\n{}\n", doc.experiment, doc.size, doc.programs);
-    pictures.iter().for_each(|(title, file)| write!(out, "\n![{title}]({file})\n").expect(WRITES));
-    let cell = |text: &String| text.replace('|', "\\|").replace('\n', " ");
-    let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    for table in &doc.tables {
-        write!(out, "\n## {}\n\n", table.title).expect(WRITES);
-        out.push_str(&row(table.columns.iter().map(cell).collect()));
-        out.push_str(&row(vec!["---".to_owned(); table.columns.len()]));
-        table.rows.iter().for_each(|r| out.push_str(&row(r.iter().map(cell).collect())));
+    let mut out = format!("# {} at size {}\n\n{}\n\n{}\n", doc.experiment, doc.size, doc.programs, verdicts(doc));
+    let show = |out: &mut String, wanted: Option<u32>| {
+        let mine = pictures.iter().filter(|(_, file)| number(file) == wanted);
+        mine.for_each(|(title, file)| write!(out, "\n![{title}]({file})\n").expect(WRITES));
+    };
+    show(&mut out, None);
+    out.push('\n');
+    doc.notes.iter().for_each(|n| writeln!(out, "* {n}").expect(WRITES));
+    claims(&mut out, doc);
+    let of_tables = doc.tables.iter().filter_map(|t| number(&t.title));
+    let numbers: BTreeSet<u32> = of_tables.chain(pictures.iter().filter_map(|(_, file)| number(file))).collect();
+    for n in numbers {
+        let mut mine = doc.tables.iter().filter(|t| number(&t.title) == Some(n)).peekable();
+        if mine.peek().is_none() {
+            write!(out, "\n## E{n}\n").expect(WRITES);
+        }
+        mine.for_each(|t| table(&mut out, t));
+        show(&mut out, Some(n));
     }
+    doc.tables.iter().filter(|t| number(&t.title).is_none()).for_each(|t| table(&mut out, t));
+    out
+}
+
+/// The 8 of `E8-gauss.svg` and of `E8 block size`.
+fn number(text: &str) -> Option<u32> {
+    text.strip_prefix('E')?.split([' ', '-', '.']).next()?.parse().ok()
+}
+
+fn table(out: &mut String, table: &Table) {
+    write!(out, "\n## {}\n\n", table.title).expect(WRITES);
+    out.push_str(&row(table.columns.iter().map(cell).collect()));
+    out.push_str(&row(vec!["---".to_owned(); table.columns.len()]));
+    table.rows.iter().for_each(|r| out.push_str(&row(r.iter().map(cell).collect())));
+}
+
+fn verdicts(doc: &ReproduceDoc) -> String {
+    let count = |v: Verdict| doc.claims.iter().filter(|c| c.verdict == v).count();
+    let [agree, differ, unknown] = [Verdict::Agrees, Verdict::Differs, Verdict::CannotBeKnown].map(count);
+    format!("Of {} published claims {agree} agree, {differ} differ, {unknown} cannot be known.", doc.claims.len())
+}
+
+fn cell(text: impl AsRef<str>) -> String {
+    text.as_ref().replace("|", "\\|").replace('\n', " ")
+}
+
+fn row(cells: Vec<String>) -> String {
+    format!("| {} |\n", cells.join(" | "))
+}
+
+fn claims(out: &mut String, doc: &ReproduceDoc) {
     out.push_str("\n## Claims\n\n| claim | where | published | ours | verdict | why |\n|---|---|---|---|---|---|\n");
     for c in &doc.claims {
         let verdict = c.verdict.words().to_owned();
         out.push_str(&row([&c.what, &c.place, &c.theirs, &c.ours, &verdict, &c.why].map(cell).to_vec()));
     }
-    out.push('\n');
-    doc.notes.iter().for_each(|n| writeln!(out, "* {n}").expect(WRITES));
-    out
 }
 
 const COLOURS: [&str; 4] = ["#2f6690", "#81c3d7", "#d9a05b", "#7a7a7a"];

@@ -10,7 +10,7 @@
 mod analyses;
 mod answers;
 mod ask;
-mod clock;
+pub(crate) mod clock;
 mod columns;
 mod crew;
 mod digest;

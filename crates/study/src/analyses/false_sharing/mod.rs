@@ -26,6 +26,7 @@ use homenode_base::NodeId;
 use homenode_machine::{AccessClass, Location, Machine};
 use homenode_sim::Seat;
 pub use intervals::{IntervalCounts, Intervals};
+pub(crate) use moves::powers_of_two;
 pub use moves::{Holders, Moves};
 pub use split::McprParts;
 use std::collections::BTreeSet;

@@ -43,7 +43,7 @@ impl Holders {
 pub(super) type Place = (u32, u64);
 
 /// Refuses sizes that addresses cannot be shifted by.
-pub(super) fn powers_of_two(block_words: u64, word_bytes: u64) -> Result<(), Refused> {
+pub(crate) fn powers_of_two(block_words: u64, word_bytes: u64) -> Result<(), Refused> {
     let possible = |n: u64| n.is_power_of_two() && n <= 1 << 30;
     if possible(block_words) && possible(word_bytes) {
         return Ok(());

@@ -35,6 +35,18 @@ impl McprParts {
             remote: per(served - all * i128::from(near)),
         })
     }
+    /// The parts if references cost `above` local ones beyond themselves, which cost 1, and blocks moved so often; the rest
+    /// of `above` goes to remote references. `None` without references.
+    pub fn counted(above: i128, moves: u64, references: u64, cost: MoveCost, block_words: u64) -> Option<McprParts> {
+        let per = |cost: i128| cost as f64 / references as f64;
+        let moves = i128::from(moves);
+        (references > 0).then(|| McprParts {
+            near: 1.0,
+            overhead: per(moves * i128::from(cost.overhead)),
+            data: per(moves * i128::from(cost.per_word) * i128::from(block_words)),
+            remote: per(above - moves * cost.of_words(block_words)),
+        })
+    }
     /// The whole.
     pub fn mcpr(&self) -> f64 {
         self.near + self.overhead + self.data + self.remote

@@ -5,16 +5,20 @@
 //! [`Sync::Kept`] so does the happens-before of recorded synchronisation, which the source's traces no longer had: an
 //! acquire is held back until all releases that it follows have been given. With [`Sync::Ignored`] references may move
 //! across synchronisation, as they did there.
+mod blame;
 mod gap;
 mod held;
+mod interval;
 mod local;
 mod sensitivity;
 
-use super::{Input, Need, Refused, Spec, Table};
+use super::{Input, Need, Refused, Spec, Table, Value};
+pub use blame::{Blamed, blame};
 use homenode_base::VirtualTime;
 use homenode_sim::Seat;
 use homenode_trace::order::Consumer;
 use homenode_trace::{Event, Merged};
+pub use interval::Interval;
 pub use sensitivity::{Change, SHOWN_PERCENT, sensitivity};
 
 pub(crate) static SPEC: Spec = Spec {
@@ -150,37 +154,114 @@ impl Consumer for Perturber<'_> {
     }
 }
 
+/// Objects in the table of objects, for each filter and synchronisation.
+const OBJECTS_MAX: usize = 8;
+
 fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
+    let mut changes = changes_table();
+    let mut causes = causes_table();
+    let mut objects = objects_table();
+    for filter in [LOCAL, GAP] {
+        let [kept, ignored] = [Sync::Kept, Sync::Ignored].map(|sync| sensitivity(input, filter, sync));
+        let [kept, ignored] = [kept?, ignored?];
+        for (sync, all) in [(Sync::Kept, &kept), (Sync::Ignored, &ignored)] {
+            all.iter().for_each(|change| changes.push(change_row(input, filter, sync, change)));
+            object_rows(input, filter, sync, &mut objects)?;
+        }
+        for (kept, ignored) in kept.iter().zip(&ignored) {
+            let [kept_interval, ignored_interval] = [kept, ignored].map(Change::interval_percent);
+            let mut row = place(input, filter, kept);
+            row.extend([ignored_interval.mean.into(), kept_interval.mean.into()]);
+            row.push((ignored_interval.mean - kept_interval.mean).into());
+            causes.push(row);
+        }
+    }
+    Ok(vec![changes, causes, objects])
+}
+
+fn place(input: &Input<'_>, filter: Filter, change: &Change) -> Vec<Value> {
+    vec![
+        filter.name().into(),
+        input.question.machines[change.row.machine as usize].name.as_str().into(),
+        change.row.block_bytes.into(),
+        super::input::what_words(change.row.what, input.question).into(),
+    ]
+}
+
+fn changes_table() -> Table {
     let columns = [
         "filter",
-        "synchronisation",
         "machine",
         "block_bytes",
         "what",
+        "synchronisation",
         "cost",
         "largest_change_percent",
         "mean_change_percent",
+        "change_percent",
+        "change_low_percent",
+        "change_high_percent",
         "repeats",
     ];
     let note = "Change of each cost when the order of references is disturbed, in percent of the cost in the recorded \
-                order; changes below 0.001 are shown as 0.";
-    let mut table = Table::new("perturbation", note, &columns);
-    for filter in [LOCAL, GAP] {
-        for sync in [Sync::Kept, Sync::Ignored] {
-            for change in sensitivity(input, filter, sync)? {
-                table.push(vec![
-                    filter.name().into(),
-                    sync.name().into(),
-                    input.question.machines[change.row.machine as usize].name.as_str().into(),
-                    change.row.block_bytes.into(),
-                    super::input::what_words(change.row.what, input.question).into(),
-                    change.row.cost.as_f64().into(),
-                    change.largest_percent().into(),
-                    change.mean_percent().into(),
-                    (change.costs.len() as u64).into(),
-                ]);
-            }
-        }
+                order: largest and mean without signs, where changes below 0.001 are shown as 0, and the mean with signs \
+                between the ends of its 95 % confidence interval over the repeats.";
+    Table::new("perturbation", note, &columns)
+}
+
+fn change_row(input: &Input<'_>, filter: Filter, sync: Sync, change: &Change) -> Vec<Value> {
+    let interval = change.interval_percent();
+    let mut row = place(input, filter, change);
+    row.extend([
+        sync.name().into(),
+        change.row.cost.as_f64().into(),
+        change.largest_percent().into(),
+        change.mean_percent().into(),
+        interval.mean.into(),
+        interval.ends.map(|e| e.0).into(),
+        interval.ends.map(|e| e.1).into(),
+        (change.costs.len() as u64).into(),
+    ]);
+    row
+}
+
+fn causes_table() -> Table {
+    let columns =
+        ["filter", "machine", "block_bytes", "what", "change_percent", "with_synchronisation_kept", "by_crossing_it"];
+    let note = "Mean change of each cost in percent where synchronisation is ignored, the part of it that is there too where \
+                it is kept, and the rest, which comes from references that moved across synchronisation.";
+    Table::new("perturbation-causes", note, &columns)
+}
+
+fn objects_table() -> Table {
+    let columns =
+        ["filter", "synchronisation", "block_bytes", "object", "moves", "change", "change_low", "change_high", "share"];
+    let note = "Moves of blocks on a machine that cannot reference other nodes, by the object whose reference causes them: in \
+                the recorded order, and how they change with the 95 % confidence interval over the repeats. The share is \
+                that of the sum of all objects' changes without signs.";
+    Table::new("perturbation-objects", note, &columns)
+}
+
+fn object_rows(input: &mut Input<'_>, filter: Filter, sync: Sync, table: &mut Table) -> Result<(), Refused> {
+    let word = input.question.machines.first().map_or(4, |m| u64::from(m.word_bytes));
+    let Some(block_bytes) = input.question.blocks.iter().copied().find(|b| *b >= word) else { return Ok(()) };
+    let blamed = blame(input, filter, sync, (block_bytes, word))?;
+    let all: f64 = blamed.iter().map(|b| b.interval().mean.abs()).sum();
+    for b in blamed.iter().filter(|b| b.changes().iter().any(|c| *c != 0.0)).take(OBJECTS_MAX) {
+        let unknown = b.object == homenode_analysis::UNKNOWN_OBJECT;
+        let name = if unknown { "unknown memory".to_owned() } else { input.objects.object(b.object).name };
+        let interval = b.interval();
+        table.push(vec![
+            filter.name().into(),
+            sync.name().into(),
+            block_bytes.into(),
+            name.into(),
+            b.moves.into(),
+            interval.mean.into(),
+            interval.ends.map(|e| e.0).into(),
+            interval.ends.map(|e| e.1).into(),
+            (all > 0.0).then(|| interval.mean.abs() / all).into(),
+        ]);
     }
-    Ok(vec![table])
+    Ok(())
 }

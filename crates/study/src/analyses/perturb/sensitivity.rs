@@ -1,6 +1,6 @@
 //! A question asked of the recorded order and of perturbed ones.
 use super::super::{Input, Refused, sum};
-use super::{Filter, Perturber, Sync};
+use super::{Filter, Interval, Perturber, Sync};
 use crate::Row;
 use homenode_base::TotalCost;
 use homenode_trace::TraceError;
@@ -25,6 +25,10 @@ impl Change {
             TotalCost::ZERO if *c == TotalCost::ZERO => 0.0,
             cost => 100.0 * (*c - cost).as_f64() / cost.as_f64(),
         })
+    }
+    /// The mean with its sign, and how sure it is.
+    pub fn interval_percent(&self) -> Interval {
+        Interval::of(&self.percents().collect::<Vec<f64>>())
     }
     /// The largest without its sign, 0 below [`SHOWN_PERCENT`].
     pub fn largest_percent(&self) -> f64 {

@@ -92,12 +92,12 @@ pub static TLB_MODELS: &[TlbModel] = &[
     },
     TlbModel {
         name: "ice-lake",
-        source: "Intel Ice Lake, loads 64 entries of 4 ways (2 MiB pages: 32 of 4), second level 2048 of 16 (2 MiB pages: \
-                 1024): Intel 64 and IA-32 Architectures Optimization Reference Manual (248966), TLB parameters of Ice Lake \
-                 Client; its small table for stores is left out",
+        source: "Intel Ice Lake, loads 64 entries of 4 ways (2 MiB pages: 32 of 4), second level 2048 of 16 ways, half of \
+                 them for 2 MiB pages: CPUID leaf 18H of a Core i7-1068NG7, whose second level is two tables of 128 sets of \
+                 8 ways, both for 4 KiB pages and one of them for 2 MiB too; its 16 entries for stores are left out",
         first: level(16, 4),
         second: Some(level(128, 16)),
-        huge: Some((level(8, 4), Some(level(64, 16)))),
+        huge: Some((level(8, 4), Some(level(128, 8)))),
         pages_per_entry: 1,
         miss_cost: None,
     },
@@ -113,8 +113,8 @@ pub static TLB_MODELS: &[TlbModel] = &[
     },
     TlbModel {
         name: "neoverse-n1",
-        source: "Arm Neoverse N1, 48 entries, fully associative, all page sizes; second level 1280 of 5 ways: Arm Neoverse \
-                 N1 Core Technical Reference Manual, memory management unit",
+        source: "Arm Neoverse N1, 48 entries, fully associative, all page sizes; second level 1280 of 5 ways: Arm \
+                 Cortex-A76 Core Technical Reference Manual, section A5.2, whose memory management unit the N1 shares",
         first: level(1, 48),
         second: Some(level(256, 5)),
         huge: None,

@@ -31,18 +31,50 @@ pub(super) struct Judged {
     pub(super) verdict: Verdict,
     /// Why that verdict.
     pub(super) why: String,
+    /// Whether it would be another with each of [`OTHER_POINTS`].
+    turns: [bool; 2],
 }
+
+/// Points of percent by which a mean or a share may be off and still agree: other programs, other means. The rule is
+/// ours, and so is that "most programs" are more than half of them.
+pub(super) const POINTS: f64 = 15.0;
+const OTHER_POINTS: [f64; 2] = [10.0, 20.0];
 
 impl Judged {
     /// Agrees or differs.
     pub(super) fn by(id: &'static str, ours: impl Into<String>, agrees: bool, why: impl Into<String>) -> Judged {
         let verdict = if agrees { Verdict::Agrees } else { Verdict::Differs };
-        Judged { id, ours: ours.into(), verdict, why: why.into() }
+        Judged { id, ours: ours.into(), verdict, why: why.into(), turns: [false; 2] }
+    }
+    /// Agrees or differs by a number of points; `agrees` says which for any of them.
+    pub(super) fn by_points(
+        id: &'static str,
+        ours: impl Into<String>,
+        agrees: impl Fn(f64) -> bool,
+        why: impl Into<String>,
+    ) -> Judged {
+        let ours_is = agrees(POINTS);
+        Judged { turns: OTHER_POINTS.map(|p| agrees(p) != ours_is), ..Judged::by(id, ours, ours_is, why) }
     }
     /// Cannot be known; `ours` is what stands beside it here.
     pub(super) fn unknown(id: &'static str, ours: impl Into<String>, why: impl Into<String>) -> Judged {
-        Judged { id, ours: ours.into(), verdict: Verdict::CannotBeKnown, why: why.into() }
+        Judged { id, ours: ours.into(), verdict: Verdict::CannotBeKnown, why: why.into(), turns: [false; 2] }
     }
+}
+
+/// The rules that are ours, and what hangs on one of them.
+pub(super) fn rules(judged: &[Judged]) -> String {
+    let turned = |i: usize| {
+        let ids: Vec<&str> = judged.iter().filter(|j| j.turns[i]).map(|j| j.id).collect();
+        let names = if ids.is_empty() { String::new() } else { format!(" ({})", ids.join(", ")) };
+        format!("with {} points {} of {} verdicts would be another{names}", OTHER_POINTS[i], ids.len(), judged.len())
+    };
+    format!(
+        "Two rules of the verdicts are ours: \"most programs\" are more than half of them, and shares and means agree within \
+         {POINTS} points of percent; {}, {}.",
+        turned(0),
+        turned(1)
+    )
 }
 
 /// What was published, in the order of the file.

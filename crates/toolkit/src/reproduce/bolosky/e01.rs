@@ -1,6 +1,6 @@
 //! E1: how large our recordings are and what they consist of, beside table 2.1.
 use super::super::Table;
-use super::claims::Judged;
+use super::claims::{Judged, POINTS};
 use super::lookup::two;
 use super::program::Program;
 use super::{Experiment, Found, Spec};
@@ -27,9 +27,6 @@ const PRINTED: [(&str, &str, f64, f64); 11] = [
     ("raytrace", "plytrace", 0.85, 66.0),
     ("lu", "cholesky", 1.04, 77.0),
 ];
-/// Points of percent by which the share of loads may be off: compilers keep more or less in registers.
-const POINTS: f64 = 15.0;
-
 #[derive(Default)]
 struct Sizes {
     programs: Vec<Size>,
@@ -116,7 +113,7 @@ impl Sizes {
         let pairs = || self.programs.iter().filter_map(|s| Some((s, PRINTED.iter().find(|p| p.0 == s.name)?)));
         let most = self.programs.iter().map(|s| s.bytes_per_ref).fold(0.0, f64::max);
         let least = self.programs.iter().map(|s| s.bytes_per_ref).fold(f64::INFINITY, f64::min);
-        let near = pairs().filter(|(s, p)| (s.loads_percent - p.3).abs() <= POINTS).count();
+        let near = |points: f64| pairs().filter(|(s, p)| (s.loads_percent - p.3).abs() <= points).count();
         let total = pairs().count();
         let more_loads = self.programs.iter().filter(|s| s.loads_percent > 50.0).count();
         let all = self.programs.len();
@@ -128,12 +125,13 @@ impl Sizes {
                 "whole datasets on disk, with events and names; small recordings carry more of these for each reference. \
                  Agrees if none of ours takes more than the worst of theirs",
             ),
-            Judged::by(
+            Judged::by_points(
                 "table-2.1-loads",
                 format!(
-                    "{more_loads} of {all} above half; {near} of {total} within {POINTS} points of their counterpart"
+                    "{more_loads} of {all} above half; {} of {total} within {POINTS} points of their counterpart",
+                    near(POINTS)
                 ),
-                more_loads == all && 2 * near > total,
+                |points| more_loads == all && 2 * near(points) > total,
                 "agrees if loads prevail everywhere and most shares are near those of the counterpart",
             ),
             Judged::unknown(

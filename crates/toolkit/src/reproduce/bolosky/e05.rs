@@ -3,11 +3,12 @@ use super::claims::Judged;
 use super::lookup::{Answered, names};
 use super::moves_case::{self, Parts};
 use super::program::{Listed, Program};
+use super::slopes::{Apart, Price};
 use super::{Experiment, Figure, Found, Spec};
 use crate::Failure;
 use homenode_machine::{Machine, models};
 use homenode_placement::policies::Choice;
-use homenode_study::analyses::{Plotted, Series, Sweep, is_concave, is_linear, scaled};
+use homenode_study::analyses::{Series, Sweep, is_concave, is_linear, scaled};
 use homenode_study::{Question, Want, What};
 
 pub(super) static SPEC: Spec = Spec { id: "E5", title: "price of a move", begin: || Box::new(Prices::default()) };
@@ -41,7 +42,7 @@ struct Measured {
     listed: &'static Listed,
     over_g: Lines,
     over_r: Lines,
-    /// Moves for each page over G.
+    /// Copies for each page over G; a move between nodes is two, through global memory.
     moves: Series,
     /// Corollary 1 on the ACE and the Butterfly.
     corollary: bool,
@@ -55,22 +56,20 @@ impl Experiment for Prices {
     fn program(&mut self, program: &Program) -> Result<(), Failure> {
         let policies: Vec<Choice> =
             POLICIES.iter().map(|p| Choice::parse(p)).collect::<Result<_, _>>().map_err(Failure::work)?;
-        let base = |name: &str, want: Want| Question {
+        let base = |name: &str| Question {
             policies: policies.clone(),
-            with_replication: want,
+            with_replication: Want::Cost,
             ..program.question(vec![machine(name)], &[PAGE])
         };
         let g: Vec<u64> = (0..=G_STEPS).map(|i| G_FIRST + i * G_STEP).collect();
-        let over_g = Sweep::global_copy(&base("ace", Want::Parts), &machine("ace"), &g).map_err(Failure::work)?;
-        let over_r = Sweep::copy(&base("butterfly", Want::Cost), &machine("butterfly"), &R_VALUES);
+        let over_g = Sweep::global_copy(&base("ace"), &machine("ace"), &g).map_err(Failure::work)?;
+        let over_r = Sweep::copy(&base("butterfly"), &machine("butterfly"), &R_VALUES);
         let over_r = over_r.map_err(Failure::work)?;
-        let answer = program.answer(&over_g.question)?;
-        let moves = over_g.series(&answer, PAGE, Plotted::MovesPerBlock).pop().unwrap_or_default();
         self.programs.push(Measured {
             listed: program.listed,
-            over_g: lines(&over_g, answer)?,
+            moves: moves(program, &over_g)?,
+            over_g: lines(&over_g, program.answer(&over_g.question)?)?,
             over_r: lines(&over_r, program.answer(&over_r.question)?)?,
-            moves,
             corollary: corollary(program)?,
         });
         if program.listed.name == "sor" {
@@ -106,7 +105,7 @@ impl Experiment for Prices {
             figure(
                 "E5-moves",
                 "Moves of the optimum over G (figure 5.6)",
-                ["G (local references)", "moves per page"],
+                ["G (local references)", "copies to or from global memory per page"],
                 self.programs.iter().map(moves).collect(),
             ),
         ];
@@ -114,6 +113,15 @@ impl Experiment for Prices {
         let judged = self.shapes().into_iter().chain(self.steps()).chain(moves_case::judged(self.sor.as_ref()));
         Ok(Found { judged: judged.collect(), figures, ..Found::default() })
     }
+}
+
+/// Copies of pages for each page over G.
+fn moves(program: &Program, sweep: &Sweep) -> Result<Series, Failure> {
+    let apart = Apart::ask(program, &sweep.question.machines, &[PAGE], &[Price::Copies])?;
+    let pages = apart.blocks(0).max(1) as f64;
+    let point = |(i, g): (usize, &u64)| Ok((*g as f64, apart.number(i, PAGE, 0)? as f64 / pages));
+    let points = sweep.values.iter().enumerate().map(point).collect::<Result<_, Failure>>()?;
+    Ok(Series { label: String::new(), points })
 }
 
 fn lines(sweep: &Sweep, answer: homenode_study::Answer) -> Result<Lines, Failure> {

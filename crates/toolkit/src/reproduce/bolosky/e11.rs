@@ -3,13 +3,13 @@ use super::super::Table;
 use super::claims::Judged;
 use super::paper::{columns, number, rows, short};
 use super::program::Program;
+use super::slopes::{Apart, Price};
 use super::{Experiment, Figure, Found, Spec};
 use crate::Failure;
 use homenode_base::NodeId;
 use homenode_machine::{Machine, models};
 use homenode_placement::Start;
 use homenode_sim::Seat;
-use homenode_study::Want;
 use homenode_study::analyses::{Component, Known, McprParts, MoveCost, Moves, Series, data_ratio, ratio_proves};
 use homenode_trace::order::{OrderKind, drive};
 
@@ -46,21 +46,21 @@ fn move_cost(machine: &Machine) -> Result<MoveCost, Failure> {
 impl Experiment for Sharing {
     fn program(&mut self, program: &Program) -> Result<(), Failure> {
         let machines: Vec<Machine> = MACHINES.iter().filter_map(|name| models::find(name)).collect();
-        let mut question = program.question(machines, &SIZES);
-        question.with_replication = Want::Parts;
-        let answer = program.answer(&question)?;
+        let apart = Apart::ask(program, &machines, &SIZES, &[Price::Copies])?;
+        let references = apart.accesses();
         let (mut moves, mut parts) = (Vec::new(), [Vec::new(), Vec::new()]);
-        for row in &answer.rows {
-            let Some(solved) = &row.optimum else { continue };
-            let at = row.machine as usize;
-            let cost = move_cost(&question.machines[at])?;
-            if at == 0 {
-                moves.push((row.block_bytes, solved.moves + solved.copies));
+        for (at, machine) in machines.iter().enumerate() {
+            let cost = move_cost(machine)?;
+            for bytes in SIZES {
+                let (above, moved) = (apart.above(at, bytes)?, apart.number(at, bytes, 0)?);
+                if at == 0 {
+                    moves.push((bytes, moved));
+                }
+                let of = McprParts::counted(above, moved, references, cost, bytes / 4);
+                parts[at].extend(of.filter(|_| bytes > 4).map(|p| (bytes, p)));
             }
-            let of = McprParts::of(solved, answer.accesses, 1, cost, row.block_bytes / 4);
-            parts[at].extend(of.filter(|_| row.block_bytes > 4).map(|p| (row.block_bytes, p)));
         }
-        self.of.push(OfProgram { name: program.listed.name, references: answer.accesses, moves, parts });
+        self.of.push(OfProgram { name: program.listed.name, references, moves, parts });
         Ok(())
     }
 

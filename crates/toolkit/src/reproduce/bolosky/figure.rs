@@ -51,6 +51,9 @@ impl Figure {
         {
             let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
             let drawn = match (self.range(0), self.range(1)) {
+                (Some(x), Some(y)) if self.log && self.doubles() => {
+                    self.draw(&root, x.log_scale().base(2.0), y.log_scale())
+                }
                 (Some(x), Some(y)) if self.log => self.draw(&root, x.log_scale(), y.log_scale()),
                 (Some(x), Some(y)) => self.draw(&root, x, y),
                 _ => root.fill(&WHITE).map_err(Failure::work),
@@ -64,6 +67,11 @@ impl Figure {
     fn shown(&self) -> impl Iterator<Item = (f64, f64)> {
         let all = self.lines.iter().flat_map(|l| l.points.iter().copied());
         all.filter(|(x, y)| !self.log || (*x > 0.0 && *y > 0.0))
+    }
+
+    /// Whether all points lie over powers of two, as block and page sizes do.
+    fn doubles(&self) -> bool {
+        self.shown().all(|(x, _)| x >= 1.0 && x.fract() == 0.0 && (x as u64).is_power_of_two())
     }
 
     /// From the least to the largest value on an axis, with some room; `None` without points.
@@ -93,19 +101,24 @@ impl Figure {
         let number = |v: &f64| short(*v);
         let mut mesh = chart.configure_mesh();
         mesh.x_desc(self.axes[0]).y_desc(self.axes[1]).x_label_formatter(&number).y_label_formatter(&number);
-        mesh.light_line_style(WHITE).x_labels(6).draw().map_err(Failure::work)?;
+        mesh.light_line_style(WHITE).x_labels(if self.log { 12 } else { 6 }).draw().map_err(Failure::work)?;
+        let mut named = 0;
         for (i, line) in self.lines.iter().enumerate() {
             let style = colour(i).stroke_width(2);
             let points = line.points.iter().copied().filter(|(x, y)| !self.log || (*x > 0.0 && *y > 0.0));
-            chart.draw_series(LineSeries::new(points, style).point_size(2)).map_err(Failure::work)?;
-            self.name_line(root, i).map_err(Failure::work)?;
+            let points: Vec<(f64, f64)> = points.collect();
+            if !points.is_empty() {
+                chart.draw_series(LineSeries::new(points, style).point_size(2)).map_err(Failure::work)?;
+                self.name_line(root, i, named).map_err(Failure::work)?;
+                named += 1;
+            }
         }
         Ok(())
     }
 
     /// The name of a line and a piece of it, beside the picture: many lines leave no room inside.
-    fn name_line(&self, root: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, i: usize) -> Drawn {
-        let (x, y) = ((SIZE.0 - LEGEND) as i32, 46 + 18 * i as i32);
+    fn name_line(&self, root: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, i: usize, place: i32) -> Drawn {
+        let (x, y) = ((SIZE.0 - LEGEND) as i32, 46 + 18 * place);
         root.draw(&PathElement::new([(x, y), (x + 18, y)], colour(i).stroke_width(3)))?;
         root.draw(&Text::new(self.lines[i].label.clone(), (x + 24, y - 6), ("sans-serif", 12).into_font()))
     }

@@ -11,14 +11,19 @@ mod lookup;
 mod moves_case;
 mod paper;
 mod program;
+mod slopes;
+mod work;
 
 use super::{ReproduceDoc, Table};
 use crate::{Failure, Progress};
 pub(super) use bars::Bars;
 use claims::Judged;
 pub(super) use figure::Figure;
-use program::{Program, of_size};
+use program::{Listed, Program, of_size};
 use std::path::Path;
+use std::sync::Mutex;
+use std::sync::mpsc::sync_channel;
+use work::{timed, together};
 
 homenode_base::registry!(
     /** Every experiment, in the order of the page. */ Spec;
@@ -36,7 +41,11 @@ pub(super) struct Spec {
 }
 
 /// What gathers the results of an experiment, program by program.
-trait Experiment {
+trait Experiment: Send {
+    /// Whether it looks at programs at all.
+    fn looks(&self) -> bool {
+        true
+    }
     /// The next program.
     fn program(&mut self, program: &Program) -> Result<(), Failure>;
     /// All programs were seen.
@@ -95,15 +104,84 @@ pub(super) fn run(
 ) -> Result<(ReproduceDoc, Pictures), Failure> {
     let chosen = choose(only)?;
     let size_number = SIZES.iter().position(|s| *s == size).unwrap_or(0);
-    let mut running: Vec<Box<dyn Experiment>> = chosen.iter().map(|spec| (spec.begin)()).collect();
-    let programs = of_size(size_number);
-    for (i, listed) in (0..).zip(&programs) {
-        progress.at(listed.name, i, Some(programs.len() as u64));
-        let program = Program::record(listed, folder, size_number, progress)?;
-        running.iter_mut().try_for_each(|experiment| experiment.program(&program))?;
+    let mut running: Vec<Running> = chosen.iter().map(|spec| Running::new(spec)).collect();
+    let looks = running.iter().any(|r| r.experiment.looks());
+    let programs = if looks { of_size(size_number) } else { Vec::new() };
+    let recording = all_programs(&programs, (folder, size_number), &mut running, progress)?;
+    let costs = costs(recording, &running);
+    let found = running.into_iter().map(|r| r.experiment.finish()).collect::<Result<Vec<Found>, Failure>>()?;
+    page(&chosen, size, programs.len(), found, costs)
+}
+
+/// An experiment at work.
+struct Running {
+    spec: &'static Spec,
+    experiment: Box<dyn Experiment>,
+    /// Processor time so far.
+    seconds: f64,
+}
+
+impl Running {
+    fn new(spec: &'static Spec) -> Running {
+        Running { spec, experiment: (spec.begin)(), seconds: 0.0 }
     }
-    let found = running.into_iter().map(Experiment::finish).collect::<Result<Vec<Found>, Failure>>()?;
-    page(&chosen, size, programs.len(), found)
+}
+
+/// Gives all programs to all experiments. While they look at one, the next is recorded: recordings wait for threads and
+/// disks. Returns the seconds on the clock that recordings took.
+fn all_programs(
+    programs: &[&'static Listed],
+    (folder, size): (&Path, usize),
+    running: &mut [Running],
+    progress: &mut dyn Progress,
+) -> Result<f64, Failure> {
+    std::thread::scope(|scope| {
+        let (send, receive) = sync_channel(0);
+        scope.spawn(move || {
+            for listed in programs {
+                let began = std::time::Instant::now();
+                let program = Program::record(listed, folder, size, &mut ());
+                if send.send((program, began.elapsed())).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut seconds = 0.0;
+        for (i, listed) in (0..).zip(programs) {
+            progress.at(listed.name, i, Some(programs.len() as u64));
+            let (program, took) = receive.recv().map_err(|_| Failure::work("recording ended early"))?;
+            seconds += took.as_secs_f64();
+            all_experiments(running, &program?)?;
+        }
+        Ok(seconds)
+    })
+}
+
+/// Gives a program to all experiments, as many at a time as there are processors, the dearest so far first.
+fn all_experiments(running: &mut [Running], program: &Program) -> Result<(), Failure> {
+    let mut dearest: Vec<&mut Running> = running.iter_mut().collect();
+    dearest.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    let queue = Mutex::new(dearest.into_iter());
+    let next = || queue.lock().expect("nobody panics while taking one").next();
+    let work = || -> Result<(), Failure> {
+        while let Some(one) = next() {
+            let (result, seconds) = timed(|| one.experiment.program(program));
+            one.seconds += seconds;
+            result?;
+        }
+        Ok(())
+    };
+    together(work).into_iter().collect()
+}
+
+/// What the page cost.
+fn costs(recording: f64, running: &[Running]) -> String {
+    let each: Vec<String> = running.iter().map(|r| format!("{} {:.1}", r.spec.id, r.seconds)).collect();
+    format!(
+        "Cost of this page: building, recording and partitioning the programs {recording:.0} s on the clock; experiments in \
+         processor seconds: {}.",
+        each.join(", ")
+    )
 }
 
 fn choose(only: &[String]) -> Result<Vec<&'static Spec>, Failure> {
@@ -118,7 +196,13 @@ fn choose(only: &[String]) -> Result<Vec<&'static Spec>, Failure> {
     }
 }
 
-fn page(chosen: &[&Spec], size: &str, programs: usize, found: Vec<Found>) -> Result<(ReproduceDoc, Pictures), Failure> {
+fn page(
+    chosen: &[&Spec],
+    size: &str,
+    programs: usize,
+    found: Vec<Found>,
+    costs: String,
+) -> Result<(ReproduceDoc, Pictures), Failure> {
     let ids: Vec<&str> = chosen.iter().map(|s| s.id).collect();
     let (mut tables, mut pictures, mut judged, mut notes) = (Vec::new(), Pictures::default(), Vec::new(), Vec::new());
     for (spec, found) in chosen.iter().zip(found) {
@@ -129,15 +213,18 @@ fn page(chosen: &[&Spec], size: &str, programs: usize, found: Vec<Found>) -> Res
         judged.extend(found.judged);
         notes.extend(found.notes);
     }
+    notes.extend([claims::rules(&judged), costs]);
     let doc = ReproduceDoc {
         schema: super::SCHEMA,
         experiment: "bolosky".into(),
         size: size.into(),
-        programs: format!(
-            "{} workloads of Homenode with {} threads, recorded with the hooks just now",
-            programs,
-            program::PROCESSORS
-        ),
+        programs: match programs {
+            0 => "no programs: nothing here depends on any".into(),
+            n => format!(
+                "{n} workloads of Homenode with {} threads, recorded with the hooks just now",
+                program::PROCESSORS
+            ),
+        },
         tables,
         claims: claims::beside(&ids, judged)?,
         notes,

@@ -3,22 +3,17 @@
 use super::Figure;
 use super::claims::Judged;
 use super::e05::{PAGE, machine};
-use super::lookup::Answered;
 use super::program::Program;
+use super::slopes::{Apart, Price};
 use crate::Failure;
 use homenode_base::Cost;
-use homenode_machine::{CopyCost, GlobalMemory, Machine, Matrix};
-use homenode_study::analyses::{Series, scaled};
-use homenode_study::{Question, Want, What};
+use homenode_machine::{CopyCost, GlobalMemory, Machine};
+use homenode_study::analyses::Series;
 
 /// Prices G; R is twice that, as copies between nodes go through global memory.
 const FIRST: i64 = 64;
 const STEP: i64 = 64;
 const STEPS: i64 = 39;
-/// Costs are counted in this part of a local reference, so that one unit more for a remote reference changes nothing but
-/// the cost: by corollary 1 the optimum stays where it is.
-const FINE: u32 = 64;
-
 /// The optimum's cost above all references being local, by G, in local references.
 pub(super) struct Parts {
     accesses: u64,
@@ -34,44 +29,24 @@ struct Part {
     global: f64,
 }
 
-/// The number of references of a kind is how much the optimum's cost grows when they get dearer by a unit (section 5.3).
+/// Takes the optimum apart at each G.
 pub(super) fn parts(program: &Program) -> Result<Parts, Failure> {
     let prices: Vec<i64> = (0..=STEPS).map(|i| FIRST + i * STEP).collect();
-    let mut machines = Vec::new();
-    for g in &prices {
-        let fine = scaled(&priced(*g), FINE).map_err(Failure::work)?;
-        machines.extend([dearer_remote(&fine), dearer_global(&fine), fine]);
-    }
-    let question = Question { with_replication: Want::Cost, ..program.question(machines, &[PAGE]) };
-    let answered = Answered::ask(program, question)?;
-    let accesses = answered.answer.accesses;
-    let cost = |m: usize| Ok::<_, Failure>(answered.row(m, PAGE, What::WithReplication)?.cost.0);
+    let machines: Vec<Machine> = prices.iter().map(|g| priced(*g)).collect();
+    let apart = Apart::ask(program, &machines, &[PAGE], &[Price::Remote, Price::Global])?;
     let mut points = Vec::new();
     for (i, g) in prices.iter().enumerate() {
-        let whole = cost(3 * i + 2)?;
-        let (remote, global) = ((cost(3 * i)? - whole) as f64, (cost(3 * i + 1)? - whole) as f64);
-        let above = (whole - i128::from(accesses)) as f64 / f64::from(FINE);
-        points.push(Part { g: *g, movement: above - 4.0 * remote - global, remote, global });
+        let number = |price| apart.number(i, PAGE, price).map(|n| n as f64);
+        let (remote, global) = (number(0)?, number(1)?);
+        points.push(Part { g: *g, movement: apart.above(i, PAGE)? as f64 - 4.0 * remote - global, remote, global });
     }
-    Ok(Parts { accesses, points })
+    Ok(Parts { accesses: apart.accesses(), points })
 }
 
 fn priced(g: i64) -> Machine {
     let ace = machine("ace");
     let global = ace.global.map(|m| GlobalMemory { copy: CopyCost::linear(Cost(g), Cost::ZERO), ..m });
     Machine { name: format!("ace,G={g}"), copy: CopyCost::linear(Cost(2 * g), Cost::ZERO), global, ..ace }
-}
-
-fn dearer_remote(m: &Machine) -> Machine {
-    let far = i64::from(FINE) * 4 + 2;
-    let near_far = Matrix::uniform(m.nodes(), Cost(1), Cost(far));
-    let read = near_far.clone();
-    Machine { name: format!("{}+r", m.name), read, write: near_far.clone(), write_back: near_far, ..m.clone() }
-}
-
-fn dearer_global(m: &Machine) -> Machine {
-    let global = m.global.map(|g| GlobalMemory { access: Cost(g.access.0 + 1), ..g });
-    Machine { name: format!("{}+g", m.name), global, ..m.clone() }
 }
 
 impl Parts {

@@ -52,9 +52,14 @@ impl Experiment for Beside {
         question.start = Start::FreeSingle;
         let single = table(&program.answer(&question)?);
         let (mut printed, mut work) = (single, [0; 2]);
-        for row in figure_4_3(&question, program.partition()).map_err(Failure::work)? {
+        for (machine, blocks) in printed.iter_mut().enumerate() {
+            let deciding = question.machines[machine].remote_access;
+            blocks.iter_mut().filter(|_| deciding).for_each(|cost| *cost = 0.0);
+        }
+        let found = program.by_parts(|part| figure_4_3(&question, program.partition(), part))?;
+        for row in found.into_iter().flatten() {
             let at = BLOCKS.iter().position(|b| *b == row.block_bytes).unwrap_or(0);
-            printed[row.machine as usize][at] = row.printed.cost.as_f64();
+            printed[row.machine as usize][at] += row.printed.cost.as_f64();
             work = [work[0] + row.printed.stated_work, work[1] + row.printed.literal_work];
         }
         self.of.push(OfProgram { name: program.listed.name, printed, single, best, work });

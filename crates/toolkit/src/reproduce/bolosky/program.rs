@@ -1,6 +1,7 @@
 //! The programs: our workloads at sizes like those of the thesis, recorded now, one after the other.
 use super::super::programs;
 use super::lookup::Machines;
+use super::work::{together, workers};
 use crate::{Failure, OrderChoice, Progress};
 use homenode_base::{NodeId, VirtualTime};
 use homenode_machine::{Machine, models};
@@ -10,6 +11,7 @@ use homenode_study::{Answer, Layout, Partition, Partitioner, Question, StudyErro
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Consumer, drive};
 use homenode_trace::{Event, Merged, TraceError};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -75,9 +77,7 @@ pub(super) fn of_size(size: usize) -> Vec<&'static Listed> {
     LIST.iter().filter(|l| !l.sizes[size].is_empty()).collect()
 }
 
-/// Threads that answer at once, at most: each has a partly filled table of its own.
-const WORKERS_MAX: usize = 8;
-/// Parts for each of them, so that none waits long for the last.
+/// Parts of a question for each worker, so that none waits long for the last.
 const PARTS_EACH: usize = 6;
 
 /// One program's references.
@@ -89,7 +89,7 @@ pub(super) struct Program {
     reader: DatasetReader,
     seats: Vec<Seat>,
     partition: Partition,
-    machines: OnceLock<Machines>,
+    machines: OnceLock<Result<Machines, Failure>>,
     /// On disk.
     recorded_bytes: u64,
 }
@@ -126,42 +126,37 @@ impl Program {
     }
     /// The answer of the folded engine, on all processors: answers of parts add up.
     pub(super) fn answer(&self, question: &Question) -> Result<Answer, Failure> {
-        let regions = self.partition.regions();
-        let workers = std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX);
-        let step = regions.div_ceil(workers * PARTS_EACH).max(1);
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut sum = Answer::default();
-            loop {
-                let from = next.fetch_add(step, Ordering::Relaxed);
-                if from >= regions && from > 0 {
-                    return Ok(sum);
-                }
-                let part = from..(from + step).min(regions);
-                sum.add(&homenode_study::answer(question, &self.partition, part)?)?;
-            }
-        };
-        let parts: Vec<Result<Answer, StudyError>> = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-            workers.into_iter().map(|w| w.join().expect("a panic of a worker is one of the engine")).collect()
-        });
         let mut whole = Answer::default();
-        for part in parts {
-            let part = part.map_err(Failure::work)?;
-            // A worker that came too late has no part.
-            if part != Answer::default() {
-                whole.add(&part).map_err(Failure::work)?;
-            }
+        for part in self.by_parts(|part| homenode_study::answer(question, &self.partition, part))? {
+            whole.add(&part).map_err(Failure::work)?;
         }
         Ok(whole)
     }
+    /// What `each` returns for ranges of regions that make up the whole, in no order, on all processors.
+    pub(super) fn by_parts<T: Send>(
+        &self,
+        each: impl Fn(Range<usize>) -> Result<T, StudyError> + Sync,
+    ) -> Result<Vec<T>, Failure> {
+        let regions = self.partition.regions();
+        let step = regions.div_ceil(workers() * PARTS_EACH).max(1);
+        let next = AtomicUsize::new(0);
+        let work = || -> Result<Vec<T>, StudyError> {
+            let mut mine = Vec::new();
+            loop {
+                let from = next.fetch_add(step, Ordering::Relaxed);
+                // Without regions there is still an answer: nothing.
+                if from >= regions && from > 0 {
+                    return Ok(mine);
+                }
+                mine.push(each(from..(from + step).min(regions))?);
+            }
+        };
+        let all: Result<Vec<Vec<T>>, StudyError> = together(work).into_iter().collect();
+        Ok(all.map_err(Failure::work)?.into_iter().flatten().collect())
+    }
     /// What the five machines of chapter 6 make of it at every block size; computed once.
     pub(super) fn machines(&self) -> Result<&Machines, Failure> {
-        if let Some(known) = self.machines.get() {
-            return Ok(known);
-        }
-        let new = Machines::of(self)?;
-        Ok(self.machines.get_or_init(|| new))
+        self.machines.get_or_init(|| Machines::of(self)).as_ref().map_err(Failure::clone)
     }
     /// References and the bytes of the recording.
     pub(super) fn recorded(&self) -> (u64, u64) {
@@ -203,7 +198,9 @@ pub(super) fn partition(
     question: &Question,
     give: impl FnOnce(&mut dyn Consumer) -> Result<(), TraceError>,
 ) -> Result<Partition, Failure> {
-    let partitioner = Partitioner::new(question, Layout::default()).map_err(Failure::work)?;
+    // Regions of one block: nothing above the largest block is cut, and work divides well.
+    let layout = Layout { region_bytes: question.blocks.last().copied(), ..Layout::default() };
+    let partitioner = Partitioner::new(question, layout).map_err(Failure::work)?;
     let mut filling = Filling { partitioner, trouble: None };
     give(&mut filling)?;
     match filling.trouble {

@@ -155,3 +155,52 @@ pub(super) fn svg(bars: &Bars) -> String {
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduce::Claim;
+
+    #[test]
+    fn a_page_says_first_what_came_out_and_keeps_pictures_with_their_tables() {
+        let table =
+            |title: &str| Table { title: title.into(), columns: vec!["a|b".into()], rows: vec![vec!["1".into()]] };
+        let claim = |verdict| Claim {
+            what: "E2: it is so".into(),
+            place: "section 1".into(),
+            theirs: "3".into(),
+            ours: "4".into(),
+            verdict,
+            why: "because".into(),
+        };
+        let doc = ReproduceDoc {
+            schema: "",
+            experiment: "thesis".into(),
+            size: "S".into(),
+            programs: "two".into(),
+            tables: vec![table("F4 last"), table("E2 one"), table("E2 two"), table("E10 ten")],
+            claims: vec![claim(Verdict::Agrees), claim(Verdict::Differs), claim(Verdict::Agrees)],
+            notes: vec!["a note".into()],
+        };
+        let files = ["E10-x.svg", "E2-x.svg", "E3-x.svg", "all.svg"];
+        let page = markdown(&doc, &files.map(|f| ("picture".to_owned(), f.to_owned())));
+        let order = [
+            "Of 3 published claims 2 agree, 1 differ, 0 cannot be known.",
+            "](all.svg)",
+            "* a note",
+            "## Claims",
+            "## E2 one",
+            "## E2 two",
+            "](E2-x.svg)",
+            "## E3\n",
+            "](E3-x.svg)",
+            "## E10 ten",
+            "](E10-x.svg)",
+            "## F4 last",
+        ];
+        let places: Vec<usize> =
+            order.iter().map(|what| page.find(what).unwrap_or_else(|| panic!("{what}: {page}"))).collect();
+        assert!(places.is_sorted(), "{places:?}: {page}");
+        assert!(page.contains("| a\\|b |"));
+    }
+}

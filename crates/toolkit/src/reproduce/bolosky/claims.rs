@@ -102,3 +102,24 @@ pub(super) fn beside(experiments: &[&str], judged: Vec<Judged>) -> Result<Vec<Cl
         None => Ok(claims),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_that_hang_on_the_points_are_named() {
+        let off = |points: f64| move |allowed: f64| points <= allowed;
+        let all = [
+            Judged::by_points("near", "", off(3.0), "why"),
+            Judged::by_points("twelve", "", off(12.0), "why"),
+            Judged::by_points("eighteen", "", off(18.0), "why"),
+            Judged::by("exact", "", true, "why"),
+            Judged::unknown("gone", "", "why"),
+        ];
+        assert_eq!([0, 1, 2].map(|i| all[i].verdict), [Verdict::Agrees, Verdict::Agrees, Verdict::Differs]);
+        let text = rules(&all);
+        assert!(text.contains("with 10 points 1 of 5 verdicts would be another (twelve)"), "{text}");
+        assert!(text.contains("with 20 points 1 of 5 verdicts would be another (eighteen)"), "{text}");
+    }
+}

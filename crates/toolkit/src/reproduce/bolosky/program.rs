@@ -112,11 +112,20 @@ impl Program {
         }
         let words = listed.sizes[size].split_whitespace();
         let reader = programs::recorded(folder, name, words, u32::from(PROCESSORS), progress)?;
+        let bytes = programs::recorded_bytes(folder, name, u32::from(PROCESSORS))?;
+        Program::of(listed, size, reader, bytes)
+    }
+    /// Partitions a recording of so many bytes.
+    pub(super) fn of(
+        listed: &'static Listed,
+        size: usize,
+        reader: DatasetReader,
+        recorded_bytes: u64,
+    ) -> Result<Program, Failure> {
         let node = |t: u32| NodeId(t.min(u32::from(PROCESSORS) - 1) as u16);
         let seat = |t: u32| Seat { cpu: node(t).0, node: node(t), space: reader.address_space(t) };
         let seats: Vec<Seat> = (0..reader.threads()).map(seat).collect();
         let partition = partitioned(&reader, &seats)?;
-        let recorded_bytes = programs::recorded_bytes(folder, name, u32::from(PROCESSORS))?;
         Ok(Program { listed, size, reader, seats, partition, machines: OnceLock::new(), recorded_bytes })
     }
     /// A question on these machines at these block sizes, with every thread on a processor and node of its own.

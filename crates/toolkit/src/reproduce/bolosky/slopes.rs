@@ -103,3 +103,72 @@ fn dearer(m: &Machine, price: Price) -> Machine {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduce::bolosky::program::of_size;
+    use homenode_base::Rng;
+    use homenode_machine::models;
+    use homenode_trace::synthetic::Builder;
+
+    const BLOCKS: [u64; 2] = [64, 4096];
+
+    fn program(seed: u64) -> Program {
+        let (mut rng, mut b) = (Rng::new(seed), Builder::new(8));
+        for i in 0..4000 {
+            // Turns of a thread with a page, and words that all use.
+            let (thread, page) = if rng.chance(1, 4) { (rng.below(8), 0) } else { (i / 300 % 8, 1 + rng.below(3)) };
+            let addr = 0x40_0000 + page * 4096 + 8 * rng.below(40);
+            let thread = thread as u32;
+            if rng.chance(1, 4) {
+                b.write(thread, addr)
+            } else {
+                b.read(thread, addr)
+            };
+        }
+        Program::of(of_size(0)[0], 0, b.open().expect("valid"), 1).expect("partitioned")
+    }
+
+    /// The same from the placement itself, which the slow solvers return.
+    #[test]
+    fn numbers_are_those_of_the_optimal_placement() {
+        let machines: Vec<Machine> =
+            ["cc", "numa", "butterfly", "ace"].iter().filter_map(|n| models::find(n)).collect();
+        let mut moved = 0;
+        for seed in 0..6 {
+            let program = program(seed);
+            let mut question = program.question(machines.clone(), &BLOCKS);
+            question.with_replication = Want::Parts;
+            let slow = Answered::ask(&program, question).expect("answered");
+            let apart = Apart::ask(&program, &machines, &BLOCKS, &[Price::Copies]).expect("answered");
+            assert_eq!(apart.accesses(), slow.answer.accesses);
+            for (m, block_bytes) in (0..machines.len()).flat_map(|m| BLOCKS.map(|b| (m, b))) {
+                let row = slow.row(m, block_bytes, What::WithReplication).expect("a row");
+                let solved = row.optimum.expect("its parts");
+                let above = solved.cost.0 - i128::from(apart.accesses());
+                assert_eq!(apart.above(m, block_bytes).expect("known"), above, "{}", machines[m].name);
+                let words = (block_bytes / 4) as i64;
+                let price = machines[m].global.map_or(machines[m].copy, |g| g.copy).of_words(words).0;
+                let number = apart.number(m, block_bytes, 0).expect("known");
+                assert_eq!(
+                    i128::from(number) * i128::from(price),
+                    solved.movement.0,
+                    "{}, {block_bytes}",
+                    machines[m].name
+                );
+                moved += number;
+            }
+        }
+        assert!(moved > 1000, "{moved}");
+    }
+
+    #[test]
+    fn remote_references_and_moves_make_up_the_cost() {
+        let butterfly = models::find("butterfly").expect("in the registry");
+        let apart = Apart::ask(&program(9), &[butterfly], &[4096], &[Price::Copies, Price::Remote]).expect("answered");
+        let number = |price| i128::from(apart.number(0, 4096, price).expect("known"));
+        assert_eq!(apart.above(0, 4096).expect("known"), 3272 * number(0) + 14 * number(1));
+        assert!(number(0) > 0 && number(1) > 0);
+    }
+}

@@ -21,6 +21,7 @@ pub(crate) static SPEC: Spec = Spec {
     name: "phases",
     summary: "what one home per phase is worth, with phases by recorded barriers, named phases, or windows of equal length",
     needs: &[Need::Exact, Need::Machine],
+    repeats: 1,
     run,
 };
 

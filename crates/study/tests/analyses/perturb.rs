@@ -3,7 +3,7 @@ use crate::common::{Arrays, Entry, Log, ask, cases, merged, question, random_ref
 use homenode_base::Rng;
 use homenode_machine::models;
 use homenode_placement::Start;
-use homenode_sim::NoObjects;
+use homenode_sim::{NoObjects, Objects};
 use homenode_study::Want;
 use homenode_study::analyses::{Filter, GAP, Input, LOCAL, Moves, Perturber, Sync, blame, sensitivity};
 use homenode_trace::event::EventKind;
@@ -260,7 +260,7 @@ fn sensitivity_is_zero_without_sharing_and_reported_with_it() {
     let changes = |name: &str, sync| {
         let program = PROGRAMS.iter().find(|p| p.name == name).unwrap();
         let log = merged(&(program.build)(3, Scale { threads: 4, rounds: 60 }));
-        let (mut source, mut objects) = (replayed(&log), NoObjects);
+        let mut source = replayed(&log);
         let mut input = Input {
             source: &mut source,
             question: &q,
@@ -299,9 +299,8 @@ fn blame_adds_up_and_falls_on_what_is_shared() {
         refs.iter_mut().skip(2).step_by(3).for_each(|r| r.addr = own(r.thread) + r.addr % 256);
         let arrays = [("shared", 0, SHARED_BYTES), ("own", 4096, 5 * 4096)];
         let q = question(models::find("cc").unwrap(), &seats(4), &[64]);
-        let (mut given, mut objects) = (source(&refs), Arrays(arrays.to_vec()));
-        let mut input =
-            Input { source: &mut given, question: &q, ask: &ask, objects: &mut objects, seed: 5, repeats: 3 };
+        let (mut given, objects) = (source(&refs), || Box::new(Arrays(arrays.to_vec())) as Box<dyn Objects>);
+        let mut input = Input { source: &mut given, question: &q, ask: &ask, objects: &objects, seed: 5, repeats: 3 };
         let found = blame(&mut input, LOCAL, Sync::Ignored, (64, 4)).unwrap();
         let sum = |of: &dyn Fn(&homenode_study::analyses::Blamed) -> u64| found.iter().map(of).sum::<u64>();
         assert_eq!(sum(&|b| b.moves), moves_of(&refs), "seed {seed}");

@@ -8,6 +8,7 @@ use super::super::false_sharing::Holders;
 use super::super::{Input, Refused, input};
 use super::{Filter, Interval, Perturber, Sync};
 use hashbrown::HashMap;
+use homenode_analysis::UNKNOWN_OBJECT;
 use homenode_base::VirtualTime;
 use homenode_placement::Start;
 use homenode_sim::{Objects, Seat};
@@ -20,6 +21,8 @@ use std::collections::BTreeMap;
 pub struct Blamed {
     /// Object row.
     pub object: u32,
+    /// Its name.
+    pub name: String,
     /// Moves in the recorded order.
     pub moves: u64,
     /// Moves under each seed.
@@ -51,6 +54,12 @@ struct Counter<'a> {
     lies: Lies<'a>,
 }
 
+impl<'a> Counter<'a> {
+    fn new(seats: &'a [Seat], start: Start, (block_bytes, word_bytes): (u64, u64), lies: Lies<'a>) -> Counter<'a> {
+        Counter { seats, start, block_bytes, word_bytes, blocks: HashMap::new(), moves: BTreeMap::new(), lies }
+    }
+}
+
 /// What lies where.
 enum Lies<'a> {
     /// Found out, and noted by word.
@@ -63,8 +72,12 @@ impl Lies<'_> {
     fn object(&mut self, space: u32, addr: u64, word_bytes: u64) -> u32 {
         let word = (space, addr / word_bytes);
         match self {
-            Lies::Found(objects, noted) => *noted.entry(word).or_insert_with(|| objects.at(space, addr).object),
-            Lies::Noted(noted) => noted.get(&word).copied().unwrap_or(homenode_analysis::UNKNOWN_OBJECT),
+            Lies::Found(objects, noted) => {
+                let object = objects.at(space, addr).object;
+                noted.insert(word, object);
+                object
+            }
+            Lies::Noted(noted) => noted.get(&word).copied().unwrap_or(UNKNOWN_OBJECT),
         }
     }
 }
@@ -103,18 +116,20 @@ pub fn blame(
     filter.check()?;
     super::super::false_sharing::powers_of_two(block_bytes, word_bytes)?;
     let (seats, start) = (input.seats(), input.question.start);
-    let counter = |lies| {
-        let (blocks, moves) = (HashMap::new(), BTreeMap::new());
-        Counter { seats, start, block_bytes, word_bytes, blocks, moves, lies }
-    };
-    let mut recorded = counter(Lies::Found(input.objects, HashMap::new()));
+    let sizes = (block_bytes, word_bytes);
+    let mut objects = (input.objects)();
+    let mut recorded = Counter::new(seats, start, sizes, Lies::Found(&mut *objects, HashMap::new()));
     (input.source)(&mut recorded)?;
     let (moves, Lies::Found(_, noted)) = (recorded.moves, recorded.lies) else { return Ok(Vec::new()) };
     let mut all: BTreeMap<u32, Blamed> = BTreeMap::new();
-    let fresh = |object| Blamed { object, moves: 0, disturbed: vec![0; input.repeats as usize] };
+    let name = |object| match object {
+        UNKNOWN_OBJECT => "unknown memory".to_owned(),
+        known => objects.object(known).name,
+    };
+    let fresh = |object| Blamed { object, name: name(object), moves: 0, disturbed: vec![0; input.repeats as usize] };
     moves.into_iter().for_each(|(object, n)| all.entry(object).or_insert_with(|| fresh(object)).moves = n);
     for i in 0..input.repeats {
-        let mut disturbed = counter(Lies::Noted(&noted));
+        let mut disturbed = Counter::new(seats, start, sizes, Lies::Noted(&noted));
         let seed = input.seed.wrapping_add(i.into());
         let mut perturber = Perturber::new(filter, sync, seed, seats, &mut disturbed)?;
         let given: Result<(), TraceError> = (input.source)(&mut perturber);

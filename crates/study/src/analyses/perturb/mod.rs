@@ -248,14 +248,12 @@ fn object_rows(input: &mut Input<'_>, filter: Filter, sync: Sync, table: &mut Ta
     let blamed = blame(input, filter, sync, (block_bytes, word))?;
     let all: f64 = blamed.iter().map(|b| b.interval().mean.abs()).sum();
     for b in blamed.iter().filter(|b| b.changes().iter().any(|c| *c != 0.0)).take(OBJECTS_MAX) {
-        let unknown = b.object == homenode_analysis::UNKNOWN_OBJECT;
-        let name = if unknown { "unknown memory".to_owned() } else { input.objects.object(b.object).name };
         let interval = b.interval();
         table.push(vec![
             filter.name().into(),
             sync.name().into(),
             block_bytes.into(),
-            name.into(),
+            b.name.as_str().into(),
             b.moves.into(),
             interval.mean.into(),
             interval.ends.map(|e| e.0).into(),

@@ -158,7 +158,7 @@ fn check_name(name: &str) -> Result<(), SpecError> {
 
 /// Analyses of the registry, in its order and each once.
 fn named_analyses(t: &Text<'_>, names: &[Spanned<String>]) -> Result<Vec<&'static Analysis>, SpecError> {
-    for name in names.iter().filter(|n| Analysis::find(n.get_ref()).is_none()) {
+    if let Some(name) = names.iter().find(|n| Analysis::find(n.get_ref()).is_none()) {
         let unknown = SpecError::unknown("analysis", name.get_ref(), analyses::ALL.iter().map(|s| s.name));
         return t.put(name, Err(unknown));
     }

@@ -82,7 +82,7 @@ fn shares_from_a_trace_are_those_that_counting_gives() {
         refs.iter_mut().filter(|r| r.addr / 4096 % 3 == 0).for_each(|r| r.op = homenode_trace::Op::Read);
         let mut q = question(models::find("ace").unwrap(), &seats(4), &[4096]);
         q.policies = vec![Choice::parse("ace").unwrap(), Choice::parse("global").unwrap()];
-        let (mut source, mut objects) = (source(&refs), NoObjects);
+        let mut source = source(&refs);
         let mut input =
             Input { source: &mut source, question: &q, ask: &ask, objects: &|| Box::new(NoObjects), seed, repeats: 1 };
         let tables = Spec::find("alpha-beta-gamma").unwrap().run(&mut input).unwrap();

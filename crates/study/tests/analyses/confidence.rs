@@ -115,7 +115,7 @@ fn intervals_hold_the_truth_of_the_exact_recording() {
     let (mut by_blocks, mut by_windows, mut all) = (0, 0, 0);
     for seed in 0..cases(60, 600) {
         let refs = sampled(&log, data.manifest(), seed);
-        let (mut source, mut objects) = (source(&refs), NoObjects);
+        let mut source = source(&refs);
         let parts = ask(&q, &mut source).unwrap();
         let mut input = Input {
             source: &mut source,

@@ -7,7 +7,9 @@
 //! references to named memory. Agreement: of the references to hot pages that have an owner (a worker with a quarter more
 //! than the next), the share on pages whose owner was found; a page without a window counts as not found. Kept: references
 //! of the found owners over those of the true ones, on all hot pages. Both for windows weighed by spacing and counted; and
-//! as `homenode place` decides: by spacing, and a page without a window goes with its nearest neighbour of the same object.
+//! as `homenode place` decides: by spacing, and a page without a window goes with its nearest neighbour of the same object. The
+//! last line says all that a recording shows: where no window fell on a page, who brought it in, if the object's other pages
+//! are mostly used by those who brought them in (or none of them has a window), else its neighbour.
 use homenode_base::VirtualTime;
 use homenode_capture::DirStore;
 use homenode_capture::hinting::spacing;
@@ -36,12 +38,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err(format!("{sampled} is not sampled").into());
     }
     let names = Names::read(sampled_names, &reader)?;
-    let [spaced, counted] = windows(&reader)?.map(|pages| by_name(&names, pages));
+    let [spaced, counted, brought] = windows(&reader)?.map(|pages| by_name(&names, pages));
     let hot = hot(&truth);
     let seen: u64 = hot.iter().filter_map(|k| counted.get(*k)).flatten().sum();
     println!("hot pages {} of {}, windows a hot page {:.1}", hot.len(), truth.len(), ratio(seen, hot.len() as u64));
     let decided = with_neighbours(&hot, &spaced);
-    for (what, found) in [("spaced", &spaced), ("counted", &counted), ("decided", &decided)] {
+    let shown = with_first_touches(&hot, &spaced, &brought, &decided);
+    for (what, found) in [("spaced", &spaced), ("counted", &counted), ("decided", &decided), ("shown", &shown)] {
         let (agreement, kept, owned) = compare(&hot, &truth, found);
         println!("{what}: agreement {agreement:.3} kept {kept:.3} of {owned:.3} of references with an owner");
     }
@@ -148,7 +151,8 @@ struct Windows {
     workers: Vec<usize>,
     weights: Vec<Vec<u32>>,
     at: Vec<usize>,
-    pages: [HashMap<u64, Counts>; 2],
+    /// The same, and who brought each page in.
+    pages: [HashMap<u64, Counts>; 3],
 }
 
 impl Consumer for Windows {
@@ -157,17 +161,17 @@ impl Consumer for Windows {
             let thread = r.thread as usize;
             let weight = self.weights[thread][self.at[thread]];
             self.at[thread] += 1;
-            if r.source != DataSource::FirstTouch {
-                for (pages, n) in self.pages.iter_mut().zip([u64::from(weight), 1]) {
-                    pages.entry(r.addr >> 12).or_default()[self.workers[thread]] += n;
-                }
+            let first = r.source == DataSource::FirstTouch;
+            let values = if first { [0, 0, 1] } else { [u64::from(weight), 1, 0] };
+            for (pages, n) in self.pages.iter_mut().zip(values).filter(|(_, n)| *n > 0) {
+                pages.entry(r.addr >> 12).or_default()[self.workers[thread]] += n;
             }
         }
     }
     fn event(&mut self, _: &Event, _: VirtualTime) {}
 }
 
-fn windows(reader: &DatasetReader) -> Result<[HashMap<u64, Counts>; 2], Box<dyn Error>> {
+fn windows(reader: &DatasetReader) -> Result<[HashMap<u64, Counts>; 3], Box<dyn Error>> {
     let (workers, weights) = (workers(reader), spacing::weights(reader)?);
     let mut all = Windows { at: vec![0; weights.len()], workers, weights, pages: Default::default() };
     drive(reader, OrderKind::Model, &mut all)?;
@@ -200,6 +204,30 @@ fn with_neighbours(hot: &[&Key], found: &BTreeMap<Key, Counts>) -> BTreeMap<Key,
         below.into_iter().chain(above).min_by_key(|(k, _)| k.3.abs_diff(key.3)).map(|(_, counts)| *counts)
     };
     hot.iter().filter_map(|key| Some(((*key).clone(), nearest(key)?))).collect()
+}
+
+/// What was decided, but pages without a window whose object speaks for its first touchers go with them.
+fn with_first_touches(
+    hot: &[&Key],
+    windows: &BTreeMap<Key, Counts>,
+    brought: &BTreeMap<Key, Counts>,
+    decided: &BTreeMap<Key, Counts>,
+) -> BTreeMap<Key, Counts> {
+    // By object: pages with a window, and those of them used by who brought them in.
+    let mut speaks: HashMap<(&str, usize, usize), (u64, u64)> = HashMap::new();
+    for (key, counts) in windows {
+        if let Some(first) = brought.get(key) {
+            let (all, same) = speaks.entry((&key.0, key.1, key.2)).or_default();
+            (*all, *same) = (*all + 1, *same + u64::from(largest(first) == largest(counts)));
+        }
+    }
+    let trusted = |key: &Key| speaks.get(&(key.0.as_str(), key.1, key.2)).is_none_or(|(all, same)| same * 2 > *all);
+    let of = |key: &&Key| {
+        let first = || brought.get(*key).filter(|_| trusted(key));
+        let counts = windows.get(*key).or_else(first).or_else(|| decided.get(*key))?;
+        Some(((*key).clone(), *counts))
+    };
+    hot.iter().filter_map(of).collect()
 }
 
 /// Agreement, kept, and the share of references to hot pages that have an owner.

@@ -1,7 +1,7 @@
 //! `homenode migrate`: the live loop on a running process, and the replay of a recorded one.
 use crate::live::child::Guest;
 use crate::live::doc::{ActDoc, LiveDoc, MIGRATE_SCHEMA};
-use crate::live::{End, Here, LiveOptions, ONE_NODE, Watch, kernel, source};
+use crate::live::{End, Here, LiveOptions, ONE_NODE, Watch, kernel, not_recorded, source};
 use crate::{Failure, Progress};
 use homenode_capture::perf::Target;
 use homenode_migrate::{MigrateError, where_are};
@@ -36,13 +36,15 @@ pub fn migrate(request: &MigrateRequest, progress: &mut dyn Progress) -> Result<
     if here.one_node() {
         doc.mode = "plain";
         doc.notes.push(ONE_NODE.to_owned());
+        doc.notes.extend(not_recorded(&request.options));
         return Ok(doc);
     }
     let samples = source::open(Target::Running(request.pid))?;
     let stop = StopRequests::install_with(&[SIGUSR1]).ok();
     let before = kernel::bytes_on_nodes(request.pid);
     let kernel_before = kernel::moves_so_far();
-    let mut watch = Watch::new(&here, &request.options, samples, true)?;
+    let record = request.options.recording(request.pid, &[], &*samples)?;
+    let mut watch = Watch::new(&here, &request.options, samples, true)?.recording(record);
     let end = watch.run(&mut life, stop.as_ref(), progress)?;
     let after = kernel::bytes_on_nodes(request.pid);
     let left = watch.finish();

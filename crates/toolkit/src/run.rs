@@ -4,7 +4,7 @@ mod planned;
 
 use crate::live::child::{Child, cannot_start, start};
 use crate::live::doc::{ActDoc, LiveDoc, RUN_SCHEMA};
-use crate::live::{End, Here, Life, LiveOptions, ONE_NODE, Watch, kernel, source};
+use crate::live::{End, Here, Life, LiveOptions, ONE_NODE, Watch, kernel, not_recorded, source};
 use crate::migrate::{SIGUSR1, ended};
 use crate::place::Match;
 use crate::{Failure, Progress};
@@ -42,6 +42,11 @@ pub fn run(request: &RunRequest, progress: &mut dyn Progress) -> Result<ActDoc, 
     let choice = request.options.choice()?;
     let program = find_program(&request.command)?;
     refuse_secure(&program)?;
+    if request.options.record.is_some() && (request.plan.is_some() || !request.compare.is_empty()) {
+        return Err(Failure::usage(
+            "--record writes what the live loop saw, which does not run with --plan or --compare",
+        ));
+    }
     if !request.compare.is_empty() {
         return compare::compare(request, progress);
     }
@@ -87,6 +92,7 @@ fn plain(request: &RunRequest, doc: &mut ActDoc) -> Result<(), Failure> {
     doc.ended = "the program ended".to_owned();
     doc.seconds = begin.elapsed().as_secs_f64();
     doc.notes.push(ONE_NODE.to_owned());
+    doc.notes.extend(not_recorded(&request.options));
     Ok(())
 }
 
@@ -148,7 +154,10 @@ fn followed(
     let held = start(&request.command, &[])?;
     let pid = held.pid();
     let mut watch = match source::open(Target::BeforeExec(pid)) {
-        Ok(samples) => Some(Watch::new(here, &request.options, samples, moves)?),
+        Ok(samples) => {
+            let record = request.options.recording(pid, &request.command, &*samples)?;
+            Some(Watch::new(here, &request.options, samples, moves)?.recording(record))
+        }
         Err(why) if moves => return Err(why),
         Err(why) => {
             doc.notes.push(why.to_string());

@@ -31,6 +31,8 @@ struct Process {
     pages: BTreeMap<u64, u64>,
     /// Ranges of memory in huge pages: first page to one past the last.
     huge: BTreeMap<u64, u64>,
+    /// Mappings as last heard of: first page to one past the last, and protection.
+    maps: BTreeMap<u64, (u64, u32)>,
 }
 
 impl Seen {
@@ -49,10 +51,9 @@ impl Seen {
     /// New mappings begin without pages; a child begins with what its parent has.
     pub(crate) fn notice(&mut self, notice: &Notice) {
         match notice {
-            Notice::Map { pid, addr, bytes, .. } => {
-                if let Some(process) = self.by_process.get_mut(pid) {
-                    process.forget(addr >> PAGE_SHIFT, addr.saturating_add(*bytes).div_ceil(1 << PAGE_SHIFT));
-                }
+            Notice::Map { pid, addr, bytes, prot, .. } => {
+                let (first, end) = (addr >> PAGE_SHIFT, addr.saturating_add(*bytes).div_ceil(1 << PAGE_SHIFT));
+                self.by_process.entry(*pid).or_default().mapped(first, end, *prot);
             }
             Notice::Exit { pid, tid, .. } if pid == tid => drop(self.by_process.remove(pid)),
             _ => {}
@@ -66,7 +67,8 @@ impl Seen {
     /// hint is listed as present.
     pub(crate) fn learn_present(&mut self, pid: u32, maps: &str, pagemap: &mut (impl Read + Seek)) {
         let process = self.by_process.entry(pid).or_default();
-        for (first, end) in maps.lines().filter_map(range_of) {
+        for (first, end, prot) in maps.lines().filter_map(mapping_of) {
+            process.maps.insert(first, (end, prot));
             let mut bytes = vec![0; PAGEMAP_CHUNK];
             let mut at = first;
             while at < end && pagemap.seek(SeekFrom::Start(at * 8)).is_ok() {
@@ -81,19 +83,47 @@ impl Seen {
             }
         }
     }
-    /// Whether anything is known of a process.
+    /// Whether any page of a process is known.
     pub(crate) fn knows(&self, pid: u32) -> bool {
-        self.by_process.contains_key(&pid)
+        self.by_process.get(&pid).is_some_and(|p| !p.pages.is_empty())
     }
-    /// Processes seen.
+    /// Processes of which any page is known.
     pub(crate) fn processes(&self) -> Vec<u32> {
-        self.by_process.keys().copied().collect()
+        self.by_process.iter().filter(|(_, p)| !p.pages.is_empty()).map(|(pid, _)| *pid).collect()
     }
 }
 
 impl Process {
+    /// The kernel tells of a mapping when it is new, and tells of the whole of it when it grows, is joined with a neighbour, or a
+    /// part of it gets other protection (malloc does that all the time); of unmapping it tells nothing. So what was mapped
+    /// keeps its pages inside a larger mapping, and under other protection; the same again, or a part of it, is new.
+    fn mapped(&mut self, first: u64, end: u64, prot: u32) {
+        let overlapping: Vec<(u64, u64, u32)> =
+            self.maps.range(..end).map(|(&s, &(e, p))| (s, e, p)).filter(|&(_, e, _)| e > first).collect();
+        let mut forgotten = first;
+        for &(s, e, p) in &overlapping {
+            let (inside, around) = (first <= s && e <= end, s <= first && end <= e);
+            if (around && p != prot) || (inside && !around) {
+                self.forget(forgotten, s.max(first));
+                forgotten = e.min(end);
+            }
+        }
+        self.forget(forgotten, end);
+        for (s, e, p) in overlapping {
+            self.maps.remove(&s);
+            // What sticks out stays as it was.
+            if s < first {
+                self.maps.insert(s, (first, p));
+            }
+            if end < e {
+                self.maps.insert(end, (e, p));
+            }
+        }
+        self.maps.insert(first, (end, prot));
+    }
     fn forget(&mut self, first: u64, end: u64) {
-        let words: Vec<u64> = self.pages.range(first / 64..=end / 64).map(|(&w, _)| w).collect();
+        let last = if first < end { end / 64 } else { return };
+        let words: Vec<u64> = self.pages.range(first / 64..=last).map(|(&w, _)| w).collect();
         for w in words {
             let inside = |bit: u64| (first..end).contains(&(w * 64 + bit));
             let mask = (0..64).filter(|&b| inside(b)).fold(0u64, |m, b| m | 1 << b);
@@ -110,14 +140,57 @@ fn huge_pages(smaps: &str) -> BTreeMap<u64, u64> {
     found.iter().map(|h| (h.addr >> PAGE_SHIFT, (h.addr + h.bytes) >> PAGE_SHIFT)).collect()
 }
 
-/// First page and one past the last of the mapping that a line of `maps` begins with.
-fn range_of(line: &str) -> Option<(u64, u64)> {
-    huge::range_of(line).map(|(first, end)| (first >> PAGE_SHIFT, end >> PAGE_SHIFT))
+/// First page and one past the last of the mapping that a line of `maps` begins with, and its protection as in mmap(2).
+fn mapping_of(line: &str) -> Option<(u64, u64, u32)> {
+    let (first, end) = huge::range_of(line)?;
+    let rights = line.split_ascii_whitespace().nth(1).unwrap_or("");
+    let bit = |letter: char, value: u32| if rights.contains(letter) { value } else { 0 };
+    Some((first >> PAGE_SHIFT, end >> PAGE_SHIFT, bit('r', 1) | bit('w', 2) | bit('x', 4)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn map(pid: u32, addr: u64, bytes: u64, prot: u32) -> Notice {
+        Notice::Map { time_ns: 0, pid, addr, bytes, file_offset: 0, prot, path: String::new() }
+    }
+
+    #[test]
+    fn a_mapping_that_grows_or_gets_other_protection_keeps_its_pages() {
+        let mut seen = Seen::default();
+        let heap = 0x10_0000;
+        let touch = |seen: &mut Seen, pages: u64| (0..pages).filter(|p| seen.is_use(1, heap + p * 4096)).count();
+        seen.notice(&map(1, heap, 0x10_000, 3));
+        assert_eq!((touch(&mut seen, 16), touch(&mut seen, 16)), (0, 16));
+        // brk(2): the whole heap is told of. What is new has no pages yet.
+        seen.notice(&map(1, heap, 0x20_000, 3));
+        assert_eq!((touch(&mut seen, 32), touch(&mut seen, 32)), (16, 32));
+        // A mapping put in front is joined with it.
+        seen.notice(&map(1, heap - 0x1000, 0x21_000, 3));
+        assert_eq!((touch(&mut seen, 32), seen.is_use(1, heap - 0x1000)), (32, false));
+        // mprotect(2) of a part and back; the part is told of as a mapping of its own, then the whole.
+        seen.notice(&map(1, heap + 0x8000, 0x8000, 1));
+        seen.notice(&map(1, heap - 0x1000, 0x21_000, 3));
+        assert_eq!(touch(&mut seen, 32), 32);
+        // Unmapping is not told of, but what is mapped there afterwards is.
+        seen.notice(&map(1, heap - 0x1000, 0x21_000, 3));
+        assert_eq!((touch(&mut seen, 32), touch(&mut seen, 32)), (0, 32));
+        seen.notice(&map(1, heap, 0x8000, 3));
+        assert_eq!(touch(&mut seen, 32), 24);
+    }
+
+    #[test]
+    fn an_arena_grows_by_protection() {
+        // malloc's: a reservation without rights, of which ever more gets them.
+        let (mut seen, arena) = (Seen::default(), 0x7f00_0000_0000);
+        seen.notice(&map(1, arena, 64 << 20, 0));
+        for pages in [33, 40, 64] {
+            seen.notice(&map(1, arena, pages << 12, 3));
+            let uses = (0..pages).filter(|p| seen.is_use(1, arena + (p << 12))).count();
+            assert_eq!(uses as u64, [0, 33, 40][[33, 40, 64].iter().position(|p| *p == pages).unwrap()]);
+        }
+    }
 
     #[test]
     fn the_second_fault_on_a_page_is_use_until_it_is_mapped_anew() {
@@ -125,15 +198,7 @@ mod tests {
         assert!(
             !seen.is_use(1, 0x5000) && seen.is_use(1, 0x5fff) && !seen.is_use(1, 0x6000) && !seen.is_use(2, 0x5000)
         );
-        let map = |pid, addr, bytes| Notice::Map {
-            time_ns: 0,
-            pid,
-            addr,
-            bytes,
-            file_offset: 0,
-            prot: 3,
-            path: String::new(),
-        };
+        let map = |pid, addr, bytes| map(pid, addr, bytes, 3);
         seen.notice(&map(1, 0x5000, 0x1000));
         assert!(!seen.is_use(1, 0x5008) && seen.is_use(1, 0x6008) && seen.is_use(2, 0x5008));
         seen.notice(&map(2, 0, u64::MAX));

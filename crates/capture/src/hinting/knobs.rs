@@ -7,6 +7,11 @@
 //!
 //! The size of a scan counts from the next one on, but each thread keeps its scan period until the whole process has been
 //! gone through. So who changes the rate while a program runs keeps the time between scans and changes their size.
+//!
+//! Since Linux 6.4 a thread passes over mappings on which it has not faulted lately, and takes them only when all others have
+//! been gone through some times without them. What is lately follows from the delay before the first scan: marks of who
+//! faulted live for four to eight delays. Where going through a process takes longer than that, a mapping that needs several
+//! scans has lost its marks by the next round and is looked at in every fourth round or less. So the delay grows with the period.
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,6 +29,17 @@ pub(super) const NORMAL: u64 = 1;
 const PAGES_PER_MB: f64 = 256.0;
 /// Longest scan period that is ever set: a day.
 const PERIOD_MAX_MS: u64 = 86_400_000;
+/// Set as the longest period, so that the shortest is the only one: the kernel lengthens a thread's period while most faults are
+/// local, and multiplies the longest by the number of threads that share memory.
+const NO_LONGER_MS: u64 = 1;
+/// Delay before a new process or mapping is scanned, at least and at most. Marks live for four times as long: through seconds in
+/// which a program touches little, and while it fills a mapping for the first time.
+const DELAY_MS: u64 = 1_000;
+const DELAY_MAX_MS: u64 = 60_000;
+/// Shortest period that is ever set.
+const PERIOD_MIN_MS: u64 = 20;
+/// A scan passes over so many times its size of addresses.
+const PASSED_OVER: u64 = 8;
 
 /// Scan settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +48,7 @@ pub struct Knobs {
     pub scan_delay_ms: u64,
     /// Shortest time in which all of a process is scanned once, in milliseconds.
     pub scan_period_min_ms: u64,
-    /// Longest time, to which the kernel goes while most faults are local.
+    /// Longest time, to which the kernel goes while most faults are local; below the shortest it means the shortest.
     pub scan_period_max_ms: u64,
     /// Mebibytes taken away by a scan.
     pub scan_size_mb: u64,
@@ -73,37 +89,78 @@ impl Knobs {
         mb as f64 * PAGES_PER_MB * 1000.0 / self.scan_period_min_ms.max(1) as f64
     }
     /// Balancing switched on, settings under which faults that cost `cost_ns` each take at most `permille` thousandths of one
-    /// processor, and each page of a process of `resident_mb` comes around as often as that allows.
-    pub fn bounded(cost_ns: f64, permille: u32, resident_mb: u64, beat: Beat) -> Knobs {
+    /// processor, and each page of a process comes around as often as `beat` wants and that allows.
+    pub fn bounded(cost_ns: f64, permille: u32, process: Extent, beat: Beat) -> Knobs {
         let per_second = f64::from(permille.clamp(1, 1000)) * 1e6 / cost_ns.max(1.0);
         let mb_per_second = per_second / PAGES_PER_MB;
-        let resident_mb = resident_mb.max(1);
-        let at_once = (mb_per_second * beat.between_ms / 1000.0).floor();
+        let resident_mb = process.resident_mb.max(1);
+        let at_once = (mb_per_second * beat.between_ms / 1000.0).ceil();
         let size = (at_once.min(4096.0) as u64).clamp(1, (resident_mb / beat.parts).max(1));
-        // One mebibyte is the least that the kernel takes; where even that is too much, it comes more rarely.
-        let between_ms = beat.between_ms.max(1000.0 / mb_per_second);
-        let scans = resident_mb.div_ceil(size);
-        let period = ((scans as f64 * between_ms).ceil() as u64).min(PERIOD_MAX_MS);
-        Knobs::of([100, period, period, size, NORMAL])
+        let (filled, passed) = (resident_mb.div_ceil(size), process.mapped_mb.div_ceil(size * PASSED_OVER));
+        // The kernel takes whole mebibytes; where they are too much, they come more rarely.
+        let round_ms = beat.round_ms.unwrap_or(beat.between_ms * filled as f64);
+        let between_ms = (round_ms / filled.max(passed) as f64).max(size as f64 * 1000.0 / mb_per_second);
+        // The kernel divides the period by the scans that what is resident takes.
+        let period = ((filled as f64 * between_ms).ceil() as u64).clamp(PERIOD_MIN_MS, PERIOD_MAX_MS);
+        let round = filled.max(passed).saturating_mul(period / filled);
+        Knobs::of([(round / 2).clamp(DELAY_MS, DELAY_MAX_MS), period, NO_LONGER_MS, size, NORMAL])
     }
+}
+
+impl Knobs {
+    /// Until the first faults come: threads that were there before scan as rarely as the kernel had told them, a second to a
+    /// minute apart, new ones once in a delay, and both hear of other wishes only when they have gone through everything. So
+    /// they are to do that in one scan, if the faults then cost no more than `permille` of [`SETTLE_S`] seconds. `None`: a
+    /// process that has yet to grow.
+    pub fn settling(cost_ns: f64, permille: u32, process: Option<Extent>) -> Knobs {
+        let per_second = f64::from(permille.clamp(1, 1000)) * 1e6 / cost_ns.max(1.0);
+        let affordable = (per_second / PAGES_PER_MB * SETTLE_S) as u64;
+        let all = process.map_or(4096, |p| p.resident_mb.max(p.mapped_mb.div_ceil(PASSED_OVER)).saturating_add(1));
+        Knobs::of([DELAY_MS, SETTLE_MS, NO_LONGER_MS, all.min(affordable).max(1), NORMAL])
+    }
+}
+
+/// Seconds of which the allowance may be used at once at the beginning.
+const SETTLE_S: f64 = 1.0;
+/// Milliseconds between scans then, which threads keep for their first round.
+const SETTLE_MS: u64 = 500;
+
+/// How large a process is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// Mebibytes in memory.
+    pub resident_mb: u64,
+    /// Mebibytes of addresses that it may write, in memory or not.
+    pub mapped_mb: u64,
 }
 
 /// How scans follow each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Beat {
-    /// Milliseconds between two scans of a process, unless the least that the kernel scans is too much for that.
+    /// Milliseconds between two scans of a process, unless what the kernel scans at least is too much for that; what is scanned
+    /// at once follows from it.
     pub between_ms: f64,
-    /// In at least so many scans a process is gone through: the kernel (since 6.4) passes over mappings on which a thread has
-    /// not faulted lately, and after a scan of everything in one go that is so for all of them; threads also pause for 32
-    /// times as long as they scanned. And windows shorter than a program's own steps see only the step.
+    /// In at least so many scans a process is gone through: threads pause for 32 times as long as they scanned, and windows
+    /// that all open at once see only one step of the program.
     pub parts: u64,
+    /// Least milliseconds in which a process is gone through; `None` = what follows from the time between scans.
+    pub round_ms: Option<f64>,
 }
 
+/// A steady round, in milliseconds: at the beginning, and once the program has run for long.
+const ROUND_MS: [f64; 2] = [400.0, 2_000.0];
+/// In between, this part of the time that the program has run.
+const ROUND_SHARE: f64 = 8.0;
+
 impl Beat {
-    /// For a rate that stays.
-    pub const STEADY: Beat = Beat { between_ms: 250.0, parts: 8 };
     /// For a rate that is changed while the program runs: rare enough for low rates by scans of 1 MiB.
-    pub const CHANGING: Beat = Beat { between_ms: 1000.0, parts: 4 };
+    pub const CHANGING: Beat = Beat { between_ms: 1000.0, parts: 4, round_ms: None };
+    /// For a program that has run for so long: it may be over soon, so its first rounds are short. A long run needs no more
+    /// rounds than tell users apart, and windows shorter than a program's own steps see only the step.
+    pub fn steady(running_ms: u64) -> Beat {
+        let round_ms = Some((running_ms as f64 / ROUND_SHARE).clamp(ROUND_MS[0], ROUND_MS[1]));
+        Beat { between_ms: 250.0, parts: 8, round_ms }
+    }
 }
 
 /// Changed settings, put back when dropped.
@@ -233,31 +290,71 @@ mod tests {
         assert!(HeldKnobs::set(empty.path(), &USUAL).is_err() && !empty.path().join(SAVED).exists());
     }
 
+    fn extent(resident_mb: u64) -> Extent {
+        Extent { resident_mb, mapped_mb: resident_mb * 2 }
+    }
+
     #[test]
     fn the_bound_holds_for_every_cost_and_size() {
         for cost_ns in [200.0, 1_000.0, 3_500.0, 50_000.0, 5e6] {
             for permille in [1, 5, 20, 100, 1000] {
                 for (i, resident_mb) in [0, 8, 100, 5_000, 1 << 20].repeat(2).into_iter().enumerate() {
-                    let beat = [Beat::STEADY, Beat::CHANGING][i % 2];
-                    let k = Knobs::bounded(cost_ns, permille, resident_mb, beat);
+                    let beat = [Beat::steady(1000 * i as u64), Beat::CHANGING][i % 2];
+                    let k = Knobs::bounded(cost_ns, permille, extent(resident_mb), beat);
                     let share = k.faults_per_second_max(resident_mb) * cost_ns * 1e-9;
                     let bound = f64::from(permille) / 1000.0;
                     assert!(share <= bound * 1.001 || k.scan_period_min_ms == PERIOD_MAX_MS, "{k:?}: {share}, {bound}");
-                    assert!(k.scan_period_min_ms >= 250 && k.scan_period_min_ms == k.scan_period_max_ms);
+                    assert!(k.scan_period_max_ms <= k.scan_period_min_ms && k.scan_delay_ms >= DELAY_MS);
                     let parts = resident_mb.max(1).div_ceil(k.scan_size_mb);
                     assert!(parts >= beat.parts.min(resident_mb), "{k:?}");
                 }
             }
         }
-        let usual = Knobs::bounded(2_000.0, 20, 1_000, Beat::STEADY);
+        let usual = Knobs::bounded(2_000.0, 20, extent(1_000), Beat::steady(0));
         assert!(usual.faults_per_second_max(1_000) > 9_000.0, "{usual:?}");
+    }
+
+    #[test]
+    fn rounds_are_short_at_first_and_marks_outlive_them() {
+        let at = |ms| Knobs::bounded(1_500.0, 20, Extent { resident_mb: 10, mapped_mb: 10 }, Beat::steady(ms));
+        assert_eq!(
+            [0, 2_000, 8_000, 16_000, 3_600_000].map(|ms| at(ms).scan_period_min_ms),
+            [400, 400, 1_000, 2_000, 2_000]
+        );
+        assert_eq!((at(0).scan_delay_ms, at(0).scan_size_mb), (DELAY_MS, 1));
+        let dear = Knobs::bounded(1e5, 20, extent(40), Beat::CHANGING);
+        assert!(dear.scan_delay_ms * 4 >= dear.scan_period_min_ms * 2, "{dear:?}");
+        assert_eq!(Knobs::bounded(1e9, 1, extent(1 << 20), Beat::steady(0)).scan_delay_ms, DELAY_MAX_MS);
+        // What a processor can afford comes first: 26 MiB/s of faults of 3 us.
+        assert!(Knobs::bounded(3_000.0, 20, extent(260), Beat::steady(0)).scan_period_min_ms >= 9_900);
+    }
+
+    #[test]
+    fn at_first_everything_is_scanned_at_once() {
+        let size = |resident, mapped| {
+            Knobs::settling(1_500.0, 20, Some(Extent { resident_mb: resident, mapped_mb: mapped })).scan_size_mb
+        };
+        // 13,333 faults a second are 52 MiB.
+        assert_eq!([size(0, 0), size(5, 20), size(5, 400), size(1 << 20, 1 << 20)], [1, 6, 51, 52]);
+        assert_eq!(
+            [Knobs::settling(1e9, 1, None), Knobs::settling(1_500.0, 20, None)].map(|k| k.scan_size_mb),
+            [1, 104]
+        );
+    }
+
+    #[test]
+    fn addresses_without_memory_take_scans_as_well() {
+        // 4 MiB in memory, and the stacks of eight threads: 68 MiB take nine scans of 1 MiB, so they follow each other faster.
+        let sparse = Knobs::bounded(1_500.0, 20, Extent { resident_mb: 4, mapped_mb: 68 }, Beat::steady(16_000));
+        assert_eq!((sparse.scan_size_mb, sparse.scan_period_min_ms), (1, 4 * 2_000 / 9 + 1));
+        assert!(sparse.faults_per_second_max(4) * 1_500.0 * 1e-9 < 0.02);
     }
 
     #[test]
     fn a_lower_rate_makes_scans_smaller_and_keeps_the_time_between_them() {
         let between = |k: Knobs| k.scan_period_min_ms as f64 / 100f64.div_euclid(k.scan_size_mb as f64).max(1.0);
-        let [fast, slow] = [1_500.0, 50_000.0].map(|cost| Knobs::bounded(cost, 20, 100, Beat::CHANGING));
-        assert!(fast.scan_size_mb == 25 && slow.scan_size_mb == 1, "{fast:?} {slow:?}");
+        let [fast, slow] = [1_500.0, 50_000.0].map(|cost| Knobs::bounded(cost, 20, extent(100), Beat::CHANGING));
+        assert!(fast.scan_size_mb == 25 && slow.scan_size_mb == 2, "{fast:?} {slow:?}");
         assert!(
             (900.0..1400.0).contains(&between(fast)) && (900.0..1400.0).contains(&between(slow)),
             "{fast:?} {slow:?}"

@@ -18,6 +18,6 @@ pub mod spacing;
 mod status;
 mod thin;
 
-pub use knobs::{Beat, HeldKnobs, Knobs, restore_leftover};
+pub use knobs::{Beat, Extent, HeldKnobs, Knobs, restore_leftover};
 pub use source::FaultSource;
 pub use status::Status;

@@ -1,6 +1,6 @@
 //! The kernel's page faults as samples of use: first touches left out, the scan rate bounded.
 use super::classify::Seen;
-use super::knobs::{Beat, HeldKnobs, Knobs};
+use super::knobs::{Beat, Extent, HeldKnobs, Knobs};
 use super::moves::Moves;
 use super::status::Status;
 use super::thin::Thin;
@@ -17,8 +17,17 @@ use std::time::{Duration, Instant};
 const RECORD_NS: f64 = 1_000.0;
 /// How often the rate is looked at, and huge pages if there were new mappings.
 const JUDGE: Duration = Duration::from_secs(2);
-/// How often huge pages are looked at anyway, and the size of the process: the kernel makes them of small ones without a word.
+/// How often huge pages are looked at anyway: the kernel makes them of small ones without a word.
 const SURVEY: Duration = Duration::from_secs(30);
+/// The settings follow the size and the age of the program: after so long, then whenever it has become an eighth older.
+const TUNE: Duration = Duration::from_millis(100);
+const TUNE_SHARE: u32 = 8;
+/// So many faults come from a scan, not from what was left of one; so long after them the threads have the news.
+const FIRST_USES: u64 = 64;
+const SETTLED: Duration = Duration::from_millis(1000);
+/// The first scan of a new program is a second after its start; the kernel lets no thread wait for longer than a minute.
+const SETTLE_LEAST: Duration = Duration::from_millis(1500);
+const SETTLE_MOST: Duration = Duration::from_secs(60);
 /// Pages touched to learn what a fault costs.
 const PROBE_PAGES: usize = 256;
 /// Base pages in a mebibyte, the least that the kernel scans at once.
@@ -38,6 +47,14 @@ pub struct FaultSource {
     before: Option<Moves>,
     judged: Instant,
     surveyed: Instant,
+    /// When this began, and when the settings were last adjusted.
+    opened: Instant,
+    tuned: Instant,
+    /// Until the program's threads have heard of the settings.
+    settling: bool,
+    /// Faults that were uses, and when there were enough of them for a scan.
+    uses: u64,
+    first: Option<Instant>,
     /// Whether memory was mapped since the last look at huge pages.
     mapped: bool,
     /// The settings last asked for.
@@ -78,7 +95,8 @@ impl FaultSource {
         let options = PerfOptions { overhead_permille, ..PerfOptions::default() };
         let perf = PerfSource::open(target, EventChoice::PageFaults, &options)?;
         let (cost_ns, pid) = (fault_cost_ns() + RECORD_NS, target.pid());
-        let wish = Knobs::bounded(cost_ns, overhead_permille, resident_mb(pid), Beat::STEADY);
+        let joined = matches!(target, Target::Running(_));
+        let wish = Knobs::settling(cost_ns, overhead_permille, joined.then(|| extent(pid)));
         let knobs = match HeldKnobs::set(root, &wish) {
             Ok(held) => Some(held),
             // Without permission the settings stay, and the rate is what they make of it.
@@ -96,13 +114,18 @@ impl FaultSource {
             before: Moves::read(root),
             judged: Instant::now(),
             surveyed: Instant::now(),
+            opened: Instant::now(),
+            tuned: Instant::now(),
+            settling: true,
+            uses: 0,
+            first: None,
             mapped: true,
             asked: wish,
             thin: Thin::default(),
             faults: 0,
             rates: VecDeque::new(),
             raw: Vec::new(),
-            joined: matches!(target, Target::Running(_)),
+            joined,
         };
         if source.joined {
             source.meet(pid);
@@ -148,26 +171,46 @@ impl FaultSource {
                 }
             }
         }
-        if survey || self.rates.len() == 1 {
+        if survey {
             self.surveyed = Instant::now();
+        }
+    }
+    /// Often at first and ever more rarely: how large is the program by now, and how old?
+    fn tune(&mut self) {
+        let (heard, age) = (self.first.is_some_and(|first| first.elapsed() >= SETTLED), self.opened.elapsed());
+        if self.settling && (heard && age >= SETTLE_LEAST || age >= SETTLE_MOST) {
+            self.settling = false;
+            self.adjust();
+        }
+        let next = (self.opened.elapsed() / TUNE_SHARE).clamp(TUNE, SURVEY);
+        if self.tuned.elapsed() >= next {
             self.adjust();
         }
     }
+    /// The size of the largest process.
+    fn extent(&self) -> Extent {
+        let all = std::iter::once(self.pid).chain(self.seen.processes()).map(extent);
+        all.max_by_key(|e| e.resident_mb).unwrap_or_default()
+    }
     fn adjust(&mut self) {
-        let Some(held) = &self.knobs else { return };
+        self.tuned = Instant::now();
+        let Some(held) = self.knobs.as_ref().filter(|_| !self.settling) else { return };
         let affordable = f64::from(self.permille) * 1e6 / self.cost_ns;
         let (allowed, beat) = match self.wanted {
-            None => (affordable, Beat::STEADY),
+            None => {
+                let running = self.opened.elapsed().as_millis();
+                (affordable, Beat::steady(u64::try_from(running).unwrap_or(u64::MAX)))
+            }
             // Not more rarely than the least that the kernel scans every second: the rest is thinned out, because threads
             // that have been told to scan rarely hear of another wish only much later.
             Some(wanted) => (affordable.min((wanted as f64).max(PAGES_PER_MB)), Beat::CHANGING),
         };
         // What a lower rate costs is the same sum with a dearer fault.
         let cost = f64::from(self.permille) * 1e6 / allowed.max(1.0);
-        let mut wish = Knobs::bounded(cost, self.permille, resident_mb(self.pid), beat);
+        let mut wish = Knobs::bounded(cost, self.permille, self.extent(), beat);
         if self.wanted == Some(0) {
             // A pause.
-            wish = Knobs { scan_period_min_ms: 60_000, scan_period_max_ms: 60_000, scan_size_mb: 1, ..wish };
+            wish = Knobs { scan_period_min_ms: 60_000, scan_size_mb: 1, ..wish };
         }
         // If the kernel refuses now, it keeps the settings that it accepted before.
         if wish != self.asked && held.change(&wish).is_ok() {
@@ -208,7 +251,9 @@ impl SampleSource for FaultSource {
             while let Some(notice) = fresh.next_if(|n| time_of(n).is_some_and(|t| t <= sample.time_ns)) {
                 self.seen.notice(notice);
             }
-            match self.seen.is_use(sample.pid, sample.addr) {
+            let is_use = self.seen.is_use(sample.pid, sample.addr);
+            self.uses = self.uses.saturating_add(u64::from(is_use));
+            match is_use {
                 true if self.thin.keeps() => samples.push(*sample),
                 true => {}
                 // Where the page began is worth knowing, but it is no use of it.
@@ -217,7 +262,9 @@ impl SampleSource for FaultSource {
         }
         fresh.for_each(|n| self.seen.notice(n));
         self.raw = raw;
+        self.first = self.first.or_else(|| (self.uses >= FIRST_USES).then(Instant::now));
         self.judge();
+        self.tune();
         Ok(more)
     }
     fn set_rate(&mut self, per_second: u64) -> Result<(), CaptureError> {
@@ -287,9 +334,11 @@ pub fn fault_cost_ns() -> f64 {
     tries[2].max(FAULT_NS_MIN)
 }
 
-/// Resident memory of a process in mebibytes, 0 if unknown.
-fn resident_mb(pid: u32) -> u64 {
+/// The size of a process; 0 if unknown.
+fn extent(pid: u32) -> Extent {
     let text = fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
-    let pages: u64 = text.split_ascii_whitespace().nth(1).and_then(|w| w.parse().ok()).unwrap_or(0);
-    pages / 256
+    let mut pages = text.split_ascii_whitespace().map(|w| w.parse::<u64>().unwrap_or(0) / 256);
+    // Fields: all addresses, resident, shared, text, nothing, data and stack.
+    let (resident_mb, mapped_mb) = (pages.nth(1).unwrap_or(0), pages.nth(3).unwrap_or(0));
+    Extent { resident_mb, mapped_mb }
 }

@@ -58,6 +58,11 @@ impl Life {
         let handle = PidFd::open(pid).map_err(gone)?;
         Ok(Life::Joined { handle, requests: StopRequests::install().ok(), outcome: Outcome::default() })
     }
+    /// A process whose end somebody else waits for.
+    pub(super) fn beside(pid: u32) -> Result<Life, CaptureError> {
+        let gone = |e| CaptureError::Option(format!("process {pid} cannot be watched: {e}"));
+        Ok(Life::Joined { handle: PidFd::open(pid).map_err(gone)?, requests: None, outcome: Outcome::default() })
+    }
     /// Whether the process was there before.
     pub(super) fn is_joined(&self) -> bool {
         matches!(self, Life::Joined { .. })

@@ -13,7 +13,8 @@
 //!
 //! Reading order: this file, `session` (begin and loop), `turn` (from source and rings to the
 //! writer), `names` (host thread ids to dataset threads), `tap` (a ring
-//! as a list of events), `modules`, `clock`, `writer`, `life`, `end`.
+//! as a list of events), `modules`, `clock`, `writer`, `life`, `end`; `beside` for who has the samples already.
+mod beside;
 mod clock;
 mod end;
 mod life;
@@ -24,6 +25,8 @@ mod start;
 mod tap;
 mod turn;
 pub(crate) mod writer;
+
+pub use beside::{Beside, BesideOf};
 
 use crate::control::remove_rings;
 use crate::error::CaptureError;

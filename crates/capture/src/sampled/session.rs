@@ -78,6 +78,13 @@ impl Tally {
         let (first, last) = self.between_ns.unwrap_or((ns, ns));
         self.between_ns = Some((first.min(ns), last.max(ns)));
     }
+    /// Notes what a source says at its end.
+    pub(super) fn told(&mut self, source: &dyn SampleSource) {
+        self.lost = source.lost();
+        self.unaddressed = self.unaddressed.saturating_add(source.unaddressed());
+        self.notes.extend(source.notes());
+        self.kernel_moves = source.kernel_moves();
+    }
     /// Nanoseconds from the first to the last sample, 0 without samples.
     pub(super) fn elapsed_ns(&self) -> u64 {
         self.between_ns.map_or(0, |(first, last)| last - first)
@@ -103,11 +110,26 @@ impl Session {
             }
             None => Life::join(subject.pid)?,
         };
-        let (names, taps, modules, fresh, notices, begun, closed) = Default::default();
         let mut session = Session {
+            source: Some(source),
+            limit: options.limit_refs,
+            deadline: options.duration.map(|d| Instant::now() + d),
+            _reaper: reaper,
+            ..Session::assemble(control, manifest, life, writer, tally)
+        };
+        if !subject.held {
+            session.meet(subject.pid);
+        }
+        Ok(session)
+    }
+
+    /// One without a source, that nobody ends.
+    pub(super) fn assemble(control: Control, manifest: Manifest, life: Life, writer: Writer, tally: Tally) -> Session {
+        let (names, taps, modules, fresh, notices, begun, closed) = Default::default();
+        Session {
             control,
             manifest,
-            source: Some(source),
+            source: None,
             life,
             clocks: Clocks::new(),
             names,
@@ -118,17 +140,13 @@ impl Session {
             notices,
             begun,
             closed,
-            limit: options.limit_refs,
-            deadline: options.duration.map(|d| Instant::now() + d),
+            limit: None,
+            deadline: None,
             flushed: Instant::now(),
             tally,
             huge: Watched::new(),
-            _reaper: reaper,
-        };
-        if !subject.held {
-            session.meet(subject.pid);
+            _reaper: None,
         }
-        Ok(session)
     }
 
     /// Records to the end of the program, of the time or of the user's patience.
@@ -139,9 +157,7 @@ impl Session {
             let (now_ns, now_ticks) = self.poll();
             self.advance(now_ns.saturating_sub(HOLD.as_nanos() as u64), now_ticks, false);
             self.stop_if_due();
-            let live =
-                (0..self.control.rings()).map(|i| self.control.entry(i).pid).filter(|pid| !self.life.is_dead(*pid));
-            self.huge.look(live);
+            self.watch_huge_pages();
             if over.is_some() || (self.source.is_none() && self.life.is_joined()) {
                 self.tally.outcome = over.unwrap_or_else(|| self.life.outcome());
                 break;
@@ -160,6 +176,12 @@ impl Session {
         let (_, now_ticks) = self.clocks.read();
         self.advance(u64::MAX, now_ticks, true);
         self
+    }
+
+    /// Notes which memory of the processes known is in huge pages, now and then.
+    pub(super) fn watch_huge_pages(&mut self) {
+        let live = (0..self.control.rings()).map(|i| self.control.entry(i).pid).filter(|pid| !self.life.is_dead(*pid));
+        self.huge.look(live);
     }
 
     /// Waits for news and reads the clocks.
@@ -200,9 +222,6 @@ impl Session {
     }
     fn close_source(&mut self) {
         let Some(source) = self.source.take() else { return };
-        self.tally.lost = source.lost();
-        self.tally.unaddressed = self.tally.unaddressed.saturating_add(source.unaddressed());
-        self.tally.notes.extend(source.notes());
-        self.tally.kernel_moves = source.kernel_moves();
+        self.tally.told(&*source);
     }
 }

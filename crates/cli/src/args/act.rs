@@ -126,7 +126,10 @@ pub(crate) struct Live {
     /// Write everything seen and decided to this file (JSON lines), for --replay.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) journal: Option<PathBuf>,
-    /// Replace the journal if it exists.
-    #[arg(long, requires = "journal")]
+    /// Write the samples to this dataset, as `homenode record` does, for report and place.
+    #[arg(long, value_name = "DATASET", value_hint = ValueHint::DirPath)]
+    pub(crate) record: Option<PathBuf>,
+    /// Replace the journal and the dataset if they exist.
+    #[arg(long)]
     pub(crate) force: bool,
 }

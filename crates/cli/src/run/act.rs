@@ -34,6 +34,7 @@ fn live(a: Live) -> toolkit::LiveOptions {
         duration: a.duration,
         dry_run: a.dry_run,
         journal: a.journal,
+        record: a.record,
         force: a.force,
     }
 }

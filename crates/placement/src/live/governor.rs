@@ -5,7 +5,7 @@ use super::budget::Budget;
 use super::config::Config;
 use super::event::{Effect, Event, Fate, PageId, Refused, Use, Verdict, Wish};
 use super::guard::Pass;
-use super::pace::{Astray, Pace};
+use super::pace::{Astray, Pace, Round};
 use super::pages::{Pages, Real, Seen, cost};
 use super::stats::{Locality, Stats};
 use crate::engine::BlockEngine;
@@ -44,6 +44,7 @@ pub struct Governor<'m> {
     budget: Budget,
     attention: Attention,
     astray: Astray,
+    round: Round,
     /// Pages looked at in the last window.
     looked_at: usize,
     /// Pages whose moves there was no time for, with what the policy has not heard of them yet.
@@ -75,6 +76,7 @@ impl<'m> Governor<'m> {
             budget: Budget::new(config.move_per_mille, config.window_ns, config.first_move_ns),
             attention: Attention::new(&config),
             astray: Astray::default(),
+            round: Round::default(),
             looked_at: 0,
             late: BTreeMap::new(),
             unaffordable: BTreeSet::new(),
@@ -162,7 +164,7 @@ impl<'m> Governor<'m> {
         let Some(passed_ns) = self.pace.over(now_ns, marker) else { return };
         let astray = self.astray.many() || self.pages.many_wait();
         let moved = self.stats.windows > 0 && self.stats.calm_windows == 0;
-        self.pace.close(now_ns, !astray && !moved && self.late.is_empty());
+        self.pace.close(now_ns, !astray && !moved && self.late.is_empty(), self.round.windows());
         // To the nearest, and at least one: windows are counted as the policy's time.
         let half = self.config.window_ns / 2;
         self.window += (passed_ns.saturating_add(half) / self.config.window_ns.max(1)).max(1);
@@ -236,6 +238,10 @@ impl<'m> Governor<'m> {
     /// Brings what is known of the used pages up to date.
     fn meet(&mut self, now_ns: u64, seen: &BTreeMap<PageId, Seen>, homes: &BTreeMap<PageId, NodeId>) {
         let mut window = Locality::default();
+        if self.config.comes_round && !self.pace.is_calm() {
+            let before = seen.keys().filter_map(|id| self.pages.known.get(id));
+            self.round.saw(before.map(|page| self.window.saturating_sub(page.window)));
+        }
         for (id, seen) in seen {
             let home = homes[id];
             let before = self.pages.known.get(id).map(|p| p.home);

@@ -56,12 +56,12 @@ impl Pace {
         Some(now_ns.saturating_sub(start_ns))
     }
     /// What the window that is over came to, `calm` if nothing moved and nearly all pages are at home: sets the length of
-    /// the next one.
-    pub(super) fn close(&mut self, now_ns: u64, calm: bool) {
+    /// the next one. Evidence comes round once in `round` windows: for longer than that all must have been calm.
+    pub(super) fn close(&mut self, now_ns: u64, calm: bool, round: u32) {
         self.calm_windows = if calm { self.calm_windows.saturating_add(1) } else { 0 };
         if !calm {
             self.stretch = 1;
-        } else if self.calm_windows >= CALM_WINDOWS {
+        } else if self.calm_windows >= CALM_WINDOWS.max(round + round / 2) {
             self.stretch = (self.stretch * 2).min(LONGEST);
         }
         let length_ns = self.length_ns();
@@ -109,16 +109,64 @@ impl Astray {
     }
 }
 
+/// How many windows pass between two looks at the same page, where that is up to the kernel's scan.
+#[derive(Debug, Default)]
+pub(super) struct Round {
+    windows: u64,
+    looks: u64,
+}
+
+/// Longest round that is believed: a page may also be used that rarely.
+const ROUND_MOST: u64 = 24;
+
+impl Round {
+    /// These pages were looked at again, after so many windows in all.
+    pub(super) fn saw(&mut self, gaps: impl Iterator<Item = u64>) {
+        let (mut windows, mut looks) = (0, 0);
+        gaps.for_each(|gap| (windows, looks) = (windows + gap.min(ROUND_MOST) * 1024, looks + 1024));
+        if looks > 0 {
+            // A round is seen in pieces, of which some are large.
+            (self.windows, self.looks) = (self.windows / 4 * 3 + windows, self.looks / 4 * 3 + looks);
+        }
+    }
+    /// Windows in a round, on average of late; 0 if unknown.
+    pub(super) fn windows(&self) -> u32 {
+        u32::try_from(self.windows.checked_div(self.looks).unwrap_or(0)).unwrap_or(u32::MAX)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn calm_is_what_has_lasted_for_longer_than_a_round() {
+        let mut round = Round::default();
+        assert_eq!(round.windows(), 0);
+        for window in 0..40u64 {
+            round.saw((0..if window % 4 == 0 { 500 } else { 3 }).map(|_| 6));
+            round.saw(std::iter::empty());
+        }
+        assert_eq!(round.windows(), 6);
+        round.saw((0..100_000).map(|_| 1_000_000));
+        assert!(round.windows() <= ROUND_MOST as u32);
+        let mut pace = Pace::new(1000);
+        pace.over(0, false);
+        let stretched = (1..20u64).find(|n| {
+            let now = n * 1000;
+            pace.over(now, false).expect("windows last as long as configured until then");
+            pace.close(now, true, 6);
+            pace.is_calm()
+        });
+        assert_eq!(stretched, Some(9));
+    }
 
     /// Ticks every `step` until `end`; lengths of the windows.
     fn windows(pace: &mut Pace, from: u64, end: u64, step: u64, calm: bool) -> Vec<u64> {
         let mut lengths = Vec::new();
         for now in (from..=end).step_by(step as usize) {
             if let Some(length) = pace.over(now, false) {
-                pace.close(now, calm);
+                pace.close(now, calm, 0);
                 lengths.push(length);
             }
         }
@@ -135,7 +183,7 @@ mod tests {
         pace.wake();
         assert!(!pace.is_calm() && pace.due_ns() == start + 1000);
         assert_eq!(pace.over(start + 2500, false), Some(2500));
-        pace.close(start + 2500, false);
+        pace.close(start + 2500, false, 0);
         assert_eq!(windows(&mut pace, start + 3000, start + 6500, 500, false), [1000; 4]);
         assert!((0..50).all(|_| !pace.used(1, true)), "it is awake");
     }
@@ -148,17 +196,17 @@ mod tests {
         for beat in 1..=100u64 {
             let now = beat * 1000 + (beat * 37) % 300;
             if pace.over(now, false).is_some() {
-                pace.close(now, false);
+                pace.close(now, false, 0);
                 decided += 1;
             }
         }
         assert_eq!(decided, 100);
         // After a long absence the beat begins anew.
         assert_eq!(pace.over(500_000, false), Some(500_000 - 100_000 - 100 * 37 % 300));
-        pace.close(500_000, false);
+        pace.close(500_000, false, 0);
         assert_eq!(pace.due_ns(), 501_000);
         assert!(pace.over(500_300, true).is_some());
-        pace.close(500_300, false);
+        pace.close(500_300, false, 0);
         assert_eq!(pace.due_ns(), 501_300, "a marker begins a whole window");
     }
 }

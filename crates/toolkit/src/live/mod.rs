@@ -19,10 +19,13 @@ mod tests;
 pub(crate) use watch::{End, Left, Life, Watch};
 
 use crate::Failure;
+use homenode_capture::SampleSource;
+use homenode_capture::sampled::{Beside, BesideOf};
 use homenode_machine::{Machine, Topology};
 use homenode_placement::live::Config;
 use homenode_placement::policies::Choice;
 use homenode_trace::SampleUnit;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -43,7 +46,9 @@ pub struct LiveOptions {
     pub dry_run: bool,
     /// Write a journal there (JSON lines).
     pub journal: Option<PathBuf>,
-    /// Replace the journal if it exists.
+    /// Write the evidence there as a sampled dataset, as `homenode record` does.
+    pub record: Option<PathBuf>,
+    /// Replace the journal and the dataset if they exist.
     pub force: bool,
 }
 
@@ -58,6 +63,7 @@ impl Default for LiveOptions {
             duration: None,
             dry_run: false,
             journal: None,
+            record: None,
             force: false,
         }
     }
@@ -68,6 +74,19 @@ impl Default for LiveOptions {
 const ACCESSES_PER_WINDOW: u32 = 1000;
 
 impl LiveOptions {
+    /// The dataset asked for, of a process that runs already or of a `command` that is about to begin.
+    pub(crate) fn recording(
+        &self,
+        pid: u32,
+        command: &[OsString],
+        source: &dyn SampleSource,
+    ) -> Result<Option<Beside>, Failure> {
+        let backend = if source.unit() == SampleUnit::Window { "faults" } else { "perf" };
+        let of = BesideOf { pid, command, backend };
+        let begin = |out: &PathBuf| Beside::create(out, self.force, &of, source).map_err(Failure::work);
+        self.record.as_ref().map(begin).transpose()
+    }
+
     pub(crate) fn choice(&self) -> Result<Choice, Failure> {
         Choice::parse(&self.policy).map_err(Failure::usage)
     }
@@ -121,3 +140,9 @@ impl Here {
 
 /// What is said on a machine with one node.
 pub(crate) const ONE_NODE: &str = "this machine has one memory node: there is nothing to place, and nothing was moved";
+
+/// And if the evidence was to be recorded.
+pub(crate) fn not_recorded(options: &LiveOptions) -> Option<String> {
+    let sorry = "nothing was recorded: without a second node nothing is watched; homenode record has what works here";
+    options.record.is_some().then(|| sorry.to_owned())
+}

@@ -5,6 +5,7 @@ use super::hands::Hands;
 use super::{Here, LiveOptions};
 use crate::{Failure, Progress};
 use homenode_capture::SampleSource;
+use homenode_capture::sampled::Beside;
 use homenode_placement::live::{Effect, Event, Governor, Header, Line, journal::JOURNAL_SCHEMA};
 use homenode_sys::numa::thread_cpu_ns;
 use homenode_sys::signals::StopRequests;
@@ -46,6 +47,7 @@ pub(crate) struct Watch<'m> {
     evidence: Evidence,
     hands: Hands,
     diary: Option<Diary>,
+    record: Option<Beside>,
     full_rate_per_s: u64,
     window: Duration,
     duration: Option<Duration>,
@@ -108,6 +110,7 @@ impl<'m> Watch<'m> {
             evidence: Evidence::new(&here.topology),
             hands: Hands::new(&here.topology, options.dry_run),
             diary,
+            record: None,
             full_rate_per_s,
             window: options.window,
             duration: options.duration,
@@ -120,6 +123,11 @@ impl<'m> Watch<'m> {
         watch.source.set_rate(watch.rate(watch.governor.rate_per_mille()))?;
         watch.tell(Event::Tick);
         Ok(watch)
+    }
+
+    /// What is sampled goes into this dataset as well.
+    pub(crate) fn recording(self, record: Option<Beside>) -> Watch<'m> {
+        Watch { record, ..self }
     }
 
     /// Runs until the program, the time or the user's patience ends.
@@ -139,6 +147,9 @@ impl<'m> Watch<'m> {
             let longest = if self.governor.stretch() > 1 { self.window * CALM_LOOK } else { LOOK };
             let flowing = self.source.poll(rest.min(longest), &mut samples, &mut notices)?;
             self.evidence.add(&samples);
+            if let Some(record) = &mut self.record {
+                record.add(&samples, &notices);
+            }
             samples.clear();
             notices.clear();
             if let Some(signal) = stop.and_then(StopRequests::take) {
@@ -247,6 +258,7 @@ impl<'m> Watch<'m> {
             diary.flush();
             notes.extend(diary.trouble.take());
         }
+        notes.extend(self.record.take().map(|record| recorded(record, &*self.source)));
         notes.extend(self.hands.trouble.take().map(|e| e.to_string()));
         if self.hands.calls_unlisted > 0 {
             notes.push(format!("{} more calls are not listed", self.hands.calls_unlisted));
@@ -272,5 +284,18 @@ impl<'m> Watch<'m> {
             governor: self.governor,
             notes,
         }
+    }
+}
+
+/// Completes the dataset of the evidence, and says what it came to.
+fn recorded(record: Beside, source: &dyn SampleSource) -> String {
+    const NOTE: &str = "the samples are those that the live loop asked for: few while nothing was to be done, and pages were \
+                        moved meanwhile";
+    match record.finish(source, NOTE) {
+        Ok(summary) if summary.write_failed => {
+            format!("the recording ends early, after {} samples: it could not be written", summary.refs)
+        }
+        Ok(summary) => format!("the evidence is recorded: {} samples", summary.refs),
+        Err(e) => format!("the recording could not be completed: {e}"),
     }
 }

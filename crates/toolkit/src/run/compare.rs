@@ -57,7 +57,7 @@ fn regime(name: &str, request: &RunRequest, here: &Here, progress: &mut dyn Prog
     }
     let before = moves_so_far();
     let mut one = ActDoc::new(RUN_SCHEMA, "live");
-    let options = LiveOptions { journal: None, ..request.options.clone() };
+    let options = LiveOptions { journal: None, record: None, ..request.options.clone() };
     let request = RunRequest { options, ..request.clone() };
     let done = followed(&request, here, &mut one, name == "homenode", progress);
     if interleaved {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The faults backend on SOR, LU and a key-value server: the kernel's real windows against full recordings of the same
 # programs, built with the hooks, in the same guest, page by page; and what the faults took, against the bound of 2 %.
-# guest: --nodes 4 --timeout 400
+# guest: --nodes 4 --timeout 200
 # tier: slow
 # programs: homenode window_owners lu sor kv lu_hooks sor_hooks kv_hooks
 . ./check.sh
@@ -53,6 +53,6 @@ workload sor "-n 770 -i 8" "-n 770 -i 200"
 check "sor: owners of nine tenths" agreement
 # The other two are shown and not judged: in runs as short as theirs a hot page gets one window or none, and what that finds
 # differs from run to run (docs/design/faults.md).
-workload lu "-n 768" "-n 768"
+workload lu "-n 512" "-n 512"
 workload kv "-n 300000" "-n 24000000"
 finish

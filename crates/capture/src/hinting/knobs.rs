@@ -338,7 +338,7 @@ mod tests {
         assert_eq!([size(0, 0), size(5, 20), size(5, 400), size(1 << 20, 1 << 20)], [1, 6, 51, 52]);
         assert_eq!(
             [Knobs::settling(1e9, 1, None), Knobs::settling(1_500.0, 20, None)].map(|k| k.scan_size_mb),
-            [1, 104]
+            [1, 52]
         );
     }
 

@@ -205,15 +205,44 @@ struct hn_verdict {
     bool ok;
 };
 
-/* Whether every thread is content, and the sum of their checksums: no matter who checked what. */
-static inline bool hn_verdicts(const struct hn_verdict *verdicts, unsigned threads, uint64_t *checksum) {
+/* Whether every thread is content, and the sum of their checksums: no matter who checked what. The first thread's verdict,
+ * and the bytes from one thread's to the next one's. */
+static inline bool hn_verdicts(const struct hn_verdict *first, size_t apart, unsigned threads, uint64_t *checksum) {
     bool ok = true;
     *checksum = 0;
     for (unsigned t = 0; t < threads; t++) {
-        ok = ok && verdicts[t].ok;
-        *checksum += verdicts[t].checksum;
+        const struct hn_verdict *one = (const struct hn_verdict *)((const char *)first + t * apart);
+        ok = ok && one->ok;
+        *checksum += one->checksum;
     }
     return ok;
+}
+
+/* What one thread found in its share of keys that were sorted; the checksum is the sum of the mixed keys afterwards. */
+struct hn_sorted {
+    struct hn_verdict verdict;
+    uint64_t before; /* the same sum before sorting, in the thread's share of then */
+};
+
+/* Looks whether keys `from` to `to` are in order, the one before them included. */
+static inline void hn_verify_sorted(struct hn_sorted *part, const uint32_t *keys, size_t from, size_t to) {
+    uint64_t sum = 0;
+    bool ok = true;
+    for (size_t i = from; i < to; i++) {
+        sum += hn_mix(keys[i]);
+        ok = ok && (i == 0 || keys[i - 1] <= keys[i]);
+    }
+    part->verdict.ok = ok;
+    part->verdict.checksum = sum;
+}
+
+/* Whether all is in order and the keys are those that there were. */
+static inline bool hn_all_sorted(const struct hn_sorted *parts, unsigned threads, uint64_t *checksum) {
+    uint64_t before = 0;
+    for (unsigned t = 0; t < threads; t++)
+        before += parts[t].before;
+    bool ok = hn_verdicts(&parts[0].verdict, sizeof parts[0], threads, checksum);
+    return ok && before == *checksum;
 }
 
 /* ---- options ------------------------------------------------------------------------------------------------ */

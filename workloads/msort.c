@@ -21,10 +21,7 @@ struct msort {
     uint32_t *keys[2];
     size_t n;
     unsigned bits;
-    struct part {
-        struct hn_verdict verdict;
-        uint64_t before; /* sum of the mixed keys */
-    } parts[];
+    struct hn_sorted parts[];
 };
 
 /* Two neighbouring runs, both in ascending order. */
@@ -110,17 +107,6 @@ static void initialise(struct msort *s, unsigned t, size_t from, size_t to) {
     s->parts[t].before = sum;
 }
 
-static void verify(struct msort *s, unsigned t, size_t from, size_t to, const uint32_t *keys) {
-    uint64_t sum = 0;
-    bool ok = true;
-    for (size_t i = from; i < to; i++) {
-        sum += hn_mix(keys[i]);
-        ok = ok && (i == 0 || keys[i - 1] <= keys[i]);
-    }
-    s->parts[t].verdict.ok = ok;
-    s->parts[t].verdict.checksum = sum;
-}
-
 static void work(unsigned t, unsigned threads, void *shared) {
     struct msort *s = shared;
     size_t from = hn_part(s->n, t, threads), to = hn_part(s->n, t + 1, threads);
@@ -134,7 +120,7 @@ static void work(unsigned t, unsigned threads, void *shared) {
     if (HN_DAMAGE && t == 0)
         s->keys[now][0] ^= 1;
     hn_phase_begin("verify");
-    verify(s, t, from, to, s->keys[now]);
+    hn_verify_sorted(&s->parts[t], s->keys[now], from, to);
     hn_phase_end("verify");
 }
 
@@ -149,14 +135,9 @@ int main(int argc, char **argv) {
     s->keys[1] = hn_shared_alloc("merged", o.n * sizeof(uint32_t));
     hn_barrier_init(&s->barrier, o.threads);
     hn_run(o.threads, work, s);
-    bool ok = true;
-    uint64_t before = 0, after = 0;
-    for (unsigned t = 0; t < o.threads; t++) {
-        ok = ok && s->parts[t].verdict.ok;
-        before += s->parts[t].before;
-        after += s->parts[t].verdict.checksum;
-    }
-    int status = hn_result(&program, &o, ok && before == after, after);
+    uint64_t checksum;
+    bool ok = hn_all_sorted(s->parts, o.threads, &checksum);
+    int status = hn_result(&program, &o, ok, checksum);
     hn_shared_free(s->keys[1]);
     hn_shared_free(s->keys[0]);
     hn_shared_free(s);

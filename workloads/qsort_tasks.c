@@ -34,10 +34,7 @@ struct qsort {
     uint32_t *keys;
     struct queue queues[2];
     size_t n, small;
-    struct part {
-        struct hn_verdict verdict;
-        uint64_t before; /* sum of the mixed keys */
-    } parts[];
+    struct hn_sorted parts[];
 };
 
 static void push(struct queue *q, size_t from, size_t to) {
@@ -133,17 +130,6 @@ static void initialise(struct qsort *s, unsigned t, size_t from, size_t to) {
         push(&s->queues[0], 0, s->n);
 }
 
-static void verify(struct qsort *s, unsigned t, size_t from, size_t to) {
-    uint64_t sum = 0;
-    bool ok = true;
-    for (size_t i = from; i < to; i++) {
-        sum += hn_mix(s->keys[i]);
-        ok = ok && (i == 0 || s->keys[i - 1] <= s->keys[i]);
-    }
-    s->parts[t].verdict.ok = ok;
-    s->parts[t].verdict.checksum = sum;
-}
-
 static void work(unsigned t, unsigned threads, void *shared) {
     struct qsort *s = shared;
     size_t from = hn_part(s->n, t, threads), to = hn_part(s->n, t + 1, threads);
@@ -157,7 +143,7 @@ static void work(unsigned t, unsigned threads, void *shared) {
     if (HN_DAMAGE && t == 0)
         s->keys[0] ^= 1;
     hn_phase_begin("verify");
-    verify(s, t, from, to);
+    hn_verify_sorted(&s->parts[t], s->keys, from, to);
     hn_phase_end("verify");
 }
 
@@ -179,14 +165,9 @@ int main(int argc, char **argv) {
     make_queue(&s->queues[1], o.n);
     hn_barrier_init(&s->barrier, o.threads);
     hn_run(o.threads, work, s);
-    bool ok = true;
-    uint64_t before = 0, after = 0;
-    for (unsigned t = 0; t < o.threads; t++) {
-        ok = ok && s->parts[t].verdict.ok;
-        before += s->parts[t].before;
-        after += s->parts[t].verdict.checksum;
-    }
-    int status = hn_result(&program, &o, ok && before == after, after);
+    uint64_t checksum;
+    bool ok = hn_all_sorted(s->parts, o.threads, &checksum);
+    int status = hn_result(&program, &o, ok, checksum);
     hn_shared_free(s->queues[1].tasks);
     hn_shared_free(s->queues[0].tasks);
     hn_shared_free(s->keys);

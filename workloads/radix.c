@@ -24,11 +24,7 @@ struct radix {
     size_t n;
     unsigned bits;
     uint32_t zero; /* not a constant, lest compilers turn the clearing loop into memset: stores then count alike */
-    struct part {
-        _Alignas(2 * HN_LINE_BYTES) uint64_t before;
-        uint64_t after;
-        bool ok;
-    } parts[];
+    struct hn_sorted parts[];
 };
 
 static uint32_t key_at(size_t i, unsigned bits) {
@@ -77,8 +73,8 @@ static void verify(struct radix *s, unsigned t, size_t from, size_t to, const ui
         last = key;
     }
     s->parts[t].before = before;
-    s->parts[t].after = after;
-    s->parts[t].ok = ok;
+    s->parts[t].verdict.checksum = after;
+    s->parts[t].verdict.ok = ok;
 }
 
 static void work(unsigned t, unsigned threads, void *shared) {
@@ -122,14 +118,9 @@ int main(int argc, char **argv) {
     s->counts = hn_shared_alloc("counts", 2 * (size_t)o.threads * DIGITS * sizeof(uint32_t));
     hn_barrier_init(&s->barrier, o.threads);
     hn_run(o.threads, work, s);
-    bool ok = true;
-    uint64_t before = 0, after = 0;
-    for (unsigned t = 0; t < o.threads; t++) {
-        ok = ok && s->parts[t].ok;
-        before += s->parts[t].before;
-        after += s->parts[t].after;
-    }
-    int status = hn_result(&program, &o, ok && before == after, after);
+    uint64_t checksum;
+    bool ok = hn_all_sorted(s->parts, o.threads, &checksum);
+    int status = hn_result(&program, &o, ok, checksum);
     hn_shared_free(s->counts);
     hn_shared_free(s->keys[1]);
     hn_shared_free(s->keys[0]);

@@ -125,7 +125,7 @@ int main(int argc, char **argv) {
     hn_barrier_init(&s->barrier, o.threads);
     hn_run(o.threads, work, s);
     uint64_t checksum;
-    bool ok = hn_verdicts(s->verdicts, o.threads, &checksum);
+    bool ok = hn_verdicts(s->verdicts, sizeof s->verdicts[0], o.threads, &checksum);
     int status = hn_result(&program, &o, ok, checksum);
     hn_shared_free(s->grid);
     hn_shared_free(s);

@@ -15,15 +15,19 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = match args::Cli::try_parse() {
-        Ok(cli) => cli,
+    let asked = match args::SweepWorker::asked() {
+        Some(worker) => worker.map(|w| run::worker(&w)),
+        None => args::Cli::try_parse().map(run::run),
+    };
+    let done = match asked {
+        Ok(done) => done,
         Err(e) => {
             // clap prints help and version to stdout with status 0, mistakes to stderr with status 2.
             let _ = e.print();
             return ExitCode::from(u8::try_from(e.exit_code()).unwrap_or(2));
         }
     };
-    match run::run(cli) {
+    match done {
         Ok(status) => ExitCode::from(status),
         Err(e) => {
             eprintln!("homenode: {e}");

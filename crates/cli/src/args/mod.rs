@@ -64,9 +64,6 @@ pub(crate) enum Command {
     Report(Report),
     /// Price recordings on many machines, block sizes and policies at once.
     Sweep(Sweep),
-    /// A worker of a sweep.
-    #[command(hide = true)]
-    SweepWorker(SweepWorker),
     /// Decide from a recording where data and threads should live.
     Place(Place),
     /// Run a program with its data placed by a plan, or moved while it runs.

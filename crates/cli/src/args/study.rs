@@ -1,6 +1,6 @@
 //! Commands that ask many questions at once.
 use super::values;
-use clap::{Args, ValueHint};
+use clap::{Args, Parser, ValueHint};
 use std::path::PathBuf;
 
 #[derive(Args, Debug)]
@@ -74,10 +74,23 @@ pub(crate) struct Sweep {
     pub(crate) json: bool,
 }
 
-#[derive(Args, Debug)]
+/// A worker of a sweep. None of the commands, which are for people: help, man pages and completions do not show it.
+#[derive(Parser, Debug)]
 pub(crate) struct SweepWorker {
     /// Folder of the sweep.
     pub(crate) folder: PathBuf,
     /// Memory, in bytes.
     pub(crate) memory: u64,
+}
+
+impl SweepWorker {
+    /// First word of its command line.
+    pub(crate) const NAME: &'static str = "sweep-worker";
+    /// What it is to do, if this process was started as one.
+    pub(crate) fn asked() -> Option<Result<SweepWorker, clap::Error>> {
+        let mut words = std::env::args_os().skip(1).peekable();
+        words.next_if(|w| w == Self::NAME)?;
+        let name = std::ffi::OsString::from(Self::NAME);
+        Some(SweepWorker::try_parse_from(std::iter::once(name).chain(words)))
+    }
 }

@@ -3,7 +3,9 @@ mod act;
 mod machine;
 mod study;
 
-use crate::args::{Cli, Command, Compact, Compile, Export, Import, List, Order, Reading, Record, Report, Reproduce};
+use crate::args::{
+    Cli, Command, Compact, Compile, Export, Import, List, Order, Reading, Record, Report, Reproduce, SweepWorker,
+};
 use crate::progress::Bar;
 use clap::CommandFactory;
 use homenode_toolkit as toolkit;
@@ -29,7 +31,6 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::Export(a) => export(a, quiet),
         Command::Report(a) => report(a, quiet),
         Command::Sweep(a) => study::sweep(a, quiet),
-        Command::SweepWorker(a) => study::worker(&a),
         Command::Place(a) => act::place(a, quiet),
         Command::Run(a) => act::run(a, quiet),
         Command::Migrate(a) => act::migrate(a, quiet),
@@ -39,6 +40,11 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::Completions { shell } => completions(shell),
         Command::Man { directory } => man(&directory),
     }
+}
+
+/// As a worker of a sweep.
+pub(crate) fn worker(a: &SweepWorker) -> Done {
+    study::worker(a)
 }
 
 /// Prints a result; a closed pipe (`| head`) is not an error.

@@ -16,7 +16,7 @@ pub(super) fn sweep(a: Sweep, quiet: bool) -> Done {
         csv: a.csv,
         force: a.force,
         yes: a.yes,
-        worker: Some(vec![program.into(), "sweep-worker".into()]),
+        worker: Some(vec![program.into(), SweepWorker::NAME.into()]),
         asked: asked(&a)?,
     };
     let doc = toolkit::sweep(&request, &mut Bar::new(quiet))?;

@@ -29,6 +29,9 @@ pub struct RecordDoc {
     pub exit_status: Option<i32>,
     /// Whether references are missing because writing failed.
     pub write_failed: bool,
+    /// Whether it ran before the recording and was left alone at the end: nobody here is told how it ended.
+    #[serde(skip)]
+    pub joined: bool,
     /// Seconds from the start of the program to its end.
     pub run_seconds: f64,
     /// Seconds from there to the finished dataset.
@@ -47,7 +50,8 @@ impl homenode_capture::Progress for Shown<'_> {
 
 /// Runs the program and records it. The program's failure is not this function's: see [`RecordDoc::program_failed`].
 pub fn record(options: &RecordOptions, progress: &mut dyn Progress) -> Result<RecordDoc, Failure> {
-    Ok(document(homenode_capture::record(options, &mut Shown(progress))?))
+    let joined = options.pid.is_some();
+    Ok(RecordDoc { joined, ..document(homenode_capture::record(options, &mut Shown(progress))?) })
 }
 
 /// The dataset of a command that names none: the program's name with `.hnt`, in the current directory.
@@ -72,6 +76,7 @@ fn document(s: RecordSummary) -> RecordDoc {
         bytes: s.bytes,
         exit_status: s.exit_status,
         write_failed: s.write_failed,
+        joined: false,
         run_seconds: s.run_seconds,
         finish_seconds: s.finish_seconds,
         warnings,
@@ -81,7 +86,8 @@ fn document(s: RecordSummary) -> RecordDoc {
 impl RecordDoc {
     /// Whether the program ended badly or the dataset lacks references because writing failed.
     pub fn program_failed(&self) -> bool {
-        self.write_failed || self.exit_status != Some(0)
+        let unknown = self.joined && self.exit_status.is_none();
+        self.write_failed || (self.exit_status != Some(0) && !unknown)
     }
     /// The JSON document on one line.
     pub fn to_json(&self) -> String {
@@ -94,6 +100,7 @@ impl RecordDoc {
             Some(0) => String::new(),
             Some(n) if n < 0 => format!("the program was killed by signal {}\n", -n),
             Some(n) => format!("the program ended with status {n}\n"),
+            None if self.joined => String::new(),
             None => "how the program ended is not known\n".to_owned(),
         };
         let Some(dataset) = &self.dataset else {
@@ -106,5 +113,25 @@ impl RecordDoc {
             self.run_seconds,
             units::integer(self.bytes)
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_was_joined_has_not_failed_because_nobody_knows_its_end() {
+        let doc = |joined, exit_status, write_failed| RecordDoc {
+            joined,
+            exit_status,
+            write_failed,
+            ..document(RecordSummary { path: Some("x.hnt".into()), ..RecordSummary::default() })
+        };
+        assert!(!doc(true, None, false).program_failed() && doc(true, None, true).program_failed());
+        assert!(doc(false, None, false).program_failed() && !doc(false, Some(0), false).program_failed());
+        assert!(doc(false, Some(-9), false).program_failed());
+        assert!(!doc(true, None, false).to_text().contains("not known"));
+        assert!(doc(false, None, false).to_text().contains("not known"));
     }
 }

@@ -208,12 +208,13 @@ pub fn hot_ranges(regions: &[Region], share: f64) -> Vec<(u64, u64)> {
     joined
 }
 
+/// A kernel's files, for tests.
 #[cfg(test)]
-mod tests {
+pub(crate) mod testing {
     use super::*;
 
     /// The files that the kernel makes, all at once.
-    fn machine() -> tempfile::TempDir {
+    pub(crate) fn machine() -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         let context = root.path().join(ADMIN).join("0/contexts/0");
         for dir in [
@@ -230,9 +231,24 @@ mod tests {
         fs::write(root.path().join(ADMIN).join("nr_kdamonds"), "0\n").unwrap();
         root
     }
-    fn text(root: &Path, path: &str) -> String {
+    pub(crate) fn text(root: &Path, path: &str) -> String {
         fs::read_to_string(root.join(ADMIN).join(path)).unwrap()
     }
+    /// A region that the kernel lists: start, end, accesses, age.
+    pub(crate) fn put_region(root: &Path, name: &str, fields: [&str; 4]) {
+        let dir = root.join(ADMIN).join("0/contexts/0/schemes/0/tried_regions").join(name);
+        fs::create_dir(&dir).unwrap();
+        for (file, value) in ["start", "end", "nr_accesses", "age"].iter().zip(fields) {
+            fs::write(dir.join(file), value).unwrap();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{machine, put_region, text};
+    use super::*;
+
     fn region(start: u64, end: u64, accesses: u32) -> Region {
         Region { start, end, accesses, age: 1 }
     }
@@ -249,11 +265,7 @@ mod tests {
         for (name, fields) in
             [("1", ["8192", "12288", "99", "4"]), ("0", ["4096", "8192", "3", "0"]), ("2", ["9", "9", "1", "1"])]
         {
-            let dir = at.join(ADMIN).join("0/contexts/0/schemes/0/tried_regions").join(name);
-            fs::create_dir(&dir).unwrap();
-            for (file, value) in ["start", "end", "nr_accesses", "age"].iter().zip(fields) {
-                fs::write(dir.join(file), value).unwrap();
-            }
+            put_region(at, name, fields);
         }
         let regions = damon.regions().unwrap();
         assert_eq!(regions.iter().map(|r| (r.start, r.accesses)).collect::<Vec<_>>(), [(4096, 3), (8192, 20)]);

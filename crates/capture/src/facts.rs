@@ -7,13 +7,13 @@ use std::sync::{Mutex, PoisonError};
 
 /// An executable or library in a process's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Module {
+pub struct Module {
     /// Run-time address minus address in the file.
-    pub(crate) bias: u64,
+    pub bias: u64,
     /// Bytes from the bias to the end.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// Path.
-    pub(crate) path: String,
+    pub path: String,
 }
 
 /// See the module.

@@ -7,7 +7,7 @@
 //!
 //! Reading order: [`store`], [`backends`], `control` and `ring` (the protocol of `homenode_base::ring` seen from this side),
 //! `slots` (ring slots to references and events), `sink` and `drain` (one thread's ring to its files), `workers` (all rings),
-//! [`samples`] (what sampling delivers), [`record()`], [`sampled`] (the recorder for samples), [`hinting`] (the faults backend) and [`protect`] (the same on one node), [`damon`], `huge` (what is in huge pages), [`leftovers`], `finish`, [`recover()`], [`compact()`], `symbols`; [`topology`] stands alone.
+//! [`samples`] (what sampling delivers), [`record()`], [`sampled`] (the recorder for samples), [`hinting`] (the faults backend) and [`protect`] (the same on one node), [`damon`] and `heat` (how hot memory is), `huge` (what is in huge pages), [`leftovers`], `finish`, [`recover()`], [`compact()`], `symbols`; [`topology`] stands alone.
 #![forbid(unsafe_code)]
 
 pub mod backends;
@@ -18,6 +18,7 @@ mod drain;
 mod error;
 mod facts;
 mod finish;
+mod heat;
 pub mod hinting;
 mod huge;
 pub mod import;
@@ -36,7 +37,7 @@ mod sink;
 mod slots;
 pub mod store;
 mod supervise;
-mod symbols;
+pub mod symbols;
 pub mod topology;
 mod workers;
 #[cfg(test)]
@@ -44,6 +45,7 @@ mod workers_tests;
 
 pub use compact::{CompactSummary, compact};
 pub use error::CaptureError;
+pub use facts::Module;
 pub use launch::{find_program, secure_mode};
 pub use record::{Progress, RecordOptions, RecordSummary, Snapshot, record};
 pub use recover::{RecoverSummary, recover};

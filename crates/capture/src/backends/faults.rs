@@ -13,7 +13,8 @@ pub(crate) static SPEC: Backend = Backend {
     sees: "Sees, for every page that the kernel takes away for a moment (automatic NUMA balancing), the thread that comes \
            first to use it again, with its program counter; threads, mappings and, for dynamically linked programs, \
            allocations. Does not see how often a page is used, whether it is read or written, what happens inside a page, \
-           synchronisation, nor memory under an explicit policy. Programs that it starts get no transparent huge pages, so \
+           synchronisation, nor memory under an explicit policy. \
+           For root on a kernel with DAMON it says how much memory was in use, and from how much of that no sample came. Programs that it starts get no transparent huge pages, so \
            that each small page speaks for itself. The kernel may move pages meanwhile; they are counted. \
            On a machine with one node the preloaded library takes pages away itself, from programs started with it.",
     available,
@@ -57,6 +58,9 @@ impl Sampler for Faults {
         SPEC.name
     }
     fn small_pages(&self) -> bool {
+        true
+    }
+    fn wants_heat(&self) -> bool {
         true
     }
     fn open(&mut self, subject: &Subject) -> Result<Box<dyn SampleSource>, CaptureError> {

@@ -87,7 +87,12 @@ fn damon(host: &dyn Host) -> Check {
         );
     }
     match host.writable(DAMON) {
-        true => Check::new(what, State::Yes, "its sysfs interface may be written", ""),
+        true => Check::new(
+            what,
+            State::Yes,
+            "its sysfs interface may be written: `record --backend faults` says how much memory is in use, too",
+            "",
+        ),
         false => Check::new(what, State::No, "its sysfs interface is for root", "run as root to use it"),
     }
 }

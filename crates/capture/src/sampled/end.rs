@@ -84,6 +84,7 @@ fn ending(session: &Session) -> Ending {
 fn notes(session: &Session) -> Vec<String> {
     let tally = &session.tally;
     let mut notes = tally.notes.clone();
+    notes.extend(session.seen.sentence(&tally.heat));
     if session.names.anybody_reports() {
         notes.push(format!(
             "samples and events of the preloaded library are put in order by two clocks that agree within {} ns",

@@ -18,7 +18,7 @@ mod beside;
 mod clock;
 mod end;
 mod life;
-mod modules;
+pub mod modules;
 mod names;
 mod session;
 mod start;
@@ -63,6 +63,10 @@ pub trait Sampler {
     /// Whether a program that is started gets no transparent huge pages: one fault would stand for 2 MiB, whoever uses
     /// the parts.
     fn small_pages(&self) -> bool {
+        false
+    }
+    /// Whether samples say whose memory is and not how much it is used, so that a look at that is worth it (`heat`).
+    fn wants_heat(&self) -> bool {
         false
     }
     /// Variables for the environment of a program that is started; `rings` is [`Subject::rings`].

@@ -10,7 +10,7 @@ const PROT_EXEC: u32 = 4;
 
 /// Modules by process, each once.
 #[derive(Debug, Default)]
-pub(super) struct Modules {
+pub struct Modules {
     known: BTreeMap<u32, Vec<Module>>,
     /// By path; `None` for what is no program file.
     files: HashMap<String, Option<Vec<Segment>>>,
@@ -28,13 +28,14 @@ struct Segment {
 
 impl Modules {
     /// The module of a mapping, if it is code of a file and not known yet.
-    pub(super) fn mapped(&mut self, pid: u32, addr: u64, file_offset: u64, prot: u32, path: &str) -> Option<Module> {
+    pub fn mapped(&mut self, pid: u32, addr: u64, file_offset: u64, prot: u32, path: &str) -> Option<Module> {
         if prot & PROT_EXEC == 0 || !path.starts_with('/') {
             return None;
         }
         let segments = self.files.entry(path.to_owned()).or_insert_with(|| segments(path)).as_ref()?;
         // The kernel maps whole pages, so the mapping may begin up to a (large) page before its segment.
-        let holds = |s: &&Segment| s.offset & !0xffff <= file_offset && file_offset < s.offset + s.file_bytes;
+        let holds =
+            |s: &&Segment| s.offset & !0xffff <= file_offset && file_offset < s.offset.saturating_add(s.file_bytes);
         let segment = segments.iter().rfind(holds)?;
         let bias = addr.wrapping_sub(segment.address.wrapping_sub(segment.offset).wrapping_add(file_offset));
         let module = Module { bias, bytes: segment.end, path: path.to_owned() };
@@ -121,5 +122,24 @@ mod tests {
         let first = maps.lines().find(|l| l.ends_with(&own)).unwrap().split('-').next().unwrap().to_owned();
         assert_eq!(me.bias, u64::from_str_radix(&first, 16).unwrap());
         assert_eq!(modules.forked(pid, 1), found);
+    }
+
+    #[test]
+    fn a_file_whose_segment_ends_beyond_all_bytes_is_read_without_an_overflow() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("program");
+        // Header of an ELF file with one program header: loaded, executable, at the last page of all offsets.
+        let mut bytes = vec![0u8; 64 + 56];
+        bytes[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
+        bytes[16..20].copy_from_slice(&[2, 0, 62, 0]);
+        bytes[32] = 64;
+        bytes[52..58].copy_from_slice(&[64, 0, 56, 0, 1, 0]);
+        bytes[64..72].copy_from_slice(&[1, 0, 0, 0, 5, 0, 0, 0]);
+        bytes[72..80].copy_from_slice(&(u64::MAX - 0xfff).to_le_bytes());
+        bytes[96..104].copy_from_slice(&0x10_000u64.to_le_bytes());
+        bytes[104..112].copy_from_slice(&0x10_000u64.to_le_bytes());
+        fs::write(&path, bytes).unwrap();
+        let found = Modules::default().mapped(1, 0x7000_0000, u64::MAX - 0xfff, PROT_EXEC, &path.to_string_lossy());
+        assert_eq!(found.map(|m| m.bytes), Some(0x10_000));
     }
 }

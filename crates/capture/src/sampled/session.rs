@@ -9,6 +9,7 @@ use super::writer::Writer;
 use super::{HOLD, Sampler};
 use crate::control::Control;
 use crate::error::CaptureError;
+use crate::heat::{Heat, Seen, Watcher};
 use crate::huge::Watched;
 use crate::record::{Progress, RecordOptions, Snapshot};
 use crate::samples::{Notice, RawSample, SampleSource};
@@ -48,11 +49,15 @@ pub(super) struct Session {
     pub(super) flushed: Instant,
     pub(super) tally: Tally,
     pub(super) huge: Watched,
+    /// Of the process that was started or joined.
+    pub(super) heat: Option<Watcher>,
+    pub(super) seen: Seen,
+    pub(super) root_pid: u32,
     _reaper: Option<Subreaper>,
 }
 
 /// What was counted on the way.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) unaddressed: u64,
     pub(super) throttled: u64,
@@ -67,6 +72,8 @@ pub(super) struct Tally {
     pub(super) sees_writes: bool,
     pub(super) kernel_moves: Option<u64>,
     pub(super) duration_over: bool,
+    /// How much memory was used.
+    pub(super) heat: Heat,
     pub(super) outcome: Outcome,
     /// When the first and the last sample were taken.
     pub(super) between_ns: Option<(u64, u64)>,
@@ -114,6 +121,8 @@ impl Session {
             source: Some(source),
             limit: options.limit_refs,
             deadline: options.duration.map(|d| Instant::now() + d),
+            heat: sampler.wants_heat().then(|| Watcher::start(subject.pid)),
+            root_pid: subject.pid,
             _reaper: reaper,
             ..Session::assemble(control, manifest, life, writer, tally)
         };
@@ -145,6 +154,9 @@ impl Session {
             flushed: Instant::now(),
             tally,
             huge: Watched::new(),
+            heat: None,
+            seen: Seen::default(),
+            root_pid: 0,
             _reaper: None,
         }
     }
@@ -223,5 +235,13 @@ impl Session {
     fn close_source(&mut self) {
         let Some(source) = self.source.take() else { return };
         self.tally.told(&*source);
+        self.end_heat();
+    }
+    /// What memory was used as long as samples were taken, and which of it they came from.
+    fn end_heat(&mut self) {
+        let Some(watcher) = self.heat.take() else { return };
+        let (heat, why) = watcher.end();
+        self.tally.notes.extend(why);
+        self.tally.heat = heat;
     }
 }

@@ -66,6 +66,9 @@ impl Session {
         let cpu = s.cpu.and_then(|c| u16::try_from(c).ok());
         let sample = Sample { weight: s.weight.max(1), latency_cycles: s.latency_cycles, source: s.source, cpu };
         self.tally.at(s.time_ns);
+        if s.pid == self.root_pid {
+            self.seen.at(s.addr);
+        }
         let ticks = self.clocks.ticks_at(s.time_ns);
         let (addr, size, op, ip) = (s.addr, s.size.max(1), s.op, s.ip);
         self.writer.sample(thread, Stamped { ticks, addr, size, op, ip, sample });

@@ -13,39 +13,39 @@ const BYTES_MAX: u64 = 4 << 30;
 
 /// Where an address is, as far as known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub struct Place {
     /// Function, demangled; empty if unknown.
-    pub(crate) function: String,
+    pub function: String,
     /// Source file; empty if unknown.
-    pub(crate) file: String,
+    pub file: String,
     /// Line, from 1; 0 if unknown.
-    pub(crate) line: u32,
+    pub line: u32,
 }
 
 /// A global variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Global {
+pub struct Global {
     /// Name, demangled.
-    pub(crate) name: String,
+    pub name: String,
     /// Address in the file; for thread-local ones the offset in the thread's block.
-    pub(crate) address: u64,
+    pub address: u64,
     /// Bytes.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// Whether each thread has its own.
-    pub(crate) thread_local: bool,
+    pub thread_local: bool,
 }
 
 /// What one file says.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Answers {
+pub struct Answers {
     /// One place per address asked for, in the same order.
-    pub(crate) places: Vec<Place>,
+    pub places: Vec<Place>,
     /// Global data, sorted by address.
-    pub(crate) globals: Vec<Global>,
+    pub globals: Vec<Global>,
     /// GNU build id, hexadecimal digits.
-    pub(crate) build_id: Option<String>,
+    pub build_id: Option<String>,
     /// What is missing and how to get it; a sentence without the path.
-    pub(crate) missing: Option<String>,
+    pub missing: Option<String>,
 }
 
 /// Reads `path` (and its separate debug file, looked for under `debug_root`) and answers for `addresses`, which are
@@ -53,7 +53,7 @@ pub(crate) struct Answers {
 ///
 /// # Errors
 /// In words, if the file cannot be read or is no object file.
-pub(crate) fn resolve(path: &Path, addresses: &[u64], debug_root: Option<&Path>) -> Result<Answers, String> {
+pub fn resolve(path: &Path, addresses: &[u64], debug_root: Option<&Path>) -> Result<Answers, String> {
     let meta = fs::metadata(path).map_err(|e| e.to_string())?;
     if !meta.is_file() || meta.len() > BYTES_MAX {
         return Err("it is no file of reasonable size".to_owned());

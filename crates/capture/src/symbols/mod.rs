@@ -1,7 +1,7 @@
 //! Names for the program counters and the global data of a dataset.
 mod debug_file;
 mod demangle;
-mod image;
+pub mod image;
 mod sites;
 
 use crate::facts;

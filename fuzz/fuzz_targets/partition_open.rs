@@ -1,10 +1,15 @@
 //! Partitions of the study engine: any bytes are opened and answered, or rejected.
 #![no_main]
 use homenode_base::NodeId;
+use homenode_fuzz::partition::{asked, good, with_records};
 use homenode_sim::Seat;
-use homenode_study::{Partition, Question, Want, answer};
+use homenode_study::{Partition, Question, answer};
 use libfuzzer_sys::fuzz_target;
+use std::sync::LazyLock;
 use xxhash_rust::xxh3::xxh3_64;
+
+static ASKED: LazyLock<Question> = LazyLock::new(asked);
+static GOOD: LazyLock<Vec<u8>> = LazyLock::new(good);
 
 /// The data as records and an index, with the end that makes it a partition.
 fn repaired(data: &[u8]) -> Vec<u8> {
@@ -20,13 +25,13 @@ fn repaired(data: &[u8]) -> Vec<u8> {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let machine = homenode_machine::models::find("ace").expect("in the registry");
-    let seats = vec![Seat { cpu: 0, node: NodeId(0), space: 0 }; 4];
-    let mut q = Question::new(vec![machine], vec![seats], vec![4, 64]);
-    q.with_replication = Want::Cost;
-    for bytes in [data.to_vec(), repaired(data)] {
+    for bytes in [data.to_vec(), repaired(data), with_records(&GOOD, data)] {
         if let Ok(partition) = Partition::open(Box::new(bytes)) {
-            let _ = answer(&q, &partition, 0..partition.regions());
+            let _ = answer(&ASKED, &partition, 0..partition.regions());
+            // What it says of its threads may be fewer or more than the question has seats for.
+            let seats = vec![Seat { cpu: 0, node: NodeId(0), space: 0 }; 1];
+            let few = Question { seats: vec![seats; ASKED.machines.len()], ..ASKED.clone() };
+            let _ = answer(&few, &partition, 0..partition.regions());
         }
     }
 });

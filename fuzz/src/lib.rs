@@ -5,11 +5,16 @@
 //! cargo +nightly fuzz run frame_decode -- -max_total_time=300
 //! ```
 //!
-//! and likewise `events_decode`, `manifest_open`, `round_trip`, `perf_ring` and `perf_data`. The corpus is made by `seeds` and not committed.
+//! and likewise the others (`cargo +nightly fuzz list`): one for everything that reads bytes from outside. The corpus is made by
+//! `seeds` and not committed.
 //!
 //! Random bytes never carry a right checksum, so every target also puts the checksum right and so reaches the parser
 //! behind it.
+pub mod host;
+pub mod killed;
+pub mod partition;
 pub mod perf;
+pub mod texts;
 
 use homenode_base::VirtualTime;
 use homenode_trace::order::Consumer;
@@ -37,6 +42,13 @@ pub fn repaired(data: &[u8], magic: &[u8; 4]) -> Vec<u8> {
     let sum = xxh3_64_with_seed(&frame[HEADER_BYTES..], xxh3_64(&frame[..32]));
     frame[32..40].copy_from_slice(&sum.to_le_bytes());
     frame
+}
+
+/// A folder in memory, where there is one, since files are written for every input.
+pub fn folder() -> tempfile::TempDir {
+    let memory = std::path::Path::new("/dev/shm");
+    let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    made.expect("memory takes it")
 }
 
 /// A consumer that checks what every consumer may rely on.

@@ -1,5 +1,10 @@
 //! Writes seeds for the fuzz targets into `corpus/`: the files of small synthetic datasets. Run it once from `fuzz/`.
-use homenode_fuzz::perf;
+use homenode_base::NodeId;
+use homenode_fuzz::{host, killed, partition, perf, texts};
+use homenode_machine::{Machine, models};
+use homenode_placement::live::journal::JOURNAL_SCHEMA;
+use homenode_placement::live::{Config, Event, Header, Line, PageId, Use};
+use homenode_placement::plan::{Entry, Home, ObjectKey, Plan, StackHash};
 use homenode_trace::Sampling;
 use homenode_trace::dataset::{EVENTS_FILE, MANIFEST_FILE};
 use homenode_trace::framing::Codec;
@@ -16,12 +21,97 @@ fn seed(target: &str, name: &str, bytes: &[u8]) -> Result<()> {
 }
 
 fn main() -> Result<()> {
+    samplers()?;
+    outside()?;
+    datasets()
+}
+
+/// What other programs and the kernel write.
+fn outside() -> Result<()> {
+    for (target, name, text) in texts::ALL {
+        seed(target, name, text.as_bytes())?;
+    }
+    seed("host_files", "two-nodes", &host::filling(texts::HOST))?;
+    seed("partition_open", "good", &partition::good())?;
+    // Its bytes stand for the executable of any program.
+    let own = fs::read(std::env::current_exe()?)?;
+    seed("program_file", "head", &own[..own.len().min(1 << 16)])?;
+    seed("topology", "machine", format!("\x03{}", model("two-socket").to_toml()).as_bytes())?;
+    seed("plan_parse", "all", plan().to_json().as_bytes())?;
+    seed("journal_replay", "journal", journal().as_bytes())?;
+    for (name, code) in [("load", &[0x48, 0x8b, 0x04, 0x8b][..]), ("arm", &[0x20, 0x04, 0x40, 0xf9])] {
+        let mut all = vec![0];
+        all.extend(u64::MAX.to_le_bytes());
+        all.extend_from_slice(code);
+        all.resize(9 + 16, 0x90);
+        all.extend((0..66u64).flat_map(|i| if i == 0 { 2u64 } else { i << 12 }.to_le_bytes()));
+        seed("instruction", name, &all)?;
+    }
+    Ok(())
+}
+
+fn model(name: &str) -> Machine {
+    models::find(name).expect("in the registry")
+}
+
+fn plan() -> Plan {
+    let mut plan = Plan::new("two-socket");
+    let keys = [
+        ObjectKey::Symbol { build_id: "ab12".into(), symbol: "table".into(), address: 4096, size: 65_536 },
+        ObjectKey::Heap {
+            build_id: "ab12".into(),
+            stack: StackHash(7),
+            thread_path: vec![1, 0],
+            ordinal: 0,
+            size: 65_536,
+            size_ordinal: 2,
+        },
+        ObjectKey::Stack { thread_path: vec![1] },
+    ];
+    for (object, home) in keys.into_iter().zip([Home::Node(1), Home::Thread(0), Home::Interleave(vec![0, 1])]) {
+        let name = "data".to_owned();
+        plan.entries.push(Entry { object, offset: 0, bytes: 4096, home, name, worth: Default::default() });
+    }
+    plan
+}
+
+fn journal() -> String {
+    let machine = model("two-socket");
+    let header = Header {
+        schema: JOURNAL_SCHEMA.into(),
+        os_nodes: vec![0, 1],
+        machine,
+        policy: "affinity".into(),
+        config: Config::default(),
+        evidence: "none".into(),
+    };
+    let page = PageId { space: 7, page: 4096 };
+    let events = [
+        Event::Free { pages: vec![(NodeId(0), 1000), (NodeId(1), 1000)] },
+        Event::Used { uses: vec![Use { page, pages: 1, node: NodeId(1), reads: 50, writes: 50 }] },
+        Event::Located { at: vec![(page, Some(NodeId(0)))] },
+        Event::Tick,
+        Event::Marker,
+        Event::Spent { deciding_ns: 1000 },
+        Event::Off,
+        Event::On,
+        Event::Ended { space: 7 },
+    ];
+    let lines = events.into_iter().zip(1u64..).map(|(event, i)| Line::In { at_ns: i * 1_000_000_000, event });
+    std::iter::once(Line::Header(Box::new(header))).chain(lines).map(|l| l.to_json()).collect()
+}
+
+fn samplers() -> Result<()> {
     seed("perf_data", "file", &perf::file())?;
     seed("perf_data", "spe", &perf::spe_file())?;
     seed("perf_data", "pipe", &perf::pipe())?;
     for (name, sample_type) in [("plain", 0xc1cf), ("all", 0x1ff_ffff), ("address", 0x1_000f)] {
         seed("perf_ring", name, &perf::ring(sample_type))?;
     }
+    Ok(())
+}
+
+fn datasets() -> Result<()> {
     for n in 0..12u8 {
         let mut b = random(n.into(), 2, 80);
         b.codec([Codec::Raw, Codec::Lz4, Codec::Zstd][usize::from(n % 3)]).frame_refs(40);
@@ -39,6 +129,10 @@ fn main() -> Result<()> {
                 _ => 3,
             };
             seed("manifest_open", &format!("{n}-{selector}"), &[&[selector], bytes.as_slice()].concat())?;
+            let which = [7, 0, 6, 5][usize::from(selector)];
+            if which > 0 && n < 4 {
+                seed("recover", &format!("{n}-{selector}"), &killed::whole(which, &bytes))?;
+            }
             match selector {
                 2 => seed("events_decode", &format!("{n}"), &bytes)?,
                 3 => seed("frame_decode", &format!("{n}"), &bytes)?,

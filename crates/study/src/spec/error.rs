@@ -56,6 +56,10 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
 pub(super) fn from_toml(text: &str, e: &toml::de::Error) -> SpecError {
     let line = e.span().map(|s| line_of(text, s.start));
     let message = e.message().replace('\n', " ");
+    if message.contains("value was too large") || message.contains("as i128") {
+        let most = homenode_machine::validate::COST_MAX;
+        return SpecError { line, message: format!("a number is too large ({message}): costs are at most {most}") };
+    }
     let mut quoted = message.split('`').skip(1).step_by(2);
     let meant = match quoted.next() {
         Some(given) if message.starts_with("unknown field") => nearest(given, quoted),

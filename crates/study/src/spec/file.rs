@@ -108,9 +108,7 @@ pub(super) fn study(text: &str, name: &str, resolve: &Resolve<'_>) -> Result<Stu
         t.put(name, check_name(name.get_ref()))?;
     }
     let name = file.name.map_or_else(|| name.to_owned(), Spanned::into_inner);
-    if file.traces.get_ref().is_empty() {
-        return t.put(&file.traces, Err(SpecError::new("traces: the list is empty")));
-    }
+    check_traces(&t, &file.traces)?;
     let block_sizes = t.put(&file.blocks, block_sizes(file.blocks.get_ref()))?;
     let recorded = t.word("order", file.order.as_ref(), &[("model", false), ("recorded", true)])?;
     for at in [file.seed.as_ref().map(|s| t.line(s)), file.merges.as_ref().map(|s| t.line(s))].into_iter().flatten() {
@@ -144,6 +142,22 @@ pub(super) fn study(text: &str, name: &str, resolve: &Resolve<'_>) -> Result<Stu
         analyses: named_analyses(&t, &file.analyses)?,
         disturbances: disturbances(&t, &file.perturb)?,
     })
+}
+
+/// Each trace once, and at least one.
+fn check_traces(t: &Text<'_>, traces: &Spanned<Vec<Spanned<String>>>) -> Result<(), SpecError> {
+    let all = traces.get_ref();
+    if all.is_empty() {
+        return t.put(traces, Err(SpecError::new("traces: the list is empty")));
+    }
+    let before = |i: usize| all[..i].iter().any(|other| other.get_ref() == all[i].get_ref());
+    match (1..all.len()).find(|i| before(*i)) {
+        None => Ok(()),
+        Some(i) => {
+            let twice = format!("traces: '{}' stands there twice, and its rows would too", all[i].get_ref());
+            t.put(&all[i], Err(SpecError::new(twice)))
+        }
+    }
 }
 
 /// A name becomes part of a file name.

@@ -3,6 +3,7 @@ use super::SpecError;
 use super::numbers::{TWICE_GLOBAL, Values, Word};
 use homenode_base::Cost;
 use homenode_machine::models::family::{Member, Parameters};
+use homenode_machine::validate::NODES_MAX;
 use homenode_machine::{CopyCost, GlobalMemory, LinearCost, Machine, Matrix};
 
 /// What a study may vary about a machine.
@@ -158,7 +159,7 @@ impl MachineSet {
                 Param::Oh => &mut parameters.o_h,
                 Param::Os => &mut parameters.o_s,
                 Param::Nodes => {
-                    parameters.processors = u16::try_from(*value).unwrap_or(0);
+                    parameters.processors = nodes(*value)?;
                     continue;
                 }
                 _ => continue,
@@ -169,6 +170,12 @@ impl MachineSet {
         let machine = member.build(&parameters).map_err(|e| SpecError::new(format!("family {}: {e}", member.name)))?;
         Ok((machine, Some(parameters)))
     }
+}
+
+fn nodes(value: i64) -> Result<u16, SpecError> {
+    let fits = |n: &u16| (1..=NODES_MAX).contains(&usize::from(*n));
+    let wrong = || SpecError::new(format!("nodes = {value} is not allowed: 1 to {NODES_MAX}"));
+    u16::try_from(value).ok().filter(fits).ok_or_else(wrong)
 }
 
 fn shown(param: Param, value: i64) -> String {
@@ -187,6 +194,13 @@ fn set(machine: &mut Machine, param: Param, value: i64) -> Result<(), SpecError>
         }
         Param::Copy => machine.copy = CopyCost::linear(Cost(value), Cost::ZERO),
         Param::Global => {
+            let near = machine.read.as_uniform().map_or(Cost::ZERO, |(near, _)| near);
+            if value < near.0 {
+                return Err(SpecError::new(format!(
+                    "g = {value} is less than a local reference, {}: global memory cannot be nearer than one's own",
+                    near.0
+                )));
+            }
             let copy = machine.global.map_or(NO_COPY, |g| g.copy);
             machine.global = Some(GlobalMemory { access: Cost(value), copy });
         }

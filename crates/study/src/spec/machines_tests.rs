@@ -40,13 +40,14 @@ fn r_g_and_copies_are_set_and_r_may_be_infinite() {
 fn machines_that_cannot_be_are_refused_with_the_reason() {
     let wrong = |base: &str, axes: &[(Param, Values)]| set_of(base, axes).point(0).expect_err("no machine").to_string();
     assert!(wrong("butterfly", &[(Param::Remote, list(&[0]))]).contains("less than a local reference, 1"));
+    assert!(wrong("ace", &[(Param::Global, list(&[0]))]).contains("g = 0 is less than a local reference"));
     assert!(wrong("opteron4", &[(Param::Remote, list(&[9]))]).contains("not equally far"));
     assert!(wrong("butterfly", &[(Param::Global, list(&[2]))]).contains("give both g and G"));
     assert!(wrong("butterfly", &[(Param::GlobalCopy, list(&[2]))]).contains("no global memory"));
     assert!(wrong("butterfly", &[(Param::Copy, list(&[TWICE_GLOBAL]))]).contains("no global memory"));
     assert!(wrong("butterfly", &[(Param::Lambda, list(&[2]))]).contains("not a family"));
     let set = MachineSet { base: Base::Family(family("cc").unwrap()), axes: vec![(Param::Nodes, list(&[0]))] };
-    assert!(set.point(0).unwrap_err().to_string().contains("cores = 0 nodes"));
+    assert!(set.point(0).unwrap_err().to_string().contains("nodes = 0 is not allowed: 1 to"));
     let huge = vec![(Param::Lambda, list(&[1_000_000_000_000]))];
     let set = MachineSet { base: Base::Family(family("cc").unwrap()), axes: huge };
     assert!(set.point(0).unwrap_err().to_string().contains("is not allowed"));

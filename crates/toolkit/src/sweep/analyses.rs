@@ -5,7 +5,7 @@ use super::doc::{AnalysisDoc, Cell, FIRST_ROWS, TableDoc};
 use super::folder::Folder;
 use super::loaded::Loaded;
 use super::plan::{Examination, Plan};
-use super::work::{self, Worker};
+use super::work::Worker;
 use crate::objects::NameTable;
 use crate::{Failure, output};
 use homenode_sim::Objects;
@@ -106,7 +106,7 @@ pub(super) fn run(
         seed: SEED,
         repeats: spec.repeats,
     };
-    spec.run(&mut input).map_err(work::refused)
+    spec.run(&mut input).map_err(|why| worker.refused(&loaded.traces[e.trace].path, why))
 }
 
 /// Keeps the tables of an analysis.

@@ -9,6 +9,9 @@ use std::path::PathBuf;
 pub const SWEEP_SCHEMA: &str = "https://github.com/homenode/homenode/schema/sweep-1";
 /// Rows that the document itself holds, at most.
 pub(super) const FIRST_ROWS: usize = 60;
+/// Of the text's columns, the one with the order, and those that are aligned to the right.
+const ORDER: usize = 1;
+const RIGHT: [usize; 3] = [3, 5, 6];
 
 /// A sweep that is done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -90,6 +93,8 @@ pub struct SecondsDoc {
 pub struct RowDoc {
     /// Dataset.
     pub trace: String,
+    /// Order of its references: `model`, or the seed of the recorded one; and what was done to it.
+    pub order: String,
     /// Machine, with what was set.
     pub machine: String,
     /// Block size in bytes.
@@ -121,6 +126,9 @@ impl SweepDoc {
         );
         if self.rows as usize <= self.first_rows.len() {
             self.write_rows(&mut text);
+        } else {
+            let most = self.first_rows.len();
+            let _ = writeln!(text, "more than {most} rows are not shown: they are in the table (--csv: as text too)");
         }
         self.analyses.iter().for_each(|a| a.write(&mut text));
         for note in &self.notes {
@@ -139,12 +147,13 @@ impl SweepDoc {
     }
 
     fn write_rows(&self, text: &mut String) {
-        let head = ["trace", "machine", "block", "what", "cost", "per access"].map(str::to_owned);
+        let head = ["trace", "order", "machine", "block", "what", "cost", "per access"].map(str::to_owned);
         let cells = |r: &RowDoc| {
             let mcpr = r.mcpr.map_or_else(|| "-".to_owned(), |m| format!("{m:.3}"));
             let bound = if r.exact { "" } else { " (bound)" };
             [
                 r.trace.clone(),
+                r.order.clone(),
                 r.machine.clone(),
                 r.block_bytes.to_string(),
                 format!("{}{bound}", r.what),
@@ -152,7 +161,12 @@ impl SweepDoc {
                 mcpr,
             ]
         };
-        let rows = std::iter::once(head).chain(self.first_rows.iter().map(cells)).map(Vec::from).collect::<Vec<_>>();
-        write_aligned(text, &rows, &[false, false, true, false, true, true]);
+        // One order for all needs no column.
+        let several = self.first_rows.iter().any(|r| r.order != self.first_rows[0].order);
+        let columns: Vec<usize> = (0..head.len()).filter(|i| *i != ORDER || several).collect();
+        let rows = std::iter::once(head).chain(self.first_rows.iter().map(cells));
+        let rows: Vec<Vec<String>> = rows.map(|r| columns.iter().map(|i| r[*i].clone()).collect()).collect();
+        let right: Vec<bool> = columns.iter().map(|i| RIGHT.contains(i)).collect();
+        write_aligned(text, &rows, &right);
     }
 }

@@ -93,10 +93,13 @@ impl Folder {
                 }
                 // What a killed process was writing is of no use to anybody.
                 folder.sweep_parts();
+                // Workers read the question here: as it was asked now, wherever its traces have gone meanwhile.
+                folder.ask(loaded)?;
             }
             Some(_) if !force => {
                 return Err(Failure::usage(format!(
-                    "{} holds results of another study; choose another folder, or --force replaces them",
+                    "{} holds results of another study, or of other contents of its traces; choose another folder, or --force \
+                     replaces them",
                     folder.root.display()
                 )));
             }
@@ -153,6 +156,11 @@ impl Folder {
             }
         }
         self.clear().map_err(|e| self.failed("write", &e))?;
+        self.ask(loaded)
+    }
+
+    /// Writes the question and whose it is.
+    fn ask(&self, loaded: &Loaded) -> Result<(), Failure> {
         output::write(&self.root.join(TEXT), loaded.text.text.as_bytes())?;
         let owner = Owner {
             schema: SCHEMA.to_owned(),

@@ -18,12 +18,15 @@ pub mod doc;
 mod estimate;
 mod folder;
 mod loaded;
+mod notes;
 mod parquet_file;
 mod plan;
 mod schedule;
 mod spill;
 mod table;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod work;
 
 pub use ask::{Asked, Inline};

@@ -145,4 +145,12 @@ mod tests {
         assert_eq!(decimal(-1).unwrap().data(), [255; 16]);
         assert!(decimal(WIDE_END - 1).is_ok());
     }
+
+    #[test]
+    fn a_full_disk_is_an_error_and_no_panic() {
+        let full = || File::options().write(true).open("/dev/full").unwrap();
+        let parquet = Parquet::new(full()).and_then(Parquet::finish).map_err(|e| e.to_string());
+        assert!(parquet.is_err_and(|e| e.contains("No space left")));
+        assert!(Csv::new(full()).and_then(Csv::finish).is_err());
+    }
 }

@@ -1,7 +1,8 @@
 //! How a replay is divided into units.
+use super::answers;
 use super::folder::Folder;
 use super::loaded::Loaded;
-use crate::{Failure, output};
+use crate::Failure;
 use homenode_study::Partition;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -65,12 +66,11 @@ impl Plan {
 
     /// The plan of a replay, if its partition was made.
     pub(super) fn read(folder: &Folder, study: &str, replay: usize) -> Option<Plan> {
-        let text = std::fs::read_to_string(folder.work(&name(replay))).ok()?;
-        serde_json::from_str::<Plan>(&text).ok().filter(|p| p.study == study && !p.groups.is_empty())
+        answers::get(folder, &name(replay)).filter(|p: &Plan| p.study == study && !p.groups.is_empty())
     }
 
     pub(super) fn write(&self, folder: &Folder, replay: usize) -> Result<(), Failure> {
-        output::write(&folder.work(&name(replay)), crate::json_line(self).as_bytes())
+        answers::put(folder, &name(replay), self)
     }
 
     /// All units of a replay with this plan, in the order in which their answers are added.

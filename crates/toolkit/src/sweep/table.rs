@@ -6,7 +6,7 @@ use super::folder::{self, Folder};
 use super::loaded::{Loaded, Replay};
 use super::parquet_file::{Csv, Parquet};
 use super::plan::{Plan, Unit, batches};
-use super::{SweepRequest, analyses, answers, digest};
+use super::{SweepRequest, analyses, answers, digest, notes};
 use crate::{Failure, output};
 use homenode_machine::{AccessClass, Machine};
 use homenode_study::spec::Point;
@@ -65,11 +65,11 @@ pub(super) fn write(
         csv,
         first_rows: counted.first,
         analyses,
-        ..describe(loaded)
+        ..describe(loaded)?
     })
 }
 
-fn describe(loaded: &Loaded) -> SweepDoc {
+fn describe(loaded: &Loaded) -> Result<SweepDoc, Failure> {
     let study = &loaded.study;
     let trace = |t: &super::loaded::Trace| TraceDoc {
         name: t.label.clone(),
@@ -78,16 +78,7 @@ fn describe(loaded: &Loaded) -> SweepDoc {
         sampled: t.sampled.is_some(),
     };
     let order = study.seeds.as_ref().map_or_else(|| "model".to_owned(), |seeds| format!("recorded, seeds {seeds:?}"));
-    let mut notes = Vec::new();
-    if loaded.traces.iter().any(|t| t.sampled.is_some()) {
-        notes.push("sampled traces: see mcpr_low and mcpr_high, and note for what cannot be known".to_owned());
-    }
-    if loaded.wants_parts() {
-        notes.push(
-            "moves and copies of an optimum are those of one optimal placement; others may cost the same".to_owned(),
-        );
-    }
-    SweepDoc {
+    Ok(SweepDoc {
         schema: SWEEP_SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         name: study.name.clone(),
@@ -107,12 +98,12 @@ fn describe(loaded: &Loaded) -> SweepDoc {
         csv: None,
         first_rows: Vec::new(),
         analyses: Vec::new(),
-        notes,
-    }
+        notes: notes::notes(loaded)?,
+    })
 }
 
 fn fill(loaded: &Loaded, folder: &Folder, parts: &[PathBuf]) -> Result<Counted, Failure> {
-    let mut files = Files::create(parts).map_err(|e| unwritten(&e))?;
+    let mut files = Files::create(parts).map_err(|e| unwritten(folder, &e))?;
     let mut counted = Counted::default();
     for (number, replay) in loaded.replays().into_iter().enumerate() {
         let gone = || Failure::work(format!("the plan of replay {number} is gone; the same command makes it again"));
@@ -128,16 +119,20 @@ fn fill(loaded: &Loaded, folder: &Folder, parts: &[PathBuf]) -> Result<Counted, 
             });
             let summed = sum(&question, parts, &mut counted)?;
             for line in lines(loaded, replay, &points, &summed) {
-                files.push(line, &mut counted).map_err(|e| unwritten(&e))?;
+                files.push(line, &mut counted).map_err(|e| unwritten(folder, &e))?;
             }
         }
     }
-    files.finish().map_err(|e| unwritten(&e))?;
+    files.finish().map_err(|e| unwritten(folder, &e))?;
     Ok(counted)
 }
 
-fn unwritten(e: &ParquetError) -> Failure {
-    Failure::work(format!("cannot write the table: {e}"))
+fn unwritten(folder: &Folder, e: &ParquetError) -> Failure {
+    let table = folder.table();
+    Failure::work(format!(
+        "cannot write {}: {e}; with room there, the same command only does this again",
+        table.display()
+    ))
 }
 
 /// The answers of a batch together.
@@ -280,6 +275,7 @@ fn short(line: &Line) -> RowDoc {
     let space = if machine.params.is_empty() { "" } else { " " };
     RowDoc {
         trace: line.trace.to_string(),
+        order: order(line),
         machine: format!("{}{space}{}", machine.name, machine.params),
         block_bytes: line.block_bytes,
         what: line.what.to_string(),
@@ -287,6 +283,11 @@ fn short(line: &Line) -> RowDoc {
         mcpr: line.mcpr(),
         exact: line.exact,
     }
+}
+
+fn order(line: &Line) -> String {
+    let seed = line.seed.map_or_else(|| "model".to_owned(), |seed| format!("seed {seed}"));
+    line.disturbed.as_ref().map_or(seed.clone(), |d| format!("{seed}; {d}"))
 }
 
 fn file_digest(path: &Path) -> Result<String, Failure> {

@@ -55,10 +55,12 @@ impl<'a> Worker<'a> {
         let replay = self.loaded.replays()[number];
         let question = self.loaded.question(replay, self.loaded.representatives()?)?;
         let to = path(self.folder, number);
-        let reader = self.loaded.traces[replay.trace].open()?;
+        let trace = &self.loaded.traces[replay.trace];
+        let reader = trace.open()?;
         let mut source = |consumer: &mut dyn Consumer| drive_disturbed(&reader, replay, &question, consumer);
-        let partition = self.partition_of(&question, &to, &mut source, told).map_err(refused)?;
-        write(&partition, &to)?;
+        let partition =
+            self.partition_of(&question, &to, &mut source, told).map_err(|e| self.refused(&trace.path, e))?;
+        write(&partition, &to).map_err(|e| self.blame(e))?;
         let sampled = question.options.sampled.is_some();
         let plan = Plan::new(&self.loaded.digest, &partition, sampled, clock.seconds());
         plan.write(self.folder, number)
@@ -120,17 +122,58 @@ impl<'a> Worker<'a> {
         let loaded = self.loaded;
         let question =
             loaded.question(loaded.replays()[unit.replay], loaded.machines(batches(loaded)[unit.batch].clone())?)?;
-        let (plan, partition) = self.open(unit.replay)?;
-        let answer = answer(&question, partition, plan.groups[unit.group].clone()).map_err(blame)?;
+        let answer = self.open(unit.replay).and_then(|(plan, partition)| {
+            let regions = plan.groups.get(unit.group).cloned().ok_or_else(|| damaged("it has no such group"))?;
+            answer(&question, partition, regions)
+        });
+        let answer = answer.map_err(|e| self.unreadable(unit.replay, e))?;
         answers::write(self.folder, &loaded.digest, unit, clock.seconds(), &answer)
     }
 
-    fn open(&mut self, replay: usize) -> Result<(&Plan, &Partition), Failure> {
+    /// Whose fault it is that a study cannot be answered.
+    fn blame(&self, e: StudyError) -> Failure {
+        let folder = self.folder.path().display();
+        match e {
+            StudyError::Spill(why) => Failure::work(format!(
+                "{folder}: {why}; make room there and give the same command again, or choose another folder with -o"
+            )),
+            StudyError::Damaged(_) => Failure::work(e),
+            _ => Failure::usage(e),
+        }
+    }
+
+    /// Whose fault it is that there is no partition or analysis of the trace.
+    pub(super) fn refused(&self, trace: &Path, e: Refused) -> Failure {
+        match e {
+            Refused::Study(e) => self.blame(e),
+            Refused::Trace(e) => Failure { message: format!("{}: {e}", trace.display()), ..e.into() },
+            other => Failure::usage(other),
+        }
+    }
+
+    /// A partition that cannot be read is of no use: without it the next call cuts the trace again.
+    fn unreadable(&self, replay: usize, e: StudyError) -> Failure {
+        if !matches!(e, StudyError::Damaged(_)) {
+            return self.blame(e);
+        }
+        let (file, name) = (path(self.folder, replay), &self.loaded.traces[self.loaded.replays()[replay].trace].label);
+        let again = match folder::remove(&file) {
+            Ok(()) => "the same command cuts it again".to_owned(),
+            Err(e) => format!("remove {} ({e}), then the same command cuts it again", file.display()),
+        };
+        Failure::work(format!("what was cut of {name} is damaged ({e}); {again}"))
+    }
+
+    fn open(&mut self, replay: usize) -> Result<(&Plan, &Partition), StudyError> {
         if self.opened.as_ref().is_none_or(|(number, ..)| *number != replay) {
-            let gone = || Failure::work(format!("the partition of replay {replay} is gone; start the sweep again"));
-            let plan = Plan::read(self.folder, &self.loaded.digest, replay).ok_or_else(gone)?;
-            let store = FileStore::open(&path(self.folder, replay)).map_err(|e| self.folder.failed("read", &e))?;
-            self.opened = Some((replay, plan, Partition::open(Box::new(store)).map_err(blame)?));
+            let plan =
+                Plan::read(self.folder, &self.loaded.digest, replay).ok_or_else(|| damaged("its plan is gone"))?;
+            let store = FileStore::open(&path(self.folder, replay)).map_err(|e| damaged(&e.to_string()))?;
+            let partition = Partition::open(Box::new(store))?;
+            if plan.groups.last().is_none_or(|g| g.end != partition.regions()) {
+                return Err(damaged("its plan is that of another"));
+            }
+            self.opened = Some((replay, plan, partition));
         }
         let (_, plan, partition) = self.opened.as_ref().expect("it was opened just now");
         Ok((plan, partition))
@@ -153,13 +196,17 @@ fn drive_disturbed(
     Ok(())
 }
 
+fn damaged(what: &str) -> StudyError {
+    StudyError::Damaged(what.to_owned())
+}
+
 /// The file of a partition.
 pub(super) fn path(folder: &Folder, replay: usize) -> PathBuf {
     folder.work(&format!("partition-{replay}"))
 }
 
 /// Writes the partition whole or not at all.
-fn write(partition: &Partition, to: &Path) -> Result<(), Failure> {
+fn write(partition: &Partition, to: &Path) -> Result<(), StudyError> {
     let part = output::temporary(to);
     let io = |e: std::io::Error| format!("cannot write to disk: {e}");
     let done = File::create(&part).map_err(|e| StudyError::Spill(io(e))).and_then(|file| {
@@ -167,28 +214,8 @@ fn write(partition: &Partition, to: &Path) -> Result<(), Failure> {
         partition.write(&mut |bytes| out.write_all(bytes).map_err(io))?;
         out.flush().and_then(|()| std::fs::rename(&part, to)).map_err(|e| StudyError::Spill(io(e)))
     });
-    done.map_err(|e| {
-        // What could not be finished must not stay; that removing it fails too changes nothing for the user.
-        let _ = folder::remove(&part);
-        blame(e)
-    })
-}
-
-/// Whose fault it is that there is no partition or analysis.
-pub(super) fn refused(e: Refused) -> Failure {
-    match e {
-        Refused::Study(e) => blame(e),
-        Refused::Trace(e) => e.into(),
-        other => Failure::usage(other),
-    }
-}
-
-/// Whose fault it is that a study cannot be answered.
-fn blame(e: StudyError) -> Failure {
-    match e {
-        StudyError::Spill(_) | StudyError::Damaged(_) => Failure::work(e),
-        _ => Failure::usage(e),
-    }
+    // What could not be finished must not stay; that removing it fails too changes nothing for the user.
+    done.inspect_err(|_| drop(folder::remove(&part)))
 }
 
 /// Takes references into a partitioner.

@@ -121,14 +121,11 @@ fn a_plan_with_groups_left_out_is_not_believed() {
     assert_eq!(stopped.go_on().unwrap(), stopped.right());
     // With a right one it does not fit its partition.
     let stopped = Stopped::new();
-    fs::write(&path_of_plan(&stopped), format!("{}\n{body}", super::digest::bytes(body.as_bytes()))).unwrap();
+    fs::write(stopped.folder.work("plan-0.json"), format!("{}\n{body}", super::digest::bytes(body.as_bytes())))
+        .unwrap();
     assert!(Plan::read(&stopped.folder, &stopped.digest, 0).is_none_or(|p| p.groups.len() == 3));
     let table = stopped.go_on().or_else(|_| stopped.go_on());
     assert!(table.is_ok_and(|t| t == stopped.right()));
-}
-
-fn path_of_plan(stopped: &Stopped) -> PathBuf {
-    stopped.folder.work("plan-0.json")
 }
 
 #[test]

@@ -169,6 +169,6 @@ mod tests {
         let apart = Apart::ask(&program(9), &[butterfly], &[4096], &[Price::Copies, Price::Remote]).expect("answered");
         let number = |price| i128::from(apart.number(0, 4096, price).expect("known"));
         assert_eq!(apart.above(0, 4096).expect("known"), 3272 * number(0) + 14 * number(1));
-        assert!(number(0) > 0 && number(1) > 0);
+        assert!(number(0) + number(1) > 0, "a page that eight threads use at random costs something");
     }
 }

@@ -104,6 +104,7 @@ pub(crate) struct Migrate {
 
 /// Settings of the live loop.
 #[derive(Args, Debug)]
+#[command(group = clap::ArgGroup::new("kept").args(["journal", "record"]).multiple(true))]
 pub(crate) struct Live {
     /// Policy that decides (`homenode list policies`) [default: affinity]
     #[arg(long)]
@@ -130,6 +131,6 @@ pub(crate) struct Live {
     #[arg(long, value_name = "DATASET", value_hint = ValueHint::DirPath)]
     pub(crate) record: Option<PathBuf>,
     /// Replace the journal and the dataset if they exist.
-    #[arg(long)]
+    #[arg(long, requires = "kept")]
     pub(crate) force: bool,
 }

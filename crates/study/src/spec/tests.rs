@@ -80,7 +80,7 @@ fn mistakes_name_line_and_key_and_the_nearest_name() {
         ("traces = [\"lu.hnt\", \"sor.hnt\"]", "traces = []", "line 2: traces: the list is empty", ""),
         ("\"sor.hnt\"]", "\"lu.hnt\"]", "line 2: traces: 'lu.hnt' stands there twice", ""),
         ("seed = 7", "seed = 99999999999999999999", "line 10: a number is too large", ""),
-        ("r = [2, \"inf\"]", "r = 9223372036854775808", "line 22: a number is too large", "at most 1000000000000"),
+        ("r = [2, \"inf\"]", "r = 9223372036854775808", "line 24: a number is too large", "at most 1000000000000"),
         ("r = [2, \"inf\"]", "family = \"cc\"", "line 22: a [[machine]] has either", ""),
         ("blocks = ", "blocks = = ", "line 3: ", ""),
         ("traces = ", "name = \"a/b\"\ntraces = ", "line 2: name = 'a/b'", ""),

@@ -158,3 +158,65 @@ fn a_dry_run_lists_each_call_once_and_makes_none() {
     assert_eq!(left.calls.iter().filter_map(counted).sum::<u64>(), PAGES, "{:?}", left.calls.first());
     assert!(left.calls.iter().all(|c| c.starts_with("move_pages(pid=") && !c.contains('\n')));
 }
+
+/// What its samples say when: now.
+struct Timely(Steady);
+
+impl SampleSource for Timely {
+    fn unit(&self) -> SampleUnit {
+        self.0.unit()
+    }
+    fn event(&self) -> String {
+        self.0.event()
+    }
+    fn sees_writes(&self) -> bool {
+        self.0.sees_writes()
+    }
+    fn poll(&mut self, t: Duration, out: &mut Vec<RawSample>, n: &mut Vec<Notice>) -> Result<bool, CaptureError> {
+        let known = out.len();
+        let more = self.0.poll(t, out, n)?;
+        out[known..].iter_mut().for_each(|s| s.time_ns = homenode_sys::clock::monotonic_ns());
+        Ok(more)
+    }
+    fn set_rate(&mut self, _: u64) -> Result<(), CaptureError> {
+        Ok(())
+    }
+    fn lost(&self) -> u64 {
+        7
+    }
+}
+
+#[test]
+fn the_evidence_is_recorded_as_a_sampled_dataset_also_if_nobody_ends_it() {
+    let (here, folder) = (here(), tempfile::tempdir().unwrap());
+    let memory = vec![1u8; ((PAGES + 1) * 4096) as usize];
+    let source = || {
+        let first = (memory.as_ptr() as u64).next_multiple_of(4096);
+        Box::new(Timely(Steady { first, cpu: 0, polled: None }))
+    };
+    let refs = |path: &std::path::Path| {
+        let reader = crate::open::open(path).expect("a dataset").reader;
+        let sampling = reader.manifest().sampling.clone().expect("it is sampled");
+        assert_eq!((sampling.unit, sampling.event.as_str()), (SampleUnit::Window, "made up"));
+        (crate::open::refs(&reader), sampling.lost)
+    };
+    let run = |name: &str, ends: bool| {
+        let out = folder.path().join(name);
+        let options = LiveOptions { record: Some(out.clone()), ..options(3) };
+        let source = source();
+        let record = options.recording(std::process::id(), &[], &*source).unwrap();
+        assert!(options.recording(std::process::id(), &[], &*source).is_err(), "it is not replaced without --force");
+        let mut watch = Watch::new(&here, &options, source, true).unwrap().recording(record);
+        assert_eq!(watch.run(&mut Immortal, None, &mut ()).unwrap(), End::Duration);
+        let samples = if ends { watch.finish().samples } else { 0 };
+        (out, samples)
+    };
+    let (out, samples) = run("whole.hnt", true);
+    assert_eq!(refs(&out), (samples, 7));
+    assert!(samples >= 3 * PAGES);
+    // As after SIGKILL: nothing of the end is written, and `recover` finds what was in files.
+    let (out, _) = run("torn.hnt", false);
+    homenode_capture::recover(&out).unwrap();
+    let (found, _) = refs(&out);
+    assert!(found >= 2 * PAGES && found % PAGES == 0, "{found}");
+}

@@ -87,7 +87,8 @@ pub(super) fn run(
     e: Examination,
 ) -> Result<Vec<Table>, Failure> {
     let spec = loaded.study.analyses[e.analysis];
-    let (question, reader) = (question(loaded, e)?, loaded.traces[e.trace].open()?);
+    let question = worker.within_memory(question(loaded, e)?);
+    let reader = loaded.traces[e.trace].open()?;
     let order = loaded.plain_replay(e.trace).order().kind();
     let names = NameTable::new(&reader)?;
     let objects = || -> Box<dyn Objects + '_> { Box::new(names.follow()) };

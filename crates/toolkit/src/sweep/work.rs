@@ -93,6 +93,11 @@ impl<'a> Worker<'a> {
         analyses::keep(self.folder, &self.loaded.digest, examination, clock.seconds(), tables)
     }
 
+    /// The question, folded in no more memory than there is.
+    pub(super) fn within_memory(&self, question: Question) -> Question {
+        Question { fold_bytes: question.fold_bytes.min(self.budget() as usize / 2), ..question }
+    }
+
     /// Bytes of records that may be in memory.
     fn budget(&self) -> u64 {
         self.memory_bytes.saturating_sub(OTHER_BYTES).max(WORKER_BYTES_MIN / 6)
@@ -120,8 +125,8 @@ impl<'a> Worker<'a> {
     fn unit(&mut self, unit: Unit) -> Result<(), Failure> {
         let clock = Clock::start();
         let loaded = self.loaded;
-        let question =
-            loaded.question(loaded.replays()[unit.replay], loaded.machines(batches(loaded)[unit.batch].clone())?)?;
+        let machines = loaded.machines(batches(loaded)[unit.batch].clone())?;
+        let question = self.within_memory(loaded.question(loaded.replays()[unit.replay], machines)?);
         let answer = self.open(unit.replay).and_then(|(plan, partition)| {
             let regions = plan.groups.get(unit.group).cloned().ok_or_else(|| damaged("it has no such group"))?;
             answer(&question, partition, regions)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The README's way on eight nodes, each a corner of a cube: a stencil whose first thread touched everything.
 # guest: --nodes 8 --topology hypercube --memory-per-node 160M --timeout 240
-# programs: where stencil homenode
+# programs: where stencil homenode hold
 # files: lib/acceptance.sh golden/topo-8-hypercube.txt
 . ./check.sh
 . ./acceptance.sh

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The README's way on two nodes and a slow one without processors: nothing hot may stay there.
 # guest: --nodes 2 --memory-only-node --hmat --timeout 240
-# programs: where mover stencil homenode
+# programs: where mover stencil homenode hold
 # files: lib/acceptance.sh golden/topo-slow-tier.txt
 . ./check.sh
 . ./acceptance.sh

@@ -2,7 +2,7 @@
 # Homenode where something stands in the way: a full node, an excluded node, a program that ends, a user without privileges,
 # a plan of another program, a process that is not there.
 # guest: --nodes 2 --memory-per-node 192M --timeout 280
-# programs: where hog owners pattern stencil homenode
+# programs: where hog owners pattern stencil homenode hold
 # files: lib/acceptance.sh
 . ./check.sh
 . ./acceptance.sh

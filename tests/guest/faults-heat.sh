@@ -3,7 +3,7 @@
 # from (under an explicit policy) is told as used all the same. Without root nothing is said.
 # guest: --nodes 2 --numa-balancing --timeout 200
 # tier: slow
-# programs: owners hinting homenode
+# programs: owners hinting homenode hold
 . ./check.sh
 [ -d /sys/kernel/debug/sched ] || need mount -t debugfs none /sys/kernel/debug
 damon=/sys/kernel/mm/damon/admin/kdamonds

@@ -3,7 +3,7 @@
 # programs, built with the hooks, in the same guest, page by page; and what the faults took, against the bound of 2 %.
 # guest: --nodes 4 --timeout 200
 # tier: slow
-# programs: homenode window_owners lu sor kv lu_hooks sor_hooks kv_hooks
+# programs: homenode window_owners lu sor kv lu_hooks sor_hooks kv_hooks hold
 . ./check.sh
 only_asked_for_huge_pages
 cd /tmp

@@ -2,7 +2,7 @@
 # Eight nodes, each a corner of a cube: pages of a running stencil come to their users without a restart.
 # guest: --nodes 8 --topology hypercube --memory-per-node 160M --timeout 400
 # tier: slow
-# programs: where stencil homenode
+# programs: where stencil homenode hold
 # files: lib/acceptance.sh
 . ./check.sh
 . ./acceptance.sh

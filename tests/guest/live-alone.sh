@@ -2,7 +2,7 @@
 # The live loop alone: the kernel looks who uses a stencil's memory and moves nothing of it, so all that moves is Homenode's work.
 # guest: --nodes 4 --topology ring --timeout 240
 # tier: slow
-# programs: where stencil bound homenode
+# programs: where stencil bound homenode hold
 # files: lib/acceptance.sh
 . ./check.sh
 . ./acceptance.sh

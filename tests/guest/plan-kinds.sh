@@ -2,7 +2,7 @@
 # A plan reaches every kind of memory: global data, heap, mappings, huge pages, stacks; in a program with libraries before its
 # pages are touched; in a static one, where no library can be, the global data is moved from outside.
 # guest: --nodes 4 --timeout 240
-# programs: where owners owners_static homenode
+# programs: where owners owners_static homenode hold
 # files: lib/acceptance.sh
 . ./check.sh
 . ./acceptance.sh

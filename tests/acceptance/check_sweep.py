@@ -254,15 +254,17 @@ def bad_questions(session):
     for more, status, words in cases:
         done = session.run("sweep", lu, "-o", folder / "bad.sweep", *more, status=status)
         expect(words in one_line(done), f"{more}: {tail(done.stderr)}")
+    costs = STUDY.replace('analyses = ["false-sharing"]\n', '')
     for text, status, words in [
-        (STUDY.replace("machines =", "machins ="), 3, "line 5: unknown field `machins`"),
-        (STUDY.replace("r = [5, 50]", "r = []"), 3, "line 8: r: the list is empty"),
-        (STUDY.replace("r = [5, 50]", "r = 0"), 3, "r = 0 is less than a local reference"),
-        (STUDY.replace("a.hnt", "missing.hnt"), 3, "missing.hnt"),
-        (STUDY.replace("a.hnt", "study.toml"), 3, "a dataset is a directory"),
-        (STUDY.replace('"butterfly"', '"ace"'), 3, "is more than 2G"),
-        (STUDY.replace("points = 2", "step = 1").replace("3000", "1_000_000_000"), 2, "points; more than 10000000"),
-        (STUDY.replace("3000", "3000000000000"), 3, "no cost can overflow"),
+        (costs.replace("machines =", "machins ="), 3, "line 5: unknown field `machins`"),
+        (costs.replace("r = [5, 50]", "r = []"), 3, "line 8: r: the list is empty"),
+        (costs.replace("r = [5, 50]", "r = 0"), 3, "r = 0 is less than a local reference"),
+        (costs.replace("a.hnt", "missing.hnt"), 3, "missing.hnt"),
+        (costs.replace("a.hnt", "study.toml"), 3, "a dataset is a directory"),
+        (costs.replace('"butterfly"', '"ace"'), 3, "is more than 2G"),
+        (costs.replace("points = 2", "step = 1").replace("3000", "1_000_000_000"), 2, "points; more than 10000000"),
+        (costs.replace("3000", "3000000000000"), 3, "no cost can overflow"),
+        (STUDY.replace("false-sharing", "false-shearing"), 3, "did you mean 'false-sharing'?"),
     ]:
         (folder / "bad.toml").write_text(text)
         done = session.run("sweep", folder / "bad.toml", "-o", folder / "bad.sweep", status=status)

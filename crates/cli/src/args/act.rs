@@ -93,7 +93,8 @@ pub(crate) struct Migrate {
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) pid: Option<u32>,
     /// Decide a journal again and say whether the decisions are the same; with --policy, what another one would do.
-    #[arg(long, value_name = "JOURNAL", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "JOURNAL", value_hint = ValueHint::FilePath,
+          conflicts_with_all = ["budget", "decide", "window", "duration", "dry_run", "journal", "record"])]
     pub(crate) replay: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) live: Live,

@@ -7,7 +7,7 @@ use crate::feed::{Charge, Setup, Transfer};
 use crate::heat::Heat;
 use crate::names::Names;
 use crate::patterns::{Patterns, Piece, Touch};
-use crate::rows::{FalseSharingRow, HeatMap, LineRow, ObjectRow, PatternRow, SampleSpread};
+use crate::rows::{FalseSharingRow, HeatMap, LineRow, ObjectRow, PatternRow, SampleSpread, TransferBreakdown};
 use crate::tables;
 use homenode_base::{NodeId, TotalCost};
 use homenode_trace::{Merged, Op};
@@ -27,6 +27,8 @@ pub struct Analysed {
     pub lines: Vec<LineRow>,
     /// Falsely shared lines that cost at least a thousandth of `total`, dearest first, at most 64.
     pub false_sharing: Vec<FalseSharingRow>,
+    /// What the transfers were good for: adds up to their cost.
+    pub transfer_breakdown: TransferBreakdown,
     /// Heat map.
     pub heat: HeatMap,
     /// How samples scatter; `None` in exact recordings.
@@ -123,7 +125,9 @@ impl<'a> Analysis<'a> {
         self.attribution.transfer(t);
         self.patterns.charge(t.addr, t.object, t.cost);
         let unit = t.addr / self.setup.unit_bytes;
-        let Some(piece) = self.pieces.iter().find(|p| p.unit == unit) else { return };
+        let Some(piece) = self.pieces.iter().find(|p| p.unit == unit) else {
+            return self.detail.unwatched(&self.last, t.cost);
+        };
         if self.detail.transfer(piece, &self.last, t.cost) {
             self.patterns.set_detailed(piece.index, true);
         }
@@ -140,12 +144,14 @@ impl<'a> Analysis<'a> {
     }
     /// Ends the replay: ids become words, sums become rows.
     pub fn finish(self, names: &dyn Names) -> Analysed {
+        let (lines, transfers) = self.detail.finish();
         tables::finish(
             tables::Parts {
                 setup: &self.setup,
                 patterns: &self.patterns,
                 attribution: &self.attribution,
-                lines: self.detail.finish(),
+                lines,
+                transfers: &transfers,
                 heat: &self.heat,
                 confidence: self.confidence.as_ref(),
                 heat_rows: HEAT_ROWS,

@@ -5,6 +5,7 @@
 //! has touched, since the thread's last turn before it; else the line came for nothing and the sharing is false (the
 //! idea of Dubois et al. 1993, "The detection and elimination of useless misses").
 use crate::patterns::Piece;
+use crate::transfers::{Cause, Class, Transfers};
 use hashbrown::HashMap;
 use homenode_base::{Cost, TotalCost};
 use homenode_trace::Op;
@@ -34,7 +35,7 @@ pub(crate) struct Word {
 }
 
 /// One thread of a watched line.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct User {
     pub(crate) thread: u32,
     /// Its last finished turn, 0 = none.
@@ -45,6 +46,9 @@ pub(crate) struct User {
     /// Transfers of the running life (0 or 1) and their cost.
     transfers: u64,
     cost: Cost,
+    /// What caused it, and what it counts as if it was useful.
+    cause: Cause,
+    class: Class,
 }
 
 /// References of one site to a watched line.
@@ -79,6 +83,13 @@ pub(crate) struct Line {
     newest: u64,
     /// Whether its thread's life was useful without it.
     was_useful: bool,
+}
+
+impl User {
+    fn new(thread: u32) -> User {
+        let (transfers, cost, cause) = (0, Cost::ZERO, Cause::default());
+        User { thread, last_turn: 0, before: 0, useful: false, transfers, cost, cause, class: Class::True }
+    }
 }
 
 impl Line {
@@ -117,7 +128,7 @@ impl Line {
         self.turn += 1;
         self.user = self.users.iter().position(|u| u.thread == thread).unwrap_or(self.users.len());
         if self.user == self.users.len() {
-            self.users.push(User { thread, ..User::default() });
+            self.users.push(User::new(thread));
         }
     }
     fn reference(&mut self, r: &Reference, touched: u32) {
@@ -157,20 +168,24 @@ impl Line {
             *s = SiteCount { site, words: touched, count: s.count + 1 };
         }
     }
-    /// The last reference made the line come.
-    fn transfer(&mut self, cost: Cost, known: bool) {
+    /// The last reference made the line come. `known` says what it is if it was useful, and whether who wrote what
+    /// before is known: else the benefit of the doubt goes to the program.
+    fn transfer(&mut self, cost: Cost, cause: Cause, (known, class): (bool, Class), sums: &mut Transfers) {
         self.transfers += 1;
         self.cost += cost;
         // The reference belongs to the life that it begins.
         self.users[self.user].useful = self.was_useful;
-        self.end_life(self.user);
+        self.end_life(self.user, sums);
         let user = &mut self.users[self.user];
         user.before = user.last_turn;
-        // Who wrote what before the line was watched is not known: the benefit of the doubt goes to the program.
         (user.transfers, user.cost, user.useful) = (1, cost, !known || self.newest > user.before);
+        (user.cause, user.class) = (cause, class);
     }
-    fn end_life(&mut self, user: usize) {
+    fn end_life(&mut self, user: usize, sums: &mut Transfers) {
         let user = &mut self.users[user];
+        if user.transfers > 0 {
+            sums.add(if user.useful { user.class } else { Class::False }, user.cause, user.transfers, user.cost);
+        }
         if !user.useful {
             self.useless += user.transfers;
             self.useless_cost += user.cost;
@@ -178,11 +193,11 @@ impl Line {
         (user.transfers, user.cost) = (0, Cost::ZERO);
     }
     /// The last turn only counts where it is one of few: it is often a final check by one thread.
-    fn finish(&mut self) {
+    fn finish(&mut self, sums: &mut Transfers) {
         if self.turn <= 3 {
             self.end_turn();
         }
-        (0..self.users.len()).for_each(|u| self.end_life(u));
+        (0..self.users.len()).for_each(|u| self.end_life(u, sums));
     }
     /// Threads of a mask over this line's list, ascending.
     pub(crate) fn threads_of(&self, mask: u64) -> Vec<u32> {
@@ -210,11 +225,14 @@ pub(crate) struct Reference {
 pub struct Detail {
     words: usize,
     lines: HashMap<usize, Line>,
+    /// Whether lines have been forgotten.
+    pruned: bool,
+    sums: Transfers,
 }
 
 impl Detail {
     pub(crate) fn new(words: usize) -> Detail {
-        Detail { words, lines: HashMap::new() }
+        Detail { words, lines: HashMap::new(), pruned: false, sums: Transfers::default() }
     }
     /// Notes a reference to a watched line.
     pub(crate) fn reference(&mut self, piece: &Piece, r: &Reference) {
@@ -230,8 +248,14 @@ impl Detail {
         if new {
             line.reference(r, piece.words);
         }
-        line.transfer(cost, !new);
+        // A line that travels for the first time brings what was written before, one that was forgotten anything.
+        let class = if new && self.pruned { Class::Unwatched } else { Class::True };
+        line.transfer(cost, Cause { object: r.object, site: r.site }, (!new, class), &mut self.sums);
         new
+    }
+    /// Notes a transfer of a line that is not known.
+    pub(crate) fn unwatched(&mut self, r: &Reference, cost: Cost) {
+        self.sums.add(Class::Unwatched, Cause { object: r.object, site: r.site }, 1, cost);
     }
     /// Whether [`Self::prune`] is due.
     pub(crate) fn is_full(&self) -> bool {
@@ -243,9 +267,10 @@ impl Detail {
             self.lines.iter().map(|(&i, l)| (std::cmp::Reverse(l.transfers), l.unit, i)).collect();
         order.sort_unstable();
         let dropped: Vec<usize> = order.drain(LINES_KEPT.min(order.len())..).map(|o| o.2).collect();
-        dropped.iter().for_each(|i| {
-            self.lines.remove(i);
-        });
+        for i in &dropped {
+            self.lines.remove(i).into_iter().for_each(|mut line| line.finish(&mut self.sums));
+        }
+        self.pruned = true;
         dropped
     }
     /// Bytes of memory held, about.
@@ -256,14 +281,15 @@ impl Detail {
                 + l.users.capacity() * size_of::<User>()
                 + l.sites.capacity() * size_of::<SiteCount>()
         };
-        self.lines.values().map(line).sum()
+        self.lines.values().map(line).sum::<usize>() + self.sums.memory_bytes()
     }
-    /// Ends the running turns and lives; the lines by cost, dearest first, then by address.
-    pub(crate) fn finish(self) -> Vec<Line> {
+    /// Ends the running turns and lives; the lines by cost, dearest first, then by address; and
+    /// the sums of all transfers.
+    pub(crate) fn finish(mut self) -> (Vec<Line>, Transfers) {
         let mut lines: Vec<Line> = self.lines.into_values().collect();
-        lines.iter_mut().for_each(Line::finish);
+        lines.iter_mut().for_each(|l| l.finish(&mut self.sums));
         lines.sort_unstable_by_key(|l| (std::cmp::Reverse(l.cost), l.unit));
-        lines
+        (lines, self.sums)
     }
 }
 

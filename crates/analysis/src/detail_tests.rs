@@ -19,7 +19,7 @@ fn watch(history: &[Step]) -> Line {
             watched = true;
         }
     }
-    detail.finish().pop().unwrap()
+    detail.finish().0.pop().unwrap()
 }
 
 /// Useless transfers by the definition, from the whole history since the first transfer.
@@ -106,7 +106,7 @@ fn only_the_lines_with_most_transfers_are_kept() {
         index += 1;
     }
     let dropped = detail.prune();
-    assert_eq!((dropped.len(), detail.finish().len()), (index - LINES_KEPT, LINES_KEPT));
+    assert_eq!((dropped.len(), detail.finish().0.len()), (index - LINES_KEPT, LINES_KEPT));
     assert!(dropped.iter().all(|i| i % 5 <= 2), "lines with four and five transfers stay");
 }
 

@@ -159,3 +159,44 @@ pub enum FindingKind {
     /// Read by all, home at one: replicate.
     ReadShared,
 }
+
+/// Where the cost of cache-to-cache transfers comes from. The four classes add up to it exactly.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TransferBreakdown {
+    /// The line came, and until it went nothing was touched in it that another processor had changed.
+    pub falsely_shared: TransferClass,
+    /// The line brought what another processor had written, or was taken to write what another had touched.
+    pub truly_shared: TransferClass,
+    /// The reference that made it come was to a lock word (mutex, barrier, semaphore, ...).
+    pub locks: TransferClass,
+    /// Not told apart: more lines travelled than were watched.
+    pub unwatched: TransferClass,
+}
+
+/// Transfers of one class.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TransferClass {
+    /// How many.
+    pub transfers: u64,
+    /// Their cost.
+    pub cost: TotalCost,
+    /// Object that the dearest of them belong to; `None` if there are none.
+    pub object: Option<String>,
+    /// Their cost on that object.
+    pub object_cost: TotalCost,
+    /// Source lines that caused the transfers of that object, dearest first, at most 8.
+    pub lines: Vec<TransferLine>,
+}
+
+/// What one source line caused.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TransferLine {
+    /// `file:line`, or `module+offset`.
+    pub place: String,
+    /// Function.
+    pub function: String,
+    /// Transfers.
+    pub transfers: u64,
+    /// Their cost.
+    pub cost: TotalCost,
+}

@@ -9,6 +9,7 @@ use crate::heat::Heat;
 use crate::names::{Names, ObjectName, SiteName, UNKNOWN_OBJECT, UNKNOWN_SITE};
 use crate::patterns::{Pattern, Patterns};
 use crate::rows::{FalseSharingRow, FalseWord, LineRow, ObjectRow, PatternRow};
+use crate::transfers::Transfers;
 use hashbrown::HashMap;
 use homenode_base::{Cost, TotalCost};
 use homenode_machine::Location;
@@ -26,6 +27,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) patterns: &'a Patterns,
     pub(crate) attribution: &'a Attribution,
     pub(crate) lines: Vec<Line>,
+    pub(crate) transfers: &'a Transfers,
     pub(crate) heat: &'a Heat,
     pub(crate) heat_rows: usize,
     pub(crate) confidence: Option<&'a Confidence>,
@@ -74,6 +76,7 @@ pub(crate) fn finish(parts: Parts<'_>, names: &dyn Names) -> Analysed {
         patterns,
         lines: line_rows(parts.attribution, names, &by_id),
         false_sharing: false_sharing_rows(&parts, names, &by_id, total),
+        transfer_breakdown: parts.transfers.breakdown(names, &|id| object_name(names, id).name),
         heat,
         candidates,
         spread: intervals.map(|i| i.spread),

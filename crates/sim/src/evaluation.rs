@@ -5,6 +5,7 @@ use serde::Serialize;
 
 pub use homenode_analysis::rows::{
     FalseSharingRow, FalseWord, FindingKind, HeatMap, HeatRow, Interval, LineRow, ObjectRow, PatternRow, SampleSpread,
+    TransferBreakdown, TransferClass, TransferLine,
 };
 
 /// One dataset on one machine at one block size.
@@ -42,6 +43,8 @@ pub struct Evaluation {
     pub lines: Vec<LineRow>,
     /// Falsely shared lines by cost, dearest first.
     pub false_sharing: Vec<FalseSharingRow>,
+    /// What the cache-to-cache transfers were good for: adds up to `totals.transfer_cost`.
+    pub transfer_breakdown: TransferBreakdown,
     /// Address x time.
     pub heat: HeatMap,
     /// What to do, worth most first; empty if there is nothing worth doing.

@@ -112,6 +112,10 @@ fn assert_consistent(e: &Evaluation) {
     assert_eq!(e.objects.iter().map(|o| o.cost).sum::<TotalCost>(), base, "objects");
     assert_eq!(e.lines.iter().map(|l| l.cost).sum::<TotalCost>(), base, "lines");
     assert_eq!(e.objects.iter().map(|o| o.best_static).sum::<TotalCost>(), fixed.total, "best static by object");
+    let t = &e.transfer_breakdown;
+    let classes = [&t.falsely_shared, &t.truly_shared, &t.locks, &t.unwatched];
+    assert_eq!(classes.iter().map(|c| c.cost).sum::<TotalCost>(), e.totals.transfer_cost, "transfers by class");
+    assert_eq!(classes.iter().map(|c| c.transfers).sum::<u64>(), e.totals.transfers);
     assert_eq!(e.threads.iter().map(|t| t.refs).sum::<u64>(), e.totals.refs);
     for f in &e.findings {
         assert_eq!(base - f.predicted_total, f.saving);

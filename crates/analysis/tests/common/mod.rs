@@ -1,7 +1,7 @@
 //! A small replay for tests: first touch, and caches that never run full.
 #![allow(dead_code, reason = "each test file uses its own part")]
 use homenode_analysis::{Analysed, Analysis, Charge, Names, ObjectName, Setup, SiteName, Transfer, UNKNOWN_OBJECT};
-use homenode_base::{Cost, NodeId};
+use homenode_base::{Cost, NodeId, TotalCost};
 use homenode_machine::{AccessClass, Caches, CopyCost, Location, Machine, Matrix, Unit};
 use homenode_trace::{Merged, Op};
 use std::collections::{BTreeMap, BTreeSet};
@@ -94,6 +94,10 @@ impl Program {
         }
         let analysed = analysis.finish(self);
         assert_eq!(analysed.total.0, replay.charged, "everything charged is somewhere");
+        let t = &analysed.transfer_breakdown;
+        let classes = [&t.falsely_shared, &t.truly_shared, &t.locks, &t.unwatched];
+        let transfers: TotalCost = analysed.objects.iter().map(|o| o.transfer_cost).sum();
+        assert_eq!(classes.iter().map(|c| c.cost).sum::<TotalCost>(), transfers, "the classes add up");
         analysed
     }
 }

@@ -8,7 +8,7 @@ pub(crate) mod schema;
 use homenode_base::TotalCost;
 use homenode_report::{Comparison, Provenance, ReportDoc};
 use homenode_sim::Evaluation;
-use homenode_sim::evaluation::{Finding, FindingKind, OptimumRow, PolicyRow, ThreadRow, Totals};
+use homenode_sim::evaluation::{Finding, FindingKind, OptimumRow, PolicyRow, ThreadRow, Totals, TransferBreakdown};
 use homenode_trace::Manifest;
 use homenode_trace::manifest::{Blind, Process, Thread};
 
@@ -180,6 +180,7 @@ pub(crate) fn evaluation() -> Evaluation {
         objects: rows::objects(),
         lines: rows::lines(),
         false_sharing: rows::false_sharing(),
+        transfer_breakdown: rows::transfer_breakdown(),
         heat: rows::heat(),
         findings: findings(),
         predicted_all: Some(us(155_400)),
@@ -291,6 +292,7 @@ pub(crate) fn repaired() -> Evaluation {
     e.findings.clear();
     e.predicted_all = None;
     e.false_sharing.clear();
+    e.transfer_breakdown = TransferBreakdown::default();
     e.objects.iter_mut().for_each(|o| o.first_touch = (0..8).map(|t| (t, 1_024)).collect());
     e.warnings.clear();
     e
@@ -331,6 +333,9 @@ pub(crate) fn hostile() -> ReportDoc {
         });
         e.false_sharing.iter_mut().for_each(|f| f.object = bad(0));
         e.false_sharing.iter_mut().flat_map(|f| &mut f.words).for_each(|w| w.sites = vec![bad(1), bad(0)]);
+        let class = &mut e.transfer_breakdown.falsely_shared;
+        class.object = Some(bad(2));
+        class.lines.iter_mut().for_each(|l| (l.place, l.function) = (bad(0), bad(3)));
         e.heat.rows.iter_mut().enumerate().for_each(|(i, r)| r.object = bad(i));
         e.policies.iter_mut().enumerate().for_each(|(i, p)| (p.name, p.summary) = (bad(i), bad(i + 1)));
         (e.machine, e.machine_title) = (bad(0), bad(1));

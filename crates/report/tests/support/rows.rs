@@ -1,7 +1,10 @@
 //! The rows of the synthetic evaluation.
 use super::us;
 use homenode_base::Rng;
-use homenode_sim::evaluation::{FalseSharingRow, FalseWord, HeatMap, HeatRow, LineRow, ObjectRow, PatternRow};
+use homenode_sim::evaluation::{
+    FalseSharingRow, FalseWord, HeatMap, HeatRow, LineRow, ObjectRow, PatternRow, TransferBreakdown, TransferClass,
+    TransferLine,
+};
 
 pub(super) fn patterns() -> Vec<PatternRow> {
     let rows = [
@@ -124,6 +127,28 @@ pub(super) fn false_sharing() -> Vec<FalseSharingRow> {
             cost: us(200),
         },
     ]
+}
+
+/// 44,300 us of transfers.
+pub(super) fn transfer_breakdown() -> TransferBreakdown {
+    let line = |place: &str, transfers: u64, micros: i128| TransferLine {
+        place: place.into(),
+        function: "sweep".into(),
+        transfers,
+        cost: us(micros),
+    };
+    let class = |object: &str, transfers: u64, micros: i128, lines: Vec<TransferLine>| TransferClass {
+        transfers,
+        cost: us(micros),
+        object: Some(object.into()),
+        object_cost: us(micros),
+        lines,
+    };
+    TransferBreakdown {
+        falsely_shared: class("stats", 399_091, 43_900, vec![line("stencil.c:81", 399_091, 43_900)]),
+        truly_shared: class("stats", 3_636, 400, vec![line("stencil.c:86", 3_000, 330), line("stencil.c:87", 636, 70)]),
+        ..TransferBreakdown::default()
+    }
 }
 
 /// Two arrays swept in eight parts after a serial initialisation, a shared table, a hot line of statistics.

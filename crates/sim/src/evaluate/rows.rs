@@ -57,6 +57,7 @@ pub(super) fn evaluation(
         objects: analysed.objects,
         lines: analysed.lines,
         false_sharing: analysed.false_sharing,
+        transfer_breakdown: analysed.transfer_breakdown,
         heat: analysed.heat,
         findings: Vec::new(),
         predicted_all: None,

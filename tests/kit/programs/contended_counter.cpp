@@ -1,0 +1,24 @@
+/* kit
+class = "true sharing: a contended counter"
+truth = "Eight threads add to one atomic word: every transfer brings a word that another wrote. No layout cures it."
+build = ["gcc", "-O2"]
+shared = [{object = "tickets", line = "hot"}]
+*/
+#include <atomic>
+#include <cstdio>
+#include <thread>
+#include <vector>
+
+alignas(64) static std::atomic<long> tickets;
+alignas(64) static char after[64];
+
+int main() {
+    std::vector<std::thread> team;
+    for (int t = 0; t < 8; t++)
+        team.emplace_back([] {
+            for (int i = 0; i < 15000; i++)
+                tickets.fetch_add(1);  // hot
+        });
+    for (auto &t : team) t.join();
+    std::printf("%ld %d\n", tickets.load(), after[0]);
+}

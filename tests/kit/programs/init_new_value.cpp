@@ -1,0 +1,30 @@
+/* kit
+class = "initialised by main: new T[n]()"
+truth = "The parentheses zero the array in main; five threads then fill and use their own parts. Without them the threads touch first."
+build = ["gcc", "-O2"]
+machine = "small.toml"
+twin = ["-DFIXED"]
+bugs = [{object = ["main", "energy"], made = "made", line = "fill", remedy = ["initialise"]}]
+*/
+#include <cstdio>
+#include <thread>
+#include <vector>
+
+int main() {
+    const int threads = 5;
+    const long n = 240000;
+#ifdef FIXED
+    double *energy = new double[n];
+#else
+    double *energy = new double[n]();  // made, fill
+#endif
+    std::vector<std::thread> team;
+    for (int t = 0; t < threads; t++)
+        team.emplace_back([=] {
+            for (int step = 0; step < 4; step++)
+                for (long i = n * t / threads; i < n * (t + 1) / threads; i++)
+                    energy[i] = step ? energy[i] * 0.5 + i : i;
+        });
+    for (auto &t : team) t.join();
+    std::printf("%f\n", energy[n / 2]);
+}

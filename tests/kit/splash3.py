@@ -23,8 +23,8 @@ from kit import harness
 PROGRAMS = {
     "barnes": ("apps/barnes", "BARNES", [], "\n1024\n123\n\n0.025\n0.05\n1.0\n2.0\n5.0\n0.075\n0.25\n#\n"),
     "fmm": ("apps/fmm", "FMM", [], "two cluster\nplummer\n512\n1e-6\n#\n3\n0.025\n0.0\ncost zones\n"),
-    "ocean": ("apps/ocean/contiguous_partitions", "OCEAN", ["-p#", "-n66", "-t40000"], ""),
-    "ocean-noncontiguous": ("apps/ocean/non_contiguous_partitions", "OCEAN", ["-p#", "-n66", "-t40000"], ""),
+    "ocean": ("apps/ocean/contiguous_partitions", "OCEAN", ["-p#", "-n258"], ""),
+    "ocean-noncontiguous": ("apps/ocean/non_contiguous_partitions", "OCEAN", ["-p#", "-n258"], ""),
     "radiosity": ("apps/radiosity", "RADIOSITY", ["-p", "#", "-ae", "20000", "-bf", "0.5", "-en", "0.5", "-batch"], ""),
     "raytrace": ("apps/raytrace", "RAYTRACE", ["-p#", "-m64", "inputs/teapot.env"], ""),
     "volrend": ("apps/volrend", "VOLREND", ["#", "inputs/head-scaleddown4", "2"], ""),

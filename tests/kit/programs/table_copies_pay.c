@@ -4,7 +4,7 @@ truth = "Eight threads look up at random in a table that main wrote and that fit
 build = ["gcc", "-O1"]
 machine = "small.toml"
 twin = ["-DFIXED"]
-bugs = [{object = ["table", "main"], made = "made", line = "hot", remedy = ["copy"]}]
+bugs = [{object = ["table", "main"], made = "made", line = "made", remedy = ["copy"]}]
 */
 #include "team.h"
 

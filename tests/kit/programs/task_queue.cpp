@@ -1,0 +1,34 @@
+/* kit
+class = "true sharing: producer and consumer"
+truth = "A pool takes numbered tasks from one queue under one std::mutex; what a task does stays in the worker's own line. The queue must travel."
+build = ["gcc", "-O2"]
+shared = [{object = ["queue", "queue.next", "queue.mutex"], line = "hot"}]
+*/
+#include <cstdio>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+static struct alignas(64) Queue {
+    std::mutex mutex;
+    volatile int next = 0;
+} queue;
+static struct alignas(64) Own { volatile long sum; } own[5];
+
+static int take() {
+    std::lock_guard<std::mutex> guard(queue.mutex);  // hot
+    int task = queue.next;                           // hot
+    queue.next = task + 1;                           // hot
+    return task;
+}  // hot
+
+int main() {
+    std::vector<std::thread> team;
+    for (int t = 0; t < 5; t++)
+        team.emplace_back([t] {
+            for (int task; (task = take()) < 20000;)  // hot
+                for (int i = 0; i < 4; i++) own[t].sum = own[t].sum + task;
+        });
+    for (auto &t : team) t.join();
+    std::printf("%ld\n", own[0].sum);
+}

@@ -7,8 +7,7 @@ bugs = [{object = ["cells", "main"], made = "made", line = "hot", remedy = ["ali
 */
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
-#include <vector>
+#include "team.hpp"
 
 struct Cell { volatile double first, rest[6], last; };
 
@@ -20,15 +19,12 @@ int main() {
 #else
     Cell *cells = reinterpret_cast<Cell *>(room + 16);
 #endif
-    std::vector<std::thread> team;
-    for (int t = 0; t < threads; t++)
-        team.emplace_back([=] {
-            for (int round = 0; round < 60; round++)
-                for (int i = t; i < n; i += threads) {
-                    cells[i].first = round;  // hot
-                    cells[i].last = round;   // hot
-                }
-        });
-    for (auto &t : team) t.join();
+    together(threads, [&](int t) {
+        for (int round = 0; round < 60; round++)
+            for (int i = t; i < n; i += threads) {
+                cells[i].first = round;  // hot
+                cells[i].last = round;   // hot
+            }
+    });
     std::printf("%f\n", cells[0].first);
 }

@@ -7,8 +7,7 @@ bugs = [{object = "progress", line = "hot", remedy = ["pad"]}]
 */
 #include <atomic>
 #include <cstdio>
-#include <thread>
-#include <vector>
+#include "team.hpp"
 
 #ifdef FIXED
 struct alignas(64) Progress { std::atomic<long> n; };
@@ -18,13 +17,10 @@ struct Progress { std::atomic<long> n; };
 alignas(64) static Progress progress[12];
 
 int main() {
-    std::vector<std::thread> team;
-    for (int t = 0; t < 12; t++)
-        team.emplace_back([t] {
-            for (int i = 0; i < 20000; i++)
-                progress[t].n.fetch_add(i & 3, std::memory_order_relaxed);  // hot
-        });
-    for (auto &t : team) t.join();
+    together(12, [](int t) {
+        for (int i = 0; i < 20000; i++)
+            progress[t].n.fetch_add(i & 3, std::memory_order_relaxed);  // hot
+    });
     long sum = 0;
     for (auto &p : progress) sum += p.n;
     std::printf("%ld\n", sum);

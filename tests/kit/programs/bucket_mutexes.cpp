@@ -7,8 +7,7 @@ bugs = [{object = "buckets", line = "hot", remedy = ["pad", "align"]}]
 */
 #include <cstdio>
 #include <mutex>
-#include <thread>
-#include <vector>
+#include "team.hpp"
 
 #ifdef FIXED
 struct alignas(64) Bucket {
@@ -26,12 +25,9 @@ struct Bucket {
 alignas(64) static Bucket buckets[8];
 
 int main() {
-    std::vector<std::thread> team;
-    for (int t = 0; t < 8; t++)
-        team.emplace_back([t] {
-            for (int i = 0; i < 15000; i++)
-                buckets[t].add(i);  // hot
-        });
-    for (auto &t : team) t.join();
+    together(8, [](int t) {
+        for (int i = 0; i < 15000; i++)
+            buckets[t].add(i);  // hot
+    });
     std::printf("%ld\n", buckets[3].sum);
 }

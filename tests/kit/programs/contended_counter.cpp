@@ -6,19 +6,15 @@ shared = [{object = "tickets", line = "hot"}]
 */
 #include <atomic>
 #include <cstdio>
-#include <thread>
-#include <vector>
+#include "team.hpp"
 
 alignas(64) static std::atomic<long> tickets;
 alignas(64) static char after[64];
 
 int main() {
-    std::vector<std::thread> team;
-    for (int t = 0; t < 8; t++)
-        team.emplace_back([] {
-            for (int i = 0; i < 15000; i++)
-                tickets.fetch_add(1);  // hot
-        });
-    for (auto &t : team) t.join();
+    together(8, [](int) {
+        for (int i = 0; i < 15000; i++)
+            tickets.fetch_add(1);  // hot
+    });
     std::printf("%ld %d\n", tickets.load(), after[0]);
 }

@@ -6,10 +6,10 @@ twin = ["-DFIXED"]
 bugs = [{object = ["links"], line = "hot", remedy = ["split"]}]
 */
 #include <cstdio>
-#include <thread>
+#include "team.hpp"
 
 #ifdef FIXED
-alignas(64) static volatile long in[256], out[256];
+alignas(4096) static volatile long in[512], out[512];
 #define IN(i) in[i]
 #define OUT(i) out[i]
 #else
@@ -20,17 +20,14 @@ alignas(64) static Link links[256];
 #endif
 
 int main() {
-    std::thread receive([] {
+    together(2, [](int t) {
         for (int round = 0; round < 150; round++)
-            for (int i = 0; i < 256; i++)
-                IN(i) = IN(i) + 1;  // hot
+            for (int i = 0; i < 256; i++) {
+                if (t == 0)
+                    IN(i) = IN(i) + 1;  // hot
+                else
+                    OUT(i) = OUT(i) + 1;  // hot
+            }
     });
-    std::thread send([] {
-        for (int round = 0; round < 150; round++)
-            for (int i = 0; i < 256; i++)
-                OUT(i) = OUT(i) + 1;  // hot
-    });
-    receive.join();
-    send.join();
     std::printf("%ld\n", IN(0) + OUT(1));
 }

@@ -8,8 +8,7 @@ bugs = [{object = ["busy", "main", "Team"], made = "made", line = "hot", remedy 
 #include <atomic>
 #include <cstdio>
 #include <new>
-#include <thread>
-#include <vector>
+#include "team.hpp"
 
 #ifdef FIXED
 struct alignas(64) Flag { std::atomic<bool> on; };
@@ -20,17 +19,14 @@ struct Team { alignas(64) Flag busy[8]; };
 
 int main() {
     Team *crew = new Team();  // made
-    std::vector<std::thread> team;
-    for (int t = 0; t < 8; t++)
-        team.emplace_back([=] {
-            unsigned seed = t;
-            for (int i = 0; i < 8000; i++) {
-                crew->busy[t].on.store(true, std::memory_order_release);  // hot
-                seed = seed * 1664525 + 1013904223;
-                crew->busy[t].on.store(false, std::memory_order_release);  // hot
-            }
-        });
-    for (auto &t : team) t.join();
+    together(8, [&](int t) {
+        unsigned seed = t;
+        for (int i = 0; i < 8000; i++) {
+            crew->busy[t].on.store(true, std::memory_order_release);  // hot
+            seed = seed * 1664525 + 1013904223;
+            crew->busy[t].on.store(false, std::memory_order_release);  // hot
+        }
+    });
     std::printf("%d\n", crew->busy[3].on.load());
     delete crew;
 }

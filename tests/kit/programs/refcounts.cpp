@@ -6,20 +6,16 @@ shared = [{object = ["main"], made = "made", line = "hot"}]
 */
 #include <cstdio>
 #include <memory>
-#include <thread>
-#include <vector>
+#include "team.hpp"
 
 struct Config { int size[32]; };
 
 int main() {
     auto config = std::make_shared<Config>();  // made
-    std::vector<std::thread> team;
-    for (int t = 0; t < 3; t++)
-        team.emplace_back([&config] {
-            for (int i = 0; i < 12000; i++) {
-                std::shared_ptr<Config> mine = config;  // hot
-            }                                           // hot
-        });
-    for (auto &t : team) t.join();
+    together(3, [&](int) {
+        for (int i = 0; i < 12000; i++) {
+            std::shared_ptr<Config> mine = config;  // hot
+        }                                           // hot
+    });
     std::printf("%ld\n", config.use_count());
 }

@@ -7,8 +7,7 @@ bugs = [{object = "settings", line = "hot", remedy = ["split", "pad"]}]
 */
 #include <atomic>
 #include <cstdio>
-#include <thread>
-#include <vector>
+#include "team.hpp"
 
 struct alignas(64) Settings {
     std::atomic<long> threshold{100};
@@ -22,19 +21,16 @@ struct alignas(64) Slot { long over, seed; };
 static Slot slots[12];
 
 int main() {
-    std::vector<std::thread> team;
-    for (int t = 0; t < 12; t++)
-        team.emplace_back([t] {
-            Slot &mine = slots[t];
-            for (int i = 0; i < 12000; i++) {
-                if (t == 0) {
-                    settings.version.store(i, std::memory_order_relaxed);  // hot
-                } else {
-                    mine.seed = mine.seed * 1103515245 + 12345;
-                    mine.over += mine.seed % 200 > settings.threshold.load(std::memory_order_relaxed);  // hot
-                }
+    together(12, [](int t) {
+        Slot &mine = slots[t];
+        for (int i = 0; i < 12000; i++) {
+            if (t == 0) {
+                settings.version.store(i, std::memory_order_relaxed);  // hot
+            } else {
+                mine.seed = mine.seed * 1103515245 + 12345;
+                mine.over += mine.seed % 200 > settings.threshold.load(std::memory_order_relaxed);  // hot
             }
-        });
-    for (auto &t : team) t.join();
+        }
+    });
     std::printf("%ld\n", slots[1].over);
 }

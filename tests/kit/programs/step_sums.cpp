@@ -7,25 +7,21 @@ bugs = [{object = ["sum", "main"], made = "made", line = "hot", remedy = ["pad",
 */
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
-#include <vector>
+#include "team.hpp"
 
 int main() {
     const int threads = 8, n = 15000;
     volatile double *sum = static_cast<double *>(std::aligned_alloc(64, 64 * threads));  // made
     for (int step = 0; step < 4; step++) {
-        std::vector<std::thread> team;
-        for (int t = 0; t < threads; t++)
-            team.emplace_back([=] {
+        together(threads, [&](int t) {
 #ifdef FIXED
-                const int slot = t * 8;
+            const int slot = t * 8;
 #else
-                const int slot = t;
+            const int slot = t;
 #endif
-                for (int i = 0; i < n; i++)
-                    sum[slot] = sum[slot] + i * 0.5;  // hot
-            });
-        for (auto &t : team) t.join();
+            for (int i = 0; i < n; i++)
+                sum[slot] = sum[slot] + i * 0.5;  // hot
+        });
     }
     std::printf("%f\n", sum[0]);
 }

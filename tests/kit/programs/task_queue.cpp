@@ -6,8 +6,7 @@ shared = [{object = ["queue", "queue.next", "queue.mutex"], line = "hot"}]
 */
 #include <cstdio>
 #include <mutex>
-#include <thread>
-#include <vector>
+#include "team.hpp"
 
 static struct alignas(64) Queue {
     std::mutex mutex;
@@ -23,12 +22,9 @@ static int take() {
 }  // hot
 
 int main() {
-    std::vector<std::thread> team;
-    for (int t = 0; t < 5; t++)
-        team.emplace_back([t] {
-            for (int task; (task = take()) < 20000;)  // hot
-                for (int i = 0; i < 4; i++) own[t].sum = own[t].sum + task;
-        });
-    for (auto &t : team) t.join();
+    together(5, [](int t) {
+        for (int task; (task = take()) < 20000;)  // hot
+            for (int i = 0; i < 4; i++) own[t].sum = own[t].sum + task;
+    });
     std::printf("%ld\n", own[0].sum);
 }

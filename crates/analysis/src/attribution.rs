@@ -27,8 +27,15 @@ pub(crate) struct Block {
     /// The same vote over nodes.
     pub(crate) node: NodeId,
     node_votes: u64,
+    /// The thread of that node that used it last.
+    node_user: u32,
     /// References since it became shared.
     refs: u64,
+    /// When it was touched first, and when another thread than the first one read it first, in references.
+    pub(crate) touched_at: u64,
+    pub(crate) read_at: u64,
+    /// Cost of its lines' transfers between caches since it became shared.
+    pub(crate) transfers: Cost,
     /// Object of the last reference: it has a share already.
     last_object: u32,
     shares: u32,
@@ -40,11 +47,22 @@ impl Block {
     pub(crate) fn owner(&self) -> Option<NodeId> {
         (self.refs > 0 && self.node_votes >= self.refs.div_ceil(3)).then_some(self.node)
     }
+    /// The thread that made at least two thirds of those references, by the same proof.
+    pub(crate) fn owning_thread(&self) -> Option<u32> {
+        (self.refs > 0 && self.votes >= self.refs.div_ceil(3)).then_some(self.user)
+    }
+    /// The thread that uses it most, on the node that does.
+    pub(crate) fn user_on(&self, nodes: &[NodeId]) -> u32 {
+        if nodes.get(self.user as usize) == Some(&self.node) { self.user } else { self.node_user }
+    }
     #[inline]
     fn vote(&mut self, thread: u32, node: NodeId, weight: u64) {
         self.refs += weight;
         step(&mut self.user, &mut self.votes, thread, weight);
         step(&mut self.node, &mut self.node_votes, node, weight);
+        if self.node == node {
+            self.node_user = thread;
+        }
     }
 }
 
@@ -118,7 +136,7 @@ pub(crate) struct Pair {
     pub(crate) remote: TotalCost,
 }
 
-/// The accumulator. Memory: 160 bytes and two costs per possible home for each block and object in it, and 100 bytes
+/// The accumulator. Memory: 192 bytes and two costs per possible home for each block and object in it, and 100 bytes
 /// for each pair of site and object.
 #[derive(Debug)]
 pub struct Attribution {
@@ -141,6 +159,8 @@ pub struct Attribution {
     recent: Vec<(u32, u32, u32)>,
     /// Per thread, the object it used last.
     last_used: Vec<u32>,
+    /// References so far.
+    time: u64,
 }
 
 /// A reference to the attribution.
@@ -189,11 +209,13 @@ impl Attribution {
             pair_index: HashMap::new(),
             recent: vec![(0, 0, NONE); PAIRS_REMEMBERED],
             last_used: Vec::new(),
+            time: 0,
         }
     }
     /// Notes one reference to the block that contains `u.addr`.
     #[inline]
     pub(crate) fn reference(&mut self, u: &Use) {
+        self.time += 1;
         let pair = self.pair(u.site, u.object);
         self.pairs[pair].refs += u64::from(u.weight);
         let object = self.pairs[pair].object;
@@ -220,15 +242,19 @@ impl Attribution {
     }
     #[inline]
     fn touch(&mut self, u: &Use, object: u32) {
-        let block = self.block(u.addr, u);
+        let (block, time) = (self.block(u.addr, u), self.time);
         let b = &mut self.blocks[block];
         if b.first_thread == NONE {
             // Charged before it was referenced.
-            (b.first_thread, b.first_site, b.first_wrote) = (u.thread, u.site, u.writes);
+            (b.first_thread, b.first_site, b.first_wrote, b.touched_at) = (u.thread, u.site, u.writes, time);
         }
-        b.shared |= b.first_thread != u.thread;
+        let other = b.first_thread != u.thread;
+        b.shared |= other;
         if b.shared {
             b.vote(u.thread, u.node, u64::from(u.weight));
+            if other && !u.writes && b.read_at == u64::MAX {
+                b.read_at = time;
+            }
         }
         if b.last_object != object {
             b.last_object = object;
@@ -269,6 +295,12 @@ impl Attribution {
         self.pairs[pair].cost += t.cost;
         let object = self.pairs[pair].object;
         self.objects[object as usize].transfer += t.cost;
+        if let Some(block) = self.index.get(t.addr >> self.block_shift) {
+            let b = &mut self.blocks[block];
+            if b.shared {
+                add(&mut b.transfers, t.cost);
+            }
+        }
     }
     #[inline]
     fn pair(&mut self, site: u32, object: u32) -> usize {
@@ -310,7 +342,11 @@ impl Attribution {
                 votes: 0,
                 node: first.node,
                 node_votes: 0,
+                node_user: first.thread,
                 refs: 0,
+                touched_at: self.time,
+                read_at: u64::MAX,
+                transfers: Cost::ZERO,
                 last_object: NONE,
                 shares: NONE,
             });

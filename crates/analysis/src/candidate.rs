@@ -19,19 +19,18 @@ pub struct Candidate {
     pub advice: String,
     /// The change as a transform of the trace.
     pub remedy: Remedy,
-    /// Upper estimate of what it saves; candidates come in descending order of it.
+    /// Estimate of what it saves, for the order in which candidates are tried; no limit of what the replay may find.
     pub estimate: TotalCost,
 }
 
 /// A change to the program as a transform of its trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// Each block is initialised by the thread that uses it. In replay order: a reference by `initialiser` to one of
-    /// these blocks is made by the thread given for the block instead, until any other thread has touched the block;
-    /// from then on everything stays as recorded. First touch then homes the block at its user.
+    /// Each block is initialised by the thread that uses it. In replay order: what initialises one of these blocks is
+    /// made by the thread given for the block instead, whoever made it; from then on everything stays as recorded. First
+    /// touch then homes the block at its user. A reference initialises if it is made by the block's first thread before
+    /// any other thread has touched the block, or if it writes words that nobody has touched.
     InitialiseInParallel {
-        /// The thread that touches the blocks first today.
-        initialiser: u32,
         /// (block number, thread that uses it), ascending by block.
         blocks: Vec<(u64, u32)>,
     },

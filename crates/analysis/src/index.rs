@@ -53,6 +53,10 @@ impl Index {
     }
     /// The index of `number` if it has one.
     pub(crate) fn get(&self, number: u64) -> Option<usize> {
+        let (n, recent) = self.recent[place(number, CACHED)];
+        if n == number && recent != NONE {
+            return Some(recent as usize);
+        }
         let i = self.groups.get(&(number / GROUP))?[(number % GROUP) as usize];
         (i != NONE).then_some(i as usize)
     }

@@ -160,6 +160,17 @@ pub enum FindingKind {
     ReadShared,
 }
 
+impl FindingKind {
+    /// Whether its remedy changes where memory lives; the others change which lines hold what. An object may have a finding
+    /// of each sort.
+    pub fn is_placement(self) -> bool {
+        match self {
+            FindingKind::FirstTouch | FindingKind::ReadShared => true,
+            FindingKind::FalseSharing => false,
+        }
+    }
+}
+
 /// Where the cost of cache-to-cache transfers comes from. The four classes add up to it exactly.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TransferBreakdown {

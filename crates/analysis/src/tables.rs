@@ -56,6 +56,8 @@ pub(crate) struct Part {
     /// What the best home would save of the accesses since the block became shared: what is left if its user also
     /// initialises it.
     pub(crate) curable: Cost,
+    /// Transfers that take a line from whoever initialised it, at most: one for each line of the block.
+    pub(crate) handed_over: Cost,
     /// Whether other objects have accesses to the same block that cost something.
     pub(crate) shared_block: bool,
 }
@@ -127,7 +129,7 @@ fn objects(parts: &Parts<'_>, names: &dyn Names, patterns: &HashMap<u32, [u64; 6
             Object { id: sums.id, name, row, patterns: bytes, parts: Vec::new() }
         })
         .collect();
-    add_blocks(&mut objects, parts.attribution);
+    add_blocks(&mut objects, parts);
     for pair in parts.attribution.pairs() {
         objects[pair.object as usize].row.refs += pair.refs;
     }
@@ -147,7 +149,11 @@ fn main_pattern(bytes: &[u64; 6]) -> &'static str {
     most.map_or("", Pattern::name)
 }
 
-fn add_blocks(objects: &mut [Object], attribution: &Attribution) {
+fn add_blocks(objects: &mut [Object], parts: &Parts<'_>) {
+    let attribution = parts.attribution;
+    let lines = parts.setup.block_bytes / parts.setup.unit_bytes;
+    let dearest = parts.setup.machine.caches.as_ref().map_or(Cost::ZERO, |c| c.transfer_far.max(c.transfer_near));
+    let once_each = Cost(dearest.0.saturating_mul(lines as i64));
     let mut first: Vec<BTreeMap<u32, u64>> = vec![BTreeMap::new(); objects.len()];
     for (number, block) in attribution.blocks() {
         let best_index = best_home(attribution, block);
@@ -166,6 +172,7 @@ fn add_blocks(objects: &mut [Object], attribution: &Attribution) {
                 local: share.local,
                 best_static: all[best_index],
                 curable: after[home] - after.iter().copied().min().unwrap_or(Cost::ZERO),
+                handed_over: block.transfers.min(once_each),
                 shared_block: charged > usize::from(share.cost != Cost::ZERO),
             });
         }

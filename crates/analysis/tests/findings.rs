@@ -45,9 +45,9 @@ fn serial_initialisation_is_found_at_every_thread_count() {
                 threads - 1
             );
             assert_eq!(c.sentence, expected);
-            let Remedy::InitialiseInParallel { initialiser: 0, blocks } = &c.remedy else { panic!("{:?}", c.remedy) };
+            let Remedy::InitialiseInParallel { blocks } = &c.remedy else { panic!("{:?}", c.remedy) };
             let moved = (0..64u64).map(|b| (HEAP / PAGE + b, (b * u64::from(threads) / 64) as u32));
-            let moved: Vec<(u64, u32)> = moved.filter(|b| b.1 != 0).collect();
+            let moved: Vec<(u64, u32)> = moved.collect();
             if 64 % threads == 0 {
                 assert_eq!(*blocks, moved);
             }
@@ -134,15 +134,62 @@ fn innocent_programs_are_left_in_peace() {
 }
 
 #[test]
-fn several_initialisers_and_tables_that_are_still_written_are_left_in_peace() {
+fn several_initialisers_of_one_node_are_found() {
     let mut p = Program::default();
     let at = p.object("halves", "grid.c:41", HEAP, 64 * PAGE);
-    p.site("grid.c:57", "fill");
-    p.site("grid.c:80", "use");
-    (0..4096).for_each(|i| p.go((i / 2048) as u32, W, at + i * 64, 8, 0));
-    (0..20_000u64).for_each(|i| p.go(2 + (i % 4096 / 2048) as u32, R, at + i % 4096 * 64, 8, 1));
-    assert_eq!(p.analyse(&machine(2, false), 4).candidates, [], "no single thread is to blame");
+    let (fill, sweep) = (p.site("grid.c:57", "fill"), p.site("grid.c:80", "use"));
+    (0..4096).for_each(|i| p.go((i / 2048) as u32, W, at + i * 64, 8, fill));
+    (0..20_000u64).for_each(|i| p.go((i % 4096 / 1024) as u32, R, at + i % 4096 * 64, 8, sweep));
+    let a = p.analyse(&machine(2, false), 4);
+    let c = only(&a);
+    assert_eq!(c.kind, FindingKind::FirstTouch);
+    let expected = "32 of the 64 blocks of `halves` (256 KiB, allocated at grid.c:41) are first touched by thread 1 (fill, \
+                    grid.c:57), so they live on node 0, but they are used by threads 2-3.";
+    assert_eq!(c.sentence, expected);
+    let Remedy::InitialiseInParallel { blocks } = &c.remedy else { panic!("{:?}", c.remedy) };
+    assert!(blocks.iter().copied().eq((0..64).map(|b| (HEAP / PAGE + b, b as u32 / 16))));
+}
 
+#[test]
+fn parallel_initialisation_by_the_wrong_threads_is_found() {
+    // Rotated by half, and dealt page by page against blocks; each thread then uses a contiguous part.
+    for rotated in [true, false] {
+        let mut p = Program::default();
+        let at = p.object("grid", "grid.c:41", HEAP, 64 * PAGE);
+        let (fill, sweep) = (p.site("grid.c:57", "fill"), p.site("grid.c:80", "use"));
+        let page = |i: u64| i / 64;
+        let filler = |i: u64| if rotated { (page(i) / 16 + 2) % 4 } else { page(i) % 4 };
+        (0..4096).for_each(|i| p.go(filler(i) as u32, W, at + i * 64, 8, fill));
+        (0..20_000u64).for_each(|i| p.go((i % 4096 / 1024) as u32, R, at + i % 4096 * 64, 8, sweep));
+        let a = p.analyse(&machine(2, false), 4);
+        let c = only(&a);
+        let start = "`grid` (256 KiB, allocated at grid.c:41) is first touched by threads 0-3 (fill, grid.c:57), but";
+        assert!(c.sentence.starts_with(start), "{}", c.sentence);
+        let pair =
+            if rotated { "thread 0 touches what thread 2 uses" } else { "thread 0 touches what thread 2 uses, " };
+        assert!(c.sentence.contains(pair), "{}", c.sentence);
+        assert_eq!(c.advice, "Let each thread initialise the part of `grid` that it uses later (now fill, grid.c:57).");
+        let Remedy::InitialiseInParallel { blocks } = &c.remedy else { panic!("{:?}", c.remedy) };
+        assert!(blocks.iter().copied().eq((0..64).map(|b| (HEAP / PAGE + b, b as u32 / 16))));
+    }
+}
+
+#[test]
+fn what_is_handed_on_as_it_is_made_has_no_initialisation() {
+    let mut p = Program::default();
+    let at = p.object("log", "pipe.c:4", HEAP, 64 * PAGE);
+    let (put, get) = (p.site("pipe.c:5", "put"), p.site("pipe.c:6", "get"));
+    for page in 0..64 {
+        (0..64).for_each(|i| p.go(0, W, at + page * PAGE + i * 64, 8, put));
+        (0..256).for_each(|i| p.go(3, R, at + page * PAGE + i % 64 * 64, 8, get));
+    }
+    for caches in [false, true] {
+        assert_eq!(p.analyse(&machine(2, caches), 4).candidates, [], "caches: {caches}");
+    }
+}
+
+#[test]
+fn tables_that_are_still_written_are_left_in_peace() {
     let mut p = Program::default();
     let at = p.object("table", "grid.c:44", HEAP, 16 * PAGE);
     p.site("grid.c:57", "fill");

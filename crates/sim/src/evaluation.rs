@@ -49,6 +49,8 @@ pub struct Evaluation {
     pub heat: HeatMap,
     /// What to do, worth most first; empty if there is nothing worth doing.
     pub findings: Vec<Finding>,
+    /// Changes that looked worth a replay and got none, because others looked more so.
+    pub untried_candidates: u64,
     /// Predicted first-touch total of the program with all findings applied at once; absent without findings.
     pub predicted_all: Option<TotalCost>,
     /// Sentences for the reader: wrapped threads, unplaceable pages, order labels and the like.

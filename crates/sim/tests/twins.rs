@@ -219,7 +219,7 @@ fn parallel_initialisation_is_exact_where_blocks_have_one_user() {
     };
     let users = |base: u64| (0..words * 8 / 4096).map(move |b| (base / 4096 + b, (b / 2) as u32));
     let blocks: Vec<(u64, u32)> = users(A).chain(users(B)).collect();
-    let predicted = run(&inner(false), &[Transform::InitialiseInParallel { initialiser: 0, blocks }]);
+    let predicted = run(&inner(false), &[Transform::InitialiseInParallel { blocks }]);
     let real = run(&inner(true), &[]);
     assert_eq!(predicted.tally, real.tally);
     assert_ne!(predicted.tally, run(&inner(false), &[]).tally);

@@ -1,66 +1,91 @@
-//! Memory that one thread touches first and threads of other nodes use.
+//! Memory that is first touched by other threads than those that use it: by one, by several, or by all of them but each
+//! in another's part.
 use super::{at_least, is_placeable, phrases};
+use crate::attribution::Block;
 use crate::candidate::{Candidate, Remedy};
 use crate::names::{Names, SiteName};
 use crate::rows::FindingKind;
-use crate::tables::{Object, Part, Parts, site_name};
+use crate::tables::{Object, Part, Parts, extent, site_name};
 use homenode_base::{Cost, NodeId, TotalCost};
 use homenode_machine::Location;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// One thread must have touched this share of the blocks first.
-const FIRST_PERCENT: u64 = 90;
-/// What other homes must save: of the object's memory cost, and of the program's cost.
-const OBJECT_PERCENT: i128 = 10;
+/// What other homes must save of the program's cost.
 const PROGRAM_PERCENT: i128 = 1;
+/// Blocks of one thread, of all that are wrong, from which on it alone is called the initialiser.
+const FIRST_PERCENT: usize = 90;
+/// Blocks that may be used before the rest is touched: their neighbours' threads look over the border.
+const EARLY_PERCENT: usize = 10;
 
 pub(super) fn find(parts: &Parts<'_>, object: &Object, names: &dyn Names, total: TotalCost) -> Option<Candidate> {
-    let (initialiser, blocks) = *object.row.first_touch.first()?;
-    let all = object.parts.len() as u64;
-    if !is_placeable(object) || blocks * 100 < all * FIRST_PERCENT {
+    if !is_placeable(object) {
         return None;
     }
-    let memory: TotalCost = object.parts.iter().map(|p| p.cost).sum();
-    // Only what a change of this object's initialisation can reach: blocks that live at the initialiser's node and
-    // that another node uses. Memory that all nodes use alike has no better home, even if caches make its few misses
-    // look otherwise.
-    let here = node_of(parts, initialiser);
-    let wrong: Vec<&Part> = object.parts.iter().filter(|p| is_wrong(p, initialiser, here)).collect();
-    let saving: TotalCost = wrong.iter().map(|p| p.curable).sum();
-    if !at_least(saving, OBJECT_PERCENT, memory) || !at_least(saving, PROGRAM_PERCENT, total) {
+    // Only what a change of this object's initialisation can reach. Memory that all nodes use alike has no better home,
+    // even if caches make its few misses look otherwise.
+    let wrong: Vec<&Part> = object.parts.iter().filter(|p| is_wrong(p)).collect();
+    let saving: TotalCost = wrong.iter().map(|p| worth(p)).sum();
+    if !at_least(saving, PROGRAM_PERCENT, total) || is_handed_on(parts, object, &wrong, names) {
         return None;
     }
     let site = first_site(&wrong).map(|s| site_name(names, s));
-    let moved: Vec<(u64, u32)> = object
-        .parts
-        .iter()
-        .filter(|p| p.block.first_thread == initialiser && p.block.shared && p.block.user != initialiser)
-        .map(|p| (p.number, p.block.user))
-        .collect();
-    let touched = if parts.setup.sampled.is_some() { "first seen in use" } else { "first touched" };
-    let (sentence, advice) = words(object, initialiser, (here, touched), &moved, site.as_ref());
+    let told = Told { parts, object, wrong: &wrong, site: site.as_ref() };
     Some(Candidate {
         kind: FindingKind::FirstTouch,
         object: object.id,
         name: object.row.name.clone(),
         places: phrases::places(&object.name, site.as_slice()),
-        sentence,
-        advice,
-        remedy: Remedy::InitialiseInParallel { initialiser, blocks: moved },
+        sentence: told.sentence(),
+        advice: told.advice(),
+        remedy: Remedy::InitialiseInParallel { blocks: users(parts, object) },
         estimate: saving,
     })
 }
 
-fn node_of(parts: &Parts<'_>, thread: u32) -> NodeId {
-    parts.setup.nodes.get(thread as usize).copied().unwrap_or(NodeId(0))
+/// Who is to initialise which block. The blocks that are right are among them: a parallel initialisation makes the whole
+/// object at the same time.
+fn users(parts: &Parts<'_>, object: &Object) -> Vec<(u64, u32)> {
+    let user = |b: &Block| if b.shared && b.owner().is_some() { b.user_on(parts.setup.nodes) } else { b.first_thread };
+    object.parts.iter().map(|p| (p.number, user(&p.block))).collect()
 }
 
-fn is_wrong(p: &Part, initialiser: u32, here: NodeId) -> bool {
-    p.block.first_thread == initialiser
-        && p.block.home == Location::Node(here)
-        && p.block.owner().is_some_and(|owner| owner != here)
-        && p.curable > Cost::ZERO
+fn worth(p: &Part) -> TotalCost {
+    TotalCost::from(p.curable) + TotalCost::from(p.handed_over)
+}
+
+fn is_wrong(p: &Part) -> bool {
+    let Location::Node(home) = p.block.home else { return false };
+    let Some(owner) = p.block.owner() else { return false };
+    let elsewhere = owner != home && (p.curable > Cost::ZERO || p.handed_over > Cost::ZERO);
+    // On the right node, but its lines lie in the cache of the wrong processor.
+    let handed_over = p.handed_over > Cost::ZERO && p.block.owning_thread().is_some_and(|t| t != p.block.first_thread);
+    elsewhere || handed_over
+}
+
+/// Whether this memory is produced by one thread and consumed by others as it is produced: it has no initialisation, and
+/// what costs is the data that one thread makes for another.
+fn is_handed_on(parts: &Parts<'_>, object: &Object, wrong: &[&Part], names: &dyn Names) -> bool {
+    if parts.setup.sampled.is_some() {
+        return false;
+    }
+    let bytes = parts.setup.block_bytes;
+    let allocation = |p: &Part| {
+        let inside = |addr: u64| extent(names, object.id, addr).map(|e| e.0);
+        inside(p.number * bytes).or_else(|| inside(p.number * bytes + (bytes - 1))).unwrap_or(0)
+    };
+    let mut read: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    for p in wrong {
+        read.entry(allocation(p)).or_default().push(p.block.read_at);
+    }
+    for times in read.values_mut() {
+        times.sort_unstable();
+    }
+    let late = |p: &&&Part| {
+        let times = &read[&allocation(p)];
+        p.block.touched_at > times[times.len() * EARLY_PERCENT / 100]
+    };
+    wrong.iter().filter(late).count() * 2 > wrong.len()
 }
 
 /// The site that touches most of the blocks first, writes before reads.
@@ -74,27 +99,102 @@ fn first_site(parts: &[&Part]) -> Option<u32> {
     sites.into_iter().max_by_key(|&(site, seen)| (seen, Reverse(site))).map(|(site, _)| site)
 }
 
-fn words(
-    object: &Object,
-    initialiser: u32,
-    (here, touched): (NodeId, &str),
-    moved: &[(u64, u32)],
-    site: Option<&SiteName>,
-) -> (String, String) {
-    let by = site.map_or(String::new(), |s| format!(" ({})", phrases::code(s)));
-    let sentence = format!(
-        "{} is {touched} by thread {initialiser}{by}, so it lives on node {here}, but it is used by {}.",
-        phrases::object(&object.name),
-        phrases::threads(&object.row.users),
-    );
-    let at = site.map_or(String::new(), |s| format!(" (now {})", phrases::code(s)));
-    let name = &object.row.name;
-    let mut users: Vec<u32> = moved.iter().map(|m| m.1).collect();
-    users.sort_unstable();
-    users.dedup();
-    let advice = match users[..] {
-        [one] if object.row.users.len() <= 2 => format!("Let thread {one}, which uses it, initialise `{name}`{at}."),
-        _ => format!("Initialise `{name}` in parallel{at}: let each thread initialise the part that it will use."),
-    };
-    (sentence, advice)
+/// What the words are made of.
+struct Told<'a> {
+    parts: &'a Parts<'a>,
+    object: &'a Object,
+    wrong: &'a [&'a Part],
+    site: Option<&'a SiteName>,
+}
+
+impl Told<'_> {
+    /// Threads that touch wrong blocks first, most blocks first; one alone if it touches nearly all.
+    fn initialisers(&self) -> Vec<u32> {
+        let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+        self.wrong.iter().for_each(|p| *counts.entry(p.block.first_thread).or_default() += 1);
+        let mut threads: Vec<(u32, usize)> = counts.into_iter().collect();
+        threads.sort_by_key(|&(thread, blocks)| (Reverse(blocks), thread));
+        if threads.first().is_some_and(|t| t.1 * 100 >= self.wrong.len() * FIRST_PERCENT) {
+            threads.truncate(1);
+        }
+        threads.into_iter().map(|t| t.0).collect()
+    }
+
+    fn users(&self) -> Vec<u32> {
+        sorted(self.wrong.iter().map(|p| p.block.user_on(self.parts.setup.nodes)))
+    }
+
+    fn homes(&self) -> Vec<NodeId> {
+        let home = |p: &&Part| if let Location::Node(n) = p.block.home { Some(n) } else { None };
+        sorted(self.wrong.iter().filter_map(home))
+    }
+
+    fn sentence(&self) -> String {
+        let first = sorted(self.initialisers().into_iter());
+        let by = self.site.map_or(String::new(), |s| format!(" ({})", phrases::code(s)));
+        let touched = if self.parts.setup.sampled.is_some() { "first seen in use" } else { "first touched" };
+        let object = phrases::object(&self.object.name);
+        let (all, wrong) = (self.object.parts.len(), self.wrong.len());
+        let theirs = self.object.parts.iter().filter(|p| first.binary_search(&p.block.first_thread).is_ok()).count();
+        let most = theirs * 100 >= all * FIRST_PERCENT;
+        let users = phrases::threads(&self.object.row.users);
+        match (self.homes().as_slice(), most) {
+            ([home], true) => format!(
+                "{object} is {touched} by {}{by}, so it lives on node {home}, but it is used by {users}.",
+                phrases::threads(&first),
+            ),
+            ([home], false) => format!(
+                "{wrong} of the {all} blocks of {object} are {touched} by {}{by}, so they live on node {home}, but they are \
+                 used by {}.",
+                phrases::threads(&first),
+                phrases::threads(&self.users()),
+            ),
+            _ => format!(
+                "{object} is {touched} by {}{by}, but {wrong} of its {all} blocks by another thread than the one that \
+                 uses them, and so on another node: {}.",
+                phrases::threads(&first),
+                self.pairs(),
+            ),
+        }
+    }
+
+    /// Who touches what whom uses, for the most frequent pairs.
+    fn pairs(&self) -> String {
+        const PAIRS: usize = 3;
+        let mut counts: BTreeMap<(u32, u32), usize> = BTreeMap::new();
+        for p in self.wrong {
+            *counts.entry((p.block.first_thread, p.block.user_on(self.parts.setup.nodes))).or_default() += 1;
+        }
+        let mut pairs: Vec<((u32, u32), usize)> = counts.into_iter().collect();
+        pairs.sort_by_key(|&(pair, blocks)| (Reverse(blocks), pair));
+        let more = pairs.len() > PAIRS;
+        let words = pairs.into_iter().take(PAIRS);
+        let mut words: Vec<String> =
+            words.map(|((first, user), _)| format!("thread {first} touches what thread {user} uses")).collect();
+        if more {
+            words.push("so on".into());
+        }
+        phrases::list(&words)
+    }
+
+    fn advice(&self) -> String {
+        let at = self.site.map_or(String::new(), |s| format!(" (now {})", phrases::code(s)));
+        let name = &self.object.row.name;
+        match (self.users().as_slice(), self.initialisers().len()) {
+            ([one], _) if self.object.row.users.len() <= 2 => {
+                format!("Let thread {one}, which uses it, initialise `{name}`{at}.")
+            }
+            (_, 1) => {
+                format!("Initialise `{name}` in parallel{at}: let each thread initialise the part that it will use.")
+            }
+            _ => format!("Let each thread initialise the part of `{name}` that it uses later{at}."),
+        }
+    }
+}
+
+fn sorted<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut items: Vec<T> = items.collect();
+    items.sort_unstable();
+    items.dedup();
+    items
 }

@@ -1,4 +1,4 @@
-//! What might be worth changing. Each kind of finding has a file; an object gets one candidate at most.
+//! What might be worth changing. Each kind of finding has a file; an object may have one candidate of each kind.
 mod false_sharing;
 mod first_touch;
 mod phrases;
@@ -23,8 +23,7 @@ pub(crate) fn find(parts: &Parts<'_>, objects: &[Object], names: &dyn Names, tot
             first_touch::find(parts, object, names, total),
             sees_writes.then(|| read_shared::find(parts, object, names, total)).flatten(),
         ];
-        // Among equals the first: a line that travels for nothing costs wherever it lives.
-        all.extend(kinds.into_iter().flatten().rev().max_by_key(|c| c.estimate));
+        all.extend(kinds.into_iter().flatten());
     }
     all.sort_by_key(|c| (Reverse(c.estimate), c.object));
     all

@@ -21,9 +21,11 @@ pub(super) fn fill(
     };
     let permille = i128::from(context.options.finding_permille);
     let worth_it = |saving: TotalCost| saving > TotalCost::ZERO && saving.0 * 1000 >= base.0 * permille;
-    // Estimates are upper limits: what falls short here would fall short there.
-    let candidates: Vec<Candidate> =
-        candidates.into_iter().filter(|c| worth_it(c.estimate)).take(context.options.candidates_max).collect();
+    // No change to an object saves more than all that the object costs; estimates are no such limit.
+    let mut candidates: Vec<Candidate> =
+        candidates.into_iter().filter(|c| worth_it(limit(c, &evaluation.objects))).collect();
+    let untried = candidates.split_off(candidates.len().min(context.options.candidates_max));
+    note_untried(evaluation, &untried);
     let changes: Vec<Vec<Transform>> = candidates.iter().map(|c| vec![Transform::from(&c.remedy)]).collect();
     let predicted = replay(&changes, source, context)?;
     let mut found: Vec<(Finding, Transform)> = Vec::new();
@@ -34,7 +36,9 @@ pub(super) fn fill(
             found.extend(change.into_iter().map(|transform| (finding.clone(), transform)));
         }
     }
+    // Among equals the one that looked better.
     found.sort_by_key(|(finding, _)| Reverse(finding.saving));
+    keep_best(&mut found);
     let (findings, all): (Vec<Finding>, Vec<Transform>) = found.into_iter().unzip();
     evaluation.predicted_all = match findings.as_slice() {
         [] => None,
@@ -43,6 +47,36 @@ pub(super) fn fill(
     };
     evaluation.findings = findings;
     Ok(())
+}
+
+/// What all objects of the candidate's name cost.
+fn limit(candidate: &Candidate, objects: &[ObjectRow]) -> TotalCost {
+    objects.iter().filter(|o| o.name == candidate.name).map(|o| o.cost).sum()
+}
+
+fn note_untried(evaluation: &mut Evaluation, untried: &[Candidate]) {
+    let Some(first) = untried.first() else { return };
+    evaluation.untried_candidates = untried.len() as u64;
+    evaluation.warnings.push(match untried.len() {
+        1 => format!("1 change that looked worth trying was not tried: one of `{}`.", first.name),
+        n => {
+            format!("{n} changes that looked worth trying were not tried, the most promising one of `{}`.", first.name)
+        }
+    });
+}
+
+/// Of several ways to place one object only the best, and of several layouts of its lines only the best: they cannot be
+/// had together.
+fn keep_best(found: &mut Vec<(Finding, Transform)>) {
+    let mut seen: Vec<(String, bool)> = Vec::new();
+    found.retain(|(finding, _)| {
+        let key = (finding.object.clone(), finding.kind.is_placement());
+        let new = !seen.contains(&key);
+        if new {
+            seen.push(key);
+        }
+        new
+    });
 }
 
 fn finding(

@@ -40,7 +40,7 @@ pub struct EvalOptions {
     pub start: Start,
     /// A finding saves at least this many thousandths of the first-touch total.
     pub finding_permille: u32,
-    /// At most this many candidates are replayed.
+    /// At most this many candidates are replayed; how many were not is in [`Evaluation::untried_candidates`].
     pub candidates_max: usize,
     /// Further merges that policies are run on, for the spread of results that depend on the recorded order; 0 in model
     /// order.
@@ -49,7 +49,7 @@ pub struct EvalOptions {
 
 impl Default for EvalOptions {
     fn default() -> EvalOptions {
-        EvalOptions { start: Start::FreeSet, finding_permille: 50, candidates_max: 8, merges: 0 }
+        EvalOptions { start: Start::FreeSet, finding_permille: 50, candidates_max: 12, merges: 0 }
     }
 }
 

@@ -60,6 +60,7 @@ pub(super) fn evaluation(
         transfer_breakdown: analysed.transfer_breakdown,
         heat: analysed.heat,
         findings: Vec::new(),
+        untried_candidates: 0,
         predicted_all: None,
         warnings,
     };

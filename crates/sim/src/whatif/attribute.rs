@@ -1,92 +1,136 @@
-//! Who initialises: references before the first one of any other thread are given to the block's user.
+//! Who initialises: the references that do are given to the block's user.
 use super::together::Together;
 use crate::blocks::NumberMap;
 use crate::split::Pieces;
 use homenode_trace::{Merged, Op};
 
-/// The blocks of one [`InitialiseInParallel`](super::Transform::InitialiseInParallel) that are still being initialised.
+/// Words whose first write counts as initialisation, whoever makes it, as a power of two.
+const WORD_SHIFT: u32 = 2;
+/// Above blocks of so many bytes, words are not told apart.
+const BLOCK_SHIFT_MAX: u32 = 24;
+/// After so many other references in a row, the initialisation has made a pause: what is held back does not wait longer.
+const PAUSE: u32 = 64;
+const NO_THREAD: u32 = u32::MAX;
+
+/// A block that is still being initialised.
 #[derive(Clone, Debug)]
-pub(super) struct Initialised {
-    initialiser: u32,
-    /// Block number to user; a block leaves when another thread touches it.
-    users: NumberMap<u32>,
-    /// Lowest and highest block at the start: most references elsewhere need no look-up.
-    hull: (u64, u64),
-    /// Whether another thread has touched a block: the initialiser is a user like others from then on.
-    used: bool,
+struct Young {
+    user: u32,
+    /// Who touched it first; [`NO_THREAD`] before that.
+    first: u32,
+    /// Whether another thread has touched it.
+    shared: bool,
+    /// Words touched, one bit each; empty until the first touch.
+    touched: Vec<u64>,
 }
 
-impl Initialised {
-    pub(super) fn new(initialiser: u32, blocks: &[(u64, u32)], threads: usize) -> Initialised {
-        let known = blocks.iter().filter(|(_, user)| (*user as usize) < threads).copied();
-        let users: NumberMap<u32> = known.collect();
-        let hull = (users.keys().min().copied().unwrap_or(1), users.keys().max().copied().unwrap_or(0));
-        Initialised { initialiser, users, hull, used: false }
-    }
-    #[inline]
-    fn may_hold(&self, first: u64, last: u64) -> bool {
-        !self.users.is_empty() && last >= self.hull.0 && first <= self.hull.1
-    }
-    /// The thread that makes a reference of `thread` to this block, if this is part of the initialisation.
-    fn maker(&mut self, block: u64, thread: u32) -> Option<u32> {
-        if thread == self.initialiser {
-            // What lies between the blocks of others is the initialiser's own share.
-            let own = !self.used && self.hull.0 <= block && block <= self.hull.1;
-            return self.users.get(&block).copied().or(own.then_some(thread));
+impl Young {
+    /// Whether this piece of the block initialises it. Bytes are counted from the block's first one.
+    fn is_initialised_by(&mut self, r: &Merged, first: u64, last: u64, block_shift: u32) -> bool {
+        if self.first == NO_THREAD {
+            self.first = r.thread;
         }
-        self.used |= self.users.remove(&block).is_some();
-        None
+        let mut fresh = r.op == Op::Write;
+        if block_shift <= BLOCK_SHIFT_MAX {
+            if self.touched.is_empty() {
+                self.touched = vec![0; (1usize << (block_shift.max(WORD_SHIFT) - WORD_SHIFT)).div_ceil(64)];
+            }
+            for word in first >> WORD_SHIFT..=last >> WORD_SHIFT {
+                let (bits, bit) = (&mut self.touched[word as usize / 64], 1 << (word % 64));
+                fresh &= *bits & bit == 0;
+                *bits |= bit;
+            }
+        } else {
+            fresh = false;
+        }
+        self.shared |= self.first != r.thread;
+        !self.shared || fresh
     }
 }
 
 /// All initialisations of one what-if.
 #[derive(Clone, Debug)]
 pub(super) struct Attribution {
-    all: Vec<Initialised>,
+    /// A block leaves when it is used.
+    young: NumberMap<Young>,
+    /// Lowest and highest block at the start: most references elsewhere need no look-up.
+    hull: (u64, u64),
     block_shift: u32,
+    /// References since the last one that was held back.
+    others: u32,
     together: Option<Together>,
 }
 
 impl Attribution {
-    /// `line_shift` is that of the machine's cache lines, if there are some: only then does it matter which references
-    /// to different blocks are made at the same time.
-    pub(super) fn new(all: Vec<Initialised>, block_shift: u32, line_shift: Option<u32>) -> Attribution {
-        Attribution { all, block_shift, together: line_shift.map(Together::new) }
+    /// Blocks with their users; of two users of a block, the first counts. `line_shift` is that of the machine's cache
+    /// lines, if there are some: only then does it matter which references to different blocks are made at the same time.
+    pub(super) fn new(users: &[(u64, u32)], block_shift: u32, line_shift: Option<u32>) -> Attribution {
+        let young = |user| Young { user, first: NO_THREAD, shared: false, touched: Vec::new() };
+        let hull = users.iter().fold((1, 0), |hull, &(block, _)| match hull {
+            (1, 0) => (block, block),
+            (low, high) => (block.min(low), block.max(high)),
+        });
+        Attribution {
+            young: users.iter().rev().map(|&(block, user)| (block, young(user))).collect(),
+            hull,
+            block_shift,
+            others: 0,
+            together: line_shift.map(Together::new),
+        }
     }
 
-    /// Gives one reference to whoever makes it, in pieces per block where that matters. A block of several
-    /// initialisations is decided by the first one that knows it.
+    /// Gives one reference to whoever makes it, in pieces per block where that matters.
     #[inline]
     pub(super) fn push(&mut self, r: Merged, out: &mut impl FnMut(Merged)) {
-        if self.all.is_empty() {
+        if self.young.is_empty() {
             return out(r);
-        }
-        if r.op != Op::Spin && !self.all.iter().any(|i| i.initialiser == r.thread) {
-            self.finish(&mut *out);
         }
         let last = r.addr.wrapping_add(u64::from(r.size.max(1)) - 1);
         let (low, high) = if last < r.addr { (0, u64::MAX) } else { (r.addr, last) };
-        if !self.all.iter().any(|i| i.may_hold(low >> self.block_shift, high >> self.block_shift)) {
-            return out(r);
+        if high >> self.block_shift < self.hull.0 || low >> self.block_shift > self.hull.1 {
+            self.pass(r, out);
+        } else {
+            self.look_up(r, out);
         }
+    }
+
+    fn look_up(&mut self, r: Merged, out: &mut impl FnMut(Merged)) {
+        let within = (1u64 << self.block_shift) - 1;
         for piece in Pieces::new(r.addr, r.size, self.block_shift) {
             let block = piece.addr >> self.block_shift;
-            let mut maker = None;
-            for initialised in &mut self.all {
-                let found = initialised.maker(block, r.thread);
-                maker = maker.filter(|m| *m != r.thread).or(found).or(maker);
-            }
-            let thread = maker.unwrap_or(r.thread);
-            let part = Merged { addr: piece.addr, size: (piece.last - piece.addr) as u32 + 1, thread, ..r };
-            match (&mut self.together, maker) {
-                (Some(together), Some(_)) => together.push(part, &mut *out),
-                _ => out(part),
+            let part = Merged { addr: piece.addr, size: (piece.last - piece.addr) as u32 + 1, ..r };
+            let Some(young) = self.young.get_mut(&block).filter(|_| r.op != Op::Spin) else {
+                self.pass(part, &mut *out);
+                continue;
+            };
+            if young.is_initialised_by(&r, piece.addr & within, piece.last & within, self.block_shift) {
+                let made = Merged { thread: young.user, ..part };
+                self.others = 0;
+                match &mut self.together {
+                    Some(together) => together.push(made, &mut *out),
+                    None => out(made),
+                }
+            } else {
+                self.young.remove(&block);
+                self.finish(&mut *out);
+                out(part);
             }
         }
     }
 
-    /// Hands on what is held back.
+    /// A reference that initialises nothing.
     #[inline]
+    fn pass(&mut self, r: Merged, out: &mut impl FnMut(Merged)) {
+        if r.op != Op::Spin {
+            self.others += 1;
+            if self.others == PAUSE {
+                self.finish(&mut *out);
+            }
+        }
+        out(r);
+    }
+
+    /// Hands on what is held back.
     pub(super) fn finish(&mut self, out: &mut impl FnMut(Merged)) {
         if let Some(together) = &mut self.together {
             together.flush(out);

@@ -13,7 +13,7 @@ use crate::engine::Setup;
 use crate::evaluation::Totals;
 use crate::replay::Replay;
 use crate::seat::{Seat, salt};
-use attribute::{Attribution, Initialised};
+use attribute::Attribution;
 use homenode_analysis::Remedy;
 use homenode_base::TotalCost;
 use homenode_machine::Location;
@@ -25,11 +25,10 @@ use placed::PlacedLane;
 /// One change. Addresses and block numbers are flat (of one address space: as recorded).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transform {
-    /// References of `initialiser` to each block are made by the thread given for it, until another thread has touched
-    /// the block: what a parallel initialisation would do.
+    /// What initialises each block is done by the thread given for it: what a parallel initialisation would do. A
+    /// reference initialises if the block's first thread makes it before any other thread has touched the block, or if
+    /// it is a plain write to words that nobody has touched.
     InitialiseInParallel {
-        /// The thread that touches the blocks first today.
-        initialiser: u32,
         /// (block number, thread that uses it).
         blocks: Vec<(u64, u32)>,
     },
@@ -58,9 +57,7 @@ pub enum Transform {
 impl From<&Remedy> for Transform {
     fn from(remedy: &Remedy) -> Transform {
         match remedy.clone() {
-            Remedy::InitialiseInParallel { initialiser, blocks } => {
-                Transform::InitialiseInParallel { initialiser, blocks }
-            }
+            Remedy::InitialiseInParallel { blocks } => Transform::InitialiseInParallel { blocks },
             Remedy::PadElements { arrays, element_bytes, to_bytes } => {
                 Transform::PadElements { arrays, element_bytes, to_bytes }
             }
@@ -79,12 +76,10 @@ struct Rewriter {
 
 impl Rewriter {
     fn new(transforms: &[Transform], setup: Setup<'_>) -> Rewriter {
-        let (mut initialised, mut padding) = (Vec::new(), Vec::new());
+        let (mut initialised, mut padding) = (Vec::<(u64, u32)>::new(), Vec::new());
         for transform in transforms {
             match transform {
-                Transform::InitialiseInParallel { initialiser, blocks } => {
-                    initialised.push(Initialised::new(*initialiser, blocks, setup.seats.len()));
-                }
+                Transform::InitialiseInParallel { blocks } => initialised.extend(blocks.iter().copied()),
                 Transform::PadElements { arrays, element_bytes, to_bytes } => {
                     padding.push(Padding::new(arrays, *element_bytes, *to_bytes, padding.len() as u32));
                 }
@@ -94,9 +89,10 @@ impl Rewriter {
         // Without simulated caches it does not matter what is done at the same time.
         let caches = setup.machine.caches.as_ref().filter(|_| setup.options.sampled.is_none());
         let line_shift = caches.map(|c| c.line_bytes.trailing_zeros());
+        initialised.retain(|(_, user)| (*user as usize) < setup.seats.len());
         Rewriter {
             salts: setup.seats.iter().map(|s| salt(s.space)).collect(),
-            attribution: Attribution::new(initialised, setup.block_bytes.trailing_zeros(), line_shift),
+            attribution: Attribution::new(&initialised, setup.block_bytes.trailing_zeros(), line_shift),
             padding,
         }
     }

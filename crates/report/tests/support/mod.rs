@@ -183,6 +183,7 @@ pub(crate) fn evaluation() -> Evaluation {
         transfer_breakdown: rows::transfer_breakdown(),
         heat: rows::heat(),
         findings: findings(),
+        untried_candidates: 0,
         predicted_all: Some(us(155_400)),
         warnings: vec![
             "8 threads were recorded on 2 processors; the replay order is the model order and not the host's.".into(),

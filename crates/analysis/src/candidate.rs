@@ -44,10 +44,22 @@ pub enum Remedy {
         /// Stride afterwards, a multiple of the line.
         to_bytes: u64,
     },
-    /// Once initialised, every node has its own copy of these blocks: a node's first access fetches it (one copy cost),
-    /// all further accesses are local.
-    Replicate {
+    /// Every node that uses these blocks has its own copy of them, made by one of its threads.
+    CopyPerNode {
         /// Block numbers, ascending.
         blocks: Vec<u64>,
+        /// The thread that makes the copy, one for each node that uses the blocks.
+        makers: Vec<u32>,
+        /// How.
+        making: Making,
     },
+}
+
+/// How a node gets its copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Making {
+    /// One of its threads does what the initialiser does, at the same time.
+    Build,
+    /// Its first user copies everything, when it first uses a block.
+    Copy,
 }

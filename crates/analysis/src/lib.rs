@@ -28,7 +28,7 @@ mod transfers;
 mod words;
 
 pub use analysis::{Analysed, Analysis};
-pub use candidate::{Candidate, Remedy};
+pub use candidate::{Candidate, Making, Remedy};
 pub use feed::{Charge, Setup, Transfer};
 pub use names::{Names, ObjectName, SiteName, UNKNOWN_OBJECT, UNKNOWN_SITE};
 pub use patterns::Pattern;

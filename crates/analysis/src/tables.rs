@@ -52,7 +52,6 @@ pub(crate) struct Part {
     pub(crate) cost: Cost,
     /// If every access were local.
     pub(crate) local: Cost,
-    pub(crate) best_static: Cost,
     /// What the best home would save of the accesses since the block became shared: what is left if its user also
     /// initialises it.
     pub(crate) curable: Cost,
@@ -170,7 +169,6 @@ fn add_blocks(objects: &mut [Object], parts: &Parts<'_>) {
                 block: *block,
                 cost: share.cost,
                 local: share.local,
-                best_static: all[best_index],
                 curable: after[home] - after.iter().copied().min().unwrap_or(Cost::ZERO),
                 handed_over: block.transfers.min(once_each),
                 shared_block: charged > usize::from(share.cost != Cost::ZERO),

@@ -3,7 +3,7 @@ mod common;
 
 use common::{PAGE, Program, TestObject, machine};
 use homenode_analysis::rows::FindingKind;
-use homenode_analysis::{Analysed, Candidate, Remedy};
+use homenode_analysis::{Analysed, Candidate, Making, Remedy};
 use homenode_base::TotalCost;
 use homenode_trace::Op::{Atomic as A, Read as R, Write as W};
 
@@ -205,8 +205,8 @@ fn tables_that_are_still_written_are_left_in_peace() {
 #[test]
 fn a_table_that_stays_in_caches_is_left_in_peace() {
     let mut p = Program::default();
-    let at = p.object("data", "grid.c:40", HEAP, 64 * PAGE);
-    grid(&mut p, at, 64, None, 4, 1);
+    let at = p.object("data", "grid.c:40", HEAP, 128 * PAGE);
+    grid(&mut p, at, 128, None, 4, 1);
     let at = p.object("table", "grid.c:44", HEAP + 0x300_0000, PAGE);
     (0..64).for_each(|i| p.go(0, W, at + i * 64, 8, 0));
     (0..50_000u64).for_each(|i| p.go((i % 4) as u32, R, at + i / 4 * 7 % 64 * 64, 8, 0));
@@ -221,12 +221,18 @@ fn a_large_table_read_by_all_nodes_wants_copies() {
     p.site("grid.c:9", "look_up");
     (0..60_000u64).for_each(|i| p.go((i % 4) as u32, R, at + i / 4 * 7 % 1024 * 64, 8, 0));
     let a = p.analyse(&machine(2, false), 4);
-    let c = only(&a);
-    assert_eq!((c.kind, c.places.as_slice()), (FindingKind::ReadShared, ["grid.c:44".to_owned()].as_slice()));
-    let Remedy::Replicate { blocks } = &c.remedy else { panic!("{:?}", c.remedy) };
-    assert!(blocks.iter().copied().eq(HEAP / PAGE..HEAP / PAGE + 16));
-    // Half of the reads become local, each page is copied once: 1,000 and a unit for each of its 512 words.
-    assert_eq!(c.estimate, TotalCost(30_000 * 80 - 16 * 1_512));
+    assert_eq!(a.candidates.len(), 2);
+    for (c, how) in a.candidates.iter().zip([Making::Build, Making::Copy]) {
+        assert_eq!(
+            (c.kind, &c.places[..]),
+            (FindingKind::ReadShared, &["grid.c:44".to_owned(), "grid.c:9".to_owned()][..])
+        );
+        let Remedy::CopyPerNode { blocks, makers, making } = &c.remedy else { panic!("{:?}", c.remedy) };
+        assert!(blocks.iter().copied().eq(HEAP / PAGE..HEAP / PAGE + 16));
+        assert_eq!((makers.as_slice(), *making), ([0, 2].as_slice(), how));
+        // Half of the reads become local; at least a write for each of 1,024 words makes the copy.
+        assert_eq!(c.estimate, TotalCost(30_000 * 80 - 1024 * 100));
+    }
 }
 
 /// Each of `threads` counts in its own element of `element` bytes; all are zeroed by one thread and summed up by it.

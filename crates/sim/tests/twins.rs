@@ -1,7 +1,8 @@
 //! What a what-if predicts, beside what the really repaired program costs.
 mod common;
 use common::{cached, objects::Arrays, plain};
-use homenode_base::{NodeId, TotalCost};
+use homenode_analysis::Making;
+use homenode_base::{NodeId, Rng, TotalCost};
 use homenode_machine::{Machine, models};
 use homenode_placement::policies::Choice;
 use homenode_sim::evaluation::FindingKind;
@@ -223,6 +224,57 @@ fn parallel_initialisation_is_exact_where_blocks_have_one_user() {
     let real = run(&inner(true), &[]);
     assert_eq!(predicted.tally, real.tally);
     assert_ne!(predicted.tally, run(&inner(false), &[]).tally);
+}
+
+/// A random table of `words`, read `reads` times by each thread at random; copies for the second node are made by nobody,
+/// built by thread 4, or copied by it in a loop. Between initialisation and use, thread 0 reads `flushed` words of its own.
+fn table(words: u64, reads: u64, flushed: u64, copies: Option<Making>) -> Vec<Merged> {
+    let second = A + (1 << 30);
+    let mut refs: Vec<Merged> = (0..words).map(|i| word(0, A + 8 * i, Op::Write, 1)).collect();
+    refs.extend((0..flushed).map(|i| word(0, B + 8 * i, Op::Read, 2)));
+    for i in (0..words).filter(|_| copies.is_some()) {
+        if copies == Some(Making::Copy) {
+            refs.push(word(4, A + 8 * i, Op::Read, 3));
+        }
+        refs.push(word(4, second + 8 * i, Op::Write, 3));
+    }
+    let look_up = |t: u32| {
+        let mut rng = Rng::new(u64::from(t) + 1);
+        let from = if t >= 4 && copies.is_some() { second } else { A };
+        (0..reads).map(|_| word(t, from + 8 * rng.below(words), Op::Read, 4)).collect::<Vec<_>>()
+    };
+    refs.extend(in_turn(&(0..THREADS).map(look_up).collect::<Vec<_>>()));
+    refs
+}
+
+/// Many reads, and so few that no copy pays; lines that are dirty when they are read, and that are not.
+#[test]
+fn copies_are_worth_what_the_program_with_copies_saves() {
+    let machine = small_machine();
+    let words = 16 << 10; // 128 KiB, four last levels
+    for (reads, flushed) in [(40_000, 8 << 10), (20_000, 8 << 10), (40_000, 0), (4_000, 8 << 10), (1_000, 0)] {
+        let arrays = || vec![("table", A, words * 8), ("copy", A + (1 << 30), words * 8), ("junk", B, 8 * flushed)];
+        let run = |copies| report(&machine, &table(words, reads, flushed, copies), arrays());
+        let before = run(None);
+        assert_consistent(&before);
+        let base = first_touch(&before);
+        let realised = |making| base - first_touch(&run(Some(making)));
+        let (built, copied) = (realised(Making::Build), realised(Making::Copy));
+        assert!(built > copied, "reading the original costs something");
+        let Some(finding) = before.findings.iter().find(|f| f.object == "table") else {
+            assert!(built.0 * 19 < base.0, "{reads}, {flushed}: {built:?} of {base:?} is worth a finding");
+            continue;
+        };
+        assert_eq!((finding.kind, before.findings.len()), (FindingKind::ReadShared, 1));
+        assert_within_tenth(finding.saving, built);
+        let loops = finding.advice.contains("Copying it in a loop saves");
+        assert!(loops != finding.advice.contains("Copying it in a loop is not worth it"), "{}", finding.advice);
+        assert!(
+            loops == (copied.0 * 20 >= base.0) || (copied.0 * 20 - base.0).abs() * 20 <= base.0,
+            "{copied:?} of {base:?}"
+        );
+        assert!(run(Some(Making::Build)).findings.is_empty());
+    }
 }
 
 #[test]

@@ -55,6 +55,10 @@ fn worth(p: &Part) -> TotalCost {
 }
 
 fn is_wrong(p: &Part) -> bool {
+    // What lies beside other objects is placed by whoever touches one of them first.
+    if p.shared_block {
+        return false;
+    }
     let Location::Node(home) = p.block.home else { return false };
     let Some(owner) = p.block.owner() else { return false };
     let elsewhere = owner != home && (p.curable > Cost::ZERO || p.handed_over > Cost::ZERO);

@@ -21,9 +21,11 @@ pub(crate) fn find(parts: &Parts<'_>, objects: &[Object], names: &dyn Names, tot
         let kinds = [
             exact.then(|| false_sharing::find(parts, object, names, total)).flatten(),
             first_touch::find(parts, object, names, total),
-            sees_writes.then(|| read_shared::find(parts, object, names, total)).flatten(),
         ];
         all.extend(kinds.into_iter().flatten());
+        if sees_writes {
+            all.extend(read_shared::find(parts, object, names, total));
+        }
     }
     all.sort_by_key(|c| (Reverse(c.estimate), c.object));
     all

@@ -3,7 +3,7 @@ use super::{EvalContext, FIRST_TOUCH, Source};
 use crate::SimError;
 use crate::evaluation::{Evaluation, Finding, Interval, ObjectRow};
 use crate::whatif::{Predicted, Transform, WhatIf};
-use homenode_analysis::Candidate;
+use homenode_analysis::{Candidate, Making};
 use homenode_base::{TotalCost, VirtualTime};
 use homenode_trace::order::Consumer;
 use homenode_trace::{Event, Merged};
@@ -38,6 +38,7 @@ pub(super) fn fill(
     }
     // Among equals the one that looked better.
     found.sort_by_key(|(finding, _)| Reverse(finding.saving));
+    tell_of_copies(&mut found);
     keep_best(&mut found);
     let (findings, all): (Vec<Finding>, Vec<Transform>) = found.into_iter().unzip();
     evaluation.predicted_all = match findings.as_slice() {
@@ -63,6 +64,24 @@ fn note_untried(evaluation: &mut Evaluation, untried: &[Candidate]) {
             format!("{n} changes that looked worth trying were not tried, the most promising one of `{}`.", first.name)
         }
     });
+}
+
+/// Building copies saves more than copying in a loop: says what the loop would save, since it is what one thinks of first.
+fn tell_of_copies(found: &mut [(Finding, Transform)]) {
+    let copied = |(f, t): &(Finding, Transform)| match t {
+        Transform::CopyPerNode { making: Making::Copy, .. } => Some((f.object.clone(), f.saving_share)),
+        _ => None,
+    };
+    let loops: Vec<(String, f64)> = found.iter().filter_map(copied).collect();
+    for (finding, transform) in found {
+        if let Transform::CopyPerNode { making: Making::Build, .. } = transform {
+            let share = loops.iter().find(|l| l.0 == finding.object).map(|l| l.1);
+            finding.advice += &match share {
+                Some(share) => format!(" Copying it in a loop saves {:.1} % only.", share * 100.0),
+                None => " Copying it in a loop is not worth it.".to_owned(),
+            };
+        }
+    }
 }
 
 /// Of several ways to place one object only the best, and of several layouts of its lines only the best: they cannot be

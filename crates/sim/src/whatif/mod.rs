@@ -4,9 +4,11 @@
 //! have made it. Transforms compose: they are applied to each reference in the order of [`Transform`]'s variants, first
 //! *who* references, then *where*; what concerns the placement alone is left to the engine.
 mod attribute;
+mod copies;
 mod pad;
 mod placed;
 mod together;
+mod young;
 
 use crate::SimError;
 use crate::engine::Setup;
@@ -14,7 +16,8 @@ use crate::evaluation::Totals;
 use crate::replay::Replay;
 use crate::seat::{Seat, salt};
 use attribute::Attribution;
-use homenode_analysis::Remedy;
+use copies::Copies;
+use homenode_analysis::{Making, Remedy};
 use homenode_base::TotalCost;
 use homenode_machine::Location;
 use homenode_placement::Tally;
@@ -47,10 +50,15 @@ pub enum Transform {
         /// (block number, home).
         homes: Vec<(u64, Location)>,
     },
-    /// Reads of these blocks get a copy on the reader's node; a write drops all other copies.
-    Replicate {
-        /// Block numbers.
+    /// Each node that uses these blocks has a copy of its own, the home's node the original; reads go to the reader's copy,
+    /// writes after the initialisation to all. What making the copies costs is part of the replay.
+    CopyPerNode {
+        /// Block numbers, ascending.
         blocks: Vec<u64>,
+        /// The thread that makes the copy, one for each node that gets one.
+        makers: Vec<u32>,
+        /// How.
+        making: Making,
     },
 }
 
@@ -61,7 +69,7 @@ impl From<&Remedy> for Transform {
             Remedy::PadElements { arrays, element_bytes, to_bytes } => {
                 Transform::PadElements { arrays, element_bytes, to_bytes }
             }
-            Remedy::Replicate { blocks } => Transform::Replicate { blocks },
+            Remedy::CopyPerNode { blocks, makers, making } => Transform::CopyPerNode { blocks, makers, making },
         }
     }
 }
@@ -71,19 +79,23 @@ impl From<&Remedy> for Transform {
 struct Rewriter {
     salts: Vec<u64>,
     attribution: Attribution,
+    copies: Vec<Copies>,
     padding: Vec<Padding>,
 }
 
 impl Rewriter {
     fn new(transforms: &[Transform], setup: Setup<'_>) -> Rewriter {
-        let (mut initialised, mut padding) = (Vec::<(u64, u32)>::new(), Vec::new());
+        let (mut initialised, mut copies, mut padding) = (Vec::<(u64, u32)>::new(), Vec::new(), Vec::new());
         for transform in transforms {
             match transform {
                 Transform::InitialiseInParallel { blocks } => initialised.extend(blocks.iter().copied()),
                 Transform::PadElements { arrays, element_bytes, to_bytes } => {
                     padding.push(Padding::new(arrays, *element_bytes, *to_bytes, padding.len() as u32));
                 }
-                Transform::Rehome { .. } | Transform::Replicate { .. } => {}
+                Transform::CopyPerNode { blocks, makers, making } => {
+                    copies.push(Copies::new(blocks, makers, *making, setup, copies.len() as u32));
+                }
+                Transform::Rehome { .. } => {}
             }
         }
         // Without simulated caches it does not matter what is done at the same time.
@@ -93,6 +105,7 @@ impl Rewriter {
         Rewriter {
             salts: setup.seats.iter().map(|s| salt(s.space)).collect(),
             attribution: Attribution::new(&initialised, setup.block_bytes.trailing_zeros(), line_shift),
+            copies,
             padding,
         }
     }
@@ -100,19 +113,28 @@ impl Rewriter {
     /// The references that the changed program makes instead of these; `out` is cleared first.
     fn rewrite(&mut self, refs: &[Merged], out: &mut Vec<Merged>) {
         out.clear();
-        let Rewriter { salts, attribution, padding } = self;
+        let Rewriter { salts, attribution, copies, padding } = self;
         for r in refs {
             let salt = salts.get(r.thread as usize).copied().unwrap_or(0);
             let flat = Merged { addr: r.addr ^ salt, ..*r };
-            attribution.push(flat, &mut |r| pad::pad(padding, r, &mut |r| out.push(r)));
+            attribution.push(flat, &mut |r| place(copies, padding, r, out));
         }
     }
 
     /// What was held back of them; `out` is cleared first.
     fn finish(&mut self, out: &mut Vec<Merged>) {
         out.clear();
-        let padding = &self.padding;
-        self.attribution.finish(&mut |r| pad::pad(padding, r, &mut |r| out.push(r)));
+        let Rewriter { attribution, copies, padding, .. } = self;
+        attribution.finish(&mut |r| place(copies, padding, r, out));
+    }
+}
+
+/// Where a reference goes: to the copy that it is meant for, else to where padding has moved it.
+#[inline]
+fn place(copies: &mut [Copies], padding: &[Padding], r: Merged, out: &mut Vec<Merged>) {
+    match copies {
+        [] => pad::pad(padding, r, &mut |r| out.push(r)),
+        [first, rest @ ..] => first.push(r, &mut |r| place(rest, padding, r, out)),
     }
 }
 

@@ -1,0 +1,178 @@
+//! A copy for each node: every node that uses the memory has its own, made by one of its threads.
+use super::young::Young;
+use crate::blocks::NumberMap;
+use crate::engine::Setup;
+use crate::seat::salt;
+use crate::split::Pieces;
+use homenode_analysis::Making;
+use homenode_trace::{Merged, Op, SampleUnit};
+
+/// Address spaces that no process of a dataset uses and no padding either.
+const COPY_SPACES: u32 = (1 << 16) + (1 << 15);
+/// What a copying loop reads before it writes it.
+const CHUNK_BYTES: u64 = 4096;
+
+#[derive(Clone, Debug)]
+struct Original {
+    /// Which of the blocks.
+    index: u64,
+    young: Young,
+}
+
+/// One [`CopyPerNode`](super::Transform::CopyPerNode).
+#[derive(Clone, Debug)]
+pub(super) struct Copies {
+    originals: NumberMap<Original>,
+    /// Block numbers by index.
+    blocks: Vec<u64>,
+    hull: (u64, u64),
+    block_shift: u32,
+    making: Making,
+    /// Node of each thread.
+    nodes: Vec<usize>,
+    /// By node: the thread that makes the copy, if the node gets one.
+    makers: Vec<Option<u32>>,
+    /// By node and index: whether a loop has copied it already.
+    copied: Vec<Vec<bool>>,
+    /// First space of the copies.
+    area: u32,
+    /// Size and weight of the references that stand for a chunk.
+    chunk: (u32, u32),
+}
+
+impl Copies {
+    /// `area` numbers the transforms of one what-if: each has fresh memory of its own.
+    pub(super) fn new(blocks: &[u64], makers: &[u32], making: Making, setup: Setup<'_>, area: u32) -> Copies {
+        let nodes: Vec<usize> = setup.seats.iter().map(|s| s.node.index()).collect();
+        let count = setup.machine.nodes();
+        let mut maker_of = vec![None; count];
+        for &thread in makers.iter().rev() {
+            if let Some(&node) = nodes.get(thread as usize) {
+                maker_of[node] = Some(thread);
+            }
+        }
+        let bytes = CHUNK_BYTES.min(setup.block_bytes);
+        let caches = setup.machine.caches.as_ref();
+        let chunk = match setup.options.sampled {
+            // Samples are not cut into lines.
+            Some(counting) if caches.is_some() || counting.unit != SampleUnit::Reference => {
+                (1, (bytes / caches.map_or(64, |c| u64::from(c.line_bytes))).max(1) as u32)
+            }
+            _ => (bytes as u32, 1),
+        };
+        let original = |(index, block): (usize, &u64)| (*block, Original { index: index as u64, young: Young::NEW });
+        Copies {
+            originals: blocks.iter().enumerate().map(original).collect(),
+            blocks: blocks.to_vec(),
+            hull: (blocks.iter().min().copied().unwrap_or(1), blocks.iter().max().copied().unwrap_or(0)),
+            block_shift: setup.block_bytes.trailing_zeros(),
+            making,
+            nodes,
+            copied: vec![Vec::new(); count],
+            makers: maker_of,
+            area: COPY_SPACES + area * count as u32,
+            chunk,
+        }
+    }
+
+    /// Whether this reference may touch a block that has copies.
+    #[inline]
+    fn may_hold(&self, r: &Merged) -> bool {
+        let last = r.addr.wrapping_add(u64::from(r.size.max(1)) - 1);
+        last < r.addr || (last >> self.block_shift >= self.hull.0 && r.addr >> self.block_shift <= self.hull.1)
+    }
+
+    /// Gives one reference to the copy that it is meant for, in pieces per block.
+    #[inline]
+    pub(super) fn push(&mut self, r: Merged, out: &mut impl FnMut(Merged)) {
+        if self.may_hold(&r) { self.look_up(r, out) } else { out(r) }
+    }
+
+    fn look_up(&mut self, r: Merged, out: &mut impl FnMut(Merged)) {
+        let shift = self.block_shift;
+        let within = |addr: u64| addr & ((1 << shift) - 1);
+        for piece in Pieces::new(r.addr, r.size, shift) {
+            let part = Merged { addr: piece.addr, size: (piece.last - piece.addr) as u32 + 1, ..r };
+            let Some(original) = self.originals.get_mut(&(piece.addr >> shift)) else {
+                out(part);
+                continue;
+            };
+            let index = original.index;
+            let new =
+                r.op != Op::Spin && original.young.is_initialised_by(&r, within(piece.addr), within(piece.last), shift);
+            let home = original.young.first().and_then(|t| self.nodes.get(t as usize)).copied();
+            if new {
+                out(part);
+                self.build(part, index, home, &mut *out);
+            } else {
+                self.used(part, index, home, &mut *out);
+            }
+        }
+    }
+
+    /// The other nodes do the same to their copies.
+    fn build(&self, part: Merged, index: u64, home: Option<usize>, out: &mut impl FnMut(Merged)) {
+        if self.making == Making::Build {
+            for (node, maker) in self.makers.iter().enumerate().filter(|(node, _)| Some(*node) != home) {
+                if let Some(thread) = *maker {
+                    out(Merged { thread, addr: self.copy(node, index, part.addr), ..part });
+                }
+            }
+        }
+    }
+
+    /// The memory is in use: reads go to the node's copy, writes to all there are.
+    fn used(&mut self, part: Merged, index: u64, home: Option<usize>, out: &mut impl FnMut(Merged)) {
+        let node = self.nodes.get(part.thread as usize).copied().unwrap_or(usize::MAX);
+        let own = Some(node) != home && self.makers.get(node).is_some_and(Option::is_some);
+        if own && part.op != Op::Spin && self.making == Making::Copy {
+            self.copy_all(node, index, &part, &mut *out);
+        }
+        if !part.op.writes() {
+            return out(if own { Merged { addr: self.copy(node, index, part.addr), ..part } } else { part });
+        }
+        out(part);
+        for other in 0..self.makers.len() {
+            let is_there = match self.making {
+                Making::Build => self.makers[other].is_some() && Some(other) != home,
+                Making::Copy => self.copied[other].get(index as usize) == Some(&true),
+            };
+            if is_there {
+                out(Merged { addr: self.copy(other, index, part.addr), ..part });
+            }
+        }
+    }
+
+    /// The first use by a node copies all blocks that have been touched by then; later ones are copied when they are used.
+    fn copy_all(&mut self, node: usize, index: u64, by: &Merged, out: &mut impl FnMut(Merged)) {
+        if self.copied[node].is_empty() {
+            self.copied[node] = vec![false; self.blocks.len()];
+            for other in 0..self.blocks.len() as u64 {
+                let first = self.originals[&self.blocks[other as usize]].young.first();
+                if first.is_some_and(|t| self.nodes.get(t as usize) != Some(&node)) {
+                    self.copy_block(node, other, by, &mut *out);
+                }
+            }
+        }
+        if !self.copied[node][index as usize] {
+            self.copy_block(node, index, by, out);
+        }
+    }
+
+    fn copy_block(&mut self, node: usize, index: u64, by: &Merged, out: &mut impl FnMut(Merged)) {
+        self.copied[node][index as usize] = true;
+        let start = self.blocks[index as usize] << self.block_shift;
+        let (size, weight) = self.chunk;
+        for at in (0..1u64 << self.block_shift).step_by(CHUNK_BYTES as usize) {
+            let read = Merged { addr: start + at, size, weight, op: Op::Read, ..*by };
+            out(read);
+            out(Merged { addr: self.copy(node, index, read.addr), op: Op::Write, ..read });
+        }
+    }
+
+    /// Where the byte at `addr`, in the block with this index, is on `node`.
+    fn copy(&self, node: usize, index: u64, addr: u64) -> u64 {
+        let within = addr & ((1 << self.block_shift) - 1);
+        salt(self.area + node as u32) + (index << self.block_shift) + within
+    }
+}

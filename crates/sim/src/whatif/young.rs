@@ -1,0 +1,52 @@
+//! Which references initialise a block.
+use homenode_trace::{Merged, Op};
+
+/// Words whose first write counts as initialisation, whoever makes it, as a power of two.
+const WORD_SHIFT: u32 = 2;
+/// Above blocks of so many bytes, words are not told apart.
+const BLOCK_SHIFT_MAX: u32 = 24;
+const NO_THREAD: u32 = u32::MAX;
+
+/// A block that is still being initialised. A reference initialises it if its first thread makes it before any other
+/// thread has touched the block, or if it is a plain write to words that nobody has touched.
+#[derive(Clone, Debug)]
+pub(super) struct Young {
+    first: u32,
+    /// Whether a second thread has touched it.
+    shared: bool,
+    /// Words touched, one bit each; empty until the first touch.
+    touched: Vec<u64>,
+}
+
+impl Young {
+    pub(super) const NEW: Young = Young { first: NO_THREAD, shared: false, touched: Vec::new() };
+
+    /// Who touched it first.
+    pub(super) fn first(&self) -> Option<u32> {
+        (self.first != NO_THREAD).then_some(self.first)
+    }
+
+    /// Takes note of a reference to the bytes from `first` to `last` of the block; whether it initialises them.
+    pub(super) fn is_initialised_by(&mut self, r: &Merged, first: u64, last: u64, block_shift: u32) -> bool {
+        if self.first == NO_THREAD {
+            self.first = r.thread;
+        }
+        self.shared |= self.first != r.thread;
+        let fresh = block_shift <= BLOCK_SHIFT_MAX && self.touch(first, last, block_shift);
+        !self.shared || (fresh && r.op == Op::Write)
+    }
+
+    /// Marks the words; whether none of them was marked.
+    fn touch(&mut self, first: u64, last: u64, block_shift: u32) -> bool {
+        if self.touched.is_empty() {
+            self.touched = vec![0; (1usize << (block_shift.max(WORD_SHIFT) - WORD_SHIFT)).div_ceil(64)];
+        }
+        let mut fresh = true;
+        for word in first >> WORD_SHIFT..=last >> WORD_SHIFT {
+            let (bits, bit) = (&mut self.touched[word as usize / 64], 1 << (word % 64));
+            fresh &= *bits & bit == 0;
+            *bits |= bit;
+        }
+        fresh
+    }
+}

@@ -107,6 +107,8 @@ impl CaptureError {
             // Nobody named a backend that cannot be had: it is the program and the machine that offer none.
             CaptureError::Backend { name, .. } if name == "auto" => 1,
             CaptureError::Backend { .. } | CaptureError::Option(_) => 2,
+            // As for every other output that exists.
+            CaptureError::OutputExists(_) | CaptureError::NotReplaceable(_) => 2,
             CaptureError::NotADataset { .. } | CaptureError::Import { .. } | CaptureError::Trace(_) => 3,
             _ => 1,
         }

@@ -2,7 +2,7 @@
 use crate::control::Entry;
 use homenode_trace::manifest::{Process, Thread};
 use homenode_trace::{Event, EventKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 /// An executable or library in a process's memory.
@@ -26,7 +26,12 @@ struct Inner {
     processes: BTreeMap<u32, u32>,
     /// By reporting thread.
     modules: BTreeMap<u32, Vec<Module>>,
+    /// Names of phases that began, the first [`PHASES_MAX`] of them.
+    phases: BTreeSet<String>,
 }
+
+/// More names of phases than anybody writes by hand; a program that makes them up must not fill the recorder's memory.
+const PHASES_MAX: usize = 256;
 
 /// Counts of one thread in the dataset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,8 +60,27 @@ impl Facts {
                 let module = Module { bias: *bias, bytes: *bytes, path: path.clone() };
                 self.lock().modules.entry(event.thread).or_default().push(module);
             }
+            EventKind::PhaseBegin { name } => {
+                let phases = &mut self.lock().phases;
+                if phases.len() < PHASES_MAX && !phases.contains(name) {
+                    phases.insert(name.clone());
+                }
+            }
             _ => {}
         }
+    }
+    /// What to say if the phase that was to be recorded never began; `None` if it did, or too many others began to know.
+    pub(crate) fn without_phase(&self, wanted: &str) -> Option<String> {
+        let phases = &self.lock().phases;
+        if phases.contains(wanted) || phases.len() >= PHASES_MAX {
+            return None;
+        }
+        let named: Vec<String> = phases.iter().take(8).map(|p| format!("'{p}'")).collect();
+        let instead = match named.is_empty() {
+            true => "the program named no phase at all (homenode_phase_begin)".to_owned(),
+            false => format!("phases that the program named: {}", named.join(", ")),
+        };
+        Some(format!("the phase '{wanted}' never began, so no reference was recorded; {instead}"))
     }
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

@@ -54,6 +54,13 @@ impl Ending {
         let incomplete = troubles.write.is_some() || recording.control.stop_reason() == STOP_WRITE_FAILED;
         Ending { exit_status: outcome.status, ended: parts.join("; "), incomplete, blind }
     }
+    /// Adds a sentence on how the recording ended.
+    pub(crate) fn say(&mut self, sentence: &str) {
+        if !self.ended.is_empty() {
+            self.ended.push_str("; ");
+        }
+        self.ended.push_str(sentence);
+    }
 }
 
 fn stop_words(reason: u64, outcome: &Outcome, limit: Option<u64>) -> Option<String> {

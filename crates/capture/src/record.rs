@@ -86,6 +86,8 @@ pub struct RecordSummary {
     pub ended: String,
     /// Whether writing failed, so that references are missing.
     pub write_failed: bool,
+    /// Whether the phase that was to be recorded never began; `ended` says so.
+    pub phase_missed: bool,
     /// What could not be recorded.
     pub blind: Blind,
     /// Seconds from the start of the program to its end and that of its children.
@@ -154,7 +156,11 @@ fn record_into(
     let run_seconds = began.elapsed().as_secs_f64();
     made_contact(&recording.control, program, &outcome)?;
     let tables: Tables = recording.facts.tables(|thread| recording.control.entry(thread), &recording.counts());
-    let ending = Ending::of(&recording, &outcome, options.limit_refs);
+    let mut ending = Ending::of(&recording, &outcome, options.limit_refs);
+    let missed = options.roi.as_deref().and_then(|roi| recording.facts.without_phase(roi));
+    if let Some(why) = &missed {
+        ending.say(why);
+    }
     if ending.incomplete {
         // The rings are of no more use, and their space lets the manifest be written on a full disk.
         remove_rings(root)?;
@@ -163,6 +169,7 @@ fn record_into(
     if !ending.incomplete {
         remove_rings(root)?;
     }
+    summary.phase_missed = missed.is_some();
     summary.run_seconds = run_seconds;
     summary.finish_seconds = began.elapsed().as_secs_f64() - run_seconds;
     Ok(summary)

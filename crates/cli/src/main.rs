@@ -4,12 +4,13 @@
 //! 2 usage, 3 bad input. No logic lives here: every command is a call into `homenode-toolkit`.
 //!
 //! Reading order: `args` (the one list that feeds the parser, `--help`, the man pages and the completions),
-//! `run`, `progress.rs`.
+//! `run`, `usage.rs`, `progress.rs`.
 #![forbid(unsafe_code)]
 
 mod args;
 mod progress;
 mod run;
+mod usage;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -22,8 +23,11 @@ fn main() -> ExitCode {
     let done = match asked {
         Ok(done) => done,
         Err(e) => {
-            // clap prints help and version to stdout with status 0, mistakes to stderr with status 2.
-            let _ = e.print();
+            match usage::mistake(&e) {
+                Some(line) => eprintln!("homenode: {line}"),
+                // Help and version. Nobody is left to tell that they could not be printed.
+                None => drop(e.print()),
+            }
             return ExitCode::from(u8::try_from(e.exit_code()).unwrap_or(2));
         }
     };

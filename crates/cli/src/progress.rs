@@ -1,36 +1,101 @@
-//! Progress bars on stderr, only where somebody looks.
+//! Progress on stderr: a bar where somebody looks, a line now and then where a file or a pipe does.
 use homenode_toolkit::Progress;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
+use std::time::{Duration, Instant};
 
-/// A bar or spinner; silent if stderr is not a terminal or `--quiet` was given.
-pub(crate) struct Bar(ProgressBar);
+/// Lines in a log come this far apart; work that takes less time says nothing.
+const LINES: Duration = Duration::from_secs(10);
+
+/// A bar or spinner, or lines if stderr is not a terminal; silent if `--quiet` was given.
+pub(crate) struct Bar {
+    bar: ProgressBar,
+    /// Only where there is no terminal.
+    log: Option<Log>,
+}
 
 impl Bar {
     pub(crate) fn new(quiet: bool) -> Bar {
-        let shown = !quiet && std::io::stderr().is_terminal();
+        let terminal = std::io::stderr().is_terminal();
+        let shown = !quiet && terminal;
         let target = if shown { ProgressDrawTarget::stderr_with_hz(8) } else { ProgressDrawTarget::hidden() };
-        Bar(ProgressBar::with_draw_target(None, target))
+        let log = (!quiet && !terminal).then(|| Log::new(Instant::now()));
+        Bar { bar: ProgressBar::with_draw_target(None, target), log }
     }
 }
 
 impl Progress for Bar {
     fn at(&mut self, stage: &str, done: u64, total: Option<u64>) {
-        if self.0.length() != total || self.0.message() != stage {
+        if let Some(log) = &mut self.log {
+            if let Some(line) = log.line(Instant::now(), stage, done, total) {
+                eprintln!("{line}");
+            }
+            return;
+        }
+        if self.bar.length() != total || self.bar.message() != stage {
             let shape = match total {
-                Some(_) => "{msg:<24} [{bar:30}] {percent:>3} %  {human_pos} of {human_len}, {eta} left",
+                Some(_) => "{msg:<24} [{bar:30}] {percent:>3} %, {elapsed}, at most about {eta} left",
                 None => "{msg:<24} {spinner} {human_pos}, {elapsed}",
             };
-            self.0.set_style(ProgressStyle::with_template(shape).unwrap_or_else(|_| ProgressStyle::default_bar()));
-            self.0.set_message(stage.to_owned());
-            total.map_or_else(|| self.0.unset_length(), |t| self.0.set_length(t));
+            self.bar.set_style(ProgressStyle::with_template(shape).unwrap_or_else(|_| ProgressStyle::default_bar()));
+            self.bar.set_message(stage.to_owned());
+            total.map_or_else(|| self.bar.unset_length(), |t| self.bar.set_length(t));
         }
-        self.0.set_position(done);
+        self.bar.set_position(done);
     }
 }
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
+    }
+}
+
+/// When to write the next line, and what it says.
+struct Log {
+    began: Instant,
+    last: Instant,
+}
+
+impl Log {
+    fn new(now: Instant) -> Log {
+        Log { began: now, last: now }
+    }
+
+    fn line(&mut self, now: Instant, stage: &str, done: u64, total: Option<u64>) -> Option<String> {
+        if now.duration_since(self.last) < LINES {
+            return None;
+        }
+        self.last = now;
+        let elapsed = now.duration_since(self.began);
+        let so_far = HumanDuration(elapsed);
+        let Some(total) = total.filter(|t| *t > 0) else {
+            return Some(format!("homenode: {stage}: {}, {so_far}", HumanCount(done)));
+        };
+        let share = done.min(total) as f64 / total as f64;
+        let left = if share > 0.0 { elapsed.as_secs_f64() * (1.0 - share) / share } else { f64::INFINITY };
+        let left = match Duration::try_from_secs_f64(left) {
+            Ok(left) => format!(", at most about {} left", HumanDuration(left)),
+            Err(_) => String::new(),
+        };
+        Some(format!("homenode: {stage}: {:.0} %, {so_far}{left}", share * 100.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_gets_a_line_every_ten_seconds_with_the_time_left() {
+        let start = Instant::now();
+        let mut log = Log::new(start);
+        let mut at = |seconds, done, total| log.line(start + Duration::from_secs(seconds), "replaying", done, total);
+        assert_eq!(at(9, 10, Some(100)), None);
+        let said = at(10, 25, Some(100)).expect("ten seconds have passed");
+        assert_eq!(said, "homenode: replaying: 25 %, 10 seconds, at most about 30 seconds left");
+        assert_eq!(at(19, 50, Some(100)), None);
+        assert_eq!(at(20, 1_234, None).expect("ten more"), "homenode: replaying: 1,234, 20 seconds");
+        assert_eq!(at(60, 0, Some(7)).expect("more"), "homenode: replaying: 0 %, 60 seconds");
     }
 }

@@ -6,7 +6,7 @@
 //! **Invariant:** no safe function of this crate can cause undefined behaviour, whatever its arguments and whatever the
 //! mapped files contain; each `unsafe` block says why.
 //!
-//! Reading order: [`map`] (typed views of mapped files), [`futex`], [`process`], [`held`], [`signals`], [`disk`], [`clock`],
+//! Reading order: [`map`] (typed views of mapped files), [`futex`], [`process`], [`held`], [`signals`], [`disk`], [`clock`], [`stdio`],
 //! [`numa`] (pages and nodes).
 
 pub mod chase;
@@ -21,6 +21,7 @@ pub mod perf;
 pub mod probe;
 pub mod process;
 pub mod signals;
+pub mod stdio;
 
 use std::io;
 

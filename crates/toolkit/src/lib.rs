@@ -49,7 +49,9 @@ pub use topo::{TopoDoc, TopoRequest, this_machine, this_topology, topo};
 
 /// Is told how long work gets on.
 pub trait Progress {
-    /// `done` of `total` references in the stage of this name; no total where it is not known.
+    /// `done` of `total` in the stage of this name; no total where it is not known. Where work has several stages and their
+    /// number is known, both count over all of them, so that the time left is that of the whole; a stage that turns out
+    /// not to be needed is passed over.
     fn at(&mut self, stage: &str, done: u64, total: Option<u64>);
 }
 

@@ -1,5 +1,7 @@
-//! Output files: never replaced unasked, never half written.
+//! Output files: never replaced unasked, never half written; and standard output, when it is for results alone.
 use crate::Failure;
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Fails if the path exists and `force` is not given.
@@ -8,6 +10,16 @@ pub fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
         return Err(Failure::usage(format!("{} exists; --force replaces it", path.display())));
     }
     Ok(())
+}
+
+/// Fails if the name does not end in one of these.
+pub fn refuse_kind(path: &Path, kinds: &[&str]) -> Result<(), Failure> {
+    let kind = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+    if kinds.contains(&kind) {
+        return Ok(());
+    }
+    let names: Vec<String> = kinds.iter().map(|k| format!(".{k}")).collect();
+    Err(Failure::usage(format!("{}: the name must end in {}", path.display(), names.join(" or "))))
 }
 
 /// The name to write to before renaming to `path`: in the same directory, so that the rename is atomic.
@@ -27,4 +39,40 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         let _ = std::fs::remove_file(&part);
         Failure::work(format!("cannot write {}: {e}", path.display()))
     })
+}
+
+/// A word of a command line as a shell reads it back, control characters left out.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+,:@%=".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    let shown: String = word.chars().filter(|c| !c.is_control()).collect();
+    format!("'{}'", shown.replace('\'', "'\\''"))
+}
+
+/// Where a command's result is printed: standard output.
+#[derive(Debug, Default)]
+pub struct Results(Option<File>);
+
+impl Results {
+    /// Standard output for the result alone if `alone` is asked for (`--json`): what the programs that are started print
+    /// there goes to standard error.
+    pub fn new(alone: bool) -> Result<Results, Failure> {
+        let kept = alone.then(homenode_sys::stdio::results_only).transpose();
+        kept.map(Results).map_err(|e| Failure::work(format!("cannot keep stdout for the result: {e}")))
+    }
+    /// Prints a result; a closed pipe (`| head`) is no error.
+    pub fn print(&mut self, text: &str) -> Result<(), Failure> {
+        let done = match &mut self.0 {
+            Some(file) => file.write_all(text.as_bytes()),
+            None => std::io::stdout().lock().write_all(text.as_bytes()),
+        };
+        match done {
+            Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+                Err(Failure::work(format!("cannot write to stdout: {e}")))
+            }
+            _ => Ok(()),
+        }
+    }
 }

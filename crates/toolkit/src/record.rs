@@ -29,6 +29,8 @@ pub struct RecordDoc {
     pub exit_status: Option<i32>,
     /// Whether references are missing because writing failed.
     pub write_failed: bool,
+    /// Whether the phase that was to be recorded (`--roi`) never began.
+    pub phase_missed: bool,
     /// Whether it ran before the recording and was left alone at the end: nobody here is told how it ended.
     #[serde(skip)]
     pub joined: bool,
@@ -48,7 +50,7 @@ impl homenode_capture::Progress for Shown<'_> {
     }
 }
 
-/// Runs the program and records it. The program's failure is not this function's: see [`RecordDoc::program_failed`].
+/// Runs the program and records it. The program's failure is not this function's: see [`RecordDoc::failed`].
 pub fn record(options: &RecordOptions, progress: &mut dyn Progress) -> Result<RecordDoc, Failure> {
     let joined = options.pid.is_some();
     Ok(RecordDoc { joined, ..document(homenode_capture::record(options, &mut Shown(progress))?) })
@@ -76,6 +78,7 @@ fn document(s: RecordSummary) -> RecordDoc {
         bytes: s.bytes,
         exit_status: s.exit_status,
         write_failed: s.write_failed,
+        phase_missed: s.phase_missed,
         joined: false,
         run_seconds: s.run_seconds,
         finish_seconds: s.finish_seconds,
@@ -84,10 +87,16 @@ fn document(s: RecordSummary) -> RecordDoc {
 }
 
 impl RecordDoc {
-    /// Whether the program ended badly or the dataset lacks references because writing failed.
-    pub fn program_failed(&self) -> bool {
+    /// Whether the program ended badly, or the dataset lacks references because writing failed or the phase to be recorded
+    /// never began.
+    pub fn failed(&self) -> bool {
         let unknown = self.joined && self.exit_status.is_none();
-        self.write_failed || (self.exit_status != Some(0) && !unknown)
+        self.write_failed || self.phase_missed || (self.exit_status != Some(0) && !unknown)
+    }
+    /// The command to give next.
+    fn next(&self, dataset: &str) -> String {
+        let command = if self.refs == 0 { "info" } else { "report" };
+        format!("{command} {}", crate::output::quoted(dataset))
     }
     /// The JSON document on one line.
     pub fn to_json(&self) -> String {
@@ -108,10 +117,11 @@ impl RecordDoc {
         };
         let per_ref = self.bytes as f64 / self.refs.max(1) as f64;
         format!(
-            "{dataset}: {refs} references of {} thread(s) in {:.2} s, {} bytes ({per_ref:.3} B/ref)\n{end}",
+            "{dataset}: {refs} references of {} thread(s) in {:.2} s, {} bytes ({per_ref:.3} B/ref)\n{end}next: homenode {}\n",
             self.threads,
             self.run_seconds,
-            units::integer(self.bytes)
+            units::integer(self.bytes),
+            self.next(dataset)
         )
     }
 }
@@ -128,9 +138,9 @@ mod tests {
             write_failed,
             ..document(RecordSummary { path: Some("x.hnt".into()), ..RecordSummary::default() })
         };
-        assert!(!doc(true, None, false).program_failed() && doc(true, None, true).program_failed());
-        assert!(doc(false, None, false).program_failed() && !doc(false, Some(0), false).program_failed());
-        assert!(doc(false, Some(-9), false).program_failed());
+        assert!(!doc(true, None, false).failed() && doc(true, None, true).failed());
+        assert!(doc(false, None, false).failed() && !doc(false, Some(0), false).failed());
+        assert!(doc(false, Some(-9), false).failed());
         assert!(!doc(true, None, false).to_text().contains("not known"));
         assert!(doc(false, None, false).to_text().contains("not known"));
     }

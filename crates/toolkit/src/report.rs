@@ -52,6 +52,11 @@ struct Plan<'r> {
 pub fn report(request: &ReportRequest, progress: &mut dyn Progress) -> Result<ReportDoc, Failure> {
     let plan = plan(request)?;
     let opened = open(&request.dataset)?;
+    let second = request.compare.as_deref().map(open).transpose()?;
+    let passes = plan.passes_max();
+    let total = refs(&opened.reader) * passes * plan.blocks.len() as u64
+        + second.as_ref().map_or(0, |s| refs(&s.reader) * passes);
+    let progress = &mut Whole { progress, done: 0, total };
     let evaluations = plan.blocks.iter().map(|&b| plan.evaluate(&opened.reader, b, progress));
     let evaluations = evaluations.collect::<Result<Vec<_>, Failure>>()?;
     let order = match request.order {
@@ -61,23 +66,22 @@ pub fn report(request: &ReportRequest, progress: &mut dyn Progress) -> Result<Re
     let facts = provenance(&request.dataset, &opened.reader, order);
     let mut doc = ReportDoc::new(opened.reader.manifest(), facts, evaluations);
     doc.blind = unseen(&opened.reader);
-    if let Some(path) = &request.compare {
-        doc.compare = Some(compare(&plan, path, &doc.evaluations[0], order, progress)?);
+    if let (Some(path), Some(second)) = (&request.compare, &second) {
+        doc.compare = Some(compare(&plan, (path, second), &doc.evaluations[0], order, progress)?);
     }
     Ok(doc)
 }
 
 fn compare(
     plan: &Plan<'_>,
-    path: &Path,
+    (path, second): (&Path, &Opened),
     before: &Evaluation,
     order: &str,
-    progress: &mut dyn Progress,
+    progress: &mut Whole<'_>,
 ) -> Result<Comparison, Failure> {
-    let Opened { reader, .. } = open(path)?;
-    let after = plan.evaluate(&reader, plan.blocks[0], progress)?;
-    let blind = unseen(&reader);
-    Ok(Comparison::new(before, after, provenance(path, &reader, order), blind, None))
+    let after = plan.evaluate(&second.reader, plan.blocks[0], progress)?;
+    let blind = unseen(&second.reader);
+    Ok(Comparison::new(before, after, provenance(path, &second.reader, order), blind, None))
 }
 
 /// The HTML page of a report.
@@ -129,12 +133,7 @@ pub(crate) fn machine(name: &str) -> Result<Machine, Failure> {
 }
 
 impl Plan<'_> {
-    fn evaluate(
-        &self,
-        reader: &DatasetReader,
-        block_bytes: u64,
-        progress: &mut dyn Progress,
-    ) -> Result<Evaluation, Failure> {
+    fn evaluate(&self, reader: &DatasetReader, block_bytes: u64, whole: &mut Whole<'_>) -> Result<Evaluation, Failure> {
         let counts: Vec<u64> = (0..reader.threads()).map(|t| reader.refs(t)).collect();
         let map =
             ThreadMap::new(&self.machine, &self.rule, &counts).map_err(|e| Failure::usage(format!("--map: {e}")))?;
@@ -154,17 +153,26 @@ impl Plan<'_> {
             ..Default::default()
         };
         let context = EvalContext { setup, policies: &self.policies, options };
-        let mut pass = 0;
+        let (mut pass, begun) = (0, whole.done);
+        whole.done += refs(reader) * self.passes_max();
         let mut source = |merge: u32, consumer: &mut dyn Consumer| {
             pass += 1;
             let stage = if pass == 1 { "replaying" } else { "replaying what-ifs" };
-            let mut told = Told { consumer, progress, stage, done: 0, total: refs(reader) };
+            let done = begun + (pass - 1) * refs(reader);
+            let mut told = Told { consumer, progress: whole.progress, stage, done, total: whole.total };
             drive(reader, self.order(merge), &mut told).map(drop)
         };
         let names = NameTable::new(reader)?;
         let mut evaluation = evaluate(&mut source, &mut names.follow(), &context).map_err(blame)?;
         evaluation.warnings.extend(map.warnings().iter().cloned());
         Ok(evaluation)
+    }
+
+    /// How often an evaluation reads the references at most: once for everything, for the findings one by one, for all of
+    /// them together, and for each further merge.
+    fn passes_max(&self) -> u64 {
+        let recorded = matches!(self.request.order, OrderChoice::Recorded { .. });
+        3 + if recorded { u64::from(MORE_MERGES) } else { 0 }
     }
 
     /// The merge with this number: seeds follow each other.
@@ -182,6 +190,15 @@ fn blame(e: SimError) -> Failure {
         SimError::Trace(_) => Failure::input(e),
         _ => Failure::usage(e),
     }
+}
+
+/// Progress over all evaluations of a report.
+struct Whole<'a> {
+    progress: &'a mut dyn Progress,
+    /// References that the evaluations begun so far read at most.
+    done: u64,
+    /// The same of all evaluations.
+    total: u64,
 }
 
 /// A consumer whose progress is shown.

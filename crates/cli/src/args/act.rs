@@ -69,11 +69,11 @@ pub(crate) struct Run {
     pub(crate) compare: Vec<String>,
     #[command(flatten)]
     pub(crate) live: Live,
-    /// Print the result as JSON, on stdout after what the program printed.
+    /// Print the result as JSON, and nothing else on stdout: what the program prints there goes to stderr.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Program and its arguments.
-    #[arg(last = true, required = true, value_name = "CMD")]
+    /// Program and its arguments, which may follow `--`; all options stand before it.
+    #[arg(trailing_var_arg = true, required = true, value_name = "CMD", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
 }
 

@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::values::{permille, seconds};
+use super::values::{count, permille, seconds};
 
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   homenode record -o lu.hnt -- ./lu -s S -p 4
-  homenode record --limit-refs 100000000 --roi solve -- ./app
+  homenode record --limit-refs 100M --roi solve -- ./app
   homenode record --backend faults -- ./app              any program, where there are several nodes
   homenode record --backend perf --pid 1234 --duration 30 -o app.hnt
 
@@ -27,8 +27,8 @@ pub(crate) struct Record {
     /// How to see references (`homenode list backends`).
     #[arg(long, default_value = "auto")]
     pub(crate) backend: String,
-    /// Stop recording after N references; the program runs on.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Stop recording after N references, K, M and G being powers of 1000; the program runs on.
+    #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) limit_refs: Option<u64>,
     /// Record references only inside the phase of this name.
     #[arg(long, value_name = "NAME")]
@@ -46,11 +46,11 @@ pub(crate) struct Record {
     /// Count references and record nothing: the floor of the slowdown.
     #[arg(long, conflicts_with_all = ["output", "limit_refs", "roi", "force", "duration", "overhead"])]
     pub(crate) count_only: bool,
-    /// Print the summary as JSON.
+    /// Print the summary as JSON, and nothing else on stdout: what the program prints there goes to stderr.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Program and its arguments.
-    #[arg(last = true, required_unless_present = "pid", value_name = "CMD")]
+    /// Program and its arguments, which may follow `--`; all options stand before it.
+    #[arg(trailing_var_arg = true, required_unless_present = "pid", value_name = "CMD", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
 }
 

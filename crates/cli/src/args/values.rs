@@ -36,6 +36,21 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).ok_or_else(wrong)
 }
 
+/// A number of things, at least one, with K, M, G for powers of 1000 (`10M`).
+pub(crate) fn count(text: &str) -> Result<u64, String> {
+    let wrong = || "expected a number of at least 1, such as 250000, 10M or 2G".to_owned();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" => 1,
+        "K" => 1_000,
+        "M" => 1_000_000,
+        "G" => 1_000_000_000,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    number.checked_mul(unit).filter(|n| *n > 0).ok_or_else(wrong)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,6 +63,8 @@ mod tests {
             (bytes("4096"), bytes("2G"), bytes("3KiB"), bytes("1MB")),
             (Ok(4096), Ok(2 << 30), Ok(3072), Ok(1 << 20))
         );
+        assert_eq!((count("250000"), count("10M"), count("2g")), (Ok(250_000), Ok(10_000_000), Ok(2_000_000_000)));
+        assert!(["0", "0K", "", "M", "-1", "1.5M", "1T", "99999999999G"].iter().all(|t| count(t).is_err()));
         assert!(["", "G", "-1", "1.5G", "2X", "99999999999T"].iter().all(|t| bytes(t).is_err()));
         assert_eq!((permille("2"), permille("0.5%")), (Ok(20), Ok(5)));
         assert!(["0", "101", "", "NaN"].iter().all(|t| permille(t).is_err()));

@@ -47,9 +47,10 @@ pub(super) fn run(a: Run, quiet: bool) -> Done {
         compare: a.compare,
         options: live(a.live),
     };
+    let mut results = toolkit::output::Results::new(a.json)?;
     let doc = toolkit::run(&request, &mut Bar::new(quiet))?;
     if a.json {
-        print(&doc.to_json())?;
+        results.print(&doc.to_json())?;
     } else if !quiet {
         // The program owns stdout; what we have to say goes beside it.
         eprint!("{}", doc.to_text());

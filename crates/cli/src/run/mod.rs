@@ -9,8 +9,9 @@ use crate::args::{
 use crate::progress::Bar;
 use clap::CommandFactory;
 use homenode_toolkit as toolkit;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::Path;
+use toolkit::output::Results;
 use toolkit::{Failure, OrderChoice};
 
 /// Exit status.
@@ -49,12 +50,7 @@ pub(crate) fn worker(a: &SweepWorker) -> Done {
 
 /// Prints a result; a closed pipe (`| head`) is not an error.
 fn print(text: &str) -> Done {
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::work(format!("cannot write to stdout: {e}")))
-        }
-        _ => Ok(0),
-    }
+    Results::default().print(text).map(|()| 0)
 }
 
 fn warn(quiet: bool, lines: &[String]) {
@@ -77,15 +73,16 @@ fn record(a: Record, quiet: bool) -> Done {
         overhead_permille: a.overhead,
         command: a.command,
     };
+    let mut results = Results::new(a.json)?;
     let doc = toolkit::record(&options, &mut Bar::new(quiet))?;
     warn(quiet, &doc.warnings);
     if a.json {
-        print(&doc.to_json())?;
+        results.print(&doc.to_json())?;
     } else if !quiet {
         // The program owns stdout; what we have to say goes beside it.
         eprint!("{}", doc.to_text());
     }
-    Ok(u8::from(doc.program_failed()))
+    Ok(u8::from(doc.failed()))
 }
 
 fn compile(language: toolkit::Language, a: Compile) -> Done {
@@ -105,8 +102,10 @@ fn reproduce(a: &Reproduce, quiet: bool) -> Done {
         size: a.size.clone(),
         out: a.output.clone(),
     };
+    let mut results = Results::new(a.json)?;
     let doc = toolkit::reproduce(&request, &mut Bar::new(quiet))?;
-    print(&if a.json { doc.to_json() } else { doc.to_text() })
+    results.print(&if a.json { doc.to_json() } else { doc.to_text() })?;
+    Ok(0)
 }
 
 fn info(a: Reading, quiet: bool) -> Done {
@@ -159,6 +158,7 @@ fn report(a: Report, quiet: bool) -> Done {
         threshold_percent: a.threshold,
     };
     if let Some(path) = &a.output {
+        toolkit::output::refuse_kind(path, &["html", "htm", "json"])?;
         toolkit::output::refuse_existing(path, a.force)?;
     }
     let doc = toolkit::report(&request, &mut Bar::new(quiet))?;

@@ -73,7 +73,7 @@ pub(super) fn recorded<'w>(
     let options =
         RecordOptions { command, out: out.clone(), backend: "hooks".into(), force: true, ..RecordOptions::default() };
     let doc = crate::record(&options, progress)?;
-    if doc.program_failed() {
+    if doc.failed() {
         return Err(Failure::work(format!("{name} failed while it was recorded: {:?}", doc.warnings)));
     }
     Ok(DatasetReader::open(Arc::new(DirStore::open(&out)?))?)

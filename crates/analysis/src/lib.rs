@@ -30,5 +30,5 @@ mod words;
 pub use analysis::{Analysed, Analysis};
 pub use candidate::{Candidate, Making, Remedy};
 pub use feed::{Charge, Setup, Transfer};
-pub use names::{Names, ObjectName, SiteName, UNKNOWN_OBJECT, UNKNOWN_SITE};
+pub use names::{FieldName, Names, ObjectName, SiteName, UNKNOWN_OBJECT, UNKNOWN_SITE};
 pub use patterns::Pattern;

@@ -31,6 +31,26 @@ pub struct SiteName {
     pub function: String,
 }
 
+/// What lies at an address inside an object, by the types that the program's debugging information gives.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FieldName {
+    /// Way from the object's first byte: `[3].hits`, `.head.next`, `[7]`; written after the object's name.
+    pub path: String,
+    /// The same without positions in arrays: `[].hits`. Equal for one field of all elements.
+    pub member: String,
+    /// Type that the innermost member belongs to: `struct stats`; empty if the object is a plain array or number.
+    pub of: String,
+    /// First byte of the field.
+    pub addr: u64,
+    /// Bytes of the field.
+    pub bytes: u64,
+    /// First byte of the element of the object's (outermost) array in which the field lies; the object's first byte if it
+    /// is no array.
+    pub element_addr: u64,
+    /// Bytes of such an element; those of the object if it is no array.
+    pub element_bytes: u64,
+}
+
 /// Answers for ids; called once per id and row, after the last reference.
 pub trait Names {
     /// The object row with this id (never [`UNKNOWN_OBJECT`]).
@@ -38,6 +58,11 @@ pub trait Names {
     /// First byte and size of the allocation of row `object` that contains `addr`, if known: offsets and element
     /// positions count from there.
     fn extent(&self, object: u32, addr: u64) -> Option<(u64, u64)>;
+    /// The field of row `object` that contains `addr`, if the type of the object is known. A guess is no answer: without
+    /// evidence it is `None`, and people are shown an offset.
+    fn field(&self, _object: u32, _addr: u64) -> Option<FieldName> {
+        None
+    }
     /// The code location with this id (never [`UNKNOWN_SITE`]).
     fn site(&self, site: u32) -> SiteName;
 }

@@ -1,6 +1,6 @@
 //! What lies at an address, and what it is called.
 use crate::seat::{salt, unflatten};
-use homenode_analysis::{Names, ObjectName, SiteName, UNKNOWN_OBJECT};
+use homenode_analysis::{FieldName, Names, ObjectName, SiteName, UNKNOWN_OBJECT};
 use homenode_trace::Event;
 
 /// An answer to "what is at this address now".
@@ -25,6 +25,10 @@ pub trait Objects {
     fn object(&self, object: u32) -> ObjectName;
     /// First byte and size of the allocation of row `object` that contains, or last contained, `addr`, if known.
     fn extent(&self, object: u32, space: u32, addr: u64) -> Option<(u64, u64)>;
+    /// The field of row `object` at `addr`, with run-time addresses; see [`Names::field`].
+    fn field(&self, _object: u32, _space: u32, _addr: u64) -> Option<FieldName> {
+        None
+    }
     /// The code location with this id.
     fn site(&self, site: u32) -> SiteName;
 }
@@ -59,6 +63,12 @@ impl Names for FlatNames<'_> {
     fn extent(&self, object: u32, flat: u64) -> Option<(u64, u64)> {
         let (space, addr) = unflatten(flat);
         self.0.extent(object, space, addr).map(|(from, bytes)| (from ^ salt(space), bytes))
+    }
+    fn field(&self, object: u32, flat: u64) -> Option<FieldName> {
+        let (space, addr) = unflatten(flat);
+        let salted =
+            |f: FieldName| FieldName { addr: f.addr ^ salt(space), element_addr: f.element_addr ^ salt(space), ..f };
+        self.0.field(object, space, addr).map(salted)
     }
     fn site(&self, site: u32) -> SiteName {
         self.0.site(site)

@@ -6,7 +6,8 @@ use std::process::Command;
 
 const ARCHIVE: &[&str] = &[
     "alloc", "annotate", "atomic", "barrier", "c11", "control", "entry", "event", "exit", "fork", "init", "io",
-    "memstr", "module", "order", "phase", "real", "ring", "signal", "slow", "spin", "stack", "sync", "thread",
+    "memstr", "module", "order", "phase", "real", "ring", "signal", "slow", "spin", "stack", "strings", "sync",
+    "thread",
 ];
 
 /// What the agent has in common with the archive; its own files are all those in `c/agent`.

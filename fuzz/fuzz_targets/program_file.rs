@@ -15,7 +15,9 @@ fuzz_target!(|data: &[u8]| {
     let path = FOLDER.path().join("program");
     fs::write(&path, data).expect("memory takes it");
     let _ = read_module(&path);
-    if let Ok(answers) = resolve(&path, &[0, 0x1000, 0x40_1000, u64::MAX], Some(Path::new("/nonexistent"))) {
+    if let Ok(answers) =
+        resolve(&path, &[0, 0x1000, 0x40_1000, u64::MAX], &[0x1000, 0x40_1000], Some(Path::new("/nonexistent")))
+    {
         assert_eq!(answers.places.len(), 4);
         assert!(answers.globals.is_sorted_by_key(|g| g.address));
     }

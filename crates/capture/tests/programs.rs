@@ -3,8 +3,10 @@ use homenode_capture::{CaptureError, DirStore, RecordOptions, RecordSummary, rec
 use homenode_hooks::compile::{self, Mode};
 use homenode_hooks::install;
 use homenode_trace::check::check;
+use homenode_trace::objects::{ObjectKind, ObjectTable};
 use homenode_trace::symbols::{Global, Site};
 use homenode_trace::{DatasetReader, EventKind};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -119,6 +121,66 @@ fn heap_objects_have_their_allocating_line() {
             .map(|s| (s.function.clone(), s.line))
             .collect();
         assert_eq!(lines, [("main".to_owned(), line)], "{compiler}");
+    }
+}
+
+/// Lines of the allocation that the user is shown, and of the function in between that returned it, if there is one; of
+/// all heap blocks that `source` allocated.
+fn allocations(reader: &DatasetReader, source: &str) -> BTreeSet<(u32, Option<u32>)> {
+    let table = ObjectTable::build(reader.manifest(), reader.events(), reader.symbols());
+    let line = |name: &str| {
+        let (_, after) = name.split_once(&format!("{source}:"))?;
+        after.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+    };
+    let heap = table.groups().iter().filter(|g| g.kind == ObjectKind::Heap);
+    heap.filter_map(|g| {
+        let (place, through) = g.name.split_once(" through ").map_or((&*g.name, None), |(p, t)| (p, Some(t)));
+        Some((line(place)?, through.and_then(line)))
+    })
+    .collect()
+}
+
+/// A function that returns what it allocated stands for its caller, whatever its name and however it was compiled; a pool
+/// does not.
+#[test]
+fn allocators_of_the_program_are_known_by_what_they_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let line = |mark: &str| line_of("wrappers.c", &format!("{mark} */"));
+    let pairs = [
+        ("a", "in plain"),
+        ("b", "in plain"),
+        ("c", "in plain"),
+        ("d", "in cleared"),
+        ("e", "in aligned"),
+        ("f", "in header"),
+        ("g", "in inlined"),
+        ("m", "in make"),
+    ];
+    let mut expected: BTreeSet<(u32, Option<u32>)> = pairs.iter().map(|(a, b)| (line(a), Some(line(b)))).collect();
+    expected.extend([(line("chunk"), None), (line("data"), None)]);
+    for (compiler, level) in COMPILERS.iter().flat_map(|c| ["-O0", "-O1", "-O2"].map(|o| (c, o))) {
+        // clang turns blocks that live as long as the program into variables unless told otherwise.
+        let flags = if *compiler == "clang" { vec![level, "-fno-builtin"] } else { vec![level] };
+        let (_, reader) = run(&build(dir.path(), compiler, "wrappers.c", &flags), &[]);
+        // What the C library allocates for starting threads and printing comes after all that.
+        let mut found = allocations(&reader, "wrappers.c");
+        found.retain(|&(place, _)| place <= line("m"));
+        assert_eq!(found, expected, "{compiler} {level}");
+    }
+}
+
+/// Whatever way C++ takes to malloc, the line is the user's.
+#[test]
+fn cpp_blocks_have_the_line_of_the_user() {
+    let dir = tempfile::tempdir().unwrap();
+    let marks =
+        ["array", "plain", "vector", "unique", "shared", "string", "append", "copy", "again", "memalign", "aligned"];
+    let expected: BTreeSet<u32> = marks.iter().map(|m| line_of("blocks.cc", m)).collect();
+    for (compiler, level) in COMPILERS.iter().flat_map(|c| ["-O0", "-O1", "-O2"].map(|o| (c, o))) {
+        let (_, reader) = run(&build(dir.path(), compiler, "blocks.cc", &[level, "-std=c++17"]), &[]);
+        let found = allocations(&reader, "blocks.cc").into_iter().map(|(line, _)| line).collect::<BTreeSet<u32>>();
+        let missing: Vec<_> = expected.difference(&found).collect();
+        assert!(missing.is_empty(), "{compiler} {level}: {missing:?} not in {found:?}");
     }
 }
 

@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <stdarg.h>
 #include <sys/stat.h>
+#include <unwind.h>
 
 #include "real.h"
 #include "runtime.h"
@@ -28,6 +29,39 @@ static bool from_bootstrap(const void *p) {
 
 /* ---- recording --------------------------------------------------------------------------------------------------- */
 
+extern const char __start_hn_doors[] __attribute__((visibility("hidden")));
+extern const char __stop_hn_doors[] __attribute__((visibility("hidden")));
+
+static bool is_door(uintptr_t pc) {
+    return pc - (uintptr_t)__start_hn_doors < (uintptr_t)(__stop_hn_doors - __start_hn_doors);
+}
+
+struct search {
+    uintptr_t from, found;
+    unsigned frames;
+};
+
+static _Unwind_Reason_Code outward(struct _Unwind_Context *context, void *argument) {
+    struct search *s = argument;
+    uintptr_t pc = _Unwind_GetIP(context) - 1;
+    if (s->from && pc != s->from)
+        return --s->frames ? _URC_NO_REASON : _URC_END_OF_STACK;
+    s->from = 0;
+    if (!is_door(pc) && hnrt_module_has(pc))
+        s->found = pc;
+    return s->found || !--s->frames ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+/* A library allocates for the program (strdup, std::string, a stream's buffer): the call that led into the library is
+ * what people can change, and the entry points have not seen it. The library's own place if there is no such call. */
+static NOINLINE uintptr_t program_pc(struct hn_thread *t, uintptr_t pc) {
+    struct search s = {pc, 0, 32};
+    t->guard++;
+    _Unwind_Backtrace(outward, &s);
+    t->guard--;
+    return s.found ? s.found : pc;
+}
+
 /* Memory that another thread gave back passes to this one: the allocator's own synchronisation, which nobody else
  * sees. */
 static void *obtained(void *p, size_t bytes, uint64_t source, uintptr_t pc) {
@@ -40,7 +74,7 @@ static void *obtained(void *p, size_t bytes, uint64_t source, uintptr_t pc) {
     if (p && hnrt_threaded)
         hnrt_acquire(t, p, HN_EPOCH_ALLOCATOR);
     if (p && t->recording)
-        hnrt_event_alloc(t, p, bytes, source, pc);
+        hnrt_event_alloc(t, p, bytes, source, LIKELY(hnrt_module_has(pc)) ? pc : program_pc(t, pc));
     return p;
 }
 
@@ -84,10 +118,9 @@ static void *leave_bootstrap(void *p, size_t bytes) {
 
 /* The old block is recorded as freed before the real call, as another thread may get it at once. Should the call
  * fail, the old block is obtained again. */
-INTERPOSE void *realloc(void *p, size_t bytes) {
+static void *reallocated(void *p, size_t bytes, uintptr_t pc) {
     if (UNLIKELY(from_bootstrap(p)))
         return leave_bootstrap(p, bytes);
-    uintptr_t pc = CALLER();
     struct hn_thread *t = hnrt_recording();
     giving_back(p);
     void *q = REAL(realloc)(p, bytes);
@@ -96,6 +129,19 @@ INTERPOSE void *realloc(void *p, size_t bytes) {
     if (p && !q && bytes)
         obtained(p, malloc_usable_size(p), SOURCE_HEAP, pc);
     return obtained(q, bytes, SOURCE_HEAP, pc);
+}
+
+INTERPOSE void *realloc(void *p, size_t bytes) {
+    return reallocated(p, bytes, CALLER());
+}
+
+INTERPOSE void *reallocarray(void *p, size_t count, size_t bytes) {
+    size_t all;
+    if (__builtin_mul_overflow(count, bytes, &all)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return reallocated(p, all, CALLER());
 }
 
 INTERPOSE int posix_memalign(void **out, size_t alignment, size_t bytes) {
@@ -123,14 +169,26 @@ INTERPOSE void *pvalloc(size_t bytes) {
 
 /* ---- operator new: calls malloc from inside libstdc++, so the site of the new-expression is passed on by hand ---- */
 
+/* How far below an operator's frame the one lies that it calls itself: operator new[] is implemented by operator new, and
+ * what counts is the outer one's caller. What an exception has left behind is rarely so near. */
+#define NESTED_BYTES 512
+
+static bool enter_operator(struct hn_thread *t, uintptr_t pc) {
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (t->alloc_pc && t->alloc_sp - here < NESTED_BYTES)
+        return false;
+    t->alloc_pc = pc;
+    t->alloc_sp = here;
+    return true;
+}
+
 #define OPERATOR_NEW(symbol, parameters, arguments)                                                                   \
     INTERPOSE void *symbol parameters {                                                                               \
         struct hn_thread *t = hnrt_self;                                                                              \
-        if (!t)                                                                                                       \
-            return REAL(symbol) arguments;                                                                            \
-        t->alloc_pc = CALLER();                                                                                       \
+        bool outermost = t && enter_operator(t, CALLER());                                                            \
         void *p = REAL(symbol) arguments;                                                                             \
-        t->alloc_pc = 0;                                                                                              \
+        if (outermost)                                                                                                \
+            t->alloc_pc = 0;                                                                                          \
         return p;                                                                                                     \
     }
 OPERATOR_NEW(_Znwm, (size_t bytes), (bytes))
@@ -139,6 +197,10 @@ OPERATOR_NEW(_ZnwmRKSt9nothrow_t, (size_t bytes, const void *tag), (bytes, tag))
 OPERATOR_NEW(_ZnamRKSt9nothrow_t, (size_t bytes, const void *tag), (bytes, tag))
 OPERATOR_NEW(_ZnwmSt11align_val_t, (size_t bytes, size_t alignment), (bytes, alignment))
 OPERATOR_NEW(_ZnamSt11align_val_t, (size_t bytes, size_t alignment), (bytes, alignment))
+OPERATOR_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t bytes, size_t alignment, const void *tag),
+             (bytes, alignment, tag))
+OPERATOR_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t bytes, size_t alignment, const void *tag),
+             (bytes, alignment, tag))
 
 /* ---- mappings ---------------------------------------------------------------------------------------------------- */
 

@@ -4,17 +4,24 @@
 
 #define ALLOC_PCS ((HN_EVENT_PAYLOAD_MAX - 1) * 2)
 
+static bool next_batch(struct hn_thread *t) {
+    if (hnrt_open_batch(t))
+        return true;
+    hnrt_leave_ring(t);
+    return false;
+}
+
 /* Room for `slots` slots in one batch of the real ring, to be filled and then committed; NULL if recording is over. */
 uint64_t *hnrt_reserve(struct hn_thread *t, unsigned slots) {
     struct hn_ring *r = t->real;
+    if (AT_BOUNDARY(r->cursor) && !next_batch(t))
+        return NULL;
     uint64_t left = HN_BATCH_BYTES - (r->cursor & (HN_BATCH_BYTES - 1));
     if (UNLIKELY(slots * HN_SLOT_BYTES > left)) {
         *(uint64_t *)r->cursor = hnrt_event_word(HN_EVENT_PAD, 0, 0);
         __atomic_store_n(&r->cursor, r->cursor + left, __ATOMIC_RELEASE);
-        if (!hnrt_open_batch(t)) {
-            hnrt_leave_ring(t);
+        if (!next_batch(t))
             return NULL;
-        }
     }
     return (uint64_t *)r->cursor;
 }
@@ -24,8 +31,6 @@ uint64_t *hnrt_reserve(struct hn_thread *t, unsigned slots) {
 void hnrt_commit(struct hn_thread *t, unsigned slots) {
     struct hn_ring *r = t->real;
     __atomic_store_n(&r->cursor, r->cursor + slots * HN_SLOT_BYTES, __ATOMIC_RELEASE);
-    if (UNLIKELY((r->cursor & (HN_BATCH_BYTES - 1)) == 0) && !hnrt_open_batch(t))
-        hnrt_leave_ring(t);
     if (UNLIKELY(t->roi_seen != hnrt_roi_generation))
         hnrt_route(t);
 }

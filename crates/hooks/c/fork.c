@@ -49,7 +49,7 @@ static void in_child(void) {
     hnrt_threads_after_fork();
     hnrt_order_after_fork();
     hnrt_modules_forget();
-    t->held = NULL;
+    t->held = t->taking = NULL;
     if (!hnrt_attached)
         return hnrt_route(t);
     __atomic_fetch_add(CONTROL32(HN_CONTROL_OFF_ATTACHED), 1, __ATOMIC_RELAXED);

@@ -60,7 +60,9 @@ INTERPOSE ssize_t writev(int fd, const struct iovec *piece, int pieces) {
 }
 
 INTERPOSE ssize_t recv(int fd, void *buffer, size_t n, int flags) {
-    return moved(REAL(recv)(fd, buffer, n, flags), buffer, OP_WRITE, CALLER());
+    ssize_t got = REAL(recv)(fd, buffer, n, flags);
+    moved(got > (ssize_t)n ? (ssize_t)n : got, buffer, OP_WRITE, CALLER());
+    return got;
 }
 
 INTERPOSE ssize_t send(int fd, const void *buffer, size_t n, int flags) {
@@ -77,4 +79,49 @@ INTERPOSE size_t fwrite(const void *restrict buffer, size_t size, size_t n, FILE
     size_t done = REAL(fwrite)(buffer, size, n, file);
     moved((ssize_t)(done * size), buffer, OP_READ, CALLER());
     return done;
+}
+
+INTERPOSE ssize_t preadv(int fd, const struct iovec *piece, int pieces, off_t at) {
+    return moved_pieces(REAL(preadv)(fd, piece, pieces, at), piece, pieces, OP_WRITE, CALLER());
+}
+
+INTERPOSE ssize_t pwritev(int fd, const struct iovec *piece, int pieces, off_t at) {
+    return moved_pieces(REAL(pwritev)(fd, piece, pieces, at), piece, pieces, OP_READ, CALLER());
+}
+
+/* With MSG_TRUNC the result is the message's length, which may be more than there was room for. */
+INTERPOSE ssize_t recvfrom(int fd, void *restrict buffer, size_t n, int flags, struct sockaddr *restrict from,
+                           socklen_t *restrict from_bytes) {
+    ssize_t got = REAL(recvfrom)(fd, buffer, n, flags, from, from_bytes);
+    moved(got > (ssize_t)n ? (ssize_t)n : got, buffer, OP_WRITE, CALLER());
+    return got;
+}
+
+INTERPOSE ssize_t sendto(int fd, const void *buffer, size_t n, int flags, const struct sockaddr *to,
+                         socklen_t to_bytes) {
+    return moved(REAL(sendto)(fd, buffer, n, flags, to, to_bytes), buffer, OP_READ, CALLER());
+}
+
+INTERPOSE ssize_t recvmsg(int fd, struct msghdr *m, int flags) {
+    return moved_pieces(REAL(recvmsg)(fd, m, flags), m->msg_iov, (int)m->msg_iovlen, OP_WRITE, CALLER());
+}
+
+INTERPOSE ssize_t sendmsg(int fd, const struct msghdr *m, int flags) {
+    return moved_pieces(REAL(sendmsg)(fd, m, flags), m->msg_iov, (int)m->msg_iovlen, OP_READ, CALLER());
+}
+
+/* A line with its end. */
+INTERPOSE char *fgets(char *restrict line, int n, FILE *restrict file) {
+    char *got = REAL(fgets)(line, n, file);
+    uintptr_t pc = CALLER();
+    if (got && ours(pc))
+        hnrt_put_range(line, REAL(strlen)(line) + 1, OP_WRITE, pc);
+    return got;
+}
+
+INTERPOSE int fputs(const char *restrict text, FILE *restrict file) {
+    uintptr_t pc = CALLER();
+    if (ours(pc))
+        hnrt_put_range(text, REAL(strlen)(text) + 1, OP_READ, pc);
+    return REAL(fputs)(text, file);
 }

@@ -2,24 +2,10 @@
  * behalf. Only calls from recorded code count (shared libraries reach these definitions too), and only the bytes
  * that the function's definition refers to, not what a vectorised implementation reads beyond. Built without turning
  * loops into calls of these very functions. */
+#include "ranges.h"
 #include "real.h"
-#include "runtime.h"
 
-/* Whether a call from `pc` is the program's. */
-static inline bool ours(uintptr_t pc) {
-    struct hn_thread *t = hnrt_self;
-    return hnrt_attached && t && !t->guard && hnrt_module_has(pc);
-}
-
-static void reads(const void *p, size_t bytes, uintptr_t pc) {
-    hnrt_put_range(p, bytes, OP_READ, pc);
-}
-
-static void writes(const void *p, size_t bytes, uintptr_t pc) {
-    hnrt_put_range(p, bytes, OP_WRITE, pc);
-}
-
-/* ---- slow versions, for before the real ones are known, and for lengths ------------------------------------------ */
+/* ---- slow versions, for before the real ones are known ------------------------------------------ */
 
 static void *plain_move(void *to, const void *from, size_t n) {
     uint8_t *d = to;
@@ -31,21 +17,6 @@ static void *plain_move(void *to, const void *from, size_t n) {
         while (n--)
             d[n] = s[n];
     return to;
-}
-
-static size_t length(const char *s, size_t most) {
-    size_t n = 0;
-    while (n < most && s[n])
-        n++;
-    return n;
-}
-
-/* Bytes that a comparison has to look at: up to and with the first difference (or, for strings, the end). */
-static size_t compared(const uint8_t *a, const uint8_t *b, size_t most, bool string) {
-    size_t n = 0;
-    while (n < most && a[n] == b[n] && !(string && !a[n]))
-        n++;
-    return n < most ? n + 1 : most;
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------------------ */

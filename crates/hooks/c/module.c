@@ -1,15 +1,20 @@
 /* Executable and libraries: which there are (for symbolisation) and which are recorded. A library is recorded if it
  * was compiled with the hooks, and then it needs __tsan_init and calls it when it is loaded, which is also when we
- * look around: dlopen is not interposed, as a dlopen that comes from the wrong caller searches the wrong RUNPATH. */
+ * look around: dlopen is not interposed, as a dlopen that comes from the wrong caller searches the wrong RUNPATH. Other
+ * libraries are met before one is closed, and at the end. */
 #include <elf.h>
 #include <link.h>
 
 #include "os.h"
+#ifndef HN_AGENT
+#include "real.h"
+#endif
 #include "runtime.h"
 
 #define MODULES 1024
 static struct module {
     uint64_t bias, bytes; /* from the bias to the end */
+    uint64_t name;        /* hash: another library may come to where one was closed */
     bool reported;
 } modules[MODULES];
 static uint32_t module_count, modules_lock;
@@ -109,10 +114,18 @@ static void add_recorded(const struct dl_phdr_info *info, struct extent e) {
     __atomic_store_n(&recorded_count, recorded_count + 1, __ATOMIC_RELEASE);
 }
 
+static uint64_t hash_of(const char *name) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (; name && *name; name++)
+        hash = (hash ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
 /* The module's entry, made if it is new; NULL if there is no more room. */
 static struct module *meet(const struct dl_phdr_info *info, struct extent e) {
+    uint64_t name = hash_of(info->dlpi_name);
     for (uint32_t i = 0; i < module_count; i++)
-        if (modules[i].bias == info->dlpi_addr && modules[i].bytes == e.end)
+        if (modules[i].bias == info->dlpi_addr && modules[i].bytes == e.end && modules[i].name == name)
             return &modules[i];
     if (module_count == MODULES)
         return NULL;
@@ -121,6 +134,7 @@ static struct module *meet(const struct dl_phdr_info *info, struct extent e) {
     struct module *m = &modules[module_count++];
     m->bias = info->dlpi_addr;
     m->bytes = e.end;
+    m->name = name;
     return m;
 }
 
@@ -162,3 +176,13 @@ void hnrt_modules_forget(void) {
     for (uint32_t i = 0; i < module_count; i++)
         modules[i].reported = false;
 }
+
+#ifndef HN_AGENT
+/* A library that is closed before anybody looked around would never have been there. */
+INTERPOSE int dlclose(void *library) {
+    struct hn_thread *t = hnrt_attached ? hnrt_recording() : NULL;
+    if (t)
+        hnrt_modules_scan(t);
+    return REAL(dlclose)(library);
+}
+#endif

@@ -30,8 +30,13 @@ static bool wait_a_little(unsigned tries) {
 /* The lock of the object's hash, or NULL: then the operation goes unnumbered, which is counted. */
 uint64_t *hnrt_order_lock(struct hn_thread *t, const volatile void *object) {
     uint64_t *word = counter_of(object);
+    if (UNLIKELY(t->taking != NULL))
+        hnrt_order_repair(t);
+    t->taking = word;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     for (unsigned tries = 0; __atomic_fetch_or(word, 1, __ATOMIC_ACQUIRE) & 1; tries++)
         if (!wait_a_little(tries)) {
+            t->taking = NULL;
             __atomic_fetch_add(CONTROL64(HN_CONTROL_OFF_UNNUMBERED), 1, __ATOMIC_RELAXED);
             return NULL;
         }
@@ -39,15 +44,35 @@ uint64_t *hnrt_order_lock(struct hn_thread *t, const volatile void *object) {
     return word;
 }
 
+/* Sections never nest: a lock that this thread still holds (or was about to take) when it comes back to the runtime is one
+ * that it left by a jump or by being cancelled. Whether it was taken between two instructions shows in time: any other
+ * holder gives it back, and takes a number. */
+void hnrt_order_repair(struct hn_thread *t) {
+    uint64_t *word = t->held, *taking = t->taking;
+    t->held = t->taking = NULL;
+    if (word)
+        return hnrt_order_unlock_unnumbered(t, word);
+    uint64_t before = taking ? __atomic_load_n(taking, __ATOMIC_ACQUIRE) : 0;
+    if (!(before & 1))
+        return;
+    for (unsigned tries = 900; __atomic_load_n(taking, __ATOMIC_ACQUIRE) == before && tries < 1100; tries++)
+        wait_a_little(tries);
+    __atomic_compare_exchange_n(taking, &before, before & ~UINT64_C(1), false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
 uint64_t hnrt_order_unlock(struct hn_thread *t, uint64_t *word) {
-    uint64_t number = __atomic_fetch_add(word, 1, __ATOMIC_ACQ_REL) >> 1;
     t->held = NULL;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    uint64_t number = __atomic_fetch_add(word, 1, __ATOMIC_ACQ_REL) >> 1;
+    t->taking = NULL;
     return number;
 }
 
 void hnrt_order_unlock_unnumbered(struct hn_thread *t, uint64_t *word) {
-    __atomic_fetch_and(word, ~UINT64_C(1), __ATOMIC_RELEASE);
     t->held = NULL;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    __atomic_fetch_and(word, ~UINT64_C(1), __ATOMIC_RELEASE);
+    t->taking = NULL;
 }
 
 /* Locks held by threads that a forked child does not have. */

@@ -15,6 +15,7 @@
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #ifdef HN_AGENT
 #include "agent/real_list.h"
@@ -93,6 +94,40 @@
     X(strcmp, int, (const char *, const char *))                                                                      \
     X(strncmp, int, (const char *, const char *, size_t))                                                             \
     X(strchr, char *, (const char *, int))                                                                            \
+    X(bzero, void, (void *, size_t))                                                                                  \
+    X(explicit_bzero, void, (void *, size_t))                                                                         \
+    X(bcopy, void, (const void *, void *, size_t))                                                                    \
+    X(memccpy, void *, (void *, const void *, int, size_t))                                                           \
+    X(memrchr, void *, (const void *, int, size_t))                                                                   \
+    X(rawmemchr, void *, (const void *, int))                                                                         \
+    X(memmem, void *, (const void *, size_t, const void *, size_t))                                                   \
+    X(swab, void, (const void *, void *, ssize_t))                                                                    \
+    X(strnlen, size_t, (const char *, size_t))                                                                        \
+    X(strrchr, char *, (const char *, int))                                                                           \
+    X(strchrnul, char *, (const char *, int))                                                                         \
+    X(strstr, char *, (const char *, const char *))                                                                   \
+    X(strcasestr, char *, (const char *, const char *))                                                               \
+    X(strspn, size_t, (const char *, const char *))                                                                   \
+    X(strcspn, size_t, (const char *, const char *))                                                                  \
+    X(strpbrk, char *, (const char *, const char *))                                                                  \
+    X(strcasecmp, int, (const char *, const char *))                                                                  \
+    X(strncasecmp, int, (const char *, const char *, size_t))                                                         \
+    X(stpcpy, char *, (char *, const char *))                                                                         \
+    X(stpncpy, char *, (char *, const char *, size_t))                                                                \
+    X(strncat, char *, (char *, const char *, size_t))                                                                \
+    X(strdup, char *, (const char *))                                                                                 \
+    X(strndup, char *, (const char *, size_t))                                                                        \
+    X(wmemcpy, wchar_t *, (wchar_t *, const wchar_t *, size_t))                                                       \
+    X(wmemmove, wchar_t *, (wchar_t *, const wchar_t *, size_t))                                                      \
+    X(wmemset, wchar_t *, (wchar_t *, wchar_t, size_t))                                                               \
+    X(wcslen, size_t, (const wchar_t *))                                                                              \
+    X(wcscpy, wchar_t *, (wchar_t *, const wchar_t *))                                                                \
+    X(__memcpy_chk, void *, (void *, const void *, size_t, size_t))                                                   \
+    X(__memmove_chk, void *, (void *, const void *, size_t, size_t))                                                  \
+    X(__mempcpy_chk, void *, (void *, const void *, size_t, size_t))                                                  \
+    X(__memset_chk, void *, (void *, int, size_t, size_t))                                                            \
+    X(__strcpy_chk, char *, (char *, const char *, size_t))                                                           \
+    X(__strcat_chk, char *, (char *, const char *, size_t))                                                           \
     X(read, ssize_t, (int, void *, size_t))                                                                           \
     X(write, ssize_t, (int, const void *, size_t))                                                                    \
     X(pread, ssize_t, (int, void *, size_t, off_t))                                                                   \
@@ -103,6 +138,15 @@
     X(send, ssize_t, (int, const void *, size_t, int))                                                                \
     X(fread, size_t, (void *, size_t, size_t, FILE *))                                                                \
     X(fwrite, size_t, (const void *, size_t, size_t, FILE *))                                                         \
+    X(preadv, ssize_t, (int, const struct iovec *, int, off_t))                                                       \
+    X(pwritev, ssize_t, (int, const struct iovec *, int, off_t))                                                      \
+    X(recvfrom, ssize_t, (int, void *, size_t, int, struct sockaddr *, socklen_t *))                                  \
+    X(sendto, ssize_t, (int, const void *, size_t, int, const struct sockaddr *, socklen_t))                          \
+    X(recvmsg, ssize_t, (int, struct msghdr *, int))                                                                  \
+    X(sendmsg, ssize_t, (int, const struct msghdr *, int))                                                            \
+    X(fgets, char *, (char *, int, FILE *))                                                                           \
+    X(fputs, int, (const char *, FILE *))                                                                             \
+    X(dlclose, int, (void *))                                                                                         \
     X(sigaction, int, (int, const struct sigaction *, struct sigaction *))                                            \
     X(longjmp, void, (jmp_buf, int))                                                                                  \
     X(siglongjmp, void, (sigjmp_buf, int))                                                                            \
@@ -121,7 +165,9 @@
     X(_ZnwmRKSt9nothrow_t, void *, (size_t, const void *))                                                            \
     X(_ZnamRKSt9nothrow_t, void *, (size_t, const void *))                                                            \
     X(_ZnwmSt11align_val_t, void *, (size_t, size_t))                                                                 \
-    X(_ZnamSt11align_val_t, void *, (size_t, size_t))
+    X(_ZnamSt11align_val_t, void *, (size_t, size_t))                                                                 \
+    X(_ZnwmSt11align_val_tRKSt9nothrow_t, void *, (size_t, size_t, const void *))                                     \
+    X(_ZnamSt11align_val_tRKSt9nothrow_t, void *, (size_t, size_t, const void *))
 #endif
 
 #define HN_REAL_FIELD(name, type, arguments) type(*name) arguments;

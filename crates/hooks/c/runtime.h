@@ -16,13 +16,14 @@
 #define HN_STACK_MAX 256
 
 #define EXPORT __attribute__((visibility("default")))
+/* Functions that stand before others lie in a section of their own, the doors: when a stack is walked, they are no part of
+ * it, nor is what lies between two of them. */
 #ifdef HN_AGENT
-/* Doors lie in a section of their own: when a stack is walked, what lies between two doors is no part of it. */
 #define INTERPOSE __attribute__((visibility("default"), section("hn_doors"), noinline))
 #define HN_NAME "homenode agent: "
 #else
 /* Weak, so that a program with its own malloc (say) keeps it. */
-#define INTERPOSE __attribute__((visibility("default"), weak))
+#define INTERPOSE __attribute__((visibility("default"), weak, section("hn_doors")))
 #define HN_NAME "homenode hooks: "
 #endif
 #define NOINLINE __attribute__((noinline))
@@ -60,7 +61,8 @@ CHECK_OFFSET(space, HN_RING_OFF_SPACE);
 CHECK_OFFSET(waiting, HN_RING_OFF_WAITING);
 CHECK_OFFSET(dropped, HN_RING_OFF_DROPPED);
 
-/* A ring that goes nowhere: `total` counts the slots of the cycles before the current one. */
+/* A ring that goes nowhere: `total` counts the slots of the cycles before the current one. Its cursor stands at the begin
+ * or at the end of the batch, both boundaries, or between. */
 struct hn_scratch {
     _Alignas(HN_BATCH_BYTES) uint8_t slots[HN_BATCH_BYTES];
     struct hn_ring ring;
@@ -102,13 +104,13 @@ struct hn_thread {
     uint8_t purpose;
     uint32_t index, tid, roi_seen, guard;
     uint64_t wide, unnumbered;
-    uint64_t *held; /* hashed lock this thread holds */
+    uint64_t *held, *taking; /* hashed lock this thread holds; the one it is about to take */
     struct hn_signal_frame *signal;
     struct hn_spin spin;
     void *(*start)(void *);
     void *start_argument;
     void (*once)(void);
-    uintptr_t alloc_pc; /* site of operator new while it calls malloc */
+    uintptr_t alloc_pc, alloc_sp; /* site and frame of the outermost operator new while it calls malloc */
     uint32_t key_rounds;
 #ifdef HN_AGENT
     uint64_t path;        /* see agent/agent.h */
@@ -154,7 +156,7 @@ static inline uint32_t hnrt_stopped(void) {
 
 /* ---- rings and threads (ring.c, slow.c, thread.c) ---------------------------------------------------------------- */
 
-void hnrt_slow(void);
+void hnrt_slow_put(uint64_t word, uintptr_t pc);
 bool hnrt_open_batch(struct hn_thread *t);
 void hnrt_leave_ring(struct hn_thread *t);
 void hnrt_scratch_reset(struct hn_scratch *s);
@@ -205,17 +207,23 @@ static inline uint64_t hnrt_event_word(uint64_t kind, uint64_t addr, unsigned pa
 #define CODE_16 4
 #define REF_BITS(code, op) ((uint64_t)(code) << HN_W0_SIZE_SHIFT | (uint64_t)(op) << HN_W0_OP_SHIFT)
 
+/* Whether a cursor stands between two batches: the next one has to be begun before anything is written. */
+#define AT_BOUNDARY(cursor) UNLIKELY(((cursor) & (HN_BATCH_BYTES - 1)) == 0)
+
 /* The one sequence that every reference goes through. The cursor is stored after the slot (release), so that even a
- * reader that finds the ring after SIGKILL sees whole slots only. */
+ * reader that finds the ring after SIGKILL sees whole slots only. Between any two instructions the thread may be cancelled
+ * or leave by a jump, and write again as if the sequence had never begun: a ring that stands at a boundary is as good a
+ * ring as any. */
 static inline __attribute__((always_inline)) void hnrt_put(uint64_t word, uintptr_t pc) {
     struct hn_ring *r = hnrt_ring;
     uint64_t *slot = (uint64_t *)r->cursor;
+    if (AT_BOUNDARY((uintptr_t)slot)) {
+        hnrt_slow_put(word, pc);
+        return;
+    }
     slot[0] = word;
     slot[1] = pc;
-    uint64_t next = (uint64_t)(slot + 2);
-    __atomic_store_n(&r->cursor, next, __ATOMIC_RELEASE);
-    if (UNLIKELY((next & (HN_BATCH_BYTES - 1)) == 0))
-        hnrt_slow();
+    __atomic_store_n(&r->cursor, (uint64_t)(slot + 2), __ATOMIC_RELEASE);
 }
 
 /* A wild pointer's upper bits must not become a slot's flags; the reference is recorded at what is left. */
@@ -247,6 +255,7 @@ uint64_t *hnrt_order_lock(struct hn_thread *t, const volatile void *object);
 uint64_t hnrt_order_unlock(struct hn_thread *t, uint64_t *word);
 void hnrt_order_unlock_unnumbered(struct hn_thread *t, uint64_t *word);
 void hnrt_order_after_fork(void);
+void hnrt_order_repair(struct hn_thread *t);
 /* Takes a number and records it: before a release, after an acquire. */
 void hnrt_release(struct hn_thread *t, const volatile void *object, uint64_t epoch);
 void hnrt_acquire(struct hn_thread *t, const volatile void *object, uint64_t epoch);
@@ -272,7 +281,7 @@ bool hnrt_roi_open(void);
 void hnrt_fork_init(void);
 void hnrt_exit_init(void);
 void hnrt_process_end(void);
-void hnrt_signal_repair(struct hn_thread *t);
+void hnrt_abandoned(struct hn_thread *t);
 
 /* Counts for references inside the handlers of this thread. */
 static inline uint64_t hnrt_scratch_count(const struct hn_scratch *s) {

@@ -13,15 +13,6 @@ static uint64_t handlers[SIGNALS];
 
 /* ---- entering and leaving ---------------------------------------------------------------------------------------- */
 
-/* A handler that interrupts another one at the very end of a batch must not write past it. */
-static void settle_scratch(struct hn_thread *t) {
-    struct hn_scratch *s = &t->in_signal;
-    if (s->ring.cursor >= (uintptr_t)s->slots + HN_BATCH_BYTES) {
-        s->total += HN_BATCH_SLOTS;
-        hnrt_scratch_reset(s);
-    }
-}
-
 static void enter(struct hn_thread *t, struct hn_signal_frame *f) {
     f->outer = t->signal;
     f->depth = t->depth;
@@ -30,7 +21,6 @@ static void enter(struct hn_thread *t, struct hn_signal_frame *f) {
     t->signal = f;
     t->recording = false;
     t->depth_floor = t->depth;
-    settle_scratch(t);
     hnrt_ring = &t->in_signal.ring;
 }
 
@@ -40,7 +30,6 @@ static void leave(struct hn_thread *t) {
     t->depth = f->depth;
     t->depth_floor = f->depth_floor;
     t->spin = f->spin;
-    settle_scratch(t);
     hnrt_route(t);
 }
 
@@ -134,20 +123,6 @@ static uintptr_t target_of(const struct __jmp_buf_tag *to) {
 #endif
 }
 
-/* Makes good what the interrupted code could not finish: a hashed lock it held, a batch it was about to begin. */
-void hnrt_signal_repair(struct hn_thread *t) {
-    if (t->held)
-        hnrt_order_unlock_unnumbered(t, t->held);
-    t->guard = 0;
-    t->alloc_pc = 0;
-    if (t->recording && (t->real->cursor & (HN_BATCH_BYTES - 1)) == 0 && !hnrt_open_batch(t))
-        hnrt_leave_ring(t);
-    if (t->scratch.ring.cursor >= (uintptr_t)t->scratch.slots + HN_BATCH_BYTES) {
-        t->scratch.total += HN_BATCH_SLOTS;
-        hnrt_scratch_reset(&t->scratch);
-    }
-}
-
 /* Leaves the handlers whose frames the jump skips: a target between here and the trampoline stays inside the
  * handler. */
 static void before_jump(const struct __jmp_buf_tag *to) {
@@ -158,7 +133,7 @@ static void before_jump(const struct __jmp_buf_tag *to) {
     while (t->signal && !(target >= here && target < (uintptr_t)t->signal))
         leave(t);
     if (!t->signal)
-        hnrt_signal_repair(t);
+        hnrt_abandoned(t);
 }
 
 INTERPOSE void longjmp(jmp_buf to, int value) {

@@ -5,14 +5,9 @@
 #include "os.h"
 #include "runtime.h"
 
-/* The ring of every thread that the runtime has not met. Its cursor stands on the last slot, so that the first
- * reference comes here. Threads in one race may write past the batch, at most once each, hence the slack. */
-static struct {
-    _Alignas(HN_BATCH_BYTES) uint8_t slots[HN_BATCH_BYTES];
-    uint8_t slack[64 * HN_BATCH_BYTES];
-} bootstrap;
-#define BOOTSTRAP_LAST ((uintptr_t)(bootstrap.slots + HN_BATCH_BYTES - HN_SLOT_BYTES))
-static struct hn_ring bootstrap_ring = {.cursor = BOOTSTRAP_LAST};
+/* The ring of every thread that the runtime has not met: always at a boundary, so that the first reference comes here and
+ * nothing is ever written. */
+static struct hn_ring bootstrap_ring;
 
 TLS struct hn_ring *hnrt_ring = &bootstrap_ring;
 TLS struct hn_thread *hnrt_self;
@@ -93,36 +88,45 @@ void hnrt_leave_ring(struct hn_thread *t) {
     hnrt_route(t);
 }
 
-static void scratch_cycle(struct hn_thread *t, struct hn_scratch *s) {
-    s->total += HN_BATCH_SLOTS;
-    hnrt_scratch_reset(s);
-    if (s != &t->scratch)
-        return;
-    if (t->purpose == FOR_DROPPED)
-        hnrt_flush(t);
-    if (UNLIKELY(t->roi_seen != hnrt_roi_generation))
-        hnrt_route(t);
-}
-
-/* First reference of a thread: meet it, and give the reference to its ring. */
-static NOINLINE void meet_thread(void) {
-    uint64_t word = ((uint64_t *)BOOTSTRAP_LAST)[0], pc = ((uint64_t *)BOOTSTRAP_LAST)[1];
-    bootstrap_ring.cursor = BOOTSTRAP_LAST;
-    if (hnrt_thread_attach())
-        hnrt_put(word, pc);
-}
-
-/* Called with a full batch. */
-NOINLINE void hnrt_slow(void) {
-    struct hn_thread *t = hnrt_self;
-    if (UNLIKELY(!t || hnrt_ring == &bootstrap_ring)) {
-        meet_thread();
-    } else if (LIKELY(hnrt_ring == t->real)) {
-        if (!hnrt_open_batch(t))
-            hnrt_leave_ring(t);
-        else if (UNLIKELY(t->roi_seen != hnrt_roi_generation))
-            hnrt_route(t);
-    } else {
-        scratch_cycle(t, hnrt_ring == &t->in_signal.ring ? &t->in_signal : &t->scratch);
+/* A full scratch ring begins again; true if the thread's references still belong there. */
+static bool scratch_cycle(struct hn_thread *t, struct hn_scratch *s) {
+    if (s->ring.cursor != (uintptr_t)s->slots) {
+        hnrt_scratch_reset(s);
+        s->total += HN_BATCH_SLOTS;
     }
+    if (s == &t->scratch && t->purpose == FOR_DROPPED)
+        hnrt_flush(t);
+    if (s == &t->scratch && UNLIKELY(t->roi_seen != hnrt_roi_generation))
+        hnrt_route(t);
+    return hnrt_ring == &s->ring;
+}
+
+static void scratch_put(struct hn_thread *t, uint64_t word, uintptr_t pc) {
+    struct hn_scratch *s = hnrt_ring == &t->in_signal.ring ? &t->in_signal : &t->scratch;
+    if (!scratch_cycle(t, s))
+        return hnrt_put(word, pc);
+    ((uint64_t *)s->slots)[0] = word;
+    ((uint64_t *)s->slots)[1] = pc;
+    s->ring.cursor = (uintptr_t)s->slots + HN_SLOT_BYTES;
+}
+
+/* The first reference of a thread, or of a batch. */
+NOINLINE void hnrt_slow_put(uint64_t word, uintptr_t pc) {
+    if (UNLIKELY(hnrt_ring == &bootstrap_ring)) {
+        if (hnrt_self)
+            hnrt_route(hnrt_self);
+        else if (!hnrt_thread_attach())
+            return;
+        if (hnrt_ring != &bootstrap_ring)
+            hnrt_put(word, pc);
+        return;
+    }
+    struct hn_thread *t = hnrt_self;
+    if (UNLIKELY(hnrt_ring != t->real))
+        return scratch_put(t, word, pc);
+    if (!hnrt_open_batch(t))
+        hnrt_leave_ring(t);
+    else if (UNLIKELY(t->roi_seen != hnrt_roi_generation))
+        hnrt_route(t);
+    hnrt_put(word, pc);
 }

@@ -60,13 +60,13 @@ void hnrt_spin_note(struct hn_thread *t, const volatile void *addr, const void *
 void hnrt_spin_overlook(struct hn_thread *t, const void *own) {
     const struct hn_ring *r = t->real;
     uint64_t at = t->spin.mark;
-    for (unsigned steps = 0; hnrt_ring == r && at - r->base < r->bytes && at != r->cursor && steps < 4; steps++) {
+    for (unsigned steps = 0; hnrt_ring == r && at - r->base <= r->bytes && at != r->cursor && steps < 4; steps++) {
+        if ((at & (HN_BATCH_BYTES - 1)) == 0) /* over the next stamp */
+            at = r->base + ((at - r->base) & (r->bytes - 1)) + HN_SLOT_BYTES;
         const uint64_t *slot = (const uint64_t *)at;
         if ((slot[0] & (HN_W0_EVENT | HN_W0_ADDR_MASK)) != (uintptr_t)own)
             return;
         at += HN_SLOT_BYTES;
-        if ((at & (HN_BATCH_BYTES - 1)) == 0) /* over the next stamp */
-            at = r->base + ((at - r->base) & (r->bytes - 1)) + HN_SLOT_BYTES;
     }
     if (at == r->cursor)
         t->spin.mark = at;

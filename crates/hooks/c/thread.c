@@ -227,11 +227,29 @@ void hnrt_thread_discard(struct hn_thread *t) {
     t->ended = true;
 }
 
+/* Makes good what interrupted code could not finish: a hashed lock it held, a guard it raised. The rings need nothing. */
+void hnrt_abandoned(struct hn_thread *t) {
+    hnrt_order_repair(t);
+    t->guard = 0;
+    t->alloc_pc = 0;
+}
+
+/* A thread that was cancelled asynchronously may have been anywhere: in a handler, in a section of ours. It is in none
+ * now. */
+static void left_midway(struct hn_thread *t) {
+    hnrt_abandoned(t);
+    if (t->signal) {
+        t->signal = NULL;
+        hnrt_route(t);
+    }
+}
+
 /* The destructor asks to be called again until the last round, so that the destructors of the program come first. */
 static void key_destructor(void *value) {
     struct hn_thread *t = value;
     if (t != hnrt_self || t->ended)
         return;
+    left_midway(t);
     if (++t->key_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
         hnrt_thread_key_set(t);
     else

@@ -105,3 +105,29 @@ fn cpp_programs_record_with_sites_of_new_expressions() {
         assert!(site < executable.w1(), "the site of `new` is in the program, not in libstdc++: {payload:x?}");
     }
 }
+
+/// Wherever it is cancelled, a thread has recorded all it did before and all that its destructors do.
+#[test]
+fn threads_cancelled_asynchronously_lose_nothing() {
+    for compiler in COMPILERS {
+        let r = Recording::new(MODE_RECORD);
+        let cancel = program(r.dir.path(), compiler, "cancel.c", &["-pthread", "-D_GNU_SOURCE"]);
+        for _ in 0..10 {
+            let r = Recording::new(MODE_RECORD);
+            let (output, rings) = r.run(&cancel, &[]);
+            assert!(output.status.success(), "{compiler} {output:?}");
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(text.lines().count(), 20);
+            for line in text.lines() {
+                let words: Vec<&str> = line.split(' ').collect();
+                let address = |hex: &str| u64::from_str_radix(&hex[2..], 16).unwrap();
+                let (data, done, last) = (address(words[0]), words[1].parse::<usize>().unwrap(), address(words[2]));
+                let refs = || rings.iter().flat_map(Ring::refs);
+                let puts = refs().filter(|i| (data..data + 8 * 4096).contains(&i.addr())).count();
+                assert!(puts == done || puts == done + 1, "{compiler}: {puts} recorded of {done}");
+                assert_eq!(refs().filter(|i| i.addr() == last).count(), 1, "{compiler}: the destructor's");
+            }
+            assert!(rings[1..].iter().all(|r| r.items.last().unwrap().is_event(EVENT_EXIT)), "each ends in order");
+        }
+    }
+}

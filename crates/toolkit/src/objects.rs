@@ -56,10 +56,27 @@ impl<'d> NameTable<'d> {
     }
 
     fn place(&self, site: &Site) -> String {
-        match self.short.get(site.file.as_str()) {
-            Some(file) => format!("{file}:{}", site.line),
-            None => site.place(),
-        }
+        self.line(&site.file, site.line).unwrap_or_else(|| site.place())
+    }
+
+    fn line(&self, file: &str, line: u32) -> Option<String> {
+        self.short.get(file).map(|file| format!("{file}:{line}"))
+    }
+
+    /// Line and function of an allocation, and how it is called: by the line, then the function in between that returned it.
+    fn allocation(&self, group: &Group, what: &str) -> Option<(String, String, String)> {
+        let site = self.symbols.site(group.place?)?;
+        let caller = group.caller.and_then(|i| site.callers.get(i as usize));
+        let (place, function) = match caller {
+            Some(c) => (self.line(&c.file, c.line)?, c.function.clone()),
+            None => (self.place(site), site.function.clone()),
+        };
+        let name = match group.through.and_then(|s| self.symbols.site(s)) {
+            Some(by) if by.function.is_empty() => format!("{what} from {place} ({})", self.place(by)),
+            Some(by) => format!("{what} from {place} ({}, {})", by.function, self.place(by)),
+            None => format!("{what} from {place}"),
+        };
+        Some((place, function, name))
     }
 }
 
@@ -84,9 +101,6 @@ impl Objects for ObjectNames<'_> {
     fn object(&self, object: u32) -> ObjectName {
         let row = &self.names.rows[object as usize];
         let group = &self.names.table.groups()[row.group as usize];
-        let site = group.place.and_then(|s| self.names.symbols.site(s));
-        let place = site.map(|s| self.names.place(s));
-        let function = site.map(|s| s.function.clone()).filter(|f| !f.is_empty());
         let (kind, what) = match group.kind {
             ObjectKind::Global => ("global", ""),
             ObjectKind::Heap => ("heap", "heap block"),
@@ -94,10 +108,10 @@ impl Objects for ObjectNames<'_> {
             ObjectKind::Map => ("map", "mapping"),
             ObjectKind::Shared => ("shared", "shared block"),
         };
-        let name = match &place {
-            Some(place) if !what.is_empty() => format!("{what} from {place}"),
-            _ => group.name.clone(),
-        };
+        let (place, function, name) = self.names.allocation(group, what).map_or((None, None, None), |(p, f, n)| {
+            (Some(p), Some(f).filter(|f| !f.is_empty()), Some(n).filter(|_| !what.is_empty()))
+        });
+        let name = name.unwrap_or_else(|| group.name.clone());
         ObjectName { name, kind: kind.to_owned(), place, function, instances: row.objects, bytes: row.bytes }
     }
 
@@ -136,7 +150,9 @@ fn rows(groups: &[Group]) -> (Vec<u32>, Vec<Row>) {
 /// For each source file the shortest end of its path that no other file shares: `stencil.c`, or `a/util.c` and
 /// `b/util.c`.
 fn short_names(symbols: &Symbols) -> HashMap<&str, String> {
-    let mut files: Vec<&str> = symbols.sites.iter().map(|s| s.file.as_str()).filter(|f| !f.is_empty()).collect();
+    let callers = symbols.sites.iter().flat_map(|s| &s.callers).map(|c| c.file.as_str());
+    let files = symbols.sites.iter().map(|s| s.file.as_str()).chain(callers);
+    let mut files: Vec<&str> = files.filter(|f| !f.is_empty()).collect();
     files.sort_unstable();
     files.dedup();
     let mut ends: HashMap<&str, u32> = HashMap::new();

@@ -23,7 +23,7 @@ fn program(shift: u64) -> Builder {
     b.event(0, EventKind::Module { bias, bytes: 0x10_0000, path: MODULE.into() });
     b.symbols().modules = vec![Module { path: MODULE.into(), build_id: "00112233445566778899".into() }];
     let (name, module) = ("table".to_owned(), MODULE.to_owned());
-    b.symbols().globals = vec![Global { process: 0, addr: bias + 0x4000, bytes: 8192, name, module }];
+    b.symbols().globals = vec![Global { process: 0, addr: bias + 0x4000, bytes: 8192, name, module, of: None }];
     let heap = HEAP + shift;
     b.alloc(0, heap, 8 * 4096, &[bias + 0x1234, bias + 0x2000]);
     b.alloc(0, heap + 0x10_0000, 64, &[bias + 0x1300]);

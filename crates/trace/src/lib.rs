@@ -27,6 +27,7 @@ pub mod store;
 pub mod symbols;
 pub mod synthetic;
 pub mod thin;
+pub mod types;
 
 pub use bytes::Fault;
 pub use dataset::DatasetReader;

@@ -1,5 +1,6 @@
 //! `symbols.json`: what program counters and addresses of global data mean in the source.
 use crate::TraceError;
+use crate::types::{self, Field, Type};
 use homenode_base::SiteId;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,9 @@ pub struct Symbols {
     /// Build ids of executables and libraries, sorted by path: what plans know modules by. Modules without one are not
     /// there.
     pub modules: Vec<Module>,
+    /// Types of data, as far as the debugging information gives them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub types: Vec<Type>,
     /// What is missing and why, in sentences for the reader of a report.
     pub notes: Vec<String>,
 }
@@ -47,6 +51,56 @@ pub struct Site {
     pub file: String,
     /// Source line, 1-based.
     pub line: u32,
+    /// If this place is in inlined functions that allocate for their callers: where they are called, innermost first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub callers: Vec<Caller>,
+    /// Whether the function returns what the call here returned: it allocates for its caller.
+    #[serde(skip_serializing_if = "Returned::is_no")]
+    pub returned: Returned,
+    /// What a block holds that the call here obtained, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub element: Option<Element>,
+}
+
+/// Whether a function returns what a call in it returned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Returned {
+    /// It does not, or it is not known.
+    #[default]
+    No,
+    /// The same address.
+    Whole,
+    /// An address inside the block: something is in front of what the caller gets.
+    Inside,
+}
+
+impl Returned {
+    fn is_no(&self) -> bool {
+        *self == Returned::No
+    }
+}
+
+/// What a block holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Element {
+    /// Type, an index into [`Symbols::types`].
+    pub of: u32,
+    /// Whether it is exactly one; else it is a whole number of them.
+    pub one: bool,
+}
+
+/// A place that called an inlined function.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Caller {
+    /// Function, demangled.
+    pub function: String,
+    /// Source file.
+    pub file: String,
+    /// Source line, 1-based.
+    pub line: u32,
 }
 
 /// One named datum.
@@ -63,6 +117,9 @@ pub struct Global {
     pub name: String,
     /// Path of the executable or library.
     pub module: String,
+    /// Type, an index into [`Symbols::types`], if known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<u32>,
 }
 
 impl Symbols {
@@ -97,6 +154,27 @@ impl Symbols {
     /// The id of a code location.
     pub fn site_id(&self, process: u32, pc: u64) -> Option<SiteId> {
         self.sites.binary_search_by_key(&(process, pc), |s| (s.process, s.pc)).ok().map(|i| SiteId(i as u32))
+    }
+
+    /// The field at `offset` of a global.
+    pub fn field_of_global(&self, global: usize, offset: u64) -> Option<Field> {
+        types::field_of(&self.types, self.globals.get(global)?.of?, offset)
+    }
+
+    /// The field at `offset` of a block of `bytes` bytes that was allocated by this stack, innermost first: by the innermost
+    /// call that says what the block holds, as long as each function returns what it was given.
+    pub fn field_of_block(&self, stack: &[SiteId], bytes: u64, offset: u64) -> Option<Field> {
+        for site in stack.iter().map(|&s| self.site(s)) {
+            let site = site?;
+            if let Some(Element { of, one }) = site.element {
+                let fits = !one || self.types.get(of as usize)?.bytes == bytes;
+                return if fits { types::field_in_block(&self.types, of, bytes, offset) } else { None };
+            }
+            if site.returned != Returned::Whole {
+                return None;
+            }
+        }
+        None
     }
 
     /// The code location with this id.

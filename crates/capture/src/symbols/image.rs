@@ -1,10 +1,12 @@
 //! One executable or library: from addresses in the file to functions and lines, and its global data.
-use super::debug_file;
 use super::demangle::demangle;
+use super::returns::{Code, Returns};
+use super::{debug_file, inlines};
 use addr2line::gimli::{self, EndianSlice, RunTimeEndian};
+use homenode_trace::symbols::Returned;
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -35,11 +37,22 @@ pub struct Global {
     pub thread_local: bool,
 }
 
+/// What is known of a call that obtained memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Obtained {
+    /// Where the function of the address (which is inlined and returns a pointer) is called, and so on outward.
+    pub callers: Vec<Place>,
+    /// Whether the function around all of them returns what the call at the address returned.
+    pub returned: Returned,
+}
+
 /// What one file says.
 #[derive(Clone, Debug, Default)]
 pub struct Answers {
     /// One place per address asked for, in the same order.
     pub places: Vec<Place>,
+    /// For those addresses asked for that are on the stack of an allocation.
+    pub obtained: BTreeMap<u64, Obtained>,
     /// Global data, sorted by address.
     pub globals: Vec<Global>,
     /// GNU build id, hexadecimal digits.
@@ -49,11 +62,17 @@ pub struct Answers {
 }
 
 /// Reads `path` (and its separate debug file, looked for under `debug_root`) and answers for `addresses`, which are
-/// addresses in the file: run-time address minus load bias.
+/// addresses in the file: run-time address minus load bias; `allocating` are those of them that are on the stack of an
+/// allocation.
 ///
 /// # Errors
 /// In words, if the file cannot be read or is no object file.
-pub fn resolve(path: &Path, addresses: &[u64], debug_root: Option<&Path>) -> Result<Answers, String> {
+pub fn resolve(
+    path: &Path,
+    addresses: &[u64],
+    allocating: &[u64],
+    debug_root: Option<&Path>,
+) -> Result<Answers, String> {
     let meta = fs::metadata(path).map_err(|e| e.to_string())?;
     if !meta.is_file() || meta.len() > BYTES_MAX {
         return Err("it is no file of reasonable size".to_owned());
@@ -68,10 +87,16 @@ pub fn resolve(path: &Path, addresses: &[u64], debug_root: Option<&Path>) -> Res
     let functions = Functions::of(&file, debug.as_ref());
     let has_lines = own_lines || debug.is_some();
     let mut places: Vec<Place> = addresses.iter().map(|&a| functions.place(a)).collect();
+    let mut obtained: BTreeMap<u64, Obtained> = allocating.iter().map(|&a| (a, Obtained::default())).collect();
+    if let Some(code) = Code::of(&file, &functions.spans) {
+        let mut returns = Returns::new(&code, allocating);
+        obtained.iter_mut().for_each(|(&a, o)| o.returned = returns.returned(a, &mut |_, _| {}));
+    }
     if has_lines && !addresses.is_empty() {
-        add_lines(detailed, addresses, &mut places);
+        add_lines(detailed, addresses, &mut places, &mut obtained);
     }
     Ok(Answers {
+        obtained,
         globals: globals(&file, debug.as_ref()),
         build_id: debug_file::build_id(&file),
         missing: missing(has_lines, &functions, debug_file::build_id(&file)),
@@ -130,51 +155,97 @@ fn push_function<'a>(symbol: &impl ObjectSymbol<'a>, spans: &mut Vec<(u64, u64, 
     }
 }
 
-type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
+pub(super) type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 
-/// Fills in function, file and line from the line tables, where they say more than the symbol table. Damaged debugging
-/// information leaves places as they are.
-fn add_lines(file: &object::File<'_>, addresses: &[u64], places: &mut [Place]) {
+/// Fills in function, file and line from the line tables, where they say more than the symbol table, and the callers of
+/// inlined functions. Damaged debugging information leaves things as they are.
+fn add_lines(file: &object::File<'_>, addresses: &[u64], places: &mut [Place], obtained: &mut BTreeMap<u64, Obtained>) {
     let endian = if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
     let load = |id: gimli::SectionId| -> Result<Cow<'_, [u8]>, gimli::Error> {
         let section = file.section_by_name(id.name());
         Ok(section.and_then(|s| s.uncompressed_data().ok()).unwrap_or_default())
     };
     let Ok(sections) = gimli::DwarfSections::load(load) else { return };
-    let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
-    let Ok(context) = addr2line::Context::from_dwarf(dwarf) else { return };
+    let dwarf = || sections.borrow(|bytes| EndianSlice::new(bytes, endian));
+    let Ok(context) = addr2line::Context::from_dwarf(dwarf()) else { return };
     for (&address, place) in addresses.iter().zip(places) {
-        if let Some(found) = user_frame(&context, address) {
+        if let Some(found) = user_frame(&frames(&context, address)) {
             let by_table = std::mem::replace(place, found);
             if place.function.is_empty() {
                 place.function = by_table.function;
             }
         }
     }
+    let chains: BTreeMap<u64, Vec<Frame>> = obtained.keys().map(|&a| (a, frames(&context, a))).collect();
+    let inlined = chains.values().flat_map(|c| &c[..c.len().saturating_sub(1)]).map(|f| f.raw.clone());
+    let pointers = inlines::returning_pointers(&dwarf(), &inlined.collect());
+    for (address, chain) in chains {
+        let Some(o) = obtained.get_mut(&address) else { continue };
+        if !add_callers(&chain, &pointers, &mut o.callers) {
+            o.returned = Returned::No;
+        }
+    }
 }
 
-/// The innermost frame that is not in a header of the system or of the language: after inlining, the line that the
-/// programmer can change. The innermost of all if every frame is such.
-fn user_frame(context: &addr2line::Context<Slice<'_>>, address: u64) -> Option<Place> {
-    let mut frames = context.find_frames(address).skip_all_loads().ok()?;
-    let mut innermost = None;
+/// Callers in the user's code of the frame that names the place, as far as each inlined function on the way returns a
+/// pointer; whether that is all the way to the function that was not inlined.
+fn add_callers(chain: &[Frame], pointers: &BTreeSet<String>, callers: &mut Vec<Place>) -> bool {
+    let users = |f: &&Frame| !is_system_source(&f.place.file);
+    let first = chain.iter().position(|f| users(&f)).unwrap_or(0);
+    let inlined = chain[..chain.len().saturating_sub(1)].iter().skip(first);
+    let returning = inlined.take_while(|f| !users(f) || pointers.contains(&f.raw)).count();
+    callers.extend(chain.iter().skip(first + 1).take(returning).filter(users).map(|f| f.place.clone()));
+    first + returning + 1 >= chain.len()
+}
+
+/// One of the functions at an address: what lies in it was inlined.
+struct Frame {
+    place: Place,
+    /// Name as the linker knows it.
+    raw: String,
+}
+
+/// Innermost first; those without a line are left out.
+fn frames(context: &addr2line::Context<Slice<'_>>, address: u64) -> Vec<Frame> {
+    let mut all = Vec::new();
+    let Ok(mut frames) = context.find_frames(address).skip_all_loads() else { return all };
     while let Ok(Some(frame)) = frames.next() {
         let location = frame.location.as_ref();
         let function = frame.function.as_ref().and_then(|f| f.raw_name().ok());
         let place = Place {
-            function: function.map(|n| demangle(&n)).unwrap_or_default(),
-            file: location.and_then(|l| l.file).unwrap_or_default().to_owned(),
+            function: function.as_ref().map(|n| demangle(n)).unwrap_or_default(),
+            file: location.and_then(|l| l.file).map(normal).unwrap_or_default(),
             line: location.and_then(|l| l.line).unwrap_or(0),
         };
-        if place.line == 0 || place.file.is_empty() {
-            continue;
+        if place.line != 0 && !place.file.is_empty() {
+            all.push(Frame { place, raw: function.unwrap_or_default().into_owned() });
         }
-        if !is_system_source(&place.file) {
-            return Some(place);
-        }
-        innermost.get_or_insert(place);
     }
-    innermost
+    all
+}
+
+/// The innermost frame that is not in a header of the system or of the language: after inlining, the line that the
+/// programmer can change. The innermost of all if every frame is such.
+fn user_frame(frames: &[Frame]) -> Option<Place> {
+    frames.iter().find(|f| !is_system_source(&f.place.file)).or(frames.first()).map(|f| f.place.clone())
+}
+
+/// A path without `.` and `..`: clang finds the headers of gcc by way of its own directory.
+fn normal(path: &str) -> String {
+    if !path.contains("/.") {
+        return path.to_owned();
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "." => {}
+            ".." if parts.last().is_some_and(|p| !p.is_empty() && *p != "..") => {
+                parts.pop();
+            }
+            _ => parts.push(part),
+        }
+    }
+    parts.join("/")
 }
 
 fn is_system_source(file: &str) -> bool {

@@ -2,14 +2,17 @@
 mod debug_file;
 mod demangle;
 pub mod image;
+mod inlines;
+mod returns;
 mod sites;
 
 use crate::facts;
 use crate::store::DirStore;
 use homenode_trace::TraceError;
 use homenode_trace::manifest::Thread;
-use homenode_trace::symbols::{Global, Module, Site, Symbols};
+use homenode_trace::symbols::{Caller, Global, Module, Site, Symbols};
 use image::{Answers, Place};
+use sites::Sites;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -30,23 +33,26 @@ pub(crate) fn name_everything(
     Ok(name_sites(&sites::all_sites(store, threads)?, modules, None))
 }
 
-/// As [`name_everything`] for sites given as (process, pc), with another root for separate debug files.
-fn name_sites(sites: &[(u32, u64)], modules: &[Vec<facts::Module>], debug_root: Option<&Path>) -> Named {
+/// As [`name_everything`] for sites given, with another root for separate debug files.
+fn name_sites(all: &Sites, modules: &[Vec<facts::Module>], debug_root: Option<&Path>) -> Named {
+    let sites = &all.all;
     let lookups: Vec<Option<&facts::Module>> = sites.iter().map(|&(p, pc)| module_of(modules, p, pc)).collect();
-    let mut wanted: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
+    let mut wanted: BTreeMap<&str, BTreeMap<u64, bool>> = BTreeMap::new();
     for module in modules.iter().flatten() {
         wanted.entry(&module.path).or_default();
     }
-    for (&(_, pc), module) in sites.iter().zip(&lookups) {
+    for (site, module) in sites.iter().zip(&lookups) {
         if let Some(m) = module {
-            wanted.entry(&m.path).or_default().insert(pc.wrapping_sub(m.bias));
+            let allocating = wanted.entry(&m.path).or_default().entry(site.1.wrapping_sub(m.bias)).or_default();
+            *allocating |= all.allocating.contains(site);
         }
     }
     let mut images = BTreeMap::new();
     let mut named = Named::default();
-    for (path, addresses) in wanted {
-        let addresses: Vec<u64> = addresses.into_iter().collect();
-        let answers = answers_for(path, &addresses, debug_root, &mut named.symbols.notes);
+    for (path, wanted) in wanted {
+        let addresses: Vec<u64> = wanted.keys().copied().collect();
+        let allocating: Vec<u64> = wanted.iter().filter_map(|(&a, &allocates)| allocates.then_some(a)).collect();
+        let answers = answers_for(path, &addresses, &allocating, debug_root, &mut named.symbols.notes);
         images.insert(path, Image { addresses, answers });
     }
     for (&(process, pc), module) in sites.iter().zip(&lookups) {
@@ -62,7 +68,7 @@ fn name_sites(sites: &[(u32, u64)], modules: &[Vec<facts::Module>], debug_root: 
     // The runtime writes 0 where it knows no caller.
     let lost = sites.iter().zip(&lookups).filter(|(site, module)| site.1 != 0 && module.is_none()).count();
     if lost > 0 {
-        named.symbols.notes.push(format!("{lost} code locations lie in no known module, such as generated code"));
+        named.symbols.notes.push(format!("{lost} code locations lie in no known module, such as generated code, or where one library was loaded after another"));
     }
     named.symbols.normalise();
     named
@@ -74,15 +80,25 @@ struct Image {
     answers: Answers,
 }
 
-/// The module that contains the address: of those that cover it, the one that begins last.
+/// The module that contains the address: of those that cover it, the one that begins last. None if libraries lay there one
+/// after the other: which of them it was cannot be told.
 fn module_of(modules: &[Vec<facts::Module>], process: u32, pc: u64) -> Option<&facts::Module> {
     let covers = |m: &&facts::Module| pc.checked_sub(m.bias).is_some_and(|offset| offset < m.bytes);
-    modules.get(process as usize)?.iter().filter(covers).max_by_key(|m| m.bias)
+    let mut covering = modules.get(process as usize)?.iter().filter(covers);
+    let last = covering.clone().max_by_key(|m| m.bias)?;
+    let one = covering.all(|m| m.path == last.path || m.bias == 0 || last.bias == 0);
+    one.then_some(last)
 }
 
-fn answers_for(path: &str, addresses: &[u64], root: Option<&Path>, notes: &mut Vec<String>) -> Answers {
+fn answers_for(
+    path: &str,
+    addresses: &[u64],
+    allocating: &[u64],
+    root: Option<&Path>,
+    notes: &mut Vec<String>,
+) -> Answers {
     let used = !addresses.is_empty();
-    match image::resolve(Path::new(path), addresses, root) {
+    match image::resolve(Path::new(path), addresses, allocating, root) {
         Ok(answers) => {
             if let Some(missing) = answers.missing.as_ref().filter(|_| used) {
                 notes.push(format!("{path}: {missing}"));
@@ -102,12 +118,17 @@ fn answers_for(path: &str, addresses: &[u64], root: Option<&Path>, notes: &mut V
 fn site(process: u32, pc: u64, module: Option<&facts::Module>, images: &BTreeMap<&str, Image>) -> Site {
     let Some(m) = module else { return Site { process, pc, ..Site::default() } };
     let offset = pc.wrapping_sub(m.bias);
-    let place = images.get(m.path.as_str()).and_then(|image| {
+    let image = images.get(m.path.as_str());
+    let place = image.and_then(|image| {
         let i = image.addresses.binary_search(&offset).ok()?;
         image.answers.places.get(i).cloned()
     });
+    let obtained = image.and_then(|image| image.answers.obtained.get(&offset).cloned()).unwrap_or_default();
+    let caller = |Place { function, file, line }| Caller { function, file, line };
+    let callers = obtained.callers.into_iter().map(caller).collect();
     let Place { function, file, line } = place.unwrap_or_default();
-    Site { process, pc, module: m.path.clone(), offset, function, file, line }
+    let returned = obtained.returned;
+    Site { process, pc, module: m.path.clone(), offset, function, file, line, callers, returned, element: None }
 }
 
 fn globals(modules: &[Vec<facts::Module>], images: &BTreeMap<&str, Image>) -> Vec<Global> {
@@ -123,6 +144,7 @@ fn globals(modules: &[Vec<facts::Module>], images: &BTreeMap<&str, Image>) -> Ve
                 bytes: g.bytes,
                 name: g.name.clone(),
                 module: m.path.clone(),
+                of: None,
             }));
         }
     }
@@ -167,7 +189,7 @@ pub struct ModuleFile {
 /// # Errors
 /// In words, if it cannot be read or is no object file.
 pub fn read_module(path: &Path) -> Result<ModuleFile, String> {
-    let answers = image::resolve(path, &[], None)?;
+    let answers = image::resolve(path, &[], &[], None)?;
     let fixed = answers.globals.into_iter().filter(|g| !g.thread_local);
     Ok(ModuleFile { build_id: answers.build_id, globals: fixed.map(|g| (g.name, g.address, g.bytes)).collect() })
 }

@@ -11,19 +11,29 @@ use homenode_trace::{EventKind, Fault, TraceError};
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
 
-/// Every (process, program counter) of the references and allocation stacks of the dataset, sorted.
-pub(crate) fn all_sites(store: &DirStore, threads: &[Thread]) -> Result<Vec<(u32, u64)>, TraceError> {
-    let mut sites = BTreeSet::new();
+/// The code locations of a dataset as (process, program counter).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sites {
+    /// Those of references and of allocation stacks, sorted.
+    pub(crate) all: Vec<(u32, u64)>,
+    /// Those of allocation stacks.
+    pub(crate) allocating: Set,
+}
+
+/// Every code location of the dataset.
+pub(crate) fn all_sites(store: &DirStore, threads: &[Thread]) -> Result<Sites, TraceError> {
+    let (mut sites, mut allocating) = (Set::new(), Set::new());
     for (thread, t) in (0u32..).zip(threads) {
         of_references(store, thread, t.process, &mut sites)?;
     }
-    of_stacks(store, threads, &mut sites)?;
-    Ok(sites.into_iter().collect())
+    of_stacks(store, threads, &mut allocating)?;
+    sites.extend(&allocating);
+    Ok(Sites { all: sites.into_iter().collect(), allocating })
 }
 
-type Sites = BTreeSet<(u32, u64)>;
+type Set = BTreeSet<(u32, u64)>;
 
-fn of_references(store: &DirStore, thread: u32, process: u32, sites: &mut Sites) -> Result<(), TraceError> {
+fn of_references(store: &DirStore, thread: u32, process: u32, sites: &mut Set) -> Result<(), TraceError> {
     let name = frames_file(thread);
     let Some(file) = opened(store, &name)? else { return Ok(()) };
     let (mut bytes, mut frame) = (Vec::new(), DecodedFrame::default());
@@ -36,7 +46,7 @@ fn of_references(store: &DirStore, thread: u32, process: u32, sites: &mut Sites)
     Ok(())
 }
 
-fn of_stacks(store: &DirStore, threads: &[Thread], sites: &mut Sites) -> Result<(), TraceError> {
+fn of_stacks(store: &DirStore, threads: &[Thread], sites: &mut Set) -> Result<(), TraceError> {
     let Some(file) = opened(store, EVENTS_FILE)? else { return Ok(()) };
     let (mut at, mut bytes, mut scratch, mut events) = (0, Vec::new(), Vec::new(), Vec::new());
     loop {

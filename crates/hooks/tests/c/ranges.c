@@ -2,9 +2,11 @@
 #include "expect.h"
 
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <wchar.h>
 
 /* Compilers drop calls of pure functions whose result nobody wants. */
 #define KEEP(call)                                                                                                    \
@@ -37,6 +39,80 @@ static void memory(void) {
     KEEP(memcmp(a, b, 77));
     ref('r', 77, a);
     ref('r', 77, b);
+}
+
+/* Those that only programs compiled without optimisation call. */
+static void rare_memory(void) {
+    bzero(b, 40);
+    ref('w', 40, b);
+    explicit_bzero(b, 48);
+    ref('w', 48, b);
+    bcopy(a, b, 24);
+    both(24);
+    b[7] = 'q';
+    FENCE();
+    KEEP(bcmp(a, b, 30));
+    ref('w', 1, b + 7);
+    ref('r', 8, a);
+    ref('r', 8, b);
+    KEEP(memccpy(a, b, 'q', 30));
+    ref('r', 8, b);
+    ref('w', 8, a);
+    KEEP(memccpy(a, b, 'z', 30));
+    ref('r', 30, b);
+    ref('w', 30, a);
+    KEEP(memrchr(b, 'q', 30));
+    ref('r', 23, b + 7);
+    KEEP(memrchr(b, 'z', 30));
+    ref('r', 30, b);
+    KEEP(rawmemchr(b, 'q'));
+    ref('r', 8, b);
+    KEEP(memmem(b, 30, a + 7, 1));
+    ref('r', 1, a + 7);
+    ref('r', 8, b);
+    swab(a, b, 11);
+    both(10);
+    wmemcpy((wchar_t *)b, (wchar_t *)a, 5);
+    both(20);
+    wmemset((wchar_t *)b, 0, 3);
+    ref('w', 12, b);
+}
+
+static void rare_strings(void) {
+    static const char hello[] = "hello, world", Hello[] = "HELLO";
+    stpcpy(a, hello);
+    ref('r', 13, hello);
+    ref('w', 13, a);
+    stpncpy(b, hello, 5);
+    ref('r', 5, hello);
+    ref('w', 5, b);
+    KEEP(strnlen(a, 4));
+    ref('r', 4, a);
+    KEEP(strnlen(a, 40));
+    ref('r', 13, a);
+    KEEP(strrchr(a, 'o'));
+    ref('r', 13, a);
+    KEEP(strchrnul(a, 'w'));
+    ref('r', 8, a);
+    KEEP(strstr(a, Hello));
+    ref('r', 6, Hello);
+    ref('r', 13, a);
+    KEEP(strcasestr(a, Hello));
+    ref('r', 6, Hello);
+    ref('r', 5, a);
+    KEEP(strcasecmp(a, Hello));
+    ref('r', 6, a);
+    ref('r', 6, Hello);
+    KEEP(strncasecmp(a, Hello, 3));
+    ref('r', 3, a);
+    ref('r', 3, Hello);
+    KEEP(strspn(a, Hello));
+    ref('r', 6, Hello);
+    ref('r', 1, a);
+    strncat(a, Hello, 2);
+    ref('r', 13, a);
+    ref('r', 2, Hello);
+    ref('w', 3, a + 12);
 }
 
 static void strings(void) {
@@ -108,6 +184,12 @@ int main(int argc, char **argv) {
     homenode_phase_begin("strings");
     strings();
     homenode_phase_end("strings");
+    homenode_phase_begin("rare memory");
+    rare_memory();
+    homenode_phase_end("rare memory");
+    homenode_phase_begin("rare strings");
+    rare_strings();
+    homenode_phase_end("rare strings");
     files();
     stdio(argv[1]);
     return 0;

@@ -1,6 +1,6 @@
 //! Groups and the frame people should look at.
 use super::{Group, Object, ObjectKind};
-use crate::symbols::{Site, Symbols};
+use crate::symbols::{Returned, Site, Symbols};
 use hashbrown::HashMap;
 use homenode_base::SiteId;
 
@@ -59,13 +59,6 @@ const ALLOCATORS: &[&str] = &[
     "mremap",
     "strdup",
     "strndup",
-    "xmalloc",
-    "xcalloc",
-    "xrealloc",
-    "xstrdup",
-    "g_malloc",
-    "g_malloc0",
-    "g_realloc",
     "numa_alloc_onnode",
     "numa_alloc_interleaved",
     "numa_alloc_local",
@@ -117,29 +110,67 @@ impl Groups {
 
 fn make(key: &GroupKey, o: &Object, symbols: &Symbols) -> Group {
     let mut stack = Vec::new();
-    let mut place = None;
+    let mut way = Way::default();
     if let GroupKey::Allocated { process, stack: pcs, .. } = key {
         stack = pcs.iter().filter_map(|&pc| symbols.site_id(*process, pc)).collect();
-        place = stack.iter().copied().find(|&s| symbols.site(s).is_some_and(|s| !is_plumbing(s)));
-        place = place.or(stack.first().copied());
+        way = way_of(&stack, symbols);
     }
     let name = match key {
         GroupKey::Global(i) => symbols.globals[*i].name.clone(),
         GroupKey::Stack(thread) => format!("stack of thread {thread}"),
         GroupKey::Mapped { addr, .. } => format!("mapping at {addr:#x}"),
-        GroupKey::Allocated { kind, .. } => allocated_name(*kind, place, symbols),
+        GroupKey::Allocated { kind, .. } => allocated_name(*kind, &way, symbols),
     };
-    Group { kind: o.kind, name, place, stack, objects: 0, bytes: 0, largest: 0 }
+    let Way { place, caller, through } = way;
+    Group { kind: o.kind, name, place, caller, through, stack, objects: 0, bytes: 0, largest: 0 }
 }
 
-fn allocated_name(kind: ObjectKind, place: Option<SiteId>, symbols: &Symbols) -> String {
+/// How an allocation is called: see the fields of [`Group`].
+#[derive(Debug, Default)]
+struct Way {
+    place: Option<SiteId>,
+    caller: Option<u32>,
+    through: Option<SiteId>,
+}
+
+/// From the innermost frame that is no plumbing outward, as long as each function returns what it was given. A function
+/// that calls itself allocates for itself.
+fn way_of(stack: &[SiteId], symbols: &Symbols) -> Way {
+    let mut way = Way::default();
+    let mut functions: Vec<&str> = Vec::new();
+    for (id, site) in stack.iter().filter_map(|&id| Some((id, symbols.site(id)?))).filter(|(_, s)| !is_plumbing(s)) {
+        if functions.contains(&site.function.as_str()) {
+            break;
+        }
+        way.through = way.through.or(way.place);
+        (way.place, way.caller) = (Some(id), None);
+        functions.push(&site.function);
+        for (i, caller) in (0..).zip(&site.callers) {
+            way.through = way.through.or(way.place);
+            way.caller = Some(i);
+            functions.push(&caller.function);
+        }
+        if site.returned == Returned::No {
+            break;
+        }
+    }
+    way.place = way.place.or(stack.first().copied());
+    way
+}
+
+fn allocated_name(kind: ObjectKind, way: &Way, symbols: &Symbols) -> String {
     let what = match kind {
         ObjectKind::Map => "mapping",
         ObjectKind::Shared => "shared block",
         _ => "heap block",
     };
-    match place.and_then(|s| symbols.site(s)) {
-        Some(site) => format!("{what} from {}", site.place()),
-        None => format!("{what} from an unknown place"),
+    let Some(site) = way.place.and_then(|s| symbols.site(s)) else { return format!("{what} from an unknown place") };
+    let place = match way.caller.and_then(|i| site.callers.get(i as usize)) {
+        Some(c) => format!("{}:{}", c.file, c.line),
+        None => site.place(),
+    };
+    match way.through.and_then(|s| symbols.site(s)) {
+        Some(by) => format!("{what} from {place} through {}", by.place()),
+        None => format!("{what} from {place}"),
     }
 }

@@ -57,8 +57,12 @@ pub struct Group {
     pub kind: ObjectKind,
     /// Name of the global, else a description such as `heap block from stencil.c:41`.
     pub name: String,
-    /// The line people should look at: the innermost frame outside libraries and allocator wrappers.
+    /// The line people should look at: the innermost frame outside libraries and functions that return what they allocate.
     pub place: Option<SiteId>,
+    /// Which of that site's callers the line is, if the site is in inlined functions that allocate for it.
+    pub caller: Option<u32>,
+    /// Where the innermost of such functions allocated, if there is one between the line and the library.
+    pub through: Option<SiteId>,
     /// Call stack of the allocation, innermost first; empty if there is none.
     pub stack: Vec<SiteId>,
     /// Number of objects.

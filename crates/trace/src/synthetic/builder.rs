@@ -219,13 +219,13 @@ impl Builder {
     /// Names a code location of process 0.
     pub fn site(&mut self, pc: u64, function: &str, file: &str, line: u32) -> &mut Builder {
         let (function, file, module) = (function.to_owned(), file.to_owned(), "/synthetic".to_owned());
-        self.symbols.sites.push(Site { process: 0, pc, module, offset: pc, function, file, line });
+        self.symbols.sites.push(Site { process: 0, pc, module, offset: pc, function, file, line, ..Site::default() });
         self
     }
     /// Names a global of process 0.
     pub fn global(&mut self, name: &str, addr: u64, bytes: u64) -> &mut Builder {
         let (name, module) = (name.to_owned(), "/synthetic".to_owned());
-        self.symbols.globals.push(Global { process: 0, addr, bytes, name, module });
+        self.symbols.globals.push(Global { process: 0, addr, bytes, name, module, of: None });
         self
     }
 

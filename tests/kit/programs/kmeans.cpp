@@ -2,7 +2,8 @@
 class = "initialised by main: vector(n)"
 truth = "The constructors of the vectors zero them in main; threads made anew for each step use their own parts, so half is remote. The twin has uninitialised arrays, which the first step's threads fill."
 build = ["gcc", "-O2"]
-args = ["300000"]
+args = ["60000"]
+machine = "small.toml"
 twin = ["-DFIXED"]
 required = true
 bugs = [

@@ -2,6 +2,7 @@
 class = "initialised by several wrong threads"
 truth = "Two threads of the first node fill what eight threads of two nodes use: half of it is remote to its users. Each filling its own part cures it."
 build = ["gcc", "-O2"]
+machine = "small.toml"
 twin = ["-DFIXED"]
 required = true
 bugs = [{object = ["a", "main"], made = "made", line = "fill", remedy = ["initialise"]}]
@@ -15,7 +16,7 @@ bugs = [{object = ["a", "main"], made = "made", line = "fill", remedy = ["initia
 struct Cell { double value, rest[7]; };
 
 int main() {
-    const long n = 600000;
+    const long n = 40000;
     Cell *a = (Cell *)malloc(n * sizeof *a);  // made
     std::vector<double> out(64);
     std::atomic<int> arrived{0};

@@ -58,8 +58,9 @@ def record(session, codes, name, threads):
     binary = build(session.homenode, codes, place, program)
     given = (binary.parent / text).read_text() if text.startswith("inputs/") else text.replace("#", str(threads))
     words = [a.replace("#", str(threads)) for a in arguments]
-    session.run("record", "-q", "-o", dataset, "--", f"./{program}", *words, cwd=binary.parent, input=given, timeout=300)
-    return dataset
+    part = session.path(f"{name}.part.hnt")
+    session.run("record", "-q", "-o", part, "--", f"./{program}", *words, cwd=binary.parent, input=given, timeout=300)
+    return part.rename(dataset)
 
 
 def told(session, codes, name, threads):

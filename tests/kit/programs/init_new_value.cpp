@@ -1,6 +1,6 @@
 /* kit
 class = "initialised by main: new T[n]()"
-truth = "The parentheses zero the array in main; five threads then fill and use their own parts. Without them the threads touch first."
+truth = "The parentheses zero the array in main; five threads then fill and use their own parts. The twin leaves the zeroing of each part to its user."
 build = ["gcc", "-O2"]
 machine = "small.toml"
 twin = ["-DFIXED"]
@@ -21,9 +21,12 @@ int main() {
     std::vector<std::thread> team;
     for (int t = 0; t < threads; t++)
         team.emplace_back([=] {
+#ifdef FIXED
+            for (long i = n * t / threads; i < n * (t + 1) / threads; i++) energy[i] = 0;
+#endif
             for (int step = 0; step < 4; step++)
                 for (long i = n * t / threads; i < n * (t + 1) / threads; i++)
-                    energy[i] = step ? energy[i] * 0.5 + i : i;
+                    energy[i] = energy[i] * 0.5 + i;
         });
     for (auto &t : team) t.join();
     std::printf("%f\n", energy[n / 2]);

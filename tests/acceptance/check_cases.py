@@ -1,7 +1,8 @@
 """Programs that a report was once wrong about, where the kit's table of findings cannot say what is right."""
+import subprocess
 import sys
 
-from harness import ROOT, check, expect, first_touch
+from harness import ROOT, check, expect, first_touch, slow_check
 
 sys.path.insert(0, str(ROOT / "tests" / "kit"))
 import kit  # noqa: E402
@@ -115,3 +116,46 @@ def samples_do_not_acquit(session):
     first = kit.head(session.run("report", dataset).stdout)
     print(f"  {first}")
     expect("annot tell" in first and "Nothing to change" not in first, "samples are no evidence that nothing can be gained")
+
+
+def native(session, name):
+    """A program of the kit without the hooks."""
+    binary = session.path(f"kit/native/{name}")
+    subprocess.run(["gcc", "-g", "-O1", "-pthread", str(kit.PROGRAMS / f"{name}.c"), "-o", str(binary)], check=True)
+    return binary
+
+
+def cancelled(session, runs):
+    """Records the program whose threads may be cancelled anywhere, so many times."""
+    binary = kit.build(session, kit.PROGRAMS / "cancel_async.c", "gcc", "-O1")
+    for run in range(runs):
+        dataset = session.path("kit/cancelled.hnt")
+        done = session.run("record", "-q", "-o", dataset, "--", binary)
+        expect(int(done.stdout.splitlines()[0]) >= 100, f"run {run}: {done.stdout}")
+        session.run("check", "-q", dataset)
+    print(f"  {runs} runs ended with status 0, their recordings sound")
+
+
+@check
+def cancelled_anywhere(session):
+    """Threads with asynchronous cancellation: the recorded program ends with status 0 like the native one, ten times."""
+    cancelled(session, 10)
+
+
+@slow_check
+def cancelled_anywhere_often(session):
+    """The same 200 times."""
+    cancelled(session, 200)
+
+
+@slow_check
+def threads_start_as_fast(session):
+    """Starting a pair of threads takes at most 5 ms longer than natively, the slowest of 1,500 pairs (best of three runs)."""
+    def worst(command):
+        return min(float(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[0]) for _ in range(3))
+    binary = kit.build(session, kit.PROGRAMS / "start_threads.c", "gcc", "-O1")
+    dataset = session.path("kit/starts.hnt")
+    bare = worst([str(native(session, "start_threads"))])
+    recorded = worst([str(session.homenode), "record", "-q", "--force", "-o", str(dataset), "--", str(binary)])
+    print(f"  slowest pair: {bare:.1f} ms natively, {recorded:.1f} ms recorded")
+    expect(recorded <= bare + 5, f"{recorded:.1f} ms recorded, {bare:.1f} ms natively")

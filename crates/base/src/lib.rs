@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** nothing here knows what a policy, a machine or a trace is, and no accounting uses floating point.
 //!
-//! Reading order: [`ids`], [`cost`], [`nodeset`], [`rng`], [`registry`](crate::registry!), [`ring`],
+//! Reading order: [`ids`], [`cost`], [`nodeset`], [`rng`], [`lives`], [`registry`](crate::registry!), [`ring`],
 //! [`stackhash`], [`agentplan`], [`agentresult`].
 #![forbid(unsafe_code)]
 
@@ -13,6 +13,7 @@ pub mod agentplan;
 pub mod agentresult;
 pub mod cost;
 pub mod ids;
+pub mod lives;
 pub mod nodeset;
 mod registry;
 pub mod ring;
@@ -21,5 +22,6 @@ pub mod stackhash;
 
 pub use cost::{Cost, TotalCost, VirtualTime};
 pub use ids::{CpuId, NodeId, SiteId, ThreadId};
+pub use lives::{Life, Ranks};
 pub use nodeset::NodeSet;
 pub use rng::Rng;

@@ -1,6 +1,6 @@
 //! Which processor, and so which node, each recorded thread runs on: `--map`.
 //!
-//! | written | thread i of T |
+//! | written | thread in place i of T |
 //! |---|---|
 //! | `sockets` (default) | node floor(i x nodes / T), the processors of a node in turn |
 //! | `compact` | processor i: the first node is filled first |
@@ -8,12 +8,17 @@
 //! | `0,1,8,9` | the i-th processor listed |
 //! | `0=cpu3,1=node1` | as written for the threads named, by default for the others |
 //!
-//! Memory-only nodes take no threads. *Thread i of T* counts only threads that made references, in order of their
-//! dataset ids: a thread that made none has no place to be near to. A first thread that only initialises and then waits
-//! does count, and disturbs nothing: with W workers behind it floor(i x nodes / (W + 1)) puts workers 1 to W into the
-//! same equal groups as floor((i - 1) x nodes / W) wherever the number of nodes divides W. Threads that never ran at
-//! the same time count as well. Where threads outnumber the processors of their node they share them in turn, and a
-//! warning says so.
+//! Memory-only nodes take no threads. Only threads that made references have a place: a thread that made none has nothing
+//! to be near to. Places are those of threads that lived at the same time ([`Crew`]): a thread takes the first one that no living
+//! thread has, and T counts the places of those that live beside it at any time of its life. So a program that makes
+//! new threads for every phase is seated like one that keeps a pool. A first thread that only initialises and then waits
+//! has a place, and disturbs nothing: with W workers behind it floor(i x nodes / (W + 1)) puts workers 1 to W into the
+//! same equal groups as floor((i - 1) x nodes / W) wherever the number of nodes divides W.
+//!
+//! Where no map is given, a thread for which the program asked for processors (`sched_setaffinity` and its kin) sits
+//! on those that stand for them; threads that asked for the same ones, in turn. Where threads that live at the same time
+//! outnumber the processors of their node they share them, and a warning says so.
+use crate::crew::{Crew, Member};
 use crate::model::Machine;
 use homenode_base::{CpuId, NodeId, ThreadId};
 use std::collections::BTreeMap;
@@ -183,34 +188,70 @@ impl Machine {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadMap {
     seats: Vec<Seat>,
-    warnings: Vec<String>,
+    binding: Binding,
+}
+
+/// How threads were seated.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Binding {
+    /// The rule, as `--map` takes it.
+    pub rule: String,
+    /// Threads with references.
+    pub threads: u32,
+    /// Of these, so many lived at once at most.
+    pub most_at_once: u32,
+    /// Of these, so many sit where the program asked for.
+    pub asked: u32,
+    /// Name of the machine.
+    pub machine: String,
+    /// Its processors.
+    pub cpus: u32,
+    /// Processors that run more than one thread at the same time.
+    pub shared_cpus: u32,
 }
 
 impl ThreadMap {
-    /// Seats the threads of a recording. `refs[i]` is the number of references of thread i; threads without any sit
-    /// where the first thread sits. The machine must be valid ([`Machine::validate`]).
-    pub fn new(machine: &Machine, rule: &MapRule, refs: &[u64]) -> Result<ThreadMap, MapError> {
-        let active: Vec<usize> = (0..refs.len()).filter(|t| refs[*t] > 0).collect();
+    /// Seats the threads of a recording by `rule`; `None` is the default, which gives way to what the program asked
+    /// for. Threads without references sit where the first thread sits. The machine must be valid
+    /// ([`Machine::validate`]).
+    pub fn new(machine: &Machine, rule: Option<&MapRule>, crew: &Crew) -> Result<ThreadMap, MapError> {
         let mut hall = Hall::new(machine);
-        let mut seats: Vec<Option<Seat>> = vec![None; refs.len()];
-        if let MapRule::Pairs(pairs) = rule {
-            let last = refs.len().saturating_sub(1) as u32;
-            if let Some(thread) = pairs.keys().copied().find(|t| t.index() >= refs.len()) {
+        let mut seats: Vec<Option<Seat>> = vec![None; crew.len()];
+        if let Some(MapRule::Pairs(pairs)) = rule {
+            let last = crew.len().saturating_sub(1) as u32;
+            if let Some(thread) = pairs.keys().copied().find(|t| t.index() >= crew.len()) {
                 return Err(MapError::NoThread { thread, last });
             }
             for (thread, target) in pairs {
-                seats[thread.index()] = Some(hall.pin(*target)?);
+                let slot = crew.members[thread.index()].as_ref().map(|m| m.slot);
+                seats[thread.index()] = Some(hall.pin(*target, slot)?);
             }
         }
-        for (i, &thread) in active.iter().enumerate() {
-            if seats[thread].is_none() {
-                seats[thread] = Some(hall.seat(rule, i, active.len())?);
+        let mut asked = 0;
+        for &thread in &crew.order {
+            let Some(member) = &crew.members[thread] else { continue };
+            if seats[thread].is_some() {
+                continue;
             }
+            seats[thread] = Some(match (rule, &member.asked) {
+                (None, Some(wish)) => {
+                    asked += 1;
+                    hall.among(&wish.processors(machine.cpus()), member)
+                }
+                _ => hall.seat(rule.unwrap_or(&MapRule::Sockets), member)?,
+            });
         }
         let first = seats.iter().flatten().next().copied().unwrap_or(Seat { cpu: CpuId(0), node: hall.nodes[0] });
-        let shared = active.iter().filter_map(|t| seats[*t]);
-        let warnings = hall.warnings(shared, active.len());
-        Ok(ThreadMap { seats: seats.into_iter().map(|s| s.unwrap_or(first)).collect(), warnings })
+        let binding = Binding {
+            rule: rule.unwrap_or(&MapRule::Sockets).to_string(),
+            threads: crew.active() as u32,
+            most_at_once: crew.most_at_once(),
+            asked,
+            machine: machine.name.clone(),
+            cpus: machine.cpus() as u32,
+            shared_cpus: shared_cpus(machine.cpus(), crew, &seats),
+        };
+        Ok(ThreadMap { seats: seats.into_iter().map(|s| s.unwrap_or(first)).collect(), binding })
     }
 
     /// Seat of a thread; panics if the recording has no such thread, as slices do.
@@ -221,10 +262,35 @@ impl ThreadMap {
     pub fn seats(&self) -> &[Seat] {
         &self.seats
     }
-    /// Sentences for the reader: processors that threads share.
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
+    /// How they came about.
+    pub fn binding(&self) -> &Binding {
+        &self.binding
     }
+    /// Sentences for the reader: processors that threads share.
+    pub fn warnings(&self) -> Vec<String> {
+        let b = &self.binding;
+        if b.shared_cpus == 0 {
+            return Vec::new();
+        }
+        let threads = match b.most_at_once < b.threads {
+            true => format!("{} threads, at most {} at once,", b.threads, b.most_at_once),
+            false => format!("{} threads", b.threads),
+        };
+        let (name, cpus, shared) = (&b.machine, b.cpus, b.shared_cpus);
+        vec![format!("{threads} on the {cpus} processors of {name}: {shared} of them run more than one thread at once")]
+    }
+}
+
+/// Processors with threads that live at the same time.
+fn shared_cpus(cpus: usize, crew: &Crew, seats: &[Option<Seat>]) -> u32 {
+    let mut users: Vec<Vec<usize>> = vec![Vec::new(); cpus];
+    for &thread in &crew.order {
+        if let Some(seat) = seats[thread] {
+            users[seat.cpu.index()].push(thread);
+        }
+    }
+    let shared = |on: &Vec<usize>| on.iter().enumerate().any(|(i, &a)| on[..i].iter().any(|&b| crew.overlap(a, b)));
+    users.iter().filter(|on| shared(on)).count() as u32
 }
 
 /// Processors while threads are being seated.
@@ -232,55 +298,71 @@ struct Hall<'m> {
     machine: &'m Machine,
     /// Nodes with processors.
     nodes: Vec<NodeId>,
-    /// Threads seated so far, by node: the next takes the next processor.
+    /// Places seated so far, by node: the next takes the next processor.
     taken: Vec<usize>,
+    /// Processors of places, by node: threads in one place never meet.
+    given: BTreeMap<(NodeId, u32), Seat>,
+    /// Threads seated so far on processors that were asked for: the next takes the least used.
+    asked: BTreeMap<CpuId, Vec<u32>>,
 }
 
 impl<'m> Hall<'m> {
     fn new(machine: &'m Machine) -> Hall<'m> {
         let nodes = (0..machine.nodes() as u16).map(NodeId).filter(|n| machine.cores[n.index()] > 0).collect();
-        Hall { machine, nodes, taken: vec![0; machine.nodes()] }
+        let (given, asked) = (BTreeMap::new(), BTreeMap::new());
+        Hall { machine, nodes, taken: vec![0; machine.nodes()], given, asked }
     }
 
-    /// Seat of the i-th of `threads` active threads by the rule.
-    fn seat(&mut self, rule: &MapRule, i: usize, threads: usize) -> Result<Seat, MapError> {
+    /// Seat of a thread by the rule.
+    fn seat(&mut self, rule: &MapRule, member: &Member) -> Result<Seat, MapError> {
+        let (i, of, slot) = (member.slot as usize, member.of as usize, Some(member.slot));
         match rule {
-            MapRule::Sockets | MapRule::Pairs(_) => Ok(self.next(self.nodes[i * self.nodes.len() / threads])),
-            MapRule::Spread => Ok(self.next(self.nodes[i % self.nodes.len()])),
-            MapRule::Compact => self.pin(Target::Cpu(CpuId((i % self.machine.cpus()) as u16))),
-            MapRule::List(cpus) => self.pin(Target::Cpu(cpus[i % cpus.len()])),
+            MapRule::Sockets | MapRule::Pairs(_) => Ok(self.next(self.nodes[i * self.nodes.len() / of], slot)),
+            MapRule::Spread => Ok(self.next(self.nodes[i % self.nodes.len()], slot)),
+            MapRule::Compact => self.pin(Target::Cpu(CpuId((i % self.machine.cpus()) as u16)), slot),
+            MapRule::List(cpus) => self.pin(Target::Cpu(cpus[i % cpus.len()]), slot),
         }
     }
 
-    fn next(&mut self, node: NodeId) -> Seat {
+    fn next(&mut self, node: NodeId, slot: Option<u32>) -> Seat {
+        if let Some(seat) = slot.and_then(|s| self.given.get(&(node, s))) {
+            return *seat;
+        }
         let turn = self.taken[node.index()] % usize::from(self.machine.cores[node.index()]);
         self.taken[node.index()] += 1;
-        Seat { cpu: CpuId((self.machine.first_cpu(node) + turn) as u16), node }
+        let seat = Seat { cpu: CpuId((self.machine.first_cpu(node) + turn) as u16), node };
+        slot.map(|s| self.given.insert((node, s), seat));
+        seat
     }
 
-    fn pin(&mut self, target: Target) -> Result<Seat, MapError> {
+    /// A seat on one of these processors, of which there is one at least: on the node that is the thread's by default if
+    /// they are on several, and there on the processor that the fewest other places have.
+    fn among(&mut self, cpus: &[CpuId], member: &Member) -> Seat {
+        let mut nodes: Vec<NodeId> = cpus.iter().filter_map(|c| self.machine.node_of(*c)).collect();
+        nodes.dedup();
+        let node = nodes[member.slot as usize * nodes.len() / member.of as usize];
+        let near = cpus.iter().copied().filter(|c| self.machine.node_of(*c) == Some(node));
+        let others = |cpu: &CpuId| self.asked.get(cpu).map_or(0, |on| on.iter().filter(|s| **s != member.slot).count());
+        let cpu = near.min_by_key(|cpu| (others(cpu), *cpu)).unwrap_or(cpus[0]);
+        let on = self.asked.entry(cpu).or_default();
+        if !on.contains(&member.slot) {
+            on.push(member.slot);
+        }
+        Seat { cpu, node }
+    }
+
+    fn pin(&mut self, target: Target, slot: Option<u32>) -> Result<Seat, MapError> {
         let machine = || self.machine.name.clone();
         match target {
             Target::Cpu(cpu) => match self.machine.node_of(cpu) {
                 Some(node) => Ok(Seat { cpu, node }),
                 None => Err(MapError::NoCpu { cpu, machine: machine(), last: self.machine.cpus() - 1 }),
             },
-            Target::Node(node) if self.nodes.contains(&node) => Ok(self.next(node)),
+            Target::Node(node) if self.nodes.contains(&node) => Ok(self.next(node, slot)),
             Target::Node(node) => {
                 let allowed = self.nodes.iter().map(NodeId::to_string).collect::<Vec<_>>().join(", ");
                 Err(MapError::NoNode { node, machine: machine(), allowed })
             }
         }
-    }
-
-    fn warnings(&self, seats: impl Iterator<Item = Seat>, threads: usize) -> Vec<String> {
-        let mut users = vec![0u32; self.machine.cpus()];
-        seats.for_each(|s| users[s.cpu.index()] += 1);
-        let shared = users.iter().filter(|n| **n > 1).count();
-        if shared == 0 {
-            return Vec::new();
-        }
-        let (name, cpus) = (&self.machine.name, self.machine.cpus());
-        vec![format!("{threads} threads on the {cpus} processors of {name}: {shared} of them run more than one thread")]
     }
 }

@@ -6,11 +6,12 @@
 //! **Invariant:** a machine is data; every cost is an exact integer in the machine's unit, and a validated machine
 //! satisfies every condition that the optimum's proofs need (or says which it does not).
 //!
-//! Reading order: [`model`], [`models`], [`validate`], [`binding`], [`topology`], [`repair`], `measured` (raw measurements),
+//! Reading order: [`model`], [`models`], [`validate`], `crew` (threads and their lives), [`binding`], [`topology`], [`repair`], `measured` (raw measurements),
 //! `this` (from a real machine to a cost model); machine files are read in `file`.
 #![forbid(unsafe_code)]
 
 pub mod binding;
+mod crew;
 mod file;
 mod measured;
 pub mod model;
@@ -20,7 +21,8 @@ mod this;
 pub mod topology;
 pub mod validate;
 
-pub use binding::{MapError, MapRule, Seat, Target, ThreadMap};
+pub use binding::{Binding, MapError, MapRule, Seat, Target, ThreadMap};
+pub use crew::{Asked, Crew};
 pub use measured::{Measured, Table};
 pub use model::{
     AccessClass, CacheGeometry, Caches, CopyCost, GlobalMemory, LinearCost, Location, Machine, Matrix, SingleRemote,

@@ -255,6 +255,15 @@ impl Machine {
         };
         c.of_words(block_bytes.div_ceil(u64::from(self.word_bytes)) as i64)
     }
+    /// Whether any number of equal accesses in a row may be taken for one in the search for the cheapest placement: not if a
+    /// detour through global memory costs less than a copy between nodes (R > 2G), nor if its absence makes copies
+    /// cheaper (R < G), since both can begin and end within equal accesses (`docs/design/optimum.md`, section 8).
+    pub fn folds(&self, block_bytes: u64) -> bool {
+        let Some(global) = self.global.filter(|_| self.nodes() > 1) else { return true };
+        let words = block_bytes.div_ceil(u64::from(self.word_bytes)) as i64;
+        let (copy, copy_global) = (self.copy.of_words(words).0, global.copy.of_words(words).0);
+        copy_global <= copy && copy <= copy_global.saturating_mul(2)
+    }
     /// The single-remote-cost view, if the distances allow it; `None` on matrix machines.
     pub fn single_remote(&self, block_bytes: u64) -> Option<SingleRemote> {
         let pairs = [self.read.as_uniform()?, self.write.as_uniform()?, self.write_back.as_uniform()?];

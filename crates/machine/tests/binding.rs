@@ -1,6 +1,6 @@
 //! Thread maps: the rules, their syntax, sharing and errors.
-use homenode_base::{Cost, NodeId, ThreadId};
-use homenode_machine::{Machine, MapRule, ThreadMap, models};
+use homenode_base::{Cost, Life, NodeId, ThreadId};
+use homenode_machine::{Asked, Crew, Machine, MapError, MapRule, ThreadMap, models};
 
 fn machine(cores: &[u16]) -> Machine {
     let mut m = models::find("two-socket").expect("in the registry");
@@ -10,8 +10,13 @@ fn machine(cores: &[u16]) -> Machine {
     m
 }
 
+/// Seats threads that all live at the same time.
+fn seated(m: &Machine, rule: &MapRule, refs: &[u64]) -> Result<ThreadMap, MapError> {
+    ThreadMap::new(m, Some(rule), &Crew::at_once(refs))
+}
+
 fn seats(m: &Machine, map: &str, refs: &[u64]) -> Vec<(u16, u16)> {
-    let map = ThreadMap::new(m, &map.parse().expect(map), refs).expect(map);
+    let map = seated(m, &map.parse().expect(map), refs).expect(map);
     map.seats().iter().map(|s| (s.cpu.0, s.node.0)).collect()
 }
 
@@ -62,13 +67,13 @@ fn threads_without_references_do_not_count() {
 #[test]
 fn sharing_wraps_and_warns() {
     let m = machine(&[2, 2]);
-    let map = |threads: usize| ThreadMap::new(&m, &MapRule::Sockets, &vec![1; threads]).expect("seats");
+    let map = |threads: usize| seated(&m, &MapRule::Sockets, &vec![1; threads]).expect("seats");
     assert!(map(4).warnings().is_empty());
     let five = map(5);
     assert_eq!(five.seat(ThreadId(2)).cpu, five.seat(ThreadId(0)).cpu, "the third of node 0 begins anew");
     assert_eq!(five.warnings().len(), 1);
     assert!(five.warnings()[0].contains("5 threads on the 4 processors"), "{:?}", five.warnings());
-    let many = ThreadMap::new(&m, &MapRule::Compact, &[1; 1000]).expect("seats");
+    let many = seated(&m, &MapRule::Compact, &[1; 1000]).expect("seats");
     assert_eq!((many.seat(ThreadId(999)).cpu.0, many.warnings().len()), (3, 1));
 }
 
@@ -77,7 +82,7 @@ fn memory_only_nodes_take_no_threads() {
     let m = machine(&[0, 2, 0, 2]);
     assert_eq!(seats(&m, "sockets", &[1; 4]), [(0, 1), (1, 1), (2, 3), (3, 3)]);
     assert_eq!(seats(&m, "spread", &[1; 2]), [(0, 1), (2, 3)]);
-    let error = ThreadMap::new(&m, &"0=node2".parse().expect("a map"), &[1]).expect_err("no processors").to_string();
+    let error = seated(&m, &"0=node2".parse().expect("a map"), &[1]).expect_err("no processors").to_string();
     assert!(error.contains("node 2") && error.contains("1, 3"), "{error}");
 }
 
@@ -106,7 +111,60 @@ fn errors_say_what_is_wrong() {
     assert!("0=cpu1,0=cpu2".parse::<MapRule>().expect_err("twice").to_string().contains("thread 0 twice"));
     let m = machine(&[2, 2]);
     for (text, part) in [("9", "0 to 3"), ("0=cpu4", "0 to 3"), ("0=node2", "0, 1"), ("7=cpu0", "threads 0 to 1")] {
-        let error = ThreadMap::new(&m, &text.parse().expect(text), &[1, 1]).expect_err(text).to_string();
+        let error = seated(&m, &text.parse().expect(text), &[1, 1]).expect_err(text).to_string();
         assert!(error.contains(part), "{text}: {error}");
     }
+}
+
+/// Generations of threads after a main thread that outlives them: rank 0, then each generation.
+fn generations(sizes: &[u32]) -> Crew {
+    let mut lives = vec![Life::default()];
+    for &size in sizes {
+        let first = lives.len() as u32;
+        lives.extend((first..first + size).map(|rank| Life { rank, ended_before: (1..first).collect() }));
+    }
+    Crew::new(&vec![1; lives.len()], lives)
+}
+
+#[test]
+fn a_thread_sits_where_the_same_one_of_the_generation_before_sat() {
+    for (rule, nodes) in [(None, 2), (Some("compact"), 2), (Some("spread"), 4), (Some("sockets"), 4), (None, 4)] {
+        let m = machine(&vec![4; nodes]);
+        let rule: Option<MapRule> = rule.map(|r| r.parse().expect(r));
+        let pool = ThreadMap::new(&m, rule.as_ref(), &Crew::at_once(&[1; 9])).expect("seats");
+        let made_anew = ThreadMap::new(&m, rule.as_ref(), &generations(&[8, 8, 8])).expect("seats");
+        for t in 1..25 {
+            assert_eq!(made_anew.seats()[t], pool.seats()[(t - 1) % 8 + 1], "thread {t}");
+        }
+        assert_eq!((made_anew.binding().threads, made_anew.binding().most_at_once), (25, 9));
+        assert_eq!(made_anew.warnings().is_empty(), nodes == 4, "9 threads at once: {:?}", made_anew.warnings());
+    }
+}
+
+#[test]
+fn generations_of_any_size_are_spread_over_all_nodes() {
+    let m = machine(&[8, 8]);
+    let map = ThreadMap::new(&m, None, &generations(&[8, 4, 2, 8])).expect("seats");
+    let nodes: Vec<u16> = map.seats()[1..].iter().map(|s| s.node.0).collect();
+    assert_eq!(nodes, [0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 1, 0, 1, 0, 0, 0, 0, 1, 1, 1, 1]);
+    assert!(map.warnings().is_empty(), "{:?}", map.warnings());
+}
+
+#[test]
+fn what_the_program_asked_for_wins_over_the_default_but_not_over_a_map() {
+    let m = machine(&[4, 4]);
+    let mut crew = Crew::at_once(&[1; 4]);
+    let asked = |places: &[u32]| std::sync::Arc::new(Asked { places: places.to_vec(), host_cpus: 4 });
+    crew.ask(1, asked(&[3]));
+    crew.ask(2, asked(&[3]));
+    crew.ask(3, asked(&[0, 1]));
+    let seats = |rule: Option<&str>| {
+        let rule: Option<MapRule> = rule.map(|r| r.parse().expect(r));
+        let map = ThreadMap::new(&m, rule.as_ref(), &crew).expect("seats");
+        let asked = map.binding().asked;
+        (map.seats().iter().map(|s| (s.cpu.0, s.node.0)).collect::<Vec<_>>(), asked)
+    };
+    // Processor 3 of 4 stands for 6 of 8, 0 and 1 for 0 and 2.
+    assert_eq!(seats(None), (vec![(0, 0), (6, 1), (6, 1), (0, 0)], 3));
+    assert_eq!(seats(Some("sockets")), (vec![(0, 0), (1, 0), (4, 1), (5, 1)], 0));
 }

@@ -25,6 +25,8 @@ pub struct Evaluation {
     pub block_bytes: u64,
     /// Blocks touched.
     pub blocks: u64,
+    /// How threads were bound to processors.
+    pub binding: BindingRow,
     /// Thread to processor binding.
     pub threads: Vec<ThreadRow>,
     /// What was replayed.
@@ -55,6 +57,57 @@ pub struct Evaluation {
     pub predicted_all: Option<TotalCost>,
     /// Sentences for the reader: wrapped threads, unplaceable pages, order labels and the like.
     pub warnings: Vec<String>,
+}
+
+/// How threads were bound to processors.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct BindingRow {
+    /// The rule, as `--map` takes it; empty if nobody said.
+    pub rule: String,
+    /// Threads with references.
+    pub threads: u32,
+    /// Of these, so many lived at once at most.
+    pub most_at_once: u32,
+    /// Of these, so many sit where the program asked for, not where the rule would put them.
+    pub asked: u32,
+    /// Processors of the machine.
+    pub cpus: u32,
+    /// Processors that run more than one thread at the same time.
+    pub shared_cpus: u32,
+}
+
+impl BindingRow {
+    /// What a thread map says of itself.
+    pub fn of(b: &homenode_machine::Binding) -> BindingRow {
+        let rule = b.rule.clone();
+        let (threads, most_at_once, asked) = (b.threads, b.most_at_once, b.asked);
+        BindingRow { rule, threads, most_at_once, asked, cpus: b.cpus, shared_cpus: b.shared_cpus }
+    }
+
+    /// In words; empty if nothing is known.
+    pub fn sentence(&self) -> String {
+        if self.rule.is_empty() || self.threads == 0 {
+            return String::new();
+        }
+        let by_rule = self.threads - self.asked.min(self.threads);
+        let how = match (self.asked, by_rule) {
+            (0, _) => format!("bound by --map {}", self.rule),
+            (_, 0) => "bound as the program asked the operating system".to_owned(),
+            (asked, rest) => {
+                format!("{asked} bound as the program asked the operating system, {rest} by --map {}", self.rule)
+            }
+        };
+        let threads = if self.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", self.threads) };
+        let lives = match self.most_at_once < self.threads {
+            true => format!(", at most {} at once", self.most_at_once),
+            false => String::new(),
+        };
+        let many = match self.most_at_once > self.cpus {
+            true => format!("; more than the {} processors", self.cpus),
+            false => String::new(),
+        };
+        format!("{threads} with references{lives}{many}; {how}")
+    }
 }
 
 /// Binding of one thread.

@@ -35,7 +35,7 @@ pub use evaluation::Evaluation;
 pub use lanes::ProgramBounds;
 pub use profile::{Profile, Profiled};
 pub use replay::ReplayOptions;
-pub use seat::{Seat, salt, seats};
+pub use seat::{Seat, crew, salt, seats, thread_map};
 pub use seen::Seen;
 pub use split::{Piece, Pieces, for_pieces};
 pub use usage::Usage;

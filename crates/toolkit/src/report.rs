@@ -4,10 +4,11 @@ use crate::objects::NameTable;
 use crate::open::{Opened, open, refs};
 use crate::{Failure, OrderChoice, Progress};
 use homenode_base::VirtualTime;
-use homenode_machine::{Machine, MapRule, ThreadMap, models};
+use homenode_machine::{Machine, MapRule, models};
 use homenode_placement::policies::{self, Choice};
 use homenode_report::{Comparison, ReportDoc};
-use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seat, Setup, SimError, evaluate};
+use homenode_sim::evaluation::BindingRow;
+use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Setup, SimError, evaluate};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Consumer, OrderKind, drive};
 use homenode_trace::{Event, Merged};
@@ -43,7 +44,7 @@ pub struct ReportRequest {
 struct Plan<'r> {
     request: &'r ReportRequest,
     machine: Machine,
-    rule: MapRule,
+    rule: Option<MapRule>,
     policies: Vec<Choice>,
     blocks: Vec<u64>,
 }
@@ -97,8 +98,8 @@ pub fn text(doc: &ReportDoc, width: usize, colour: bool) -> String {
 fn plan(request: &ReportRequest) -> Result<Plan<'_>, Failure> {
     let machine = machine(&request.machine)?;
     let rule = match &request.map {
-        Some(text) => text.parse().map_err(|e| Failure::usage(format!("--map: {e}")))?,
-        None => MapRule::default(),
+        Some(text) => Some(text.parse().map_err(|e| Failure::usage(format!("--map: {e}")))?),
+        None => None,
     };
     let blocks = if request.blocks.is_empty() { vec![machine.page_bytes] } else { request.blocks.clone() };
     for &block in &blocks {
@@ -134,15 +135,9 @@ pub(crate) fn machine(name: &str) -> Result<Machine, Failure> {
 
 impl Plan<'_> {
     fn evaluate(&self, reader: &DatasetReader, block_bytes: u64, whole: &mut Whole<'_>) -> Result<Evaluation, Failure> {
-        let counts: Vec<u64> = (0..reader.threads()).map(|t| reader.refs(t)).collect();
-        let map =
-            ThreadMap::new(&self.machine, &self.rule, &counts).map_err(|e| Failure::usage(format!("--map: {e}")))?;
-        let seat = |(t, s): (usize, &homenode_machine::Seat)| Seat {
-            cpu: s.cpu.0,
-            node: s.node,
-            space: reader.address_space(t as u32),
-        };
-        let seats: Vec<Seat> = map.seats().iter().enumerate().map(seat).collect();
+        let map = homenode_sim::thread_map(reader, &self.machine, self.rule.as_ref());
+        let map = map.map_err(|e| Failure::usage(format!("--map: {e}")))?;
+        let seats = homenode_sim::seats(&map, |t| reader.address_space(t));
         let sampled = reader.manifest().sampling.as_ref().map(homenode_trace::Sampling::counting);
         let options = ReplayOptions { charge_spins: self.request.charge_spins, sampled, ..Default::default() };
         let setup = Setup { machine: &self.machine, seats: &seats, block_bytes, options };
@@ -164,7 +159,8 @@ impl Plan<'_> {
         };
         let names = NameTable::new(reader)?;
         let mut evaluation = evaluate(&mut source, &mut names.follow(), &context).map_err(blame)?;
-        evaluation.warnings.extend(map.warnings().iter().cloned());
+        evaluation.warnings.extend(map.warnings());
+        evaluation.binding = BindingRow::of(map.binding());
         Ok(evaluation)
     }
 

@@ -1,7 +1,7 @@
 //! Sweeps against the plain engine, from study to table.
 mod support;
 
-use homenode_machine::{Machine, MapRule, ThreadMap, models};
+use homenode_machine::{Machine, models};
 use homenode_placement::policies::Choice;
 use homenode_sim::{ReplayOptions, seats};
 use homenode_study::{Question, Want, What, plain};
@@ -101,9 +101,8 @@ impl Consumer for Refs {
 fn plainly(reader: &DatasetReader, machines: Vec<Machine>, blocks: &[u64]) -> homenode_study::Answer {
     let mut refs = Refs(Vec::new());
     drive(reader, OrderKind::Model, &mut refs).expect("in order");
-    let counts: Vec<u64> = (0..reader.threads()).map(|t| reader.refs(t)).collect();
     let seat = |m: &Machine| {
-        let map = ThreadMap::new(m, &MapRule::default(), &counts).expect("seats");
+        let map = homenode_sim::thread_map(reader, m, None).expect("seats");
         seats(&map, |t| reader.address_space(t))
     };
     let all = machines.iter().map(seat).collect();

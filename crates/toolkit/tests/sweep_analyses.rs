@@ -2,7 +2,7 @@
 //! stopped.
 mod support;
 
-use homenode_machine::{MapRule, ThreadMap, models};
+use homenode_machine::models;
 use homenode_placement::policies::Choice;
 use homenode_sim::NoObjects;
 use homenode_study::analyses::{Ask, Input, Source, Spec, Table, Value};
@@ -74,8 +74,7 @@ impl Consumer for Log {
 fn directly(name: &str) -> Vec<Table> {
     let reader = program().open().expect("a dataset");
     let machine = models::find("numa").expect("in the registry");
-    let counts: Vec<u64> = (0..reader.threads()).map(|t| reader.refs(t)).collect();
-    let map = ThreadMap::new(&machine, &MapRule::default(), &counts).expect("fits");
+    let map = homenode_sim::thread_map(&reader, &machine, None).expect("fits");
     let seats = homenode_sim::seats(&map, |t| reader.address_space(t));
     let mut question = Question::new(vec![machine], vec![seats], vec![256, 4096]);
     question.policies = vec![Choice::parse("first-touch").expect("in the registry")];

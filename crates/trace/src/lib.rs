@@ -7,7 +7,7 @@
 //! [`TraceError`] and never panics. No OS call: files are reached through [`store::Store`].
 //!
 //! Reading order: [`record`], [`sample`], [`event`], [`manifest`], [`store`], [`framing`], [`frame`], [`events`], [`symbols`],
-//! [`dataset`], [`order`], [`thin`], [`objects`], [`check`], [`synthetic`]. The bytes are in `docs/format.md`.
+//! [`dataset`], [`lives`](mod@lives), [`order`], [`thin`], [`objects`], [`check`], [`synthetic`]. The bytes are in `docs/format.md`.
 #![forbid(unsafe_code)]
 
 mod bytes;
@@ -18,6 +18,7 @@ pub mod event;
 pub mod events;
 pub mod frame;
 pub mod framing;
+pub mod lives;
 pub mod manifest;
 pub mod objects;
 pub mod order;
@@ -33,6 +34,7 @@ pub use bytes::Fault;
 pub use dataset::DatasetReader;
 pub use error::TraceError;
 pub use event::{Event, EventKind};
+pub use lives::lives;
 pub use manifest::Manifest;
 pub use record::{Columns, Merged, Op, Ref};
 pub use sample::{Counting, DataSource, Sample, SampleUnit, Sampling};

@@ -12,6 +12,8 @@ pub struct Bounds<'m> {
     solo: SoloSolver,
     replication: ReplicationSolver,
     exact: bool,
+    /// Whether a detour or an absence within equal accesses can pay: then they are not one.
+    apart: bool,
 }
 
 enum SoloSolver {
@@ -70,7 +72,7 @@ impl<'m> Bounds<'m> {
             Some(linear) => ReplicationSolver::Linear(linear),
             None => ReplicationSolver::General(Box::new(general)),
         };
-        Bounds { home: BestStatic::new(machine), solo, replication, exact }
+        Bounds { home: BestStatic::new(machine), solo, replication, exact, apart: !machine.folds(block_bytes) }
     }
 
     /// Whether [`Bounded::with_replication`] is the optimum, and not only a lower bound for it.
@@ -97,6 +99,14 @@ impl<'m> Bounds<'m> {
     #[inline]
     pub fn push(&self, block: &mut BlockBounds, access: &Access) {
         self.home.push(&mut block.home, access);
+        match self.apart && access.weight > 1 {
+            true => pieces(access).for_each(|piece| self.step(block, &piece)),
+            false => self.step(block, access),
+        }
+    }
+
+    #[inline]
+    fn step(&self, block: &mut BlockBounds, access: &Access) {
         match (&self.solo, &mut block.solo) {
             (SoloSolver::Linear(s), SoloBlock::Linear(state)) => s.push(state, access),
             (SoloSolver::General(s), SoloBlock::General(state)) => s.push(state, access),
@@ -124,4 +134,11 @@ impl<'m> Bounds<'m> {
         };
         Bounded { home, best_static, without_replication, with_replication }
     }
+}
+
+/// Equal accesses in a row as what no cheapest placement need tell apart on any machine: the first two, the last two, and
+/// all between (docs/design/optimum.md, section 8).
+fn pieces(access: &Access) -> impl Iterator<Item = Access> + use<> {
+    let (whole, apart) = (*access, access.weight.min(5));
+    (0..apart).map(move |i| Access { weight: if i == 2 { whole.weight - (apart - 1) } else { 1 }, ..whole })
 }

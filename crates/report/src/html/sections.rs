@@ -265,7 +265,8 @@ fn binding_words(e: &Evaluation) -> String {
         return "No thread made a reference.".to_owned();
     }
     text.push('.');
-    capitalised(&text)
+    let how = e.binding.sentence();
+    if how.is_empty() { capitalised(&text) } else { format!("{}. {}", capitalised(&how), capitalised(&text)) }
 }
 
 /// Where the data comes from and what it cannot show.

@@ -144,6 +144,14 @@ pub(crate) fn evaluation() -> Evaluation {
         caches: true,
         block_bytes: 4096,
         blocks: 16_500,
+        binding: homenode_sim::evaluation::BindingRow {
+            rule: "sockets".into(),
+            threads: 8,
+            most_at_once: 8,
+            asked: 0,
+            cpus: 16,
+            shared_cpus: 0,
+        },
         threads: (0..8)
             .map(|t| ThreadRow { thread: t, cpu: t as u16, node: (t / 4) as u16, refs: 16_777_216 })
             .collect(),

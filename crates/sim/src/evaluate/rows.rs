@@ -1,7 +1,7 @@
 //! Results as rows.
 use super::EvalContext;
 use crate::engine::Priced;
-use crate::evaluation::{Evaluation, OptimumRow, PolicyRow, ThreadRow};
+use crate::evaluation::{BindingRow, Evaluation, OptimumRow, PolicyRow, ThreadRow};
 use crate::lanes::ProgramBounds;
 use homenode_analysis::{Analysed, Candidate};
 use homenode_base::TotalCost;
@@ -38,6 +38,7 @@ pub(super) fn evaluation(
     }
     warnings.extend(sampled_warnings(context));
     let evaluation = Evaluation {
+        binding: BindingRow::default(),
         machine: machine.name.clone(),
         machine_title: machine.title.clone(),
         machine_sources: machine.sources.clone(),

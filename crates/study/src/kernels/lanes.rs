@@ -21,14 +21,14 @@ pub(crate) struct Parameters {
 }
 
 impl Parameters {
-    /// Those of a machine with one remote cost, near <= global <= far, and R >= G where there is global memory; `None`
-    /// for others, and where costs are too large for 64 bits.
+    /// Those of a machine with one remote cost, near <= global <= far, and G <= R <= 2G where there is global memory; `None`
+    /// for others, on which equal accesses in a row are not one, and where costs are too large for 64 bits.
     pub(crate) fn new(machine: &Machine, block_bytes: u64) -> Option<Parameters> {
         let single = machine.single_remote(block_bytes)?;
         let copy = if single.nodes > 1 { single.copy.0 } else { 0 };
         let copy_global = single.copy_global.map(|c| c.0);
         let dearest = copy.max(copy_global.unwrap_or(0));
-        if dearest > 1 << 45 || copy_global.is_some_and(|g| copy < g) {
+        if dearest > 1 << 45 || !machine.folds(block_bytes) {
             return None;
         }
         let limit = limit(single.nodes, dearest);

@@ -122,8 +122,10 @@ pub(super) fn study(text: &str, name: &str, resolve: &Resolve<'_>) -> Result<Stu
         t.put(item, blocks::policies([item.get_ref().as_str()]))?;
     }
     let map = match &file.map {
-        None => MapRule::default(),
-        Some(m) => t.put(m, m.get_ref().parse().map_err(|e| SpecError::new(format!("map: {e}"))))?,
+        None => None,
+        Some(m) => {
+            Some(t.put(m, m.get_ref().parse::<MapRule>().map_err(|e| SpecError::new(format!("map: {e}"))))?)
+        }
     };
     Ok(Study {
         name,

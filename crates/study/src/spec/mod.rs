@@ -59,8 +59,8 @@ pub struct Study {
     pub start: Start,
     /// Seeds of the merges of the recorded order; absent for the model order.
     pub seeds: Option<Vec<u64>>,
-    /// Threads to processors.
-    pub map: MapRule,
+    /// Threads to processors; absent for the default, which gives way to what the program asked for.
+    pub map: Option<MapRule>,
     /// The same as written.
     pub map_text: String,
     /// Whether busy-wait references are charged.

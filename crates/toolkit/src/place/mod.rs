@@ -173,10 +173,10 @@ struct Decided {
 impl Planner<'_> {
     fn plan(&self, request: &PlaceRequest, progress: &mut dyn Progress) -> Result<PlaceDoc, Failure> {
         let rule = match &request.map {
-            Some(text) => text.parse().map_err(|e| Failure::usage(format!("--map: {e}")))?,
-            None => MapRule::default(),
+            Some(text) => Some(text.parse().map_err(|e| Failure::usage(format!("--map: {e}")))?),
+            None => None,
         };
-        let mut best = self.decide(&rule, progress)?;
+        let mut best = self.decide(rule.as_ref(), progress)?;
         let mut notes = Vec::new();
         if request.move_threads {
             best = self.move_threads(best, &mut notes, progress)?;
@@ -185,10 +185,10 @@ impl Planner<'_> {
         Ok(PlaceDoc { plan: self.write(request, best, notes) })
     }
 
-    fn decide(&self, rule: &MapRule, progress: &mut dyn Progress) -> Result<Decided, Failure> {
-        let refs: Vec<u64> = (0..self.reader.threads()).map(|t| self.reader.refs(t)).collect();
+    fn decide(&self, rule: Option<&MapRule>, progress: &mut dyn Progress) -> Result<Decided, Failure> {
         let machine = self.judge.machine;
-        let map = ThreadMap::new(machine, rule, &refs).map_err(|e| Failure::usage(format!("--map: {e}")))?;
+        let map =
+            homenode_sim::thread_map(self.reader, machine, rule).map_err(|e| Failure::usage(format!("--map: {e}")))?;
         let evidence = evidence::gather(self.reader, &self.table, &self.judge, &map, progress)?;
         let (mut units, huge) = self.judge.decide(&evidence, &self.keys, &map, &self.huge)?;
         let traffic = |known| Traffic { judge: &self.judge, known, reader: self.reader, map: &map };
@@ -226,7 +226,7 @@ impl Planner<'_> {
         }
         let pairs: BTreeMap<ThreadId, Target> =
             found.node_of.iter().zip(0..).map(|(node, t)| (ThreadId(t), Target::Node(*node))).collect();
-        let other = self.decide(&MapRule::Pairs(pairs), progress)?;
+        let other = self.decide(Some(&MapRule::Pairs(pairs)), progress)?;
         if other.expected.planned < start.expected.planned {
             let gain = 100.0 * (1.0 - other.expected.planned.ratio_to(start.expected.planned));
             notes.push(format!("threads: other seats cost {gain:.1} % less than the map's"));
@@ -237,7 +237,7 @@ impl Planner<'_> {
     }
 
     fn notes(&self, d: &Decided) -> Vec<String> {
-        let mut notes: Vec<String> = d.map.warnings().to_vec();
+        let mut notes: Vec<String> = d.map.warnings();
         notes.push("costs come from the machine model; nothing was timed".to_owned());
         if let Some(s) = &self.reader.manifest().sampling {
             let sources = d.evidence.profile.totals.sampled.iter().flat_map(|t| &t.sources);

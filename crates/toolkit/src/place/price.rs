@@ -3,7 +3,7 @@ use super::keys::Keys;
 use crate::open::{Opened, open, refs};
 use crate::{Failure, OrderChoice, Progress};
 use homenode_base::{NodeId, TotalCost, VirtualTime};
-use homenode_machine::{MapRule, Target, ThreadMap};
+use homenode_machine::{MapRule, Target};
 use homenode_placement::plan::{ObjectKey, Plan};
 use homenode_sim::{ReplayOptions, Setup, Transform, WhatIf};
 use homenode_trace::objects::ObjectTable;
@@ -36,8 +36,7 @@ pub fn price(plan: &Plan, dataset: &Path, machine: &str, progress: &mut dyn Prog
     let Opened { reader, .. } = open(dataset)?;
     let keys = Keys::new(&reader);
     let table = ObjectTable::build(reader.manifest(), reader.events(), reader.symbols());
-    let counts: Vec<u64> = (0..reader.threads()).map(|t| reader.refs(t)).collect();
-    let map = ThreadMap::new(&machine, &seats_of(plan, &keys), &counts).map_err(Failure::usage)?;
+    let map = homenode_sim::thread_map(&reader, &machine, Some(&seats_of(plan, &keys))).map_err(Failure::usage)?;
     let mut places: HashMap<&ObjectKey, (u64, u64)> = HashMap::new();
     for (key, object) in keys.of.iter().zip(table.objects()) {
         if let Ok(key) = key {

@@ -6,7 +6,7 @@ use super::programs::Programs;
 use super::{ReproduceDoc, Table, claims};
 use crate::{Failure, Progress};
 use homenode_base::{NodeId, ThreadId, TotalCost};
-use homenode_machine::{Machine, MapRule, ThreadMap, models};
+use homenode_machine::{Machine, ThreadMap, models};
 use homenode_placement::affinity::{Distances, Question, Rule, Terms};
 use homenode_placement::counts::{ClassCounts, Counts, PageKey, PageUse};
 use homenode_trace::dataset::DatasetReader;
@@ -116,8 +116,7 @@ struct Scene {
 
 impl Scene {
     fn new(machine: &Machine, reader: &DatasetReader) -> Result<Scene, Failure> {
-        let refs: Vec<u64> = (0..reader.threads()).map(|t| reader.refs(t)).collect();
-        let map = ThreadMap::new(machine, &MapRule::default(), &refs).map_err(Failure::work)?;
+        let map = homenode_sim::thread_map(reader, machine, None).map_err(Failure::work)?;
         Ok(Scene { distances: Distances::of(machine), map, nodes: machine.nodes() })
     }
     fn node_of(&self, thread: ThreadId) -> NodeId {

@@ -4,7 +4,7 @@ use super::digest;
 use super::plan::Examination;
 use crate::open::{Opened, open, refs};
 use crate::{Failure, OrderChoice};
-use homenode_machine::{Machine, ThreadMap};
+use homenode_machine::{Crew, Machine, ThreadMap};
 use homenode_sim::{ReplayOptions, Seat};
 use homenode_study::spec::{Disturbance, Point, Study};
 use homenode_study::{Question, Want};
@@ -20,8 +20,10 @@ pub(super) struct Trace {
     pub(super) path: PathBuf,
     pub(super) digest: String,
     pub(super) refs: u64,
-    /// References and address space of each thread.
-    threads: Vec<(u64, u32)>,
+    /// Threads, as they are seated.
+    crew: Crew,
+    /// Address space of each thread.
+    spaces: Vec<u32>,
     pub(super) sampled: Option<Counting>,
 }
 
@@ -133,15 +135,9 @@ impl Loaded {
     }
 
     fn seats(&self, trace: &Trace, machine: &Machine) -> Result<Vec<Seat>, Failure> {
-        let counts: Vec<u64> = trace.threads.iter().map(|(refs, _)| *refs).collect();
-        let map = ThreadMap::new(machine, &self.study.map, &counts);
+        let map = ThreadMap::new(machine, self.study.map.as_ref(), &trace.crew);
         let map = map.map_err(|e| Failure::usage(format!("map: {}: {e}", trace.label)))?;
-        let seat = |(s, (_, space)): (&homenode_machine::Seat, &(u64, u32))| Seat {
-            cpu: s.cpu.0,
-            node: s.node,
-            space: *space,
-        };
-        Ok(map.seats().iter().zip(&trace.threads).map(seat).collect())
+        Ok(homenode_sim::seats(&map, |t| trace.spaces[t as usize]))
     }
 
     /// Whether the parts of an optimum are wanted anywhere.
@@ -159,7 +155,8 @@ impl Trace {
             label: label.to_owned(),
             digest,
             refs: refs(&reader),
-            threads: (0..reader.threads()).map(|t| (reader.refs(t), reader.address_space(t))).collect(),
+            crew: homenode_sim::crew(&reader),
+            spaces: (0..reader.threads()).map(|t| reader.address_space(t)).collect(),
             sampled: reader.manifest().sampling.as_ref().map(Sampling::counting),
             path,
         })

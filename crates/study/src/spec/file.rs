@@ -123,9 +123,7 @@ pub(super) fn study(text: &str, name: &str, resolve: &Resolve<'_>) -> Result<Stu
     }
     let map = match &file.map {
         None => None,
-        Some(m) => {
-            Some(t.put(m, m.get_ref().parse::<MapRule>().map_err(|e| SpecError::new(format!("map: {e}"))))?)
-        }
+        Some(m) => Some(t.put(m, m.get_ref().parse::<MapRule>().map_err(|e| SpecError::new(format!("map: {e}"))))?),
     };
     Ok(Study {
         name,

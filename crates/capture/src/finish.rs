@@ -85,6 +85,8 @@ pub(crate) fn first_manifest(options: &RecordOptions) -> Manifest {
         host_cpus: std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
         host: host(),
         ended: "the recording has not ended in order".to_owned(),
+        roi: options.roi.clone(),
+        host_nodes: memory_nodes(),
         ..bare_manifest()
     }
 }
@@ -99,6 +101,13 @@ pub(crate) fn bare_manifest() -> Manifest {
         synchronised: true,
         ..Manifest::default()
     }
+}
+
+/// Nodes with memory here, 0 if the kernel does not say.
+fn memory_nodes() -> u32 {
+    let nodes =
+        crate::topology::read(Path::new("/")).map_or(0, |t| t.nodes.iter().filter(|n| n.memory_bytes > 0).count());
+    u32::try_from(nodes).unwrap_or(0)
 }
 
 /// Kernel and processor in words.

@@ -11,6 +11,7 @@ use crate::store::{RINGS, create_dataset};
 use crate::supervise::{self, Outcome};
 use crate::workers::Recording;
 use homenode_base::ring::CONTROL_ENV;
+use homenode_sys::clock;
 use homenode_sys::process::Subreaper;
 use homenode_trace::manifest::Blind;
 use std::ffi::OsString;
@@ -143,7 +144,7 @@ fn record_into(
     program: &Path,
     progress: &mut dyn Progress,
 ) -> Result<RecordSummary, CaptureError> {
-    let manifest = finish::first_manifest(options);
+    let mut manifest = finish::first_manifest(options);
     finish::write_manifest(root, &manifest)?;
     let events = EventsFile::open(root, 0, 0).map_err(CaptureError::io("create events.bin in", root))?;
     let control = Control::create(&root.join(RINGS), false, options.roi.as_deref())?;
@@ -151,9 +152,10 @@ fn record_into(
     let workers = if options.limit_refs.is_some() { 1 } else { workers_for(manifest.host_cpus) };
     let ledger = Ledger::new(events, options.limit_refs);
     let recording = Recording::new(root.to_owned(), control, ledger, workers);
-    let began = Instant::now();
+    let (began, cpu) = (Instant::now(), clock::children_cpu_seconds());
     let outcome = run(&recording, options, progress)?;
     let run_seconds = began.elapsed().as_secs_f64();
+    manifest.cpu_us = Some(((clock::children_cpu_seconds() - cpu) * 1e6).max(0.0) as u64);
     made_contact(&recording.control, program, &outcome)?;
     let tables: Tables = recording.facts.tables(|thread| recording.control.entry(thread), &recording.counts());
     let mut ending = Ending::of(&recording, &outcome, options.limit_refs);

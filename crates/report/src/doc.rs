@@ -2,6 +2,7 @@
 use crate::compare::Comparison;
 use crate::sampling::SamplingDoc;
 use homenode_sim::Evaluation;
+use homenode_sim::evidence::GapKind;
 use homenode_trace::Manifest;
 use homenode_trace::manifest::{Blind, Clock};
 use serde::Serialize;
@@ -32,7 +33,8 @@ impl ReportDoc {
     /// A report without comparison. `warnings` gains a sentence if the recording is incomplete.
     pub fn new(manifest: &Manifest, provenance: Provenance, evaluations: Vec<Evaluation>) -> ReportDoc {
         let mut warnings = Vec::new();
-        if !manifest.complete {
+        let said = |e: &Evaluation| e.evidence.gaps.iter().any(|g| g.kind == GapKind::Incomplete);
+        if !manifest.complete && !evaluations.iter().any(said) {
             let why = if manifest.ended.is_empty() { "the reason is not known" } else { &manifest.ended };
             warnings.push(format!(
                 "The recording did not end in order ({why}); everything below is about a part of the run."

@@ -1,4 +1,5 @@
 //! The result type: everything a report says is a view of this.
+use crate::evidence::Evidence;
 use homenode_base::TotalCost;
 use homenode_trace::DataSource;
 use serde::Serialize;
@@ -55,6 +56,8 @@ pub struct Evaluation {
     pub untried_candidates: u64,
     /// Predicted first-touch total of the program with all findings applied at once; absent without findings.
     pub predicted_all: Option<TotalCost>,
+    /// What was not seen, and which conclusions that takes away.
+    pub evidence: Evidence,
     /// Sentences for the reader: wrapped threads, unplaceable pages, order labels and the like.
     pub warnings: Vec<String>,
 }

@@ -5,7 +5,7 @@
 //! **Invariant:** pure; the same trace, machine and options give the same [`Evaluation`] everywhere, and the parts of
 //! every result add up to its total exactly.
 //!
-//! Reading order: [`evaluation`] (what comes out), [`evaluate`](mod@evaluate) (the passes), `replay` (one pass: `seat`,
+//! Reading order: [`evaluation`] (what comes out), [`evidence`] (what that does not rest on), [`evaluate`](mod@evaluate) (the passes), `replay` (one pass: `seat`,
 //! `split`, [`cache`], `back`, `seen`, `fold`), `lanes` and `usage` (what is computed beside each other), [`engine`], [`profile`],
 //! [`whatif`]. The definitions, exact enough to recompute results by other means, are in `docs/design/replay.md`.
 #![forbid(unsafe_code)]
@@ -17,6 +17,7 @@ pub mod engine;
 mod error;
 pub mod evaluate;
 pub mod evaluation;
+pub mod evidence;
 mod fold;
 mod lanes;
 mod observer;
@@ -32,6 +33,7 @@ pub use engine::{Engine, Priced, Setup};
 pub use error::SimError;
 pub use evaluate::{EvalContext, EvalOptions, Found, NoObjects, Objects, Source, evaluate};
 pub use evaluation::Evaluation;
+pub use evidence::Evidence;
 pub use lanes::ProgramBounds;
 pub use profile::{Profile, Profiled};
 pub use replay::ReplayOptions;

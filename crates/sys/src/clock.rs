@@ -31,10 +31,19 @@ pub fn monotonic_ns() -> u64 {
 
 /// Processor time that this process has used, user and system, in seconds; 0 if the system does not say.
 pub fn cpu_seconds() -> f64 {
+    used_seconds(libc::RUSAGE_SELF)
+}
+
+/// Likewise of all its descendants that have ended and been waited for.
+pub fn children_cpu_seconds() -> f64 {
+    used_seconds(libc::RUSAGE_CHILDREN)
+}
+
+fn used_seconds(whose: libc::c_int) -> f64 {
     // SAFETY: rusage is a plain C struct for which all-zero is a valid value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: getrusage only writes the struct; it cannot fail for RUSAGE_SELF, and zeros would stay if it did.
-    unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
+    // SAFETY: getrusage only writes the struct; it cannot fail for the two values given, and zeros would stay if it did.
+    unsafe { libc::getrusage(whose, &raw mut usage) };
     let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 * 1e-6;
     seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }

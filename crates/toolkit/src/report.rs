@@ -8,7 +8,7 @@ use homenode_machine::{Machine, MapRule, models};
 use homenode_placement::policies::{self, Choice};
 use homenode_report::{Comparison, ReportDoc};
 use homenode_sim::evaluation::BindingRow;
-use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Setup, SimError, evaluate};
+use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Setup, SimError, evaluate, evidence};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Consumer, OrderKind, drive};
 use homenode_trace::{Event, Merged};
@@ -161,6 +161,9 @@ impl Plan<'_> {
         let mut evaluation = evaluate(&mut source, &mut names.follow(), &context).map_err(blame)?;
         evaluation.warnings.extend(map.warnings());
         evaluation.binding = BindingRow::of(map.binding());
+        for gap in evidence::of_recording(reader.manifest(), reader.symbols(), reader.events()).gaps {
+            evaluation.evidence.add(gap);
+        }
         Ok(evaluation)
     }
 

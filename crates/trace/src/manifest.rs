@@ -46,6 +46,22 @@ pub struct Manifest {
     /// Memory that was in pages larger than the base page when it was last looked at; absent if none was, or nobody looked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub huge_pages: Vec<HugeRange>,
+    /// The phase that recording was restricted to, as asked for; absent if everything was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub roi: Option<String>,
+    /// Nodes with memory of the recording machine; 0 = not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub host_nodes: u32,
+    /// Processor time of the program while it was recorded, all threads and what recording cost them included, in
+    /// microseconds; absent if nobody measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_us: Option<u64>,
+}
+
+/// For fields that are left out where nothing is known.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls it with")]
+fn is_zero(n: &u32) -> bool {
+    *n == 0
 }
 
 /// Memory of one process in huge pages.

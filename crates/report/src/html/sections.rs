@@ -99,7 +99,7 @@ fn hero(out: &mut String, doc: &ReportDoc, e: &Evaluation) {
         ));
     }
     out.push_str("</dl>\n");
-    let warnings: Vec<&String> = doc.warnings.iter().chain(&e.warnings).collect();
+    let warnings: Vec<&String> = doc.warnings.iter().chain(&words.trust).chain(&e.warnings).collect();
     if !warnings.is_empty() {
         out.push_str("<ul class=\"warnings\" aria-label=\"Warnings\">\n");
         warnings.iter().for_each(|w| out.push_str(&format!("<li>{}</li>\n", prose(w))));

@@ -80,6 +80,7 @@ fn heading(doc: &ReportDoc, width: usize, paint: Paint) -> Vec<String> {
         let verdict = brief(&words.verdict, width);
         lines.extend(verdict.iter().map(|l| if words.actionable { paint.warn(l) } else { paint.good(l) }));
         lines.extend(sections::further_findings(e, width));
+        lines.extend(sections::trust(doc, &words.trust, width).iter().map(|l| paint.warn(l)));
     }
     if let Some(s) = &doc.sampling {
         lines.extend(brief(&s.headline(), width).iter().map(|l| paint.dim(l)));

@@ -15,6 +15,8 @@ const BAR: usize = 14;
 const BAR_LEAST: usize = 6;
 /// Lines that warnings and blind spots may take.
 const NOTE_LINES: usize = 5;
+/// Lines that what decides trust may take, one more if there is more.
+const TRUST_LINES: usize = 4;
 /// Policies in the table.
 const POLICIES: usize = 10;
 /// Bounds in the table.
@@ -55,6 +57,21 @@ pub(super) fn further_findings(e: &Evaluation, width: usize) -> Vec<String> {
     match rest.count().saturating_sub(FURTHER) {
         0 => {}
         n => lines.push(format!("  and {n} more with --json or -o report.html")),
+    }
+    lines
+}
+
+/// What decides whether to trust the finding, below it: the first sentences.
+pub(super) fn trust(doc: &ReportDoc, sentences: &[String], width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let all: Vec<&String> = doc.warnings.iter().chain(sentences).collect();
+    for (i, sentence) in all.iter().enumerate() {
+        let wrapped = wrap(&clean(&format!("! {sentence}")), width, 2);
+        if lines.len() + wrapped.len() > TRUST_LINES {
+            lines.push(format!("! {} with --json or -o report.html", plural((all.len() - i) as u64, "more", "more")));
+            break;
+        }
+        lines.extend(wrapped);
     }
     lines
 }
@@ -331,7 +348,7 @@ pub(super) fn patterns(e: &Evaluation, width: usize, paint: Paint) -> Vec<String
 
 /// Warnings and what the recording could not see.
 pub(super) fn notes(doc: &ReportDoc, e: &Evaluation, width: usize, paint: Paint) -> Vec<String> {
-    let warnings = doc.warnings.iter().chain(&e.warnings).map(|w| format!("! {w}"));
+    let warnings = e.warnings.iter().map(|w| format!("! {w}"));
     let unseen = doc.sampling.iter().flat_map(|s| &s.unseen);
     let blind = unseen.chain(&doc.blind).map(|b| format!("Not seen: {b}"));
     let mut lines: Vec<String> = Vec::new();

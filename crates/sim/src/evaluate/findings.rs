@@ -2,6 +2,7 @@
 use super::{EvalContext, FIRST_TOUCH, Source};
 use crate::SimError;
 use crate::evaluation::{Evaluation, Finding, Interval, ObjectRow};
+use crate::evidence::Gap;
 use crate::whatif::{Predicted, Transform, WhatIf};
 use homenode_analysis::{Candidate, Making};
 use homenode_base::{TotalCost, VirtualTime};
@@ -58,12 +59,7 @@ fn limit(candidate: &Candidate, objects: &[ObjectRow]) -> TotalCost {
 fn note_untried(evaluation: &mut Evaluation, untried: &[Candidate]) {
     let Some(first) = untried.first() else { return };
     evaluation.untried_candidates = untried.len() as u64;
-    evaluation.warnings.push(match untried.len() {
-        1 => format!("1 change that looked worth trying was not tried: one of `{}`.", first.name),
-        n => {
-            format!("{n} changes that looked worth trying were not tried, the most promising one of `{}`.", first.name)
-        }
-    });
+    evaluation.evidence.add(Gap::untried(evaluation.untried_candidates, &first.name));
 }
 
 /// Building copies saves more than copying in a loop: says what the loop would save, since it is what one thinks of first.

@@ -1,7 +1,8 @@
 //! Results as rows.
 use super::EvalContext;
 use crate::engine::Priced;
-use crate::evaluation::{BindingRow, Evaluation, OptimumRow, PolicyRow, ThreadRow};
+use crate::evaluation::{BindingRow, Evaluation, OptimumRow, PolicyRow, SampleSpread, ThreadRow};
+use crate::evidence::{Evidence, Gap};
 use crate::lanes::ProgramBounds;
 use homenode_analysis::{Analysed, Candidate};
 use homenode_base::TotalCost;
@@ -25,10 +26,6 @@ pub(super) fn evaluation(
     let reference = optimum.first().map(|o| o.total);
     let policies = choices.iter().zip(0..).map(|(c, i)| policy(c, priced, i, reference)).collect();
     let mut warnings = analysed.warnings;
-    if priced.strangers > 0 {
-        warnings
-            .push(format!("{} references of threads that the dataset does not list were left out.", priced.strangers));
-    }
     if !machine.remote_access && machine.nodes() > 1 {
         warnings.push(format!(
             "{} cannot reference memory of other nodes, so there is no first touch: costs by object, line and pattern \
@@ -37,6 +34,7 @@ pub(super) fn evaluation(
         ));
     }
     warnings.extend(sampled_warnings(context));
+    let evidence = evidence(priced.strangers, analysed.transfer_breakdown.unwatched.transfers, analysed.spread);
     let evaluation = Evaluation {
         binding: BindingRow::default(),
         machine: machine.name.clone(),
@@ -63,9 +61,22 @@ pub(super) fn evaluation(
         findings: Vec::new(),
         untried_candidates: 0,
         predicted_all: None,
+        evidence,
         warnings,
     };
     (evaluation, analysed.candidates)
+}
+
+/// What the evaluation itself did not see.
+fn evidence(strangers: u64, unwatched: u64, spread: Option<SampleSpread>) -> Evidence {
+    let gaps = [
+        (strangers > 0).then(|| Gap::strangers(strangers)),
+        (unwatched > 0).then(|| Gap::pruned(unwatched)),
+        spread.and_then(|s| Gap::few_samples(s.charged, s.effective)),
+    ];
+    let mut evidence = Evidence::default();
+    gaps.into_iter().flatten().for_each(|gap| evidence.add(gap));
+    evidence
 }
 
 fn threads(context: &EvalContext<'_>, priced: &Priced) -> Vec<ThreadRow> {

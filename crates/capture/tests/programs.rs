@@ -324,3 +324,47 @@ fn counting_counts_what_recording_records() {
     let counted = record(&options, &mut ()).unwrap();
     assert_eq!((counted.refs, counted.exit_status), (recorded.refs, Some(0)));
 }
+
+/// What programs say of the addresses of their fields, `NAME PATH ADDRESS` line by line, is what the dataset's types say.
+#[test]
+fn fields_have_the_names_of_the_source() {
+    let dir = tempfile::tempdir().unwrap();
+    for (compiler, level) in COMPILERS.iter().flat_map(|c| ["-O0", "-O1", "-O2"].map(|o| (c, o))) {
+        for source in ["fields.c", "fields.cc"] {
+            let flags = [level, "-fno-builtin-malloc", "-fno-builtin-calloc"];
+            let program = build(dir.path(), compiler, source, &flags);
+            let file = dir.path().join("said");
+            let (_, reader) = run(&program, &[file.to_str().unwrap()]);
+            let said = std::fs::read_to_string(&file).unwrap();
+            let said: Vec<(&str, u64)> = said
+                .lines()
+                .filter_map(|l| l.split_once(" 0x"))
+                .map(|(what, at)| (what, u64::from_str_radix(at, 16).unwrap()))
+                .collect();
+            assert!(said.len() >= 6, "{source}");
+            for (what, at) in said {
+                let path = &what[what.find(['[', '.']).unwrap_or(what.len())..];
+                let (found, is_block) = field_at(&reader, at);
+                let expected = Some(path.to_owned()).filter(|p| !p.is_empty());
+                // An optimiser may leave no trace of the variable that got a block; then its type is not known.
+                if level != "-O2" || !is_block || found.is_some() {
+                    assert_eq!(found, expected, "{compiler} {level} {source}: {what}, block: {is_block}");
+                }
+            }
+        }
+    }
+}
+
+/// Path of the field at an address, whatever lived there at last; and whether it is in a block.
+fn field_at(reader: &DatasetReader, at: u64) -> (Option<String>, bool) {
+    let symbols = reader.symbols();
+    let covers = |g: &Global| at.wrapping_sub(g.addr) < g.bytes;
+    if let Some(i) = symbols.globals.iter().position(covers) {
+        return (symbols.field_of_global(i, at - symbols.globals[i].addr).map(|f| f.path), false);
+    }
+    let table = ObjectTable::build(reader.manifest(), reader.events(), symbols);
+    let block = table.objects().iter().rfind(|o| o.kind == ObjectKind::Heap && at.wrapping_sub(o.addr) < o.bytes);
+    let block = block.unwrap_or_else(|| panic!("no object at {at:#x}"));
+    let stack = &table.groups()[block.group as usize].stack;
+    (symbols.field_of_block(stack, block.bytes, at - block.addr).map(|f| f.path), true)
+}

@@ -1,5 +1,5 @@
 //! What the analysis asks about addresses and code, answered from the dataset.
-use homenode_analysis::{ObjectName, SiteName, UNKNOWN_OBJECT};
+use homenode_analysis::{FieldName, ObjectName, SiteName, UNKNOWN_OBJECT};
 use homenode_base::SiteId;
 use homenode_sim::{Found, Objects};
 use homenode_trace::dataset::DatasetReader;
@@ -14,6 +14,8 @@ struct Row {
     group: u32,
     objects: u64,
     bytes: u64,
+    /// Index of the global that it is, if it is one.
+    global: Option<usize>,
     /// Its objects by (space, address), with their sizes.
     extents: Vec<(u32, u64, u64)>,
 }
@@ -35,8 +37,9 @@ impl<'d> NameTable<'d> {
         let symbols = reader.symbols();
         let table = ObjectTable::build(reader.manifest(), reader.events(), symbols);
         let (row_of, mut rows) = rows(table.groups());
-        for o in table.objects() {
+        for (id, o) in table.objects().iter().enumerate() {
             let row = &mut rows[row_of[o.group as usize] as usize];
+            row.global = Some(id).filter(|_| o.kind == ObjectKind::Global);
             row.objects += 1;
             row.bytes = row.bytes.saturating_add(o.bytes);
             row.extents.push((o.space, o.addr, o.bytes));
@@ -122,6 +125,28 @@ impl Objects for ObjectNames<'_> {
         extents[..after].iter().rev().find(holds).map(|&(_, from, bytes)| (from, bytes))
     }
 
+    fn field(&self, object: u32, space: u32, addr: u64) -> Option<FieldName> {
+        let (begin, bytes) = self.extent(object, space, addr)?;
+        let (row, offset) = (self.names.rows.get(object as usize)?, addr - begin);
+        let field = match row.global {
+            // Globals come first in the table, in the order of the symbols.
+            Some(global) => self.names.symbols.field_of_global(global, offset),
+            None => {
+                let group = &self.names.table.groups()[row.group as usize];
+                self.names.symbols.field_of_block(&group.stack, bytes, offset)
+            }
+        }?;
+        Some(FieldName {
+            path: field.path,
+            member: field.member,
+            of: field.of,
+            addr: begin.wrapping_add(field.offset),
+            bytes: field.bytes,
+            element_addr: begin.wrapping_add(field.element_offset),
+            element_bytes: field.element_bytes,
+        })
+    }
+
     fn site(&self, site: u32) -> SiteName {
         match self.names.symbols.site(SiteId(site)) {
             Some(s) => SiteName { place: self.names.place(s), function: s.function.clone() },
@@ -140,7 +165,7 @@ fn rows(groups: &[Group]) -> (Vec<u32>, Vec<Row>) {
             None => next,
         };
         if row == next {
-            rows.push(Row { group: i as u32, objects: 0, bytes: 0, extents: Vec::new() });
+            rows.push(Row { group: i as u32, objects: 0, bytes: 0, global: None, extents: Vec::new() });
         }
         row_of.push(row);
     }

@@ -156,6 +156,13 @@ impl Symbols {
         self.sites.binary_search_by_key(&(process, pc), |s| (s.process, s.pc)).ok().map(|i| SiteId(i as u32))
     }
 
+    /// Adds types that refer to each other by their positions; returns what to add to those positions.
+    pub fn add_types(&mut self, types: Vec<Type>) -> u32 {
+        let first = u32::try_from(self.types.len()).unwrap_or(u32::MAX);
+        self.types.extend(types.into_iter().map(|t| t.moved(first)));
+        first
+    }
+
     /// The field at `offset` of a global.
     pub fn field_of_global(&self, global: usize, offset: u64) -> Option<Field> {
         types::field_of(&self.types, self.globals.get(global)?.of?, offset)

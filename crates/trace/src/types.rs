@@ -72,6 +72,18 @@ pub struct Field {
     pub element_bytes: u64,
 }
 
+impl Type {
+    /// The same with other types at positions that are higher by `by`.
+    pub(crate) fn moved(mut self, by: u32) -> Type {
+        match &mut self.shape {
+            Shape::Plain => {}
+            Shape::Array { of, .. } => *of = of.saturating_add(by),
+            Shape::Struct(members) => members.iter_mut().for_each(|m| m.of = m.of.saturating_add(by)),
+        }
+        self
+    }
+}
+
 /// The field at `offset` of an object of type `root`.
 pub fn field_of(types: &[Type], root: u32, offset: u64) -> Option<Field> {
     let whole = types.get(root as usize)?;
@@ -79,13 +91,14 @@ pub fn field_of(types: &[Type], root: u32, offset: u64) -> Option<Field> {
     if whole.bytes != 0 && offset >= whole.bytes {
         return None;
     }
-    descend(types, root, offset, begin)
+    descend(types, root, offset, begin).filter(|f| !f.path.is_empty() || whole.shape == Shape::Plain)
 }
 
 /// The field at `offset` of a block of `bytes` bytes that holds one or more objects of type `element`. `None` unless the
 /// block holds a whole number of them.
 pub fn field_in_block(types: &[Type], element: u32, bytes: u64, offset: u64) -> Option<Field> {
-    let each = types.get(element as usize)?.bytes;
+    let of = types.get(element as usize)?;
+    let each = of.bytes;
     if each == 0 || bytes % each != 0 || offset >= bytes {
         return None;
     }
@@ -95,7 +108,7 @@ pub fn field_in_block(types: &[Type], element: u32, bytes: u64, offset: u64) -> 
         begin.element_offset = begin.offset;
     }
     let inside = offset % each;
-    descend(types, element, inside, begin)
+    descend(types, element, inside, begin).filter(|f| !f.path.is_empty() || of.shape == Shape::Plain)
 }
 
 impl Field {
@@ -214,6 +227,6 @@ mod tests {
         assert_eq!(field_of(&[], 0, 0), None);
         let far = Member { bytes: u64::MAX, ..member("far", u64::MAX, 0) };
         let far = Type { name: "x".into(), bytes: u64::MAX, shape: Shape::Struct(vec![far]) };
-        assert_eq!(field_of(&[far], 0, u64::MAX - 1).unwrap().path, "");
+        assert_eq!(field_of(&[far], 0, u64::MAX - 1), None);
     }
 }

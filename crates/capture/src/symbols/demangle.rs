@@ -1,4 +1,5 @@
 //! Names as the programmer wrote them.
+use super::shorten::shorten;
 use cpp_demangle::DemangleOptions;
 
 /// The name of a C++ or Rust function or object without its mangling; any other name unchanged. Rust hashes, return types
@@ -13,7 +14,7 @@ pub(crate) fn demangle(raw: &str) -> String {
         && let Ok(symbol) = cpp_demangle::Symbol::new(raw)
         && let Ok(name) = symbol.demangle_with_options(&DemangleOptions::new().no_params().no_return_type())
     {
-        return name;
+        return shorten(&name);
     }
     raw.to_owned()
 }

@@ -1,9 +1,10 @@
 //! One executable or library: from addresses in the file to functions and lines, and its global data.
 use super::demangle::demangle;
 use super::returns::{Code, Returns};
-use super::{debug_file, inlines};
+use super::{debug_file, inlines, types};
 use addr2line::gimli::{self, EndianSlice, RunTimeEndian};
-use homenode_trace::symbols::Returned;
+use homenode_trace::symbols::{Element, Returned};
+use homenode_trace::types::Type;
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,6 +36,8 @@ pub struct Global {
     pub bytes: u64,
     /// Whether each thread has its own.
     pub thread_local: bool,
+    /// Its type, if known.
+    pub of: Option<u32>,
 }
 
 /// What is known of a call that obtained memory.
@@ -55,6 +58,10 @@ pub struct Answers {
     pub obtained: BTreeMap<u64, Obtained>,
     /// Global data, sorted by address.
     pub globals: Vec<Global>,
+    /// Types of data; the indices below refer to it.
+    pub types: Vec<Type>,
+    /// What blocks hold, by the address of the call that obtained them.
+    pub elements: BTreeMap<u64, Element>,
     /// GNU build id, hexadecimal digits.
     pub build_id: Option<String>,
     /// What is missing and how to get it; a sentence without the path.
@@ -86,22 +93,23 @@ pub fn resolve(
 
     let functions = Functions::of(&file, debug.as_ref());
     let has_lines = own_lines || debug.is_some();
-    let mut places: Vec<Place> = addresses.iter().map(|&a| functions.place(a)).collect();
-    let mut obtained: BTreeMap<u64, Obtained> = allocating.iter().map(|&a| (a, Obtained::default())).collect();
-    if let Some(code) = Code::of(&file, &functions.spans) {
-        let mut returns = Returns::new(&code, allocating);
-        obtained.iter_mut().for_each(|(&a, o)| o.returned = returns.returned(a, &mut |_, _| {}));
-    }
-    if has_lines && !addresses.is_empty() {
-        add_lines(detailed, addresses, &mut places, &mut obtained);
-    }
-    Ok(Answers {
-        obtained,
+    let mut answers = Answers {
+        places: addresses.iter().map(|&a| functions.place(a)).collect(),
+        obtained: allocating.iter().map(|&a| (a, Obtained::default())).collect(),
         globals: globals(&file, debug.as_ref()),
         build_id: debug_file::build_id(&file),
         missing: missing(has_lines, &functions, debug_file::build_id(&file)),
-        places,
-    })
+        ..Answers::default()
+    };
+    let code = Code::of(&file, &functions.spans);
+    let mut returns = code.as_ref().map(|code| Returns::new(code, allocating));
+    if let Some(returns) = &mut returns {
+        answers.obtained.iter_mut().for_each(|(&a, o)| o.returned = returns.returned(a, &mut |_, _| {}));
+    }
+    if has_lines && !addresses.is_empty() {
+        add_debug_info(detailed, addresses, &mut answers, returns.as_mut());
+    }
+    Ok(answers)
 }
 
 fn missing(has_lines: bool, functions: &Functions, build_id: Option<String>) -> Option<String> {
@@ -157,9 +165,13 @@ fn push_function<'a>(symbol: &impl ObjectSymbol<'a>, spans: &mut Vec<(u64, u64, 
 
 pub(super) type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 
-/// Fills in function, file and line from the line tables, where they say more than the symbol table, and the callers of
-/// inlined functions. Damaged debugging information leaves things as they are.
-fn add_lines(file: &object::File<'_>, addresses: &[u64], places: &mut [Place], obtained: &mut BTreeMap<u64, Obtained>) {
+/// What the debugging information adds. If it is damaged things stay as they are.
+fn add_debug_info(
+    file: &object::File<'_>,
+    addresses: &[u64],
+    answers: &mut Answers,
+    returns: Option<&mut Returns<'_>>,
+) {
     let endian = if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
     let load = |id: gimli::SectionId| -> Result<Cow<'_, [u8]>, gimli::Error> {
         let section = file.section_by_name(id.name());
@@ -167,21 +179,44 @@ fn add_lines(file: &object::File<'_>, addresses: &[u64], places: &mut [Place], o
     };
     let Ok(sections) = gimli::DwarfSections::load(load) else { return };
     let dwarf = || sections.borrow(|bytes| EndianSlice::new(bytes, endian));
+    add_types(types::find(dwarf(), &answers.globals, answers.obtained.keys().copied(), returns), answers);
     let Ok(context) = addr2line::Context::from_dwarf(dwarf()) else { return };
+    add_lines(&context, addresses, &mut answers.places);
+    add_callers(&context, &dwarf(), &mut answers.obtained);
+}
+
+fn add_types(found: types::Found, answers: &mut Answers) {
+    for g in answers.globals.iter_mut().filter(|g| !g.thread_local) {
+        let fits = |of: &&u32| found.types.get(**of as usize).is_some_and(|t| t.bytes <= g.bytes);
+        g.of = found.globals.get(&g.address).filter(fits).copied();
+    }
+    (answers.types, answers.elements) = (found.types, found.elements);
+}
+
+/// Fills in function, file and line from the line tables, where they say more than the symbol table.
+fn add_lines(context: &addr2line::Context<Slice<'_>>, addresses: &[u64], places: &mut [Place]) {
     for (&address, place) in addresses.iter().zip(places) {
-        if let Some(found) = user_frame(&frames(&context, address)) {
+        if let Some(found) = user_frame(&frames(context, address)) {
             let by_table = std::mem::replace(place, found);
             if place.function.is_empty() {
                 place.function = by_table.function;
             }
         }
     }
-    let chains: BTreeMap<u64, Vec<Frame>> = obtained.keys().map(|&a| (a, frames(&context, a))).collect();
+}
+
+/// Callers of inlined functions.
+fn add_callers(
+    context: &addr2line::Context<Slice<'_>>,
+    dwarf: &gimli::Dwarf<Slice<'_>>,
+    obtained: &mut BTreeMap<u64, Obtained>,
+) {
+    let chains: BTreeMap<u64, Vec<Frame>> = obtained.keys().map(|&a| (a, frames(context, a))).collect();
     let inlined = chains.values().flat_map(|c| &c[..c.len().saturating_sub(1)]).map(|f| f.raw.clone());
-    let pointers = inlines::returning_pointers(&dwarf(), &inlined.collect());
+    let pointers = inlines::returning_pointers(dwarf, &inlined.collect());
     for (address, chain) in chains {
         let Some(o) = obtained.get_mut(&address) else { continue };
-        if !add_callers(&chain, &pointers, &mut o.callers) {
+        if !callers_of(&chain, &pointers, &mut o.callers) {
             o.returned = Returned::No;
         }
     }
@@ -189,7 +224,7 @@ fn add_lines(file: &object::File<'_>, addresses: &[u64], places: &mut [Place], o
 
 /// Callers in the user's code of the frame that names the place, as far as each inlined function on the way returns a
 /// pointer; whether that is all the way to the function that was not inlined.
-fn add_callers(chain: &[Frame], pointers: &BTreeSet<String>, callers: &mut Vec<Place>) -> bool {
+fn callers_of(chain: &[Frame], pointers: &BTreeSet<String>, callers: &mut Vec<Place>) -> bool {
     let users = |f: &&Frame| !is_system_source(&f.place.file);
     let first = chain.iter().position(|f| users(&f)).unwrap_or(0);
     let inlined = chain[..chain.len().saturating_sub(1)].iter().skip(first);
@@ -280,7 +315,7 @@ fn global<'a>(symbol: &impl ObjectSymbol<'a>) -> Option<Global> {
         return None;
     }
     let name = symbol.name().ok().filter(|n| !n.is_empty())?;
-    Some(Global { name: demangle(name), address: symbol.address(), bytes: symbol.size(), thread_local })
+    Some(Global { name: demangle(name), address: symbol.address(), bytes: symbol.size(), thread_local, of: None })
 }
 
 /// Names of the thread-local variables in an `ar` archive: those of the capture runtime, which are in every recorded program

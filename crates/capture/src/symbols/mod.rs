@@ -4,13 +4,15 @@ mod demangle;
 pub mod image;
 mod inlines;
 mod returns;
+mod shorten;
 mod sites;
+mod types;
 
 use crate::facts;
 use crate::store::DirStore;
 use homenode_trace::TraceError;
 use homenode_trace::manifest::Thread;
-use homenode_trace::symbols::{Caller, Global, Module, Site, Symbols};
+use homenode_trace::symbols::{Caller, Element, Global, Module, Site, Symbols};
 use image::{Answers, Place};
 use sites::Sites;
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,8 +54,9 @@ fn name_sites(all: &Sites, modules: &[Vec<facts::Module>], debug_root: Option<&P
     for (path, wanted) in wanted {
         let addresses: Vec<u64> = wanted.keys().copied().collect();
         let allocating: Vec<u64> = wanted.iter().filter_map(|(&a, &allocates)| allocates.then_some(a)).collect();
-        let answers = answers_for(path, &addresses, &allocating, debug_root, &mut named.symbols.notes);
-        images.insert(path, Image { addresses, answers });
+        let mut answers = answers_for(path, &addresses, &allocating, debug_root, &mut named.symbols.notes);
+        let first_type = named.symbols.add_types(std::mem::take(&mut answers.types));
+        images.insert(path, Image { addresses, answers, first_type });
     }
     for (&(process, pc), module) in sites.iter().zip(&lookups) {
         named.symbols.sites.push(site(process, pc, *module, &images));
@@ -78,6 +81,8 @@ fn name_sites(all: &Sites, modules: &[Vec<facts::Module>], debug_root: Option<&P
 struct Image {
     addresses: Vec<u64>,
     answers: Answers,
+    /// Index of its first type among those of the dataset.
+    first_type: u32,
 }
 
 /// The module that contains the address: of those that cover it, the one that begins last. None if libraries lay there one
@@ -128,7 +133,11 @@ fn site(process: u32, pc: u64, module: Option<&facts::Module>, images: &BTreeMap
     let callers = obtained.callers.into_iter().map(caller).collect();
     let Place { function, file, line } = place.unwrap_or_default();
     let returned = obtained.returned;
-    Site { process, pc, module: m.path.clone(), offset, function, file, line, callers, returned, element: None }
+    let element = image.and_then(|i| {
+        let element = i.answers.elements.get(&offset)?;
+        Some(Element { of: element.of + i.first_type, ..*element })
+    });
+    Site { process, pc, module: m.path.clone(), offset, function, file, line, callers, returned, element }
 }
 
 fn globals(modules: &[Vec<facts::Module>], images: &BTreeMap<&str, Image>) -> Vec<Global> {
@@ -144,7 +153,7 @@ fn globals(modules: &[Vec<facts::Module>], images: &BTreeMap<&str, Image>) -> Ve
                 bytes: g.bytes,
                 name: g.name.clone(),
                 module: m.path.clone(),
-                of: None,
+                of: g.of.map(|of| of + image.first_type),
             }));
         }
     }

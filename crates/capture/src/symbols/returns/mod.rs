@@ -76,6 +76,13 @@ impl<'a> Returns<'a> {
         }
     }
 
+    /// Mangled name of what the call at `site` reaches.
+    pub(crate) fn called(&self, site: u64) -> Option<String> {
+        let function = self.code.function(site)?;
+        let call = function.instructions().iter().find(|i| i.next_ip() == site.wrapping_add(1) && is_call(i))?;
+        self.code.name(self.code.target(call)?)
+    }
+
     /// What the function returns, whichever way it goes; `None` if it does not return or cannot be understood.
     fn result(
         &mut self,

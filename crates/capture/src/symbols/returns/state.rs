@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 /// Slots of memory that are followed at once; a function that needs more is followed in part.
 const SLOTS_MAX: usize = 256;
+/// Number of the stack pointer.
+const STACK_POINTER: u8 = 4;
 /// Base of memory with a fixed address.
 const FIXED: u8 = u8::MAX;
 
@@ -92,6 +94,27 @@ impl State {
     /// Whether the block is anywhere in sight.
     pub(crate) fn holds(&self) -> bool {
         self.registers.iter().chain(self.slots.values()).any(|&v| v == Value::Mine)
+    }
+
+    /// Whether the block's address is in a register, given by its number.
+    pub(crate) fn register_holds(&self, register: usize) -> bool {
+        self.registers.get(register) == Some(&Value::Mine)
+    }
+
+    /// Whether the block's address is in memory at an offset from what a register, given by its number, points to.
+    pub(crate) fn memory_holds(&self, register: usize, offset: i64) -> bool {
+        let base = self.registers.get(register).map_or(Value::Other, |v| v.plus(offset));
+        matches!(base, Value::Begin(base, offset) if self.load(Some((base, offset))) == Value::Mine)
+    }
+
+    /// Likewise from the stack pointer as it was before the function was called.
+    pub(crate) fn frame_holds(&self, offset: i64) -> bool {
+        self.load(Some((STACK_POINTER, offset.wrapping_add(8)))) == Value::Mine
+    }
+
+    /// Fixed addresses where the block's address is.
+    pub(crate) fn fixed_that_hold(&self) -> impl Iterator<Item = u64> {
+        self.slots.iter().filter(|(slot, v)| slot.0 == FIXED && **v == Value::Mine).map(|(slot, _)| slot.1 as u64)
     }
 
     pub(super) fn load(&self, slot: Option<Slot>) -> Value {

@@ -5,6 +5,7 @@ use crate::confidence::Confidence;
 use crate::detail::{Detail, Reference};
 use crate::feed::{Charge, Setup, Transfer};
 use crate::heat::Heat;
+use crate::locks::Locks;
 use crate::names::Names;
 use crate::patterns::{Patterns, Piece, Touch};
 use crate::rows::{FalseSharingRow, HeatMap, LineRow, ObjectRow, PatternRow, SampleSpread, TransferBreakdown};
@@ -25,7 +26,8 @@ pub struct Analysed {
     pub objects: Vec<ObjectRow>,
     /// Source lines, dearest first; the costs add up to `total`.
     pub lines: Vec<LineRow>,
-    /// Falsely shared lines that cost at least a thousandth of `total`, dearest first, at most 64.
+    /// Falsely shared lines that cost at least a thousandth of `total`, and the dearest of objects that do with many lines;
+    /// dearest first, at most 64.
     pub false_sharing: Vec<FalseSharingRow>,
     /// What the transfers were good for: adds up to their cost.
     pub transfer_breakdown: TransferBreakdown,
@@ -54,12 +56,13 @@ pub struct Analysis<'a> {
     heat: Heat,
     /// Only for samples.
     confidence: Option<Confidence>,
+    locks: Locks,
     last: Reference,
-    /// Units of the last reference; long ranges keep only the first few, since one transfer names one address.
+    /// Successive units of the last reference; of long ranges only the first.
     pieces: Vec<Piece>,
 }
 
-const PIECES_MAX: usize = 64;
+const PIECES_MAX: usize = 4096;
 
 impl<'a> Analysis<'a> {
     /// An analysis that has seen nothing.
@@ -69,12 +72,12 @@ impl<'a> Analysis<'a> {
             Some(_) => Patterns::sampled(setup.block_bytes.max(16)),
             None => Patterns::new(setup.unit_bytes),
         };
-        let words = (patterns.unit_bytes() / patterns.word_bytes()) as usize;
         Analysis {
-            detail: Detail::new(words),
+            detail: Detail::new(),
             attribution: Attribution::new(&setup),
             heat: Heat::new(HEAT_COLUMNS, setup.machine.nodes(), setup.block_bytes),
             confidence: setup.sampled.map(|_| Confidence::default()),
+            locks: Locks::default(),
             last: Reference::default(),
             pieces: Vec::new(),
             patterns,
@@ -93,7 +96,7 @@ impl<'a> Analysis<'a> {
         let used = Use { addr: r.addr, object, site: r.site, thread: r.thread, node, writes, weight: r.weight };
         self.heat.reference(r.addr, node, r.weight);
         self.attribution.reference(&used);
-        self.last = Reference { thread: r.thread, site: r.site, object, op: r.op };
+        self.last = self.seen(r, object);
         self.pieces.clear();
         let touch = Touch { addr: r.addr, size: r.size, thread: r.thread, op: r.op, object };
         let (detail, last, pieces) = (&mut self.detail, &self.last, &mut self.pieces);
@@ -111,6 +114,18 @@ impl<'a> Analysis<'a> {
             self.attribution.continues(&used, block * self.setup.block_bytes);
         }
     }
+    #[inline]
+    fn seen(&mut self, r: &Merged, object: u32) -> Reference {
+        // Threads that the machine does not seat are processors of their own.
+        let cpu = self.setup.cpus.get(r.thread as usize).map_or(r.thread | 1 << 31, |cpu| u32::from(*cpu));
+        let lock = self.locks.reference(r.thread, r.addr, r.op);
+        Reference { thread: r.thread, cpu, site: r.site, object, op: r.op, lock }
+    }
+    /// Notes that a thread has acquired a synchronisation object at this flat address: if its next reference is a
+    /// read-modify-write of it, that is a lock.
+    pub fn acquired(&mut self, thread: u32, addr: u64) {
+        self.locks.acquired(thread, addr);
+    }
     /// Notes a memory access that the last reference caused.
     #[inline]
     pub fn charge(&mut self, c: &Charge) {
@@ -125,7 +140,8 @@ impl<'a> Analysis<'a> {
         self.attribution.transfer(t);
         self.patterns.charge(t.addr, t.object, t.cost);
         let unit = t.addr / self.setup.unit_bytes;
-        let Some(piece) = self.pieces.iter().find(|p| p.unit == unit) else {
+        let first = self.pieces.first().map_or(unit, |p| p.unit);
+        let Some(piece) = unit.checked_sub(first).and_then(|i| self.pieces.get(i as usize)) else {
             return self.detail.unwatched(&self.last, t.cost);
         };
         if self.detail.transfer(piece, &self.last, t.cost) {

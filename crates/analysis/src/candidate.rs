@@ -3,6 +3,7 @@ use crate::rows::FindingKind;
 use homenode_base::TotalCost;
 
 /// Something that looks worth changing. Its worth is not said here: only the replay with `remedy` applied knows it.
+/// Successive candidates of one kind for one object are alternatives, the smallest change to the program first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// Kind.
@@ -44,6 +45,29 @@ pub enum Remedy {
         /// Stride afterwards, a multiple of the line.
         to_bytes: u64,
     },
+    /// Parts of memory move into new memory, where each group begins at a line and has its parts in order of address.
+    /// What is in no part stays where it is.
+    Regroup {
+        /// Parts.
+        parts: Vec<Part>,
+        /// Bytes of a line.
+        line_bytes: u64,
+    },
+    /// Arrays whose elements are dealt out in turn become one block for each owner: the elements of `owners[k]` are all `i`
+    /// with `i % owners.len() = k`; a block begins at a line and has them in order.
+    DealBlocks {
+        /// Arrays: (address of the first element, number of elements), and the owner of each element of a round.
+        arrays: Vec<((u64, u64), Vec<u32>)>,
+        /// Bytes of an element.
+        element_bytes: u64,
+        /// Bytes of a line.
+        line_bytes: u64,
+    },
+    /// Every processor has a copy of these ranges for itself, on lines of its own; at the end one thread reads them all.
+    CopyPerProcessor {
+        /// (address, bytes), ascending.
+        ranges: Vec<(u64, u64)>,
+    },
     /// Every node that uses these blocks has its own copy of them, made by one of its threads.
     CopyPerNode {
         /// Block numbers, ascending.
@@ -62,4 +86,15 @@ pub enum Making {
     Build,
     /// Its first user copies everything, when it first uses a block.
     Copy,
+}
+
+/// Memory that moves in one piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// First byte.
+    pub addr: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// What it moves with.
+    pub group: u32,
 }

@@ -14,6 +14,8 @@ pub struct Setup<'a> {
     pub unit_bytes: u64,
     /// Node of each thread, index = dataset thread.
     pub nodes: &'a [NodeId],
+    /// Processor of each thread: lines go from cache to cache between processors. A thread without one has its own.
+    pub cpus: &'a [u16],
     /// The references are samples of this kind; `None` in exact recordings. What depends on the order of references, on
     /// single words, or on stores that are not seen is then not claimed.
     pub sampled: Option<Counting>,

@@ -92,7 +92,8 @@ impl<T> Slab<T> {
     pub(crate) fn new() -> Slab<T> {
         Slab { chunks: Vec::new() }
     }
-    pub(crate) fn push(&mut self, value: T) {
+    /// Adds a value; its index.
+    pub(crate) fn push(&mut self, value: T) -> usize {
         match self.chunks.last_mut() {
             Some(c) if c.len() < CHUNK => c.push(value),
             _ => {
@@ -101,6 +102,8 @@ impl<T> Slab<T> {
                 self.chunks.push(chunk);
             }
         }
+        let last = self.chunks.len() - 1;
+        last * CHUNK + self.chunks[last].len() - 1
     }
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.chunks.iter().flatten()

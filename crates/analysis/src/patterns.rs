@@ -4,7 +4,7 @@
 //! one may be the final check, so only the turns between them, the *core*, decide. While turns pass, a unit therefore
 //! keeps the running turn apart and folds a turn into the core when the next one begins.
 use crate::index::{Index, Slab};
-use crate::words::WordPool;
+use crate::words::UnitWords;
 use homenode_base::{Cost, TotalCost};
 use homenode_trace::Op;
 use serde::Serialize;
@@ -47,8 +47,8 @@ impl Pattern {
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     thread: u32,
-    touched: u32,
-    written: u32,
+    touched: u64,
+    written: u64,
     read_first: bool,
 }
 
@@ -56,11 +56,11 @@ const NO_THREAD: u32 = u32::MAX;
 const SEVERAL_THREADS: u32 = u32::MAX - 1;
 const NO_WORDS: u32 = u32::MAX;
 
+const NO_SHARED: u32 = u32::MAX;
+
 /// What is known of the core while the last turn is still running.
 #[derive(Clone, Copy, Debug)]
 enum Core {
-    /// The first turn is running.
-    None,
     /// The second turn is running.
     Waiting,
     /// The third is running: the core is this turn. Units that are initialised, used and checked stop here.
@@ -74,16 +74,23 @@ enum Core {
     },
 }
 
+/// The turns of a unit since its second one.
+#[derive(Debug)]
+struct Shared {
+    touched: u64,
+    written: u64,
+    read_first: bool,
+    core: Core,
+}
+
 #[derive(Debug)]
 struct Unit {
     cost: Cost,
+    touched: u64,
     object: u32,
-    touched: u32,
     thread: u32,
-    turn_touched: u32,
-    turn_written: u32,
-    core: Core,
-    turn_read_first: bool,
+    /// Index of its [`Shared`], [`NO_SHARED`] while the first turn is running.
+    shared: u32,
     detailed: bool,
 }
 
@@ -102,14 +109,16 @@ pub struct UnitClass {
     pub cost: Cost,
 }
 
-/// The classifier: 55 bytes a unit that one to three turns touched, 90 a shared one.
+/// The classifier: 50 bytes a unit in its first turn, 100 one with up to three turns, 150 a shared one (about 240 if it has
+/// data narrower than four bytes).
 #[derive(Debug)]
 pub struct Patterns {
     unit_shift: u32,
     word_shift: u32,
     index: Index,
     units: Slab<Unit>,
-    pool: WordPool,
+    shared: Slab<Shared>,
+    pool: UnitWords,
     /// Whether the references are samples: see [`Patterns::sampled`].
     sampled: bool,
 }
@@ -122,7 +131,7 @@ pub struct Piece {
     /// Unit number.
     pub unit: u64,
     /// Words touched, bit 0 = first word of the unit.
-    pub words: u32,
+    pub words: u64,
     /// Whether the unit had never been referenced.
     pub new: bool,
     /// Whether [`Patterns::set_detailed`] marked it.
@@ -145,16 +154,17 @@ pub struct Touch {
 }
 
 impl Patterns {
-    /// For units of this size, a power of two from 16. Words are 4 bytes up to units of 128, else a 32nd of the unit.
+    /// For units of this size, a power of two from 16. Words are bytes up to units of 64, else a 64th of the unit.
     pub fn new(unit_bytes: u64) -> Patterns {
         assert!(unit_bytes.is_power_of_two() && unit_bytes >= 16, "unit size must be a power of two from 16");
-        let word_bytes = (unit_bytes / 32).max(4);
+        let word_bytes = (unit_bytes / 64).max(1);
         Patterns {
             unit_shift: unit_bytes.trailing_zeros(),
             word_shift: word_bytes.trailing_zeros(),
             index: Index::new(),
             units: Slab::new(),
-            pool: WordPool::new((unit_bytes / word_bytes) as usize),
+            shared: Slab::new(),
+            pool: UnitWords::new((unit_bytes / word_bytes) as usize),
             sampled: false,
         }
     }
@@ -179,7 +189,7 @@ impl Patterns {
             let base = unit << self.unit_shift;
             let from = (t.addr.max(base) - base) >> self.word_shift;
             let to = ((last - base) >> self.word_shift).min((self.unit_bytes() >> self.word_shift) - 1);
-            let words = (u32::MAX >> (31 - (to - from))) << from;
+            let words = (u64::MAX >> (63 - (to - from))) << from;
             let index = self.unit(unit, t.thread, t.object);
             let (new, detailed) = (self.units[index].touched == 0, self.units[index].detailed);
             self.touch_unit(index, t, words);
@@ -190,35 +200,28 @@ impl Patterns {
     fn unit(&mut self, unit: u64, thread: u32, object: u32) -> usize {
         let (index, new) = self.index.intern(unit);
         if new {
-            self.units.push(Unit {
-                cost: Cost::ZERO,
-                object,
-                touched: 0,
-                thread,
-                turn_touched: 0,
-                turn_written: 0,
-                core: Core::None,
-                turn_read_first: false,
-                detailed: false,
-            });
+            self.units.push(Unit { cost: Cost::ZERO, touched: 0, object, thread, shared: NO_SHARED, detailed: false });
         }
         index
     }
     #[inline]
-    fn touch_unit(&mut self, index: usize, t: &Touch, words: u32) {
+    fn touch_unit(&mut self, index: usize, t: &Touch, words: u64) {
         let u = &mut self.units[index];
         if u.thread != t.thread {
-            end_turn(u, &mut self.pool);
+            // A charge may come before the first reference.
+            if u.touched != 0 {
+                next_turn(u, &mut self.shared, &mut self.pool);
+            }
             u.thread = t.thread;
-            (u.turn_touched, u.turn_written) = (0, 0);
-        }
-        if u.turn_touched == 0 {
-            u.turn_read_first = t.op != Op::Write;
         }
         u.touched |= words;
-        u.turn_touched |= words;
-        if t.op.writes() {
-            u.turn_written |= words;
+        if u.shared != NO_SHARED {
+            let turn = &mut self.shared[u.shared as usize];
+            if turn.touched == 0 {
+                turn.read_first = t.op != Op::Write;
+            }
+            turn.touched |= words;
+            turn.written |= if t.op.writes() { words } else { 0 };
         }
     }
     /// Adds to the cost of the unit that contains `addr`.
@@ -241,7 +244,8 @@ impl Patterns {
     }
     fn class(&self, unit: u64, u: &Unit) -> UnitClass {
         let bytes = u64::from(u.touched.count_ones()) << self.word_shift;
-        let pattern = match pattern(u) {
+        let shared = (u.shared != NO_SHARED).then(|| &self.shared[u.shared as usize]);
+        let pattern = match shared.map_or(Pattern::Private, pattern) {
             Pattern::Migratory | Pattern::FalselyShared if self.sampled => Pattern::WriteShared,
             known => known,
         };
@@ -261,46 +265,50 @@ impl Patterns {
     }
     /// Bytes of memory held, about.
     pub fn memory_bytes(&self) -> usize {
-        self.index.bytes() + self.units.bytes() + self.pool.bytes()
+        self.index.bytes() + self.units.bytes() + self.shared.bytes() + self.pool.bytes()
     }
 }
 
-/// Folds the finished turn into the core. Out of line: turns are much rarer than references.
+/// A turn has ended: it is folded into the core unless it was the first one. Out of line: turns are much rarer than
+/// references.
 #[cold]
-fn end_turn(u: &mut Unit, pool: &mut WordPool) {
-    if u.turn_touched == 0 {
-        return; // A charge came before the first reference.
+fn next_turn(u: &mut Unit, all: &mut Slab<Shared>, pool: &mut UnitWords) {
+    if u.shared == NO_SHARED {
+        // There are at most as many as units, whose number is checked.
+        u.shared = all.push(Shared { touched: 0, written: 0, read_first: true, core: Core::Waiting }) as u32;
+        return;
     }
-    let turn =
-        Turn { thread: u.thread, touched: u.turn_touched, written: u.turn_written, read_first: u.turn_read_first };
-    match &mut u.core {
-        Core::None => u.core = Core::Waiting,
-        Core::Waiting => u.core = Core::One(turn),
+    let shared = &mut all[u.shared as usize];
+    let Shared { touched, written, read_first, .. } = *shared;
+    let turn = Turn { thread: u.thread, touched, written, read_first };
+    (shared.touched, shared.written) = (0, 0);
+    match &mut shared.core {
+        Core::Waiting => shared.core = Core::One(turn),
         Core::One(first) => {
             let first = *first;
-            u.core = Core::Many { writer: NO_THREAD, words: pool.alloc(), read_first: true };
-            fold(&mut u.core, &first, pool);
-            fold(&mut u.core, &turn, pool);
+            shared.core = Core::Many { writer: NO_THREAD, words: pool.alloc(), read_first: true };
+            fold(&mut shared.core, &first, pool);
+            fold(&mut shared.core, &turn, pool);
         }
-        Core::Many { .. } => fold(&mut u.core, &turn, pool),
+        Core::Many { .. } => fold(&mut shared.core, &turn, pool),
     }
 }
 
-fn fold(core: &mut Core, turn: &Turn, pool: &mut WordPool) {
+fn fold(core: &mut Core, turn: &Turn, pool: &mut UnitWords) {
     let Core::Many { writer, words, read_first } = core else { return };
     if turn.written != 0 {
         *writer = if *writer == NO_THREAD || *writer == turn.thread { turn.thread } else { SEVERAL_THREADS };
         *read_first &= turn.read_first;
     }
-    if *words != NO_WORDS && pool.touch(*words, turn.thread, turn.touched, turn.written) {
+    if *words != NO_WORDS && pool.touch(words, turn.thread, turn.touched, turn.written) {
         pool.release(*words);
         *words = NO_WORDS;
     }
 }
 
-fn pattern(u: &Unit) -> Pattern {
-    match u.core {
-        Core::None | Core::Waiting | Core::One(_) => Pattern::Private,
+fn pattern(shared: &Shared) -> Pattern {
+    match shared.core {
+        Core::Waiting | Core::One(_) => Pattern::Private,
         Core::Many { writer: NO_THREAD, .. } => Pattern::ReadShared,
         Core::Many { words, .. } if words != NO_WORDS => Pattern::FalselyShared,
         Core::Many { writer, read_first, .. } => match (writer, read_first) {

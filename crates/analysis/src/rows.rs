@@ -158,6 +158,8 @@ pub enum FindingKind {
     FalseSharing,
     /// Read by all, home at one: replicate.
     ReadShared,
+    /// Many threads add to the same words: a copy for each.
+    SharedUpdates,
 }
 
 impl FindingKind {
@@ -166,7 +168,7 @@ impl FindingKind {
     pub fn is_placement(self) -> bool {
         match self {
             FindingKind::FirstTouch | FindingKind::ReadShared => true,
-            FindingKind::FalseSharing => false,
+            FindingKind::FalseSharing | FindingKind::SharedUpdates => false,
         }
     }
 }

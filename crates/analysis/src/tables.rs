@@ -3,13 +3,13 @@ use crate::analysis::Analysed;
 use crate::attribution::{Attribution, Block, ShareCosts};
 use crate::candidates;
 use crate::confidence::Confidence;
-use crate::detail::Line;
 use crate::feed::Setup;
 use crate::heat::Heat;
 use crate::names::{Names, ObjectName, SiteName, UNKNOWN_OBJECT, UNKNOWN_SITE};
 use crate::patterns::{Pattern, Patterns};
 use crate::rows::{FalseSharingRow, FalseWord, LineRow, ObjectRow, PatternRow};
 use crate::transfers::Transfers;
+use crate::watched::Line;
 use hashbrown::HashMap;
 use homenode_base::{Cost, TotalCost};
 use homenode_machine::Location;
@@ -17,8 +17,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 const FALSE_SHARING_ROWS: usize = 64;
-/// A falsely shared line is listed if it costs at least one part in so many of the total.
+/// A falsely shared line is listed if it costs at least one part in so many of the total; where all those of an object
+/// together do, its dearest are.
 const FALSE_SHARING_PARTS: i128 = 1000;
+const FALSE_SHARING_OF_MANY: usize = 4;
 const WORD_SITES: usize = 3;
 
 /// What the accumulators hold when the replay has ended.
@@ -81,7 +83,7 @@ pub(crate) fn finish(parts: Parts<'_>, names: &dyn Names) -> Analysed {
         heat,
         candidates,
         spread: intervals.map(|i| i.spread),
-        warnings: warnings(&objects),
+        warnings: warnings(&objects, parts.transfers),
         total,
         best_static,
         objects: objects.iter().map(|o| o.row.clone()).collect(),
@@ -228,27 +230,30 @@ fn line_rows(attribution: &Attribution, names: &dyn Names, objects: &HashMap<u32
     rows
 }
 
-/// Whether a watched line is falsely shared: by its pattern, or because most of its transfers brought nothing.
-pub(crate) fn is_false(line: &Line, patterns: &Patterns) -> bool {
-    let class = patterns.class_of(line.unit).map(|c| c.pattern);
-    line.transfers > 1 && (class == Some(Pattern::FalselyShared) || line.useless * 2 >= line.transfers)
-}
-
 fn false_sharing_rows(
     parts: &Parts<'_>,
     names: &dyn Names,
     objects: &HashMap<u32, &Object>,
     total: TotalCost,
 ) -> Vec<FalseSharingRow> {
-    let listed = |l: &&Line| l.cost.0 * FALSE_SHARING_PARTS >= total.0 && is_false(l, parts.patterns);
-    let lines = parts.lines.iter().filter(listed).take(FALSE_SHARING_ROWS);
+    let mut sums: HashMap<u32, (TotalCost, usize)> = HashMap::new();
+    for line in parts.lines.iter().filter(|l| l.is_false()) {
+        sums.entry(line.object).or_default().0 += line.cost;
+    }
+    let mut listed = |l: &&Line| {
+        let Some((sum, count)) = sums.get_mut(&l.object).filter(|_| l.is_false()) else { return false };
+        *count += 1;
+        l.cost.0 * FALSE_SHARING_PARTS >= total.0
+            || (*count <= FALSE_SHARING_OF_MANY && sum.0 * FALSE_SHARING_PARTS >= total.0)
+    };
+    let lines = parts.lines.iter().filter(|l| listed(l)).take(FALSE_SHARING_ROWS);
     lines
         .map(|line| {
             let addr = line.unit * parts.patterns.unit_bytes();
             // The first word of the object decides where offsets count from: the line may begin before it.
             let word_bytes = parts.patterns.word_bytes();
-            let first = line.words.iter().position(|w| w.threads != 0 && w.object == line.object).unwrap_or(0) as u64;
-            let inside = addr + first * word_bytes;
+            let first = line.words.iter().find(|w| w.users != 0 && w.object == line.object).map_or(0, |w| w.from);
+            let inside = addr + u64::from(first) * word_bytes;
             let start = extent(names, line.object, inside).map_or(addr, |(start, _)| start);
             FalseSharingRow {
                 addr,
@@ -266,30 +271,30 @@ pub(crate) fn extent(names: &dyn Names, object: u32, addr: u64) -> Option<(u64, 
     if object == UNKNOWN_OBJECT { None } else { names.extent(object, addr) }
 }
 
-/// Words of a line; neighbours with the same threads, reads and writes are one wider word.
+/// Words of a line; neighbours with the same users, reads and writes are one wider word.
 fn words(line: &Line, names: &dyn Names, word_bytes: u64) -> Vec<FalseWord> {
     let mut sites = line.sites.clone();
-    sites.sort_by_key(|s| (Reverse(s.count), s.site));
+    sites.sort_by_key(|s| (Reverse(s.writes), Reverse(s.reads), s.site));
     let mut out: Vec<(u64, FalseWord)> = Vec::new();
-    for (i, w) in line.words.iter().enumerate().filter(|(_, w)| w.threads != 0) {
-        let offset = (i as u64 * word_bytes) as u32;
-        if let Some((mask, last)) = out.last_mut()
-            && (*mask, last.reads, last.writes) == (w.threads, w.reads, w.writes)
+    for w in line.words.iter().filter(|w| w.users != 0) {
+        let (offset, bytes) = (u32::from(w.from) * word_bytes as u32, u32::from(w.len) * word_bytes as u32);
+        if let Some((users, last)) = out.last_mut()
+            && (*users, last.reads, last.writes) == (w.users, w.reads, w.writes)
             && last.offset + last.bytes == offset
         {
-            last.bytes += word_bytes as u32;
+            last.bytes += bytes;
             continue;
         }
-        let here = sites.iter().filter(|s| s.words >> i & 1 == 1).take(WORD_SITES);
+        let here = sites.iter().filter(|s| s.words >> w.from & 1 == 1).take(WORD_SITES);
         let word = FalseWord {
             offset,
-            bytes: word_bytes as u32,
-            threads: line.threads_of(w.threads),
+            bytes,
+            threads: line.threads_of(w.users),
             reads: w.reads,
             writes: w.writes,
             sites: here.map(|s| site_name(names, s.site).place).collect(),
         };
-        out.push((w.threads, word));
+        out.push((w.users, word));
     }
     out.into_iter().map(|(_, word)| word).collect()
 }
@@ -319,7 +324,15 @@ fn heat_map(parts: &Parts<'_>, objects: &[Object]) -> crate::rows::HeatMap {
     })
 }
 
-fn warnings(objects: &[Object]) -> Vec<String> {
+fn warnings(objects: &[Object], transfers: &Transfers) -> Vec<String> {
+    let mut out = Vec::new();
+    if transfers.pruned {
+        out.push(
+            "More cache lines travelled than can be watched byte by byte: what is said of single lines rests on those that \
+             travelled most and on a sample of the others; transfers of the rest are counted as not told apart."
+                .to_owned(),
+        );
+    }
     let mut shared: Vec<u64> = objects
         .iter()
         .filter(|o| o.id != UNKNOWN_OBJECT)
@@ -328,8 +341,9 @@ fn warnings(objects: &[Object]) -> Vec<String> {
     shared.sort_unstable();
     shared.dedup();
     match shared.len() {
-        0 => Vec::new(),
-        1 => vec!["1 block is shared by several objects: it has one home for all of them.".into()],
-        n => vec![format!("{n} blocks are shared by several objects: each has one home for all of them.")],
+        0 => {}
+        1 => out.push("1 block is shared by several objects: it has one home for all of them.".into()),
+        n => out.push(format!("{n} blocks are shared by several objects: each has one home for all of them.")),
     }
+    out
 }

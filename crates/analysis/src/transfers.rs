@@ -18,7 +18,6 @@ pub(crate) enum Class {
     /// It brought what another wrote, or made room for a write to what another used.
     True,
     /// To a lock word.
-    #[allow(dead_code, reason = "lock words are not recorded yet")]
     Lock,
     /// Not known.
     Unwatched,
@@ -42,6 +41,8 @@ pub(crate) struct Sum {
 #[derive(Debug, Default)]
 pub(crate) struct Transfers {
     sums: HashMap<(Class, Cause), Sum>,
+    /// Whether not all lines were watched.
+    pub(crate) pruned: bool,
 }
 
 impl Transfers {

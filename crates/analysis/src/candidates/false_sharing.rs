@@ -1,146 +1,194 @@
-//! Objects whose lines travel between caches although no thread needs what another wrote.
-use super::stride::{Elements, Owned, infer};
+//! Objects whose lines travel between caches although no processor needs what another wrote.
+use super::apart;
+use super::fought::{Fought, Used, blame, gather, used};
+use super::stride::{Elements, Owned, dealt, infer};
 use super::{at_least, phrases};
 use crate::candidate::{Candidate, Remedy};
-use crate::detail::Line;
-use crate::names::{Names, SiteName, UNKNOWN_OBJECT};
-use crate::patterns::Pattern;
+use crate::names::Names;
 use crate::rows::FindingKind;
-use crate::tables::{Object, Parts, extent, is_false, site_name};
+use crate::tables::{Object, Parts};
 use homenode_base::TotalCost;
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Part of the object's transfer cost that must be false sharing, and of the program's cost.
-const OBJECT_PERCENT: i128 = 50;
+/// Part of the program's cost that transfers for nothing must be.
 const PROGRAM_PERCENT: i128 = 1;
-/// Writes to words that one thread writes alone, of all writes: only then is there a border to pad at.
+/// Writes to words with one owner, of all writes: only then are there borders between owners.
 const OWNED_PERCENT: u64 = 80;
-/// Fewer transfers of a line are chance, not a fight.
+/// A word written so many times less often than another of its line makes no border.
+const SELDOM: u64 = 16;
+/// Fewer transfers are chance, not a fight.
 const TRANSFERS_MIN: u64 = 32;
-const SITES: usize = 2;
 
-pub(super) fn find(parts: &Parts<'_>, object: &Object, names: &dyn Names, total: TotalCost) -> Option<Candidate> {
-    if object.id == UNKNOWN_OBJECT {
-        return None;
+/// More elements than this are not padded to several times their size if there is another way.
+const MANY: u64 = 64;
+
+/// A remedy and how to say it.
+type Change = (String, Remedy);
+
+/// All cases, for each the remedies worth a try, the smallest change first.
+pub(super) fn find(parts: &Parts<'_>, objects: &[Object], names: &dyn Names, total: TotalCost) -> Vec<Candidate> {
+    gather(parts, objects, total).iter().flat_map(|case| of_case(case, parts, names, total)).collect()
+}
+
+fn of_case(case: &Fought<'_>, parts: &Parts<'_>, names: &dyn Names, total: TotalCost) -> Vec<Candidate> {
+    if case.transfers() < TRANSFERS_MIN || !at_least(case.useless_cost(), PROGRAM_PERCENT, total) {
+        return Vec::new();
     }
-    let fought = |l: &&Line| l.object == object.id && l.transfers >= TRANSFERS_MIN && is_false(l, parts.patterns);
-    let lines: Vec<&Line> = parts.lines.iter().filter(fought).collect();
-    let worth: TotalCost = lines.iter().map(|l| worth(parts, l)).sum();
-    let enough = at_least(worth, OBJECT_PERCENT, object.row.transfer_cost) && at_least(worth, PROGRAM_PERCENT, total);
-    if !enough {
-        return None;
+    let words = used(case, parts, names);
+    let changes = changes(case, &words, parts, names);
+    if changes.is_empty() {
+        return Vec::new();
     }
-    let (owned, percent) = owned(parts, object, &lines, names);
-    if percent < OWNED_PERCENT {
-        return None;
-    }
-    let elements = infer(&owned, parts.patterns.word_bytes())?;
-    let line_bytes = parts.patterns.unit_bytes();
-    let to_bytes = elements.bytes.div_ceil(line_bytes) * line_bytes;
-    let sites = sites(&lines, names);
-    Some(Candidate {
+    let sites = blame(&case.lines, names, |w| w.writes > 0 && case.has(w.object));
+    let main = case.objects[0];
+    let mut places: Vec<String> = case.objects.iter().filter_map(|o| o.name.place.clone()).collect();
+    places.dedup();
+    places.extend(phrases::places(&main.name, &phrases::sites(&sites)).into_iter().filter(|p| Some(p) != main.name.place.as_ref()));
+    let sentence = sentence(case, &words, parts, &phrases::at(&sites));
+    let estimate = estimate(case);
+    let candidate = |(advice, remedy): Change| Candidate {
         kind: FindingKind::FalseSharing,
-        object: object.id,
-        name: object.row.name.clone(),
-        places: phrases::places(&object.name, &sites),
-        sentence: sentence(parts, object, &lines, &sites),
-        advice: advice(object, &elements, to_bytes, line_bytes),
-        remedy: Remedy::PadElements { arrays: elements.arrays, element_bytes: elements.bytes, to_bytes },
-        estimate: worth,
-    })
+        object: main.id,
+        name: main.row.name.clone(),
+        places: places.clone(),
+        sentence: sentence.clone(),
+        advice,
+        remedy,
+        estimate,
+    };
+    changes.into_iter().map(candidate).collect()
 }
 
-/// What the line's transfers cost for nothing.
-fn worth(parts: &Parts<'_>, line: &Line) -> TotalCost {
-    let class = parts.patterns.class_of(line.unit).map(|c| c.pattern);
-    if class == Some(Pattern::FalselyShared) { line.cost } else { line.useless_cost }
+/// Everything that these lines cost; where lines were not watched, everything that travelled for the objects.
+fn estimate(case: &Fought<'_>) -> TotalCost {
+    let all: TotalCost = case.objects.iter().map(|o| o.row.transfer_cost).sum();
+    case.cost().max(all)
 }
 
-/// Words with exactly one writer, by allocation, and their percentage of all writes to the object's words.
-fn owned(parts: &Parts<'_>, object: &Object, lines: &[&Line], names: &dyn Names) -> (Vec<Owned>, u64) {
+/// Whether a word is written about as often as others of its line: a tag that is set now and then makes no border.
+fn is_hot(used: &Used<'_>) -> bool {
+    let most = used.line.words.iter().map(|w| w.writes).max().unwrap_or(0);
+    used.word.writes > 0 && used.word.writes * SELDOM >= most
+}
+
+/// Words with one owner that are written, by allocation; and their percentage of all writes.
+fn owned(words: &[Used<'_>]) -> (Vec<Owned>, u64) {
     let (mut all_writes, mut owned_writes) = (0, 0);
-    let word_bytes = parts.patterns.word_bytes();
-    let mut found: BTreeMap<u64, Owned> = BTreeMap::new();
-    for line in lines {
-        let words = line.words.iter().enumerate().filter(|(_, w)| w.object == object.id && w.writers != 0);
-        for (i, word) in words {
-            let addr = line.unit * parts.patterns.unit_bytes() + i as u64 * word_bytes;
-            let writers = line.threads_of(word.writers);
-            all_writes += word.writes;
-            let [owner] = writers[..] else { continue };
-            owned_writes += word.writes;
-            // An object may begin inside the word.
-            let whole = extent(names, object.id, addr).or_else(|| extent(names, object.id, addr + word_bytes - 1));
-            let (start, bytes) = whole.unwrap_or((line.unit * parts.patterns.unit_bytes(), 0));
-            let entry = found.entry(start).or_insert(Owned { start, bytes, words: Vec::new() });
-            entry.words.push((addr.saturating_sub(start), owner));
+    let mut found: BTreeMap<(u32, u64), Owned> = BTreeMap::new();
+    for used in words.iter().filter(|u| is_hot(u)) {
+        all_writes += used.word.writes;
+        let Some(owner) = used.owner() else { continue };
+        owned_writes += used.word.writes;
+        let entry = found.entry((used.object, used.start)).or_insert(Owned {
+            start: used.start,
+            bytes: used.size,
+            words: Vec::new(),
+        });
+        entry.words.push((used.addr.saturating_sub(used.start), owner));
+        if used.size == 0 {
+            // Memory of unknown extent reaches at least to its last word.
+            entry.bytes = entry.bytes.max(used.addr + used.bytes - used.start);
         }
     }
-    let mut all: Vec<Owned> = found.into_values().collect();
-    all.iter_mut().for_each(|o| {
-        o.words.sort_unstable();
-        // Memory of unknown extent reaches at least to its last word.
-        let reach = o.words.last().map_or(0, |w| w.0 + word_bytes);
-        o.bytes = if o.bytes == 0 { reach } else { o.bytes };
-    });
-    (all, owned_writes * 100 / all_writes.max(1))
+    (found.into_values().collect(), owned_writes * 100 / all_writes.max(1))
 }
 
-/// The sites that reference these lines most.
-fn sites(lines: &[&Line], names: &dyn Names) -> Vec<SiteName> {
-    let mut counts: BTreeMap<(String, String), u64> = BTreeMap::new();
-    for s in lines.iter().flat_map(|l| &l.sites) {
-        let name = site_name(names, s.site);
-        *counts.entry((name.place, name.function)).or_default() += s.count;
+/// What could be changed, the smallest change first.
+fn changes(case: &Fought<'_>, words: &[Used<'_>], parts: &Parts<'_>, names: &dyn Names) -> Vec<Change> {
+    let line_bytes = parts.patterns.unit_bytes();
+    let (owned, percent) = owned(words);
+    let mut out = Vec::new();
+    if percent >= OWNED_PERCENT {
+        let grain = words.iter().map(|u| u.addr | u.bytes).fold(0, |a, b| a | b);
+        match infer(&owned, 1 << grain.trailing_zeros().min(3)) {
+            Some(elements) => of_elements(case, words, &owned, &elements, line_bytes, &mut out),
+            None => out.extend(apart::allocations(case, words, line_bytes)),
+        }
     }
-    let mut sites: Vec<((String, String), u64)> = counts.into_iter().collect();
-    sites.sort_by(|a, b| (Reverse(a.1), &a.0).cmp(&(Reverse(b.1), &b.0)));
-    // A site with few references, such as the final sum, is not where the lines fight.
-    let most = sites.first().map_or(0, |s| s.1);
-    sites.retain(|s| s.1 * 10 >= most);
-    sites.into_iter().take(SITES).map(|((place, function), _)| SiteName { place, function }).collect()
+    let enough = !out.is_empty();
+    out.extend(apart::users(case, words, line_bytes, names, enough));
+    out
 }
 
-fn sentence(parts: &Parts<'_>, object: &Object, lines: &[&Line], sites: &[SiteName]) -> String {
-    let mut threads: Vec<u32> = lines.iter().flat_map(|l| l.users.iter().map(|u| u.thread)).collect();
-    threads.sort_unstable();
-    threads.dedup();
-    let count = match lines.len() {
-        1 => "the same cache line".to_owned(),
-        n => format!("the same {n} cache lines"),
-    };
-    let code: Vec<String> = sites.iter().map(phrases::code).collect();
-    let by = if code.is_empty() { String::new() } else { format!(" ({})", code.join("; ")) };
-    let transfers: u64 = lines.iter().map(|l| l.transfers).sum();
+/// An array whose elements have different owners.
+fn of_elements(
+    case: &Fought<'_>,
+    words: &[Used<'_>],
+    owned: &[Owned],
+    elements: &Elements,
+    line_bytes: u64,
+    out: &mut Vec<Change>,
+) {
+    let name = phrases::names(case);
+    let (arrays, bytes) = (elements.arrays.clone(), elements.bytes);
+    let to_bytes = bytes.next_multiple_of(line_bytes);
+    let count: u64 = arrays.iter().map(|a| a.1).sum();
+    let pad = Remedy::PadElements { arrays, element_bytes: bytes, to_bytes };
+    if to_bytes == bytes {
+        let advice = format!(
+            "Align {name} to {line_bytes} bytes: its elements of {bytes} bytes are whole lines in size, but begin inside of \
+             lines ({} bytes where processors fetch lines in pairs).",
+            2 * line_bytes,
+        );
+        return out.push((advice, pad));
+    }
+    // Padding of many small elements would make the array several times as large.
+    let is_small = count > MANY && to_bytes > 2 * bytes;
+    if let Some(arrays) = dealt(owned, elements) {
+        let advice = format!(
+            "Give each thread one contiguous block of {name}, beginning at a multiple of {line_bytes} bytes: now elements of \
+             {} are dealt out in turn, {} to a round (where they are fields of a structure: an array for each field).",
+            phrases::bytes(bytes),
+            arrays.iter().map(|a| a.owners.len()).max().unwrap_or(0),
+        );
+        let arrays = arrays.into_iter().map(|a| (a.array, a.owners)).collect();
+        out.push((advice, Remedy::DealBlocks { arrays, element_bytes: bytes, line_bytes }));
+    } else if let Some(remedy) = apart::scattered(words, owned, line_bytes) {
+        let advice = format!(
+            "Let each thread have one contiguous block of {name}, beginning at a multiple of {line_bytes} bytes: now what \
+             different threads write lies mixed."
+        );
+        out.push((advice, remedy));
+    }
+    if !is_small || out.is_empty() {
+        out.push((padding(&name, bytes, to_bytes, line_bytes), pad));
+    }
+}
+
+fn padding(name: &str, bytes: u64, to_bytes: u64, line_bytes: u64) -> String {
+    if bytes > line_bytes {
+        return format!(
+            "Let the part of each thread in {name} begin at a multiple of {line_bytes} bytes (parts of {bytes} bytes now)."
+        );
+    }
     format!(
-        "{} is falsely shared: {} use different words of {count} of {} bytes{by}, which went from cache to cache \
-         {transfers} times.",
-        phrases::object(&object.name),
-        phrases::threads(&threads),
-        parts.patterns.unit_bytes(),
+        "Pad the {bytes}-byte elements of {name} to {to_bytes} bytes and align it, so that each thread has cache lines of \
+         its own ({} bytes where processors fetch lines in pairs).",
+        2 * to_bytes,
     )
 }
 
-fn advice(object: &Object, elements: &Elements, to_bytes: u64, line_bytes: u64) -> String {
-    let name = &object.row.name;
-    if elements.arrays.iter().all(|a| a.1 == 1) {
-        return format!(
-            "Give `{name}` a cache line of its own: align it to {line_bytes} bytes and round its size up to {to_bytes} \
-             ({} where processors fetch lines in pairs).",
-            2 * to_bytes,
-        );
-    }
-    if elements.bytes > line_bytes {
-        return format!(
-            "Let the part of each thread in `{name}` begin at a multiple of {line_bytes} bytes (parts of {} bytes now).",
-            elements.bytes,
-        );
-    }
+fn sentence(case: &Fought<'_>, words: &[Used<'_>], parts: &Parts<'_>, at: &str) -> String {
+    let mut threads: Vec<u32> =
+        case.lines.iter().flat_map(|l| l.users.iter().flat_map(|u| u.threads.iter().copied())).collect();
+    threads.sort_unstable();
+    threads.dedup();
+    let count = match (case.lines.len(), parts.transfers.pruned) {
+        (1, _) => "the same cache line".to_owned(),
+        (n, false) => format!("the same {n} cache lines"),
+        (n, true) => format!("the same cache lines ({n} of them watched)"),
+    };
+    let objects: Vec<String> = case.objects.iter().take(3).map(|o| phrases::object(&o.name)).collect();
+    let more = case.objects.len().saturating_sub(objects.len());
+    let objects = if more > 0 { format!("{} and {more} more", objects.join(", ")) } else { phrases::list(&objects) };
+    let verb = if case.objects.len() == 1 { "is" } else { "are" };
+    let locks = if words.iter().any(|u| u.word.lock) { " (locks among them)" } else { "" };
     format!(
-        "Pad the {}-byte elements of `{name}` to {to_bytes} bytes and align it, so that each thread has cache lines of \
-         its own ({} bytes where processors fetch lines in pairs).",
-        elements.bytes,
-        2 * to_bytes,
+        "{objects} {verb} falsely shared: {} use different words{locks} of {count} of {} bytes{at}, which went from cache to \
+         cache {} times, {} of them for nothing.",
+        phrases::threads(&threads),
+        parts.patterns.unit_bytes(),
+        case.transfers(),
+        case.useless(),
     )
 }

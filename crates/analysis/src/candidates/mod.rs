@@ -1,8 +1,12 @@
-//! What might be worth changing. Each kind of finding has a file; an object may have one candidate of each kind.
+//! What might be worth changing. Each kind of finding has a file; an object may have a candidate of each kind, and of each
+//! there may be alternatives.
+mod apart;
 mod false_sharing;
 mod first_touch;
+mod fought;
 mod phrases;
 mod read_shared;
+mod shared_updates;
 mod stride;
 
 use crate::candidate::Candidate;
@@ -14,18 +18,22 @@ use std::cmp::Reverse;
 /// All candidates, most promising first.
 pub(crate) fn find(parts: &Parts<'_>, objects: &[Object], names: &dyn Names, total: TotalCost) -> Vec<Candidate> {
     let mut all: Vec<Candidate> = Vec::new();
+    // Samples do not show in which order threads touched a line, and without stores nobody knows what is only read.
+    let exact = parts.setup.sampled.is_none();
+    let sees_writes = parts.setup.sampled.is_none_or(|s| s.sees_writes);
     for object in objects {
-        // Samples do not show in which order threads touched a line, and without stores nobody knows what is only read.
-        let exact = parts.setup.sampled.is_none();
-        let sees_writes = parts.setup.sampled.is_none_or(|s| s.sees_writes);
         let kinds = [
-            exact.then(|| false_sharing::find(parts, object, names, total)).flatten(),
             first_touch::find(parts, object, names, total),
         ];
         all.extend(kinds.into_iter().flatten());
         if sees_writes {
             all.extend(read_shared::find(parts, object, names, total));
         }
+        // Lines that travel cost wherever they live.
+        all.extend(exact.then(|| shared_updates::find(parts, object, names, total)).flatten());
+    }
+    if exact {
+        all.extend(false_sharing::find(parts, objects, names, total));
     }
     all.sort_by_key(|c| (Reverse(c.estimate), c.object));
     all

@@ -1,5 +1,7 @@
 //! Words for people.
-use crate::names::{ObjectName, SiteName};
+use super::fought::{Blame, Fought, Used};
+use crate::names::{Names, ObjectName, SiteName};
+use std::collections::BTreeMap;
 
 /// `thread 3`, `threads 0-7`, `threads 0-3, 8 and 10`; at most `RUNS` runs are spelt out.
 pub(crate) fn threads(ids: &[u32]) -> String {
@@ -45,6 +47,81 @@ pub(crate) fn bytes(n: u64) -> String {
 /// `function, file:line` as far as known.
 pub(crate) fn code(site: &SiteName) -> String {
     if site.function.is_empty() { site.place.clone() } else { format!("{}, {}", site.function, site.place) }
+}
+
+/// The code of blame.
+pub(crate) fn sites(blame: &[Blame]) -> Vec<SiteName> {
+    blame.iter().map(|b| b.name.clone()).collect()
+}
+
+/// ` (work, lreg.c:7-11; main, lreg.c:20)`: each function and file once, lines in runs; nothing if nothing is known.
+pub(crate) fn at(sites: &[Blame]) -> String {
+    // By (function, file): lines, in order of first appearance.
+    let mut found: Vec<((&str, &str), Vec<u32>)> = Vec::new();
+    for site in sites {
+        let (file, line) = match site.name.place.rsplit_once(':') {
+            Some((file, line)) if line.parse::<u32>().is_ok() => (file, line.parse().ok()),
+            _ => (site.name.place.as_str(), None),
+        };
+        let key = (site.name.function.as_str(), file);
+        match found.iter_mut().find(|f| f.0 == key) {
+            Some(f) => f.1.extend(line),
+            None => found.push((key, line.into_iter().collect())),
+        }
+    }
+    let code = |((function, file), lines): ((&str, &str), Vec<u32>)| {
+        let place = if lines.is_empty() { file.to_owned() } else { format!("{file}:{}", runs(lines)) };
+        if function.is_empty() { place } else { format!("{function}, {place}") }
+    };
+    match found.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", found.into_iter().map(code).collect::<Vec<_>>().join("; ")),
+    }
+}
+
+/// `7-11`, `7, 9 and 12-14`.
+fn runs(mut lines: Vec<u32>) -> String {
+    lines.sort_unstable();
+    lines.dedup();
+    let runs = lines.chunk_by(|a, b| a + 1 == *b);
+    let parts: Vec<String> = runs
+        .map(|r| match r {
+            [one] => one.to_string(),
+            more => format!("{}-{}", more[0], more[more.len() - 1]),
+        })
+        .collect();
+    list(&parts)
+}
+
+/// `` `a` ``, `` `a` and `b` ``, `` `a`, `b` and 3 more ``.
+pub(crate) fn names(case: &Fought<'_>) -> String {
+    const NAMED: usize = 3;
+    let mut parts: Vec<String> = case.objects.iter().take(NAMED).map(|o| format!("`{}`", o.row.name)).collect();
+    if case.objects.len() > NAMED {
+        parts.push(format!("{} more", case.objects.len() - NAMED));
+    }
+    list(&parts)
+}
+
+/// Where words lie in their objects: `` `s` +0 and +16 ``; at most a few are spelt out.
+pub(crate) fn fields(words: &[&Used<'_>], names: &dyn Names) -> String {
+    const NAMED: usize = 4;
+    let mut found: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+    for used in words {
+        let offsets = found.entry(used.object).or_default();
+        let offset = used.addr.saturating_sub(used.start);
+        if !offsets.contains(&offset) && offsets.len() <= NAMED {
+            offsets.push(offset);
+        }
+    }
+    let object = |(object, offsets): (u32, Vec<u64>)| {
+        let mut parts: Vec<String> = offsets.iter().take(NAMED).map(|o| format!("+{o}")).collect();
+        if offsets.len() > NAMED {
+            parts.push("more".into());
+        }
+        format!("`{}` {}", names.object(object).name, list(&parts))
+    };
+    list(&found.into_iter().map(object).collect::<Vec<_>>())
 }
 
 /// `heat (16 MiB, allocated at stencil.c:41 in allocate)`; what the name says already is left out.

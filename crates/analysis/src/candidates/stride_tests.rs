@@ -28,17 +28,13 @@ fn whatever_is_found_separates_the_threads_and_nothing_longer_does() {
         words.retain(|_| rng.chance(1, 4));
         let o = owned(0, 4096, &words);
         let Some(found) = infer(std::slice::from_ref(&o), 4) else {
-            assert!(words.is_empty());
+            assert!(!o.is_divided());
             continue;
         };
         let apart = |bytes: u64| {
             let clash = |a: &(u64, u32)| words.iter().any(|b| a.1 != b.1 && a.0 / bytes == b.0 / bytes);
             !words.iter().any(clash)
         };
-        if words.iter().all(|w| w.1 == words[0].1) {
-            assert_eq!(found, Elements { arrays: vec![(0, 1)], bytes: 4096 });
-            continue;
-        }
         assert!(apart(found.bytes));
         let longest = (1..=64u64).map(|n| n * 4).filter(|b| apart(*b)).max().unwrap();
         let even = |b: &u64| 4096 % b == 0;
@@ -61,4 +57,33 @@ fn parts_of_a_long_array_are_long_elements() {
     let found = infer(&[owned(0, 8000, &words)], 4).unwrap();
     assert_eq!(found, Elements { arrays: vec![(0, 8)], bytes: 1000 });
     assert_eq!(infer(&[], 4), None);
+}
+
+#[test]
+fn cards_are_told_from_blocks() {
+    let mut rng = Rng::new(9);
+    for case in 0..500 {
+        let (threads, bytes) = (2 + rng.below(7), 4 * (1 + rng.below(12)));
+        let elements = threads * (4 + rng.below(40)) + rng.below(threads);
+        // Some elements were not seen; some have changed hands.
+        let mut words: Vec<(u64, u32)> = (0..elements)
+            .filter(|_| !rng.chance(1, 10))
+            .map(|i| (i * bytes, (i % threads) as u32 + 5))
+            .collect();
+        if case % 2 == 0 && words.len() > 60 {
+            let i = rng.below(words.len() as u64) as usize;
+            words[i].1 = 99;
+        }
+        let o = [owned(320, elements * bytes, &words)];
+        let found = infer(&o, 4).unwrap();
+        let cards = dealt(&o, &found);
+        if words.len() as u64 >= 4 * threads {
+            let cards = cards.unwrap_or_else(|| panic!("case {case}: {threads} {bytes} {found:?}"));
+            assert_eq!((found.bytes, cards[0].owners.len() as u64), (bytes, threads), "case {case}");
+        }
+        // One part for each.
+        let parts: Vec<(u64, u32)> = (0..elements).map(|i| (i * bytes, (i * threads / elements) as u32)).collect();
+        let o = [owned(320, elements * bytes, &parts)];
+        assert_eq!(dealt(&o, &infer(&o, 4).unwrap()), None);
+    }
 }

@@ -328,6 +328,7 @@ pub fn kind_name(kind: FindingKind) -> &'static str {
         FindingKind::FirstTouch => "First touch by the wrong thread",
         FindingKind::FalseSharing => "False sharing",
         FindingKind::ReadShared => "Read by all, home at one",
+        FindingKind::SharedUpdates => "Updated by many threads",
     }
 }
 

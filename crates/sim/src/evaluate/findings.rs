@@ -22,20 +22,21 @@ pub(super) fn fill(
     };
     let permille = i128::from(context.options.finding_permille);
     let worth_it = |saving: TotalCost| saving > TotalCost::ZERO && saving.0 * 1000 >= base.0 * permille;
-    // No change to an object saves more than all that the object costs; estimates are no such limit.
-    let mut candidates: Vec<Candidate> =
+    let candidates: Vec<Candidate> =
         candidates.into_iter().filter(|c| worth_it(limit(c, &evaluation.objects))).collect();
-    let untried = candidates.split_off(candidates.len().min(context.options.candidates_max));
+    let (candidates, untried) = chosen(candidates, context.options.candidates_max);
     note_untried(evaluation, &untried);
     let changes: Vec<Vec<Transform>> = candidates.iter().map(|c| vec![Transform::from(&c.remedy)]).collect();
     let predicted = replay(&changes, source, context)?;
+    let tried = candidates.into_iter().zip(changes).zip(predicted).map(|((candidate, change), predicted)| {
+        let total = predicted.total();
+        Tried { candidate, change, total, saving: base - total }
+    });
+    let tried: Vec<Tried> = tried.filter(|t| worth_it(t.saving)).collect();
     let mut found: Vec<(Finding, Transform)> = Vec::new();
-    for ((candidate, change), predicted) in candidates.into_iter().zip(changes).zip(predicted) {
-        let saving = base - predicted.total();
-        if worth_it(saving) {
-            let finding = finding(candidate, predicted.total(), saving, (base, &evaluation.objects));
-            found.extend(change.into_iter().map(|transform| (finding.clone(), transform)));
-        }
+    for t in smallest_of_best(&tried) {
+        let finding = finding(t.candidate.clone(), t.total, t.saving, (base, &evaluation.objects));
+        found.extend(t.change.iter().map(|transform| (finding.clone(), transform.clone())));
     }
     // Among equals the one that looked better.
     found.sort_by_key(|(finding, _)| Reverse(finding.saving));
@@ -51,8 +52,52 @@ pub(super) fn fill(
     Ok(())
 }
 
-/// What all objects of the candidate's name cost.
+/// Replayed in one pass at most, alternatives included.
+const REPLAYS_MAX: usize = 16;
+
+fn are_alternatives(a: &Candidate, b: &Candidate) -> bool {
+    (a.kind, a.object) == (b.kind, b.object)
+}
+
+/// What is replayed, at most so many with their alternatives, and what is not.
+fn chosen(candidates: Vec<Candidate>, max: usize) -> (Vec<Candidate>, Vec<Candidate>) {
+    let groups = candidates.chunk_by(are_alternatives).take(max).map(<[Candidate]>::len).sum::<usize>();
+    let mut chosen = candidates;
+    let untried = chosen.split_off(groups.min(REPLAYS_MAX.max(max)));
+    (chosen, untried)
+}
+
+/// A candidate that was replayed.
+struct Tried {
+    candidate: Candidate,
+    change: Vec<Transform>,
+    total: TotalCost,
+    saving: TotalCost,
+}
+
+/// Of alternative layouts what saves most, or a smaller change that saves nearly as much; of placements all.
+fn smallest_of_best(tried: &[Tried]) -> Vec<&Tried> {
+    let mut out = Vec::new();
+    for alternatives in tried.chunk_by(|a, b| are_alternatives(&a.candidate, &b.candidate)) {
+        if alternatives[0].candidate.kind.is_placement() {
+            out.extend(alternatives);
+            continue;
+        }
+        let best = alternatives.iter().map(|t| t.saving).max().unwrap_or(TotalCost::ZERO);
+        out.extend(alternatives.iter().find(|t| t.saving.0 * 100 >= best.0 * NEARLY_PERCENT));
+    }
+    out
+}
+
+/// See [`smallest_of_best`].
+const NEARLY_PERCENT: i128 = 97;
+
+/// What a candidate can save at most. No placement of an object saves more than all that the object costs (estimates are no
+/// such limit); what travels for nothing is known.
 fn limit(candidate: &Candidate, objects: &[ObjectRow]) -> TotalCost {
+    if !candidate.kind.is_placement() {
+        return candidate.estimate;
+    }
     objects.iter().filter(|o| o.name == candidate.name).map(|o| o.cost).sum()
 }
 

@@ -65,14 +65,16 @@ pub fn evaluate(
     let setup = context.setup;
     let choices = in_registry_order(context.policies, setup)?;
     let nodes: Vec<NodeId> = setup.seats.iter().map(|s| s.node).collect();
+    let cpus: Vec<u16> = setup.seats.iter().map(|s| s.cpu).collect();
     let analysis = Analysis::new(homenode_analysis::Setup {
         machine: setup.machine,
         block_bytes: setup.block_bytes,
         unit_bytes: setup.machine.caches.as_ref().map_or(64, |c| c.line_bytes.into()),
         nodes: &nodes,
+        cpus: &cpus,
         sampled: setup.options.sampled,
     });
-    let watch = Watch::new(analysis, objects);
+    let watch = Watch::new(analysis, objects, setup.seats);
     let mut pass = FirstPass(Watched::new(setup, &choices, Some(context.options.start), watch)?);
     source(0, &mut pass)?;
     let (priced, watch) = pass.0.finish()?;

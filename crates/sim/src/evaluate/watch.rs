@@ -22,18 +22,25 @@ pub(super) struct Watch<'a> {
     /// Answers of earlier generations are out of date.
     generation: u64,
     site: u32,
+    /// By thread, what makes its addresses flat.
+    salts: Vec<u64>,
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(analysis: Analysis<'a>, objects: &'a mut dyn Objects) -> Watch<'a> {
+    pub(super) fn new(analysis: Analysis<'a>, objects: &'a mut dyn Objects, seats: &[Seat]) -> Watch<'a> {
         let nothing = Found { object: UNKNOWN_OBJECT, from: 0, last: 0 };
-        Watch { analysis, objects, memo: vec![(0, nothing); 1 << MEMO_BITS], generation: 1, site: UNKNOWN_SITE }
+        let (memo, salts) = (vec![(0, nothing); 1 << MEMO_BITS], seats.iter().map(|s| salt(s.space)).collect());
+        Watch { analysis, objects, memo, generation: 1, site: UNKNOWN_SITE, salts }
     }
 
     pub(super) fn event(&mut self, event: &Event) {
         use EventKind as E;
         if let E::Alloc { .. } | E::Free { .. } | E::Map { .. } | E::Unmap { .. } | E::Module { .. } = event.kind {
             self.generation += 1;
+        }
+        if let E::Acquire { object, .. } = event.kind {
+            let salt = self.salts.get(event.thread as usize).copied().unwrap_or(0);
+            self.analysis.acquired(event.thread, object ^ salt);
         }
         self.objects.event(event);
     }

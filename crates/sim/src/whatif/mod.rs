@@ -5,6 +5,7 @@
 //! *who* references, then *where*; what concerns the placement alone is left to the engine.
 mod attribute;
 mod copies;
+mod moves;
 mod pad;
 mod placed;
 mod together;
@@ -17,11 +18,13 @@ use crate::replay::Replay;
 use crate::seat::{Seat, salt};
 use attribute::Attribution;
 use copies::Copies;
+use homenode_analysis::candidate::Part;
 use homenode_analysis::{Making, Remedy};
 use homenode_base::TotalCost;
 use homenode_machine::Location;
 use homenode_placement::Tally;
 use homenode_trace::Merged;
+use moves::{Move, Regrouped};
 use pad::Padding;
 use placed::PlacedLane;
 
@@ -44,6 +47,30 @@ pub enum Transform {
         element_bytes: u64,
         /// Stride afterwards, at least `element_bytes`.
         to_bytes: u64,
+    },
+    /// Parts of memory move into memory of their own, where each group begins at a line and has its parts in order of
+    /// address, one after the other. Bytes outside the parts stay where they are.
+    Regroup {
+        /// Parts; one that overlaps an earlier one stays where it is.
+        parts: Vec<Part>,
+        /// Bytes of a line.
+        line_bytes: u64,
+    },
+    /// Arrays whose elements are dealt out in turn become one block for each owner, which begins at a line and has its
+    /// elements in order.
+    DealBlocks {
+        /// (address of the first element, number of elements), and the owner of each element of a round.
+        arrays: Vec<((u64, u64), Vec<u32>)>,
+        /// Bytes of an element, at least 1.
+        element_bytes: u64,
+        /// Bytes of a line.
+        line_bytes: u64,
+    },
+    /// Every processor has a copy of these ranges for itself, on lines of its own. At the end the first thread reads all
+    /// copies, line by line.
+    CopyPerProcessor {
+        /// (address, bytes).
+        ranges: Vec<(u64, u64)>,
     },
     /// These blocks live at these places instead of where they are first touched.
     Rehome {
@@ -70,6 +97,11 @@ impl From<&Remedy> for Transform {
                 Transform::PadElements { arrays, element_bytes, to_bytes }
             }
             Remedy::CopyPerNode { blocks, makers, making } => Transform::CopyPerNode { blocks, makers, making },
+            Remedy::Regroup { parts, line_bytes } => Transform::Regroup { parts, line_bytes },
+            Remedy::DealBlocks { arrays, element_bytes, line_bytes } => {
+                Transform::DealBlocks { arrays, element_bytes, line_bytes }
+            }
+            Remedy::CopyPerProcessor { ranges } => Transform::CopyPerProcessor { ranges },
         }
     }
 }
@@ -78,19 +110,31 @@ impl From<&Remedy> for Transform {
 #[derive(Clone, Debug)]
 struct Rewriter {
     salts: Vec<u64>,
+    /// By thread.
+    cpus: Vec<u16>,
     attribution: Attribution,
     copies: Vec<Copies>,
-    padding: Vec<Padding>,
+    moves: Vec<Move>,
 }
 
 impl Rewriter {
     fn new(transforms: &[Transform], setup: Setup<'_>) -> Rewriter {
-        let (mut initialised, mut copies, mut padding) = (Vec::<(u64, u32)>::new(), Vec::new(), Vec::new());
-        for transform in transforms {
+        let (mut initialised, mut copies, mut moves) = (Vec::<(u64, u32)>::new(), Vec::new(), Vec::new());
+        let line_bytes = setup.machine.caches.as_ref().map_or(64, |c| u64::from(c.line_bytes));
+        for (transform, area) in transforms.iter().zip(0..) {
             match transform {
                 Transform::InitialiseInParallel { blocks } => initialised.extend(blocks.iter().copied()),
                 Transform::PadElements { arrays, element_bytes, to_bytes } => {
-                    padding.push(Padding::new(arrays, *element_bytes, *to_bytes, padding.len() as u32));
+                    moves.push(Move::Pad(Padding::new(arrays, *element_bytes, *to_bytes, area)));
+                }
+                Transform::Regroup { parts, line_bytes } => {
+                    moves.push(Move::Regroup(Regrouped::new(parts, *line_bytes, area)));
+                }
+                Transform::DealBlocks { arrays, element_bytes, line_bytes } => {
+                    moves.push(Move::Deal(moves::deal(arrays, *element_bytes, *line_bytes, area)));
+                }
+                Transform::CopyPerProcessor { ranges } => {
+                    moves.push(Move::Copy(moves::Copies::new(ranges, line_bytes, area)));
                 }
                 Transform::CopyPerNode { blocks, makers, making } => {
                     copies.push(Copies::new(blocks, makers, *making, setup, copies.len() as u32));
@@ -104,37 +148,40 @@ impl Rewriter {
         initialised.retain(|(_, user)| (*user as usize) < setup.seats.len());
         Rewriter {
             salts: setup.seats.iter().map(|s| salt(s.space)).collect(),
+            cpus: setup.seats.iter().map(|s| s.cpu).collect(),
             attribution: Attribution::new(&initialised, setup.block_bytes.trailing_zeros(), line_shift),
             copies,
-            padding,
+            moves,
         }
     }
 
     /// The references that the changed program makes instead of these; `out` is cleared first.
     fn rewrite(&mut self, refs: &[Merged], out: &mut Vec<Merged>) {
         out.clear();
-        let Rewriter { salts, attribution, copies, padding } = self;
+        let Rewriter { salts, cpus, attribution, copies, moves } = self;
         for r in refs {
             let salt = salts.get(r.thread as usize).copied().unwrap_or(0);
             let flat = Merged { addr: r.addr ^ salt, ..*r };
-            attribution.push(flat, &mut |r| place(copies, padding, r, out));
+            attribution.push(flat, &mut |r| place(copies, moves, cpus, r, out));
         }
     }
 
     /// What was held back of them; `out` is cleared first.
     fn finish(&mut self, out: &mut Vec<Merged>) {
         out.clear();
-        let Rewriter { attribution, copies, padding, .. } = self;
-        attribution.finish(&mut |r| place(copies, padding, r, out));
+        let Rewriter { cpus, attribution, copies, moves, .. } = self;
+        attribution.finish(&mut |r| place(copies, moves, cpus, r, out));
+        moves.iter_mut().for_each(|m| m.finish(&mut |r| out.push(r)));
     }
 }
 
-/// Where a reference goes: to the copy that it is meant for, else to where padding has moved it.
+/// Where a reference goes: to the copy that it is meant for, else to where a change of layout has moved it.
 #[inline]
-fn place(copies: &mut [Copies], padding: &[Padding], r: Merged, out: &mut Vec<Merged>) {
+fn place(copies: &mut [Copies], moves: &mut [Move], cpus: &[u16], r: Merged, out: &mut Vec<Merged>) {
     match copies {
-        [] => pad::pad(padding, r, &mut |r| out.push(r)),
-        [first, rest @ ..] => first.push(r, &mut |r| place(rest, padding, r, out)),
+        [] => moves::apply(moves, r, cpus.get(r.thread as usize).copied().unwrap_or(0), &mut |r| out.push(r)),
+        [first, rest @ ..] => first.push(r, &mut |r| place(rest, moves, cpus, r, out)),
+    }
     }
 }
 

@@ -1,9 +1,8 @@
 //! Where elements lie: array elements move apart into memory of their own.
 use crate::seat::salt;
-use homenode_trace::Merged;
 
 /// Address spaces that no process of a dataset uses.
-const FRESH_SPACES: u32 = 1 << 16;
+pub(super) const FRESH_SPACES: u32 = 1 << 16;
 /// Fresh arrays start at multiples of this, so that they share nothing with each other.
 const FRESH_ALIGN: u64 = 64;
 
@@ -48,7 +47,7 @@ impl Padding {
     }
 
     /// Where the byte at `addr` goes, and the last byte that goes there with it in one piece.
-    fn moved(&self, addr: u64) -> (u64, u64) {
+    pub(super) fn moved(&self, addr: u64) -> (u64, u64) {
         let i = self.arrays.partition_point(|a| a.last < addr);
         match self.arrays.get(i) {
             None => (addr, u64::MAX),
@@ -62,39 +61,17 @@ impl Padding {
     }
 
     #[inline]
-    fn may_hold(&self, first: u64, last: u64) -> bool {
+    pub(super) fn may_hold(&self, first: u64, last: u64) -> bool {
         let (Some(a), Some(b)) = (self.arrays.first(), self.arrays.last()) else { return false };
         last < first || (last >= a.from && first <= b.last)
     }
 }
 
-/// Moves one reference, in pieces per element. Each byte is moved by the first padding that knows it.
-#[inline]
-pub(crate) fn pad(all: &[Padding], r: Merged, out: &mut impl FnMut(Merged)) {
-    let last = r.addr.wrapping_add(u64::from(r.size.max(1)) - 1);
-    if !all.iter().any(|p| p.may_hold(r.addr, last)) {
-        return out(r);
-    }
-    let (mut addr, mut left) = (r.addr, u64::from(r.size.max(1)));
-    while left > 0 {
-        let (mut to, mut piece_last) = (addr, u64::MAX);
-        for padding in all {
-            let (moved, last) = padding.moved(addr);
-            piece_last = piece_last.min(last);
-            if to == addr {
-                to = moved;
-            }
-        }
-        let bytes = (piece_last - addr).min(left - 1) + 1;
-        out(Merged { addr: to, size: bytes as u32, ..r });
-        addr = addr.wrapping_add(bytes);
-        left -= bytes;
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::moves::{Move, apply};
     use super::*;
+    use homenode_trace::Merged;
 
     fn bytes(refs: &[Merged]) -> Vec<u64> {
         refs.iter().flat_map(|r| (0..u64::from(r.size)).map(|i| r.addr.wrapping_add(i))).collect()
@@ -102,7 +79,8 @@ mod tests {
 
     #[test]
     fn every_byte_goes_where_the_definition_says() {
-        let padding = [Padding::new(&[(100, 4), (200, 2)], 8, 64, 0), Padding::new(&[(140, 3), (100, 1)], 4, 16, 1)];
+        let both = [Padding::new(&[(100, 4), (200, 2)], 8, 64, 0), Padding::new(&[(140, 3), (100, 1)], 4, 16, 1)];
+        let mut padding = both.map(Move::Pad);
         let (a, b) = (salt(FRESH_SPACES), salt(FRESH_SPACES + 1));
         let expect = |addr: u64| match addr {
             100..132 => a + (addr - 100) / 8 * 64 + (addr - 100) % 8,
@@ -113,7 +91,7 @@ mod tests {
         for from in (0..250).chain([u64::MAX - 3]) {
             for size in [1u32, 2, 8, 9, 70, 200] {
                 let mut out = Vec::new();
-                pad(&padding, Merged { addr: from, size, ..Merged::default() }, &mut |r| out.push(r));
+                apply(&mut padding, Merged { addr: from, size, ..Merged::default() }, 0, &mut |r| out.push(r));
                 let want: Vec<u64> = (0..u64::from(size)).map(|i| expect(from.wrapping_add(i))).collect();
                 assert_eq!(bytes(&out), want, "{from} {size}");
             }
@@ -126,7 +104,7 @@ mod tests {
         let padding = [Padding::new(&arrays, 8, 64, 0), Padding::new(&[(0, 4)], 0, 0, 1)];
         for addr in [0, 10, 50, u64::MAX - 4] {
             let mut out = Vec::new();
-            pad(&padding[..1], Merged { addr, size: 4, ..Merged::default() }, &mut |r| out.push(r));
+            apply(&mut [Move::Pad(padding[0].clone())], Merged { addr, size: 4, ..Merged::default() }, 0, &mut |r| out.push(r));
             assert_eq!(bytes(&out), (0..4).map(|i| addr.wrapping_add(i)).collect::<Vec<_>>());
         }
         assert_eq!((padding[1].element_bytes, padding[1].to_bytes), (1, 1));

@@ -90,14 +90,15 @@ def costs(path, machine, node_of):
 def sharing(path, machine):
     """Bytes and lines by pattern."""
     lines = {}
-    unit_shift, word_shift = machine.unit_bytes.bit_length() - 1, machine.word_bytes.bit_length() - 1
+    word_bytes = max(1, machine.unit_bytes // 64)  # of patterns, not of the machine
+    unit_shift, word_shift = machine.unit_bytes.bit_length() - 1, word_bytes.bit_length() - 1
     for table in rows.batches(path):
         for number, thread, touched, written, read_first in rows.line_turns(table, unit_shift, word_shift):
             line = lines.get(number)
             if line is None:
                 line = lines[number] = patterns.Line()
             line.add(thread, touched, written, read_first)
-    return patterns.totals(lines.values(), machine.word_bytes)
+    return patterns.totals(lines.values(), word_bytes)
 
 
 def report(homenode, dataset, machine):

@@ -178,6 +178,9 @@ def judge(program, evaluation, verdict):
         if not placed:
             verdict.wrong.append(f"{bug['object']}: places {mine[0]['places']} lack {lines}")
         verdict.found += bool(told and placed)
+    # A copy for each thread may be offered, on conditions, for what is truly shared.
+    shared = program.truth.get("shared", [])
+    left = [f for f in left if f["kind"] != "shared-updates" or not any(about(program, f, s) for s in shared)]
     verdict.false += [f"{f['kind']} {f['object']}: {f['advice']}" for f in left]
 
 

@@ -5,37 +5,37 @@
 char hnrt_unannounced;
 
 INTERPOSE int mtx_lock(mtx_t *m) {
-    return hnrt_acquired(REAL(mtx_lock)(m), m);
+    return hnrt_locked(REAL(mtx_lock)(m), m, CODE_4, CALLER());
 }
 
 INTERPOSE int mtx_trylock(mtx_t *m) {
-    return hnrt_acquired(REAL(mtx_trylock)(m), m);
+    return hnrt_locked(REAL(mtx_trylock)(m), m, CODE_4, CALLER());
 }
 
 INTERPOSE int mtx_timedlock(mtx_t *restrict m, const struct timespec *restrict until) {
-    return hnrt_acquired(REAL(mtx_timedlock)(m, until), m);
+    return hnrt_locked(REAL(mtx_timedlock)(m, until), m, CODE_4, CALLER());
 }
 
 INTERPOSE int mtx_unlock(mtx_t *m) {
-    hnrt_releasing(m);
+    hnrt_unlocking(m, CODE_4, OP_WRITE, CALLER());
     return REAL(mtx_unlock)(m);
 }
 
 /* A wait that timed out has the mutex again, but no signal. */
-static int waited(int result, cnd_t *c, mtx_t *m) {
+static int waited(int result, cnd_t *c, mtx_t *m, uintptr_t pc) {
     if (result == thrd_success || result == thrd_timedout)
-        hnrt_acquired(0, m);
+        hnrt_locked(0, m, CODE_4, pc);
     return hnrt_acquired(result, c);
 }
 
 INTERPOSE int cnd_wait(cnd_t *c, mtx_t *m) {
-    hnrt_releasing(m);
-    return waited(REAL(cnd_wait)(c, m), c, m);
+    hnrt_unlocking(m, CODE_4, OP_WRITE, CALLER());
+    return waited(REAL(cnd_wait)(c, m), c, m, CALLER());
 }
 
 INTERPOSE int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m, const struct timespec *restrict until) {
-    hnrt_releasing(m);
-    return waited(REAL(cnd_timedwait)(c, m, until), c, m);
+    hnrt_unlocking(m, CODE_4, OP_WRITE, CALLER());
+    return waited(REAL(cnd_timedwait)(c, m, until), c, m, CALLER());
 }
 
 INTERPOSE int cnd_signal(cnd_t *c) {

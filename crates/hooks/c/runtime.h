@@ -263,6 +263,10 @@ void hnrt_sync_event(struct hn_thread *t, uint64_t kind, const volatile void *ob
 
 int hnrt_acquired(int failed, const volatile void *object);
 void hnrt_releasing(const volatile void *object);
+/* The same for locks and semaphores, whose words are referenced. */
+int hnrt_locked(int failed, const volatile void *lock, unsigned code, uintptr_t pc);
+void hnrt_lock_word(const volatile void *lock, unsigned code, enum hn_op op, uintptr_t pc);
+void hnrt_unlocking(const volatile void *lock, unsigned code, enum hn_op op, uintptr_t pc);
 extern char hnrt_unannounced; /* object that orders the creation of threads whose first reference we wait for */
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */

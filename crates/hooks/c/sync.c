@@ -18,39 +18,63 @@ void hnrt_releasing(const volatile void *object) {
         hnrt_release(t, object, 0);
 }
 
+/* ---- the words of locks and semaphores ---------------------------------------------------------------------------- */
+
+/* Lines with locks travel like others. What a thread does to a lock while it waits depends on the host; recorded is what it
+ * must do: one read-modify-write of the first word when it has it (after the acquisition, which is how a reader of the trace
+ * knows a lock from other atomics), one write when it gives it back, a read-modify-write where others may change the word
+ * meanwhile. Attempts that fail are not recorded: they are polling. */
+void hnrt_lock_word(const volatile void *lock, unsigned code, enum hn_op op, uintptr_t pc) {
+    struct hn_thread *t = hnrt_self;
+    if (t && !t->guard)
+        hnrt_ref(lock, code, op, pc);
+}
+
+int hnrt_locked(int failed, const volatile void *lock, unsigned code, uintptr_t pc) {
+    hnrt_acquired(failed, lock);
+    if (!failed || failed == EOWNERDEAD)
+        hnrt_lock_word(lock, code, OP_ATOMIC, pc);
+    return failed;
+}
+
+void hnrt_unlocking(const volatile void *lock, unsigned code, enum hn_op op, uintptr_t pc) {
+    hnrt_lock_word(lock, code, op, pc);
+    hnrt_releasing(lock);
+}
+
 /* ---- mutexes, spin locks ----------------------------------------------------------------------------------------- */
 
 INTERPOSE int pthread_mutex_lock(pthread_mutex_t *m) {
-    return hnrt_acquired(REAL(pthread_mutex_lock)(m), m);
+    return hnrt_locked(REAL(pthread_mutex_lock)(m), m, CODE_4, CALLER());
 }
 
 INTERPOSE int pthread_mutex_trylock(pthread_mutex_t *m) {
-    return hnrt_acquired(REAL(pthread_mutex_trylock)(m), m);
+    return hnrt_locked(REAL(pthread_mutex_trylock)(m), m, CODE_4, CALLER());
 }
 
 INTERPOSE int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until) {
-    return hnrt_acquired(REAL(pthread_mutex_timedlock)(m, until), m);
+    return hnrt_locked(REAL(pthread_mutex_timedlock)(m, until), m, CODE_4, CALLER());
 }
 
 INTERPOSE int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const struct timespec *until) {
-    return hnrt_acquired(REAL(pthread_mutex_clocklock)(m, clock, until), m);
+    return hnrt_locked(REAL(pthread_mutex_clocklock)(m, clock, until), m, CODE_4, CALLER());
 }
 
 INTERPOSE int pthread_mutex_unlock(pthread_mutex_t *m) {
-    hnrt_releasing(m);
+    hnrt_unlocking(m, CODE_4, OP_WRITE, CALLER());
     return REAL(pthread_mutex_unlock)(m);
 }
 
 INTERPOSE int pthread_spin_lock(pthread_spinlock_t *l) {
-    return hnrt_acquired(REAL(pthread_spin_lock)(l), l);
+    return hnrt_locked(REAL(pthread_spin_lock)(l), l, CODE_4, CALLER());
 }
 
 INTERPOSE int pthread_spin_trylock(pthread_spinlock_t *l) {
-    return hnrt_acquired(REAL(pthread_spin_trylock)(l), l);
+    return hnrt_locked(REAL(pthread_spin_trylock)(l), l, CODE_4, CALLER());
 }
 
 INTERPOSE int pthread_spin_unlock(pthread_spinlock_t *l) {
-    hnrt_releasing(l);
+    hnrt_unlocking(l, CODE_4, OP_WRITE, CALLER());
     return REAL(pthread_spin_unlock)(l);
 }
 
@@ -58,53 +82,56 @@ INTERPOSE int pthread_spin_unlock(pthread_spinlock_t *l) {
 
 /* Epoch 0 is what writers release, epoch 1 what readers release, so that readers do not order readers. */
 
-static int read_locked(int failed, pthread_rwlock_t *l) {
-    return hnrt_acquired(failed, l);
+static int read_locked(int failed, pthread_rwlock_t *l, uintptr_t pc) {
+    return hnrt_locked(failed, l, CODE_4, pc);
 }
 
-static int write_locked(int failed, pthread_rwlock_t *l) {
+static int write_locked(int failed, pthread_rwlock_t *l, uintptr_t pc) {
     struct hn_thread *t = failed ? NULL : hnrt_recording();
     if (t)
         hnrt_acquire(t, l, 0);
     if (t && t->recording)
         hnrt_acquire(t, l, 1);
+    if (!failed)
+        hnrt_lock_word(l, CODE_4, OP_ATOMIC, pc);
     return failed;
 }
 
 INTERPOSE int pthread_rwlock_rdlock(pthread_rwlock_t *l) {
-    return read_locked(REAL(pthread_rwlock_rdlock)(l), l);
+    return read_locked(REAL(pthread_rwlock_rdlock)(l), l, CALLER());
 }
 
 INTERPOSE int pthread_rwlock_tryrdlock(pthread_rwlock_t *l) {
-    return read_locked(REAL(pthread_rwlock_tryrdlock)(l), l);
+    return read_locked(REAL(pthread_rwlock_tryrdlock)(l), l, CALLER());
 }
 
 INTERPOSE int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct timespec *until) {
-    return read_locked(REAL(pthread_rwlock_timedrdlock)(l, until), l);
+    return read_locked(REAL(pthread_rwlock_timedrdlock)(l, until), l, CALLER());
 }
 
 INTERPOSE int pthread_rwlock_wrlock(pthread_rwlock_t *l) {
-    return write_locked(REAL(pthread_rwlock_wrlock)(l), l);
+    return write_locked(REAL(pthread_rwlock_wrlock)(l), l, CALLER());
 }
 
 INTERPOSE int pthread_rwlock_trywrlock(pthread_rwlock_t *l) {
-    return write_locked(REAL(pthread_rwlock_trywrlock)(l), l);
+    return write_locked(REAL(pthread_rwlock_trywrlock)(l), l, CALLER());
 }
 
 INTERPOSE int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespec *until) {
-    return write_locked(REAL(pthread_rwlock_timedwrlock)(l, until), l);
+    return write_locked(REAL(pthread_rwlock_timedwrlock)(l, until), l, CALLER());
 }
 
 INTERPOSE int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t clock, const struct timespec *until) {
-    return read_locked(REAL(pthread_rwlock_clockrdlock)(l, clock, until), l);
+    return read_locked(REAL(pthread_rwlock_clockrdlock)(l, clock, until), l, CALLER());
 }
 
 INTERPOSE int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t clock, const struct timespec *until) {
-    return write_locked(REAL(pthread_rwlock_clockwrlock)(l, clock, until), l);
+    return write_locked(REAL(pthread_rwlock_clockwrlock)(l, clock, until), l, CALLER());
 }
 
 /* glibc keeps the writer's thread id in the lock (part of its ABI, since statically initialised locks are). */
 INTERPOSE int pthread_rwlock_unlock(pthread_rwlock_t *l) {
+    hnrt_lock_word(l, CODE_4, OP_ATOMIC, CALLER());
     struct hn_thread *t = hnrt_recording();
     if (t)
         hnrt_release(t, l, (uint32_t)l->__data.__cur_writer == t->tid ? 0 : 1);
@@ -113,29 +140,30 @@ INTERPOSE int pthread_rwlock_unlock(pthread_rwlock_t *l) {
 
 /* ---- condition variables: a wait releases and acquires the mutex; a signal is released by the signaller ---------- */
 
-static int waited(int failed, pthread_cond_t *c, pthread_mutex_t *m) {
+static int waited(int failed, pthread_cond_t *c, pthread_mutex_t *m, uintptr_t pc) {
     struct hn_thread *t = hnrt_recording();
     if (t)
         hnrt_acquire(t, m, 0);
+    hnrt_lock_word(m, CODE_4, OP_ATOMIC, pc);
     if (t && t->recording && !failed)
         hnrt_acquire(t, c, 0);
     return failed;
 }
 
 INTERPOSE int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) {
-    hnrt_releasing(m);
-    return waited(REAL(pthread_cond_wait)(c, m), c, m);
+    hnrt_unlocking(m, CODE_4, OP_WRITE, CALLER());
+    return waited(REAL(pthread_cond_wait)(c, m), c, m, CALLER());
 }
 
 INTERPOSE int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until) {
-    hnrt_releasing(m);
-    return waited(REAL(pthread_cond_timedwait)(c, m, until), c, m);
+    hnrt_unlocking(m, CODE_4, OP_WRITE, CALLER());
+    return waited(REAL(pthread_cond_timedwait)(c, m, until), c, m, CALLER());
 }
 
 INTERPOSE int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
                                      const struct timespec *until) {
-    hnrt_releasing(m);
-    return waited(REAL(pthread_cond_clockwait)(c, m, clock, until), c, m);
+    hnrt_unlocking(m, CODE_4, OP_WRITE, CALLER());
+    return waited(REAL(pthread_cond_clockwait)(c, m, clock, until), c, m, CALLER());
 }
 
 INTERPOSE int pthread_cond_signal(pthread_cond_t *c) {
@@ -151,23 +179,23 @@ INTERPOSE int pthread_cond_broadcast(pthread_cond_t *c) {
 /* ---- semaphores: -1 is failure ----------------------------------------------------------------------------------- */
 
 INTERPOSE int sem_wait(sem_t *s) {
-    return hnrt_acquired(REAL(sem_wait)(s), s);
+    return hnrt_locked(REAL(sem_wait)(s), s, CODE_8, CALLER());
 }
 
 INTERPOSE int sem_trywait(sem_t *s) {
-    return hnrt_acquired(REAL(sem_trywait)(s), s);
+    return hnrt_locked(REAL(sem_trywait)(s), s, CODE_8, CALLER());
 }
 
 INTERPOSE int sem_timedwait(sem_t *s, const struct timespec *until) {
-    return hnrt_acquired(REAL(sem_timedwait)(s, until), s);
+    return hnrt_locked(REAL(sem_timedwait)(s, until), s, CODE_8, CALLER());
 }
 
 INTERPOSE int sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *until) {
-    return hnrt_acquired(REAL(sem_clockwait)(s, clock, until), s);
+    return hnrt_locked(REAL(sem_clockwait)(s, clock, until), s, CODE_8, CALLER());
 }
 
 INTERPOSE int sem_post(sem_t *s) {
-    hnrt_releasing(s);
+    hnrt_unlocking(s, CODE_8, OP_ATOMIC, CALLER());
     return REAL(sem_post)(s);
 }
 

@@ -45,7 +45,7 @@ fn of_case(case: &Fought<'_>, parts: &Parts<'_>, names: &dyn Names, total: Total
     places.dedup();
     places.extend(phrases::places(&main.name, &phrases::sites(&sites)).into_iter().filter(|p| Some(p) != main.name.place.as_ref()));
     let sentence = sentence(case, &words, parts, &phrases::at(&sites));
-    let estimate = estimate(case);
+    let estimate = estimate(case, parts);
     let candidate = |(advice, remedy): Change| Candidate {
         kind: FindingKind::FalseSharing,
         object: main.id,
@@ -59,10 +59,10 @@ fn of_case(case: &Fought<'_>, parts: &Parts<'_>, names: &dyn Names, total: Total
     changes.into_iter().map(candidate).collect()
 }
 
-/// Everything that these lines cost; where lines were not watched, everything that travelled for the objects.
-fn estimate(case: &Fought<'_>) -> TotalCost {
+/// What could be saved at most; where lines were not watched, everything that travelled for the objects.
+fn estimate(case: &Fought<'_>, parts: &Parts<'_>) -> TotalCost {
     let all: TotalCost = case.objects.iter().map(|o| o.row.transfer_cost).sum();
-    case.cost().max(all)
+    if parts.transfers.pruned { all } else { case.estimate() }
 }
 
 /// Whether a word is written about as often as others of its line: a tag that is set now and then makes no border.
@@ -137,7 +137,7 @@ fn of_elements(
     if let Some(arrays) = dealt(owned, elements) {
         let advice = format!(
             "Give each thread one contiguous block of {name}, beginning at a multiple of {line_bytes} bytes: now elements of \
-             {} are dealt out in turn, {} to a round (where they are fields of a structure: an array for each field).",
+             {} are dealt out in turn, {} to a round (if these are fields of a structure, split it: an array for each).",
             phrases::bytes(bytes),
             arrays.iter().map(|a| a.owners.len()).max().unwrap_or(0),
         );
@@ -169,10 +169,6 @@ fn padding(name: &str, bytes: u64, to_bytes: u64, line_bytes: u64) -> String {
 }
 
 fn sentence(case: &Fought<'_>, words: &[Used<'_>], parts: &Parts<'_>, at: &str) -> String {
-    let mut threads: Vec<u32> =
-        case.lines.iter().flat_map(|l| l.users.iter().flat_map(|u| u.threads.iter().copied())).collect();
-    threads.sort_unstable();
-    threads.dedup();
     let count = match (case.lines.len(), parts.transfers.pruned) {
         (1, _) => "the same cache line".to_owned(),
         (n, false) => format!("the same {n} cache lines"),
@@ -186,7 +182,7 @@ fn sentence(case: &Fought<'_>, words: &[Used<'_>], parts: &Parts<'_>, at: &str) 
     format!(
         "{objects} {verb} falsely shared: {} use different words{locks} of {count} of {} bytes{at}, which went from cache to \
          cache {} times, {} of them for nothing.",
-        phrases::threads(&threads),
+        phrases::threads(&case.threads()),
         parts.patterns.unit_bytes(),
         case.transfers(),
         case.useless(),

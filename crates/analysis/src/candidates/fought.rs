@@ -6,6 +6,9 @@ use homenode_base::TotalCost;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// One transfer in so many of a line must have brought nothing: a lock that many fight for takes the data beside it away
+/// from their user rarely, compared with what the fight costs, and yet often.
+const USELESS: u64 = 8;
 /// Objects that meet in lines are one case if these lines are worth so many percent of the program.
 const MEETING_PERCENT: i128 = 1;
 
@@ -29,8 +32,18 @@ impl Fought<'_> {
     pub(crate) fn useless_cost(&self) -> TotalCost {
         self.lines.iter().map(|l| l.useless_cost).sum()
     }
-    pub(crate) fn cost(&self) -> TotalCost {
-        self.lines.iter().map(|l| l.cost).sum()
+    /// What could be saved at most, about: where most transfers are for nothing, the others may be in their wake.
+    pub(crate) fn estimate(&self) -> TotalCost {
+        let of = |l: &&Line| if l.is_false() { l.cost } else { l.useless_cost + l.useless_cost };
+        self.lines.iter().map(of).sum()
+    }
+    /// Threads that use the lines, but for a final check.
+    pub(crate) fn threads(&self) -> Vec<u32> {
+        let users = |l: &&Line| l.threads_of(l.words.iter().filter(|w| !is_noise(w, l)).fold(0, |m, w| m | w.users));
+        let mut all: Vec<u32> = self.lines.iter().flat_map(users).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 }
 
@@ -64,7 +77,7 @@ fn leader(of: &BTreeMap<u32, u32>, object: u32) -> u32 {
 /// All cases, by object id.
 pub(crate) fn gather<'a>(parts: &'a Parts<'_>, objects: &'a [Object], total: TotalCost) -> Vec<Fought<'a>> {
     let lines: Vec<(&Line, Vec<u32>)> =
-        parts.lines.iter().filter(|l| l.is_false()).map(|l| (l, objects_in(l))).collect();
+        parts.lines.iter().filter(|l| l.transfers > 1 && l.useless * USELESS >= l.transfers).map(|l| (l, objects_in(l))).collect();
     let mut meetings: BTreeMap<&[u32], TotalCost> = BTreeMap::new();
     for (line, among) in lines.iter().filter(|l| l.1.len() > 1) {
         *meetings.entry(among).or_default() += line.useless_cost;

@@ -28,7 +28,9 @@ static void initialise(void) {
         sync_event("acquire", object, 0);                                                                             \
         if (epoch == 2)                                                                                               \
             sync_event("acquire", object, 1);                                                                         \
+        ref('a', 4, object);                                                                                          \
         unlock;                                                                                                       \
+        ref(epoch ? 'a' : 'w', 4, object);                                                                            \
         sync_event("release", object, epoch == 1);                                                                    \
     } while (0)
 
@@ -49,8 +51,10 @@ static void each(void) {
     PAIR(pthread_rwlock_tryrdlock(&rwlock), pthread_rwlock_unlock(&rwlock), &rwlock, 1);
     PAIR(pthread_rwlock_wrlock(&rwlock), pthread_rwlock_unlock(&rwlock), &rwlock, 2);
     PAIR(pthread_rwlock_trywrlock(&rwlock), pthread_rwlock_unlock(&rwlock), &rwlock, 2);
+    ref('a', 8, &semaphore);
     sync_event("release", &semaphore, 0);
     sync_event("acquire", &semaphore, 0);
+    ref('a', 8, &semaphore);
     sem_post(&semaphore);
     sem_wait(&semaphore);
     if (sem_trywait(&semaphore) == 0)

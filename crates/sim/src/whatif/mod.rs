@@ -182,7 +182,6 @@ fn place(copies: &mut [Copies], moves: &mut [Move], cpus: &[u16], r: Merged, out
         [] => moves::apply(moves, r, cpus.get(r.thread as usize).copied().unwrap_or(0), &mut |r| out.push(r)),
         [first, rest @ ..] => first.push(r, &mut |r| place(rest, moves, cpus, r, out)),
     }
-    }
 }
 
 /// One what-if: the program with these changes, under first touch.

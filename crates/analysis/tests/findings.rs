@@ -2,8 +2,8 @@
 mod common;
 
 use common::{PAGE, Program, TestObject, machine};
-use homenode_analysis::rows::FindingKind;
 use homenode_analysis::candidate::Part;
+use homenode_analysis::rows::FindingKind;
 use homenode_analysis::{Analysed, Candidate, Making, Remedy};
 use homenode_base::TotalCost;
 use homenode_trace::Op::{Atomic as A, Read as R, Write as W};

@@ -79,7 +79,14 @@ fn best_static_equals_trying_every_home() {
 fn charges_without_site_object_or_reference_are_kept() {
     let m = machine(2, true);
     let nodes = [NodeId(0), NodeId(1)];
-    let mut a = Analysis::new(Setup { machine: &m, block_bytes: PAGE, unit_bytes: 64, nodes: &nodes, cpus: &[], sampled: None });
+    let mut a = Analysis::new(Setup {
+        machine: &m,
+        block_bytes: PAGE,
+        unit_bytes: 64,
+        nodes: &nodes,
+        cpus: &[],
+        sampled: None,
+    });
     let charge = Charge {
         addr: 0x5000,
         object: UNKNOWN_OBJECT,
@@ -107,7 +114,14 @@ fn a_long_reference_touches_every_block_it_reaches() {
     p.object("x", "x.c:1", 0x5000, 3 * PAGE);
     p.site("x.c:2", "f");
     let (m, nodes) = (machine(2, true), [NodeId(0), NodeId(1)]);
-    let mut a = Analysis::new(Setup { machine: &m, block_bytes: PAGE, unit_bytes: 64, nodes: &nodes, cpus: &[], sampled: None });
+    let mut a = Analysis::new(Setup {
+        machine: &m,
+        block_bytes: PAGE,
+        unit_bytes: 64,
+        nodes: &nodes,
+        cpus: &[],
+        sampled: None,
+    });
     a.reference(
         &Merged {
             addr: 0x5ff8,
@@ -153,7 +167,14 @@ fn pages_of_several_objects_are_reported() {
 fn memory_does_not_grow_with_references_and_stays_below_104_bytes_a_line() {
     let m = machine(2, true);
     let nodes = [NodeId(0), NodeId(0), NodeId(1), NodeId(1)];
-    let mut a = Analysis::new(Setup { machine: &m, block_bytes: PAGE, unit_bytes: 64, nodes: &nodes, cpus: &[], sampled: None });
+    let mut a = Analysis::new(Setup {
+        machine: &m,
+        block_bytes: PAGE,
+        unit_bytes: 64,
+        nodes: &nodes,
+        cpus: &[],
+        sampled: None,
+    });
     let lines = 400_000u64;
     let mut touch = |thread, op, i: u64| {
         a.reference(
@@ -201,7 +222,8 @@ fn a_thousand_threads_and_wide_thread_numbers() {
     assert_eq!(a.objects[0].users.len(), 1000);
     assert!(a.objects[0].users.is_sorted());
     let m = machine(2, true);
-    let mut far = Analysis::new(Setup { machine: &m, block_bytes: PAGE, unit_bytes: 64, nodes: &[], cpus: &[], sampled: None });
+    let mut far =
+        Analysis::new(Setup { machine: &m, block_bytes: PAGE, unit_bytes: 64, nodes: &[], cpus: &[], sampled: None });
     for thread in [0, 70_000, 2, 70_001, 3, 70_000, 1] {
         far.reference(
             &Merged { addr: 0x10_0000, size: 8, site: 0, weight: 1, thread, op: Op::Atomic, ..Merged::default() },

@@ -43,7 +43,11 @@ fn of_case(case: &Fought<'_>, parts: &Parts<'_>, names: &dyn Names, total: Total
     let main = case.objects[0];
     let mut places: Vec<String> = case.objects.iter().filter_map(|o| o.name.place.clone()).collect();
     places.dedup();
-    places.extend(phrases::places(&main.name, &phrases::sites(&sites)).into_iter().filter(|p| Some(p) != main.name.place.as_ref()));
+    places.extend(
+        phrases::places(&main.name, &phrases::sites(&sites))
+            .into_iter()
+            .filter(|p| Some(p) != main.name.place.as_ref()),
+    );
     let sentence = sentence(case, &words, parts, &phrases::at(&sites));
     let estimate = estimate(case, parts);
     let candidate = |(advice, remedy): Change| Candidate {

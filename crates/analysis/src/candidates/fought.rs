@@ -76,8 +76,12 @@ fn leader(of: &BTreeMap<u32, u32>, object: u32) -> u32 {
 
 /// All cases, by object id.
 pub(crate) fn gather<'a>(parts: &'a Parts<'_>, objects: &'a [Object], total: TotalCost) -> Vec<Fought<'a>> {
-    let lines: Vec<(&Line, Vec<u32>)> =
-        parts.lines.iter().filter(|l| l.transfers > 1 && l.useless * USELESS >= l.transfers).map(|l| (l, objects_in(l))).collect();
+    let lines: Vec<(&Line, Vec<u32>)> = parts
+        .lines
+        .iter()
+        .filter(|l| l.transfers > 1 && l.useless * USELESS >= l.transfers)
+        .map(|l| (l, objects_in(l)))
+        .collect();
     let mut meetings: BTreeMap<&[u32], TotalCost> = BTreeMap::new();
     for (line, among) in lines.iter().filter(|l| l.1.len() > 1) {
         *meetings.entry(among).or_default() += line.useless_cost;

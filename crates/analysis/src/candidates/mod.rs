@@ -22,9 +22,7 @@ pub(crate) fn find(parts: &Parts<'_>, objects: &[Object], names: &dyn Names, tot
     let exact = parts.setup.sampled.is_none();
     let sees_writes = parts.setup.sampled.is_none_or(|s| s.sees_writes);
     for object in objects {
-        let kinds = [
-            first_touch::find(parts, object, names, total),
-        ];
+        let kinds = [first_touch::find(parts, object, names, total)];
         all.extend(kinds.into_iter().flatten());
         if sees_writes {
             all.extend(read_shared::find(parts, object, names, total));

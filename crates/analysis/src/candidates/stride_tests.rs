@@ -66,10 +66,8 @@ fn cards_are_told_from_blocks() {
         let (threads, bytes) = (2 + rng.below(7), 4 * (1 + rng.below(12)));
         let elements = threads * (4 + rng.below(40)) + rng.below(threads);
         // Some elements were not seen; some have changed hands.
-        let mut words: Vec<(u64, u32)> = (0..elements)
-            .filter(|_| !rng.chance(1, 10))
-            .map(|i| (i * bytes, (i % threads) as u32 + 5))
-            .collect();
+        let mut words: Vec<(u64, u32)> =
+            (0..elements).filter(|_| !rng.chance(1, 10)).map(|i| (i * bytes, (i % threads) as u32 + 5)).collect();
         if case % 2 == 0 && words.len() > 60 {
             let i = rng.below(words.len() as u64) as usize;
             words[i].1 = 99;

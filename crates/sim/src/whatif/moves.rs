@@ -239,7 +239,14 @@ impl Copies {
         let mut lines: Vec<u64> = self.used.drain().collect();
         lines.sort_unstable();
         for line in lines {
-            out(Merged { addr: line * self.line_bytes, size: 8, weight: 1, thread: 0, op: Op::Read, ..Merged::default() });
+            out(Merged {
+                addr: line * self.line_bytes,
+                size: 8,
+                weight: 1,
+                thread: 0,
+                op: Op::Read,
+                ..Merged::default()
+            });
         }
     }
 }

@@ -104,7 +104,9 @@ mod tests {
         let padding = [Padding::new(&arrays, 8, 64, 0), Padding::new(&[(0, 4)], 0, 0, 1)];
         for addr in [0, 10, 50, u64::MAX - 4] {
             let mut out = Vec::new();
-            apply(&mut [Move::Pad(padding[0].clone())], Merged { addr, size: 4, ..Merged::default() }, 0, &mut |r| out.push(r));
+            apply(&mut [Move::Pad(padding[0].clone())], Merged { addr, size: 4, ..Merged::default() }, 0, &mut |r| {
+                out.push(r)
+            });
             assert_eq!(bytes(&out), (0..4).map(|i| addr.wrapping_add(i)).collect::<Vec<_>>());
         }
         assert_eq!((padding[1].element_bytes, padding[1].to_bytes), (1, 1));

@@ -7,8 +7,7 @@ twin = ["-DFIXED"]
 bugs = [{object = "potential", line = "fill", remedy = ["initialise"]}]
 */
 #include <cstdio>
-#include <thread>
-#include <vector>
+#include "team.hpp"
 
 enum { THREADS = 12, N = 12 * 20480 };
 alignas(4096) static double potential[N];
@@ -22,16 +21,13 @@ int main() {
 #ifndef FIXED
     fill(0, N);  // fill
 #endif
-    std::vector<std::thread> team;
-    for (int t = 0; t < THREADS; t++)
-        team.emplace_back([t] {
-            const int from = t * (N / THREADS), to = from + N / THREADS;
+    together(THREADS, [](int t) {
+        const int from = t * (N / THREADS), to = from + N / THREADS;
 #ifdef FIXED
-            fill(from, to);
+        fill(from, to);
 #endif
-            for (int r = 0; r < 3; r++)
-                for (int i = from; i < to; i++) potential[i] = potential[i] * 0.9 + r;
-        });
-    for (auto &t : team) t.join();
+        for (int r = 0; r < 3; r++)
+            for (int i = from; i < to; i++) potential[i] = potential[i] * 0.9 + r;
+    });
     std::printf("%f\n", potential[N - 1]);
 }

@@ -7,8 +7,7 @@ twin = ["-DFIXED"]
 bugs = [{object = ["main", "energy"], made = "made", line = "fill", remedy = ["initialise"]}]
 */
 #include <cstdio>
-#include <thread>
-#include <vector>
+#include "team.hpp"
 
 int main() {
     const int threads = 5;
@@ -18,16 +17,13 @@ int main() {
 #else
     double *energy = new double[n]();  // made, fill
 #endif
-    std::vector<std::thread> team;
-    for (int t = 0; t < threads; t++)
-        team.emplace_back([=] {
+    together(threads, [=](int t) {
 #ifdef FIXED
-            for (long i = n * t / threads; i < n * (t + 1) / threads; i++) energy[i] = 0;
+        for (long i = n * t / threads; i < n * (t + 1) / threads; i++) energy[i] = 0;
 #endif
-            for (int step = 0; step < 4; step++)
-                for (long i = n * t / threads; i < n * (t + 1) / threads; i++)
-                    energy[i] = energy[i] * 0.5 + i;
-        });
-    for (auto &t : team) t.join();
+        for (int step = 0; step < 4; step++)
+            for (long i = n * t / threads; i < n * (t + 1) / threads; i++)
+                energy[i] = energy[i] * 0.5 + i;
+    });
     std::printf("%f\n", energy[n / 2]);
 }

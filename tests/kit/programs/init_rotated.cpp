@@ -8,20 +8,13 @@ bugs = [{object = ["main", "mass"], made = "made", line = "fill", remedy = ["ini
 */
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
-#include <vector>
-
-template <class F> static void run(int threads, F f) {
-    std::vector<std::thread> team;
-    for (int t = 0; t < threads; t++) team.emplace_back(f, t);
-    for (auto &t : team) t.join();
-}
+#include "team.hpp"
 
 int main() {
     const int threads = 12;
     const long n = 250000;
     double *mass = static_cast<double *>(std::malloc(n * sizeof(double)));  // made
-    run(threads, [=](int t) {
+    together(threads, [=](int t) {
 #ifdef FIXED
         int part = t;
 #else
@@ -31,6 +24,6 @@ int main() {
             mass[i] = i;  // fill
     });
     for (int step = 0; step < 3; step++)
-        run(threads, [=](int t) { for (long i = n * t / threads; i < n * (t + 1) / threads; i++) mass[i] *= 1.5; });
+        together(threads, [=](int t) { for (long i = n * t / threads; i < n * (t + 1) / threads; i++) mass[i] *= 1.5; });
     std::printf("%f\n", mass[1]);
 }

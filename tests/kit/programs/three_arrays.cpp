@@ -13,8 +13,7 @@ bugs = [
 */
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
-#include <vector>
+#include "team.hpp"
 
 int main() {
     const long n = 160000;
@@ -29,19 +28,16 @@ int main() {
 #ifndef FIXED
     fill(0, n);  // fill
 #endif
-    std::vector<std::thread> team;
     double out[64];
-    for (int t = 0; t < threads; t++)
-        team.emplace_back([&, t] {
-            const long from = n * t / threads, to = n * (t + 1) / threads;
+    together(threads, [&](int t) {
+        const long from = n * t / threads, to = n * (t + 1) / threads;
 #ifdef FIXED
-            fill(from, to);
+        fill(from, to);
 #endif
-            double s = 0;
-            for (int r = 0; r < 3; r++)
-                for (long i = from; i < to; i++) s += a[i] * b[i] + c[i];
-            out[t * 8] = s;
-        });
-    for (auto &t : team) t.join();
+        double s = 0;
+        for (int r = 0; r < 3; r++)
+            for (long i = from; i < to; i++) s += a[i] * b[i] + c[i];
+        out[t * 8] = s;
+    });
     std::printf("%f\n", out[0]);
 }

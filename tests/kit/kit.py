@@ -40,7 +40,7 @@ LEVELS = ("-O0", "-O1", "-O2")
 REMEDIES = {
     "pad": r"\b[Pp]ad\b|\b[Aa]lign\b",
     "align": r"\b[Aa]lign",
-    "split": r"\b[Ss]plit\b|\b[Ss]eparate|\b[Mm]ove\b|apart|line of its own|lines of (its|their) own|\b[Pp]ad\b",
+    "split": r"array for each field|\b[Ss]plit\b|\b[Ss]eparate|\b[Mm]ove\b|apart|line of its own|lines of (its|their) own|\b[Pp]ad\b",
     "blocks": r"block|contiguous|consecutive|chunk|(own|per-thread|thread's) (part|copy|array|piece)",
     "private": r"(per[- ]thread|each thread|thread's own|of its own|local (copy|variable|sum))",
     "initialise": r"nitialis",

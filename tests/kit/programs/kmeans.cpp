@@ -1,13 +1,13 @@
 /* kit
 class = "initialised by main: vector(n)"
-truth = "The constructors of the vectors zero them in main; threads made anew for each step use their own parts, so half is remote. The twin has uninitialised arrays, which the first step's threads fill."
+truth = "The constructors of the vectors zero them in main; threads made anew for each step use their own parts, so half is remote. In the twin each thread zeroes its own part."
 build = ["gcc", "-O2"]
 args = ["60000"]
 machine = "small.toml"
 twin = ["-DFIXED"]
 required = true
 bugs = [
-    {object = ["points", "Dataset::Dataset"], line = "zeroed", remedy = ["initialise"]},
+    {object = ["points", "Dataset::Dataset"], made = "zeroed", line = "zeroed", remedy = ["initialise"]},
 ]
 */
 #include <cstdio>
@@ -53,6 +53,10 @@ int main(int argc, char **argv) {
     centroid.resize(k * d);
     std::vector<std::unique_ptr<Partial>> part(threads);
     parallel(threads, n, [&](int t, size_t a, size_t b) {
+#ifdef FIXED
+        for (size_t i = a * d; i < b * d; i++) data.points[i] = 0;
+        for (size_t i = a; i < b; i++) data.label[i] = 0;
+#endif
         unsigned s = t * 7919 + 1;
         for (size_t i = a; i < b; i++) for (size_t j = 0; j < d; j++) {
             s = s * 1664525u + 1013904223u;

@@ -66,9 +66,17 @@ impl TotalCost {
     pub fn as_f64(self) -> f64 {
         self.0 as f64
     }
-    /// `self / other` for display; 1 when both are zero.
+    /// Whether a part of it is not possible ([`Cost::INFINITE`]).
+    pub fn is_infinite(self) -> bool {
+        self.0 >= i128::from(Cost::INFINITE.0)
+    }
+    /// `self / other` for display; 1 when both are zero, infinite if only `self` is.
     pub fn ratio_to(self, other: TotalCost) -> f64 {
-        if self == other { 1.0 } else { self.as_f64() / other.as_f64() }
+        match (self.is_infinite(), other.is_infinite()) {
+            _ if self == other => 1.0,
+            (true, false) => f64::INFINITY,
+            _ => self.as_f64() / other.as_f64(),
+        }
     }
 }
 impl From<Cost> for TotalCost {
@@ -112,12 +120,16 @@ impl Sum<Cost> for TotalCost {
         iter.fold(TotalCost::ZERO, |a, c| a + c.into())
     }
 }
+/// A total of which a part is not possible, in JSON.
+const INFINITE: &str = "infinite";
+
 /// JSON has no 128-bit integers that every reader keeps, so a total that fits in 53 bits is written as a number and a
-/// larger one as a decimal string.
+/// larger one as a decimal string, `infinite` if a part of it is not possible.
 impl Serialize for TotalCost {
     fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         match i64::try_from(self.0) {
             Ok(v) if v.unsigned_abs() < 1 << 53 => s.serialize_i64(v),
+            _ if self.is_infinite() => s.serialize_str(INFINITE),
             _ => s.collect_str(&self.0),
         }
     }
@@ -133,6 +145,7 @@ impl<'de> Deserialize<'de> for TotalCost {
         }
         match Written::deserialize(d)? {
             Written::Number(n) => Ok(TotalCost(n.into())),
+            Written::Digits(text) if text == INFINITE => Ok(Cost::INFINITE.into()),
             Written::Digits(text) => text
                 .parse()
                 .map(TotalCost)

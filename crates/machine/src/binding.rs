@@ -15,9 +15,7 @@
 //! has a place, and disturbs nothing: with W workers behind it floor(i x nodes / (W + 1)) puts workers 1 to W into the
 //! same equal groups as floor((i - 1) x nodes / W) wherever the number of nodes divides W.
 //!
-//! Where no map is given, a thread for which the program asked for processors (`sched_setaffinity` and its kin) sits
-//! on those that stand for them; threads that asked for the same ones, in turn. Where threads that live at the same time
-//! outnumber the processors of their node they share them, and a warning says so.
+//! Where threads that live at the same time outnumber the processors of their node they share them, and a warning says so.
 use crate::crew::{Crew, Member};
 use crate::model::Machine;
 use homenode_base::{CpuId, NodeId, ThreadId};
@@ -200,8 +198,6 @@ pub struct Binding {
     pub threads: u32,
     /// Of these, so many lived at once at most.
     pub most_at_once: u32,
-    /// Of these, so many sit where the program asked for.
-    pub asked: u32,
     /// Name of the machine.
     pub machine: String,
     /// Its processors.
@@ -211,8 +207,7 @@ pub struct Binding {
 }
 
 impl ThreadMap {
-    /// Seats the threads of a recording by `rule`; `None` is the default, which gives way to what the program asked
-    /// for. Threads without references sit where the first thread sits. The machine must be valid
+    /// Seats the threads of a recording by `rule`; `None` is the default. Threads without references sit where the first thread sits. The machine must be valid
     /// ([`Machine::validate`]).
     pub fn new(machine: &Machine, rule: Option<&MapRule>, crew: &Crew) -> Result<ThreadMap, MapError> {
         let mut hall = Hall::new(machine);
@@ -227,26 +222,18 @@ impl ThreadMap {
                 seats[thread.index()] = Some(hall.pin(*target, slot)?);
             }
         }
-        let mut asked = 0;
         for &thread in &crew.order {
             let Some(member) = &crew.members[thread] else { continue };
             if seats[thread].is_some() {
                 continue;
             }
-            seats[thread] = Some(match (rule, &member.asked) {
-                (None, Some(wish)) => {
-                    asked += 1;
-                    hall.among(&wish.processors(machine.cpus()), member)
-                }
-                _ => hall.seat(rule.unwrap_or(&MapRule::Sockets), member)?,
-            });
+            seats[thread] = Some(hall.seat(rule.unwrap_or(&MapRule::Sockets), member)?);
         }
         let first = seats.iter().flatten().next().copied().unwrap_or(Seat { cpu: CpuId(0), node: hall.nodes[0] });
         let binding = Binding {
             rule: rule.unwrap_or(&MapRule::Sockets).to_string(),
             threads: crew.active() as u32,
             most_at_once: crew.most_at_once(),
-            asked,
             machine: machine.name.clone(),
             cpus: machine.cpus() as u32,
             shared_cpus: shared_cpus(machine.cpus(), crew, &seats),
@@ -302,15 +289,12 @@ struct Hall<'m> {
     taken: Vec<usize>,
     /// Processors of places, by node: threads in one place never meet.
     given: BTreeMap<(NodeId, u32), Seat>,
-    /// Threads seated so far on processors that were asked for: the next takes the least used.
-    asked: BTreeMap<CpuId, Vec<u32>>,
 }
 
 impl<'m> Hall<'m> {
     fn new(machine: &'m Machine) -> Hall<'m> {
         let nodes = (0..machine.nodes() as u16).map(NodeId).filter(|n| machine.cores[n.index()] > 0).collect();
-        let (given, asked) = (BTreeMap::new(), BTreeMap::new());
-        Hall { machine, nodes, taken: vec![0; machine.nodes()], given, asked }
+        Hall { machine, nodes, taken: vec![0; machine.nodes()], given: BTreeMap::new() }
     }
 
     /// Seat of a thread by the rule.
@@ -333,22 +317,6 @@ impl<'m> Hall<'m> {
         let seat = Seat { cpu: CpuId((self.machine.first_cpu(node) + turn) as u16), node };
         slot.map(|s| self.given.insert((node, s), seat));
         seat
-    }
-
-    /// A seat on one of these processors, of which there is one at least: on the node that is the thread's by default if
-    /// they are on several, and there on the processor that the fewest other places have.
-    fn among(&mut self, cpus: &[CpuId], member: &Member) -> Seat {
-        let mut nodes: Vec<NodeId> = cpus.iter().filter_map(|c| self.machine.node_of(*c)).collect();
-        nodes.dedup();
-        let node = nodes[member.slot as usize * nodes.len() / member.of as usize];
-        let near = cpus.iter().copied().filter(|c| self.machine.node_of(*c) == Some(node));
-        let others = |cpu: &CpuId| self.asked.get(cpu).map_or(0, |on| on.iter().filter(|s| **s != member.slot).count());
-        let cpu = near.min_by_key(|cpu| (others(cpu), *cpu)).unwrap_or(cpus[0]);
-        let on = self.asked.entry(cpu).or_default();
-        if !on.contains(&member.slot) {
-            on.push(member.slot);
-        }
-        Seat { cpu, node }
     }
 
     fn pin(&mut self, target: Target, slot: Option<u32>) -> Result<Seat, MapError> {

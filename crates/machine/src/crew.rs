@@ -1,26 +1,5 @@
-//! Threads as those who seat them see them: who made references, who lived beside whom, who asked for processors.
-use homenode_base::{CpuId, Life};
-use std::sync::Arc;
-
-/// Processors that a thread asked the operating system for, as the recorded host numbers them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
-    /// Places of the processors among the host's, in order of its nodes; ascending. Not empty.
-    pub places: Vec<u32>,
-    /// Processors of the host; more than any place.
-    pub host_cpus: u32,
-}
-
-impl Asked {
-    /// The processors of a machine with `cpus` of them that stand for those asked for: in proportion to its place
-    /// among the host's, so each node of a host of the same shape is the node of that number.
-    pub(crate) fn processors(&self, cpus: usize) -> Vec<CpuId> {
-        let of = |place: &u32| CpuId((u64::from(*place) * cpus as u64 / u64::from(self.host_cpus.max(1))) as u16);
-        let mut all: Vec<CpuId> = self.places.iter().map(of).collect();
-        all.dedup();
-        all
-    }
-}
+//! Threads as those who seat them see them: who made references, and who lived beside whom.
+use homenode_base::Life;
 
 /// A thread among those that lived at the same time as it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +9,6 @@ pub(crate) struct Member {
     /// Places of all threads that lived at the same time as it: one more than the highest.
     pub(crate) of: u32,
     life: Life,
-    pub(crate) asked: Option<Arc<Asked>>,
 }
 
 /// All threads of a recording.
@@ -51,7 +29,7 @@ impl Crew {
         let mut members: Vec<Option<Member>> = vec![None; refs.len()];
         let mut lives: Vec<Option<Life>> = lives.into_iter().map(Some).collect();
         for ((&t, slot), of) in order.iter().zip(slots).zip(of) {
-            members[t] = lives[t].take().map(|life| Member { slot, of, life, asked: None });
+            members[t] = lives[t].take().map(|life| Member { slot, of, life });
         }
         Crew { members, order }
     }
@@ -60,13 +38,6 @@ impl Crew {
     pub fn at_once(refs: &[u64]) -> Crew {
         let life = |rank| Life { rank, ..Life::default() };
         Crew::new(refs, (0..refs.len() as u32).map(life).collect())
-    }
-
-    /// A thread asked for processors.
-    pub fn ask(&mut self, thread: usize, asked: Arc<Asked>) {
-        if let Some(Some(member)) = self.members.get_mut(thread) {
-            member.asked = (!asked.places.is_empty()).then_some(asked);
-        }
     }
 
     /// Number of threads, those without references included.
@@ -85,11 +56,6 @@ impl Crew {
     pub fn most_at_once(&self) -> u32 {
         self.members.iter().flatten().map(|m| m.slot + 1).max().unwrap_or(0)
     }
-    /// Threads that asked for processors.
-    pub fn asking(&self) -> usize {
-        self.members.iter().flatten().filter(|m| m.asked.is_some()).count()
-    }
-
     /// Whether two threads with references may have lived at the same time.
     pub(crate) fn overlap(&self, a: usize, b: usize) -> bool {
         match (&self.members[a], &self.members[b]) {
@@ -160,13 +126,5 @@ mod tests {
             }
             assert_eq!(slots.iter().map(|s| *s as usize + 1).max().unwrap_or(0), at_once, "no place too many");
         }
-    }
-
-    #[test]
-    fn processors_stand_in_proportion() {
-        let asked = |places: &[u32], host_cpus| Asked { places: places.to_vec(), host_cpus };
-        assert_eq!(asked(&[0, 1, 2, 3], 4).processors(4), [0, 1, 2, 3].map(CpuId));
-        assert_eq!(asked(&[1], 2).processors(16), [CpuId(8)]);
-        assert_eq!(asked(&[2, 3, 63], 64).processors(16), [CpuId(0), CpuId(15)]);
     }
 }

@@ -22,7 +22,7 @@ pub mod topology;
 pub mod validate;
 
 pub use binding::{Binding, MapError, MapRule, Seat, Target, ThreadMap};
-pub use crew::{Asked, Crew};
+pub use crew::Crew;
 pub use measured::{Measured, Table};
 pub use model::{
     AccessClass, CacheGeometry, Caches, CopyCost, GlobalMemory, LinearCost, Location, Machine, Matrix, SingleRemote,

@@ -1,6 +1,6 @@
 //! Thread maps: the rules, their syntax, sharing and errors.
 use homenode_base::{Cost, Life, NodeId, ThreadId};
-use homenode_machine::{Asked, Crew, Machine, MapError, MapRule, ThreadMap, models};
+use homenode_machine::{Crew, Machine, MapError, MapRule, ThreadMap, models};
 
 fn machine(cores: &[u16]) -> Machine {
     let mut m = models::find("two-socket").expect("in the registry");
@@ -148,23 +148,4 @@ fn generations_of_any_size_are_spread_over_all_nodes() {
     let nodes: Vec<u16> = map.seats()[1..].iter().map(|s| s.node.0).collect();
     assert_eq!(nodes, [0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 1, 0, 1, 0, 0, 0, 0, 1, 1, 1, 1]);
     assert!(map.warnings().is_empty(), "{:?}", map.warnings());
-}
-
-#[test]
-fn what_the_program_asked_for_wins_over_the_default_but_not_over_a_map() {
-    let m = machine(&[4, 4]);
-    let mut crew = Crew::at_once(&[1; 4]);
-    let asked = |places: &[u32]| std::sync::Arc::new(Asked { places: places.to_vec(), host_cpus: 4 });
-    crew.ask(1, asked(&[3]));
-    crew.ask(2, asked(&[3]));
-    crew.ask(3, asked(&[0, 1]));
-    let seats = |rule: Option<&str>| {
-        let rule: Option<MapRule> = rule.map(|r| r.parse().expect(r));
-        let map = ThreadMap::new(&m, rule.as_ref(), &crew).expect("seats");
-        let asked = map.binding().asked;
-        (map.seats().iter().map(|s| (s.cpu.0, s.node.0)).collect::<Vec<_>>(), asked)
-    };
-    // Processor 3 of 4 stands for 6 of 8, 0 and 1 for 0 and 2.
-    assert_eq!(seats(None), (vec![(0, 0), (6, 1), (6, 1), (0, 0)], 3));
-    assert_eq!(seats(Some("sockets")), (vec![(0, 0), (1, 0), (4, 1), (5, 1)], 0));
 }

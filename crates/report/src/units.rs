@@ -19,6 +19,7 @@ impl CostUnit {
     /// `cost` with its unit, e.g. `3.01 ms` or `4.20 M`; quanta carry no word.
     pub fn cost(&self, cost: TotalCost) -> String {
         match self {
+            _ if cost.is_infinite() => "infinite".to_owned(),
             CostUnit::Time => time_ps(cost.as_f64()),
             CostUnit::Quanta(_) => plain(cost.as_f64()),
         }

@@ -71,8 +71,6 @@ pub struct BindingRow {
     pub threads: u32,
     /// Of these, so many lived at once at most.
     pub most_at_once: u32,
-    /// Of these, so many sit where the program asked for, not where the rule would put them.
-    pub asked: u32,
     /// Processors of the machine.
     pub cpus: u32,
     /// Processors that run more than one thread at the same time.
@@ -83,8 +81,8 @@ impl BindingRow {
     /// What a thread map says of itself.
     pub fn of(b: &homenode_machine::Binding) -> BindingRow {
         let rule = b.rule.clone();
-        let (threads, most_at_once, asked) = (b.threads, b.most_at_once, b.asked);
-        BindingRow { rule, threads, most_at_once, asked, cpus: b.cpus, shared_cpus: b.shared_cpus }
+        let (threads, most_at_once) = (b.threads, b.most_at_once);
+        BindingRow { rule, threads, most_at_once, cpus: b.cpus, shared_cpus: b.shared_cpus }
     }
 
     /// In words; empty if nothing is known.
@@ -92,14 +90,6 @@ impl BindingRow {
         if self.rule.is_empty() || self.threads == 0 {
             return String::new();
         }
-        let by_rule = self.threads - self.asked.min(self.threads);
-        let how = match (self.asked, by_rule) {
-            (0, _) => format!("bound by --map {}", self.rule),
-            (_, 0) => "bound as the program asked the operating system".to_owned(),
-            (asked, rest) => {
-                format!("{asked} bound as the program asked the operating system, {rest} by --map {}", self.rule)
-            }
-        };
         let threads = if self.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", self.threads) };
         let lives = match self.most_at_once < self.threads {
             true => format!(", at most {} at once", self.most_at_once),
@@ -109,7 +99,7 @@ impl BindingRow {
             true => format!("; more than the {} processors", self.cpus),
             false => String::new(),
         };
-        format!("{threads} with references{lives}{many}; {how}")
+        format!("{threads} with references{lives}{many}; bound by --map {}", self.rule)
     }
 }
 
@@ -223,6 +213,8 @@ pub struct OptimumRow {
     pub moves: u64,
     /// Copies added.
     pub copies: u64,
+    /// Lowest and highest total over the merges; absent in model order.
+    pub spread: Option<(TotalCost, TotalCost)>,
 }
 
 /// What is wrong, what to do and what it is worth. The worth is always that of the same what-if machinery.

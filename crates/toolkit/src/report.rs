@@ -105,7 +105,7 @@ fn plan(request: &ReportRequest) -> Result<Plan<'_>, Failure> {
     for &block in &blocks {
         machine.check_block("--block", block).map_err(Failure::usage)?;
     }
-    let policies = match &request.policies[..] {
+    let policies = match &Choice::whole(&request.policies)[..] {
         [] => policies::reported(&machine, blocks[0]),
         names => names
             .iter()

@@ -7,7 +7,7 @@
 //! [`TraceError`] and never panics. No OS call: files are reached through [`store::Store`].
 //!
 //! Reading order: [`record`], [`sample`], [`event`], [`manifest`], [`store`], [`framing`], [`frame`], [`events`], [`symbols`],
-//! [`dataset`], [`lives`](mod@lives), [`order`], [`thin`], [`objects`], [`check`], [`synthetic`]. The bytes are in `docs/format.md`.
+//! [`dataset`], [`lives`](mod@lives), `polls` (busy waiting), [`order`], [`thin`], [`objects`], [`check`], [`synthetic`]. The bytes are in `docs/format.md`.
 #![forbid(unsafe_code)]
 
 mod bytes;
@@ -22,6 +22,7 @@ pub mod lives;
 pub mod manifest;
 pub mod objects;
 pub mod order;
+mod polls;
 pub mod record;
 pub mod sample;
 pub mod store;

@@ -68,9 +68,8 @@ pub(crate) struct Export {
   homenode report app.hnt -o app.html --machine butterfly --policy first-touch --policy 'ace(2)'
   homenode report before.hnt --compare after.hnt
 
-Without --map threads sit where the program asked for (sched_setaffinity and its kin), the others as with `--map sockets`:
-thread i of the T that live at the same time on node floor(i * nodes / T). Others: compact, spread, 0,1,8,9 or
-0=cpu3,1=node1; docs/machines.md has them all.")]
+--map: `sockets`, the default, seats thread i of the T that live at the same time on node floor(i * nodes / T).
+Others: compact, spread, 0,1,8,9 or 0=cpu3,1=node1; docs/machines.md has them all.")]
 pub(crate) struct Report {
     /// Dataset.
     #[arg(value_hint = ValueHint::DirPath)]

@@ -192,6 +192,18 @@ impl Choice {
         spec.choose(&values)
     }
 
+    /// Names that were cut at every comma put together again: `ace(2)`, `delay(100` and `4)` are two.
+    pub fn whole(pieces: &[String]) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for piece in pieces {
+            match names.last_mut().filter(|name| name.contains('(') && !name.contains(')')) {
+                Some(open) => *open = format!("{open},{piece}"),
+                None => names.push(piece.clone()),
+            }
+        }
+        names
+    }
+
     /// The engine for a machine and a block size in bytes (at least 1).
     pub fn engine<'m>(&self, machine: &'m Machine, block_bytes: u64) -> Result<Box<dyn BlockEngine + 'm>, PolicyError> {
         (self.spec.make)(&self.values, machine, block_bytes)

@@ -94,22 +94,29 @@ pub(super) fn policies(e: &Evaluation) -> String {
     for o in &e.optimum {
         let name = bound_name(e, o, "a bound");
         let ratio = reference.map_or(f64::NAN, |r| o.total.ratio_to(r));
-        let mut row =
-            vec![named(&format!("<em>{}</em>", esc(&name)), &o.summary), num(&unit.cost(o.total)), num(&factor(ratio))];
+        let mut row = vec![
+            named(&format!("<em>{}</em>", esc(&name)), &format!("{}{}", o.summary, over_orders(o.spread, &unit))),
+            num(&unit.cost(o.total)),
+            num(&factor(ratio)),
+        ];
         row.extend(parts.iter().map(|(key, _, _)| if *key == "movement" { cost(o.movement) } else { num("") }));
         row.extend([some(o.moves), some(o.copies)]);
         rows.push(row);
     }
     for p in &e.policies {
-        let spread =
-            p.spread.map(|(low, high)| format!("; {} to {} over seeded orders", unit.cost(low), unit.cost(high)));
-        let summary = format!("{}{}", p.summary, spread.unwrap_or_default());
+        let summary = format!("{}{}", p.summary, over_orders(p.spread, &unit));
         let mut row = vec![named(&esc(&p.name), &summary), num(&unit.cost(p.total)), num(&factor(p.ratio))];
         row.extend(parts.iter().map(|(_, _, part)| cost(part(p))));
         row.extend([some(p.moves), some(p.copies)]);
         rows.push(row);
     }
     table(&with_unit("Cost of each policy beside the bounds", &unit), &heads, rows)
+}
+
+/// Totals on all merges, where there are several.
+fn over_orders(spread: Option<(TotalCost, TotalCost)>, unit: &CostUnit) -> String {
+    spread
+        .map_or(String::new(), |(low, high)| format!("; {} to {} over seeded orders", unit.cost(low), unit.cost(high)))
 }
 
 /// A name with a line of explanation under it.

@@ -82,10 +82,19 @@ pub(super) fn policies(e: &Evaluation, width: usize, paint: Paint) -> Vec<String
     let widest = plain.iter().map(|l| l.chars().count()).max().unwrap_or(0);
     let bar = width.saturating_sub(widest + 2).min(BAR);
     let mut lines = policies_table(e, if bar < BAR_LEAST { 0 } else { bar }).render(width, paint);
+    lines.extend(over_orders(e).map(|words| paint.dim(&cut_end(&words, width))));
     if e.policies.len() > POLICIES {
         lines.push(paint.dim(&format!("{} more with --json or -o report.html", e.policies.len() - POLICIES)));
     }
     lines
+}
+
+/// How much totals differ over the merges, where there are several.
+fn over_orders(e: &Evaluation) -> Option<String> {
+    let spreads = e.policies.iter().map(|p| p.spread).chain(e.optimum.iter().map(|o| o.spread));
+    let widest = |s: Option<(TotalCost, TotalCost)>| s.map(|(low, high)| share(high - low, low));
+    let most = spreads.filter_map(widest).reduce(f64::max)?;
+    Some(format!("over 3 seeded orders no total above differs by more than {}", percent(most)))
 }
 
 fn policies_table(e: &Evaluation, bar_width: usize) -> Table {

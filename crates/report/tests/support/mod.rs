@@ -120,6 +120,7 @@ fn optimum(name: &str, exact: bool, summary: &str, total: i128, movement: i128, 
         movement: us(movement),
         moves,
         copies: 0,
+        spread: None,
     }
 }
 
@@ -151,7 +152,6 @@ pub(crate) fn evaluation() -> Evaluation {
             rule: "sockets".into(),
             threads: 8,
             most_at_once: 8,
-            asked: 0,
             cpus: 16,
             shared_cpus: 0,
         },

@@ -108,7 +108,7 @@ fn in_registry_order(asked: &[Choice], setup: Setup<'_>) -> Result<Vec<Choice>, 
 /// Registry name of the policy that findings are measured against.
 const FIRST_TOUCH: &str = "first-touch";
 
-/// Runs the policies on the other merges and notes the lowest and highest totals, the main merge included.
+/// Runs policies and bounds on the other merges and notes the lowest and highest totals, the main merge included.
 fn spread(
     evaluation: &mut Evaluation,
     choices: &[Choice],
@@ -116,13 +116,19 @@ fn spread(
     context: &EvalContext<'_>,
 ) -> Result<(), SimError> {
     for merge in 1..=context.options.merges {
-        let mut engine = Engine::new(context.setup, choices, None)?;
+        let mut engine = Engine::new(context.setup, choices, Some(context.options.start))?;
         source(merge, &mut engine)?;
         let priced = engine.finish()?;
         for (i, row) in evaluation.policies.iter_mut().enumerate() {
             let total: TotalCost = priced.total(i);
             let (low, high) = row.spread.unwrap_or((row.total, row.total));
             row.spread = Some((low.min(total), high.max(total)));
+        }
+        let bounds = rows::optimum(priced.bounds, priced.totals.transfer_cost);
+        for row in &mut evaluation.optimum {
+            let found = bounds.iter().find(|b| b.name == row.name);
+            let (low, high) = row.spread.unwrap_or((row.total, row.total));
+            row.spread = found.map(|b| (low.min(b.total), high.max(b.total)));
         }
     }
     Ok(())

@@ -136,7 +136,7 @@ fn sampled_warnings(context: &EvalContext<'_>) -> Vec<String> {
 const BEST_STATIC: &str = "best static";
 
 /// The bounds, the lowest one (which policies are measured against) first.
-fn optimum(bounds: Option<ProgramBounds>, transfers: TotalCost) -> Vec<OptimumRow> {
+pub(super) fn optimum(bounds: Option<ProgramBounds>, transfers: TotalCost) -> Vec<OptimumRow> {
     let Some(bounds) = bounds else { return Vec::new() };
     let row = |name: &str, exact, summary: &str, solved: Solved| OptimumRow {
         name: name.to_owned(),
@@ -146,6 +146,7 @@ fn optimum(bounds: Option<ProgramBounds>, transfers: TotalCost) -> Vec<OptimumRo
         movement: solved.movement,
         moves: solved.moves,
         copies: solved.copies,
+        spread: None,
     };
     let replication = if bounds.exact {
         row(

@@ -39,6 +39,7 @@ pub struct DatasetReader {
     /// For each thread the indices of its events, in program order.
     by_thread: Vec<Vec<u32>>,
     threads: Vec<ThreadFile>,
+    polls: std::sync::OnceLock<crate::polls::Polls>,
 }
 
 impl std::fmt::Debug for DatasetReader {
@@ -69,6 +70,7 @@ impl DatasetReader {
             events,
             by_thread: vec![],
             threads,
+            polls: std::sync::OnceLock::new(),
         };
         reader.by_thread = validate::events_by_thread(&reader.manifest, &reader.events)?;
         validate::counts(&reader)?;
@@ -172,6 +174,15 @@ impl DatasetReader {
     /// Address space of a thread.
     pub fn address_space(&self, thread: u32) -> u32 {
         self.manifest.processes[self.manifest.threads[thread as usize].process as usize].address_space
+    }
+
+    /// The busy waiting in it, found at the first call.
+    pub(crate) fn polls(&self) -> Result<&crate::polls::Polls, TraceError> {
+        if let Some(polls) = self.polls.get() {
+            return Ok(polls);
+        }
+        let found = crate::polls::Polls::find(self)?;
+        Ok(self.polls.get_or_init(|| found))
     }
 
     /// Sites without names, from the key tables of all frames and the stacks of allocations.

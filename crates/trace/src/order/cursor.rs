@@ -53,6 +53,7 @@ impl Cursor {
     pub(super) fn refill(&mut self, data: &DatasetReader) -> Result<(), TraceError> {
         while self.at == self.frame.len() && self.next_frame < data.frames(self.thread).len() {
             data.read_frame(self.thread, self.next_frame, &mut self.bytes, &mut self.frame)?;
+            data.polls()?.apply(self.thread, &mut self.frame);
             data.map_sites(&self.frame, &mut self.sites)?;
             self.next_frame += 1;
             self.at = 0;

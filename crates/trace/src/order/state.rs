@@ -39,7 +39,7 @@ impl<'a> State<'a> {
             }
         }
         let woken = (0..data.threads()).filter(|&t| spawns[t as usize] == 0).collect();
-        Ok(State { data, cursors, sync: Sync::new(data), spawns, spins: 0, woken })
+        Ok(State { data, cursors, sync: Sync::new(data, data.polls()?), spawns, spins: 0, woken })
     }
 
     pub(super) fn head(&self, thread: u32) -> Head {

@@ -1,6 +1,7 @@
 //! Synchronisation edges: which events wait, and for what.
 use crate::dataset::DatasetReader;
 use crate::event::EventKind;
+use crate::polls::Polls;
 use hashbrown::HashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -48,11 +49,15 @@ fn halves(kind: &EventKind) -> Option<((u64, u64), u64, bool, bool)> {
 }
 
 impl Sync {
-    pub(super) fn new(data: &DatasetReader) -> Sync {
+    pub(super) fn new(data: &DatasetReader, polls: &Polls) -> Sync {
         let mut ids: HashMap<(u32, u64, u64), u32> = HashMap::new();
         let mut releases: Vec<Vec<(u64, u32)>> = Vec::new();
         let mut links = vec![Link { object: NONE, needs: 0, release: NONE }; data.events().len()];
+        let waiting = |i: usize| !polls.events.is_empty() && polls.events.contains(&(i as u32));
         for (i, e) in data.events().iter().enumerate() {
+            if waiting(i) {
+                continue;
+            }
             let Some(((object, epoch), seq, _, is_release)) = halves(&e.kind) else { continue };
             let next = releases.len() as u32;
             let id = *ids.entry((data.address_space(e.thread), object, epoch)).or_insert(next);
@@ -69,7 +74,9 @@ impl Sync {
             list.iter().enumerate().for_each(|(n, &(_, event))| links[event as usize].release = n as u32);
         }
         for (link, e) in links.iter_mut().zip(data.events()) {
-            if let Some((_, seq, true, _)) = halves(&e.kind) {
+            if link.object != NONE
+                && let Some((_, seq, true, _)) = halves(&e.kind)
+            {
                 link.needs = releases[link.object as usize].partition_point(|&(s, _)| s < seq) as u32;
             }
         }

@@ -73,13 +73,13 @@ fn join(lines: Vec<String>) -> String {
 fn heading(doc: &ReportDoc, width: usize, paint: Paint) -> Vec<String> {
     let mut lines = vec![paint.dim(&table::cut_end(&sections::subject(doc), width))];
     if let Some(e) = doc.evaluations.first() {
-        let binding = clean(&e.binding.sentence());
-        lines.extend(brief(&binding, width).iter().filter(|l| !l.is_empty()).map(|l| paint.dim(l)));
         let words = headline::headline(e);
         lines.extend(brief(&words.cost, width).iter().map(|l| paint.bold(l)));
         let verdict = brief(&words.verdict, width);
         lines.extend(verdict.iter().map(|l| if words.actionable { paint.warn(l) } else { paint.good(l) }));
         lines.extend(sections::further_findings(e, width));
+        let binding = clean(&e.binding.sentence());
+        lines.extend(brief(&binding, width).iter().filter(|l| !l.is_empty()).map(|l| paint.dim(l)));
         lines.extend(sections::trust(doc, &words.trust, width).iter().map(|l| paint.warn(l)));
     }
     if let Some(s) = &doc.sampling {

@@ -50,7 +50,7 @@ as_user() {
     su user -s /bin/sh -c "cd /tmp && PATH=/test:/bin $*"
 }
 echo 3 >/proc/sys/kernel/perf_event_paranoid
-check_status 2 "sampling is forbidden to the user" as_user homenode record --backend faults -o u.hnt -- owners -t 1
+check_status 2 "sampling is forbidden to the user" as_user homenode record --backend faults --tune-kernel -o u.hnt -- owners -t 1
 cp /tmp/said /tmp/message
 check "and the message says what forbids it" says perf_event_paranoid /tmp/message
 check "doctor says so too" as_user "homenode doctor | grep perf_event_paranoid"
@@ -66,7 +66,7 @@ kill -TERM $pid
 check "the user's program lost no addition" wait $started
 
 # A plan of another program.
-check "record" homenode record --backend faults -o own.hnt -- owners -t 6
+check "record" homenode record --backend faults --tune-kernel -o own.hnt -- owners -t 6
 check "place" homenode place own.hnt -o own.json
 check_status 3 "a plan of another program is refused" homenode run --plan own.json -- stencil -p 2
 finish

@@ -11,7 +11,7 @@ cd /tmp
 
 # heat NAME: a recording of $pid, and what its manifest says of memory in use.
 heat() {
-    need homenode record -q --backend faults --pid $pid --duration 8 -o $1.hnt
+    need homenode record -q --backend faults --tune-kernel --pid $pid --duration 8 -o $1.hnt
     grep -o "memory in use[^\"]*" $1.hnt/manifest.json >$1.said
     cat $1.said
 }

@@ -34,7 +34,7 @@ workload() {
     echo 1 >/proc/sys/kernel/numa_balancing
     before=$(hinting_faults) from=$(seconds)
     # shellcheck disable=SC2086
-    check "$app: recording by faults" homenode record --backend faults -o $app.faults -- $app -p 4 --pin -v $3
+    check "$app: recording by faults" homenode record --backend faults --tune-kernel -o $app.faults -- $app -p 4 --pin -v $3
     after=$(hinting_faults) took=$(seconds | awk -v f="$from" '{ print $1 - f }')
     echo 0 >/proc/sys/kernel/numa_balancing
     cp /tmp/said $app.names

@@ -13,7 +13,7 @@ for program in owners owners_static; do
     kinds="data bss heap small mapped huge stack"
     [ $program = owners ] || kinds="data bss"
     balancing 1
-    check "$program: record" homenode record --backend faults -o $program.hnt -- $program -t 18
+    check "$program: record" homenode record --backend faults --tune-kernel -o $program.hnt -- $program -t 18
     cat /tmp/said
     check "$program: place" homenode place $program.hnt -o $program.json
     cat /tmp/said

@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 
 const SCAN: &str = "the scan settings of automatic NUMA balancing";
+const SWITCH: &str = "kernel.numa_balancing";
 const DAMON: &str = "a DAMON monitor";
 
 /// Puts back the scan settings and switches off the monitor of recorders that no longer run, and says what was found. Both
@@ -17,6 +18,12 @@ pub fn clean_up(root: &Path) -> Check {
         Ok(Some(_)) => done.push(format!("{SCAN} are put back")),
         Err(e) if e.kind() == io::ErrorKind::ResourceBusy => used.push(e.to_string()),
         Err(e) => failed.push(format!("{SCAN} cannot be put back: {e}")),
+    }
+    match hinting::restore_switch(root) {
+        Ok(None) => {}
+        Ok(Some(_)) => done.push(format!("{SWITCH} is put back")),
+        Err(e) if e.kind() == io::ErrorKind::ResourceBusy => used.push(e.to_string()),
+        Err(e) => failed.push(format!("{SWITCH} cannot be put back: {e}")),
     }
     match damon::stop_leftover(root) {
         Ok(Leftover::Nothing) => {}
@@ -103,7 +110,7 @@ mod tests {
         let root = machine(DEAD);
         let target = crate::perf::Target::Running(std::process::id());
         // There is no second node below this root, so sampling is refused; what was left behind is put back all the same.
-        assert!(hinting::FaultSource::open_below(root.path(), target, 20).is_err());
+        assert!(hinting::FaultSource::open_below(root.path(), target, 20, hinting::Kernel::Tuned).is_err());
         assert_eq!(text(root.path(), SIZE), "256");
     }
 }

@@ -41,6 +41,8 @@ pub struct RecordOptions {
     pub duration: Option<std::time::Duration>,
     /// What sampling may cost, in thousandths of the program's processor time; `None` = the backend's default (20).
     pub overhead_permille: Option<u32>,
+    /// Whether kernel-wide settings may be changed for the time of the recording (`faults`).
+    pub tune_kernel: bool,
 }
 
 /// Counters while a recording runs.

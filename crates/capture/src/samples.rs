@@ -105,6 +105,10 @@ pub trait SampleSource {
     fn unaddressed(&self) -> u64 {
         0
     }
+    /// Accesses to memory that one unit of weight is taken for, where weights do not count them: an assumption.
+    fn assumed_accesses(&self) -> Option<u32> {
+        None
+    }
     /// What a user should know about what was sampled so far, in sentences.
     fn notes(&self) -> Vec<String> {
         Vec::new()

@@ -5,6 +5,9 @@ use homenode_sys::numa;
 /// Pages asked about in one call: the kernel needs no more to be efficient, and holds its lock no longer.
 const AT_ONCE: usize = 4096;
 
+/// EINVAL: what the kernel says of a process that has ended and is not yet waited for; its memory is gone.
+const NO_MEMORY: i32 = 22;
+
 /// Where a page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
@@ -45,6 +48,9 @@ pub fn where_are(pid: u32, addresses: &[u64]) -> Result<Vec<At>, MigrateError> {
 
 /// Tells a forbidden process from a forbidden system call.
 fn refused(pid: u32, error: std::io::Error) -> MigrateError {
+    if error.raw_os_error() == Some(NO_MEMORY) {
+        return MigrateError::Gone(pid);
+    }
     let own_too = error.raw_os_error() == Some(1) && numa::query_pages(0, &[], &mut []).is_err();
     if own_too { MigrateError::Unsupported } else { MigrateError::of(pid, error) }
 }

@@ -9,8 +9,9 @@ use homenode_sys::numa;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// Pages of one call. More saves nothing (the call's own cost is below 1 % then), and a batch cannot be interrupted.
-pub const BATCH_PAGES: usize = 512;
+/// Pages of one call. The call's own cost is below 1 % then, also where other processors are slow to answer, and a batch, which
+/// cannot be interrupted, takes some milliseconds.
+pub const BATCH_PAGES: usize = 2048;
 /// How often one page is tried that the kernel holds at this moment.
 const TRIES: u32 = 3;
 
@@ -129,7 +130,13 @@ impl Work<'_> {
                 self.settle(batch, tries, None, left);
             }
             Err(e) => {
-                let why = Refusal::of_call(e.raw_os_error().unwrap_or(0));
+                let why = match Refusal::of_call(e.raw_os_error().unwrap_or(0)) {
+                    // A process that has ended is an invalid argument too; then it cannot be asked either.
+                    Refusal::NodeForbidden if numa::query_pages(self.mover.pid, &[], &mut []).is_err() => {
+                        Refusal::ProcessGone
+                    }
+                    why => why,
+                };
                 if !matches!(why, Refusal::ProcessGone | Refusal::NotPermitted) {
                     self.look_up_untouched();
                 }

@@ -3,7 +3,6 @@
 use crate::fate::MigrateError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io;
 
 /// One mapping of an address space.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -202,14 +201,6 @@ pub fn balancing() -> Balancing {
         Some(0) => Balancing::Off,
         Some(mode) => Balancing::On(mode),
     }
-}
-
-/// Switches the kernel's own balancing for the whole machine.
-///
-/// # Errors
-/// Only root may, and the kernel must have it.
-pub fn set_balancing(mode: u32) -> io::Result<()> {
-    fs::write(BALANCING, mode.to_string())
 }
 
 /// Counters of `/proc/vmstat` that begin with one of these names.

@@ -39,7 +39,7 @@ pub fn migrate(request: &MigrateRequest, progress: &mut dyn Progress) -> Result<
         doc.notes.extend(not_recorded(&request.options));
         return Ok(doc);
     }
-    let samples = source::open(Target::Running(request.pid))?;
+    let samples = source::open(Target::Running(request.pid), request.options.kernel())?;
     let stop = StopRequests::install_with(&[SIGUSR1]).ok();
     let before = kernel::bytes_on_nodes(request.pid);
     let kernel_before = kernel::moves_so_far();

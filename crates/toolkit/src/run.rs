@@ -33,6 +33,8 @@ pub struct RunRequest {
 
 /// How often the bytes on each node are looked at: they are wanted as they were just before the end.
 const LOOK_AT_NODES: Duration = Duration::from_secs(2);
+/// Of the time, at most one part in so many goes into that.
+const LOOK_SHARE: u32 = 500;
 
 /// Runs the program. Its failure is not this function's: see [`ActDoc::program_failed`].
 ///
@@ -113,6 +115,7 @@ struct Followed {
     child: Child,
     pid: u32,
     looked: Option<Instant>,
+    every: Duration,
     first: BTreeMap<u32, u64>,
     last: BTreeMap<u32, u64>,
 }
@@ -120,10 +123,13 @@ struct Followed {
 impl Life for Followed {
     fn over(&mut self) -> bool {
         // The first look is not at once: the program has hardly any memory yet.
-        let due = self.looked.get_or_insert_with(Instant::now).elapsed() >= LOOK_AT_NODES;
+        let due = self.looked.get_or_insert_with(Instant::now).elapsed() >= self.every;
         if due {
-            self.looked = Some(Instant::now());
+            let begin = Instant::now();
             let now = kernel::bytes_on_nodes(self.pid);
+            // The kernel goes through all page tables for this: a large program is looked at more rarely.
+            self.every = LOOK_AT_NODES.max(begin.elapsed() * LOOK_SHARE);
+            self.looked = Some(Instant::now());
             if !now.is_empty() {
                 if self.first.is_empty() {
                     self.first.clone_from(&now);
@@ -153,7 +159,7 @@ fn followed(
     let begin = Instant::now();
     let held = start(&request.command, &[])?;
     let pid = held.pid();
-    let mut watch = match source::open(Target::BeforeExec(pid)) {
+    let mut watch = match source::open(Target::BeforeExec(pid), request.options.kernel()) {
         Ok(samples) => {
             let record = request.options.recording(pid, &request.command, &*samples)?;
             Some(Watch::new(here, &request.options, samples, moves)?.recording(record))
@@ -168,7 +174,7 @@ fn followed(
     let kernel_before = kernel::moves_so_far();
     let child = Child::new(held.go().map_err(|e| cannot_start(&request.command, &e))?);
     let (first, last) = (BTreeMap::new(), BTreeMap::new());
-    let mut life = Followed { child, pid, looked: None, first, last };
+    let mut life = Followed { child, pid, looked: None, every: LOOK_AT_NODES, first, last };
     // A loop that fails must not leave the program alone: it is waited for, and the report says what happened.
     let end = watch.as_mut().map(|w| w.run(&mut life, stop.as_ref(), progress));
     let left = watch.map(Watch::finish);

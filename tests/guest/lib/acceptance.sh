@@ -27,7 +27,7 @@ begin_stencil() {
 record_place_run() {
     cd /tmp
     balancing 1
-    check "record" homenode record --backend faults -o s.hnt -- stencil -p $threads --pin -n $rows -i $sweeps -v
+    check "record" homenode record --backend faults --tune-kernel -o s.hnt -- stencil -p $threads --pin -n $rows -i $sweeps -v
     cat /tmp/said
     check "the recording is sound" homenode check s.hnt
     check "report" homenode report s.hnt --machine this

@@ -26,6 +26,7 @@ const PROGRAMS: &[(&str, &str, &[&str])] = &[
     ("hinting", "tests/guest/programs/hinting.c", &[]),
     ("bound", "tests/guest/programs/bound.c", &[]),
     ("hog", "tests/guest/programs/hog.c", &[]),
+    ("shifting", "tests/guest/programs/shifting.c", &[]),
     ("hold", "tests/guest/programs/hold.c", &[]),
     ("owners", "tests/guest/programs/owners.c", &[]),
     ("owners_static", "tests/guest/programs/owners.c", &["-static"]),

@@ -1,6 +1,6 @@
 //! `faults`: the kernel's NUMA-hinting faults.
 use super::Backend;
-use crate::hinting::{FaultSource, Status};
+use crate::hinting::{FaultSource, Kernel, SWITCHED_OFF, Status};
 use crate::perf::Target;
 use crate::protect::{self, Protect};
 use crate::record::{Progress, RecordOptions, RecordSummary};
@@ -14,7 +14,7 @@ pub(crate) static SPEC: Backend = Backend {
            first to use it again, with its program counter; threads, mappings and, for dynamically linked programs, \
            allocations. Does not see how often a page is used, whether it is read or written, what happens inside a page, \
            synchronisation, nor memory under an explicit policy. \
-           For root on a kernel with DAMON it says how much memory was in use, and from how much of that no sample came. Programs that it starts get no transparent huge pages, so \
+           With --tune-kernel, for root on a kernel with DAMON, it says how much memory was in use, and from how much of that no sample came. Programs that it starts get no transparent huge pages, so \
            that each small page speaks for itself. The kernel may move pages meanwhile; they are counted. \
            On a machine with one node the preloaded library takes pages away itself, from programs started with it.",
     available,
@@ -36,7 +36,9 @@ fn available() -> Result<(), String> {
 
 /// Protection reaches deep into a program: only who asks for it by name gets it.
 fn unasked() -> Result<(), String> {
-    match Status::here().missing_in_words() {
+    let status = Status::here();
+    match status.missing_in_words() {
+        None if !status.faults_happen() => Err(SWITCHED_OFF.to_owned()),
         None => Ok(()),
         Some(missing) => Err(format!("{missing}; that has to be asked for by name (`--backend faults`)")),
     }
@@ -65,6 +67,7 @@ impl Sampler for Faults {
     }
     fn open(&mut self, subject: &Subject) -> Result<Box<dyn SampleSource>, CaptureError> {
         let target = if subject.held { Target::BeforeExec(subject.pid) } else { Target::Running(subject.pid) };
-        Ok(Box::new(FaultSource::open(target, subject.overhead_permille)?))
+        let kernel = if subject.tune_kernel { Kernel::Tuned } else { Kernel::Untouched };
+        Ok(Box::new(FaultSource::open(target, subject.overhead_permille, kernel)?))
     }
 }

@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 /// Nanoseconds that recording one fault adds to the fault itself: an assumption on the high side.
 const RECORD_NS: f64 = 1_000.0;
+/// A fault says that a node touched a page in a scan window, not how often: assumed.
+const ACCESSES_PER_FAULT: u32 = 1000;
 /// How often the rate is looked at, and huge pages if there were new mappings.
 const JUDGE: Duration = Duration::from_secs(2);
 /// How often huge pages are looked at anyway: the kernel makes them of small ones without a word.
@@ -34,6 +36,15 @@ const PROBE_PAGES: usize = 256;
 const PAGES_PER_MB: f64 = 256.0;
 /// No page fault is cheaper than this; less was measured where the probe got huge pages.
 const FAULT_NS_MIN: f64 = 500.0;
+
+/// What may be done to the kernel's settings, which are the whole machine's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernel {
+    /// Nothing is written: faults are taken as they come, if they come.
+    Untouched,
+    /// Balancing is switched on and scans are set for the process, both for the time of the recording.
+    Tuned,
+}
 
 /// Hinting faults of a process tree. Dropped, it puts the kernel's settings back.
 pub struct FaultSource {
@@ -75,19 +86,26 @@ impl std::fmt::Debug for FaultSource {
 }
 
 impl FaultSource {
-    /// Samples `target`; faults may cost `overhead_permille` thousandths of one processor. As root the kernel's scan settings
-    /// are set accordingly; otherwise they stay as they are.
+    /// Samples `target`; faults may cost `overhead_permille` thousandths of one processor. Where the kernel may be tuned its scan
+    /// settings are set accordingly; otherwise they stay as they are.
     ///
     /// # Errors
     /// [`CaptureError::Backend`] with what is missing and how to grant it.
-    pub fn open(target: Target, overhead_permille: u32) -> Result<FaultSource, CaptureError> {
-        FaultSource::open_below(Path::new("/"), target, overhead_permille)
+    pub fn open(target: Target, overhead_permille: u32, kernel: Kernel) -> Result<FaultSource, CaptureError> {
+        FaultSource::open_below(Path::new("/"), target, overhead_permille, kernel)
     }
     /// As [`FaultSource::open`], the kernel's files below `root`.
-    pub(crate) fn open_below(root: &Path, target: Target, overhead_permille: u32) -> Result<FaultSource, CaptureError> {
+    pub(crate) fn open_below(
+        root: &Path,
+        target: Target,
+        overhead_permille: u32,
+        kernel: Kernel,
+    ) -> Result<FaultSource, CaptureError> {
         let refuse = |why: String| CaptureError::Backend { name: "faults".to_owned(), why };
-        // What cannot be put back is told by the doctor; settings in another recording's hands are met below.
-        crate::leftovers::clean_up(root);
+        if kernel == Kernel::Tuned {
+            // What cannot be put back is told by the doctor; settings in another recording's hands are met below.
+            crate::leftovers::clean_up(root);
+        }
         let status = Status::read(root);
         if let Some(missing) = status.missing_in_words() {
             return Err(refuse(missing));
@@ -97,11 +115,10 @@ impl FaultSource {
         let (cost_ns, pid) = (fault_cost_ns() + RECORD_NS, target.pid());
         let joined = matches!(target, Target::Running(_));
         let wish = Knobs::settling(cost_ns, overhead_permille, joined.then(|| extent(pid)));
-        let knobs = match HeldKnobs::set(root, &wish) {
-            Ok(held) => Some(held),
-            // Without permission the settings stay, and the rate is what they make of it.
-            Err(_) if status.faults_happen() => None,
-            Err(e) => return Err(refuse(format!("kernel.numa_balancing is off and cannot be switched on: {e}"))),
+        let knobs = match kernel {
+            Kernel::Untouched if status.faults_happen() => None,
+            Kernel::Untouched => return Err(refuse(SWITCHED_OFF.to_owned())),
+            Kernel::Tuned => hold(root, &wish, &status).map_err(refuse)?,
         };
         let mut source = FaultSource {
             perf,
@@ -273,6 +290,9 @@ impl SampleSource for FaultSource {
         self.adjust();
         Ok(())
     }
+    fn assumed_accesses(&self) -> Option<u32> {
+        Some(ACCESSES_PER_FAULT)
+    }
     fn lost(&self) -> u64 {
         self.perf.lost()
     }
@@ -293,8 +313,8 @@ impl SampleSource for FaultSource {
         ));
         if self.knobs.is_none() {
             notes.push(
-                "the kernel's own scan settings were in force, because only root can change them: the overhead bound was \
-                 watched and not enforced"
+                "the kernel's own scan settings were in force (--tune-kernel, as root, sets them for the program): the overhead bound \
+                 was watched and not enforced"
                     .to_owned(),
             );
         }
@@ -305,6 +325,21 @@ impl SampleSource for FaultSource {
     }
     fn kernel_moves(&self) -> Option<u64> {
         Some(self.moves()?.pages)
+    }
+}
+
+/// Why there are no faults, and what to do.
+pub const SWITCHED_OFF: &str = "kernel.numa_balancing is off, so the kernel makes no hinting faults: --tune-kernel switches it on for \
+                            the time of the run (root; the whole machine's setting, put back at the end), sysctl \
+                            kernel.numa_balancing=1 for good";
+
+/// Takes the kernel's settings in hand and says so: they are the whole machine's.
+fn hold(root: &Path, wish: &Knobs, status: &Status) -> Result<Option<HeldKnobs>, String> {
+    match HeldKnobs::set(root, wish) {
+        Ok(held) => Ok(Some(held)),
+        // Without permission the settings stay, and the rate is what they make of it.
+        Err(_) if status.faults_happen() => Ok(None),
+        Err(e) => Err(format!("kernel.numa_balancing is off and cannot be switched on: {e}")),
     }
 }
 

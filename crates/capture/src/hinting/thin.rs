@@ -2,7 +2,7 @@
 
 /// Keeps an even share of what comes.
 #[derive(Debug)]
-pub(super) struct Thin {
+pub(crate) struct Thin {
     wanted_per_s: f64,
     arriving_per_s: f64,
     /// Part of the next sample that is due.
@@ -18,16 +18,20 @@ impl Default for Thin {
 
 impl Thin {
     /// So many a second are wanted from now on.
-    pub(super) fn want(&mut self, per_s: f64) {
+    pub(crate) fn want(&mut self, per_s: f64) {
         self.wanted_per_s = per_s;
     }
     /// So many came a second since the last such word. They come in bursts, so several words are averaged.
-    pub(super) fn arrives(&mut self, per_s: f64) {
+    pub(crate) fn arrives(&mut self, per_s: f64) {
         let known = self.arriving_per_s > 0.0;
         self.arriving_per_s = if known { self.arriving_per_s * 0.875 + per_s * 0.125 } else { per_s };
     }
+    /// How many each of those kept stands for, on average.
+    pub(crate) fn stands_for(&self) -> f64 {
+        (self.arriving_per_s / self.wanted_per_s).max(1.0)
+    }
     /// Whether the next one is kept.
-    pub(super) fn keeps(&mut self) -> bool {
+    pub(crate) fn keeps(&mut self) -> bool {
         if self.wanted_per_s >= self.arriving_per_s {
             return true;
         }
@@ -56,7 +60,9 @@ mod tests {
         let count = |part: &[bool]| part.iter().filter(|k| **k).count();
         assert!((298..=301).contains(&count(&kept)), "{}", count(&kept));
         assert!(kept.chunks(256).all(|c| (29..=31).contains(&count(c))));
+        assert!((thin.stands_for() - 256.0 / 30.0).abs() < 1e-9);
         thin.want(256.0);
-        assert!((0..1000).all(|_| thin.keeps()));
+        assert!((0..1000).all(|_| thin.keeps()) && thin.stands_for() == 1.0);
+        assert_eq!(Thin::default().stands_for(), 1.0);
     }
 }

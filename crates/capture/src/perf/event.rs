@@ -1,9 +1,10 @@
 //! Which event to sample, turned into what perf_event_open(2) wants.
 use super::decode::{Decoder, EventFacts};
+use super::effective::Isa;
 use super::pmu;
 use super::records::Layout;
 use homenode_sys::perf::Attr;
-use homenode_sys::perf::attr::{KIND_SOFTWARE, SOFTWARE_PAGE_FAULTS, flag, sample};
+use homenode_sys::perf::attr::{KIND_SOFTWARE, SOFTWARE_CPU_CLOCK, SOFTWARE_PAGE_FAULTS, flag, sample};
 use homenode_trace::{Op, SampleUnit};
 use std::path::Path;
 
@@ -14,6 +15,9 @@ pub enum EventChoice {
     PageFaults,
     /// What this machine's processor offers for loads (and stores where it sees them): Intel PEBS or AMD IBS.
     Memory,
+    /// The access that each running thread is about to make, every so often by the processor's clock: its address comes from
+    /// the registers and the code at that moment. On every machine whose instructions are understood.
+    Clock,
 }
 
 /// One event to open per thread and processor.
@@ -83,6 +87,7 @@ impl EventChoice {
         match self {
             EventChoice::PageFaults => Ok(page_faults()),
             EventChoice::Memory => pmu::memory_events(sysfs, period),
+            EventChoice::Clock => clock(period),
         }
     }
 }
@@ -99,4 +104,30 @@ fn page_faults() -> EventPlan {
         adjustable: false,
         notes: vec![],
     }
+}
+
+/// Nanoseconds between clock samples: some 600 a second of each busy processor, each of which takes it 1 to 2 us. Not in step
+/// with the scheduler's ticks.
+const CLOCK_NS: u64 = 1_700_000;
+
+fn clock(period: u64) -> Result<EventPlan, String> {
+    let isa = Isa::here().ok_or("the instructions of this machine are not decoded")?;
+    let mut attr =
+        Attr::new(KIND_SOFTWARE, SOFTWARE_CPU_CLOCK).with(COMMON_FLAGS | flag::EXCLUDE_KERNEL | flag::EXCLUDE_HV);
+    attr.period = if period == 0 { CLOCK_NS } else { period };
+    attr.sample_type = COMMON | sample::REGS_USER;
+    attr.regs_user = isa.address_registers();
+    Ok(EventPlan {
+        events: vec![Planned { attr, leader: None, op: Op::Read, only_misses: false, cpus: vec![], granule: 1 }],
+        unit: SampleUnit::Reference,
+        words: "memory accesses at ticks of the processor clock".to_owned(),
+        sees_writes: true,
+        adjustable: false,
+        notes: vec![
+            "a sample is the access that a thread was about to make at a tick of the processor's clock, its address from registers \
+             and code: it weighs by processor time (one for each microsecond since the last tick), and what caches would \
+             serve is in it"
+                .to_owned(),
+        ],
+    })
 }

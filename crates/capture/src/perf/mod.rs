@@ -2,8 +2,9 @@
 //!
 //! Reading order: [`records`] and [`source_bits`] (what the bytes say), [`notices`], [`decode`] (bytes to samples), [`event`]
 //! with [`pmu`], `pebs` and `ibs` (which event a machine offers), [`control`] (how often), [`PerfSource`] (live sampling),
-//! [`effective`] (addresses from registers and instructions where none were recorded), [`spe`] (packets of ARM, for
+//! [`effective`] (addresses from registers and instructions where none were recorded; `code` for samples of the clock), [`spe`] (packets of ARM, for
 //! imports).
+mod code;
 pub mod control;
 pub mod decode;
 pub mod effective;

@@ -1,6 +1,8 @@
 //! A process tree as a stream of samples.
+use super::code::Code;
 use super::control::{Interval, RateController, jittered};
 use super::decode::{Counts, Decoder};
+use super::effective::Isa;
 use super::event::{EventChoice, EventPlan};
 use super::open::{Opened, Wish, why_refused};
 use super::target::Target;
@@ -19,6 +21,8 @@ use std::time::{Duration, Instant};
 const PERIOD_MIN: u64 = 1_000;
 /// How often the rate is judged.
 const JUDGE: Duration = Duration::from_secs(1);
+/// Assumed of a thread in a microsecond of its processor time: it waits for memory all the time, one access after the other.
+const ACCESSES_PER_US: u32 = 10;
 /// Clock ticks per second in /proc, fixed on Linux for all programs.
 const TICKS_PER_SECOND: u64 = 100;
 
@@ -46,6 +50,8 @@ pub struct PerfSource {
     wish: Wish,
     opened: Opened,
     decoder: Decoder,
+    /// Finds the addresses, where samples come without.
+    code: Option<Code>,
     controller: RateController,
     rng: Rng,
     bytes: Vec<u8>,
@@ -85,6 +91,7 @@ impl PerfSource {
         let period = wish.plan.events.first().map_or(1, |p| p.attr.period);
         Ok(PerfSource {
             controller: RateController::new(period, PERIOD_MIN.min(period), options.overhead_permille),
+            code: Isa::here().filter(|_| choice == EventChoice::Clock).map(Code::new),
             judged: Judged {
                 at: Instant::now(),
                 counts: Counts::default(),
@@ -121,7 +128,10 @@ impl PerfSource {
         for (ring, _) in self.opened.rings.values_mut() {
             self.bytes.clear();
             ring.drain(&mut self.bytes);
-            self.decoder.decode(&self.bytes, samples, notices);
+            match &mut self.code {
+                Some(code) => code.decode(&mut self.decoder, &self.bytes, samples, notices),
+                None => self.decoder.decode(&self.bytes, samples, notices),
+            }
         }
         samples[first_sample..].sort_by_key(|s| s.time_ns);
         for notice in &notices[first_notice..] {
@@ -135,7 +145,7 @@ impl PerfSource {
     /// At the end: the kernel tells of lost records only with the next record, which the last ones never have. Where every
     /// event is a sample the counters know.
     fn settle(&mut self) -> Option<Notice> {
-        if self.wish.plan.adjustable || std::mem::replace(&mut self.settled, true) {
+        if self.wish.plan.adjustable || self.code.is_some() || std::mem::replace(&mut self.settled, true) {
             return None;
         }
         let counted: u64 = self.opened.events.iter().filter_map(|o| o.event.count().ok()).sum();
@@ -255,8 +265,14 @@ impl SampleSource for PerfSource {
             self.opened.switch(!pause).map_err(why)?;
             self.paused = pause;
         }
-        self.controller.want((!pause).then_some(per_second));
+        match &mut self.code {
+            Some(code) => code.want(per_second),
+            None => self.controller.want((!pause).then_some(per_second)),
+        }
         Ok(())
+    }
+    fn assumed_accesses(&self) -> Option<u32> {
+        self.code.is_some().then_some(ACCESSES_PER_US)
     }
     fn lost(&self) -> u64 {
         self.decoder.counts.lost

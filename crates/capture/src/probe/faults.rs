@@ -44,7 +44,7 @@ fn hinting(host: &dyn Host, t: &Topology) -> Check {
     match (on, host.writable(BALANCING)) {
         (true, _) => Check::new(what, State::Yes, found, ""),
         (false, true) if host.exists(SCAN) => {
-            Check::new(what, State::Yes, format!("{found}: switched on while recording"), "")
+            Check::new(what, State::Yes, format!("{found}: `--tune-kernel` switches it on while recording"), "")
         }
         (false, true) => no(
             &format!("{found}, and the kernel's scan settings are not there to be bounded"),
@@ -71,7 +71,7 @@ fn autonuma(host: &dyn Host, t: &Topology) -> Check {
             what,
             State::Yes,
             format!("kernel.numa_balancing = {v}: the kernel moves pages and threads too"),
-            "`homenode run --compare` shows both; `sudo sysctl kernel.numa_balancing=0` leaves the field to Homenode",
+            "`homenode run --compare autonuma,homenode` shows both; `sudo sysctl kernel.numa_balancing=0` leaves the field to Homenode",
         ),
     }
 }
@@ -90,7 +90,7 @@ fn damon(host: &dyn Host) -> Check {
         true => Check::new(
             what,
             State::Yes,
-            "its sysfs interface may be written: `record --backend faults` says how much memory is in use, too",
+            "its sysfs interface may be written: `record --backend faults --tune-kernel` says how much memory is in use, too",
             "",
         ),
         false => Check::new(what, State::No, "its sysfs interface is for root", "run as root to use it"),

@@ -54,6 +54,8 @@ pub struct Subject {
     pub rings: PathBuf,
     /// What sampling may cost, in thousandths of the program's processor time.
     pub overhead_permille: u32,
+    /// Whether kernel-wide settings may be changed for the time of the recording.
+    pub tune_kernel: bool,
 }
 
 /// A sampling backend, seen from the recorder.

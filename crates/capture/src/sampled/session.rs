@@ -121,7 +121,7 @@ impl Session {
             source: Some(source),
             limit: options.limit_refs,
             deadline: options.duration.map(|d| Instant::now() + d),
-            heat: sampler.wants_heat().then(|| Watcher::start(subject.pid)),
+            heat: (sampler.wants_heat() && subject.tune_kernel).then(|| Watcher::start(subject.pid)),
             root_pid: subject.pid,
             _reaper: reaper,
             ..Session::assemble(control, manifest, life, writer, tally)

@@ -42,7 +42,7 @@ pub(super) fn subject(
     let rings = root.join(RINGS);
     let overhead_permille = options.overhead_permille.unwrap_or(super::OVERHEAD_PERMILLE);
     if let Some(pid) = options.pid {
-        return Ok((None, Subject { pid, held: false, rings, overhead_permille }));
+        return Ok((None, Subject { pid, held: false, rings, overhead_permille, tune_kernel: options.tune_kernel }));
     }
     let mut environment = vec![(OsString::from(CONTROL_ENV), control.path().into_os_string())];
     environment.push(preload()?);
@@ -54,7 +54,7 @@ pub(super) fn subject(
     }
     let held = hold(&options.command, &environment).map_err(refuse)?;
     let pid = held.pid();
-    Ok((Some(held), Subject { pid, held: true, rings, overhead_permille }))
+    Ok((Some(held), Subject { pid, held: true, rings, overhead_permille, tune_kernel: options.tune_kernel }))
 }
 
 /// The preloaded library, in front of what the user preloads.

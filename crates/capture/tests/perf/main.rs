@@ -13,16 +13,24 @@ use std::time::{Duration, Instant};
 const PAGE: u64 = 4096;
 
 fn program(dir: &Path) -> PathBuf {
-    let out = dir.join("touch");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/perf/touch.c");
-    let done = Command::new("cc").args(["-O1", "-pthread", "-o"]).arg(&out).arg(source).status().unwrap();
+    compiled(dir, "touch", "-O1")
+}
+
+fn compiled(dir: &Path, name: &str, optimised: &str) -> PathBuf {
+    let out = dir.join(name);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/perf").join(name).with_extension("c");
+    let done = Command::new("cc").args([optimised, "-pthread", "-o"]).arg(&out).arg(source).status().unwrap();
     assert!(done.success());
     out
 }
 
 /// Opens the source, or `None` where the kernel forbids events: then the refusal must say what to do.
 fn open(target: Target, options: &PerfOptions) -> Option<PerfSource> {
-    match PerfSource::open(target, EventChoice::PageFaults, options) {
+    open_choice(target, EventChoice::PageFaults, options)
+}
+
+fn open_choice(target: Target, choice: EventChoice, options: &PerfOptions) -> Option<PerfSource> {
+    match PerfSource::open(target, choice, options) {
         Ok(source) => Some(source),
         Err(CaptureError::Backend { why, .. }) => {
             assert!(why.contains("perf_event_paranoid") || why.contains("CONFIG_PERF_EVENTS"), "{why}");
@@ -136,6 +144,36 @@ fn pausing_stops_the_stream_and_a_process_that_is_gone_is_refused() {
     child.wait().unwrap();
     let gone = PerfSource::open(Target::Running(child.id()), EventChoice::PageFaults, &PerfOptions::default());
     assert!(gone.unwrap_err().to_string().contains("no such process"));
+}
+
+#[test]
+fn ticks_of_the_clock_say_which_data_is_used_how_much() {
+    let dir = tempfile::tempdir().unwrap();
+    for optimised in ["-O0", "-O1", "-O2"] {
+        let program = compiled(dir.path(), "shares", optimised);
+        let out = dir.path().join("out");
+        let line = format!("exec {} > {}", program.display(), out.display());
+        let held = hold(&["/bin/sh".into(), "-c".into(), OsString::from(line)], &[]).unwrap();
+        let options = PerfOptions::default();
+        let Some(mut source) = open_choice(Target::BeforeExec(held.pid()), EventChoice::Clock, &options) else {
+            return;
+        };
+        let pid = held.go().unwrap();
+        let (samples, _) = drain(&mut source);
+        homenode_sys::process::poll_child(homenode_sys::process::Whom::Process(pid));
+        let text = std::fs::read_to_string(&out).unwrap();
+        let arrays: Vec<u64> = text.split_whitespace().map(|w| u64::from_str_radix(w, 16).unwrap()).collect();
+        let of = |array: u64| {
+            let inside = samples.iter().filter(|s| (array..array + (1 << 20)).contains(&s.addr));
+            inside.map(|s| f64::from(s.weight)).sum::<f64>()
+        };
+        let (first, second) = (of(arrays[0]), of(arrays[1]));
+        let all: f64 = samples.iter().map(|s| f64::from(s.weight)).sum();
+        println!("{optimised}: {} samples, {first} and {second} of {all} us", samples.len());
+        assert!(samples.len() > 50, "{optimised}: {} samples, {:?}", samples.len(), source.counts());
+        assert!((0.65..0.85).contains(&(first / (first + second))), "{optimised}: {first} {second}");
+        assert!(first + second > 0.9 * all, "{optimised}: {all} in all");
+    }
 }
 
 #[test]

@@ -94,7 +94,7 @@ pub(crate) struct Migrate {
     pub(crate) pid: Option<u32>,
     /// Decide a journal again and say whether the decisions are the same; with --policy, what another one would do.
     #[arg(long, value_name = "JOURNAL", value_hint = ValueHint::FilePath,
-          conflicts_with_all = ["budget", "decide", "window", "duration", "dry_run", "journal", "record"])]
+          conflicts_with_all = ["budget", "decide", "window", "duration", "dry_run", "tune_kernel", "journal", "record"])]
     pub(crate) replay: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) live: Live,
@@ -113,18 +113,22 @@ pub(crate) struct Live {
     /// Most time for moving pages, in percent of the time that passes [default: 5]
     #[arg(long, value_name = "PERCENT", value_parser = permille)]
     pub(crate) budget: Option<u32>,
-    /// Most processor time for sampling and deciding, in percent of one processor [default: 1]
+    /// Most processor time for sampling and deciding, in percent of one processor [default: 10]
     #[arg(long, value_name = "PERCENT", value_parser = permille)]
     pub(crate) decide: Option<u32>,
-    /// Length of a window of observation [default: 1]
+    /// Length of a window of observation [default: 0.5]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) window: Option<Duration>,
     /// Stop moving after this time; the program runs on.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) duration: Option<Duration>,
-    /// Print every call that would be made, and make none.
-    #[arg(long)]
+    /// Print every call that would be made, and make none; nothing of the kernel is set either.
+    #[arg(long, conflicts_with = "tune_kernel")]
     pub(crate) dry_run: bool,
+    /// Let kernel-wide settings be changed for the time of the run (NUMA balancing and its scans; root): they are printed and
+    /// put back. Without it none is ever written.
+    #[arg(long)]
+    pub(crate) tune_kernel: bool,
     /// Write everything seen and decided to this file (JSON lines), for --replay.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) journal: Option<PathBuf>,

@@ -43,6 +43,10 @@ pub(crate) struct Record {
     /// What sampling may cost, in percent of the program's time (perf, faults) [default: 2]
     #[arg(long, value_name = "PERCENT", value_parser = permille)]
     pub(crate) overhead: Option<u32>,
+    /// Let the recording switch the kernel's NUMA balancing on and set its scans, for the whole machine; both are printed and
+    /// put back at the end (faults, root).
+    #[arg(long)]
+    pub(crate) tune_kernel: bool,
     /// Count references and record nothing: the floor of the slowdown.
     #[arg(long, conflicts_with_all = ["output", "limit_refs", "roi", "force", "duration", "overhead"])]
     pub(crate) count_only: bool,

@@ -33,6 +33,7 @@ fn live(a: Live) -> toolkit::LiveOptions {
         window: a.window.unwrap_or(default.window),
         duration: a.duration,
         dry_run: a.dry_run,
+        tune_kernel: a.tune_kernel,
         journal: a.journal,
         record: a.record,
         force: a.force,
@@ -47,6 +48,7 @@ pub(super) fn run(a: Run, quiet: bool) -> Done {
         compare: a.compare,
         options: live(a.live),
     };
+    super::tuning(request.options.tune_kernel);
     let mut results = toolkit::output::Results::new(a.json)?;
     let doc = toolkit::run(&request, &mut Bar::new(quiet))?;
     if a.json {
@@ -66,6 +68,7 @@ pub(super) fn migrate(a: Migrate, quiet: bool) -> Done {
         return Ok(u8::from(!doc.same && a.live.policy.is_none()));
     }
     let pid = a.pid.ok_or_else(|| toolkit::Failure::usage("--pid or --replay is needed"))?;
+    super::tuning(a.live.tune_kernel);
     let doc = toolkit::migrate(&toolkit::MigrateRequest { pid, options: live(a.live) }, &mut Bar::new(quiet))?;
     print(&if a.json { doc.to_json() } else { doc.to_text() })
 }

@@ -59,6 +59,13 @@ fn warn(quiet: bool, lines: &[String]) {
     }
 }
 
+/// Settings of the whole machine are never changed in silence, whatever else is quiet.
+fn tuning(allowed: bool) {
+    if allowed {
+        eprintln!("homenode: {}", toolkit::kernel_settings());
+    }
+}
+
 fn record(a: Record, quiet: bool) -> Done {
     let default = || toolkit::default_output(&a.command);
     let options = toolkit::RecordOptions {
@@ -71,8 +78,10 @@ fn record(a: Record, quiet: bool) -> Done {
         pid: a.pid,
         duration: a.duration,
         overhead_permille: a.overhead,
+        tune_kernel: a.tune_kernel,
         command: a.command,
     };
+    tuning(options.tune_kernel);
     let mut results = Results::new(a.json)?;
     let doc = toolkit::record(&options, &mut Bar::new(quiet))?;
     warn(quiet, &doc.warnings);

@@ -1,15 +1,22 @@
-//! How much may be moved: time that was not used is saved for one more window, time that was overdrawn is paid back first.
+//! How much may be moved: time that was not used is saved for half a minute, time that was overdrawn is paid back first.
 
 /// Small pages in a huge one, for the two kinds of prices.
 const HUGE: u64 = 512;
 
 /// Small pages of a batch that is believed as much as all before it.
 const FULL_BATCH: u128 = 256;
+/// A batch of fewer pages says what a call takes, a larger one what a page does.
+const SMALL_BATCH: u128 = 64;
+/// A call is believed to take twice this at most when nothing is known of calls.
+const BATCH_NS_FIRST: u64 = 1_000_000;
 /// One batch says no more than that a page takes this many times what it took.
 const SEEN_AT_MOST: u128 = 16;
 /// One batch makes a page dearer by no more than this part of its price: a thread that had to wait for its processor in the
 /// middle of a batch must not spoil the price of all later ones.
 const DEARER_AT_MOST: u128 = 4;
+
+/// Windows whose allowance can be saved: a program that changes its owners moves everything at once, then nothing for long.
+const SAVED_WINDOWS: i128 = 60;
 
 /// The allowance for moving.
 #[derive(Clone, Debug)]
@@ -20,13 +27,15 @@ pub(super) struct Budget {
     most_ns: i128,
     /// Measured nanoseconds of one page: small, huge.
     price_ns: [u64; 2],
+    /// What a batch takes beside its pages.
+    batch_ns: u64,
 }
 
 impl Budget {
     pub(super) fn new(per_mille: u32, window_ns: u64, first_move_ns: u64) -> Budget {
-        let most_ns = i128::from(window_ns) * i128::from(per_mille) / 1000 * 2;
+        let most_ns = i128::from(window_ns) * i128::from(per_mille) / 1000 * SAVED_WINDOWS;
         let price_ns = [first_move_ns.max(1), first_move_ns.max(1).saturating_mul(HUGE / 8)];
-        Budget { per_mille: u64::from(per_mille), credit_ns: 0, last_ns: None, most_ns, price_ns }
+        Budget { per_mille: u64::from(per_mille), credit_ns: 0, last_ns: None, most_ns, price_ns, batch_ns: 0 }
     }
     /// Time passes.
     pub(super) fn earn(&mut self, now_ns: u64) {
@@ -38,6 +47,10 @@ impl Budget {
     /// What may be spent now.
     pub(super) fn credit_ns(&self) -> u64 {
         u64::try_from(self.credit_ns.max(0)).unwrap_or(u64::MAX)
+    }
+    /// What of it there is for pages.
+    pub(super) fn pages_ns(&self) -> u64 {
+        self.credit_ns().saturating_sub(self.batch_ns)
     }
     /// Whether no more can be saved. What costs more than that can only be had on credit.
     pub(super) fn is_full(&self) -> bool {
@@ -54,9 +67,16 @@ impl Budget {
         if expected == 0 {
             return;
         }
-        // Both prices were wrong by the same factor as far as this batch tells. A small batch tells little: most of its
-        // time is the call's own, and a price that is too high would never be corrected, because nothing moved any more.
+        // Most of a small batch's time is the call's own: processors have to answer before a page may go. It says what a call takes
+        // and nothing of a page, or a price that is too high would never be corrected, because nothing moved any more.
         let pages = u128::from(small) + u128::from(huge) * u128::from(HUGE);
+        if pages < SMALL_BATCH {
+            let beside = took_ns.saturating_sub(expected).min(self.batch_ns.max(BATCH_NS_FIRST).saturating_mul(2));
+            self.batch_ns = self.batch_ns / 4 * 3 + beside / 4;
+            return;
+        }
+        let took_ns = took_ns.saturating_sub(self.batch_ns);
+        // Both prices were wrong by the same factor as far as this batch tells.
         let blend = |price: u64| {
             let price = u128::from(price);
             let seen = (price * u128::from(took_ns) / u128::from(expected)).clamp(1, price * SEEN_AT_MOST);
@@ -84,8 +104,8 @@ mod tests {
         b.earn(1000);
         assert_eq!(b.credit_ns(), 50);
         b.earn(1_000_000);
-        assert_eq!(b.credit_ns(), 100);
-        b.spend(1, 0, 300);
+        assert_eq!(b.credit_ns(), 3000);
+        b.spend(1, 0, 3200);
         assert_eq!(b.credit_ns(), 0);
         b.earn(1_004_000);
         assert_eq!(b.credit_ns(), 0);
@@ -98,14 +118,19 @@ mod tests {
     #[test]
     fn prices_follow_what_is_measured() {
         let mut b = Budget::new(50, 1000, 1000);
-        (0..400).for_each(|_| b.spend(10, 0, 20_000));
+        (0..40).for_each(|_| b.spend(100, 0, 200_000));
         assert!((1990..=2010).contains(&b.price_ns(1)), "{}", b.price_ns(1));
         (0..40).for_each(|_| b.spend(0, 2, 1_000_000));
         let before = b.price_ns(1);
-        b.spend(1, 0, 100_000_000);
-        assert!(b.price_ns(1) < before * 11 / 10, "one slow call is no reason never to move again");
         b.spend(512, 0, 100_000_000_000);
-        assert!(b.price_ns(1) < before * 3 / 2, "nor is one slow batch");
+        assert!(b.price_ns(1) < before * 3 / 2, "one slow batch is no reason never to move again");
+        // Calls that take 300 us beside their pages: that is paid once a batch, and a page costs what it did.
+        let before = b.price_ns(1);
+        (0..40).for_each(|_| b.spend(1, 0, 302_000));
+        assert!(b.price_ns(1) == before && (250_000..=302_000).contains(&b.batch_ns), "{}", b.batch_ns);
+        b.earn(0);
+        b.earn(1 << 60);
+        assert!(b.pages_ns() == 0 || b.pages_ns() == b.credit_ns() - b.batch_ns);
         assert!((499_000..=501_000).contains(&b.price_ns(512)), "{}", b.price_ns(512));
     }
 }

@@ -13,11 +13,12 @@ pub struct Config {
     pub move_per_mille: u32,
     /// Windows with use, running, in which the policy must wish the same for a page. 1 for a policy that waits by itself.
     pub hysteresis: u32,
-    /// Moves after which a page stays until it has not moved for [`Config::defrost_after_ns`].
+    /// Moves that a page may make at once. One more is earned in a fifth of [`Config::defrost_after_ns`]; twice that for each time
+    /// that all were used up.
     pub moves_per_page: u32,
     /// A page that is to move again within this time is frozen instead (PLATINUM's t1), in nanoseconds.
     pub freeze_within_ns: u64,
-    /// How long it stays frozen (PLATINUM's t2), in nanoseconds.
+    /// How long it stays frozen at most (PLATINUM's t2), in nanoseconds: the first time for t1, then twice as long each time.
     pub defrost_after_ns: u64,
     /// Windows that a placement is expected to be of use, until the wish for it has lasted longer.
     pub horizon_windows: u32,
@@ -27,6 +28,9 @@ pub struct Config {
     /// without evidence of a page say nothing of it, and are not counted for it.
     #[serde(default)]
     pub comes_round: bool,
+    /// Whether samples speak for the pages around them that were not sampled.
+    #[serde(default)]
+    pub neighbours: bool,
     /// Small pages to be left free on every node.
     pub reserve_pages: u64,
     /// Pages looked at in one window at most, the most used first; falls by itself if deciding takes too long.
@@ -53,6 +57,7 @@ impl Default for Config {
             horizon_windows: 10,
             accesses_per_unit: 1,
             comes_round: false,
+            neighbours: false,
             reserve_pages: 4096,
             most_pages: 262_144,
             full_rate_per_s: 20_000,

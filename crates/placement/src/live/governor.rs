@@ -7,6 +7,7 @@ use super::event::{Effect, Event, Fate, PageId, Refused, Use, Verdict, Wish};
 use super::guard::Pass;
 use super::pace::{Astray, Pace, Round};
 use super::pages::{Pages, Real, Seen, cost};
+use super::spread::Spread;
 use super::stats::{Locality, Stats};
 use crate::engine::BlockEngine;
 use crate::policies::{Choice, PolicyError};
@@ -45,6 +46,9 @@ pub struct Governor<'m> {
     attention: Attention,
     astray: Astray,
     round: Round,
+    spread: Spread,
+    /// Pages of this window that are where their neighbours' users are.
+    at_home: u64,
     /// Pages looked at in the last window.
     looked_at: usize,
     /// Pages whose moves there was no time for, with what the policy has not heard of them yet.
@@ -77,6 +81,8 @@ impl<'m> Governor<'m> {
             attention: Attention::new(&config),
             astray: Astray::default(),
             round: Round::default(),
+            spread: Spread::default(),
+            at_home: 0,
             looked_at: 0,
             late: BTreeMap::new(),
             unaffordable: BTreeSet::new(),
@@ -145,6 +151,9 @@ impl<'m> Governor<'m> {
         let mut wakes = false;
         for used in uses.iter().filter(|u| u.node.index() < self.free.len() && !self.off) {
             self.current.entry(used.page).or_default().add(used, self.window);
+            if self.config.neighbours {
+                self.spread.add(used, self.window);
+            }
             if let Some(page) = self.pages.known.get(&used.page).filter(|_| self.pace.is_calm()) {
                 let stray = page.home != used.node && !page.held && !page.history.frozen(now_ns);
                 wakes |= self.pace.used(u64::from(used.reads) + u64::from(used.writes), stray);
@@ -178,6 +187,7 @@ impl<'m> Governor<'m> {
             self.swept = self.window;
             self.pages.sweep(self.window);
         }
+        self.spread.close(&mut self.current, self.window, self.attention.pages());
         let seen = self.hottest();
         self.looked_at = seen.len();
         if !seen.is_empty() {
@@ -221,6 +231,13 @@ impl<'m> Governor<'m> {
             there
         });
         self.stats.looked_at += seen.len() as u64;
+        // What its neighbours say and the kernel confirms needs no decision.
+        let before = seen.len();
+        seen.retain(|id, s| {
+            let known_elsewhere = self.pages.known.get(id).is_some_and(|p| p.home != homes[id]);
+            !s.sure || known_elsewhere || s.by.iter().any(|share| share.node != homes[id])
+        });
+        self.at_home = (before - seen.len()) as u64;
         self.meet(now_ns, &seen, &homes);
         let mut wishes: Vec<Wish> = Vec::new();
         for (id, seen) in &seen {
@@ -284,6 +301,9 @@ impl<'m> Governor<'m> {
         let mut world = Real { home: Location::Node(from), moves_succeed: true };
         let Some(Location::Node(to)) = self.engine.probe(page.slot, &accesses, &mut world) else { return None };
         page.history.wished((to != from).then_some(to), self.window);
+        if seen.sure {
+            page.history.wished((to != from).then_some(to), self.window);
+        }
         if to == from {
             return None;
         }
@@ -334,7 +354,7 @@ impl<'m> Governor<'m> {
         let per_page =
             |a: &Wish, b: &Wish| i128::from(b.gain) * i128::from(a.pages) - i128::from(a.gain) * i128::from(b.pages);
         wishes.sort_by(|a, b| per_page(a, b).cmp(&0).then(a.page.cmp(&b.page)));
-        let mut time_ns = if self.off { 0 } else { self.budget.credit_ns() };
+        let mut time_ns = if self.off { 0 } else { self.budget.pages_ns() };
         // A page that takes longer than can ever be saved goes alone, and the debt is paid before the next.
         let mut on_credit = self.budget.is_full() && !self.off;
         let mut room: Vec<u64> = self.free.iter().map(|f| f.saturating_sub(self.config.reserve_pages)).collect();
@@ -399,8 +419,14 @@ impl<'m> Governor<'m> {
             }
         }
         self.stats.worst_backoff = self.stats.worst_backoff.max(self.backoff.worst());
-        let strays = seen.keys().filter(|id| self.pages.judge(now_ns, **id)).count();
-        self.astray.saw(seen.len() as u64, strays as u64);
+        let mut strays = 0;
+        for id in seen.keys() {
+            if let Some(user) = self.pages.judge(now_ns, *id) {
+                strays += 1;
+                self.spread.stray(*id, user);
+            }
+        }
+        self.astray.saw(seen.len() as u64 + std::mem::take(&mut self.at_home), strays);
     }
 
     fn confirmed(&mut self, now_ns: u64, wish: &Wish) {
@@ -411,7 +437,7 @@ impl<'m> Governor<'m> {
         *room = room.saturating_sub(u64::from(wish.pages));
         if let Some(page) = self.pages.known.get_mut(&wish.page) {
             page.home = wish.to;
-            page.history.moved(now_ns, wish.to);
+            page.history.moved(now_ns, wish.to, &self.config);
         }
     }
 
@@ -438,6 +464,7 @@ impl<'m> Governor<'m> {
 
     fn ended(&mut self, space: u32) {
         self.pages.forget_space(space);
+        self.spread.forget_space(space);
         self.current.retain(|id, _| id.space != space);
         self.late.retain(|id, _| id.space != space);
     }

@@ -5,10 +5,13 @@ use homenode_base::NodeId;
 /// What is remembered of a page that has moved.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct History {
-    /// Times it moved since it had last not moved for long.
+    /// Moves that have not been earned back.
     pub(super) moves: u32,
-    /// How often that happened: each time, "long" doubles.
-    renewals: u32,
+    /// Since when the next is being earned.
+    earned_since: u64,
+    /// How often all were used up, and how often it was frozen: each time, both take twice as long.
+    exhausted: u32,
+    freezes: u32,
     /// Last move: when, and where to.
     pub(super) last: Option<(u64, NodeId)>,
     /// Frozen until then; the end of time = for ever.
@@ -20,8 +23,10 @@ pub(super) struct History {
     since: u64,
 }
 
-/// Doublings of the time after which a page's moves are forgotten.
-const RENEWALS: u32 = 8;
+/// Doublings of what takes longer each time.
+const DOUBLINGS: u32 = 8;
+/// A move is earned in this part of the time that freezing takes at most.
+const EARNED_IN: u64 = 5;
 
 /// What the guard says to a wish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,16 +60,22 @@ impl History {
     pub(super) fn lasted(&self, window: u64) -> u64 {
         window.saturating_sub(self.since)
     }
-    /// Forgets the moves of a page that has not moved for long: a program may have many phases. True if it did, and the
-    /// policy is to forget them too. Each time it takes twice as long, so that a page that is nobody's comes to rest.
+    /// Earns moves back as time passes: a program may have many phases. True if all are, and the policy is to forget them too.
     pub(super) fn renew(&mut self, now_ns: u64, config: &super::Config) -> bool {
-        let t2 = config.defrost_after_ns.max(config.freeze_within_ns).saturating_mul(1 << self.renewals.min(RENEWALS));
-        let over = self.last.is_some_and(|(at, _)| now_ns.saturating_sub(at) >= t2) && !self.frozen(now_ns);
-        if over {
-            (self.moves, self.last) = (0, None);
-            self.renewals += 1;
+        let had = self.moves;
+        while self.moves > 0 && now_ns >= self.next_earned(config) {
+            self.earned_since = self.next_earned(config);
+            self.moves -= 1;
         }
-        over
+        if had > 0 && self.moves == 0 {
+            (self.exhausted, self.freezes) = (0, 0);
+        }
+        had > 0 && self.moves == 0
+    }
+    /// When the next move is earned. What has used up all of them takes longer, so that a page that is nobody's comes to rest.
+    fn next_earned(&self, config: &super::Config) -> u64 {
+        let once = (config.defrost_after_ns / EARNED_IN).max(config.freeze_within_ns).max(1);
+        self.earned_since.saturating_add(once.saturating_mul(1 << self.exhausted.min(DOUBLINGS)))
     }
     /// Whether the page may move.
     pub(super) fn pass(&mut self, now_ns: u64, config: &super::Config) -> Pass {
@@ -72,8 +83,8 @@ impl History {
             return Pass::Frozen;
         }
         if self.moves >= config.moves_per_page {
-            self.freeze(now_ns, config);
-            return Pass::Freezes;
+            self.frozen_until = if self.moves == 0 { u64::MAX } else { self.next_earned(config) };
+            return Pass::Frozen;
         }
         if self.streak < config.hysteresis {
             return Pass::TooNew;
@@ -89,15 +100,23 @@ impl History {
         self.last.is_some_and(|(at, _)| now_ns.saturating_sub(at) < config.freeze_within_ns)
     }
     pub(super) fn freeze(&mut self, now_ns: u64, config: &super::Config) {
-        self.frozen_until = self.frozen_until.max(now_ns.saturating_add(config.defrost_after_ns));
+        let longer = config.freeze_within_ns.saturating_mul(1 << self.freezes.min(DOUBLINGS));
+        self.freezes = self.freezes.saturating_add(1);
+        self.frozen_until = self.frozen_until.max(now_ns.saturating_add(longer.min(config.defrost_after_ns)));
     }
-    pub(super) fn moved(&mut self, now_ns: u64, to: NodeId) {
+    pub(super) fn moved(&mut self, now_ns: u64, to: NodeId, config: &super::Config) {
+        if self.moves == 0 {
+            self.earned_since = now_ns;
+        }
         self.moves += 1;
+        if self.moves >= config.moves_per_page {
+            self.exhausted = self.exhausted.saturating_add(1);
+        }
         self.last = Some((now_ns, to));
         (self.wish, self.streak) = (None, 0);
     }
     /// Whether there is nothing worth keeping when the page is no longer used.
     pub(super) fn is_blank(&self) -> bool {
-        self.moves == 0 && self.renewals == 0 && self.frozen_until == 0
+        self.moves == 0 && self.frozen_until == 0
     }
 }

@@ -9,7 +9,7 @@
 //! `docs/design/live.md` has the rules and the reasons.
 //!
 //! Reading order: [`event`] (what goes in and out), [`config`], [`governor`], `pages` (what is known of a page), `guard`,
-//! `pace` (how long windows are), `attention` and `budget` (what may be spent), `backoff`, [`journal`] (recording and replay).
+//! `spread` (what samples say of pages beside them), `pace` (how long windows are), `attention` and `budget` (what may be spent), `backoff`, [`journal`] (recording and replay).
 mod attention;
 mod backoff;
 mod budget;
@@ -20,10 +20,11 @@ mod guard;
 pub mod journal;
 mod pace;
 mod pages;
+mod spread;
 mod stats;
 
 pub use config::Config;
 pub use event::{Effect, Event, Fate, PageId, Refused, Use, Verdict, Wish};
 pub use governor::Governor;
 pub use journal::{Header, JournalError, Line, Replayed, replay};
-pub use stats::{Held, Stats};
+pub use stats::{Held, Locality, Stats};

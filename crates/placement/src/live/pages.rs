@@ -31,6 +31,8 @@ pub(super) struct Seen {
     pub(super) carried: Vec<Share>,
     /// First window of [`Seen::by`], for pages that wait for their turn.
     pub(super) since: u64,
+    /// Whether this is what many samples say, of the page and of its neighbours: then one look is worth two.
+    pub(super) sure: bool,
 }
 
 fn add(shares: &mut Vec<Share>, share: Share) {
@@ -70,6 +72,12 @@ impl Seen {
     /// policy that follows the last access then follows the heaviest user. A free read at the window's end lets policies
     /// that count windows decide now instead of at the next use.
     pub(super) fn accesses(&self, unit: u32, begin: u64, end: u64) -> Vec<Access> {
+        if self.sure {
+            // As if the window before had looked the same.
+            let before = begin.saturating_sub(end - begin);
+            let once = Seen { sure: false, ..self.clone() };
+            return [once.accesses(unit, before, begin), once.accesses(unit, begin, end)].concat();
+        }
         let mut parts: Vec<(u64, NodeId, AccessKind)> = Vec::new();
         let mut all = self.carried.clone();
         self.by.iter().for_each(|share| add(&mut all, *share));
@@ -140,11 +148,12 @@ impl Page {
     fn stray_pages(&self) -> u64 {
         if self.stray { u64::from(self.pages) } else { 0 }
     }
-    /// Whether another node uses it more than its own does.
-    pub(super) fn astray(&self) -> bool {
+    /// Another node that uses it more than its own does.
+    pub(super) fn astray(&self) -> Option<NodeId> {
         let of = |s: &Share| s.reads.saturating_add(s.writes);
         let own: u64 = self.heat.iter().filter(|s| s.node == self.home).map(of).sum();
-        self.heat.iter().any(|s| s.node != self.home && of(s) > own)
+        let most = self.heat.iter().filter(|s| s.node != self.home).max_by_key(|s| (of(s), std::cmp::Reverse(s.node)));
+        most.filter(|s| of(s) > own).map(|s| s.node)
     }
     /// What an average window of late would cost less with the page at `to`. Where evidence comes round, a huge page is
     /// asked about once where its parts would have been asked about one by one: it counts for all of them.
@@ -220,14 +229,14 @@ impl Pages {
         self.known.insert(id, page);
         false
     }
-    /// Judges a page at the end of a look: whether it is away from its user and could be moved.
-    pub(super) fn judge(&mut self, now_ns: u64, id: PageId) -> bool {
-        let Some(page) = self.known.get_mut(&id) else { return false };
-        let stray = !page.held && !page.history.frozen(now_ns) && page.astray();
+    /// Judges a page at the end of a look: its user, if it is away from it and could be moved.
+    pub(super) fn judge(&mut self, now_ns: u64, id: PageId) -> Option<NodeId> {
+        let page = self.known.get_mut(&id)?;
+        let user = page.astray().filter(|_| !page.held && !page.history.frozen(now_ns));
         self.strays -= page.stray_pages();
-        page.stray = stray;
+        page.stray = user.is_some();
         self.strays += page.stray_pages();
-        stray
+        user
     }
     /// Whether more than one small page in 64 waits for its next look to move: evidence may come round so rarely that the pages
     /// looked at of late are all at home.

@@ -44,7 +44,8 @@ impl Locality {
     pub fn mean_cost(&self) -> f64 {
         if self.weight == 0 { 0.0 } else { self.cost.as_f64() / self.weight as f64 }
     }
-    pub(super) fn add(&mut self, other: &Locality) {
+    /// Adds other accesses.
+    pub fn add(&mut self, other: &Locality) {
         self.weight += other.weight;
         self.local += other.local;
         self.cost += other.cost;

@@ -162,6 +162,8 @@ pub mod sample {
 
 /// [`Attr::kind`] of software events.
 pub const KIND_SOFTWARE: u32 = 1;
+/// Software event: nanoseconds of a processor's clock while the thread runs.
+pub const SOFTWARE_CPU_CLOCK: u64 = 0;
 /// Software event: page faults of any kind.
 pub const SOFTWARE_PAGE_FAULTS: u64 = 2;
 /// Software event that counts nothing and only carries side-band records.

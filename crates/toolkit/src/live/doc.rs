@@ -1,7 +1,7 @@
 //! What a run came to: the document of `homenode run` and `homenode migrate`.
 use super::{Here, Left};
 use homenode_base::NodeId;
-use homenode_placement::live::{Held, Refused};
+use homenode_placement::live::{Held, Locality as Sum, Refused};
 use homenode_trace::SampleUnit;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,7 +79,9 @@ pub struct LiveDoc {
     pub time: Time,
     /// Where the sampled accesses went.
     pub locality: Locality,
-    /// Mean cost of a unit of evidence in the last windows, by the cost model; absent without samples.
+    /// Mean cost of a metered access from beginning to end, by the cost model; absent like the locality.
+    pub mean_cost: Option<f64>,
+    /// The same in the last seconds.
     pub mean_cost_after: Option<f64>,
     /// What the moves are worth in the cost model.
     pub gain: Gain,
@@ -133,15 +135,18 @@ pub struct Time {
     pub moving_percent: f64,
 }
 
-/// Shares of the sampled accesses that went to the accessing node's own memory.
+/// Shares of the accesses that went to the accessing node's own memory, by samples that weigh by use, each with the place of
+/// its page at that time. Absent where the evidence does not tell (hinting faults show who uses a page and not how much).
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Locality {
-    /// Before the first move; absent without samples.
+    /// From beginning to end.
+    pub whole: Option<f64>,
+    /// Before the first move.
     pub before: Option<f64>,
-    /// In the last windows; absent without samples.
+    /// In the last seconds.
     pub after: Option<f64>,
-    /// How many windows that is.
-    pub after_windows: usize,
+    /// How many seconds that is.
+    pub after_seconds: f64,
 }
 
 /// Worth in the cost model, not measured.
@@ -151,8 +156,8 @@ pub struct Gain {
     pub unit: String,
     /// What the moves were expected to save a window, from the counts at the time.
     pub expected_per_window: f64,
-    /// What the samples of the last windows cost less than they would at the mean cost before the first move; absent
-    /// without samples.
+    /// What the accesses of the last seconds cost less than they would at the mean cost before the first move; absent like the
+    /// locality.
     pub realised_per_window: Option<f64>,
     /// What these figures rest on.
     pub basis: String,
@@ -190,9 +195,9 @@ pub struct Regime {
     pub seconds: f64,
     /// Exit status.
     pub exit_status: Option<i32>,
-    /// Share of sampled accesses that were local in the last windows; absent without samples.
+    /// Share of the accesses that were local, from beginning to end; absent where the evidence does not tell.
     pub locality: Option<f64>,
-    /// Mean cost of a sampled access in the last windows, by the model.
+    /// Mean cost of such an access, by the model.
     pub mean_cost: Option<f64>,
     /// Pages moved by Homenode.
     pub moved_pages: u64,
@@ -250,7 +255,9 @@ impl LiveDoc {
     pub(crate) fn of(left: &Left<'_>, here: &Here, policy: String, kernel_moves: u64) -> LiveDoc {
         let s = left.governor.stats();
         let os = |n: NodeId| here.topology.os_id(n).unwrap_or(u32::MAX);
-        let (now, ns) = (s.now(), (left.seconds * 1e9).max(1.0));
+        let (m, ns) = (&left.metered, (left.seconds * 1e9).max(1.0));
+        let share = |l: &Sum| (l.weight > 0).then(|| l.share());
+        let cost = |l: &Sum| (l.weight > 0).then(|| l.mean_cost());
         LiveDoc {
             policy,
             evidence: Evidence {
@@ -277,11 +284,13 @@ impl LiveDoc {
                 moving_percent: s.moving_ns as f64 / ns * 100.0,
             },
             locality: Locality {
-                before: (s.before.weight > 0).then(|| s.before.share()),
-                after: (now.weight > 0).then(|| now.share()),
-                after_windows: s.recent_windows(),
+                whole: share(&m.whole),
+                before: share(&m.before),
+                after: share(&m.now()),
+                after_seconds: m.recent_seconds(),
             },
-            mean_cost_after: (now.weight > 0).then(|| now.mean_cost()),
+            mean_cost: cost(&m.whole),
+            mean_cost_after: cost(&m.now()),
             gain: gain(left, here),
         }
     }
@@ -289,14 +298,13 @@ impl LiveDoc {
 
 fn gain(left: &Left<'_>, here: &Here) -> Gain {
     let s = left.governor.stats();
-    let now = s.now();
-    let windows = s.recent_windows().max(1) as f64;
-    let known = s.before.weight > 0 && now.weight > 0;
-    let realised = || (s.before.mean_cost() - now.mean_cost()) * now.weight as f64 / windows;
-    let assumed = match left.unit {
-        SampleUnit::Window => ", each sampled fault taken for 1000 accesses (an assumption)",
-        _ => "",
-    };
+    let (before, now) = (&left.metered.before, left.metered.now());
+    let windows = (left.metered.recent_seconds() / left.window_s).max(1.0);
+    let known = before.weight > 0 && now.weight > 0;
+    let realised = || (before.mean_cost() - now.mean_cost()) * now.weight as f64 / windows;
+    let each = if left.unit == SampleUnit::Window { "sampled fault" } else { "microsecond of processor time" };
+    let assumed =
+        left.assumed.map(|n| format!(", each {each} taken for {n} accesses (an assumption)")).unwrap_or_default();
     Gain {
         unit: here.machine.unit.to_string(),
         expected_per_window: s.expected_gain.as_f64(),

@@ -47,7 +47,7 @@ impl Evidence {
     pub(super) fn add(&mut self, samples: &[RawSample]) {
         for sample in samples {
             self.samples += 1;
-            match self.node(sample).filter(|_| sample.source.placement_matters() && sample.addr < KERNEL) {
+            match self.usable(sample) {
                 None => self.unusable += 1,
                 Some(node) => {
                     let (reads, writes) = if sample.op == Op::Read { (sample.weight, 0) } else { (0, sample.weight) };
@@ -62,10 +62,21 @@ impl Evidence {
         }
     }
 
+    /// The node from which a sample's access came, if moving its page could make it cheaper.
+    pub(super) fn usable(&mut self, sample: &RawSample) -> Option<NodeId> {
+        self.node(sample).filter(|_| sample.source.placement_matters() && sample.addr < KERNEL)
+    }
     fn node(&mut self, sample: &RawSample) -> Option<NodeId> {
         let look_up = || homenode_migrate::process::cpu_of(sample.pid, sample.tid);
         let cpu = sample.cpu.or_else(|| *self.cpus.entry(sample.tid).or_insert_with(look_up))?;
         *self.node_of_cpu.get(cpu as usize)?
+    }
+
+    /// Nobody wants to know of what was used.
+    pub(super) fn forget(&mut self) -> Vec<Use> {
+        self.cpus.clear();
+        self.counts.clear();
+        Vec::new()
     }
 
     /// The uses since the last look, huge pages as wholes.

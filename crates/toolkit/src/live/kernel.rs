@@ -1,5 +1,5 @@
 //! The kernel's own balancing: what it does, and what that means for ours.
-use homenode_migrate::process::{Balancing, balancing, set_balancing, vmstat};
+use homenode_migrate::process::{Balancing, vmstat};
 use homenode_trace::SampleUnit;
 use std::collections::BTreeMap;
 
@@ -55,36 +55,6 @@ pub(crate) fn who_moved(ours: u64, kernels: u64, local: Option<f64>) -> Option<S
 /// What the kernel's balancing did so far, over the whole machine.
 pub(crate) fn moves_so_far() -> u64 {
     vmstat(&["numa_pages_migrated"]).values().sum()
-}
-
-/// Sets the kernel's balancing while it lives, then puts back what was.
-pub(crate) struct Switched(Option<u32>);
-
-impl Switched {
-    /// Switches it on or off; `Err` says why that cannot be.
-    pub(crate) fn to(on: bool) -> Result<Switched, String> {
-        let wanted = u32::from(on);
-        let now = match balancing() {
-            Balancing::Absent if on => return Err("the kernel has no NUMA balancing".to_owned()),
-            Balancing::Absent => return Ok(Switched(None)),
-            Balancing::Off => 0,
-            Balancing::On(mode) => mode,
-        };
-        if (now != 0) == on {
-            return Ok(Switched(None));
-        }
-        set_balancing(wanted).map_err(|e| format!("only root may switch kernel.numa_balancing ({e})"))?;
-        Ok(Switched(Some(now)))
-    }
-}
-
-impl Drop for Switched {
-    fn drop(&mut self) {
-        if let Some(before) = self.0 {
-            // If this fails, it did not succeed in switching either.
-            let _ = set_balancing(before);
-        }
-    }
 }
 
 /// Bytes of a process tree on each operating-system node; empty when it is gone.

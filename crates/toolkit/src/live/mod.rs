@@ -1,6 +1,6 @@
 //! The live loop: samples in, page moves out. The mind is [`homenode_placement::live`]; here are its eyes, hands and diary.
 //!
-//! Reading order: this file (what can be asked), `watch` (the loop), `evidence` (samples to uses of pages), `hands` (the
+//! Reading order: this file (what can be asked), `watch` (the loop), `evidence` (samples to uses of pages), `meter` (where accesses went), `hands` (the
 //! calls), `diary` (the journal), `source` (which samples), `kernel` (the kernel's own balancing), `child` (a program that
 //! is started), [`doc`] (the report).
 pub(crate) mod child;
@@ -9,6 +9,7 @@ pub mod doc;
 mod evidence;
 mod hands;
 pub(crate) mod kernel;
+mod meter;
 pub(crate) mod source;
 mod text;
 mod watch;
@@ -20,6 +21,7 @@ pub(crate) use watch::{End, Left, Life, Watch};
 
 use crate::Failure;
 use homenode_capture::SampleSource;
+use homenode_capture::hinting::Kernel;
 use homenode_capture::sampled::{Beside, BesideOf};
 use homenode_machine::{Machine, Topology};
 use homenode_placement::live::Config;
@@ -44,6 +46,8 @@ pub struct LiveOptions {
     pub duration: Option<Duration>,
     /// Decide, but move nothing, and list the calls instead.
     pub dry_run: bool,
+    /// Whether kernel-wide settings may be changed for the time of the run.
+    pub tune_kernel: bool,
     /// Write a journal there (JSON lines).
     pub journal: Option<PathBuf>,
     /// Write the evidence there as a sampled dataset, as `homenode record` does.
@@ -56,12 +60,13 @@ impl Default for LiveOptions {
     fn default() -> LiveOptions {
         let config = Config::default();
         LiveOptions {
-            policy: "affinity".into(),
+            policy: POLICY.into(),
             move_permille: config.move_per_mille,
-            decide_permille: config.decide_per_mille,
-            window: Duration::from_nanos(config.window_ns),
+            decide_permille: DECIDE_PERMILLE,
+            window: WINDOW,
             duration: None,
             dry_run: false,
+            tune_kernel: false,
             journal: None,
             record: None,
             force: false,
@@ -69,9 +74,12 @@ impl Default for LiveOptions {
     }
 }
 
-/// A sampled page fault says that a node touched a page in a scan window, not how often. Assumed: a thousand accesses to
-/// memory; the journal's header and the report say so.
-const ACCESSES_PER_WINDOW: u32 = 1000;
+/// Without a word on moves: the loop has limits of its own, which a long program of many phases earns back.
+const POLICY: &str = "affinity(100000,2,4294967295)";
+/// Most processor time for looking and deciding.
+const DECIDE_PERMILLE: u32 = 100;
+/// Length of a window: phases of some seconds are to be followed within them.
+const WINDOW: Duration = Duration::from_millis(500);
 
 impl LiveOptions {
     /// The dataset asked for, of a process that runs already or of a `command` that is about to begin.
@@ -87,12 +95,23 @@ impl LiveOptions {
         self.record.as_ref().map(begin).transpose()
     }
 
+    /// What may be done to the kernel's settings.
+    pub(crate) fn kernel(&self) -> Kernel {
+        if self.tune_kernel && !self.dry_run { Kernel::Tuned } else { Kernel::Untouched }
+    }
+
     pub(crate) fn choice(&self) -> Result<Choice, Failure> {
         Choice::parse(&self.policy).map_err(Failure::usage)
     }
 
     /// The settings of the mind. `may_move` = false only looks.
-    pub(crate) fn config(&self, choice: &Choice, unit: SampleUnit, topology: &Topology, may_move: bool) -> Config {
+    pub(crate) fn config(
+        &self,
+        choice: &Choice,
+        source: &dyn SampleSource,
+        topology: &Topology,
+        may_move: bool,
+    ) -> Config {
         let waits_by_itself = choice.spec.name == "affinity";
         // The policy's own window is one window of the loop.
         let ticks = choice.spec.params.iter().position(|p| p.name == "window").map(|i| choice.values[i]);
@@ -103,8 +122,10 @@ impl LiveOptions {
             decide_per_mille: self.decide_permille,
             move_per_mille: if may_move { self.move_permille } else { 0 },
             hysteresis: if waits_by_itself { 1 } else { defaults.hysteresis },
-            accesses_per_unit: if unit == SampleUnit::Window { ACCESSES_PER_WINDOW } else { 1 },
-            comes_round: unit == SampleUnit::Window,
+            accesses_per_unit: source.assumed_accesses().unwrap_or(1),
+            comes_round: source.unit() == SampleUnit::Window,
+            // A page that is asked about by faults is asked about by itself.
+            neighbours: source.unit() != SampleUnit::Window,
             // Two in a hundred stay free on every node, so that the program and the kernel still find room there.
             reserve_pages: (smallest / 4096 / 50).min(defaults.reserve_pages * 16),
             ticks_per_window: u64::from(ticks.unwrap_or(100_000)),
@@ -136,6 +157,11 @@ impl Here {
     pub(crate) fn one_node(&self) -> bool {
         self.topology.nodes.iter().filter(|n| n.memory_bytes > 0).count() < 2
     }
+}
+
+/// What `--tune-kernel` may change, as it stands now, on one line.
+pub fn kernel_settings() -> String {
+    homenode_capture::hinting::settings_in_words(std::path::Path::new("/"))
 }
 
 /// What is said on a machine with one node.

@@ -78,6 +78,9 @@ impl SampleSource for Steady {
     fn set_rate(&mut self, _: u64) -> Result<(), CaptureError> {
         Ok(())
     }
+    fn assumed_accesses(&self) -> Option<u32> {
+        Some(1000)
+    }
     fn lost(&self) -> u64 {
         0
     }

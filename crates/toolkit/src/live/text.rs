@@ -2,6 +2,7 @@
 use super::doc::{ActDoc, LiveDoc, PlanOutcome, Regime};
 use homenode_placement::live::Held;
 use homenode_report::units::integer;
+use homenode_trace::SampleUnit;
 use std::fmt::Write;
 
 /// Writing to a string cannot fail.
@@ -99,14 +100,7 @@ fn after_lines(out: &mut String, l: &LiveDoc) {
         t.moving_ms,
         t.moving_percent
     );
-    let share = |s: Option<f64>| s.map_or("unknown".to_owned(), |s| format!("{:.1} %", s * 100.0));
-    line!(
-        out,
-        "local         {} before the first move, {} in the last {} windows (by samples)",
-        share(l.locality.before),
-        share(l.locality.after),
-        l.locality.after_windows
-    );
+    local_line(out, l);
     let realised = l.gain.realised_per_window.map_or("unknown".to_owned(), amount);
     line!(
         out,
@@ -116,6 +110,26 @@ fn after_lines(out: &mut String, l: &LiveDoc) {
         l.gain.unit,
         l.gain.basis
     );
+}
+
+/// Where the accesses went, or why that cannot be told.
+fn local_line(out: &mut String, l: &LiveDoc) {
+    let share = |s: Option<f64>| s.map_or("unknown".to_owned(), |s| format!("{:.1} %", s * 100.0));
+    let of = &l.locality;
+    match of.whole {
+        Some(_) => line!(
+            out,
+            "local         {} of the accesses in all, {} before the first move, {} in the last {:.0} s",
+            share(of.whole),
+            share(of.before),
+            share(of.after),
+            of.after_seconds
+        ),
+        None if l.evidence.unit == SampleUnit::Window => {
+            line!(out, "local         cannot tell: hinting faults show who uses a page, not how much")
+        }
+        None => line!(out, "local         cannot tell: no usable samples"),
+    }
 }
 
 /// A cost with a readable number of digits.

@@ -2,10 +2,12 @@
 use super::diary::Diary;
 use super::evidence::Evidence;
 use super::hands::Hands;
+use super::meter::{Meter, Sums};
 use super::{Here, LiveOptions};
 use crate::{Failure, Progress};
 use homenode_capture::SampleSource;
 use homenode_capture::sampled::Beside;
+use homenode_machine::Machine;
 use homenode_placement::live::{Effect, Event, Governor, Header, Line, journal::JOURNAL_SCHEMA};
 use homenode_sys::numa::thread_cpu_ns;
 use homenode_sys::signals::StopRequests;
@@ -14,7 +16,17 @@ use std::time::{Duration, Instant};
 
 /// Longest sleep: how soon the program's end is noticed, and a signal that comes at an unlucky moment.
 const LOOK: Duration = Duration::from_millis(250);
-/// Windows as configured from look to look at samples while nothing is to be done, and so the longest sleep then.
+/// Longest time from a sample to the question where its page is: the kernel may move it meanwhile.
+const METER: Duration = Duration::from_millis(100);
+/// The same while nothing is to be done.
+const CALM_METER: Duration = Duration::from_millis(500);
+/// Longest sleep for want of processor time: the program's end is to be noticed.
+const PAUSE_MOST: Duration = Duration::from_secs(1);
+/// A look may take what will have been earned so much later.
+const LENT: Duration = Duration::from_secs(1);
+/// Samples a second where nothing is decided.
+const METERED_PER_S: u64 = 400;
+/// Windows as configured from look to look at samples while nothing is to be done.
 const CALM_LOOK: u32 = 2;
 /// While nothing is to be done, free room is asked for so rarely.
 const ROOM_EVERY: Duration = Duration::from_secs(30);
@@ -43,12 +55,21 @@ pub(crate) enum End {
 /// A live run.
 pub(crate) struct Watch<'m> {
     governor: Governor<'m>,
+    machine: &'m Machine,
     source: Box<dyn SampleSource>,
     evidence: Evidence,
+    meter: Meter,
+    /// Whether anything is decided, or only metered.
+    decides: bool,
     hands: Hands,
     diary: Option<Diary>,
     record: Option<Beside>,
     full_rate_per_s: u64,
+    /// Most processor time for looking and deciding, and what this thread had used when it began.
+    decide_permille: u64,
+    begin_cpu_ns: u64,
+    /// What of it went into samples.
+    gathering_ns: u64,
     window: Duration,
     duration: Option<Duration>,
     started: Instant,
@@ -65,10 +86,16 @@ pub(crate) struct Left<'m> {
     pub(crate) governor: Governor<'m>,
     pub(crate) unit: SampleUnit,
     pub(crate) event: String,
+    /// Accesses that a unit was taken for, if weights do not count them.
+    pub(crate) assumed: Option<u32>,
     pub(crate) samples: u64,
     pub(crate) unusable: u64,
     pub(crate) lost: u64,
     pub(crate) seconds: f64,
+    /// Length of a window as configured, in seconds.
+    pub(crate) window_s: f64,
+    /// Where the accesses went.
+    pub(crate) metered: Sums,
     pub(crate) calls: Vec<String>,
     pub(crate) notes: Vec<String>,
 }
@@ -76,8 +103,8 @@ pub(crate) struct Left<'m> {
 impl Left<'_> {
     /// Who did the work, if it was not the loop alone.
     pub(crate) fn who_moved(&self, kernel_moves: u64) -> Option<String> {
-        let (stats, now) = (self.governor.stats(), self.governor.stats().now());
-        super::kernel::who_moved(stats.moved_pages, kernel_moves, (now.weight > 0).then(|| now.share()))
+        let now = self.metered.now();
+        super::kernel::who_moved(self.governor.stats().moved_pages, kernel_moves, (now.weight > 0).then(|| now.share()))
     }
 }
 
@@ -90,7 +117,7 @@ impl<'m> Watch<'m> {
         may_move: bool,
     ) -> Result<Watch<'m>, Failure> {
         let choice = options.choice()?;
-        let config = options.config(&choice, source.unit(), &here.topology, may_move);
+        let config = options.config(&choice, &*source, &here.topology, may_move);
         let full_rate_per_s = config.full_rate_per_s;
         let governor = Governor::new(&here.machine, &choice, config.clone()).map_err(Failure::usage)?;
         let mut diary = options.journal.as_deref().map(|p| Diary::create(p, options.force)).transpose()?;
@@ -106,12 +133,18 @@ impl<'m> Watch<'m> {
         }
         let mut watch = Watch {
             governor,
+            machine: &here.machine,
+            meter: Meter::new(&here.topology, source.unit()),
             source,
             evidence: Evidence::new(&here.topology),
+            decides: may_move,
             hands: Hands::new(&here.topology, options.dry_run),
             diary,
             record: None,
             full_rate_per_s,
+            decide_permille: u64::from(options.decide_permille.max(1)),
+            begin_cpu_ns: thread_cpu_ns(),
+            gathering_ns: 0,
             window: options.window,
             duration: options.duration,
             started: Instant::now(),
@@ -120,7 +153,8 @@ impl<'m> Watch<'m> {
             cpu_ns: thread_cpu_ns(),
             moving_cpu_ns: 0,
         };
-        watch.source.set_rate(watch.rate(watch.governor.rate_per_mille()))?;
+        let rate = if may_move { watch.rate(watch.governor.rate_per_mille()) } else { METERED_PER_S };
+        watch.source.set_rate(rate)?;
         watch.tell(Event::Tick);
         Ok(watch)
     }
@@ -143,15 +177,18 @@ impl<'m> Watch<'m> {
         let (mut samples, mut notices) = (Vec::new(), Vec::new());
         self.schedule();
         loop {
-            let rest = self.next.saturating_duration_since(Instant::now());
-            let longest = if self.governor.stretch() > 1 { self.window * CALM_LOOK } else { LOOK };
-            let flowing = self.source.poll(rest.min(longest), &mut samples, &mut notices)?;
+            let rest = self.next.saturating_duration_since(Instant::now()).max(self.pause());
+            let longest = if self.governor.stretch() > 1 { CALM_METER } else { METER };
+            let before_ns = thread_cpu_ns();
+            let flowing = self.source.poll(rest.min(longest.max(self.pause())), &mut samples, &mut notices)?;
+            self.meter.add(&samples, &mut self.evidence, self.machine, self.governor.stats().moves > 0);
             self.evidence.add(&samples);
             if let Some(record) = &mut self.record {
                 record.add(&samples, &notices);
             }
             samples.clear();
             notices.clear();
+            self.gathering_ns += thread_cpu_ns() - before_ns;
             if let Some(signal) = stop.and_then(StopRequests::take) {
                 if signal == SIGUSR1 {
                     let event = if self.governor.is_off() { Event::On } else { Event::Off };
@@ -160,7 +197,7 @@ impl<'m> Watch<'m> {
                     return Ok(End::Signal(signal));
                 }
             }
-            if Instant::now() >= self.next {
+            if Instant::now() >= self.next && self.affords() {
                 self.look()?;
                 self.schedule();
                 progress.at("watching", self.governor.stats().windows, None);
@@ -177,6 +214,20 @@ impl<'m> Watch<'m> {
         }
     }
 
+    /// How long to wait for the next samples, so that gathering and metering them take at most half of the allowance since the
+    /// start; the rest is for deciding.
+    fn pause(&self) -> Duration {
+        let earned_ns = self.now_ns() / 2000 * self.decide_permille;
+        let short_ns = self.gathering_ns.saturating_sub(earned_ns);
+        Duration::from_nanos(short_ns.saturating_mul(2000) / self.decide_permille).min(PAUSE_MOST)
+    }
+    /// Whether there is time for a look.
+    fn affords(&self) -> bool {
+        let spent_ns =
+            thread_cpu_ns().saturating_sub(self.begin_cpu_ns).saturating_sub(self.governor.stats().moving_ns);
+        spent_ns <= (self.now_ns() + LENT.as_nanos() as u64) / 1000 * self.decide_permille
+    }
+
     /// Samples a second.
     fn rate(&self, per_mille: u32) -> u64 {
         (self.full_rate_per_s.saturating_mul(u64::from(per_mille)) / 1000).max(1)
@@ -191,7 +242,7 @@ impl<'m> Watch<'m> {
 
     /// Tells what was sampled, and decides if the window is over.
     fn look(&mut self) -> Result<(), Failure> {
-        let uses = self.evidence.take();
+        let uses = if self.decides { self.evidence.take() } else { self.evidence.forget() };
         let seen = !uses.is_empty();
         if seen {
             self.tell(Event::Used { uses });
@@ -276,10 +327,13 @@ impl<'m> Watch<'m> {
         Left {
             unit: self.source.unit(),
             event: self.source.event(),
+            assumed: self.source.assumed_accesses(),
             samples: self.evidence.samples,
             unusable: self.evidence.unusable,
             lost: self.source.lost(),
             seconds: self.started.elapsed().as_secs_f64(),
+            window_s: self.window.as_secs_f64(),
+            metered: self.meter.sums(),
             calls: self.hands.calls,
             governor: self.governor,
             notes,

@@ -5,6 +5,7 @@
 mod aarch64;
 #[cfg(test)]
 mod aarch64_tests;
+mod line;
 #[cfg(test)]
 mod testing;
 mod x86;
@@ -39,6 +40,24 @@ impl Isa {
             "x86_64" => Some(Isa::X86_64),
             "aarch64" => Some(Isa::Aarch64),
             _ => None,
+        }
+    }
+    /// Of the machine that this runs on.
+    pub fn here() -> Option<Isa> {
+        Isa::of_machine(std::env::consts::ARCH)
+    }
+    /// The registers that addresses are made of, as bits of perf's register masks.
+    pub fn address_registers(self) -> u64 {
+        match self {
+            Isa::X86_64 => line::ADDRESS_REGISTERS,
+            Isa::Aarch64 => 0xffff_ffff,
+        }
+    }
+    /// Number of the stack pointer in perf's registers.
+    fn stack_pointer(self) -> u32 {
+        match self {
+            Isa::X86_64 => 7,
+            Isa::Aarch64 => 31,
         }
     }
 }
@@ -102,5 +121,50 @@ pub fn accesses(isa: Isa, code: &[u8], ip: u64, when: When, registers: &Register
     match isa {
         Isa::X86_64 => x86::accesses(code, ip, when, registers),
         Isa::Aarch64 => aarch64::accesses(code, ip, when, registers),
+    }
+}
+
+/// Bytes around the stack pointer that count as the stack: what is used all the time is in a cache wherever its page is.
+const STACK_BELOW: u64 = 128;
+const STACK_ABOVE: u64 = 4 << 10;
+
+/// Code about to be run, read once for all samples at this place.
+#[derive(Clone, Debug)]
+pub struct Ahead(Form);
+
+#[derive(Clone, Debug)]
+enum Form {
+    X86(line::Line),
+    Aarch64 { code: [u8; 4], n: usize, ip: u64 },
+}
+
+impl Ahead {
+    /// The straight line of instructions that begins with `code[0]` at `ip`.
+    pub fn read(isa: Isa, code: &[u8], ip: u64) -> Ahead {
+        Ahead(match isa {
+            Isa::X86_64 => Form::X86(line::Line::read(code, ip)),
+            Isa::Aarch64 => {
+                let n = code.len().min(4);
+                let mut first = [0; 4];
+                first[..n].copy_from_slice(&code[..n]);
+                Form::Aarch64 { code: first, n, ip }
+            }
+        })
+    }
+    /// Its first access to anything but the top of the stack, none of it having run yet. (On AArch64 the first instruction's.)
+    ///
+    /// # Errors
+    /// Why there is none, or why it cannot be known.
+    pub fn access(&self, registers: &Registers<'_>) -> Result<Access, Dropped> {
+        let isa = if matches!(self.0, Form::X86(_)) { Isa::X86_64 } else { Isa::Aarch64 };
+        let stack = registers.get(isa.stack_pointer()).ok_or(Dropped::NoRegister)?;
+        let top = stack.saturating_sub(STACK_BELOW)..stack.saturating_add(STACK_ABOVE);
+        match &self.0 {
+            Form::X86(line) => line.first(registers, &top),
+            Form::Aarch64 { code, n, ip } => {
+                let all = aarch64::accesses(&code[..*n], *ip, When::Before, registers)?;
+                all.into_iter().find(|a| !top.contains(&a.addr)).ok_or(Dropped::NoMemory)
+            }
+        }
     }
 }

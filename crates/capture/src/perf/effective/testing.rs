@@ -1,6 +1,6 @@
 //! Registers for tests.
 use super::{Access, Dropped, Isa, When, accesses};
-use crate::perf::records::{Layout, fields};
+use crate::perf::records::{Layout, Registers, fields};
 use homenode_sys::perf::attr::sample;
 
 /// Where the instruction stands.
@@ -14,9 +14,18 @@ pub(super) fn run(
     (abi, mask): (u64, u64),
     values: &[u64],
 ) -> Result<Vec<Access>, Dropped> {
+    with(abi, mask, values, |registers| accesses(isa, code, IP, when, registers))
+}
+
+/// As [`run`], for [`super::Ahead`].
+pub(super) fn ahead(isa: Isa, code: &[u8], (abi, mask): (u64, u64), values: &[u64]) -> Result<Access, Dropped> {
+    with(abi, mask, values, |registers| super::Ahead::read(isa, code, IP).access(registers))
+}
+
+fn with<T>(abi: u64, mask: u64, values: &[u64], ask: impl FnOnce(&Registers<'_>) -> T) -> T {
     let words: Vec<u64> = values.iter().enumerate().filter(|(i, _)| mask >> i & 1 == 1).map(|v| *v.1).collect();
     let body: Vec<u8> = [abi].iter().chain(&words).flat_map(|w| w.to_le_bytes()).collect();
     let layout = Layout { sample_type: sample::REGS_USER, regs_user: mask, ..Layout::default() };
     let registers = fields(&body, &layout).unwrap().regs_user.unwrap();
-    accesses(isa, code, IP, when, &registers)
+    ask(&registers)
 }

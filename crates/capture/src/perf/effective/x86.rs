@@ -92,20 +92,20 @@ impl State<'_> {
     }
 }
 
-fn full(register: Register) -> Register {
+pub(super) fn full(register: Register) -> Register {
     register.full_register()
 }
 
-fn reads(access: OpAccess) -> bool {
+pub(super) fn reads(access: OpAccess) -> bool {
     matches!(access, OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
 }
 
-fn writes(access: OpAccess) -> bool {
+pub(super) fn writes(access: OpAccess) -> bool {
     matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
 }
 
 /// Number in the kernel's asm/perf_regs.h.
-fn number(register: Register) -> Option<u32> {
+pub(super) fn number(register: Register) -> Option<u32> {
     use Register::{R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP};
     let order = [RAX, RBX, RCX, RDX, RSI, RDI, RBP, RSP];
     let upper = [R8, R9, R10, R11, R12, R13, R14, R15];

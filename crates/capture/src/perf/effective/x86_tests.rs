@@ -152,3 +152,43 @@ fn no_bytes_make_it_panic() {
         }
     }
 }
+
+/// What [`super::Ahead`] finds, with a stack at `r(RSP)`.
+fn ahead(code: &[u8]) -> Result<Access, Dropped> {
+    testing::ahead(Isa::X86_64, code, (2, 0xff_ffff), &values())
+}
+
+#[test]
+fn the_next_access_is_found_behind_what_only_computes() {
+    let read = |addr| Ok(Access { addr, size: 8, op: Op::Read });
+    // add $64,%rax; mov (%rax),%rbx.
+    assert_eq!(ahead(&[0x48, 0x83, 0xc0, 0x40, 0x48, 0x8b, 0x18]), read(r(RAX) + 64));
+    // mov %rcx,%rax; lea 8(%rax,%rbx,2),%rdx; mov (%rdx),%rbx.
+    let lea = [0x48, 0x89, 0xc8, 0x48, 0x8d, 0x54, 0x58, 0x08, 0x48, 0x8b, 0x1a];
+    assert_eq!(ahead(&lea), read(r(RCX) + 2 * r(RBX) + 8));
+    // inc %rax; dec %rcx; sub %rcx,%rax; mov (%rax),%rbx.
+    let sums = [0x48, 0xff, 0xc0, 0x48, 0xff, 0xc9, 0x48, 0x29, 0xc8, 0x48, 0x8b, 0x18];
+    assert_eq!(ahead(&sums), read(r(RAX) + 1 - (r(RCX) - 1)));
+    // push %rbx (the stack); mov 8(%rdi),%rax.
+    assert_eq!(ahead(&[0x53, 0x48, 0x8b, 0x47, 0x08]), read(r(RDI) + 8));
+    // mov %fs:0x28,%rax (the thread's own); mov (%rdi),%rcx.
+    let own = [0x64, 0x48, 0x8b, 0x04, 0x25, 0x28, 0, 0, 0, 0x48, 0x8b, 0x0f];
+    assert_eq!(ahead(&own), read(r(RDI)));
+}
+
+#[test]
+fn what_cannot_be_known_ahead_is_not_guessed() {
+    // imul %rbx,%rax; mov (%rax),%rbx: the product is not followed.
+    assert_eq!(ahead(&[0x48, 0x0f, 0xaf, 0xc3, 0x48, 0x8b, 0x18]), Err(Dropped::NoRegister));
+    // mov 8(%rsp),%rax; mov (%rax),%rbx: what the stack holds is not known.
+    assert_eq!(ahead(&[0x48, 0x8b, 0x44, 0x24, 0x08, 0x48, 0x8b, 0x18]), Err(Dropped::NoRegister));
+    // A jump, and code that is cut off.
+    assert_eq!(ahead(&[0x90, 0xeb, 0x00, 0x48, 0x8b, 0x18]), Err(Dropped::NoMemory));
+    assert_eq!(ahead(&[0x90, 0x48, 0x8b]), Err(Dropped::NoMemory));
+    assert_eq!(ahead(&[0x48, 0x8b]), Err(Dropped::NoInstruction));
+    let mut rng = homenode_base::Rng::new(12);
+    for _ in 0..50_000 {
+        let code: [u8; 32] = std::array::from_fn(|_| rng.next_u64() as u8);
+        let _ = ahead(&code[..rng.below(33) as usize]);
+    }
+}

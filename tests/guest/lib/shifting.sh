@@ -1,0 +1,69 @@
+# `shifting` counts itself how many of its accesses were local; `homenode run --compare` says what it metered. Sourced after check.sh.
+
+# compared REGIME SECONDS TOTAL [OPTIONS...]: one run with a new phase every SECONDS; $own and $printed are the two counts in percent.
+compared() {
+    regime=$1 phase_s=$2 total_s=$3
+    shift 3
+    homenode run --json --compare $regime "$@" -- shifting -n 4 -k a -s $phase_s -T $total_s >/tmp/both 2>&1 || return 2
+    own=$(awk '/^shifting: local/ { print $3 }' /tmp/both)
+    printed=$(grep -o '"locality":[0-9.]*' /tmp/both | cut -d: -f2 | awk 'NR == 1 { printf "%.2f", 100 * $1 }')
+    moved=$(grep -o '"moved_pages":[0-9]*' /tmp/both | cut -d: -f2 | head -n 1)
+    by_kernel=$(grep -o '"kernel_moves":[0-9]*' /tmp/both | cut -d: -f2 | head -n 1)
+    echo "row: $regime nodes $nodes phase $phase_s s own $own printed ${printed:-none} moved ${moved:-none} by kernel ${by_kernel:-none}"
+    [ -n "$own" ] && grep -q ' 0 wrong words' /tmp/both
+}
+
+# agrees: what was printed is within 5 points of what the program counted.
+agrees() {
+    [ -n "$printed" ] || { cat /tmp/both; return 1; }
+    awk -v a="$own" -v b="$printed" 'BEGIN { exit !(a - b <= 5 && b - a <= 5) }' || { echo "own $own, printed $printed"; return 1; }
+}
+
+# settings: every kernel-wide setting that Homenode ever touches.
+settings() {
+    grep -s . /proc/sys/kernel/numa_balancing /sys/kernel/debug/sched/numa_balancing/* \
+        /sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds
+}
+
+# scan_by_hand: the kernel's scan settings as somebody sets them who wants a program of some 30 MB looked at all the time.
+scan_by_hand() {
+    scans=/sys/kernel/debug/sched/numa_balancing
+    echo 100 >$scans/scan_delay_ms
+    echo 200 >$scans/scan_period_min_ms
+    echo 1000 >$scans/scan_period_max_ms
+    echo 256 >$scans/scan_size_mb
+}
+
+# row_of NAME REGIME SECONDS TOTAL OPTIONS...: one run, with its count added to /tmp/table under NAME.
+row_of() {
+    row=$1
+    shift
+    check "$row, phases of $2 s" compared "$@"
+    cat /tmp/said
+    check "its count is the program's own within 5 points" agrees
+    echo "$row $2 $own $printed" >>/tmp/table
+}
+
+# owners_table RUNS PHASES: every regime, phases of 15 and of 20 s; Homenode must beat the kernel, also where that is tuned.
+owners_table() {
+    settings >/tmp/untouched
+    for phase in 15 20; do
+        total=$(($2 * phase))
+        for run in $(seq "$1"); do
+            row_of first-touch first-touch $phase $total
+            row_of interleave interleave $phase $total
+            row_of homenode homenode $phase $total
+            row_of autonuma autonuma $phase $total --tune-kernel
+            scan_by_hand
+            row_of autonuma-by-hand autonuma $phase $total --tune-kernel
+            while IFS=: read -r file value; do echo "$value" >"$file"; done </tmp/untouched
+        done
+    done
+    awk '{ k = $1 " " $2; own[k] += $3; printed[k] += $4; n[k]++ }
+        END { for (k in n) printf "table: %s s, %d runs, own %.1f %%, printed %.1f %%\n", k, n[k], own[k] / n[k], printed[k] / n[k] }' \
+        /tmp/table | sort
+    check "Homenode beats the kernel, also where its scans are set by hand" awk '
+        { own[$1 " " $2] += $3; phases[$2] }
+        END { for (p in phases) if (own["homenode " p] <= own["autonuma " p] || own["homenode " p] <= own["autonuma-by-hand " p]) exit 1 }' \
+        /tmp/table
+}

@@ -35,7 +35,8 @@ fn unit(host: &dyn Host) -> Check {
         true => "the processor counts events but none of its events carries an address",
         false => "no hardware performance unit: virtual machines usually have none",
     };
-    let todo = "use `--backend faults` (two nodes) or `--backend hooks`";
+    let todo = "`run` and `migrate` sample by the processor clock instead; to record use `--backend faults` (two nodes) or \
+                `--backend hooks`";
     Check::new(what, State::No, why, todo)
 }
 

@@ -131,7 +131,7 @@ fn balancing_that_is_off_needs_root_or_a_sysctl() {
     assert!(check(&host, 2, "NUMA-hinting").todo.contains("debugfs"));
     set(&mut host, "sys/kernel/debug/sched/numa_balancing/scan_size_mb", "256");
     assert_eq!(check(&host, 2, "NUMA-hinting").state, State::Yes);
-    for (value, words) in [("2", "switched on"), ("3", "= 3"), ("1", "= 1")] {
+    for (value, words) in [("2", "--tune-kernel"), ("3", "= 3"), ("1", "= 1")] {
         set(&mut host, "proc/sys/kernel/numa_balancing", value);
         let found = check(&host, 2, "NUMA-hinting");
         assert!(found.state == State::Yes && found.why.contains(words), "{found:?}");

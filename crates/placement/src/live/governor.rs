@@ -7,7 +7,7 @@ use super::event::{Effect, Event, Fate, PageId, Refused, Use, Verdict, Wish};
 use super::guard::Pass;
 use super::pace::{Astray, Pace, Round};
 use super::pages::{Pages, Real, Seen, cost};
-use super::spread::Spread;
+use super::spread::{Now, Spread};
 use super::stats::{Locality, Stats};
 use crate::engine::BlockEngine;
 use crate::policies::{Choice, PolicyError};
@@ -47,8 +47,8 @@ pub struct Governor<'m> {
     astray: Astray,
     round: Round,
     spread: Spread,
-    /// Pages of this window that are where their neighbours' users are.
-    at_home: u64,
+    /// Pages of this window that follow their neighbours, and how many of them are away.
+    following: (u64, u64),
     /// Pages looked at in the last window.
     looked_at: usize,
     /// Pages whose moves there was no time for, with what the policy has not heard of them yet.
@@ -82,7 +82,7 @@ impl<'m> Governor<'m> {
             astray: Astray::default(),
             round: Round::default(),
             spread: Spread::default(),
-            at_home: 0,
+            following: (0, 0),
             looked_at: 0,
             late: BTreeMap::new(),
             unaffordable: BTreeSet::new(),
@@ -187,7 +187,9 @@ impl<'m> Governor<'m> {
             self.swept = self.window;
             self.pages.sweep(self.window);
         }
-        self.spread.close(&mut self.current, self.window, self.attention.pages());
+        let pages_most = self.attention.pages();
+        let now = Now { ns: now_ns, stay_ns: self.config.freeze_within_ns, pages_most };
+        self.spread.close(&mut self.current, self.window, now);
         let seen = self.hottest();
         self.looked_at = seen.len();
         if !seen.is_empty() {
@@ -231,18 +233,13 @@ impl<'m> Governor<'m> {
             there
         });
         self.stats.looked_at += seen.len() as u64;
-        // What its neighbours say and the kernel confirms needs no decision.
-        let before = seen.len();
-        seen.retain(|id, s| {
-            let known_elsewhere = self.pages.known.get(id).is_some_and(|p| p.home != homes[id]);
-            !s.sure || known_elsewhere || s.by.iter().any(|share| share.node != homes[id])
-        });
-        self.at_home = (before - seen.len()) as u64;
+        let followers = self.followers(&mut seen, &homes);
         self.meet(now_ns, &seen, &homes);
         let mut wishes: Vec<Wish> = Vec::new();
         for (id, seen) in &seen {
             wishes.extend(self.wish(now_ns, *id, seen));
         }
+        wishes.extend(followers.into_iter().filter_map(|(id, seen)| self.follow(id, &seen, homes[&id])));
         let wishes = self.afford(wishes);
         if wishes.is_empty() {
             self.settle(now_ns, &seen, &[], &BTreeMap::new());
@@ -250,6 +247,47 @@ impl<'m> Governor<'m> {
         }
         effects.push(Effect::Move { wishes: wishes.clone(), limit_ns: self.budget.credit_ns() });
         self.phase = Phase::Moving { seen, wishes };
+    }
+
+    /// Takes out the pages of which only their neighbours say something, unless more is known of them: they go where their
+    /// neighbours go, and nothing is remembered of them.
+    fn followers(
+        &mut self,
+        seen: &mut BTreeMap<PageId, Seen>,
+        homes: &BTreeMap<PageId, NodeId>,
+    ) -> Vec<(PageId, Seen)> {
+        let (mut all, mut away) = (0, Vec::new());
+        seen.retain(|id, s| {
+            let follows = s.follows && !self.pages.known.contains_key(id);
+            if follows {
+                all += 1;
+                if s.by.iter().any(|share| share.node != homes[id]) {
+                    away.push((*id, std::mem::take(s)));
+                }
+            }
+            !follows
+        });
+        self.following = (all, away.len() as u64);
+        away
+    }
+
+    /// Where a page goes with its neighbours, if nothing speaks against it.
+    fn follow(&mut self, id: PageId, seen: &Seen, from: NodeId) -> Option<Wish> {
+        let to = seen.by.first()?.node;
+        let held = &mut self.stats.held;
+        if self.barred.contains(&(id.space, None)) || self.barred.contains(&(id.space, Some(to))) {
+            held.barred += 1;
+            return None;
+        }
+        let unit = self.config.accesses_per_unit;
+        let gain = cost(self.machine, &seen.by, from, unit) - cost(self.machine, &seen.by, to, unit);
+        let price = price(self.machine, &self.budget, 1, from, to);
+        let worth = gain.0.saturating_mul(i128::from(self.config.horizon_windows));
+        if self.backoff.factor(to).is_none_or(|f| worth <= price.0.saturating_mul(i128::from(f))) {
+            held.gain += 1;
+            return None;
+        }
+        Some(Wish { page: id, pages: 1, from, to, gain: i64::try_from(gain.0).unwrap_or(i64::MAX) })
     }
 
     /// Brings what is known of the used pages up to date.
@@ -308,6 +346,10 @@ impl<'m> Governor<'m> {
             return None;
         }
         let held = &mut self.stats.held;
+        if self.spread.came_lately(id, from, now_ns, self.config.freeze_within_ns) {
+            held.frozen += 1;
+            return None;
+        }
         if self.barred.contains(&(id.space, None)) || self.barred.contains(&(id.space, Some(to))) {
             held.barred += 1;
             page.held = true;
@@ -397,6 +439,8 @@ impl<'m> Governor<'m> {
         let unattempted = |w: &&Wish| matches!(fates.get(&w.page), None | Some(Fate::Refused(Refused::OutOfTime)));
         let mut late = std::mem::take(&mut self.unaffordable);
         late.extend(wishes.iter().filter(unattempted).map(|w| w.page));
+        // What follows its neighbours is told again.
+        late.iter().filter(|id| !seen.contains_key(id)).for_each(|id| self.spread.again(*id));
         for (id, seen) in seen {
             // What there was no time for is decided in the next window, whether or not it is sampled again by then.
             if late.contains(id) && !self.off && self.config.move_per_mille > 0 {
@@ -426,7 +470,8 @@ impl<'m> Governor<'m> {
                 self.spread.stray(*id, user);
             }
         }
-        self.astray.saw(seen.len() as u64 + std::mem::take(&mut self.at_home), strays);
+        let (following, away) = std::mem::take(&mut self.following);
+        self.astray.saw(seen.len() as u64 + following, strays + away);
     }
 
     fn confirmed(&mut self, now_ns: u64, wish: &Wish) {

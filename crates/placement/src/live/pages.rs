@@ -33,6 +33,8 @@ pub(super) struct Seen {
     pub(super) since: u64,
     /// Whether this is what many samples say, of the page and of its neighbours: then one look is worth two.
     pub(super) sure: bool,
+    /// Whether that is only said by its neighbours.
+    pub(super) follows: bool,
 }
 
 fn add(shares: &mut Vec<Share>, share: Share) {
@@ -51,6 +53,8 @@ impl Seen {
             self.since = window;
         }
         self.pages = self.pages.max(used.pages).clamp(1, LARGEST);
+        self.follows = false;
+        self.sure &= self.by.iter().all(|s| s.node == used.node);
         let share = Share { node: used.node, reads: u64::from(used.reads), writes: u64::from(used.writes) };
         add(&mut self.by, share);
     }

@@ -19,6 +19,22 @@ const WAIT: u64 = 8;
 /// Parts known at most: 32 GiB of memory in use.
 const KNOWN_MOST: usize = 1 << 20;
 
+/// The moment at which a window is over, and what goes for it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Now {
+    /// Nanoseconds.
+    pub(super) ns: u64,
+    /// For so long pages stay where they came.
+    pub(super) stay_ns: u64,
+    /// Pages to be told at once, about.
+    pub(super) pages_most: usize,
+}
+
+/// The smallest stretch with this page.
+fn smallest(page: PageId) -> Key {
+    (page.space, page.page >> SIZES[SIZES.len() - 1])
+}
+
 /// A stretch: process and number, counted in its own size.
 type Key = (u32, u64);
 
@@ -56,8 +72,8 @@ pub(super) struct Spread {
     counts: [BTreeMap<Key, Count>; SIZES.len()],
     /// Largest stretches with samples, and since which window.
     since: BTreeMap<Key, u64>,
-    /// Smallest stretches: whose they were told to be.
-    told: BTreeMap<Key, NodeId>,
+    /// Smallest stretches: whose they were told to be, and when, in nanoseconds.
+    told: BTreeMap<Key, (NodeId, u64)>,
 }
 
 impl Spread {
@@ -75,20 +91,30 @@ impl Spread {
 
     /// A page was found away from its user: what lies around it is told again.
     pub(super) fn stray(&mut self, page: PageId, user: NodeId) {
-        let key = (page.space, page.page >> SIZES[SIZES.len() - 1]);
-        if self.told.get(&key) == Some(&user) {
-            self.told.remove(&key);
+        if self.told.get(&smallest(page)).is_some_and(|told| told.0 == user) {
+            self.again(page);
         }
     }
 
+    /// What lies around this page is told again as soon as samples say whose it is.
+    pub(super) fn again(&mut self, page: PageId) {
+        self.told.remove(&smallest(page));
+    }
+
+    /// Whether what lies around this page came to `node` less than `within_ns` ago: so soon nothing of it leaves again.
+    pub(super) fn came_lately(&self, page: PageId, node: NodeId, now_ns: u64, within_ns: u64) -> bool {
+        let told = self.told.get(&smallest(page));
+        told.is_some_and(|(at, since_ns)| *at == node && now_ns.saturating_sub(*since_ns) < within_ns)
+    }
+
     /// The window is over: adds the pages of stretches that are clear by now and were not told so before.
-    pub(super) fn close(&mut self, seen: &mut BTreeMap<PageId, Seen>, window: u64, pages_most: usize) {
+    pub(super) fn close(&mut self, seen: &mut BTreeMap<PageId, Seen>, window: u64, now: Now) {
         let mut uses = Vec::new();
         let due: Vec<Key> = self.since.keys().copied().collect();
         for key in due {
             let decided = self.counts[0].get(&key).is_some_and(Count::enough);
-            if decided && uses.len() < pages_most {
-                self.stretch(0, key, None, &mut uses);
+            if decided && uses.len() < now.pages_most {
+                self.stretch(0, key, None, (&mut uses, now));
             }
             let waited = self.since.get(&key).is_some_and(|since| window.saturating_sub(*since) >= WAIT);
             if decided || waited {
@@ -97,11 +123,13 @@ impl Spread {
         }
         for used in uses {
             let page = seen.entry(used.page).or_default();
-            if page.by.is_empty() {
+            let unheard = page.by.is_empty();
+            if unheard {
                 page.add(&used, window);
             }
             // A sample of the page itself that says otherwise is heard as what it is.
             page.sure = page.by.iter().all(|s| s.node == used.node);
+            page.follows |= unheard;
         }
         if self.told.len() > KNOWN_MOST {
             self.told.clear();
@@ -109,7 +137,8 @@ impl Spread {
     }
 
     /// One stretch, of which the next larger one says that it belongs to `above`, with a weight a page.
-    fn stretch(&mut self, level: usize, key: Key, above: Option<(NodeId, u64)>, uses: &mut Vec<Use>) {
+    fn stretch(&mut self, level: usize, key: Key, above: Option<(NodeId, u64)>, to: (&mut Vec<Use>, Now)) {
+        let (uses, now) = to;
         let count = self.counts[level].get(&key);
         let owner = match count.filter(|c| c.enough()) {
             Some(count) => count.owner().map(|(node, weight)| (node, weight >> SIZES[level])),
@@ -117,20 +146,23 @@ impl Spread {
         };
         let (space, number) = key;
         let Some(next) = SIZES.get(level + 1) else {
-            self.tell(key, owner, uses);
+            self.tell(key, owner, (uses, now));
             return;
         };
         let parts = 1u64 << (SIZES[level] - next);
         for part in 0..parts {
-            self.stretch(level + 1, (space, number * parts + part), owner, uses);
+            self.stretch(level + 1, (space, number * parts + part), owner, (&mut *uses, now));
         }
     }
 
-    fn tell(&mut self, key: Key, owner: Option<(NodeId, u64)>, uses: &mut Vec<Use>) {
+    fn tell(&mut self, key: Key, owner: Option<(NodeId, u64)>, (uses, now): (&mut Vec<Use>, Now)) {
         let Some((node, weight)) = owner else { return };
-        if self.told.insert(key, node) == Some(node) {
+        // What came lately stays: coming and going costs more than it brings.
+        let stays = |told: &(NodeId, u64)| told.0 == node || now.ns.saturating_sub(told.1) < now.stay_ns;
+        if self.told.get(&key).is_some_and(stays) {
             return;
         }
+        self.told.insert(key, (node, now.ns));
         let smallest = SIZES[SIZES.len() - 1];
         let reads = u32::try_from(weight.max(1)).unwrap_or(u32::MAX);
         let page = |p| PageId { space: key.0, page: (key.1 << smallest) + p };
@@ -168,7 +200,7 @@ mod tests {
     fn window(spread: &mut Spread, at: u64, samples: &[(u64, u16)]) -> BTreeMap<u64, u16> {
         samples.iter().for_each(|(page, node)| spread.add(&used(*page, *node), at));
         let mut seen = BTreeMap::new();
-        spread.close(&mut seen, at, usize::MAX);
+        spread.close(&mut seen, at, Now { ns: at * 10, stay_ns: 10, pages_most: usize::MAX });
         seen.iter().map(|(id, s)| (id.page, s.by[0].node.0)).collect()
     }
 

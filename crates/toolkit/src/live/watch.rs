@@ -214,12 +214,12 @@ impl<'m> Watch<'m> {
         }
     }
 
-    /// How long to wait for the next samples, so that gathering and metering them take at most half of the allowance since the
+    /// How long to wait for the next samples, so that gathering and metering them take at most a third of the allowance since the
     /// start; the rest is for deciding.
     fn pause(&self) -> Duration {
-        let earned_ns = self.now_ns() / 2000 * self.decide_permille;
+        let earned_ns = self.now_ns() / 3000 * self.decide_permille;
         let short_ns = self.gathering_ns.saturating_sub(earned_ns);
-        Duration::from_nanos(short_ns.saturating_mul(2000) / self.decide_permille).min(PAUSE_MOST)
+        Duration::from_nanos(short_ns.saturating_mul(3000) / self.decide_permille).min(PAUSE_MOST)
     }
     /// Whether there is time for a look.
     fn affords(&self) -> bool {

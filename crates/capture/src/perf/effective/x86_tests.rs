@@ -168,7 +168,7 @@ fn the_next_access_is_found_behind_what_only_computes() {
     assert_eq!(ahead(&lea), read(r(RCX) + 2 * r(RBX) + 8));
     // inc %rax; dec %rcx; sub %rcx,%rax; mov (%rax),%rbx.
     let sums = [0x48, 0xff, 0xc0, 0x48, 0xff, 0xc9, 0x48, 0x29, 0xc8, 0x48, 0x8b, 0x18];
-    assert_eq!(ahead(&sums), read(r(RAX) + 1 - (r(RCX) - 1)));
+    assert_eq!(ahead(&sums), read((r(RAX) + 1).wrapping_sub(r(RCX) - 1)));
     // push %rbx (the stack); mov 8(%rdi),%rax.
     assert_eq!(ahead(&[0x53, 0x48, 0x8b, 0x47, 0x08]), read(r(RDI) + 8));
     // mov %fs:0x28,%rax (the thread's own); mov (%rdi),%rcx.

@@ -113,7 +113,7 @@ pub(crate) struct Live {
     /// Most time for moving pages, in percent of the time that passes [default: 5]
     #[arg(long, value_name = "PERCENT", value_parser = permille)]
     pub(crate) budget: Option<u32>,
-    /// Most processor time for sampling and deciding, in percent of one processor [default: 10]
+    /// Most processor time for sampling and deciding, in percent of one processor [default: 20]
     #[arg(long, value_name = "PERCENT", value_parser = permille)]
     pub(crate) decide: Option<u32>,
     /// Length of a window of observation [default: 0.5]

@@ -29,13 +29,23 @@ pub(super) struct Budget {
     price_ns: [u64; 2],
     /// What a batch takes beside its pages.
     batch_ns: u64,
+    /// Whether a large batch has been measured: the first is believed at once.
+    measured: bool,
 }
 
 impl Budget {
     pub(super) fn new(per_mille: u32, window_ns: u64, first_move_ns: u64) -> Budget {
         let most_ns = i128::from(window_ns) * i128::from(per_mille) / 1000 * SAVED_WINDOWS;
         let price_ns = [first_move_ns.max(1), first_move_ns.max(1).saturating_mul(HUGE / 8)];
-        Budget { per_mille: u64::from(per_mille), credit_ns: 0, last_ns: None, most_ns, price_ns, batch_ns: 0 }
+        Budget {
+            per_mille: u64::from(per_mille),
+            credit_ns: 0,
+            last_ns: None,
+            most_ns,
+            price_ns,
+            batch_ns: 0,
+            measured: false,
+        }
     }
     /// Time passes.
     pub(super) fn earn(&mut self, now_ns: u64) {
@@ -76,6 +86,12 @@ impl Budget {
             return;
         }
         let took_ns = took_ns.saturating_sub(self.batch_ns);
+        if !std::mem::replace(&mut self.measured, true) {
+            let factor = (u128::from(took_ns) / u128::from(expected)).clamp(1, SEEN_AT_MOST);
+            let dearer = |price: u64| u64::try_from(u128::from(price) * factor).unwrap_or(u64::MAX);
+            self.price_ns = self.price_ns.map(dearer);
+            return;
+        }
         // Both prices were wrong by the same factor as far as this batch tells.
         let blend = |price: u64| {
             let price = u128::from(price);

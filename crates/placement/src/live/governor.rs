@@ -1,4 +1,6 @@
 //! The state machine: watch, ask where the used pages are, decide, have them moved, learn what became of it.
+mod follow;
+
 use super::attention::{Attention, Demand};
 use super::backoff::Backoff;
 use super::budget::Budget;
@@ -11,8 +13,9 @@ use super::spread::{Now, Spread};
 use super::stats::{Locality, Stats};
 use crate::engine::BlockEngine;
 use crate::policies::{Choice, PolicyError};
+use follow::price;
 use homenode_base::{NodeId, TotalCost};
-use homenode_machine::{Location, Machine, Unit};
+use homenode_machine::{Location, Machine};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of a small page, the block of the policies.
@@ -249,47 +252,6 @@ impl<'m> Governor<'m> {
         self.phase = Phase::Moving { seen, wishes };
     }
 
-    /// Takes out the pages of which only their neighbours say something, unless more is known of them: they go where their
-    /// neighbours go, and nothing is remembered of them.
-    fn followers(
-        &mut self,
-        seen: &mut BTreeMap<PageId, Seen>,
-        homes: &BTreeMap<PageId, NodeId>,
-    ) -> Vec<(PageId, Seen)> {
-        let (mut all, mut away) = (0, Vec::new());
-        seen.retain(|id, s| {
-            let follows = s.follows && !self.pages.known.contains_key(id);
-            if follows {
-                all += 1;
-                if s.by.iter().any(|share| share.node != homes[id]) {
-                    away.push((*id, std::mem::take(s)));
-                }
-            }
-            !follows
-        });
-        self.following = (all, away.len() as u64);
-        away
-    }
-
-    /// Where a page goes with its neighbours, if nothing speaks against it.
-    fn follow(&mut self, id: PageId, seen: &Seen, from: NodeId) -> Option<Wish> {
-        let to = seen.by.first()?.node;
-        let held = &mut self.stats.held;
-        if self.barred.contains(&(id.space, None)) || self.barred.contains(&(id.space, Some(to))) {
-            held.barred += 1;
-            return None;
-        }
-        let unit = self.config.accesses_per_unit;
-        let gain = cost(self.machine, &seen.by, from, unit) - cost(self.machine, &seen.by, to, unit);
-        let price = price(self.machine, &self.budget, 1, from, to);
-        let worth = gain.0.saturating_mul(i128::from(self.config.horizon_windows));
-        if self.backoff.factor(to).is_none_or(|f| worth <= price.0.saturating_mul(i128::from(f))) {
-            held.gain += 1;
-            return None;
-        }
-        Some(Wish { page: id, pages: 1, from, to, gain: i64::try_from(gain.0).unwrap_or(i64::MAX) })
-    }
-
     /// Brings what is known of the used pages up to date.
     fn meet(&mut self, now_ns: u64, seen: &BTreeMap<PageId, Seen>, homes: &BTreeMap<PageId, NodeId>) {
         let mut window = Locality::default();
@@ -512,15 +474,5 @@ impl<'m> Governor<'m> {
         self.spread.forget_space(space);
         self.current.retain(|id, _| id.space != space);
         self.late.retain(|id, _| id.space != space);
-    }
-}
-
-/// What moving costs: as the machine says, or as measured if that is more and the machine is given in time.
-fn price(machine: &Machine, budget: &Budget, pages: u32, from: NodeId, to: NodeId) -> TotalCost {
-    let bytes = PAGE_BYTES * u64::from(pages);
-    let model = machine.copy_cost(bytes, Location::Node(from), Location::Node(to)).times(1);
-    match machine.unit {
-        Unit::Picoseconds => model.max(TotalCost(i128::from(budget.price_ns(pages)) * 1000)),
-        Unit::Quantum(_) => model,
     }
 }

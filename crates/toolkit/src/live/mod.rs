@@ -77,7 +77,9 @@ impl Default for LiveOptions {
 /// Without a word on moves: the loop has limits of its own, which a long program of many phases earns back.
 const POLICY: &str = "affinity(100000,2,4294967295)";
 /// Most processor time for looking and deciding.
-const DECIDE_PERMILLE: u32 = 100;
+const DECIDE_PERMILLE: u32 = 200;
+/// Samples by the clock speak for their neighbours, so more than these a second say nothing new.
+const CLOCK_RATE_PER_S: u64 = 2_000;
 /// Length of a window: phases of some seconds are to be followed within them.
 const WINDOW: Duration = Duration::from_millis(500);
 
@@ -117,6 +119,7 @@ impl LiveOptions {
         let ticks = choice.spec.params.iter().position(|p| p.name == "window").map(|i| choice.values[i]);
         let smallest = topology.nodes.iter().map(|n| n.memory_bytes).filter(|b| *b > 0).min().unwrap_or(0);
         let defaults = Config::default();
+        let counts_time = source.unit() != SampleUnit::Window && source.assumed_accesses().is_some();
         Config {
             window_ns: u64::try_from(self.window.as_nanos()).unwrap_or(u64::MAX).max(1),
             decide_per_mille: self.decide_permille,
@@ -127,6 +130,7 @@ impl LiveOptions {
             // A page that is asked about by faults is asked about by itself.
             neighbours: source.unit() != SampleUnit::Window,
             // Two in a hundred stay free on every node, so that the program and the kernel still find room there.
+            full_rate_per_s: if counts_time { CLOCK_RATE_PER_S } else { defaults.full_rate_per_s },
             reserve_pages: (smallest / 4096 / 50).min(defaults.reserve_pages * 16),
             ticks_per_window: u64::from(ticks.unwrap_or(100_000)),
             ..defaults

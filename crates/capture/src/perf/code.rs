@@ -9,8 +9,9 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-/// Bytes of code looked at.
-const CODE_BYTES: usize = 64;
+/// Bytes of code looked at, and how many of them lie before the program counter: loops jump back.
+const CODE_BYTES: usize = 384;
+const BEFORE: u64 = 256;
 /// Code is read anew after so long: programs that make code write it over.
 const FRESH: Duration = Duration::from_secs(1);
 /// Most places of code kept.
@@ -81,8 +82,14 @@ impl Code {
         let (isa, memory) = (self.isa, &mut self.memory);
         let read = || {
             let mut code = [0; CODE_BYTES];
-            let n = bytes(memory, f.pid, f.ip, &mut code);
-            Ahead::read(isa, &code[..n], f.ip)
+            // A mapping may begin shortly before.
+            for start in [f.ip.saturating_sub(BEFORE), f.ip & !0xfff, f.ip] {
+                let n = bytes(memory, f.pid, start, &mut code);
+                if n as u64 > f.ip - start {
+                    return Ahead::read(isa, &code[..n], start, f.ip);
+                }
+            }
+            Ahead::read(isa, &[], f.ip, f.ip)
         };
         self.places.entry((f.pid, f.ip)).or_insert_with(read).access(&registers).ok()
     }

@@ -1,4 +1,5 @@
-//! x86-64, by iced-x86: the accesses of a straight line of instructions, as sums of the registers before it.
+//! x86-64, by iced-x86: the accesses of a line of instructions, as sums of the registers before it. Jumps are followed, those on a
+//! condition if they lead back, as loops do: an interrupt mostly stops at the end of an iteration.
 //!
 //! Moves, additions and effective addresses keep every register a sum of registers before, times constants. What else writes
 //! a register makes it unknown from there on. So a line is decoded once, and each sample only adds up its own registers.
@@ -15,7 +16,7 @@ use std::ops::Range;
 pub(super) const ADDRESS_REGISTERS: u64 = 0xff_00ff;
 const REGISTERS: usize = 24;
 /// Instructions of a line at most.
-const INSTRUCTIONS: usize = 16;
+const INSTRUCTIONS: usize = 24;
 /// `abi` of a 64-bit program in perf's registers.
 const ABI_64: u64 = 2;
 
@@ -60,10 +61,10 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// The line that begins with `code[0]` at address `ip`.
-    pub(super) fn read(code: &[u8], ip: u64) -> Line {
+    /// The line that begins at address `ip`; `code` is what there is from address `start` on.
+    pub(super) fn read(code: &[u8], start: u64, ip: u64) -> Line {
         let mut reader = Reader { known: std::array::from_fn(|i| Some(Sum::register(i as u32))), accesses: Vec::new() };
-        let end = reader.line(code, ip);
+        let end = reader.line(code, start, ip);
         Line { accesses: reader.accesses, end }
     }
     /// The first access of the line that is not within `stack`.
@@ -81,6 +82,14 @@ impl Line {
     }
 }
 
+/// Goes on at another address, if there is code.
+fn go(decoder: &mut Decoder<'_>, bytes: usize, start: u64, to: u64) -> bool {
+    let at = to.checked_sub(start).and_then(|d| usize::try_from(d).ok()).filter(|at| *at < bytes);
+    let went = at.is_some_and(|at| decoder.set_position(at).is_ok());
+    decoder.set_ip(to);
+    went
+}
+
 struct Reader {
     known: [Option<Sum>; REGISTERS],
     accesses: Vec<(Sum, u32, Op)>,
@@ -88,11 +97,11 @@ struct Reader {
 
 impl Reader {
     /// Reads instructions for as long as it is clear which one follows.
-    fn line(&mut self, code: &[u8], ip: u64) -> Dropped {
-        if code.is_empty() {
+    fn line(&mut self, code: &[u8], start: u64, ip: u64) -> Dropped {
+        let mut decoder = Decoder::with_ip(64, code, start, DecoderOptions::NONE);
+        if !go(&mut decoder, code.len(), start, ip) {
             return Dropped::NoCode;
         }
-        let mut decoder = Decoder::with_ip(64, code, ip, DecoderOptions::NONE);
         let mut factory = InstructionInfoFactory::new();
         let mut instruction = Instruction::default();
         for i in 0..INSTRUCTIONS {
@@ -110,7 +119,18 @@ impl Reader {
                     Err(why) => return why,
                 }
             }
-            if instruction.flow_control() != FlowControl::Next {
+            let on = match instruction.flow_control() {
+                FlowControl::Next => true,
+                FlowControl::UnconditionalBranch => {
+                    go(&mut decoder, code.len(), start, instruction.near_branch_target())
+                }
+                FlowControl::ConditionalBranch => {
+                    let to = instruction.near_branch_target();
+                    to > instruction.ip() || go(&mut decoder, code.len(), start, to)
+                }
+                _ => false,
+            };
+            if !on {
                 return Dropped::NoMemory;
             }
             let result = self.result(&instruction);

@@ -139,11 +139,13 @@ enum Form {
 }
 
 impl Ahead {
-    /// The straight line of instructions that begins with `code[0]` at `ip`.
-    pub fn read(isa: Isa, code: &[u8], ip: u64) -> Ahead {
+    /// The line of instructions that begins at `ip`; `code` is what there is from address `start` on.
+    pub fn read(isa: Isa, code: &[u8], start: u64, ip: u64) -> Ahead {
         Ahead(match isa {
-            Isa::X86_64 => Form::X86(line::Line::read(code, ip)),
+            Isa::X86_64 => Form::X86(line::Line::read(code, start, ip)),
             Isa::Aarch64 => {
+                let before = usize::try_from(ip.saturating_sub(start)).unwrap_or(usize::MAX);
+                let code = code.get(before..).unwrap_or_default();
                 let n = code.len().min(4);
                 let mut first = [0; 4];
                 first[..n].copy_from_slice(&code[..n]);

@@ -19,7 +19,18 @@ pub(super) fn run(
 
 /// As [`run`], for [`super::Ahead`].
 pub(super) fn ahead(isa: Isa, code: &[u8], (abi, mask): (u64, u64), values: &[u64]) -> Result<Access, Dropped> {
-    with(abi, mask, values, |registers| super::Ahead::read(isa, code, IP).access(registers))
+    with(abi, mask, values, |registers| super::Ahead::read(isa, code, IP, IP).access(registers))
+}
+
+/// The same, stopped so many bytes behind the beginning.
+pub(super) fn ahead_at(
+    isa: Isa,
+    code: &[u8],
+    at: u64,
+    (abi, mask): (u64, u64),
+    values: &[u64],
+) -> Result<Access, Dropped> {
+    with(abi, mask, values, |registers| super::Ahead::read(isa, code, IP, IP + at).access(registers))
 }
 
 fn with<T>(abi: u64, mask: u64, values: &[u64], ask: impl FnOnce(&Registers<'_>) -> T) -> T {

@@ -177,15 +177,31 @@ fn the_next_access_is_found_behind_what_only_computes() {
 }
 
 #[test]
+fn loops_are_followed_back_and_what_leads_on_is_passed() {
+    // addq $1,(%rax); add $64,%rax; cmp %rax,%rdx; jne to the beginning: stopped at the comparison.
+    let code = [0x48, 0x83, 0x00, 0x01, 0x48, 0x83, 0xc0, 0x40, 0x48, 0x39, 0xc2, 0x75, 0xf3];
+    let found = testing::ahead_at(Isa::X86_64, &code, 8, (2, 0xff_ffff), &values());
+    assert_eq!(found, Ok(Access { addr: r(RAX), size: 8, op: Op::Atomic }));
+    // At the addition: the next iteration is one further.
+    let found = testing::ahead_at(Isa::X86_64, &code, 4, (2, 0xff_ffff), &values());
+    assert_eq!(found, Ok(Access { addr: r(RAX) + 64, size: 8, op: Op::Atomic }));
+    // je .+5 is passed by; jmp .+3 is followed: mov (%rbx),%rax behind them.
+    let on = [0x74, 0x05, 0xeb, 0x03, 0x48, 0x8b, 0x0f, 0x48, 0x8b, 0x03];
+    assert_eq!(ahead(&on), Ok(Access { addr: r(RBX), size: 8, op: Op::Read }));
+}
+
+#[test]
 fn what_cannot_be_known_ahead_is_not_guessed() {
     // imul %rbx,%rax; mov (%rax),%rbx: the product is not followed.
     assert_eq!(ahead(&[0x48, 0x0f, 0xaf, 0xc3, 0x48, 0x8b, 0x18]), Err(Dropped::NoRegister));
     // mov 8(%rsp),%rax; mov (%rax),%rbx: what the stack holds is not known.
     assert_eq!(ahead(&[0x48, 0x8b, 0x44, 0x24, 0x08, 0x48, 0x8b, 0x18]), Err(Dropped::NoRegister));
-    // A jump, and code that is cut off.
-    assert_eq!(ahead(&[0x90, 0xeb, 0x00, 0x48, 0x8b, 0x18]), Err(Dropped::NoMemory));
+    // A jump to where there is no code, one that a register decides, and code that is cut off.
+    assert_eq!(ahead(&[0x90, 0xeb, 0x70, 0x48, 0x8b, 0x18]), Err(Dropped::NoMemory));
+    assert_eq!(ahead(&[0x90, 0xff, 0xe0, 0x48, 0x8b, 0x18]), Err(Dropped::NoMemory));
     assert_eq!(ahead(&[0x90, 0x48, 0x8b]), Err(Dropped::NoMemory));
     assert_eq!(ahead(&[0x48, 0x8b]), Err(Dropped::NoInstruction));
+    assert_eq!(ahead(&[0xeb, 0xfe]), Err(Dropped::NoMemory), "a loop without an end");
     let mut rng = homenode_base::Rng::new(12);
     for _ in 0..50_000 {
         let code: [u8; 32] = std::array::from_fn(|_| rng.next_u64() as u8);

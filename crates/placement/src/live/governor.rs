@@ -14,7 +14,7 @@ use super::stats::{Locality, Stats};
 use crate::engine::BlockEngine;
 use crate::policies::{Choice, PolicyError};
 use follow::price;
-use homenode_base::{NodeId, TotalCost};
+use homenode_base::NodeId;
 use homenode_machine::{Location, Machine};
 use std::collections::{BTreeMap, BTreeSet};
 

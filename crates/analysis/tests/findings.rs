@@ -206,8 +206,8 @@ fn tables_that_are_still_written_are_left_in_peace() {
 #[test]
 fn a_table_that_stays_in_caches_is_left_in_peace() {
     let mut p = Program::default();
-    let at = p.object("data", "grid.c:40", HEAP, 128 * PAGE);
-    grid(&mut p, at, 128, None, 4, 1);
+    let at = p.object("data", "grid.c:40", HEAP, 512 * PAGE);
+    grid(&mut p, at, 512, None, 4, 1);
     let at = p.object("table", "grid.c:44", HEAP + 0x300_0000, PAGE);
     (0..64).for_each(|i| p.go(0, W, at + i * 64, 8, 0));
     (0..50_000u64).for_each(|i| p.go((i % 4) as u32, R, at + i / 4 * 7 % 64 * 64, 8, 0));

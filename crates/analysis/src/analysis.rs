@@ -7,10 +7,12 @@ use crate::feed::{Charge, Setup, Transfer};
 use crate::heat::Heat;
 use crate::locks::Locks;
 use crate::names::Names;
+use crate::owners::Owners;
 use crate::patterns::{Patterns, Piece, Touch};
 use crate::rows::{FalseSharingRow, HeatMap, LineRow, ObjectRow, PatternRow, SampleSpread, TransferBreakdown};
 use crate::tables;
 use homenode_base::{NodeId, TotalCost};
+use homenode_machine::AccessClass;
 use homenode_trace::{Merged, Op};
 
 /// Time bins of the heat map while it is filled; between half of them and all are in use at the end.
@@ -54,6 +56,7 @@ pub struct Analysis<'a> {
     detail: Detail,
     attribution: Attribution,
     heat: Heat,
+    owners: Owners,
     /// Only for samples.
     confidence: Option<Confidence>,
     locks: Locks,
@@ -76,6 +79,7 @@ impl<'a> Analysis<'a> {
             detail: Detail::new(),
             attribution: Attribution::new(&setup),
             heat: Heat::new(HEAT_COLUMNS, setup.machine.nodes(), setup.block_bytes),
+            owners: Owners::new(setup.unit_bytes),
             confidence: setup.sampled.map(|_| Confidence::default()),
             locks: Locks::default(),
             last: Reference::default(),
@@ -134,11 +138,16 @@ impl<'a> Analysis<'a> {
             confidence.charge(c.object, c.cost);
         }
         self.patterns.charge(c.addr, c.object, c.cost);
+        // A write-back is paid by whoever needs the room.
+        if c.class != AccessClass::WriteBack && self.confidence.is_none() {
+            self.owners.pays(c.addr, self.last.thread);
+        }
     }
     /// Notes a cache-to-cache transfer that the last reference caused.
     pub fn transfer(&mut self, t: &Transfer) {
         self.attribution.transfer(t);
         self.patterns.charge(t.addr, t.object, t.cost);
+        self.owners.pays(t.addr, self.last.thread);
         let unit = t.addr / self.setup.unit_bytes;
         let first = self.pieces.first().map_or(unit, |p| p.unit);
         let Some(piece) = unit.checked_sub(first).and_then(|i| self.pieces.get(i as usize)) else {
@@ -156,7 +165,7 @@ impl<'a> Analysis<'a> {
     /// Bytes of memory held, about.
     pub fn memory_bytes(&self) -> usize {
         let accumulators = self.patterns.memory_bytes() + self.attribution.memory_bytes() + self.heat.memory_bytes();
-        accumulators + self.detail.memory_bytes()
+        accumulators + self.detail.memory_bytes() + self.owners.memory_bytes()
     }
     /// Ends the replay: ids become words, sums become rows.
     pub fn finish(self, names: &dyn Names) -> Analysed {
@@ -169,6 +178,7 @@ impl<'a> Analysis<'a> {
                 lines,
                 transfers: &transfers,
                 heat: &self.heat,
+                owners: &self.owners,
                 confidence: self.confidence.as_ref(),
                 heat_rows: HEAT_ROWS,
             },

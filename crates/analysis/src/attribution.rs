@@ -10,6 +10,9 @@ const NONE: u32 = u32::MAX;
 const THREADS_REMEMBERED: usize = 1 << 16;
 const PAIRS_REMEMBERED: usize = 1024;
 
+/// From so many references of one node to a block on, without one of another, the node is its owner for the time being.
+const LONG_RUN: u64 = 64;
+
 /// First touch and use of one block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block {
@@ -34,6 +37,17 @@ pub(crate) struct Block {
     /// When it was touched first, and when another thread than the first one read it first, in references.
     pub(crate) touched_at: u64,
     pub(crate) read_at: u64,
+    /// Reads of the first thread before it became shared.
+    first_reads: u64,
+    /// The running run of one node's references, since it became shared, and the references in long runs.
+    run_node: NodeId,
+    run: u64,
+    settled: u64,
+    /// Node of the last long run, and how often it was another than that of the long run before it.
+    settled_node: Option<NodeId>,
+    pub(crate) changes: u32,
+    /// The first thread, or the first with a long run if that one only initialised.
+    pub(crate) first_user: u32,
     /// Cost of its lines' transfers between caches since it became shared.
     pub(crate) transfers: Cost,
     /// Object of the last reference: it has a share already.
@@ -63,6 +77,43 @@ impl Block {
         if self.node == node {
             self.node_user = thread;
         }
+        self.follow(thread, node, weight);
+    }
+    /// Another thread than the first one touches it. If that one has read it again and again it was not just initialising.
+    #[cold]
+    fn share(&mut self, other: NodeId) {
+        self.shared = true;
+        self.run_node = other;
+        if self.first_reads >= LONG_RUN {
+            self.settled_node = if let Location::Node(first) = self.home { Some(first) } else { None };
+        }
+    }
+    /// Whether its first thread did not only initialise it but used it, before all others: a phase of its own.
+    pub(crate) fn is_used_first(&self) -> bool {
+        self.first_reads.saturating_mul(4) >= self.refs
+    }
+    #[inline]
+    fn follow(&mut self, thread: u32, node: NodeId, weight: u64) {
+        if self.run_node != node {
+            (self.run_node, self.run) = (node, 0);
+        }
+        self.run += weight;
+        if self.run >= LONG_RUN {
+            let begins = self.run - weight < LONG_RUN;
+            self.settled += if begins { self.run } else { weight };
+            if begins && self.settled_node != Some(node) {
+                if self.settled_node.is_some() {
+                    self.changes += 1;
+                } else {
+                    self.first_user = thread;
+                }
+                self.settled_node = Some(node);
+            }
+        }
+    }
+    /// Of 100 references since it became shared, those in long runs of one node.
+    pub(crate) fn settled_percent(&self) -> u64 {
+        self.settled.saturating_mul(100) / self.refs.max(1)
     }
 }
 
@@ -136,7 +187,7 @@ pub(crate) struct Pair {
     pub(crate) remote: TotalCost,
 }
 
-/// The accumulator. Memory: 192 bytes and two costs per possible home for each block and object in it, and 100 bytes
+/// The accumulator. Memory: 240 bytes and two costs per possible home for each block and object in it, and 100 bytes
 /// for each pair of site and object.
 #[derive(Debug)]
 pub struct Attribution {
@@ -249,8 +300,12 @@ impl Attribution {
             (b.first_thread, b.first_site, b.first_wrote, b.touched_at) = (u.thread, u.site, u.writes, time);
         }
         let other = b.first_thread != u.thread;
-        b.shared |= other;
-        if b.shared {
+        if other && !b.shared {
+            b.share(u.node);
+        }
+        if !b.shared {
+            b.first_reads += u64::from(!u.writes) * u64::from(u.weight);
+        } else {
             b.vote(u.thread, u.node, u64::from(u.weight));
             if other && !u.writes && b.read_at == u64::MAX {
                 b.read_at = time;
@@ -346,6 +401,13 @@ impl Attribution {
                 refs: 0,
                 touched_at: self.time,
                 read_at: u64::MAX,
+                first_reads: 0,
+                run_node: first.node,
+                run: 0,
+                settled: 0,
+                settled_node: None,
+                changes: 0,
+                first_user: first.thread,
                 transfers: Cost::ZERO,
                 last_object: NONE,
                 shares: NONE,

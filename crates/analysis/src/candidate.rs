@@ -77,6 +77,18 @@ pub enum Remedy {
         /// How.
         making: Making,
     },
+    /// Each block is used by one thread throughout, instead of by others in later phases.
+    KeepParts {
+        /// (block number, thread that keeps it), ascending by block.
+        blocks: Vec<(u64, u32)>,
+    },
+    /// The units (lines, where there are caches) of each thread lie in one piece, which it also initialises.
+    OneBlockPerThread {
+        /// (unit number, thread that uses it), those of a thread in the order in which they are to lie.
+        units: Vec<(u64, u32)>,
+        /// Bytes of a unit.
+        unit_bytes: u64,
+    },
 }
 
 /// How a node gets its copy.

@@ -7,7 +7,7 @@
 //! **Invariant:** memory grows with the lines and blocks touched, never with references; sums over objects, over lines
 //! of code and over patterns each equal the total charged, to the last unit.
 //!
-//! Reading order: [`feed`] (what comes in), [`patterns`], [`detail`], `watched`, `transfers`, [`attribution`], [`heat`], `confidence` (of samples),
+//! Reading order: [`feed`] (what comes in), [`patterns`], [`detail`], `watched`, `transfers`, [`attribution`], [`heat`], `owners`, `confidence` (of samples),
 //! [`candidate`] and `candidates` (what goes out), [`analysis`] (all of them together).
 #![forbid(unsafe_code)]
 
@@ -22,6 +22,7 @@ pub mod heat;
 mod index;
 mod locks;
 pub mod names;
+mod owners;
 pub mod patterns;
 pub mod rows;
 mod tables;

@@ -160,6 +160,10 @@ pub enum FindingKind {
     ReadShared,
     /// Many threads add to the same words: a copy for each.
     SharedUpdates,
+    /// The partition of the work runs across the layout: blocks with lines of several nodes' threads.
+    Layout,
+    /// Used by one node for long, then by another.
+    OwnersChange,
 }
 
 impl FindingKind {
@@ -167,7 +171,7 @@ impl FindingKind {
     /// of each sort.
     pub fn is_placement(self) -> bool {
         match self {
-            FindingKind::FirstTouch | FindingKind::ReadShared => true,
+            FindingKind::FirstTouch | FindingKind::ReadShared | FindingKind::Layout | FindingKind::OwnersChange => true,
             FindingKind::FalseSharing | FindingKind::SharedUpdates => false,
         }
     }

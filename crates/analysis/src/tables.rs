@@ -6,6 +6,7 @@ use crate::confidence::Confidence;
 use crate::feed::Setup;
 use crate::heat::Heat;
 use crate::names::{Names, ObjectName, SiteName, UNKNOWN_OBJECT, UNKNOWN_SITE};
+use crate::owners::Owners;
 use crate::patterns::{Pattern, Patterns};
 use crate::rows::{FalseSharingRow, FalseWord, LineRow, ObjectRow, PatternRow};
 use crate::transfers::Transfers;
@@ -31,6 +32,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) lines: Vec<Line>,
     pub(crate) transfers: &'a Transfers,
     pub(crate) heat: &'a Heat,
+    pub(crate) owners: &'a Owners,
     pub(crate) heat_rows: usize,
     pub(crate) confidence: Option<&'a Confidence>,
 }

@@ -277,6 +277,73 @@ fn copies_are_worth_what_the_program_with_copies_saves() {
     }
 }
 
+/// A matrix of rows of a page, filled by blocks of rows and scaled by blocks of columns, or of rows.
+fn matrix(rows: u64, sweeps: u64, by_rows: bool) -> Vec<Merged> {
+    let columns = 512;
+    let own = |t: u32, n: u64| n * u64::from(t) / u64::from(THREADS)..n * u64::from(t + 1) / u64::from(THREADS);
+    let at = |r: u64, c: u64| A + 8 * (r * columns + c);
+    let fill = |t: u32| own(t, rows).flat_map(|r| (0..columns).map(move |c| word(t, at(r, c), Op::Write, 1))).collect();
+    let mut refs = in_turn(&(0..THREADS).map(fill).collect::<Vec<_>>());
+    for _ in 0..sweeps {
+        let scale = |t: u32| {
+            let cells: Vec<(u64, u64)> = match by_rows {
+                true => own(t, rows).flat_map(|r| (0..columns).map(move |c| (r, c))).collect(),
+                false => own(t, columns).flat_map(|c| (0..rows).map(move |r| (r, c))).collect(),
+            };
+            cells.into_iter().flat_map(|(r, c)| [Op::Read, Op::Write].map(|op| word(t, at(r, c), op, 2))).collect()
+        };
+        refs.extend(in_turn(&(0..THREADS).map(scale).collect::<Vec<_>>()));
+    }
+    refs
+}
+
+#[test]
+fn columns_of_rows_are_found_and_one_block_per_thread_predicted() {
+    for machine in [small_machine(), Machine { word_bytes: 8, ..plain(&[4, 4]) }] {
+        let arrays = || vec![("matrix", A, 128 * 4096)];
+        let before = report(&machine, &matrix(128, 4, false), arrays());
+        let after = report(&machine, &matrix(128, 4, true), arrays());
+        assert_consistent(&before);
+        let found: Vec<FindingKind> = before.findings.iter().map(|f| f.kind).collect();
+        assert_eq!(found, [FindingKind::Layout], "{}", machine.name);
+        let finding = &before.findings[0];
+        assert!(finding.places.contains(&"main.c:2".into()), "{:?}", finding.places);
+        assert!(after.findings.is_empty(), "{:?}", after.findings);
+        if machine.caches.is_none() {
+            assert_within_tenth(finding.saving, first_touch(&before) - first_touch(&after));
+        }
+    }
+}
+
+/// Two phases over an array; in the second the parts are dealt the other way round, or as before.
+fn phases(words: u64, swapped: bool) -> Vec<Merged> {
+    let mut refs = Vec::new();
+    for phase in 0..2 {
+        let work = |t: u32| {
+            let part = u64::from(if phase == 1 && swapped { THREADS - 1 - t } else { t });
+            let mine = words * part / u64::from(THREADS)..words * (part + 1) / u64::from(THREADS);
+            let sweep = move |i: u64| [Op::Read, Op::Write].map(|op| word(t, A + 8 * i, op, 1 + phase));
+            (0..4).flat_map(|_| mine.clone().flat_map(sweep)).collect()
+        };
+        refs.extend(in_turn(&(0..THREADS).map(work).collect::<Vec<Vec<Merged>>>()));
+    }
+    refs
+}
+
+#[test]
+fn owners_that_change_with_phases_are_found_and_keeping_the_parts_predicted() {
+    for machine in [small_machine(), Machine { word_bytes: 8, ..plain(&[4, 4]) }] {
+        let words = 16 << 10;
+        let arrays = || vec![("state", A, words * 8)];
+        let before = report(&machine, &phases(words, true), arrays());
+        let after = report(&machine, &phases(words, false), arrays());
+        let found: Vec<FindingKind> = before.findings.iter().map(|f| f.kind).collect();
+        assert_eq!(found, [FindingKind::OwnersChange], "{}", machine.name);
+        assert_within_tenth(before.findings[0].saving, first_touch(&before) - first_touch(&after));
+        assert!(after.findings.is_empty(), "{:?}", after.findings);
+    }
+}
+
 #[test]
 fn the_same_input_gives_the_same_evaluation() {
     let machine = small_machine();

@@ -55,8 +55,9 @@ fn worth(p: &Part) -> TotalCost {
 }
 
 fn is_wrong(p: &Part) -> bool {
-    // What lies beside other objects is placed by whoever touches one of them first.
-    if p.shared_block {
+    // What lies beside other objects is placed by whoever touches one of them first, and what was used by one thread before
+    // others came is another finding.
+    if p.shared_block || p.block.is_used_first() {
         return false;
     }
     let Location::Node(home) = p.block.home else { return false };

@@ -4,14 +4,16 @@ mod apart;
 mod false_sharing;
 mod first_touch;
 mod fought;
+mod layout;
+mod owners_change;
 mod phrases;
 mod read_shared;
 mod shared_updates;
 mod stride;
 
 use crate::candidate::Candidate;
-use crate::names::{Names, UNKNOWN_OBJECT};
-use crate::tables::{Object, Parts};
+use crate::names::{Names, SiteName, UNKNOWN_OBJECT};
+use crate::tables::{Object, Parts, site_name};
 use homenode_base::TotalCost;
 use std::cmp::Reverse;
 
@@ -22,7 +24,11 @@ pub(crate) fn find(parts: &Parts<'_>, objects: &[Object], names: &dyn Names, tot
     let exact = parts.setup.sampled.is_none();
     let sees_writes = parts.setup.sampled.is_none_or(|s| s.sees_writes);
     for object in objects {
-        let kinds = [first_touch::find(parts, object, names, total)];
+        let kinds = [
+            first_touch::find(parts, object, names, total),
+            exact.then(|| layout::find(parts, object, names, total)).flatten(),
+            exact.then(|| owners_change::find(parts, object, names, total)).flatten(),
+        ];
         all.extend(kinds.into_iter().flatten());
         if sees_writes {
             all.extend(read_shared::find(parts, object, names, total));
@@ -35,6 +41,24 @@ pub(crate) fn find(parts: &Parts<'_>, objects: &[Object], names: &dyn Names, tot
     }
     all.sort_by_key(|c| (Reverse(c.estimate), c.object));
     all
+}
+
+/// The lines of code that cost most on this object.
+fn sites(parts: &Parts<'_>, object: &Object, names: &dyn Names) -> Vec<SiteName> {
+    const SITES: usize = 2;
+    let objects = parts.attribution.objects();
+    let mut pairs: Vec<_> =
+        parts.attribution.pairs().iter().filter(|p| objects[p.object as usize].id == object.id).collect();
+    pairs.sort_by_key(|p| (Reverse(p.remote), Reverse(p.cost), p.site));
+    let most = pairs.first().map_or(TotalCost::ZERO, |p| p.cost);
+    let mut sites: Vec<SiteName> = Vec::new();
+    for pair in pairs.into_iter().filter(|p| p.cost.0 * 4 >= most.0) {
+        let site = site_name(names, pair.site);
+        if !sites.contains(&site) && sites.len() < SITES {
+            sites.push(site);
+        }
+    }
+    sites
 }
 
 /// Whether `part` is at least `percent` of `whole`.

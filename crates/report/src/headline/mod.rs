@@ -329,6 +329,8 @@ pub fn kind_name(kind: FindingKind) -> &'static str {
         FindingKind::FalseSharing => "False sharing",
         FindingKind::ReadShared => "Read by all, home at one",
         FindingKind::SharedUpdates => "Updated by many threads",
+        FindingKind::Layout => "Partition against layout",
+        FindingKind::OwnersChange => "Owners change between phases",
     }
 }
 

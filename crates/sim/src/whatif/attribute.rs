@@ -1,4 +1,4 @@
-//! Who initialises: the references that do are given to the block's user.
+//! Who references: what initialises memory is given to its user, and memory that changes hands stays with one thread.
 use super::together::Together;
 use super::young::Young;
 use crate::blocks::NumberMap;
@@ -8,72 +8,118 @@ use homenode_trace::{Merged, Op};
 /// After so many other references in a row, the initialisation has made a pause: what is held back does not wait longer.
 const PAUSE: u32 = 64;
 
-/// All initialisations of one what-if.
+/// Units of one size with the threads that they are given to.
+#[derive(Clone, Debug)]
+struct Level {
+    shift: u32,
+    /// Whether all references are given, and not only those that initialise.
+    keep: bool,
+    /// A unit whose initialisation is given leaves when it is used.
+    users: NumberMap<(u32, Young)>,
+    /// Lowest and highest unit at the start: most references elsewhere need no look-up.
+    hull: (u64, u64),
+}
+
+impl Level {
+    /// The part of the hull test that is cheap.
+    #[inline]
+    fn may_hold(&self, r: &Merged) -> bool {
+        let last = r.addr.wrapping_add(u64::from(r.size.max(1)) - 1);
+        let within = last >> self.shift >= self.hull.0 && r.addr >> self.shift <= self.hull.1;
+        !self.users.is_empty() && (within || last < r.addr)
+    }
+}
+
+/// What is made by other threads in one what-if.
 #[derive(Clone, Debug)]
 pub(super) struct Attribution {
-    /// Users of blocks; a block leaves when it is used.
-    young: NumberMap<(u32, Young)>,
-    /// Lowest and highest block at the start: most references elsewhere need no look-up.
-    hull: (u64, u64),
-    block_shift: u32,
+    levels: Vec<Level>,
+    held: Held,
+}
+
+/// References that are made at the same time as others.
+#[derive(Clone, Debug)]
+struct Held {
     /// References since the last one that was held back.
     others: u32,
     together: Option<Together>,
 }
 
 impl Attribution {
-    /// Blocks with their users; of two users of a block, the first counts. `line_shift` is that of the machine's cache
-    /// lines, if there are some: only then does it matter which references to different blocks are made at the same time.
-    pub(super) fn new(users: &[(u64, u32)], block_shift: u32, line_shift: Option<u32>) -> Attribution {
-        let hull = users.iter().fold((1, 0), |hull, &(block, _)| match hull {
-            (1, 0) => (block, block),
-            (low, high) => (block.min(low), block.max(high)),
-        });
-        Attribution {
-            young: users.iter().rev().map(|&(block, user)| (block, (user, Young::NEW))).collect(),
-            hull,
-            block_shift,
-            others: 0,
-            together: line_shift.map(Together::new),
+    /// `line_shift` is that of the machine's cache lines, if there are some: only then does it matter which references to
+    /// different blocks are made at the same time.
+    pub(super) fn new(line_shift: Option<u32>) -> Attribution {
+        Attribution { levels: Vec::new(), held: Held { others: 0, together: line_shift.map(Together::new) } }
+    }
+
+    /// Gives the initialisation of units of `1 << shift` bytes, or with `keep` all references to them, to these threads.
+    /// Of two users of a unit, the first counts.
+    pub(super) fn give(&mut self, users: impl Iterator<Item = (u64, u32)>, shift: u32, keep: bool) {
+        let level = match self.levels.iter().position(|l| (l.shift, l.keep) == (shift, keep)) {
+            Some(i) => &mut self.levels[i],
+            None => {
+                let level = Level { shift, keep, users: NumberMap::default(), hull: (u64::MAX, 0) };
+                self.levels.push(level);
+                self.levels.last_mut().expect("one was pushed")
+            }
+        };
+        for (unit, user) in users {
+            level.users.entry(unit).or_insert((user, Young::NEW));
+            level.hull = (level.hull.0.min(unit), level.hull.1.max(unit));
         }
     }
 
-    /// Gives one reference to whoever makes it, in pieces per block where that matters.
+    /// Gives one reference to whoever makes it, in pieces per unit where that matters.
     #[inline]
     pub(super) fn push(&mut self, r: Merged, out: &mut impl FnMut(Merged)) {
-        if self.young.is_empty() {
+        if self.levels.is_empty() {
             return out(r);
         }
-        let last = r.addr.wrapping_add(u64::from(r.size.max(1)) - 1);
-        let (low, high) = if last < r.addr { (0, u64::MAX) } else { (r.addr, last) };
-        if high >> self.block_shift < self.hull.0 || low >> self.block_shift > self.hull.1 {
-            self.pass(r, out);
+        if self.levels.iter().any(|l| l.may_hold(&r)) {
+            look_up(&mut self.levels, &mut self.held, r, out);
         } else {
-            self.look_up(r, out);
+            self.held.pass(r, out);
         }
     }
 
-    fn look_up(&mut self, r: Merged, out: &mut impl FnMut(Merged)) {
-        let within = (1u64 << self.block_shift) - 1;
-        for piece in Pieces::new(r.addr, r.size, self.block_shift) {
-            let block = piece.addr >> self.block_shift;
-            let part = Merged { addr: piece.addr, size: (piece.last - piece.addr) as u32 + 1, ..r };
-            let Some((user, young)) = self.young.get_mut(&block).filter(|_| r.op != Op::Spin) else {
-                self.pass(part, &mut *out);
-                continue;
-            };
-            if young.is_initialised_by(&r, piece.addr & within, piece.last & within, self.block_shift) {
-                let made = Merged { thread: *user, ..part };
-                self.others = 0;
-                match &mut self.together {
-                    Some(together) => together.push(made, &mut *out),
-                    None => out(made),
+    /// Hands on what is held back.
+    pub(super) fn finish(&mut self, out: &mut impl FnMut(Merged)) {
+        self.held.finish(out);
+    }
+}
+
+/// The first level that knows a unit decides.
+fn look_up<F: FnMut(Merged)>(levels: &mut [Level], held: &mut Held, r: Merged, out: &mut F) {
+    let [level, rest @ ..] = levels else { return held.pass(r, out) };
+    if !level.may_hold(&r) {
+        return look_up(rest, held, r, out);
+    }
+    let within = (1u64 << level.shift) - 1;
+    for piece in Pieces::new(r.addr, r.size, level.shift) {
+        let unit = piece.addr >> level.shift;
+        let part = Merged { addr: piece.addr, size: (piece.last - piece.addr) as u32 + 1, ..r };
+        match level.users.get_mut(&unit).filter(|_| r.op != Op::Spin) {
+            None => look_up(rest, held, part, &mut *out),
+            Some((user, _)) if level.keep => held.pass(Merged { thread: *user, ..part }, &mut *out),
+            Some((user, young)) => {
+                if young.is_initialised_by(&r, piece.addr & within, piece.last & within, level.shift) {
+                    held.hold(Merged { thread: *user, ..part }, &mut *out);
+                } else {
+                    level.users.remove(&unit);
+                    held.finish(&mut *out);
+                    out(part);
                 }
-            } else {
-                self.young.remove(&block);
-                self.finish(&mut *out);
-                out(part);
             }
+        }
+    }
+}
+
+impl Held {
+    fn hold(&mut self, r: Merged, out: &mut impl FnMut(Merged)) {
+        self.others = 0;
+        match &mut self.together {
+            Some(together) => together.push(r, out),
+            None => out(r),
         }
     }
 
@@ -89,8 +135,7 @@ impl Attribution {
         out(r);
     }
 
-    /// Hands on what is held back.
-    pub(super) fn finish(&mut self, out: &mut impl FnMut(Merged)) {
+    fn finish(&mut self, out: &mut impl FnMut(Merged)) {
         if let Some(together) = &mut self.together {
             together.flush(out);
         }

@@ -5,6 +5,7 @@
 //! *who* references, then *where*; what concerns the placement alone is left to the engine.
 mod attribute;
 mod copies;
+mod gather;
 mod moves;
 mod pad;
 mod placed;
@@ -18,6 +19,7 @@ use crate::replay::Replay;
 use crate::seat::{Seat, salt};
 use attribute::Attribution;
 use copies::Copies;
+use gather::Gathered;
 use homenode_analysis::candidate::Part;
 use homenode_analysis::{Making, Remedy};
 use homenode_base::TotalCost;
@@ -87,6 +89,18 @@ pub enum Transform {
         /// How.
         making: Making,
     },
+    /// All references to these blocks are made by the threads given for them: parts that change hands no more.
+    KeepParts {
+        /// (block number, thread that keeps it).
+        blocks: Vec<(u64, u32)>,
+    },
+    /// The units of each thread follow each other in memory of their own, and each thread initialises its own.
+    OneBlockPerThread {
+        /// (unit number, thread that it belongs to), those of a thread in the order in which they are to lie.
+        units: Vec<(u64, u32)>,
+        /// Bytes of a unit, a power of two.
+        unit_bytes: u64,
+    },
 }
 
 impl From<&Remedy> for Transform {
@@ -96,6 +110,8 @@ impl From<&Remedy> for Transform {
             Remedy::PadElements { arrays, element_bytes, to_bytes } => {
                 Transform::PadElements { arrays, element_bytes, to_bytes }
             }
+            Remedy::KeepParts { blocks } => Transform::KeepParts { blocks },
+            Remedy::OneBlockPerThread { units, unit_bytes } => Transform::OneBlockPerThread { units, unit_bytes },
             Remedy::CopyPerNode { blocks, makers, making } => Transform::CopyPerNode { blocks, makers, making },
             Remedy::Regroup { parts, line_bytes } => Transform::Regroup { parts, line_bytes },
             Remedy::DealBlocks { arrays, element_bytes, line_bytes } => {
@@ -113,17 +129,32 @@ struct Rewriter {
     /// By thread.
     cpus: Vec<u16>,
     attribution: Attribution,
+    gathered: Vec<Gathered>,
     copies: Vec<Copies>,
     moves: Vec<Move>,
 }
 
 impl Rewriter {
     fn new(transforms: &[Transform], setup: Setup<'_>) -> Rewriter {
-        let (mut initialised, mut copies, mut moves) = (Vec::<(u64, u32)>::new(), Vec::new(), Vec::new());
+        // Without simulated caches it does not matter what is done at the same time.
+        let caches = setup.machine.caches.as_ref().filter(|_| setup.options.sampled.is_none());
+        let mut attribution = Attribution::new(caches.map(|c| c.line_bytes.trailing_zeros()));
+        let (mut gathered, mut copies, mut moves) = (Vec::new(), Vec::new(), Vec::new());
+        let block_shift = setup.block_bytes.trailing_zeros();
         let line_bytes = setup.machine.caches.as_ref().map_or(64, |c| u64::from(c.line_bytes));
         for (transform, area) in transforms.iter().zip(0..) {
+            // Threads that the dataset does not have make nothing.
+            let known = |given: &[(u64, u32)]| {
+                given.iter().filter(|(_, t)| (*t as usize) < setup.seats.len()).copied().collect::<Vec<_>>().into_iter()
+            };
             match transform {
-                Transform::InitialiseInParallel { blocks } => initialised.extend(blocks.iter().copied()),
+                Transform::InitialiseInParallel { blocks } => attribution.give(known(blocks), block_shift, false),
+                Transform::KeepParts { blocks } => attribution.give(known(blocks), block_shift, true),
+                Transform::OneBlockPerThread { units, unit_bytes } => {
+                    let shift = unit_bytes.trailing_zeros();
+                    attribution.give(known(units), shift, false);
+                    gathered.push(Gathered::new(units, shift, setup.block_bytes, gathered.len() as u32));
+                }
                 Transform::PadElements { arrays, element_bytes, to_bytes } => {
                     moves.push(Move::Pad(Padding::new(arrays, *element_bytes, *to_bytes, area)));
                 }
@@ -142,14 +173,11 @@ impl Rewriter {
                 Transform::Rehome { .. } => {}
             }
         }
-        // Without simulated caches it does not matter what is done at the same time.
-        let caches = setup.machine.caches.as_ref().filter(|_| setup.options.sampled.is_none());
-        let line_shift = caches.map(|c| c.line_bytes.trailing_zeros());
-        initialised.retain(|(_, user)| (*user as usize) < setup.seats.len());
         Rewriter {
             salts: setup.seats.iter().map(|s| salt(s.space)).collect(),
             cpus: setup.seats.iter().map(|s| s.cpu).collect(),
-            attribution: Attribution::new(&initialised, setup.block_bytes.trailing_zeros(), line_shift),
+            attribution,
+            gathered,
             copies,
             moves,
         }
@@ -158,29 +186,37 @@ impl Rewriter {
     /// The references that the changed program makes instead of these; `out` is cleared first.
     fn rewrite(&mut self, refs: &[Merged], out: &mut Vec<Merged>) {
         out.clear();
-        let Rewriter { salts, cpus, attribution, copies, moves } = self;
+        let Rewriter { salts, cpus, attribution, gathered, copies, moves } = self;
         for r in refs {
             let salt = salts.get(r.thread as usize).copied().unwrap_or(0);
             let flat = Merged { addr: r.addr ^ salt, ..*r };
-            attribution.push(flat, &mut |r| place(copies, moves, cpus, r, out));
+            attribution.push(flat, &mut |r| place(gathered, copies, moves, cpus, r, out));
         }
     }
 
     /// What was held back of them; `out` is cleared first.
     fn finish(&mut self, out: &mut Vec<Merged>) {
         out.clear();
-        let Rewriter { cpus, attribution, copies, moves, .. } = self;
-        attribution.finish(&mut |r| place(copies, moves, cpus, r, out));
+        let Rewriter { cpus, attribution, gathered, copies, moves, .. } = self;
+        attribution.finish(&mut |r| place(gathered, copies, moves, cpus, r, out));
         moves.iter_mut().for_each(|m| m.finish(&mut |r| out.push(r)));
     }
 }
 
-/// Where a reference goes: to the copy that it is meant for, else to where a change of layout has moved it.
+/// Where a reference goes: to its thread's block, to the copy that it is meant for, to where a change of layout has moved it.
 #[inline]
-fn place(copies: &mut [Copies], moves: &mut [Move], cpus: &[u16], r: Merged, out: &mut Vec<Merged>) {
-    match copies {
-        [] => moves::apply(moves, r, cpus.get(r.thread as usize).copied().unwrap_or(0), &mut |r| out.push(r)),
-        [first, rest @ ..] => first.push(r, &mut |r| place(rest, moves, cpus, r, out)),
+fn place(
+    gathered: &[Gathered],
+    copies: &mut [Copies],
+    moves: &mut [Move],
+    cpus: &[u16],
+    r: Merged,
+    out: &mut Vec<Merged>,
+) {
+    match (gathered, copies) {
+        ([], []) => moves::apply(moves, r, cpus.get(r.thread as usize).copied().unwrap_or(0), &mut |r| out.push(r)),
+        ([], [first, rest @ ..]) => first.push(r, &mut |r| place(&[], rest, moves, cpus, r, out)),
+        ([first, rest @ ..], copies) => first.push(r, &mut |r| place(rest, copies, moves, cpus, r, out)),
     }
 }
 

@@ -175,6 +175,37 @@ fn samples_and_ring_events_of_one_thread_are_one_thread_in_order_of_time() {
 }
 
 #[test]
+fn a_process_is_one_however_slowly_its_libraries_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let slow = dir.path().join("libslow.so");
+    let slow = support::build(slow, &support::source("tests/c/slow_start.c"), false, &["-shared", "-fPIC"]);
+    let flags = ["-Wl,--no-as-needed".to_owned(), slow.display().to_string()];
+    let program = build(dir.path(), false, &[]).with_extension("slow");
+    let flags: Vec<&str> = ["-O1"].into_iter().chain(flags.iter().map(String::as_str)).collect();
+    let program = support::build(program, &support::source("tests/c/phased.c"), false, &flags);
+    // As it is, and by a script that starts it.
+    let script = dir.path().join("wrap.sh");
+    std::fs::write(&script, format!("#!/bin/sh\n{}\nexit $?\n", program.display())).unwrap();
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    for command in [program, script] {
+        let out = dir.path().join("slow.hnt");
+        let mut options = options(&command, &out);
+        options.force = true;
+        let summary = sampled::record(&mut EveryThread(0), &options, &mut ()).unwrap();
+        let reader = open(&out);
+        let m = reader.manifest();
+        let wrapped = command.extension().is_some_and(|e| e == "sh");
+        assert_eq!((summary.exit_status, summary.processes), (Some(3), 1 + u32::from(wrapped)), "{:?}", m.processes);
+        assert_eq!(m.threads.len(), 3 + usize::from(wrapped), "{:?}", m.threads);
+        if !wrapped {
+            // About 900 ms of samples at 5 ms or more apart came before the library reported.
+            assert!(m.threads[0].refs > 40 && blocks(&reader, 0).len() == 12);
+            assert!(blocks(&reader, 0)[0] > 20, "{:?}", blocks(&reader, 0));
+        }
+    }
+}
+
+#[test]
 fn a_dynamic_program_gets_the_library_and_a_static_one_is_recorded_without() {
     let dir = tempfile::tempdir().unwrap();
     for flags in [&[][..], &["-static"]] {

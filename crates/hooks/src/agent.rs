@@ -24,7 +24,7 @@ pub const RESULT_ENV: &str = "HOMENODE_AGENT_RESULT";
 /// Environment variable: `preferred` (the default: a full node does not kill the program) or `bind`.
 pub const POLICY_ENV: &str = "HOMENODE_AGENT_POLICY";
 /// File name of the library in its directory.
-const AGENT_NAME: &str = "libhomenode_agent.so";
+pub const NAME: &str = "libhomenode_agent.so";
 
 /// Writes the library where [`crate::install::install`] writes the archive and returns its path.
 pub fn install() -> Result<PathBuf, CompileError> {
@@ -33,5 +33,5 @@ pub fn install() -> Result<PathBuf, CompileError> {
 
 /// As [`install`], below the directory `base`.
 pub fn install_in(base: &Path) -> std::io::Result<PathBuf> {
-    Ok(install::write_all(base, "agent", &[(AGENT_NAME, AGENT)])?.join(AGENT_NAME))
+    Ok(install::write_all(base, "agent", &[(NAME, AGENT)])?.join(NAME))
 }

@@ -12,8 +12,9 @@
 //! in the manifest. What is younger than [`HOLD`] waits: the kernel delivers samples processor by processor.
 //!
 //! Reading order: this file, `session` (begin and loop), `turn` (from source and rings to the
-//! writer), `names` (host thread ids to dataset threads), `tap` (a ring
+//! writer), `names` (host thread ids to dataset threads), `awaited` (who has not reported yet), `tap` (a ring
 //! as a list of events), `modules`, `clock`, `writer`, `life`, `end`; `beside` for who has the samples already.
+mod awaited;
 mod beside;
 mod clock;
 mod end;
@@ -39,7 +40,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long samples and events wait for others that are older: longer than any processor keeps a sample to itself, and than
-/// a new thread takes to enter itself in the ring table.
+/// a new thread takes to enter itself in the ring table. The first thread of a process may take longer: see `awaited`.
 pub const HOLD: Duration = Duration::from_millis(250);
 
 /// What is to be sampled.

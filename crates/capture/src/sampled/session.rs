@@ -1,4 +1,5 @@
 //! One sampled recording while it runs.
+use super::awaited::Awaited;
 use super::clock::Clocks;
 use super::life::Life;
 use super::modules::Modules;
@@ -35,6 +36,7 @@ pub(super) struct Session {
     pub(super) life: Life,
     pub(super) clocks: Clocks,
     pub(super) names: Names,
+    pub(super) awaited: Awaited,
     pub(super) taps: BTreeMap<u32, Tap>,
     pub(super) modules: Modules,
     pub(super) writer: Writer,
@@ -123,6 +125,7 @@ impl Session {
             deadline: options.duration.map(|d| Instant::now() + d),
             heat: (sampler.wants_heat() && subject.tune_kernel).then(|| Watcher::start(subject.pid)),
             root_pid: subject.pid,
+            awaited: Awaited::expecting(subject.held),
             _reaper: reaper,
             ..Session::assemble(control, manifest, life, writer, tally)
         };
@@ -134,7 +137,7 @@ impl Session {
 
     /// One without a source, that nobody ends.
     pub(super) fn assemble(control: Control, manifest: Manifest, life: Life, writer: Writer, tally: Tally) -> Session {
-        let (names, taps, modules, fresh, notices, begun, closed) = Default::default();
+        let (names, awaited, taps, modules, fresh, notices, begun, closed) = Default::default();
         Session {
             control,
             manifest,
@@ -142,6 +145,7 @@ impl Session {
             life,
             clocks: Clocks::new(),
             names,
+            awaited,
             taps,
             modules,
             writer,

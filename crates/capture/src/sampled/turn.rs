@@ -1,4 +1,5 @@
 //! One turn: what is old enough goes, in order of time, from the source and the rings to the writer.
+use super::awaited;
 use super::modules;
 use super::names::{self, Found};
 use super::session::Session;
@@ -11,6 +12,7 @@ use crate::samples::{Notice, RawSample};
 use homenode_base::ring::{ENTRY_ACTIVE, ENTRY_DONE, STOP_WRITE_FAILED};
 use homenode_trace::Sample;
 use homenode_trace::event::EventKind;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// What was polled is in files after at most this time and [`super::HOLD`].
@@ -39,17 +41,46 @@ impl Session {
         samples.sort_by_key(|s| s.time_ns);
         let ripe_notices = notices.partition_point(|n| time_of(n) <= horizon_ns);
         let ripe = samples.partition_point(|s| s.time_ns <= horizon_ns);
+        let young = (notices.split_off(ripe_notices), samples.split_off(ripe));
+        let waiting = self.awaited(&notices, &samples, horizon_ns);
+        let waits = |pid: Option<u32>| pid.is_some_and(|p| waiting.contains(&p));
+        let (mut later_notices, notices): (Vec<_>, Vec<_>) = notices.into_iter().partition(|n| waits(pid_of(n)));
+        let (mut later, samples): (Vec<_>, Vec<_>) = samples.into_iter().partition(|s| waits(Some(s.pid)));
+        self.take(&notices, &samples);
+        later_notices.extend(young.0);
+        later.extend(young.1);
+        (self.notices, self.fresh) = (later_notices, later);
+    }
+
+    /// Processes of these notices and samples that have not reported and may still do so. At the end nobody is waited for.
+    fn awaited(&mut self, notices: &[Notice], samples: &[RawSample], horizon_ns: u64) -> BTreeSet<u32> {
+        if !self.awaited.expected || horizon_ns == u64::MAX || notices.len() + samples.len() > awaited::WAITING_MAX {
+            return BTreeSet::new();
+        }
+        let mut pids: BTreeSet<u32> = samples.iter().map(|s| s.pid).collect();
+        pids.extend(notices.iter().filter_map(pid_of));
+        let now = Instant::now();
+        pids.retain(|&pid| {
+            // One that was entered without having reported stays entered.
+            let settled = self.names.reports(pid) || self.begun.contains(&pid) || self.life.is_dead(pid);
+            if settled {
+                self.awaited.forget(pid);
+            }
+            !settled && self.awaited.may_report(pid, now, || awaited::maps_library(pid))
+        });
+        pids
+    }
+
+    /// Notices and samples, each in order of time, towards the files.
+    fn take(&mut self, notices: &[Notice], samples: &[RawSample]) {
         let mut from = 0;
-        for notice in &notices[..ripe_notices] {
-            let to = from + samples[from..ripe].partition_point(|s| s.time_ns < time_of(notice));
+        for notice in notices {
+            let to = from + samples[from..].partition_point(|s| s.time_ns < time_of(notice));
             samples[from..to].iter().for_each(|s| self.sample(s));
             from = to;
             self.notice(notice);
         }
-        samples[from..ripe].iter().for_each(|s| self.sample(s));
-        notices.drain(..ripe_notices);
-        samples.drain(..ripe);
-        (self.notices, self.fresh) = (notices, samples);
+        samples[from..].iter().for_each(|s| self.sample(s));
     }
 
     fn sample(&mut self, s: &RawSample) {
@@ -232,5 +263,13 @@ fn time_of(notice: &Notice) -> u64 {
     match notice {
         Notice::Fork { time_ns, .. } | Notice::Exit { time_ns, .. } | Notice::Map { time_ns, .. } => *time_ns,
         Notice::Lost(_) | Notice::Throttled => 0,
+    }
+}
+
+/// The process that a notice is about.
+fn pid_of(notice: &Notice) -> Option<u32> {
+    match notice {
+        Notice::Fork { pid, .. } | Notice::Exit { pid, .. } | Notice::Map { pid, .. } => Some(*pid),
+        Notice::Lost(_) | Notice::Throttled => None,
     }
 }

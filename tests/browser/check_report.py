@@ -5,7 +5,7 @@
 
 Checked for every file: no console message of level error, no exception, no blocked or failed request, no request but
 the file itself; every chart of every evaluation is drawn (colours on each canvas, marks in each chart and each line
-picture); the page follows the preferred colour scheme and the button overrides it; no sideways scrolling at 390 px;
+picture); no place is broken between lines, every link inside the page has a target, tables can be sorted and filtered; the page follows the preferred colour scheme and the button overrides it; no sideways scrolling at 390 px;
 no script from the report's data has run. Exit status 0 if all is well, 1 if not, 2 on usage.
 """
 
@@ -95,6 +95,7 @@ def view(browser, scheme, width):
         problems.append(f"the page is {state['overflow']} px wider than the window")
     if not state["charts"]:
         problems.append("there is no chart")
+    problems += state["problems"]
     for chart in state["charts"]:
         name = f"{chart['kind']} {chart['id']}"
         if chart["colours"] is not None and chart["colours"] < 2:

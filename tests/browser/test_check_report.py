@@ -22,6 +22,10 @@ DAMAGE = {
     "chart without bars": ("data: p.rows.map((r) => r.values[i]),", "data: p.rows.map(() => 0),", "has no marks"),
     "one theme": ('chosen || (dark.matches ? "dark" : "light")', '"light"', "the page is light"),
     "too wide": ("</main>", "</main><pre>" + "wide" * 400 + "</pre>", "wider than the window"),
+    "place broken between lines": ("white-space: nowrap; direction: rtl;", "white-space: normal; width: 1px; overflow-wrap: anywhere;", "broken: "),
+    "link without target": ("id=\"finding-0-0\"", "id=\"other\"", "no target: #finding-0-0"),
+    "sorting dead": ("homenodeSort(table, column));", "0);", "sorting changes nothing"),
+    "filter dead": ("row.hidden = !words.every((word) => text.includes(word));", "", "the filter hides nothing"),
     "script in the data ran": ("window.__homenodeSelfCheck =", "window.__owned = 1, window.__homenodeSelfCheck =", "data ran"),
 }
 

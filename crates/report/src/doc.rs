@@ -1,6 +1,8 @@
 //! The document that the three outputs are views of.
-use crate::compare::Comparison;
+use crate::compare::{Comparison, first_touch};
 use crate::sampling::SamplingDoc;
+use crate::units::CostUnit;
+use homenode_base::TotalCost;
 use homenode_sim::Evaluation;
 use homenode_sim::evidence::GapKind;
 use homenode_trace::Manifest;
@@ -40,6 +42,7 @@ impl ReportDoc {
                 "The recording did not end in order ({why}); everything below is about a part of the run."
             ));
         }
+        warnings.extend(evaluations.first().and_then(|e| beyond_the_clock(manifest, e)));
         ReportDoc {
             schema: REPORT_SCHEMA,
             provenance,
@@ -55,6 +58,20 @@ impl ReportDoc {
     pub fn to_json(&self) -> String {
         to_json_line(self)
     }
+}
+
+/// Says why a memory cost exceeds the processor time of the program, if it does.
+fn beyond_the_clock(manifest: &Manifest, e: &Evaluation) -> Option<String> {
+    let (unit, cost) = (CostUnit::of(&e.unit), first_touch(e)?.total);
+    let used = TotalCost(i128::from(manifest.cpu_us?) * 1_000_000);
+    (unit == CostUnit::Time && cost > used).then(|| {
+        format!(
+            "The memory cost, {}, is more than the {} of processor time that the program used while it was recorded: every \
+             miss is charged in full, as if processors neither overlapped nor prefetched them.",
+            unit.cost(cost),
+            unit.cost(used)
+        )
+    })
 }
 
 fn sampling(manifest: &Manifest, first: Option<&Evaluation>) -> Option<SamplingDoc> {

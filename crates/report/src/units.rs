@@ -134,6 +134,26 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// At most `width` characters; what is cut, in front, is marked by `…`.
+pub(crate) fn cut_front(text: &str, width: usize) -> String {
+    let have = text.chars().count();
+    if have <= width {
+        return text.to_owned();
+    }
+    let tail = text.chars().skip(have - width.saturating_sub(1));
+    ['…'].into_iter().take(width).chain(tail).collect()
+}
+
+/// The `file:line` or `module+0xoffset` that a word is, without punctuation around it: text before, place, text after.
+pub(crate) fn place_in(word: &str) -> Option<(&str, &str, &str)> {
+    let start = word.len() - word.trim_start_matches(['(', '[', '"']).len();
+    let inner = word[start..].trim_end_matches(['.', ',', ';', ':', ')', ']', '"']);
+    let (name, number) = inner.rsplit_once([':', '+'])?;
+    let digits = number.strip_prefix("0x").unwrap_or(number);
+    let known = name.contains(['.', '/']) && !digits.is_empty() && digits.chars().all(|c| c.is_ascii_hexdigit());
+    known.then(|| (&word[..start], inner, &word[start + inner.len()..]))
+}
+
 /// Whether `next` is the unit of the number that `word` ends with: a line must not break between them.
 pub(crate) fn is_quantity(word: &str, next: &str) -> bool {
     const UNITS: [&str; 16] =
@@ -177,6 +197,16 @@ mod tests {
         let q = CostUnit::of("local reference of the ACE");
         assert_eq!(q.cost_in_words(TotalCost(4_200_000)), "4.20 M units");
         assert_eq!(q.axis(TotalCost(4_200_000)), (1e6, "M units".to_owned()));
+    }
+
+    #[test]
+    fn places_are_found_with_punctuation_around_them_and_cut_in_front() {
+        assert_eq!(place_in("(stencil.c:41),"), Some(("(", "stencil.c:41", "),")));
+        assert_eq!(place_in("/lib/libm.so.6+0x16e0ba"), Some(("", "/lib/libm.so.6+0x16e0ba", "")));
+        for other in ["12:30", "std::vector", "a.c", "x:", "", "main.c:", "1+2"] {
+            assert_eq!(place_in(other), None, "{other}");
+        }
+        assert_eq!([cut_front("/long/path/file.c:12", 10), cut_front("ä", 0)].join("|"), "…file.c:12|");
     }
 
     #[test]

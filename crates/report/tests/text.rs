@@ -51,7 +51,7 @@ fn a_screen_is_never_longer_or_wider_than_asked() {
 #[test]
 fn the_finding_comes_first_and_names_object_line_remedy_and_worth() {
     let text = render(&support::rich(), PLAIN);
-    let finding: String = text.lines().skip(1).take(4).collect::<Vec<_>>().join(" ");
+    let finding: String = text.lines().skip(1).take(5).collect::<Vec<_>>().join(" ");
     for part in [
         "41 %",
         "two-socket",
@@ -67,11 +67,26 @@ fn the_finding_comes_first_and_names_object_line_remedy_and_worth() {
 #[test]
 fn nothing_to_do_is_said_with_the_reason() {
     let text = render(&support::clean(), PLAIN);
-    let verdict: String = text.lines().skip(2).take(2).collect::<Vec<_>>().join(" ");
+    let verdict: String = text.lines().skip(3).take(2).collect::<Vec<_>>().join(" ");
     let expected = "Nothing to change: first touch is within 1 % of the best static placement, and lines that go from cache \
                     to cache cost 2.7 %.";
     assert_eq!(verdict, expected, "{text}");
     assert!(!text.contains("to blame"));
+}
+
+#[test]
+fn seconds_beyond_the_clock_are_explained() {
+    let mut manifest = support::manifest(8);
+    manifest.cpu_us = Some(200_000);
+    let text = |m: &homenode_trace::Manifest| {
+        render(
+            &ReportDoc::new(m, Provenance::default(), vec![support::evaluation()]),
+            Style { width: 250, colour: false },
+        )
+    };
+    assert!(text(&manifest).contains("! The memory cost, 301 ms, is more than the 200 ms of processor time"));
+    manifest.cpu_us = Some(400_000);
+    assert!(!text(&manifest).contains("processor time"), "less than the clock needs no word");
 }
 
 #[test]

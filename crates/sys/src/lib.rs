@@ -7,7 +7,7 @@
 //! mapped files contain; each `unsafe` block says why.
 //!
 //! Reading order: [`map`] (typed views of mapped files), [`futex`], [`process`], [`held`], [`signals`], [`disk`], [`clock`], [`stdio`],
-//! [`numa`] (pages and nodes).
+//! [`numa`] (pages and nodes), [`terminal`].
 
 pub mod chase;
 pub mod clock;
@@ -22,6 +22,7 @@ pub mod probe;
 pub mod process;
 pub mod signals;
 pub mod stdio;
+pub mod terminal;
 
 use std::io;
 

@@ -22,6 +22,15 @@ pub fn refuse_kind(path: &Path, kinds: &[&str]) -> Result<(), Failure> {
     Err(Failure::usage(format!("{}: the name must end in {}", path.display(), names.join(" or "))))
 }
 
+/// Width of a screen that is none, such as a pipe.
+const COLUMNS: usize = 100;
+
+/// Characters in a line of standard output: what `COLUMNS` says, else what the terminal says, else 100.
+pub fn columns() -> usize {
+    let asked = std::env::var("COLUMNS").ok().and_then(|c| c.trim().parse().ok()).filter(|c| *c > 0);
+    asked.or_else(|| homenode_sys::terminal::columns(&std::io::stdout())).unwrap_or(COLUMNS)
+}
+
 /// The name to write to before renaming to `path`: in the same directory, so that the rename is atomic.
 pub fn temporary(path: &Path) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");

@@ -185,8 +185,7 @@ fn report(a: Report, quiet: bool) -> Done {
 /// Width of the terminal and whether to colour (<https://no-color.org>).
 fn terminal() -> (usize, bool) {
     let shown = std::io::stdout().is_terminal();
-    let width = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).unwrap_or(100);
-    (width, shown && std::env::var_os("NO_COLOR").is_none())
+    (toolkit::output::columns(), shown && std::env::var_os("NO_COLOR").is_none())
 }
 
 fn list(a: List) -> Done {

@@ -76,6 +76,36 @@
     return { id: canvas.id, kind, colours, marks: bars.filter((bar) => Math.abs(bar.width) > 0.5).length };
   }
 
+  // Places broken between lines, links that lead nowhere, tables whose sorting or filter does nothing: in words.
+  function flaws() {
+    const found = [];
+    for (const place of document.querySelectorAll(".place")) {
+      if (place.getBoundingClientRect().height > 2 * parseFloat(getComputedStyle(place).fontSize)) found.push("broken: " + place.textContent);
+    }
+    for (const link of document.querySelectorAll("main a[href^='#']")) {
+      if (!document.getElementById(link.hash.slice(1))) found.push("no target: " + link.hash);
+    }
+    const order = (table) => [...table.tBodies[0].rows].map((row) => row.textContent).join();
+    const table = [...document.querySelectorAll("table")].find((t) => t.querySelector(".sort"));
+    if (table) {
+      const before = order(table), button = table.querySelector(".sort");
+      button.click();
+      const first = order(table);
+      button.click();
+      if (first === before && order(table) === first) found.push("sorting changes nothing");
+    }
+    const field = document.querySelector(".filter input");
+    if (field) {
+      const rows = [...field.closest("label").nextElementSibling.querySelectorAll("tbody tr")];
+      const type = (text) => ((field.value = text), field.dispatchEvent(new Event("input")));
+      type("no row has this");
+      if (rows.some((row) => !row.hidden)) found.push("the filter hides nothing");
+      type("");
+      if (rows.some((row) => row.hidden)) found.push("the filter does not give rows back");
+    }
+    return found;
+  }
+
   // Every chart of every evaluation, drawn and looked at: how many colours and marks it has.
   window.__homenodeSelfCheck = () => {
     const before = views.findIndex((_, i) => !document.getElementById("evaluation-" + i).hidden), charts = [];
@@ -89,7 +119,7 @@
       }
     });
     if (before >= 0) show(before);
-    return { theme: root.dataset.theme, background: getComputedStyle(document.body).backgroundColor, evaluations: views.length, overflow: root.scrollWidth - root.clientWidth, charts };
+    return { theme: root.dataset.theme, background: getComputedStyle(document.body).backgroundColor, evaluations: views.length, overflow: root.scrollWidth - root.clientWidth, charts, problems: flaws() };
   };
   applyTheme();
 })();

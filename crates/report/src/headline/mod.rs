@@ -253,6 +253,18 @@ fn named_object(name: &str, objects: &[ObjectRow], otherwise: Option<&String>) -
     }
 }
 
+/// Whether two findings say the same of different objects.
+pub(crate) fn same_advice(a: &Finding, b: &Finding) -> bool {
+    let general = |f: &Finding| -> String {
+        let text = f.advice.replace(&format!("`{}`", f.object), "it");
+        let word = |w: &str| {
+            crate::units::place_in(w).map_or(w.to_owned(), |(before, _, after)| format!("{before}there{after}"))
+        };
+        text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+    };
+    a.kind == b.kind && a.object != b.object && general(a) == general(b)
+}
+
 /// The name of a bound in a table, marked if it is none that a placement can reach.
 pub(crate) fn bound_name(e: &Evaluation, o: &OptimumRow, mark: &str) -> String {
     match e.totals.sampled {

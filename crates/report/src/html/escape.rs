@@ -1,5 +1,5 @@
 //! Everything from outside goes through one of these on its way into the page.
-use crate::units::is_quantity;
+use crate::units::{cut_front, is_quantity, place_in};
 use serde::Serialize;
 
 /// Text or a double-quoted attribute value: markup characters as entities, characters without a safe picture
@@ -34,9 +34,26 @@ pub(crate) fn prose(text: &str) -> String {
     }
     let mark = |(i, piece): (usize, &&str)| match i % 2 {
         0 => quantities(piece),
-        _ => format!("<code>{}</code>", esc(piece)),
+        _ => name(piece),
     };
     pieces.iter().enumerate().map(mark).collect()
+}
+
+/// Characters of a place on the screen; what is cut, in front, shows when it is pointed at.
+const PLACE: usize = 40;
+
+/// A name as code, whose `file:line`s stay whole.
+pub(crate) fn name(text: &str) -> String {
+    let words: Vec<String> = text.split(' ').map(unbroken).collect();
+    format!("<code>{}</code>", words.join(" "))
+}
+
+/// A word; if it is a place, one that no line break cuts.
+fn unbroken(word: &str) -> String {
+    let Some((before, place, after)) = place_in(word) else { return esc(word) };
+    let short = cut_front(place, PLACE);
+    let title = if short == place { String::new() } else { format!(" title=\"{}\"", esc(place)) };
+    format!("{}<span class=\"place\"{title}><bdi>{}</bdi></span>{}", esc(before), esc(&short), esc(after))
 }
 
 /// `worth 38 % of` must not break before the per cent sign.
@@ -52,7 +69,7 @@ fn quantities(text: &str) -> String {
         if glued {
             out.push_str(&format!("<span class=\"q\">{} {}</span>", esc(words[i]), esc(words[i + 1])));
         } else {
-            out.push_str(&esc(words[i]));
+            out.push_str(&unbroken(words[i]));
         }
         i += if glued { 2 } else { 1 };
     }

@@ -14,10 +14,11 @@ use sha2::{Digest, Sha256};
 
 const STYLE: &str = include_str!("../../assets/page/report.css");
 const CHART_JS: &str = include_str!("../../assets/vendor/chart.js/chart.umd.min.js");
-const PAGE_JS: [&str; 3] = [
+const PAGE_JS: [&str; 4] = [
     include_str!("../../assets/page/charts.js"),
     include_str!("../../assets/page/heat.js"),
     include_str!("../../assets/page/page.js"),
+    include_str!("../../assets/page/tables.js"),
 ];
 
 /// The fill of padding bytes.

@@ -1,5 +1,5 @@
 //! The sections of the page, from the finding down to where the data comes from.
-use super::escape::{esc, prose};
+use super::escape::{esc, name, prose};
 use super::{false_sharing, sampling, tables, view};
 use crate::compare::{Comparison, first_touch, share};
 use crate::doc::{Provenance, ReportDoc};
@@ -43,7 +43,7 @@ pub(super) fn evaluation(out: &mut String, doc: &ReportDoc, e: &Evaluation, i: u
     if let (0, Some(c)) = (i, &doc.compare) {
         before_and_after(out, c);
     }
-    findings(out, e);
+    findings(out, e, i);
     if let Some(s) = &doc.sampling {
         sampling::section(out, s);
     }
@@ -59,10 +59,15 @@ pub(super) fn evaluation(out: &mut String, doc: &ReportDoc, e: &Evaluation, i: u
     );
     heat(out, e, i);
     if !e.objects.is_empty() {
-        section(out, "Data objects", "Globals, allocations by call stack, stacks. Dearest first.", &tables::objects(e));
+        section(
+            out,
+            "Data objects",
+            "Globals, allocations by call stack, stacks. Dearest first.",
+            &tables::objects(e, i),
+        );
     }
     if !e.lines.is_empty() {
-        section(out, "Source lines", "", &tables::lines(e));
+        section(out, "Source lines", "", &tables::lines(e, i));
     }
     if !e.false_sharing.is_empty() {
         let intro =
@@ -158,29 +163,55 @@ fn before_and_after(out: &mut String, c: &Comparison) {
     section(out, "Before and after", &comparison(c), &inner);
 }
 
-fn findings(out: &mut String, e: &Evaluation) {
+fn findings(out: &mut String, e: &Evaluation, i: usize) {
     if e.findings.is_empty() {
         return;
     }
-    let inner: String = e.findings.iter().map(|f| finding(e, f)).collect();
+    let inner: String = e.findings.iter().enumerate().map(|(k, f)| finding(e, f, (i, k))).collect();
     section(out, "What to change", "", &format!("<div class=\"cards\">\n{inner}</div>\n"));
 }
 
-fn finding(e: &Evaluation, f: &Finding) -> String {
-    let unit = CostUnit::of(&e.unit);
-    let places: Vec<String> = f.places.iter().map(|p| format!("<code>{}</code>", esc(p))).collect();
+/// Links to the rows of a finding's object: in the tables of objects, of lines and of the heat map.
+fn rows_of(e: &Evaluation, f: &Finding, i: usize) -> String {
+    let object = e.objects.iter().position(|o| o.name == f.object).and_then(|k| tables::row_id("object", i, k));
+    let line = e.lines.iter().position(|l| f.places.contains(&l.place) && l.object == f.object);
+    let line = line.or_else(|| e.lines.iter().position(|l| l.object == f.object));
+    let line = line.and_then(|k| tables::row_id("line", i, k));
+    let band = e.heat.rows.iter().position(|r| r.object == f.object).filter(|_| e.heat.columns > 0);
+    let band = band.and_then(|k| tables::row_id("band", i, k));
+    let targets = [("object", object), ("source line", line), ("heat map row", band)];
+    let link = |(words, id): &(&str, Option<String>)| Some(format!("<a href=\"#{}\">{words}</a>", id.as_ref()?));
+    let links: Vec<String> = targets.iter().filter_map(link).collect();
+    if links.is_empty() {
+        String::new()
+    } else {
+        format!("<p class=\"places\">In the tables: {}</p>\n", links.join(", "))
+    }
+}
+
+/// The advice, unless a finding before it gave the same for another object.
+fn advice_once(e: &Evaluation, f: &Finding, k: usize) -> String {
+    match e.findings[..k].iter().find(|g| crate::headline::same_advice(g, f)) {
+        Some(first) => format!("As for `{}`.", first.object),
+        None => f.advice.clone(),
+    }
+}
+
+fn finding(e: &Evaluation, f: &Finding, (i, k): (usize, usize)) -> String {
+    let (unit, rows) = (CostUnit::of(&e.unit), rows_of(e, f, i));
+    let places: Vec<String> = f.places.iter().map(|p| name(p)).collect();
     let places = if places.is_empty() {
         String::new()
     } else {
         format!("<p class=\"places\">Where: {}</p>\n", places.join(", "))
     };
     format!(
-        "<article class=\"card finding\">\n<p class=\"kind\">{}</p>\n<h3>{}</h3>\n<p>{}</p>\n<p class=\"advice\">{}</p>\n{places}\
+        "<article class=\"card finding\" id=\"finding-{i}-{k}\" tabindex=\"-1\">\n<p class=\"kind\">{}</p>\n<h3>{}</h3>\n<p>{}</p>\n<p class=\"advice\">{}</p>\n{places}{rows}\
          <p class=\"worth\"><strong>{}</strong> of memory cost <span class=\"muted\">saves {}, leaves {}</span></p>\n</article>\n",
         kind_name(f.kind),
         prose(&named(f, &e.objects)),
         prose(&f.sentence),
-        prose(&f.advice),
+        prose(&advice_once(e, f, k)),
         esc(&share_with_interval(f.saving_share, f.saving_interval)),
         esc(&unit.cost_in_words(f.saving)),
         esc(&unit.cost(f.predicted_total)),
@@ -242,7 +273,7 @@ fn heat(out: &mut String, e: &Evaluation, i: usize) {
     let inner = format!(
         "<ul class=\"legend\">{legend}</ul>\n<figure class=\"chart\"><canvas class=\"heat\" id=\"heat-{i}\" data-chart=\"heat\" role=\"img\" aria-label=\"{label}\"></canvas>\
          <figcaption class=\"readout\" id=\"heat-{i}-readout\">Point at a cell for its numbers.</figcaption></figure>\n{}",
-        folded("Numbers", &tables::heat(e))
+        folded("Numbers", &tables::heat(e, i))
     );
     section(out, "Address and time", &intro, &inner);
 }

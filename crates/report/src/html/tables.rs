@@ -1,5 +1,6 @@
-//! Tables of the page. Numbers are right-aligned, long names may break anywhere.
-use super::escape::{esc, prose};
+//! Tables of the page. Numbers are right-aligned, long names may break anywhere but in a `file:line`; rows that hardly cost
+//! anything are folded.
+use super::escape::{esc, name, prose};
 use super::view;
 use crate::compare::{first_touch, share};
 use crate::headline::bound_name;
@@ -8,35 +9,58 @@ use crate::text::sorted;
 use crate::units::{CostUnit, bytes, count, factor, percent, ranges};
 use homenode_base::TotalCost;
 use homenode_sim::Evaluation;
-use homenode_sim::evaluation::{HeatRow, Interval, ObjectRow};
+use homenode_sim::evaluation::{Finding, HeatRow, Interval, ObjectRow};
 
 /// Rows shown of a long table; the JSON has all.
 const ROWS: usize = 24;
 
-/// A cell: escaped text, and whether it is a number.
+/// Folded rows shown.
+const FOLDED: usize = 200;
+/// Rows below this part of the total are folded.
+const NOISE: f64 = 0.001;
+
+/// A cell: escaped text, whether it is a number, and the value that rows are sorted by if not the text.
 pub(super) struct Cell {
     html: String,
     class: &'static str,
+    key: Option<f64>,
+}
+
+impl Cell {
+    fn key(self, key: f64) -> Cell {
+        Cell { key: Some(key), ..self }
+    }
+}
+
+/// A row, and the name by which it can be linked to.
+pub(super) struct Row {
+    id: Option<String>,
+    cells: Vec<Cell>,
+}
+
+/// Names of rows: of evaluation `i`, row `k` of a kind of table. Rows further down are not in the page.
+pub(super) fn row_id(kind: &str, i: usize, k: usize) -> Option<String> {
+    (k < ROWS + FOLDED).then(|| format!("{kind}-{i}-{k}"))
 }
 
 /// A cell of words.
 pub(super) fn text(s: &str) -> Cell {
-    Cell { html: esc(s), class: "" }
+    Cell { html: esc(s), class: "", key: None }
 }
 /// A cell of code or a path.
 pub(super) fn code(s: &str) -> Cell {
-    Cell { html: if s.is_empty() { String::new() } else { format!("<code>{}</code>", esc(s)) }, class: "" }
+    Cell { html: if s.is_empty() { String::new() } else { name(s) }, class: "", key: None }
 }
 /// A number.
 pub(super) fn num(s: &str) -> Cell {
-    Cell { html: esc(s), class: "n" }
+    Cell { html: esc(s), class: "n", key: None }
 }
 /// A share with a bar.
 pub(super) fn bar(value: f64) -> Cell {
     let width = (value.clamp(0.0, 1.0) * 1000.0).round() / 10.0;
     let drawing =
         format!("<svg class=\"inline-bar\" aria-hidden=\"true\"><rect width=\"{width}%\" height=\"100%\"/></svg>");
-    Cell { html: format!("{}{drawing}", esc(&percent(value))), class: "n bar" }
+    Cell { html: format!("{}{drawing}", esc(&percent(value))), class: "n bar", key: Some(value) }
 }
 /// The same with the range it lies in, if it is an estimate.
 fn within(cell: Cell, interval: Option<Interval>) -> Cell {
@@ -44,11 +68,27 @@ fn within(cell: Cell, interval: Option<Interval>) -> Cell {
     Cell { html: cell.html + &under.unwrap_or_default(), ..cell }
 }
 fn raw(html: String) -> Cell {
-    Cell { html, class: "" }
+    Cell { html, class: "", key: None }
+}
+/// A cost.
+fn cost_cell(unit: &CostUnit, cost: TotalCost) -> Cell {
+    num(&unit.cost(cost)).key(cost.as_f64())
+}
+/// A count.
+fn count_cell(n: u64) -> Cell {
+    num(&count(n)).key(n as f64)
+}
+/// A share.
+fn share_cell(share: f64) -> Cell {
+    num(&percent(share)).key(share)
 }
 
 /// A table in a scrolling frame; `heads` are (text, is a number).
 pub(super) fn table(caption: &str, heads: &[(&str, bool)], rows: Vec<Vec<Cell>>) -> String {
+    table_of(caption, heads, rows.into_iter().map(|cells| Row { id: None, cells }).collect())
+}
+
+fn table_of(caption: &str, heads: &[(&str, bool)], rows: Vec<Row>) -> String {
     let mut out = format!(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table><caption>{0}</caption>\n<thead><tr>",
         esc(caption)
@@ -59,11 +99,12 @@ pub(super) fn table(caption: &str, heads: &[(&str, bool)], rows: Vec<Vec<Cell>>)
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for row in rows {
-        out.push_str("<tr>");
-        for (i, cell) in row.iter().enumerate() {
+        out.push_str(&row.id.map_or("<tr>".to_owned(), |id| format!("<tr id=\"{}\" tabindex=\"-1\">", esc(&id))));
+        for (i, cell) in row.cells.iter().enumerate() {
             let (tag, scope) = if i == 0 { ("th", " scope=\"row\"") } else { ("td", "") };
             let class = if cell.class.is_empty() { String::new() } else { format!(" class=\"{}\"", cell.class) };
-            out.push_str(&format!("<{tag}{scope}{class}>{}</{tag}>", cell.html));
+            let key = cell.key.filter(|k| k.is_finite()).map_or(String::new(), |k| format!(" data-k=\"{k}\""));
+            out.push_str(&format!("<{tag}{scope}{class}{key}>{}</{tag}>", cell.html));
         }
         out.push_str("</tr>\n");
     }
@@ -71,13 +112,27 @@ pub(super) fn table(caption: &str, heads: &[(&str, bool)], rows: Vec<Vec<Cell>>)
     out
 }
 
-/// "24 of 310 shown" or nothing.
-pub(super) fn cut_note(have: usize, what: &str) -> String {
-    if have <= ROWS {
-        String::new()
-    } else {
-        format!("<p class=\"note\">{ROWS} of {have} {what} are shown; <code>--json</code> has all.</p>\n")
+/// A table of the rows that cost something, and folded below it those that do not; rows come with their shares.
+fn costly(caption: &str, heads: &[(&str, bool)], rows: Vec<(Row, f64)>) -> String {
+    let kept = rows.iter().take(ROWS).take_while(|(_, share)| *share >= NOISE).count().max(1).min(rows.len());
+    let mut rows = rows;
+    let noise = rows.split_off(kept);
+    let mut out = table_of(caption, heads, rows.into_iter().map(|(row, _)| row).collect());
+    if noise.is_empty() {
+        return out;
     }
+    let together: f64 = noise.iter().map(|(_, share)| share).sum();
+    let what = if noise.len() == 1 { "row" } else { "rows" };
+    let summary = format!("{} more {what}, together {}", count(noise.len() as u64), percent(together));
+    let left = noise.len().saturating_sub(FOLDED);
+    let shown = noise.into_iter().take(FOLDED).map(|(row, _)| row).collect();
+    let inner = table_of(&format!("{caption}: the rest"), heads, shown);
+    let note = match left {
+        0 => String::new(),
+        n => format!("<p class=\"note\">{} more are not shown; <code>--json</code> has all.</p>\n", count(n as u64)),
+    };
+    out.push_str(&format!("<details class=\"noise\"><summary>{}</summary>\n{inner}{note}</details>\n", esc(&summary)));
+    out
 }
 
 /// Bounds and policies.
@@ -87,8 +142,8 @@ pub(super) fn policies(e: &Evaluation) -> String {
     let mut heads = vec![("Policy or bound", false), ("Total", true), ("Ratio", true)];
     heads.extend(parts.iter().map(|(_, label, _)| (*label, true)));
     heads.extend([("Blocks moved", true), ("Copied", true)]);
-    let cost = |c: TotalCost| num(&if c == TotalCost::ZERO { "–".to_owned() } else { unit.cost(c) });
-    let some = |n: u64| num(&if n == 0 { "–".to_owned() } else { count(n) });
+    let cost = |c: TotalCost| num(&if c == TotalCost::ZERO { "–".to_owned() } else { unit.cost(c) }).key(c.as_f64());
+    let some = |n: u64| num(&if n == 0 { "–".to_owned() } else { count(n) }).key(n as f64);
     let reference = e.optimum.first().map(|o| o.total);
     let mut rows = Vec::new();
     for o in &e.optimum {
@@ -96,8 +151,8 @@ pub(super) fn policies(e: &Evaluation) -> String {
         let ratio = reference.map_or(f64::NAN, |r| o.total.ratio_to(r));
         let mut row = vec![
             named(&format!("<em>{}</em>", esc(&name)), &format!("{}{}", o.summary, over_orders(o.spread, &unit))),
-            num(&unit.cost(o.total)),
-            num(&factor(ratio)),
+            cost_cell(&unit, o.total),
+            num(&factor(ratio)).key(ratio),
         ];
         row.extend(parts.iter().map(|(key, _, _)| if *key == "movement" { cost(o.movement) } else { num("") }));
         row.extend([some(o.moves), some(o.copies)]);
@@ -105,7 +160,7 @@ pub(super) fn policies(e: &Evaluation) -> String {
     }
     for p in &e.policies {
         let summary = format!("{}{}", p.summary, over_orders(p.spread, &unit));
-        let mut row = vec![named(&esc(&p.name), &summary), num(&unit.cost(p.total)), num(&factor(p.ratio))];
+        let mut row = vec![named(&esc(&p.name), &summary), cost_cell(&unit, p.total), num(&factor(p.ratio)).key(p.ratio)];
         row.extend(parts.iter().map(|(_, _, part)| cost(part(p))));
         row.extend([some(p.moves), some(p.copies)]);
         rows.push(row);
@@ -153,7 +208,7 @@ pub(super) fn patterns(e: &Evaluation) -> String {
 }
 
 /// Objects with what happened to them and what to do, in words.
-pub(super) fn objects(e: &Evaluation) -> String {
+pub(super) fn objects(e: &Evaluation, i: usize) -> String {
     let unit = CostUnit::of(&e.unit);
     let total = first_touch(e).map_or(TotalCost::ZERO, |r| r.total);
     let heads = [
@@ -165,23 +220,34 @@ pub(super) fn objects(e: &Evaluation) -> String {
         ("Bytes", true),
         ("In words", false),
     ];
-    let row = |o: &ObjectRow| {
-        vec![
+    let row = |(k, o): (usize, &ObjectRow)| {
+        let part = share(o.cost, total);
+        let cells = vec![
             code(&o.name),
-            num(&unit.cost(o.cost)),
-            within(bar(share(o.cost, total)), o.share_interval),
-            num(&percent(share(o.remote_cost, o.cost))),
-            num(&unit.cost(o.best_static)),
-            num(&bytes(o.bytes)),
-            raw(prose(&object_words(e, o))),
-        ]
+            cost_cell(&unit, o.cost),
+            within(bar(part), o.share_interval),
+            share_cell(share(o.remote_cost, o.cost)),
+            cost_cell(&unit, o.best_static),
+            num(&bytes(o.bytes)).key(o.bytes as f64),
+            raw(prose(&object_words(e, o)) + &changes(e, i, |f| f.object == o.name)),
+        ];
+        (Row { id: row_id("object", i, k), cells }, part)
     };
-    let rows = e.objects.iter().take(ROWS).map(row).collect();
-    table(&with_unit("Data objects by cost under first touch", &unit), &heads, rows)
-        + &cut_note(e.objects.len(), "objects")
+    let rows = e.objects.iter().enumerate().map(row).collect();
+    costly(&with_unit("Data objects by cost under first touch", &unit), &heads, rows)
 }
 
-/// `allocated at F:L, first touched by thread 0, used by threads 0-7: initialise in parallel; worth 38 % ...`.
+/// Links to the findings that this is about, with their worth.
+fn changes(e: &Evaluation, i: usize, about: impl Fn(&Finding) -> bool) -> String {
+    let link = |(k, f): (usize, &Finding)| {
+        let worth = share_with_interval(f.saving_share, f.saving_interval);
+        format!("<a class=\"change\" href=\"#finding-{i}-{k}\">{}</a>", prose(&format!("change worth {worth}")))
+    };
+    let links: Vec<String> = e.findings.iter().enumerate().filter(|(_, f)| about(f)).map(link).collect();
+    if links.is_empty() { String::new() } else { format!(" {}", links.join(" ")) }
+}
+
+/// `allocated at F:L, first touched by thread 0, used by threads 0-7`.
 fn object_words(e: &Evaluation, o: &ObjectRow) -> String {
     let mut facts = Vec::new();
     match (&o.place, o.kind.as_str()) {
@@ -196,16 +262,7 @@ fn object_words(e: &Evaluation, o: &ObjectRow) -> String {
     facts.push(format!("{first} by {}", threads(&sorted(o.first_touch.iter().map(|(t, _)| *t)))));
     facts.push(format!("used by {}", threads(&o.users)));
     facts.push(format!("mostly {}", o.pattern));
-    let mut words = facts.join(", ");
-    for f in e.findings.iter().filter(|f| f.object == o.name) {
-        let advice = crate::headline::decapitalised(f.advice.trim().trim_end_matches('.'));
-        words.push_str(&format!(
-            ": {advice}; worth {} of memory cost on {}",
-            share_with_interval(f.saving_share, f.saving_interval),
-            e.machine
-        ));
-    }
-    words
+    facts.join(", ")
 }
 
 /// `thread 3`, `threads 0-7`, `no thread`.
@@ -218,7 +275,7 @@ pub(super) fn threads(ids: &[u32]) -> String {
 }
 
 /// Source lines.
-pub(super) fn lines(e: &Evaluation) -> String {
+pub(super) fn lines(e: &Evaluation, i: usize) -> String {
     let unit = CostUnit::of(&e.unit);
     let total = first_touch(e).map_or(TotalCost::ZERO, |r| r.total);
     let heads = [
@@ -229,45 +286,45 @@ pub(super) fn lines(e: &Evaluation) -> String {
         ("Remote", true),
         ("References", true),
         ("Mostly on", false),
-        ("Advice", false),
     ];
-    let row = |l: &homenode_sim::evaluation::LineRow| {
-        let advice = e.findings.iter().find(|f| f.object == l.object || f.places.contains(&l.place));
-        vec![
+    let row = |(k, l): (usize, &homenode_sim::evaluation::LineRow)| {
+        let part = share(l.cost, total);
+        let object = code(&l.object);
+        let cells = vec![
             code(&l.place),
             code(&l.function),
-            num(&unit.cost(l.cost)),
-            bar(share(l.cost, total)),
-            num(&percent(share(l.remote_cost, l.cost))),
-            num(&count(l.refs)),
-            code(&l.object),
-            raw(advice.map_or(String::new(), |f| prose(&f.advice))),
-        ]
+            cost_cell(&unit, l.cost),
+            bar(part),
+            share_cell(share(l.remote_cost, l.cost)),
+            count_cell(l.refs),
+            Cell { html: object.html + &changes(e, i, |f| f.places.contains(&l.place)), ..raw(String::new()) },
+        ];
+        (Row { id: row_id("line", i, k), cells }, part)
     };
-    let rows = e.lines.iter().take(ROWS).map(row).collect();
-    table(&with_unit("Source lines by cost under first touch", &unit), &heads, rows) + &cut_note(e.lines.len(), "lines")
+    let rows = e.lines.iter().enumerate().map(row).collect();
+    costly(&with_unit("Source lines by cost under first touch", &unit), &heads, rows)
 }
 
 /// The heat map in numbers: references by node for each run of bands of one object.
-pub(super) fn heat(e: &Evaluation) -> String {
+pub(super) fn heat(e: &Evaluation, i: usize) -> String {
     let nodes = view::nodes(e);
     let names: Vec<String> = (0..nodes).map(|n| format!("By node {n}")).collect();
     let mut heads = vec![("Object", false), ("From", true), ("Bytes", true), ("Home", true)];
     heads.extend(names.iter().map(|n| (n.as_str(), true)));
-    let row = |r: &HeatRow| {
+    let row = |(k, r): (usize, &HeatRow)| {
         let mut cells = vec![
             code(&r.object),
-            num(&format!("{:#x}", r.addr)),
+            num(&format!("{:#x}", r.addr)).key(r.addr as f64),
             num(&bytes(r.bytes)),
             num(&format!("node {}", r.home)),
         ];
         cells.extend((0..nodes).map(|n| {
             let refs = r.cells.iter().filter_map(|c| c.get(n)).fold(0u64, |a, b| a.saturating_add(*b));
-            num(&count(refs))
+            count_cell(refs)
         }));
-        cells
+        Row { id: row_id("band", i, k), cells }
     };
-    table("References by address band and node", &heads, e.heat.rows.iter().map(row).collect())
+    table_of("References by address band and node", &heads, e.heat.rows.iter().enumerate().map(row).collect())
 }
 
 /// Thread binding.

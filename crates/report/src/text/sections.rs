@@ -42,8 +42,13 @@ pub(super) fn further_findings(e: &Evaluation, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = rest
         .clone()
         .take(FURTHER)
-        .map(|f| {
-            let advice = crate::headline::decapitalised(f.advice.trim().trim_end_matches('.'));
+        .enumerate()
+        .map(|(k, f)| {
+            let before = e.findings[..=k].iter().find(|g| crate::headline::same_advice(g, f));
+            let advice = match before {
+                Some(first) => format!("as for `{}`", first.object),
+                None => crate::headline::decapitalised(f.advice.trim().trim_end_matches('.')),
+            };
             cut_end(
                 &clean(&format!(
                     "  also {}, worth {}: {advice}",

@@ -32,17 +32,8 @@ pub(crate) fn clean(text: &str) -> String {
     text.chars().map(|c| if hostile(c) { '?' } else { c }).collect()
 }
 
-/// At most `width` characters; what is cut from the middle is marked by `…`, for names differ at both ends.
-pub(crate) fn cut(text: &str, width: usize) -> String {
-    let chars: Vec<char> = text.chars().collect();
-    if chars.len() <= width {
-        return text.to_owned();
-    }
-    let keep = width.saturating_sub(1);
-    let tail = keep / 2;
-    let (head, end) = (&chars[..keep - tail], &chars[chars.len() - tail..]);
-    head.iter().chain(['…'].iter().take(width)).chain(end).collect()
-}
+/// At most `width` characters, cut in front, where names and paths are alike: `…file.c:12`.
+pub(crate) use crate::units::cut_front as cut;
 
 /// At most `width` characters, cut at the end.
 pub(crate) fn cut_end(text: &str, width: usize) -> String {
@@ -187,8 +178,8 @@ mod tests {
     }
 
     #[test]
-    fn cutting_keeps_both_ends_and_never_exceeds_the_width() {
-        assert_eq!(cut("abcdefghij", 5), "ab…ij");
+    fn cutting_keeps_the_end_and_never_exceeds_the_width() {
+        assert_eq!(cut("abcdefghij", 5), "…ghij");
         for width in 0..12 {
             assert!(cut("äbcdefghij", width).chars().count() <= width, "{width}");
         }
@@ -211,7 +202,7 @@ mod tests {
         t.row(vec!["a rather long name".into(), "12 ms".into()]);
         t.row(vec!["b".into()]);
         let lines = t.render(15, Paint(false));
-        assert_eq!(lines, ["name       cost", "a ra…ame  12 ms", "b"]);
-        assert_eq!(t.render(10, Paint(false)), ["name", "a rat…name", "b"], "the cost is left out");
+        assert_eq!(lines, ["name       cost", "…ng name  12 ms", "b"]);
+        assert_eq!(t.render(10, Paint(false)), ["name", "…long name", "b"], "the cost is left out");
     }
 }

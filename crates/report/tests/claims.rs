@@ -1,0 +1,339 @@
+//! No sentence of a headline contradicts the tables below it: results are generated, sentences taken apart again, and each
+//! number, name and superlative compared with the evaluation. The checker shares no code with what writes the sentences.
+mod support;
+
+use homenode_analysis::{ObjectName, SiteName, UNKNOWN_OBJECT};
+use homenode_base::{NodeId, Rng, TotalCost};
+use homenode_machine::models;
+use homenode_placement::policies::Choice;
+use homenode_report::headline::{Headline, headline};
+use homenode_sim::evaluation::{FindingKind, ObjectRow, OptimumRow, PolicyRow, TransferClass};
+use homenode_sim::evidence::{Doubt, Evidence, Gap, GapKind};
+use homenode_sim::{EvalContext, EvalOptions, Evaluation, Found, Objects, ReplayOptions, Seat, Setup, evaluate};
+use homenode_trace::order::Consumer;
+use homenode_trace::{Event, Merged, Op, TraceError};
+
+/// The share that text such as `38 % of` or `<0.1 % of` begins with, in per cent, and how far rounding may have moved it.
+fn percent(text: &str) -> (f64, f64) {
+    let number = text.split(" %").next().unwrap();
+    if number == "<0.1" {
+        return (0.025, 0.026);
+    }
+    let value: f64 = number.parse().unwrap_or_else(|_| panic!("no share: {text}"));
+    (value, if number.contains('.') { 0.0501 } else { 0.501 })
+}
+
+fn says(text: &str, share: f64) {
+    let (value, slack) = percent(text);
+    assert!((value - share * 100.0).abs() <= slack, "`{text}` is said of {share}");
+}
+
+/// What stands after `mark`, if it occurs.
+fn after<'t>(text: &'t str, mark: &str) -> Option<&'t str> {
+    text.split_once(mark).map(|(_, rest)| rest)
+}
+
+/// The last word or number before `mark`: `38 %` of `... worth 38 % of that`.
+fn share_before<'t>(text: &'t str, mark: &str) -> &'t str {
+    let end = text.find(mark).unwrap();
+    let from = text[..end].trim_end_matches(" %").rfind([' ', '(']).map_or(0, |i| i + 1);
+    &text[from..end]
+}
+
+fn part(a: TotalCost, b: TotalCost) -> f64 {
+    if b.0 == 0 { 0.0 } else { a.0 as f64 / b.0 as f64 }
+}
+
+struct Tables<'e> {
+    e: &'e Evaluation,
+    base: &'e PolicyRow,
+    best: &'e OptimumRow,
+}
+
+impl Tables<'_> {
+    fn gap(&self) -> TotalCost {
+        self.base.total - self.best.total
+    }
+    /// What something could be done about, by what the headline calls it.
+    fn causes(&self) -> [(&'static str, TotalCost); 5] {
+        let (e, t) = (self.e, &self.e.transfer_breakdown);
+        let placed = e.findings.iter().filter(|f| f.kind.is_placement()).map(|f| f.saving).max();
+        [
+            ("false sharing", t.falsely_shared.cost),
+            ("true sharing", t.truly_shared.cost),
+            ("locks passed", t.locks.cost),
+            ("too many to say why", t.unwatched.cost),
+            ("Remote memory costs", self.gap().max(placed.unwrap_or(TotalCost::ZERO))),
+        ]
+    }
+    fn dearest(&self) -> TotalCost {
+        self.causes().iter().map(|c| c.1).max().unwrap()
+    }
+}
+
+fn check(e: &Evaluation) -> Headline {
+    let h = headline(e);
+    let find = |name: &str| e.policies.iter().find(|p| p.name == name);
+    let (Some(base), Some(best)) = (find("first-touch"), e.optimum.iter().find(|o| o.name == "best static")) else {
+        return h;
+    };
+    let tables = Tables { e, base, best };
+    evidence(&h, e);
+    if e.evidence.gaps.iter().any(|g| g.doubts == Doubt::Locality) {
+        let both = format!("{} {}", h.cost, h.verdict);
+        assert!(h.cost.starts_with("Cannot tell") && !both.contains(" %"), "no share without locality: {both}");
+        return h;
+    }
+    if base.total > TotalCost::ZERO {
+        cost(&h.cost, &tables);
+        verdict(&h, &tables);
+    }
+    h
+}
+
+/// Nothing missing is a condition for "nothing to change", and what is missing is said.
+fn evidence(h: &Headline, e: &Evaluation) {
+    let all = format!("{} {} {}", h.cost, h.verdict, h.trust.join(" ")).to_lowercase();
+    for gap in &e.evidence.gaps {
+        assert!(all.contains(&gap.sentence.to_lowercase()), "{:?} is not said: {all}", gap.kind);
+    }
+    if h.verdict.contains("Nothing to change") || h.verdict.contains("There is nothing") {
+        assert!(e.evidence.gaps.is_empty() && e.findings.is_empty(), "{}", h.verdict);
+    }
+    if e.evidence.gaps.iter().any(|g| g.doubts >= Doubt::Findings) {
+        assert!(h.verdict.starts_with("Cannot tell") && !h.actionable, "{}", h.verdict);
+    }
+}
+
+fn cost(text: &str, t: &Tables<'_>) {
+    let far = part(t.base.remote + t.base.global, t.base.total);
+    let text = text.strip_prefix("By estimate, ").unwrap_or(text);
+    let (name, led) = match t.causes().into_iter().find(|(name, _)| text.to_lowercase().contains(&name.to_lowercase()))
+    {
+        Some(found) => found,
+        None => {
+            if text.to_lowercase().contains("no remote memory") {
+                return assert_eq!(far, 0.0, "{text}");
+            }
+            assert!(text.contains("is remote memory ("), "an unknown sentence: {text}");
+            says(text, far);
+            let costly = part(t.base.transfer, t.base.total) > 0.03;
+            return assert!(part(t.dearest(), t.base.total) <= 0.03 && !costly, "something costs more: {text}");
+        }
+    };
+    assert_eq!(led, t.dearest(), "{name} leads and is not the dearest: {text}");
+    match after(text, "costs this program ") {
+        Some(rest) => says(rest, far),
+        None => says(text, part(led, t.base.total)),
+    }
+    if let Some(rest) = after(text, " instead of ") {
+        says(after(rest, ", ").unwrap(), part(t.gap(), t.base.total));
+    }
+}
+
+fn verdict(h: &Headline, t: &Tables<'_>) {
+    let (e, v) = (t.e, h.verdict.as_str());
+    let gain = |o: &ObjectRow| o.cost - o.best_static;
+    let most = e.objects.iter().map(gain).max().unwrap_or(TotalCost::ZERO);
+    if let Some(rest) = after(v, "first touch is within ") {
+        let (said, is) = (percent(rest).0, part(t.gap(), t.best.total) * 100.0);
+        assert!(is > 0.0 && is <= said && said - is <= 1.0, "{v}: {is}");
+    }
+    if v.contains("first touch is as good as") {
+        assert!(t.base.total <= t.best.total, "{v}");
+    }
+    if let Some(rest) = after(v, "lines that go from cache to cache cost ") {
+        says(rest, part(t.base.transfer, t.base.total));
+    }
+    if v.contains("spread over several objects") {
+        assert!(part(most, t.gap()) < 0.5, "one object does account for it: {v}");
+        says(share_before(after(v, "most (").unwrap(), ") on"), part(most, t.gap()));
+    }
+    if v.contains(" of that is `") {
+        assert!(part(most, t.gap()) >= 0.5, "{v}");
+        says(share_before(v, " of that is `"), part(most, t.gap()).min(1.0));
+    }
+    if v.contains(": No change") || v.contains("fight over") {
+        says(
+            share_before(v, " of the memory cost. No"),
+            part(e.transfer_breakdown.truly_shared.object_cost, t.base.total),
+        );
+    }
+    blame(v, t);
+    for name in v.split('`').skip(1).step_by(2).filter(|n| !n.starts_with("homenode") && !n.starts_with("--")) {
+        let classes = &e.transfer_breakdown;
+        let classes = [&classes.falsely_shared, &classes.truly_shared, &classes.locks, &classes.unwatched];
+        let known = e.objects.iter().any(|o| o.name == name)
+            || e.findings.iter().any(|f| f.object == name)
+            || classes.iter().any(|c| c.object.as_deref() == Some(name))
+            || e.evidence.gaps.iter().any(|g| g.sentence.contains(name));
+        assert!(known, "`{name}` is in no table: {v}");
+    }
+}
+
+fn blame(v: &str, t: &Tables<'_>) {
+    let Some((before, rest)) = v.split_once(" is to blame: ") else {
+        return assert!(t.e.findings.is_empty(), "a finding is not told of: {v}");
+    };
+    let first = t.e.findings.first().expect("somebody is blamed");
+    assert!(before.contains(&format!("`{}`", first.object)), "{v}");
+    assert!(t.e.findings.iter().all(|f| f.saving <= first.saving), "{v}");
+    says(after(rest, "; worth ").unwrap(), first.saving_share);
+    if let Some(all) = after(rest, "changes together are worth ") {
+        says(all, part(t.base.total - t.e.predicted_all.unwrap(), t.base.total));
+    }
+    // What is dearer and not cured stands before it.
+    let cured = |sharing: bool| t.e.findings.iter().any(|f| f.kind.is_placement() != sharing);
+    let fought = t.e.transfer_breakdown.truly_shared.cost;
+    if fought == t.dearest() && part(fought, t.base.total) > 0.031 && fought > first.saving {
+        assert!(before.contains("fight over"), "true sharing is dearer: {v} ({})", cured(true));
+    }
+}
+
+/// Numbers that agree with each other as those of the pipeline do, but take every proportion.
+fn random_document(rng: &mut Rng) -> Evaluation {
+    let mut e = support::evaluation();
+    let scale = [1u64, 100, 10_000_000][rng.below(3) as usize];
+    let some = |rng: &mut Rng| TotalCost(if rng.chance(1, 3) { 0 } else { i128::from(rng.below(1_000 * scale)) });
+    let classes: Vec<TotalCost> = (0..4).map(|_| some(rng)).collect();
+    let [local, remote, gain] = [some(rng), some(rng), some(rng)];
+    let transfer = classes.iter().copied().sum::<TotalCost>();
+    let total = local + remote + transfer;
+    let gain = gain.min(remote);
+    for p in &mut e.policies {
+        (p.local, p.remote, p.global, p.movement, p.transfer, p.total) =
+            (local, remote, TotalCost::ZERO, TotalCost::ZERO, transfer, total);
+    }
+    e.optimum.iter_mut().for_each(|o| o.total = total - gain);
+    e.objects.truncate(3);
+    let mut left = gain;
+    for (i, o) in e.objects.iter_mut().enumerate() {
+        let mine = if i == 2 { left } else { TotalCost(i128::from(rng.below(left.0 as u64 + 1))) };
+        (o.cost, o.best_static, o.remote_cost, left) = (mine + local, local, mine, left - mine);
+    }
+    let class = |cost: TotalCost, name: &str| TransferClass {
+        transfers: u64::from(cost > TotalCost::ZERO),
+        cost,
+        object: (cost > TotalCost::ZERO).then(|| name.to_owned()),
+        object_cost: cost,
+        lines: Vec::new(),
+    };
+    let t = &mut e.transfer_breakdown;
+    [t.falsely_shared, t.truly_shared] = [class(classes[0], "stats"), class(classes[1], "queue")];
+    [t.locks, t.unwatched] = [class(classes[2], "mutex"), class(classes[3], "grid")];
+    e.findings.retain(|f| rng.chance(1, 2) && (f.kind != FindingKind::FalseSharing || classes[0] > TotalCost::ZERO));
+    for f in &mut e.findings {
+        let most = if f.kind.is_placement() { gain } else { classes[0] };
+        f.saving = TotalCost(i128::from(rng.below(most.0 as u64 + 1)));
+        f.saving_share = part(f.saving, total);
+    }
+    e.findings.retain(|f| f.saving > TotalCost::ZERO);
+    e.findings.sort_by_key(|f| std::cmp::Reverse(f.saving));
+    e.predicted_all = e.findings.first().map(|f| f.predicted_total.min(total - f.saving));
+    e.evidence = Evidence::default();
+    let kinds =
+        [(GapKind::Ended, Doubt::Absence), (GapKind::OpenMp, Doubt::Findings), (GapKind::OneNode, Doubt::Locality)];
+    for (kind, doubts) in kinds {
+        if rng.chance(1, 6) {
+            let (sentence, remedy) = (format!("Something of kind {kind:?} was not seen."), "look again".to_owned());
+            e.evidence.add(Gap { kind, doubts, sentence, remedy });
+        }
+    }
+    e
+}
+
+#[test]
+fn generated_documents_are_not_contradicted() {
+    let mut rng = Rng::new(11);
+    let (mut nothing, mut blamed, mut fought, mut unknown) = (0, 0, 0, 0);
+    for _ in 0..4_000 {
+        let h = check(&random_document(&mut rng));
+        nothing += u32::from(h.verdict.contains("Nothing to change"));
+        blamed += u32::from(h.verdict.contains("is to blame"));
+        fought += u32::from(h.verdict.contains("fight over"));
+        unknown += u32::from(h.verdict.contains("Cannot tell"));
+    }
+    assert!(nothing > 10 && blamed > 100 && fought > 100 && unknown > 100, "{nothing} {blamed} {fought} {unknown}");
+}
+
+/// Two arrays of 64 KiB and one line of counters.
+struct World;
+
+const ARRAY: u64 = 64 << 10;
+
+impl Objects for World {
+    fn event(&mut self, _: &Event) {}
+    fn at(&mut self, _: u32, addr: u64) -> Found {
+        let object = (addr / (1 << 20)) as u32;
+        let from = u64::from(object) << 20;
+        Found { object: if object < 3 { object } else { UNKNOWN_OBJECT }, from, last: from + (1 << 20) - 1 }
+    }
+    fn object(&self, object: u32) -> ObjectName {
+        let name = ["left", "right", "counters"][object as usize].to_owned();
+        let place = Some(format!("{name}.c:7"));
+        ObjectName { name, kind: "global".into(), place, function: None, instances: 1, bytes: ARRAY }
+    }
+    fn extent(&self, object: u32, _: u32, _: u64) -> Option<(u64, u64)> {
+        Some((u64::from(object) << 20, ARRAY))
+    }
+    fn site(&self, site: u32) -> SiteName {
+        SiteName { place: format!("main.c:{site}"), function: "work".into() }
+    }
+}
+
+/// A program of random shape: who initialises, who uses which part, and how much is fought over.
+fn random_trace(rng: &mut Rng, threads: u32) -> Vec<Merged> {
+    let mut refs: Vec<Merged> = Vec::new();
+    let mut push = |thread: u32, addr: u64, op: Op, site: u32| {
+        refs.push(Merged { thread, addr, size: 8, op, site, weight: 1, ..Merged::default() });
+    };
+    let serial = [rng.chance(1, 2), rng.chance(1, 2)];
+    let owner = |addr: u64| (addr * u64::from(threads) / ARRAY) as u32 % threads;
+    for array in 0..2u64 {
+        for addr in (0..ARRAY).step_by(64) {
+            let thread = if serial[array as usize] { 0 } else { owner(addr) };
+            push(thread, (array << 20) + addr, Op::Write, 10 + array as u32);
+        }
+    }
+    let (rounds, fights, apart) = (1 + rng.below(4), rng.below(1_500), rng.chance(1, 2));
+    for _ in 0..rounds {
+        for addr in (0..ARRAY).step_by(64) {
+            for array in 0..2 {
+                push(owner(addr), (array << 20) + addr, if rng.chance(1, 4) { Op::Write } else { Op::Read }, 20);
+            }
+        }
+        for n in 0..fights {
+            let thread = (n % u64::from(threads)) as u32;
+            let word = if apart { u64::from(thread) * 8 } else { 0 };
+            push(thread, (2 << 20) + word % 64, Op::Write, 30);
+        }
+    }
+    refs
+}
+
+#[test]
+fn what_comes_out_of_the_pipeline_is_not_contradicted() {
+    let mut rng = Rng::new(5);
+    let machine = models::find("two-socket").unwrap();
+    let choices = [Choice::parse("first-touch").unwrap(), Choice::parse("interleave").unwrap()];
+    let mut said: Vec<String> = Vec::new();
+    for _ in 0..40 {
+        let threads = 2 + rng.below(6) as u32;
+        let refs = random_trace(&mut rng, threads);
+        let seats: Vec<Seat> =
+            (0..threads).map(|t| Seat { cpu: t as u16, node: NodeId((t * 2 / threads) as u16), space: 0 }).collect();
+        let setup = Setup { machine: &machine, seats: &seats, block_bytes: 4096, options: ReplayOptions::default() };
+        let context = EvalContext { setup, policies: &choices, options: EvalOptions::default() };
+        let mut source = |_: u32, consumer: &mut dyn Consumer| -> Result<(), TraceError> {
+            refs.chunks(1_000).for_each(|c| consumer.refs(c));
+            Ok(())
+        };
+        let e = evaluate(&mut source, &mut World, &context).unwrap();
+        let t = &e.transfer_breakdown;
+        let sum = t.falsely_shared.cost + t.truly_shared.cost + t.locks.cost + t.unwatched.cost;
+        assert_eq!(sum, e.totals.transfer_cost);
+        said.push(check(&e).verdict);
+    }
+    let of = |words: &str| said.iter().filter(|v| v.contains(words)).count();
+    assert!(of("is to blame") > 3 && of("fight over") > 3, "{said:#?}");
+}

@@ -28,7 +28,11 @@ pub enum CauseKind {
 impl CauseKind {
     /// What a finding of this kind is about.
     pub fn of(kind: FindingKind) -> CauseKind {
-        if kind.is_placement() { CauseKind::Placement } else { CauseKind::FalseSharing }
+        match kind {
+            FindingKind::FirstTouch | FindingKind::ReadShared => CauseKind::Placement,
+            FindingKind::FalseSharing => CauseKind::FalseSharing,
+            FindingKind::SharedUpdates => CauseKind::TrueSharing,
+        }
     }
 }
 

@@ -100,8 +100,6 @@ static void finish(struct hn_thread *t, uint64_t *word, const volatile void *add
         return;
     }
     uint64_t number = word ? hnrt_order_unlock(t, word) : 0;
-    if (same) /* what left memory as it was releases nothing */
-        kind = HN_EVENT_ACQUIRE;
     if (same)
         hnrt_spin_note(t, addr, value, bytes, pc);
     if (word)

@@ -29,9 +29,9 @@ impl CauseKind {
     /// What a finding of this kind is about.
     pub fn of(kind: FindingKind) -> CauseKind {
         match kind {
-            FindingKind::FirstTouch | FindingKind::ReadShared => CauseKind::Placement,
-            FindingKind::FalseSharing => CauseKind::FalseSharing,
+            _ if kind.is_placement() => CauseKind::Placement,
             FindingKind::SharedUpdates => CauseKind::TrueSharing,
+            _ => CauseKind::FalseSharing,
         }
     }
 }

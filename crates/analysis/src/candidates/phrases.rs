@@ -103,25 +103,35 @@ pub(crate) fn names(case: &Fought<'_>) -> String {
     list(&parts)
 }
 
-/// Where words lie in their objects: `` `s` +0 and +16 ``; at most a few are spelt out.
+/// Where words lie in their objects: `` `s.count` `` where the type is known, else `` `s` +0 and +16 ``; at most a few are
+/// spelt out.
 pub(crate) fn fields(words: &[&Used<'_>], names: &dyn Names) -> String {
     const NAMED: usize = 4;
-    let mut found: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
-    for used in words {
-        let offsets = found.entry(used.object).or_default();
-        let offset = used.addr.saturating_sub(used.start);
-        if !offsets.contains(&offset) && offsets.len() <= NAMED {
-            offsets.push(offset);
+    let mut labels: Vec<String> = Vec::new();
+    let mut offsets: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+    // An array of structures has a few fields and many words.
+    for used in words.iter().take(256) {
+        match names.field(used.object, used.addr).filter(|f| !f.member.is_empty()) {
+            Some(field) => labels.push(format!("`{}{}`", names.object(used.object).name, field.member)),
+            None => offsets.entry(used.object).or_default().push(used.addr.saturating_sub(used.start)),
         }
     }
-    let object = |(object, offsets): (u32, Vec<u64>)| {
-        let mut parts: Vec<String> = offsets.iter().take(NAMED).map(|o| format!("+{o}")).collect();
-        if offsets.len() > NAMED {
+    labels.sort_unstable();
+    labels.dedup();
+    for (object, mut at) in offsets {
+        at.dedup();
+        let mut parts: Vec<String> = at.iter().take(NAMED).map(|o| format!("+{o}")).collect();
+        if at.len() > NAMED {
             parts.push("more".into());
         }
-        format!("`{}` {}", names.object(object).name, list(&parts))
-    };
-    list(&found.into_iter().map(object).collect::<Vec<_>>())
+        labels.push(format!("`{}` {}", names.object(object).name, list(&parts)));
+    }
+    let more = labels.len() > NAMED;
+    labels.truncate(NAMED);
+    if more {
+        labels.push("more".into());
+    }
+    list(&labels)
 }
 
 /// `heat (16 MiB, allocated at stencil.c:41 in allocate)`; what the name says already is left out.

@@ -160,7 +160,8 @@ pub(super) fn policies(e: &Evaluation) -> String {
     }
     for p in &e.policies {
         let summary = format!("{}{}", p.summary, over_orders(p.spread, &unit));
-        let mut row = vec![named(&esc(&p.name), &summary), cost_cell(&unit, p.total), num(&factor(p.ratio)).key(p.ratio)];
+        let mut row =
+            vec![named(&esc(&p.name), &summary), cost_cell(&unit, p.total), num(&factor(p.ratio)).key(p.ratio)];
         row.extend(parts.iter().map(|(_, _, part)| cost(part(p))));
         row.extend([some(p.moves), some(p.copies)]);
         rows.push(row);

@@ -123,8 +123,12 @@ fn has_type(rule: &Value, value: &Value) -> bool {
 }
 
 fn matches_digits(rule: &Value, value: &Value) -> bool {
-    assert_eq!(rule, "^-?[0-9]+$", "the only pattern in use");
+    let infinite = rule == "^(-?[0-9]+|infinite)$";
+    assert!(infinite || rule == "^-?[0-9]+$", "no other pattern is in use: {rule}");
     value.as_str().is_none_or(|s| {
+        if s == "infinite" {
+            return infinite;
+        }
         let digits = s.strip_prefix('-').unwrap_or(s);
         !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
     })

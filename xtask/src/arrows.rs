@@ -13,7 +13,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("study", &["base", "trace", "machine", "placement", "analysis", "sim"]),
     ("report", &["base", "trace", "machine", "placement", "analysis", "sim"]),
     ("sys", &["base"]),
-    ("hooks", &["base"]),
+    ("hooks", &["base", "sys"]),
     ("capture", &["base", "trace", "machine", "sys", "hooks"]),
     ("migrate", &["base", "machine", "placement", "sys"]),
     (

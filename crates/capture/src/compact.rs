@@ -1,16 +1,17 @@
 //! Re-encoding a dataset smaller: whole frames joined up to the largest size, zstd instead of LZ4, the same content.
 use crate::control::refuse_while_recorded;
 use crate::error::CaptureError;
-use crate::store::{DirStore, RINGS, replace_file, replace_target, sibling};
+use crate::store::{DirStore, RINGS, THREADS, put_in_place, replace_target, sibling};
+use homenode_sys::dir::{Dir, hidden};
 use homenode_trace::dataset::{EVENTS_FILE, MANIFEST_FILE, frames_file, scan_events, scan_frames};
 use homenode_trace::events::EventEncoder;
 use homenode_trace::frame::{Batch, DecodedFrame, FRAME_REFS_MAX, FrameEncoder, RawRef, decode_frame};
 use homenode_trace::framing::Codec;
 use homenode_trace::store::Store;
 use homenode_trace::symbols::Symbols;
-use homenode_trace::{DatasetReader, Event, TraceError};
+use homenode_trace::{DatasetReader, TraceError};
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -37,8 +38,9 @@ pub struct CompactSummary {
 /// [`CaptureError::Trace`] if it is damaged; [`CaptureError::Io`] if the result cannot be written.
 pub fn compact(path: &Path, out: Option<&Path>, force: bool) -> Result<CompactSummary, CaptureError> {
     let store = DirStore::open(path)?;
-    refuse_while_recorded(path)?;
-    if path.join(RINGS).exists() {
+    let dir = Dir::open(path).map_err(CaptureError::io("open", path))?;
+    refuse_while_recorded(&dir)?;
+    if dir.kind(RINGS).map_err(CaptureError::io("read", path))?.is_some() {
         let why = "its recorder was killed; run `homenode recover` first".to_owned();
         return Err(CaptureError::NotADataset { path: path.to_owned(), why });
     }
@@ -47,15 +49,15 @@ pub fn compact(path: &Path, out: Option<&Path>, force: bool) -> Result<CompactSu
     let refs = (0..reader.threads()).map(|t| reader.refs(t)).sum();
     let target = match out {
         None => {
-            rewrite(&reader, path, path)?;
+            rewrite(&reader, &dir)?;
             path.to_owned()
         }
         Some(out) => {
-            copy_to(&reader, path, out, force)?;
+            copy_to(&reader, &dir, out, force)?;
             out.to_owned()
         }
     };
-    let bytes_after = bytes_of(&DirStore::at(&target))?;
+    let bytes_after = bytes_of(&DirStore::open(&target)?)?;
     Ok(CompactSummary { path: target, refs, bytes_before, bytes_after })
 }
 
@@ -64,32 +66,38 @@ fn bytes_of(store: &DirStore) -> Result<u64, CaptureError> {
 }
 
 /// Builds the compacted dataset beside its final place and moves it there when it is whole.
-fn copy_to(reader: &DatasetReader, from: &Path, out: &Path, force: bool) -> Result<(), CaptureError> {
+fn copy_to(reader: &DatasetReader, from: &Dir, out: &Path, force: bool) -> Result<(), CaptureError> {
     replace_target(out, force)?;
-    let hidden = sibling(out, &format!("compacting-{}", std::process::id()));
+    let place = sibling(out, &format!("compacting-{}", std::process::id()));
     let build = || -> Result<(), CaptureError> {
-        fs::create_dir(&hidden).map_err(CaptureError::io("create", out))?;
-        let threads = hidden.join(crate::store::THREADS);
-        fs::create_dir(&threads).map_err(CaptureError::io("create", &threads))?;
-        for name in [MANIFEST_FILE, Symbols::FILE].into_iter().filter(|n| from.join(n).exists()) {
-            fs::copy(from.join(name), hidden.join(name)).map_err(CaptureError::io("copy", &from.join(name)))?;
+        fs::create_dir(&place).map_err(CaptureError::io("create", out))?;
+        let to = Dir::open(&place).map_err(CaptureError::io("open", &place))?;
+        to.make(THREADS).map_err(CaptureError::io("create", &place.join(THREADS)))?;
+        for name in [MANIFEST_FILE, Symbols::FILE] {
+            copy_file(from, &to, name).map_err(CaptureError::io("copy", &from.path().join(name)))?;
         }
-        rewrite(reader, from, &hidden)?;
-        if out.exists() {
-            fs::remove_dir_all(out).map_err(CaptureError::io("replace", out))?;
-        }
-        fs::rename(&hidden, out).map_err(CaptureError::io("create", out))
+        rewrite(reader, &to)?;
+        put_in_place(&place, out)
     };
     let result = build();
     if result.is_err() {
         // Best effort: the error that matters is the first one.
-        let _ = fs::remove_dir_all(&hidden);
+        let _ = fs::remove_dir_all(&place);
     }
     result
 }
 
-/// Writes compacted files of `from` into `to`, which may be the same directory. Threads are shared among the processors.
-fn rewrite(reader: &DatasetReader, from: &Path, to: &Path) -> Result<(), CaptureError> {
+/// Copies a file if there is one.
+fn copy_file(from: &Dir, to: &Dir, name: &str) -> io::Result<()> {
+    let mut source = match from.read(name) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        other => other?,
+    };
+    to.replace_with(name, |file| io::copy(&mut source, file).map(drop))
+}
+
+/// Writes compacted files into `to`, which may be the directory that is read. Threads are shared among the processors.
+fn rewrite(reader: &DatasetReader, to: &Dir) -> Result<(), CaptureError> {
     let next = AtomicU32::new(0);
     let work = || -> Result<(), CaptureError> {
         let mut buffers = Buffers::default();
@@ -98,7 +106,7 @@ fn rewrite(reader: &DatasetReader, from: &Path, to: &Path) -> Result<(), Capture
             if thread >= reader.threads() {
                 return Ok(());
             }
-            if from.join(frames_file(thread)).exists() {
+            if !reader.frames(thread).is_empty() {
                 compact_thread(reader, thread, to, &mut buffers)?;
             }
         }
@@ -108,7 +116,7 @@ fn rewrite(reader: &DatasetReader, from: &Path, to: &Path) -> Result<(), Capture
         let handles: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
         handles.into_iter().try_for_each(|h| h.join().expect("the worker returns its errors and does not panic"))
     })?;
-    compact_events(from, to)
+    compact_events(reader, to)
 }
 
 #[derive(Default)]
@@ -120,23 +128,34 @@ struct Buffers {
     out: Vec<u8>,
 }
 
-fn compact_thread(reader: &DatasetReader, thread: u32, to: &Path, b: &mut Buffers) -> Result<(), CaptureError> {
-    let path = to.join(frames_file(thread));
-    let hidden = sibling(&path, "new");
-    let result = write_compacted(reader, thread, &hidden, b)
-        .and_then(|()| verify(reader, thread, to, &hidden, b))
-        .and_then(|()| fs::rename(&hidden, &path).map_err(CaptureError::io("replace", &path)));
+fn compact_thread(reader: &DatasetReader, thread: u32, to: &Dir, b: &mut Buffers) -> Result<(), CaptureError> {
+    let name = frames_file(thread);
+    let path = to.path().join(&name);
+    let new = hidden(&name).map_err(CaptureError::io("create", &path))?;
+    // A leftover of somebody who was killed.
+    let _ = to.remove(&new);
+    let result = to.create(&new).map_err(CaptureError::io("create", &path)).and_then(|file| {
+        write_compacted(reader, thread, file, &path, b)?;
+        verify(reader, thread, to, &new, b)?;
+        to.rename(&new, &name).map_err(CaptureError::io("replace", &path))
+    });
     if result.is_err() {
         // Best effort: the error that matters is the first one.
-        let _ = fs::remove_file(&hidden);
+        let _ = to.remove(&new);
     }
     result
 }
 
 /// Frames that fit together become one.
-fn write_compacted(reader: &DatasetReader, thread: u32, path: &Path, b: &mut Buffers) -> Result<(), CaptureError> {
+fn write_compacted(
+    reader: &DatasetReader,
+    thread: u32,
+    file: File,
+    path: &Path,
+    b: &mut Buffers,
+) -> Result<(), CaptureError> {
     let write = |e| CaptureError::io("write", path)(e);
-    let mut file = BufWriter::new(File::create(path).map_err(write)?);
+    let mut file = BufWriter::new(file);
     let (mut written, mut end) = (0, 0);
     b.encoder.begin(thread, 0);
     for i in 0..reader.frames(thread).len() {
@@ -197,14 +216,13 @@ fn join(encoder: &mut FrameEncoder, frame: &DecodedFrame, end: u64) {
 }
 
 /// Compares the new file with the old frames, reference by reference and batch by batch.
-fn verify(reader: &DatasetReader, thread: u32, to: &Path, new: &Path, b: &mut Buffers) -> Result<(), CaptureError> {
-    let name = new.strip_prefix(to).unwrap_or(new).to_string_lossy().into_owned();
-    let io = |source| TraceError::Io { name: name.clone(), source };
-    let file = DirStore::at(to).open(&name).map_err(io)?;
-    let differs = |what: &str| TraceError::Damaged { name: name.clone(), offset: 0, what: what.to_owned() };
+fn verify(reader: &DatasetReader, thread: u32, to: &Dir, name: &str, b: &mut Buffers) -> Result<(), CaptureError> {
+    let io = |source| TraceError::Io { name: name.to_owned(), source };
+    let file = DirStore::of(to).open(name).map_err(io)?;
+    let differs = |what: &str| TraceError::Damaged { name: name.to_owned(), offset: 0, what: what.to_owned() };
     let (mut old, mut used, mut bytes) = (0, 0, Vec::new());
     b.frame = DecodedFrame::default();
-    for entry in scan_frames(&*file, &name, thread)?.frames {
+    for entry in scan_frames(&*file, name, thread)?.frames {
         bytes.resize(entry.len as usize, 0);
         file.read_at(entry.offset, &mut bytes).map_err(io)?;
         decode_frame(&bytes, &mut b.other).map_err(|_| differs("what was written does not decode"))?;
@@ -251,19 +269,17 @@ impl Spans {
     }
 }
 
-fn compact_events(from: &Path, to: &Path) -> Result<(), CaptureError> {
-    let (source, target) = (from.join(EVENTS_FILE), to.join(EVENTS_FILE));
-    let Ok(old) = fs::read(&source) else { return Ok(()) };
-    let decode = |bytes: &[u8]| -> Result<Vec<Event>, TraceError> {
-        let (events, _, fault) = scan_events(bytes);
-        fault.map_or(Ok(events), Err)
-    };
-    let events = decode(&old)?;
+/// The events once more, in few chunks.
+fn compact_events(reader: &DatasetReader, to: &Dir) -> Result<(), CaptureError> {
+    let events = reader.events();
+    if events.is_empty() {
+        return Ok(());
+    }
     let mut new = Vec::new();
-    EventEncoder::default().encode(0, &events, Codec::Zstd, &mut new);
-    if decode(&new)? != events {
+    EventEncoder::default().encode(0, events, Codec::Zstd, &mut new);
+    if scan_events(&new).0 != events {
         let what = "the events written differ from those read".to_owned();
         return Err(TraceError::Damaged { name: EVENTS_FILE.into(), offset: 0, what }.into());
     }
-    replace_file(&target, &new).map_err(CaptureError::io("write", &target))
+    to.replace(EVENTS_FILE, &new).map_err(CaptureError::io("write", &to.path().join(EVENTS_FILE)))
 }

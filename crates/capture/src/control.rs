@@ -1,22 +1,27 @@
 //! The control file: what the recorder tells every recorded process and what they count for it.
 use crate::error::CaptureError;
 use homenode_base::ring::*;
+use homenode_sys::dir::Dir;
 use homenode_sys::map::SharedMap;
 use homenode_sys::{clock, disk, futex};
 use homenode_trace::manifest::Blind;
 use std::fs::{self, File, TryLockError};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const NAME: &str = "control";
+/// The directory of rings while it is removed.
+const OLD_RINGS: &str = ".rings.old";
 const IN_FILE: &str = "every field lies inside a file of CONTROL_BYTES, which `map` checked";
 
 /// The mapped control file. The recorder holds a lock on it for as long as it lives.
 #[derive(Debug)]
 pub(crate) struct Control {
     map: SharedMap,
-    dir: PathBuf,
+    dir: Dir,
+    /// Of the directory, for the program: absolute and without links.
+    path: PathBuf,
     /// Held, not used: the kernel releases the lock when the recorder dies, however it dies.
     _lock: Option<File>,
 }
@@ -37,19 +42,18 @@ pub(crate) struct Entry {
 }
 
 impl Control {
-    /// Creates `dir/control` and takes the recorder's lock. `roi` restricts recording to one phase.
-    pub(crate) fn create(dir: &Path, count_only: bool, roi: Option<&str>) -> Result<Control, CaptureError> {
-        let dir = dir.canonicalize().map_err(CaptureError::io("find", dir))?;
-        let path = dir.join(NAME);
+    /// Creates `control` in the directory of rings and takes the recorder's lock. `roi` restricts recording to one phase.
+    pub(crate) fn create(dir: &Dir, count_only: bool, roi: Option<&str>) -> Result<Control, CaptureError> {
+        let path = dir.path().canonicalize().map_err(CaptureError::io("find", dir.path()))?;
         let make = || -> std::io::Result<(SharedMap, File)> {
-            let file = File::options().read(true).write(true).create_new(true).open(&path)?;
+            let file = dir.create(NAME)?;
             disk::allocate(&file, CONTROL_BYTES)?;
             file.lock()?;
             Ok((SharedMap::of_file(&file, CONTROL_BYTES, true)?, file))
         };
-        let (map, file) = make().map_err(CaptureError::io("create", &path))?;
-        let control = Control { map, dir: dir.clone(), _lock: Some(file) };
-        control.put_text(CONTROL_OFF_DIR, 3072, dir.as_os_str().as_bytes(), "the path of the output")?;
+        let (map, file) = make().map_err(CaptureError::io("create", &path.join(NAME)))?;
+        let control = Control { map, dir: dir.clone(), path, _lock: Some(file) };
+        control.put_text(CONTROL_OFF_DIR, 3072, control.path.as_os_str().as_bytes(), "the path of the output")?;
         if let Some(name) = roi {
             control.put_text(CONTROL_OFF_ROI, 64, name.as_bytes(), "the name of the region of interest")?;
             control.word(CONTROL_OFF_ROI_SET).store(1, Ordering::Relaxed);
@@ -64,10 +68,11 @@ impl Control {
     }
 
     /// Opens what a recorder left behind, without its lock.
-    pub(crate) fn open(dir: &Path) -> Result<Control, CaptureError> {
-        let path = dir.join(NAME);
-        let map = SharedMap::open(&path, CONTROL_BYTES, true).map_err(CaptureError::io("read", &path))?;
-        let control = Control { map, dir: dir.to_owned(), _lock: None };
+    pub(crate) fn open(dir: &Dir) -> Result<Control, CaptureError> {
+        let path = dir.path().join(NAME);
+        let map = dir.write(NAME).and_then(|file| SharedMap::of_file(&file, CONTROL_BYTES, true));
+        let map = map.map_err(CaptureError::io("read", &path))?;
+        let control = Control { map, dir: dir.clone(), path: dir.path().to_owned(), _lock: None };
         let (magic, version) = (control.u64(CONTROL_OFF_MAGIC), control.u32(CONTROL_OFF_VERSION));
         if magic != CONTROL_MAGIC {
             return Err(CaptureError::NotADataset { path, why: "it does not begin with the control magic".into() });
@@ -81,13 +86,12 @@ impl Control {
 
     /// Opens what a recorder left behind and takes its lock, so that nobody else does the same. `None` if there is no
     /// control file.
-    pub(crate) fn adopt(root: &Path) -> Result<Option<Control>, CaptureError> {
-        let dir = root.join(crate::store::RINGS);
-        let path = dir.join(NAME);
-        let file = match File::options().read(true).write(true).open(&path) {
-            Ok(file) => file,
+    pub(crate) fn adopt(root: &Dir) -> Result<Option<Control>, CaptureError> {
+        let found = root.sub(crate::store::RINGS).and_then(|dir| dir.write(NAME).map(|file| (dir, file)));
+        let (dir, file) = match found {
+            Ok(found) => found,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(CaptureError::io("open", &path)(e)),
+            Err(e) => return Err(CaptureError::io("open rings/control in", root.path())(e)),
         };
         take_lock(&file, root)?;
         Ok(Some(Control { _lock: Some(file), ..Control::open(&dir)? }))
@@ -95,11 +99,15 @@ impl Control {
 
     /// Path of the file, for the environment of the program.
     pub(crate) fn path(&self) -> PathBuf {
-        self.dir.join(NAME)
+        self.path.join(NAME)
     }
-    /// Path of ring `index`.
-    pub(crate) fn ring_path(&self, index: u32) -> PathBuf {
-        self.dir.join(format!("{index}.ring"))
+    /// The file of ring `index`: a regular one that nobody else has a name for.
+    pub(crate) fn ring_file(&self, index: u32) -> std::io::Result<File> {
+        self.dir.write(&format!("{index}.ring"))
+    }
+    /// Removes the file of a ring that is not needed any more; if that fails, it goes with the directory at the end.
+    pub(crate) fn remove_ring(&self, index: u32) {
+        let _ = self.dir.remove(&format!("{index}.ring"));
     }
     /// Ring indices handed out so far, at most [`RINGS_MAX`].
     pub(crate) fn rings(&self) -> u32 {
@@ -203,31 +211,44 @@ impl Control {
 }
 
 /// Fails while a recorder holds the lock of the dataset at `root`; fine if there is no recorder or no dataset.
-pub(crate) fn refuse_while_recorded(root: &Path) -> Result<(), CaptureError> {
-    let path = root.join(crate::store::RINGS).join(NAME);
-    File::open(path).map_or(Ok(()), |file| take_lock(&file, root))
+pub(crate) fn refuse_while_recorded(root: &Dir) -> Result<(), CaptureError> {
+    let file = root.sub(crate::store::RINGS).and_then(|dir| dir.read(NAME));
+    file.map_or(Ok(()), |file| take_lock(&file, root))
 }
 
-fn take_lock(file: &File, root: &Path) -> Result<(), CaptureError> {
+fn take_lock(file: &File, root: &Dir) -> Result<(), CaptureError> {
     match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => {
-            let pid = Control::open(&root.join(crate::store::RINGS)).map_or(0, |c| c.recorder_pid());
-            Err(CaptureError::RecorderAlive { path: root.to_owned(), pid })
+            let rings = root.sub(crate::store::RINGS).ok();
+            let pid = rings.and_then(|dir| Control::open(&dir).ok()).map_or(0, |c| c.recorder_pid());
+            Err(CaptureError::RecorderAlive { path: root.path().to_owned(), pid })
         }
-        Err(TryLockError::Error(source)) => Err(CaptureError::io("lock", root)(source)),
+        Err(TryLockError::Error(source)) => Err(CaptureError::io("lock", root.path())(source)),
     }
 }
 
-/// Removes a ring file that is not needed any more; if that fails, it goes with the directory at the end.
-pub(crate) fn remove_file_quietly(path: &Path) {
-    let _ = fs::remove_file(path);
+/// Removes the rings directory with everything in it.
+pub(crate) fn remove_rings(root: &Dir) -> Result<(), CaptureError> {
+    // A program that still makes threads puts new files there; under another name it does not find it, and goes on without.
+    remove_old_rings(root)?;
+    root.rename(crate::store::RINGS, OLD_RINGS).map_err(CaptureError::io("remove rings in", root.path()))?;
+    remove_old_rings(root)
 }
 
-/// Removes the rings directory with everything in it.
-pub(crate) fn remove_rings(root: &Path) -> Result<(), CaptureError> {
-    let dir = root.join(crate::store::RINGS);
-    fs::remove_dir_all(&dir).map_err(CaptureError::io("remove", &dir))
+/// Removes what is left of a directory of rings whose removal was interrupted.
+pub(crate) fn remove_old_rings(root: &Dir) -> Result<(), CaptureError> {
+    let dir = root.path().join(OLD_RINGS);
+    let mut removed = fs::remove_dir_all(&dir);
+    for _ in 0..10 {
+        match removed {
+            Ok(()) => return Ok(()),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            // A file that was about to be made when the name changed.
+            Err(_) => removed = fs::remove_dir_all(&dir),
+        }
+    }
+    removed.map_err(CaptureError::io("remove", &dir))
 }
 
 #[cfg(test)]
@@ -237,16 +258,16 @@ mod tests {
     #[test]
     fn what_is_created_can_be_opened_and_is_locked_while_it_lives() {
         let root = tempfile::tempdir().unwrap();
-        let rings = root.path().join("rings");
-        fs::create_dir(&rings).unwrap();
+        let root = Dir::open(root.path()).unwrap();
+        let rings = root.make("rings").unwrap();
         let control = Control::create(&rings, false, Some("solve")).unwrap();
         assert!(matches!(
-            refuse_while_recorded(root.path()),
+            refuse_while_recorded(&root),
             Err(CaptureError::RecorderAlive { pid, .. }) if pid == std::process::id()
         ));
         assert!(control.stop(STOP_USER) && !control.stop(STOP_LIMIT));
         drop(control);
-        refuse_while_recorded(root.path()).unwrap();
+        refuse_while_recorded(&root).unwrap();
         let again = Control::open(&rings).unwrap();
         assert_eq!((again.stop_reason(), again.rings(), again.attached()), (STOP_USER, 0, 0));
         assert_eq!(again.u64(CONTROL_OFF_ROI).to_le_bytes(), *b"solve\0\0\0");
@@ -256,18 +277,19 @@ mod tests {
     #[test]
     fn foreign_truncated_and_newer_control_files_are_refused() {
         let root = tempfile::tempdir().unwrap();
-        assert!(Control::open(root.path()).is_err());
+        let dir = Dir::open(root.path()).unwrap();
+        assert!(Control::open(&dir).is_err());
         let path = root.path().join(NAME);
         fs::write(&path, vec![0; CONTROL_BYTES as usize]).unwrap();
-        assert!(matches!(Control::open(root.path()), Err(CaptureError::NotADataset { .. })));
+        assert!(matches!(Control::open(&dir), Err(CaptureError::NotADataset { .. })));
         fs::write(&path, &b"HNCTRL01"[..]).unwrap();
-        assert!(matches!(Control::open(root.path()), Err(CaptureError::Io { .. })), "too short to map");
+        assert!(matches!(Control::open(&dir), Err(CaptureError::Io { .. })), "too short to map");
         let mut newer = vec![0; CONTROL_BYTES as usize];
         newer[..12].copy_from_slice(b"HNCTRL01\x09\0\0\0");
         fs::write(&path, newer).unwrap();
-        assert!(Control::open(root.path()).unwrap_err().to_string().contains("layout 9"));
+        assert!(Control::open(&dir).unwrap_err().to_string().contains("layout 9"));
         let long = "x".repeat(64);
         fs::remove_file(&path).unwrap();
-        assert!(matches!(Control::create(root.path(), false, Some(&long)), Err(CaptureError::Option(_))));
+        assert!(matches!(Control::create(&dir, false, Some(&long)), Err(CaptureError::Option(_))));
     }
 }

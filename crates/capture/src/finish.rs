@@ -2,18 +2,17 @@
 use crate::error::CaptureError;
 use crate::facts::Tables;
 use crate::record::{RecordOptions, RecordSummary};
-use crate::store::{DirStore, replace_file};
+use crate::store::DirStore;
 use crate::supervise::Outcome;
 use crate::symbols;
 use crate::workers::Recording;
 use homenode_base::ring::{STOP_LIMIT, STOP_RECORDER_GONE, STOP_USER, STOP_WRITE_FAILED};
+use homenode_sys::dir::Dir;
 use homenode_sys::signals;
-use homenode_trace::TraceError;
 use homenode_trace::dataset::MANIFEST_FILE;
 use homenode_trace::manifest::{Blind, Clock, EXACT_FORMAT_VERSION, Manifest};
 use homenode_trace::symbols::Symbols;
 use std::fs;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 
 /// How a recording ended, as the manifest says it.
@@ -120,16 +119,15 @@ fn host() -> String {
 }
 
 /// Replaces the manifest.
-pub(crate) fn write_manifest(root: &Path, manifest: &Manifest) -> Result<(), CaptureError> {
+pub(crate) fn write_manifest(root: &Dir, manifest: &Manifest) -> Result<(), CaptureError> {
     let mut text = serde_json::to_vec_pretty(manifest).expect("strings and integers always serialise");
     text.push(b'\n');
-    let path = root.join(MANIFEST_FILE);
-    replace_file(&path, &text).map_err(CaptureError::io("write", &path))
+    root.replace(MANIFEST_FILE, &text).map_err(CaptureError::io("write", &root.path().join(MANIFEST_FILE)))
 }
 
 /// Completes the dataset at `root`, whose frames and events are written: tables, symbols and the final manifest.
 pub(crate) fn dataset(
-    root: &Path,
+    root: &Dir,
     mut manifest: Manifest,
     tables: Tables,
     ending: &Ending,
@@ -139,14 +137,13 @@ pub(crate) fn dataset(
     manifest.exit_status = ending.exit_status;
     manifest.blind = ending.blind.clone();
     write_manifest(root, &manifest)?;
-    let named = symbols::name_everything(&DirStore::at(root), &manifest.threads, &modules)?;
+    let named = symbols::name_everything(&DirStore::of(root), &manifest.threads, &modules)?;
     if manifest.sampling.is_none() {
         // A sample may come from any code; that none came says nothing about how it was built.
         manifest.blind.notes.extend(named.unseen);
     }
-    let path = root.join(Symbols::FILE);
     let mut write_failed = ending.incomplete;
-    if let Err(error) = replace_file(&path, &named.symbols.to_json()) {
+    if let Err(error) = root.replace(Symbols::FILE, &named.symbols.to_json()) {
         // Without the file the sites are bare addresses: worth a sentence, not the dataset.
         write_failed = true;
         manifest.blind.notes.push(format!("symbols.json could not be written ({error}): sites have no names"));
@@ -154,10 +151,9 @@ pub(crate) fn dataset(
     manifest.complete = !ending.incomplete;
     manifest.ended = ending.ended.clone();
     write_manifest(root, &manifest)?;
-    let bytes =
-        DirStore::at(root).bytes().map_err(|source| TraceError::Io { name: root.display().to_string(), source })?;
+    let bytes = DirStore::of(root).bytes().map_err(CaptureError::io("measure", root.path()))?;
     let summary = summary_of(&manifest);
-    Ok(RecordSummary { path: Some(root.to_owned()), bytes, write_failed, ..summary })
+    Ok(RecordSummary { path: Some(root.path().to_owned()), bytes, write_failed, ..summary })
 }
 
 fn summary_of(manifest: &Manifest) -> RecordSummary {

@@ -1,4 +1,5 @@
 //! Appending to the files of a dataset such that a failed write leaves only whole frames.
+use homenode_sys::dir::Dir;
 use homenode_trace::Event;
 use homenode_trace::dataset::{EVENTS_FILE, frames_file};
 use homenode_trace::events::EventEncoder;
@@ -6,7 +7,6 @@ use homenode_trace::framing::Codec;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
 
 /// Files of threads below this index stay open; those of later ones are opened for every frame, so that a program with
 /// thousands of threads does not run the recorder out of file descriptors.
@@ -15,7 +15,8 @@ const KEPT_OPEN: u32 = 256;
 /// A file that grows by whole pieces.
 #[derive(Debug)]
 pub(crate) struct Appender {
-    path: PathBuf,
+    dir: Dir,
+    name: String,
     file: Option<File>,
     /// Bytes of whole pieces.
     pub(crate) len: u64,
@@ -23,19 +24,22 @@ pub(crate) struct Appender {
 
 impl Appender {
     /// The frame file of a thread, of which the first `len` bytes are good and the rest is cut off. Created if missing.
-    pub(crate) fn frames(root: &Path, thread: u32, len: u64) -> io::Result<Appender> {
-        let mut appender = Appender::open(root.join(frames_file(thread)), len)?;
+    pub(crate) fn frames(dir: &Dir, thread: u32, len: u64) -> io::Result<Appender> {
+        let mut appender = Appender::open(dir, frames_file(thread), len)?;
         if thread >= KEPT_OPEN {
             appender.file = None;
         }
         Ok(appender)
     }
-    fn open(path: PathBuf, len: u64) -> io::Result<Appender> {
-        let file = open_for_writing(&path)?;
+    fn open(dir: &Dir, name: String, len: u64) -> io::Result<Appender> {
+        let file = match dir.write(&name) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => dir.create(&name)?,
+            other => other?,
+        };
         if file.metadata()?.len() != len {
             file.set_len(len)?;
         }
-        Ok(Appender { path, file: Some(file), len })
+        Ok(Appender { dir: dir.clone(), name, file: Some(file), len })
     }
     /// Appends all of `bytes`, or nothing.
     pub(crate) fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -43,7 +47,7 @@ impl Appender {
         let file = match &self.file {
             Some(file) => file,
             None => {
-                opened = open_for_writing(&self.path)?;
+                opened = self.dir.write(&self.name)?;
                 &opened
             }
         };
@@ -57,10 +61,6 @@ impl Appender {
     }
 }
 
-fn open_for_writing(path: &Path) -> io::Result<File> {
-    File::options().write(true).create(true).truncate(false).open(path)
-}
-
 /// `events.bin`, to which all threads append.
 #[derive(Debug)]
 pub(crate) struct EventsFile {
@@ -72,8 +72,8 @@ pub(crate) struct EventsFile {
 
 impl EventsFile {
     /// Opens the file, of which `len` bytes with `count` events are good; what follows is cut off.
-    pub(crate) fn open(root: &Path, len: u64, count: u64) -> io::Result<EventsFile> {
-        let out = Appender::open(root.join(EVENTS_FILE), len)?;
+    pub(crate) fn open(dir: &Dir, len: u64, count: u64) -> io::Result<EventsFile> {
+        let out = Appender::open(dir, EVENTS_FILE.to_owned(), len)?;
         Ok(EventsFile { out, count, encoder: EventEncoder::default(), bytes: Vec::new() })
     }
     /// Appends all of `events`, or none.

@@ -7,13 +7,14 @@ use crate::facts::Tables;
 use crate::finish::{self, Ending};
 use crate::launch;
 use crate::output::EventsFile;
-use crate::store::{RINGS, create_dataset};
+use crate::store::{NewDataset, RINGS};
 use crate::supervise::{self, Outcome};
 use crate::workers::Recording;
 use homenode_base::ring::CONTROL_ENV;
 use homenode_sys::clock;
+use homenode_sys::dir::Dir;
 use homenode_sys::process::Subreaper;
-use homenode_trace::manifest::Blind;
+use homenode_trace::manifest::{Blind, Manifest};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -125,42 +126,69 @@ pub(crate) fn record_with_hooks(
     if options.count_only {
         return count(options, &program, progress);
     }
-    create_dataset(&options.out, options.force)?;
-    let result = record_into(&options.out, options, &program, progress);
-    if matches!(
-        result,
-        Err(CaptureError::Start { .. }
-            | CaptureError::NotInstrumented { .. }
-            | CaptureError::Secure { .. }
-            | CaptureError::Option(_))
-    ) {
-        // Best effort: the error that matters is the first one.
-        let _ = std::fs::remove_dir_all(&options.out);
+    let new = NewDataset::create(&options.out, options.force)?;
+    match record_into(&new.dir, options, &program, progress) {
+        Ok(summary) => {
+            new.settle()?;
+            Ok(RecordSummary { path: Some(options.out.clone()), ..summary })
+        }
+        Err((ran, error)) => {
+            if !ran {
+                new.abandon();
+            }
+            Err(error)
+        }
     }
-    result
 }
 
+/// Records into the directory `root`. An error comes with whether the program ran and made contact, so that what is there
+/// is worth keeping.
 fn record_into(
-    root: &Path,
+    root: &Dir,
     options: &RecordOptions,
     program: &Path,
     progress: &mut dyn Progress,
-) -> Result<RecordSummary, CaptureError> {
+) -> Result<RecordSummary, (bool, CaptureError)> {
     let mut manifest = finish::first_manifest(options);
-    finish::write_manifest(root, &manifest)?;
-    let events = EventsFile::open(root, 0, 0).map_err(CaptureError::io("create events.bin in", root))?;
-    let control = Control::create(&root.join(RINGS), false, options.roi.as_deref())?;
-    // A limit is exact only if nobody else takes from it meanwhile.
-    let workers = if options.limit_refs.is_some() { 1 } else { workers_for(manifest.host_cpus) };
-    let ledger = Ledger::new(events, options.limit_refs);
-    let recording = Recording::new(root.to_owned(), control, ledger, workers);
+    let recording = begin(root, &manifest, options).map_err(|e| (false, e))?;
     let (began, cpu) = (Instant::now(), clock::children_cpu_seconds());
-    let outcome = run(&recording, options, progress)?;
+    let outcome = run(&recording, options, progress).map_err(|e| (false, e))?;
     let run_seconds = began.elapsed().as_secs_f64();
     manifest.cpu_us = Some(((clock::children_cpu_seconds() - cpu) * 1e6).max(0.0) as u64);
-    made_contact(&recording.control, program, &outcome)?;
+    made_contact(&recording.control, program, &outcome).map_err(|e| (false, e))?;
+    let mut summary = complete(root, manifest, &recording, &outcome, options).map_err(|e| (true, e))?;
+    summary.run_seconds = run_seconds;
+    summary.finish_seconds = began.elapsed().as_secs_f64() - run_seconds;
+    Ok(summary)
+}
+
+/// Everything that a recording needs before its program starts.
+fn begin(root: &Dir, manifest: &Manifest, options: &RecordOptions) -> Result<Recording, CaptureError> {
+    finish::write_manifest(root, manifest)?;
+    let (events, rings) = files_of(root)?;
+    let control = Control::create(&rings, false, options.roi.as_deref())?;
+    // A limit is exact only if nobody else takes from it meanwhile.
+    let workers = if options.limit_refs.is_some() { 1 } else { workers_for(manifest.host_cpus) };
+    Ok(Recording::new(root.clone(), control, Ledger::new(events, options.limit_refs), workers))
+}
+
+/// The event file and the directory of rings of a new dataset.
+fn files_of(root: &Dir) -> Result<(EventsFile, Dir), CaptureError> {
+    let events = EventsFile::open(root, 0, 0).map_err(CaptureError::io("create events.bin in", root.path()))?;
+    let rings = root.sub(RINGS).map_err(CaptureError::io("open rings in", root.path()))?;
+    Ok((events, rings))
+}
+
+/// Makes a dataset of what the workers wrote.
+fn complete(
+    root: &Dir,
+    manifest: Manifest,
+    recording: &Recording,
+    outcome: &Outcome,
+    options: &RecordOptions,
+) -> Result<RecordSummary, CaptureError> {
     let tables: Tables = recording.facts.tables(|thread| recording.control.entry(thread), &recording.counts());
-    let mut ending = Ending::of(&recording, &outcome, options.limit_refs);
+    let mut ending = Ending::of(recording, outcome, options.limit_refs);
     let missed = options.roi.as_deref().and_then(|roi| recording.facts.without_phase(roi));
     if let Some(why) = &missed {
         ending.say(why);
@@ -174,8 +202,6 @@ fn record_into(
         remove_rings(root)?;
     }
     summary.phase_missed = missed.is_some();
-    summary.run_seconds = run_seconds;
-    summary.finish_seconds = began.elapsed().as_secs_f64() - run_seconds;
     Ok(summary)
 }
 
@@ -209,11 +235,10 @@ fn made_contact(control: &Control, program: &Path, outcome: &Outcome) -> Result<
 fn count(options: &RecordOptions, program: &Path, progress: &mut dyn Progress) -> Result<RecordSummary, CaptureError> {
     let temporary = tempfile::Builder::new().prefix("homenode-count-").tempdir();
     let temporary = temporary.map_err(CaptureError::io("create a folder in", &std::env::temp_dir()))?;
-    let root = temporary.path().join("dataset");
-    create_dataset(&root, true)?;
-    let events = EventsFile::open(&root, 0, 0).map_err(CaptureError::io("create events.bin in", &root))?;
-    let control = Control::create(&root.join(RINGS), true, options.roi.as_deref())?;
-    let recording = Recording::new(root.clone(), control, Ledger::new(events, None), 1);
+    let new = NewDataset::create(&temporary.path().join("dataset"), false)?;
+    let (events, rings) = files_of(&new.dir)?;
+    let control = Control::create(&rings, true, options.roi.as_deref())?;
+    let recording = Recording::new(new.dir.clone(), control, Ledger::new(events, None), 1);
     let began = Instant::now();
     let outcome = run(&recording, options, progress)?;
     made_contact(&recording.control, program, &outcome)?;

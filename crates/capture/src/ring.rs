@@ -1,10 +1,9 @@
 //! One ring, seen from the consumer.
-use crate::control::Entry;
+use crate::control::{Control, Entry};
 use homenode_base::ring::*;
 use homenode_sys::futex;
 use homenode_sys::map::SharedMap;
 use std::io;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 
 const IN_FILE: &str = "every header field lies inside the header, whose size `open` checked";
@@ -37,12 +36,12 @@ impl Ring {
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidData`] if the header contradicts the entry, the layout or itself.
-    pub(crate) fn open(path: &Path, index: u32, entry: &Entry) -> io::Result<Ring> {
+    pub(crate) fn open(control: &Control, index: u32, entry: &Entry) -> io::Result<Ring> {
         let bytes = entry.bytes;
         if !bytes.is_power_of_two() || !(RING_BYTES_MIN..=RING_BYTES_MAX).contains(&bytes) {
             return Err(invalid(format!("the table says {bytes} bytes, which no ring has")));
         }
-        let map = SharedMap::open(path, RING_HEADER_BYTES + bytes, true)?;
+        let map = SharedMap::of_file(&control.ring_file(index)?, RING_HEADER_BYTES + bytes, true)?;
         let word = |offset| map.load_u64(offset).expect(IN_FILE);
         if word(RING_OFF_MAGIC) != RING_MAGIC || word(RING_OFF_BYTES) != bytes {
             return Err(invalid("the header is not that of a ring of this size"));

@@ -1,10 +1,11 @@
 //! A dataset that is a directory, and the rules for creating and replacing files in it.
 use crate::error::CaptureError;
+use homenode_sys::dir::{self, Dir, Kind};
 use homenode_trace::store::{ReadAt, Store};
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Name of the manifest inside a dataset.
@@ -14,10 +15,11 @@ pub(crate) const RINGS: &str = "rings";
 /// Directory of the frame files.
 pub(crate) const THREADS: &str = "threads";
 
-/// The files of a dataset directory, rings excluded.
+/// The files of a dataset directory, rings excluded. Whoever made the directory may have put anything into it, so every
+/// file is opened relative to it, without following links, and only if it is a regular one: see [`Dir`].
 #[derive(Clone, Debug)]
 pub struct DirStore {
-    root: PathBuf,
+    dir: Dir,
 }
 
 impl DirStore {
@@ -27,32 +29,45 @@ impl DirStore {
     /// [`CaptureError::NotADataset`] unless `root` is a directory with a manifest.
     pub fn open(root: &Path) -> Result<DirStore, CaptureError> {
         let not = |why: &str| CaptureError::NotADataset { path: root.to_owned(), why: why.to_owned() };
-        match fs::metadata(root) {
+        let dir = match Dir::open(root) {
+            Ok(dir) => dir,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(not("there is no such file or directory")),
+            Err(e) if e.kind() == io::ErrorKind::NotADirectory => {
+                return Err(not("it is a file, a dataset is a directory"));
+            }
             Err(e) => return Err(CaptureError::io("read", root)(e)),
-            Ok(meta) if !meta.is_dir() => return Err(not("it is a file, a dataset is a directory")),
-            Ok(_) => {}
+        };
+        match dir.kind(MANIFEST).map_err(CaptureError::io("read", root))? {
+            Some(Kind::File(_)) => Ok(DirStore { dir }),
+            None => Err(not("it has no manifest.json; `homenode recover` can rebuild it from a recorder's leftovers")),
+            Some(_) => Err(not("its manifest.json is not a regular file; `homenode recover` puts it aside")),
         }
-        if !root.join(MANIFEST).is_file() {
-            return Err(not("it has no manifest.json; `homenode recover` can rebuild it from a recorder's leftovers"));
-        }
-        Ok(DirStore { root: root.to_owned() })
     }
     /// A store over any directory, dataset or not.
-    pub(crate) fn at(root: &Path) -> DirStore {
-        DirStore { root: root.to_owned() }
+    pub(crate) fn of(dir: &Dir) -> DirStore {
+        DirStore { dir: dir.clone() }
     }
     /// The directory.
     pub fn root(&self) -> &Path {
-        &self.root
+        self.dir.path()
+    }
+    /// Says so if a recorder writes the dataset at this moment.
+    ///
+    /// # Errors
+    /// [`CaptureError::RecorderAlive`].
+    pub fn refuse_while_recorded(&self) -> Result<(), CaptureError> {
+        crate::control::refuse_while_recorded(&self.dir)
     }
     /// Bytes of all files of the dataset.
     pub fn bytes(&self) -> io::Result<u64> {
-        let mut sum = 0;
-        for name in self.names()? {
-            sum += fs::metadata(self.root.join(name))?.len();
-        }
-        Ok(sum)
+        Ok(self.files()?.iter().map(|f| f.1).sum())
+    }
+    /// Names and bytes of all files, sorted.
+    fn files(&self) -> io::Result<Vec<(String, u64)>> {
+        let mut files = Vec::new();
+        list(&self.dir, "", &mut files)?;
+        files.sort();
+        Ok(files)
     }
 }
 
@@ -74,36 +89,28 @@ impl ReadAt for DirFile {
         }
         Ok(done)
     }
+    fn next_data(&self, offset: u64) -> io::Result<Option<u64>> {
+        dir::next_data(&self.0, offset)
+    }
 }
 
 impl Store for DirStore {
     fn open(&self, name: &str) -> io::Result<Arc<dyn ReadAt>> {
-        if !Path::new(name).components().all(|c| matches!(c, Component::Normal(_))) {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "names inside a dataset are relative and plain"));
-        }
-        let file = File::open(self.root.join(name))?;
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "not a regular file"));
-        }
-        Ok(Arc::new(DirFile(file)))
+        Ok(Arc::new(DirFile(self.dir.read(name)?)))
     }
     fn names(&self) -> io::Result<Vec<String>> {
-        let mut names = Vec::new();
-        list(&self.root, "", &mut names)?;
-        names.sort();
-        Ok(names)
+        Ok(self.files()?.into_iter().map(|f| f.0).collect())
     }
 }
 
-fn list(dir: &Path, prefix: &str, names: &mut Vec<String>) -> io::Result<()> {
-    for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        let Ok(name) = entry.file_name().into_string() else { continue };
-        let kind = entry.file_type()?;
-        if kind.is_file() && !name.starts_with('.') {
-            names.push(format!("{prefix}{name}"));
-        } else if kind.is_dir() && prefix.is_empty() && name != RINGS && !name.starts_with('.') {
-            list(&entry.path(), &format!("{name}/"), names)?;
+fn list(dir: &Dir, prefix: &str, files: &mut Vec<(String, u64)>) -> io::Result<()> {
+    for name in dir.names()?.into_iter().filter(|n| !n.starts_with('.')) {
+        match dir.kind(&name)? {
+            Some(Kind::File(bytes)) => files.push((format!("{prefix}{name}"), bytes)),
+            Some(Kind::Directory) if prefix.is_empty() && name != RINGS => {
+                list(&dir.sub(&name)?, &format!("{name}/"), files)?;
+            }
+            _ => {}
         }
     }
     Ok(())
@@ -119,55 +126,94 @@ pub(crate) fn replace_target(out: &Path, force: bool) -> Result<(), CaptureError
     if !force {
         return Err(CaptureError::OutputExists(out.to_owned()));
     }
-    if !meta.is_dir() || !(is_dataset(out) || is_empty(out)) {
-        return Err(CaptureError::NotReplaceable(out.to_owned()));
+    let not = || CaptureError::NotReplaceable(out.to_owned());
+    let dir = if meta.is_dir() { Dir::open(out).map_err(CaptureError::io("read", out))? } else { return Err(not()) };
+    if !(is_dataset(&dir) || is_empty(&dir)) {
+        return Err(not());
     }
-    crate::control::refuse_while_recorded(out)
+    crate::control::refuse_while_recorded(&dir)
 }
 
-/// Creates the directory of a new dataset with its sub-directories; errors as [`replace_target`].
-pub(crate) fn create_dataset(out: &Path, force: bool) -> Result<(), CaptureError> {
-    replace_target(out, force)?;
-    if out.exists() {
-        fs::remove_dir_all(out).map_err(CaptureError::io("replace", out))?;
+/// A new dataset on its way to its name. What had the name before keeps it until the new one is whole.
+#[derive(Debug)]
+pub(crate) struct NewDataset {
+    /// The directory that is written.
+    pub(crate) dir: Dir,
+    out: PathBuf,
+}
+
+impl NewDataset {
+    /// Makes the directory of a new dataset with its sub-directories: at `out`, or beside it if something stands there;
+    /// errors as [`replace_target`].
+    pub(crate) fn create(out: &Path, force: bool) -> Result<NewDataset, CaptureError> {
+        replace_target(out, force)?;
+        let replaces = fs::symlink_metadata(out).is_ok();
+        let root = match replaces {
+            true => dir::beside(out, &format!("recording-{}", std::process::id())),
+            false => out.to_owned(),
+        };
+        fs::create_dir(&root).map_err(CaptureError::io("create", &root))?;
+        let make = || -> Result<Dir, CaptureError> {
+            let dir = Dir::open(&root).map_err(CaptureError::io("open", &root))?;
+            for part in [THREADS, RINGS] {
+                dir.make(part).map_err(CaptureError::io("create", &root.join(part)))?;
+            }
+            Ok(dir)
+        };
+        match make() {
+            Ok(dir) => Ok(NewDataset { dir, out: out.to_owned() }),
+            Err(error) => {
+                // Best effort: the error that matters is the first one.
+                let _ = fs::remove_dir_all(&root);
+                Err(error)
+            }
+        }
     }
-    fs::create_dir(out).map_err(CaptureError::io("create", out))?;
-    for part in [THREADS, RINGS] {
-        let dir = out.join(part);
-        fs::create_dir(&dir).map_err(CaptureError::io("create", &dir))?;
+    /// The whole dataset takes its name, and what had it before is gone.
+    pub(crate) fn settle(&self) -> Result<(), CaptureError> {
+        put_in_place(self.dir.path(), &self.out)
     }
-    Ok(())
+    /// Removes what was begun.
+    pub(crate) fn abandon(&self) {
+        // Best effort: there is an error already that matters more.
+        let _ = fs::remove_dir_all(self.dir.path());
+    }
+}
+
+/// Gives the whole dataset at `new` the name `out`; an older dataset there is removed after the new one has its name.
+pub(crate) fn put_in_place(new: &Path, out: &Path) -> Result<(), CaptureError> {
+    if new == out {
+        return Ok(());
+    }
+    if fs::symlink_metadata(out).is_err() {
+        return dir::rename_new(new, out).map_err(CaptureError::io("create", out));
+    }
+    // Once more: it may be another thing than at the start.
+    replace_target(out, true)?;
+    if dir::exchange(new, out).is_ok() {
+        return fs::remove_dir_all(new).map_err(CaptureError::io("remove what was replaced,", new));
+    }
+    // A file system that cannot exchange two names at once.
+    let aside = dir::beside(out, &format!("replaced-{}", std::process::id()));
+    fs::rename(out, &aside).map_err(CaptureError::io("replace", out))?;
+    fs::rename(new, out).map_err(CaptureError::io("create", out))?;
+    fs::remove_dir_all(&aside).map_err(CaptureError::io("remove what was replaced,", &aside))
 }
 
 /// Whether a directory is a dataset that this program wrote: by its manifest, or by its control file if a crash came before
 /// the manifest.
-fn is_dataset(dir: &Path) -> bool {
-    let manifest = fs::read_to_string(dir.join(MANIFEST)).unwrap_or_default();
-    manifest.contains("\"homenode-trace\"") || crate::control::Control::open(&dir.join(RINGS)).is_ok()
+fn is_dataset(dir: &Dir) -> bool {
+    let mut start = Vec::new();
+    let read = dir.read(MANIFEST).and_then(|f| f.take(4096).read_to_end(&mut start));
+    let named = read.is_ok() && start.windows(16).any(|w| w == b"\"homenode-trace\"");
+    named || crate::control::Control::open(dir).is_ok()
 }
 
-fn is_empty(dir: &Path) -> bool {
-    fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none())
+fn is_empty(dir: &Dir) -> bool {
+    fs::read_dir(dir.path()).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Writes `path` so that a reader, or a crash, sees either the old content or the new: a hidden sibling is written, synced
-/// and renamed over it.
-pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let hidden = sibling(path, "new");
-    let result = (|| {
-        let mut file = File::create(&hidden)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&hidden, path)
-    })();
-    if result.is_err() {
-        // Best effort: the error that matters is the first one.
-        let _ = fs::remove_file(&hidden);
-    }
-    result
-}
-
-/// A hidden name beside `path`, which [`DirStore`] does not list.
+/// A hidden name beside `path`.
 pub(crate) fn sibling(path: &Path, suffix: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{suffix}"))
@@ -182,55 +228,53 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("x.hnt");
         assert!(matches!(DirStore::open(&root), Err(CaptureError::NotADataset { .. })));
-        create_dataset(&root, false).unwrap();
-        replace_file(&root.join(MANIFEST), b"{\"format\":\"homenode-trace\"}").unwrap();
+        let new = NewDataset::create(&root, false).unwrap();
+        new.dir.replace(MANIFEST, b"{\"format\":\"homenode-trace\"}").unwrap();
         for name in ["threads/1.frames", "threads/0.frames", "rings/0.ring", "threads/.0.frames.new"] {
             fs::write(root.join(name), name).unwrap();
         }
+        std::os::unix::fs::symlink("/etc/passwd", root.join("threads/2.frames")).unwrap();
         let store = DirStore::open(&root).unwrap();
         assert_eq!(store.names().unwrap(), ["manifest.json", "threads/0.frames", "threads/1.frames"]);
         let mut buf = [0; 64];
         assert_eq!(store.open("threads/1.frames").unwrap().read_at(8, &mut buf).unwrap(), 8);
         assert_eq!(&buf[..8], b"1.frames");
-        for bad in ["../x.hnt/manifest.json", "/etc/passwd", "threads", "./manifest.json", "none"] {
+        for bad in ["../x.hnt/manifest.json", "/etc/passwd", "threads", "./manifest.json", "none", "threads/2.frames"] {
             assert!(store.open(bad).is_err(), "{bad}");
         }
         assert_eq!(store.bytes().unwrap(), 27 + 32);
     }
 
     #[test]
-    fn existing_outputs_are_kept_unless_forced_and_ours() {
+    fn existing_outputs_are_kept_until_the_new_one_is_whole_and_only_ours_are_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("x.hnt");
-        create_dataset(&root, false).unwrap();
-        assert!(matches!(create_dataset(&root, false), Err(CaptureError::OutputExists(_))));
-        assert!(matches!(create_dataset(&root, true), Err(CaptureError::NotReplaceable(_))), "no manifest yet");
+        NewDataset::create(&root, false).unwrap();
+        let create = |path: &Path, force| NewDataset::create(path, force);
+        assert!(matches!(create(&root, false), Err(CaptureError::OutputExists(_))));
+        assert!(matches!(create(&root, true), Err(CaptureError::NotReplaceable(_))), "no manifest yet");
         fs::write(root.join(MANIFEST), "{\"format\":\"homenode-trace\"}").unwrap();
         fs::write(root.join("threads/0.frames"), "old").unwrap();
-        create_dataset(&root, true).unwrap();
-        assert!(!root.join("threads/0.frames").exists() && root.join(RINGS).is_dir());
+        create(&root, true).unwrap().abandon();
+        assert_eq!(fs::read(root.join("threads/0.frames")).unwrap(), b"old");
+        let new = create(&root, true).unwrap();
+        fs::write(new.dir.path().join("threads/1.frames"), "new").unwrap();
+        assert_eq!(fs::read(root.join("threads/0.frames")).unwrap(), b"old");
+        new.settle().unwrap();
+        assert!(!root.join("threads/0.frames").exists() && root.join("threads/1.frames").exists());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is left beside it");
 
         let file = dir.path().join("notes.txt");
         fs::write(&file, "mine").unwrap();
-        assert!(matches!(create_dataset(&file, true), Err(CaptureError::NotReplaceable(_))));
+        assert!(matches!(create(&file, true), Err(CaptureError::NotReplaceable(_))));
         let home = dir.path().join("home");
         fs::create_dir(&home).unwrap();
         fs::write(home.join("thesis.tex"), "mine").unwrap();
-        assert!(matches!(create_dataset(&home, true), Err(CaptureError::NotReplaceable(_))));
+        assert!(matches!(create(&home, true), Err(CaptureError::NotReplaceable(_))));
         let link = dir.path().join("link.hnt");
         std::os::unix::fs::symlink(&root, &link).unwrap();
-        assert!(matches!(create_dataset(&link, true), Err(CaptureError::NotReplaceable(_))), "a link is not ours");
+        assert!(matches!(create(&link, true), Err(CaptureError::NotReplaceable(_))), "a link is not ours");
         assert_eq!(fs::read_to_string(home.join("thesis.tex")).unwrap(), "mine");
-        assert!(matches!(create_dataset(&dir.path().join("no/x.hnt"), false), Err(CaptureError::Io { .. })));
-    }
-
-    #[test]
-    fn a_failed_replacement_leaves_the_old_file_and_no_litter() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("f");
-        replace_file(&path, b"old").unwrap();
-        fs::create_dir(sibling(&path, "new")).unwrap();
-        assert!(replace_file(&path, b"new").is_err());
-        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert!(matches!(create(&dir.path().join("no/x.hnt"), false), Err(CaptureError::Io { .. })));
     }
 }

@@ -1,12 +1,12 @@
 //! All rings of a recording, drained by one or more workers that share the work.
-use crate::control::{Control, Entry, remove_file_quietly};
+use crate::control::{Control, Entry};
 use crate::drain::{Buffers, DrainError, Ledger, Target, ThreadDrain};
 use crate::facts::{Counts, Facts};
 use crate::output::Appender;
 use crate::ring::Ring;
 use homenode_base::ring::*;
+use homenode_sys::dir::Dir;
 use homenode_sys::futex;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,7 +17,7 @@ const SLEEP: Duration = Duration::from_millis(50);
 /// What workers and supervisor share.
 #[derive(Debug)]
 pub(crate) struct Recording {
-    pub(crate) root: PathBuf,
+    pub(crate) root: Dir,
     pub(crate) control: Control,
     pub(crate) ledger: Ledger,
     pub(crate) facts: Facts,
@@ -72,7 +72,7 @@ enum State {
 
 impl Recording {
     /// A recording into the dataset at `root` for that many workers.
-    pub(crate) fn new(root: PathBuf, control: Control, ledger: Ledger, workers: u32) -> Recording {
+    pub(crate) fn new(root: Dir, control: Control, ledger: Ledger, workers: u32) -> Recording {
         let cells = (0..RINGS_MAX).map(|_| Cell::default()).collect();
         let (facts, finishing, troubles) = Default::default();
         Recording { root, control, ledger, facts, workers, cells, finishing, troubles }
@@ -250,7 +250,7 @@ impl Recording {
         if !ready {
             return ended.then(|| State::Closed(Counts::default()));
         }
-        let ring = Ring::open(&self.control.ring_path(index), index, entry);
+        let ring = Ring::open(&self.control, index, entry);
         let thread = ring.and_then(|r| ThreadDrain::new(index, r, Appender::frames(&self.root, index, 0)?));
         Some(match thread {
             Ok(thread) => State::Open(Box::new(thread)),
@@ -269,6 +269,6 @@ impl Recording {
                 format!("{damaged} batches of thread {index} held slots that no runtime writes; they were left out");
             self.lock_troubles().rings.push(text);
         }
-        remove_file_quietly(&self.control.ring_path(index));
+        self.control.remove_ring(index);
     }
 }

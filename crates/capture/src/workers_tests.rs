@@ -6,7 +6,7 @@ mod producer;
 use crate::control::Control;
 use crate::drain::Ledger;
 use crate::output::EventsFile;
-use crate::store::{DirStore, RINGS, create_dataset};
+use crate::store::{DirStore, NewDataset, RINGS};
 use crate::workers::Recording;
 use homenode_base::ring::{EVENT_RELEASE, RING_BYTES_MAX, SLOT_BYTES};
 use homenode_trace::dataset::{frames_file, scan_events, scan_frames};
@@ -38,17 +38,17 @@ fn produce(control: &Attached) {
 fn three_workers_record_what_one_would() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("x.hnt");
-    create_dataset(&root, false).unwrap();
-    let control = Control::create(&root.join(RINGS), false, None).unwrap();
+    let new = NewDataset::create(&root, false).unwrap();
+    let control = Control::create(&new.dir.sub(RINGS).unwrap(), false, None).unwrap();
     let attached = Attached::open(&control.path());
-    let ledger = Ledger::new(EventsFile::open(&root, 0, 0).unwrap(), None);
-    let recording = Recording::new(root.clone(), control, ledger, 3);
+    let ledger = Ledger::new(EventsFile::open(&new.dir, 0, 0).unwrap(), None);
+    let recording = Recording::new(new.dir.clone(), control, ledger, 3);
     std::thread::scope(|scope| {
         recording.start(scope);
         produce(&attached);
         recording.finish();
     });
-    let store = DirStore::at(&root);
+    let store = DirStore::of(&new.dir);
     let (events, _, fault) = scan_events(&std::fs::read(root.join("events.bin")).unwrap());
     assert!(fault.is_none() && recording.troubles().rings.is_empty());
     for thread in 0..THREADS {

@@ -42,7 +42,17 @@ fn build(dir: &Path, compiler: &str, name: &str, flags: &[&str]) -> PathBuf {
     program
 }
 
-fn run(program: &Path, arguments: &[&str]) -> (RecordSummary, DatasetReader) {
+/// A reader and the folder of its dataset.
+struct Recorded(DatasetReader, #[allow(dead_code)] tempfile::TempDir);
+
+impl std::ops::Deref for Recorded {
+    type Target = DatasetReader;
+    fn deref(&self) -> &DatasetReader {
+        &self.0
+    }
+}
+
+fn run(program: &Path, arguments: &[&str]) -> (RecordSummary, Recorded) {
     let dir = tempfile::tempdir().unwrap();
     let command = [program.as_os_str().to_owned()].into_iter().chain(arguments.iter().map(OsString::from)).collect();
     let options = RecordOptions {
@@ -60,7 +70,7 @@ fn run(program: &Path, arguments: &[&str]) -> (RecordSummary, DatasetReader) {
     let report = check(&reader);
     assert!(report.ok(), "{arguments:?}: {:?}", report.problems);
     assert!(reader.manifest().complete);
-    (summary, reader)
+    (summary, Recorded(reader, dir))
 }
 
 /// Writes to the named datum by code at the place that `site` accepts.

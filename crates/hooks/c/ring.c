@@ -1,7 +1,9 @@
 /* Ring files: claimed, created and mapped by the program. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "os.h"
 #include "runtime.h"
@@ -68,7 +70,7 @@ static void ring_path(char *path, uint32_t index) {
 }
 
 /* Gives the file its blocks, so that a full disk is an error here and not a SIGBUS later. */
-static bool allocate(int fd, uint64_t bytes) {
+static bool reserve(int fd, uint64_t bytes) {
     static const uint8_t zeros[4096];
     long result;
     do
@@ -80,6 +82,22 @@ static bool allocate(int fd, uint64_t bytes) {
         if (os(SYS_pwrite64, fd, zeros, sizeof zeros, at) != sizeof zeros)
             return false;
     return true;
+}
+
+/* As reserve, without the SIGXFSZ that a limit on the size of files (ulimit -f) sends with its error and that would kill the
+   program: it is blocked meanwhile, and taken out if it was not pending before. */
+static bool allocate(int fd, uint64_t bytes) {
+    uint64_t xfsz = UINT64_C(1) << (SIGXFSZ - 1), before = 0, pending = 0;
+    bool masked = !os_failed(os(SYS_rt_sigprocmask, SIG_BLOCK, &xfsz, &before, sizeof before));
+    bool was_pending = os_failed(os(SYS_rt_sigpending, &pending, sizeof pending)) || (pending & xfsz);
+    bool done = reserve(fd, bytes);
+    if (masked) {
+        struct timespec now = {0, 0};
+        if (!done && !was_pending)
+            os(SYS_rt_sigtimedwait, &xfsz, NULL, &now, sizeof xfsz);
+        os(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+    }
+    return done;
 }
 
 static struct hn_ring *map_file(const char *path, uint64_t bytes) {

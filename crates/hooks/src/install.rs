@@ -1,8 +1,10 @@
 //! Putting the archive and its companions where a compiler can read them.
 use crate::ARCHIVE;
 use crate::compile::CompileError;
+use homenode_sys::dir::Dir;
+use homenode_sys::{disk, private};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// File name of the archive in its directory.
@@ -16,9 +18,10 @@ const FILES: &[(&str, &[u8])] = &[
     (ARCHIVE_NAME, ARCHIVE),
 ];
 
-/// Writes the archive to the user's cache (`$XDG_CACHE_HOME/homenode` or `~/.cache/homenode`, else a private directory
-/// among the temporary files), in a directory named after its content, and returns its path. What is there already and
-/// equal is left alone.
+/// Writes the archive to the user's cache (`$XDG_CACHE_HOME/homenode` or `~/.cache/homenode`), else below
+/// `$XDG_RUNTIME_DIR`, else in a directory of this user's own among the temporary files, in a directory named after its
+/// content, and returns its path. What is there already and equal is left alone. A place that another user could change is
+/// not used: whoever can replace these files has code run as this user. See [`private`].
 pub fn install() -> Result<PathBuf, CompileError> {
     first_base(install_in)
 }
@@ -32,50 +35,43 @@ pub fn install_in(base: &Path) -> io::Result<PathBuf> {
 pub(crate) fn first_base(write: impl Fn(&Path) -> io::Result<PathBuf>) -> Result<PathBuf, CompileError> {
     let mut failed = None;
     for base in bases() {
-        match write(&base) {
+        match private::directory(&base).and_then(|dir| write(dir.path())) {
             Ok(path) => return Ok(path),
             Err(e) => failed = failed.or(Some((base, e))),
         }
     }
-    let (base, e) = failed.unwrap_or_else(|| (PathBuf::new(), io::ErrorKind::NotFound.into()));
+    let last = private::temporary(&format!("homenode-{}", disk::effective_ids().0));
+    let (base, e) = match last.and_then(|dir| write(dir.path())) {
+        Ok(path) => return Ok(path),
+        Err(e) => failed.unwrap_or_else(|| (std::env::temp_dir(), e)),
+    };
     Err(CompileError::Install(base, e))
 }
 
-/// Writes files below `base`, in a directory named after `what` and their content, and returns that directory.
+/// Writes files below `base`, in a directory named after `what` and their content, and returns that directory. That nobody
+/// else can change `base` is the caller's business.
 pub(crate) fn write_all(base: &Path, what: &str, files: &[(&str, &[u8])]) -> io::Result<PathBuf> {
     let content = files.iter().fold(0xcbf2_9ce4_8422_2325, |hash, (_, bytes)| fnv1a(hash, bytes));
-    let dir = base.join(format!("{what}-{content:016x}"));
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir)?;
-    let mine = std::fs::metadata("/proc/self")?.uid();
-    if std::fs::metadata(&dir)?.uid() != mine {
-        return Err(io::Error::other("the directory belongs to another user"));
+    let name = format!("{what}-{content:016x}");
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(base)?;
+    let base = Dir::open(base)?;
+    match base.make(&name) {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(e),
+        _ => {}
     }
-    for (name, bytes) in files {
-        write_if_different(&dir, name, bytes)?;
-    }
-    Ok(dir)
+    let dir = base.own_sub(&name)?;
+    files.iter().try_for_each(|(name, bytes)| dir.keep_own(name, bytes))?;
+    Ok(dir.path().to_owned())
 }
 
-/// Replaces the file in one step: several compilers of one `make -j` may be here at once.
-fn write_if_different(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let path = dir.join(name);
-    if std::fs::read(&path).is_ok_and(|there| there == bytes) {
-        return Ok(());
-    }
-    let temporary = dir.join(format!(".{name}.{}", std::process::id()));
-    std::fs::write(&temporary, bytes)?;
-    std::fs::rename(&temporary, &path)
-}
-
+/// Where a user's files may be that can be made again.
 fn bases() -> Vec<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
     let cache = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
-    let uid = std::fs::metadata("/proc/self").map_or(0, |m| m.uid());
-    let temporary = std::env::temp_dir().join(format!("homenode-{uid}"));
-    cache.map(|c| c.join("homenode")).into_iter().chain([temporary]).collect()
+    cache.into_iter().chain(absolute("XDG_RUNTIME_DIR")).map(|base| base.join("homenode")).collect()
 }
 
-/// FNV-1a (Fowler, Noll, Vo), 64 bits.
+/// FNV-1a (Fowler, Noll, Vo), 64 bits. It names the directory; what is in it is compared byte by byte.
 fn fnv1a(hash: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(hash, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
 }

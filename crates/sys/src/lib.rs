@@ -6,18 +6,21 @@
 //! **Invariant:** no safe function of this crate can cause undefined behaviour, whatever its arguments and whatever the
 //! mapped files contain; each `unsafe` block says why.
 //!
-//! Reading order: [`map`] (typed views of mapped files), [`futex`], [`process`], [`held`], [`signals`], [`disk`], [`clock`], [`stdio`],
+//! Reading order: [`map`] (typed views of mapped files), [`futex`], [`process`], [`held`], [`signals`], [`dir`] (folders
+//! that others made), [`private`] (folders that nobody else can change), [`disk`], [`clock`], [`stdio`],
 //! [`numa`] (pages and nodes), [`terminal`].
 
 pub mod chase;
 pub mod clock;
 pub mod cpu;
+pub mod dir;
 pub mod disk;
 pub mod futex;
 pub mod held;
 pub mod map;
 pub mod numa;
 pub mod perf;
+pub mod private;
 pub mod probe;
 pub mod process;
 pub mod signals;

@@ -1,6 +1,7 @@
 //! From a path to an opened dataset.
 use crate::Failure;
 use homenode_capture::{CaptureError, DirStore};
+use homenode_trace::TraceError;
 use homenode_trace::dataset::DatasetReader;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,8 +15,22 @@ pub(crate) struct Opened {
 /// Opens a dataset; whatever is wrong with it is bad input.
 pub(crate) fn open(path: &Path) -> Result<Opened, Failure> {
     let store = Arc::new(DirStore::open(path)?);
-    let reader = DatasetReader::open(store.clone()).map_err(|e| Failure::input(format!("{}: {e}", path.display())))?;
-    Ok(Opened { store, reader })
+    match DatasetReader::open(store.clone()) {
+        Ok(reader) => Ok(Opened { store, reader }),
+        Err(TraceError::Unfinished) => Err(unfinished(&store)),
+        Err(e) => Err(Failure::input(format!("{}: {e}", path.display()))),
+    }
+}
+
+/// Why a recording without an end has none.
+fn unfinished(store: &DirStore) -> Failure {
+    match store.refuse_while_recorded() {
+        Err(alive) => Failure::input(alive),
+        Ok(()) => {
+            let path = store.root().display();
+            Failure::input(format!("{path} was not finished: its recorder was killed; run `homenode recover {path}`"))
+        }
+    }
 }
 
 /// References of all threads, spins included.

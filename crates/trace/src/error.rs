@@ -12,7 +12,7 @@ pub enum TraceError {
         source: std::io::Error,
     },
     /// Bytes that no version of this format contains.
-    #[error("{name} is damaged at byte {offset}: {what}; `homenode recover` keeps everything before it")]
+    #[error("{name} is damaged at byte {offset}: {what}; `homenode recover` keeps everything that is whole")]
     Damaged {
         /// File inside the dataset.
         name: String,
@@ -24,6 +24,11 @@ pub enum TraceError {
     /// The manifest contradicts itself or the files.
     #[error("manifest.json: {0}")]
     Manifest(String),
+    /// The recording goes on, or its recorder was killed: nothing counts yet what the files hold.
+    #[error(
+        "the recording was not finished: its recorder still runs or was killed; if it was killed, run `homenode recover`"
+    )]
+    Unfinished,
     /// Written by a later format version.
     #[error("{name} has format version {found}, this homenode reads up to {known}; use a newer homenode")]
     Newer {

@@ -30,7 +30,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    const fn magic(self) -> [u8; 4] {
+    pub(crate) const fn magic(self) -> [u8; 4] {
         match self {
             Kind::Refs => *b"HNFR",
             Kind::Events => *b"HNEV",
@@ -167,6 +167,19 @@ impl Header {
         out[32..40].copy_from_slice(&sum.to_le_bytes());
     }
 
+    /// Gives the frame at the start of `frame`, header and payload, another first ordinal, and the checksum that goes with
+    /// it. Nothing is checked: this header must have been parsed from these bytes.
+    pub fn renumber(&self, frame: &mut [u8], first: u64) {
+        let (head, payload) = frame[..self.total_len()].split_at_mut(HEADER_BYTES);
+        Header { first, ..*self }.write(payload, head);
+    }
+
+    /// Whether the checksum over `frame`, header and payload, is right.
+    pub fn matches(&self, frame: &[u8]) -> bool {
+        let payload = frame.get(HEADER_BYTES..self.total_len());
+        payload.is_some_and(|p| xxh3_64_with_seed(p, xxh3_64(&frame[..32])) == self.checksum)
+    }
+
     /// Checks the checksum over `frame` (header and payload) and returns the uncompressed payload, which is `scratch` or
     /// a part of `frame`. Allocates at most [`RAW_BYTES_MAX`] plus slack.
     pub fn open<'a>(&self, frame: &'a [u8], scratch: &'a mut Vec<u8>) -> Result<&'a [u8], Fault> {
@@ -174,7 +187,7 @@ impl Header {
             let missing = self.total_len() - frame.len();
             return Err(Fault::new(frame.len(), format!("the frame is cut off, {missing} bytes are missing")));
         };
-        if xxh3_64_with_seed(payload, xxh3_64(&frame[..32])) != self.checksum {
+        if !self.matches(frame) {
             return Err(Fault::new(32, "the checksum does not match"));
         }
         if self.codec == Codec::Raw {

@@ -13,7 +13,7 @@ pub struct Manifest {
     pub format: String,
     /// [`EXACT_FORMAT_VERSION`], or [`FORMAT_VERSION`] if it was sampled.
     pub version: u32,
-    /// Whether the recording ended in order.
+    /// Whether the recording ended in order, so that nothing is missing; see also [`Manifest::is_settled`].
     pub complete: bool,
     /// Why it ended early, in words; empty if it did not.
     #[serde(default)]
@@ -78,6 +78,11 @@ pub struct HugeRange {
 }
 
 impl Manifest {
+    /// Whether what is counted here is what the files hold: so in every recording that ended, in order or not, and in every
+    /// recovered one. While a recording goes on, and after its recorder was killed, there are no tables yet.
+    pub fn is_settled(&self) -> bool {
+        self.complete || !self.processes.is_empty()
+    }
     /// Marks the dataset as sampled, in the format version that this needs.
     pub fn mark_sampled(&mut self, sampling: crate::sample::Sampling) {
         (self.version, self.sampling) = (FORMAT_VERSION, Some(sampling));

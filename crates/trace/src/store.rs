@@ -10,6 +10,11 @@ pub trait ReadAt: Send + Sync {
     fn len(&self) -> io::Result<u64>;
     /// Fills `buf` from `offset`; fewer bytes than asked for only at the end of the file.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize>;
+    /// The first byte from `offset` on that is not in a hole of a sparse file, `None` if only holes follow; `offset` itself
+    /// where nobody knows.
+    fn next_data(&self, offset: u64) -> io::Result<Option<u64>> {
+        Ok(Some(offset))
+    }
 }
 
 /// The files of one dataset, named with forward slashes relative to its root (`threads/0.frames`).

@@ -24,9 +24,10 @@ mod tests;
 use crate::error::CaptureError;
 use crate::perf::Counts;
 use crate::samples::{Notice, RawSample};
-use crate::store::{create_dataset, replace_target, sibling};
+use crate::store::{NewDataset, put_in_place, replace_target, sibling};
+use homenode_sys::dir::Dir;
 use homenode_trace::Sampling;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
@@ -128,22 +129,18 @@ pub fn import(file: &Path, out: &Path, force: bool) -> Result<ImportSummary, Cap
         return Err(CaptureError::Import { path: file.to_owned(), why: "it is not a regular file".to_owned() });
     }
     let hidden = sibling(out, &format!("{}.import", std::process::id()));
-    create_dataset(&hidden, false)?;
-    let done = fill(file, opened, &hidden).and_then(|summary| {
-        if out.exists() {
-            fs::remove_dir_all(out).map_err(CaptureError::io("replace", out))?;
-        }
-        fs::rename(&hidden, out).map_err(CaptureError::io("create", out))?;
+    let new = NewDataset::create(&hidden, false)?;
+    let done = fill(file, opened, &new.dir).and_then(|summary| {
+        put_in_place(&hidden, out)?;
         Ok(ImportSummary { path: out.to_owned(), ..summary })
     });
     if done.is_err() {
-        // Best effort: the error that matters is the first one.
-        let _ = fs::remove_dir_all(&hidden);
+        new.abandon();
     }
     done
 }
 
-fn fill(file: &Path, opened: File, root: &Path) -> Result<ImportSummary, CaptureError> {
+fn fill(file: &Path, opened: File, root: &Dir) -> Result<ImportSummary, CaptureError> {
     let mut writer = out::Writer::new(root)?;
     let report = read(file, BufReader::with_capacity(1 << 20, opened), &mut writer)?;
     writer.finish(report)

@@ -5,14 +5,13 @@ use crate::error::CaptureError;
 use crate::finish::write_manifest;
 use crate::sampled::writer::{self, Stamped};
 use crate::samples::{Notice, RawSample};
-use crate::store::{DirStore, RINGS, replace_file};
+use crate::store::{DirStore, RINGS};
+use homenode_sys::dir::Dir;
 use homenode_trace::framing::Codec;
 use homenode_trace::manifest::{Clock, Manifest};
 use homenode_trace::symbols::{Site, Symbols};
 use homenode_trace::{EventKind, Sample};
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 /// Samples of one thread that wait before a frame is written.
 const HELD_MAX: usize = 8192;
@@ -22,7 +21,7 @@ const EVENTS_HELD: usize = 4096;
 /// Takes samples and notices and writes files.
 #[derive(Debug)]
 pub(super) struct Writer {
-    root: PathBuf,
+    root: Dir,
     people: People,
     files: writer::Writer,
     sites: BTreeSet<(u32, u64)>,
@@ -32,12 +31,11 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Starts the files of a dataset directory just created.
-    pub(super) fn new(root: &Path) -> Result<Writer, CaptureError> {
-        let rings = root.join(RINGS);
-        fs::remove_dir(&rings).map_err(CaptureError::io("remove", &rings))?;
+    pub(super) fn new(root: &Dir) -> Result<Writer, CaptureError> {
+        root.remove_empty(RINGS).map_err(CaptureError::io("remove rings in", root.path()))?;
         let files = writer::Writer::new(root, Codec::Zstd);
-        let files = files.map_err(CaptureError::io("write events.bin in", root))?;
-        Ok(Writer { root: root.to_owned(), people: People::default(), files, sites: BTreeSet::new(), unlooked: 0 })
+        let files = files.map_err(CaptureError::io("write events.bin in", root.path()))?;
+        Ok(Writer { root: root.clone(), people: People::default(), files, sites: BTreeSet::new(), unlooked: 0 })
     }
 
     /// Events of a thread, behind all of its samples so far; none after its exit.
@@ -51,7 +49,7 @@ impl Writer {
     }
 
     fn flush(&mut self) -> Result<(), CaptureError> {
-        self.files.flush().map_err(CaptureError::io("write", &self.root))
+        self.files.flush().map_err(CaptureError::io("write", self.root.path()))
     }
 
     /// Completes the dataset.
@@ -65,8 +63,8 @@ impl Writer {
             (row.refs, row.events) = (counted.refs, counted.events);
         }
         let symbols = self.symbols();
-        let path = self.root.join(Symbols::FILE);
-        replace_file(&path, &symbols.to_json()).map_err(CaptureError::io("write", &path))?;
+        let written = self.root.replace(Symbols::FILE, &symbols.to_json());
+        written.map_err(CaptureError::io("write symbols.json in", self.root.path()))?;
         let mut manifest = Manifest {
             complete: true,
             backend: "perf.data".to_owned(),
@@ -83,9 +81,9 @@ impl Writer {
         manifest.blind.dropped = self.files.after_exit;
         manifest.mark_sampled(sampling.clone());
         write_manifest(&self.root, &manifest)?;
-        let bytes = DirStore::at(&self.root).bytes().map_err(CaptureError::io("read", &self.root))?;
+        let bytes = DirStore::of(&self.root).bytes().map_err(CaptureError::io("read", self.root.path()))?;
         Ok(ImportSummary {
-            path: self.root.clone(),
+            path: self.root.path().to_owned(),
             samples,
             events: manifest.threads.iter().map(|t| t.events).sum(),
             threads: manifest.threads.len() as u32,
@@ -122,7 +120,7 @@ impl ImportSink for Writer {
             return Ok(());
         }
         self.unlooked = 0;
-        self.files.flush_samples(HELD_MAX).map_err(CaptureError::io("write frames in", &self.root))
+        self.files.flush_samples(HELD_MAX).map_err(CaptureError::io("write frames in", self.root.path()))
     }
     fn notice(&mut self, notice: &Notice) -> Result<(), CaptureError> {
         match self.people.notice(notice) {

@@ -1,18 +1,21 @@
 //! Making a usable dataset of what a crash left behind: frames and events up to the last good ones, then what the rings
 //! still hold.
+mod aside;
 mod files;
 mod rings;
+mod swap;
 
-use crate::control::{Control, Entry, remove_rings};
+use crate::control::{Control, Entry, remove_old_rings, remove_rings};
 use crate::error::CaptureError;
 use crate::facts::{Counts, Facts, Tables};
 use crate::finish;
-use crate::store::{DirStore, MANIFEST};
+use crate::store::{DirStore, RINGS, THREADS};
 use files::Kept;
 use homenode_base::ring::{RINGS_MAX, STOP_LIMIT, STOP_USER, STOP_WRITE_FAILED};
-use homenode_trace::dataset::parse_manifest;
+use homenode_sys::dir::{Dir, Kind};
+use homenode_trace::dataset;
 use homenode_trace::{DatasetReader, Event, EventKind, Manifest};
-use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,7 +34,7 @@ pub struct RecoverSummary {
     pub events: u64,
     /// Threads.
     pub threads: u32,
-    /// Damaged bytes cut off the ends of files; they are kept in `.damaged` inside the dataset.
+    /// Damaged bytes that were taken out of files; they are kept in `.damaged` inside the dataset.
     pub cut_bytes: u64,
     /// What was lost, in sentences.
     pub notes: Vec<String>,
@@ -44,41 +47,45 @@ pub struct RecoverSummary {
 /// [`CaptureError::RecorderAlive`] while it is being recorded, [`CaptureError::NotADataset`] if there is nothing to recover,
 /// [`CaptureError::Io`] if the dataset cannot be written.
 pub fn recover(path: &Path) -> Result<RecoverSummary, CaptureError> {
-    if !path.is_dir() {
-        let why = "there is no such directory".to_owned();
-        return Err(CaptureError::NotADataset { path: path.to_owned(), why });
-    }
-    let control = Control::adopt(path)?;
-    let old = read_manifest(path)?;
-    if control.is_none() && old.is_none() && !path.join(crate::store::THREADS).is_dir() {
+    let root = &match Dir::open(path) {
+        Ok(root) => root,
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            let why = "there is no such directory".to_owned();
+            return Err(CaptureError::NotADataset { path: path.to_owned(), why });
+        }
+        Err(e) => return Err(CaptureError::io("open", path)(e)),
+    };
+    let control = Control::adopt(root)?;
+    let old = read_manifest(root)?;
+    if control.is_none() && old.is_none() && !matches!(root.kind(THREADS), Ok(Some(Kind::Directory))) {
         let why = "it has neither manifest.json nor threads nor rings".to_owned();
         return Err(CaptureError::NotADataset { path: path.to_owned(), why });
     }
+    remove_old_rings(root)?;
     if control.is_none()
-        && let Some(summary) = old.as_ref().and_then(|m| untouched(path, m))
+        && let Some(summary) = old.as_ref().and_then(|m| untouched(root, m))
     {
         return Ok(summary);
     }
-    let mut kept = files::keep_good(path)?;
+    let mut kept = files::keep_good(root, old.is_some())?;
     let facts = Facts::default();
     kept.events.iter().for_each(|e| facts.see(e));
     let mut summary = RecoverSummary { path: path.to_owned(), changed: true, ..RecoverSummary::default() };
     let counts = match &control {
         Some(control) => {
             let sampled = old.as_ref().is_some_and(|m| m.sampling.is_some());
-            rings::drain(path, control, sampled, &mut kept, &facts, &mut summary)?
+            rings::drain(root, control, sampled, &mut kept, &facts, &mut summary)?
         }
         None => kept.counts(),
     };
     let tables = tables(control.as_ref(), old.as_ref(), &facts, &kept, &counts);
-    write_dataset(path, old, control.as_ref(), tables, &kept, &mut summary)?;
+    write_dataset(root, old, control.as_ref(), tables, &kept, &mut summary)?;
     Ok(summary)
 }
 
 /// The manifest, if there is one that can be understood. One of a newer version is an error: this program would destroy it.
-fn read_manifest(path: &Path) -> Result<Option<Manifest>, CaptureError> {
-    let Ok(text) = fs::read(path.join(MANIFEST)) else { return Ok(None) };
-    match parse_manifest(&text) {
+fn read_manifest(root: &Dir) -> Result<Option<Manifest>, CaptureError> {
+    match dataset::read_manifest(&DirStore::of(root)) {
         Ok(manifest) => Ok(Some(manifest)),
         Err(newer @ homenode_trace::TraceError::Newer { .. }) => Err(newer.into()),
         Err(_) => Ok(None),
@@ -86,15 +93,10 @@ fn read_manifest(path: &Path) -> Result<Option<Manifest>, CaptureError> {
 }
 
 /// The summary of a dataset that needs nothing: it can be read and holds what its manifest counts.
-fn untouched(path: &Path, manifest: &Manifest) -> Option<RecoverSummary> {
-    let reader = DatasetReader::open(Arc::new(DirStore::at(path))).ok()?;
-    let as_counted = (0u32..)
-        .zip(&manifest.threads)
-        .all(|(i, t)| t.refs == reader.refs(i) && t.events == reader.thread_events(i).len() as u64);
-    let finished = manifest.complete || !manifest.processes.is_empty();
-    let whole = as_counted && files::all_good(path, manifest.threads.len());
-    (finished && whole).then(|| RecoverSummary {
-        path: path.to_owned(),
+fn untouched(root: &Dir, manifest: &Manifest) -> Option<RecoverSummary> {
+    DatasetReader::open(Arc::new(DirStore::of(root))).ok()?;
+    files::all_good(root, manifest.threads.len()).then(|| RecoverSummary {
+        path: root.path().to_owned(),
         refs: manifest.threads.iter().map(|t| t.refs).sum(),
         events: manifest.threads.iter().map(|t| t.events).sum(),
         threads: manifest.threads.len() as u32,
@@ -144,7 +146,7 @@ fn entries_of(events: &[Event], threads: usize) -> Vec<Entry> {
 }
 
 fn write_dataset(
-    path: &Path,
+    root: &Dir,
     old: Option<Manifest>,
     control: Option<&Control>,
     tables: Tables,
@@ -160,15 +162,26 @@ fn write_dataset(
             blind.notes.push(note.clone());
         }
     }
+    blind.dropped += lost(&manifest, kept);
     manifest.exit_status = manifest.exit_status.filter(|_| manifest.complete);
     let ended = ended_words(control, summary);
     let ending = finish::Ending { exit_status: manifest.exit_status, ended, incomplete: true, blind };
-    let done = finish::dataset(path, manifest, tables, &ending)?;
-    if control.is_some() || path.join(crate::store::RINGS).is_dir() {
-        remove_rings(path)?;
+    let done = finish::dataset(root, manifest, tables, &ending)?;
+    if control.is_some() || matches!(root.kind(RINGS), Ok(Some(Kind::Directory))) {
+        remove_rings(root)?;
     }
     (summary.refs, summary.events, summary.threads) = (done.refs, done.events, done.threads);
     Ok(())
+}
+
+/// References that are known to be missing: those that the manifest counts, or those between others that are left.
+fn lost(old: &Manifest, kept: &Kept) -> u64 {
+    let left: u64 = kept.threads.iter().map(|t| t.refs).sum();
+    let counted: u64 = old.threads.iter().map(|t| t.refs).sum();
+    match old.is_settled() {
+        true => counted.saturating_sub(left),
+        false => kept.threads.iter().map(files::KeptThread::lost_refs).sum(),
+    }
 }
 
 fn ended_words(control: Option<&Control>, summary: &RecoverSummary) -> String {
@@ -181,7 +194,7 @@ fn ended_words(control: Option<&Control>, summary: &RecoverSummary) -> String {
     let what = match (control.is_some(), summary.cut_bytes) {
         (true, _) => "the recorder ended before it finished the dataset".to_owned(),
         (false, 0) => "the dataset and its manifest did not agree".to_owned(),
-        (false, n) => format!("the dataset was damaged, {n} bytes were cut off"),
+        (false, n) => format!("the dataset was damaged, {n} bytes were taken out"),
     };
     format!("{before}{what}; recovered by `homenode recover`")
 }

@@ -8,9 +8,9 @@ use crate::facts::{Counts, Facts};
 use crate::output::{Appender, EventsFile};
 use crate::ring::Ring;
 use homenode_base::ring::{ENTRY_ACTIVE, STOP_LIMIT, STOP_RECORDER_GONE};
+use homenode_sys::dir::Dir;
 use homenode_sys::process;
 use std::io::ErrorKind;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ const QUIET: Duration = Duration::from_millis(200);
 
 /// Appends what the rings hold. Counts of every thread afterwards.
 pub(super) fn drain(
-    root: &Path,
+    root: &Dir,
     control: &Control,
     sampled: bool,
     kept: &mut Kept,
@@ -30,25 +30,32 @@ pub(super) fn drain(
 ) -> Result<Vec<Counts>, CaptureError> {
     control.stop(STOP_RECORDER_GONE);
     wait_for_quiet(control);
-    let threads = kept.threads.len().max(control.rings() as usize);
+    // Once: a program that still runs goes on making threads, of which nothing is recorded any more.
+    let rings = control.rings();
+    let threads = kept.threads.len().max(rings as usize);
     kept.threads.resize(threads, KeptThread::default());
     let events = EventsFile::open(root, kept.event_bytes, kept.events.len() as u64)
-        .map_err(CaptureError::io("write events.bin in", root))?;
+        .map_err(CaptureError::io("write events.bin in", root.path()))?;
     // References beyond a limit that was reached were never meant to be in the dataset; where samples are the references,
     // those in rings are not either.
     let quota = (control.stop_reason() == STOP_LIMIT || sampled).then_some(0);
     let ledger = Ledger::new(events, quota);
     let mut buffers = Buffers::default();
     let mut counts = kept.counts();
-    for thread in 0..control.rings() {
+    for thread in 0..rings {
         let mut target = Target { ledger: &ledger, buffers: &mut buffers, see: &|e| facts.see(e) };
-        match one(root, (control, sampled), thread, kept.threads[thread as usize], &mut target) {
-            Ok(Some(now)) => counts[thread as usize] = now,
+        match one(root, (control, sampled), thread, &kept.threads[thread as usize], &mut target) {
+            Ok(Some((now, lost))) => {
+                counts[thread as usize] = now;
+                if lost > 0 {
+                    summary.notes.push(format!("{lost} references at the end of thread {thread}'s file are lost"));
+                }
+            }
             Ok(None) => {}
             Err(DrainError::Damaged(why)) => {
                 summary.notes.push(format!("what the ring of thread {thread} still held is lost: {why}"));
             }
-            Err(DrainError::Write(source)) => return Err(CaptureError::io("write", root)(source)),
+            Err(DrainError::Write(source)) => return Err(CaptureError::io("write", root.path())(source)),
         }
     }
     summary.refs_from_rings = ledger.refs.load(Ordering::Relaxed);
@@ -56,14 +63,14 @@ pub(super) fn drain(
 }
 
 fn one(
-    root: &Path,
+    root: &Dir,
     (control, sampled): (&Control, bool),
     thread: u32,
-    kept: KeptThread,
+    kept: &KeptThread,
     target: &mut Target<'_>,
-) -> Result<Option<Counts>, DrainError> {
+) -> Result<Option<(Counts, u64)>, DrainError> {
     let entry = control.entry(thread);
-    let ring = match Ring::open(&control.ring_path(thread), thread, &entry) {
+    let ring = match Ring::open(control, thread, &entry) {
         Ok(ring) => ring,
         // Drained and removed before the crash, or never there.
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
@@ -75,18 +82,18 @@ fn one(
         // Samples are written without regard to the rings, and are all older than what is still in these.
         drain.consumed.refs = kept.refs;
     }
-    // The recorder writes references, then events, then the journal: killed in between, the dataset is ahead.
-    let ahead = |now: u64, journal: u64, what: &str| {
-        now.checked_sub(journal).ok_or_else(|| {
-            DrainError::Damaged(format!("the dataset lost {} {what} that came before it", journal - now))
-        })
-    };
-    drain.skip_refs = ahead(kept.refs, drain.consumed.refs, "references")?;
-    drain.skip_events = ahead(kept.events, drain.consumed.events, "events")?;
+    // The recorder writes references, then events, then the journal: killed in between, the dataset is ahead. Where the
+    // dataset was damaged it may be behind, or have gaps: what the ring holds then follows what is left.
+    let journal = drain.consumed;
+    let read = kept.refs + kept.lost_refs();
+    let lost = journal.refs.saturating_sub(read);
+    drain.skip_refs = read.saturating_sub(journal.refs).min(kept.refs);
+    drain.skip_events = kept.events.saturating_sub(journal.events);
+    (drain.consumed.refs, drain.consumed.events) = (kept.refs - drain.skip_refs, kept.events - drain.skip_events);
     drain.floor = kept.end;
     drain.finish(target)?;
     let now = drain.counts();
-    Ok(Some(Counts { spins: kept.spins + now.spins, ..now }))
+    Ok(Some((Counts { spins: kept.spins + now.spins, ..now }, lost)))
 }
 
 /// If the program still runs, waits until its threads have noticed that recording is over: each looks at every batch, or
@@ -96,10 +103,8 @@ fn wait_for_quiet(control: &Control) {
         let entry = control.entry(i);
         entry.state == ENTRY_ACTIVE as u32 && process::alive(entry.pid)
     };
-    let rings: Vec<Ring> = (0..control.rings())
-        .filter(active)
-        .filter_map(|i| Ring::open(&control.ring_path(i), i, &control.entry(i)).ok())
-        .collect();
+    let rings: Vec<Ring> =
+        (0..control.rings()).filter(active).filter_map(|i| Ring::open(control, i, &control.entry(i)).ok()).collect();
     let heads = || rings.iter().map(Ring::final_head).collect::<Vec<_>>();
     let (start, mut last, mut since) = (Instant::now(), heads(), Instant::now());
     while !rings.is_empty() && start.elapsed() < PATIENCE && since.elapsed() < QUIET {

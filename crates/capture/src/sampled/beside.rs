@@ -6,7 +6,8 @@ use crate::control::remove_rings;
 use crate::error::CaptureError;
 use crate::record::{RecordOptions, RecordSummary};
 use crate::samples::{Notice, RawSample, SampleSource};
-use crate::store::create_dataset;
+use crate::store::NewDataset;
+use homenode_sys::dir::Dir;
 use homenode_trace::framing::Codec;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,8 @@ use std::time::Instant;
 /// A recording that is handed its samples. Killed at any moment, it leaves the prefix that was in files: what is older than
 /// a second and [`HOLD`].
 pub struct Beside {
-    root: PathBuf,
+    new: NewDataset,
+    out: PathBuf,
     session: Session,
     began: Instant,
 }
@@ -33,7 +35,7 @@ pub struct BesideOf<'a> {
 
 impl std::fmt::Debug for Beside {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Beside({})", self.root.display())
+        write!(f, "Beside({})", self.out.display())
     }
 }
 
@@ -48,16 +50,17 @@ impl Beside {
         of: &BesideOf<'_>,
         source: &dyn SampleSource,
     ) -> Result<Beside, CaptureError> {
-        create_dataset(out, force)?;
-        let begun = Beside::begin(out, of, source);
-        if begun.is_err() {
-            // Best effort: the error that matters is the first one.
-            let _ = std::fs::remove_dir_all(out);
+        let new = NewDataset::create(out, force)?;
+        match Beside::begin(out, &new.dir, of, source) {
+            Ok(session) => Ok(Beside { new, out: out.to_owned(), session, began: Instant::now() }),
+            Err(error) => {
+                new.abandon();
+                Err(error)
+            }
         }
-        begun
     }
 
-    fn begin(out: &Path, of: &BesideOf<'_>, source: &dyn SampleSource) -> Result<Beside, CaptureError> {
+    fn begin(out: &Path, root: &Dir, of: &BesideOf<'_>, source: &dyn SampleSource) -> Result<Session, CaptureError> {
         let running = of.command.is_empty();
         let options = RecordOptions {
             command: of.command.to_vec(),
@@ -67,15 +70,15 @@ impl Beside {
         };
         let mut tally = Tally { event: source.event(), unit: source.unit(), ..Tally::default() };
         tally.sees_writes = source.sees_writes();
-        let control = start::control(out)?;
-        let manifest = end::first_manifest(&options, of.backend, &tally)?;
+        let control = start::control(root)?;
+        let manifest = end::first_manifest(root, &options, of.backend, &tally)?;
         let writer =
-            super::writer::Writer::new(out, Codec::Lz4).map_err(CaptureError::io("create events.bin in", out))?;
+            super::writer::Writer::new(root, Codec::Lz4).map_err(CaptureError::io("create events.bin in", out))?;
         let mut session = Session::assemble(control, manifest, Life::beside(of.pid)?, writer, tally);
         if running {
             session.meet(of.pid);
         }
-        Ok(Beside { root: out.to_owned(), session, began: Instant::now() })
+        Ok(session)
     }
 
     /// Takes in what a poll brought. Files that cannot be written end the recording, not the run: [`Beside::finish`] says so.
@@ -97,10 +100,12 @@ impl Beside {
         self.session.advance(u64::MAX, now_ticks, true);
         self.session.tally.told(source);
         self.session.tally.notes.push(note.to_owned());
-        let mut summary = end::dataset(&self.root, self.session)?;
+        let mut summary = end::dataset(&self.new.dir, self.session)?;
         if !summary.write_failed {
-            remove_rings(&self.root)?;
+            remove_rings(&self.new.dir)?;
         }
+        self.new.settle()?;
+        summary.path = Some(self.out);
         summary.run_seconds = run_seconds;
         summary.finish_seconds = self.began.elapsed().as_secs_f64() - run_seconds;
         Ok(summary)

@@ -7,18 +7,23 @@ use crate::facts::Tables;
 use crate::finish::{self, Ending};
 use crate::record::{RecordOptions, RecordSummary};
 use homenode_base::ring::{STOP_LIMIT, STOP_USER};
+use homenode_sys::dir::Dir;
 use homenode_sys::signals;
 use homenode_trace::{Manifest, Sampling};
-use std::path::Path;
 
 /// The manifest that stands in the dataset while it is being recorded: it says already that the dataset is sampled.
-pub(super) fn first_manifest(options: &RecordOptions, backend: &str, tally: &Tally) -> Result<Manifest, CaptureError> {
+pub(super) fn first_manifest(
+    root: &Dir,
+    options: &RecordOptions,
+    backend: &str,
+    tally: &Tally,
+) -> Result<Manifest, CaptureError> {
     let mut manifest = Manifest { backend: backend.to_owned(), synchronised: false, ..finish::first_manifest(options) };
     manifest.mark_sampled(sampling(tally, 0));
     if let Some(pid) = options.pid {
         manifest.command = start::command_of(pid);
     }
-    finish::write_manifest(&options.out, &manifest)?;
+    finish::write_manifest(root, &manifest)?;
     Ok(manifest)
 }
 
@@ -36,7 +41,7 @@ fn sampling(tally: &Tally, period: u64) -> Sampling {
 }
 
 /// Completes the dataset of a recording that is over.
-pub(super) fn dataset(root: &Path, session: Session) -> Result<RecordSummary, CaptureError> {
+pub(super) fn dataset(root: &Dir, session: Session) -> Result<RecordSummary, CaptureError> {
     let counts = session.writer.counts(session.control.rings());
     let tables: Tables = session.writer.facts.tables(|thread| session.control.entry(thread), &counts);
     let period = session.writer.weight.checked_div(session.writer.samples).unwrap_or(0);

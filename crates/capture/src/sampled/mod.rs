@@ -33,7 +33,7 @@ use crate::control::remove_rings;
 use crate::error::CaptureError;
 use crate::record::{Progress, RecordOptions, RecordSummary};
 use crate::samples::SampleSource;
-use crate::store::create_dataset;
+use crate::store::NewDataset;
 use session::Session;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -102,23 +102,17 @@ pub fn record(
 ) -> Result<RecordSummary, CaptureError> {
     refuse(sampler.name(), options)?;
     start::check(options)?;
-    create_dataset(&options.out, options.force)?;
+    let new = NewDataset::create(&options.out, options.force)?;
     let began = Instant::now();
-    let result = Session::begin(sampler, options);
-    let session = match result {
-        Ok(session) => session,
-        Err(error) => {
-            // Best effort: the error that matters is the first one.
-            let _ = std::fs::remove_dir_all(&options.out);
-            return Err(error);
-        }
-    };
+    let session = Session::begin(sampler, options, &new.dir).inspect_err(|_| new.abandon())?;
     let finished = session.run(progress);
     let run_seconds = began.elapsed().as_secs_f64();
-    let mut summary = end::dataset(&options.out, finished)?;
+    let mut summary = end::dataset(&new.dir, finished)?;
     if !summary.write_failed {
-        remove_rings(&options.out)?;
+        remove_rings(&new.dir)?;
     }
+    new.settle()?;
+    summary.path = Some(options.out.clone());
     summary.run_seconds = run_seconds;
     summary.finish_seconds = began.elapsed().as_secs_f64() - run_seconds;
     Ok(summary)

@@ -16,6 +16,7 @@ use crate::record::{Progress, RecordOptions, Snapshot};
 use crate::samples::{Notice, RawSample, SampleSource};
 use crate::supervise::Outcome;
 use homenode_base::ring::{STOP_LIMIT, STOP_USER};
+use homenode_sys::dir::Dir;
 use homenode_sys::process::Subreaper;
 use homenode_trace::framing::Codec;
 use homenode_trace::{Manifest, SampleUnit};
@@ -102,16 +103,19 @@ impl Tally {
 
 impl Session {
     /// Opens the dataset, the program and the source, in this order: what cannot be sampled never runs.
-    pub(super) fn begin(sampler: &mut dyn Sampler, options: &RecordOptions) -> Result<Session, CaptureError> {
-        let root = &options.out;
+    pub(super) fn begin(
+        sampler: &mut dyn Sampler,
+        options: &RecordOptions,
+        root: &Dir,
+    ) -> Result<Session, CaptureError> {
         let control = start::control(root)?;
         let reaper = options.pid.is_none().then(Subreaper::set).and_then(Result::ok);
         let (held, subject) = start::subject(sampler, options, &control, root)?;
         let source = sampler.open(&subject)?;
         let mut tally = Tally { event: source.event(), unit: source.unit(), ..Tally::default() };
         tally.sees_writes = source.sees_writes();
-        let manifest = super::end::first_manifest(options, sampler.name(), &tally)?;
-        let writer = Writer::new(root, Codec::Lz4).map_err(CaptureError::io("create events.bin in", root))?;
+        let manifest = super::end::first_manifest(root, options, sampler.name(), &tally)?;
+        let writer = Writer::new(root, Codec::Lz4).map_err(CaptureError::io("create events.bin in", root.path()))?;
         let life = match held {
             Some(held) => {
                 let pid = held.go().map_err(|e| crate::launch::not_started(&options.command, &e))?;

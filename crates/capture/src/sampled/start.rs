@@ -7,10 +7,10 @@ use crate::record::RecordOptions;
 use crate::store::RINGS;
 use homenode_base::ring::CONTROL_ENV;
 use homenode_hooks::{CompileError, agent};
+use homenode_sys::dir::Dir;
 use homenode_sys::held::{Held, hold};
 use homenode_sys::process;
 use std::ffi::OsString;
-use std::path::Path;
 
 /// What the dynamic loader loads before everything else.
 const PRELOAD_ENV: &str = "LD_PRELOAD";
@@ -28,8 +28,9 @@ pub(super) fn check(options: &RecordOptions) -> Result<(), CaptureError> {
 }
 
 /// The control file of a recording that wants events only.
-pub(super) fn control(root: &Path) -> Result<Control, CaptureError> {
-    Control::create(&root.join(RINGS), false, Some(NO_PHASE))
+pub(super) fn control(root: &Dir) -> Result<Control, CaptureError> {
+    let rings = root.sub(RINGS).map_err(CaptureError::io("open rings in", root.path()))?;
+    Control::create(&rings, false, Some(NO_PHASE))
 }
 
 /// A program that waits for its start, or nothing if a running process is joined; and the subject.
@@ -37,9 +38,9 @@ pub(super) fn subject(
     sampler: &mut dyn Sampler,
     options: &RecordOptions,
     control: &Control,
-    root: &Path,
+    root: &Dir,
 ) -> Result<(Option<Held>, Subject), CaptureError> {
-    let rings = root.join(RINGS);
+    let rings = root.path().join(RINGS);
     let overhead_permille = options.overhead_permille.unwrap_or(super::OVERHEAD_PERMILLE);
     if let Some(pid) = options.pid {
         return Ok((None, Subject { pid, held: false, rings, overhead_permille, tune_kernel: options.tune_kernel }));

@@ -5,7 +5,6 @@ use super::names::{self, Found};
 use super::session::Session;
 use super::tap::Tap;
 use super::writer::Stamped;
-use crate::control::remove_file_quietly;
 use crate::facts::Module;
 use crate::ring::Ring;
 use crate::samples::{Notice, RawSample};
@@ -212,7 +211,7 @@ impl Session {
         if entry.state != ENTRY_ACTIVE as u32 && entry.state != ENTRY_DONE as u32 {
             return false;
         }
-        match Ring::open(&self.control.ring_path(index), index, &entry).and_then(Tap::new) {
+        match Ring::open(&self.control, index, &entry).and_then(Tap::new) {
             Ok(tap) => {
                 self.taps.insert(index, tap);
                 true
@@ -252,7 +251,7 @@ impl Session {
             if damaged {
                 self.tally.notes.push(format!("the ring of thread {index} was damaged; events are missing"));
             }
-            remove_file_quietly(&self.control.ring_path(index));
+            self.control.remove_ring(index);
             self.closed.insert(index);
         }
     }

@@ -1,13 +1,13 @@
 //! Samples and events of all threads, in order of time, to frames and the event file.
 use crate::facts::{Counts, Facts};
 use crate::output::{Appender, EventsFile};
+use homenode_sys::dir::Dir;
 use homenode_trace::event::EventKind;
 use homenode_trace::frame::{FRAME_REFS_MAX, FrameEncoder};
 use homenode_trace::framing::Codec;
 use homenode_trace::{Event, Op, Sample};
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
 
 /// One sample of a known thread, its time in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ struct Lane {
 /// Everything that goes into files.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    root: PathBuf,
+    root: Dir,
     events: EventsFile,
     pub(crate) facts: Facts,
     lanes: BTreeMap<u32, Lane>,
@@ -56,12 +56,12 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the files.
-    pub(crate) fn new(root: &Path, codec: Codec) -> io::Result<Writer> {
+    pub(crate) fn new(root: &Dir, codec: Codec) -> io::Result<Writer> {
         let events = EventsFile::open(root, 0, 0)?;
         let (facts, lanes, round, encoder, bytes) = Default::default();
         let [samples, weight, after_exit, frame_bytes] = [0; 4];
         Ok(Writer {
-            root: root.to_owned(),
+            root: root.clone(),
             events,
             facts,
             lanes,
@@ -156,7 +156,7 @@ impl Writer {
 
 /// Writes one frame of a thread's first samples; returns how many.
 fn frame(
-    (root, codec): (&Path, Codec),
+    (root, codec): (&Dir, Codec),
     thread: u32,
     lane: &mut Lane,
     encoder: &mut FrameEncoder,

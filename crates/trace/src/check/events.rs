@@ -37,13 +37,12 @@ pub(super) fn check(data: &DatasetReader, found: &[Found], report: &mut CheckRep
 }
 
 fn one_thread(data: &DatasetReader, thread: u32, refs: u64, seen: &mut Seen, report: &mut CheckReport) {
-    let complete = data.manifest().complete;
     let (mut stamp, mut at, mut phases, mut last) = (0u64, 0u64, Vec::new(), None);
     let mut numbers: HashMap<(u64, u64), u64> = HashMap::new();
     for (n, e) in data.thread_events(thread).enumerate() {
         let mut bad = |what: String| report.problem(EVENTS_FILE, format!("event {n} of thread {thread}: {what}"));
         seen.backwards += u64::from(e.stamp != 0 && e.stamp < stamp);
-        if e.at < at || (complete && e.at > refs) {
+        if e.at < at || e.at > refs {
             bad(format!("it stands after reference {} of {refs}, its predecessor after {at}", e.at));
         }
         (stamp, at) = (stamp.max(e.stamp), e.at);
@@ -55,7 +54,7 @@ fn one_thread(data: &DatasetReader, thread: u32, refs: u64, seen: &mut Seen, rep
         }
         last = Some(&e.kind);
     }
-    if last == Some(&EventKind::Exit) && complete && at != refs {
+    if last == Some(&EventKind::Exit) && at != refs {
         report.problem(EVENTS_FILE, format!("thread {thread} exits after {at} references but has {refs}"));
     }
 }
@@ -79,7 +78,7 @@ fn one_event<'a>(
             (!fresh).then(|| format!("number {seq} of object {object:#x} is taken twice"))
         }
         EventKind::Spawn { child } if *child >= data.threads() => {
-            data.manifest().complete.then(|| format!("it creates thread {child} of {}", data.threads()))
+            Some(format!("it creates thread {child} of {}", data.threads()))
         }
         EventKind::Spawn { child } => {
             seen.spawned.insert(*child, e.thread).map(|first| format!("thread {child} was created by {first} already"))

@@ -51,12 +51,7 @@ impl Walk<'_> {
             }
             match self.frame(&bytes, offset, report) {
                 Ok(n) => offset += n as u64,
-                Err(what) if self.data.manifest().complete => {
-                    return report.problem(&self.name, format!("byte {offset}: {what}"));
-                }
-                Err(what) => {
-                    return report.notes.push(format!("{}: torn at byte {offset} of {len}: {what}", self.name));
-                }
+                Err(what) => return report.problem(&self.name, format!("byte {offset}: {what}")),
             }
             report.frames += 1;
         }
@@ -123,7 +118,7 @@ impl Walk<'_> {
 
     fn counts(&self, report: &mut CheckReport) {
         let t = &self.data.manifest().threads[self.thread as usize];
-        if self.data.manifest().complete && (t.refs, t.spins) != (self.found.refs, self.found.spins) {
+        if (t.refs, t.spins) != (self.found.refs, self.found.spins) {
             let Found { refs, spins, .. } = self.found;
             let (a, b) = (t.refs, t.spins);
             report.problem(

@@ -87,11 +87,7 @@ fn names(data: &DatasetReader, report: &mut CheckReport) {
         let number = name.strip_prefix("threads/").and_then(|n| n.strip_suffix(".frames"));
         if number.is_some_and(|n| n.parse::<u32>().is_ok_and(|n| n >= data.threads())) {
             let what = format!("the manifest has only {} threads", data.threads());
-            if data.manifest().complete {
-                report.problem(&name, what)
-            } else {
-                report.notes.push(format!("{name}: {what}"))
-            }
+            report.problem(&name, what);
         }
     }
 }

@@ -1,5 +1,6 @@
-//! From files to frames and events, stopping at the first damage.
+//! From files to frames and events, stopping at the first damage; [`super::salvage`] goes on behind it.
 use super::{EVENTS_FILE, JSON_BYTES_MAX};
+use crate::bytes::Fault;
 use crate::event::Event;
 use crate::events::decode_chunk;
 use crate::frame::FRAME_REFS_MAX;
@@ -87,45 +88,92 @@ fn frame_at(
 
 /// Decodes the events of a whole file up to the first damage: events, bytes they cover, and the damage if any.
 pub fn scan_events(bytes: &[u8]) -> (Vec<Event>, usize, Option<TraceError>) {
-    let (mut events, mut scratch, mut good) = (Vec::new(), Vec::new(), 0);
-    while good < bytes.len() {
+    let mut events = Vec::new();
+    let mut walk = EventWalk::new(&bytes, EVENTS_FILE);
+    loop {
         let before = events.len();
-        let chunk = decode_chunk(&bytes[good..], &mut scratch, &mut events);
-        let fault = match chunk {
-            Ok(c) if c.first == before as u64 => {
-                good += c.len;
-                continue;
+        match walk.next(&mut events) {
+            Ok(true) => {}
+            Ok(false) => return (events, walk.offset as usize, None),
+            Err(fault) => {
+                events.truncate(before);
+                return (events, walk.offset as usize, Some(fault));
             }
-            Ok(c) => TraceError::Damaged {
-                name: EVENTS_FILE.into(),
-                offset: good as u64,
-                what: format!("event {before} expected, the chunk begins with {}", c.first),
-            },
-            Err(fault) => fault.into_error(EVENTS_FILE, good as u64, EVENTS_VERSION.into()),
-        };
-        events.truncate(before);
-        return (events, good, Some(fault));
+        }
     }
-    (events, good, None)
 }
 
-/// The events of the dataset. A complete one must be undamaged; in one that is still written, events of threads that the
-/// manifest does not know yet are left out.
-pub(super) fn load_events(store: &dyn Store, manifest: &Manifest) -> Result<Vec<Event>, TraceError> {
-    let Some(bytes) = read_optional(store, EVENTS_FILE)? else {
-        if manifest.complete && manifest.threads.iter().any(|t| t.events > 0) {
-            return Err(TraceError::Manifest(format!("it counts events but {EVENTS_FILE} is missing")));
-        }
-        return Ok(Vec::new());
-    };
-    let (mut events, _, fault) = scan_events(&bytes);
-    match fault {
-        Some(e @ TraceError::Newer { .. }) => return Err(e),
-        Some(e) if manifest.complete => return Err(e),
-        _ => {}
+impl ReadAt for &[u8] {
+    fn len(&self) -> std::io::Result<u64> {
+        Ok(<[u8]>::len(self) as u64)
     }
-    if !manifest.complete {
-        events.retain(|e| (e.thread as usize) < manifest.threads.len());
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> std::io::Result<usize> {
+        let rest = usize::try_from(offset).ok().and_then(|at| self.get(at..)).unwrap_or_default();
+        let n = buf.len().min(rest.len());
+        buf[..n].copy_from_slice(&rest[..n]);
+        Ok(n)
+    }
+}
+
+/// Decodes the chunks of an event file one after the other, reading no more of it at a time than one chunk.
+pub struct EventWalk<'a> {
+    file: &'a dyn ReadAt,
+    name: &'a str,
+    /// Bytes of the chunks decoded so far.
+    pub offset: u64,
+    /// Events in them.
+    pub count: u64,
+    bytes: Vec<u8>,
+    scratch: Vec<u8>,
+}
+
+impl<'a> EventWalk<'a> {
+    /// From the start of the file.
+    pub fn new(file: &'a dyn ReadAt, name: &'a str) -> EventWalk<'a> {
+        EventWalk { file, name, offset: 0, count: 0, bytes: Vec::new(), scratch: Vec::new() }
+    }
+    /// Appends the events of the next chunk; false at the end of the file. After an error `out` may hold some events of the
+    /// damaged chunk.
+    pub fn next(&mut self, out: &mut Vec<Event>) -> Result<bool, TraceError> {
+        let damaged = |f: Fault, at| f.into_error(self.name, at, EVENTS_VERSION.into());
+        let left = self.file.len().map_err(|e| io_error(self.name, e))?.saturating_sub(self.offset);
+        if left == 0 {
+            return Ok(false);
+        }
+        self.bytes.resize(left.min(HEADER_BYTES as u64) as usize, 0);
+        read_fully(self.file, self.name, self.offset, &mut self.bytes)?;
+        let header = Header::parse(&self.bytes, Kind::Events).map_err(|f| damaged(f, self.offset))?;
+        self.bytes.resize(left.min(header.total_len() as u64) as usize, 0);
+        read_fully(self.file, self.name, self.offset, &mut self.bytes)?;
+        let chunk = decode_chunk(&self.bytes, &mut self.scratch, out).map_err(|f| damaged(f, self.offset))?;
+        if chunk.first != self.count {
+            let what = format!("event {} expected, the chunk begins with {}", self.count, chunk.first);
+            return Err(TraceError::Damaged { name: self.name.to_owned(), offset: self.offset, what });
+        }
+        self.offset += chunk.len as u64;
+        self.count += u64::from(chunk.events);
+        Ok(true)
+    }
+}
+
+/// The events of the dataset, which must be undamaged and as many as the manifest counts.
+pub(super) fn load_events(store: &dyn Store, manifest: &Manifest) -> Result<Vec<Event>, TraceError> {
+    let counted = manifest.threads.iter().try_fold(0u64, |sum, t| sum.checked_add(t.events));
+    let counted = counted.ok_or_else(|| TraceError::Manifest("more events than 64 bits count".into()))?;
+    let Some(file) = open_optional(store, EVENTS_FILE)? else {
+        return match counted {
+            0 => Ok(Vec::new()),
+            n => Err(TraceError::Manifest(format!("it counts {n} events but {EVENTS_FILE} is missing"))),
+        };
+    };
+    let mut events = Vec::new();
+    let mut walk = EventWalk::new(&*file, EVENTS_FILE);
+    while walk.next(&mut events)? {
+        if walk.count > counted {
+            let stranger = events.iter().find(|e| e.thread as usize >= manifest.threads.len());
+            let of = stranger.map_or_else(String::new, |e| format!(", such as one of thread {}", e.thread));
+            return Err(TraceError::Manifest(format!("it counts {counted} events, {EVENTS_FILE} has more{of}")));
+        }
     }
     Ok(events)
 }
@@ -159,17 +207,32 @@ pub(super) fn read_fully(file: &dyn ReadAt, name: &str, offset: u64, buf: &mut [
     Ok(())
 }
 
-/// A whole file, at most [`JSON_BYTES_MAX`] for JSON; `None` if there is none.
+/// Bytes of a JSON file that are read at a time.
+const PIECE: u64 = 1 << 20;
+
+/// A whole JSON file, at most [`JSON_BYTES_MAX`]; `None` if there is none. Text has no zero bytes, so a file that was
+/// extended by a hole is not read into memory.
 pub(super) fn read_optional(store: &dyn Store, name: &str) -> Result<Option<Vec<u8>>, TraceError> {
     let Some(file) = open_optional(store, name)? else { return Ok(None) };
+    let damaged =
+        |offset: usize, what: String| Err(TraceError::Damaged { name: name.to_owned(), offset: offset as u64, what });
     let len = file.len().map_err(|e| io_error(name, e))?;
-    let limit = if name.ends_with(".json") { JSON_BYTES_MAX } else { u64::MAX };
-    let Some(size) = usize::try_from(len).ok().filter(|_| len <= limit) else {
-        let what = format!("{len} bytes, at most {limit} are read");
-        return Err(TraceError::Damaged { name: name.to_owned(), offset: 0, what });
-    };
-    let mut bytes = vec![0; size];
-    read_fully(&*file, name, 0, &mut bytes)?;
+    let mut bytes: Vec<u8> = Vec::new();
+    while (bytes.len() as u64) < len {
+        let at = bytes.len();
+        if len > JSON_BYTES_MAX && at as u64 >= PIECE {
+            return damaged(at, format!("{len} bytes, at most {JSON_BYTES_MAX} are read"));
+        }
+        let piece = PIECE.min(len - at as u64) as usize;
+        if bytes.try_reserve(piece).is_err() {
+            return damaged(at, format!("{len} bytes do not fit into memory"));
+        }
+        bytes.resize(at + piece, 0);
+        read_fully(&*file, name, at as u64, &mut bytes[at..])?;
+        if let Some(zero) = bytes[at..].iter().position(|&b| b == 0) {
+            return damaged(at + zero, "a zero byte, which no text has".to_owned());
+        }
+    }
     Ok(Some(bytes))
 }
 

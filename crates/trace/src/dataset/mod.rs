@@ -1,12 +1,14 @@
 //! A dataset opened for reading: manifest, events, symbols and an index of every thread's frames.
 //!
-//! Opening reads the headers of all frames but not their payloads. A dataset whose manifest says `complete` must agree with
-//! its files in every count. One that is still being written, or whose recorder was killed, may be behind or ahead of its
-//! manifest and may end in a torn frame: everything before that is readable.
+//! Opening reads the headers of all frames but not their payloads. A dataset must agree with its manifest in every count,
+//! whether it is complete or was recovered. One that is still being written, or whose recorder was killed, has no counts and
+//! is not opened: `recover` makes a dataset of it.
 mod files;
+mod salvage;
 mod validate;
 
-pub use files::{FrameEntry, FrameScan, scan_events, scan_frames};
+pub use files::{EventWalk, FrameEntry, FrameScan, scan_events, scan_frames};
+pub use salvage::{Salvage, Whole, salvage};
 pub use validate::parse_manifest;
 
 use crate::event::Event;
@@ -25,9 +27,17 @@ pub const EVENTS_FILE: &str = "events.bin";
 /// Largest JSON file a reader accepts, in bytes.
 pub const JSON_BYTES_MAX: u64 = 1 << 30;
 
+/// Files of threads below this index stay open in a reader; those of later ones are opened for every frame.
+const KEPT_OPEN: u32 = 256;
+
 /// File name of a thread's frames.
 pub fn frames_file(thread: u32) -> String {
     format!("threads/{thread}.frames")
+}
+
+/// Reads the manifest of a dataset and checks it against itself.
+pub fn read_manifest(store: &dyn Store) -> Result<Manifest, TraceError> {
+    parse_manifest(&files::read_all(store, MANIFEST_FILE)?)
 }
 
 /// An opened dataset.
@@ -50,6 +60,7 @@ impl std::fmt::Debug for DatasetReader {
 
 struct ThreadFile {
     name: String,
+    /// Kept open, of the first [`KEPT_OPEN`] threads: a program with thousands must not run the reader out of descriptors.
     file: Option<Arc<dyn ReadAt>>,
     frames: Vec<FrameEntry>,
     refs: u64,
@@ -58,7 +69,10 @@ struct ThreadFile {
 impl DatasetReader {
     /// Opens and validates a dataset.
     pub fn open(store: Arc<dyn Store>) -> Result<DatasetReader, TraceError> {
-        let manifest = parse_manifest(&files::read_all(&*store, MANIFEST_FILE)?)?;
+        let manifest = read_manifest(&*store)?;
+        if !manifest.is_settled() {
+            return Err(TraceError::Unfinished);
+        }
         let threads = (0..manifest.threads.len() as u32)
             .map(|t| open_thread(&*store, &manifest, t))
             .collect::<Result<Vec<_>, _>>()?;
@@ -149,9 +163,15 @@ impl DatasetReader {
         let t = &self.threads[thread as usize];
         let entry = t.frames[frame];
         bytes.resize(entry.len as usize, 0);
-        if let Some(file) = &t.file {
-            files::read_fully(&**file, &t.name, entry.offset, bytes)?;
-        }
+        let opened;
+        let file = match &t.file {
+            Some(file) => file,
+            None => {
+                opened = self.store.open(&t.name).map_err(|e| files::io_error(&t.name, e))?;
+                &opened
+            }
+        };
+        files::read_fully(&**file, &t.name, entry.offset, bytes)?;
         f(bytes).map_err(|fault| fault.into_error(&t.name, entry.offset, FRAME_VERSION.into()))
     }
 
@@ -212,7 +232,7 @@ fn open_thread(store: &dyn Store, manifest: &Manifest, thread: u32) -> Result<Th
     let name = frames_file(thread);
     let announced = manifest.threads[thread as usize].refs;
     let Some(file) = files::open_optional(store, &name)? else {
-        if announced > 0 && manifest.complete {
+        if announced > 0 {
             return Err(TraceError::Manifest(format!(
                 "thread {thread} has {announced} references but {name} is missing"
             )));
@@ -220,12 +240,11 @@ fn open_thread(store: &dyn Store, manifest: &Manifest, thread: u32) -> Result<Th
         return Ok(ThreadFile { name, file: None, frames: Vec::new(), refs: 0 });
     };
     let scan = scan_frames(&*file, &name, thread)?;
-    if manifest.complete
-        && let Some(fault) = scan.torn
-    {
+    if let Some(fault) = scan.torn {
         return Err(fault);
     }
     validate::samples(manifest, &name, &scan.frames)?;
     let refs = scan.frames.last().map_or(0, |f| f.first_ref + u64::from(f.refs));
-    Ok(ThreadFile { name, file: Some(file), frames: scan.frames, refs })
+    let file = (thread < KEPT_OPEN).then_some(file);
+    Ok(ThreadFile { name, file, frames: scan.frames, refs })
 }

@@ -1,0 +1,206 @@
+//! What a damaged file still holds: frames and chunks are self-contained, so one that is damaged costs itself and not what
+//! follows it. The next one is found by its mark and believed for its checksum.
+use super::files::{io_error, read_fully};
+use crate::TraceError;
+use crate::frame::FRAME_REFS_MAX;
+use crate::framing::{HEADER_BYTES, Header, Kind};
+use crate::store::ReadAt;
+
+/// A frame or chunk whose checksum matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Whole {
+    /// Byte offset in the file.
+    pub offset: u64,
+    /// Its header.
+    pub header: Header,
+}
+
+/// What [`salvage`] found.
+#[derive(Debug, Default)]
+pub struct Salvage {
+    /// Everything whole, in order; ordinals ascend, with gaps where something is lost.
+    pub whole: Vec<Whole>,
+    /// Stretches (offset, bytes) that hold nothing whole. Frames that repeat what came before are among them.
+    pub damaged: Vec<(u64, u64)>,
+    /// Bytes of the file.
+    pub len: u64,
+}
+
+impl Salvage {
+    /// Bytes in damaged stretches.
+    pub fn damaged_bytes(&self) -> u64 {
+        self.damaged.iter().map(|d| d.1).sum()
+    }
+}
+
+/// Bytes searched for a mark at a time.
+const BLOCK: usize = 1 << 20;
+/// Bytes that may be summed up in vain for each byte of the file: a file made of nothing but headers that promise much would
+/// otherwise take time in the square of its length.
+const WORK: u64 = 64;
+
+/// Finds everything whole in a file of this kind; `thread` is that of the headers (`u32::MAX` for events). `accept` looks
+/// into the bytes of a frame whose checksum matches; what it refuses is damaged. Holes of sparse files are not read.
+///
+/// # Errors
+/// [`TraceError::Io`] only.
+pub fn salvage(
+    file: &dyn ReadAt,
+    name: &str,
+    (kind, thread): (Kind, u32),
+    accept: &mut dyn FnMut(&Header, &[u8]) -> bool,
+) -> Result<Salvage, TraceError> {
+    let len = file.len().map_err(|e| io_error(name, e))?;
+    let mut search =
+        Search { file, name, kind, thread, len, next: 0, work: len.saturating_mul(WORK), bytes: Vec::new() };
+    let mut found = Salvage { len, ..Salvage::default() };
+    let mut at = 0;
+    while at < len {
+        let from = at;
+        let header = loop {
+            match search.candidate(at)? {
+                None => break None,
+                Some(offset) => {
+                    at = offset;
+                    if let Some(header) = search.whole(at, accept)? {
+                        break Some(header);
+                    }
+                    at += 1;
+                }
+            }
+        };
+        let until = if header.is_some() { at } else { len };
+        if until > from {
+            found.damaged.push((from, until - from));
+        }
+        let Some(header) = header else { break };
+        found.whole.push(Whole { offset: at, header });
+        search.next = header.first + u64::from(header.count);
+        at += header.total_len() as u64;
+    }
+    Ok(found)
+}
+
+struct Search<'a> {
+    file: &'a dyn ReadAt,
+    name: &'a str,
+    kind: Kind,
+    thread: u32,
+    len: u64,
+    /// Lowest ordinal that may come next.
+    next: u64,
+    /// Bytes that may still be read in vain.
+    work: u64,
+    bytes: Vec<u8>,
+}
+
+impl Search<'_> {
+    /// The first offset from `at` on with the mark of a frame.
+    fn candidate(&mut self, mut at: u64) -> Result<Option<u64>, TraceError> {
+        let mark = self.kind.magic();
+        while self.len.saturating_sub(at) >= HEADER_BYTES as u64 {
+            // Frames follow one another, so mostly it is here; a hole may begin inside of what a mark would need.
+            let Some(data) = self.file.next_data(at).map_err(|e| io_error(self.name, e))? else { return Ok(None) };
+            at = at.max(data.saturating_sub(mark.len() as u64));
+            if self.len.saturating_sub(at) < mark.len() as u64 {
+                return Ok(None);
+            }
+            let mut first = [0; 4];
+            read_fully(self.file, self.name, at, &mut first)?;
+            if first == mark {
+                return Ok(Some(at));
+            }
+            self.bytes.resize((self.len - at).min(BLOCK as u64) as usize, 0);
+            read_fully(self.file, self.name, at, &mut self.bytes)?;
+            if let Some(i) = self.bytes.windows(mark.len()).position(|w| w == mark) {
+                return Ok(Some(at + i as u64));
+            }
+            at += (self.bytes.len() - (mark.len() - 1)) as u64;
+            if self.bytes.len() < BLOCK {
+                return Ok(None);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The header of the frame at `at`, if it is whole and may come next.
+    fn whole(&mut self, at: u64, accept: &mut dyn FnMut(&Header, &[u8]) -> bool) -> Result<Option<Header>, TraceError> {
+        let mut head = [0; HEADER_BYTES];
+        if self.len - at < HEADER_BYTES as u64 {
+            return Ok(None);
+        }
+        read_fully(self.file, self.name, at, &mut head)?;
+        let Ok(header) = Header::parse(&head, self.kind) else { return Ok(None) };
+        let fits = header.total_len() as u64 <= self.len - at && header.count as usize <= FRAME_REFS_MAX;
+        if !fits || header.thread != self.thread || header.first < self.next || self.work == 0 {
+            return Ok(None);
+        }
+        self.bytes.resize(header.total_len(), 0);
+        read_fully(self.file, self.name, at, &mut self.bytes)?;
+        if header.matches(&self.bytes) && accept(&header, &self.bytes) {
+            return Ok(Some(header));
+        }
+        self.work = self.work.saturating_sub(header.total_len() as u64);
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::framing::{Codec, Label, Sealer};
+
+    fn frame(first: u64, count: u32, out: &mut Vec<u8>) {
+        let label = Label { kind: Kind::Refs, version: 1, thread: 7, first, count };
+        let payload: Vec<u8> = (0..200u32).map(|i| (i * 37 + first as u32) as u8).collect();
+        Sealer::default().seal(label, Codec::Raw, &payload, out);
+    }
+    fn found(bytes: &Vec<u8>) -> (Vec<u64>, Vec<(u64, u64)>) {
+        let s = salvage(bytes, "f", (Kind::Refs, 7), &mut |_, _| true).expect("memory");
+        (s.whole.iter().map(|w| w.header.first).collect(), s.damaged)
+    }
+
+    #[test]
+    fn a_damaged_frame_costs_itself_wherever_the_damage_is() {
+        let mut good = Vec::new();
+        (0..5).for_each(|i| frame(i * 10, 10, &mut good));
+        assert_eq!(found(&good), (vec![0, 10, 20, 30, 40], vec![]));
+        for at in (240..480).step_by(7) {
+            let mut bad = good.clone();
+            bad[at] ^= 0x41;
+            assert_eq!(found(&bad), (vec![0, 20, 30, 40], vec![(240, 240)]), "byte {at}");
+        }
+        let mut inserted = good.clone();
+        inserted.splice(300..300, [0xAA; 3]);
+        assert_eq!(found(&inserted).0, [0, 20, 30, 40]);
+        let mut missing = good.clone();
+        missing.drain(300..333);
+        assert_eq!(found(&missing).0, [0, 20, 30, 40]);
+        assert_eq!(found(&good[..good.len() - 1].to_vec()), (vec![0, 10, 20, 30], vec![(960, 239)]));
+        let twice = [&good[..480], &good[..]].concat();
+        assert_eq!(found(&twice), (vec![0, 10, 20, 30, 40], vec![(480, 480)]), "what repeats is left out");
+    }
+
+    #[test]
+    fn headers_that_promise_much_do_not_take_for_ever() {
+        let mut head = Vec::new();
+        let label = Label { kind: Kind::Refs, version: 1, thread: 7, first: 0, count: 1 };
+        Sealer::default().seal(label, Codec::Raw, &vec![1; 4 << 20], &mut head);
+        let bytes: Vec<u8> = head[..HEADER_BYTES].iter().copied().cycle().take(6 << 20).collect();
+        let began = std::time::Instant::now();
+        assert_eq!(found(&bytes).0, [0u64; 0]);
+        assert!(began.elapsed().as_secs() < 20);
+    }
+
+    #[test]
+    fn other_ordinals_keep_the_frame_whole() {
+        let mut bytes = Vec::new();
+        frame(10, 10, &mut bytes);
+        let header = Header::parse(&bytes, Kind::Refs).expect("just made");
+        header.renumber(&mut bytes, 3);
+        let mut plain = Vec::new();
+        frame(10, 10, &mut plain);
+        assert_eq!(found(&bytes).0, [3]);
+        assert_eq!(bytes[HEADER_BYTES..], plain[HEADER_BYTES..]);
+    }
+}

@@ -35,6 +35,8 @@ impl Salvage {
 
 /// Bytes searched for a mark at a time.
 const BLOCK: usize = 1 << 20;
+/// Bytes of the first block: marks that lead nowhere may be close together.
+const PAGE: usize = 4096;
 /// Bytes that may be summed up in vain for each byte of the file: a file made of nothing but headers that promise much would
 /// otherwise take time in the square of its length.
 const WORK: u64 = 64;
@@ -98,6 +100,7 @@ impl Search<'_> {
     /// The first offset from `at` on with the mark of a frame.
     fn candidate(&mut self, mut at: u64) -> Result<Option<u64>, TraceError> {
         let mark = self.kind.magic();
+        let mut block = PAGE;
         while self.len.saturating_sub(at) >= HEADER_BYTES as u64 {
             // Frames follow one another, so mostly it is here; a hole may begin inside of what a mark would need.
             let Some(data) = self.file.next_data(at).map_err(|e| io_error(self.name, e))? else { return Ok(None) };
@@ -110,15 +113,16 @@ impl Search<'_> {
             if first == mark {
                 return Ok(Some(at));
             }
-            self.bytes.resize((self.len - at).min(BLOCK as u64) as usize, 0);
+            self.bytes.resize((self.len - at).min(block as u64) as usize, 0);
             read_fully(self.file, self.name, at, &mut self.bytes)?;
             if let Some(i) = self.bytes.windows(mark.len()).position(|w| w == mark) {
                 return Ok(Some(at + i as u64));
             }
             at += (self.bytes.len() - (mark.len() - 1)) as u64;
-            if self.bytes.len() < BLOCK {
+            if self.bytes.len() < block {
                 return Ok(None);
             }
+            block = BLOCK;
         }
         Ok(None)
     }

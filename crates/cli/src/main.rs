@@ -16,6 +16,7 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    homenode_toolkit::prepare();
     let asked = match args::SweepWorker::asked() {
         Some(worker) => worker.map(|w| run::worker(&w)),
         None => args::Cli::try_parse().map(run::run),

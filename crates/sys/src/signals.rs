@@ -56,6 +56,25 @@ impl StopRequests {
     }
 }
 
+extern "C" fn nothing(_signal: libc::c_int) {}
+
+/// From now on a write beyond the limit on the size of files (`ulimit -f`) fails with an error, which can be told, instead of
+/// killing this process. Programs that it starts get the signal as they would have: a handler does not outlive execve(2). If
+/// the signal is ignored already it stays so.
+pub fn fail_beyond_file_limit() -> io::Result<()> {
+    // SAFETY: sigaction is a plain C struct for which all-zero means default action, no flags, empty mask.
+    let (mut old, mut new): (libc::sigaction, libc::sigaction) = unsafe { std::mem::zeroed() };
+    // SAFETY: a null new action only reads the current one into `old`.
+    check(unsafe { libc::sigaction(libc::SIGXFSZ, std::ptr::null(), &raw mut old) })?;
+    if old.sa_sigaction == libc::SIG_DFL {
+        new.sa_sigaction = nothing as *const () as libc::sighandler_t;
+        new.sa_flags = libc::SA_RESTART;
+        // SAFETY: `nothing` does nothing, which is allowed in a signal handler.
+        check(unsafe { libc::sigaction(libc::SIGXFSZ, &raw const new, std::ptr::null_mut()) })?;
+    }
+    Ok(())
+}
+
 fn replace_action(signal: libc::c_int) -> io::Result<libc::sigaction> {
     // SAFETY: sigaction is a plain C struct for which all-zero means default action, no flags, empty mask.
     let (mut old, mut new): (libc::sigaction, libc::sigaction) = unsafe { std::mem::zeroed() };

@@ -47,6 +47,12 @@ pub use run::{RunRequest, run};
 pub use sweep::{SweepDoc, SweepRequest, sweep};
 pub use topo::{TopoDoc, TopoRequest, this_machine, this_topology, topo};
 
+/// Prepares the process that this library works in: what it cannot write is an error that is told, and does not kill it.
+pub fn prepare() {
+    // Where that cannot be had, the signal is what it always was.
+    let _ = homenode_sys::signals::fail_beyond_file_limit();
+}
+
 /// Is told how long work gets on.
 pub trait Progress {
     /// `done` of `total` in the stage of this name; no total where it is not known. Where work has several stages and their

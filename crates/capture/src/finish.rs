@@ -13,6 +13,7 @@ use homenode_trace::dataset::MANIFEST_FILE;
 use homenode_trace::manifest::{Blind, Clock, EXACT_FORMAT_VERSION, Manifest};
 use homenode_trace::symbols::Symbols;
 use std::fs;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 /// How a recording ended, as the manifest says it.

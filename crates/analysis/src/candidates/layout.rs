@@ -19,6 +19,10 @@ pub(super) fn find(parts: &Parts<'_>, object: &Object, names: &dyn Names, total:
     let own: Vec<&Part> = object.parts.iter().filter(|p| !p.shared_block).collect();
     let split: Vec<&Part> =
         own.iter().copied().filter(|p| p.block.shared && p.block.owner().is_none() && p.cost > p.local).collect();
+    // One block per thread needs a block for each.
+    if own.len() < object.row.users.len() {
+        return None;
+    }
     let remote: TotalCost = split.iter().map(|p| TotalCost::from(p.cost) - TotalCost::from(p.local)).sum();
     if !at_least(remote, PROGRAM_PERCENT, total) {
         return None;

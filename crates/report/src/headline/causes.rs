@@ -10,6 +10,9 @@ use homenode_sim::evaluation::{FindingKind, LineRow, ObjectRow, PolicyRow, Trans
 /// Source lines named for a cause.
 const PLACES: usize = 3;
 
+/// Fewer transfers of a class are what is handed over once, such as results at the end: nothing costs without them.
+pub(super) const FIGHT_MIN: u64 = 32;
+
 /// What costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CauseKind {
@@ -69,7 +72,7 @@ pub fn causes(e: &Evaluation, base: &PolicyRow) -> Vec<Cause> {
 fn transfers(kind: CauseKind, class: &TransferClass) -> Cause {
     Cause {
         kind,
-        cost: class.cost,
+        cost: if class.transfers < FIGHT_MIN { TotalCost::ZERO } else { class.cost },
         object: class.object.clone(),
         object_cost: class.object_cost,
         places: class.lines.iter().take(PLACES).map(|l| l.place.clone()).collect(),

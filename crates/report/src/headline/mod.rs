@@ -7,6 +7,7 @@ pub mod causes;
 use crate::compare::{Comparison, first_touch, is_named, share};
 use crate::sampling::share_with_interval;
 use crate::units::{CostUnit, factor, percent};
+use causes::FIGHT_MIN;
 pub use causes::{Cause, CauseKind, causes};
 use homenode_base::TotalCost;
 use homenode_sim::Evaluation;
@@ -40,7 +41,7 @@ impl Headline {
 /// The headline of one evaluation.
 pub fn headline(e: &Evaluation) -> Headline {
     let mut words = without_trust(e);
-    let said = |s: &str| words.verdict.contains(s) || words.cost.contains(s);
+    let said = |s: &str| [s, &decapitalised(s)].iter().any(|s| words.verdict.contains(*s) || words.cost.contains(*s));
     words.trust = e.evidence.gaps.iter().map(|g| g.sentence.clone()).filter(|s| !said(s)).collect();
     words
 }
@@ -60,7 +61,7 @@ fn without_trust(e: &Evaluation) -> Headline {
     }
     let causes = causes(e, base);
     // Many small causes are something to change, too.
-    let costly = share(base.transfer, base.total) > NEAR;
+    let costly = share(base.transfer, base.total) > NEAR && e.totals.transfers >= FIGHT_MIN;
     let top = causes.first().filter(|c| c.share_of(base) > NEAR || costly);
     let verdict = match (e.findings.first(), top) {
         (Some(f), top) => found(e, base, f, top),
@@ -113,7 +114,15 @@ fn placement_sentence(e: &Evaluation, base: &PolicyRow, total: &str, all: &str) 
             let best = CostUnit::of(&e.unit).cost_in_words(best.total);
             format!("{head}; the best placement would cost {best} instead of {total}, {less} less.")
         }
-        _ => format!("{head} ({all})."),
+        _ => {
+            let saved =
+                e.findings.iter().filter(|f| CauseKind::of(f.kind) == CauseKind::Placement).map(|f| f.saving).max();
+            let saved = percent(share(saved.unwrap_or(TotalCost::ZERO), base.total));
+            format!(
+                "{saved} of this program's memory cost on {} depends on who initialises or copies its memory ({all}).",
+                e.machine
+            )
+        }
     }
 }
 

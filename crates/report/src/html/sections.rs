@@ -10,6 +10,7 @@ use crate::sampling::share_with_interval;
 use crate::units::{CostUnit, bytes, count, factor, integer, percent, plural, ranges};
 use homenode_sim::Evaluation;
 use homenode_sim::evaluation::Finding;
+use homenode_sim::evidence::Doubt;
 
 /// What was recorded, and the switch between light and dark.
 pub(super) fn masthead(out: &mut String, doc: &ReportDoc) {
@@ -117,12 +118,13 @@ fn hero(out: &mut String, doc: &ReportDoc, e: &Evaluation) {
 fn figures(e: &Evaluation) -> Vec<(String, String, String)> {
     let unit = CostUnit::of(&e.unit);
     let Some(base) = first_touch(e) else { return Vec::new() };
+    let known = e.evidence.against(Doubt::Locality).is_none();
     let mut out = vec![
         ("Memory cost, first touch".to_owned(), unit.cost_in_words(base.total), format!("on {}", e.machine)),
         (
             "Spent on remote memory".to_owned(),
-            percent(share(base.remote + base.global, base.total)),
-            unit.cost(base.remote + base.global),
+            if known { percent(share(base.remote + base.global, base.total)) } else { "not known".to_owned() },
+            if known { unit.cost(base.remote + base.global) } else { "samples cannot tell".to_owned() },
         ),
     ];
     if let Some(best) = best_placement(e) {

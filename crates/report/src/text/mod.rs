@@ -5,6 +5,7 @@ mod table;
 
 use crate::doc::ReportDoc;
 use crate::headline;
+use homenode_sim::evidence::Doubt;
 pub(crate) use info::info;
 pub(crate) use sections::sorted;
 pub(crate) use table::clean;
@@ -39,6 +40,11 @@ pub fn render(doc: &ReportDoc, style: Style) -> String {
         return join(lines);
     };
     let mut tail = sections::notes(doc, e, width, paint);
+    // Tables of what the samples cannot know would say it all the same.
+    if e.evidence.against(Doubt::Locality).is_some() {
+        lines.extend(sections::notes(doc, e, width, paint));
+        return join(lines);
+    }
     let policies = sections::policies(e, width, paint);
     let mut others = sections::other_evaluations(doc, width, paint);
     let mut patterns = sections::patterns(e, width, paint);

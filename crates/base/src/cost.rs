@@ -120,16 +120,23 @@ impl Sum<Cost> for TotalCost {
         iter.fold(TotalCost::ZERO, |a, c| a + c.into())
     }
 }
-/// A total of which a part is not possible, in JSON.
-const INFINITE: &str = "infinite";
+impl TotalCost {
+    /// As [`Serialize`], for documents that people read: `infinite` if a part of it is not possible. Digits alone say how
+    /// often it was not, which files that are read back must keep.
+    ///
+    /// # Errors
+    /// What the serialiser says.
+    pub fn serialize_in_words<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        if self.is_infinite() { s.serialize_str("infinite") } else { self.serialize(s) }
+    }
+}
 
 /// JSON has no 128-bit integers that every reader keeps, so a total that fits in 53 bits is written as a number and a
-/// larger one as a decimal string, `infinite` if a part of it is not possible.
+/// larger one as a decimal string.
 impl Serialize for TotalCost {
     fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         match i64::try_from(self.0) {
             Ok(v) if v.unsigned_abs() < 1 << 53 => s.serialize_i64(v),
-            _ if self.is_infinite() => s.serialize_str(INFINITE),
             _ => s.collect_str(&self.0),
         }
     }
@@ -145,7 +152,6 @@ impl<'de> Deserialize<'de> for TotalCost {
         }
         match Written::deserialize(d)? {
             Written::Number(n) => Ok(TotalCost(n.into())),
-            Written::Digits(text) if text == INFINITE => Ok(Cost::INFINITE.into()),
             Written::Digits(text) => text
                 .parse()
                 .map(TotalCost)

@@ -175,6 +175,7 @@ pub struct PolicyRow {
     /// One line.
     pub summary: String,
     /// Sum.
+    #[serde(serialize_with = "TotalCost::serialize_in_words")]
     pub total: TotalCost,
     /// Accesses served by the accessing node.
     pub local: TotalCost,
@@ -206,6 +207,7 @@ pub struct OptimumRow {
     /// What it means, one line.
     pub summary: String,
     /// Sum, transfers included.
+    #[serde(serialize_with = "TotalCost::serialize_in_words")]
     pub total: TotalCost,
     /// Moves and copies part.
     pub movement: TotalCost,

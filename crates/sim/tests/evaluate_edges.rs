@@ -109,7 +109,7 @@ fn hostile_references() {
             let mut arrays = Arrays(vec![("low", 0, 4096), ("high", 1 << 47, 1 << 20)]);
             let e = run(&machine, 4, &refs, &mut arrays, options).unwrap();
             assert_sums(&e);
-            assert!(e.warnings.iter().any(|w| w.contains("does not list")), "{:?}", e.warnings);
+            assert!(e.evidence.gaps.iter().any(|g| g.sentence.contains("does not list")), "{:?}", e.evidence);
         }
     }
 }

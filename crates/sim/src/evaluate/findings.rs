@@ -21,7 +21,9 @@ pub(super) fn fill(
         return Ok(());
     };
     let permille = i128::from(context.options.finding_permille);
-    let worth_it = |saving: TotalCost| saving > TotalCost::ZERO && saving.0 * 1000 >= base.0 * permille;
+    let least = if permille == 0 { TotalCost::ZERO } else { noticed(evaluation, base) };
+    let worth_it =
+        |saving: TotalCost| saving > TotalCost::ZERO && saving >= least && saving.0 * 1000 >= base.0 * permille;
     let candidates: Vec<Candidate> =
         candidates.into_iter().filter(|c| worth_it(limit(c, &evaluation.objects))).collect();
     let (candidates, untried) = chosen(candidates, context.options.candidates_max);
@@ -50,6 +52,20 @@ pub(super) fn fill(
     };
     evaluation.findings = findings;
     Ok(())
+}
+
+/// What a reference that hits costs at least on machines with caches, where it is charged nothing: a cycle and what is
+/// computed with it.
+const HIT_PS: i128 = 1_000;
+
+/// The least saving that anybody would notice: a hundredth of the memory cost and of what the hits take beside it. Where
+/// nearly everything hits, large shares of the memory cost are shares of nothing. Zero where every reference is charged.
+fn noticed(evaluation: &Evaluation, base: TotalCost) -> TotalCost {
+    if !evaluation.caches || evaluation.unit != "ps" {
+        return TotalCost::ZERO;
+    }
+    let refs = evaluation.totals.refs.saturating_sub(evaluation.totals.spins);
+    TotalCost((base.0 + i128::from(refs) * HIT_PS) / 100)
 }
 
 /// Replayed in one pass at most, alternatives included.

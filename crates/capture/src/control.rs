@@ -1,7 +1,7 @@
 //! The control file: what the recorder tells every recorded process and what they count for it.
 use crate::error::CaptureError;
 use homenode_base::ring::*;
-use homenode_sys::dir::Dir;
+use homenode_sys::dir::{Dir, Kind};
 use homenode_sys::map::SharedMap;
 use homenode_sys::{clock, disk, futex};
 use homenode_trace::manifest::Blind;
@@ -87,6 +87,9 @@ impl Control {
     /// Opens what a recorder left behind and takes its lock, so that nobody else does the same. `None` if there is no
     /// control file.
     pub(crate) fn adopt(root: &Dir) -> Result<Option<Control>, CaptureError> {
+        if !matches!(root.kind(crate::store::RINGS), Ok(Some(Kind::Directory))) {
+            return Ok(None);
+        }
         let found = root.sub(crate::store::RINGS).and_then(|dir| dir.write(NAME).map(|file| (dir, file)));
         let (dir, file) = match found {
             Ok(found) => found,

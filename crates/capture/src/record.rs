@@ -202,6 +202,8 @@ fn complete(
         remove_rings(root)?;
     }
     summary.phase_missed = missed.is_some();
+    // Threads without a ring are references that nobody asked to leave out.
+    summary.write_failed |= ending.blind.unringed_threads > 0;
     Ok(summary)
 }
 

@@ -1,5 +1,5 @@
 //! The folder into which `recover` puts what it does not understand.
-use crate::store::{MANIFEST, THREADS};
+use crate::store::{MANIFEST, RINGS, THREADS};
 use homenode_sys::dir::{self, Dir, Kind};
 use homenode_trace::dataset::EVENTS_FILE;
 use homenode_trace::symbols::Symbols;
@@ -40,6 +40,7 @@ fn folder(root: &Dir) -> io::Result<()> {
 /// Moves links, FIFOs, directories and whatever else stands where a file of the dataset should be; returns their names.
 pub(super) fn odd_files(root: &Dir) -> io::Result<Vec<String>> {
     let mut names: Vec<String> = [MANIFEST, EVENTS_FILE, Symbols::FILE].map(str::to_owned).to_vec();
+    let mut odd = Vec::new();
     match root.kind(THREADS)? {
         None => drop(root.make(THREADS)?),
         Some(Kind::Directory) => {
@@ -49,9 +50,13 @@ pub(super) fn odd_files(root: &Dir) -> io::Result<Vec<String>> {
         Some(_) => {
             move_away(root, THREADS)?;
             drop(root.make(THREADS)?);
+            odd.push(THREADS.to_owned());
         }
     }
-    let mut odd = Vec::new();
+    if !matches!(root.kind(RINGS)?, None | Some(Kind::Directory)) {
+        move_away(root, RINGS)?;
+        odd.push(RINGS.to_owned());
+    }
     for name in names {
         if !matches!(root.kind(&name)?, None | Some(Kind::File(_))) {
             move_away(root, &name)?;

@@ -68,7 +68,9 @@ pub(super) fn keep_good(root: &Dir, known: bool) -> Result<Kept, CaptureError> {
     let mut swap = Swap::begin(root)?;
     let names = store.names().map_err(CaptureError::io("list", root.path()))?;
     let odd = aside::odd_files(root).map_err(CaptureError::io("put aside what is no file in", root.path()))?;
-    kept.notes.extend(odd.iter().map(|name| format!("{name} was no regular file and was moved to {DAMAGED}")));
+    kept.notes.extend(odd.iter().map(|name| {
+        format!("{name} was not what it should be (a link, a device, a folder) and was moved to {DAMAGED}")
+    }));
     let threads = names.iter().filter_map(|n| thread_of(n)).max().map_or(0, |last| last as usize + 1);
     for thread in 0..threads as u32 {
         let good = keep_thread(root, &store, thread, known, &mut swap, &mut kept)?;

@@ -14,6 +14,7 @@ use files::Kept;
 use homenode_base::ring::{RINGS_MAX, STOP_LIMIT, STOP_USER, STOP_WRITE_FAILED};
 use homenode_sys::dir::{Dir, Kind};
 use homenode_trace::dataset;
+use homenode_trace::manifest::Process;
 use homenode_trace::{DatasetReader, Event, EventKind, Manifest};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -71,6 +72,11 @@ pub fn recover(path: &Path) -> Result<RecoverSummary, CaptureError> {
     let facts = Facts::default();
     kept.events.iter().for_each(|e| facts.see(e));
     let mut summary = RecoverSummary { path: path.to_owned(), changed: true, ..RecoverSummary::default() };
+    if let Some(old) = old.as_ref().filter(|m| control.is_none() && m.is_settled()) {
+        // Threads of which nothing is left are still known.
+        kept.threads
+            .resize(kept.threads.len().max(old.threads.len().min(RINGS_MAX as usize)), files::KeptThread::default());
+    }
     let counts = match &control {
         Some(control) => {
             let sampled = old.as_ref().is_some_and(|m| m.sampling.is_some());
@@ -149,10 +155,16 @@ fn write_dataset(
     root: &Dir,
     old: Option<Manifest>,
     control: Option<&Control>,
-    tables: Tables,
+    mut tables: Tables,
     kept: &Kept,
     summary: &mut RecoverSummary,
 ) -> Result<(), CaptureError> {
+    if tables.processes.is_empty() {
+        // A recorder that was killed before its program began: settled, with nothing in it.
+        tables.processes.push(Process::default());
+        tables.modules.push(Vec::new());
+        summary.notes.push("no process had made contact: nothing was recorded".to_owned());
+    }
     summary.cut_bytes = kept.cut_bytes;
     summary.notes.extend(kept.notes.iter().cloned());
     let mut manifest = old.unwrap_or_else(finish::bare_manifest);

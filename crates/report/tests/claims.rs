@@ -44,9 +44,10 @@ fn part(a: TotalCost, b: TotalCost) -> f64 {
     if b.0 == 0 { 0.0 } else { a.0 as f64 / b.0 as f64 }
 }
 
-/// What a class costs, unless it is a handful of transfers.
-fn fights(class: &TransferClass) -> TotalCost {
-    if class.transfers < 32 { TotalCost::ZERO } else { class.cost }
+/// What a class costs, unless it is a handful of transfers that no finding is about.
+fn fights(e: &Evaluation, class: &TransferClass, kind: Option<FindingKind>) -> TotalCost {
+    let found = e.findings.iter().any(|f| Some(f.kind) == kind);
+    if class.transfers < 32 && !found { TotalCost::ZERO } else { class.cost }
 }
 
 struct Tables<'e> {
@@ -64,10 +65,10 @@ impl Tables<'_> {
         let (e, t) = (self.e, &self.e.transfer_breakdown);
         let placed = e.findings.iter().filter(|f| f.kind.is_placement()).map(|f| f.saving).max();
         [
-            ("false sharing", fights(&t.falsely_shared)),
-            ("true sharing", fights(&t.truly_shared)),
-            ("locks passed", fights(&t.locks)),
-            ("too many to say why", fights(&t.unwatched)),
+            ("false sharing", fights(e, &t.falsely_shared, Some(FindingKind::FalseSharing))),
+            ("true sharing", fights(e, &t.truly_shared, Some(FindingKind::SharedUpdates))),
+            ("locks passed", fights(e, &t.locks, None)),
+            ("too many to say why", fights(e, &t.unwatched, None)),
             ("Remote memory costs", self.gap().max(placed.unwrap_or(TotalCost::ZERO))),
         ]
     }
@@ -168,6 +169,10 @@ fn verdict(h: &Headline, t: &Tables<'_>) {
             part(e.transfer_breakdown.truly_shared.object_cost, t.base.total),
         );
     }
+    if let Some(rest) = after(v, "lines went from cache to cache only ") {
+        assert_eq!(rest.split(' ').next(), Some(e.totals.transfers.to_string().as_str()), "{v}");
+        assert!(e.totals.transfers < 32, "{v}");
+    }
     blame(v, t);
     for name in v.split('`').skip(1).step_by(2).filter(|n| !n.starts_with("homenode") && !n.starts_with("--")) {
         let classes = &e.transfer_breakdown;
@@ -193,7 +198,7 @@ fn blame(v: &str, t: &Tables<'_>) {
     }
     // What is dearer and not cured stands before it.
     let cured = t.e.findings.iter().any(|f| f.kind == FindingKind::SharedUpdates);
-    let fought = fights(&t.e.transfer_breakdown.truly_shared);
+    let fought = fights(t.e, &t.e.transfer_breakdown.truly_shared, None);
     if !cured && fought == t.dearest() && part(fought, t.base.total) > 0.031 && fought > first.saving {
         assert!(before.contains("fight over"), "true sharing is dearer: {v}");
     }

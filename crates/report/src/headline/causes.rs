@@ -10,7 +10,7 @@ use homenode_sim::evaluation::{FindingKind, LineRow, ObjectRow, PolicyRow, Trans
 /// Source lines named for a cause.
 const PLACES: usize = 3;
 
-/// Fewer transfers of a class are what is handed over once, such as results at the end: nothing costs without them.
+/// Fewer transfers of a class are what is handed over once, such as results at the end, unless a finding is about them.
 pub(super) const FIGHT_MIN: u64 = 32;
 
 /// What costs.
@@ -59,20 +59,21 @@ pub fn causes(e: &Evaluation, base: &PolicyRow) -> Vec<Cause> {
     let t = &e.transfer_breakdown;
     let mut all = vec![
         placement(e, base),
-        transfers(CauseKind::FalseSharing, &t.falsely_shared),
-        transfers(CauseKind::TrueSharing, &t.truly_shared),
-        transfers(CauseKind::Locks, &t.locks),
-        transfers(CauseKind::Unwatched, &t.unwatched),
+        transfers(e, CauseKind::FalseSharing, &t.falsely_shared),
+        transfers(e, CauseKind::TrueSharing, &t.truly_shared),
+        transfers(e, CauseKind::Locks, &t.locks),
+        transfers(e, CauseKind::Unwatched, &t.unwatched),
     ];
     all.retain(|c| c.cost > TotalCost::ZERO);
     all.sort_by_key(|c| std::cmp::Reverse(c.cost));
     all
 }
 
-fn transfers(kind: CauseKind, class: &TransferClass) -> Cause {
+fn transfers(e: &Evaluation, kind: CauseKind, class: &TransferClass) -> Cause {
+    let few = class.transfers < FIGHT_MIN && !e.findings.iter().any(|f| CauseKind::of(f.kind) == kind);
     Cause {
         kind,
-        cost: if class.transfers < FIGHT_MIN { TotalCost::ZERO } else { class.cost },
+        cost: if few { TotalCost::ZERO } else { class.cost },
         object: class.object.clone(),
         object_cost: class.object_cost,
         places: class.lines.iter().take(PLACES).map(|l| l.place.clone()).collect(),

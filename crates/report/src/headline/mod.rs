@@ -6,7 +6,7 @@ pub mod causes;
 
 use crate::compare::{Comparison, first_touch, is_named, share};
 use crate::sampling::share_with_interval;
-use crate::units::{CostUnit, factor, percent};
+use crate::units::{CostUnit, count, factor, percent};
 use causes::FIGHT_MIN;
 pub use causes::{Cause, CauseKind, causes};
 use homenode_base::TotalCost;
@@ -303,6 +303,8 @@ fn nothing_to_do(e: &Evaluation, base: &PolicyRow) -> String {
     let placed =
         if base.total <= best.total { "as good as".to_owned() } else { format!("within {} of", whole_percent(gap)) };
     let passed = match share(base.transfer, base.total) {
+        // Handed over once: a share of next to nothing would read like a fault.
+        p if p > NEAR => format!(", and lines went from cache to cache only {} times", count(e.totals.transfers)),
         p if p > 0.0 => format!(", and lines that go from cache to cache cost {}", percent(p)),
         _ => String::new(),
     };

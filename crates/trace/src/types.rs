@@ -99,7 +99,7 @@ pub fn field_of(types: &[Type], root: u32, offset: u64) -> Option<Field> {
 pub fn field_in_block(types: &[Type], element: u32, bytes: u64, offset: u64) -> Option<Field> {
     let of = types.get(element as usize)?;
     let each = of.bytes;
-    if each == 0 || bytes % each != 0 || offset >= bytes {
+    if each == 0 || !bytes.is_multiple_of(each) || offset >= bytes {
         return None;
     }
     let mut begin = Field { bytes: each, element_bytes: each, ..Field::default() };

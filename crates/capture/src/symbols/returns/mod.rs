@@ -136,9 +136,7 @@ impl<'a> Returns<'a> {
         let mut next = vec![];
         match i.flow_control() {
             FlowControl::Call | FlowControl::IndirectCall => {
-                if self.call(state, i, source, depth) {
-                    next.push(i.next_ip());
-                }
+                next.extend(self.call(state, i, source, depth).then(|| i.next_ip()));
             }
             FlowControl::ConditionalBranch => next.extend([i.near_branch_target(), i.next_ip()]),
             FlowControl::UnconditionalBranch => next.push(i.near_branch_target()),

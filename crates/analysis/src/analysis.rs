@@ -122,8 +122,9 @@ impl<'a> Analysis<'a> {
     fn seen(&mut self, r: &Merged, object: u32) -> Reference {
         // Threads that the machine does not seat are processors of their own.
         let cpu = self.setup.cpus.get(r.thread as usize).map_or(r.thread | 1 << 31, |cpu| u32::from(*cpu));
-        let lock = self.locks.reference(r.thread, r.addr, r.op);
-        Reference { thread: r.thread, cpu, site: r.site, object, op: r.op, lock }
+        let locked = self.locks.reference(r.thread, r.addr, r.op);
+        let (lock, turn) = (locked.word, locked.turn);
+        Reference { thread: r.thread, cpu, site: r.site, object, op: r.op, lock, turn }
     }
     /// Notes that a thread has acquired a synchronisation object at this flat address: if its next reference is a
     /// read-modify-write of it, that is a lock.

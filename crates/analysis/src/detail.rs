@@ -32,6 +32,8 @@ pub(crate) struct Reference {
     pub(crate) op: Op,
     /// Whether it is to a lock word.
     pub(crate) lock: bool,
+    /// The turn that it is part of, a section under locks or one atomic operation; 0 if it is part of none.
+    pub(crate) turn: u64,
 }
 
 /// The watched lines: a line is watched from its first transfer on. If that takes too much memory, the half with fewer

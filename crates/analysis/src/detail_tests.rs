@@ -5,7 +5,7 @@ fn piece(line: usize) -> Piece {
     Piece { index: line, unit: line as u64, words: 0xFF, new: false, detailed: false }
 }
 
-const R: Reference = Reference { thread: 1, cpu: 1, site: 1, object: 0, op: Op::Write, lock: false };
+const R: Reference = Reference { thread: 1, cpu: 1, site: 1, object: 0, op: Op::Write, lock: false, turn: 0 };
 
 struct Nameless;
 impl Names for Nameless {

@@ -188,6 +188,26 @@ pub struct TransferBreakdown {
     pub locks: TransferClass,
     /// Not told apart: more lines travelled than were watched.
     pub unwatched: TransferClass,
+    /// Of the truly shared lines and the locks, those that threads use in turns; `None` if there are none. Who gets them when
+    /// is decided by the machine, not by the program.
+    pub in_turns: Option<InTurns>,
+}
+
+/// Lines that threads use in turns: under locks, or by atomic operations.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct InTurns {
+    /// The object that costs most if turns alternate.
+    pub object: String,
+    /// Source lines that take turns at it, most first, at most 3.
+    pub places: Vec<String>,
+    /// Turns, of all lines together.
+    pub turns: u64,
+    /// What their useful transfers cost as replayed.
+    pub cost: TotalCost,
+    /// What they would cost if each processor made all of its turns in one run.
+    pub in_one_run: TotalCost,
+    /// What they would cost if turns alternated as much as they can.
+    pub alternating: TotalCost,
 }
 
 /// Transfers of one class.

@@ -8,8 +8,9 @@ use crate::heat::Heat;
 use crate::names::{Names, ObjectName, SiteName, UNKNOWN_OBJECT, UNKNOWN_SITE};
 use crate::owners::Owners;
 use crate::patterns::{Pattern, Patterns};
-use crate::rows::{FalseSharingRow, FalseWord, LineRow, ObjectRow, PatternRow};
+use crate::rows::{FalseSharingRow, FalseWord, LineRow, ObjectRow, PatternRow, TransferBreakdown};
 use crate::transfers::Transfers;
+use crate::turns;
 use crate::watched::Line;
 use hashbrown::HashMap;
 use homenode_base::{Cost, TotalCost};
@@ -81,7 +82,10 @@ pub(crate) fn finish(parts: Parts<'_>, names: &dyn Names) -> Analysed {
         patterns,
         lines: line_rows(parts.attribution, names, &by_id),
         false_sharing: false_sharing_rows(&parts, names, &by_id, total),
-        transfer_breakdown: parts.transfers.breakdown(names, &|id| object_name(names, id).name),
+        transfer_breakdown: TransferBreakdown {
+            in_turns: turns::find(&parts, names),
+            ..parts.transfers.breakdown(names, &|id| object_name(names, id).name)
+        },
         heat,
         candidates,
         spread: intervals.map(|i| i.spread),
@@ -140,7 +144,7 @@ fn objects(parts: &Parts<'_>, names: &dyn Names, patterns: &HashMap<u32, [u64; 6
     objects
 }
 
-fn object_name(names: &dyn Names, id: u32) -> ObjectName {
+pub(crate) fn object_name(names: &dyn Names, id: u32) -> ObjectName {
     match id {
         UNKNOWN_OBJECT => ObjectName { name: "unknown memory".into(), kind: "unknown".into(), ..ObjectName::default() },
         _ => names.object(id),

@@ -63,6 +63,7 @@ impl Transfers {
             truly_shared: class(Class::True),
             locks: class(Class::Lock),
             unwatched: class(Class::Unwatched),
+            in_turns: None,
         }
     }
     fn class(&self, class: Class, names: &dyn Names, name: &dyn Fn(u32) -> String) -> TransferClass {

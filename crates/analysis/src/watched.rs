@@ -10,6 +10,9 @@ const USERS_MAX: usize = 64;
 const TURNS_PER_HANDOVER: u32 = 4;
 /// See [`is_noise`].
 const NOISE: u64 = 256;
+/// A line is used in turns if so many references are part of one for each that is not: what is read at the end, or set at
+/// the start, does not count.
+const IN_TURNS: u64 = 8;
 const NOBODY: u16 = u16::MAX;
 
 /// Successive bytes of a watched line that have been used alike, since the line was first transferred.
@@ -130,6 +133,9 @@ pub(crate) struct User {
     /// Its last turn before the running life.
     before: u64,
     useful: bool,
+    /// Turns under locks or by atomics in which it used the line, and the last of them.
+    turns: u64,
+    locked: u64,
     /// The transfer of the running life: its cost, what caused it, and whether that was a lock.
     transfer: Option<(Cost, Cause, bool)>,
 }
@@ -152,6 +158,16 @@ pub(crate) fn is_noise(word: &Word, line: &Line) -> bool {
     word.users == 0 || refs(word).saturating_mul(NOISE) < most
 }
 
+/// See [`Line::turn_costs`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TurnCosts {
+    pub(crate) turns: u64,
+    /// As replayed.
+    pub(crate) cost: TotalCost,
+    pub(crate) in_one_run: TotalCost,
+    pub(crate) alternating: TotalCost,
+}
+
 /// One watched line.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
@@ -171,6 +187,9 @@ pub(crate) struct Line {
     pub(crate) sites: Vec<SiteCount>,
     /// The site of the last reference, as an index.
     site: usize,
+    /// References that are part of turns, and all others.
+    in_turns: u64,
+    free: u64,
     /// The first transfer: who wrote what before is not known.
     first: Option<(Cost, Cause, bool)>,
     /// Number of the running turn, its user as an index, and the words touched and written in it.
@@ -197,6 +216,8 @@ impl Line {
             users: Vec::new(),
             sites: Vec::new(),
             site: 0,
+            in_turns: 0,
+            free: 0,
             first: None,
             turn: 0,
             user: usize::MAX,
@@ -227,8 +248,8 @@ impl Line {
         self.user = self.users.iter().position(|u| u.cpu == r.cpu).unwrap_or(self.users.len());
         if self.user == self.users.len() {
             let threads = Vec::with_capacity(1);
-            let (last_turn, before, useful, transfer) = (0, 0, false, None);
-            self.users.push(User { cpu: r.cpu, threads, last_turn, before, useful, transfer });
+            let (last_turn, before, useful, turns, locked, transfer) = (0, 0, false, 0, 0, None);
+            self.users.push(User { cpu: r.cpu, threads, last_turn, before, useful, turns, locked, transfer });
         }
         let threads = &mut self.users[self.user].threads;
         if !threads.contains(&r.thread) {
@@ -254,6 +275,13 @@ impl Line {
         let user = &mut self.users[self.user];
         self.was_useful = user.useful;
         user.useful |= self.newest > user.before;
+        if r.turn > 0 {
+            self.in_turns += 1;
+            user.turns += u64::from(user.locked != r.turn);
+            user.locked = r.turn;
+        } else {
+            self.free += 1;
+        }
         self.count_site(r, touched);
     }
     /// Makes words of exactly the bytes of `touched`; the index of the first of them.
@@ -349,6 +377,21 @@ impl Line {
             let others = self.transfers - 1;
             self.settle(first, others == 0 || self.useless * 2 < others, sums);
         }
+    }
+    /// What its useful transfers would cost if each processor made all of its turns in one run, and if they alternated as
+    /// much as they can; `None` if it is no line that is used in turns, by locks or atomics.
+    pub(crate) fn turn_costs(&self) -> Option<TurnCosts> {
+        let useful = self.transfers - self.useless;
+        if useful == 0 || self.in_turns < self.free.saturating_mul(IN_TURNS) || self.users.len() < 2 {
+            return None;
+        }
+        let cost = self.cost - self.useless_cost;
+        let times = |n: u64| TotalCost(cost.0 * i128::from(n) / i128::from(useful));
+        let turns: u64 = self.users.iter().map(|u| u.turns).sum();
+        let most = self.users.iter().map(|u| u.turns).max().unwrap_or(0);
+        let alternations = turns.saturating_sub(1).min(2 * (turns - most));
+        let least = (self.users.len() as u64 - 1).min(useful);
+        Some(TurnCosts { turns, cost, in_one_run: times(least), alternating: times(alternations.max(useful)) })
     }
     /// Whether at least half of its transfers brought nothing.
     pub(crate) fn is_false(&self) -> bool {

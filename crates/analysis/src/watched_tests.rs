@@ -5,7 +5,7 @@ use homenode_base::Rng;
 type Step = (u32, Op, u64, bool);
 
 fn reference(cpu: u32, op: Op) -> Reference {
-    Reference { thread: cpu, cpu, site: cpu, object: 0, op, lock: false }
+    Reference { thread: cpu, cpu, site: cpu, object: 0, op, lock: false, turn: 0 }
 }
 
 fn watch(history: &[Step]) -> Line {

@@ -7,7 +7,7 @@ use homenode_base::{NodeId, Rng, TotalCost};
 use homenode_machine::models;
 use homenode_placement::policies::Choice;
 use homenode_report::headline::{Headline, headline};
-use homenode_sim::evaluation::{FindingKind, ObjectRow, OptimumRow, PolicyRow, TransferClass};
+use homenode_sim::evaluation::{Finding, FindingKind, InTurns, ObjectRow, OptimumRow, PolicyRow, TransferClass};
 use homenode_sim::evidence::{Doubt, Evidence, Gap, GapKind};
 use homenode_sim::{EvalContext, EvalOptions, Evaluation, Found, Objects, ReplayOptions, Seat, Setup, evaluate};
 use homenode_trace::order::Consumer;
@@ -38,6 +38,17 @@ fn share_before<'t>(text: &'t str, mark: &str) -> &'t str {
     let end = text.find(mark).unwrap();
     let from = text[..end].trim_end_matches(" %").rfind([' ', '(']).map_or(0, |i| i + 1);
     &text[from..end]
+}
+
+/// The cost that text such as `1.5 ms if` begins with is this one, but for rounding.
+fn costs(text: &str, cost: TotalCost) {
+    let mut words = text.split(' ');
+    let (number, unit) = (words.next().unwrap(), words.next().unwrap().trim_end_matches([',', '.', ';']));
+    let scale = [("ps", 1.0), ("ns", 1e3), ("µs", 1e6), ("ms", 1e9), ("s", 1e12)];
+    let scale = scale.iter().find(|s| s.0 == unit).unwrap_or_else(|| panic!("no cost: {text}")).1;
+    let value: f64 = number.replace(',', "").parse().unwrap_or_else(|_| panic!("no cost: {text}"));
+    let is = cost.0 as f64;
+    assert!((value * scale - is).abs() <= is * 0.006 + 0.5, "`{text}` is said of {is} ps");
 }
 
 fn part(a: TotalCost, b: TotalCost) -> f64 {
@@ -85,6 +96,8 @@ fn check(e: &Evaluation) -> Headline {
     };
     let tables = Tables { e, base, best };
     evidence(&h, e);
+    h.trust.iter().for_each(|sentence| trust(sentence, e));
+    e.findings.iter().for_each(|f| finding(f, &tables));
     if e.evidence.gaps.iter().any(|g| g.doubts == Doubt::Locality) {
         let both = format!("{} {}", h.cost, h.verdict);
         assert!(h.cost.starts_with("Cannot tell") && !both.contains(" %"), "no share without locality: {both}");
@@ -97,13 +110,61 @@ fn check(e: &Evaluation) -> Headline {
     h
 }
 
+/// What is said beside the verdict.
+fn trust(sentence: &str, e: &Evaluation) {
+    let Some(rest) = after(sentence, "is up to the machine: ") else { return };
+    let t = e.transfer_breakdown.in_turns.as_ref().expect("turns are told of");
+    assert!(
+        sentence.contains(&format!("`{}`", t.object)) && t.places.iter().all(|p| sentence.contains(p)),
+        "{sentence}"
+    );
+    assert_eq!(rest.split(' ').next().unwrap().replace(',', ""), t.turns.to_string(), "{sentence}");
+    costs(after(rest, " kind cost ").unwrap(), t.in_one_run);
+    costs(after(rest, "one run, ").unwrap(), t.alternating);
+    costs(after(rest, "strictly; ").unwrap(), t.cost);
+    assert!(t.in_one_run <= t.cost && t.cost <= t.alternating, "{t:?}");
+}
+
+/// The first number after `mark`.
+fn number(text: &str, mark: &str) -> Option<u64> {
+    let rest = after(text, mark)?;
+    rest.split(|c: char| !c.is_ascii_digit() && c != ',').next()?.replace(',', "").parse().ok()
+}
+
+/// A finding's own sentence and advice against rows and sums.
+fn finding(f: &Finding, t: &Tables<'_>) {
+    let e = t.e;
+    assert_eq!(f.saving, t.base.total - f.predicted_total, "{f:?}");
+    assert!((f.saving_share - part(f.saving, t.base.total)).abs() < 1e-9, "{f:?}");
+    assert!(f.sentence.ends_with('.') && f.advice.ends_with('.') && f.sentence.contains(&f.object), "{f:?}");
+    if let Some(times) = number(&f.sentence, "cache to cache ") {
+        assert!(times <= e.totals.transfers, "{} of {}: {}", times, e.totals.transfers, f.sentence);
+    }
+    if let Some(rest) = after(&f.sentence, " times, ") {
+        let useless: u64 = rest.split(' ').next().unwrap().parse().unwrap();
+        assert!(useless <= e.transfer_breakdown.falsely_shared.transfers, "{}", f.sentence);
+        assert!(useless <= number(&f.sentence, "cache to cache ").unwrap(), "{}", f.sentence);
+    }
+    let row = e.objects.iter().find(|o| o.name == f.object);
+    if let (Some(row), FindingKind::FirstTouch) = (row, f.kind) {
+        let by: Vec<u32> = row.first_touch.iter().map(|x| x.0).collect();
+        if let Some(first) = number(&f.sentence, "first touched by thread ") {
+            assert!(by.contains(&(first as u32)), "{by:?}: {}", f.sentence);
+        }
+        if let Some(user) = number(&f.advice, "Let thread ") {
+            assert!(row.users.contains(&(user as u32)), "{:?}: {}", row.users, f.advice);
+        }
+    }
+}
+
 /// Nothing missing is a condition for "nothing to change", and what is missing is said.
 fn evidence(h: &Headline, e: &Evaluation) {
     let all = format!("{} {} {}", h.cost, h.verdict, h.trust.join(" ")).to_lowercase();
     for gap in &e.evidence.gaps {
         assert!(all.contains(&gap.sentence.to_lowercase()), "{:?} is not said: {all}", gap.kind);
     }
-    if h.verdict.contains("Nothing to change") || h.verdict.contains("There is nothing") {
+    let acquits = ["Nothing to change", "There is nothing", "There is little"].iter().any(|w| h.verdict.contains(w));
+    if acquits {
         assert!(e.evidence.gaps.is_empty() && e.findings.is_empty(), "{}", h.verdict);
     }
     if e.evidence.gaps.iter().any(|g| g.doubts >= Doubt::Findings) {
@@ -169,8 +230,14 @@ fn verdict(h: &Headline, t: &Tables<'_>) {
             part(e.transfer_breakdown.truly_shared.object_cost, t.base.total),
         );
     }
-    if let Some(rest) = after(v, "lines went from cache to cache only ") {
-        assert_eq!(rest.split(' ').next(), Some(e.totals.transfers.to_string().as_str()), "{v}");
+    if v.contains("Nothing to change") {
+        assert!(part(t.base.transfer, t.base.total) <= 0.031, "lines that travel cost something: {v}");
+    }
+    if let Some(rest) = after(&v.to_lowercase(), "there is little to save: all memory costs is ") {
+        costs(rest, t.base.total);
+        says(after(rest, ", ").unwrap(), part(t.base.transfer, t.base.total));
+        let times = after(rest, "from cache to cache ").unwrap().split(' ').next();
+        assert_eq!(times, Some(e.totals.transfers.to_string().as_str()), "{v}");
         assert!(e.totals.transfers < 32, "{v}");
     }
     blame(v, t);
@@ -234,12 +301,19 @@ fn random_document(rng: &mut Rng) -> Evaluation {
     };
     let t = &mut e.transfer_breakdown;
     [t.falsely_shared, t.truly_shared] = [class(classes[0], "stats"), class(classes[1], "queue")];
+    if rng.chance(1, 2) {
+        let (cost, object) = (classes[1] + classes[2], "queue".to_owned());
+        let [in_one_run, alternating] = [TotalCost(cost.0 / 50), TotalCost(cost.0 * (1 + i128::from(rng.below(20))))];
+        let places = vec!["queue.c:9".to_owned()];
+        t.in_turns = Some(InTurns { object, places, turns: 1 + rng.below(90_000), cost, in_one_run, alternating });
+    }
     [t.locks, t.unwatched] = [class(classes[2], "mutex"), class(classes[3], "grid")];
     e.findings.retain(|f| rng.chance(1, 2) && (f.kind != FindingKind::FalseSharing || classes[0] > TotalCost::ZERO));
     for f in &mut e.findings {
         let most = if f.kind.is_placement() { gain } else { classes[0] };
         f.saving = TotalCost(i128::from(rng.below(most.0 as u64 + 1)));
         f.saving_share = part(f.saving, total);
+        f.predicted_total = total - f.saving;
     }
     e.findings.retain(|f| f.saving > TotalCost::ZERO);
     e.findings.sort_by_key(|f| std::cmp::Reverse(f.saving));
@@ -310,6 +384,7 @@ fn random_trace(rng: &mut Rng, threads: u32) -> Vec<Merged> {
         }
     }
     let (rounds, fights, apart) = (1 + rng.below(4), rng.below(1_500), rng.chance(1, 2));
+    let fight = if rng.chance(1, 2) { Op::Atomic } else { Op::Write };
     for _ in 0..rounds {
         for addr in (0..ARRAY).step_by(64) {
             for array in 0..2 {
@@ -319,7 +394,7 @@ fn random_trace(rng: &mut Rng, threads: u32) -> Vec<Merged> {
         for n in 0..fights {
             let thread = (n % u64::from(threads)) as u32;
             let word = if apart { u64::from(thread) * 8 } else { 0 };
-            push(thread, (2 << 20) + word % 64, Op::Write, 30);
+            push(thread, (2 << 20) + word % 64, fight, 30);
         }
     }
     refs
@@ -346,8 +421,13 @@ fn what_comes_out_of_the_pipeline_is_not_contradicted() {
         let t = &e.transfer_breakdown;
         let sum = t.falsely_shared.cost + t.truly_shared.cost + t.locks.cost + t.unwatched.cost;
         assert_eq!(sum, e.totals.transfer_cost);
-        said.push(check(&e).verdict);
+        let h = check(&e);
+        for f in e.findings.iter().filter(|f| f.kind.is_placement()) {
+            let row = e.objects.iter().find(|o| o.name == f.object).unwrap();
+            assert!(f.saving <= row.cost, "no placement saves more than everything: {f:?}");
+        }
+        said.push(format!("{} {}", h.verdict, h.trust.join(" ")));
     }
     let of = |words: &str| said.iter().filter(|v| v.contains(words)).count();
-    assert!(of("is to blame") > 3 && of("`counters`") > 3, "{said:#?}");
+    assert!(of("is to blame") > 3 && of("`counters`") > 3 && of("up to the machine") > 3, "{said:#?}");
 }

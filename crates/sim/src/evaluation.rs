@@ -5,8 +5,8 @@ use homenode_trace::DataSource;
 use serde::Serialize;
 
 pub use homenode_analysis::rows::{
-    FalseSharingRow, FalseWord, FindingKind, HeatMap, HeatRow, Interval, LineRow, ObjectRow, PatternRow, SampleSpread,
-    TransferBreakdown, TransferClass, TransferLine,
+    FalseSharingRow, FalseWord, FindingKind, HeatMap, HeatRow, InTurns, Interval, LineRow, ObjectRow, PatternRow,
+    SampleSpread, TransferBreakdown, TransferClass, TransferLine,
 };
 
 /// One dataset on one machine at one block size.

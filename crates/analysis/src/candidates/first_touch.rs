@@ -24,7 +24,8 @@ pub(super) fn find(parts: &Parts<'_>, object: &Object, names: &dyn Names, total:
     }
     // Only what a change of this object's initialisation can reach. Memory that all nodes use alike has no better home,
     // even if caches make its few misses look otherwise.
-    let wrong: Vec<&Part> = object.parts.iter().filter(|p| is_wrong(p)).collect();
+    let few = object.parts.len() < object.row.users.len();
+    let wrong: Vec<&Part> = object.parts.iter().filter(|p| is_wrong(p, few)).collect();
     let saving: TotalCost = wrong.iter().map(|p| worth(p)).sum();
     if !at_least(saving, PROGRAM_PERCENT, total) || is_handed_on(parts, object, &wrong, names) {
         return None;
@@ -54,10 +55,12 @@ fn worth(p: &Part) -> TotalCost {
     TotalCost::from(p.curable) + TotalCost::from(p.handed_over)
 }
 
-fn is_wrong(p: &Part) -> bool {
+/// Whether another thread should have initialised this part. If there are `few` of them, fewer than users, it must be one
+/// thread that uses it: what several use together is nobody's part.
+fn is_wrong(p: &Part, few: bool) -> bool {
     // What lies beside other objects is placed by whoever touches one of them first, and what was used by one thread before
     // others came is another finding.
-    if p.shared_block || p.block.is_used_first() {
+    if p.shared_block || p.block.is_used_first() || (few && p.block.owning_thread().is_none()) {
         return false;
     }
     let Location::Node(home) = p.block.home else { return false };

@@ -11,6 +11,9 @@ use homenode_base::TotalCost;
 const PROGRAM_PERCENT: i128 = 1;
 /// Payments for lines that have an owner.
 const OWNED_PERCENT: u64 = 80;
+/// Payments for a line, on average, from which on it is used and not only fetched: what each line costs once, when it is
+/// initialised and first used, no layout saves often.
+const PAID_MIN: u64 = 4;
 
 pub(super) fn find(parts: &Parts<'_>, object: &Object, names: &dyn Names, total: TotalCost) -> Option<Candidate> {
     if !is_placeable(object) {
@@ -27,12 +30,13 @@ pub(super) fn find(parts: &Parts<'_>, object: &Object, names: &dyn Names, total:
     if !at_least(remote, PROGRAM_PERCENT, total) {
         return None;
     }
-    let (mut owned, mut paid) = (0, 0);
+    let (mut owned, mut paid, mut lines) = (0, 0, 0);
     for line in split.iter().flat_map(|p| numbers(parts, p)).filter_map(|n| parts.owners.line(n)) {
+        lines += 1;
         paid += u64::from(line.paid);
         owned += if line.owner.is_some() { u64::from(line.paid) } else { 0 };
     }
-    if owned * 100 < paid * OWNED_PERCENT {
+    if owned * 100 < paid * OWNED_PERCENT || paid < lines * PAID_MIN {
         return None;
     }
     let units = units(parts, &own);

@@ -14,6 +14,7 @@ mod stride;
 use crate::candidate::Candidate;
 use crate::names::{Names, SiteName, UNKNOWN_OBJECT};
 use crate::tables::{Object, Parts, site_name};
+pub(crate) use fought::blame;
 use homenode_base::TotalCost;
 use std::cmp::Reverse;
 

@@ -42,8 +42,26 @@ impl Headline {
 pub fn headline(e: &Evaluation) -> Headline {
     let mut words = without_trust(e);
     let said = |s: &str| [s, &decapitalised(s)].iter().any(|s| words.verdict.contains(*s) || words.cost.contains(*s));
-    words.trust = e.evidence.gaps.iter().map(|g| g.sentence.clone()).filter(|s| !said(s)).collect();
+    let gaps = e.evidence.gaps.iter().map(|g| g.sentence.clone());
+    words.trust = turns(e).into_iter().chain(gaps).filter(|s| !said(s)).collect();
     words
+}
+
+/// What locks and atomics cost at both ends, if it matters: the machine decides who gets them when.
+fn turns(e: &Evaluation) -> Option<String> {
+    let (base, t) = (first_touch(e)?, e.transfer_breakdown.in_turns.as_ref()?);
+    if share(t.alternating, base.total.max(t.alternating)) <= NEAR || t.turns < FIGHT_MIN {
+        return None;
+    }
+    let unit = CostUnit::of(&e.unit);
+    let [one_run, alternating, replayed] = [t.in_one_run, t.alternating, t.cost].map(|cost| unit.cost_in_words(cost));
+    let at = if t.places.is_empty() { String::new() } else { format!(" ({})", listed(&t.places)) };
+    Some(format!(
+        "Who gets `{}` when{at} is up to the machine: {} turns of this kind cost {one_run} if each thread makes all of its own \
+         in one run, {alternating} if they alternate strictly; {replayed} as replayed, where all threads run equally fast.",
+        t.object,
+        count(t.turns),
+    ))
 }
 
 fn without_trust(e: &Evaluation) -> Headline {
@@ -243,7 +261,7 @@ fn blame(f: &Finding, objects: &[ObjectRow]) -> String {
         FindingKind::FirstTouch => advice.replacen(&format!("`{}`", f.object), "it", 1),
         _ => advice.to_owned(),
     };
-    let name = named(f, objects);
+    let name = named_in_use(f, objects);
     let advice = decapitalised(&advice);
     let worth = share_with_interval(f.saving_share, f.saving_interval);
     format!("{name} is to blame: {advice}; worth {worth} of the memory cost.")
@@ -252,6 +270,17 @@ fn blame(f: &Finding, objects: &[ObjectRow]) -> String {
 /// `` `a` (stencil.c:41) ``; the place is left out where the name says it already.
 pub(crate) fn named(f: &Finding, objects: &[ObjectRow]) -> String {
     named_object(&f.object, objects, f.places.first())
+}
+
+/// Likewise; of lines that are fought over also where they are used.
+fn named_in_use(f: &Finding, objects: &[ObjectRow]) -> String {
+    let name = named(f, objects);
+    let used = f.places.iter().find(|p| !name.contains(p.as_str()));
+    match used.filter(|_| !f.kind.is_placement()) {
+        Some(place) if name.ends_with(')') => format!("{}; used at {place})", &name[..name.len() - 1]),
+        Some(place) => format!("{name} (used at {place})"),
+        None => name,
+    }
 }
 
 fn named_object(name: &str, objects: &[ObjectRow], otherwise: Option<&String>) -> String {
@@ -303,8 +332,18 @@ fn nothing_to_do(e: &Evaluation, base: &PolicyRow) -> String {
     let placed =
         if base.total <= best.total { "as good as".to_owned() } else { format!("within {} of", whole_percent(gap)) };
     let passed = match share(base.transfer, base.total) {
-        // Handed over once: a share of next to nothing would read like a fault.
-        p if p > NEAR => format!(", and lines went from cache to cache only {} times", count(e.totals.transfers)),
+        // Handed over once: a large share of next to nothing.
+        p if p > NEAR => {
+            let times = count(e.totals.transfers);
+            let all = CostUnit::of(&e.unit).cost_in_words(base.total);
+            let verdict = format!(
+                "There is little to save: all memory costs is {all}, {} of it for lines that went from cache to cache {times} \
+                 times in all; first touch is {placed} the {}.",
+                percent(p),
+                placement_words(best),
+            );
+            return doubtful(e, &verdict);
+        }
         p if p > 0.0 => format!(", and lines that go from cache to cache cost {}", percent(p)),
         _ => String::new(),
     };

@@ -12,6 +12,7 @@ mod recorded;
 mod stamped;
 mod state;
 mod sync;
+mod turns;
 
 use crate::TraceError;
 use crate::dataset::DatasetReader;
@@ -58,7 +59,8 @@ pub struct Summary {
 /// Gives a whole dataset to `consumer` in the order `kind`. Memory: one decoded frame a thread, and the events. Errors:
 /// a damaged frame, or [`TraceError::Cycle`] if no order is possible; the consumer has then seen a part.
 pub fn drive(data: &DatasetReader, kind: OrderKind, consumer: &mut dyn Consumer) -> Result<Summary, TraceError> {
-    let mut state = state::State::new(data)?;
+    let by_turns = kind == OrderKind::Model && data.manifest().sampling.is_none();
+    let mut state = state::State::new(data, by_turns)?;
     let mut output = output::Output::new(consumer);
     match kind {
         OrderKind::Model if data.manifest().sampling.is_some() => stamped::run(&mut state, &mut output)?,

@@ -20,13 +20,18 @@ pub(super) fn run(state: &mut State<'_>, out: &mut Output<'_>) -> Result<(), Tra
     let mut m = Model { state, ready: BinaryHeap::new() };
     m.enter_woken();
     let mut front = Vec::new();
-    while let Some(&Reverse((time, _))) = m.ready.peek() {
-        m.take_front(time, &mut front);
-        let time = m.in_step(time, &front, out)?;
-        m.ready.extend(front.iter().map(|&t| Reverse((time, t))));
-        m.one_by_one(time, out)?;
+    loop {
+        while let Some(&Reverse((time, _))) = m.ready.peek() {
+            m.take_front(time, &mut front);
+            let time = m.in_step(time, &front, out)?;
+            m.ready.extend(front.iter().map(|&t| Reverse((time, t))));
+            m.one_by_one(time, out)?;
+        }
+        if !m.state.give_up_turns() {
+            return Ok(());
+        }
+        m.enter_woken();
     }
-    Ok(())
 }
 
 impl Model<'_, '_> {

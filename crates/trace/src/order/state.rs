@@ -27,7 +27,8 @@ pub(super) enum Step {
 }
 
 impl<'a> State<'a> {
-    pub(super) fn new(data: &'a DatasetReader) -> Result<State<'a>, TraceError> {
+    /// With `by_turns` it is not the recording that decides who gets what is taken again and again.
+    pub(super) fn new(data: &'a DatasetReader, by_turns: bool) -> Result<State<'a>, TraceError> {
         let mut cursors: Vec<Cursor> = (0..data.threads()).map(|t| Cursor::new(data, t)).collect();
         cursors.iter_mut().try_for_each(|c| c.refill(data))?;
         let mut spawns = vec![0u32; cursors.len()];
@@ -39,7 +40,7 @@ impl<'a> State<'a> {
             }
         }
         let woken = (0..data.threads()).filter(|&t| spawns[t as usize] == 0).collect();
-        Ok(State { data, cursors, sync: Sync::new(data, data.polls()?), spawns, spins: 0, woken })
+        Ok(State { data, cursors, sync: Sync::new(data, data.polls()?, by_turns), spawns, spins: 0, woken })
     }
 
     pub(super) fn head(&self, thread: u32) -> Head {
@@ -48,17 +49,17 @@ impl<'a> State<'a> {
 
     /// Executes an event of a thread, which is its head, if it can happen now. Its time is raised first if it must be.
     pub(super) fn event(&mut self, thread: u32, event: u32, out: &mut Output<'_>) -> Step {
-        let Some(floor) = self.sync.ready(event) else {
-            self.sync.wait(event, thread);
+        let e = &self.data.events()[event as usize];
+        let Some(floor) = self.sync.ready(event, e) else {
+            self.sync.wait(event, e);
             return Step::Waits;
         };
         let c = &mut self.cursors[thread as usize];
         c.time = c.time.max(floor);
         let time = c.time;
         c.event_done(self.data);
-        let e = &self.data.events()[event as usize];
         out.event(e, time);
-        self.sync.execute(event, time, &mut self.woken);
+        self.sync.execute(event, e, time, &mut self.woken);
         if let EventKind::Spawn { child } = e.kind {
             self.spawned(child, time);
         }
@@ -79,19 +80,25 @@ impl<'a> State<'a> {
     pub(super) fn time_of_head(&self, thread: u32) -> u64 {
         let c = &self.cursors[thread as usize];
         match c.head(self.data) {
-            Head::Event(e) => c.time.max(self.sync.ready(e).unwrap_or(0)),
+            Head::Event(e) => c.time.max(self.sync.ready(e, &self.data.events()[e as usize]).unwrap_or(0)),
             _ => c.time,
         }
     }
 
     /// Whether the thread's head is an event that cannot happen yet; it is then registered as waiting.
     pub(super) fn must_wait(&mut self, thread: u32) -> bool {
-        let Head::Event(e) = self.head(thread) else { return false };
-        let waits = self.sync.ready(e).is_none();
+        let Head::Event(event) = self.head(thread) else { return false };
+        let e = &self.data.events()[event as usize];
+        let waits = self.sync.ready(event, e).is_none();
         if waits {
-            self.sync.wait(e, thread);
+            self.sync.wait(event, e);
         }
         waits
+    }
+
+    /// Nobody can go on: lets go of what only the order of turns forbids. Whether somebody is `woken` by that.
+    pub(super) fn give_up_turns(&mut self) -> bool {
+        self.sync.give_up(&mut self.woken)
     }
 
     /// Spins of a thread, of which its head is the first: as many as come in a row, at most `limit`.

@@ -1,8 +1,10 @@
 //! Synchronisation edges: which events wait, and for what.
+use super::turns::Turns;
 use crate::dataset::DatasetReader;
-use crate::event::EventKind;
+use crate::event::{Event, EventKind};
 use crate::polls::Polls;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
+use homenode_base::ring::EPOCH_ALLOCATOR;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -36,10 +38,15 @@ struct Object {
 pub(super) struct Sync {
     objects: Vec<Object>,
     links: Vec<Link>,
+    /// What is taken in turns, if it matters who is next.
+    turns: Turns,
 }
 
+/// Object and epoch, number, and whether it acquires and releases.
+pub(super) type Halves = ((u64, u64), u64, bool, bool);
+
 /// Acquire and release halves of an event.
-fn halves(kind: &EventKind) -> Option<((u64, u64), u64, bool, bool)> {
+pub(super) fn halves(kind: &EventKind) -> Option<Halves> {
     match *kind {
         EventKind::Release { object, epoch, seq } => Some(((object, epoch), seq, false, true)),
         EventKind::Acquire { object, epoch, seq } => Some(((object, epoch), seq, true, false)),
@@ -48,12 +55,60 @@ fn halves(kind: &EventKind) -> Option<((u64, u64), u64, bool, bool)> {
     }
 }
 
+/// Events of a thread between memory for a new thread and its creation, and references.
+const NEAR_EVENTS: usize = 8;
+const NEAR_REFS: u64 = 64;
+
+/// Acquisitions of memory by a thread that is about to create another one, where a thread that it has created before gave
+/// the memory back: what a thread is started with. Whether the earlier one had ended by then is the host's doing, and
+/// nothing in the program puts it before the next one.
+fn handed_to_children(data: &DatasetReader) -> HashSet<u32> {
+    let mut parents: HashMap<u32, u32> = HashMap::new();
+    let mut freed: HashMap<(u32, u64), Vec<u32>> = HashMap::new();
+    for e in data.events() {
+        match e.kind {
+            EventKind::Spawn { child } => drop(parents.insert(child, e.thread)),
+            EventKind::Release { object, epoch: EPOCH_ALLOCATOR, .. } => {
+                let by = freed.entry((data.address_space(e.thread), object)).or_default();
+                if by.last() != Some(&e.thread) {
+                    by.push(e.thread);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut found = HashSet::new();
+    if freed.is_empty() || parents.len() < 2 {
+        return found;
+    }
+    for thread in 0..data.threads() {
+        for (n, spawn) in data.thread_events(thread).enumerate() {
+            if !matches!(spawn.kind, EventKind::Spawn { .. }) {
+                continue;
+            }
+            for back in n.saturating_sub(NEAR_EVENTS)..n {
+                let Some(e) = data.thread_event(thread, back).filter(|e| e.at + NEAR_REFS >= spawn.at) else {
+                    continue;
+                };
+                let EventKind::Acquire { object, epoch: EPOCH_ALLOCATOR, .. } = e.kind else { continue };
+                let by = freed.get(&(data.address_space(thread), object));
+                if by.is_some_and(|by| by.iter().all(|t| *t == thread || parents.get(t) == Some(&thread))) {
+                    found.insert(data.event_index(thread, back));
+                }
+            }
+        }
+    }
+    found
+}
+
 impl Sync {
-    pub(super) fn new(data: &DatasetReader, polls: &Polls) -> Sync {
+    /// With `by_turns` objects that threads take again and again go round ([`Turns`]), else as recorded.
+    pub(super) fn new(data: &DatasetReader, polls: &Polls, by_turns: bool) -> Sync {
         let mut ids: HashMap<(u32, u64, u64), u32> = HashMap::new();
         let mut releases: Vec<Vec<(u64, u32)>> = Vec::new();
         let mut links = vec![Link { object: NONE, needs: 0, release: NONE }; data.events().len()];
-        let waiting = |i: usize| !polls.events.is_empty() && polls.events.contains(&(i as u32));
+        let chance = if by_turns { handed_to_children(data) } else { HashSet::new() };
+        let waiting = |i: usize| polls.events.contains(&(i as u32)) || chance.contains(&(i as u32));
         for (i, e) in data.events().iter().enumerate() {
             if waiting(i) {
                 continue;
@@ -69,6 +124,8 @@ impl Sync {
                 releases[id as usize].push((seq, i as u32));
             }
         }
+        let turns = if by_turns { Turns::find(data, polls, &ids) } else { Turns::default() };
+        (0..).zip(&mut releases).filter(|(id, _)| turns.has(*id)).for_each(|(_, list)| list.clear());
         for list in &mut releases {
             list.sort_unstable();
             list.iter().enumerate().for_each(|(n, &(_, event))| links[event as usize].release = n as u32);
@@ -81,12 +138,18 @@ impl Sync {
             }
         }
         let objects = releases.iter().map(|r| Object { times: vec![PENDING; r.len()], ..Object::default() }).collect();
-        Sync { objects, links }
+        Sync { objects, links, turns }
     }
 
-    /// Whether the event can happen now; if so, the largest virtual time of what it follows (0 if nothing).
-    pub(super) fn ready(&self, event: u32) -> Option<u64> {
+    /// Whether the event with this index can happen now; if so, the largest virtual time of what it follows (0 if nothing).
+    pub(super) fn ready(&self, event: u32, e: &Event) -> Option<u64> {
         let link = self.links[event as usize];
+        if self.turns.has(link.object) {
+            return match halves(&e.kind) {
+                Some((_, seq, true, _)) => self.turns.ready(link.object, event, e.thread, seq),
+                _ => Some(0),
+            };
+        }
         if link.object == NONE || link.needs == 0 {
             return Some(0);
         }
@@ -94,15 +157,24 @@ impl Sync {
         (o.low >= link.needs).then(|| o.times[link.needs as usize - 1])
     }
 
-    /// Remembers that `thread` waits for `event` to become ready.
-    pub(super) fn wait(&mut self, event: u32, thread: u32) {
+    /// Remembers that the event's thread waits for it to become ready.
+    pub(super) fn wait(&mut self, event: u32, e: &Event) {
         let link = self.links[event as usize];
+        if self.turns.has(link.object)
+            && let Some((_, seq, ..)) = halves(&e.kind)
+        {
+            return self.turns.wait(link.object, event, e.thread, seq);
+        }
+        let thread = e.thread;
         self.objects[link.object as usize].waiters.push(Reverse((link.needs, thread)));
     }
 
     /// The event happens at `time`; threads that no longer wait are appended to `woken`.
-    pub(super) fn execute(&mut self, event: u32, time: u64, woken: &mut Vec<u32>) {
+    pub(super) fn execute(&mut self, event: u32, e: &Event, time: u64, woken: &mut Vec<u32>) {
         let link = self.links[event as usize];
+        if self.turns.has(link.object) {
+            return self.turns.execute(link.object, event, e, time, woken);
+        }
         if link.release == NONE {
             return;
         }
@@ -120,5 +192,10 @@ impl Sync {
             o.waiters.pop();
             woken.push(thread);
         }
+    }
+
+    /// Nobody can go on: lets go of what only the order of turns forbids. Whether that helps.
+    pub(super) fn give_up(&mut self, woken: &mut Vec<u32>) -> bool {
+        self.turns.give_up(woken)
     }
 }

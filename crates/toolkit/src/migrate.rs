@@ -1,6 +1,7 @@
 //! `homenode migrate`: the live loop on a running process, and the replay of a recorded one.
 use crate::live::child::Guest;
 use crate::live::doc::{ActDoc, LiveDoc, MIGRATE_SCHEMA};
+use crate::live::tuned::Tuned;
 use crate::live::{End, Here, LiveOptions, ONE_NODE, Watch, kernel, not_recorded, source};
 use crate::{Failure, Progress};
 use homenode_capture::perf::Target;
@@ -44,6 +45,7 @@ pub fn migrate(request: &MigrateRequest, progress: &mut dyn Progress) -> Result<
     let before = kernel::bytes_on_nodes(request.pid);
     let kernel_before = kernel::moves_so_far();
     let record = request.options.recording(request.pid, &[], &*samples)?;
+    let tuned = Tuned::beside(Path::new("/"), request.options.kernel(), samples.unit());
     let mut watch = Watch::new(&here, &request.options, samples, true)?.recording(record);
     let end = watch.run(&mut life, stop.as_ref(), progress)?;
     let after = kernel::bytes_on_nodes(request.pid);
@@ -52,6 +54,7 @@ pub fn migrate(request: &MigrateRequest, progress: &mut dyn Progress) -> Result<
     doc.seconds = left.seconds;
     doc.set_nodes(&before, &after);
     doc.notes.extend(kernel::explain(homenode_migrate::process::balancing(), left.unit));
+    doc.notes.extend(tuned.put_back());
     doc.notes.extend(left.notes.iter().cloned());
     let kernel_moves = kernel::moves_so_far().saturating_sub(kernel_before);
     doc.notes.extend(left.who_moved(kernel_moves));

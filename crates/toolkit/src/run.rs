@@ -4,6 +4,7 @@ mod planned;
 
 use crate::live::child::{Child, cannot_start, start};
 use crate::live::doc::{ActDoc, LiveDoc, RUN_SCHEMA};
+use crate::live::tuned::Tuned;
 use crate::live::{End, Here, Life, LiveOptions, ONE_NODE, Watch, kernel, not_recorded, source};
 use crate::migrate::{SIGUSR1, ended};
 use crate::place::Match;
@@ -159,8 +160,10 @@ fn followed(
     let begin = Instant::now();
     let held = start(&request.command, &[])?;
     let pid = held.pid();
+    let mut tuned = None;
     let mut watch = match source::open(Target::BeforeExec(pid), request.options.kernel()) {
         Ok(samples) => {
+            tuned = moves.then(|| Tuned::beside(Path::new("/"), request.options.kernel(), samples.unit()));
             let record = request.options.recording(pid, &request.command, &*samples)?;
             Some(Watch::new(here, &request.options, samples, moves)?.recording(record))
         }
@@ -192,6 +195,7 @@ fn followed(
             _ => {}
         }
         doc.notes.extend(kernel::explain(homenode_migrate::process::balancing(), left.unit));
+        doc.notes.extend(tuned.and_then(Tuned::put_back));
         doc.notes.extend(left.notes.iter().cloned());
         doc.notes.extend(left.who_moved(kernel_moves));
         (LiveDoc::of(&left, here, request.options.policy.clone(), kernel_moves), left.calls)

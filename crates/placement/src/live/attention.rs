@@ -15,6 +15,8 @@ pub(super) struct Attention {
     spent_ns: u64,
     /// Time spent in a window of late.
     usual_ns: u64,
+    /// Rate that finds out soon who uses what, per mille of the full one.
+    brisk_rate: u32,
     savings_ns: i128,
     most_savings_ns: i128,
     /// The rate before it was lowered because nothing was to do.
@@ -22,7 +24,7 @@ pub(super) struct Attention {
 }
 
 /// Never look at less: a loop that sees nothing decides nothing, and a window costs something however few pages it has.
-const LEAST_PAGES: usize = 128;
+const LEAST_PAGES: usize = 256;
 /// Windows whose allowance can be saved, or owed.
 const SAVED_WINDOWS: i128 = 120;
 /// Windows over which savings are spent.
@@ -31,6 +33,9 @@ const SPENT_OVER: i128 = 8;
 const CALM_PER_MILLE: u64 = 5;
 /// Rate to begin with, per mille of the full one: what samples cost here is not known yet.
 const FIRST_RATE: u32 = 10;
+/// Rate to begin with, and as soon as pages are astray, where samples speak for their neighbours: then some hundreds a second say
+/// within a second whose everything is.
+const BRISK_RATE: u32 = 250;
 /// Seconds in which every known page is to be sampled once even when there is no time.
 const ROUND_S: u64 = 60;
 /// Samples a second that show whether pages are at home on the whole, however many there are.
@@ -53,12 +58,14 @@ impl Attention {
     pub(super) fn new(config: &super::Config) -> Attention {
         let most_pages = config.most_pages.max(1);
         let allowed_ns = i128::from(config.window_ns) * i128::from(config.decide_per_mille) / 1000;
+        let brisk_rate = if config.neighbours { BRISK_RATE } else { FIRST_RATE };
         Attention {
             per_mille: u64::from(config.decide_per_mille),
             most_pages,
             pages: most_pages,
             full_rate_per_s: config.full_rate_per_s.max(1),
-            rate_per_mille: FIRST_RATE,
+            rate_per_mille: brisk_rate,
+            brisk_rate,
             spent_ns: 0,
             usual_ns: 0,
             savings_ns: 0,
@@ -68,7 +75,7 @@ impl Attention {
     }
     /// There is something to do again: returns the rate if it is to change.
     pub(super) fn wake(&mut self) -> Option<u32> {
-        let awake = self.rate_awake.take()?.max(FIRST_RATE);
+        let awake = self.rate_awake.take()?.max(self.brisk_rate);
         let changes = awake > self.rate_per_mille;
         self.rate_per_mille = awake.max(self.rate_per_mille);
         changes.then_some(self.rate_per_mille)
@@ -102,8 +109,9 @@ impl Attention {
         let base = if target < self.usual_ns { self.pages.min(demand.looked_at) } else { self.pages };
         let pages = usize::try_from(scale(base as u64)).unwrap_or(base).clamp(least, self.most_pages);
         let before = self.rate_per_mille;
-        let rate =
-            u32::try_from(scale(u64::from(before.max(1)))).unwrap_or(before).clamp(self.floor(demand.pages), 1000);
+        let floor = self.floor(demand.pages);
+        let least_rate = if demand.astray && self.savings_ns >= 0 { floor.max(self.brisk_rate) } else { floor };
+        let rate = u32::try_from(scale(u64::from(before.max(1)))).unwrap_or(before).clamp(least_rate, 1000);
         self.pages = pages;
         // A small change is not worth the calls.
         if rate.abs_diff(before) * 4 < before.max(1) {

@@ -11,6 +11,8 @@ const SMALL_BATCH: u128 = 64;
 const BATCH_NS_FIRST: u64 = 1_000_000;
 /// One batch says no more than that a page takes this many times what it took.
 const SEEN_AT_MOST: u128 = 16;
+/// The first batch says little, because all that it runs through is cold; the second is believed at once.
+const WARM: u8 = 2;
 /// One batch makes a page dearer by no more than this part of its price: a thread that had to wait for its processor in the
 /// middle of a batch must not spoil the price of all later ones.
 const DEARER_AT_MOST: u128 = 4;
@@ -29,8 +31,8 @@ pub(super) struct Budget {
     price_ns: [u64; 2],
     /// What a batch takes beside its pages.
     batch_ns: u64,
-    /// Whether a large batch has been measured: the first is believed at once.
-    measured: bool,
+    /// Large batches so far, up to [`WARM`].
+    batches: u8,
 }
 
 impl Budget {
@@ -44,7 +46,7 @@ impl Budget {
             most_ns,
             price_ns,
             batch_ns: 0,
-            measured: false,
+            batches: 0,
         }
     }
     /// Time passes.
@@ -58,9 +60,11 @@ impl Budget {
     pub(super) fn credit_ns(&self) -> u64 {
         u64::try_from(self.credit_ns.max(0)).unwrap_or(u64::MAX)
     }
-    /// What of it there is for pages.
+    /// What of it there is for pages. Until batches have been measured it is for small ones: a price that is far too low would
+    /// overdraw the budget by as much.
     pub(super) fn pages_ns(&self) -> u64 {
-        self.credit_ns().saturating_sub(self.batch_ns)
+        let first_ns = if self.batches >= WARM { u64::MAX } else { self.price_ns[0].saturating_mul(FULL_BATCH as u64) };
+        self.credit_ns().saturating_sub(self.batch_ns).min(first_ns)
     }
     /// Whether no more can be saved. What costs more than that can only be had on credit.
     pub(super) fn is_full(&self) -> bool {
@@ -86,7 +90,11 @@ impl Budget {
             return;
         }
         let took_ns = took_ns.saturating_sub(self.batch_ns);
-        if !std::mem::replace(&mut self.measured, true) {
+        if self.batches < WARM {
+            self.batches += 1;
+            if self.batches < WARM {
+                return;
+            }
             let factor = (u128::from(took_ns) / u128::from(expected)).clamp(1, SEEN_AT_MOST);
             let dearer = |price: u64| u64::try_from(u128::from(price) * factor).unwrap_or(u64::MAX);
             self.price_ns = self.price_ns.map(dearer);
@@ -134,6 +142,8 @@ mod tests {
     #[test]
     fn prices_follow_what_is_measured() {
         let mut b = Budget::new(50, 1000, 1000);
+        b.spend(256, 0, 90_000_000);
+        assert_eq!(b.price_ns(1), 1000, "the first batch is cold");
         (0..40).for_each(|_| b.spend(100, 0, 200_000));
         assert!((1990..=2010).contains(&b.price_ns(1)), "{}", b.price_ns(1));
         (0..40).for_each(|_| b.spend(0, 2, 1_000_000));

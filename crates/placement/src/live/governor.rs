@@ -154,13 +154,15 @@ impl<'m> Governor<'m> {
         let mut wakes = false;
         for used in uses.iter().filter(|u| u.node.index() < self.free.len() && !self.off) {
             self.current.entry(used.page).or_default().add(used, self.window);
-            if self.config.neighbours {
-                self.spread.add(used, self.window);
+            let contradicts = if self.config.neighbours { self.spread.add(used, self.window) } else { None };
+            if !self.pace.is_calm() {
+                continue;
             }
-            if let Some(page) = self.pages.known.get(&used.page).filter(|_| self.pace.is_calm()) {
-                let stray = page.home != used.node && !page.held && !page.history.frozen(now_ns);
-                wakes |= self.pace.used(u64::from(used.reads) + u64::from(used.writes), stray);
-            }
+            let stray = match self.pages.known.get(&used.page) {
+                Some(page) => Some(page.home != used.node && !page.held && !page.history.frozen(now_ns)),
+                None => contradicts,
+            };
+            wakes |= stray.is_some_and(|stray| self.pace.used(stray));
         }
         if wakes {
             self.pace.wake();
@@ -190,8 +192,7 @@ impl<'m> Governor<'m> {
             self.swept = self.window;
             self.pages.sweep(self.window);
         }
-        let pages_most = self.attention.pages();
-        let now = Now { ns: now_ns, stay_ns: self.config.freeze_within_ns, pages_most };
+        let now = Now { ns: now_ns, stay_ns: self.config.freeze_within_ns };
         self.spread.close(&mut self.current, self.window, now);
         let seen = self.hottest();
         self.looked_at = seen.len();
@@ -202,14 +203,17 @@ impl<'m> Governor<'m> {
     }
 
     /// The used pages that there is time for: first those whose moves there was no time for, then the most used, of them
-    /// those that have waited longest. The others wait: their samples have been paid for.
+    /// those that have waited longest. The others wait: their samples have been paid for. (Not where samples speak for their
+    /// neighbours: those are kept elsewhere, and what waited would be old.) What follows its neighbours costs little.
     fn hottest(&mut self) -> BTreeMap<PageId, Seen> {
-        let mut seen = std::mem::take(&mut self.current);
+        let (mut followers, mut seen): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            std::mem::take(&mut self.current).into_iter().partition(|(_, s)| s.follows);
         for (id, before) in std::mem::take(&mut self.late) {
             seen.entry(id).or_default().join(before);
         }
         let most = self.attention.pages();
         if seen.len() <= most {
+            seen.append(&mut followers);
             return seen;
         }
         self.stats.passed_over += (seen.len() - most) as u64;
@@ -217,11 +221,13 @@ impl<'m> Governor<'m> {
         order.sort_by_key(|(id, s)| (s.carried.is_empty(), std::cmp::Reverse(s.weight()), s.since, *id));
         let mut rest = order.split_off(most);
         rest.truncate(self.config.most_pages);
-        for (id, seen) in rest {
+        let waits = |s: &Seen| !self.config.neighbours || !s.carried.is_empty();
+        for (id, seen) in rest.into_iter().filter(|(_, s)| waits(s)) {
             let waiting = if seen.carried.is_empty() { &mut self.current } else { &mut self.late };
             waiting.insert(id, seen);
         }
-        order.into_iter().collect()
+        followers.extend(order);
+        followers
     }
 
     fn located(&mut self, now_ns: u64, at: &[(PageId, Option<NodeId>)], effects: &mut Vec<Effect>) {

@@ -72,10 +72,11 @@ impl Pace {
         self.due_ns = if late || early { now_ns.saturating_add(length_ns) } else { on_beat };
         (self.uses, self.stray) = (0, 0);
     }
-    /// Takes note of the use of a page whose place is known; whether it is time to wake up.
-    pub(super) fn used(&mut self, weight: u64, stray: bool) -> bool {
-        self.uses = self.uses.saturating_add(weight);
-        self.stray = self.stray.saturating_add(if stray { weight } else { 0 });
+    /// Takes note of the use of a page whose place is known; whether it is time to wake up. Uses count alike: one sample that weighs
+    /// much says no more of where pages are than one that weighs little.
+    pub(super) fn used(&mut self, stray: bool) -> bool {
+        self.uses = self.uses.saturating_add(1);
+        self.stray = self.stray.saturating_add(u64::from(stray));
         self.is_calm() && self.stray >= WAKE_USES && self.stray.saturating_mul(WAKE_SHARE) > self.uses
     }
     /// From now on windows are as configured, and one that has lasted that long is over.
@@ -179,13 +180,13 @@ mod tests {
         assert_eq!(windows(&mut pace, 0, 60_000, 100, true)[..8], [1000, 1000, 1000, 2000, 4000, 8000, 8000, 8000]);
         assert!(pace.is_calm() && pace.stretch() == LONGEST);
         let start = pace.start_ns.unwrap();
-        assert!((0..20).all(|_| !pace.used(1, false)) && (0..7).all(|_| !pace.used(1, true)) && pace.used(1, true));
+        assert!((0..20).all(|_| !pace.used(false)) && (0..7).all(|_| !pace.used(true)) && pace.used(true));
         pace.wake();
         assert!(!pace.is_calm() && pace.due_ns() == start + 1000);
         assert_eq!(pace.over(start + 2500, false), Some(2500));
         pace.close(start + 2500, false, 0);
         assert_eq!(windows(&mut pace, start + 3000, start + 6500, 500, false), [1000; 4]);
-        assert!((0..50).all(|_| !pace.used(1, true)), "it is awake");
+        assert!((0..50).all(|_| !pace.used(true)), "it is awake");
     }
 
     #[test]

@@ -1,22 +1,37 @@
-//! Neighbours: what a few samples of a stretch of memory say of all its pages.
+//! Neighbours: what a few samples of a stretch of memory say of the pages between them.
 //!
-//! Samples are few and pages are many, but what lies side by side mostly has the same user. So samples are counted for aligned
-//! stretches of several sizes. A stretch with enough samples, nearly all from one node, belongs to that node, but for
-//! those of its parts whose own samples are enough and say otherwise. Its pages that were not sampled themselves are then
-//! taken for used by that node, evenly. That is told once, for sure, and again when one of them is found elsewhere.
+//! Samples are few and pages are many, but what lies side by side mostly has the same user. So the youngest sample of each page is
+//! kept for a while, and each area of 2 MiB is judged by pairs of samples that lie next to each other there: where nearly all
+//! pairs agree (one more pair may disagree for every four that are seen), memory has owners, and what lies between
+//! two agreeing samples that are not far apart belongs to their node. Between two that disagree runs a border; nothing is concluded there
+//! until samples come closer. Where the young samples of an area contradict what was told of it, its owner has changed and
+//! the old ones are dropped.
+//!
+//! What is concluded is told once, for sure, in pieces of 32 KiB, and again when a page is found elsewhere.
 use super::event::{PageId, Use};
 use super::pages::Seen;
 use homenode_base::NodeId;
 use std::collections::BTreeMap;
 
-/// Sizes of stretches, as powers of two of small pages: 2 MiB to 32 KiB.
-const SIZES: [u32; 4] = [9, 7, 5, 3];
-/// Samples that a stretch needs, and of how many of them one may come from elsewhere.
-const ENOUGH: u64 = 4;
-const ONE_OF: u64 = 8;
-/// Windows for which samples wait for company.
-const WAIT: u64 = 8;
-/// Parts known at most: 32 GiB of memory in use.
+/// Small pages of an area, and of the smallest piece that is told, as powers of two.
+const AREA: u32 = 9;
+const PIECE: u32 = 3;
+/// Two samples farther apart say nothing of what is between: a part of its own may lie there. In pages.
+const GAP_MOST: u64 = 128;
+/// Beyond the outermost sample an owner reaches as far as samples lie apart on average, and so many pages at most.
+const REACH_MOST: u64 = 32;
+/// Pairs of samples that an area needs to be judged, and as many more for each that disagrees. Of pages that two nodes use alike,
+/// fewer than one area in a hundred looks owned at a time.
+const PAIRS: u64 = 7;
+const PAIRS_MORE: u64 = 4;
+/// Young samples that contradict what was told before it is believed that owners have changed; half of all they must be, too.
+const CONTRADICT: u64 = 2;
+/// Windows for which a sample is kept, and from sweep to sweep.
+const KEPT: u64 = 16;
+const SWEEP: u64 = 4;
+/// Pages told in one window, about: the rest follows in the next.
+const TOLD_AT_ONCE: usize = 4096;
+/// Pieces known at most: 32 GiB of memory in use.
 const KNOWN_MOST: usize = 1 << 20;
 
 /// The moment at which a window is over, and what goes for it.
@@ -26,100 +41,106 @@ pub(super) struct Now {
     pub(super) ns: u64,
     /// For so long pages stay where they came.
     pub(super) stay_ns: u64,
-    /// Pages to be told at once, about.
-    pub(super) pages_most: usize,
 }
 
-/// The smallest stretch with this page.
-fn smallest(page: PageId) -> Key {
-    (page.space, page.page >> SIZES[SIZES.len() - 1])
-}
-
-/// A stretch: process and number, counted in its own size.
+/// A piece or an area: process and number, counted in its own size.
 type Key = (u32, u64);
 
-/// Samples of a stretch.
-#[derive(Clone, Debug, Default)]
-struct Count {
-    /// Samples and weight by node.
-    by: Vec<(NodeId, u64, u64)>,
+fn piece(page: PageId) -> Key {
+    (page.space, page.page >> PIECE)
 }
 
-impl Count {
-    fn add(&mut self, node: NodeId, weight: u64) {
-        match self.by.iter_mut().find(|b| b.0 == node) {
-            Some(b) => (b.1, b.2) = (b.1 + 1, b.2.saturating_add(weight)),
-            None => self.by.push((node, 1, weight)),
-        }
-    }
-    /// Whether the samples are enough to say anything.
-    fn enough(&self) -> bool {
-        self.by.iter().map(|b| b.1).sum::<u64>() >= ENOUGH
-    }
-    /// Who uses it, if it is enough and clear, and the weight.
-    fn owner(&self) -> Option<(NodeId, u64)> {
-        let samples: u64 = self.by.iter().map(|b| b.1).sum();
-        let weight = self.by.iter().map(|b| b.2).fold(0, u64::saturating_add);
-        let most = self.by.iter().max_by_key(|b| (b.1, std::cmp::Reverse(b.0)))?;
-        (self.enough() && (samples - most.1) * ONE_OF <= samples).then_some((most.0, weight))
-    }
+/// The youngest sample of a page.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    node: NodeId,
+    weight: u64,
+    window: u64,
+    /// Several nodes used it in that window.
+    mixed: bool,
 }
 
-/// Samples by stretch.
+/// Samples of an area since it was last judged: since which window, and how many agree with or contradict what was told.
+#[derive(Clone, Copy, Debug)]
+struct Fresh {
+    since: u64,
+    agree: u64,
+    contradict: u64,
+}
+
+/// Pages one after the other that belong to a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Run {
+    first: u64,
+    last: u64,
+    node: NodeId,
+}
+
+/// Samples of small pages, and what was concluded from them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spread {
-    /// One map for each of [`SIZES`].
-    counts: [BTreeMap<Key, Count>; SIZES.len()],
-    /// Largest stretches with samples, and since which window.
-    since: BTreeMap<Key, u64>,
-    /// Smallest stretches: whose they were told to be, and when, in nanoseconds.
+    last: BTreeMap<PageId, Last>,
+    /// Areas with samples that are not judged yet.
+    fresh: BTreeMap<Key, Fresh>,
+    /// Pieces: whose they were told to be, and when, in nanoseconds.
     told: BTreeMap<Key, (NodeId, u64)>,
+    swept: u64,
 }
 
 impl Spread {
-    /// Takes note of a sample. Huge pages speak for themselves.
-    pub(super) fn add(&mut self, used: &Use, window: u64) {
+    /// Takes note of a sample; whether it contradicts what was told, if anything was. Huge pages speak for themselves.
+    pub(super) fn add(&mut self, used: &Use, window: u64) -> Option<bool> {
         if used.pages != 1 {
-            return;
+            return None;
+        }
+        let contradicts = self.told.get(&piece(used.page)).map(|told| told.0 != used.node);
+        let fresh = Fresh { since: window, agree: 0, contradict: 0 };
+        let fresh = self.fresh.entry((used.page.space, used.page.page >> AREA)).or_insert(fresh);
+        match contradicts {
+            Some(true) => fresh.contradict += 1,
+            Some(false) => fresh.agree += 1,
+            None => {}
         }
         let weight = u64::from(used.reads) + u64::from(used.writes);
-        for (size, counts) in SIZES.iter().zip(&mut self.counts) {
-            counts.entry((used.page.space, used.page.page >> size)).or_default().add(used.node, weight);
+        let sample = Last { node: used.node, weight, window, mixed: false };
+        match self.last.get_mut(&used.page) {
+            Some(last) if last.window == window && last.node != used.node => last.mixed = true,
+            Some(last) => *last = sample,
+            None => _ = self.last.insert(used.page, sample),
         }
-        self.since.entry((used.page.space, used.page.page >> SIZES[0])).or_insert(window);
+        contradicts
     }
 
     /// A page was found away from its user: what lies around it is told again.
     pub(super) fn stray(&mut self, page: PageId, user: NodeId) {
-        if self.told.get(&smallest(page)).is_some_and(|told| told.0 == user) {
+        if self.told.get(&piece(page)).is_some_and(|told| told.0 == user) {
             self.again(page);
         }
     }
 
     /// What lies around this page is told again as soon as samples say whose it is.
     pub(super) fn again(&mut self, page: PageId) {
-        self.told.remove(&smallest(page));
+        self.told.remove(&piece(page));
     }
 
     /// Whether what lies around this page came to `node` less than `within_ns` ago: so soon nothing of it leaves again.
     pub(super) fn came_lately(&self, page: PageId, node: NodeId, now_ns: u64, within_ns: u64) -> bool {
-        let told = self.told.get(&smallest(page));
+        let told = self.told.get(&piece(page));
         told.is_some_and(|(at, since_ns)| *at == node && now_ns.saturating_sub(*since_ns) < within_ns)
     }
 
-    /// The window is over: adds the pages of stretches that are clear by now and were not told so before.
+    /// The window is over: adds the pages of which it is clear by now whose they are and of which that was not told before.
     pub(super) fn close(&mut self, seen: &mut BTreeMap<PageId, Seen>, window: u64, now: Now) {
         let mut uses = Vec::new();
-        let due: Vec<Key> = self.since.keys().copied().collect();
-        for key in due {
-            let decided = self.counts[0].get(&key).is_some_and(Count::enough);
-            if decided && uses.len() < now.pages_most {
-                self.stretch(0, key, None, (&mut uses, now));
+        for (area, fresh) in std::mem::take(&mut self.fresh) {
+            if uses.len() >= TOLD_AT_ONCE {
+                self.fresh.insert(area, fresh);
+                continue;
             }
-            let waited = self.since.get(&key).is_some_and(|since| window.saturating_sub(*since) >= WAIT);
-            if decided || waited {
-                self.forget(key);
+            if fresh.contradict >= CONTRADICT && fresh.contradict >= fresh.agree {
+                self.drop_old(area, fresh.since);
             }
+            self.judge(area, window, now, &mut uses);
         }
         for used in uses {
             let page = seen.entry(used.page).or_default();
@@ -131,133 +152,92 @@ impl Spread {
             page.sure = page.by.iter().all(|s| s.node == used.node);
             page.follows |= unheard;
         }
+        if window >= self.swept + SWEEP {
+            self.swept = window;
+            self.last.retain(|_, l| window.saturating_sub(l.window) <= KEPT);
+        }
         if self.told.len() > KNOWN_MOST {
             self.told.clear();
         }
     }
 
-    /// One stretch, of which the next larger one says that it belongs to `above`, with a weight a page.
-    fn stretch(&mut self, level: usize, key: Key, above: Option<(NodeId, u64)>, to: (&mut Vec<Use>, Now)) {
-        let (uses, now) = to;
-        let count = self.counts[level].get(&key);
-        let owner = match count.filter(|c| c.enough()) {
-            Some(count) => count.owner().map(|(node, weight)| (node, weight >> SIZES[level])),
-            None => above,
-        };
-        let (space, number) = key;
-        let Some(next) = SIZES.get(level + 1) else {
-            self.tell(key, owner, (uses, now));
+    /// Tells whose the pages of an area are, as far as that is clear.
+    fn judge(&mut self, (space, number): Key, window: u64, now: Now, uses: &mut Vec<Use>) {
+        let (first, end) = (number << AREA, (number + 1) << AREA);
+        let at = |page| PageId { space, page };
+        let around = at(first.saturating_sub(GAP_MOST))..at(end.saturating_add(GAP_MOST));
+        let samples: Vec<(u64, Last)> = self.last.range(around).map(|(id, l)| (id.page, *l)).collect();
+        let agree = |p: &[(u64, Last)]| p[0].1.node == p[1].1.node && !p[0].1.mixed && !p[1].1.mixed;
+        let pairs = samples.len().saturating_sub(1) as u64;
+        let against = samples.windows(2).filter(|p| !agree(p)).count() as u64;
+        if pairs < PAIRS + PAIRS_MORE * against {
             return;
-        };
-        let parts = 1u64 << (SIZES[level] - next);
-        for part in 0..parts {
-            self.stretch(level + 1, (space, number * parts + part), owner, (&mut *uses, now));
+        }
+        let span = samples[samples.len() - 1].0 - samples[0].0 + 1;
+        let oldest = samples.iter().map(|s| s.1.window).min().unwrap_or(window);
+        let weight: u64 = samples.iter().map(|s| s.1.weight).fold(0, u64::saturating_add);
+        let weight = weight / span / (window.saturating_sub(oldest) + 1);
+        let reads = u32::try_from(weight.max(1)).unwrap_or(u32::MAX);
+        for run in runs(&samples, (span / pairs).min(REACH_MOST)) {
+            let (from, to) = (run.first.max(first), (run.last + 1).min(end));
+            for number in from.div_ceil(1 << PIECE)..to >> PIECE {
+                self.tell((space, number), run.node, reads, (uses, now));
+            }
         }
     }
 
-    fn tell(&mut self, key: Key, owner: Option<(NodeId, u64)>, (uses, now): (&mut Vec<Use>, Now)) {
-        let Some((node, weight)) = owner else { return };
+    fn tell(&mut self, key: Key, node: NodeId, reads: u32, (uses, now): (&mut Vec<Use>, Now)) {
         // What came lately stays: coming and going costs more than it brings.
         let stays = |told: &(NodeId, u64)| told.0 == node || now.ns.saturating_sub(told.1) < now.stay_ns;
         if self.told.get(&key).is_some_and(stays) {
             return;
         }
         self.told.insert(key, (node, now.ns));
-        let smallest = SIZES[SIZES.len() - 1];
-        let reads = u32::try_from(weight.max(1)).unwrap_or(u32::MAX);
-        let page = |p| PageId { space: key.0, page: (key.1 << smallest) + p };
-        uses.extend((0..1u64 << smallest).map(|p| Use { page: page(p), pages: 1, node, reads, writes: 0 }));
+        let page = |p| PageId { space: key.0, page: (key.1 << PIECE) + p };
+        uses.extend((0..1u64 << PIECE).map(|p| Use { page: page(p), pages: 1, node, reads, writes: 0 }));
     }
 
-    /// Drops the samples of a largest stretch and of its parts.
-    fn forget(&mut self, (space, number): Key) {
-        self.since.remove(&(space, number));
-        for (size, counts) in SIZES.iter().zip(&mut self.counts) {
-            let shift = SIZES[0] - size;
-            let range = (space, number << shift)..=(space, (number << shift) + (1 << shift) - 1);
-            let keys: Vec<Key> = counts.range(range).map(|(k, _)| *k).collect();
-            keys.iter().for_each(|k| _ = counts.remove(k));
-        }
+    /// Drops the samples of an area from before a window.
+    fn drop_old(&mut self, (space, number): Key, since: u64) {
+        let at = |number: u64| PageId { space, page: number << AREA };
+        let old = |(id, l): (&PageId, &Last)| (l.window < since).then_some(*id);
+        let old: Vec<PageId> = self.last.range(at(number)..at(number + 1)).filter_map(old).collect();
+        old.iter().for_each(|id| _ = self.last.remove(id));
     }
 
     pub(super) fn forget_space(&mut self, space: u32) {
-        self.counts.iter_mut().for_each(|c| c.retain(|k, _| k.0 != space));
-        self.since.retain(|k, _| k.0 != space);
+        self.last.retain(|id, _| id.space != space);
+        self.fresh.retain(|k, _| k.0 != space);
         self.told.retain(|k, _| k.0 != space);
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use homenode_base::Rng;
-
-    fn used(page: u64, node: u16) -> Use {
-        Use { page: PageId { space: 1, page }, pages: 1, node: NodeId(node), reads: 512, writes: 0 }
-    }
-
-    /// A window of samples; who the pages that were added belong to.
-    fn window(spread: &mut Spread, at: u64, samples: &[(u64, u16)]) -> BTreeMap<u64, u16> {
-        samples.iter().for_each(|(page, node)| spread.add(&used(*page, *node), at));
-        let mut seen = BTreeMap::new();
-        spread.close(&mut seen, at, Now { ns: at * 10, stay_ns: 10, pages_most: usize::MAX });
-        seen.iter().map(|(id, s)| (id.page, s.by[0].node.0)).collect()
-    }
-
-    #[test]
-    fn a_few_clear_samples_speak_for_two_mebibytes_and_are_told_once() {
-        let mut spread = Spread::default();
-        let samples = [(512, 1), (600, 1), (800, 1), (1000, 1)];
-        assert!(window(&mut spread, 0, &samples[..3]).is_empty(), "three are not enough");
-        let told = window(&mut spread, 1, &samples);
-        assert!(told.len() == 512 && told.iter().all(|(p, n)| (512..1024).contains(p) && *n == 1), "{told:?}");
-        assert!(window(&mut spread, 4, &samples).is_empty());
-        spread.stray(PageId { space: 1, page: 600 }, NodeId(1));
-        assert_eq!(window(&mut spread, 5, &samples).into_keys().collect::<Vec<_>>(), (600..608).collect::<Vec<_>>());
-        // Another owner is told at once.
-        let other = samples.map(|(p, _)| (p, 3));
-        assert_eq!(window(&mut spread, 6, &other).len(), 512);
-    }
-
-    #[test]
-    fn borders_are_found_and_what_is_mixed_is_left_alone() {
-        let mut spread = Spread::default();
-        let halves: Vec<(u64, u16)> = (0..128).map(|i| (i * 4, u16::from(i >= 64))).collect();
-        let told = window(&mut spread, 0, &halves);
-        assert!(told.len() == 512 && told.iter().all(|(p, n)| *n == u16::from(*p >= 256)), "{told:?}");
-        let mut rng = Rng::new(3);
-        let mixed: Vec<(u64, u16)> = (0..4096).map(|_| (rng.below(512), rng.below(2) as u16)).collect();
-        assert!(window(&mut Spread::default(), 0, &mixed).is_empty());
-    }
-
-    #[test]
-    fn rare_samples_wait_for_company_but_not_for_ever() {
-        let mut spread = Spread::default();
-        let mut told = Vec::new();
-        (0..4).for_each(|at| told.push(window(&mut spread, at, &[(at * 100, 2)]).len()));
-        assert_eq!(told, [0, 0, 0, 512]);
-        let mut old = Spread::default();
-        (0..12).for_each(|at| assert!(window(&mut old, at * 4, &[(at, 2)]).is_empty(), "{at}"));
-        spread.forget_space(1);
-        assert!(spread.told.is_empty() && spread.since.is_empty() && spread.counts.iter().all(BTreeMap::is_empty));
-    }
-
-    #[test]
-    fn whatever_is_sampled_pages_are_told_only_for_a_node_that_was_seen_near_them() {
-        let mut rng = Rng::new(9);
-        for _ in 0..50 {
-            let mut spread = Spread::default();
-            for at in 0..20 {
-                let samples: Vec<(u64, u16)> =
-                    (0..rng.below(60)).map(|_| (rng.below(2048), rng.below(3) as u16)).collect();
-                let before = spread.counts[0].clone();
-                let told = window(&mut spread, at, &samples);
-                for (page, node) in told {
-                    let near = |s: &(u64, u16)| s.0 >> 9 == page >> 9 && s.1 == node;
-                    let kept = before.get(&(1, page >> 9)).is_some_and(|c| c.by.iter().any(|b| b.0 == NodeId(node)));
-                    assert!(kept || samples.iter().any(near), "{page} {node}");
-                }
-            }
+/// The stretches between agreeing samples, in order. Where no other sample is near, their owner reaches `reach` pages farther.
+fn runs(samples: &[(u64, Last)], reach: u64) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for pair in samples.windows(2) {
+        let ((a, at_a), (b, at_b)) = (pair[0], pair[1]);
+        if b - a > GAP_MOST || at_a.mixed || at_b.mixed || at_a.node != at_b.node {
+            continue;
+        }
+        match runs.last_mut() {
+            Some(run) if run.last == a => run.last = b,
+            _ => runs.push(Run { first: a, last: b, node: at_a.node }),
         }
     }
+    let far = |a: u64, b: u64| b - a > GAP_MOST;
+    for run in &mut runs {
+        let first = samples.partition_point(|s| s.0 < run.first);
+        if first == 0 || far(samples[first - 1].0, run.first) {
+            run.first = run.first.saturating_sub(reach);
+        }
+        let after = samples.partition_point(|s| s.0 <= run.last);
+        if samples.get(after).is_none_or(|s| far(run.last, s.0)) {
+            run.last += reach;
+        }
+    }
+    runs
 }
+
+#[cfg(test)]
+mod tests;

@@ -128,10 +128,12 @@ fn the_budget_limits_a_window_and_leftovers_follow() {
     (0..1000).for_each(|p| _ = world.homes.insert(id(p), NodeId(0)));
     let uses: Vec<_> = (0..1000).map(|p| (p, 1, 10, 0)).collect();
     (0..2).for_each(|_| world.window(&uses));
-    assert_eq!(world.total_moves(), 400, "two windows' worth");
+    assert_eq!(world.total_moves(), 256, "the first batch is small: nobody knows yet what a page takes");
     world.window(&uses);
-    assert_eq!(world.total_moves(), 600);
-    (0..3).for_each(|_| world.window(&uses));
+    assert_eq!(world.total_moves(), 512, "nor is the second any larger");
+    world.window(&uses);
+    assert_eq!(world.total_moves(), 800, "four windows' worth");
+    (0..2).for_each(|_| world.window(&uses));
     assert_eq!(world.total_moves(), 1000);
 }
 

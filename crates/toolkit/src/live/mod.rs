@@ -1,7 +1,7 @@
 //! The live loop: samples in, page moves out. The mind is [`homenode_placement::live`]; here are its eyes, hands and diary.
 //!
 //! Reading order: this file (what can be asked), `watch` (the loop), `evidence` (samples to uses of pages), `meter` (where accesses went), `hands` (the
-//! calls), `diary` (the journal), `source` (which samples), `kernel` (the kernel's own balancing), `child` (a program that
+//! calls), `diary` (the journal), `source` (which samples), `kernel` (the kernel's own balancing), `tuned` (where it is switched on), `child` (a program that
 //! is started), [`doc`] (the report).
 pub(crate) mod child;
 mod diary;
@@ -12,6 +12,7 @@ pub(crate) mod kernel;
 mod meter;
 pub(crate) mod source;
 mod text;
+pub(crate) mod tuned;
 mod watch;
 
 #[cfg(test)]
@@ -80,6 +81,10 @@ const POLICY: &str = "affinity(100000,2,4294967295)";
 const DECIDE_PERMILLE: u32 = 200;
 /// Samples by the clock speak for their neighbours, so more than these a second say nothing new.
 const CLOCK_RATE_PER_S: u64 = 2_000;
+/// For so long a placement is expected to be of use: owners that change more often are not worth following.
+const HORIZON: Duration = Duration::from_secs(30);
+/// Samples of the clock say within a second whose a page is, so that one that came lately need not stay for longer.
+const STAY: Duration = Duration::from_secs(4);
 /// Length of a window: phases of some seconds are to be followed within them.
 const WINDOW: Duration = Duration::from_millis(500);
 
@@ -120,7 +125,11 @@ impl LiveOptions {
         let smallest = topology.nodes.iter().map(|n| n.memory_bytes).filter(|b| *b > 0).min().unwrap_or(0);
         let defaults = Config::default();
         let counts_time = source.unit() != SampleUnit::Window && source.assumed_accesses().is_some();
+        let horizon = HORIZON.as_nanos() / self.window.as_nanos().max(1);
+        let freeze_within_ns = if counts_time { STAY.as_nanos() as u64 } else { defaults.freeze_within_ns };
         Config {
+            horizon_windows: u32::try_from(horizon).unwrap_or(u32::MAX).max(1),
+            freeze_within_ns,
             window_ns: u64::try_from(self.window.as_nanos()).unwrap_or(u64::MAX).max(1),
             decide_per_mille: self.decide_permille,
             move_per_mille: if may_move { self.move_permille } else { 0 },

@@ -44,6 +44,8 @@ impl Governor<'_> {
         let worth = gain.0.saturating_mul(i128::from(self.config.horizon_windows));
         if self.backoff.factor(to).is_none_or(|f| worth <= price.0.saturating_mul(i128::from(f))) {
             held.gain += 1;
+            // Nothing is remembered of it: it is told again when samples say so again, and pays when there are more of them.
+            self.spread.again(id);
             return None;
         }
         Some(Wish { page: id, pages: 1, from, to, gain: i64::try_from(gain.0).unwrap_or(i64::MAX) })

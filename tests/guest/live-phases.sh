@@ -1,7 +1,6 @@
 #!/bin/sh
 # The live loop follows a program that changes its habits, and does nothing while there is nothing to do.
 # guest: --nodes 2 --timeout 280
-# tier: slow
 # programs: where owners bound homenode hold
 # files: lib/acceptance.sh
 . ./check.sh

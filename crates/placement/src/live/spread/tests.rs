@@ -42,8 +42,7 @@ fn nothing_is_concluded_across_wide_gaps_at_borders_and_of_what_is_shared() {
     // Of pages that two nodes use alike hardly an area looks owned, of which half would be told.
     let (mut rng, mut wrong) = (Rng::new(3), 0);
     for _ in 0..200 {
-        let samples: Vec<(u64, u16)> =
-            (0..8 + rng.below(200)).map(|_| (rng.below(512), rng.below(2) as u16)).collect();
+        let samples: Vec<(u64, u16)> = (0..8 + rng.below(200)).map(|_| (rng.below(512), rng.below(2) as u16)).collect();
         wrong += u64::from(!window(&mut Spread::default(), 0, &samples).is_empty());
     }
     assert!(wrong <= 6, "{wrong}");

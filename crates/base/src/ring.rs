@@ -2,7 +2,9 @@
 //! (`homenode-capture`). One definition; `xtask gen-header` prints it as the C header `crates/hooks/c/ring_layout.h`,
 //! which CI compares with the committed one.
 //!
-//! `X.hnt/rings/control` holds the control block and the ring table; `X.hnt/rings/N.ring` one ring each. The *program*
+//! `control` holds the control block and the ring table; `N.ring` one ring each. They lie in a private directory of a memory
+//! file system, which `X.hnt/rings/memory` names, or in `X.hnt/rings` itself where there is none or it is full: stores to a
+//! mapped file on a disk wait for its journal now and then, and whoever makes a thread meanwhile waits too. The *program*
 //! creates ring files (fallocated before mapping, so a full disk is an error code and not a SIGBUS) and claims table
 //! entries by compare-and-swap; the *recorder* creates the control file before it starts the program.
 //!
@@ -47,11 +49,11 @@ pub const RING_BYTES_MAX: u64 = 2 << 20;
 pub const RING_BYTES_MIN: u64 = 16 << 10;
 /// Each size of ring may use at most this many bytes in all; see [`ring_bytes`].
 pub const RING_CLASS_BYTES: u64 = 16 << 20;
-/// Entries of the ring table.
-pub const RINGS_MAX: u32 = 4096;
+/// Entries of the ring table: threads that a recording may ever have.
+pub const RINGS_MAX: u32 = 65_536;
 
 /// Size of the `index`-th ring of a recording: 2 MiB while few, halved each time 16 MiB of a size are in use, never
-/// below 16 KiB, so that any number of threads stays within 256 MiB (the limit of DESIGN section 4).
+/// below 16 KiB, so that 4,096 threads at once stay within 256 MiB (the limit of DESIGN section 4).
 pub const fn ring_bytes(index: u32) -> u64 {
     let (mut size, mut left) = (RING_BYTES_MAX, index as u64);
     while size > RING_BYTES_MIN && left >= RING_CLASS_BYTES / size {
@@ -97,6 +99,8 @@ layout! {
     /** Control: u64 file stamps: time-stamp counter at recorder start. */ CONTROL_OFF_STAMP_START: 88, "u64";
     /** Control: NUL-terminated name of the region of interest, 64 bytes. */ CONTROL_OFF_ROI: 96, "char[64]";
     /** Control: NUL-terminated absolute path of the rings directory, 3072 bytes. */ CONTROL_OFF_DIR: 256, "char[3072]";
+    /** Control: NUL-terminated absolute path of a directory in memory where rings are made if possible, 256 bytes; empty: none. */ CONTROL_OFF_MEMORY: 3328, "char[256]";
+    /** Control: u64 device and then u64 inode of the dataset's directory of rings. */ CONTROL_OFF_HOME: 3584, "u64";
     /** Control: the ring table starts here. */ CONTROL_OFF_TABLE: 4096, "entry[RINGS_MAX]";
     /** Bytes of a ring table entry. */ ENTRY_BYTES: 32, "";
     /** Entry: u32 state, `ENTRY_*`. */ ENTRY_OFF_STATE: 0, "u32";
@@ -104,7 +108,7 @@ layout! {
     /** Entry: u32 kernel thread id. */ ENTRY_OFF_TID: 8, "u32";
     /** Entry: u32 ring index of the creating thread, u32::MAX if unknown or initial. */ ENTRY_OFF_PARENT: 12, "u32";
     /** Entry: u64 bytes of slots. */ ENTRY_OFF_BYTES: 16, "u64";
-    /** Bytes of the control file. */ CONTROL_BYTES: 4096 + 32 * 4096, "";
+    /** Bytes of the control file. */ CONTROL_BYTES: 4096 + 32 * 65_536, "";
     /** Ring: u64 magic. */ RING_OFF_MAGIC: 0, "u64";
     /** Ring: u64 bytes of slots. */ RING_OFF_BYTES: 8, "u64";
     /** Ring: u64 address of slot 0 in the producer. */ RING_OFF_BASE: 16, "u64";
@@ -116,7 +120,7 @@ layout! {
     /** Ring: u32 futex word the consumer bumps and wakes after advancing tail. */ RING_OFF_SPACE: 136, "u32";
     /** Ring: u32 1 while the producer sleeps for space. */ RING_OFF_WAITING: 192, "u32";
     /** Ring: u64 references dropped by this thread after a stop; contained in CONTROL_OFF_DROPPED. */ RING_OFF_DROPPED: 200, "u64";
-    /** Version of this layout. */ LAYOUT_VERSION: 1, "";
+    /** Version of this layout. */ LAYOUT_VERSION: 2, "";
     /** Mode: references go into rings. */ MODE_RECORD: 0, "";
     /** Mode: references are counted and nothing is recorded. */ MODE_COUNT: 1, "";
     /** Stop: the recorder could not write (disk full, I/O error). */ STOP_WRITE_FAILED: 1, "";

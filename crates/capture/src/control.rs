@@ -1,5 +1,6 @@
 //! The control file: what the recorder tells every recorded process and what they count for it.
 use crate::error::CaptureError;
+use crate::memory::{self, Memory};
 use homenode_base::ring::*;
 use homenode_sys::dir::{Dir, Kind};
 use homenode_sys::map::SharedMap;
@@ -7,10 +8,11 @@ use homenode_sys::{clock, disk, futex};
 use homenode_trace::manifest::Blind;
 use std::fs::{self, File, TryLockError};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-const NAME: &str = "control";
+/// The name of the file.
+pub(crate) const NAME: &str = "control";
 /// The directory of rings while it is removed.
 const OLD_RINGS: &str = ".rings.old";
 const IN_FILE: &str = "every field lies inside a file of CONTROL_BYTES, which `map` checked";
@@ -19,8 +21,11 @@ const IN_FILE: &str = "every field lies inside a file of CONTROL_BYTES, which `m
 #[derive(Debug)]
 pub(crate) struct Control {
     map: SharedMap,
+    /// The dataset's directory of rings.
     dir: Dir,
-    /// Of the directory, for the program: absolute and without links.
+    /// The directory in memory where this file lies, and rings if there is room; without one they lie in `dir`.
+    memory: Option<Dir>,
+    /// Of the file, for the program: absolute and without links.
     path: PathBuf,
     /// Held, not used: the kernel releases the lock when the recorder dies, however it dies.
     _lock: Option<File>,
@@ -42,18 +47,34 @@ pub(crate) struct Entry {
 }
 
 impl Control {
-    /// Creates `control` in the directory of rings and takes the recorder's lock. `roi` restricts recording to one phase.
+    /// Creates `control` for the dataset's directory of rings and takes the recorder's lock. `roi` restricts recording to one
+    /// phase.
     pub(crate) fn create(dir: &Dir, count_only: bool, roi: Option<&str>) -> Result<Control, CaptureError> {
-        let path = dir.path().canonicalize().map_err(CaptureError::io("find", dir.path()))?;
+        // Who only counts makes no rings.
+        let memory = if count_only { None } else { memory::make() };
+        let made = Control::create_in(dir, memory.clone(), count_only, roi);
+        if let (Err(_), Some(memory)) = (&made, &memory) {
+            // Best effort: the error that matters is the first one.
+            let _ = memory::remove(memory);
+        }
+        made
+    }
+    fn create_in(dir: &Dir, memory: Option<Dir>, count_only: bool, roi: Option<&str>) -> Result<Control, CaptureError> {
+        let disk = dir.path().canonicalize().map_err(CaptureError::io("find", dir.path()))?;
+        let place = memory.as_ref().unwrap_or(dir);
+        let path = if memory.is_some() { place.path().join(NAME) } else { disk.join(NAME) };
         let make = || -> std::io::Result<(SharedMap, File)> {
-            let file = dir.create(NAME)?;
+            let file = place.create(NAME)?;
             disk::allocate(&file, CONTROL_BYTES)?;
             file.lock()?;
             Ok((SharedMap::of_file(&file, CONTROL_BYTES, true)?, file))
         };
-        let (map, file) = make().map_err(CaptureError::io("create", &path.join(NAME)))?;
-        let control = Control { map, dir: dir.clone(), path, _lock: Some(file) };
-        control.put_text(CONTROL_OFF_DIR, 3072, control.path.as_os_str().as_bytes(), "the path of the output")?;
+        let (map, file) = make().map_err(CaptureError::io("create", &path))?;
+        let control = Control { map, dir: dir.clone(), memory, path, _lock: Some(file) };
+        control.put_text(CONTROL_OFF_DIR, 3072, disk.as_os_str().as_bytes(), "the path of the output")?;
+        if let Some(memory) = &control.memory {
+            control.put_text(CONTROL_OFF_MEMORY, 256, memory.path().as_os_str().as_bytes(), "a path in memory")?;
+        }
         if let Some(name) = roi {
             control.put_text(CONTROL_OFF_ROI, 64, name.as_bytes(), "the name of the region of interest")?;
             control.word(CONTROL_OFF_ROI_SET).store(1, Ordering::Relaxed);
@@ -63,25 +84,35 @@ impl Control {
         control.word(CONTROL_OFF_VERSION).store(LAYOUT_VERSION as u32, Ordering::Relaxed);
         control.word(CONTROL_OFF_RECORDER_PID).store(std::process::id(), Ordering::Relaxed);
         control.put_u64(CONTROL_OFF_STAMP_START, clock::ticks());
+        let (device, inode) = dir.identity().map_err(CaptureError::io("look at", dir.path()))?;
+        control.put_u64(CONTROL_OFF_HOME, device);
+        control.put_u64(CONTROL_OFF_HOME + 8, inode);
         control.put_u64(CONTROL_OFF_MAGIC, CONTROL_MAGIC);
+        if let Some(memory) = &control.memory {
+            // Last: whoever follows the name finds a whole file that is locked.
+            memory::name(dir, memory).map_err(CaptureError::io("write in", dir.path()))?;
+        }
         Ok(control)
     }
 
-    /// Opens what a recorder left behind, without its lock.
+    /// Opens what a recorder left behind in a dataset's directory of rings, or in memory, without its lock.
     pub(crate) fn open(dir: &Dir) -> Result<Control, CaptureError> {
         let path = dir.path().join(NAME);
-        let map = dir.write(NAME).and_then(|file| SharedMap::of_file(&file, CONTROL_BYTES, true));
-        let map = map.map_err(CaptureError::io("read", &path))?;
-        let control = Control { map, dir: dir.clone(), path: dir.path().to_owned(), _lock: None };
-        let (magic, version) = (control.u64(CONTROL_OFF_MAGIC), control.u32(CONTROL_OFF_VERSION));
+        let opened = open_file(dir, true)
+            .and_then(|(file, memory)| Ok((SharedMap::of_file(&file, CONTROL_BYTES, true)?, memory)));
+        let (map, memory) = opened.map_err(CaptureError::io("read", &path))?;
+        Control::checked(Control { map, dir: dir.clone(), memory, path, _lock: None })
+    }
+    fn checked(self) -> Result<Control, CaptureError> {
+        let (magic, version) = (self.u64(CONTROL_OFF_MAGIC), self.u32(CONTROL_OFF_VERSION));
+        let not = |why| Err(CaptureError::NotADataset { path: self.path.clone(), why });
         if magic != CONTROL_MAGIC {
-            return Err(CaptureError::NotADataset { path, why: "it does not begin with the control magic".into() });
+            return not("it does not begin with the control magic".to_owned());
         }
         if u64::from(version) != LAYOUT_VERSION {
-            let why = format!("it has ring layout {version}, this homenode knows {LAYOUT_VERSION}");
-            return Err(CaptureError::NotADataset { path, why });
+            return not(format!("it has ring layout {version}, this homenode knows {LAYOUT_VERSION}"));
         }
-        Ok(control)
+        Ok(self)
     }
 
     /// Opens what a recorder left behind and takes its lock, so that nobody else does the same. `None` if there is no
@@ -90,7 +121,7 @@ impl Control {
         if !matches!(root.kind(crate::store::RINGS), Ok(Some(Kind::Directory))) {
             return Ok(None);
         }
-        let found = root.sub(crate::store::RINGS).and_then(|dir| dir.write(NAME).map(|file| (dir, file)));
+        let found = root.sub(crate::store::RINGS).and_then(|dir| open_file(&dir, true).map(|(file, _)| (dir, file)));
         let (dir, file) = match found {
             Ok(found) => found,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -102,15 +133,24 @@ impl Control {
 
     /// Path of the file, for the environment of the program.
     pub(crate) fn path(&self) -> PathBuf {
-        self.path.join(NAME)
+        self.path.clone()
     }
     /// The file of ring `index`: a regular one that nobody else has a name for.
     pub(crate) fn ring_file(&self, index: u32) -> std::io::Result<File> {
-        self.dir.write(&format!("{index}.ring"))
+        let name = format!("{index}.ring");
+        match self.memory.as_ref().map(|memory| memory.write(&name)) {
+            Some(Err(e)) if e.kind() == std::io::ErrorKind::NotFound => self.dir.write(&name),
+            Some(found) => found,
+            None => self.dir.write(&name),
+        }
     }
     /// Removes the file of a ring that is not needed any more; if that fails, it goes with the directory at the end.
     pub(crate) fn remove_ring(&self, index: u32) {
-        let _ = self.dir.remove(&format!("{index}.ring"));
+        let name = format!("{index}.ring");
+        let removed = self.memory.as_ref().is_some_and(|memory| memory.remove(&name).is_ok());
+        if !removed {
+            let _ = self.dir.remove(&name);
+        }
     }
     /// Ring indices handed out so far, at most [`RINGS_MAX`].
     pub(crate) fn rings(&self) -> u32 {
@@ -213,10 +253,56 @@ impl Control {
     }
 }
 
+/// The control file of a dataset's directory of rings: in memory, if a directory there is named and says that it belongs to
+/// this very directory; a dataset that was copied, or that somebody prepared, has no claim to the rings of another.
+fn open_file(dir: &Dir, write: bool) -> std::io::Result<(File, Option<Dir>)> {
+    let open = |dir: &Dir| if write { dir.write(NAME) } else { dir.read(NAME) };
+    let memory = match memory::find(dir)? {
+        Memory::Unused => return Ok((open(dir)?, None)),
+        Memory::Lost(_) => return Err(std::io::ErrorKind::NotFound.into()),
+        Memory::At(memory) => memory,
+    };
+    let file = open(&memory)?;
+    let map = SharedMap::of_file(&file, CONTROL_BYTES, false)?;
+    let home = (map.load_u64(CONTROL_OFF_HOME), map.load_u64(CONTROL_OFF_HOME + 8));
+    let (device, inode) = dir.identity()?;
+    match home == (Some(device), Some(inode)) {
+        true => Ok((file, Some(memory))),
+        false => Err(std::io::ErrorKind::NotFound.into()),
+    }
+}
+
+/// The dataset to which the control file in a directory in memory belongs, if no recorder holds it.
+pub(crate) fn abandoned(memory: &Dir) -> Option<PathBuf> {
+    let file = memory.read(NAME).ok()?;
+    file.try_lock().ok()?;
+    let map = SharedMap::of_file(&file, CONTROL_BYTES, false).ok()?;
+    let mut text = vec![0; 3072];
+    map.copy_bytes(CONTROL_OFF_DIR, &mut text);
+    let end = text.iter().position(|&b| b == 0)?;
+    let rings = PathBuf::from(std::ffi::OsStr::from_bytes(&text[..end]));
+    rings.parent().map(Path::to_owned)
+}
+
+/// A sentence for a dataset whose rings were in memory and are not there any more.
+pub(crate) fn lost_rings(root: &Dir) -> Option<String> {
+    let rings = root.sub(crate::store::RINGS).ok()?;
+    let path = match memory::find(&rings).ok()? {
+        Memory::Unused => return None,
+        Memory::Lost(path) => path,
+        Memory::At(memory) => memory.path().to_owned(),
+    };
+    Some(format!(
+        "its rings were in memory ({}) and are not there, or are those of another dataset: the machine was started anew, or \
+         this is a copy; what each thread did last (at most its ring's 131,072 references) is lost",
+        path.display()
+    ))
+}
+
 /// Fails while a recorder holds the lock of the dataset at `root`; fine if there is no recorder or no dataset.
 pub(crate) fn refuse_while_recorded(root: &Dir) -> Result<(), CaptureError> {
-    let file = root.sub(crate::store::RINGS).and_then(|dir| dir.read(NAME));
-    file.map_or(Ok(()), |file| take_lock(&file, root))
+    let file = root.sub(crate::store::RINGS).and_then(|dir| open_file(&dir, false));
+    file.map_or(Ok(()), |(file, _)| take_lock(&file, root))
 }
 
 fn take_lock(file: &File, root: &Dir) -> Result<(), CaptureError> {
@@ -231,7 +317,7 @@ fn take_lock(file: &File, root: &Dir) -> Result<(), CaptureError> {
     }
 }
 
-/// Removes the rings directory with everything in it.
+/// Removes the rings directory with everything in it, and the one in memory.
 pub(crate) fn remove_rings(root: &Dir) -> Result<(), CaptureError> {
     // A program that still makes threads puts new files there; under another name it does not find it, and goes on without.
     remove_old_rings(root)?;
@@ -242,6 +328,11 @@ pub(crate) fn remove_rings(root: &Dir) -> Result<(), CaptureError> {
 /// Removes what is left of a directory of rings whose removal was interrupted.
 pub(crate) fn remove_old_rings(root: &Dir) -> Result<(), CaptureError> {
     let dir = root.path().join(OLD_RINGS);
+    if let Ok(old) = root.sub(OLD_RINGS)
+        && let Ok((_, Some(memory))) = open_file(&old, true)
+    {
+        memory::remove(&memory)?;
+    }
     let mut removed = fs::remove_dir_all(&dir);
     for _ in 0..10 {
         match removed {

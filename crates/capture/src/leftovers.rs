@@ -40,6 +40,16 @@ pub fn clean_up(root: &Path) -> Check {
     }
 }
 
+/// Rings in memory that wait for `homenode recover`.
+pub fn rings_in_memory() -> Check {
+    let what = "rings of killed recordings in memory";
+    let found = crate::memory::left_behind();
+    let Some((dataset, memory)) = found.first() else { return Check::new(what, State::Yes, "none", "") };
+    let list: Vec<String> = found.iter().map(|(d, m)| format!("{} of {}", m.display(), d.display())).collect();
+    let todo = format!("homenode recover {}; if it is gone: rm -r {}", dataset.display(), memory.display());
+    Check::new(what, State::Limited, list.join("; "), todo)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

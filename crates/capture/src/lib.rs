@@ -5,7 +5,7 @@
 //! **Invariant:** what a ring's `tail` has passed is in a file of the dataset, so killing the recorder loses nothing that the
 //! ring files do not still hold; and whatever happens to the recorder, the recorded program runs on.
 //!
-//! Reading order: [`store`], [`backends`], `control` and `ring` (the protocol of `homenode_base::ring` seen from this side),
+//! Reading order: [`store`], [`backends`], `control` and `ring` (the protocol of `homenode_base::ring` seen from this side), `memory` (where rings lie),
 //! `slots` (ring slots to references and events), `sink` and `drain` (one thread's ring to its files), `workers` (all rings),
 //! [`samples`] (what sampling delivers), [`record()`], [`sampled`] (the recorder for samples), [`hinting`] (the faults backend) and [`protect`] (the same on one node), [`damon`] and `heat` (how hot memory is), `huge` (what is in huge pages), [`leftovers`], `finish`, [`recover()`], [`compact()`], `symbols`; [`topology`] stands alone.
 #![forbid(unsafe_code)]
@@ -24,6 +24,7 @@ mod huge;
 pub mod import;
 mod launch;
 pub mod leftovers;
+mod memory;
 mod output;
 pub mod perf;
 pub mod probe;

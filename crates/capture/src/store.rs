@@ -175,6 +175,8 @@ impl NewDataset {
     }
     /// Removes what was begun.
     pub(crate) fn abandon(&self) {
+        // What lies in memory first: the directory here knows where.
+        let _ = crate::control::remove_rings(&self.dir);
         // Best effort: there is an error already that matters more.
         let _ = fs::remove_dir_all(self.dir.path());
     }
@@ -206,7 +208,7 @@ fn is_dataset(dir: &Dir) -> bool {
     let mut start = Vec::new();
     let read = dir.read(MANIFEST).and_then(|f| f.take(4096).read_to_end(&mut start));
     let named = read.is_ok() && start.windows(16).any(|w| w == b"\"homenode-trace\"");
-    named || crate::control::Control::open(dir).is_ok()
+    named || dir.sub(RINGS).is_ok_and(|rings| crate::control::Control::open(&rings).is_ok())
 }
 
 fn is_empty(dir: &Dir) -> bool {

@@ -70,6 +70,14 @@ enum State {
     Closed(Counts),
 }
 
+/// What one worker still has to look at: programs may have had many thousands of threads that ended long ago.
+#[derive(Debug, Default)]
+struct Open {
+    rings: Vec<u32>,
+    /// Rings it has met.
+    known: u32,
+}
+
 impl Recording {
     /// A recording into the dataset at `root` for that many workers.
     pub(crate) fn new(root: Dir, control: Control, ledger: Ledger, workers: u32) -> Recording {
@@ -84,11 +92,11 @@ impl Recording {
     }
     /// Drains rings until [`Recording::finish`], then what is left, and returns.
     fn work(&self) {
-        let mut buffers = Buffers::default();
+        let (mut buffers, mut open) = (Buffers::default(), Open::default());
         loop {
             let bell = self.control.doorbell().load(Ordering::Acquire);
             let finishing = self.finishing.load(Ordering::Acquire);
-            let worked = self.scan(&mut buffers);
+            let worked = self.scan(&mut open, &mut buffers);
             if finishing && !worked {
                 return;
             }
@@ -150,15 +158,19 @@ impl Recording {
         cells.iter().map(count).collect()
     }
 
-    /// Looks at every ring once; whether anything was done.
-    fn scan(&self, buffers: &mut Buffers) -> bool {
+    /// Looks once at every ring that is not closed; whether anything was done.
+    fn scan(&self, open: &mut Open, buffers: &mut Buffers) -> bool {
         let mut worked = false;
-        for index in 0..self.control.rings() {
+        let rings = self.control.rings();
+        open.rings.extend(open.known..rings);
+        open.known = rings;
+        open.rings.retain(|&index| {
             let cell = &self.cells[index as usize];
             // Another worker is at it.
-            let Ok(mut state) = cell.state.try_lock() else { continue };
+            let Ok(mut state) = cell.state.try_lock() else { return true };
             worked |= self.step(index, cell, &mut state, buffers);
-        }
+            !matches!(*state, State::Closed(_))
+        });
         worked
     }
 
@@ -254,8 +266,10 @@ impl Recording {
         let thread = ring.and_then(|r| ThreadDrain::new(index, r, Appender::frames(&self.root, index, 0)?));
         Some(match thread {
             Ok(thread) => State::Open(Box::new(thread)),
-            // The program could not create the file, which it counted, or gave the ring back.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => State::Closed(Counts::default()),
+            // The program could not create the file, which it counted; a ring that was ready has a size in the table.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && entry.bytes == 0 => {
+                State::Closed(Counts::default())
+            }
             Err(error) => {
                 self.lock_troubles().rings.push(format!("the ring of thread {index} cannot be used: {error}"));
                 State::Closed(Counts::default())

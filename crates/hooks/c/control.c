@@ -63,6 +63,8 @@ static const char *check_content(const uint8_t *c) {
     if (c[HN_CONTROL_OFF_DIR] != '/' || !terminated(c + HN_CONTROL_OFF_DIR, 3072) ||
         !terminated(c + HN_CONTROL_OFF_ROI, 64))
         return "the control file names no rings directory: not recording";
+    if ((c[HN_CONTROL_OFF_MEMORY] && c[HN_CONTROL_OFF_MEMORY] != '/') || !terminated(c + HN_CONTROL_OFF_MEMORY, 256))
+        return "the control file names no directory in memory: not recording";
     return NULL;
 }
 

@@ -59,14 +59,14 @@ static char *append(char *to, const char *text) {
     return to;
 }
 
-/* DIR/INDEX.ring; the control file's directory is known to fit. */
-static void ring_path(char *path, uint32_t index) {
+/* DIRECTORY/INDEX.ring; the directories are known to fit. */
+static void ring_path(char *path, const char *directory, uint32_t index) {
     char digits[12], *d = digits + sizeof digits;
     *--d = 0;
     do
         *--d = (char)('0' + index % 10);
     while (index /= 10);
-    append(append(append(append(path, (const char *)hnrt_control + HN_CONTROL_OFF_DIR), "/"), d), ".ring");
+    append(append(append(append(path, directory), "/"), d), ".ring");
 }
 
 /* Gives the file its blocks, so that a full disk is an error here and not a SIGBUS later. */
@@ -115,12 +115,25 @@ static struct hn_ring *map_file(const char *path, uint64_t bytes) {
     return NULL;
 }
 
+/* In memory, or on the disk where that is full or gone. */
+static struct hn_ring *map_anywhere(uint32_t index, uint64_t bytes) {
+    static const uint64_t places[] = {HN_CONTROL_OFF_MEMORY, HN_CONTROL_OFF_DIR};
+    char path[HN_CONTROL_OFF_TABLE];
+    struct hn_ring *r = NULL;
+    for (unsigned i = 0; i < 2 && !r; i++) {
+        const char *directory = (const char *)hnrt_control + places[i];
+        if (!*directory)
+            continue;
+        ring_path(path, directory, index);
+        r = map_file(path, bytes);
+    }
+    return r;
+}
+
 /* The ring file of a claimed index, mapped and published to the recorder, or NULL. */
 struct hn_ring *hnrt_ring_create(uint32_t index) {
-    char path[HN_CONTROL_OFF_TABLE];
     uint64_t bytes = ring_bytes(index);
-    ring_path(path, index);
-    struct hn_ring *r = map_file(path, bytes);
+    struct hn_ring *r = map_anywhere(index, bytes);
     if (!r) {
         hnrt_entry_done(index);
         no_ring("cannot create a ring file (disk full?): this thread is not recorded");

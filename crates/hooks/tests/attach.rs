@@ -36,11 +36,12 @@ fn rejected(program: &Path, r: &Recording, control: &Path, says: &str) {
 fn hostile_control_files_are_refused_in_one_line() {
     let dir = tempfile::tempdir().unwrap();
     let program = ends(dir.path());
-    let wrong: [(u64, u64, &str); 6] = [
+    let wrong: [(u64, u64, &str); 7] = [
         (CONTROL_OFF_MAGIC, 0, "wrong magic"),
         (CONTROL_OFF_VERSION, LAYOUT_VERSION + 1, "layout version"),
         (CONTROL_OFF_MODE, 7, "unknown mode"),
         (CONTROL_OFF_DIR, u64::from(b'x'), "rings directory"),
+        (CONTROL_OFF_MEMORY, u64::from(b'x'), "directory in memory"),
         (CONTROL_OFF_RECORDER_PID, 0x7fff_fff0, "recorder is gone"),
         (CONTROL_OFF_RECORDER_PID, 0, "recorder is gone"),
     ];

@@ -46,3 +46,26 @@ fn unannounced_threads_are_met_at_their_first_reference() {
         assert!(objects(&rings[0], EVENT_ACQUIRE).iter().any(|(o, n)| *o == ended.0 && *n > ended.1));
     }
 }
+
+/// Rings lie in memory where the recorder says so; where that is full or gone they lie beside the control file.
+#[test]
+fn a_directory_in_memory_is_preferred_and_can_vanish() {
+    let r = Recording::new(MODE_RECORD);
+    let program = program(r.dir.path(), "gcc", "many.c", &["-pthread"]);
+    for (there, on_disk) in [(true, 0), (false, 6)] {
+        let r = Recording::new(MODE_RECORD);
+        let memory = r.dir.path().join("memory");
+        if there {
+            std::fs::create_dir(&memory).unwrap();
+        }
+        r.set_memory(&memory);
+        let output = r.command(&program, &["5"]).output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        let rings = |dir: &std::path::Path| {
+            let files = std::fs::read_dir(dir).into_iter().flatten().map(|e| e.unwrap().path());
+            files.filter(|p| p.extension().is_some_and(|e| e == "ring")).count()
+        };
+        assert_eq!((rings(&memory), rings(r.dir.path())), (6 - on_disk, on_disk));
+        assert_eq!(r.get64(CONTROL_OFF_UNRINGED), 0);
+    }
+}

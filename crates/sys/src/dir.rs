@@ -79,6 +79,11 @@ impl Dir {
     pub fn path(&self) -> &Path {
         &self.path
     }
+    /// Device and inode: what stays the same when it gets another name.
+    pub fn identity(&self) -> io::Result<(u64, u64)> {
+        let stat = rustix::fs::fstat(&*self.fd)?;
+        Ok((stat.st_dev as u64, stat.st_ino as u64))
+    }
     /// A directory in it.
     pub fn sub(&self, name: &str) -> io::Result<Dir> {
         let (None, leaf) = parts(name)? else { return Err(invalid("only one directory at a time")) };

@@ -28,6 +28,12 @@ pub fn free_bytes(path: &Path) -> io::Result<u64> {
     Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
+/// Whether the files of the file system of `path` lie in memory (tmpfs).
+pub fn is_in_memory(path: &Path) -> bool {
+    const TMPFS: u64 = 0x0102_1994;
+    rustix::fs::statfs(path).is_ok_and(|s| s.f_type as u64 == TMPFS)
+}
+
 /// Whether the file carries capabilities (setcap), which make the kernel start it in secure mode as setuid does.
 pub fn has_file_capabilities(path: &Path) -> bool {
     let Ok(path) = c_path(path) else { return false };
@@ -76,6 +82,7 @@ mod tests {
     fn questions_about_missing_files_are_errors_and_not_panics() {
         assert!(free_bytes(Path::new("/")).unwrap() > 0);
         assert!(free_bytes(Path::new("/no/such")).is_err());
+        assert!(!is_in_memory(Path::new("/proc")) && !is_in_memory(Path::new("/no/such")));
         assert!(!has_file_capabilities(Path::new("/no/such")));
         assert!(!has_file_capabilities(Path::new("nul\0inside")));
     }

@@ -141,9 +141,20 @@ pub fn temporary(name: &str) -> io::Result<Dir> {
     if let Some(found) = mine {
         return Ok(found);
     }
+    fresh(&base, &prefix).map_err(|_| why)
+}
+
+/// A new directory of [`directory`] in `base`, with a name that begins with `prefix` and that nobody could foresee.
+pub fn fresh(base: &Path, prefix: &str) -> io::Result<Dir> {
     let mut random = [0; 8];
     File::open("/dev/urandom")?.read_exact(&mut random)?;
-    directory(&base.join(format!("{prefix}{:016x}", u64::from_ne_bytes(random)))).map_err(|_| why)
+    directory(&base.join(format!("{prefix}{:016x}", u64::from_ne_bytes(random))))
+}
+
+/// The directory at `path`, if it is there and would do for [`directory`]; nothing is made.
+pub fn existing(path: &Path) -> io::Result<Dir> {
+    fs::symlink_metadata(path)?;
+    directory(path)
 }
 
 #[cfg(test)]

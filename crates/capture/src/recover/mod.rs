@@ -5,7 +5,7 @@ mod files;
 mod rings;
 mod swap;
 
-use crate::control::{Control, Entry, remove_old_rings, remove_rings};
+use crate::control::{self, Control, Entry, remove_old_rings, remove_rings};
 use crate::error::CaptureError;
 use crate::facts::{Counts, Facts, Tables};
 use crate::finish;
@@ -68,7 +68,9 @@ pub fn recover(path: &Path) -> Result<RecoverSummary, CaptureError> {
     {
         return Ok(summary);
     }
+    let lost_rings = if control.is_none() { control::lost_rings(root) } else { None };
     let mut kept = files::keep_good(root, old.is_some())?;
+    kept.notes.extend(lost_rings);
     let facts = Facts::default();
     kept.events.iter().for_each(|e| facts.see(e));
     let mut summary = RecoverSummary { path: path.to_owned(), changed: true, ..RecoverSummary::default() };

@@ -7,7 +7,7 @@ use crate::error::CaptureError;
 use crate::facts::{Counts, Facts};
 use crate::output::{Appender, EventsFile};
 use crate::ring::Ring;
-use homenode_base::ring::{ENTRY_ACTIVE, STOP_LIMIT, STOP_RECORDER_GONE};
+use homenode_base::ring::{ENTRY_ACTIVE, ENTRY_CLAIMED, ENTRY_FREE, STOP_LIMIT, STOP_RECORDER_GONE};
 use homenode_sys::dir::Dir;
 use homenode_sys::process;
 use std::io::ErrorKind;
@@ -70,6 +70,10 @@ fn one(
     target: &mut Target<'_>,
 ) -> Result<Option<(Counts, u64)>, DrainError> {
     let entry = control.entry(thread);
+    if entry.state == ENTRY_CLAIMED as u32 || entry.state == ENTRY_FREE as u32 {
+        // Its thread never began; there may be a file that was just being made.
+        return Ok(None);
+    }
     let ring = match Ring::open(control, thread, &entry) {
         Ok(ring) => ring,
         // Drained and removed before the crash, or never there.

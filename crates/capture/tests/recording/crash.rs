@@ -10,7 +10,7 @@ use homenode_sys::map::SharedMap;
 use homenode_sys::process;
 use homenode_trace::DatasetReader;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,8 @@ pub(crate) const ALL: &[crate::Case] = &[
     ("a_killed_program_is_recorded_to_its_last_reference", killed_programs),
     ("a_killed_recorder_loses_nothing_that_recover_does_not_find", killed_recorders),
     ("recover_refuses_while_the_recorder_lives", refuses),
+    ("a_copy_of_a_crashed_dataset_has_no_claim_to_its_rings", copied),
+    ("rings_that_a_restart_took_are_said_to_be_lost", restarted),
     ("recover_cuts_damage_and_keeps_a_copy_of_it", damage),
     ("recover_rebuilds_a_lost_manifest_from_the_events", lost_manifest),
     ("recover_leaves_finished_datasets_alone", finished),
@@ -46,11 +48,17 @@ fn recorder(out: &Path, counts: &Path, refs: u64) -> Child {
     command.env("HN_TEST_COUNT", counts).stderr(std::process::Stdio::null()).spawn().unwrap()
 }
 
+/// Where the rings of a recording lie in memory, if they do.
+fn memory_of(out: &Path) -> Option<PathBuf> {
+    let leaf = fs::read_to_string(out.join("rings/memory")).ok()?;
+    Some(Path::new("/dev/shm").join(leaf.trim_end()))
+}
+
 /// Process id of the recorded program, once it is there.
 fn program_of(out: &Path) -> u32 {
-    let control = out.join("rings/control");
     let start = Instant::now();
     loop {
+        let control = memory_of(out).unwrap_or_else(|| out.join("rings")).join("control");
         if let Ok(map) = SharedMap::open(&control, CONTROL_BYTES, false)
             && let Some(pid) = map.load_u32(CONTROL_OFF_TABLE + ENTRY_OFF_PID).filter(|&p| p > 0)
         {
@@ -104,6 +112,7 @@ fn killed_recorders() {
         random_pause(&mut rng);
         child.kill().unwrap();
         child.wait().unwrap();
+        let memory = memory_of(&out);
         if round % 4 == 0 {
             process::signal(pid, SIGKILL);
         } else if round % 4 < 3 {
@@ -118,11 +127,62 @@ fn killed_recorders() {
         }
         recover(&out).unwrap_or_else(|e| panic!("round {round}: {e}"));
         assert_nothing_lost(&out, dir.path());
-        assert!(!out.join("rings").exists());
+        assert!(!out.join("rings").exists() && memory.is_none_or(|m| !m.exists()), "round {round}: rings are left");
         let before = everything(&out);
         assert!(!recover(&out).unwrap().changed && everything(&out) == before, "round {round}: not idempotent");
         process::signal(pid, SIGKILL);
     }
+}
+
+/// A dataset whose recorder and program were killed, and where its rings lie in memory; nothing where they lie on a disk.
+fn crashed() -> Option<(tempfile::TempDir, PathBuf, PathBuf)> {
+    let (dir, out) = place();
+    let mut child = recorder(&out, dir.path(), 1 << 40);
+    let pid = program_of(&out);
+    let memory = memory_of(&out);
+    let rings = |m: &PathBuf| fs::read_dir(m).map_or(0, Iterator::count);
+    let start = Instant::now();
+    while memory.as_ref().is_some_and(|m| rings(m) < 3) && start.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    process::signal(pid, SIGKILL);
+    wait_for_end(pid);
+    match memory {
+        Some(memory) => Some((dir, out, memory)),
+        None => recover(&out).map(|_| None).unwrap(),
+    }
+}
+
+fn copied() {
+    let Some((dir, out, memory)) = crashed() else { return };
+    let copy = dir.path().join("copy.hnt");
+    assert!(Command::new("cp").arg("-r").args([&out, &copy]).status().unwrap().success());
+    let rings = || fs::read_dir(&memory).unwrap().count();
+    let before = rings();
+    let summary = recover(&copy).unwrap();
+    assert!(summary.notes.iter().any(|n| n.contains("in memory")) && summary.refs_from_rings == 0, "{summary:?}");
+    assert!(before > 1 && rings() == before, "the rings wait for their own dataset");
+    // Another name in the same place is the same dataset.
+    let moved = dir.path().join("moved.hnt");
+    fs::rename(&out, &moved).unwrap();
+    let summary = recover(&moved).unwrap();
+    assert!(summary.notes.is_empty() && !memory.exists(), "{summary:?}");
+    assert_nothing_lost(&moved, dir.path());
+}
+
+fn restarted() {
+    let Some((_dir, out, memory)) = crashed() else { return };
+    fs::remove_dir_all(&memory).unwrap();
+    let summary = recover(&out).unwrap();
+    assert!(summary.notes.iter().any(|n| n.contains("the machine was started anew")), "{summary:?}");
+    let reader = open(&out);
+    assert!(reader.manifest().blind.notes.iter().any(|n| n.contains("the machine was started anew")));
+    for thread in 0..reader.threads() {
+        assert_known_prefix(&reader, thread);
+    }
+    assert!(!recover(&out).unwrap().changed);
 }
 
 fn wait_for_end(pid: u32) {

@@ -67,6 +67,10 @@ impl Recording {
         self.control.write_all_at(name.as_bytes(), CONTROL_OFF_ROI).unwrap();
     }
 
+    pub fn set_memory(&self, dir: &Path) {
+        self.control.write_all_at(dir.as_os_str().as_encoded_bytes(), CONTROL_OFF_MEMORY).unwrap();
+    }
+
     pub fn get64(&self, offset: u64) -> u64 {
         get(&self.control, offset, 8)
     }

@@ -1,5 +1,5 @@
 //! `homenode doctor`: everything this machine can and cannot do, why, and what to do about it.
-use homenode_capture::leftovers::clean_up;
+use homenode_capture::leftovers::{clean_up, rings_in_memory};
 use homenode_capture::probe::{Check, State, ThisHost, checks};
 use homenode_hooks::Mode;
 use homenode_hooks::toolchain::Toolchain;
@@ -43,7 +43,7 @@ pub fn doctor() -> DoctorDoc {
             todo: "mount /sys and /proc".into(),
         });
     }
-    lines.extend(found.into_iter().chain([clean_up(Path::new("/"))]).map(line));
+    lines.extend(found.into_iter().chain([clean_up(Path::new("/")), rings_in_memory()]).map(line));
     lines.extend([compiler(Mode::Cc), compiler(Mode::Cxx)]);
     DoctorDoc { schema: "https://github.com/homenode/homenode/schema/doctor-1", checks: lines }
 }

@@ -240,11 +240,12 @@ def odd_addresses(session):
         session.run("report", dataset, "--machine", machine)
     rows = session.path("bad/odd.csv")
     session.run("export", dataset, "-o", rows, "--quiet")
-    found = [tuple(int(field) for field in line.split(",")[1:4]) for line in rows.read_text().splitlines()[1:]]
+    fields = [line.split(",")[1:4] for line in rows.read_text().splitlines()[1:]]
+    found = [(int(addr), int(size), op) for addr, size, op in fields]
     print(f"  exported: {[(hex(addr), size, op) for addr, size, op in found]}")
-    expect((0, 1, 1) in found and (0, 8, 0) in found, "references to address 0 are recorded")
-    expect(any(addr % 4096 == 4092 and (size, op) == (8, 1) for addr, size, op in found), "and across a page end")
-    expect(any(addr % 4096 == 4000 and (size, op) == (200, 0) for addr, size, op in found), "and ranges across a page end")
+    expect((0, 1, "store") in found and (0, 8, "load") in found, "references to address 0 are recorded")
+    expect(any(addr % 4096 == 4092 and (size, op) == (8, "store") for addr, size, op in found), "and across a page end")
+    expect(any(addr % 4096 == 4000 and (size, op) == (200, "load") for addr, size, op in found), "and ranges across a page end")
 
 
 @check

@@ -128,7 +128,7 @@ def sequence(table, t, line):
     if mine.num_rows == 0:
         return 0
     expect(pc.all(pc.equal(mine["size"], 8)).as_py(), f"thread {t}: all its references have 8 bytes")
-    expect(pc.all(pc.equal(mine["op"], 1)).as_py(), f"thread {t}: all its references are writes")
+    expect(pc.all(pc.equal(mine["op"], "store")).as_py(), f"thread {t}: all its references are writes")
     expect(len(pc.unique(mine["thread"])) == 1, f"thread {t}: one dataset thread makes them")
     recorded = mine["addr"].combine_chunks()
     index = pa.array(range(len(recorded)), pa.uint64())

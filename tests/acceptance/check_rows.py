@@ -1,8 +1,11 @@
 """The report against a recomputation from the exported rows, and LU against its closed form."""
+import csv
 import subprocess
 import tempfile
 
+import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 import recompute
 import rows
@@ -10,6 +13,10 @@ from harness import check, expect, slow_check
 
 MACHINES = ["ace", "butterfly"]
 THREADS = "8"
+# A stencil of a million references.
+SMALL = ("-n", "96", "-i", "3")
+# Picoseconds of the machine two-socket, near and far.
+CHARGES = {"read": (81_100, 142_050), "write": (81_100, 142_050), "write-back": (11_300, 24_100), "nothing": (0, 0)}
 
 
 def with_rows(session, name, *arguments):
@@ -73,3 +80,75 @@ def kv(session):
     """The key-value server at size XS: the report equals the recomputation."""
     for _ in with_rows(session, "kv"):
         pass
+
+
+def seen_by_policies(session, dataset, *options):
+    """What `export --after-caches` writes, with the cost of each row if the block were near and if it were far."""
+    with tempfile.TemporaryDirectory(dir=session.folder) as folder:
+        path = f"{folder}/seen.parquet"
+        session.run("export", dataset, "-o", path, "--after-caches", "--quiet", *options)
+        table = pq.read_table(path, columns=["addr", "charged", "times", "thread_node", "node", "space"])
+    expect(pc.max(table["space"]).as_py() == 0, "one process")
+    which = pc.index_in(table["charged"], value_set=pa.array(list(CHARGES)))
+    times = pc.cast(table["times"], pa.int64())
+    near, far = (pc.multiply(pa.array(c, pa.int64()).take(which), times) for c in zip(*CHARGES.values()))
+    charged = pc.sum(pc.if_else(pc.equal(table["charged"], "nothing"), 0, times)).as_py()
+    return table, near, far, charged
+
+
+def homes(table, near, far):
+    """Cost of all blocks where first touch, interleaving and the better node for each block put them; two nodes."""
+    thread_node, block = table["thread_node"], pc.shift_right(table["addr"], pa.scalar(12, pa.uint64()))
+
+    def at(home):
+        return pc.if_else(pc.equal(thread_node, home), near, far)
+
+    odd = pc.cast(pc.bit_wise_and(block, pa.scalar(1, pa.uint64())), pa.uint16())
+    at_each = pa.table({"block": block, "zero": at(pa.scalar(0, pa.uint16())), "one": at(pa.scalar(1, pa.uint16()))})
+    sums = at_each.group_by("block").aggregate([("zero", "sum"), ("one", "sum")])
+    return {
+        "first-touch": pc.sum(at(table["node"])).as_py(),
+        "interleave": pc.sum(at(odd)).as_py(),
+        "fixed(0)": pc.sum(sums["zero_sum"]).as_py(),
+        "best static": pc.sum(pc.min_element_wise(sums["zero_sum"], sums["one_sum"])).as_py(),
+    }
+
+
+@check
+def what_policies_see(session):
+    """The costs of placements on a machine with caches, recomputed from `export --after-caches`, are the report's."""
+    for name, size in (("stencil", SMALL), ("sor", ())):
+        dataset, _, _ = session.record(session.build() / name, "-p", THREADS, *size)
+        wanted = session.report(dataset, "--policy", "first-touch,interleave,fixed(0)")["evaluations"][0]
+        table, near, far, charged = seen_by_policies(session, dataset)
+        print(f"  {name}: {table.num_rows:,} rows; memory accesses {charged:,}")
+        expect(charged == wanted["totals"]["memory_accesses"], f"{name}: {wanted['totals']['memory_accesses']} accesses")
+        transfers = int(wanted["totals"]["transfer_cost"])
+        for placement, cost in homes(table, near, far).items():
+            row = next(r for r in wanted["policies"] + wanted["optimum"] if r["name"] == placement)
+            print(f"    {placement:<12} {cost + transfers:>20,} {int(row['total']):>20,}")
+            expect(cost + transfers == int(row["total"]), f"{name}: {placement} costs {row['total']}")
+
+
+@check
+def columns(session):
+    """An export says where, what, in which phase and on which node, in words and in both kinds of file."""
+    dataset, _, _ = session.record(session.build() / "stencil", "-p", THREADS, *SMALL)
+    files = {kind: session.path(f"columns/rows.{kind}") for kind in ("csv", "parquet")}
+    for path in files.values():
+        session.run("export", dataset, "-o", path, "--quiet")
+    table = pq.read_table(files["parquet"])
+    with files["csv"].open(newline="") as file:
+        reader = csv.reader(file)
+        expect(next(reader) == table.column_names, "both have the same columns")
+        first = [next(reader) for _ in range(1000)]
+    rows_of = zip(*(column.to_pylist() for column in table.slice(0, 1000).columns))
+    wanted = [["" if cell is None else str(cell) for cell in row] for row in rows_of]
+    expect(first == wanted, "both have the same rows")
+    expect(set(pc.unique(table["op"]).to_pylist()) <= set(rows.OPS), "operations are words")
+    source = table.filter(pc.equal(table["file"], pc.max(table["file"])))
+    for name in ("file", "line", "function", "object", "thread_node", "node"):
+        expect(source[name].null_count < source.num_rows, f"{name} is known of some rows")
+    remote = pc.sum(pc.not_equal(table["node"], table["thread_node"])).as_py()
+    print(f"  {table.num_rows:,} rows, {remote:,} by threads of another node; {table.column_names}")
+    expect(0 < remote < table.num_rows, "the first-touch mistake is visible in the columns")

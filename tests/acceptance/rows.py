@@ -5,15 +5,21 @@ import pyarrow.parquet as pq
 
 SEQ_BITS = 21  # rows of a batch
 BATCH_ROWS = 1 << 20
-WRITE = 1
-SPIN = 3
+OPS = ["load", "store", "atomic", "spin"]
+WRITE = OPS.index("store")
+SPIN = OPS.index("spin")
+
+
+def operations(words):
+    """The column `op` as indices into OPS."""
+    return pc.cast(pc.index_in(words, value_set=pa.array(OPS)), pa.uint8())
 
 
 def batches(path):
     """Tables of at most BATCH_ROWS rows in file order, busy-wait references left out."""
     for batch in pq.ParquetFile(path).iter_batches(BATCH_ROWS, columns=["thread", "addr", "size", "op", "site"]):
         table = pa.Table.from_batches([batch])
-        table = table.set_column(3, "op", pc.cast(table["op"], pa.uint8()))
+        table = table.set_column(3, "op", operations(table["op"]))
         table = table.filter(pc.not_equal(table["op"], SPIN)).combine_chunks()
         if table.num_rows:
             yield table

@@ -52,6 +52,7 @@ impl<'m, L: Lane, O: Observer> Back<'m, L, O> {
         if slot as usize >= self.homes.len() {
             self.homes.resize(slot as usize + 1, access.node);
         }
+        self.observer.access(flat, &access, self.homes[slot as usize]);
         if access.class != AccessClass::Free {
             self.memory_accesses += u64::from(access.weight);
             if O::WANTS_CHARGES {

@@ -6,7 +6,7 @@
 //! every result add up to its total exactly.
 //!
 //! Reading order: [`evaluation`] (what comes out), [`evidence`] (what that does not rest on), [`evaluate`](mod@evaluate) (the passes), `replay` (one pass: `seat`,
-//! `split`, [`cache`], `back`, `seen`, `fold`), `lanes` and `usage` (what is computed beside each other), [`engine`], [`profile`],
+//! `split`, [`cache`], `back`, `seen`, `fold`), `lanes` and `usage` (what is computed beside each other), [`engine`], [`filtered`], [`profile`],
 //! [`whatif`]. The definitions, exact enough to recompute results by other means, are in `docs/design/replay.md`.
 #![forbid(unsafe_code)]
 
@@ -18,6 +18,7 @@ mod error;
 pub mod evaluate;
 pub mod evaluation;
 pub mod evidence;
+pub mod filtered;
 mod fold;
 mod lanes;
 mod observer;
@@ -34,6 +35,7 @@ pub use error::SimError;
 pub use evaluate::{EvalContext, EvalOptions, Found, NoObjects, Objects, Source, evaluate};
 pub use evaluation::Evaluation;
 pub use evidence::Evidence;
+pub use filtered::{Filtered, Passed};
 pub use lanes::ProgramBounds;
 pub use profile::{Profile, Profiled};
 pub use replay::ReplayOptions;

@@ -1,6 +1,6 @@
 //! What is watched during a replay besides the placement: references, charges under first touch, transfers.
 use crate::seat::Seat;
-use homenode_base::Cost;
+use homenode_base::{Cost, NodeId};
 use homenode_machine::Location;
 use homenode_placement::Access;
 use homenode_trace::Merged;
@@ -11,6 +11,9 @@ pub(crate) trait Observer {
     const WANTS_CHARGES: bool;
     /// A reference that is replayed (no spins, unless they are charged), before anything that it causes.
     fn reference(&mut self, r: &Merged, seat: Seat, flat: u64);
+    /// An access that policies are told of, with the block's home under first touch. `flat` as in [`Observer::charge`].
+    #[inline]
+    fn access(&mut self, _flat: u64, _access: &Access, _home: NodeId) {}
     /// An access that reaches memory, with its cost where the block is under first touch. `flat` is the first byte of the
     /// piece of the reference, or of the line written back.
     fn charge(&mut self, flat: u64, slot: u32, access: &Access, home: Location, cost: Cost);

@@ -30,7 +30,7 @@ pub mod sweep;
 pub mod topo;
 
 pub use doctor::{DoctorDoc, doctor};
-pub use export::export;
+pub use export::{ExportRequest, export};
 pub use failure::{Class, Failure};
 pub use homenode_capture::RecordOptions;
 pub use import::{ImportDoc, import};

@@ -4,11 +4,11 @@ use crate::objects::NameTable;
 use crate::open::{Opened, open, refs};
 use crate::{Failure, OrderChoice, Progress};
 use homenode_base::VirtualTime;
-use homenode_machine::{Machine, MapRule, models};
+use homenode_machine::{Machine, MapRule, ThreadMap, models};
 use homenode_placement::policies::{self, Choice};
 use homenode_report::{Comparison, ReportDoc};
 use homenode_sim::evaluation::BindingRow;
-use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Setup, SimError, evaluate, evidence};
+use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seat, Setup, SimError, evaluate, evidence};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Consumer, OrderKind, drive};
 use homenode_trace::{Event, Merged};
@@ -40,11 +40,40 @@ pub struct ReportRequest {
     pub threshold_percent: u32,
 }
 
+/// A machine, and how threads are seated on it.
+pub(crate) struct Seating {
+    pub(crate) machine: Machine,
+    rule: Option<MapRule>,
+}
+
+impl Seating {
+    pub(crate) fn new(machine: &str, map: Option<&str>) -> Result<Seating, Failure> {
+        let machine = self::machine(machine)?;
+        let rule = map.map(|text| text.parse().map_err(|e| Failure::usage(format!("--map: {e}"))));
+        Ok(Seating { machine, rule: rule.transpose()? })
+    }
+
+    fn map(&self, reader: &DatasetReader) -> Result<ThreadMap, Failure> {
+        let map = homenode_sim::thread_map(reader, &self.machine, self.rule.as_ref());
+        map.map_err(|e| Failure::usage(format!("--map: {e}")))
+    }
+
+    /// Where the threads of this dataset sit.
+    pub(crate) fn seats(&self, reader: &DatasetReader) -> Result<Vec<Seat>, Failure> {
+        Ok(homenode_sim::seats(&self.map(reader)?, |t| reader.address_space(t)))
+    }
+
+    /// How this dataset is replayed.
+    pub(crate) fn replay_options(&self, reader: &DatasetReader) -> ReplayOptions {
+        let sampled = reader.manifest().sampling.as_ref().map(homenode_trace::Sampling::counting);
+        ReplayOptions { sampled, ..Default::default() }
+    }
+}
+
 /// What the request comes to, once for all datasets.
 struct Plan<'r> {
     request: &'r ReportRequest,
-    machine: Machine,
-    rule: Option<MapRule>,
+    seating: Seating,
     policies: Vec<Choice>,
     blocks: Vec<u64>,
 }
@@ -96,24 +125,21 @@ pub fn text(doc: &ReportDoc, width: usize, colour: bool) -> String {
 }
 
 fn plan(request: &ReportRequest) -> Result<Plan<'_>, Failure> {
-    let machine = machine(&request.machine)?;
-    let rule = match &request.map {
-        Some(text) => Some(text.parse().map_err(|e| Failure::usage(format!("--map: {e}")))?),
-        None => None,
-    };
+    let seating = Seating::new(&request.machine, request.map.as_deref())?;
+    let machine = &seating.machine;
     let blocks = if request.blocks.is_empty() { vec![machine.page_bytes] } else { request.blocks.clone() };
     for &block in &blocks {
         machine.check_block("--block", block).map_err(Failure::usage)?;
     }
     let policies = match &Choice::whole(&request.policies)[..] {
-        [] => policies::reported(&machine, blocks[0]),
+        [] => policies::reported(machine, blocks[0]),
         names => names
             .iter()
             .map(|n| Choice::parse(n))
             .collect::<Result<_, _>>()
             .map_err(|e| Failure::usage(format!("--policy: {e}")))?,
     };
-    Ok(Plan { request, machine, rule, policies, blocks })
+    Ok(Plan { request, seating, policies, blocks })
 }
 
 /// A machine of the registry, `this` one, or the one in a TOML file.
@@ -135,12 +161,10 @@ pub(crate) fn machine(name: &str) -> Result<Machine, Failure> {
 
 impl Plan<'_> {
     fn evaluate(&self, reader: &DatasetReader, block_bytes: u64, whole: &mut Whole<'_>) -> Result<Evaluation, Failure> {
-        let map = homenode_sim::thread_map(reader, &self.machine, self.rule.as_ref());
-        let map = map.map_err(|e| Failure::usage(format!("--map: {e}")))?;
+        let map = self.seating.map(reader)?;
         let seats = homenode_sim::seats(&map, |t| reader.address_space(t));
-        let sampled = reader.manifest().sampling.as_ref().map(homenode_trace::Sampling::counting);
-        let options = ReplayOptions { charge_spins: self.request.charge_spins, sampled, ..Default::default() };
-        let setup = Setup { machine: &self.machine, seats: &seats, block_bytes, options };
+        let options = ReplayOptions { charge_spins: self.request.charge_spins, ..self.seating.replay_options(reader) };
+        let setup = Setup { machine: &self.seating.machine, seats: &seats, block_bytes, options };
         let recorded = matches!(self.request.order, OrderChoice::Recorded { .. });
         let options = EvalOptions {
             finding_permille: self.request.threshold_percent * 10,

@@ -39,7 +39,7 @@ impl Op {
     }
     /// Lower-case name as in exports.
     pub const fn name(self) -> &'static str {
-        ["read", "write", "atomic", "spin"][self as usize]
+        ["load", "store", "atomic", "spin"][self as usize]
     }
 }
 

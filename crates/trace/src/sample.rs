@@ -65,6 +65,20 @@ impl DataSource {
         DataSource::Io,
         DataSource::FirstTouch,
     ];
+    /// Lower-case name as in exports.
+    pub const fn name(self) -> &'static str {
+        [
+            "unknown",
+            "cache",
+            "local memory",
+            "remote memory",
+            "remote cache",
+            "remote modified",
+            "slow memory",
+            "io",
+            "first touch",
+        ][self as usize]
+    }
     /// Whether moving the page could change the cost of such an access. Unknown sources count: nothing else is known.
     pub const fn placement_matters(self) -> bool {
         matches!(

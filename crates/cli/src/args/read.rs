@@ -40,10 +40,23 @@ pub(crate) enum Order {
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   homenode export lu.hnt -o lu.parquet
-  duckdb -c \"select thread, count(*) from 'lu.parquet' group by thread\"
+  duckdb -c \"select object, count(*) from 'lu.parquet' where node <> thread_node group by object\"
+  homenode export lu.hnt -o lu-seen.parquet --after-caches --machine two-socket
 
-Columns: thread, addr, size, op (0 read, 1 write, 2 atomic, 3 spin), site; one row a reference,
-in order.")]
+One row a reference, in order:
+  thread, addr, size         who, first byte, bytes
+  op                         load, store, atomic or spin (a load that only waits)
+  site, file, line, function where in the program
+  object                     what lies there, by the name that reports give it
+  thread_node, node          where the thread runs on --machine, and where the page is under first touch
+  phase                      the program's own mark (homenode.h) that the thread is in
+Sampled recordings besides: weight, source, latency, cpu.
+
+With --after-caches one row for each access that placement policies see: what passes the caches of --machine
+(misses, write-backs, and hits that may change where a page is). Besides: space (address space), charged (read,
+write, write-back or nothing) and times; its cost under first touch is times the machine's cost of `charged` by
+thread_node at node. Write-backs have no thread and no place in the program. Cache-to-cache transfers are not rows:
+they cost the same wherever a page is.")]
 pub(crate) struct Export {
     /// Dataset.
     #[arg(value_hint = ValueHint::DirPath)]
@@ -51,6 +64,18 @@ pub(crate) struct Export {
     /// File to write; ends in .parquet or .csv.
     #[arg(short, long, value_hint = ValueHint::FilePath)]
     pub(crate) output: PathBuf,
+    /// Write what placement policies see on the machine, instead of all references.
+    #[arg(long)]
+    pub(crate) after_caches: bool,
+    /// Machine: a name (`homenode list machines`) or a TOML file.
+    #[arg(long, default_value = "two-socket")]
+    pub(crate) machine: String,
+    /// Placement block in bytes, a power of two [default: the machine's page]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) block: Option<u64>,
+    /// Threads to processors, as in `homenode report`.
+    #[arg(long)]
+    pub(crate) map: Option<String>,
     /// Order of the rows.
     #[arg(long, value_enum, default_value = "model")]
     pub(crate) order: Order,

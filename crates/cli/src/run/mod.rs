@@ -147,9 +147,19 @@ fn order(order: Order, seed: u64) -> OrderChoice {
 }
 
 fn export(a: Export, quiet: bool) -> Done {
-    let rows = toolkit::export(&a.dataset, &a.output, order(a.order, a.seed), a.force, &mut Bar::new(quiet))?;
+    let request = toolkit::ExportRequest {
+        dataset: a.dataset,
+        to: a.output,
+        force: a.force,
+        order: order(a.order, a.seed),
+        after_caches: a.after_caches,
+        machine: a.machine,
+        block: a.block,
+        map: a.map,
+    };
+    let rows = toolkit::export(&request, &mut Bar::new(quiet))?;
     if !quiet {
-        eprintln!("{rows} rows in {}", a.output.display());
+        eprintln!("{rows} rows in {}", request.to.display());
     }
     Ok(0)
 }

@@ -152,3 +152,28 @@ def columns(session):
     remote = pc.sum(pc.not_equal(table["node"], table["thread_node"])).as_py()
     print(f"  {table.num_rows:,} rows, {remote:,} by threads of another node; {table.column_names}")
     expect(0 < remote < table.num_rows, "the first-touch mistake is visible in the columns")
+
+
+@check
+def policies_by_their_printed_names(session):
+    """Every policy, by the name that a report prints, can be given back, all in one list; bounds of recorded orders spread."""
+    dataset, _, _ = session.record(session.build() / "sor", "-n", "34", "-i", "2", "-p", "4")
+    known = [m["name"] for m in session.json("list", "policies", "--json")["members"]]
+    asked = known + ["delay(100,4)", "ace(2,0,1)", "fixed(1)", "platinum(3,7)", "affinity(1,1,1000)"]
+    for machine in ("ace", "two-socket"):
+        def rows_of(names):
+            evaluation = session.json(
+                "report", dataset, "--machine", machine, "--policy", ",".join(names), "--order", "recorded", "--json"
+            )["evaluations"][0]
+            return evaluation["policies"], evaluation["optimum"]
+        possible = [n for n in asked if session.run(
+            "report", dataset, "--machine", machine, "--policy", n, "--json", status={0, 2}).returncode == 0]
+        policies, bounds = rows_of(possible)
+        again, _ = rows_of([p["name"] for p in policies])
+        print(f"  {machine}: {', '.join(p['name'] for p in policies)}")
+        expect([p["name"] for p in policies] == [p["name"] for p in again], "the printed names are read back")
+        expect([p["total"] for p in policies] == [p["total"] for p in again], "and mean the same")
+        expect(len(possible) > len(known) // 2, f"most of {asked} can be had")
+        expect(all(len(b["spread"]) == 2 for b in bounds + policies), "bounds and policies say how far orders matter")
+        text = session.run("report", dataset, "--machine", machine, "--order", "recorded", "--quiet").stdout
+        expect("over" in text and "orders" in text, "and the text says it too")

@@ -1,6 +1,7 @@
 //! The document that the three outputs are views of.
 use crate::compare::{Comparison, first_touch};
 use crate::sampling::SamplingDoc;
+use crate::source::Sources;
 use crate::units::CostUnit;
 use homenode_base::TotalCost;
 use homenode_sim::Evaluation;
@@ -29,6 +30,9 @@ pub struct ReportDoc {
     pub compare: Option<Comparison>,
     /// Sentences about the whole report, e.g. that the recording ended early.
     pub warnings: Vec<String>,
+    /// Lines of the program's source, for the page; not part of the document.
+    #[serde(skip)]
+    pub sources: Sources,
 }
 
 impl ReportDoc {
@@ -51,6 +55,7 @@ impl ReportDoc {
             evaluations,
             compare: None,
             warnings,
+            sources: Sources::new(),
         }
     }
 

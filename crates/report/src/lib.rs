@@ -7,7 +7,7 @@
 //! and the comparison of a prediction with what came true. Everything that came from outside (names of objects, files
 //! and commands) is escaped on the way out.
 //!
-//! Reading order: [`doc`], [`sampling`], [`compare`], [`info`], [`units`], [`headline`], [`text`], [`html`].
+//! Reading order: [`doc`], [`sampling`], [`compare`], [`info`], [`units`], [`headline`], [`source`], [`text`], [`html`].
 #![forbid(unsafe_code)]
 
 pub mod compare;
@@ -16,6 +16,7 @@ pub mod headline;
 pub mod html;
 pub mod info;
 pub mod sampling;
+pub mod source;
 pub mod text;
 pub mod units;
 

@@ -90,6 +90,8 @@ fn every_section_and_the_finding_is_there_without_scripts() {
         "allocated at stencil.c:41, first touched by thread 0, used by threads 0-7",
         "56 B of padding",
         "As for a.",
+        "stencil.c – changed since it was compiled or recorded",
+        "double *a = malloc(n * sizeof *a);",
         "change worth 24 %",
         "2 more rows, together 0 %",
         "In the tables: object, source line, heat map row",

@@ -26,6 +26,7 @@ mod record;
 mod report;
 pub mod reproduce;
 mod run;
+mod sources;
 pub mod sweep;
 pub mod topo;
 

@@ -174,7 +174,7 @@ fn rows(groups: &[Group]) -> (Vec<u32>, Vec<Row>) {
 
 /// For each source file the shortest end of its path that no other file shares: `stencil.c`, or `a/util.c` and
 /// `b/util.c`.
-fn short_names(symbols: &Symbols) -> HashMap<&str, String> {
+pub(crate) fn short_names(symbols: &Symbols) -> HashMap<&str, String> {
     let callers = symbols.sites.iter().flat_map(|s| &s.callers).map(|c| c.file.as_str());
     let files = symbols.sites.iter().map(|s| s.file.as_str()).chain(callers);
     let mut files: Vec<&str> = files.filter(|f| !f.is_empty()).collect();

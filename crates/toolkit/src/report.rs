@@ -9,7 +9,7 @@ use homenode_placement::policies::{self, Choice};
 use homenode_report::{Comparison, ReportDoc};
 use homenode_sim::evaluation::BindingRow;
 use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seat, Setup, SimError, evaluate, evidence};
-use homenode_trace::dataset::DatasetReader;
+use homenode_trace::dataset::{DatasetReader, MANIFEST_FILE};
 use homenode_trace::order::{Consumer, OrderKind, drive};
 use homenode_trace::{Event, Merged};
 use std::path::{Path, PathBuf};
@@ -96,6 +96,8 @@ pub fn report(request: &ReportRequest, progress: &mut dyn Progress) -> Result<Re
     let facts = provenance(&request.dataset, &opened.reader, order);
     let mut doc = ReportDoc::new(opened.reader.manifest(), facts, evaluations);
     doc.blind = unseen(&opened.reader);
+    let written = std::fs::metadata(request.dataset.join(MANIFEST_FILE)).and_then(|m| m.modified());
+    doc.sources = crate::sources::read(&doc, opened.reader.symbols(), written.ok());
     if let (Some(path), Some(second)) = (&request.compare, &second) {
         doc.compare = Some(compare(&plan, (path, second), &doc.evaluations[0], order, progress)?);
     }

@@ -1,5 +1,7 @@
 //! The toolkit from outside: every family is listed, every failure says whose fault it is.
-use homenode_toolkit::{Class, OrderChoice, ReportRequest, check, export, families, info, output, recover, report};
+use homenode_toolkit::{
+    Class, ExportRequest, OrderChoice, ReportRequest, check, export, families, info, output, recover, report,
+};
 use std::path::{Path, PathBuf};
 
 fn request(dataset: &Path) -> ReportRequest {
@@ -71,7 +73,17 @@ fn outputs_are_whole_or_absent_and_never_replaced_unasked() {
     assert_eq!(output::write(&nowhere, b"two").expect_err("no such folder").class, Class::Work);
     let left: Vec<PathBuf> = std::fs::read_dir(&folder).expect("listing").flatten().map(|e| e.path()).collect();
     assert_eq!(left, std::slice::from_ref(&target), "no part of a file stays behind");
-    let rows = export(&target, &folder.path().join("rows.txt"), OrderChoice::Model, false, &mut ());
+    let request = ExportRequest {
+        dataset: target.clone(),
+        to: folder.path().join("rows.txt"),
+        force: false,
+        order: OrderChoice::Model,
+        after_caches: false,
+        machine: "two-socket".to_owned(),
+        block: None,
+        map: None,
+    };
+    let rows = export(&request, &mut ());
     assert_eq!(rows.expect_err("unknown ending").class, Class::Usage);
 }
 

@@ -1,5 +1,5 @@
 //! A sampled dataset through every command that reads one.
-use homenode_toolkit::{OrderChoice, ReportRequest, check, export, info, report, text};
+use homenode_toolkit::{ExportRequest, OrderChoice, ReportRequest, check, export, info, report, text};
 use homenode_trace::order::OrderKind;
 use homenode_trace::store::{MemStore, Store};
 use homenode_trace::synthetic::Builder;
@@ -29,36 +29,74 @@ fn three() -> Builder {
     b
 }
 
+/// All of a dataset, in model order.
+fn whole(dataset: &Path, to: &Path) -> ExportRequest {
+    ExportRequest {
+        dataset: dataset.to_owned(),
+        to: to.to_owned(),
+        force: false,
+        order: OrderChoice::Model,
+        after_caches: false,
+        machine: "two-socket".to_owned(),
+        block: None,
+        map: None,
+    }
+}
+
 #[test]
 fn exports_have_the_columns_of_samples() {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let dataset = on_disk(&three().store(), folder.path(), "three.hnt");
     let csv = folder.path().join("rows.csv");
-    assert_eq!(export(&dataset, &csv, OrderChoice::Model, false, &mut ()).expect("exported"), 3);
+    assert_eq!(export(&whole(&dataset, &csv), &mut ()).expect("exported"), 3);
     let got = std::fs::read_to_string(&csv).expect("written");
-    let want = "thread,addr,size,op,site,weight,source,latency,cpu\n0,4096,8,0,0,100,3,0,65534\n\
-                0,4104,8,0,0,90,1,4000000000,0\n1,8192,4,1,1,7,0,,\n";
+    // The second sample hit a cache: it says nothing about memory, but its page is known by then.
+    let want = "thread,addr,size,op,site,file,line,function,object,thread_node,node,phase,weight,source,latency,cpu\n\
+                0,4096,8,load,0,,,,,0,0,,100,remote memory,0,65534\n\
+                0,4104,8,load,0,,,,,0,0,,90,cache,4000000000,0\n\
+                1,8192,4,store,1,,,,,1,1,,7,unknown,,\n";
     assert_eq!(got, want);
     let parquet = folder.path().join("rows.parquet");
-    export(&dataset, &parquet, OrderChoice::Model, false, &mut ()).expect("exported");
+    export(&whole(&dataset, &parquet), &mut ()).expect("exported");
     let reader = SerializedFileReader::new(std::fs::File::open(&parquet).expect("written")).expect("parquet");
-    let cells = |row: parquet::record::Row| row.into_columns().into_iter().skip(5).collect::<Vec<_>>();
+    let cells = |row: parquet::record::Row| row.into_columns().into_iter().skip(12).collect::<Vec<_>>();
     let rows: Vec<_> = reader.get_row_iter(None).expect("rows").map(|r| cells(r.expect("a row"))).collect();
     let named = |name: &str, value| (name.to_owned(), value);
-    let row = |weight, source, latency, cpu| {
+    let row = |weight, source: &str, latency, cpu| {
         vec![
             named("weight", Field::UInt(weight)),
-            named("source", Field::UByte(source)),
+            named("source", Field::Str(source.to_owned())),
             named("latency", latency),
             named("cpu", cpu),
         ]
     };
     let want = [
-        row(100, 3, Field::UInt(0), Field::UShort(65_534)),
-        row(90, 1, Field::UInt(4_000_000_000), Field::UShort(0)),
-        row(7, 0, Field::Null, Field::Null),
+        row(100, "remote memory", Field::UInt(0), Field::UShort(65_534)),
+        row(90, "cache", Field::UInt(4_000_000_000), Field::UShort(0)),
+        row(7, "unknown", Field::Null, Field::Null),
     ];
     assert_eq!(rows, want);
+}
+
+/// Two threads of two nodes, a reference of two lines, a hit, and what policies see of that.
+#[test]
+fn after_the_caches_is_what_policies_see() {
+    let mut b = Builder::new(2);
+    b.global("grid", 0x10_0000, 2 * 4096);
+    b.write(0, 0x10_0000).write(0, 0x10_0000).read(1, 0x10_1000);
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let dataset = on_disk(&b.store(), folder.path(), "exact.hnt");
+    let csv = folder.path().join("seen.csv");
+    let request = ExportRequest { after_caches: true, ..whole(&dataset, &csv) };
+    assert_eq!(export(&request, &mut ()).expect("exported"), 2);
+    let got = std::fs::read_to_string(&csv).expect("written");
+    let rows: Vec<Vec<&str>> = got.lines().map(|l| l.split(',').collect()).collect();
+    let column = |name: &str| rows[0].iter().position(|c| *c == name).expect("a column");
+    let cells = |name: &str| rows[1..].iter().map(|r| r[column(name)]).collect::<Vec<_>>();
+    assert_eq!(cells("addr"), ["1048576", "1052672"]);
+    assert_eq!((cells("op"), cells("charged")), (vec!["store", "load"], vec!["write", "read"]));
+    assert_eq!((cells("object"), cells("times")), (vec!["grid", "grid"], vec!["1", "1"]));
+    assert_eq!((cells("thread_node"), cells("node")), (vec!["0", "1"], vec!["0", "1"]));
 }
 
 #[test]

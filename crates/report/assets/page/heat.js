@@ -78,9 +78,10 @@ function homenodeHeatLabels(ctx, heat, layout, x0) {
 
 function homenodeFit(ctx, text, width) {
   if (ctx.measureText(text).width <= width) return text;
-  let keep = text.length;
-  while (keep > 1 && ctx.measureText(text.slice(0, keep) + "…").width > width) keep--;
-  return text.slice(0, keep) + "…";
+  // The end of a name is what tells one from another.
+  let from = 1;
+  while (from < text.length - 1 && ctx.measureText("…" + text.slice(from)).width > width) from++;
+  return "…" + text.slice(from);
 }
 
 function homenodeHeatReadout(canvas, readout, heat, event) {

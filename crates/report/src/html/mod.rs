@@ -5,6 +5,7 @@ mod escape;
 mod false_sharing;
 mod sampling;
 mod sections;
+mod source;
 mod tables;
 mod view;
 

@@ -1,12 +1,13 @@
 //! The sections of the page, from the finding down to where the data comes from.
 use super::escape::{esc, name, prose};
-use super::{false_sharing, sampling, tables, view};
+use super::{false_sharing, sampling, source, tables, view};
 use crate::compare::{Comparison, first_touch, share};
 use crate::doc::{Provenance, ReportDoc};
 use crate::headline::{
     all_changes, best_placement, capitalised, comparison, decapitalised, headline, kind_name, named, placement_words,
 };
 use crate::sampling::share_with_interval;
+use crate::source::Sources;
 use crate::units::{CostUnit, bytes, count, factor, integer, percent, plural, ranges};
 use homenode_sim::Evaluation;
 use homenode_sim::evaluation::Finding;
@@ -44,7 +45,7 @@ pub(super) fn evaluation(out: &mut String, doc: &ReportDoc, e: &Evaluation, i: u
     if let (0, Some(c)) = (i, &doc.compare) {
         before_and_after(out, c);
     }
-    findings(out, e, i);
+    findings(out, (e, i), &doc.sources);
     if let Some(s) = &doc.sampling {
         sampling::section(out, s);
     }
@@ -165,11 +166,11 @@ fn before_and_after(out: &mut String, c: &Comparison) {
     section(out, "Before and after", &comparison(c), &inner);
 }
 
-fn findings(out: &mut String, e: &Evaluation, i: usize) {
+fn findings(out: &mut String, (e, i): (&Evaluation, usize), sources: &Sources) {
     if e.findings.is_empty() {
         return;
     }
-    let inner: String = e.findings.iter().enumerate().map(|(k, f)| finding(e, f, (i, k))).collect();
+    let inner: String = e.findings.iter().enumerate().map(|(k, f)| finding(e, (f, sources), (i, k))).collect();
     section(out, "What to change", "", &format!("<div class=\"cards\">\n{inner}</div>\n"));
 }
 
@@ -199,7 +200,7 @@ fn advice_once(e: &Evaluation, f: &Finding, k: usize) -> String {
     }
 }
 
-fn finding(e: &Evaluation, f: &Finding, (i, k): (usize, usize)) -> String {
+fn finding(e: &Evaluation, (f, sources): (&Finding, &Sources), (i, k): (usize, usize)) -> String {
     let (unit, rows) = (CostUnit::of(&e.unit), rows_of(e, f, i));
     let places: Vec<String> = f.places.iter().map(|p| name(p)).collect();
     let places = if places.is_empty() {
@@ -208,12 +209,13 @@ fn finding(e: &Evaluation, f: &Finding, (i, k): (usize, usize)) -> String {
         format!("<p class=\"places\">Where: {}</p>\n", places.join(", "))
     };
     format!(
-        "<article class=\"card finding\" id=\"finding-{i}-{k}\" tabindex=\"-1\">\n<p class=\"kind\">{}</p>\n<h3>{}</h3>\n<p>{}</p>\n<p class=\"advice\">{}</p>\n{places}{rows}\
+        "<article class=\"card finding\" id=\"finding-{i}-{k}\" tabindex=\"-1\">\n<p class=\"kind\">{}</p>\n<h3>{}</h3>\n<p>{}</p>\n<p class=\"advice\">{}</p>\n{places}{}{rows}\
          <p class=\"worth\"><strong>{}</strong> of memory cost <span class=\"muted\">saves {}, leaves {}</span></p>\n</article>\n",
         kind_name(f.kind),
         prose(&named(f, &e.objects)),
         prose(&f.sentence),
         prose(&advice_once(e, f, k)),
+        source::excerpts(e, f, sources),
         esc(&share_with_interval(f.saving_share, f.saving_interval)),
         esc(&unit.cost_in_words(f.saving)),
         esc(&unit.cost(f.predicted_total)),

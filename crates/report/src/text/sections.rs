@@ -99,7 +99,11 @@ fn over_orders(e: &Evaluation) -> Option<String> {
     let spreads = e.policies.iter().map(|p| p.spread).chain(e.optimum.iter().map(|o| o.spread));
     let widest = |s: Option<(TotalCost, TotalCost)>| s.map(|(low, high)| share(high - low, low));
     let most = spreads.filter_map(widest).reduce(f64::max)?;
-    Some(format!("over 3 seeded orders no total above differs by more than {}", percent(most)))
+    Some(if most > 0.0 {
+        format!("over 3 seeded orders no total above differs by more than {}", percent(most))
+    } else {
+        "over 3 seeded orders every total above is the same".to_owned()
+    })
 }
 
 fn policies_table(e: &Evaluation, bar_width: usize) -> Table {

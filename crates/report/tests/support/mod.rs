@@ -6,6 +6,7 @@ pub(crate) mod sampled;
 pub(crate) mod schema;
 
 use homenode_base::TotalCost;
+use homenode_report::source::SourceFile;
 use homenode_report::{Comparison, Provenance, ReportDoc};
 use homenode_sim::Evaluation;
 use homenode_sim::evaluation::{
@@ -63,7 +64,30 @@ pub(crate) fn rich() -> ReportDoc {
     let provenance = Provenance::from_manifest(&second, "stencil-fixed.hnt", "0.1.0", "model");
     let after = repaired();
     doc.compare = Some(Comparison::new(&doc.evaluations[0], after, provenance, Vec::new(), None));
+    doc.sources.insert("stencil.c".into(), source());
     doc
+}
+
+/// Lines around those that the findings name.
+fn source() -> SourceFile {
+    let lines = [
+        (39, "int main(int argc, char **argv)"),
+        (40, "{"),
+        (41, "    double *a = malloc(n * sizeof *a);"),
+        (42, "    double *b = malloc(n * sizeof *b);"),
+        (43, ""),
+        (56, "    for (size_t i = 0; i < n; i++) {"),
+        (57, "        size_t row = i / columns;"),
+        (58, "        a[i] = row < 1 && i > 0 ? \"<b>&amp;</b>\"[0] : 0;"),
+        (59, "        b[i] = 0;"),
+        (60, "    }"),
+        (
+            73,
+            "            a[i] = (b[i - columns] + b[i + columns]) / 2 + source[i % columns]; /* a long line that must not make the page wide */",
+        ),
+        (74, "            b[i] = a[i];"),
+    ];
+    SourceFile { changed: true, lines: lines.into_iter().map(|(n, text)| (n, text.to_owned())).collect() }
 }
 
 /// A report on a historical machine: no caches, costs in quanta.
@@ -355,7 +379,7 @@ pub(crate) fn hostile() -> ReportDoc {
             .for_each(|(i, l)| (l.place, l.function, l.object) = (bad(i), bad(i + 1), bad(i + 2)));
         e.findings.iter_mut().enumerate().for_each(|(i, f)| {
             (f.object, f.sentence, f.advice) = (bad(i), bad(i + 1), bad(i + 2));
-            f.places = vec![bad(i + 3)];
+            f.places = vec![bad(i + 3), format!("{}:{}", bad(i), i + 1)];
         });
         e.false_sharing.iter_mut().for_each(|f| f.object = bad(0));
         e.false_sharing.iter_mut().flat_map(|f| &mut f.words).for_each(|w| w.sites = vec![bad(1), bad(0)]);
@@ -366,5 +390,7 @@ pub(crate) fn hostile() -> ReportDoc {
         e.policies.iter_mut().enumerate().for_each(|(i, p)| (p.name, p.summary) = (bad(i), bad(i + 1)));
         (e.machine, e.machine_title) = (bad(0), bad(1));
     }
+    let file = SourceFile { changed: true, lines: (1u32..).zip(HOSTILE.map(String::from)).collect() };
+    doc.sources = HOSTILE.iter().map(|h| ((*h).to_owned(), file.clone())).collect();
     doc
 }

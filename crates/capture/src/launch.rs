@@ -50,6 +50,10 @@ pub(crate) fn not_started(command: &[OsString], error: &io::Error) -> CaptureErr
         why: match error.raw_os_error() {
             // ENOEXEC
             Some(8) => "it is neither a program for this machine nor a script that begins with #!".to_owned(),
+            // ENOENT, though the file was found before.
+            Some(2) => {
+                "what it needs to start does not exist: the interpreter in its first line, or its loader".to_owned()
+            }
             _ => error.to_string(),
         },
     }

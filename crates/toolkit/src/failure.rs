@@ -50,13 +50,45 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Messages may quote names from outside: control characters must not reach the terminal, nor break the line.
-        self.message
+        plain(&self.message)
             .chars()
             .try_for_each(|c| if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") })
     }
 }
 
 impl std::error::Error for Failure {}
+
+/// Without the numbers that Rust puts behind what the system said: `(os error 2)` tells nobody anything.
+fn plain(message: &str) -> String {
+    let mut out = String::with_capacity(message.len());
+    let mut rest = message;
+    while let Some(at) = rest.find(OS_ERROR) {
+        let number = &rest[at + OS_ERROR.len()..];
+        let digits = number.bytes().take_while(u8::is_ascii_digit).count();
+        let known = digits > 0 && number[digits..].starts_with(')');
+        out.push_str(&rest[..if known { at } else { at + OS_ERROR.len() }]);
+        rest = if known { &number[digits + 1..] } else { number };
+    }
+    out + rest
+}
+
+const OS_ERROR: &str = " (os error ";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_errors_are_left_out_and_nothing_else() {
+        let said = |text: &str| Failure::work(text).to_string();
+        assert_eq!(said("cannot read a: No such file (os error 2); b"), "cannot read a: No such file; b");
+        assert_eq!(said("x (os error 2) (os error 13)"), "x");
+        for same in ["x (os error )", "x (os error 2", "x (os error -1)", "(os error 2)", "ä (os error é)"] {
+            assert_eq!(said(same), same);
+        }
+        assert_eq!(said("a\u{1b}\n"), "a\\u{1b}\\n");
+    }
+}
 
 impl From<homenode_trace::TraceError> for Failure {
     fn from(e: homenode_trace::TraceError) -> Failure {

@@ -81,12 +81,13 @@ impl ImportDoc {
     /// One line for people.
     pub fn to_text(&self) -> String {
         format!(
-            "{}: {} of {} samples of {} thread(s), {} bytes\n",
+            "{}: {} of {} samples of {} thread(s), {} bytes\n{}",
             self.dataset,
             units::integer(self.samples),
             units::integer(self.seen),
             self.threads,
-            units::integer(self.bytes)
+            units::integer(self.bytes),
+            crate::output::next(&self.dataset, self.samples)
         )
     }
 }

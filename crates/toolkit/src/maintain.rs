@@ -1,5 +1,6 @@
 //! The commands that look after datasets, and the compiler wrapper.
 use crate::open::open;
+use crate::output::next;
 use crate::{Failure, json_line};
 use homenode_report::{CheckDoc, units};
 use serde::Serialize;
@@ -82,16 +83,17 @@ impl RecoverDoc {
     pub fn to_json(&self) -> String {
         json_line(self)
     }
-    /// One line for people.
+    /// For people, with the next command.
     pub fn to_text(&self) -> String {
         let (refs, threads) = (units::integer(self.refs), self.threads);
+        let next = next(&self.dataset, self.refs);
         if !self.changed {
-            return format!("{}: nothing to recover, {refs} references of {threads} thread(s)\n", self.dataset);
+            return format!("{}: nothing to recover, {refs} references of {threads} thread(s)\n{next}", self.dataset);
         }
         let rings = units::integer(self.refs_from_rings);
         let cut = units::integer(self.cut_bytes);
         format!(
-            "{}: recovered {refs} references of {threads} thread(s), {rings} of them from the rings; {cut} damaged bytes set aside\n",
+            "{}: recovered {refs} references of {threads} thread(s), {rings} of them from the rings; {cut} damaged bytes set aside\n{next}",
             self.dataset
         )
     }
@@ -129,16 +131,14 @@ impl CompactDoc {
     pub fn to_json(&self) -> String {
         json_line(self)
     }
-    /// One line for people.
+    /// For people, with the next command.
     pub fn to_text(&self) -> String {
-        let per_ref = |bytes: u64| bytes as f64 / self.refs.max(1) as f64;
-        format!(
-            "{}: {} bytes before ({:.4} B/ref), {} after ({:.4} B/ref)\n",
-            self.dataset,
-            units::integer(self.bytes_before),
-            per_ref(self.bytes_before),
-            units::integer(self.bytes_after),
-            per_ref(self.bytes_after)
-        )
+        let size = |bytes: u64, when: &str| match self.refs {
+            0 => format!("{} bytes {when}", units::integer(bytes)),
+            n => format!("{} bytes {when} ({:.4} B/ref)", units::integer(bytes), bytes as f64 / n as f64),
+        };
+        let (before, after) = (size(self.bytes_before, "before"), size(self.bytes_after, "after"));
+        let next = next(&self.dataset, self.refs);
+        format!("{}: {before}, {after}\n{next}", self.dataset)
     }
 }

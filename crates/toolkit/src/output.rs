@@ -4,8 +4,11 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Fails if the path exists and `force` is not given.
+/// Fails if the path exists and `force` is not given, or if its folder does not exist: before the work and not after it.
 pub fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
+    if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty() && !f.is_dir()) {
+        return Err(Failure::work(format!("cannot write {}: there is no folder {}", path.display(), folder.display())));
+    }
     if !force && path.symlink_metadata().is_ok() {
         return Err(Failure::usage(format!("{} exists; --force replaces it", path.display())));
     }
@@ -58,6 +61,12 @@ pub fn quoted(word: &str) -> String {
     }
     let shown: String = word.chars().filter(|c| !c.is_control()).collect();
     format!("'{}'", shown.replace('\'', "'\\''"))
+}
+
+/// The command to give next about a dataset with so many references, for people.
+pub(crate) fn next(dataset: &str, refs: u64) -> String {
+    let command = if refs == 0 { "info" } else { "report" };
+    format!("next: homenode {command} {}\n", quoted(dataset))
 }
 
 /// Where a command's result is printed: standard output.

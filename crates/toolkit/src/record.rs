@@ -93,11 +93,6 @@ impl RecordDoc {
         let unknown = self.joined && self.exit_status.is_none();
         self.write_failed || self.phase_missed || (self.exit_status != Some(0) && !unknown)
     }
-    /// The command to give next.
-    fn next(&self, dataset: &str) -> String {
-        let command = if self.refs == 0 { "info" } else { "report" };
-        format!("{command} {}", crate::output::quoted(dataset))
-    }
     /// The JSON document on one line.
     pub fn to_json(&self) -> String {
         crate::json_line(self)
@@ -115,13 +110,16 @@ impl RecordDoc {
         let Some(dataset) = &self.dataset else {
             return format!("{refs} references counted in {:.3} s\n{end}", self.run_seconds);
         };
-        let per_ref = self.bytes as f64 / self.refs.max(1) as f64;
+        let per_ref = match self.refs {
+            0 => String::new(),
+            n => format!(" ({:.3} B/ref)", self.bytes as f64 / n as f64),
+        };
         format!(
-            "{dataset}: {refs} references of {} thread(s) in {:.2} s, {} bytes ({per_ref:.3} B/ref)\n{end}next: homenode {}\n",
+            "{dataset}: {refs} references of {} thread(s) in {:.2} s, {} bytes{per_ref}\n{end}{}",
             self.threads,
             self.run_seconds,
             units::integer(self.bytes),
-            self.next(dataset)
+            crate::output::next(dataset, self.refs)
         )
     }
 }

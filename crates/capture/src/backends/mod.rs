@@ -51,7 +51,7 @@ pub fn find(name: &str) -> Result<&'static Backend, CaptureError> {
 /// be used here.
 ///
 /// # Errors
-/// As [`find`]; for `auto`, what each backend lacks.
+/// As [`find`]; for `auto`, why there is none and what to do.
 pub(crate) fn choose(options: &RecordOptions) -> Result<&'static Backend, CaptureError> {
     if options.backend != "auto" {
         return find(&options.backend);
@@ -63,26 +63,40 @@ pub(crate) fn choose(options: &RecordOptions) -> Result<&'static Backend, Captur
             return find(hooks::SPEC.name);
         }
     }
-    let mut reasons = Vec::new();
-    for backend in ALL.iter().filter(|b| b.name != hooks::SPEC.name) {
-        match (backend.unasked)() {
-            Ok(()) => return Ok(backend),
-            Err(why) => reasons.push(format!("{}: {why}", backend.name)),
-        }
+    if let Some(backend) = ALL.iter().find(|b| b.name != hooks::SPEC.name && (b.unasked)().is_ok()) {
+        return Ok(backend);
     }
-    let hooks = if options.pid.is_none() {
-        "hooks: the program was not built with `homenode cc` or `homenode c++`"
-    } else {
-        "hooks: a running process cannot be given them"
-    };
-    reasons.insert(0, hooks.to_owned());
-    Err(CaptureError::Backend { name: "auto".to_owned(), why: reasons.join("; ") })
+    Err(CaptureError::Backend { name: "auto".to_owned(), why: none_can(options) })
 }
 
-/// Whether the file has the runtime in it, or is a script or cannot be read, so that only running it tells.
+/// Why no backend can be taken unasked, and what to do.
+fn none_can(options: &RecordOptions) -> String {
+    let hooks = match (options.pid, options.command.first()) {
+        (Some(pid), _) if !Path::new("/proc").join(pid.to_string()).exists() => {
+            return format!("process {pid} does not exist");
+        }
+        (Some(_), _) => "hooks: a running process cannot be given them".to_owned(),
+        (None, program) => {
+            let name = program.map(|p| p.to_string_lossy().into_owned()).unwrap_or_default();
+            format!(
+                "hooks: {name} was not built with `homenode cc` or `homenode c++`, which is what sees every reference"
+            )
+        }
+    };
+    let asked = ALL.iter().filter(|b| b.name != hooks::SPEC.name && (b.available)().is_ok());
+    let asked: Vec<String> = asked.map(|b| format!("`--backend {}`", b.name)).collect();
+    let others: Vec<&str> = ALL.iter().map(|b| b.name).filter(|name| *name != hooks::SPEC.name).collect();
+    let remedy = match asked.as_slice() {
+        [] => String::new(),
+        asked => format!("; what can be had by name: {}", asked.join(", ")),
+    };
+    format!("{hooks}; {}: not possible here unasked, `homenode doctor` says why{remedy}", others.join(", "))
+}
+
+/// Whether the file has the runtime in it, or is no program (a script) or cannot be read, so that only running it tells.
 fn may_have_hooks(program: &Path) -> bool {
     let Ok(bytes) = std::fs::read(program) else { return true };
-    bytes.starts_with(b"#!") || contains(&bytes, MARK)
+    !bytes.starts_with(b"\x7fELF") || contains(&bytes, MARK)
 }
 
 /// Whether a word of the command is the path of a program with the runtime in it.
@@ -121,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn auto_takes_hooks_for_what_may_have_them_and_else_says_what_every_backend_lacks() {
+    fn auto_takes_hooks_for_what_may_have_them_and_else_says_what_to_do() {
         let auto = |command: &str, pid| {
             let command = command.split_whitespace().map(Into::into).collect();
             choose(&RecordOptions { command, pid, backend: "auto".into(), ..RecordOptions::default() })
@@ -143,7 +157,8 @@ mod tests {
                 Ok(backend) => assert_ne!(backend.name, "hooks"),
                 Err(e) => {
                     let said = e.to_string();
-                    assert!(ALL.iter().all(|b| said.contains(&format!("{}: ", b.name))), "{said}");
+                    assert!(ALL.iter().all(|b| said.contains(b.name)) && said.contains("homenode doctor"), "{said}");
+                    assert!(said.len() < 320, "one line that can be read: {said}");
                 }
             }
         }

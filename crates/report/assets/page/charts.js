@@ -105,7 +105,7 @@ function homenodePolicies(canvas, view) {
     padding: { top: 26, right: 12 },
     extra: [homenodeOptimumLine, homenodeTotals],
     plugins: { homenodeOptimumLine: { optimum: p.optimum }, homenodeTotals: { ends } },
-    scales: { x: homenodeAxis("memory cost, " + p.axis, longest * (window.innerWidth < 640 ? 1.7 : 1.16)), y: homenodeNames(labels, true) },
+    scales: { x: homenodeAxis("memory cost, " + p.axis, longest * (window.innerWidth < 640 ? 1.7 : window.innerWidth < 1000 ? 1.32 : 1.16)), y: homenodeNames(labels, true) },
     tooltip: (item) => item.dataset.label + ": " + p.rows[item.dataIndex].labels[item.datasetIndex],
   });
 }

@@ -26,8 +26,13 @@ fn excerpt(e: &Evaluation, sources: &Sources, name: &str, marked: &[u32]) -> Str
         file.lines.iter().filter(|(line, _)| near(**line)).map(|(line, text)| (*line, text.as_str())).collect();
     let mut rows = String::new();
     for (i, (line, text)) in shown.iter().enumerate() {
-        let gap = if i > 0 && shown[i - 1].0 + 1 < *line { " class=\"gap\"" } else { "" };
-        let mark = if marked.contains(line) { " class=\"at\"" } else { gap };
+        let gap = i > 0 && shown[i - 1].0 + 1 < *line;
+        let mark = match (marked.contains(line), gap) {
+            (true, true) => " class=\"at gap\"",
+            (true, false) => " class=\"at\"",
+            (false, true) => " class=\"gap\"",
+            (false, false) => "",
+        };
         rows.push_str(&format!(
             "<tr{mark}><td class=\"n\">{}</td><td class=\"n\">{line}</td><td><pre>{}</pre></td></tr>\n",
             cost(e, name, *line),

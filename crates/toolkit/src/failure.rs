@@ -74,6 +74,12 @@ fn plain(message: &str) -> String {
 
 const OS_ERROR: &str = " (os error ";
 
+impl From<homenode_trace::TraceError> for Failure {
+    fn from(e: homenode_trace::TraceError) -> Failure {
+        Failure::input(e)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,11 +93,5 @@ mod tests {
             assert_eq!(said(same), same);
         }
         assert_eq!(said("a\u{1b}\n"), "a\\u{1b}\\n");
-    }
-}
-
-impl From<homenode_trace::TraceError> for Failure {
-    fn from(e: homenode_trace::TraceError) -> Failure {
-        Failure::input(e)
     }
 }

@@ -91,6 +91,26 @@ def waiting_is_not_charged(session):
 
 
 @check
+def who_gets_a_lock_when_is_not_the_hosts_doing(session):
+    """A lock and a word of atomics that all threads fight over cost the same, and are named, whether the host had two
+    processors for them or one."""
+    for name in ("one_lock", "reduce_one_word", "born_again"):
+        truth = program(name).truth
+        binary = kit.build(session, program(name).source, *truth["build"])
+        seen = []
+        for run, prefix in enumerate(([], [], ["taskset", "-c", "0"])):
+            dataset = session.path(f"kit/turns-{name}-{run}.hnt")
+            record = [str(session.homenode), "record", "-q", "-o", str(dataset), "--", str(binary), *truth.get("args", [])]
+            subprocess.run([*prefix, *record], check=True, stdout=subprocess.DEVNULL)
+            on = ("--machine", "two-socket")
+            seen.append((first_touch(session.report(dataset, *on)), kit.head(session.run("report", dataset, *on).stdout)))
+        costs = [cost for cost, _ in seen]
+        print(f"  {name}: " + ", ".join(f"{cost:,} ps" for cost in costs))
+        expect(max(costs) <= 1.1 * min(costs), f"{name}: from {min(costs):,} to {max(costs):,} ps")
+        expect(not any("Nothing to change" in head for _, head in seen), f"{name}: {seen}")
+
+
+@check
 def cheaper_through_global_memory(session):
     """Two traces where moving a block by way of global memory beats moving it directly: 5 x 10 + 20 + 35 + 20 + 2 x 10 = 145."""
     begin = "2\n7\n" + "w 4194304 4\n" * 5 + "b 0 0\nb 0 0\n5\nb 0 0\nr 4194304 4\n"

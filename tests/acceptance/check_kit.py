@@ -19,13 +19,11 @@ def scored(session, programs, compiler=None, level=None):
 
 @check
 def recall_and_precision(session):
-    """The cases all right, and no less than was reached so far: recall of 90 %, at most 5 false findings, predictions within
-    10 % of what repairs save for 85 of 100. The goal, which the table is held against, is 95 %, none and 90."""
+    """The cases all right; recall of 95 %, no false finding, predictions within 10 % of what repairs save for nine of ten."""
     verdicts, score = scored(session, [p for p in kit.programs() if SLOW or not p.truth.get("slow")])
     wrong = [v.program.name for v in verdicts if v.program.truth.get("required") and not v.right]
     expect(not wrong, f"these must be right in everything: {', '.join(wrong)}")
-    print(f"  the goal is {'' if score.enough else 'not '}reached")
-    expect(score.recall >= 0.90 and score.false <= 5 and score.near >= 0.85 * score.pairs, str(score))
+    expect(score.enough, str(score))
 
 
 @slow_check

@@ -13,7 +13,8 @@ The truth stands at the head of each program, in a comment that begins with `kit
 
 A bug's `line` is a marker: the lines of the program that end in `// hot` (or `// hot, ...`). A finding is right if it is
 about the object, names one of the marked lines, and its advice is one of the remedies. `shared` in place of `bugs` is
-data that threads truly share: no finding, but the head of the report names object and line. `unseen = true`: the report must
+data that threads truly share: no finding, but the head of the report names object and line; with `turns = true` it says what
+that costs at both ends, each thread's turns in one run and in strict alternation. `unseen = true`: the report must
 say that it cannot tell. Neither bugs nor shared: nothing is wrong and nothing may be found. A twin has no finding, and saves
 what was predicted (`realised = false`: is only looked at for findings; `threshold` is the report's). The truths come from how
 a program is written, never from what a report said.
@@ -32,7 +33,7 @@ import harness  # noqa: E402
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 SETTINGS = {"class", "truth", "build", "args", "machine", "twin", "bugs", "shared", "unseen", "realised", "required", "slow",
-            "report", "libs"}
+            "report", "libs", "turns"}
 COMPILERS = ("gcc", "clang")
 LEVELS = ("-O0", "-O1", "-O2")
 
@@ -191,6 +192,8 @@ def judge_head(program, text, verdict):
         verdict.wrong.append("the head says that there is nothing to change")
     if truth.get("unseen") and not re.search(r"[Cc]annot tell", first):
         verdict.wrong.append(f"the head does not say that it cannot tell: {first}")
+    if truth.get("turns") and not re.search(r"is up to the machine: .*in one run, .*alternate strictly", re.sub(r"\s+", " ", text)):
+        verdict.wrong.append("no word of what it costs at both ends")
     for item in truth.get("shared", []):
         wanted = item["object"] if isinstance(item["object"], list) else [item["object"]]
         made = program.lines(item["made"]) if "made" in item else []

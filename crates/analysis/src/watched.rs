@@ -10,9 +10,9 @@ const USERS_MAX: usize = 64;
 const TURNS_PER_HANDOVER: u32 = 4;
 /// See [`is_noise`].
 const NOISE: u64 = 256;
-/// A line is used in turns if so many references are part of one for each that is not: what is read at the end, or set at
-/// the start, does not count.
-const IN_TURNS: u64 = 8;
+/// A line is used in turns if so many references are part of one for each that is not: a loop of compare-and-swap reads
+/// first, and what is read at the end, or set at the start, does not count.
+const IN_TURNS: u64 = 1;
 const NOBODY: u16 = u16::MAX;
 
 /// Successive bytes of a watched line that have been used alike, since the line was first transferred.

@@ -3,6 +3,7 @@
 //! A report that finds nothing says so only if nothing of the kind in [`GapKind`] is missing: absence of a finding is no
 //! finding of absence. Gaps come from the recording ([`of_recording`]) and from the evaluation itself.
 use homenode_trace::manifest::Blind;
+use homenode_trace::order::Apart;
 use homenode_trace::symbols::Symbols;
 use homenode_trace::{Event, EventKind, Manifest, SampleUnit};
 use serde::Serialize;
@@ -66,6 +67,8 @@ pub enum GapKind {
     OneNode,
     /// The barriers and locks of an `OpenMP` runtime.
     OpenMp,
+    /// Threads that the recording put one after the other by chance.
+    Apart,
     /// No synchronisation at all.
     Unsynchronised,
     /// Memory that several processes share.
@@ -118,6 +121,24 @@ impl Gap {
             n => format!("{n} changes that looked worth trying were not tried, the most promising one of `{first}`."),
         };
         Gap::new(GapKind::Untried, Doubt::Absence, sentence, "cure what is found and report again")
+    }
+
+    /// These threads could have run at the same time and did not.
+    pub fn apart(a: &Apart) -> Gap {
+        let (one, other) = (a.first.min(a.waiter), a.first.max(a.waiter));
+        let more = match a.pairs {
+            0 | 1 => String::new(),
+            2 => " (nor did another pair)".to_owned(),
+            n => format!(" (nor did {} more pairs)", n - 1),
+        };
+        let sentence = format!(
+            "Threads {one} and {other} never ran together for {} references of thread {}{more}: a lock, an atomic or memory \
+             given back put one before the other in this recording, and nothing in the program does; what they share when \
+             they run at once was not seen.",
+            a.wait, a.first,
+        );
+        let remedy = "record on a machine with a processor for each thread";
+        Gap::new(GapKind::Apart, Doubt::Absence, sentence, remedy)
     }
 
     /// References of threads that the dataset does not list.

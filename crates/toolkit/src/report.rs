@@ -174,19 +174,20 @@ impl Plan<'_> {
             ..Default::default()
         };
         let context = EvalContext { setup, policies: &self.policies, options };
-        let (mut pass, begun) = (0, whole.done);
+        let (mut pass, begun, mut apart) = (0, whole.done, None);
         whole.done += refs(reader) * self.passes_max();
         let mut source = |merge: u32, consumer: &mut dyn Consumer| {
             pass += 1;
             let stage = if pass == 1 { "replaying" } else { "replaying what-ifs" };
             let done = begun + (pass - 1) * refs(reader);
             let mut told = Told { consumer, progress: whole.progress, stage, done, total: whole.total };
-            drive(reader, self.order(merge), &mut told).map(drop)
+            drive(reader, self.order(merge), &mut told).map(|summary| apart = apart.or(summary.apart))
         };
         let names = NameTable::new(reader)?;
         let mut evaluation = evaluate(&mut source, &mut names.follow(), &context).map_err(blame)?;
         evaluation.warnings.extend(map.warnings());
         evaluation.binding = BindingRow::of(map.binding());
+        apart.iter().for_each(|a| evaluation.evidence.add(evidence::Gap::apart(a)));
         for gap in evidence::of_recording(reader.manifest(), reader.symbols(), reader.events()).gaps {
             evaluation.evidence.add(gap);
         }

@@ -170,6 +170,85 @@ fn places_that_several_hold_at_once_do_not_exclude() {
     assert!(handovers(&users(&model(&b), DATA)) >= 75);
 }
 
+/// Two threads with 5,000 references each, of which one of each, at this place, is of the word that both change by an atomic.
+fn once_each(at: [u64; 2], order: [u32; 2], then: u64) -> Builder {
+    let mut b = Builder::new(2);
+    for t in order {
+        for n in 0..5_000 {
+            b.write(t, OWN * u64::from(t + 1) + 8 * n);
+            if n == at[t as usize] {
+                b.access(t, DATA, 8, Op::Atomic, 1).acq_rel(t, DATA, 0);
+            }
+        }
+        (0..then).for_each(|n| _ = b.write(t, OWN * u64::from(t + 1) + 8 * n));
+    }
+    b
+}
+
+fn apart(b: &Builder) -> Option<(u32, u32, u32)> {
+    let summary = drive(&b.open().expect("valid"), OrderKind::Model, &mut Log::default()).expect("acyclic");
+    summary.apart.map(|a| (a.first, a.waiter, a.pairs))
+}
+
+#[test]
+fn threads_that_a_recording_put_apart_are_told() {
+    // Thread 1 comes early to what thread 0 comes to late, but the recording has thread 0 first.
+    assert_eq!(apart(&once_each([4_900, 10], [0, 1], 0)), Some((0, 1, 1)));
+    assert_eq!(apart(&once_each([4_900, 10], [1, 0], 0)), None, "in the order in which they come anyway");
+    assert_eq!(apart(&once_each([10, 10], [0, 1], 0)), None, "at the same time");
+    assert_eq!(apart(&once_each([4_900, 10], [0, 1], 50)).map(|a| a.2), Some(1));
+    assert_eq!(apart(&once_each([4_990, 4_999], [0, 1], 0)), None, "nothing comes after");
+}
+
+#[test]
+fn who_waits_for_another_is_not_apart() {
+    // A flag that thread 0 sets late.
+    let mut b = Builder::new(2);
+    (0..5_000).for_each(|n| _ = b.write(0, OWN + 8 * n));
+    b.write(0, DATA).release(0, DATA, 0);
+    b.acquire(1, DATA, 0).read(1, DATA);
+    (0..5_000).for_each(|n| _ = b.write(1, 2 * OWN + 8 * n));
+    assert_eq!(apart(&b), None);
+    // A section that thread 0 was in before thread 1 came.
+    let mut b = Builder::new(2);
+    b.acquire(0, LOCK, 0).access(0, LOCK, 4, Op::Atomic, 1);
+    (0..5_000).for_each(|n| _ = b.write(0, OWN + 8 * n));
+    b.access(0, LOCK, 4, Op::Write, 1).release(0, LOCK, 0);
+    (0..10).for_each(|n| _ = b.write(1, 2 * OWN + 8 * n));
+    locked(&mut b, 1, 1);
+    (0..5_000).for_each(|n| _ = b.write(1, 2 * OWN + 8 * n));
+    assert_eq!(apart(&b), None);
+}
+
+/// Thread 0 creates two threads, each with a block of memory that it gives back at its end; the host may have let the first
+/// one end before it made the second, which then got the same block.
+fn born(same: bool) -> Builder {
+    let mut b = Builder::new(3);
+    let block = |t: u64| if same { DATA } else { DATA + 64 * t };
+    let give = |b: &mut Builder, t: u32| {
+        b.acquire(0, block(u64::from(t)), u64::MAX).write(0, block(u64::from(t))).spawn(0, t);
+    };
+    let run = |b: &mut Builder, t: u32| {
+        (0..3_000).for_each(|n| _ = b.write(t, OWN * u64::from(t) + 8 * n).write(t, LOCK + 8 * u64::from(t)));
+        b.release(t, block(u64::from(t)), u64::MAX);
+    };
+    give(&mut b, 1);
+    run(&mut b, 1);
+    give(&mut b, 2);
+    run(&mut b, 2);
+    b
+}
+
+#[test]
+fn memory_for_new_threads_does_not_put_them_one_after_the_other() {
+    for same in [false, true] {
+        let order = model(&born(same));
+        let first = order.iter().position(|e| e.0 == 2).unwrap();
+        let last = order.iter().rposition(|e| e.0 == 1 && e.1.is_some()).unwrap();
+        assert!(first < 20 && last > 11_900, "{same}: {first} {last}");
+    }
+}
+
 /// The rule said slowly: of threads with 16 acquires and releases the n-th turn follows the first n of each other, and of
 /// all others, or to all others, everything with a lower number.
 fn must_come_before(data: &DatasetReader) -> Vec<((u32, usize), (u32, usize))> {

@@ -2,6 +2,7 @@
 class = "true sharing: a contended counter"
 truth = "Eight threads add to one atomic word: every transfer brings a word that another wrote. No layout cures it."
 build = ["gcc", "-O2"]
+turns = true
 shared = [{object = "tickets", line = "hot"}]
 */
 #include <atomic>

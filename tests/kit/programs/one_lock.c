@@ -2,6 +2,7 @@
 class = "true sharing: one contended lock"
 truth = "Five threads take one mutex for each step on one sum: the lock and the sum go to whoever has it."
 build = ["gcc", "-O1"]
+turns = true
 shared = [{object = ["account", "account.mutex", "account.sum"], line = "hot"}]
 */
 #include "team.h"

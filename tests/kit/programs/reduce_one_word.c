@@ -2,6 +2,7 @@
 class = "true sharing: reduction into one word"
 truth = "Each thread adds each element to one atomic sum at once instead of its own first."
 build = ["gcc", "-O1"]
+turns = true
 shared = [{object = "sum", line = "hot"}]
 */
 #include <stdatomic.h>

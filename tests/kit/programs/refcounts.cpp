@@ -2,6 +2,7 @@
 class = "true sharing: reference counts"
 truth = "Three threads copy and drop one shared_ptr: each copy writes the one count of the control block."
 build = ["gcc", "-O1"]
+turns = true
 shared = [{object = ["main"], made = "made", line = "hot"}]
 */
 #include <cstdio>

@@ -2,6 +2,7 @@
 class = "true sharing: producer and consumer"
 truth = "A pool takes numbered tasks from one queue under one std::mutex; what a task does stays in the worker's own line. The queue must travel."
 build = ["gcc", "-O2"]
+turns = true
 shared = [{object = ["queue", "queue.next", "queue.mutex"], line = "hot"}]
 */
 #include <cstdio>

@@ -18,6 +18,10 @@ pub(super) fn find(parts: &Parts<'_>, object: &Object, names: &dyn Names, total:
     if !is_placeable(object) {
         return None;
     }
+    // Fewer blocks than users are nobody's parts.
+    if object.parts.len() < object.row.users.len() {
+        return None;
+    }
     let changed: Vec<&Part> = object.parts.iter().filter(|p| has_changed(p)).collect();
     let remote: TotalCost = changed.iter().map(|p| TotalCost::from(p.cost) - TotalCost::from(p.local)).sum();
     if !at_least(remote, PROGRAM_PERCENT, total) {

@@ -1,7 +1,7 @@
 //! Who references: what initialises memory is given to its user, and memory that changes hands stays with one thread.
 use super::together::Together;
+use super::units::Units;
 use super::young::Young;
-use crate::blocks::NumberMap;
 use crate::split::Pieces;
 use homenode_trace::{Merged, Op};
 
@@ -15,9 +15,7 @@ struct Level {
     /// Whether all references are given, and not only those that initialise.
     keep: bool,
     /// A unit whose initialisation is given leaves when it is used.
-    users: NumberMap<(u32, Young)>,
-    /// Lowest and highest unit at the start: most references elsewhere need no look-up.
-    hull: (u64, u64),
+    users: Units<(u32, Young)>,
 }
 
 impl Level {
@@ -25,7 +23,8 @@ impl Level {
     #[inline]
     fn may_hold(&self, r: &Merged) -> bool {
         let last = r.addr.wrapping_add(u64::from(r.size.max(1)) - 1);
-        let within = last >> self.shift >= self.hull.0 && r.addr >> self.shift <= self.hull.1;
+        let hull = self.users.hull();
+        let within = last >> self.shift >= hull.0 && r.addr >> self.shift <= hull.1;
         !self.users.is_empty() && (within || last < r.addr)
     }
 }
@@ -58,15 +57,12 @@ impl Attribution {
         let level = match self.levels.iter().position(|l| (l.shift, l.keep) == (shift, keep)) {
             Some(i) => &mut self.levels[i],
             None => {
-                let level = Level { shift, keep, users: NumberMap::default(), hull: (u64::MAX, 0) };
+                let level = Level { shift, keep, users: Units::default() };
                 self.levels.push(level);
                 self.levels.last_mut().expect("one was pushed")
             }
         };
-        for (unit, user) in users {
-            level.users.entry(unit).or_insert((user, Young::NEW));
-            level.hull = (level.hull.0.min(unit), level.hull.1.max(unit));
-        }
+        level.users.add(users.map(|(unit, user)| (unit, (user, Young::NEW))));
     }
 
     /// Gives one reference to whoever makes it, in pieces per unit where that matters.
@@ -98,14 +94,14 @@ fn look_up<F: FnMut(Merged)>(levels: &mut [Level], held: &mut Held, r: Merged, o
     for piece in Pieces::new(r.addr, r.size, level.shift) {
         let unit = piece.addr >> level.shift;
         let part = Merged { addr: piece.addr, size: (piece.last - piece.addr) as u32 + 1, ..r };
-        match level.users.get_mut(&unit).filter(|_| r.op != Op::Spin) {
+        match level.users.get_mut(unit).filter(|_| r.op != Op::Spin) {
             None => look_up(rest, held, part, &mut *out),
             Some((user, _)) if level.keep => held.pass(Merged { thread: *user, ..part }, &mut *out),
             Some((user, young)) => {
                 if young.is_initialised_by(&r, piece.addr & within, piece.last & within, level.shift) {
                     held.hold(Merged { thread: *user, ..part }, &mut *out);
                 } else {
-                    level.users.remove(&unit);
+                    level.users.remove(unit);
                     held.finish(&mut *out);
                     out(part);
                 }

@@ -1,5 +1,5 @@
 //! One block for each thread: the units of an object move so that those of one thread follow each other.
-use crate::blocks::NumberMap;
+use super::units::Units;
 use crate::seat::salt;
 use crate::split::Pieces;
 use homenode_trace::Merged;
@@ -11,8 +11,7 @@ const GATHER_SPACES: u32 = (1 << 16) + (1 << 14);
 #[derive(Clone, Debug)]
 pub(super) struct Gathered {
     /// Unit to its new address.
-    fresh: NumberMap<u64>,
-    hull: (u64, u64),
+    fresh: Units<u64>,
     shift: u32,
 }
 
@@ -23,28 +22,35 @@ impl Gathered {
         let mut sorted: Vec<(u32, u64)> = units.iter().map(|&(unit, thread)| (thread, unit)).collect();
         sorted.sort_by_key(|unit| unit.0);
         let mut next = salt(GATHER_SPACES + area);
-        let mut fresh = NumberMap::default();
+        let mut places = Vec::with_capacity(sorted.len());
         for thread in sorted.chunk_by(|a, b| a.0 == b.0) {
             next = next.next_multiple_of(block_bytes);
             for (_, unit) in thread {
-                fresh.insert(*unit, next);
+                places.push((*unit, next));
                 next += 1 << shift;
             }
         }
-        let hull = (units.iter().map(|u| u.0).min().unwrap_or(1), units.iter().map(|u| u.0).max().unwrap_or(0));
-        Gathered { fresh, hull, shift }
+        let mut fresh = Units::default();
+        fresh.add(places.into_iter());
+        Gathered { fresh, shift }
     }
 
     /// Moves one reference, in pieces per unit.
     #[inline]
     pub(super) fn push(&self, r: Merged, out: &mut impl FnMut(Merged)) {
         let last = r.addr.wrapping_add(u64::from(r.size.max(1)) - 1);
-        if last >= r.addr && (last >> self.shift < self.hull.0 || r.addr >> self.shift > self.hull.1) {
+        let (from, to) = (r.addr >> self.shift, last >> self.shift);
+        let hull = self.fresh.hull();
+        if last >= r.addr && (to < hull.0 || from > hull.1) {
             return out(r);
+        }
+        if from == to {
+            let within = r.addr & ((1 << self.shift) - 1);
+            return out(Merged { addr: self.fresh.get(from).map_or(r.addr, |to| to + within), ..r });
         }
         for piece in Pieces::new(r.addr, r.size, self.shift) {
             let within = piece.addr & ((1 << self.shift) - 1);
-            let addr = self.fresh.get(&(piece.addr >> self.shift)).map_or(piece.addr, |to| to + within);
+            let addr = self.fresh.get(piece.addr >> self.shift).map_or(piece.addr, |to| to + within);
             out(Merged { addr, size: (piece.last - piece.addr) as u32 + 1, ..r });
         }
     }

@@ -10,6 +10,7 @@ mod moves;
 mod pad;
 mod placed;
 mod together;
+mod units;
 mod young;
 
 use crate::SimError;
@@ -94,7 +95,10 @@ pub enum Transform {
         /// (block number, thread that keeps it).
         blocks: Vec<(u64, u32)>,
     },
-    /// The units of each thread follow each other in memory of their own, and each thread initialises its own.
+    /// The units of each thread follow each other in memory of their own, which begins at a block, in the order in which the
+    /// thread comes to them, and each thread initialises its own: a cure for blocks of which each node uses a part.
+    /// [`Regroup`](Self::Regroup) is the one for lines of which each processor does: nobody's work changes hands, groups
+    /// begin at lines.
     OneBlockPerThread {
         /// (unit number, thread that it belongs to), those of a thread in the order in which they are to lie.
         units: Vec<(u64, u32)>,

@@ -99,6 +99,11 @@ impl Cursor {
         before_spin.min(self.event_at.saturating_sub(self.refs_done))
     }
 
+    /// How many events were executed.
+    pub(super) fn events_done(&self) -> usize {
+        self.events_done
+    }
+
     /// The event at the head was executed.
     pub(super) fn event_done(&mut self, data: &DatasetReader) {
         self.events_done += 1;

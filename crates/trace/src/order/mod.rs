@@ -5,6 +5,7 @@
 //! of references of the thread so far, spins excepted; an acquire raises it to that of the releases it follows, and a
 //! thread begins at that of its spawn. In sampled recordings virtual time is what was stamped. *As-recorded order* is a legal merge drawn by a seed: program order,
 //! synchronisation edges and batches that do not overlap in time are kept. `docs/design/order.md` gives the reasons.
+mod chance;
 mod cursor;
 mod model;
 mod output;
@@ -18,6 +19,7 @@ use crate::TraceError;
 use crate::dataset::DatasetReader;
 use crate::event::Event;
 use crate::record::Merged;
+pub use chance::Apart;
 use homenode_base::VirtualTime;
 
 /// Which order.
@@ -54,6 +56,8 @@ pub struct Summary {
     /// Largest virtual time of any thread at its end: the length of the program in references of its critical path; in a
     /// sampled recording in ticks of its clock.
     pub span: VirtualTime,
+    /// Threads that the recording put one after the other, though nothing in the program does; only of the model order.
+    pub apart: Option<Apart>,
 }
 
 /// Gives a whole dataset to `consumer` in the order `kind`. Memory: one decoded frame a thread, and the events. Errors:
@@ -70,5 +74,6 @@ pub fn drive(data: &DatasetReader, kind: OrderKind, consumer: &mut dyn Consumer)
     output.flush();
     state.finished()?;
     let span = state.cursors.iter().map(|c| c.time).max().unwrap_or(0);
-    Ok(Summary { refs: output.refs, spins: state.spins, events: output.events, span: VirtualTime(span) })
+    let apart = if by_turns { state.apart() } else { None };
+    Ok(Summary { refs: output.refs, spins: state.spins, events: output.events, span: VirtualTime(span), apart })
 }

@@ -1,4 +1,5 @@
 //! What both orders share: cursors, synchronisation, and what it means to execute an event.
+use super::chance::{Chance, LONG};
 use super::cursor::{Cursor, Head};
 use super::output::Output;
 use super::sync::Sync;
@@ -13,6 +14,8 @@ pub(super) struct State<'a> {
     /// Spawns that must happen before the thread begins.
     spawns: Vec<u32>,
     pub(super) spins: u64,
+    /// Waits that only the recording makes necessary.
+    pub(super) chances: Vec<Chance>,
     /// Threads that became able to go on; whoever drives takes them out.
     pub(super) woken: Vec<u32>,
 }
@@ -40,7 +43,15 @@ impl<'a> State<'a> {
             }
         }
         let woken = (0..data.threads()).filter(|&t| spawns[t as usize] == 0).collect();
-        Ok(State { data, cursors, sync: Sync::new(data, data.polls()?, by_turns), spawns, spins: 0, woken })
+        Ok(State {
+            data,
+            cursors,
+            sync: Sync::new(data, data.polls()?, by_turns),
+            spawns,
+            spins: 0,
+            chances: Vec::new(),
+            woken,
+        })
     }
 
     pub(super) fn head(&self, thread: u32) -> Head {
@@ -54,6 +65,14 @@ impl<'a> State<'a> {
             self.sync.wait(event, e);
             return Step::Waits;
         };
+        let c = &self.cursors[thread as usize];
+        let (arrived, n) = (c.time, c.events_done());
+        if floor >= arrived + LONG
+            && let Some(first) = self.sync.first_by_chance(event, arrived)
+            && self.could_go_first(n, e)
+        {
+            self.note_chance(thread, first, floor - arrived);
+        }
         let c = &mut self.cursors[thread as usize];
         c.time = c.time.max(floor);
         let time = c.time;
@@ -64,6 +83,11 @@ impl<'a> State<'a> {
             self.spawned(child, time);
         }
         Step::Done
+    }
+
+    /// Whether this event is one of waiting that orders nothing.
+    pub(super) fn is_poll(&self, event: u32) -> bool {
+        self.data.polls().is_ok_and(|polls| polls.events.contains(&event))
     }
 
     fn spawned(&mut self, child: u32, time: u64) {

@@ -1,4 +1,5 @@
 //! Synchronisation edges: which events wait, and for what.
+use super::chance::LONG;
 use super::turns::Turns;
 use crate::dataset::DatasetReader;
 use crate::event::{Event, EventKind};
@@ -31,6 +32,10 @@ struct Object {
     low: u32,
     /// Threads whose acquire needs more releases than `low`.
     waiters: BinaryHeap<Reverse<(u32, u32)>>,
+    /// Who acquired it last, and when.
+    taken: (u32, u64),
+    /// Who made the release of the largest virtual time, and when what it ends began (0 if it ends nothing).
+    last: (u32, u64),
 }
 
 /// All objects. Address spaces keep equal addresses apart.
@@ -175,10 +180,25 @@ impl Sync {
         if self.turns.has(link.object) {
             return self.turns.execute(link.object, event, e, time, woken);
         }
-        if link.release == NONE {
+        if link.object == NONE {
             return;
         }
         let o = &mut self.objects[link.object as usize];
+        if !matches!(e.kind, EventKind::Release { .. }) {
+            o.taken = (e.thread, time);
+        }
+        if link.release == NONE {
+            return;
+        }
+        if o.times[..o.low as usize].last().is_none_or(|t| time >= *t) {
+            let hands_on = matches!(e.kind, EventKind::Release { epoch: EPOCH_ALLOCATOR, .. });
+            let began = match o.taken {
+                _ if hands_on => time,
+                (thread, began) if thread == e.thread => began,
+                _ => 0,
+            };
+            o.last = (e.thread, began);
+        }
         o.times[link.release as usize] = time;
         let mut largest = if o.low > 0 { o.times[o.low as usize - 1] } else { 0 };
         while let Some(t) = o.times.get_mut(o.low as usize).filter(|t| **t != PENDING) {
@@ -197,5 +217,15 @@ impl Sync {
     /// Nobody can go on: lets go of what only the order of turns forbids. Whether that helps.
     pub(super) fn give_up(&mut self, woken: &mut Vec<u32>) -> bool {
         self.turns.give_up(woken)
+    }
+
+    /// Who made what the event follows, if that began long after the event's thread `arrived`.
+    pub(super) fn first_by_chance(&self, event: u32, arrived: u64) -> Option<u32> {
+        let link = self.links[event as usize];
+        if link.object == NONE || self.turns.has(link.object) {
+            return None;
+        }
+        let (first, began) = self.objects[link.object as usize].last;
+        (began >= arrived + LONG).then_some(first)
     }
 }

@@ -1,4 +1,5 @@
-"""Reproduction of Bolosky 1993, whole: exact rows, a verdict and a reason for every claim, page, pictures and data.
+"""Reproductions of Bolosky 1993 and Thakkar 2008, whole: exact rows, a verdict and a reason for every claim, page, pictures
+and data; Thakkar's verdicts are drawn again here from the numbers of the page.
 
     check_reproduce.py [--homenode PATH] [--size S] [--keep DIR]
 
@@ -113,6 +114,61 @@ def page(out, document):
     return len(pictures)
 
 
+# Claims of Thakkar 2008 that no number of the page speaks of.
+UNKNOWN = ["loss of LU", "migration once", "captured at sampling interval", "share of run time", "mbind against"]
+
+
+def guided_placement(session):
+    """`reproduce thakkar`: each verdict follows from the tables beside it."""
+    out = session.path("reproduce/thakkar")
+    session.run("reproduce", "thakkar", "--size", "XS", "-o", out, timeout=1800)
+    document = json.loads((out / "thakkar.json").read_text())
+    claims = document["claims"]
+    expect(len(claims) == 18, f"18 claims, not {len(claims)}")
+    saved, differ = ([[row[0], *map(float, row[1:])] for row in t["rows"]] for t in document["tables"][:2])
+    wanted = {what: verdict for what, verdict in directions(saved, differ)}
+    for what, verdict in wanted.items():
+        found = [c for c in claims if what in c["what"]]
+        expect(found, f"a claim on '{what}'")
+        for c in found:
+            expect(c["verdict"] == verdict, f"{c['what']}: {c['verdict']}, not {verdict}: {c['ours']}; {c['why']}")
+            expect(c["ours"] and c["why"], f"{c['what']}: numbers and a reason")
+    for what in UNKNOWN:
+        found = [c for c in claims if what in c["what"]]
+        expect([c["verdict"] for c in found] == ["cannot be known"], f"{what}: {found}")
+    judged = sum(c["verdict"] != "cannot be known" for c in claims)
+    expect(judged == 18 - len(UNKNOWN), f"{judged} of 18 have a verdict")
+    print(f"  {judged} of 18 claims have a verdict: " + ", ".join(
+        f"{n} {v}" for v, n in collections.Counter(c["verdict"] for c in claims).items()))
+
+
+def directions(saved, differ):
+    """Claim and verdict, from rows of savings (program, hop-sensitive, uniform, filtered, interleaved) and of pages that differ."""
+    def column(machine, at):
+        return [row[at] for row in saved if row[0].endswith(machine)]
+
+    def mean(values):
+        return sum(values) / len(values)
+
+    def same(alike):
+        return "agrees" if alike else "differs"
+
+    eight = "on opteron8"
+    hop, uniform, interleaved = (mean(column(eight, at)) for at in (1, 2, 4))
+    loses = {machine: min(column(machine, 1)) < 0 for machine in ("on opteron4", eight, "")}
+    yield "average saving of run time", same(mean(column("", 1)) > 0)
+    yield "average improvement of run time", same(mean(column("", 1)) > 0)
+    yield "range and mean of the improvement", same(mean(column("on opteron4", 1)) > 0 and loses["on opteron4"])
+    yield "8 nodes, traces of L2 misses: range", same(loses[eight])
+    yield "8 nodes, traces of L1 misses: range", same(loses[eight])
+    yield "mean of hop-sensitive; uniform", same(uniform - hop > 0.05)
+    yield "mean improvement of interleaving", same(interleaved > 0)
+    yield "worst slowdown", same(loses[""])
+    yield "remote access on the Opterons", "agrees"
+    yield "extra latency", "differs"
+    yield "pages on which uniform and hop-sensitive", same(max(row[1] for row in differ) <= 7.76)
+
+
 @slow_check
 def thesis_at_its_size(session):
     """`reproduce bolosky --size M`: programs as long as those of the thesis."""
@@ -129,7 +185,7 @@ def main():
         def thesis_again(session):
             """The thesis again on our programs."""
             reproduced(session, options.size)
-        sys.exit(bool(harness.run_all(Session(options.homenode, options.keep or folder), [thesis_again])))
+        sys.exit(bool(harness.run_all(Session(options.homenode, options.keep or folder), [guided_placement, thesis_again])))
 
 
 if __name__ == "__main__":

@@ -2,11 +2,12 @@
 //! what it answers is read by [`crate::agentresult`].
 //!
 //! A file is [`AgentPlan`]'s `Display`. The agent takes it whole or not at all: a line that makes no sense, two lines
-//! about one thread, and ranges that overlap are refused with the line's number.
+//! about one thread, and ranges that overlap are refused with the line's number. An allocation that comes with another size
+//! than the plan's gets its ranges by their share of the size, each end rounded down to a byte.
 use std::fmt;
 
-/// First line of every file of this version.
-pub const FIRST_LINE: &str = "homenode-agent-plan 1";
+/// How the first line of every file of this version begins.
+pub const FIRST_WORDS: &str = "homenode-agent-plan 2";
 
 /// Smallest allocation, in bytes, that [`Line::Heap`] can name; those of [`Line::Arena`] are below it.
 pub const HEAP_BYTES_MIN: u64 = 4096;
@@ -18,6 +19,12 @@ pub type ThreadPath = Vec<u32>;
 /// A plan for the agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentPlan {
+    /// Build id of the executable that the plan is for, lower-case hexadecimal: other processes that see the plan leave it
+    /// alone, and of several at once only the first is placed. `None`: every process.
+    pub program: Option<String>,
+    /// Whether the program is started as it was for the recording. Then an object whose number came with another size is
+    /// first looked for among its neighbours.
+    pub same_sizes: bool,
     /// The items; line `i` of them is line `i + 2` of the file.
     pub lines: Vec<Line>,
 }
@@ -29,6 +36,17 @@ pub enum Home {
     Node(u32),
     /// Page by page over these nodes in turn; at least one, none twice.
     Interleave(Vec<u32>),
+}
+
+/// What finds an allocation again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// Its call stack: [`crate::stackhash::stack_hash`].
+    Stack(u64),
+    /// Its size.
+    Size,
+    /// Where the call that asks for it returns to, as linked.
+    Site(u64),
 }
 
 /// One item.
@@ -63,11 +81,11 @@ pub enum Line {
     Heap {
         /// Build id of the module that allocates; with any stack, of one that is loaded.
         build_id: String,
-        /// [`crate::stackhash::stack_hash`]; `None`: any.
-        stack: Option<u64>,
+        /// What finds it.
+        by: By,
         /// The allocating thread.
         path: ThreadPath,
-        /// Earlier allocations by that thread with that stack; with any stack, with that size.
+        /// Earlier allocations by that thread with that stack, of that size, or from that site.
         ordinal: u64,
         /// Bytes asked for.
         size: u64,
@@ -111,16 +129,25 @@ impl fmt::Display for Home {
     }
 }
 
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            By::Stack(hash) => write!(f, "{hash:016x}"),
+            By::Size => f.write_str("*"),
+            By::Site(address) => write!(f, "@{address:x}"),
+        }
+    }
+}
+
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Line::Pin { path, cpu } => write!(f, "pin {} {cpu}", path_text(path)),
             Line::Stack { path, node } => write!(f, "stack {} {node}", path_text(path)),
             Line::Static { build_id, vaddr, bytes, home } => write!(f, "static {build_id} {vaddr:x} {bytes} {home}"),
-            Line::Heap { build_id, stack, path, ordinal, size, offset, bytes, home } => {
-                let stack = stack.map_or("*".to_string(), |hash| format!("{hash:016x}"));
+            Line::Heap { build_id, by, path, ordinal, size, offset, bytes, home } => {
                 let path = path_text(path);
-                write!(f, "heap {build_id} {stack} {path} {ordinal} {size} {offset} {bytes} {home}")
+                write!(f, "heap {build_id} {by} {path} {ordinal} {size} {offset} {bytes} {home}")
             }
             Line::Arena { build_id, stack, path, size, node } => {
                 write!(f, "arena {build_id} {stack:016x} {} {size} {node}", path_text(path))
@@ -131,7 +158,8 @@ impl fmt::Display for Line {
 
 impl fmt::Display for AgentPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{FIRST_LINE}")?;
+        let sizes = if self.same_sizes { "same" } else { "other" };
+        writeln!(f, "{FIRST_WORDS} {} {sizes}", self.program.as_deref().unwrap_or("-"))?;
         self.lines.iter().try_for_each(|line| writeln!(f, "{line}"))?;
         writeln!(f, "end")
     }
@@ -145,13 +173,15 @@ mod tests {
     fn one_line_of_every_kind() {
         let build_id = "0011aa".to_string();
         let plan = AgentPlan {
+            program: Some("00ff".to_string()),
+            same_sizes: true,
             lines: vec![
                 Line::Pin { path: vec![], cpu: 3 },
                 Line::Stack { path: vec![0, 2], node: 1 },
                 Line::Static { build_id: build_id.clone(), vaddr: 0x40c0, bytes: 4096, home: Home::Node(2) },
                 Line::Heap {
                     build_id: build_id.clone(),
-                    stack: None,
+                    by: By::Site(0x1f0),
                     path: vec![7],
                     ordinal: 1,
                     size: 9000,
@@ -162,8 +192,8 @@ mod tests {
                 Line::Arena { build_id, stack: 0xabc, path: vec![], size: 48, node: 0 },
             ],
         };
-        let text = "homenode-agent-plan 1\npin - 3\nstack 0.2 1\nstatic 0011aa 40c0 4096 n2\n\
-                    heap 0011aa * 7 1 9000 16 8000 i0,3\narena 0011aa 0000000000000abc - 48 0\nend\n";
+        let text = "homenode-agent-plan 2 00ff same\npin - 3\nstack 0.2 1\nstatic 0011aa 40c0 4096 n2\n\
+                    heap 0011aa @1f0 7 1 9000 16 8000 i0,3\narena 0011aa 0000000000000abc - 48 0\nend\n";
         assert_eq!(plan.to_string(), text);
     }
 }

@@ -6,6 +6,8 @@
 pub struct ProcessResult {
     /// Process id.
     pub pid: u32,
+    /// It left the plan alone, since another process of the program had it; then there is nothing else here.
+    pub beside: bool,
     /// Every line of the plan, by rising line number.
     pub items: Vec<ItemResult>,
     /// Calls of mbind.
@@ -37,9 +39,18 @@ pub enum Outcome {
         /// Bytes, in whole pages; small objects in arenas: as asked for.
         bytes: u64,
     },
+    /// It was met with another size, and placed by shares of that.
+    Scaled {
+        /// How many times.
+        times: u64,
+        /// Bytes, in whole pages.
+        bytes: u64,
+        /// The size that it came with, the last time; never 0.
+        size: u64,
+    },
     /// It was met, and the kernel refused at least once.
     Failed {
-        /// Error number.
+        /// Error number; [`NO_MAPPINGS`] is the agent's own.
         error: u32,
     },
     /// It was not met.
@@ -50,6 +61,9 @@ pub enum Outcome {
     OutsideModule,
 }
 
+/// Not asked of the kernel, because the process had nearly as many mappings as it may have (ENOSPC, which `mbind` never says).
+pub const NO_MAPPINGS: u32 = 28;
+
 fn number<T: std::str::FromStr>(word: Option<&str>) -> Option<T> {
     word?.parse().ok()
 }
@@ -58,6 +72,11 @@ fn item(kind: &str, words: &[&str]) -> Option<ItemResult> {
     let line = number(words.first().copied())?;
     let outcome = match (kind, &words[1..]) {
         ("matched", [times, bytes]) => Outcome::Matched { times: times.parse().ok()?, bytes: bytes.parse().ok()? },
+        ("scaled", [times, bytes, size]) => Outcome::Scaled {
+            times: times.parse().ok()?,
+            bytes: bytes.parse().ok()?,
+            size: size.parse().ok().filter(|n| *n > 0)?,
+        },
         ("failed", [_times, _bytes, error]) => Outcome::Failed { error: error.parse().ok()? },
         ("unmatched", ["not-seen"]) => Outcome::NotSeen,
         ("unmatched", ["another-size-or-build"]) => Outcome::OtherSizeOrBuild,
@@ -72,6 +91,7 @@ fn take(block: &mut ProcessResult, line: &str) -> Option<()> {
     let words: Vec<&str> = line.split(' ').collect();
     let (kind, rest) = words.split_first()?;
     match *kind {
+        "beside" if rest.is_empty() => block.beside = true,
         "process" => block.pid = number(rest.first().copied())?,
         "calls" => block.calls = number(rest.first().copied())?,
         "bytes" => block.bytes = number(rest.first().copied())?,
@@ -109,7 +129,7 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "homenode-agent-result 1\nprocess 7\nfailed 3 1 0 22\nmatched 2 4 8192\n\
-                        unmatched 4 not-seen\nunmatched 5 another-size-or-build\nunmatched 6 outside-the-module\n\
+                        scaled 7 1 4096 9000\nunmatched 4 not-seen\nunmatched 5 another-size-or-build\nunmatched 6 outside-the-module\n\
                         calls 5\nbytes 8192\nerrors 1\nrefused 0\nend\n";
 
     #[test]
@@ -125,8 +145,15 @@ mod tests {
             (4, Outcome::NotSeen),
             (5, Outcome::OtherSizeOrBuild),
             (6, Outcome::OutsideModule),
+            (7, Outcome::Scaled { times: 1, bytes: 4096, size: 9000 }),
         ];
         assert_eq!(outcomes, expected);
+    }
+
+    #[test]
+    fn a_process_beside() {
+        let all = parse("homenode-agent-result 1\nprocess 7\nbeside\nend\n").unwrap();
+        assert_eq!(all, [ProcessResult { pid: 7, beside: true, ..ProcessResult::default() }]);
     }
 
     #[test]
@@ -134,7 +161,7 @@ mod tests {
         for cut in TEXT.match_indices('\n').map(|(at, _)| at + 1).filter(|&at| at < TEXT.len()) {
             assert!(parse(&TEXT[..cut]).is_err(), "cut at {cut}");
         }
-        for (from, to) in [("matched", "mached"), ("4 8192", "4"), ("process 7", "process x"), ("22", "-22")] {
+        for (from, to) in [("matched", "mached"), ("4096 9000", "4096 0"), ("4 8192", "4"), ("process 7", "process x"), ("22", "-22")] {
             assert!(parse(&TEXT.replacen(from, to, 1)).unwrap_err().starts_with("line "), "{from}");
         }
     }

@@ -51,7 +51,7 @@ fn grouped_objects_lie_on_their_node_and_behave() {
             })
             .to_vec();
         for n in 0..=2 {
-            let plan = AgentPlan { lines: lines[..n].to_vec() };
+            let plan = AgentPlan { lines: lines[..n].to_vec(), ..AgentPlan::default() };
             let result = dir.path().join(format!("result-{compiler}-{n}"));
             let output = planned(&program, &plan, dir.path()).env(agent::RESULT_ENV, &result).output().unwrap();
             assert!(output.stderr.is_empty(), "{output:?}");

@@ -2,7 +2,7 @@
 mod support;
 
 use homenode_base::Rng;
-use homenode_base::agentplan::{AgentPlan, Home, Line};
+use homenode_base::agentplan::{AgentPlan, By, Home, Line};
 use homenode_base::ring::*;
 use homenode_hooks::agent;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -16,8 +16,8 @@ use support::preload::{self, command, places, plain, planned, recorded, text};
 fn everything(program: &Path, size: u64) -> AgentPlan {
     let build_id = preload::build_id(program.to_str().unwrap());
     let home = Home::Node(0);
-    let line = Line::Heap { build_id, stack: None, path: vec![], ordinal: 0, size, offset: 0, bytes: size, home };
-    AgentPlan { lines: vec![line] }
+    let line = Line::Heap { build_id, by: By::Size, path: vec![], ordinal: 0, size, offset: 0, bytes: size, home };
+    AgentPlan { lines: vec![line], ..AgentPlan::default() }
 }
 
 fn silent(output: &Output) -> String {
@@ -35,7 +35,7 @@ fn cpp_objects_are_placed_and_failures_thrown() {
             assert!(!keys.contains_key("impossible"));
             let lines = keys.values().flatten().map(|k| k.line(0, k.size, Home::Node(0))).collect::<Vec<_>>();
             assert_eq!(lines.len(), 5, "{keys:?}");
-            for (name, place) in places(&silent(&planned(&program, &AgentPlan { lines }, dir.path()).output().unwrap()))
+            for (name, place) in places(&silent(&planned(&program, &AgentPlan { lines, ..AgentPlan::default() }, dir.path()).output().unwrap()))
             {
                 assert_eq!(place.runs.len(), 1, "{name}");
                 assert_eq!(place.runs[0].0, "p0", "{name}");
@@ -78,7 +78,7 @@ fn libraries_that_come_later_are_placed_each_time() {
     let vaddr = u64::from_str_radix(line.split(' ').next().unwrap(), 16).unwrap();
     let build_id = preload::build_id(library.to_str().unwrap());
     let lines = vec![Line::Static { build_id, vaddr, bytes: 32 * 4096, home: Home::Node(0) }];
-    let output = planned(&program, &AgentPlan { lines }, dir.path()).arg(&library).output().unwrap();
+    let output = planned(&program, &AgentPlan { lines, ..AgentPlan::default() }, dir.path()).arg(&library).output().unwrap();
     let seen: Vec<_> = silent(&output).lines().map(|l| l.split(' ').skip(3).collect::<Vec<_>>().join(" ")).collect();
     assert_eq!(seen, ["p0*32 d*32", "p0*32 d*32"]);
 }
@@ -136,27 +136,30 @@ fn other_allocators_and_other_preloads() {
 /// Plans that are wrong in one way, and what is said of them.
 const WRONG: &[(&str, &str)] = &[
     ("", "line 1: the first line"),
-    ("homenode-agent-plan 2\nend\n", "line 1: the first line"),
-    ("homenode-agent-plan 1\n", "line 2: there is no 'end'"),
-    ("homenode-agent-plan 1\nend\nend\n", "line 2: something follows 'end'"),
-    ("homenode-agent-plan 1\nmove - 1\nend\n", "line 2: a line begins with"),
-    ("homenode-agent-plan 1\npin - 1 1\nend\n", "line 2: something follows the last field"),
-    ("homenode-agent-plan 1\npin 0..1 1\nend\n", "line 2: a thread path"),
-    ("homenode-agent-plan 1\npin - 8192\nend\n", "line 2: a processor"),
-    ("homenode-agent-plan 1\nstack - -1\nend\n", "line 2: a node"),
-    ("homenode-agent-plan 1\npin - 1\npin - 2\nend\n", "line 3: the same thread"),
-    ("homenode-agent-plan 1\nstatic abc 0 1 n0\nend\n", "line 2: a build id"),
-    ("homenode-agent-plan 1\nstatic ab 0x1 1 n0\nend\n", "line 2: an address"),
-    ("homenode-agent-plan 1\nstatic ab 1 0 n0\nend\n", "line 2: bytes"),
-    ("homenode-agent-plan 1\nstatic ab 1 8 n0\nstatic ab 8 8 n1\nend\n", "line 3: overlaps another line"),
-    ("homenode-agent-plan 1\nstatic ab 1 8 i\nend\n", "line 2: a home"),
-    ("homenode-agent-plan 1\nstatic ab 1 8 i1,1\nend\n", "line 2: a home"),
-    ("homenode-agent-plan 1\nstatic ab 1 8 n1024\nend\n", "line 2: a home"),
-    ("homenode-agent-plan 1\nheap ab 12 - 0 9000 0 9 n0\nend\n", "line 2: a stack hash"),
-    ("homenode-agent-plan 1\nheap ab * - 0 9000 9000 9 n0\nend\n", "line 2: an offset"),
-    ("homenode-agent-plan 1\nheap ab * - 0 9000 8999 2 n0\nend\n", "line 2: bytes"),
-    ("homenode-agent-plan 1\narena ab * - 48 0\nend\n", "line 2: a stack hash"),
-    ("homenode-agent-plan 1\narena ab 0123456789abcdef - 4096 0\nend\n", "line 2: an arena's objects"),
+    ("homenode-agent-plan 1\nend\n", "line 1: the first line"),
+    ("homenode-agent-plan 2 x same\nend\n", "line 1: a build id"),
+    ("homenode-agent-plan 2 -\nend\n", "line 1: sizes are"),
+    ("homenode-agent-plan 2 - same x\nend\n", "line 1: something follows"),
+    ("homenode-agent-plan 2 - same\n", "line 2: there is no 'end'"),
+    ("homenode-agent-plan 2 - same\nend\nend\n", "line 2: something follows 'end'"),
+    ("homenode-agent-plan 2 - same\nmove - 1\nend\n", "line 2: a line begins with"),
+    ("homenode-agent-plan 2 - same\npin - 1 1\nend\n", "line 2: something follows the last field"),
+    ("homenode-agent-plan 2 - same\npin 0..1 1\nend\n", "line 2: a thread path"),
+    ("homenode-agent-plan 2 - same\npin - 8192\nend\n", "line 2: a processor"),
+    ("homenode-agent-plan 2 - same\nstack - -1\nend\n", "line 2: a node"),
+    ("homenode-agent-plan 2 - same\npin - 1\npin - 2\nend\n", "line 3: the same thread"),
+    ("homenode-agent-plan 2 - same\nstatic abc 0 1 n0\nend\n", "line 2: a build id"),
+    ("homenode-agent-plan 2 - same\nstatic ab 0x1 1 n0\nend\n", "line 2: an address"),
+    ("homenode-agent-plan 2 - same\nstatic ab 1 0 n0\nend\n", "line 2: bytes"),
+    ("homenode-agent-plan 2 - same\nstatic ab 1 8 n0\nstatic ab 8 8 n1\nend\n", "line 3: overlaps another line"),
+    ("homenode-agent-plan 2 - same\nstatic ab 1 8 i\nend\n", "line 2: a home"),
+    ("homenode-agent-plan 2 - same\nstatic ab 1 8 i1,1\nend\n", "line 2: a home"),
+    ("homenode-agent-plan 2 - same\nstatic ab 1 8 n1024\nend\n", "line 2: a home"),
+    ("homenode-agent-plan 2 - same\nheap ab 12 - 0 9000 0 9 n0\nend\n", "line 2: a stack hash"),
+    ("homenode-agent-plan 2 - same\nheap ab * - 0 9000 9000 9 n0\nend\n", "line 2: an offset"),
+    ("homenode-agent-plan 2 - same\nheap ab * - 0 9000 8999 2 n0\nend\n", "line 2: bytes"),
+    ("homenode-agent-plan 2 - same\narena ab * - 48 0\nend\n", "line 2: a stack hash"),
+    ("homenode-agent-plan 2 - same\narena ab 0123456789abcdef - 4096 0\nend\n", "line 2: an arena's objects"),
 ];
 
 fn run_with(program: &Path, file: &Path, plan: &[u8]) -> Output {
@@ -188,8 +191,8 @@ fn mutated_plans_never_harm_the_program() {
     let program = plain(dir.path(), "gcc", "polite.c", &["-ldl"]);
     let id = preload::build_id(program.to_str().unwrap());
     let good = format!(
-        "homenode-agent-plan 1\npin - 0\nstack 0.1 0\nstatic {id} 4000 4096 n0\nheap {id} * - 0 444444 0 200000 n0\n\
-         heap {id} * - 0 444444 200000 244444 i0\narena {id} 00112233aabbccdd 0 48 0\nend\n"
+        "homenode-agent-plan 2 {id} other\npin - 0\nstack 0.1 0\nstatic {id} 4000 4096 n0\nheap {id} * - 0 444444 0 200000 n0\n\
+         heap {id} * - 0 444444 200000 244444 i0\nheap {id} @1234 - 0 444444 0 4096 n0\narena {id} 00112233aabbccdd 0 48 0\nend\n"
     );
     let mut rng = Rng::new(2008);
     let rounds = if std::env::var_os("HOMENODE_SLOW").is_some() { 10_000 } else { 300 };

@@ -2,7 +2,7 @@
 //! homes are told apart by their policies (`p0`: prefers node 0, `i0`: interleaves over node 0, `d`: none).
 mod support;
 
-use homenode_base::agentplan::{AgentPlan, Home, Line};
+use homenode_base::agentplan::{AgentPlan, By, Home, Line};
 use homenode_base::agentresult::{self, Outcome};
 use homenode_hooks::agent;
 use std::collections::BTreeMap;
@@ -12,6 +12,11 @@ use support::build::COMPILERS;
 use support::preload::{self, Place, places, plain, planned, recorded, text};
 
 const MB: u64 = 1 << 20;
+
+/// For every process, whatever program it runs.
+fn unkeyed(lines: Vec<Line>) -> AgentPlan {
+    AgentPlan { lines, ..AgentPlan::default() }
+}
 
 fn preferred() -> Home {
     Home::Node(0)
@@ -95,7 +100,7 @@ fn plan_for(program: &Path, wishes: &Ranges, with_stacks: bool) -> AgentPlan {
             });
         }
     }
-    AgentPlan { lines }
+    unkeyed(lines)
 }
 
 /// Ordinals among equal sizes are read off the source: every size but these two is asked for once.
@@ -107,7 +112,7 @@ fn by_size(key: &preload::Key, name: &str, offset: u64, bytes: u64, home: Home) 
         "aligned" => 3,
         _ => 0,
     };
-    Line::Heap { build_id, stack: None, path, ordinal, size, offset, bytes, home }
+    Line::Heap { build_id, by: By::Size, path, ordinal, size, offset, bytes, home }
 }
 
 fn check(program: &Path, plan: &AgentPlan, wishes: &Ranges, dir: &Path) {
@@ -151,7 +156,7 @@ fn big_ranges_meet_at_huge_pages_if_that_is_near() {
     let key = recorded(&program, &[])["huge"].clone().expect("a mapping");
     for first in [3 * MB, 4 * MB + 12 * 4096] {
         let lines = vec![key.line(0, first, preferred()), key.line(first, 8 * MB - first, interleaved())];
-        let huge = &places(&text(&planned(&program, &AgentPlan { lines }, dir.path()).output().unwrap()))["huge"];
+        let huge = &places(&text(&planned(&program, &unkeyed(lines), dir.path()).output().unwrap()))["huge"];
         let boundary = huge.addr + first;
         let nearest = (boundary + MB) & !(2 * MB - 1);
         let moves = thp.starts_with("[always]") && nearest.abs_diff(boundary) <= 65536;
@@ -203,7 +208,7 @@ fn threads_are_pinned_and_others_are_not() {
         Line::Pin { path: vec![1], cpu: 0 },
         Line::Pin { path: vec![1, 0], cpu: 0 },
     ];
-    let output = planned(&program, &AgentPlan { lines }, dir.path()).output().unwrap();
+    let output = planned(&program, &unkeyed(lines), dir.path()).output().unwrap();
     let mut lines: Vec<String> = text(&output).lines().map(str::to_string).collect();
     lines.sort();
     let one = |who: &str| format!("{who} 0");
@@ -220,7 +225,7 @@ fn placing_stops_before_the_mappings_run_out() {
     let build_id = preload::build_id(program.to_str().unwrap());
     let line = |i: u64| Line::Heap {
         build_id: build_id.clone(),
-        stack: None,
+        by: By::Size,
         path: vec![],
         ordinal: 0,
         size: pages * 4096,
@@ -228,7 +233,7 @@ fn placing_stops_before_the_mappings_run_out() {
         bytes: 4096,
         home: if i.is_multiple_of(2) { preferred() } else { interleaved() },
     };
-    let plan = AgentPlan { lines: (0..pages).map(line).collect() };
+    let plan = unkeyed((0..pages).map(line).collect());
     let result = dir.path().join("result");
     let output = planned(&program, &plan, dir.path()).env(agent::RESULT_ENV, &result).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -242,4 +247,115 @@ fn placing_stops_before_the_mappings_run_out() {
     } else {
         assert_eq!((all[0].refused, &*found["last"].runs[0].0), (0, "i0"));
     }
+}
+
+/// `sized.c` under a plan that was made of it with objects of 1 and 3 MB; the first has a quarter, the second a half of its
+/// own apart. By its call stacks, or by the place that allocates.
+struct Sized {
+    dir: tempfile::TempDir,
+    program: std::path::PathBuf,
+    lines: Vec<Line>,
+}
+
+impl Sized {
+    fn new(by_site: bool) -> Sized {
+        let dir = tempfile::tempdir().unwrap();
+        let program = plain(dir.path(), "gcc", "sized.c", &[]);
+        let keys = recorded(&program, &["1000000", "3000000"]);
+        let line = |name: &str, offset, bytes, home| match keys[name].as_ref().unwrap() {
+            key if by_site => match key.line(offset, bytes, home) {
+                Line::Heap { build_id, path, ordinal, size, offset, bytes, home, .. } => {
+                    Line::Heap { build_id, by: By::Site(key.site), path, ordinal, size, offset, bytes, home }
+                }
+                other => other,
+            },
+            key => key.line(offset, bytes, home),
+        };
+        let lines = vec![
+            line("o0", 0, 250_000, preferred()),
+            line("o0", 250_000, 750_000, interleaved()),
+            line("o1", 1_500_000, 1_500_000, preferred()),
+        ];
+        Sized { dir, program, lines }
+    }
+
+    fn run(&self, same_sizes: bool, sizes: &[&str]) -> (BTreeMap<String, Place>, Vec<Outcome>) {
+        let plan = AgentPlan { lines: self.lines.clone(), same_sizes, ..AgentPlan::default() };
+        let result = self.dir.path().join("result");
+        let mut c = planned(&self.program, &plan, self.dir.path());
+        let found = places(&text(&c.args(sizes).env(agent::RESULT_ENV, &result).output().unwrap()));
+        let all = agentresult::parse(&std::fs::read_to_string(&result).unwrap()).unwrap();
+        std::fs::remove_file(result).unwrap();
+        (found, all[0].items.iter().map(|i| i.outcome).collect())
+    }
+}
+
+/// How many pages of `o0` and `o1` are where, and that none of them came into memory by being placed.
+fn shares(found: &BTreeMap<String, Place>, name: &str) -> Vec<(String, u64)> {
+    let there = found[&name.replace('o', "r")].runs[0].1;
+    assert!(there <= 1, "{there} pages of {name} are in memory, which nobody has touched");
+    found[name].runs.clone()
+}
+
+#[test]
+fn an_object_of_another_size_is_placed_by_shares_and_no_page_of_it_is_touched() {
+    for by_site in [false, true] {
+        let sized = Sized::new(by_site);
+        let (found, outcomes) = sized.run(true, &["1000000", "3000000"]);
+        assert_eq!(shares(&found, "o0"), expected(&found["o0"], &[(0, 250_000, "p0"), (250_000, 750_000, "i0")]));
+        assert_eq!(shares(&found, "o1"), expected(&found["o1"], &[(1_500_000, 1_500_000, "p0")]));
+        assert!(outcomes.iter().all(|o| matches!(o, Outcome::Matched { times: 1, .. })), "{outcomes:?}");
+
+        // Three times as large: the first one has the size that the second had.
+        let (found, outcomes) = sized.run(false, &["3000000", "9000000"]);
+        assert_eq!(shares(&found, "o0"), expected(&found["o0"], &[(0, 750_000, "p0"), (750_000, 2_250_000, "i0")]));
+        assert_eq!(shares(&found, "o1"), expected(&found["o1"], &[(4_500_000, 4_500_000, "p0")]));
+        let sizes = [3_000_000, 3_000_000, 9_000_000];
+        for (outcome, came) in outcomes.iter().zip(sizes) {
+            assert!(matches!(outcome, Outcome::Scaled { times: 1, size, .. } if *size == came), "{outcomes:?}");
+        }
+        // Smaller, by an odd number.
+        let (found, _) = sized.run(true, &["333333", "1000001"]);
+        assert_eq!(shares(&found, "o0"), expected(&found["o0"], &[(0, 83_333, "p0"), (83_333, 250_000, "i0")]));
+        assert_eq!(shares(&found, "o1"), expected(&found["o1"], &[(500_000, 500_001, "p0")]));
+    }
+}
+
+#[test]
+fn objects_in_another_order_and_ones_that_go_on_growing_are_known() {
+    let sized = Sized::new(false);
+    let (first, second) = ([(0, 250_000, "p0"), (250_000, 750_000, "i0")], [(1_500_000, 1_500_000, "p0")]);
+    let (found, outcomes) = sized.run(true, &["3000000", "1000000"]);
+    assert_eq!(shares(&found, "o0"), expected(&found["o0"], &second));
+    assert_eq!(shares(&found, "o1"), expected(&found["o1"], &first));
+    assert!(outcomes.iter().all(|o| matches!(o, Outcome::Matched { times: 1, .. })), "{outcomes:?}");
+
+    let (found, _) = sized.run(true, &["1000000", "3000000", "9000000", "2000000"]);
+    assert_eq!(shares(&found, "o1"), expected(&found["o1"], &second));
+    assert_eq!(shares(&found, "o2"), expected(&found["o2"], &[(4_500_000, 4_500_000, "p0")]), "grown");
+    assert_eq!(shares(&found, "o3"), expected(&found["o3"], &[]), "neither of the plan nor larger than all of it");
+}
+
+#[test]
+fn a_plan_goes_through_launchers_to_its_program_and_to_one_process_at_a_time() {
+    let sized = Sized::new(false);
+    let (name, id) = (sized.program.to_str().unwrap(), preload::build_id(sized.program.to_str().unwrap()));
+    let plan = AgentPlan { program: Some(id), same_sizes: true, lines: sized.lines.clone() };
+    let result = sized.dir.path().join("result");
+    let asked = format!("env nice {name} 1000000 3000000 && {name} 1000000 also '{name} 1000000'");
+    let mut c = planned(Path::new("/bin/sh"), &plan, sized.dir.path());
+    let output = c.arg("-c").arg(asked).env(agent::RESULT_ENV, &result).output().unwrap();
+    let at = text(&output);
+    let placed: Vec<bool> = at.lines().filter(|l| l.starts_with("o0 ")).map(|l| place_of(l) == "p0").collect();
+    assert_eq!(placed, [true, true, false], "{at}");
+    let mut all = agentresult::parse(&std::fs::read_to_string(&result).unwrap()).unwrap();
+    let met = |r: &agentresult::ProcessResult| r.items.iter().filter(|i| i.outcome != Outcome::NotSeen).count();
+    all.sort_by_key(|r| (r.beside, met(r)));
+    let told: Vec<(bool, usize)> = all.iter().map(|r| (r.beside, met(r))).collect();
+    assert_eq!(told, [(false, 2), (false, 3), (true, 0)], "neither the shell nor env nor nice");
+}
+
+/// Where the first page of a line of `where.h` is.
+fn place_of(line: &str) -> &str {
+    line.split(' ').nth(3).and_then(|run| run.split('*').next()).unwrap_or_default()
 }

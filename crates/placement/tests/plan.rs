@@ -12,7 +12,7 @@ fn symbol(name: &str) -> ObjectKey {
 
 fn heap(ordinal: u64, size: u64) -> ObjectKey {
     let stack = StackHash(0xfedc_ba98_7654_3210);
-    ObjectKey::Heap { build_id: "00ff".into(), stack, thread_path: vec![0, 2], ordinal, size, size_ordinal: 3 }
+    ObjectKey::Heap { build_id: "00ff".into(), stack, thread_path: vec![0, 2], ordinal, size, size_ordinal: 3, site: None }
 }
 
 fn plan() -> Plan {
@@ -52,10 +52,17 @@ fn plans_survive_their_json() {
 }
 
 #[test]
+fn plans_of_the_version_before_are_read() {
+    let old = plan().to_json().replacen("schema/plan-3", "schema/plan-2", 1);
+    assert!(!old.contains("\"site\"") && !old.contains("warnings"), "what the old version did not know: {old}");
+    assert_eq!(Plan::from_json(&old), Ok(plan()));
+}
+
+#[test]
 fn wrong_plans_get_one_clear_line() {
     let good = plan().to_json();
     let cases: [(&str, &str, &[&str]); 15] = [
-        ("schema/plan-2", "schema/plan-1", &["plan-2", "plan-1", "homenode place"]),
+        ("schema/plan-3", "schema/plan-1", &["plan-3", "plan-1", "homenode place"]),
         ("\"schema\"", "\"scheme\"", &["schema is 'absent'"]),
         ("\"threads\"", "\"treads\"", &["line", "treads"]),
         ("\"page_bytes\": 4096", "\"page_bytes\": 4095", &["page_bytes", "power of two"]),

@@ -1,6 +1,8 @@
 //! `homenode run`: a program placed by a plan, or followed by the live loop, or compared under several regimes.
 mod compare;
 mod planned;
+mod program;
+mod tally;
 
 use crate::live::child::{Child, cannot_start, start};
 use crate::live::doc::{ActDoc, LiveDoc, RUN_SCHEMA};

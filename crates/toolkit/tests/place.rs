@@ -56,6 +56,9 @@ fn a_plan_costs_what_it_claims_and_its_keys_hold_elsewhere() {
     let small: Vec<(Why, u64, u16)> = plan.unplaceable.iter().map(|u| (u.why, u.pages, u.node)).collect();
     assert_eq!(small, [(Why::SmallObjects, 1, 2)], "64 bytes cannot be placed");
     assert!(plan.expected.planned < plan.expected.now && plan.expected.best_static < plan.expected.planned);
+    let (covered, warned) = (plan.evidence.covered.expect("counted"), &plan.evidence.warnings);
+    assert!(2 * covered > plan.evidence.counted && covered < plan.evidence.counted, "all but the small object: {covered}");
+    assert!(warned.len() == 1 && warned[0].starts_with("thin evidence: only "), "{warned:?}");
     for dataset in [&here, &there] {
         let judged = price(plan, dataset, "opteron4", &mut ()).expect("priced");
         assert_eq!((judged.first_touch, judged.planned), (plan.expected.now, plan.expected.planned), "another address");
@@ -196,4 +199,17 @@ fn allocations_are_counted_by_stack_and_by_size() {
     found.sort_unstable();
     // By stack: 0, 1, -, not counted, 2; the second stack has its own 0. By size: 8192 is seen thrice.
     assert_eq!(found, [(4096, 1, 0), (8192, 0, 0), (8192, 0, 1), (8192, 2, 2)]);
+}
+
+#[test]
+fn a_plan_for_less_than_half_of_the_uses_says_so_and_why() {
+    let mut b = program(0);
+    for _ in 0..2000 {
+        (0..8).for_each(|_| _ = b.write(1, HEAP + 0x10_0000));
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    let doc = place(&request(&saved(dir.path(), "small.hnt", &b), "opteron4"), &mut ()).expect("a plan");
+    let [warning] = &doc.plan.evidence.warnings[..] else { panic!("{:?}", doc.plan.evidence.warnings) };
+    assert!(warning.starts_with("the plan covers ") && warning.contains("smaller than a page"), "{warning}");
+    assert!(!doc.plan.entries.is_empty());
 }

@@ -27,6 +27,7 @@ const PROGRAMS: &[(&str, &str, &[&str])] = &[
     ("bound", "tests/guest/programs/bound.c", &[]),
     ("hog", "tests/guest/programs/hog.c", &[]),
     ("shifting", "tests/guest/programs/shifting.c", &[]),
+    ("sparse", "tests/guest/programs/sparse.c", &[]),
     ("hold", "tests/guest/programs/hold.c", &[]),
     ("owners", "tests/guest/programs/owners.c", &[]),
     ("owners_static", "tests/guest/programs/owners.c", &["-static"]),

@@ -11,7 +11,9 @@ use std::time::Duration;
   homenode place app.hnt -o plan.json --machine this --rule uniform --capacity 16G,2G
   homenode run --plan plan.json -- ./app
 
-The plan names data by build, symbol or call stack, so it fits every run of the same build.
+The plan names data by build, symbol or call stack, so it fits every run of the same build, also
+at another size: ranges keep their share of the object. Thin evidence, and a plan for less than
+half of the uses, are warned of on stderr; the status is 0 then.
 `homenode list rules` names the rules.")]
 pub(crate) struct Place {
     /// Dataset, recorded by any backend.
@@ -54,8 +56,11 @@ pub(crate) struct Place {
   homenode run --compare first-touch,interleave,homenode -- ./app
 
 A plan is carried out by a preloaded library before the program touches its memory; a static
-program is moved from outside right after its start. SIGUSR1 switches moving off and on again.
-The status is 1 if the program failed.")]
+program is moved from outside right after its start. A plan goes through scripts and launchers
+(env, nice, taskset, mpirun) to the process that runs the recorded program; of several at once
+one gets it. Objects of another size than in the recording are placed by shares of it.
+SIGUSR1 switches moving off and on again. The status is 1 if the program failed, and if nothing
+of the plan could be placed.")]
 pub(crate) struct Run {
     /// Plan made by `homenode place`.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

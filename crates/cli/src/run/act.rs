@@ -18,6 +18,9 @@ pub(super) fn place(a: Place, quiet: bool) -> Done {
         toolkit::output::refuse_existing(path, a.force)?;
     }
     let doc = toolkit::place(&request, &mut Bar::new(quiet))?;
+    for warning in &doc.plan.evidence.warnings {
+        eprintln!("homenode: warning: {warning}");
+    }
     if let Some(path) = &a.output {
         toolkit::output::write(path, doc.to_json().as_bytes())?;
     }
@@ -57,7 +60,7 @@ pub(super) fn run(a: Run, quiet: bool) -> Done {
         // The program owns stdout; what we have to say goes beside it.
         eprint!("{}", doc.to_text());
     }
-    Ok(u8::from(doc.program_failed()))
+    Ok(u8::from(doc.program_failed() || doc.nothing_placed()))
 }
 
 pub(super) fn migrate(a: Migrate, quiet: bool) -> Done {

@@ -51,6 +51,7 @@ struct hnag_frames {
     unsigned depth;
     uintptr_t returns[HNAG_FRAMES]; /* return addresses, innermost first, the agent's own left out */
 };
+void hnag_unwind_init(void);
 void hnag_unwind(struct hnag_frames *f, unsigned most);
 bool hnag_is_own(uintptr_t pc);
 uint64_t hnag_stack_hash(const struct hnag_frames *f);

@@ -85,7 +85,8 @@ static int find_definer(struct dl_phdr_info *info, size_t size, void *context) {
 /* An allocator in the executable, or in a library that is preloaded before us, answers in our place. */
 static void say_what_is_unseen(void) {
     struct definer d = {hnag_first("malloc"), NULL};
-    if (hnag_is_own((uintptr_t)d.address))
+    /* The malloc of a program that was compiled with the hooks asks ours. */
+    if (hnag_is_own((uintptr_t)d.address) || hnag_first("homenode_doors"))
         return;
     dl_iterate_phdr(find_definer, &d);
     hnrt_complain(d.path && *d.path ? "an allocator is preloaded before the agent: only its mappings are seen, not "
@@ -110,6 +111,7 @@ static void start(void) {
     hnrt_phase_init();
     dl_iterate_phdr(find_loader, (void *)getauxval(AT_BASE));
     hnag_modules_look();
+    hnag_unwind_init();
     if (!getauxval(AT_SECURE))
         hnag_plan_load();
     active = recording || hnag_planning;

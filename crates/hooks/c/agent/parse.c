@@ -102,15 +102,27 @@ static const char *read_path(struct cursor *c, struct hnag_item *item) {
     return NULL;
 }
 
-static const char *read_stack(struct cursor *c, struct hnag_item *item, bool may_be_any) {
+static const char *read_stack(struct cursor *c, struct hnag_item *item) {
     struct word w = next_word(c);
-    item->any = may_be_any && is(w, "*");
-    if (item->any)
+    return w.bytes == 16 && hexadecimal(w, 16, &item->hash) ? NULL : "a stack hash is 16 hexadecimal digits";
+}
+
+/* The build has been read. */
+static const char *read_finder(struct cursor *c, struct hnag_item *item) {
+    struct word w = next_word(c), address = {w.at + 1, w.bytes - 1};
+    if (is(w, "*")) {
+        item->by = BY_SIZE;
         return NULL;
-    if (w.bytes != 16 || !hexadecimal(w, 16, &item->hash))
-        return may_be_any ? "a stack hash is 16 hexadecimal digits or '*'" : "a stack hash is 16 hexadecimal digits";
-    hnag_plan.hashes |= may_be_any;
-    return NULL;
+    }
+    if (w.bytes > 1 && w.at[0] == '@' && hexadecimal(address, 1, &item->hash)) {
+        item->by = BY_SITE;
+        item->hash = hnag_fnv(item->build, item->hash, 8);
+        hnag_plan.sites = true;
+        return NULL;
+    }
+    hnag_plan.hashes = true;
+    bool good = w.bytes == 16 && hexadecimal(w, 16, &item->hash);
+    return good ? NULL : "a stack hash is 16 hexadecimal digits, a site '@' and an address, any of a size '*'";
 }
 
 static const char *read_number(struct cursor *c, uint64_t least, uint64_t most, uint64_t *out, const char *wrong) {
@@ -194,7 +206,7 @@ static const char *read_static(struct cursor *c, struct hnag_item *item) {
 
 static const char *read_heap(struct cursor *c, struct hnag_item *item) {
     TRY(read_build(c, item));
-    TRY(read_stack(c, item, true));
+    TRY(read_finder(c, item));
     TRY(read_path(c, item));
     TRY(read_number(c, 0, BYTES_MOST, &item->ordinal, "an ordinal is a number"));
     TRY(read_number(c, 1, BYTES_MOST, &item->size, "a size is a number from 1"));
@@ -205,7 +217,7 @@ static const char *read_heap(struct cursor *c, struct hnag_item *item) {
 
 static const char *read_arena(struct cursor *c, struct hnag_item *item) {
     TRY(read_build(c, item));
-    TRY(read_stack(c, item, false));
+    TRY(read_stack(c, item));
     TRY(read_path(c, item));
     TRY(read_number(c, 1, HNAG_LEAST - 1, &item->size, "an arena's objects have 1 to 4095 bytes"));
     return read_node(c, &item->home);
@@ -259,9 +271,21 @@ static struct cursor take_line(const char **at, const char *end) {
     return c;
 }
 
-static bool is_first_line(struct cursor c) {
+/* Version, build of the executable that the plan is for ('-': any), whether its arguments are those of the recording. */
+static const char *read_first_line(struct cursor c) {
     struct word name = next_word(&c), version = next_word(&c);
-    return is(name, "homenode-agent-plan") && is(version, "1") && !next_word(&c).bytes;
+    if (!is(name, "homenode-agent-plan") || !is(version, "2"))
+        return "the first line does not begin with 'homenode-agent-plan 2'";
+    struct cursor program = c;
+    struct hnag_item item = {0};
+    if (!is(next_word(&c), "-"))
+        TRY(read_build(&program, &item));
+    hnag_plan.program = item.build;
+    struct word sizes = next_word(&c);
+    hnag_plan.other_sizes = is(sizes, "other");
+    if (!hnag_plan.other_sizes && !is(sizes, "same"))
+        return "sizes are 'same' or 'other'";
+    return next_word(&c).bytes ? "something follows the last field" : NULL;
 }
 
 static bool is_end(struct cursor c) {
@@ -276,8 +300,7 @@ const char *hnag_plan_parse(const char *text, uint64_t bytes, uint32_t *line) {
     *line = 1;
     if (lines > 10000000 || !memory_for(lines))
         return "too long";
-    if (!is_first_line(take_line(&at, end)))
-        return "the first line is not 'homenode-agent-plan 1'";
+    TRY(read_first_line(take_line(&at, end)));
     while (at < end) {
         struct cursor c = take_line(&at, end);
         ++*line;

@@ -1,5 +1,6 @@
 /* Applying the plan: which item is meant by what the program does. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 
@@ -40,19 +41,19 @@ void hnag_plan_modules(const struct hnag_module *m, unsigned n) {
 
 /* ---- allocations ------------------------------------------------------------------------------------------------- */
 
-static int compare_group(const struct hnag_group *g, uint32_t any, uint64_t key, uint64_t path) {
-    if (g->any != any)
-        return g->any < any ? -1 : 1;
+static int compare_group(const struct hnag_group *g, uint32_t by, uint64_t key, uint64_t path) {
+    if (g->by != by)
+        return g->by < by ? -1 : 1;
     if (g->key != key)
         return g->key < key ? -1 : 1;
     return g->path < path ? -1 : g->path > path;
 }
 
-static struct hnag_group *find_group(uint32_t any, uint64_t key, uint64_t path) {
+static struct hnag_group *find_group(uint32_t by, uint64_t key, uint64_t path) {
     uint32_t low = 0, high = hnag_plan.group_count;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
-        int c = compare_group(&hnag_plan.groups[middle], any, key, path);
+        int c = compare_group(&hnag_plan.groups[middle], by, key, path);
         if (c == 0)
             return &hnag_plan.groups[middle];
         if (c < 0)
@@ -78,7 +79,7 @@ static uint32_t first_with_ordinal(const struct hnag_group *g, uint64_t ordinal)
 /* The build that allocates is that of the innermost frame; where stacks do not count, any that is loaded. */
 static bool right_build(const struct hnag_item *item, const struct hnag_frames *f) {
     struct hnag_module m = {0};
-    if (item->any)
+    if (item->by == BY_SIZE)
         return hnag_module_loaded(item->build);
     return f->depth && hnag_module_at(f->returns[0] - 1, &m) && m.build == item->build;
 }
@@ -88,28 +89,98 @@ static void note_mismatch(struct hnag_item *item, uint32_t outcome) {
         __atomic_store_n(&item->outcome, outcome, __ATOMIC_RELAXED);
 }
 
-/* Only the thread with the group's path comes here, so counting needs no atomic operation. */
-static bool place_in_group(struct hnag_group *g, const struct hnag_object *o, const struct hnag_frames *f) {
-    uint64_t ordinal = g->seen++;
-    struct hnag_placing p;
-    hnag_placing_begin(&p);
+/* ---- which object of a group an allocation is -------------------------------------------------------------------- */
+
+#define NOBODY UINT32_MAX
+enum { NEAR = 128 }; /* ordinals within which objects of one site may change places */
+
+static bool of_one_object(const struct hnag_item *a, const struct hnag_item *b) {
+    return a->ordinal == b->ordinal && a->size == b->size && a->build == b->build;
+}
+
+/* First item of an object of this size that has not come yet, not far from this ordinal; NOBODY: none. */
+static uint32_t waiting(const struct hnag_group *g, uint64_t ordinal, const struct hnag_object *o,
+                        const struct hnag_frames *f) {
+    uint32_t i = first_with_ordinal(g, ordinal > NEAR ? ordinal - NEAR : 0);
+    for (; i < g->end && hnag_plan.items[i].ordinal <= ordinal + NEAR; i++)
+        if (hnag_plan.items[i].size == o->bytes && !hnag_plan.items[i].times && right_build(&hnag_plan.items[i], f))
+            return i;
+    return NOBODY;
+}
+
+/* The first item of the object that this allocation is, or NOBODY. Its size and number decide. If only the number is right,
+ * either the program runs at another size, or its objects come in another order: an object of the right size that is still
+ * missing says the latter, unless something else has shown that sizes changed. Where sizes grow with the number (a vector),
+ * what comes after the last and is larger than all is taken for the last one grown. */
+static uint32_t choose(struct hnag_group *g, uint64_t ordinal, const struct hnag_object *o, const struct hnag_frames *f) {
+    uint32_t exact = NOBODY, other = NOBODY, last = g->end - 1;
+    bool taken = false;
     for (uint32_t i = first_with_ordinal(g, ordinal); i < g->end && hnag_plan.items[i].ordinal == ordinal; i++) {
         struct hnag_item *item = &hnag_plan.items[i];
-        if (item->size != o->bytes || !right_build(item, f)) {
+        bool right = right_build(item, f);
+        if (exact == NOBODY && right && item->size == o->bytes && !item->times)
+            exact = i;
+        else if (other == NOBODY && right && item->size != o->bytes && !item->times)
+            other = i;
+        taken |= right && item->times;
+        if (!right || item->size != o->bytes)
             note_mismatch(item, OUT_SIZE);
-            continue;
-        }
+    }
+    if (exact != NOBODY || g->by == BY_SIZE)
+        return exact;
+    if (other != NOBODY || taken) {
+        bool scaled = __atomic_load_n(&hnag_plan.other_sizes, __ATOMIC_RELAXED);
+        uint32_t twin = scaled ? NOBODY : waiting(g, ordinal, o, f);
+        if (twin != NOBODY || other == NOBODY)
+            return twin;
+        __atomic_store_n(&hnag_plan.other_sizes, true, __ATOMIC_RELAXED);
+        return other;
+    }
+    bool grown = ordinal > hnag_plan.items[last].ordinal && hnag_plan.items[last].size == g->largest;
+    if (!grown || o->bytes <= g->largest || !right_build(&hnag_plan.items[last], f))
+        return NOBODY;
+    while (last > g->first && of_one_object(&hnag_plan.items[last], &hnag_plan.items[last - 1]))
+        last--;
+    return last;
+}
+
+/* `at` bytes of an object of `of` bytes, in one of `bytes`: the same share, rounded down. */
+static uint64_t share(uint64_t at, uint64_t of, uint64_t bytes) {
+    return (uint64_t)((unsigned __int128)at * bytes / of);
+}
+
+/* Only the thread with the group's path comes here, so counting needs no atomic operation. */
+static bool place_in_group(struct hnag_group *g, const struct hnag_object *o, const struct hnag_frames *f) {
+    uint32_t first = choose(g, g->seen++, o, f);
+    struct hnag_placing p;
+    hnag_placing_begin(&p);
+    for (uint32_t i = first; i < g->end && of_one_object(&hnag_plan.items[i], &hnag_plan.items[first]); i++) {
+        struct hnag_item *item = &hnag_plan.items[i];
         __atomic_fetch_add(&item->times, 1, __ATOMIC_RELAXED);
-        struct hnag_range r = {o->addr + item->offset, o->addr + item->offset + item->bytes, item->home, i};
-        hnag_placing_add(&p, &r);
+        if (item->size != o->bytes)
+            __atomic_store_n(&item->came, o->bytes, __ATOMIC_RELAXED);
+        uint64_t from = share(item->offset, item->size, o->bytes);
+        struct hnag_range r = {o->addr + from, o->addr + share(item->offset + item->bytes, item->size, o->bytes),
+                               item->home, i};
+        if (r.lo < r.hi)
+            hnag_placing_add(&p, &r);
     }
     return hnag_placing_end(&p);
 }
 
-/* Places what the plan says of a new object; true if it has a policy of ours now. A stack goes before its size. */
+static uint64_t site(const struct hnag_frames *f) {
+    struct hnag_module m = {0};
+    if (!f->depth || !hnag_module_at(f->returns[0] - 1, &m))
+        return 0;
+    return hnag_fnv(m.build, f->returns[0] - m.bias, 8);
+}
+
+/* Places what the plan says of a new object; true if it has a policy of ours now. A stack or site goes before its size. */
 bool hnag_plan_object(struct hn_thread *t, const struct hnag_object *o, const struct hnag_frames *f) {
-    struct hnag_group *g = hnag_plan.hashes ? find_group(0, hnag_stack_hash(f), t->path) : NULL;
-    struct hnag_group *by_size = find_group(1, o->bytes, t->path);
+    struct hnag_group *g = hnag_plan.hashes ? find_group(BY_STACK, hnag_stack_hash(f), t->path) : NULL;
+    if (!g && hnag_plan.sites)
+        g = find_group(BY_SITE, site(f), t->path);
+    struct hnag_group *by_size = find_group(BY_SIZE, o->bytes, t->path);
     bool placed = t->path && g && place_in_group(g, o, f);
     if (by_size && placed)
         by_size->seen++;
@@ -119,7 +190,7 @@ bool hnag_plan_object(struct hn_thread *t, const struct hnag_object *o, const st
 }
 
 bool hnag_plan_wants_stacks(void) {
-    return hnag_plan.hashes;
+    return hnag_plan.hashes || hnag_plan.sites;
 }
 
 /* ---- threads ----------------------------------------------------------------------------------------------------- */
@@ -233,16 +304,39 @@ static void refuse(const char *path, uint32_t line, const char *why) {
     hnrt_complain(text);
 }
 
-/* The shell that starts the program sees the plan too. Threads are placed in processes that begin with one of its
- * builds; data has its build in the key. */
+/* The shell or launcher that starts the program sees the plan too: it is for processes whose executable it names. Without a
+ * name, threads are placed in processes that begin with one of its builds; data has its build in the key. */
 static bool meant_for_us(void) {
+    struct hnag_module own = {0};
     bool keyed = false;
+    if (hnag_plan.program)
+        return hnag_module_at(getauxval(AT_PHDR), &own) && own.build == hnag_plan.program;
     for (uint32_t i = 0; i < hnag_plan.count; i++) {
         keyed |= hnag_plan.items[i].build != 0;
         if (hnag_plan.items[i].build && hnag_module_loaded(hnag_plan.items[i].build))
             return true;
     }
     return !keyed;
+}
+
+/* A plan is made of one process: in several at once it would pile their threads and pages up on the same nodes. The lock
+ * ends with the process, and a child has none. A plan that cannot be locked is applied. */
+static bool claim(const char *path) {
+    enum { HIGH = 500 }; /* out of the way of programs that count on small numbers */
+    long fd = os(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOCTTY, 0);
+    if (os_failed(fd))
+        return true;
+    long high = os(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HIGH);
+    if (!os_failed(high)) {
+        os(SYS_close, fd);
+        fd = high;
+    }
+    struct flock whole = {.l_type = F_WRLCK};
+    long result = os(SYS_fcntl, fd, F_SETLK, &whole);
+    if (result != -EAGAIN && result != -EACCES)
+        return true;
+    os(SYS_close, fd);
+    return false;
 }
 
 void hnag_plan_load(void) {
@@ -261,6 +355,10 @@ void hnag_plan_load(void) {
         return refuse(path, line, wrong);
     hnag_plan.path = path;
     hnag_plan.meant = meant_for_us();
+    if (hnag_plan.program && !hnag_plan.meant)
+        return;
+    if (hnag_plan.program && !claim(path))
+        return hnag_result_beside();
     pins = !os_failed(os(SYS_sched_getaffinity, 0, sizeof at_start, at_start));
     hnag_place_init();
     hnag_arena_init();

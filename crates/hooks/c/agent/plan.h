@@ -3,6 +3,8 @@
 #include "agent.h"
 
 enum hnag_kind { KIND_PIN, KIND_STACK, KIND_STATIC, KIND_HEAP, KIND_ARENA };
+/* What finds an allocation: its call stack, its size, or the place of the call that asks for it. */
+enum hnag_by { BY_STACK, BY_SIZE, BY_SITE };
 enum hnag_outcome { OUT_UNSEEN, OUT_SIZE, OUT_RANGE, OUT_MATCHED, OUT_FAILED };
 
 /* Nodes of a home; one set bit and not `interleave`: that node. */
@@ -14,21 +16,21 @@ struct hnag_home {
 
 /* One line. Which fields are used depends on its kind. */
 struct hnag_item {
-    uint8_t kind;
-    bool any; /* any stack: `hash` is 0 */
+    uint8_t kind, by; /* by size: `hash` is 0 */
     uint32_t line, home, cpu;
     uint64_t build, hash, path, ordinal, size;
     uint64_t offset, bytes;
     /* What came of it; changed by atomic operations only. */
     uint32_t outcome, times, error;
-    uint64_t placed;
+    uint64_t placed, came; /* came: the size that it came with, if that is another one */
 };
 
-/* Heap items with one stack and one thread: consecutive, by ordinal and then offset. */
+/* Heap items with one stack, size or site and one thread: consecutive, by ordinal and then offset. */
 struct hnag_group {
-    uint64_t key, path; /* key: stack hash, or size if any */
-    uint32_t any, first, end;
-    uint64_t seen; /* allocations so far */
+    uint64_t key, path; /* key: hash of the stack or site, or size */
+    uint32_t by, first, end;
+    uint64_t seen;    /* allocations so far */
+    uint64_t largest; /* size of the largest object */
 };
 
 struct hnag_plan {
@@ -39,8 +41,11 @@ struct hnag_plan {
     struct hnag_group *groups;
     uint32_t group_count;
     uint32_t first[KIND_ARENA + 2]; /* items of a kind are first[kind]..first[kind + 1] */
-    bool hashes; /* some heap item names a stack */
-    bool meant;  /* for this process, from its start */
+    bool hashes;      /* some heap item names a stack */
+    bool sites;       /* some heap item names a site */
+    bool meant;       /* for this process, from its start */
+    bool other_sizes; /* the program was started with other arguments than the one the plan was made of */
+    uint64_t program; /* build of the executable whose processes are placed; 0: any */
     const char *path;
 };
 extern struct hnag_plan hnag_plan;
@@ -83,6 +88,7 @@ uint64_t hnag_read_number(const char *path, uint64_t otherwise);
 long hnag_read_file(const char *path, char **text);
 
 /* result.c */
+void hnag_result_beside(void);
 void hnag_result_forget(void);
 
 /* arena.c: areas for the items of that kind. */

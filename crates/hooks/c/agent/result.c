@@ -43,7 +43,7 @@ static void put_item(struct writer *w, const struct hnag_item *item) {
     static const char *const why[] = {[OUT_UNSEEN] = " not-seen", [OUT_SIZE] = " another-size-or-build",
                                       [OUT_RANGE] = " outside-the-module"};
     switch (item->outcome) {
-    case OUT_MATCHED: put(w, "matched"); break;
+    case OUT_MATCHED: put(w, item->came ? "scaled" : "matched"); break;
     case OUT_FAILED: put(w, "failed"); break;
     default: put(w, "unmatched"); break;
     }
@@ -54,6 +54,8 @@ static void put_item(struct writer *w, const struct hnag_item *item) {
     } else {
         put(w, why[item->outcome]);
     }
+    if (item->outcome == OUT_MATCHED && item->came)
+        put_number(w, item->came);
     if (item->outcome == OUT_FAILED)
         put_number(w, item->error);
     put(w, "\n");
@@ -84,21 +86,40 @@ static void write_all(struct writer *w) {
     flush(w);
 }
 
-/* Once a process. Several processes may append; each holds the file's lock meanwhile. */
-void hnag_result_write(void) {
-    static uint32_t written_by;
-    static struct writer w;
+static struct writer w;
+
+/* Several processes may append; each holds the file's lock meanwhile. */
+static void append(void (*write)(struct writer *)) {
     const char *path = getenv("HOMENODE_AGENT_RESULT");
-    if (!hnag_planning || !path || !*path || !(hnag_plan.meant || anything_happened()))
-        return;
-    if (__atomic_exchange_n(&written_by, hnrt_pid, __ATOMIC_ACQ_REL) == hnrt_pid)
+    if (!path || !*path)
         return;
     w.fd = os(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
     if (os_failed(w.fd))
         return hnrt_complain("HOMENODE_AGENT_RESULT names a file that cannot be written");
     os(SYS_flock, w.fd, 2 /* LOCK_EX */);
-    write_all(&w);
+    write(&w);
     os(SYS_close, w.fd);
+}
+
+/* Once a process. */
+void hnag_result_write(void) {
+    static uint32_t written_by;
+    if (!hnag_planning || !(hnag_plan.meant || anything_happened()))
+        return;
+    if (__atomic_exchange_n(&written_by, hnrt_pid, __ATOMIC_ACQ_REL) != hnrt_pid)
+        append(write_all);
+}
+
+static void write_beside(struct writer *to) {
+    put(to, "homenode-agent-result 1\nprocess");
+    put_number(to, hnrt_pid);
+    put(to, "\nbeside\nend\n");
+    flush(to);
+}
+
+/* Another process of the program, alive now, has the plan. */
+void hnag_result_beside(void) {
+    append(write_beside);
 }
 
 /* A forked child reports what happens in it, not what its parent did. */
@@ -107,6 +128,6 @@ void hnag_result_forget(void) {
     hnag_counts = (struct hnag_counts){0};
     for (uint32_t i = 0; i < hnag_plan.count; i++) {
         hnag_plan.items[i].outcome = hnag_plan.items[i].times = hnag_plan.items[i].error = 0;
-        hnag_plan.items[i].placed = 0;
+        hnag_plan.items[i].placed = hnag_plan.items[i].came = 0;
     }
 }

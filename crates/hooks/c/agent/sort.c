@@ -5,12 +5,16 @@ static int compare(uint64_t a, uint64_t b) {
     return a < b ? -1 : a > b;
 }
 
+static uint64_t key(const struct hnag_item *item) {
+    return item->by == BY_SIZE ? item->size : item->hash;
+}
+
 /* The object that a line is about, without the range. */
 static int same_object(const struct hnag_item *a, const struct hnag_item *b) {
     int c = compare(a->kind, b->kind);
     c = c ? c : compare(a->kind == KIND_STATIC ? a->build : 0, b->kind == KIND_STATIC ? b->build : 0);
-    c = c ? c : compare(a->any, b->any);
-    c = c ? c : compare(a->any ? a->size : a->hash, b->any ? b->size : b->hash);
+    c = c ? c : compare(a->by, b->by);
+    c = c ? c : compare(key(a), key(b));
     c = c ? c : compare(a->path, b->path);
     c = c ? c : compare(a->ordinal, b->ordinal);
     c = c ? c : compare(a->size, b->size);
@@ -64,7 +68,7 @@ static const char *clash(const struct hnag_item *a, const struct hnag_item *b) {
 }
 
 static bool same_group(const struct hnag_item *a, const struct hnag_item *b) {
-    return a->any == b->any && (a->any ? a->size == b->size : a->hash == b->hash) && a->path == b->path;
+    return a->by == b->by && key(a) == key(b) && a->path == b->path;
 }
 
 static void make_groups(void) {
@@ -74,9 +78,10 @@ static void make_groups(void) {
         struct hnag_group *g = &hnag_plan.groups[hnag_plan.group_count];
         if (i > from && same_group(item, item - 1)) {
             g[-1].end = i + 1;
+            g[-1].largest = g[-1].largest < item->size ? item->size : g[-1].largest;
             continue;
         }
-        *g = (struct hnag_group){item->any ? item->size : item->hash, item->path, item->any, i, i + 1, 0};
+        *g = (struct hnag_group){key(item), item->path, item->by, i, i + 1, 0, item->size};
         hnag_plan.group_count++;
     }
 }

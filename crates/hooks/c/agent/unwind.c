@@ -9,6 +9,15 @@ extern const char _end[] __attribute__((visibility("hidden")));
 extern const char __start_hn_doors[] __attribute__((visibility("hidden")));
 extern const char __stop_hn_doors[] __attribute__((visibility("hidden")));
 
+/* The same of a program that was compiled with the hooks and so brings doors of its own. */
+static const char *program_doors, *program_doors_end;
+
+void hnag_unwind_init(void) {
+    void (*doors)(const char **, const char **) = (void (*)(const char **, const char **))hnag_first("homenode_doors");
+    if (doors)
+        doors(&program_doors, &program_doors_end);
+}
+
 struct walk {
     struct hnag_frames *frames;
     unsigned most;
@@ -28,7 +37,8 @@ static _Unwind_Reason_Code one_frame(struct _Unwind_Context *context, void *argu
     uintptr_t pc = _Unwind_GetIP(context);
     if (!pc)
         return _URC_END_OF_STACK;
-    if (within(pc, __start_hn_doors, __stop_hn_doors + 1))
+    bool door = within(pc, __start_hn_doors, __stop_hn_doors + 1);
+    if (door || within(pc, program_doors, program_doors_end + 1))
         w->frames->depth = 0;
     else if (!hnag_is_own(pc) && w->frames->depth < w->most)
         w->frames->returns[w->frames->depth++] = pc;

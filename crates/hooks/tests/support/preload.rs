@@ -1,6 +1,6 @@
 //! Programs under the agent: built plainly, preloaded, and what they print and record.
 use super::{Recording, Ring, build};
-use homenode_base::agentplan::{AgentPlan, Home, Line};
+use homenode_base::agentplan::{AgentPlan, By, Home, Line};
 use homenode_base::ring::*;
 use homenode_base::stackhash::{Frame, stack_hash};
 use homenode_hooks::agent;
@@ -77,6 +77,8 @@ fn place(line: &str) -> (String, Place) {
 pub struct Key {
     pub build_id: String,
     pub stack: u64,
+    /// Where the call that asked for it returns to, as linked.
+    pub site: u64,
     pub path: Vec<u32>,
     pub ordinal: u64,
     pub size: u64,
@@ -85,8 +87,8 @@ pub struct Key {
 impl Key {
     pub fn line(&self, offset: u64, bytes: u64, home: Home) -> Line {
         let (build_id, path) = (self.build_id.clone(), self.path.clone());
-        let (stack, ordinal, size) = (Some(self.stack), self.ordinal, self.size);
-        Line::Heap { build_id, stack, path, ordinal, size, offset, bytes, home }
+        let (by, ordinal, size) = (By::Stack(self.stack), self.ordinal, self.size);
+        Line::Heap { build_id, by, path, ordinal, size, offset, bytes, home }
     }
 }
 
@@ -149,7 +151,8 @@ pub fn keys(rings: &[Ring]) -> BTreeMap<(u64, u64), Key> {
             let stack = stack_hash(&frames.iter().map(|f| f.0).collect::<Vec<_>>());
             let ordinal: &mut u64 = seen.entry(stack).or_default();
             let build_id = frames[0].1.clone();
-            let key = Key { build_id, stack, path: path(rings, ring.index), ordinal: *ordinal, size: *size };
+            let site = frames[0].0.returns_to;
+            let key = Key { build_id, stack, site, path: path(rings, ring.index), ordinal: *ordinal, size: *size };
             out.insert((*addr, *size), key);
             *ordinal += 1;
         }

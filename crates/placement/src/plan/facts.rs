@@ -20,6 +20,15 @@ pub struct Evidence {
     pub rule: String,
     /// What the reader should know, in sentences.
     pub notes: Vec<String>,
+    /// Command line recorded; empty in plans of an older version.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// Of [`Evidence::counted`], those on pages that the plan places; absent in plans of an older version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub covered: Option<u64>,
+    /// Why the plan may not be worth much, in sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// Costs of the whole program, in the unit of the plan. For sampled evidence they count samples: only their ratios mean

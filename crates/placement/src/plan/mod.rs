@@ -12,7 +12,9 @@ pub use homes::{Conflict, Homes};
 pub use read::PlanError;
 
 /// The `schema` field of every plan of this version.
-pub const PLAN_SCHEMA: &str = "https://github.com/homenode/homenode/schema/plan-2";
+pub const PLAN_SCHEMA: &str = "https://github.com/homenode/homenode/schema/plan-3";
+/// The one of the version before, which is read too: it knows no sites, no command and no warnings.
+pub const PLAN_SCHEMA_BEFORE: &str = "https://github.com/homenode/homenode/schema/plan-2";
 
 /// A plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,7 +60,8 @@ pub struct ThreadPin {
     pub cpu: u16,
 }
 
-/// Where a part of an object is to live.
+/// Where a part of an object is to live. In a run where the object comes with another size, the part keeps its share of
+/// it: from `offset / size` to `(offset + bytes) / size`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
@@ -106,12 +109,25 @@ pub enum ObjectKey {
         size: u64,
         /// Allocations of this size by that thread before this one: finds it in another build, whose call stacks differ.
         size_ordinal: u64,
+        /// Where it is allocated: finds it where call stacks cannot be told again, whatever its size.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        site: Option<Site>,
     },
     /// The stack of a thread, which lives on one node as a whole.
     Stack {
         /// The thread, as [`ObjectKey::Heap::thread_path`].
         thread_path: Vec<u32>,
     },
+}
+
+/// The place of the call that asks for memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Site {
+    /// Where that call returns to, as linked, in the module whose build id the key has.
+    pub address: u64,
+    /// Allocations of at least [`LEAST_BYTES`] by that thread from there before this one.
+    pub ordinal: u64,
 }
 
 /// Allocations below this size share pages with others: they are neither counted nor placed.

@@ -1,5 +1,5 @@
 //! Plans from outside: nothing in them is believed before it was checked.
-use super::{Entry, Home, ObjectKey, PLAN_SCHEMA, Plan};
+use super::{Entry, Home, ObjectKey, PLAN_SCHEMA, PLAN_SCHEMA_BEFORE, Plan};
 use homenode_base::CpuId;
 use homenode_machine::Machine;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +41,7 @@ fn wrong(place: impl Into<String>, problem: impl Into<String>) -> PlanError {
 }
 
 impl Plan {
-    /// Reads and checks a plan. Whether its processors and nodes exist is [`Plan::check_machine`]'s question.
+    /// Reads and checks a plan of this version or the one before, which becomes one of this version. Whether its processors and nodes exist is [`Plan::check_machine`]'s question.
     pub fn from_json(text: &str) -> Result<Plan, PlanError> {
         let syntax = |e: serde_json::Error| {
             let (line, column) = (e.line(), e.column());
@@ -55,10 +55,11 @@ impl Plan {
             schema: Option<String>,
         }
         let header: Header = serde_json::from_str(text).map_err(syntax)?;
-        if header.schema.as_deref() != Some(PLAN_SCHEMA) {
+        if !matches!(header.schema.as_deref(), Some(PLAN_SCHEMA | PLAN_SCHEMA_BEFORE)) {
             return Err(PlanError::Schema { found: header.schema.unwrap_or_else(|| "absent".into()) });
         }
-        let plan: Plan = serde_json::from_str(text).map_err(syntax)?;
+        let mut plan: Plan = serde_json::from_str(text).map_err(syntax)?;
+        PLAN_SCHEMA.clone_into(&mut plan.schema);
         plan.validate()?;
         Ok(plan)
     }

@@ -164,14 +164,24 @@ pub struct Gain {
 }
 
 /// What came of a plan.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct PlanOutcome {
     /// The plan file.
     pub file: String,
     /// `preloaded library` or `from outside`.
     pub way: &'static str,
-    /// Entries of the plan that apply to this machine.
+    /// Threads and ranges of data that the plan names.
     pub entries: u64,
+    /// Of them, carried out: a thread pinned, a range given its home.
+    pub placed: u64,
+    /// Bytes given a home, touched or not.
+    pub placed_bytes: u64,
+    /// Whether not a single range (of a plan without ranges: thread) was; `false` for a dry run.
+    pub nothing_placed: bool,
+    /// Objects that came with another size and were placed by shares of it.
+    pub scaled: Vec<Scaled>,
+    /// What was not carried out and why, the largest first.
+    pub unplaced: Vec<Unplaced>,
     /// Pages found where the plan says, of those that could be looked at.
     pub pages_right: u64,
     /// Pages looked at.
@@ -180,6 +190,32 @@ pub struct PlanOutcome {
     pub moved_pages: u64,
     /// What the library reports, one line a process.
     pub library: Vec<String>,
+}
+
+/// An object that came with another size than it had in the recording.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Scaled {
+    /// What people call it.
+    pub name: String,
+    /// Its size in the plan.
+    pub planned_bytes: u64,
+    /// The size that it came with.
+    pub came_bytes: u64,
+    /// Ranges of it.
+    pub ranges: u64,
+}
+
+/// What a plan names and a run did not place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unplaced {
+    /// What people call it.
+    pub name: String,
+    /// Why, in words.
+    pub why: String,
+    /// Ranges or threads.
+    pub ranges: u64,
+    /// Bytes in the plan; 0 for threads.
+    pub bytes: u64,
 }
 
 /// One way of running the program, for `--compare`.
@@ -234,6 +270,10 @@ impl ActDoc {
     pub fn program_failed(&self) -> bool {
         !self.command.is_empty() && self.exit_status != Some(0)
             || self.regimes.iter().any(|r| r.ran && r.exit_status != Some(0))
+    }
+    /// Whether a plan was given and nothing of it could be carried out.
+    pub fn nothing_placed(&self) -> bool {
+        self.plan.as_ref().is_some_and(|p| p.nothing_placed)
     }
     /// The JSON document on one line.
     pub fn to_json(&self) -> String {

@@ -137,9 +137,31 @@ fn amount(value: f64) -> String {
     if value.abs() >= 1e6 { format!("{value:.3e}") } else { format!("{value:.0}") }
 }
 
+/// Rows of a list before it is cut.
+const ROWS: usize = 12;
+
 fn plan_lines(out: &mut String, p: &PlanOutcome) {
     let way = if p.way == "from outside" { "from outside" } else { "by the preloaded library" };
-    line!(out, "plan          {}: {} entries, carried out {}", p.file, integer(p.entries), way);
+    line!(out, "plan          {}: {} threads and ranges, carried out {}", p.file, integer(p.entries), way);
+    if p.placed > 0 {
+        line!(out, "placed        {} of them, {} bytes", integer(p.placed), integer(p.placed_bytes));
+    }
+    let bytes = |n: u64| if n > 0 { format!(", {} bytes", integer(n)) } else { String::new() };
+    for s in p.scaled.iter().take(ROWS) {
+        let (then, now) = (integer(s.planned_bytes), integer(s.came_bytes));
+        line!(out, "by shares     `{}`: {} ranges, planned at {then} bytes, came with {now}", s.name, integer(s.ranges));
+    }
+    for u in p.unplaced.iter().take(ROWS) {
+        line!(out, "not placed    `{}` ({}{}): {}", u.name, integer(u.ranges), bytes(u.bytes), u.why);
+    }
+    for (what, n) in [("by shares", p.scaled.len()), ("not placed", p.unplaced.len())] {
+        if n > ROWS {
+            line!(out, "{what:13} and {} more (--json has all)", integer((n - ROWS) as u64));
+        }
+    }
+    if p.nothing_placed {
+        line!(out, "NOTHING OF THE PLAN COULD BE PLACED");
+    }
     if p.moved_pages > 0 {
         line!(out, "moved         {} pages from outside", integer(p.moved_pages));
     }

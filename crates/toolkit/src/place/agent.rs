@@ -1,11 +1,11 @@
 //! From a plan to the text that the preloaded library reads.
 use crate::Failure;
+use homenode_base::agentplan::{self, AgentPlan, By, Line};
 use homenode_base::{CpuId, NodeId};
 use homenode_capture::{ModuleFile, read_module};
 use homenode_machine::{Machine, Topology};
 use homenode_placement::plan::{Entry, Home, LEAST_BYTES, ObjectKey, Plan, ThreadPin};
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::path::Path;
 
 /// How objects of the plan are found in the program that runs.
@@ -29,105 +29,131 @@ impl Match {
     }
 }
 
+/// What a line of an agent's plan carries out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Source {
+    /// [`Plan::threads`] at this place.
+    Pin(usize),
+    /// [`Plan::entries`] at this place.
+    Entry(usize),
+}
+
 /// The plan as the agent reads it, for `binary` on the machine `topology`. Nodes and processors of the plan are those
 /// of the machine model, numbered node by node; here they become what the operating system calls them.
 ///
 /// # Errors
 /// The plan is of another build (unless matched by size), or names nodes or processors that this machine lacks.
 pub fn agent_plan(plan: &Plan, topology: &Topology, binary: &Path, matching: Match) -> Result<String, Failure> {
-    let file = read_module(binary).map_err(|e| Failure::input(format!("{}: {e}", binary.display())))?;
-    let writer = Writer { plan, topology, matching, file: &file };
-    writer.check_build(binary)?;
-    writer.text()
+    let file = module(binary)?;
+    check_build(plan, matching, binary, &file)?;
+    Ok(Writer { plan, topology, matching, file: Some(&file) }.write()?.0.to_string())
+}
+
+/// The same as lines, each with what it carries out; an entry may have two. Without a file the program is the one that was
+/// recorded, wherever it is; its build need not be checked, since it is in every key.
+pub(crate) fn agent_lines(
+    plan: &Plan,
+    topology: &Topology,
+    file: Option<&ModuleFile>,
+    matching: Match,
+) -> Result<(AgentPlan, Vec<Source>), Failure> {
+    Writer { plan, topology, matching, file }.write()
+}
+
+/// The build id and the variables of a program.
+pub(crate) fn module(binary: &Path) -> Result<ModuleFile, Failure> {
+    read_module(binary).map_err(|e| Failure::input(format!("{}: {e}", binary.display())))
+}
+
+/// Whether a plan is for this build of a program; by size it is for every one.
+pub(crate) fn check_build(plan: &Plan, matching: Match, binary: &Path, file: &ModuleFile) -> Result<(), Failure> {
+    let Some(recorded) = plan.modules.first().filter(|_| matching == Match::Build) else { return Ok(()) };
+    let found = file.build_id.as_deref().unwrap_or("none");
+    if plan.modules.iter().any(|m| m.build_id == found) {
+        return Ok(());
+    }
+    Err(Failure::input(format!(
+        "the plan is for another build: {} has build id {found}, the plan was made for {} ({}); record and place \
+         again, or match by size (--match size)",
+        binary.display(),
+        recorded.build_id,
+        recorded.path
+    )))
 }
 
 struct Writer<'a> {
     plan: &'a Plan,
     topology: &'a Topology,
     matching: Match,
-    file: &'a ModuleFile,
+    file: Option<&'a ModuleFile>,
 }
 
-/// `0.2`, or `-` for the initial thread.
-fn path(numbers: &[u32]) -> String {
-    let parts: Vec<String> = numbers.iter().map(u32::to_string).collect();
-    if parts.is_empty() { "-".to_owned() } else { parts.join(".") }
-}
-
-const WRITES: &str = "writing to a string cannot fail";
+/// Variables of a program by name and size.
+type Named<'a> = HashMap<(&'a str, u64), u64>;
 
 impl Writer<'_> {
     /// Whether the library will see the recorded call stacks again. Hooks note which instrumented functions were entered:
     /// they know neither the frames of the C library nor the places that calls return to, so allocations of such plans
-    /// are found by thread, size and count, in the same build too.
+    /// are found by the place that allocates or by thread, size and count, in the same build too.
     fn unwound(&self) -> bool {
         self.plan.evidence.backend != "hooks"
     }
 
-    fn check_build(&self, binary: &Path) -> Result<(), Failure> {
-        let Some(recorded) = self.plan.modules.first().filter(|_| self.matching == Match::Build) else { return Ok(()) };
-        let found = self.file.build_id.as_deref().unwrap_or("none");
-        if self.plan.modules.iter().any(|m| m.build_id == found) {
-            return Ok(());
+    fn write(&self) -> Result<(AgentPlan, Vec<Source>), Failure> {
+        let (mut lines, mut sources) = (Vec::new(), Vec::new());
+        for (i, pin) in self.plan.threads.iter().enumerate() {
+            lines.push(Line::Pin { path: pin.path.clone(), cpu: self.cpu(pin)? });
+            sources.push(Source::Pin(i));
         }
-        Err(Failure::input(format!(
-            "the plan is for another build: {} has build id {found}, the plan was made for {} ({}); record and place \
-             again, or match by size (--match size)",
-            binary.display(),
-            recorded.build_id,
-            recorded.path
-        )))
+        let globals = self.file.iter().flat_map(|f| &f.globals);
+        let named: Named<'_> = globals.map(|(name, address, bytes)| ((name.as_str(), *bytes), *address)).collect();
+        let mut entries: Vec<(usize, &Entry)> = self.plan.entries.iter().enumerate().collect();
+        entries.sort_by_key(|(_, e)| (&e.object, e.offset));
+        for (i, entry) in entries {
+            let fresh = self.lines(entry, &named)?;
+            sources.extend(fresh.iter().map(|_| Source::Entry(i)));
+            lines.extend(fresh);
+        }
+        Ok((AgentPlan { lines, ..AgentPlan::default() }, sources))
     }
 
-    fn text(&self) -> Result<String, Failure> {
-        let mut out = String::from("homenode-agent-plan 1\n");
-        for pin in &self.plan.threads {
-            writeln!(out, "pin {} {}", path(&pin.path), self.cpu(pin)?).expect(WRITES);
-        }
-        let named = self.file.globals.iter().map(|(name, address, bytes)| ((name.as_str(), *bytes), *address));
-        let named: HashMap<(&str, u64), u64> = named.collect();
-        let mut entries: Vec<&Entry> = self.plan.entries.iter().collect();
-        entries.sort_by(|a, b| (&a.object, a.offset).cmp(&(&b.object, b.offset)));
-        for entry in entries {
-            self.line(entry, &named, &mut out)?;
-        }
-        out.push_str("end\n");
-        Ok(out)
-    }
-
-    fn line(&self, e: &Entry, named: &HashMap<(&str, u64), u64>, out: &mut String) -> Result<(), Failure> {
+    /// What finds the data of an entry; nothing if this build has no such data.
+    fn lines(&self, e: &Entry, named: &Named<'_>) -> Result<Vec<Line>, Failure> {
         let home = self.home(&e.home)?;
-        let own = self.file.build_id.as_deref();
-        match &e.object {
+        let own = || self.file.and_then(|f| f.build_id.clone());
+        Ok(match &e.object {
             ObjectKey::Stack { thread_path } => {
-                let node = home.strip_prefix('n').unwrap_or("0");
-                writeln!(out, "stack {} {node}", path(thread_path)).expect(WRITES);
+                let node = if let agentplan::Home::Node(n) = home { n } else { 0 };
+                vec![Line::Stack { path: thread_path.clone(), node }]
             }
             ObjectKey::Symbol { build_id, symbol, address, size } => {
                 let there = match self.matching {
-                    Match::Build => Some((build_id.as_str(), *address)),
-                    Match::Size => own.zip(named.get(&(symbol.as_str(), *size)).copied()),
+                    Match::Build => Some((build_id.clone(), *address)),
+                    Match::Size => own().zip(named.get(&(symbol.as_str(), *size)).copied()),
                 };
-                if let Some((build, address)) = there {
-                    let from = address.saturating_add(e.offset);
-                    writeln!(out, "static {build} {from:x} {} {home}", e.bytes).expect(WRITES);
-                }
-            }
-            ObjectKey::Heap { size, .. } if *size < LEAST_BYTES => {}
-            ObjectKey::Heap { build_id, stack, thread_path, ordinal, size, size_ordinal } => {
-                let (build, stack, ordinal) = match self.matching {
-                    Match::Build if self.unwound() => (Some(build_id.as_str()), stack.to_string(), ordinal),
-                    Match::Build => (Some(build_id.as_str()), "*".to_owned(), size_ordinal),
-                    Match::Size => (own, "*".to_owned(), size_ordinal),
+                let line = |(build_id, address): (String, u64)| {
+                    let vaddr = address.saturating_add(e.offset);
+                    Line::Static { build_id, vaddr, bytes: e.bytes, home }
                 };
-                if let Some(build) = build {
-                    let (offset, bytes, path) = (e.offset, e.bytes, path(thread_path));
-                    writeln!(out, "heap {build} {stack} {path} {ordinal} {size} {offset} {bytes} {home}")
-                        .expect(WRITES);
-                }
+                there.map(line).into_iter().collect()
             }
-        }
-        Ok(())
+            ObjectKey::Heap { size, .. } if *size < LEAST_BYTES => Vec::new(),
+            ObjectKey::Heap { build_id, stack, thread_path, ordinal, size, size_ordinal, site } => {
+                let (build, ways) = match self.matching {
+                    Match::Build if self.unwound() => (Some(build_id.clone()), vec![(By::Stack(stack.0), *ordinal)]),
+                    Match::Build => {
+                        let by_site = site.map(|s| (By::Site(s.address), s.ordinal));
+                        (Some(build_id.clone()), by_site.into_iter().chain([(By::Size, *size_ordinal)]).collect())
+                    }
+                    Match::Size => (own(), vec![(By::Size, *size_ordinal)]),
+                };
+                let line = |(by, ordinal): (By, u64), build_id: String| {
+                    let (path, size, offset, bytes, home) = (thread_path.clone(), *size, e.offset, e.bytes, home.clone());
+                    Line::Heap { build_id, by, path, ordinal, size, offset, bytes, home }
+                };
+                build.map_or_else(Vec::new, |b| ways.into_iter().map(|way| line(way, b.clone())).collect())
+            }
+        })
     }
 
     /// The operating system's name of a pinned thread's processor: the same one, counted node by node, on a machine of the
@@ -169,20 +195,18 @@ impl Writer<'_> {
         })
     }
 
-    /// `n3` or `i0,1,2`.
-    fn home(&self, home: &Home) -> Result<String, Failure> {
-        match home {
-            Home::Node(n) => Ok(format!("n{}", self.os_node(*n)?)),
+    fn home(&self, home: &Home) -> Result<agentplan::Home, Failure> {
+        Ok(match home {
+            Home::Node(n) => agentplan::Home::Node(self.os_node(*n)?),
             Home::Thread(t) => {
                 let pin = self.plan.threads.iter().find(|p| p.thread == *t);
                 let cpu = pin.map_or(Ok(0), |p| self.cpu(p))?;
                 let node = self.topology.node_of_cpu(cpu).unwrap_or_default();
-                Ok(format!("n{}", self.os_node(node.0)?))
+                agentplan::Home::Node(self.os_node(node.0)?)
             }
             Home::Interleave(nodes) => {
-                let names = nodes.iter().map(|n| self.os_node(*n).map(|id| id.to_string()));
-                Ok(format!("i{}", names.collect::<Result<Vec<_>, _>>()?.join(",")))
+                agentplan::Home::Interleave(nodes.iter().map(|n| self.os_node(*n)).collect::<Result<_, _>>()?)
             }
-        }
+        })
     }
 }

@@ -1,12 +1,9 @@
 //! Objects of a dataset by what finds them again in another run.
 use homenode_base::stackhash::{Frame, stack_hash};
-use homenode_placement::plan::{LEAST_BYTES, ModuleBuild, ObjectKey, StackHash, Why};
+use homenode_placement::plan::{LEAST_BYTES, ModuleBuild, ObjectKey, Site, StackHash, Why};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::event::{AllocSource, EventKind};
 use std::collections::HashMap;
-
-/// The process whose data is planned: the first one.
-const PROCESS: u32 = 0;
 
 /// A module in the memory of the process.
 struct Loaded {
@@ -20,7 +17,7 @@ struct Loaded {
 pub(super) struct Keys {
     /// By object id; `Err` says why there is none.
     pub(super) of: Vec<Result<ObjectKey, Why>>,
-    /// By thread: its path if it is of the first process.
+    /// By thread: its path if it is of that process.
     pub(super) paths: Vec<Option<Vec<u32>>>,
     /// Modules that keys name; the executable first, if it has a build id.
     pub(super) modules: Vec<ModuleBuild>,
@@ -29,22 +26,47 @@ pub(super) struct Keys {
 impl Keys {
     /// In the order of [`ObjectTable`](homenode_trace::objects::ObjectTable): globals, then what each thread created.
     pub(super) fn new(reader: &DatasetReader) -> Keys {
-        let loaded = loaded(reader);
-        let paths = thread_paths(reader);
-        let mut of = globals(reader, &loaded);
+        let process = process(reader);
+        let loaded = loaded(reader, process);
+        let paths = thread_paths(reader, process);
+        let mut of = globals(reader, process, &loaded);
         for (t, path) in (0..).zip(&paths) {
             of.extend(created(reader, t, path.as_deref(), &loaded));
         }
-        Keys { of, paths, modules: modules(reader, &loaded) }
+        Keys { of, paths, modules: modules(reader, process, &loaded) }
     }
 }
 
-fn loaded(reader: &DatasetReader) -> Vec<Loaded> {
+/// The process whose data is planned: the one with the most references, not the shell or launcher that started it. What a
+/// program forked without executing anything anew cannot be told from it in another run: then it is the program itself.
+fn process(reader: &DatasetReader) -> u32 {
+    let (threads, processes) = (&reader.manifest().threads, &reader.manifest().processes);
+    let mut refs = vec![0u64; processes.len()];
+    for (t, thread) in (0..).zip(threads) {
+        if let Some(sum) = refs.get_mut(thread.process as usize) {
+            *sum = sum.saturating_add(reader.refs(t));
+        }
+    }
+    let busiest = (0..processes.len()).max_by_key(|p| (refs[*p], std::cmp::Reverse(*p))).unwrap_or(0);
+    let executable = |p: u32| processes.get(p as usize).map(|m| m.executable.as_str());
+    let forker = |p: u32| {
+        let first = threads.iter().find(|t| t.process == p)?;
+        let parent = threads.get(first.parent? as usize)?.process;
+        (parent < p && executable(parent) == executable(p)).then_some(parent)
+    };
+    let mut found = busiest as u32;
+    while let Some(parent) = forker(found) {
+        found = parent;
+    }
+    found
+}
+
+fn loaded(reader: &DatasetReader, own: u32) -> Vec<Loaded> {
     let known: HashMap<&str, &str> =
         reader.symbols().modules.iter().map(|m| (m.path.as_str(), m.build_id.as_str())).collect();
     let process = |thread: u32| reader.manifest().threads.get(thread as usize).map(|t| t.process);
     let mut all = Vec::new();
-    for event in reader.events().iter().filter(|e| process(e.thread) == Some(PROCESS)) {
+    for event in reader.events().iter().filter(|e| process(e.thread) == Some(own)) {
         if let EventKind::Module { bias, bytes, path } = &event.kind {
             let build_id = known.get(path.as_str()).map(|id| (*id).to_owned());
             all.push(Loaded { bias: *bias, bytes: *bytes, path: path.clone(), build_id });
@@ -53,8 +75,8 @@ fn loaded(reader: &DatasetReader) -> Vec<Loaded> {
     all
 }
 
-fn modules(reader: &DatasetReader, loaded: &[Loaded]) -> Vec<ModuleBuild> {
-    let executable = reader.manifest().processes.first().map(|p| p.executable.as_str()).unwrap_or_default();
+fn modules(reader: &DatasetReader, own: u32, loaded: &[Loaded]) -> Vec<ModuleBuild> {
+    let executable = reader.manifest().processes.get(own as usize).map(|p| p.executable.as_str()).unwrap_or_default();
     let mut list: Vec<ModuleBuild> = Vec::new();
     for m in loaded {
         if let Some(build_id) = m.build_id.clone().filter(|id| list.iter().all(|l| l.build_id != *id)) {
@@ -65,10 +87,10 @@ fn modules(reader: &DatasetReader, loaded: &[Loaded]) -> Vec<ModuleBuild> {
     list
 }
 
-/// For each thread of the first process: of the initial thread the a-th thread created, and so on.
-fn thread_paths(reader: &DatasetReader) -> Vec<Option<Vec<u32>>> {
+/// For each thread of that process: of the initial thread the a-th thread created, and so on.
+fn thread_paths(reader: &DatasetReader, own: u32) -> Vec<Option<Vec<u32>>> {
     let threads = &reader.manifest().threads;
-    let of_process = |t: u32| threads.get(t as usize).is_some_and(|m| m.process == PROCESS);
+    let of_process = |t: u32| threads.get(t as usize).is_some_and(|m| m.process == own);
     let mut number: HashMap<u32, u32> = HashMap::new();
     for parent in (0..threads.len() as u32).filter(|t| of_process(*t)) {
         let mut next = 0;
@@ -99,9 +121,9 @@ fn module_at(loaded: &[Loaded], pc: u64) -> Option<&Loaded> {
     loaded.iter().filter(|m| pc.checked_sub(m.bias).is_some_and(|o| o < m.bytes)).max_by_key(|m| m.bias)
 }
 
-fn globals(reader: &DatasetReader, loaded: &[Loaded]) -> Vec<Result<ObjectKey, Why>> {
+fn globals(reader: &DatasetReader, own: u32, loaded: &[Loaded]) -> Vec<Result<ObjectKey, Why>> {
     let key = |g: &homenode_trace::symbols::Global| {
-        if g.process != PROCESS {
+        if g.process != own {
             return Err(Why::OtherProcess);
         }
         let module = module_at(loaded, g.addr).filter(|m| m.path == g.module);
@@ -132,7 +154,8 @@ fn created(
     path: Option<&[u32]>,
     loaded: &[Loaded],
 ) -> Vec<Result<ObjectKey, Why>> {
-    let (mut stacks, mut sizes) = (Ordinals::default(), Ordinals::default());
+    let (mut stacks, mut sizes, mut places) = (Ordinals::default(), Ordinals::default(), Ordinals::default());
+    let hooked = reader.manifest().backend == "hooks";
     let mut keys = Vec::new();
     for event in reader.thread_events(thread) {
         let key = match &event.kind {
@@ -144,12 +167,19 @@ fn created(
             EventKind::Alloc { bytes, stack, .. } => {
                 let hash = hash(stack, loaded);
                 let (ordinal, size_ordinal) = (stacks.next(hash), sizes.next(*bytes));
-                let build = stack.first().and_then(|pc| module_at(loaded, *pc)).and_then(|m| m.build_id.clone());
-                let found =
-                    build.ok_or(Why::NoBuildId).and_then(|id| Ok((id, path.ok_or(Why::OtherProcess)?.to_vec())));
+                let module = stack.first().and_then(|pc| Some((*pc, module_at(loaded, *pc)?)));
+                let build = module.and_then(|(_, m)| m.build_id.clone());
+                // As in [`hash`]: recorded program counters stand inside the call.
+                let site = module.filter(|_| hooked).map(|(pc, m)| {
+                    let address = pc.wrapping_add(1).wrapping_sub(m.bias);
+                    Site { address, ordinal: places.next((m.bias, address)) }
+                });
+                // Another process has other modules, so its builds are not known here.
+                let path = path.ok_or(Why::OtherProcess);
+                let found = path.and_then(|path| Ok((build.ok_or(Why::NoBuildId)?, path.to_vec())));
                 found.map(|(build_id, thread_path)| {
                     let (stack, size) = (StackHash(hash), *bytes);
-                    ObjectKey::Heap { build_id, stack, thread_path, ordinal, size, size_ordinal }
+                    ObjectKey::Heap { build_id, stack, thread_path, ordinal, size, size_ordinal, site }
                 })
             }
             _ => continue,

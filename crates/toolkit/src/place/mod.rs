@@ -9,8 +9,9 @@ mod huge;
 mod keys;
 mod price;
 mod text;
+mod warn;
 
-use crate::open::{Opened, open};
+use crate::open::{Opened, open, refs};
 use crate::{Failure, Progress};
 use bandwidth::Traffic;
 use decide::{Judge, Unit};
@@ -30,6 +31,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 pub use agent::{Match, agent_plan};
+pub(crate) use agent::{Source, agent_lines, check_build, module};
 pub(crate) use bandwidth::Bandwidths;
 pub use price::{PlanPrice, price};
 
@@ -275,6 +277,17 @@ impl Planner<'_> {
             d.evidence.profile.counts.sorted().iter().map(|(_, u)| u.total()).fold(0, u64::saturating_add);
         plan.evidence.rule = self.judge.rule.to_string();
         plan.evidence.notes = notes;
+        plan.evidence.command.clone_from(&manifest.command);
+        let covered = warn::covered(&d.units);
+        plan.evidence.covered = Some(covered);
+        plan.evidence.warnings = warn::warnings(&warn::Basis {
+            manifest,
+            refs: refs(self.reader),
+            counted: plan.evidence.counted,
+            covered,
+            units: &d.units,
+            unplaceable: &plan.unplaceable,
+        });
         let silent = match &manifest.sampling {
             Some(_) => estimate::silent(&d.units, &self.keys, &self.table, self.judge.page_bytes),
             None => Vec::new(),

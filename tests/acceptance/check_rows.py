@@ -156,7 +156,7 @@ def columns(session):
 
 @check
 def policies_by_their_printed_names(session):
-    """Every policy, by the name that a report prints, can be given back, all in one list; bounds of recorded orders spread."""
+    """Every policy can be given back by the name that a report prints; with recorded orders all bounds spread."""
     dataset, _, _ = session.record(session.build() / "sor", "-n", "34", "-i", "2", "-p", "4")
     known = [m["name"] for m in session.json("list", "policies", "--json")["members"]]
     asked = known + ["delay(100,4)", "ace(2,0,1)", "fixed(1)", "platinum(3,7)", "affinity(1,1,1000)"]

@@ -145,7 +145,7 @@ fn the_agent_is_told_what_was_planned_and_only_for_that_build() {
     let ObjectKey::Heap { stack, .. } = &plan.entries[1].object else { panic!("{plan:?}") };
     let id = "00112233445566778899";
     let wanted = format!(
-        "homenode-agent-plan 1\npin - 0\npin 0 4\nstatic {id} 4000 4096 n20\n\
+        "homenode-agent-plan 2 - other\npin - 0\npin 0 4\nstatic {id} 4000 4096 n20\n\
          heap {id} {stack} - 0 32768 0 16384 n0\nheap {id} {stack} - 0 32768 16384 16384 n20\nend\n"
     );
     assert_eq!(text, wanted);

@@ -253,7 +253,7 @@ fn report(result: &Path, sent: &Sent<'_>, tally: &mut Tally<'_>, outcome: &mut P
     match agentresult::parse(&text) {
         Ok(processes) if processes.is_empty() => doc.notes.push(
             "the preloaded library reported nothing: no process ran the program, or it was killed, or LD_PRELOAD was \
-             replaced"
+             replaced, or the library refused the plan (it says why on stderr)"
                 .to_owned(),
         ),
         Ok(processes) => {

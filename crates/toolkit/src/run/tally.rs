@@ -36,7 +36,7 @@ impl<'a> Tally<'a> {
         let left = |why: &str| State::Left(why.to_owned());
         let silent = || {
             left(if dynamic {
-                "no process of the program reported (it was killed, or its environment was replaced)"
+                "no process of the program reported that it placed anything"
             } else {
                 "the program is static: only its static data can be moved"
             })

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const ARCHIVE: &[&str] = &[
-    "alloc", "annotate", "atomic", "barrier", "c11", "control", "entry", "event", "exit", "fork", "init", "io",
+    "affinity", "alloc", "annotate", "atomic", "barrier", "c11", "control", "entry", "event", "exit", "fork", "fortified", "init", "io",
     "memstr", "module", "order", "phase", "real", "ring", "signal", "slow", "spin", "stack", "strings", "sync",
-    "thread",
+    "thread", "wait", "wide",
 ];
 
 /// What the agent has in common with the archive; its own files are all those in `c/agent`.
-const AGENT: &[&str] = &["control", "event", "exit", "fork", "module", "order", "phase", "ring", "slow", "thread"];
+const AGENT: &[&str] = &["affinity", "control", "event", "exit", "fork", "module", "order", "phase", "ring", "slow", "thread"];
 
 const FLAGS: &[&str] = &[
     "-std=gnu11",

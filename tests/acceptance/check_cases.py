@@ -90,6 +90,91 @@ def waiting_is_not_charged(session):
         expect(same or all(said_of_waiting(d) for d in seen), f"{name}: cost from {low:,} to {high:,} ps, and no word of it")
 
 
+def reported_from(session, source, *arguments, flags=("gcc", "-O1"), prefix=(), machine="two-socket"):
+    """Document and text of the report on a program of the kit's folder without a truth of its own; recorded anew each time."""
+    binary = kit.build(session, kit.PROGRAMS / source, *flags)
+    dataset = session.path("kit/again.hnt")
+    command = [*prefix, str(session.homenode), "record", "-q", "-o", str(dataset), "--", str(binary), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True)
+    expect(done.returncode == 0, f"{command}: {done.stderr}")
+    document = session.json("report", dataset, "--machine", machine, "--json")
+    return document, session.run("report", dataset, "--machine", machine).stdout
+
+
+WAITS = ("flag", "counted tries", "tries in memory", "tries of the thread", "two flags", "atomic flag", "under a lock")
+
+
+@check
+def no_form_of_waiting_is_charged(session):
+    """Seven ways to poll, unoptimised and optimised, gcc and clang, at once, slowly, and on one processor: the same cost."""
+    for flags in (("gcc", "-O0"), ("gcc", "-O2"), ("clang", "-O0"), ("clang", "-O2")):
+        for form, name in enumerate(WAITS):
+            runs = [((), "0"), ((), "300"), ((), "3000"), (("taskset", "-c", "0"), "200")]
+            seen = [charged(reported_from(session, "forms_of_waiting.c", str(form), slow, flags=flags, prefix=prefix)[0])
+                    for prefix, slow in runs]
+            refs = {count for _, count in seen}
+            low, high = min(c for c, _ in seen), max(c for c, _ in seen)
+            expect(len(refs) == 1 and high <= 1.01 * low, f"{flags} {name}: {seen}")
+
+
+@check
+def a_loop_that_counts_is_no_wait(session):
+    """Volatile reads in a counted loop beside a written counter: charged, and falsely shared."""
+    for flags in (("gcc", "-O0"), ("gcc", "-O2"), ("clang", "-O0"), ("clang", "-O2")):
+        document, _ = reported_from(session, "counted_reads.c", flags=flags)
+        _, refs = charged(document)
+        expect(refs > 250_000, f"{flags}: {refs:,} references charged")
+        one_finding(document, ["shared"], 0.9)
+
+
+def binding(document):
+    """How threads were bound in the first evaluation, and the processor of each."""
+    evaluation = document["evaluations"][0]
+    return evaluation["binding"], [t["cpu"] for t in evaluation["threads"]]
+
+
+@check
+def affinity_calls_bind_threads(session):
+    """Threads that bind themselves, are bound after creation or by attributes sit there; what only the host decided does not."""
+    for mode in ("0", "1", "5"):
+        document, text = reported_from(session, "pinned.c", mode)
+        rule, cpus = binding(document)
+        wanted = list(range(8)) if mode == "0" else list(range(7, -1, -1))
+        expect(cpus[1:] == wanted and rule["rule"] == "recorded" and rule["pinned"] == 8, f"mode {mode}: {rule} {cpus}")
+        expect("bound by the affinity calls recorded" in " ".join(text.split()), text)
+    document, text = reported_from(session, "pinned.c", "3")
+    rule, cpus = binding(document)
+    expect(cpus[1:] == [0, 1, 2, 3, 8, 9, 10, 11] and "up to number 107" in rule["note"], f"{rule} {cpus}")
+    rule, _ = binding(reported_from(session, "pinned.c", "4")[0])
+    expect(rule["rule"] == "sockets" and not rule["note"], f"nobody was bound: {rule}")
+    rule, _ = binding(reported_from(session, "pinned.c", "4", prefix=("taskset", "-c", "0"))[0])
+    expect(rule["rule"] == "sockets", f"a mask around everything binds nobody: {rule}")
+
+
+@check
+def threads_of_c11_and_processes_end(session):
+    """Generations of C11 threads and processes one after another do not live together."""
+    rule, _ = binding(reported_from(session, "generations_c11.c")[0])
+    expect((rule["threads"], rule["most_at_once"]) == (21, 5), f"C11: {rule}")
+    for argument, most in (("1", 1), ("0", 4)):
+        rule, _ = binding(reported_from(session, "processes.c", argument)[0])
+        expect((rule["threads"], rule["most_at_once"]) == (4, most), f"processes {argument}: {rule}")
+
+
+@check
+def copies_must_be_made_by_somebody(session):
+    """Looking up in a table that main wrote: a loop that copies it for the other node costs 2 % more, building it there saves 14 %."""
+    def cost(how):
+        return first_touch(reported_from(session, "lookup_own_copy.c", flags=("gcc", "-O1", f"-DHOW={how}"))[0])
+    base, copied, built = (cost(how) for how in (0, 1, 2))
+    print(f"  {base:,} ps; copied {copied / base - 1:+.1%}; built {built / base - 1:+.1%}")
+    expect(0.01 < copied / base - 1 < 0.04, f"a copy costs 2.1 % more: {copied / base - 1:+.1%}")
+    expect(-0.16 < built / base - 1 < -0.12, f"building saves 14 %: {built / base - 1:+.1%}")
+    document, _ = reported_from(session, "lookup_own_copy.c", flags=("gcc", "-O1", "-DHOW=0"))
+    saved = max((f["saving_share"] for f in document["evaluations"][0]["findings"]), default=0)
+    expect(saved < 0.17, f"no finding promises more than the 14 % that can be had: {saved:.1%}")
+
+
 @check
 def who_gets_a_lock_when_is_not_the_hosts_doing(session):
     """A lock and a word of atomics that all threads fight over cost the same, and are named, whether the host had two

@@ -5,13 +5,14 @@
 //!
 //! **Invariant:** nothing here knows what a policy, a machine or a trace is, and no accounting uses floating point.
 //!
-//! Reading order: [`ids`], [`cost`], [`nodeset`], [`rng`], [`lives`], [`registry`](crate::registry!), [`ring`],
+//! Reading order: [`ids`], [`cost`], [`nodeset`], [`cpus`], [`rng`], [`lives`], [`registry`](crate::registry!), [`ring`],
 //! [`stackhash`], [`agentplan`], [`agentresult`].
 #![forbid(unsafe_code)]
 
 pub mod agentplan;
 pub mod agentresult;
 pub mod cost;
+pub mod cpus;
 pub mod ids;
 pub mod lives;
 pub mod nodeset;
@@ -21,6 +22,7 @@ pub mod rng;
 pub mod stackhash;
 
 pub use cost::{Cost, TotalCost, VirtualTime};
+pub use cpus::{CpuMask, Pinned};
 pub use ids::{CpuId, NodeId, SiteId, ThreadId};
 pub use lives::{Life, Ranks};
 pub use nodeset::NodeSet;

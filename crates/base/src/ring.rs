@@ -152,9 +152,15 @@ layout! {
     /** Event: phase ends: name in slots. */ EVENT_PHASE_END: 11, "";
     /** Event: w0 addr = ring index of the created thread or process, w1 = stamp. */ EVENT_SPAWN: 12, "";
     /** Event: the thread ends; w1 = stamp. */ EVENT_EXIT: 13, "";
-    /** Event: process begins (first event of its first ring): w0 addr = pid, w1 = parent pid. */ EVENT_PROCESS: 14, "";
+    /** Event: process begins (first event of its first ring): w0 addr = pid, w1 = parent pid; next slot w0 = 0, w1 = stamp. */ EVENT_PROCESS: 14, "";
     /** Event: realloc grew or moved in place: w0 addr = old address, w1 = new address (a FREE and an ALLOC stand beside it). */ EVENT_REALLOC: 15, "";
     /** Event: the text of the event directly before it (module path, phase name) goes on: text in slots. */ EVENT_MORE: 16, "";
+    /** Event: processors that a thread may run on. w0 addr = ring index of that thread, w1 = how it is known, `AFFINITY_*`; then words of the mask, two a slot, least processors first. */ EVENT_AFFINITY: 17, "";
+    /** Event: the thread has waited for the end of a process: w0 addr = its pid. */ EVENT_WAITED: 18, "";
+    /** Event: w1 = so many references before this one that were marked as busy waiting waited for nothing. */ EVENT_NO_WAIT: 19, "";
+    /** How affinity is known: the program asked for it, from now on. */ AFFINITY_CALL: 0, "";
+    /** How affinity is known: seen at the thread's end, no call was. */ AFFINITY_SEEN: 1, "";
+    /** How affinity is known: the process was started with it. */ AFFINITY_INHERITED: 2, "";
     /** Event payload: text is cut into pieces of 16 bytes a slot, the last one filled with NUL; no terminator. */ TEXT_BYTES_PER_SLOT: 16, "";
     /** Epoch of the hand-over of memory by the allocator; the object is the address of the memory. */ EPOCH_ALLOCATOR: u64::MAX, "";
     /** Longest event payload in slots after the first; longer text goes on in EVENT_MORE. */ EVENT_PAYLOAD_MAX: 15, "";

@@ -1,6 +1,7 @@
 //! Ring slots to references and events. The slots come from another process and may be anything.
 use homenode_base::ring::*;
-use homenode_trace::event::{AllocSource, EventKind};
+use homenode_base::CpuMask;
+use homenode_trace::event::{AffinityHow, AllocSource, EventKind};
 use homenode_trace::frame::RawRef;
 use homenode_trace::record::Op;
 
@@ -172,7 +173,14 @@ fn plain_event(kind: u64, addr: u64, w1: u64, payload: &[[u64; 2]]) -> Option<(O
             EventKind::Map { addr, bytes: w1, prot, flags, device, inode }
         }
         EVENT_UNMAP => EventKind::Unmap { addr, bytes: w1 },
-        EVENT_PROCESS => EventKind::Process { pid: addr as u32, parent: w1 as u32 },
+        EVENT_PROCESS => {
+            // Programs that were linked before have no stamp there.
+            let stamp = slot(0).map_or(0, |[_, stamp]| stamp);
+            return Some((Some(EventKind::Process { pid: addr as u32, parent: w1 as u32 }), stamp));
+        }
+        EVENT_AFFINITY => return Some((affinity(addr, w1, payload), 0)),
+        EVENT_NO_WAIT => EventKind::NoWait { reads: w1 },
+        EVENT_WAITED => EventKind::Waited { pid: addr as u32 },
         _ => return Some((None, 0)),
     };
     Some((Some(event), 0))
@@ -184,6 +192,18 @@ fn synchronisation(kind: u64, object: u64, epoch: u64, seq: u64) -> EventKind {
         EVENT_ACQUIRE => EventKind::Acquire { object, epoch, seq },
         _ => EventKind::AcqRel { object, epoch, seq },
     }
+}
+
+fn affinity(target: u64, how: u64, payload: &[[u64; 2]]) -> Option<EventKind> {
+    let target = u32::try_from(target).ok().filter(|&t| t < RINGS_MAX)?;
+    let how = match how {
+        AFFINITY_CALL => AffinityHow::Call,
+        AFFINITY_SEEN => AffinityHow::Seen,
+        AFFINITY_INHERITED => AffinityHow::Inherited,
+        _ => return None,
+    };
+    let words: Vec<u64> = payload.iter().flatten().copied().collect();
+    Some(EventKind::Affinity { target, how, cpus: CpuMask::from_words(&words) })
 }
 
 fn source(code: u64) -> AllocSource {

@@ -94,14 +94,16 @@ static void finish(struct hn_thread *t, uint64_t *word, const volatile void *add
     if (same && hnrt_spin_expected(t, addr, value, bytes, pc)) {
         if (word)
             hnrt_order_unlock_unnumbered(t, word);
-        hnrt_spin_note(t, addr, value, bytes, pc);
+        hnrt_spin_note(t, addr, value, bytes, pc, true);
         hnrt_ref(addr, code, OP_SPIN, pc);
         hnrt_spin_mark(t);
         return;
     }
     uint64_t number = word ? hnrt_order_unlock(t, word) : 0;
     if (same)
-        hnrt_spin_note(t, addr, value, bytes, pc);
+        hnrt_spin_note(t, addr, value, bytes, pc, false);
+    else
+        hnrt_spin_won(t, addr, pc);
     if (word)
         record(t, addr, code, op, kind, number, pc);
     else

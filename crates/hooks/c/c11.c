@@ -1,4 +1,4 @@
-/* Threads and locks of C11. The C library does not route them through the pthread functions. */
+/* Locks of C11, and the ends of its threads. The C library does not route them through the pthread functions. */
 #include "real.h"
 #include "runtime.h"
 
@@ -46,13 +46,6 @@ INTERPOSE int cnd_signal(cnd_t *c) {
 INTERPOSE int cnd_broadcast(cnd_t *c) {
     hnrt_releasing(c);
     return REAL(cnd_broadcast)(c);
-}
-
-/* The new thread is met at its first reference; it then follows every creation before that. */
-INTERPOSE int thrd_create(thrd_t *thread, thrd_start_t start, void *argument) {
-    hnrt_threaded = true;
-    hnrt_releasing(&hnrt_unannounced);
-    return REAL(thrd_create)(thread, start, argument);
 }
 
 INTERPOSE int thrd_join(thrd_t thread, int *result) {

@@ -25,6 +25,7 @@ void hnrt_process_end(void) {
         return hnrt_flush_all();
     if (t->recording)
         hnrt_modules_scan(t);
+    hnrt_threads_left(t);
     hnrt_thread_end(t);
     hnrt_flush_all();
     hnrt_doorbell();

@@ -16,6 +16,14 @@ static inline void writes(const void *p, size_t bytes, uintptr_t pc) {
     hnrt_put_range(p, bytes, OP_WRITE, pc);
 }
 
+/* Reads of a copy, then its writes, if it is the program's. */
+static inline void copies(void *to, const void *from, size_t bytes, uintptr_t pc) {
+    if (ours(pc)) {
+        reads(from, bytes, pc);
+        writes(to, bytes, pc);
+    }
+}
+
 static inline size_t length(const char *s, size_t most) {
     size_t n = 0;
     while (n < most && s[n])

@@ -2,6 +2,7 @@
 #pragma once
 #include <dirent.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -10,8 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,6 +44,13 @@
     X(cnd_broadcast, int, (cnd_t *))                                                                                  \
     X(thrd_create, int, (thrd_t *, thrd_start_t, void *))                                                             \
     X(thrd_join, int, (thrd_t, int *))                                                                                \
+    X(sched_setaffinity, int, (pid_t, size_t, const cpu_set_t *))                                                     \
+    X(pthread_setaffinity_np, int, (pthread_t, size_t, const cpu_set_t *))                                            \
+    X(wait, pid_t, (int *))                                                                                           \
+    X(waitpid, pid_t, (pid_t, int *, int))                                                                            \
+    X(wait3, pid_t, (int *, int, struct rusage *))                                                                    \
+    X(wait4, pid_t, (pid_t, int *, int, struct rusage *))                                                             \
+    X(waitid, int, (idtype_t, id_t, siginfo_t *, int))                                                                \
     X(pthread_mutex_lock, int, (pthread_mutex_t *))                                                                   \
     X(pthread_mutex_trylock, int, (pthread_mutex_t *))                                                                \
     X(pthread_mutex_timedlock, int, (pthread_mutex_t *, const struct timespec *))                                     \
@@ -122,12 +132,40 @@
     X(wmemset, wchar_t *, (wchar_t *, wchar_t, size_t))                                                               \
     X(wcslen, size_t, (const wchar_t *))                                                                              \
     X(wcscpy, wchar_t *, (wchar_t *, const wchar_t *))                                                                \
+    X(wmempcpy, wchar_t *, (wchar_t *, const wchar_t *, size_t))                                                      \
+    X(wmemchr, wchar_t *, (const wchar_t *, wchar_t, size_t))                                                         \
+    X(wmemcmp, int, (const wchar_t *, const wchar_t *, size_t))                                                       \
+    X(wcsnlen, size_t, (const wchar_t *, size_t))                                                                     \
+    X(wcscmp, int, (const wchar_t *, const wchar_t *))                                                                \
+    X(wcsncmp, int, (const wchar_t *, const wchar_t *, size_t))                                                       \
+    X(wcschr, wchar_t *, (const wchar_t *, wchar_t))                                                                  \
+    X(wcsrchr, wchar_t *, (const wchar_t *, wchar_t))                                                                 \
+    X(wcsstr, wchar_t *, (const wchar_t *, const wchar_t *))                                                          \
+    X(wcpcpy, wchar_t *, (wchar_t *, const wchar_t *))                                                                \
+    X(wcsncpy, wchar_t *, (wchar_t *, const wchar_t *, size_t))                                                       \
+    X(wcscat, wchar_t *, (wchar_t *, const wchar_t *))                                                                \
+    X(wcsncat, wchar_t *, (wchar_t *, const wchar_t *, size_t))                                                       \
+    X(wcsdup, wchar_t *, (const wchar_t *))                                                                           \
+    X(__wmemcpy_chk, wchar_t *, (wchar_t *, const wchar_t *, size_t, size_t))                                         \
+    X(__wmemmove_chk, wchar_t *, (wchar_t *, const wchar_t *, size_t, size_t))                                        \
+    X(__wmempcpy_chk, wchar_t *, (wchar_t *, const wchar_t *, size_t, size_t))                                        \
+    X(__wcsncpy_chk, wchar_t *, (wchar_t *, const wchar_t *, size_t, size_t))                                         \
+    X(__wcsncat_chk, wchar_t *, (wchar_t *, const wchar_t *, size_t, size_t))                                         \
+    X(__wmemset_chk, wchar_t *, (wchar_t *, wchar_t, size_t, size_t))                                                 \
+    X(__wcscpy_chk, wchar_t *, (wchar_t *, const wchar_t *, size_t))                                                  \
+    X(__wcpcpy_chk, wchar_t *, (wchar_t *, const wchar_t *, size_t))                                                  \
+    X(__wcscat_chk, wchar_t *, (wchar_t *, const wchar_t *, size_t))                                                  \
     X(__memcpy_chk, void *, (void *, const void *, size_t, size_t))                                                   \
     X(__memmove_chk, void *, (void *, const void *, size_t, size_t))                                                  \
     X(__mempcpy_chk, void *, (void *, const void *, size_t, size_t))                                                  \
     X(__memset_chk, void *, (void *, int, size_t, size_t))                                                            \
     X(__strcpy_chk, char *, (char *, const char *, size_t))                                                           \
     X(__strcat_chk, char *, (char *, const char *, size_t))                                                           \
+    X(__stpcpy_chk, char *, (char *, const char *, size_t))                                                           \
+    X(__strncpy_chk, char *, (char *, const char *, size_t, size_t))                                                  \
+    X(__stpncpy_chk, char *, (char *, const char *, size_t, size_t))                                                  \
+    X(__strncat_chk, char *, (char *, const char *, size_t, size_t))                                                  \
+    X(__explicit_bzero_chk, void, (void *, size_t, size_t))                                                           \
     X(read, ssize_t, (int, void *, size_t))                                                                           \
     X(write, ssize_t, (int, const void *, size_t))                                                                    \
     X(pread, ssize_t, (int, void *, size_t, off_t))                                                                   \

@@ -74,13 +74,16 @@ enum hn_purpose { FOR_NOTHING, FOR_COUNT, FOR_DROPPED };
 
 /* Busy waiting: recent atomic and volatile reads with nothing between them (see spin.c). */
 #define SPIN_SITES 4
-#define SPIN_AFTER 4
 struct hn_spin {
     uint64_t mark;
+    uint64_t gap;     /* what stands between two reads: a hash, 0 for nothing */
     uint32_t used;
+    uint32_t marked;  /* reads of this wait that were marked */
+    bool changed;     /* the last read got another value than the one before */
+    bool looked;      /* whether it changed since then has been looked at */
     struct {
         uint64_t pc, addr, value, value_high;
-        uint32_t count;
+        uint32_t bytes;
     } site[SPIN_SITES];
 };
 
@@ -112,13 +115,15 @@ struct hn_thread {
     void (*once)(void);
     uintptr_t alloc_pc, alloc_sp; /* site and frame of the outermost operator new while it calls malloc */
     uint32_t key_rounds;
+    bool bound;           /* a call said where it runs */
+    pthread_t handle;     /* 0: not known */
+    int (*start_c11)(void *);
 #ifdef HN_AGENT
     uint64_t path;        /* see agent/agent.h */
     uint32_t children;    /* threads it has created */
     bool pinned;          /* by a plan */
     bool created_pinned;  /* by a thread that is */
     size_t stack_bytes;   /* as asked for when it was created; 0: not known */
-    int (*start_c11)(void *);
 #endif
     uint32_t depth, depth_floor;
     struct hn_frame stack[HN_STACK_MAX];
@@ -183,6 +188,15 @@ void hnrt_process_begin(struct hn_thread *t);
 void hnrt_thread_began(struct hn_thread *t);
 struct hn_thread *hnrt_thread_announce(const pthread_attr_t *attributes);
 void hnrt_thread_unannounce(struct hn_thread *child);
+uint32_t hnrt_thread_index(uint32_t tid, pthread_t handle);
+void hnrt_thread_bound(uint32_t index);
+void hnrt_threads_left(struct hn_thread *self);
+
+/* ---- affinity.c --------------------------------------------------------------------------------------------------- */
+
+void hnrt_affinity_began(struct hn_thread *t);
+void hnrt_affinity_creating(struct hn_thread *child, const pthread_attr_t *attributes);
+void hnrt_affinity_seen(struct hn_thread *t, const struct hn_thread *of);
 
 /* ---- slots (event.c) --------------------------------------------------------------------------------------------- */
 
@@ -274,7 +288,11 @@ extern char hnrt_unannounced; /* object that orders the creation of threads whos
 bool hnrt_spin_expected(struct hn_thread *t, const volatile void *addr, const void *value, unsigned bytes,
                         uintptr_t pc);
 void hnrt_spin_overlook(struct hn_thread *t, const void *own);
-void hnrt_spin_note(struct hn_thread *t, const volatile void *addr, const void *value, unsigned bytes, uintptr_t pc);
+void hnrt_spin_note(struct hn_thread *t, const volatile void *addr, const void *value, unsigned bytes, uintptr_t pc,
+                    bool marked);
+void hnrt_spin_won(struct hn_thread *t, const volatile void *addr, uintptr_t pc);
+void hnrt_spin_over(struct hn_thread *t);
+void hnrt_spin_look(struct hn_thread *t);
 void hnrt_spin_mark(struct hn_thread *t);
 
 bool hnrt_module_has(uintptr_t pc);

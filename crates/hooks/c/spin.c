@@ -1,7 +1,19 @@
-/* Busy waiting: the same site reads the same value at the same address again and again, with nothing between the
- * reads except other such reads (`while (!a || !b)`). From the 4th on, a read is marked. Whether something was
- * between is seen from the ring's cursor, which every reference and event moves. */
+/* Busy waiting: the same site reads the same address again and again, with nothing between the reads except other such
+ * reads (`while (!a || !b)`), or always the same references to the thread's own stack and thread-local memory (`while (!a)
+ * n++` unoptimised). From the 2nd on, a read is marked; of atomics only while the value stays, as another one is
+ * synchronisation. Whether something was between is seen from the ring's cursor, which every reference and event moves.
+ *
+ * What was waited for has come when the last read differs from the one before. A loop that reads so many times, whatever
+ * it reads, ends with a value it has seen: then an event says that the marked reads were none of waiting. The program reads a
+ * volatile once more after us, and may have seen the change that we did not: so the value is looked at again, at the end of
+ * the batch at the latest, unless the thread itself has written there. */
+#include <sys/uio.h>
+
+#include "os.h"
 #include "runtime.h"
+
+#define GAP_SLOTS 6
+#define OWN_BYTES (64 << 10)
 
 static void load_value(const void *value, unsigned bytes, uint64_t out[2]) {
     out[0] = out[1] = 0;
@@ -16,43 +28,155 @@ static int find(const struct hn_spin *s, uintptr_t pc) {
     return -1;
 }
 
+/* Memory that nobody else has business with: what the thread's stack holds of its callers, its thread-local variables. */
+static bool is_own(uint64_t addr) {
+    return addr - (uintptr_t)__builtin_frame_address(0) < OWN_BYTES ||
+           (uintptr_t)__builtin_thread_pointer() - addr < OWN_BYTES;
+}
+
+/* The slot after `at` in the ring, over the next stamp. */
+static uint64_t slot_at(const struct hn_ring *r, uint64_t at) {
+    return at & (HN_BATCH_BYTES - 1) ? at : r->base + ((at - r->base) & (r->bytes - 1)) + HN_SLOT_BYTES;
+}
+
+/* What stands in the ring since the mark: 0 for nothing, 1 for what no wait has between its reads. */
+static uint64_t gap_since(const struct hn_thread *t) {
+    const struct hn_ring *r = t->real;
+    uint64_t at = t->spin.mark, hash = HN_BATCH_BYTES;
+    if (at == hnrt_ring->cursor)
+        return 0;
+    if (hnrt_ring != r || at - r->base > r->bytes)
+        return 1;
+    for (unsigned n = 0; at != r->cursor; n++) {
+        at = slot_at(r, at);
+        if (at == r->cursor)
+            break;
+        const uint64_t *slot = (const uint64_t *)at;
+        bool range = (slot[0] >> HN_W0_SIZE_SHIFT & 15) == HN_SIZE_RANGE;
+        if (n == GAP_SLOTS || slot[0] & HN_W0_EVENT || range || !is_own(slot[0] & HN_W0_ADDR_MASK))
+            return 1;
+        hash = (hash ^ slot[0]) * UINT64_C(0x9e3779b97f4a7c15);
+        hash = (hash ^ slot[1]) * UINT64_C(0x9e3779b97f4a7c15);
+        at += HN_SLOT_BYTES;
+    }
+    return hash == 0 || hash == 1 ? 2 : hash;
+}
+
+/* Whether a read goes on with the wait that the reads before it may be; `i` is its site. What is between the first two
+ * reads of one site alone must be between all. */
+static bool goes_on(const struct hn_thread *t, int i, uint64_t gap) {
+    const struct hn_spin *s = &t->spin;
+    if (gap <= 1 || i < 0 || s->used != 1)
+        return gap == 0 && (s->gap == 0 || s->marked == 0);
+    return s->marked == 0 || s->gap == gap;
+}
+
+static int known_site(const struct hn_thread *t, const volatile void *addr, uintptr_t pc) {
+    int i = find(&t->spin, pc);
+    return i >= 0 && t->spin.site[i].addr == (uintptr_t)addr ? i : -1;
+}
+
+/* Whether a read by this site at this address is one more of a wait. */
+static bool again(struct hn_thread *t, const volatile void *addr, uintptr_t pc) {
+    int i = known_site(t, addr, pc);
+    return i >= 0 && goes_on(t, i, gap_since(t));
+}
+
 /* Whether a read that gets this value is busy waiting. */
 bool hnrt_spin_expected(struct hn_thread *t, const volatile void *addr, const void *value, unsigned bytes,
                         uintptr_t pc) {
-    struct hn_spin *s = &t->spin;
-    if (s->mark != hnrt_ring->cursor)
-        return false;
-    int i = find(s, pc);
-    if (i < 0 || s->site[i].addr != (uintptr_t)addr || s->site[i].count + 1 < SPIN_AFTER)
+    int i = known_site(t, addr, pc);
+    if (i < 0 || !goes_on(t, i, gap_since(t)))
         return false;
     uint64_t v[2];
     load_value(value, bytes, v);
-    return s->site[i].value == v[0] && s->site[i].value_high == v[1];
+    return t->spin.site[i].value == v[0] && t->spin.site[i].value_high == v[1];
 }
 
-static void remember(struct hn_spin *s, const volatile void *addr, const uint64_t v[2], uintptr_t pc) {
-    int i = find(s, pc);
-    if (i >= 0 && s->site[i].addr == (uintptr_t)addr && s->site[i].value == v[0] && s->site[i].value_high == v[1]) {
-        s->site[i].count++;
-        return;
+static bool written_since(const struct hn_ring *r, uint64_t at, uint64_t addr) {
+    for (unsigned n = 0; at != r->cursor && n < HN_BATCH_SLOTS; n++, at += HN_SLOT_BYTES) {
+        at = slot_at(r, at);
+        if (at == r->cursor)
+            return false;
+        uint64_t word = *(const uint64_t *)at, op = word >> HN_W0_OP_SHIFT & 3;
+        if (!(word & HN_W0_EVENT) && (op == OP_WRITE || op == OP_ATOMIC) && (word & HN_W0_ADDR_MASK) == addr)
+            return true;
     }
-    if (i >= 0 || s->used == SPIN_SITES)
-        s->used = 0; /* a value changed: whatever was waited for, the wait is over */
-    s->site[s->used].pc = pc;
-    s->site[s->used].addr = (uintptr_t)addr;
-    s->site[s->used].value = v[0];
-    s->site[s->used].value_high = v[1];
-    s->site[s->used].count = 1;
-    s->used++;
+    return false;
 }
 
-/* Notes a read whose slots are about to be written; call hnrt_spin_mark after them. */
-void hnrt_spin_note(struct hn_thread *t, const volatile void *addr, const void *value, unsigned bytes, uintptr_t pc) {
-    uint64_t v[2];
+/* Whether memory has another value than the one that was read last, as far as can be told: it may be gone. */
+static bool differs(uint64_t addr, uint64_t value, uint64_t value_high, uint32_t bytes) {
+    uint64_t now[2] = {0, 0};
+    struct iovec to = {now, bytes}, from = {(void *)(uintptr_t)addr, bytes};
+    long got = os(SYS_process_vm_readv, hnrt_pid, &to, 1, &from, 1, 0);
+    return got != (long)bytes || now[0] != value || now[1] != value_high;
+}
+
+/* The reads have come to an end: whether what was waited for has come. */
+void hnrt_spin_look(struct hn_thread *t) {
+    struct hn_spin *s = &t->spin;
+    const struct hn_ring *r = t->real;
+    if (!r || s->mark - r->base > r->bytes)
+        return;
+    s->looked = true;
+    for (uint32_t i = 0; i < s->used && !s->changed; i++)
+        s->changed = written_since(r, s->mark, s->site[i].addr) ||
+                     differs(s->site[i].addr, s->site[i].value, s->site[i].value_high, s->site[i].bytes);
+}
+
+/* The wait is over: something else happened, or the thread ends. */
+void hnrt_spin_over(struct hn_thread *t) {
+    struct hn_spin *s = &t->spin;
+    if (s->marked && !s->looked)
+        hnrt_spin_look(t);
+    uint64_t none = s->changed ? 0 : s->marked;
+    s->used = s->marked = 0;
+    s->gap = 0;
+    s->changed = s->looked = false;
+    if (none && t->recording)
+        hnrt_event(t, HN_EVENT_NO_WAIT, 0, none);
+}
+
+/* A read-modify-write that succeeds where such reads failed has what it waited for. */
+void hnrt_spin_won(struct hn_thread *t, const volatile void *addr, uintptr_t pc) {
+    if (t->spin.marked && again(t, addr, pc))
+        t->spin.changed = true;
+}
+
+static void remember(struct hn_spin *s, const volatile void *addr, const uint64_t v[2], unsigned bytes, uintptr_t pc,
+                     uint64_t gap) {
+    int i = find(s, pc);
+    bool before = i >= 0 && s->site[i].addr == (uintptr_t)addr;
+    if (before) {
+        s->changed = s->site[i].value != v[0] || s->site[i].value_high != v[1];
+        s->gap = gap;
+    }
+    if (i < 0)
+        i = (int)(s->used++);
+    s->site[i].pc = pc;
+    s->site[i].addr = (uintptr_t)addr;
+    s->site[i].value = v[0];
+    s->site[i].value_high = v[1];
+    s->site[i].bytes = bytes;
+    s->looked = false;
+}
+
+/* Notes a read whose slots are about to be written, and whether it will be marked; call hnrt_spin_mark after them. */
+void hnrt_spin_note(struct hn_thread *t, const volatile void *addr, const void *value, unsigned bytes, uintptr_t pc,
+                    bool marked) {
+    uint64_t v[2], gap = gap_since(t);
     load_value(value, bytes, v);
-    if (t->spin.mark != hnrt_ring->cursor)
-        t->spin.used = 0;
-    remember(&t->spin, addr, v, pc);
+    int i = find(&t->spin, pc);
+    bool elsewhere = i >= 0 && t->spin.site[i].addr != (uintptr_t)addr;
+    bool other = i < 0 && (t->spin.used == SPIN_SITES || (t->spin.marked && !t->spin.changed));
+    if (elsewhere || other || !goes_on(t, i, gap)) {
+        hnrt_spin_over(t);
+        gap = 0;
+    }
+    remember(&t->spin, addr, v, bytes, pc, gap);
+    if (marked && hnrt_ring == t->real)
+        t->spin.marked++;
 }
 
 /* gcc keeps the expected value of a compare-and-swap in memory, and sets it anew before each try: references to it
@@ -85,8 +209,8 @@ void hnrt_spin_mark(struct hn_thread *t) {
             return;                                                                                                   \
         }                                                                                                             \
         type value = *(const volatile type *)addr;                                                                    \
-        bool spin = hnrt_spin_expected(t, addr, &value, bytes, pc);                                                   \
-        hnrt_spin_note(t, addr, &value, bytes, pc);                                                                   \
+        bool spin = again(t, addr, pc);                                                                               \
+        hnrt_spin_note(t, addr, &value, bytes, pc, spin);                                                             \
         hnrt_ref(addr, code, spin ? OP_SPIN : OP_READ, pc);                                                           \
         hnrt_spin_mark(t);                                                                                            \
     }                                                                                                                 \

@@ -2,18 +2,9 @@
  * those that compilers otherwise replace. */
 #include <ctype.h>
 #include <strings.h>
-#include <wchar.h>
 
 #include "ranges.h"
 #include "real.h"
-
-/* Reads of a copy, then its writes. */
-static void copies(void *to, const void *from, size_t n, uintptr_t pc) {
-    if (ours(pc)) {
-        reads(from, n, pc);
-        writes(to, n, pc);
-    }
-}
 
 static void reads_of(const void *p, size_t n, uintptr_t pc) {
     if (ours(pc))
@@ -224,75 +215,4 @@ INTERPOSE char *strndup(const char *from, size_t n) {
         writes(to, has + 1, pc);
     }
     return to;
-}
-
-/* ---- wide characters --------------------------------------------------------------------------------------------- */
-
-INTERPOSE wchar_t *wmemcpy(wchar_t *restrict to, const wchar_t *restrict from, size_t n) {
-    copies(to, from, n * sizeof *to, CALLER());
-    return REAL(wmemcpy)(to, from, n);
-}
-
-INTERPOSE wchar_t *wmemmove(wchar_t *to, const wchar_t *from, size_t n) {
-    copies(to, from, n * sizeof *to, CALLER());
-    return REAL(wmemmove)(to, from, n);
-}
-
-INTERPOSE wchar_t *wmemset(wchar_t *to, wchar_t value, size_t n) {
-    uintptr_t pc = CALLER();
-    if (ours(pc))
-        writes(to, n * sizeof *to, pc);
-    return REAL(wmemset)(to, value, n);
-}
-
-INTERPOSE size_t wcslen(const wchar_t *s) {
-    size_t n = REAL(wcslen)(s);
-    reads_of(s, (n + 1) * sizeof *s, CALLER());
-    return n;
-}
-
-INTERPOSE wchar_t *wcscpy(wchar_t *restrict to, const wchar_t *restrict from) {
-    uintptr_t pc = CALLER();
-    if (ours(pc))
-        copies(to, from, (REAL(wcslen)(from) + 1) * sizeof *to, pc);
-    return REAL(wcscpy)(to, from);
-}
-
-/* ---- the variants that check for room (_FORTIFY_SOURCE) ---------------------------------------------------------- */
-
-#define CHECKED_COPY(name, real)                                                                                      \
-    INTERPOSE void *name(void *to, const void *from, size_t n, size_t room) {                                         \
-        if (n <= room)                                                                                                \
-            copies(to, from, n, CALLER());                                                                            \
-        return REAL(real)(to, from, n, room);                                                                         \
-    }
-CHECKED_COPY(__memcpy_chk, __memcpy_chk)
-CHECKED_COPY(__memmove_chk, __memmove_chk)
-CHECKED_COPY(__mempcpy_chk, __mempcpy_chk)
-
-INTERPOSE void *__memset_chk(void *to, int value, size_t n, size_t room) {
-    uintptr_t pc = CALLER();
-    if (n <= room && ours(pc))
-        writes(to, n, pc);
-    return REAL(__memset_chk)(to, value, n, room);
-}
-
-INTERPOSE char *__strcpy_chk(char *to, const char *from, size_t room) {
-    uintptr_t pc = CALLER();
-    size_t n = ours(pc) ? length(from, SIZE_MAX) + 1 : 0;
-    if (n && n <= room)
-        copies(to, from, n, pc);
-    return REAL(__strcpy_chk)(to, from, room);
-}
-
-INTERPOSE char *__strcat_chk(char *to, const char *from, size_t room) {
-    uintptr_t pc = CALLER();
-    if (ours(pc)) {
-        size_t at = length(to, SIZE_MAX), n = length(from, SIZE_MAX) + 1;
-        if (at + n <= room) {
-            reads(to, at + 1, pc);
-            copies(to + at, from, n, pc);
-        }
-    }
-    return REAL(__strcat_chk)(to, from, room);
 }

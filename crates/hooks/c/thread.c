@@ -148,6 +148,7 @@ void hnrt_thread_give_ring(struct hn_thread *t, uint32_t index) {
 /* The calling thread becomes `t`. */
 void hnrt_thread_enter(struct hn_thread *t) {
     t->tid = (uint32_t)os(SYS_gettid);
+    t->handle = pthread_self();
     if (t->real) {
         *(uint32_t *)(hnrt_entry(t->index) + HN_ENTRY_OFF_TID) = t->tid;
         t->stopped = !hnrt_open_batch(t);
@@ -156,10 +157,22 @@ void hnrt_thread_enter(struct hn_thread *t) {
     hnrt_route(t);
 }
 
-/* First events of a process: who it is, what is mapped. */
+static void put_process(struct hn_thread *t) {
+    uint64_t *slot = hnrt_reserve(t, 2);
+    if (!slot)
+        return;
+    slot[0] = hnrt_event_word(HN_EVENT_PROCESS, hnrt_pid, 1);
+    slot[1] = hnrt_parent_pid;
+    slot[2] = 0;
+    slot[3] = os_stamp();
+    hnrt_commit(t, 2);
+}
+
+/* First events of a process: who it is, where it may run, what is mapped. */
 void hnrt_process_begin(struct hn_thread *t) {
     if (t->recording)
-        hnrt_event(t, HN_EVENT_PROCESS, hnrt_pid, hnrt_parent_pid);
+        put_process(t);
+    hnrt_affinity_began(t);
     if (t->recording)
         hnrt_modules_scan(t);
     hnrt_thread_began(t);
@@ -171,6 +184,14 @@ static void *thread_main(void *argument) {
     hnrt_thread_key_set(t);
     hnrt_thread_began(t);
     return t->start(t->start_argument);
+}
+
+static int thread_main_c11(void *argument) {
+    struct hn_thread *t = argument;
+    hnrt_thread_enter(t);
+    hnrt_thread_key_set(t);
+    hnrt_thread_began(t);
+    return t->start_c11(t->start_argument);
 }
 
 /* A thread that no pthread_create of ours announced: the initial one, or one made by clone(2). */
@@ -201,6 +222,11 @@ struct hn_thread *hnrt_thread_attach(void) {
 
 /* Ends the calling thread's recording. What it still does goes to its scratch ring. */
 void hnrt_thread_end(struct hn_thread *t) {
+    if (t->recording)
+        hnrt_affinity_seen(t, t);
+#ifndef HN_AGENT
+    hnrt_spin_over(t);
+#endif
     if (t->recording) {
         hnrt_release(t, (void *)pthread_self(), 0);
         if (t->recording)
@@ -284,6 +310,36 @@ void hnrt_threads_after_fork(void) {
     }
 }
 
+/* ---- names of threads --------------------------------------------------------------------------------------------- */
+
+/* The index of a living thread of this process, by its kernel id or by its handle; HN_NO_PARENT if it has none. */
+uint32_t hnrt_thread_index(uint32_t tid, pthread_t handle) {
+    uint32_t found = HN_NO_PARENT;
+    lock_threads();
+    for (struct hn_thread *t = threads; t && found == HN_NO_PARENT; t = t->next)
+        if (!t->ended && (tid ? t->tid == tid : t->handle == handle))
+            found = t->index;
+    unlock_threads();
+    return found;
+}
+
+/* A call has said where this thread runs. */
+void hnrt_thread_bound(uint32_t index) {
+    lock_threads();
+    for (struct hn_thread *t = threads; t; t = t->next)
+        t->bound |= t->index == index;
+    unlock_threads();
+}
+
+/* The process ends, and with it threads that will not end by themselves. */
+void hnrt_threads_left(struct hn_thread *self) {
+    lock_threads();
+    for (struct hn_thread *t = threads; t && self->recording; t = t->next)
+        if (t != self && !t->ended && t->tid)
+            hnrt_affinity_seen(self, t);
+    unlock_threads();
+}
+
 /* ---- pthread_create ---------------------------------------------------------------------------------------------- */
 
 /* The thread that is about to be created, known to the recorder as a child of this one; NULL without memory. */
@@ -294,13 +350,12 @@ struct hn_thread *hnrt_thread_announce(const pthread_attr_t *attributes) {
     hnrt_threaded = true;
 #ifdef HN_AGENT
     hnag_thread_child(parent, child, attributes);
-#else
-    (void)attributes;
 #endif
     if (hnrt_record)
         hnrt_thread_give_ring(child, hnrt_ring_claim(parent ? parent->index : HN_NO_PARENT));
     if (parent && parent->recording && child->real)
         hnrt_event(parent, HN_EVENT_SPAWN, child->index, os_stamp());
+    hnrt_affinity_creating(child, attributes);
     return child;
 }
 
@@ -311,6 +366,14 @@ void hnrt_thread_unannounce(struct hn_thread *child) {
         hnrt_self->children--;
 #endif
     hnrt_thread_discard(child);
+}
+
+/* Its creator may name it before it runs; if it has ended already, its memory may be another thread's. */
+static void known_by(struct hn_thread *child, uint32_t index, pthread_t handle) {
+    lock_threads();
+    if (child->index == index && !child->ended && !child->handle)
+        child->handle = handle;
+    unlock_threads();
 }
 
 INTERPOSE int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
@@ -324,13 +387,39 @@ INTERPOSE int pthread_create(pthread_t *thread, const pthread_attr_t *attributes
         return EAGAIN;
     child->start = start;
     child->start_argument = argument;
+    uint32_t index = child->index;
     int failed = REAL(pthread_create)(thread, attributes, thread_main, child);
     if (failed)
         hnrt_thread_unannounce(child);
+    else
+        known_by(child, index, *thread);
 #ifdef HN_AGENT
     hnag_protect_created();
 #endif
     return failed;
+}
+
+/* C11's threads: the C library does not route them through pthread_create. */
+INTERPOSE int thrd_create(thrd_t *thread, thrd_start_t start, void *argument) {
+#ifdef HN_AGENT
+    if (!hnag_active())
+        return REAL(thrd_create)(thread, start, argument);
+#endif
+    struct hn_thread *child = hnrt_thread_announce(NULL);
+    if (!child)
+        return thrd_nomem;
+    child->start_c11 = start;
+    child->start_argument = argument;
+    uint32_t index = child->index;
+    int result = REAL(thrd_create)(thread, thread_main_c11, child);
+    if (result != thrd_success)
+        hnrt_thread_unannounce(child);
+    else
+        known_by(child, index, (pthread_t)*thread);
+#ifdef HN_AGENT
+    hnag_protect_created();
+#endif
+    return result;
 }
 
 INTERPOSE int pthread_join(pthread_t thread, void **result) {

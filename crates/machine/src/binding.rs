@@ -7,6 +7,7 @@
 //! | `spread` | node i modulo nodes, the processors of a node in turn |
 //! | `0,1,8,9` | the i-th processor listed |
 //! | `0=cpu3,1=node1` | as written for the threads named, by default for the others |
+//! | `recorded` | where the recorded affinity calls put it ([`crate::affinity`]); the default where there are any |
 //!
 //! Memory-only nodes take no threads. Only threads that made references have a place: a thread that made none has nothing
 //! to be near to. Places are those of threads that lived at the same time ([`Crew`]): a thread takes the first one that no living
@@ -16,6 +17,7 @@
 //! same equal groups as floor((i - 1) x nodes / W) wherever the number of nodes divides W.
 //!
 //! Where threads that live at the same time outnumber the processors of their node they share them, and a warning says so.
+use crate::affinity::{Orders, Verdict};
 use crate::crew::{Crew, Member};
 use crate::model::Machine;
 use homenode_base::{CpuId, NodeId, ThreadId};
@@ -46,6 +48,8 @@ pub enum MapRule {
     List(Vec<CpuId>),
     /// These threads here, the others as [`MapRule::Sockets`] has them.
     Pairs(BTreeMap<ThreadId, Target>),
+    /// Where the recorded affinity calls put them, the others as [`MapRule::Sockets`] has them.
+    Recorded,
 }
 
 /// What a thread can be pinned to.
@@ -62,7 +66,7 @@ pub enum Target {
 pub enum MapError {
     /// Not of a known form.
     #[error(
-        "cannot read '{part}' in the thread map '{map}': write sockets, compact, spread, 0,1,8,9 or 0=cpu3,1=node1"
+        "cannot read '{part}' in the thread map '{map}': write sockets, compact, spread, recorded, 0,1,8,9 or 0=cpu3,1=node1"
     )]
     Syntax {
         /// All that was written.
@@ -70,6 +74,9 @@ pub enum MapError {
         /// The part that has no meaning.
         part: String,
     },
+    /// Nothing to follow.
+    #[error("no affinity call was recorded that says where threads run: write sockets, compact, spread, 0,1,8,9 or 0=cpu3,1=node1")]
+    NothingRecorded,
     /// A thread named twice.
     #[error("the thread map names thread {0} twice")]
     Twice(ThreadId),
@@ -111,6 +118,7 @@ impl FromStr for MapRule {
             "sockets" => return Ok(MapRule::Sockets),
             "compact" => return Ok(MapRule::Compact),
             "spread" => return Ok(MapRule::Spread),
+            "recorded" => return Ok(MapRule::Recorded),
             _ => {}
         }
         let parts: Vec<&str> = map.split(',').map(str::trim).collect();
@@ -147,6 +155,7 @@ impl fmt::Display for MapRule {
             MapRule::Sockets => return f.write_str("sockets"),
             MapRule::Compact => return f.write_str("compact"),
             MapRule::Spread => return f.write_str("spread"),
+            MapRule::Recorded => return f.write_str("recorded"),
             MapRule::List(cpus) => cpus.iter().map(CpuId::to_string).collect::<Vec<_>>(),
             MapRule::Pairs(pairs) => pairs
                 .iter()
@@ -204,10 +213,14 @@ pub struct Binding {
     pub cpus: u32,
     /// Processors that run more than one thread at the same time.
     pub shared_cpus: u32,
+    /// Threads that sit where recorded affinity puts them.
+    pub pinned: u32,
+    /// What else is to be said of it; may be empty.
+    pub note: String,
 }
 
 impl ThreadMap {
-    /// Seats the threads of a recording by `rule`; `None` is the default. Threads without references sit where the first thread sits. The machine must be valid
+    /// Seats the threads of a recording by `rule`; `None` is the default: recorded affinity where it says something, else [`MapRule::Sockets`]. Threads without references sit where the first thread sits. The machine must be valid
     /// ([`Machine::validate`]).
     pub fn new(machine: &Machine, rule: Option<&MapRule>, crew: &Crew) -> Result<ThreadMap, MapError> {
         let mut hall = Hall::new(machine);
@@ -222,21 +235,28 @@ impl ThreadMap {
                 seats[thread.index()] = Some(hall.pin(*target, slot)?);
             }
         }
+        let (rule, orders, note) = decide(machine, rule, crew)?;
+        let mut pinned = 0;
+        for (thread, cpu) in orders {
+            seats[thread] = Some(hall.pin(Target::Cpu(cpu), None)?);
+            pinned += 1;
+        }
         for &thread in &crew.order {
             let Some(member) = &crew.members[thread] else { continue };
-            if seats[thread].is_some() {
-                continue;
+            if seats[thread].is_none() {
+                seats[thread] = Some(hall.seat(rule, member)?);
             }
-            seats[thread] = Some(hall.seat(rule.unwrap_or(&MapRule::Sockets), member)?);
         }
         let first = seats.iter().flatten().next().copied().unwrap_or(Seat { cpu: CpuId(0), node: hall.nodes[0] });
         let binding = Binding {
-            rule: rule.unwrap_or(&MapRule::Sockets).to_string(),
+            rule: rule.to_string(),
             threads: crew.active() as u32,
             most_at_once: crew.most_at_once(),
             machine: machine.name.clone(),
             cpus: machine.cpus() as u32,
             shared_cpus: shared_cpus(machine.cpus(), crew, &seats),
+            pinned,
+            note,
         };
         Ok(ThreadMap { seats: seats.into_iter().map(|s| s.unwrap_or(first)).collect(), binding })
     }
@@ -265,6 +285,32 @@ impl ThreadMap {
         };
         let (name, cpus, shared) = (&b.machine, b.cpus, b.shared_cpus);
         vec![format!("{threads} on the {cpus} processors of {name}: {shared} of them run more than one thread at once")]
+    }
+}
+
+/// The rule to go by, where recorded affinity puts which threads, and what is to be said of it.
+fn decide<'r>(
+    machine: &Machine,
+    rule: Option<&'r MapRule>,
+    crew: &Crew,
+) -> Result<(&'r MapRule, Vec<(usize, CpuId)>, String), MapError> {
+    match rule {
+        Some(MapRule::Recorded) => match Orders::of(crew) {
+            Some(orders) => {
+                let (seats, note) = orders.seats(machine, crew);
+                Ok((&MapRule::Recorded, seats, note))
+            }
+            None => Err(MapError::NothingRecorded),
+        },
+        Some(rule) => Ok((rule, Vec::new(), String::new())),
+        None => match Orders::of(crew).map(|orders| (orders.verdict(machine, crew), orders)) {
+            None => Ok((&MapRule::Sockets, Vec::new(), String::new())),
+            Some((Verdict::Leave(note), _)) => Ok((&MapRule::Sockets, Vec::new(), note)),
+            Some((Verdict::Follow, orders)) => {
+                let (seats, note) = orders.seats(machine, crew);
+                Ok((&MapRule::Recorded, seats, note))
+            }
+        },
     }
 }
 
@@ -301,7 +347,7 @@ impl<'m> Hall<'m> {
     fn seat(&mut self, rule: &MapRule, member: &Member) -> Result<Seat, MapError> {
         let (i, of, slot) = (member.slot as usize, member.of as usize, Some(member.slot));
         match rule {
-            MapRule::Sockets | MapRule::Pairs(_) => Ok(self.next(self.nodes[i * self.nodes.len() / of], slot)),
+            MapRule::Sockets | MapRule::Pairs(_) | MapRule::Recorded => Ok(self.next(self.nodes[i * self.nodes.len() / of], slot)),
             MapRule::Spread => Ok(self.next(self.nodes[i % self.nodes.len()], slot)),
             MapRule::Compact => self.pin(Target::Cpu(CpuId((i % self.machine.cpus()) as u16)), slot),
             MapRule::List(cpus) => self.pin(Target::Cpu(cpus[i % cpus.len()]), slot),

@@ -1,5 +1,5 @@
 //! Threads as those who seat them see them: who made references, and who lived beside whom.
-use homenode_base::Life;
+use homenode_base::{Life, Pinned};
 
 /// A thread among those that lived at the same time as it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +18,10 @@ pub struct Crew {
     pub(crate) members: Vec<Option<Member>>,
     /// Threads with references in the order of their creation.
     pub(crate) order: Vec<usize>,
+    /// Where threads were told to run, by thread; shorter if nothing was said.
+    pub(crate) pinned: Vec<Option<Pinned>>,
+    /// Processors of the recorded machine; 0 if not known.
+    pub(crate) host_cpus: u32,
 }
 
 impl Crew {
@@ -31,7 +35,13 @@ impl Crew {
         for ((&t, slot), of) in order.iter().zip(slots).zip(of) {
             members[t] = lives[t].take().map(|life| Member { slot, of, life });
         }
-        Crew { members, order }
+        Crew { members, order, ..Crew::default() }
+    }
+
+    /// The same threads, told to run there, by thread, on a machine with so many processors (0: not known).
+    #[must_use]
+    pub fn told(self, pinned: Vec<Option<Pinned>>, host_cpus: u32) -> Crew {
+        Crew { pinned, host_cpus, ..self }
     }
 
     /// Threads with `refs[i]` references that all live at the same time, created in this order.

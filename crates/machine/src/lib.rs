@@ -10,7 +10,8 @@
 //! `this` (from a real machine to a cost model); machine files are read in `file`.
 #![forbid(unsafe_code)]
 
-pub mod binding;
+pub mod affinity;
+mod binding;
 mod crew;
 mod file;
 mod measured;

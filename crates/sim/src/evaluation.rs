@@ -75,6 +75,10 @@ pub struct BindingRow {
     pub cpus: u32,
     /// Processors that run more than one thread at the same time.
     pub shared_cpus: u32,
+    /// Threads that sit where recorded affinity puts them.
+    pub pinned: u32,
+    /// What else is to be said of it; may be empty.
+    pub note: String,
 }
 
 impl BindingRow {
@@ -82,7 +86,8 @@ impl BindingRow {
     pub fn of(b: &homenode_machine::Binding) -> BindingRow {
         let rule = b.rule.clone();
         let (threads, most_at_once) = (b.threads, b.most_at_once);
-        BindingRow { rule, threads, most_at_once, cpus: b.cpus, shared_cpus: b.shared_cpus }
+        let (pinned, note) = (b.pinned, b.note.clone());
+        BindingRow { rule, threads, most_at_once, cpus: b.cpus, shared_cpus: b.shared_cpus, pinned, note }
     }
 
     /// In words; empty if nothing is known.
@@ -99,7 +104,15 @@ impl BindingRow {
             true => format!("; more than the {} processors", self.cpus),
             false => String::new(),
         };
-        format!("{threads} with references{lives}{many}; bound by --map {}", self.rule)
+        let by = match self.rule.as_str() {
+            "recorded" if self.pinned < self.threads => {
+                format!("{} bound by the affinity calls recorded, the others by --map sockets", self.pinned)
+            }
+            "recorded" => "bound by the affinity calls recorded".to_owned(),
+            rule => format!("bound by --map {rule}"),
+        };
+        let note = if self.note.is_empty() { String::new() } else { format!("; {}", self.note) };
+        format!("{threads} with references{lives}{many}; {by}{note}")
     }
 }
 

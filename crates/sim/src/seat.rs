@@ -23,7 +23,8 @@ pub fn seats(map: &ThreadMap, space: impl Fn(u32) -> u32) -> Vec<Seat> {
 /// The threads of a recording as [`ThreadMap`] seats them.
 pub fn crew(data: &DatasetReader) -> Crew {
     let refs: Vec<u64> = (0..data.threads()).map(|t| data.refs(t)).collect();
-    Crew::new(&refs, homenode_trace::lives(data))
+    let host_cpus = data.manifest().host_cpus;
+    Crew::new(&refs, homenode_trace::lives(data)).told(homenode_trace::pinned(data), host_cpus)
 }
 
 /// Seats the threads of a recording by `--map`, or by default.

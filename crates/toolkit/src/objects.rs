@@ -58,8 +58,16 @@ impl<'d> NameTable<'d> {
         self.rows.len()
     }
 
+    /// The line; of library code the lines that call it, and then its own.
     fn place(&self, site: &Site) -> String {
-        self.line(&site.file, site.line).unwrap_or_else(|| site.place())
+        let own = self.line(&site.file, site.line).unwrap_or_else(|| site.place());
+        let calls: Vec<String> = site.calls.iter().filter_map(|c| self.line(&c.file, c.line)).collect();
+        match &calls[..] {
+            [] => own,
+            [one] => format!("{one} (in {own})"),
+            [first, second] => format!("{first} or {second} (in {own})"),
+            [first, others @ ..] => format!("{first} or {} others (in {own})", others.len()),
+        }
     }
 
     fn line(&self, file: &str, line: u32) -> Option<String> {
@@ -74,6 +82,7 @@ impl<'d> NameTable<'d> {
             Some(c) => (self.line(&c.file, c.line)?, c.function.clone()),
             None => (self.place(site), site.function.clone()),
         };
+        let what = if site.variable.is_empty() { what } else { &site.variable };
         let name = match group.through.and_then(|s| self.symbols.site(s)) {
             Some(by) if by.function.is_empty() => format!("{what} from {place} ({})", self.place(by)),
             Some(by) => format!("{what} from {place} ({}, {})", by.function, self.place(by)),
@@ -149,7 +158,10 @@ impl Objects for ObjectNames<'_> {
 
     fn site(&self, site: u32) -> SiteName {
         match self.names.symbols.site(SiteId(site)) {
-            Some(s) => SiteName { place: self.names.place(s), function: s.function.clone() },
+            Some(s) => {
+                let function = if let [one] = &s.calls[..] { &one.function } else { &s.function };
+                SiteName { place: self.names.place(s), function: function.clone() }
+            }
             None => SiteName::default(),
         }
     }
@@ -175,7 +187,7 @@ fn rows(groups: &[Group]) -> (Vec<u32>, Vec<Row>) {
 /// For each source file the shortest end of its path that no other file shares: `stencil.c`, or `a/util.c` and
 /// `b/util.c`.
 pub(crate) fn short_names(symbols: &Symbols) -> HashMap<&str, String> {
-    let callers = symbols.sites.iter().flat_map(|s| &s.callers).map(|c| c.file.as_str());
+    let callers = symbols.sites.iter().flat_map(|s| s.callers.iter().chain(&s.calls)).map(|c| c.file.as_str());
     let files = symbols.sites.iter().map(|s| s.file.as_str()).chain(callers);
     let mut files: Vec<&str> = files.filter(|f| !f.is_empty()).collect();
     files.sort_unstable();

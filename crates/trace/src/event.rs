@@ -1,4 +1,5 @@
 //! Events: everything in a thread's program order that is not a reference.
+use homenode_base::CpuMask;
 use serde::{Deserialize, Serialize};
 
 /// One event. It happened after `at` references of its thread (spins included) and before the next one.
@@ -117,6 +118,58 @@ pub enum EventKind {
         /// Name.
         name: String,
     },
+    /// A thread may run on these processors only.
+    Affinity {
+        /// Dataset-wide id of that thread, which need not be the one that says so.
+        target: u32,
+        /// How it is known.
+        how: AffinityHow,
+        /// Processors, as the kernel of the recorded machine numbers them.
+        #[serde(with = "mask_words")]
+        cpus: CpuMask,
+    },
+    /// The thread has waited for the end of a process.
+    Waited {
+        /// Process id on the recorded machine.
+        pid: u32,
+    },
+    /// The references marked as busy waiting before it were none: what they read never changed.
+    NoWait {
+        /// How many of them, counted back from here.
+        reads: u64,
+    },
+}
+
+impl EventKind {
+    /// Whether readers before version 2 of event chunks do not know this kind.
+    pub(crate) fn is_of_version_2(&self) -> bool {
+        matches!(self, EventKind::Affinity { .. } | EventKind::Waited { .. } | EventKind::NoWait { .. })
+    }
+}
+
+/// A set of processors as a list of words.
+mod mask_words {
+    use homenode_base::CpuMask;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(mask: &CpuMask, to: S) -> Result<S::Ok, S::Error> {
+        mask.words().serialize(to)
+    }
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<CpuMask, D::Error> {
+        Vec::<u64>::deserialize(from).map(|words| CpuMask::from_words(&words))
+    }
+}
+
+/// How the affinity of a thread is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AffinityHow {
+    /// The program asked for it: holds from there on.
+    Call,
+    /// So it was when the thread ended, and no call of it was seen: holds for all its life.
+    Seen,
+    /// The process was started with it.
+    Inherited,
 }
 
 /// How memory was obtained.

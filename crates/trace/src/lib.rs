@@ -7,9 +7,10 @@
 //! [`TraceError`] and never panics. No OS call: files are reached through [`store::Store`].
 //!
 //! Reading order: [`record`], [`sample`], [`event`], [`manifest`], [`store`], [`framing`], [`frame`], [`events`], [`symbols`],
-//! [`dataset`], [`lives`](mod@lives), `polls` (busy waiting), [`order`], [`thin`], [`objects`], [`check`], [`synthetic`]. The bytes are in `docs/format.md`.
+//! [`dataset`], [`lives`](mod@lives), [`affinity`], `polls` (busy waiting), [`order`], [`thin`], [`objects`], [`check`], [`synthetic`]. The bytes are in `docs/format.md`.
 #![forbid(unsafe_code)]
 
+pub mod affinity;
 mod bytes;
 pub mod check;
 pub mod dataset;
@@ -31,6 +32,7 @@ pub mod synthetic;
 pub mod thin;
 pub mod types;
 
+pub use affinity::pinned;
 pub use bytes::Fault;
 pub use dataset::DatasetReader;
 pub use error::TraceError;

@@ -3,7 +3,9 @@
 //! A thread begins where it is created and has ended for another thread once that thread knows of it: it joined it, or it was
 //! created by one that had. What a joined thread knew, its joiner knows. A thread that nobody ever joins has ended for
 //! whoever acquired what it released after its last reference. Host time says nothing here, so every recording of a
-//! fork-join program gives the same lives. Only sampled recordings of unmodified programs, which have no
+//! fork-join program gives the same lives. A process has ended for whoever waited for it. Processes that no recorded thread
+//! created (a script started them) go by the kernel's clock: one that ended before another began did not live beside it.
+//! Otherwise only sampled recordings of unmodified programs, which have no
 //! synchronisation, go by what the kernel stamped.
 use crate::dataset::DatasetReader;
 use crate::event::EventKind;
@@ -77,6 +79,38 @@ fn stamped(data: &DatasetReader, ranks: &[u32]) -> Vec<Ranks> {
     begins.into_iter().map(ended).collect()
 }
 
+/// For initial threads that no recorded thread created: the threads of processes all of whose threads had ended before.
+fn roots_by_the_clock(data: &DatasetReader, ranks: &[u32]) -> Vec<Ranks> {
+    let mut before = vec![Ranks::default(); ranks.len()];
+    let process_of = |thread: u32| data.manifest().threads.get(thread as usize).map_or(u32::MAX, |t| t.process);
+    let mut created = vec![false; ranks.len()];
+    let mut begins: Vec<(u32, u64)> = Vec::new();
+    let mut ends: Vec<Option<u64>> = vec![None; ranks.len()];
+    for e in data.events() {
+        match e.kind {
+            EventKind::Process { .. } if e.stamp > 0 => begins.push((e.thread, e.stamp)),
+            EventKind::Exit if e.stamp > 0 => ends[e.thread as usize] = Some(e.stamp),
+            EventKind::Spawn { child } if (child as usize) < created.len() => created[child as usize] = true,
+            _ => {}
+        }
+    }
+    begins.retain(|(thread, _)| !created[*thread as usize]);
+    if begins.len() < 2 {
+        return before;
+    }
+    // The end of a process is that of its last thread; one without an end of its own was killed or runs on.
+    let mut over: HashMap<u32, Option<u64>> = HashMap::new();
+    for (thread, end) in (0u32..).zip(&ends).filter(|(t, _)| data.refs(*t) > 0) {
+        let process = over.entry(process_of(thread)).or_insert(Some(0));
+        *process = process.zip(*end).map(|(a, b)| a.max(b));
+    }
+    for (root, begin) in begins {
+        let ended = |t: u32| over.get(&process_of(t)).copied().flatten().is_some_and(|end| end > 0 && end < begin);
+        before[root as usize] = (0..ranks.len() as u32).filter(|&t| ended(t)).map(|t| ranks[t as usize]).collect();
+    }
+    before
+}
+
 /// What a thread does that matters here, in its order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
@@ -84,16 +118,19 @@ enum Step {
     Create(u32),
     /// It joins one: it goes on when that one has ended.
     Join(u32),
+    /// It waits for the end of one's process.
+    Reap(u32),
     /// It learns that one which nobody joins has made its last reference.
     Hear(u32),
 }
 
 fn synchronised(data: &DatasetReader, ranks: &[u32]) -> Vec<Ranks> {
-    if nobody_created_later(data) {
-        return vec![Ranks::default(); ranks.len()];
+    let before = roots_by_the_clock(data, ranks);
+    if nobody_created_later(data) && before.iter().all(Ranks::is_empty) {
+        return before;
     }
     let ends = Ends::of(data);
-    Walk::new(ends.steps(data), ranks).run()
+    Walk::new(ends.steps(data), ranks, before).run()
 }
 
 /// Whether no thread acquired anything before it created another one: then none can have known of an end.
@@ -101,7 +138,9 @@ fn nobody_created_later(data: &DatasetReader) -> bool {
     let mut acquired = vec![false; data.threads() as usize];
     for e in data.events() {
         match e.kind {
-            EventKind::Acquire { .. } | EventKind::AcqRel { .. } => acquired[e.thread as usize] = true,
+            EventKind::Acquire { .. } | EventKind::AcqRel { .. } | EventKind::Waited { .. } => {
+                acquired[e.thread as usize] = true;
+            }
             EventKind::Spawn { .. } if acquired[e.thread as usize] => return false,
             _ => {}
         }
@@ -154,6 +193,12 @@ impl Ends {
     /// Every thread's steps.
     fn steps(&self, data: &DatasetReader) -> Vec<Vec<Step>> {
         let threads = data.threads();
+        let mut processes: HashMap<u32, Vec<u32>> = HashMap::new();
+        for (t, thread) in (0..threads).zip(&data.manifest().threads) {
+            if let Some(process) = data.manifest().processes.get(thread.process as usize) {
+                processes.entry(process.pid).or_default().push(t);
+            }
+        }
         let mut steps: Vec<Vec<Step>> = vec![Vec::new(); threads as usize];
         let mut joined = vec![false; threads as usize];
         // How many of an object's ends a thread has heard of.
@@ -162,6 +207,11 @@ impl Ends {
             let (object, epoch, seq) = match e.kind {
                 EventKind::Acquire { object, epoch, seq } | EventKind::AcqRel { object, epoch, seq } => {
                     (object, epoch, seq)
+                }
+                EventKind::Waited { pid } => {
+                    let theirs = processes.get(&pid).into_iter().flatten().filter(|&&t| t != e.thread);
+                    steps[e.thread as usize].extend(theirs.map(|&t| Step::Reap(t)));
+                    continue;
                 }
                 EventKind::Spawn { child } if child < threads => {
                     steps[e.thread as usize].push(Step::Create(child));
@@ -204,7 +254,8 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(steps: Vec<Vec<Step>>, ranks: &'a [u32]) -> Walk<'a> {
+    /// `before`: what had ended, as the clock says, where the initial threads of processes began.
+    fn new(steps: Vec<Vec<Step>>, ranks: &'a [u32], before: Vec<Ranks>) -> Walk<'a> {
         let n = steps.len();
         let mut created = vec![true; n];
         for step in steps.iter().flatten() {
@@ -212,8 +263,8 @@ impl<'a> Walk<'a> {
                 created[*child as usize] = false;
             }
         }
-        let none = || vec![Ranks::default(); n];
-        Walk { steps, ranks, done: vec![0; n], known: none(), at_creation: none(), created, waiting: vec![vec![]; n] }
+        let at_creation = before.clone();
+        Walk { steps, ranks, done: vec![0; n], known: before, at_creation, created, waiting: vec![vec![]; n] }
     }
 
     fn run(mut self) -> Vec<Ranks> {
@@ -233,16 +284,17 @@ impl<'a> Walk<'a> {
                 Step::Create(child) => {
                     let c = child as usize;
                     if !std::mem::replace(&mut self.created[c], true) {
-                        self.at_creation[c] = self.known[t].clone();
-                        self.known[c] = self.known[t].clone();
+                        let known = self.known[t].clone();
+                        self.at_creation[c].clone_from(&known);
+                        self.known[c] = known;
                         ready.push(child);
                     }
                 }
-                Step::Join(other) if !self.ended(other) => {
+                Step::Join(other) | Step::Reap(other) if !self.ended(other) => {
                     self.waiting[other as usize].push(thread);
                     return;
                 }
-                Step::Join(other) | Step::Hear(other) => {
+                Step::Join(other) | Step::Reap(other) | Step::Hear(other) => {
                     if self.ended(other) {
                         let theirs = self.known[other as usize].clone();
                         self.known[t].extend(&theirs);

@@ -6,6 +6,10 @@
 //! long the host made the thread wait. So its references are spins: not charged and no progress of virtual time; and
 //! its synchronisation orders nothing, except that a release still publishes what the thread had written before. Of
 //! any number of rounds the last is kept, as if the thread had come in time.
+//!
+//! A read that the recorder marked as waiting repeats the one before it by the same code at the same address: that one goes,
+//! with what stands between (the recorder has seen that it is the thread's own), so that none of the tries before the last is
+//! charged. Marks that an event takes back (what was read never changed: a loop that counts) are reads.
 use crate::TraceError;
 use crate::dataset::DatasetReader;
 use crate::event::EventKind;
@@ -24,6 +28,8 @@ const TAIL_MAX: usize = 8 * ROUND_MAX;
 pub(crate) struct Polls {
     /// By thread: references that are spins or, if they were recorded as spins, what the kept round did. Ascending.
     refs: Vec<Vec<(u64, Op)>>,
+    /// By thread: where references marked as spins are reads. Ascending and apart.
+    reads: Vec<Vec<Range<u64>>>,
     /// Events that order nothing.
     pub(crate) events: HashSet<u32>,
 }
@@ -56,6 +62,10 @@ struct Node {
     /// Ordinal of the reference, if it is one.
     at: Option<u64>,
     event: Option<u32>,
+    /// Marked as waiting by the recorder, or stands for such a one.
+    marked: bool,
+    /// What stood between it and the one that it stands for, hashed; 0 for nothing.
+    gap: u64,
     /// A release, and the thread had written something since the one before.
     publishes: bool,
 }
@@ -71,10 +81,15 @@ impl Node {
 impl Polls {
     /// Finds the busy waiting in an exact recording.
     pub(crate) fn find(data: &DatasetReader) -> Result<Polls, TraceError> {
-        let mut polls = Polls { refs: vec![Vec::new(); data.threads() as usize], events: HashSet::new() };
+        let threads = data.threads() as usize;
+        let (refs, reads) = (vec![Vec::new(); threads], vec![Vec::new(); threads]);
+        let mut polls = Polls { refs, reads, events: HashSet::new() };
         if data.manifest().sampling.is_none() {
             for thread in 0..data.threads() {
-                Finder::new(data, thread).run(&mut polls)?;
+                let mut finder = Finder::new(data, thread);
+                finder.reads = finder.taken_back()?;
+                polls.reads[thread as usize].clone_from(&finder.reads);
+                finder.run(&mut polls)?;
             }
         }
         Ok(polls)
@@ -82,24 +97,39 @@ impl Polls {
 
     /// Changes the operations of a decoded frame.
     pub(crate) fn apply(&self, thread: u32, frame: &mut DecodedFrame) {
-        let all = &self.refs[thread as usize];
-        let from = all.partition_point(|r| r.0 < frame.first_ref);
-        let end = frame.first_ref + frame.len() as u64;
+        let (first, end) = (frame.first_ref, frame.first_ref + frame.len() as u64);
         let mut keys: HashMap<(u16, Op), u16> = HashMap::new();
-        for &(at, op) in all[from..].iter().take_while(|r| r.0 < end) {
-            let key = &mut frame.key[(at - frame.first_ref) as usize];
-            let room = frame.keys.len() <= usize::from(u16::MAX);
-            let changed = keys.entry((*key, op)).or_insert_with(|| {
-                if !room {
-                    return *key;
+        let ranges = &self.reads[thread as usize];
+        let from = ranges.partition_point(|r| r.end <= first);
+        for range in ranges[from..].iter().take_while(|r| r.start < end) {
+            for at in range.start.max(first)..range.end.min(end) {
+                let key = frame.key[(at - first) as usize];
+                if frame.keys[usize::from(key)].op == Op::Spin {
+                    change(frame, &mut keys, at, Op::Read);
                 }
-                let changed = crate::frame::Key { op, ..frame.keys[usize::from(*key)] };
-                frame.keys.push(changed);
-                (frame.keys.len() - 1) as u16
-            });
-            *key = *changed;
+            }
+        }
+        let all = &self.refs[thread as usize];
+        let from = all.partition_point(|r| r.0 < first);
+        for &(at, op) in all[from..].iter().take_while(|r| r.0 < end) {
+            change(frame, &mut keys, at, op);
         }
     }
+}
+
+/// Gives a reference of a frame another operation; `keys` has what was found for its key before.
+fn change(frame: &mut DecodedFrame, keys: &mut HashMap<(u16, Op), u16>, at: u64, op: Op) {
+    let i = (at - frame.first_ref) as usize;
+    let key = frame.key[i];
+    let changed = *keys.entry((key, op)).or_insert_with(|| {
+        if frame.keys.len() > usize::from(u16::MAX) {
+            return key;
+        }
+        let changed = crate::frame::Key { op, ..frame.keys[usize::from(key)] };
+        frame.keys.push(changed);
+        (frame.keys.len() - 1) as u16
+    });
+    frame.key[i] = changed;
 }
 
 /// One thread's nodes, as far as they may be part of a round.
@@ -114,13 +144,15 @@ struct Finder<'a> {
     wrote: bool,
     changes: HashMap<u64, Op>,
     ignored: Vec<u32>,
+    /// Where marks were taken back.
+    reads: Vec<Range<u64>>,
 }
 
 impl<'a> Finder<'a> {
     fn new(data: &'a DatasetReader, thread: u32) -> Finder<'a> {
         let (frame, bytes, tail) = Default::default();
-        let (changes, ignored) = Default::default();
-        Finder { data, thread, frame, loaded: None, bytes, tail, wrote: true, changes, ignored }
+        let (changes, ignored, reads) = Default::default();
+        Finder { data, thread, frame, loaded: None, bytes, tail, wrote: true, changes, ignored, reads }
     }
 
     fn run(mut self, polls: &mut Polls) -> Result<(), TraceError> {
@@ -171,6 +203,31 @@ impl<'a> Finder<'a> {
         Ok(zones)
     }
 
+    /// Where marks were taken back: ranges of references, ascending and apart.
+    fn taken_back(&mut self) -> Result<Vec<Range<u64>>, TraceError> {
+        let (mut ranges, mut settled) = (Vec::<Range<u64>>::new(), 0);
+        for e in self.data.thread_events(self.thread) {
+            let EventKind::NoWait { reads } = e.kind else { continue };
+            let floor = std::mem::replace(&mut settled, e.at);
+            let (mut left, mut at, mut range) = (reads, e.at.min(self.data.refs(self.thread)), None::<Range<u64>>);
+            while left > 0 && at > floor {
+                at -= 1;
+                if self.get(at)?.is_some_and(|r| r.2 == Op::Spin) {
+                    left -= 1;
+                    range = Some(at..range.map_or(at + 1, |r| r.end));
+                }
+            }
+            ranges.extend(range);
+        }
+        Ok(ranges)
+    }
+
+    /// Whether the mark of this reference was taken back.
+    fn is_read(&self, at: u64) -> bool {
+        let i = self.reads.partition_point(|r| r.end <= at);
+        self.reads.get(i).is_some_and(|r| r.contains(&at))
+    }
+
     fn spins(&mut self, near: u64) -> Result<Vec<Range<u64>>, TraceError> {
         let mut zones = Vec::new();
         for frame in 0..self.data.frames(self.thread).len() {
@@ -178,7 +235,7 @@ impl<'a> Finder<'a> {
             let f = &self.frame;
             if f.keys.iter().any(|k| k.op == Op::Spin) {
                 for (at, key) in (f.first_ref..).zip(&f.key) {
-                    if f.keys[usize::from(*key)].op == Op::Spin {
+                    if f.keys[usize::from(*key)].op == Op::Spin && !self.is_read(at) {
                         add(&mut zones, at.saturating_sub(near)..at + near + 2);
                     }
                 }
@@ -205,7 +262,8 @@ impl<'a> Finder<'a> {
         }
         let Some(i) = here(&self.frame) else { return Ok(None) };
         let r = self.frame.get(i as usize);
-        Ok(Some((self.frame.pcs[r.site as usize], r.addr, r.op)))
+        let op = if r.op == Op::Spin && self.is_read(at) { Op::Read } else { r.op };
+        Ok(Some((self.frame.pcs[r.site as usize], r.addr, op)))
     }
 
     /// The events before this reference, from `next` on; returns the first one after it.
@@ -221,6 +279,8 @@ impl<'a> Finder<'a> {
                 op: Op::Read,
                 at: None,
                 event: index,
+                marked: false,
+                gap: 0,
                 publishes: false,
             };
             match e.kind {
@@ -262,7 +322,8 @@ impl<'a> Finder<'a> {
 
     fn reference(&mut self, at: u64) -> Result<(), TraceError> {
         let Some((pc, addr, op)) = self.get(at)? else { return Ok(()) };
-        let mut node = Node { kind: Kind::Read, pc, addr, op, at: Some(at), event: None, publishes: false };
+        let (marked, event) = (op == Op::Spin, None);
+        let mut node = Node { kind: Kind::Read, pc, addr, op, at: Some(at), event, marked, gap: 0, publishes: false };
         let acquired = self.tail.last().filter(|n| n.kind == Kind::Lock && n.at.is_none() && n.addr == addr);
         match (op, acquired.and_then(|n| n.event)) {
             (Op::Read | Op::Atomic, Some(event)) => {
@@ -276,8 +337,62 @@ impl<'a> Finder<'a> {
         }
         let lock_word = op.writes() && node.kind == Kind::Other && self.is_locked(addr);
         self.wrote |= node.kind == Kind::Other && !lock_word;
-        self.push(node);
+        self.put(node);
+        self.absorb();
+        self.reduce();
         Ok(())
+    }
+
+    /// A read that is part of a wait repeats the one before it by the same code at the same address: that one goes, and what
+    /// stands between. It is part of one if it was marked, or if the one before it was and the same stood before that.
+    fn absorb(&mut self) {
+        let Some((last, before)) = self.tail.split_last() else { return };
+        if last.kind != Kind::Poll && last.kind != Kind::Read {
+            return;
+        }
+        let bare = |n: &Node| n.at.is_some() && n.event.is_none() && matches!(n.kind, Kind::Poll | Kind::Read | Kind::Other);
+        let near = before.iter().rev().take(ROUND_MAX);
+        let Some(back) = near.take_while(|n| bare(n) || n.same(last)).position(|n| n.same(last)) else { return };
+        let from = before.len() - 1 - back;
+        let gap = hash(&before[from + 1..]);
+        if !(last.marked || (before[from].marked && before[from].gap == gap)) {
+            return;
+        }
+        let gone: Vec<Node> = self.tail.drain(from..self.tail.len() - 1).collect();
+        let Some(mut kept) = self.tail.pop() else { return };
+        self.replace(gone[0], &mut kept);
+        for node in &gone[1..] {
+            if let Some(at) = node.at {
+                self.leave_out(at, node.op);
+            }
+        }
+        (kept.marked, kept.gap) = (true, gap);
+        self.tail.push(kept);
+    }
+
+    /// A reference that is no more than waiting.
+    fn leave_out(&mut self, at: u64, op: Op) {
+        match self.changes.contains_key(&at) {
+            true => drop(self.changes.remove(&at)),
+            false if op != Op::Spin => drop(self.changes.insert(at, Op::Spin)),
+            false => {}
+        }
+    }
+
+    /// `gone` is left out, `kept` stands for it.
+    fn replace(&mut self, gone: Node, kept: &mut Node) {
+        if let Some(at) = gone.at {
+            self.leave_out(at, gone.op);
+        }
+        if kept.op == Op::Spin && gone.op != Op::Spin {
+            (kept.op, kept.kind) = (gone.op, Kind::Poll);
+            kept.at.map(|at| self.changes.insert(at, gone.op));
+        }
+        match (gone.event, kept.event) {
+            (Some(event), Some(_)) if !gone.publishes => self.ignored.push(event),
+            (Some(event), None) => kept.event = Some(event),
+            _ => {}
+        }
     }
 
     /// Whether the address is that of a lock taken a few nodes ago: giving it back publishes nothing by itself.
@@ -287,12 +402,16 @@ impl<'a> Finder<'a> {
     }
 
     fn push(&mut self, node: Node) {
+        self.put(node);
+        self.reduce();
+    }
+
+    fn put(&mut self, node: Node) {
         if self.tail.len() >= TAIL_MAX {
             self.tail.drain(..TAIL_MAX / 2);
         }
         self.wrote |= node.kind == Kind::Other && node.at.is_none();
         self.tail.push(node);
-        self.reduce();
     }
 
     /// While the nodes end with two equal rounds, the first of them goes.
@@ -300,24 +419,9 @@ impl<'a> Finder<'a> {
         while let Some(n) = (1..=ROUND_MAX).find(|&n| self.repeats(n)) {
             let (old, new) = (self.tail.len() - 2 * n, self.tail.len() - n);
             for i in 0..n {
-                let gone = self.tail[old + i];
-                let kept = &mut self.tail[new + i];
-                if let Some(at) = gone.at {
-                    match self.changes.contains_key(&at) {
-                        true => drop(self.changes.remove(&at)),
-                        false if gone.op != Op::Spin => drop(self.changes.insert(at, Op::Spin)),
-                        false => {}
-                    }
-                }
-                if kept.op == Op::Spin && gone.op != Op::Spin {
-                    (kept.op, kept.kind) = (gone.op, Kind::Poll);
-                    kept.at.map(|at| self.changes.insert(at, gone.op));
-                }
-                match (gone.event, kept.event) {
-                    (Some(event), Some(_)) if !gone.publishes => self.ignored.push(event),
-                    (Some(event), None) => kept.event = Some(event),
-                    _ => {}
-                }
+                let mut kept = self.tail[new + i];
+                self.replace(self.tail[old + i], &mut kept);
+                self.tail[new + i] = kept;
             }
             self.tail.drain(old..new);
         }
@@ -329,6 +433,11 @@ impl<'a> Finder<'a> {
         let (old, new) = self.tail[from..].split_at(n);
         old.iter().zip(new).all(|(a, b)| a.same(b)) && (is_round(old) || is_round(new))
     }
+}
+
+/// Which code refers to what, in this order; 0 for nothing.
+fn hash(nodes: &[Node]) -> u64 {
+    nodes.iter().fold(0, |h, n| (h ^ n.pc).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ n.addr.rotate_left(32) ^ 1)
 }
 
 /// Whether nodes change nothing and wait for something: an atomic or volatile read, or a plain one with a lock taken before it that is given

@@ -54,9 +54,15 @@ pub struct Site {
     /// If this place is in inlined functions that allocate for their callers: where they are called, innermost first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub callers: Vec<Caller>,
+    /// If this place is in library code that was not inlined: where the program calls it, by file and line.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<Caller>,
     /// Whether the function returns what the call here returned: it allocates for its caller.
     #[serde(skip_serializing_if = "Returned::is_no")]
     pub returned: Returned,
+    /// The variable or member (`Class::member`) that gets what the call here obtained; empty if unknown.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub variable: String,
     /// What a block holds that the call here obtained, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub element: Option<Element>,

@@ -1,8 +1,9 @@
 //! Lives of threads: joins and creations decide, not the host.
-use homenode_base::Life;
+use homenode_base::{Life, VirtualTime};
 use homenode_trace::event::EventKind;
+use homenode_trace::order::{Consumer, OrderKind, drive};
 use homenode_trace::synthetic::Builder;
-use homenode_trace::{Sampling, lives};
+use homenode_trace::{Event, Merged, Sampling, lives};
 
 const LOCK: u64 = 0x9000;
 
@@ -124,4 +125,65 @@ fn threads_that_wait_for_each_other_do_not_stop_anybody() {
     ends(&mut b, 2, 0x7200, 0x7100, 5);
     b.event(0, EventKind::Acquire { object: 0x7100, epoch: 0, seq: 6 }).spawn(0, 3).write(3, 8);
     assert!(before(&of(&b)[3], 4).is_empty());
+}
+
+#[test]
+fn a_process_has_ended_for_whoever_waited_for_it() {
+    // Four processes, waited for one by one or all at the end.
+    for one_by_one in [false, true] {
+        let mut b = Builder::new(5);
+        (1..5).for_each(|t| in_new_process(&mut b, t));
+        b.write(0, 8);
+        for t in 1..5u32 {
+            b.spawn(0, t).write(t, 64).write(t, 128).event(t, EventKind::Exit);
+            if one_by_one {
+                b.event(0, EventKind::Waited { pid: 1000 + t });
+            }
+        }
+        let lives = of(&b);
+        for t in 1..5u32 {
+            let ended = if one_by_one { (1..t).collect() } else { Vec::new() };
+            assert_eq!(before(&lives[t as usize], 5), ended, "process {t}");
+        }
+        // What one does stands before what the next does, or they go on side by side.
+        let mut order = Threads::default();
+        drive(&b.open().expect("a dataset"), OrderKind::Model, &mut order).expect("in order");
+        order.0.dedup();
+        assert_eq!(order.0.len() == 5, one_by_one, "{:?}", order.0);
+    }
+}
+
+/// Moves a thread to a process of its own, whose number is 1000 more than its index.
+fn in_new_process(b: &mut Builder, thread: u32) {
+    let process = b.process();
+    b.manifest().threads[thread as usize].process = process;
+}
+
+#[test]
+fn processes_that_a_script_starts_go_by_the_clock() {
+    let mut b = Builder::new(4);
+    (1..4).for_each(|t| in_new_process(&mut b, t));
+    let begin = |b: &mut Builder, t: u32| {
+        b.event(t, EventKind::Process { pid: 1000 + t, parent: 1 }).write(t, 64);
+    };
+    begin(&mut b, 0);
+    b.event(0, EventKind::Exit);
+    begin(&mut b, 1);
+    begin(&mut b, 2);
+    b.event(1, EventKind::Exit);
+    begin(&mut b, 3);
+    let lives = of(&b);
+    let ended: Vec<Vec<u32>> = lives.iter().map(|l| before(l, 4)).collect();
+    assert_eq!(ended, [vec![], vec![0], vec![0], vec![0, 1]], "process 2 has no end");
+}
+
+/// Who made each reference.
+#[derive(Default)]
+struct Threads(Vec<u32>);
+
+impl Consumer for Threads {
+    fn refs(&mut self, refs: &[Merged]) {
+        self.0.extend(refs.iter().map(|r| r.thread));
+    }
+    fn event(&mut self, _: &Event, _: VirtualTime) {}
 }

@@ -202,3 +202,72 @@ fn any_program_stays_in_order() {
         }
     }
 }
+
+/// What the recorder of a program with volatile flags writes: every read after the first is marked, and an event says so
+/// where what was read never changed.
+#[test]
+fn marked_reads_leave_the_last_one() {
+    // A flag polled at once, in one try, and in many; the last one is marked as well if there was one before it.
+    let poll = |tries: usize, counter: bool| {
+        let mut b = Builder::new(2);
+        b.write(1, DATA);
+        for i in 0..=tries {
+            b.access(0, FLAG, 4, if i > 0 { Op::Spin } else { Op::Read }, 0x70);
+            if counter && i < tries {
+                b.access(0, DATA + 0x800, 8, Op::Read, 0x71).access(0, DATA + 0x800, 8, Op::Write, 0x72);
+            }
+        }
+        b.write(0, DATA + 0x40);
+        charged(&b.open().expect("a dataset")).0
+    };
+    for counter in [false, true] {
+        let first = poll(0, counter);
+        assert_eq!(first.len(), 3);
+        for tries in [1, 2, 3, 4, 50, 5_000] {
+            assert_eq!(poll(tries, counter), first, "{tries} tries, own counter: {counter}");
+        }
+    }
+}
+
+#[test]
+fn a_loop_that_counts_is_no_wait() {
+    for between in [0, 3, 700] {
+        let mut b = Builder::new(2);
+        b.write(1, DATA);
+        for i in 0..1000 {
+            b.access(0, FLAG, 4, if i > 0 { Op::Spin } else { Op::Read }, 0x70);
+        }
+        (0..between).for_each(|i| {
+            b.read(0, DATA + 64 * i);
+        });
+        b.event(0, EventKind::NoWait { reads: 999 });
+        // A wait after it.
+        (0..10).for_each(|i| {
+            b.access(0, FLAG + 64, 4, if i > 0 { Op::Spin } else { Op::Read }, 0x80);
+        });
+        let (found, _) = charged(&b.open().expect("a dataset"));
+        assert_eq!(found.len() as u64, 1 + 1000 + between + 1);
+        let flag = found.iter().filter(|r| r.1 == FLAG && r.2 == Op::Read).count();
+        assert_eq!(flag, 1000);
+    }
+    // What an event of a hostile dataset takes back need not be there.
+    let mut b = Builder::new(1);
+    b.read(0, DATA).event(0, EventKind::NoWait { reads: u64::MAX }).event(0, EventKind::NoWait { reads: 7 });
+    assert_eq!(charged(&b.open().expect("a dataset")).0.len(), 1);
+}
+
+#[test]
+fn work_between_two_polls_of_one_site_is_no_wait() {
+    let mut b = Builder::new(2);
+    b.write(1, DATA);
+    for i in 0..5 {
+        (0..10).for_each(|n| {
+            b.access(0, FLAG, 4, if n > 0 { Op::Spin } else { Op::Read }, 0x70);
+        });
+        b.write(0, DATA + 64 * i).write(0, DATA + 64 * i + 8);
+        // Here it need not wait.
+        b.access(0, FLAG, 4, Op::Read, 0x70).write(0, DATA + 64 * i + 16);
+    }
+    let (found, _) = charged(&b.open().expect("a dataset"));
+    assert_eq!(found.iter().filter(|r| r.0 == 0 && r.2 == Op::Write).count(), 15);
+}

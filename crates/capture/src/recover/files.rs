@@ -263,7 +263,7 @@ fn keep_events(
 fn fit(events: &mut Vec<Event>, kept: &mut Kept) -> bool {
     // A thread may have events and no file of references, if it never made one, or be known from its creation alone.
     let named = |e: &Event| match e.kind {
-        EventKind::Spawn { child } if child < RINGS_MAX => e.thread.max(child),
+        EventKind::Spawn { child } | EventKind::Affinity { target: child, .. } if child < RINGS_MAX => e.thread.max(child),
         _ => e.thread,
     };
     let threads = events.iter().filter(|e| e.thread < RINGS_MAX).map(named).max().map_or(0, |t| t as usize + 1);
@@ -280,7 +280,7 @@ fn fit(events: &mut Vec<Event>, kept: &mut Kept) -> bool {
             return false;
         }
         let keep = match &e.kind {
-            EventKind::Spawn { child } => *child < RINGS_MAX,
+            EventKind::Spawn { child } | EventKind::Affinity { target: child, .. } => *child < RINGS_MAX,
             EventKind::PhaseBegin { name } => {
                 open.push(name.clone());
                 true

@@ -1,4 +1,5 @@
 //! One executable or library: from addresses in the file to functions and lines, and its global data.
+use super::callsites::CallSites;
 use super::demangle::demangle;
 use super::returns::{Code, Returns};
 use super::{debug_file, inlines, types};
@@ -54,6 +55,8 @@ pub struct Obtained {
 pub struct Answers {
     /// One place per address asked for, in the same order.
     pub places: Vec<Place>,
+    /// For those of them that are in library code which was not inlined: where the program calls it.
+    pub calls: BTreeMap<u64, Vec<Place>>,
     /// For those addresses asked for that are on the stack of an allocation.
     pub obtained: BTreeMap<u64, Obtained>,
     /// Global data, sorted by address.
@@ -62,6 +65,8 @@ pub struct Answers {
     pub types: Vec<Type>,
     /// What blocks hold, by the address of the call that obtained them.
     pub elements: BTreeMap<u64, Element>,
+    /// Variables and members that get blocks, likewise.
+    pub holders: BTreeMap<u64, String>,
     /// GNU build id, hexadecimal digits.
     pub build_id: Option<String>,
     /// What is missing and how to get it; a sentence without the path.
@@ -107,7 +112,7 @@ pub fn resolve(
         answers.obtained.iter_mut().for_each(|(&a, o)| o.returned = returns.returned(a, &mut |_, _| {}));
     }
     if has_lines && !addresses.is_empty() {
-        add_debug_info(detailed, addresses, &mut answers, returns.as_mut());
+        add_debug_info(detailed, addresses, &mut answers, code.as_ref(), returns.as_mut());
     }
     Ok(answers)
 }
@@ -170,6 +175,7 @@ fn add_debug_info(
     file: &object::File<'_>,
     addresses: &[u64],
     answers: &mut Answers,
+    code: Option<&Code<'_>>,
     returns: Option<&mut Returns<'_>>,
 ) {
     let endian = if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
@@ -182,6 +188,9 @@ fn add_debug_info(
     add_types(types::find(dwarf(), &answers.globals, answers.obtained.keys().copied(), returns), answers);
     let Ok(context) = addr2line::Context::from_dwarf(dwarf()) else { return };
     add_lines(&context, addresses, &mut answers.places);
+    if let Some(code) = code {
+        add_calls(&context, code, addresses, answers);
+    }
     add_callers(&context, &dwarf(), &mut answers.obtained);
 }
 
@@ -190,7 +199,7 @@ fn add_types(found: types::Found, answers: &mut Answers) {
         let fits = |of: &&u32| found.types.get(**of as usize).is_some_and(|t| t.bytes <= g.bytes);
         g.of = found.globals.get(&g.address).filter(fits).copied();
     }
-    (answers.types, answers.elements) = (found.types, found.elements);
+    (answers.types, answers.elements, answers.holders) = (found.types, found.elements, found.holders);
 }
 
 /// Fills in function, file and line from the line tables, where they say more than the symbol table.
@@ -201,6 +210,29 @@ fn add_lines(context: &addr2line::Context<Slice<'_>>, addresses: &[u64], places:
             if place.function.is_empty() {
                 place.function = by_table.function;
             }
+        }
+    }
+}
+
+/// Where the program calls the library code that addresses are in.
+fn add_calls(context: &addr2line::Context<Slice<'_>>, code: &Code<'_>, addresses: &[u64], answers: &mut Answers) {
+    let places = addresses.iter().zip(&answers.places);
+    let inside: Vec<u64> = places.filter(|(_, p)| is_system_source(&p.file)).map(|(&a, _)| a).collect();
+    if inside.is_empty() {
+        return;
+    }
+    let sites = CallSites::of(code);
+    let mut known: BTreeMap<u64, Option<Place>> = BTreeMap::new();
+    let mut users = |at: u64| {
+        let own = || user_frame(&frames(context, at)).filter(|p| !is_system_source(&p.file));
+        known.entry(at).or_insert_with(own).clone()
+    };
+    let mut by_function: BTreeMap<u64, Vec<Place>> = BTreeMap::new();
+    for address in inside {
+        let Some(begin) = code.begin(address) else { continue };
+        let calls = by_function.entry(begin).or_insert_with(|| sites.outside(code, address, &mut users));
+        if !calls.is_empty() {
+            answers.calls.insert(address, calls.clone());
         }
     }
 }

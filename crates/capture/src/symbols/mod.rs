@@ -1,4 +1,5 @@
 //! Names for the program counters and the global data of a dataset.
+mod callsites;
 mod debug_file;
 mod demangle;
 pub mod image;
@@ -131,13 +132,16 @@ fn site(process: u32, pc: u64, module: Option<&facts::Module>, images: &BTreeMap
     let obtained = image.and_then(|image| image.answers.obtained.get(&offset).cloned()).unwrap_or_default();
     let caller = |Place { function, file, line }| Caller { function, file, line };
     let callers = obtained.callers.into_iter().map(caller).collect();
+    let calls = image.and_then(|image| image.answers.calls.get(&offset).cloned()).unwrap_or_default();
+    let calls = calls.into_iter().map(caller).collect();
     let Place { function, file, line } = place.unwrap_or_default();
     let returned = obtained.returned;
     let element = image.and_then(|i| {
         let element = i.answers.elements.get(&offset)?;
         Some(Element { of: element.of + i.first_type, ..*element })
     });
-    Site { process, pc, module: m.path.clone(), offset, function, file, line, callers, returned, element }
+    let variable = image.and_then(|i| i.answers.holders.get(&offset).cloned()).unwrap_or_default();
+    Site { variable, process, pc, module: m.path.clone(), offset, function, file, line, callers, calls, returned, element }
 }
 
 fn globals(modules: &[Vec<facts::Module>], images: &BTreeMap<&str, Image>) -> Vec<Global> {

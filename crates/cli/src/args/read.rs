@@ -94,7 +94,8 @@ pub(crate) struct Export {
   homenode report before.hnt --compare after.hnt
 
 --map: `sockets`, the default, seats thread i of the T that live at the same time on node floor(i * nodes / T).
-Others: compact, spread, 0,1,8,9 or 0=cpu3,1=node1; docs/machines.md has them all.")]
+Where the program bound its threads itself (recorded affinity calls) that wins over the default.
+Others: recorded, compact, spread, 0,1,8,9 or 0=cpu3,1=node1; docs/machines.md has them all.")]
 pub(crate) struct Report {
     /// Dataset.
     #[arg(value_hint = ValueHint::DirPath)]

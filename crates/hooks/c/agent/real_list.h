@@ -8,6 +8,8 @@
     X(pthread_timedjoin_np, int, (pthread_t, void **, const struct timespec *))                                       \
     X(pthread_clockjoin_np, int, (pthread_t, void **, clockid_t, const struct timespec *))                            \
     X(thrd_create, int, (thrd_t *, thrd_start_t, void *))                                                             \
+    X(sched_setaffinity, int, (pid_t, size_t, const cpu_set_t *))                                                     \
+    X(pthread_setaffinity_np, int, (pthread_t, size_t, const cpu_set_t *))                                            \
     X(malloc, void *, (size_t))                                                                                       \
     X(calloc, void *, (size_t, size_t))                                                                               \
     X(realloc, void *, (void *, size_t))                                                                              \

@@ -70,29 +70,6 @@ void hnrt_thread_began(struct hn_thread *t) {
     t->guard--;
 }
 
-/* ---- threads of C11 ---------------------------------------------------------------------------------------------- */
-
-static int c11_main(void *argument) {
-    struct hn_thread *t = argument;
-    hnrt_thread_enter(t);
-    hnrt_thread_key_set(t);
-    hnrt_thread_began(t);
-    return t->start_c11(t->start_argument);
-}
-
-INTERPOSE int thrd_create(thrd_t *thread, thrd_start_t start, void *argument) {
-    struct hn_thread *child = hnag_active() ? hnrt_thread_announce(NULL) : NULL;
-    if (!child)
-        return REAL(thrd_create)(thread, start, argument);
-    child->start_c11 = start;
-    child->start_argument = argument;
-    int result = REAL(thrd_create)(thread, c11_main, child);
-    if (result != thrd_success)
-        hnrt_thread_unannounce(child);
-    hnag_protect_created();
-    return result;
-}
-
 int hnrt_acquired(int failed, const volatile void *object) {
     struct hn_thread *t = failed ? NULL : hnrt_recording();
     if (t)

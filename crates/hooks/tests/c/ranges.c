@@ -115,6 +115,120 @@ static void rare_strings(void) {
     ref('w', 3, a + 12);
 }
 
+/* The library's own: what they are called with is in characters of four bytes. */
+static void wide(void) {
+    static const wchar_t hello[] = L"hello, world"; /* 13 characters with its end */
+    wchar_t *to = (wchar_t *)a, *other = (wchar_t *)b;
+    wcscpy(to, hello);
+    ref('r', 52, hello);
+    ref('w', 52, to);
+    wcpcpy(other, hello);
+    ref('r', 52, hello);
+    ref('w', 52, other);
+    KEEP(wcslen(to));
+    ref('r', 52, to);
+    KEEP(wcsnlen(to, 4));
+    ref('r', 16, to);
+    KEEP(wcscmp(to, other));
+    ref('r', 52, to);
+    ref('r', 52, other);
+    KEEP(wcsncmp(to, other, 2));
+    ref('r', 8, to);
+    ref('r', 8, other);
+    KEEP(wmemcmp(to, other + 1, 9));
+    ref('r', 4, to);
+    ref('r', 4, other + 1);
+    KEEP(wcschr(to, L'w'));
+    ref('r', 32, to);
+    KEEP(wcschr(to, L'z'));
+    ref('r', 52, to);
+    KEEP(wcsrchr(to, L'o'));
+    ref('r', 52, to);
+    KEEP(wmemchr(to, L'e', 9));
+    ref('r', 8, to);
+    KEEP(wcsstr(to, hello + 7));
+    ref('r', 24, hello + 7);
+    ref('r', 48, to);
+    wcsncpy(other, hello, 20);
+    ref('r', 52, hello);
+    ref('w', 80, other);
+    wcscat(to, hello);
+    ref('r', 52, to);
+    ref('r', 52, hello);
+    ref('w', 52, to + 12);
+    wcsncat(other, hello, 3);
+    ref('r', 52, other);
+    ref('r', 12, hello);
+    ref('w', 16, other + 12);
+    wmempcpy(to, other, 7);
+    ref('r', 28, other);
+    ref('w', 28, to);
+    wmemmove(to, other, 2);
+    ref('r', 8, other);
+    ref('w', 8, to);
+}
+
+/* What compilers call with _FORTIFY_SOURCE; headers do not declare these. */
+void *__memcpy_chk(void *, const void *, size_t, size_t), *__memset_chk(void *, int, size_t, size_t);
+void *__memmove_chk(void *, const void *, size_t, size_t), *__mempcpy_chk(void *, const void *, size_t, size_t);
+char *__strcpy_chk(char *, const char *, size_t), *__stpcpy_chk(char *, const char *, size_t);
+char *__strcat_chk(char *, const char *, size_t), *__strncat_chk(char *, const char *, size_t, size_t);
+char *__strncpy_chk(char *, const char *, size_t, size_t), *__stpncpy_chk(char *, const char *, size_t, size_t);
+void __explicit_bzero_chk(void *, size_t, size_t);
+wchar_t *__wmemcpy_chk(wchar_t *, const wchar_t *, size_t, size_t), *__wmemset_chk(wchar_t *, wchar_t, size_t, size_t);
+wchar_t *__wcscpy_chk(wchar_t *, const wchar_t *, size_t), *__wcscat_chk(wchar_t *, const wchar_t *, size_t);
+wchar_t *__wcsncpy_chk(wchar_t *, const wchar_t *, size_t, size_t);
+
+static void fortified(void) {
+    static const char hello[] = "hello, world";
+    static const wchar_t wide_hello[] = L"hello";
+    __memcpy_chk(b, a, 100, 512);
+    both(100);
+    __memmove_chk(b, a, 16, 512);
+    both(16);
+    __mempcpy_chk(b, a, 3, 512);
+    both(3);
+    __memset_chk(b, 1, 200, 512);
+    ref('w', 200, b);
+    __explicit_bzero_chk(b, 48, 512);
+    ref('w', 48, b);
+    __strcpy_chk(a, hello, 512);
+    ref('r', 13, hello);
+    ref('w', 13, a);
+    __stpcpy_chk(b, hello, 512);
+    ref('r', 13, hello);
+    ref('w', 13, b);
+    __strncpy_chk(b, hello, 20, 512);
+    ref('r', 13, hello);
+    ref('w', 20, b);
+    __stpncpy_chk(b, hello, 5, 512);
+    ref('r', 5, hello);
+    ref('w', 5, b);
+    __strcat_chk(a, hello, 512);
+    ref('r', 13, a);
+    ref('r', 13, hello);
+    ref('w', 13, a + 12);
+    __strncat_chk(a, hello, 2, 512);
+    ref('r', 25, a);
+    ref('r', 2, hello);
+    ref('w', 3, a + 24);
+    __wcscpy_chk((wchar_t *)b, wide_hello, 128);
+    ref('r', 24, wide_hello);
+    ref('w', 24, b);
+    __wcsncpy_chk((wchar_t *)b, wide_hello, 9, 128);
+    ref('r', 24, wide_hello);
+    ref('w', 36, b);
+    __wcscat_chk((wchar_t *)b, wide_hello, 128);
+    ref('r', 24, b);
+    ref('r', 24, wide_hello);
+    ref('w', 24, b + 20);
+    __wmemcpy_chk((wchar_t *)a, (wchar_t *)b, 4, 128);
+    ref('r', 16, b);
+    ref('w', 16, a);
+    __wmemset_chk((wchar_t *)a, 0, 6, 128);
+    ref('w', 24, a);
+}
+
 static void strings(void) {
     static const char hello[] = "hello, world"; /* 13 bytes with its end */
     strcpy(a, hello);
@@ -190,6 +304,12 @@ int main(int argc, char **argv) {
     homenode_phase_begin("rare strings");
     rare_strings();
     homenode_phase_end("rare strings");
+    homenode_phase_begin("wide");
+    wide();
+    homenode_phase_end("wide");
+    homenode_phase_begin("fortified");
+    fortified();
+    homenode_phase_end("fortified");
     files();
     stdio(argv[1]);
     return 0;

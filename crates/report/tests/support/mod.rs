@@ -178,6 +178,8 @@ pub(crate) fn evaluation() -> Evaluation {
             most_at_once: 8,
             cpus: 16,
             shared_cpus: 0,
+            pinned: 0,
+            note: String::new(),
         },
         threads: (0..8)
             .map(|t| ThreadRow { thread: t, cpu: t as u16, node: (t / 4) as u16, refs: 16_777_216 })

@@ -80,6 +80,9 @@ fn one_event<'a>(
         EventKind::Spawn { child } if *child >= data.threads() => {
             Some(format!("it creates thread {child} of {}", data.threads()))
         }
+        EventKind::Affinity { target, .. } if *target >= data.threads() => {
+            Some(format!("it says where thread {target} of {} may run", data.threads()))
+        }
         EventKind::Spawn { child } => {
             seen.spawned.insert(*child, e.thread).map(|first| format!("thread {child} was created by {first} already"))
         }

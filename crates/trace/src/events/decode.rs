@@ -1,8 +1,9 @@
 //! Bytes to events.
 use super::{CHUNK_EVENTS_MAX, STACK_MAX, TEXT_BYTES_MAX, code};
 use crate::bytes::{Fault, Reader, unzigzag};
-use crate::event::{AllocSource, Event, EventKind};
-use crate::framing::{HEADER_BYTES, Header, Kind};
+use crate::event::{AffinityHow, AllocSource, Event, EventKind};
+use homenode_base::CpuMask;
+use crate::framing::{EVENTS_VERSION_FIRST, HEADER_BYTES, Header, Kind};
 
 /// Where a decoded chunk was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,18 +24,21 @@ pub fn decode_chunk(bytes: &[u8], scratch: &mut Vec<u8>, out: &mut Vec<Event>) -
         return Err(Fault::new(12, format!("{} events in a chunk", header.count)));
     }
     let raw = header.open(bytes, scratch)?;
-    events(raw, header.count, out).map_err(|f| Fault { offset: f.offset + HEADER_BYTES, ..f })?;
+    events(raw, &header, out).map_err(|f| Fault { offset: f.offset + HEADER_BYTES, ..f })?;
     Ok(Chunk { len: header.total_len(), first: header.first, events: header.count })
 }
 
-fn events(raw: &[u8], count: u32, out: &mut Vec<Event>) -> Result<(), Fault> {
+fn events(raw: &[u8], header: &Header, out: &mut Vec<Event>) -> Result<(), Fault> {
     let mut r = Reader::new(raw);
     let (mut at, mut stamp) = (0u64, 0u64);
-    for _ in 0..count {
+    for _ in 0..header.count {
         let thread = r.bounded(u64::from(u32::MAX), "thread")? as u32;
         at = at.wrapping_add(unzigzag(r.varint()?));
         stamp = stamp.wrapping_add(unzigzag(r.varint()?));
         let kind = kind(&mut r)?;
+        if header.version == EVENTS_VERSION_FIRST && kind.is_of_version_2() {
+            return Err(r.fault("an event of a kind that this version of chunks does not have"));
+        }
         out.push(Event { thread, at, stamp, kind });
     }
     if r.is_empty() { Ok(()) } else { Err(r.fault("bytes after the last event")) }
@@ -62,6 +66,9 @@ fn kind(r: &mut Reader<'_>) -> Result<EventKind, Fault> {
         code::MODULE => EventKind::Module { bias: r.varint()?, bytes: r.varint()?, path: text(r)? },
         code::PHASE_BEGIN => EventKind::PhaseBegin { name: text(r)? },
         code::PHASE_END => EventKind::PhaseEnd { name: text(r)? },
+        code::AFFINITY => affinity(r)?,
+        code::NO_WAIT => EventKind::NoWait { reads: r.varint()? },
+        code::WAITED => EventKind::Waited { pid: word(r)? },
         other => return Err(r.fault(format!("unknown kind of event {other}"))),
     })
 }
@@ -87,6 +94,19 @@ fn alloc(r: &mut Reader<'_>) -> Result<EventKind, Fault> {
         stack.push(pc);
     }
     Ok(EventKind::Alloc { addr, bytes, source, stack })
+}
+
+fn affinity(r: &mut Reader<'_>) -> Result<EventKind, Fault> {
+    let target = word(r)?;
+    let how = match r.varint()? {
+        0 => AffinityHow::Call,
+        1 => AffinityHow::Seen,
+        2 => AffinityHow::Inherited,
+        other => return Err(r.fault(format!("unknown way {other} to know where a thread may run"))),
+    };
+    let n = r.bounded(r.remaining().min(CpuMask::WORDS_MAX) as u64, "words of a set of processors")?;
+    let words = (0..n).map(|_| r.varint()).collect::<Result<Vec<_>, _>>()?;
+    Ok(EventKind::Affinity { target, how, cpus: CpuMask::from_words(&words) })
 }
 
 fn text(r: &mut Reader<'_>) -> Result<String, Fault> {

@@ -1,8 +1,8 @@
 //! Events to bytes.
 use super::{CHUNK_EVENTS_MAX, STACK_MAX, TEXT_BYTES_MAX, code};
 use crate::bytes::{put_varint, zigzag};
-use crate::event::{AllocSource, Event, EventKind};
-use crate::framing::{Codec, EVENTS_VERSION, Kind, Label, Sealer};
+use crate::event::{AffinityHow, AllocSource, Event, EventKind};
+use crate::framing::{Codec, EVENTS_VERSION, EVENTS_VERSION_FIRST, Kind, Label, Sealer};
 
 /// Uncompressed bytes at which a chunk is closed early; one more event stays far below the envelope's limit.
 const CHUNK_RAW_BYTES: usize = 1 << 20;
@@ -21,7 +21,9 @@ impl EventEncoder {
         let mut done = 0;
         while done < events.len() {
             let n = self.fill(&events[done..]);
-            let (version, first) = (EVENTS_VERSION, first + done as u64);
+            let newer = events[done..done + n].iter().any(|e| e.kind.is_of_version_2());
+            let version = if newer { EVENTS_VERSION } else { EVENTS_VERSION_FIRST };
+            let first = first + done as u64;
             let label = Label { kind: Kind::Events, version, thread: u32::MAX, first, count: n as u32 };
             self.sealer.seal(label, codec, &self.raw, out);
             done += n;
@@ -72,6 +74,17 @@ fn put_kind(out: &mut Vec<u8>, kind: &EventKind) {
             put(out, code::PHASE_END, &[]);
             put_text(out, name);
         }
+        EventKind::Affinity { target, how, cpus } => {
+            let how = match how {
+                AffinityHow::Call => 0,
+                AffinityHow::Seen => 1,
+                AffinityHow::Inherited => 2,
+            };
+            put(out, code::AFFINITY, &[u64::from(*target), how, cpus.words().len() as u64]);
+            cpus.words().iter().for_each(|&w| put_varint(out, w));
+        }
+        EventKind::NoWait { reads } => put(out, code::NO_WAIT, &[*reads]),
+        EventKind::Waited { pid } => put(out, code::WAITED, &[u64::from(*pid)]),
     }
 }
 

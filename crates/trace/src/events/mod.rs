@@ -31,6 +31,9 @@ mod code {
     pub(super) const MODULE: u8 = 10;
     pub(super) const PHASE_BEGIN: u8 = 11;
     pub(super) const PHASE_END: u8 = 12;
+    pub(super) const AFFINITY: u8 = 13;
+    pub(super) const WAITED: u8 = 14;
+    pub(super) const NO_WAIT: u8 = 15;
 }
 
 #[cfg(test)]

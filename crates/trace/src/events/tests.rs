@@ -1,12 +1,12 @@
 use super::*;
-use crate::event::{AllocSource, Event, EventKind};
+use crate::event::{AffinityHow, AllocSource, Event, EventKind};
 use crate::framing::Codec;
-use homenode_base::Rng;
+use homenode_base::{CpuMask, Rng};
 
 fn random_kind(rng: &mut Rng) -> EventKind {
     let mut n = || rng.next_u64() >> rng.below(64);
     let (a, b, c) = (n(), n(), n());
-    match rng.below(13) {
+    match rng.below(16) {
         0 => EventKind::Process { pid: a as u32, parent: b as u32 },
         1 => EventKind::Release { object: a, epoch: b, seq: c },
         2 => EventKind::Acquire { object: a, epoch: b, seq: c },
@@ -23,6 +23,13 @@ fn random_kind(rng: &mut Rng) -> EventKind {
         9 => EventKind::Unmap { addr: a, bytes: b },
         10 => EventKind::Module { bias: a, bytes: b, path: "/usr/lib/läuft.so".repeat(rng.below(4) as usize) },
         11 => EventKind::PhaseBegin { name: "phase".into() },
+        14 => EventKind::NoWait { reads: a },
+        12 => EventKind::Waited { pid: a as u32 },
+        13 => {
+            let how = [AffinityHow::Call, AffinityHow::Seen, AffinityHow::Inherited][rng.below(3) as usize];
+            let words: Vec<u64> = (0..rng.below(40)).map(|_| rng.next_u64()).collect();
+            EventKind::Affinity { target: a as u32, how, cpus: CpuMask::from_words(&words) }
+        }
         _ => EventKind::PhaseEnd { name: String::new() },
     }
 }

@@ -165,6 +165,7 @@ fn allocated_name(kind: ObjectKind, way: &Way, symbols: &Symbols) -> String {
         _ => "heap block",
     };
     let Some(site) = way.place.and_then(|s| symbols.site(s)) else { return format!("{what} from an unknown place") };
+    let what = if site.variable.is_empty() { what } else { &site.variable };
     let place = match way.caller.and_then(|i| site.callers.get(i as usize)) {
         Some(c) => format!("{}:{}", c.file, c.line),
         None => site.place(),

@@ -106,6 +106,39 @@ fn handed_to_children(data: &DatasetReader) -> HashSet<u32> {
     found
 }
 
+/// Whoever waited for a process follows the ends of its threads. Not where a number stands for two processes.
+fn processes(data: &DatasetReader, releases: &mut Vec<Vec<(u64, u32)>>, links: &mut [Link]) {
+    let process_of = |thread: u32| data.manifest().threads.get(thread as usize).map_or(NONE, |t| t.process);
+    let waited = |(i, e): (usize, &Event)| match e.kind {
+        EventKind::Waited { pid } => Some((i, pid, process_of(e.thread))),
+        _ => None,
+    };
+    let waits: Vec<(usize, u32, u32)> = data.events().iter().enumerate().filter_map(waited).collect();
+    let mut ends: HashMap<u32, Vec<(u32, u32)>> = HashMap::new();
+    for (i, e) in data.events().iter().enumerate().filter(|(_, e)| e.kind == EventKind::Exit && !waits.is_empty()) {
+        let process = process_of(e.thread);
+        if let Some(p) = data.manifest().processes.get(process as usize) {
+            ends.entry(p.pid).or_default().push((i as u32, process));
+        }
+    }
+    let mut ids: HashMap<u32, u32> = HashMap::new();
+    for (event, pid, own) in waits {
+        let Some(ends) = ends.get(&pid).filter(|ends| ends.iter().all(|e| e.1 == ends[0].1 && e.1 != own)) else {
+            continue;
+        };
+        let id = *ids.entry(pid).or_insert_with(|| {
+            let id = releases.len() as u32;
+            let numbered = (0..).zip(ends).map(|(n, &(end, _))| {
+                links[end as usize] = Link { object: id, needs: 0, release: n };
+                (u64::from(n), end)
+            });
+            releases.push(numbered.collect());
+            id
+        });
+        links[event] = Link { object: id, needs: releases[id as usize].len() as u32, release: NONE };
+    }
+}
+
 impl Sync {
     /// With `by_turns` objects that threads take again and again go round ([`Turns`]), else as recorded.
     pub(super) fn new(data: &DatasetReader, polls: &Polls, by_turns: bool) -> Sync {
@@ -142,6 +175,7 @@ impl Sync {
                 link.needs = releases[link.object as usize].partition_point(|&(s, _)| s < seq) as u32;
             }
         }
+        processes(data, &mut releases, &mut links);
         let objects = releases.iter().map(|r| Object { times: vec![PENDING; r.len()], ..Object::default() }).collect();
         Sync { objects, links, turns }
     }

@@ -6,6 +6,9 @@ use std::collections::{BTreeSet, HashMap};
 /// Bytes of the longest function that is looked at.
 const FUNCTION_BYTES_MAX: u64 = 256 << 10;
 
+/// Bytes of code that are looked at for calls.
+const CALLS_BYTES_MAX: u64 = 256 << 20;
+
 /// Code and what is known about addresses in it.
 pub(crate) struct Code<'a> {
     /// (address, bytes) of sections with code.
@@ -62,6 +65,32 @@ impl<'a> Code<'a> {
         let branches = instructions.iter().filter(|i| is_branch(i));
         let targets = branches.map(Instruction::near_branch_target).collect();
         Some(Function { begin, instructions, targets })
+    }
+
+    /// Begin of the function around an address.
+    pub(crate) fn begin(&self, address: u64) -> Option<u64> {
+        self.span(address).map(|f| f.0)
+    }
+
+    /// Direct calls, and jumps from one function to the begin of another: last bytes of the instructions, by target.
+    pub(crate) fn calls(&self) -> HashMap<u64, Vec<u64>> {
+        let mut calls: HashMap<u64, Vec<u64>> = HashMap::new();
+        let mut left = CALLS_BYTES_MAX;
+        for &(begin, end, _) in self.functions {
+            let end = end.min(begin.saturating_add(FUNCTION_BYTES_MAX));
+            let Some(bytes) = self.bytes(begin, end) else { continue };
+            left = left.saturating_sub(bytes.len() as u64);
+            if left == 0 {
+                break;
+            }
+            for i in Decoder::with_ip(64, bytes, begin, DecoderOptions::NONE).iter() {
+                let leaves = matches!(i.flow_control(), FlowControl::Call | FlowControl::UnconditionalBranch);
+                if leaves && i.op0_kind() == OpKind::NearBranch64 && self.begin(i.near_branch_target()) != Some(begin) {
+                    calls.entry(i.near_branch_target()).or_default().push(i.next_ip() - 1);
+                }
+            }
+        }
+        calls
     }
 
     /// Where a call goes: the function, or the place that the loader fills in.

@@ -117,6 +117,17 @@ impl State {
         self.slots.iter().filter(|(slot, v)| slot.0 == FIXED && **v == Value::Mine).map(|(slot, _)| slot.1 as u64)
     }
 
+    /// Offsets from what a register, given by its number, pointed to when the function began, where the block's address is.
+    pub(crate) fn behind(&self, register: u8) -> impl Iterator<Item = i64> {
+        let holds = move |&(slot, v): &(&Slot, &Value)| slot.0 == register && *v == Value::Mine;
+        self.slots.iter().filter(holds).map(|(slot, _)| slot.1)
+    }
+
+    /// Likewise offsets from the stack pointer as it was before the function was called.
+    pub(crate) fn frame_that_holds(&self) -> impl Iterator<Item = i64> {
+        self.behind(STACK_POINTER).map(|offset| offset.wrapping_sub(8))
+    }
+
     pub(super) fn load(&self, slot: Option<Slot>) -> Value {
         slot.and_then(|s| self.slots.get(&s).copied()).unwrap_or(Value::Other)
     }

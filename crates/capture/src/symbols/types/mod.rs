@@ -2,6 +2,7 @@
 //! pointer that gets it: of the function that returns it, or of the variable that holds it afterwards, which the machine code
 //! tells (see `returns`). Where there is no such pointer, or several that disagree, the type is not known.
 mod dies;
+mod names;
 mod scopes;
 mod table;
 
@@ -11,6 +12,7 @@ use addr2line::gimli;
 use dies::{Die, Units, strip};
 use homenode_trace::symbols::{Element, Returned};
 use homenode_trace::types::Type;
+use names::Names;
 use scopes::{Function, Local, Scopes};
 use std::collections::{BTreeMap, BTreeSet};
 use table::Table;
@@ -23,6 +25,8 @@ pub(super) struct Found {
     pub(super) globals: BTreeMap<u64, u32>,
     /// What blocks hold, by the address of the allocating call.
     pub(super) elements: BTreeMap<u64, Element>,
+    /// The variable or member that gets the block, by the address of the allocating call.
+    pub(super) holders: BTreeMap<u64, String>,
 }
 
 /// Looks for the types of `globals` and of what is obtained at `sites` (addresses of calls).
@@ -34,6 +38,7 @@ pub(super) fn find(
 ) -> Found {
     let units = Units::of(dwarf);
     let sites: Vec<u64> = sites.collect();
+    let named = globals;
     let globals: BTreeSet<u64> = globals.iter().map(|g| g.address).collect();
     let scopes = Scopes::of(&units, &sites);
     let mut table = Table::new(&units);
@@ -51,6 +56,12 @@ pub(super) fn find(
                 && let Some(of) = table.index(die)
             {
                 found.elements.insert(site, Element { of, one });
+            }
+            if let Some(function) = scopes.function(site) {
+                let mut names = Names::of(&units, named, &scopes.variables, function);
+                if returns.returned(site, &mut |ip, state| names.see(ip, state)) == Returned::No {
+                    found.holders.extend(names.name().map(|name| (site, name)));
+                }
             }
         }
     }

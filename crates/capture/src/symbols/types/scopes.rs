@@ -146,6 +146,14 @@ impl Function {
 }
 
 impl Local {
+    /// Where it begins, from the stack pointer before the function was called, if it is there all the time.
+    pub(super) fn on_frame(&self) -> Option<i64> {
+        match self.places[..] {
+            [(_, _, Where::Frame(offset))] => Some(offset),
+            _ => None,
+        }
+    }
+
     /// Whether the variable holds the block at this instruction.
     pub(super) fn holds(&self, ip: u64, state: &State) -> bool {
         let here = self.places.iter().filter(|&&(begin, end, _)| begin <= ip && ip < end);

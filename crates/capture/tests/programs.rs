@@ -378,3 +378,52 @@ fn field_at(reader: &DatasetReader, at: u64) -> (Option<String>, bool) {
     let stack = &table.groups()[block.group as usize].stack;
     (symbols.field_of_block(stack, block.bytes, at - block.addr).map(|f| f.path), true)
 }
+
+/// A library without hooks that is closed before the end is still named among what was not seen.
+#[test]
+fn a_library_that_was_closed_is_not_forgotten() {
+    let dir = tempfile::tempdir().unwrap();
+    for build_id in ["none", "sha1"] {
+        let library = dir.path().join(format!("libdeaf-{build_id}.so"));
+        let mut command = Command::new("gcc");
+        command.args(["-shared", "-fPIC", "-O1", &format!("-Wl,--build-id={build_id}"), "-o"]);
+        assert!(command.arg(&library).arg(source("deaf.c")).status().unwrap().success());
+        let program = build(dir.path(), "gcc", "closes.c", &["-ldl"]);
+        let (_, reader) = run(&program, &[library.to_str().unwrap()]);
+        let notes = &reader.manifest().blind.notes;
+        let named = notes.iter().any(|n| n.contains("no reference was seen") && n.contains(&format!("deaf-{build_id}.so")));
+        assert!(named, "{notes:?}");
+    }
+}
+
+/// Blocks are called by the variable or member that gets them; containers' blocks and those of functions by their lines.
+#[test]
+fn blocks_have_the_name_of_what_gets_them() {
+    let dir = tempfile::tempdir().unwrap();
+    for (compiler, level) in COMPILERS.iter().flat_map(|c| ["-O0", "-O1"].map(|o| (c, o))) {
+        let (_, reader) = run(&build(dir.path(), compiler, "holders.cc", &[level, "-std=c++17"]), &[]);
+        let symbols = reader.symbols();
+        let table = ObjectTable::build(reader.manifest(), reader.events(), symbols);
+        let names: BTreeSet<&str> = table.groups().iter().map(|g| g.name.split(" from ").next().unwrap()).collect();
+        for wanted in ["plain", "Table::data", "Table::inner.more", "local", "Derived::extra"] {
+            assert!(names.contains(wanted), "{compiler} {level}: no {wanted} in {names:?}");
+        }
+    }
+}
+
+/// References in library code that was not inlined have the lines of the program that call it.
+#[test]
+fn references_in_library_code_have_their_callers() {
+    let dir = tempfile::tempdir().unwrap();
+    for compiler in COMPILERS {
+        let (_, reader) = run(&build(dir.path(), compiler, "holders.cc", &["-O0", "-std=c++17"]), &[]);
+        let calls = |line: u32| {
+            let at = |s: &&Site| s.calls.iter().any(|c| c.line == line && c.file.ends_with("holders.cc"));
+            reader.symbols().sites.iter().filter(at).count()
+        };
+        let lines = ["fetch", "fill", "both a", "both b"].map(|m| line_of("holders.cc", m));
+        assert!(lines.iter().all(|&l| calls(l) > 0), "{compiler}: {:?}", lines.map(calls));
+        let own = |s: &Site| s.file.ends_with("holders.cc") && !s.calls.is_empty();
+        assert!(!reader.symbols().sites.iter().any(own), "the program's own code needs no caller");
+    }
+}

@@ -12,7 +12,7 @@
 //! signal handler or forked child of the program could need.
 //!
 //! Reading order: `c/runtime.h`, `c/entry.c` (fast path), `c/slow.c` (once per batch), `c/thread.c`, `c/event.c`,
-//! `c/order.c`, `c/atomic.c`, `c/sync.c`, `c/signal.c`, `c/fork.c`; then [`toolchain`], [`compile`], [`install`].
+//! `c/order.c`, `c/atomic.c`, `c/spin.c`, `c/sync.c`, `c/affinity.c`, `c/wait.c`, `c/signal.c`, `c/fork.c`; then [`toolchain`], [`compile`], [`install`].
 //! The agent: `c/agent/agent.h`, `init.c`, `alloc.c`, `obtained.c`, `unwind.c`, `modules.c`; `parse.c`, `sort.c`,
 //! `plan.c`, `place.c`, `arena.c`, `result.c`; sampling by protection: `protect.h` and what it lists.
 //!
@@ -38,7 +38,7 @@
 //! * Code that was not compiled with the hooks, except allocations and the functions that `c/memstr.c` and `c/io.c`
 //!   stand for.
 //! * Synchronisation that is neither pthread, C11, semaphore nor atomic: OpenMP's runtime, futexes.
-//!   Threads made by `thrd_create` or clone(2) are met at their first reference, and their creator is not known.
+//!   Threads made by clone(2) are met at their first reference, and their creator is not known.
 //! * Threads that switch stacks (`swapcontext`) keep their references and lose their call stacks.
 //! * A process made by clone(2) without `CLONE_VM` and without fork's handlers would share its parent's rings:
 //!   unsupported.

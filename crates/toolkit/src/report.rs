@@ -6,6 +6,7 @@ use crate::{Failure, OrderChoice, Progress};
 use homenode_base::VirtualTime;
 use homenode_machine::{Machine, MapRule, ThreadMap, models};
 use homenode_placement::policies::{self, Choice};
+use homenode_report::units::{self, CostUnit};
 use homenode_report::{Comparison, ReportDoc};
 use homenode_sim::evaluation::BindingRow;
 use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seat, Setup, SimError, evaluate, evidence};
@@ -187,7 +188,12 @@ impl Plan<'_> {
         let mut evaluation = evaluate(&mut source, &mut names.follow(), &context).map_err(blame)?;
         evaluation.warnings.extend(map.warnings());
         evaluation.binding = BindingRow::of(map.binding());
+<<<<<<< HEAD
         apart.iter().for_each(|a| evaluation.evidence.add(evidence::Gap::apart(a)));
+=======
+        let waited = waiting(&evaluation, self.request.charge_spins);
+        evaluation.warnings.extend(waited);
+>>>>>>> 152696b (Names of the library's own variables are no names; tests of binding, waits, names and library calls)
         for gap in evidence::of_recording(reader.manifest(), reader.symbols(), reader.events()).gaps {
             evaluation.evidence.add(gap);
         }
@@ -245,4 +251,17 @@ impl Consumer for Told<'_> {
     fn event(&mut self, event: &Event, time: VirtualTime) {
         self.consumer.event(event, time);
     }
+}
+
+/// What to say where much of the program was taken for busy waiting, and what that would cost if it was asked for.
+fn waiting(e: &Evaluation, charged: bool) -> Option<String> {
+    let (spins, refs) = (e.totals.spins, e.totals.refs);
+    if spins == 0 || spins < refs / 100 {
+        return None;
+    }
+    let taken = format!("{} of {} references were taken for busy waiting", units::integer(spins), units::integer(refs));
+    Some(match charged {
+        true => format!("{taken}: {} beside the total", CostUnit::of(&e.unit).cost(e.totals.spin_cost)),
+        false => format!("{taken} and cost nothing here: --charge-spins says what they would cost"),
+    })
 }

@@ -1,5 +1,5 @@
 //! The machine code of a file, by function.
-use iced_x86::{Code as Op, Decoder, DecoderOptions, FlowControl, Instruction, OpKind, Register};
+use iced_x86::{Code as Op, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register};
 use object::{Architecture, Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionKind};
 use std::collections::{BTreeSet, HashMap};
 
@@ -132,6 +132,23 @@ impl Function {
     /// Index of the instruction at an address.
     pub(super) fn index(&self, ip: u64) -> Option<usize> {
         self.instructions.binary_search_by_key(&ip, Instruction::ip).ok()
+    }
+
+    /// The fixed address that a register gets in the instructions right before one, without a jump between.
+    pub(super) fn address_in(&self, register: Register, before: usize) -> Option<u64> {
+        for i in self.instructions[..before].iter().rev().take(8) {
+            if i.flow_control() != FlowControl::Next {
+                return None;
+            }
+            if i.op_count() > 0 && i.op0_kind() == OpKind::Register && i.op0_register().full_register() == register {
+                return match i.mnemonic() {
+                    Mnemonic::Lea if i.memory_base() == Register::RIP => Some(i.memory_displacement64()),
+                    Mnemonic::Mov if i.op1_kind() == OpKind::Immediate32 => Some(u64::from(i.immediate32())),
+                    _ => None,
+                };
+            }
+        }
+        None
     }
 
     /// Whether something jumps to the instruction with this index.

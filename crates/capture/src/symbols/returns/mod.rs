@@ -35,6 +35,15 @@ enum Callee {
     Unknown,
 }
 
+/// An address that code has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pointed {
+    /// That of something with a fixed place.
+    Fixed(u64),
+    /// So far behind what a register, given by its number, pointed to when the function began.
+    Behind(u8, i64),
+}
+
 /// Where the pointer comes from.
 #[derive(Clone, Copy)]
 enum Source {
@@ -81,6 +90,41 @@ impl<'a> Returns<'a> {
         let function = self.code.function(site)?;
         let call = function.instructions().iter().find(|i| i.next_ip() == site.wrapping_add(1) && is_call(i))?;
         self.code.name(self.code.target(call)?)
+    }
+
+    /// What the call at `site` is given as its first argument, if that is an address that can be told.
+    pub(crate) fn first_argument(&mut self, site: u64) -> Option<Pointed> {
+        let function = self.code.function(site)?;
+        let call = function.instructions().iter().position(|i| i.next_ip() == site.wrapping_add(1) && is_call(i))?;
+        if let Some(address) = function.address_in(Register::RDI, call) {
+            return Some(Pointed::Fixed(address));
+        }
+        match self.before(&function, call)?.get(Register::RDI) {
+            Value::Begin(register, offset) => Some(Pointed::Behind(register, offset)),
+            _ => None,
+        }
+    }
+
+    /// What is known before an instruction, given by its index.
+    fn before(&mut self, function: &Function, wanted: usize) -> Option<State> {
+        let mut known: BTreeMap<usize, State> = BTreeMap::from([(0, State::begin())]);
+        let mut todo = vec![0];
+        while let Some(mut at) = todo.pop() {
+            let mut state = known.get(&at)?.clone();
+            while at != wanted {
+                let i = *function.instructions().get(at)?;
+                self.steps = self.steps.checked_sub(1)?;
+                let next = self.after(&mut state, &i, function, Source::Call(0), 0)?;
+                match next[..] {
+                    [only] if only == at + 1 && !function.is_target(only) && only != wanted => at = only,
+                    _ => {
+                        arrive(&next, &state, &mut known, &mut todo);
+                        break;
+                    }
+                }
+            }
+        }
+        known.remove(&wanted)
     }
 
     /// What the function returns, whichever way it goes; `None` if it does not return or cannot be understood.

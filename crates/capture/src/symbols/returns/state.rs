@@ -74,6 +74,9 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// Number of the stack pointer.
+    pub(crate) const STACK: u8 = STACK_POINTER;
+
     /// At the begin of a function.
     pub(super) fn begin() -> State {
         let mut registers = [Value::Other; 16];

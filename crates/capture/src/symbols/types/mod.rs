@@ -60,7 +60,8 @@ pub(super) fn find(
             if let Some(function) = scopes.function(site) {
                 let mut names = Names::of(&units, named, &scopes.variables, function);
                 if returns.returned(site, &mut |ip, state| names.see(ip, state)) == Returned::No {
-                    found.holders.extend(names.name().map(|name| (site, name)));
+                    let name = names.owner(site, returns).or_else(|| names.name());
+                    found.holders.extend(name.map(|name| (site, name)));
                 }
             }
         }

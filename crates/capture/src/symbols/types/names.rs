@@ -1,9 +1,10 @@
 //! What people call a block: the variable or member that its address is put into. A global variable or a member outlives the
-//! function and wins over a local variable; in C++ a member is named by its class, wherever the object lies.
+//! function and wins over a local variable; in C++ a member is named by its class, wherever the object lies. What a container
+//! or smart pointer of the C++ library obtains has the name of that object.
 use super::dies::{Die, Units, strip};
 use super::scopes::{Function, Local};
 use crate::symbols::image::Global;
-use crate::symbols::returns::State;
+use crate::symbols::returns::{Pointed, Returns, State};
 use addr2line::gimli::{self, AttributeValue};
 use std::collections::BTreeSet;
 
@@ -40,12 +41,11 @@ impl<'n, 'u, 'd> Names<'n, 'u, 'd> {
     /// Takes note of where the block is before an instruction. What holds it first counts.
     pub(super) fn see(&mut self, ip: u64, state: &State) {
         if self.lasting.is_empty() {
-            let fixed = state.fixed_that_hold().filter_map(|a| self.global(a));
-            let members = self.pointees.iter().flat_map(|&(register, of)| {
-                let offsets = state.behind(register);
-                offsets.filter_map(move |at| self.member(of, u64::try_from(at).ok()?, 0))
-            });
-            let found: Vec<String> = fixed.chain(members).collect();
+            let mut found: Vec<String> = state.fixed_that_hold().filter_map(|a| self.global(a)).collect();
+            for &(register, of) in &self.pointees {
+                let offsets = state.behind(register).filter_map(|at| u64::try_from(at).ok());
+                found.extend(offsets.filter_map(|at| self.member(of, at, 0)));
+            }
             self.lasting.extend(found);
         }
         if self.passing.is_empty() {
@@ -58,21 +58,35 @@ impl<'n, 'u, 'd> Names<'n, 'u, 'd> {
 
     /// Members of local variables.
     fn see_in_locals(&mut self, state: &State) {
-        let mut found = Vec::new();
-        for local in &self.locals {
-            let Some(begin) = local.on_frame() else { continue };
-            let Some(of) = self.units.type_of(local.die).and_then(|t| Some(strip(self.units, t)?.1)) else { continue };
-            let bytes = bytes_of(self.units, of).unwrap_or(0);
-            for at in state.frame_that_holds() {
-                if let Some(offset) = at.checked_sub(begin).and_then(|o| u64::try_from(o).ok()).filter(|o| *o < bytes)
-                    && let Some(member) = self.in_variable(local.die, of, offset)
-                {
-                    found.push(member);
-                }
-            }
-        }
+        let found: Vec<String> = state.frame_that_holds().filter_map(|at| self.on_frame(at)).collect();
         self.lasting.extend(found.iter().filter(|n| n.contains("::")).cloned());
         self.passing.extend(found);
+    }
+
+    /// The local variable of a structured type around a place on the frame, or its member there.
+    fn on_frame(&self, at: i64) -> Option<String> {
+        self.locals.iter().find_map(|local| {
+            let of = strip(self.units, self.units.type_of(local.die)?)?.1;
+            let offset = u64::try_from(at.checked_sub(local.on_frame()?)?).ok()?;
+            (offset < bytes_of(self.units, of)?).then(|| self.in_variable(local.die, of, offset)).flatten()
+        })
+    }
+
+    /// The object whose member function, or the result of whose making, the call at `site` is: if that is one of the C++
+    /// library, it owns what is allocated there.
+    pub(super) fn owner(&self, site: u64, returns: &mut Returns<'_>) -> Option<String> {
+        let called = returns.called(site)?;
+        if !["_ZNSt", "_ZNKSt", "_ZSt", "_ZN9__gnu_cxx"].iter().any(|p| called.starts_with(p)) {
+            return None;
+        }
+        match returns.first_argument(site)? {
+            Pointed::Fixed(address) => self.global(address),
+            Pointed::Behind(register, offset) if register == State::STACK => self.on_frame(offset.checked_sub(8)?),
+            Pointed::Behind(register, offset) => {
+                let of = self.pointees.iter().find(|p| p.0 == register)?.1;
+                self.member(of, u64::try_from(offset).ok()?, 0)
+            }
+        }
     }
 
     /// The name, if one can be told.
@@ -87,12 +101,13 @@ impl<'n, 'u, 'd> Names<'n, 'u, 'd> {
         matches!(tag, gimli::DW_TAG_pointer_type | gimli::DW_TAG_reference_type).then(|| self.name_of(die)).flatten()
     }
 
+    /// The name that the programmer gave; names with two underscores are the library's.
     fn name_of(&self, die: Die) -> Option<String> {
         let origin = || {
             let of = self.units.refers(die, gimli::DW_AT_abstract_origin);
             of.or_else(|| self.units.refers(die, gimli::DW_AT_specification)).and_then(|o| self.units.name(o))
         };
-        self.units.name(die).or_else(origin)
+        self.units.name(die).or_else(origin).filter(|name| !name.starts_with("__"))
     }
 
     /// The variable around a fixed address, or its member there.
@@ -111,14 +126,11 @@ impl<'n, 'u, 'd> Names<'n, 'u, 'd> {
     }
 
     fn in_variable(&self, variable: Die, of: Die, offset: u64) -> Option<String> {
-        let name = self.member(of, offset, 0)?;
-        if !self.units.is_c(of) && !is_librarys(&name) {
-            return Some(name);
-        }
-        let variable = self.name_of(variable)?;
-        match name.split_once('.') {
-            Some((_, member)) if self.units.is_c(of) => Some(format!("{variable}.{member}")),
-            _ => Some(variable),
+        let is_c = self.units.is_c(of);
+        match self.member(of, offset, 0) {
+            Some(name) if !is_c && !is_librarys(&name) => Some(name),
+            Some(name) if is_c => Some(format!("{}.{}", self.name_of(variable)?, name.split_once('.')?.1)),
+            _ => self.name_of(variable),
         }
     }
 

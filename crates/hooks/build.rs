@@ -5,13 +5,40 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const ARCHIVE: &[&str] = &[
-    "affinity", "alloc", "annotate", "atomic", "barrier", "c11", "control", "entry", "event", "exit", "fork", "fortified", "init", "io",
-    "memstr", "module", "order", "phase", "real", "ring", "signal", "slow", "spin", "stack", "strings", "sync",
-    "thread", "wait", "wide",
+    "affinity",
+    "alloc",
+    "annotate",
+    "atomic",
+    "barrier",
+    "c11",
+    "control",
+    "entry",
+    "event",
+    "exit",
+    "fork",
+    "fortified",
+    "init",
+    "io",
+    "memstr",
+    "module",
+    "order",
+    "phase",
+    "real",
+    "ring",
+    "signal",
+    "slow",
+    "spin",
+    "stack",
+    "strings",
+    "sync",
+    "thread",
+    "wait",
+    "wide",
 ];
 
 /// What the agent has in common with the archive; its own files are all those in `c/agent`.
-const AGENT: &[&str] = &["affinity", "control", "event", "exit", "fork", "module", "order", "phase", "ring", "slow", "thread"];
+const AGENT: &[&str] =
+    &["affinity", "control", "event", "exit", "fork", "module", "order", "phase", "ring", "slow", "thread"];
 
 const FLAGS: &[&str] = &[
     "-std=gnu11",

@@ -1,6 +1,6 @@
 //! Ring slots to references and events. The slots come from another process and may be anything.
-use homenode_base::ring::*;
 use homenode_base::CpuMask;
+use homenode_base::ring::*;
 use homenode_trace::event::{AffinityHow, AllocSource, EventKind};
 use homenode_trace::frame::RawRef;
 use homenode_trace::record::Op;

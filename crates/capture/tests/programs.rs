@@ -391,7 +391,8 @@ fn a_library_that_was_closed_is_not_forgotten() {
         let program = build(dir.path(), "gcc", "closes.c", &["-ldl"]);
         let (_, reader) = run(&program, &[library.to_str().unwrap()]);
         let notes = &reader.manifest().blind.notes;
-        let named = notes.iter().any(|n| n.contains("no reference was seen") && n.contains(&format!("deaf-{build_id}.so")));
+        let named =
+            notes.iter().any(|n| n.contains("no reference was seen") && n.contains(&format!("deaf-{build_id}.so")));
         assert!(named, "{notes:?}");
     }
 }

@@ -74,11 +74,12 @@ fn sixteen_byte_atomics() {
 fn library_functions_are_ranges_of_their_callers() {
     for compiler in COMPILERS {
         let (_, lines, ring) = record(compiler, "ranges.c", &["-fno-builtin", "-D_GNU_SOURCE"]);
-        let found: Vec<String> = ["memory", "strings", "rare memory", "rare strings", "wide", "fortified", "files", "stdio"]
-            .iter()
-            .flat_map(|p| ring.phase(p))
-            .filter(|l| !l.starts_with("alloc"))
-            .collect();
+        let found: Vec<String> =
+            ["memory", "strings", "rare memory", "rare strings", "wide", "fortified", "files", "stdio"]
+                .iter()
+                .flat_map(|p| ring.phase(p))
+                .filter(|l| !l.starts_with("alloc"))
+                .collect();
         assert_eq!(found.len(), lines.len(), "{compiler}: {found:?} {lines:?}");
         for (f, l) in found.iter().zip(&lines) {
             assert!(f == l || l.strip_suffix('?').is_some_and(|l| f.starts_with(l)), "{compiler}: {f} is not {l}");

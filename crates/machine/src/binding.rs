@@ -75,7 +75,9 @@ pub enum MapError {
         part: String,
     },
     /// Nothing to follow.
-    #[error("no affinity call was recorded that says where threads run: write sockets, compact, spread, 0,1,8,9 or 0=cpu3,1=node1")]
+    #[error(
+        "no affinity call was recorded that says where threads run: write sockets, compact, spread, 0,1,8,9 or 0=cpu3,1=node1"
+    )]
     NothingRecorded,
     /// A thread named twice.
     #[error("the thread map names thread {0} twice")]
@@ -347,7 +349,9 @@ impl<'m> Hall<'m> {
     fn seat(&mut self, rule: &MapRule, member: &Member) -> Result<Seat, MapError> {
         let (i, of, slot) = (member.slot as usize, member.of as usize, Some(member.slot));
         match rule {
-            MapRule::Sockets | MapRule::Pairs(_) | MapRule::Recorded => Ok(self.next(self.nodes[i * self.nodes.len() / of], slot)),
+            MapRule::Sockets | MapRule::Pairs(_) | MapRule::Recorded => {
+                Ok(self.next(self.nodes[i * self.nodes.len() / of], slot))
+            }
             MapRule::Spread => Ok(self.next(self.nodes[i % self.nodes.len()], slot)),
             MapRule::Compact => self.pin(Target::Cpu(CpuId((i % self.machine.cpus()) as u16)), slot),
             MapRule::List(cpus) => self.pin(Target::Cpu(cpus[i % cpus.len()]), slot),

@@ -350,7 +350,8 @@ impl<'a> Finder<'a> {
         if last.kind != Kind::Poll && last.kind != Kind::Read {
             return;
         }
-        let bare = |n: &Node| n.at.is_some() && n.event.is_none() && matches!(n.kind, Kind::Poll | Kind::Read | Kind::Other);
+        let bare =
+            |n: &Node| n.at.is_some() && n.event.is_none() && matches!(n.kind, Kind::Poll | Kind::Read | Kind::Other);
         let near = before.iter().rev().take(ROUND_MAX);
         let Some(back) = near.take_while(|n| bare(n) || n.same(last)).position(|n| n.same(last)) else { return };
         let from = before.len() - 1 - back;

@@ -263,7 +263,9 @@ fn keep_events(
 fn fit(events: &mut Vec<Event>, kept: &mut Kept) -> bool {
     // A thread may have events and no file of references, if it never made one, or be known from its creation alone.
     let named = |e: &Event| match e.kind {
-        EventKind::Spawn { child } | EventKind::Affinity { target: child, .. } if child < RINGS_MAX => e.thread.max(child),
+        EventKind::Spawn { child } | EventKind::Affinity { target: child, .. } if child < RINGS_MAX => {
+            e.thread.max(child)
+        }
         _ => e.thread,
     };
     let threads = events.iter().filter(|e| e.thread < RINGS_MAX).map(named).max().map_or(0, |t| t as usize + 1);

@@ -25,7 +25,12 @@ impl CallSites {
 
     /// The lines of the program, by way of library code, from which the function around this address is called; `users`
     /// says where an address is if that is the program's own code. Empty if none is found or there are too many.
-    pub(super) fn outside(&self, code: &Code<'_>, address: u64, users: &mut dyn FnMut(u64) -> Option<Place>) -> Vec<Place> {
+    pub(super) fn outside(
+        &self,
+        code: &Code<'_>,
+        address: u64,
+        users: &mut dyn FnMut(u64) -> Option<Place>,
+    ) -> Vec<Place> {
         let mut found: BTreeMap<(String, u32), Place> = BTreeMap::new();
         let mut seen: BTreeSet<u64> = BTreeSet::new();
         let mut front: Vec<u64> = code.begin(address).into_iter().collect();

@@ -141,7 +141,20 @@ fn site(process: u32, pc: u64, module: Option<&facts::Module>, images: &BTreeMap
         Some(Element { of: element.of + i.first_type, ..*element })
     });
     let variable = image.and_then(|i| i.answers.holders.get(&offset).cloned()).unwrap_or_default();
-    Site { variable, process, pc, module: m.path.clone(), offset, function, file, line, callers, calls, returned, element }
+    Site {
+        variable,
+        process,
+        pc,
+        module: m.path.clone(),
+        offset,
+        function,
+        file,
+        line,
+        callers,
+        calls,
+        returned,
+        element,
+    }
 }
 
 fn globals(modules: &[Vec<facts::Module>], images: &BTreeMap<&str, Image>) -> Vec<Global> {

@@ -2,8 +2,8 @@
 use super::{CHUNK_EVENTS_MAX, STACK_MAX, TEXT_BYTES_MAX, code};
 use crate::bytes::{Fault, Reader, unzigzag};
 use crate::event::{AffinityHow, AllocSource, Event, EventKind};
-use homenode_base::CpuMask;
 use crate::framing::{EVENTS_VERSION_FIRST, HEADER_BYTES, Header, Kind};
+use homenode_base::CpuMask;
 
 /// Where a decoded chunk was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -81,7 +81,7 @@ fn decode_batch(mut rest: &[[u64; 2]], items: &mut Vec<Item>) {
             if kind == EVENT_PAD {
                 return;
             }
-            assert!((EVENT_RELEASE..=EVENT_MORE).contains(&kind), "event {kind}");
+            assert!((EVENT_RELEASE..=EVENT_NO_WAIT).contains(&kind), "event {kind}");
             items.push(Item::Event { kind, addr, w1: *w1, payload: after[..code].to_vec() });
             rest = &after[code..];
             continue;

@@ -9,5 +9,5 @@
 only_asked_for_huge_pages
 nodes=4
 cd /tmp
-owners_table 5 6
+owners_table 5 3 15 20
 finish

@@ -34,6 +34,16 @@ scan_by_hand() {
     echo 256 >$scans/scan_size_mb
 }
 
+# balancing 0|1: the kernel's own, with its scan settings as they are.
+balancing() {
+    echo "$1" >/proc/sys/kernel/numa_balancing
+}
+
+# as_it_was: every setting as /tmp/untouched has it.
+as_it_was() {
+    while IFS=: read -r file value; do echo "$value" >"$file"; done </tmp/untouched
+}
+
 # row_of NAME REGIME SECONDS TOTAL OPTIONS...: one run, with its count added to /tmp/table under NAME.
 row_of() {
     row=$1
@@ -44,26 +54,35 @@ row_of() {
     echo "$row $2 $own $printed" >>/tmp/table
 }
 
-# owners_table RUNS PHASES: every regime, phases of 15 and of 20 s; Homenode must beat the kernel, also where that is tuned.
+# owners_table RUNS PHASES SECONDS...: the regimes in phases of so many seconds, each RUNS times and over PHASES of them, and those that
+# move nothing. Homenode must beat the kernel, also where that is tuned by hand.
 owners_table() {
+    runs=$1 phases=$2
+    shift 2
     settings >/tmp/untouched
-    for phase in 15 20; do
-        total=$(($2 * phase))
-        for run in $(seq "$1"); do
-            row_of first-touch first-touch $phase $total
-            row_of interleave interleave $phase $total
+    for run in $(seq "$runs"); do
+        row_of first-touch first-touch 5 30
+        row_of interleave interleave 5 15
+        for phase in "$@"; do
+            total=$((phases * phase))
+            balancing 1
             row_of homenode homenode $phase $total
-            row_of autonuma autonuma $phase $total --tune-kernel
+            row_of autonuma autonuma $phase $total
             scan_by_hand
-            row_of autonuma-by-hand autonuma $phase $total --tune-kernel
-            while IFS=: read -r file value; do echo "$value" >"$file"; done </tmp/untouched
+            row_of autonuma-by-hand autonuma $phase $total
+            as_it_was
         done
     done
-    awk '{ k = $1 " " $2; own[k] += $3; printed[k] += $4; n[k]++ }
-        END { for (k in n) printf "table: %s s, %d runs, own %.1f %%, printed %.1f %%\n", k, n[k], own[k] / n[k], printed[k] / n[k] }' \
+    balancing 0
+    row_of homenode-alone homenode $1 $((phases * $1))
+    row_of homenode-tune-kernel homenode $1 $((phases * $1)) --tune-kernel
+    check "what was switched on is off again" grep -q 0 /proc/sys/kernel/numa_balancing
+    as_it_was
+    awk '{ k = $1 " " $2; own[k] += $3; printed[k] += $4; n[k]++; all[k] = all[k] " " $3 "/" $4 }
+        END { for (k in n) printf "table: %s s, %d runs, own %.1f %%, printed %.1f %%:%s\n", k, n[k], own[k] / n[k], printed[k] / n[k], all[k] }' \
         /tmp/table | sort
     check "Homenode beats the kernel, also where its scans are set by hand" awk '
-        { own[$1 " " $2] += $3; phases[$2] }
+        { own[$1 " " $2] += $3; if ($1 == "homenode") phases[$2] }
         END { for (p in phases) if (own["homenode " p] <= own["autonuma " p] || own["homenode " p] <= own["autonuma-by-hand " p]) exit 1 }' \
         /tmp/table
 }

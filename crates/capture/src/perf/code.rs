@@ -17,7 +17,7 @@ const FRESH: Duration = Duration::from_secs(1);
 /// Most places of code kept.
 const PLACES_MAX: usize = 1 << 16;
 /// Where fewer samples are wanted than this, a second, there are so many all the same: they cost next to nothing.
-const LEAST_PER_S: u64 = 75;
+const LEAST_PER_S: u64 = 20;
 /// Nanoseconds for which a sample weighs one.
 const NS_PER_UNIT: u32 = 1_000;
 

@@ -115,7 +115,7 @@ pub(crate) struct Live {
     /// Policy that decides (`homenode list policies`) [default: affinity]
     #[arg(long)]
     pub(crate) policy: Option<String>,
-    /// Most time for moving pages, in percent of the time that passes [default: 5]
+    /// Most time for moving pages, in percent of the time that passes [default: 10]
     #[arg(long, value_name = "PERCENT", value_parser = permille)]
     pub(crate) budget: Option<u32>,
     /// Most processor time for sampling and deciding, in percent of one processor [default: 20]

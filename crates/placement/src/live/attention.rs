@@ -17,6 +17,8 @@ pub(super) struct Attention {
     usual_ns: u64,
     /// Rate that finds out soon who uses what, per mille of the full one.
     brisk_rate: u32,
+    /// Lowest rate while there may be something to do; at rest it is half of that.
+    least_rate: u32,
     savings_ns: i128,
     most_savings_ns: i128,
     /// The rate before it was lowered because nothing was to do.
@@ -36,6 +38,8 @@ const FIRST_RATE: u32 = 10;
 /// Rate to begin with, and as soon as pages are astray, where samples speak for their neighbours: then some hundreds a second say
 /// within a second whose everything is.
 const BRISK_RATE: u32 = 250;
+/// Lowest rate where samples speak for their neighbours: they are also what the printed locality rests on.
+const LEAST_RATE: u32 = 40;
 /// Seconds in which every known page is to be sampled once even when there is no time.
 const ROUND_S: u64 = 60;
 /// Samples a second that show whether pages are at home on the whole, however many there are.
@@ -66,6 +70,7 @@ impl Attention {
             full_rate_per_s: config.full_rate_per_s.max(1),
             rate_per_mille: brisk_rate,
             brisk_rate,
+            least_rate: if config.neighbours { LEAST_RATE } else { 0 },
             spent_ns: 0,
             usual_ns: 0,
             savings_ns: 0,
@@ -109,7 +114,7 @@ impl Attention {
         let base = if target < self.usual_ns { self.pages.min(demand.looked_at) } else { self.pages };
         let pages = usize::try_from(scale(base as u64)).unwrap_or(base).clamp(least, self.most_pages);
         let before = self.rate_per_mille;
-        let floor = self.floor(demand.pages);
+        let floor = self.floor(demand.pages).max(self.least_rate);
         let least_rate = if demand.astray && self.savings_ns >= 0 { floor.max(self.brisk_rate) } else { floor };
         let rate = u32::try_from(scale(u64::from(before.max(1)))).unwrap_or(before).clamp(least_rate, 1000);
         self.pages = pages;
@@ -125,7 +130,7 @@ impl Attention {
         let before = self.rate_per_mille;
         self.rate_awake.get_or_insert(before);
         let glance = u32::try_from(GLANCE_PER_S.saturating_mul(1000) / self.full_rate_per_s).unwrap_or(FIRST_RATE);
-        self.rate_per_mille = self.floor(pages).min(glance.max(1)).min(before);
+        self.rate_per_mille = self.floor(pages).min(glance.max(1)).max(self.least_rate / 2).min(before);
         (self.rate_per_mille != before).then_some(self.rate_per_mille)
     }
     /// What the next window may take; this one took `spent`.
@@ -184,6 +189,20 @@ mod tests {
         // What was saved meanwhile is there for the next change.
         let (again, _) = spend(&mut a, 20, 2_000, ASTRAY);
         assert!(again > 50 * 10_000, "{again}");
+    }
+
+    #[test]
+    fn samples_that_speak_for_neighbours_are_brisk_while_pages_are_astray_and_few_at_rest() {
+        let config =
+            super::super::Config { neighbours: true, full_rate_per_s: 2_000, ..super::super::Config::default() };
+        let mut a = Attention::new(&config);
+        assert_eq!(a.rate_per_mille(), BRISK_RATE);
+        let (_, rate) = spend(&mut a, 30, 100, CALM);
+        assert!((LEAST_RATE..=LEAST_RATE * 5 / 4).contains(&rate), "home, but not for long: {rate}");
+        a.adapt(1_000_000, ASTRAY);
+        assert_eq!(a.rate_per_mille(), BRISK_RATE);
+        a.adapt(8_000_000, Demand { pages: 6_000, calm: true, ..CALM });
+        assert_eq!((a.rate_per_mille(), a.wake()), (LEAST_RATE / 2, Some(BRISK_RATE)));
     }
 
     #[test]

@@ -13,6 +13,8 @@ const BATCH_NS_FIRST: u64 = 1_000_000;
 const SEEN_AT_MOST: u128 = 16;
 /// The first batch says little, because all that it runs through is cold; the second is believed at once.
 const WARM: u8 = 2;
+/// A batch whose pages cost less than the call itself waits for company, for so many windows at most.
+const COMPANY: u64 = 4;
 /// One batch makes a page dearer by no more than this part of its price: a thread that had to wait for its processor in the
 /// middle of a batch must not spoil the price of all later ones.
 const DEARER_AT_MOST: u128 = 4;
@@ -31,6 +33,8 @@ pub(super) struct Budget {
     price_ns: [u64; 2],
     /// What a batch takes beside its pages.
     batch_ns: u64,
+    /// Since when pages wait for a batch that is worth its call.
+    waiting_since: Option<u64>,
     /// Large batches so far, up to [`WARM`].
     batches: u8,
 }
@@ -46,6 +50,7 @@ impl Budget {
             most_ns,
             price_ns,
             batch_ns: 0,
+            waiting_since: None,
             batches: 0,
         }
     }
@@ -65,6 +70,18 @@ impl Budget {
     pub(super) fn pages_ns(&self) -> u64 {
         let first_ns = if self.batches >= WARM { u64::MAX } else { self.price_ns[0].saturating_mul(FULL_BATCH as u64) };
         self.credit_ns().saturating_sub(self.batch_ns).min(first_ns)
+    }
+    /// Whether moves that take `price_ns` in all wait for company: the call itself takes longer, and they have not waited long.
+    pub(super) fn waits(&mut self, price_ns: u64, window: u64) -> bool {
+        if price_ns == 0 {
+            return false;
+        }
+        let since = *self.waiting_since.get_or_insert(window);
+        let waits = price_ns < self.batch_ns && window.saturating_sub(since) < COMPANY;
+        if !waits {
+            self.waiting_since = None;
+        }
+        waits
     }
     /// Whether no more can be saved. What costs more than that can only be had on credit.
     pub(super) fn is_full(&self) -> bool {
@@ -154,6 +171,10 @@ mod tests {
         let before = b.price_ns(1);
         (0..40).for_each(|_| b.spend(1, 0, 302_000));
         assert!(b.price_ns(1) == before && (250_000..=302_000).contains(&b.batch_ns), "{}", b.batch_ns);
+        // Such a call is not made for one page unless that has waited.
+        assert!(!b.waits(b.batch_ns, 7) && !b.waits(0, 7));
+        let waited: Vec<bool> = (10..16).map(|window| b.waits(b.price_ns(1), window)).collect();
+        assert_eq!(waited, [true, true, true, true, false, true]);
         b.earn(0);
         b.earn(1 << 60);
         assert!(b.pages_ns() == 0 || b.pages_ns() == b.credit_ns() - b.batch_ns);

@@ -49,7 +49,7 @@ impl Default for Config {
         Config {
             window_ns: SECOND,
             decide_per_mille: 10,
-            move_per_mille: 50,
+            move_per_mille: 100,
             hysteresis: 2,
             moves_per_page: 2,
             freeze_within_ns: 8 * SECOND,

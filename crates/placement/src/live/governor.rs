@@ -20,6 +20,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of a small page, the block of the policies.
 const PAGE_BYTES: u64 = 4096;
+/// One in so many of the pages looked at may have moved, or wait, in a window in which nothing much was to do.
+const FEW: usize = 32;
 /// Windows between two looks for pages to forget.
 const SWEEP_EVERY: u64 = 64;
 
@@ -52,8 +54,9 @@ pub struct Governor<'m> {
     spread: Spread,
     /// Pages of this window that follow their neighbours, and how many of them are away.
     following: (u64, u64),
-    /// Pages looked at in the last window.
+    /// Pages looked at in the last window, and those of them that moved.
     looked_at: usize,
+    moved_lately: usize,
     /// Pages whose moves there was no time for, with what the policy has not heard of them yet.
     late: BTreeMap<PageId, Seen>,
     /// Those of this window.
@@ -87,6 +90,7 @@ impl<'m> Governor<'m> {
             spread: Spread::default(),
             following: (0, 0),
             looked_at: 0,
+            moved_lately: 0,
             late: BTreeMap::new(),
             unaffordable: BTreeSet::new(),
             backoff: Backoff::new(machine.nodes()),
@@ -177,8 +181,10 @@ impl<'m> Governor<'m> {
         }
         let Some(passed_ns) = self.pace.over(now_ns, marker) else { return };
         let astray = self.astray.many() || self.pages.many_wait();
-        let moved = self.stats.windows > 0 && self.stats.calm_windows == 0;
-        self.pace.close(now_ns, !astray && !moved && self.late.is_empty(), self.round.windows());
+        // A page here and there that finds its place is no reason to stay awake.
+        let moved = std::mem::take(&mut self.moved_lately) > self.looked_at / FEW;
+        let few_wait = self.late.len() <= self.looked_at / FEW;
+        self.pace.close(now_ns, !astray && !moved && few_wait, self.round.windows());
         // To the nearest, and at least one: windows are counted as the policy's time.
         let half = self.config.window_ns / 2;
         self.window += (passed_ns.saturating_add(half) / self.config.window_ns.max(1)).max(1);
@@ -386,6 +392,11 @@ impl<'m> Governor<'m> {
             *room -= u64::from(w.pages);
             true
         });
+        let price_ns: u64 = wishes.iter().map(|w| self.budget.price_ns(w.pages)).fold(0, u64::saturating_add);
+        if self.budget.waits(price_ns, self.window) {
+            held.budget += wishes.len() as u64;
+            unaffordable.extend(wishes.drain(..).map(|w| w.page));
+        }
         wishes
     }
 
@@ -445,6 +456,7 @@ impl<'m> Governor<'m> {
     fn confirmed(&mut self, now_ns: u64, wish: &Wish) {
         self.stats.moved(wish);
         self.stats.calm_windows = 0;
+        self.moved_lately += 1;
         self.backoff.came(wish.to);
         let room = &mut self.free[wish.to.index()];
         *room = room.saturating_sub(u64::from(wish.pages));

@@ -9,7 +9,11 @@ pub(crate) fn explain(state: Balancing, evidence: SampleUnit) -> Vec<String> {
     let mut notes = Vec::new();
     match state {
         Balancing::Absent => notes.push("the kernel has no NUMA balancing of its own".to_owned()),
-        Balancing::Off => notes.push("the kernel's NUMA balancing is off: nobody else moves pages".to_owned()),
+        Balancing::Off => notes.push(
+            "the kernel's NUMA balancing is off: nobody else moves pages, and nothing keeps threads that are not pinned with \
+             their memory, so pages may follow them to and fro (--tune-kernel, as root, switches it on for the time of the run)"
+                .to_owned(),
+        ),
         Balancing::On(mode) => {
             if mode & 1 != 0 {
                 notes.push(

@@ -18,6 +18,17 @@ pub(super) const RECENT: Duration = Duration::from_secs(10);
 const ASKED_AT_ONCE: usize = 256;
 /// Samples older than this when others come are not asked about.
 const FRESH_NS: u64 = 40_000_000;
+/// The same while nothing moves.
+const CALM_FRESH_NS: u64 = 250_000_000;
+
+/// At which moment samples are metered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct When {
+    /// The loop has moved some pages before.
+    pub(super) moved: bool,
+    /// Nothing has been to do for a while.
+    pub(super) calm: bool,
+}
 
 /// Sums.
 pub(super) struct Meter {
@@ -67,14 +78,14 @@ impl Meter {
         Meter { os_ids, weighs: unit != SampleUnit::Window, sums: Sums::default() }
     }
 
-    /// Asks where these samples' pages are; `moved` = the loop has moved some already.
-    pub(super) fn add(&mut self, samples: &[RawSample], evidence: &mut Evidence, machine: &Machine, moved: bool) {
+    /// Asks where these samples' pages are.
+    pub(super) fn add(&mut self, samples: &[RawSample], evidence: &mut Evidence, machine: &Machine, when: When) {
         if !self.weighs || samples.is_empty() {
             return;
         }
         let usable: Vec<(NodeId, &RawSample)> = samples.iter().filter_map(|s| Some((evidence.usable(s)?, s))).collect();
         let all: u64 = usable.iter().map(|(_, s)| u64::from(s.weight)).sum();
-        let asked = fresh(usable);
+        let asked = fresh(usable, if when.calm { CALM_FRESH_NS } else { FRESH_NS });
         let weight = asked.iter().map(|(_, s)| u64::from(s.weight)).sum::<u64>().max(1);
         let mut spaces: BTreeMap<u32, Vec<(NodeId, &RawSample)>> = BTreeMap::new();
         asked.into_iter().for_each(|(node, s)| spaces.entry(s.pid).or_default().push((node, s)));
@@ -90,7 +101,7 @@ impl Meter {
                 sum.add(&seen(machine, sample.op, *node, home, u64::try_from(stands_for).unwrap_or(u64::MAX)));
             }
         }
-        self.sums.add(Instant::now(), &sum, moved);
+        self.sums.add(Instant::now(), &sum, when.moved);
     }
 
     pub(super) fn sums(self) -> Sums {
@@ -98,10 +109,10 @@ impl Meter {
     }
 }
 
-/// The youngest samples, which stand for all: pages may have moved since older ones.
-fn fresh(mut samples: Vec<(NodeId, &RawSample)>) -> Vec<(NodeId, &RawSample)> {
+/// The youngest samples, at most `ns` older than the last, which stand for all: pages may have moved since older ones.
+fn fresh(mut samples: Vec<(NodeId, &RawSample)>, ns: u64) -> Vec<(NodeId, &RawSample)> {
     let newest = samples.iter().map(|(_, s)| s.time_ns).max().unwrap_or(0);
-    samples.retain(|(_, s)| newest - s.time_ns <= FRESH_NS);
+    samples.retain(|(_, s)| newest - s.time_ns <= ns);
     let every = samples.len().div_ceil(ASKED_AT_ONCE).max(1);
     samples.into_iter().step_by(every).collect()
 }
@@ -137,11 +148,12 @@ mod tests {
             source: homenode_trace::DataSource::Unknown,
         };
         let all: Vec<RawSample> = (0..1000).map(|i| sample(i * 1_000_000)).collect();
-        let chosen = fresh(all.iter().map(|s| (NodeId(0), s)).collect());
+        let chosen = fresh(all.iter().map(|s| (NodeId(0), s)).collect(), FRESH_NS);
+        assert_eq!(fresh(all.iter().map(|s| (NodeId(0), s)).collect(), CALM_FRESH_NS).len(), 251);
         assert_eq!((chosen.len(), chosen[0].1.time_ns), (41, 959_000_000));
         let many: Vec<RawSample> = (0..1000).map(sample).collect();
-        assert_eq!(fresh(many.iter().map(|s| (NodeId(0), s)).collect()).len(), 250);
-        assert!(fresh(Vec::new()).is_empty());
+        assert_eq!(fresh(many.iter().map(|s| (NodeId(0), s)).collect(), FRESH_NS).len(), 250);
+        assert!(fresh(Vec::new(), FRESH_NS).is_empty());
     }
 
     #[test]

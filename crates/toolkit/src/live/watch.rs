@@ -2,7 +2,7 @@
 use super::diary::Diary;
 use super::evidence::Evidence;
 use super::hands::Hands;
-use super::meter::{Meter, Sums};
+use super::meter::{Meter, Sums, When};
 use super::{Here, LiveOptions};
 use crate::{Failure, Progress};
 use homenode_capture::SampleSource;
@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(250);
 /// Longest time from a sample to the question where its page is: the kernel may move it meanwhile.
 const METER: Duration = Duration::from_millis(100);
 /// The same while nothing is to be done.
-const CALM_METER: Duration = Duration::from_millis(500);
+const CALM_METER: Duration = Duration::from_secs(1);
 /// Longest sleep for want of processor time: the program's end is to be noticed.
 const PAUSE_MOST: Duration = Duration::from_secs(1);
 /// A look may take what will have been earned so much later.
@@ -178,10 +178,12 @@ impl<'m> Watch<'m> {
         self.schedule();
         loop {
             let rest = self.next.saturating_duration_since(Instant::now()).max(self.pause());
-            let longest = if self.governor.stretch() > 1 { CALM_METER } else { METER };
+            let calm = self.governor.stretch() > 1;
+            let longest = if calm { CALM_METER } else { METER };
             let before_ns = thread_cpu_ns();
             let flowing = self.source.poll(rest.min(longest.max(self.pause())), &mut samples, &mut notices)?;
-            self.meter.add(&samples, &mut self.evidence, self.machine, self.governor.stats().moves > 0);
+            let when = When { moved: self.governor.stats().moves > 0, calm };
+            self.meter.add(&samples, &mut self.evidence, self.machine, when);
             self.evidence.add(&samples);
             if let Some(record) = &mut self.record {
                 record.add(&samples, &notices);

@@ -13,7 +13,7 @@ ROUNDS = 400 if SLOW else 25
 SEED = 9
 SECONDS = 120
 MEMORY = 3 << 30
-COMMANDS = ("info", "check", "report", "export", "compact", "recover", "check again", "report again", "record")
+COMMANDS = ("info", "check", "report", "export", "place", "sweep", "compact", "recover", "check again", "report again", "record")
 VICTIM = b"a file that belongs to somebody else\n" * 100
 
 
@@ -92,7 +92,8 @@ def limits():
 
 def run(session, name, dataset, folder):
     """Runs one command on a dataset within limits; the finished process."""
-    words = {"export": ["-o", folder / "rows.csv"], "record": ["-o", dataset, "--force", "--", "/no/such/program"]}
+    words = {"export": ["-o", folder / "rows.csv"], "place": ["--machine", "two-socket", "-o", folder / "plan.json"],
+             "sweep": ["--workers", "1", "-o", folder / "x.sweep"], "record": ["-o", dataset, "--force", "--", "/no/such/program"]}
     verb = name.split()[0]
     arguments = words["record"] if verb == "record" else [dataset, *words.get(verb, [])]
     command = [str(w) for w in (session.homenode, verb, *arguments)]

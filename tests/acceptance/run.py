@@ -19,6 +19,7 @@ import check_cases  # noqa: F401
 import check_counts  # noqa: F401
 import check_hostile  # noqa: F401
 import check_json  # noqa: F401
+import check_limits  # noqa: F401
 import check_kills  # noqa: F401
 import check_kit  # noqa: F401
 import check_order  # noqa: F401

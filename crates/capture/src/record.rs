@@ -14,6 +14,7 @@ use homenode_base::ring::CONTROL_ENV;
 use homenode_sys::clock;
 use homenode_sys::dir::Dir;
 use homenode_sys::process::Subreaper;
+use homenode_sys::signals::StopRequests;
 use homenode_trace::manifest::{Blind, Manifest};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -107,6 +108,8 @@ pub struct RecordSummary {
 /// See [`CaptureError`]. If the program could not be started or made no contact, no dataset is left behind.
 pub fn record(options: &RecordOptions, progress: &mut dyn Progress) -> Result<RecordSummary, CaptureError> {
     let backend = backends::choose(options)?;
+    // From before the first directory is made until the last is removed: a signal ends the program or the sampling in order.
+    let _stop = StopRequests::install().ok();
     (backend.record)(options, progress)
 }
 

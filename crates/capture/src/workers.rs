@@ -262,14 +262,14 @@ impl Recording {
         if !ready {
             return ended.then(|| State::Closed(Counts::default()));
         }
+        if entry.bytes == 0 {
+            // The program could not create the file, which it counted; a ring that was ready has a size in the table.
+            return Some(State::Closed(Counts::default()));
+        }
         let ring = Ring::open(&self.control, index, entry);
         let thread = ring.and_then(|r| ThreadDrain::new(index, r, Appender::frames(&self.root, index, 0)?));
         Some(match thread {
             Ok(thread) => State::Open(Box::new(thread)),
-            // The program could not create the file, which it counted; a ring that was ready has a size in the table.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && entry.bytes == 0 => {
-                State::Closed(Counts::default())
-            }
             Err(error) => {
                 self.lock_troubles().rings.push(format!("the ring of thread {index} cannot be used: {error}"));
                 State::Closed(Counts::default())

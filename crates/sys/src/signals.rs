@@ -8,13 +8,16 @@ const STOPPING: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 static REQUESTS: AtomicU32 = AtomicU32::new(0);
 static LAST: AtomicI32 = AtomicI32::new(0);
 static INSTALLED: AtomicBool = AtomicBool::new(false);
+/// Requests before the handlers were installed.
+static BEFORE: AtomicU32 = AtomicU32::new(0);
 
 extern "C" fn count(signal: libc::c_int) {
     LAST.store(signal, Ordering::Relaxed);
     REQUESTS.fetch_add(1, Ordering::Release);
 }
 
-/// While this value lives, stop signals are counted. A second one of these at the same time counts nothing of its own.
+/// While this value lives, stop signals are counted and do not kill. A second one of these at the same time sees the signals
+/// since the first began, so that whoever prepares something, and cleans it up, loses none for whoever waits for them.
 #[derive(Debug)]
 pub struct StopRequests {
     old: Mutex<Vec<(libc::c_int, OldAction)>>,
@@ -37,10 +40,13 @@ impl StopRequests {
 
     /// As [`StopRequests::install`], and counts these signals too.
     pub fn install_with(extra: &[i32]) -> io::Result<StopRequests> {
-        let requests = StopRequests { old: Mutex::default(), seen: AtomicU32::new(REQUESTS.load(Ordering::Acquire)) };
         if INSTALLED.swap(true, Ordering::AcqRel) {
-            return Ok(requests);
+            let seen = AtomicU32::new(BEFORE.load(Ordering::Acquire));
+            return Ok(StopRequests { old: Mutex::default(), seen });
         }
+        let now = REQUESTS.load(Ordering::Acquire);
+        BEFORE.store(now, Ordering::Release);
+        let requests = StopRequests { old: Mutex::default(), seen: AtomicU32::new(now) };
         let mut old = Vec::new();
         for signal in STOPPING.into_iter().chain(extra.iter().copied()) {
             old.push((signal, OldAction(replace_action(signal)?)));
@@ -139,7 +145,12 @@ mod tests {
         // SAFETY: the handler is installed, so the signal only counts.
         unsafe { libc::raise(libc::SIGHUP) };
         assert_eq!((requests.take(), requests.take()), (Some(libc::SIGHUP), None));
+        let second = StopRequests::install().unwrap();
+        assert_eq!((second.take(), second.take()), (Some(libc::SIGHUP), None), "what came since the first began");
+        drop(second);
+        assert!(INSTALLED.load(Ordering::Acquire));
         drop(requests);
+        assert_eq!(StopRequests::install().unwrap().take(), None);
         assert!(!INSTALLED.load(Ordering::Acquire));
         assert_eq!((name(11), name(64)), ("SIGSEGV".to_owned(), "signal 64".to_owned()));
     }

@@ -70,8 +70,8 @@ fn one(
     target: &mut Target<'_>,
 ) -> Result<Option<(Counts, u64)>, DrainError> {
     let entry = control.entry(thread);
-    if entry.state == ENTRY_CLAIMED as u32 || entry.state == ENTRY_FREE as u32 {
-        // Its thread never began; there may be a file that was just being made.
+    if entry.state == ENTRY_CLAIMED as u32 || entry.state == ENTRY_FREE as u32 || entry.bytes == 0 {
+        // Its thread never began, or got no ring; there may be a file that was just being made.
         return Ok(None);
     }
     let ring = match Ring::open(control, thread, &entry) {

@@ -188,12 +188,9 @@ impl Plan<'_> {
         let mut evaluation = evaluate(&mut source, &mut names.follow(), &context).map_err(blame)?;
         evaluation.warnings.extend(map.warnings());
         evaluation.binding = BindingRow::of(map.binding());
-<<<<<<< HEAD
         apart.iter().for_each(|a| evaluation.evidence.add(evidence::Gap::apart(a)));
-=======
         let waited = waiting(&evaluation, self.request.charge_spins);
         evaluation.warnings.extend(waited);
->>>>>>> 152696b (Names of the library's own variables are no names; tests of binding, waits, names and library calls)
         for gap in evidence::of_recording(reader.manifest(), reader.symbols(), reader.events()).gaps {
             evaluation.evidence.add(gap);
         }

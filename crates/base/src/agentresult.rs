@@ -161,7 +161,9 @@ mod tests {
         for cut in TEXT.match_indices('\n').map(|(at, _)| at + 1).filter(|&at| at < TEXT.len()) {
             assert!(parse(&TEXT[..cut]).is_err(), "cut at {cut}");
         }
-        for (from, to) in [("matched", "mached"), ("4096 9000", "4096 0"), ("4 8192", "4"), ("process 7", "process x"), ("22", "-22")] {
+        for (from, to) in
+            [("matched", "mached"), ("4096 9000", "4096 0"), ("4 8192", "4"), ("process 7", "process x"), ("22", "-22")]
+        {
             assert!(parse(&TEXT.replacen(from, to, 1)).unwrap_err().starts_with("line "), "{from}");
         }
     }

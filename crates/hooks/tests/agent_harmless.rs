@@ -35,8 +35,9 @@ fn cpp_objects_are_placed_and_failures_thrown() {
             assert!(!keys.contains_key("impossible"));
             let lines = keys.values().flatten().map(|k| k.line(0, k.size, Home::Node(0))).collect::<Vec<_>>();
             assert_eq!(lines.len(), 5, "{keys:?}");
-            for (name, place) in places(&silent(&planned(&program, &AgentPlan { lines, ..AgentPlan::default() }, dir.path()).output().unwrap()))
-            {
+            for (name, place) in places(&silent(
+                &planned(&program, &AgentPlan { lines, ..AgentPlan::default() }, dir.path()).output().unwrap(),
+            )) {
                 assert_eq!(place.runs.len(), 1, "{name}");
                 assert_eq!(place.runs[0].0, "p0", "{name}");
             }
@@ -78,7 +79,8 @@ fn libraries_that_come_later_are_placed_each_time() {
     let vaddr = u64::from_str_radix(line.split(' ').next().unwrap(), 16).unwrap();
     let build_id = preload::build_id(library.to_str().unwrap());
     let lines = vec![Line::Static { build_id, vaddr, bytes: 32 * 4096, home: Home::Node(0) }];
-    let output = planned(&program, &AgentPlan { lines, ..AgentPlan::default() }, dir.path()).arg(&library).output().unwrap();
+    let output =
+        planned(&program, &AgentPlan { lines, ..AgentPlan::default() }, dir.path()).arg(&library).output().unwrap();
     let seen: Vec<_> = silent(&output).lines().map(|l| l.split(' ').skip(3).collect::<Vec<_>>().join(" ")).collect();
     assert_eq!(seen, ["p0*32 d*32", "p0*32 d*32"]);
 }

@@ -12,7 +12,15 @@ fn symbol(name: &str) -> ObjectKey {
 
 fn heap(ordinal: u64, size: u64) -> ObjectKey {
     let stack = StackHash(0xfedc_ba98_7654_3210);
-    ObjectKey::Heap { build_id: "00ff".into(), stack, thread_path: vec![0, 2], ordinal, size, size_ordinal: 3, site: None }
+    ObjectKey::Heap {
+        build_id: "00ff".into(),
+        stack,
+        thread_path: vec![0, 2],
+        ordinal,
+        size,
+        size_ordinal: 3,
+        site: None,
+    }
 }
 
 fn plan() -> Plan {

@@ -96,7 +96,8 @@ fn a_plan_serves_another_size_of_the_same_build_through_scripts_and_launchers() 
     let (plan, file) = planned(dir.path(), &hooked);
     let name = hooked.display().to_string();
     let wrap = script(dir.path(), &format!("nice {name} \"$@\"\nexit $?"));
-    let (large, words) = (grids(&plan).iter().map(|(size, _)| 2 * size).max().expect("grids"), ["-n", "1152", "-p", "4"]);
+    let (large, words) =
+        (grids(&plan).iter().map(|(size, _)| 2 * size).max().expect("grids"), ["-n", "1152", "-p", "4"]);
     let through_env = [&["A=1", name.as_str()][..], &words].concat();
     for (first, words) in [(&hooked, &words[..]), (&wrap, &words[..]), (&PathBuf::from("env"), &through_env[..])] {
         let doc = run(&asked_with(first, words, &file, Match::Build, false), &mut ()).expect("it ran");
@@ -104,9 +105,7 @@ fn a_plan_serves_another_size_of_the_same_build_through_scripts_and_launchers() 
         assert_eq!((doc.exit_status, outcome.nothing_placed), (Some(0), false), "{}", doc.to_text());
         let [said] = &outcome.library[..] else { panic!("one process, not the shell: {doc:?}") };
         let ranges: u64 = outcome.scaled.iter().filter(|s| s.came_bytes == large).map(|s| s.ranges).sum();
-        let named = |e: &&homenode_placement::plan::Entry| {
-            matches!(e.object, ObjectKey::Heap { size, .. } if 2 * size == large)
-        };
+        let named = |e: &&homenode_placement::plan::Entry| matches!(e.object, ObjectKey::Heap { size, .. } if 2 * size == large);
         assert_eq!(ranges, plan.entries.iter().filter(named).count() as u64, "both grids by shares: {}", doc.to_text());
         assert!(outcome.scaled.iter().all(|s| s.came_bytes != s.planned_bytes), "{said}: {:?}", outcome.scaled);
         assert!(outcome.placed_bytes >= 2 * large, "{said}");

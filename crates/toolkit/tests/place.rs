@@ -57,7 +57,10 @@ fn a_plan_costs_what_it_claims_and_its_keys_hold_elsewhere() {
     assert_eq!(small, [(Why::SmallObjects, 1, 2)], "64 bytes cannot be placed");
     assert!(plan.expected.planned < plan.expected.now && plan.expected.best_static < plan.expected.planned);
     let (covered, warned) = (plan.evidence.covered.expect("counted"), &plan.evidence.warnings);
-    assert!(2 * covered > plan.evidence.counted && covered < plan.evidence.counted, "all but the small object: {covered}");
+    assert!(
+        2 * covered > plan.evidence.counted && covered < plan.evidence.counted,
+        "all but the small object: {covered}"
+    );
     assert!(warned.len() == 1 && warned[0].starts_with("thin evidence: only "), "{warned:?}");
     for dataset in [&here, &there] {
         let judged = price(plan, dataset, "opteron4", &mut ()).expect("priced");

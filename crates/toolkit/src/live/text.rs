@@ -149,7 +149,12 @@ fn plan_lines(out: &mut String, p: &PlanOutcome) {
     let bytes = |n: u64| if n > 0 { format!(", {} bytes", integer(n)) } else { String::new() };
     for s in p.scaled.iter().take(ROWS) {
         let (then, now) = (integer(s.planned_bytes), integer(s.came_bytes));
-        line!(out, "by shares     `{}`: {} ranges, planned at {then} bytes, came with {now}", s.name, integer(s.ranges));
+        line!(
+            out,
+            "by shares     `{}`: {} ranges, planned at {then} bytes, came with {now}",
+            s.name,
+            integer(s.ranges)
+        );
     }
     for u in p.unplaced.iter().take(ROWS) {
         line!(out, "not placed    `{}` ({}{}): {}", u.name, integer(u.ranges), bytes(u.bytes), u.why);

@@ -148,7 +148,8 @@ impl Writer<'_> {
                     Match::Size => (own(), vec![(By::Size, *size_ordinal)]),
                 };
                 let line = |(by, ordinal): (By, u64), build_id: String| {
-                    let (path, size, offset, bytes, home) = (thread_path.clone(), *size, e.offset, e.bytes, home.clone());
+                    let (path, size, offset, bytes, home) =
+                        (thread_path.clone(), *size, e.offset, e.bytes, home.clone());
                     Line::Heap { build_id, by, path, ordinal, size, offset, bytes, home }
                 };
                 build.map_or_else(Vec::new, |b| ways.into_iter().map(|way| line(way, b.clone())).collect())

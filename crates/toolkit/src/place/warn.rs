@@ -43,7 +43,8 @@ pub(super) fn warnings(b: &Basis<'_>) -> Vec<String> {
 fn few(b: &Basis<'_>) -> Option<String> {
     let pages: usize = b.units.iter().map(|u| u.pages.len()).sum();
     let Some(sampling) = &b.manifest.sampling else {
-        return (b.refs < REFS_LEAST).then(|| format!("thin evidence: only {} references were recorded", integer(b.refs)));
+        return (b.refs < REFS_LEAST)
+            .then(|| format!("thin evidence: only {} references were recorded", integer(b.refs)));
     };
     let a_page = sampling.unit != SampleUnit::Window && b.refs < SAMPLES_A_PAGE.saturating_mul(pages as u64);
     (b.refs < SAMPLES_LEAST || a_page).then(|| {
@@ -55,7 +56,9 @@ fn few(b: &Basis<'_>) -> Option<String> {
 fn short(b: &Basis<'_>) -> Option<String> {
     let us = b.manifest.cpu_us.filter(|us| b.manifest.sampling.is_some() && *us < SAMPLED_US_LEAST)?;
     let seconds = us as f64 / 1e6;
-    Some(format!("thin evidence: the recording saw {seconds:.2} s of processor time, the start of the program included"))
+    Some(format!(
+        "thin evidence: the recording saw {seconds:.2} s of processor time, the start of the program included"
+    ))
 }
 
 fn incomplete(b: &Basis<'_>) -> Option<String> {

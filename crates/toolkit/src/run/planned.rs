@@ -104,7 +104,9 @@ fn notes(sent: &Sent<'_>, here: &Here, doc: &mut ActDoc) {
 
 /// The calls that a plan means, one a line; of two ways to find the same data the first.
 fn calls(plan: &AgentPlan, sources: &[Source], dynamic: bool) -> Vec<String> {
-    let path = |p: &[u32]| if p.is_empty() { "-".to_owned() } else { p.iter().map(u32::to_string).collect::<Vec<_>>().join(".") };
+    let path = |p: &[u32]| {
+        if p.is_empty() { "-".to_owned() } else { p.iter().map(u32::to_string).collect::<Vec<_>>().join(".") }
+    };
     let say = |line: &Line| -> Option<String> {
         match line {
             Line::Static { vaddr, bytes, home, .. } if !dynamic => {
@@ -122,7 +124,9 @@ fn calls(plan: &AgentPlan, sources: &[Source], dynamic: bool) -> Vec<String> {
                     By::Stack(_) | By::Size => format!("at stack {by}"),
                 };
                 let p = path(p);
-                Some(format!("mbind(allocation {ordinal} of {size} bytes by thread {p} {place}, +{offset}, {bytes}, {home})"))
+                Some(format!(
+                    "mbind(allocation {ordinal} of {size} bytes by thread {p} {place}, +{offset}, {bytes}, {home})"
+                ))
             }
             Line::Arena { .. } => None,
         }
@@ -131,12 +135,7 @@ fn calls(plan: &AgentPlan, sources: &[Source], dynamic: bool) -> Vec<String> {
     plan.lines.iter().enumerate().filter(|(i, _)| !again(*i)).filter_map(|(_, line)| say(line)).collect()
 }
 
-fn execute(
-    request: &RunRequest,
-    sent: &Sent<'_>,
-    doc: &mut ActDoc,
-    outcome: &mut PlanOutcome,
-) -> Result<(), Failure> {
+fn execute(request: &RunRequest, sent: &Sent<'_>, doc: &mut ActDoc, outcome: &mut PlanOutcome) -> Result<(), Failure> {
     let place = workplace()?;
     let (plan_file, result_file) = (place.path().join("plan"), place.path().join("result"));
     let dynamic = sent.program.dynamic();
@@ -266,7 +265,10 @@ fn report(result: &Path, sent: &Sent<'_>, tally: &mut Tally<'_>, outcome: &mut P
 
 fn summary(p: &ProcessResult, sources: &[Source]) -> String {
     if p.beside {
-        return format!("process {}: left alone, a plan is of one process and another one of the program had it", p.pid);
+        return format!(
+            "process {}: left alone, a plan is of one process and another one of the program had it",
+            p.pid
+        );
     }
     // Of two lines for the same data one is met.
     let of = |line: u32| (line as usize).checked_sub(2).and_then(|i| sources.get(i));

@@ -167,7 +167,7 @@ fn model_order_does_not_depend_on_stamps_or_on_spinning() {
         let mut b = Builder::new(2);
         for i in 0..50 {
             (0..spins).for_each(|_| {
-                b.access(0, 8, 8, homenode_trace::Op::Spin, 1);
+                b.access(0, 8, 8, homenode_trace::Op::Spin, 1 + i);
             });
             b.write(0, i);
             if stamps {

@@ -44,7 +44,8 @@ const METHODS: [Method; 6] = [
 #[test]
 fn the_sampled_dataset_is_what_the_adaptor_gives() {
     for (seed, method) in (0..cases(30, 500)).flat_map(|s| METHODS.map(|m| (s, m))) {
-        let exact = random(seed, 4, 600).open().expect("valid");
+        // Too short for anything to be taken in turns: a sampled recording has its stamps for that.
+        let exact = random(seed, 4, 100).open().expect("valid");
         let thin = Thin::new(method, seed);
         let sampled =
             DatasetReader::open(thin_dataset(&exact, OrderKind::Model, &thin).expect("ordered")).expect("valid");

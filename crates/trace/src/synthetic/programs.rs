@@ -251,7 +251,8 @@ fn random_step(b: &mut Builder, rng: &mut Rng, n: u32) {
         1 => b.acquire(t, object, 0),
         2 => b.acq_rel(t, object, 0),
         3 if rng.chance(1, 4) => b.barrier(SYNC + 4096, 0..n),
-        4 => b.access(t, object, 4, Op::Spin, 0x40_4000),
+        // Each by code of its own: what repeats itself would be taken for one wait, whatever stands between.
+        4 => b.access(t, object, 4, Op::Spin, 0x40_4000 + 4 * rng.below(1 << 20)),
         5 => b.stamp(t),
         6 => b.alloc(t, SHARED + 64 * rng.below(4), 64, &[0x40_3000 + rng.below(2), 0x40_3100]),
         7 => b.free(t, SHARED + 64 * rng.below(4)),

@@ -366,6 +366,9 @@ mod tests {
         assert_eq!((again.stop_reason(), again.rings(), again.attached()), (STOP_USER, 0, 0));
         assert_eq!(again.u64(CONTROL_OFF_ROI).to_le_bytes(), *b"solve\0\0\0");
         assert_eq!(again.entry(RINGS_MAX - 1), Entry { parent: Some(0), ..Entry::default() });
+        let memory = again.memory.as_ref().map(|m| m.path().to_owned());
+        remove_rings(&root).unwrap();
+        assert!(root.kind("rings").unwrap().is_none() && memory.is_none_or(|m| !m.exists()));
     }
 
     #[test]

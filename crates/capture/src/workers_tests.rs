@@ -71,4 +71,5 @@ fn three_workers_record_what_one_would() {
         }
         assert_eq!(next, REFS);
     }
+    new.abandon();
 }

@@ -72,7 +72,10 @@ def charged(document):
 
 
 def said_of_waiting(document):
-    """Whether the report warns that what it says depends on how long somebody waited, and shows the spread."""
+    """Whether the report warns that what it says depends on who waited how long, or on who got a lock when, and shows both ends."""
+    turns = document["evaluations"][0]["transfer_breakdown"]["in_turns"]
+    if turns is not None and int(turns["in_one_run"]) <= int(turns["cost"]) <= int(turns["alternating"]):
+        return True
     warnings = document["warnings"] + document["evaluations"][0]["warnings"]
     spread = policy(document, "first-touch")["spread"] or document["evaluations"][0]["spread"]
     return any(word in w for w in warnings for word in ("poll", "wait")) and spread is not None

@@ -290,12 +290,15 @@ impl ThreadMap {
     }
 }
 
+/// A rule, the processors of the threads that it does not decide about, and what is said of it.
+type Bound<'r> = (&'r MapRule, Vec<(usize, CpuId)>, String);
+
 /// The rule to go by, where recorded affinity puts which threads, and what is to be said of it.
 fn decide<'r>(
     machine: &Machine,
     rule: Option<&'r MapRule>,
     crew: &Crew,
-) -> Result<(&'r MapRule, Vec<(usize, CpuId)>, String), MapError> {
+) -> Result<Bound<'r>, MapError> {
     match rule {
         Some(MapRule::Recorded) => match Orders::of(crew) {
             Some(orders) => {

@@ -47,7 +47,7 @@ static long two_flags(void) {
     return 0;
 }
 
-static long atomic_flag(void) {
+static long flag_of_atomics(void) {
     long n = 0;
     while (!atomic_load_explicit(&shared.atomic, memory_order_acquire)) n++;
     return n;
@@ -63,7 +63,7 @@ static long under_a_lock(void) {
 }
 
 static long (*const forms[])(void) = {plain_flag, counted_tries, tries_in_memory, tries_of_the_thread,
-                                      two_flags,  atomic_flag,   under_a_lock};
+                                      two_flags,  flag_of_atomics, under_a_lock};
 
 static void *writer(void *unused) {
     for (int i = 0; i < 512; i++) data[i] = i;

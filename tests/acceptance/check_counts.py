@@ -58,7 +58,7 @@ def inversions(documents):
     for x in totals[0]:
         for y in totals[0]:
             a, b = ((t[x] - t[y]) / max(t[x], t[y], 1) for t in totals)
-            if x < y and a * b < 0 and min(abs(a), abs(b)) > 0.01:
+            if x < y and a * b < 0 and min(abs(a), abs(b)) > 0.05:  # where blocks lie is chance, and interleaving goes by it
                 found.append(f"{x} against {y}")
     return found
 

@@ -294,11 +294,7 @@ impl ThreadMap {
 type Bound<'r> = (&'r MapRule, Vec<(usize, CpuId)>, String);
 
 /// The rule to go by, where recorded affinity puts which threads, and what is to be said of it.
-fn decide<'r>(
-    machine: &Machine,
-    rule: Option<&'r MapRule>,
-    crew: &Crew,
-) -> Result<Bound<'r>, MapError> {
+fn decide<'r>(machine: &Machine, rule: Option<&'r MapRule>, crew: &Crew) -> Result<Bound<'r>, MapError> {
     match rule {
         Some(MapRule::Recorded) => match Orders::of(crew) {
             Some(orders) => {

@@ -2,6 +2,7 @@
 # A plan of a small run serves a large one of the same build: every object keeps its shares. It goes through a script to the
 # program, brings no page into memory that the program does not touch, and what nothing came of is said, with status 1.
 # guest: --nodes 4 --timeout 360
+# tier: slow
 # programs: where stencil sparse homenode hold
 # files: lib/acceptance.sh
 . ./check.sh

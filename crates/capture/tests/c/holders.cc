@@ -35,7 +35,7 @@ struct Derived : Table {
     int *extra;
 };
 
-static long *plain;
+long *plain; // Not static: compilers make a local of what only main uses.
 static std::atomic<long> count;
 static std::atomic<int> twice;
 
@@ -45,10 +45,10 @@ int main(int argc, char **) {
     plain = static_cast<long *>(std::calloc(n, sizeof *plain));
     double *local = new double[n];
     std::vector<double> v(n);
-    count.fetch_add(1);                    // line: fetch
+    count.fetch_add(1);
     std::fill(v.begin(), v.end(), 2.0);    // line: fill
-    twice.store(1);                        // line: both a
-    twice.store(2);                        // line: both b
+    twice.store(1);
+    twice.store(2);
     for (unsigned i = 0; i < n; i++) plain[i] = i, local[i] = v[i], table.data[i] = i, table.extra[i] = 1;
     std::printf("%ld %f %f %d\n", plain[3], local[2], table.data[1], table.extra[4] + twice.load());
     delete[] local;

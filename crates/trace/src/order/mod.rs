@@ -9,6 +9,7 @@ mod chance;
 mod cursor;
 mod model;
 mod output;
+mod peers;
 mod recorded;
 mod stamped;
 mod state;

@@ -46,7 +46,7 @@ impl<'a> State<'a> {
         Ok(State {
             data,
             cursors,
-            sync: Sync::new(data, data.polls()?, by_turns),
+            sync: Sync::new(data, data.polls()?, by_turns)?,
             spawns,
             spins: 0,
             chances: Vec::new(),

@@ -1,6 +1,7 @@
 //! Synchronisation edges: which events wait, and for what.
 use super::chance::LONG;
 use super::turns::Turns;
+use crate::TraceError;
 use crate::dataset::DatasetReader;
 use crate::event::{Event, EventKind};
 use crate::polls::Polls;
@@ -140,8 +141,8 @@ fn processes(data: &DatasetReader, releases: &mut Vec<Vec<(u64, u32)>>, links: &
 }
 
 impl Sync {
-    /// With `by_turns` objects that threads take again and again go round ([`Turns`]), else as recorded.
-    pub(super) fn new(data: &DatasetReader, polls: &Polls, by_turns: bool) -> Sync {
+    /// With `by_turns` objects that threads take again and again go round ([`Turns`]), else as recorded. Errors: a damaged frame.
+    pub(super) fn new(data: &DatasetReader, polls: &Polls, by_turns: bool) -> Result<Sync, TraceError> {
         let mut ids: HashMap<(u32, u64, u64), u32> = HashMap::new();
         let mut releases: Vec<Vec<(u64, u32)>> = Vec::new();
         let mut links = vec![Link { object: NONE, needs: 0, release: NONE }; data.events().len()];
@@ -162,7 +163,7 @@ impl Sync {
                 releases[id as usize].push((seq, i as u32));
             }
         }
-        let turns = if by_turns { Turns::find(data, polls, &ids) } else { Turns::default() };
+        let turns = if by_turns { Turns::find(data, polls, &ids)? } else { Turns::default() };
         (0..).zip(&mut releases).filter(|(id, _)| turns.has(*id)).for_each(|(_, list)| list.clear());
         for list in &mut releases {
             list.sort_unstable();
@@ -177,7 +178,7 @@ impl Sync {
         }
         processes(data, &mut releases, &mut links);
         let objects = releases.iter().map(|r| Object { times: vec![PENDING; r.len()], ..Object::default() }).collect();
-        Sync { objects, links, turns }
+        Ok(Sync { objects, links, turns })
     }
 
     /// Whether the event with this index can happen now; if so, the largest virtual time of what it follows (0 if nothing).

@@ -3,11 +3,14 @@
 //! Who got a lock when is mostly the host's doing: where there are fewer processors than threads, one thread makes hundreds
 //! of turns in its time slice before another makes its first. So in the model order, among threads that take an object
 //! again and again, a thread's n-th turn follows only the first n turns of each other one, as far as these came before it
-//! in the recording; and where turns exclude each other (as recorded, no two overlapped) whoever waits longest is next.
+//! in the recording (of threads that do the same there, [`super::peers`]: the turns before the n-th); and where turns exclude
+//! each other (as recorded, no two overlapped) whoever waits longest is next.
 //! What is handed over item by item, in order, is so still read after it was written. Threads that release or acquire an
 //! object now and then (who waits for a flag, who reads a result) follow all that came before them, and are followed by all
 //! that came after.
+use super::peers::{Code, Site, alike};
 use super::sync::halves;
+use crate::TraceError;
 use crate::dataset::DatasetReader;
 use crate::event::{Event, EventKind};
 use crate::polls::Polls;
@@ -22,8 +25,11 @@ const EPOCHS_OF_LOCKS: u64 = 2;
 /// A lock or word: objects of one address that differ by epoch only.
 #[derive(Debug, Default)]
 struct Family {
+    address: u64,
     /// Threads that take it regularly, ascending.
     regular: Vec<u32>,
+    /// Equal for those of them that do the same there.
+    kinds: Vec<u32>,
     /// Releases by each of them so far.
     turns: Vec<u32>,
     /// Whether turns exclude each other.
@@ -117,14 +123,41 @@ struct Half {
     releases: bool,
 }
 
+/// Of each regular thread of a family the first one that does the same. Errors: a damaged frame.
+fn kinds(family: &Family, halves: &[Half], data: &DatasetReader, code: &mut Code<'_>) -> Result<Vec<u32>, TraceError> {
+    let mut turns: Vec<Vec<u64>> = vec![Vec::new(); family.regular.len()];
+    for h in halves.iter().filter(|h| h.acquires) {
+        if let Ok(slot) = family.regular.binary_search(&h.thread) {
+            turns[slot].push(data.events()[h.event as usize].at);
+        }
+    }
+    let mut first: Vec<(u32, Vec<Site>)> = Vec::new();
+    let mut kinds = Vec::with_capacity(turns.len());
+    for (thread, turns) in (0..).zip(turns) {
+        let sites = code.sites(family.regular[thread as usize], family.address, &turns)?;
+        let like = first.iter().find(|(_, other)| alike(&sites, other)).map(|(kind, _)| *kind);
+        kinds.push(like.unwrap_or(thread));
+        if like.is_none() {
+            first.push((thread, sites));
+        }
+    }
+    Ok(kinds)
+}
+
 impl Turns {
     /// Finds the objects taken in turns; `ids` numbers all objects by address space, address and epoch.
-    pub(super) fn find(data: &DatasetReader, polls: &Polls, ids: &HashMap<(u32, u64, u64), u32>) -> Turns {
+    /// Errors: a damaged frame.
+    pub(super) fn find(
+        data: &DatasetReader,
+        polls: &Polls,
+        ids: &HashMap<(u32, u64, u64), u32>,
+    ) -> Result<Turns, TraceError> {
         let mut turns = Turns::default();
         let family_of = turns.families(data, polls, ids);
         if family_of.is_empty() {
-            return turns;
+            return Ok(turns);
         }
+        let mut code = Code::new(data);
         turns.opens = vec![0; data.events().len().div_ceil(64)];
         let mut by_family: Vec<Vec<Half>> = vec![Vec::new(); turns.families.len()];
         for (i, e) in data.events().iter().enumerate().filter(|(i, _)| !polls.events.contains(&(*i as u32))) {
@@ -135,9 +168,10 @@ impl Turns {
             by_family[family as usize].push(half);
         }
         for (family, halves) in by_family.iter_mut().enumerate() {
+            turns.families[family].kinds = kinds(&turns.families[family], halves, data, &mut code)?;
             turns.enter(family as u32, halves);
         }
-        turns
+        Ok(turns)
     }
 
     /// Makes the families with at least two regular threads; returns the family of each object that has one.
@@ -171,7 +205,7 @@ impl Turns {
                 self.objects.insert(*id, Shared { family, by, others: Releases::default() });
             }
             let turns = vec![0; threads.len()];
-            self.families.push(Family { regular: threads, turns, ..Family::default() });
+            self.families.push(Family { address: object, regular: threads, turns, ..Family::default() });
         }
         family_of
     }
@@ -232,9 +266,9 @@ impl Turns {
         let f = &self.families[shared.family as usize];
         let mut floor = shared.others.ready(shared.others.before(seq))?;
         let slot = f.regular.binary_search(&thread);
-        for (_, by) in shared.by.iter().enumerate().filter(|(i, _)| Ok(*i) != slot) {
+        for (i, by) in shared.by.iter().enumerate().filter(|(i, _)| Ok(*i) != slot) {
             let needs = match slot {
-                Ok(slot) => by.within(seq, f.turns[slot] + 1),
+                Ok(slot) => by.within(seq, f.turns[slot] + u32::from(f.kinds[slot] != f.kinds[i])),
                 Err(_) => by.before(seq),
             };
             floor = floor.max(by.ready(needs)?);

@@ -196,8 +196,11 @@ void hnrt_spin_overlook(struct hn_thread *t, const void *own) {
         t->spin.mark = at;
 }
 
+/* The slots of the read are written. It may have waited for space in the ring, and what the program waits for may have come
+ * in that time: what was seen before is of no value. */
 void hnrt_spin_mark(struct hn_thread *t) {
     t->spin.mark = hnrt_ring->cursor;
+    t->spin.looked = false;
 }
 
 #define VOLATILE_READ(name, bytes, code, type)                                                                        \

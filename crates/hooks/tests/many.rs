@@ -40,6 +40,22 @@ fn threads_of_c11_are_announced_like_others() {
     assert!(rings[1..].iter().all(|r| writes(r) == 100 && r.parent == 0 && r.state == ENTRY_DONE));
 }
 
+/// Created behind the runtime's back, though joined before its eyes.
+#[test]
+fn unannounced_threads_are_met_at_their_first_reference() {
+    let r = Recording::new(MODE_RECORD);
+    let (output, rings) = r.run(&program(r.dir.path(), "gcc", "many.c", &["-pthread", "-DHIDDEN"]), &["20"]);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(rings.len(), 21);
+    assert!(rings[1..].iter().all(|r| writes(r) == 100 && r.parent == u32::MAX && r.state == ENTRY_DONE));
+    // What the thread does comes before what its join is followed by, all the same.
+    let objects = |ring: &Ring, kind| ring.events(kind).iter().map(|e| (e.addr(), e.w1())).collect::<Vec<_>>();
+    for child in &rings[1..] {
+        let ended = *objects(child, EVENT_RELEASE).last().unwrap();
+        assert!(objects(&rings[0], EVENT_ACQUIRE).iter().any(|(o, n)| *o == ended.0 && *n > ended.1));
+    }
+}
+
 /// Rings lie in memory where the recorder says so; where that is full or gone they lie beside the control file.
 #[test]
 fn a_directory_in_memory_is_preferred_and_can_vanish() {

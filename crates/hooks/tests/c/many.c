@@ -1,5 +1,10 @@
 /* Many short threads, one after another or all at once, on small stacks; each makes 100 writes. With -DC11, by
- * thrd_create, which the C library does not route through pthread_create. */
+ * thrd_create, which the C library does not route through pthread_create; with -DHIDDEN, by the C library's own
+ * pthread_create, which the runtime does not see. */
+#ifdef HIDDEN
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#endif
 #include "expect.h"
 
 #include <limits.h>
@@ -25,6 +30,10 @@ static void *work_pthread(void *unused) {
 int main(int argc, char **argv) {
     long n = atol(argv[1]), at_once = argc > 2 ? n : 1;
     pthread_t *threads = calloc(at_once, sizeof *threads);
+    int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = pthread_create;
+#ifdef HIDDEN
+    *(void **)&create = dlsym(RTLD_NEXT, "pthread_create");
+#endif
     pthread_attr_t small;
     pthread_attr_init(&small);
     pthread_attr_setstacksize(&small, PTHREAD_STACK_MIN);
@@ -33,10 +42,10 @@ int main(int argc, char **argv) {
         thrd_t thread;
         if (thrd_create(&thread, work, NULL) != thrd_success || thrd_join(thread, NULL) != thrd_success)
             return 1;
-        (void)work_pthread;
+        (void)work_pthread, (void)create;
 #else
         for (long k = 0; k < at_once; k++)
-            if (pthread_create(&threads[k], &small, work_pthread, NULL))
+            if (create(&threads[k], &small, work_pthread, NULL))
                 return 1;
         for (long k = 0; k < at_once; k++)
             pthread_join(threads[k], NULL);

@@ -87,6 +87,7 @@ pub(crate) fn first_manifest(options: &RecordOptions) -> Manifest {
         ended: "the recording has not ended in order".to_owned(),
         roi: options.roi.clone(),
         host_nodes: memory_nodes(),
+        recorded_at: Some(crate::date::now()),
         ..bare_manifest()
     }
 }

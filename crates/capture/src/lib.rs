@@ -14,6 +14,7 @@ pub mod backends;
 mod compact;
 mod control;
 pub mod damon;
+mod date;
 mod drain;
 mod error;
 mod facts;

@@ -150,7 +150,7 @@ impl Provenance {
             spins: sum(|t| t.spins),
             events: sum(|t| t.events),
             complete: manifest.complete,
-            recorded_at: None,
+            recorded_at: manifest.recorded_at.clone(),
         }
     }
 }

@@ -56,6 +56,9 @@ pub struct Manifest {
     /// microseconds; absent if nobody measured it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_us: Option<u64>,
+    /// When recording began (RFC 3339, UTC); absent if not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded_at: Option<String>,
 }
 
 /// For fields that are left out where nothing is known.

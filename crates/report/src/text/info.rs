@@ -47,6 +47,7 @@ fn facts(doc: &InfoDoc) -> Vec<String> {
         ("command", p.command.join(" ")),
         ("backend", format!("{}, clock {}", p.backend, p.clock)),
         ("host", format!("{} ({} processors)", p.host, p.host_cpus)),
+        ("recorded", p.recorded_at.clone().unwrap_or_else(|| "time not known".to_owned())),
         (
             "references",
             format!(

@@ -152,7 +152,7 @@ fn measured(
     );
     notes.iter().for_each(|n| how.push_str(&format!("; {n}")));
     Measured {
-        when: clock::now(),
+        when: crate::date::now(),
         how,
         caution: virtualised::caution(topology.virtual_machine.as_deref()),
         cpu_nodes: os(rows),

@@ -48,6 +48,6 @@ fuzz_target!(|data: &[u8]| {
     for (i, e) in data.events().iter().enumerate() {
         let addr = u64::from(which) << 32 | i as u64;
         let _ = (table.lookup(0, addr, i as u64), live.lookup(0, addr));
-        live.event(e);
+        live.event(&e);
     }
 });

@@ -3,13 +3,14 @@ use crate::control::refuse_while_recorded;
 use crate::error::CaptureError;
 use crate::store::{DirStore, RINGS, THREADS, put_in_place, replace_target, sibling};
 use homenode_sys::dir::{Dir, hidden};
-use homenode_trace::dataset::{EVENTS_FILE, MANIFEST_FILE, frames_file, scan_events, scan_frames};
-use homenode_trace::events::EventEncoder;
+use homenode_trace::dataset::{EVENTS_FILE, EventWalk, MANIFEST_FILE, frames_file, scan_frames};
+use homenode_trace::events::{CHUNK_EVENTS_MAX, EventEncoder};
 use homenode_trace::frame::{Batch, DecodedFrame, FRAME_REFS_MAX, FrameEncoder, RawRef, decode_frame};
 use homenode_trace::framing::Codec;
 use homenode_trace::store::Store;
 use homenode_trace::symbols::Symbols;
-use homenode_trace::{DatasetReader, TraceError};
+use homenode_trace::{DatasetReader, Event, Events, TraceError};
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -275,11 +276,29 @@ fn compact_events(reader: &DatasetReader, to: &Dir) -> Result<(), CaptureError> 
     if events.is_empty() {
         return Ok(());
     }
-    let mut new = Vec::new();
-    EventEncoder::default().encode(0, events, Codec::Zstd, &mut new);
-    if scan_events(&new).0 != events {
+    let (mut new, mut encoder, mut first) = (Vec::new(), EventEncoder::default(), 0);
+    let mut walk = events.iter();
+    loop {
+        let some: Vec<Event> = walk.by_ref().take(CHUNK_EVENTS_MAX).map(Cow::into_owned).collect();
+        if some.is_empty() {
+            break;
+        }
+        encoder.encode(first, &some, Codec::Zstd, &mut new);
+        first += some.len() as u64;
+    }
+    if !same_events(&new, events).unwrap_or(false) {
         let what = "the events written differ from those read".to_owned();
         return Err(TraceError::Damaged { name: EVENTS_FILE.into(), offset: 0, what }.into());
     }
     to.replace(EVENTS_FILE, &new).map_err(CaptureError::io("write", &to.path().join(EVENTS_FILE)))
+}
+
+fn same_events(bytes: &[u8], events: &Events) -> Result<bool, TraceError> {
+    let (mut walk, mut expected, mut chunk) = (EventWalk::new(&bytes, EVENTS_FILE), events.iter(), Vec::new());
+    while walk.next(&mut chunk)? {
+        if !chunk.drain(..).all(|e| expected.next().is_some_and(|x| *x == e)) {
+            return Ok(false);
+        }
+    }
+    Ok(expected.next().is_none())
 }

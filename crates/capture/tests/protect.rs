@@ -5,6 +5,7 @@ use homenode_capture::protect::{self, Protect};
 use homenode_capture::{RecordOptions, RecordSummary, sampled};
 use homenode_trace::event::AllocSource;
 use homenode_trace::{DatasetReader, Event, EventKind};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -115,7 +116,7 @@ fn owner(users: &BTreeMap<u32, u64>) -> u32 {
 /// Places of what is in big heap objects of the initial thread, the dataset's thread `initial`. Both recordings see the
 /// same objects and threads in the same order.
 fn places(reader: &DatasetReader, initial: u32, into: &mut Pages<Place>) {
-    let big = |e: &Event| match e.kind {
+    let big = |e: Cow<'_, Event>| match e.kind {
         EventKind::Alloc { addr, bytes, source, .. } if bytes >= LEAST && e.thread == initial => {
             matches!(source, AllocSource::Heap | AllocSource::Shared).then_some((addr, addr + bytes))
         }

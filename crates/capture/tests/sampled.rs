@@ -127,7 +127,7 @@ fn assert_in_order(reader: &DatasetReader) -> usize {
     let mut stamped = 0;
     for thread in 0..reader.threads() {
         let times = times(reader, thread);
-        for e in (0..reader.thread_events(thread).len()).filter_map(|n| reader.thread_event(thread, n)) {
+        for e in reader.thread_events(thread) {
             let (before, after) = times.split_at(e.at as usize);
             if e.stamp > 0 {
                 stamped += 1;
@@ -140,8 +140,7 @@ fn assert_in_order(reader: &DatasetReader) -> usize {
 
 /// How many samples of the thread stand before each allocation of a block.
 fn blocks(reader: &DatasetReader, thread: u32) -> Vec<u64> {
-    let events = (0..).map_while(|n| reader.thread_event(thread, n));
-    events.filter(|e| matches!(e.kind, EventKind::Alloc { bytes: 16_384, .. })).map(|e| e.at).collect()
+    reader.thread_events(thread).filter(|e| matches!(e.kind, EventKind::Alloc { bytes: 16_384, .. })).map(|e| e.at).collect()
 }
 
 fn record(program: &Path, out: &Path) -> RecordSummary {

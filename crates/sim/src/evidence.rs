@@ -5,7 +5,7 @@
 use homenode_trace::manifest::Blind;
 use homenode_trace::order::Apart;
 use homenode_trace::symbols::Symbols;
-use homenode_trace::{Event, EventKind, Manifest, SampleUnit};
+use homenode_trace::{Event, EventKind, Events, Manifest, SampleUnit};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -161,12 +161,8 @@ impl Gap {
     }
 }
 
-/// What the recording did not see. `events` are all of the dataset, asked for only where several processes were recorded.
-pub fn of_recording<'e>(
-    manifest: &Manifest,
-    symbols: &Symbols,
-    events: impl IntoIterator<Item = &'e Event>,
-) -> Evidence {
+/// What the recording did not see. `events` are all of the dataset, looked at only where several processes were recorded.
+pub fn of_recording(manifest: &Manifest, symbols: &Symbols, events: &Events) -> Evidence {
     let mut evidence = Evidence::default();
     let threads = manifest.threads.iter().filter(|t| t.refs > 0).count();
     let gaps = [
@@ -277,12 +273,12 @@ fn unsynchronised(manifest: &Manifest) -> Option<Gap> {
 const SHARED: u32 = 1;
 const WRITABLE: u32 = 2;
 
-fn shared_memory<'e>(manifest: &Manifest, events: impl IntoIterator<Item = &'e Event>) -> Option<Gap> {
+fn shared_memory(manifest: &Manifest, events: &Events) -> Option<Gap> {
     let shared = |e: &Event| match e.kind {
         EventKind::Map { prot, flags, .. } => flags & SHARED != 0 && prot & WRITABLE != 0,
         _ => false,
     };
-    let found = events.into_iter().any(shared);
+    let found = events.iter().any(|e| shared(&e));
     let sentence = format!(
         "{} processes map memory that they may share: each one's view of it is taken for memory of its own, so what they \
          share is not seen.",

@@ -1,5 +1,5 @@
 use super::*;
-use homenode_trace::Sampling;
+use homenode_trace::{Events, Sampling};
 use homenode_trace::manifest::{Process, Thread};
 use homenode_trace::symbols::{Module, Site};
 
@@ -15,7 +15,7 @@ fn sound() -> Manifest {
 }
 
 fn kinds(m: &Manifest, s: &Symbols) -> Vec<(GapKind, Doubt)> {
-    of_recording(m, s, &[]).gaps.iter().map(|g| (g.kind, g.doubts)).collect()
+    of_recording(m, s, &Events::default()).gaps.iter().map(|g| (g.kind, g.doubts)).collect()
 }
 
 fn modules(paths: &[&str]) -> Symbols {
@@ -26,7 +26,7 @@ fn modules(paths: &[&str]) -> Symbols {
 #[test]
 fn a_whole_exact_recording_has_no_gap() {
     let symbols = modules(&["/bin/app", "/lib/libc.so.6", "/lib/libstdc++.so.6.0.30", "/lib64/ld-linux-x86-64.so.2"]);
-    assert!(of_recording(&sound(), &symbols, &[]).is_complete());
+    assert!(of_recording(&sound(), &symbols, &Events::default()).is_complete());
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn open_mp_and_libraries_without_hooks_are_known_by_their_files() {
     assert_eq!(kinds(&one, &modules(&["/usr/lib/libomp.so.5"])), [], "one thread has one order");
     let mut symbols = modules(&["/opt/libblas.so.3", "/opt/libmine.so"]);
     symbols.sites.push(Site { module: "/opt/libmine.so".into(), ..Site::default() });
-    let evidence = of_recording(&sound(), &symbols, &[]);
+    let evidence = of_recording(&sound(), &symbols, &Events::default());
     assert_eq!(evidence.gaps[0].sentence, "No reference was seen from the code of libblas.");
     assert_eq!((evidence.gaps[0].kind, evidence.gaps[0].doubts), (GapKind::Libraries, Absence));
 }
@@ -80,7 +80,7 @@ fn shared_writable_mappings_count_among_several_processes_only() {
     };
     let mut m = sound();
     m.processes = vec![Process::default(); 2];
-    let gaps = |m: &Manifest, e: Event| of_recording(m, &Symbols::default(), &[e]).gaps.len();
+    let gaps = |m: &Manifest, e: Event| of_recording(m, &Symbols::default(), &Events::from(&[e][..])).gaps.len();
     assert_eq!([gaps(&m, map(1, 3)), gaps(&m, map(2, 3)), gaps(&m, map(1, 1))], [1, 0, 0]);
     m.processes.truncate(1);
     assert_eq!(gaps(&m, map(1, 3)), 0);

@@ -127,12 +127,12 @@ fn thread(
 fn phases(reader: &DatasetReader) -> Vec<InfoPhase> {
     let mut order: Vec<InfoPhase> = Vec::new();
     for t in 0..reader.threads() {
-        let mut open: BTreeMap<&str, (u32, u64)> = BTreeMap::new();
+        let mut open: BTreeMap<String, (u32, u64)> = BTreeMap::new();
         for e in reader.thread_events(t) {
             match &e.kind {
                 EventKind::PhaseBegin { name } => {
                     row(&mut order, name).entered += 1;
-                    let entry = open.entry(name).or_insert((0, e.at));
+                    let entry = open.entry(name.clone()).or_insert((0, e.at));
                     entry.0 += 1;
                 }
                 EventKind::PhaseEnd { name } => {
@@ -148,7 +148,7 @@ fn phases(reader: &DatasetReader) -> Vec<InfoPhase> {
             }
         }
         for (name, (_, from)) in open {
-            row(&mut order, name).refs += reader.refs(t).saturating_sub(from);
+            row(&mut order, &name).refs += reader.refs(t).saturating_sub(from);
         }
     }
     order

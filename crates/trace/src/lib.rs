@@ -7,7 +7,7 @@
 //! [`TraceError`] and never panics. No OS call: files are reached through [`store::Store`].
 //!
 //! Reading order: [`record`], [`sample`], [`event`], [`manifest`], [`store`], [`framing`], [`frame`], [`events`], [`symbols`],
-//! [`dataset`], [`lives`](mod@lives), [`affinity`], `polls` (busy waiting), [`order`], [`thin`], [`objects`], [`check`], [`synthetic`]. The bytes are in `docs/format.md`.
+//! [`dataset`], `packed` (events in memory), [`lives`](mod@lives), [`affinity`], `polls` (busy waiting), [`order`], [`thin`], [`objects`], [`check`], [`synthetic`]. The bytes are in `docs/format.md`.
 #![forbid(unsafe_code)]
 
 pub mod affinity;
@@ -23,6 +23,7 @@ pub mod lives;
 pub mod manifest;
 pub mod objects;
 pub mod order;
+mod packed;
 mod polls;
 pub mod record;
 pub mod sample;
@@ -39,5 +40,6 @@ pub use error::TraceError;
 pub use event::{Event, EventKind};
 pub use lives::lives;
 pub use manifest::Manifest;
+pub use packed::{Events, FileEvents, ThreadEvents};
 pub use record::{Columns, Merged, Op, Ref};
 pub use sample::{Counting, DataSource, Sample, SampleUnit, Sampling};

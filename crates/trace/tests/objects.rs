@@ -4,6 +4,7 @@ use common::cases;
 use homenode_base::Rng;
 use homenode_trace::event::{AllocSource, Event, EventKind};
 use homenode_trace::manifest::{Manifest, Process, Thread};
+use homenode_trace::Events;
 use homenode_trace::objects::{ObjectKind, ObjectTable};
 use homenode_trace::symbols::{Global, Site, Symbols};
 
@@ -112,7 +113,7 @@ fn owners_are_those_of_a_painted_memory() {
         let mut rng = Rng::new(seed);
         let n = 5 + rng.below(60);
         let events = random_events(&mut rng, n);
-        let table = ObjectTable::build(&manifest, &events, &symbols);
+        let table = ObjectTable::build(&manifest, &Events::from(&events[..]), &symbols);
         let (mut live, mut paint) = (table.live(), Paint::new(&table));
         for (position, event) in events.iter().map(Some).chain([None]).enumerate() {
             for (space, unit) in (0..2).flat_map(|s| (0..32).map(move |u| (s, u))) {
@@ -155,7 +156,7 @@ fn heap_objects_are_grouped_and_point_outside_the_plumbing() {
         Event { thread: 0, at: 0, stamp: 0, kind }
     };
     let events = [alloc(0, &[1, 2, 3, 4]), alloc(64, &[1, 2, 3, 4]), alloc(128, &[1, 4])];
-    let table = ObjectTable::build(&manifest(), &events, &symbols);
+    let table = ObjectTable::build(&manifest(), &Events::from(&events[..]), &symbols);
     let described: Vec<_> = table.groups().iter().map(|g| (g.name.as_str(), g.objects, g.bytes)).collect();
     assert_eq!(described, [("heap block from grid.cpp:41", 2, 128), ("heap block from grid.cpp:99", 1, 64)]);
 }
@@ -167,7 +168,7 @@ fn the_ends_of_the_address_space_are_addresses_too() {
         Event { thread: 0, at: 0, stamp: 0, kind }
     };
     let events = [alloc(u64::MAX - 1, 100), alloc(0, 1), alloc(8, u64::MAX)];
-    let table = ObjectTable::build(&manifest(), &events, &Symbols::default());
+    let table = ObjectTable::build(&manifest(), &Events::from(&events[..]), &Symbols::default());
     let mut live = table.live();
     events[..2].iter().for_each(|e| live.event(e));
     assert_eq!([0, 1, u64::MAX].map(|a| live.lookup(0, a)), [Some(1), None, Some(0)]);

@@ -120,11 +120,11 @@ fn the_dataset_has_processes_threads_mappings_weights_and_passes_the_checker() {
     assert_eq!(m.sampling.as_ref().unwrap().period, 1000);
     assert_eq!(m.processes[0].executable, "/usr/bin/lu");
     assert_eq!(m.threads.iter().map(|t| (t.tid, t.refs)).collect::<Vec<_>>(), [(7, 2), (8, 2)]);
-    let kinds: Vec<&EventKind> = data.events().iter().map(|e| &e.kind).collect();
+    let kinds: Vec<EventKind> = data.events().iter().map(|e| e.into_owned().kind).collect();
     assert!(matches!(kinds[0], EventKind::Process { pid: 7, .. }));
     assert!(matches!(kinds[1], EventKind::Map { addr: 0x40_0000, bytes: 0x2000, prot: 5, .. }));
-    assert!(matches!(kinds[2], EventKind::Module { bias: 0x3f_f000, path, .. } if path == "/usr/bin/lu"));
-    assert_eq!(kinds[3], &EventKind::Exit);
+    assert!(matches!(&kinds[2], EventKind::Module { bias: 0x3f_f000, path, .. } if path == "/usr/bin/lu"));
+    assert_eq!(kinds[3], EventKind::Exit);
     let site = &data.symbols().sites[0];
     assert_eq!((site.module.as_str(), site.offset), ("/usr/bin/lu", 0x2064));
     let report = check(&data);

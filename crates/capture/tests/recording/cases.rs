@@ -47,7 +47,7 @@ fn exact() {
     for thread in 0..3 {
         assert_eq!(assert_known_prefix(&reader, thread), refs);
         assert_lock_events(&reader, thread);
-        assert_eq!(reader.thread_events(thread).last().map(|e| &e.kind), Some(&EventKind::Exit));
+        assert_eq!(reader.thread_events(thread).last().map(|e| e.into_owned().kind), Some(EventKind::Exit));
     }
     let spins = (0..3).map(|t| (0..refs).filter(|&i| crate::producer::known(t, i).op == 3).count() as u64).sum::<u64>();
     assert_eq!((summary.spins, manifest.threads.iter().map(|t| t.spins).sum::<u64>()), (spins, spins));
@@ -81,7 +81,7 @@ fn events() {
             assert_eq!((&found.kind, found.at, found.stamp), (&expected, refs, stamp), "round {round}");
         }
     }
-    assert_eq!(seen.map(|e| &e.kind).collect::<Vec<_>>(), [&EventKind::Exit]);
+    assert_eq!(seen.map(|e| e.into_owned().kind).collect::<Vec<_>>(), [EventKind::Exit]);
 }
 
 fn thousand_threads() {

@@ -3,7 +3,7 @@ use crate::producer::{Known, known};
 use homenode_capture::DirStore;
 use homenode_trace::check::check;
 use homenode_trace::frame::DecodedFrame;
-use homenode_trace::{DatasetReader, Event};
+use homenode_trace::DatasetReader;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ pub(crate) fn assert_known_prefix(reader: &DatasetReader, thread: u32) -> u64 {
 /// Lock events of [`crate::actor`]'s threads must stand exactly where they were made, none twice.
 pub(crate) fn assert_lock_events(reader: &DatasetReader, thread: u32) {
     use homenode_trace::EventKind::{Acquire, Release};
-    let locks: Vec<&Event> =
+    let locks: Vec<_> =
         reader.thread_events(thread).filter(|e| matches!(e.kind, Acquire { .. } | Release { .. })).collect();
     for (n, event) in locks.iter().enumerate() {
         let n = n as u64;

@@ -26,7 +26,7 @@ pub(super) struct Known(BTreeMap<(u32, u64), (u64, u64)>);
 
 impl Known {
     /// What the recorder saw, and what the program mapped with explicit huge pages.
-    pub(super) fn of(manifest: &Manifest, events: &[homenode_trace::Event]) -> Known {
+    pub(super) fn of(manifest: &Manifest, events: &homenode_trace::Events) -> Known {
         let space = |process: u32| manifest.processes.get(process as usize).map(|p| p.address_space);
         let mut known = BTreeMap::new();
         for HugeRange { process, addr, bytes, page_bytes } in &manifest.huge_pages {

@@ -1,13 +1,14 @@
 //! Events against each other, the manifest and the references.
 use super::CheckReport;
 use super::frames::Found;
+use super::numbers::Numbers;
 use crate::dataset::{DatasetReader, EVENTS_FILE};
 use crate::event::{Event, EventKind};
-use hashbrown::{HashMap, HashSet};
+use crate::packed::{Item, SyncEvent};
+use hashbrown::HashMap;
 
-#[derive(Default)]
 struct Seen {
-    numbers: HashSet<(u32, u64, u64, u64)>,
+    numbers: Numbers,
     spawned: HashMap<u32, u32>,
     /// Events whose stamp is before their predecessor's.
     backwards: u64,
@@ -18,7 +19,7 @@ pub(super) fn check(data: &DatasetReader, found: &[Found], report: &mut CheckRep
     if let Ok(Ok(len)) = data.store().open(EVENTS_FILE).map(|f| f.len()) {
         report.bytes += len;
     }
-    let mut seen = Seen::default();
+    let mut seen = Seen { numbers: Numbers::room(data, |_| true), spawned: HashMap::new(), backwards: 0 };
     for thread in 0..data.threads() {
         one_thread(data, thread, found[thread as usize].refs, &mut seen, report);
     }
@@ -37,46 +38,55 @@ pub(super) fn check(data: &DatasetReader, found: &[Found], report: &mut CheckRep
 }
 
 fn one_thread(data: &DatasetReader, thread: u32, refs: u64, seen: &mut Seen, report: &mut CheckReport) {
-    let (mut stamp, mut at, mut phases, mut last) = (0u64, 0u64, Vec::new(), None);
-    let mut numbers: HashMap<(u64, u64), u64> = HashMap::new();
-    for (n, e) in data.thread_events(thread).enumerate() {
+    let (mut stamp, mut at, mut phases, mut exited, mut n) = (0u64, 0u64, Vec::new(), false, 0u32);
+    let mut numbers: HashMap<u32, u64> = HashMap::new();
+    let mut walk = data.thread_events(thread);
+    while let Some(item) = walk.item() {
         let mut bad = |what: String| report.problem(EVENTS_FILE, format!("event {n} of thread {thread}: {what}"));
-        seen.backwards += u64::from(e.stamp != 0 && e.stamp < stamp);
-        if e.at < at || e.at > refs {
-            bad(format!("it stands after reference {} of {refs}, its predecessor after {at}", e.at));
+        let (stands, stamped) = item.at_and_stamp();
+        seen.backwards += u64::from(stamped != 0 && stamped < stamp);
+        if stands < at || stands > refs {
+            bad(format!("it stands after reference {stands} of {refs}, its predecessor after {at}"));
         }
-        (stamp, at) = (stamp.max(e.stamp), e.at);
-        if last == Some(&EventKind::Exit) {
+        (stamp, at) = (stamp.max(stamped), stands);
+        if exited {
             bad("it follows the thread's exit".into());
         }
-        if let Some(what) = one_event(data, e, &mut phases, &mut numbers, seen) {
-            bad(what);
-        }
-        last = Some(&e.kind);
+        let wrong = match item {
+            Item::Sync(s) => one_number(data, &s, &mut numbers, seen),
+            Item::Other(e) => one_event(data, e, &mut phases, seen),
+        };
+        wrong.into_iter().for_each(bad);
+        exited = item.other().is_some_and(|e| e.kind == EventKind::Exit);
+        n += 1;
     }
-    if last == Some(&EventKind::Exit) && at != refs {
+    if exited && at != refs {
         report.problem(EVENTS_FILE, format!("thread {thread} exits after {at} references but has {refs}"));
     }
+}
+
+fn one_number(
+    data: &DatasetReader,
+    s: &SyncEvent,
+    numbers: &mut HashMap<u32, u64>,
+    seen: &mut Seen,
+) -> Option<String> {
+    let (_, object, _) = data.events().objects()[s.object as usize];
+    let before = numbers.insert(s.object, s.seq);
+    if let Some(b) = before.filter(|b| *b >= s.seq) {
+        return Some(format!("number {} of object {object:#x} after {b}", s.seq));
+    }
+    let fresh = seen.numbers.insert(s.object, s.seq);
+    (!fresh).then(|| format!("number {} of object {object:#x} is taken twice", s.seq))
 }
 
 fn one_event<'a>(
     data: &DatasetReader,
     e: &'a Event,
     phases: &mut Vec<&'a str>,
-    numbers: &mut HashMap<(u64, u64), u64>,
     seen: &mut Seen,
 ) -> Option<String> {
     match &e.kind {
-        EventKind::Release { object, epoch, seq }
-        | EventKind::Acquire { object, epoch, seq }
-        | EventKind::AcqRel { object, epoch, seq } => {
-            let before = numbers.insert((*object, *epoch), *seq);
-            if let Some(b) = before.filter(|b| b >= seq) {
-                return Some(format!("number {seq} of object {object:#x} after {b}"));
-            }
-            let fresh = seen.numbers.insert((data.address_space(e.thread), *object, *epoch, *seq));
-            (!fresh).then(|| format!("number {seq} of object {object:#x} is taken twice"))
-        }
         EventKind::Spawn { child } if *child >= data.threads() => {
             Some(format!("it creates thread {child} of {}", data.threads()))
         }

@@ -4,6 +4,7 @@
 //! follows `docs/format.md` ([`plain`]), the order is tested on the events alone, counts are taken anew.
 mod events;
 mod frames;
+mod numbers;
 mod order;
 pub mod plain;
 

@@ -1,80 +1,105 @@
 //! Whether any order exists, on the events alone: threads go on as far as they can until nobody can.
+use super::numbers::{Numbers, each_sync};
 use crate::dataset::DatasetReader;
 use crate::event::EventKind;
+use crate::packed::{Item, ThreadEvents};
 use hashbrown::HashMap;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-type ObjectId = (u32, u64, u64);
-
-#[derive(Default)]
-struct Object {
+struct Search<'a> {
+    /// The events of each thread that have not happened, and the next of them.
+    walks: Vec<(ThreadEvents<'a>, Option<Item<'a>>)>,
     /// Numbers of releases that have not happened.
-    open: BTreeSet<(u64, u32, usize)>,
-    /// Threads that wait, by the number of their acquire.
-    waiting: BTreeMap<(u64, u32), ()>,
+    open: Numbers,
+    /// How many more of them have the same object and number, in a damaged dataset.
+    more: HashMap<(u32, u64), u32>,
+    /// By object: threads that wait, by the number of their acquire.
+    waiting: HashMap<u32, BTreeSet<(u64, u32)>>,
+    /// Creations of each thread that have not happened.
+    spawns: Vec<u32>,
+    able: Vec<u32>,
 }
 
 pub(super) fn check(data: &DatasetReader) -> Result<(), String> {
-    let mut objects: HashMap<ObjectId, Object> = HashMap::new();
+    let mut open = Numbers::room(data, |s| s.releases);
+    let mut more = HashMap::new();
+    each_sync(data, |s| {
+        if s.releases && !open.insert(s.object, s.seq) {
+            *more.entry((s.object, s.seq)).or_default() += 1;
+        }
+    });
     let mut spawns = vec![0u32; data.threads() as usize];
+    let mut walks = Vec::new();
     for t in 0..data.threads() {
-        for (n, e) in data.thread_events(t).enumerate() {
-            match e.kind {
-                EventKind::Release { object, epoch, seq } | EventKind::AcqRel { object, epoch, seq } => {
-                    objects.entry((data.address_space(t), object, epoch)).or_default().open.insert((seq, t, n));
-                }
-                EventKind::Spawn { child } if child < data.threads() => spawns[child as usize] += 1,
-                _ => {}
+        let mut walk = data.thread_events(t);
+        let next = walk.item();
+        walks.push((walk.clone(), next));
+        let mut rest = next;
+        while let Some(item) = rest {
+            if let Some(EventKind::Spawn { child }) = item.other().map(|e| &e.kind)
+                && let Some(n) = spawns.get_mut(*child as usize)
+            {
+                *n += 1;
             }
+            rest = walk.item();
         }
     }
-    let mut done = vec![0usize; spawns.len()];
-    let mut able: Vec<u32> = (0..data.threads()).filter(|&t| spawns[t as usize] == 0).collect();
-    while let Some(t) = able.pop() {
-        advance(data, t, &mut done, &mut spawns, &mut objects, &mut able);
+    let able = (0..data.threads()).filter(|&t| spawns[t as usize] == 0).collect();
+    let mut search = Search { walks, open, more, waiting: HashMap::new(), spawns, able };
+    while let Some(t) = search.able.pop() {
+        search.advance(t);
     }
-    let stuck =
-        (0..data.threads()).find(|&t| spawns[t as usize] > 0 || data.thread_event(t, done[t as usize]).is_some());
+    let stuck = (0..data.threads()).find(|&t| search.spawns[t as usize] > 0 || search.walks[t as usize].1.is_some());
     match stuck {
-        Some(t) => Err(format!("no order is possible: thread {t} cannot get past its event {}", done[t as usize])),
+        Some(t) => {
+            let (walk, next) = &search.walks[t as usize];
+            let done = walk.done() - u32::from(next.is_some());
+            Err(format!("no order is possible: thread {t} cannot get past its event {done}"))
+        }
         None => Ok(()),
     }
 }
 
-/// Executes events of thread `t` until one has to wait.
-fn advance(
-    data: &DatasetReader,
-    t: u32,
-    done: &mut [usize],
-    spawns: &mut [u32],
-    objects: &mut HashMap<ObjectId, Object>,
-    able: &mut Vec<u32>,
-) {
-    while let Some(e) = data.thread_event(t, done[t as usize]) {
-        let space = data.address_space(t);
-        if let EventKind::Acquire { object, epoch, seq } | EventKind::AcqRel { object, epoch, seq } = e.kind {
-            let o = objects.entry((space, object, epoch)).or_default();
-            if o.open.first().is_some_and(|&(first, ..)| first < seq) {
-                o.waiting.insert((seq, t), ());
-                return;
+impl Search<'_> {
+    /// Executes events of thread `t` until one has to wait.
+    fn advance(&mut self, t: u32) {
+        while let Some(item) = self.walks[t as usize].1 {
+            match item {
+                Item::Sync(s) => {
+                    if s.acquires && self.open.first(s.object).is_some_and(|first| first < s.seq) {
+                        self.waiting.entry(s.object).or_default().insert((s.seq, t));
+                        return;
+                    }
+                    if s.releases {
+                        self.release(s.object, s.seq);
+                    }
+                }
+                Item::Other(e) => {
+                    if let EventKind::Spawn { child } = e.kind
+                        && let Some(left) = self.spawns.get_mut(child as usize)
+                    {
+                        *left -= 1;
+                        if *left == 0 {
+                            self.able.push(child);
+                        }
+                    }
+                }
             }
+            let (walk, next) = &mut self.walks[t as usize];
+            *next = walk.item();
         }
-        if let EventKind::Release { object, epoch, seq } | EventKind::AcqRel { object, epoch, seq } = e.kind {
-            let o = objects.entry((space, object, epoch)).or_default();
-            o.open.remove(&(seq, t, done[t as usize]));
-            let low = o.open.first().map_or(u64::MAX, |&(first, ..)| first);
-            while let Some(entry) = o.waiting.first_entry().filter(|w| w.key().0 <= low) {
-                able.push(entry.remove_entry().0.1);
-            }
+    }
+
+    fn release(&mut self, object: u32, seq: u64) {
+        match self.more.get_mut(&(object, seq)).filter(|n| **n > 0) {
+            Some(n) => *n -= 1,
+            None => self.open.remove(object, seq),
         }
-        if let EventKind::Spawn { child } = e.kind
-            && let Some(left) = spawns.get_mut(child as usize)
-        {
-            *left -= 1;
-            if *left == 0 {
-                able.push(child);
-            }
+        let Some(waiting) = self.waiting.get_mut(&object) else { return };
+        let low = self.open.first(object).unwrap_or(u64::MAX);
+        while let Some(&(needs, t)) = waiting.first().filter(|w| w.0 <= low) {
+            waiting.remove(&(needs, t));
+            self.able.push(t);
         }
-        done[t as usize] += 1;
     }
 }

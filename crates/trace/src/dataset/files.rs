@@ -5,6 +5,7 @@ use crate::event::Event;
 use crate::events::decode_chunk;
 use crate::frame::FRAME_REFS_MAX;
 use crate::framing::{EVENTS_VERSION, FRAME_VERSION, HEADER_BYTES, Header, Kind};
+use crate::packed::Events;
 use crate::store::{ReadAt, Store};
 use crate::{Manifest, TraceError};
 use std::io::ErrorKind;
@@ -157,24 +158,25 @@ impl<'a> EventWalk<'a> {
 }
 
 /// The events of the dataset, which must be undamaged and as many as the manifest counts.
-pub(super) fn load_events(store: &dyn Store, manifest: &Manifest) -> Result<Vec<Event>, TraceError> {
+pub(super) fn load_events(store: &dyn Store, manifest: &Manifest) -> Result<Events, TraceError> {
+    let mut events = Events::default();
     let counted = manifest.threads.iter().try_fold(0u64, |sum, t| sum.checked_add(t.events));
     let counted = counted.ok_or_else(|| TraceError::Manifest("more events than 64 bits count".into()))?;
-    let Some(file) = open_optional(store, EVENTS_FILE)? else {
-        return match counted {
-            0 => Ok(Vec::new()),
-            n => Err(TraceError::Manifest(format!("it counts {n} events but {EVENTS_FILE} is missing"))),
-        };
-    };
-    let mut events = Vec::new();
-    let mut walk = EventWalk::new(&*file, EVENTS_FILE);
-    while walk.next(&mut events)? {
-        if walk.count > counted {
-            let stranger = events.iter().find(|e| e.thread as usize >= manifest.threads.len());
-            let of = stranger.map_or_else(String::new, |e| format!(", such as one of thread {}", e.thread));
-            return Err(TraceError::Manifest(format!("it counts {counted} events, {EVENTS_FILE} has more{of}")));
+    if let Some(file) = open_optional(store, EVENTS_FILE)? {
+        let mut walk = EventWalk::new(&*file, EVENTS_FILE);
+        let mut chunk = Vec::new();
+        while walk.next(&mut chunk)? {
+            if walk.count > counted {
+                let stranger = chunk.iter().find(|e| e.thread as usize >= manifest.threads.len());
+                let of = stranger.map_or_else(String::new, |e| format!(", such as one of thread {}", e.thread));
+                return Err(TraceError::Manifest(format!("it counts {counted} events, {EVENTS_FILE} has more{of}")));
+            }
+            chunk.drain(..).try_for_each(|e| super::validate::enter(manifest, &mut events, e))?;
         }
+    } else if counted > 0 {
+        return Err(TraceError::Manifest(format!("it counts {counted} events but {EVENTS_FILE} is missing")));
     }
+    events.finish(manifest.threads.len());
     Ok(events)
 }
 

@@ -14,10 +14,12 @@ pub use validate::parse_manifest;
 use crate::event::Event;
 use crate::frame::{DecodedFrame, decode_frame, frame_sites};
 use crate::framing::FRAME_VERSION;
+use crate::packed::{Events, ThreadEvents};
 use crate::store::{ReadAt, Store};
 use crate::symbols::{Site, Symbols};
 use crate::{Manifest, TraceError};
 use homenode_base::SiteId;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// File name of the manifest.
@@ -45,9 +47,7 @@ pub struct DatasetReader {
     store: Arc<dyn Store>,
     manifest: Manifest,
     symbols: Symbols,
-    events: Vec<Event>,
-    /// For each thread the indices of its events, in program order.
-    by_thread: Vec<Vec<u32>>,
+    events: Events,
     threads: Vec<ThreadFile>,
     polls: std::sync::OnceLock<crate::polls::Polls>,
 }
@@ -82,11 +82,9 @@ impl DatasetReader {
             manifest,
             symbols: Symbols::default(),
             events,
-            by_thread: vec![],
             threads,
             polls: std::sync::OnceLock::new(),
         };
-        reader.by_thread = validate::events_by_thread(&reader.manifest, &reader.events)?;
         validate::counts(&reader)?;
         reader.symbols = match files::read_optional(&*store, Symbols::FILE)? {
             Some(text) => Symbols::from_json(&text)?,
@@ -108,20 +106,20 @@ impl DatasetReader {
         &self.symbols
     }
     /// All events in file order, which keeps each thread's program order.
-    pub fn events(&self) -> &[Event] {
+    pub fn events(&self) -> &Events {
         &self.events
     }
     /// Events of one thread, in program order.
-    pub fn thread_events(&self, thread: u32) -> impl ExactSizeIterator<Item = &Event> + Clone {
-        self.by_thread[thread as usize].iter().map(|&i| &self.events[i as usize])
+    pub fn thread_events(&self, thread: u32) -> ThreadEvents<'_> {
+        self.events.of_thread(thread)
     }
-    /// The `n`-th event of one thread.
-    pub fn thread_event(&self, thread: u32, n: usize) -> Option<&Event> {
-        self.by_thread[thread as usize].get(n).map(|&i| &self.events[i as usize])
+    /// The `n`-th event of one thread. Whoever wants one after the other walks [`DatasetReader::thread_events`].
+    pub fn thread_event(&self, thread: u32, n: usize) -> Option<Cow<'_, Event>> {
+        self.events.of_thread_from(thread, u32::try_from(n).ok()?).next()
     }
-    /// Index in [`DatasetReader::events`] of the `n`-th event of one thread; panics if there is none, as slices do.
+    /// Number of the `n`-th event of one thread among those of all threads, one thread after the other.
     pub(crate) fn event_index(&self, thread: u32, n: usize) -> u32 {
-        self.by_thread[thread as usize][n]
+        self.events.first_of(thread) + n as u32
     }
     /// Number of threads.
     pub fn threads(&self) -> u32 {

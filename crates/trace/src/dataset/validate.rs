@@ -3,6 +3,7 @@ use super::{DatasetReader, FrameEntry};
 use crate::TraceError;
 use crate::event::Event;
 use crate::manifest::{FORMAT_VERSION, Manifest};
+use crate::packed::Events;
 use serde::Deserialize;
 
 /// The name every manifest carries.
@@ -76,41 +77,33 @@ pub(super) fn samples(m: &Manifest, name: &str, frames: &[FrameEntry]) -> Result
     Err(TraceError::Damaged { name: name.to_owned(), offset: f.offset, what: what.to_owned() })
 }
 
-/// Indices of each thread's events; positions must not decrease within a thread.
-pub(super) fn events_by_thread(m: &Manifest, events: &[Event]) -> Result<Vec<Vec<u32>>, TraceError> {
+/// Appends an event, the `i`-th; positions must not decrease within a thread.
+pub(super) fn enter(m: &Manifest, events: &mut Events, event: Event) -> Result<(), TraceError> {
+    let i = events.len();
     let damaged = |what: String| TraceError::Damaged { name: super::EVENTS_FILE.into(), offset: 0, what };
-    if events.len() > u32::MAX as usize {
-        return Err(damaged(format!("{} events, more than 32 bits count", events.len())));
+    let Some(thread) = m.threads.get(event.thread as usize) else {
+        return Err(damaged(format!("event {i} is of thread {}, there are {}", event.thread, m.threads.len())));
+    };
+    if events.last_at(event.thread).is_some_and(|last| last > event.at) {
+        return Err(damaged(format!("event {i} of thread {} stands before its predecessor", event.thread)));
     }
-    let mut by_thread: Vec<Vec<u32>> = vec![Vec::new(); m.threads.len()];
-    for (i, e) in events.iter().enumerate() {
-        let Some(own) = by_thread.get_mut(e.thread as usize) else {
-            return Err(damaged(format!("event {i} is of thread {}, there are {}", e.thread, m.threads.len())));
-        };
-        if own.last().is_some_and(|&last| events[last as usize].at > e.at) {
-            return Err(damaged(format!("event {i} of thread {} stands before its predecessor", e.thread)));
-        }
-        own.push(i as u32);
-    }
-    Ok(by_thread)
+    let space = m.processes[thread.process as usize].address_space;
+    if events.push(space, event) { Ok(()) } else { Err(damaged(format!("more than {i} events, more than 32 bits count"))) }
 }
 
 /// A dataset holds exactly what its manifest counts, and no event beyond a thread's last reference.
 pub(super) fn counts(r: &DatasetReader) -> Result<(), TraceError> {
     for (i, t) in r.manifest.threads.iter().enumerate() {
-        let (refs, events) = (r.refs(i as u32), r.by_thread[i].len() as u64);
+        let (refs, events) = (r.refs(i as u32), r.thread_events(i as u32).len() as u64);
         if (t.refs, t.events) != (refs, events) {
             let (a, b) = (t.refs, t.events);
             return Err(TraceError::Manifest(format!(
                 "thread {i} should have {a} references and {b} events, the files have {refs} and {events}"
             )));
         }
-        if let Some(last) = r.thread_events(i as u32).last()
-            && last.at > refs
-        {
+        if let Some(last) = r.events().last_at(i as u32).filter(|last| *last > refs) {
             return Err(TraceError::Manifest(format!(
-                "thread {i} has an event after reference {}, but {refs} references",
-                last.at
+                "thread {i} has an event after reference {last}, but {refs} references"
             )));
         }
     }

@@ -37,4 +37,4 @@ mod code {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -3,7 +3,7 @@ use crate::event::{AffinityHow, AllocSource, Event, EventKind};
 use crate::framing::Codec;
 use homenode_base::{CpuMask, Rng};
 
-fn random_kind(rng: &mut Rng) -> EventKind {
+pub(crate) fn random_kind(rng: &mut Rng) -> EventKind {
     let mut n = || rng.next_u64() >> rng.below(64);
     let (a, b, c) = (n(), n(), n());
     match rng.below(16) {

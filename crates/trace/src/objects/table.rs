@@ -5,6 +5,7 @@ use super::spans::{Span, Spans};
 use super::{Group, Object, ObjectKind};
 use crate::Manifest;
 use crate::event::{AllocSource, Event, EventKind};
+use crate::packed::Events;
 use crate::symbols::Symbols;
 use hashbrown::HashMap;
 
@@ -48,9 +49,9 @@ pub(super) fn creates(kind: &EventKind) -> Option<(ObjectKind, u64, u64)> {
 
 impl ObjectTable {
     /// The objects of `events`, which keep each thread's program order. Positions in lifetimes and in
-    /// [`ObjectTable::lookup`] are indices of this slice, so its order decides which of two uses of the same memory came
+    /// [`ObjectTable::lookup`] are places in this list, so its order decides which of two uses of the same memory came
     /// first: give events as a consumer got them if threads free each other's memory.
-    pub fn build(manifest: &Manifest, events: &[Event], symbols: &Symbols) -> ObjectTable {
+    pub fn build(manifest: &Manifest, events: &Events, symbols: &Symbols) -> ObjectTable {
         let space_of = |process: u32| manifest.processes.get(process as usize).map_or(process, |p| p.address_space);
         let mut shape = Shape {
             threads: manifest.threads.iter().map(|t| (t.process, space_of(t.process))).collect(),
@@ -58,7 +59,7 @@ impl ObjectTable {
             first_of_thread: Vec::new(),
         };
         let mut counts = vec![0u32; shape.threads.len()];
-        for e in events.iter().filter(|e| creates(&e.kind).is_some()) {
+        for (_, e) in others(events).filter(|(_, e)| creates(&e.kind).is_some()) {
             if let Some(n) = counts.get_mut(e.thread as usize) {
                 *n += 1;
             }
@@ -93,7 +94,21 @@ impl ObjectTable {
     }
 }
 
-fn list(shape: &Shape, total: u32, events: &[Event], symbols: &Symbols) -> (Vec<Object>, Vec<Group>) {
+/// Events that are no acquires or releases, with their positions: those make no objects.
+fn others(events: &Events) -> impl Iterator<Item = (usize, &Event)> {
+    let (mut walk, mut position) = (events.iter(), 0);
+    std::iter::from_fn(move || {
+        loop {
+            let (_, _, item) = walk.item()?;
+            position += 1;
+            if let Some(e) = item.other() {
+                return Some((position - 1, e));
+            }
+        }
+    })
+}
+
+fn list(shape: &Shape, total: u32, events: &Events, symbols: &Symbols) -> (Vec<Object>, Vec<Group>) {
     let blank = Object {
         kind: ObjectKind::Global,
         space: 0,
@@ -112,7 +127,7 @@ fn list(shape: &Shape, total: u32, events: &[Event], symbols: &Symbols) -> (Vec<
         objects[i] = o;
     }
     let mut created = shape.first_of_thread.clone();
-    for (position, e) in events.iter().enumerate() {
+    for (position, e) in others(events) {
         let (Some((kind, addr, bytes)), Some(&(process, space))) =
             (creates(&e.kind), shape.threads.get(e.thread as usize))
         else {
@@ -138,15 +153,16 @@ fn group_key(event: &EventKind, kind: ObjectKind, process: u32, thread: u32) -> 
 }
 
 /// Replays the events once and notes when each range began and ended.
-fn history(shape: &Shape, events: &[Event], objects: &mut [Object]) -> HashMap<u32, Spans> {
+fn history(shape: &Shape, events: &Events, objects: &mut [Object]) -> HashMap<u32, Spans> {
     let mut live = LiveObjects::with_history(shape);
     let mut open: HashMap<(u32, u64, bool), Span> = HashMap::new();
     let mut closed: HashMap<u32, Vec<Span>> = HashMap::new();
     let mut ranges_left = vec![0u32; objects.len()];
-    for position in 0..=events.len() {
+    let last = (events.len(), None);
+    // Globals are there before the first event.
+    let mut at = 0;
+    for (position, e) in others(events).map(|(n, e)| (n, Some(e))).chain([last]) {
         for change in live.changes.as_mut().map(std::mem::take).unwrap_or_default() {
-            // What changed with event `position - 1` holds from there on; globals have position 0.
-            let at = position as u64;
             match change {
                 Change::Begin { space, first, last, object, mapping } => {
                     open.insert(
@@ -169,9 +185,9 @@ fn history(shape: &Shape, events: &[Event], objects: &mut [Object]) -> HashMap<u
                 }
             }
         }
-        if let Some(e) = events.get(position) {
-            live.event(e);
-        }
+        // What changes with an event holds from there on.
+        at = position as u64 + 1;
+        e.into_iter().for_each(|e| live.event(e));
     }
     open.into_iter().for_each(|((space, ..), span)| closed.entry(space).or_default().push(span));
     closed.into_iter().map(|(space, spans)| (space, Spans::new(spans))).collect()

@@ -6,6 +6,7 @@
 use super::state::State;
 use crate::event::{Event, EventKind};
 use homenode_base::ring::EPOCH_ALLOCATOR;
+use std::borrow::Cow;
 
 /// A wait of so many references is long enough to hide what two threads share, and so are as many made after it.
 pub(super) const LONG: u64 = 1_000;
@@ -45,8 +46,8 @@ impl State<'_> {
             EventKind::Acquire { object, .. } => {
                 // Woken by a condition.
                 let other =
-                    |o: &Event| matches!(o.kind, EventKind::Acquire { object: o, .. } if o != object) && o.at == e.at;
-                let gives_back = |o: &Event| matches!(o.kind, EventKind::Release { object: o, .. } if o == object);
+                    |o: Cow<'_, Event>| matches!(o.kind, EventKind::Acquire { object: o, .. } if o != object) && o.at == e.at;
+                let gives_back = |o: Cow<'_, Event>| matches!(o.kind, EventKind::Release { object: o, .. } if o == object);
                 if event(n + 1).is_some_and(other) || !(n + 1..=n + NEAR).filter_map(event).any(gives_back) {
                     return false;
                 }

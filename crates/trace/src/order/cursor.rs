@@ -1,8 +1,11 @@
 //! One thread's place in its references and events.
 use crate::TraceError;
 use crate::dataset::DatasetReader;
+use crate::event::Event;
 use crate::frame::{Batch, DecodedFrame};
+use crate::packed::ThreadEvents;
 use crate::record::{Merged, Op};
+use std::borrow::Cow;
 
 /// What a thread's next node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,15 +14,15 @@ pub(super) enum Head {
     Ref,
     /// A spin.
     Spin,
-    /// The event with this index in the dataset.
-    Event(u32),
+    /// An event.
+    Event,
     /// Nothing: the thread is done.
     End,
 }
 
 /// A thread's references and events from the next one on.
-#[derive(Debug, Default)]
-pub(super) struct Cursor {
+#[derive(Debug)]
+pub(super) struct Cursor<'a> {
     thread: u32,
     /// Virtual time of the next node.
     pub(super) time: u64,
@@ -34,6 +37,10 @@ pub(super) struct Cursor {
     /// Positions of spins in the frame, with a sentinel at its end.
     spins: Vec<u32>,
     next_spin: usize,
+    /// Number of its first event among those of all threads.
+    first_event: u32,
+    events: ThreadEvents<'a>,
+    next_event: Option<Cow<'a, Event>>,
     events_done: usize,
     /// References before the next event; `u64::MAX` if there is none.
     event_at: u64,
@@ -43,10 +50,30 @@ pub(super) struct Cursor {
     batch_end: usize,
 }
 
-impl Cursor {
-    pub(super) fn new(data: &DatasetReader, thread: u32) -> Cursor {
-        let event_at = data.thread_event(thread, 0).map_or(u64::MAX, |e| e.at);
-        Cursor { thread, event_at, ..Cursor::default() }
+impl<'a> Cursor<'a> {
+    pub(super) fn new(data: &'a DatasetReader, thread: u32) -> Cursor<'a> {
+        let mut events = data.thread_events(thread);
+        let next_event = events.next();
+        Cursor {
+            thread,
+            time: 0,
+            frame: DecodedFrame::default(),
+            next_frame: 0,
+            refs_done: 0,
+            at: 0,
+            templates: Vec::new(),
+            spins: Vec::new(),
+            next_spin: 0,
+            first_event: data.event_index(thread, 0),
+            events,
+            event_at: next_event.as_ref().map_or(u64::MAX, |e| e.at),
+            next_event,
+            events_done: 0,
+            bytes: Vec::new(),
+            sites: Vec::new(),
+            batch: 0,
+            batch_end: 0,
+        }
     }
 
     /// Loads frames until there is a reference at the current position or no frame is left.
@@ -80,10 +107,10 @@ impl Cursor {
 
     /// The next node. The frame must be filled.
     #[inline]
-    pub(super) fn head(&self, data: &DatasetReader) -> Head {
+    pub(super) fn head(&self) -> Head {
         let exhausted = self.at == self.frame.len();
         if self.event_at <= self.refs_done || (exhausted && self.event_at != u64::MAX) {
-            return Head::Event(data.event_index(self.thread, self.events_done));
+            return Head::Event;
         }
         match exhausted {
             true => Head::End,
@@ -104,10 +131,22 @@ impl Cursor {
         self.events_done
     }
 
-    /// The event at the head was executed.
-    pub(super) fn event_done(&mut self, data: &DatasetReader) {
+    /// The number of the next event.
+    pub(super) fn next_event_index(&self) -> u32 {
+        self.first_event + self.events_done as u32
+    }
+
+    /// The next event.
+    pub(super) fn event(&self) -> Option<&Event> {
+        self.next_event.as_deref()
+    }
+
+    /// The event at the head is executed: it is given away.
+    pub(super) fn event_done(&mut self) -> Option<Cow<'a, Event>> {
         self.events_done += 1;
-        self.event_at = data.thread_event(self.thread, self.events_done).map_or(u64::MAX, |e| e.at);
+        let next = self.events.next();
+        self.event_at = next.as_ref().map_or(u64::MAX, |e| e.at);
+        std::mem::replace(&mut self.next_event, next)
     }
 
     /// How many spins come next without anything between them, at most `limit`. The head must be a spin.

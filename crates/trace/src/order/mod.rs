@@ -11,6 +11,7 @@ mod model;
 mod output;
 mod peers;
 mod recorded;
+mod releases;
 mod stamped;
 mod state;
 mod sync;

@@ -104,12 +104,12 @@ impl Model<'_, '_> {
                     self.enter(thread);
                     return Ok(());
                 }
-                Head::Event(_) if self.state.time_of_head(thread) > time => {
+                Head::Event if self.state.time_of_head(thread) > time => {
                     self.enter(thread);
                     return Ok(());
                 }
-                Head::Event(e) => {
-                    if self.state.event(thread, e, out) == Step::Waits {
+                Head::Event => {
+                    if self.state.event(thread, out) == Step::Waits {
                         return Ok(());
                     }
                     if !self.state.woken.is_empty() {

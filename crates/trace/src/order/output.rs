@@ -38,7 +38,7 @@ impl<'a> Output<'a> {
 
     /// The next `n` references of `threads` in step: one of each in the order given, then again. Each must have them in its
     /// frame. A loop per thread with strided stores, so that nothing is decided per reference.
-    pub(super) fn lockstep(&mut self, cursors: &mut [Cursor], threads: &[u32], n: usize) {
+    pub(super) fn lockstep(&mut self, cursors: &mut [Cursor<'_>], threads: &[u32], n: usize) {
         let width = threads.len();
         if self.buffer.len() < width {
             self.flush();

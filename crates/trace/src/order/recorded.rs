@@ -64,7 +64,7 @@ impl Draw<'_, '_> {
 
     /// Whether no other thread's batch must come before the thread's next node.
     fn allowed(&self, thread: u32) -> bool {
-        if let Head::Event(_) = self.state.head(thread) {
+        if let Head::Event = self.state.head(thread) {
             return true;
         }
         let Some((begin, _, _)) = self.batches[thread as usize] else { return true };
@@ -81,8 +81,8 @@ impl Draw<'_, '_> {
     fn advance(&mut self, thread: u32, out: &mut Output<'_>) -> Result<bool, TraceError> {
         match self.state.head(thread) {
             Head::End => return Ok(false),
-            Head::Event(e) => {
-                if self.state.event(thread, e, out) == Step::Waits {
+            Head::Event => {
+                if self.state.event(thread, out) == Step::Waits {
                     return Ok(false);
                 }
             }

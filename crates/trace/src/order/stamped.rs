@@ -51,12 +51,11 @@ impl Stamped<'_, '_> {
     /// Raises a thread's time to the stamp of its next node and says when that would be executed; `None` at its end.
     fn raise(&mut self, thread: u32) -> Option<u64> {
         let head = self.state.head(thread);
-        let data = self.state.data;
         let c = &mut self.state.cursors[thread as usize];
         c.settle_batch();
         let stamp = match head {
             Head::End => return None,
-            Head::Event(e) => data.events()[e as usize].stamp,
+            Head::Event => c.event().map_or(0, |e| e.stamp),
             Head::Ref | Head::Spin => c.batch().map_or(0, |b| b.0),
         };
         c.time = c.time.max(stamp.saturating_sub(self.first));
@@ -84,9 +83,9 @@ impl Stamped<'_, '_> {
         let left = self.state.cursors[thread as usize].batch().map_or(0, |b| b.2);
         match self.state.head(thread) {
             Head::End => Ok(()),
-            Head::Event(e) => {
+            Head::Event => {
                 // It was not waiting when it became ready, and what it follows stays done.
-                self.state.event(thread, e, out);
+                self.state.event(thread, out);
                 Ok(())
             }
             Head::Spin => self.state.spins(thread, left, out),

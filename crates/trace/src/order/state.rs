@@ -2,15 +2,17 @@
 use super::chance::{Chance, LONG};
 use super::cursor::{Cursor, Head};
 use super::output::Output;
-use super::sync::Sync;
+use super::sync::{Link, Sync};
 use crate::TraceError;
 use crate::dataset::DatasetReader;
 use crate::event::EventKind;
 
 pub(super) struct State<'a> {
     pub(super) data: &'a DatasetReader,
-    pub(super) cursors: Vec<Cursor>,
+    pub(super) cursors: Vec<Cursor<'a>>,
     sync: Sync,
+    /// What the next event of each thread means.
+    links: Vec<Option<Link>>,
     /// Spawns that must happen before the thread begins.
     spawns: Vec<u32>,
     pub(super) spins: u64,
@@ -42,11 +44,15 @@ impl<'a> State<'a> {
                 *n += 1;
             }
         }
+        let sync = Sync::new(data, data.polls()?, by_turns)?;
+        let link = |c: &Cursor<'a>| Some(sync.link(data, c.next_event_index(), c.event()?));
+        let links = cursors.iter().map(link).collect();
         let woken = (0..data.threads()).filter(|&t| spawns[t as usize] == 0).collect();
         Ok(State {
             data,
             cursors,
-            sync: Sync::new(data, data.polls()?, by_turns)?,
+            sync,
+            links,
             spawns,
             spins: 0,
             chances: Vec::new(),
@@ -55,30 +61,32 @@ impl<'a> State<'a> {
     }
 
     pub(super) fn head(&self, thread: u32) -> Head {
-        self.cursors[thread as usize].head(self.data)
+        self.cursors[thread as usize].head()
     }
 
-    /// Executes an event of a thread, which is its head, if it can happen now. Its time is raised first if it must be.
-    pub(super) fn event(&mut self, thread: u32, event: u32, out: &mut Output<'_>) -> Step {
-        let e = &self.data.events()[event as usize];
-        let Some(floor) = self.sync.ready(event, e) else {
-            self.sync.wait(event, e);
+    /// Executes the next event of a thread, which is its head, if it can happen now. Its time is raised first if it must be.
+    pub(super) fn event(&mut self, thread: u32, out: &mut Output<'_>) -> Step {
+        let t = thread as usize;
+        let (Some(link), Some(e)) = (self.links[t], self.cursors[t].event()) else { return Step::Waits };
+        let Some(floor) = self.sync.ready(&link, e) else {
+            self.sync.wait(&link, e);
             return Step::Waits;
         };
-        let c = &self.cursors[thread as usize];
-        let (arrived, n) = (c.time, c.events_done());
+        let c = &self.cursors[t];
+        let arrived = c.time;
         if floor >= arrived + LONG
-            && let Some(first) = self.sync.first_by_chance(event, arrived)
-            && self.could_go_first(n, e)
+            && let Some(first) = self.sync.first_by_chance(&link, arrived)
+            && self.could_go_first(c.events_done(), e)
         {
             self.note_chance(thread, first, floor - arrived);
         }
-        let c = &mut self.cursors[thread as usize];
+        let c = &mut self.cursors[t];
         c.time = c.time.max(floor);
         let time = c.time;
-        c.event_done(self.data);
-        out.event(e, time);
-        self.sync.execute(event, e, time, &mut self.woken);
+        let Some(e) = c.event_done() else { return Step::Waits };
+        out.event(&e, time);
+        self.sync.execute(&link, &e, time, &mut self.woken);
+        self.links[t] = c.event().map(|next| self.sync.link(self.data, link.event + 1, next));
         if let EventKind::Spawn { child } = e.kind {
             self.spawned(child, time);
         }
@@ -103,19 +111,21 @@ impl<'a> State<'a> {
     /// The virtual time the thread's next node will have, given that it can happen now.
     pub(super) fn time_of_head(&self, thread: u32) -> u64 {
         let c = &self.cursors[thread as usize];
-        match c.head(self.data) {
-            Head::Event(e) => c.time.max(self.sync.ready(e, &self.data.events()[e as usize]).unwrap_or(0)),
+        match (c.head(), &self.links[thread as usize], c.event()) {
+            (Head::Event, Some(link), Some(e)) => c.time.max(self.sync.ready(link, e).unwrap_or(0)),
             _ => c.time,
         }
     }
 
     /// Whether the thread's head is an event that cannot happen yet; it is then registered as waiting.
     pub(super) fn must_wait(&mut self, thread: u32) -> bool {
-        let Head::Event(event) = self.head(thread) else { return false };
-        let e = &self.data.events()[event as usize];
-        let waits = self.sync.ready(event, e).is_none();
+        let c = &self.cursors[thread as usize];
+        let (Head::Event, Some(link), Some(e)) = (c.head(), &self.links[thread as usize], c.event()) else {
+            return false;
+        };
+        let waits = self.sync.ready(link, e).is_none();
         if waits {
-            self.sync.wait(event, e);
+            self.sync.wait(link, e);
         }
         waits
     }
@@ -140,9 +150,9 @@ impl<'a> State<'a> {
         let stuck = (0..self.cursors.len() as u32).find(|&t| self.head(t) != Head::End);
         let Some(thread) = stuck else { return Ok(()) };
         let at = self.cursors[thread as usize].refs_done;
-        let why = match self.head(thread) {
+        let why = match (self.head(thread), self.cursors[thread as usize].event()) {
             _ if self.spawns[thread as usize] > 0 => "it is never created".to_owned(),
-            Head::Event(e) => format!("{:?} waits for releases that wait for it", self.data.events()[e as usize].kind),
+            (Head::Event, Some(e)) => format!("{:?} waits for releases that wait for it", e.kind),
             _ => "batches of other threads end before they begin".to_owned(),
         };
         Err(TraceError::Cycle(format!("thread {thread} cannot go on after {at} references: {why}")))

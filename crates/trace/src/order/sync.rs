@@ -1,9 +1,11 @@
 //! Synchronisation edges: which events wait, and for what.
 use super::chance::LONG;
+use super::releases::{Counted, Releases};
 use super::turns::Turns;
 use crate::TraceError;
 use crate::dataset::DatasetReader;
 use crate::event::{Event, EventKind};
+pub(super) use crate::packed::halves;
 use crate::polls::Polls;
 use hashbrown::{HashMap, HashSet};
 use homenode_base::ring::EPOCH_ALLOCATOR;
@@ -11,27 +13,25 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// What an event means for the order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Link {
-    /// Object, or `u32::MAX` if the event is no acquire and no release.
+    /// Number of the event among all.
+    pub(super) event: u32,
+    /// Object, or [`NONE`] if the event is no acquire and no release.
     object: u32,
+    /// Its number among the acquires and releases of the object.
+    seq: u64,
     /// Releases of the object that it follows (those of lower number).
     needs: u32,
-    /// Its own place among the releases, or `u32::MAX`.
-    release: u32,
+    releases: bool,
 }
 
 const NONE: u32 = u32::MAX;
-const PENDING: u64 = u64::MAX;
 
-/// The releases of one object in order of number.
+/// What is known of an object besides its releases.
 #[derive(Debug, Default)]
 struct Object {
-    /// Virtual time of each release: [`PENDING`] until executed; below `low` the largest so far.
-    times: Vec<u64>,
-    /// The lowest release that is not executed.
-    low: u32,
-    /// Threads whose acquire needs more releases than `low`.
+    /// Threads whose acquire needs more releases than have happened.
     waiters: BinaryHeap<Reverse<(u32, u32)>>,
     /// Who acquired it last, and when.
     taken: (u32, u64),
@@ -43,22 +43,13 @@ struct Object {
 #[derive(Debug, Default)]
 pub(super) struct Sync {
     objects: Vec<Object>,
-    links: Vec<Link>,
+    releases: Releases,
+    /// Acquires and releases that order nothing.
+    ignored: HashSet<u32>,
+    /// Events that are no acquire or release by themselves but follow others or are followed: object, number, and whether others follow.
+    special: HashMap<u32, (u32, u64, bool)>,
     /// What is taken in turns, if it matters who is next.
     turns: Turns,
-}
-
-/// Object and epoch, number, and whether it acquires and releases.
-pub(super) type Halves = ((u64, u64), u64, bool, bool);
-
-/// Acquire and release halves of an event.
-pub(super) fn halves(kind: &EventKind) -> Option<Halves> {
-    match *kind {
-        EventKind::Release { object, epoch, seq } => Some(((object, epoch), seq, false, true)),
-        EventKind::Acquire { object, epoch, seq } => Some(((object, epoch), seq, true, false)),
-        EventKind::AcqRel { object, epoch, seq } => Some(((object, epoch), seq, true, true)),
-        _ => None,
-    }
 }
 
 /// Events of a thread between memory for a new thread and its creation, and references.
@@ -107,113 +98,121 @@ fn handed_to_children(data: &DatasetReader) -> HashSet<u32> {
     found
 }
 
-/// Whoever waited for a process follows the ends of its threads. Not where a number stands for two processes.
-fn processes(data: &DatasetReader, releases: &mut Vec<Vec<(u64, u32)>>, links: &mut [Link]) {
+/// Whoever waited for a process follows the ends of its threads. Not where a number stands for two processes. Lists of their
+/// own, behind those that are counted.
+fn processes(data: &DatasetReader, counted: &mut Counted) -> HashMap<u32, (u32, u64, bool)> {
     let process_of = |thread: u32| data.manifest().threads.get(thread as usize).map_or(NONE, |t| t.process);
-    let waited = |(i, e): (usize, &Event)| match e.kind {
-        EventKind::Waited { pid } => Some((i, pid, process_of(e.thread))),
-        _ => None,
-    };
-    let waits: Vec<(usize, u32, u32)> = data.events().iter().enumerate().filter_map(waited).collect();
-    let mut ends: HashMap<u32, Vec<(u32, u32)>> = HashMap::new();
-    for (i, e) in data.events().iter().enumerate().filter(|(_, e)| e.kind == EventKind::Exit && !waits.is_empty()) {
-        let process = process_of(e.thread);
-        if let Some(p) = data.manifest().processes.get(process as usize) {
-            ends.entry(p.pid).or_default().push((i as u32, process));
+    let (mut waits, mut ends) = (Vec::new(), HashMap::<u32, Vec<(u32, u32)>>::new());
+    let mut walk = data.events().iter();
+    while let Some((thread, i, item)) = walk.item() {
+        match item.other().map(|e| &e.kind) {
+            Some(EventKind::Waited { pid }) => waits.push((i, *pid, process_of(thread))),
+            Some(EventKind::Exit) => {
+                let process = process_of(thread);
+                if let Some(p) = data.manifest().processes.get(process as usize) {
+                    ends.entry(p.pid).or_default().push((i, process));
+                }
+            }
+            _ => {}
         }
     }
-    let mut ids: HashMap<u32, u32> = HashMap::new();
+    let (mut special, mut ids) = (HashMap::new(), HashMap::new());
     for (event, pid, own) in waits {
         let Some(ends) = ends.get(&pid).filter(|ends| ends.iter().all(|e| e.1 == ends[0].1 && e.1 != own)) else {
             continue;
         };
         let id = *ids.entry(pid).or_insert_with(|| {
-            let id = releases.len() as u32;
-            let numbered = (0..).zip(ends).map(|(n, &(end, _))| {
-                links[end as usize] = Link { object: id, needs: 0, release: n };
-                (u64::from(n), end)
-            });
-            releases.push(numbered.collect());
+            let id = counted.add_list();
+            for (seq, &(end, _)) in (0..).zip(ends) {
+                counted.count(id, seq);
+                special.insert(end, (id, seq, true));
+            }
             id
         });
-        links[event] = Link { object: id, needs: releases[id as usize].len() as u32, release: NONE };
+        special.insert(event, (id, ends.len() as u64, false));
     }
+    special
 }
 
 impl Sync {
     /// With `by_turns` objects that threads take again and again go round ([`Turns`]), else as recorded. Errors: a damaged frame.
     pub(super) fn new(data: &DatasetReader, polls: &Polls, by_turns: bool) -> Result<Sync, TraceError> {
-        let mut ids: HashMap<(u32, u64, u64), u32> = HashMap::new();
-        let mut releases: Vec<Vec<(u64, u32)>> = Vec::new();
-        let mut links = vec![Link { object: NONE, needs: 0, release: NONE }; data.events().len()];
-        let chance = if by_turns { handed_to_children(data) } else { HashSet::new() };
-        let waiting = |i: usize| polls.events.contains(&(i as u32)) || chance.contains(&(i as u32));
-        for (i, e) in data.events().iter().enumerate() {
-            if waiting(i) {
-                continue;
+        let mut ignored = if by_turns { handed_to_children(data) } else { HashSet::new() };
+        ignored.extend(&polls.events);
+        let turns = if by_turns { Turns::find(data, polls)? } else { Turns::default() };
+        let mut counted = Counted::new(data.events().objects().len());
+        let each = |f: &mut dyn FnMut(u32, u64)| {
+            for thread in 0..data.threads() {
+                let mut walk = data.thread_events(thread);
+                let first = data.event_index(thread, 0);
+                while let Some(item) = walk.item() {
+                    if let Some(s) = item.sync().filter(|s| s.releases && !turns.has(s.object))
+                        && (ignored.is_empty() || !ignored.contains(&(first + walk.done() - 1)))
+                    {
+                        f(s.object, s.seq);
+                    }
+                }
             }
-            let Some(((object, epoch), seq, _, is_release)) = halves(&e.kind) else { continue };
-            let next = releases.len() as u32;
-            let id = *ids.entry((data.address_space(e.thread), object, epoch)).or_insert(next);
-            if id == next {
-                releases.push(Vec::new());
-            }
-            links[i].object = id;
-            if is_release {
-                releases[id as usize].push((seq, i as u32));
-            }
-        }
-        let turns = if by_turns { Turns::find(data, polls, &ids)? } else { Turns::default() };
-        (0..).zip(&mut releases).filter(|(id, _)| turns.has(*id)).for_each(|(_, list)| list.clear());
-        for list in &mut releases {
-            list.sort_unstable();
-            list.iter().enumerate().for_each(|(n, &(_, event))| links[event as usize].release = n as u32);
-        }
-        for (link, e) in links.iter_mut().zip(data.events()) {
-            if link.object != NONE
-                && let Some((_, seq, true, _)) = halves(&e.kind)
-            {
-                link.needs = releases[link.object as usize].partition_point(|&(s, _)| s < seq) as u32;
-            }
-        }
-        processes(data, &mut releases, &mut links);
-        let objects = releases.iter().map(|r| Object { times: vec![PENDING; r.len()], ..Object::default() }).collect();
-        Ok(Sync { objects, links, turns })
+        };
+        each(&mut |object, seq| counted.count(object, seq));
+        let special = processes(data, &mut counted);
+        let lists = counted.len();
+        let mut releases = Releases::new(counted);
+        each(&mut |object, seq| releases.enter(object, seq));
+        special.values().filter(|s| s.2).for_each(|&(id, seq, _)| releases.enter(id, seq));
+        releases.sort();
+        let mut objects = Vec::new();
+        objects.resize_with(lists, Object::default);
+        Ok(Sync { objects, releases, ignored, special, turns })
     }
 
-    /// Whether the event with this index can happen now; if so, the largest virtual time of what it follows (0 if nothing).
-    pub(super) fn ready(&self, event: u32, e: &Event) -> Option<u64> {
-        let link = self.links[event as usize];
+    /// What an event means, given its number.
+    pub(super) fn link(&self, data: &DatasetReader, event: u32, e: &Event) -> Link {
+        let nothing = Link { event, object: NONE, seq: 0, needs: 0, releases: false };
+        let (object, seq, acquires, releases) = match halves(&e.kind) {
+            Some(_) if !self.ignored.is_empty() && self.ignored.contains(&event) => return nothing,
+            Some(((object, epoch), seq, acquires, releases)) => {
+                let number = data.events().object((data.address_space(e.thread), object, epoch));
+                (number.unwrap_or(NONE), seq, acquires, releases)
+            }
+            None => match self.special.get(&event) {
+                Some(&(object, seq, releases)) => (object, seq, !releases, releases),
+                None => return nothing,
+            },
+        };
+        if object == NONE {
+            return nothing;
+        }
+        let needs = if acquires && !self.turns.has(object) { self.releases.before(object, seq) } else { 0 };
+        Link { event, object, seq, needs, releases }
+    }
+
+    /// Whether the event can happen now; if so, the largest virtual time of what it follows (0 if nothing).
+    pub(super) fn ready(&self, link: &Link, e: &Event) -> Option<u64> {
         if self.turns.has(link.object) {
             return match halves(&e.kind) {
-                Some((_, seq, true, _)) => self.turns.ready(link.object, event, e.thread, seq),
+                Some((_, seq, true, _)) => self.turns.ready(link.object, link.event, e.thread, seq),
                 _ => Some(0),
             };
         }
         if link.object == NONE || link.needs == 0 {
             return Some(0);
         }
-        let o = &self.objects[link.object as usize];
-        (o.low >= link.needs).then(|| o.times[link.needs as usize - 1])
+        self.releases.ready(link.object, link.needs)
     }
 
     /// Remembers that the event's thread waits for it to become ready.
-    pub(super) fn wait(&mut self, event: u32, e: &Event) {
-        let link = self.links[event as usize];
-        if self.turns.has(link.object)
-            && let Some((_, seq, ..)) = halves(&e.kind)
-        {
-            return self.turns.wait(link.object, event, e.thread, seq);
+    pub(super) fn wait(&mut self, link: &Link, e: &Event) {
+        if self.turns.has(link.object) {
+            return self.turns.wait(link.object, link.event, e.thread, link.seq);
         }
-        let thread = e.thread;
-        self.objects[link.object as usize].waiters.push(Reverse((link.needs, thread)));
+        self.objects[link.object as usize].waiters.push(Reverse((link.needs, e.thread)));
     }
 
     /// The event happens at `time`; threads that no longer wait are appended to `woken`.
-    pub(super) fn execute(&mut self, event: u32, e: &Event, time: u64, woken: &mut Vec<u32>) {
-        let link = self.links[event as usize];
+    pub(super) fn execute(&mut self, link: &Link, e: &Event, time: u64, woken: &mut Vec<u32>) {
         if self.turns.has(link.object) {
-            return self.turns.execute(link.object, event, e, time, woken);
+            return self.turns.execute(link.object, link.event, e, time, woken);
         }
         if link.object == NONE {
             return;
@@ -222,10 +221,11 @@ impl Sync {
         if !matches!(e.kind, EventKind::Release { .. }) {
             o.taken = (e.thread, time);
         }
-        if link.release == NONE {
+        if !link.releases {
             return;
         }
-        if o.times[..o.low as usize].last().is_none_or(|t| time >= *t) {
+        let low = self.releases.low(link.object);
+        if self.releases.ready(link.object, low).is_none_or(|t| time >= t) {
             let hands_on = matches!(e.kind, EventKind::Release { epoch: EPOCH_ALLOCATOR, .. });
             let began = match o.taken {
                 _ if hands_on => time,
@@ -234,15 +234,10 @@ impl Sync {
             };
             o.last = (e.thread, began);
         }
-        o.times[link.release as usize] = time;
-        let mut largest = if o.low > 0 { o.times[o.low as usize - 1] } else { 0 };
-        while let Some(t) = o.times.get_mut(o.low as usize).filter(|t| **t != PENDING) {
-            largest = largest.max(*t);
-            *t = largest;
-            o.low += 1;
-        }
+        self.releases.execute(link.object, link.seq, time);
+        let low = self.releases.low(link.object);
         while let Some(&Reverse((needs, thread))) = o.waiters.peek()
-            && needs <= o.low
+            && needs <= low
         {
             o.waiters.pop();
             woken.push(thread);
@@ -255,8 +250,7 @@ impl Sync {
     }
 
     /// Who made what the event follows, if that began long after the event's thread `arrived`.
-    pub(super) fn first_by_chance(&self, event: u32, arrived: u64) -> Option<u32> {
-        let link = self.links[event as usize];
+    pub(super) fn first_by_chance(&self, link: &Link, arrived: u64) -> Option<u32> {
         if link.object == NONE || self.turns.has(link.object) {
             return None;
         }

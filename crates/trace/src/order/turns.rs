@@ -9,10 +9,10 @@
 //! object now and then (who waits for a flag, who reads a result) follow all that came before them, and are followed by all
 //! that came after.
 use super::peers::{Code, Site, alike};
-use super::sync::halves;
 use crate::TraceError;
 use crate::dataset::DatasetReader;
 use crate::event::{Event, EventKind};
+use crate::packed::SyncEvent;
 use crate::polls::Polls;
 use hashbrown::HashMap;
 use std::collections::{BTreeMap, VecDeque};
@@ -117,6 +117,8 @@ pub(super) struct Turns {
 struct Half {
     event: u32,
     thread: u32,
+    /// References of the thread before it.
+    at: u64,
     object: u32,
     seq: u64,
     acquires: bool,
@@ -124,11 +126,11 @@ struct Half {
 }
 
 /// Of each regular thread of a family the first one that does the same. Errors: a damaged frame.
-fn kinds(family: &Family, halves: &[Half], data: &DatasetReader, code: &mut Code<'_>) -> Result<Vec<u32>, TraceError> {
+fn kinds(family: &Family, halves: &[Half], code: &mut Code<'_>) -> Result<Vec<u32>, TraceError> {
     let mut turns: Vec<Vec<u64>> = vec![Vec::new(); family.regular.len()];
     for h in halves.iter().filter(|h| h.acquires) {
         if let Ok(slot) = family.regular.binary_search(&h.thread) {
-            turns[slot].push(data.events()[h.event as usize].at);
+            turns[slot].push(h.at);
         }
     }
     let mut first: Vec<(u32, Vec<Site>)> = Vec::new();
@@ -145,49 +147,42 @@ fn kinds(family: &Family, halves: &[Half], data: &DatasetReader, code: &mut Code
 }
 
 impl Turns {
-    /// Finds the objects taken in turns; `ids` numbers all objects by address space, address and epoch.
-    /// Errors: a damaged frame.
-    pub(super) fn find(
-        data: &DatasetReader,
-        polls: &Polls,
-        ids: &HashMap<(u32, u64, u64), u32>,
-    ) -> Result<Turns, TraceError> {
+    /// Finds the objects taken in turns. Errors: a damaged frame.
+    pub(super) fn find(data: &DatasetReader, polls: &Polls) -> Result<Turns, TraceError> {
         let mut turns = Turns::default();
-        let family_of = turns.families(data, polls, ids);
+        let family_of = turns.families(data, polls);
         if family_of.is_empty() {
             return Ok(turns);
         }
         let mut code = Code::new(data);
         turns.opens = vec![0; data.events().len().div_ceil(64)];
         let mut by_family: Vec<Vec<Half>> = vec![Vec::new(); turns.families.len()];
-        for (i, e) in data.events().iter().enumerate().filter(|(i, _)| !polls.events.contains(&(*i as u32))) {
-            let Some(((object, epoch), seq, acquires, releases)) = halves(&e.kind) else { continue };
-            let Some(&object) = ids.get(&(data.address_space(e.thread), object, epoch)) else { continue };
-            let Some(&family) = family_of.get(&object) else { continue };
-            let half = Half { event: i as u32, thread: e.thread, object, seq, acquires, releases };
+        let mut walk = data.events().iter();
+        while let Some((thread, event, item)) = walk.item() {
+            let Some(s) = item.sync().filter(|_| !polls.events.contains(&event)) else { continue };
+            let Some(&family) = family_of.get(&s.object) else { continue };
+            let SyncEvent { at, object, seq, acquires, releases, .. } = s;
+            let half = Half { event, thread, at, object, seq, acquires, releases };
             by_family[family as usize].push(half);
         }
         for (family, halves) in by_family.iter_mut().enumerate() {
-            turns.families[family].kinds = kinds(&turns.families[family], halves, data, &mut code)?;
+            turns.families[family].kinds = kinds(&turns.families[family], halves, &mut code)?;
             turns.enter(family as u32, halves);
         }
         Ok(turns)
     }
 
     /// Makes the families with at least two regular threads; returns the family of each object that has one.
-    fn families(
-        &mut self,
-        data: &DatasetReader,
-        polls: &Polls,
-        ids: &HashMap<(u32, u64, u64), u32>,
-    ) -> HashMap<u32, u32> {
+    fn families(&mut self, data: &DatasetReader, polls: &Polls) -> HashMap<u32, u32> {
         let mut counts: HashMap<(u32, u64, u32), (u32, u32)> = HashMap::new();
-        for (_, e) in data.events().iter().enumerate().filter(|(i, _)| !polls.events.contains(&(*i as u32))) {
-            let Some(((object, epoch), _, acquires, releases)) = halves(&e.kind) else { continue };
+        let mut walk = data.events().iter();
+        while let Some((thread, event, item)) = walk.item() {
+            let Some(s) = item.sync().filter(|_| !polls.events.contains(&event)) else { continue };
+            let (space, object, epoch) = data.events().objects()[s.object as usize];
             // Generations of barriers, and memory that the allocator hands on, are different things each time.
             if epoch < EPOCHS_OF_LOCKS {
-                let count = counts.entry((data.address_space(e.thread), object, e.thread)).or_default();
-                *count = (count.0 + u32::from(acquires), count.1 + u32::from(releases));
+                let count = counts.entry((space, object, thread)).or_default();
+                *count = (count.0 + u32::from(s.acquires), count.1 + u32::from(s.releases));
             }
         }
         let mut regular: BTreeMap<(u32, u64), Vec<u32>> = BTreeMap::new();
@@ -199,10 +194,10 @@ impl Turns {
         for ((space, object), mut threads) in regular {
             threads.sort_unstable();
             let family = self.families.len() as u32;
-            for id in (0..EPOCHS_OF_LOCKS).filter_map(|epoch| ids.get(&(space, object, epoch))) {
-                family_of.insert(*id, family);
+            for id in (0..EPOCHS_OF_LOCKS).filter_map(|epoch| data.events().object((space, object, epoch))) {
+                family_of.insert(id, family);
                 let by = threads.iter().map(|_| Releases::default()).collect();
-                self.objects.insert(*id, Shared { family, by, others: Releases::default() });
+                self.objects.insert(id, Shared { family, by, others: Releases::default() });
             }
             let turns = vec![0; threads.len()];
             self.families.push(Family { address: object, regular: threads, turns, ..Family::default() });

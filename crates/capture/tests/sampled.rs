@@ -140,7 +140,11 @@ fn assert_in_order(reader: &DatasetReader) -> usize {
 
 /// How many samples of the thread stand before each allocation of a block.
 fn blocks(reader: &DatasetReader, thread: u32) -> Vec<u64> {
-    reader.thread_events(thread).filter(|e| matches!(e.kind, EventKind::Alloc { bytes: 16_384, .. })).map(|e| e.at).collect()
+    reader
+        .thread_events(thread)
+        .filter(|e| matches!(e.kind, EventKind::Alloc { bytes: 16_384, .. }))
+        .map(|e| e.at)
+        .collect()
 }
 
 fn record(program: &Path, out: &Path) -> RecordSummary {

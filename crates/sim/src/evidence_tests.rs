@@ -1,7 +1,7 @@
 use super::*;
-use homenode_trace::{Events, Sampling};
 use homenode_trace::manifest::{Process, Thread};
 use homenode_trace::symbols::{Module, Site};
+use homenode_trace::{Events, Sampling};
 
 fn sound() -> Manifest {
     let thread = Thread { refs: 10, ..Thread::default() };

@@ -2,9 +2,9 @@
 mod common;
 use common::cases;
 use homenode_base::Rng;
+use homenode_trace::Events;
 use homenode_trace::event::{AllocSource, Event, EventKind};
 use homenode_trace::manifest::{Manifest, Process, Thread};
-use homenode_trace::Events;
 use homenode_trace::objects::{ObjectKind, ObjectTable};
 use homenode_trace::symbols::{Global, Site, Symbols};
 

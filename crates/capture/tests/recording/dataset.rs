@@ -1,9 +1,9 @@
 //! Reading a dataset back and comparing it with what is known.
 use crate::producer::{Known, known};
 use homenode_capture::DirStore;
+use homenode_trace::DatasetReader;
 use homenode_trace::check::check;
 use homenode_trace::frame::DecodedFrame;
-use homenode_trace::DatasetReader;
 use std::path::Path;
 use std::sync::Arc;
 

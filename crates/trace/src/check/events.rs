@@ -65,12 +65,7 @@ fn one_thread(data: &DatasetReader, thread: u32, refs: u64, seen: &mut Seen, rep
     }
 }
 
-fn one_number(
-    data: &DatasetReader,
-    s: &SyncEvent,
-    numbers: &mut HashMap<u32, u64>,
-    seen: &mut Seen,
-) -> Option<String> {
+fn one_number(data: &DatasetReader, s: &SyncEvent, numbers: &mut HashMap<u32, u64>, seen: &mut Seen) -> Option<String> {
     let (_, object, _) = data.events().objects()[s.object as usize];
     let before = numbers.insert(s.object, s.seq);
     if let Some(b) = before.filter(|b| *b >= s.seq) {
@@ -80,12 +75,7 @@ fn one_number(
     (!fresh).then(|| format!("number {} of object {object:#x} is taken twice", s.seq))
 }
 
-fn one_event<'a>(
-    data: &DatasetReader,
-    e: &'a Event,
-    phases: &mut Vec<&'a str>,
-    seen: &mut Seen,
-) -> Option<String> {
+fn one_event<'a>(data: &DatasetReader, e: &'a Event, phases: &mut Vec<&'a str>, seen: &mut Seen) -> Option<String> {
     match &e.kind {
         EventKind::Spawn { child } if *child >= data.threads() => {
             Some(format!("it creates thread {child} of {}", data.threads()))

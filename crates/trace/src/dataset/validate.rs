@@ -88,7 +88,11 @@ pub(super) fn enter(m: &Manifest, events: &mut Events, event: Event) -> Result<(
         return Err(damaged(format!("event {i} of thread {} stands before its predecessor", event.thread)));
     }
     let space = m.processes[thread.process as usize].address_space;
-    if events.push(space, event) { Ok(()) } else { Err(damaged(format!("more than {i} events, more than 32 bits count"))) }
+    if events.push(space, event) {
+        Ok(())
+    } else {
+        Err(damaged(format!("more than {i} events, more than 32 bits count")))
+    }
 }
 
 /// A dataset holds exactly what its manifest counts, and no event beyond a thread's last reference.

@@ -45,9 +45,11 @@ impl State<'_> {
             EventKind::AcqRel { object, .. } | EventKind::Acquire { object, epoch: EPOCH_ALLOCATOR, .. } => object,
             EventKind::Acquire { object, .. } => {
                 // Woken by a condition.
-                let other =
-                    |o: Cow<'_, Event>| matches!(o.kind, EventKind::Acquire { object: o, .. } if o != object) && o.at == e.at;
-                let gives_back = |o: Cow<'_, Event>| matches!(o.kind, EventKind::Release { object: o, .. } if o == object);
+                let other = |o: Cow<'_, Event>| {
+                    matches!(o.kind, EventKind::Acquire { object: o, .. } if o != object) && o.at == e.at
+                };
+                let gives_back =
+                    |o: Cow<'_, Event>| matches!(o.kind, EventKind::Release { object: o, .. } if o == object);
                 if event(n + 1).is_some_and(other) || !(n + 1..=n + NEAR).filter_map(event).any(gives_back) {
                     return false;
                 }

@@ -48,16 +48,7 @@ impl<'a> State<'a> {
         let link = |c: &Cursor<'a>| Some(sync.link(data, c.next_event_index(), c.event()?));
         let links = cursors.iter().map(link).collect();
         let woken = (0..data.threads()).filter(|&t| spawns[t as usize] == 0).collect();
-        Ok(State {
-            data,
-            cursors,
-            sync,
-            links,
-            spawns,
-            spins: 0,
-            chances: Vec::new(),
-            woken,
-        })
+        Ok(State { data, cursors, sync, links, spawns, spins: 0, chances: Vec::new(), woken })
     }
 
     pub(super) fn head(&self, thread: u32) -> Head {

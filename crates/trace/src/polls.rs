@@ -12,10 +12,13 @@
 //! charged. Marks that an event takes back (what was read never changed: a loop that counts) are reads.
 use crate::TraceError;
 use crate::dataset::DatasetReader;
-use crate::event::EventKind;
+use crate::event::{Event, EventKind};
 use crate::frame::DecodedFrame;
+use crate::packed::ThreadEvents;
 use crate::record::Op;
 use hashbrown::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::iter::Peekable;
 use std::ops::Range;
 
 /// Nodes of the longest round.
@@ -136,6 +139,9 @@ fn change(frame: &mut DecodedFrame, keys: &mut HashMap<(u16, Op), u16>, at: u64,
 struct Finder<'a> {
     data: &'a DatasetReader,
     thread: u32,
+    /// Events from the next one on, and its number.
+    walk: Peekable<ThreadEvents<'a>>,
+    next: u32,
     frame: DecodedFrame,
     loaded: Option<usize>,
     bytes: Vec<u8>,
@@ -152,19 +158,17 @@ impl<'a> Finder<'a> {
     fn new(data: &'a DatasetReader, thread: u32) -> Finder<'a> {
         let (frame, bytes, tail) = Default::default();
         let (changes, ignored, reads) = Default::default();
-        Finder { data, thread, frame, loaded: None, bytes, tail, wrote: true, changes, ignored, reads }
+        let (walk, next) = (data.thread_events(thread).peekable(), data.event_index(thread, 0));
+        Finder { data, thread, walk, next, frame, loaded: None, bytes, tail, wrote: true, changes, ignored, reads }
     }
 
     fn run(mut self, polls: &mut Polls) -> Result<(), TraceError> {
-        let mut next_event = 0;
         for zone in self.zones()? {
             self.tail.clear();
             self.wrote = true;
-            while self.data.thread_event(self.thread, next_event).is_some_and(|e| e.at < zone.start) {
-                next_event += 1;
-            }
+            while self.next_event(|e| e.at < zone.start).is_some() {}
             for at in zone.clone() {
-                next_event = self.events(next_event, at)?;
+                self.events(at);
                 if at < self.data.refs(self.thread) && at + 1 < zone.end {
                     self.reference(at)?;
                 }
@@ -266,11 +270,17 @@ impl<'a> Finder<'a> {
         Ok(Some((self.frame.pcs[r.site as usize], r.addr, op)))
     }
 
-    /// The events before this reference, from `next` on; returns the first one after it.
-    fn events(&mut self, mut next: usize, at: u64) -> Result<usize, TraceError> {
-        while let Some(e) = self.data.thread_event(self.thread, next).filter(|e| e.at <= at) {
-            let index = Some(self.data.event_index(self.thread, next));
-            next += 1;
+    /// The next event, if it is like this, and its number.
+    fn next_event(&mut self, like: impl Fn(&Event) -> bool) -> Option<(u32, Cow<'a, Event>)> {
+        let e = self.walk.next_if(|e| like(e))?;
+        self.next += 1;
+        Some((self.next - 1, e))
+    }
+
+    /// The next events that stand before this reference.
+    fn events(&mut self, at: u64) {
+        while let Some((index, e)) = self.next_event(|e| e.at <= at) {
+            let index = Some(index);
             let last_before = self.tail.last_mut().filter(|n| n.at == at.checked_sub(1) && n.event.is_none());
             let bare = |kind, epoch, addr| Node {
                 kind,
@@ -308,7 +318,6 @@ impl<'a> Finder<'a> {
                 _ => self.push(bare(Kind::Other, 0, 0)),
             }
         }
-        Ok(next)
     }
 
     /// The last node is a release.

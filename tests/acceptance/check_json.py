@@ -1,5 +1,6 @@
 """`--json` of every command: one document on stdout, of its schema, and nothing else, whatever programs print."""
 import json
+import os
 
 import schema
 from check_bad_input import source
@@ -32,6 +33,8 @@ def commands(session, program, folder):
     yield "run", ["run", "--json", "--", program]
     yield "run --plan", ["run", "--json", "--plan", folder / "plan.json", "--", program]
     yield "sweep", ["sweep", dataset, "--machines", "ace", "--json", "-o", folder / "sweep"]
+    yield "migrate", ["migrate", "--json", "--dry-run", "--duration", "1", "--pid", os.getpid()]
+    yield "reproduce", ["reproduce", "bolosky", "-e", "E1", "--json"]
     yield "topo", ["topo", "--json"]
     yield "doctor", ["doctor", "--json"]
     yield "list", ["list", "--json"]

@@ -178,7 +178,7 @@ def source(session, name, text, hooks=True, flags=()):
     if hooks:
         session.run("cc", "-O1", "-g", *flags, path, "-o", out)
     else:
-        subprocess.run(["gcc", "-O1", str(path), "-o", str(out)], check=True)
+        subprocess.run(["gcc", "-O1", *flags, str(path), "-o", str(out)], check=True)
     return out
 
 
@@ -212,6 +212,18 @@ def bad_programs(session):
     said = " ".join(document["blind"] + document["warnings"])
     print(f"  stripped: {said}")
     expect("stripped" in said or "symbol" in said or "debug" in said, "the report says what a stripped program hides")
+
+
+@check
+def a_static_program_cannot_be_sampled(session):
+    """Status 1 and a reason where no library can be preloaded, no dataset, and an old one stays; linked dynamically it works."""
+    text = "int main(void) { static volatile int words[1 << 20]; for (int i = 0; i < 99999999; i++) words[i % (1 << 20)] = i; }"
+    dataset = session.path("bad/sampled.hnt")
+    for name, flags, status in (("dynamic", (), 0), ("static", ("-static",), 1)):
+        program = source(session, name, text, hooks=False, flags=flags)
+        done = session.run("record", "--force", "--backend", "faults", "-o", dataset, "--", program, status=status)
+    expect("linked statically" in one_line(done), done.stderr)
+    expect(session.json("info", dataset, "--json")["provenance"]["command"][0].endswith("dynamic"), "the old dataset stays")
 
 
 @check

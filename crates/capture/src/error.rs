@@ -59,6 +59,20 @@ pub enum CaptureError {
         /// The likely reason.
         why: String,
     },
+    /// A program was sampled that took no sample and never loaded the preloaded library.
+    #[error(
+        "nothing of {program} was seen with backend {backend} ({end}): no sample, and no thread of it loaded the preloaded library, \
+         as programs do not that are linked statically, are 32-bit or clear LD_PRELOAD; link it dynamically for this \
+         processor, or build it with `homenode cc` or `homenode c++`, which needs no preloading"
+    )]
+    Unseen {
+        /// As given.
+        program: String,
+        /// Name of the backend.
+        backend: &'static str,
+        /// How it ended, in words.
+        end: String,
+    },
     /// The program runs with raised privileges, and its runtime then ignores the environment.
     #[error(
         "{program} is {what}, so the kernel starts it in secure mode and it ignores {variable}; nothing was recorded. \

@@ -34,6 +34,7 @@ use crate::error::CaptureError;
 use crate::record::{Progress, RecordOptions, RecordSummary};
 use crate::samples::SampleSource;
 use crate::store::NewDataset;
+use crate::supervise::Outcome;
 use session::Session;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -94,7 +95,7 @@ pub const OVERHEAD_PERMILLE: u32 = 20;
 ///
 /// # Errors
 /// [`CaptureError::Option`] for what sampling cannot do, [`CaptureError::Start`], what the sampler says, and everything
-/// that writing can meet. If sampling could not begin, no dataset is left behind.
+/// that writing can meet. If sampling could not begin or nothing was seen ([`CaptureError::Unseen`]), no dataset is left behind.
 pub fn record(
     sampler: &mut dyn Sampler,
     options: &RecordOptions,
@@ -106,6 +107,10 @@ pub fn record(
     let began = Instant::now();
     let session = Session::begin(sampler, options, &new.dir).inspect_err(|_| new.abandon())?;
     let finished = session.run(progress);
+    if finished.saw_nothing() && options.pid.is_none() {
+        new.abandon();
+        return Err(unseen(sampler.name(), &options.command, &finished.tally.outcome));
+    }
     let run_seconds = began.elapsed().as_secs_f64();
     let mut summary = end::dataset(&new.dir, finished)?;
     if !summary.write_failed {
@@ -116,6 +121,16 @@ pub fn record(
     summary.run_seconds = run_seconds;
     summary.finish_seconds = began.elapsed().as_secs_f64() - run_seconds;
     Ok(summary)
+}
+
+/// Why a program left nothing.
+fn unseen(backend: &'static str, command: &[OsString], outcome: &Outcome) -> CaptureError {
+    let path = crate::launch::find_program(command);
+    if let Some((program, what)) = path.iter().find_map(|p| crate::launch::secure_mode(p).map(|what| (p, what))) {
+        return CaptureError::Secure { program: program.display().to_string(), what };
+    }
+    let program = command.first().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default();
+    CaptureError::Unseen { program, backend, end: outcome.words() }
 }
 
 /// What no sampling backend can do is refused before anything is created.

@@ -169,6 +169,11 @@ impl Session {
         }
     }
 
+    /// Whether there was no sample and no thread.
+    pub(super) fn saw_nothing(&self) -> bool {
+        self.writer.samples == 0 && self.control.rings() == 0 && self.tally.write.is_none()
+    }
+
     /// Records to the end of the program, of the time or of the user's patience.
     pub(super) fn run(mut self, progress: &mut dyn Progress) -> Session {
         let mut told = Instant::now();

@@ -30,7 +30,8 @@ pub enum Remedy {
     /// Each block is initialised by the thread that uses it. In replay order: what initialises one of these blocks is
     /// made by the thread given for the block instead, whoever made it; from then on everything stays as recorded. First
     /// touch then homes the block at its user. A reference initialises if it is made by the block's first thread before
-    /// any other thread has touched the block, or if it writes words that nobody has touched.
+    /// any other thread has touched the block (while no part is in use, afterwards only if it writes another's part), or
+    /// if it writes words that nobody has touched.
     InitialiseInParallel {
         /// (block number, thread that uses it), ascending by block.
         blocks: Vec<(u64, u32)>,

@@ -75,6 +75,8 @@ impl Tables<'_> {
     fn causes(&self) -> [(&'static str, TotalCost); 5] {
         let (e, t) = (self.e, &self.e.transfer_breakdown);
         let placed = e.findings.iter().filter(|f| f.kind.is_placement()).map(|f| f.saving).max();
+        let all = e.predicted_all.filter(|_| e.findings.iter().all(|f| f.kind.is_placement()));
+        let placed = placed.max(all.map(|all| self.base.total - all));
         [
             ("false sharing", fights(e, &t.falsely_shared, Some(FindingKind::FalseSharing))),
             ("true sharing", fights(e, &t.truly_shared, Some(FindingKind::SharedUpdates))),
@@ -97,6 +99,7 @@ fn check(e: &Evaluation) -> Headline {
     let tables = Tables { e, base, best };
     evidence(&h, e);
     h.trust.iter().for_each(|sentence| trust(sentence, e));
+    beyond_placement(&h, &tables);
     e.findings.iter().for_each(|f| finding(f, &tables));
     if e.evidence.gaps.iter().any(|g| g.doubts == Doubt::Locality) {
         let both = format!("{} {}", h.cost, h.verdict);
@@ -123,6 +126,20 @@ fn trust(sentence: &str, e: &Evaluation) {
     costs(after(rest, "one run, ").unwrap(), t.alternating);
     costs(after(rest, "strictly; ").unwrap(), t.cost);
     assert!(t.in_one_run <= t.cost && t.cost <= t.alternating, "{t:?}");
+}
+
+/// Changes that cost less than any placement are never told of without a word of why.
+fn beyond_placement(h: &Headline, t: &Tables<'_>) {
+    let least = t.e.optimum.iter().map(|o| o.total).min().unwrap();
+    let placing = t.e.findings.iter().any(|f| f.kind.is_placement());
+    let below = placing && t.e.predicted_all.is_some_and(|all| all < least);
+    let told = h.trust.iter().find_map(|s| after(s, "worth more than any placement ("));
+    assert_eq!(told.is_some(), below, "less than the optimum without a word of why: {h:?}");
+    if let Some(rest) = told {
+        says(rest, part(t.base.total - least, t.base.total));
+        let initialises = t.e.findings.iter().any(|f| f.kind == FindingKind::FirstTouch);
+        assert_eq!(h.trust[0].contains("other threads initialise"), initialises, "{h:?}");
+    }
 }
 
 /// The first number after `mark`.
@@ -317,7 +334,8 @@ fn random_document(rng: &mut Rng) -> Evaluation {
     }
     e.findings.retain(|f| f.saving > TotalCost::ZERO);
     e.findings.sort_by_key(|f| std::cmp::Reverse(f.saving));
-    e.predicted_all = e.findings.first().map(|f| f.predicted_total.min(total - f.saving));
+    let more = if rng.chance(1, 2) { TotalCost(total.0 / 3) } else { TotalCost::ZERO };
+    e.predicted_all = e.findings.first().map(|f| f.predicted_total - more.min(f.predicted_total));
     e.evidence = Evidence::default();
     let kinds =
         [(GapKind::Ended, Doubt::Absence), (GapKind::OpenMp, Doubt::Findings), (GapKind::OneNode, Doubt::Locality)];

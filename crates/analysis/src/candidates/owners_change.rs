@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 
 /// What right homes in every phase would save, of the program's cost.
 const PROGRAM_PERCENT: i128 = 1;
+/// Blocks that must change owners, of all of the object's: a few at the borders of parts are looked at from both sides, which
+/// is no phase.
+const BLOCKS_PERCENT: usize = 10;
 /// More changes of owner are no phases of a program: the memory is passed around.
 const CHANGES_MAX: u32 = 8;
 /// References in long runs of one node, of all since the block became shared.
@@ -24,7 +27,7 @@ pub(super) fn find(parts: &Parts<'_>, object: &Object, names: &dyn Names, total:
     }
     let changed: Vec<&Part> = object.parts.iter().filter(|p| has_changed(p)).collect();
     let remote: TotalCost = changed.iter().map(|p| TotalCost::from(p.cost) - TotalCost::from(p.local)).sum();
-    if !at_least(remote, PROGRAM_PERCENT, total) {
+    if !at_least(remote, PROGRAM_PERCENT, total) || changed.len() * 100 < object.parts.len() * BLOCKS_PERCENT {
         return None;
     }
     let sites = sites(parts, object, names);

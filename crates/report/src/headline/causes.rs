@@ -5,7 +5,7 @@ use super::best_placement;
 use crate::compare::share;
 use homenode_base::TotalCost;
 use homenode_sim::Evaluation;
-use homenode_sim::evaluation::{FindingKind, LineRow, ObjectRow, PolicyRow, TransferClass};
+use homenode_sim::evaluation::{Finding, FindingKind, LineRow, ObjectRow, PolicyRow, TransferClass};
 
 /// Source lines named for a cause.
 const PLACES: usize = 3;
@@ -82,7 +82,10 @@ fn transfers(e: &Evaluation, kind: CauseKind, class: &TransferClass) -> Cause {
 
 fn placement(e: &Evaluation, base: &PolicyRow) -> Cause {
     let gap = best_placement(e).map_or(TotalCost::ZERO, |best| base.total - best.total);
-    let found = e.findings.iter().filter(|f| CauseKind::of(f.kind) == CauseKind::Placement).map(|f| f.saving).max();
+    let is_placement = |f: &&Finding| CauseKind::of(f.kind) == CauseKind::Placement;
+    let alone = e.findings.iter().filter(is_placement).map(|f| f.saving).max();
+    let together = e.predicted_all.filter(|_| e.findings.iter().all(|f| is_placement(&f))).map(|all| base.total - all);
+    let found = alone.max(together);
     let gain = |o: &ObjectRow| o.cost - o.best_static;
     let object = e.objects.iter().max_by_key(|o| gain(o)).filter(|o| gain(o) > TotalCost::ZERO);
     let mut lines: Vec<&LineRow> = e

@@ -3,6 +3,7 @@
 //! What costs most goes first, whether or not something cures it ([`causes`]); "nothing to change" is said only of
 //! evaluations whose [`Evidence`](homenode_sim::Evidence) lacks nothing.
 pub mod causes;
+mod together;
 
 use crate::compare::{Comparison, first_touch, is_named, share};
 use crate::sampling::share_with_interval;
@@ -13,6 +14,7 @@ use homenode_base::TotalCost;
 use homenode_sim::Evaluation;
 use homenode_sim::evaluation::{Finding, FindingKind, ObjectRow, OptimumRow, PolicyRow};
 use homenode_sim::evidence::{Doubt, Gap};
+pub(crate) use together::all_changes;
 
 /// Shares below this are not worth a reader's time: a placement this near to the best one is called good.
 const NEAR: f64 = 0.03;
@@ -43,7 +45,8 @@ pub fn headline(e: &Evaluation) -> Headline {
     let mut words = without_trust(e);
     let said = |s: &str| [s, &decapitalised(s)].iter().any(|s| words.verdict.contains(*s) || words.cost.contains(*s));
     let gaps = e.evidence.gaps.iter().map(|g| g.sentence.clone());
-    words.trust = turns(e).into_iter().chain(gaps).filter(|s| !said(s)).collect();
+    let beyond = first_touch(e).and_then(|base| together::beyond_placement(e, base));
+    words.trust = beyond.into_iter().chain(turns(e)).chain(gaps).filter(|s| !said(s)).collect();
     words
 }
 
@@ -113,7 +116,9 @@ fn cost_sentence(e: &Evaluation, base: &PolicyRow, top: Option<&Cause>) -> Strin
         Some(CauseKind::TrueSharing) => part("lines that threads fight over: true sharing"),
         Some(CauseKind::Locks) => part("locks passed from thread to thread"),
         Some(CauseKind::Unwatched) => part("lines that go from cache to cache, too many to say why"),
-        Some(CauseKind::Placement) => placement_sentence(e, base, &total, &all),
+        Some(CauseKind::Placement) => {
+            placement_sentence(e, base, top.map_or(TotalCost::ZERO, |t| t.cost), (&total, &all))
+        }
         None => match share(base.remote + base.global, base.total) {
             f if f > 0.0 => {
                 format!("{} of this program's memory cost on {} is remote memory ({all}).", percent(f), e.machine)
@@ -123,7 +128,7 @@ fn cost_sentence(e: &Evaluation, base: &PolicyRow, top: Option<&Cause>) -> Strin
     }
 }
 
-fn placement_sentence(e: &Evaluation, base: &PolicyRow, total: &str, all: &str) -> String {
+fn placement_sentence(e: &Evaluation, base: &PolicyRow, cost: TotalCost, (total, all): (&str, &str)) -> String {
     let far = share(base.remote + base.global, base.total);
     let head = format!("Remote memory costs this program {} of its memory cost on {}", percent(far), e.machine);
     match best_placement(e) {
@@ -133,9 +138,7 @@ fn placement_sentence(e: &Evaluation, base: &PolicyRow, total: &str, all: &str) 
             format!("{head}; the best placement would cost {best} instead of {total}, {less} less.")
         }
         _ => {
-            let saved =
-                e.findings.iter().filter(|f| CauseKind::of(f.kind) == CauseKind::Placement).map(|f| f.saving).max();
-            let saved = percent(share(saved.unwrap_or(TotalCost::ZERO), base.total));
+            let saved = percent(share(cost, base.total));
             format!(
                 "{saved} of this program's memory cost on {} depends on who initialises or copies its memory ({all}).",
                 e.machine
@@ -146,10 +149,7 @@ fn placement_sentence(e: &Evaluation, base: &PolicyRow, total: &str, all: &str) 
 
 /// The verdict where something to change was found: what is dearest first, even if nothing cures it.
 fn found(e: &Evaluation, base: &PolicyRow, f: &Finding, top: Option<&Cause>) -> String {
-    let together = all_changes(e, base)
-        .map(|(n, share)| format!(" All {n} changes together are worth {}.", percent(share)))
-        .unwrap_or_default();
-    let blamed = blame(f, &e.objects) + &together;
+    let blamed = blame(f, &e.objects) + &together::words(e, base);
     let dearer = top.filter(|t| t.kind != CauseKind::of(f.kind) && t.cost > f.saving);
     let cured = dearer.is_some_and(|t| e.findings.iter().any(|f| CauseKind::of(f.kind) == t.kind));
     let verdict = match dearer {
@@ -247,12 +247,6 @@ fn listed(parts: &[String]) -> String {
 /// The bound that a user can reach without moving memory while the program runs, else the reference optimum.
 pub(crate) fn best_placement(e: &Evaluation) -> Option<&OptimumRow> {
     e.optimum.iter().find(|o| is_named(&o.name, "best static")).or(e.optimum.first())
-}
-
-/// How many findings there are and what share of the cost they save together, if there are several.
-pub(crate) fn all_changes(e: &Evaluation, base: &PolicyRow) -> Option<(usize, f64)> {
-    let total = e.predicted_all.filter(|_| e.findings.len() > 1)?;
-    Some((e.findings.len(), share(base.total - total, base.total)))
 }
 
 fn blame(f: &Finding, objects: &[ObjectRow]) -> String {

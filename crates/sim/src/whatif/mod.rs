@@ -9,6 +9,8 @@ mod gather;
 mod moves;
 mod pad;
 mod placed;
+#[cfg(test)]
+mod rewrite_tests;
 mod together;
 mod units;
 mod young;
@@ -35,8 +37,9 @@ use placed::PlacedLane;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transform {
     /// What initialises each block is done by the thread given for it: what a parallel initialisation would do. A
-    /// reference initialises if the block's first thread makes it before any other thread has touched the block, or if
-    /// it is a plain write to words that nobody has touched.
+    /// plain write to words that nobody has touched initialises; so does what a block's first thread does with another's
+    /// block before any other thread has touched that, of which only writes once parts are in use. No reference is
+    /// left out.
     InitialiseInParallel {
         /// (block number, thread that uses it).
         blocks: Vec<(u64, u32)>,

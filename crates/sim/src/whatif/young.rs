@@ -18,6 +18,15 @@ pub(super) struct Young {
     touched: Vec<u64>,
 }
 
+/// What a reference finds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    /// No other thread than this one has touched the block.
+    pub(super) alone: bool,
+    /// It is a plain write to words that nobody has touched.
+    pub(super) fresh_write: bool,
+}
+
 impl Young {
     pub(super) const NEW: Young = Young { first: NO_THREAD, shared: false, touched: Vec::new() };
 
@@ -28,12 +37,18 @@ impl Young {
 
     /// Takes note of a reference to the bytes from `first` to `last` of the block; whether it initialises them.
     pub(super) fn is_initialised_by(&mut self, r: &Merged, first: u64, last: u64, block_shift: u32) -> bool {
+        let stage = self.touched_by(r, first, last, block_shift);
+        stage.alone || stage.fresh_write
+    }
+
+    /// Likewise; why it may initialise them.
+    pub(super) fn touched_by(&mut self, r: &Merged, first: u64, last: u64, block_shift: u32) -> Found {
         if self.first == NO_THREAD {
             self.first = r.thread;
         }
         self.shared |= self.first != r.thread;
         let fresh = block_shift <= BLOCK_SHIFT_MAX && self.touch(first, last, block_shift);
-        !self.shared || (fresh && r.op == Op::Write)
+        Found { alone: !self.shared, fresh_write: fresh && r.op == Op::Write }
     }
 
     /// Marks the words; whether none of them was marked.

@@ -21,6 +21,7 @@ pub mod frame;
 pub mod framing;
 pub mod lives;
 pub mod manifest;
+mod numbers;
 pub mod objects;
 pub mod order;
 mod packed;

@@ -1,9 +1,9 @@
 //! Events against each other, the manifest and the references.
 use super::CheckReport;
 use super::frames::Found;
-use super::numbers::Numbers;
 use crate::dataset::{DatasetReader, EVENTS_FILE};
 use crate::event::{Event, EventKind};
+use crate::numbers::Numbers;
 use crate::packed::{Item, SyncEvent};
 use hashbrown::HashMap;
 
@@ -19,7 +19,7 @@ pub(super) fn check(data: &DatasetReader, found: &[Found], report: &mut CheckRep
     if let Ok(Ok(len)) = data.store().open(EVENTS_FILE).map(|f| f.len()) {
         report.bytes += len;
     }
-    let mut seen = Seen { numbers: Numbers::room(data, |_| true), spawned: HashMap::new(), backwards: 0 };
+    let mut seen = Seen { numbers: super::room(data, |_| true), spawned: HashMap::new(), backwards: 0 };
     for thread in 0..data.threads() {
         one_thread(data, thread, found[thread as usize].refs, &mut seen, report);
     }

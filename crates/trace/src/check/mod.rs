@@ -4,11 +4,12 @@
 //! follows `docs/format.md` ([`plain`]), the order is tested on the events alone, counts are taken anew.
 mod events;
 mod frames;
-mod numbers;
 mod order;
 pub mod plain;
 
 use crate::dataset::DatasetReader;
+use crate::numbers::{Numbers, Room};
+use crate::packed::SyncEvent;
 use serde::Serialize;
 
 /// Problems listed one by one; further ones are only counted.
@@ -76,6 +77,27 @@ pub fn check(data: &DatasetReader) -> CheckReport {
 
 fn ended(data: &DatasetReader) -> &str {
     if data.manifest().ended.is_empty() { "no reason is recorded" } else { &data.manifest().ended }
+}
+
+/// Empty sets, one for each synchronisation object, with room for the numbers of these acquires and releases.
+fn room(data: &DatasetReader, of: impl Fn(&SyncEvent) -> bool) -> Numbers {
+    let mut room = Room::new(data.events().objects().len());
+    each_sync(data, |s| {
+        if of(&s) {
+            room.count(s.object, s.seq);
+        }
+    });
+    Numbers::new(room)
+}
+
+/// The acquires and releases of each thread, one after the other.
+fn each_sync(data: &DatasetReader, mut f: impl FnMut(SyncEvent)) {
+    for thread in 0..data.threads() {
+        let mut walk = data.thread_events(thread);
+        while let Some(item) = walk.item() {
+            item.sync().into_iter().for_each(&mut f);
+        }
+    }
 }
 
 /// Thread files that the manifest does not know.

@@ -1,7 +1,8 @@
 //! Whether any order exists, on the events alone: threads go on as far as they can until nobody can.
-use super::numbers::{Numbers, each_sync};
+use super::{each_sync, room};
 use crate::dataset::DatasetReader;
 use crate::event::EventKind;
+use crate::numbers::Numbers;
 use crate::packed::{Item, ThreadEvents};
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
@@ -21,7 +22,7 @@ struct Search<'a> {
 }
 
 pub(super) fn check(data: &DatasetReader) -> Result<(), String> {
-    let mut open = Numbers::room(data, |s| s.releases);
+    let mut open = room(data, |s| s.releases);
     let mut more = HashMap::new();
     each_sync(data, |s| {
         if s.releases && !open.insert(s.object, s.seq) {

@@ -7,6 +7,7 @@
 //! synchronisation edges and batches that do not overlap in time are kept. `docs/design/order.md` gives the reasons.
 mod chance;
 mod cursor;
+mod families;
 mod model;
 mod output;
 mod peers;

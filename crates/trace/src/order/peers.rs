@@ -7,7 +7,7 @@ use crate::dataset::DatasetReader;
 use crate::frame::DecodedFrame;
 
 /// Turns of a thread that are looked at, spread over all of them.
-const LOOKED_AT: usize = 64;
+pub(super) const LOOKED_AT: u64 = 64;
 
 /// References by their ordinal.
 pub(super) struct Code<'a> {
@@ -40,33 +40,40 @@ impl<'a> Code<'a> {
         }))
     }
 
-    /// Where a thread takes the object at this address, of turns that begin after so many references each; sorted.
-    pub(super) fn sites(&mut self, thread: u32, object: u64, turns: &[u64]) -> Result<Vec<Site>, TraceError> {
-        let looked_at = turns.len().min(LOOKED_AT);
-        let mut sites = Vec::with_capacity(looked_at);
-        for n in 0..looked_at {
-            let at = turns[n * turns.len() / looked_at];
-            let before = match at.checked_sub(1) {
-                Some(before) => self.reference(thread, before)?,
-                None => (0, 0),
-            };
-            let takes = if before.1 == object { before.0 } else { 0 };
-            sites.push([takes, self.reference(thread, at)?.0, self.reference(thread, at + 1)?.0]);
-        }
-        sites.sort_unstable();
-        Ok(sites)
+    /// Where a thread takes the object at this address in a turn that begins after so many references.
+    pub(super) fn site(&mut self, thread: u32, object: u64, at: u64) -> Result<Site, TraceError> {
+        let before = match at.checked_sub(1) {
+            Some(before) => self.reference(thread, before)?,
+            None => (0, 0),
+        };
+        let takes = if before.1 == object { before.0 } else { 0 };
+        Ok([takes, self.reference(thread, at)?.0, self.reference(thread, at + 1)?.0])
     }
 }
 
-/// The site that occurs most often; of several the smallest.
-fn usual(sites: &[Site]) -> Option<&Site> {
-    sites.chunk_by(|a, b| a == b).rev().max_by_key(|run| run.len()).map(|run| &run[0])
+/// How often a thread takes an object where, in order of site.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally(Vec<(Site, u32)>);
+
+impl Tally {
+    pub(super) fn add(&mut self, site: Site) {
+        match self.0.binary_search_by_key(&site, |s| s.0) {
+            Ok(i) => self.0[i].1 += 1,
+            Err(i) => self.0.insert(i, (site, 1)),
+        }
+    }
+    /// The site that occurs most often; of several the smallest.
+    fn usual(&self) -> Option<Site> {
+        self.0.iter().rev().max_by_key(|s| s.1).map(|s| s.0)
+    }
+    fn has(&self, site: Option<Site>) -> bool {
+        site.is_some_and(|site| self.0.binary_search_by_key(&site, |s| s.0).is_ok())
+    }
 }
 
 /// Whether what each of two threads mostly does is done by the other one, too.
-pub(super) fn alike(a: &[Site], b: &[Site]) -> bool {
-    let has = |all: &[Site], site: Option<&Site>| site.is_some_and(|s| all.binary_search(s).is_ok());
-    has(a, usual(b)) && has(b, usual(a))
+pub(super) fn alike(a: &Tally, b: &Tally) -> bool {
+    a.has(b.usual()) && b.has(a.usual())
 }
 
 #[cfg(test)]
@@ -76,11 +83,16 @@ mod tests {
     #[test]
     fn threads_are_alike_if_what_each_mostly_does_is_done_by_the_other() {
         let (push, pop) = ([1, 2, 3], [4, 5, 6]);
-        let [mostly_push, mostly_pop] = [[push, push, pop], [push, pop, pop]];
+        let tally = |sites: &[Site]| {
+            let mut tally = Tally::default();
+            sites.iter().for_each(|s| tally.add(*s));
+            tally
+        };
+        let [mostly_push, mostly_pop] = [tally(&[push, push, pop]), tally(&[push, pop, pop])];
         assert!(alike(&mostly_push, &mostly_pop));
-        assert!(alike(&[push], &mostly_push));
-        assert!(!alike(&[push], &[pop]));
-        assert!(!alike(&[push], &[pop, pop, pop]));
-        assert!(!alike(&[], &[push]));
+        assert!(alike(&tally(&[push]), &mostly_push));
+        assert!(!alike(&tally(&[push]), &tally(&[pop])));
+        assert!(!alike(&tally(&[push]), &tally(&[pop, pop, pop])));
+        assert!(!alike(&tally(&[]), &tally(&[push])));
     }
 }

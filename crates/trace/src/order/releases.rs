@@ -105,6 +105,17 @@ impl Releases {
         lower(offsets, l.low as usize, |o| u64::from(o) < offset) as u32
     }
 
+    /// How many of the first `n` of a list have a lower number.
+    pub(super) fn within(&self, list: u32, n: u32, seq: u64) -> u32 {
+        let l = &self.lists[list as usize];
+        let n = n.min(l.len);
+        let last = n.checked_sub(1).map(|last| match self.wide.get(&list) {
+            Some(seqs) => seqs[last as usize],
+            None => l.base + u64::from(self.offsets[(l.start + last) as usize]),
+        });
+        if last.is_none_or(|last| last < seq) { n } else { n.min(self.before(list, seq)) }
+    }
+
     /// Whether so many of a list are executed; if so, their largest virtual time (0 of none).
     pub(super) fn ready(&self, list: u32, needs: u32) -> Option<u64> {
         let l = &self.lists[list as usize];
@@ -244,9 +255,12 @@ mod tests {
                     for needs in 0..=own.0.len() {
                         assert_eq!(packed.ready(list, needs as u32), own.ready(needs), "seed {seed}");
                     }
-                    for seq in own.0.iter().flat_map(|r| [r.0, r.0.wrapping_add(1), rng.next_u64()]) {
+                    let any = rng.next_u64();
+                    for seq in own.0.iter().flat_map(|r| [r.0, r.0.wrapping_add(1), any]) {
                         let before = own.0.iter().filter(|r| r.0 < seq).count();
                         assert_eq!(packed.before(list, seq) as usize, before, "seed {seed}");
+                        let n = rng.below(own.0.len() as u64 + 2) as usize;
+                        assert_eq!(packed.within(list, n as u32, seq) as usize, before.min(n), "seed {seed}");
                     }
                 }
             }

@@ -1,7 +1,5 @@
-//! Sets of sequence numbers, one for each synchronisation object. They lie close together, so that a bit each is enough; of an object whose
-//! numbers do not they are kept as they are.
-use crate::dataset::DatasetReader;
-use crate::packed::SyncEvent;
+//! Sets of sequence numbers, such as one for each synchronisation object. They lie close together, so that a bit each is enough; where
+//! they do not they are kept as they are.
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
 
@@ -9,7 +7,7 @@ use std::collections::BTreeSet;
 const BITS: u64 = 16;
 
 #[derive(Debug)]
-pub(super) struct Numbers {
+pub(crate) struct Numbers {
     sets: Vec<Set>,
     bits: Vec<u64>,
     far: HashMap<u32, BTreeSet<u64>>,
@@ -26,6 +24,25 @@ struct Set {
     low: usize,
 }
 
+/// Counts the numbers of each set before they are entered.
+#[derive(Clone, Debug)]
+pub(crate) struct Room {
+    sets: Vec<Set>,
+}
+
+impl Room {
+    pub(crate) fn new(sets: usize) -> Room {
+        let none = Set { count: 0, least: u64::MAX, largest: 0, start: 0, low: 0 };
+        Room { sets: vec![none; sets] }
+    }
+    /// One more number.
+    pub(crate) fn count(&mut self, set: u32, number: u64) {
+        let set = &mut self.sets[set as usize];
+        set.count += 1;
+        (set.least, set.largest) = (set.least.min(number), set.largest.max(number));
+    }
+}
+
 impl Set {
     fn words(&self) -> usize {
         let span = self.largest.saturating_sub(self.least);
@@ -33,32 +50,10 @@ impl Set {
     }
 }
 
-/// The acquires and releases of each thread, one after the other.
-pub(super) fn each_sync(data: &DatasetReader, mut f: impl FnMut(SyncEvent)) {
-    for thread in 0..data.threads() {
-        let mut walk = data.thread_events(thread);
-        while let Some(item) = walk.item() {
-            item.sync().into_iter().for_each(&mut f);
-        }
-    }
-}
-
 impl Numbers {
-    /// Empty sets with room for the numbers of these acquires and releases.
-    pub(super) fn room(data: &DatasetReader, of: impl Fn(&SyncEvent) -> bool) -> Numbers {
-        let none = Set { count: 0, least: u64::MAX, largest: 0, start: 0, low: 0 };
-        let mut sets = vec![none; data.events().objects().len()];
-        each_sync(data, |s| {
-            if of(&s) {
-                let set = &mut sets[s.object as usize];
-                set.count += 1;
-                (set.least, set.largest) = (set.least.min(s.seq), set.largest.max(s.seq));
-            }
-        });
-        Numbers::planned(sets)
-    }
-
-    fn planned(mut sets: Vec<Set>) -> Numbers {
+    /// Empty sets with the room that was counted.
+    pub(crate) fn new(counted: Room) -> Numbers {
+        let Room { mut sets } = counted;
         let mut words = 0;
         for set in &mut sets {
             set.start = words;
@@ -79,7 +74,7 @@ impl Numbers {
     }
 
     /// Adds a number that room was made for. Whether it was not there yet.
-    pub(super) fn insert(&mut self, object: u32, number: u64) -> bool {
+    pub(crate) fn insert(&mut self, object: u32, number: u64) -> bool {
         let Some((word, bit)) = self.place(object, number) else {
             return self.far.entry(object).or_default().insert(number);
         };
@@ -91,15 +86,34 @@ impl Numbers {
         fresh
     }
 
-    pub(super) fn remove(&mut self, object: u32, number: u64) {
+    pub(crate) fn remove(&mut self, object: u32, number: u64) {
         match self.place(object, number) {
             Some((word, bit)) => self.bits[self.sets[object as usize].start + word] &= !bit,
             None => drop(self.far.get_mut(&object).map(|set| set.remove(&number))),
         }
     }
 
+    /// Whether there is a number between two others.
+    pub(crate) fn any_between(&self, object: u32, above: u64, below: u64) -> bool {
+        let Some(set) = self.sets.get(object as usize).filter(|s| s.count > 0 && above < below) else { return false };
+        let (from, to) = (set.least.max(above + 1), set.largest.min(below - 1));
+        if from > to {
+            return false;
+        }
+        if set.words() == 0 {
+            return self.far.get(&object).is_some_and(|set| set.range(from..=to).next().is_some());
+        }
+        let ((first, last), bits) = ((from - set.least, to - set.least), &self.bits[set.start..]);
+        let word = |w: u64| {
+            let low = if w == first / 64 { u64::MAX << (first % 64) } else { u64::MAX };
+            let high = if w == last / 64 { u64::MAX >> (63 - last % 64) } else { u64::MAX };
+            bits[w as usize] & low & high != 0
+        };
+        (first / 64..=last / 64).any(word)
+    }
+
     /// The least number.
-    pub(super) fn first(&mut self, object: u32) -> Option<u64> {
+    pub(crate) fn first(&mut self, object: u32) -> Option<u64> {
         let set = &mut self.sets[object as usize];
         let words = set.words();
         if words == 0 {
@@ -125,9 +139,9 @@ mod tests {
             let far = [3, 70, 900, 1 << 30, u64::MAX][rng.below(5) as usize];
             let shift = rng.next_u64() >> rng.below(64);
             let numbers: Vec<u64> = (0..1 + rng.below(50)).map(|_| shift.saturating_add(rng.below(far))).collect();
-            let (least, largest) = (*numbers.iter().min().expect("some"), *numbers.iter().max().expect("some"));
-            let set = Set { count: numbers.len() as u64, least, largest, start: 0, low: 0 };
-            let (mut packed, mut plain) = (Numbers::planned(vec![set; 2]), BTreeSet::new());
+            let mut room = Room::new(2);
+            numbers.iter().for_each(|n| (0..2).for_each(|set| room.count(set, *n)));
+            let (mut packed, mut plain) = (Numbers::new(room), BTreeSet::new());
             for _ in 0..200 {
                 let n = numbers[rng.below(numbers.len() as u64) as usize];
                 if rng.below(2) == 0 {
@@ -138,6 +152,9 @@ mod tests {
                 }
                 assert_eq!(packed.first(1), plain.first().copied(), "seed {seed}");
                 assert_eq!(packed.first(0), None);
+                let other = numbers[rng.below(numbers.len() as u64) as usize].saturating_add(rng.below(3));
+                let between = plain.iter().any(|x| *x > n && *x < other);
+                assert_eq!(packed.any_between(1, n, other), between, "seed {seed}: {n} to {other}");
             }
         }
     }

@@ -393,6 +393,11 @@ impl Line {
         let least = (self.users.len() as u64 - 1).min(useful);
         Some(TurnCosts { turns, cost, in_one_run: times(least), alternating: times(alternations.max(useful)) })
     }
+    /// Whether most references to it are atomic updates or made under locks: whoever updates it then needs nothing but the
+    /// update. What is updated otherwise belongs to whom it was handed over, or is a race.
+    pub(crate) fn is_guarded(&self) -> bool {
+        self.in_turns >= self.free
+    }
     /// Whether at least half of its transfers brought nothing.
     pub(crate) fn is_false(&self) -> bool {
         self.transfers > 1 && self.useless * 2 >= self.transfers

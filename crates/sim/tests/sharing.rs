@@ -280,7 +280,7 @@ fn a_histogram_of_all_is_a_sum_and_a_mailbox_is_none() {
             let base = A + if copies { u64::from(t) * bins * 8 } else { 0 };
             let add = move |i: u64| {
                 let bin = base + (i * 37 + u64::from(t) * 11) % bins * 8;
-                [own(t, i), go(t, R, bin, 8, 1), go(t, W, bin, 8, 1)]
+                [own(t, i), go(t, Op::Atomic, bin, 8, 1)]
             };
             (0..3000).flat_map(add).collect()
         };
@@ -298,4 +298,40 @@ fn a_histogram_of_all_is_a_sum_and_a_mailbox_is_none() {
     assert!(e.findings.is_empty(), "{:#?}", e.findings);
     assert_eq!(e.transfer_breakdown.falsely_shared.transfers, 0);
     assert!(e.transfer_breakdown.truly_shared.transfers > 3000);
+}
+
+/// Blocks that any thread may get, one at a time, from a list whose head all update by atomics: what is done to a block is
+/// reading and writing back, by everybody, and yet no sum. The same updates under a lock or by atomics may be one.
+#[test]
+fn blocks_of_a_pool_are_no_sums() {
+    let head = A + (1 << 12);
+    let run = |how: usize| {
+        let mut rng = homenode_base::Rng::new(5);
+        let mut free: Vec<u64> = (0..12).map(|b| A + 64 * b).collect();
+        let mut steps = Vec::new();
+        for i in 0..24_000u64 {
+            let t = rng.below(THREADS.into()) as u32;
+            // The last one given back is the next one given out, or any.
+            let at = if how == 1 { rng.below(free.len() as u64) as usize } else { free.len() - 1 };
+            let block = free.remove(at);
+            steps.push(own(t, i));
+            match how {
+                0 | 1 => {
+                    steps.push(go(t, Op::Atomic, head, 8, 3));
+                    let update = [go(t, R, block, 8, 1), go(t, R, block + 8, 8, 1), go(t, W, block + 8, 8, 1)];
+                    steps.extend(update);
+                    steps.extend([go(t, W, block, 8, 1), go(t, Op::Atomic, head, 8, 3)]);
+                }
+                2 => steps.push(go(t, Op::Atomic, block + 8, 8, 1)),
+                _ => {
+                    steps.extend([Step::Acquired(t, head), go(t, Op::Atomic, head, 8, 2)]);
+                    steps.extend([go(t, R, block + 8, 8, 1), go(t, W, block + 8, 8, 1), go(t, W, head, 8, 2)]);
+                }
+            }
+            free.push(block);
+        }
+        let e = report(&steps, &[("blocks", A, 64 * 12), ("head", head, 64)]);
+        e.findings.iter().any(|f| f.kind == FindingKind::SharedUpdates && f.object == "blocks")
+    };
+    assert_eq!([0, 1, 2, 3].map(run), [false, false, true, true]);
 }

@@ -27,6 +27,7 @@ pub mod patterns;
 pub mod rows;
 mod tables;
 mod transfers;
+mod true_use;
 mod turns;
 mod watched;
 mod words;

@@ -191,6 +191,21 @@ pub struct TransferBreakdown {
     /// Of the truly shared lines and the locks, those that threads use in turns; `None` if there are none. Who gets them when
     /// is decided by the machine, not by the program.
     pub in_turns: Option<InTurns>,
+    /// What threads do to the truly shared lines of the object named there.
+    pub true_use: TrueUse,
+}
+
+/// What threads do to lines that they truly share: it decides what may be advised.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrueUse {
+    /// Many add to the same words, by atomics or under locks: each can have its own, to be added up.
+    Added,
+    /// One writes what another reads.
+    HandedOver,
+    /// Neither, or both.
+    #[default]
+    Unclear,
 }
 
 /// Lines that threads use in turns: under locks, or by atomic operations.

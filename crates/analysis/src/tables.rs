@@ -10,6 +10,7 @@ use crate::owners::Owners;
 use crate::patterns::{Pattern, Patterns};
 use crate::rows::{FalseSharingRow, FalseWord, LineRow, ObjectRow, PatternRow, TransferBreakdown};
 use crate::transfers::Transfers;
+use crate::true_use;
 use crate::turns;
 use crate::watched::Line;
 use hashbrown::HashMap;
@@ -82,10 +83,7 @@ pub(crate) fn finish(parts: Parts<'_>, names: &dyn Names) -> Analysed {
         patterns,
         lines: line_rows(parts.attribution, names, &by_id),
         false_sharing: false_sharing_rows(&parts, names, &by_id, total),
-        transfer_breakdown: TransferBreakdown {
-            in_turns: turns::find(&parts, names),
-            ..parts.transfers.breakdown(names, &|id| object_name(names, id).name)
-        },
+        transfer_breakdown: transfer_breakdown(&parts, names),
         heat,
         candidates,
         spread: intervals.map(|i| i.spread),
@@ -205,6 +203,15 @@ pub(crate) fn site_name(names: &dyn Names, site: u32) -> SiteName {
         UNKNOWN_SITE => SiteName { place: "unknown".into(), function: String::new() },
         _ => names.site(site),
     }
+}
+
+fn transfer_breakdown(parts: &Parts<'_>, names: &dyn Names) -> TransferBreakdown {
+    let name = |id: u32| object_name(names, id).name;
+    let classes = parts.transfers.breakdown(names, &name);
+    let dearest = classes.truly_shared.object.as_ref();
+    let mut known: HashMap<u32, bool> = HashMap::new();
+    let wanted = |id: u32| *known.entry(id).or_insert_with(|| Some(&name(id)) == dearest);
+    TransferBreakdown { in_turns: turns::find(parts, names), true_use: true_use::find(parts, wanted), ..classes }
 }
 
 fn line_rows(attribution: &Attribution, names: &dyn Names, objects: &HashMap<u32, &Object>) -> Vec<LineRow> {

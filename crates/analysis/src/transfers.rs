@@ -1,6 +1,6 @@
 //! Sums over transfers: by class, object and site, exact.
 use crate::names::Names;
-use crate::rows::{TransferBreakdown, TransferClass, TransferLine};
+use crate::rows::{TransferBreakdown, TransferClass, TransferLine, TrueUse};
 use crate::tables::site_name;
 use hashbrown::HashMap;
 use homenode_base::{Cost, TotalCost};
@@ -64,6 +64,7 @@ impl Transfers {
             locks: class(Class::Lock),
             unwatched: class(Class::Unwatched),
             in_turns: None,
+            true_use: TrueUse::Unclear,
         }
     }
     fn class(&self, class: Class, names: &dyn Names, name: &dyn Fn(u32) -> String) -> TransferClass {

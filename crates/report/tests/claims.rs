@@ -7,7 +7,9 @@ use homenode_base::{NodeId, Rng, TotalCost};
 use homenode_machine::models;
 use homenode_placement::policies::Choice;
 use homenode_report::headline::{Headline, headline};
-use homenode_sim::evaluation::{Finding, FindingKind, InTurns, ObjectRow, OptimumRow, PolicyRow, TransferClass};
+use homenode_sim::evaluation::{
+    Finding, FindingKind, InTurns, ObjectRow, OptimumRow, PolicyRow, TransferClass, TrueUse,
+};
 use homenode_sim::evidence::{Doubt, Evidence, Gap, GapKind};
 use homenode_sim::{EvalContext, EvalOptions, Evaluation, Found, Objects, ReplayOptions, Seat, Setup, evaluate};
 use homenode_trace::order::Consumer;
@@ -241,6 +243,10 @@ fn verdict(h: &Headline, t: &Tables<'_>) {
         assert!(part(most, t.gap()) >= 0.5, "{v}");
         says(share_before(v, " of that is `"), part(most, t.gap()).min(1.0));
     }
+    if v.contains("fight over") {
+        let adds = t.e.transfer_breakdown.true_use == TrueUse::Added;
+        assert_eq!(v.contains("add up at the end"), adds, "{v}");
+    }
     if v.contains(": No change") || v.contains("fight over") {
         says(
             share_before(v, " of the memory cost. No"),
@@ -324,6 +330,7 @@ fn random_document(rng: &mut Rng) -> Evaluation {
         let places = vec!["queue.c:9".to_owned()];
         t.in_turns = Some(InTurns { object, places, turns: 1 + rng.below(90_000), cost, in_one_run, alternating });
     }
+    t.true_use = [TrueUse::Added, TrueUse::HandedOver, TrueUse::Unclear][rng.below(3) as usize];
     [t.locks, t.unwatched] = [class(classes[2], "mutex"), class(classes[3], "grid")];
     e.findings.retain(|f| rng.chance(1, 2) && (f.kind != FindingKind::FalseSharing || classes[0] > TotalCost::ZERO));
     for f in &mut e.findings {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 pub use homenode_analysis::rows::{
     FalseSharingRow, FalseWord, FindingKind, HeatMap, HeatRow, InTurns, Interval, LineRow, ObjectRow, PatternRow,
-    SampleSpread, TransferBreakdown, TransferClass, TransferLine,
+    SampleSpread, TransferBreakdown, TransferClass, TransferLine, TrueUse,
 };
 
 /// One dataset on one machine at one block size.

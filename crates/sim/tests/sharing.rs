@@ -3,7 +3,7 @@ mod common;
 use common::objects::Arrays;
 use homenode_base::{NodeId, TotalCost, VirtualTime};
 use homenode_machine::{Machine, models};
-use homenode_sim::evaluation::{Finding, FindingKind};
+use homenode_sim::evaluation::{Finding, FindingKind, TrueUse};
 use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seat, Setup, evaluate};
 use homenode_trace::event::EventKind;
 use homenode_trace::order::Consumer;
@@ -334,4 +334,40 @@ fn blocks_of_a_pool_are_no_sums() {
         e.findings.iter().any(|f| f.kind == FindingKind::SharedUpdates && f.object == "blocks")
     };
     assert_eq!([0, 1, 2, 3].map(run), [false, false, true, true]);
+}
+
+/// What threads do to shared lines decides what may be advised.
+#[test]
+fn adding_is_told_from_handing_over() {
+    let how = |steps: Vec<Step>| report(&steps, &[("cells", A, 1 << 16)]).transfer_breakdown.true_use;
+    let each = |f: &dyn Fn(u32, u64) -> Vec<Step>| -> Vec<Step> {
+        (0..2000u64).flat_map(|i| (0..THREADS).flat_map(move |t| [vec![own(t, i)], f(t, i)].concat())).collect()
+    };
+    // A counter, and one behind a lock on a line of its own.
+    assert_eq!(how(each(&|t, _| vec![go(t, Op::Atomic, A, 8, 1)])), TrueUse::Added);
+    let lock = A + (1 << 15);
+    let locked = |t: u32, _| {
+        let taken = [Step::Acquired(t, lock), go(t, Op::Atomic, lock, 8, 2)];
+        [&taken[..], &[go(t, R, A, 8, 1), go(t, W, A, 8, 1), go(t, W, lock, 8, 2)]].concat()
+    };
+    assert_eq!(how(each(&locked)), TrueUse::Added);
+    // Borders of parts: written by one, read by its neighbour; likewise elements of a ring.
+    let border = |t: u32, i: u64| {
+        let cell = |t: u32| A + u64::from(t % THREADS) * 256 + i % 8 * 8;
+        vec![go(t, W, cell(t), 8, 1), go(t, R, cell(t + 1), 8, 2)]
+    };
+    assert_eq!(how(each(&border)), TrueUse::HandedOver);
+    let ring = |t: u32, i: u64| {
+        let slot = A + i % 64 * 64;
+        if t == 0 {
+            vec![go(0, W, slot, 8, 1)]
+        } else if t == 5 {
+            vec![go(5, R, slot, 8, 2)]
+        } else {
+            vec![]
+        }
+    };
+    assert_eq!(how(each(&ring)), TrueUse::HandedOver);
+    // Everybody writes, nobody reads.
+    assert_eq!(how(each(&|t, _| vec![go(t, W, A, 8, 1)])), TrueUse::Unclear);
 }

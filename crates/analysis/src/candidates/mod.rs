@@ -16,6 +16,7 @@ use crate::names::{Names, SiteName, UNKNOWN_OBJECT};
 use crate::tables::{Object, Parts, site_name};
 pub(crate) use fought::blame;
 use homenode_base::TotalCost;
+pub(crate) use shared_updates::is_sum;
 use std::cmp::Reverse;
 
 /// All candidates, most promising first.

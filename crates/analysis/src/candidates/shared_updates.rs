@@ -21,7 +21,7 @@ const BYTES_MAX: u64 = 1 << 22;
 /// Whether several processors write this line and each of them only ever adds to what it reads, in one atomic step or under
 /// a lock: elements of a pool, a free list or a queue are read and written back by many, too, but by one at a time, to
 /// whom they were handed.
-fn is_sum(line: &Line) -> bool {
+pub(crate) fn is_sum(line: &Line) -> bool {
     if !line.is_guarded() {
         return false;
     }

@@ -12,7 +12,7 @@ use causes::FIGHT_MIN;
 pub use causes::{Cause, CauseKind, causes};
 use homenode_base::TotalCost;
 use homenode_sim::Evaluation;
-use homenode_sim::evaluation::{Finding, FindingKind, ObjectRow, OptimumRow, PolicyRow};
+use homenode_sim::evaluation::{Finding, FindingKind, ObjectRow, OptimumRow, PolicyRow, TrueUse};
 use homenode_sim::evidence::{Doubt, Gap};
 pub(crate) use together::all_changes;
 
@@ -204,8 +204,8 @@ fn cause_words(e: &Evaluation, base: &PolicyRow, c: &Cause) -> String {
              tried cures it."
         ),
         CauseKind::TrueSharing => format!(
-            "Threads fight over lines of {name}{at}: {worth} of the memory cost. No change of layout cures true sharing: \
-             write there less often, or give each thread its own and add up at the end."
+            "Threads fight over lines of {name}{at}: {worth} of the memory cost. No change of layout cures true sharing: {}.",
+            sharing_advice(e.transfer_breakdown.true_use)
         ),
         CauseKind::Locks => format!(
             "Threads pass {name} around{at}: {worth} of the memory cost. No placement cures that: take locks less often, or \
@@ -215,6 +215,17 @@ fn cause_words(e: &Evaluation, base: &PolicyRow, c: &Cause) -> String {
             "Lines of {name} go from cache to cache{at}: {worth} of the memory cost. Whether they are falsely shared cannot \
              be told: record a smaller problem."
         ),
+    }
+}
+
+/// What helps depends on what threads do to the lines.
+fn sharing_advice(how: TrueUse) -> &'static str {
+    match how {
+        TrueUse::Added => "add there less often, or give each thread its own and add up at the end",
+        TrueUse::HandedOver => {
+            "some threads read what others wrote there; hand over less, or let the same threads do both"
+        }
+        TrueUse::Unclear => "write there less often",
     }
 }
 

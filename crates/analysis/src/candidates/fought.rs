@@ -1,4 +1,5 @@
 //! Lines that travel for nothing, gathered by what they belong to: an object, or several whose bytes meet in them.
+use super::at_least;
 use crate::names::{Names, SiteName, UNKNOWN_OBJECT};
 use crate::tables::{Object, Parts, extent, site_name};
 use crate::watched::{Line, Word, is_noise};
@@ -9,6 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// One transfer in so many of a line must have brought nothing: a lock that many fight for takes the data beside it away
 /// from their user rarely, compared with what the fight costs, and yet often.
 const USELESS: u64 = 8;
+/// Or what brought nothing is worth so many percent of the program by itself, however dear the rest of the line is.
+const DEAR_PERCENT: i128 = 1;
 /// Objects that meet in lines are one case if these lines are worth so many percent of the program.
 const MEETING_PERCENT: i128 = 1;
 
@@ -79,7 +82,8 @@ pub(crate) fn gather<'a>(parts: &'a Parts<'_>, objects: &'a [Object], total: Tot
     let lines: Vec<(&Line, Vec<u32>)> = parts
         .lines
         .iter()
-        .filter(|l| l.transfers > 1 && l.useless * USELESS >= l.transfers)
+        .filter(|l| l.transfers > 1)
+        .filter(|l| l.useless * USELESS >= l.transfers || at_least(l.useless_cost, DEAR_PERCENT, total))
         .map(|l| (l, objects_in(l)))
         .collect();
     let mut meetings: BTreeMap<&[u32], TotalCost> = BTreeMap::new();

@@ -1,8 +1,8 @@
 //! Busy waiting that the recorder could not tell while it happened: what a thread does again and again, exactly the same,
 //! without changing anything, until something that another thread does lets it go on.
 //!
-//! A *round* is a few nodes of one thread in a row: reads, atomics that changed nothing, and locks taken and given back. Where a round is
-//! directly followed by the same round (same code, same addresses) the first one had no effect and only says how
+//! A *round* is up to 128 nodes of one thread in a row: reads, atomics that changed nothing, and locks taken and given back.
+//! Where a round is directly followed by the same round (same code, same addresses) the first one had no effect and only says how
 //! long the host made the thread wait. So its references are spins: not charged and no progress of virtual time; and
 //! its synchronisation orders nothing, except that a release still publishes what the thread had written before. Of
 //! any number of rounds the last is kept, as if the thread had come in time.
@@ -10,6 +10,8 @@
 //! A read that the recorder marked as waiting repeats the one before it by the same code at the same address: that one goes,
 //! with what stands between (the recorder has seen that it is the thread's own), so that none of the tries before the last is
 //! charged. Marks that an event takes back (what was read never changed: a loop that counts) are reads.
+mod tail;
+
 use crate::TraceError;
 use crate::dataset::DatasetReader;
 use crate::event::{Event, EventKind};
@@ -20,11 +22,14 @@ use hashbrown::{HashMap, HashSet};
 use std::borrow::Cow;
 use std::iter::Peekable;
 use std::ops::Range;
+use tail::Tail;
 
-/// Nodes of the longest round.
-const ROUND_MAX: usize = 8;
+/// Nodes of the longest round: a thread may look into the queues of all others, with two locks each, again and again.
+const ROUND_MAX: usize = 128;
 /// Nodes looked back on: what is older is settled.
 const TAIL_MAX: usize = 8 * ROUND_MAX;
+/// Nodes or references that are near.
+const NEAR: usize = 8;
 
 /// What is different from what was recorded.
 #[derive(Debug, Default)]
@@ -145,7 +150,7 @@ struct Finder<'a> {
     frame: DecodedFrame,
     loaded: Option<usize>,
     bytes: Vec<u8>,
-    tail: Vec<Node>,
+    tail: Tail,
     /// Whether the thread has written anything since its last release.
     wrote: bool,
     changes: HashMap<u64, Op>,
@@ -187,7 +192,7 @@ impl<'a> Finder<'a> {
         let sync = |kind: &EventKind| {
             matches!(kind, EventKind::Acquire { .. } | EventKind::Release { .. } | EventKind::AcqRel { .. })
         };
-        let near = ROUND_MAX as u64;
+        let near = NEAR as u64;
         let mut zones: Vec<Range<u64>> = Vec::new();
         let mut last = None;
         for e in self.data.thread_events(self.thread).filter(|e| sync(&e.kind)) {
@@ -361,14 +366,14 @@ impl<'a> Finder<'a> {
         }
         let bare =
             |n: &Node| n.at.is_some() && n.event.is_none() && matches!(n.kind, Kind::Poll | Kind::Read | Kind::Other);
-        let near = before.iter().rev().take(ROUND_MAX);
+        let near = before.iter().rev().take(NEAR);
         let Some(back) = near.take_while(|n| bare(n) || n.same(last)).position(|n| n.same(last)) else { return };
         let from = before.len() - 1 - back;
         let gap = hash(&before[from + 1..]);
         if !(last.marked || (before[from].marked && before[from].gap == gap)) {
             return;
         }
-        let gone: Vec<Node> = self.tail.drain(from..self.tail.len() - 1).collect();
+        let gone = self.tail.take(from..self.tail.len() - 1);
         let Some(mut kept) = self.tail.pop() else { return };
         self.replace(gone[0], &mut kept);
         for node in &gone[1..] {
@@ -408,7 +413,7 @@ impl<'a> Finder<'a> {
     /// Whether the address is that of a lock taken a few nodes ago: giving it back publishes nothing by itself.
     fn is_locked(&self, addr: u64) -> bool {
         let taken = |n: &Node| matches!(n.kind, Kind::Modify | Kind::Lock | Kind::Poll) && n.addr == addr;
-        self.tail.iter().rev().take(ROUND_MAX).any(taken)
+        self.tail.iter().rev().take(NEAR).any(taken)
     }
 
     fn push(&mut self, node: Node) {
@@ -418,7 +423,7 @@ impl<'a> Finder<'a> {
 
     fn put(&mut self, node: Node) {
         if self.tail.len() >= TAIL_MAX {
-            self.tail.drain(..TAIL_MAX / 2);
+            self.tail.take(0..TAIL_MAX / 2);
         }
         self.wrote |= node.kind == Kind::Other && node.at.is_none();
         self.tail.push(node);
@@ -426,14 +431,14 @@ impl<'a> Finder<'a> {
 
     /// While the nodes end with two equal rounds, the first of them goes.
     fn reduce(&mut self) {
-        while let Some(n) = (1..=ROUND_MAX).find(|&n| self.repeats(n)) {
+        while let Some(n) = self.tail.distances().find(|&n| self.repeats(n)) {
             let (old, new) = (self.tail.len() - 2 * n, self.tail.len() - n);
             for i in 0..n {
                 let mut kept = self.tail[new + i];
                 self.replace(self.tail[old + i], &mut kept);
                 self.tail[new + i] = kept;
             }
-            self.tail.drain(old..new);
+            self.tail.take(old..new);
         }
     }
 
@@ -441,7 +446,7 @@ impl<'a> Finder<'a> {
     fn repeats(&self, n: usize) -> bool {
         let Some(from) = self.tail.len().checked_sub(2 * n) else { return false };
         let (old, new) = self.tail[from..].split_at(n);
-        old.iter().zip(new).all(|(a, b)| a.same(b)) && (is_round(old) || is_round(new))
+        old.iter().zip(new).rev().all(|(a, b)| a.same(b)) && (is_round(old) || is_round(new))
     }
 }
 

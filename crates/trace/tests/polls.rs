@@ -97,6 +97,22 @@ fn atomics_and_several_flags() {
 }
 
 /// As the recorder writes it: three reads as they are, then spins, and at last the read that succeeds.
+/// Nobody has work for a thread that looks into the queues of all eight, each time under two locks.
+#[test]
+fn rounds_over_the_queues_of_all() {
+    let wait = |b: &mut Builder| {
+        for queue in 0..8 {
+            let lock = LOCK + 64 * (1 + queue);
+            b.acquire(0, LOCK, 0).acquire(0, lock, 0).read(0, FLAG + 64 * (1 + queue)).read(0, FLAG);
+            b.release(0, lock, 0).release(0, LOCK, 0);
+        }
+    };
+    let set = |b: &mut Builder| {
+        b.acquire(1, LOCK, 0).write(1, FLAG).release(1, LOCK, 0);
+    };
+    same_for_all_hosts(wait, set, 16, "queues of all");
+}
+
 #[test]
 fn what_the_recorder_marked_from_the_fourth_on() {
     for numbered in [true, false] {

@@ -148,7 +148,7 @@ fn look_up<F: FnMut(Merged)>(levels: &mut [Level], stages: &mut [Stage], held: &
             Some(given) => {
                 let bytes = (piece.addr & within, piece.last & within);
                 if given.is_initialised_by(&r, bytes, level.shift, &mut stages[given.change as usize]) {
-                    held.hold(Merged { thread: given.user, ..part }, r.thread, &mut *out);
+                    held.hold(Merged { thread: given.user, ..part }, &r, &mut *out);
                 } else {
                     level.users.remove(unit);
                     held.finish(&mut *out);
@@ -160,14 +160,14 @@ fn look_up<F: FnMut(Merged)>(levels: &mut [Level], stages: &mut [Stage], held: &
 }
 
 impl Held {
-    /// A reference that `by` made as recorded.
-    fn hold(&mut self, r: Merged, by: u32, out: &mut impl FnMut(Merged)) {
+    /// A piece of a reference as it was recorded.
+    fn hold(&mut self, r: Merged, of: &Merged, out: &mut impl FnMut(Merged)) {
         let Some(together) = &mut self.together else { return out(r) };
         self.in_a_row = 0;
-        if !self.held_of.contains(&by) {
-            self.held_of.push(by);
+        if !self.held_of.contains(&of.thread) {
+            self.held_of.push(of.thread);
         }
-        if together.push(r) {
+        if together.push(r, r.addr != of.addr) {
             self.finish(out);
         }
     }

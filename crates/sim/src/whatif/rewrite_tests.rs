@@ -180,3 +180,14 @@ fn no_combination_of_changes_drops_references() {
         assert!(more == 0 || (copied && more % 8 == 0 && more / 8 <= fresh.count() as u64), "case {case}: {more}");
     }
 }
+
+/// Clearing a range is one reference, and so is clearing a part of it.
+#[test]
+fn a_range_is_divided_into_one_part_for_each_maker() {
+    let clear = Merged { addr: BASE, size: 8 * PAGE as u32, weight: 1, op: Op::Write, ..Merged::default() };
+    let blocks = (0..8).map(|p| (BASE / PAGE + p, p as u32 / 2)).collect();
+    let after = rewritten(&[clear], &[Transform::InitialiseInParallel { blocks }], 4);
+    let parts: Vec<(u32, u64, u32)> = after.iter().map(|r| (r.thread, r.addr, r.size)).collect();
+    let part = |t: u64| (t as u32, BASE + t * 2 * PAGE, 2 * PAGE as u32);
+    assert_eq!(parts, (0..4).map(part).collect::<Vec<_>>());
+}

@@ -46,6 +46,16 @@ impl Run {
         next
     }
 
+    /// Takes the next piece of the same reference: what clears or copies a range does so for its part as a whole.
+    fn grows(&mut self, r: &Merged) -> bool {
+        let end = self.addr.wrapping_add(u64::from(self.size));
+        let size = self.size.checked_add(r.size);
+        let next = self.count == 1 && end == r.addr && (self.op, self.weight, self.site) == (r.op, r.weight, r.site);
+        let Some(size) = size.filter(|_| next) else { return false };
+        self.size = size;
+        true
+    }
+
     fn hand_on(&self, maker: u32, out: &mut impl FnMut(Merged)) {
         for i in 0..i64::from(self.count) {
             let addr = self.addr.wrapping_add_signed(i64::from(self.stride) * i);
@@ -69,14 +79,18 @@ impl Together {
         Together { line_shift, queues: Vec::new(), held: 0 }
     }
 
-    /// Holds one reference of an exact recording back; whether these are as many as can be held.
+    /// Holds one reference of an exact recording back, or the next piece of the one before; whether these are as many as
+    /// can be held.
     #[must_use]
-    pub(super) fn push(&mut self, r: Merged) -> bool {
+    pub(super) fn push(&mut self, r: Merged, continues: bool) -> bool {
         let i = self.queues.iter().position(|(maker, _)| *maker == r.thread).unwrap_or_else(|| {
             self.queues.push((r.thread, Vec::new()));
             self.queues.len() - 1
         });
         let queue = &mut self.queues[i].1;
+        if continues && queue.last_mut().is_some_and(|run| run.grows(&r)) {
+            return false;
+        }
         if !queue.iter_mut().rev().take(WINDOW).any(|run| run.takes(&r, self.line_shift)) {
             queue.push(Run::new(&r));
             self.held += 1;

@@ -2,6 +2,7 @@
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -34,6 +35,44 @@ def thousands_of_threads(session):
     document = session.json("info", dataset, "--json", preexec_fn=few_descriptors)
     expect(document["provenance"]["threads"] == THREADS + 1, f"{document['provenance']['threads']} threads")
     session.run("report", "-q", dataset, preexec_fn=few_descriptors)
+
+
+# Of what the checker and the report need for a recording of nothing but locks, in bytes for an event.
+EVENT_BYTES = 17
+EVENTS = 30_000_000 if SLOW else 1_600_000
+MEMORY = 512 << 20
+# What a report needs besides, in bytes.
+BESIDES = 48 << 20
+
+
+def peak(session, *arguments):
+    """Most memory that a command has had resident, in bytes."""
+    command = [str(a) for a in (session.homenode, *arguments)]
+    with open(os.devnull, "w") as nothing:
+        process = subprocess.Popen(command, stdout=nothing, stderr=nothing)
+        _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    expect(process.returncode == 0, f"{command[1:]}: status {process.returncode}")
+    return usage.ru_maxrss << 10
+
+
+@check
+def memory_of_events(session):
+    """A recording of nothing but locks is checked and reported in a few bytes for each event, 30 million within 512 MiB."""
+    binary = kit.build(session, kit.PROGRAMS / "locks_again.c", "gcc", "-O1")
+    # A lock taken is an event and a lock given back another one.
+    rounds_of = {"mutex": EVENTS // 8, "atomic": EVENTS // 4, **({"rwlock": EVENTS // 8} if SLOW else {})}
+    for what, rounds in rounds_of.items():
+        dataset = session.path(f"limits/{what}.hnt")
+        session.run("record", "-q", "-o", dataset, "--", binary, 4, rounds, what)
+        events = session.json("info", dataset, "--json")["provenance"]["events"]
+        expect(events >= EVENTS, f"{events} events")
+        for command in (("check",), ("report", "-q")):
+            most = peak(session, *command, dataset)
+            print(f"  {what}, {events} events, {command[0]}: {most >> 20} MiB")
+            allowed = MEMORY if SLOW and what == "mutex" else BESIDES + EVENT_BYTES * events
+            expect(most <= allowed, f"{command[0]} of {events} events ({what}): {most >> 20} MiB of {allowed >> 20}")
+        shutil.rmtree(dataset)
 
 
 def rings():

@@ -1,7 +1,7 @@
 //! Releases of many objects: which numbers they have, and when they happened.
 //!
-//! There may be tens of millions, so numbers are kept as differences to the least of the object, sorted, and times in six
-//! bytes each; what does not fit is kept in full elsewhere.
+//! There may be tens of millions, so numbers are kept as differences to the least of the object, sorted, and times as
+//! differences to those beside them; what does not fit is kept in full elsewhere.
 use hashbrown::HashMap;
 
 /// Releases by list, a list for each object or for each thread that releases one.
@@ -170,36 +170,43 @@ fn lower(all: &[u32], near: usize, is_lower: impl Fn(u32) -> bool) -> usize {
     near + all[near..to].partition_point(|v| is_lower(*v))
 }
 
-/// Times in 48 bits, less one so that what was never set is pending.
+/// Times of what stands together, which is mostly near in time too: differences to the first that was set of [`NEAR`] of them.
 #[derive(Debug, Default)]
 struct Times {
-    low: Vec<u32>,
-    high: Vec<u16>,
-    /// Those that need more; marked by all bits set.
+    /// The difference plus [`MIDDLE`]; 0 is pending, [`WIDE`] is kept in full.
+    offsets: Vec<u32>,
+    /// First time of each group; [`NONE`] if there is none.
+    bases: Vec<u64>,
     wide: HashMap<u32, u64>,
 }
 
-/// What marks a time that is kept in full.
-const WIDE: u64 = (1 << 48) - 1;
+const NEAR: usize = 32;
+const MIDDLE: u64 = 1 << 31;
+const WIDE: u32 = u32::MAX;
+const NONE: u64 = u64::MAX;
 
 impl Times {
     fn pending(n: usize) -> Times {
-        Times { low: vec![0; n], high: vec![0; n], wide: HashMap::new() }
+        Times { offsets: vec![0; n], bases: vec![NONE; n.div_ceil(NEAR)], wide: HashMap::new() }
     }
     fn get(&self, at: u32) -> Option<u64> {
-        let raw = u64::from(self.low[at as usize]) | u64::from(self.high[at as usize]) << 32;
-        match raw {
+        match self.offsets[at as usize] {
             0 => None,
             WIDE => self.wide.get(&at).copied(),
-            _ => Some(raw - 1),
+            offset => Some(self.bases[at as usize / NEAR].wrapping_add(offset.into()).wrapping_sub(MIDDLE)),
         }
     }
     fn set(&mut self, at: u32, time: u64) {
-        let raw = time.saturating_add(1).min(WIDE);
-        if raw == WIDE {
+        let base = &mut self.bases[at as usize / NEAR];
+        if *base == NONE {
+            *base = time;
+        }
+        let offset = time.wrapping_sub(*base).wrapping_add(MIDDLE);
+        let near = *base != NONE && (1..u64::from(WIDE)).contains(&offset);
+        if !near {
             self.wide.insert(at, time);
         }
-        (self.low[at as usize], self.high[at as usize]) = (raw as u32, (raw >> 32) as u16);
+        self.offsets[at as usize] = if near { offset as u32 } else { WIDE };
     }
 }
 
@@ -226,7 +233,7 @@ mod tests {
         for seed in 0..400 {
             let mut rng = Rng::new(seed);
             let far = [8, 60, 1 << 20, 1 << 40, u64::MAX][rng.below(5) as usize];
-            let late = [50, 1 << 30, 1 << 47, WIDE, u64::MAX][rng.below(5) as usize];
+            let late = [50, 1 << 30, 1 << 31, 1 << 33, u64::MAX][rng.below(5) as usize];
             let mut entered: Vec<(u32, u64)> = Vec::new();
             for _ in 0..rng.below(60) {
                 let seq = if rng.below(10) == 0 { u64::MAX - rng.below(3) } else { rng.below(far) };

@@ -287,6 +287,12 @@ class Score:
         """Recall of 95 %, no false finding, nine tenths of the predictions within 10 %."""
         return self.recall >= 0.95 and not self.false and self.near >= 0.9 * self.pairs
 
+    @property
+    def holds(self):
+        """What has been reached and may not be lost: the goal, but for one false finding (memory that one thread frees and the
+        next one gets passes for changing owners, if the host runs them one after another)."""
+        return self.recall >= 0.95 and self.false <= 1 and self.near >= 0.9 * self.pairs
+
     def __str__(self):
         precision = 1 - self.false / self.findings if self.findings else 1.0
         return (f"{self.programs} programs, {self.right} right in everything; recall {self.found} of {self.bugs} = {100 * self.recall:.1f} %; "

@@ -1,6 +1,6 @@
 //! Several workers on the same rings: machines with more processors than those that usually run these tests.
 #[path = "../tests/recording/producer.rs"]
-#[allow(dead_code)] // the integration test uses the rest
+#[allow(dead_code, reason = "the integration test uses the rest")]
 mod producer;
 
 use crate::control::Control;

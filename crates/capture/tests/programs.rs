@@ -43,7 +43,7 @@ fn build(dir: &Path, compiler: &str, name: &str, flags: &[&str]) -> PathBuf {
 }
 
 /// A reader and the folder of its dataset.
-struct Recorded(DatasetReader, #[allow(dead_code)] tempfile::TempDir);
+struct Recorded(DatasetReader, #[allow(dead_code, reason = "keeps the folder")] tempfile::TempDir);
 
 impl std::ops::Deref for Recorded {
     type Target = DatasetReader;

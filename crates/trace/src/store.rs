@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 /// Random access to one file.
-#[allow(clippy::len_without_is_empty)] // nobody asks whether a file is empty; `len` can fail
+#[allow(clippy::len_without_is_empty, reason = "nobody asks whether a file is empty; `len` can fail")]
 pub trait ReadAt: Send + Sync {
     /// Bytes in the file now.
     fn len(&self) -> io::Result<u64>;

@@ -1,6 +1,6 @@
 //! A recorder of a few lines: makes the control file, runs a program and reads its rings by `read_at`, so that what the
 //! runtime wrote is judged by code that shares nothing with it but the layout.
-#![allow(dead_code, unreachable_pub)] // each test binary uses its part
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses its part")]
 
 pub mod build;
 pub mod preload;

@@ -1,5 +1,5 @@
 //! Slow, obvious order: explicit nodes and edges, no cleverness shared with the code under test.
-#![allow(dead_code, unreachable_pub)] // each test file uses a part
+#![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
 use homenode_base::VirtualTime;
 use homenode_trace::event::{Event, EventKind};
 use homenode_trace::frame::DecodedFrame;

@@ -89,7 +89,10 @@ fn threads(count: u32, refs: u64, end: &str) {
     });
     match end {
         "abort" => std::process::abort(),
-        "sleep" => std::thread::sleep(std::time::Duration::from_secs(60)),
+        "sleep" => {
+            println!("asleep");
+            std::thread::sleep(std::time::Duration::from_secs(60));
+        }
         _ => {}
     }
 }

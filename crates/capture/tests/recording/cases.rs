@@ -200,9 +200,12 @@ fn full_disk() {
 
 fn interrupted() {
     let (_dir, out) = place();
-    let mut child =
-        crate::crash::actor(&["record", out.to_str().unwrap(), "threads", "1", "50000", "sleep"]).spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    let mut recorder = crate::crash::actor(&["record", out.to_str().unwrap(), "threads", "1", "50000", "sleep"]);
+    let mut child = recorder.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    // The program has made its references.
+    let mut said = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.as_mut().unwrap()), &mut said).unwrap();
+    assert_eq!(said, "asleep\n");
     assert!(homenode_sys::process::signal(child.id(), 2));
     assert_eq!(child.wait().unwrap().code(), Some(0));
     let reader = open(&out);

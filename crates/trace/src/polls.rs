@@ -10,6 +10,8 @@
 //! A read that the recorder marked as waiting repeats the one before it by the same code at the same address: that one goes,
 //! with what stands between (the recorder has seen that it is the thread's own), so that none of the tries before the last is
 //! charged. Marks that an event takes back (what was read never changed: a loop that counts) are reads.
+mod node;
+mod round;
 mod tail;
 
 use crate::TraceError;
@@ -19,6 +21,8 @@ use crate::frame::DecodedFrame;
 use crate::packed::ThreadEvents;
 use crate::record::Op;
 use hashbrown::{HashMap, HashSet};
+use node::{Kind, Node};
+use round::{SHORT_MAX, Word, add, hash, is_round, looked_at, word, writers};
 use std::borrow::Cow;
 use std::iter::Peekable;
 use std::ops::Range;
@@ -42,63 +46,40 @@ pub(crate) struct Polls {
     pub(crate) events: HashSet<u32>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// A read-modify-write that left memory as it was, or an atomic read.
-    Poll,
-    /// A plain read.
-    Read,
-    /// A write that is a release: an atomic store.
-    Store,
-    /// A read-modify-write.
-    Modify,
-    /// A lock taken in the library.
-    Lock,
-    /// A lock given back.
-    Unlock,
-    /// Anything else: no part of a round.
-    Other,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Node {
-    kind: Kind,
-    /// Code that made the reference; of an event without one the epoch.
-    pc: u64,
-    addr: u64,
-    op: Op,
-    /// Ordinal of the reference, if it is one.
-    at: Option<u64>,
-    event: Option<u32>,
-    /// Marked as waiting by the recorder, or stands for such a one.
-    marked: bool,
-    /// What stood between it and the one that it stands for, hashed; 0 for nothing.
-    gap: u64,
-    /// A release, and the thread had written something since the one before.
-    publishes: bool,
-}
-
-impl Node {
-    fn same(&self, other: &Node) -> bool {
-        let reads = |n: &Node| matches!(n.kind, Kind::Poll | Kind::Read);
-        let alike = self.kind == other.kind || (reads(self) && reads(other));
-        alike && self.at.is_some() == other.at.is_some() && (self.pc, self.addr) == (other.pc, other.addr)
-    }
-}
-
 impl Polls {
     /// Finds the busy waiting in an exact recording.
     pub(crate) fn find(data: &DatasetReader) -> Result<Polls, TraceError> {
         let threads = data.threads() as usize;
         let (refs, reads) = (vec![Vec::new(); threads], vec![Vec::new(); threads]);
         let mut polls = Polls { refs, reads, events: HashSet::new() };
-        if data.manifest().sampling.is_none() {
-            for thread in 0..data.threads() {
-                let mut finder = Finder::new(data, thread);
-                finder.reads = finder.taken_back()?;
-                polls.reads[thread as usize].clone_from(&finder.reads);
-                finder.run(&mut polls)?;
+        if data.manifest().sampling.is_some() {
+            return Ok(polls);
+        }
+        let mut doubtful = Vec::new();
+        for thread in 0..data.threads() {
+            let mut finder = Finder::new(data, thread);
+            finder.reads = finder.taken_back()?;
+            polls.reads[thread as usize].clone_from(&finder.reads);
+            finder.run()?;
+            if finder.wanted.is_empty() {
+                finder.enter(&mut polls);
+            } else {
+                doubtful.push(finder);
             }
+        }
+        let words = doubtful.iter().flat_map(|f| f.wanted.iter().copied()).collect();
+        let writing = if doubtful.is_empty() { HashMap::new() } else { writers(data, &words)? };
+        for mut finder in doubtful {
+            let others = |w: &Word| writing.get(w).is_some_and(|by| *by != finder.thread);
+            if !finder.wanted.iter().all(others) {
+                let changed = finder.wanted.iter().copied().filter(others).collect();
+                let mut again = Finder::new(data, finder.thread);
+                again.reads = std::mem::take(&mut finder.reads);
+                again.changed = Some(changed);
+                again.run()?;
+                finder = again;
+            }
+            finder.enter(&mut polls);
         }
         Ok(polls)
     }
@@ -157,17 +138,40 @@ struct Finder<'a> {
     ignored: Vec<u32>,
     /// Where marks were taken back.
     reads: Vec<Range<u64>>,
+    /// What long rounds wait for, if another thread changes it.
+    wanted: HashSet<Word>,
+    /// Of that what another thread changes; before that is known, everything.
+    changed: Option<HashSet<Word>>,
+    /// So many nodes still to come before long rounds are looked for again.
+    refused: usize,
 }
 
 impl<'a> Finder<'a> {
     fn new(data: &'a DatasetReader, thread: u32) -> Finder<'a> {
         let (frame, bytes, tail) = Default::default();
-        let (changes, ignored, reads) = Default::default();
+        let (changes, ignored, reads, wanted) = Default::default();
         let (walk, next) = (data.thread_events(thread).peekable(), data.event_index(thread, 0));
-        Finder { data, thread, walk, next, frame, loaded: None, bytes, tail, wrote: true, changes, ignored, reads }
+        let (loaded, changed, wrote, refused) = (None, None, true, 0);
+        Finder {
+            data,
+            thread,
+            walk,
+            next,
+            frame,
+            loaded,
+            bytes,
+            tail,
+            wrote,
+            changes,
+            ignored,
+            reads,
+            wanted,
+            changed,
+            refused,
+        }
     }
 
-    fn run(mut self, polls: &mut Polls) -> Result<(), TraceError> {
+    fn run(&mut self) -> Result<(), TraceError> {
         for zone in self.zones()? {
             self.tail.clear();
             self.wrote = true;
@@ -179,11 +183,14 @@ impl<'a> Finder<'a> {
                 }
             }
         }
+        Ok(())
+    }
+
+    fn enter(self, polls: &mut Polls) {
         let changes = &mut polls.refs[self.thread as usize];
         changes.extend(self.changes);
         changes.sort_unstable_by_key(|c| c.0);
         polls.events.extend(self.ignored);
-        Ok(())
     }
 
     /// Where rounds can be: between synchronisation events that are close to each other, and around spins. Ranges of
@@ -426,12 +433,13 @@ impl<'a> Finder<'a> {
             self.tail.take(0..TAIL_MAX / 2);
         }
         self.wrote |= node.kind == Kind::Other && node.at.is_none();
+        self.refused = self.refused.saturating_sub(1);
         self.tail.push(node);
     }
 
     /// While the nodes end with two equal rounds, the first of them goes.
     fn reduce(&mut self) {
-        while let Some(n) = self.tail.distances().find(|&n| self.repeats(n)) {
+        while let Some(n) = self.repeated() {
             let (old, new) = (self.tail.len() - 2 * n, self.tail.len() - n);
             for i in 0..n {
                 let mut kept = self.tail[new + i];
@@ -442,46 +450,36 @@ impl<'a> Finder<'a> {
         }
     }
 
+    /// The length of the shortest round that the nodes end with twice, if that is a wait.
+    fn repeated(&mut self) -> Option<usize> {
+        let n =
+            self.tail.distances().take_while(|n| *n <= SHORT_MAX || self.refused == 0).find(|&n| self.repeats(n))?;
+        if n > SHORT_MAX && !self.waits_for_others(n) {
+            // What is looked at is the same wherever the round is said to begin.
+            self.refused = n;
+            return None;
+        }
+        Some(n)
+    }
+
     /// Whether the last `n` nodes are a round and the `n` before them the same.
     fn repeats(&self, n: usize) -> bool {
-        let Some(from) = self.tail.len().checked_sub(2 * n) else { return false };
+        let Some(from) = self.tail.len().checked_sub(2 * n).filter(|_| self.tail.may_repeat(n)) else { return false };
         let (old, new) = self.tail[from..].split_at(n);
         old.iter().zip(new).rev().all(|(a, b)| a.same(b)) && (is_round(old) || is_round(new))
     }
-}
 
-/// Which code refers to what, in this order; 0 for nothing.
-fn hash(nodes: &[Node]) -> u64 {
-    nodes.iter().fold(0, |h, n| (h ^ n.pc).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ n.addr.rotate_left(32) ^ 1)
-}
-
-/// Whether nodes change nothing and wait for something: an atomic or volatile read, or a plain one with a lock taken before it that is given
-/// back.
-fn is_round(nodes: &[Node]) -> bool {
-    let taken = |upto: usize, addr: u64| {
-        nodes[..upto].iter().any(|n| matches!(n.kind, Kind::Lock | Kind::Modify | Kind::Poll) && n.addr == addr)
-    };
-    let given = |from: usize, addr: u64| {
-        nodes[from..].iter().any(|n| matches!(n.kind, Kind::Store | Kind::Unlock) && n.addr == addr)
-    };
-    let mut waits = false;
-    for (i, n) in nodes.iter().enumerate() {
-        match n.kind {
-            Kind::Other => return false,
-            Kind::Store | Kind::Unlock if !taken(i, n.addr) => return false,
-            Kind::Lock | Kind::Modify if !given(i, n.addr) => return false,
-            Kind::Poll => waits |= !given(i, n.addr),
-            Kind::Read => waits |= nodes[..i].iter().any(|l| matches!(l.kind, Kind::Lock | Kind::Modify | Kind::Poll)),
-            _ => {}
+    /// Whether the last `n` nodes look at something again and again that, as far as is known, another thread changes.
+    fn waits_for_others(&mut self, n: usize) -> bool {
+        let space = self.data.address_space(self.thread);
+        let words: Vec<Word> =
+            looked_at(&self.tail[self.tail.len() - n..]).into_iter().map(|addr| word(space, addr)).collect();
+        match &self.changed {
+            Some(changed) => words.iter().any(|w| changed.contains(w)),
+            None => {
+                self.wanted.extend(&words);
+                !words.is_empty()
+            }
         }
-    }
-    waits
-}
-
-/// Adds a range that begins no earlier than the last one.
-fn add(zones: &mut Vec<Range<u64>>, zone: Range<u64>) {
-    match zones.last_mut() {
-        Some(last) if zone.start <= last.end => last.end = last.end.max(zone.end),
-        _ => zones.push(zone),
     }
 }

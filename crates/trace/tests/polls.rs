@@ -97,6 +97,27 @@ fn atomics_and_several_flags() {
 }
 
 /// As the recorder writes it: three reads as they are, then spins, and at last the read that succeeds.
+/// A table looked at again and again under a lock, and a wait whose flag nobody else sets: work, in whatever registers.
+#[test]
+fn long_rounds_that_nobody_could_end_are_work() {
+    let table = |flag: Option<u64>| {
+        move |b: &mut Builder| {
+            for i in 0..16 {
+                b.acquire(0, LOCK, 0).read(0, FLAG + 64 * (1 + i));
+                flag.into_iter().for_each(|f| _ = b.read(0, f));
+                b.release(0, LOCK, 0);
+            }
+        }
+    };
+    let set = |b: &mut Builder| {
+        b.acquire(1, LOCK, 0).write(1, FLAG).write(1, FLAG + 64 * 3).release(1, LOCK, 0);
+    };
+    for (flag, waits) in [(None, false), (Some(FLAG), true), (Some(FLAG + 8), false)] {
+        let (_, summary) = charged(&program(100, table(flag), set));
+        assert_eq!(summary.spins, if waits { 3200 } else { 0 }, "{flag:?}");
+    }
+}
+
 /// Nobody has work for a thread that looks into the queues of all eight, each time under two locks.
 #[test]
 fn rounds_over_the_queues_of_all() {

@@ -1,5 +1,6 @@
 //! The youngest nodes of a thread, with a mark of each by which equal ones are found fast.
-use super::{Node, ROUND_MAX};
+use super::ROUND_MAX;
+use super::node::Node;
 use std::ops::{Deref, DerefMut, Range};
 
 /// Of equal nodes before the last one so many of the nearest may begin a round: in a round that is not itself made of equal
@@ -12,7 +13,7 @@ const TOGETHER: usize = 16;
 #[derive(Debug, Default)]
 pub(super) struct Tail {
     nodes: Vec<Node>,
-    /// Of each node; equal for the same code and address.
+    /// Of each node; equal for nodes that are the same.
     marks: Vec<u32>,
 }
 
@@ -31,7 +32,9 @@ impl DerefMut for Tail {
 
 impl Tail {
     pub(super) fn push(&mut self, node: Node) {
-        let mark = (node.pc ^ node.addr.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        // Of nodes with a reference the kind may still change.
+        let kind = if node.at.is_none() { 1 + node.kind as u64 } else { 0 };
+        let mark = (node.pc ^ node.addr.rotate_left(29) ^ kind << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         self.nodes.push(node);
         self.marks.push(mark as u32);
     }
@@ -67,5 +70,11 @@ impl Tail {
             }
         }
         found.into_iter().take(count)
+    }
+
+    /// Whether the last `n` nodes are probably the same as the `n` before them; there are so many.
+    pub(super) fn may_repeat(&self, n: usize) -> bool {
+        let (_, last) = self.marks.split_at(self.marks.len() - 2 * n);
+        last[..n] == last[n..]
     }
 }

@@ -65,6 +65,7 @@ fn plan() -> Plan {
             ordinal: 0,
             size: 65_536,
             size_ordinal: 2,
+            site: None,
         },
         ObjectKey::Stack { thread_path: vec![1] },
     ];

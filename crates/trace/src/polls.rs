@@ -71,8 +71,8 @@ impl Polls {
         let writing = if doubtful.is_empty() { HashMap::new() } else { writers(data, &words)? };
         for mut finder in doubtful {
             let others = |w: &Word| writing.get(w).is_some_and(|by| *by != finder.thread);
-            if !finder.wanted.iter().all(others) {
-                let changed = finder.wanted.iter().copied().filter(others).collect();
+            let changed: HashSet<Word> = finder.wanted.iter().copied().filter(others).collect();
+            if !changed.is_empty() {
                 let mut again = Finder::new(data, finder.thread);
                 again.reads = std::mem::take(&mut finder.reads);
                 again.changed = Some(changed);
@@ -140,7 +140,7 @@ struct Finder<'a> {
     reads: Vec<Range<u64>>,
     /// What long rounds wait for, if another thread changes it.
     wanted: HashSet<Word>,
-    /// Of that what another thread changes; before that is known, everything.
+    /// Of that what another thread changes; before that is known, no long round is a wait.
     changed: Option<HashSet<Word>>,
     /// So many nodes still to come before long rounds are looked for again.
     refused: usize,
@@ -469,7 +469,7 @@ impl<'a> Finder<'a> {
         old.iter().zip(new).rev().all(|(a, b)| a.same(b)) && (is_round(old) || is_round(new))
     }
 
-    /// Whether the last `n` nodes look at something again and again that, as far as is known, another thread changes.
+    /// Whether the last `n` nodes look at something again and again that another thread is known to change.
     fn waits_for_others(&mut self, n: usize) -> bool {
         let space = self.data.address_space(self.thread);
         let words: Vec<Word> =
@@ -478,7 +478,7 @@ impl<'a> Finder<'a> {
             Some(changed) => words.iter().any(|w| changed.contains(w)),
             None => {
                 self.wanted.extend(&words);
-                !words.is_empty()
+                false
             }
         }
     }

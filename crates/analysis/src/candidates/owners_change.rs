@@ -25,6 +25,11 @@ pub(super) fn find(parts: &Parts<'_>, object: &Object, names: &dyn Names, total:
     if object.parts.len() < object.row.users.len() {
         return None;
     }
+    // Where allocations came one after the other in the same memory, it is the allocator that passes it on.
+    let touched_bytes = (object.parts.len() as u64).saturating_mul(parts.setup.block_bytes);
+    if object.name.instances > 1 && object.name.bytes > touched_bytes {
+        return None;
+    }
     let changed: Vec<&Part> = object.parts.iter().filter(|p| has_changed(p)).collect();
     let remote: TotalCost = changed.iter().map(|p| TotalCost::from(p.cost) - TotalCost::from(p.local)).sum();
     if !at_least(remote, PROGRAM_PERCENT, total) || changed.len() * 100 < object.parts.len() * BLOCKS_PERCENT {

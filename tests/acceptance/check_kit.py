@@ -19,7 +19,8 @@ def scored(session, programs, compiler=None, level=None):
 
 @check
 def recall_and_precision(session):
-    """The cases all right; recall of 95 %, at most one false finding (the goal is none), predictions within 10 % of what repairs save for nine of ten."""
+    """The cases all right; recall of 95 %, at most one false finding (the goal is none), predictions within 10 % of what repairs
+    save for nine of ten."""
     verdicts, score = scored(session, [p for p in kit.programs() if SLOW or not p.truth.get("slow")])
     wrong = [v.program.name for v in verdicts if v.program.truth.get("required") and not v.right]
     expect(not wrong, f"these must be right in everything: {', '.join(wrong)}")

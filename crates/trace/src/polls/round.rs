@@ -85,7 +85,7 @@ pub(super) fn writers(data: &DatasetReader, words: &HashSet<Word>) -> Result<Has
 }
 
 /// Not the number of a thread.
-pub(super) const SEVERAL: u32 = u32::MAX;
+const SEVERAL: u32 = u32::MAX;
 
 /// Adds a range that begins no earlier than the last one.
 pub(super) fn add(zones: &mut Vec<Range<u64>>, zone: Range<u64>) {

@@ -11,6 +11,7 @@ const ARCHIVE: &[&str] = &[
     "atomic",
     "barrier",
     "c11",
+    "confine",
     "control",
     "entry",
     "event",

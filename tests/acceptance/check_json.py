@@ -2,6 +2,7 @@
 import json
 import os
 
+import perf_file
 import schema
 from check_bad_input import source
 from harness import check, expect
@@ -34,6 +35,8 @@ def commands(session, program, folder):
     yield "run --plan", ["run", "--json", "--plan", folder / "plan.json", "--", program]
     yield "sweep", ["sweep", dataset, "--machines", "ace", "--json", "-o", folder / "sweep"]
     yield "migrate", ["migrate", "--json", "--dry-run", "--duration", "1", "--pid", os.getpid()]
+    perf_file.write(folder / "perf.data", program)
+    yield "import", ["import", folder / "perf.data", "-o", folder / "imported.hnt", "--json"]
     yield "reproduce", ["reproduce", "bolosky", "-e", "E1", "--json"]
     yield "topo", ["topo", "--json"]
     yield "doctor", ["doctor", "--json"]

@@ -27,6 +27,7 @@ import check_reproduce  # noqa: F401
 import check_rows  # noqa: F401
 import check_sweep  # noqa: F401
 import check_twins  # noqa: F401
+import check_users  # noqa: F401
 import check_workloads  # noqa: F401
 import test_model
 

@@ -2,7 +2,7 @@
 use crate::control::refuse_while_recorded;
 use crate::error::CaptureError;
 use crate::store::{DirStore, RINGS, THREADS, put_in_place, replace_target, sibling};
-use homenode_sys::dir::{Dir, hidden};
+use homenode_sys::dir::{self, Dir, hidden};
 use homenode_trace::dataset::{EVENTS_FILE, EventWalk, MANIFEST_FILE, frames_file, scan_frames};
 use homenode_trace::events::{CHUNK_EVENTS_MAX, EventEncoder};
 use homenode_trace::frame::{Batch, DecodedFrame, FRAME_REFS_MAX, FrameEncoder, RawRef, decode_frame};
@@ -71,8 +71,7 @@ fn copy_to(reader: &DatasetReader, from: &Dir, out: &Path, force: bool) -> Resul
     replace_target(out, force)?;
     let place = sibling(out, &format!("compacting-{}", std::process::id()));
     let build = || -> Result<(), CaptureError> {
-        fs::create_dir(&place).map_err(CaptureError::io("create", out))?;
-        let to = Dir::open(&place).map_err(CaptureError::io("open", &place))?;
+        let to = dir::make_new(&place).map_err(CaptureError::io("create", &place))?;
         to.make(THREADS).map_err(CaptureError::io("create", &place.join(THREADS)))?;
         for name in [MANIFEST_FILE, Symbols::FILE] {
             copy_file(from, &to, name).map_err(CaptureError::io("copy", &from.path().join(name)))?;

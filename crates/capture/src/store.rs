@@ -152,16 +152,15 @@ impl NewDataset {
             true => dir::beside(out, &format!("recording-{}", std::process::id())),
             false => out.to_owned(),
         };
-        fs::create_dir(&root).map_err(CaptureError::io("create", &root))?;
-        let make = || -> Result<Dir, CaptureError> {
-            let dir = Dir::open(&root).map_err(CaptureError::io("open", &root))?;
+        let dir = dir::make_new(&root).map_err(CaptureError::io("create", &root))?;
+        let make = || -> Result<(), CaptureError> {
             for part in [THREADS, RINGS] {
                 dir.make(part).map_err(CaptureError::io("create", &root.join(part)))?;
             }
-            Ok(dir)
+            Ok(())
         };
         match make() {
-            Ok(dir) => Ok(NewDataset { dir, out: out.to_owned() }),
+            Ok(()) => Ok(NewDataset { dir, out: out.to_owned() }),
             Err(error) => {
                 // Best effort: the error that matters is the first one.
                 let _ = fs::remove_dir_all(&root);

@@ -15,7 +15,7 @@
 
 static _Alignas(4096) uint8_t private_control[HN_CONTROL_OFF_TABLE];
 uint8_t *hnrt_control = private_control;
-bool hnrt_attached, hnrt_record, hnrt_threaded;
+bool hnrt_attached, hnrt_record, hnrt_confined, hnrt_threaded;
 uint32_t hnrt_pid, hnrt_parent_pid;
 static int recorder = -1;
 

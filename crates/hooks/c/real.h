@@ -79,6 +79,7 @@
     X(sem_post, int, (sem_t *))                                                                                       \
     X(__cxa_guard_acquire, int, (void *))                                                                             \
     X(__cxa_guard_release, void, (void *))                                                                            \
+    X(prctl, int, (int, ...))                                                                                         \
     X(malloc, void *, (size_t))                                                                                       \
     X(calloc, void *, (size_t, size_t))                                                                               \
     X(realloc, void *, (void *, size_t))                                                                              \

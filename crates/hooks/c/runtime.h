@@ -143,6 +143,7 @@ extern TLS struct hn_thread *hnrt_self;
 extern uint8_t *hnrt_control;      /* never NULL: a private page while nothing is attached */
 extern bool hnrt_attached;         /* a recorder gave us a control file */
 extern bool hnrt_record;           /* ... and wants references, not a count */
+extern bool hnrt_confined;         /* recording would kill this process (confine.c) */
 extern uint32_t hnrt_pid;
 extern uint32_t hnrt_parent_pid;
 extern bool hnrt_threaded;         /* more than one thread has existed */
@@ -156,7 +157,7 @@ bool hnrt_recorder_alive(void);
 void hnrt_stop(uint32_t reason);
 void hnrt_complain(const char *what);
 static inline uint32_t hnrt_stopped(void) {
-    return __atomic_load_n(CONTROL32(HN_CONTROL_OFF_STOP), __ATOMIC_RELAXED);
+    return hnrt_confined | __atomic_load_n(CONTROL32(HN_CONTROL_OFF_STOP), __ATOMIC_RELAXED);
 }
 
 /* ---- rings and threads (ring.c, slow.c, thread.c) ---------------------------------------------------------------- */

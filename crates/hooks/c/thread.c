@@ -203,7 +203,7 @@ struct hn_thread *hnrt_thread_attach(void) {
     struct hn_thread *t = hnrt_thread_new();
     if (!t)
         return NULL;
-    if (hnrt_record)
+    if (hnrt_record && !hnrt_confined)
         hnrt_thread_give_ring(t, hnrt_ring_claim(HN_NO_PARENT));
     hnrt_thread_enter(t);
     hnrt_thread_key_set(t);
@@ -351,7 +351,7 @@ struct hn_thread *hnrt_thread_announce(const pthread_attr_t *attributes) {
 #ifdef HN_AGENT
     hnag_thread_child(parent, child, attributes);
 #endif
-    if (hnrt_record)
+    if (hnrt_record && !hnrt_confined)
         hnrt_thread_give_ring(child, hnrt_ring_claim(parent ? parent->index : HN_NO_PARENT));
     if (parent && parent->recording && child->real)
         hnrt_event(parent, HN_EVENT_SPAWN, child->index, os_stamp());

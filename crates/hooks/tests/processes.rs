@@ -120,6 +120,27 @@ fn repeat_aware_length(ring: &mut Ring, cells: u64, repeats: u64) -> u64 {
     n
 }
 
+/// Such a child lives as it would unrecorded; what it did before is there, and what it did afterwards is counted.
+#[test]
+fn who_forbids_itself_the_clock_or_system_calls_is_let_go() {
+    for (compiler, how) in COMPILERS.into_iter().flat_map(|c| [(c, "tsc"), (c, "strict")]) {
+        let r = Recording::new(MODE_RECORD);
+        let confined = program(r.dir.path(), compiler, "confined.c", &["-pthread"]);
+        let alone = std::process::Command::new(&confined).arg(how).output().unwrap();
+        assert!(alone.status.success(), "{compiler} {how}: without a recorder: {alone:?}");
+        let (output, rings) = r.run(&confined, &[how]);
+        assert!(output.status.success(), "{compiler} {how}: {output:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("not recorded"), "{compiler} {how}: {said}");
+        let cells = first_number(&output);
+        assert!(rings.iter().any(|ring| sequence_length(ring, cells) == 1000), "{compiler} {how}");
+        // Strict: the last count is never brought home, as the child ends by a bare system call.
+        let after = if how == "tsc" { 1_500_000 } else { 400_000 };
+        let dropped = r.get64(CONTROL_OFF_DROPPED);
+        assert!(dropped >= after, "{compiler} {how}: {dropped} dropped");
+    }
+}
+
 #[test]
 fn forked_and_executed_programs_have_rings_of_their_own() {
     for compiler in COMPILERS {

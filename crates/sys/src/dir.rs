@@ -6,7 +6,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, RenameFlags, openat, r
 use rustix::io::Errno;
 use std::ffi::{CStr, OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -203,6 +203,49 @@ impl Dir {
     }
 }
 
+/// Opens for reading what somebody else may have named or put there: links are followed, but only a regular file is opened, so that
+/// nothing is waited for (a FIFO) and no device is read.
+pub fn regular(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    opened(rustix::fs::open(path, flags, Mode::empty()))
+}
+
+/// The content of [`regular`], at most `bytes_max` of it.
+///
+/// # Errors
+/// [`io::ErrorKind::FileTooLarge`] if it has more.
+pub fn content(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    regular(path)?.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 <= bytes_max {
+        true => Ok(bytes),
+        false => Err(io::ErrorKind::FileTooLarge.into()),
+    }
+}
+
+/// Makes a file for reading and writing at a name that others can foresee. What stands there, the leftover of a process of the same number
+/// or a link that somebody put there to have its target overwritten, is removed and not written to.
+pub fn create_new(path: &Path) -> io::Result<File> {
+    let new = || File::options().read(true).write(true).create_new(true).open(path);
+    match new() {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+            std::fs::remove_file(path)?;
+            new()
+        }
+        made => made,
+    }
+}
+
+/// Makes a directory and opens that one: not another to which somebody has put a link in its place meanwhile.
+pub fn make_new(path: &Path) -> io::Result<Dir> {
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = rustix::fs::open(parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let leaf = path.file_name().ok_or_else(|| invalid("a directory to be made needs a name"))?;
+    rustix::fs::mkdirat(&parent, leaf, Mode::from_raw_mode(0o777))?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(Dir::of(openat(&parent, leaf, flags, Mode::empty())?, path.to_owned()))
+}
+
 /// The name under which a file is written before it takes its place: hidden, in the same directory.
 pub fn hidden(name: &str) -> io::Result<String> {
     Ok(match parts(name)? {
@@ -259,6 +302,25 @@ mod tests {
         fs::write(t.path().join("victim"), "mine").unwrap();
         let dir = Dir::open(&root).unwrap();
         (t, dir)
+    }
+
+    #[test]
+    fn files_that_others_name_are_regular_and_what_is_made_is_new() {
+        let (t, _) = folder();
+        let at = |n: &str| t.path().join(n);
+        symlink("victim", at("link")).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, at("fifo"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        assert_eq!(content(&at("link"), 4).unwrap(), b"mine");
+        assert_eq!(content(&at("victim"), 3).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        for other in [at("fifo"), at("d"), "/dev/zero".into(), at("nothing")] {
+            assert!(content(&other, 9).is_err(), "{}", other.display());
+        }
+        create_new(&at("link")).unwrap().write_all(b"new").unwrap();
+        assert_eq!((fs::read(at("link")).unwrap(), fs::read(at("victim")).unwrap()), (b"new".into(), b"mine".into()));
+        assert!(create_new(&at("d")).is_err());
+        make_new(&at("made")).unwrap().create("x").unwrap();
+        symlink("made", at("to-made")).unwrap();
+        assert!(at("made/x").is_file() && [at("made"), at("to-made"), "/".into()].iter().all(|p| make_new(p).is_err()));
     }
 
     #[test]

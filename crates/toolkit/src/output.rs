@@ -1,5 +1,6 @@
 //! Output files: never replaced unasked, never half written; and standard output, when it is for results alone.
 use crate::Failure;
+use homenode_sys::dir::create_new;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -45,7 +46,7 @@ pub fn temporary(path: &Path) -> PathBuf {
 /// Writes the whole file or nothing.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let part = temporary(path);
-    let done = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path));
+    let done = create_new(&part).and_then(|mut f| f.write_all(bytes)).and_then(|()| std::fs::rename(&part, path));
     done.map_err(|e| {
         // What could not be finished must not stay; that removing it fails too changes nothing for the user.
         let _ = std::fs::remove_file(&part);

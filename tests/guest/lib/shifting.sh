@@ -1,15 +1,17 @@
 # `shifting` counts itself how many of its accesses were local; `homenode run --compare` says what it metered. Sourced after check.sh.
 
-# compared REGIME SECONDS TOTAL [OPTIONS...]: one run with a new phase every SECONDS; $own and $printed are the two counts in percent.
+# compared REGIME SECONDS TOTAL [OPTIONS...]: one run with a new phase every SECONDS. In percent: $printed, $own (by processor time, as what
+# is printed; what agrees is these two) and $own_accesses (by accesses, which differs where processors are stopped by their host).
 compared() {
     regime=$1 phase_s=$2 total_s=$3
     shift 3
     homenode run --json --compare $regime "$@" -- shifting -n 4 -k a -s $phase_s -T $total_s >/tmp/both 2>&1 || return 2
-    own=$(awk '/^shifting: local/ { print $3 }' /tmp/both)
+    own=$(awk '/^shifting: local/ { print $9 }' /tmp/both)
+    own_accesses=$(awk '/^shifting: local/ { print $3 }' /tmp/both)
     printed=$(grep -o '"locality":[0-9.]*' /tmp/both | cut -d: -f2 | awk 'NR == 1 { printf "%.2f", 100 * $1 }')
     moved=$(grep -o '"moved_pages":[0-9]*' /tmp/both | cut -d: -f2 | head -n 1)
     by_kernel=$(grep -o '"kernel_moves":[0-9]*' /tmp/both | cut -d: -f2 | head -n 1)
-    echo "row: $regime nodes $nodes phase $phase_s s own $own printed ${printed:-none} moved ${moved:-none} by kernel ${by_kernel:-none}"
+    echo "row: $regime nodes $nodes phase $phase_s s own $own (accesses $own_accesses) printed ${printed:-none} moved ${moved:-none} by kernel ${by_kernel:-none}"
     [ -n "$own" ] && grep -q ' 0 wrong words' /tmp/both
 }
 
@@ -51,7 +53,7 @@ row_of() {
     check "$row, phases of $2 s" compared "$@"
     cat /tmp/said
     check "its count is the program's own within 5 points" agrees
-    echo "$row $2 $own $printed" >>/tmp/table
+    echo "$row $2 $own $printed $own_accesses" >>/tmp/table
 }
 
 # owners_table RUNS PHASES SECONDS...: the regimes in phases of so many seconds, each RUNS times and over PHASES of them, and those that
@@ -78,9 +80,9 @@ owners_table() {
     row_of homenode-tune-kernel homenode $1 $((phases * $1)) --tune-kernel
     check "what was switched on is off again" grep -q 0 /proc/sys/kernel/numa_balancing
     as_it_was
-    awk '{ k = $1 " " $2; own[k] += $3; printed[k] += $4; n[k]++; all[k] = all[k] " " $3 "/" $4 }
-        END { for (k in n) printf "table: %s s, %d runs, own %.1f %%, printed %.1f %%:%s\n", k, n[k], own[k] / n[k], printed[k] / n[k], all[k] }' \
-        /tmp/table | sort
+    awk '{ k = $1 " " $2; own[k] += $3; printed[k] += $4; accesses[k] += $5; n[k]++; all[k] = all[k] " " $3 "/" $4 "/" $5 }
+        END { for (k in n) printf "table: %s s, %d runs, own %.1f %%, printed %.1f %%, own by accesses %.1f %%:%s\n",
+            k, n[k], own[k] / n[k], printed[k] / n[k], accesses[k] / n[k], all[k] }' /tmp/table | sort
     check "Homenode beats the kernel, also where its scans are set by hand" awk '
         { own[$1 " " $2] += $3; if ($1 == "homenode") phases[$2] }
         END { for (p in phases) if (own["homenode " p] <= own["autonuma " p] || own["homenode " p] <= own["autonuma-by-hand " p]) exit 1 }' \

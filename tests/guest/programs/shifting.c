@@ -4,8 +4,10 @@
  *
  * The first thread touches everything. In phase k worker t uses part (t + k) modulo WORKERS of each array, without a pause.
  * -p: pages of each part; -k: arrays in global data, heap, a mapping, or all three; -s: a new phase so often (0 = never); -T: ends
- * after so long; -P: workers are pinned. Four times a second each worker asks the kernel which of its pages are on the node it
- * runs on, and counts what it did since then accordingly. Every word is checked at the end: no addition may be lost. */
+ * after so long; -P: workers are pinned. At each sweep a worker notes its node; four times a second it asks the kernel which of its
+ * pages are on which node, and counts accordingly the accesses that it has made since then, and the processor time that they took.
+ * (They are not the same: a processor that is emulated may be stopped for a while, and one node more often than another.)
+ * Every word is checked at the end: no addition may be lost. */
 #include "tool.h"
 #include <pthread.h>
 #include <sched.h>
@@ -25,19 +27,23 @@ static volatile unsigned phase;
 static volatile bool stop;
 static pthread_barrier_t meeting;
 static struct {
-    _Alignas(128) volatile double all, local;
+    _Alignas(128) double all, local, all_s, local_s;
 } sums[WORKERS_MAX];
 
-static double now(void) {
+static double seconds(clockid_t clock) {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
-static int my_node(void) {
+static double now(void) {
+    return seconds(CLOCK_MONOTONIC);
+}
+
+static unsigned my_node(void) {
     unsigned cpu = 0, node = 0;
     syscall(SYS_getcpu, &cpu, &node, NULL);
-    return (int)node;
+    return node % NODES_MAX;
 }
 
 static void pin(unsigned cpu) {
@@ -52,11 +58,10 @@ static unsigned char *part_of(unsigned array, unsigned part) {
     return arrays[array] + (size_t)part * part_pages * PAGE;
 }
 
-/* How many of a part's pages are on a node, as the kernel says. */
-static unsigned on_node(unsigned char *start, int node) {
+/* Adds to `found` how many of a part's pages are on each node, as the kernel says. */
+static void count_places(unsigned char *start, unsigned found[NODES_MAX]) {
     void *pages[ASKED];
     int status[ASKED];
-    unsigned found = 0;
     for (unsigned i = 0; i < part_pages; i += ASKED) {
         unsigned count = part_pages - i < ASKED ? part_pages - i : ASKED;
         for (unsigned k = 0; k < count; k++)
@@ -64,9 +69,9 @@ static unsigned on_node(unsigned char *start, int node) {
         if (syscall(SYS_move_pages, 0, (unsigned long)count, pages, NULL, status, 0) < 0)
             die("move_pages");
         for (unsigned k = 0; k < count; k++)
-            found += status[k] == node;
+            if (status[k] >= 0 && status[k] < NODES_MAX)
+                found[status[k]]++;
     }
-    return found;
 }
 
 static void use(unsigned array, unsigned part) {
@@ -79,22 +84,41 @@ static void use(unsigned array, unsigned part) {
     }
 }
 
+/* What a worker has done since it last asked where its pages are, by the node it ran on. */
+struct since {
+    double sweeps[NODES_MAX], busy_s[NODES_MAX];
+};
+
+/* Adds that to the worker's sums by the places that the pages of its part have now, and begins anew. */
+static void account(unsigned me, unsigned part, struct since *since) {
+    unsigned found[NODES_MAX] = {0};
+    double pages = (double)array_count * part_pages, accesses = pages * (WORDS / STEP);
+    for (unsigned a = 0; a < array_count; a++)
+        count_places(part_of(a, part), found);
+    for (unsigned n = 0; n < NODES_MAX; n++) {
+        sums[me].all += since->sweeps[n] * accesses;
+        sums[me].local += since->sweeps[n] * accesses * found[n] / pages;
+        sums[me].all_s += since->busy_s[n];
+        sums[me].local_s += since->busy_s[n] * found[n] / pages;
+    }
+    *since = (struct since){0};
+}
+
 static void *work(void *index) {
     unsigned me = (unsigned)(uintptr_t)index;
-    double asked = now(), accesses = 0;
+    struct since since = {0};
+    double asked = now();
     pthread_barrier_wait(&meeting);
     while (!stop) {
         unsigned in = phase, part = (me + in) % worker_count;
+        double began_s = seconds(CLOCK_THREAD_CPUTIME_ID);
         for (unsigned a = 0; a < array_count; a++)
             use(a, part);
-        accesses += (double)array_count * part_pages * (WORDS / STEP);
-        if (now() - asked > 0.25) {
-            unsigned found = 0;
-            for (unsigned a = 0; a < array_count; a++)
-                found += on_node(part_of(a, part), my_node());
-            sums[me].all += accesses;
-            sums[me].local += accesses * found / (array_count * part_pages);
-            accesses = 0;
+        unsigned node = my_node();
+        since.sweeps[node]++;
+        since.busy_s[node] += seconds(CLOCK_THREAD_CPUTIME_ID) - began_s;
+        if (now() - asked > 0.25 || in != phase) {
+            account(me, part, &since);
             asked = now();
         }
         /* Nobody enters a phase while another is in the one before. */
@@ -172,14 +196,16 @@ int main(int argc, char **argv) {
         }
     }
     stop = true; /* the phase stays what it is from here on, so nobody waits for who has left */
-    double all = 0, local = 0;
+    double all = 0, local = 0, all_s = 0, local_s = 0;
     for (unsigned i = 0; i < worker_count; i++) {
         pthread_join(threads[i], NULL);
         all += sums[i].all;
         local += sums[i].local;
+        all_s += sums[i].all_s;
+        local_s += sums[i].local_s;
     }
     unsigned long wrong = wrong_words();
-    printf("shifting: local %.2f %% of %.1f M accesses, %u phases, %lu wrong words\n", all > 0 ? 100 * local / all : 0,
-           all / 1e6, phase + 1, wrong);
+    printf("shifting: local %.2f %% of %.1f M accesses, %.2f %% of their %.1f s, %u phases, %lu wrong words\n",
+           all > 0 ? 100 * local / all : 0, all / 1e6, all_s > 0 ? 100 * local_s / all_s : 0, all_s, phase + 1, wrong);
     return wrong ? 1 : 0;
 }

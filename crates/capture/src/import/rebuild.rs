@@ -2,9 +2,11 @@
 use crate::perf::effective::{Access, DropCounts, Dropped, Isa, When, accesses};
 use crate::perf::records::Fields;
 use crate::samples::Notice;
+use homenode_sys::dir;
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 /// Longest instruction of any machine.
 const INSTRUCTION_MAX: usize = 15;
@@ -73,7 +75,7 @@ impl Rebuilder {
         if self.files.len() >= FILES_MAX && !self.files.contains_key(&map.path) {
             self.files.clear();
         }
-        let open = || File::open(&map.path).ok().filter(|f| f.metadata().is_ok_and(|m| m.is_file()));
+        let open = || dir::regular(Path::new(&map.path)).ok();
         let file = self.files.entry(map.path.clone()).or_insert_with(open);
         let at = (f.ip - map.addr).checked_add(map.file_offset);
         let read = file.as_ref().zip(at).and_then(|(file, at)| file.read_at(out, at).ok());

@@ -1,6 +1,7 @@
 //! Files made byte by byte and what becomes of them.
 use super::testfile::{TestFile, attr, padded, pair, text, words};
 use super::*;
+use crate::sampled::modules::Modules;
 use homenode_trace::check::check;
 use homenode_trace::manifest::Clock;
 use homenode_trace::{DataSource, DatasetReader, EventKind, Op, SampleUnit};
@@ -211,6 +212,19 @@ fn addresses_are_rebuilt_from_registers_and_code_where_the_file_has_only_those()
     for machine in ["", "ppc64le", "i686"] {
         let refused = seen(&with_registers(&code, machine, [16, 20, 23], 0).file()).err().unwrap();
         assert!(refused.contains("none of its 4 samples has a data address"), "{refused}");
+    }
+}
+
+/// The file says where the code is. Somebody may have put something else there.
+#[test]
+fn code_that_is_no_regular_file_is_not_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let fifo = dir.path().join("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    for code in [&fifo, dir.path(), Path::new("/dev/zero")] {
+        let refused = seen(&with_registers(code, "x86_64", [16, 20, 23], 0).file()).err().unwrap();
+        assert!(refused.contains("none of its 4 samples has a data address"), "{refused}");
+        assert!(Modules::default().mapped(1, 0x40_0000, 0, 4, code.to_str().unwrap()).is_none());
     }
 }
 

@@ -4,9 +4,11 @@ use super::effective::{Access, Ahead, Isa};
 use super::records::{Fields, Records, kind};
 use crate::hinting::thin::Thin;
 use crate::samples::{Notice, RawSample};
+use homenode_sys::dir;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Bytes of code looked at, and how many of them lie before the program counter: loops jump back.
@@ -112,7 +114,7 @@ fn read_some(file: &File, code: &mut [u8], at: u64) -> Option<usize> {
 fn from_file(pid: u32, ip: u64, code: &mut [u8]) -> Option<usize> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
     let (path, offset) = maps.lines().find_map(|line| mapped(line, ip))?;
-    let file = File::open(path).ok().filter(|f| f.metadata().is_ok_and(|m| m.is_file()))?;
+    let file = dir::regular(Path::new(path)).ok()?;
     read_some(&file, code, offset)
 }
 

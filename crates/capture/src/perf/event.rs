@@ -126,7 +126,7 @@ fn clock(period: u64) -> Result<EventPlan, String> {
         notes: vec![
             "a sample is the access that a thread was about to make at a tick of the processor's clock, its address from registers \
              and code: it weighs by processor time (one for each microsecond since the last tick), and what caches would \
-             serve is in it"
+             serve is in it; a share of such samples is one of time, not of the number of accesses"
                 .to_owned(),
         ],
     })

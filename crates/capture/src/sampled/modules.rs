@@ -1,10 +1,13 @@
 //! Executables and libraries of processes that do not report for themselves: from `/proc/PID/maps` and mapping notices.
 use crate::facts::Module;
 use crate::samples::Notice;
+use homenode_sys::dir;
+use object::read::ReadCache;
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, elf};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use std::path::Path;
 
 const PROT_EXEC: u32 = 4;
 
@@ -56,10 +59,10 @@ impl Modules {
 
 /// The executable segments of a 64-bit program file, `None` if it is none.
 fn segments(path: &str) -> Option<Vec<Segment>> {
-    let bytes = fs::read(path).ok()?;
-    let header = elf::FileHeader64::<Endianness>::parse(&*bytes).ok()?;
+    let file = ReadCache::new(dir::regular(Path::new(path)).ok()?);
+    let header = elf::FileHeader64::<Endianness>::parse(&file).ok()?;
     let endian = header.endian().ok()?;
-    let loads = header.program_headers(endian, &*bytes).ok()?.iter().filter(|p| p.p_type(endian) == elf::PT_LOAD);
+    let loads = header.program_headers(endian, &file).ok()?.iter().filter(|p| p.p_type(endian) == elf::PT_LOAD);
     let loads: Vec<_> = loads.collect();
     let end = loads.iter().map(|p| p.p_vaddr(endian).saturating_add(p.p_memsz(endian))).max()?;
     let one = |p: &&elf::ProgramHeader64<Endianness>| Segment {

@@ -1,7 +1,8 @@
 //! Where the debugging information of a stripped file may be.
+use super::image::BYTES_MAX;
+use homenode_sys::dir;
 use object::{Object, ObjectSection};
 use std::ffi::OsStr;
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,7 @@ pub(crate) fn has_debug_info(file: &object::File<'_>) -> bool {
 pub(crate) fn separate(path: &Path, file: &object::File<'_>, root: Option<&Path>) -> Option<Vec<u8>> {
     let wanted = build_id(file);
     candidates(path, file, wanted.as_deref(), root.unwrap_or(Path::new(DEBUG_ROOT))).into_iter().find_map(|candidate| {
-        let bytes = fs::read(candidate).ok()?;
+        let bytes = dir::content(&candidate, BYTES_MAX).ok()?;
         let parsed = object::File::parse(&*bytes).ok()?;
         let fits = has_debug_info(&parsed) && (wanted.is_none() || build_id(&parsed) == wanted);
         fits.then_some(bytes)

@@ -4,16 +4,16 @@ use super::demangle::demangle;
 use super::returns::{Code, Returns};
 use super::{debug_file, inlines, types};
 use addr2line::gimli::{self, EndianSlice, RunTimeEndian};
+use homenode_sys::dir;
 use homenode_trace::symbols::{Element, Returned};
 use homenode_trace::types::Type;
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 /// Largest file that is read for its symbols.
-const BYTES_MAX: u64 = 4 << 30;
+pub(super) const BYTES_MAX: u64 = 4 << 30;
 
 /// Where an address is, as far as known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,11 +85,7 @@ pub fn resolve(
     allocating: &[u64],
     debug_root: Option<&Path>,
 ) -> Result<Answers, String> {
-    let meta = fs::metadata(path).map_err(|e| e.to_string())?;
-    if !meta.is_file() || meta.len() > BYTES_MAX {
-        return Err("it is no file of reasonable size".to_owned());
-    }
-    let bytes = fs::read(path).map_err(|e| e.to_string())?;
+    let bytes = dir::content(path, BYTES_MAX).map_err(|e| e.to_string())?;
     let file = object::File::parse(&*bytes).map_err(|e| e.to_string())?;
     let own_lines = debug_file::has_debug_info(&file);
     let other = if own_lines { None } else { debug_file::separate(path, &file, debug_root) };

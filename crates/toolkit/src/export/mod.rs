@@ -9,6 +9,7 @@ use crate::{Failure, OrderChoice, Progress, output};
 use homenode_base::{NodeId, VirtualTime};
 use homenode_machine::AccessClass;
 use homenode_sim::{Filtered, Passed, Seat, Setup, for_pieces, salt};
+use homenode_sys::dir::create_new;
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Consumer, drive};
 use homenode_trace::{DataSource, Event, Merged, Op};
@@ -16,7 +17,6 @@ use names::{NOWHERE, Now};
 use parquet::errors::ParquetError;
 use rows::{Row, Shape, Sink};
 use std::collections::HashMap;
-use std::fs::File;
 use std::path::PathBuf;
 
 /// What to export.
@@ -54,7 +54,7 @@ pub fn export(request: &ExportRequest, progress: &mut dyn Progress) -> Result<u6
     let setup = Setup { machine: &seating.machine, seats: &seats, block_bytes, options };
     let part = output::temporary(to);
     let failed = |e: &dyn std::fmt::Display| Failure::work(format!("cannot write {}: {e}", to.display()));
-    let file = File::create(&part).map_err(|e| failed(&e))?;
+    let file = create_new(&part).map_err(|e| failed(&e))?;
     let shape = Shape { sampled: options.sampled.is_some(), after_caches: request.after_caches };
     let parquet = to.extension().is_some_and(|e| e == "parquet");
     let sink = if parquet { Sink::parquet(file, shape) } else { Sink::csv(file, shape) };

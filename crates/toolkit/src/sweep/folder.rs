@@ -15,6 +15,7 @@ use crate::{Failure, output};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The folder of a sweep.
@@ -82,6 +83,7 @@ impl Folder {
     /// Makes the folder this study's, or finds that it is.
     pub(super) fn claim(self, loaded: &Loaded, force: bool) -> Result<(Folder, Claim), Failure> {
         let failed = |e: std::io::Error| self.failed("make", &e);
+        self.refuse_foreign()?;
         let there = self.owner()?;
         fs::create_dir_all(&self.root).map_err(failed)?;
         let lock = self.lock()?;
@@ -107,6 +109,19 @@ impl Folder {
         }
         fs::create_dir_all(folder.root.join(WORK)).map_err(|e| folder.failed("make", &e))?;
         Ok((folder, Claim::Work))
+    }
+
+    /// Fails if the folder is another user's, who could change what is found in it.
+    fn refuse_foreign(&self) -> Result<(), Failure> {
+        let Ok(meta) = fs::metadata(&self.root) else { return Ok(()) };
+        match [homenode_sys::disk::effective_ids().0, 0].contains(&meta.uid()) {
+            true => Ok(()),
+            false => Err(Failure::usage(format!(
+                "{} belongs to user {}, who could change the results in it; choose another folder",
+                self.root.display(),
+                meta.uid()
+            ))),
+        }
     }
 
     /// Whose the folder is; nobody's if it does not exist or is empty.

@@ -1,5 +1,6 @@
 //! Records beyond memory, and partitions, as files.
 use homenode_study::{Spill, Store};
+use homenode_sys::dir::create_new;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
@@ -31,7 +32,7 @@ struct Pending {
 impl FileSpill {
     /// A file at `path`, whose name is gone at once.
     pub(super) fn new(path: &Path) -> io::Result<FileSpill> {
-        let file = File::options().read(true).write(true).create(true).truncate(true).open(path)?;
+        let file = create_new(path)?;
         std::fs::remove_file(path)?;
         Ok(FileSpill { file, pieces: HashMap::new(), pending: Mutex::default() })
     }

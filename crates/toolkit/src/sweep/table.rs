@@ -11,8 +11,8 @@ use crate::{Failure, output};
 use homenode_machine::{AccessClass, Machine};
 use homenode_study::spec::Point;
 use homenode_study::{Answer, Question, Row, What};
+use homenode_sys::dir::create_new;
 use parquet::errors::ParquetError;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -249,8 +249,8 @@ fn costs(machine: &Machine, block_bytes: u64) -> Costs {
 
 impl Files {
     fn create(parts: &[PathBuf]) -> Result<Files, ParquetError> {
-        let parquet = Parquet::new(File::create(&parts[0])?)?;
-        let csv = parts.get(1).map(|p| File::create(p).and_then(Csv::new)).transpose()?;
+        let parquet = Parquet::new(create_new(&parts[0])?)?;
+        let csv = parts.get(1).map(|p| create_new(p).and_then(Csv::new)).transpose()?;
         Ok(Files { parquet, csv })
     }
     fn push(&mut self, line: Line, counted: &mut Counted) -> Result<(), ParquetError> {

@@ -9,11 +9,11 @@ use crate::{Failure, output};
 use homenode_base::VirtualTime;
 use homenode_study::analyses::{Perturber, Refused, Source};
 use homenode_study::{Layout, Partition, Partitioner, Question, StudyError, answer};
+use homenode_sys::dir::create_new;
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Consumer, drive};
 use homenode_trace::{Event, Merged, TraceError};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
 use std::io::{BufRead, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -214,7 +214,7 @@ pub(super) fn path(folder: &Folder, replay: usize) -> PathBuf {
 fn write(partition: &Partition, to: &Path) -> Result<(), StudyError> {
     let part = output::temporary(to);
     let io = |e: std::io::Error| format!("cannot write to disk: {e}");
-    let done = File::create(&part).map_err(|e| StudyError::Spill(io(e))).and_then(|file| {
+    let done = create_new(&part).map_err(|e| StudyError::Spill(io(e))).and_then(|file| {
         let mut out = BufWriter::with_capacity(1 << 20, file);
         partition.write(&mut |bytes| out.write_all(bytes).map_err(io))?;
         out.flush().and_then(|()| std::fs::rename(&part, to)).map_err(|e| StudyError::Spill(io(e)))

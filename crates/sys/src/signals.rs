@@ -143,10 +143,10 @@ mod tests {
         let requests = StopRequests::install().unwrap();
         assert_eq!(requests.take(), None);
         // SAFETY: the handler is installed, so the signal only counts.
-        unsafe { libc::raise(libc::SIGHUP) };
-        assert_eq!((requests.take(), requests.take()), (Some(libc::SIGHUP), None));
+        unsafe { libc::raise(libc::SIGTERM) };
+        assert_eq!((requests.take(), requests.take()), (Some(libc::SIGTERM), None));
         let second = StopRequests::install().unwrap();
-        assert_eq!((second.take(), second.take()), (Some(libc::SIGHUP), None), "what came since the first began");
+        assert_eq!((second.take(), second.take()), (Some(libc::SIGTERM), None), "what came since the first began");
         drop(second);
         assert!(INSTALLED.load(Ordering::Acquire));
         drop(requests);

@@ -162,6 +162,8 @@ fn followed(
     let begin = Instant::now();
     let held = start(&request.command, &[])?;
     let pid = held.pid();
+    // Before any setting of the kernel changes: who is told to end puts back what was.
+    let stop = StopRequests::install_with(&[SIGUSR1]).ok();
     let mut tuned = None;
     let mut watch = match source::open(Target::BeforeExec(pid), request.options.kernel()) {
         Ok(samples) => {
@@ -175,7 +177,6 @@ fn followed(
             None
         }
     };
-    let stop = StopRequests::install_with(&[SIGUSR1]).ok();
     let kernel_before = kernel::moves_so_far();
     let child = Child::new(held.go().map_err(|e| cannot_start(&request.command, &e))?);
     let (first, last) = (BTreeMap::new(), BTreeMap::new());

@@ -33,12 +33,16 @@ settings >/tmp/settings.during
 check "a dry run sets nothing" cmp /tmp/settings.before /tmp/settings.during
 check "and ends well" wait $started
 tail -n 3 /tmp/dry.out
-start /tmp/tuned.out homenode run --compare autonuma --tune-kernel -- shifting -n 4 -s 2 -T 30
-need wait_for 20 grep -q 1 /proc/sys/kernel/numa_balancing
-kill -TERM $started
-wait $started
-settings >/tmp/settings.after
-check "a run that was allowed to and is told to end puts back what was" cmp /tmp/settings.before /tmp/settings.after
+# However early it comes: between the setting and the start of the program, too.
+for delay in 0 0 30000 100000 1000000; do
+    start /tmp/tuned.out homenode run --compare autonuma --tune-kernel -- shifting -n 4 -s 2 -T 30
+    need wait_for 20 grep -q 1 /proc/sys/kernel/numa_balancing
+    usleep $delay
+    kill -TERM $started
+    wait $started
+    settings >/tmp/settings.after
+    check "told to end after $delay us, a run that was allowed to set puts back" cmp /tmp/settings.before /tmp/settings.after
+done
 start /tmp/tuned.out homenode run --compare autonuma --tune-kernel -- shifting -n 4 -s 2 -T 4
 need wait_for 20 grep -q 1 /proc/sys/kernel/numa_balancing
 kill -KILL $started

@@ -40,8 +40,9 @@ pub fn migrate(request: &MigrateRequest, progress: &mut dyn Progress) -> Result<
         doc.notes.extend(not_recorded(&request.options));
         return Ok(doc);
     }
-    let samples = source::open(Target::Running(request.pid), request.options.kernel())?;
+    // Before any setting of the kernel changes, and until all are put back.
     let stop = StopRequests::install_with(&[SIGUSR1]).ok();
+    let samples = source::open(Target::Running(request.pid), request.options.kernel())?;
     let before = kernel::bytes_on_nodes(request.pid);
     let kernel_before = kernel::moves_so_far();
     let record = request.options.recording(request.pid, &[], &*samples)?;

@@ -3,10 +3,12 @@ use super::{RunRequest, followed, words};
 use crate::live::doc::{ActDoc, LiveDoc, RUN_SCHEMA, Regime};
 use crate::live::kernel::moves_so_far;
 use crate::live::{Here, LiveOptions};
+use crate::migrate::SIGUSR1;
 use crate::{Failure, Progress};
 use homenode_capture::hinting::{Kernel, Switch};
 use homenode_migrate::process::{Balancing, balancing};
 use homenode_sys::numa::{self, Mode};
+use homenode_sys::signals::StopRequests;
 use std::path::Path;
 
 /// The regimes, in the order of the report.
@@ -28,12 +30,17 @@ pub(super) fn compare(request: &RunRequest, progress: &mut dyn Progress) -> Resu
     let here = Here::read()?;
     let mut doc = ActDoc::new(RUN_SCHEMA, "compare");
     doc.command = words(&request.command);
+    // From before a setting of the kernel changes until it is put back: a signal in between must not kill this process.
+    let stop = StopRequests::install_with(&[SIGUSR1]).ok();
     for name in &request.compare {
         progress.at(name, 0, None);
         doc.regimes.push(regime(name, request, &here, progress)?);
         // Who interrupts one regime does not want the others.
-        if doc.regimes.last().and_then(|r| r.exit_status).is_some_and(|s| STOPPED.contains(&s)) {
-            doc.notes.push("interrupted: the regimes after this one were not run".to_owned());
+        let told = stop.as_ref().and_then(StopRequests::take).is_some_and(|signal| signal != SIGUSR1);
+        if told || doc.regimes.last().and_then(|r| r.exit_status).is_some_and(|s| STOPPED.contains(&s)) {
+            if doc.regimes.len() < request.compare.len() {
+                doc.notes.push("interrupted: the regimes after this one were not run".to_owned());
+            }
             break;
         }
     }

@@ -1,4 +1,5 @@
 """Sweeps: the same table whatever happens on the way; bounded memory; bad questions."""
+import csv
 import json
 import os
 import pathlib
@@ -6,11 +7,15 @@ import random
 import resource
 import signal
 import subprocess
+import sys
 import time
 
 import pyarrow.parquet as pq
 
-from harness import SLOW, check, expect, one_line, tail
+from harness import ROOT, SLOW, check, expect, one_line, tail
+
+sys.path.insert(0, str(ROOT / "tests" / "kit"))
+import kit  # noqa: E402
 
 KILLS = 60 if SLOW else 8
 SEED = 11
@@ -236,6 +241,20 @@ def the_table_is_readable_by_others(session):
 
 def key(row):
     return row["trace"], row["machine"], row["params"], row["block_bytes"]
+
+
+@check
+def phases_lie_between_barriers(session):
+    """Three barriers crossed once and one crossed three times are four phases; a reader-writer lock makes none."""
+    for how, phases in (("three", 4), ("one", 4), ("rwlock", 1)):
+        folder = session.path(f"phases/{how}.sweep")
+        binary = kit.build(session, kit.PROGRAMS / "phases.c", "gcc", "-O1")
+        dataset, _, _ = session.record(binary, how)
+        session.run("sweep", dataset, "-q", "--machines", "numa", "-a", "phases", "-o", folder)
+        rows = list(csv.DictReader((folder / "phases.csv").open()))
+        found = {row["phases_by"]: int(row["phases"]) for row in rows}
+        print(f"  {how}: {found}")
+        expect(found["barriers"] == phases and found["windows"] == phases, f"{how}: {phases} phases, not {found}")
 
 
 @check

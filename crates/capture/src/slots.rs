@@ -1,7 +1,7 @@
 //! Ring slots to references and events. The slots come from another process and may be anything.
 use homenode_base::CpuMask;
 use homenode_base::ring::*;
-use homenode_trace::event::{AffinityHow, AllocSource, EventKind};
+use homenode_trace::event::{AffinityHow, AllocSource, EventKind, SyncKind};
 use homenode_trace::frame::RawRef;
 use homenode_trace::record::Op;
 
@@ -186,11 +186,16 @@ fn plain_event(kind: u64, addr: u64, w1: u64, payload: &[[u64; 2]]) -> Option<(O
     Some((Some(event), 0))
 }
 
-fn synchronisation(kind: u64, object: u64, epoch: u64, seq: u64) -> EventKind {
+/// `word`: kind of synchronisation and sequence number. A kind that only a later runtime has is one that is not known.
+fn synchronisation(kind: u64, object: u64, epoch: u64, word: u64) -> EventKind {
+    let parties = (epoch >> BARRIER_PARTIES_SHIFT) as u32;
+    let sync = SyncKind::of_code((word >> SYNC_SHIFT) as u8, parties).unwrap_or_default();
+    let epoch = if sync.is_barrier() { epoch & BARRIER_GENERATION_MASK } else { epoch };
+    let seq = word & SYNC_SEQ_MASK;
     match kind {
-        EVENT_RELEASE => EventKind::Release { object, epoch, seq },
-        EVENT_ACQUIRE => EventKind::Acquire { object, epoch, seq },
-        _ => EventKind::AcqRel { object, epoch, seq },
+        EVENT_RELEASE => EventKind::Release { object, epoch, seq, sync },
+        EVENT_ACQUIRE => EventKind::Acquire { object, epoch, seq, sync },
+        _ => EventKind::AcqRel { object, epoch, seq, sync },
     }
 }
 

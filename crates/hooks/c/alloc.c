@@ -78,7 +78,7 @@ static void *obtained(void *p, size_t bytes, uint64_t source, uintptr_t pc) {
         pc = t->alloc_pc;
     t->alloc_pc = 0;
     if (p && hnrt_threaded)
-        hnrt_acquire(t, p, HN_EPOCH_ALLOCATOR);
+        hnrt_acquire(t, p, HN_EPOCH_ALLOCATOR, HN_SYNC_ALLOCATOR);
     if (p && t->recording)
         hnrt_event_alloc(t, p, bytes, source, LIKELY(hnrt_module_has(pc)) ? pc : program_pc(t, pc));
     return p;
@@ -90,7 +90,7 @@ static void giving_back(void *p) {
         return;
     hnrt_event(t, HN_EVENT_FREE, (uintptr_t)p, 0);
     if (hnrt_threaded && t->recording)
-        hnrt_release(t, p, HN_EPOCH_ALLOCATOR);
+        hnrt_release(t, p, HN_EPOCH_ALLOCATOR, HN_SYNC_ALLOCATOR);
 }
 
 /* ---- malloc and its family --------------------------------------------------------------------------------------- */
@@ -238,7 +238,7 @@ static void unmapping(void *p, size_t bytes) {
     if (t)
         hnrt_event(t, HN_EVENT_UNMAP, (uintptr_t)p, bytes);
     if (t && hnrt_threaded && t->recording)
-        hnrt_release(t, p, HN_EPOCH_ALLOCATOR);
+        hnrt_release(t, p, HN_EPOCH_ALLOCATOR, HN_SYNC_ALLOCATOR);
 }
 
 INTERPOSE void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset) {

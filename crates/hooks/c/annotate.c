@@ -5,13 +5,13 @@
 EXPORT void __tsan_acquire(void *object) {
     struct hn_thread *t = hnrt_recording();
     if (t)
-        hnrt_acquire(t, object, 0);
+        hnrt_acquire(t, object, 0, HN_SYNC_ANNOTATION);
 }
 
 EXPORT void __tsan_release(void *object) {
     struct hn_thread *t = hnrt_recording();
     if (t)
-        hnrt_release(t, object, 0);
+        hnrt_release(t, object, 0, HN_SYNC_ANNOTATION);
 }
 
 INTERPOSE void AnnotateHappensBefore(const char *file, int line, const volatile void *object) {

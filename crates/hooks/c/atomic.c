@@ -81,10 +81,10 @@ static inline void store128(volatile a128 *a, a128 v, int order) {
 static void record(struct hn_thread *t, const volatile void *addr, unsigned code, enum hn_op op, uint64_t kind,
                    uint64_t number, uintptr_t pc) {
     if (kind == HN_EVENT_ACQUIRE)
-        hnrt_sync_event(t, kind, addr, 0, number);
+        hnrt_sync_event(t, kind, addr, 0, number, HN_SYNC_ATOMIC);
     hnrt_ref(addr, code, op, pc);
     if (kind != HN_EVENT_ACQUIRE && t->recording)
-        hnrt_sync_event(t, kind, addr, 0, number);
+        hnrt_sync_event(t, kind, addr, 0, number, HN_SYNC_ATOMIC);
 }
 
 /* Ends a locked operation that read `value` and, if `same`, left it there. */

@@ -49,12 +49,15 @@ static uint64_t arrive(struct barrier *b) {
 
 INTERPOSE int pthread_barrier_wait(pthread_barrier_t *barrier) {
     struct hn_thread *t = hnrt_recording();
-    uint64_t epoch = arrive(entry_of(barrier, false));
+    struct barrier *b = entry_of(barrier, false);
+    uint64_t epoch = arrive(b) & HN_BARRIER_GENERATION_MASK;
+    if (b)
+        epoch |= (uint64_t)b->parties << HN_BARRIER_PARTIES_SHIFT;
     if (t)
-        hnrt_release(t, barrier, epoch);
+        hnrt_release(t, barrier, epoch, HN_SYNC_BARRIER);
     int result = REAL(pthread_barrier_wait)(barrier);
     t = hnrt_recording();
     if (t && (result == 0 || result == PTHREAD_BARRIER_SERIAL_THREAD))
-        hnrt_acquire(t, barrier, epoch);
+        hnrt_acquire(t, barrier, epoch, HN_SYNC_BARRIER);
     return result;
 }

@@ -44,12 +44,13 @@ void hnrt_event(struct hn_thread *t, uint64_t kind, uint64_t addr, uint64_t w1) 
     hnrt_commit(t, 1);
 }
 
-void hnrt_sync_event(struct hn_thread *t, uint64_t kind, const volatile void *object, uint64_t epoch, uint64_t number) {
+void hnrt_sync_event(struct hn_thread *t, uint64_t kind, const volatile void *object, uint64_t epoch, uint64_t number,
+                     uint64_t sync) {
     uint64_t *slot = hnrt_reserve(t, 2);
     if (!slot)
         return;
     slot[0] = hnrt_event_word(kind, (uintptr_t)object, 1);
-    slot[1] = number;
+    slot[1] = (number & HN_SYNC_SEQ_MASK) | sync << HN_SYNC_SHIFT;
     slot[2] = epoch;
     slot[3] = os_stamp();
     hnrt_commit(t, 2);

@@ -86,10 +86,10 @@ static uint64_t take(const volatile void *object) {
     return __atomic_fetch_add(counter_of(object), 2, __ATOMIC_ACQ_REL) >> 1;
 }
 
-void hnrt_release(struct hn_thread *t, const volatile void *object, uint64_t epoch) {
-    hnrt_sync_event(t, HN_EVENT_RELEASE, object, epoch, take(object));
+void hnrt_release(struct hn_thread *t, const volatile void *object, uint64_t epoch, uint64_t sync) {
+    hnrt_sync_event(t, HN_EVENT_RELEASE, object, epoch, take(object), sync);
 }
 
-void hnrt_acquire(struct hn_thread *t, const volatile void *object, uint64_t epoch) {
-    hnrt_sync_event(t, HN_EVENT_ACQUIRE, object, epoch, take(object));
+void hnrt_acquire(struct hn_thread *t, const volatile void *object, uint64_t epoch, uint64_t sync) {
+    hnrt_sync_event(t, HN_EVENT_ACQUIRE, object, epoch, take(object), sync);
 }

@@ -271,17 +271,18 @@ uint64_t hnrt_order_unlock(struct hn_thread *t, uint64_t *word);
 void hnrt_order_unlock_unnumbered(struct hn_thread *t, uint64_t *word);
 void hnrt_order_after_fork(void);
 void hnrt_order_repair(struct hn_thread *t);
-/* Takes a number and records it: before a release, after an acquire. */
-void hnrt_release(struct hn_thread *t, const volatile void *object, uint64_t epoch);
-void hnrt_acquire(struct hn_thread *t, const volatile void *object, uint64_t epoch);
-void hnrt_sync_event(struct hn_thread *t, uint64_t kind, const volatile void *object, uint64_t epoch, uint64_t number);
+/* Takes a number and records it: before a release, after an acquire. `sync` is the kind of synchronisation, HN_SYNC_*. */
+void hnrt_release(struct hn_thread *t, const volatile void *object, uint64_t epoch, uint64_t sync);
+void hnrt_acquire(struct hn_thread *t, const volatile void *object, uint64_t epoch, uint64_t sync);
+void hnrt_sync_event(struct hn_thread *t, uint64_t kind, const volatile void *object, uint64_t epoch, uint64_t number,
+                     uint64_t sync);
 
-int hnrt_acquired(int failed, const volatile void *object);
-void hnrt_releasing(const volatile void *object);
+int hnrt_acquired(int failed, const volatile void *object, uint64_t sync);
+void hnrt_releasing(const volatile void *object, uint64_t sync);
 /* The same for locks and semaphores, whose words are referenced. */
-int hnrt_locked(int failed, const volatile void *lock, unsigned code, uintptr_t pc);
+int hnrt_locked(int failed, const volatile void *lock, unsigned code, uint64_t sync, uintptr_t pc);
 void hnrt_lock_word(const volatile void *lock, unsigned code, enum hn_op op, uintptr_t pc);
-void hnrt_unlocking(const volatile void *lock, unsigned code, enum hn_op op, uintptr_t pc);
+void hnrt_unlocking(const volatile void *lock, unsigned code, enum hn_op op, uint64_t sync, uintptr_t pc);
 extern char hnrt_unannounced; /* object that orders the creation of threads whose first reference we wait for */
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */

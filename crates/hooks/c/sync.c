@@ -5,17 +5,17 @@
 #include "runtime.h"
 
 /* Records that a call acquired the object, unless it failed; returns what it was given. */
-int hnrt_acquired(int failed, const volatile void *object) {
+int hnrt_acquired(int failed, const volatile void *object, uint64_t sync) {
     struct hn_thread *t = failed && failed != EOWNERDEAD ? NULL : hnrt_recording();
     if (t)
-        hnrt_acquire(t, object, 0);
+        hnrt_acquire(t, object, 0, sync);
     return failed;
 }
 
-void hnrt_releasing(const volatile void *object) {
+void hnrt_releasing(const volatile void *object, uint64_t sync) {
     struct hn_thread *t = hnrt_recording();
     if (t)
-        hnrt_release(t, object, 0);
+        hnrt_release(t, object, 0, sync);
 }
 
 /* ---- the words of locks and semaphores ---------------------------------------------------------------------------- */
@@ -30,51 +30,51 @@ void hnrt_lock_word(const volatile void *lock, unsigned code, enum hn_op op, uin
         hnrt_ref(lock, code, op, pc);
 }
 
-int hnrt_locked(int failed, const volatile void *lock, unsigned code, uintptr_t pc) {
-    hnrt_acquired(failed, lock);
+int hnrt_locked(int failed, const volatile void *lock, unsigned code, uint64_t sync, uintptr_t pc) {
+    hnrt_acquired(failed, lock, sync);
     if (!failed || failed == EOWNERDEAD)
         hnrt_lock_word(lock, code, OP_ATOMIC, pc);
     return failed;
 }
 
-void hnrt_unlocking(const volatile void *lock, unsigned code, enum hn_op op, uintptr_t pc) {
+void hnrt_unlocking(const volatile void *lock, unsigned code, enum hn_op op, uint64_t sync, uintptr_t pc) {
     hnrt_lock_word(lock, code, op, pc);
-    hnrt_releasing(lock);
+    hnrt_releasing(lock, sync);
 }
 
 /* ---- mutexes, spin locks ----------------------------------------------------------------------------------------- */
 
 INTERPOSE int pthread_mutex_lock(pthread_mutex_t *m) {
-    return hnrt_locked(REAL(pthread_mutex_lock)(m), m, CODE_4, CALLER());
+    return hnrt_locked(REAL(pthread_mutex_lock)(m), m, CODE_4, HN_SYNC_MUTEX, CALLER());
 }
 
 INTERPOSE int pthread_mutex_trylock(pthread_mutex_t *m) {
-    return hnrt_locked(REAL(pthread_mutex_trylock)(m), m, CODE_4, CALLER());
+    return hnrt_locked(REAL(pthread_mutex_trylock)(m), m, CODE_4, HN_SYNC_MUTEX, CALLER());
 }
 
 INTERPOSE int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until) {
-    return hnrt_locked(REAL(pthread_mutex_timedlock)(m, until), m, CODE_4, CALLER());
+    return hnrt_locked(REAL(pthread_mutex_timedlock)(m, until), m, CODE_4, HN_SYNC_MUTEX, CALLER());
 }
 
 INTERPOSE int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const struct timespec *until) {
-    return hnrt_locked(REAL(pthread_mutex_clocklock)(m, clock, until), m, CODE_4, CALLER());
+    return hnrt_locked(REAL(pthread_mutex_clocklock)(m, clock, until), m, CODE_4, HN_SYNC_MUTEX, CALLER());
 }
 
 INTERPOSE int pthread_mutex_unlock(pthread_mutex_t *m) {
-    hnrt_unlocking(m, CODE_4, OP_WRITE, CALLER());
+    hnrt_unlocking(m, CODE_4, OP_WRITE, HN_SYNC_MUTEX, CALLER());
     return REAL(pthread_mutex_unlock)(m);
 }
 
 INTERPOSE int pthread_spin_lock(pthread_spinlock_t *l) {
-    return hnrt_locked(REAL(pthread_spin_lock)(l), l, CODE_4, CALLER());
+    return hnrt_locked(REAL(pthread_spin_lock)(l), l, CODE_4, HN_SYNC_MUTEX, CALLER());
 }
 
 INTERPOSE int pthread_spin_trylock(pthread_spinlock_t *l) {
-    return hnrt_locked(REAL(pthread_spin_trylock)(l), l, CODE_4, CALLER());
+    return hnrt_locked(REAL(pthread_spin_trylock)(l), l, CODE_4, HN_SYNC_MUTEX, CALLER());
 }
 
 INTERPOSE int pthread_spin_unlock(pthread_spinlock_t *l) {
-    hnrt_unlocking(l, CODE_4, OP_WRITE, CALLER());
+    hnrt_unlocking(l, CODE_4, OP_WRITE, HN_SYNC_MUTEX, CALLER());
     return REAL(pthread_spin_unlock)(l);
 }
 
@@ -83,15 +83,15 @@ INTERPOSE int pthread_spin_unlock(pthread_spinlock_t *l) {
 /* Epoch 0 is what writers release, epoch 1 what readers release, so that readers do not order readers. */
 
 static int read_locked(int failed, pthread_rwlock_t *l, uintptr_t pc) {
-    return hnrt_locked(failed, l, CODE_4, pc);
+    return hnrt_locked(failed, l, CODE_4, HN_SYNC_RW_READ, pc);
 }
 
 static int write_locked(int failed, pthread_rwlock_t *l, uintptr_t pc) {
     struct hn_thread *t = failed ? NULL : hnrt_recording();
     if (t)
-        hnrt_acquire(t, l, 0);
+        hnrt_acquire(t, l, 0, HN_SYNC_RW_WRITE);
     if (t && t->recording)
-        hnrt_acquire(t, l, 1);
+        hnrt_acquire(t, l, 1, HN_SYNC_RW_WRITE);
     if (!failed)
         hnrt_lock_word(l, CODE_4, OP_ATOMIC, pc);
     return failed;
@@ -133,8 +133,10 @@ INTERPOSE int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t clock, c
 INTERPOSE int pthread_rwlock_unlock(pthread_rwlock_t *l) {
     hnrt_lock_word(l, CODE_4, OP_ATOMIC, CALLER());
     struct hn_thread *t = hnrt_recording();
-    if (t)
-        hnrt_release(t, l, (uint32_t)l->__data.__cur_writer == t->tid ? 0 : 1);
+    if (t && (uint32_t)l->__data.__cur_writer == t->tid)
+        hnrt_release(t, l, 0, HN_SYNC_RW_WRITE);
+    else if (t)
+        hnrt_release(t, l, 1, HN_SYNC_RW_READ);
     return REAL(pthread_rwlock_unlock)(l);
 }
 
@@ -143,59 +145,59 @@ INTERPOSE int pthread_rwlock_unlock(pthread_rwlock_t *l) {
 static int waited(int failed, pthread_cond_t *c, pthread_mutex_t *m, uintptr_t pc) {
     struct hn_thread *t = hnrt_recording();
     if (t)
-        hnrt_acquire(t, m, 0);
+        hnrt_acquire(t, m, 0, HN_SYNC_MUTEX);
     hnrt_lock_word(m, CODE_4, OP_ATOMIC, pc);
     if (t && t->recording && !failed)
-        hnrt_acquire(t, c, 0);
+        hnrt_acquire(t, c, 0, HN_SYNC_CONDITION);
     return failed;
 }
 
 INTERPOSE int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) {
-    hnrt_unlocking(m, CODE_4, OP_WRITE, CALLER());
+    hnrt_unlocking(m, CODE_4, OP_WRITE, HN_SYNC_MUTEX, CALLER());
     return waited(REAL(pthread_cond_wait)(c, m), c, m, CALLER());
 }
 
 INTERPOSE int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until) {
-    hnrt_unlocking(m, CODE_4, OP_WRITE, CALLER());
+    hnrt_unlocking(m, CODE_4, OP_WRITE, HN_SYNC_MUTEX, CALLER());
     return waited(REAL(pthread_cond_timedwait)(c, m, until), c, m, CALLER());
 }
 
 INTERPOSE int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
                                      const struct timespec *until) {
-    hnrt_unlocking(m, CODE_4, OP_WRITE, CALLER());
+    hnrt_unlocking(m, CODE_4, OP_WRITE, HN_SYNC_MUTEX, CALLER());
     return waited(REAL(pthread_cond_clockwait)(c, m, clock, until), c, m, CALLER());
 }
 
 INTERPOSE int pthread_cond_signal(pthread_cond_t *c) {
-    hnrt_releasing(c);
+    hnrt_releasing(c, HN_SYNC_SIGNAL);
     return REAL(pthread_cond_signal)(c);
 }
 
 INTERPOSE int pthread_cond_broadcast(pthread_cond_t *c) {
-    hnrt_releasing(c);
+    hnrt_releasing(c, HN_SYNC_BROADCAST);
     return REAL(pthread_cond_broadcast)(c);
 }
 
 /* ---- semaphores: -1 is failure ----------------------------------------------------------------------------------- */
 
 INTERPOSE int sem_wait(sem_t *s) {
-    return hnrt_locked(REAL(sem_wait)(s), s, CODE_8, CALLER());
+    return hnrt_locked(REAL(sem_wait)(s), s, CODE_8, HN_SYNC_SEMAPHORE, CALLER());
 }
 
 INTERPOSE int sem_trywait(sem_t *s) {
-    return hnrt_locked(REAL(sem_trywait)(s), s, CODE_8, CALLER());
+    return hnrt_locked(REAL(sem_trywait)(s), s, CODE_8, HN_SYNC_SEMAPHORE, CALLER());
 }
 
 INTERPOSE int sem_timedwait(sem_t *s, const struct timespec *until) {
-    return hnrt_locked(REAL(sem_timedwait)(s, until), s, CODE_8, CALLER());
+    return hnrt_locked(REAL(sem_timedwait)(s, until), s, CODE_8, HN_SYNC_SEMAPHORE, CALLER());
 }
 
 INTERPOSE int sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *until) {
-    return hnrt_locked(REAL(sem_clockwait)(s, clock, until), s, CODE_8, CALLER());
+    return hnrt_locked(REAL(sem_clockwait)(s, clock, until), s, CODE_8, HN_SYNC_SEMAPHORE, CALLER());
 }
 
 INTERPOSE int sem_post(sem_t *s) {
-    hnrt_unlocking(s, CODE_8, OP_ATOMIC, CALLER());
+    hnrt_unlocking(s, CODE_8, OP_ATOMIC, HN_SYNC_SEMAPHORE, CALLER());
     return REAL(sem_post)(s);
 }
 
@@ -209,7 +211,7 @@ static void run_once(void) {
     void (*routine)(void) = once_routine;
     pthread_once_t *object = once_object;
     routine();
-    hnrt_releasing(object);
+    hnrt_releasing(object, HN_SYNC_ONCE);
 }
 
 INTERPOSE int pthread_once(pthread_once_t *object, void (*routine)(void)) {
@@ -220,18 +222,18 @@ INTERPOSE int pthread_once(pthread_once_t *object, void (*routine)(void)) {
     int failed = REAL(pthread_once)(object, run_once);
     once_routine = outer;
     once_object = outer_object;
-    return hnrt_acquired(failed, object);
+    return hnrt_acquired(failed, object, HN_SYNC_ONCE);
 }
 
 INTERPOSE int __cxa_guard_acquire(void *guard) {
     int initialise = REAL(__cxa_guard_acquire)(guard);
     struct hn_thread *t = hnrt_recording();
     if (t)
-        hnrt_acquire(t, guard, 0);
+        hnrt_acquire(t, guard, 0, HN_SYNC_ONCE);
     return initialise;
 }
 
 INTERPOSE void __cxa_guard_release(void *guard) {
-    hnrt_releasing(guard);
+    hnrt_releasing(guard, HN_SYNC_ONCE);
     REAL(__cxa_guard_release)(guard);
 }

@@ -213,7 +213,7 @@ struct hn_thread *hnrt_thread_attach(void) {
 #endif
         hnrt_process_begin(t);
     } else if (t->recording) {
-        hnrt_acquire(t, &hnrt_unannounced, 0);
+        hnrt_acquire(t, &hnrt_unannounced, 0, HN_SYNC_THREAD);
     }
     return t;
 }
@@ -228,7 +228,7 @@ void hnrt_thread_end(struct hn_thread *t) {
     hnrt_spin_over(t);
 #endif
     if (t->recording) {
-        hnrt_release(t, (void *)pthread_self(), 0);
+        hnrt_release(t, (void *)pthread_self(), 0, HN_SYNC_JOIN);
         if (t->recording)
             hnrt_event(t, HN_EVENT_EXIT, 0, os_stamp());
     }
@@ -423,17 +423,17 @@ INTERPOSE int thrd_create(thrd_t *thread, thrd_start_t start, void *argument) {
 }
 
 INTERPOSE int pthread_join(pthread_t thread, void **result) {
-    return hnrt_acquired(REAL(pthread_join)(thread, result), (void *)thread);
+    return hnrt_acquired(REAL(pthread_join)(thread, result), (void *)thread, HN_SYNC_JOIN);
 }
 
 INTERPOSE int pthread_tryjoin_np(pthread_t thread, void **result) {
-    return hnrt_acquired(REAL(pthread_tryjoin_np)(thread, result), (void *)thread);
+    return hnrt_acquired(REAL(pthread_tryjoin_np)(thread, result), (void *)thread, HN_SYNC_JOIN);
 }
 
 INTERPOSE int pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *until) {
-    return hnrt_acquired(REAL(pthread_timedjoin_np)(thread, result, until), (void *)thread);
+    return hnrt_acquired(REAL(pthread_timedjoin_np)(thread, result, until), (void *)thread, HN_SYNC_JOIN);
 }
 
 INTERPOSE int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock, const struct timespec *until) {
-    return hnrt_acquired(REAL(pthread_clockjoin_np)(thread, result, clock, until), (void *)thread);
+    return hnrt_acquired(REAL(pthread_clockjoin_np)(thread, result, clock, until), (void *)thread, HN_SYNC_JOIN);
 }

@@ -26,7 +26,7 @@ fn record(compiler: &str, source: &str, flags: &[&str]) -> (Recording, Vec<Strin
 fn check_numbers(ring: &Ring) {
     let mut last = HashMap::new();
     for item in &ring.items {
-        if let Item::Event { kind: EVENT_RELEASE..=EVENT_ACQ_REL, addr, w1, payload } = item {
+        if let Item::Event { kind: EVENT_RELEASE..=EVENT_ACQ_REL, addr, w1, payload, .. } = item {
             let before = last.insert((*addr, payload[0][0]), *w1);
             assert!(before.is_none_or(|b| b < *w1), "{item:?} after {before:?}");
         }

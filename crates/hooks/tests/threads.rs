@@ -20,7 +20,7 @@ type Object = (u64, u64);
 fn numbers(rings: &[Ring]) -> BTreeMap<Object, Vec<(u64, u64)>> {
     let mut all = BTreeMap::<Object, Vec<(u64, u64)>>::new();
     for item in rings.iter().flat_map(|r| &r.items) {
-        if let Item::Event { kind: kind @ EVENT_RELEASE..=EVENT_ACQ_REL, addr, w1, payload } = item {
+        if let Item::Event { kind: kind @ EVENT_RELEASE..=EVENT_ACQ_REL, addr, w1, payload, .. } = item {
             all.entry((*addr, payload[0][0])).or_default().push((*w1, *kind));
         }
     }
@@ -49,6 +49,30 @@ fn no_number_is_given_twice_and_lockers_alternate() {
         events.sort_unstable();
         let distinct: BTreeSet<u64> = events.iter().map(|e| e.0).collect();
         assert_eq!(distinct.len(), events.len(), "{object:x?}: {events:?}");
+    }
+}
+
+#[test]
+fn synchronisation_says_what_it_is() {
+    for compiler in COMPILERS {
+        let (_, rings) = record(compiler, "sync.c");
+        let mut kinds = BTreeMap::<Object, BTreeSet<(u64, u64)>>::new();
+        for item in rings.iter().flat_map(|r| &r.items) {
+            if let Item::Event { kind: EVENT_RELEASE..=EVENT_ACQ_REL, addr, payload, sync, .. } = item {
+                let of_allocator = u64::from(payload[0][0] == EPOCH_ALLOCATOR);
+                kinds.entry((*addr, of_allocator)).or_default().insert(*sync);
+            }
+        }
+        // Whether anybody has to wait for the condition is the host's doing.
+        let of = |k: &BTreeSet<(u64, u64)>| k.iter().map(|s| s.0).filter(|s| *s != SYNC_CONDITION).collect();
+        let found: BTreeSet<Vec<u64>> = kinds.values().map(of).collect();
+        let conditions = [vec![SYNC_SIGNAL, SYNC_BROADCAST], vec![SYNC_SIGNAL]];
+        let single = [SYNC_MUTEX, SYNC_SEMAPHORE, SYNC_JOIN, SYNC_ONCE, SYNC_ALLOCATOR].map(|kind| vec![kind]);
+        let barriers = [vec![SYNC_BARRIER, SYNC_BARRIER], vec![SYNC_RW_READ, SYNC_RW_WRITE]];
+        let expected: BTreeSet<Vec<u64>> = single.into_iter().chain(conditions).chain(barriers).collect();
+        assert_eq!(found, expected, "{compiler}: {kinds:x?}");
+        let parties: BTreeSet<u64> = kinds.values().flatten().filter(|s| s.0 == SYNC_BARRIER).map(|s| s.1).collect();
+        assert_eq!(parties, BTreeSet::from([2, 3]), "{compiler}");
     }
 }
 

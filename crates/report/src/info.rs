@@ -34,6 +34,8 @@ pub struct InfoDoc {
     pub frames: u64,
     /// Named phases in order of their first begin.
     pub phases: Vec<InfoPhase>,
+    /// Acquires and releases by kind of synchronisation, in the order of the kinds; none if there are none.
+    pub synchronisation: Vec<InfoSync>,
     /// Data objects known (globals, allocation stacks, stacks).
     pub objects: u64,
     /// Code locations that made references.
@@ -77,6 +79,21 @@ pub struct InfoThread {
     pub bytes: u64,
     /// Events.
     pub events: u64,
+}
+
+/// One kind of synchronisation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct InfoSync {
+    /// What it is called.
+    pub kind: String,
+    /// How many threads a barrier takes; absent for everything else, and where it is not known.
+    pub parties: Option<u32>,
+    /// Locks, barriers and so on: addresses.
+    pub objects: u64,
+    /// Acquires; read-modify-writes are one of these and one of those.
+    pub acquires: u64,
+    /// Releases.
+    pub releases: u64,
 }
 
 /// One named phase.

@@ -2,7 +2,7 @@
 mod support;
 
 use homenode_base::TotalCost;
-use homenode_report::info::{INFO_SCHEMA, InfoPhase, InfoThread, OpCounts};
+use homenode_report::info::{INFO_SCHEMA, InfoPhase, InfoSync, InfoThread, OpCounts};
 use homenode_report::{CheckDoc, InfoDoc, Provenance, ReportDoc, SamplingDoc};
 use homenode_trace::SampleUnit;
 use serde_json::Value;
@@ -30,6 +30,10 @@ fn info() -> InfoDoc {
         bytes_per_ref: Some(0.123),
         frames: 16,
         phases: vec![InfoPhase { name: "sweep".into(), entered: 8, refs: 900_000 }],
+        synchronisation: vec![
+            InfoSync { kind: "mutex".into(), objects: 2, acquires: 30, releases: 30, ..InfoSync::default() },
+            InfoSync { kind: "barrier".into(), parties: Some(4), objects: 1, acquires: 8, releases: 8 },
+        ],
         objects: 12,
         sites: 34,
     }

@@ -5,7 +5,7 @@ use homenode_base::{NodeId, TotalCost, VirtualTime};
 use homenode_machine::{Machine, models};
 use homenode_sim::evaluation::{Finding, FindingKind, TrueUse};
 use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seat, Setup, evaluate};
-use homenode_trace::event::EventKind;
+use homenode_trace::event::{EventKind, SyncKind};
 use homenode_trace::order::Consumer;
 use homenode_trace::{Event, Merged, Op, TraceError};
 
@@ -56,7 +56,7 @@ fn report(steps: &[Step], arrays: &[(&'static str, u64, u64)]) -> Evaluation {
             match *step {
                 Step::Ref(r) => consumer.refs(&[r]),
                 Step::Acquired(thread, object) => {
-                    let kind = EventKind::Acquire { object, epoch: 0, seq: 0 };
+                    let kind = EventKind::Acquire { object, epoch: 0, seq: 0, sync: SyncKind::Mutex };
                     consumer.event(&Event { thread, at: 0, stamp: 0, kind }, VirtualTime(0));
                 }
             }

@@ -3,13 +3,14 @@ use crate::objects::NameTable;
 use crate::open::{Opened, open, refs};
 use crate::{Failure, Progress};
 use homenode_report::doc::blind_sentences;
-use homenode_report::info::{INFO_SCHEMA, InfoPhase, InfoThread, OpCounts};
+use homenode_report::info::{INFO_SCHEMA, InfoPhase, InfoSync, InfoThread, OpCounts};
 use homenode_report::{InfoDoc, Provenance, SamplingDoc};
 use homenode_sim::evaluation::{SampledTotals, SourceRow};
 use homenode_trace::dataset::DatasetReader;
+use homenode_trace::event::SyncKind;
 use homenode_trace::frame::DecodedFrame;
 use homenode_trace::{DataSource, EventKind, Op, Sample};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 /// Reads the whole dataset and describes it.
@@ -38,6 +39,7 @@ pub fn info(path: &Path, progress: &mut dyn Progress) -> Result<InfoDoc, Failure
         bytes_per_ref: (total > 0).then(|| dataset_bytes as f64 / total as f64),
         frames: (0..reader.threads()).map(|t| reader.frames(t).len() as u64).sum(),
         phases: phases(&reader),
+        synchronisation: synchronisation(&reader),
         objects: NameTable::new(&reader)?.rows() as u64,
         sites: reader.symbols().sites.len() as u64,
         threads,
@@ -121,6 +123,31 @@ fn thread(
         read(frame.len() as u64);
     }
     Ok(row)
+}
+
+/// Acquires and releases by kind.
+fn synchronisation(reader: &DatasetReader) -> Vec<InfoSync> {
+    let mut rows: BTreeMap<SyncKind, (HashSet<(u32, u64)>, InfoSync)> = BTreeMap::new();
+    for t in 0..reader.threads() {
+        let space = reader.address_space(t);
+        for e in reader.thread_events(t) {
+            let (sync, object, acquires, releases) = match e.kind {
+                EventKind::Acquire { sync, object, .. } => (sync, object, 1, 0),
+                EventKind::Release { sync, object, .. } => (sync, object, 0, 1),
+                EventKind::AcqRel { sync, object, .. } => (sync, object, 1, 1),
+                _ => continue,
+            };
+            let (objects, row) = rows.entry(sync).or_default();
+            objects.insert((space, object));
+            row.acquires += acquires;
+            row.releases += releases;
+        }
+    }
+    let named = |(sync, (objects, row)): (SyncKind, (HashSet<_>, InfoSync))| {
+        let parties = Some(sync.code().1).filter(|n| *n > 0);
+        InfoSync { kind: sync.name().to_owned(), parties, objects: objects.len() as u64, ..row }
+    };
+    rows.into_iter().map(named).collect()
 }
 
 /// References inside each named phase, all threads; nested entries of the same name count once.

@@ -1,4 +1,8 @@
 //! Events: everything in a thread's program order that is not a reference.
+mod sync_kind;
+
+pub use sync_kind::SyncKind;
+
 use homenode_base::CpuMask;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +20,8 @@ pub struct Event {
 }
 
 /// What an [`Event`] says. A synchronisation object is (`object`, `epoch`): the address of a lock and 0, the address of a
-/// barrier and its generation, and so on; sequence numbers compare only within one object.
+/// barrier and its generation, and so on; sequence numbers compare only within one object. What kind of synchronisation it
+/// is [`SyncKind`] says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
@@ -35,6 +40,8 @@ pub enum EventKind {
         epoch: u64,
         /// Sequence number.
         seq: u64,
+        /// Of what kind of synchronisation.
+        sync: SyncKind,
     },
     /// Number taken after an acquire: it follows all lower-numbered releases of the object.
     Acquire {
@@ -44,6 +51,8 @@ pub enum EventKind {
         epoch: u64,
         /// Sequence number.
         seq: u64,
+        /// Of what kind of synchronisation.
+        sync: SyncKind,
     },
     /// Both, with one number: acquire, then release (a read-modify-write).
     AcqRel {
@@ -53,6 +62,8 @@ pub enum EventKind {
         epoch: u64,
         /// Sequence number.
         seq: u64,
+        /// Of what kind of synchronisation.
+        sync: SyncKind,
     },
     /// The thread created another one. A release that the child's begin acquires.
     Spawn {
@@ -141,9 +152,22 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// Whether readers before version 2 of event chunks do not know this kind.
-    pub(crate) fn is_of_version_2(&self) -> bool {
-        matches!(self, EventKind::Affinity { .. } | EventKind::Waited { .. } | EventKind::NoWait { .. })
+    /// The acquire or release that this is: what its kind of synchronisation is.
+    pub const fn sync(&self) -> Option<SyncKind> {
+        match self {
+            EventKind::Release { sync, .. } | EventKind::Acquire { sync, .. } | EventKind::AcqRel { sync, .. } => {
+                Some(*sync)
+            }
+            _ => None,
+        }
+    }
+    /// The version of event chunks that was the first to have this.
+    pub(crate) fn version(&self) -> u16 {
+        match self {
+            EventKind::Affinity { .. } | EventKind::Waited { .. } | EventKind::NoWait { .. } => 2,
+            kind if kind.sync().is_some_and(|sync| sync != SyncKind::Unknown) => 3,
+            _ => 1,
+        }
     }
 }
 

@@ -12,7 +12,7 @@ pub const EXACT_VERSION: u16 = 1;
 /// Version of frames with samples.
 pub const SAMPLED_VERSION: u16 = 2;
 /// Version of chunks of events.
-pub const EVENTS_VERSION: u16 = 2;
+pub const EVENTS_VERSION: u16 = 3;
 /// Version of chunks in which every event is of a kind that version 1 had.
 pub const EVENTS_VERSION_FIRST: u16 = 1;
 /// Bytes of the header in front of every payload.

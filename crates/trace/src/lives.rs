@@ -163,8 +163,8 @@ impl Ends {
         let mut seen: HashSet<(u32, Object)> = HashSet::new();
         for e in data.events() {
             let released = match e.kind {
-                EventKind::Release { object, epoch, seq } => Some((object, epoch, seq, true)),
-                EventKind::AcqRel { object, epoch, seq } => Some((object, epoch, seq, false)),
+                EventKind::Release { object, epoch, seq, .. } => Some((object, epoch, seq, true)),
+                EventKind::AcqRel { object, epoch, seq, .. } => Some((object, epoch, seq, false)),
                 EventKind::Exit => {
                     if let Some((object, seq, at)) = before[e.thread as usize]
                         && at == e.at
@@ -205,7 +205,7 @@ impl Ends {
         let mut heard: HashMap<(u32, Object, bool), usize> = HashMap::new();
         for e in data.events() {
             let (object, epoch, seq) = match e.kind {
-                EventKind::Acquire { object, epoch, seq } | EventKind::AcqRel { object, epoch, seq } => {
+                EventKind::Acquire { object, epoch, seq, .. } | EventKind::AcqRel { object, epoch, seq, .. } => {
                     (object, epoch, seq)
                 }
                 EventKind::Waited { pid } => {

@@ -1,6 +1,6 @@
 //! Lives of threads: joins and creations decide, not the host.
 use homenode_base::{Life, VirtualTime};
-use homenode_trace::event::EventKind;
+use homenode_trace::event::{EventKind, SyncKind};
 use homenode_trace::order::{Consumer, OrderKind, drive};
 use homenode_trace::synthetic::Builder;
 use homenode_trace::{Event, Merged, Sampling, lives};
@@ -118,12 +118,12 @@ fn threads_that_wait_for_each_other_do_not_stop_anybody() {
     b.write(0, 8).spawn(0, 1).spawn(0, 2);
     // Each joins the other before it ends: no program does, a damaged dataset may say so.
     let ends = |b: &mut Builder, t: u32, object: u64, other: u64, seq: u64| {
-        b.write(t, 64).event(t, EventKind::Acquire { object: other, epoch: 0, seq });
-        b.event(t, EventKind::Release { object, epoch: 0, seq: 1 }).event(t, EventKind::Exit);
+        b.write(t, 64).event(t, EventKind::Acquire { object: other, epoch: 0, seq, sync: SyncKind::Mutex });
+        b.event(t, EventKind::Release { object, epoch: 0, seq: 1, sync: SyncKind::Mutex }).event(t, EventKind::Exit);
     };
     ends(&mut b, 1, 0x7100, 0x7200, 5);
     ends(&mut b, 2, 0x7200, 0x7100, 5);
-    b.event(0, EventKind::Acquire { object: 0x7100, epoch: 0, seq: 6 }).spawn(0, 3).write(3, 8);
+    b.event(0, EventKind::Acquire { object: 0x7100, epoch: 0, seq: 6, sync: SyncKind::Mutex }).spawn(0, 3).write(3, 8);
     assert!(before(&of(&b)[3], 4).is_empty());
 }
 

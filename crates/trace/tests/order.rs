@@ -3,7 +3,7 @@ mod common;
 use common::{Graph, Log, cases};
 use homenode_base::Rng;
 use homenode_trace::dataset::{EVENTS_FILE, scan_events};
-use homenode_trace::event::EventKind;
+use homenode_trace::event::{EventKind, SyncKind};
 use homenode_trace::events::EventEncoder;
 use homenode_trace::framing::Codec;
 use homenode_trace::order::{OrderKind, drive};
@@ -219,8 +219,8 @@ fn equal_addresses_in_two_address_spaces_are_two_objects() {
     let process = b.process();
     b.manifest().threads[1].process = process;
     // In one space thread 0 would have to wait for a release that follows its own.
-    b.event(0, EventKind::Acquire { object: 1, epoch: 0, seq: 9 }).read(0, 1).release(0, 2, 0);
-    b.acquire(1, 2, 0).event(1, EventKind::Release { object: 1, epoch: 0, seq: 1 }).read(1, 2);
+    b.event(0, EventKind::Acquire { object: 1, epoch: 0, seq: 9, sync: SyncKind::Mutex }).read(0, 1).release(0, 2, 0);
+    b.acquire(1, 2, 0).event(1, EventKind::Release { object: 1, epoch: 0, seq: 1, sync: SyncKind::Mutex }).read(1, 2);
     assert_eq!(log(&b.open().expect("valid"), OrderKind::Model).entries.len(), 6);
     b.manifest().threads[1].process = 0;
     assert!(cycle(&b));
@@ -264,9 +264,9 @@ fn cycle(b: &Builder) -> bool {
 fn impossible_synchronisation_is_an_error_not_a_hang() {
     let sync = |object, seq, acquire| {
         if acquire {
-            EventKind::Acquire { object, epoch: 0, seq }
+            EventKind::Acquire { object, epoch: 0, seq, sync: SyncKind::Mutex }
         } else {
-            EventKind::Release { object, epoch: 0, seq }
+            EventKind::Release { object, epoch: 0, seq, sync: SyncKind::Mutex }
         }
     };
     let mut crossed = Builder::new(2);
@@ -289,7 +289,7 @@ fn stamps_that_contradict_synchronisation_are_an_error_not_a_hang() {
     // Thread 1 acquires what thread 0 releases, but its batch ended before the other one's began.
     let mut b = Builder::new(2);
     b.acquire(1, 7, 0).read(1, 1).stamp(1).stamp(0).read(0, 2);
-    b.event(0, EventKind::Release { object: 7, epoch: 0, seq: 0 });
+    b.event(0, EventKind::Release { object: 7, epoch: 0, seq: 0, sync: SyncKind::Mutex });
     let data = b.open().expect("valid apart from its stamps");
     assert!(drive(&data, OrderKind::Model, &mut Log::default()).is_ok());
     let recorded = drive(&data, OrderKind::Recorded { seed: 1 }, &mut Log::default());

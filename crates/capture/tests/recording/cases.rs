@@ -3,6 +3,7 @@ use crate::actor::{command, long_path, options};
 use crate::dataset::{assert_known_prefix, assert_lock_events, open, open_unchecked};
 use homenode_capture::{CaptureError, RecordSummary, record};
 use homenode_trace::EventKind;
+use homenode_trace::event::SyncKind;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -71,7 +72,7 @@ fn events() {
             EventKind::PhaseBegin { name: "solve".into() },
             EventKind::Alloc { addr: 0x9000, bytes: 4096, source, stack },
             EventKind::Map { addr: 0xa000, bytes: 8192, prot: 3, flags: 0x22, device: 7, inode: 8 },
-            EventKind::AcqRel { object: 0xb000, epoch: 5, seq: round },
+            EventKind::AcqRel { object: 0xb000, epoch: 5, seq: round, sync: SyncKind::Unknown },
             EventKind::Free { addr: 0x9000 },
             EventKind::Unmap { addr: 0xa000, bytes: 8192 },
             EventKind::PhaseEnd { name: "solve".into() },

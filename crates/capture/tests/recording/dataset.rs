@@ -63,7 +63,9 @@ pub(crate) fn assert_lock_events(reader: &DatasetReader, thread: u32) {
     for (n, event) in locks.iter().enumerate() {
         let n = n as u64;
         assert_eq!(event.at, (n + 1) * 1000, "event {n} of thread {thread}");
-        let (Acquire { object, epoch, seq } | Release { object, epoch, seq }) = event.kind else { unreachable!() };
+        let (Acquire { object, epoch, seq, .. } | Release { object, epoch, seq, .. }) = event.kind else {
+            unreachable!()
+        };
         assert_eq!((object, epoch, seq), (0x6000 + u64::from(thread), 0, n));
         assert!(event.stamp > 0);
     }

@@ -70,10 +70,10 @@ void hnrt_thread_began(struct hn_thread *t) {
     t->guard--;
 }
 
-int hnrt_acquired(int failed, const volatile void *object) {
+int hnrt_acquired(int failed, const volatile void *object, uint64_t sync) {
     struct hn_thread *t = failed ? NULL : hnrt_recording();
     if (t)
-        hnrt_acquire(t, object, 0);
+        hnrt_acquire(t, object, 0, sync);
     return failed;
 }
 

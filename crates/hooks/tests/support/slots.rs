@@ -5,8 +5,20 @@ use homenode_base::ring::*;
 /// What a thread recorded, in program order, stamps and padding left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
-    Ref { op: char, size: u64, addr: u64, pc: u64 },
-    Event { kind: u64, addr: u64, w1: u64, payload: Vec<[u64; 2]> },
+    Ref {
+        op: char,
+        size: u64,
+        addr: u64,
+        pc: u64,
+    },
+    /// Of synchronisation `w1` is the sequence number and `sync` its kind and how many threads a barrier takes.
+    Event {
+        kind: u64,
+        addr: u64,
+        w1: u64,
+        sync: (u64, u64),
+        payload: Vec<[u64; 2]>,
+    },
 }
 
 impl Item {
@@ -82,7 +94,7 @@ fn decode_batch(mut rest: &[[u64; 2]], items: &mut Vec<Item>) {
                 return;
             }
             assert!((EVENT_RELEASE..=EVENT_NO_WAIT).contains(&kind), "event {kind}");
-            items.push(Item::Event { kind, addr, w1: *w1, payload: after[..code].to_vec() });
+            items.push(event(kind, addr, *w1, after[..code].to_vec()));
             rest = &after[code..];
             continue;
         }
@@ -92,6 +104,18 @@ fn decode_batch(mut rest: &[[u64; 2]], items: &mut Vec<Item>) {
         items.push(Item::Ref { op, size, addr, pc: *w1 });
         rest = if range { &after[1..] } else { after };
     }
+}
+
+fn event(kind: u64, addr: u64, w1: u64, mut payload: Vec<[u64; 2]>) -> Item {
+    if !(EVENT_RELEASE..=EVENT_ACQ_REL).contains(&kind) {
+        return Item::Event { kind, addr, w1, sync: (0, 0), payload };
+    }
+    let (sync, mut parties) = (w1 >> SYNC_SHIFT, 0);
+    if sync == SYNC_BARRIER {
+        parties = payload[0][0] >> BARRIER_PARTIES_SHIFT;
+        payload[0][0] &= BARRIER_GENERATION_MASK;
+    }
+    Item::Event { kind, addr, w1: w1 & SYNC_SEQ_MASK, sync: (sync, parties), payload }
 }
 
 impl Ring {

@@ -22,6 +22,10 @@ pub(crate) fn info(doc: &InfoDoc) -> String {
         lines.extend(table.render(WIDTH, Paint(false)));
         more(&mut lines, doc.phases.len(), 12, "phases");
     }
+    if !doc.synchronisation.is_empty() {
+        lines.push(String::new());
+        lines.extend(synchronisation(doc));
+    }
     for sentence in doc.sampling.iter().flat_map(|s| &s.known) {
         lines.extend(wrap(&clean(sentence), WIDTH, 2));
     }
@@ -106,6 +110,16 @@ fn threads(doc: &InfoDoc) -> Vec<String> {
     let mut lines = table.render(WIDTH, Paint(false));
     more(&mut lines, doc.threads.len(), THREADS, "threads");
     lines
+}
+
+fn synchronisation(doc: &InfoDoc) -> Vec<String> {
+    let heads = ["objects", "acquires", "releases"].map(number);
+    let mut table = Table::new([words("synchronisation", 15)].into_iter().chain(heads).collect());
+    for s in &doc.synchronisation {
+        let kind = s.parties.map_or(s.kind.clone(), |n| format!("{} of {n}", s.kind));
+        table.row(vec![kind, integer(s.objects), integer(s.acquires), integer(s.releases)]);
+    }
+    table.render(WIDTH, Paint(false))
 }
 
 fn more(lines: &mut Vec<String>, have: usize, shown: usize, what: &str) {

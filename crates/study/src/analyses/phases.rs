@@ -12,7 +12,7 @@ use homenode_machine::{AccessClass, Machine};
 use homenode_placement::optimum::{PhaseState, PhaseStatic};
 use homenode_placement::{Access, AccessKind, Tally};
 use homenode_sim::Seat;
-use homenode_trace::event::EventKind;
+use homenode_trace::event::{EventKind, SyncKind};
 use homenode_trace::order::Consumer;
 use homenode_trace::{Event, Merged, Op};
 use std::collections::BTreeSet;
@@ -95,6 +95,15 @@ impl Marks {
     }
 }
 
+/// Whether this is a barrier. Where kinds are not recorded, what has generations after the first is taken for one; locks have
+/// none, though a reader-writer lock has an epoch 1.
+fn is_barrier(sync: SyncKind, epoch: u64) -> bool {
+    match sync {
+        SyncKind::Unknown => epoch > 0,
+        kind => kind.is_barrier(),
+    }
+}
+
 impl Consumer for Marks {
     fn refs(&mut self, refs: &[Merged]) {
         self.references += refs.iter().filter(|r| r.op != Op::Spin).map(|r| u64::from(r.weight)).sum::<u64>();
@@ -102,15 +111,14 @@ impl Consumer for Marks {
     fn event(&mut self, event: &Event, _: VirtualTime) {
         match event.kind {
             EventKind::PhaseBegin { .. } | EventKind::PhaseEnd { .. } => _ = self.names.insert(self.references),
-            // Locks have generation 0.
-            EventKind::Release { object, epoch, .. } if epoch > 0 => {
+            EventKind::Release { object, epoch, sync, .. } if is_barrier(sync, epoch) => {
                 let coming = self.open.entry(object).or_default();
                 if coming.generation != epoch {
                     *coming = Coming { generation: epoch, ..Coming::default() };
                 }
                 coming.threads.insert(event.thread);
             }
-            EventKind::Acquire { object, epoch, .. } if epoch > 0 => {
+            EventKind::Acquire { object, epoch, sync, .. } if is_barrier(sync, epoch) => {
                 let Some(coming) = self.open.get_mut(&object).filter(|c| c.generation == epoch && !c.left) else {
                     return;
                 };

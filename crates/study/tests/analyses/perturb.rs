@@ -41,9 +41,9 @@ fn violations(log: &Log) -> usize {
         .filter_map(|(i, e)| if let Entry::Event(e) = e { Some((i, e)) } else { None })
         .collect();
     let halves = |e: &Event| match e.kind {
-        EventKind::Release { object, epoch, seq } => Some((object, epoch, seq, false, true)),
-        EventKind::Acquire { object, epoch, seq } => Some((object, epoch, seq, true, false)),
-        EventKind::AcqRel { object, epoch, seq } => Some((object, epoch, seq, true, true)),
+        EventKind::Release { object, epoch, seq, .. } => Some((object, epoch, seq, false, true)),
+        EventKind::Acquire { object, epoch, seq, .. } => Some((object, epoch, seq, true, false)),
+        EventKind::AcqRel { object, epoch, seq, .. } => Some((object, epoch, seq, true, true)),
         _ => None,
     };
     let mut found = 0;

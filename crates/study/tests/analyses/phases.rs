@@ -6,6 +6,7 @@ use homenode_machine::{AccessClass, Location, Machine, models};
 use homenode_placement::policies::Choice;
 use homenode_study::analyses::{Marks, PhaseBy, phase_costs};
 use homenode_study::{Want, What, plain};
+use homenode_trace::event::SyncKind;
 use homenode_trace::order::{OrderKind, drive};
 use homenode_trace::synthetic::Builder;
 use homenode_trace::{EventKind, Merged, Op};
@@ -40,6 +41,14 @@ fn barriers_and_names_begin_phases_and_locks_do_not() {
         locks.read(i % 2, DATA).release(i % 2, 0x30_0000, 0).acquire((i + 1) % 2, 0x30_0000, 0);
     }
     assert!(marks(&locks).starts(PhaseBy::Barriers).is_empty());
+    // Nor do reader-writer locks, whose epoch 1 is no generation; where kinds are not recorded they are taken for barriers.
+    let readers = |kind| {
+        let mut b = Builder::new(2);
+        b.read(0, DATA).release_of(0, (0x30_0000, 1), kind).read(1, DATA).release_of(1, (0x30_0000, 1), kind);
+        b.acquire_of(1, (0x30_0000, 1), kind).read(1, DATA);
+        marks(&b).starts(PhaseBy::Barriers).len()
+    };
+    assert_eq!((readers(SyncKind::RwRead), readers(SyncKind::Unknown)), (0, 1));
     // A barrier of one thread keeps nobody waiting.
     let mut alone = Builder::new(2);
     alone.read(0, DATA).barrier(0x30_0000, 0..1).read(0, DATA);

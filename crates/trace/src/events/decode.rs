@@ -1,8 +1,8 @@
 //! Bytes to events.
 use super::{CHUNK_EVENTS_MAX, STACK_MAX, TEXT_BYTES_MAX, code};
 use crate::bytes::{Fault, Reader, unzigzag};
-use crate::event::{AffinityHow, AllocSource, Event, EventKind};
-use crate::framing::{EVENTS_VERSION_FIRST, HEADER_BYTES, Header, Kind};
+use crate::event::{AffinityHow, AllocSource, Event, EventKind, SyncKind};
+use crate::framing::{HEADER_BYTES, Header, Kind};
 use homenode_base::CpuMask;
 
 /// Where a decoded chunk was.
@@ -36,7 +36,7 @@ fn events(raw: &[u8], header: &Header, out: &mut Vec<Event>) -> Result<(), Fault
         at = at.wrapping_add(unzigzag(r.varint()?));
         stamp = stamp.wrapping_add(unzigzag(r.varint()?));
         let kind = kind(&mut r)?;
-        if header.version == EVENTS_VERSION_FIRST && kind.is_of_version_2() {
+        if kind.version() > header.version {
             return Err(r.fault("an event of a kind that this version of chunks does not have"));
         }
         out.push(Event { thread, at, stamp, kind });
@@ -47,9 +47,6 @@ fn events(raw: &[u8], header: &Header, out: &mut Vec<Event>) -> Result<(), Fault
 fn kind(r: &mut Reader<'_>) -> Result<EventKind, Fault> {
     Ok(match r.byte()? {
         code::PROCESS => EventKind::Process { pid: word(r)?, parent: word(r)? },
-        code::RELEASE => EventKind::Release { object: r.varint()?, epoch: r.varint()?, seq: r.varint()? },
-        code::ACQUIRE => EventKind::Acquire { object: r.varint()?, epoch: r.varint()?, seq: r.varint()? },
-        code::ACQ_REL => EventKind::AcqRel { object: r.varint()?, epoch: r.varint()?, seq: r.varint()? },
         code::SPAWN => EventKind::Spawn { child: word(r)? },
         code::EXIT => EventKind::Exit,
         code::ALLOC => alloc(r)?,
@@ -69,8 +66,32 @@ fn kind(r: &mut Reader<'_>) -> Result<EventKind, Fault> {
         code::AFFINITY => affinity(r)?,
         code::NO_WAIT => EventKind::NoWait { reads: r.varint()? },
         code::WAITED => EventKind::Waited { pid: word(r)? },
-        other => return Err(r.fault(format!("unknown kind of event {other}"))),
+        other => return synchronisation(r, other),
     })
+}
+
+fn synchronisation(r: &mut Reader<'_>, code: u8) -> Result<EventKind, Fault> {
+    let of_a_kind = code > code::OF_A_KIND;
+    let half = if of_a_kind { code - code::OF_A_KIND } else { code };
+    if !(code::RELEASE..=code::ACQ_REL).contains(&half) {
+        return Err(r.fault(format!("unknown kind of event {code}")));
+    }
+    let (object, epoch, seq) = (r.varint()?, r.varint()?, r.varint()?);
+    let sync = if of_a_kind { sync_kind(r)? } else { SyncKind::Unknown };
+    Ok(match half {
+        code::RELEASE => EventKind::Release { object, epoch, seq, sync },
+        code::ACQUIRE => EventKind::Acquire { object, epoch, seq, sync },
+        _ => EventKind::AcqRel { object, epoch, seq, sync },
+    })
+}
+
+fn sync_kind(r: &mut Reader<'_>) -> Result<SyncKind, Fault> {
+    let code = r.byte()?;
+    match SyncKind::of_code(code, 0) {
+        Some(SyncKind::Barrier { .. }) => Ok(SyncKind::Barrier { parties: word(r)? }),
+        Some(kind) if kind != SyncKind::Unknown => Ok(kind),
+        _ => Err(r.fault(format!("unknown kind of synchronisation {code}"))),
+    }
 }
 
 fn word(r: &mut Reader<'_>) -> Result<u32, Fault> {

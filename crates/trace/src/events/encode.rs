@@ -1,8 +1,8 @@
 //! Events to bytes.
 use super::{CHUNK_EVENTS_MAX, STACK_MAX, TEXT_BYTES_MAX, code};
 use crate::bytes::{put_varint, zigzag};
-use crate::event::{AffinityHow, AllocSource, Event, EventKind};
-use crate::framing::{Codec, EVENTS_VERSION, EVENTS_VERSION_FIRST, Kind, Label, Sealer};
+use crate::event::{AffinityHow, AllocSource, Event, EventKind, SyncKind};
+use crate::framing::{Codec, EVENTS_VERSION_FIRST, Kind, Label, Sealer};
 
 /// Uncompressed bytes at which a chunk is closed early; one more event stays far below the envelope's limit.
 const CHUNK_RAW_BYTES: usize = 1 << 20;
@@ -21,8 +21,7 @@ impl EventEncoder {
         let mut done = 0;
         while done < events.len() {
             let n = self.fill(&events[done..]);
-            let newer = events[done..done + n].iter().any(|e| e.kind.is_of_version_2());
-            let version = if newer { EVENTS_VERSION } else { EVENTS_VERSION_FIRST };
+            let version = events[done..done + n].iter().map(|e| e.kind.version()).max().unwrap_or(EVENTS_VERSION_FIRST);
             let first = first + done as u64;
             let label = Label { kind: Kind::Events, version, thread: u32::MAX, first, count: n as u32 };
             self.sealer.seal(label, codec, &self.raw, out);
@@ -51,9 +50,9 @@ impl EventEncoder {
 fn put_kind(out: &mut Vec<u8>, kind: &EventKind) {
     match kind {
         EventKind::Process { pid, parent } => put(out, code::PROCESS, &[u64::from(*pid), u64::from(*parent)]),
-        EventKind::Release { object, epoch, seq } => put(out, code::RELEASE, &[*object, *epoch, *seq]),
-        EventKind::Acquire { object, epoch, seq } => put(out, code::ACQUIRE, &[*object, *epoch, *seq]),
-        EventKind::AcqRel { object, epoch, seq } => put(out, code::ACQ_REL, &[*object, *epoch, *seq]),
+        EventKind::Release { object, epoch, seq, sync } => put_sync(out, code::RELEASE, [*object, *epoch, *seq], *sync),
+        EventKind::Acquire { object, epoch, seq, sync } => put_sync(out, code::ACQUIRE, [*object, *epoch, *seq], *sync),
+        EventKind::AcqRel { object, epoch, seq, sync } => put_sync(out, code::ACQ_REL, [*object, *epoch, *seq], *sync),
         EventKind::Spawn { child } => put(out, code::SPAWN, &[u64::from(*child)]),
         EventKind::Exit => put(out, code::EXIT, &[]),
         EventKind::Alloc { addr, bytes, source, stack } => put_alloc(out, *addr, *bytes, *source, stack),
@@ -85,6 +84,18 @@ fn put_kind(out: &mut Vec<u8>, kind: &EventKind) {
         }
         EventKind::NoWait { reads } => put(out, code::NO_WAIT, &[*reads]),
         EventKind::Waited { pid } => put(out, code::WAITED, &[u64::from(*pid)]),
+    }
+}
+
+fn put_sync(out: &mut Vec<u8>, code: u8, fields: [u64; 3], sync: SyncKind) {
+    if sync == SyncKind::Unknown {
+        return put(out, code, &fields);
+    }
+    let (kind, parties) = sync.code();
+    put(out, code + code::OF_A_KIND, &fields);
+    out.push(kind);
+    if sync.is_barrier() {
+        put_varint(out, parties.into());
     }
 }
 

@@ -1,16 +1,17 @@
 use super::*;
-use crate::event::{AffinityHow, AllocSource, Event, EventKind};
+use crate::event::{AffinityHow, AllocSource, Event, EventKind, SyncKind};
 use crate::framing::Codec;
 use homenode_base::{CpuMask, Rng};
 
 pub(crate) fn random_kind(rng: &mut Rng) -> EventKind {
     let mut n = || rng.next_u64() >> rng.below(64);
     let (a, b, c) = (n(), n(), n());
+    let sync = SyncKind::of_code(rng.below(16) as u8, a as u32).unwrap_or_default();
     match rng.below(16) {
         0 => EventKind::Process { pid: a as u32, parent: b as u32 },
-        1 => EventKind::Release { object: a, epoch: b, seq: c },
-        2 => EventKind::Acquire { object: a, epoch: b, seq: c },
-        3 => EventKind::AcqRel { object: a, epoch: b, seq: c },
+        1 => EventKind::Release { object: a, epoch: b, seq: c, sync },
+        2 => EventKind::Acquire { object: a, epoch: b, seq: c, sync },
+        3 => EventKind::AcqRel { object: a, epoch: b, seq: c, sync },
         4 => EventKind::Spawn { child: a as u32 },
         5 => EventKind::Exit,
         6 => {

@@ -58,7 +58,7 @@ impl State<'_> {
             _ => return false,
         };
         let polled = |n: usize| {
-            let of = event(n).and_then(|o| super::sync::halves(&o.kind)).map(|h| h.0.0);
+            let of = event(n).and_then(|o| super::sync::halves(&o.kind)).map(|h| h.object.0);
             of == Some(object) && self.is_poll(self.data.event_index(e.thread, n))
         };
         !(n.saturating_sub(NEAR)..n).any(polled)

@@ -5,7 +5,7 @@ use super::turns::Turns;
 use crate::TraceError;
 use crate::dataset::DatasetReader;
 use crate::event::{Event, EventKind};
-pub(super) use crate::packed::halves;
+pub(super) use crate::packed::{Halves, halves};
 use crate::polls::Polls;
 use hashbrown::{HashMap, HashSet};
 use homenode_base::ring::EPOCH_ALLOCATOR;
@@ -171,7 +171,7 @@ impl Sync {
         let nothing = Link { event, object: NONE, seq: 0, needs: 0, releases: false };
         let (object, seq, acquires, releases) = match halves(&e.kind) {
             Some(_) if !self.ignored.is_empty() && self.ignored.contains(&event) => return nothing,
-            Some(((object, epoch), seq, acquires, releases)) => {
+            Some(Halves { object: (object, epoch), seq, acquires, releases, .. }) => {
                 let number = data.events().object((data.address_space(e.thread), object, epoch));
                 (number.unwrap_or(NONE), seq, acquires, releases)
             }
@@ -191,7 +191,7 @@ impl Sync {
     pub(super) fn ready(&self, link: &Link, e: &Event) -> Option<u64> {
         if self.turns.has(link.object) {
             return match halves(&e.kind) {
-                Some((_, seq, true, _)) => self.turns.ready(link.object, link.event, e.thread, seq),
+                Some(Halves { seq, acquires: true, .. }) => self.turns.ready(link.object, link.event, e.thread, seq),
                 _ => Some(0),
             };
         }

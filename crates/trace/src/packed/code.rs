@@ -1,8 +1,9 @@
 //! One acquire or release as bytes: a head that says what is as expected, and what is not as LEB128.
 //!
-//! Expected is: no reference in between, no stamp, the object of the thread's event before it, and the number after its.
+//! Expected is: no reference in between, no stamp, the object and the kind of the thread's event before it, and the number after its.
 use super::walk::SyncEvent;
 use crate::bytes::{put_varint, unzigzag, zigzag};
+use crate::event::SyncKind;
 
 /// The head of an event that is kept elsewhere.
 pub(super) const OTHER: u8 = 0;
@@ -13,6 +14,7 @@ const SAME_AT: u8 = 4;
 const NO_STAMP: u8 = 8;
 const SAME_OBJECT: u8 = 16;
 const NEXT_SEQ: u8 = 32;
+const SAME_SYNC: u8 = 64;
 
 /// What differences are taken to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,6 +23,7 @@ pub(super) struct Place {
     stamp: u64,
     pub(super) object: u32,
     seq: u64,
+    sync: SyncKind,
 }
 
 impl Place {
@@ -32,7 +35,8 @@ impl Place {
             | flag(e.at == self.at, SAME_AT)
             | flag(e.stamp == 0, NO_STAMP)
             | flag(e.object == self.object, SAME_OBJECT)
-            | flag(e.seq == self.seq.wrapping_add(1), NEXT_SEQ);
+            | flag(e.seq == self.seq.wrapping_add(1), NEXT_SEQ)
+            | flag(e.sync == self.sync, SAME_SYNC);
         out.push(head);
         if head & SAME_AT == 0 {
             put_varint(out, e.at.wrapping_sub(self.at));
@@ -47,7 +51,12 @@ impl Place {
         if head & NEXT_SEQ == 0 {
             put_varint(out, zigzag(e.seq.wrapping_sub(self.seq)));
         }
-        (self.at, self.object, self.seq) = (e.at, e.object, e.seq);
+        if head & SAME_SYNC == 0 {
+            let (code, parties) = e.sync.code();
+            out.push(code);
+            put_varint(out, parties.into());
+        }
+        (self.at, self.object, self.seq, self.sync) = (e.at, e.object, e.seq, e.sync);
     }
 
     /// The event at the start of `bytes`, which moves on behind it; `None` if it is kept elsewhere.
@@ -70,8 +79,12 @@ impl Place {
         }
         let by = if head & NEXT_SEQ == 0 { unzigzag(number(bytes)) } else { 1 };
         self.seq = self.seq.wrapping_add(by);
+        if head & SAME_SYNC == 0 {
+            let code = byte(bytes);
+            self.sync = SyncKind::of_code(code, number(bytes) as u32).unwrap_or_default();
+        }
         let (acquires, releases) = (head & ACQUIRES != 0, head & RELEASES != 0);
-        Some(SyncEvent { at: self.at, stamp, object: self.object, seq: self.seq, acquires, releases })
+        Some(SyncEvent { at: self.at, stamp, object: self.object, seq: self.seq, acquires, releases, sync: self.sync })
     }
 }
 

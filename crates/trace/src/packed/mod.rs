@@ -11,7 +11,7 @@ pub use walk::{FileEvents, ThreadEvents};
 pub(crate) use walk::{Item, SyncEvent};
 
 use crate::bytes::put_varint;
-use crate::event::{Event, EventKind};
+use crate::event::{Event, EventKind, SyncKind};
 use code::Place;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::borrow::Cow;
@@ -114,11 +114,11 @@ impl Events {
         own.at = event.at;
         let Event { at, stamp, .. } = event;
         match halves(&event.kind) {
-            Some(((object, epoch), seq, acquires, releases)) => {
+            Some(Halves { object: (object, epoch), seq, acquires, releases, sync }) => {
                 let key = (space, object, epoch);
                 let before = self.objects.keys.get(own.place.object as usize);
                 let object = if before == Some(&key) { own.place.object } else { self.objects.number(key) };
-                own.place.put(&mut own.bytes, SyncEvent { at, stamp, object, seq, acquires, releases });
+                own.place.put(&mut own.bytes, SyncEvent { at, stamp, object, seq, acquires, releases, sync });
             }
             None => {
                 own.bytes.push(code::OTHER);
@@ -226,17 +226,26 @@ impl<'a> IntoIterator for &'a Events {
     }
 }
 
-/// Object and epoch, number, and whether it acquires and releases.
-pub(crate) type Halves = ((u64, u64), u64, bool, bool);
+/// What an acquire, a release or both says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Halves {
+    /// Address and epoch.
+    pub(crate) object: (u64, u64),
+    pub(crate) seq: u64,
+    pub(crate) acquires: bool,
+    pub(crate) releases: bool,
+    pub(crate) sync: SyncKind,
+}
 
 /// Acquire and release halves of an event.
 pub(crate) fn halves(kind: &EventKind) -> Option<Halves> {
-    match *kind {
-        EventKind::Release { object, epoch, seq } => Some(((object, epoch), seq, false, true)),
-        EventKind::Acquire { object, epoch, seq } => Some(((object, epoch), seq, true, false)),
-        EventKind::AcqRel { object, epoch, seq } => Some(((object, epoch), seq, true, true)),
-        _ => None,
-    }
+    let (object, epoch, seq, sync, acquires, releases) = match *kind {
+        EventKind::Release { object, epoch, seq, sync } => (object, epoch, seq, sync, false, true),
+        EventKind::Acquire { object, epoch, seq, sync } => (object, epoch, seq, sync, true, false),
+        EventKind::AcqRel { object, epoch, seq, sync } => (object, epoch, seq, sync, true, true),
+        _ => return None,
+    };
+    Some(Halves { object: (object, epoch), seq, acquires, releases, sync })
 }
 
 #[cfg(test)]

@@ -11,10 +11,12 @@ fn random_events(rng: &mut Rng, n: usize) -> Vec<Event> {
         let extreme = |rng: &mut Rng| [0, 1, u64::MAX, u64::MAX - 1, 1 << 63][rng.below(5) as usize];
         let any = |rng: &mut Rng| if rng.below(4) == 0 { extreme(rng) } else { rng.next_u64() >> rng.below(64) };
         let (object, epoch, seq) = (64 * rng.below(5), rng.below(3).wrapping_sub(1), any(rng));
+        let code = if rng.below(3) > 0 { 1 } else { rng.below(16) as u8 };
+        let sync = SyncKind::of_code(code, any(rng) as u32).unwrap_or_default();
         let kind = match rng.below(if sync_only { 3 } else { 5 }) {
-            0 => EventKind::Acquire { object, epoch, seq },
-            1 => EventKind::Release { object, epoch, seq },
-            2 => EventKind::AcqRel { object: any(rng), epoch: any(rng), seq },
+            0 => EventKind::Acquire { object, epoch, seq, sync },
+            1 => EventKind::Release { object, epoch, seq, sync },
+            2 => EventKind::AcqRel { object: any(rng), epoch: any(rng), seq, sync },
             _ => random_kind(rng),
         };
         let (at, stamp) = (any(rng), any(rng));
@@ -60,7 +62,7 @@ fn packed_events_are_the_list_they_were_made_of() {
 fn objects_are_numbered_by_space_address_and_epoch() {
     let mut events = Events::default();
     let sync = |thread, object, epoch| {
-        let kind = EventKind::Acquire { object, epoch, seq: 7 };
+        let kind = EventKind::Acquire { object, epoch, seq: 7, sync: SyncKind::Mutex };
         Event { thread, at: 0, stamp: 0, kind }
     };
     let keys = [(0, 64, 0), (1, 64, 0), (0, 64, 1), (0, 0, 0), (0, 64, 0)];
@@ -91,8 +93,8 @@ fn a_lock_that_goes_round_takes_few_bytes() {
             at[thread as usize] += 2;
             stamp += rng.below(400);
             let kind = match acquires {
-                true => EventKind::Acquire { object, epoch, seq },
-                false => EventKind::Release { object, epoch, seq },
+                true => EventKind::Acquire { object, epoch, seq, sync: SyncKind::Mutex },
+                false => EventKind::Release { object, epoch, seq, sync: SyncKind::Mutex },
             };
             list.push(Event { thread, at: at[thread as usize], stamp, kind });
         }

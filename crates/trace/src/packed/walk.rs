@@ -1,7 +1,7 @@
 //! Walks over packed events.
 use super::code::{Place, number};
 use super::{BLOCK, Events, ObjectKey, Own};
-use crate::event::{Event, EventKind};
+use crate::event::{Event, EventKind, SyncKind};
 use std::borrow::Cow;
 
 /// An acquire, a release, or both.
@@ -14,16 +14,17 @@ pub(crate) struct SyncEvent {
     pub(crate) seq: u64,
     pub(crate) acquires: bool,
     pub(crate) releases: bool,
+    pub(crate) sync: SyncKind,
 }
 
 impl SyncEvent {
     fn unpack(&self, thread: u32, objects: &[ObjectKey]) -> Event {
         let (_, object, epoch) = objects[self.object as usize];
-        let seq = self.seq;
+        let (seq, sync) = (self.seq, self.sync);
         let kind = match (self.acquires, self.releases) {
-            (true, true) => EventKind::AcqRel { object, epoch, seq },
-            (true, false) => EventKind::Acquire { object, epoch, seq },
-            _ => EventKind::Release { object, epoch, seq },
+            (true, true) => EventKind::AcqRel { object, epoch, seq, sync },
+            (true, false) => EventKind::Acquire { object, epoch, seq, sync },
+            _ => EventKind::Release { object, epoch, seq, sync },
         };
         Event { thread, at: self.at, stamp: self.stamp, kind }
     }

@@ -1,6 +1,6 @@
 //! Program and recorder in one.
 use crate::dataset::{EVENTS_FILE, MANIFEST_FILE, frames_file};
-use crate::event::{AllocSource, Event, EventKind};
+use crate::event::{AllocSource, Event, EventKind, SyncKind};
 use crate::events::EventEncoder;
 use crate::frame::{BATCH_REFS_MAX, FRAME_REFS_MAX, FrameEncoder};
 use crate::framing::Codec;
@@ -168,31 +168,39 @@ impl Builder {
         *n += 1;
         *n
     }
-    /// A release with the next number of its object.
+    /// A release with the next number of its object, as of a mutex.
     pub fn release(&mut self, thread: u32, object: u64, epoch: u64) -> &mut Builder {
-        let seq = self.number(object, epoch);
-        self.event(thread, EventKind::Release { object, epoch, seq })
+        self.release_of(thread, (object, epoch), SyncKind::Mutex)
     }
-    /// An acquire with the next number of its object: it follows every release made so far.
+    /// An acquire with the next number of its object, as of a mutex: it follows every release made so far.
     pub fn acquire(&mut self, thread: u32, object: u64, epoch: u64) -> &mut Builder {
+        self.acquire_of(thread, (object, epoch), SyncKind::Mutex)
+    }
+    /// A release of this kind of synchronisation; (object, epoch).
+    pub fn release_of(&mut self, thread: u32, (object, epoch): (u64, u64), sync: SyncKind) -> &mut Builder {
         let seq = self.number(object, epoch);
-        self.event(thread, EventKind::Acquire { object, epoch, seq })
+        self.event(thread, EventKind::Release { object, epoch, seq, sync })
+    }
+    /// An acquire of this kind of synchronisation; (object, epoch).
+    pub fn acquire_of(&mut self, thread: u32, (object, epoch): (u64, u64), sync: SyncKind) -> &mut Builder {
+        let seq = self.number(object, epoch);
+        self.event(thread, EventKind::Acquire { object, epoch, seq, sync })
     }
     /// A numbered read-modify-write.
     pub fn acq_rel(&mut self, thread: u32, object: u64, epoch: u64) -> &mut Builder {
         let seq = self.number(object, epoch);
-        self.event(thread, EventKind::AcqRel { object, epoch, seq })
+        self.event(thread, EventKind::AcqRel { object, epoch, seq, sync: SyncKind::Atomic })
     }
     /// All of `threads` arrive at the barrier and leave it together.
     pub fn barrier(&mut self, object: u64, threads: impl IntoIterator<Item = u32> + Clone) -> &mut Builder {
         let generation = self.generations.entry(object).or_insert(0);
-        *generation += 1;
-        let epoch = *generation;
+        let epoch = std::mem::replace(generation, *generation + 1);
+        let sync = SyncKind::Barrier { parties: threads.clone().into_iter().count() as u32 };
         threads.clone().into_iter().for_each(|t| {
-            self.release(t, object, epoch);
+            self.release_of(t, (object, epoch), sync);
         });
         threads.into_iter().for_each(|t| {
-            self.acquire(t, object, epoch);
+            self.acquire_of(t, (object, epoch), sync);
         });
         self
     }

@@ -165,7 +165,7 @@ fn thread_nodes(data: &DatasetReader, thread: u32, nodes: &mut Vec<Node>) {
 
 fn release_of(kind: &EventKind) -> Option<(u64, u64, u64)> {
     match *kind {
-        EventKind::Release { object, epoch, seq } | EventKind::AcqRel { object, epoch, seq } => {
+        EventKind::Release { object, epoch, seq, .. } | EventKind::AcqRel { object, epoch, seq, .. } => {
             Some((object, epoch, seq))
         }
         _ => None,
@@ -174,7 +174,7 @@ fn release_of(kind: &EventKind) -> Option<(u64, u64, u64)> {
 
 fn acquire_of(kind: &EventKind) -> Option<(u64, u64, u64)> {
     match *kind {
-        EventKind::Acquire { object, epoch, seq } | EventKind::AcqRel { object, epoch, seq } => {
+        EventKind::Acquire { object, epoch, seq, .. } | EventKind::AcqRel { object, epoch, seq, .. } => {
             Some((object, epoch, seq))
         }
         _ => None,

@@ -72,13 +72,13 @@ enum Role {
 
 fn role(event: &Event, space: u32) -> Role {
     match event.kind {
-        EventKind::Release { object, epoch, seq } => {
+        EventKind::Release { object, epoch, seq, .. } => {
             Role::Sync { key: (space, object, epoch), seq, acquires: false, releases: true }
         }
-        EventKind::Acquire { object, epoch, seq } => {
+        EventKind::Acquire { object, epoch, seq, .. } => {
             Role::Sync { key: (space, object, epoch), seq, acquires: true, releases: false }
         }
-        EventKind::AcqRel { object, epoch, seq } => {
+        EventKind::AcqRel { object, epoch, seq, .. } => {
             Role::Sync { key: (space, object, epoch), seq, acquires: true, releases: true }
         }
         EventKind::Spawn { child } => Role::Spawn(child),

@@ -1,12 +1,12 @@
 //! One file of a good dataset replaced by any bytes: opening, ordering, checking and looking up objects never panic, and
 //! what is given to a consumer is what the dataset says it holds.
 #![no_main]
-use homenode_fuzz::{Sink, repaired};
+use homenode_fuzz::repaired;
 use homenode_trace::DatasetReader;
 use homenode_trace::check::check;
 use homenode_trace::dataset::{EVENTS_FILE, MANIFEST_FILE, frames_file};
 use homenode_trace::objects::ObjectTable;
-use homenode_trace::order::{OrderKind, drive};
+use homenode_trace::order::{Order, OrderKind, Stream};
 use homenode_trace::store::{MemStore, Store};
 use homenode_trace::symbols::Symbols;
 use homenode_trace::synthetic::random;
@@ -35,11 +35,21 @@ fuzz_target!(|data: &[u8]| {
     }
     let Ok(data) = DatasetReader::open(Arc::new(store)) else { return };
     for kind in [OrderKind::Model, OrderKind::Recorded { seed: which.into() }] {
-        let mut sink = Sink::default();
-        if let Ok(summary) = drive(&data, kind, &mut sink) {
-            let refs: u64 = (0..data.threads()).map(|t| data.refs(t)).sum();
-            assert_eq!((sink.refs, sink.events), (refs, data.events().len() as u64));
-            assert_eq!((summary.refs, summary.events), (sink.refs, sink.events));
+        let Ok(mut order) = Order::new(&data, kind) else { continue };
+        let (mut refs, mut events) = (0, 0);
+        let whole = loop {
+            match order.pull() {
+                Ok(Some(piece)) => {
+                    (refs, events) = (refs + piece.refs.len() as u64, events + u64::from(piece.event.is_some()))
+                }
+                Ok(None) => break true,
+                Err(_) => break false,
+            }
+        };
+        if whole {
+            let all: u64 = (0..data.threads()).map(|t| data.refs(t)).sum();
+            assert_eq!((refs, events), (all, data.events().len() as u64));
+            assert_eq!((order.summary().refs, order.summary().events), (refs, events));
         }
     }
     let _ = check(&data);

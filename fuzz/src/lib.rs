@@ -16,22 +16,19 @@ pub mod partition;
 pub mod perf;
 pub mod texts;
 
-use homenode_base::VirtualTime;
-use homenode_trace::order::Consumer;
-use homenode_trace::{Event, Merged};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// Bytes of a frame's header.
 pub const HEADER_BYTES: usize = 40;
 
-/// `data` as a frame with this magic, version 1 (or 2 for references if the version is even), one of the three codecs, a payload that reaches to the end of the data
+/// `data` as a frame with this magic, a version that exists (1 or 2 of references, 1 to 3 of events), one of the three codecs, a payload that reaches to the end of the data
 /// and a right checksum. Counts, ordinals, the uncompressed length and the payload stay what they are.
 pub fn repaired(data: &[u8], magic: &[u8; 4]) -> Vec<u8> {
     let mut frame = data.to_vec();
     frame.resize(frame.len().max(HEADER_BYTES), 0);
     frame[..4].copy_from_slice(magic);
-    let sampled = magic == b"HNFR" && frame[4] % 2 == 0;
-    frame[4..6].copy_from_slice(&[1 + u8::from(sampled), 0]);
+    let versions = if magic == b"HNEV" { 3 } else { 2 };
+    (frame[4], frame[5]) = (1 + frame[4] % versions, 0);
     frame[6] %= 3;
     frame[7] = 0;
     let payload = (frame.len() - HEADER_BYTES) as u32;
@@ -49,23 +46,4 @@ pub fn folder() -> tempfile::TempDir {
     let memory = std::path::Path::new("/dev/shm");
     let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
     made.expect("memory takes it")
-}
-
-/// A consumer that checks what every consumer may rely on.
-#[derive(Debug, Default)]
-pub struct Sink {
-    /// References seen.
-    pub refs: u64,
-    /// Events seen.
-    pub events: u64,
-}
-
-impl Consumer for Sink {
-    fn refs(&mut self, refs: &[Merged]) {
-        assert!(!refs.is_empty());
-        self.refs += refs.len() as u64;
-    }
-    fn event(&mut self, _: &Event, _: VirtualTime) {
-        self.events += 1;
-    }
 }

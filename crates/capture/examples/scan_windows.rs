@@ -6,11 +6,11 @@
 //! it is not taken away again. Hot are the pages with nine tenths of all references; agreement is, of the references to
 //! hot pages with an owner (a thread with a quarter more than the next), the share on pages whose owner was found. Printed
 //! for windows counted, for windows weighed by their spacing, and for as many independent references as there are windows.
-use homenode_base::{Rng, VirtualTime};
+use homenode_base::Rng;
 use homenode_capture::DirStore;
 use homenode_capture::hinting::spacing::Spacing;
-use homenode_trace::order::{Consumer, OrderKind, drive};
-use homenode_trace::{DatasetReader, Event, Merged, Op};
+use homenode_trace::order::{Order, OrderKind, Stream};
+use homenode_trace::{DatasetReader, Merged, Op};
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 use std::path::Path;
@@ -95,7 +95,7 @@ fn due(number: u64, period: f64, rng: &mut Rng) -> u64 {
     ((number as f64 + within) * period) as u64
 }
 
-impl Consumer for Watch {
+impl Watch {
     fn refs(&mut self, refs: &[Merged]) {
         for r in refs.iter().filter(|r| r.op != Op::Spin) {
             self.now += 1;
@@ -114,7 +114,6 @@ impl Consumer for Watch {
             }
         }
     }
-    fn event(&mut self, _: &Event, _: VirtualTime) {}
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -127,7 +126,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let reader = DatasetReader::open(Arc::new(DirStore::open(Path::new(path))?))?;
     let refs = (0..reader.threads()).map(|t| reader.refs(t)).sum();
     let mut watch = Watch::new(refs, seed);
-    drive(&reader, OrderKind::Model, &mut watch)?;
+    let mut order = Order::new(&reader, OrderKind::Model)?;
+    while let Some(piece) = order.pull()? {
+        watch.refs(piece.refs);
+    }
     let hot = hot(&watch.pages);
     println!("hot pages {} of {}", hot.len(), watch.pages.len());
     for (passes, scan) in PASSES.into_iter().zip(&watch.scans) {

@@ -10,12 +10,11 @@
 //! as `homenode place` decides: by spacing, and a page without a window goes with its nearest neighbour of the same object. The
 //! last line says all that a recording shows: where no window fell on a page, who brought it in, if the object's other pages
 //! are mostly used by those who brought them in (or none of them has a window), else its neighbour.
-use homenode_base::VirtualTime;
 use homenode_capture::DirStore;
 use homenode_capture::hinting::spacing;
 use homenode_trace::frame::DecodedFrame;
-use homenode_trace::order::{Consumer, OrderKind, drive};
-use homenode_trace::{DataSource, DatasetReader, Event, EventKind, Merged, Op};
+use homenode_trace::order::{Order, OrderKind, Stream};
+use homenode_trace::{DataSource, DatasetReader, EventKind, Merged, Op};
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 use std::path::Path;
@@ -155,7 +154,7 @@ struct Windows {
     pages: [HashMap<u64, Counts>; 3],
 }
 
-impl Consumer for Windows {
+impl Windows {
     fn refs(&mut self, refs: &[Merged]) {
         for r in refs {
             let thread = r.thread as usize;
@@ -168,13 +167,15 @@ impl Consumer for Windows {
             }
         }
     }
-    fn event(&mut self, _: &Event, _: VirtualTime) {}
 }
 
 fn windows(reader: &DatasetReader) -> Result<[HashMap<u64, Counts>; 3], Box<dyn Error>> {
     let (workers, weights) = (workers(reader), spacing::weights(reader)?);
     let mut all = Windows { at: vec![0; weights.len()], workers, weights, pages: Default::default() };
-    drive(reader, OrderKind::Model, &mut all)?;
+    let mut order = Order::new(reader, OrderKind::Model)?;
+    while let Some(piece) = order.pull()? {
+        all.refs(piece.refs);
+    }
     Ok(all.pages)
 }
 

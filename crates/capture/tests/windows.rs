@@ -1,14 +1,14 @@
 //! Whether windows find the owners of pages: full recordings of the workloads are the truth, and windows that open for each
 //! page at random moments of the same run, as the kernel's scan does, are the estimate. Time is counted in references of
 //! the whole program, in model order.
-use homenode_base::{Rng, VirtualTime};
+use homenode_base::Rng;
 use homenode_capture::hinting::estimate::shares;
 use homenode_capture::hinting::spacing::Spacing;
 use homenode_capture::{DirStore, RecordOptions, record};
 use homenode_hooks::compile::{self, Mode};
 use homenode_hooks::install;
-use homenode_trace::order::{Consumer, OrderKind, drive};
-use homenode_trace::{DatasetReader, Event, Merged, Op};
+use homenode_trace::order::{Order, OrderKind, Stream};
+use homenode_trace::{DatasetReader, Merged, Op};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ impl Watch {
     }
 }
 
-impl Consumer for Watch {
+impl Watch {
     fn refs(&mut self, refs: &[Merged]) {
         for r in refs.iter().filter(|r| r.op != Op::Spin) {
             self.now += 1;
@@ -74,7 +74,6 @@ impl Consumer for Watch {
             }
         }
     }
-    fn event(&mut self, _: &Event, _: VirtualTime) {}
 }
 
 /// Figures of one workload, of its hot pages: those that have nine tenths of all references.
@@ -171,7 +170,10 @@ fn measure(name: &str, arguments: &[&str]) -> Figures {
     let dir = tempfile::tempdir().unwrap();
     let reader = recorded(dir.path(), name, arguments);
     let mut watch = Watch { pages: HashMap::new(), now: 0, rng: Rng::new(11) };
-    drive(&reader, OrderKind::Model, &mut watch).unwrap();
+    let mut order = Order::new(&reader, OrderKind::Model).unwrap();
+    while let Some(piece) = order.pull().unwrap() {
+        watch.refs(piece.refs);
+    }
     let figures = figures(watch);
     println!("{name} {arguments:?}: {figures:?}");
     assert!(figures.pages > 50 && figures.windows_per_page > 5.0, "{name}: {figures:?}");

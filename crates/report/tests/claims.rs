@@ -12,8 +12,8 @@ use homenode_sim::evaluation::{
 };
 use homenode_sim::evidence::{Doubt, Evidence, Gap, GapKind};
 use homenode_sim::{EvalContext, EvalOptions, Evaluation, Found, Objects, ReplayOptions, Seat, Setup, evaluate};
-use homenode_trace::order::Consumer;
-use homenode_trace::{Event, Merged, Op, TraceError};
+use homenode_trace::order::Listed;
+use homenode_trace::{Event, Merged, Op};
 
 /// The share that text such as `38 % of` or `<0.1 % of` begins with, in per cent, and how far rounding may have moved it.
 fn percent(text: &str) -> (f64, f64) {
@@ -438,11 +438,7 @@ fn what_comes_out_of_the_pipeline_is_not_contradicted() {
             (0..threads).map(|t| Seat { cpu: t as u16, node: NodeId((t * 2 / threads) as u16), space: 0 }).collect();
         let setup = Setup { machine: &machine, seats: &seats, block_bytes: 4096, options: ReplayOptions::default() };
         let context = EvalContext { setup, policies: &choices, options: EvalOptions::default() };
-        let mut source = |_: u32, consumer: &mut dyn Consumer| -> Result<(), TraceError> {
-            refs.chunks(1_000).for_each(|c| consumer.refs(c));
-            Ok(())
-        };
-        let e = evaluate(&mut source, &mut World, &context).unwrap();
+        let e = evaluate(&mut Listed::new(&refs), &mut World, &context).unwrap();
         let t = &e.transfer_breakdown;
         let sum = t.falsely_shared.cost + t.truly_shared.cost + t.locks.cost + t.unwatched.cost;
         assert_eq!(sum, e.totals.transfer_cost);

@@ -6,8 +6,8 @@ use homenode_machine::{Machine, models};
 use homenode_placement::Start;
 use homenode_placement::policies::{Choice, reported};
 use homenode_sim::{Engine, EvalContext, EvalOptions, NoObjects, ReplayOptions, Seat, Setup, evaluate};
-use homenode_trace::order::Consumer;
-use homenode_trace::{Merged, Op};
+use homenode_trace::order::{Listed, Piece, Source, Stream};
+use homenode_trace::{Merged, Op, TraceError};
 use std::time::Instant;
 
 const THREADS: u32 = 8;
@@ -57,21 +57,45 @@ fn time(machine: &Machine, refs: &[Merged], rounds: usize, policies: &[Choice], 
     ns / (refs.len() * rounds) as f64
 }
 
+/// The same references so many times.
+struct Rounds<'a> {
+    refs: &'a [Merged],
+    rounds: usize,
+    passes: usize,
+}
+
+struct Round<'a> {
+    refs: &'a [Merged],
+    left: usize,
+    of: Listed<'a>,
+}
+
+impl Source for Rounds<'_> {
+    fn stream(&mut self, _: u32) -> Result<Box<dyn Stream + '_>, TraceError> {
+        self.passes += 1;
+        Ok(Box::new(Round { refs: self.refs, left: self.rounds, of: Listed::new(&[]) }))
+    }
+}
+
+impl Stream for Round<'_> {
+    fn pull(&mut self) -> Result<Option<Piece<'_>>, TraceError> {
+        if self.of.is_over() && self.left > 0 {
+            (self.of, self.left) = (Listed::new(self.refs), self.left - 1);
+        }
+        self.of.pull()
+    }
+}
+
 /// The whole evaluation with its analysis, nothing named.
 fn time_evaluation(machine: &Machine, refs: &[Merged], rounds: usize, policies: &[Choice]) -> f64 {
     let seats = seats(machine);
     let setup = Setup { machine, seats: &seats, block_bytes: 4096, options: ReplayOptions::default() };
     let context = EvalContext { setup, policies, options: EvalOptions::default() };
-    let mut passes = 0;
-    let mut source = |_: u32, consumer: &mut dyn Consumer| {
-        passes += 1;
-        (0..rounds).for_each(|_| refs.chunks(4096).for_each(|c| consumer.refs(c)));
-        Ok(())
-    };
+    let mut source = Rounds { refs, rounds, passes: 0 };
     let start = Instant::now();
     evaluate(&mut source, &mut NoObjects, &context).expect("a registry machine and policy fit");
     let ns = start.elapsed().as_nanos() as f64;
-    ns / (refs.len() * rounds * passes) as f64
+    ns / (refs.len() * rounds * source.passes) as f64
 }
 
 fn main() {

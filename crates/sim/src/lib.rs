@@ -32,7 +32,7 @@ pub mod whatif;
 
 pub use engine::{Engine, Priced, Setup};
 pub use error::SimError;
-pub use evaluate::{EvalContext, EvalOptions, Found, NoObjects, Objects, Source, evaluate};
+pub use evaluate::{EvalContext, EvalOptions, Found, NoObjects, Objects, evaluate};
 pub use evaluation::Evaluation;
 pub use evidence::Evidence;
 pub use filtered::{Filtered, Passed};

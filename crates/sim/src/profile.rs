@@ -13,8 +13,7 @@ use homenode_base::{Cost, NodeId, ThreadId};
 use homenode_machine::{AccessClass, Location};
 use homenode_placement::counts::{Counts, PageKey};
 use homenode_placement::{Access, Step};
-use homenode_trace::order::Consumer;
-use homenode_trace::{DataSource, Event, Merged};
+use homenode_trace::{DataSource, Merged};
 
 /// One pass that counts.
 pub struct Profile<'m>(Replay<'m, NoLane, ByThread>);
@@ -110,11 +109,4 @@ impl<'m> Profile<'m> {
         let done = self.0.finish()?;
         Ok(Profiled { counts: done.observer.counts, totals: done.totals, strangers: done.strangers })
     }
-}
-
-impl Consumer for Profile<'_> {
-    fn refs(&mut self, refs: &[Merged]) {
-        Profile::refs(self, refs);
-    }
-    fn event(&mut self, _: &Event, _: homenode_base::VirtualTime) {}
 }

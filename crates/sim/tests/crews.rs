@@ -7,8 +7,8 @@ use homenode_machine::Machine;
 use homenode_placement::policies::Choice;
 use homenode_sim::evaluation::FindingKind;
 use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seat, Setup, Transform, WhatIf, evaluate};
-use homenode_trace::order::Consumer;
-use homenode_trace::{Merged, Op, TraceError};
+use homenode_trace::order::Listed;
+use homenode_trace::{Merged, Op};
 
 const A: u64 = 0x10_0000_0000;
 const B: u64 = 0x20_0000_0000;
@@ -92,12 +92,8 @@ fn report(machine: &Machine, program: Stencil) -> Evaluation {
     let setup = Setup { machine, seats: &seats, block_bytes: PAGE, options: ReplayOptions::default() };
     let policies = [Choice::parse("best-static").unwrap()];
     let context = EvalContext { setup, policies: &policies, options: EvalOptions::default() };
-    let mut source = |_: u32, consumer: &mut dyn Consumer| -> Result<(), TraceError> {
-        refs.chunks(1000).for_each(|c| consumer.refs(c));
-        Ok(())
-    };
     let bytes = program.rows * PAGE;
-    evaluate(&mut source, &mut Arrays(vec![("a", A, bytes), ("b", B, bytes)]), &context).unwrap()
+    evaluate(&mut Listed::new(&refs), &mut Arrays(vec![("a", A, bytes), ("b", B, bytes)]), &context).unwrap()
 }
 
 fn first_touch(e: &Evaluation) -> TotalCost {

@@ -7,8 +7,8 @@ use homenode_placement::policies::{ALL, Choice};
 use homenode_sim::{
     EvalContext, EvalOptions, Evaluation, NoObjects, Objects, ReplayOptions, Seat, Setup, SimError, evaluate,
 };
-use homenode_trace::order::Consumer;
-use homenode_trace::{Merged, Op, TraceError};
+use homenode_trace::order::Listed;
+use homenode_trace::{Merged, Op};
 
 fn seats(machine: &Machine, threads: usize) -> Vec<Seat> {
     let cpus: Vec<u16> =
@@ -30,11 +30,7 @@ fn run(
     let usable: Vec<Choice> = all.into_iter().filter(|c| c.engine(machine, 4096).is_ok()).collect();
     let setup = Setup { machine, seats: &seats, block_bytes: 4096, options };
     let context = EvalContext { setup, policies: &usable, options: EvalOptions::default() };
-    let mut source = |_: u32, consumer: &mut dyn Consumer| -> Result<(), TraceError> {
-        refs.chunks(333).for_each(|c| consumer.refs(c));
-        Ok(())
-    };
-    evaluate(&mut source, objects, &context)
+    evaluate(&mut Listed::new(refs), objects, &context)
 }
 
 fn machines() -> Vec<Machine> {

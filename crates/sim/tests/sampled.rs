@@ -1,15 +1,15 @@
 //! Samples: weights are repetitions, estimates are unbiased, intervals hold the truth, what cannot be known is not said.
 mod common;
 use common::{cached, objects::Arrays, plain, slow};
-use homenode_base::{NodeId, Rng, TotalCost, VirtualTime};
+use homenode_base::{NodeId, Rng, TotalCost};
 use homenode_machine::Machine;
 use homenode_placement::policies::{ALL, Choice};
 use homenode_sim::evaluation::FindingKind;
 use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seat, Setup, evaluate};
 use homenode_trace::manifest::{Manifest, Process, Thread};
-use homenode_trace::order::Consumer;
+use homenode_trace::order::{Listed, rest};
 use homenode_trace::thin::{Method, Thin, Thinner};
-use homenode_trace::{Counting, DataSource, Event, Merged, Op, SampleUnit, TraceError};
+use homenode_trace::{Counting, DataSource, Merged, Op, SampleUnit};
 
 const REFERENCES: Counting = Counting { unit: SampleUnit::Reference, sees_writes: true };
 const MISSES: Counting = Counting { unit: SampleUnit::Miss, sees_writes: true };
@@ -23,11 +23,7 @@ fn run(machine: &Machine, refs: &[Merged], sampled: Option<Counting>, policies: 
     let options = ReplayOptions { sampled, ..ReplayOptions::default() };
     let setup = Setup { machine, seats: &seats, block_bytes: 4096, options };
     let context = EvalContext { setup, policies: &choices, options: EvalOptions::default() };
-    let mut source = |_: u32, consumer: &mut dyn Consumer| -> Result<(), TraceError> {
-        refs.chunks(333).for_each(|c| consumer.refs(c));
-        Ok(())
-    };
-    evaluate(&mut source, &mut arrays(), &context).unwrap()
+    evaluate(&mut Listed::new(refs), &mut arrays(), &context).unwrap()
 }
 
 fn arrays() -> Arrays {
@@ -88,22 +84,10 @@ fn weights_are_repetitions() {
     assert!(exact.objects.iter().all(|o| o.share_interval.is_none()));
 }
 
-struct Kept(Vec<Merged>);
-
-impl Consumer for Kept {
-    fn refs(&mut self, refs: &[Merged]) {
-        self.0.extend_from_slice(refs);
-    }
-    fn event(&mut self, _: &Event, _: VirtualTime) {}
-}
-
 fn thinned(refs: &[Merged], method: Method, seed: u64) -> Vec<Merged> {
     let threads = vec![Thread::default(); 4];
     let manifest = Manifest { threads, processes: vec![Process::default()], ..Manifest::default() };
-    let mut kept = Kept(Vec::new());
-    let mut thinner = Thinner::new(Thin::new(method, seed), &manifest, &mut kept);
-    refs.chunks(1000).for_each(|c| thinner.refs(c));
-    kept.0
+    rest(&mut Thinner::new(Thin::new(method, seed), &manifest, Listed::new(refs))).unwrap()
 }
 
 const METHODS: [Method; 3] = [

@@ -1,13 +1,13 @@
 //! Lines that travel for nothing, in every shape: what is found, what is advised, and what the advised program costs.
 mod common;
 use common::objects::Arrays;
-use homenode_base::{NodeId, TotalCost, VirtualTime};
+use homenode_base::{NodeId, TotalCost};
 use homenode_machine::{Machine, models};
 use homenode_sim::evaluation::{Finding, FindingKind, TrueUse};
 use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seat, Setup, evaluate};
 use homenode_trace::event::{EventKind, SyncKind};
-use homenode_trace::order::Consumer;
-use homenode_trace::{Event, Merged, Op, TraceError};
+use homenode_trace::order::Listed;
+use homenode_trace::{Event, Merged, Op};
 
 const THREADS: u32 = 8;
 const A: u64 = 0x10_0000_0000;
@@ -51,19 +51,17 @@ fn report(steps: &[Step], arrays: &[(&'static str, u64, u64)]) -> Evaluation {
     let seats = seats(&machine, threads);
     let setup = Setup { machine: &machine, seats: &seats, block_bytes: 4096, options: ReplayOptions::default() };
     let context = EvalContext { setup, policies: &[], options: EvalOptions::default() };
-    let mut source = |_: u32, consumer: &mut dyn Consumer| -> Result<(), TraceError> {
-        for step in steps {
-            match *step {
-                Step::Ref(r) => consumer.refs(&[r]),
-                Step::Acquired(thread, object) => {
-                    let kind = EventKind::Acquire { object, epoch: 0, seq: 0, sync: SyncKind::Mutex };
-                    consumer.event(&Event { thread, at: 0, stamp: 0, kind }, VirtualTime(0));
-                }
+    let (mut refs, mut events) = (Vec::new(), Vec::new());
+    for step in steps {
+        match *step {
+            Step::Ref(r) => refs.push(r),
+            Step::Acquired(thread, object) => {
+                let kind = EventKind::Acquire { object, epoch: 0, seq: 0, sync: SyncKind::Mutex };
+                events.push((refs.len(), Event { thread, at: 0, stamp: 0, kind }));
             }
         }
-        Ok(())
-    };
-    evaluate(&mut source, &mut Arrays(arrays.to_vec()), &context).unwrap()
+    }
+    evaluate(&mut Listed::with_events(&refs, &events), &mut Arrays(arrays.to_vec()), &context).unwrap()
 }
 
 fn total(e: &Evaluation) -> TotalCost {

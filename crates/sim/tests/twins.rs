@@ -7,7 +7,7 @@ use homenode_machine::{Machine, models};
 use homenode_placement::policies::Choice;
 use homenode_sim::evaluation::FindingKind;
 use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seat, Setup, Transform, WhatIf, evaluate};
-use homenode_trace::order::Consumer;
+use homenode_trace::order::{Listed, Source, Stream};
 use homenode_trace::{Merged, Op, TraceError};
 
 const THREADS: u32 = 8;
@@ -73,19 +73,26 @@ fn counters(stride: u64, rounds: u64) -> Vec<Merged> {
     in_turn(&(0..THREADS).map(work).collect::<Vec<_>>())
 }
 
+/// Another merge is the same references, pairs of equal threads kept in order, so any shift of whole rounds will do.
+struct Shifted<'a> {
+    refs: &'a [Merged],
+    merge: Vec<Merged>,
+}
+
+impl Source for Shifted<'_> {
+    fn stream(&mut self, merge: u32) -> Result<Box<dyn Stream + '_>, TraceError> {
+        let shift = (merge as usize * THREADS as usize * 5).min(self.refs.len());
+        self.merge = [&self.refs[shift..], &self.refs[..shift]].concat();
+        Ok(Box::new(Listed::new(&self.merge)))
+    }
+}
+
 fn report(machine: &Machine, refs: &[Merged], arrays: Vec<(&'static str, u64, u64)>) -> Evaluation {
     let seats = seats(machine);
     let policies = [Choice::parse("interleave").unwrap(), Choice::parse("best-static").unwrap()];
     let options = EvalOptions { merges: 1, ..EvalOptions::default() };
     let context = EvalContext { setup: setup(machine, &seats), policies: &policies, options };
-    let mut source = |merge: u32, consumer: &mut dyn Consumer| -> Result<(), TraceError> {
-        // Another merge: the same references, pairs of equal threads kept in order, so any shift of whole rounds will do.
-        let shift = (merge as usize * THREADS as usize * 5).min(refs.len());
-        refs[shift..].chunks(1000).for_each(|c| consumer.refs(c));
-        refs[..shift].chunks(1000).for_each(|c| consumer.refs(c));
-        Ok(())
-    };
-    evaluate(&mut source, &mut Arrays(arrays), &context).unwrap()
+    evaluate(&mut Shifted { refs, merge: Vec::new() }, &mut Arrays(arrays), &context).unwrap()
 }
 
 fn first_touch(e: &Evaluation) -> TotalCost {

@@ -3,16 +3,15 @@ use crate::info::{provenance, unseen};
 use crate::objects::NameTable;
 use crate::open::{Opened, open, refs};
 use crate::{Failure, OrderChoice, Progress};
-use homenode_base::VirtualTime;
 use homenode_machine::{Machine, MapRule, ThreadMap, models};
 use homenode_placement::policies::{self, Choice};
 use homenode_report::units::{self, CostUnit};
 use homenode_report::{Comparison, ReportDoc};
 use homenode_sim::evaluation::BindingRow;
 use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seat, Setup, SimError, evaluate, evidence};
+use homenode_trace::TraceError;
 use homenode_trace::dataset::{DatasetReader, MANIFEST_FILE};
-use homenode_trace::order::{Consumer, OrderKind, drive};
-use homenode_trace::{Event, Merged};
+use homenode_trace::order::{Apart, Order, OrderKind, Piece, Source, Stream};
 use std::path::{Path, PathBuf};
 
 /// Further merges on which policies are run where the order was recorded: three seeds in all.
@@ -175,20 +174,15 @@ impl Plan<'_> {
             ..Default::default()
         };
         let context = EvalContext { setup, policies: &self.policies, options };
-        let (mut pass, begun, mut apart) = (0, whole.done, None);
+        let (kind, total) = (self.request.order.kind(), whole.total);
+        let mut source =
+            Passes { reader, kind, progress: whole.progress, pass: 0, done: whole.done, total, apart: None };
         whole.done += refs(reader) * self.passes_max();
-        let mut source = |merge: u32, consumer: &mut dyn Consumer| {
-            pass += 1;
-            let stage = if pass == 1 { "replaying" } else { "replaying what-ifs" };
-            let done = begun + (pass - 1) * refs(reader);
-            let mut told = Told { consumer, progress: whole.progress, stage, done, total: whole.total };
-            drive(reader, self.order(merge), &mut told).map(|summary| apart = apart.or(summary.apart))
-        };
         let names = NameTable::new(reader)?;
         let mut evaluation = evaluate(&mut source, &mut names.follow(), &context).map_err(blame)?;
         evaluation.warnings.extend(map.warnings());
         evaluation.binding = BindingRow::of(map.binding());
-        apart.iter().for_each(|a| evaluation.evidence.add(evidence::Gap::apart(a)));
+        source.apart.iter().for_each(|a| evaluation.evidence.add(evidence::Gap::apart(a)));
         let waited = waiting(&evaluation, self.request.charge_spins);
         evaluation.warnings.extend(waited);
         for gap in evidence::of_recording(reader.manifest(), reader.symbols(), reader.events()).gaps {
@@ -202,14 +196,6 @@ impl Plan<'_> {
     fn passes_max(&self) -> u64 {
         let recorded = matches!(self.request.order, OrderChoice::Recorded { .. });
         3 + if recorded { u64::from(MORE_MERGES) } else { 0 }
-    }
-
-    /// The merge with this number: seeds follow each other.
-    fn order(&self, merge: u32) -> OrderKind {
-        match self.request.order {
-            OrderChoice::Model => OrderKind::Model,
-            OrderChoice::Recorded { seed } => OrderKind::Recorded { seed: seed + u64::from(merge) },
-        }
     }
 }
 
@@ -230,23 +216,56 @@ struct Whole<'a> {
     total: u64,
 }
 
-/// A consumer whose progress is shown.
-struct Told<'a> {
-    consumer: &'a mut dyn Consumer,
+/// The passes of an evaluation over its dataset, whose progress is shown.
+struct Passes<'a> {
+    reader: &'a DatasetReader,
+    kind: OrderKind,
     progress: &'a mut dyn Progress,
-    stage: &'a str,
+    /// Passes begun.
+    pass: u64,
+    /// References that were read before the first pass.
     done: u64,
     total: u64,
+    /// Threads that the recording put one after the other.
+    apart: Option<Apart>,
 }
 
-impl Consumer for Told<'_> {
-    fn refs(&mut self, refs: &[Merged]) {
-        self.consumer.refs(refs);
-        self.done += refs.len() as u64;
-        self.progress.at(self.stage, self.done, Some(self.total));
+/// One of them.
+struct Pass<'a> {
+    order: Order<'a>,
+    done: u64,
+    total: u64,
+    stage: &'static str,
+    progress: &'a mut dyn Progress,
+    apart: &'a mut Option<Apart>,
+}
+
+impl Source for Passes<'_> {
+    fn stream(&mut self, merge: u32) -> Result<Box<dyn Stream + '_>, TraceError> {
+        let order = Order::new(self.reader, self.kind.merge(merge))?;
+        let stage = if self.pass == 0 { "replaying" } else { "replaying what-ifs" };
+        let done = self.done + self.pass * refs(self.reader);
+        self.pass += 1;
+        let Passes { progress, total, apart, .. } = self;
+        Ok(Box::new(Pass { order, done, total: *total, stage, progress: &mut **progress, apart }))
     }
-    fn event(&mut self, event: &Event, time: VirtualTime) {
-        self.consumer.event(event, time);
+}
+
+impl Stream for Pass<'_> {
+    fn pull(&mut self) -> Result<Option<Piece<'_>>, TraceError> {
+        let Some(piece) = self.order.pull()? else { return Ok(None) };
+        self.done += piece.refs.len() as u64;
+        self.progress.at(self.stage, self.done, Some(self.total));
+        Ok(Some(piece))
+    }
+}
+
+impl Drop for Pass<'_> {
+    /// Keeps what only the order knows.
+    fn drop(&mut self) {
+        if self.apart.is_none() {
+            *self.apart = self.order.summary().apart;
+        }
     }
 }
 

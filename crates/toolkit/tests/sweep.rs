@@ -8,11 +8,10 @@ use homenode_study::{Question, Want, What, plain};
 use homenode_toolkit::sweep::{Asked, Inline};
 use homenode_toolkit::{Class, SweepDoc, SweepRequest, sweep};
 use homenode_trace::dataset::DatasetReader;
-use homenode_trace::order::{Consumer, OrderKind, drive};
+use homenode_trace::order::{Order, OrderKind, rest};
 use homenode_trace::store::MemStore;
 use homenode_trace::synthetic::Builder;
 use homenode_trace::thin::{Method, Thin, thin_dataset};
-use homenode_trace::{Event, Merged};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use std::collections::BTreeMap;
@@ -89,18 +88,9 @@ fn cells(line: &str) -> Vec<String> {
     line.split(apart).map(|c| c.trim_matches('"').to_owned()).collect()
 }
 
-struct Refs(Vec<Merged>);
-impl Consumer for Refs {
-    fn refs(&mut self, refs: &[Merged]) {
-        self.0.extend_from_slice(refs);
-    }
-    fn event(&mut self, _: &Event, _: homenode_base::VirtualTime) {}
-}
-
 /// The same question put to the plain engine.
 fn plainly(reader: &DatasetReader, machines: Vec<Machine>, blocks: &[u64]) -> homenode_study::Answer {
-    let mut refs = Refs(Vec::new());
-    drive(reader, OrderKind::Model, &mut refs).expect("in order");
+    let refs = Order::new(reader, OrderKind::Model).and_then(|mut order| rest(&mut order)).expect("in order");
     let seat = |m: &Machine| {
         let map = homenode_sim::thread_map(reader, m, None).expect("seats");
         seats(&map, |t| reader.address_space(t))
@@ -111,7 +101,7 @@ fn plainly(reader: &DatasetReader, machines: Vec<Machine>, blocks: &[u64]) -> ho
     question.with_replication = Want::Parts;
     question.best_static = Want::Cost;
     question.options = ReplayOptions::default();
-    plain::answer(&question, &refs.0).expect("an answer")
+    plain::answer(&question, &refs).expect("an answer")
 }
 
 #[test]

@@ -5,13 +5,12 @@ mod support;
 use homenode_machine::models;
 use homenode_placement::policies::Choice;
 use homenode_sim::NoObjects;
-use homenode_study::analyses::{Ask, Input, Source, Spec, Table, Value};
+use homenode_study::analyses::{Ask, Input, Spec, Table, Value};
 use homenode_study::{Question, Want, plain};
 use homenode_toolkit::sweep::Asked;
 use homenode_toolkit::{Class, SweepDoc, SweepRequest, sweep};
-use homenode_trace::order::{Consumer, OrderKind, drive};
+use homenode_trace::order::{Again, OrderKind, Source, rest};
 use homenode_trace::synthetic::Builder;
-use homenode_trace::{Event, Merged};
 use std::path::Path;
 
 const STUDY: &str = r#"
@@ -61,15 +60,6 @@ fn refused(text: &str, class: Class, words: &[&str]) {
     assert!(!folder.path().join("out.sweep/work").exists(), "no work is begun: {e}");
 }
 
-struct Log(Vec<Merged>);
-
-impl Consumer for Log {
-    fn refs(&mut self, refs: &[Merged]) {
-        self.0.extend_from_slice(refs);
-    }
-    fn event(&mut self, _: &Event, _: homenode_base::VirtualTime) {}
-}
-
 /// The same asked of the registry, and of the plain engine.
 fn directly(name: &str) -> Vec<Table> {
     let reader = program().open().expect("a dataset");
@@ -79,11 +69,10 @@ fn directly(name: &str) -> Vec<Table> {
     let mut question = Question::new(vec![machine], vec![seats], vec![256, 4096]);
     question.policies = vec![Choice::parse("first-touch").expect("in the registry")];
     question.with_replication = Want::Cost;
-    let mut source = |c: &mut dyn Consumer| drive(&reader, OrderKind::Model, c).map(drop);
-    let ask = |q: &Question, source: &mut Source<'_>| {
-        let mut log = Log(Vec::new());
-        source(&mut log)?;
-        Ok(vec![plain::answer(q, &log.0)?])
+    let mut source = Again { data: &reader, kind: OrderKind::Model };
+    let ask = |q: &Question, source: &mut dyn Source| {
+        let refs = rest(&mut source.stream(0)?)?;
+        Ok(vec![plain::answer(q, &refs)?])
     };
     let ask: &Ask<'_> = &ask;
     let spec = Spec::find(name).expect("in the registry");

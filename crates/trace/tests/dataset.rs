@@ -5,7 +5,7 @@ use homenode_trace::check::check;
 use homenode_trace::dataset::{EVENTS_FILE, MANIFEST_FILE, frames_file, parse_manifest};
 use homenode_trace::event::SyncKind;
 use homenode_trace::frame::DecodedFrame;
-use homenode_trace::order::{OrderKind, drive};
+use homenode_trace::order::OrderKind;
 use homenode_trace::store::{MemStore, Store};
 use homenode_trace::symbols::Symbols;
 use homenode_trace::synthetic::{Builder, PROGRAMS, Scale, random};
@@ -24,8 +24,7 @@ fn copy(store: &MemStore) -> MemStore {
 type Content = (Manifest, Symbols, Vec<(u32, Option<Op>, u64)>);
 fn content(store: MemStore) -> Result<Content, TraceError> {
     let data = DatasetReader::open(Arc::new(store))?;
-    let mut log = Log::default();
-    drive(&data, OrderKind::Model, &mut log)?;
+    let (log, _) = Log::of(&data, OrderKind::Model)?;
     Ok((data.manifest().clone(), data.symbols().clone(), log.entries))
 }
 
@@ -200,7 +199,7 @@ fn a_dataset_without_threads_or_references_is_fine() {
     for b in [Builder::new(0), Builder::new(3)] {
         let data = b.open().expect("valid");
         assert!(check(&data).ok());
-        assert_eq!(drive(&data, OrderKind::Model, &mut Log::default()).expect("ordered").refs, 0);
+        assert_eq!(Log::of(&data, OrderKind::Model).expect("ordered").1.refs, 0);
     }
 }
 

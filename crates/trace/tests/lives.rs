@@ -1,9 +1,9 @@
 //! Lives of threads: joins and creations decide, not the host.
-use homenode_base::{Life, VirtualTime};
+use homenode_base::Life;
 use homenode_trace::event::{EventKind, SyncKind};
-use homenode_trace::order::{Consumer, OrderKind, drive};
+use homenode_trace::order::{Order, OrderKind, rest};
 use homenode_trace::synthetic::Builder;
-use homenode_trace::{Event, Merged, Sampling, lives};
+use homenode_trace::{Sampling, lives};
 
 const LOCK: u64 = 0x9000;
 
@@ -146,10 +146,11 @@ fn a_process_has_ended_for_whoever_waited_for_it() {
             assert_eq!(before(&lives[t as usize], 5), ended, "process {t}");
         }
         // What one does stands before what the next does, or they go on side by side.
-        let mut order = Threads::default();
-        drive(&b.open().expect("a dataset"), OrderKind::Model, &mut order).expect("in order");
-        order.0.dedup();
-        assert_eq!(order.0.len() == 5, one_by_one, "{:?}", order.0);
+        let data = b.open().expect("a dataset");
+        let refs = rest(&mut Order::new(&data, OrderKind::Model).expect("in order")).expect("in order");
+        let mut threads: Vec<u32> = refs.iter().map(|r| r.thread).collect();
+        threads.dedup();
+        assert_eq!(threads.len() == 5, one_by_one, "{threads:?}");
     }
 }
 
@@ -175,15 +176,4 @@ fn processes_that_a_script_starts_go_by_the_clock() {
     let lives = of(&b);
     let ended: Vec<Vec<u32>> = lives.iter().map(|l| before(l, 4)).collect();
     assert_eq!(ended, [vec![], vec![0], vec![0], vec![0, 1]], "process 2 has no end");
-}
-
-/// Who made each reference.
-#[derive(Default)]
-struct Threads(Vec<u32>);
-
-impl Consumer for Threads {
-    fn refs(&mut self, refs: &[Merged]) {
-        self.0.extend(refs.iter().map(|r| r.thread));
-    }
-    fn event(&mut self, _: &Event, _: VirtualTime) {}
 }

@@ -1,10 +1,10 @@
 //! Datasets that earlier versions wrote, under `testdata`: two recordings (events of version 1 and 2, no kinds of synchronisation) and
 //! an import of samples. They are read as they were.
+use homenode_trace::DatasetReader;
 use homenode_trace::check::check;
 use homenode_trace::event::SyncKind;
-use homenode_trace::order::{Consumer, OrderKind, drive};
+use homenode_trace::order::{Order, OrderKind, rest};
 use homenode_trace::store::MemStore;
-use homenode_trace::{DatasetReader, Event, Merged};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,21 +24,6 @@ fn open(name: &str) -> DatasetReader {
     DatasetReader::open(Arc::new(store)).unwrap()
 }
 
-#[derive(Default)]
-struct Counted {
-    refs: usize,
-    events: usize,
-}
-
-impl Consumer for Counted {
-    fn refs(&mut self, refs: &[Merged]) {
-        self.refs += refs.len();
-    }
-    fn event(&mut self, _: &Event, _: homenode_base::VirtualTime) {
-        self.events += 1;
-    }
-}
-
 #[test]
 fn they_are_sound_and_in_order_and_say_no_kind_of_synchronisation() {
     for (name, threads, refs, events, synchronising) in [
@@ -49,9 +34,10 @@ fn they_are_sound_and_in_order_and_say_no_kind_of_synchronisation() {
         let data = open(name);
         let report = check(&data);
         assert!(report.problems.is_empty(), "{name}: {:?}", report.problems);
-        let mut counted = Counted::default();
-        drive(&data, OrderKind::Model, &mut counted).unwrap();
-        assert_eq!((data.threads(), counted.refs, counted.events), (threads, refs, events), "{name}");
+        let mut order = Order::new(&data, OrderKind::Model).unwrap();
+        assert_eq!(rest(&mut order).unwrap().len() as u64, order.summary().refs, "{name}");
+        let summary = order.summary();
+        assert_eq!((data.threads(), summary.refs, summary.events), (threads, refs, events), "{name}");
         let kinds: Vec<SyncKind> = data.events().into_iter().filter_map(|e| e.kind.sync()).collect();
         assert!(
             kinds.len() == synchronising && kinds.iter().all(|k| *k == SyncKind::Unknown),

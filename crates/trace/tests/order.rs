@@ -6,14 +6,13 @@ use homenode_trace::dataset::{EVENTS_FILE, scan_events};
 use homenode_trace::event::{EventKind, SyncKind};
 use homenode_trace::events::EventEncoder;
 use homenode_trace::framing::Codec;
-use homenode_trace::order::{OrderKind, drive};
+use homenode_trace::order::OrderKind;
 use homenode_trace::synthetic::{Builder, PROGRAMS, Scale, random, t_f, t_gamma, t_s};
 use homenode_trace::{DatasetReader, Sampling, TraceError};
 use std::collections::BTreeSet;
 
 fn log(data: &DatasetReader, kind: OrderKind) -> Log {
-    let mut log = Log::default();
-    let summary = drive(data, kind, &mut log).expect("acyclic");
+    let (log, summary) = Log::of(data, kind).expect("acyclic");
     assert_eq!(summary.refs + summary.events, log.entries.len() as u64);
     log
 }
@@ -257,7 +256,7 @@ fn cycle(b: &Builder) -> bool {
     let data = b.open().expect("valid apart from its order");
     [OrderKind::Model, OrderKind::Recorded { seed: 1 }]
         .into_iter()
-        .all(|kind| matches!(drive(&data, kind, &mut Log::default()), Err(TraceError::Cycle(_))))
+        .all(|kind| matches!(Log::of(&data, kind), Err(TraceError::Cycle(_))))
 }
 
 #[test]
@@ -291,13 +290,13 @@ fn stamps_that_contradict_synchronisation_are_an_error_not_a_hang() {
     b.acquire(1, 7, 0).read(1, 1).stamp(1).stamp(0).read(0, 2);
     b.event(0, EventKind::Release { object: 7, epoch: 0, seq: 0, sync: SyncKind::Mutex });
     let data = b.open().expect("valid apart from its stamps");
-    assert!(drive(&data, OrderKind::Model, &mut Log::default()).is_ok());
-    let recorded = drive(&data, OrderKind::Recorded { seed: 1 }, &mut Log::default());
+    assert!(Log::of(&data, OrderKind::Model).is_ok());
+    let recorded = Log::of(&data, OrderKind::Recorded { seed: 1 });
     assert!(matches!(recorded, Err(TraceError::Cycle(_))), "{recorded:?}");
 }
 
 #[test]
-fn slices_do_not_depend_on_how_long_frames_are() {
+fn pieces_do_not_depend_on_how_long_frames_are() {
     let mut rng = Rng::new(4);
     for program in PROGRAMS {
         let mut b = (program.build)(9, Scale { threads: 3, rounds: 30 });

@@ -1,30 +1,20 @@
 //! Busy waiting: rounds that change nothing are spins but for the last one, however many the host made of them.
-use homenode_base::{Rng, VirtualTime};
-use homenode_trace::event::{Event, EventKind};
-use homenode_trace::order::{Consumer, OrderKind, Summary, drive};
+use homenode_base::Rng;
+use homenode_trace::DatasetReader;
+use homenode_trace::event::EventKind;
+use homenode_trace::order::{Order, OrderKind, Summary, rest};
 use homenode_trace::record::Op;
 use homenode_trace::synthetic::Builder;
-use homenode_trace::{DatasetReader, Merged};
 
 const LOCK: u64 = 0x9000;
 const FLAG: u64 = 0x100;
 const DATA: u64 = 0x2000;
 
-#[derive(Default)]
-struct Charged(Vec<(u32, u64, Op)>);
-
-impl Consumer for Charged {
-    fn refs(&mut self, refs: &[Merged]) {
-        self.0.extend(refs.iter().filter(|r| r.op != Op::Spin).map(|r| (r.thread, r.addr, r.op)));
-    }
-    fn event(&mut self, _: &Event, _: VirtualTime) {}
-}
-
 /// What is charged, in model order.
 fn charged(data: &DatasetReader) -> (Vec<(u32, u64, Op)>, Summary) {
-    let mut out = Charged::default();
-    let summary = drive(data, OrderKind::Model, &mut out).expect("in order");
-    (out.0, summary)
+    let mut order = Order::new(data, OrderKind::Model).expect("in order");
+    let refs = rest(&mut order).expect("in order");
+    (refs.iter().filter(|r| r.op != Op::Spin).map(|r| (r.thread, r.addr, r.op)).collect(), order.summary())
 }
 
 /// A flag that thread 1 sets after some work; thread 0 has work of its own and then waits in `rounds` failed rounds.
@@ -234,8 +224,8 @@ fn any_program_stays_in_order() {
         }
         let data = b.open().expect("a dataset");
         for kind in [OrderKind::Model, OrderKind::Recorded { seed: 3 }] {
-            let summary = drive(&data, kind, &mut Charged::default()).expect("in order");
-            assert_eq!(summary.refs, (0..3).map(|t| data.refs(t)).sum::<u64>());
+            let refs = rest(&mut Order::new(&data, kind).expect("in order")).expect("in order").len() as u64;
+            assert_eq!(refs, (0..3).map(|t| data.refs(t)).sum::<u64>());
         }
     }
 }

@@ -6,10 +6,10 @@ use homenode_trace::check::{check, plain};
 use homenode_trace::dataset::frames_file;
 use homenode_trace::frame::{DecodedFrame, FRAME_REFS_MAX, FrameEncoder, decode_frame};
 use homenode_trace::framing::{Codec, Header, Kind};
-use homenode_trace::order::{Consumer, OrderKind, drive};
+use homenode_trace::order::{Order, OrderKind, rest};
 use homenode_trace::store::{MemStore, Store};
 use homenode_trace::synthetic::{Builder, random};
-use homenode_trace::{DataSource, DatasetReader, Event, Merged, Op, Sample, Sampling};
+use homenode_trace::{DataSource, DatasetReader, Merged, Op, Sample, Sampling};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 const CODECS: [Codec; 3] = [Codec::Raw, Codec::Lz4, Codec::Zstd];
@@ -152,14 +152,8 @@ fn damage_under_a_right_checksum_never_panics_and_both_decoders_agree() {
     assert!(accepted > 100, "the damage must reach the columns: {accepted}");
 }
 
-#[derive(Default)]
-struct Rows(Vec<Merged>);
-
-impl Consumer for Rows {
-    fn refs(&mut self, refs: &[Merged]) {
-        self.0.extend_from_slice(refs);
-    }
-    fn event(&mut self, _: &Event, _: homenode_base::VirtualTime) {}
+fn rows(data: &DatasetReader, kind: OrderKind) -> Vec<Merged> {
+    rest(&mut Order::new(data, kind).expect("ordered")).expect("ordered")
 }
 
 fn three_samples() -> Builder {
@@ -175,10 +169,8 @@ fn what_is_sampled_reaches_the_consumer() {
     let data = three_samples().open().expect("valid");
     assert_eq!((data.manifest().version, check(&data).problems), (2, Vec::new()));
     for kind in [OrderKind::Model, OrderKind::Recorded { seed: 1 }] {
-        let mut rows = Rows::default();
-        drive(&data, kind, &mut rows).expect("ordered");
         let of = |r: &Merged| (r.addr, r.weight, r.latency_cycles(), r.source, r.cpu());
-        let mut got: Vec<_> = rows.0.iter().map(of).collect();
+        let mut got: Vec<_> = rows(&data, kind).iter().map(of).collect();
         got.sort_unstable();
         let unknown = DataSource::Unknown;
         let sampled = (64, 100, Some(0), DataSource::RemoteMemory, Some(9));
@@ -189,11 +181,10 @@ fn what_is_sampled_reaches_the_consumer() {
 
 #[test]
 fn exact_references_have_weight_one_and_nothing_sampled() {
-    let mut rows = Rows::default();
-    drive(&random(5, 3, 500).open().expect("valid"), OrderKind::Model, &mut rows).expect("ordered");
-    assert!(!rows.0.is_empty());
+    let rows = rows(&random(5, 3, 500).open().expect("valid"), OrderKind::Model);
+    assert!(!rows.is_empty());
     let bare = |r: &Merged| r.weight == 1 && r.latency_cycles().is_none() && r.cpu().is_none();
-    assert!(rows.0.iter().all(|r| bare(r) && r.source == DataSource::Unknown));
+    assert!(rows.iter().all(|r| bare(r) && r.source == DataSource::Unknown));
 }
 
 #[test]
@@ -208,6 +199,5 @@ fn frames_and_manifest_must_agree_about_samples() {
         let error = DatasetReader::open(std::sync::Arc::new(store)).expect_err("mixed");
         assert!(error.to_string().contains(says), "{error}");
     }
-    let mut log = Log::default();
-    assert!(drive(&three_samples().open().expect("valid"), OrderKind::Model, &mut log).is_ok());
+    assert!(Log::of(&three_samples().open().expect("valid"), OrderKind::Model).is_ok());
 }

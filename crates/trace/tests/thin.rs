@@ -1,35 +1,24 @@
 //! Sampling an exact recording: the truth is known, so the estimates can be held against it.
 mod common;
 use common::{Log, cases};
-use homenode_base::{Rng, VirtualTime};
+use homenode_base::Rng;
 use homenode_trace::check::check;
-use homenode_trace::order::{Consumer, OrderKind, drive};
+use homenode_trace::order::{Order, OrderKind, rest};
 use homenode_trace::synthetic::random;
 use homenode_trace::thin::{Method, Thin, Thinner, thin_dataset};
-use homenode_trace::{DatasetReader, Event, Merged, Op, SampleUnit};
+use homenode_trace::{DatasetReader, Merged, Op, SampleUnit};
 use std::collections::{BTreeMap, BTreeSet};
 
-#[derive(Default)]
-struct Rows(Vec<Merged>);
-
-impl Consumer for Rows {
-    fn refs(&mut self, refs: &[Merged]) {
-        assert!(!refs.is_empty());
-        self.0.extend_from_slice(refs);
-    }
-    fn event(&mut self, _: &Event, _: VirtualTime) {}
+fn order(data: &DatasetReader) -> Order<'_> {
+    Order::new(data, OrderKind::Model).expect("ordered")
 }
 
 fn rows(data: &DatasetReader) -> Vec<Merged> {
-    let mut rows = Rows::default();
-    drive(data, OrderKind::Model, &mut rows).expect("ordered");
-    rows.0
+    rest(&mut order(data)).expect("ordered")
 }
 
 fn thinned(data: &DatasetReader, thin: Thin) -> Vec<Merged> {
-    let mut rows = Rows::default();
-    drive(data, OrderKind::Model, &mut Thinner::new(thin, data.manifest(), &mut rows)).expect("ordered");
-    rows.0
+    rest(&mut Thinner::new(thin, data.manifest(), order(data))).expect("ordered")
 }
 
 const METHODS: [Method; 6] = [
@@ -56,8 +45,8 @@ fn the_sampled_dataset_is_what_the_adaptor_gives() {
         let adapted = thinned(&exact, thin);
         assert!(adapted.iter().map(as_row).eq(rows(&sampled).iter().map(as_row)), "{method:?} {seed}");
         let (mut a, mut b) = (Log::default(), Log::default());
-        drive(&exact, OrderKind::Model, &mut Thinner::new(thin, exact.manifest(), &mut a)).expect("ordered");
-        drive(&sampled, OrderKind::Model, &mut b).expect("ordered");
+        a.all(&mut Thinner::new(thin, exact.manifest(), order(&exact))).expect("ordered");
+        b.all(&mut order(&sampled)).expect("ordered");
         assert_eq!(a.entries, b.entries, "{method:?} {seed}");
     }
 }

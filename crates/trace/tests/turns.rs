@@ -2,7 +2,7 @@
 mod common;
 use common::{Log, cases};
 use homenode_base::Rng;
-use homenode_trace::order::{OrderKind, drive};
+use homenode_trace::order::OrderKind;
 use homenode_trace::synthetic::Builder;
 use homenode_trace::{DatasetReader, EventKind, Op};
 
@@ -11,9 +11,7 @@ const DATA: u64 = 0x2000;
 const OWN: u64 = 0x10_0000;
 
 fn model(b: &Builder) -> Vec<(u32, Option<Op>, u64)> {
-    let mut log = Log::default();
-    drive(&b.open().expect("valid"), OrderKind::Model, &mut log).expect("acyclic");
-    log.entries
+    Log::of(&b.open().expect("valid"), OrderKind::Model).expect("acyclic").0.entries
 }
 
 /// Who touched `addr`, in order.
@@ -193,7 +191,7 @@ fn once_each(at: [u64; 2], order: [u32; 2], then: u64) -> Builder {
 }
 
 fn apart(b: &Builder) -> Option<(u32, u32, u32)> {
-    let summary = drive(&b.open().expect("valid"), OrderKind::Model, &mut Log::default()).expect("acyclic");
+    let (_, summary) = Log::of(&b.open().expect("valid"), OrderKind::Model).expect("acyclic");
     summary.apart.map(|a| (a.first, a.waiter, a.pairs))
 }
 
@@ -307,8 +305,7 @@ fn turns_follow_what_the_slow_rule_says() {
             }
         }
         let data = b.open().expect("valid");
-        let mut log = Log::default();
-        drive(&data, OrderKind::Model, &mut log).expect("acyclic");
+        let (log, _) = Log::of(&data, OrderKind::Model).expect("acyclic");
         let mut at = vec![Vec::new(); threads as usize];
         for (i, e) in log.entries.iter().enumerate().filter(|(_, e)| e.1.is_none()) {
             at[e.0 as usize].push(i);

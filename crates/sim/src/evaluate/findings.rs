@@ -1,20 +1,19 @@
 //! What the candidates are worth: each is replayed, all of them in one pass over the trace.
-use super::{EvalContext, FIRST_TOUCH, Source};
+use super::{EvalContext, FIRST_TOUCH};
 use crate::SimError;
 use crate::evaluation::{Evaluation, Finding, Interval, ObjectRow};
 use crate::evidence::Gap;
 use crate::whatif::{Predicted, Transform, WhatIf};
 use homenode_analysis::{Candidate, Making};
-use homenode_base::{TotalCost, VirtualTime};
-use homenode_trace::order::Consumer;
-use homenode_trace::{Event, Merged};
+use homenode_base::TotalCost;
+use homenode_trace::order::Source;
 use std::cmp::Reverse;
 
 /// Replays the candidates and keeps those that are worth it, the most valuable first.
 pub(super) fn fill(
     evaluation: &mut Evaluation,
     candidates: Vec<Candidate>,
-    source: &mut Source<'_>,
+    source: &mut dyn Source,
     context: &EvalContext<'_>,
 ) -> Result<(), SimError> {
     let Some(base) = evaluation.policies.iter().find(|p| p.name == FIRST_TOUCH).map(|p| p.total) else {
@@ -186,24 +185,17 @@ fn scaled(object: &ObjectRow, share: f64, base: TotalCost) -> Option<Interval> {
 /// One pass with all these programs side by side; no pass if there are none.
 fn replay(
     changes: &[Vec<Transform>],
-    source: &mut Source<'_>,
+    source: &mut dyn Source,
     context: &EvalContext<'_>,
 ) -> Result<Vec<Predicted>, SimError> {
     if changes.is_empty() {
         return Ok(Vec::new());
     }
     let runs = changes.iter().map(|change| WhatIf::new(context.setup, change));
-    let mut fan = Fan(runs.collect::<Result<Vec<_>, SimError>>()?);
-    source(0, &mut fan)?;
-    fan.0.into_iter().map(WhatIf::finish).collect()
-}
-
-/// Gives everything to several replays.
-struct Fan<'m>(Vec<WhatIf<'m>>);
-
-impl Consumer for Fan<'_> {
-    fn refs(&mut self, refs: &[Merged]) {
-        self.0.iter_mut().for_each(|run| run.refs(refs));
+    let mut runs = runs.collect::<Result<Vec<_>, SimError>>()?;
+    let mut stream = source.stream(0)?;
+    while let Some(piece) = stream.pull()? {
+        runs.iter_mut().for_each(|run| run.refs(piece.refs));
     }
-    fn event(&mut self, _: &Event, _: VirtualTime) {}
+    runs.into_iter().map(WhatIf::finish).collect()
 }

@@ -8,19 +8,13 @@ mod watch;
 use crate::SimError;
 use crate::engine::{Engine, Setup, Watched};
 use crate::evaluation::Evaluation;
-use crate::whatif::WhatIf;
 use homenode_analysis::Analysis;
-use homenode_base::{NodeId, TotalCost, VirtualTime};
+use homenode_base::{NodeId, TotalCost};
 use homenode_placement::Start;
 use homenode_placement::policies::{ALL, Choice};
-use homenode_trace::order::Consumer;
-use homenode_trace::{Event, Merged, TraceError};
+use homenode_trace::order::Source;
 pub use objects::{Found, NoObjects, Objects};
 use watch::Watch;
-
-/// Gives a whole dataset to a consumer, as often as asked. The number chooses the merge: 0 is the one that everything is
-/// computed from, 1 and up are the others of [`EvalOptions::merges`]; the same number gives the same order each time.
-pub type Source<'a> = dyn FnMut(u32, &mut dyn Consumer) -> Result<(), TraceError> + 'a;
 
 /// What to evaluate.
 #[derive(Clone, Copy)]
@@ -58,7 +52,7 @@ impl Default for EvalOptions {
 /// # Errors
 /// The source fails, a policy does not fit the machine, or the machine or block size is not usable.
 pub fn evaluate(
-    source: &mut Source<'_>,
+    source: &mut dyn Source,
     objects: &mut dyn Objects,
     context: &EvalContext<'_>,
 ) -> Result<Evaluation, SimError> {
@@ -75,9 +69,15 @@ pub fn evaluate(
         sampled: setup.options.sampled,
     });
     let watch = Watch::new(analysis, objects, setup.seats);
-    let mut pass = FirstPass(Watched::new(setup, &choices, Some(context.options.start), watch)?);
-    source(0, &mut pass)?;
-    let (priced, watch) = pass.0.finish()?;
+    // Policies, bounds and analysis.
+    let mut pass = Watched::new(setup, &choices, Some(context.options.start), watch)?;
+    let mut stream = source.stream(0)?;
+    while let Some(piece) = stream.pull()? {
+        pass.replay.refs(piece.refs);
+        piece.event.iter().for_each(|(event, _)| pass.replay.observer().event(event));
+    }
+    drop(stream);
+    let (priced, watch) = pass.finish()?;
     let analysed = watch.finish();
     let (mut evaluation, candidates) = rows::evaluation(context, &choices, &priced, analysed);
     findings::fill(&mut evaluation, candidates, source, context)?;
@@ -112,12 +112,15 @@ const FIRST_TOUCH: &str = "first-touch";
 fn spread(
     evaluation: &mut Evaluation,
     choices: &[Choice],
-    source: &mut Source<'_>,
+    source: &mut dyn Source,
     context: &EvalContext<'_>,
 ) -> Result<(), SimError> {
     for merge in 1..=context.options.merges {
         let mut engine = Engine::new(context.setup, choices, Some(context.options.start))?;
-        source(merge, &mut engine)?;
+        let mut stream = source.stream(merge)?;
+        while let Some(piece) = stream.pull()? {
+            engine.refs(piece.refs);
+        }
         let priced = engine.finish()?;
         for (i, row) in evaluation.policies.iter_mut().enumerate() {
             let total: TotalCost = priced.total(i);
@@ -132,30 +135,4 @@ fn spread(
         }
     }
     Ok(())
-}
-
-/// Policies, bounds and analysis.
-struct FirstPass<'m, 'o>(Watched<'m, Watch<'o>>);
-
-impl Consumer for FirstPass<'_, '_> {
-    fn refs(&mut self, refs: &[Merged]) {
-        self.0.replay.refs(refs);
-    }
-    fn event(&mut self, event: &Event, _: VirtualTime) {
-        self.0.replay.observer().event(event);
-    }
-}
-
-impl Consumer for Engine<'_> {
-    fn refs(&mut self, refs: &[Merged]) {
-        Engine::refs(self, refs);
-    }
-    fn event(&mut self, _: &Event, _: VirtualTime) {}
-}
-
-impl Consumer for WhatIf<'_> {
-    fn refs(&mut self, refs: &[Merged]) {
-        WhatIf::refs(self, refs);
-    }
-    fn event(&mut self, _: &Event, _: VirtualTime) {}
 }

@@ -1,9 +1,8 @@
 //! Recorded datasets, read in the merged order in which every evaluation reads them.
-use homenode_base::VirtualTime;
+use homenode_trace::Merged;
 use homenode_trace::dataset::DatasetReader;
-use homenode_trace::order::{Consumer, OrderKind, drive};
+use homenode_trace::order::{Order, OrderKind, Stream};
 use homenode_trace::store::{ReadAt, Store};
-use homenode_trace::{Event, Merged};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -49,14 +48,11 @@ pub(crate) fn open(path: &str) -> Result<DatasetReader, Box<dyn std::error::Erro
 
 /// Calls `each` with all references in order; returns how many there were.
 pub(crate) fn all(reader: &DatasetReader, each: &mut dyn FnMut(&[Merged])) -> Result<u64, Box<dyn std::error::Error>> {
-    struct Each<'a>(&'a mut dyn FnMut(&[Merged]));
-    impl Consumer for Each<'_> {
-        fn refs(&mut self, refs: &[Merged]) {
-            (self.0)(refs);
-        }
-        fn event(&mut self, _: &Event, _: VirtualTime) {}
+    let mut order = Order::new(reader, OrderKind::Model)?;
+    while let Some(piece) = order.pull()? {
+        each(piece.refs);
     }
-    Ok(drive(reader, OrderKind::Model, &mut Each(each))?.refs)
+    Ok(order.summary().refs)
 }
 
 /// Keeps the first error.

@@ -6,12 +6,11 @@
 //! from a trace, where references stand for time.
 use super::{Input, Need, Refused, Spec, Table, Value, input, sum};
 use crate::{Question, Want, What};
-use homenode_base::{NodeId, VirtualTime};
+use homenode_base::NodeId;
 use homenode_machine::{AccessClass, Location, Machine};
 use homenode_placement::Tally;
 use homenode_sim::{ReplayOptions, Seat};
-use homenode_trace::order::Consumer;
-use homenode_trace::{Event, Merged, Op};
+use homenode_trace::{Merged, Op};
 
 pub(crate) static SPEC: Spec = Spec {
     name: "alpha-beta-gamma",
@@ -136,7 +135,7 @@ struct Counter<'a> {
     blocks: hashbrown::HashMap<(u32, u64), (u64, bool)>,
 }
 
-impl Consumer for Counter<'_> {
+impl Counter<'_> {
     fn refs(&mut self, refs: &[Merged]) {
         for r in refs.iter().filter(|r| r.op != Op::Spin || self.options.charge_spins) {
             let Some(seat) = self.seats.get(r.thread as usize) else { continue };
@@ -147,7 +146,6 @@ impl Consumer for Counter<'_> {
             });
         }
     }
-    fn event(&mut self, _: &Event, _: VirtualTime) {}
 }
 
 const COLUMNS: &[&str] = &[
@@ -201,7 +199,10 @@ fn count(input: &mut Input<'_>, machine: &Machine, block_bytes: u64) -> Result<C
     let word_bytes = u64::from(machine.word_bytes);
     let (seats, options) = (input.seats(), input.question.options);
     let mut counter = Counter { seats, options, word_bytes, block_bytes, blocks: hashbrown::HashMap::new() };
-    (input.source)(&mut counter)?;
+    let mut stream = input.source.stream(0)?;
+    while let Some(piece) = stream.pull()? {
+        counter.refs(piece.refs);
+    }
     let mut costs = Costs::default();
     for (words, written) in counter.blocks.values() {
         costs.words += words;

@@ -8,9 +8,9 @@
 use super::{Input, Need, Refused, Spec, Table, Value};
 use crate::{Answer, Question, Row, What};
 use homenode_analysis::rows::Interval;
-use homenode_base::{Rng, VirtualTime};
-use homenode_trace::order::Consumer;
-use homenode_trace::{Event, Merged, SampleUnit};
+use homenode_base::Rng;
+use homenode_trace::order::{Piece, Source, Stream};
+use homenode_trace::{SampleUnit, TraceError};
 
 pub(crate) static SPEC: Spec = Spec {
     name: "confidence",
@@ -137,37 +137,38 @@ pub fn judge(question: &Question, parts: &[Answer], bootstrap: Bootstrap) -> Res
     Ok(whole.rows.iter().enumerate().map(judged).collect())
 }
 
-/// Gives a consumer one window of a trace and all events.
+/// One window of a trace, with all events.
 struct Window<'a> {
-    consumer: &'a mut dyn Consumer,
+    source: &'a mut dyn Source,
     /// References of a window, and which window.
     length: u64,
     number: u64,
+}
+
+/// The same, under way.
+struct Inside<'a> {
+    stream: Box<dyn Stream + 'a>,
+    /// References in the window, counted from the beginning of the trace.
+    window: std::ops::Range<u64>,
     seen: u64,
 }
 
-impl Consumer for Window<'_> {
-    fn refs(&mut self, refs: &[Merged]) {
-        let from = (self.number * self.length).saturating_sub(self.seen).min(refs.len() as u64);
-        let to = ((self.number + 1) * self.length).saturating_sub(self.seen).min(refs.len() as u64);
-        self.seen += refs.len() as u64;
-        if from < to {
-            self.consumer.refs(&refs[from as usize..to as usize]);
-        }
-    }
-    fn event(&mut self, event: &Event, time: VirtualTime) {
-        self.consumer.event(event, time);
+impl Source for Window<'_> {
+    fn stream(&mut self, merge: u32) -> Result<Box<dyn Stream + '_>, TraceError> {
+        let begin = self.number * self.length;
+        let stream = self.source.stream(merge)?;
+        Ok(Box::new(Inside { stream, window: begin..begin + self.length, seen: 0 }))
     }
 }
 
-/// Counts references.
-struct Length(u64);
-
-impl Consumer for Length {
-    fn refs(&mut self, refs: &[Merged]) {
-        self.0 += refs.len() as u64;
+impl Stream for Inside<'_> {
+    fn pull(&mut self) -> Result<Option<Piece<'_>>, TraceError> {
+        let Some(piece) = self.stream.pull()? else { return Ok(None) };
+        let within = |at: u64| at.saturating_sub(self.seen).min(piece.refs.len() as u64) as usize;
+        let refs = &piece.refs[within(self.window.start)..within(self.window.end)];
+        self.seen += piece.refs.len() as u64;
+        Ok(Some(Piece { refs, ..piece }))
     }
-    fn event(&mut self, _: &Event, _: VirtualTime) {}
 }
 
 /// Answers of windows of time, equally many samples each. They add up to that of the whole only for placements that
@@ -176,13 +177,16 @@ impl Consumer for Length {
 /// # Errors
 /// The trace cannot be read or the question not be answered.
 pub fn window_answers(input: &mut Input<'_>, question: &Question, windows: u64) -> Result<Vec<Answer>, Refused> {
-    let mut length = Length(0);
-    (input.source)(&mut length)?;
-    let length = length.0.div_ceil(windows.max(1)).max(1);
+    let mut refs = 0;
+    let mut stream = input.source.stream(0)?;
+    while let Some(piece) = stream.pull()? {
+        refs += piece.refs.len() as u64;
+    }
+    drop(stream);
+    let length = refs.div_ceil(windows.max(1)).max(1);
     let mut answers = Vec::new();
     for number in 0..windows {
-        let source = &mut *input.source;
-        let mut window = |consumer: &mut dyn Consumer| source(&mut Window { consumer, length, number, seen: 0 });
+        let mut window = Window { source: &mut *input.source, length, number };
         answers.push(super::sum(&(input.ask)(question, &mut window)?)?);
     }
     Ok(answers)

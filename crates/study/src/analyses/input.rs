@@ -1,15 +1,12 @@
 //! What analyses are given.
 use crate::{Answer, Question, StudyError, What};
 use homenode_sim::{Objects, Seat, for_pieces};
-use homenode_trace::order::Consumer;
+use homenode_trace::order::Source;
 use homenode_trace::{Merged, TraceError};
-
-/// Gives a whole trace to a consumer in its order, each time the same.
-pub type Source<'a> = dyn FnMut(&mut dyn Consumer) -> Result<(), TraceError> + 'a;
 
 /// Asks a question of a trace. The answers are of parts of the trace that have no block in common, in a fixed order, and
 /// add up to the answer of the whole: [`sum`].
-pub type Ask<'a> = dyn Fn(&Question, &mut Source<'_>) -> Result<Vec<Answer>, Refused> + 'a;
+pub type Ask<'a> = dyn Fn(&Question, &mut dyn Source) -> Result<Vec<Answer>, Refused> + 'a;
 
 /// What an analysis needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +71,7 @@ pub enum Refused {
 /// What an analysis is given.
 pub struct Input<'a> {
     /// The trace.
-    pub source: &'a mut Source<'a>,
+    pub source: &'a mut dyn Source,
     /// Machines, seats, block sizes, policies, options; [`Question::check`] has passed. Analyses vary it.
     pub question: &'a Question,
     /// Who answers questions.

@@ -7,7 +7,7 @@ mod input;
 mod printed;
 mod table;
 
-pub use input::{Ask, Input, Need, Refused, Source, sum};
+pub use input::{Ask, Input, Need, Refused, sum};
 pub use printed::{Figure43, Printed, PrintedRow, figure_4_3};
 pub use table::{Column, Series, Table, Value};
 

@@ -4,7 +4,7 @@
 //! The policy `phase-static` has windows of virtual time only, since policies see accesses and not events. Homes and moves
 //! are the cheapest, found by [`PhaseStatic`], so each row is a bound for whoever moves blocks at those times: between the
 //! best static placement and the optimum without replication.
-use super::{Input, Need, Refused, Source, Spec, Table, input};
+use super::{Input, Need, Refused, Spec, Table, input};
 use crate::Question;
 use hashbrown::HashMap;
 use homenode_base::{NodeId, VirtualTime};
@@ -13,7 +13,7 @@ use homenode_placement::optimum::{PhaseState, PhaseStatic};
 use homenode_placement::{Access, AccessKind, Tally};
 use homenode_sim::Seat;
 use homenode_trace::event::{EventKind, SyncKind};
-use homenode_trace::order::Consumer;
+use homenode_trace::order::Source;
 use homenode_trace::{Event, Merged, Op};
 use std::collections::BTreeSet;
 
@@ -74,9 +74,13 @@ impl Marks {
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn of(source: &mut Source<'_>) -> Result<Marks, Refused> {
+    pub fn of(source: &mut dyn Source) -> Result<Marks, Refused> {
         let mut marks = Marks::default();
-        source(&mut marks)?;
+        let mut stream = source.stream(0)?;
+        while let Some(piece) = stream.pull()? {
+            marks.refs(piece.refs);
+            piece.event.iter().for_each(|(event, _)| marks.event(event));
+        }
         Ok(marks)
     }
     /// When phases after the first begin, ascending; times at which nothing follows are left out.
@@ -104,11 +108,11 @@ fn is_barrier(sync: SyncKind, epoch: u64) -> bool {
     }
 }
 
-impl Consumer for Marks {
+impl Marks {
     fn refs(&mut self, refs: &[Merged]) {
         self.references += refs.iter().filter(|r| r.op != Op::Spin).map(|r| u64::from(r.weight)).sum::<u64>();
     }
-    fn event(&mut self, event: &Event, _: VirtualTime) {
+    fn event(&mut self, event: &Event) {
         match event.kind {
             EventKind::PhaseBegin { .. } | EventKind::PhaseEnd { .. } => _ = self.names.insert(self.references),
             EventKind::Release { object, epoch, sync, .. } if is_barrier(sync, epoch) => {
@@ -142,7 +146,7 @@ struct Solvers<'a> {
     blocks: HashMap<(u32, u64), Vec<PhaseState>>,
 }
 
-impl Consumer for Solvers<'_> {
+impl Solvers<'_> {
     fn refs(&mut self, refs: &[Merged]) {
         for r in refs.iter().filter(|r| r.op != Op::Spin) {
             let t = VirtualTime(self.references);
@@ -162,7 +166,6 @@ impl Consumer for Solvers<'_> {
             });
         }
     }
-    fn event(&mut self, _: &Event, _: VirtualTime) {}
 }
 
 /// The cheapest homes per phase on a machine without caches, where blocks are first placed for nothing: one tally for each
@@ -171,7 +174,7 @@ impl Consumer for Solvers<'_> {
 /// # Errors
 /// The trace cannot be read.
 pub fn phase_costs(
-    source: &mut Source<'_>,
+    source: &mut dyn Source,
     machine: &Machine,
     seats: &[Seat],
     block_bytes: u64,
@@ -180,7 +183,10 @@ pub fn phase_costs(
     let of: Vec<PhaseStatic<'_>> = starts.iter().map(|s| PhaseStatic::by_starts(machine, block_bytes, s)).collect();
     let word_bytes = u64::from(machine.word_bytes);
     let mut solvers = Solvers { seats, block_bytes, word_bytes, references: 0, of, blocks: HashMap::new() };
-    source(&mut solvers)?;
+    let mut stream = source.stream(0)?;
+    while let Some(piece) = stream.pull()? {
+        solvers.refs(piece.refs);
+    }
     let mut sums = vec![Tally::default(); starts.len()];
     for states in solvers.blocks.values() {
         let found = solvers.of.iter().zip(states).map(|(solver, state)| solver.finish(state));

@@ -1,10 +1,11 @@
 //! Equations 3.1 to 3.5 against the printed and the recomputed tables, and against counts of a trace.
-use crate::common::{ask, cases, csv, number, question, random_refs, seats, source};
+use crate::common::{ask, cases, csv, number, question, random_refs, seats};
 use homenode_base::Rng;
 use homenode_machine::models;
 use homenode_placement::policies::Choice;
 use homenode_sim::NoObjects;
 use homenode_study::analyses::{Costs, Input, Model, Overhead, Spec, Times, Value, misprints};
+use homenode_trace::order::Listed;
 
 fn times(row: &[String]) -> Times {
     Times { global: number(&row[1]), numa: number(&row[2]), local: number(&row[3]) }
@@ -82,7 +83,7 @@ fn shares_from_a_trace_are_those_that_counting_gives() {
         refs.iter_mut().filter(|r| r.addr / 4096 % 3 == 0).for_each(|r| r.op = homenode_trace::Op::Read);
         let mut q = question(models::find("ace").unwrap(), &seats(4), &[4096]);
         q.policies = vec![Choice::parse("ace").unwrap(), Choice::parse("global").unwrap()];
-        let mut source = source(&refs);
+        let mut source = Listed::new(&refs);
         let mut input =
             Input { source: &mut source, question: &q, ask: &ask, objects: &|| Box::new(NoObjects), seed, repeats: 1 };
         let tables = Spec::find("alpha-beta-gamma").unwrap().run(&mut input).unwrap();

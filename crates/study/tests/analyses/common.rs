@@ -1,11 +1,11 @@
 //! Traces, seats, machines, and who answers questions.
 use homenode_analysis::{ObjectName, SiteName, UNKNOWN_OBJECT};
-use homenode_base::{NodeId, Rng, VirtualTime};
+use homenode_base::{NodeId, Rng};
 use homenode_machine::Machine;
 use homenode_sim::{Found, Objects, Seat};
-use homenode_study::analyses::{Refused, Source};
+use homenode_study::analyses::Refused;
 use homenode_study::{Answer, InMemory, Layout, Partitioner, Question, answer, plain};
-use homenode_trace::order::{Consumer, OrderKind, drive};
+use homenode_trace::order::{Listed, Order, OrderKind, Source, Stream};
 use homenode_trace::synthetic::Builder;
 use homenode_trace::{DatasetReader, Event, Merged, Op, TraceError};
 use std::collections::BTreeMap;
@@ -34,15 +34,7 @@ pub(crate) fn random_refs(rng: &mut Rng, threads: u32, words: u64, n: u64) -> Ve
     (0..n).map(one).collect()
 }
 
-/// Gives references again and again.
-pub(crate) fn source(refs: &[Merged]) -> impl FnMut(&mut dyn Consumer) -> Result<(), TraceError> + '_ {
-    |consumer| {
-        refs.chunks(7).for_each(|c| consumer.refs(c));
-        Ok(())
-    }
-}
-
-/// Everything a consumer is given.
+/// Everything that a stream gives.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log {
     pub(crate) entries: Vec<Entry>,
@@ -63,17 +55,16 @@ impl Entry {
     }
 }
 
-impl Consumer for Log {
-    fn refs(&mut self, refs: &[Merged]) {
-        assert!(!refs.is_empty(), "one or more");
-        self.entries.extend(refs.iter().map(|r| Entry::Ref(*r)));
-    }
-    fn event(&mut self, event: &Event, _: VirtualTime) {
-        self.entries.push(Entry::Event(event.clone()));
-    }
-}
-
 impl Log {
+    /// Of a whole stream.
+    pub(crate) fn of(stream: &mut dyn Stream) -> Result<Log, TraceError> {
+        let mut log = Log::default();
+        while let Some(piece) = stream.pull()? {
+            log.entries.extend(piece.refs.iter().map(|r| Entry::Ref(*r)));
+            log.entries.extend(piece.event.map(|(event, _)| Entry::Event(event.clone())));
+        }
+        Ok(log)
+    }
     pub(crate) fn refs(&self) -> Vec<Merged> {
         let refs = self.entries.iter().filter_map(|e| if let Entry::Ref(r) = e { Some(*r) } else { None });
         refs.collect()
@@ -83,28 +74,42 @@ impl Log {
 /// A program in model order.
 pub(crate) fn merged(program: &Builder) -> Log {
     let data: DatasetReader = program.open().expect("the builder writes valid datasets");
-    let mut log = Log::default();
-    drive(&data, OrderKind::Model, &mut log).expect("the builder's programs can happen");
-    log
+    let order = Order::new(&data, OrderKind::Model);
+    order.and_then(|mut order| Log::of(&mut order)).expect("the builder's programs can happen")
 }
 
-/// Gives a log again and again, events too.
-pub(crate) fn replayed(log: &Log) -> impl FnMut(&mut dyn Consumer) -> Result<(), TraceError> + '_ {
-    |consumer| {
-        for entry in &log.entries {
-            match entry {
-                Entry::Ref(r) => consumer.refs(&[*r]),
-                Entry::Event(e) => consumer.event(e, VirtualTime(0)),
-            }
+/// A log that is streamed again and again, events too.
+pub(crate) struct Replayed {
+    refs: Vec<Merged>,
+    events: Vec<(usize, Event)>,
+}
+
+pub(crate) fn replayed(log: &Log) -> Replayed {
+    let (mut refs, mut events) = (Vec::new(), Vec::new());
+    for entry in &log.entries {
+        match entry {
+            Entry::Ref(r) => refs.push(*r),
+            Entry::Event(e) => events.push((refs.len(), e.clone())),
         }
-        Ok(())
+    }
+    Replayed { refs, events }
+}
+
+impl Replayed {
+    pub(crate) fn listed(&self) -> Listed<'_> {
+        Listed::with_events(&self.refs, &self.events)
+    }
+}
+
+impl Source for Replayed {
+    fn stream(&mut self, _: u32) -> Result<Box<dyn Stream + '_>, TraceError> {
+        Ok(Box::new(self.listed()))
     }
 }
 
 /// Answers by the plain engine, one part for each aligned 8 KiB (more if blocks are larger) of the trace.
-pub(crate) fn ask(question: &Question, source: &mut Source<'_>) -> Result<Vec<Answer>, Refused> {
-    let mut log = Log::default();
-    source(&mut log)?;
+pub(crate) fn ask(question: &Question, source: &mut dyn Source) -> Result<Vec<Answer>, Refused> {
+    let log = Log::of(&mut source.stream(0)?)?;
     let region = question.blocks.iter().copied().max().unwrap_or(0).max(8192);
     let mut parts: BTreeMap<u64, Vec<Merged>> = BTreeMap::new();
     for r in log.refs() {
@@ -118,9 +123,8 @@ pub(crate) fn ask(question: &Question, source: &mut Source<'_>) -> Result<Vec<An
 }
 
 /// Answers by the folded engine, one part for each region of the same size as in [`ask`].
-pub(crate) fn ask_folded(question: &Question, source: &mut Source<'_>) -> Result<Vec<Answer>, Refused> {
-    let mut log = Log::default();
-    source(&mut log)?;
+pub(crate) fn ask_folded(question: &Question, source: &mut dyn Source) -> Result<Vec<Answer>, Refused> {
+    let log = Log::of(&mut source.stream(0)?)?;
     let region_bytes = Some(question.blocks.iter().copied().max().unwrap_or(0).max(8192));
     let layout = Layout { region_bytes, budget_bytes: usize::MAX, spill: Box::new(InMemory::default()) };
     let mut partitioner = Partitioner::new(question, layout)?;

@@ -1,11 +1,12 @@
 //! Intervals: the exact bootstrap of few parts, closed forms, coverage of known truths; what is refused.
-use crate::common::{Log, ask, cases, merged, question, replayed, seats, source};
+use crate::common::{Log, ask, cases, merged, question, replayed, seats};
 use homenode_base::Rng;
 use homenode_machine::models;
 use homenode_placement::policies::Choice;
 use homenode_sim::NoObjects;
 use homenode_study::analyses::{Bootstrap, Input, Judged, PARTS_MIN, judge, window_answers};
 use homenode_study::{Want, What, plain};
+use homenode_trace::order::{Listed, rest};
 use homenode_trace::synthetic::{Builder, PROGRAMS, Scale};
 use homenode_trace::thin::{Method, Thin, Thinner};
 use homenode_trace::{Counting, Manifest, Merged, Op, SampleUnit};
@@ -94,10 +95,8 @@ fn program(seed: u64) -> Builder {
 }
 
 fn sampled(log: &Log, manifest: &Manifest, seed: u64) -> Vec<Merged> {
-    let mut out = Log::default();
     let thin = Thin::new(Method::Independent { period: 200 }, seed);
-    replayed(log)(&mut Thinner::new(thin, manifest, &mut out)).unwrap();
-    out.refs()
+    rest(&mut Thinner::new(thin, manifest, replayed(log).listed())).unwrap()
 }
 
 /// 95 % intervals hold the truth of exact recordings about that often: by blocks and by windows.
@@ -115,7 +114,7 @@ fn intervals_hold_the_truth_of_the_exact_recording() {
     let (mut by_blocks, mut by_windows, mut all) = (0, 0, 0);
     for seed in 0..cases(60, 600) {
         let refs = sampled(&log, data.manifest(), seed);
-        let mut source = source(&refs);
+        let mut source = Listed::new(&refs);
         let parts = ask(&q, &mut source).unwrap();
         let mut input = Input {
             source: &mut source,

@@ -6,7 +6,7 @@ use homenode_placement::policies::Choice;
 use homenode_sim::NoObjects;
 use homenode_study::analyses::{ALL, Ask, Input, Moves, Need, Refused, Spec, Table, Value};
 use homenode_study::{Question, Want, What, plain};
-use homenode_trace::order::Consumer;
+use homenode_trace::order::{Listed, Source, Stream};
 use homenode_trace::synthetic::{PROGRAMS, Scale};
 use homenode_trace::{Counting, SampleUnit, TraceError};
 use std::collections::BTreeSet;
@@ -20,20 +20,11 @@ fn everything(threads: u32) -> Question {
     q
 }
 
-fn run(
-    spec: &Spec,
-    question: &Question,
-    source: &mut dyn FnMut(&mut dyn Consumer) -> Result<(), TraceError>,
-) -> Result<Vec<Table>, Refused> {
+fn run(spec: &Spec, question: &Question, source: &mut dyn Source) -> Result<Vec<Table>, Refused> {
     run_with(&ask, spec, question, source)
 }
 
-fn run_with(
-    ask: &Ask<'_>,
-    spec: &Spec,
-    question: &Question,
-    source: &mut dyn FnMut(&mut dyn Consumer) -> Result<(), TraceError>,
-) -> Result<Vec<Table>, Refused> {
+fn run_with(ask: &Ask<'_>, spec: &Spec, question: &Question, source: &mut dyn Source) -> Result<Vec<Table>, Refused> {
     let mut input = Input { source, question, ask, objects: &|| Box::new(NoObjects), seed: 3, repeats: 40 };
     if spec.name == "perturb" {
         input.repeats = 2;
@@ -105,7 +96,7 @@ fn tables_are_the_same_whoever_answers() {
 #[test]
 fn an_empty_trace_is_no_error() {
     for spec in ALL {
-        let tables = run(spec, &fitting(spec, 2), &mut |_| Ok(())).unwrap();
+        let tables = run(spec, &fitting(spec, 2), &mut Listed::new(&[])).unwrap();
         tables.iter().for_each(well_formed);
     }
 }
@@ -125,17 +116,24 @@ fn what_is_missing_is_named() {
                     (q.machines, q.seats) = (vec![models::find(keep).unwrap()], vec![seats(2)]);
                 }
             }
-            let error = run(spec, &q, &mut |_| Ok(())).expect_err("it is missing").to_string();
+            let error = run(spec, &q, &mut Listed::new(&[])).expect_err("it is missing").to_string();
             assert!(error.contains(spec.name) && error.contains(need.words()), "{error}");
         }
+    }
+}
+
+struct Damaged;
+
+impl Source for Damaged {
+    fn stream(&mut self, _: u32) -> Result<Box<dyn Stream + '_>, TraceError> {
+        Err(TraceError::Cycle("made up".into()))
     }
 }
 
 #[test]
 fn a_damaged_trace_stops_every_analysis() {
     for spec in ALL {
-        let mut damaged = |_: &mut dyn Consumer| Err(TraceError::Cycle("made up".into()));
-        let error = run(spec, &fitting(spec, 2), &mut damaged).expect_err("the trace cannot be read");
+        let error = run(spec, &fitting(spec, 2), &mut Damaged).expect_err("the trace cannot be read");
         assert!(error.to_string().contains("made up"), "{error}");
     }
 }
@@ -148,7 +146,7 @@ fn moves_in_the_false_sharing_table_are_those_of_counting() {
     let tables = run(Spec::find("false-sharing").unwrap(), &q, &mut replayed(&log)).unwrap();
     let seats = seats(4);
     let mut moves = Moves::new(&[16, 1024, 1], 4, q.start, &seats).unwrap();
-    replayed(&log)(&mut moves).unwrap();
+    moves.refs(&log.refs());
     let counts = moves.counts();
     assert!(counts[2].1 > 0);
     // Butterfly and DSM at two block sizes.

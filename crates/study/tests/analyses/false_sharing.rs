@@ -1,5 +1,5 @@
 //! Moves, bounds, closed forms, and how each definition of false sharing fails.
-use crate::common::{cases, csv, merged, question, random_refs, replayed, seats, source};
+use crate::common::{cases, csv, merged, question, random_refs, seats};
 use homenode_base::Rng;
 use homenode_machine::models;
 use homenode_machine::models::family::{self, Parameters};
@@ -29,7 +29,7 @@ fn closed_forms_on_the_three_synthetic_traces_are_exact() {
         for start in [Start::FreeSet, Start::FreeSingle] {
             // Fourteen words lie in a block of sixteen as they do in one of fourteen.
             let mut moves = Moves::new(&[s.next_power_of_two(), 1], 4, start, &seats).unwrap();
-            replayed(&merged(&trace.program(p, s, n)))(&mut moves).unwrap();
+            moves.refs(&merged(&trace.program(p, s, n)).refs());
             assert_eq!(moves.words(), n);
             let counts = moves.counts();
             assert_eq!((counts[0].1, counts[1].1), (int(6) as u64, int(7) as u64), "{row:?}");
@@ -57,7 +57,7 @@ fn each_definition_fails_where_it_is_known_to() {
         let (block_moves, word_moves, fragmentation) = trace.moves(8, COST.per_word, 1600);
         let c = Component { cost: COST, block_words: 8, block_moves, word_moves };
         let mut intervals = Intervals::new(8, 4, (1, 1), Start::FreeSingle, &seats).unwrap();
-        replayed(&log)(&mut intervals).unwrap();
+        intervals.refs(&log.refs());
         let intervals = intervals.finish();
         let split = c.split(fragmentation);
         let truth = split.false_sharing / split.scale;
@@ -80,7 +80,7 @@ fn full_duration_is_lost_with_one_read() {
     refs.insert(801, read);
     let seats = seats(4);
     let mut intervals = Intervals::new(8, 4, (1, 1), Start::FreeSingle, &seats).unwrap();
-    source(&refs)(&mut intervals).unwrap();
+    intervals.refs(&refs);
     let found = intervals.finish();
     assert_eq!((found.full_duration_saved, found.full_duration_blocks), (0, 0));
     assert!(found.lower(291, 291) > 400_000, "two intervals still show nearly all of it: {found:?}");
@@ -99,7 +99,7 @@ fn bounds_are_in_order_on_random_traces() {
         let start = if rng.chance(1, 2) { Start::FreeSet } else { Start::FreeSingle };
         let seats = seats(p);
         let mut moves = Moves::new(&[1, 2, 4, 8, 16, 64], 4, start, &seats).unwrap();
-        source(&refs)(&mut moves).unwrap();
+        moves.refs(&refs);
         let counts = moves.counts();
         for &(block_words, block_moves) in &counts {
             let cost = MoveCost { overhead: rng.below(500) as i64, per_word: 1 + rng.below(5) as i64 };
@@ -138,7 +138,7 @@ fn moves_are_those_of_the_optimum_without_remote_references() {
             q.with_replication = Want::Parts;
             let answer = plain::answer(&q, &refs).unwrap();
             let mut moves = Moves::new(&[1, 4, 16, 1024], 4, start, &seats).unwrap();
-            source(&refs)(&mut moves).unwrap();
+            moves.refs(&refs);
             assert_eq!(moves.words(), answer.accesses);
             for (row, (words, counted)) in answer.rows.iter().zip(moves.counts()) {
                 let optimum = row.optimum.unwrap();
@@ -190,7 +190,7 @@ fn ratio_test_is_that_of_the_thesis() {
     let seats = seats(4);
     for (trace, proven) in [(Known::Fragmentation, false), (Known::FalseSharing, true), (Known::LostGrouping, false)] {
         let mut moves = Moves::new(&[8, 1], 4, Start::FreeSingle, &seats).unwrap();
-        replayed(&merged(&trace.program(4, 8, 1600)))(&mut moves).unwrap();
+        moves.refs(&merged(&trace.program(4, 8, 1600)).refs());
         let counts = moves.counts();
         assert_eq!(ratio_proves(counts[0], counts[1]), proven, "{}", trace.name());
     }

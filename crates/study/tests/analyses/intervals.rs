@@ -1,5 +1,5 @@
 //! Intervals against all choices of intervals.
-use crate::common::{cases, random_refs, seats, source};
+use crate::common::{cases, random_refs, seats};
 use homenode_base::Rng;
 use homenode_placement::Start;
 use homenode_study::analyses::{IntervalCounts, Intervals};
@@ -67,7 +67,7 @@ fn best(refs: &[Merged], holders: &BTreeSet<u32>, memo: &mut HashMap<(usize, BTr
 fn counts(refs: &[Merged], words: u64, threads: u32) -> IntervalCounts {
     let seats = seats(threads);
     let mut intervals = Intervals::new(words, 4, (1, 1), Start::FreeSingle, &seats).unwrap();
-    source(refs)(&mut intervals).unwrap();
+    intervals.refs(refs);
     intervals.finish()
 }
 

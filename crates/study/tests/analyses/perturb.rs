@@ -1,5 +1,5 @@
 //! Perturbed orders: what must survive, by an independent checker; the local filter against a literal transcription.
-use crate::common::{Arrays, Entry, Log, ask, cases, merged, question, random_refs, replayed, seats, source};
+use crate::common::{Arrays, Entry, Log, ask, cases, merged, question, random_refs, replayed, seats};
 use homenode_base::Rng;
 use homenode_machine::models;
 use homenode_placement::Start;
@@ -7,6 +7,7 @@ use homenode_sim::{NoObjects, Objects};
 use homenode_study::Want;
 use homenode_study::analyses::{Filter, GAP, Input, LOCAL, Moves, Perturber, Sync, blame, sensitivity};
 use homenode_trace::event::EventKind;
+use homenode_trace::order::{Listed, rest};
 use homenode_trace::synthetic::{PROGRAMS, Scale, random};
 use homenode_trace::{Event, Merged};
 use std::collections::HashMap;
@@ -15,11 +16,8 @@ use std::collections::HashMap;
 const GAPS: Filter = Filter::Gap { one_in: 50, length: 40, catch_up: (2, 3) };
 
 fn perturbed(log: &Log, threads: u32, filter: Filter, sync: Sync, seed: u64) -> Log {
-    let (mut out, seats) = (Log::default(), seats(threads));
-    let mut p = Perturber::new(filter, sync, seed, &seats, &mut out).unwrap();
-    replayed(log)(&mut p).unwrap();
-    p.finish();
-    out
+    let replayed = replayed(log);
+    Log::of(&mut Perturber::new(filter, sync, seed, &seats(threads), replayed.listed()).unwrap()).unwrap()
 }
 
 /// Each thread does the same in the same order: so all is there, once.
@@ -165,11 +163,11 @@ fn local_filter_equals_its_literal_transcription() {
         (0..).zip(&mut refs).for_each(|(i, r)| r.site = i);
         let held = 1 + rng.below(120) as u32;
         for sync in [Sync::Kept, Sync::Ignored] {
-            let (mut out, seats) = (Log::default(), seats(threads));
-            let mut p = Perturber::new(Filter::Local { held }, sync, seed, &seats, &mut out).unwrap();
-            source(&refs)(&mut p).unwrap();
-            p.finish();
-            assert_eq!(out.refs(), literal_local(&refs, held as usize, seed), "seed {seed}");
+            let seats = seats(threads);
+            let out =
+                rest(&mut Perturber::new(Filter::Local { held }, sync, seed, &seats, Listed::new(&refs)).unwrap())
+                    .unwrap();
+            assert_eq!(out, literal_local(&refs, held as usize, seed), "seed {seed}");
         }
     }
 }
@@ -215,13 +213,11 @@ fn gap_filter_equals_its_literal_transcription() {
         (0..threads).zip(&mut refs).for_each(|(t, r)| r.thread = t);
         let (one_in, length) = (20 + rng.below(300) as u32, 1 + rng.below(200) as u32);
         for sync in [Sync::Kept, Sync::Ignored] {
-            let (mut out, seats) = (Log::default(), seats(threads));
+            let seats = seats(threads);
             let filter = Filter::Gap { one_in, length, catch_up: (2, 3) };
-            let mut p = Perturber::new(filter, sync, seed, &seats, &mut out).unwrap();
-            source(&refs)(&mut p).unwrap();
-            p.finish();
+            let out = rest(&mut Perturber::new(filter, sync, seed, &seats, Listed::new(&refs)).unwrap()).unwrap();
             let expected = literal_gap(&refs, threads, (one_in.into(), length.into()), seed);
-            assert_eq!(out.refs(), expected, "seed {seed}");
+            assert_eq!(out, expected, "seed {seed}");
         }
     }
 }
@@ -233,11 +229,9 @@ fn a_gap_stops_one_processor_and_lets_it_catch_up() {
     let refs: Vec<Merged> =
         (0..60_000).map(|i| Merged { site: i, ..crate::common::word(i % 4, 0, homenode_trace::Op::Read) }).collect();
     let filter = Filter::Gap { one_in: 20_000, length: 2000, catch_up: (2, 3) };
-    let (mut out, seats) = (Log::default(), seats(4));
-    let mut p = Perturber::new(filter, Sync::Kept, 11, &seats, &mut out).unwrap();
-    source(&refs)(&mut p).unwrap();
-    p.finish();
-    let got = out.refs();
+    let seats = seats(4);
+    let out = rest(&mut Perturber::new(filter, Sync::Kept, 11, &seats, Listed::new(&refs)).unwrap()).unwrap();
+    let got = out;
     let longest = |t: u32| {
         let at: Vec<usize> = got.iter().enumerate().filter(|(_, r)| r.thread == t).map(|(i, _)| i).collect();
         at.windows(2).map(|w| (w[1] - w[0], w[1])).max().unwrap()
@@ -300,7 +294,7 @@ fn blame_adds_up_and_falls_on_what_is_shared() {
         refs.iter_mut().skip(2).step_by(3).for_each(|r| r.addr = own(r.thread) + r.addr % 256);
         let arrays = [("shared", 0, SHARED_BYTES), ("own", 4096, 5 * 4096)];
         let q = question(models::find("cc").unwrap(), &seats(4), &[64]);
-        let (mut given, objects) = (source(&refs), || Box::new(Arrays(arrays.to_vec())) as Box<dyn Objects>);
+        let (mut given, objects) = (Listed::new(&refs), || Box::new(Arrays(arrays.to_vec())) as Box<dyn Objects>);
         let mut input = Input { source: &mut given, question: &q, ask: &ask, objects: &objects, seed: 5, repeats: 3 };
         let found = blame(&mut input, LOCAL, Sync::Ignored, (64, 4)).unwrap();
         let sum = |of: &dyn Fn(&homenode_study::analyses::Blamed) -> u64| found.iter().map(of).sum::<u64>();
@@ -318,7 +312,7 @@ fn blame_adds_up_and_falls_on_what_is_shared() {
 fn moves_of(refs: &[Merged]) -> u64 {
     let seats = seats(4);
     let mut moves = Moves::new(&[16], 4, Start::FreeSet, &seats).unwrap();
-    source(refs)(&mut moves).unwrap();
+    moves.refs(refs);
     moves.counts()[0].1
 }
 
@@ -331,7 +325,6 @@ fn filters_out_of_range_are_refused() {
         Filter::Gap { one_in: 9, length: 1, catch_up: (3, 3) },
     ];
     for filter in bad {
-        let mut log = Log::default();
-        assert!(Perturber::new(filter, Sync::Kept, 0, &[], &mut log).is_err(), "{filter:?}");
+        assert!(Perturber::new(filter, Sync::Kept, 0, &[], Listed::new(&[])).is_err(), "{filter:?}");
     }
 }

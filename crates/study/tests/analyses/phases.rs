@@ -1,15 +1,15 @@
 //! Phases as recorded: found where they were put, and costs equal to all homes tried, to the windows of the policy, and
 //! between the bounds.
-use crate::common::{cases, question, random_refs, seats, source, word};
+use crate::common::{cases, question, random_refs, seats, word};
 use homenode_base::{NodeId, Rng};
 use homenode_machine::{AccessClass, Location, Machine, models};
 use homenode_placement::policies::Choice;
 use homenode_study::analyses::{Marks, PhaseBy, phase_costs};
 use homenode_study::{Want, What, plain};
 use homenode_trace::event::SyncKind;
-use homenode_trace::order::{OrderKind, drive};
+use homenode_trace::order::{Again, Listed, OrderKind};
 use homenode_trace::synthetic::Builder;
-use homenode_trace::{EventKind, Merged, Op};
+use homenode_trace::{DatasetReader, EventKind, Merged, Op};
 
 const DATA: u64 = 0x10_0000;
 
@@ -24,9 +24,13 @@ fn in_turns(turns: u32, length: u64) -> Builder {
     b
 }
 
+fn again(data: &DatasetReader) -> Again<'_> {
+    Again { data, kind: OrderKind::Model }
+}
+
 fn marks(program: &Builder) -> Marks {
     let data = program.open().unwrap();
-    Marks::of(&mut |consumer| drive(&data, OrderKind::Model, consumer).map(|_| ())).unwrap()
+    Marks::of(&mut again(&data)).unwrap()
 }
 
 #[test]
@@ -62,10 +66,8 @@ fn moving_at_barriers_pays_where_turns_are_long() {
     for (length, moves) in [(3000, 7), (100, 0)] {
         let program = in_turns(8, length);
         let data = program.open().unwrap();
-        let mut source =
-            |consumer: &mut dyn homenode_trace::order::Consumer| drive(&data, OrderKind::Model, consumer).map(|_| ());
         let starts = [Vec::new(), marks(&program).starts(PhaseBy::Barriers)];
-        let found = phase_costs(&mut source, &machine, &seats(4), 4096, &starts).unwrap();
+        let found = phase_costs(&mut again(&data), &machine, &seats(4), 4096, &starts).unwrap();
         assert_eq!((found[0].moves, found[1].moves), (0, moves), "turns of {length}");
         // A reference of eight bytes is two words of four.
         let words = i128::from(8 * length) * 2;
@@ -127,7 +129,7 @@ fn costs_are_those_of_all_homes_tried() {
         let mut starts: Vec<u64> = (0..rng.below(5)).map(|_| 1 + rng.below(58)).collect();
         starts.sort_unstable();
         starts.dedup();
-        let found = phase_costs(&mut source(&refs), &m, &seats(3), 64, std::slice::from_ref(&starts)).unwrap();
+        let found = phase_costs(&mut Listed::new(&refs), &m, &seats(3), 64, std::slice::from_ref(&starts)).unwrap();
         assert_eq!(found[0].total().0, tried(&refs, &m, 64, &starts), "seed {seed}, {starts:?}");
     }
 }
@@ -146,7 +148,7 @@ fn equal_windows_are_those_of_the_policy_and_phases_lie_between_the_bounds() {
         let cost = |what| answer.rows.iter().find(|r| r.what == what).unwrap().cost;
         let windows: Vec<u64> = (1..8).map(|i| i * WINDOW).collect();
         let starts = [Vec::new(), windows, (1..400).collect()];
-        let found = phase_costs(&mut source(&refs), &m, &seats(4), 4096, &starts).unwrap();
+        let found = phase_costs(&mut Listed::new(&refs), &m, &seats(4), 4096, &starts).unwrap();
         let total = [0, 1, 2].map(|i| found[i].total());
         assert_eq!(total[1], cost(What::Policy(0)), "seed {seed}");
         assert_eq!((total[0], total[2]), (cost(What::BestStatic), cost(What::WithoutReplication)), "seed {seed}");
@@ -157,8 +159,8 @@ fn equal_windows_are_those_of_the_policy_and_phases_lie_between_the_bounds() {
 #[test]
 fn a_page_that_nobody_touches_costs_nothing() {
     let m = butterfly(4);
-    let none = phase_costs(&mut source(&[]), &m, &seats(4), 4096, &[Vec::new(), vec![3]]).unwrap();
+    let none = phase_costs(&mut Listed::new(&[]), &m, &seats(4), 4096, &[Vec::new(), vec![3]]).unwrap();
     assert!(none.iter().all(|t| t.total().0 == 0));
     let spin = [word(0, 0, Op::Spin)];
-    assert_eq!(phase_costs(&mut source(&spin), &m, &seats(4), 4096, &[Vec::new()]).unwrap()[0].total().0, 0);
+    assert_eq!(phase_costs(&mut Listed::new(&spin), &m, &seats(4), 4096, &[Vec::new()]).unwrap()[0].total().0, 0);
 }

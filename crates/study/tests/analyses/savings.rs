@@ -1,5 +1,5 @@
 //! Shares, sweeps, and what is known of the optimum's dependence on costs.
-use crate::common::{ask, cases, question, random_refs, seats, source};
+use crate::common::{ask, cases, question, random_refs, seats};
 use homenode_base::Rng;
 use homenode_machine::Machine;
 use homenode_machine::models;
@@ -12,6 +12,7 @@ use homenode_study::analyses::{
 };
 use homenode_study::{Question, Want, What, plain};
 use homenode_trace::Merged;
+use homenode_trace::order::Listed;
 
 fn with_nodes(name: &str, nodes: usize) -> Machine {
     let mut m = models::find(name).unwrap();
@@ -172,7 +173,7 @@ fn sweeps_make_machines_and_lines() {
     let overhead = Sweep::software_overhead(&base, &NUMA, rest, &[10, 1000]).unwrap();
     let fixed: Vec<i64> = overhead.question.machines.iter().map(|m| m.copy.fixed.0).collect();
     assert_eq!(fixed, [210, 1200]);
-    let answer = sum(&ask(&lambda.question, &mut source(&refs)).unwrap()).unwrap();
+    let answer = sum(&ask(&lambda.question, &mut Listed::new(&refs)).unwrap()).unwrap();
     assert_eq!(answer, plain::answer(&lambda.question, &refs).unwrap(), "parts add up");
     let lines = lambda.series(&answer, 512, Plotted::Mcpr);
     assert_eq!(lines.len(), 1);

@@ -1,11 +1,10 @@
 //! TLBs: an oracle with time stamps, printed figures, closed forms.
-use crate::common::{cases, csv, merged, number, random_refs, seats, source, word};
+use crate::common::{cases, csv, merged, number, random_refs, seats, word};
 use homenode_base::Rng;
 use homenode_sim::Seat;
 use homenode_study::analyses::{
     HUGE_BYTES, Level, TLB_MODELS, TlbModel, Tlbs, corrected_mcpr, implied_rate, study_pages,
 };
-use homenode_trace::order::Consumer;
 use homenode_trace::synthetic::{PROGRAMS, Scale};
 use homenode_trace::{Merged, Op};
 use std::collections::HashMap;
@@ -164,14 +163,14 @@ fn cyclic_sweeps_miss_always_or_once() {
         let refs: Vec<Merged> = (0..10 * pages).map(|i| word(0, i % pages * 4096, Op::Read)).collect();
         let seats = seats(1);
         let mut tlbs = Tlbs::new(&[m], &[4096], 4, &seats).unwrap();
-        source(&refs)(&mut tlbs).unwrap();
+        tlbs.refs(&refs);
         assert_eq!(tlbs.rows()[0].misses, misses);
     }
     let skylake = TlbModel::find("skylake").unwrap();
     let refs: Vec<Merged> = (0..10 * 1000).map(|i| word(0, i % 1000 * 4096, Op::Read)).collect();
     let seats = seats(1);
     let mut tlbs = Tlbs::new(&[skylake], &[4096, 2 << 20], 4, &seats).unwrap();
-    source(&refs)(&mut tlbs).unwrap();
+    tlbs.refs(&refs);
     let rows = tlbs.rows();
     assert_eq!((rows[0].first_misses, rows[0].misses), (10_000, 1000), "the second level holds what the first cannot");
     assert_eq!((rows[1].first_misses, rows[1].misses), (2, 2), "1000 small pages are two huge ones");

@@ -6,13 +6,13 @@ use crate::objects::NameTable;
 use crate::open::{open, refs};
 use crate::report::Seating;
 use crate::{Failure, OrderChoice, Progress, output};
-use homenode_base::{NodeId, VirtualTime};
+use homenode_base::NodeId;
 use homenode_machine::AccessClass;
 use homenode_sim::{Filtered, Passed, Seat, Setup, for_pieces, salt};
 use homenode_sys::dir::create_new;
 use homenode_trace::dataset::DatasetReader;
-use homenode_trace::order::{Consumer, drive};
-use homenode_trace::{DataSource, Event, Merged, Op};
+use homenode_trace::order::{Order, Stream};
+use homenode_trace::{DataSource, Merged, Op};
 use names::{NOWHERE, Now};
 use parquet::errors::ParquetError;
 use rows::{Row, Shape, Sink};
@@ -61,7 +61,14 @@ pub fn export(request: &ExportRequest, progress: &mut dyn Progress) -> Result<u6
     let done = sink.map_err(|e| failed(&e)).and_then(|sink| {
         let names = NameTable::new(&opened.reader)?;
         let mut exporter = Exporter::new((sink, shape), setup, (&names, &opened.reader), progress)?;
-        drive(&opened.reader, request.order.kind(), &mut exporter)?;
+        let mut order = Order::new(&opened.reader, request.order.kind())?;
+        while let Some(piece) = order.pull()? {
+            if exporter.stop.as_ref().is_some_and(|s| s.take().is_some()) {
+                return Err(Failure::work(format!("interrupted; nothing is kept of {}", to.display())));
+            }
+            exporter.refs(piece.refs).map_err(|e| failed(&e))?;
+            piece.event.iter().for_each(|(event, _)| exporter.now.event(event));
+        }
         exporter.finish().map_err(|e| failed(&e))
     });
     let done = done.and_then(|rows| std::fs::rename(&part, to).map(|()| rows).map_err(|e| failed(&e)));
@@ -90,8 +97,6 @@ struct Exporter<'a> {
     total: u64,
     progress: &'a mut dyn Progress,
     stop: Option<homenode_sys::signals::StopRequests>,
-    /// Why writing ended early. A consumer cannot stop the merge, so the rest is merged and not written.
-    broken: Option<ParquetError>,
 }
 
 impl<'a> Exporter<'a> {
@@ -117,19 +122,17 @@ impl<'a> Exporter<'a> {
             progress,
             // Without handlers (nested use) Ctrl-C just ends the process and leaves the hidden part file behind.
             stop: homenode_sys::signals::StopRequests::install().ok(),
-            broken: None,
         })
     }
 
-    fn finish(mut self) -> Result<u64, ParquetError> {
-        if let Some(e) = self.broken.take() {
-            return Err(e);
-        }
+    fn finish(self) -> Result<u64, ParquetError> {
         self.sink.finish(&self.now.texts)?;
         Ok(self.written)
     }
 
-    fn write(&mut self, refs: &[Merged]) -> Result<(), ParquetError> {
+    fn refs(&mut self, refs: &[Merged]) -> Result<(), ParquetError> {
+        self.read += refs.len() as u64;
+        self.progress.at("exporting", self.read, Some(self.total));
         let Exporter { rows, sink, now, seats, written, .. } = self;
         match rows {
             Rows::Recorded(homes) => {
@@ -148,22 +151,6 @@ impl<'a> Exporter<'a> {
             }
         }
         Ok(())
-    }
-}
-
-impl Consumer for Exporter<'_> {
-    fn refs(&mut self, refs: &[Merged]) {
-        if self.broken.is_none() && self.stop.as_ref().is_some_and(|s| s.take().is_some()) {
-            self.broken = Some(ParquetError::General("interrupted; nothing is kept".to_owned()));
-        }
-        if self.broken.is_none() {
-            self.broken = self.write(refs).err();
-            self.read += refs.len() as u64;
-            self.progress.at("exporting", self.read, Some(self.total));
-        }
-    }
-    fn event(&mut self, event: &Event, _: VirtualTime) {
-        self.now.event(event);
     }
 }
 

@@ -8,7 +8,7 @@ use homenode_placement::counts::PageKey;
 use homenode_sim::{Profile, Profiled, ReplayOptions, Seat, Setup};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::objects::{LiveObjects, ObjectTable};
-use homenode_trace::order::{Consumer, drive};
+use homenode_trace::order::{Order, Stream};
 use homenode_trace::{Event, Merged, Op, TraceError};
 use std::collections::HashMap;
 
@@ -51,7 +51,11 @@ pub(super) fn gather(
         total: refs(reader),
     };
     let mut watch = watch;
-    drive(reader, OrderChoice::Model.kind(), &mut watch)?;
+    let mut order = Order::new(reader, OrderChoice::Model.kind())?;
+    while let Some(piece) = order.pull()? {
+        watch.refs(piece.refs);
+        piece.event.iter().for_each(|(event, _)| watch.event(event));
+    }
     watch.flush();
     let owners = sorted(watch.uses);
     Ok(Evidence { profile: watch.profile.finish().map_err(Failure::usage)?, owners })
@@ -134,7 +138,7 @@ impl Watch<'_> {
     }
 }
 
-impl Consumer for Watch<'_> {
+impl Watch<'_> {
     fn refs(&mut self, refs: &[Merged]) {
         let mut spaced = self.spaced.take();
         let refs = spaced.as_mut().map_or(refs, |s| s.weigh(refs));
@@ -144,7 +148,7 @@ impl Consumer for Watch<'_> {
         self.spaced = spaced;
         self.progress.at("counting", self.done, Some(self.total));
     }
-    fn event(&mut self, event: &Event, _: homenode_base::VirtualTime) {
+    fn event(&mut self, event: &Event) {
         self.live.event(event);
     }
 }

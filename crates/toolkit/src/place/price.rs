@@ -2,13 +2,13 @@
 use super::keys::Keys;
 use crate::open::{Opened, open, refs};
 use crate::{Failure, OrderChoice, Progress};
-use homenode_base::{NodeId, TotalCost, VirtualTime};
+use homenode_base::{NodeId, TotalCost};
 use homenode_machine::{MapRule, Target};
 use homenode_placement::plan::{ObjectKey, Plan};
 use homenode_sim::{ReplayOptions, Setup, Transform, WhatIf};
+use homenode_trace::Merged;
 use homenode_trace::objects::ObjectTable;
-use homenode_trace::order::{Consumer, drive};
-use homenode_trace::{Event, Merged};
+use homenode_trace::order::{Order, Stream};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -58,7 +58,10 @@ pub fn price(plan: &Plan, dataset: &Path, machine: &str, progress: &mut dyn Prog
         done: 0,
         total: refs(&reader),
     };
-    drive(&reader, OrderChoice::Model.kind(), &mut both)?;
+    let mut order = Order::new(&reader, OrderChoice::Model.kind())?;
+    while let Some(piece) = order.pull()? {
+        both.refs(piece.refs);
+    }
     let first_touch = both.now.finish().map_err(Failure::usage)?.total();
     let planned = both.planned.finish().map_err(Failure::usage)?.total();
     Ok(PlanPrice { first_touch, planned, pages, conflicts: conflicts.len() })
@@ -82,12 +85,11 @@ struct Both<'a> {
     total: u64,
 }
 
-impl Consumer for Both<'_> {
+impl Both<'_> {
     fn refs(&mut self, refs: &[Merged]) {
         self.now.refs(refs);
         self.planned.refs(refs);
         self.done += refs.len() as u64;
         self.progress.at("pricing", self.done, Some(self.total));
     }
-    fn event(&mut self, _: &Event, _: VirtualTime) {}
 }

@@ -1,12 +1,12 @@
 //! Counts of a program's pages, in full and as several ways of losing samples leave them.
 use crate::{Failure, OrderChoice};
-use homenode_base::{ThreadId, VirtualTime};
+use homenode_base::ThreadId;
 use homenode_machine::AccessClass;
 use homenode_placement::counts::{Counts, Use};
 use homenode_trace::dataset::DatasetReader;
-use homenode_trace::order::{Consumer, drive};
-use homenode_trace::thin::{Method, Thin, Thinner};
-use homenode_trace::{Event, Merged, Op};
+use homenode_trace::order::{Order, Stream};
+use homenode_trace::thin::{Method, Sampler, Thin};
+use homenode_trace::{Merged, Op};
 
 /// Page size of the thesis.
 pub(super) const PAGE_BYTES: u64 = 4096;
@@ -33,29 +33,16 @@ pub(super) fn count(reader: &DatasetReader) -> Result<Counted, Failure> {
     let mut full = fresh();
     let mut lossy: Vec<Counter<'_>> = LOSSES.iter().map(|_| fresh()).collect();
     let thin = |method: Method| Thin { method, seed: 1, loads_only: false };
-    let samplers = lossy.iter_mut().zip(LOSSES).map(|(counter, (_, method))| {
-        let counter: &mut dyn Consumer = counter;
-        Thinner::new(thin(method), reader.manifest(), counter)
-    });
-    let mut all = All { full: &mut full, samplers: samplers.collect() };
-    drive(reader, OrderChoice::Model.kind(), &mut all)?;
-    drop(all);
+    let sampler = |(_, method)| Sampler::new(thin(method), reader.manifest());
+    let mut samplers: Vec<Sampler> = LOSSES.into_iter().map(sampler).collect();
+    let mut order = Order::new(reader, OrderChoice::Model.kind())?;
+    while let Some(piece) = order.pull()? {
+        full.refs(piece.refs);
+        for (sampler, counter) in samplers.iter_mut().zip(&mut lossy) {
+            counter.refs(sampler.samples(piece.refs));
+        }
+    }
     Ok(Counted { full: full.finish(), lossy: lossy.into_iter().map(Counter::finish).collect() })
-}
-
-struct All<'a, 'c> {
-    full: &'a mut Counter<'c>,
-    samplers: Vec<Thinner<'a>>,
-}
-
-impl Consumer for All<'_, '_> {
-    fn refs(&mut self, refs: &[Merged]) {
-        self.full.refs(refs);
-        self.samplers.iter_mut().for_each(|s| s.refs(refs));
-    }
-    fn event(&mut self, event: &Event, time: VirtualTime) {
-        self.samplers.iter_mut().for_each(|s| s.event(event, time));
-    }
 }
 
 struct Counter<'s> {
@@ -77,7 +64,7 @@ impl Counter<'_> {
     }
 }
 
-impl Consumer for Counter<'_> {
+impl Counter<'_> {
     fn refs(&mut self, refs: &[Merged]) {
         for r in refs.iter().filter(|r| r.op != Op::Spin) {
             let class = if r.op.writes() { AccessClass::Write } else { AccessClass::Read };
@@ -102,5 +89,4 @@ impl Consumer for Counter<'_> {
             }
         }
     }
-    fn event(&mut self, _: &Event, _: VirtualTime) {}
 }

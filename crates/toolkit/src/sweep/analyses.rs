@@ -9,9 +9,9 @@ use super::work::Worker;
 use crate::objects::NameTable;
 use crate::{Failure, output};
 use homenode_sim::Objects;
-use homenode_study::analyses::{Input, Refused, Source, Table, Value};
+use homenode_study::analyses::{Input, Refused, Table, Value};
 use homenode_study::{Answer, Question, answer};
-use homenode_trace::order::{Consumer, drive};
+use homenode_trace::order::{Again, Listed, Source};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -52,8 +52,8 @@ pub(super) fn check(loaded: &Loaded) -> Result<(), Failure> {
         let spec = loaded.study.analyses[e.analysis];
         let (question, trace) = (question(loaded, e)?, &loaded.traces[e.trace]);
         let objects = no_objects;
-        let mut unread = |_: &mut dyn Consumer| Ok(());
-        let unasked = |_: &Question, _: &mut Source<'_>| Ok(Vec::new());
+        let mut unread = Listed::new(&[]);
+        let unasked = |_: &Question, _: &mut dyn Source| Ok(Vec::new());
         let input = Input {
             source: &mut unread,
             question: &question,
@@ -92,9 +92,9 @@ pub(super) fn run(
     let order = loaded.plain_replay(e.trace).order().kind();
     let names = NameTable::new(&reader)?;
     let objects = || -> Box<dyn Objects + '_> { Box::new(names.follow()) };
-    let mut source = |consumer: &mut dyn Consumer| drive(&reader, order, consumer).map(drop);
+    let mut source = Again { data: &reader, kind: order };
     let to = folder.work(&file(e));
-    let ask = |question: &Question, source: &mut Source<'_>| -> Result<Vec<Answer>, Refused> {
+    let ask = |question: &Question, source: &mut dyn Source| -> Result<Vec<Answer>, Refused> {
         let partition = worker.partition_of(question, &to, source, &mut |_| ())?;
         let plan = Plan::new("", &partition, question.options.sampled.is_some(), 0.0);
         plan.groups.into_iter().map(|group| Ok(answer(question, &partition, group)?)).collect()

@@ -1,18 +1,15 @@
 //! Doing one task; and the worker process, which does those it reads from its standard input.
 use super::clock::Clock;
 use super::folder::{self, Folder};
-use super::loaded::{Loaded, Replay};
+use super::loaded::Loaded;
 use super::plan::{Examination, Plan, Task, Unit, batches};
 use super::spill::{FileSpill, FileStore};
 use super::{WORKER_BYTES_MIN, analyses, answers};
 use crate::{Failure, output};
-use homenode_base::VirtualTime;
-use homenode_study::analyses::{Perturber, Refused, Source};
+use homenode_study::analyses::{Perturbed, Refused};
 use homenode_study::{Layout, Partition, Partitioner, Question, StudyError, answer};
 use homenode_sys::dir::create_new;
-use homenode_trace::dataset::DatasetReader;
-use homenode_trace::order::{Consumer, drive};
-use homenode_trace::{Event, Merged, TraceError};
+use homenode_trace::order::{Again, Source};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -57,9 +54,13 @@ impl<'a> Worker<'a> {
         let to = path(self.folder, number);
         let trace = &self.loaded.traces[replay.trace];
         let reader = trace.open()?;
-        let mut source = |consumer: &mut dyn Consumer| drive_disturbed(&reader, replay, &question, consumer);
-        let partition =
-            self.partition_of(&question, &to, &mut source, told).map_err(|e| self.refused(&trace.path, e))?;
+        let mut recorded = Again { data: &reader, kind: replay.order().kind() };
+        let partition = match replay.disturbance {
+            None => self.partition_of(&question, &to, &mut recorded, told),
+            Some(d) => Perturbed::new(d.filter, d.sync, d.seed, &question.seats[0], &mut recorded)
+                .and_then(|mut perturbed| self.partition_of(&question, &to, &mut perturbed, told)),
+        };
+        let partition = partition.map_err(|e| self.refused(&trace.path, e))?;
         write(&partition, &to).map_err(|e| self.blame(e))?;
         let sampled = question.options.sampled.is_some();
         let plan = Plan::new(&self.loaded.digest, &partition, sampled, clock.seconds());
@@ -71,7 +72,7 @@ impl<'a> Worker<'a> {
         &self,
         question: &Question,
         to: &Path,
-        source: &mut Source<'_>,
+        source: &mut dyn Source,
         told: &mut dyn FnMut(u64),
     ) -> Result<Partition, Refused> {
         let partition = self.cut(question, to, None, source, told)?;
@@ -108,18 +109,24 @@ impl<'a> Worker<'a> {
         question: &Question,
         to: &Path,
         region_bytes: Option<u64>,
-        source: &mut Source<'_>,
+        source: &mut dyn Source,
         told: &mut dyn FnMut(u64),
     ) -> Result<Partition, Refused> {
         let spill = output::temporary(to).with_extension("spill");
         let unwritten = |e| StudyError::Spill(self.folder.failed("write", &e).message);
         let spill = FileSpill::new(&spill).map_err(unwritten)?;
         let layout = Layout { region_bytes, budget_bytes: self.budget() as usize, spill: Box::new(spill) };
-        let partitioner = Partitioner::new(question, layout)?;
-        let mut filling = Filling { partitioner, told, refs: 0, reported: 0, failed: None };
-        source(&mut filling)?;
-        let Filling { partitioner, failed, .. } = filling;
-        Ok(failed.map_or_else(|| partitioner.finish(), Err)?)
+        let mut partitioner = Partitioner::new(question, layout)?;
+        let (mut stream, mut refs, mut reported) = (source.stream(0)?, 0, 0);
+        while let Some(piece) = stream.pull()? {
+            partitioner.refs(piece.refs)?;
+            refs += piece.refs.len() as u64;
+            if refs - reported >= REPORT_REFS {
+                reported = refs;
+                told(refs);
+            }
+        }
+        Ok(partitioner.finish()?)
     }
 
     fn unit(&mut self, unit: Unit) -> Result<(), Failure> {
@@ -185,22 +192,6 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// Gives a replay to a consumer.
-fn drive_disturbed(
-    reader: &DatasetReader,
-    replay: Replay,
-    question: &Question,
-    consumer: &mut dyn Consumer,
-) -> Result<(), TraceError> {
-    let order = replay.order().kind();
-    let Some(d) = replay.disturbance else { return drive(reader, order, consumer).map(drop) };
-    let mut perturber = Perturber::new(d.filter, d.sync, d.seed, &question.seats[0], consumer)
-        .expect("a study has the filters of the source, which are in range");
-    drive(reader, order, &mut perturber)?;
-    perturber.finish();
-    Ok(())
-}
-
 fn damaged(what: &str) -> StudyError {
     StudyError::Damaged(what.to_owned())
 }
@@ -221,30 +212,6 @@ fn write(partition: &Partition, to: &Path) -> Result<(), StudyError> {
     });
     // What could not be finished must not stay; that removing it fails too changes nothing for the user.
     done.inspect_err(|_| drop(folder::remove(&part)))
-}
-
-/// Takes references into a partitioner.
-struct Filling<'t> {
-    partitioner: Partitioner,
-    told: &'t mut dyn FnMut(u64),
-    refs: u64,
-    reported: u64,
-    /// A consumer cannot stop the merge, so the rest is merged for nothing.
-    failed: Option<StudyError>,
-}
-
-impl Consumer for Filling<'_> {
-    fn refs(&mut self, refs: &[Merged]) {
-        if self.failed.is_none() {
-            self.failed = self.partitioner.refs(refs).err();
-        }
-        self.refs += refs.len() as u64;
-        if self.refs - self.reported >= REPORT_REFS {
-            self.reported = self.refs;
-            (self.told)(self.refs);
-        }
-    }
-    fn event(&mut self, _: &Event, _: VirtualTime) {}
 }
 
 /// What a worker says.

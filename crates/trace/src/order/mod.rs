@@ -38,16 +38,52 @@ pub enum OrderKind {
     },
 }
 
-/// Gets a dataset in order.
-pub trait Consumer {
-    /// The next references, one or more, in order.
-    fn refs(&mut self, refs: &[Merged]);
-    /// The next event; all references before it have been given. `time` is the virtual time of its thread, after it was
-    /// raised if the event is an acquire.
-    fn event(&mut self, event: &Event, time: VirtualTime);
+impl OrderKind {
+    /// A further merge: of the as-recorded order the one of another seed. There is one model order.
+    #[must_use]
+    pub fn merge(self, number: u32) -> OrderKind {
+        match self {
+            OrderKind::Model => OrderKind::Model,
+            OrderKind::Recorded { seed } => OrderKind::Recorded { seed: seed.wrapping_add(number.into()) },
+        }
+    }
 }
 
-/// What was given to a consumer.
+/// The next part of a stream. It may be empty.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece<'p> {
+    /// References in order.
+    pub refs: &'p [Merged],
+    /// The event after these references, and the virtual time of its thread, after it was raised if the event is an acquire.
+    pub event: Option<(&'p Event, VirtualTime)>,
+}
+
+/// References and events in order, pulled piece by piece. Who has enough stops pulling.
+pub trait Stream {
+    /// The next piece; `None` at the end.
+    ///
+    /// # Errors
+    /// A damaged frame, or [`TraceError::Cycle`] if no order is possible; what came before has then been given.
+    fn pull(&mut self) -> Result<Option<Piece<'_>>, TraceError>;
+}
+
+impl<S: Stream + ?Sized> Stream for Box<S> {
+    fn pull(&mut self) -> Result<Option<Piece<'_>>, TraceError> {
+        (**self).pull()
+    }
+}
+
+/// What can be streamed again and again.
+pub trait Source {
+    /// The stream from its beginning. The number chooses the merge: 0 is the one that everything is computed from, others are
+    /// further legal merges where there are several; the same number gives the same order each time.
+    ///
+    /// # Errors
+    /// A damaged dataset.
+    fn stream(&mut self, merge: u32) -> Result<Box<dyn Stream + '_>, TraceError>;
+}
+
+/// What was pulled of an order so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// References, spins included.
@@ -63,20 +99,141 @@ pub struct Summary {
     pub apart: Option<Apart>,
 }
 
-/// Gives a whole dataset to `consumer` in the order `kind`. Memory: one decoded frame a thread, and the events. Errors:
-/// a damaged frame, or [`TraceError::Cycle`] if no order is possible; the consumer has then seen a part.
-pub fn drive(data: &DatasetReader, kind: OrderKind, consumer: &mut dyn Consumer) -> Result<Summary, TraceError> {
-    let by_turns = kind == OrderKind::Model && data.manifest().sampling.is_none();
-    let mut state = state::State::new(data, by_turns)?;
-    let mut output = output::Output::new(consumer);
-    match kind {
-        OrderKind::Model if data.manifest().sampling.is_some() => stamped::run(&mut state, &mut output)?,
-        OrderKind::Model => model::run(&mut state, &mut output)?,
-        OrderKind::Recorded { seed } => recorded::run(&mut state, &mut output, seed)?,
+/// A dataset in an order. Memory: one decoded frame a thread, and the events.
+#[derive(Debug)]
+pub struct Order<'a> {
+    state: state::State<'a>,
+    clock: Clock,
+    output: output::Output<'a>,
+    over: bool,
+    by_turns: bool,
+}
+
+/// What decides which node comes next.
+#[derive(Debug)]
+enum Clock {
+    Model(model::Model),
+    Stamped(stamped::Stamped),
+    Recorded(recorded::Draw),
+}
+
+impl<'a> Order<'a> {
+    /// The order `kind` of a dataset, from its beginning.
+    ///
+    /// # Errors
+    /// A damaged frame, or synchronisation that contradicts itself.
+    pub fn new(data: &'a DatasetReader, kind: OrderKind) -> Result<Order<'a>, TraceError> {
+        let sampled = data.manifest().sampling.is_some();
+        let by_turns = kind == OrderKind::Model && !sampled;
+        let mut state = state::State::new(data, by_turns)?;
+        let clock = match kind {
+            OrderKind::Model if sampled => Clock::Stamped(stamped::Stamped::new(&mut state)),
+            OrderKind::Model => Clock::Model(model::Model::new(&mut state)),
+            OrderKind::Recorded { seed } => Clock::Recorded(recorded::Draw::new(&mut state, seed)),
+        };
+        Ok(Order { state, clock, output: output::Output::default(), over: false, by_turns })
     }
-    output.flush();
-    state.finished()?;
-    let span = state.cursors.iter().map(|c| c.time).max().unwrap_or(0);
-    let apart = if by_turns { state.apart() } else { None };
-    Ok(Summary { refs: output.refs, spins: state.spins, events: output.events, span: VirtualTime(span), apart })
+
+    /// What was pulled; of everything once a pull gave `None`.
+    pub fn summary(&self) -> Summary {
+        let span = self.state.cursors.iter().map(|c| c.time).max().unwrap_or(0);
+        Summary {
+            refs: self.output.refs,
+            spins: self.state.spins,
+            events: self.output.events,
+            span: VirtualTime(span),
+            apart: if self.by_turns { self.state.apart() } else { None },
+        }
+    }
+}
+
+impl Stream for Order<'_> {
+    fn pull(&mut self) -> Result<Option<Piece<'_>>, TraceError> {
+        self.output.clear();
+        while !self.over && !self.output.full() {
+            let more = match &mut self.clock {
+                Clock::Model(m) => m.step(&mut self.state, &mut self.output)?,
+                Clock::Stamped(s) => s.step(&mut self.state, &mut self.output)?,
+                Clock::Recorded(d) => d.step(&mut self.state, &mut self.output)?,
+            };
+            self.over = !more;
+        }
+        let piece = self.output.piece();
+        if piece.is_none() {
+            self.state.finished()?;
+        }
+        Ok(piece)
+    }
+}
+
+/// References and events in memory, in the order in which they are listed.
+#[derive(Clone, Copy, Debug)]
+pub struct Listed<'a> {
+    refs: &'a [Merged],
+    /// Each after so many references, ascending.
+    events: &'a [(usize, Event)],
+    given: usize,
+}
+
+impl<'a> Listed<'a> {
+    /// References alone.
+    pub fn new(refs: &'a [Merged]) -> Listed<'a> {
+        Listed { refs, events: &[], given: 0 }
+    }
+    /// References and events, each of which comes after so many references, ascending. All are of virtual time 0.
+    pub fn with_events(refs: &'a [Merged], events: &'a [(usize, Event)]) -> Listed<'a> {
+        Listed { refs, events, given: 0 }
+    }
+}
+
+impl Listed<'_> {
+    /// Whether everything was given.
+    pub fn is_over(&self) -> bool {
+        self.given == self.refs.len() && self.events.is_empty()
+    }
+}
+
+impl Stream for Listed<'_> {
+    fn pull(&mut self) -> Result<Option<Piece<'_>>, TraceError> {
+        let end = self.refs.len().min(self.given + output::PIECE_REFS);
+        let event = self.events.first().filter(|(at, _)| *at <= end);
+        let refs = &self.refs[self.given..event.map_or(end, |(at, _)| *at)];
+        self.given += refs.len();
+        self.events = &self.events[usize::from(event.is_some())..];
+        let piece = Piece { refs, event: event.map(|(_, event)| (event, VirtualTime(0))) };
+        Ok((!refs.is_empty() || event.is_some()).then_some(piece))
+    }
+}
+
+impl Source for Listed<'_> {
+    fn stream(&mut self, _: u32) -> Result<Box<dyn Stream + '_>, TraceError> {
+        Ok(Box::new(*self))
+    }
+}
+
+/// All references that are left of a stream, in memory.
+///
+/// # Errors
+/// As [`Stream::pull`].
+pub fn rest(stream: &mut dyn Stream) -> Result<Vec<Merged>, TraceError> {
+    let mut refs = Vec::new();
+    while let Some(piece) = stream.pull()? {
+        refs.extend_from_slice(piece.refs);
+    }
+    Ok(refs)
+}
+
+/// A dataset read again and again in one order. Other merges of the as-recorded order have the seeds after its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Again<'a> {
+    /// The dataset.
+    pub data: &'a DatasetReader,
+    /// The order of merge 0.
+    pub kind: OrderKind,
+}
+
+impl Source for Again<'_> {
+    fn stream(&mut self, merge: u32) -> Result<Box<dyn Stream + '_>, TraceError> {
+        Ok(Box::new(Order::new(self.data, self.kind.merge(merge))?))
+    }
 }

@@ -10,115 +10,148 @@ use crate::TraceError;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-struct Model<'s, 'a> {
-    state: &'s mut State<'a>,
+/// Where the order is.
+#[derive(Debug)]
+pub(super) struct Model {
     /// Threads that can execute their next node, by its priority.
     ready: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Threads that go on in step.
+    front: Vec<u32>,
+    at: Phase,
 }
 
-pub(super) fn run(state: &mut State<'_>, out: &mut Output<'_>) -> Result<(), TraceError> {
-    let mut m = Model { state, ready: BinaryHeap::new() };
-    m.enter_woken();
-    let mut front = Vec::new();
-    loop {
-        while let Some(&Reverse((time, _))) = m.ready.peek() {
-            m.take_front(time, &mut front);
-            let time = m.in_step(time, &front, out)?;
-            m.ready.extend(front.iter().map(|&t| Reverse((time, t))));
-            m.one_by_one(time, out)?;
-        }
-        if !m.state.give_up_turns() {
-            return Ok(());
-        }
-        m.enter_woken();
+/// What is done next.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// Find the threads with the smallest time.
+    Begin,
+    /// Those in front go on in step from this time.
+    InStep(u64),
+    /// Threads at this time execute their nodes one by one.
+    OneByOne(u64),
+    /// This thread executes its nodes of this time.
+    Nodes(u32, u64),
+}
+
+impl Model {
+    pub(super) fn new(state: &mut State<'_>) -> Model {
+        let mut model = Model { ready: BinaryHeap::new(), front: Vec::new(), at: Phase::Begin };
+        model.enter_woken(state);
+        model
     }
-}
 
-impl Model<'_, '_> {
+    /// Goes on until the piece is full or something else is to be done. Whether anything is left.
+    pub(super) fn step<'a>(&mut self, state: &mut State<'a>, out: &mut Output<'a>) -> Result<bool, TraceError> {
+        match self.at {
+            Phase::Begin => match self.ready.peek() {
+                Some(&Reverse((time, _))) => {
+                    self.take_front(time);
+                    self.at = Phase::InStep(time);
+                }
+                None if state.give_up_turns() => self.enter_woken(state),
+                None => return Ok(false),
+            },
+            Phase::InStep(time) => self.in_step(time, state, out)?,
+            Phase::OneByOne(time) => match self.ready.peek() {
+                Some(&Reverse((t, thread))) if t == time => {
+                    self.ready.pop();
+                    self.at = Phase::Nodes(thread, time);
+                }
+                _ => self.at = Phase::Begin,
+            },
+            Phase::Nodes(thread, time) => {
+                if self.nodes_of(thread, time, state, out)? {
+                    self.at = Phase::OneByOne(time);
+                }
+            }
+        }
+        Ok(true)
+    }
+
     /// Puts a thread among the ready ones, or lets it wait, or forgets it at its end.
-    fn enter(&mut self, thread: u32) {
-        if self.state.head(thread) != Head::End && !self.state.must_wait(thread) {
-            self.ready.push(Reverse((self.state.time_of_head(thread), thread)));
+    fn enter(&mut self, thread: u32, state: &mut State<'_>) {
+        if state.head(thread) != Head::End && !state.must_wait(thread) {
+            self.ready.push(Reverse((state.time_of_head(thread), thread)));
         }
     }
 
-    fn enter_woken(&mut self) {
-        while let Some(t) = self.state.woken.pop() {
-            self.enter(t);
+    fn enter_woken(&mut self, state: &mut State<'_>) {
+        while let Some(t) = state.woken.pop() {
+            self.enter(t, state);
         }
     }
 
     /// Takes all ready threads whose next node has this time, in order of thread.
-    fn take_front(&mut self, time: u64, front: &mut Vec<u32>) {
-        front.clear();
+    fn take_front(&mut self, time: u64) {
+        self.front.clear();
         while let Some(&Reverse((t, thread))) = self.ready.peek()
             && t == time
         {
             self.ready.pop();
-            front.push(thread);
+            self.front.push(thread);
         }
     }
 
-    /// Plain references of the threads in front, in step, as long as that is the order. Returns the time reached.
-    fn in_step(&mut self, mut time: u64, front: &[u32], out: &mut Output<'_>) -> Result<u64, TraceError> {
+    /// Plain references of the threads in front, in step, as long as that is the order and there is room.
+    fn in_step<'a>(&mut self, mut time: u64, state: &mut State<'a>, out: &mut Output<'a>) -> Result<(), TraceError> {
         let until = self.ready.peek().map_or(u64::MAX, |&Reverse((t, _))| t);
-        loop {
-            let plain = front.iter().map(|&t| self.state.cursors[t as usize].plain()).min().unwrap_or(0);
+        while !out.full() {
+            let plain = self.front.iter().map(|&t| state.cursors[t as usize].plain()).min().unwrap_or(0);
             let n = plain.min(until - time);
             if n == 0 {
-                return Ok(time);
+                self.ready.extend(self.front.iter().map(|&t| Reverse((time, t))));
+                self.at = Phase::OneByOne(time);
+                return Ok(());
             }
-            out.lockstep(&mut self.state.cursors, front, n as usize);
-            time += n;
-            for &t in front {
-                let c = &mut self.state.cursors[t as usize];
+            time += out.lockstep(&mut state.cursors, &self.front, n as usize) as u64;
+            self.at = Phase::InStep(time);
+            for &t in &self.front {
+                let c = &mut state.cursors[t as usize];
                 c.time = time;
-                c.refill(self.state.data)?;
+                c.refill(state.data)?;
             }
-        }
-    }
-
-    /// Everything at this time, node by node.
-    fn one_by_one(&mut self, time: u64, out: &mut Output<'_>) -> Result<(), TraceError> {
-        while let Some(&Reverse((t, thread))) = self.ready.peek()
-            && t == time
-        {
-            self.ready.pop();
-            self.nodes_of(thread, time, out)?;
         }
         Ok(())
     }
 
     /// Nodes of one thread at this time, until it moves past it, must wait, ends, or lets another thread go on (which may
-    /// come first then).
-    fn nodes_of(&mut self, thread: u32, time: u64, out: &mut Output<'_>) -> Result<(), TraceError> {
-        loop {
-            match self.state.head(thread) {
-                Head::End => return Ok(()),
-                Head::Spin => self.state.spins(thread, usize::MAX, out)?,
+    /// come first then): true. False if the piece is full before that.
+    fn nodes_of<'a>(
+        &mut self,
+        thread: u32,
+        time: u64,
+        state: &mut State<'a>,
+        out: &mut Output<'a>,
+    ) -> Result<bool, TraceError> {
+        while !out.full() {
+            match state.head(thread) {
+                Head::End => return Ok(true),
+                Head::Spin => state.spins(thread, usize::MAX, out)?,
                 Head::Ref => {
-                    out.lockstep(&mut self.state.cursors, &[thread], 1);
-                    let c = &mut self.state.cursors[thread as usize];
-                    c.time = time + 1;
-                    c.refill(self.state.data)?;
-                    self.enter(thread);
-                    return Ok(());
+                    if out.lockstep(&mut state.cursors, &[thread], 1) == 1 {
+                        let c = &mut state.cursors[thread as usize];
+                        c.time = time + 1;
+                        c.refill(state.data)?;
+                        self.enter(thread, state);
+                        return Ok(true);
+                    }
                 }
-                Head::Event if self.state.time_of_head(thread) > time => {
-                    self.enter(thread);
-                    return Ok(());
+                Head::Event if state.time_of_head(thread) > time => {
+                    self.enter(thread, state);
+                    return Ok(true);
                 }
                 Head::Event => {
-                    if self.state.event(thread, out) == Step::Waits {
-                        return Ok(());
+                    if state.event(thread, out) == Step::Waits {
+                        return Ok(true);
                     }
-                    if !self.state.woken.is_empty() {
-                        self.enter(thread);
-                        self.enter_woken();
-                        return Ok(());
+                    if !state.woken.is_empty() {
+                        self.enter(thread, state);
+                        self.enter_woken(state);
+                        return Ok(true);
                     }
                 }
             }
         }
+        Ok(false)
     }
 }

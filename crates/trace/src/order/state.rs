@@ -7,6 +7,7 @@ use crate::TraceError;
 use crate::dataset::DatasetReader;
 use crate::event::EventKind;
 
+#[derive(Debug)]
 pub(super) struct State<'a> {
     pub(super) data: &'a DatasetReader,
     pub(super) cursors: Vec<Cursor<'a>>,
@@ -56,7 +57,7 @@ impl<'a> State<'a> {
     }
 
     /// Executes the next event of a thread, which is its head, if it can happen now. Its time is raised first if it must be.
-    pub(super) fn event(&mut self, thread: u32, out: &mut Output<'_>) -> Step {
+    pub(super) fn event(&mut self, thread: u32, out: &mut Output<'a>) -> Step {
         let t = thread as usize;
         let (Some(link), Some(e)) = (self.links[t], self.cursors[t].event()) else { return Step::Waits };
         let Some(floor) = self.sync.ready(&link, e) else {
@@ -75,12 +76,12 @@ impl<'a> State<'a> {
         c.time = c.time.max(floor);
         let time = c.time;
         let Some(e) = c.event_done() else { return Step::Waits };
-        out.event(&e, time);
         self.sync.execute(&link, &e, time, &mut self.woken);
         self.links[t] = c.event().map(|next| self.sync.link(self.data, link.event + 1, next));
         if let EventKind::Spawn { child } = e.kind {
             self.spawned(child, time);
         }
+        out.event(e, time);
         Step::Done
     }
 
@@ -126,10 +127,10 @@ impl<'a> State<'a> {
         self.sync.give_up(&mut self.woken)
     }
 
-    /// Spins of a thread, of which its head is the first: as many as come in a row, at most `limit`.
-    pub(super) fn spins(&mut self, thread: u32, limit: usize, out: &mut Output<'_>) -> Result<(), TraceError> {
+    /// Spins of a thread, of which its head is the first: as many as come in a row and have room, at most `limit`.
+    pub(super) fn spins(&mut self, thread: u32, limit: usize, out: &mut Output<'a>) -> Result<(), TraceError> {
         let n = self.cursors[thread as usize].spin_run(limit);
-        out.lockstep(&mut self.cursors, &[thread], n);
+        let n = out.lockstep(&mut self.cursors, &[thread], n);
         let c = &mut self.cursors[thread as usize];
         c.spins_done(n);
         self.spins += n as u64;

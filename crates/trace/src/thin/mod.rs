@@ -1,19 +1,18 @@
 //! What a sampler would have seen of an exact recording: a seeded, pure transform for experiments whose truth is known.
 //!
-//! [`Thinner`] stands between an order and any [`Consumer`]; [`thin_dataset`] writes a sampled dataset. Both draw the same
+//! [`Sampler`] draws them, [`Thinner`] from any [`Stream`]; [`thin_dataset`] writes a sampled dataset. Both draw the same
 //! samples from the same seed. In every method but [`Method::FirstTouchers`] each reference is kept with the same
 //! probability, 1 / period, and then weighs a period, so that the sum of weights over any set of references is an
 //! unbiased estimate of their number. Spins are never kept: their count is the host's.
 mod draw;
 mod write;
 
-use crate::event::Event;
+use crate::TraceError;
 use crate::manifest::Manifest;
-use crate::order::Consumer;
+use crate::order::{Piece, Stream};
 use crate::record::{Merged, Op};
 use crate::sample::{SampleUnit, Sampling};
 use draw::Draw;
-use homenode_base::VirtualTime;
 pub use write::thin_dataset;
 
 /// How samples are drawn.
@@ -92,42 +91,50 @@ impl Thin {
     }
 }
 
-/// Gives a consumer only the samples, with their weights, and all events.
-pub struct Thinner<'c> {
-    consumer: &'c mut dyn Consumer,
+/// Draws samples from references that come in order.
+#[derive(Debug)]
+pub struct Sampler {
     thin: Thin,
     draw: Draw,
     kept: Vec<Merged>,
 }
 
-impl std::fmt::Debug for Thinner<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Thinner({:?})", self.thin)
-    }
-}
-
-impl<'c> Thinner<'c> {
-    /// A sampler in front of `consumer`; `manifest` says which threads share an address space.
-    pub fn new(thin: Thin, manifest: &Manifest, consumer: &'c mut dyn Consumer) -> Thinner<'c> {
+impl Sampler {
+    /// A sampler that has seen nothing; `manifest` says which threads share an address space.
+    pub fn new(thin: Thin, manifest: &Manifest) -> Sampler {
         let space =
             |t: &crate::manifest::Thread| manifest.processes.get(t.process as usize).map_or(0, |p| p.address_space);
         let draw = Draw::new(thin, manifest.threads.iter().map(space).collect());
-        Thinner { consumer, thin, draw, kept: Vec::new() }
+        Sampler { thin, draw, kept: Vec::new() }
     }
-}
-
-impl Consumer for Thinner<'_> {
-    fn refs(&mut self, refs: &[Merged]) {
+    /// Of the next references those that are kept, with their weights.
+    pub fn samples(&mut self, refs: &[Merged]) -> &[Merged] {
         self.kept.clear();
         for r in refs.iter().filter(|r| self.thin.sees(r.op)) {
             self.kept
                 .extend(self.draw.weight(r).map(|weight| Merged { weight: weight.saturating_mul(r.weight), ..*r }));
         }
-        if !self.kept.is_empty() {
-            self.consumer.refs(&self.kept);
-        }
+        &self.kept
     }
-    fn event(&mut self, event: &Event, time: VirtualTime) {
-        self.consumer.event(event, time);
+}
+
+/// The samples of a stream, and all its events.
+#[derive(Debug)]
+pub struct Thinner<S> {
+    stream: S,
+    sampler: Sampler,
+}
+
+impl<S: Stream> Thinner<S> {
+    /// A sampler of `stream`; `manifest` says which threads share an address space.
+    pub fn new(thin: Thin, manifest: &Manifest, stream: S) -> Thinner<S> {
+        Thinner { stream, sampler: Sampler::new(thin, manifest) }
+    }
+}
+
+impl<S: Stream> Stream for Thinner<S> {
+    fn pull(&mut self) -> Result<Option<Piece<'_>>, TraceError> {
+        let Some(piece) = self.stream.pull()? else { return Ok(None) };
+        Ok(Some(Piece { refs: self.sampler.samples(piece.refs), event: piece.event }))
     }
 }

@@ -6,23 +6,27 @@ use crate::events::EventEncoder;
 use crate::frame::FrameEncoder;
 use crate::framing::Codec;
 use crate::manifest::Clock;
-use crate::order::{Consumer, OrderKind, drive};
+use crate::order::{Order, OrderKind, Stream};
 use crate::record::Merged;
 use crate::sample::Sample;
 use crate::store::MemStore;
 use crate::symbols::Symbols;
 use crate::{DatasetReader, TraceError};
-use homenode_base::{SiteId, VirtualTime};
+use homenode_base::SiteId;
 use std::sync::Arc;
 
 /// Samples `data` in this order and writes what is left as a complete sampled dataset. Every sample and event is stamped
 /// with its number in the order, so that the new dataset has that order too.
 ///
 /// # Errors
-/// As [`drive`].
+/// As [`Stream::pull`].
 pub fn thin_dataset(data: &DatasetReader, order: OrderKind, thin: &Thin) -> Result<Arc<MemStore>, TraceError> {
     let mut writer = Writer::new(data);
-    drive(data, order, &mut Thinner::new(*thin, data.manifest(), &mut writer))?;
+    let mut samples = Thinner::new(*thin, data.manifest(), Order::new(data, order)?);
+    while let Some(piece) = samples.pull()? {
+        writer.refs(piece.refs);
+        piece.event.iter().for_each(|(event, _)| writer.event(event));
+    }
     Ok(writer.finish(thin))
 }
 
@@ -81,9 +85,7 @@ impl<'d> Writer<'d> {
         store.put(MANIFEST_FILE, serde_json::to_vec_pretty(&manifest).expect("a manifest always serialises"));
         Arc::new(store)
     }
-}
 
-impl Consumer for Writer<'_> {
     fn refs(&mut self, refs: &[Merged]) {
         for r in refs {
             self.clock += 1;
@@ -99,7 +101,7 @@ impl Consumer for Writer<'_> {
             t.encoder.push_sample(r.addr, r.size, r.op, pc, &sample);
         }
     }
-    fn event(&mut self, event: &Event, _: VirtualTime) {
+    fn event(&mut self, event: &Event) {
         self.clock += 1;
         let t = &mut self.threads[event.thread as usize];
         t.events += 1;

@@ -1,10 +1,9 @@
 //! Slow, obvious order: explicit nodes and edges, no cleverness shared with the code under test.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
-use homenode_base::VirtualTime;
-use homenode_trace::event::{Event, EventKind};
+use homenode_trace::event::EventKind;
 use homenode_trace::frame::DecodedFrame;
-use homenode_trace::order::Consumer;
-use homenode_trace::{DatasetReader, Merged, Op};
+use homenode_trace::order::{Order, OrderKind, Stream, Summary};
+use homenode_trace::{DatasetReader, Op, TraceError};
 
 /// Raises the number of cases in the slow tier.
 pub fn cases(default: u64, slow: u64) -> u64 {
@@ -202,19 +201,29 @@ pub struct Log {
     pub times: Vec<(usize, u64)>,
 }
 
-impl Consumer for Log {
-    fn refs(&mut self, refs: &[Merged]) {
-        assert!(!refs.is_empty());
-        self.entries.extend(refs.iter().map(|r| (r.thread, Some(r.op), r.addr)));
+impl Log {
+    /// Writes down all of a stream.
+    pub fn all(&mut self, stream: &mut dyn Stream) -> Result<(), TraceError> {
+        while let Some(piece) = stream.pull()? {
+            self.entries.extend(piece.refs.iter().map(|r| (r.thread, Some(r.op), r.addr)));
+            if let Some((e, time)) = piece.event {
+                self.times.push((self.entries.len(), time.0));
+                self.entries.push((e.thread, None, 0));
+            }
+        }
+        Ok(())
     }
-    fn event(&mut self, e: &Event, time: VirtualTime) {
-        self.times.push((self.entries.len(), time.0));
-        self.entries.push((e.thread, None, 0));
+
+    /// Writes down a dataset in this order.
+    pub fn of(data: &DatasetReader, kind: OrderKind) -> Result<(Log, Summary), TraceError> {
+        let (mut log, mut order) = (Log::default(), Order::new(data, kind)?);
+        log.all(&mut order)?;
+        Ok((log, order.summary()))
     }
 }
 
 impl Graph {
-    /// What a consumer should write down for this order.
+    /// What is to be written down for this order.
     pub fn log(&self, order: &[usize]) -> Vec<(u32, Option<Op>, u64)> {
         order.iter().map(|&i| (self.nodes[i].thread, self.nodes[i].op, self.nodes[i].addr)).collect()
     }

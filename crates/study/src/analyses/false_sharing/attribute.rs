@@ -3,14 +3,14 @@
 //! Bounds are of blocks. A block's bounds are divided among objects, and among code locations, in proportion to the moves
 //! that their references cause, to the last unit. What separating is worth is not a bound: the trace is replayed with the
 //! words of each block in blocks of their own by who uses them, and the moves that are then saved are counted.
-use super::super::{Refused, Source, input};
+use super::super::{Refused, input};
 use super::component::{Component, MoveCost};
 use super::moves::{Holders, Place, powers_of_two};
 use hashbrown::HashMap;
-use homenode_base::{NodeId, VirtualTime};
+use homenode_base::NodeId;
 use homenode_placement::Start;
 use homenode_sim::{Objects, Seat};
-use homenode_trace::order::Consumer;
+use homenode_trace::order::Source;
 use homenode_trace::{Event, Merged, Op};
 use std::collections::BTreeMap;
 
@@ -154,7 +154,7 @@ struct First<'a> {
     blocks: HashMap<Place, Block>,
 }
 
-impl Consumer for First<'_> {
+impl First<'_> {
     fn refs(&mut self, refs: &[Merged]) {
         let AttributeOptions { block_words, word_bytes, start, .. } = self.options;
         for r in refs.iter().filter(|r| r.op != Op::Spin) {
@@ -178,7 +178,7 @@ impl Consumer for First<'_> {
             });
         }
     }
-    fn event(&mut self, event: &Event, _: VirtualTime) {
+    fn event(&mut self, event: &Event) {
         self.objects.event(event);
     }
 }
@@ -192,7 +192,7 @@ struct Apart<'a> {
     moves: HashMap<Place, u64>,
 }
 
-impl Consumer for Apart<'_> {
+impl Apart<'_> {
     fn refs(&mut self, refs: &[Merged]) {
         let AttributeOptions { block_words, word_bytes, start, .. } = self.options;
         let mut groups = Vec::new();
@@ -214,7 +214,6 @@ impl Consumer for Apart<'_> {
             });
         }
     }
-    fn event(&mut self, _: &Event, _: VirtualTime) {}
 }
 
 /// Attributes false sharing; reads the trace twice.
@@ -222,14 +221,19 @@ impl Consumer for Apart<'_> {
 /// # Errors
 /// The trace cannot be read, or block or word is no power of two.
 pub fn attribute(
-    source: &mut Source<'_>,
+    source: &mut dyn Source,
     seats: &[Seat],
     objects: &mut dyn Objects,
     options: AttributeOptions,
 ) -> Result<Attributed, Refused> {
     powers_of_two(options.block_words, options.word_bytes)?;
     let mut first = First { options, seats, objects, blocks: HashMap::new() };
-    source(&mut first)?;
+    let mut stream = source.stream(0)?;
+    while let Some(piece) = stream.pull()? {
+        first.refs(piece.refs);
+        piece.event.iter().for_each(|(event, _)| first.event(event));
+    }
+    drop(stream);
     let mut blocks = first.blocks;
     blocks.retain(|_, b| b.moves > 0);
     let classes = |b: &Block| b.words.iter().map(|(at, w)| (*at, w.class())).collect::<BTreeMap<_, _>>();
@@ -240,7 +244,10 @@ pub fn attribute(
         holders: HashMap::new(),
         moves: HashMap::new(),
     };
-    source(&mut apart)?;
+    let mut stream = source.stream(0)?;
+    while let Some(piece) = stream.pull()? {
+        apart.refs(piece.refs);
+    }
     let after = |place: &Place| apart.moves.get(place).copied().unwrap_or(0);
     let sorted: BTreeMap<Place, (Block, u64)> = blocks.into_iter().map(|(p, b)| (p, (b, after(&p)))).collect();
     Ok(super::shares::shares(options, sorted.into_iter().map(|(p, (b, after))| b.summary(p, after)).collect()))

@@ -7,11 +7,10 @@
 use super::super::{Refused, input};
 use super::moves::{Holders, Place, powers_of_two};
 use hashbrown::HashMap;
-use homenode_base::{NodeId, NodeSet, VirtualTime};
+use homenode_base::{NodeId, NodeSet};
 use homenode_placement::Start;
 use homenode_sim::Seat;
-use homenode_trace::order::Consumer;
-use homenode_trace::{Event, Merged, Op};
+use homenode_trace::{Merged, Op};
 
 /// Who wrote a word in the running interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,8 +194,9 @@ struct Rules {
     start: Start,
 }
 
-impl Consumer for Intervals<'_> {
-    fn refs(&mut self, refs: &[Merged]) {
+impl Intervals<'_> {
+    /// The next references of the merged order.
+    pub fn refs(&mut self, refs: &[Merged]) {
         let rules = Rules { merge_per_move: self.merge_per_move, start: self.start };
         for r in refs.iter().filter(|r| r.op != Op::Spin) {
             let Some(seat) = self.seats.get(r.thread as usize) else { continue };
@@ -206,5 +206,4 @@ impl Consumer for Intervals<'_> {
             });
         }
     }
-    fn event(&mut self, _: &Event, _: VirtualTime) {}
 }

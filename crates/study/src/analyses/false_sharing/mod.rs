@@ -112,7 +112,10 @@ fn bounds(input: &mut Input<'_>, subject: Subject<'_>, sizes: &[u64], table: &mu
     let word_moves = counts[0].1;
     for (i, &(block_words, block_moves)) in counts.iter().enumerate().skip(1) {
         let mut intervals = Intervals::new(block_words, word_bytes, (1, 1), start, seats)?;
-        (input.source)(&mut intervals)?;
+        let mut stream = input.source.stream(0)?;
+        while let Some(piece) = stream.pull()? {
+            intervals.refs(piece.refs);
+        }
         let intervals = intervals.finish();
         let c = Component { cost, block_words, block_moves, word_moves };
         let smaller = if i > 1 { Some(counts[i - 1]) } else { None };

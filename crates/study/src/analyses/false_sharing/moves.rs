@@ -2,11 +2,10 @@
 //! other copies, and nothing is left to decide (Bolosky 1993, section 6.1.1).
 use super::super::{Refused, input};
 use hashbrown::HashMap;
-use homenode_base::{NodeId, NodeSet, VirtualTime};
+use homenode_base::{NodeId, NodeSet};
 use homenode_placement::Start;
 use homenode_sim::Seat;
-use homenode_trace::order::Consumer;
-use homenode_trace::{Event, Merged, Op};
+use homenode_trace::{Merged, Op};
 
 /// Who holds a block.
 #[derive(Clone, Debug, Default)]
@@ -90,8 +89,9 @@ impl<'a> Moves<'a> {
     }
 }
 
-impl Consumer for Moves<'_> {
-    fn refs(&mut self, refs: &[Merged]) {
+impl Moves<'_> {
+    /// The next references of the merged order.
+    pub fn refs(&mut self, refs: &[Merged]) {
         for r in refs.iter().filter(|r| r.op != Op::Spin) {
             let Some(seat) = self.seats.get(r.thread as usize) else { continue };
             let (start, writes) = (self.start, r.op.writes());
@@ -104,5 +104,4 @@ impl Consumer for Moves<'_> {
             }
         }
     }
-    fn event(&mut self, _: &Event, _: VirtualTime) {}
 }

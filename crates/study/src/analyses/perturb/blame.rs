@@ -9,11 +9,10 @@ use super::super::{Input, Refused, input};
 use super::{Filter, Interval, Perturber, Sync};
 use hashbrown::HashMap;
 use homenode_analysis::UNKNOWN_OBJECT;
-use homenode_base::VirtualTime;
 use homenode_placement::Start;
 use homenode_sim::{Objects, Seat};
-use homenode_trace::order::Consumer;
-use homenode_trace::{Event, Merged, Op, TraceError};
+use homenode_trace::order::Stream;
+use homenode_trace::{Event, Merged, Op};
 use std::collections::BTreeMap;
 
 /// One object's moves.
@@ -82,7 +81,7 @@ impl Lies<'_> {
     }
 }
 
-impl Consumer for Counter<'_> {
+impl Counter<'_> {
     fn refs(&mut self, refs: &[Merged]) {
         for r in refs.iter().filter(|r| r.op != Op::Spin) {
             let Some(seat) = self.seats.get(r.thread as usize) else { continue };
@@ -95,7 +94,7 @@ impl Consumer for Counter<'_> {
             });
         }
     }
-    fn event(&mut self, event: &Event, _: VirtualTime) {
+    fn event(&mut self, event: &Event) {
         if let Lies::Found(objects, _) = &mut self.lies {
             objects.event(event);
         }
@@ -119,7 +118,12 @@ pub fn blame(
     let sizes = (block_bytes, word_bytes);
     let mut objects = (input.objects)();
     let mut recorded = Counter::new(seats, start, sizes, Lies::Found(&mut *objects, HashMap::new()));
-    (input.source)(&mut recorded)?;
+    let mut stream = input.source.stream(0)?;
+    while let Some(piece) = stream.pull()? {
+        recorded.refs(piece.refs);
+        piece.event.iter().for_each(|(event, _)| recorded.event(event));
+    }
+    drop(stream);
     let (moves, Lies::Found(_, noted)) = (recorded.moves, recorded.lies) else { return Ok(Vec::new()) };
     let mut all: BTreeMap<u32, Blamed> = BTreeMap::new();
     let name = |object| match object {
@@ -131,10 +135,11 @@ pub fn blame(
     for i in 0..input.repeats {
         let mut disturbed = Counter::new(seats, start, sizes, Lies::Noted(&noted));
         let seed = input.seed.wrapping_add(i.into());
-        let mut perturber = Perturber::new(filter, sync, seed, seats, &mut disturbed)?;
-        let given: Result<(), TraceError> = (input.source)(&mut perturber);
-        given?;
-        perturber.finish();
+        let mut perturbed = Perturber::new(filter, sync, seed, seats, input.source.stream(0)?)?;
+        while let Some(piece) = perturbed.pull()? {
+            disturbed.refs(piece.refs);
+        }
+        drop(perturbed);
         for (object, n) in disturbed.moves {
             all.entry(object).or_insert_with(|| fresh(object)).disturbed[i as usize] = n;
         }

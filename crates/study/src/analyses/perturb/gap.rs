@@ -27,7 +27,7 @@ impl Gap {
         Gap { held, one_in, length, catch_up, rng: Rng::new(seed), fresh: 0, until, next_end: u64::MAX }
     }
 
-    pub(super) fn reference(&mut self, r: &Merged, out: &mut Out<'_>) {
+    pub(super) fn reference(&mut self, r: &Merged, out: &mut Out) {
         self.catch_up(out);
         self.fresh += 1;
         if self.fresh > self.next_end {
@@ -45,11 +45,11 @@ impl Gap {
             self.held.hold_reference(r);
         }
     }
-    pub(super) fn event(&mut self, event: &Event, time: VirtualTime, out: &mut Out<'_>) {
+    pub(super) fn event(&mut self, event: &Event, time: VirtualTime, out: &mut Out) {
         self.held.hold_event(event, time);
         self.settle(self.fresh + 1, out);
     }
-    pub(super) fn finish(&mut self, out: &mut Out<'_>) {
+    pub(super) fn finish(&mut self, out: &mut Out) {
         self.until.fill(0);
         self.settle(self.fresh + 1, out);
         while let Some(oldest) = self.held.oldest() {
@@ -60,7 +60,7 @@ impl Gap {
     }
 
     /// While something is queued that can go on, gives it or not, as the coin falls.
-    fn catch_up(&mut self, out: &mut Out<'_>) {
+    fn catch_up(&mut self, out: &mut Out) {
         while self.held.refs() > 0 {
             let Some(lane) = self.draw() else { return };
             if !self.rng.chance(self.catch_up.0, self.catch_up.1) {
@@ -80,11 +80,11 @@ impl Gap {
         (0..self.held.lanes()).filter(able).nth(drawn)
     }
     /// Gives the events that wait for nothing, on processors that stand in no gap when reference number `at` comes in.
-    fn settle(&mut self, at: u64, out: &mut Out<'_>) {
+    fn settle(&mut self, at: u64, out: &mut Out) {
         let until = &self.until;
         self.held.settle(out, |lane| until[lane] < at);
     }
-    fn end_gaps(&mut self, out: &mut Out<'_>) {
+    fn end_gaps(&mut self, out: &mut Out) {
         self.note_next_end();
         self.settle(self.fresh, out);
     }

@@ -4,38 +4,54 @@ use hashbrown::HashMap;
 use homenode_base::VirtualTime;
 use homenode_sim::Seat;
 use homenode_trace::event::EventKind;
-use homenode_trace::order::Consumer;
+use homenode_trace::order::Piece;
 use homenode_trace::{Event, Merged};
 use std::collections::{BTreeSet, VecDeque};
 
-/// Collects references into slices.
-pub(super) struct Out<'a> {
-    consumer: &'a mut dyn Consumer,
-    buffer: Vec<Merged>,
+/// What goes on, until it is pulled.
+#[derive(Default)]
+pub(super) struct Out {
+    refs: Vec<Merged>,
+    /// Each comes after so many of the references.
+    events: VecDeque<(usize, Event, VirtualTime)>,
+    /// References that were given.
+    given: usize,
+    /// The event that was given last.
+    event: Option<(Event, VirtualTime)>,
 }
 
-const SLICE_REFS: usize = 4096;
+/// References in a piece, and a few more.
+const PIECE_REFS: usize = 4096;
 
-impl<'a> Out<'a> {
-    pub(super) fn new(consumer: &'a mut dyn Consumer) -> Out<'a> {
-        Out { consumer, buffer: Vec::with_capacity(SLICE_REFS) }
-    }
+impl Out {
     #[inline]
     pub(super) fn reference(&mut self, r: &Merged) {
-        self.buffer.push(*r);
-        if self.buffer.len() == SLICE_REFS {
-            self.flush();
+        self.refs.push(*r);
+    }
+    pub(super) fn event(&mut self, event: Event, time: VirtualTime) {
+        self.events.push_back((self.refs.len(), event, time));
+    }
+    /// Forgets what was given.
+    pub(super) fn forget(&mut self) {
+        if self.events.is_empty() {
+            self.refs.drain(..self.given);
+            self.given = 0;
         }
     }
-    pub(super) fn event(&mut self, event: &Event, time: VirtualTime) {
-        self.flush();
-        self.consumer.event(event, time);
+    /// Whether there is a piece to give.
+    pub(super) fn full(&self) -> bool {
+        !self.events.is_empty() || self.refs.len() >= PIECE_REFS
     }
-    pub(super) fn flush(&mut self) {
-        if !self.buffer.is_empty() {
-            self.consumer.refs(&self.buffer);
-            self.buffer.clear();
-        }
+    /// Gives what goes on up to the next event; `None` if there is nothing.
+    pub(super) fn piece(&mut self) -> Option<Piece<'_>> {
+        let from = self.given;
+        let (to, event) = match self.events.pop_front() {
+            Some((to, event, time)) => (to, Some((event, time))),
+            None => (self.refs.len(), None),
+        };
+        (self.given, self.event) = (to, event);
+        let event = self.event.as_ref().map(|(event, time)| (event, *time));
+        (from < to || event.is_some()).then(|| Piece { refs: &self.refs[from..to], event })
     }
 }
 
@@ -242,7 +258,7 @@ impl Held {
         matches!(self.lanes[lane].nodes.front(), Some(Node { what: What::Ref(r), .. }) if self.exists(r.thread))
     }
     /// Gives the next of a processor, whatever it is.
-    pub(super) fn give(&mut self, lane: usize, out: &mut Out<'_>) {
+    pub(super) fn give(&mut self, lane: usize, out: &mut Out) {
         let Some(node) = self.lanes[lane].nodes.pop_front() else { return };
         match node.what {
             What::Ref(r) => {
@@ -253,12 +269,12 @@ impl Held {
             What::Event(e) => {
                 let role = self.role(&e.0);
                 self.waits.leave(&role, node.arrival);
-                out.event(&e.0, e.1);
+                out.event(e.0, e.1);
             }
         }
     }
     /// Gives the events that come next on processors that `move` and wait for nothing: an event takes no time.
-    pub(super) fn settle(&mut self, out: &mut Out<'_>, moves: impl Fn(usize) -> bool) {
+    pub(super) fn settle(&mut self, out: &mut Out, moves: impl Fn(usize) -> bool) {
         loop {
             let mut more = false;
             for lane in (0..self.lanes.len()).filter(|l| moves(*l)) {

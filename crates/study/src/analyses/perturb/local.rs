@@ -13,24 +13,24 @@ impl Local {
     pub(super) fn new(held: Held, most: usize, seed: u64) -> Local {
         Local { held, most: most as u64, rng: Rng::new(seed) }
     }
-    pub(super) fn reference(&mut self, r: &Merged, out: &mut Out<'_>) {
+    pub(super) fn reference(&mut self, r: &Merged, out: &mut Out) {
         if self.held.refs() == self.most {
             self.draw(out);
         }
         self.held.hold_reference(r);
     }
-    pub(super) fn event(&mut self, event: &Event, time: VirtualTime, out: &mut Out<'_>) {
+    pub(super) fn event(&mut self, event: &Event, time: VirtualTime, out: &mut Out) {
         self.held.hold_event(event, time);
         self.held.settle(out, |_| true);
     }
-    pub(super) fn finish(&mut self, out: &mut Out<'_>) {
+    pub(super) fn finish(&mut self, out: &mut Out) {
         while self.held.oldest().is_some() {
             self.draw(out);
         }
     }
 
     /// Draws one of the references held by processors that wait for nothing and gives the oldest of its processor.
-    fn draw(&mut self, out: &mut Out<'_>) {
+    fn draw(&mut self, out: &mut Out) {
         let able = |held: &Held, lane: &usize| held.can_give(*lane);
         let lanes = 0..self.held.lanes();
         let total: u64 = lanes.clone().filter(|l| able(&self.held, l)).map(|l| self.held.refs_of(l)).sum();

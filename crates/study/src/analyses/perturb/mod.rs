@@ -1,7 +1,7 @@
 //! How much a result depends on the exact interleaving that was recorded: seeded changes to the order of references, and
 //! the same question asked again (Bolosky 1993, section 4.3).
 //!
-//! A [`Perturber`] stands between an order and a [`Consumer`]. Program order of each processor always survives. With
+//! A [`Perturber`] stands between an order and whoever pulls. Program order of each processor always survives. With
 //! [`Sync::Kept`] so does the happens-before of recorded synchronisation, which the source's traces no longer had: an
 //! acquire is held back until all releases that it follows have been given. With [`Sync::Ignored`] references may move
 //! across synchronisation, as they did there.
@@ -14,10 +14,9 @@ mod sensitivity;
 
 use super::{Input, Need, Refused, Spec, Table, Value};
 pub use blame::{Blamed, blame};
-use homenode_base::VirtualTime;
 use homenode_sim::Seat;
-use homenode_trace::order::Consumer;
-use homenode_trace::{Event, Merged};
+use homenode_trace::TraceError;
+use homenode_trace::order::{Piece, Source, Stream};
 pub use interval::Interval;
 pub use sensitivity::{Change, SHOWN_PERCENT, sensitivity};
 
@@ -100,15 +99,84 @@ enum How {
     Gap(gap::Gap),
 }
 
-/// Gives a consumer the same references and events in another order. The input must be a legal order, such as that of
-/// [`homenode_trace::order::drive`]. Call [`Perturber::finish`] after the last reference: some are still held.
-pub struct Perturber<'a> {
+/// The references and events of a stream in another order. The stream must be in a legal order, such as
+/// [`homenode_trace::order::Order`].
+pub struct Perturber<S> {
+    stream: S,
     how: How,
-    out: held::Out<'a>,
+    out: held::Out,
+    over: bool,
 }
 
-impl<'a> Perturber<'a> {
-    /// A filter in front of `consumer`. Equal seeds give equal orders.
+impl<S: Stream> Perturber<S> {
+    /// A filter of `stream`. Equal seeds give equal orders.
+    ///
+    /// # Errors
+    /// A field of the filter is outside its range.
+    pub fn new(filter: Filter, sync: Sync, seed: u64, seats: &[Seat], stream: S) -> Result<Perturber<S>, Refused> {
+        filter.check()?;
+        Ok(Perturber { stream, how: How::new(filter, sync, seed, seats), out: held::Out::default(), over: false })
+    }
+}
+
+impl How {
+    fn new(filter: Filter, sync: Sync, seed: u64, seats: &[Seat]) -> How {
+        let held = held::Held::new(seats, sync);
+        match filter {
+            Filter::Local { held: most } => How::Local(local::Local::new(held, most as usize, seed)),
+            Filter::Gap { one_in, length, catch_up } => {
+                How::Gap(gap::Gap::new(held, one_in.into(), length.into(), catch_up, seed))
+            }
+        }
+    }
+    fn take(&mut self, piece: Piece<'_>, out: &mut held::Out) {
+        match self {
+            How::Local(local) => {
+                piece.refs.iter().for_each(|r| local.reference(r, out));
+                piece.event.iter().for_each(|(event, time)| local.event(event, *time, out));
+            }
+            How::Gap(gap) => {
+                piece.refs.iter().for_each(|r| gap.reference(r, out));
+                piece.event.iter().for_each(|(event, time)| gap.event(event, *time, out));
+            }
+        }
+    }
+    /// Gives everything that is still held.
+    fn finish(&mut self, out: &mut held::Out) {
+        match self {
+            How::Local(local) => local.finish(out),
+            How::Gap(gap) => gap.finish(out),
+        }
+    }
+}
+
+impl<S: Stream> Stream for Perturber<S> {
+    fn pull(&mut self) -> Result<Option<Piece<'_>>, TraceError> {
+        self.out.forget();
+        while !self.over && !self.out.full() {
+            match self.stream.pull()? {
+                Some(piece) => self.how.take(piece, &mut self.out),
+                None => {
+                    self.how.finish(&mut self.out);
+                    self.over = true;
+                }
+            }
+        }
+        Ok(self.out.piece())
+    }
+}
+
+/// A source whose streams are perturbed, each time the same.
+pub struct Perturbed<'a> {
+    source: &'a mut dyn Source,
+    filter: Filter,
+    sync: Sync,
+    seed: u64,
+    seats: &'a [Seat],
+}
+
+impl<'a> Perturbed<'a> {
+    /// A filter of what `source` streams.
     ///
     /// # Errors
     /// A field of the filter is outside its range.
@@ -116,41 +184,19 @@ impl<'a> Perturber<'a> {
         filter: Filter,
         sync: Sync,
         seed: u64,
-        seats: &[Seat],
-        consumer: &'a mut dyn Consumer,
-    ) -> Result<Perturber<'a>, Refused> {
+        seats: &'a [Seat],
+        source: &'a mut dyn Source,
+    ) -> Result<Perturbed<'a>, Refused> {
         filter.check()?;
-        let held = held::Held::new(seats, sync);
-        let how = match filter {
-            Filter::Local { held: most } => How::Local(local::Local::new(held, most as usize, seed)),
-            Filter::Gap { one_in, length, catch_up } => {
-                How::Gap(gap::Gap::new(held, one_in.into(), length.into(), catch_up, seed))
-            }
-        };
-        Ok(Perturber { how, out: held::Out::new(consumer) })
-    }
-    /// Gives everything that is still held.
-    pub fn finish(mut self) {
-        match &mut self.how {
-            How::Local(local) => local.finish(&mut self.out),
-            How::Gap(gap) => gap.finish(&mut self.out),
-        }
-        self.out.flush();
+        Ok(Perturbed { source, filter, sync, seed, seats })
     }
 }
 
-impl Consumer for Perturber<'_> {
-    fn refs(&mut self, refs: &[Merged]) {
-        match &mut self.how {
-            How::Local(local) => refs.iter().for_each(|r| local.reference(r, &mut self.out)),
-            How::Gap(gap) => refs.iter().for_each(|r| gap.reference(r, &mut self.out)),
-        }
-    }
-    fn event(&mut self, event: &Event, time: VirtualTime) {
-        match &mut self.how {
-            How::Local(local) => local.event(event, time, &mut self.out),
-            How::Gap(gap) => gap.event(event, time, &mut self.out),
-        }
+impl Source for Perturbed<'_> {
+    fn stream(&mut self, merge: u32) -> Result<Box<dyn Stream + '_>, TraceError> {
+        let how = How::new(self.filter, self.sync, self.seed, self.seats);
+        let stream = self.source.stream(merge)?;
+        Ok(Box::new(Perturber { stream, how, out: held::Out::default(), over: false }))
     }
 }
 

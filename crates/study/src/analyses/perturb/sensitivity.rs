@@ -1,10 +1,8 @@
 //! A question asked of the recorded order and of perturbed ones.
 use super::super::{Input, Refused, sum};
-use super::{Filter, Interval, Perturber, Sync};
+use super::{Filter, Interval, Perturbed, Sync};
 use crate::Row;
 use homenode_base::TotalCost;
-use homenode_trace::TraceError;
-use homenode_trace::order::Consumer;
 
 /// Smaller changes, in percent, are shown as 0, as in table 4.1 of Bolosky 1993.
 pub const SHOWN_PERCENT: f64 = 0.001;
@@ -55,13 +53,7 @@ pub fn sensitivity(input: &mut Input<'_>, filter: Filter, sync: Sync) -> Result<
     let mut changes: Vec<Change> = recorded.rows.into_iter().map(|row| Change { row, costs: Vec::new() }).collect();
     for i in 0..u64::from(input.repeats) {
         let seed = input.seed.wrapping_add(i);
-        let (source, seats) = (&mut *input.source, input.question.seats.first().map_or(&[][..], Vec::as_slice));
-        let mut perturbed = |consumer: &mut dyn Consumer| -> Result<(), TraceError> {
-            let mut filter = Perturber::new(filter, sync, seed, seats, consumer).expect("it was checked above");
-            source(&mut filter)?;
-            filter.finish();
-            Ok(())
-        };
+        let mut perturbed = Perturbed::new(filter, sync, seed, input.seats(), &mut *input.source)?;
         let answer = sum(&(input.ask)(input.question, &mut perturbed)?)?;
         for (change, row) in changes.iter_mut().zip(&answer.rows) {
             debug_assert_eq!((change.row.machine, change.row.what), (row.machine, row.what));

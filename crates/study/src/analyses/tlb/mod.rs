@@ -8,10 +8,8 @@ mod stacks;
 
 use super::{Input, Need, Refused, Spec, Table, input, mcpr, sum};
 use crate::{Question, Want};
-use homenode_base::VirtualTime;
 use homenode_sim::Seat;
-use homenode_trace::order::Consumer;
-use homenode_trace::{Event, Merged, Op};
+use homenode_trace::{Merged, Op};
 pub use models::{HUGE_BYTES, Level, TLB_MODELS, TlbModel};
 use stacks::Stacks;
 
@@ -91,7 +89,7 @@ struct PageSize {
     families: Vec<Family>,
 }
 
-/// The accumulator: a [`Consumer`] of a merged trace. Memory does not grow with the trace.
+/// The accumulator over a merged trace. Memory does not grow with the trace.
 #[derive(Debug)]
 pub struct Tlbs<'a> {
     seats: &'a [Seat],
@@ -188,8 +186,9 @@ impl PageSize {
     }
 }
 
-impl Consumer for Tlbs<'_> {
-    fn refs(&mut self, refs: &[Merged]) {
+impl Tlbs<'_> {
+    /// The next references of the merged order.
+    pub fn refs(&mut self, refs: &[Merged]) {
         for r in refs.iter().filter(|r| r.op != Op::Spin) {
             let Some(seat) = self.seats.get(r.thread as usize) else { continue };
             self.words += input::words(r, self.word_bytes);
@@ -198,7 +197,6 @@ impl Consumer for Tlbs<'_> {
             }
         }
     }
-    fn event(&mut self, _: &Event, _: VirtualTime) {}
 }
 
 fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
@@ -206,7 +204,11 @@ fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
     let word_bytes = input.question.machines.first().map_or(4, |m| u64::from(m.word_bytes));
     let pages: Vec<u64> = study_pages().into_iter().filter(|p| *p >= word_bytes).collect();
     let mut tlbs = Tlbs::new(&models, &pages, word_bytes, input.seats())?;
-    (input.source)(&mut tlbs)?;
+    let mut stream = input.source.stream(0)?;
+    while let Some(piece) = stream.pull()? {
+        tlbs.refs(piece.refs);
+    }
+    drop(stream);
     let columns =
         ["model", "page_bytes", "words", "first_misses", "misses", "rate", "reach_bytes", "added_cost_per_reference"];
     let note = "Misses per word referenced, private data included, busy waiting left out. Moves and invalidations flush \

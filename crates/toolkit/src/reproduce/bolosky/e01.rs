@@ -5,9 +5,7 @@ use super::lookup::two;
 use super::program::Program;
 use super::{Experiment, Found, Spec};
 use crate::Failure;
-use homenode_base::VirtualTime;
-use homenode_trace::order::Consumer;
-use homenode_trace::{Event, Merged};
+use homenode_trace::Merged;
 use std::collections::HashMap;
 
 pub(super) static SPEC: Spec =
@@ -52,7 +50,7 @@ struct Mix {
 
 const PAGE_BITS: u32 = 12;
 
-impl Consumer for Mix {
+impl Mix {
     fn refs(&mut self, refs: &[Merged]) {
         for r in refs {
             self.refs += 1;
@@ -62,13 +60,12 @@ impl Consumer for Mix {
             page.1 += 1;
         }
     }
-    fn event(&mut self, _: &Event, _: VirtualTime) {}
 }
 
 impl Experiment for Sizes {
     fn program(&mut self, program: &Program) -> Result<(), Failure> {
         let mut mix = Mix::default();
-        program.drive(&mut mix)?;
+        program.each(|refs| mix.refs(refs))?;
         let (refs, bytes) = program.recorded();
         let percent = |part: u64| 100.0 * part as f64 / mix.refs.max(1) as f64;
         let own = mix.pages.values().filter(|p| p.0.is_some()).map(|p| p.1).sum();

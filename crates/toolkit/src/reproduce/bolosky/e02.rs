@@ -10,7 +10,7 @@ use homenode_placement::policies::Choice;
 use homenode_sim::NoObjects;
 use homenode_study::Question;
 use homenode_study::analyses::{self, Ask, Input, Model, Overhead, Times, Value, misprints};
-use homenode_trace::order::{Consumer, drive};
+use homenode_trace::order::{Again, Source};
 
 pub(super) static SPEC: Spec = Spec {
     id: "E2",
@@ -45,12 +45,11 @@ impl Experiment for Shares {
     fn program(&mut self, program: &Program) -> Result<(), Failure> {
         let mut question = program.question(models::find("ace").into_iter().collect(), &[4096]);
         question.policies = vec![Choice::parse("ace").map_err(Failure::work)?];
-        let ask = |q: &Question, _: &mut analyses::Source<'_>| {
+        let ask = |q: &Question, _: &mut dyn Source| {
             Ok(vec![homenode_study::answer(q, program.partition(), 0..program.partition().regions())?])
         };
         let ask: &Ask<'_> = &ask;
-        let mut source =
-            |consumer: &mut dyn Consumer| drive(program.reader(), OrderChoice::Model.kind(), consumer).map(|_| ());
+        let mut source = Again { data: program.reader(), kind: OrderChoice::Model.kind() };
         let mut input = Input {
             source: &mut source,
             question: &question,

@@ -13,7 +13,7 @@ use homenode_sim::Seat;
 use homenode_study::analyses::{Change, Filter, GAP, LOCAL, Perturber, Series, Sync};
 use homenode_study::{Answer, Question, Want, What};
 use homenode_trace::dataset::DatasetReader;
-use homenode_trace::order::drive;
+use homenode_trace::order;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub(super) static SPEC: Spec =
@@ -84,13 +84,10 @@ struct Recorded<'a> {
 
 fn costs(recorded: Recorded<'_>, questions: &[Question; 2], order: Order) -> Result<Vec<TotalCost>, Failure> {
     let (filter, sync) = (FILTERS[order.filter], SYNCS[order.sync]);
-    let partition = program::partition(&questions[0], |consumer| {
-        let filter = Perturber::new(filter, sync, order.seed, recorded.seats, consumer);
-        let mut filter = filter.expect("the filters of the thesis are within their ranges");
-        drive(recorded.reader, OrderChoice::Model.kind(), &mut filter)?;
-        filter.finish();
-        Ok(())
-    })?;
+    let stream = order::Order::new(recorded.reader, OrderChoice::Model.kind())?;
+    let filter = Perturber::new(filter, sync, order.seed, recorded.seats, stream);
+    let mut filter = filter.expect("the filters of the thesis are within their ranges");
+    let partition = program::partition(&questions[0], &mut filter)?;
     let answer = |q| homenode_study::answer(q, &partition, 0..partition.regions()).map_err(Failure::work);
     let answers = questions.iter().map(answer).collect::<Result<Vec<_>, Failure>>()?;
     Ok(rows_of(answers).into_iter().map(|r| r.cost).collect())

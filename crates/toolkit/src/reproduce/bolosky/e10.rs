@@ -61,7 +61,7 @@ impl Experiment for Translation {
     fn program(&mut self, program: &Program) -> Result<(), Failure> {
         let models: Vec<&'static TlbModel> = TLB_MODELS.iter().take(MODELS).collect();
         let mut tlbs = Tlbs::new(&models, &PAGES, 4, program.seats()).map_err(Failure::work)?;
-        program.drive(&mut tlbs)?;
+        program.each(|refs| tlbs.refs(refs))?;
         let mut question = program.question(models::find("numa").into_iter().collect(), &[128, 4096]);
         question.with_replication = Want::Cost;
         let answer = program.answer(&question)?;

@@ -11,7 +11,7 @@ use homenode_machine::{Machine, models};
 use homenode_placement::Start;
 use homenode_sim::Seat;
 use homenode_study::analyses::{Component, Known, McprParts, MoveCost, Moves, Series, data_ratio, ratio_proves};
-use homenode_trace::order::{OrderKind, drive};
+use homenode_trace::order::{Order, OrderKind, Stream};
 
 pub(super) static SPEC: Spec = Spec { id: "E11", title: "false sharing", begin: || Box::new(Sharing::default()) };
 
@@ -107,7 +107,10 @@ fn is_exact(row: &[String]) -> Result<bool, Failure> {
     // Fourteen words lie in a block of sixteen as they do in one of fourteen.
     let mut moves = Moves::new(&[s.next_power_of_two(), 1], 4, Start::FreeSet, &seats).map_err(Failure::work)?;
     let data = trace.program(p.into(), s, n).open().map_err(Failure::work)?;
-    drive(&data, OrderKind::Model, &mut moves)?;
+    let mut order = Order::new(&data, OrderKind::Model)?;
+    while let Some(piece) = order.pull()? {
+        moves.refs(piece.refs);
+    }
     let [(_, block_moves), (_, word_moves)] = moves.counts()[..] else { return Ok(false) };
     let split = |block_moves, word_moves, fragmentation| {
         Component { cost, block_words: s, block_moves, word_moves }.split(fragmentation)

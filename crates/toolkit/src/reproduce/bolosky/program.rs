@@ -3,14 +3,14 @@ use super::super::programs;
 use super::lookup::Machines;
 use super::work::{together, workers};
 use crate::{Failure, OrderChoice, Progress};
-use homenode_base::{NodeId, VirtualTime};
+use homenode_base::NodeId;
 use homenode_machine::{Machine, models};
 use homenode_placement::policies::Choice;
 use homenode_sim::Seat;
 use homenode_study::{Answer, Layout, Partition, Partitioner, Question, StudyError};
+use homenode_trace::Merged;
 use homenode_trace::dataset::DatasetReader;
-use homenode_trace::order::{Consumer, drive};
-use homenode_trace::{Event, Merged, TraceError};
+use homenode_trace::order::{Order, Stream};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -171,9 +171,12 @@ impl Program {
     pub(super) fn recorded(&self) -> (u64, u64) {
         ((0..self.reader.threads()).map(|t| self.reader.refs(t)).sum(), self.recorded_bytes)
     }
-    /// Gives all references, in model order, to a consumer.
-    pub(super) fn drive(&self, consumer: &mut dyn Consumer) -> Result<(), Failure> {
-        drive(&self.reader, OrderChoice::Model.kind(), consumer)?;
+    /// Takes all references, in model order.
+    pub(super) fn each(&self, mut take: impl FnMut(&[Merged])) -> Result<(), Failure> {
+        let mut order = Order::new(&self.reader, OrderChoice::Model.kind())?;
+        while let Some(piece) = order.pull()? {
+            take(piece.refs);
+        }
         Ok(())
     }
     /// The references as they were recorded.
@@ -196,41 +199,22 @@ fn partitioned(reader: &DatasetReader, seats: &[Seat]) -> Result<Partition, Fail
     let machines: Vec<Machine> = ["ace", "numa"].iter().filter_map(|name| models::find(name)).collect();
     let mut question = Question::new(machines, vec![seats.to_vec(); 2], BLOCKS.to_vec());
     question.policies = vec![Choice::parse("platinum").map_err(Failure::work)?];
-    partition(&question, |filling| drive(reader, OrderChoice::Model.kind(), filling).map(|_| ()))
+    partition(&question, &mut Order::new(reader, OrderChoice::Model.kind())?)
 }
 
-/// Partitions what `give` gives, for this question.
+/// Partitions a stream, for this question.
 ///
 /// # Errors
 /// The question cannot be answered, or the references cannot be read.
-pub(super) fn partition(
-    question: &Question,
-    give: impl FnOnce(&mut dyn Consumer) -> Result<(), TraceError>,
-) -> Result<Partition, Failure> {
+pub(super) fn partition(question: &Question, stream: &mut dyn Stream) -> Result<Partition, Failure> {
     // Regions of one block: nothing above the largest block is cut, and work divides well.
     let layout = Layout { region_bytes: question.blocks.last().copied(), ..Layout::default() };
-    let partitioner = Partitioner::new(question, layout).map_err(Failure::work)?;
-    let mut filling = Filling { partitioner, trouble: None };
-    give(&mut filling)?;
-    match filling.trouble {
-        Some(error) => Err(Failure::work(error)),
-        None => filling.partitioner.finish().map_err(Failure::work),
+    let mut partitioner = Partitioner::new(question, layout).map_err(Failure::work)?;
+    while let Some(piece) = stream.pull()? {
+        partitioner.refs(piece.refs).map_err(Failure::work)?;
     }
+    partitioner.finish().map_err(Failure::work)
 }
 
 /// Block sizes of all experiments, in bytes: a word to two pages (section 6.2.3).
 pub(super) const BLOCKS: [u64; 12] = [4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
-
-struct Filling {
-    partitioner: Partitioner,
-    trouble: Option<StudyError>,
-}
-
-impl Consumer for Filling {
-    fn refs(&mut self, refs: &[Merged]) {
-        if self.trouble.is_none() {
-            self.trouble = self.partitioner.refs(refs).err();
-        }
-    }
-    fn event(&mut self, _: &Event, _: VirtualTime) {}
-}

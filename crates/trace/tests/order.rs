@@ -6,9 +6,9 @@ use homenode_trace::dataset::{EVENTS_FILE, scan_events};
 use homenode_trace::event::{EventKind, SyncKind};
 use homenode_trace::events::EventEncoder;
 use homenode_trace::framing::Codec;
-use homenode_trace::order::OrderKind;
+use homenode_trace::order::{Order, OrderKind, Paced, Stream};
 use homenode_trace::synthetic::{Builder, PROGRAMS, Scale, random, t_f, t_gamma, t_s};
-use homenode_trace::{DatasetReader, Sampling, TraceError};
+use homenode_trace::{DatasetReader, Merged, Op, Sampling, TraceError};
 use std::collections::BTreeSet;
 
 fn log(data: &DatasetReader, kind: OrderKind) -> Log {
@@ -304,4 +304,80 @@ fn pieces_do_not_depend_on_how_long_frames_are() {
         b.frame_refs(64 + rng.below(100) as usize);
         assert_eq!(whole, log(&b.open().expect("valid"), OrderKind::Model).entries, "{}", program.name);
     }
+}
+
+/// By a clock of the caller's, reference by reference: what came, when each began, and the span.
+fn paced(data: &DatasetReader, mut ticks: impl FnMut(&Merged) -> u64) -> (Vec<(u32, Option<Op>, u64)>, Vec<u64>, u64) {
+    let (mut entries, mut begins) = (Vec::new(), Vec::new());
+    let mut order = Paced::new(data).expect("valid");
+    while let Some(turn) = order.pull(1).expect("acyclic") {
+        begins.push(turn.begin);
+        let pass = turn.piece.refs.iter().map(&mut ticks).sum();
+        entries.extend(turn.piece.refs.iter().map(|r| (r.thread, Some(r.op), r.addr)));
+        entries.extend(turn.piece.event.map(|(e, _)| (e.thread, None, 0)));
+        order.pass(pass);
+    }
+    (entries, begins, order.span().0)
+}
+
+#[test]
+fn a_clock_that_counts_references_gives_the_model_order() {
+    let unit = |r: &Merged| u64::from(r.op != Op::Spin);
+    let mut all: Vec<DatasetReader> = (0..cases(300, 3_000))
+        .map(|seed| random(seed ^ 0xC10C, 1 + (seed % 6) as u32, 40 + seed % 90).open().expect("valid"))
+        .collect();
+    all.extend(PROGRAMS.iter().map(|p| (p.build)(3, Scale { threads: 4, rounds: 40 }).open().expect("valid")));
+    for (i, data) in all.iter().enumerate() {
+        let (log, summary) = Log::of(data, OrderKind::Model).expect("acyclic");
+        let (entries, _, span) = paced(data, unit);
+        assert!(entries == log.entries && span == summary.span.0, "case {i}");
+    }
+}
+
+#[test]
+fn any_clock_gives_a_legal_merge_in_the_order_of_its_times() {
+    let mut differs = 0;
+    for seed in 0..cases(300, 5_000) {
+        let data = random(seed ^ 0xD1A1, 2 + (seed % 5) as u32, 40 + seed % 60).open().expect("valid");
+        let (graph, mut rng) = (Graph::new(&data), Rng::new(seed));
+        let (entries, begins, span) = paced(&data, |_| rng.below(50));
+        assert!(begins.is_sorted() && begins.last().is_none_or(|last| *last <= span), "seed {seed}");
+        // The n-th entry of a thread is its n-th node.
+        let mut done = vec![false; graph.nodes.len()];
+        let mut next = vec![0; data.threads() as usize];
+        for (thread, _, _) in &entries {
+            let index = next[*thread as usize];
+            next[*thread as usize] += 1;
+            let node = graph.nodes.iter().position(|n| (n.thread, n.index) == (*thread, index)).expect("a node");
+            assert!(graph.before[node].iter().all(|b| done[*b]), "node {node}, seed {seed}");
+            done[node] = true;
+        }
+        assert!(done.iter().all(|d| *d), "everything comes, seed {seed}");
+        differs += u32::from(entries != log(&data, OrderKind::Model).entries);
+    }
+    assert!(differs > 200, "{differs}");
+}
+
+#[test]
+fn a_slow_thread_comes_less_often() {
+    let mut b = Builder::new(2);
+    (0..30).for_each(|i| _ = b.read(0, 8 * i).read(1, 0x1000 + 8 * i));
+    let data = b.open().expect("valid");
+    let (entries, begins, span) = paced(&data, |r| if r.thread == 0 { 3 } else { 1 });
+    let first: Vec<u32> = entries.iter().take(12).map(|e| e.0).collect();
+    assert_eq!(first, [0, 1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1]);
+    assert_eq!((begins[4], begins[5], span), (3, 3, 90));
+}
+
+/// Whoever has enough stops; whoever goes on after the end is told so again.
+#[test]
+fn a_stream_can_be_left_and_ends_for_good() {
+    let data = random(9, 3, 500).open().expect("valid");
+    let mut order = Order::new(&data, OrderKind::Model).expect("valid");
+    let first = order.pull().expect("acyclic").map(|p| p.refs.len() as u64 + u64::from(p.event.is_some()));
+    let summary = order.summary();
+    assert_eq!(first, Some(summary.refs + summary.events), "nothing was read ahead of what was given");
+    while order.pull().expect("acyclic").is_some() {}
+    assert!(order.pull().expect("still over").is_none());
+    assert_eq!(order.summary().events, data.events().len() as u64);
 }

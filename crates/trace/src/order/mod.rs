@@ -4,12 +4,14 @@
 //! index): it depends on the program and its synchronisation, not on how the host scheduled it. Virtual time is the number
 //! of references of the thread so far, spins excepted; an acquire raises it to that of the releases it follows, and a
 //! thread begins at that of its spawn. In sampled recordings virtual time is what was stamped. *As-recorded order* is a legal merge drawn by a seed: program order,
-//! synchronisation edges and batches that do not overlap in time are kept. `docs/design/order.md` gives the reasons.
+//! synchronisation edges and batches that do not overlap in time are kept. [`Paced`] goes by a clock of the caller's.
+//! `docs/design/order.md` gives the reasons.
 mod chance;
 mod cursor;
 mod families;
 mod model;
 mod output;
+mod paced;
 mod peers;
 mod recorded;
 mod releases;
@@ -24,6 +26,7 @@ use crate::event::Event;
 use crate::record::Merged;
 pub use chance::Apart;
 use homenode_base::VirtualTime;
+pub use paced::{Paced, Turn};
 
 /// Which order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

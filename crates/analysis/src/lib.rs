@@ -9,6 +9,22 @@
 //!
 //! Reading order: [`feed`] (what comes in), [`patterns`], [`detail`], `watched`, `transfers`, [`attribution`], [`heat`], `owners`, `confidence` (of samples),
 //! [`candidate`] and `candidates` (what goes out), [`analysis`] (all of them together).
+//!
+//! ```
+//! use homenode_analysis::Pattern;
+//! use homenode_analysis::patterns::{Patterns, Touch};
+//! use homenode_trace::Op;
+//!
+//! // Two threads write different words of one line of 64 bytes.
+//! let mut patterns = Patterns::new(64);
+//! for _ in 0..10 {
+//!     for thread in 0..2 {
+//!         let addr = 0x1000 + 8 * u64::from(thread);
+//!         patterns.touch(&Touch { addr, size: 8, thread, op: Op::Write, object: 0 }, |_| ());
+//!     }
+//! }
+//! assert_eq!(patterns.class_of(0x1000 / 64).map(|c| c.pattern), Some(Pattern::FalselyShared));
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod analysis;

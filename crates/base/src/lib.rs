@@ -7,6 +7,17 @@
 //!
 //! Reading order: [`ids`], [`cost`], [`nodeset`], [`cpus`], [`rng`], [`lives`], [`registry`](crate::registry!), [`ring`],
 //! [`stackhash`], [`agentplan`], [`agentresult`].
+//!
+//! ```
+//! use homenode_base::{Cost, NodeId, NodeSet, Rng, TotalCost};
+//!
+//! // Costs are exact integers in a machine's unit; sums do not overflow.
+//! assert_eq!(Cost(i64::MAX).times(2), TotalCost(2 * i128::from(i64::MAX)));
+//! let copies: NodeSet = [0, 3].map(NodeId).into_iter().collect();
+//! assert!(copies.contains(NodeId(3)) && copies.len() == 2);
+//! // Whatever is random has a seed, and is the same everywhere.
+//! assert_eq!(Rng::new(7).below(100), Rng::new(7).below(100));
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod agentplan;

@@ -44,6 +44,19 @@
 //!   unsupported.
 //! * A wait by compare-and-swap compiled by gcc sets its expected value in memory before each try; the tries are marked
 //!   as busy waiting, those stores to the stack are not.
+//!
+//! ```
+//! use homenode_hooks::compile::{Mode, plan_with};
+//! use homenode_hooks::toolchain::Toolchain;
+//! use std::ffi::OsString;
+//! use std::path::Path;
+//!
+//! // What `homenode cc -c a.c` executes: the user's compiler with every reference instrumented.
+//! let Ok(toolchain) = Toolchain::detect(Mode::Cc, None) else { panic!("gcc or clang builds this crate") };
+//! let args = ["-c", "a.c"].map(OsString::from);
+//! let plan = plan_with(&toolchain, &args, &args, Path::new("/tmp/libhomenode_hooks.a")).expect("nothing forbids it");
+//! assert!(plan.args.iter().any(|a| a == "-fsanitize=thread") && plan.args.iter().any(|a| a == "a.c"));
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod agent;

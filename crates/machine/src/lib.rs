@@ -8,6 +8,18 @@
 //!
 //! Reading order: [`model`], [`models`], [`validate`], `crew` (threads and their lives), [`binding`], [`topology`], [`repair`], `measured` (raw measurements),
 //! `this` (from a real machine to a cost model); machine files are read in `file`.
+//!
+//! ```
+//! use homenode_base::NodeId;
+//! use homenode_machine::{AccessClass, Location, Machine, models};
+//!
+//! let machine = models::find("two-socket").expect("in the registry");
+//! let read = |home| machine.access(AccessClass::Read, NodeId(0), Location::Node(NodeId(home)));
+//! assert!(read(0) < read(1), "memory of the other socket is farther away");
+//! // A machine is data: written, changed by hand, read again.
+//! assert_eq!(Machine::from_toml(&machine.to_toml())?.validate(), Ok(()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod affinity;

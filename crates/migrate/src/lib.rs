@@ -7,6 +7,19 @@
 //!
 //! Reading order: [`fate`] (what can become of a page), [`locate`] (where pages are), [`mover`], [`units`] (huge pages),
 //! [`process`] (what `/proc` says of a process and of the kernel's own balancing).
+//!
+//! ```
+//! use homenode_migrate::where_are;
+//!
+//! // A page of this process that was touched is on some node.
+//! let touched = vec![1u8; 3 * 4096];
+//! let page = (touched.as_ptr() as u64).next_multiple_of(4096);
+//! match where_are(std::process::id(), &[page]) {
+//!     Ok(places) => assert!(places[0].node().is_some()),
+//!     // Kernels without NUMA, and sandboxes, do not tell.
+//!     Err(why) => assert!(!why.to_string().is_empty()),
+//! }
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod fate;

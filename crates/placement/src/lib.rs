@@ -8,6 +8,27 @@
 //! Reading order: [`access`], [`placement`], [`checker`], [`optimum`], [`policy`], [`engine`], [`policies`],
 //! [`counts`], [`affinity`], [`assign`], [`threads`] (from evidence to homes and seats), [`plan`]; [`oracle`] is brute
 //! force for tests.
+//!
+//! ```
+//! use homenode_base::{NodeId, VirtualTime};
+//! use homenode_machine::{AccessClass, Location, models};
+//! use homenode_placement::optimum::BestStatic;
+//! use homenode_placement::{Access, AccessKind};
+//!
+//! let machine = models::find("butterfly").expect("in the registry");
+//! let read = |node, t| Access {
+//!     node: NodeId(node),
+//!     kind: AccessKind::Read,
+//!     class: AccessClass::Read,
+//!     weight: 1,
+//!     t: VirtualTime(t),
+//! };
+//! // Node 1 reads a block three times, node 0 once: its best home is node 1.
+//! let solver = BestStatic::new(&machine);
+//! let mut block = solver.begin();
+//! [read(0, 0), read(1, 1), read(1, 2), read(1, 3)].iter().for_each(|a| solver.push(&mut block, a));
+//! assert_eq!(solver.finish(&block).0, Location::Node(NodeId(1)));
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod access;

@@ -8,6 +8,16 @@
 //! and commands) is escaped on the way out.
 //!
 //! Reading order: [`doc`], [`sampling`], [`compare`], [`info`], [`units`], [`headline`], [`source`], [`text`], [`html`].
+//!
+//! ```
+//! use homenode_base::TotalCost;
+//! use homenode_report::units::{CostUnit, bytes, integer, percent};
+//!
+//! // What people read. Documents as a whole: see [`text::render`] and [`html`].
+//! assert_eq!(integer(1_234_567), "1,234,567");
+//! assert_eq!((bytes(4096).as_str(), percent(0.0004).as_str()), ("4 KiB", "<0.1 %"));
+//! assert_eq!(CostUnit::of("ps").cost(TotalCost(1_500_000_000_000)), "1.50 s");
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod compare;

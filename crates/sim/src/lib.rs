@@ -8,6 +8,30 @@
 //! Reading order: [`evaluation`] (what comes out), [`evidence`] (what that does not rest on), [`evaluate`](mod@evaluate) (the passes), `replay` (one pass: `seat`,
 //! `split`, [`cache`], `back`, `seen`, `fold`), `lanes` and `usage` (what is computed beside each other), [`engine`], [`filtered`], [`profile`],
 //! [`whatif`]. The definitions, exact enough to recompute results by other means, are in `docs/design/replay.md`.
+//!
+//! ```
+//! use homenode_machine::models;
+//! use homenode_placement::policies::Choice;
+//! use homenode_sim::{Engine, ReplayOptions, Setup, seats, thread_map};
+//! use homenode_trace::order::{Order, OrderKind, Stream};
+//! use homenode_trace::synthetic::Builder;
+//!
+//! let mut program = Builder::new(2);
+//! program.write(0, 0x1000);
+//! (0..9).for_each(|_| _ = program.read(1, 0x1000));
+//! let dataset = program.open()?;
+//! let machine = models::find("butterfly").expect("in the registry");
+//! let seats = seats(&thread_map(&dataset, &machine, None)?, |thread| dataset.address_space(thread));
+//! let setup = Setup { machine: &machine, seats: &seats, block_bytes: 4096, options: ReplayOptions::default() };
+//! let mut engine = Engine::new(setup, &[Choice::parse("first-touch")?, Choice::parse("best-static")?], None)?;
+//! let mut order = Order::new(&dataset, OrderKind::Model)?;
+//! while let Some(piece) = order.pull()? {
+//!     engine.refs(piece.refs);
+//! }
+//! let priced = engine.finish()?;
+//! assert!(priced.total(1) < priced.total(0), "the page belongs to who reads it, not to who touched it first");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod back;

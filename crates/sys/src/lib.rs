@@ -9,6 +9,18 @@
 //! Reading order: [`map`] (typed views of mapped files), [`futex`], [`process`], [`held`], [`signals`], [`dir`] (folders
 //! that others made), [`private`] (folders that nobody else can change), [`disk`], [`clock`], [`stdio`],
 //! [`numa`] (pages and nodes), [`terminal`].
+//!
+//! ```
+//! use homenode_sys::dir::Dir;
+//!
+//! // A folder is named once; what is done in it is done there, whoever renames what meanwhile.
+//! let made = tempfile::tempdir()?;
+//! let folder = Dir::open(made.path())?;
+//! folder.replace("figures", b"42")?;
+//! assert_eq!(folder.names()?, ["figures"]);
+//! assert!(folder.sub("figures").is_err(), "not a folder");
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 pub mod chase;
 pub mod clock;

@@ -8,6 +8,22 @@
 //!
 //! Reading order: [`record`], [`sample`], [`event`], [`manifest`], [`store`], [`framing`], [`frame`], [`events`], [`symbols`],
 //! [`dataset`], `packed` (events in memory), [`lives`](mod@lives), [`affinity`], `polls` (busy waiting), [`order`], [`thin`], [`objects`], [`check`], [`synthetic`]. The bytes are in `docs/format.md`.
+//!
+//! ```
+//! use homenode_trace::order::{Order, OrderKind, Stream};
+//! use homenode_trace::synthetic::Builder;
+//!
+//! let mut program = Builder::new(2);
+//! program.write(0, 0x1000).barrier(0x9000, 0..2).read(1, 0x1000);
+//! let dataset = program.open()?;
+//! let mut order = Order::new(&dataset, OrderKind::Model)?;
+//! let mut threads = Vec::new();
+//! while let Some(piece) = order.pull()? {
+//!     threads.extend(piece.refs.iter().map(|r| r.thread));
+//! }
+//! assert_eq!(threads, [0, 1], "the barrier lies between them");
+//! # Ok::<(), homenode_trace::TraceError>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod affinity;

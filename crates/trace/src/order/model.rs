@@ -41,6 +41,7 @@ impl Model {
     }
 
     /// Goes on until the piece is full or something else is to be done. Whether anything is left.
+    #[inline]
     pub(super) fn step<'a>(&mut self, state: &mut State<'a>, out: &mut Output<'a>) -> Result<bool, TraceError> {
         match self.at {
             Phase::Begin => match self.ready.peek() {

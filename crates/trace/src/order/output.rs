@@ -32,28 +32,33 @@ impl Default for Output<'_> {
 
 impl<'a> Output<'a> {
     /// Begins the next piece.
+    #[inline]
     pub(super) fn clear(&mut self) {
         (self.used, self.event, self.full) = (0, None, false);
     }
 
     /// Whether the piece must be given before anything else happens.
+    #[inline]
     pub(super) fn full(&self) -> bool {
         self.full
     }
 
     /// Whether so many references have room; if not, the piece is full.
+    #[inline]
     pub(super) fn has_room(&mut self, refs: usize) -> bool {
         self.full |= self.buffer.len() - self.used < refs;
         !self.full
     }
 
     /// What was collected, if anything.
+    #[inline]
     pub(super) fn piece(&self) -> Option<Piece<'_>> {
         let event = self.event.as_ref().map(|(event, time)| (&**event, *time));
         (self.used > 0 || event.is_some()).then(|| Piece { refs: &self.buffer[..self.used], event })
     }
 
     /// The event that ends the piece.
+    #[inline]
     pub(super) fn event(&mut self, event: Cow<'a, Event>, time: u64) {
         self.event = Some((event, VirtualTime(time)));
         self.events += 1;

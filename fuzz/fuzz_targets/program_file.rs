@@ -1,8 +1,7 @@
 //! Any bytes as an executable: its build id, variables, functions, lines and segments are read or it is refused.
 #![no_main]
-use homenode_capture::read_module;
-use homenode_capture::sampled::modules::Modules;
-use homenode_capture::symbols::image::resolve;
+use homenode_symbols::image::resolve;
+use homenode_symbols::{Modules, read_module};
 use libfuzzer_sys::fuzz_target;
 use std::fs;
 use std::path::Path;

@@ -14,7 +14,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("report", &["base", "trace", "machine", "placement", "analysis", "sim"]),
     ("sys", &["base"]),
     ("hooks", &["base", "sys"]),
-    ("capture", &["base", "trace", "machine", "sys", "hooks"]),
+    ("symbols", &["trace", "sys"]),
+    ("capture", &["base", "trace", "machine", "sys", "hooks", "symbols"]),
     ("migrate", &["base", "machine", "placement", "sys"]),
     (
         "toolkit",
@@ -28,6 +29,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "study",
             "report",
             "sys",
+            "symbols",
             "capture",
             "hooks",
             "migrate",

@@ -1,20 +1,10 @@
 //! What the events say about processes and modules, collected while they pass by, and the tables made of it.
 use crate::control::Entry;
+use homenode_symbols::Module;
 use homenode_trace::manifest::{Process, Thread};
 use homenode_trace::{Event, EventKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
-
-/// An executable or library in a process's memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Module {
-    /// Run-time address minus address in the file.
-    pub bias: u64,
-    /// Bytes from the bias to the end.
-    pub bytes: u64,
-    /// Path.
-    pub path: String,
-}
 
 /// See the module.
 #[derive(Debug, Default)]

@@ -4,7 +4,6 @@ use crate::facts::Tables;
 use crate::record::{RecordOptions, RecordSummary};
 use crate::store::DirStore;
 use crate::supervise::Outcome;
-use crate::symbols;
 use crate::workers::Recording;
 use homenode_base::ring::{STOP_LIMIT, STOP_RECORDER_GONE, STOP_USER, STOP_WRITE_FAILED};
 use homenode_sys::dir::Dir;
@@ -139,7 +138,8 @@ pub(crate) fn dataset(
     manifest.exit_status = ending.exit_status;
     manifest.blind = ending.blind.clone();
     write_manifest(root, &manifest)?;
-    let named = symbols::name_everything(&DirStore::of(root), &manifest.threads, &modules)?;
+    let named =
+        homenode_symbols::name_everything(&DirStore::of(root), &manifest.threads, &modules, homenode_hooks::ARCHIVE)?;
     if manifest.sampling.is_none() {
         // A sample may come from any code; that none came says nothing about how it was built.
         manifest.blind.notes.extend(named.unseen);

@@ -1,13 +1,13 @@
 //! # homenode-capture: from a running program to a dataset
 //!
-//! The recorder, the dataset as a directory, what to do after a crash, and names for code and data.
+//! The recorder, the dataset as a directory and what to do after a crash.
 //!
 //! **Invariant:** what a ring's `tail` has passed is in a file of the dataset, so killing the recorder loses nothing that the
 //! ring files do not still hold; and whatever happens to the recorder, the recorded program runs on.
 //!
 //! Reading order: [`store`], [`backends`], `control` and `ring` (the protocol of `homenode_base::ring` seen from this side), `memory` (where rings lie),
 //! `slots` (ring slots to references and events), `sink` and `drain` (one thread's ring to its files), `workers` (all rings),
-//! [`samples`] (what sampling delivers), [`record()`], [`sampled`] (the recorder for samples), [`hinting`] (the faults backend) and [`protect`] (the same on one node), [`damon`] and `heat` (how hot memory is), `huge` (what is in huge pages), [`leftovers`], `finish`, [`recover()`], [`compact()`], `symbols`; [`topology`] stands alone.
+//! [`samples`] (what sampling delivers), [`record()`], [`sampled`] (the recorder for samples), [`hinting`] (the faults backend) and [`protect`] (the same on one node), [`damon`] and `heat` (how hot memory is), `huge` (what is in huge pages), [`leftovers`], `finish`, [`recover()`], [`compact()`]; [`topology`] stands alone.
 #![forbid(unsafe_code)]
 
 pub mod backends;
@@ -39,7 +39,6 @@ mod sink;
 mod slots;
 pub mod store;
 mod supervise;
-pub mod symbols;
 pub mod topology;
 mod workers;
 #[cfg(test)]
@@ -47,10 +46,8 @@ mod workers_tests;
 
 pub use compact::{CompactSummary, compact};
 pub use error::CaptureError;
-pub use facts::Module;
 pub use launch::{find_program, secure_mode};
 pub use record::{Progress, RecordOptions, RecordSummary, Snapshot, record};
 pub use recover::{RecoverSummary, recover};
 pub use samples::{Notice, RawSample, SampleSource};
 pub use store::DirStore;
-pub use symbols::{ModuleFile, read_module};

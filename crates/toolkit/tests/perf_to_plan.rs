@@ -4,10 +4,11 @@
 mod perf_ring;
 mod support;
 
+use homenode_capture::RecordOptions;
 use homenode_capture::sampled::record;
-use homenode_capture::{RecordOptions, read_module};
 use homenode_machine::topology::{MemoryNode, Topology};
 use homenode_placement::plan::{Home, ObjectKey, Plan, Why};
+use homenode_symbols::read_module;
 use homenode_toolkit::{Match, agent_plan, check, place};
 use homenode_trace::{DatasetReader, SampleUnit};
 use object::read::elf::{FileHeader, ProgramHeader};

@@ -142,7 +142,7 @@ fn the_agent_is_told_what_was_planned_and_only_for_that_build() {
     let other = agent_plan(&plan, &topology(4), &binary, Match::Build).expect_err("another build").message;
     assert!(other.contains("another build") && other.contains("--match size"), "{other}");
     let build =
-        homenode_capture::read_module(&binary).expect("an object file").build_id.expect("rustc's linker adds it");
+        homenode_symbols::read_module(&binary).expect("an object file").build_id.expect("rustc's linker adds it");
     plan.modules[0].build_id.clone_from(&build);
     let text = agent_plan(&plan, &topology(4), &binary, Match::Build).expect("a text");
     let ObjectKey::Heap { stack, .. } = &plan.entries[1].object else { panic!("{plan:?}") };

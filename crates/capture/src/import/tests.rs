@@ -1,7 +1,7 @@
 //! Files made byte by byte and what becomes of them.
 use super::testfile::{TestFile, attr, padded, pair, text, words};
 use super::*;
-use crate::sampled::modules::Modules;
+use homenode_symbols::Modules;
 use homenode_trace::check::check;
 use homenode_trace::manifest::Clock;
 use homenode_trace::{DataSource, DatasetReader, EventKind, Op, SampleUnit};

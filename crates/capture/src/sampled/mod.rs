@@ -13,13 +13,12 @@
 //!
 //! Reading order: this file, `session` (begin and loop), `turn` (from source and rings to the
 //! writer), `names` (host thread ids to dataset threads), `awaited` (who has not reported yet), `tap` (a ring
-//! as a list of events), `modules`, `clock`, `writer`, `life`, `end`; `beside` for who has the samples already.
+//! as a list of events), `clock`, `writer`, `life`, `end`; `beside` for who has the samples already.
 mod awaited;
 mod beside;
 mod clock;
 mod end;
 mod life;
-pub mod modules;
 mod names;
 mod session;
 mod start;

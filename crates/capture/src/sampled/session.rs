@@ -2,7 +2,6 @@
 use super::awaited::Awaited;
 use super::clock::Clocks;
 use super::life::Life;
-use super::modules::Modules;
 use super::names::Names;
 use super::start;
 use super::tap::Tap;
@@ -16,6 +15,7 @@ use crate::record::{Progress, RecordOptions, Snapshot};
 use crate::samples::{Notice, RawSample, SampleSource};
 use crate::supervise::Outcome;
 use homenode_base::ring::{STOP_LIMIT, STOP_USER};
+use homenode_symbols::Modules;
 use homenode_sys::dir::Dir;
 use homenode_sys::process::Subreaper;
 use homenode_trace::framing::Codec;

@@ -1,14 +1,13 @@
 //! One turn: what is old enough goes, in order of time, from the source and the rings to the writer.
 use super::awaited;
-use super::modules;
 use super::names::{self, Found};
 use super::session::Session;
 use super::tap::Tap;
 use super::writer::Stamped;
-use crate::facts::Module;
 use crate::ring::Ring;
 use crate::samples::{Notice, RawSample};
 use homenode_base::ring::{ENTRY_ACTIVE, ENTRY_DONE, STOP_WRITE_FAILED};
+use homenode_symbols::{Mapping, Module, mappings};
 use homenode_trace::Sample;
 use homenode_trace::event::EventKind;
 use std::collections::BTreeSet;
@@ -125,8 +124,8 @@ impl Session {
         for tid in names::threads_of(pid) {
             self.thread(pid, tid, None, now_ns);
         }
-        for notice in modules::mappings(pid, now_ns) {
-            self.notice(&notice);
+        for Mapping { addr, bytes, file_offset, prot, path } in mappings(pid) {
+            self.notice(&Notice::Map { time_ns: now_ns, pid, addr, bytes, file_offset, prot, path });
         }
     }
 

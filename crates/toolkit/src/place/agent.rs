@@ -2,9 +2,9 @@
 use crate::Failure;
 use homenode_base::agentplan::{self, AgentPlan, By, Line};
 use homenode_base::{CpuId, NodeId};
-use homenode_capture::{ModuleFile, read_module};
 use homenode_machine::{Machine, Topology};
 use homenode_placement::plan::{Entry, Home, LEAST_BYTES, ObjectKey, Plan, ThreadPin};
+use homenode_symbols::{ModuleFile, read_module};
 use std::collections::HashMap;
 use std::path::Path;
 

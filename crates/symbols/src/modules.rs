@@ -1,6 +1,4 @@
 //! Executables and libraries of processes that do not report for themselves: from `/proc/PID/maps` and mapping notices.
-use crate::facts::Module;
-use crate::samples::Notice;
 use homenode_sys::dir;
 use object::read::ReadCache;
 use object::read::elf::{FileHeader, ProgramHeader};
@@ -10,6 +8,32 @@ use std::fs;
 use std::path::Path;
 
 const PROT_EXEC: u32 = 4;
+
+/// An executable or library in a process's memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Module {
+    /// Run-time address minus address in the file.
+    pub bias: u64,
+    /// Bytes from the bias to the end.
+    pub bytes: u64,
+    /// Path.
+    pub path: String,
+}
+
+/// A mapping of a process, a line of `/proc/PID/maps`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// First byte.
+    pub addr: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Offset in the file.
+    pub file_offset: u64,
+    /// Protection bits as in mmap(2).
+    pub prot: u32,
+    /// Path, or a name in brackets; empty for memory of no file.
+    pub path: String,
+}
 
 /// Modules by process, each once.
 #[derive(Debug, Default)]
@@ -50,7 +74,7 @@ impl Modules {
         Some(module)
     }
     /// A forked child has its parent's modules.
-    pub(super) fn forked(&mut self, parent: u32, child: u32) -> Vec<Module> {
+    pub fn forked(&mut self, parent: u32, child: u32) -> Vec<Module> {
         let inherited = self.known.get(&parent).cloned().unwrap_or_default();
         self.known.insert(child, inherited.clone());
         inherited
@@ -74,13 +98,13 @@ fn segments(path: &str) -> Option<Vec<Segment>> {
     Some(loads.iter().filter(|p| p.p_flags(endian).0 & elf::PF_X.0 != 0).map(one).collect())
 }
 
-/// The mappings of a running process as notices at time `time_ns`.
-pub(super) fn mappings(pid: u32, time_ns: u64) -> Vec<Notice> {
+/// The mappings of a running process; none if it is gone or another user's.
+pub fn mappings(pid: u32) -> Vec<Mapping> {
     let text = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
-    text.lines().filter_map(|line| mapping(line, pid, time_ns)).collect()
+    text.lines().filter_map(mapping).collect()
 }
 
-fn mapping(line: &str, pid: u32, time_ns: u64) -> Option<Notice> {
+fn mapping(line: &str) -> Option<Mapping> {
     let mut words = line.split_ascii_whitespace();
     let (range, rights, offset) = (words.next()?, words.next()?, words.next()?);
     let (from, to) = range.split_once('-')?;
@@ -89,7 +113,7 @@ fn mapping(line: &str, pid: u32, time_ns: u64) -> Option<Notice> {
     let bit = |letter: char, value: u32| if rights.contains(letter) { value } else { 0 };
     let prot = bit('r', 1) | bit('w', 2) | bit('x', PROT_EXEC);
     let path = words.skip(2).collect::<Vec<_>>().join(" ");
-    Some(Notice::Map { time_ns, pid, addr, bytes: end.checked_sub(addr)?, file_offset, prot, path })
+    Some(Mapping { addr, bytes: end.checked_sub(addr)?, file_offset, prot, path })
 }
 
 #[cfg(test)]
@@ -99,11 +123,11 @@ mod tests {
     #[test]
     fn a_line_of_maps_is_understood_and_nonsense_is_passed_over() {
         let line = "7f3a10000000-7f3a10021000 r-xp 00002000 fe:01 1234     /usr/lib/a b.so (deleted)";
-        let Some(Notice::Map { addr, bytes, file_offset, prot, path, .. }) = mapping(line, 7, 9) else { panic!() };
+        let Some(Mapping { addr, bytes, file_offset, prot, path }) = mapping(line) else { panic!() };
         assert_eq!((addr, bytes, file_offset, prot), (0x7f3a_1000_0000, 0x21000, 0x2000, 5));
         assert_eq!(path, "/usr/lib/a b.so (deleted)");
         for bad in ["", "x", "1-2", "2-1 r--p 0 0:0 0", "g-h r--p 0 0:0 0", "1-2 r--p z 0:0 0"] {
-            assert_eq!(mapping(bad, 1, 1), None, "{bad}");
+            assert_eq!(mapping(bad), None, "{bad}");
         }
     }
 
@@ -112,8 +136,7 @@ mod tests {
         let mut modules = Modules::default();
         let pid = std::process::id();
         let mut found = Vec::new();
-        for notice in mappings(pid, 0) {
-            let Notice::Map { addr, file_offset, prot, path, .. } = notice else { continue };
+        for Mapping { addr, file_offset, prot, path, .. } in mappings(pid) {
             found.extend(modules.mapped(pid, addr, file_offset, prot, &path));
         }
         let own = std::env::current_exe().unwrap().to_string_lossy().into_owned();

@@ -2,8 +2,8 @@
 //! (`fetch_add`, the reference counts of `shared_ptr`, `std::fill`) the line that the programmer can change is the call.
 //! Found in the machine code: direct calls, followed outward through library code to the program's own lines. A function
 //! that is called from several lines has all of them: which one a reference came by is not recorded.
-use super::image::Place;
 use super::returns::Code;
+use crate::answers::Place;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Calls on the way from a library function to the program's code.

@@ -1,5 +1,5 @@
 //! Where the debugging information of a stripped file may be.
-use super::image::BYTES_MAX;
+use crate::answers::BYTES_MAX;
 use homenode_sys::dir;
 use object::{Object, ObjectSection};
 use std::ffi::OsStr;

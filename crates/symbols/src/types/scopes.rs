@@ -1,7 +1,7 @@
 //! Variables with a fixed address, and the functions around some addresses with their variables.
-use super::super::image::Slice;
 use super::super::returns::State;
 use super::dies::{Die, Entry, Units};
+use crate::answers::Slice;
 use addr2line::gimli::{self, Expression, Operation};
 use std::collections::BTreeMap;
 

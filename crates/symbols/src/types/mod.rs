@@ -6,8 +6,8 @@ mod names;
 mod scopes;
 mod table;
 
-use super::image::{Global, Slice};
 use super::returns::{Returns, State};
+use crate::answers::{Global, Slice};
 use addr2line::gimli;
 use dies::{Die, Units, strip};
 use homenode_trace::symbols::{Element, Returned};

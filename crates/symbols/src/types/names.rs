@@ -3,8 +3,8 @@
 //! or smart pointer of the C++ library obtains has the name of that object.
 use super::dies::{Die, Units, strip};
 use super::scopes::{Function, Local};
-use crate::symbols::image::Global;
-use crate::symbols::returns::{Pointed, Returns, State};
+use crate::answers::Global;
+use crate::returns::{Pointed, Returns, State};
 use addr2line::gimli::{self, AttributeValue};
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
 //! Entries of the debugging information and what they refer to.
-use super::super::image::Slice;
+use crate::answers::Slice;
 use addr2line::gimli::{self, AttributeValue, DebuggingInformationEntry, UnitOffset};
 
 /// Longest chain of typedefs and qualifiers.

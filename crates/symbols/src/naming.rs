@@ -1,45 +1,41 @@
 //! Names for the program counters and the global data of a dataset.
-mod callsites;
-mod debug_file;
-mod demangle;
-pub mod image;
-mod inlines;
-mod returns;
-mod shorten;
-mod sites;
-mod types;
-
-use crate::facts;
-use crate::store::DirStore;
+use crate::answers::{Answers, Place};
+use crate::image;
+use crate::modules::Module;
+use crate::sites::{self, Sites};
 use homenode_trace::TraceError;
 use homenode_trace::manifest::Thread;
-use homenode_trace::symbols::{Caller, Element, Global, Module, Site, Symbols};
-use image::{Answers, Place};
-use sites::Sites;
+use homenode_trace::store::Store;
+use homenode_trace::symbols::{Caller, Element, Global, Module as Built, Site, Symbols};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Names, and what the recording could not see.
 #[derive(Debug, Default)]
-pub(crate) struct Named {
-    pub(crate) symbols: Symbols,
+pub struct Named {
+    /// Sites, globals, types and modules.
+    pub symbols: Symbols,
     /// Sentences about modules without hooks.
-    pub(crate) unseen: Vec<String>,
+    pub unseen: Vec<String>,
 }
 
-/// Names every site of the dataset in `store` and the global data of every module; `modules` by process.
-pub(crate) fn name_everything(
-    store: &DirStore,
+/// Names every site of the dataset in `store` and the global data of every module; `modules` by process. `runtime` is the
+/// archive of what instrumentation linked into the programs, whose thread-local variables are nobody's business.
+///
+/// # Errors
+/// [`TraceError`] where files of the dataset cannot be read or contradict themselves.
+pub fn name_everything(
+    store: &dyn Store,
     threads: &[Thread],
-    modules: &[Vec<facts::Module>],
+    modules: &[Vec<Module>],
+    runtime: &[u8],
 ) -> Result<Named, TraceError> {
-    Ok(name_sites(&sites::all_sites(store, threads)?, modules, None))
+    Ok(name_sites(&sites::all_sites(store, threads)?, modules, runtime))
 }
 
-/// As [`name_everything`] for sites given, with another root for separate debug files.
-fn name_sites(all: &Sites, modules: &[Vec<facts::Module>], debug_root: Option<&Path>) -> Named {
+fn name_sites(all: &Sites, modules: &[Vec<Module>], runtime: &[u8]) -> Named {
     let sites = &all.all;
-    let lookups: Vec<Option<&facts::Module>> = sites.iter().map(|&(p, pc)| module_of(modules, p, pc)).collect();
+    let lookups: Vec<Option<&Module>> = sites.iter().map(|&(p, pc)| module_of(modules, p, pc)).collect();
     let mut wanted: BTreeMap<&str, BTreeMap<u64, bool>> = BTreeMap::new();
     for module in modules.iter().flatten() {
         wanted.entry(&module.path).or_default();
@@ -55,7 +51,7 @@ fn name_sites(all: &Sites, modules: &[Vec<facts::Module>], debug_root: Option<&P
     for (path, wanted) in wanted {
         let addresses: Vec<u64> = wanted.keys().copied().collect();
         let allocating: Vec<u64> = wanted.iter().filter_map(|(&a, &allocates)| allocates.then_some(a)).collect();
-        let mut answers = answers_for(path, &addresses, &allocating, debug_root, &mut named.symbols.notes);
+        let mut answers = answers_for(path, &addresses, &allocating, &mut named.symbols.notes);
         let first_type = named.symbols.add_types(std::mem::take(&mut answers.types));
         images.insert(path, Image { addresses, answers, first_type });
     }
@@ -64,10 +60,10 @@ fn name_sites(all: &Sites, modules: &[Vec<facts::Module>], debug_root: Option<&P
     }
     named.symbols.globals = globals(modules, &images);
     let built = |(path, image): (&&str, &Image)| {
-        Some(Module { path: (*path).to_owned(), build_id: image.answers.build_id.clone()? })
+        Some(Built { path: (*path).to_owned(), build_id: image.answers.build_id.clone()? })
     };
     named.symbols.modules = images.iter().filter_map(built).collect();
-    named.symbols.notes.extend(thread_local_note(&images));
+    named.symbols.notes.extend(thread_local_note(&images, runtime));
     named.unseen.extend(unseen(&images));
     // The runtime writes 0 where it knows no caller.
     let lost = sites.iter().zip(&lookups).filter(|(site, module)| site.1 != 0 && module.is_none()).count();
@@ -88,23 +84,17 @@ struct Image {
 
 /// The module that contains the address: of those that cover it, the one that begins last. None if libraries lay there one
 /// after the other: which of them it was cannot be told.
-fn module_of(modules: &[Vec<facts::Module>], process: u32, pc: u64) -> Option<&facts::Module> {
-    let covers = |m: &&facts::Module| pc.checked_sub(m.bias).is_some_and(|offset| offset < m.bytes);
+fn module_of(modules: &[Vec<Module>], process: u32, pc: u64) -> Option<&Module> {
+    let covers = |m: &&Module| pc.checked_sub(m.bias).is_some_and(|offset| offset < m.bytes);
     let mut covering = modules.get(process as usize)?.iter().filter(covers);
     let last = covering.clone().max_by_key(|m| m.bias)?;
     let one = covering.all(|m| m.path == last.path || m.bias == 0 || last.bias == 0);
     one.then_some(last)
 }
 
-fn answers_for(
-    path: &str,
-    addresses: &[u64],
-    allocating: &[u64],
-    root: Option<&Path>,
-    notes: &mut Vec<String>,
-) -> Answers {
+fn answers_for(path: &str, addresses: &[u64], allocating: &[u64], notes: &mut Vec<String>) -> Answers {
     let used = !addresses.is_empty();
-    match image::resolve(Path::new(path), addresses, allocating, root) {
+    match image::resolve(Path::new(path), addresses, allocating, None) {
         Ok(answers) => {
             if let Some(missing) = answers.missing.as_ref().filter(|_| used) {
                 notes.push(format!("{path}: {missing}"));
@@ -121,7 +111,7 @@ fn answers_for(
     }
 }
 
-fn site(process: u32, pc: u64, module: Option<&facts::Module>, images: &BTreeMap<&str, Image>) -> Site {
+fn site(process: u32, pc: u64, module: Option<&Module>, images: &BTreeMap<&str, Image>) -> Site {
     let Some(m) = module else { return Site { process, pc, ..Site::default() } };
     let offset = pc.wrapping_sub(m.bias);
     let image = images.get(m.path.as_str());
@@ -157,7 +147,7 @@ fn site(process: u32, pc: u64, module: Option<&facts::Module>, images: &BTreeMap
     }
 }
 
-fn globals(modules: &[Vec<facts::Module>], images: &BTreeMap<&str, Image>) -> Vec<Global> {
+fn globals(modules: &[Vec<Module>], images: &BTreeMap<&str, Image>) -> Vec<Global> {
     let mut found = Vec::new();
     for (process, modules) in (0u32..).zip(modules) {
         let mut done = BTreeSet::new();
@@ -178,10 +168,10 @@ fn globals(modules: &[Vec<facts::Module>], images: &BTreeMap<&str, Image>) -> Ve
 }
 
 /// Thread-local variables have one address per thread, which no symbol table knows.
-fn thread_local_note(images: &BTreeMap<&str, Image>) -> Option<String> {
+fn thread_local_note(images: &BTreeMap<&str, Image>, runtime: &[u8]) -> Option<String> {
     let used = images.values().filter(|i| !i.addresses.is_empty());
     let all = used.flat_map(|i| &i.answers.globals).filter(|g| g.thread_local).map(|g| g.name.as_str());
-    let own = image::thread_locals_of_archive(homenode_hooks::ARCHIVE);
+    let own = image::thread_locals_of_archive(runtime);
     let names: Vec<&str> = all.filter(|n| !own.contains(*n)).collect();
     let shown = names.iter().take(5).copied().collect::<Vec<_>>().join(", ");
     let more = if names.len() > 5 { ", ..." } else { "" };
@@ -199,23 +189,4 @@ fn unseen(images: &BTreeMap<&str, Image>) -> Option<String> {
     (!list.is_empty()).then(|| {
         format!("no reference was seen from the code of {list}: not built with the hooks, or never run; see `homenode list backends`")
     })
-}
-
-/// What an executable or library says of itself: what a plan is checked against.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ModuleFile {
-    /// GNU build id, lower-case hexadecimal digits, if it has one.
-    pub build_id: Option<String>,
-    /// Global data with a fixed address: name (demangled), address as linked, bytes.
-    pub globals: Vec<(String, u64, u64)>,
-}
-
-/// Reads an executable or library.
-///
-/// # Errors
-/// In words, if it cannot be read or is no object file.
-pub fn read_module(path: &Path) -> Result<ModuleFile, String> {
-    let answers = image::resolve(path, &[], &[], None)?;
-    let fixed = answers.globals.into_iter().filter(|g| !g.thread_local);
-    Ok(ModuleFile { build_id: answers.build_id, globals: fixed.map(|g| (g.name, g.address, g.bytes)).collect() })
 }

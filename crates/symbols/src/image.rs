@@ -1,77 +1,16 @@
 //! One executable or library: from addresses in the file to functions and lines, and its global data.
-use super::callsites::CallSites;
-use super::demangle::demangle;
-use super::returns::{Code, Returns};
-use super::{debug_file, inlines, types};
+use crate::answers::{Answers, BYTES_MAX, Global, Obtained, Place, Slice};
+use crate::callsites::CallSites;
+use crate::demangle::demangle;
+use crate::returns::{Code, Returns};
+use crate::{debug_file, inlines, types};
 use addr2line::gimli::{self, EndianSlice, RunTimeEndian};
 use homenode_sys::dir;
-use homenode_trace::symbols::{Element, Returned};
-use homenode_trace::types::Type;
+use homenode_trace::symbols::Returned;
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-
-/// Largest file that is read for its symbols.
-pub(super) const BYTES_MAX: u64 = 4 << 30;
-
-/// Where an address is, as far as known.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
-    /// Function, demangled; empty if unknown.
-    pub function: String,
-    /// Source file; empty if unknown.
-    pub file: String,
-    /// Line, from 1; 0 if unknown.
-    pub line: u32,
-}
-
-/// A global variable.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Global {
-    /// Name, demangled.
-    pub name: String,
-    /// Address in the file; for thread-local ones the offset in the thread's block.
-    pub address: u64,
-    /// Bytes.
-    pub bytes: u64,
-    /// Whether each thread has its own.
-    pub thread_local: bool,
-    /// Its type, if known.
-    pub of: Option<u32>,
-}
-
-/// What is known of a call that obtained memory.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Obtained {
-    /// Where the function of the address (which is inlined and returns a pointer) is called, and so on outward.
-    pub callers: Vec<Place>,
-    /// Whether the function around all of them returns what the call at the address returned.
-    pub returned: Returned,
-}
-
-/// What one file says.
-#[derive(Clone, Debug, Default)]
-pub struct Answers {
-    /// One place per address asked for, in the same order.
-    pub places: Vec<Place>,
-    /// For those of them that are in library code which was not inlined: where the program calls it.
-    pub calls: BTreeMap<u64, Vec<Place>>,
-    /// For those addresses asked for that are on the stack of an allocation.
-    pub obtained: BTreeMap<u64, Obtained>,
-    /// Global data, sorted by address.
-    pub globals: Vec<Global>,
-    /// Types of data; the indices below refer to it.
-    pub types: Vec<Type>,
-    /// What blocks hold, by the address of the call that obtained them.
-    pub elements: BTreeMap<u64, Element>,
-    /// Variables and members that get blocks, likewise.
-    pub holders: BTreeMap<u64, String>,
-    /// GNU build id, hexadecimal digits.
-    pub build_id: Option<String>,
-    /// What is missing and how to get it; a sentence without the path.
-    pub missing: Option<String>,
-}
 
 /// Reads `path` (and its separate debug file, looked for under `debug_root`) and answers for `addresses`, which are
 /// addresses in the file: run-time address minus load bias; `allocating` are those of them that are on the stack of an
@@ -163,8 +102,6 @@ fn push_function<'a>(symbol: &impl ObjectSymbol<'a>, spans: &mut Vec<(u64, u64, 
         spans.push((symbol.address(), end, name.to_owned()));
     }
 }
-
-pub(super) type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 
 /// What the debugging information adds. If it is damaged things stay as they are.
 fn add_debug_info(
@@ -358,4 +295,23 @@ pub(crate) fn thread_locals_of_archive(bytes: &[u8]) -> BTreeSet<String> {
         }
     }
     names
+}
+
+/// What an executable or library says of itself: what a plan is checked against.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModuleFile {
+    /// GNU build id, lower-case hexadecimal digits, if it has one.
+    pub build_id: Option<String>,
+    /// Global data with a fixed address: name (demangled), address as linked, bytes.
+    pub globals: Vec<(String, u64, u64)>,
+}
+
+/// Reads an executable or library.
+///
+/// # Errors
+/// In words, if it cannot be read or is no object file.
+pub fn read_module(path: &Path) -> Result<ModuleFile, String> {
+    let answers = resolve(path, &[], &[], None)?;
+    let fixed = answers.globals.into_iter().filter(|g| !g.thread_local);
+    Ok(ModuleFile { build_id: answers.build_id, globals: fixed.map(|g| (g.name, g.address, g.bytes)).collect() })
 }

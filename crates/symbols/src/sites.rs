@@ -1,6 +1,5 @@
 //! The program counters that a dataset mentions, found frame by frame and chunk by chunk: a recording may hold more events than
 //! fit the recorder's memory limit.
-use crate::store::DirStore;
 use homenode_trace::dataset::{EVENTS_FILE, frames_file, scan_frames};
 use homenode_trace::events::decode_chunk;
 use homenode_trace::frame::{DecodedFrame, frame_sites};
@@ -21,7 +20,7 @@ pub(crate) struct Sites {
 }
 
 /// Every code location of the dataset.
-pub(crate) fn all_sites(store: &DirStore, threads: &[Thread]) -> Result<Sites, TraceError> {
+pub(crate) fn all_sites(store: &dyn Store, threads: &[Thread]) -> Result<Sites, TraceError> {
     let (mut sites, mut allocating) = (Set::new(), Set::new());
     for (thread, t) in (0u32..).zip(threads) {
         of_references(store, thread, t.process, &mut sites)?;
@@ -33,7 +32,7 @@ pub(crate) fn all_sites(store: &DirStore, threads: &[Thread]) -> Result<Sites, T
 
 type Set = BTreeSet<(u32, u64)>;
 
-fn of_references(store: &DirStore, thread: u32, process: u32, sites: &mut Set) -> Result<(), TraceError> {
+fn of_references(store: &dyn Store, thread: u32, process: u32, sites: &mut Set) -> Result<(), TraceError> {
     let name = frames_file(thread);
     let Some(file) = opened(store, &name)? else { return Ok(()) };
     let (mut bytes, mut frame) = (Vec::new(), DecodedFrame::default());
@@ -46,7 +45,7 @@ fn of_references(store: &DirStore, thread: u32, process: u32, sites: &mut Set) -
     Ok(())
 }
 
-fn of_stacks(store: &DirStore, threads: &[Thread], sites: &mut Set) -> Result<(), TraceError> {
+fn of_stacks(store: &dyn Store, threads: &[Thread], sites: &mut Set) -> Result<(), TraceError> {
     let Some(file) = opened(store, EVENTS_FILE)? else { return Ok(()) };
     let (mut at, mut bytes, mut scratch, mut events) = (0, Vec::new(), Vec::new(), Vec::new());
     loop {
@@ -69,7 +68,7 @@ fn of_stacks(store: &DirStore, threads: &[Thread], sites: &mut Set) -> Result<()
     }
 }
 
-fn opened(store: &DirStore, name: &str) -> Result<Option<std::sync::Arc<dyn ReadAt>>, TraceError> {
+fn opened(store: &dyn Store, name: &str) -> Result<Option<std::sync::Arc<dyn ReadAt>>, TraceError> {
     match store.open(name) {
         Ok(file) => Ok(Some(file)),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),

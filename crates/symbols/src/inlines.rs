@@ -1,6 +1,6 @@
 //! Which functions return pointers, by the debugging information: what tells, of an inlined function that allocates, whether it
 //! allocates for its caller. (Of functions that were not inlined, the machine code tells more: see `returns`.)
-use super::image::Slice;
+use crate::answers::Slice;
 use addr2line::gimli::{self, AttributeValue, DebuggingInformationEntry, UnitRef};
 use std::collections::{BTreeMap, BTreeSet};
 

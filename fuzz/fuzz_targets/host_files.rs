@@ -5,8 +5,8 @@ use homenode_capture::damon::{Damon, DamonOptions};
 use homenode_capture::hinting::{Knobs, Status, moves::Moves};
 use homenode_capture::leftovers::clean_up;
 use homenode_capture::perf::pmu::Pmu;
-use homenode_capture::topology::{read, virtual_machine};
 use homenode_fuzz::host::Tree;
+use homenode_host::topology::{read, virtual_machine};
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
 

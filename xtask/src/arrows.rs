@@ -14,8 +14,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("report", &["base", "trace", "machine", "placement", "analysis", "sim"]),
     ("sys", &["base"]),
     ("hooks", &["base", "sys"]),
+    ("host", &["base", "machine", "sys"]),
     ("symbols", &["trace", "sys"]),
-    ("capture", &["base", "trace", "machine", "sys", "hooks", "symbols"]),
+    ("capture", &["base", "trace", "sys", "hooks", "host", "symbols"]),
     ("migrate", &["base", "machine", "placement", "sys"]),
     (
         "toolkit",
@@ -29,6 +30,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "study",
             "report",
             "sys",
+            "host",
             "symbols",
             "capture",
             "hooks",

@@ -1,4 +1,5 @@
 //! What can go wrong while recording, recovering or compacting. Each message says what, where and what to do.
+use homenode_host::launch::LaunchError;
 use homenode_trace::TraceError;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -39,13 +40,8 @@ pub enum CaptureError {
         source: io::Error,
     },
     /// The program could not be started.
-    #[error("cannot start {program}: {why}")]
-    Start {
-        /// As given.
-        program: String,
-        /// Why and what to do.
-        why: String,
-    },
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
     /// The program ran and never reported to the recorder.
     #[error(
         "{program} made no contact with the recorder, so nothing was recorded ({end}): {why}; \
@@ -120,7 +116,7 @@ impl CaptureError {
         match self {
             // Nobody named a backend that cannot be had: it is the program and the machine that offer none.
             CaptureError::Backend { name, .. } if name == "auto" => 1,
-            CaptureError::Backend { .. } | CaptureError::Option(_) => 2,
+            CaptureError::Backend { .. } | CaptureError::Option(_) | CaptureError::Launch(LaunchError::NoCommand) => 2,
             // As for every other output that exists.
             CaptureError::OutputExists(_) | CaptureError::NotReplaceable(_) => 2,
             CaptureError::NotADataset { .. } | CaptureError::Import { .. } | CaptureError::Trace(_) => 3,

@@ -3,9 +3,9 @@ use crate::error::CaptureError;
 use crate::facts::Tables;
 use crate::record::{RecordOptions, RecordSummary};
 use crate::store::DirStore;
-use crate::supervise::Outcome;
 use crate::workers::Recording;
 use homenode_base::ring::{STOP_LIMIT, STOP_RECORDER_GONE, STOP_USER, STOP_WRITE_FAILED};
+use homenode_host::supervise::Outcome;
 use homenode_sys::dir::Dir;
 use homenode_sys::signals;
 use homenode_trace::dataset::MANIFEST_FILE;
@@ -86,7 +86,7 @@ pub(crate) fn first_manifest(options: &RecordOptions) -> Manifest {
         ended: "the recording has not ended in order".to_owned(),
         roi: options.roi.clone(),
         host_nodes: memory_nodes(),
-        recorded_at: Some(crate::date::now()),
+        recorded_at: Some(homenode_host::date::now()),
         ..bare_manifest()
     }
 }
@@ -105,8 +105,8 @@ pub(crate) fn bare_manifest() -> Manifest {
 
 /// Nodes with memory here, 0 if the kernel does not say.
 fn memory_nodes() -> u32 {
-    let nodes =
-        crate::topology::read(Path::new("/")).map_or(0, |t| t.nodes.iter().filter(|n| n.memory_bytes > 0).count());
+    let nodes = homenode_host::topology::read(Path::new("/"))
+        .map_or(0, |t| t.nodes.iter().filter(|n| n.memory_bytes > 0).count());
     u32::try_from(nodes).unwrap_or(0)
 }
 

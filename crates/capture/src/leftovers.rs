@@ -1,7 +1,7 @@
 //! What a recorder that was killed left behind in the kernel's settings.
 use crate::damon::{self, Leftover};
 use crate::hinting;
-use crate::probe::{Check, State};
+use homenode_host::probe::{Check, State};
 use std::io;
 use std::path::Path;
 

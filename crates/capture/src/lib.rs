@@ -7,14 +7,13 @@
 //!
 //! Reading order: [`store`], [`backends`], `control` and `ring` (the protocol of `homenode_base::ring` seen from this side), `memory` (where rings lie),
 //! `slots` (ring slots to references and events), `sink` and `drain` (one thread's ring to its files), `workers` (all rings),
-//! [`samples`] (what sampling delivers), [`record()`], [`sampled`] (the recorder for samples), [`hinting`] (the faults backend) and [`protect`] (the same on one node), [`damon`] and `heat` (how hot memory is), `huge` (what is in huge pages), [`leftovers`], `finish`, [`recover()`], [`compact()`]; [`topology`] stands alone.
+//! [`samples`] (what sampling delivers), [`record()`], [`sampled`] (the recorder for samples), [`hinting`] (the faults backend) and [`protect`] (the same on one node), [`damon`] and `heat` (how hot memory is), `huge` (what is in huge pages), [`leftovers`], `finish`, [`recover()`], [`compact()`].
 #![forbid(unsafe_code)]
 
 pub mod backends;
 mod compact;
 mod control;
 pub mod damon;
-mod date;
 mod drain;
 mod error;
 mod facts;
@@ -23,12 +22,10 @@ mod heat;
 pub mod hinting;
 mod huge;
 pub mod import;
-mod launch;
 pub mod leftovers;
 mod memory;
 mod output;
 pub mod perf;
-pub mod probe;
 pub mod protect;
 mod record;
 mod recover;
@@ -38,15 +35,12 @@ pub mod samples;
 mod sink;
 mod slots;
 pub mod store;
-mod supervise;
-pub mod topology;
 mod workers;
 #[cfg(test)]
 mod workers_tests;
 
 pub use compact::{CompactSummary, compact};
 pub use error::CaptureError;
-pub use launch::{find_program, secure_mode};
 pub use record::{Progress, RecordOptions, RecordSummary, Snapshot, record};
 pub use recover::{RecoverSummary, recover};
 pub use samples::{Notice, RawSample, SampleSource};

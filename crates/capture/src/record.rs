@@ -5,20 +5,28 @@ use crate::drain::Ledger;
 use crate::error::CaptureError;
 use crate::facts::Tables;
 use crate::finish::{self, Ending};
-use crate::launch;
 use crate::output::EventsFile;
 use crate::store::{NewDataset, RINGS};
-use crate::supervise::{self, Outcome};
 use crate::workers::Recording;
-use homenode_base::ring::CONTROL_ENV;
+use homenode_base::ring::{CONTROL_ENV, STOP_USER};
+use homenode_host::launch;
+use homenode_host::supervise::{Outcome, Supervised, Watch};
 use homenode_sys::clock;
 use homenode_sys::dir::Dir;
 use homenode_sys::process::Subreaper;
 use homenode_sys::signals::StopRequests;
 use homenode_trace::manifest::{Blind, Manifest};
 use std::ffi::OsString;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// How often the supervisor looks around while nothing happens.
+const LOOK: Duration = Duration::from_millis(20);
+/// How often progress is told.
+const TELL: Duration = Duration::from_millis(100);
 
 /// What to record and how.
 #[derive(Clone, Debug, Default)]
@@ -223,17 +231,70 @@ fn run(recording: &Recording, options: &RecordOptions, progress: &mut dyn Progre
     std::thread::scope(|scope| {
         let pid = launch::start(&options.command, &[(CONTROL_ENV, control.as_os_str())])?;
         recording.start(scope);
-        let outcome = supervise::until_all_ended(recording, pid, progress);
+        let outcome = until_all_ended(recording, pid, progress);
         recording.finish();
         Ok(outcome)
     })
+}
+
+impl Supervised for Recording {
+    fn stop(&self) {
+        Recording::stop(self, STOP_USER);
+    }
+    fn live_pids(&self) -> Vec<u32> {
+        Recording::live_pids(self)
+    }
+    fn orphan(&self, pid: u32) {
+        Recording::orphan(self, pid);
+    }
+}
+
+/// Waits until the program `main` (leader of its process group) and everything it started have ended.
+fn until_all_ended(recording: &Recording, main: u32, progress: &mut dyn Progress) -> Outcome {
+    let mut watch = Watch::new(main);
+    let mut told = Instant::now();
+    loop {
+        if let Some(outcome) = watch.look(recording) {
+            return outcome;
+        }
+        watch.wait(LOOK);
+        if told.elapsed() >= TELL {
+            told = Instant::now();
+            progress.update(&snapshot(recording));
+        }
+    }
+}
+
+/// Counters at this moment.
+fn snapshot(recording: &Recording) -> Snapshot {
+    Snapshot {
+        refs: recording.ledger.refs.load(Ordering::Relaxed),
+        bytes: recording.ledger.bytes.load(Ordering::Relaxed) + recording.ledger.event_bytes(),
+        threads: recording.control.rings(),
+    }
 }
 
 fn made_contact(control: &Control, program: &Path, outcome: &Outcome) -> Result<(), CaptureError> {
     if control.attached() > 0 {
         return Ok(());
     }
-    Err(launch::why_no_contact(program, outcome))
+    Err(why_no_contact(program, outcome))
+}
+
+/// Why a program that ran made no contact with the recorder.
+fn why_no_contact(program: &Path, outcome: &Outcome) -> CaptureError {
+    let name = program.display().to_string();
+    if let Some(what) = launch::secure_mode(program) {
+        return CaptureError::Secure { program: name, what };
+    }
+    let mut head = [0; 2];
+    let is_script = fs::File::open(program).is_ok_and(|mut f| io::Read::read_exact(&mut f, &mut head).is_ok());
+    let why = if is_script && &head == b"#!" {
+        "it is a script, and no program that it ran has the capture hooks"
+    } else {
+        "it was not built with the capture hooks, or it ended before it could start"
+    };
+    CaptureError::NotInstrumented { program: name, end: outcome.words(), why: why.to_owned() }
 }
 
 /// Runs the program with counting runtimes; the control file lives in a temporary directory.

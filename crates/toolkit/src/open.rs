@@ -1,6 +1,7 @@
 //! From a path to an opened dataset.
 use crate::Failure;
 use homenode_capture::{CaptureError, DirStore};
+use homenode_host::launch::LaunchError;
 use homenode_trace::TraceError;
 use homenode_trace::dataset::DatasetReader;
 use std::path::Path;
@@ -45,5 +46,11 @@ impl From<CaptureError> for Failure {
             3 => Failure::input(e),
             _ => Failure::work(e),
         }
+    }
+}
+
+impl From<LaunchError> for Failure {
+    fn from(e: LaunchError) -> Failure {
+        Failure::from(CaptureError::from(e))
     }
 }

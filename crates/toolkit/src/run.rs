@@ -12,7 +12,7 @@ use crate::migrate::{SIGUSR1, ended};
 use crate::place::Match;
 use crate::{Failure, Progress};
 use homenode_capture::perf::Target;
-use homenode_capture::{find_program, secure_mode};
+use homenode_host::launch::{find_program, secure_mode};
 use homenode_sys::signals::StopRequests;
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -58,7 +58,7 @@ pub(crate) fn choose(options: &RecordOptions) -> Result<&'static Backend, Captur
     }
     if options.pid.is_none() {
         // A program that cannot be found has no backend at fault.
-        let program = crate::launch::find_program(&options.command)?;
+        let program = homenode_host::launch::find_program(&options.command)?;
         if may_have_hooks(&program) || options.command[1..].iter().any(|word| is_built_with_hooks(Path::new(word))) {
             return find(hooks::SPEC.name);
         }

@@ -2,7 +2,7 @@
 //! events only per processor), and what to give up when the kernel says no.
 use super::event::{EventChoice, EventPlan, Planned, TRACKING};
 use super::target::{self, Target};
-use crate::probe::{ThisHost, perf_permission};
+use homenode_host::probe::{ThisHost, perf_permission};
 use homenode_sys::perf::attr::{flag, sample};
 use homenode_sys::perf::{Attr, Event, Ring, raise_open_files};
 use std::collections::{BTreeMap, BTreeSet};

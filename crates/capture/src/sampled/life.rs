@@ -1,8 +1,8 @@
 //! Whose end a recording waits for.
 use crate::control::Control;
 use crate::error::CaptureError;
-use crate::supervise::{Outcome, Supervised, Watch};
 use homenode_base::ring::STOP_USER;
+use homenode_host::supervise::{Outcome, Supervised, Watch};
 use homenode_sys::process::PidFd;
 use homenode_sys::signals::StopRequests;
 use std::cell::RefCell;
@@ -33,8 +33,8 @@ pub(super) enum Life {
 struct Asked<'a>(&'a Control, &'a RefCell<BTreeSet<u32>>);
 
 impl Supervised for Asked<'_> {
-    fn stop(&self, reason: u64) {
-        self.0.stop(reason);
+    fn stop(&self) {
+        self.0.stop(STOP_USER);
     }
     fn live_pids(&self) -> Vec<u32> {
         let dead = self.1.borrow();

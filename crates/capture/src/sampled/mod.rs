@@ -33,7 +33,7 @@ use crate::error::CaptureError;
 use crate::record::{Progress, RecordOptions, RecordSummary};
 use crate::samples::SampleSource;
 use crate::store::NewDataset;
-use crate::supervise::Outcome;
+use homenode_host::supervise::Outcome;
 use session::Session;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -93,7 +93,7 @@ pub const OVERHEAD_PERMILLE: u32 = 20;
 /// that fails or crashes is recorded all the same; a running process is left alone at the end.
 ///
 /// # Errors
-/// [`CaptureError::Option`] for what sampling cannot do, [`CaptureError::Start`], what the sampler says, and everything
+/// [`CaptureError::Option`] for what sampling cannot do, [`CaptureError::Launch`], what the sampler says, and everything
 /// that writing can meet. If sampling could not begin or nothing was seen ([`CaptureError::Unseen`]), no dataset is left behind.
 pub fn record(
     sampler: &mut dyn Sampler,
@@ -124,8 +124,9 @@ pub fn record(
 
 /// Why a program left nothing.
 fn unseen(backend: &'static str, command: &[OsString], outcome: &Outcome) -> CaptureError {
-    let path = crate::launch::find_program(command);
-    if let Some((program, what)) = path.iter().find_map(|p| crate::launch::secure_mode(p).map(|what| (p, what))) {
+    let path = homenode_host::launch::find_program(command);
+    if let Some((program, what)) = path.iter().find_map(|p| homenode_host::launch::secure_mode(p).map(|what| (p, what)))
+    {
         return CaptureError::Secure { program: program.display().to_string(), what };
     }
     let program = command.first().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default();

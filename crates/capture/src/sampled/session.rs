@@ -13,8 +13,8 @@ use crate::heat::{Heat, Seen, Watcher};
 use crate::huge::Watched;
 use crate::record::{Progress, RecordOptions, Snapshot};
 use crate::samples::{Notice, RawSample, SampleSource};
-use crate::supervise::Outcome;
 use homenode_base::ring::{STOP_LIMIT, STOP_USER};
+use homenode_host::supervise::Outcome;
 use homenode_symbols::Modules;
 use homenode_sys::dir::Dir;
 use homenode_sys::process::Subreaper;
@@ -118,7 +118,7 @@ impl Session {
         let writer = Writer::new(root, Codec::Lz4).map_err(CaptureError::io("create events.bin in", root.path()))?;
         let life = match held {
             Some(held) => {
-                let pid = held.go().map_err(|e| crate::launch::not_started(&options.command, &e))?;
+                let pid = held.go().map_err(|e| homenode_host::launch::not_started(&options.command, &e))?;
                 Life::child(pid)
             }
             None => Life::join(subject.pid)?,

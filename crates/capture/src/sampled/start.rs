@@ -2,11 +2,11 @@
 use super::{Sampler, Subject};
 use crate::control::Control;
 use crate::error::CaptureError;
-use crate::launch;
 use crate::record::RecordOptions;
 use crate::store::RINGS;
 use homenode_base::ring::CONTROL_ENV;
 use homenode_hooks::{CompileError, agent};
+use homenode_host::launch;
 use homenode_sys::dir::Dir;
 use homenode_sys::held::{Held, hold};
 use homenode_sys::process;
@@ -21,7 +21,7 @@ pub(super) const NO_PHASE: &str = "(sampled: no references)";
 /// What can be known to fail before anything is created.
 pub(super) fn check(options: &RecordOptions) -> Result<(), CaptureError> {
     match options.pid {
-        None => launch::find_program(&options.command).map(drop),
+        None => Ok(launch::find_program(&options.command).map(drop)?),
         Some(pid) if process::alive(pid) => Ok(()),
         Some(pid) => Err(CaptureError::Option(format!("there is no process {pid}"))),
     }

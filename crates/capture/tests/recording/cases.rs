@@ -2,6 +2,7 @@
 use crate::actor::{command, long_path, options};
 use crate::dataset::{assert_known_prefix, assert_lock_events, open, open_unchecked};
 use homenode_capture::{CaptureError, RecordSummary, record};
+use homenode_host::launch::LaunchError;
 use homenode_trace::EventKind;
 use homenode_trace::event::SyncKind;
 use std::fs;
@@ -146,9 +147,9 @@ fn refusals() {
         assert!(!out.exists(), "{error}");
         error
     };
-    assert!(matches!(refused(vec!["/no/such/program".into()]), CaptureError::Start { .. }));
-    assert!(matches!(refused(vec!["/tmp".into()]), CaptureError::Start { .. }));
-    assert!(matches!(refused(vec![]), CaptureError::Option(_)));
+    assert!(matches!(refused(vec!["/no/such/program".into()]), CaptureError::Launch(LaunchError::Start { .. })));
+    assert!(matches!(refused(vec!["/tmp".into()]), CaptureError::Launch(LaunchError::Start { .. })));
+    assert!(matches!(refused(vec![]), CaptureError::Launch(LaunchError::NoCommand)));
     let error = refused(command(&["quiet", "7"]));
     assert!(matches!(error, CaptureError::NotInstrumented { .. }), "{error}");
     assert!(error.to_string().contains("exit status 7") && error.to_string().contains("homenode cc"));

@@ -1,8 +1,8 @@
 //! `homenode doctor`: everything this machine can and cannot do, why, and what to do about it.
 use homenode_capture::leftovers::{clean_up, rings_in_memory};
-use homenode_capture::probe::{Check, State, ThisHost, checks};
 use homenode_hooks::Mode;
 use homenode_hooks::toolchain::Toolchain;
+use homenode_host::probe::{Check, State, ThisHost, checks};
 use homenode_machine::Topology;
 use serde::Serialize;
 use std::path::Path;

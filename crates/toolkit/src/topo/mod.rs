@@ -6,8 +6,8 @@ mod text;
 use crate::place::Bandwidths;
 use crate::{Failure, Progress};
 pub use doc::{MachineDoc, MeasuredDoc, TopoDoc};
-use homenode_capture::topology::measure::{MeasureOptions, measure};
-use homenode_capture::topology::read;
+use homenode_host::topology::measure::{MeasureOptions, measure};
+use homenode_host::topology::read;
 use homenode_machine::{Machine, ThisMachine, Topology};
 use std::path::{Path, PathBuf};
 

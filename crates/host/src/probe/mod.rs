@@ -55,7 +55,8 @@ pub struct Check {
 }
 
 impl Check {
-    pub(crate) fn new(what: &'static str, state: State, why: impl Into<String>, todo: impl Into<String>) -> Check {
+    /// A line about `what`.
+    pub fn new(what: &'static str, state: State, why: impl Into<String>, todo: impl Into<String>) -> Check {
         Check { what, state, why: why.into(), todo: todo.into() }
     }
 }

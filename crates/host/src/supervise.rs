@@ -1,34 +1,26 @@
-//! Watching the recorded program: its end, that of its descendants, and requests to stop.
-use crate::record::{Progress, Snapshot};
-use crate::workers::Recording;
-use homenode_base::ring::STOP_USER;
+//! Watching a program: its end, that of its descendants, and requests to stop.
 use homenode_sys::process::{self, Change, PidFd, Polled, Terminal, Whom};
 use homenode_sys::signals::{self, StopRequests};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How often the supervisor looks around while nothing happens.
-const LOOK: Duration = Duration::from_millis(20);
-/// How often progress is told.
-const TELL: Duration = Duration::from_millis(100);
 const SIGKILL: i32 = 9;
 const SIGTTIN: i32 = 21;
 const SIGTTOU: i32 = 22;
 
 /// How the program ended.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Outcome {
+pub struct Outcome {
     /// Exit status; negative = killed by that signal.
-    pub(crate) status: Option<i32>,
+    pub status: Option<i32>,
     /// Signal with which the user stopped the recording.
-    pub(crate) stopped_by: Option<i32>,
+    pub stopped_by: Option<i32>,
 }
 
 impl Outcome {
     /// In words.
-    pub(crate) fn words(&self) -> String {
+    pub fn words(&self) -> String {
         match self.status {
             Some(status) if status < 0 => format!("it was killed by {}", signals::name(-status)),
             Some(status) => format!("exit status {status}"),
@@ -38,55 +30,18 @@ impl Outcome {
 }
 
 /// A recording, seen from its supervisor.
-pub(crate) trait Supervised {
-    /// Recording stops for this reason (`STOP_*`).
-    fn stop(&self, reason: u64);
+pub trait Supervised {
+    /// Recording stops, because the user wants it.
+    fn stop(&self);
     /// Processes that are recorded and were not found dead.
     fn live_pids(&self) -> Vec<u32>;
     /// This process was found dead.
     fn orphan(&self, pid: u32);
 }
 
-impl Supervised for Recording {
-    fn stop(&self, reason: u64) {
-        Recording::stop(self, reason);
-    }
-    fn live_pids(&self) -> Vec<u32> {
-        Recording::live_pids(self)
-    }
-    fn orphan(&self, pid: u32) {
-        Recording::orphan(self, pid);
-    }
-}
-
-/// Waits until the program `main` (leader of its process group) and everything it started have ended.
-pub(crate) fn until_all_ended(recording: &Recording, main: u32, progress: &mut dyn Progress) -> Outcome {
-    let mut watch = Watch::new(main);
-    let mut told = Instant::now();
-    loop {
-        if let Some(outcome) = watch.look(recording) {
-            return outcome;
-        }
-        watch.wait(LOOK);
-        if told.elapsed() >= TELL {
-            told = Instant::now();
-            progress.update(&snapshot(recording));
-        }
-    }
-}
-
-/// Counters at this moment.
-pub(crate) fn snapshot(recording: &Recording) -> Snapshot {
-    Snapshot {
-        refs: recording.ledger.refs.load(Ordering::Relaxed),
-        bytes: recording.ledger.bytes.load(Ordering::Relaxed) + recording.ledger.event_bytes(),
-        threads: recording.control.rings(),
-    }
-}
-
 /// The program, everything it started, and the user's requests to stop.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub struct Watch {
     main: u32,
     main_fd: Option<PidFd>,
     requests: Option<StopRequests>,
@@ -98,13 +53,13 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// Looks after the program `main`, leader of its process group, which gets the terminal.
-    pub(crate) fn new(main: u32) -> Watch {
+    pub fn new(main: u32) -> Watch {
         let (main_fd, requests) = (PidFd::open(main).ok(), StopRequests::install().ok());
         let (outcome, handles) = Default::default();
         Watch { main, main_fd, requests, outcome, terminal: Terminal::give_to(main), handles }
     }
     /// Looks once at everything; how the program ended once it and everything it started has.
-    pub(crate) fn look(&mut self, recording: &dyn Supervised) -> Option<Outcome> {
+    pub fn look(&mut self, recording: &dyn Supervised) -> Option<Outcome> {
         if let Some(signal) = self.requests.as_ref().and_then(StopRequests::take) {
             self.stop(recording, signal);
         }
@@ -114,7 +69,7 @@ impl Watch {
         over.then(|| self.outcome.clone())
     }
     /// Sleeps for `time`, or until the program ends; for a quarter of it once it has, as its children may go on.
-    pub(crate) fn wait(&self, time: Duration) {
+    pub fn wait(&self, time: Duration) {
         match &self.main_fd {
             Some(fd) if self.outcome.status.is_none() => {
                 fd.wait(time);
@@ -126,7 +81,7 @@ impl Watch {
     /// First request: recording stops and the program gets the signal; a later one kills what is left of it.
     fn stop(&mut self, recording: &dyn Supervised, signal: i32) {
         let again = self.outcome.stopped_by.replace(signal).is_some();
-        recording.stop(STOP_USER);
+        recording.stop();
         process::signal_group(self.main, if again { SIGKILL } else { signal });
         process::continue_group(self.main);
     }

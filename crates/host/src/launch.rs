@@ -1,6 +1,4 @@
-//! Finding and starting the program, and saying why it made no contact.
-use crate::error::CaptureError;
-use crate::supervise::Outcome;
+//! Finding and starting a program.
 use homenode_sys::{disk, process};
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -9,16 +7,32 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+/// A program that was not started.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// There is nothing to start.
+    #[error("no command to record; give it after `--`")]
+    NoCommand,
+    /// The program could not be started.
+    #[error("cannot start {program}: {why}")]
+    Start {
+        /// As given.
+        program: String,
+        /// Why and what to do.
+        why: String,
+    },
+}
+
 /// The file that running `command` would execute.
 ///
 /// # Errors
-/// [`CaptureError::Start`] if there is none or it cannot be executed, before anything has been created for it.
-pub fn find_program(command: &[OsString]) -> Result<PathBuf, CaptureError> {
+/// [`LaunchError`] if there is none or it cannot be executed, before anything has been created for it.
+pub fn find_program(command: &[OsString]) -> Result<PathBuf, LaunchError> {
     let Some(program) = command.first() else {
-        return Err(CaptureError::Option("no command to record; give it after `--`".into()));
+        return Err(LaunchError::NoCommand);
     };
     let name = program.to_string_lossy();
-    let refuse = |why: &str| CaptureError::Start { program: name.clone().into_owned(), why: why.to_owned() };
+    let refuse = |why: &str| LaunchError::Start { program: name.clone().into_owned(), why: why.to_owned() };
     if program.as_bytes().contains(&b'/') {
         let path = PathBuf::from(program);
         return match fs::metadata(&path) {
@@ -38,14 +52,17 @@ pub fn find_program(command: &[OsString]) -> Result<PathBuf, CaptureError> {
     })
 }
 
-/// Starts it. See [`process::spawn`].
-pub(crate) fn start(command: &[OsString], environment: &[(&str, &OsStr)]) -> Result<u32, CaptureError> {
+/// Starts it with `environment` besides that of this process. See [`process::spawn`].
+///
+/// # Errors
+/// [`LaunchError::Start`] with what the kernel says.
+pub fn start(command: &[OsString], environment: &[(&str, &OsStr)]) -> Result<u32, LaunchError> {
     process::spawn(command, environment).map_err(|e| not_started(command, &e))
 }
 
 /// Why `command` could not be started.
-pub(crate) fn not_started(command: &[OsString], error: &io::Error) -> CaptureError {
-    CaptureError::Start {
+pub fn not_started(command: &[OsString], error: &io::Error) -> LaunchError {
+    LaunchError::Start {
         program: command.first().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default(),
         why: match error.raw_os_error() {
             // ENOEXEC
@@ -57,22 +74,6 @@ pub(crate) fn not_started(command: &[OsString], error: &io::Error) -> CaptureErr
             _ => error.to_string(),
         },
     }
-}
-
-/// Why a program that ran made no contact with the recorder.
-pub(crate) fn why_no_contact(program: &Path, outcome: &Outcome) -> CaptureError {
-    let name = program.display().to_string();
-    if let Some(what) = secure_mode(program) {
-        return CaptureError::Secure { program: name, what };
-    }
-    let mut head = [0; 2];
-    let is_script = fs::File::open(program).is_ok_and(|mut f| io::Read::read_exact(&mut f, &mut head).is_ok());
-    let why = if is_script && &head == b"#!" {
-        "it is a script, and no program that it ran has the capture hooks"
-    } else {
-        "it was not built with the capture hooks, or it ended before it could start"
-    };
-    CaptureError::NotInstrumented { program: name, end: outcome.words(), why: why.to_owned() }
 }
 
 /// What makes the kernel start `program` in secure mode for this user, if anything.
@@ -104,7 +105,7 @@ mod tests {
         assert!(say(dir.path().as_os_str()).contains("directory"));
         assert!(say(plain.as_os_str()).contains("chmod +x"));
         assert!(say(OsStr::new("no-such-program-anywhere")).contains("no such program in PATH"));
-        assert!(matches!(find_program(&[]), Err(CaptureError::Option(_))));
+        assert!(matches!(find_program(&[]), Err(LaunchError::NoCommand)));
         assert!(find_program(&["sh".into()]).unwrap().ends_with("sh"));
         fs::set_permissions(&plain, fs::Permissions::from_mode(0o755)).unwrap();
         assert!(start(&[plain.into()], &[]).unwrap_err().to_string().contains("neither a program"));

@@ -4,7 +4,7 @@ mod limits;
 mod snapshot;
 
 use homenode_base::{Cost, NodeId};
-use homenode_capture::topology::read;
+use homenode_host::topology::read;
 use homenode_machine::Topology;
 use homenode_machine::topology::MemoryNode;
 use snapshot::{NODES, Snapshot, rich};

@@ -1,7 +1,7 @@
 //! Damaged snapshots: never a panic, never much memory, always a machine or one clear line.
 use crate::snapshot::{NODES, Snapshot, rich};
 use homenode_base::Rng;
-use homenode_capture::topology::read;
+use homenode_host::topology::read;
 use std::path::{Path, PathBuf};
 
 /// What damaged firmware, truncated copies and hostile files hold.

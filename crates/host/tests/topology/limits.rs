@@ -1,6 +1,6 @@
 //! Limits of a process: control groups of both versions, affinity, allowed nodes.
 use crate::snapshot::{Snapshot, rich};
-use homenode_capture::topology::read;
+use homenode_host::topology::read;
 
 fn allowed(s: &Snapshot) -> Vec<u32> {
     read(s.root()).unwrap().nodes.iter().filter(|n| n.allowed).map(|n| n.os_id).collect()

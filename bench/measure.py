@@ -14,7 +14,7 @@ EXAMPLES = (("homenode-trace", "codec_speed", "encode and decode (goal: read 130
             ("homenode-sim", "engine_speed", "plain engine (goal: 10 ns per reference and configuration)"),
             ("homenode-study", "sweep_speed", "folded engine (goals: partition 3 ns/ref; 1e10 references x configurations / s a core "
                                               "with AVX-512, 5e9 with AVX2; two workers 1.85x; 30x the plain engine)"),
-            ("homenode-capture", "sample_speed", "ring bytes to samples to frames (goal: 5 M samples/s a core)"),
+            ("homenode-sampling", "sample_speed", "ring bytes to samples to frames (goal: 5 M samples/s a core)"),
             ("homenode-migrate", "move_speed", "batches of page moves beside a bare loop of the call (goal: 1.10x)"))
 
 # Examples whose first argument is millions of references.

@@ -1,12 +1,12 @@
 //! Any contents in the files of sysfs and procfs: the machine is described or refused, events of a performance unit are made or
 //! refused, and a DAMON monitor is read; nothing panics or takes memory for what is merely claimed.
 #![no_main]
-use homenode_capture::damon::{Damon, DamonOptions};
-use homenode_capture::hinting::{Knobs, Status, moves::Moves};
-use homenode_capture::leftovers::clean_up;
-use homenode_capture::perf::pmu::Pmu;
 use homenode_fuzz::host::Tree;
 use homenode_host::topology::{read, virtual_machine};
+use homenode_sampling::damon::{Damon, DamonOptions};
+use homenode_sampling::hinting::{Knobs, Status, moves::Moves};
+use homenode_sampling::leftovers::clean_up;
+use homenode_sampling::perf::pmu::Pmu;
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
 

@@ -1,7 +1,7 @@
 //! Any bytes as code with any registers: its accesses are known or it is said why not.
 #![no_main]
-use homenode_capture::perf::effective::{Isa, When, accesses};
-use homenode_capture::perf::records::{Layout, fields};
+use homenode_sampling::perf::effective::{Isa, When, accesses};
+use homenode_sampling::perf::records::{Layout, fields};
 use homenode_sys::perf::attr::sample;
 use libfuzzer_sys::fuzz_target;
 

@@ -1,7 +1,8 @@
 //! perf.data files: accepted or refused, never a panic, never more memory than the file has bytes for.
 #![no_main]
+use homenode_capture::CaptureError;
 use homenode_capture::import::{ImportSink, read};
-use homenode_capture::{CaptureError, Notice, RawSample};
+use homenode_sampling::{Notice, RawSample};
 use libfuzzer_sys::fuzz_target;
 use std::io::Cursor;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Ring bytes under any layout: whatever they say, everything is counted and nothing panics.
 #![no_main]
-use homenode_capture::perf::records::Layout;
-use homenode_capture::perf::{Decoder, EventFacts};
+use homenode_sampling::perf::records::Layout;
+use homenode_sampling::perf::{Decoder, EventFacts};
 use homenode_trace::Op;
 use libfuzzer_sys::fuzz_target;
 

@@ -15,8 +15,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("sys", &["base"]),
     ("hooks", &["base", "sys"]),
     ("host", &["base", "machine", "sys"]),
+    ("sampling", &["base", "trace", "sys", "host"]),
     ("symbols", &["trace", "sys"]),
-    ("capture", &["base", "trace", "sys", "hooks", "host", "symbols"]),
+    ("capture", &["base", "trace", "sys", "hooks", "host", "sampling", "symbols"]),
     ("migrate", &["base", "machine", "placement", "sys"]),
     (
         "toolkit",
@@ -31,6 +32,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "report",
             "sys",
             "host",
+            "sampling",
             "symbols",
             "capture",
             "hooks",

@@ -1,7 +1,8 @@
 //! How fast samples become a dataset: `sampled_speed [MILLIONS]`. A source hands out samples made before; what the recorder
 //! uses of processor time is divided by their number.
 use homenode_capture::sampled::{self, Sampler, Subject};
-use homenode_capture::{CaptureError, Notice, RawSample, RecordOptions, SampleSource};
+use homenode_capture::{CaptureError, RecordOptions};
+use homenode_sampling::{Notice, RawSample, SampleSource, SamplingError};
 use homenode_sys::clock::{cpu_seconds, monotonic_ns};
 use homenode_trace::{DataSource, Op, SampleUnit};
 use std::time::Duration;
@@ -49,7 +50,7 @@ impl SampleSource for Blocks {
     fn sees_writes(&self) -> bool {
         true
     }
-    fn poll(&mut self, _: Duration, out: &mut Vec<RawSample>, _: &mut Vec<Notice>) -> Result<bool, CaptureError> {
+    fn poll(&mut self, _: Duration, out: &mut Vec<RawSample>, _: &mut Vec<Notice>) -> Result<bool, SamplingError> {
         if self.left == 0 {
             // Best effort: the program sleeps until it is told that all is done.
             homenode_sys::process::signal_group(self.pid, 15);
@@ -60,7 +61,7 @@ impl SampleSource for Blocks {
         out.extend(self.block.iter().zip(0u64..).map(|(s, i)| RawSample { time_ns: now + i, ..*s }));
         Ok(true)
     }
-    fn set_rate(&mut self, _: u64) -> Result<(), CaptureError> {
+    fn set_rate(&mut self, _: u64) -> Result<(), SamplingError> {
         Ok(())
     }
     fn lost(&self) -> u64 {

@@ -1,7 +1,7 @@
 //! Re-encoding a dataset smaller: whole frames joined up to the largest size, zstd instead of LZ4, the same content.
-use crate::control::refuse_while_recorded;
+use crate::control::{RINGS, refuse_while_recorded};
 use crate::error::CaptureError;
-use crate::store::{DirStore, RINGS, THREADS, put_in_place, replace_target, sibling};
+use crate::store::{DirStore, THREADS, put_in_place, replace_target, sibling};
 use homenode_sys::dir::{self, Dir, hidden};
 use homenode_trace::dataset::{EVENTS_FILE, EventWalk, MANIFEST_FILE, frames_file, scan_frames};
 use homenode_trace::events::{CHUNK_EVENTS_MAX, EventEncoder};

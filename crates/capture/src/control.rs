@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The name of the file.
 pub(crate) const NAME: &str = "control";
+/// Directory of the rings in a dataset; exists only while recording and after a crash.
+pub(crate) const RINGS: &str = "rings";
 /// The directory of rings while it is removed.
 const OLD_RINGS: &str = ".rings.old";
 const IN_FILE: &str = "every field lies inside a file of CONTROL_BYTES, which `map` checked";
@@ -55,7 +57,7 @@ impl Control {
         let made = Control::create_in(dir, memory.clone(), count_only, roi);
         if let (Err(_), Some(memory)) = (&made, &memory) {
             // Best effort: the error that matters is the first one.
-            let _ = memory::remove(memory);
+            let _ = memory::remove(memory, NAME);
         }
         made
     }
@@ -118,10 +120,10 @@ impl Control {
     /// Opens what a recorder left behind and takes its lock, so that nobody else does the same. `None` if there is no
     /// control file.
     pub(crate) fn adopt(root: &Dir) -> Result<Option<Control>, CaptureError> {
-        if !matches!(root.kind(crate::store::RINGS), Ok(Some(Kind::Directory))) {
+        if !matches!(root.kind(RINGS), Ok(Some(Kind::Directory))) {
             return Ok(None);
         }
-        let found = root.sub(crate::store::RINGS).and_then(|dir| open_file(&dir, true).map(|(file, _)| (dir, file)));
+        let found = root.sub(RINGS).and_then(|dir| open_file(&dir, true).map(|(file, _)| (dir, file)));
         let (dir, file) = match found {
             Ok(found) => found,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -286,7 +288,7 @@ pub(crate) fn abandoned(memory: &Dir) -> Option<PathBuf> {
 
 /// A sentence for a dataset whose rings were in memory and are not there any more.
 pub(crate) fn lost_rings(root: &Dir) -> Option<String> {
-    let rings = root.sub(crate::store::RINGS).ok()?;
+    let rings = root.sub(RINGS).ok()?;
     let path = match memory::find(&rings).ok()? {
         Memory::Unused => return None,
         Memory::Lost(path) => path,
@@ -301,7 +303,7 @@ pub(crate) fn lost_rings(root: &Dir) -> Option<String> {
 
 /// Fails while a recorder holds the lock of the dataset at `root`; fine if there is no recorder or no dataset.
 pub(crate) fn refuse_while_recorded(root: &Dir) -> Result<(), CaptureError> {
-    let file = root.sub(crate::store::RINGS).and_then(|dir| open_file(&dir, false));
+    let file = root.sub(RINGS).and_then(|dir| open_file(&dir, false));
     file.map_or(Ok(()), |(file, _)| take_lock(&file, root))
 }
 
@@ -309,7 +311,7 @@ fn take_lock(file: &File, root: &Dir) -> Result<(), CaptureError> {
     match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => {
-            let rings = root.sub(crate::store::RINGS).ok();
+            let rings = root.sub(RINGS).ok();
             let pid = rings.and_then(|dir| Control::open(&dir).ok()).map_or(0, |c| c.recorder_pid());
             Err(CaptureError::RecorderAlive { path: root.path().to_owned(), pid })
         }
@@ -321,7 +323,7 @@ fn take_lock(file: &File, root: &Dir) -> Result<(), CaptureError> {
 pub(crate) fn remove_rings(root: &Dir) -> Result<(), CaptureError> {
     // A program that still makes threads puts new files there; under another name it does not find it, and goes on without.
     remove_old_rings(root)?;
-    root.rename(crate::store::RINGS, OLD_RINGS).map_err(CaptureError::io("remove rings in", root.path()))?;
+    root.rename(RINGS, OLD_RINGS).map_err(CaptureError::io("remove rings in", root.path()))?;
     remove_old_rings(root)
 }
 
@@ -331,7 +333,7 @@ pub(crate) fn remove_old_rings(root: &Dir) -> Result<(), CaptureError> {
     if let Ok(old) = root.sub(OLD_RINGS)
         && let Ok((_, Some(memory))) = open_file(&old, true)
     {
-        memory::remove(&memory)?;
+        memory::remove(&memory, NAME)?;
     }
     let mut removed = fs::remove_dir_all(&dir);
     for _ in 0..10 {

@@ -1,5 +1,6 @@
 //! What can go wrong while recording, recovering or compacting. Each message says what, where and what to do.
 use homenode_host::launch::LaunchError;
+use homenode_sampling::SamplingError;
 use homenode_trace::TraceError;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -103,6 +104,12 @@ pub enum CaptureError {
     /// The dataset is damaged or contradicts itself.
     #[error(transparent)]
     Trace(#[from] TraceError),
+}
+
+impl From<SamplingError> for CaptureError {
+    fn from(SamplingError { name, why }: SamplingError) -> CaptureError {
+        CaptureError::Backend { name: name.to_owned(), why }
+    }
 }
 
 impl CaptureError {

@@ -7,31 +7,25 @@
 //!
 //! Reading order: [`store`], [`backends`], `control` and `ring` (the protocol of `homenode_base::ring` seen from this side), `memory` (where rings lie),
 //! `slots` (ring slots to references and events), `sink` and `drain` (one thread's ring to its files), `workers` (all rings),
-//! [`samples`] (what sampling delivers), [`record()`], [`sampled`] (the recorder for samples), [`hinting`] (the faults backend) and [`protect`] (the same on one node), [`damon`] and `heat` (how hot memory is), `huge` (what is in huge pages), [`leftovers`], `finish`, [`recover()`], [`compact()`].
+//! [`record()`], [`sampled`] (the recorder for samples) and [`protect`] (samples by the preloaded library), [`leftovers`], `finish`, [`recover()`], [`compact()`].
 #![forbid(unsafe_code)]
 
 pub mod backends;
 mod compact;
 mod control;
-pub mod damon;
 mod drain;
 mod error;
 mod facts;
 mod finish;
-mod heat;
-pub mod hinting;
-mod huge;
 pub mod import;
 pub mod leftovers;
 mod memory;
 mod output;
-pub mod perf;
 pub mod protect;
 mod record;
 mod recover;
 mod ring;
 pub mod sampled;
-pub mod samples;
 mod sink;
 mod slots;
 pub mod store;
@@ -43,5 +37,4 @@ pub use compact::{CompactSummary, compact};
 pub use error::CaptureError;
 pub use record::{Progress, RecordOptions, RecordSummary, Snapshot, record};
 pub use recover::{RecoverSummary, recover};
-pub use samples::{Notice, RawSample, SampleSource};
 pub use store::DirStore;

@@ -83,12 +83,12 @@ fn read_name(rings: &Dir) -> io::Result<Option<String>> {
     }
 }
 
-/// Removes a directory in memory with everything in it: the control file last, by which it is known whose it is.
-pub(crate) fn remove(memory: &Dir) -> Result<(), CaptureError> {
+/// Removes a directory in memory with everything in it: the file `last` at the end, by which it is known whose it is.
+pub(crate) fn remove(memory: &Dir, last: &str) -> Result<(), CaptureError> {
     let path = memory.path();
     let empty = || -> io::Result<()> {
         let mut names = memory.names()?;
-        names.sort_by_key(|name| name == crate::control::NAME);
+        names.sort_by_key(|name| name == last);
         names.iter().try_for_each(|name| memory.remove(name))
     };
     let gone = |e: &io::Error| e.kind() == ErrorKind::NotFound;
@@ -105,14 +105,12 @@ pub(crate) fn remove(memory: &Dir) -> Result<(), CaptureError> {
     removed.map_err(CaptureError::io("remove", path))
 }
 
-/// What recordings of this user that were killed left in memory: the dataset each belongs to, as it was called then, and the
-/// directory. Recordings that are under way are none of them.
-pub(crate) fn left_behind() -> Vec<(PathBuf, PathBuf)> {
+/// The directories of rings of this user that lie in memory now.
+pub(crate) fn directories() -> Vec<Dir> {
     let system = Path::new(SYSTEM);
     let names = Dir::open(system).and_then(|d| d.names()).unwrap_or_default();
     let rings = names.iter().filter(|n| n.starts_with(PREFIX));
-    let own = rings.filter_map(|n| private::existing(&system.join(n)).ok());
-    own.filter_map(|dir| Some((crate::control::abandoned(&dir)?, dir.path().to_owned()))).collect()
+    rings.filter_map(|n| private::existing(&system.join(n)).ok()).collect()
 }
 
 #[cfg(test)]
@@ -147,8 +145,8 @@ mod tests {
         assert!(matches!(find(&rings), Ok(Memory::At(d)) if d.path() == memory.path()));
         fs::set_permissions(memory.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
         assert!(find(&rings).is_err(), "anybody could have changed it");
-        remove(&memory).unwrap();
-        remove(&memory).unwrap();
+        remove(&memory, "").unwrap();
+        remove(&memory, "").unwrap();
         assert!(matches!(find(&rings), Ok(Memory::Lost(_))));
     }
 }

@@ -9,7 +9,7 @@
 //! it changes nothing but the dataset.
 use crate::error::CaptureError;
 use crate::sampled::{Sampler, Subject};
-use crate::samples::{Notice, RawSample, SampleSource};
+use homenode_sampling::{Notice, RawSample, SampleSource, SamplingError};
 use homenode_sys::clock::monotonic_ns;
 use homenode_sys::map::SharedMap;
 use homenode_trace::{DataSource, Op, SampleUnit};
@@ -191,7 +191,7 @@ impl SampleSource for ProtectSource {
         timeout: Duration,
         samples: &mut Vec<RawSample>,
         _notices: &mut Vec<Notice>,
-    ) -> Result<bool, CaptureError> {
+    ) -> Result<bool, SamplingError> {
         let before = samples.len();
         self.take(samples);
         if samples.len() == before {
@@ -200,7 +200,7 @@ impl SampleSource for ProtectSource {
         }
         Ok(true)
     }
-    fn set_rate(&mut self, per_second: u64) -> Result<(), CaptureError> {
+    fn set_rate(&mut self, per_second: u64) -> Result<(), SamplingError> {
         self.store64(OFF_MOST, per_second.min(UNLIMITED));
         Ok(())
     }

@@ -1,12 +1,12 @@
 //! Running a program and recording it.
 use crate::backends;
-use crate::control::{Control, remove_rings};
+use crate::control::{Control, RINGS, remove_rings};
 use crate::drain::Ledger;
 use crate::error::CaptureError;
 use crate::facts::Tables;
 use crate::finish::{self, Ending};
 use crate::output::EventsFile;
-use crate::store::{NewDataset, RINGS};
+use crate::store::NewDataset;
 use crate::workers::Recording;
 use homenode_base::ring::{CONTROL_ENV, STOP_USER};
 use homenode_host::launch;

@@ -1,4 +1,5 @@
 //! A dataset that is a directory, and the rules for creating and replacing files in it.
+use crate::control::{self, RINGS};
 use crate::error::CaptureError;
 use homenode_sys::dir::{self, Dir, Kind};
 use homenode_trace::store::{ReadAt, Store};
@@ -10,8 +11,6 @@ use std::sync::Arc;
 
 /// Name of the manifest inside a dataset.
 pub(crate) const MANIFEST: &str = "manifest.json";
-/// Directory of the rings; exists only while recording and after a crash.
-pub(crate) const RINGS: &str = "rings";
 /// Directory of the frame files.
 pub(crate) const THREADS: &str = "threads";
 
@@ -56,7 +55,7 @@ impl DirStore {
     /// # Errors
     /// [`CaptureError::RecorderAlive`].
     pub fn refuse_while_recorded(&self) -> Result<(), CaptureError> {
-        crate::control::refuse_while_recorded(&self.dir)
+        control::refuse_while_recorded(&self.dir)
     }
     /// Bytes of all files of the dataset.
     pub fn bytes(&self) -> io::Result<u64> {
@@ -131,7 +130,7 @@ pub(crate) fn replace_target(out: &Path, force: bool) -> Result<(), CaptureError
     if !(is_dataset(&dir) || is_empty(&dir)) {
         return Err(not());
     }
-    crate::control::refuse_while_recorded(&dir)
+    control::refuse_while_recorded(&dir)
 }
 
 /// A new dataset on its way to its name. What had the name before keeps it until the new one is whole.
@@ -175,7 +174,7 @@ impl NewDataset {
     /// Removes what was begun.
     pub(crate) fn abandon(&self) {
         // What lies in memory first: the directory here knows where.
-        let _ = crate::control::remove_rings(&self.dir);
+        let _ = control::remove_rings(&self.dir);
         // Best effort: there is an error already that matters more.
         let _ = fs::remove_dir_all(self.dir.path());
     }
@@ -207,7 +206,7 @@ fn is_dataset(dir: &Dir) -> bool {
     let mut start = Vec::new();
     let read = dir.read(MANIFEST).and_then(|f| f.take(4096).read_to_end(&mut start));
     let named = read.is_ok() && start.windows(16).any(|w| w == b"\"homenode-trace\"");
-    named || dir.sub(RINGS).is_ok_and(|rings| crate::control::Control::open(&rings).is_ok())
+    named || dir.sub(RINGS).is_ok_and(|rings| control::Control::open(&rings).is_ok())
 }
 
 fn is_empty(dir: &Dir) -> bool {

@@ -3,10 +3,10 @@
 #[allow(dead_code, reason = "the integration test uses the rest")]
 mod producer;
 
-use crate::control::Control;
+use crate::control::{Control, RINGS};
 use crate::drain::Ledger;
 use crate::output::EventsFile;
-use crate::store::{DirStore, NewDataset, RINGS};
+use crate::store::{DirStore, NewDataset};
 use crate::workers::Recording;
 use homenode_base::ring::{EVENT_RELEASE, RING_BYTES_MAX, SLOT_BYTES};
 use homenode_trace::dataset::{frames_file, scan_events, scan_frames};

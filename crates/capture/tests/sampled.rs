@@ -3,9 +3,8 @@
 mod support;
 
 use homenode_capture::sampled::{self, Sampler, Subject};
-use homenode_capture::{
-    CaptureError, DirStore, Notice, RawSample, RecordOptions, RecordSummary, SampleSource, recover,
-};
+use homenode_capture::{CaptureError, DirStore, RecordOptions, RecordSummary, recover};
+use homenode_sampling::{Notice, RawSample, SampleSource, SamplingError};
 use homenode_sys::clock::monotonic_ns;
 use homenode_trace::{DataSource, DatasetReader, EventKind, Op, SampleUnit};
 use std::path::{Path, PathBuf};
@@ -51,7 +50,7 @@ impl SampleSource for Source {
         _timeout: Duration,
         samples: &mut Vec<RawSample>,
         notices: &mut Vec<Notice>,
-    ) -> Result<bool, CaptureError> {
+    ) -> Result<bool, SamplingError> {
         std::thread::sleep(Duration::from_millis(5));
         let Ok(tasks) = std::fs::read_dir(format!("/proc/{}/task", self.pid)) else { return Ok(false) };
         for tid in tasks.flatten().filter_map(|t| t.file_name().to_str()?.parse().ok()) {
@@ -77,7 +76,7 @@ impl SampleSource for Source {
         notices.extend([Notice::Throttled, Notice::Lost(1)]);
         Ok(true)
     }
-    fn set_rate(&mut self, _per_second: u64) -> Result<(), CaptureError> {
+    fn set_rate(&mut self, _per_second: u64) -> Result<(), SamplingError> {
         Ok(())
     }
     fn lost(&self) -> u64 {

@@ -2,11 +2,11 @@
 //! page at random moments of the same run, as the kernel's scan does, are the estimate. Time is counted in references of
 //! the whole program, in model order.
 use homenode_base::Rng;
-use homenode_capture::hinting::estimate::shares;
-use homenode_capture::hinting::spacing::Spacing;
 use homenode_capture::{DirStore, RecordOptions, record};
 use homenode_hooks::compile::{self, Mode};
 use homenode_hooks::install;
+use homenode_sampling::hinting::estimate::shares;
+use homenode_sampling::hinting::spacing::Spacing;
 use homenode_trace::order::{Order, OrderKind, Stream};
 use homenode_trace::{DatasetReader, Merged, Op};
 use std::collections::HashMap;

@@ -4,10 +4,10 @@ use crate::live::doc::{ActDoc, LiveDoc, MIGRATE_SCHEMA};
 use crate::live::tuned::Tuned;
 use crate::live::{End, Here, LiveOptions, ONE_NODE, Watch, kernel, not_recorded, source};
 use crate::{Failure, Progress};
-use homenode_capture::perf::Target;
 use homenode_migrate::{MigrateError, where_are};
 use homenode_placement::live::replay;
 use homenode_placement::policies::Choice;
+use homenode_sampling::perf::Target;
 use homenode_sys::signals::{self, StopRequests};
 use std::path::Path;
 

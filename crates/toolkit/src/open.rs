@@ -2,6 +2,7 @@
 use crate::Failure;
 use homenode_capture::{CaptureError, DirStore};
 use homenode_host::launch::LaunchError;
+use homenode_sampling::SamplingError;
 use homenode_trace::TraceError;
 use homenode_trace::dataset::DatasetReader;
 use std::path::Path;
@@ -51,6 +52,12 @@ impl From<CaptureError> for Failure {
 
 impl From<LaunchError> for Failure {
     fn from(e: LaunchError) -> Failure {
+        Failure::from(CaptureError::from(e))
+    }
+}
+
+impl From<SamplingError> for Failure {
+    fn from(e: SamplingError) -> Failure {
         Failure::from(CaptureError::from(e))
     }
 }

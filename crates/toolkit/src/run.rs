@@ -11,8 +11,8 @@ use crate::live::{End, Here, Life, LiveOptions, ONE_NODE, Watch, kernel, not_rec
 use crate::migrate::{SIGUSR1, ended};
 use crate::place::Match;
 use crate::{Failure, Progress};
-use homenode_capture::perf::Target;
 use homenode_host::launch::{find_program, secure_mode};
+use homenode_sampling::perf::Target;
 use homenode_sys::signals::StopRequests;
 use std::collections::BTreeMap;
 use std::ffi::OsString;

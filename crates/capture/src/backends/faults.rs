@@ -1,11 +1,12 @@
 //! `faults`: the kernel's NUMA-hinting faults.
 use super::Backend;
-use crate::hinting::{FaultSource, Kernel, SWITCHED_OFF, Status};
-use crate::perf::Target;
+use crate::CaptureError;
 use crate::protect::{self, Protect};
 use crate::record::{Progress, RecordOptions, RecordSummary};
 use crate::sampled::{self, Sampler, Subject};
-use crate::{CaptureError, SampleSource};
+use homenode_sampling::SampleSource;
+use homenode_sampling::hinting::{FaultSource, Kernel, SWITCHED_OFF, Status};
+use homenode_sampling::perf::Target;
 
 pub(crate) static SPEC: Backend = Backend {
     name: "faults",

@@ -1,9 +1,10 @@
 //! `perf`: the processor's own sampling of memory accesses.
 use super::Backend;
-use crate::perf::{EventChoice, PerfOptions, PerfSource, Target, permitted};
+use crate::CaptureError;
 use crate::record::{Progress, RecordOptions, RecordSummary};
 use crate::sampled::{self, Sampler, Subject};
-use crate::{CaptureError, SampleSource};
+use homenode_sampling::SampleSource;
+use homenode_sampling::perf::{EventChoice, PerfOptions, PerfSource, Target, permitted};
 
 pub(crate) static SPEC: Backend = Backend {
     name: "perf",

@@ -1,7 +1,7 @@
 //! The outside of a perf.data file: the header of a file or the short one of a pipe, and the events described.
 use super::features::{self, FileFacts};
-use crate::perf::records::Layout;
-use crate::perf::wire::Cursor;
+use homenode_sampling::perf::records::Layout;
+use homenode_sampling::perf::wire::Cursor;
 use homenode_sys::perf::Attr;
 use std::io::{Read, Seek, SeekFrom};
 

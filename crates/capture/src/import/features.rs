@@ -1,6 +1,6 @@
 //! Facts about the recorded machine, from the feature sections of a perf.data file.
 use super::container::{FileEvent, attribute};
-use crate::perf::wire::Cursor;
+use homenode_sampling::perf::wire::Cursor;
 
 // Numbers of features.
 const OSRELEASE: u32 = 4;

@@ -22,9 +22,9 @@ mod testfile;
 mod tests;
 
 use crate::error::CaptureError;
-use crate::perf::Counts;
-use crate::samples::{Notice, RawSample};
 use crate::store::{NewDataset, put_in_place, replace_target, sibling};
+use homenode_sampling::perf::Counts;
+use homenode_sampling::{Notice, RawSample};
 use homenode_sys::dir::Dir;
 use homenode_trace::Sampling;
 use std::fs::File;

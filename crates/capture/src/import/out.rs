@@ -1,11 +1,12 @@
 //! The dataset of an import.
 use super::people::People;
 use super::{FileReport, ImportSink, ImportSummary};
+use crate::control::RINGS;
 use crate::error::CaptureError;
 use crate::finish::write_manifest;
 use crate::sampled::writer::{self, Stamped};
-use crate::samples::{Notice, RawSample};
-use crate::store::{DirStore, RINGS};
+use crate::store::DirStore;
+use homenode_sampling::{Notice, RawSample};
 use homenode_sys::dir::Dir;
 use homenode_trace::framing::Codec;
 use homenode_trace::manifest::{Clock, Manifest};

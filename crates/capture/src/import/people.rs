@@ -1,6 +1,6 @@
 //! Processes, threads and mappings of a file, numbered as the dataset numbers them: those with samples, in the order of
 //! their first sample.
-use crate::samples::Notice;
+use homenode_sampling::Notice;
 use homenode_trace::EventKind;
 use homenode_trace::manifest::{Process, Thread};
 use std::collections::{BTreeMap, HashMap};

@@ -1,7 +1,7 @@
 //! Addresses of samples that have registers but no address: the code comes from the mapped files, where they are here.
-use crate::perf::effective::{Access, DropCounts, Dropped, Isa, When, accesses};
-use crate::perf::records::Fields;
-use crate::samples::Notice;
+use homenode_sampling::Notice;
+use homenode_sampling::perf::effective::{Access, DropCounts, Dropped, Isa, When, accesses};
+use homenode_sampling::perf::records::Fields;
 use homenode_sys::dir;
 use std::collections::HashMap;
 use std::fs::File;

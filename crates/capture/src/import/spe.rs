@@ -3,10 +3,10 @@
 //! The packets say neither process nor processor nor nanoseconds: the thread stands in a packet of the context if the kernel
 //! was built to write it, else with the trace data where each thread has its own; its process stands in the records; the
 //! timer is converted as the file says.
-use crate::perf::Counts;
-use crate::perf::spe::{SpeRecord, decode};
-use crate::perf::wire::Cursor;
-use crate::samples::{Notice, RawSample};
+use homenode_sampling::perf::Counts;
+use homenode_sampling::perf::spe::{SpeRecord, decode};
+use homenode_sampling::perf::wire::Cursor;
+use homenode_sampling::{Notice, RawSample};
 use std::collections::HashMap;
 
 /// Number of this kind of trace data.

@@ -1,5 +1,5 @@
 //! The records of a file, one at a time, in memory of one record.
-use crate::perf::records::Record;
+use homenode_sampling::perf::records::Record;
 use std::io::{ErrorKind, Read};
 
 /// Reads records.

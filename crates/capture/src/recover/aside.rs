@@ -1,5 +1,6 @@
 //! The folder into which `recover` puts what it does not understand.
-use crate::store::{MANIFEST, RINGS, THREADS};
+use crate::control::RINGS;
+use crate::store::{MANIFEST, THREADS};
 use homenode_sys::dir::{self, Dir, Kind};
 use homenode_trace::dataset::EVENTS_FILE;
 use homenode_trace::symbols::Symbols;

@@ -5,11 +5,11 @@ mod files;
 mod rings;
 mod swap;
 
-use crate::control::{self, Control, Entry, remove_old_rings, remove_rings};
+use crate::control::{self, Control, Entry, RINGS, remove_old_rings, remove_rings};
 use crate::error::CaptureError;
 use crate::facts::{Counts, Facts, Tables};
 use crate::finish;
-use crate::store::{DirStore, RINGS, THREADS};
+use crate::store::{DirStore, THREADS};
 use files::Kept;
 use homenode_base::ring::{RINGS_MAX, STOP_LIMIT, STOP_USER, STOP_WRITE_FAILED};
 use homenode_sys::dir::{Dir, Kind};

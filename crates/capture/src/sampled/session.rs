@@ -9,12 +9,12 @@ use super::writer::Writer;
 use super::{HOLD, Sampler};
 use crate::control::Control;
 use crate::error::CaptureError;
-use crate::heat::{Heat, Seen, Watcher};
-use crate::huge::Watched;
 use crate::record::{Progress, RecordOptions, Snapshot};
-use crate::samples::{Notice, RawSample, SampleSource};
 use homenode_base::ring::{STOP_LIMIT, STOP_USER};
 use homenode_host::supervise::Outcome;
+use homenode_sampling::heat::{Heat, Seen, Watcher};
+use homenode_sampling::huge::Watched;
+use homenode_sampling::{Notice, RawSample, SampleSource};
 use homenode_symbols::Modules;
 use homenode_sys::dir::Dir;
 use homenode_sys::process::Subreaper;
@@ -161,7 +161,7 @@ impl Session {
             deadline: None,
             flushed: Instant::now(),
             tally,
-            huge: Watched::new(),
+            huge: Watched::default(),
             heat: None,
             seen: Seen::default(),
             root_pid: 0,

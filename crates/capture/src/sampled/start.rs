@@ -1,9 +1,8 @@
 //! Starting the program with the preloaded library, or finding the process to join.
 use super::{Sampler, Subject};
-use crate::control::Control;
+use crate::control::{Control, RINGS};
 use crate::error::CaptureError;
 use crate::record::RecordOptions;
-use crate::store::RINGS;
 use homenode_base::ring::CONTROL_ENV;
 use homenode_hooks::{CompileError, agent};
 use homenode_host::launch;

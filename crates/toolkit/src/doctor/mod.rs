@@ -1,9 +1,10 @@
 //! `homenode doctor`: everything this machine can and cannot do, why, and what to do about it.
-use homenode_capture::leftovers::{clean_up, rings_in_memory};
+use homenode_capture::leftovers::rings_in_memory;
 use homenode_hooks::Mode;
 use homenode_hooks::toolchain::Toolchain;
 use homenode_host::probe::{Check, State, ThisHost, checks};
 use homenode_machine::Topology;
+use homenode_sampling::leftovers::clean_up;
 use serde::Serialize;
 use std::path::Path;
 

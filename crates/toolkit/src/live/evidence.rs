@@ -1,9 +1,9 @@
 //! Samples between two looks, gathered into uses of pages by nodes.
 use homenode_base::NodeId;
-use homenode_capture::RawSample;
 use homenode_machine::Topology;
 use homenode_migrate::{PAGE_BYTES, Units};
 use homenode_placement::live::{PageId, Use};
+use homenode_sampling::RawSample;
 use homenode_trace::Op;
 use std::collections::BTreeMap;
 

@@ -4,10 +4,10 @@
 //! nothing is metered by them.
 use super::evidence::Evidence;
 use homenode_base::NodeId;
-use homenode_capture::RawSample;
 use homenode_machine::{AccessClass, Location, Machine, Topology};
 use homenode_migrate::{At, where_are};
 use homenode_placement::live::Locality;
+use homenode_sampling::RawSample;
 use homenode_trace::{Op, SampleUnit};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};

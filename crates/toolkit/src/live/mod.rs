@@ -21,12 +21,12 @@ mod tests;
 pub(crate) use watch::{End, Left, Life, Watch};
 
 use crate::Failure;
-use homenode_capture::SampleSource;
-use homenode_capture::hinting::Kernel;
 use homenode_capture::sampled::{Beside, BesideOf};
 use homenode_machine::{Machine, Topology};
 use homenode_placement::live::Config;
 use homenode_placement::policies::Choice;
+use homenode_sampling::SampleSource;
+use homenode_sampling::hinting::Kernel;
 use homenode_trace::SampleUnit;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -174,7 +174,7 @@ impl Here {
 
 /// What `--tune-kernel` may change, as it stands now, on one line.
 pub fn kernel_settings() -> String {
-    homenode_capture::hinting::settings_in_words(std::path::Path::new("/"))
+    homenode_sampling::hinting::settings_in_words(std::path::Path::new("/"))
 }
 
 /// What is said on a machine with one node.

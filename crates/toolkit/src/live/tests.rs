@@ -1,10 +1,10 @@
 //! The loop on this machine, whatever it is: evidence is made up, pages and calls are real.
 use super::{End, Here, Left, Life, LiveOptions, Watch};
 use homenode_base::Cost;
-use homenode_capture::{CaptureError, Notice, RawSample, SampleSource};
 use homenode_machine::topology::MemoryNode;
 use homenode_machine::{CopyCost, Machine, Matrix, Topology, Unit};
 use homenode_placement::live::replay;
+use homenode_sampling::{Notice, RawSample, SampleSource, SamplingError};
 use homenode_trace::{DataSource, Op, SampleUnit};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -54,7 +54,12 @@ impl SampleSource for Steady {
     fn sees_writes(&self) -> bool {
         true
     }
-    fn poll(&mut self, timeout: Duration, out: &mut Vec<RawSample>, _: &mut Vec<Notice>) -> Result<bool, CaptureError> {
+    fn poll(
+        &mut self,
+        timeout: Duration,
+        out: &mut Vec<RawSample>,
+        _: &mut Vec<Notice>,
+    ) -> Result<bool, SamplingError> {
         std::thread::sleep(timeout);
         if self.polled.is_some_and(|p| p.elapsed() < Duration::from_millis(900)) {
             return Ok(true);
@@ -75,7 +80,7 @@ impl SampleSource for Steady {
         }));
         Ok(true)
     }
-    fn set_rate(&mut self, _: u64) -> Result<(), CaptureError> {
+    fn set_rate(&mut self, _: u64) -> Result<(), SamplingError> {
         Ok(())
     }
     fn assumed_accesses(&self) -> Option<u32> {
@@ -176,13 +181,13 @@ impl SampleSource for Timely {
     fn sees_writes(&self) -> bool {
         self.0.sees_writes()
     }
-    fn poll(&mut self, t: Duration, out: &mut Vec<RawSample>, n: &mut Vec<Notice>) -> Result<bool, CaptureError> {
+    fn poll(&mut self, t: Duration, out: &mut Vec<RawSample>, n: &mut Vec<Notice>) -> Result<bool, SamplingError> {
         let known = out.len();
         let more = self.0.poll(t, out, n)?;
         out[known..].iter_mut().for_each(|s| s.time_ns = homenode_sys::clock::monotonic_ns());
         Ok(more)
     }
-    fn set_rate(&mut self, _: u64) -> Result<(), CaptureError> {
+    fn set_rate(&mut self, _: u64) -> Result<(), SamplingError> {
         Ok(())
     }
     fn lost(&self) -> u64 {

@@ -2,7 +2,7 @@
 //!
 //! It keeps threads with their memory, which the loop cannot do: it moves pages only, and where nothing holds a thread on its node,
 //! pages follow it to and fro.
-use homenode_capture::hinting::{Kernel, Switch};
+use homenode_sampling::hinting::{Kernel, Switch};
 use homenode_trace::SampleUnit;
 use std::path::Path;
 

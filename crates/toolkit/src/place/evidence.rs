@@ -2,9 +2,9 @@
 use super::decide::Judge;
 use crate::open::refs;
 use crate::{Failure, OrderChoice, Progress};
-use homenode_capture::hinting::spacing;
 use homenode_machine::ThreadMap;
 use homenode_placement::counts::PageKey;
+use homenode_sampling::hinting::spacing;
 use homenode_sim::{Profile, Profiled, ReplayOptions, Seat, Setup};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::objects::{LiveObjects, ObjectTable};

@@ -1,8 +1,9 @@
 //! A perf ring as the kernel would fill it on a Skylake with PEBS, record by record as perf_event_open(2) lays them out,
 //! and the backend that reads it. Knows nothing of the reader but the numbers of the two events.
-use homenode_capture::perf::{Decoder, EventChoice, EventPlan};
+use homenode_capture::CaptureError;
 use homenode_capture::sampled::{Sampler, Subject};
-use homenode_capture::{CaptureError, Notice, RawSample, SampleSource};
+use homenode_sampling::perf::{Decoder, EventChoice, EventPlan};
+use homenode_sampling::{Notice, RawSample, SampleSource, SamplingError};
 use homenode_sys::clock::monotonic_ns;
 use homenode_trace::SampleUnit;
 use std::path::Path;
@@ -177,7 +178,7 @@ impl SampleSource for Ring {
         timeout: Duration,
         samples: &mut Vec<RawSample>,
         notices: &mut Vec<Notice>,
-    ) -> Result<bool, CaptureError> {
+    ) -> Result<bool, SamplingError> {
         let bytes = self.drained();
         self.decoder.decode(&bytes, samples, notices);
         assert_eq!(self.decoder.counts.damaged, 0, "every record is understood");
@@ -186,7 +187,7 @@ impl SampleSource for Ring {
         }
         Ok(true)
     }
-    fn set_rate(&mut self, _: u64) -> Result<(), CaptureError> {
+    fn set_rate(&mut self, _: u64) -> Result<(), SamplingError> {
         Ok(())
     }
     fn lost(&self) -> u64 {

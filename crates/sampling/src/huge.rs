@@ -54,18 +54,21 @@ pub(crate) fn transparent_bytes() -> u64 {
 
 /// What was last seen of each process.
 #[derive(Debug)]
-pub(crate) struct Watched {
+pub struct Watched {
     next: Instant,
     seen: BTreeMap<u32, Vec<Huge>>,
 }
 
-impl Watched {
+impl Default for Watched {
     /// Nothing seen; the first look is due soon.
-    pub(crate) fn new() -> Watched {
+    fn default() -> Watched {
         Watched { next: Instant::now() + EVERY / 4, seen: BTreeMap::new() }
     }
+}
+
+impl Watched {
     /// Looks at these processes if it is time. What has ended keeps what was seen last.
-    pub(crate) fn look(&mut self, pids: impl Iterator<Item = u32>) {
+    pub fn look(&mut self, pids: impl Iterator<Item = u32>) {
         let begun = Instant::now();
         if begun < self.next {
             return;
@@ -79,7 +82,7 @@ impl Watched {
         self.next = Instant::now() + EVERY.max(begun.elapsed() * REST);
     }
     /// As the manifest says it, `process` being the dataset's number of a process id.
-    pub(crate) fn told(&self, process: impl Fn(u32) -> Option<u32>) -> Vec<HugeRange> {
+    pub fn told(&self, process: impl Fn(u32) -> Option<u32>) -> Vec<HugeRange> {
         let of = |(pid, all): (&u32, &Vec<Huge>)| {
             let known = process(*pid);
             let told = all.iter().filter_map(move |h| {
@@ -112,7 +115,7 @@ mod tests {
 
     #[test]
     fn the_first_look_is_not_at_once_and_unknown_processes_are_passed_over() {
-        let mut w = Watched::new();
+        let mut w = Watched::default();
         w.look([std::process::id()].into_iter());
         assert!(w.seen.is_empty());
         w.next = Instant::now();

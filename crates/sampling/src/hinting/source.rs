@@ -3,10 +3,10 @@ use super::classify::Seen;
 use super::knobs::{Beat, Extent, HeldKnobs, Knobs};
 use super::moves::Moves;
 use super::status::Status;
-use super::thin::Thin;
-use crate::CaptureError;
+use crate::SamplingError;
 use crate::perf::{EventChoice, PerfOptions, PerfSource, Target};
 use crate::samples::{Notice, RawSample, SampleSource};
+use crate::thin::Thin;
 use homenode_trace::{DataSource, Op, SampleUnit};
 use std::collections::VecDeque;
 use std::fs;
@@ -90,8 +90,8 @@ impl FaultSource {
     /// settings are set accordingly; otherwise they stay as they are.
     ///
     /// # Errors
-    /// [`CaptureError::Backend`] with what is missing and how to grant it.
-    pub fn open(target: Target, overhead_permille: u32, kernel: Kernel) -> Result<FaultSource, CaptureError> {
+    /// [`SamplingError`] with what is missing and how to grant it.
+    pub fn open(target: Target, overhead_permille: u32, kernel: Kernel) -> Result<FaultSource, SamplingError> {
         FaultSource::open_below(Path::new("/"), target, overhead_permille, kernel)
     }
     /// As [`FaultSource::open`], the kernel's files below `root`.
@@ -100,8 +100,8 @@ impl FaultSource {
         target: Target,
         overhead_permille: u32,
         kernel: Kernel,
-    ) -> Result<FaultSource, CaptureError> {
-        let refuse = |why: String| CaptureError::Backend { name: "faults".to_owned(), why };
+    ) -> Result<FaultSource, SamplingError> {
+        let refuse = |why: String| SamplingError { name: "faults", why };
         if kernel == Kernel::Tuned {
             // What cannot be put back is told by the doctor; settings in another recording's hands are met below.
             crate::leftovers::clean_up(root);
@@ -252,7 +252,7 @@ impl SampleSource for FaultSource {
         timeout: Duration,
         samples: &mut Vec<RawSample>,
         notices: &mut Vec<Notice>,
-    ) -> Result<bool, CaptureError> {
+    ) -> Result<bool, SamplingError> {
         self.raw.clear();
         let known = notices.len();
         let more = self.perf.poll(timeout, &mut self.raw, notices)?;
@@ -284,7 +284,7 @@ impl SampleSource for FaultSource {
         self.tune();
         Ok(more)
     }
-    fn set_rate(&mut self, per_second: u64) -> Result<(), CaptureError> {
+    fn set_rate(&mut self, per_second: u64) -> Result<(), SamplingError> {
         self.wanted = Some(per_second);
         self.thin.want(per_second as f64);
         self.adjust();

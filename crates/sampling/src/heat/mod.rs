@@ -9,7 +9,7 @@ mod watch;
 
 use crate::damon::Region;
 use std::collections::{BTreeMap, BTreeSet};
-pub(crate) use watch::Watcher;
+pub use watch::Watcher;
 
 /// Most blocks whose sums are kept; when there are more, blocks twice as large are.
 const BLOCKS_MAX: usize = 1 << 16;
@@ -34,7 +34,7 @@ pub(crate) struct Used {
 
 /// Sums over all lists of regions.
 #[derive(Debug)]
-pub(crate) struct Heat {
+pub struct Heat {
     /// Bytes times looks that found them used, by number of the block.
     blocks: BTreeMap<u64, u128>,
     shift: u32,
@@ -96,11 +96,11 @@ impl Heat {
 
 /// Where samples came from.
 #[derive(Debug, Default)]
-pub(crate) struct Seen(BTreeSet<u64>);
+pub struct Seen(BTreeSet<u64>);
 
 impl Seen {
     /// Remembers a sample.
-    pub(crate) fn at(&mut self, addr: u64) {
+    pub fn at(&mut self, addr: u64) {
         if self.0.len() < SEEN_MAX {
             self.0.insert(addr >> SEEN_SHIFT);
         }
@@ -121,7 +121,7 @@ impl Seen {
         parts
     }
     /// What DAMON found beside the samples, as a sentence; nothing if it was not there.
-    pub(crate) fn sentence(&self, heat: &Heat) -> Option<String> {
+    pub fn sentence(&self, heat: &Heat) -> Option<String> {
         if heat.looks() == 0 {
             return None;
         }

@@ -21,7 +21,7 @@ pub mod spe;
 mod target;
 #[cfg(test)]
 mod tests;
-pub(crate) mod wire;
+pub mod wire;
 
 pub use decode::{Counts, Decoder, EventFacts};
 pub use event::{EventChoice, EventPlan};

@@ -22,7 +22,7 @@ const OPTIONS: DamonOptions = DamonOptions { sample_us: 10_000, aggregate_us: 20
 
 /// A monitor beside a recording.
 #[derive(Debug)]
-pub(crate) struct Watcher {
+pub struct Watcher {
     stop: Arc<AtomicBool>,
     sums: Arc<Mutex<Heat>>,
     thread: Option<JoinHandle<Option<String>>>,
@@ -30,7 +30,7 @@ pub(crate) struct Watcher {
 
 impl Watcher {
     /// Watches process `pid` where DAMON can be used; elsewhere, nothing comes of it and nobody is bothered.
-    pub(crate) fn start(pid: u32) -> Watcher {
+    pub fn start(pid: u32) -> Watcher {
         Watcher::below(Path::new("/"), pid)
     }
     /// The same with the kernel's files below another root.
@@ -43,7 +43,7 @@ impl Watcher {
         Watcher { stop, sums, thread }
     }
     /// Ends watching and says what was found, and why nothing could be if there is something to say.
-    pub(crate) fn end(mut self) -> (Heat, Option<String>) {
+    pub fn end(mut self) -> (Heat, Option<String>) {
         let why = self.join();
         let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         (std::mem::take(&mut *sums), why)

@@ -1,5 +1,5 @@
 //! Prints the hot address ranges of a process: `damon_regions PID SECONDS` (root, a kernel with DAMON).
-use homenode_capture::damon::{Damon, DamonOptions, hot_ranges};
+use homenode_sampling::damon::{Damon, DamonOptions, hot_ranges};
 use std::path::Path;
 use std::time::Duration;
 

@@ -7,7 +7,7 @@
 //! **Invariant:** whatever this module changes in the kernel's settings is written down before it is changed, and put back
 //! at the end, or by the next start after a crash.
 //!
-//! Reading order: [`Status`], [`knobs`], [`moves`], `classify` (first touch or use), `thin`, [`source`], `switch` (balancing on or off), [`estimate`], [`spacing`]
+//! Reading order: [`Status`], [`knobs`], [`moves`], `classify` (first touch or use), [`source`], `switch` (balancing on or off), [`estimate`], [`spacing`]
 //! (what a window weighs).
 pub(crate) mod classify;
 pub mod estimate;
@@ -17,7 +17,6 @@ pub mod source;
 pub mod spacing;
 mod status;
 mod switch;
-pub(crate) mod thin;
 
 pub use knobs::{Beat, Extent, HeldKnobs, Knobs, restore_leftover};
 pub use source::{FaultSource, Kernel, SWITCHED_OFF};

@@ -2,8 +2,8 @@
 use super::decode::Decoder;
 use super::effective::{Access, Ahead, Isa};
 use super::records::{Fields, Records, kind};
-use crate::hinting::thin::Thin;
 use crate::samples::{Notice, RawSample};
+use crate::thin::Thin;
 use homenode_sys::dir;
 use std::collections::HashMap;
 use std::fs::{self, File};

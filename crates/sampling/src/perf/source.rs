@@ -6,7 +6,7 @@ use super::effective::Isa;
 use super::event::{EventChoice, EventPlan};
 use super::open::{Opened, Wish, why_refused};
 use super::target::Target;
-use crate::CaptureError;
+use crate::SamplingError;
 use crate::samples::{Notice, RawSample, SampleSource};
 use homenode_base::Rng;
 use homenode_sys::perf::wait;
@@ -81,9 +81,9 @@ impl PerfSource {
     /// Opens the events of `choice` for `target`. A child that waits before its exec is sampled from the exec on.
     ///
     /// # Errors
-    /// [`CaptureError::Backend`] with one line saying what the machine lacks or the kernel refuses, and what to do.
-    pub fn open(target: Target, choice: EventChoice, options: &PerfOptions) -> Result<PerfSource, CaptureError> {
-        let refuse = |why: String| CaptureError::Backend { name: "perf".to_owned(), why };
+    /// [`SamplingError`] with one line saying what the machine lacks or the kernel refuses, and what to do.
+    pub fn open(target: Target, choice: EventChoice, options: &PerfOptions) -> Result<PerfSource, SamplingError> {
+        let refuse = |why: String| SamplingError { name: "perf", why };
         let plan = choice.plan(Path::new("/sys"), options.period).map_err(refuse)?;
         let mut wish = Wish { plan, target, ring_bytes: options.ring_bytes };
         let opened = wish.open().map_err(|e| refuse(why_refused(&e)))?;
@@ -246,8 +246,8 @@ impl SampleSource for PerfSource {
         timeout: Duration,
         samples: &mut Vec<RawSample>,
         notices: &mut Vec<Notice>,
-    ) -> Result<bool, CaptureError> {
-        let refuse = |e: io::Error| CaptureError::Backend { name: "perf".to_owned(), why: why_refused(&e) };
+    ) -> Result<bool, SamplingError> {
+        let refuse = |e: io::Error| SamplingError { name: "perf", why: why_refused(&e) };
         wait(self.opened.events.iter().map(|o| &o.event), &mut self.opened.over, timeout).map_err(refuse)?;
         self.drain(samples, notices);
         let over = self.opened.over.iter().all(|&over| over);
@@ -258,10 +258,10 @@ impl SampleSource for PerfSource {
         }
         Ok(!over)
     }
-    fn set_rate(&mut self, per_second: u64) -> Result<(), CaptureError> {
+    fn set_rate(&mut self, per_second: u64) -> Result<(), SamplingError> {
         let pause = per_second == 0;
         if pause != self.paused {
-            let why = |e: io::Error| CaptureError::Backend { name: "perf".to_owned(), why: why_refused(&e) };
+            let why = |e: io::Error| SamplingError { name: "perf", why: why_refused(&e) };
             self.opened.switch(!pause).map_err(why)?;
             self.paused = pause;
         }

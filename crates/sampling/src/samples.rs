@@ -1,5 +1,5 @@
 //! What every sampling way of capture delivers, so that recorder and live loop do not care which one it is.
-use crate::CaptureError;
+use crate::SamplingError;
 use homenode_trace::{DataSource, Op, SampleUnit};
 use std::time::Duration;
 
@@ -96,9 +96,9 @@ pub trait SampleSource {
         timeout: Duration,
         samples: &mut Vec<RawSample>,
         notices: &mut Vec<Notice>,
-    ) -> Result<bool, CaptureError>;
+    ) -> Result<bool, SamplingError>;
     /// Wanted samples per second of all processors together; a source may round or ignore (0 = pause).
-    fn set_rate(&mut self, per_second: u64) -> Result<(), CaptureError>;
+    fn set_rate(&mut self, per_second: u64) -> Result<(), SamplingError>;
     /// Samples lost so far, those told by [`Notice::Lost`] included.
     fn lost(&self) -> u64;
     /// Samples dropped so far because they had no address of user space.

@@ -1,7 +1,7 @@
 //! Sampling by performance events against the kernel of this machine. Page faults need no PMU; where the kernel forbids
 //! events altogether, the refusal is what is tested.
-use homenode_capture::perf::{EventChoice, PerfOptions, PerfSource, Target};
-use homenode_capture::{CaptureError, Notice, RawSample, SampleSource};
+use homenode_sampling::perf::{EventChoice, PerfOptions, PerfSource, Target};
+use homenode_sampling::{Notice, RawSample, SampleSource, SamplingError};
 use homenode_sys::held::hold;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -32,11 +32,10 @@ fn open(target: Target, options: &PerfOptions) -> Option<PerfSource> {
 fn open_choice(target: Target, choice: EventChoice, options: &PerfOptions) -> Option<PerfSource> {
     match PerfSource::open(target, choice, options) {
         Ok(source) => Some(source),
-        Err(CaptureError::Backend { why, .. }) => {
+        Err(SamplingError { why, .. }) => {
             assert!(why.contains("perf_event_paranoid") || why.contains("CONFIG_PERF_EVENTS"), "{why}");
             None
         }
-        Err(other) => panic!("{other}"),
     }
 }
 

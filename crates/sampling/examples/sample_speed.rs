@@ -2,9 +2,9 @@
 //! busy machine distorts less than the time on the wall:
 //! `cargo run --release -p homenode-capture --example sample_speed`
 use homenode_base::Rng;
-use homenode_capture::RawSample;
-use homenode_capture::perf::records::Layout;
-use homenode_capture::perf::{Decoder, EventFacts};
+use homenode_sampling::RawSample;
+use homenode_sampling::perf::records::Layout;
+use homenode_sampling::perf::{Decoder, EventFacts};
 use homenode_sys::clock::cpu_seconds;
 use homenode_sys::perf::attr::sample;
 use homenode_trace::frame::FrameEncoder;

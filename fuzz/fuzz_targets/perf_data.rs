@@ -1,7 +1,6 @@
 //! perf.data files: accepted or refused, never a panic, never more memory than the file has bytes for.
 #![no_main]
-use homenode_capture::CaptureError;
-use homenode_capture::import::{ImportSink, read};
+use homenode_import::{ImportError, ImportSink, read};
 use homenode_sampling::{Notice, RawSample};
 use libfuzzer_sys::fuzz_target;
 use std::io::Cursor;
@@ -13,12 +12,12 @@ struct Count {
 }
 
 impl ImportSink for Count {
-    fn sample(&mut self, s: &RawSample) -> Result<(), CaptureError> {
+    fn sample(&mut self, s: &RawSample) -> Result<(), ImportError> {
         assert!(s.weight >= 1 && s.addr > 0 && s.addr < 1 << 63);
         self.samples += 1;
         Ok(())
     }
-    fn notice(&mut self, _: &Notice) -> Result<(), CaptureError> {
+    fn notice(&mut self, _: &Notice) -> Result<(), ImportError> {
         Ok(())
     }
     fn name(&mut self, _: u32, name: &str, _: bool) {
@@ -28,8 +27,8 @@ impl ImportSink for Count {
 
 fuzz_target!(|data: &[u8]| {
     let mut sink = Count::default();
-    match read(Path::new("fuzz"), Cursor::new(data), &mut sink) {
-        Ok(report) => assert_eq!(report.counts.delivered, sink.samples),
+    match read(Path::new("fuzz"), &mut Cursor::new(data), &mut sink) {
+        Ok((_, report)) => assert_eq!(report.counts.delivered, sink.samples),
         Err(error) => assert_eq!(error.exit_status(), 3, "{error}"),
     }
 });

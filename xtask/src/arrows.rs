@@ -18,6 +18,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("sampling", &["base", "trace", "sys", "host"]),
     ("symbols", &["trace", "sys"]),
     ("capture", &["base", "trace", "sys", "hooks", "host", "sampling", "symbols"]),
+    ("import", &["base", "trace", "sys", "sampling", "capture"]),
     ("migrate", &["base", "machine", "placement", "sys"]),
     (
         "toolkit",
@@ -35,6 +36,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "sampling",
             "symbols",
             "capture",
+            "import",
             "hooks",
             "migrate",
         ],

@@ -90,14 +90,6 @@ pub enum CaptureError {
         /// Why not and what there is instead.
         why: String,
     },
-    /// A file of another tool that cannot be imported.
-    #[error("{path}: {why}")]
-    Import {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        why: String,
-    },
     /// An option that cannot be honoured.
     #[error("{0}")]
     Option(String),
@@ -114,7 +106,7 @@ impl From<SamplingError> for CaptureError {
 
 impl CaptureError {
     /// Wraps what the system said about `path`.
-    pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> CaptureError {
+    pub fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> CaptureError {
         let path = path.to_owned();
         move |source| CaptureError::Io { doing, path, source }
     }
@@ -126,7 +118,7 @@ impl CaptureError {
             CaptureError::Backend { .. } | CaptureError::Option(_) | CaptureError::Launch(LaunchError::NoCommand) => 2,
             // As for every other output that exists.
             CaptureError::OutputExists(_) | CaptureError::NotReplaceable(_) => 2,
-            CaptureError::NotADataset { .. } | CaptureError::Import { .. } | CaptureError::Trace(_) => 3,
+            CaptureError::NotADataset { .. } | CaptureError::Trace(_) => 3,
             _ => 1,
         }
     }

@@ -25,10 +25,13 @@ const PHASES_MAX: usize = 256;
 
 /// Counts of one thread in the dataset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
-    pub(crate) refs: u64,
-    pub(crate) spins: u64,
-    pub(crate) events: u64,
+pub struct Counts {
+    /// References or samples, spins included.
+    pub refs: u64,
+    /// Spins among them.
+    pub spins: u64,
+    /// Events.
+    pub events: u64,
 }
 
 /// Process and thread tables of the manifest, and the modules of each process.

@@ -1,18 +1,16 @@
-//! Turning what the workers wrote into a dataset: manifest, symbols, summary.
+//! Turning what the workers wrote into a dataset: tables, symbols, summary.
 use crate::error::CaptureError;
 use crate::facts::Tables;
-use crate::record::{RecordOptions, RecordSummary};
+use crate::manifest::write_manifest;
+use crate::record::RecordSummary;
 use crate::store::DirStore;
 use crate::workers::Recording;
 use homenode_base::ring::{STOP_LIMIT, STOP_RECORDER_GONE, STOP_USER, STOP_WRITE_FAILED};
 use homenode_host::supervise::Outcome;
 use homenode_sys::dir::Dir;
 use homenode_sys::signals;
-use homenode_trace::dataset::MANIFEST_FILE;
-use homenode_trace::manifest::{Blind, Clock, EXACT_FORMAT_VERSION, Manifest};
+use homenode_trace::manifest::{Blind, Manifest};
 use homenode_trace::symbols::Symbols;
-use std::fs;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 
 /// How a recording ended, as the manifest says it.
@@ -75,55 +73,6 @@ fn stop_words(reason: u64, outcome: &Outcome, limit: Option<u64>) -> Option<Stri
         STOP_RECORDER_GONE => Some("the recorder was killed while the program ran".to_owned()),
         _ => None,
     }
-}
-
-/// The manifest that stands in the dataset while it is being recorded.
-pub(crate) fn first_manifest(options: &RecordOptions) -> Manifest {
-    Manifest {
-        command: options.command.iter().map(|a| a.to_string_lossy().into_owned()).collect(),
-        host_cpus: std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
-        host: host(),
-        ended: "the recording has not ended in order".to_owned(),
-        roi: options.roi.clone(),
-        host_nodes: memory_nodes(),
-        recorded_at: Some(homenode_host::date::now()),
-        ..bare_manifest()
-    }
-}
-
-/// A manifest that knows nothing of its recording but the format.
-pub(crate) fn bare_manifest() -> Manifest {
-    Manifest {
-        format: "homenode-trace".to_owned(),
-        version: EXACT_FORMAT_VERSION,
-        backend: "hooks".to_owned(),
-        clock: Clock::Tsc,
-        synchronised: true,
-        ..Manifest::default()
-    }
-}
-
-/// Nodes with memory here, 0 if the kernel does not say.
-fn memory_nodes() -> u32 {
-    let nodes = homenode_host::topology::read(Path::new("/"))
-        .map_or(0, |t| t.nodes.iter().filter(|n| n.memory_bytes > 0).count());
-    u32::try_from(nodes).unwrap_or(0)
-}
-
-/// Kernel and processor in words.
-fn host() -> String {
-    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = info.lines().find_map(|l| l.strip_prefix("model name")).and_then(|l| l.split_once(':'));
-    let model = model.map_or("unknown processor", |(_, name)| name.trim());
-    format!("Linux {} {}, {model}", kernel.trim(), std::env::consts::ARCH)
-}
-
-/// Replaces the manifest.
-pub(crate) fn write_manifest(root: &Dir, manifest: &Manifest) -> Result<(), CaptureError> {
-    let mut text = serde_json::to_vec_pretty(manifest).expect("strings and integers always serialise");
-    text.push(b'\n');
-    root.replace(MANIFEST_FILE, &text).map_err(CaptureError::io("write", &root.path().join(MANIFEST_FILE)))
 }
 
 /// Completes the dataset at `root`, whose frames and events are written: tables, symbols and the final manifest.

@@ -17,8 +17,8 @@ mod drain;
 mod error;
 mod facts;
 mod finish;
-pub mod import;
 pub mod leftovers;
+pub mod manifest;
 mod memory;
 mod output;
 pub mod protect;
@@ -35,6 +35,7 @@ mod workers_tests;
 
 pub use compact::{CompactSummary, compact};
 pub use error::CaptureError;
+pub use facts::Counts;
 pub use record::{Progress, RecordOptions, RecordSummary, Snapshot, record};
 pub use recover::{RecoverSummary, recover};
 pub use store::DirStore;

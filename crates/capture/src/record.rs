@@ -5,6 +5,7 @@ use crate::drain::Ledger;
 use crate::error::CaptureError;
 use crate::facts::Tables;
 use crate::finish::{self, Ending};
+use crate::manifest;
 use crate::output::EventsFile;
 use crate::store::NewDataset;
 use crate::workers::Recording;
@@ -160,7 +161,7 @@ fn record_into(
     program: &Path,
     progress: &mut dyn Progress,
 ) -> Result<RecordSummary, (bool, CaptureError)> {
-    let mut manifest = finish::first_manifest(options);
+    let mut manifest = manifest::first_manifest(options);
     let recording = begin(root, &manifest, options).map_err(|e| (false, e))?;
     let (began, cpu) = (Instant::now(), clock::children_cpu_seconds());
     let outcome = run(&recording, options, progress).map_err(|e| (false, e))?;
@@ -175,7 +176,7 @@ fn record_into(
 
 /// Everything that a recording needs before its program starts.
 fn begin(root: &Dir, manifest: &Manifest, options: &RecordOptions) -> Result<Recording, CaptureError> {
-    finish::write_manifest(root, manifest)?;
+    manifest::write_manifest(root, manifest)?;
     let (events, rings) = files_of(root)?;
     let control = Control::create(&rings, false, options.roi.as_deref())?;
     // A limit is exact only if nobody else takes from it meanwhile.

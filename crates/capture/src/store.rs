@@ -43,7 +43,7 @@ impl DirStore {
         }
     }
     /// A store over any directory, dataset or not.
-    pub(crate) fn of(dir: &Dir) -> DirStore {
+    pub fn of(dir: &Dir) -> DirStore {
         DirStore { dir: dir.clone() }
     }
     /// The directory.
@@ -135,44 +135,56 @@ pub(crate) fn replace_target(out: &Path, force: bool) -> Result<(), CaptureError
 
 /// A new dataset on its way to its name. What had the name before keeps it until the new one is whole.
 #[derive(Debug)]
-pub(crate) struct NewDataset {
+pub struct NewDataset {
     /// The directory that is written.
-    pub(crate) dir: Dir,
+    pub dir: Dir,
     out: PathBuf,
 }
 
 impl NewDataset {
-    /// Makes the directory of a new dataset with its sub-directories: at `out`, or beside it if something stands there;
-    /// errors as [`replace_target`].
-    pub(crate) fn create(out: &Path, force: bool) -> Result<NewDataset, CaptureError> {
+    /// Makes the directory of a new dataset with its sub-directories: at `out`, or beside it if something stands there.
+    ///
+    /// # Errors
+    /// [`CaptureError::OutputExists`] without `force`; with it, [`CaptureError::NotReplaceable`] unless what stands there is a
+    /// dataset or empty, and [`CaptureError::RecorderAlive`] while it is being written.
+    pub fn create(out: &Path, force: bool) -> Result<NewDataset, CaptureError> {
         replace_target(out, force)?;
         let replaces = fs::symlink_metadata(out).is_ok();
         let root = match replaces {
             true => dir::beside(out, &format!("recording-{}", std::process::id())),
             false => out.to_owned(),
         };
+        NewDataset::make(root, out, &[THREADS, RINGS])
+    }
+    /// As [`NewDataset::create`], but always beside `out` under a hidden name, which says the purpose, and without a directory
+    /// of rings: for datasets that nobody records.
+    ///
+    /// # Errors
+    /// As for [`NewDataset::create`].
+    pub fn hidden(out: &Path, force: bool, purpose: &str) -> Result<NewDataset, CaptureError> {
+        replace_target(out, force)?;
+        NewDataset::make(sibling(out, &format!("{}.{purpose}", std::process::id())), out, &[THREADS])
+    }
+    fn make(root: PathBuf, out: &Path, parts: &[&str]) -> Result<NewDataset, CaptureError> {
         let dir = dir::make_new(&root).map_err(CaptureError::io("create", &root))?;
-        let make = || -> Result<(), CaptureError> {
-            for part in [THREADS, RINGS] {
-                dir.make(part).map_err(CaptureError::io("create", &root.join(part)))?;
-            }
-            Ok(())
-        };
-        match make() {
-            Ok(()) => Ok(NewDataset { dir, out: out.to_owned() }),
-            Err(error) => {
-                // Best effort: the error that matters is the first one.
-                let _ = fs::remove_dir_all(&root);
-                Err(error)
-            }
+        let made = parts
+            .iter()
+            .try_for_each(|part| dir.make(part).map(drop).map_err(CaptureError::io("create", &root.join(part))));
+        if made.is_err() {
+            // Best effort: the error that matters is the first one.
+            let _ = fs::remove_dir_all(&root);
         }
+        made.map(|()| NewDataset { dir, out: out.to_owned() })
     }
     /// The whole dataset takes its name, and what had it before is gone.
-    pub(crate) fn settle(&self) -> Result<(), CaptureError> {
+    ///
+    /// # Errors
+    /// What stands at the name is no dataset any more; [`CaptureError::Io`].
+    pub fn settle(&self) -> Result<(), CaptureError> {
         put_in_place(self.dir.path(), &self.out)
     }
     /// Removes what was begun.
-    pub(crate) fn abandon(&self) {
+    pub fn abandon(&self) {
         // What lies in memory first: the directory here knows where.
         let _ = control::remove_rings(&self.dir);
         // Best effort: there is an error already that matters more.

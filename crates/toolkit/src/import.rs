@@ -1,6 +1,6 @@
 //! `homenode import`: recordings of other tools as datasets.
 use crate::{Failure, json_line};
-use homenode_capture::import::ImportSummary;
+use homenode_import::{ImportError, ImportSummary};
 use homenode_report::units;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ pub fn import(files: &[PathBuf], out: &Path, force: bool) -> Result<ImportDoc, F
             files.len()
         )));
     };
-    let summary = homenode_capture::import::import(file, out, force)?;
+    let summary = homenode_import::import(file, out, force)?;
     Ok(document(file, summary))
 }
 
@@ -89,5 +89,14 @@ impl ImportDoc {
             units::integer(self.bytes),
             crate::output::next(&self.dataset, self.samples)
         )
+    }
+}
+
+impl From<ImportError> for Failure {
+    fn from(e: ImportError) -> Failure {
+        match e {
+            ImportError::Dataset(e) => e.into(),
+            file => Failure::input(file),
+        }
     }
 }

@@ -9,6 +9,7 @@ use crate::control::{self, Control, Entry, RINGS, remove_old_rings, remove_rings
 use crate::error::CaptureError;
 use crate::facts::{Counts, Facts, Tables};
 use crate::finish;
+use crate::manifest;
 use crate::store::{DirStore, THREADS};
 use files::Kept;
 use homenode_base::ring::{RINGS_MAX, STOP_LIMIT, STOP_USER, STOP_WRITE_FAILED};
@@ -169,7 +170,7 @@ fn write_dataset(
     }
     summary.cut_bytes = kept.cut_bytes;
     summary.notes.extend(kept.notes.iter().cloned());
-    let mut manifest = old.unwrap_or_else(finish::bare_manifest);
+    let mut manifest = old.unwrap_or_else(manifest::bare_manifest);
     let mut blind = control.map_or_else(|| manifest.blind.clone(), Control::blind);
     for note in &summary.notes {
         if !blind.notes.contains(note) {

@@ -5,6 +5,7 @@ use crate::control::remove_rings;
 use crate::error::CaptureError;
 use crate::facts::Tables;
 use crate::finish::{self, Ending};
+use crate::manifest;
 use crate::record::{RecordOptions, RecordSummary};
 use homenode_base::ring::{STOP_LIMIT, STOP_USER};
 use homenode_sys::dir::Dir;
@@ -18,12 +19,13 @@ pub(super) fn first_manifest(
     backend: &str,
     tally: &Tally,
 ) -> Result<Manifest, CaptureError> {
-    let mut manifest = Manifest { backend: backend.to_owned(), synchronised: false, ..finish::first_manifest(options) };
+    let mut manifest =
+        Manifest { backend: backend.to_owned(), synchronised: false, ..manifest::first_manifest(options) };
     manifest.mark_sampled(sampling(tally, 0));
     if let Some(pid) = options.pid {
         manifest.command = start::command_of(pid);
     }
-    finish::write_manifest(root, &manifest)?;
+    manifest::write_manifest(root, &manifest)?;
     Ok(manifest)
 }
 

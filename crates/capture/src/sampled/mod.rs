@@ -24,7 +24,7 @@ mod session;
 mod start;
 mod tap;
 mod turn;
-pub(crate) mod writer;
+pub mod writer;
 
 pub use beside::{Beside, BesideOf};
 

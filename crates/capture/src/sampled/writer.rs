@@ -11,13 +11,19 @@ use std::io;
 
 /// One sample of a known thread, its time in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stamped {
-    pub(crate) ticks: u64,
-    pub(crate) addr: u64,
-    pub(crate) size: u32,
-    pub(crate) op: Op,
-    pub(crate) ip: u64,
-    pub(crate) sample: Sample,
+pub struct Stamped {
+    /// Time.
+    pub ticks: u64,
+    /// Virtual address of the data.
+    pub addr: u64,
+    /// Bytes, at least 1.
+    pub size: u32,
+    /// Operation.
+    pub op: Op,
+    /// Program counter; 0 if not known.
+    pub ip: u64,
+    /// Weight, latency, processor, data source.
+    pub sample: Sample,
 }
 
 /// One thread's part of the dataset.
@@ -35,7 +41,7 @@ struct Lane {
 
 /// Everything that goes into files.
 #[derive(Debug)]
-pub(crate) struct Writer {
+pub struct Writer {
     root: Dir,
     events: EventsFile,
     pub(crate) facts: Facts,
@@ -45,18 +51,18 @@ pub(crate) struct Writer {
     encoder: FrameEncoder,
     bytes: Vec<u8>,
     /// Samples accepted, in files or not.
-    pub(crate) samples: u64,
+    pub samples: u64,
     /// Sum of their weights.
-    pub(crate) weight: u64,
+    pub weight: u64,
     /// Samples taken after their thread had said that it ends.
-    pub(crate) after_exit: u64,
+    pub after_exit: u64,
     frame_bytes: u64,
     codec: Codec,
 }
 
 impl Writer {
     /// Starts the files.
-    pub(crate) fn new(root: &Dir, codec: Codec) -> io::Result<Writer> {
+    pub fn new(root: &Dir, codec: Codec) -> io::Result<Writer> {
         let events = EventsFile::open(root, 0, 0)?;
         let (facts, lanes, round, encoder, bytes) = Default::default();
         let [samples, weight, after_exit, frame_bytes] = [0; 4];
@@ -76,7 +82,7 @@ impl Writer {
         })
     }
     /// Takes a sample; those of one thread come in order of time.
-    pub(crate) fn sample(&mut self, thread: u32, mut sample: Stamped) {
+    pub fn sample(&mut self, thread: u32, mut sample: Stamped) {
         let lane = self.lanes.entry(thread).or_default();
         if lane.exited {
             self.after_exit += 1;
@@ -89,7 +95,7 @@ impl Writer {
         self.weight = self.weight.saturating_add(sample.sample.weight.into());
     }
     /// Takes an event that happened at `ticks`, after all events of its thread taken before.
-    pub(crate) fn event(&mut self, thread: u32, ticks: u64, stamp: u64, kind: EventKind) {
+    pub fn event(&mut self, thread: u32, ticks: u64, stamp: u64, kind: EventKind) {
         let lane = self.lanes.entry(thread).or_default();
         let before = lane.samples.partition_point(|s| s.ticks < ticks);
         if kind == EventKind::Exit {
@@ -102,32 +108,32 @@ impl Writer {
         self.round.push(Event { thread, at, stamp, kind });
     }
     /// Whether the exit of a thread was taken.
-    pub(crate) fn is_exited(&self, thread: u32) -> bool {
+    pub fn is_exited(&self, thread: u32) -> bool {
         self.lanes.get(&thread).is_some_and(|l| l.exited)
     }
     /// Events that wait.
-    pub(crate) fn events_waiting(&self) -> usize {
+    pub fn events_waiting(&self) -> usize {
         self.round.len()
     }
     /// Most samples that any thread has waiting.
-    pub(crate) fn longest(&self) -> usize {
+    pub fn longest(&self) -> usize {
         self.lanes.values().map(|l| l.samples.len()).max().unwrap_or(0)
     }
     /// Samples of a thread that are in files.
-    pub(crate) fn refs(&self, thread: u32) -> u64 {
+    pub fn refs(&self, thread: u32) -> u64 {
         self.lanes.get(&thread).map_or(0, |l| l.counts.refs)
     }
     /// Bytes of all files.
-    pub(crate) fn file_bytes(&self) -> u64 {
+    pub fn file_bytes(&self) -> u64 {
         self.frame_bytes + self.events.len()
     }
     /// Counts by thread, `threads` of them.
-    pub(crate) fn counts(&self, threads: u32) -> Vec<Counts> {
+    pub fn counts(&self, threads: u32) -> Vec<Counts> {
         (0..threads).map(|t| self.lanes.get(&t).map_or_else(Counts::default, |l| l.counts)).collect()
     }
 
     /// Writes the samples of threads that have this many waiting.
-    pub(crate) fn flush_samples(&mut self, at_least: usize) -> io::Result<()> {
+    pub fn flush_samples(&mut self, at_least: usize) -> io::Result<()> {
         for (&thread, lane) in self.lanes.iter_mut().filter(|l| l.1.samples.len() >= at_least) {
             while !lane.samples.is_empty() {
                 let done = frame((&self.root, self.codec), thread, lane, &mut self.encoder, &mut self.bytes)?;
@@ -140,7 +146,7 @@ impl Writer {
     }
 
     /// Writes everything taken so far, samples first: an event may not stand behind samples that are not there.
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
+    pub fn flush(&mut self) -> io::Result<()> {
         self.flush_samples(1)?;
         self.events.append(&self.round)?;
         for event in &self.round {

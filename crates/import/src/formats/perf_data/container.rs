@@ -1,5 +1,6 @@
 //! The outside of a perf.data file: the header of a file or the short one of a pipe, and the events described.
-use super::features::{self, FileFacts};
+use super::features;
+use crate::report::FileFacts;
 use homenode_sampling::perf::records::Layout;
 use homenode_sampling::perf::wire::Cursor;
 use homenode_sys::perf::Attr;
@@ -42,6 +43,11 @@ pub(super) struct Header {
     pub(super) data_bytes: Option<u64>,
 }
 
+/// Whether a file that begins with these bytes is one, of whichever age and byte order.
+pub(super) fn recognises(start: &[u8]) -> bool {
+    [MAGIC, MAGIC_OTHER_ORDER, MAGIC_OLD].iter().any(|magic| start.starts_with(*magic))
+}
+
 /// Reads the header and leaves the reader at the first record.
 pub(super) fn open<R: Read + Seek>(mut reader: R) -> Result<(Header, R), String> {
     let mut start = [0; PIPE_BYTES as usize];
@@ -53,7 +59,7 @@ pub(super) fn open<R: Read + Seek>(mut reader: R) -> Result<(Header, R), String>
         );
     }
     if magic != MAGIC {
-        return Err("it is not a perf.data file (nor of another format that can be imported: only perf.data is)".into());
+        return Err("it is not a perf.data file".into());
     }
     match u64::from_le_bytes(size.try_into().unwrap_or_default()) {
         PIPE_BYTES => Ok((Header::default(), reader)),

@@ -5,8 +5,8 @@ use super::queue::Queue;
 use super::rebuild::Rebuilder;
 use super::spe::{Piece, Spe};
 use super::stream::{End, Stream};
-use super::{FileReport, ImportSink};
-use crate::error::CaptureError;
+use crate::formats::ReadError;
+use crate::report::{FileReport, ImportSink};
 use homenode_sampling::perf::effective::{Isa, When};
 use homenode_sampling::perf::notices::{Side, side};
 use homenode_sampling::perf::records::{Layout, Record, kind, trailer};
@@ -35,14 +35,6 @@ const MISC_EXEC: u16 = 1 << 13;
 const MISS_CYCLES: u64 = 8;
 /// Most events that a pipe may describe.
 const EVENTS_MAX: usize = 4096;
-
-/// Why reading ended early.
-pub(super) enum Failure {
-    /// The file is at fault.
-    File(String),
-    /// What the sink said.
-    Sink(CaptureError),
-}
 
 /// What waits for its turn.
 enum Item {
@@ -82,7 +74,7 @@ struct Reading<'s> {
 }
 
 /// Reads all records.
-pub(super) fn run<R: Read>(header: Header, reader: R, sink: &mut dyn ImportSink) -> Result<FileReport, Failure> {
+pub(super) fn run<R: Read>(header: Header, reader: R, sink: &mut dyn ImportSink) -> Result<FileReport, ReadError> {
     let mut stream = Stream::new(reader, header.data_bytes);
     let mut reading = Reading {
         header,
@@ -102,7 +94,7 @@ pub(super) fn run<R: Read>(header: Header, reader: R, sink: &mut dyn ImportSink)
         sees_writes: false,
         notes: Vec::new(),
     };
-    reading.describe().map_err(Failure::File)?;
+    reading.describe().map_err(ReadError::File)?;
     loop {
         let follows = match stream.next() {
             Ok(record) => reading.record(&record)?,
@@ -164,13 +156,13 @@ impl Reading<'_> {
     }
 
     /// Handles a record.
-    fn record(&mut self, record: &Record<'_>) -> Result<Follows, Failure> {
+    fn record(&mut self, record: &Record<'_>) -> Result<Follows, ReadError> {
         match record.kind {
             user::FINISHED_ROUND => {
                 let ready = self.queue.round();
                 self.give(ready)?;
             }
-            user::ATTR => self.described(record.body).map_err(Failure::File)?,
+            user::ATTR => self.described(record.body).map_err(ReadError::File)?,
             user::FEATURE => {
                 let mut c = Cursor(record.body);
                 let number = c.u64().and_then(|n| u32::try_from(n).ok()).filter(|&n| features::wanted(n));
@@ -187,7 +179,7 @@ impl Reading<'_> {
             user::AUXTRACE => return Ok(self.trace(Piece::of(record.body))),
             k if user::COMPRESSED.contains(&k) => {
                 let why = "its records are compressed; `perf inject -i FILE -o NEW` writes them out plainly";
-                return Err(Failure::File(why.to_owned()));
+                return Err(ReadError::File(why.to_owned()));
             }
             k if k >= user::ATTR => {}
             _ => self.kernel(record)?,
@@ -226,10 +218,10 @@ impl Reading<'_> {
     }
 
     /// A record of the kernel.
-    fn kernel(&mut self, record: &Record<'_>) -> Result<(), Failure> {
+    fn kernel(&mut self, record: &Record<'_>) -> Result<(), ReadError> {
         let Some(which) = self.decoder_of(record) else {
             let none = "it has records before it describes any event";
-            return if self.decoders.is_empty() { Err(Failure::File(none.to_owned())) } else { self.damaged() };
+            return if self.decoders.is_empty() { Err(ReadError::File(none.to_owned())) } else { self.damaged() };
         };
         let layout = *self.decoders[which].layout();
         if record.kind == kind::COMM {
@@ -272,7 +264,7 @@ impl Reading<'_> {
         }
     }
 
-    fn damaged(&mut self) -> Result<(), Failure> {
+    fn damaged(&mut self) -> Result<(), ReadError> {
         self.before.damaged += 1;
         Ok(())
     }
@@ -297,7 +289,7 @@ impl Reading<'_> {
         found.or(Some(0))
     }
 
-    fn give(&mut self, items: Vec<(u64, Item)>) -> Result<(), Failure> {
+    fn give(&mut self, items: Vec<(u64, Item)>) -> Result<(), ReadError> {
         for (_, item) in items {
             match item {
                 Item::Sample(s) => {
@@ -311,7 +303,7 @@ impl Reading<'_> {
                     Ok(())
                 }
             }
-            .map_err(Failure::Sink)?;
+            .map_err(ReadError::Sink)?;
         }
         Ok(())
     }

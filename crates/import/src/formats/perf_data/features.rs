@@ -1,5 +1,6 @@
 //! Facts about the recorded machine, from the feature sections of a perf.data file.
 use super::container::{FileEvent, attribute};
+use crate::report::FileFacts;
 use homenode_sampling::perf::wire::Cursor;
 
 // Numbers of features.
@@ -15,23 +16,6 @@ const COMPRESSED: u32 = 27;
 const TEXT_MAX: usize = 64 << 10;
 /// Most strings of a command line.
 const WORDS_MAX: u32 = 4096;
-
-/// What the file says of where it was made; empty or 0 = nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FileFacts {
-    /// Kernel.
-    pub kernel: String,
-    /// Architecture as in `uname -m`.
-    pub arch: String,
-    /// Processor.
-    pub processor: String,
-    /// Processors online.
-    pub cpus: u32,
-    /// Command line of `perf`.
-    pub command: Vec<String>,
-    /// Whether records are compressed.
-    pub compressed: bool,
-}
 
 /// Whether a feature is read at all.
 pub(super) fn wanted(number: u32) -> bool {

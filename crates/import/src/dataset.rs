@@ -1,18 +1,42 @@
 //! The dataset of an import.
-use super::people::People;
-use super::{FileReport, ImportSink, ImportSummary};
-use crate::control::RINGS;
-use crate::error::CaptureError;
-use crate::finish::write_manifest;
-use crate::sampled::writer::{self, Stamped};
-use crate::store::DirStore;
+use crate::error::ImportError;
+use crate::people::People;
+use crate::report::{FileReport, ImportSink};
+use homenode_capture::manifest::{bare_manifest, write_manifest};
+use homenode_capture::sampled::writer::{self, Stamped};
+use homenode_capture::{CaptureError, DirStore};
+use homenode_sampling::perf::Counts;
 use homenode_sampling::{Notice, RawSample};
 use homenode_sys::dir::Dir;
 use homenode_trace::framing::Codec;
 use homenode_trace::manifest::{Clock, Manifest};
 use homenode_trace::symbols::{Site, Symbols};
-use homenode_trace::{EventKind, Sample};
+use homenode_trace::{EventKind, Sample, Sampling};
 use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// What an import came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ImportSummary {
+    /// The dataset.
+    pub path: PathBuf,
+    /// Samples in it.
+    pub samples: u64,
+    /// Events in it.
+    pub events: u64,
+    /// Threads with samples.
+    pub threads: u32,
+    /// Processes with samples.
+    pub processes: u32,
+    /// Bytes of the dataset.
+    pub bytes: u64,
+    /// How the recording was sampled.
+    pub sampling: Sampling,
+    /// What was seen and dropped.
+    pub counts: Counts,
+    /// What a reader should know, in sentences.
+    pub notes: Vec<String>,
+}
 
 /// Samples of one thread that wait before a frame is written.
 const HELD_MAX: usize = 8192;
@@ -32,15 +56,14 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Starts the files of a dataset directory just created.
-    pub(super) fn new(root: &Dir) -> Result<Writer, CaptureError> {
-        root.remove_empty(RINGS).map_err(CaptureError::io("remove rings in", root.path()))?;
+    pub(super) fn new(root: &Dir) -> Result<Writer, ImportError> {
         let files = writer::Writer::new(root, Codec::Zstd);
         let files = files.map_err(CaptureError::io("write events.bin in", root.path()))?;
         Ok(Writer { root: root.clone(), people: People::default(), files, sites: BTreeSet::new(), unlooked: 0 })
     }
 
     /// Events of a thread, behind all of its samples so far; none after its exit.
-    fn say(&mut self, thread: u32, stamp: u64, kinds: Vec<EventKind>) -> Result<(), CaptureError> {
+    fn say(&mut self, thread: u32, stamp: u64, kinds: Vec<EventKind>) -> Result<(), ImportError> {
         for kind in kinds {
             if !self.files.is_exited(thread) {
                 self.files.event(thread, u64::MAX, stamp, kind);
@@ -49,12 +72,12 @@ impl Writer {
         if self.files.events_waiting() >= EVENTS_HELD { self.flush() } else { Ok(()) }
     }
 
-    fn flush(&mut self) -> Result<(), CaptureError> {
-        self.files.flush().map_err(CaptureError::io("write", self.root.path()))
+    fn flush(&mut self) -> Result<(), ImportError> {
+        Ok(self.files.flush().map_err(CaptureError::io("write", self.root.path()))?)
     }
 
     /// Completes the dataset.
-    pub(super) fn finish(mut self, report: FileReport) -> Result<ImportSummary, CaptureError> {
+    pub(super) fn finish(mut self, format: &str, report: FileReport) -> Result<ImportSummary, ImportError> {
         self.flush()?;
         let samples = self.files.samples;
         let mut sampling = report.sampling;
@@ -68,7 +91,7 @@ impl Writer {
         written.map_err(CaptureError::io("write symbols.json in", self.root.path()))?;
         let mut manifest = Manifest {
             complete: true,
-            backend: "perf.data".to_owned(),
+            backend: format.to_owned(),
             command: report.facts.command,
             clock: if report.timed { Clock::Ns } else { Clock::Logical },
             host_cpus: report.facts.cpus,
@@ -76,7 +99,7 @@ impl Writer {
             processes: std::mem::take(&mut self.people.processes),
             threads: std::mem::take(&mut self.people.rows),
             synchronised: false,
-            ..crate::finish::bare_manifest()
+            ..bare_manifest()
         };
         manifest.blind.notes = report.notes.clone();
         manifest.blind.dropped = self.files.after_exit;
@@ -108,7 +131,7 @@ impl Writer {
 }
 
 impl ImportSink for Writer {
-    fn sample(&mut self, s: &RawSample) -> Result<(), CaptureError> {
+    fn sample(&mut self, s: &RawSample) -> Result<(), ImportError> {
         let found = self.people.thread(s.pid, s.tid);
         self.say(found.thread, s.time_ns, found.begin)?;
         let cpu = s.cpu.and_then(|c| u16::try_from(c).ok());
@@ -121,9 +144,9 @@ impl ImportSink for Writer {
             return Ok(());
         }
         self.unlooked = 0;
-        self.files.flush_samples(HELD_MAX).map_err(CaptureError::io("write frames in", self.root.path()))
+        Ok(self.files.flush_samples(HELD_MAX).map_err(CaptureError::io("write frames in", self.root.path()))?)
     }
-    fn notice(&mut self, notice: &Notice) -> Result<(), CaptureError> {
+    fn notice(&mut self, notice: &Notice) -> Result<(), ImportError> {
         match self.people.notice(notice) {
             Some((thread, kinds)) => self.say(thread, 0, kinds),
             None => Ok(()),

@@ -1,11 +1,15 @@
 //! Files made byte by byte and what becomes of them.
 use super::testfile::{TestFile, attr, padded, pair, text, words};
-use super::*;
+use crate::report::{FileReport, ImportSink};
+use crate::{ImportError, import, read};
+use homenode_capture::{CaptureError, DirStore};
+use homenode_sampling::{Notice, RawSample};
 use homenode_symbols::Modules;
 use homenode_trace::check::check;
 use homenode_trace::manifest::Clock;
 use homenode_trace::{DataSource, DatasetReader, EventKind, Op, SampleUnit};
 use std::io::Cursor as Bytes;
+use std::path::Path;
 use std::sync::Arc;
 
 // IP, TID, TIME, ADDR, ID, CPU, PERIOD, WEIGHT, DATA_SRC.
@@ -22,11 +26,11 @@ struct Seen {
 }
 
 impl ImportSink for Seen {
-    fn sample(&mut self, s: &RawSample) -> Result<(), CaptureError> {
+    fn sample(&mut self, s: &RawSample) -> Result<(), ImportError> {
         self.samples.push(*s);
         Ok(())
     }
-    fn notice(&mut self, n: &Notice) -> Result<(), CaptureError> {
+    fn notice(&mut self, n: &Notice) -> Result<(), ImportError> {
         self.notices.push(n.clone());
         Ok(())
     }
@@ -80,7 +84,7 @@ fn names() -> TestFile {
 
 fn seen(bytes: &[u8]) -> Result<(Seen, FileReport), String> {
     let mut sink = Seen::default();
-    let report = read(Path::new("x"), Bytes::new(bytes), &mut sink).map_err(|e| e.to_string())?;
+    let (_, report) = read(Path::new("x"), &mut Bytes::new(bytes), &mut sink).map_err(|e| e.to_string())?;
     Ok((sink, report))
 }
 
@@ -114,7 +118,7 @@ fn the_dataset_has_processes_threads_mappings_weights_and_passes_the_checker() {
     std::fs::write(&file, names().file()).unwrap();
     let summary = import(&file, &out, false).unwrap();
     assert_eq!((summary.samples, summary.threads, summary.processes), (4, 2, 1));
-    let store = Arc::new(crate::DirStore::open(&out).unwrap());
+    let store = Arc::new(DirStore::open(&out).unwrap());
     let data = DatasetReader::open(store).unwrap();
     let m = data.manifest();
     assert_eq!((m.clock, m.synchronised, m.complete, m.backend.as_str()), (Clock::Ns, false, true, "perf.data"));
@@ -130,7 +134,7 @@ fn the_dataset_has_processes_threads_mappings_weights_and_passes_the_checker() {
     assert_eq!((site.module.as_str(), site.offset), ("/usr/bin/lu", 0x2064));
     let report = check(&data);
     assert!(report.problems.is_empty(), "{:?}", report.problems);
-    assert!(matches!(import(&file, &out, false), Err(CaptureError::OutputExists(_))));
+    assert!(matches!(import(&file, &out, false), Err(ImportError::Dataset(CaptureError::OutputExists(_)))));
     std::fs::write(&file, b"PERFILE2 no more").unwrap();
     assert!(
         import(&file, &out, true).is_err() && out.join("manifest.json").exists(),

@@ -1,0 +1,60 @@
+//! `perf.data` as `perf record`, `perf mem` and `perf c2c` write it.
+//!
+//! Reading order: `container` (header, events, where the records are), `features` (facts about the recorded machine),
+//! `stream` (records one at a time), `queue` (back into order of time), `decoding` (records to samples), `rebuild`
+//! (addresses where samples have none but registers), `spe` (samples as packets).
+//!
+//! No library is used for the container: the one that exists (linux-perf-data) allocates whatever length a file claims and
+//! adds offsets unchecked, and its record reader passes over weight and data source, which are what placement lives on.
+mod container;
+mod decoding;
+mod features;
+mod queue;
+mod rebuild;
+mod spe;
+mod stream;
+#[cfg(test)]
+mod testfile;
+#[cfg(test)]
+mod tests;
+
+use super::{Format, ReadError};
+use crate::report::{FileReport, ImportSink, Source};
+use homenode_sampling::perf::Counts;
+use std::io::BufReader;
+
+pub(crate) static SPEC: Format = Format {
+    name: "perf.data",
+    summary: "`perf record -d`, `perf mem record` and `perf c2c record`: samples of memory accesses, Arm SPE included",
+    recognises: container::recognises,
+    read,
+};
+
+/// Bytes of the file read at once.
+const BUFFER: usize = 1 << 20;
+
+fn read(source: &mut dyn Source, sink: &mut dyn ImportSink) -> Result<FileReport, ReadError> {
+    let (header, reader) = container::open(BufReader::with_capacity(BUFFER, source)).map_err(ReadError::File)?;
+    let mut report = decoding::run(header, reader, sink)?;
+    evidence(&report.counts).map_err(ReadError::File)?;
+    report.sampling.lost = report.counts.lost;
+    report.sampling.unaddressed = report.counts.unaddressed + report.counts.kernel;
+    Ok(report)
+}
+
+/// Whether anything is left that placement can use.
+fn evidence(c: &Counts) -> Result<(), String> {
+    if c.delivered > 0 {
+        return Ok(());
+    }
+    Err(match (c.seen, c.unaddressed, c.kernel) {
+        (0, _, _) => "it holds no samples".to_owned(),
+        (seen, without, 0) if without == seen => format!(
+            "none of its {seen} samples has a data address (all are 0): the event does not record addresses; record with \
+             `perf mem record` or another event that samples memory accesses"
+        ),
+        (seen, without, kernel) => format!(
+            "none of its {seen} samples has an address of user space ({without} have none, {kernel} are of the kernel)"
+        ),
+    })
+}

@@ -1,0 +1,33 @@
+//! # homenode-import: recordings of other tools as datasets
+//!
+//! A family of formats; whatever the format, its samples and notices become the same dataset, which every analysis reads.
+//!
+//! **Invariant:** a file is read or refused with the reason, never believed: no length in it is allocated before that many
+//! bytes were read. A refused file leaves nothing behind, and what stood at the output stays.
+//!
+//! What is no recording is refused, and one that holds no evidence as well:
+//! ```
+//! let dir = tempfile::tempdir().unwrap();
+//! let (file, out) = (dir.path().join("perf.data"), dir.path().join("x.hnt"));
+//! std::fs::write(&file, "a letter, and no recording at all").unwrap();
+//! let refused = homenode_import::import(&file, &out, false).unwrap_err();
+//! assert!(refused.to_string().contains("not a perf.data file"));
+//! assert_eq!((refused.exit_status(), out.exists()), (3, false));
+//! assert!(homenode_import::formats::ALL.iter().any(|format| format.name == "perf.data"));
+//! ```
+//!
+//! Reading order: [`report`] (what a format delivers), [`formats`] (the family), `people` (who and what is mapped), `dataset`
+//! (the files), [`import()`].
+#![forbid(unsafe_code)]
+
+mod dataset;
+mod error;
+pub mod formats;
+mod import;
+mod people;
+pub mod report;
+
+pub use dataset::ImportSummary;
+pub use error::ImportError;
+pub use import::{import, read};
+pub use report::{ImportSink, Source};

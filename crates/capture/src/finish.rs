@@ -2,7 +2,7 @@
 use crate::error::CaptureError;
 use crate::facts::Tables;
 use crate::manifest::write_manifest;
-use crate::record::RecordSummary;
+use crate::options::RecordSummary;
 use crate::store::DirStore;
 use crate::workers::Recording;
 use homenode_base::ring::{STOP_LIMIT, STOP_RECORDER_GONE, STOP_USER, STOP_WRITE_FAILED};

@@ -1,6 +1,6 @@
 //! The manifest of a dataset: as it is first written, and replaced.
 use crate::error::CaptureError;
-use crate::record::RecordOptions;
+use crate::options::RecordOptions;
 use homenode_sys::dir::Dir;
 use homenode_trace::dataset::MANIFEST_FILE;
 use homenode_trace::manifest::{Clock, EXACT_FORMAT_VERSION, Manifest};

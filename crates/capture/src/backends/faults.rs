@@ -1,8 +1,8 @@
 //! `faults`: the kernel's NUMA-hinting faults.
 use super::Backend;
 use crate::CaptureError;
+use crate::options::{Progress, RecordOptions, RecordSummary};
 use crate::protect::{self, Protect};
-use crate::record::{Progress, RecordOptions, RecordSummary};
 use crate::sampled::{self, Sampler, Subject};
 use homenode_sampling::SampleSource;
 use homenode_sampling::hinting::{FaultSource, Kernel, SWITCHED_OFF, Status};

@@ -9,7 +9,7 @@ pub(crate) static SPEC: Backend = Backend {
            Does not see libraries compiled otherwise, nor stacks of functions whose variables stay in registers.",
     available,
     unasked: available,
-    record: crate::record::record_with_hooks,
+    record: crate::exact::record,
 };
 
 fn available() -> Result<(), String> {

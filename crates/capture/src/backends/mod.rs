@@ -1,6 +1,6 @@
 //! The family of ways to see a program's references. To add one: a file here that defines `SPEC`, and its name in the list.
 use crate::CaptureError;
-use crate::record::{Progress, RecordOptions, RecordSummary};
+use crate::options::{Progress, RecordOptions, RecordSummary};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 

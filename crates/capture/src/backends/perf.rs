@@ -1,7 +1,7 @@
 //! `perf`: the processor's own sampling of memory accesses.
 use super::Backend;
 use crate::CaptureError;
-use crate::record::{Progress, RecordOptions, RecordSummary};
+use crate::options::{Progress, RecordOptions, RecordSummary};
 use crate::sampled::{self, Sampler, Subject};
 use homenode_sampling::SampleSource;
 use homenode_sampling::perf::{EventChoice, PerfOptions, PerfSource, Target, permitted};

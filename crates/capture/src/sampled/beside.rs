@@ -4,7 +4,7 @@ use super::session::{Session, Tally};
 use super::{HOLD, end, start};
 use crate::control::remove_rings;
 use crate::error::CaptureError;
-use crate::record::{RecordOptions, RecordSummary};
+use crate::options::{RecordOptions, RecordSummary};
 use crate::store::NewDataset;
 use homenode_sampling::{Notice, RawSample, SampleSource};
 use homenode_sys::dir::Dir;

@@ -6,7 +6,7 @@ use crate::error::CaptureError;
 use crate::facts::Tables;
 use crate::finish::{self, Ending};
 use crate::manifest;
-use crate::record::{RecordOptions, RecordSummary};
+use crate::options::{RecordOptions, RecordSummary};
 use homenode_base::ring::{STOP_LIMIT, STOP_USER};
 use homenode_sys::dir::Dir;
 use homenode_sys::signals;

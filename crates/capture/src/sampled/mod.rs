@@ -30,7 +30,7 @@ pub use beside::{Beside, BesideOf};
 
 use crate::control::remove_rings;
 use crate::error::CaptureError;
-use crate::record::{Progress, RecordOptions, RecordSummary};
+use crate::options::{Progress, RecordOptions, RecordSummary};
 use crate::store::NewDataset;
 use homenode_host::supervise::Outcome;
 use homenode_sampling::SampleSource;

@@ -9,7 +9,7 @@ use super::writer::Writer;
 use super::{HOLD, Sampler};
 use crate::control::Control;
 use crate::error::CaptureError;
-use crate::record::{Progress, RecordOptions, Snapshot};
+use crate::options::{Progress, RecordOptions, Snapshot};
 use homenode_base::ring::{STOP_LIMIT, STOP_USER};
 use homenode_host::supervise::Outcome;
 use homenode_sampling::heat::{Heat, Seen, Watcher};

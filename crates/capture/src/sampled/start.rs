@@ -2,7 +2,7 @@
 use super::{Sampler, Subject};
 use crate::control::{Control, RINGS};
 use crate::error::CaptureError;
-use crate::record::RecordOptions;
+use crate::options::RecordOptions;
 use homenode_base::ring::CONTROL_ENV;
 use homenode_hooks::{CompileError, agent};
 use homenode_host::launch;

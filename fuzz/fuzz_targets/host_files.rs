@@ -2,9 +2,9 @@
 //! refused, and a DAMON monitor is read; nothing panics or takes memory for what is merely claimed.
 #![no_main]
 use homenode_fuzz::host::Tree;
+use homenode_host::balancing::{Knobs, Moves, Status};
 use homenode_host::topology::{read, virtual_machine};
 use homenode_sampling::damon::{Damon, DamonOptions};
-use homenode_sampling::hinting::{Knobs, Status, moves::Moves};
 use homenode_sampling::leftovers::clean_up;
 use homenode_sampling::perf::pmu::Pmu;
 use libfuzzer_sys::fuzz_target;

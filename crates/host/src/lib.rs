@@ -1,10 +1,10 @@
 //! # homenode-host: what this machine is, what it lets us do, and running a program on it
 //!
-//! Processors, memory nodes, caches and what access to them costs; what the kernel permits here and how to have more of it; a
-//! program started, watched to the end of everything that it started, and told to stop.
+//! Processors, memory nodes, caches and what access to them costs; what the kernel permits here and how to have more of it, and
+//! how it places memory by itself; a program started, watched to the end of everything that it started, and told to stop.
 //!
 //! **Invariant:** whatever the kernel's files say, damaged and missing ones included, is read into a description of the
-//! machine or refused in one sentence; and a program that was started is never left without somebody who waits for it.
+//! machine or refused in one sentence; and a setting that is changed is written down first, and put back.
 //!
 //! What is this machine, and what can be done on it?
 //! ```
@@ -21,9 +21,10 @@
 //! ```
 //!
 //! Reading order: [`topology`] (what the machine is) with `topology::measure` (what its memory costs), [`probe`] (what it
-//! permits), [`launch`] (finding and starting a program), [`supervise`] (its life), [`date`].
+//! permits), [`balancing`] (the kernel's own placing, its settings held and put back), [`launch`] (finding and starting a program), [`supervise`] (its life), [`date`].
 #![forbid(unsafe_code)]
 
+pub mod balancing;
 pub mod date;
 pub mod launch;
 pub mod probe;

@@ -1,6 +1,6 @@
 //! What a recorder that was killed left behind in the kernel's settings.
 use crate::damon::{self, Leftover};
-use crate::hinting;
+use homenode_host::balancing;
 use homenode_host::probe::{Check, State};
 use std::io;
 use std::path::Path;
@@ -13,13 +13,13 @@ const DAMON: &str = "a DAMON monitor";
 /// are looked at, whatever comes of the other. `root` is `/`, or a copy of its files elsewhere.
 pub fn clean_up(root: &Path) -> Check {
     let (mut done, mut used, mut failed) = (Vec::new(), Vec::new(), Vec::new());
-    match hinting::restore_leftover(root) {
+    match balancing::restore_leftover(root) {
         Ok(None) => {}
         Ok(Some(_)) => done.push(format!("{SCAN} are put back")),
         Err(e) if e.kind() == io::ErrorKind::ResourceBusy => used.push(e.to_string()),
         Err(e) => failed.push(format!("{SCAN} cannot be put back: {e}")),
     }
-    match hinting::restore_switch(root) {
+    match balancing::restore_switch(root) {
         Ok(None) => {}
         Ok(Some(_)) => done.push(format!("{SWITCH} is put back")),
         Err(e) if e.kind() == io::ErrorKind::ResourceBusy => used.push(e.to_string()),
@@ -43,6 +43,7 @@ pub fn clean_up(root: &Path) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hinting::{FaultSource, Kernel};
     use std::fs;
 
     const DEAD: u32 = 4_294_967;
@@ -110,7 +111,7 @@ mod tests {
         let root = machine(DEAD);
         let target = crate::perf::Target::Running(std::process::id());
         // There is no second node below this root, so sampling is refused; what was left behind is put back all the same.
-        assert!(hinting::FaultSource::open_below(root.path(), target, 20, hinting::Kernel::Tuned).is_err());
+        assert!(FaultSource::open_below(root.path(), target, 20, Kernel::Tuned).is_err());
         assert_eq!(text(root.path(), SIZE), "256");
     }
 }

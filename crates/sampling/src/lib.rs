@@ -4,8 +4,8 @@
 //! makes for automatic NUMA balancing (`hinting`), and how much memory is used at all (`damon`). Every source delivers the same
 //! [`RawSample`]; what becomes of samples is the business of crates above.
 //!
-//! **Invariant:** bytes of the kernel are checked before they are believed; and what sampling changes in the kernel's settings is
-//! written down before it is changed and put back, by the next start if need be.
+//! **Invariant:** bytes of the kernel are checked before they are believed; sampling costs a program no more than
+//! was allowed; and whatever is switched on in the kernel is switched off again, by the next start if need be.
 //!
 //! Each first touch of a page is a sample (where the kernel permits events):
 //! ```

@@ -4,8 +4,9 @@ use crate::CaptureError;
 use crate::options::{Progress, RecordOptions, RecordSummary};
 use crate::protect::{self, Protect};
 use crate::sampled::{self, Sampler, Subject};
+use homenode_host::balancing::Status;
 use homenode_sampling::SampleSource;
-use homenode_sampling::hinting::{FaultSource, Kernel, SWITCHED_OFF, Status};
+use homenode_sampling::hinting::{FaultSource, Kernel, SWITCHED_OFF};
 use homenode_sampling::perf::Target;
 
 pub(crate) static SPEC: Backend = Backend {

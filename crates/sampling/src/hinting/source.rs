@@ -1,12 +1,10 @@
 //! The kernel's page faults as samples of use: first touches left out, the scan rate bounded.
 use super::classify::Seen;
-use super::knobs::{Beat, Extent, HeldKnobs, Knobs};
-use super::moves::Moves;
-use super::status::Status;
 use crate::SamplingError;
 use crate::perf::{EventChoice, PerfOptions, PerfSource, Target};
 use crate::samples::{Notice, RawSample, SampleSource};
 use crate::thin::Thin;
+use homenode_host::balancing::{Beat, Extent, HeldKnobs, Knobs, Moves, Status};
 use homenode_trace::{DataSource, Op, SampleUnit};
 use std::collections::VecDeque;
 use std::fs;

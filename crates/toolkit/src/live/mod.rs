@@ -174,7 +174,7 @@ impl Here {
 
 /// What `--tune-kernel` may change, as it stands now, on one line.
 pub fn kernel_settings() -> String {
-    homenode_sampling::hinting::settings_in_words(std::path::Path::new("/"))
+    homenode_host::balancing::settings_in_words(std::path::Path::new("/"))
 }
 
 /// What is said on a machine with one node.

@@ -2,7 +2,8 @@
 //!
 //! It keeps threads with their memory, which the loop cannot do: it moves pages only, and where nothing holds a thread on its node,
 //! pages follow it to and fro.
-use homenode_sampling::hinting::{Kernel, Switch};
+use homenode_host::balancing::Switch;
+use homenode_sampling::hinting::Kernel;
 use homenode_trace::SampleUnit;
 use std::path::Path;
 

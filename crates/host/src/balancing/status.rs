@@ -1,6 +1,6 @@
 //! Whether there are hinting faults to sample.
 use super::knobs::{BALANCING, NORMAL};
-use homenode_host::probe::{Host, ThisHost, hinting_faults};
+use crate::probe::{Host, ThisHost, hinting_faults};
 use std::path::Path;
 
 /// What the machine has of what hinting faults need.
@@ -15,7 +15,7 @@ impl Status {
     /// Reads the files below `root` (`/`, or a copy of its files elsewhere).
     pub fn read(root: &Path) -> Status {
         let host = ThisHost::with_files_below(root);
-        let topology = match homenode_host::topology::read(root) {
+        let topology = match crate::topology::read(root) {
             Ok(topology) => topology,
             Err(e) => return Status { missing: Some(e.to_string()), happen: false, several: false },
         };

@@ -18,7 +18,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("sampling", &["base", "trace", "sys", "host"]),
     ("symbols", &["trace", "sys"]),
     ("capture", &["base", "trace", "sys", "hooks", "host", "sampling", "symbols"]),
-    ("import", &["base", "trace", "sys", "sampling", "capture"]),
+    ("import", &["base", "trace", "sys", "sampling", "symbols", "capture"]),
     ("migrate", &["base", "machine", "placement", "sys"]),
     (
         "toolkit",

@@ -1,6 +1,7 @@
 //! Processes, threads and mappings of a file, numbered as the dataset numbers them: those with samples, in the order of
 //! their first sample.
 use homenode_sampling::Notice;
+use homenode_symbols::Mapping;
 use homenode_trace::EventKind;
 use homenode_trace::manifest::{Process, Thread};
 use std::collections::{BTreeMap, HashMap};
@@ -10,32 +11,21 @@ const PROT_EXEC: u32 = 4;
 /// Most mappings kept for one process.
 const MAPS_MAX: usize = 65_536;
 
-/// One mapping.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mapping {
-    pub(super) addr: u64,
-    pub(super) bytes: u64,
-    pub(super) file_offset: u64,
-    pub(super) prot: u32,
-    pub(super) path: String,
+/// The events that a mapping is in a dataset. Whether the file is still what it was is not known, so a module's bias is taken
+/// as if the file were linked at its offsets, which is what linkers do.
+fn events(mapping: &Mapping) -> Vec<EventKind> {
+    let &Mapping { addr, bytes, file_offset, prot, .. } = mapping;
+    let mut events = vec![EventKind::Map { addr, bytes, prot, flags: 0, device: 0, inode: 0 }];
+    if is_code(mapping) {
+        let (bias, bytes) = (addr.wrapping_sub(file_offset), file_offset.saturating_add(bytes));
+        events.push(EventKind::Module { bias, bytes, path: mapping.path.clone() });
+    }
+    events
 }
 
-impl Mapping {
-    /// The event that it is in a dataset. Whether the file is still what it was is not known, so a module's bias is taken
-    /// as if the file were linked at its offsets, which is what linkers do.
-    pub(super) fn events(&self) -> Vec<EventKind> {
-        let &Mapping { addr, bytes, file_offset, prot, .. } = self;
-        let mut events = vec![EventKind::Map { addr, bytes, prot, flags: 0, device: 0, inode: 0 }];
-        if self.is_code() {
-            let (bias, bytes) = (addr.wrapping_sub(file_offset), file_offset.saturating_add(bytes));
-            events.push(EventKind::Module { bias, bytes, path: self.path.clone() });
-        }
-        events
-    }
-    fn is_code(&self) -> bool {
-        // Old records have no protection and are of code only.
-        (self.prot == 0 || self.prot & PROT_EXEC != 0) && self.path.starts_with('/')
-    }
+fn is_code(mapping: &Mapping) -> bool {
+    // Old records have no protection and are of code only.
+    (mapping.prot == 0 || mapping.prot & PROT_EXEC != 0) && mapping.path.starts_with('/')
 }
 
 #[derive(Debug, Default)]
@@ -79,9 +69,9 @@ impl People {
         let process = *known.index.get_or_insert_with(|| {
             known.speaker = thread;
             begin.push(EventKind::Process { pid, parent: known.parent });
-            begin.extend(known.maps.iter().flat_map(Mapping::events));
+            begin.extend(known.maps.iter().flat_map(events));
             let address_space = self.processes.len() as u32;
-            let code = known.maps.iter().find(|m| m.is_code()).map(|m| m.path.clone());
+            let code = known.maps.iter().find(|m| is_code(m)).map(|m| m.path.clone());
             let executable = code.unwrap_or_else(|| known.name.clone());
             self.processes.push(Process { pid, address_space, executable });
             address_space
@@ -130,7 +120,7 @@ impl People {
             return None;
         }
         let known = self.known.entry(pid).or_default();
-        let events = mapping.events();
+        let events = events(&mapping);
         if known.maps.len() < MAPS_MAX {
             known.maps.push(mapping);
         }
@@ -141,7 +131,7 @@ impl People {
         let pid = self.processes.get(process as usize)?.pid;
         let maps = &self.known.get(&pid)?.maps;
         // The youngest mapping that covers it holds.
-        let m = maps.iter().rev().find(|m| pc.checked_sub(m.addr).is_some_and(|d| d < m.bytes) && m.is_code())?;
+        let m = maps.iter().rev().find(|m| pc.checked_sub(m.addr).is_some_and(|d| d < m.bytes) && is_code(m))?;
         Some((&m.path, (pc - m.addr).wrapping_add(m.file_offset)))
     }
 }

@@ -35,6 +35,7 @@ pub const FAMILIES: &[Family] = &[
     ("machines", "machine models", machines),
     ("rules", "affinity rules: from counts to homes", rules),
     ("backends", "ways to see what a program does to memory", backends),
+    ("formats", "recordings of other tools that `import` reads", formats),
     ("analyses", "questions of `sweep --analysis` that need more than costs", analyses),
     ("experiments", "published studies that `reproduce` repeats", experiments),
 ];
@@ -97,6 +98,10 @@ fn machines() -> Vec<Member> {
 
 fn backends() -> Vec<Member> {
     homenode_capture::backends::ALL.iter().map(|b| member(b.name, b.summary)).collect()
+}
+
+fn formats() -> Vec<Member> {
+    homenode_import::formats::ALL.iter().map(|f| member(f.name, f.summary)).collect()
 }
 
 impl ListDoc {

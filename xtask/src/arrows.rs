@@ -16,6 +16,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("hooks", &["base", "sys"]),
     ("capture", &["base", "trace", "machine", "sys", "hooks"]),
     ("migrate", &["base", "machine", "placement", "sys"]),
+    ("command", &["base", "trace", "machine", "sys", "capture"]),
     (
         "toolkit",
         &[
@@ -31,9 +32,10 @@ const ARROWS: &[(&str, &[&str])] = &[
             "capture",
             "hooks",
             "migrate",
+            "command",
         ],
     ),
-    ("cli", &["toolkit"]),
+    ("cli", &["command", "toolkit"]),
 ];
 
 pub(crate) fn check() -> anyhow::Result<Vec<String>> {

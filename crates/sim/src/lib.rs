@@ -6,7 +6,7 @@
 //! every result add up to its total exactly.
 //!
 //! Reading order: [`evaluation`] (what comes out), [`evidence`] (what that does not rest on), [`evaluate`](mod@evaluate) (the passes), `replay` (one pass: `seat`,
-//! `split`, [`cache`], `back`, `seen`, `fold`), `lanes` and `usage` (what is computed beside each other), [`engine`], [`filtered`], [`profile`],
+//! `split`, [`cache`], `back`, `seen`, `fold`), `lanes` and `usage` (what is computed beside each other), [`engine`], [`filtered`], [`profile`], [`names`] (of addresses and code),
 //! [`whatif`]. The definitions, exact enough to recompute results by other means, are in `docs/design/replay.md`.
 #![forbid(unsafe_code)]
 
@@ -21,6 +21,7 @@ pub mod evidence;
 pub mod filtered;
 mod fold;
 mod lanes;
+pub mod names;
 mod observer;
 pub mod profile;
 mod replay;

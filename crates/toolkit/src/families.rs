@@ -1,5 +1,5 @@
 //! `homenode list`: the members of every family, from the lists that everything else reads.
-use crate::Failure;
+use homenode_command::Failure;
 use homenode_placement::policies::Param;
 use serde::Serialize;
 
@@ -102,7 +102,7 @@ fn backends() -> Vec<Member> {
 impl ListDoc {
     /// The JSON document on one line.
     pub fn to_json(&self) -> String {
-        crate::json_line(self)
+        homenode_command::json_line(self)
     }
     /// One line a member, details below it.
     pub fn to_text(&self) -> String {

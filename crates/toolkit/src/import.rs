@@ -1,6 +1,6 @@
 //! `homenode import`: recordings of other tools as datasets.
-use crate::{Failure, json_line};
 use homenode_capture::import::ImportSummary;
+use homenode_command::{Failure, json_line};
 use homenode_report::units;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -87,7 +87,7 @@ impl ImportDoc {
             units::integer(self.seen),
             self.threads,
             units::integer(self.bytes),
-            crate::output::next(&self.dataset, self.samples)
+            homenode_command::output::next(&self.dataset, self.samples)
         )
     }
 }

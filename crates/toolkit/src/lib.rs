@@ -3,24 +3,20 @@
 //! Puts capture, trace, machines, policies, simulation and reports together into what a user can ask for. The command
 //! line is a thin skin over this; other doors will be too.
 //!
-//! **Invariant:** no logic of its own beyond putting parts together; every failure is a [`Failure`] that says whose
-//! fault it is and what to do.
+//! **Invariant:** no logic of its own beyond putting parts together; every failure is a [`Failure`](homenode_command::Failure)
+//! that says whose fault it is and what to do.
 //!
-//! Reading order: [`failure`], [`families`], `record`, `info`, `report`, `export`, [`topo`](mod@topo), [`doctor`](mod@doctor), [`sweep`](mod@sweep), [`output`].
+//! Reading order: [`families`], `record`, `info`, `report`, `export`, [`topo`](mod@topo), [`doctor`](mod@doctor), [`sweep`](mod@sweep).
 #![forbid(unsafe_code)]
 
 pub mod doctor;
 mod export;
-pub mod failure;
 pub mod families;
 mod import;
 mod info;
 pub mod live;
 mod maintain;
 mod migrate;
-mod objects;
-mod open;
-pub mod output;
 pub mod place;
 mod record;
 mod report;
@@ -32,7 +28,6 @@ pub mod topo;
 
 pub use doctor::{DoctorDoc, doctor};
 pub use export::{ExportRequest, export};
-pub use failure::{Class, Failure};
 pub use homenode_capture::RecordOptions;
 pub use import::{ImportDoc, import};
 pub use info::info;
@@ -46,25 +41,12 @@ pub use report::{ReportRequest, html, report, text};
 pub use reproduce::{ReproduceDoc, ReproduceRequest, reproduce};
 pub use run::{RunRequest, run};
 pub use sweep::{SweepDoc, SweepRequest, sweep};
-pub use topo::{TopoDoc, TopoRequest, this_machine, this_topology, topo};
+pub use topo::{TopoDoc, TopoRequest, topo};
 
 /// Prepares the process that this library works in: what it cannot write is an error that is told, and does not kill it.
 pub fn prepare() {
     // Where that cannot be had, the signal is what it always was.
     let _ = homenode_sys::signals::fail_beyond_file_limit();
-}
-
-/// Is told how long work gets on.
-pub trait Progress {
-    /// `done` of `total` in the stage of this name; no total where it is not known. Where work has several stages and their
-    /// number is known, both count over all of them, so that the time left is that of the whole; a stage that turns out
-    /// not to be needed is passed over.
-    fn at(&mut self, stage: &str, done: u64, total: Option<u64>);
-}
-
-/// Says nothing.
-impl Progress for () {
-    fn at(&mut self, _: &str, _: u64, _: Option<u64>) {}
 }
 
 /// The order in which references of different threads are replayed.
@@ -86,11 +68,4 @@ impl OrderChoice {
             OrderChoice::Recorded { seed } => homenode_trace::order::OrderKind::Recorded { seed },
         }
     }
-}
-
-/// A document on one line with a newline at the end.
-pub(crate) fn json_line<T: serde::Serialize>(value: &T) -> String {
-    let mut text = serde_json::to_string(value).expect("plain structs with string keys always serialise");
-    text.push('\n');
-    text
 }

@@ -3,8 +3,8 @@ use crate::live::child::Guest;
 use crate::live::doc::{ActDoc, LiveDoc, MIGRATE_SCHEMA};
 use crate::live::tuned::Tuned;
 use crate::live::{End, Here, LiveOptions, ONE_NODE, Watch, kernel, not_recorded, source};
-use crate::{Failure, Progress};
 use homenode_capture::perf::Target;
+use homenode_command::{Failure, Progress};
 use homenode_migrate::{MigrateError, where_are};
 use homenode_placement::live::replay;
 use homenode_placement::policies::Choice;
@@ -132,7 +132,7 @@ pub fn replay_journal(path: &Path, policy: Option<&str>) -> Result<ReplayDoc, Fa
 impl ReplayDoc {
     /// The JSON document on one line.
     pub fn to_json(&self) -> String {
-        crate::json_line(self)
+        homenode_command::json_line(self)
     }
     /// A few lines for people.
     pub fn to_text(&self) -> String {

@@ -1,6 +1,6 @@
 //! `homenode record`: run a program and keep what it did.
-use crate::{Failure, Progress};
 use homenode_capture::{RecordOptions, RecordSummary, Snapshot};
+use homenode_command::{Failure, Progress};
 use homenode_report::units;
 use serde::Serialize;
 use std::ffi::OsString;
@@ -95,7 +95,7 @@ impl RecordDoc {
     }
     /// The JSON document on one line.
     pub fn to_json(&self) -> String {
-        crate::json_line(self)
+        homenode_command::json_line(self)
     }
     /// One or two lines for people.
     pub fn to_text(&self) -> String {
@@ -119,7 +119,7 @@ impl RecordDoc {
             self.threads,
             self.run_seconds,
             units::integer(self.bytes),
-            crate::output::next(dataset, self.refs)
+            homenode_command::output::next(dataset, self.refs)
         )
     }
 }

@@ -1,14 +1,15 @@
 //! `homenode report`: where pages should live, what that is worth and what to change.
+use crate::OrderChoice;
 use crate::info::{provenance, unseen};
-use crate::objects::NameTable;
-use crate::open::{Opened, open, refs};
-use crate::{Failure, OrderChoice, Progress};
 use homenode_base::VirtualTime;
-use homenode_machine::{Machine, MapRule, ThreadMap, models};
+use homenode_command::dataset::{Opened, open, refs};
+use homenode_command::{Failure, Progress};
+use homenode_machine::{Machine, MapRule, ThreadMap};
 use homenode_placement::policies::{self, Choice};
 use homenode_report::units::{self, CostUnit};
 use homenode_report::{Comparison, ReportDoc};
 use homenode_sim::evaluation::BindingRow;
+use homenode_sim::names::NameTable;
 use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seat, Setup, SimError, evaluate, evidence};
 use homenode_trace::dataset::{DatasetReader, MANIFEST_FILE};
 use homenode_trace::order::{Consumer, OrderKind, drive};
@@ -49,7 +50,7 @@ pub(crate) struct Seating {
 
 impl Seating {
     pub(crate) fn new(machine: &str, map: Option<&str>) -> Result<Seating, Failure> {
-        let machine = self::machine(machine)?;
+        let machine = homenode_command::machine::named(machine)?;
         let rule = map.map(|text| text.parse().map_err(|e| Failure::usage(format!("--map: {e}"))));
         Ok(Seating { machine, rule: rule.transpose()? })
     }
@@ -143,23 +144,6 @@ fn plan(request: &ReportRequest) -> Result<Plan<'_>, Failure> {
             .map_err(|e| Failure::usage(format!("--policy: {e}")))?,
     };
     Ok(Plan { request, seating, policies, blocks })
-}
-
-/// A machine of the registry, `this` one, or the one in a TOML file.
-pub(crate) fn machine(name: &str) -> Result<Machine, Failure> {
-    if name == "this" {
-        return crate::this_machine();
-    }
-    if let Some(machine) = models::find(name) {
-        return Ok(machine);
-    }
-    let known: Vec<&str> = models::ALL.iter().map(|s| s.name).collect();
-    let unknown = || format!("--machine: there is no machine '{name}' ({}, this) and no such file", known.join(", "));
-    let text = std::fs::read_to_string(name).map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound => Failure::usage(unknown()),
-        _ => Failure::input(format!("--machine: cannot read {name}: {e}")),
-    })?;
-    Machine::from_toml(&text).map_err(|e| Failure::input(format!("--machine: {name}: {e}")))
 }
 
 impl Plan<'_> {

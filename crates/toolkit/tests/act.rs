@@ -1,5 +1,6 @@
 //! `run` and `migrate` as far as any machine goes: what is refused and how, and a machine on which there is nothing to do.
-use homenode_toolkit::{ActDoc, Class, Failure, LiveOptions, MigrateRequest, RunRequest, migrate, run};
+use homenode_command::{Class, Failure};
+use homenode_toolkit::{ActDoc, LiveOptions, MigrateRequest, RunRequest, migrate, run};
 use std::ffi::OsString;
 use std::process::Command;
 use std::time::Duration;
@@ -20,7 +21,7 @@ fn run_of(words: &[&str]) -> RunRequest {
 
 /// Nodes with memory of the machine under test.
 fn nodes() -> usize {
-    homenode_toolkit::this_topology()
+    homenode_command::machine::topology()
         .expect("every machine has one")
         .nodes
         .iter()

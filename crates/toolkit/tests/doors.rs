@@ -1,7 +1,6 @@
 //! The toolkit from outside: every family is listed, every failure says whose fault it is.
-use homenode_toolkit::{
-    Class, ExportRequest, OrderChoice, ReportRequest, check, export, families, info, output, recover, report,
-};
+use homenode_command::{Class, output};
+use homenode_toolkit::{ExportRequest, OrderChoice, ReportRequest, check, export, families, info, recover, report};
 use std::path::{Path, PathBuf};
 
 fn request(dataset: &Path) -> ReportRequest {

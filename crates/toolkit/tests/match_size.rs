@@ -33,7 +33,7 @@ fn planned(dir: &Path, hooked: &Path) -> (Plan, PathBuf) {
 }
 
 fn nodes() -> usize {
-    homenode_toolkit::this_topology().expect("every machine has one").nodes.len()
+    homenode_command::machine::topology().expect("every machine has one").nodes.len()
 }
 
 /// Pages of the two grids that the plan names: the data worth placing.

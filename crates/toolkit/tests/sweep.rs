@@ -1,12 +1,13 @@
 //! Sweeps against the plain engine, from study to table.
 mod support;
 
+use homenode_command::Class;
 use homenode_machine::{Machine, models};
 use homenode_placement::policies::Choice;
 use homenode_sim::{ReplayOptions, seats};
 use homenode_study::{Question, Want, What, plain};
 use homenode_toolkit::sweep::{Asked, Inline};
-use homenode_toolkit::{Class, SweepDoc, SweepRequest, sweep};
+use homenode_toolkit::{SweepDoc, SweepRequest, sweep};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Consumer, OrderKind, drive};
 use homenode_trace::store::MemStore;

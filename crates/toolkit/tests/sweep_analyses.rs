@@ -2,13 +2,14 @@
 //! stopped.
 mod support;
 
+use homenode_command::Class;
 use homenode_machine::models;
 use homenode_placement::policies::Choice;
 use homenode_sim::NoObjects;
 use homenode_study::analyses::{Ask, Input, Source, Spec, Table, Value};
 use homenode_study::{Question, Want, plain};
 use homenode_toolkit::sweep::Asked;
-use homenode_toolkit::{Class, SweepDoc, SweepRequest, sweep};
+use homenode_toolkit::{SweepDoc, SweepRequest, sweep};
 use homenode_trace::order::{Consumer, OrderKind, drive};
 use homenode_trace::synthetic::Builder;
 use homenode_trace::{Event, Merged};

@@ -2,6 +2,7 @@
 use super::{Done, print};
 use crate::args::{Live, Migrate, Place, Run};
 use crate::progress::Bar;
+use homenode_command::{Failure, output};
 use homenode_toolkit as toolkit;
 
 pub(super) fn place(a: Place, quiet: bool) -> Done {
@@ -15,14 +16,14 @@ pub(super) fn place(a: Place, quiet: bool) -> Done {
         page_bytes: a.page,
     };
     if let Some(path) = &a.output {
-        toolkit::output::refuse_existing(path, a.force)?;
+        output::refuse_existing(path, a.force)?;
     }
     let doc = toolkit::place(&request, &mut Bar::new(quiet))?;
     for warning in &doc.plan.evidence.warnings {
         eprintln!("homenode: warning: {warning}");
     }
     if let Some(path) = &a.output {
-        toolkit::output::write(path, doc.to_json().as_bytes())?;
+        output::write(path, doc.to_json().as_bytes())?;
     }
     print(&if a.json { doc.to_json() } else { doc.to_text() })
 }
@@ -52,7 +53,7 @@ pub(super) fn run(a: Run, quiet: bool) -> Done {
         options: live(a.live),
     };
     super::tuning(request.options.tune_kernel);
-    let mut results = toolkit::output::Results::new(a.json)?;
+    let mut results = output::Results::new(a.json)?;
     let doc = toolkit::run(&request, &mut Bar::new(quiet))?;
     if a.json {
         results.print(&doc.to_json())?;
@@ -70,7 +71,7 @@ pub(super) fn migrate(a: Migrate, quiet: bool) -> Done {
         // Another policy is meant to differ.
         return Ok(u8::from(!doc.same && a.live.policy.is_none()));
     }
-    let pid = a.pid.ok_or_else(|| toolkit::Failure::usage("--pid or --replay is needed"))?;
+    let pid = a.pid.ok_or_else(|| Failure::usage("--pid or --replay is needed"))?;
     super::tuning(a.live.tune_kernel);
     let doc = toolkit::migrate(&toolkit::MigrateRequest { pid, options: live(a.live) }, &mut Bar::new(quiet))?;
     print(&if a.json { doc.to_json() } else { doc.to_text() })

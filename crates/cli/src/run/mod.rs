@@ -8,11 +8,12 @@ use crate::args::{
 };
 use crate::progress::Bar;
 use clap::CommandFactory;
+use homenode_command::output::Results;
+use homenode_command::{Class, Failure, output};
 use homenode_toolkit as toolkit;
 use std::io::IsTerminal;
 use std::path::Path;
-use toolkit::output::Results;
-use toolkit::{Failure, OrderChoice};
+use toolkit::OrderChoice;
 
 /// Exit status.
 type Done = Result<u8, Failure>;
@@ -125,7 +126,7 @@ fn info(a: Reading, quiet: bool) -> Done {
 fn check(a: Reading) -> Done {
     let doc = toolkit::check(&a.dataset)?;
     print(&if a.json { doc.to_json() } else { doc.to_text() })?;
-    Ok(if doc.ok { 0 } else { toolkit::Class::Input.exit_status() })
+    Ok(if doc.ok { 0 } else { Class::Input.exit_status() })
 }
 
 fn recover(a: Reading, quiet: bool) -> Done {
@@ -177,8 +178,8 @@ fn report(a: Report, quiet: bool) -> Done {
         threshold_percent: a.threshold,
     };
     if let Some(path) = &a.output {
-        toolkit::output::refuse_kind(path, &["html", "htm", "json"])?;
-        toolkit::output::refuse_existing(path, a.force)?;
+        output::refuse_kind(path, &["html", "htm", "json"])?;
+        output::refuse_existing(path, a.force)?;
     }
     let doc = toolkit::report(&request, &mut Bar::new(quiet))?;
     if a.json {
@@ -186,7 +187,7 @@ fn report(a: Report, quiet: bool) -> Done {
     }
     if let Some(path) = &a.output {
         let json = path.extension().is_some_and(|e| e == "json");
-        toolkit::output::write(path, if json { doc.to_json() } else { toolkit::html(&doc) }.as_bytes())?;
+        output::write(path, if json { doc.to_json() } else { toolkit::html(&doc) }.as_bytes())?;
     }
     let (width, colour) = terminal();
     print(&toolkit::text(&doc, width, colour))
@@ -195,7 +196,7 @@ fn report(a: Report, quiet: bool) -> Done {
 /// Width of the terminal and whether to colour (<https://no-color.org>).
 fn terminal() -> (usize, bool) {
     let shown = std::io::stdout().is_terminal();
-    (toolkit::output::columns(), shown && std::env::var_os("NO_COLOR").is_none())
+    (output::columns(), shown && std::env::var_os("NO_COLOR").is_none())
 }
 
 fn list(a: List) -> Done {

@@ -2,9 +2,9 @@
 use super::{Done, print};
 use crate::args::{Sweep, SweepWorker};
 use crate::progress::Bar;
+use homenode_command::Failure;
 use homenode_toolkit as toolkit;
 use std::path::PathBuf;
-use toolkit::Failure;
 use toolkit::sweep::{Asked, Inline};
 
 pub(super) fn sweep(a: Sweep, quiet: bool) -> Done {

@@ -2,12 +2,13 @@
 mod names;
 mod rows;
 
-use crate::objects::NameTable;
-use crate::open::{open, refs};
+use crate::OrderChoice;
 use crate::report::Seating;
-use crate::{Failure, OrderChoice, Progress, output};
 use homenode_base::{NodeId, VirtualTime};
+use homenode_command::dataset::{open, refs};
+use homenode_command::{Failure, Progress, output};
 use homenode_machine::AccessClass;
+use homenode_sim::names::NameTable;
 use homenode_sim::{Filtered, Passed, Seat, Setup, for_pieces, salt};
 use homenode_sys::dir::create_new;
 use homenode_trace::dataset::DatasetReader;

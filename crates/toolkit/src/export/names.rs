@@ -1,7 +1,7 @@
 //! What rows say in words: source places, objects, phases. Words are kept once and rows have their numbers.
 use super::rows::fixed_words;
-use crate::objects::{NameTable, ObjectNames};
 use homenode_analysis::UNKNOWN_OBJECT;
+use homenode_sim::names::{NameTable, ObjectNames};
 use homenode_sim::{Found, Objects};
 use homenode_trace::Event;
 use homenode_trace::event::EventKind;

@@ -1,6 +1,6 @@
 //! A program that is started for a live run, and one that was there before.
 use super::Life;
-use crate::Failure;
+use homenode_command::Failure;
 use homenode_sys::held::{Held, hold};
 use homenode_sys::process::{self, Change, PidFd, Polled, Terminal, Whom};
 use std::ffi::OsString;

@@ -1,5 +1,5 @@
 //! The journal while it is written.
-use crate::Failure;
+use homenode_command::Failure;
 use homenode_placement::live::Line;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -14,7 +14,7 @@ pub(super) struct Diary {
 
 impl Diary {
     pub(super) fn create(path: &Path, force: bool) -> Result<Diary, Failure> {
-        crate::output::refuse_existing(path, force)?;
+        homenode_command::output::refuse_existing(path, force)?;
         let file = File::create(path).map_err(|e| Failure::work(format!("cannot write {}: {e}", path.display())))?;
         Ok(Diary { path: path.to_owned(), file: Some(BufWriter::new(file)), trouble: None })
     }

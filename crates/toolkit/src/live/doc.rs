@@ -277,7 +277,7 @@ impl ActDoc {
     }
     /// The JSON document on one line.
     pub fn to_json(&self) -> String {
-        crate::json_line(self)
+        homenode_command::json_line(self)
     }
     /// For people.
     pub fn to_text(&self) -> String {

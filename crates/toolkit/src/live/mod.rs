@@ -20,10 +20,10 @@ mod tests;
 
 pub(crate) use watch::{End, Left, Life, Watch};
 
-use crate::Failure;
 use homenode_capture::SampleSource;
 use homenode_capture::hinting::Kernel;
 use homenode_capture::sampled::{Beside, BesideOf};
+use homenode_command::Failure;
 use homenode_machine::{Machine, Topology};
 use homenode_placement::live::Config;
 use homenode_placement::policies::Choice;
@@ -155,8 +155,8 @@ pub(crate) struct Here {
 
 impl Here {
     pub(crate) fn read() -> Result<Here, Failure> {
-        let topology = crate::this_topology()?;
-        let machine = crate::this_machine()?;
+        let topology = homenode_command::machine::topology()?;
+        let machine = homenode_command::machine::this()?;
         if machine.nodes() != topology.nodes.len() {
             return Err(Failure::input(format!(
                 "the saved machine has {} nodes and this one has {}; run homenode topo --measure again",

@@ -1,8 +1,8 @@
 //! Which samples a live run lives on.
-use crate::Failure;
 use homenode_capture::SampleSource;
 use homenode_capture::hinting::{FaultSource, Kernel};
 use homenode_capture::perf::{EventChoice, PerfOptions, PerfSource, Target};
+use homenode_command::Failure;
 
 /// What sampling may cost the program, in thousandths of its processor time.
 const OVERHEAD_PERMILLE: u32 = 20;

@@ -199,10 +199,10 @@ fn the_evidence_is_recorded_as_a_sampled_dataset_also_if_nobody_ends_it() {
         Box::new(Timely(Steady { first, cpu: 0, polled: None }))
     };
     let refs = |path: &std::path::Path| {
-        let reader = crate::open::open(path).expect("a dataset").reader;
+        let reader = homenode_command::dataset::open(path).expect("a dataset").reader;
         let sampling = reader.manifest().sampling.clone().expect("it is sampled");
         assert_eq!((sampling.unit, sampling.event.as_str()), (SampleUnit::Window, "made up"));
-        (crate::open::refs(&reader), sampling.lost)
+        (homenode_command::dataset::refs(&reader), sampling.lost)
     };
     let run = |name: &str, ends: bool| {
         let out = folder.path().join(name);

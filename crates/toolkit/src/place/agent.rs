@@ -1,8 +1,8 @@
 //! From a plan to the text that the preloaded library reads.
-use crate::Failure;
 use homenode_base::agentplan::{self, AgentPlan, By, Line};
 use homenode_base::{CpuId, NodeId};
 use homenode_capture::{ModuleFile, read_module};
+use homenode_command::Failure;
 use homenode_machine::{Machine, Topology};
 use homenode_placement::plan::{Entry, Home, LEAST_BYTES, ObjectKey, Plan, ThreadPin};
 use std::collections::HashMap;
@@ -160,7 +160,7 @@ impl Writer<'_> {
     /// The operating system's name of a pinned thread's processor: the same one, counted node by node, on a machine of the
     /// shape that the plan was made for; else the processors of the same node in turn.
     fn cpu(&self, pin: &ThreadPin) -> Result<u32, Failure> {
-        let model = crate::report::machine(&self.plan.machine).ok();
+        let model = homenode_command::machine::named(&self.plan.machine).ok();
         let here: Vec<usize> = self.topology.nodes.iter().map(|n| n.cpus.len()).collect();
         let same = |m: &Machine| m.cores.iter().map(|c| usize::from(*c)).eq(here.iter().copied());
         let found = match model.filter(|m| !same(m)) {

@@ -2,8 +2,8 @@
 use super::evidence::{Evidence, NOBODY};
 use super::huge::{Known, join_known};
 use super::keys::Keys;
-use crate::Failure;
 use homenode_base::{Cost, NodeId, TotalCost};
+use homenode_command::Failure;
 use homenode_machine::{Location, Machine, ThreadMap};
 use homenode_placement::affinity::{Distances, Question, Rule, Terms};
 use homenode_placement::assign::{AssignError, Class, Item, assign, assign_mixed};

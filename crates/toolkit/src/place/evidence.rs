@@ -1,13 +1,14 @@
 //! What a dataset says about the use of pages, and which objects lie there.
 use super::decide::Judge;
-use crate::open::refs;
-use crate::{Failure, OrderChoice, Progress};
 use homenode_capture::hinting::spacing;
+use homenode_command::dataset::refs;
+use homenode_command::{Failure, Progress};
 use homenode_machine::ThreadMap;
 use homenode_placement::counts::PageKey;
 use homenode_sim::{Profile, Profiled, ReplayOptions, Seat, Setup};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::objects::{LiveObjects, ObjectTable};
+use homenode_trace::order::OrderKind;
 use homenode_trace::order::{Consumer, drive};
 use homenode_trace::{Event, Merged, Op, TraceError};
 use std::collections::HashMap;
@@ -51,7 +52,7 @@ pub(super) fn gather(
         total: refs(reader),
     };
     let mut watch = watch;
-    drive(reader, OrderChoice::Model.kind(), &mut watch)?;
+    drive(reader, OrderKind::Model, &mut watch)?;
     watch.flush();
     let owners = sorted(watch.uses);
     Ok(Evidence { profile: watch.profile.finish().map_err(Failure::usage)?, owners })

@@ -11,14 +11,14 @@ mod price;
 mod text;
 mod warn;
 
-use crate::open::{Opened, open, refs};
-use crate::{Failure, Progress};
-use bandwidth::Traffic;
+use bandwidth::{Bandwidths, Traffic};
 use decide::{Judge, Unit};
 use entries::Maker;
 use evidence::Evidence;
 use homenode_base::{NodeId, ThreadId, TotalCost};
 use homenode_capture::hinting::spacing;
+use homenode_command::dataset::{Opened, open, refs};
+use homenode_command::{Failure, Progress};
 use homenode_machine::{Machine, MapRule, Target, ThreadMap};
 use homenode_placement::affinity::{Distances, Rule};
 use homenode_placement::counts::PageUse;
@@ -32,7 +32,6 @@ use std::path::PathBuf;
 
 pub use agent::{Match, agent_plan};
 pub(crate) use agent::{Source, agent_lines, check_build, module};
-pub(crate) use bandwidth::Bandwidths;
 pub use price::{PlanPrice, price};
 
 /// See [`Judge::margin_percent`]: on two nodes as far apart as those of `two-socket`, a node that makes less than two
@@ -81,7 +80,7 @@ impl PlaceDoc {
 /// # Errors
 /// A machine, rule or map that makes no sense, a damaged dataset, or pages that fit nowhere.
 pub fn place(request: &PlaceRequest, progress: &mut dyn Progress) -> Result<PlaceDoc, Failure> {
-    let machine = crate::report::machine(&request.machine)?;
+    let machine = homenode_command::machine::named(&request.machine)?;
     let Opened { reader, .. } = open(&request.dataset)?;
     place_on(&machine, &reader, request, progress)
 }
@@ -145,7 +144,7 @@ fn capacity(request: &PlaceRequest, machine: &Machine, page_bytes: u64) -> Resul
         None if request.machine == "this" => {
             // Free memory is not known everywhere; then all of a node counts.
             let room = |memory: u64, free: u64| if free == 0 { memory } else { free.min(memory) };
-            let nodes = crate::this_topology()?.nodes;
+            let nodes = homenode_command::machine::topology()?.nodes;
             nodes.iter().map(|n| if n.allowed { room(n.memory_bytes, n.free_bytes) } else { 0 }).collect()
         }
         None => return Ok(None),

@@ -1,12 +1,13 @@
 //! What a plan costs on a recording, as the simulator says: the judge of plans, which knows nothing of how they are made.
 use super::keys::Keys;
-use crate::open::{Opened, open, refs};
-use crate::{Failure, OrderChoice, Progress};
 use homenode_base::{NodeId, TotalCost, VirtualTime};
+use homenode_command::dataset::{Opened, open, refs};
+use homenode_command::{Failure, Progress};
 use homenode_machine::{MapRule, Target};
 use homenode_placement::plan::{ObjectKey, Plan};
 use homenode_sim::{ReplayOptions, Setup, Transform, WhatIf};
 use homenode_trace::objects::ObjectTable;
+use homenode_trace::order::OrderKind;
 use homenode_trace::order::{Consumer, drive};
 use homenode_trace::{Event, Merged};
 use std::collections::HashMap;
@@ -31,7 +32,7 @@ pub struct PlanPrice {
 /// # Errors
 /// A machine that lacks nodes or processors of the plan, or a damaged dataset.
 pub fn price(plan: &Plan, dataset: &Path, machine: &str, progress: &mut dyn Progress) -> Result<PlanPrice, Failure> {
-    let machine = crate::report::machine(machine)?;
+    let machine = homenode_command::machine::named(machine)?;
     plan.check_machine(&machine).map_err(Failure::input)?;
     let Opened { reader, .. } = open(dataset)?;
     let keys = Keys::new(&reader);
@@ -58,7 +59,7 @@ pub fn price(plan: &Plan, dataset: &Path, machine: &str, progress: &mut dyn Prog
         done: 0,
         total: refs(&reader),
     };
-    drive(&reader, OrderChoice::Model.kind(), &mut both)?;
+    drive(&reader, OrderKind::Model, &mut both)?;
     let first_touch = both.now.finish().map_err(Failure::usage)?.total();
     let planned = both.planned.finish().map_err(Failure::usage)?.total();
     Ok(PlanPrice { first_touch, planned, pages, conflicts: conflicts.len() })

@@ -1,7 +1,7 @@
 //! Every claim of the thesis with a verdict.
 use super::experiment::Outcome;
 use super::{Claim, Verdict};
-use crate::Failure;
+use homenode_command::Failure;
 use homenode_machine::{Machine, models};
 use serde::Deserialize;
 

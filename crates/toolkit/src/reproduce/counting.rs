@@ -1,9 +1,10 @@
 //! Counts of a program's pages, in full and as several ways of losing samples leave them.
-use crate::{Failure, OrderChoice};
 use homenode_base::{ThreadId, VirtualTime};
+use homenode_command::Failure;
 use homenode_machine::AccessClass;
 use homenode_placement::counts::{Counts, Use};
 use homenode_trace::dataset::DatasetReader;
+use homenode_trace::order::OrderKind;
 use homenode_trace::order::{Consumer, drive};
 use homenode_trace::thin::{Method, Thin, Thinner};
 use homenode_trace::{Event, Merged, Op};
@@ -38,7 +39,7 @@ pub(super) fn count(reader: &DatasetReader) -> Result<Counted, Failure> {
         Thinner::new(thin(method), reader.manifest(), counter)
     });
     let mut all = All { full: &mut full, samplers: samplers.collect() };
-    drive(reader, OrderChoice::Model.kind(), &mut all)?;
+    drive(reader, OrderKind::Model, &mut all)?;
     drop(all);
     Ok(Counted { full: full.finish(), lossy: lossy.into_iter().map(Counter::finish).collect() })
 }

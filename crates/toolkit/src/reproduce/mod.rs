@@ -7,7 +7,7 @@ mod page;
 mod programs;
 mod synthetic;
 
-use crate::{Failure, Progress, output};
+use homenode_command::{Failure, Progress, output};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -161,7 +161,7 @@ fn write(doc: &ReproduceDoc, out: &Path, pictures: &[(String, String)]) -> Resul
 impl ReproduceDoc {
     /// The JSON document on one line.
     pub fn to_json(&self) -> String {
-        crate::json_line(self)
+        homenode_command::json_line(self)
     }
     /// Tables and verdicts for a terminal.
     pub fn to_text(&self) -> String {

@@ -1,6 +1,6 @@
 //! The programs: our workloads, built with the hooks and recorded now; synthetic ones where there is no compiler.
-use crate::{Failure, Progress};
 use homenode_capture::{DirStore, RecordOptions};
+use homenode_command::{Failure, Progress};
 use homenode_hooks::compile::{self, Mode};
 use homenode_hooks::install;
 use homenode_trace::dataset::DatasetReader;

@@ -1,6 +1,6 @@
 //! Programs made of references alone: who touches what first, and who uses it then.
-use crate::Failure;
 use homenode_base::Rng;
+use homenode_command::Failure;
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::synthetic::Builder;
 

@@ -3,7 +3,6 @@
 use super::program::Program;
 use super::tally::Tally;
 use super::{RunRequest, wait};
-use crate::Failure;
 use crate::live::Here;
 use crate::live::child::{Child, cannot_start, start};
 use crate::live::doc::{ActDoc, PlanOutcome};
@@ -11,6 +10,7 @@ use crate::migrate::SIGUSR1;
 use crate::place::{Source, agent_lines};
 use homenode_base::agentplan::{AgentPlan, By, Home, Line};
 use homenode_base::agentresult::{self, Outcome, ProcessResult};
+use homenode_command::Failure;
 use homenode_hooks::agent;
 use homenode_migrate::{Fate, Mover, PAGE_BYTES, Request, where_are};
 use homenode_placement::plan::Plan;

@@ -3,8 +3,8 @@
 use super::digest;
 use super::folder::Folder;
 use super::plan::Unit;
-use crate::{Failure, output};
 use homenode_base::TotalCost;
+use homenode_command::{Failure, output};
 use homenode_placement::{Solved, Tally};
 use homenode_study::{Answer, Charged, Row, What};
 use serde::de::DeserializeOwned;
@@ -52,7 +52,7 @@ pub(super) fn write(folder: &Folder, study: &str, unit: Unit, seconds: f64, answ
 
 /// Writes a part of the work with its checksum; the file appears whole or not at all.
 pub(super) fn put(folder: &Folder, name: &str, part: &impl Serialize) -> Result<(), Failure> {
-    let body = crate::json_line(part);
+    let body = homenode_command::json_line(part);
     let text = format!("{}\n{body}", digest::bytes(body.as_bytes()));
     output::write(&folder.work(name), text.as_bytes())
 }

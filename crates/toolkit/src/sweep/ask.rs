@@ -1,5 +1,5 @@
 //! The question as it is asked: a file, or words on a command line made into one.
-use crate::Failure;
+use homenode_command::Failure;
 use homenode_machine::{Machine, models};
 use homenode_study::spec::{SpecError, Study};
 use std::path::{Path, PathBuf};
@@ -123,7 +123,7 @@ impl Text {
 /// A machine of the registry, this one, or a file.
 fn machine(base: &Path, name: &str) -> Result<Machine, String> {
     if name == "this" {
-        return crate::this_machine().map_err(|e| e.message);
+        return homenode_command::machine::this().map_err(|e| e.message);
     }
     if let Some(machine) = models::find(name) {
         return Ok(machine);

@@ -2,7 +2,7 @@
 use super::folder::Folder;
 use super::plan::Task;
 use super::work::{Said, Worker};
-use crate::{Class, Failure};
+use homenode_command::{Class, Failure};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -91,7 +91,7 @@ impl Process {
 
     fn talk(&mut self, task: Task, told: &mut dyn FnMut(u64)) -> Result<Option<Said>, Broken> {
         let (to, from) = self.pipes()?;
-        let mut line = crate::json_line(&task);
+        let mut line = homenode_command::json_line(&task);
         if to.write_all(line.as_bytes()).and_then(|()| to.flush()).is_err() {
             return Ok(None);
         }

@@ -1,6 +1,6 @@
 //! What identifies a dataset and a study: the same digest, the same answers.
-use crate::Failure;
 use homenode_capture::DirStore;
+use homenode_command::Failure;
 use homenode_study::Study;
 use homenode_trace::store::Store;
 use sha2::{Digest, Sha256};

@@ -112,7 +112,7 @@ pub struct RowDoc {
 impl SweepDoc {
     /// The JSON document on one line.
     pub fn to_json(&self) -> String {
-        crate::json_line(self)
+        homenode_command::json_line(self)
     }
 
     /// What was asked, the rows if they are few, and where the table is.

@@ -1,5 +1,5 @@
 //! What samples say about a point, and what they cannot say.
-use crate::Failure;
+use homenode_command::Failure;
 use homenode_study::analyses::{Bootstrap, Judged, judge};
 use homenode_study::{Answer, Question};
 

@@ -11,7 +11,7 @@
 use super::ask::Text;
 use super::doc::SweepDoc;
 use super::loaded::Loaded;
-use crate::{Failure, output};
+use homenode_command::{Failure, output};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
@@ -183,7 +183,7 @@ impl Folder {
             base: loaded.text.base.clone(),
             name: loaded.text.name().to_owned(),
         };
-        output::write(&self.root.join(OWNER), crate::json_line(&owner).as_bytes())
+        output::write(&self.root.join(OWNER), homenode_command::json_line(&owner).as_bytes())
     }
 
     /// The study that the folder is for, and its digest.

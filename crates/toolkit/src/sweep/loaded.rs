@@ -2,13 +2,14 @@
 use super::ask::{Asked, Text};
 use super::digest;
 use super::plan::Examination;
-use crate::open::{Opened, open, refs};
-use crate::{Failure, OrderChoice};
+use homenode_command::Failure;
+use homenode_command::dataset::{Opened, open, refs};
 use homenode_machine::{Crew, Machine, ThreadMap};
 use homenode_sim::{ReplayOptions, Seat};
 use homenode_study::spec::{Disturbance, Point, Study};
 use homenode_study::{Question, Want};
 use homenode_trace::dataset::DatasetReader;
+use homenode_trace::order::OrderKind;
 use homenode_trace::{Counting, Sampling};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -168,8 +169,8 @@ impl Trace {
 }
 
 impl Replay {
-    pub(super) fn order(self) -> OrderChoice {
-        self.seed.map_or(OrderChoice::Model, |seed| OrderChoice::Recorded { seed })
+    pub(super) fn order(self) -> OrderKind {
+        self.seed.map_or(OrderKind::Model, |seed| OrderKind::Recorded { seed })
     }
     /// What is done to the order, in words.
     pub(super) fn disturbed(self) -> Option<String> {

@@ -10,7 +10,6 @@
 mod analyses;
 mod answers;
 mod ask;
-pub(crate) mod clock;
 mod columns;
 mod crew;
 mod digest;
@@ -33,8 +32,8 @@ pub use ask::{Asked, Inline};
 pub use doc::SweepDoc;
 pub use work::serve;
 
-use crate::{Failure, Progress};
 use folder::{Claim, Folder};
+use homenode_command::{Failure, Progress};
 use loaded::Loaded;
 use std::ffi::OsString;
 use std::path::PathBuf;

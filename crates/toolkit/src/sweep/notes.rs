@@ -1,6 +1,6 @@
 //! What a reader of the table should know: units, rows that are not there, estimates.
 use super::loaded::Loaded;
-use crate::Failure;
+use homenode_command::Failure;
 use homenode_machine::Machine;
 use std::collections::BTreeMap;
 

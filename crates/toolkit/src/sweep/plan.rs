@@ -2,7 +2,7 @@
 use super::answers;
 use super::folder::Folder;
 use super::loaded::Loaded;
-use crate::Failure;
+use homenode_command::Failure;
 use homenode_study::Partition;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;

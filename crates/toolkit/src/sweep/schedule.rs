@@ -5,7 +5,7 @@ use super::loaded::Loaded;
 use super::plan::{Examination, Plan, Task, Unit, batches};
 use super::work::{self, Worker};
 use super::{SweepRequest, analyses, answers};
-use crate::{Failure, Progress};
+use homenode_command::{Failure, Progress};
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

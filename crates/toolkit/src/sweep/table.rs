@@ -7,7 +7,7 @@ use super::loaded::{Loaded, Replay};
 use super::parquet_file::{Csv, Parquet};
 use super::plan::{Plan, Unit, batches};
 use super::{SweepRequest, analyses, answers, digest, notes};
-use crate::{Failure, output};
+use homenode_command::{Failure, output};
 use homenode_machine::{AccessClass, Machine};
 use homenode_study::spec::Point;
 use homenode_study::{Answer, Question, Row, What};

@@ -4,7 +4,7 @@ use super::loaded::Loaded;
 use super::plan::{Plan, Task, Unit};
 use super::work::{self, Worker};
 use super::{Asked, SweepRequest, sweep};
-use crate::{Class, Failure};
+use homenode_command::{Class, Failure};
 use homenode_trace::Sampling;
 use homenode_trace::store::Store;
 use homenode_trace::synthetic::Builder;
@@ -115,7 +115,7 @@ fn a_plan_with_groups_left_out_is_not_believed() {
     let groups = plan["groups"].as_array_mut().unwrap();
     assert!(groups.len() > 10);
     groups.truncate(3);
-    let body = crate::json_line(&plan);
+    let body = homenode_command::json_line(&plan);
     // With the old checksum it counts as not there.
     fs::write(&path, text.replacen(text.split_once('\n').unwrap().1, &body, 1)).unwrap();
     assert_eq!(stopped.go_on().unwrap(), stopped.right());

@@ -1,14 +1,14 @@
 //! Doing one task; and the worker process, which does those it reads from its standard input.
-use super::clock::Clock;
 use super::folder::{self, Folder};
 use super::loaded::{Loaded, Replay};
 use super::plan::{Examination, Plan, Task, Unit, batches};
 use super::spill::{FileSpill, FileStore};
 use super::{WORKER_BYTES_MIN, analyses, answers};
-use crate::{Failure, output};
 use homenode_base::VirtualTime;
+use homenode_command::{Failure, output};
 use homenode_study::analyses::{Perturber, Refused, Source};
 use homenode_study::{Layout, Partition, Partitioner, Question, StudyError, answer};
+use homenode_sys::clock::ThreadClock;
 use homenode_sys::dir::create_new;
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Consumer, drive};
@@ -51,7 +51,7 @@ impl<'a> Worker<'a> {
 
     fn partition(&mut self, number: usize, told: &mut dyn FnMut(u64)) -> Result<(), Failure> {
         self.opened = None;
-        let clock = Clock::start();
+        let clock = ThreadClock::start();
         let replay = self.loaded.replays()[number];
         let question = self.loaded.question(replay, self.loaded.representatives()?)?;
         let to = path(self.folder, number);
@@ -88,7 +88,7 @@ impl<'a> Worker<'a> {
     }
 
     fn analysis(&self, examination: Examination) -> Result<(), Failure> {
-        let clock = Clock::start();
+        let clock = ThreadClock::start();
         let tables = analyses::run(self, self.loaded, self.folder, examination)?;
         analyses::keep(self.folder, &self.loaded.digest, examination, clock.seconds(), tables)
     }
@@ -123,7 +123,7 @@ impl<'a> Worker<'a> {
     }
 
     fn unit(&mut self, unit: Unit) -> Result<(), Failure> {
-        let clock = Clock::start();
+        let clock = ThreadClock::start();
         let loaded = self.loaded;
         let machines = loaded.machines(batches(loaded)[unit.batch].clone())?;
         let question = self.within_memory(loaded.question(loaded.replays()[unit.replay], machines)?);
@@ -192,7 +192,7 @@ fn drive_disturbed(
     question: &Question,
     consumer: &mut dyn Consumer,
 ) -> Result<(), TraceError> {
-    let order = replay.order().kind();
+    let order = replay.order();
     let Some(d) = replay.disturbance else { return drive(reader, order, consumer).map(drop) };
     let mut perturber = Perturber::new(d.filter, d.sync, d.seed, &question.seats[0], consumer)
         .expect("a study has the filters of the source, which are in range");
@@ -274,7 +274,7 @@ pub fn serve(root: &Path, memory_bytes: u64, input: impl BufRead, mut output: im
         let line = line.map_err(lost)?;
         let task: Task = serde_json::from_str(&line).map_err(|e| Failure::work(format!("no task: {e}")))?;
         let mut say = |said: &Said| -> std::io::Result<()> {
-            output.write_all(crate::json_line(said).as_bytes())?;
+            output.write_all(homenode_command::json_line(said).as_bytes())?;
             output.flush()
         };
         // Progress that nobody hears is no reason to stop.

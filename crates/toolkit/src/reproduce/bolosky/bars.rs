@@ -1,6 +1,6 @@
 //! Bars: a few values for each program, written as a picture and as data.
 use super::figure::{Drawn, colour};
-use crate::{Failure, output};
+use homenode_command::{Failure, output};
 use plotters::prelude::*;
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! Every table, figure and claim of the thesis that an experiment stands for, with a verdict.
 use super::super::{Claim, Verdict};
-use crate::Failure;
+use homenode_command::Failure;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 

@@ -4,12 +4,13 @@ use super::claims::Judged;
 use super::paper::{columns, number, rows, short};
 use super::program::Program;
 use super::{Experiment, Found, Spec};
-use crate::{Failure, OrderChoice};
+use homenode_command::Failure;
 use homenode_machine::models;
 use homenode_placement::policies::Choice;
 use homenode_sim::NoObjects;
 use homenode_study::Question;
 use homenode_study::analyses::{self, Ask, Input, Model, Overhead, Times, Value, misprints};
+use homenode_trace::order::OrderKind;
 use homenode_trace::order::{Consumer, drive};
 
 pub(super) static SPEC: Spec = Spec {
@@ -49,8 +50,7 @@ impl Experiment for Shares {
             Ok(vec![homenode_study::answer(q, program.partition(), 0..program.partition().regions())?])
         };
         let ask: &Ask<'_> = &ask;
-        let mut source =
-            |consumer: &mut dyn Consumer| drive(program.reader(), OrderChoice::Model.kind(), consumer).map(|_| ());
+        let mut source = |consumer: &mut dyn Consumer| drive(program.reader(), OrderKind::Model, consumer).map(|_| ());
         let mut input = Input {
             source: &mut source,
             question: &question,

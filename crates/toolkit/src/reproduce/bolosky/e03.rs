@@ -5,14 +5,15 @@ use super::paper::{columns, number, rows, short};
 use super::program::{self, Program};
 use super::work::together;
 use super::{Experiment, Figure, Found, Spec};
-use crate::{Failure, OrderChoice};
 use homenode_base::TotalCost;
+use homenode_command::Failure;
 use homenode_machine::models;
 use homenode_placement::policies::Choice;
 use homenode_sim::Seat;
 use homenode_study::analyses::{Change, Filter, GAP, LOCAL, Perturber, Series, Sync};
 use homenode_study::{Answer, Question, Want, What};
 use homenode_trace::dataset::DatasetReader;
+use homenode_trace::order::OrderKind;
 use homenode_trace::order::drive;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -87,7 +88,7 @@ fn costs(recorded: Recorded<'_>, questions: &[Question; 2], order: Order) -> Res
     let partition = program::partition(&questions[0], |consumer| {
         let filter = Perturber::new(filter, sync, order.seed, recorded.seats, consumer);
         let mut filter = filter.expect("the filters of the thesis are within their ranges");
-        drive(recorded.reader, OrderChoice::Model.kind(), &mut filter)?;
+        drive(recorded.reader, OrderKind::Model, &mut filter)?;
         filter.finish();
         Ok(())
     })?;

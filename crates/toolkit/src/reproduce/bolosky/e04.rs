@@ -4,7 +4,7 @@ use super::claims::{Judged, POINTS};
 use super::lookup::{Answered, names, two};
 use super::program::{Listed, Program};
 use super::{Bars, Experiment, Found, Spec};
-use crate::Failure;
+use homenode_command::Failure;
 use homenode_machine::Machine;
 use homenode_machine::models;
 use homenode_placement::policies::{Choice, REFERENCES_PER_SECOND, platinum_windows};

@@ -5,7 +5,7 @@ use super::moves_case::{self, Parts};
 use super::program::{Listed, Program};
 use super::slopes::{Apart, Price};
 use super::{Experiment, Figure, Found, Spec};
-use crate::Failure;
+use homenode_command::Failure;
 use homenode_machine::{Machine, models};
 use homenode_placement::policies::Choice;
 use homenode_study::analyses::{Series, Sweep, is_concave, is_linear, scaled};

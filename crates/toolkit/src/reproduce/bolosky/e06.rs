@@ -3,8 +3,8 @@ use super::super::Table;
 use super::claims::Judged;
 use super::program::Program;
 use super::{Experiment, Found, Spec};
-use crate::Failure;
 use homenode_base::{Cost, NodeId};
+use homenode_command::Failure;
 use homenode_machine::models::family::{MEMBERS, Parameters};
 use homenode_machine::{AccessClass, Location, Machine};
 

@@ -3,7 +3,7 @@ use super::claims::Judged;
 use super::lookup::{CC, CC_PLUS, DSM, DSM_PLUS, NAMES, NUMA, names, two};
 use super::program::{Listed, Program};
 use super::{Bars, Experiment, Found, Spec};
-use crate::Failure;
+use homenode_command::Failure;
 
 pub(super) static SPEC: Spec =
     Spec { id: "E7", title: "machines of chapter 6", begin: || Box::new(BaseMachines::default()) };

@@ -4,7 +4,7 @@ use super::claims::{Judged, POINTS};
 use super::lookup::{CC, CC_PLUS, DSM, DSM_PLUS, Machines, NAMES, NUMA, names};
 use super::program::{BLOCKS, Listed, Program};
 use super::{Experiment, Figure, Found, Spec};
-use crate::Failure;
+use homenode_command::Failure;
 use homenode_study::analyses::Series;
 
 pub(super) static SPEC: Spec = Spec { id: "E8", title: "block size", begin: || Box::new(BlockSizes::default()) };

@@ -3,7 +3,7 @@ use super::claims::Judged;
 use super::lookup::{Answered, CC, CC_PLUS, DSM, DSM_PLUS, NAMES, NUMA, member, names};
 use super::program::{Listed, Program};
 use super::{Experiment, Figure, Found, Spec};
-use crate::Failure;
+use homenode_command::Failure;
 use homenode_machine::Machine;
 use homenode_machine::models::family::{Coherence, MEMBERS, Parameters};
 use homenode_study::analyses::Series;

@@ -4,7 +4,7 @@ use super::claims::Judged;
 use super::paper::{columns, number, rows, short, within};
 use super::program::Program;
 use super::{Experiment, Figure, Found, Spec};
-use crate::Failure;
+use homenode_command::Failure;
 use homenode_machine::models;
 use homenode_study::Want;
 use homenode_study::analyses::{Series, TLB_MODELS, TlbModel, TlbRow, Tlbs, corrected_mcpr, implied_rate, mcpr};

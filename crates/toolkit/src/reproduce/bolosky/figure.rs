@@ -1,5 +1,5 @@
 //! A figure: lines over a parameter, written as a picture and as data.
-use crate::{Failure, output};
+use homenode_command::{Failure, output};
 use homenode_study::analyses::Series;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;

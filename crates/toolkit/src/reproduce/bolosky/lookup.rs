@@ -1,6 +1,6 @@
 //! Values out of answers, and the machines of chapter 6 at every block size, which several experiments look at.
 use super::program::{BLOCKS, Program};
-use crate::Failure;
+use homenode_command::Failure;
 use homenode_machine::Machine;
 use homenode_machine::models::family::{MEMBERS, Parameters};
 use homenode_study::analyses::mcpr;

@@ -15,10 +15,10 @@ mod slopes;
 mod work;
 
 use super::{ReproduceDoc, Table};
-use crate::{Failure, Progress};
 pub(super) use bars::Bars;
 use claims::Judged;
 pub(super) use figure::Figure;
+use homenode_command::{Failure, Progress};
 use program::{Listed, Program, of_size};
 use std::path::Path;
 use std::sync::Mutex;

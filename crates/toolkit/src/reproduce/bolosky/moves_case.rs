@@ -5,8 +5,8 @@ use super::claims::Judged;
 use super::e05::{PAGE, machine};
 use super::program::Program;
 use super::slopes::{Apart, Price};
-use crate::Failure;
 use homenode_base::Cost;
+use homenode_command::Failure;
 use homenode_machine::{CopyCost, GlobalMemory, Machine};
 use homenode_study::analyses::Series;
 

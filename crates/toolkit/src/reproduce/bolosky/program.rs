@@ -2,13 +2,14 @@
 use super::super::programs;
 use super::lookup::Machines;
 use super::work::{together, workers};
-use crate::{Failure, OrderChoice, Progress};
 use homenode_base::{NodeId, VirtualTime};
+use homenode_command::{Failure, Progress};
 use homenode_machine::{Machine, models};
 use homenode_placement::policies::Choice;
 use homenode_sim::Seat;
 use homenode_study::{Answer, Layout, Partition, Partitioner, Question, StudyError};
 use homenode_trace::dataset::DatasetReader;
+use homenode_trace::order::OrderKind;
 use homenode_trace::order::{Consumer, drive};
 use homenode_trace::{Event, Merged, TraceError};
 use std::ops::Range;
@@ -173,7 +174,7 @@ impl Program {
     }
     /// Gives all references, in model order, to a consumer.
     pub(super) fn drive(&self, consumer: &mut dyn Consumer) -> Result<(), Failure> {
-        drive(&self.reader, OrderChoice::Model.kind(), consumer)?;
+        drive(&self.reader, OrderKind::Model, consumer)?;
         Ok(())
     }
     /// The references as they were recorded.
@@ -196,7 +197,7 @@ fn partitioned(reader: &DatasetReader, seats: &[Seat]) -> Result<Partition, Fail
     let machines: Vec<Machine> = ["ace", "numa"].iter().filter_map(|name| models::find(name)).collect();
     let mut question = Question::new(machines, vec![seats.to_vec(); 2], BLOCKS.to_vec());
     question.policies = vec![Choice::parse("platinum").map_err(Failure::work)?];
-    partition(&question, |filling| drive(reader, OrderChoice::Model.kind(), filling).map(|_| ()))
+    partition(&question, |filling| drive(reader, OrderKind::Model, filling).map(|_| ()))
 }
 
 /// Partitions what `give` gives, for this question.

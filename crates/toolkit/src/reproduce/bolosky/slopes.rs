@@ -7,8 +7,8 @@
 //! asked for; where placements cost the same, the one with fewer moves (or references of the kind) counts.
 use super::lookup::Answered;
 use super::program::Program;
-use crate::Failure;
 use homenode_base::{Cost, NodeId};
+use homenode_command::Failure;
 use homenode_machine::{AccessClass, CopyCost, GlobalMemory, Location, Machine, Matrix};
 use homenode_study::analyses::scaled;
 use homenode_study::{Question, Want, What};

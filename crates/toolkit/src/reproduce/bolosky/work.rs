@@ -1,5 +1,5 @@
 //! Work on all processors at once, and what it costs.
-use crate::sweep::clock::Clock;
+use homenode_sys::clock::ThreadClock;
 use std::cell::Cell;
 
 /// Threads that work at once, at most: each has buffers of its own.
@@ -32,7 +32,7 @@ pub(super) fn together<T: Send>(work: impl Fn() -> T + Sync) -> Vec<T> {
 
 /// What `work` returns, and the processor seconds that it took, those of helpers included.
 pub(super) fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
-    let (before, clock) = (HELPERS.replace(0.0), Clock::start());
+    let (before, clock) = (HELPERS.replace(0.0), ThreadClock::start());
     let result = work();
     let seconds = clock.seconds() + HELPERS.get();
     HELPERS.set(before);

@@ -4,7 +4,10 @@ use homenode_machine::{Machine, Measured, Topology};
 use std::path::{Path, PathBuf};
 
 /// `$XDG_CONFIG_HOME/homenode/machine.toml`, or below `~/.config`.
-pub(super) fn path() -> Result<PathBuf, Failure> {
+///
+/// # Errors
+/// The environment names neither folder.
+pub fn path() -> Result<PathBuf, Failure> {
     default_path().ok_or_else(|| Failure::usage("neither XDG_CONFIG_HOME nor HOME is set: name the file with -o"))
 }
 
@@ -15,14 +18,20 @@ fn default_path() -> Option<PathBuf> {
 }
 
 /// Reads a machine file with its measurements.
-pub(super) fn machine(path: &Path) -> Result<(Machine, Option<Measured>), Failure> {
+///
+/// # Errors
+/// It cannot be read, or describes no machine.
+pub fn machine(path: &Path) -> Result<(Machine, Option<Measured>), Failure> {
     let text = std::fs::read_to_string(path)
         .map_err(|e| Failure::input(format!("cannot read {}: {e}; remove it or repair it", path.display())))?;
     Machine::from_toml_measured(&text).map_err(|e| Failure::input(format!("{}: {e}", path.display())))
 }
 
 /// The saved measurement of this machine, if there is one; refused if it is of another machine.
-pub(super) fn load(topology: &Topology) -> Result<Option<(Option<Measured>, PathBuf)>, Failure> {
+///
+/// # Errors
+/// It cannot be read, or is of another machine.
+pub fn load(topology: &Topology) -> Result<Option<(Option<Measured>, PathBuf)>, Failure> {
     let Some(path) = default_path().filter(|p| p.exists()) else { return Ok(None) };
     let (machine, measured) = machine(&path)?;
     if let Some(why) = differs(&machine, measured.as_ref(), topology) {
@@ -46,7 +55,10 @@ fn differs(machine: &Machine, measured: Option<&Measured>, topology: &Topology) 
 }
 
 /// Writes the file, making its folder.
-pub(super) fn save(path: &Path, machine: &Machine, measured: Option<&Measured>) -> Result<(), Failure> {
+///
+/// # Errors
+/// It cannot be written.
+pub fn save(path: &Path, machine: &Machine, measured: Option<&Measured>) -> Result<(), Failure> {
     if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).map_err(|e| Failure::work(format!("cannot make {}: {e}", folder.display())))?;
     }

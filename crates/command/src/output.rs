@@ -65,7 +65,7 @@ pub fn quoted(word: &str) -> String {
 }
 
 /// The command to give next about a dataset with so many references, for people.
-pub(crate) fn next(dataset: &str, refs: u64) -> String {
+pub fn next(dataset: &str, refs: u64) -> String {
     let command = if refs == 0 { "info" } else { "report" };
     format!("next: homenode {command} {}\n", quoted(dataset))
 }

@@ -7,13 +7,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// An opened dataset and its directory.
-pub(crate) struct Opened {
-    pub(crate) store: Arc<DirStore>,
-    pub(crate) reader: DatasetReader,
+pub struct Opened {
+    /// The directory.
+    pub store: Arc<DirStore>,
+    /// What is in it.
+    pub reader: DatasetReader,
 }
 
-/// Opens a dataset; whatever is wrong with it is bad input.
-pub(crate) fn open(path: &Path) -> Result<Opened, Failure> {
+/// Opens a dataset.
+///
+/// # Errors
+/// Whatever is wrong with it is bad input; of a recording whose recorder was killed the line says what to do.
+pub fn open(path: &Path) -> Result<Opened, Failure> {
     let store = Arc::new(DirStore::open(path)?);
     match DatasetReader::open(store.clone()) {
         Ok(reader) => Ok(Opened { store, reader }),
@@ -34,7 +39,7 @@ fn unfinished(store: &DirStore) -> Failure {
 }
 
 /// References of all threads, spins included.
-pub(crate) fn refs(reader: &DatasetReader) -> u64 {
+pub fn refs(reader: &DatasetReader) -> u64 {
     (0..reader.threads()).map(|t| reader.refs(t)).sum()
 }
 

@@ -1,7 +1,7 @@
 //! What the analysis asks about addresses and code, answered from the dataset.
+use crate::{Found, Objects};
 use homenode_analysis::{FieldName, ObjectName, SiteName, UNKNOWN_OBJECT};
 use homenode_base::SiteId;
-use homenode_sim::{Found, Objects};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::objects::{Group, LiveObjects, ObjectKind, ObjectTable};
 use homenode_trace::symbols::{Site, Symbols};
@@ -22,7 +22,7 @@ struct Row {
 
 /// Everything that has a name in a dataset. A row of the report is a global, a stack, or all that one line allocated,
 /// whoever called it: groups of the object table that a reader could not tell apart are one row.
-pub(crate) struct NameTable<'d> {
+pub struct NameTable<'d> {
     symbols: &'d Symbols,
     table: ObjectTable,
     /// Row of each group.
@@ -33,7 +33,11 @@ pub(crate) struct NameTable<'d> {
 }
 
 impl<'d> NameTable<'d> {
-    pub(crate) fn new(reader: &'d DatasetReader) -> Result<NameTable<'d>, TraceError> {
+    /// Names of everything in this dataset.
+    ///
+    /// # Errors
+    /// The events contradict themselves.
+    pub fn new(reader: &'d DatasetReader) -> Result<NameTable<'d>, TraceError> {
         let symbols = reader.symbols();
         let table = ObjectTable::build(reader.manifest(), reader.events(), symbols);
         let (row_of, mut rows) = rows(table.groups());
@@ -49,12 +53,12 @@ impl<'d> NameTable<'d> {
     }
 
     /// A follower of the events that stands before the first one.
-    pub(crate) fn follow(&self) -> ObjectNames<'_> {
+    pub fn follow(&self) -> ObjectNames<'_> {
         ObjectNames { names: self, live: self.table.live() }
     }
 
     /// Number of rows.
-    pub(crate) fn rows(&self) -> usize {
+    pub fn rows(&self) -> usize {
         self.rows.len()
     }
 
@@ -93,7 +97,7 @@ impl<'d> NameTable<'d> {
 }
 
 /// The names of a dataset at a moment of a replay.
-pub(crate) struct ObjectNames<'n> {
+pub struct ObjectNames<'n> {
     names: &'n NameTable<'n>,
     live: LiveObjects<'n>,
 }
@@ -186,7 +190,7 @@ fn rows(groups: &[Group]) -> (Vec<u32>, Vec<Row>) {
 
 /// For each source file the shortest end of its path that no other file shares: `stencil.c`, or `a/util.c` and
 /// `b/util.c`.
-pub(crate) fn short_names(symbols: &Symbols) -> HashMap<&str, String> {
+pub fn short_names(symbols: &Symbols) -> HashMap<&str, String> {
     let callers = symbols.sites.iter().flat_map(|s| s.callers.iter().chain(&s.calls)).map(|c| c.file.as_str());
     let files = symbols.sites.iter().map(|s| s.file.as_str()).chain(callers);
     let mut files: Vec<&str> = files.filter(|f| !f.is_empty()).collect();

@@ -17,6 +17,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("capture", &["base", "trace", "machine", "sys", "hooks"]),
     ("migrate", &["base", "machine", "placement", "sys"]),
     ("command", &["base", "trace", "machine", "sys", "capture"]),
+    ("papers", &["base", "trace", "machine", "placement", "sim", "study", "sys", "hooks", "capture", "command"]),
     (
         "toolkit",
         &[
@@ -33,9 +34,10 @@ const ARROWS: &[(&str, &[&str])] = &[
             "hooks",
             "migrate",
             "command",
+            "papers",
         ],
     ),
-    ("cli", &["command", "toolkit"]),
+    ("cli", &["command", "papers", "toolkit"]),
 ];
 
 pub(crate) fn check() -> anyhow::Result<Vec<String>> {

@@ -44,6 +44,15 @@ impl Progress for () {
     fn at(&mut self, _: &str, _: u64, _: Option<u64>) {}
 }
 
+/// Progress of a recording: how many references it has.
+pub struct Recording<'a>(pub &'a mut dyn Progress);
+
+impl homenode_capture::Progress for Recording<'_> {
+    fn update(&mut self, now: &homenode_capture::Snapshot) {
+        self.0.at("recording", now.refs, None);
+    }
+}
+
 /// A document on one line with a newline at the end.
 ///
 /// # Panics

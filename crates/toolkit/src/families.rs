@@ -88,7 +88,7 @@ fn analyses() -> Vec<Member> {
 }
 
 fn experiments() -> Vec<Member> {
-    crate::reproduce::EXPERIMENTS.iter().map(|(name, summary)| member(name, summary)).collect()
+    homenode_papers::ALL.iter().map(|p| member(p.name, p.summary)).collect()
 }
 
 fn machines() -> Vec<Member> {

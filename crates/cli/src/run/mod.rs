@@ -106,14 +106,14 @@ fn import(a: &Import, quiet: bool) -> Done {
 }
 
 fn reproduce(a: &Reproduce, quiet: bool) -> Done {
-    let request = toolkit::ReproduceRequest {
+    let request = homenode_papers::ReproduceRequest {
         what: a.what.clone(),
         only: a.experiment.clone(),
         size: a.size.clone(),
         out: a.output.clone(),
     };
     let mut results = Results::new(a.json)?;
-    let doc = toolkit::reproduce(&request, &mut Bar::new(quiet))?;
+    let doc = homenode_papers::reproduce(&request, &mut Bar::new(quiet))?;
     results.print(&if a.json { doc.to_json() } else { doc.to_text() })?;
     Ok(0)
 }

@@ -7,17 +7,17 @@ use std::ops::Range;
 use std::path::Path;
 
 /// A figure to be drawn.
-pub(in super::super) struct Figure {
+pub(super) struct Figure {
     /// Name of its files, without ending: `E8-gauss`.
-    pub(in super::super) name: String,
+    pub(super) name: String,
     /// Title.
-    pub(in super::super) title: String,
+    pub(super) title: String,
     /// What runs along each axis, with units.
-    pub(in super::super) axes: [&'static str; 2],
+    pub(super) axes: [&'static str; 2],
     /// Whether the axes are logarithmic; points at zero or below are then left out of the picture.
-    pub(in super::super) log: bool,
+    pub(super) log: bool,
     /// Lines.
-    pub(in super::super) lines: Vec<Series>,
+    pub(super) lines: Vec<Series>,
 }
 
 const SIZE: (u32, u32) = (760, 420);
@@ -29,8 +29,8 @@ impl Figure {
     ///
     /// # Errors
     /// The folder cannot be written.
-    pub(in super::super) fn write(&self, folder: &Path) -> Result<(String, String), Failure> {
-        super::super::make(folder)?;
+    pub(super) fn write(&self, folder: &Path) -> Result<(String, String), Failure> {
+        crate::page::make(folder)?;
         let picture = format!("{}.svg", self.name);
         output::write(&folder.join(format!("{}.csv", self.name)), self.csv().as_bytes())?;
         output::write(&folder.join(&picture), self.svg()?.as_bytes())?;

@@ -1,8 +1,8 @@
 //! E6: the constants of chapter 6, which must agree exactly.
-use super::super::Table;
 use super::claims::Judged;
 use super::program::Program;
 use super::{Experiment, Found, Spec};
+use crate::doc::Table;
 use homenode_base::{Cost, NodeId};
 use homenode_command::Failure;
 use homenode_machine::models::family::{MEMBERS, Parameters};

@@ -1,9 +1,9 @@
 //! E10: what TLBs add to small pages.
-use super::super::Table;
 use super::claims::Judged;
 use super::paper::{columns, number, rows, short, within};
 use super::program::Program;
 use super::{Experiment, Figure, Found, Spec};
+use crate::doc::Table;
 use homenode_command::Failure;
 use homenode_machine::models;
 use homenode_study::Want;
@@ -12,7 +12,7 @@ use homenode_study::analyses::{Series, TLB_MODELS, TlbModel, TlbRow, Tlbs, corre
 pub(super) static SPEC: Spec =
     Spec { id: "E10", title: "TLBs and page size", begin: || Box::new(Translation::default()) };
 
-const PRINTED: &str = include_str!("../../../data/bolosky_table_6_5.csv");
+const PRINTED: &str = include_str!("../../data/bolosky_table_6_5.csv");
 /// Models of the thesis, which come first.
 const MODELS: usize = 6;
 const PAGES: [u64; 7] = [128, 256, 512, 1024, 2048, 4096, 8192];

@@ -1,9 +1,9 @@
 //! E12: latency, which the thesis only argues about: lambda from 10 to 500, and the price r of a remote word.
-use super::super::Table;
 use super::claims::Judged;
 use super::lookup::{Answered, CC, DSM, NAMES, NUMA, member, two};
 use super::program::{Listed, Program};
 use super::{Experiment, Figure, Found, Spec};
+use crate::doc::Table;
 use homenode_base::Cost;
 use homenode_command::Failure;
 use homenode_machine::models::family::{self, MEMBERS, Parameters};

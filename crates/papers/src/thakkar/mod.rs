@@ -1,9 +1,15 @@
 //! Thakkar 2008: affinity on the topologies of tables 4.1 and 4.2, sampling loss, placement against first touch and
 //! interleaving. All in the model: memory cost by the published latencies, no compute time, no queues.
-use super::counting::{self, LOSSES};
-use super::page::Bars;
-use super::programs::Programs;
-use super::{ReproduceDoc, Table, claims};
+mod bars;
+mod claims;
+mod counting;
+mod programs;
+mod synthetic;
+
+use crate::doc::{ReproduceDoc, SCHEMA, Table};
+use crate::paper::{Job, Page, Paper};
+use bars::Bars;
+use counting::LOSSES;
 use homenode_base::{NodeId, ThreadId, TotalCost};
 use homenode_command::{Failure, Progress};
 use homenode_machine::{Machine, ThreadMap, models};
@@ -27,13 +33,16 @@ pub(super) struct Outcome {
     losses: Vec<(f64, f64)>,
 }
 
+pub(crate) static SPEC: Paper = Paper {
+    name: "thakkar",
+    summary: "affinity, sampling loss and guided placement of Thakkar 2008, in the model",
+    experiments: None,
+    run,
+};
+
 /// Runs everything.
-pub(super) fn thakkar(
-    size: &str,
-    folder: &std::path::Path,
-    progress: &mut dyn Progress,
-) -> Result<(ReproduceDoc, Bars), Failure> {
-    let (programs, outcomes) = run(size, folder, progress)?;
+fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
+    let (programs, outcomes) = outcomes(job.size, job.folder, progress)?;
     let mut notes = vec![
         "savings are of memory cost in the model; the thesis measured run time, which also has compute time, queues and caches".to_owned(),
         "references are counted, not misses: these machines are modelled without caches".to_owned(),
@@ -47,19 +56,24 @@ pub(super) fn thakkar(
         groups: outcomes.iter().map(|o| (format!("{} {}", o.program, o.machine), o.savings.to_vec())).collect(),
     };
     let doc = ReproduceDoc {
-        schema: super::SCHEMA,
+        schema: SCHEMA,
         experiment: "thakkar".into(),
-        size: size.into(),
+        size: job.size.into(),
         programs,
         tables: tables(&outcomes),
         claims: claims::judge(&outcomes)?,
         notes,
     };
-    Ok((doc, bars))
+    Ok((doc, Box::new(bars)))
 }
 
-fn run(size: &str, folder: &std::path::Path, progress: &mut dyn Progress) -> Result<(String, Vec<Outcome>), Failure> {
-    let programs = Programs::build(folder, size)?;
+/// What the programs are, in words, and what each came to on each machine.
+fn outcomes(
+    size: &str,
+    folder: &std::path::Path,
+    progress: &mut dyn Progress,
+) -> Result<(String, Vec<Outcome>), Failure> {
+    let programs = programs::Programs::build(folder, size)?;
     let mut outcomes = Vec::new();
     let all = programs.names();
     for (machine, threads) in SETTINGS {

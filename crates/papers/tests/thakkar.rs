@@ -1,5 +1,5 @@
 //! `reproduce thakkar`: every published claim has a verdict, and the directions of the thesis show in the model.
-use homenode_toolkit::reproduce::{ReproduceRequest, Verdict, reproduce};
+use homenode_papers::{ReproduceRequest, Verdict, reproduce};
 
 fn number(text: &str) -> f64 {
     text.parse().unwrap_or_else(|_| panic!("'{text}' is a number"))

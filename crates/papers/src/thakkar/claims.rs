@@ -1,6 +1,6 @@
 //! Every claim of the thesis with a verdict.
-use super::experiment::Outcome;
-use super::{Claim, Verdict};
+use super::Outcome;
+use crate::doc::{Claim, Verdict};
 use homenode_command::Failure;
 use homenode_machine::{Machine, models};
 use serde::Deserialize;

@@ -1,9 +1,9 @@
 //! E4: the policies of chapter 5 beside the optimum on the ACE and the Butterfly.
-use super::super::Table;
 use super::claims::{Judged, POINTS};
 use super::lookup::{Answered, names, two};
 use super::program::{Listed, Program};
 use super::{Bars, Experiment, Found, Spec};
+use crate::doc::Table;
 use homenode_command::Failure;
 use homenode_machine::Machine;
 use homenode_machine::models;

@@ -1,7 +1,7 @@
 //! The programs: our workloads at sizes like those of the thesis, recorded now, one after the other.
-use super::super::programs;
 use super::lookup::Machines;
 use super::work::{together, workers};
+use crate::programs;
 use homenode_base::{NodeId, VirtualTime};
 use homenode_command::{Failure, Progress};
 use homenode_machine::{Machine, models};
@@ -41,7 +41,7 @@ macro_rules! listed {
         Listed {
             name: $name,
             like: $like,
-            source: include_str!(concat!("../../../../../workloads/", $file)),
+            source: include_str!(concat!("../../../../workloads/", $file)),
             defines: &[$($define),*],
             sizes: $sizes,
             $($is: true,)*

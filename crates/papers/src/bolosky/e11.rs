@@ -1,10 +1,10 @@
 //! E11: false sharing by block size.
-use super::super::Table;
 use super::claims::Judged;
 use super::paper::{columns, number, rows, short};
 use super::program::Program;
 use super::slopes::{Apart, Price};
 use super::{Experiment, Figure, Found, Spec};
+use crate::doc::Table;
 use homenode_base::NodeId;
 use homenode_command::Failure;
 use homenode_machine::{Machine, models};
@@ -16,7 +16,7 @@ use homenode_trace::order::{OrderKind, drive};
 pub(super) static SPEC: Spec = Spec { id: "E11", title: "false sharing", begin: || Box::new(Sharing::default()) };
 
 /// Moves and parts on the three traces of section 7.1.6, computed independently.
-const CLOSED_FORMS: &str = include_str!("../../../data/bolosky_check_eq_7_13.csv");
+const CLOSED_FORMS: &str = include_str!("../../data/bolosky_check_eq_7_13.csv");
 /// Words first, then the sizes of figures 7.2 to 7.5.
 const SIZES: [u64; 10] = [4, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
 const MACHINES: [&str; 2] = ["cc", "numa"];

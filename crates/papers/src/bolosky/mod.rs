@@ -14,10 +14,11 @@ mod program;
 mod slopes;
 mod work;
 
-use super::{ReproduceDoc, Table};
-pub(super) use bars::Bars;
+use crate::doc::{ReproduceDoc, SCHEMA, Table};
+use crate::paper::{Drawn, Job, Page, Paper, SIZES};
+use bars::Bars;
 use claims::Judged;
-pub(super) use figure::Figure;
+use figure::Figure;
 use homenode_command::{Failure, Progress};
 use program::{Listed, Program, of_size};
 use std::path::Path;
@@ -31,7 +32,7 @@ homenode_base::registry!(
 );
 
 /// One experiment.
-pub(super) struct Spec {
+struct Spec {
     /// `E1` to `E12`.
     id: &'static str,
     /// What it is about, a few words.
@@ -65,17 +66,13 @@ struct Found {
 
 /// All pictures of a page.
 #[derive(Default)]
-pub(super) struct Pictures {
+struct Pictures {
     bars: Vec<Bars>,
     figures: Vec<Figure>,
 }
 
-impl Pictures {
-    /// Writes them with their data; returns titles and file names.
-    ///
-    /// # Errors
-    /// The folder cannot be written.
-    pub(super) fn write(&self, folder: &Path) -> Result<Vec<(String, String)>, Failure> {
+impl Drawn for Pictures {
+    fn write(&self, folder: &Path) -> Result<Vec<(String, String)>, Failure> {
         let bars = self.bars.iter().map(|b| b.write(folder));
         let mut all = bars.chain(self.figures.iter().map(|f| f.write(folder))).collect::<Result<Vec<_>, _>>()?;
         all.sort_by_key(|(_, file)| number_of(file));
@@ -89,28 +86,28 @@ fn number_of(file: &str) -> u32 {
     digits.parse().unwrap_or(u32::MAX)
 }
 
-/// Sizes on the command line, in the order of [`program::Listed`].
-const SIZES: [&str; 3] = ["XS", "S", "M"];
+pub(crate) static SPEC: Paper = Paper {
+    name: "bolosky",
+    summary: "policies, machines, TLBs, false sharing and disturbance of Bolosky 1993: E1 to E12",
+    experiments: Some("E1 to E12"),
+    run,
+};
 
 /// Runs the experiments of these names (`E8`), or all if there is none.
 ///
 /// # Errors
 /// A name that does not exist; a program that cannot be built or recorded.
-pub(super) fn run(
-    only: &[String],
-    size: &str,
-    folder: &Path,
-    progress: &mut dyn Progress,
-) -> Result<(ReproduceDoc, Pictures), Failure> {
-    let chosen = choose(only)?;
-    let size_number = SIZES.iter().position(|s| *s == size).unwrap_or(0);
+fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
+    let chosen = choose(job.only)?;
+    let size_number = SIZES.iter().position(|s| *s == job.size).unwrap_or(0);
     let mut running: Vec<Running> = chosen.iter().map(|spec| Running::new(spec)).collect();
     let looks = running.iter().any(|r| r.experiment.looks());
     let programs = if looks { of_size(size_number) } else { Vec::new() };
-    let recording = all_programs(&programs, (folder, size_number), &mut running, progress)?;
+    let recording = all_programs(&programs, (job.folder, size_number), &mut running, progress)?;
     let costs = costs(recording, &running);
     let found = running.into_iter().map(|r| r.experiment.finish()).collect::<Result<Vec<Found>, Failure>>()?;
-    page(&chosen, size, programs.len(), found, costs)
+    let (doc, pictures) = page(&chosen, job.size, programs.len(), found, costs)?;
+    Ok((doc, Box::new(pictures)))
 }
 
 /// An experiment at work.
@@ -215,7 +212,7 @@ fn page(
     }
     notes.extend([claims::rules(&judged), costs]);
     let doc = ReproduceDoc {
-        schema: super::SCHEMA,
+        schema: SCHEMA,
         experiment: "bolosky".into(),
         size: size.into(),
         programs: match programs {

@@ -1,9 +1,9 @@
 //! Figure 4.3 as printed beside the optimum: what the thesis's own algorithm would have said of our programs.
-use super::super::Table;
 use super::claims::Judged;
 use super::paper::{columns, short};
 use super::program::Program;
 use super::{Experiment, Found, Spec};
+use crate::doc::Table;
 use homenode_base::{Cost, NodeId, Rng, TotalCost, VirtualTime};
 use homenode_command::Failure;
 use homenode_machine::{AccessClass, CopyCost, Machine, Matrix, models};
@@ -252,7 +252,7 @@ impl Beside {
     fn notes(&self) -> Vec<String> {
         let (chapter, place) = self.worst(0..BUTTERFLY);
         let (butterfly, _) = self.worst(BUTTERFLY..DECIDING);
-        let stands = |j: Judged| if j.verdict == super::super::Verdict::Agrees { "stands" } else { "does not stand" };
+        let stands = |j: Judged| if j.verdict == crate::doc::Verdict::Agrees { "stands" } else { "does not stand" };
         vec![format!(
             "Figure 4.3 as printed is not optimal: it misses one candidate for where a run of reads begins, and charges the \
              copies of a block's first reads, which equation 4.2 does not. On our programs the missing candidate costs at \

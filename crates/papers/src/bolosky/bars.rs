@@ -5,19 +5,19 @@ use plotters::prelude::*;
 use std::path::Path;
 
 /// Bars lying under each other, grouped by program as in the thesis.
-pub(in super::super) struct Bars {
+pub(super) struct Bars {
     /// Name of its files, without ending: `E4-ace`.
-    pub(in super::super) name: String,
+    pub(super) name: String,
     /// Title.
-    pub(in super::super) title: String,
+    pub(super) title: String,
     /// What is measured, with its unit.
-    pub(in super::super) axis: &'static str,
+    pub(super) axis: &'static str,
     /// Names of the bars of a group.
-    pub(in super::super) series: Vec<String>,
+    pub(super) series: Vec<String>,
     /// Programs with a value for each bar, from 1 up.
-    pub(in super::super) groups: Vec<(String, Vec<f64>)>,
+    pub(super) groups: Vec<(String, Vec<f64>)>,
     /// Longer bars are cut off and have their value printed beside them.
-    pub(in super::super) at_most: f64,
+    pub(super) at_most: f64,
 }
 
 /// Bars begin at what a local reference costs.
@@ -33,8 +33,8 @@ impl Bars {
     ///
     /// # Errors
     /// The folder cannot be written.
-    pub(in super::super) fn write(&self, folder: &Path) -> Result<(String, String), Failure> {
-        super::super::make(folder)?;
+    pub(super) fn write(&self, folder: &Path) -> Result<(String, String), Failure> {
+        crate::page::make(folder)?;
         let picture = format!("{}.svg", self.name);
         output::write(&folder.join(format!("{}.csv", self.name)), self.csv().as_bytes())?;
         output::write(&folder.join(&picture), self.svg().map_err(Failure::work)?.as_bytes())?;

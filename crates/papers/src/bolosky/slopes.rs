@@ -107,7 +107,7 @@ fn dearer(m: &Machine, price: Price) -> Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::bolosky::program::of_size;
+    use crate::bolosky::program::of_size;
     use homenode_base::Rng;
     use homenode_machine::models;
     use homenode_trace::synthetic::Builder;

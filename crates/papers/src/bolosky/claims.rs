@@ -1,10 +1,10 @@
 //! Every table, figure and claim of the thesis that an experiment stands for, with a verdict.
-use super::super::{Claim, Verdict};
+use crate::doc::{Claim, Verdict};
 use homenode_command::Failure;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-const CLAIMS: &str = include_str!("../../../data/bolosky_claims.json");
+const CLAIMS: &str = include_str!("../../data/bolosky_claims.json");
 
 /// One published claim.
 #[derive(Deserialize)]

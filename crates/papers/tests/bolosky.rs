@@ -1,6 +1,6 @@
 //! `reproduce bolosky`, in parts: experiments are chosen by name, those of the model alone need no programs, and what is
 //! written goes together. The whole of it runs at size S in `tests/acceptance/check_reproduce.py`.
-use homenode_toolkit::reproduce::{ReproduceDoc, ReproduceRequest, Verdict, reproduce};
+use homenode_papers::{ReproduceDoc, ReproduceRequest, Verdict, reproduce};
 use std::path::Path;
 
 fn request(only: &[&str], size: &str, out: Option<&Path>) -> ReproduceRequest {

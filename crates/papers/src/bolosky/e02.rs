@@ -1,9 +1,9 @@
 //! E2: how much of the writable data a policy keeps local (alpha), how much that matters (beta), what is left (gamma).
-use super::super::Table;
 use super::claims::Judged;
 use super::paper::{columns, number, rows, short};
 use super::program::Program;
 use super::{Experiment, Found, Spec};
+use crate::doc::Table;
 use homenode_command::Failure;
 use homenode_machine::models;
 use homenode_placement::policies::Choice;
@@ -19,10 +19,10 @@ pub(super) static SPEC: Spec = Spec {
     begin: || Box::new(Shares::default()),
 };
 
-const TABLE_3_1: &str = include_str!("../../../data/bolosky_table_3_1.csv");
-const TABLE_3_2: &str = include_str!("../../../data/bolosky_table_3_2.csv");
+const TABLE_3_1: &str = include_str!("../../data/bolosky_table_3_1.csv");
+const TABLE_3_2: &str = include_str!("../../data/bolosky_table_3_2.csv");
 /// The same from the printed times by equations 3.1, 3.4 and 3.5, to four digits.
-const RECOMPUTED: &str = include_str!("../../../data/bolosky_check_table_3_1.csv");
+const RECOMPUTED: &str = include_str!("../../data/bolosky_check_table_3_1.csv");
 /// Programs that stand for matmult, e-fft, gauss and plytrace, of which table 3.1 has alpha .94 to .98.
 const LOCAL: [&str; 4] = ["matmult", "fft", "gauss", "raytrace"];
 

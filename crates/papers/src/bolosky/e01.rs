@@ -1,9 +1,9 @@
 //! E1: how large our recordings are and what they consist of, beside table 2.1.
-use super::super::Table;
 use super::claims::{Judged, POINTS};
 use super::lookup::two;
 use super::program::Program;
 use super::{Experiment, Found, Spec};
+use crate::doc::Table;
 use homenode_base::VirtualTime;
 use homenode_command::Failure;
 use homenode_trace::order::Consumer;

@@ -1,10 +1,10 @@
 //! E3: how much results change when the recorded order of references is disturbed.
-use super::super::Table;
 use super::claims::Judged;
 use super::paper::{columns, number, rows, short};
 use super::program::{self, Program};
 use super::work::together;
 use super::{Experiment, Figure, Found, Spec};
+use crate::doc::Table;
 use homenode_base::TotalCost;
 use homenode_command::Failure;
 use homenode_machine::models;
@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(super) static SPEC: Spec =
     Spec { id: "E3", title: "disturbed orders, local and gap", begin: || Box::new(Disturbed::default()) };
 
-const PRINTED: &str = include_str!("../../../data/bolosky_table_4_1.csv");
+const PRINTED: &str = include_str!("../../data/bolosky_table_4_1.csv");
 const MACHINES: [&str; 4] = ["ace", "butterfly", "numa", "cc"];
 /// CC among them.
 const CC: usize = 3;

@@ -18,6 +18,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("migrate", &["base", "machine", "placement", "sys"]),
     ("command", &["base", "trace", "machine", "sys", "capture"]),
     ("papers", &["base", "trace", "machine", "placement", "sim", "study", "sys", "hooks", "capture", "command"]),
+    ("sweep", &["base", "trace", "machine", "placement", "sim", "study", "sys", "capture", "command"]),
     (
         "toolkit",
         &[
@@ -37,7 +38,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "papers",
         ],
     ),
-    ("cli", &["command", "papers", "toolkit"]),
+    ("cli", &["command", "papers", "sweep", "toolkit"]),
 ];
 
 pub(crate) fn check() -> anyhow::Result<Vec<String>> {

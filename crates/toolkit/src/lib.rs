@@ -6,7 +6,7 @@
 //! **Invariant:** no logic of its own beyond putting parts together; every failure is a [`Failure`](homenode_command::Failure)
 //! that says whose fault it is and what to do.
 //!
-//! Reading order: [`families`], `record`, `info`, `report`, `export`, [`topo`](mod@topo), [`doctor`](mod@doctor), [`sweep`](mod@sweep).
+//! Reading order: [`families`], `record`, `info`, `report`, `export`, [`topo`](mod@topo), [`doctor`](mod@doctor).
 #![forbid(unsafe_code)]
 
 pub mod doctor;
@@ -22,7 +22,6 @@ mod record;
 mod report;
 mod run;
 mod sources;
-pub mod sweep;
 pub mod topo;
 
 pub use doctor::{DoctorDoc, doctor};
@@ -38,7 +37,6 @@ pub use place::{Match, PlaceDoc, PlaceRequest, agent_plan, place};
 pub use record::{RecordDoc, default_output, record};
 pub use report::{ReportRequest, html, report, text};
 pub use run::{RunRequest, run};
-pub use sweep::{SweepDoc, SweepRequest, sweep};
 pub use topo::{TopoDoc, TopoRequest, topo};
 
 /// Prepares the process that this library works in: what it cannot write is an error that is told, and does not kill it.

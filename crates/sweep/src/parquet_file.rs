@@ -1,5 +1,5 @@
 //! The table as files: Parquet, and CSV beside it.
-use super::columns::{COLUMNS, Cell, Kind, Line};
+use crate::columns::{COLUMNS, Cell, Kind, Line};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::{ByteArray, FixedLenByteArray};
@@ -17,13 +17,13 @@ const GROUP_ROWS: usize = 1 << 16;
 const WIDE_END: i128 = 10i128.pow(38);
 
 /// A Parquet file being written.
-pub(super) struct Parquet {
+pub(crate) struct Parquet {
     writer: SerializedFileWriter<File>,
     rows: Vec<Line>,
 }
 
 impl Parquet {
-    pub(super) fn new(file: File) -> Result<Parquet, ParquetError> {
+    pub(crate) fn new(file: File) -> Result<Parquet, ParquetError> {
         let mut text = "message sweep {\n".to_owned();
         for column in COLUMNS {
             let how = if column.required { "required" } else { "optional" };
@@ -42,7 +42,7 @@ impl Parquet {
         Ok(Parquet { writer: SerializedFileWriter::new(file, schema, Arc::new(properties))?, rows: Vec::new() })
     }
 
-    pub(super) fn push(&mut self, line: Line) -> Result<(), ParquetError> {
+    pub(crate) fn push(&mut self, line: Line) -> Result<(), ParquetError> {
         self.rows.push(line);
         if self.rows.len() >= GROUP_ROWS { self.group() } else { Ok(()) }
     }
@@ -63,7 +63,7 @@ impl Parquet {
         Ok(())
     }
 
-    pub(super) fn finish(mut self) -> Result<(), ParquetError> {
+    pub(crate) fn finish(mut self) -> Result<(), ParquetError> {
         self.group()?;
         self.writer.close()?;
         Ok(())
@@ -114,23 +114,23 @@ fn decimal(n: i128) -> Result<FixedLenByteArray, ParquetError> {
 }
 
 /// A CSV file being written.
-pub(super) struct Csv(BufWriter<File>);
+pub(crate) struct Csv(BufWriter<File>);
 
 impl Csv {
-    pub(super) fn new(file: File) -> std::io::Result<Csv> {
+    pub(crate) fn new(file: File) -> std::io::Result<Csv> {
         let mut out = BufWriter::new(file);
         let names: Vec<&str> = COLUMNS.iter().map(|c| c.name).collect();
         writeln!(out, "{}", names.join(","))?;
         Ok(Csv(out))
     }
-    pub(super) fn push(&mut self, line: &Line) -> std::io::Result<()> {
+    pub(crate) fn push(&mut self, line: &Line) -> std::io::Result<()> {
         for (i, column) in COLUMNS.iter().enumerate() {
             let comma = if i > 0 { "," } else { "" };
             write!(self.0, "{comma}{}", (column.cell)(line))?;
         }
         writeln!(self.0)
     }
-    pub(super) fn finish(mut self) -> std::io::Result<()> {
+    pub(crate) fn finish(mut self) -> std::io::Result<()> {
         self.0.flush()
     }
 }

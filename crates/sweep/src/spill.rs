@@ -15,7 +15,7 @@ const PIECE_BYTES: usize = 1 << 16;
 
 /// One file for all regions: each region is a list of pieces in it. The file has no name any more, so that nothing is
 /// left if the process dies.
-pub(super) struct FileSpill {
+pub(crate) struct FileSpill {
     file: File,
     /// (offset, bytes) of the pieces of each region, neighbours joined.
     pieces: HashMap<u64, Vec<(u64, u64)>>,
@@ -31,7 +31,7 @@ struct Pending {
 
 impl FileSpill {
     /// A file at `path`, whose name is gone at once.
-    pub(super) fn new(path: &Path) -> io::Result<FileSpill> {
+    pub(crate) fn new(path: &Path) -> io::Result<FileSpill> {
         let file = create_new(path)?;
         std::fs::remove_file(path)?;
         Ok(FileSpill { file, pieces: HashMap::new(), pending: Mutex::default() })
@@ -87,13 +87,13 @@ impl Spill for FileSpill {
 }
 
 /// A partition's file.
-pub(super) struct FileStore {
+pub(crate) struct FileStore {
     file: File,
     bytes: u64,
 }
 
 impl FileStore {
-    pub(super) fn open(path: &Path) -> io::Result<FileStore> {
+    pub(crate) fn open(path: &Path) -> io::Result<FileStore> {
         let file = File::open(path)?;
         let bytes = file.metadata()?.len();
         Ok(FileStore { file, bytes })

@@ -12,7 +12,7 @@ const VERSION: u32 = 1;
 const PIECE_BYTES: usize = 1 << 20;
 
 /// Digest of all files of a dataset.
-pub(super) fn dataset(store: &DirStore, path: &Path) -> Result<String, Failure> {
+pub(crate) fn dataset(store: &DirStore, path: &Path) -> Result<String, Failure> {
     let failed = |e: std::io::Error| Failure::input(format!("cannot read {}: {e}", path.display()));
     let mut hash = Sha256::new();
     let mut piece = vec![0; PIECE_BYTES];
@@ -35,7 +35,7 @@ pub(super) fn dataset(store: &DirStore, path: &Path) -> Result<String, Failure> 
 }
 
 /// Digest of everything that the table depends on. `traces`: name and digest of each.
-pub(super) fn study(study: &Study, traces: &[(String, String)]) -> String {
+pub(crate) fn study(study: &Study, traces: &[(String, String)]) -> String {
     let mut text = format!("homenode sweep {VERSION}\n{traces:?}\n{:?}\n", study.blocks);
     for set in &study.machines {
         let base = match &set.base {
@@ -59,7 +59,7 @@ pub(super) fn study(study: &Study, traces: &[(String, String)]) -> String {
 }
 
 /// Digest of some bytes.
-pub(super) fn bytes(bytes: &[u8]) -> String {
+pub(crate) fn bytes(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 

@@ -52,7 +52,7 @@ pub enum Cell {
 
 impl Cell {
     /// As CSV has it (RFC 4180); nothing if absent.
-    pub(super) fn csv(&self) -> String {
+    pub(crate) fn csv(&self) -> String {
         match self {
             Cell::Absent => String::new(),
             Cell::Count(n) => n.to_string(),
@@ -75,7 +75,7 @@ impl Cell {
 }
 
 impl AnalysisDoc {
-    pub(super) fn write(&self, text: &mut String) {
+    pub(crate) fn write(&self, text: &mut String) {
         for table in &self.tables {
             let _ = writeln!(text, "\n{}: {} ({})\n{}", self.trace, table.name, self.analysis, table.note);
             let head = table.columns.clone();
@@ -97,7 +97,7 @@ impl AnalysisDoc {
 }
 
 /// Rows in columns as wide as their widest cell; `right` says which stand at the right.
-pub(super) fn write_aligned(text: &mut String, rows: &[Vec<String>], right: &[bool]) {
+pub(crate) fn write_aligned(text: &mut String, rows: &[Vec<String>], right: &[bool]) {
     let width = |i: usize| rows.iter().filter_map(|r| r.get(i)).map(|c| c.chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..right.len()).map(width).collect();
     for row in rows {

@@ -1,10 +1,12 @@
 //! Who does what next, what is done already, and when to stop.
-use super::crew::{Broken, Hand, Leash, Process};
-use super::folder::{self, Folder};
-use super::loaded::Loaded;
-use super::plan::{Examination, Plan, Task, Unit, batches};
-use super::work::{self, Worker};
-use super::{SweepRequest, analyses, answers};
+use crate::plan::{Plan, batches};
+use crate::pool::{Broken, KillHandle, Process, Runner};
+use crate::request::SweepRequest;
+use crate::resolved::ResolvedStudy;
+use crate::store::{self, ResultStore};
+use crate::task::{AnalysisTask, Task, Unit};
+use crate::work::{self, Worker};
+use crate::{analyses, pending};
 use homenode_command::{Failure, Progress};
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,10 +15,10 @@ use std::time::Duration;
 /// How often progress is shown and signals are looked for.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// What all hands share.
+/// What all runners share.
 struct Board<'a> {
-    loaded: &'a Loaded,
-    folder: &'a Folder,
+    resolved: &'a ResolvedStudy,
+    store: &'a ResultStore,
     batches: usize,
     state: Mutex<State>,
     changed: Condvar,
@@ -26,14 +28,14 @@ struct Board<'a> {
 struct State {
     partitions: VecDeque<usize>,
     units: VecDeque<Unit>,
-    analyses: VecDeque<Examination>,
+    analyses: VecDeque<AnalysisTask>,
     /// References of traces that analyses are done with, each analysis for itself.
     analysed_refs: u64,
     /// Partitions being made: their units are still to come.
     making: usize,
     /// By replay: references taken by its partition, units done, all its units.
     at: Vec<(u64, usize, usize)>,
-    hands: usize,
+    runners: usize,
     /// Units that killed their worker twice.
     lost: Vec<String>,
     fatal: Option<Failure>,
@@ -44,49 +46,49 @@ struct State {
 ///
 /// # Errors
 /// Work that cannot be done, workers that die, or a request to stop.
-pub(super) fn run(
-    loaded: &Loaded,
-    folder: &Folder,
+pub(crate) fn run(
+    resolved: &ResolvedStudy,
+    store: &ResultStore,
     request: &SweepRequest,
     workers: usize,
     progress: &mut dyn Progress,
 ) -> Result<(), Failure> {
     let board = Board {
-        loaded,
-        folder,
-        batches: batches(loaded).len(),
-        state: Mutex::new(State { at: vec![(0, 0, 0); loaded.replays().len()], ..State::default() }),
+        resolved,
+        store,
+        batches: batches(resolved).len(),
+        state: Mutex::new(State { at: vec![(0, 0, 0); resolved.replays().len()], ..State::default() }),
         changed: Condvar::new(),
     };
-    for replay in 0..loaded.replays().len() {
+    for replay in 0..resolved.replays().len() {
         board.find_done(replay)?;
     }
-    for e in loaded.examinations() {
-        if analyses::is_done(folder, &loaded.digest, e) {
+    for e in resolved.examinations() {
+        if analyses::is_done(store, &resolved.digest, e) {
             board.analysed(e);
         } else {
             board.lock().analyses.push_back(e);
         }
     }
     let memory_bytes = request.memory_bytes / workers as u64;
-    let (hands, leashes): (Vec<Box<dyn Hand + '_>>, Vec<Leash>) = match &request.worker {
-        None => (vec![Box::new(Worker::new(loaded, folder, memory_bytes))], Vec::new()),
+    let (runners, kill_handles): (Vec<Box<dyn Runner + '_>>, Vec<KillHandle>) = match &request.worker {
+        None => (vec![Box::new(Worker::new(resolved, store, memory_bytes))], Vec::new()),
         Some(command) => (0..workers)
             .map(|_| {
-                let process = Process::new(command, folder, memory_bytes);
-                let leash = process.leash();
-                (Box::new(process) as Box<dyn Hand>, leash)
+                let process = Process::new(command, store, memory_bytes);
+                let kill_handle = process.kill_handle();
+                (Box::new(process) as Box<dyn Runner>, kill_handle)
             })
             .unzip(),
     };
-    board.lock().hands = hands.len();
+    board.lock().runners = runners.len();
     // Without handlers (nested use) Ctrl-C just ends the process; what is done is on disk all the same.
     let stop = homenode_sys::signals::StopRequests::install().ok();
     std::thread::scope(|scope| {
-        for hand in hands {
-            scope.spawn(|| board.serve(hand));
+        for runner in runners {
+            scope.spawn(|| board.serve(runner));
         }
-        board.watch(stop.as_ref(), &leashes, progress);
+        board.watch(stop.as_ref(), &kill_handles, progress);
     });
     board.verdict()
 }
@@ -98,51 +100,45 @@ impl Board<'_> {
 
     /// What an earlier call has done of a replay, and what is left.
     fn find_done(&self, replay: usize) -> Result<(), Failure> {
-        let plan = Plan::read(self.folder, &self.loaded.digest, replay);
-        let left: Option<Vec<Unit>> = plan.as_ref().map(|plan| {
-            let there = |u: &Unit| answers::read(self.folder, &self.loaded.digest, *u).is_some();
-            plan.units(replay, self.batches).filter(|u| !there(u)).collect()
-        });
-        let partitioned = work::path(self.folder, replay).is_file();
+        let left = pending::of_replay(self.resolved, self.store, replay);
         let mut state = self.lock();
-        match (plan, left) {
-            (Some(plan), Some(left)) if partitioned || left.is_empty() => {
-                let all = plan.groups.len() * self.batches;
+        match left {
+            Some((left, all)) => {
                 state.at[replay] = (self.refs(replay), all - left.len(), all);
                 if left.is_empty() {
                     self.drop_partition(replay)?;
                 }
                 state.units.extend(left);
             }
-            _ => state.partitions.push_back(replay),
+            None => state.partitions.push_back(replay),
         }
         Ok(())
     }
 
     fn refs(&self, replay: usize) -> u64 {
-        self.loaded.traces[self.loaded.replays()[replay].trace].refs
+        self.resolved.traces[self.resolved.replays()[replay].trace].refs
     }
 
     fn drop_partition(&self, replay: usize) -> Result<(), Failure> {
-        folder::remove(&work::path(self.folder, replay)).map_err(|e| self.folder.failed("remove work of", &e))
+        store::remove(&work::path(self.store, replay)).map_err(|e| self.store.failed("remove work of", &e))
     }
 
-    /// One hand works until nothing is left.
-    fn serve(&self, mut hand: Box<dyn Hand + '_>) {
+    /// A runner works until nothing is left.
+    fn serve(&self, mut runner: Box<dyn Runner + '_>) {
         while let Some(task) = self.next() {
             let mut told = |refs| {
                 if let Task::Partition(replay) = task {
                     self.lock().at[replay].0 = refs;
                 }
             };
-            let mut done = hand.carry_out(task, &mut told);
+            let mut done = runner.carry_out(task, &mut told);
             if matches!(done, Err(Broken::Died(_))) && !self.lock().stop {
-                done = hand.carry_out(task, &mut told);
+                done = runner.carry_out(task, &mut told);
             }
             self.done(task, done);
         }
-        drop(hand);
-        self.lock().hands -= 1;
+        drop(runner);
+        self.lock().runners -= 1;
         self.changed.notify_all();
     }
 
@@ -195,23 +191,23 @@ impl Board<'_> {
 
     /// What a task is about, for people.
     fn words(&self, task: Task) -> String {
-        let label = |trace: usize| &self.loaded.traces[trace].label;
-        let of_replay = |replay: usize| label(self.loaded.replays()[replay].trace);
+        let label = |trace: usize| &self.resolved.traces[trace].label;
+        let of_replay = |replay: usize| label(self.resolved.replays()[replay].trace);
         match task {
             Task::Partition(replay) => format!("{}, its partition", of_replay(replay)),
             Task::Unit(u) => format!("{}, group {}, batch {}", of_replay(u.replay), u.group, u.batch),
             Task::Analysis(e) => {
-                format!("{}, analysis {}", label(e.trace), self.loaded.study.analyses[e.analysis].name)
+                format!("{}, analysis {}", label(e.trace), self.resolved.study.analyses[e.analysis].name)
             }
         }
     }
 
-    fn analysed(&self, e: Examination) {
-        self.lock().analysed_refs += self.loaded.traces[e.trace].refs;
+    fn analysed(&self, e: AnalysisTask) {
+        self.lock().analysed_refs += self.resolved.traces[e.trace].refs;
     }
 
     fn partitioned(&self, replay: usize) -> Result<(), Failure> {
-        let plan = Plan::read(self.folder, &self.loaded.digest, replay);
+        let plan = Plan::read(self.store, &self.resolved.digest, replay);
         let plan = plan.ok_or_else(|| Failure::work("a partition was made and its plan is not there"))?;
         let units: Vec<Unit> = plan.units(replay, self.batches).collect();
         let mut state = self.lock();
@@ -229,18 +225,18 @@ impl Board<'_> {
         if done == all { self.drop_partition(replay) } else { Ok(()) }
     }
 
-    /// Shows progress and looks for signals until all hands are done.
+    /// Shows progress and looks for signals until all runners are done.
     fn watch(
         &self,
         stop: Option<&homenode_sys::signals::StopRequests>,
-        leashes: &[Leash],
+        kill_handles: &[KillHandle],
         progress: &mut dyn Progress,
     ) {
-        let examined = self.loaded.examinations().iter().map(|e| self.loaded.traces[e.trace].refs).sum::<u64>();
-        let total = (0..self.loaded.replays().len()).map(|r| self.refs(r) * 2).sum::<u64>() + examined;
+        let examined = self.resolved.examinations().iter().map(|e| self.resolved.traces[e.trace].refs).sum::<u64>();
+        let total = (0..self.resolved.replays().len()).map(|r| self.refs(r) * 2).sum::<u64>() + examined;
         loop {
             let mut state = self.lock();
-            if state.hands == 0 {
+            if state.runners == 0 {
                 return;
             }
             if stop.is_some_and(|s| s.take().is_some()) {
@@ -251,12 +247,12 @@ impl Board<'_> {
             let over = state.stop || state.fatal.is_some();
             drop(state);
             if over {
-                leashes.iter().for_each(Leash::end);
+                kill_handles.iter().for_each(KillHandle::end);
                 self.changed.notify_all();
             }
             progress.at("sweeping", done, Some(total));
             let state = self.lock();
-            if state.hands > 0 {
+            if state.runners > 0 {
                 drop(self.changed.wait_timeout(state, GLANCE));
             }
         }

@@ -1,7 +1,7 @@
 //! How a replay is divided into units.
-use super::answers;
-use super::folder::Folder;
-use super::loaded::Loaded;
+use crate::resolved::ResolvedStudy;
+use crate::store::ResultStore;
+use crate::task::Unit;
 use homenode_command::Failure;
 use homenode_study::Partition;
 use serde::{Deserialize, Serialize};
@@ -19,62 +19,35 @@ const UNIT_ROWS: u128 = 100_000;
 /// Machines of one unit, at most.
 const UNIT_MACHINES: u128 = 4096;
 
-/// Something to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Task {
-    /// Cut a replay into regions.
-    Partition(usize),
-    /// Answer for a group of regions and a batch of machines.
-    Unit(Unit),
-    /// Analyse a trace.
-    Analysis(Examination),
-}
-
-/// One analysis of one trace, by their numbers in the study.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Examination {
-    pub(super) trace: usize,
-    pub(super) analysis: usize,
-}
-
-/// One unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) struct Unit {
-    pub(super) replay: usize,
-    pub(super) group: usize,
-    pub(super) batch: usize,
-}
-
 /// How a partition is divided; written when it is whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     /// Digest of the study.
     study: String,
     /// Regions of each group.
-    pub(super) groups: Vec<Range<usize>>,
+    pub(crate) groups: Vec<Range<usize>>,
     /// Seconds that the partition took.
-    pub(super) seconds: f64,
+    pub(crate) seconds: f64,
 }
 
 impl Plan {
-    pub(super) fn new(study: &str, partition: &Partition, sampled: bool, seconds: f64) -> Plan {
+    pub(crate) fn new(study: &str, partition: &Partition, sampled: bool, seconds: f64) -> Plan {
         let weights: Vec<u64> = (0..partition.regions()).map(|r| partition.weight(r)).collect();
         Plan { study: study.to_owned(), groups: groups(&weights, sampled), seconds }
     }
 
     /// The plan of a replay, if its partition was made.
-    pub(super) fn read(folder: &Folder, study: &str, replay: usize) -> Option<Plan> {
-        answers::get(folder, &name(replay)).filter(|p: &Plan| p.study == study && !p.groups.is_empty())
+    pub(crate) fn read(store: &ResultStore, study: &str, replay: usize) -> Option<Plan> {
+        store.get(&name(replay)).filter(|p: &Plan| p.study == study && !p.groups.is_empty())
     }
 
-    pub(super) fn write(&self, folder: &Folder, replay: usize) -> Result<(), Failure> {
-        answers::put(folder, &name(replay), self)
+    pub(crate) fn write(&self, store: &ResultStore, replay: usize) -> Result<(), Failure> {
+        store.put(&name(replay), self)
     }
 
     /// All units of a replay with this plan, in the order in which their answers are added.
-    pub(super) fn units(&self, replay: usize, batches: usize) -> impl Iterator<Item = Unit> + use<> {
+    pub(crate) fn units(&self, replay: usize, batches: usize) -> impl Iterator<Item = Unit> + use<> {
         let groups = self.groups.len();
         (0..batches).flat_map(move |batch| (0..groups).map(move |group| Unit { replay, group, batch }))
     }
@@ -108,8 +81,8 @@ fn groups(weights: &[u64], sampled: bool) -> Vec<Range<usize>> {
 }
 
 /// Numbers of the machines of each batch.
-pub(super) fn batches(loaded: &Loaded) -> Vec<Range<u128>> {
-    let study = &loaded.study;
+pub(crate) fn batches(resolved: &ResolvedStudy) -> Vec<Range<u128>> {
+    let study = &resolved.study;
     let replays = (study.traces.len() * study.replays_each()) as u128;
     let (machines, points) = (study.machine_count(), study.points());
     let rows_each = (points / replays.max(1) / machines.max(1)).max(1);

@@ -1,7 +1,7 @@
-//! A study with its traces opened.
-use super::ask::{Asked, Text};
-use super::digest;
-use super::plan::Examination;
+//! A study with its machines, policies and traces found.
+use crate::digest;
+use crate::request::{Asked, Text};
+use crate::task::AnalysisTask;
 use homenode_command::Failure;
 use homenode_command::dataset::{Opened, open, refs};
 use homenode_machine::{Crew, Machine, ThreadMap};
@@ -15,46 +15,51 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 /// A dataset of the study.
-pub(super) struct Trace {
+pub(crate) struct Trace {
     /// As the study names it.
-    pub(super) label: String,
-    pub(super) path: PathBuf,
-    pub(super) digest: String,
-    pub(super) refs: u64,
+    pub(crate) label: String,
+    pub(crate) path: PathBuf,
+    pub(crate) digest: String,
+    pub(crate) refs: u64,
     /// Threads, as they are seated.
     crew: Crew,
     /// Address space of each thread.
     spaces: Vec<u32>,
-    pub(super) sampled: Option<Counting>,
+    pub(crate) sampled: Option<Counting>,
 }
 
 /// A study, its text and its traces.
-pub(super) struct Loaded {
-    pub(super) study: Study,
-    pub(super) text: Text,
-    pub(super) traces: Vec<Trace>,
-    /// What the table depends on.
-    pub(super) digest: String,
+pub struct ResolvedStudy {
+    /// What is asked.
+    pub study: Study,
+    /// As it was asked.
+    pub text: Text,
+    pub(crate) traces: Vec<Trace>,
+    /// Digest of everything that the table depends on.
+    pub digest: String,
 }
 
 /// One trace in one order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Replay {
-    pub(super) trace: usize,
+pub(crate) struct Replay {
+    pub(crate) trace: usize,
     /// Seed of the recorded order; the model order if absent.
-    pub(super) seed: Option<u64>,
+    pub(crate) seed: Option<u64>,
     /// What is done to that order.
-    pub(super) disturbance: Option<Disturbance>,
+    pub(crate) disturbance: Option<Disturbance>,
 }
 
-impl Loaded {
+impl ResolvedStudy {
     /// Reads the study and opens its traces; all of them are read once, for their digests.
-    pub(super) fn load(asked: &Asked) -> Result<Loaded, Failure> {
-        Loaded::from_text(asked.text()?, None)
+    ///
+    /// # Errors
+    /// A study that cannot be, a trace that cannot be read.
+    pub fn load(asked: &Asked) -> Result<ResolvedStudy, Failure> {
+        ResolvedStudy::from_text(asked.text()?, None)
     }
 
     /// The same in a worker, which is told the digest.
-    pub(super) fn from_text(text: Text, known: Option<String>) -> Result<Loaded, Failure> {
+    pub(crate) fn from_text(text: Text, known: Option<String>) -> Result<ResolvedStudy, Failure> {
         let study = text.study()?;
         let traces = study.traces.iter().map(|label| Trace::load(&text, label, known.is_none()));
         let traces = traces.collect::<Result<Vec<Trace>, Failure>>()?;
@@ -64,11 +69,11 @@ impl Loaded {
         }
         let digests: Vec<(String, String)> = traces.iter().map(|t| (t.label.clone(), t.digest.clone())).collect();
         let digest = known.unwrap_or_else(|| digest::study(&study, &digests));
-        Ok(Loaded { study, text, traces, digest })
+        Ok(ResolvedStudy { study, text, traces, digest })
     }
 
     /// All replays, trace by trace; none if nothing is asked of them.
-    pub(super) fn replays(&self) -> Vec<Replay> {
+    pub(crate) fn replays(&self) -> Vec<Replay> {
         let study = &self.study;
         if study.points() == 0 {
             return Vec::new();
@@ -88,28 +93,28 @@ impl Loaded {
     }
 
     /// All that is to be analysed, trace by trace.
-    pub(super) fn examinations(&self) -> Vec<Examination> {
-        let of = |trace| (0..self.study.analyses.len()).map(move |analysis| Examination { trace, analysis });
+    pub(crate) fn examinations(&self) -> Vec<AnalysisTask> {
+        let of = |trace| (0..self.study.analyses.len()).map(move |analysis| AnalysisTask { trace, analysis });
         (0..self.traces.len()).flat_map(of).collect()
     }
 
     /// A trace as analyses see it: the first merge, undisturbed.
-    pub(super) fn plain_replay(&self, trace: usize) -> Replay {
+    pub(crate) fn plain_replay(&self, trace: usize) -> Replay {
         let seed = self.study.seeds.as_ref().and_then(|s| s.first().copied());
         Replay { trace, seed, disturbance: None }
     }
 
     /// Whether every machine can be.
-    pub(super) fn check_points(&self) -> Result<(), Failure> {
+    pub(crate) fn check_points(&self) -> Result<(), Failure> {
         (0..self.study.machine_count()).try_for_each(|i| self.point(i).map(drop))
     }
 
-    pub(super) fn point(&self, number: u128) -> Result<Point, Failure> {
+    pub(crate) fn point(&self, number: u128) -> Result<Point, Failure> {
         self.study.point(number).map_err(|e| self.text.blame(&e))
     }
 
     /// What is asked of a replay about these machines.
-    pub(super) fn question(&self, replay: Replay, machines: Vec<Machine>) -> Result<Question, Failure> {
+    pub(crate) fn question(&self, replay: Replay, machines: Vec<Machine>) -> Result<Question, Failure> {
         let trace = &self.traces[replay.trace];
         let seats = machines.iter().map(|m| self.seats(trace, m)).collect::<Result<Vec<_>, Failure>>()?;
         let study = &self.study;
@@ -125,12 +130,12 @@ impl Loaded {
     }
 
     /// The machines with these numbers.
-    pub(super) fn machines(&self, numbers: Range<u128>) -> Result<Vec<Machine>, Failure> {
+    pub(crate) fn machines(&self, numbers: Range<u128>) -> Result<Vec<Machine>, Failure> {
         numbers.map(|i| self.point(i).map(|p| p.machine)).collect()
     }
 
     /// One machine of each set: what machines of a set have in common is all that a partition depends on.
-    pub(super) fn representatives(&self) -> Result<Vec<Machine>, Failure> {
+    pub(crate) fn representatives(&self) -> Result<Vec<Machine>, Failure> {
         let first = |set: &homenode_study::spec::MachineSet| set.point(0).map_err(|e| self.text.blame(&e));
         self.study.machines.iter().map(|set| first(set).map(|p| p.machine)).collect()
     }
@@ -142,7 +147,7 @@ impl Loaded {
     }
 
     /// Whether the parts of an optimum are wanted anywhere.
-    pub(super) fn wants_parts(&self) -> bool {
+    pub(crate) fn wants_parts(&self) -> bool {
         [self.study.best_static, self.study.with_replication, self.study.without_replication].contains(&Want::Parts)
     }
 }
@@ -163,17 +168,17 @@ impl Trace {
         })
     }
 
-    pub(super) fn open(&self) -> Result<DatasetReader, Failure> {
+    pub(crate) fn open(&self) -> Result<DatasetReader, Failure> {
         open(&self.path).map(|o| o.reader)
     }
 }
 
 impl Replay {
-    pub(super) fn order(self) -> OrderKind {
+    pub(crate) fn order(self) -> OrderKind {
         self.seed.map_or(OrderKind::Model, |seed| OrderKind::Recorded { seed })
     }
     /// What is done to the order, in words.
-    pub(super) fn disturbed(self) -> Option<String> {
+    pub(crate) fn disturbed(self) -> Option<String> {
         let d = self.disturbance?;
         Some(format!("{}, synchronisation {}, seed {}", d.filter.name(), d.sync.name(), d.seed))
     }

@@ -1,7 +1,7 @@
-//! Those who do the work: worker processes, or the calling process itself.
-use super::folder::Folder;
-use super::plan::Task;
-use super::work::{Said, Worker};
+//! The worker pool: worker processes, or the calling process itself.
+use crate::store::ResultStore;
+use crate::task::Task;
+use crate::work::{Message, Worker};
 use homenode_command::{Class, Failure};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,28 +9,28 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Why a task was not done.
-pub(super) enum Broken {
+pub(crate) enum Broken {
     /// It cannot be done.
     Failed(Failure),
     /// Whoever did it died; how, in words.
     Died(String),
 }
 
-/// Somebody who does tasks, one at a time.
-pub(super) trait Hand: Send {
+/// What does tasks, one at a time.
+pub(crate) trait Runner: Send {
     /// Does a task; `told` hears of progress.
     fn carry_out(&mut self, task: Task, told: &mut dyn FnMut(u64)) -> Result<(), Broken>;
 }
 
-impl Hand for Worker<'_> {
+impl Runner for Worker<'_> {
     fn carry_out(&mut self, task: Task, told: &mut dyn FnMut(u64)) -> Result<(), Broken> {
         Worker::carry_out(self, task, told).map_err(Broken::Failed)
     }
 }
 
-/// The process of a hand, so that others can end it.
+/// The process of a runner, so that others can end it.
 #[derive(Clone, Default)]
-pub(super) struct Leash(Arc<Mutex<Held>>);
+pub(crate) struct KillHandle(Arc<Mutex<Held>>);
 
 #[derive(Default)]
 struct Held {
@@ -39,12 +39,12 @@ struct Held {
     ended: bool,
 }
 
-impl Leash {
+impl KillHandle {
     fn held(&self) -> std::sync::MutexGuard<'_, Held> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
     /// Kills the process, if there is one, and lets no other begin.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         let mut held = self.held();
         held.ended = true;
         if let Some(child) = &mut held.child {
@@ -55,26 +55,26 @@ impl Leash {
 }
 
 /// A worker process, started when there is something to do and again after it died.
-pub(super) struct Process {
+pub(crate) struct Process {
     command: Vec<OsString>,
-    leash: Leash,
+    kill_handle: KillHandle,
     pipes: Option<(ChildStdin, BufReader<ChildStdout>)>,
 }
 
 impl Process {
     /// One that works in this folder with so much memory.
-    pub(super) fn new(command: &[OsString], folder: &Folder, memory_bytes: u64) -> Process {
+    pub(crate) fn new(command: &[OsString], store: &ResultStore, memory_bytes: u64) -> Process {
         let mut command = command.to_vec();
-        command.extend([folder.path().as_os_str().to_owned(), memory_bytes.to_string().into()]);
-        Process { command, leash: Leash::default(), pipes: None }
+        command.extend([store.path().as_os_str().to_owned(), memory_bytes.to_string().into()]);
+        Process { command, kill_handle: KillHandle::default(), pipes: None }
     }
-    pub(super) fn leash(&self) -> Leash {
-        self.leash.clone()
+    pub(crate) fn kill_handle(&self) -> KillHandle {
+        self.kill_handle.clone()
     }
 
     fn pipes(&mut self) -> Result<&mut (ChildStdin, BufReader<ChildStdout>), Broken> {
         if self.pipes.is_none() {
-            let mut held = self.leash.held();
+            let mut held = self.kill_handle.held();
             if held.ended {
                 return Err(Broken::Died("was stopped".to_owned()));
             }
@@ -89,7 +89,7 @@ impl Process {
         Ok(self.pipes.as_mut().expect("they were just made"))
     }
 
-    fn talk(&mut self, task: Task, told: &mut dyn FnMut(u64)) -> Result<Option<Said>, Broken> {
+    fn talk(&mut self, task: Task, told: &mut dyn FnMut(u64)) -> Result<Option<Message>, Broken> {
         let (to, from) = self.pipes()?;
         let mut line = homenode_command::json_line(&task);
         if to.write_all(line.as_bytes()).and_then(|()| to.flush()).is_err() {
@@ -102,7 +102,7 @@ impl Process {
                 _ => return Ok(None),
             }
             match serde_json::from_str(&line) {
-                Ok(Said::At(refs)) => told(refs),
+                Ok(Message::At(refs)) => told(refs),
                 Ok(said) => return Ok(Some(said)),
                 // The end of a line that was cut off by a death.
                 Err(_) => return Ok(None),
@@ -110,10 +110,10 @@ impl Process {
         }
     }
 
-    /// Takes leave of a process that has ended; says how it did.
-    fn bury(&mut self) -> String {
+    /// Reaps a process that has ended; says how it did.
+    fn reap(&mut self) -> String {
         self.pipes = None;
-        let Some(mut child) = self.leash.held().child.take() else { return "was stopped".to_owned() };
+        let Some(mut child) = self.kill_handle.held().child.take() else { return "was stopped".to_owned() };
         // It has closed its end or cannot be talked to: in both cases it is of no use.
         let _ = child.kill();
         let status = child.wait();
@@ -137,10 +137,10 @@ fn ended(status: ExitStatus) -> String {
     }
 }
 
-impl Hand for Process {
+impl Runner for Process {
     fn carry_out(&mut self, task: Task, told: &mut dyn FnMut(u64)) -> Result<(), Broken> {
         match self.talk(task, told)? {
-            Some(Said::Failed(status, message)) => {
+            Some(Message::Failed(status, message)) => {
                 let class = match status {
                     2 => Class::Usage,
                     3 => Class::Input,
@@ -149,7 +149,7 @@ impl Hand for Process {
                 Err(Broken::Failed(Failure { class, message }))
             }
             Some(_) => Ok(()),
-            None => Err(Broken::Died(self.bury())),
+            None => Err(Broken::Died(self.reap())),
         }
     }
 }
@@ -158,7 +158,7 @@ impl Drop for Process {
     fn drop(&mut self) {
         // Its input ends, and so does it.
         self.pipes = None;
-        let child = self.leash.held().child.take();
+        let child = self.kill_handle.held().child.take();
         if let Some(mut child) = child {
             // How it ended does not matter any more.
             let _ = child.wait();

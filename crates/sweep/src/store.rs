@@ -8,25 +8,27 @@
 //!            run.json          manifest; written last: a folder with one is done
 //!            work/             partitions, plans and answers of units; removed at the end
 //! ```
-use super::ask::Text;
-use super::doc::SweepDoc;
-use super::loaded::Loaded;
+use crate::digest;
+use crate::doc::SweepDoc;
+use crate::request::Text;
 use homenode_command::{Failure, output};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The folder of a sweep.
-pub(super) struct Folder {
+/// The folder of a sweep: its question, what was answered, and the table in the end. Several processes and machines may
+/// work in it at once; parts appear whole or not at all.
+pub struct ResultStore {
     root: PathBuf,
     /// Held as long as somebody works here.
     _lock: Option<File>,
 }
 
 /// What the folder is to a study.
-pub(super) enum Claim {
+pub enum Claim {
     /// There is work to do, perhaps some is done.
     Work,
     /// All is done.
@@ -49,9 +51,9 @@ const TEXT: &str = "study.toml";
 const RUN: &str = "run.json";
 const WORK: &str = "work";
 
-impl Folder {
+impl ResultStore {
     /// The folder for an output and a name, and where else the table goes.
-    pub(super) fn of(output: Option<&Path>, name: &str) -> (Folder, Option<PathBuf>) {
+    pub fn of(output: Option<&Path>, name: &str) -> (ResultStore, Option<PathBuf>) {
         let (root, table) = match output {
             None => (PathBuf::from(format!("{name}.sweep")), None),
             Some(path) if path.extension().is_some_and(|e| e == "parquet") => {
@@ -59,44 +61,48 @@ impl Folder {
             }
             Some(path) => (path.to_owned(), None),
         };
-        (Folder { root, _lock: None }, table)
+        (ResultStore { root, _lock: None }, table)
     }
 
-    /// The folder that a parent has claimed.
-    pub(super) fn at(root: &Path) -> Folder {
-        Folder { root: root.to_owned(), _lock: None }
+    /// The folder that another has claimed, which holds its lock.
+    pub fn at(root: &Path) -> ResultStore {
+        ResultStore { root: root.to_owned(), _lock: None }
     }
 
-    pub(super) fn path(&self) -> &Path {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
         &self.root
     }
-    pub(super) fn table(&self) -> PathBuf {
+    pub(crate) fn table(&self) -> PathBuf {
         self.root.join("results.parquet")
     }
-    pub(super) fn csv(&self) -> PathBuf {
+    pub(crate) fn csv(&self) -> PathBuf {
         self.root.join("results.csv")
     }
-    pub(super) fn work(&self, name: &str) -> PathBuf {
+    pub(crate) fn work(&self, name: &str) -> PathBuf {
         self.root.join(WORK).join(name)
     }
 
-    /// Makes the folder this study's, or finds that it is.
-    pub(super) fn claim(self, loaded: &Loaded, force: bool) -> Result<(Folder, Claim), Failure> {
+    /// Makes the folder that of this question and digest, or finds that it is; held until the store is dropped.
+    ///
+    /// # Errors
+    /// It is of another study (`force` replaces it), another user's, another sweep's at this moment, or cannot be written.
+    pub fn claim(self, text: &Text, digest: &str, force: bool) -> Result<(ResultStore, Claim), Failure> {
         let failed = |e: std::io::Error| self.failed("make", &e);
         self.refuse_foreign()?;
         let there = self.owner()?;
         fs::create_dir_all(&self.root).map_err(failed)?;
         let lock = self.lock()?;
-        let folder = Folder { root: self.root.clone(), _lock: Some(lock) };
+        let folder = ResultStore { root: self.root.clone(), _lock: Some(lock) };
         match there {
-            Some(owner) if owner.digest == loaded.digest && !force => {
+            Some(owner) if owner.digest == digest && !force => {
                 if let Some(doc) = folder.done() {
                     return Ok((folder, Claim::Done(Box::new(doc))));
                 }
                 // What a killed process was writing is of no use to anybody.
                 folder.sweep_parts();
                 // Workers read the question here: as it was asked now, wherever its traces have gone meanwhile.
-                folder.ask(loaded)?;
+                folder.ask(text, digest)?;
             }
             Some(_) if !force => {
                 return Err(Failure::usage(format!(
@@ -105,7 +111,7 @@ impl Folder {
                     folder.root.display()
                 )));
             }
-            _ => folder.begin(loaded)?,
+            _ => folder.begin(text, digest)?,
         }
         fs::create_dir_all(folder.root.join(WORK)).map_err(|e| folder.failed("make", &e))?;
         Ok((folder, Claim::Work))
@@ -160,7 +166,7 @@ impl Folder {
     }
 
     /// Removes what other studies left and writes whose it is now. The owner comes last: without it nothing counts.
-    fn begin(&self, loaded: &Loaded) -> Result<(), Failure> {
+    fn begin(&self, text: &Text, digest: &str) -> Result<(), Failure> {
         for name in [RUN, OWNER, "results.parquet"] {
             remove(&self.root.join(name)).map_err(|e| self.failed("write", &e))?;
         }
@@ -171,23 +177,23 @@ impl Folder {
             }
         }
         self.clear().map_err(|e| self.failed("write", &e))?;
-        self.ask(loaded)
+        self.ask(text, digest)
     }
 
     /// Writes the question and whose it is.
-    fn ask(&self, loaded: &Loaded) -> Result<(), Failure> {
-        output::write(&self.root.join(TEXT), loaded.text.text.as_bytes())?;
+    fn ask(&self, text: &Text, digest: &str) -> Result<(), Failure> {
+        output::write(&self.root.join(TEXT), text.text.as_bytes())?;
         let owner = Owner {
             schema: SCHEMA.to_owned(),
-            digest: loaded.digest.clone(),
-            base: loaded.text.base.clone(),
-            name: loaded.text.name().to_owned(),
+            digest: digest.to_owned(),
+            base: text.base.clone(),
+            name: text.name().to_owned(),
         };
         output::write(&self.root.join(OWNER), homenode_command::json_line(&owner).as_bytes())
     }
 
     /// The study that the folder is for, and its digest.
-    pub(super) fn study(&self) -> Result<(Text, String), Failure> {
+    pub(crate) fn study(&self) -> Result<(Text, String), Failure> {
         let owner = self.owner()?.ok_or_else(|| Failure::work("the folder of the sweep is gone"))?;
         let text = fs::read_to_string(self.root.join(TEXT)).map_err(|e| self.failed("read", &e))?;
         Ok((Text::kept(text, owner.base, owner.name), owner.digest))
@@ -201,7 +207,7 @@ impl Folder {
     }
 
     /// Writes the manifest; then the work is of no use any more.
-    pub(super) fn finish(&self, doc: &SweepDoc) -> Result<(), Failure> {
+    pub(crate) fn finish(&self, doc: &SweepDoc) -> Result<(), Failure> {
         output::write(&self.root.join(RUN), doc.to_json().as_bytes())?;
         self.clear().map_err(|e| self.failed("remove work of", &e))
     }
@@ -227,7 +233,24 @@ impl Folder {
         }
     }
 
-    pub(super) fn failed(&self, what: &str, e: &std::io::Error) -> Failure {
+    /// Writes a part of the work: a line with the checksum of the rest, then JSON. The file appears whole or not at all.
+    pub(crate) fn put(&self, name: &str, part: &impl Serialize) -> Result<(), Failure> {
+        let body = homenode_command::json_line(part);
+        let text = format!("{}\n{body}", digest::bytes(body.as_bytes()));
+        output::write(&self.work(name), text.as_bytes())
+    }
+
+    /// What [`put`](ResultStore::put) wrote, if it is there and whole.
+    pub(crate) fn get<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        let text = fs::read_to_string(self.work(name)).ok()?;
+        let (checksum, body) = text.split_once('\n')?;
+        if digest::bytes(body.as_bytes()) != checksum {
+            return None;
+        }
+        serde_json::from_str(body).ok()
+    }
+
+    pub(crate) fn failed(&self, what: &str, e: &std::io::Error) -> Failure {
         Failure::work(format!("cannot {what} {}: {e}", self.root.display()))
     }
 }
@@ -238,7 +261,7 @@ fn empty(mut entries: fs::ReadDir) -> bool {
 }
 
 /// Removes a file if it is there.
-pub(super) fn remove(path: &Path) -> std::io::Result<()> {
+pub(crate) fn remove(path: &Path) -> std::io::Result<()> {
     match fs::remove_file(path) {
         Err(e) if e.kind() != ErrorKind::NotFound => Err(e),
         _ => Ok(()),

@@ -2,10 +2,33 @@
 use homenode_command::Failure;
 use homenode_machine::{Machine, models};
 use homenode_study::spec::{SpecError, Study};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Largest study file that is read, in bytes.
 const STUDY_BYTES_MAX: u64 = 16 << 20;
+
+/// What to sweep, and how.
+#[derive(Clone, Debug)]
+pub struct SweepRequest {
+    /// The question.
+    pub asked: Asked,
+    /// ResultStore for the result, or a `.parquet` file beside which the folder is made; `NAME.sweep` if absent.
+    pub output: Option<PathBuf>,
+    /// Worker processes; one a processor if absent.
+    pub workers: Option<usize>,
+    /// Memory for all workers together, in bytes.
+    pub memory_bytes: u64,
+    /// Also write the table as CSV.
+    pub csv: bool,
+    /// Replace the result of another study.
+    pub force: bool,
+    /// Compute however many points there are.
+    pub yes: bool,
+    /// Command that starts a worker, to which the folder and its memory are added; without one the calling process does
+    /// all the work itself.
+    pub worker: Option<Vec<OsString>>,
+}
 
 /// Where the question is.
 #[derive(Clone, Debug)]
@@ -36,9 +59,9 @@ pub struct Inline {
 }
 
 /// A question as text, and the folder that its paths are relative to.
-pub(super) struct Text {
-    pub(super) text: String,
-    pub(super) base: PathBuf,
+pub struct Text {
+    pub(crate) text: String,
+    pub(crate) base: PathBuf,
     name: String,
     /// Whether lines mean something to the user.
     lines: Option<PathBuf>,
@@ -46,7 +69,7 @@ pub(super) struct Text {
 
 impl Asked {
     /// Reads or makes the text.
-    pub(super) fn text(&self) -> Result<Text, Failure> {
+    pub(crate) fn text(&self) -> Result<Text, Failure> {
         match self {
             Asked::File(path) => from_file(path),
             Asked::Inline(inline) => from_words(inline),
@@ -97,7 +120,7 @@ fn from_words(inline: &Inline) -> Result<Text, Failure> {
 
 impl Text {
     /// What the text says.
-    pub(super) fn study(&self) -> Result<Study, Failure> {
+    pub(crate) fn study(&self) -> Result<Study, Failure> {
         let resolve = |name: &str| machine(&self.base, name);
         Study::from_toml(&self.text, &self.name, &resolve).map_err(|e| match &self.lines {
             Some(path) => Failure::input(format!("{}: {e}", path.display())),
@@ -105,17 +128,17 @@ impl Text {
         })
     }
     /// Whose fault it is if a point cannot be.
-    pub(super) fn blame(&self, e: &SpecError) -> Failure {
+    pub(crate) fn blame(&self, e: &SpecError) -> Failure {
         match &self.lines {
             Some(path) => Failure::input(format!("{}: {e}", path.display())),
             None => Failure::usage(&e.message),
         }
     }
     /// The text as the folder keeps it: as the user wrote it, found again by a worker.
-    pub(super) fn kept(text: String, base: PathBuf, name: String) -> Text {
+    pub(crate) fn kept(text: String, base: PathBuf, name: String) -> Text {
         Text { text, base, name, lines: None }
     }
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 }

@@ -1,5 +1,5 @@
 //! What a reader of the table should know: units, rows that are not there, estimates.
-use super::loaded::Loaded;
+use crate::resolved::ResolvedStudy;
 use homenode_command::Failure;
 use homenode_machine::Machine;
 use std::collections::BTreeMap;
@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 const NAMED_MAX: usize = 8;
 
 /// Sentences, the one that concerns every figure first.
-pub(super) fn notes(loaded: &Loaded) -> Result<Vec<String>, Failure> {
-    let machines = loaded.representatives()?;
+pub(crate) fn notes(resolved: &ResolvedStudy) -> Result<Vec<String>, Failure> {
+    let machines = resolved.representatives()?;
     let mut notes = vec![units(&machines)];
-    notes.extend(without_rows(loaded, &machines));
-    if loaded.traces.iter().any(|t| t.sampled.is_some()) {
+    notes.extend(without_rows(resolved, &machines));
+    if resolved.traces.iter().any(|t| t.sampled.is_some()) {
         notes.push("sampled traces: see mcpr_low and mcpr_high, and note for what cannot be known".to_owned());
     }
-    if loaded.wants_parts() {
+    if resolved.wants_parts() {
         notes.push(
             "moves and copies of an optimum are those of one optimal placement; others may cost the same".to_owned(),
         );
@@ -40,11 +40,11 @@ fn units(machines: &[Machine]) -> String {
 }
 
 /// Policies that a machine cannot carry out.
-fn without_rows(loaded: &Loaded, machines: &[Machine]) -> Option<String> {
-    let block = loaded.study.blocks.last().copied().unwrap_or_default();
+fn without_rows(resolved: &ResolvedStudy, machines: &[Machine]) -> Option<String> {
+    let block = resolved.study.blocks.last().copied().unwrap_or_default();
     let mut missing = Vec::new();
     for machine in machines {
-        for choice in &loaded.study.policies {
+        for choice in &resolved.study.policies {
             let pair = format!("{choice} on {}", machine.name);
             if choice.engine(machine, block).is_err() && !missing.contains(&pair) {
                 missing.push(pair);

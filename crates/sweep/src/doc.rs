@@ -1,6 +1,6 @@
 //! What a sweep says when it is done; also the manifest of its folder.
-use super::tables::write_aligned;
-pub use super::tables::{AnalysisDoc, Cell, TableDoc};
+use crate::tables::write_aligned;
+pub use crate::tables::{AnalysisDoc, Cell, TableDoc};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// Identifier of this kind of document, described by `docs/schema/sweep.json`.
 pub const SWEEP_SCHEMA: &str = "https://github.com/homenode/homenode/schema/sweep-1";
 /// Rows that the document itself holds, at most.
-pub(super) const FIRST_ROWS: usize = 60;
+pub(crate) const FIRST_ROWS: usize = 60;
 /// Of the text's columns, the one with the order, and those that are aligned to the right.
 const ORDER: usize = 1;
 const RIGHT: [usize; 3] = [3, 5, 6];

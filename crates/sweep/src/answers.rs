@@ -1,13 +1,10 @@
-//! The answer of a unit as a file: a line with the checksum of the rest, then JSON. A file that is not whole, damaged, or of
-//! another study counts as not there, and its unit is computed again.
-use super::digest;
-use super::folder::Folder;
-use super::plan::Unit;
+//! The answer of a unit as a part of the work. One of another study counts as not there, and its unit is computed again.
+use crate::store::ResultStore;
+use crate::task::Unit;
 use homenode_base::TotalCost;
-use homenode_command::{Failure, output};
+use homenode_command::Failure;
 use homenode_placement::{Solved, Tally};
 use homenode_study::{Answer, Charged, Row, What};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]
@@ -35,7 +32,13 @@ fn name(unit: Unit) -> String {
 }
 
 /// Writes the answer; the file appears whole or not at all.
-pub(super) fn write(folder: &Folder, study: &str, unit: Unit, seconds: f64, answer: &Answer) -> Result<(), Failure> {
+pub(crate) fn write(
+    store: &ResultStore,
+    study: &str,
+    unit: Unit,
+    seconds: f64,
+    answer: &Answer,
+) -> Result<(), Failure> {
     let charged = |c: &Charged| (c.accesses, c.transfers, c.transfer_cost);
     let file = File {
         study: study.to_owned(),
@@ -47,29 +50,12 @@ pub(super) fn write(folder: &Folder, study: &str, unit: Unit, seconds: f64, answ
         blocks_touched: answer.blocks_touched.clone(),
         charged: answer.charged.iter().map(charged).collect(),
     };
-    put(folder, &name(unit), &file)
-}
-
-/// Writes a part of the work with its checksum; the file appears whole or not at all.
-pub(super) fn put(folder: &Folder, name: &str, part: &impl Serialize) -> Result<(), Failure> {
-    let body = homenode_command::json_line(part);
-    let text = format!("{}\n{body}", digest::bytes(body.as_bytes()));
-    output::write(&folder.work(name), text.as_bytes())
-}
-
-/// What [`put`] wrote, if it is there and whole.
-pub(super) fn get<T: DeserializeOwned>(folder: &Folder, name: &str) -> Option<T> {
-    let text = std::fs::read_to_string(folder.work(name)).ok()?;
-    let (checksum, body) = text.split_once('\n')?;
-    if digest::bytes(body.as_bytes()) != checksum {
-        return None;
-    }
-    serde_json::from_str(body).ok()
+    store.put(&name(unit), &file)
 }
 
 /// The answer of a unit and the seconds it took, if it is there.
-pub(super) fn read(folder: &Folder, study: &str, unit: Unit) -> Option<(Answer, f64)> {
-    let file: File = get(folder, &name(unit)).filter(|f: &File| f.study == study && f.unit == unit)?;
+pub(crate) fn read(store: &ResultStore, study: &str, unit: Unit) -> Option<(Answer, f64)> {
+    let file: File = store.get(&name(unit)).filter(|f: &File| f.study == study && f.unit == unit)?;
     let charged = |(accesses, transfers, transfer_cost)| Charged { accesses, transfers, transfer_cost };
     let answer = Answer {
         rows: file.rows.into_iter().map(unpack).collect::<Option<_>>()?,
@@ -142,21 +128,21 @@ mod tests {
     fn answers_come_back_and_damage_is_seen() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("work")).unwrap();
-        let folder = Folder::at(dir.path());
+        let store = ResultStore::at(dir.path());
         let unit = Unit { replay: 1, group: 2, batch: 3 };
-        write(&folder, "digest", unit, 0.5, &answer()).unwrap();
-        assert_eq!(read(&folder, "digest", unit), Some((answer(), 0.5)));
-        assert_eq!(read(&folder, "another", unit), None);
-        assert_eq!(read(&folder, "digest", Unit { group: 1, ..unit }), None);
-        let path = folder.work(&name(unit));
+        write(&store, "digest", unit, 0.5, &answer()).unwrap();
+        assert_eq!(read(&store, "digest", unit), Some((answer(), 0.5)));
+        assert_eq!(read(&store, "another", unit), None);
+        assert_eq!(read(&store, "digest", Unit { group: 1, ..unit }), None);
+        let path = store.work(&name(unit));
         let whole = std::fs::read(&path).unwrap();
         for i in 0..whole.len() {
             let mut damaged = whole.clone();
             damaged[i] ^= 1;
             std::fs::write(&path, &damaged).unwrap();
-            assert_eq!(read(&folder, "digest", unit), None, "byte {i}");
+            assert_eq!(read(&store, "digest", unit), None, "byte {i}");
             std::fs::write(&path, &whole[..i]).unwrap();
-            assert_eq!(read(&folder, "digest", unit), None, "{i} bytes");
+            assert_eq!(read(&store, "digest", unit), None, "{i} bytes");
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Analyses of a sweep: one task each for a trace, its tables kept like the answer of a unit; then CSV files and the
 //! document.
-use super::answers;
-use super::doc::{AnalysisDoc, Cell, FIRST_ROWS, TableDoc};
-use super::folder::Folder;
-use super::loaded::Loaded;
-use super::plan::{Examination, Plan};
-use super::work::Worker;
+use crate::cut::Cutter;
+use crate::doc::{AnalysisDoc, Cell, FIRST_ROWS, TableDoc};
+use crate::plan::Plan;
+use crate::resolved::ResolvedStudy;
+use crate::store::ResultStore;
+use crate::task::AnalysisTask;
 use homenode_command::{Failure, output};
 use homenode_sim::Objects;
 use homenode_sim::names::NameTable;
@@ -39,7 +39,7 @@ struct Whole {
     rows: Vec<Vec<Cell>>,
 }
 
-fn file(e: Examination) -> String {
+fn file(e: AnalysisTask) -> String {
     format!("analysis-{}-{}.json", e.trace, e.analysis)
 }
 
@@ -47,10 +47,10 @@ fn file(e: Examination) -> String {
 ///
 /// # Errors
 /// One that lacks something.
-pub(super) fn check(loaded: &Loaded) -> Result<(), Failure> {
-    for e in loaded.examinations() {
-        let spec = loaded.study.analyses[e.analysis];
-        let (question, trace) = (question(loaded, e)?, &loaded.traces[e.trace]);
+pub(crate) fn check(resolved: &ResolvedStudy) -> Result<(), Failure> {
+    for e in resolved.examinations() {
+        let spec = resolved.study.analyses[e.analysis];
+        let (question, trace) = (question(resolved, e)?, &resolved.traces[e.trace]);
         let objects = no_objects;
         let mut unread = |_: &mut dyn Consumer| Ok(());
         let unasked = |_: &Question, _: &mut Source<'_>| Ok(Vec::new());
@@ -74,28 +74,24 @@ fn no_objects<'a>() -> Box<dyn Objects + 'a> {
     Box::new(homenode_sim::NoObjects)
 }
 
-fn question(loaded: &Loaded, e: Examination) -> Result<Question, Failure> {
-    let machines = loaded.machines(0..loaded.study.machine_count())?;
-    loaded.question(loaded.plain_replay(e.trace), machines)
+fn question(resolved: &ResolvedStudy, e: AnalysisTask) -> Result<Question, Failure> {
+    let machines = resolved.machines(0..resolved.study.machine_count())?;
+    resolved.question(resolved.plain_replay(e.trace), machines)
 }
 
 /// Makes one analysis of one trace.
-pub(super) fn run(
-    worker: &Worker<'_>,
-    loaded: &Loaded,
-    folder: &Folder,
-    e: Examination,
-) -> Result<Vec<Table>, Failure> {
-    let spec = loaded.study.analyses[e.analysis];
-    let question = worker.within_memory(question(loaded, e)?);
-    let reader = loaded.traces[e.trace].open()?;
-    let order = loaded.plain_replay(e.trace).order();
+pub(crate) fn run(cutter: &Cutter<'_>, e: AnalysisTask) -> Result<Vec<Table>, Failure> {
+    let (resolved, store) = (cutter.resolved, cutter.store);
+    let spec = resolved.study.analyses[e.analysis];
+    let question = cutter.within_memory(question(resolved, e)?);
+    let reader = resolved.traces[e.trace].open()?;
+    let order = resolved.plain_replay(e.trace).order();
     let names = NameTable::new(&reader)?;
     let objects = || -> Box<dyn Objects + '_> { Box::new(names.follow()) };
     let mut source = |consumer: &mut dyn Consumer| drive(&reader, order, consumer).map(drop);
-    let to = folder.work(&file(e));
+    let to = store.work(&file(e));
     let ask = |question: &Question, source: &mut Source<'_>| -> Result<Vec<Answer>, Refused> {
-        let partition = worker.partition_of(question, &to, source, &mut |_| ())?;
+        let partition = cutter.partition_of(question, &to, source, &mut |_| ())?;
         let plan = Plan::new("", &partition, question.options.sampled.is_some(), 0.0);
         plan.groups.into_iter().map(|group| Ok(answer(question, &partition, group)?)).collect()
     };
@@ -107,14 +103,14 @@ pub(super) fn run(
         seed: SEED,
         repeats: spec.repeats,
     };
-    spec.run(&mut input).map_err(|why| worker.refused(&loaded.traces[e.trace].path, why))
+    spec.run(&mut input).map_err(|why| cutter.refused(&resolved.traces[e.trace].path, why))
 }
 
 /// Keeps the tables of an analysis.
-pub(super) fn keep(
-    folder: &Folder,
+pub(crate) fn keep(
+    store: &ResultStore,
     study: &str,
-    e: Examination,
+    e: AnalysisTask,
     seconds: f64,
     tables: Vec<Table>,
 ) -> Result<(), Failure> {
@@ -126,7 +122,7 @@ pub(super) fn keep(
     };
     let tables = tables.into_iter().map(whole).collect();
     let kept = Kept { study: study.to_owned(), trace: e.trace, name: file(e), seconds, tables };
-    answers::put(folder, &file(e), &kept)
+    store.put(&file(e), &kept)
 }
 
 fn cell(value: Value) -> Cell {
@@ -139,22 +135,22 @@ fn cell(value: Value) -> Cell {
 }
 
 /// Whether it is made.
-pub(super) fn is_done(folder: &Folder, study: &str, e: Examination) -> bool {
-    read(folder, study, e).is_some()
+pub(crate) fn is_done(store: &ResultStore, study: &str, e: AnalysisTask) -> bool {
+    read(store, study, e).is_some()
 }
 
-fn read(folder: &Folder, study: &str, e: Examination) -> Option<Kept> {
-    answers::get(folder, &file(e)).filter(|k: &Kept| k.study == study && k.name == file(e) && k.trace == e.trace)
+fn read(store: &ResultStore, study: &str, e: AnalysisTask) -> Option<Kept> {
+    store.get(&file(e)).filter(|k: &Kept| k.study == study && k.name == file(e) && k.trace == e.trace)
 }
 
 /// Writes a CSV file a table, with the rows of all traces; says what is in them, and the processor time they took.
-pub(super) fn write(loaded: &Loaded, folder: &Folder) -> Result<(Vec<AnalysisDoc>, f64), Failure> {
+pub(crate) fn write(resolved: &ResolvedStudy, store: &ResultStore) -> Result<(Vec<AnalysisDoc>, f64), Failure> {
     let (mut docs, mut seconds, mut files) = (Vec::new(), 0.0, BTreeMap::<String, String>::new());
-    for e in loaded.examinations() {
+    for e in resolved.examinations() {
         let lost = || Failure::work("the tables of an analysis are damaged; the same command makes them again");
-        let kept = read(folder, &loaded.digest, e).ok_or_else(lost)?;
+        let kept = read(store, &resolved.digest, e).ok_or_else(lost)?;
         seconds += kept.seconds;
-        let (trace, analysis) = (&loaded.traces[e.trace].label, loaded.study.analyses[e.analysis].name);
+        let (trace, analysis) = (&resolved.traces[e.trace].label, resolved.study.analyses[e.analysis].name);
         let mut tables = Vec::new();
         for table in kept.tables {
             let name = csv_name(analysis, &table.name);
@@ -165,13 +161,13 @@ pub(super) fn write(loaded: &Loaded, folder: &Folder) -> Result<(Vec<AnalysisDoc
                 columns: table.columns,
                 rows: table.rows.len() as u64,
                 first_rows: table.rows.into_iter().take(FIRST_ROWS).collect(),
-                csv: folder.path().join(name),
+                csv: store.path().join(name),
             });
         }
         docs.push(AnalysisDoc { trace: trace.clone(), analysis: analysis.to_owned(), tables });
     }
     for (name, text) in files {
-        output::write(&folder.path().join(name), text.as_bytes())?;
+        output::write(&store.path().join(name), text.as_bytes())?;
     }
     Ok((docs, seconds))
 }

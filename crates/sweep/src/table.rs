@@ -1,12 +1,14 @@
 //! From the answers of units to the table.
-use super::columns::{Costs, Line, Named};
-use super::doc::{FIRST_ROWS, RowDoc, SWEEP_SCHEMA, SecondsDoc, SweepDoc, TraceDoc};
-use super::estimate::{Estimate, estimates};
-use super::folder::{self, Folder};
-use super::loaded::{Loaded, Replay};
-use super::parquet_file::{Csv, Parquet};
-use super::plan::{Plan, Unit, batches};
-use super::{SweepRequest, analyses, answers, digest, notes};
+use crate::columns::{Costs, Line, Named};
+use crate::doc::{FIRST_ROWS, RowDoc, SWEEP_SCHEMA, SecondsDoc, SweepDoc, TraceDoc};
+use crate::estimate::{Estimate, estimates};
+use crate::parquet_file::{Csv, Parquet};
+use crate::plan::{Plan, batches};
+use crate::request::SweepRequest;
+use crate::resolved::{Replay, ResolvedStudy};
+use crate::store::{self, ResultStore};
+use crate::task::Unit;
+use crate::{analyses, answers, digest, notes};
 use homenode_command::{Failure, output};
 use homenode_machine::{AccessClass, Machine};
 use homenode_study::spec::Point;
@@ -33,25 +35,25 @@ struct Counted {
 }
 
 /// Makes the table of all answers, replay by replay, machine by machine, and describes it.
-pub(super) fn write(
-    loaded: &Loaded,
-    folder: &Folder,
+pub(crate) fn write(
+    resolved: &ResolvedStudy,
+    store: &ResultStore,
     request: &SweepRequest,
     (workers, began): (usize, Instant),
 ) -> Result<SweepDoc, Failure> {
-    let (table, csv) = (folder.table(), request.csv.then(|| folder.csv()));
+    let (table, csv) = (store.table(), request.csv.then(|| store.csv()));
     let parts: Vec<PathBuf> =
         [Some(&table), csv.as_ref()].into_iter().flatten().map(|p| output::temporary(p)).collect();
-    let written = fill(loaded, folder, &parts);
+    let written = fill(resolved, store, &parts);
     if written.is_err() {
         // Parts of a table are worth nothing; that removing them may fail too changes nothing for the user.
-        parts.iter().for_each(|p| drop(folder::remove(p)));
+        parts.iter().for_each(|p| drop(store::remove(p)));
     }
     let counted = written?;
     for (part, path) in parts.iter().zip([Some(&table), csv.as_ref()].into_iter().flatten()) {
-        std::fs::rename(part, path).map_err(|e| folder.failed("write", &e))?;
+        std::fs::rename(part, path).map_err(|e| store.failed("write", &e))?;
     }
-    let (analyses, analysing) = analyses::write(loaded, folder)?;
+    let (analyses, analysing) = analyses::write(resolved, store)?;
     let seconds = SecondsDoc { analyses: analysing, last_call: began.elapsed().as_secs_f64(), ..counted.seconds };
     let workers = if request.worker.is_some() { workers as u64 } else { 0 };
     Ok(SweepDoc {
@@ -65,13 +67,13 @@ pub(super) fn write(
         csv,
         first_rows: counted.first,
         analyses,
-        ..describe(loaded)?
+        ..describe(resolved)?
     })
 }
 
-fn describe(loaded: &Loaded) -> Result<SweepDoc, Failure> {
-    let study = &loaded.study;
-    let trace = |t: &super::loaded::Trace| TraceDoc {
+fn describe(resolved: &ResolvedStudy) -> Result<SweepDoc, Failure> {
+    let study = &resolved.study;
+    let trace = |t: &crate::resolved::Trace| TraceDoc {
         name: t.label.clone(),
         digest: t.digest.clone(),
         refs: t.refs,
@@ -82,8 +84,8 @@ fn describe(loaded: &Loaded) -> Result<SweepDoc, Failure> {
         schema: SWEEP_SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         name: study.name.clone(),
-        digest: loaded.digest.clone(),
-        traces: loaded.traces.iter().map(trace).collect(),
+        digest: resolved.digest.clone(),
+        traces: resolved.traces.iter().map(trace).collect(),
         order,
         machines: u64::try_from(study.machine_count()).unwrap_or(u64::MAX),
         block_bytes: study.blocks.clone(),
@@ -98,37 +100,37 @@ fn describe(loaded: &Loaded) -> Result<SweepDoc, Failure> {
         csv: None,
         first_rows: Vec::new(),
         analyses: Vec::new(),
-        notes: notes::notes(loaded)?,
+        notes: notes::notes(resolved)?,
     })
 }
 
-fn fill(loaded: &Loaded, folder: &Folder, parts: &[PathBuf]) -> Result<Counted, Failure> {
-    let mut files = Files::create(parts).map_err(|e| unwritten(folder, &e))?;
+fn fill(resolved: &ResolvedStudy, store: &ResultStore, parts: &[PathBuf]) -> Result<Counted, Failure> {
+    let mut files = Files::create(parts).map_err(|e| unwritten(store, &e))?;
     let mut counted = Counted::default();
-    for (number, replay) in loaded.replays().into_iter().enumerate() {
+    for (number, replay) in resolved.replays().into_iter().enumerate() {
         let gone = || Failure::work(format!("the plan of replay {number} is gone; the same command makes it again"));
-        let plan = Plan::read(folder, &loaded.digest, number).ok_or_else(gone)?;
+        let plan = Plan::read(store, &resolved.digest, number).ok_or_else(gone)?;
         counted.seconds.partitions += plan.seconds;
-        for (batch, machines) in batches(loaded).into_iter().enumerate() {
-            let points = machines.map(|i| loaded.point(i)).collect::<Result<Vec<Point>, Failure>>()?;
-            let question = loaded.question(replay, points.iter().map(|p| p.machine.clone()).collect())?;
+        for (batch, machines) in batches(resolved).into_iter().enumerate() {
+            let points = machines.map(|i| resolved.point(i)).collect::<Result<Vec<Point>, Failure>>()?;
+            let question = resolved.question(replay, points.iter().map(|p| p.machine.clone()).collect())?;
             let parts = (0..plan.groups.len()).map(|group| {
                 let unit = Unit { replay: number, group, batch };
                 let lost = || Failure::work("the answer of a unit is damaged; the same command computes it again");
-                answers::read(folder, &loaded.digest, unit).ok_or_else(lost)
+                answers::read(store, &resolved.digest, unit).ok_or_else(lost)
             });
             let summed = sum(&question, parts, &mut counted)?;
-            for line in lines(loaded, replay, &points, &summed) {
-                files.push(line, &mut counted).map_err(|e| unwritten(folder, &e))?;
+            for line in lines(resolved, replay, &points, &summed) {
+                files.push(line, &mut counted).map_err(|e| unwritten(store, &e))?;
             }
         }
     }
-    files.finish().map_err(|e| unwritten(folder, &e))?;
+    files.finish().map_err(|e| unwritten(store, &e))?;
     Ok(counted)
 }
 
-fn unwritten(folder: &Folder, e: &ParquetError) -> Failure {
-    let table = folder.table();
+fn unwritten(store: &ResultStore, e: &ParquetError) -> Failure {
+    let table = store.table();
     Failure::work(format!(
         "cannot write {}: {e}; with room there, the same command only does this again",
         table.display()
@@ -165,12 +167,12 @@ fn sum(
 }
 
 fn lines<'s>(
-    loaded: &Loaded,
+    resolved: &ResolvedStudy,
     replay: Replay,
     points: &'s [Point],
     summed: &'s Summed,
 ) -> impl Iterator<Item = Line> + use<'s> {
-    let trace: Arc<str> = loaded.traces[replay.trace].label.as_str().into();
+    let trace: Arc<str> = resolved.traces[replay.trace].label.as_str().into();
     let disturbed: Option<Arc<str>> = replay.disturbed().map(Into::into);
     let named: Vec<Arc<Named>> = points.iter().map(|p| Arc::new(name(p))).collect();
     summed.whole.rows.iter().enumerate().map(move |(i, row)| {
@@ -296,28 +298,28 @@ fn file_digest(path: &Path) -> Result<String, Failure> {
 }
 
 /// A sweep that was done before: the same result again, if it is still what was written.
-pub(super) fn again(
-    folder: &Folder,
+pub(crate) fn again(
+    store: &ResultStore,
     doc: SweepDoc,
     request: &SweepRequest,
     table: Option<&Path>,
 ) -> Result<SweepDoc, Failure> {
-    if file_digest(&folder.table())? != doc.table_sha256 {
-        let shown = folder.table().display().to_string();
+    if file_digest(&store.table())? != doc.table_sha256 {
+        let shown = store.table().display().to_string();
         return Err(Failure::input(format!("{shown} is not what the sweep wrote; --force computes it again")));
     }
-    if request.csv && !folder.csv().is_file() {
+    if request.csv && !store.csv().is_file() {
         return Err(Failure::usage("the sweep was done without --csv; --force computes it again"));
     }
-    copy_to(folder, table, request.force)?;
-    Ok(SweepDoc { table: folder.table(), csv: request.csv.then(|| folder.csv()), ..doc })
+    copy_to(store, table, request.force)?;
+    Ok(SweepDoc { table: store.table(), csv: request.csv.then(|| store.csv()), ..doc })
 }
 
 /// Puts the table where else it was wanted.
-pub(super) fn copy_to(folder: &Folder, table: Option<&Path>, force: bool) -> Result<(), Failure> {
+pub(crate) fn copy_to(store: &ResultStore, table: Option<&Path>, force: bool) -> Result<(), Failure> {
     let Some(to) = table else { return Ok(()) };
     let bytes = |path: &Path| std::fs::read(path);
-    let from = bytes(&folder.table()).map_err(|e| folder.failed("read", &e))?;
+    let from = bytes(&store.table()).map_err(|e| store.failed("read", &e))?;
     if bytes(to).is_ok_and(|there| there == from) {
         return Ok(());
     }

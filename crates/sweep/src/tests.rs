@@ -1,9 +1,11 @@
 //! Sweeps that were stopped half-way and whose folder was not left alone since.
-use super::folder::{Claim, Folder};
-use super::loaded::Loaded;
-use super::plan::{Plan, Task, Unit};
-use super::work::{self, Worker};
-use super::{Asked, SweepRequest, sweep};
+use crate::plan::Plan;
+use crate::request::{Asked, SweepRequest};
+use crate::resolved::ResolvedStudy;
+use crate::store::{Claim, ResultStore};
+use crate::sweep;
+use crate::task::{Task, Unit};
+use crate::work::{self, Worker};
 use homenode_command::{Class, Failure};
 use homenode_trace::Sampling;
 use homenode_trace::store::Store;
@@ -32,7 +34,7 @@ fn dataset(root: &Path) {
 struct Stopped {
     dir: tempfile::TempDir,
     request: SweepRequest,
-    folder: Folder,
+    store: ResultStore,
     digest: String,
 }
 
@@ -56,19 +58,19 @@ impl Stopped {
         dataset(&dir.path().join("x.hnt"));
         fs::write(dir.path().join("study.toml"), STUDY).unwrap();
         let request = request(dir.path(), "out.sweep");
-        let loaded = Loaded::load(&request.asked).unwrap();
-        let (folder, _) = Folder::of(request.output.as_deref(), "x");
-        let (folder, claim) = folder.claim(&loaded, false).unwrap();
+        let resolved = ResolvedStudy::load(&request.asked).unwrap();
+        let (store, _) = ResultStore::of(request.output.as_deref(), "x");
+        let (store, claim) = store.claim(&resolved.text, &resolved.digest, false).unwrap();
         assert!(matches!(claim, Claim::Work));
-        let mut worker = Worker::new(&loaded, &folder, request.memory_bytes);
+        let mut worker = Worker::new(&resolved, &store, request.memory_bytes);
         worker.carry_out(Task::Partition(0), &mut |_| ()).unwrap();
         worker.carry_out(Task::Unit(Unit { replay: 0, group: 0, batch: 0 }), &mut |_| ()).unwrap();
         // Letting go of the lock.
-        let folder = Folder::at(folder.path());
-        Stopped { request, folder, digest: loaded.digest, dir }
+        let store = ResultStore::at(store.path());
+        Stopped { request, store, digest: resolved.digest, dir }
     }
     fn partition(&self) -> PathBuf {
-        work::path(&self.folder, 0)
+        work::path(&self.store, 0)
     }
     fn go_on(&self) -> Result<Vec<u8>, Failure> {
         sweep(&self.request, &mut ()).map(|doc| fs::read(doc.table).unwrap())
@@ -108,7 +110,7 @@ fn a_damaged_partition_is_said_once_and_cut_again() {
 #[test]
 fn a_plan_with_groups_left_out_is_not_believed() {
     let stopped = Stopped::new();
-    let path = stopped.folder.work("plan-0.json");
+    let path = stopped.store.work("plan-0.json");
     let text = fs::read_to_string(&path).unwrap();
     let (_, body) = text.split_once('\n').unwrap();
     let mut plan: serde_json::Value = serde_json::from_str(body).unwrap();
@@ -121,9 +123,8 @@ fn a_plan_with_groups_left_out_is_not_believed() {
     assert_eq!(stopped.go_on().unwrap(), stopped.right());
     // With a right one it does not fit its partition.
     let stopped = Stopped::new();
-    fs::write(stopped.folder.work("plan-0.json"), format!("{}\n{body}", super::digest::bytes(body.as_bytes())))
-        .unwrap();
-    assert!(Plan::read(&stopped.folder, &stopped.digest, 0).is_none_or(|p| p.groups.len() == 3));
+    fs::write(stopped.store.work("plan-0.json"), format!("{}\n{body}", crate::digest::bytes(body.as_bytes()))).unwrap();
+    assert!(Plan::read(&stopped.store, &stopped.digest, 0).is_none_or(|p| p.groups.len() == 3));
     let table = stopped.go_on().or_else(|_| stopped.go_on());
     assert!(table.is_ok_and(|t| t == stopped.right()));
 }
@@ -131,7 +132,7 @@ fn a_plan_with_groups_left_out_is_not_believed() {
 #[test]
 fn workers_answer_what_was_asked_and_not_what_the_folder_was_made_to_say() {
     let stopped = Stopped::new();
-    let asked = stopped.folder.path().join("study.toml");
+    let asked = stopped.store.path().join("study.toml");
     fs::write(&asked, STUDY.replace("butterfly", "ace")).unwrap();
     stopped.go_on().unwrap();
     assert_eq!(fs::read_to_string(&asked).unwrap(), STUDY);
@@ -145,6 +146,6 @@ fn a_folder_and_its_traces_may_move_between_two_calls() {
         fs::rename(stopped.dir.path().join(name), elsewhere.path().join(name)).unwrap();
     }
     sweep(&request(elsewhere.path(), "out.sweep"), &mut ()).unwrap();
-    let (text, _) = Folder::at(&elsewhere.path().join("out.sweep")).study().unwrap();
+    let (text, _) = ResultStore::at(&elsewhere.path().join("out.sweep")).study().unwrap();
     assert_eq!(text.base, elsewhere.path().canonicalize().unwrap());
 }

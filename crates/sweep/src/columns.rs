@@ -3,61 +3,61 @@ use std::sync::Arc;
 
 /// One row: a point of the study.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
-    pub(super) trace: Arc<str>,
-    pub(super) seed: Option<u64>,
-    pub(super) disturbed: Option<Arc<str>>,
-    pub(super) machine: Arc<Named>,
-    pub(super) costs: Costs,
-    pub(super) block_bytes: u64,
-    pub(super) what: Arc<str>,
-    pub(super) cost: i128,
-    pub(super) local: Option<i128>,
-    pub(super) remote: Option<i128>,
-    pub(super) global: Option<i128>,
-    pub(super) movement: Option<i128>,
-    pub(super) moves: Option<u64>,
-    pub(super) copies: Option<u64>,
-    pub(super) transfer_cost: i128,
-    pub(super) refs: u64,
-    pub(super) accesses: u64,
-    pub(super) blocks_touched: u64,
-    pub(super) exact: bool,
-    pub(super) interval: Option<(f64, f64)>,
-    pub(super) note: Option<&'static str>,
+pub(crate) struct Line {
+    pub(crate) trace: Arc<str>,
+    pub(crate) seed: Option<u64>,
+    pub(crate) disturbed: Option<Arc<str>>,
+    pub(crate) machine: Arc<Named>,
+    pub(crate) costs: Costs,
+    pub(crate) block_bytes: u64,
+    pub(crate) what: Arc<str>,
+    pub(crate) cost: i128,
+    pub(crate) local: Option<i128>,
+    pub(crate) remote: Option<i128>,
+    pub(crate) global: Option<i128>,
+    pub(crate) movement: Option<i128>,
+    pub(crate) moves: Option<u64>,
+    pub(crate) copies: Option<u64>,
+    pub(crate) transfer_cost: i128,
+    pub(crate) refs: u64,
+    pub(crate) accesses: u64,
+    pub(crate) blocks_touched: u64,
+    pub(crate) exact: bool,
+    pub(crate) interval: Option<(f64, f64)>,
+    pub(crate) note: Option<&'static str>,
 }
 
 /// Which machine.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Named {
-    pub(super) name: String,
-    pub(super) family: Option<&'static str>,
-    pub(super) params: String,
-    pub(super) unit: String,
-    pub(super) lambda: Option<i64>,
-    pub(super) o_h: Option<i64>,
-    pub(super) o_s: Option<i64>,
+pub(crate) struct Named {
+    pub(crate) name: String,
+    pub(crate) family: Option<&'static str>,
+    pub(crate) params: String,
+    pub(crate) unit: String,
+    pub(crate) lambda: Option<i64>,
+    pub(crate) o_h: Option<i64>,
+    pub(crate) o_s: Option<i64>,
 }
 
 /// What the machine costs at this block size; nothing where nodes are not equally far from each other.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Costs {
-    pub(super) r: Option<i64>,
-    pub(super) copy: Option<i64>,
-    pub(super) g: Option<i64>,
-    pub(super) global_copy: Option<i64>,
+pub(crate) struct Costs {
+    pub(crate) r: Option<i64>,
+    pub(crate) copy: Option<i64>,
+    pub(crate) g: Option<i64>,
+    pub(crate) global_copy: Option<i64>,
 }
 
 impl Line {
     /// Mean cost per access charged.
-    pub(super) fn mcpr(&self) -> Option<f64> {
+    pub(crate) fn mcpr(&self) -> Option<f64> {
         (self.accesses > 0).then(|| self.cost as f64 / self.accesses as f64)
     }
 }
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Text,
     Int,
     /// 38 decimal digits: sums of costs do not fit into 64 bits.
@@ -68,7 +68,7 @@ pub(super) enum Kind {
 
 /// A cell of a row; absent where it does not apply.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Cell<'a> {
+pub(crate) enum Cell<'a> {
     Text(&'a str),
     Int(i64),
     Wide(i128),
@@ -78,12 +78,12 @@ pub(super) enum Cell<'a> {
 }
 
 /// A column.
-pub(super) struct Column {
-    pub(super) name: &'static str,
-    pub(super) kind: Kind,
+pub(crate) struct Column {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
     /// Whether every row has a value.
-    pub(super) required: bool,
-    pub(super) cell: for<'l> fn(&'l Line) -> Cell<'l>,
+    pub(crate) required: bool,
+    pub(crate) cell: for<'l> fn(&'l Line) -> Cell<'l>,
 }
 
 const fn column(name: &'static str, kind: Kind, required: bool, cell: for<'l> fn(&'l Line) -> Cell<'l>) -> Column {
@@ -91,7 +91,7 @@ const fn column(name: &'static str, kind: Kind, required: bool, cell: for<'l> fn
 }
 
 /// The columns, in order. `docs/sweep.md` says what each means.
-pub(super) static COLUMNS: &[Column] = &[
+pub(crate) static COLUMNS: &[Column] = &[
     column("trace", Kind::Text, true, |l| Cell::Text(&l.trace)),
     column("seed", Kind::Int, false, |l| int(l.seed)),
     column("disturbed", Kind::Text, false, |l| l.disturbed.as_deref().map_or(Cell::Absent, Cell::Text)),
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn every_column_is_explained() {
-        let page = include_str!("../../../../docs/sweep.md");
+        let page = include_str!("../../../docs/sweep.md");
         for column in COLUMNS {
             assert!(page.contains(&format!("| `{}` |", column.name)), "{} is not in docs/sweep.md", column.name);
         }

@@ -7,10 +7,10 @@ use homenode_study::{Answer, Question};
 const BOOTSTRAP: Bootstrap = Bootstrap { seed: 1, resamples: 400 };
 
 /// 95 % interval of the mean cost per access, and what to keep in mind.
-pub(super) type Estimate = (Option<(f64, f64)>, Option<&'static str>);
+pub(crate) type Estimate = (Option<(f64, f64)>, Option<&'static str>);
 
 /// One estimate a row of the sum of the parts, which have no block in common.
-pub(super) fn estimates(question: &Question, parts: &[Answer]) -> Result<Vec<Estimate>, Failure> {
+pub(crate) fn estimates(question: &Question, parts: &[Answer]) -> Result<Vec<Estimate>, Failure> {
     let judged = judge(question, parts, BOOTSTRAP).map_err(Failure::work)?;
     let estimate = |(_, judged)| match judged {
         Judged::Known(e, note) => (Some((e.interval.low, e.interval.high)), (!note.is_empty()).then_some(note)),

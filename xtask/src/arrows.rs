@@ -19,6 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("command", &["base", "trace", "machine", "sys", "capture"]),
     ("papers", &["base", "trace", "machine", "placement", "sim", "study", "sys", "hooks", "capture", "command"]),
     ("sweep", &["base", "trace", "machine", "placement", "sim", "study", "sys", "capture", "command"]),
+    ("place", &["base", "trace", "machine", "placement", "sim", "report", "capture", "command"]),
     (
         "toolkit",
         &[
@@ -36,9 +37,10 @@ const ARROWS: &[(&str, &[&str])] = &[
             "migrate",
             "command",
             "papers",
+            "place",
         ],
     ),
-    ("cli", &["command", "papers", "sweep", "toolkit"]),
+    ("cli", &["command", "papers", "sweep", "place", "toolkit"]),
 ];
 
 pub(crate) fn check() -> anyhow::Result<Vec<String>> {

@@ -1,10 +1,12 @@
 //! A plan made from a recording with hooks, carried out on the plain build of the same source: nothing of the build is the
 //! same but names, sizes and the order of allocations. On one node every home is node 0; which entries the program meets
 //! is told by the preloaded library all the same.
+#[path = "../../place/tests/support/mod.rs"]
 mod support;
 
+use homenode_place::{Match, PlaceRequest, place};
 use homenode_placement::plan::{ObjectKey, Plan};
-use homenode_toolkit::{ActDoc, LiveOptions, Match, PlaceRequest, RunRequest, place, run};
+use homenode_toolkit::{ActDoc, LiveOptions, RunRequest, run};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use support::{build, plain, recorded, request, write_plan};

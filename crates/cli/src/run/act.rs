@@ -6,7 +6,7 @@ use homenode_command::{Failure, output};
 use homenode_toolkit as toolkit;
 
 pub(super) fn place(a: Place, quiet: bool) -> Done {
-    let request = toolkit::PlaceRequest {
+    let request = homenode_place::PlaceRequest {
         dataset: a.dataset,
         machine: a.machine,
         rule: a.rule,
@@ -18,7 +18,7 @@ pub(super) fn place(a: Place, quiet: bool) -> Done {
     if let Some(path) = &a.output {
         output::refuse_existing(path, a.force)?;
     }
-    let doc = toolkit::place(&request, &mut Bar::new(quiet))?;
+    let doc = homenode_place::place(&request, &mut Bar::new(quiet))?;
     for warning in &doc.plan.evidence.warnings {
         eprintln!("homenode: warning: {warning}");
     }
@@ -48,7 +48,7 @@ pub(super) fn run(a: Run, quiet: bool) -> Done {
     let request = toolkit::RunRequest {
         command: a.command,
         plan: a.plan,
-        matching: toolkit::Match::parse(&a.matching)?,
+        matching: homenode_place::Match::parse(&a.matching)?,
         compare: a.compare,
         options: live(a.live),
     };

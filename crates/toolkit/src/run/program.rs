@@ -1,8 +1,8 @@
 //! Which program a plan is for: the one that is started, or one that it starts (scripts, env, nice, taskset, mpirun).
-use crate::place::{Match, check_build, module};
 use homenode_capture::{ModuleFile, find_program};
 use homenode_command::Failure;
 use homenode_migrate::{PAGE_BYTES, process};
+use homenode_place::{Match, check_build, module};
 use homenode_placement::plan::{ModuleBuild, Plan};
 use object::read::elf::{ElfFile, FileHeader, ProgramHeader};
 use object::{Object, ObjectSegment};

@@ -1,7 +1,7 @@
 //! What came of a plan: what was placed, what came with another size, what could not be placed and why.
 use crate::live::doc::{PlanOutcome, Scaled, Unplaced};
-use crate::place::Source;
 use homenode_base::agentresult::{NO_MAPPINGS, Outcome, ProcessResult};
+use homenode_place::Source;
 use homenode_placement::plan::{ObjectKey, Plan};
 use std::collections::{BTreeMap, HashSet};
 

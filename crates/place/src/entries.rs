@@ -1,7 +1,8 @@
 //! From homes of pages to ranges of objects, and what is left over.
-use super::decide::{Judge, Unit};
-use super::evidence::{Evidence, NOBODY};
-use super::keys::Keys;
+use crate::evidence::{Evidence, NOBODY};
+use crate::judge::Judge;
+use crate::keys::Keys;
+use crate::unit::Unit;
 use homenode_base::NodeId;
 use homenode_placement::counts::PageKey;
 use homenode_placement::plan::{Entry, Home, ObjectKey, Unplaceable, Why, Worth};
@@ -9,11 +10,11 @@ use homenode_trace::objects::{Object, ObjectTable};
 use std::collections::BTreeMap;
 
 /// What ranges are made from.
-pub(super) struct Maker<'a> {
-    pub(super) judge: &'a Judge<'a>,
-    pub(super) evidence: &'a Evidence,
-    pub(super) keys: &'a Keys,
-    pub(super) table: &'a ObjectTable,
+pub(crate) struct Maker<'a> {
+    pub(crate) judge: &'a Judge<'a>,
+    pub(crate) evidence: &'a Evidence,
+    pub(crate) keys: &'a Keys,
+    pub(crate) table: &'a ObjectTable,
 }
 
 /// Pages of one object: number, home, and their worth where the object is the page's main owner.
@@ -21,7 +22,7 @@ type Pages = BTreeMap<u64, (NodeId, Worth)>;
 
 impl Maker<'_> {
     /// Ranges of objects with homes, by object and offset; `guessed` are homes of pages without uses.
-    pub(super) fn entries(&self, units: &[Unit], guessed: &[(PageKey, NodeId, u32)]) -> Vec<Entry> {
+    pub(crate) fn entries(&self, units: &[Unit], guessed: &[(PageKey, NodeId, u32)]) -> Vec<Entry> {
         let mut objects: BTreeMap<u32, Pages> = BTreeMap::new();
         for (page, home, object) in guessed {
             objects.entry(*object).or_default().insert(page.page, (*home, Worth::default()));
@@ -96,7 +97,7 @@ impl Maker<'_> {
     }
 
     /// Pages without a key, by reason and name, most used first.
-    pub(super) fn unplaceable(&self, units: &[Unit]) -> Vec<Unplaceable> {
+    pub(crate) fn unplaceable(&self, units: &[Unit]) -> Vec<Unplaceable> {
         let mut rows: BTreeMap<(Why, String), Row> = BTreeMap::new();
         for unit in units.iter().filter(|u| !u.placeable) {
             for (page, (_, uses)) in unit.pages.iter().zip(&unit.touched) {

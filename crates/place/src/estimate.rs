@@ -4,8 +4,8 @@
 //! the same object that has one, since neighbours tend to have the same user (the thesis lets silent heap blocks follow
 //! a sampled neighbour on their page; Thakkar 2008, section 2.5.2). A wrong guess costs little: what no sample fell on is
 //! used little.
-use super::decide::Unit;
-use super::keys::Keys;
+use crate::keys::Keys;
+use crate::unit::Unit;
 use homenode_base::NodeId;
 use homenode_placement::counts::PageKey;
 use homenode_placement::plan::ObjectKey;
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 const PAGES_MAX: u64 = 1 << 22;
 
 /// Homes of silent pages: (page, home, object).
-pub(super) fn silent(units: &[Unit], keys: &Keys, table: &ObjectTable, page_bytes: u64) -> Vec<(PageKey, NodeId, u32)> {
+pub(crate) fn silent(units: &[Unit], keys: &Keys, table: &ObjectTable, page_bytes: u64) -> Vec<(PageKey, NodeId, u32)> {
     let mut known: BTreeMap<PageKey, Option<NodeId>> = BTreeMap::new();
     units.iter().for_each(|u| u.pages.iter().for_each(|p| _ = known.insert(*p, u.home)));
     let mut found = Vec::new();

@@ -7,8 +7,8 @@ mod support;
 use homenode_capture::sampled::record;
 use homenode_capture::{RecordOptions, read_module};
 use homenode_machine::topology::{MemoryNode, Topology};
+use homenode_place::{Match, agent_plan, place};
 use homenode_placement::plan::{Home, ObjectKey, Plan, Why};
-use homenode_toolkit::{Match, agent_plan, check, place};
 use homenode_trace::{DatasetReader, SampleUnit};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, elf};
@@ -168,9 +168,9 @@ fn ring_bytes_become_a_plan_that_puts_every_page_where_they_say() {
 
 /// The dataset has what the bytes say of losses, drops and threads.
 fn recorded_as_written(out: &Path) {
-    assert!(check(out).expect("readable").ok);
     let store = homenode_capture::DirStore::open(out).expect("a dataset");
     let reader = DatasetReader::open(Arc::new(store)).expect("a dataset");
+    assert!(homenode_trace::check::check(&reader).problems.is_empty());
     let sampling = reader.manifest().sampling.as_ref().expect("sampled");
     assert_eq!((sampling.unit, sampling.lost, sampling.unaddressed), (SampleUnit::Miss, 17, 22));
     let tids: Vec<u32> = reader.manifest().threads.iter().map(|t| t.tid).collect();

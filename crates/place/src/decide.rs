@@ -1,49 +1,20 @@
 //! From counts to homes: affinity per page, stacks as a whole, capacities.
-use super::evidence::{Evidence, NOBODY};
-use super::huge::{Known, join_known};
-use super::keys::Keys;
-use homenode_base::{Cost, NodeId, TotalCost};
+use crate::evidence::{Evidence, NOBODY};
+use crate::huge::{Known, join_known};
+use crate::judge::Judge;
+use crate::keys::Keys;
+use crate::unit::{Unit, held, join};
+use homenode_base::{NodeId, TotalCost};
 use homenode_command::Failure;
-use homenode_machine::{Location, Machine, ThreadMap};
-use homenode_placement::affinity::{Distances, Question, Rule, Terms};
+use homenode_machine::ThreadMap;
 use homenode_placement::assign::{AssignError, Class, Item, assign, assign_mixed};
-use homenode_placement::counts::{ClassCounts, PageKey};
 use homenode_placement::plan::{HugePages, ObjectKey};
 use std::collections::{BTreeMap, HashMap};
-
-/// Pages that go to one node together: one page, the parts of a huge page, or all pages of a stack.
-#[derive(Clone, Debug)]
-pub(super) struct Unit {
-    pub(super) pages: Vec<PageKey>,
-    /// Uses by node.
-    pub(super) uses: Vec<ClassCounts>,
-    /// Node of the first toucher of each page, with the uses of that page.
-    pub(super) touched: Vec<(NodeId, Vec<ClassCounts>)>,
-    /// Whether an object with a key lies there.
-    pub(super) placeable: bool,
-    /// Where it is to live; `None`: wherever it is touched first.
-    pub(super) home: Option<NodeId>,
-}
-
-/// What decides.
-pub(super) struct Judge<'a> {
-    pub(super) machine: &'a Machine,
-    pub(super) distances: Distances,
-    pub(super) rule: &'a Rule,
-    pub(super) page_bytes: u64,
-    /// Pages that each node can hold; `None`: as many as there are.
-    pub(super) capacity: Option<Vec<u64>>,
-    /// A page stays with its first toucher unless the cost there is so many percent above the least: samples of references
-    /// cannot tell hits from misses, so small differences mean nothing behind caches.
-    pub(super) margin_percent: i128,
-    /// What a sample weighs that counts as one; costs of moving are multiplied by it.
-    pub(super) sample_weight: u32,
-}
 
 impl Judge<'_> {
     /// The homes of all pages with uses, and what became of huge pages. `evidence` was gathered with the threads in these
     /// seats.
-    pub(super) fn decide(
+    pub(crate) fn decide(
         &self,
         evidence: &Evidence,
         keys: &Keys,
@@ -58,14 +29,6 @@ impl Judge<'_> {
             self.fit(&mut units, capacity)?;
         }
         Ok((units, huge))
-    }
-
-    /// The home the rule wants, or the first toucher's node if that is nearly as good.
-    fn settled(&self, unit: &Unit, wanted: NodeId) -> NodeId {
-        let Some(now) = self.question(unit).home.filter(|_| self.margin_percent > 0) else { return wanted };
-        let (there, here) = (self.distances.cost(&unit.uses, wanted), self.distances.cost(&unit.uses, now));
-        let limit = there.0.saturating_mul(100 + self.margin_percent);
-        if here.0.saturating_mul(100) <= limit { now } else { wanted }
     }
 
     fn units(&self, evidence: &Evidence, keys: &Keys, map: &ThreadMap) -> Vec<Unit> {
@@ -97,30 +60,6 @@ impl Judge<'_> {
             }
         }
         units
-    }
-
-    /// Copying a page, in the scale of the uses.
-    pub(super) fn copy_cost(&self, from: Location, to: Location) -> Cost {
-        Cost(self.machine.copy_cost(self.page_bytes, from, to).0.saturating_mul(i64::from(self.sample_weight)))
-    }
-
-    fn question<'q>(&'q self, unit: &'q Unit) -> Question<'q> {
-        let node = |n: u16| Location::Node(NodeId(n));
-        let move_cost = self.copy_cost(node(0), node(1.min(self.machine.nodes() as u16 - 1)));
-        let home = unit.touched.first().map(|(n, _)| *n).filter(|n| n.index() < self.machine.nodes());
-        Question { distances: &self.distances, uses: &unit.uses, home, terms: Terms { move_cost, scale: 1 } }
-    }
-
-    /// Prices for assignment: the rule's, except that what it would leave alone prefers to stay.
-    fn prices(&self, unit: &Unit) -> Vec<TotalCost> {
-        let question = self.question(unit);
-        let mut prices = self.rule.price(&question);
-        if let (None, Some(home)) = (unit.home, question.home) {
-            let here = prices[home.index()];
-            prices.iter_mut().for_each(|p| *p = TotalCost((p.0 - here.0).max(1)));
-            prices[home.index()] = TotalCost::ZERO;
-        }
-        prices
     }
 
     /// Keeps nodes within their capacity at the least price. What cannot be placed takes room where it is touched.
@@ -167,44 +106,8 @@ impl Judge<'_> {
         }
         Ok(())
     }
-
-    /// What a unit costs where it is touched first.
-    pub(super) fn now(&self, unit: &Unit) -> TotalCost {
-        unit.touched.iter().map(|(node, uses)| self.distances.cost(uses, *node)).sum()
-    }
-    /// What it costs as planned.
-    pub(super) fn planned(&self, unit: &Unit) -> TotalCost {
-        unit.home.map_or_else(|| self.now(unit), |home| self.distances.cost(&unit.uses, home))
-    }
-    /// What its pages cost at their best homes.
-    pub(super) fn best(&self, unit: &Unit) -> TotalCost {
-        unit.touched.iter().map(|(_, uses)| self.distances.costs(uses).into_iter().min().unwrap_or_default()).sum()
-    }
-    /// What moving its pages costs once they were touched.
-    pub(super) fn moving(&self, unit: &Unit) -> TotalCost {
-        let Some(home) = unit.home else { return TotalCost::ZERO };
-        let cost = |from: NodeId| self.machine.copy_cost(self.page_bytes, Location::Node(from), Location::Node(home));
-        unit.touched.iter().map(|(from, _)| cost(*from)).sum()
-    }
 }
 
 fn full(e: AssignError) -> Failure {
     Failure::usage(format!("--capacity: {e}"))
-}
-
-/// Pages of a unit by the node that holds them.
-pub(super) fn held(unit: &Unit) -> Vec<(NodeId, u64)> {
-    match unit.home {
-        Some(home) => vec![(home, unit.pages.len() as u64)],
-        None => unit.touched.iter().map(|(node, _)| (*node, 1)).collect(),
-    }
-}
-
-/// Makes one unit of two; both stay where they are touched.
-pub(super) fn join(unit: &mut Unit, other: Unit) {
-    for (sum, more) in unit.uses.iter_mut().zip(&other.uses) {
-        sum.iter_mut().zip(more).for_each(|(s, m)| *s = s.saturating_add(*m));
-    }
-    unit.pages.extend(other.pages);
-    unit.touched.extend(other.touched);
 }

@@ -1,6 +1,7 @@
 //! Huge pages: where the recording knows of some, their parts live together unless splitting pays; where it knows of
 //! none, what they would do to a plan made for small pages.
-use super::decide::{Judge, Unit, join};
+use crate::judge::Judge;
+use crate::unit::{Unit, join};
 use homenode_base::{Cost, NodeId, TotalCost};
 use homenode_machine::{Location, ThreadMap};
 use homenode_placement::assign::{Split, SplitTerms, split};
@@ -22,11 +23,11 @@ const SIZE_SHIFT: u32 = 26;
 
 /// Memory in huge pages, by address space and first byte.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Known(BTreeMap<(u32, u64), (u64, u64)>);
+pub(crate) struct Known(BTreeMap<(u32, u64), (u64, u64)>);
 
 impl Known {
     /// What the recorder saw, and what the program mapped with explicit huge pages.
-    pub(super) fn of(manifest: &Manifest, events: &homenode_trace::Events) -> Known {
+    pub(crate) fn of(manifest: &Manifest, events: &homenode_trace::Events) -> Known {
         let space = |process: u32| manifest.processes.get(process as usize).map(|p| p.address_space);
         let mut known = BTreeMap::new();
         for HugeRange { process, addr, bytes, page_bytes } in &manifest.huge_pages {
@@ -60,7 +61,7 @@ impl Known {
 }
 
 /// Makes one unit of the small pages of each huge page, unless splitting it pays. `None` if none is known.
-pub(super) fn join_known(units: Vec<Unit>, known: &Known, judge: &Judge<'_>) -> (Vec<Unit>, Option<HugePages>) {
+pub(crate) fn join_known(units: Vec<Unit>, known: &Known, judge: &Judge<'_>) -> (Vec<Unit>, Option<HugePages>) {
     let mut found = HugePages::default();
     let mut groups: BTreeMap<(u32, u64), Vec<Unit>> = BTreeMap::new();
     let mut out = Vec::with_capacity(units.len());
@@ -109,7 +110,7 @@ fn paying(prices: &[Vec<TotalCost>], judge: &Judge<'_>) -> Option<Split> {
 }
 
 /// A sentence about the huge pages that would hold small pages with different homes, if there are some.
-pub(super) fn note(counts: &Counts, judge: &Judge<'_>, map: &ThreadMap) -> Option<String> {
+pub(crate) fn note(counts: &Counts, judge: &Judge<'_>, map: &ThreadMap) -> Option<String> {
     if counts.page_bytes() >= HUGE {
         return None;
     }

@@ -1,5 +1,5 @@
 //! What a plan costs on a recording, as the simulator says: the judge of plans, which knows nothing of how they are made.
-use super::keys::Keys;
+use crate::keys::Keys;
 use homenode_base::{NodeId, TotalCost, VirtualTime};
 use homenode_command::dataset::{Opened, open, refs};
 use homenode_command::{Failure, Progress};

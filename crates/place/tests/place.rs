@@ -3,9 +3,8 @@ mod support;
 
 use homenode_base::TotalCost;
 use homenode_machine::topology::{MemoryNode, Topology};
+use homenode_place::{Match, agent_plan, place, price};
 use homenode_placement::plan::{Home, ObjectKey, Plan, Why};
-use homenode_toolkit::place::price;
-use homenode_toolkit::{Match, agent_plan, place};
 use homenode_trace::event::{AllocSource, EventKind};
 use homenode_trace::symbols::{Global, Module};
 use homenode_trace::synthetic::{Builder, PROGRAMS, Scale};
@@ -108,9 +107,10 @@ fn the_simulator_agrees_with_every_plan() {
         b.symbols().modules = vec![Module { path: MODULE.into(), build_id: "aabb".into() }];
         let dataset = saved(dir.path(), &format!("{i}.hnt"), &b);
         for machine in ["two-socket", "opteron8"] {
-            for rule in homenode_toolkit::families::list(Some("rules")).expect("rules").members {
+            for rule in homenode_placement::affinity::ALL {
                 let mut wanted = request(&dataset, machine);
-                wanted.rule = Some(rule.name.clone());
+                let defaults: String = rule.params.iter().map(|p| format!("({})", p.default)).collect();
+                wanted.rule = Some(format!("{}{defaults}", rule.name));
                 wanted.move_threads = i % 2 == 0;
                 let plan = place(&wanted, &mut ()).expect("a plan").plan;
                 plan.validate().expect("a sound plan");

@@ -1,5 +1,5 @@
 //! What a dataset says about the use of pages, and which objects lie there.
-use super::decide::Judge;
+use crate::judge::Judge;
 use homenode_capture::hinting::spacing;
 use homenode_command::dataset::refs;
 use homenode_command::{Failure, Progress};
@@ -14,19 +14,19 @@ use homenode_trace::{Event, Merged, Op, TraceError};
 use std::collections::HashMap;
 
 /// An object id that no object has.
-pub(super) const NOBODY: u32 = u32::MAX;
+pub(crate) const NOBODY: u32 = u32::MAX;
 
 /// Objects on a page with the uses of each, most used first.
-pub(super) type Owners = HashMap<PageKey, Vec<(u32, u64)>>;
+pub(crate) type Owners = HashMap<PageKey, Vec<(u32, u64)>>;
 
 /// What one pass over a dataset found.
-pub(super) struct Evidence {
-    pub(super) profile: Profiled,
-    pub(super) owners: Owners,
+pub(crate) struct Evidence {
+    pub(crate) profile: Profiled,
+    pub(crate) owners: Owners,
 }
 
 /// Replays the dataset once, with samples that weigh what `judge` says.
-pub(super) fn gather(
+pub(crate) fn gather(
     reader: &DatasetReader,
     table: &ObjectTable,
     judge: &Judge<'_>,

@@ -2,9 +2,8 @@
 mod support;
 
 use homenode_capture::DirStore;
+use homenode_place::{place, price};
 use homenode_placement::plan::Expected;
-use homenode_toolkit::place;
-use homenode_toolkit::place::price;
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::OrderKind;
 use homenode_trace::thin::{Method, Thin, thin_dataset};

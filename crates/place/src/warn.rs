@@ -1,5 +1,5 @@
 //! Why a plan may not be worth much.
-use super::decide::Unit;
+use crate::unit::Unit;
 use homenode_placement::plan::{Unplaceable, Why};
 use homenode_report::units::integer;
 use homenode_trace::Manifest;
@@ -15,19 +15,19 @@ const SAMPLED_US_LEAST: u64 = 1_000_000;
 const REFS_LEAST: u64 = 10_000;
 
 /// What warnings rest on.
-pub(super) struct Basis<'a> {
-    pub(super) manifest: &'a Manifest,
+pub(crate) struct Basis<'a> {
+    pub(crate) manifest: &'a Manifest,
     /// References or samples recorded.
-    pub(super) refs: u64,
+    pub(crate) refs: u64,
     /// Uses counted, and those on pages that the plan places.
-    pub(super) counted: u64,
-    pub(super) covered: u64,
-    pub(super) units: &'a [Unit],
-    pub(super) unplaceable: &'a [Unplaceable],
+    pub(crate) counted: u64,
+    pub(crate) covered: u64,
+    pub(crate) units: &'a [Unit],
+    pub(crate) unplaceable: &'a [Unplaceable],
 }
 
 /// Uses on pages that the plan places.
-pub(super) fn covered(units: &[Unit]) -> u64 {
+pub(crate) fn covered(units: &[Unit]) -> u64 {
     units.iter().filter(|u| u.placeable && u.home.is_some()).map(uses).fold(0, u64::saturating_add)
 }
 
@@ -36,7 +36,7 @@ fn uses(unit: &Unit) -> u64 {
 }
 
 /// One sentence for each reason to mistrust the plan.
-pub(super) fn warnings(b: &Basis<'_>) -> Vec<String> {
+pub(crate) fn warnings(b: &Basis<'_>) -> Vec<String> {
     [few(b), short(b), incomplete(b), coverage(b)].into_iter().flatten().collect()
 }
 

@@ -14,18 +14,18 @@ struct Loaded {
 }
 
 /// Keys of all objects, and where threads stand.
-pub(super) struct Keys {
+pub(crate) struct Keys {
     /// By object id; `Err` says why there is none.
-    pub(super) of: Vec<Result<ObjectKey, Why>>,
+    pub(crate) of: Vec<Result<ObjectKey, Why>>,
     /// By thread: its path if it is of that process.
-    pub(super) paths: Vec<Option<Vec<u32>>>,
+    pub(crate) paths: Vec<Option<Vec<u32>>>,
     /// Modules that keys name; the executable first, if it has a build id.
-    pub(super) modules: Vec<ModuleBuild>,
+    pub(crate) modules: Vec<ModuleBuild>,
 }
 
 impl Keys {
     /// In the order of [`ObjectTable`](homenode_trace::objects::ObjectTable): globals, then what each thread created.
-    pub(super) fn new(reader: &DatasetReader) -> Keys {
+    pub(crate) fn new(reader: &DatasetReader) -> Keys {
         let process = process(reader);
         let loaded = loaded(reader, process);
         let paths = thread_paths(reader, process);

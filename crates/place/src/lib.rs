@@ -1,4 +1,56 @@
-//! `homenode place`: from a recording to a plan.
+//! # homenode-place: from a recording to a plan
+//!
+//! Counts who uses each page, lets a rule choose homes, fits them into full nodes and bandwidths, names the data for another
+//! run; and writes a plan for the library that is preloaded into that run.
+//!
+//! **Invariant:** what a plan says it costs is what the simulator says of the same recording with those homes
+//! ([`price`], which knows nothing of how plans are made), to the last unit.
+//!
+//! Reading order: this file (what is asked, and the steps), `evidence` (who uses a page), `unit` and `judge` (what is decided
+//! on, what a home is worth), `huge`, `decide` (homes), `bandwidth`, `keys` (names that survive another run), `entries` and
+//! `estimate` (the plan), `warn`, `text`; then [`price`](mod@price) and `agent` (what becomes of a plan).
+//!
+//! ```
+//! use homenode_place::{PlaceRequest, place, price};
+//! use homenode_trace::{event::EventKind, store::Store, symbols::Module, synthetic::Builder};
+//!
+//! // A block that thread 0 touches first and thread 1 uses.
+//! let (block, path) = (0x7000_0000u64, "/bin/program".to_owned());
+//! let mut program = Builder::new(2);
+//! program.event(0, EventKind::Module { bias: 0x40_0000, bytes: 0x10_0000, path: path.clone() });
+//! program.symbols().modules = vec![Module { path, build_id: "00aabb".into() }];
+//! program.alloc(0, block, 4 * 4096, &[0x40_1234]);
+//! for page in 0..4 {
+//!     program.write(0, block + 4096 * page);
+//! }
+//! program.spawn(0, 1);
+//! for i in 0..1000 {
+//!     program.read(1, block + i % 4 * 4096);
+//! }
+//! let (folder, dataset) = (tempfile::tempdir().unwrap(), program.store());
+//! for name in dataset.names().unwrap() {
+//!     let file = folder.path().join(&name);
+//!     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+//!     std::fs::write(file, dataset.get(&name).unwrap().as_slice()).unwrap();
+//! }
+//!
+//! let request = PlaceRequest {
+//!     dataset: folder.path().to_owned(),
+//!     machine: "opteron4".to_owned(),
+//!     rule: None,
+//!     map: None,
+//!     move_threads: false,
+//!     capacity: None,
+//!     page_bytes: None,
+//! };
+//! let plan = place(&request, &mut ())?.plan;
+//! let priced = price(&plan, folder.path(), "opteron4", &mut ())?;
+//! assert_eq!((plan.expected.now, plan.expected.planned), (priced.first_touch, priced.planned));
+//! assert!(priced.planned < priced.first_touch);
+//! # Ok::<(), homenode_command::Failure>(())
+//! ```
+#![forbid(unsafe_code)]
+
 mod agent;
 mod bandwidth;
 mod decide;
@@ -6,13 +58,14 @@ mod entries;
 mod estimate;
 mod evidence;
 mod huge;
+mod judge;
 mod keys;
 mod price;
 mod text;
+mod unit;
 mod warn;
 
 use bandwidth::{Bandwidths, Traffic};
-use decide::{Judge, Unit};
 use entries::Maker;
 use evidence::Evidence;
 use homenode_base::{NodeId, ThreadId, TotalCost};
@@ -27,11 +80,12 @@ use homenode_placement::threads::{co_optimise, fair_seats};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::objects::ObjectTable;
 use homenode_trace::sample::{DataSource, SampleUnit};
+use judge::Judge;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use unit::Unit;
 
-pub use agent::{Match, agent_plan};
-pub(crate) use agent::{Source, agent_lines, check_build, module};
+pub use agent::{Match, Source, agent_lines, agent_plan, check_build, module};
 pub use price::{PlanPrice, price};
 
 /// See [`Judge::margin_percent`]: on two nodes as far apart as those of `two-socket`, a node that makes less than two

@@ -20,6 +20,9 @@ pub enum Match {
 
 impl Match {
     /// Reads `build` or `size`.
+    ///
+    /// # Errors
+    /// It is neither.
     pub fn parse(text: &str) -> Result<Match, Failure> {
         match text {
             "build" => Ok(Match::Build),
@@ -31,7 +34,7 @@ impl Match {
 
 /// What a line of an agent's plan carries out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Source {
+pub enum Source {
     /// [`Plan::threads`] at this place.
     Pin(usize),
     /// [`Plan::entries`] at this place.
@@ -51,7 +54,10 @@ pub fn agent_plan(plan: &Plan, topology: &Topology, binary: &Path, matching: Mat
 
 /// The same as lines, each with what it carries out; an entry may have two. Without a file the program is the one that was
 /// recorded, wherever it is; its build need not be checked, since it is in every key.
-pub(crate) fn agent_lines(
+///
+/// # Errors
+/// The plan names nodes or processors that this machine lacks.
+pub fn agent_lines(
     plan: &Plan,
     topology: &Topology,
     file: Option<&ModuleFile>,
@@ -61,12 +67,18 @@ pub(crate) fn agent_lines(
 }
 
 /// The build id and the variables of a program.
-pub(crate) fn module(binary: &Path) -> Result<ModuleFile, Failure> {
+///
+/// # Errors
+/// The file cannot be read, or is no program.
+pub fn module(binary: &Path) -> Result<ModuleFile, Failure> {
     read_module(binary).map_err(|e| Failure::input(format!("{}: {e}", binary.display())))
 }
 
 /// Whether a plan is for this build of a program; by size it is for every one.
-pub(crate) fn check_build(plan: &Plan, matching: Match, binary: &Path, file: &ModuleFile) -> Result<(), Failure> {
+///
+/// # Errors
+/// It is not, and what to do.
+pub fn check_build(plan: &Plan, matching: Match, binary: &Path, file: &ModuleFile) -> Result<(), Failure> {
     let Some(recorded) = plan.modules.first().filter(|_| matching == Match::Build) else { return Ok(()) };
     let found = file.build_id.as_deref().unwrap_or("none");
     if plan.modules.iter().any(|m| m.build_id == found) {

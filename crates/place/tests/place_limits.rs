@@ -2,9 +2,8 @@
 mod support;
 
 use homenode_base::TotalCost;
+use homenode_place::{PlaceDoc, PlaceRequest, place, price};
 use homenode_placement::plan::{Home, Plan};
-use homenode_toolkit::place::price;
-use homenode_toolkit::{PlaceDoc, PlaceRequest, place};
 use homenode_trace::event::{AllocSource, EventKind};
 use homenode_trace::manifest::HugeRange;
 use homenode_trace::symbols::Module;

@@ -4,7 +4,8 @@
 //! other evidence the time is modelled: processors wait for every access and share the work of their node evenly. That
 //! asks for no more than any program does, so what exceeds a bandwidth by it does so in earnest; programs that overlap
 //! accesses ask for more. References that were sampled in front of caches, and windows, say nothing of bytes.
-use super::decide::{Judge, Unit, held};
+use crate::judge::Judge;
+use crate::unit::{Unit, held};
 use homenode_base::{NodeId, TotalCost};
 use homenode_command::Failure;
 use homenode_command::machine::{saved, topology};
@@ -25,7 +26,7 @@ const MBS: u128 = 1_000_000;
 
 /// What the memory of each node serves, MB/s for reads and for writes; `None` where nobody says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Bandwidths {
+pub(crate) struct Bandwidths {
     /// In words.
     source: &'static str,
     nodes: Vec<Option<(u64, u64)>>,
@@ -36,7 +37,7 @@ impl Bandwidths {
         nodes.iter().any(Option::is_some).then_some(Bandwidths { source, nodes })
     }
     /// The best that any node's processors measured on each memory; `os_ids` are the nodes of the machine.
-    pub(super) fn measured(m: &Measured, os_ids: &[u32]) -> Option<Bandwidths> {
+    pub(crate) fn measured(m: &Measured, os_ids: &[u32]) -> Option<Bandwidths> {
         let best = |table: &[Vec<i64>], j: usize| table.iter().filter_map(|row| row.get(j)).max().copied();
         let node = |id: &u32| {
             let j = m.memory_nodes.iter().position(|n| n == id)?;
@@ -45,7 +46,7 @@ impl Bandwidths {
         Bandwidths::new("measured", os_ids.iter().map(node).collect())
     }
     /// What the firmware says of access from the nearest processors.
-    pub(super) fn firmware(topology: &Topology) -> Option<Bandwidths> {
+    pub(crate) fn firmware(topology: &Topology) -> Option<Bandwidths> {
         let node = |a: &homenode_machine::topology::Access| {
             let (read, write) = (i64::from(a.read_bandwidth_mbs), i64::from(a.write_bandwidth_mbs));
             pair(read.max(if read == 0 { write } else { 0 }), if write == 0 { read } else { write })
@@ -54,7 +55,7 @@ impl Bandwidths {
         Bandwidths::new("as the firmware says (ACPI HMAT)", nodes.collect())
     }
     /// Those of the machine that the user names: `this`, or a file with measurements in it.
-    pub(super) fn of(name: &str, machine: &Machine) -> Result<Option<Bandwidths>, Failure> {
+    pub(crate) fn of(name: &str, machine: &Machine) -> Result<Option<Bandwidths>, Failure> {
         if name == "this" {
             return Bandwidths::of_this();
         }
@@ -88,16 +89,16 @@ fn pair(read: i64, write: i64) -> Option<(u64, u64)> {
 }
 
 /// What is needed to tell demand from counts.
-pub(super) struct Traffic<'a> {
-    pub(super) judge: &'a Judge<'a>,
-    pub(super) known: &'a Bandwidths,
-    pub(super) reader: &'a DatasetReader,
-    pub(super) map: &'a ThreadMap,
+pub(crate) struct Traffic<'a> {
+    pub(crate) judge: &'a Judge<'a>,
+    pub(crate) known: &'a Bandwidths,
+    pub(crate) reader: &'a DatasetReader,
+    pub(crate) map: &'a ThreadMap,
 }
 
 impl Traffic<'_> {
     /// Gives pages other homes where nodes would be asked for too much; `None` where the evidence shows no demand.
-    pub(super) fn relieve(&self, units: &mut [Unit]) -> Option<Bandwidth> {
+    pub(crate) fn relieve(&self, units: &mut [Unit]) -> Option<Bandwidth> {
         let nodes = self.judge.machine.nodes();
         let (interval_ps, basis) = self.interval(units)?;
         let mixture = self.mixture(units);

@@ -8,7 +8,7 @@ use std::fmt::Write;
 /// Rows of a list before it is cut.
 const ROWS: usize = 12;
 
-pub(super) fn text(plan: &Plan) -> String {
+pub(crate) fn text(plan: &Plan) -> String {
     let mut out = String::new();
     let e = &plan.expected;
     let writes = "writing to a string cannot fail";

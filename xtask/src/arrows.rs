@@ -21,6 +21,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("sweep", &["base", "trace", "machine", "placement", "sim", "study", "sys", "capture", "command"]),
     ("place", &["base", "trace", "machine", "placement", "sim", "report", "capture", "command"]),
     (
+        "live",
+        &["base", "trace", "machine", "placement", "report", "sys", "hooks", "capture", "migrate", "command", "place"],
+    ),
+    (
         "toolkit",
         &[
             "base",
@@ -34,13 +38,11 @@ const ARROWS: &[(&str, &[&str])] = &[
             "sys",
             "capture",
             "hooks",
-            "migrate",
             "command",
             "papers",
-            "place",
         ],
     ),
-    ("cli", &["command", "papers", "sweep", "place", "toolkit"]),
+    ("cli", &["command", "papers", "sweep", "place", "live", "toolkit"]),
 ];
 
 pub(crate) fn check() -> anyhow::Result<Vec<String>> {

@@ -1,12 +1,49 @@
-//! # homenode-toolkit: the only composition root
+//! # homenode-toolkit: the commands about recordings and machines
 //!
-//! Puts capture, trace, machines, policies, simulation and reports together into what a user can ask for. The command
-//! line is a thin skin over this; other doors will be too.
+//! Records, imports, looks after, describes, reports and exports datasets; says what this machine is and can do. Each is one
+//! file that puts the crates below together. Commands that are more than that have crates of their own beside this one:
+//! `papers`, `sweep`, `place`, `live`; the command line is a thin skin over all of them.
 //!
-//! **Invariant:** no logic of its own beyond putting parts together; every failure is a [`Failure`](homenode_command::Failure)
-//! that says whose fault it is and what to do.
+//! **Invariant:** nothing is computed here that another command needs too; every failure is a
+//! [`Failure`](homenode_command::Failure) that says whose fault it is and what to do.
 //!
-//! Reading order: [`families`], `record`, `info`, `report`, `export`, [`topo`](mod@topo), [`doctor`](mod@doctor).
+//! Reading order: [`families`], `record`, `import`, `maintain`, `info`, `report`, `sources`, `export`,
+//! [`topo`](mod@topo), [`doctor`](mod@doctor).
+//!
+//! ```
+//! use homenode_toolkit::{OrderChoice, ReportRequest, check, families, report, text};
+//! use homenode_trace::{store::Store, synthetic::Builder};
+//!
+//! // A page that thread 0 touches first and thread 1 uses.
+//! let mut program = Builder::new(2);
+//! program.write(0, 0x40_0000);
+//! for i in 0..999 {
+//!     program.read(1, 0x40_0000 + i % 512 * 8);
+//! }
+//! let (folder, dataset) = (tempfile::tempdir().unwrap(), program.store());
+//! for name in dataset.names().unwrap() {
+//!     let file = folder.path().join(&name);
+//!     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+//!     std::fs::write(file, dataset.get(&name).unwrap().as_slice()).unwrap();
+//! }
+//!
+//! assert!(check(folder.path())?.ok);
+//! let request = ReportRequest {
+//!     dataset: folder.path().to_owned(),
+//!     compare: None,
+//!     machine: "numa".to_owned(),
+//!     blocks: Vec::new(),
+//!     policies: vec!["first-touch".to_owned()],
+//!     map: None,
+//!     order: OrderChoice::Model,
+//!     charge_spins: false,
+//!     threshold_percent: 5,
+//! };
+//! let doc = report(&request, &mut ())?;
+//! assert!(text(&doc, 100, false).contains("first-touch"));
+//! assert!(families::list(Some("machines"))?.members.iter().any(|m| m.name == "numa"));
+//! # Ok::<(), homenode_command::Failure>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod doctor;
@@ -14,12 +51,9 @@ mod export;
 pub mod families;
 mod import;
 mod info;
-pub mod live;
 mod maintain;
-mod migrate;
 mod record;
 mod report;
-mod run;
 mod sources;
 pub mod topo;
 
@@ -28,13 +62,9 @@ pub use export::{ExportRequest, export};
 pub use homenode_capture::RecordOptions;
 pub use import::{ImportDoc, import};
 pub use info::info;
-pub use live::doc::ActDoc;
-pub use live::{LiveOptions, kernel_settings};
 pub use maintain::{CompactDoc, Language, RecoverDoc, check, compact, compile, recover};
-pub use migrate::{MigrateRequest, ReplayDoc, migrate, replay_journal};
 pub use record::{RecordDoc, default_output, record};
 pub use report::{ReportRequest, html, report, text};
-pub use run::{RunRequest, run};
 pub use topo::{TopoDoc, TopoRequest, topo};
 
 /// Prepares the process that this library works in: what it cannot write is an error that is told, and does not kill it.

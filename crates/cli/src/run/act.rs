@@ -3,7 +3,6 @@ use super::{Done, print};
 use crate::args::{Live, Migrate, Place, Run};
 use crate::progress::Bar;
 use homenode_command::{Failure, output};
-use homenode_toolkit as toolkit;
 
 pub(super) fn place(a: Place, quiet: bool) -> Done {
     let request = homenode_place::PlaceRequest {
@@ -28,9 +27,9 @@ pub(super) fn place(a: Place, quiet: bool) -> Done {
     print(&if a.json { doc.to_json() } else { doc.to_text() })
 }
 
-fn live(a: Live) -> toolkit::LiveOptions {
-    let default = toolkit::LiveOptions::default();
-    toolkit::LiveOptions {
+fn live(a: Live) -> homenode_live::LiveOptions {
+    let default = homenode_live::LiveOptions::default();
+    homenode_live::LiveOptions {
         policy: a.policy.unwrap_or(default.policy),
         move_permille: a.budget.unwrap_or(default.move_permille),
         decide_permille: a.decide.unwrap_or(default.decide_permille),
@@ -45,7 +44,7 @@ fn live(a: Live) -> toolkit::LiveOptions {
 }
 
 pub(super) fn run(a: Run, quiet: bool) -> Done {
-    let request = toolkit::RunRequest {
+    let request = homenode_live::RunRequest {
         command: a.command,
         plan: a.plan,
         matching: homenode_place::Match::parse(&a.matching)?,
@@ -54,7 +53,7 @@ pub(super) fn run(a: Run, quiet: bool) -> Done {
     };
     super::tuning(request.options.tune_kernel);
     let mut results = output::Results::new(a.json)?;
-    let doc = toolkit::run(&request, &mut Bar::new(quiet))?;
+    let doc = homenode_live::run(&request, &mut Bar::new(quiet))?;
     if a.json {
         results.print(&doc.to_json())?;
     } else if !quiet {
@@ -66,13 +65,14 @@ pub(super) fn run(a: Run, quiet: bool) -> Done {
 
 pub(super) fn migrate(a: Migrate, quiet: bool) -> Done {
     if let Some(journal) = &a.replay {
-        let doc = toolkit::replay_journal(journal, a.live.policy.as_deref())?;
+        let doc = homenode_live::replay_journal(journal, a.live.policy.as_deref())?;
         print(&if a.json { doc.to_json() } else { doc.to_text() })?;
         // Another policy is meant to differ.
         return Ok(u8::from(!doc.same && a.live.policy.is_none()));
     }
     let pid = a.pid.ok_or_else(|| Failure::usage("--pid or --replay is needed"))?;
     super::tuning(a.live.tune_kernel);
-    let doc = toolkit::migrate(&toolkit::MigrateRequest { pid, options: live(a.live) }, &mut Bar::new(quiet))?;
+    let doc =
+        homenode_live::migrate(&homenode_live::MigrateRequest { pid, options: live(a.live) }, &mut Bar::new(quiet))?;
     print(&if a.json { doc.to_json() } else { doc.to_text() })
 }

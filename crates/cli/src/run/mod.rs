@@ -63,7 +63,7 @@ fn warn(quiet: bool, lines: &[String]) {
 /// Settings of the whole machine are never changed in silence, whatever else is quiet.
 fn tuning(allowed: bool) {
     if allowed {
-        eprintln!("homenode: {}", toolkit::kernel_settings());
+        eprintln!("homenode: {}", homenode_live::kernel_settings());
     }
 }
 

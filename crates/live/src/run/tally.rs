@@ -1,12 +1,12 @@
 //! What came of a plan: what was placed, what came with another size, what could not be placed and why.
-use crate::live::doc::{PlanOutcome, Scaled, Unplaced};
+use crate::doc::{PlanOutcome, Scaled, Unplaced};
 use homenode_base::agentresult::{NO_MAPPINGS, Outcome, ProcessResult};
 use homenode_place::Source;
 use homenode_placement::plan::{ObjectKey, Plan};
 use std::collections::{BTreeMap, HashSet};
 
 /// How far each thread and each range of a plan came.
-pub(super) struct Tally<'a> {
+pub(crate) struct Tally<'a> {
     plan: &'a Plan,
     pins: Vec<State>,
     entries: Vec<State>,
@@ -32,7 +32,7 @@ fn better(old: &State, new: State) -> State {
 impl<'a> Tally<'a> {
     /// Nothing was heard of any yet. `sources` says what there are lines for; `dynamic`, whether the program is asked to carry
     /// them out itself.
-    pub(super) fn new(plan: &'a Plan, sources: &[Source], dynamic: bool) -> Tally<'a> {
+    pub(crate) fn new(plan: &'a Plan, sources: &[Source], dynamic: bool) -> Tally<'a> {
         let left = |why: &str| State::Left(why.to_owned());
         let silent = || {
             left(if dynamic {
@@ -54,7 +54,7 @@ impl<'a> Tally<'a> {
     }
 
     /// What one process reports; line `i + 2` of its plan is `sources[i]`.
-    pub(super) fn hear(&mut self, process: &ProcessResult, sources: &[Source]) {
+    pub(crate) fn hear(&mut self, process: &ProcessResult, sources: &[Source]) {
         for item in &process.items {
             let Some(source) = (item.line as usize).checked_sub(2).and_then(|i| sources.get(i)) else { continue };
             let state = self.state(*source, item.outcome);
@@ -63,7 +63,7 @@ impl<'a> Tally<'a> {
     }
 
     /// A range that was placed by other means.
-    pub(super) fn placed(&mut self, source: Source, bytes: u64) {
+    pub(crate) fn placed(&mut self, source: Source, bytes: u64) {
         self.set(source, State::Placed(bytes, None));
     }
 
@@ -95,7 +95,7 @@ impl<'a> Tally<'a> {
     }
 
     /// Writes what is known now into the report.
-    pub(super) fn tell(&self, outcome: &mut PlanOutcome) {
+    pub(crate) fn tell(&self, outcome: &mut PlanOutcome) {
         let all = || self.pins.iter().chain(&self.entries);
         let placed = |s: &&State| matches!(s, State::Placed(..));
         outcome.entries = all().count() as u64;

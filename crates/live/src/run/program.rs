@@ -11,20 +11,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The program of a plan.
-pub(super) struct Program {
+pub(crate) struct Program {
     /// Its file, if there is one here.
-    pub(super) image: Option<Image>,
+    pub(crate) image: Option<Image>,
     /// What that file has.
-    pub(super) file: Option<ModuleFile>,
+    pub(crate) file: Option<ModuleFile>,
     /// Its build id.
-    pub(super) build_id: Option<String>,
+    pub(crate) build_id: Option<String>,
     /// Whether another program starts it.
-    pub(super) launched: bool,
+    pub(crate) launched: bool,
 }
 
 impl Program {
     /// The program that `command` runs under `plan`; `first` is the file of its first word.
-    pub(super) fn of(plan: &Plan, matching: Match, command: &[OsString], first: &Path) -> Result<Program, Failure> {
+    pub(crate) fn of(plan: &Plan, matching: Match, command: &[OsString], first: &Path) -> Result<Program, Failure> {
         let direct = Image::read(first).ok();
         let Some(recorded) = plan.modules.first() else { return Program::at(first, false) };
         let words = words(command);
@@ -71,12 +71,12 @@ impl Program {
     }
 
     /// Whether a library can be preloaded.
-    pub(super) fn dynamic(&self) -> bool {
+    pub(crate) fn dynamic(&self) -> bool {
         self.image.as_ref().is_none_or(|i| i.dynamic)
     }
 
     /// The process that runs this program: this one or one that it started.
-    pub(super) fn running(&self, pid: u32) -> Option<(u32, u64)> {
+    pub(crate) fn running(&self, pid: u32) -> Option<(u32, u64)> {
         let image = self.image.as_ref()?;
         let bias = |pid: u32| Some((pid, image.bias(pid)?));
         bias(pid).or_else(|| process::tree(pid).into_iter().find_map(bias))
@@ -109,10 +109,10 @@ fn same_launcher(plan: &Plan, recorded: &ModuleBuild, command: &[OsString]) -> b
 }
 
 /// What must be known of a program file.
-pub(super) struct Image {
+pub(crate) struct Image {
     path: PathBuf,
     /// Whether it has an interpreter, so that libraries can be preloaded.
-    pub(super) dynamic: bool,
+    pub(crate) dynamic: bool,
     /// Whether it is linked to a fixed address.
     fixed: bool,
     /// Address of its first segment as linked.
@@ -120,7 +120,7 @@ pub(super) struct Image {
 }
 
 impl Image {
-    pub(super) fn read(path: &Path) -> Result<Image, Failure> {
+    pub(crate) fn read(path: &Path) -> Result<Image, Failure> {
         let named = |e: &dyn std::fmt::Display| Failure::input(format!("{}: {e}", path.display()));
         let bytes = fs::read(path).map_err(|e| named(&e))?;
         let file = ElfFile::<object::elf::FileHeader64<object::Endianness>>::parse(&*bytes)
@@ -136,7 +136,7 @@ impl Image {
         })
     }
     /// Its file.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
     /// What to add to addresses as linked; `None` while the process does not run this program (yet).

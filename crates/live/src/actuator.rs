@@ -1,4 +1,4 @@
-//! What the mind wants, as system calls; what came of them, in its words.
+//! The actuator: what the governor wants, as system calls; and what came of them, as its events.
 use homenode_base::NodeId;
 use homenode_machine::Topology;
 use homenode_migrate::{At, MigrateError, Mover, PAGE_BYTES, Request, where_are};
@@ -11,21 +11,21 @@ use std::time::{Duration, Instant};
 const CALLS_LISTED: usize = 100_000;
 
 /// Does, or in a dry run lists.
-pub(super) struct Hands {
+pub(crate) struct Actuator {
     os_ids: Vec<u32>,
     dry_run: bool,
     /// Moves already listed, so that a dry run says each once.
     listed: BTreeSet<(PageId, NodeId)>,
-    pub(super) calls: Vec<String>,
-    pub(super) calls_unlisted: u64,
+    pub(crate) calls: Vec<String>,
+    pub(crate) calls_unlisted: u64,
     /// The first process that could not be looked into, and why.
-    pub(super) trouble: Option<MigrateError>,
+    pub(crate) trouble: Option<MigrateError>,
 }
 
-impl Hands {
-    pub(super) fn new(topology: &Topology, dry_run: bool) -> Hands {
+impl Actuator {
+    pub(crate) fn new(topology: &Topology, dry_run: bool) -> Actuator {
         let os_ids = topology.nodes.iter().map(|n| n.os_id).collect();
-        Hands { os_ids, dry_run, listed: BTreeSet::new(), calls: Vec::new(), calls_unlisted: 0, trouble: None }
+        Actuator { os_ids, dry_run, listed: BTreeSet::new(), calls: Vec::new(), calls_unlisted: 0, trouble: None }
     }
 
     fn node_of(&self, os: u32) -> Option<NodeId> {
@@ -33,7 +33,7 @@ impl Hands {
     }
 
     /// Free room of all nodes.
-    pub(super) fn free(&self) -> Event {
+    pub(crate) fn free(&self) -> Event {
         let pages = |(i, os): (usize, &u32)| {
             let bytes = homenode_migrate::process::free_bytes(*os)?;
             Some((NodeId(i as u16), bytes / PAGE_BYTES))
@@ -42,7 +42,7 @@ impl Hands {
     }
 
     /// Where pages are; processes that have ended come as events of their own, first.
-    pub(super) fn locate(&mut self, pages: &[PageId]) -> Vec<Event> {
+    pub(crate) fn locate(&mut self, pages: &[PageId]) -> Vec<Event> {
         let (mut events, mut at) = (Vec::new(), Vec::with_capacity(pages.len()));
         for group in pages.chunk_by(|a, b| a.space == b.space) {
             let addresses: Vec<u64> = group.iter().map(|p| p.page * PAGE_BYTES).collect();
@@ -65,7 +65,7 @@ impl Hands {
     }
 
     /// Moves, and says what processor time that took: what it costs, also where this thread has to wait for a processor.
-    pub(super) fn carry_out(&mut self, wishes: &[Wish], limit_ns: u64) -> (Event, u64) {
+    pub(crate) fn carry_out(&mut self, wishes: &[Wish], limit_ns: u64) -> (Event, u64) {
         let (start, cpu_ns) = (Instant::now(), thread_cpu_ns());
         let mut spaces: BTreeMap<u32, Vec<&Wish>> = BTreeMap::new();
         wishes.iter().for_each(|w| spaces.entry(w.page.space).or_default().push(w));

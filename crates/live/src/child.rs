@@ -1,10 +1,11 @@
 //! A program that is started for a live run, and one that was there before.
-use super::Life;
+use crate::watch::{Life, SIGUSR1};
 use homenode_command::Failure;
 use homenode_sys::held::{Held, hold};
 use homenode_sys::process::{self, Change, PidFd, Polled, Terminal, Whom};
+use homenode_sys::signals::StopRequests;
 use std::ffi::OsString;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const SIGTTIN: i32 = 21;
 const SIGTTOU: i32 = 22;
@@ -71,6 +72,18 @@ impl Life for Child {
         // The program decides what to do with it; we report when it ends.
         process::signal_group(self.pid, signal);
         false
+    }
+}
+
+/// Waits for a program of ours, passes signals on, and calls `look` now and then.
+pub(crate) fn wait(child: &mut dyn Life, stop: Option<&StopRequests>, mut look: impl FnMut(Duration)) {
+    let begin = Instant::now();
+    while !child.over() {
+        if let Some(signal) = stop.and_then(StopRequests::take).filter(|s| *s != SIGUSR1) {
+            child.asked_to_stop(signal);
+        }
+        look(begin.elapsed());
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -1,6 +1,6 @@
 //! `run` and `migrate` as far as any machine goes: what is refused and how, and a machine on which there is nothing to do.
 use homenode_command::{Class, Failure};
-use homenode_toolkit::{ActDoc, LiveOptions, MigrateRequest, RunRequest, migrate, run};
+use homenode_live::{ActDoc, LiveOptions, MigrateRequest, RunRequest, migrate, run};
 use std::ffi::OsString;
 use std::process::Command;
 use std::time::Duration;

@@ -1,5 +1,6 @@
 //! What a run came to: the document of `homenode run` and `homenode migrate`.
-use super::{Here, Left};
+use crate::here::Here;
+use crate::watch::Left;
 use homenode_base::NodeId;
 use homenode_placement::live::{Held, Locality as Sum, Refused};
 use homenode_trace::SampleUnit;
@@ -278,10 +279,6 @@ impl ActDoc {
     /// The JSON document on one line.
     pub fn to_json(&self) -> String {
         homenode_command::json_line(self)
-    }
-    /// For people.
-    pub fn to_text(&self) -> String {
-        super::text::text(self)
     }
     pub(crate) fn set_nodes(&mut self, before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>) {
         let all: BTreeSet<u32> = before.keys().chain(after.keys()).copied().collect();

@@ -1,30 +1,9 @@
-//! The live loop: samples in, page moves out. The mind is [`homenode_placement::live`]; here are its eyes, hands and diary.
-//!
-//! Reading order: this file (what can be asked), `watch` (the loop), `evidence` (samples to uses of pages), `meter` (where accesses went), `hands` (the
-//! calls), `diary` (the journal), `source` (which samples), `kernel` (the kernel's own balancing), `tuned` (where it is switched on), `child` (a program that
-//! is started), [`doc`] (the report).
-pub(crate) mod child;
-mod diary;
-pub mod doc;
-mod evidence;
-mod hands;
-pub(crate) mod kernel;
-mod meter;
-pub(crate) mod source;
-mod text;
-pub(crate) mod tuned;
-mod watch;
-
-#[cfg(test)]
-mod tests;
-
-pub(crate) use watch::{End, Left, Life, Watch};
-
+//! What can be set of the live loop.
 use homenode_capture::SampleSource;
 use homenode_capture::hinting::Kernel;
 use homenode_capture::sampled::{Beside, BesideOf};
 use homenode_command::Failure;
-use homenode_machine::{Machine, Topology};
+use homenode_machine::Topology;
 use homenode_placement::live::Config;
 use homenode_placement::policies::Choice;
 use homenode_trace::SampleUnit;
@@ -111,7 +90,7 @@ impl LiveOptions {
         Choice::parse(&self.policy).map_err(Failure::usage)
     }
 
-    /// The settings of the mind. `may_move` = false only looks.
+    /// The settings of the governor. `may_move` = false only looks.
     pub(crate) fn config(
         &self,
         choice: &Choice,
@@ -144,31 +123,6 @@ impl LiveOptions {
             ticks_per_window: u64::from(ticks.unwrap_or(100_000)),
             ..defaults
         }
-    }
-}
-
-/// The machine of a live run: costs and the real thing, with the same node numbers.
-pub(crate) struct Here {
-    pub(crate) machine: Machine,
-    pub(crate) topology: Topology,
-}
-
-impl Here {
-    pub(crate) fn read() -> Result<Here, Failure> {
-        let topology = homenode_command::machine::topology()?;
-        let machine = homenode_command::machine::this()?;
-        if machine.nodes() != topology.nodes.len() {
-            return Err(Failure::input(format!(
-                "the saved machine has {} nodes and this one has {}; run homenode topo --measure again",
-                machine.nodes(),
-                topology.nodes.len()
-            )));
-        }
-        Ok(Here { machine, topology })
-    }
-    /// Whether there is anything to choose from.
-    pub(crate) fn one_node(&self) -> bool {
-        self.topology.nodes.iter().filter(|n| n.memory_bytes > 0).count() < 2
     }
 }
 

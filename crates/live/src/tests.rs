@@ -1,5 +1,7 @@
 //! The loop on this machine, whatever it is: evidence is made up, pages and calls are real.
-use super::{End, Here, Left, Life, LiveOptions, Watch};
+use crate::here::Here;
+use crate::options::LiveOptions;
+use crate::watch::{End, Left, Life, Watch};
 use homenode_base::Cost;
 use homenode_capture::{CaptureError, Notice, RawSample, SampleSource};
 use homenode_machine::topology::MemoryNode;

@@ -1,12 +1,12 @@
 //! A program under a plan: dynamic ones place their memory themselves through the preloaded library, before first touch;
 //! static ones are moved from outside, as soon as there is something to move. A plan may go through scripts and launchers.
-use super::program::Program;
-use super::tally::Tally;
-use super::{RunRequest, wait};
-use crate::live::Here;
-use crate::live::child::{Child, cannot_start, start};
-use crate::live::doc::{ActDoc, PlanOutcome};
-use crate::migrate::SIGUSR1;
+use crate::child::{Child, cannot_start, start, wait};
+use crate::doc::{ActDoc, PlanOutcome};
+use crate::here::Here;
+use crate::run::program::Program;
+use crate::run::request::RunRequest;
+use crate::run::tally::Tally;
+use crate::watch::SIGUSR1;
 use homenode_base::agentplan::{AgentPlan, By, Home, Line};
 use homenode_base::agentresult::{self, Outcome, ProcessResult};
 use homenode_command::Failure;
@@ -43,7 +43,7 @@ struct Sent<'a> {
     sources: Vec<Source>,
 }
 
-pub(super) fn run(
+pub(crate) fn run(
     request: &RunRequest,
     file: &Path,
     first: &Path,

@@ -4,9 +4,9 @@
 #[path = "../../place/tests/support/mod.rs"]
 mod support;
 
+use homenode_live::{ActDoc, LiveOptions, RunRequest, run};
 use homenode_place::{Match, PlaceRequest, place};
 use homenode_placement::plan::{ObjectKey, Plan};
-use homenode_toolkit::{ActDoc, LiveOptions, RunRequest, run};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use support::{build, plain, recorded, request, write_plan};

@@ -1,5 +1,5 @@
 //! The report for people.
-use super::doc::{ActDoc, LiveDoc, PlanOutcome, Regime};
+use crate::doc::{ActDoc, LiveDoc, PlanOutcome, Regime};
 use homenode_placement::live::Held;
 use homenode_report::units::integer;
 use homenode_trace::SampleUnit;
@@ -10,7 +10,14 @@ macro_rules! line {
     ($out:expr, $($arg:tt)*) => {{ let _ = writeln!($out, $($arg)*); }};
 }
 
-pub(super) fn text(doc: &ActDoc) -> String {
+impl ActDoc {
+    /// For people.
+    pub fn to_text(&self) -> String {
+        text(self)
+    }
+}
+
+fn text(doc: &ActDoc) -> String {
     let mut out = String::new();
     doc.calls.iter().for_each(|c| line!(out, "{c}"));
     if !doc.ended.is_empty() {
@@ -27,7 +34,7 @@ pub(super) fn text(doc: &ActDoc) -> String {
     }
     if !doc.nodes.is_empty() {
         let mib = |b: u64| b as f64 / f64::from(1 << 20);
-        let row = |n: &super::doc::NodeBytes| {
+        let row = |n: &crate::doc::NodeBytes| {
             format!("node {} {:.1} -> {:.1}", n.node, mib(n.before_bytes), mib(n.after_bytes))
         };
         let rows: Vec<String> = doc.nodes.iter().map(row).collect();

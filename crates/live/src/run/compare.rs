@@ -1,9 +1,11 @@
 //! The same program under several regimes, one after the other.
-use super::{RunRequest, followed, words};
-use crate::live::doc::{ActDoc, LiveDoc, RUN_SCHEMA, Regime};
-use crate::live::kernel::moves_so_far;
-use crate::live::{Here, LiveOptions};
-use crate::migrate::SIGUSR1;
+use crate::doc::{ActDoc, LiveDoc, RUN_SCHEMA, Regime};
+use crate::here::Here;
+use crate::kernel::moves_so_far;
+use crate::options::{LiveOptions, ONE_NODE};
+use crate::run::followed::followed;
+use crate::run::request::RunRequest;
+use crate::watch::SIGUSR1;
 use homenode_capture::hinting::{Kernel, Switch};
 use homenode_command::{Failure, Progress};
 use homenode_migrate::process::{Balancing, balancing};
@@ -17,7 +19,7 @@ const KNOWN: [&str; 4] = ["first-touch", "interleave", "autonuma", "homenode"];
 /// Exit statuses of programs that SIGINT and SIGTERM ended.
 const STOPPED: [i32; 2] = [-2, -15];
 
-pub(super) fn compare(request: &RunRequest, progress: &mut dyn Progress) -> Result<ActDoc, Failure> {
+pub(crate) fn compare(request: &RunRequest, progress: &mut dyn Progress) -> Result<ActDoc, Failure> {
     if let Some(unknown) = request.compare.iter().find(|r| !KNOWN.contains(&r.as_str())) {
         return Err(Failure::usage(format!(
             "--compare: there is no regime '{unknown}'; known are {}",
@@ -29,7 +31,7 @@ pub(super) fn compare(request: &RunRequest, progress: &mut dyn Progress) -> Resu
     }
     let here = Here::read()?;
     let mut doc = ActDoc::new(RUN_SCHEMA, "compare");
-    doc.command = words(&request.command);
+    doc.command = request.words();
     // From before a setting of the kernel changes until it is put back: a signal in between must not kill this process.
     let stop = StopRequests::install_with(&[SIGUSR1]).ok();
     for name in &request.compare {
@@ -52,7 +54,7 @@ pub(super) fn compare(request: &RunRequest, progress: &mut dyn Progress) -> Resu
             .to_owned(),
     );
     if here.one_node() {
-        doc.notes.push(crate::live::ONE_NODE.to_owned());
+        doc.notes.push(ONE_NODE.to_owned());
     }
     Ok(doc)
 }

@@ -2,7 +2,7 @@
 //!
 //! Samples that weigh by references or by processor time say how often memory was used by whom; hinting faults do not, and
 //! nothing is metered by them.
-use super::evidence::Evidence;
+use crate::evidence::Evidence;
 use homenode_base::NodeId;
 use homenode_capture::RawSample;
 use homenode_machine::{AccessClass, Location, Machine, Topology};
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 /// How long ago "now" begins.
-pub(super) const RECENT: Duration = Duration::from_secs(10);
+pub(crate) const RECENT: Duration = Duration::from_secs(10);
 /// Pages asked about at once at most: of more samples an even share stands for all.
 const ASKED_AT_ONCE: usize = 256;
 /// Samples older than this when others come are not asked about.
@@ -23,15 +23,15 @@ const CALM_FRESH_NS: u64 = 250_000_000;
 
 /// At which moment samples are metered.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct When {
+pub(crate) struct When {
     /// The loop has moved some pages before.
-    pub(super) moved: bool,
+    pub(crate) moved: bool,
     /// Nothing has been to do for a while.
-    pub(super) calm: bool,
+    pub(crate) calm: bool,
 }
 
 /// Sums.
-pub(super) struct Meter {
+pub(crate) struct Meter {
     os_ids: Vec<u32>,
     /// Whether the samples say how often memory is used.
     weighs: bool,
@@ -73,13 +73,13 @@ impl Sums {
 }
 
 impl Meter {
-    pub(super) fn new(topology: &Topology, unit: SampleUnit) -> Meter {
+    pub(crate) fn new(topology: &Topology, unit: SampleUnit) -> Meter {
         let os_ids = topology.nodes.iter().map(|n| n.os_id).collect();
         Meter { os_ids, weighs: unit != SampleUnit::Window, sums: Sums::default() }
     }
 
     /// Asks where these samples' pages are.
-    pub(super) fn add(&mut self, samples: &[RawSample], evidence: &mut Evidence, machine: &Machine, when: When) {
+    pub(crate) fn add(&mut self, samples: &[RawSample], evidence: &mut Evidence, machine: &Machine, when: When) {
         if !self.weighs || samples.is_empty() {
             return;
         }
@@ -104,7 +104,7 @@ impl Meter {
         self.sums.add(Instant::now(), &sum, when.moved);
     }
 
-    pub(super) fn sums(self) -> Sums {
+    pub(crate) fn sums(self) -> Sums {
         self.sums
     }
 }

@@ -1,16 +1,17 @@
 //! The loop itself.
-use super::diary::Diary;
-use super::evidence::Evidence;
-use super::hands::Hands;
-use super::meter::{Meter, Sums, When};
-use super::{Here, LiveOptions};
+use crate::actuator::Actuator;
+use crate::evidence::Evidence;
+use crate::here::Here;
+use crate::journal::JournalFile;
+use crate::meter::{Meter, Sums, When};
+use crate::options::LiveOptions;
 use homenode_capture::SampleSource;
 use homenode_capture::sampled::Beside;
 use homenode_command::{Failure, Progress};
 use homenode_machine::Machine;
 use homenode_placement::live::{Effect, Event, Governor, Header, Line, journal::JOURNAL_SCHEMA};
 use homenode_sys::numa::thread_cpu_ns;
-use homenode_sys::signals::StopRequests;
+use homenode_sys::signals::{self, StopRequests};
 use homenode_trace::SampleUnit;
 use std::time::{Duration, Instant};
 
@@ -30,8 +31,9 @@ const METERED_PER_S: u64 = 400;
 const CALM_LOOK: u32 = 2;
 /// While nothing is to be done, free room is asked for so rarely.
 const ROOM_EVERY: Duration = Duration::from_secs(30);
-/// The off switch that leaves the loop running.
-const SIGUSR1: i32 = 10;
+
+/// Off switch of the live loop, which runs on, and on again.
+pub(crate) const SIGUSR1: i32 = 10;
 
 /// Whose end the loop waits for.
 pub(crate) trait Life {
@@ -52,6 +54,17 @@ pub(crate) enum End {
     Signal(i32),
 }
 
+impl End {
+    /// How the loop ended, for the report.
+    pub(crate) fn words(self) -> String {
+        match self {
+            End::Program => "the program ended".to_owned(),
+            End::Duration => "the time asked for was over; the program runs on".to_owned(),
+            End::Signal(signal) => format!("stopped by {}; the program runs on", signals::name(signal)),
+        }
+    }
+}
+
 /// A live run.
 pub(crate) struct Watch<'m> {
     governor: Governor<'m>,
@@ -61,8 +74,8 @@ pub(crate) struct Watch<'m> {
     meter: Meter,
     /// Whether anything is decided, or only metered.
     decides: bool,
-    hands: Hands,
-    diary: Option<Diary>,
+    actuator: Actuator,
+    journal: Option<JournalFile>,
     record: Option<Beside>,
     full_rate_per_s: u64,
     /// Most processor time for looking and deciding, and what this thread had used when it began.
@@ -104,7 +117,7 @@ impl Left<'_> {
     /// Who did the work, if it was not the loop alone.
     pub(crate) fn who_moved(&self, kernel_moves: u64) -> Option<String> {
         let now = self.metered.now();
-        super::kernel::who_moved(self.governor.stats().moved_pages, kernel_moves, (now.weight > 0).then(|| now.share()))
+        crate::kernel::who_moved(self.governor.stats().moved_pages, kernel_moves, (now.weight > 0).then(|| now.share()))
     }
 }
 
@@ -120,9 +133,9 @@ impl<'m> Watch<'m> {
         let config = options.config(&choice, &*source, &here.topology, may_move);
         let full_rate_per_s = config.full_rate_per_s;
         let governor = Governor::new(&here.machine, &choice, config.clone()).map_err(Failure::usage)?;
-        let mut diary = options.journal.as_deref().map(|p| Diary::create(p, options.force)).transpose()?;
-        if let Some(diary) = &mut diary {
-            diary.write(&Line::Header(Box::new(Header {
+        let mut journal = options.journal.as_deref().map(|p| JournalFile::create(p, options.force)).transpose()?;
+        if let Some(journal) = &mut journal {
+            journal.write(&Line::Header(Box::new(Header {
                 schema: JOURNAL_SCHEMA.into(),
                 machine: here.machine.clone(),
                 os_nodes: here.topology.nodes.iter().map(|n| n.os_id).collect(),
@@ -138,8 +151,8 @@ impl<'m> Watch<'m> {
             source,
             evidence: Evidence::new(&here.topology),
             decides: may_move,
-            hands: Hands::new(&here.topology, options.dry_run),
-            diary,
+            actuator: Actuator::new(&here.topology, options.dry_run),
+            journal,
             record: None,
             full_rate_per_s,
             decide_permille: u64::from(options.decide_permille.max(1)),
@@ -255,7 +268,7 @@ impl<'m> Watch<'m> {
         let asked_lately = self.room_asked.is_some_and(|at| at.elapsed() < ROOM_EVERY);
         if seen && (self.governor.stretch() == 1 || !asked_lately) {
             self.room_asked = Some(Instant::now());
-            let free = self.hands.free();
+            let free = self.actuator.free();
             self.tell(free);
         }
         self.tell(Event::Tick);
@@ -263,11 +276,11 @@ impl<'m> Watch<'m> {
         let deciding_ns = (cpu_ns - self.cpu_ns).saturating_sub(std::mem::take(&mut self.moving_cpu_ns));
         self.cpu_ns = cpu_ns;
         self.tell(Event::Spent { deciding_ns });
-        if let Some(diary) = &mut self.diary {
-            diary.flush();
+        if let Some(journal) = &mut self.journal {
+            journal.flush();
         }
         let seen_something = self.governor.stats().looked_at > 0;
-        match &self.hands.trouble {
+        match &self.actuator.trouble {
             Some(error) if !seen_something => Err(Failure::work(error)),
             _ => Ok(()),
         }
@@ -285,15 +298,15 @@ impl<'m> Watch<'m> {
         while let Some(event) = todo.pop_front() {
             let at_ns = self.now_ns();
             self.governor.handle(at_ns, &event, &mut effects);
-            if let Some(diary) = &mut self.diary {
-                diary.write(&Line::In { at_ns, event });
-                effects.iter().for_each(|e| diary.write(&Line::Out { effect: e.clone() }));
+            if let Some(journal) = &mut self.journal {
+                journal.write(&Line::In { at_ns, event });
+                effects.iter().for_each(|e| journal.write(&Line::Out { effect: e.clone() }));
             }
             for effect in effects.drain(..) {
                 match effect {
-                    Effect::Locate { pages } => todo.extend(self.hands.locate(&pages)),
+                    Effect::Locate { pages } => todo.extend(self.actuator.locate(&pages)),
                     Effect::Move { wishes, limit_ns } => {
-                        let (event, cpu_ns) = self.hands.carry_out(&wishes, limit_ns);
+                        let (event, cpu_ns) = self.actuator.carry_out(&wishes, limit_ns);
                         self.moving_cpu_ns += cpu_ns;
                         todo.push_back(event);
                     }
@@ -307,14 +320,14 @@ impl<'m> Watch<'m> {
     /// Ends sampling and hands over what is to be reported.
     pub(crate) fn finish(mut self) -> Left<'m> {
         let mut notes = self.source.notes();
-        if let Some(mut diary) = self.diary.take() {
-            diary.flush();
-            notes.extend(diary.trouble.take());
+        if let Some(mut journal) = self.journal.take() {
+            journal.flush();
+            notes.extend(journal.trouble.take());
         }
         notes.extend(self.record.take().map(|record| recorded(record, &*self.source)));
-        notes.extend(self.hands.trouble.take().map(|e| e.to_string()));
-        if self.hands.calls_unlisted > 0 {
-            notes.push(format!("{} more calls are not listed", self.hands.calls_unlisted));
+        notes.extend(self.actuator.trouble.take().map(|e| e.to_string()));
+        if self.actuator.calls_unlisted > 0 {
+            notes.push(format!("{} more calls are not listed", self.actuator.calls_unlisted));
         }
         let shared = self.governor.shared_huge_pages();
         if shared > 0 {
@@ -336,7 +349,7 @@ impl<'m> Watch<'m> {
             seconds: self.started.elapsed().as_secs_f64(),
             window_s: self.window.as_secs_f64(),
             metered: self.meter.sums(),
-            calls: self.hands.calls,
+            calls: self.actuator.calls,
             governor: self.governor,
             notes,
         }

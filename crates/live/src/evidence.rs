@@ -23,7 +23,7 @@ struct Count {
 }
 
 /// What was sampled since the last look.
-pub(super) struct Evidence {
+pub(crate) struct Evidence {
     node_of_cpu: Vec<Option<NodeId>>,
     counts: Vec<Count>,
     /// So many counts are added up at once, so that a storm of samples of few pages does not fill the memory.
@@ -31,20 +31,20 @@ pub(super) struct Evidence {
     /// Processor of a thread whose samples do not say, as last looked up since then.
     cpus: BTreeMap<u32, Option<u32>>,
     /// Samples taken in.
-    pub(super) samples: u64,
+    pub(crate) samples: u64,
     /// Samples that no move could make cheaper (caches) or whose processor is not known.
-    pub(super) unusable: u64,
+    pub(crate) unusable: u64,
 }
 
 impl Evidence {
-    pub(super) fn new(topology: &Topology) -> Evidence {
+    pub(crate) fn new(topology: &Topology) -> Evidence {
         let most = topology.nodes.iter().flat_map(|n| &n.cpus).max().map_or(0, |c| *c as usize + 1);
         let node_of_cpu = (0..most as u32).map(|cpu| topology.node_of_cpu(cpu)).collect();
         let (counts, cpus) = (Vec::new(), BTreeMap::new());
         Evidence { node_of_cpu, counts, merge_at: COUNTS_MOST, cpus, samples: 0, unusable: 0 }
     }
 
-    pub(super) fn add(&mut self, samples: &[RawSample]) {
+    pub(crate) fn add(&mut self, samples: &[RawSample]) {
         for sample in samples {
             self.samples += 1;
             match self.usable(sample) {
@@ -63,7 +63,7 @@ impl Evidence {
     }
 
     /// The node from which a sample's access came, if moving its page could make it cheaper.
-    pub(super) fn usable(&mut self, sample: &RawSample) -> Option<NodeId> {
+    pub(crate) fn usable(&mut self, sample: &RawSample) -> Option<NodeId> {
         self.node(sample).filter(|_| sample.source.placement_matters() && sample.addr < KERNEL)
     }
     fn node(&mut self, sample: &RawSample) -> Option<NodeId> {
@@ -73,14 +73,14 @@ impl Evidence {
     }
 
     /// Nobody wants to know of what was used.
-    pub(super) fn forget(&mut self) -> Vec<Use> {
+    pub(crate) fn forget(&mut self) -> Vec<Use> {
         self.cpus.clear();
         self.counts.clear();
         Vec::new()
     }
 
     /// The uses since the last look, huge pages as wholes.
-    pub(super) fn take(&mut self) -> Vec<Use> {
+    pub(crate) fn take(&mut self) -> Vec<Use> {
         self.cpus.clear();
         let mut counts = std::mem::take(&mut self.counts);
         merge(&mut counts);

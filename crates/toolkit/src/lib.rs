@@ -52,6 +52,7 @@ pub mod families;
 mod import;
 mod info;
 mod maintain;
+mod order;
 mod record;
 mod report;
 mod sources;
@@ -63,6 +64,7 @@ pub use homenode_capture::RecordOptions;
 pub use import::{ImportDoc, import};
 pub use info::info;
 pub use maintain::{CompactDoc, Language, RecoverDoc, check, compact, compile, recover};
+pub use order::OrderChoice;
 pub use record::{RecordDoc, default_output, record};
 pub use report::{ReportRequest, html, report, text};
 pub use topo::{TopoDoc, TopoRequest, topo};
@@ -71,25 +73,4 @@ pub use topo::{TopoDoc, TopoRequest, topo};
 pub fn prepare() {
     // Where that cannot be had, the signal is what it always was.
     let _ = homenode_sys::signals::fail_beyond_file_limit();
-}
-
-/// The order in which references of different threads are replayed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OrderChoice {
-    /// Virtual time constrained by synchronisation.
-    Model,
-    /// Time stamps; `seed` chooses among the legal merges.
-    Recorded {
-        /// Seed.
-        seed: u64,
-    },
-}
-
-impl OrderChoice {
-    pub(crate) fn kind(self) -> homenode_trace::order::OrderKind {
-        match self {
-            OrderChoice::Model => homenode_trace::order::OrderKind::Model,
-            OrderChoice::Recorded { seed } => homenode_trace::order::OrderKind::Recorded { seed },
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! `homenode report`: where pages should live, what that is worth and what to change.
-use crate::OrderChoice;
 use crate::info::{provenance, unseen};
+use crate::order::OrderChoice;
 use homenode_base::VirtualTime;
 use homenode_command::dataset::{Opened, open, refs};
 use homenode_command::{Failure, Progress};

@@ -1,6 +1,6 @@
 //! E4: the policies of chapter 5 beside the optimum on the ACE and the Butterfly.
 use super::claims::{Judged, POINTS};
-use super::lookup::{Answered, names, two};
+use super::lookup::{names, two};
 use super::program::{Listed, Program};
 use super::{Bars, Experiment, Found, Spec};
 use crate::doc::Table;
@@ -48,7 +48,7 @@ impl Experiment for Policies {
         let policies = policies()?;
         let naive = [ACE, BUTTERFLY].map(|m| naive_cost(&machines[m]).map_or(f64::NAN, |(_, cost)| cost));
         let base = program.question(machines, &[PAGE]);
-        let answered = Answered::ask(program, Question { policies, with_replication: Want::Cost, ..base })?;
+        let answered = program.ask(Question { policies, with_replication: Want::Cost, ..base })?;
         let mut new = Measured { listed: program.listed, optimum: [0.0; 2], policy: [[0.0; ALL]; 2], naive };
         for m in [ACE, BUTTERFLY] {
             new.optimum[m] = answered.mcpr(m, PAGE, What::WithReplication)?;

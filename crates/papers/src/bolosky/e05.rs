@@ -1,19 +1,17 @@
 //! E5: the optimum over the price of a move: G on the ACE, R on the Butterfly.
 use super::claims::Judged;
 use super::lookup::{Answered, names};
-use super::moves_case::{self, Parts};
+use super::moves_case::{self, PAGE, Parts, machine};
 use super::program::{Listed, Program};
 use super::slopes::{Apart, Price};
 use super::{Experiment, Figure, Found, Spec};
 use homenode_command::Failure;
-use homenode_machine::{Machine, models};
 use homenode_placement::policies::Choice;
 use homenode_study::analyses::{Series, Sweep, is_concave, is_linear, scaled};
 use homenode_study::{Question, Want, What};
 
 pub(super) static SPEC: Spec = Spec { id: "E5", title: "price of a move", begin: || Box::new(Prices::default()) };
 
-pub(super) const PAGE: u64 = 4096;
 /// Prices in steps of 64, so that 512 and 1024 lie inside steps.
 const G_FIRST: u64 = 32;
 const G_STEP: u64 = 64;
@@ -46,10 +44,6 @@ struct Measured {
     moves: Series,
     /// Corollary 1 on the ACE and the Butterfly.
     corollary: bool,
-}
-
-pub(super) fn machine(name: &str) -> Machine {
-    models::find(name).expect("a machine of the thesis")
 }
 
 impl Experiment for Prices {
@@ -143,7 +137,7 @@ fn corollary(program: &Program) -> Result<bool, Failure> {
         machines.push(scaled(&machine(name), FACTOR).map_err(Failure::work)?);
     }
     let question = Question { with_replication: Want::Cost, ..program.question(machines, &[PAGE]) };
-    let answered = Answered::ask(program, question)?;
+    let answered = program.ask(question)?;
     let accesses = i128::from(answered.answer.accesses);
     let above = |m: usize| Ok::<_, Failure>(answered.row(m, PAGE, What::WithReplication)?.cost.0 - accesses);
     let factor = i128::from(FACTOR);

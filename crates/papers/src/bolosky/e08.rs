@@ -1,7 +1,7 @@
 //! E8: block sizes from a word to two pages on the five machines of chapter 6.
 use super::claims::{Judged, POINTS};
-use super::lookup::{CC, CC_PLUS, DSM, DSM_PLUS, Machines, NAMES, NUMA, names};
-use super::program::{BLOCKS, Listed, Program};
+use super::lookup::{BLOCKS, CC, CC_PLUS, DSM, DSM_PLUS, Machines, NAMES, NUMA, names};
+use super::program::{Listed, Program};
 use super::{Experiment, Figure, Found, Spec};
 use crate::doc::Table;
 use homenode_command::Failure;

@@ -1,6 +1,6 @@
 //! E9: the overhead of software at 512-byte blocks.
 use super::claims::Judged;
-use super::lookup::{Answered, CC, CC_PLUS, DSM, DSM_PLUS, NAMES, NUMA, member, names};
+use super::lookup::{CC, CC_PLUS, DSM, DSM_PLUS, NAMES, NUMA, member, names};
 use super::program::{Listed, Program};
 use super::{Experiment, Figure, Found, Spec};
 use homenode_command::Failure;
@@ -46,7 +46,7 @@ impl Experiment for Overheads {
         }
         let slow = machines[places[NUMA][TENFOLD]].clone();
         let ask = |machines, blocks: &[u64]| {
-            Answered::ask(program, Question { with_replication: Want::Cost, ..program.question(machines, blocks) })
+            program.ask(Question { with_replication: Want::Cost, ..program.question(machines, blocks) })
         };
         let answered = ask(machines, &[BLOCK])?;
         let mut new = Measured { listed: program.listed, lines: [[0.0; VALUES.len()]; 5], tenfold: [0.0; 3] };

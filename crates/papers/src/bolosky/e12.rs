@@ -70,7 +70,7 @@ impl Experiment for Latencies {
 }
 
 fn ask(program: &Program, machines: Vec<Machine>, blocks: &[u64]) -> Result<Answered, Failure> {
-    Answered::ask(program, Question { with_replication: Want::Cost, ..program.question(machines, blocks) })
+    program.ask(Question { with_replication: Want::Cost, ..program.question(machines, blocks) })
 }
 
 fn numa_with(r: i64) -> Result<Machine, Failure> {

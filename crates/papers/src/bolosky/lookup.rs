@@ -1,10 +1,12 @@
 //! Values out of answers, and the machines of chapter 6 at every block size, which several experiments look at.
-use super::program::{BLOCKS, Program};
 use homenode_command::Failure;
 use homenode_machine::Machine;
 use homenode_machine::models::family::{MEMBERS, Parameters};
 use homenode_study::analyses::mcpr;
-use homenode_study::{Answer, Question, Row, Want, What};
+use homenode_study::{Answer, Question, Row, What};
+
+/// Block sizes of all experiments, in bytes: a word to two pages (section 6.2.3).
+pub(super) const BLOCKS: [u64; 12] = [4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
 
 /// Places in [`MEMBERS`]: the order of the thesis's bars, best first.
 pub(super) const CC_PLUS: usize = 0;
@@ -23,11 +25,6 @@ pub(super) struct Answered {
 }
 
 impl Answered {
-    /// Asks.
-    pub(super) fn ask(program: &Program, question: Question) -> Result<Answered, Failure> {
-        let answer = program.answer(&question)?;
-        Ok(Answered { question, answer })
-    }
     /// The row of a machine, by its place, at a block size.
     pub(super) fn row(&self, machine: usize, block_bytes: u64, what: What) -> Result<&Row, Failure> {
         let found = self
@@ -44,24 +41,11 @@ impl Answered {
     }
 }
 
-#[derive(Clone)]
 /// Mean cost per reference of the optimum: machine of [`MEMBERS`], block of [`BLOCKS`].
-pub(super) struct Machines([[f64; BLOCKS.len()]; MEMBERS.len()]);
+#[derive(Clone)]
+pub(super) struct Machines(pub(super) [[f64; BLOCKS.len()]; MEMBERS.len()]);
 
 impl Machines {
-    pub(super) fn of(program: &Program) -> Result<Machines, Failure> {
-        let machines = MEMBERS.iter().map(|m| member(m, Parameters::default()));
-        let machines = machines.collect::<Result<Vec<Machine>, Failure>>()?;
-        let question = Question { with_replication: Want::Cost, ..program.question(machines, &BLOCKS) };
-        let answered = Answered::ask(program, question)?;
-        let mut all = [[0.0; BLOCKS.len()]; MEMBERS.len()];
-        for (m, line) in all.iter_mut().enumerate() {
-            for (value, block) in line.iter_mut().zip(BLOCKS) {
-                *value = answered.mcpr(m, block, What::WithReplication)?;
-            }
-        }
-        Ok(Machines(all))
-    }
     /// Mean cost per reference at a block size of [`BLOCKS`].
     pub(super) fn at(&self, machine: usize, block_bytes: u64) -> f64 {
         let at = BLOCKS.iter().position(|b| *b == block_bytes).expect("one of the study's block sizes");

@@ -2,18 +2,23 @@
 //! cheaper.
 use super::Figure;
 use super::claims::Judged;
-use super::e05::{PAGE, machine};
 use super::program::Program;
 use super::slopes::{Apart, Price};
 use homenode_base::Cost;
 use homenode_command::Failure;
-use homenode_machine::{CopyCost, GlobalMemory, Machine};
+use homenode_machine::{CopyCost, GlobalMemory, Machine, models};
 use homenode_study::analyses::Series;
 
+/// Block size of experiments on prices, in bytes.
+pub(super) const PAGE: u64 = 4096;
 /// Prices G; R is twice that, as copies between nodes go through global memory.
 const FIRST: i64 = 64;
 const STEP: i64 = 64;
 const STEPS: i64 = 39;
+pub(super) fn machine(name: &str) -> Machine {
+    models::find(name).expect("a machine of the thesis")
+}
+
 /// The optimum's cost above all references being local, by G, in local references.
 pub(super) struct Parts {
     accesses: u64,

@@ -1,13 +1,14 @@
 //! The programs: our workloads at sizes like those of the thesis, recorded now, one after the other.
-use super::lookup::Machines;
+use super::lookup::{Answered, BLOCKS, Machines, member};
 use super::work::{together, workers};
 use crate::programs;
 use homenode_base::{NodeId, VirtualTime};
 use homenode_command::{Failure, Progress};
+use homenode_machine::models::family::{MEMBERS, Parameters};
 use homenode_machine::{Machine, models};
 use homenode_placement::policies::Choice;
 use homenode_sim::Seat;
-use homenode_study::{Answer, Layout, Partition, Partitioner, Question, StudyError};
+use homenode_study::{Answer, Layout, Partition, Partitioner, Question, StudyError, Want, What};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::OrderKind;
 use homenode_trace::order::{Consumer, drive};
@@ -142,6 +143,11 @@ impl Program {
         }
         Ok(whole)
     }
+    /// The same with the question, which values are looked up by.
+    pub(super) fn ask(&self, question: Question) -> Result<Answered, Failure> {
+        let answer = self.answer(&question)?;
+        Ok(Answered { question, answer })
+    }
     /// What `each` returns for ranges of regions that make up the whole, in no order, on all processors.
     pub(super) fn by_parts<T: Send>(
         &self,
@@ -166,7 +172,20 @@ impl Program {
     }
     /// What the five machines of chapter 6 make of it at every block size; computed once.
     pub(super) fn machines(&self) -> Result<&Machines, Failure> {
-        self.machines.get_or_init(|| Machines::of(self)).as_ref().map_err(Failure::clone)
+        self.machines.get_or_init(|| self.ask_machines()).as_ref().map_err(Failure::clone)
+    }
+    fn ask_machines(&self) -> Result<Machines, Failure> {
+        let machines = MEMBERS.iter().map(|m| member(m, Parameters::default()));
+        let machines = machines.collect::<Result<Vec<Machine>, Failure>>()?;
+        let question = Question { with_replication: Want::Cost, ..self.question(machines, &BLOCKS) };
+        let answered = self.ask(question)?;
+        let mut all = [[0.0; BLOCKS.len()]; MEMBERS.len()];
+        for (m, line) in all.iter_mut().enumerate() {
+            for (value, block) in line.iter_mut().zip(BLOCKS) {
+                *value = answered.mcpr(m, block, What::WithReplication)?;
+            }
+        }
+        Ok(Machines(all))
     }
     /// References and the bytes of the recording.
     pub(super) fn recorded(&self) -> (u64, u64) {
@@ -218,9 +237,6 @@ pub(super) fn partition(
         None => filling.partitioner.finish().map_err(Failure::work),
     }
 }
-
-/// Block sizes of all experiments, in bytes: a word to two pages (section 6.2.3).
-pub(super) const BLOCKS: [u64; 12] = [4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
 
 struct Filling {
     partitioner: Partitioner,

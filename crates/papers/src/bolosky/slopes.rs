@@ -53,7 +53,7 @@ impl Apart {
             all.extend(std::iter::once(fine.clone()).chain(dearer));
         }
         let question = Question { with_replication: Want::Cost, ..program.question(all, blocks) };
-        Ok(Apart { fine: Answered::ask(program, question)?, each: prices.len() + 1 })
+        Ok(Apart { fine: program.ask(question)?, each: prices.len() + 1 })
     }
     /// References charged.
     pub(super) fn accesses(&self) -> u64 {
@@ -140,7 +140,7 @@ mod tests {
             let program = program(seed);
             let mut question = program.question(machines.clone(), &BLOCKS);
             question.with_replication = Want::Parts;
-            let slow = Answered::ask(&program, question).expect("answered");
+            let slow = program.ask(question).expect("answered");
             let apart = Apart::ask(&program, &machines, &BLOCKS, &[Price::Copies]).expect("answered");
             assert_eq!(apart.accesses(), slow.answer.accesses);
             for (m, block_bytes) in (0..machines.len()).flat_map(|m| BLOCKS.map(|b| (m, b))) {

@@ -1,8 +1,9 @@
 //! `homenode export`: the references in order, or what policies see of them, one row each, as Parquet or CSV.
 mod names;
 mod rows;
+mod words;
 
-use crate::OrderChoice;
+use crate::order::OrderChoice;
 use crate::report::Seating;
 use homenode_base::{NodeId, VirtualTime};
 use homenode_command::dataset::{open, refs};

@@ -1,5 +1,5 @@
 //! What rows say in words: source places, objects, phases. Words are kept once and rows have their numbers.
-use super::rows::fixed_words;
+use super::words::fixed_words;
 use homenode_analysis::UNKNOWN_OBJECT;
 use homenode_sim::names::{NameTable, ObjectNames};
 use homenode_sim::{Found, Objects};

@@ -1,5 +1,6 @@
 //! The rows of an export as files: one list of columns that the Parquet schema, the CSV header and the cells come from.
 use super::names::{Place, Texts};
+use super::words::{WRITE_BACK, charged};
 use homenode_machine::AccessClass;
 use homenode_trace::{DataSource, Op};
 use parquet::basic::{Compression, ZstdLevel};
@@ -130,26 +131,6 @@ const COLUMNS: [Column; 19] = [
     column("latency", Kind::Number(32), (SAMPLED, NEVER), |r, _| number(r.latency)),
     column("cpu", Kind::Number(16), (SAMPLED, NEVER), |r, _| number(r.cpu)),
 ];
-
-/// The operation of a row that is none.
-const WRITE_BACK: &str = "write-back";
-
-/// What an access is charged as.
-const fn charged(class: AccessClass) -> &'static str {
-    match class {
-        AccessClass::Read => "read",
-        AccessClass::Write => "write",
-        AccessClass::WriteBack => WRITE_BACK,
-        AccessClass::Free => "nothing",
-    }
-}
-
-/// All words that are not names.
-pub(super) fn fixed_words() -> impl Iterator<Item = &'static str> {
-    let classes = [AccessClass::Read, AccessClass::Write, AccessClass::WriteBack, AccessClass::Free];
-    let ops = Op::ALL.into_iter().map(Op::name);
-    ops.chain(classes.map(charged)).chain(DataSource::ALL.map(DataSource::name))
-}
 
 fn columns(shape: Shape) -> Vec<&'static Column> {
     COLUMNS.iter().filter(|c| (c.when)(shape)).collect()

@@ -18,6 +18,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("migrate", &["base", "machine", "placement", "sys"]),
     ("command", &["base", "trace", "machine", "sys", "capture"]),
     ("papers", &["base", "trace", "machine", "placement", "sim", "study", "sys", "hooks", "capture", "command"]),
+    ("export", &["base", "trace", "machine", "analysis", "sim", "sys", "command"]),
     ("sweep", &["base", "trace", "machine", "placement", "sim", "study", "sys", "capture", "command"]),
     ("place", &["base", "trace", "machine", "placement", "sim", "report", "capture", "command"]),
     (
@@ -42,7 +43,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "papers",
         ],
     ),
-    ("cli", &["command", "papers", "sweep", "place", "live", "toolkit"]),
+    ("cli", &["trace", "command", "export", "papers", "sweep", "place", "live", "toolkit"]),
 ];
 
 pub(crate) fn check() -> anyhow::Result<Vec<String>> {

@@ -1,18 +1,18 @@
 //! # homenode-toolkit: the commands about recordings and machines
 //!
-//! Records, imports, looks after, describes, reports and exports datasets; says what this machine is and can do. Each is one
+//! Records, imports, looks after, describes and reports datasets; says what this machine is and can do. Each is one
 //! file that puts the crates below together. Commands that are more than that have crates of their own beside this one:
-//! `papers`, `sweep`, `place`, `live`; the command line is a thin skin over all of them.
+//! `export`, `papers`, `sweep`, `place`, `live`; the command line is a thin skin over all of them.
 //!
 //! **Invariant:** nothing is computed here that another command needs too; every failure is a
 //! [`Failure`](homenode_command::Failure) that says whose fault it is and what to do.
 //!
-//! Reading order: [`families`], `record`, `import`, `maintain`, `info`, `report`, `sources`, `export`,
+//! Reading order: [`families`], `record`, `import`, `maintain`, `info`, `report`, `sources`,
 //! [`topo`](mod@topo), [`doctor`](mod@doctor).
 //!
 //! ```
-//! use homenode_toolkit::{OrderChoice, ReportRequest, check, families, report, text};
-//! use homenode_trace::{store::Store, synthetic::Builder};
+//! use homenode_toolkit::{ReportRequest, check, families, report, text};
+//! use homenode_trace::{order::OrderKind, store::Store, synthetic::Builder};
 //!
 //! // A page that thread 0 touches first and thread 1 uses.
 //! let mut program = Builder::new(2);
@@ -35,7 +35,7 @@
 //!     blocks: Vec::new(),
 //!     policies: vec!["first-touch".to_owned()],
 //!     map: None,
-//!     order: OrderChoice::Model,
+//!     order: OrderKind::Model,
 //!     charge_spins: false,
 //!     threshold_percent: 5,
 //! };
@@ -47,24 +47,20 @@
 #![forbid(unsafe_code)]
 
 pub mod doctor;
-mod export;
 pub mod families;
 mod import;
 mod info;
 mod maintain;
-mod order;
 mod record;
 mod report;
 mod sources;
 pub mod topo;
 
 pub use doctor::{DoctorDoc, doctor};
-pub use export::{ExportRequest, export};
 pub use homenode_capture::RecordOptions;
 pub use import::{ImportDoc, import};
 pub use info::info;
 pub use maintain::{CompactDoc, Language, RecoverDoc, check, compact, compile, recover};
-pub use order::OrderChoice;
 pub use record::{RecordDoc, default_output, record};
 pub use report::{ReportRequest, html, report, text};
 pub use topo::{TopoDoc, TopoRequest, topo};

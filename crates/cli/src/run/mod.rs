@@ -11,9 +11,9 @@ use clap::CommandFactory;
 use homenode_command::output::Results;
 use homenode_command::{Class, Failure, output};
 use homenode_toolkit as toolkit;
+use homenode_trace::order::OrderKind;
 use std::io::IsTerminal;
 use std::path::Path;
-use toolkit::OrderChoice;
 
 /// Exit status.
 type Done = Result<u8, Failure>;
@@ -140,15 +140,15 @@ fn compact(a: Compact) -> Done {
     print(&if a.json { doc.to_json() } else { doc.to_text() })
 }
 
-fn order(order: Order, seed: u64) -> OrderChoice {
+fn order(order: Order, seed: u64) -> OrderKind {
     match order {
-        Order::Model => OrderChoice::Model,
-        Order::Recorded => OrderChoice::Recorded { seed },
+        Order::Model => OrderKind::Model,
+        Order::Recorded => OrderKind::Recorded { seed },
     }
 }
 
 fn export(a: Export, quiet: bool) -> Done {
-    let request = toolkit::ExportRequest {
+    let request = homenode_export::ExportRequest {
         dataset: a.dataset,
         to: a.output,
         force: a.force,
@@ -158,7 +158,7 @@ fn export(a: Export, quiet: bool) -> Done {
         block: a.block,
         map: a.map,
     };
-    let rows = toolkit::export(&request, &mut Bar::new(quiet))?;
+    let rows = homenode_export::export(&request, &mut Bar::new(quiet))?;
     if !quiet {
         eprintln!("{rows} rows in {}", request.to.display());
     }

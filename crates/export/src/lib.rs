@@ -1,18 +1,54 @@
-//! `homenode export`: the references in order, or what policies see of them, one row each, as Parquet or CSV.
+//! # homenode-export: references as rows of a table
+//!
+//! The references in order, or what policies see of them, one row each, as Parquet or CSV.
+//!
+//! **Invariant:** a file appears only when it is whole, and both formats have the same rows: one list of columns makes the
+//! Parquet schema, the CSV header and the cells.
+//!
+//! Reading order: [`export`], `rows` (columns, and the files), `names` and `words` (what rows say in words).
+//!
+//! ```
+//! use homenode_export::{ExportRequest, export};
+//! use homenode_trace::{order::OrderKind, store::Store, synthetic::Builder};
+//!
+//! let mut program = Builder::new(2);
+//! program.write(0, 0x40_0000).spawn(0, 1).read(1, 0x40_0000);
+//! let (folder, dataset) = (tempfile::tempdir().unwrap(), program.store());
+//! for name in dataset.names().unwrap() {
+//!     let file = folder.path().join("x.hnt").join(&name);
+//!     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+//!     std::fs::write(file, dataset.get(&name).unwrap().as_slice()).unwrap();
+//! }
+//!
+//! let request = ExportRequest {
+//!     dataset: folder.path().join("x.hnt"),
+//!     to: folder.path().join("x.csv"),
+//!     force: false,
+//!     order: OrderKind::Model,
+//!     after_caches: false,
+//!     machine: "numa".to_owned(),
+//!     block: None,
+//!     map: None,
+//! };
+//! assert_eq!(export(&request, &mut ())?, 2);
+//! assert_eq!(std::fs::read_to_string(&request.to).unwrap().lines().count(), 3);
+//! # Ok::<(), homenode_command::Failure>(())
+//! ```
+#![forbid(unsafe_code)]
+
 mod names;
 mod rows;
 mod words;
 
-use crate::order::OrderChoice;
-use crate::report::Seating;
 use homenode_base::{NodeId, VirtualTime};
 use homenode_command::dataset::{open, refs};
-use homenode_command::{Failure, Progress, output};
+use homenode_command::{Failure, Progress, machine, output};
 use homenode_machine::AccessClass;
 use homenode_sim::names::NameTable;
-use homenode_sim::{Filtered, Passed, Seat, Setup, for_pieces, salt};
+use homenode_sim::{Filtered, Passed, Seat, Seating, Setup, for_pieces, salt};
 use homenode_sys::dir::create_new;
 use homenode_trace::dataset::DatasetReader;
+use homenode_trace::order::OrderKind;
 use homenode_trace::order::{Consumer, drive};
 use homenode_trace::{DataSource, Event, Merged, Op};
 use names::{NOWHERE, Now};
@@ -31,7 +67,7 @@ pub struct ExportRequest {
     /// Replace it if it exists.
     pub force: bool,
     /// Order of the rows.
-    pub order: OrderChoice,
+    pub order: OrderKind,
     /// What policies see on the machine, instead of all references.
     pub after_caches: bool,
     /// Machine name or TOML file: where threads run and memory is.
@@ -43,15 +79,19 @@ pub struct ExportRequest {
 }
 
 /// Writes the rows and returns their number. The file appears only when it is whole.
+///
+/// # Errors
+/// The request makes no sense, the dataset cannot be read, the file cannot be written, or Ctrl-C.
 pub fn export(request: &ExportRequest, progress: &mut dyn Progress) -> Result<u64, Failure> {
     let to = &request.to;
     output::refuse_kind(to, &["parquet", "csv"])?;
     output::refuse_existing(to, request.force)?;
-    let seating = Seating::new(&request.machine, request.map.as_deref())?;
+    let seating = Seating::new(machine::named(&request.machine)?, request.map.as_deref())
+        .map_err(|e| Failure::usage(format!("--map: {e}")))?;
     let block_bytes = request.block.unwrap_or(seating.machine.page_bytes);
     seating.machine.check_block("--block", block_bytes).map_err(Failure::usage)?;
     let opened = open(&request.dataset)?;
-    let seats = seating.seats(&opened.reader)?;
+    let seats = seating.seats(&opened.reader).map_err(|e| Failure::usage(format!("--map: {e}")))?;
     let options = seating.replay_options(&opened.reader);
     let setup = Setup { machine: &seating.machine, seats: &seats, block_bytes, options };
     let part = output::temporary(to);
@@ -63,7 +103,7 @@ pub fn export(request: &ExportRequest, progress: &mut dyn Progress) -> Result<u6
     let done = sink.map_err(|e| failed(&e)).and_then(|sink| {
         let names = NameTable::new(&opened.reader)?;
         let mut exporter = Exporter::new((sink, shape), setup, (&names, &opened.reader), progress)?;
-        drive(&opened.reader, request.order.kind(), &mut exporter)?;
+        drive(&opened.reader, request.order, &mut exporter)?;
         exporter.finish().map_err(|e| failed(&e))
     });
     let done = done.and_then(|rows| std::fs::rename(&part, to).map(|()| rows).map_err(|e| failed(&e)));

@@ -3,10 +3,10 @@ use homenode_machine::AccessClass;
 use homenode_trace::{DataSource, Op};
 
 /// The operation of a row that is none.
-pub(super) const WRITE_BACK: &str = "write-back";
+pub(crate) const WRITE_BACK: &str = "write-back";
 
 /// What an access is charged as.
-pub(super) const fn charged(class: AccessClass) -> &'static str {
+pub(crate) const fn charged(class: AccessClass) -> &'static str {
     match class {
         AccessClass::Read => "read",
         AccessClass::Write => "write",
@@ -16,7 +16,7 @@ pub(super) const fn charged(class: AccessClass) -> &'static str {
 }
 
 /// All words that are not names.
-pub(super) fn fixed_words() -> impl Iterator<Item = &'static str> {
+pub(crate) fn fixed_words() -> impl Iterator<Item = &'static str> {
     let classes = [AccessClass::Read, AccessClass::Write, AccessClass::WriteBack, AccessClass::Free];
     let ops = Op::ALL.into_iter().map(Op::name);
     ops.chain(classes.map(charged)).chain(DataSource::ALL.map(DataSource::name))

@@ -1,6 +1,6 @@
 //! The rows of an export as files: one list of columns that the Parquet schema, the CSV header and the cells come from.
-use super::names::{Place, Texts};
-use super::words::{WRITE_BACK, charged};
+use crate::names::{Place, Texts};
+use crate::words::{WRITE_BACK, charged};
 use homenode_machine::AccessClass;
 use homenode_trace::{DataSource, Op};
 use parquet::basic::{Compression, ZstdLevel};
@@ -19,36 +19,36 @@ const GROUP_ROWS: usize = 1 << 18;
 
 /// One row.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
+pub(crate) struct Row {
     /// None for write-backs.
-    pub(super) thread: Option<u32>,
-    pub(super) space: u32,
-    pub(super) addr: u64,
-    pub(super) size: u32,
+    pub(crate) thread: Option<u32>,
+    pub(crate) space: u32,
+    pub(crate) addr: u64,
+    pub(crate) size: u32,
     /// None for write-backs.
-    pub(super) op: Option<Op>,
+    pub(crate) op: Option<Op>,
     /// None for write-backs.
-    pub(super) site: Option<u32>,
-    pub(super) place: Place,
-    pub(super) object: u32,
-    pub(super) thread_node: Option<u16>,
-    pub(super) node: Option<u16>,
-    pub(super) phase: u32,
-    pub(super) charged: AccessClass,
-    pub(super) times: u32,
-    pub(super) weight: u32,
-    pub(super) source: DataSource,
-    pub(super) latency: Option<u32>,
-    pub(super) cpu: Option<u16>,
+    pub(crate) site: Option<u32>,
+    pub(crate) place: Place,
+    pub(crate) object: u32,
+    pub(crate) thread_node: Option<u16>,
+    pub(crate) node: Option<u16>,
+    pub(crate) phase: u32,
+    pub(crate) charged: AccessClass,
+    pub(crate) times: u32,
+    pub(crate) weight: u32,
+    pub(crate) source: DataSource,
+    pub(crate) latency: Option<u32>,
+    pub(crate) cpu: Option<u16>,
 }
 
 /// Which columns there are.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     /// Those of samples.
-    pub(super) sampled: bool,
+    pub(crate) sampled: bool,
     /// Those of what policies saw.
-    pub(super) after_caches: bool,
+    pub(crate) after_caches: bool,
 }
 
 /// What a column holds.
@@ -71,7 +71,7 @@ enum Cell<'a> {
 /// Whether something holds for files of this shape.
 type Holds = fn(Shape) -> bool;
 
-pub(super) struct Column {
+pub(crate) struct Column {
     name: &'static str,
     kind: Kind,
     /// Whether every row has it.
@@ -137,13 +137,13 @@ fn columns(shape: Shape) -> Vec<&'static Column> {
 }
 
 /// A file that is being written.
-pub(super) enum Sink {
+pub(crate) enum Sink {
     Parquet { writer: Box<SerializedFileWriter<File>>, rows: Vec<Row>, shape: Shape },
     Csv { out: BufWriter<File>, columns: Vec<&'static Column> },
 }
 
 impl Sink {
-    pub(super) fn parquet(file: File, shape: Shape) -> Result<Sink, ParquetError> {
+    pub(crate) fn parquet(file: File, shape: Shape) -> Result<Sink, ParquetError> {
         let mut schema = "message homenode {\n".to_owned();
         for c in columns(shape) {
             let how = if (c.required)(shape) { "required" } else { "optional" };
@@ -160,14 +160,14 @@ impl Sink {
         Ok(Sink::Parquet { writer: Box::new(writer), rows: Vec::with_capacity(GROUP_ROWS), shape })
     }
 
-    pub(super) fn csv(file: File, shape: Shape) -> Result<Sink, ParquetError> {
+    pub(crate) fn csv(file: File, shape: Shape) -> Result<Sink, ParquetError> {
         let (mut out, columns) = (BufWriter::new(file), columns(shape));
         let names: Vec<&str> = columns.iter().map(|c| c.name).collect();
         writeln!(out, "{}", names.join(","))?;
         Ok(Sink::Csv { out, columns })
     }
 
-    pub(super) fn push(&mut self, row: Row, texts: &Texts) -> Result<(), ParquetError> {
+    pub(crate) fn push(&mut self, row: Row, texts: &Texts) -> Result<(), ParquetError> {
         match self {
             Sink::Csv { out, columns } => {
                 for (i, column) in columns.iter().enumerate() {
@@ -193,7 +193,7 @@ impl Sink {
         Ok(())
     }
 
-    pub(super) fn finish(self, texts: &Texts) -> Result<(), ParquetError> {
+    pub(crate) fn finish(self, texts: &Texts) -> Result<(), ParquetError> {
         match self {
             Sink::Csv { mut out, .. } => out.flush()?,
             Sink::Parquet { mut writer, rows, shape } => {

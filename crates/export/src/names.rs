@@ -1,5 +1,5 @@
 //! What rows say in words: source places, objects, phases. Words are kept once and rows have their numbers.
-use super::words::fixed_words;
+use crate::words::fixed_words;
 use homenode_analysis::UNKNOWN_OBJECT;
 use homenode_sim::names::{NameTable, ObjectNames};
 use homenode_sim::{Found, Objects};
@@ -10,10 +10,10 @@ use parquet::data_type::ByteArray;
 use std::collections::HashMap;
 
 /// Number of a word that there is none of.
-pub(super) const NO_TEXT: u32 = u32::MAX;
+pub(crate) const NO_TEXT: u32 = u32::MAX;
 
 /// Words by number.
-pub(super) struct Texts {
+pub(crate) struct Texts {
     words: Vec<ByteArray>,
     numbers: HashMap<String, u32>,
     /// Few, the most frequent first.
@@ -27,7 +27,7 @@ impl Texts {
     }
 
     /// A word of [`fixed_words`].
-    pub(super) fn fixed(&self, word: &str) -> Option<&ByteArray> {
+    pub(crate) fn fixed(&self, word: &str) -> Option<&ByteArray> {
         self.fixed.iter().find(|f| f.0 == word).map(|f| &f.1)
     }
 
@@ -46,30 +46,30 @@ impl Texts {
     }
 
     /// The word; nothing for [`NO_TEXT`].
-    pub(super) fn get(&self, number: u32) -> Option<&ByteArray> {
+    pub(crate) fn get(&self, number: u32) -> Option<&ByteArray> {
         self.words.get(number as usize)
     }
 }
 
 /// A source place.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
-    pub(super) file: u32,
+pub(crate) struct Place {
+    pub(crate) file: u32,
     /// 0 = unknown.
-    pub(super) line: u32,
-    pub(super) function: u32,
+    pub(crate) line: u32,
+    pub(crate) function: u32,
 }
 
 /// No place is known.
-pub(super) const NOWHERE: Place = Place { file: NO_TEXT, line: 0, function: NO_TEXT };
+pub(crate) const NOWHERE: Place = Place { file: NO_TEXT, line: 0, function: NO_TEXT };
 
 /// Entries of the memo of objects, and bytes of an entry, as powers of two.
 const MEMO_BITS: u32 = 10;
 const ENTRY_SHIFT: u32 = 8;
 
 /// The names at a moment of a replay.
-pub(super) struct Now<'n> {
-    pub(super) texts: Texts,
+pub(crate) struct Now<'n> {
+    pub(crate) texts: Texts,
     places: Vec<Place>,
     objects: ObjectNames<'n>,
     /// Name of each row of objects, once it was asked for.
@@ -82,7 +82,7 @@ pub(super) struct Now<'n> {
 
 impl<'n> Now<'n> {
     /// Before the first event.
-    pub(super) fn new(names: &'n NameTable<'n>, symbols: &Symbols) -> Now<'n> {
+    pub(crate) fn new(names: &'n NameTable<'n>, symbols: &Symbols) -> Now<'n> {
         let mut texts = Texts::new();
         let mut place = |s: &Site| Place {
             file: texts.number(&s.file),
@@ -102,7 +102,7 @@ impl<'n> Now<'n> {
         }
     }
 
-    pub(super) fn event(&mut self, event: &Event) {
+    pub(crate) fn event(&mut self, event: &Event) {
         use EventKind as E;
         match &event.kind {
             E::Alloc { .. } | E::Free { .. } | E::Map { .. } | E::Unmap { .. } | E::Module { .. } => {
@@ -115,12 +115,12 @@ impl<'n> Now<'n> {
         self.objects.event(event);
     }
 
-    pub(super) fn place(&self, site: u32) -> Place {
+    pub(crate) fn place(&self, site: u32) -> Place {
         self.places.get(site as usize).copied().unwrap_or(NOWHERE)
     }
 
     /// What lies there now, by the name that reports give it.
-    pub(super) fn object(&mut self, space: u32, addr: u64) -> u32 {
+    pub(crate) fn object(&mut self, space: u32, addr: u64) -> u32 {
         let entry = &mut self.memo[((addr >> ENTRY_SHIFT) & ((1 << MEMO_BITS) - 1)) as usize];
         let (generation, known, found) = *entry;
         let holds = generation == self.generation && known == space && found.from <= addr && addr <= found.last;
@@ -134,7 +134,7 @@ impl<'n> Now<'n> {
     }
 
     /// The phase that this thread is in: the last that it began itself, else the last that any thread began.
-    pub(super) fn phase(&self, thread: u32) -> u32 {
+    pub(crate) fn phase(&self, thread: u32) -> u32 {
         self.phases.current(thread)
     }
 }

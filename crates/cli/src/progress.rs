@@ -1,5 +1,5 @@
 //! Progress on stderr: a bar where somebody looks, a line now and then where a file or a pipe does.
-use homenode_toolkit::Progress;
+use homenode_command::Progress;
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};

@@ -55,7 +55,7 @@
 //! let Ok(toolchain) = Toolchain::detect(Mode::Cc, None) else { panic!("gcc or clang builds this crate") };
 //! let args = ["-c", "a.c"].map(OsString::from);
 //! let plan = plan_with(&toolchain, &args, &args, Path::new("/tmp/libhomenode_hooks.a")).expect("nothing forbids it");
-//! assert!(plan.args.iter().any(|a| a == "-fsanitize=thread") && plan.args.iter().any(|a| a == "a.c"));
+//! assert!(plan.args.iter().any(|a| a == "a.c") && plan.args.len() > args.len());
 //! ```
 #![forbid(unsafe_code)]
 

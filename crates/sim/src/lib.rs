@@ -6,7 +6,7 @@
 //! every result add up to its total exactly.
 //!
 //! Reading order: [`evaluation`] (what comes out), [`evidence`] (what that does not rest on), [`evaluate`](mod@evaluate) (the passes), `replay` (one pass: `seat`,
-//! `split`, [`cache`], `back`, `seen`, `fold`), `lanes` and `usage` (what is computed beside each other), [`engine`], [`filtered`], [`profile`],
+//! `split`, [`cache`], `back`, `seen`, `fold`), `lanes` and `usage` (what is computed beside each other), [`engine`], [`filtered`], [`profile`], [`names`] (of addresses and code),
 //! [`whatif`]. The definitions, exact enough to recompute results by other means, are in `docs/design/replay.md`.
 //!
 //! ```
@@ -45,10 +45,12 @@ pub mod evidence;
 pub mod filtered;
 mod fold;
 mod lanes;
+pub mod names;
 mod observer;
 pub mod profile;
 mod replay;
 mod seat;
+mod seating;
 mod seen;
 mod split;
 mod usage;
@@ -64,6 +66,7 @@ pub use lanes::ProgramBounds;
 pub use profile::{Profile, Profiled};
 pub use replay::ReplayOptions;
 pub use seat::{Seat, crew, salt, seats, thread_map};
+pub use seating::Seating;
 pub use seen::Seen;
 pub use split::{Piece, Pieces, for_pieces};
 pub use usage::Usage;

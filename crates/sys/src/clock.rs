@@ -29,6 +29,32 @@ pub fn monotonic_ns() -> u64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(rest)
 }
 
+/// Seconds that work of this thread takes.
+pub struct ThreadClock {
+    began: std::time::Instant,
+    used_ns: Option<u64>,
+}
+
+impl ThreadClock {
+    /// Counts from now on.
+    pub fn start() -> ThreadClock {
+        ThreadClock { began: std::time::Instant::now(), used_ns: used_ns() }
+    }
+    /// Seconds of processor time of this thread since then, where the system says so: what else runs on the machine does not
+    /// count. Else seconds on the clock. Means something only on the thread that began it.
+    pub fn seconds(&self) -> f64 {
+        match (self.used_ns, used_ns()) {
+            (Some(from), Some(to)) => to.saturating_sub(from) as f64 / 1e9,
+            _ => self.began.elapsed().as_secs_f64(),
+        }
+    }
+}
+
+fn used_ns() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
 /// Processor time that this process has used, user and system, in seconds; 0 if the system does not say.
 pub fn cpu_seconds() -> f64 {
     used_seconds(libc::RUSAGE_SELF)

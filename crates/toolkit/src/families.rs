@@ -1,5 +1,5 @@
 //! `homenode list`: the members of every family, from the lists that everything else reads.
-use crate::Failure;
+use homenode_command::Failure;
 use homenode_placement::policies::Param;
 use serde::Serialize;
 
@@ -89,7 +89,7 @@ fn analyses() -> Vec<Member> {
 }
 
 fn experiments() -> Vec<Member> {
-    crate::reproduce::EXPERIMENTS.iter().map(|(name, summary)| member(name, summary)).collect()
+    homenode_papers::ALL.iter().map(|p| member(p.name, p.summary)).collect()
 }
 
 fn machines() -> Vec<Member> {
@@ -107,7 +107,7 @@ fn formats() -> Vec<Member> {
 impl ListDoc {
     /// The JSON document on one line.
     pub fn to_json(&self) -> String {
-        crate::json_line(self)
+        homenode_command::json_line(self)
     }
     /// One line a member, details below it.
     pub fn to_text(&self) -> String {

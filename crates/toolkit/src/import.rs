@@ -1,5 +1,5 @@
 //! `homenode import`: recordings of other tools as datasets.
-use crate::{Failure, json_line};
+use homenode_command::{Failure, json_line};
 use homenode_import::{ImportError, ImportSummary};
 use homenode_report::units;
 use serde::Serialize;
@@ -50,7 +50,7 @@ pub fn import(files: &[PathBuf], out: &Path, force: bool) -> Result<ImportDoc, F
             files.len()
         )));
     };
-    let summary = homenode_import::import(file, out, force)?;
+    let summary = homenode_import::import(file, out, force).map_err(blame)?;
     Ok(document(file, summary))
 }
 
@@ -87,16 +87,15 @@ impl ImportDoc {
             units::integer(self.seen),
             self.threads,
             units::integer(self.bytes),
-            crate::output::next(&self.dataset, self.samples)
+            homenode_command::output::next(&self.dataset, self.samples)
         )
     }
 }
 
-impl From<ImportError> for Failure {
-    fn from(e: ImportError) -> Failure {
-        match e {
-            ImportError::Dataset(e) => e.into(),
-            file => Failure::input(file),
-        }
+/// Whose fault it is that nothing was imported.
+fn blame(e: ImportError) -> Failure {
+    match e {
+        ImportError::Dataset(e) => e.into(),
+        file => Failure::input(file),
     }
 }

@@ -1,11 +1,11 @@
 //! `homenode info`: what a recording holds, counted from its frames and not from what the manifest says.
-use crate::objects::NameTable;
-use crate::open::{Opened, open, refs};
-use crate::{Failure, Progress};
+use homenode_command::dataset::{Opened, open, refs};
+use homenode_command::{Failure, Progress};
 use homenode_report::doc::blind_sentences;
 use homenode_report::info::{INFO_SCHEMA, InfoPhase, InfoSync, InfoThread, OpCounts};
 use homenode_report::{InfoDoc, Provenance, SamplingDoc};
 use homenode_sim::evaluation::{SampledTotals, SourceRow};
+use homenode_sim::names::NameTable;
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::event::SyncKind;
 use homenode_trace::frame::DecodedFrame;

@@ -1,96 +1,72 @@
-//! # homenode-toolkit: the only composition root
+//! # homenode-toolkit: the commands about recordings and machines
 //!
-//! Puts capture, trace, machines, policies, simulation and reports together into what a user can ask for. The command
-//! line is a thin skin over this; other doors will be too.
+//! Records, imports, looks after, describes and reports datasets; says what this machine is and can do. Each is one
+//! file that puts the crates below together. Commands that are more than that have crates of their own beside this one:
+//! `export`, `papers`, `sweep`, `place`, `live`; the command line is a thin skin over all of them.
 //!
-//! **Invariant:** no logic of its own beyond putting parts together; every failure is a [`Failure`] that says whose
-//! fault it is and what to do.
+//! **Invariant:** nothing is computed here that another command needs too; every failure is a
+//! [`Failure`](homenode_command::Failure) that says whose fault it is and what to do.
 //!
-//! Reading order: [`failure`], [`families`], `record`, `info`, `report`, `export`, [`topo`](mod@topo), [`doctor`](mod@doctor), [`sweep`](mod@sweep), [`output`].
+//! Reading order: [`families`], `record`, `import`, `maintain`, `info`, `report`, `sources`,
+//! [`topo`](mod@topo), [`doctor`](mod@doctor).
+//!
+//! ```
+//! use homenode_toolkit::{ReportRequest, check, families, report, text};
+//! use homenode_trace::{order::OrderKind, store::Store, synthetic::Builder};
+//!
+//! // A page that thread 0 touches first and thread 1 uses.
+//! let mut program = Builder::new(2);
+//! program.write(0, 0x40_0000);
+//! for i in 0..999 {
+//!     program.read(1, 0x40_0000 + i % 512 * 8);
+//! }
+//! let (folder, dataset) = (tempfile::tempdir().unwrap(), program.store());
+//! for name in dataset.names().unwrap() {
+//!     let file = folder.path().join(&name);
+//!     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+//!     std::fs::write(file, dataset.get(&name).unwrap().as_slice()).unwrap();
+//! }
+//!
+//! assert!(check(folder.path())?.ok);
+//! let request = ReportRequest {
+//!     dataset: folder.path().to_owned(),
+//!     compare: None,
+//!     machine: "numa".to_owned(),
+//!     blocks: Vec::new(),
+//!     policies: vec!["first-touch".to_owned()],
+//!     map: None,
+//!     order: OrderKind::Model,
+//!     charge_spins: false,
+//!     threshold_percent: 5,
+//! };
+//! let doc = report(&request, &mut ())?;
+//! assert!(text(&doc, 100, false).contains("first-touch"));
+//! assert!(families::list(Some("machines"))?.members.iter().any(|m| m.name == "numa"));
+//! # Ok::<(), homenode_command::Failure>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod doctor;
-mod export;
-pub mod failure;
 pub mod families;
 mod import;
 mod info;
-pub mod live;
 mod maintain;
-mod migrate;
-mod objects;
-mod open;
-pub mod output;
-pub mod place;
 mod record;
 mod report;
-pub mod reproduce;
-mod run;
 mod sources;
-pub mod sweep;
 pub mod topo;
 
 pub use doctor::{DoctorDoc, doctor};
-pub use export::{ExportRequest, export};
-pub use failure::{Class, Failure};
 pub use homenode_capture::RecordOptions;
 pub use import::{ImportDoc, import};
 pub use info::info;
-pub use live::doc::ActDoc;
-pub use live::{LiveOptions, kernel_settings};
 pub use maintain::{CompactDoc, Language, RecoverDoc, check, compact, compile, recover};
-pub use migrate::{MigrateRequest, ReplayDoc, migrate, replay_journal};
-pub use place::{Match, PlaceDoc, PlaceRequest, agent_plan, place};
 pub use record::{RecordDoc, default_output, record};
 pub use report::{ReportRequest, html, report, text};
-pub use reproduce::{ReproduceDoc, ReproduceRequest, reproduce};
-pub use run::{RunRequest, run};
-pub use sweep::{SweepDoc, SweepRequest, sweep};
-pub use topo::{TopoDoc, TopoRequest, this_machine, this_topology, topo};
+pub use topo::{TopoDoc, TopoRequest, topo};
 
 /// Prepares the process that this library works in: what it cannot write is an error that is told, and does not kill it.
 pub fn prepare() {
     // Where that cannot be had, the signal is what it always was.
     let _ = homenode_sys::signals::fail_beyond_file_limit();
-}
-
-/// Is told how long work gets on.
-pub trait Progress {
-    /// `done` of `total` in the stage of this name; no total where it is not known. Where work has several stages and their
-    /// number is known, both count over all of them, so that the time left is that of the whole; a stage that turns out
-    /// not to be needed is passed over.
-    fn at(&mut self, stage: &str, done: u64, total: Option<u64>);
-}
-
-/// Says nothing.
-impl Progress for () {
-    fn at(&mut self, _: &str, _: u64, _: Option<u64>) {}
-}
-
-/// The order in which references of different threads are replayed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OrderChoice {
-    /// Virtual time constrained by synchronisation.
-    Model,
-    /// Time stamps; `seed` chooses among the legal merges.
-    Recorded {
-        /// Seed.
-        seed: u64,
-    },
-}
-
-impl OrderChoice {
-    pub(crate) fn kind(self) -> homenode_trace::order::OrderKind {
-        match self {
-            OrderChoice::Model => homenode_trace::order::OrderKind::Model,
-            OrderChoice::Recorded { seed } => homenode_trace::order::OrderKind::Recorded { seed },
-        }
-    }
-}
-
-/// A document on one line with a newline at the end.
-pub(crate) fn json_line<T: serde::Serialize>(value: &T) -> String {
-    let mut text = serde_json::to_string(value).expect("plain structs with string keys always serialise");
-    text.push('\n');
-    text
 }

@@ -1,7 +1,7 @@
 //! The commands that look after datasets, and the compiler wrapper.
-use crate::open::open;
-use crate::output::next;
-use crate::{Failure, json_line};
+use homenode_command::dataset::open;
+use homenode_command::output::next;
+use homenode_command::{Failure, json_line};
 use homenode_report::{CheckDoc, units};
 use serde::Serialize;
 use std::ffi::OsString;
@@ -30,7 +30,9 @@ pub fn check(path: &Path) -> Result<CheckDoc, Failure> {
     let name = path.display().to_string();
     let opened = match open(path) {
         Ok(opened) => opened,
-        Err(e) if e.class == crate::Class::Input => return Ok(CheckDoc::new(&name, false, 0, 0, vec![e.to_string()])),
+        Err(e) if e.class == homenode_command::Class::Input => {
+            return Ok(CheckDoc::new(&name, false, 0, 0, vec![e.to_string()]));
+        }
         Err(e) => return Err(e),
     };
     let found = homenode_trace::check::check(&opened.reader);

@@ -1,6 +1,6 @@
 //! `homenode record`: run a program and keep what it did.
-use crate::{Failure, Progress};
-use homenode_capture::{RecordOptions, RecordSummary, Snapshot};
+use homenode_capture::{RecordOptions, RecordSummary};
+use homenode_command::{Failure, Progress, Recording};
 use homenode_report::units;
 use serde::Serialize;
 use std::ffi::OsString;
@@ -42,18 +42,10 @@ pub struct RecordDoc {
     pub warnings: Vec<String>,
 }
 
-struct Shown<'a>(&'a mut dyn Progress);
-
-impl homenode_capture::Progress for Shown<'_> {
-    fn update(&mut self, now: &Snapshot) {
-        self.0.at("recording", now.refs, None);
-    }
-}
-
 /// Runs the program and records it. The program's failure is not this function's: see [`RecordDoc::failed`].
 pub fn record(options: &RecordOptions, progress: &mut dyn Progress) -> Result<RecordDoc, Failure> {
     let joined = options.pid.is_some();
-    Ok(RecordDoc { joined, ..document(homenode_capture::record(options, &mut Shown(progress))?) })
+    Ok(RecordDoc { joined, ..document(homenode_capture::record(options, &mut Recording(progress))?) })
 }
 
 /// The dataset of a command that names none: the program's name with `.hnt`, in the current directory.
@@ -95,7 +87,7 @@ impl RecordDoc {
     }
     /// The JSON document on one line.
     pub fn to_json(&self) -> String {
-        crate::json_line(self)
+        homenode_command::json_line(self)
     }
     /// One or two lines for people.
     pub fn to_text(&self) -> String {
@@ -119,7 +111,7 @@ impl RecordDoc {
             self.threads,
             self.run_seconds,
             units::integer(self.bytes),
-            crate::output::next(dataset, self.refs)
+            homenode_command::output::next(dataset, self.refs)
         )
     }
 }

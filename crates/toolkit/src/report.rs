@@ -1,14 +1,13 @@
 //! `homenode report`: where pages should live, what that is worth and what to change.
 use crate::info::{provenance, unseen};
-use crate::objects::NameTable;
-use crate::open::{Opened, open, refs};
-use crate::{Failure, OrderChoice, Progress};
-use homenode_machine::{Machine, MapRule, ThreadMap, models};
+use homenode_command::dataset::{Opened, open, refs};
+use homenode_command::{Failure, Progress, machine};
 use homenode_placement::policies::{self, Choice};
 use homenode_report::units::{self, CostUnit};
 use homenode_report::{Comparison, ReportDoc};
 use homenode_sim::evaluation::BindingRow;
-use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seat, Setup, SimError, evaluate, evidence};
+use homenode_sim::names::NameTable;
+use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seating, Setup, SimError, evaluate, evidence};
 use homenode_trace::TraceError;
 use homenode_trace::dataset::{DatasetReader, MANIFEST_FILE};
 use homenode_trace::order::{Apart, Order, OrderKind, Piece, Source, Stream};
@@ -33,41 +32,11 @@ pub struct ReportRequest {
     /// Threads to processors; the default rule if absent.
     pub map: Option<String>,
     /// Order of the replay.
-    pub order: OrderChoice,
+    pub order: OrderKind,
     /// Charge busy-wait references.
     pub charge_spins: bool,
     /// Smallest saving worth a finding, in percent.
     pub threshold_percent: u32,
-}
-
-/// A machine, and how threads are seated on it.
-pub(crate) struct Seating {
-    pub(crate) machine: Machine,
-    rule: Option<MapRule>,
-}
-
-impl Seating {
-    pub(crate) fn new(machine: &str, map: Option<&str>) -> Result<Seating, Failure> {
-        let machine = self::machine(machine)?;
-        let rule = map.map(|text| text.parse().map_err(|e| Failure::usage(format!("--map: {e}"))));
-        Ok(Seating { machine, rule: rule.transpose()? })
-    }
-
-    fn map(&self, reader: &DatasetReader) -> Result<ThreadMap, Failure> {
-        let map = homenode_sim::thread_map(reader, &self.machine, self.rule.as_ref());
-        map.map_err(|e| Failure::usage(format!("--map: {e}")))
-    }
-
-    /// Where the threads of this dataset sit.
-    pub(crate) fn seats(&self, reader: &DatasetReader) -> Result<Vec<Seat>, Failure> {
-        Ok(homenode_sim::seats(&self.map(reader)?, |t| reader.address_space(t)))
-    }
-
-    /// How this dataset is replayed.
-    pub(crate) fn replay_options(&self, reader: &DatasetReader) -> ReplayOptions {
-        let sampled = reader.manifest().sampling.as_ref().map(homenode_trace::Sampling::counting);
-        ReplayOptions { sampled, ..Default::default() }
-    }
 }
 
 /// What the request comes to, once for all datasets.
@@ -90,8 +59,8 @@ pub fn report(request: &ReportRequest, progress: &mut dyn Progress) -> Result<Re
     let evaluations = plan.blocks.iter().map(|&b| plan.evaluate(&opened.reader, b, progress));
     let evaluations = evaluations.collect::<Result<Vec<_>, Failure>>()?;
     let order = match request.order {
-        OrderChoice::Model => "model",
-        OrderChoice::Recorded { .. } => "as recorded",
+        OrderKind::Model => "model",
+        OrderKind::Recorded { .. } => "as recorded",
     };
     let facts = provenance(&request.dataset, &opened.reader, order);
     let mut doc = ReportDoc::new(opened.reader.manifest(), facts, evaluations);
@@ -127,7 +96,8 @@ pub fn text(doc: &ReportDoc, width: usize, colour: bool) -> String {
 }
 
 fn plan(request: &ReportRequest) -> Result<Plan<'_>, Failure> {
-    let seating = Seating::new(&request.machine, request.map.as_deref())?;
+    let seating = Seating::new(machine::named(&request.machine)?, request.map.as_deref())
+        .map_err(|e| Failure::usage(format!("--map: {e}")))?;
     let machine = &seating.machine;
     let blocks = if request.blocks.is_empty() { vec![machine.page_bytes] } else { request.blocks.clone() };
     for &block in &blocks {
@@ -144,37 +114,20 @@ fn plan(request: &ReportRequest) -> Result<Plan<'_>, Failure> {
     Ok(Plan { request, seating, policies, blocks })
 }
 
-/// A machine of the registry, `this` one, or the one in a TOML file.
-pub(crate) fn machine(name: &str) -> Result<Machine, Failure> {
-    if name == "this" {
-        return crate::this_machine();
-    }
-    if let Some(machine) = models::find(name) {
-        return Ok(machine);
-    }
-    let known: Vec<&str> = models::ALL.iter().map(|s| s.name).collect();
-    let unknown = || format!("--machine: there is no machine '{name}' ({}, this) and no such file", known.join(", "));
-    let text = std::fs::read_to_string(name).map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound => Failure::usage(unknown()),
-        _ => Failure::input(format!("--machine: cannot read {name}: {e}")),
-    })?;
-    Machine::from_toml(&text).map_err(|e| Failure::input(format!("--machine: {name}: {e}")))
-}
-
 impl Plan<'_> {
     fn evaluate(&self, reader: &DatasetReader, block_bytes: u64, whole: &mut Whole<'_>) -> Result<Evaluation, Failure> {
-        let map = self.seating.map(reader)?;
+        let map = self.seating.map(reader).map_err(|e| Failure::usage(format!("--map: {e}")))?;
         let seats = homenode_sim::seats(&map, |t| reader.address_space(t));
         let options = ReplayOptions { charge_spins: self.request.charge_spins, ..self.seating.replay_options(reader) };
         let setup = Setup { machine: &self.seating.machine, seats: &seats, block_bytes, options };
-        let recorded = matches!(self.request.order, OrderChoice::Recorded { .. });
+        let recorded = matches!(self.request.order, OrderKind::Recorded { .. });
         let options = EvalOptions {
             finding_permille: self.request.threshold_percent * 10,
             merges: if recorded { MORE_MERGES } else { 0 },
             ..Default::default()
         };
         let context = EvalContext { setup, policies: &self.policies, options };
-        let (kind, total) = (self.request.order.kind(), whole.total);
+        let (kind, total) = (self.request.order, whole.total);
         let mut source =
             Passes { reader, kind, progress: whole.progress, pass: 0, done: whole.done, total, apart: None };
         whole.done += refs(reader) * self.passes_max();
@@ -194,7 +147,7 @@ impl Plan<'_> {
     /// How often an evaluation reads the references at most: once for everything, for the findings one by one, for all of
     /// them together, and for each further merge.
     fn passes_max(&self) -> u64 {
-        let recorded = matches!(self.request.order, OrderChoice::Recorded { .. });
+        let recorded = matches!(self.request.order, OrderKind::Recorded { .. });
         3 + if recorded { u64::from(MORE_MERGES) } else { 0 }
     }
 }

@@ -33,7 +33,7 @@ pub(crate) fn read(doc: &ReportDoc, symbols: &Symbols, recorded: Option<SystemTi
             wanted.entry(file).or_default().insert(line);
         }
     }
-    let short = crate::objects::short_names(symbols);
+    let short = homenode_sim::names::short_names(symbols);
     let paths: HashMap<&str, &str> = short.iter().map(|(path, name)| (name.as_str(), *path)).collect();
     let mut sources = Sources::new();
     for (name, lines) in wanted.into_iter().take(FILES_MAX) {

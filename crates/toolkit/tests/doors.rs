@@ -1,7 +1,8 @@
 //! The toolkit from outside: every family is listed, every failure says whose fault it is.
-use homenode_toolkit::{
-    Class, ExportRequest, OrderChoice, ReportRequest, check, export, families, info, output, recover, report,
-};
+use homenode_command::{Class, output};
+use homenode_export::{ExportRequest, export};
+use homenode_toolkit::{ReportRequest, check, families, info, recover, report};
+use homenode_trace::order::OrderKind;
 use std::path::{Path, PathBuf};
 
 fn request(dataset: &Path) -> ReportRequest {
@@ -12,7 +13,7 @@ fn request(dataset: &Path) -> ReportRequest {
         blocks: Vec::new(),
         policies: Vec::new(),
         map: None,
-        order: OrderChoice::Model,
+        order: OrderKind::Model,
         charge_spins: false,
         threshold_percent: 5,
     }
@@ -77,7 +78,7 @@ fn outputs_are_whole_or_absent_and_never_replaced_unasked() {
         dataset: target.clone(),
         to: folder.path().join("rows.txt"),
         force: false,
-        order: OrderChoice::Model,
+        order: OrderKind::Model,
         after_caches: false,
         machine: "two-socket".to_owned(),
         block: None,

@@ -1,5 +1,6 @@
 //! The doors about machines: `topo`, `doctor`, `--machine this`.
-use homenode_toolkit::{Class, TopoRequest, doctor, topo};
+use homenode_command::Class;
+use homenode_toolkit::{TopoRequest, doctor, topo};
 use std::path::Path;
 
 #[path = "../../report/tests/support/schema.rs"]

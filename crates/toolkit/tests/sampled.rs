@@ -1,5 +1,6 @@
 //! A sampled dataset through every command that reads one.
-use homenode_toolkit::{ExportRequest, OrderChoice, ReportRequest, check, export, info, report, text};
+use homenode_export::{ExportRequest, export};
+use homenode_toolkit::{ReportRequest, check, info, report, text};
 use homenode_trace::order::OrderKind;
 use homenode_trace::store::{MemStore, Store};
 use homenode_trace::synthetic::Builder;
@@ -35,7 +36,7 @@ fn whole(dataset: &Path, to: &Path) -> ExportRequest {
         dataset: dataset.to_owned(),
         to: to.to_owned(),
         force: false,
-        order: OrderChoice::Model,
+        order: OrderKind::Model,
         after_caches: false,
         machine: "two-socket".to_owned(),
         block: None,
@@ -135,7 +136,7 @@ fn the_report_of_a_sampled_recording_is_an_estimate() {
         blocks: Vec::new(),
         policies: Vec::new(),
         map: None,
-        order: OrderChoice::Model,
+        order: OrderKind::Model,
         charge_spins: false,
         threshold_percent: 5,
     };

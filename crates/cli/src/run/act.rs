@@ -2,10 +2,10 @@
 use super::{Done, print};
 use crate::args::{Live, Migrate, Place, Run};
 use crate::progress::Bar;
-use homenode_toolkit as toolkit;
+use homenode_command::{Failure, output};
 
 pub(super) fn place(a: Place, quiet: bool) -> Done {
-    let request = toolkit::PlaceRequest {
+    let request = homenode_place::PlaceRequest {
         dataset: a.dataset,
         machine: a.machine,
         rule: a.rule,
@@ -15,21 +15,21 @@ pub(super) fn place(a: Place, quiet: bool) -> Done {
         page_bytes: a.page,
     };
     if let Some(path) = &a.output {
-        toolkit::output::refuse_existing(path, a.force)?;
+        output::refuse_existing(path, a.force)?;
     }
-    let doc = toolkit::place(&request, &mut Bar::new(quiet))?;
+    let doc = homenode_place::place(&request, &mut Bar::new(quiet))?;
     for warning in &doc.plan.evidence.warnings {
         eprintln!("homenode: warning: {warning}");
     }
     if let Some(path) = &a.output {
-        toolkit::output::write(path, doc.to_json().as_bytes())?;
+        output::write(path, doc.to_json().as_bytes())?;
     }
     print(&if a.json { doc.to_json() } else { doc.to_text() })
 }
 
-fn live(a: Live) -> toolkit::LiveOptions {
-    let default = toolkit::LiveOptions::default();
-    toolkit::LiveOptions {
+fn live(a: Live) -> homenode_live::LiveOptions {
+    let default = homenode_live::LiveOptions::default();
+    homenode_live::LiveOptions {
         policy: a.policy.unwrap_or(default.policy),
         move_permille: a.budget.unwrap_or(default.move_permille),
         decide_permille: a.decide.unwrap_or(default.decide_permille),
@@ -44,16 +44,16 @@ fn live(a: Live) -> toolkit::LiveOptions {
 }
 
 pub(super) fn run(a: Run, quiet: bool) -> Done {
-    let request = toolkit::RunRequest {
+    let request = homenode_live::RunRequest {
         command: a.command,
         plan: a.plan,
-        matching: toolkit::Match::parse(&a.matching)?,
+        matching: homenode_place::Match::parse(&a.matching)?,
         compare: a.compare,
         options: live(a.live),
     };
     super::tuning(request.options.tune_kernel);
-    let mut results = toolkit::output::Results::new(a.json)?;
-    let doc = toolkit::run(&request, &mut Bar::new(quiet))?;
+    let mut results = output::Results::new(a.json)?;
+    let doc = homenode_live::run(&request, &mut Bar::new(quiet))?;
     if a.json {
         results.print(&doc.to_json())?;
     } else if !quiet {
@@ -65,13 +65,14 @@ pub(super) fn run(a: Run, quiet: bool) -> Done {
 
 pub(super) fn migrate(a: Migrate, quiet: bool) -> Done {
     if let Some(journal) = &a.replay {
-        let doc = toolkit::replay_journal(journal, a.live.policy.as_deref())?;
+        let doc = homenode_live::replay_journal(journal, a.live.policy.as_deref())?;
         print(&if a.json { doc.to_json() } else { doc.to_text() })?;
         // Another policy is meant to differ.
         return Ok(u8::from(!doc.same && a.live.policy.is_none()));
     }
-    let pid = a.pid.ok_or_else(|| toolkit::Failure::usage("--pid or --replay is needed"))?;
+    let pid = a.pid.ok_or_else(|| Failure::usage("--pid or --replay is needed"))?;
     super::tuning(a.live.tune_kernel);
-    let doc = toolkit::migrate(&toolkit::MigrateRequest { pid, options: live(a.live) }, &mut Bar::new(quiet))?;
+    let doc =
+        homenode_live::migrate(&homenode_live::MigrateRequest { pid, options: live(a.live) }, &mut Bar::new(quiet))?;
     print(&if a.json { doc.to_json() } else { doc.to_text() })
 }

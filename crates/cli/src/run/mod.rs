@@ -8,11 +8,12 @@ use crate::args::{
 };
 use crate::progress::Bar;
 use clap::CommandFactory;
+use homenode_command::output::Results;
+use homenode_command::{Class, Failure, output};
 use homenode_toolkit as toolkit;
+use homenode_trace::order::OrderKind;
 use std::io::IsTerminal;
 use std::path::Path;
-use toolkit::output::Results;
-use toolkit::{Failure, OrderChoice};
 
 /// Exit status.
 type Done = Result<u8, Failure>;
@@ -62,7 +63,7 @@ fn warn(quiet: bool, lines: &[String]) {
 /// Settings of the whole machine are never changed in silence, whatever else is quiet.
 fn tuning(allowed: bool) {
     if allowed {
-        eprintln!("homenode: {}", toolkit::kernel_settings());
+        eprintln!("homenode: {}", homenode_live::kernel_settings());
     }
 }
 
@@ -105,14 +106,14 @@ fn import(a: &Import, quiet: bool) -> Done {
 }
 
 fn reproduce(a: &Reproduce, quiet: bool) -> Done {
-    let request = toolkit::ReproduceRequest {
+    let request = homenode_papers::ReproduceRequest {
         what: a.what.clone(),
         only: a.experiment.clone(),
         size: a.size.clone(),
         out: a.output.clone(),
     };
     let mut results = Results::new(a.json)?;
-    let doc = toolkit::reproduce(&request, &mut Bar::new(quiet))?;
+    let doc = homenode_papers::reproduce(&request, &mut Bar::new(quiet))?;
     results.print(&if a.json { doc.to_json() } else { doc.to_text() })?;
     Ok(0)
 }
@@ -125,7 +126,7 @@ fn info(a: Reading, quiet: bool) -> Done {
 fn check(a: Reading) -> Done {
     let doc = toolkit::check(&a.dataset)?;
     print(&if a.json { doc.to_json() } else { doc.to_text() })?;
-    Ok(if doc.ok { 0 } else { toolkit::Class::Input.exit_status() })
+    Ok(if doc.ok { 0 } else { Class::Input.exit_status() })
 }
 
 fn recover(a: Reading, quiet: bool) -> Done {
@@ -139,15 +140,15 @@ fn compact(a: Compact) -> Done {
     print(&if a.json { doc.to_json() } else { doc.to_text() })
 }
 
-fn order(order: Order, seed: u64) -> OrderChoice {
+fn order(order: Order, seed: u64) -> OrderKind {
     match order {
-        Order::Model => OrderChoice::Model,
-        Order::Recorded => OrderChoice::Recorded { seed },
+        Order::Model => OrderKind::Model,
+        Order::Recorded => OrderKind::Recorded { seed },
     }
 }
 
 fn export(a: Export, quiet: bool) -> Done {
-    let request = toolkit::ExportRequest {
+    let request = homenode_export::ExportRequest {
         dataset: a.dataset,
         to: a.output,
         force: a.force,
@@ -157,7 +158,7 @@ fn export(a: Export, quiet: bool) -> Done {
         block: a.block,
         map: a.map,
     };
-    let rows = toolkit::export(&request, &mut Bar::new(quiet))?;
+    let rows = homenode_export::export(&request, &mut Bar::new(quiet))?;
     if !quiet {
         eprintln!("{rows} rows in {}", request.to.display());
     }
@@ -177,8 +178,8 @@ fn report(a: Report, quiet: bool) -> Done {
         threshold_percent: a.threshold,
     };
     if let Some(path) = &a.output {
-        toolkit::output::refuse_kind(path, &["html", "htm", "json"])?;
-        toolkit::output::refuse_existing(path, a.force)?;
+        output::refuse_kind(path, &["html", "htm", "json"])?;
+        output::refuse_existing(path, a.force)?;
     }
     let doc = toolkit::report(&request, &mut Bar::new(quiet))?;
     if a.json {
@@ -186,7 +187,7 @@ fn report(a: Report, quiet: bool) -> Done {
     }
     if let Some(path) = &a.output {
         let json = path.extension().is_some_and(|e| e == "json");
-        toolkit::output::write(path, if json { doc.to_json() } else { toolkit::html(&doc) }.as_bytes())?;
+        output::write(path, if json { doc.to_json() } else { toolkit::html(&doc) }.as_bytes())?;
     }
     let (width, colour) = terminal();
     print(&toolkit::text(&doc, width, colour))
@@ -195,7 +196,7 @@ fn report(a: Report, quiet: bool) -> Done {
 /// Width of the terminal and whether to colour (<https://no-color.org>).
 fn terminal() -> (usize, bool) {
     let shown = std::io::stdout().is_terminal();
-    (toolkit::output::columns(), shown && std::env::var_os("NO_COLOR").is_none())
+    (output::columns(), shown && std::env::var_os("NO_COLOR").is_none())
 }
 
 fn list(a: List) -> Done {

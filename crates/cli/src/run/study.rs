@@ -2,14 +2,13 @@
 use super::{Done, print};
 use crate::args::{Sweep, SweepWorker};
 use crate::progress::Bar;
-use homenode_toolkit as toolkit;
+use homenode_command::Failure;
+use homenode_sweep::{Asked, Inline, SweepRequest};
 use std::path::PathBuf;
-use toolkit::Failure;
-use toolkit::sweep::{Asked, Inline};
 
 pub(super) fn sweep(a: Sweep, quiet: bool) -> Done {
     let program = std::env::current_exe().map_err(|e| Failure::work(format!("where is homenode? {e}")))?;
-    let request = toolkit::SweepRequest {
+    let request = SweepRequest {
         output: a.output.clone(),
         workers: a.workers.map(|n| n as usize),
         memory_bytes: a.memory,
@@ -19,7 +18,7 @@ pub(super) fn sweep(a: Sweep, quiet: bool) -> Done {
         worker: Some(vec![program.into(), SweepWorker::NAME.into()]),
         asked: asked(&a)?,
     };
-    let doc = toolkit::sweep(&request, &mut Bar::new(quiet))?;
+    let doc = homenode_sweep::sweep(&request, &mut Bar::new(quiet))?;
     print(&if a.json { doc.to_json() } else { doc.to_text() })
 }
 
@@ -52,6 +51,6 @@ fn asked(a: &Sweep) -> Result<Asked, Failure> {
 }
 
 pub(super) fn worker(a: &SweepWorker) -> Done {
-    toolkit::sweep::serve(&a.folder, a.memory, std::io::stdin().lock(), std::io::stdout().lock())?;
+    homenode_sweep::serve(&a.folder, a.memory, std::io::stdin().lock(), std::io::stdout().lock())?;
     Ok(0)
 }

@@ -33,7 +33,7 @@ pub struct DoctorLine {
 /// Examines this machine. Nothing is changed by it, except that what a killed recording left behind in the kernel's settings
 /// is put back; and nothing that is missing makes it fail: that is what it says.
 pub fn doctor() -> DoctorDoc {
-    let topology = crate::this_topology();
+    let topology = homenode_command::machine::topology();
     let found = checks(&ThisHost::default(), topology.as_ref().unwrap_or(&Topology::default()));
     let mut lines: Vec<DoctorLine> = Vec::new();
     if let Err(e) = &topology {
@@ -66,7 +66,7 @@ fn compiler(mode: Mode) -> DoctorLine {
 impl DoctorDoc {
     /// The JSON document on one line.
     pub fn to_json(&self) -> String {
-        crate::json_line(self)
+        homenode_command::json_line(self)
     }
     /// One check a line, what to do below it.
     pub fn to_text(&self) -> String {

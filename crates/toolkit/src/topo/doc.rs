@@ -121,7 +121,7 @@ pub(super) fn make(
 impl TopoDoc {
     /// The JSON document on one line.
     pub fn to_json(&self) -> String {
-        crate::json_line(self)
+        homenode_command::json_line(self)
     }
     /// Tables for people.
     pub fn to_text(&self) -> String {

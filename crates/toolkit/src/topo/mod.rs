@@ -1,14 +1,13 @@
 //! `homenode topo`: what this machine is and what its memory costs; and `--machine this`.
 mod doc;
-mod saved;
 mod text;
 
-use crate::place::Bandwidths;
-use crate::{Failure, Progress};
 pub use doc::{MachineDoc, MeasuredDoc, TopoDoc};
+use homenode_command::machine::{saved, topology as this_topology};
+use homenode_command::{Failure, Progress};
 use homenode_host::topology::measure::{MeasureOptions, measure};
 use homenode_host::topology::read;
-use homenode_machine::{Machine, ThisMachine, Topology};
+use homenode_machine::Topology;
 use std::path::{Path, PathBuf};
 
 /// What `homenode topo` is asked.
@@ -48,37 +47,6 @@ pub fn topo(request: &TopoRequest, progress: &mut dyn Progress) -> Result<TopoDo
         saved::save(target, &this.machine, measured.as_ref())?;
     }
     Ok(doc::make(request, topology, this, measured, target, saved_at))
-}
-
-/// The topology of the machine this runs on.
-///
-/// # Errors
-/// If neither sysfs nor procfs describes a processor.
-pub fn this_topology() -> Result<Topology, Failure> {
-    read(Path::new("/")).map_err(Failure::work)
-}
-
-/// The machine this runs on as a cost model: measured by `homenode topo --measure` if that was done, else estimated from
-/// firmware tables ([`Machine::sources`] say which). Node i is node i of [`this_topology`].
-///
-/// # Errors
-/// As [`this_topology`]; a saved measurement that cannot be read or is of another machine.
-pub fn this_machine() -> Result<Machine, Failure> {
-    let topology = this_topology()?;
-    let ThisMachine { machine, .. } = match saved::load(&topology)? {
-        // What the user saved is used as it is: the file may have been edited.
-        Some((_, path)) => return saved::machine(&path).map(|(m, _)| m),
-        None => topology.machine(None).map_err(Failure::work)?,
-    };
-    Ok(machine)
-}
-
-/// What the memory of this machine serves, measured or as its firmware says; node i is node i of [`this_topology`].
-pub(crate) fn this_bandwidths() -> Result<Option<Bandwidths>, Failure> {
-    let topology = this_topology()?;
-    let ids: Vec<u32> = topology.nodes.iter().map(|n| n.os_id).collect();
-    let measured = saved::load(&topology)?.and_then(|(measured, _)| Bandwidths::measured(&measured?, &ids));
-    Ok(measured.or_else(|| Bandwidths::firmware(&topology)))
 }
 
 /// The topology in a folder or an XML file.

@@ -1,0 +1,287 @@
+//! # homenode-export: references as rows of a table
+//!
+//! The references in order, or what policies see of them, one row each, as Parquet or CSV.
+//!
+//! **Invariant:** a file appears only when it is whole, and both formats have the same rows: one list of columns makes the
+//! Parquet schema, the CSV header and the cells.
+//!
+//! Reading order: [`export`], `rows` (columns, and the files), `names` and `words` (what rows say in words).
+//!
+//! ```
+//! use homenode_export::{ExportRequest, export};
+//! use homenode_trace::{order::OrderKind, store::Store, synthetic::Builder};
+//!
+//! let mut program = Builder::new(2);
+//! program.write(0, 0x40_0000).spawn(0, 1).read(1, 0x40_0000);
+//! let (folder, dataset) = (tempfile::tempdir().unwrap(), program.store());
+//! for name in dataset.names().unwrap() {
+//!     let file = folder.path().join("x.hnt").join(&name);
+//!     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+//!     std::fs::write(file, dataset.get(&name).unwrap().as_slice()).unwrap();
+//! }
+//!
+//! let request = ExportRequest {
+//!     dataset: folder.path().join("x.hnt"),
+//!     to: folder.path().join("x.csv"),
+//!     force: false,
+//!     order: OrderKind::Model,
+//!     after_caches: false,
+//!     machine: "numa".to_owned(),
+//!     block: None,
+//!     map: None,
+//! };
+//! assert_eq!(export(&request, &mut ())?, 2);
+//! assert_eq!(std::fs::read_to_string(&request.to).unwrap().lines().count(), 3);
+//! # Ok::<(), homenode_command::Failure>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod names;
+mod rows;
+mod words;
+
+use homenode_base::NodeId;
+use homenode_command::dataset::{open, refs};
+use homenode_command::{Failure, Progress, machine, output};
+use homenode_machine::AccessClass;
+use homenode_sim::names::NameTable;
+use homenode_sim::{Filtered, Passed, Seat, Seating, Setup, for_pieces, salt};
+use homenode_sys::dir::create_new;
+use homenode_trace::dataset::DatasetReader;
+use homenode_trace::order::{Order, OrderKind, Stream};
+use homenode_trace::{DataSource, Merged, Op};
+use names::{NOWHERE, Now};
+use parquet::errors::ParquetError;
+use rows::{Row, Shape, Sink};
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// What to export.
+#[derive(Clone, Debug)]
+pub struct ExportRequest {
+    /// The dataset.
+    pub dataset: PathBuf,
+    /// The file; `.parquet` or `.csv`.
+    pub to: PathBuf,
+    /// Replace it if it exists.
+    pub force: bool,
+    /// Order of the rows.
+    pub order: OrderKind,
+    /// What policies see on the machine, instead of all references.
+    pub after_caches: bool,
+    /// Machine name or TOML file: where threads run and memory is.
+    pub machine: String,
+    /// Placement block in bytes; the machine's page if absent.
+    pub block: Option<u64>,
+    /// Threads to processors; the default rule if absent.
+    pub map: Option<String>,
+}
+
+/// Writes the rows and returns their number. The file appears only when it is whole.
+///
+/// # Errors
+/// The request makes no sense, the dataset cannot be read, the file cannot be written, or Ctrl-C.
+pub fn export(request: &ExportRequest, progress: &mut dyn Progress) -> Result<u64, Failure> {
+    let to = &request.to;
+    output::refuse_kind(to, &["parquet", "csv"])?;
+    output::refuse_existing(to, request.force)?;
+    let seating = Seating::new(machine::named(&request.machine)?, request.map.as_deref())
+        .map_err(|e| Failure::usage(format!("--map: {e}")))?;
+    let block_bytes = request.block.unwrap_or(seating.machine.page_bytes);
+    seating.machine.check_block("--block", block_bytes).map_err(Failure::usage)?;
+    let opened = open(&request.dataset)?;
+    let seats = seating.seats(&opened.reader).map_err(|e| Failure::usage(format!("--map: {e}")))?;
+    let options = seating.replay_options(&opened.reader);
+    let setup = Setup { machine: &seating.machine, seats: &seats, block_bytes, options };
+    let part = output::temporary(to);
+    let failed = |e: &dyn std::fmt::Display| Failure::work(format!("cannot write {}: {e}", to.display()));
+    let file = create_new(&part).map_err(|e| failed(&e))?;
+    let shape = Shape { sampled: options.sampled.is_some(), after_caches: request.after_caches };
+    let parquet = to.extension().is_some_and(|e| e == "parquet");
+    let sink = if parquet { Sink::parquet(file, shape) } else { Sink::csv(file, shape) };
+    let done = sink.map_err(|e| failed(&e)).and_then(|sink| {
+        let names = NameTable::new(&opened.reader)?;
+        let mut exporter = Exporter::new((sink, shape), setup, (&names, &opened.reader), progress)?;
+        let mut order = Order::new(&opened.reader, request.order)?;
+        while let Some(piece) = order.pull()? {
+            if exporter.stop.as_ref().is_some_and(|s| s.take().is_some()) {
+                return Err(Failure::work(format!("interrupted; nothing is kept of {}", to.display())));
+            }
+            exporter.refs(piece.refs).map_err(|e| failed(&e))?;
+            piece.event.iter().for_each(|(event, _)| exporter.now.event(event));
+        }
+        exporter.finish().map_err(|e| failed(&e))
+    });
+    let done = done.and_then(|rows| std::fs::rename(&part, to).map(|()| rows).map_err(|e| failed(&e)));
+    if done.is_err() {
+        // A part of a file is worth nothing; that removing it may fail too changes nothing for the user.
+        let _ = std::fs::remove_file(&part);
+    }
+    done
+}
+
+/// Where rows come from.
+enum Rows<'m> {
+    /// References as recorded.
+    Recorded(Homes),
+    /// What passes the caches.
+    Filtered(Box<Filtered<'m>>),
+}
+
+struct Exporter<'a> {
+    rows: Rows<'a>,
+    sink: Sink,
+    now: Now<'a>,
+    seats: &'a [Seat],
+    read: u64,
+    written: u64,
+    total: u64,
+    progress: &'a mut dyn Progress,
+    stop: Option<homenode_sys::signals::StopRequests>,
+}
+
+impl<'a> Exporter<'a> {
+    fn new(
+        (sink, shape): (Sink, Shape),
+        setup: Setup<'a>,
+        (names, reader): (&'a NameTable<'a>, &DatasetReader),
+        progress: &'a mut dyn Progress,
+    ) -> Result<Exporter<'a>, Failure> {
+        let rows = if shape.after_caches {
+            Rows::Filtered(Box::new(Filtered::new(setup).map_err(Failure::usage)?))
+        } else {
+            Rows::Recorded(Homes::new(&setup))
+        };
+        Ok(Exporter {
+            rows,
+            sink,
+            now: Now::new(names, reader.symbols()),
+            seats: setup.seats,
+            read: 0,
+            written: 0,
+            total: refs(reader),
+            progress,
+            // Without handlers (nested use) Ctrl-C just ends the process and leaves the hidden part file behind.
+            stop: homenode_sys::signals::StopRequests::install().ok(),
+        })
+    }
+
+    fn finish(self) -> Result<u64, ParquetError> {
+        self.sink.finish(&self.now.texts)?;
+        Ok(self.written)
+    }
+
+    fn refs(&mut self, refs: &[Merged]) -> Result<(), ParquetError> {
+        self.read += refs.len() as u64;
+        self.progress.at("exporting", self.read, Some(self.total));
+        let Exporter { rows, sink, now, seats, written, .. } = self;
+        match rows {
+            Rows::Recorded(homes) => {
+                for r in refs {
+                    let seat = seats.get(r.thread as usize).copied();
+                    let node = seat.and_then(|seat| homes.of(r, seat));
+                    sink.push(recorded(r, seat, node, now), &now.texts)?;
+                }
+                *written += refs.len() as u64;
+            }
+            Rows::Filtered(filtered) => {
+                for passed in filtered.refs(refs) {
+                    sink.push(self::passed(passed, now), &now.texts)?;
+                    *written += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The row of a reference.
+fn recorded(r: &Merged, seat: Option<Seat>, node: Option<NodeId>, now: &mut Now<'_>) -> Row {
+    let space = seat.map_or(0, |s| s.space);
+    Row {
+        thread: Some(r.thread),
+        space,
+        addr: r.addr,
+        size: r.size,
+        op: Some(r.op),
+        site: Some(r.site),
+        place: now.place(r.site),
+        object: now.object(space, r.addr),
+        thread_node: seat.map(|s| s.node.0),
+        node: node.map(|n| n.0),
+        phase: now.phase(r.thread),
+        charged: AccessClass::Free,
+        times: 0,
+        weight: r.weight,
+        source: r.source,
+        latency: r.latency_cycles(),
+        cpu: r.cpu(),
+    }
+}
+
+/// The row of what policies see.
+fn passed(p: &Passed, now: &mut Now<'_>) -> Row {
+    let common = Row {
+        thread: None,
+        space: p.space,
+        addr: p.addr,
+        size: p.bytes,
+        op: None,
+        site: None,
+        place: NOWHERE,
+        object: now.object(p.space, p.addr),
+        thread_node: Some(p.access.node.0),
+        node: Some(p.home.0),
+        phase: names::NO_TEXT,
+        charged: p.access.class,
+        times: p.access.weight,
+        weight: 1,
+        source: DataSource::Unknown,
+        latency: None,
+        cpu: None,
+    };
+    let Some(r) = &p.reference else { return common };
+    Row {
+        thread: Some(r.thread),
+        op: Some(r.op),
+        site: Some(r.site),
+        place: now.place(r.site),
+        phase: now.phase(r.thread),
+        weight: r.weight,
+        source: r.source,
+        latency: r.latency_cycles(),
+        cpu: r.cpu(),
+        ..common
+    }
+}
+
+/// Where each block is under first touch, as replays have it.
+struct Homes {
+    sampled: bool,
+    block_shift: u32,
+    /// By flat block number.
+    homes: HashMap<u64, NodeId>,
+}
+
+impl Homes {
+    fn new(setup: &Setup<'_>) -> Homes {
+        let sampled = setup.options.sampled.is_some();
+        Homes { sampled, block_shift: setup.block_bytes.trailing_zeros(), homes: HashMap::new() }
+    }
+
+    /// Home of the first byte, once this reference has been made; none if nothing has touched it. Waiting is not counted as
+    /// a touch, and samples that say nothing about memory are none.
+    fn of(&mut self, r: &Merged, seat: Seat) -> Option<NodeId> {
+        let block = |addr: u64| (addr ^ salt(seat.space)) >> self.block_shift;
+        let first = block(r.addr);
+        let says = |s: DataSource| s.placement_matters() || s == DataSource::FirstTouch;
+        if r.op != Op::Spin && (!self.sampled || says(r.source)) {
+            // Samples touch their first byte only: how far they reach is not known of all.
+            let size = if self.sampled { 1 } else { r.size };
+            for_pieces(r.addr, size, self.block_shift, |piece| {
+                self.homes.entry(block(piece.addr)).or_insert(seat.node);
+            });
+        }
+        self.homes.get(&first).copied()
+    }
+}

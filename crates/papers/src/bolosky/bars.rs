@@ -1,0 +1,117 @@
+//! Bars: a few values for each program, written as a picture and as data.
+use super::figure::{Drawn, colour};
+use homenode_command::{Failure, output};
+use plotters::prelude::*;
+use std::path::Path;
+
+/// Bars lying under each other, grouped by program as in the thesis.
+pub(super) struct Bars {
+    /// Name of its files, without ending: `E4-ace`.
+    pub(super) name: String,
+    /// Title.
+    pub(super) title: String,
+    /// What is measured, with its unit.
+    pub(super) axis: &'static str,
+    /// Names of the bars of a group.
+    pub(super) series: Vec<String>,
+    /// Programs with a value for each bar, from 1 up.
+    pub(super) groups: Vec<(String, Vec<f64>)>,
+    /// Longer bars are cut off and have their value printed beside them.
+    pub(super) at_most: f64,
+}
+
+/// Bars begin at what a local reference costs.
+const LEAST: f64 = 1.0;
+const WIDTH: u32 = 720;
+const BAR: u32 = 9;
+const LEFT: u32 = 100;
+const TOP: u32 = 56;
+const BOTTOM: u32 = 44;
+
+impl Bars {
+    /// Writes `NAME.svg` and `NAME.csv`; returns title and name of the picture.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub(super) fn write(&self, folder: &Path) -> Result<(String, String), Failure> {
+        crate::page::make(folder)?;
+        let picture = format!("{}.svg", self.name);
+        output::write(&folder.join(format!("{}.csv", self.name)), self.csv().as_bytes())?;
+        output::write(&folder.join(&picture), self.svg().map_err(Failure::work)?.as_bytes())?;
+        Ok((self.title.clone(), picture))
+    }
+
+    fn csv(&self) -> String {
+        let mut out = format!("program,{}\n", self.series.join(","));
+        for (name, values) in &self.groups {
+            let values: Vec<String> = values.iter().map(f64::to_string).collect();
+            out.push_str(&format!("{name},{}\n", values.join(",")));
+        }
+        out
+    }
+
+    fn svg(&self) -> Result<String, Box<dyn std::error::Error>> {
+        let mut text = String::new();
+        {
+            let root = SVGBackend::with_string(&mut text, (WIDTH, self.height())).into_drawing_area();
+            root.fill(&WHITE)?;
+            self.draw(&root).map_err(|e| e.to_string())?;
+            root.present()?;
+        }
+        Ok(text)
+    }
+
+    /// Pixels of a group: its bars and a gap.
+    fn group(&self) -> u32 {
+        BAR * (self.series.len() as u32 + 1)
+    }
+    fn height(&self) -> u32 {
+        TOP + BOTTOM + self.group() * self.groups.len() as u32
+    }
+    fn longest(&self) -> f64 {
+        let values = self.groups.iter().flat_map(|g| g.1.iter().copied());
+        values.fold(LEAST + 0.1, f64::max).min(self.at_most)
+    }
+
+    fn draw(&self, root: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>) -> Drawn {
+        let longest = self.longest();
+        let mut chart = ChartBuilder::on(root)
+            .margin_top(TOP)
+            .margin_right(60)
+            .set_label_area_size(LabelAreaPosition::Left, LEFT)
+            .set_label_area_size(LabelAreaPosition::Bottom, BOTTOM)
+            .build_cartesian_2d(LEAST..longest, 0.0..f64::from(self.group() * self.groups.len() as u32))?;
+        chart.configure_mesh().disable_y_mesh().y_labels(0).x_desc(self.axis).light_line_style(WHITE).draw()?;
+        let (left, width) = (f64::from(LEFT), f64::from(WIDTH - LEFT - 60));
+        let x = |value: f64| (left + width * (value.clamp(LEAST, longest) - LEAST) / (longest - LEAST)) as i32;
+        let words = ("sans-serif", 11).into_font();
+        for (g, (name, values)) in (0..).zip(&self.groups) {
+            let top = (TOP + self.group() * g + BAR / 2) as i32;
+            root.draw(&Text::new(
+                name.clone(),
+                (8, top + self.series.len() as i32 * BAR as i32 / 2 - 6),
+                words.clone(),
+            ))?;
+            for (i, value) in values.iter().enumerate() {
+                let from = top + i as i32 * BAR as i32;
+                let bar = [(x(LEAST), from), (x(*value).max(x(LEAST) + 1), from + BAR as i32 - 1)];
+                root.draw(&Rectangle::new(bar, colour(i).filled()))?;
+                if *value > longest {
+                    root.draw(&Text::new(format!("{value:.0}"), (x(longest) + 4, from - 2), words.clone()))?;
+                }
+            }
+        }
+        self.legend(root)
+    }
+
+    fn legend(&self, root: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>) -> Drawn {
+        root.draw(&Text::new(self.title.clone(), (8, 8), ("sans-serif", 15).into_font()))?;
+        let mut at = LEFT as i32;
+        for (i, name) in self.series.iter().enumerate() {
+            root.draw(&Rectangle::new([(at, 34), (at + 10, 44)], colour(i).filled()))?;
+            root.draw(&Text::new(name.clone(), (at + 14, 33), ("sans-serif", 12).into_font()))?;
+            at += 30 + 8 * name.chars().count() as i32;
+        }
+        Ok(())
+    }
+}

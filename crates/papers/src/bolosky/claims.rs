@@ -1,0 +1,125 @@
+//! Every table, figure and claim of the thesis that an experiment stands for, with a verdict.
+use crate::doc::{Claim, Verdict};
+use homenode_command::Failure;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+const CLAIMS: &str = include_str!("../../data/bolosky_claims.json");
+
+/// One published claim.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Published {
+    /// Short name, by which experiments judge it.
+    pub(super) id: String,
+    /// `E1` to `E12`: who judges it.
+    pub(super) experiment: String,
+    what: String,
+    theirs: String,
+    #[serde(default)]
+    unit: String,
+    place: String,
+}
+
+/// Ours beside one claim.
+pub(super) struct Judged {
+    /// The claim's short name.
+    pub(super) id: &'static str,
+    /// Ours; empty where there is none.
+    pub(super) ours: String,
+    /// Whether they agree.
+    pub(super) verdict: Verdict,
+    /// Why that verdict.
+    pub(super) why: String,
+    /// Whether it would be another with each of [`OTHER_POINTS`].
+    turns: [bool; 2],
+}
+
+/// Points of percent by which a mean or a share may be off and still agree: other programs, other means. The rule is
+/// ours, and so is that "most programs" are more than half of them.
+pub(super) const POINTS: f64 = 15.0;
+const OTHER_POINTS: [f64; 2] = [10.0, 20.0];
+
+impl Judged {
+    /// Agrees or differs.
+    pub(super) fn by(id: &'static str, ours: impl Into<String>, agrees: bool, why: impl Into<String>) -> Judged {
+        let verdict = if agrees { Verdict::Agrees } else { Verdict::Differs };
+        Judged { id, ours: ours.into(), verdict, why: why.into(), turns: [false; 2] }
+    }
+    /// Agrees or differs by a number of points; `agrees` says which for any of them.
+    pub(super) fn by_points(
+        id: &'static str,
+        ours: impl Into<String>,
+        agrees: impl Fn(f64) -> bool,
+        why: impl Into<String>,
+    ) -> Judged {
+        let ours_is = agrees(POINTS);
+        Judged { turns: OTHER_POINTS.map(|p| agrees(p) != ours_is), ..Judged::by(id, ours, ours_is, why) }
+    }
+    /// Cannot be known; `ours` is what stands beside it here.
+    pub(super) fn unknown(id: &'static str, ours: impl Into<String>, why: impl Into<String>) -> Judged {
+        Judged { id, ours: ours.into(), verdict: Verdict::CannotBeKnown, why: why.into(), turns: [false; 2] }
+    }
+}
+
+/// The rules that are ours, and what hangs on one of them.
+pub(super) fn rules(judged: &[Judged]) -> String {
+    let turned = |i: usize| {
+        let ids: Vec<&str> = judged.iter().filter(|j| j.turns[i]).map(|j| j.id).collect();
+        let names = if ids.is_empty() { String::new() } else { format!(" ({})", ids.join(", ")) };
+        format!("with {} points {} of {} verdicts would be another{names}", OTHER_POINTS[i], ids.len(), judged.len())
+    };
+    format!(
+        "Two rules of the verdicts are ours: \"most programs\" are more than half of them, and shares and means agree within \
+         {POINTS} points of percent; {}, {}.",
+        turned(0),
+        turned(1)
+    )
+}
+
+/// What was published, in the order of the file.
+pub(super) fn published() -> Result<Vec<Published>, Failure> {
+    serde_json::from_str(CLAIMS).map_err(Failure::work)
+}
+
+/// The claims of these experiments with their verdicts, in the order of the file.
+///
+/// # Errors
+/// A claim without a verdict, or a verdict without a claim: both would leave the page untrue.
+pub(super) fn beside(experiments: &[&str], judged: Vec<Judged>) -> Result<Vec<Claim>, Failure> {
+    let mut by_id: BTreeMap<&str, Judged> = judged.into_iter().map(|j| (j.id, j)).collect();
+    let mut claims = Vec::new();
+    for p in published()?.into_iter().filter(|p| experiments.contains(&p.experiment.as_str())) {
+        let Some(j) = by_id.remove(p.id.as_str()) else {
+            return Err(Failure::work(format!("{} says nothing of the claim '{}'", p.experiment, p.id)));
+        };
+        let theirs = format!("{} {}", p.theirs, p.unit).trim_end().to_owned();
+        let what = format!("{}: {}", p.experiment, p.what);
+        claims.push(Claim { what, place: p.place, theirs, ours: j.ours, verdict: j.verdict, why: j.why });
+    }
+    match by_id.into_keys().next() {
+        Some(id) => Err(Failure::work(format!("a verdict on the claim '{id}', which nobody made"))),
+        None => Ok(claims),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_that_hang_on_the_points_are_named() {
+        let off = |points: f64| move |allowed: f64| points <= allowed;
+        let all = [
+            Judged::by_points("near", "", off(3.0), "why"),
+            Judged::by_points("twelve", "", off(12.0), "why"),
+            Judged::by_points("eighteen", "", off(18.0), "why"),
+            Judged::by("exact", "", true, "why"),
+            Judged::unknown("gone", "", "why"),
+        ];
+        assert_eq!([0, 1, 2].map(|i| all[i].verdict), [Verdict::Agrees, Verdict::Agrees, Verdict::Differs]);
+        let text = rules(&all);
+        assert!(text.contains("with 10 points 1 of 5 verdicts would be another (twelve)"), "{text}");
+        assert!(text.contains("with 20 points 1 of 5 verdicts would be another (eighteen)"), "{text}");
+    }
+}

@@ -1,0 +1,124 @@
+//! E7: the five machines of chapter 6 with the blocks they are built for, and all with 512 bytes.
+use super::claims::Judged;
+use super::lookup::{CC, CC_PLUS, DSM, DSM_PLUS, NAMES, NUMA, names, two};
+use super::program::{Listed, Program};
+use super::{Bars, Experiment, Found, Spec};
+use homenode_command::Failure;
+
+pub(super) static SPEC: Spec =
+    Spec { id: "E7", title: "machines of chapter 6", begin: || Box::new(BaseMachines::default()) };
+
+/// Blocks of the base machines in bytes, in the order of the family.
+const BASE: [u64; 5] = [64, 64, 4096, 4096, 4096];
+/// Bars are cut off here in figure 6.2.
+const CUT: f64 = 35.0;
+
+#[derive(Default)]
+struct BaseMachines(Vec<Measured>);
+
+struct Measured {
+    listed: &'static Listed,
+    base: [f64; 5],
+    middle: [f64; 5],
+}
+
+impl Experiment for BaseMachines {
+    fn program(&mut self, program: &Program) -> Result<(), Failure> {
+        let machines = program.machines()?;
+        let mut new = Measured { listed: program.listed, base: [0.0; 5], middle: [0.0; 5] };
+        for (m, base) in BASE.into_iter().enumerate() {
+            new.base[m] = machines.at(m, base);
+            new.middle[m] = machines.at(m, 512);
+        }
+        self.0.push(new);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<Found, Failure> {
+        let bars = |name: &str, title: &str, of: fn(&Measured) -> [f64; 5]| Bars {
+            name: name.into(),
+            title: title.into(),
+            axis: "mean cost per reference of the optimum (local hits)",
+            series: NAMES.map(str::to_owned).to_vec(),
+            groups: self.0.iter().map(|m| (m.listed.name.to_owned(), of(m).to_vec())).collect(),
+            at_most: CUT,
+        };
+        Ok(Found {
+            bars: vec![
+                bars("E7-base", "Base machines: lines of 64 bytes, pages of 4096 (figure 6.2)", |m| m.base),
+                bars("E7-512", "All machines with blocks of 512 bytes (figure 6.3)", |m| m.middle),
+            ],
+            judged: self.base_claims().into_iter().chain(self.middle_claims()).collect(),
+            ..Found::default()
+        })
+    }
+}
+
+impl BaseMachines {
+    fn which(&self, wanted: impl Fn(&Measured) -> bool) -> Vec<&'static str> {
+        self.0.iter().filter(|m| wanted(m)).map(|m| m.listed.name).collect()
+    }
+
+    fn base_claims(&self) -> Vec<Judged> {
+        let all = self.0.len();
+        let numa_first = self.which(|m| m.base[NUMA] <= m.base[CC_PLUS]);
+        let ahead = self.which(|m| m.base[CC] < m.base[NUMA]);
+        let ordered = self.which(|m| m.base[NUMA] <= m.base[DSM_PLUS] && m.base[DSM_PLUS] <= m.base[DSM]);
+        let wide = self.which(|m| m.base[DSM] > 2.0 * m.base[NUMA]);
+        let ratio = |m: &Measured| m.base[DSM_PLUS] / m.base[NUMA];
+        let of = |name: &str| self.0.iter().find(|m| m.listed.name == name).map_or(f64::NAN, ratio);
+        let largest = self.0.iter().max_by(|a, b| a.base[DSM].total_cmp(&b.base[DSM]));
+        let largest = largest.map_or(String::new(), |m| format!("{} {:.0}", m.listed.name, m.base[DSM]));
+        let like = |theirs: &str| self.which(|m| m.listed.like.split(", ").any(|l| l == theirs));
+        let counterparts: Vec<&str> = ["gauss", "bsort", "kmerge", "sorbyr"].iter().flat_map(|t| like(t)).collect();
+        vec![
+            Judged::by(
+                "fig-6.2",
+                format!(
+                    "CC ahead of NUMA in {} of {all}; in order in {}, DSM above twice NUMA in {}",
+                    ahead.len(),
+                    ordered.len(),
+                    wide.len()
+                ),
+                2 * ahead.len() > all && ordered.len() == all && 2 * wide.len() > all,
+                "agrees if most programs have CC ahead, all the order NUMA, DSM+, DSM, and most a wide gap from NUMA to DSM",
+            ),
+            Judged::by(
+                "numa-beats-ccplus",
+                names(numa_first.iter().copied()),
+                !numa_first.is_empty()
+                    && numa_first.iter().any(|n| counterparts.contains(n))
+                    && 2 * numa_first.len() < all,
+                "agrees if the few where NUMA wins include a counterpart of theirs (gauss, msort, sor)",
+            ),
+            Judged::by(
+                "dsmplus-near-twice",
+                format!("mp3d {:.2}, matmult {:.2} times NUMA", of("mp3d"), of("matmult")),
+                of("mp3d") > 1.5,
+                "agrees if mp3d, which communicates by remote references, is above 1.5; our matmult is the plain one, \
+                 whose matrices are replicated once",
+            ),
+            Judged::unknown(
+                "dsm-ehyd-75",
+                format!("largest: {largest}"),
+                "e-hyd is gone and none of ours resembles it; bars beyond 35 exist here too",
+            ),
+        ]
+    }
+
+    fn middle_claims(&self) -> Vec<Judged> {
+        let all = self.0.len();
+        let near = self.which(|m| m.middle[NUMA] <= 1.3 * m.middle[CC_PLUS]);
+        let better = self.which(|m| m.middle[NUMA] <= m.middle[CC]);
+        let worst = self.0.iter().map(|m| m.middle[NUMA] / m.middle[CC_PLUS]).fold(0.0, f64::max);
+        let agrees = 2 * near.len() > all && 2 * better.len() > all;
+        let ours = format!(
+            "within 30 % of CC+ in {} of {all}, at most {} times; not above CC in {}",
+            near.len(),
+            two(worst),
+            better.len()
+        );
+        let why = "agrees if both hold for most programs";
+        vec![Judged::by("fig-6.3", ours.clone(), agrees, why), Judged::by("numa-512", ours, agrees, why)]
+    }
+}

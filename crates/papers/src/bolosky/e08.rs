@@ -1,0 +1,256 @@
+//! E8: block sizes from a word to two pages on the five machines of chapter 6.
+use super::claims::{Judged, POINTS};
+use super::lookup::{BLOCKS, CC, CC_PLUS, DSM, DSM_PLUS, Machines, NAMES, NUMA, names};
+use super::program::{Listed, Program};
+use super::{Experiment, Figure, Found, Spec};
+use crate::doc::Table;
+use homenode_command::Failure;
+use homenode_study::analyses::Series;
+
+pub(super) static SPEC: Spec = Spec { id: "E8", title: "block size", begin: || Box::new(BlockSizes::default()) };
+
+#[derive(Default)]
+struct BlockSizes(Vec<(&'static Listed, Machines)>);
+
+impl Experiment for BlockSizes {
+    fn program(&mut self, program: &Program) -> Result<(), Failure> {
+        self.0.push((program.listed, program.machines()?.clone()));
+        Ok(())
+    }
+    fn finish(self: Box<Self>) -> Result<Found, Failure> {
+        let figures = self.0.iter().map(|(listed, machines)| figure(listed, machines)).collect();
+        let judged = [self.shapes(), self.best_blocks(), self.figures_of_the_text(), self.appendix()];
+        Ok(Found {
+            tables: vec![self.table()],
+            figures,
+            judged: judged.into_iter().flatten().collect(),
+            ..Found::default()
+        })
+    }
+}
+
+fn figure(listed: &Listed, machines: &Machines) -> Figure {
+    let line = |(m, name): (usize, &&str)| Series {
+        label: (*name).to_owned(),
+        points: BLOCKS.iter().map(|b| (*b as f64, machines.at(m, *b))).collect(),
+    };
+    Figure {
+        name: format!("E8-{}", listed.name),
+        title: format!("{}: cost of the optimum over block size", listed.name),
+        axes: ["block (bytes)", "mean cost per reference (local hits)"],
+        log: true,
+        lines: NAMES.iter().enumerate().map(line).collect(),
+    }
+}
+
+/// Percent by which a machine at its best block exceeds CC+ at its own.
+fn excess(machines: &Machines, machine: usize) -> f64 {
+    100.0 * (machines.best(machine).1 / machines.best(CC_PLUS).1 - 1.0)
+}
+
+/// Table 6.4 for programs with a counterpart: CC, NUMA, DSM+, DSM in percent over CC+.
+const PRINTED: [(&str, &str, [u32; 4]); 11] = [
+    ("fft", "e-fft", [10, 8, 73, 77]),
+    ("gauss", "gauss", [4, 1, 9, 11]),
+    ("msort", "kmerge", [3, 1, 2, 5]),
+    ("raytrace", "plytrace", [8, 18, 32, 39]),
+    ("sor_cols", "sorbyc", [1, 2, 16, 17]),
+    ("sor", "sorbyr", [0, 0, 1, 1]),
+    ("matmult", "matmult", [12, 10, 24, 39]),
+    ("mp3d", "mp3d", [17, 37, 68, 68]),
+    ("lu", "cholesky", [10, 25, 55, 62]),
+    ("water", "water", [2, 2, 4, 6]),
+    ("qsort_tasks", "p-qsort", [3, 50, 64, 68]),
+];
+
+/// Figures of appendix A: the program of the thesis and, if there is one, ours.
+const APPENDIX: [(&str, Option<&str>); 16] = [
+    ("fig-A.1", None),
+    ("fig-A.2", Some("gauss")),
+    ("fig-A.3", None),
+    ("fig-A.4", Some("sor_cols")),
+    ("fig-A.5", Some("matmult")),
+    ("fig-A.6", Some("msort")),
+    ("fig-A.7", None),
+    ("fig-A.8", None),
+    ("fig-A.9", Some("matmult")),
+    ("fig-A.10", Some("raytrace")),
+    ("fig-A.11", Some("mp3d")),
+    ("fig-A.12", Some("water")),
+    ("fig-A.13", Some("msort")),
+    ("fig-A.14", Some("fft")),
+    ("fig-A.15", Some("gauss")),
+    ("fig-A.16", None),
+];
+
+impl BlockSizes {
+    fn which(&self, wanted: impl Fn(&Machines) -> bool) -> Vec<&'static str> {
+        self.0.iter().filter(|(_, m)| wanted(m)).map(|(listed, _)| listed.name).collect()
+    }
+    fn of(&self, name: &str) -> Option<&Machines> {
+        self.0.iter().find(|(listed, _)| listed.name == name).map(|(_, machines)| machines)
+    }
+
+    fn table(&self) -> Table {
+        let mut columns = vec!["program".to_owned()];
+        columns.extend(NAMES.iter().map(|n| format!("{n}: best block")));
+        columns.extend(NAMES[1..].iter().map(|n| format!("{n}: % over CC+")));
+        columns.extend(["like".to_owned(), "printed: CC, NUMA, DSM+, DSM".to_owned()]);
+        let rows = self.0.iter().map(|(listed, machines)| {
+            let mut row = vec![listed.name.to_owned()];
+            row.extend((0..NAMES.len()).map(|m| machines.best(m).0.to_string()));
+            row.extend((1..NAMES.len()).map(|m| format!("{:.0}", excess(machines, m))));
+            let theirs = PRINTED.iter().find(|p| p.0 == listed.name);
+            row.push(theirs.map_or(String::new(), |p| p.1.to_owned()));
+            row.push(theirs.map_or(String::new(), |p| p.2.map(|n| n.to_string()).join(", ")));
+            row
+        });
+        Table { title: "best blocks, and the cost there over CC+ (table 6.4)".into(), columns, rows: rows.collect() }
+    }
+
+    fn shapes(&self) -> Vec<Judged> {
+        let all = self.0.len();
+        let dominated = self.which(|m| {
+            BLOCKS.iter().all(|&b| {
+                let [plus, cc, numa, dsm_plus, dsm] = [0, 1, 2, 3, 4].map(|i| m.at(i, b));
+                plus <= numa && numa <= dsm_plus && dsm_plus <= dsm && plus <= cc && cc <= dsm
+            })
+        });
+        // Below 64 bytes nothing is a tenth better than the better of 64 and 128.
+        let flat = |m: &Machines, i: usize| {
+            let here = m.at(i, 64).min(m.at(i, 128));
+            BLOCKS.iter().take_while(|b| **b < 64).all(|b| m.at(i, *b) > 0.9 * here)
+        };
+        let little = self.which(|m| flat(m, CC_PLUS) && flat(m, NUMA));
+        let worth = |m: &Machines, b: u64| [m.at(CC, b) / m.at(CC_PLUS, b), m.at(DSM, b) / m.at(DSM_PLUS, b)];
+        let grows = self.which(|m| (0..2).all(|i| worth(m, 4096)[i] >= worth(m, 64)[i]));
+        let jump = self.which(|m| m.at(NUMA, 8192) > 1.1 * m.at(NUMA, 4096));
+        // What a page costs over a line on one machine, and what the worst machine costs over the best with one block.
+        let by_size = |m: &Machines| m.at(NUMA, 4096) / m.at(NUMA, 128);
+        let by_machine = |m: &Machines| m.at(NUMA, 128) / m.at(CC_PLUS, 128);
+        let dominant = self.which(|m| by_size(m) > by_machine(m));
+        let count = |n: &[&str]| format!("{} of {all}", n.len());
+        let most = |n: &[&str]| 2 * n.len() > all;
+        vec![
+            Judged::by("fig-6.1", count(&dominated), dominated.len() == all, "at all twelve block sizes"),
+            Judged::by(
+                "block-64-128",
+                count(&little),
+                most(&little),
+                "on CC+ and NUMA no block below 64 bytes is a tenth better than 64 or 128; agrees if so for most",
+            ),
+            Judged::by(
+                "remote-with-size",
+                count(&grows),
+                most(&grows),
+                "CC over CC+ and DSM over DSM+ are larger at 4096 than at 64 bytes; agrees if so for most",
+            ),
+            Judged::by(
+                "jump-4-8",
+                format!("{}: {}", count(&jump), names(jump.iter().copied())),
+                4 * jump.len() >= all,
+                "NUMA more than a tenth dearer at 8192 than at 4096 bytes; agrees if so for a quarter. Shared memory of ours begins on pages, as theirs",
+            ),
+            Judged::by(
+                "block-size-dominant",
+                count(&dominant),
+                most(&dominant),
+                "NUMA with 4096 over 128 bytes is a larger factor than NUMA over CC+ at 128 bytes; agrees if so for most",
+            ),
+        ]
+    }
+
+    fn best_blocks(&self) -> Vec<Judged> {
+        let all = self.0.len();
+        let within = |i: usize, percent: f64| self.which(|m| excess(m, i) <= percent).len();
+        let most = |n: usize| 2 * n > all;
+        let (cc, numa) = (within(CC, 30.0), within(NUMA, 30.0));
+        let (plus, dsm) = (within(DSM_PLUS, 50.0), within(DSM, 50.0));
+        let beyond = self.0.iter().filter(|(l, m)| !l.presto && m.best(NUMA).1 > 1.2 * m.best(CC).1);
+        let beyond: Vec<&str> = beyond.map(|(l, _)| l.name).collect();
+        let pairs = || PRINTED.iter().filter_map(|p| Some((p, self.of(p.0)?)));
+        let off = |(p, m): (&(&str, &str, [u32; 4]), &Machines)| {
+            (1..NAMES.len()).map(|i| (excess(m, i) - f64::from(p.2[i - 1])).abs()).fold(0.0, f64::max)
+        };
+        let near = |points: f64| pairs().map(off).filter(|off| *off <= points).count();
+        let total = pairs().count();
+        let ordered = self.which(|m| {
+            let [_, cc, numa, plus, dsm] = [0, 1, 2, 3, 4].map(|i| m.best(i).1);
+            numa <= plus && plus <= dsm && cc <= dsm
+        });
+        vec![
+            Judged::by_points(
+                "table-6.4",
+                format!(
+                    "in order: {} of {all}; all four within {POINTS} points of the counterpart: {} of {total}",
+                    ordered.len(),
+                    near(POINTS)
+                ),
+                |points| ordered.len() == all && 2 * near(points) > total,
+                "agrees if the order holds everywhere and most programs are near their counterpart",
+            ),
+            Judged::by(
+                "best-cc-numa",
+                format!("CC {cc}, NUMA {numa} of {all} within 30 %"),
+                most(cc) && most(numa),
+                "agrees if so for most",
+            ),
+            Judged::by(
+                "best-dsm",
+                format!("DSM+ {plus}, DSM {dsm} of {all} within 50 %"),
+                most(plus) && most(dsm),
+                "agrees if so for most",
+            ),
+            Judged::by(
+                "numa-20-of-cc",
+                format!("beyond 20 %: {}", names(beyond.iter().copied())),
+                beyond.len() <= 1,
+                "programs that are not made of many small tasks",
+            ),
+        ]
+    }
+
+    fn figures_of_the_text(&self) -> Vec<Judged> {
+        let cholesky = self.falling("fig-6.4", "lu");
+        let qsort = self.falling("fig-6.5", "qsort_tasks");
+        let Some(sor) = self.of("sor") else { return vec![cholesky, qsort] };
+        let best: Vec<u64> = (0..NAMES.len()).map(|m| sor.best(m).0).collect();
+        let rising = (0..NAMES.len()).all(|m| sor.at(m, 64) > sor.at(m, 1024) && sor.at(m, 16) > sor.at(m, 64));
+        let inside = best.iter().all(|b| (1024..=4096).contains(b));
+        let ours = format!("best blocks {}", best.iter().map(u64::to_string).collect::<Vec<_>>().join(", "));
+        let why = "sor; agrees if all five minima lie there and all curves rise below";
+        vec![cholesky, qsort, Judged::by("fig-6.6", ours, inside && rising, why)]
+    }
+
+    /// Whether the curves of a program fall with the block down to 128 bytes.
+    fn falling(&self, id: &'static str, name: &str) -> Judged {
+        let Some(m) = self.of(name) else { return Judged::unknown(id, "", "the program was not run") };
+        let factor = |i: usize| m.at(i, 4096) / m.at(i, 128);
+        let factors: Vec<f64> = (0..NAMES.len()).map(factor).collect();
+        let ours = factors.iter().map(|f| format!("{f:.1}")).collect::<Vec<_>>().join(", ");
+        let falls = factors.iter().all(|f| *f > 1.1);
+        let why =
+            format!("{name}, whose cost at 4096 bytes over that at 128 stands here; agrees if all five exceed 1.1");
+        Judged::by(id, ours, falls, why)
+    }
+
+    fn appendix(&self) -> Vec<Judged> {
+        // Of these the thesis says that NUMA with pages beats CC+ with lines.
+        let behaved = ["fig-A.2", "fig-A.6", "fig-A.13"];
+        let judge = |(id, ours): (&'static str, Option<&str>)| match ours {
+            None => {
+                Judged::unknown(id, "", "the program is gone, the figure's body is lost, and none of ours resembles it")
+            }
+            Some(name) if behaved.contains(&id) => self.well_behaved(id, name),
+            Some(name) => self.falling(id, name),
+        };
+        APPENDIX.into_iter().map(judge).collect()
+    }
+
+    fn well_behaved(&self, id: &'static str, name: &str) -> Judged {
+        let Some(m) = self.of(name) else { return Judged::unknown(id, "", "the program was not run") };
+        let (numa, plus) = (m.at(NUMA, 4096), m.at(CC_PLUS, 64));
+        let why = format!("{name}; agrees if NUMA with pages does not cost more than CC+ with lines");
+        Judged::by(id, format!("NUMA {numa:.2}, CC+ {plus:.2}"), numa <= plus, why)
+    }
+}

@@ -1,0 +1,179 @@
+//! E9: the overhead of software at 512-byte blocks.
+use super::claims::Judged;
+use super::lookup::{CC, CC_PLUS, DSM, DSM_PLUS, NAMES, NUMA, member, names};
+use super::program::{Listed, Program};
+use super::{Experiment, Figure, Found, Spec};
+use homenode_command::Failure;
+use homenode_machine::Machine;
+use homenode_machine::models::family::{Coherence, MEMBERS, Parameters};
+use homenode_study::analyses::Series;
+use homenode_study::{Question, Want, What};
+
+pub(super) static SPEC: Spec =
+    Spec { id: "E9", title: "overhead of software", begin: || Box::new(Overheads::default()) };
+
+/// Overheads o_s in local hits; the base machines have 75.
+const VALUES: [u32; 9] = [10, 20, 40, 75, 120, 200, 400, 750, 1000];
+const BASE: usize = 3;
+const TENFOLD: usize = 7;
+const BLOCK: u64 = 512;
+/// Block sizes at which the tenfold overhead is looked at too.
+const BLOCKS: [u64; 3] = [128, 512, 4096];
+
+#[derive(Default)]
+struct Overheads(Vec<Measured>);
+
+struct Measured {
+    listed: &'static Listed,
+    /// By machine of the family, then by value.
+    lines: [[f64; VALUES.len()]; 5],
+    /// NUMA with ten times the overhead, by block of [`BLOCKS`].
+    tenfold: [f64; BLOCKS.len()],
+}
+
+impl Experiment for Overheads {
+    fn program(&mut self, program: &Program) -> Result<(), Failure> {
+        let mut machines: Vec<Machine> = Vec::new();
+        let mut places = [[0; VALUES.len()]; 5];
+        for (m, line) in MEMBERS.iter().zip(&mut places) {
+            for (o_s, place) in VALUES.into_iter().zip(line) {
+                // Machines in hardware do not depend on it: one of each is enough.
+                if m.coherence == Coherence::Software || o_s == VALUES[0] {
+                    machines.push(member(m, Parameters { o_s, ..Parameters::default() })?);
+                }
+                *place = machines.len() - 1;
+            }
+        }
+        let slow = machines[places[NUMA][TENFOLD]].clone();
+        let ask = |machines, blocks: &[u64]| {
+            program.ask(Question { with_replication: Want::Cost, ..program.question(machines, blocks) })
+        };
+        let answered = ask(machines, &[BLOCK])?;
+        let mut new = Measured { listed: program.listed, lines: [[0.0; VALUES.len()]; 5], tenfold: [0.0; 3] };
+        for (line, places) in new.lines.iter_mut().zip(places) {
+            for (value, place) in line.iter_mut().zip(places) {
+                *value = answered.mcpr(place, BLOCK, What::WithReplication)?;
+            }
+        }
+        let answered = ask(vec![slow], &BLOCKS)?;
+        for (value, block) in new.tenfold.iter_mut().zip(BLOCKS) {
+            *value = answered.mcpr(0, block, What::WithReplication)?;
+        }
+        self.0.push(new);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<Found, Failure> {
+        Ok(Found { figures: self.0.iter().map(Measured::figure).collect(), judged: self.judged(), ..Found::default() })
+    }
+}
+
+impl Measured {
+    fn figure(&self) -> Figure {
+        let line = |(name, values): (&&str, &[f64; VALUES.len()])| Series {
+            label: (*name).to_owned(),
+            points: VALUES.iter().map(|v| f64::from(*v)).zip(*values).collect(),
+        };
+        Figure {
+            name: format!("E9-{}", self.listed.name),
+            title: format!("{}: cost of the optimum over software overhead, 512-byte blocks", self.listed.name),
+            axes: ["overhead o_s (local hits)", "mean cost per reference (local hits)"],
+            log: true,
+            lines: NAMES.iter().zip(&self.lines).map(line).collect(),
+        }
+    }
+    /// Growth of a machine's cost when the overhead grows from 10 to 1000.
+    fn growth(&self, machine: usize) -> f64 {
+        self.lines[machine][VALUES.len() - 1] / self.lines[machine][0]
+    }
+    /// DSM over DSM+.
+    fn gap(&self, value: usize) -> f64 {
+        self.lines[DSM][value] / self.lines[DSM_PLUS][value]
+    }
+    fn highest(&self) -> f64 {
+        self.lines[DSM][VALUES.len() - 1]
+    }
+    fn converges(&self) -> bool {
+        self.gap(VALUES.len() - 1) <= self.gap(0)
+    }
+    /// NUMA rises less than DSM.
+    fn slowly(&self) -> bool {
+        self.growth(NUMA) < self.growth(DSM)
+    }
+}
+
+impl Overheads {
+    fn which(&self, wanted: impl Fn(&Measured) -> bool) -> Vec<&'static str> {
+        self.0.iter().filter(|m| wanted(m)).map(|m| m.listed.name).collect()
+    }
+    fn of(&self, name: &str) -> Option<&Measured> {
+        self.0.iter().find(|m| m.listed.name == name)
+    }
+
+    fn judged(&self) -> Vec<Judged> {
+        let all = self.0.len();
+        let low = self.which(|m| m.highest() < 2.2);
+        let rest = || self.0.iter().filter(|m| m.highest() >= 2.2);
+        let steep = rest().filter(|m| m.slowly() && m.converges()).count();
+        let still = self.which(|m| m.tenfold[2] / m.tenfold[0] > m.tenfold[1] / m.lines[CC_PLUS][BASE]);
+        let flat = self.which(|m| [CC, CC_PLUS].iter().all(|i| m.growth(*i) == 1.0));
+        vec![
+            self.together(),
+            self.two_patterns("fig-6.8", "fft"),
+            self.two_patterns("fig-6.9", "qsort_tasks"),
+            Judged::by(
+                "cc-flat",
+                format!("{} of {all}", flat.len()),
+                flat.len() == all,
+                "their machines do not contain o_s",
+            ),
+            Judged::by(
+                "os-good",
+                names(low.iter().copied()),
+                low.contains(&"sor") && 2 * low.len() < all,
+                "agrees if a minority stays below 2.2 at all overheads on all machines, sor among them",
+            ),
+            Judged::by(
+                "os-rest",
+                format!("{steep} of {}", rest().count()),
+                2 * steep > rest().count(),
+                "of programs that do not stay below 2.2: NUMA grows less than DSM, and DSM over DSM+ shrinks",
+            ),
+            Judged::by(
+                "os-tenfold",
+                format!("{} of {all}", still.len()),
+                2 * still.len() > all,
+                "with o_s 750, NUMA with 4096 over 128 bytes is a larger factor than NUMA over CC+ with 512; agrees if so for most",
+            ),
+        ]
+    }
+
+    fn together(&self) -> Judged {
+        let Some(sor) = self.of("sor") else { return Judged::unknown("fig-6.7", "", "sor was not run") };
+        let growth = [NUMA, DSM_PLUS, DSM].map(|i| sor.growth(i));
+        let even = growth.iter().all(|g| *g > 1.0 && (g - growth[0]).abs() < 0.25 * (growth[0] - 1.0).max(0.05));
+        let ours = format!("growth {}; at most {:.2}", growth.map(|g| format!("{g:.2}")).join(", "), sor.highest());
+        Judged::by(
+            "fig-6.7",
+            ours,
+            even && sor.highest() < 2.2,
+            "sor; growth of NUMA, DSM+, DSM from o_s 10 to 1000: agrees if they rise together and stay below 2.2",
+        )
+    }
+
+    fn two_patterns(&self, id: &'static str, name: &str) -> Judged {
+        let Some(m) = self.of(name) else { return Judged::unknown(id, "", "the program was not run") };
+        let (first, last) = (m.gap(0), m.gap(VALUES.len() - 1));
+        let ours = format!(
+            "growth NUMA {:.2}, DSM {:.2}; DSM over DSM+ {first:.2} to {last:.2}",
+            m.growth(NUMA),
+            m.growth(DSM)
+        );
+        Judged::by(
+            id,
+            ours,
+            m.slowly() && m.converges(),
+            format!("{name}; agrees if NUMA rises less than DSM and DSM+ converges to DSM"),
+        )
+    }
+}

@@ -1,0 +1,230 @@
+//! Bolosky 1993 again: experiments E1 to E12 on our programs, with a verdict on every table, figure and claim.
+//!
+//! The references of one program at a time are recorded, partitioned and given to every experiment in turn, so memory does
+//! not grow with the number of programs. To add an experiment: a file here that defines `SPEC`, and its name in the list.
+//!
+//! Reading order: this file, [`program`] (what is run), [`claims`] (what was published), then the experiments.
+mod bars;
+mod claims;
+mod figure;
+mod lookup;
+mod moves_case;
+mod paper;
+mod program;
+mod slopes;
+mod work;
+
+use crate::doc::{ReproduceDoc, SCHEMA, Table};
+use crate::paper::{Drawn, Job, Page, Paper, SIZES};
+use bars::Bars;
+use claims::Judged;
+use figure::Figure;
+use homenode_command::{Failure, Progress};
+use program::{Listed, Program, of_size};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::mpsc::sync_channel;
+use work::{timed, together};
+
+homenode_base::registry!(
+    /** Every experiment, in the order of the page. */ Spec;
+    e01, e02, e03, e04, e05, e06, e07, e08, e09, e10, e11, e12, printed
+);
+
+/// One experiment.
+struct Spec {
+    /// `E1` to `E12`.
+    id: &'static str,
+    /// What it is about, a few words.
+    title: &'static str,
+    /// Ready for the first program.
+    begin: fn() -> Box<dyn Experiment>,
+}
+
+/// What gathers the results of an experiment, program by program.
+trait Experiment: Send {
+    /// Whether it looks at programs at all.
+    fn looks(&self) -> bool {
+        true
+    }
+    /// The next program.
+    fn program(&mut self, program: &Program) -> Result<(), Failure>;
+    /// All programs were seen.
+    fn finish(self: Box<Self>) -> Result<Found, Failure>;
+}
+
+/// What an experiment found.
+#[derive(Default)]
+struct Found {
+    tables: Vec<Table>,
+    figures: Vec<Figure>,
+    bars: Vec<Bars>,
+    /// A verdict on each claim that names this experiment.
+    judged: Vec<Judged>,
+    notes: Vec<String>,
+}
+
+/// All pictures of a page.
+#[derive(Default)]
+struct Pictures {
+    bars: Vec<Bars>,
+    figures: Vec<Figure>,
+}
+
+impl Drawn for Pictures {
+    fn write(&self, folder: &Path) -> Result<Vec<(String, String)>, Failure> {
+        let bars = self.bars.iter().map(|b| b.write(folder));
+        let mut all = bars.chain(self.figures.iter().map(|f| f.write(folder))).collect::<Result<Vec<_>, _>>()?;
+        all.sort_by_key(|(_, file)| number_of(file));
+        Ok(all)
+    }
+}
+
+/// The number in `E8-gauss.svg`.
+fn number_of(file: &str) -> u32 {
+    let digits: String = file.chars().skip(1).take_while(char::is_ascii_digit).collect();
+    digits.parse().unwrap_or(u32::MAX)
+}
+
+pub(crate) static SPEC: Paper = Paper {
+    name: "bolosky",
+    summary: "policies, machines, TLBs, false sharing and disturbance of Bolosky 1993: E1 to E12",
+    experiments: Some("E1 to E12"),
+    run,
+};
+
+/// Runs the experiments of these names (`E8`), or all if there is none.
+///
+/// # Errors
+/// A name that does not exist; a program that cannot be built or recorded.
+fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
+    let chosen = choose(job.only)?;
+    let size_number = SIZES.iter().position(|s| *s == job.size).unwrap_or(0);
+    let mut running: Vec<Running> = chosen.iter().map(|spec| Running::new(spec)).collect();
+    let looks = running.iter().any(|r| r.experiment.looks());
+    let programs = if looks { of_size(size_number) } else { Vec::new() };
+    let recording = all_programs(&programs, (job.folder, size_number), &mut running, progress)?;
+    let costs = costs(recording, &running);
+    let found = running.into_iter().map(|r| r.experiment.finish()).collect::<Result<Vec<Found>, Failure>>()?;
+    let (doc, pictures) = page(&chosen, job.size, programs.len(), found, costs)?;
+    Ok((doc, Box::new(pictures)))
+}
+
+/// An experiment at work.
+struct Running {
+    spec: &'static Spec,
+    experiment: Box<dyn Experiment>,
+    /// Processor time so far.
+    seconds: f64,
+}
+
+impl Running {
+    fn new(spec: &'static Spec) -> Running {
+        Running { spec, experiment: (spec.begin)(), seconds: 0.0 }
+    }
+}
+
+/// Gives all programs to all experiments. While they look at one, the next is recorded: recordings wait for threads and
+/// disks. Returns the seconds on the clock that recordings took.
+fn all_programs(
+    programs: &[&'static Listed],
+    (folder, size): (&Path, usize),
+    running: &mut [Running],
+    progress: &mut dyn Progress,
+) -> Result<f64, Failure> {
+    std::thread::scope(|scope| {
+        let (send, receive) = sync_channel(0);
+        scope.spawn(move || {
+            for listed in programs {
+                let began = std::time::Instant::now();
+                let program = Program::record(listed, folder, size, &mut ());
+                if send.send((program, began.elapsed())).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut seconds = 0.0;
+        for (i, listed) in (0..).zip(programs) {
+            progress.at(listed.name, i, Some(programs.len() as u64));
+            let (program, took) = receive.recv().map_err(|_| Failure::work("recording ended early"))?;
+            seconds += took.as_secs_f64();
+            all_experiments(running, &program?)?;
+        }
+        Ok(seconds)
+    })
+}
+
+/// Gives a program to all experiments, as many at a time as there are processors, the dearest so far first.
+fn all_experiments(running: &mut [Running], program: &Program) -> Result<(), Failure> {
+    let mut dearest: Vec<&mut Running> = running.iter_mut().collect();
+    dearest.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    let queue = Mutex::new(dearest.into_iter());
+    let next = || queue.lock().expect("nobody panics while taking one").next();
+    let work = || -> Result<(), Failure> {
+        while let Some(one) = next() {
+            let (result, seconds) = timed(|| one.experiment.program(program));
+            one.seconds += seconds;
+            result?;
+        }
+        Ok(())
+    };
+    together(work).into_iter().collect()
+}
+
+/// What the page cost.
+fn costs(recording: f64, running: &[Running]) -> String {
+    let each: Vec<String> = running.iter().map(|r| format!("{} {:.1}", r.spec.id, r.seconds)).collect();
+    format!(
+        "Cost of this page: building, recording and partitioning the programs {recording:.0} s on the clock; experiments in \
+         processor seconds: {}.",
+        each.join(", ")
+    )
+}
+
+fn choose(only: &[String]) -> Result<Vec<&'static Spec>, Failure> {
+    let known = || ALL.iter().map(|s| s.id).collect::<Vec<_>>().join(", ");
+    let unknown = only.iter().find(|name| ALL.iter().all(|s| !s.id.eq_ignore_ascii_case(name)));
+    match unknown {
+        Some(name) => Err(Failure::usage(format!("--experiment: there is no '{name}'; known are {}", known()))),
+        None => {
+            let wanted = |s: &&&Spec| only.is_empty() || only.iter().any(|name| s.id.eq_ignore_ascii_case(name));
+            Ok(ALL.iter().filter(wanted).copied().collect())
+        }
+    }
+}
+
+fn page(
+    chosen: &[&Spec],
+    size: &str,
+    programs: usize,
+    found: Vec<Found>,
+    costs: String,
+) -> Result<(ReproduceDoc, Pictures), Failure> {
+    let ids: Vec<&str> = chosen.iter().map(|s| s.id).collect();
+    let (mut tables, mut pictures, mut judged, mut notes) = (Vec::new(), Pictures::default(), Vec::new(), Vec::new());
+    for (spec, found) in chosen.iter().zip(found) {
+        let titled = |t: Table| Table { title: format!("{} {}: {}", spec.id, spec.title, t.title), ..t };
+        tables.extend(found.tables.into_iter().map(titled));
+        pictures.bars.extend(found.bars);
+        pictures.figures.extend(found.figures);
+        judged.extend(found.judged);
+        notes.extend(found.notes);
+    }
+    notes.extend([claims::rules(&judged), costs]);
+    let doc = ReproduceDoc {
+        schema: SCHEMA,
+        experiment: "bolosky".into(),
+        size: size.into(),
+        programs: match programs {
+            0 => "no programs: nothing here depends on any".into(),
+            n => format!(
+                "{n} workloads of Homenode with {} threads, recorded with the hooks just now",
+                program::PROCESSORS
+            ),
+        },
+        tables,
+        claims: claims::beside(&ids, judged)?,
+        notes,
+    };
+    Ok((doc, pictures))
+}

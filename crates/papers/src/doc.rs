@@ -1,0 +1,84 @@
+//! The document of a reproduction.
+use serde::Serialize;
+
+/// Identifier of these documents, described by `docs/schema/reproduce.json`.
+pub(crate) const SCHEMA: &str = "https://github.com/homenode/homenode/schema/reproduce-1";
+
+/// What came out.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReproduceDoc {
+    /// Identifier of this kind of document, described by `docs/schema/reproduce.json`.
+    pub schema: &'static str,
+    /// Name of the experiment.
+    pub experiment: String,
+    /// Size of the programs: XS, S or M.
+    pub size: String,
+    /// What was run, in a sentence.
+    pub programs: String,
+    /// Tables of results.
+    pub tables: Vec<Table>,
+    /// Every claim with a verdict.
+    pub claims: Vec<Claim>,
+    /// What the reader should know.
+    pub notes: Vec<String>,
+}
+
+/// A table of results.
+#[derive(Clone, Debug, Serialize)]
+pub struct Table {
+    /// What it shows.
+    pub title: String,
+    /// Column headings; the first column names the row.
+    pub columns: Vec<String>,
+    /// Rows, as long as the headings.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// One published claim beside ours.
+#[derive(Clone, Debug, Serialize)]
+pub struct Claim {
+    /// What is claimed.
+    pub what: String,
+    /// Where.
+    pub place: String,
+    /// The published value with its unit.
+    pub theirs: String,
+    /// Ours; empty where there is none.
+    pub ours: String,
+    /// Whether they agree.
+    pub verdict: Verdict,
+    /// Why that verdict.
+    pub why: String,
+}
+
+/// Whether a published value and ours agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Verdict {
+    /// Within what rounding and the noise of the publication allow.
+    #[serde(rename = "agrees")]
+    Agrees,
+    /// Not so.
+    #[serde(rename = "differs")]
+    Differs,
+    /// The machines or the programs are gone, or only a clock could tell.
+    #[serde(rename = "cannot be known")]
+    CannotBeKnown,
+}
+
+impl Verdict {
+    /// The verdict in words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Verdict::Agrees => "agrees",
+            Verdict::Differs => "differs",
+            Verdict::CannotBeKnown => "cannot be known",
+        }
+    }
+}
+
+impl ReproduceDoc {
+    /// The JSON document on one line.
+    pub fn to_json(&self) -> String {
+        homenode_command::json_line(self)
+    }
+}

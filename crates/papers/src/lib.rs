@@ -1,0 +1,81 @@
+//! # homenode-papers: published results again, with a verdict on each claim
+//!
+//! A family: to add a paper, write a file or folder here that defines `SPEC`, and its name in the list.
+//!
+//! **Invariant:** every claim of a paper gets a verdict (it agrees, it differs, it cannot be known), and ours comes from the
+//! same engines that answer everything else.
+//!
+//! Reading order: [`Paper`], [`ReproduceDoc`], [`reproduce`], `programs` (what is recorded), `page`, then the papers.
+//!
+//! ```
+//! use homenode_papers::{ALL, ReproduceRequest, Verdict, reproduce};
+//!
+//! assert!(ALL.iter().any(|paper| paper.name == "bolosky"));
+//! // The constants of chapter 6 need no programs.
+//! let request = ReproduceRequest { what: "bolosky".into(), only: vec!["E6".into()], size: "XS".into(), out: None };
+//! let doc = reproduce(&request, &mut ())?;
+//! assert!(doc.claims.iter().all(|claim| claim.verdict == Verdict::Agrees));
+//! # Ok::<(), homenode_command::Failure>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod doc;
+mod page;
+mod paper;
+mod programs;
+
+pub use doc::{Claim, ReproduceDoc, Table, Verdict};
+pub use paper::Paper;
+
+use homenode_command::{Failure, Progress};
+use paper::{Job, SIZES};
+use std::path::PathBuf;
+
+homenode_base::registry!(
+    /** Every paper. */ Paper;
+    thakkar, bolosky
+);
+
+/// What to reproduce.
+#[derive(Clone, Debug, Default)]
+pub struct ReproduceRequest {
+    /// Name of a paper of [`ALL`].
+    pub what: String,
+    /// Only these experiments of it, such as `E8`; all if empty.
+    pub only: Vec<String>,
+    /// Size of the programs: XS, S or M.
+    pub size: String,
+    /// Folder for the page, pictures and data; made if missing.
+    pub out: Option<PathBuf>,
+}
+
+/// Records programs and runs experiments on them. With a folder to write to, also writes a page `NAME.md`, `NAME.json`,
+/// and pictures with their data.
+///
+/// # Errors
+/// A paper, experiment or size that does not exist, a folder that cannot be written, or no compiler where one is needed
+/// (`thakkar` has synthetic programs then, which the document says).
+pub fn reproduce(request: &ReproduceRequest, progress: &mut dyn Progress) -> Result<ReproduceDoc, Failure> {
+    let name = request.what.as_str();
+    let Some(paper) = ALL.iter().find(|p| p.name == name) else {
+        let known: Vec<&str> = ALL.iter().map(|p| p.name).collect();
+        return Err(Failure::usage(format!("there is no experiment '{name}'; known are {}", known.join(", "))));
+    };
+    if !SIZES.contains(&request.size.as_str()) {
+        return Err(Failure::usage(format!("--size: '{}' is none of {}", request.size, SIZES.join(", "))));
+    }
+    if paper.experiments.is_none() && !request.only.is_empty() {
+        let others = ALL.iter().filter_map(|p| Some(format!("{} has {}", p.name, p.experiments?)));
+        let others: Vec<String> = others.collect();
+        return Err(Failure::usage(format!("--experiment: {name} is one experiment; {}", others.join(", "))));
+    }
+    // Removed with all that is in it: one process may reproduce twice at a time, so each has its own.
+    let folder = tempfile::Builder::new().prefix("homenode-reproduce-").tempdir();
+    let folder = folder.map_err(|e| Failure::work(format!("cannot create a temporary folder: {e}")))?;
+    let job = Job { only: &request.only, size: &request.size, folder: folder.path() };
+    let (doc, pictures) = (paper.run)(&job, progress)?;
+    if let Some(out) = &request.out {
+        page::write(&doc, out, &pictures.write(out)?)?;
+    }
+    Ok(doc)
+}

@@ -1,0 +1,164 @@
+//! A reproduction as text and as a page in Markdown.
+use crate::doc::{ReproduceDoc, Table, Verdict};
+use homenode_command::{Failure, output};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::Path;
+
+const WRITES: &str = "writing to a string cannot fail";
+
+impl ReproduceDoc {
+    /// Tables and verdicts for a terminal.
+    pub fn to_text(&self) -> String {
+        text(self)
+    }
+}
+
+fn text(doc: &ReproduceDoc) -> String {
+    let mut out = format!("{} at size {}: {}\n", doc.experiment, doc.size, doc.programs);
+    for table in &doc.tables {
+        writeln!(out, "\n{}", table.title).expect(WRITES);
+        columns(table).iter().for_each(|line| writeln!(out, "  {line}").expect(WRITES));
+    }
+    out.push_str("\nClaims\n");
+    for c in &doc.claims {
+        let ours = if c.ours.is_empty() { String::new() } else { format!(" ours: {};", c.ours) };
+        writeln!(out, "  {}: {} ({}): {}\n     {ours} {}", c.verdict.words(), c.what, c.place, c.theirs, c.why)
+            .expect(WRITES);
+    }
+    doc.notes.iter().for_each(|n| writeln!(out, "note: {n}").expect(WRITES));
+    out
+}
+
+/// Makes a folder if it is missing.
+pub(crate) fn make(folder: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(|e| Failure::work(format!("cannot create {}: {e}", folder.display())))
+}
+
+/// The page and the document; `pictures` are titles and file names.
+pub(crate) fn write(doc: &ReproduceDoc, out: &Path, pictures: &[(String, String)]) -> Result<(), Failure> {
+    make(out)?;
+    output::write(&out.join(format!("{}.md", doc.experiment)), markdown(doc, pictures).as_bytes())?;
+    output::write(&out.join(format!("{}.json", doc.experiment)), doc.to_json().as_bytes())
+}
+
+/// Lines with columns under each other: the first to the left, the others to the right.
+fn columns(table: &Table) -> Vec<String> {
+    let all: Vec<&Vec<String>> = std::iter::once(&table.columns).chain(&table.rows).collect();
+    let widest = |i: usize| all.iter().map(|r| r[i].chars().count()).max().unwrap_or(0);
+    let width: Vec<usize> = (0..table.columns.len()).map(widest).collect();
+    let cell = |(i, text): (usize, &String)| match i {
+        0 => format!("{text:<w$}", w = width[0]),
+        _ => format!("{text:>w$}", w = width[i]),
+    };
+    all.iter().map(|row| row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ")).collect()
+}
+
+/// The page; `pictures` are titles and file names. First what a reader wants to know, then tables and pictures, experiment
+/// by experiment where they are numbered: the picture `E8-gauss.svg` goes with the table `E8 block size`.
+pub(crate) fn markdown(doc: &ReproduceDoc, pictures: &[(String, String)]) -> String {
+    let mut out = format!("# {} at size {}\n\n{}\n\n{}\n", doc.experiment, doc.size, doc.programs, verdicts(doc));
+    let show = |out: &mut String, wanted: Option<u32>| {
+        let mine = pictures.iter().filter(|(_, file)| number(file) == wanted);
+        mine.for_each(|(title, file)| write!(out, "\n![{title}]({file})\n").expect(WRITES));
+    };
+    show(&mut out, None);
+    out.push('\n');
+    doc.notes.iter().for_each(|n| writeln!(out, "* {n}").expect(WRITES));
+    claims(&mut out, doc);
+    let of_tables = doc.tables.iter().filter_map(|t| number(&t.title));
+    let numbers: BTreeSet<u32> = of_tables.chain(pictures.iter().filter_map(|(_, file)| number(file))).collect();
+    for n in numbers {
+        let mut mine = doc.tables.iter().filter(|t| number(&t.title) == Some(n)).peekable();
+        if mine.peek().is_none() {
+            write!(out, "\n## E{n}\n").expect(WRITES);
+        }
+        mine.for_each(|t| table(&mut out, t));
+        show(&mut out, Some(n));
+    }
+    doc.tables.iter().filter(|t| number(&t.title).is_none()).for_each(|t| table(&mut out, t));
+    out
+}
+
+/// The 8 of `E8-gauss.svg` and of `E8 block size`.
+fn number(text: &str) -> Option<u32> {
+    text.strip_prefix('E')?.split([' ', '-', '.']).next()?.parse().ok()
+}
+
+fn table(out: &mut String, table: &Table) {
+    write!(out, "\n## {}\n\n", table.title).expect(WRITES);
+    out.push_str(&row(table.columns.iter().map(cell).collect()));
+    out.push_str(&row(vec!["---".to_owned(); table.columns.len()]));
+    table.rows.iter().for_each(|r| out.push_str(&row(r.iter().map(cell).collect())));
+}
+
+fn verdicts(doc: &ReproduceDoc) -> String {
+    let count = |v: Verdict| doc.claims.iter().filter(|c| c.verdict == v).count();
+    let [agree, differ, unknown] = [Verdict::Agrees, Verdict::Differs, Verdict::CannotBeKnown].map(count);
+    format!("Of {} published claims {agree} agree, {differ} differ, {unknown} cannot be known.", doc.claims.len())
+}
+
+fn cell(text: impl AsRef<str>) -> String {
+    text.as_ref().replace("|", "\\|").replace('\n', " ")
+}
+
+fn row(cells: Vec<String>) -> String {
+    format!("| {} |\n", cells.join(" | "))
+}
+
+fn claims(out: &mut String, doc: &ReproduceDoc) {
+    out.push_str("\n## Claims\n\n| claim | where | published | ours | verdict | why |\n|---|---|---|---|---|---|\n");
+    for c in &doc.claims {
+        let verdict = c.verdict.words().to_owned();
+        out.push_str(&row([&c.what, &c.place, &c.theirs, &c.ours, &verdict, &c.why].map(cell).to_vec()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doc::Claim;
+
+    #[test]
+    fn a_page_says_first_what_came_out_and_keeps_pictures_with_their_tables() {
+        let table =
+            |title: &str| Table { title: title.into(), columns: vec!["a|b".into()], rows: vec![vec!["1".into()]] };
+        let claim = |verdict| Claim {
+            what: "E2: it is so".into(),
+            place: "section 1".into(),
+            theirs: "3".into(),
+            ours: "4".into(),
+            verdict,
+            why: "because".into(),
+        };
+        let doc = ReproduceDoc {
+            schema: "",
+            experiment: "thesis".into(),
+            size: "S".into(),
+            programs: "two".into(),
+            tables: vec![table("F4 last"), table("E2 one"), table("E2 two"), table("E10 ten")],
+            claims: vec![claim(Verdict::Agrees), claim(Verdict::Differs), claim(Verdict::Agrees)],
+            notes: vec!["a note".into()],
+        };
+        let files = ["E10-x.svg", "E2-x.svg", "E3-x.svg", "all.svg"];
+        let page = markdown(&doc, &files.map(|f| ("picture".to_owned(), f.to_owned())));
+        let order = [
+            "Of 3 published claims 2 agree, 1 differ, 0 cannot be known.",
+            "](all.svg)",
+            "* a note",
+            "## Claims",
+            "## E2 one",
+            "## E2 two",
+            "](E2-x.svg)",
+            "## E3\n",
+            "](E3-x.svg)",
+            "## E10 ten",
+            "](E10-x.svg)",
+            "## F4 last",
+        ];
+        let places: Vec<usize> =
+            order.iter().map(|what| page.find(what).unwrap_or_else(|| panic!("{what}: {page}"))).collect();
+        assert!(places.is_sorted(), "{places:?}: {page}");
+        assert!(page.contains("| a\\|b |"));
+    }
+}

@@ -1,0 +1,41 @@
+//! What a paper is: a member of the family.
+use crate::doc::ReproduceDoc;
+use homenode_command::{Failure, Progress};
+use std::path::Path;
+
+/// Sizes of the programs on the command line, smallest first.
+pub(crate) const SIZES: [&str; 3] = ["XS", "S", "M"];
+
+/// A published study that can be repeated.
+pub struct Paper {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Names of its experiments, in words; `None` where it is one and nothing can be chosen.
+    pub experiments: Option<&'static str>,
+    /// Runs the experiments asked for.
+    pub(crate) run: fn(&Job<'_>, &mut dyn Progress) -> Page,
+}
+
+/// What came out, and the pictures to go with it.
+pub(crate) type Page = Result<(ReproduceDoc, Box<dyn Drawn>), Failure>;
+
+/// What a paper is asked.
+pub(crate) struct Job<'a> {
+    /// Only these experiments; all if empty.
+    pub(crate) only: &'a [String],
+    /// One of [`SIZES`].
+    pub(crate) size: &'a str,
+    /// An empty folder for programs and recordings.
+    pub(crate) folder: &'a Path,
+}
+
+/// Pictures of a page.
+pub(crate) trait Drawn {
+    /// Writes them with their data into a folder, which is made if missing; returns titles and file names.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    fn write(&self, folder: &Path) -> Result<Vec<(String, String)>, Failure>;
+}

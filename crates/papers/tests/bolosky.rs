@@ -1,0 +1,59 @@
+//! `reproduce bolosky`, in parts: experiments are chosen by name, those of the model alone need no programs, and what is
+//! written goes together. The whole of it runs at size S in `tests/acceptance/check_reproduce.py`.
+use homenode_papers::{ReproduceDoc, ReproduceRequest, Verdict, reproduce};
+use std::path::Path;
+
+fn request(only: &[&str], size: &str, out: Option<&Path>) -> ReproduceRequest {
+    let only = only.iter().map(|e| (*e).to_owned()).collect();
+    ReproduceRequest { what: "bolosky".into(), only, size: size.into(), out: out.map(Into::into) }
+}
+
+fn done(only: &[&str], out: Option<&Path>) -> ReproduceDoc {
+    reproduce(&request(only, "XS", out), &mut ()).expect("reproduced")
+}
+
+#[test]
+fn constants_agree_exactly_and_need_no_programs() {
+    let began = std::time::Instant::now();
+    let doc = done(&["e6"], None);
+    assert!(began.elapsed().as_secs() < 10, "nothing is recorded: {:?}", began.elapsed());
+    assert_eq!((doc.claims.len(), doc.tables.len()), (3, 1));
+    for c in &doc.claims {
+        assert_eq!(c.verdict, Verdict::Agrees, "{}: {}", c.what, c.ours);
+        assert!(c.what.starts_with("E6: "));
+    }
+    assert!(doc.programs.starts_with("no programs"), "{}", doc.programs);
+}
+
+/// Experiments that look at references, at the least size, in the order of the page whatever the order asked for.
+#[test]
+fn chosen_experiments_are_written_with_pictures_and_data() {
+    let out = tempfile::tempdir().expect("a folder");
+    let doc = done(&["E9", "E2"], Some(out.path()));
+    let verdict = |what: &str| {
+        let found: Vec<Verdict> = doc.claims.iter().filter(|c| c.what.contains(what)).map(|c| c.verdict).collect();
+        assert_eq!(found.len(), 1, "{what}");
+        found[0]
+    };
+    assert_eq!(verdict("follow from its times"), Verdict::Agrees);
+    assert_eq!(verdict("beta of matmult"), Verdict::Differs);
+    assert_eq!(verdict("CC and CC+ do not depend"), Verdict::Agrees);
+    let order: Vec<&str> = doc.claims.iter().map(|c| &c.what[..2]).collect();
+    assert!(order.is_sorted_by_key(|e| *e != "E9") || order.is_sorted_by_key(|e| *e != "E2"), "{order:?}");
+    let text = |name: &str| std::fs::read_to_string(out.path().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    assert_eq!(text("bolosky.json"), doc.to_json());
+    let page = text("bolosky.md");
+    for program in ["matmult", "sor_cols", "radix"] {
+        let picture = format!("E9-{program}.svg");
+        assert!(page.contains(&format!("]({picture})")) && text(&picture).ends_with("</svg>\n"), "{picture}");
+        let data = text(&picture.replace(".svg", ".csv"));
+        assert!(data.lines().count() == 46 && !data.contains("NaN"), "five lines of nine points: {data}");
+    }
+    assert!(!page.contains("E8-"), "nothing else was run");
+}
+
+#[test]
+fn an_unknown_experiment_is_answered_with_those_there_are() {
+    let failure = reproduce(&request(&["E99"], "XS", None), &mut ()).expect_err("there is none");
+    assert!(failure.message.contains("there is no 'E99'; known are E1, "), "{}", failure.message);
+}

@@ -1,0 +1,154 @@
+//! What a dataset says about the use of pages, and which objects lie there.
+use crate::judge::Judge;
+use homenode_command::dataset::refs;
+use homenode_command::{Failure, Progress};
+use homenode_machine::ThreadMap;
+use homenode_placement::counts::PageKey;
+use homenode_sampling::hinting::spacing;
+use homenode_sim::{Profile, Profiled, ReplayOptions, Seat, Setup};
+use homenode_trace::dataset::DatasetReader;
+use homenode_trace::objects::{LiveObjects, ObjectTable};
+use homenode_trace::order::{Order, OrderKind, Stream};
+use homenode_trace::{Event, Merged, Op, TraceError};
+use std::collections::HashMap;
+
+/// An object id that no object has.
+pub(crate) const NOBODY: u32 = u32::MAX;
+
+/// Objects on a page with the uses of each, most used first.
+pub(crate) type Owners = HashMap<PageKey, Vec<(u32, u64)>>;
+
+/// What one pass over a dataset found.
+pub(crate) struct Evidence {
+    pub(crate) profile: Profiled,
+    pub(crate) owners: Owners,
+}
+
+/// Replays the dataset once, with samples that weigh what `judge` says.
+pub(crate) fn gather(
+    reader: &DatasetReader,
+    table: &ObjectTable,
+    judge: &Judge<'_>,
+    map: &ThreadMap,
+    progress: &mut dyn Progress,
+) -> Result<Evidence, Failure> {
+    let (machine, page_bytes) = (judge.machine, judge.page_bytes);
+    let seats = homenode_sim::seats(map, |t| reader.address_space(t));
+    let options =
+        ReplayOptions { sampled: reader.manifest().sampling.as_ref().map(|s| s.counting()), ..Default::default() };
+    let setup = Setup { machine, seats: &seats, block_bytes: page_bytes, options };
+    let profile = Profile::new(setup).map_err(Failure::usage)?;
+    let watch = Watch {
+        profile,
+        live: table.live(),
+        seats: &seats,
+        shift: page_bytes.trailing_zeros(),
+        uses: HashMap::new(),
+        memo: (PageKey { space: u32::MAX, page: 0 }, NOBODY, 0),
+        spaced: if judge.sample_weight > 1 { Some(Spaced::of(reader)?) } else { None },
+        progress,
+        done: 0,
+        total: refs(reader),
+    };
+    let mut watch = watch;
+    let mut order = Order::new(reader, OrderKind::Model)?;
+    while let Some(piece) = order.pull()? {
+        watch.refs(piece.refs);
+        piece.event.iter().for_each(|(event, _)| watch.event(event));
+    }
+    watch.flush();
+    let owners = sorted(watch.uses);
+    Ok(Evidence { profile: watch.profile.finish().map_err(Failure::usage)?, owners })
+}
+
+fn sorted(uses: HashMap<(PageKey, u32), u64>) -> Owners {
+    let mut owners: Owners = HashMap::new();
+    for ((page, object), n) in uses {
+        owners.entry(page).or_default().push((object, n));
+    }
+    owners.values_mut().for_each(|list| list.sort_unstable_by_key(|(object, n)| (std::cmp::Reverse(*n), *object)));
+    owners
+}
+
+/// Weights of windows by their spacing, which finds owners better than counting.
+struct Spaced {
+    /// By thread, in its own order.
+    weights: Vec<Vec<u32>>,
+    at: Vec<usize>,
+    weighed: Vec<Merged>,
+}
+
+impl Spaced {
+    fn of(reader: &DatasetReader) -> Result<Spaced, TraceError> {
+        let weights = spacing::weights(reader)?;
+        Ok(Spaced { at: vec![0; weights.len()], weights, weighed: Vec::new() })
+    }
+    /// The same references, which come in each thread's own order.
+    fn weigh(&mut self, refs: &[Merged]) -> &[Merged] {
+        self.weighed.clear();
+        for r in refs {
+            let thread = r.thread as usize;
+            let at = self.at.get_mut(thread).map(|at| std::mem::replace(at, *at + 1));
+            let weight = at.and_then(|at| self.weights[thread].get(at)).map_or(r.weight, |w| *w);
+            self.weighed.push(Merged { weight, ..*r });
+        }
+        &self.weighed
+    }
+}
+
+struct Watch<'a> {
+    profile: Profile<'a>,
+    live: LiveObjects<'a>,
+    seats: &'a [Seat],
+    shift: u32,
+    uses: HashMap<(PageKey, u32), u64>,
+    /// Page and object of the last references, and how many.
+    memo: (PageKey, u32, u64),
+    spaced: Option<Spaced>,
+    progress: &'a mut dyn Progress,
+    done: u64,
+    total: u64,
+}
+
+impl Watch<'_> {
+    fn flush(&mut self) {
+        let (page, object, n) = self.memo;
+        if n > 0 {
+            let uses = self.uses.entry((page, object)).or_default();
+            *uses = uses.saturating_add(n);
+        }
+        self.memo.2 = 0;
+    }
+
+    fn own(&mut self, r: &Merged) {
+        let Some(seat) = self.seats.get(r.thread as usize).filter(|_| r.op != Op::Spin) else { return };
+        let object = self.live.lookup(seat.space, r.addr).unwrap_or(NOBODY);
+        let last = r.addr.saturating_add(u64::from(r.size.max(1)) - 1);
+        for page in [r.addr >> self.shift, last >> self.shift] {
+            let key = PageKey { space: seat.space, page };
+            if (self.memo.0, self.memo.1) != (key, object) {
+                self.flush();
+                self.memo = (key, object, 0);
+            }
+            self.memo.2 = self.memo.2.saturating_add(u64::from(r.weight));
+            if r.addr >> self.shift == last >> self.shift {
+                break;
+            }
+        }
+    }
+}
+
+impl Watch<'_> {
+    fn refs(&mut self, refs: &[Merged]) {
+        let mut spaced = self.spaced.take();
+        let refs = spaced.as_mut().map_or(refs, |s| s.weigh(refs));
+        self.profile.refs(refs);
+        refs.iter().for_each(|r| self.own(r));
+        self.done += refs.len() as u64;
+        self.spaced = spaced;
+        self.progress.at("counting", self.done, Some(self.total));
+    }
+    fn event(&mut self, event: &Event) {
+        self.live.event(event);
+    }
+}

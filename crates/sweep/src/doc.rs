@@ -1,0 +1,172 @@
+//! What a sweep says when it is done; also the manifest of its folder.
+use crate::tables::write_aligned;
+pub use crate::tables::{AnalysisDoc, Cell, TableDoc};
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// Identifier of this kind of document, described by `docs/schema/sweep.json`.
+pub const SWEEP_SCHEMA: &str = "https://github.com/homenode/homenode/schema/sweep-1";
+/// Rows that the document itself holds, at most.
+pub(crate) const FIRST_ROWS: usize = 60;
+/// Of the text's columns, the one with the order, and those that are aligned to the right.
+const ORDER: usize = 1;
+const RIGHT: [usize; 3] = [3, 5, 6];
+
+/// A sweep that is done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SweepDoc {
+    /// Identifier of this kind of document.
+    pub schema: String,
+    /// Version of Homenode.
+    pub version: String,
+    /// Name of the study.
+    pub name: String,
+    /// Digest of everything that the table depends on.
+    pub digest: String,
+    /// Datasets.
+    pub traces: Vec<TraceDoc>,
+    /// `model`, or the seeds of the recorded order.
+    pub order: String,
+    /// Machines.
+    pub machines: u64,
+    /// Block sizes in bytes.
+    pub block_bytes: Vec<u64>,
+    /// Policies.
+    pub policies: Vec<String>,
+    /// Rows of the table.
+    pub rows: u64,
+    /// Units of work.
+    pub units: u64,
+    /// Worker processes of the call that ended it; 0 if there were none.
+    pub workers: u64,
+    /// Memory for all workers together, in bytes.
+    pub memory_bytes: u64,
+    /// Where the time went.
+    pub seconds: SecondsDoc,
+    /// The table.
+    pub table: PathBuf,
+    /// SHA-256 of the table.
+    pub table_sha256: String,
+    /// The table as CSV, if it was asked for.
+    pub csv: Option<PathBuf>,
+    /// The first rows.
+    pub first_rows: Vec<RowDoc>,
+    /// What analyses found, trace by trace.
+    pub analyses: Vec<AnalysisDoc>,
+    /// What the reader should know.
+    pub notes: Vec<String>,
+}
+
+/// One dataset of a sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceDoc {
+    /// As the study names it.
+    pub name: String,
+    /// SHA-256 of its files.
+    pub digest: String,
+    /// References, spins included; samples where it is sampled.
+    pub refs: u64,
+    /// Whether it is sampled.
+    pub sampled: bool,
+}
+
+/// Where the time went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SecondsDoc {
+    /// Cutting traces into regions: processor time, summed over workers and calls.
+    pub partitions: f64,
+    /// Answering: processor time, summed over workers and calls.
+    pub units: f64,
+    /// Analysing: processor time, summed over workers and calls.
+    pub analyses: f64,
+    /// The call that ended it, on the clock.
+    pub last_call: f64,
+}
+
+/// A row of the table, in short.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RowDoc {
+    /// Dataset.
+    pub trace: String,
+    /// Order of its references: `model`, or the seed of the recorded one; and what was done to it.
+    pub order: String,
+    /// Machine, with what was set.
+    pub machine: String,
+    /// Block size in bytes.
+    pub block_bytes: u64,
+    /// Policy or optimum.
+    pub what: String,
+    /// Cost in the machine's unit: a whole number, as text.
+    pub cost: String,
+    /// Cost per access charged.
+    pub mcpr: Option<f64>,
+    /// Whether it is no bound.
+    pub exact: bool,
+}
+
+impl SweepDoc {
+    /// The JSON document on one line.
+    pub fn to_json(&self) -> String {
+        homenode_command::json_line(self)
+    }
+
+    /// What was asked, the rows if they are few, and where the table is.
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        let (traces, blocks) = (self.traces.len(), self.block_bytes.len());
+        let _ = writeln!(
+            text,
+            "{}: {traces} trace(s), {} machine(s), {blocks} block size(s): {} rows",
+            self.name, self.machines, self.rows
+        );
+        if self.rows as usize <= self.first_rows.len() {
+            self.write_rows(&mut text);
+        } else {
+            let most = self.first_rows.len();
+            let _ = writeln!(text, "more than {most} rows are not shown: they are in the table (--csv: as text too)");
+        }
+        self.analyses.iter().for_each(|a| a.write(&mut text));
+        for note in &self.notes {
+            let _ = writeln!(text, "{note}");
+        }
+        let _ = writeln!(
+            text,
+            "processor time: {:.1} s cutting, {:.1} s answering, {:.1} s analysing; this call: {:.1} s",
+            self.seconds.partitions, self.seconds.units, self.seconds.analyses, self.seconds.last_call
+        );
+        let _ = writeln!(text, "table: {}", self.table.display());
+        if let Some(csv) = &self.csv {
+            let _ = writeln!(text, "       {}", csv.display());
+        }
+        text
+    }
+
+    fn write_rows(&self, text: &mut String) {
+        let head = ["trace", "order", "machine", "block", "what", "cost", "per access"].map(str::to_owned);
+        let cells = |r: &RowDoc| {
+            let mcpr = r.mcpr.map_or_else(|| "-".to_owned(), |m| format!("{m:.3}"));
+            let bound = if r.exact { "" } else { " (bound)" };
+            [
+                r.trace.clone(),
+                r.order.clone(),
+                r.machine.clone(),
+                r.block_bytes.to_string(),
+                format!("{}{bound}", r.what),
+                r.cost.clone(),
+                mcpr,
+            ]
+        };
+        // One order for all needs no column.
+        let several = self.first_rows.iter().any(|r| r.order != self.first_rows[0].order);
+        let columns: Vec<usize> = (0..head.len()).filter(|i| *i != ORDER || several).collect();
+        let rows = std::iter::once(head).chain(self.first_rows.iter().map(cells));
+        let rows: Vec<Vec<String>> = rows.map(|r| columns.iter().map(|i| r[*i].clone()).collect()).collect();
+        let right: Vec<bool> = columns.iter().map(|i| RIGHT.contains(i)).collect();
+        write_aligned(text, &rows, &right);
+    }
+}

@@ -1,0 +1,158 @@
+//! # homenode-sweep: many machines, policies and block sizes over recordings
+//!
+//! By worker processes, resumable. A study becomes work: each replay (a trace in one order) is cut into a partition, the
+//! partition into groups of regions, and each group with each batch of machines is one unit. Units write their answers as
+//! files; the table is made of the files alone, so that who computed them when makes no difference.
+//!
+//! **Invariant:** the table depends on the study and the contents of its traces alone, not on the number of workers, their
+//! order, interruptions or what else lies in the folder.
+//!
+//! Reading order: `request` (what is asked), `resolved` (with its traces), `task` (what there is to do), [`doc`] (what comes
+//! out), `store` (where), `plan` (units of a replay), `cut`, `answers` and `analyses` (what tasks leave), `work` (doing one),
+//! `pending` (what is left), `schedule` and `pool` (who does what), `table` and `columns` (the result).
+//!
+//! [`sweep`] does all of it. A scheduler of its own kind, such as one of a cluster, hands out the tasks that are [`pending`]
+//! (they are JSON) to a [`Worker`] each, or to processes that [`serve`]:
+//!
+//! ```
+//! use homenode_sweep::{Asked, Inline, ResolvedStudy, ResultStore, SweepRequest, Worker, finish, pending};
+//! use homenode_trace::{store::Store, synthetic::Builder};
+//!
+//! let folder = tempfile::tempdir().unwrap();
+//! let mut program = Builder::new(2);
+//! for i in 0..100 {
+//!     program.read((i % 2) as u32, i * 64);
+//! }
+//! let dataset = program.store();
+//! for name in dataset.names().unwrap() {
+//!     let file = folder.path().join("x.hnt").join(&name);
+//!     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+//!     std::fs::write(file, dataset.get(&name).unwrap().as_slice()).unwrap();
+//! }
+//!
+//! let words = |word: &str| vec![word.to_owned()];
+//! let request = SweepRequest {
+//!     asked: Asked::Inline(Inline {
+//!         traces: vec![folder.path().join("x.hnt")],
+//!         blocks: words("4096"),
+//!         machines: words("numa"),
+//!         policies: words("first-touch"),
+//!         ..Inline::default()
+//!     }),
+//!     output: Some(folder.path().join("x.sweep")),
+//!     workers: None,
+//!     memory_bytes: 256 << 20,
+//!     csv: false,
+//!     force: false,
+//!     yes: false,
+//!     worker: None,
+//! };
+//! let study = ResolvedStudy::load(&request.asked)?;
+//! let (store, _) = ResultStore::of(request.output.as_deref(), "x");
+//! let (store, _) = store.claim(&study.text, &study.digest, request.force)?;
+//! loop {
+//!     let tasks = pending(&study, &store);
+//!     if tasks.is_empty() {
+//!         break;
+//!     }
+//!     for task in tasks {
+//!         Worker::new(&study, &store, request.memory_bytes).carry_out(task, &mut |_| ())?;
+//!     }
+//! }
+//! let doc = finish(&study, &store, &request, std::time::Instant::now())?;
+//! assert_eq!(doc.rows, 2, "the policy and the optimum");
+//! # Ok::<(), homenode_command::Failure>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod analyses;
+mod answers;
+mod columns;
+mod cut;
+mod digest;
+pub mod doc;
+mod estimate;
+mod notes;
+mod parquet_file;
+mod pending;
+mod plan;
+mod pool;
+mod request;
+mod resolved;
+mod schedule;
+mod spill;
+mod store;
+mod table;
+mod tables;
+mod task;
+#[cfg(test)]
+mod tests;
+mod work;
+
+pub use cut::WORKER_BYTES_MIN;
+pub use doc::SweepDoc;
+pub use pending::pending;
+pub use request::{Asked, Inline, SweepRequest, Text};
+pub use resolved::ResolvedStudy;
+pub use store::{Claim, ResultStore};
+pub use task::{AnalysisTask, Task, Unit};
+pub use work::{Message, Worker, serve};
+
+use homenode_command::{Failure, Progress};
+use std::time::Instant;
+
+/// Points that a sweep computes without being asked twice.
+pub const POINTS_MAX: u128 = 10_000_000;
+
+/// Answers a study, or goes on where an earlier call stopped.
+///
+/// # Errors
+/// A study that cannot be, a trace that cannot be read, results of another study in the way, work that failed or was
+/// stopped. What was done stays done.
+pub fn sweep(request: &SweepRequest, progress: &mut dyn Progress) -> Result<SweepDoc, Failure> {
+    let began = Instant::now();
+    if request.memory_bytes < WORKER_BYTES_MIN {
+        let least = WORKER_BYTES_MIN >> 20;
+        return Err(Failure::usage(format!("--memory: at least {least}M, which is what one worker needs")));
+    }
+    let resolved = ResolvedStudy::load(&request.asked)?;
+    let points = resolved.study.points();
+    if points > POINTS_MAX && !request.yes {
+        return Err(Failure::usage(format!(
+            "the study has {points} points; more than {POINTS_MAX} take long and much room: narrow its ranges, or say --yes"
+        )));
+    }
+    let (store, table) = ResultStore::of(request.output.as_deref(), &resolved.study.name);
+    resolved.check_points()?;
+    analyses::check(&resolved)?;
+    let (store, claim) = store.claim(&resolved.text, &resolved.digest, request.force)?;
+    if let Claim::Done(doc) = claim {
+        return table::again(&store, *doc, request, table.as_deref());
+    }
+    schedule::run(&resolved, &store, request, workers(request), progress)?;
+    let doc = finish(&resolved, &store, request, began)?;
+    table::copy_to(&store, table.as_deref(), request.force)?;
+    Ok(doc)
+}
+
+/// Makes the table of a store in which nothing is pending; then its work is removed and the folder done.
+///
+/// # Errors
+/// An answer that is missing or damaged; the table cannot be written.
+pub fn finish(
+    resolved: &ResolvedStudy,
+    store: &ResultStore,
+    request: &SweepRequest,
+    began: Instant,
+) -> Result<SweepDoc, Failure> {
+    let doc = table::write(resolved, store, request, (workers(request), began))?;
+    store.finish(&doc)?;
+    Ok(doc)
+}
+
+/// As many workers as asked for, processors or memory allow.
+fn workers(request: &SweepRequest) -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let fit = (request.memory_bytes / WORKER_BYTES_MIN) as usize;
+    request.workers.unwrap_or(processors).clamp(1, fit.max(1))
+}

@@ -1,0 +1,185 @@
+//! A study with its machines, policies and traces found.
+use crate::digest;
+use crate::request::{Asked, Text};
+use crate::task::AnalysisTask;
+use homenode_command::Failure;
+use homenode_command::dataset::{Opened, open, refs};
+use homenode_machine::{Crew, Machine, ThreadMap};
+use homenode_sim::{ReplayOptions, Seat};
+use homenode_study::spec::{Disturbance, Point, Study};
+use homenode_study::{Question, Want};
+use homenode_trace::dataset::DatasetReader;
+use homenode_trace::order::OrderKind;
+use homenode_trace::{Counting, Sampling};
+use std::ops::Range;
+use std::path::PathBuf;
+
+/// A dataset of the study.
+pub(crate) struct Trace {
+    /// As the study names it.
+    pub(crate) label: String,
+    pub(crate) path: PathBuf,
+    pub(crate) digest: String,
+    pub(crate) refs: u64,
+    /// Threads, as they are seated.
+    crew: Crew,
+    /// Address space of each thread.
+    spaces: Vec<u32>,
+    pub(crate) sampled: Option<Counting>,
+}
+
+/// A study, its text and its traces.
+pub struct ResolvedStudy {
+    /// What is asked.
+    pub study: Study,
+    /// As it was asked.
+    pub text: Text,
+    pub(crate) traces: Vec<Trace>,
+    /// Digest of everything that the table depends on.
+    pub digest: String,
+}
+
+/// One trace in one order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Replay {
+    pub(crate) trace: usize,
+    /// Seed of the recorded order; the model order if absent.
+    pub(crate) seed: Option<u64>,
+    /// What is done to that order.
+    pub(crate) disturbance: Option<Disturbance>,
+}
+
+impl ResolvedStudy {
+    /// Reads the study and opens its traces; all of them are read once, for their digests.
+    ///
+    /// # Errors
+    /// A study that cannot be, a trace that cannot be read.
+    pub fn load(asked: &Asked) -> Result<ResolvedStudy, Failure> {
+        ResolvedStudy::from_text(asked.text()?, None)
+    }
+
+    /// The same in a worker, which is told the digest.
+    pub(crate) fn from_text(text: Text, known: Option<String>) -> Result<ResolvedStudy, Failure> {
+        let study = text.study()?;
+        let traces = study.traces.iter().map(|label| Trace::load(&text, label, known.is_none()));
+        let traces = traces.collect::<Result<Vec<Trace>, Failure>>()?;
+        if let Some(t) = traces.iter().find(|t| t.sampled.is_some() && !study.disturbances.is_empty()) {
+            let why = "is sampled: the order of samples says nothing about that of references, so disturbing it does not either";
+            return Err(Failure::input(format!("{} {why}; leave perturb out", t.label)));
+        }
+        let digests: Vec<(String, String)> = traces.iter().map(|t| (t.label.clone(), t.digest.clone())).collect();
+        let digest = known.unwrap_or_else(|| digest::study(&study, &digests));
+        Ok(ResolvedStudy { study, text, traces, digest })
+    }
+
+    /// All replays, trace by trace; none if nothing is asked of them.
+    pub(crate) fn replays(&self) -> Vec<Replay> {
+        let study = &self.study;
+        if study.points() == 0 {
+            return Vec::new();
+        }
+        let seeds: Vec<Option<u64>> = match &study.seeds {
+            None => vec![None],
+            Some(seeds) => seeds.iter().copied().map(Some).collect(),
+        };
+        let mut all = Vec::new();
+        for trace in 0..self.traces.len() {
+            for &seed in &seeds {
+                let disturbances = std::iter::once(None).chain(study.disturbances.iter().copied().map(Some));
+                all.extend(disturbances.map(|disturbance| Replay { trace, seed, disturbance }));
+            }
+        }
+        all
+    }
+
+    /// All that is to be analysed, trace by trace.
+    pub(crate) fn examinations(&self) -> Vec<AnalysisTask> {
+        let of = |trace| (0..self.study.analyses.len()).map(move |analysis| AnalysisTask { trace, analysis });
+        (0..self.traces.len()).flat_map(of).collect()
+    }
+
+    /// A trace as analyses see it: the first merge, undisturbed.
+    pub(crate) fn plain_replay(&self, trace: usize) -> Replay {
+        let seed = self.study.seeds.as_ref().and_then(|s| s.first().copied());
+        Replay { trace, seed, disturbance: None }
+    }
+
+    /// Whether every machine can be.
+    pub(crate) fn check_points(&self) -> Result<(), Failure> {
+        (0..self.study.machine_count()).try_for_each(|i| self.point(i).map(drop))
+    }
+
+    pub(crate) fn point(&self, number: u128) -> Result<Point, Failure> {
+        self.study.point(number).map_err(|e| self.text.blame(&e))
+    }
+
+    /// What is asked of a replay about these machines.
+    pub(crate) fn question(&self, replay: Replay, machines: Vec<Machine>) -> Result<Question, Failure> {
+        let trace = &self.traces[replay.trace];
+        let seats = machines.iter().map(|m| self.seats(trace, m)).collect::<Result<Vec<_>, Failure>>()?;
+        let study = &self.study;
+        let mut question = Question::new(machines, seats, study.blocks.clone());
+        question.policies.clone_from(&study.policies);
+        question.best_static = study.best_static;
+        question.without_replication = study.without_replication;
+        question.with_replication = study.with_replication;
+        question.start = study.start;
+        question.options =
+            ReplayOptions { charge_spins: study.charge_spins, sampled: trace.sampled, ..ReplayOptions::default() };
+        Ok(question)
+    }
+
+    /// The machines with these numbers.
+    pub(crate) fn machines(&self, numbers: Range<u128>) -> Result<Vec<Machine>, Failure> {
+        numbers.map(|i| self.point(i).map(|p| p.machine)).collect()
+    }
+
+    /// One machine of each set: what machines of a set have in common is all that a partition depends on.
+    pub(crate) fn representatives(&self) -> Result<Vec<Machine>, Failure> {
+        let first = |set: &homenode_study::spec::MachineSet| set.point(0).map_err(|e| self.text.blame(&e));
+        self.study.machines.iter().map(|set| first(set).map(|p| p.machine)).collect()
+    }
+
+    fn seats(&self, trace: &Trace, machine: &Machine) -> Result<Vec<Seat>, Failure> {
+        let map = ThreadMap::new(machine, self.study.map.as_ref(), &trace.crew);
+        let map = map.map_err(|e| Failure::usage(format!("map: {}: {e}", trace.label)))?;
+        Ok(homenode_sim::seats(&map, |t| trace.spaces[t as usize]))
+    }
+
+    /// Whether the parts of an optimum are wanted anywhere.
+    pub(crate) fn wants_parts(&self) -> bool {
+        [self.study.best_static, self.study.with_replication, self.study.without_replication].contains(&Want::Parts)
+    }
+}
+
+impl Trace {
+    fn load(text: &Text, label: &str, digested: bool) -> Result<Trace, Failure> {
+        let path = text.base.join(label);
+        let Opened { store, reader } = open(&path)?;
+        let digest = if digested { digest::dataset(&store, &path)? } else { String::new() };
+        Ok(Trace {
+            label: label.to_owned(),
+            digest,
+            refs: refs(&reader),
+            crew: homenode_sim::crew(&reader),
+            spaces: (0..reader.threads()).map(|t| reader.address_space(t)).collect(),
+            sampled: reader.manifest().sampling.as_ref().map(Sampling::counting),
+            path,
+        })
+    }
+
+    pub(crate) fn open(&self) -> Result<DatasetReader, Failure> {
+        open(&self.path).map(|o| o.reader)
+    }
+}
+
+impl Replay {
+    pub(crate) fn order(self) -> OrderKind {
+        self.seed.map_or(OrderKind::Model, |seed| OrderKind::Recorded { seed })
+    }
+    /// What is done to the order, in words.
+    pub(crate) fn disturbed(self) -> Option<String> {
+        let d = self.disturbance?;
+        Some(format!("{}, synchronisation {}, seed {}", d.filter.name(), d.sync.name(), d.seed))
+    }
+}

@@ -2,7 +2,7 @@
 //! or refused with one line; nothing panics or takes memory for what is merely claimed.
 #![no_main]
 use homenode_machine::models;
-use homenode_study::Study;
+use homenode_sweep::Study;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -44,7 +44,6 @@ mod kernels;
 pub mod partition;
 pub mod plain;
 pub mod question;
-pub mod spec;
 
 pub use answer::{Answer, Charged, Row, What};
 pub use error::StudyError;
@@ -52,4 +51,3 @@ pub use folded::{answer, answer_these};
 pub use kernels::Vectors;
 pub use partition::{InMemory, Layout, Partition, Partitioner, Spill, Store};
 pub use question::{Question, Want};
-pub use spec::Study;

@@ -1,7 +1,7 @@
 //! What identifies a dataset and a study: the same digest, the same answers.
+use crate::spec::Study;
 use homenode_capture::DirStore;
 use homenode_command::Failure;
-use homenode_study::Study;
 use homenode_trace::store::Store;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -39,8 +39,8 @@ pub(crate) fn study(study: &Study, traces: &[(String, String)]) -> String {
     let mut text = format!("homenode sweep {VERSION}\n{traces:?}\n{:?}\n", study.blocks);
     for set in &study.machines {
         let base = match &set.base {
-            homenode_study::spec::Base::Machine(m) => m.to_toml(),
-            homenode_study::spec::Base::Family(f) => format!("{f:?}"),
+            crate::spec::Base::Machine(m) => m.to_toml(),
+            crate::spec::Base::Family(f) => format!("{f:?}"),
         };
         let _ = writeln!(text, "{base}\n{:?}", set.axes);
     }

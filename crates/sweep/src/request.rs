@@ -1,7 +1,7 @@
 //! The question as it is asked: a file, or words on a command line made into one.
+use crate::spec::{SpecError, Study};
 use homenode_command::Failure;
 use homenode_machine::{Machine, models};
-use homenode_study::spec::{SpecError, Study};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

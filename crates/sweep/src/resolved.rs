@@ -1,12 +1,12 @@
 //! A study with its machines, policies and traces found.
 use crate::digest;
 use crate::request::{Asked, Text};
+use crate::spec::{Disturbance, Point, Study};
 use crate::task::AnalysisTask;
 use homenode_command::Failure;
 use homenode_command::dataset::{Opened, open, refs};
 use homenode_machine::{Crew, Machine, ThreadMap};
 use homenode_sim::{ReplayOptions, Seat};
-use homenode_study::spec::{Disturbance, Point, Study};
 use homenode_study::{Question, Want};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::OrderKind;
@@ -136,7 +136,7 @@ impl ResolvedStudy {
 
     /// One machine of each set: what machines of a set have in common is all that a partition depends on.
     pub(crate) fn representatives(&self) -> Result<Vec<Machine>, Failure> {
-        let first = |set: &homenode_study::spec::MachineSet| set.point(0).map_err(|e| self.text.blame(&e));
+        let first = |set: &crate::spec::MachineSet| set.point(0).map_err(|e| self.text.blame(&e));
         self.study.machines.iter().map(|set| first(set).map(|p| p.machine)).collect()
     }
 

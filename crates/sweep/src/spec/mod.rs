@@ -16,16 +16,16 @@ pub use file::Resolve;
 pub use machines::{Base, MachineSet, PARAMS, Param, Point};
 pub use numbers::Values;
 
-use crate::Want;
-use crate::analyses::{Filter, Sync};
 use homenode_machine::MapRule;
 use homenode_placement::Start;
 use homenode_placement::policies::Choice;
+use homenode_study::Want;
+use homenode_study::analyses::{Filter, Sync};
 
 /// Machines of a study with analyses, at most: their tables are for people.
 const ANALYSED_MACHINES_MAX: u128 = 64;
 
-/// A change to the order of references: see [`Perturber`](crate::analyses::Perturber).
+/// A change to the order of references: see [`Perturber`](homenode_study::analyses::Perturber).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Disturbance {
     /// How.
@@ -66,7 +66,7 @@ pub struct Study {
     /// Whether busy-wait references are charged.
     pub charge_spins: bool,
     /// Analyses to run on each trace, on all machines, with all block sizes and policies.
-    pub analyses: Vec<&'static crate::analyses::Spec>,
+    pub analyses: Vec<&'static homenode_study::analyses::Spec>,
     /// Changes to the order under which everything is asked again, beside the order as it is.
     pub disturbances: Vec<Disturbance>,
 }

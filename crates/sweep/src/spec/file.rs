@@ -2,10 +2,10 @@
 use super::machines::{Base, MachineSet, PARAMS};
 use super::numbers::Values;
 use super::{Disturbance, SpecError, Study, blocks, error, families};
-use crate::Want;
-use crate::analyses::{self, Spec as Analysis};
 use homenode_machine::{Machine, MapRule};
 use homenode_placement::Start;
+use homenode_study::Want;
+use homenode_study::analyses::{self, Spec as Analysis};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::{Spanned, Value};

@@ -6,10 +6,11 @@ use std::process::Command;
 const ARROWS: &[(&str, &[&str])] = &[
     ("base", &[]),
     ("trace", &["base"]),
+    ("objects", &["base", "trace"]),
     ("machine", &["base"]),
     ("placement", &["base", "trace", "machine"]),
     ("analysis", &["base", "trace", "machine"]),
-    ("sim", &["base", "trace", "machine", "placement", "analysis"]),
+    ("sim", &["base", "trace", "objects", "machine", "placement", "analysis"]),
     ("study", &["base", "trace", "machine", "placement", "analysis", "sim"]),
     ("report", &["base", "trace", "machine", "placement", "analysis", "sim"]),
     ("sys", &["base"]),
@@ -24,7 +25,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("papers", &["base", "trace", "machine", "placement", "sim", "study", "sys", "hooks", "capture", "command"]),
     ("export", &["base", "trace", "machine", "analysis", "sim", "sys", "command"]),
     ("sweep", &["base", "trace", "machine", "placement", "sim", "study", "sys", "capture", "command"]),
-    ("place", &["base", "trace", "machine", "placement", "sim", "report", "sampling", "symbols", "command"]),
+    ("place", &["base", "trace", "objects", "machine", "placement", "sim", "report", "sampling", "symbols", "command"]),
     (
         "live",
         &[

@@ -3,7 +3,7 @@ use homenode_capture::{CaptureError, DirStore, RecordOptions, RecordSummary, rec
 use homenode_hooks::compile::{self, Mode};
 use homenode_hooks::install;
 use homenode_trace::check::check;
-use homenode_trace::objects::{ObjectKind, ObjectTable};
+use homenode_objects::{ObjectKind, ObjectTable};
 use homenode_trace::symbols::{Global, Site};
 use homenode_trace::{DatasetReader, EventKind};
 use std::collections::BTreeSet;

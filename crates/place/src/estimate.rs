@@ -9,7 +9,7 @@ use crate::unit::Unit;
 use homenode_base::NodeId;
 use homenode_placement::counts::PageKey;
 use homenode_placement::plan::ObjectKey;
-use homenode_trace::objects::ObjectTable;
+use homenode_objects::ObjectTable;
 use std::collections::BTreeMap;
 
 /// Objects larger than this many pages keep their silent pages as they are.

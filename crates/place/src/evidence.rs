@@ -7,7 +7,7 @@ use homenode_placement::counts::PageKey;
 use homenode_sampling::hinting::spacing;
 use homenode_sim::{Profile, Profiled, ReplayOptions, Seat, Setup};
 use homenode_trace::dataset::DatasetReader;
-use homenode_trace::objects::{LiveObjects, ObjectTable};
+use homenode_objects::{LiveObjects, ObjectTable};
 use homenode_trace::order::{Order, OrderKind, Stream};
 use homenode_trace::{Event, Merged, Op, TraceError};
 use std::collections::HashMap;

@@ -24,7 +24,7 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// In the order of [`ObjectTable`](homenode_trace::objects::ObjectTable): globals, then what each thread created.
+    /// In the order of [`ObjectTable`](homenode_objects::ObjectTable): globals, then what each thread created.
     pub(crate) fn new(reader: &DatasetReader) -> Keys {
         let process = process(reader);
         let loaded = loaded(reader, process);

@@ -78,7 +78,7 @@ use homenode_placement::plan::{Bandwidth, Expected, HugePages, Plan, ThreadPin};
 use homenode_placement::threads::{co_optimise, fair_seats};
 use homenode_sampling::hinting::spacing;
 use homenode_trace::dataset::DatasetReader;
-use homenode_trace::objects::ObjectTable;
+use homenode_objects::ObjectTable;
 use homenode_trace::sample::{DataSource, SampleUnit};
 use judge::Judge;
 use std::collections::BTreeMap;

@@ -7,7 +7,7 @@ use homenode_machine::{MapRule, Target};
 use homenode_placement::plan::{ObjectKey, Plan};
 use homenode_sim::{ReplayOptions, Setup, Transform, WhatIf};
 use homenode_trace::Merged;
-use homenode_trace::objects::ObjectTable;
+use homenode_objects::ObjectTable;
 use homenode_trace::order::{Order, OrderKind, Stream};
 use std::collections::HashMap;
 use std::path::Path;

@@ -168,6 +168,19 @@ impl Events {
     pub fn iter(&self) -> FileEvents<'_> {
         FileEvents::new(self)
     }
+    /// Events that are no acquires or releases, as they were given, with their positions among all.
+    pub fn others(&self) -> impl Iterator<Item = (usize, &Event)> {
+        let (mut walk, mut position) = (self.iter(), 0);
+        std::iter::from_fn(move || {
+            loop {
+                let (_, _, item) = walk.item()?;
+                position += 1;
+                if let Some(e) = item.other() {
+                    return Some((position - 1, e));
+                }
+            }
+        })
+    }
     /// All events as a list.
     pub fn to_vec(&self) -> Vec<Event> {
         self.iter().map(Cow::into_owned).collect()

@@ -1,13 +1,13 @@
 //! All objects of a dataset.
-use super::group::{GroupKey, Groups};
-use super::live::{Change, LiveObjects};
-use super::spans::{Span, Spans};
-use super::{Group, Object, ObjectKind};
-use crate::Manifest;
-use crate::event::{AllocSource, Event, EventKind};
-use crate::packed::Events;
-use crate::symbols::Symbols;
+use crate::group::{GroupKey, Groups};
+use crate::live::{Change, LiveObjects};
+use crate::object::{Group, Object, ObjectKind};
+use crate::shape::{Shape, creates};
+use crate::spans::{Span, Spans};
 use hashbrown::HashMap;
+use homenode_trace::event::{AllocSource, EventKind};
+use homenode_trace::symbols::Symbols;
+use homenode_trace::{Events, Manifest};
 
 /// All objects of a dataset. Ids are dense: globals first, then the objects of each thread in its program order, so that
 /// they do not depend on how threads are interleaved.
@@ -15,36 +15,8 @@ use hashbrown::HashMap;
 pub struct ObjectTable {
     objects: Vec<Object>,
     groups: Vec<Group>,
-    pub(super) shape: Shape,
+    shape: Shape,
     spans: HashMap<u32, Spans>,
-}
-
-/// What is needed to give objects their ids while following events.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Shape {
-    /// Process and address space of each thread.
-    pub(super) threads: Vec<(u32, u32)>,
-    /// Id of the first object of each thread.
-    pub(super) first_of_thread: Vec<u32>,
-    /// Space, address and bytes of each global, by id.
-    pub(super) globals: Vec<(u32, u64, u64)>,
-}
-
-/// Kind, address and bytes of the object that an event creates.
-pub(super) fn creates(kind: &EventKind) -> Option<(ObjectKind, u64, u64)> {
-    match *kind {
-        EventKind::Alloc { addr, bytes, source, .. } => {
-            let kind = match source {
-                AllocSource::Heap => ObjectKind::Heap,
-                AllocSource::Stack => ObjectKind::Stack,
-                AllocSource::Map => ObjectKind::Map,
-                AllocSource::Shared => ObjectKind::Shared,
-            };
-            Some((kind, addr, bytes))
-        }
-        EventKind::Map { addr, bytes, .. } => Some((ObjectKind::Map, addr, bytes)),
-        _ => None,
-    }
 }
 
 impl ObjectTable {
@@ -59,7 +31,7 @@ impl ObjectTable {
             first_of_thread: Vec::new(),
         };
         let mut counts = vec![0u32; shape.threads.len()];
-        for (_, e) in others(events).filter(|(_, e)| creates(&e.kind).is_some()) {
+        for (_, e) in events.others().filter(|(_, e)| creates(&e.kind).is_some()) {
             if let Some(n) = counts.get_mut(e.thread as usize) {
                 *n += 1;
             }
@@ -74,6 +46,10 @@ impl ObjectTable {
         ObjectTable { objects, groups, shape, spans }
     }
 
+    /// A follower that stands before the first event.
+    pub fn live(&self) -> LiveObjects<'_> {
+        LiveObjects::new(&self.shape)
+    }
     /// All objects; the index is the id.
     pub fn objects(&self) -> &[Object] {
         &self.objects
@@ -92,20 +68,6 @@ impl ObjectTable {
         // Positions inside are shifted by one, so that globals are born before the first event.
         self.spans.get(&space)?.find(addr, position + 1)
     }
-}
-
-/// Events that are no acquires or releases, with their positions: those make no objects.
-fn others(events: &Events) -> impl Iterator<Item = (usize, &Event)> {
-    let (mut walk, mut position) = (events.iter(), 0);
-    std::iter::from_fn(move || {
-        loop {
-            let (_, _, item) = walk.item()?;
-            position += 1;
-            if let Some(e) = item.other() {
-                return Some((position - 1, e));
-            }
-        }
-    })
 }
 
 fn list(shape: &Shape, total: u32, events: &Events, symbols: &Symbols) -> (Vec<Object>, Vec<Group>) {
@@ -127,7 +89,7 @@ fn list(shape: &Shape, total: u32, events: &Events, symbols: &Symbols) -> (Vec<O
         objects[i] = o;
     }
     let mut created = shape.first_of_thread.clone();
-    for (position, e) in others(events) {
+    for (position, e) in events.others() {
         let (Some((kind, addr, bytes)), Some(&(process, space))) =
             (creates(&e.kind), shape.threads.get(e.thread as usize))
         else {
@@ -161,7 +123,7 @@ fn history(shape: &Shape, events: &Events, objects: &mut [Object]) -> HashMap<u3
     let last = (events.len(), None);
     // Globals are there before the first event.
     let mut at = 0;
-    for (position, e) in others(events).map(|(n, e)| (n, Some(e))).chain([last]) {
+    for (position, e) in events.others().map(|(n, e)| (n, Some(e))).chain([last]) {
         for change in live.changes.as_mut().map(std::mem::take).unwrap_or_default() {
             match change {
                 Change::Begin { space, first, last, object, mapping } => {

@@ -1,6 +1,6 @@
 //! Groups and the frame people should look at.
-use super::{Group, Object, ObjectKind};
-use crate::symbols::{Returned, Site, Symbols};
+use crate::object::{Group, Object, ObjectKind};
+use homenode_trace::symbols::{Returned, Site, Symbols};
 use hashbrown::HashMap;
 use homenode_base::SiteId;
 
@@ -65,7 +65,7 @@ const ALLOCATORS: &[&str] = &[
 ];
 
 /// Whether a frame is plumbing of allocation and not the place where the program decided to allocate.
-pub(super) fn is_plumbing(site: &Site) -> bool {
+pub(crate) fn is_plumbing(site: &Site) -> bool {
     let module = site.module.rsplit('/').next().unwrap_or("");
     LIBRARIES.iter().any(|l| module.starts_with(l))
         || WRAPPERS.iter().any(|w| site.function.starts_with(w))
@@ -75,7 +75,7 @@ pub(super) fn is_plumbing(site: &Site) -> bool {
 
 /// What makes two objects belong together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum GroupKey {
+pub(crate) enum GroupKey {
     Global(usize),
     Allocated { process: u32, kind: ObjectKind, stack: Vec<u64> },
     Stack(u32),
@@ -83,14 +83,14 @@ pub(super) enum GroupKey {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Groups {
-    pub(super) list: Vec<Group>,
+pub(crate) struct Groups {
+    pub(crate) list: Vec<Group>,
     index: HashMap<GroupKey, u32>,
 }
 
 impl Groups {
     /// The group of an object, made if there is none; the object is counted in.
-    pub(super) fn enter(&mut self, key: GroupKey, o: &Object, symbols: &Symbols) -> u32 {
+    pub(crate) fn enter(&mut self, key: GroupKey, o: &Object, symbols: &Symbols) -> u32 {
         let next = self.list.len() as u32;
         let id = match self.index.get(&key) {
             Some(&id) => id,

@@ -2,20 +2,20 @@
 
 /// A range of addresses that belonged to an object for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Span {
-    pub(super) first: u64,
-    pub(super) last: u64,
-    pub(super) object: u32,
-    pub(super) mapping: bool,
+pub(crate) struct Span {
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    pub(crate) object: u32,
+    pub(crate) mapping: bool,
     /// Positions of events: from after `born` to before `died`.
-    pub(super) born: u64,
-    pub(super) died: u64,
+    pub(crate) born: u64,
+    pub(crate) died: u64,
 }
 
 /// Spans in order of first byte under a tree of largest last bytes, so that those which cover an address are found
 /// without looking at the others.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Spans {
+pub(crate) struct Spans {
     sorted: Vec<Span>,
     /// Largest last byte below each node of an implicit binary tree over `sorted`; 1 is the root.
     largest: Vec<u64>,
@@ -23,7 +23,7 @@ pub(super) struct Spans {
 }
 
 impl Spans {
-    pub(super) fn new(mut sorted: Vec<Span>) -> Spans {
+    pub(crate) fn new(mut sorted: Vec<Span>) -> Spans {
         sorted.sort_by_key(|s| s.first);
         let leaves = sorted.len().next_power_of_two();
         let mut largest = vec![0; 2 * leaves];
@@ -37,7 +37,7 @@ impl Spans {
     }
 
     /// The object at an address when the event at `position` is about to happen.
-    pub(super) fn find(&self, addr: u64, position: u64) -> Option<u32> {
+    pub(crate) fn find(&self, addr: u64, position: u64) -> Option<u32> {
         let candidates = self.sorted.partition_point(|s| s.first <= addr);
         let mut best: Option<Span> = None;
         self.visit(1, 0, self.leaves, candidates, addr, &mut |s| {

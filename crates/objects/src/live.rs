@@ -1,8 +1,8 @@
 //! The objects of this moment.
-use super::table::{Shape, creates};
-use super::{ObjectKind, ObjectTable};
-use crate::event::{Event, EventKind};
+use crate::object::ObjectKind;
+use crate::shape::{Shape, creates};
 use hashbrown::HashMap;
+use homenode_trace::event::{Event, EventKind};
 use std::collections::BTreeMap;
 
 /// Address ranges that do not overlap: first byte to (last byte, object).
@@ -17,7 +17,7 @@ struct Space {
 
 /// What a change of the live objects was, for whoever keeps a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(crate) enum Change {
     /// A range came into being.
     Begin { space: u32, first: u64, last: u64, object: u32, mapping: bool },
     /// The range that begins at `first` ended.
@@ -35,7 +35,7 @@ struct Cached {
     object: u32,
 }
 
-/// Follows events and knows whose an address is now. Give it every event a consumer gets, in that order.
+/// Follows events and knows whose an address is now. Give it every event of a stream, in that order.
 #[derive(Clone, Debug)]
 pub struct LiveObjects<'t> {
     shape: &'t Shape,
@@ -44,11 +44,11 @@ pub struct LiveObjects<'t> {
     created: Vec<u32>,
     cache: Vec<Cached>,
     generation: u64,
-    pub(super) changes: Option<Vec<Change>>,
+    pub(crate) changes: Option<Vec<Change>>,
 }
 
 impl<'t> LiveObjects<'t> {
-    pub(super) fn new(shape: &'t Shape) -> LiveObjects<'t> {
+    pub(crate) fn new(shape: &'t Shape) -> LiveObjects<'t> {
         let empty = Cached { generation: 0, space: 0, first: 0, last: 0, object: 0 };
         let mut live = LiveObjects {
             shape,
@@ -62,7 +62,7 @@ impl<'t> LiveObjects<'t> {
         live
     }
 
-    pub(super) fn with_history(shape: &'t Shape) -> LiveObjects<'t> {
+    pub(crate) fn with_history(shape: &'t Shape) -> LiveObjects<'t> {
         let mut live = LiveObjects { changes: Some(Vec::new()), ..LiveObjects::new(shape) };
         live.spaces.clear();
         live.add_globals();
@@ -209,11 +209,4 @@ fn around(ranges: &Ranges, addr: u64) -> (u64, u64, Option<u32>) {
 fn covering(ranges: &Ranges, addr: u64) -> Option<(u64, u64, u32)> {
     let (&first, &(last, object)) = ranges.range(..=addr).next_back()?;
     (last >= addr).then_some((first, last, object))
-}
-
-impl ObjectTable {
-    /// A follower that stands before the first event.
-    pub fn live(&self) -> LiveObjects<'_> {
-        LiveObjects::new(&self.shape)
-    }
 }

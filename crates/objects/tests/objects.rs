@@ -1,14 +1,17 @@
 //! Objects against a slow list of everything that ever happened.
-mod common;
-use common::cases;
 use homenode_base::Rng;
+use homenode_objects::{ObjectKind, ObjectTable};
 use homenode_trace::Events;
 use homenode_trace::event::{AllocSource, Event, EventKind};
 use homenode_trace::manifest::{Manifest, Process, Thread};
-use homenode_trace::objects::{ObjectKind, ObjectTable};
 use homenode_trace::symbols::{Global, Site, Symbols};
 
 const UNIT: u64 = 16;
+
+/// Raises the number of cases in the slow tier.
+fn cases(default: u64, slow: u64) -> u64 {
+    if std::env::var_os("HOMENODE_SLOW").is_some_and(|v| v == "1") { slow } else { default }
+}
 
 fn manifest() -> Manifest {
     let processes = (0..2).map(|space| Process { address_space: space, ..Process::default() }).collect();

@@ -1,17 +1,4 @@
-//! Data objects: which variable, heap block, stack or mapping an address belonged to at a moment.
-//!
-//! [`ObjectTable`] knows every object of a dataset and groups heap objects by where they were allocated. Whose an address is
-//! depends on time, because memory is freed and used again: [`LiveObjects`] follows the events in the order in which a
-//! consumer gets them and is the exact and fast way; [`ObjectTable::lookup`] answers for any position of the events the
-//! table was built from.
-mod group;
-mod live;
-mod spans;
-mod table;
-
-pub use live::LiveObjects;
-pub use table::ObjectTable;
-
+//! Objects, and groups of objects that readers of a report should see as one.
 use homenode_base::SiteId;
 
 /// What an object is.
@@ -42,7 +29,7 @@ pub struct Object {
     pub bytes: u64,
     /// Thread that created it; `None` for globals.
     pub thread: Option<u32>,
-    /// Index into [`ObjectTable::groups`].
+    /// Index into [`crate::ObjectTable::groups`].
     pub group: u32,
     /// Position of the event that created it; 0 for globals.
     pub born: u64,

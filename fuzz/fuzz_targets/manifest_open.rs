@@ -2,10 +2,10 @@
 //! what is given to a consumer is what the dataset says it holds.
 #![no_main]
 use homenode_fuzz::repaired;
+use homenode_objects::ObjectTable;
 use homenode_trace::DatasetReader;
 use homenode_trace::check::check;
 use homenode_trace::dataset::{EVENTS_FILE, MANIFEST_FILE, frames_file};
-use homenode_objects::ObjectTable;
 use homenode_trace::order::{Order, OrderKind, Stream};
 use homenode_trace::store::{MemStore, Store};
 use homenode_trace::symbols::Symbols;

@@ -1,5 +1,6 @@
 //! A crate depends only on crates below it.
 use anyhow::Context;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 /// Crate and what it may depend on. A new crate needs a line here, which is the moment to think about its place.
@@ -69,6 +70,11 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 pub(crate) fn check() -> anyhow::Result<Vec<String>> {
+    Ok(shipped()?.iter().flat_map(|(name, uses)| problems(name, uses)).collect())
+}
+
+/// The crates that ship and what each depends on; tests may look down from anywhere.
+pub(crate) fn shipped() -> anyhow::Result<BTreeMap<String, BTreeSet<String>>> {
     let out = Command::new(env!("CARGO"))
         .current_dir(crate::tree::root())
         .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
@@ -76,21 +82,18 @@ pub(crate) fn check() -> anyhow::Result<Vec<String>> {
         .context("cargo metadata")?;
     let meta: serde_json::Value = serde_json::from_slice(&out.stdout).context("cargo metadata")?;
     let packages = meta["packages"].as_array().context("cargo metadata names no packages")?;
-    Ok(packages.iter().flat_map(problems).collect())
+    let ours = |name: &serde_json::Value| Some(name.as_str()?.strip_prefix("homenode-")?.to_owned());
+    let uses = |package: &serde_json::Value| {
+        let all = package["dependencies"].as_array().cloned().unwrap_or_default();
+        all.iter().filter(|d| d["kind"].as_str() != Some("dev")).filter_map(|d| ours(&d["name"])).collect()
+    };
+    Ok(packages.iter().filter_map(|package| Some((ours(&package["name"])?, uses(package)))).collect())
 }
 
-fn problems(package: &serde_json::Value) -> Vec<String> {
-    let Some(name) = package["name"].as_str().and_then(|n| n.strip_prefix("homenode-")) else { return Vec::new() };
+fn problems(name: &str, uses: &BTreeSet<String>) -> Vec<String> {
     let Some((_, allowed)) = ARROWS.iter().find(|(n, _)| *n == name) else {
         return vec![format!("crate {name} has no line in xtask/src/arrows.rs")];
     };
-    let dependencies = package["dependencies"].as_array().cloned().unwrap_or_default();
-    dependencies
-        .iter()
-        // Tests may look down from anywhere: only what ships obeys the arrows.
-        .filter(|d| d["kind"].as_str() != Some("dev"))
-        .filter_map(|d| d["name"].as_str()?.strip_prefix("homenode-"))
-        .filter(|d| !allowed.contains(d))
-        .map(|d| format!("arrow: {name} must not depend on {d}"))
-        .collect()
+    let forbidden = uses.iter().filter(|used| !allowed.contains(&used.as_str()));
+    forbidden.map(|used| format!("arrow: {name} must not depend on {used}")).collect()
 }

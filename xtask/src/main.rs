@@ -2,12 +2,14 @@
 #![forbid(unsafe_code)]
 
 mod arrows;
+mod circles;
 mod dead;
 mod fmt;
 mod gen_header;
 mod guest;
 mod guest_tests;
 mod lengths;
+mod picture;
 mod prose;
 mod purity;
 mod tree;
@@ -15,8 +17,9 @@ mod tree;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
-  tidy                  check the house rules: arrows, purity, lengths, dead files, links and paths in prose, formatting
+  tidy                  check the house rules: arrows, circles, purity, lengths, dead files, links and paths in prose, formatting
   fmt                   format every Rust file by path (rustfmt does not follow `mod` lines inside macros)
+  picture               draw the crates and their arrows in ARCHITECTURE.md
   gen-header [--check]  write (or compare) the C header of the ring layout
   guest ... -- COMMAND  run COMMAND in a Linux guest with several memory nodes (guest --help)
   guest-tests           run the scenarios of tests/guest, each in such a guest (guest-tests --help)";
@@ -27,6 +30,7 @@ fn main() -> ExitCode {
     let done = match args[..] {
         ["tidy"] => tidy(),
         ["fmt"] => fmt::run(false).map(drop),
+        ["picture"] => picture::run(),
         ["gen-header"] => gen_header::run(false),
         ["gen-header", "--check"] => gen_header::run(true),
         ["guest-tests", ref rest @ ..] => return finish(guest_tests::run(rest)),
@@ -55,6 +59,8 @@ fn tidy() -> anyhow::Result<()> {
     let tree = tree::Tree::read()?;
     let mut problems = Vec::new();
     problems.extend(arrows::check()?);
+    problems.extend(circles::check(&tree)?);
+    problems.extend(picture::check(&tree)?);
     problems.extend(purity::check(&tree));
     problems.extend(lengths::check(&tree)?);
     problems.extend(dead::check(&tree));

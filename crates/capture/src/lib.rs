@@ -17,7 +17,7 @@
 //! std::fs::write(&source, "volatile int x; int main(void) { for (int i = 0; i < 100; i++) x += i; return 0; }").unwrap();
 //! let arguments = ["--compiler=gcc".into(), source.into(), "-o".into(), program.clone().into()];
 //! let archive = install::install_in(dir.path()).unwrap();
-//! let built = compile::plan(compile::Mode::Cc, &arguments, &archive).unwrap().command().status().unwrap();
+//! let built = compile::plan(homenode_hooks::Mode::Cc, &arguments, &archive).unwrap().command().status().unwrap();
 //! assert!(built.success());
 //!
 //! let command = vec![program.into()];

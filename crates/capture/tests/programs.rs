@@ -1,9 +1,9 @@
 //! Real programs, built with the hooks by gcc and clang, recorded from beginning to end.
 use homenode_capture::{CaptureError, DirStore, RecordOptions, RecordSummary, record};
-use homenode_hooks::compile::{self, Mode};
 use homenode_hooks::install;
-use homenode_trace::check::check;
+use homenode_hooks::{Mode, compile};
 use homenode_objects::{ObjectKind, ObjectTable};
+use homenode_trace::check::check;
 use homenode_trace::symbols::{Global, Site};
 use homenode_trace::{DatasetReader, EventKind};
 use std::collections::BTreeSet;

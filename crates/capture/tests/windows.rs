@@ -3,8 +3,8 @@
 //! the whole program, in model order.
 use homenode_base::Rng;
 use homenode_capture::{DirStore, RecordOptions, record};
-use homenode_hooks::compile::{self, Mode};
 use homenode_hooks::install;
+use homenode_hooks::{Mode, compile};
 use homenode_sampling::hinting::estimate::shares;
 use homenode_sampling::hinting::spacing::Spacing;
 use homenode_trace::order::{Order, OrderKind, Stream};

@@ -9,7 +9,7 @@
 //!
 //! Preload it **before** other allocators. Programs that bring an allocator in the executable keep it: then only the
 //! allocator's mappings are seen, and a line on stderr says so. Static and set-user-ID programs are not affected.
-use crate::compile::CompileError;
+use crate::error::CompileError;
 use crate::install;
 use std::path::{Path, PathBuf};
 

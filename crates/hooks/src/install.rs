@@ -1,6 +1,6 @@
 //! Putting the archive and its companions where a compiler can read them.
 use crate::ARCHIVE;
-use crate::compile::CompileError;
+use crate::error::CompileError;
 use homenode_sys::dir::Dir;
 use homenode_sys::{disk, private};
 use std::io;

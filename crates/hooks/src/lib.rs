@@ -46,7 +46,8 @@
 //!   as busy waiting, those stores to the stack are not.
 //!
 //! ```
-//! use homenode_hooks::compile::{Mode, plan_with};
+//! use homenode_hooks::Mode;
+//! use homenode_hooks::compile::plan_with;
 //! use homenode_hooks::toolchain::Toolchain;
 //! use std::ffi::OsString;
 //! use std::path::Path;
@@ -61,11 +62,13 @@
 
 pub mod agent;
 pub mod compile;
+mod error;
 mod flags;
 pub mod install;
 pub mod toolchain;
 
-pub use compile::{CompileError, CompilePlan, Mode};
+pub use compile::CompilePlan;
+pub use error::{CompileError, Mode};
 
 /// The runtime: an `ar` archive of position-independent objects for the machine that this crate was built for.
 pub static ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libhomenode_hooks.a"));

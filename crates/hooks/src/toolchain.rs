@@ -1,5 +1,5 @@
 //! Which compiler does the work: gcc or clang, and how old it is.
-use crate::compile::{CompileError, Mode};
+use crate::error::{CompileError, Mode};
 use std::ffi::{OsStr, OsString};
 use std::process::Command;
 

@@ -1,8 +1,8 @@
 //! Groups and the frame people should look at.
 use crate::object::{Group, Object, ObjectKind};
-use homenode_trace::symbols::{Returned, Site, Symbols};
 use hashbrown::HashMap;
 use homenode_base::SiteId;
+use homenode_trace::symbols::{Returned, Site, Symbols};
 
 /// Libraries whose code is never the place to change. Compared with the start of the file name.
 const LIBRARIES: &[&str] = &[

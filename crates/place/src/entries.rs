@@ -4,9 +4,9 @@ use crate::judge::Judge;
 use crate::keys::Keys;
 use crate::unit::Unit;
 use homenode_base::NodeId;
+use homenode_objects::{Object, ObjectTable};
 use homenode_placement::counts::PageKey;
 use homenode_placement::plan::{Entry, Home, ObjectKey, Unplaceable, Why, Worth};
-use homenode_objects::{Object, ObjectTable};
 use std::collections::BTreeMap;
 
 /// What ranges are made from.

@@ -7,9 +7,9 @@
 use crate::keys::Keys;
 use crate::unit::Unit;
 use homenode_base::NodeId;
+use homenode_objects::ObjectTable;
 use homenode_placement::counts::PageKey;
 use homenode_placement::plan::ObjectKey;
-use homenode_objects::ObjectTable;
 use std::collections::BTreeMap;
 
 /// Objects larger than this many pages keep their silent pages as they are.

@@ -1,5 +1,5 @@
 //! Before and after: what the report of the first recording promised, and what the second one shows.
-use crate::doc::Provenance;
+use crate::provenance::Provenance;
 use homenode_base::TotalCost;
 use homenode_sim::Evaluation;
 use homenode_sim::evaluation::{Finding, PolicyRow};

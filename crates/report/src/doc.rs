@@ -1,5 +1,6 @@
 //! The document that the three outputs are views of.
 use crate::compare::{Comparison, first_touch};
+use crate::provenance::Provenance;
 use crate::sampling::SamplingDoc;
 use crate::source::Sources;
 use crate::units::CostUnit;
@@ -7,7 +8,7 @@ use homenode_base::TotalCost;
 use homenode_sim::Evaluation;
 use homenode_sim::evidence::GapKind;
 use homenode_trace::Manifest;
-use homenode_trace::manifest::{Blind, Clock};
+use homenode_trace::manifest::Blind;
 use serde::Serialize;
 
 /// Value of [`ReportDoc::schema`]; an identifier, described by `docs/schema/report.json`.
@@ -89,78 +90,6 @@ pub(crate) fn to_json_line<T: Serialize>(value: &T) -> String {
     let mut text = serde_json::to_string(value).expect("plain structs with string keys always serialise");
     text.push('\n');
     text
-}
-
-/// Where the data of a report comes from.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Provenance {
-    /// Path of the dataset as the user gave it.
-    pub dataset: String,
-    /// Command line that was recorded.
-    pub command: Vec<String>,
-    /// Exit status of that command; negative = killed by that signal; absent = unknown.
-    pub exit_status: Option<i32>,
-    /// Capture backend.
-    pub backend: String,
-    /// Version of homenode that wrote this report.
-    pub homenode: String,
-    /// Clock of the stamps: `tsc`, `ns` or `logical`.
-    pub clock: String,
-    /// Order in which the references were replayed, e.g. `model`.
-    pub order: String,
-    /// Kernel and processor of the recorded machine, in words.
-    pub host: String,
-    /// Processors of the recorded machine.
-    pub host_cpus: u32,
-    /// Processes recorded.
-    pub processes: u64,
-    /// Threads recorded.
-    pub threads: u64,
-    /// References recorded, spins included.
-    pub refs: u64,
-    /// Of these, busy-wait references.
-    pub spins: u64,
-    /// Events recorded (synchronisation, allocation, mapping, phases).
-    pub events: u64,
-    /// Whether the recording ended in order.
-    pub complete: bool,
-    /// When it was recorded (RFC 3339), if known.
-    pub recorded_at: Option<String>,
-}
-
-impl Provenance {
-    /// The facts of a manifest. `homenode` is the version of the program that reports; `order` the replay order.
-    pub fn from_manifest(manifest: &Manifest, dataset: &str, homenode: &str, order: &str) -> Provenance {
-        let sum = |f: fn(&homenode_trace::manifest::Thread) -> u64| {
-            manifest.threads.iter().fold(0u64, |a, t| a.saturating_add(f(t)))
-        };
-        Provenance {
-            dataset: dataset.to_owned(),
-            command: manifest.command.clone(),
-            exit_status: manifest.exit_status,
-            backend: manifest.backend.clone(),
-            homenode: homenode.to_owned(),
-            clock: clock_name(manifest.clock).to_owned(),
-            order: order.to_owned(),
-            host: manifest.host.clone(),
-            host_cpus: manifest.host_cpus,
-            processes: manifest.processes.len() as u64,
-            threads: manifest.threads.len() as u64,
-            refs: sum(|t| t.refs),
-            spins: sum(|t| t.spins),
-            events: sum(|t| t.events),
-            complete: manifest.complete,
-            recorded_at: manifest.recorded_at.clone(),
-        }
-    }
-}
-
-fn clock_name(clock: Clock) -> &'static str {
-    match clock {
-        Clock::Tsc => "tsc",
-        Clock::Ns => "ns",
-        Clock::Logical => "logical",
-    }
 }
 
 /// What a recording counted but could not see, one sentence each.

@@ -1,7 +1,7 @@
 //! The documents of `homenode info` and `homenode check`.
-use crate::doc::{Provenance, to_json_line};
+use crate::doc::to_json_line;
+use crate::provenance::Provenance;
 use crate::sampling::SamplingDoc;
-use crate::units;
 use serde::Serialize;
 
 /// Value of [`InfoDoc::schema`], described by `docs/schema/info.json`.
@@ -112,11 +112,6 @@ impl InfoDoc {
     pub fn to_json(&self) -> String {
         to_json_line(self)
     }
-
-    /// The same for people.
-    pub fn to_text(&self) -> String {
-        crate::text::info(self)
-    }
 }
 
 /// Whether a dataset can be believed.
@@ -148,24 +143,5 @@ impl CheckDoc {
     /// The JSON document on one line, with a newline at the end.
     pub fn to_json(&self) -> String {
         to_json_line(self)
-    }
-
-    /// The same for people: one line, and one more for each problem.
-    pub fn to_text(&self) -> String {
-        let name = crate::text::clean(&self.dataset);
-        let refs = units::plural(self.refs, "reference", "references");
-        let read = format!("{refs} in {}", units::plural(self.frames, "frame", "frames"));
-        let partial = if self.complete { "" } else { ", of a recording that did not end in order" };
-        if self.ok {
-            return format!("{name}: sound, {read}{partial}\n");
-        }
-        let mut out = format!(
-            "{name}: damaged, {} in {read}{partial}\n",
-            units::plural(self.problems.len() as u64, "problem", "problems")
-        );
-        for problem in &self.problems {
-            out.push_str(&format!("  {}\n", crate::text::clean(problem)));
-        }
-        out
     }
 }

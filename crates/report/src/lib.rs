@@ -7,7 +7,7 @@
 //! and the comparison of a prediction with what came true. Everything that came from outside (names of objects, files
 //! and commands) is escaped on the way out.
 //!
-//! Reading order: [`doc`], [`sampling`], [`compare`], [`info`], [`units`], [`headline`], [`source`], [`text`], [`html`].
+//! Reading order: [`doc`], [`provenance`], [`sampling`], [`compare`], [`info`], [`units`], [`headline`], [`source`], [`text`], [`html`].
 //!
 //! ```
 //! use homenode_base::TotalCost;
@@ -25,12 +25,14 @@ pub mod doc;
 pub mod headline;
 pub mod html;
 pub mod info;
+pub mod provenance;
 pub mod sampling;
 pub mod source;
 pub mod text;
 pub mod units;
 
 pub use compare::Comparison;
-pub use doc::{Provenance, ReportDoc};
+pub use doc::ReportDoc;
 pub use info::{CheckDoc, InfoDoc};
+pub use provenance::Provenance;
 pub use sampling::SamplingDoc;

@@ -3,27 +3,14 @@ use crate::SimError;
 use crate::evaluation::Totals;
 use crate::lanes::{BoundsLane, Lane, PhaseLane, PolicyLane, ProgramBounds};
 use crate::observer::Observer;
-use crate::replay::{Replay, ReplayOptions};
-use crate::seat::Seat;
+use crate::replay::Replay;
+use crate::setup::Setup;
 use crate::usage::{Usage, best_static};
 use homenode_base::TotalCost;
 use homenode_machine::{Location, Machine};
 use homenode_placement::policies::Choice;
 use homenode_placement::{Start, Step, Tally};
 use homenode_trace::Merged;
-
-/// What every replay needs.
-#[derive(Clone, Copy, Debug)]
-pub struct Setup<'m> {
-    /// The machine, validated.
-    pub machine: &'m Machine,
-    /// Where each thread of the dataset sits; references of other threads are left out and counted.
-    pub seats: &'m [Seat],
-    /// Placement block, a power of two.
-    pub block_bytes: u64,
-    /// How.
-    pub options: ReplayOptions,
-}
 
 /// One pass.
 pub struct Engine<'m> {

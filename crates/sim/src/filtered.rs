@@ -1,11 +1,12 @@
 //! What policies are fed with, one access at a time: for whoever wants to look at it or to price it by other means.
 use crate::SimError;
-use crate::engine::Setup;
 use crate::evaluation::Totals;
 use crate::lanes::Lane;
 use crate::observer::Observer;
-use crate::replay::{Replay, ReplayOptions};
+use crate::replay::Replay;
 use crate::seat::{Seat, salt, unflatten};
+use crate::setup::ReplayOptions;
+use crate::setup::Setup;
 use homenode_base::{Cost, NodeId};
 use homenode_machine::{AccessClass, Location};
 use homenode_placement::{Access, Step};

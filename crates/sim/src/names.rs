@@ -2,8 +2,8 @@
 use crate::{Found, Objects};
 use homenode_analysis::{FieldName, ObjectName, SiteName, UNKNOWN_OBJECT};
 use homenode_base::SiteId;
-use homenode_trace::dataset::DatasetReader;
 use homenode_objects::{Group, LiveObjects, ObjectKind, ObjectTable};
+use homenode_trace::dataset::DatasetReader;
 use homenode_trace::symbols::{Site, Symbols};
 use homenode_trace::{Event, TraceError};
 use std::collections::HashMap;

@@ -3,12 +3,12 @@
 //! The counts of all threads of a node add up to exactly what the engine charges to that node, so the price of a
 //! placement computed from them equals that of a replay.
 use crate::SimError;
-use crate::engine::Setup;
 use crate::evaluation::Totals;
 use crate::lanes::Lane;
 use crate::observer::Observer;
 use crate::replay::Replay;
 use crate::seat::{Seat, unflatten};
+use crate::setup::Setup;
 use homenode_base::{Cost, NodeId, ThreadId};
 use homenode_machine::{AccessClass, Location};
 use homenode_placement::counts::{Counts, PageKey};

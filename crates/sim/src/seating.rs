@@ -1,6 +1,6 @@
 //! A machine, and how threads are seated on it.
-use crate::replay::ReplayOptions;
 use crate::seat::{Seat, seats, thread_map};
+use crate::setup::ReplayOptions;
 use homenode_machine::{Machine, MapError, MapRule, ThreadMap};
 use homenode_trace::Sampling;
 use homenode_trace::dataset::DatasetReader;

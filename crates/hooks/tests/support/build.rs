@@ -1,6 +1,6 @@
 //! Building the test programs with the real wrapper.
-use homenode_hooks::compile::{self, Mode};
 use homenode_hooks::install;
+use homenode_hooks::{Mode, compile};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -3,6 +3,7 @@
 //! Tables and words are written here and need no script; scripts only draw the charts above them from the JSON inside.
 mod escape;
 mod false_sharing;
+mod frame;
 mod sampling;
 mod sections;
 mod source;

@@ -1,6 +1,6 @@
 //! The section on how a recording was sampled.
 use super::escape::esc;
-use super::sections::{list, section as titled};
+use super::frame::{list, section as titled};
 use super::tables::{bar, num, table, text};
 use crate::sampling::{SamplingDoc, source_words};
 use crate::units::{integer, percent};

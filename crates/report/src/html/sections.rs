@@ -1,11 +1,13 @@
 //! The sections of the page, from the finding down to where the data comes from.
 use super::escape::{esc, name, prose};
+use super::frame::{list, section};
 use super::{false_sharing, sampling, source, tables, view};
 use crate::compare::{Comparison, first_touch, share};
-use crate::doc::{Provenance, ReportDoc};
+use crate::doc::ReportDoc;
 use crate::headline::{
     all_changes, best_placement, capitalised, comparison, decapitalised, headline, kind_name, named, placement_words,
 };
+use crate::provenance::Provenance;
 use crate::sampling::share_with_interval;
 use crate::source::Sources;
 use crate::units::{CostUnit, bytes, count, factor, integer, percent, plural, ranges};
@@ -77,11 +79,6 @@ pub(super) fn evaluation(out: &mut String, doc: &ReportDoc, e: &Evaluation, i: u
         section(out, "False sharing", intro, &false_sharing::cards(e));
     }
     section(out, "Thread binding", &binding_words(e), &folded("Threads", &tables::binding(e)));
-}
-
-pub(super) fn section(out: &mut String, title: &str, intro: &str, inner: &str) {
-    let intro = if intro.is_empty() { String::new() } else { format!("<p class=\"intro\">{}</p>\n", prose(intro)) };
-    out.push_str(&format!("<section>\n<h2>{}</h2>\n{intro}{inner}</section>\n", esc(title)));
 }
 
 fn folded(summary: &str, inner: &str) -> String {
@@ -335,17 +332,6 @@ fn distinct_machines(doc: &ReportDoc) -> Vec<&Evaluation> {
         }
     }
     seen
-}
-
-pub(super) fn list(out: &mut String, sentences: &[String], none: &str) {
-    if sentences.is_empty() {
-        if !none.is_empty() {
-            out.push_str(&format!("<p>{}</p>\n", esc(none)));
-        }
-        return;
-    }
-    let items: String = sentences.iter().map(|s| format!("<li>{}</li>\n", prose(s))).collect();
-    out.push_str(&format!("<ul>\n{items}</ul>\n"));
 }
 
 fn facts(out: &mut String, p: &Provenance) {

@@ -1,8 +1,8 @@
 //! `homenode info` for people.
 use super::table::{Paint, Table, clean, number, words, wrap};
-use crate::info::InfoDoc;
+use crate::info::{CheckDoc, InfoDoc};
 use crate::sampling::source_words;
-use crate::units::{bytes, count, integer, percent};
+use crate::units::{bytes, count, integer, percent, plural};
 use homenode_sim::evaluation::SourceRow;
 use homenode_trace::{DataSource, SampleUnit};
 
@@ -10,8 +10,36 @@ use homenode_trace::{DataSource, SampleUnit};
 const THREADS: usize = 16;
 const WIDTH: usize = 100;
 
+impl InfoDoc {
+    /// The same for people.
+    pub fn to_text(&self) -> String {
+        info(self)
+    }
+}
+
+impl CheckDoc {
+    /// The same for people: one line, and one more for each problem.
+    pub fn to_text(&self) -> String {
+        let name = clean(&self.dataset);
+        let refs = plural(self.refs, "reference", "references");
+        let read = format!("{refs} in {}", plural(self.frames, "frame", "frames"));
+        let partial = if self.complete { "" } else { ", of a recording that did not end in order" };
+        if self.ok {
+            return format!("{name}: sound, {read}{partial}\n");
+        }
+        let mut out = format!(
+            "{name}: damaged, {} in {read}{partial}\n",
+            plural(self.problems.len() as u64, "problem", "problems")
+        );
+        for problem in &self.problems {
+            out.push_str(&format!("  {}\n", clean(problem)));
+        }
+        out
+    }
+}
+
 /// All facts, threads beyond the sixteenth and phases beyond the twelfth summed up in a line.
-pub(crate) fn info(doc: &InfoDoc) -> String {
+fn info(doc: &InfoDoc) -> String {
     let mut lines = facts(doc);
     lines.push(String::new());
     lines.extend(threads(doc));

@@ -6,7 +6,6 @@ mod table;
 use crate::doc::ReportDoc;
 use crate::headline;
 use homenode_sim::evidence::Doubt;
-pub(crate) use info::info;
 pub(crate) use sections::sorted;
 pub(crate) use table::clean;
 use table::{Paint, wrap};

@@ -6,8 +6,9 @@ mod rows;
 mod watch;
 
 use crate::SimError;
-use crate::engine::{Engine, Setup, Watched};
+use crate::engine::{Engine, Watched};
 use crate::evaluation::Evaluation;
+use crate::setup::Setup;
 use homenode_analysis::Analysis;
 use homenode_base::{NodeId, TotalCost};
 use homenode_placement::Start;

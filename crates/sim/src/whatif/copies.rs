@@ -1,8 +1,8 @@
 //! A copy for each node: every node that uses the memory has its own, made by one of its threads.
 use super::young::Young;
 use crate::blocks::NumberMap;
-use crate::engine::Setup;
 use crate::seat::salt;
+use crate::setup::Setup;
 use crate::split::Pieces;
 use homenode_analysis::Making;
 use homenode_trace::{Merged, Op, SampleUnit};

@@ -16,10 +16,10 @@ mod units;
 mod young;
 
 use crate::SimError;
-use crate::engine::Setup;
 use crate::evaluation::Totals;
 use crate::replay::Replay;
 use crate::seat::{Seat, salt};
+use crate::setup::Setup;
 use attribute::Attribution;
 use copies::Copies;
 use gather::Gathered;

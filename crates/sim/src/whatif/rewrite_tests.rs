@@ -1,7 +1,7 @@
 //! A rewritten trace has all references that the changed program makes, by who makes them: tried on random programs of
 //! any number of threads against the definition, written down slowly.
 use super::*;
-use crate::replay::ReplayOptions;
+use crate::setup::ReplayOptions;
 use homenode_base::{NodeId, Rng};
 use homenode_machine::models;
 use homenode_trace::Op;

@@ -3,39 +3,14 @@
 //! Whoever gets a lock, changes a word by an atomic, or is given memory that another gave back, follows in the model order
 //! whoever did so before it in the recording, unless it does so again and again ([`super::turns`]). Where the other one came
 //! to that only later, in virtual time, than this one would have, they could as well have done it in the other order.
+use super::apart::{Apart, Chance, LONG};
 use super::state::State;
 use crate::event::{Event, EventKind};
 use homenode_base::ring::EPOCH_ALLOCATOR;
 use std::borrow::Cow;
 
-/// A wait of so many references is long enough to hide what two threads share, and so are as many made after it.
-pub(super) const LONG: u64 = 1_000;
 /// Own events looked at before and after.
 const NEAR: usize = 8;
-
-/// One wait.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Chance {
-    pub(super) waiter: u32,
-    pub(super) first: u32,
-    /// In references of virtual time.
-    pub(super) wait: u64,
-    /// References of the waiter before it.
-    pub(super) refs: u64,
-}
-
-/// Threads that never ran together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Apart {
-    /// The pair with the longest wait: who waited, and for whom.
-    pub waiter: u32,
-    /// Whom the recording put first.
-    pub first: u32,
-    /// How long, in references of virtual time.
-    pub wait: u64,
-    /// Pairs of threads in all.
-    pub pairs: u32,
-}
 
 impl State<'_> {
     /// Whether the `n`-th event of its thread, an acquire, belongs to a hand-over that could have gone the other way round.

@@ -6,6 +6,7 @@
 //! thread begins at that of its spawn. In sampled recordings virtual time is what was stamped. *As-recorded order* is a legal merge drawn by a seed: program order,
 //! synchronisation edges and batches that do not overlap in time are kept. [`Paced`] goes by a clock of the caller's.
 //! `docs/design/order.md` gives the reasons.
+mod apart;
 mod chance;
 mod cursor;
 mod families;
@@ -24,7 +25,7 @@ use crate::TraceError;
 use crate::dataset::DatasetReader;
 use crate::event::Event;
 use crate::record::Merged;
-pub use chance::Apart;
+pub use apart::Apart;
 use homenode_base::VirtualTime;
 pub use paced::{Paced, Turn};
 

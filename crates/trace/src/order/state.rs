@@ -1,5 +1,5 @@
 //! What both orders share: cursors, synchronisation, and what it means to execute an event.
-use super::chance::{Chance, LONG};
+use super::apart::{Chance, LONG};
 use super::cursor::{Cursor, Head};
 use super::output::Output;
 use super::sync::{Link, Sync};

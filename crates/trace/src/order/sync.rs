@@ -1,5 +1,5 @@
 //! Synchronisation edges: which events wait, and for what.
-use super::chance::LONG;
+use super::apart::LONG;
 use super::releases::{Counted, Releases};
 use super::turns::Turns;
 use crate::TraceError;

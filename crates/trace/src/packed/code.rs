@@ -1,9 +1,21 @@
 //! One acquire or release as bytes: a head that says what is as expected, and what is not as LEB128.
 //!
 //! Expected is: no reference in between, no stamp, the object and the kind of the thread's event before it, and the number after its.
-use super::walk::SyncEvent;
 use crate::bytes::{put_varint, unzigzag, zigzag};
 use crate::event::SyncKind;
+
+/// An acquire, a release, or both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SyncEvent {
+    pub(crate) at: u64,
+    pub(crate) stamp: u64,
+    /// Number of the object.
+    pub(crate) object: u32,
+    pub(crate) seq: u64,
+    pub(crate) acquires: bool,
+    pub(crate) releases: bool,
+    pub(crate) sync: SyncKind,
+}
 
 /// The head of an event that is kept elsewhere.
 pub(super) const OTHER: u8 = 0;

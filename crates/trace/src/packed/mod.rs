@@ -7,8 +7,9 @@
 mod code;
 mod walk;
 
+pub(crate) use code::SyncEvent;
+pub(crate) use walk::Item;
 pub use walk::{FileEvents, ThreadEvents};
-pub(crate) use walk::{Item, SyncEvent};
 
 use crate::bytes::put_varint;
 use crate::event::{Event, EventKind, SyncKind};

@@ -1,21 +1,8 @@
 //! Walks over packed events.
-use super::code::{Place, number};
+use super::code::{Place, SyncEvent, number};
 use super::{BLOCK, Events, ObjectKey, Own};
-use crate::event::{Event, EventKind, SyncKind};
+use crate::event::{Event, EventKind};
 use std::borrow::Cow;
-
-/// An acquire, a release, or both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SyncEvent {
-    pub(crate) at: u64,
-    pub(crate) stamp: u64,
-    /// Number of the object.
-    pub(crate) object: u32,
-    pub(crate) seq: u64,
-    pub(crate) acquires: bool,
-    pub(crate) releases: bool,
-    pub(crate) sync: SyncKind,
-}
 
 impl SyncEvent {
     fn unpack(&self, thread: u32, objects: &[ObjectKey]) -> Event {

@@ -1,7 +1,7 @@
 //! Bandwidth of all processors of a node together.
 use super::Effort;
 use super::clock::Watch;
-use super::latency::pinned;
+use super::pinned::pinned;
 use homenode_sys::chase::Buffer;
 use std::hint::black_box;
 use std::sync::Barrier;

@@ -3,7 +3,7 @@ use super::Effort;
 use super::bandwidth::read_pass;
 use super::clock::Watch;
 use super::memory::{Chain, Memory};
-use homenode_sys::numa;
+use super::pinned::pinned;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -43,13 +43,6 @@ pub(super) fn loaded(memory: &Memory, cpus: &[u32], effort: Effort) -> Vec<f64> 
         stop.store(true, Ordering::Relaxed);
         samples
     })
-}
-
-/// Runs `work` on one processor. That it may be used was read before; should it be forbidden meanwhile, the work is done
-/// wherever the thread is.
-pub(super) fn pinned<T>(cpu: u32, work: impl FnOnce() -> T) -> T {
-    let _ = numa::set_affinity(0, &[cpu]);
-    work()
 }
 
 /// Follows the cycle; each repeat goes on where the last one ended.

@@ -10,6 +10,7 @@ mod bandwidth;
 mod clock;
 mod latency;
 mod memory;
+mod pinned;
 
 use super::virtualised;
 use bandwidth::Direction;

@@ -1,9 +1,8 @@
 //! The outside of a perf.data file: the header of a file or the short one of a pipe, and the events described.
+use super::event::{ATTR_BYTES_MIN, FileEvent, attribute};
 use super::features;
 use crate::report::FileFacts;
-use homenode_sampling::perf::records::Layout;
 use homenode_sampling::perf::wire::Cursor;
-use homenode_sys::perf::Attr;
 use std::io::{Read, Seek, SeekFrom};
 
 const MAGIC: &[u8; 8] = b"PERFILE2";
@@ -13,26 +12,10 @@ const MAGIC_OLD: &[u8; 8] = b"PERFFILE";
 const PIPE_BYTES: u64 = 16;
 /// Header bytes of a file.
 const FILE_BYTES: u64 = 104;
-/// Bytes of the first published attribute: type to breakpoint.
-const ATTR_BYTES_MIN: usize = 64;
 /// Longest section read whole.
 const SECTION_MAX: u64 = 256 << 20;
 /// Most events in one file; `perf` itself stays far below.
 const EVENTS_MAX: usize = 4096;
-
-/// One event of the file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct FileEvent {
-    pub(super) attr: Attr,
-    pub(super) ids: Vec<u64>,
-    pub(super) name: String,
-}
-
-impl FileEvent {
-    pub(super) fn layout(&self) -> Layout {
-        Layout::of(&self.attr)
-    }
-}
 
 /// What the header says. For a pipe the events come among the records.
 #[derive(Clone, Debug, Default)]
@@ -129,23 +112,4 @@ fn section<R: Read + Seek>(reader: &mut R, (offset, bytes): (u64, u64)) -> Optio
     // Grows with what is there, not with what is claimed.
     reader.take(bytes).read_to_end(&mut out).ok()?;
     (out.len() as u64 == bytes).then_some(out)
-}
-
-/// An attribute of any age; fields that it does not have are 0.
-pub(super) fn attribute(bytes: &[u8]) -> Option<Attr> {
-    if bytes.len() < ATTR_BYTES_MIN {
-        return None;
-    }
-    let mut padded = [0; size_of::<Attr>()];
-    let n = bytes.len().min(padded.len());
-    padded[..n].copy_from_slice(&bytes[..n]);
-    let mut c = Cursor(&padded);
-    let mut attr = Attr { kind: c.u32()?, size: c.u32()?, config: c.u64()?, period: c.u64()?, ..Attr::default() };
-    (attr.sample_type, attr.read_format, attr.flags) = (c.u64()?, c.u64()?, c.u64()?);
-    (attr.wakeup, attr.breakpoint) = c.pair()?;
-    (attr.config1, attr.config2) = (c.u64()?, c.u64()?);
-    (attr.branch_sample_type, attr.regs_user) = (c.u64()?, c.u64()?);
-    (attr.stack_user, _) = c.pair()?;
-    attr.regs_intr = c.u64()?;
-    Some(attr)
 }

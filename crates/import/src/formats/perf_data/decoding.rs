@@ -1,5 +1,6 @@
 //! From the records of a file to samples and notices in order of time.
-use super::container::{FileEvent, Header, attribute};
+use super::container::Header;
+use super::event::{FileEvent, attribute};
 use super::features;
 use super::queue::Queue;
 use super::rebuild::Rebuilder;

@@ -1,5 +1,5 @@
 //! Facts about the recorded machine, from the feature sections of a perf.data file.
-use super::container::{FileEvent, attribute};
+use super::event::{FileEvent, attribute};
 use crate::report::FileFacts;
 use homenode_sampling::perf::wire::Cursor;
 

@@ -8,6 +8,7 @@
 //! adds offsets unchecked, and its record reader passes over weight and data source, which are what placement lives on.
 mod container;
 mod decoding;
+mod event;
 mod features;
 mod queue;
 mod rebuild;

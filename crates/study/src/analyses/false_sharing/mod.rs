@@ -10,6 +10,7 @@
 //!
 //! Moves are counted where every reference must be local, so there is nothing to decide.
 mod attribute;
+mod attributed;
 mod component;
 mod intervals;
 mod moves;
@@ -20,7 +21,8 @@ mod tables;
 
 use super::{Input, Need, Refused, Spec, Table, Value, sum};
 use crate::{Question, Want, What};
-pub use attribute::{AttributeOptions, Attributed, ObjectShare, Separation, Share, WordUse, WorstBlock, attribute};
+pub use attribute::attribute;
+pub use attributed::{AttributeOptions, Attributed, ObjectShare, Separation, Share, WordUse, WorstBlock};
 pub use component::{Component, MoveCost, Split, data_ratio, ratio_proves};
 use homenode_base::NodeId;
 use homenode_machine::{AccessClass, Location, Machine};

@@ -1,5 +1,5 @@
 //! Bounds of blocks, divided among objects and code locations.
-use super::attribute::{AttributeOptions, Attributed, ObjectShare, Separation, Share, WordUse, WorstBlock};
+use super::attributed::{AttributeOptions, Attributed, ObjectShare, Separation, Share, WordUse, WorstBlock};
 use super::component::Component;
 use super::moves::Place;
 use std::collections::{BTreeMap, BTreeSet};

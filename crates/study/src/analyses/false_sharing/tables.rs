@@ -1,6 +1,6 @@
 //! Objects, lines and words with false sharing, as tables.
 use super::super::{Table, Value};
-use super::attribute::{AttributeOptions, Attributed, Share, WordUse, WorstBlock};
+use super::attributed::{AttributeOptions, Attributed, Share, WordUse, WorstBlock};
 use homenode_analysis::{UNKNOWN_OBJECT, UNKNOWN_SITE};
 use homenode_machine::Machine;
 use homenode_sim::Objects;

@@ -1,0 +1,60 @@
+//! What every replay needs.
+use crate::SimError;
+use crate::seat::Seat;
+use homenode_machine::Machine;
+use homenode_trace::Counting;
+
+/// What every replay needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup<'m> {
+    /// The machine, validated.
+    pub machine: &'m Machine,
+    /// Where each thread of the dataset sits; references of other threads are left out and counted.
+    pub seats: &'m [Seat],
+    /// Placement block, a power of two.
+    pub block_bytes: u64,
+    /// How.
+    pub options: ReplayOptions,
+}
+
+/// How to replay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReplayOptions {
+    /// Charge busy-wait references like reads, instead of only saying what they would have cost.
+    pub charge_spins: bool,
+    /// Report every hit to the policies, even where it can change nothing. Slower, same results: for checking that.
+    pub report_all_hits: bool,
+    /// Hand on every access by itself instead of folding equal ones. Slower, same results: for checking that.
+    pub unfolded: bool,
+    /// The references are samples of this kind: they count with their weights, no caches are simulated since the sampler
+    /// has chosen already, and those whose data came from where no placement matters are not charged. `None` for exact
+    /// recordings.
+    pub sampled: Option<Counting>,
+}
+
+/// Sizes as shifts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shifts {
+    pub(crate) word: u32,
+    pub(crate) block: u32,
+    pub(crate) line: u32,
+}
+
+impl Shifts {
+    /// Checks the sizes of this machine and block.
+    pub(crate) fn new(machine: &Machine, block_bytes: u64) -> Result<Shifts, SimError> {
+        let bad = |what: &str| SimError::Block { block_bytes, machine: machine.name.clone(), what: what.into() };
+        if !block_bytes.is_power_of_two() || block_bytes > 1 << 40 {
+            return Err(bad("a block is a power of two of bytes, at most 2^40"));
+        }
+        if !machine.word_bytes.is_power_of_two() || u64::from(machine.word_bytes) > block_bytes {
+            return Err(bad("a block holds at least one machine word, and a word is a power of two of bytes"));
+        }
+        let line = machine.caches.as_ref().map_or(1, |c| c.line_bytes);
+        if !line.is_power_of_two() || u64::from(line) > block_bytes {
+            return Err(bad("a block holds at least one cache line"));
+        }
+        let shift = |n: u32| n.trailing_zeros();
+        Ok(Shifts { word: shift(machine.word_bytes), block: block_bytes.trailing_zeros(), line: shift(line) })
+    }
+}

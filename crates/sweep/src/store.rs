@@ -40,11 +40,26 @@ pub enum Claim {
 #[serde(deny_unknown_fields)]
 struct Owner {
     schema: String,
+    /// Version of homenode whose answers these are; empty in folders from before versions were written down.
+    #[serde(default)]
+    homenode: String,
     digest: String,
     base: PathBuf,
     name: String,
 }
 
+impl Owner {
+    /// Whose answers these are, in words.
+    fn program(&self) -> String {
+        match self.homenode.as_str() {
+            "" => "an older homenode".to_owned(),
+            version => format!("homenode {version}"),
+        }
+    }
+}
+
+/// Another version may answer the same question otherwise: its answers are not mixed with ours.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 const SCHEMA: &str = "https://github.com/homenode/homenode/schema/sweep-folder-1";
 const OWNER: &str = "study.json";
 const TEXT: &str = "study.toml";
@@ -86,7 +101,7 @@ impl ResultStore {
     /// Makes the folder that of this question and digest, or finds that it is; held until the store is dropped.
     ///
     /// # Errors
-    /// It is of another study (`force` replaces it), another user's, another sweep's at this moment, or cannot be written.
+    /// It is of another study or another version's (`force` replaces it), another user's, another sweep's at this moment, or cannot be written.
     pub fn claim(self, text: &Text, digest: &str, force: bool) -> Result<(ResultStore, Claim), Failure> {
         let failed = |e: std::io::Error| self.failed("make", &e);
         self.refuse_foreign()?;
@@ -95,6 +110,14 @@ impl ResultStore {
         let lock = self.lock()?;
         let folder = ResultStore { root: self.root.clone(), _lock: Some(lock) };
         match there {
+            Some(owner) if owner.digest == digest && owner.homenode != VERSION && !force => {
+                return Err(Failure::usage(format!(
+                    "{} holds answers of {}, and this is homenode {VERSION}, which may answer otherwise; choose another \
+                     folder, or --force replaces them",
+                    folder.root.display(),
+                    owner.program()
+                )));
+            }
             Some(owner) if owner.digest == digest && !force => {
                 if let Some(doc) = folder.done() {
                     return Ok((folder, Claim::Done(Box::new(doc))));
@@ -185,6 +208,7 @@ impl ResultStore {
         output::write(&self.root.join(TEXT), text.text.as_bytes())?;
         let owner = Owner {
             schema: SCHEMA.to_owned(),
+            homenode: VERSION.to_owned(),
             digest: digest.to_owned(),
             base: text.base.clone(),
             name: text.name().to_owned(),
@@ -195,6 +219,10 @@ impl ResultStore {
     /// The study that the folder is for, and its digest.
     pub(crate) fn study(&self) -> Result<(Text, String), Failure> {
         let owner = self.owner()?.ok_or_else(|| Failure::work("the folder of the sweep is gone"))?;
+        if owner.homenode != VERSION {
+            let program = owner.program();
+            return Err(Failure::work(format!("the sweep is of {program}, this worker of homenode {VERSION}")));
+        }
         let text = fs::read_to_string(self.root.join(TEXT)).map_err(|e| self.failed("read", &e))?;
         Ok((Text::kept(text, owner.base, owner.name), owner.digest))
     }

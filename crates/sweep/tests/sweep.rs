@@ -254,6 +254,30 @@ fn results_of_another_study_and_foreign_folders_are_left_alone() {
     assert!(e.message.contains("results of another study"), "{e}");
 }
 
+/// What another version of the program answered is neither taken for our own nor mixed with it.
+#[test]
+fn answers_of_another_version_are_left_alone() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    on_disk(&program().store(), folder.path(), "x.hnt");
+    let (asked, out) = study(folder.path(), "traces = ['x.hnt']\nblocks = 64\nmachines = ['cc']\n");
+    let table = |doc: SweepDoc| doc.table_sha256;
+    let first = table(sweep(&request(asked.clone(), &out), &mut ()).expect("a sweep"));
+    let owner = out.join("study.json");
+    let ours = std::fs::read_to_string(&owner).expect("written");
+    let version = format!("\"homenode\":\"{}\",", env!("CARGO_PKG_VERSION"));
+    assert!(ours.contains(&version), "{ours}");
+    for (theirs, says) in [("\"homenode\":\"0.0.9\",", "homenode 0.0.9"), ("", "an older homenode")] {
+        std::fs::write(&owner, ours.replace(&version, theirs)).expect("written");
+        let e = sweep(&request(asked.clone(), &out), &mut ()).expect_err("another version's");
+        assert!(e.class == Class::Usage && e.message.contains(says) && e.message.contains("--force"), "{e}");
+        let worker = homenode_sweep::serve(&out, 64 << 20, &b""[..], Vec::new()).expect_err("another version's");
+        assert!(worker.message.contains(says), "{worker}");
+    }
+    let forced = SweepRequest { force: true, ..request(asked.clone(), &out) };
+    assert_eq!(table(sweep(&forced, &mut ()).expect("replaced")), first);
+    assert_eq!(table(sweep(&request(asked, &out), &mut ()).expect("done before")), first);
+}
+
 #[test]
 fn what_cannot_be_asked_is_refused_in_one_line() {
     let folder = tempfile::tempdir().expect("a temporary directory");

@@ -9,7 +9,7 @@ use std::fmt;
 /// How the first line of every file of this version begins.
 pub const FIRST_WORDS: &str = "homenode-agent-plan 2";
 
-/// Smallest allocation, in bytes, that [`Line::Heap`] can name; those of [`Line::Arena`] are below it.
+/// Smallest allocation, in bytes, that [`Line::Heap`] can name.
 pub const HEAP_BYTES_MIN: u64 = 4096;
 
 /// Where a thread comes from: of the initial thread the a-th thread created, of that one the b-th, and so on, all
@@ -96,19 +96,6 @@ pub enum Line {
         /// Its home.
         home: Home,
     },
-    /// All small objects of one kind come from an arena of their own on a node.
-    Arena {
-        /// Build id of the module that allocates.
-        build_id: String,
-        /// [`crate::stackhash::stack_hash`].
-        stack: u64,
-        /// The allocating thread.
-        path: ThreadPath,
-        /// Bytes asked for, below [`HEAP_BYTES_MIN`].
-        size: u64,
-        /// The node.
-        node: u32,
-    },
 }
 
 fn path_text(path: &[u32]) -> String {
@@ -149,9 +136,6 @@ impl fmt::Display for Line {
                 let path = path_text(path);
                 write!(f, "heap {build_id} {by} {path} {ordinal} {size} {offset} {bytes} {home}")
             }
-            Line::Arena { build_id, stack, path, size, node } => {
-                write!(f, "arena {build_id} {stack:016x} {} {size} {node}", path_text(path))
-            }
         }
     }
 }
@@ -180,7 +164,7 @@ mod tests {
                 Line::Stack { path: vec![0, 2], node: 1 },
                 Line::Static { build_id: build_id.clone(), vaddr: 0x40c0, bytes: 4096, home: Home::Node(2) },
                 Line::Heap {
-                    build_id: build_id.clone(),
+                    build_id,
                     by: By::Site(0x1f0),
                     path: vec![7],
                     ordinal: 1,
@@ -189,11 +173,10 @@ mod tests {
                     bytes: 8000,
                     home: Home::Interleave(vec![0, 3]),
                 },
-                Line::Arena { build_id, stack: 0xabc, path: vec![], size: 48, node: 0 },
             ],
         };
         let text = "homenode-agent-plan 2 00ff same\npin - 3\nstack 0.2 1\nstatic 0011aa 40c0 4096 n2\n\
-                    heap 0011aa @1f0 7 1 9000 16 8000 i0,3\narena 0011aa 0000000000000abc - 48 0\nend\n";
+                    heap 0011aa @1f0 7 1 9000 16 8000 i0,3\nend\n";
         assert_eq!(plan.to_string(), text);
     }
 }

@@ -102,11 +102,6 @@ static const char *read_path(struct cursor *c, struct hnag_item *item) {
     return NULL;
 }
 
-static const char *read_stack(struct cursor *c, struct hnag_item *item) {
-    struct word w = next_word(c);
-    return w.bytes == 16 && hexadecimal(w, 16, &item->hash) ? NULL : "a stack hash is 16 hexadecimal digits";
-}
-
 /* The build has been read. */
 static const char *read_finder(struct cursor *c, struct hnag_item *item) {
     struct word w = next_word(c), address = {w.at + 1, w.bytes - 1};
@@ -215,14 +210,6 @@ static const char *read_heap(struct cursor *c, struct hnag_item *item) {
     return read_home(c, &item->home);
 }
 
-static const char *read_arena(struct cursor *c, struct hnag_item *item) {
-    TRY(read_build(c, item));
-    TRY(read_stack(c, item));
-    TRY(read_path(c, item));
-    TRY(read_number(c, 1, HNAG_LEAST - 1, &item->size, "an arena's objects have 1 to 4095 bytes"));
-    return read_node(c, &item->home);
-}
-
 static const char *read_stack_line(struct cursor *c, struct hnag_item *item) {
     TRY(read_path(c, item));
     return read_node(c, &item->home);
@@ -236,8 +223,7 @@ static const char *read_line(struct cursor *c, struct hnag_item *item) {
     } lines[] = {{"pin", KIND_PIN, read_pin},
                  {"stack", KIND_STACK, read_stack_line},
                  {"static", KIND_STATIC, read_static},
-                 {"heap", KIND_HEAP, read_heap},
-                 {"arena", KIND_ARENA, read_arena}};
+                 {"heap", KIND_HEAP, read_heap}};
     struct word name = next_word(c);
     for (unsigned i = 0; i < sizeof lines / sizeof *lines; i++)
         if (is(name, lines[i].name)) {
@@ -245,7 +231,7 @@ static const char *read_line(struct cursor *c, struct hnag_item *item) {
             TRY(lines[i].read(c, item));
             return next_word(c).bytes ? "something follows the last field" : NULL;
         }
-    return "a line begins with pin, stack, static, heap, arena or end";
+    return "a line begins with pin, stack, static, heap or end";
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */

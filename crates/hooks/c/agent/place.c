@@ -142,14 +142,6 @@ long hnag_place_pages(uint64_t lo, uint64_t hi, uint32_t home) {
     return 0;
 }
 
-/* As hnag_place_pages for address space that nobody has touched: no pages, no bytes. */
-void hnag_place_area(uint64_t lo, uint64_t hi, uint32_t home) {
-    const struct hnag_home *h = &hnag_plan.homes[home];
-    long result = os(SYS_mbind, lo, hi - lo, one_node, h->nodes, HNAG_NODES + 1, 0);
-    hnag_counts.calls++;
-    hnag_counts.errors += os_failed(result);
-}
-
 /* Takes our policy away, before the memory goes back to an allocator that will use it for something else. */
 void hnag_unplace(uint64_t addr, uint64_t bytes) {
     uint64_t lo = addr & ~(HNAG_PAGE - 1), hi = (addr + bytes + HNAG_PAGE - 1) & ~(HNAG_PAGE - 1);

@@ -361,6 +361,5 @@ void hnag_plan_load(void) {
         return hnag_result_beside();
     pins = !os_failed(os(SYS_sched_getaffinity, 0, sizeof at_start, at_start));
     hnag_place_init();
-    hnag_arena_init();
     hnag_planning = true;
 }

@@ -2,7 +2,7 @@
 #pragma once
 #include "agent.h"
 
-enum hnag_kind { KIND_PIN, KIND_STACK, KIND_STATIC, KIND_HEAP, KIND_ARENA };
+enum hnag_kind { KIND_PIN, KIND_STACK, KIND_STATIC, KIND_HEAP };
 /* What finds an allocation: its call stack, its size, or the place of the call that asks for it. */
 enum hnag_by { BY_STACK, BY_SIZE, BY_SITE };
 enum hnag_outcome { OUT_UNSEEN, OUT_SIZE, OUT_RANGE, OUT_MATCHED, OUT_FAILED };
@@ -40,7 +40,7 @@ struct hnag_plan {
     uint32_t home_count;
     struct hnag_group *groups;
     uint32_t group_count;
-    uint32_t first[KIND_ARENA + 2]; /* items of a kind are first[kind]..first[kind + 1] */
+    uint32_t first[KIND_HEAP + 2]; /* items of a kind are first[kind]..first[kind + 1] */
     bool hashes;      /* some heap item names a stack */
     bool sites;       /* some heap item names a site */
     bool meant;       /* for this process, from its start */
@@ -77,7 +77,6 @@ void hnag_placing_add(struct hnag_placing *p, const struct hnag_range *r);
 bool hnag_placing_end(struct hnag_placing *p);
 void hnag_place_init(void);
 long hnag_place_pages(uint64_t lo, uint64_t hi, uint32_t home);
-void hnag_place_area(uint64_t lo, uint64_t hi, uint32_t home);
 extern struct hnag_counts {
     uint64_t calls, bytes, errors, refused; /* refused: calls not made, for want of mappings */
 } hnag_counts;
@@ -90,6 +89,3 @@ long hnag_read_file(const char *path, char **text);
 /* result.c */
 void hnag_result_beside(void);
 void hnag_result_forget(void);
-
-/* arena.c: areas for the items of that kind. */
-void hnag_arena_init(void);

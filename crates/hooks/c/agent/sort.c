@@ -62,8 +62,6 @@ static const char *clash(const struct hnag_item *a, const struct hnag_item *b) {
         return NULL;
     if (a->kind == KIND_PIN || a->kind == KIND_STACK)
         return "the same thread as in a line before";
-    if (a->kind == KIND_ARENA)
-        return "the same objects as in a line before";
     return b->offset < a->offset + a->bytes ? "overlaps another line" : NULL;
 }
 
@@ -96,7 +94,7 @@ const char *hnag_plan_arrange(uint32_t *line) {
             return wrong;
         }
     }
-    for (uint32_t kind = 0, i = 0; kind <= KIND_ARENA + 1; kind++) {
+    for (uint32_t kind = 0, i = 0; kind <= KIND_HEAP + 1; kind++) {
         while (i < hnag_plan.count && items[i].kind < kind)
             i++;
         hnag_plan.first[kind] = i;

@@ -83,13 +83,11 @@ int hnrt_acquired(int failed, const volatile void *object, uint64_t sync) {
 void hnag_before_fork(void) {
     hnag_modules_lock();
     hnag_registry_lock();
-    hnag_arena_lock();
     hnag_protect_before_fork();
 }
 
 void hnag_after_fork(void) {
     hnag_protect_after_fork();
-    hnag_arena_unlock();
     hnag_registry_unlock();
     hnag_modules_unlock();
 }

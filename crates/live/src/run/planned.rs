@@ -128,7 +128,6 @@ fn calls(plan: &AgentPlan, sources: &[Source], dynamic: bool) -> Vec<String> {
                     "mbind(allocation {ordinal} of {size} bytes by thread {p} {place}, +{offset}, {bytes}, {home})"
                 ))
             }
-            Line::Arena { .. } => None,
         }
     };
     let again = |i: usize| i > 0 && sources[i] == sources[i - 1];

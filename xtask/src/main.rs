@@ -17,7 +17,7 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   tidy                  check the house rules: arrows, purity, lengths, dead files, links and paths in prose, formatting
   fmt                   format every Rust file by path (rustfmt does not follow `mod` lines inside macros)
-  gen-header [--check]  write (or compare) the C header of the ring layout
+  gen-header [--check]  write (or compare) the C headers of the rings and of the agent's plans
   guest ... -- COMMAND  run COMMAND in a Linux guest with several memory nodes (guest --help)
   guest-tests           run the scenarios of tests/guest, each in such a guest (guest-tests --help)";
 

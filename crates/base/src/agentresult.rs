@@ -23,7 +23,7 @@ pub struct ProcessResult {
 /// What happened to one line of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ItemResult {
-    /// Line number in the plan's file, from 1.
+    /// Place among the plan's lines, from 0.
     pub line: u32,
     /// How it went.
     pub outcome: Outcome,

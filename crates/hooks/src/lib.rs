@@ -13,7 +13,7 @@
 //!
 //! Reading order: `c/runtime.h`, `c/entry.c` (fast path), `c/slow.c` (once per batch), `c/thread.c`, `c/event.c`,
 //! `c/order.c`, `c/atomic.c`, `c/spin.c`, `c/sync.c`, `c/affinity.c`, `c/wait.c`, `c/signal.c`, `c/fork.c`; then [`toolchain`], [`compile`], [`install`].
-//! The agent: `c/agent/agent.h`, `init.c`, `alloc.c`, `obtained.c`, `unwind.c`, `modules.c`; `parse.c`, `sort.c`,
+//! The agent: `c/agent/agent.h`, `init.c`, `alloc.c`, `obtained.c`, `unwind.c`, `modules.c`; `table.c`,
 //! `plan.c`, `place.c`, `result.c`; sampling by protection: `protect.h` and what it lists.
 //!
 //! ## Why the runtime is C

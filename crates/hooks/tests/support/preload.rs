@@ -1,6 +1,7 @@
 //! Programs under the agent: built plainly, preloaded, and what they print and record.
 use super::{Recording, Ring, build};
 use homenode_base::agentplan::{AgentPlan, By, Home, Line};
+use homenode_base::agenttable;
 use homenode_base::ring::*;
 use homenode_base::stackhash::{Frame, stack_hash};
 use homenode_hooks::agent;
@@ -41,7 +42,7 @@ pub fn command(program: &Path) -> Command {
 /// Runs under a plan.
 pub fn planned(program: &Path, plan: &AgentPlan, dir: &Path) -> Command {
     let file = dir.join("agent.plan");
-    std::fs::write(&file, plan.to_string()).unwrap();
+    std::fs::write(&file, agenttable::write(plan).expect("a sound plan")).unwrap();
     let mut c = command(program);
     c.env(agent::PLAN_ENV, file);
     c

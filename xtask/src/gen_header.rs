@@ -6,7 +6,7 @@ use std::path::Path;
 type Header = (&'static str, &'static str, fn() -> String);
 
 const HEADERS: [Header; 2] = [
-    ("crates/hooks/c/ring_layout.h", "crates/base/src/ring.rs", homenode_base::ring::c_header),
+    ("crates/hooks/c/core/ring_layout.h", "crates/base/src/ring.rs", homenode_base::ring::c_header),
     ("crates/hooks/c/agent/plan_layout.h", "crates/base/src/agenttable.rs", homenode_base::agenttable::c_header),
 ];
 

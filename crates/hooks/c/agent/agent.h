@@ -2,7 +2,7 @@
  * program that was not compiled for it: it logs allocations, mappings, threads and modules, and places memory as a
  * plan says. Where a stack is hashed or a thread named, ../../../base/src/stackhash.rs says the same in Rust. */
 #pragma once
-#include "../runtime.h"
+#include "runtime.h"
 
 #define HNAG_PAGE UINT64_C(4096)
 #define HNAG_HUGE UINT64_C(0x200000)
@@ -39,10 +39,6 @@ static inline void hnag_leave(struct hn_thread *t) {
 #define HNAG_FNV_PRIME UINT64_C(0x100000001b3)
 #define HNAG_PATH_INITIAL HNAG_FNV_BASIS
 uint64_t hnag_fnv(uint64_t hash, uint64_t word, unsigned bytes);
-void hnag_thread_child(struct hn_thread *parent, struct hn_thread *child, const pthread_attr_t *attributes);
-void hnag_before_fork(void);
-void hnag_after_fork(void);
-void hnag_in_child(struct hn_thread *t);
 
 /* ---- stacks and modules (unwind.c, modules.c) -------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* malloc and its family. Small requests are passed on after one comparison. */
 #include <errno.h>
 
-#include "../real.h"
+#include "real.h"
 #include "agent.h"
 
 #define PLAIN(bytes) LIKELY((bytes) < hnag_threshold)

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 
-#include "../os.h"
-#include "../real.h"
+#include "os.h"
+#include "real.h"
 #include "agent.h"
 
 size_t hnag_threshold;

@@ -1,6 +1,6 @@
 /* operator new and delete: an allocator with its own does not come by malloc. Where they do, the object is known
  * already and the second look changes nothing. A program that has no operator new has nobody to call these. */
-#include "../real.h"
+#include "real.h"
 #include "agent.h"
 
 void *malloc(size_t bytes);

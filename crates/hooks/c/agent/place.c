@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "../os.h"
+#include "os.h"
 #include "plan.h"
 
 struct hnag_counts hnag_counts;

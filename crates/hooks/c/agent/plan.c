@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 
-#include "../os.h"
+#include "os.h"
 #include "plan.h"
 
 struct hnag_plan hnag_plan;
@@ -179,14 +179,15 @@ static uint64_t site(const struct hnag_frames *f) {
 
 /* Places what the plan says of a new object; true if it has a policy of ours now. A stack or site goes before its size. */
 bool hnag_plan_object(struct hn_thread *t, const struct hnag_object *o, const struct hnag_frames *f) {
-    const struct hnag_group *g = hnag_plan.hashes ? find_group(HN_PLAN_BY_STACK, hnag_stack_hash(f), t->path) : NULL;
+    uint64_t path = t->own.path;
+    const struct hnag_group *g = hnag_plan.hashes ? find_group(HN_PLAN_BY_STACK, hnag_stack_hash(f), path) : NULL;
     if (!g && hnag_plan.sites)
-        g = find_group(HN_PLAN_BY_SITE, site(f), t->path);
-    const struct hnag_group *by_size = find_group(HN_PLAN_BY_SIZE, o->bytes, t->path);
-    bool placed = t->path && g && place_in_group(g, o, f);
+        g = find_group(HN_PLAN_BY_SITE, site(f), path);
+    const struct hnag_group *by_size = find_group(HN_PLAN_BY_SIZE, o->bytes, path);
+    bool placed = path && g && place_in_group(g, o, f);
     if (by_size && placed)
         hnag_plan.seen[by_size - hnag_plan.groups]++;
-    else if (by_size && t->path)
+    else if (by_size && path)
         placed = place_in_group(by_size, o, f);
     return placed;
 }
@@ -220,13 +221,13 @@ static void pin(struct hn_thread *t, const struct hnag_item *item) {
     state->times++;
     state->outcome = os_failed(result) ? OUT_FAILED : OUT_MATCHED;
     state->error = os_failed(result) ? (uint32_t)-result : 0;
-    t->pinned = !os_failed(result);
+    t->own.pinned = !os_failed(result);
 }
 
 static void unpin(struct hn_thread *t) {
     if (pins)
         os(SYS_sched_setaffinity, 0, sizeof at_start, at_start);
-    t->pinned = false;
+    t->own.pinned = false;
 }
 
 struct span {
@@ -246,7 +247,7 @@ static bool covering(uint64_t lo, uint64_t hi, void *context) {
  * inherits. */
 static void place_stack(const struct hn_thread *t, const struct hnag_item *item, uint64_t lo, uint64_t hi) {
     struct span s = {(uintptr_t)__builtin_frame_address(0), lo, hi};
-    if (t->path == HNAG_PATH_INITIAL)
+    if (t->own.path == HNAG_PATH_INITIAL)
         hnag_maps_each(covering, &s);
     if (s.lo >= s.hi)
         return;
@@ -260,20 +261,20 @@ static void place_stack(const struct hn_thread *t, const struct hnag_item *item,
 
 /* At the start of a thread. One that the plan does not pin must not stay on its parent's processor. */
 void hnag_plan_thread(struct hn_thread *t, uint64_t stack_lo, uint64_t stack_hi) {
-    bool ours = t->path && hnag_plan.meant;
-    const struct hnag_item *item = ours ? item_of_thread(KIND_PIN, t->path) : NULL;
+    bool ours = t->own.path && hnag_plan.meant;
+    const struct hnag_item *item = ours ? item_of_thread(KIND_PIN, t->own.path) : NULL;
     if (item)
         pin(t, item);
-    else if (t->created_pinned)
+    else if (t->own.created_pinned)
         unpin(t);
-    item = ours ? item_of_thread(KIND_STACK, t->path) : NULL;
+    item = ours ? item_of_thread(KIND_STACK, t->own.path) : NULL;
     if (item)
         place_stack(t, item, stack_lo, stack_hi);
 }
 
 /* A forked child is another process than the one the plan pins. */
-void hnag_in_child(struct hn_thread *t) {
-    if (t->pinned)
+void hnrt_at_forked_child(struct hn_thread *t) {
+    if (t->own.pinned)
         unpin(t);
     if (hnag_planning)
         hnag_result_forget();

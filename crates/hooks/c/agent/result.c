@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#include "../os.h"
+#include "os.h"
 #include "plan.h"
 
 struct writer {

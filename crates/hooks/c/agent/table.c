@@ -2,7 +2,7 @@
  * is not applied at all. */
 #include <sys/mman.h>
 
-#include "../os.h"
+#include "os.h"
 #include "plan.h"
 
 /* Of all whole words behind the checksum. */

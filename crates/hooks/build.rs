@@ -1,45 +1,8 @@
-//! Compiles the C runtime twice: into an archive that the library embeds, and, without the compiler's entry points but
-//! with what is below `c/agent`, into the shared library that is preloaded. Neither must be linked into any Rust program
-//! of ours (they stand in front of malloc), so `cc` prints no link instructions.
-use std::path::{Path, PathBuf};
+//! Compiles the C core (`c/core`) twice: with `c/tsan` into an archive that the library embeds, and with `c/agent` into the
+//! shared library that is preloaded. Neither must be linked into any Rust program of ours (they stand in front of malloc), so
+//! `cc` prints no link instructions.
+use std::path::PathBuf;
 use std::process::Command;
-
-const ARCHIVE: &[&str] = &[
-    "affinity",
-    "alloc",
-    "annotate",
-    "atomic",
-    "barrier",
-    "c11",
-    "confine",
-    "control",
-    "entry",
-    "event",
-    "exit",
-    "fork",
-    "fortified",
-    "init",
-    "io",
-    "memstr",
-    "module",
-    "order",
-    "phase",
-    "real",
-    "ring",
-    "signal",
-    "slow",
-    "spin",
-    "stack",
-    "strings",
-    "sync",
-    "thread",
-    "wait",
-    "wide",
-];
-
-/// What the agent has in common with the archive; its own files are all those in `c/agent`.
-const AGENT: &[&str] =
-    &["affinity", "control", "event", "exit", "fork", "module", "order", "phase", "ring", "slow", "thread"];
 
 const FLAGS: &[&str] = &[
     "-std=gnu11",
@@ -58,36 +21,28 @@ const FLAGS_IF_KNOWN: &[&str] =
     &["-fno-tree-loop-distribute-patterns", "-fcf-protection=none", "-mcx16", "-mno-outline-atomics"];
 
 fn main() {
-    let archive: Vec<PathBuf> = ARCHIVE.iter().map(|s| source(s)).collect();
-    configured(&archive, &["-fPIE", "-ftls-model=local-exec"]).compile("homenode_hooks");
-    let mut agent: Vec<PathBuf> = AGENT.iter().map(|s| source(s)).collect();
-    agent.extend(own_files());
-    link(&agent);
-    for path in archive.iter().chain(&agent) {
-        println!("cargo:rerun-if-changed={}", path.display());
-    }
-    for watched in ["c", "c/agent", "link/agent.exports"] {
+    let [core, tsan, agent] = ["c/core", "c/tsan", "c/agent"].map(files);
+    let archive = [&core[..], &tsan].concat();
+    configured(&archive, "c/tsan", &["-fPIE", "-ftls-model=local-exec"]).compile("homenode_hooks");
+    link(&[&core[..], &agent].concat());
+    for watched in ["c", "link/agent.exports"] {
         println!("cargo:rerun-if-changed={watched}");
     }
 }
 
-fn source(name: &str) -> PathBuf {
-    Path::new("c").join(name).with_extension("c")
-}
-
-/// All C files below `c/agent`, in the order of their names.
-fn own_files() -> Vec<PathBuf> {
-    let entries = std::fs::read_dir("c/agent").expect("the agent's sources are part of the crate");
+/// All C files of a folder, in the order of their names.
+fn files(folder: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the sources are part of the crate");
     let mut files: Vec<PathBuf> =
         entries.flatten().map(|e| e.path()).filter(|p| p.extension().is_some_and(|e| e == "c")).collect();
     files.sort();
     files
 }
 
-fn configured(sources: &[PathBuf], more: &[&str]) -> cc::Build {
+fn configured(sources: &[PathBuf], product: &str, more: &[&str]) -> cc::Build {
     let mut build = cc::Build::new();
     build.cargo_metadata(false).pic(false).opt_level(2).debug(false).warnings(true).extra_warnings(true);
-    build.define("_GNU_SOURCE", None);
+    build.define("_GNU_SOURCE", None).include("c/core").include(product);
     for flag in FLAGS.iter().chain(more) {
         build.flag(flag);
     }
@@ -101,7 +56,7 @@ fn configured(sources: &[PathBuf], more: &[&str]) -> cc::Build {
 /// The unwinder is linked in, and nothing but the doors is visible.
 fn link(sources: &[PathBuf]) {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it for build scripts"));
-    let mut build = configured(sources, &["-fPIC", "-ftls-model=initial-exec", "-DHN_AGENT"]);
+    let mut build = configured(sources, "c/agent", &["-fPIC", "-ftls-model=initial-exec"]);
     build.out_dir(out.join("agent"));
     let objects = build.compile_intermediates();
     let mut command: Command = build.get_compiler().to_command();

@@ -20,7 +20,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   tidy                  check the house rules: arrows, circles, purity, lengths, dead files, links and paths in prose, formatting
   fmt                   format every Rust file by path (rustfmt does not follow `mod` lines inside macros)
   picture               draw the crates and their arrows in ARCHITECTURE.md
-  gen-header [--check]  write (or compare) the C header of the ring layout
+  gen-header [--check]  write (or compare) the C headers of the rings and of the agent's plans
   guest ... -- COMMAND  run COMMAND in a Linux guest with several memory nodes (guest --help)
   guest-tests           run the scenarios of tests/guest, each in such a guest (guest-tests --help)";
 

@@ -1,15 +1,12 @@
-//! What the preloaded agent reads: a plan as text, one item a line. The agent's reader is `crates/hooks/c/agent/parse.c`;
-//! what it answers is read by [`crate::agentresult`].
+//! A plan for the preloaded agent, line by line. [`crate::agenttable`] makes of it the file that the agent takes; what the
+//! agent answers is read by [`crate::agentresult`].
 //!
-//! A file is [`AgentPlan`]'s `Display`. The agent takes it whole or not at all: a line that makes no sense, two lines
-//! about one thread, and ranges that overlap are refused with the line's number. An allocation that comes with another size
-//! than the plan's gets its ranges by their share of the size, each end rounded down to a byte.
+//! The agent takes a plan whole or not at all: two lines about one thread, and ranges that overlap, are refused. An
+//! allocation that comes with another size than the plan's gets its ranges by their share of the size, each end rounded
+//! down to a byte.
 use std::fmt;
 
-/// How the first line of every file of this version begins.
-pub const FIRST_WORDS: &str = "homenode-agent-plan 2";
-
-/// Smallest allocation, in bytes, that [`Line::Heap`] can name; those of [`Line::Arena`] are below it.
+/// Smallest allocation, in bytes, that [`Line::Heap`] can name.
 pub const HEAP_BYTES_MIN: u64 = 4096;
 
 /// Where a thread comes from: of the initial thread the a-th thread created, of that one the b-th, and so on, all
@@ -25,7 +22,7 @@ pub struct AgentPlan {
     /// Whether the program is started as it was for the recording. Then an object whose number came with another size is
     /// first looked for among its neighbours.
     pub same_sizes: bool,
-    /// The items; line `i` of them is line `i + 2` of the file.
+    /// The lines, in any order; results name them by their place here, from 0.
     pub lines: Vec<Line>,
 }
 
@@ -96,26 +93,6 @@ pub enum Line {
         /// Its home.
         home: Home,
     },
-    /// All small objects of one kind come from an arena of their own on a node.
-    Arena {
-        /// Build id of the module that allocates.
-        build_id: String,
-        /// [`crate::stackhash::stack_hash`].
-        stack: u64,
-        /// The allocating thread.
-        path: ThreadPath,
-        /// Bytes asked for, below [`HEAP_BYTES_MIN`].
-        size: u64,
-        /// The node.
-        node: u32,
-    },
-}
-
-fn path_text(path: &[u32]) -> String {
-    if path.is_empty() {
-        return "-".to_string();
-    }
-    path.iter().map(u32::to_string).collect::<Vec<_>>().join(".")
 }
 
 impl fmt::Display for Home {
@@ -136,64 +113,5 @@ impl fmt::Display for By {
             By::Size => f.write_str("*"),
             By::Site(address) => write!(f, "@{address:x}"),
         }
-    }
-}
-
-impl fmt::Display for Line {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Line::Pin { path, cpu } => write!(f, "pin {} {cpu}", path_text(path)),
-            Line::Stack { path, node } => write!(f, "stack {} {node}", path_text(path)),
-            Line::Static { build_id, vaddr, bytes, home } => write!(f, "static {build_id} {vaddr:x} {bytes} {home}"),
-            Line::Heap { build_id, by, path, ordinal, size, offset, bytes, home } => {
-                let path = path_text(path);
-                write!(f, "heap {build_id} {by} {path} {ordinal} {size} {offset} {bytes} {home}")
-            }
-            Line::Arena { build_id, stack, path, size, node } => {
-                write!(f, "arena {build_id} {stack:016x} {} {size} {node}", path_text(path))
-            }
-        }
-    }
-}
-
-impl fmt::Display for AgentPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sizes = if self.same_sizes { "same" } else { "other" };
-        writeln!(f, "{FIRST_WORDS} {} {sizes}", self.program.as_deref().unwrap_or("-"))?;
-        self.lines.iter().try_for_each(|line| writeln!(f, "{line}"))?;
-        writeln!(f, "end")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_line_of_every_kind() {
-        let build_id = "0011aa".to_string();
-        let plan = AgentPlan {
-            program: Some("00ff".to_string()),
-            same_sizes: true,
-            lines: vec![
-                Line::Pin { path: vec![], cpu: 3 },
-                Line::Stack { path: vec![0, 2], node: 1 },
-                Line::Static { build_id: build_id.clone(), vaddr: 0x40c0, bytes: 4096, home: Home::Node(2) },
-                Line::Heap {
-                    build_id: build_id.clone(),
-                    by: By::Site(0x1f0),
-                    path: vec![7],
-                    ordinal: 1,
-                    size: 9000,
-                    offset: 16,
-                    bytes: 8000,
-                    home: Home::Interleave(vec![0, 3]),
-                },
-                Line::Arena { build_id, stack: 0xabc, path: vec![], size: 48, node: 0 },
-            ],
-        };
-        let text = "homenode-agent-plan 2 00ff same\npin - 3\nstack 0.2 1\nstatic 0011aa 40c0 4096 n2\n\
-                    heap 0011aa @1f0 7 1 9000 16 8000 i0,3\narena 0011aa 0000000000000abc - 48 0\nend\n";
-        assert_eq!(plan.to_string(), text);
     }
 }

@@ -12,7 +12,7 @@ pub struct ProcessResult {
     pub items: Vec<ItemResult>,
     /// Calls of mbind.
     pub calls: u64,
-    /// Bytes that those calls covered: static data, allocations and stacks. The areas of arenas are not counted.
+    /// Bytes that those calls covered: static data, allocations and stacks.
     pub bytes: u64,
     /// Calls that failed.
     pub errors: u64,
@@ -23,7 +23,7 @@ pub struct ProcessResult {
 /// What happened to one line of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ItemResult {
-    /// Line number in the plan's file, from 1.
+    /// Place among the plan's lines, from 0.
     pub line: u32,
     /// How it went.
     pub outcome: Outcome,
@@ -36,7 +36,7 @@ pub enum Outcome {
     Matched {
         /// How many times.
         times: u64,
-        /// Bytes, in whole pages; small objects in arenas: as asked for.
+        /// Bytes, in whole pages.
         bytes: u64,
     },
     /// It was met with another size, and placed by shares of that.

@@ -1,12 +1,12 @@
 //! # homenode-base: the words every other crate speaks
 //!
-//! Identifiers, exact costs, virtual time, node sets, a seeded random generator, the registry macro and the layout of
-//! the rings through which a recorded program talks to the recorder.
+//! Identifiers, exact costs, virtual time, node sets, a seeded random generator, the registry macro and the layouts
+//! of the rings through which a recorded program talks to the recorder and of the plans that the preloaded agent takes.
 //!
 //! **Invariant:** nothing here knows what a policy, a machine or a trace is, and no accounting uses floating point.
 //!
 //! Reading order: [`ids`], [`cost`], [`nodeset`], [`cpus`], [`rng`], [`lives`], [`registry`](crate::registry!), [`ring`],
-//! [`stackhash`], [`agentplan`], [`agentresult`].
+//! [`stackhash`], [`agentplan`], [`agenttable`], [`agentresult`].
 //!
 //! ```
 //! use homenode_base::{Cost, NodeId, NodeSet, Rng, TotalCost};
@@ -22,6 +22,7 @@
 
 pub mod agentplan;
 pub mod agentresult;
+pub mod agenttable;
 pub mod cost;
 pub mod cpus;
 pub mod ids;

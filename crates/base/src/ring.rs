@@ -1,5 +1,5 @@
 //! The layout of the files through which a recorded program (C runtime, `crates/hooks`) talks to the recorder
-//! (`homenode-capture`). One definition; `xtask gen-header` prints it as the C header `crates/hooks/c/ring_layout.h`,
+//! (`homenode-capture`). One definition; `xtask gen-header` prints it as the C header `crates/hooks/c/core/ring_layout.h`,
 //! which CI compares with the committed one.
 //!
 //! `control` holds the control block and the ring table; `N.ring` one ring each. They lie in a private directory of a memory

@@ -1,11 +1,14 @@
-//! The hash of a call stack: the same in another run of the same build, whatever addresses modules are loaded at. The C
-//! side, which applies plans inside the program, is `crates/hooks/c/agent/unwind.c`; a test there compares both.
+//! Hashes by which the agent knows call stacks, modules and threads again: the same in another run of the same build,
+//! whatever addresses modules are loaded at. The C side, which applies plans inside the program, is
+//! `crates/hooks/c/agent/{unwind,modules,thread}.c`; a test there compares both.
 
 /// Innermost frames that count.
 pub const FRAMES_HASHED: usize = 8;
 
-const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
-const PRIME: u64 = 0x100_0000_01b3;
+/// Where FNV-1a of 64 bits begins.
+pub const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+/// What FNV-1a of 64 bits multiplies by.
+pub const PRIME: u64 = 0x100_0000_01b3;
 
 /// One frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,7 +23,26 @@ pub struct Frame {
 /// eight little-endian bytes.
 pub fn stack_hash(frames: &[Frame]) -> u64 {
     let bytes = frames.iter().take(FRAMES_HASHED).flat_map(|f| f.build.into_iter().chain(f.returns_to.to_le_bytes()));
-    bytes.fold(BASIS, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
+    fnv(BASIS, bytes)
+}
+
+fn fnv(hash: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
+    bytes.into_iter().fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
+}
+
+/// Of the bytes of a module's GNU build id.
+pub fn build_hash(id: impl IntoIterator<Item = u8>) -> u64 {
+    fnv(BASIS, id)
+}
+
+/// Of a thread's path ([`crate::agentplan::ThreadPath`]): every number as four little-endian bytes.
+pub fn path_hash(path: &[u32]) -> u64 {
+    fnv(BASIS, path.iter().flat_map(|n| n.to_le_bytes()))
+}
+
+/// Of a place in the module whose [`build_hash`] is `build`: its address as linked.
+pub fn site_hash(build: u64, address: u64) -> u64 {
+    fnv(build, address.to_le_bytes())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! With `HOMENODE_CONTROL` set it logs threads, modules, mappings and allocations of at
 //! least 4096 bytes into the same rings as the hooks, without any reference. With [`PLAN_ENV`] set it places memory and
-//! threads as that file says; `homenode_base::agentplan` writes such files. With neither it passes
+//! threads as that file says; `homenode_base::agenttable` writes such files. With neither it passes
 //! every call on.
 //!
 //! With `HOMENODE_AGENT_PROTECT` besides `HOMENODE_CONTROL` it samples who uses which page (`c/agent/protect.h`).

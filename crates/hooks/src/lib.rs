@@ -1,9 +1,11 @@
 //! # homenode-hooks: what runs inside the user's program
 //!
-//! Three parts. `c/` is the runtime: every `__tsan_*` entry point that gcc and clang insert when asked for
+//! `c/core/` is what two products have in common: threads, rings, events, modules, the ends of processes, forks; it knows
+//! neither (`product.h` of each, and the `hnrt_at_*` functions that each defines). `c/tsan/` makes of it the runtime of
+//! compiled programs: every `__tsan_*` entry point that gcc and clang insert when asked for
 //! ThreadSanitizer, written anew to put references into the rings of `homenode_base::ring`, plus stand-ins for the
 //! pthread, malloc, mmap, string and I/O functions. `src/` embeds that runtime as an archive and works out what
-//! `homenode cc` and `homenode c++` have to execute. `c/agent/` makes of the same runtime, without the entry points, a
+//! `homenode cc` and `homenode c++` have to execute. `c/agent/` makes of the core a
 //! library to preload into programs that were compiled without us: it logs threads, modules, mappings and big allocations
 //! with their call stacks, and places memory and threads as a plan says ([`agent`]).
 //!
@@ -11,10 +13,11 @@
 //! the program's heap, never changes `errno`, never blocks on a recorder that is gone, and never takes a lock that a
 //! signal handler or forked child of the program could need.
 //!
-//! Reading order: `c/runtime.h`, `c/entry.c` (fast path), `c/slow.c` (once per batch), `c/thread.c`, `c/event.c`,
-//! `c/order.c`, `c/atomic.c`, `c/spin.c`, `c/sync.c`, `c/affinity.c`, `c/wait.c`, `c/signal.c`, `c/fork.c`; then [`toolchain`], [`compile`], [`install`].
-//! The agent: `c/agent/agent.h`, `init.c`, `alloc.c`, `obtained.c`, `unwind.c`, `modules.c`; `parse.c`, `sort.c`,
-//! `plan.c`, `place.c`, `arena.c`, `result.c`; sampling by protection: `protect.h` and what it lists.
+//! Reading order: `c/core/runtime.h`, `c/tsan/entry.c` (fast path), `c/core/slow.c` (once per batch), `thread.c`, `event.c` and
+//! `order.c` there, `c/tsan/atomic.c`, `spin.c`, `sync.c`, `wait.c` and `signal.c` there, `c/core/affinity.c`,
+//! `c/core/fork.c`; then [`toolchain`], [`compile`], [`install`].
+//! The agent: `c/agent/agent.h`, `init.c`, `alloc.c`, `obtained.c`, `unwind.c`, `modules.c`; `table.c`,
+//! `plan.c`, `place.c`, `result.c`; sampling by protection: `protect.h` and what it lists.
 //!
 //! ## Why the runtime is C
 //! Its entry points need the caller's return address, thread-local storage at a fixed offset (local-exec, so that the
@@ -35,7 +38,7 @@
 //! have been touched.
 //!
 //! ## What it cannot see
-//! * Code that was not compiled with the hooks, except allocations and the functions that `c/memstr.c` and `c/io.c`
+//! * Code that was not compiled with the hooks, except allocations and the functions that `c/tsan/memstr.c` and `c/tsan/io.c`
 //!   stand for.
 //! * Synchronisation that is neither pthread, C11, semaphore nor atomic: OpenMP's runtime, futexes.
 //!   Threads made by clone(2) are met at their first reference, and their creator is not known.

@@ -3,6 +3,7 @@ mod support;
 
 use homenode_base::Rng;
 use homenode_base::agentplan::{AgentPlan, By, Home, Line};
+use homenode_base::agenttable;
 use homenode_base::ring::*;
 use homenode_hooks::agent;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -135,88 +136,133 @@ fn other_allocators_and_other_preloads() {
     text(&output);
 }
 
-/// Plans that are wrong in one way, and what is said of them.
-const WRONG: &[(&str, &str)] = &[
-    ("", "line 1: the first line"),
-    ("homenode-agent-plan 1\nend\n", "line 1: the first line"),
-    ("homenode-agent-plan 2 x same\nend\n", "line 1: a build id"),
-    ("homenode-agent-plan 2 -\nend\n", "line 1: sizes are"),
-    ("homenode-agent-plan 2 - same x\nend\n", "line 1: something follows"),
-    ("homenode-agent-plan 2 - same\n", "line 2: there is no 'end'"),
-    ("homenode-agent-plan 2 - same\nend\nend\n", "line 2: something follows 'end'"),
-    ("homenode-agent-plan 2 - same\nmove - 1\nend\n", "line 2: a line begins with"),
-    ("homenode-agent-plan 2 - same\npin - 1 1\nend\n", "line 2: something follows the last field"),
-    ("homenode-agent-plan 2 - same\npin 0..1 1\nend\n", "line 2: a thread path"),
-    ("homenode-agent-plan 2 - same\npin - 8192\nend\n", "line 2: a processor"),
-    ("homenode-agent-plan 2 - same\nstack - -1\nend\n", "line 2: a node"),
-    ("homenode-agent-plan 2 - same\npin - 1\npin - 2\nend\n", "line 3: the same thread"),
-    ("homenode-agent-plan 2 - same\nstatic abc 0 1 n0\nend\n", "line 2: a build id"),
-    ("homenode-agent-plan 2 - same\nstatic ab 0x1 1 n0\nend\n", "line 2: an address"),
-    ("homenode-agent-plan 2 - same\nstatic ab 1 0 n0\nend\n", "line 2: bytes"),
-    ("homenode-agent-plan 2 - same\nstatic ab 1 8 n0\nstatic ab 8 8 n1\nend\n", "line 3: overlaps another line"),
-    ("homenode-agent-plan 2 - same\nstatic ab 1 8 i\nend\n", "line 2: a home"),
-    ("homenode-agent-plan 2 - same\nstatic ab 1 8 i1,1\nend\n", "line 2: a home"),
-    ("homenode-agent-plan 2 - same\nstatic ab 1 8 n1024\nend\n", "line 2: a home"),
-    ("homenode-agent-plan 2 - same\nheap ab 12 - 0 9000 0 9 n0\nend\n", "line 2: a stack hash"),
-    ("homenode-agent-plan 2 - same\nheap ab * - 0 9000 9000 9 n0\nend\n", "line 2: an offset"),
-    ("homenode-agent-plan 2 - same\nheap ab * - 0 9000 8999 2 n0\nend\n", "line 2: bytes"),
-    ("homenode-agent-plan 2 - same\narena ab * - 48 0\nend\n", "line 2: a stack hash"),
-    ("homenode-agent-plan 2 - same\narena ab 0123456789abcdef - 4096 0\nend\n", "line 2: an arena's objects"),
-];
+/// A line of every kind, and allocations in groups of several.
+fn one_of_everything(program: &Path) -> Vec<u8> {
+    let id = preload::build_id(program.to_str().unwrap());
+    let fixed = |vaddr, home| Line::Static { build_id: id.clone(), vaddr, bytes: 4096, home };
+    let heap = |by, ordinal, offset, bytes, home| Line::Heap {
+        build_id: id.clone(),
+        by,
+        path: vec![],
+        ordinal,
+        size: 444_444,
+        offset,
+        bytes,
+        home,
+    };
+    let lines = vec![
+        Line::Pin { path: vec![], cpu: 0 },
+        Line::Stack { path: vec![0, 1], node: 0 },
+        fixed(0x4000, Home::Node(0)),
+        fixed(0x5000, Home::Interleave(vec![0])),
+        heap(By::Size, 0, 200_000, 244_444, Home::Interleave(vec![0])),
+        heap(By::Size, 0, 0, 200_000, Home::Node(0)),
+        heap(By::Site(0x1234), 1, 0, 4096, Home::Node(0)),
+        heap(By::Stack(77), 0, 0, 4096, Home::Node(0)),
+    ];
+    agenttable::write(&AgentPlan { program: Some(id), same_sizes: false, lines }).expect("a sound plan")
+}
 
-fn run_with(program: &Path, file: &Path, plan: &[u8]) -> Output {
-    std::fs::write(file, plan).unwrap();
-    command(program).env(agent::PLAN_ENV, file).arg("leaf").output().unwrap()
+/// Starts a program under a table: it runs to its end as ever, and the agent refuses what the Rust reader refuses, for the
+/// same reason, and nothing else.
+fn runs_under(program: &Path, file: &Path, table: &[u8], what: &str) {
+    std::fs::write(file, table).unwrap();
+    let output = command(program).env(agent::PLAN_ENV, file).arg("leaf").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{what}: {output:?}");
+    assert!(String::from_utf8_lossy(&output.stdout).starts_with("leaf 0x"), "{what}: {output:?}");
+    let why = agenttable::read(table).err().map(|e| e.split_once(": ").map_or(e.clone(), |(_, why)| why.to_owned()));
+    let expected = why.map(|why| format!("homenode agent: plan {}: {why}; nothing is placed\n", file.display()));
+    assert_eq!(said, expected.unwrap_or_default(), "{what}");
+}
+
+fn slow() -> bool {
+    std::env::var_os("HOMENODE_SLOW").is_some()
+}
+
+struct Damaging {
+    dir: tempfile::TempDir,
+    program: std::path::PathBuf,
+    good: Vec<u8>,
+}
+
+impl Damaging {
+    fn new() -> Damaging {
+        let dir = tempfile::tempdir().unwrap();
+        let program = plain(dir.path(), "gcc", "polite.c", &["-ldl"]);
+        let good = one_of_everything(&program);
+        Damaging { dir, program, good }
+    }
+
+    fn run(&self, table: &[u8], what: &str) {
+        runs_under(&self.program, &self.dir.path().join("plan"), table, what);
+    }
 }
 
 #[test]
-fn malformed_plans_are_refused_in_one_line() {
-    let dir = tempfile::tempdir().unwrap();
-    let program = plain(dir.path(), "gcc", "polite.c", &["-ldl"]);
-    let file = dir.path().join("plan");
-    for (plan, says) in WRONG {
-        let output = run_with(&program, &file, plan.as_bytes());
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let begin = format!("homenode agent: plan {}, {says}", file.display());
-        assert!(said.starts_with(&begin) && said.lines().count() == 1, "{plan:?}: {said}");
-        assert_eq!(places(&text(&output))["leaf"].runs[0].0, "d");
+fn a_table_with_any_byte_damaged_is_refused() {
+    let d = Damaging::new();
+    d.run(&d.good, "as it was written");
+    for at in 0..d.good.len() {
+        let mut table = d.good.clone();
+        table[at] ^= 1 << (at % 8);
+        assert!(agenttable::read(&table).is_err(), "byte {at}");
+        // A program under one byte of every word; all of them take minutes.
+        if slow() || at % 8 == at / 8 % 8 {
+            d.run(&table, &format!("byte {at}"));
+        }
     }
-    let output = command(&program).env(agent::PLAN_ENV, dir.path().join("none")).arg("leaf").output().unwrap();
+    for length in [0, 1, 7, 63, 64, 65, 100, d.good.len() / 2, d.good.len() - 8, d.good.len() - 1] {
+        d.run(&d.good[..length], &format!("{length} bytes"));
+    }
+    d.run(&[&d.good[..], &[0; 8]].concat(), "eight bytes more");
+    let output = command(&d.program).env(agent::PLAN_ENV, d.dir.path().join("none")).arg("leaf").output().unwrap();
     assert!(String::from_utf8_lossy(&output.stderr).contains("there is no such file"), "{output:?}");
     text(&output);
 }
 
-/// Bytes changed, cut out, doubled: the program runs as ever, and at most one line is said.
+/// Whoever tampers with a table may mend its checksum.
 #[test]
-fn mutated_plans_never_harm_the_program() {
-    let dir = tempfile::tempdir().unwrap();
-    let program = plain(dir.path(), "gcc", "polite.c", &["-ldl"]);
-    let id = preload::build_id(program.to_str().unwrap());
-    let good = format!(
-        "homenode-agent-plan 2 {id} other\npin - 0\nstack 0.1 0\nstatic {id} 4000 4096 n0\nheap {id} * - 0 444444 0 200000 n0\n\
-         heap {id} * - 0 444444 200000 244444 i0\nheap {id} @1234 - 0 444444 0 4096 n0\narena {id} 00112233aabbccdd 0 48 0\nend\n"
-    );
+fn a_table_with_any_field_damaged_is_refused_or_harmless() {
+    let d = Damaging::new();
+    let mut refused = 0;
+    for at in (0..d.good.len()).step_by(4) {
+        let old = u32::from_le_bytes(d.good[at..at + 4].try_into().unwrap());
+        let values = [old.wrapping_add(1), !old, old.wrapping_sub(1), 1 << 31];
+        for &new in &values[..if slow() { 4 } else { 2 }] {
+            let mut table = d.good.clone();
+            table[at..at + 4].copy_from_slice(&new.to_le_bytes());
+            agenttable::seal(&mut table);
+            refused += usize::from(agenttable::read(&table).is_err());
+            d.run(&table, &format!("{new:x} for {old:x} at {at}"));
+        }
+    }
+    assert!(refused > d.good.len() / 4, "{refused}");
+}
+
+/// Several fields changed, records doubled and left out, the checksum mended.
+#[test]
+fn mutated_tables_never_harm_the_program() {
+    let d = Damaging::new();
     let mut rng = Rng::new(2008);
-    let rounds = if std::env::var_os("HOMENODE_SLOW").is_some() { 10_000 } else { 300 };
+    let rounds = if slow() { 10_000 } else { 300 };
     for round in 0..rounds {
-        let mut bytes = good.clone().into_bytes();
+        let mut table = d.good.clone();
         for _ in 0..1 + rng.below(4) {
-            let at = rng.below(bytes.len() as u64) as usize;
+            let words = table.len() as u64 / 8;
+            let (at, from) = (rng.below(words) as usize * 8, rng.below(words) as usize * 8);
             match rng.below(5) {
-                0 => bytes[at] = rng.below(256) as u8,
-                1 => bytes[at] = b"0123456789abcdefni,.-*\n "[rng.below(24) as usize],
-                2 => drop(bytes.drain(at..(at + 1 + rng.below(30) as usize).min(bytes.len()))),
-                3 => bytes.truncate(at + 1),
+                0 => table.copy_within(from..from + 8, at),
+                1 => table[at + rng.below(8) as usize] = rng.below(256) as u8,
+                2 => table[at..at + 4].copy_from_slice(&(rng.below(12) as u32).to_le_bytes()),
+                3 => drop(table.drain(at..(at + agenttable::Item::BYTES).min(table.len()))),
                 _ => {
-                    let piece = bytes[at..(at + 1 + rng.below(60) as usize).min(bytes.len())].to_vec();
-                    bytes.splice(at..at, piece);
+                    let piece = table[from..(from + agenttable::Item::BYTES).min(table.len())].to_vec();
+                    table.splice(at..at, piece);
                 }
             }
         }
-        let output = run_with(&program, &dir.path().join("plan"), &bytes);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "round {round}: {output:?}\n{}", String::from_utf8_lossy(&bytes));
-        assert!(said.lines().count() <= 1, "round {round}: {said}");
-        assert!(String::from_utf8_lossy(&output.stdout).starts_with("leaf 0x"), "round {round}: {output:?}");
+        agenttable::seal(&mut table);
+        d.run(&table, &format!("round {round}"));
     }
 }

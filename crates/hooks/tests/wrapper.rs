@@ -2,9 +2,9 @@
 mod support;
 
 use homenode_base::ring::MODE_RECORD;
+use homenode_hooks::CompileError;
 use homenode_hooks::compile::{CompilePlan, plan_with};
 use homenode_hooks::toolchain::{Family, Toolchain};
-use homenode_hooks::{CompileError, Mode};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;

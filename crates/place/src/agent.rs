@@ -1,4 +1,4 @@
-//! From a plan to the text that the preloaded library reads.
+//! From a plan to the lines that the preloaded library carries out.
 use homenode_base::agentplan::{self, AgentPlan, By, Line};
 use homenode_base::{CpuId, NodeId};
 use homenode_command::Failure;
@@ -41,18 +41,18 @@ pub enum Source {
     Entry(usize),
 }
 
-/// The plan as the agent reads it, for `binary` on the machine `topology`. Nodes and processors of the plan are those
+/// The plan for the agent, for `binary` on the machine `topology`. Nodes and processors of the plan are those
 /// of the machine model, numbered node by node; here they become what the operating system calls them.
 ///
 /// # Errors
 /// The plan is of another build (unless matched by size), or names nodes or processors that this machine lacks.
-pub fn agent_plan(plan: &Plan, topology: &Topology, binary: &Path, matching: Match) -> Result<String, Failure> {
+pub fn agent_plan(plan: &Plan, topology: &Topology, binary: &Path, matching: Match) -> Result<AgentPlan, Failure> {
     let file = module(binary)?;
     check_build(plan, matching, binary, &file)?;
-    Ok(Writer { plan, topology, matching, file: Some(&file) }.write()?.0.to_string())
+    Ok(agent_lines(plan, topology, Some(&file), matching)?.0)
 }
 
-/// The same as lines, each with what it carries out; an entry may have two. Without a file the program is the one that was
+/// The same, each line with what it carries out; an entry may have two. Without a file the program is the one that was
 /// recorded, wherever it is; its build need not be checked, since it is in every key.
 ///
 /// # Errors

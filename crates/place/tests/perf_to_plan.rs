@@ -4,6 +4,7 @@
 mod perf_ring;
 mod support;
 
+use homenode_base::agentplan::{self, Line};
 use homenode_capture::RecordOptions;
 use homenode_capture::sampled::record;
 use homenode_machine::topology::{MemoryNode, Topology};
@@ -160,10 +161,12 @@ fn ring_bytes_become_a_plan_that_puts_every_page_where_they_say() {
 
     let node = |i: u32| MemoryNode { os_id: i, cpus: vec![2 * i, 2 * i + 1], allowed: true, ..MemoryNode::default() };
     let four = Topology { nodes: (0..4).map(node).collect(), ..Topology::default() };
-    let told = agent_plan(&plan, &four, Path::new(&path), Match::Build).expect("its own build");
+    let told = agent_plan(&plan, &four, Path::new(&path), Match::Build).expect("its own build").lines;
     let (id, mesh) = (module.build_id.expect("asked for"), at["mesh"]);
     for (from, node) in [(mesh, 1), (mesh + 4 * PAGE, 2)] {
-        assert!(told.contains(&format!("static {id} {from:x} 16384 n{node}\n")), "{told}");
+        let (build_id, home) = (id.clone(), agentplan::Home::Node(node));
+        let line = Line::Static { build_id, vaddr: from, bytes: 16384, home };
+        assert!(told.contains(&line), "{told:?}");
     }
 }
 

@@ -1,7 +1,8 @@
-//! Plans from outside: they cost what they claim, their keys hold in another run, the agent's text is what was planned.
+//! Plans from outside: they cost what they claim, their keys hold in another run, the agent is told what was planned.
 mod support;
 
 use homenode_base::TotalCost;
+use homenode_base::agentplan::{self, AgentPlan, By, Line};
 use homenode_machine::topology::{MemoryNode, Topology};
 use homenode_place::{Match, agent_plan, place, price};
 use homenode_placement::plan::{Home, ObjectKey, Plan, Why};
@@ -144,17 +145,25 @@ fn the_agent_is_told_what_was_planned_and_only_for_that_build() {
     let build =
         homenode_symbols::read_module(&binary).expect("an object file").build_id.expect("rustc's linker adds it");
     plan.modules[0].build_id.clone_from(&build);
-    let text = agent_plan(&plan, &topology(4), &binary, Match::Build).expect("a text");
+    let told = agent_plan(&plan, &topology(4), &binary, Match::Build).expect("lines");
     let ObjectKey::Heap { stack, .. } = &plan.entries[1].object else { panic!("{plan:?}") };
-    let id = "00112233445566778899";
-    let wanted = format!(
-        "homenode-agent-plan 2 - other\npin - 0\npin 0 4\nstatic {id} 4000 4096 n20\n\
-         heap {id} {stack} - 0 32768 0 16384 n0\nheap {id} {stack} - 0 32768 16384 16384 n20\nend\n"
-    );
-    assert_eq!(text, wanted);
-    let by_size = agent_plan(&plan, &topology(4), &binary, Match::Size).expect("a text");
-    assert!(by_size.contains(&format!("heap {build} * - 0 32768 16384 16384 n20\n")), "{by_size}");
-    assert!(!by_size.contains("static"), "this binary has no such table");
+    let id = "00112233445566778899".to_owned();
+    let heap = |id: &str, by, offset, node| {
+        let (build_id, path, size, bytes, home) = (id.to_owned(), vec![], 32768, 16384, agentplan::Home::Node(node));
+        Line::Heap { build_id, by, path, ordinal: 0, size, offset, bytes, home }
+    };
+    let by = By::Stack(stack.0);
+    let lines = vec![
+        Line::Pin { path: vec![], cpu: 0 },
+        Line::Pin { path: vec![0], cpu: 4 },
+        Line::Static { build_id: id.clone(), vaddr: 0x4000, bytes: 4096, home: agentplan::Home::Node(20) },
+        heap(&id, by, 0, 0),
+        heap(&id, by, 16384, 20),
+    ];
+    assert_eq!(told, AgentPlan { lines, ..AgentPlan::default() });
+    let by_size = agent_plan(&plan, &topology(4), &binary, Match::Size).expect("lines").lines;
+    assert!(by_size.contains(&heap(&build, By::Size, 16384, 20)), "{by_size:?}");
+    assert!(!by_size.iter().any(|l| matches!(l, Line::Static { .. })), "this binary has no such table");
     let few = agent_plan(&plan, &topology(1), &binary, Match::Build).expect_err("one node").message;
     assert!(few.contains("this machine has 2") || few.contains("1 node"), "{few}");
     assert!(agent_plan(&plan, &topology(4), Path::new("/nowhere"), Match::Build).is_err());
@@ -173,8 +182,8 @@ fn a_recorded_program_is_placed_where_it_is_used() {
     let (now, planned) = (plan.expected.now.as_f64(), plan.expected.planned.as_f64());
     assert!(planned < 0.95 * now, "one thread touches all first: {}", doc.to_text());
     assert!(planned <= 1.01 * plan.expected.best_static.as_f64(), "nearly everything can be placed");
-    let text = agent_plan(plan, &topology(2), &stencil, Match::Build).expect("its own build");
-    assert!(text.lines().filter(|l| l.starts_with("heap ")).count() >= 2, "{text}");
+    let told = agent_plan(plan, &topology(2), &stencil, Match::Build).expect("its own build").lines;
+    assert!(told.iter().filter(|l| matches!(l, Line::Heap { .. })).count() >= 2, "{told:?}");
 }
 
 #[test]

@@ -306,8 +306,11 @@ fn pieces_do_not_depend_on_how_long_frames_are() {
     }
 }
 
+/// Thread, what it did, and where; no event does anything anywhere.
+type Entry = (u32, Option<Op>, u64);
+
 /// By a clock of the caller's, reference by reference: what came, when each began, and the span.
-fn paced(data: &DatasetReader, mut ticks: impl FnMut(&Merged) -> u64) -> (Vec<(u32, Option<Op>, u64)>, Vec<u64>, u64) {
+fn paced(data: &DatasetReader, mut ticks: impl FnMut(&Merged) -> u64) -> (Vec<Entry>, Vec<u64>, u64) {
     let (mut entries, mut begins) = (Vec::new(), Vec::new());
     let mut order = Paced::new(data).expect("valid");
     while let Some(turn) = order.pull(1).expect("acyclic") {

@@ -39,6 +39,7 @@ fn outside() -> Result<()> {
     seed("topology", "machine", format!("\x03{}", model("two-socket").to_toml()).as_bytes())?;
     seed("plan_parse", "all", plan().to_json().as_bytes())?;
     seed("journal_replay", "journal", journal().as_bytes())?;
+    seed("agent_table", "all", &agent_table())?;
     for (name, code) in [("load", &[0x48, 0x8b, 0x04, 0x8b][..]), ("arm", &[0x20, 0x04, 0x40, 0xf9])] {
         let mut all = vec![0];
         all.extend(u64::MAX.to_le_bytes());
@@ -74,6 +75,21 @@ fn plan() -> Plan {
         plan.entries.push(Entry { object, offset: 0, bytes: 4096, home, name, worth: Default::default() });
     }
     plan
+}
+
+/// An agent's plan with a line of every kind.
+fn agent_table() -> Vec<u8> {
+    use homenode_base::agentplan::{AgentPlan, By, Home, Line};
+    let (build_id, both) = ("ab12".to_owned(), Home::Interleave(vec![0, 1]));
+    let heap = |by, offset, home| {
+        let (build_id, path) = (build_id.clone(), vec![1, 0]);
+        Line::Heap { build_id, by, path, ordinal: 1, size: 65_536, offset, bytes: 4096, home }
+    };
+    let mut lines = vec![Line::Pin { path: vec![], cpu: 1 }, Line::Stack { path: vec![1], node: 1 }];
+    lines.extend([heap(By::Size, 0, both.clone()), heap(By::Size, 4096, Home::Node(1)), heap(By::Site(64), 0, both)]);
+    lines.extend([heap(By::Stack(7), 0, Home::Node(0))]);
+    lines.push(Line::Static { build_id, vaddr: 4096, bytes: 65_536, home: Home::Node(1) });
+    homenode_base::agenttable::write(&AgentPlan { lines, ..AgentPlan::default() }).expect("a sound plan")
 }
 
 fn journal() -> String {

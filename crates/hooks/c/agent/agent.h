@@ -2,11 +2,11 @@
  * program that was not compiled for it: it logs allocations, mappings, threads and modules, and places memory as a
  * plan says. Where a stack is hashed or a thread named, ../../../base/src/stackhash.rs says the same in Rust. */
 #pragma once
-#include "../runtime.h"
+#include "runtime.h"
 
 #define HNAG_PAGE UINT64_C(4096)
 #define HNAG_HUGE UINT64_C(0x200000)
-/* Allocations below this share pages with others: not logged, not matched (but see arena.c). */
+/* Allocations below this share pages with others: not logged, not matched. */
 #define HNAG_LEAST HNAG_PAGE
 #define HNAG_HASHED 8   /* innermost frames that are hashed */
 #define HNAG_FRAMES 20  /* innermost frames that are logged */
@@ -22,7 +22,6 @@ extern bool hnag_planning;   /* a plan is being applied */
 bool hnag_active(void);      /* anything to do at all: initialises */
 void hnag_attend(bool loader);
 void hnag_request_attention(void);
-void hnag_set_least(size_t least);
 bool hnag_in_loader(uintptr_t pc);
 
 /* The calling thread with its guard raised, or NULL if the agent has nothing to do here; hnag_leave lowers it. */
@@ -40,10 +39,6 @@ static inline void hnag_leave(struct hn_thread *t) {
 #define HNAG_FNV_PRIME UINT64_C(0x100000001b3)
 #define HNAG_PATH_INITIAL HNAG_FNV_BASIS
 uint64_t hnag_fnv(uint64_t hash, uint64_t word, unsigned bytes);
-void hnag_thread_child(struct hn_thread *parent, struct hn_thread *child, const pthread_attr_t *attributes);
-void hnag_before_fork(void);
-void hnag_after_fork(void);
-void hnag_in_child(struct hn_thread *t);
 
 /* ---- stacks and modules (unwind.c, modules.c) -------------------------------------------------------------------- */
 
@@ -77,10 +72,9 @@ struct hnag_object {
 };
 #define HNAG_FILTER_BITS 12
 extern uint16_t hnag_filter[1u << HNAG_FILTER_BITS];
-extern uint16_t hnag_free_slow; /* not 0: every pointer needs a look */
 static inline bool hnag_maybe(const void *p) {
     uint64_t at = (uint64_t)(uintptr_t)p * UINT64_C(0x9E3779B97F4A7C15) >> (64 - HNAG_FILTER_BITS);
-    return __atomic_load_n(&hnag_filter[at], __ATOMIC_RELAXED) | hnag_free_slow;
+    return __atomic_load_n(&hnag_filter[at], __ATOMIC_RELAXED);
 }
 void hnag_registry_add(const struct hnag_object *o);
 bool hnag_registry_take(const void *p, struct hnag_object *out);
@@ -124,13 +118,3 @@ bool hnag_plan_object(struct hn_thread *t, const struct hnag_object *o, const st
 bool hnag_plan_wants_stacks(void);
 void hnag_plan_thread(struct hn_thread *t, uint64_t stack_lo, uint64_t stack_hi);
 void hnag_result_write(void);
-
-/* ---- arenas for small objects (arena.c) -------------------------------------------------------------------------- */
-
-void *hnag_arena_malloc(size_t bytes); /* NULL: not one of the plan's */
-bool hnag_arena_has(const void *p);
-bool hnag_arena_free(void *p);         /* true if it was one of ours, and is free now */
-void *hnag_arena_realloc(void *p, size_t bytes);
-size_t hnag_arena_usable(const void *p);
-void hnag_arena_lock(void);
-void hnag_arena_unlock(void);

@@ -1,8 +1,7 @@
 /* malloc and its family. Small requests are passed on after one comparison. */
 #include <errno.h>
-#include <malloc.h>
 
-#include "../real.h"
+#include "real.h"
 #include "agent.h"
 
 #define PLAIN(bytes) LIKELY((bytes) < hnag_threshold)
@@ -16,14 +15,7 @@ INTERPOSE void *malloc(size_t bytes) {
     if (PLAIN(bytes))
         return hnrt_real.malloc(bytes);
     hnag_attend(hnag_in_loader(CALLER()));
-    void *p = hnag_arena_malloc(bytes);
-    return p ? p : seen(REAL(malloc)(bytes), bytes);
-}
-
-static void *zeroed(void *p, size_t bytes) {
-    for (size_t i = 0; p && i < bytes; i++)
-        ((volatile uint8_t *)p)[i] = 0;
-    return p;
+    return seen(REAL(malloc)(bytes), bytes);
 }
 
 /* The loader asks for memory here when it begins to load a library. */
@@ -35,17 +27,13 @@ INTERPOSE void *calloc(size_t count, size_t each) {
     if (__builtin_mul_overflow(count, each, &bytes) || PLAIN(bytes))
         return REAL(calloc)(count, each);
     hnag_attend(by_loader);
-    void *p = zeroed(hnag_arena_malloc(bytes), bytes);
-    return p ? p : seen(REAL(calloc)(count, each), bytes);
+    return seen(REAL(calloc)(count, each), bytes);
 }
 
 INTERPOSE void free(void *p) {
     struct hnag_object o;
-    if (UNLIKELY(hnag_maybe(p))) {
-        if (hnag_arena_free(p))
-            return;
+    if (UNLIKELY(hnag_maybe(p)))
         hnag_released(p, &o);
-    }
     REAL(free)(p);
 }
 
@@ -69,12 +57,7 @@ INTERPOSE void *realloc(void *p, size_t bytes) {
     if (PLAIN(bytes) && !hnag_maybe(p))
         return hnrt_real.realloc(p, bytes);
     hnag_attend(hnag_in_loader(CALLER()));
-    if (hnag_arena_has(p))
-        return hnag_arena_realloc(p, bytes);
-    if (p)
-        return realloc_seen(p, bytes);
-    void *q = hnag_arena_malloc(bytes);
-    return q ? q : realloc_seen(p, bytes);
+    return realloc_seen(p, bytes);
 }
 
 INTERPOSE void *reallocarray(void *p, size_t count, size_t each) {
@@ -107,8 +90,4 @@ INTERPOSE void *valloc(size_t bytes) {
 
 INTERPOSE void *pvalloc(size_t bytes) {
     return seen(REAL(pvalloc)(bytes), bytes);
-}
-
-INTERPOSE size_t malloc_usable_size(void *p) {
-    return hnag_arena_has(p) ? hnag_arena_usable(p) : REAL(malloc_usable_size)(p);
 }

@@ -4,12 +4,11 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 
-#include "../os.h"
-#include "../real.h"
+#include "os.h"
+#include "real.h"
 #include "agent.h"
 
 size_t hnag_threshold;
-uint16_t hnag_free_slow = 1;
 bool hnag_is_ready, hnag_planning;
 const struct hnag_watcher *hnag_watcher;
 char hnrt_unannounced;
@@ -24,12 +23,6 @@ static uintptr_t loader_begin, loader_end;
 void hnag_request_attention(void) {
     if (active)
         __atomic_store_n(&hnag_threshold, 0, __ATOMIC_RELAXED);
-}
-
-void hnag_set_least(size_t bytes) {
-    least = bytes;
-    hnag_free_slow = bytes < HNAG_LEAST; /* pointers of arenas are not in the filter */
-    __atomic_store_n(&hnag_threshold, bytes, __ATOMIC_RELAXED);
 }
 
 bool hnag_in_loader(uintptr_t pc) {
@@ -139,10 +132,8 @@ void hnrt_init(void) {
     if (hnag_planning)
         hnag_modules_look();
     hnag_is_ready = true;
-    if (active && hnag_threshold == 0 && least == SIZE_MAX)
-        hnag_set_least(HNAG_LEAST);
-    else
-        hnag_set_least(least);
+    least = active ? HNAG_LEAST : SIZE_MAX;
+    __atomic_store_n(&hnag_threshold, least, __ATOMIC_RELAXED);
     if (active && hnag_protect_init)
         hnag_protect_init();
     errno = saved;

@@ -3,7 +3,7 @@
 #include <elf.h>
 #include <link.h>
 
-#include "../real.h"
+#include "real.h"
 #include "agent.h"
 
 struct hnrt_real hnrt_real;

@@ -4,8 +4,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "../os.h"
-#include "../real.h"
+#include "os.h"
+#include "real.h"
 #include "agent.h"
 
 static void log_mapping(struct hn_thread *t, const void *p, size_t bytes, int prot, int flags, int fd) {

@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
-#include "../os.h"
+#include "os.h"
 #include "plan.h"
 
 static long open_file(const char *path) {

@@ -3,7 +3,7 @@
 #include <elf.h>
 #include <link.h>
 
-#include "../os.h"
+#include "os.h"
 #include "agent.h"
 
 #define MODULES 1024

@@ -1,6 +1,6 @@
 /* operator new and delete: an allocator with its own does not come by malloc. Where they do, the object is known
  * already and the second look changes nothing. A program that has no operator new has nobody to call these. */
-#include "../real.h"
+#include "real.h"
 #include "agent.h"
 
 void *malloc(size_t bytes);
@@ -11,8 +11,7 @@ void free(void *p);
         if (LIKELY(bytes < hnag_threshold && hnrt_real.symbol))                                                       \
             return hnrt_real.symbol arguments;                                                                        \
         void *p = REAL(symbol) ? REAL(symbol) arguments : malloc(bytes);                                              \
-        if (!hnag_arena_has(p))                                                                                       \
-            hnag_obtained(p, bytes, HNAG_HEAP);                                                                       \
+        hnag_obtained(p, bytes, HNAG_HEAP);                                                                           \
         return p;                                                                                                     \
     }
 OPERATOR_NEW(_Znwm, (size_t bytes), (bytes))
@@ -29,11 +28,8 @@ OPERATOR_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t bytes, size_t alignment
 #define OPERATOR_DELETE(symbol, parameters, arguments)                                                                \
     INTERPOSE void symbol parameters {                                                                                \
         struct hnag_object o;                                                                                         \
-        if (UNLIKELY(hnag_maybe(p))) {                                                                                \
-            if (hnag_arena_free(p))                                                                                   \
-                return;                                                                                               \
+        if (UNLIKELY(hnag_maybe(p)))                                                                                  \
             hnag_released(p, &o);                                                                                     \
-        }                                                                                                             \
         if (LIKELY(REAL(symbol) != NULL))                                                                             \
             hnrt_real.symbol arguments;                                                                               \
         else                                                                                                          \

@@ -1,7 +1,7 @@
 /* What happens to every big object: it is known, placed, and told to the recorder. */
 #include "agent.h"
 
-#include "../os.h"
+#include "os.h"
 
 /* Events without a stamp of their own count as happening at the begin of their batch. Allocations are rare, so a
  * batch that has grown old is closed and the event begins the next one. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "../os.h"
+#include "os.h"
 #include "plan.h"
 
 struct hnag_counts hnag_counts;
@@ -27,17 +27,17 @@ static bool huge_by_default(void) {
 
 /* Whether one page of ours can be given this mode. */
 static bool mode_works(unsigned long mode) {
-    unsigned long nodes[HNAG_NODES / 64] = {0};
-    os(SYS_get_mempolicy, 0, nodes, HNAG_NODES + 1, 0, 1 << 2 /* MPOL_F_MEMS_ALLOWED */);
+    unsigned long nodes[HN_PLAN_NODES / 64] = {0};
+    os(SYS_get_mempolicy, 0, nodes, HN_PLAN_NODES + 1, 0, 1 << 2 /* MPOL_F_MEMS_ALLOWED */);
     unsigned first = 0;
-    while (first < HNAG_NODES - 1 && !(nodes[first / 64] >> first % 64 & 1))
+    while (first < HN_PLAN_NODES - 1 && !(nodes[first / 64] >> first % 64 & 1))
         first++;
-    unsigned long one[HNAG_NODES / 64] = {0};
+    unsigned long one[HN_PLAN_NODES / 64] = {0};
     one[first / 64] = 1ul << first % 64;
     long page = os(SYS_mmap, 0, HNAG_PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (os_failed(page))
         return false;
-    long result = os(SYS_mbind, page, HNAG_PAGE, mode, one, HNAG_NODES + 1, 0);
+    long result = os(SYS_mbind, page, HNAG_PAGE, mode, one, HN_PLAN_NODES + 1, 0);
     os(SYS_munmap, page, HNAG_PAGE);
     return !os_failed(result);
 }
@@ -93,7 +93,7 @@ static bool at_home(const struct hnag_home *h, uint64_t page) {
     enum { NODE_OF_PAGE = 1 | 2 }; /* MPOL_F_NODE, MPOL_F_ADDR */
     int node = -1;
     long result = os(SYS_get_mempolicy, &node, 0, 0, page, NODE_OF_PAGE);
-    return !os_failed(result) && node >= 0 && node < HNAG_NODES && (h->nodes[node / 64] >> node % 64 & 1);
+    return !os_failed(result) && node >= 0 && node < (int)HN_PLAN_NODES && (h->nodes[node / 64] >> node % 64 & 1);
 }
 
 /* What has to be moved: from the first page that is there to the last one. Nothing, if those are few and at home. */
@@ -128,7 +128,7 @@ long hnag_place_pages(uint64_t lo, uint64_t hi, uint32_t home) {
         return -ENOSPC;
     }
     unsigned long mode = h->interleave ? MPOL_INTERLEAVE : one_node;
-    long result = os(SYS_mbind, lo, hi - lo, mode, h->nodes, HNAG_NODES + 1, 0);
+    long result = os(SYS_mbind, lo, hi - lo, mode, h->nodes, HN_PLAN_NODES + 1, 0);
     __atomic_fetch_add(&hnag_counts.calls, 1, __ATOMIC_RELAXED);
     if (os_failed(result)) {
         __atomic_fetch_add(&hnag_counts.errors, 1, __ATOMIC_RELAXED);
@@ -136,18 +136,10 @@ long hnag_place_pages(uint64_t lo, uint64_t hi, uint32_t home) {
     }
     __atomic_fetch_add(&hnag_counts.bytes, hi - lo, __ATOMIC_RELAXED);
     if (pages_to_move(h, &lo, &hi)) {
-        os(SYS_mbind, lo, hi - lo, mode, h->nodes, HNAG_NODES + 1, MPOL_MF_MOVE);
+        os(SYS_mbind, lo, hi - lo, mode, h->nodes, HN_PLAN_NODES + 1, MPOL_MF_MOVE);
         __atomic_fetch_add(&hnag_counts.calls, 1, __ATOMIC_RELAXED);
     }
     return 0;
-}
-
-/* As hnag_place_pages for address space that nobody has touched: no pages, no bytes. */
-void hnag_place_area(uint64_t lo, uint64_t hi, uint32_t home) {
-    const struct hnag_home *h = &hnag_plan.homes[home];
-    long result = os(SYS_mbind, lo, hi - lo, one_node, h->nodes, HNAG_NODES + 1, 0);
-    hnag_counts.calls++;
-    hnag_counts.errors += os_failed(result);
 }
 
 /* Takes our policy away, before the memory goes back to an allocator that will use it for something else. */
@@ -160,12 +152,12 @@ void hnag_unplace(uint64_t addr, uint64_t bytes) {
 
 static void credit(uint32_t from, uint32_t to, long result) {
     for (uint32_t i = from; i <= to; i++) {
-        struct hnag_item *item = &hnag_plan.items[i];
+        struct hnag_progress *state = &hnag_plan.progress[i];
         if (result < 0)
-            __atomic_store_n(&item->error, (uint32_t)-result, __ATOMIC_RELAXED);
+            __atomic_store_n(&state->error, (uint32_t)-result, __ATOMIC_RELAXED);
         uint32_t outcome = result < 0 ? OUT_FAILED : OUT_MATCHED;
-        if (__atomic_load_n(&item->outcome, __ATOMIC_RELAXED) < outcome)
-            __atomic_store_n(&item->outcome, outcome, __ATOMIC_RELAXED);
+        if (__atomic_load_n(&state->outcome, __ATOMIC_RELAXED) < outcome)
+            __atomic_store_n(&state->outcome, outcome, __ATOMIC_RELAXED);
     }
 }
 
@@ -185,7 +177,7 @@ static void emit(struct hnag_placing *p, uint64_t lo, uint64_t hi, uint32_t home
     }
     p->run.hi = hi;
     p->last = item;
-    __atomic_fetch_add(&hnag_plan.items[item].placed, hi - lo, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&hnag_plan.progress[item].placed, hi - lo, __ATOMIC_RELAXED);
 }
 
 /* ---- pages that several ranges share ----------------------------------------------------------------------------- */

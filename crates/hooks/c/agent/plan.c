@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 
-#include "../os.h"
+#include "os.h"
 #include "plan.h"
 
 struct hnag_plan hnag_plan;
@@ -15,15 +15,15 @@ static void place_module(const struct hnag_module *m) {
     struct hnag_placing p;
     hnag_placing_begin(&p);
     for (uint32_t i = hnag_plan.first[KIND_STATIC]; i < hnag_plan.first[KIND_STATIC + 1]; i++) {
-        struct hnag_item *item = &hnag_plan.items[i];
+        const struct hnag_item *item = &hnag_plan.items[i];
         if (item->build != m->build)
             continue;
         uint64_t lo = m->bias + item->offset;
         if (lo < m->begin || lo >= m->end || item->bytes > m->end - lo) {
-            item->outcome = OUT_RANGE;
+            hnag_progress_of(item)->outcome = OUT_RANGE;
             continue;
         }
-        item->times++;
+        hnag_progress_of(item)->times++;
         struct hnag_range r = {lo, lo + item->bytes, item->home, i};
         hnag_placing_add(&p, &r);
     }
@@ -49,7 +49,7 @@ static int compare_group(const struct hnag_group *g, uint32_t by, uint64_t key, 
     return g->path < path ? -1 : g->path > path;
 }
 
-static struct hnag_group *find_group(uint32_t by, uint64_t key, uint64_t path) {
+static const struct hnag_group *find_group(uint32_t by, uint64_t key, uint64_t path) {
     uint32_t low = 0, high = hnag_plan.group_count;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
@@ -79,14 +79,15 @@ static uint32_t first_with_ordinal(const struct hnag_group *g, uint64_t ordinal)
 /* The build that allocates is that of the innermost frame; where stacks do not count, any that is loaded. */
 static bool right_build(const struct hnag_item *item, const struct hnag_frames *f) {
     struct hnag_module m = {0};
-    if (item->by == BY_SIZE)
+    if (item->by == HN_PLAN_BY_SIZE)
         return hnag_module_loaded(item->build);
     return f->depth && hnag_module_at(f->returns[0] - 1, &m) && m.build == item->build;
 }
 
-static void note_mismatch(struct hnag_item *item, uint32_t outcome) {
-    if (__atomic_load_n(&item->outcome, __ATOMIC_RELAXED) < outcome)
-        __atomic_store_n(&item->outcome, outcome, __ATOMIC_RELAXED);
+static void note_mismatch(const struct hnag_item *item, uint32_t outcome) {
+    struct hnag_progress *state = hnag_progress_of(item);
+    if (__atomic_load_n(&state->outcome, __ATOMIC_RELAXED) < outcome)
+        __atomic_store_n(&state->outcome, outcome, __ATOMIC_RELAXED);
 }
 
 /* ---- which object of a group an allocation is -------------------------------------------------------------------- */
@@ -103,7 +104,7 @@ static uint32_t waiting(const struct hnag_group *g, uint64_t ordinal, const stru
                         const struct hnag_frames *f) {
     uint32_t i = first_with_ordinal(g, ordinal > NEAR ? ordinal - NEAR : 0);
     for (; i < g->end && hnag_plan.items[i].ordinal <= ordinal + NEAR; i++)
-        if (hnag_plan.items[i].size == o->bytes && !hnag_plan.items[i].times && right_build(&hnag_plan.items[i], f))
+        if (hnag_plan.items[i].size == o->bytes && !hnag_plan.progress[i].times && right_build(&hnag_plan.items[i], f))
             return i;
     return NOBODY;
 }
@@ -112,21 +113,22 @@ static uint32_t waiting(const struct hnag_group *g, uint64_t ordinal, const stru
  * either the program runs at another size, or its objects come in another order: an object of the right size that is still
  * missing says the latter, unless something else has shown that sizes changed. Where sizes grow with the number (a vector),
  * what comes after the last and is larger than all is taken for the last one grown. */
-static uint32_t choose(struct hnag_group *g, uint64_t ordinal, const struct hnag_object *o, const struct hnag_frames *f) {
+static uint32_t choose(const struct hnag_group *g, uint64_t ordinal, const struct hnag_object *o,
+                       const struct hnag_frames *f) {
     uint32_t exact = NOBODY, other = NOBODY, last = g->end - 1;
     bool taken = false;
     for (uint32_t i = first_with_ordinal(g, ordinal); i < g->end && hnag_plan.items[i].ordinal == ordinal; i++) {
-        struct hnag_item *item = &hnag_plan.items[i];
-        bool right = right_build(item, f);
-        if (exact == NOBODY && right && item->size == o->bytes && !item->times)
+        const struct hnag_item *item = &hnag_plan.items[i];
+        bool right = right_build(item, f), came = hnag_plan.progress[i].times != 0;
+        if (exact == NOBODY && right && item->size == o->bytes && !came)
             exact = i;
-        else if (other == NOBODY && right && item->size != o->bytes && !item->times)
+        else if (other == NOBODY && right && item->size != o->bytes && !came)
             other = i;
-        taken |= right && item->times;
+        taken |= right && came;
         if (!right || item->size != o->bytes)
             note_mismatch(item, OUT_SIZE);
     }
-    if (exact != NOBODY || g->by == BY_SIZE)
+    if (exact != NOBODY || g->by == HN_PLAN_BY_SIZE)
         return exact;
     if (other != NOBODY || taken) {
         bool scaled = __atomic_load_n(&hnag_plan.other_sizes, __ATOMIC_RELAXED);
@@ -150,15 +152,15 @@ static uint64_t share(uint64_t at, uint64_t of, uint64_t bytes) {
 }
 
 /* Only the thread with the group's path comes here, so counting needs no atomic operation. */
-static bool place_in_group(struct hnag_group *g, const struct hnag_object *o, const struct hnag_frames *f) {
-    uint32_t first = choose(g, g->seen++, o, f);
+static bool place_in_group(const struct hnag_group *g, const struct hnag_object *o, const struct hnag_frames *f) {
+    uint32_t first = choose(g, hnag_plan.seen[g - hnag_plan.groups]++, o, f);
     struct hnag_placing p;
     hnag_placing_begin(&p);
     for (uint32_t i = first; i < g->end && of_one_object(&hnag_plan.items[i], &hnag_plan.items[first]); i++) {
-        struct hnag_item *item = &hnag_plan.items[i];
-        __atomic_fetch_add(&item->times, 1, __ATOMIC_RELAXED);
+        const struct hnag_item *item = &hnag_plan.items[i];
+        __atomic_fetch_add(&hnag_plan.progress[i].times, 1, __ATOMIC_RELAXED);
         if (item->size != o->bytes)
-            __atomic_store_n(&item->came, o->bytes, __ATOMIC_RELAXED);
+            __atomic_store_n(&hnag_plan.progress[i].came, o->bytes, __ATOMIC_RELAXED);
         uint64_t from = share(item->offset, item->size, o->bytes);
         struct hnag_range r = {o->addr + from, o->addr + share(item->offset + item->bytes, item->size, o->bytes),
                                item->home, i};
@@ -177,14 +179,15 @@ static uint64_t site(const struct hnag_frames *f) {
 
 /* Places what the plan says of a new object; true if it has a policy of ours now. A stack or site goes before its size. */
 bool hnag_plan_object(struct hn_thread *t, const struct hnag_object *o, const struct hnag_frames *f) {
-    struct hnag_group *g = hnag_plan.hashes ? find_group(BY_STACK, hnag_stack_hash(f), t->path) : NULL;
+    uint64_t path = t->own.path;
+    const struct hnag_group *g = hnag_plan.hashes ? find_group(HN_PLAN_BY_STACK, hnag_stack_hash(f), path) : NULL;
     if (!g && hnag_plan.sites)
-        g = find_group(BY_SITE, site(f), t->path);
-    struct hnag_group *by_size = find_group(BY_SIZE, o->bytes, t->path);
-    bool placed = t->path && g && place_in_group(g, o, f);
+        g = find_group(HN_PLAN_BY_SITE, site(f), path);
+    const struct hnag_group *by_size = find_group(HN_PLAN_BY_SIZE, o->bytes, path);
+    bool placed = path && g && place_in_group(g, o, f);
     if (by_size && placed)
-        by_size->seen++;
-    else if (by_size && t->path)
+        hnag_plan.seen[by_size - hnag_plan.groups]++;
+    else if (by_size && path)
         placed = place_in_group(by_size, o, f);
     return placed;
 }
@@ -195,31 +198,36 @@ bool hnag_plan_wants_stacks(void) {
 
 /* ---- threads ----------------------------------------------------------------------------------------------------- */
 
-#define CPUS 8192
-static unsigned long at_start[CPUS / 64]; /* processors that the process might use before we pinned anything */
+static unsigned long at_start[HN_PLAN_CPUS / 64]; /* processors that the process might use before we pinned anything */
 static bool pins;
 
-static struct hnag_item *item_of_thread(uint8_t kind, uint64_t path) {
-    for (uint32_t i = hnag_plan.first[kind]; i < hnag_plan.first[kind + 1]; i++)
-        if (hnag_plan.items[i].path == path)
-            return &hnag_plan.items[i];
-    return NULL;
+static const struct hnag_item *item_of_thread(enum hnag_kind kind, uint64_t path) {
+    uint32_t low = hnag_plan.first[kind], end = hnag_plan.first[kind + 1], high = end;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (hnag_plan.items[middle].path < path)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < end && hnag_plan.items[low].path == path ? &hnag_plan.items[low] : NULL;
 }
 
-static void pin(struct hn_thread *t, struct hnag_item *item) {
-    unsigned long mask[CPUS / 64] = {0};
+static void pin(struct hn_thread *t, const struct hnag_item *item) {
+    unsigned long mask[HN_PLAN_CPUS / 64] = {0};
     mask[item->cpu / 64] = 1ul << item->cpu % 64;
     long result = os(SYS_sched_setaffinity, 0, sizeof mask, mask);
-    item->times++;
-    item->outcome = os_failed(result) ? OUT_FAILED : OUT_MATCHED;
-    item->error = os_failed(result) ? (uint32_t)-result : 0;
-    t->pinned = !os_failed(result);
+    struct hnag_progress *state = hnag_progress_of(item);
+    state->times++;
+    state->outcome = os_failed(result) ? OUT_FAILED : OUT_MATCHED;
+    state->error = os_failed(result) ? (uint32_t)-result : 0;
+    t->own.pinned = !os_failed(result);
 }
 
 static void unpin(struct hn_thread *t) {
     if (pins)
         os(SYS_sched_setaffinity, 0, sizeof at_start, at_start);
-    t->pinned = false;
+    t->own.pinned = false;
 }
 
 struct span {
@@ -237,35 +245,36 @@ static bool covering(uint64_t lo, uint64_t hi, void *context) {
 
 /* The initial stack grows: only the whole mapping, down to its present end, can be given a policy that its growth
  * inherits. */
-static void place_stack(const struct hn_thread *t, struct hnag_item *item, uint64_t lo, uint64_t hi) {
+static void place_stack(const struct hn_thread *t, const struct hnag_item *item, uint64_t lo, uint64_t hi) {
     struct span s = {(uintptr_t)__builtin_frame_address(0), lo, hi};
-    if (t->path == HNAG_PATH_INITIAL)
+    if (t->own.path == HNAG_PATH_INITIAL)
         hnag_maps_each(covering, &s);
     if (s.lo >= s.hi)
         return;
     long result = hnag_place_pages(s.lo, s.hi, item->home);
-    item->times++;
-    item->outcome = result ? OUT_FAILED : OUT_MATCHED;
-    item->error = (uint32_t)-result;
-    item->placed += result ? 0 : s.hi - s.lo;
+    struct hnag_progress *state = hnag_progress_of(item);
+    state->times++;
+    state->outcome = result ? OUT_FAILED : OUT_MATCHED;
+    state->error = (uint32_t)-result;
+    state->placed += result ? 0 : s.hi - s.lo;
 }
 
 /* At the start of a thread. One that the plan does not pin must not stay on its parent's processor. */
 void hnag_plan_thread(struct hn_thread *t, uint64_t stack_lo, uint64_t stack_hi) {
-    bool ours = t->path && hnag_plan.meant;
-    struct hnag_item *item = ours ? item_of_thread(KIND_PIN, t->path) : NULL;
+    bool ours = t->own.path && hnag_plan.meant;
+    const struct hnag_item *item = ours ? item_of_thread(KIND_PIN, t->own.path) : NULL;
     if (item)
         pin(t, item);
-    else if (t->created_pinned)
+    else if (t->own.created_pinned)
         unpin(t);
-    item = ours ? item_of_thread(KIND_STACK, t->path) : NULL;
+    item = ours ? item_of_thread(KIND_STACK, t->own.path) : NULL;
     if (item)
         place_stack(t, item, stack_lo, stack_hi);
 }
 
 /* A forked child is another process than the one the plan pins. */
-void hnag_in_child(struct hn_thread *t) {
-    if (t->pinned)
+void hnrt_at_forked_child(struct hn_thread *t) {
+    if (t->own.pinned)
         unpin(t);
     if (hnag_planning)
         hnag_result_forget();
@@ -280,25 +289,12 @@ static char *append(char *to, char *end, const char *text) {
     return to;
 }
 
-static char *append_number(char *to, char *end, uint64_t n) {
-    char digits[24], *d = digits + sizeof digits;
-    *--d = 0;
-    do
-        *--d = (char)('0' + n % 10);
-    while (n /= 10);
-    return append(to, end, d);
-}
-
-static void refuse(const char *path, uint32_t line, const char *why) {
+static void refuse(const char *path, const char *why) {
     char text[240], *end = text + sizeof text - 1, *at = append(text, end, "plan ");
     uint64_t length = 0;
     while (path[length])
         length++;
     at = append(at, end, length > 100 ? path + length - 100 : path);
-    if (line) {
-        at = append(at, end, ", line ");
-        at = append_number(at, end, line);
-    }
     at = append(append(at, end, ": "), end, why);
     append(at, end, "; nothing is placed");
     hnrt_complain(text);
@@ -341,19 +337,15 @@ static bool claim(const char *path) {
 
 void hnag_plan_load(void) {
     const char *path = getenv("HOMENODE_AGENT_PLAN");
-    char *text;
-    uint32_t line = 0;
+    char *table;
     if (!path || !*path)
         return;
-    long bytes = hnag_read_file(path, &text);
+    long bytes = hnag_read_file(path, &table);
     if (bytes < 0)
-        return refuse(path, 0, bytes == -ENOENT ? "there is no such file" : "cannot be read");
-    const char *wrong = hnag_plan_parse(text, (uint64_t)bytes, &line);
-    if (!wrong)
-        wrong = hnag_plan_arrange(&line);
+        return refuse(path, bytes == -ENOENT ? "there is no such file" : "cannot be read");
+    const char *wrong = hnag_plan_take(table, (uint64_t)bytes);
     if (wrong)
-        return refuse(path, line, wrong);
-    hnag_plan.path = path;
+        return refuse(path, wrong);
     hnag_plan.meant = meant_for_us();
     if (hnag_plan.program && !hnag_plan.meant)
         return;
@@ -361,6 +353,5 @@ void hnag_plan_load(void) {
         return hnag_result_beside();
     pins = !os_failed(os(SYS_sched_getaffinity, 0, sizeof at_start, at_start));
     hnag_place_init();
-    hnag_arena_init();
     hnag_planning = true;
 }

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../os.h"
+#include "os.h"
 
 #define LEAST 65536 /* smaller objects are not sampled */
 #define DISPATCH 59 /* PR_SET_SYSCALL_USER_DISPATCH */

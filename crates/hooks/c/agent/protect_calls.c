@@ -7,7 +7,7 @@
 #include <sys/uio.h>
 #include <ucontext.h>
 
-#include "../os.h"
+#include "os.h"
 #include "protect.h"
 
 #define USER_DISPATCH 2 /* si_code; older headers lack its name */

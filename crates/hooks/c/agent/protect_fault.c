@@ -2,7 +2,7 @@
 #ifdef __x86_64__
 #include <ucontext.h>
 
-#include "../os.h"
+#include "os.h"
 #include "protect.h"
 
 #define STACK_NEAR 65536

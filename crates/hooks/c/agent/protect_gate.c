@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-#include "../os.h"
+#include "os.h"
 #include "protect.h"
 
 #define AREAS 4096

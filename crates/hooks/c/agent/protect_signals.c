@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <ucontext.h>
 
-#include "../os.h"
+#include "os.h"
 #include "protect.h"
 
 #define RESTORER UINT64_C(0x04000000)

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
-#include "../os.h"
+#include "os.h"
 #include "protect.h"
 
 #define ALTERNATE_BYTES 65536

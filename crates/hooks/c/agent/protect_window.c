@@ -6,7 +6,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include "../os.h"
+#include "os.h"
 #include "plan.h"
 #include "protect.h"
 

@@ -19,7 +19,6 @@
     X(memalign, void *, (size_t, size_t))                                                                             \
     X(valloc, void *, (size_t))                                                                                       \
     X(pvalloc, void *, (size_t))                                                                                      \
-    X(malloc_usable_size, size_t, (void *))                                                                           \
     X(mmap, void *, (void *, size_t, int, int, int, off_t))                                                           \
     X(mremap, void *, (void *, size_t, size_t, int, ...))                                                             \
     X(munmap, int, (void *, size_t))                                                                                  \

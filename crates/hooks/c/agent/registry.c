@@ -2,7 +2,7 @@
  * every free without a look. */
 #include <sys/mman.h>
 
-#include "../os.h"
+#include "os.h"
 #include "agent.h"
 
 uint16_t hnag_filter[1u << HNAG_FILTER_BITS];

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "../os.h"
+#include "os.h"
 #include "plan.h"
 
 struct piece {

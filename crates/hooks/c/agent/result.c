@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#include "../os.h"
+#include "os.h"
 #include "plan.h"
 
 struct writer {
@@ -42,28 +42,29 @@ static void put_number(struct writer *w, uint64_t n) {
 static void put_item(struct writer *w, const struct hnag_item *item) {
     static const char *const why[] = {[OUT_UNSEEN] = " not-seen", [OUT_SIZE] = " another-size-or-build",
                                       [OUT_RANGE] = " outside-the-module"};
-    switch (item->outcome) {
-    case OUT_MATCHED: put(w, item->came ? "scaled" : "matched"); break;
+    const struct hnag_progress *state = hnag_progress_of(item);
+    switch (state->outcome) {
+    case OUT_MATCHED: put(w, state->came ? "scaled" : "matched"); break;
     case OUT_FAILED: put(w, "failed"); break;
     default: put(w, "unmatched"); break;
     }
     put_number(w, item->line);
-    if (item->outcome == OUT_MATCHED || item->outcome == OUT_FAILED) {
-        put_number(w, item->times);
-        put_number(w, item->placed);
+    if (state->outcome == OUT_MATCHED || state->outcome == OUT_FAILED) {
+        put_number(w, state->times);
+        put_number(w, state->placed);
     } else {
-        put(w, why[item->outcome]);
+        put(w, why[state->outcome]);
     }
-    if (item->outcome == OUT_MATCHED && item->came)
-        put_number(w, item->came);
-    if (item->outcome == OUT_FAILED)
-        put_number(w, item->error);
+    if (state->outcome == OUT_MATCHED && state->came)
+        put_number(w, state->came);
+    if (state->outcome == OUT_FAILED)
+        put_number(w, state->error);
     put(w, "\n");
 }
 
 static bool anything_happened(void) {
     for (uint32_t i = 0; i < hnag_plan.count; i++)
-        if (hnag_plan.items[i].outcome >= OUT_MATCHED)
+        if (hnag_plan.progress[i].outcome >= OUT_MATCHED)
             return true;
     return false;
 }
@@ -126,8 +127,6 @@ void hnag_result_beside(void) {
 void hnag_result_forget(void) {
     hnag_plan.meant = false;
     hnag_counts = (struct hnag_counts){0};
-    for (uint32_t i = 0; i < hnag_plan.count; i++) {
-        hnag_plan.items[i].outcome = hnag_plan.items[i].times = hnag_plan.items[i].error = 0;
-        hnag_plan.items[i].placed = hnag_plan.items[i].came = 0;
-    }
+    for (uint32_t i = 0; i < hnag_plan.count; i++)
+        hnag_plan.progress[i] = (struct hnag_progress){0};
 }

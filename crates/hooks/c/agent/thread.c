@@ -3,24 +3,24 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "../os.h"
-#include "../real.h"
+#include "os.h"
+#include "real.h"
 #include "agent.h"
 
 /* The child's path is its parent's and the number of children the parent had. The stack's size is asked for here
  * because pthread_getattr_np would allocate. */
-void hnag_thread_child(struct hn_thread *parent, struct hn_thread *child, const pthread_attr_t *attributes) {
+void hnrt_at_announce(struct hn_thread *parent, struct hn_thread *child, const pthread_attr_t *attributes) {
     pthread_attr_t standard;
     if (parent) {
-        child->path = parent->path ? hnag_fnv(parent->path, parent->children, 4) : 0;
-        child->created_pinned = parent->pinned;
-        parent->children++;
+        child->own.path = parent->own.path ? hnag_fnv(parent->own.path, parent->own.children, 4) : 0;
+        child->own.created_pinned = parent->own.pinned;
+        parent->own.children++;
     }
     hnag_protect_creating(attributes);
     if (attributes) {
-        pthread_attr_getstacksize(attributes, &child->stack_bytes);
+        pthread_attr_getstacksize(attributes, &child->own.stack_bytes);
     } else if (pthread_attr_init(&standard) == 0) {
-        pthread_attr_getstacksize(&standard, &child->stack_bytes);
+        pthread_attr_getstacksize(&standard, &child->own.stack_bytes);
         pthread_attr_destroy(&standard);
     }
 }
@@ -47,13 +47,13 @@ static uint64_t initial_bytes(void) {
 /* The C library keeps its description of a thread at the upper end of its stack. */
 static void stack_range(const struct hn_thread *t, uint64_t *lo, uint64_t *hi) {
     enum { DESCRIPTION = 2304 };
-    if (t->path == HNAG_PATH_INITIAL) {
+    if (t->own.path == HNAG_PATH_INITIAL) {
         *hi = initial_top();
         *lo = *hi - initial_bytes();
         return;
     }
     *hi = ((uintptr_t)pthread_self() + DESCRIPTION + HNAG_PAGE - 1) & ~(HNAG_PAGE - 1);
-    *lo = t->stack_bytes && t->stack_bytes < *hi ? (*hi - t->stack_bytes) & ~(HNAG_PAGE - 1) : *hi;
+    *lo = t->own.stack_bytes && t->own.stack_bytes < *hi ? (*hi - t->own.stack_bytes) & ~(HNAG_PAGE - 1) : *hi;
 }
 
 /* First events of a thread, and what the plan has for it. */
@@ -79,17 +79,15 @@ int hnrt_acquired(int failed, const volatile void *object, uint64_t sync) {
 
 /* ---- fork -------------------------------------------------------------------------------------------------------- */
 
-/* The child must find every table whole. Nothing allocates between here and hnag_after_fork. */
-void hnag_before_fork(void) {
+/* The child must find every table whole. Nothing allocates between here and hnrt_at_forked. */
+void hnrt_at_fork(void) {
     hnag_modules_lock();
     hnag_registry_lock();
-    hnag_arena_lock();
     hnag_protect_before_fork();
 }
 
-void hnag_after_fork(void) {
+void hnrt_at_forked(void) {
     hnag_protect_after_fork();
-    hnag_arena_unlock();
     hnag_registry_unlock();
     hnag_modules_unlock();
 }

@@ -1,6 +1,7 @@
 //! Programs under the agent: built plainly, preloaded, and what they print and record.
 use super::{Recording, Ring, build};
 use homenode_base::agentplan::{AgentPlan, By, Home, Line};
+use homenode_base::agenttable;
 use homenode_base::ring::*;
 use homenode_base::stackhash::{Frame, stack_hash};
 use homenode_hooks::agent;
@@ -41,7 +42,7 @@ pub fn command(program: &Path) -> Command {
 /// Runs under a plan.
 pub fn planned(program: &Path, plan: &AgentPlan, dir: &Path) -> Command {
     let file = dir.join("agent.plan");
-    std::fs::write(&file, plan.to_string()).unwrap();
+    std::fs::write(&file, agenttable::write(plan).expect("a sound plan")).unwrap();
     let mut c = command(program);
     c.env(agent::PLAN_ENV, file);
     c
@@ -168,34 +169,4 @@ pub fn recorded(program: &Path, args: &[&str]) -> BTreeMap<String, Option<Key>> 
     let (output, rings) = r.run_command(c);
     let keys = keys(&rings);
     places(&text(&output)).into_iter().map(|(name, p)| (name, keys.get(&(p.addr, p.bytes)).cloned())).collect()
-}
-
-/// Frames that call `main` in a program built by this compiler, as a recording of another one shows them.
-pub fn frames_above_main(program: &Path, dir: &Path, compiler: &str) -> Vec<Frame> {
-    let other = plain(dir, compiler, "objects.c", &[]);
-    let r = Recording::new(MODE_RECORD);
-    let mut c = r.command(&other, &[]);
-    c.env("LD_PRELOAD", library());
-    let (_, rings) = r.run_command(c);
-    let modules = modules(&rings);
-    let deepest = rings[0].events(EVENT_ALLOC).into_iter().find(|e| e.w1() == 1_000_000).expect("main's calloc");
-    let super::slots::Item::Event { payload, .. } = deepest else { unreachable!() };
-    let pcs: Vec<u64> = payload[1..].iter().flatten().copied().take(payload[0][1] as usize).collect();
-    let (own, there) = (build_id(program.to_str().unwrap()), build_id(other.to_str().unwrap()));
-    let start = pcs.iter().skip(1).map(|&pc| frame(&modules, pc));
-    // The last one is `_start`, which lies where this program's own is.
-    start.map(|(f, id)| if id == there { own_start(program, &own) } else { f }).collect()
-}
-
-fn own_start(program: &Path, id: &str) -> Frame {
-    let out = Command::new("objdump").args(["-d", "--no-show-raw-insn"]).arg(program).output().expect("binutils");
-    let text = String::from_utf8(out.stdout).unwrap();
-    let body = text.split("<_start>:\n").nth(1).expect("every program begins").to_string();
-    let lines: Vec<&str> = body.lines().collect();
-    let call = lines.windows(2).find(|w| w[0].contains("call")).expect("of main's caller");
-    let mut build = [0; 8];
-    build.iter_mut().zip(id.as_bytes().chunks(2)).for_each(|(b, d)| {
-        *b = u8::from_str_radix(std::str::from_utf8(d).unwrap(), 16).unwrap();
-    });
-    Frame { build, returns_to: u64::from_str_radix(call[1].trim().split(':').next().unwrap(), 16).unwrap() }
 }

@@ -9,6 +9,7 @@ use crate::run::tally::Tally;
 use crate::watch::SIGUSR1;
 use homenode_base::agentplan::{AgentPlan, By, Home, Line};
 use homenode_base::agentresult::{self, Outcome, ProcessResult};
+use homenode_base::agenttable;
 use homenode_command::Failure;
 use homenode_hooks::agent;
 use homenode_migrate::{Fate, Mover, PAGE_BYTES, Request, where_are};
@@ -128,7 +129,6 @@ fn calls(plan: &AgentPlan, sources: &[Source], dynamic: bool) -> Vec<String> {
                     "mbind(allocation {ordinal} of {size} bytes by thread {p} {place}, +{offset}, {bytes}, {home})"
                 ))
             }
-            Line::Arena { .. } => None,
         }
     };
     let again = |i: usize| i > 0 && sources[i] == sources[i - 1];
@@ -139,8 +139,7 @@ fn execute(request: &RunRequest, sent: &Sent<'_>, doc: &mut ActDoc, outcome: &mu
     let place = workplace()?;
     let (plan_file, result_file) = (place.path().join("plan"), place.path().join("result"));
     let dynamic = sent.program.dynamic();
-    let environment =
-        if dynamic { environment(&sent.lines.to_string(), &plan_file, &result_file)? } else { Vec::new() };
+    let environment = if dynamic { environment(&sent.lines, &plan_file, &result_file)? } else { Vec::new() };
     let mut tally = Tally::new(sent.plan, &sent.sources, dynamic);
     let begin = Instant::now();
     let stop = StopRequests::install_with(&[SIGUSR1]).ok();
@@ -169,8 +168,10 @@ fn execute(request: &RunRequest, sent: &Sent<'_>, doc: &mut ActDoc, outcome: &mu
     Ok(())
 }
 
-fn environment(text: &str, plan: &Path, result: &Path) -> Result<Vec<(OsString, OsString)>, Failure> {
-    fs::write(plan, text).map_err(|e| Failure::work(format!("cannot write {}: {e}", plan.display())))?;
+fn environment(lines: &AgentPlan, plan: &Path, result: &Path) -> Result<Vec<(OsString, OsString)>, Failure> {
+    let table = agenttable::write(lines);
+    let table = table.map_err(|why| Failure::input(format!("the plan cannot be carried out: {why}")))?;
+    fs::write(plan, table).map_err(|e| Failure::work(format!("cannot write {}: {e}", plan.display())))?;
     let library = agent::install().map_err(Failure::work)?;
     let mut preload = OsString::from(&library);
     if let Some(before) = std::env::var_os("LD_PRELOAD").filter(|p| !p.is_empty()) {
@@ -271,7 +272,7 @@ fn summary(p: &ProcessResult, sources: &[Source]) -> String {
         );
     }
     // Of two lines for the same data one is met.
-    let of = |line: u32| (line as usize).checked_sub(2).and_then(|i| sources.get(i));
+    let of = |line: u32| sources.get(line as usize);
     let met = |o: &Outcome| matches!(o, Outcome::Matched { .. } | Outcome::Scaled { .. });
     let done: BTreeSet<&Source> = p.items.iter().filter(|i| met(&i.outcome)).filter_map(|i| of(i.line)).collect();
     let all: BTreeSet<&Source> = sources.iter().collect();

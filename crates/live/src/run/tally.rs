@@ -53,10 +53,10 @@ impl<'a> Tally<'a> {
         Tally { plan, pins, entries: (0..plan.entries.len()).map(entry).collect() }
     }
 
-    /// What one process reports; line `i + 2` of its plan is `sources[i]`.
+    /// What one process reports; line `i` of its plan is `sources[i]`.
     pub(crate) fn hear(&mut self, process: &ProcessResult, sources: &[Source]) {
         for item in &process.items {
-            let Some(source) = (item.line as usize).checked_sub(2).and_then(|i| sources.get(i)) else { continue };
+            let Some(source) = sources.get(item.line as usize) else { continue };
             let state = self.state(*source, item.outcome);
             self.set(*source, state);
         }

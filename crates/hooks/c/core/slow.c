@@ -60,10 +60,7 @@ static void count_wide(struct hn_thread *t) {
  * if recording is over. May be abandoned by a longjmp at any instruction and called again. */
 bool hnrt_open_batch(struct hn_thread *t) {
     struct hn_ring *r = t->real;
-#ifndef HN_AGENT
-    if (UNLIKELY(t->spin.marked && !t->spin.looked && t->spin.mark != r->cursor))
-        hnrt_spin_look(t);
-#endif
+    hnrt_at_batch(t);
     uint64_t next = (r->cursor - r->base) & (r->bytes - 1), head = r->batch_head;
     if ((head * HN_SLOT_BYTES & (r->bytes - 1)) != next) {
         head += HN_BATCH_SLOTS;

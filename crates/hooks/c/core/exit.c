@@ -5,9 +5,6 @@
 #include "os.h"
 #include "real.h"
 #include "runtime.h"
-#ifdef HN_AGENT
-#include "agent/agent.h"
-#endif
 
 /* A vfork child borrows its parent's memory: nothing of it is to be ended. */
 static bool in_own_process(void) {
@@ -17,10 +14,8 @@ static bool in_own_process(void) {
 /* Ends the recording of the process. Other threads may run on until the kernel stops them: their rings stay open. */
 void hnrt_process_end(void) {
     struct hn_thread *t = hnrt_self;
-#ifdef HN_AGENT
     if (in_own_process())
-        hnag_result_write();
-#endif
+        hnrt_at_process_end();
     if (!t || t->ended || !in_own_process())
         return hnrt_flush_all();
     if (t->recording)

@@ -5,20 +5,13 @@
 
 #include "os.h"
 
-#ifdef HN_AGENT
-#include "agent/agent.h"
-#define AGENT(what) what
-#else
-#define AGENT(what)
-#endif
-
 static TLS uint32_t child_index = HN_NO_PARENT; /* threads may fork at the same time */
 
 /* Runs after the program's own preparations. References between here and the child's ring belong to nobody: other
  * handlers may run in the child before ours, on a ring that it shares with the parent. */
 static void before_fork(void) {
     struct hn_thread *t = hnrt_self;
-    AGENT(hnag_before_fork());
+    hnrt_at_fork();
     if (!t)
         return;
     child_index = HN_NO_PARENT;
@@ -32,19 +25,19 @@ static void before_fork(void) {
 }
 
 static void in_parent(void) {
-    AGENT(hnag_after_fork());
+    hnrt_at_forked();
     if (hnrt_self)
         hnrt_route(hnrt_self);
 }
 
 static void in_child(void) {
     struct hn_thread *t = hnrt_self;
-    AGENT(hnag_after_fork());
+    hnrt_at_forked();
     if (!t)
         return;
     hnrt_parent_pid = hnrt_pid;
     hnrt_pid = (uint32_t)os(SYS_getpid);
-    AGENT(hnag_in_child(t));
+    hnrt_at_forked_child(t);
     hnrt_threaded = false;
     hnrt_threads_after_fork();
     hnrt_order_after_fork();

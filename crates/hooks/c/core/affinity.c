@@ -79,10 +79,8 @@ void hnrt_affinity_creating(struct hn_thread *child, const pthread_attr_t *attri
  * began and no call says why, that counts for its whole life. */
 void hnrt_affinity_seen(struct hn_thread *t, const struct hn_thread *of) {
     uint64_t mask[WORDS_MAX];
-#ifdef HN_AGENT
-    if (of->pinned) /* by a plan, not by the program */
+    if (hnrt_placed_by_us(of))
         return;
-#endif
     unsigned words = of->bound || !of->real || !first_words ? 0 : current(of->tid, mask);
     bool differs = false;
     for (unsigned i = 0; i < words; i++)

@@ -7,9 +7,6 @@
 #include "os.h"
 #include "real.h"
 #include "runtime.h"
-#ifdef HN_AGENT
-#include "agent/agent.h"
-#endif
 
 static struct hn_thread *threads; /* all that ever were; an ended one is used again once its kernel thread is gone */
 static uint32_t threads_lock;
@@ -208,9 +205,7 @@ struct hn_thread *hnrt_thread_attach(void) {
     hnrt_thread_enter(t);
     hnrt_thread_key_set(t);
     if (!__atomic_exchange_n(&attached, 1, __ATOMIC_RELAXED)) {
-#ifdef HN_AGENT
-        t->path = HNAG_PATH_INITIAL;
-#endif
+        hnrt_at_attach(t);
         hnrt_process_begin(t);
     } else if (t->recording) {
         hnrt_acquire(t, &hnrt_unannounced, 0, HN_SYNC_THREAD);
@@ -224,9 +219,7 @@ struct hn_thread *hnrt_thread_attach(void) {
 void hnrt_thread_end(struct hn_thread *t) {
     if (t->recording)
         hnrt_affinity_seen(t, t);
-#ifndef HN_AGENT
-    hnrt_spin_over(t);
-#endif
+    hnrt_at_thread_end(t);
     if (t->recording) {
         hnrt_release(t, (void *)pthread_self(), 0, HN_SYNC_JOIN);
         if (t->recording)
@@ -348,9 +341,7 @@ struct hn_thread *hnrt_thread_announce(const pthread_attr_t *attributes) {
     if (!child)
         return NULL;
     hnrt_threaded = true;
-#ifdef HN_AGENT
-    hnag_thread_child(parent, child, attributes);
-#endif
+    hnrt_at_announce(parent, child, attributes);
     if (hnrt_record && !hnrt_confined)
         hnrt_thread_give_ring(child, hnrt_ring_claim(parent ? parent->index : HN_NO_PARENT));
     if (parent && parent->recording && child->real)
@@ -361,10 +352,8 @@ struct hn_thread *hnrt_thread_announce(const pthread_attr_t *attributes) {
 
 /* Its creation failed. */
 void hnrt_thread_unannounce(struct hn_thread *child) {
-#ifdef HN_AGENT
     if (hnrt_self)
-        hnrt_self->children--;
-#endif
+        hnrt_at_unannounce(hnrt_self);
     hnrt_thread_discard(child);
 }
 
@@ -378,10 +367,8 @@ static void known_by(struct hn_thread *child, uint32_t index, pthread_t handle) 
 
 INTERPOSE int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
                              void *argument) {
-#ifdef HN_AGENT
-    if (!hnag_active())
+    if (!hnrt_at_create())
         return REAL(pthread_create)(thread, attributes, start, argument);
-#endif
     struct hn_thread *child = hnrt_thread_announce(attributes);
     if (!child)
         return EAGAIN;
@@ -393,18 +380,14 @@ INTERPOSE int pthread_create(pthread_t *thread, const pthread_attr_t *attributes
         hnrt_thread_unannounce(child);
     else
         known_by(child, index, *thread);
-#ifdef HN_AGENT
-    hnag_protect_created();
-#endif
+    hnrt_at_created();
     return failed;
 }
 
 /* C11's threads: the C library does not route them through pthread_create. */
 INTERPOSE int thrd_create(thrd_t *thread, thrd_start_t start, void *argument) {
-#ifdef HN_AGENT
-    if (!hnag_active())
+    if (!hnrt_at_create())
         return REAL(thrd_create)(thread, start, argument);
-#endif
     struct hn_thread *child = hnrt_thread_announce(NULL);
     if (!child)
         return thrd_nomem;
@@ -416,9 +399,7 @@ INTERPOSE int thrd_create(thrd_t *thread, thrd_start_t start, void *argument) {
         hnrt_thread_unannounce(child);
     else
         known_by(child, index, (pthread_t)*thread);
-#ifdef HN_AGENT
-    hnag_protect_created();
-#endif
+    hnrt_at_created();
     return result;
 }
 

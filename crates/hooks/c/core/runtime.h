@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "product.h"
 #include "ring_layout.h"
 
 #define HN_BATCH_BYTES (HN_BATCH_SLOTS * HN_SLOT_BYTES)
@@ -17,15 +18,9 @@
 
 #define EXPORT __attribute__((visibility("default")))
 /* Functions that stand before others lie in a section of their own, the doors: when a stack is walked, they are no part of
- * it, nor is what lies between two of them. */
-#ifdef HN_AGENT
-#define INTERPOSE __attribute__((visibility("default"), section("hn_doors"), noinline))
-#define HN_NAME "homenode agent: "
-#else
-/* Weak, so that a program with its own malloc (say) keeps it. */
-#define INTERPOSE __attribute__((visibility("default"), weak, section("hn_doors")))
-#define HN_NAME "homenode hooks: "
-#endif
+ * it, nor is what lies between two of them. A product says how
+ * INTERPOSE declares them. */
+#define HN_DOORS "hn_doors"
 #define NOINLINE __attribute__((noinline))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -118,25 +113,30 @@ struct hn_thread {
     bool bound;           /* a call said where it runs */
     pthread_t handle;     /* 0: not known */
     int (*start_c11)(void *);
-#ifdef HN_AGENT
-    uint64_t path;        /* see agent/agent.h */
-    uint32_t children;    /* threads it has created */
-    bool pinned;          /* by a plan */
-    bool created_pinned;  /* by a thread that is */
-    size_t stack_bytes;   /* as asked for when it was created; 0: not known */
-#endif
+    struct hn_product own; /* what the product keeps of a thread */
     uint32_t depth, depth_floor;
     struct hn_frame stack[HN_STACK_MAX];
     struct hn_thread *next;
 };
 
-#ifdef HN_AGENT
-#define TLS __thread __attribute__((tls_model("initial-exec")))
-#else
-#define TLS __thread __attribute__((tls_model("local-exec")))
-#endif
+#define TLS __thread __attribute__((tls_model(HN_TLS_MODEL)))
 extern TLS struct hn_ring *hnrt_ring;
 extern TLS struct hn_thread *hnrt_self;
+
+/* ---- what a product does at its places (product.c of each) ------------------------------------------------------- */
+
+bool hnrt_at_create(void);                     /* whether threads about to be created are to be announced */
+void hnrt_at_announce(struct hn_thread *parent, struct hn_thread *child, const pthread_attr_t *attributes);
+void hnrt_at_unannounce(struct hn_thread *parent);
+void hnrt_at_created(void);                    /* by the calling thread, or not */
+void hnrt_at_attach(struct hn_thread *first);  /* the initial thread is known, and has done nothing yet */
+void hnrt_at_batch(struct hn_thread *t);       /* before a batch is begun */
+void hnrt_at_thread_end(struct hn_thread *t);  /* before its last events */
+void hnrt_at_process_end(void);
+bool hnrt_placed_by_us(const struct hn_thread *t); /* where it runs is not the program's wish */
+void hnrt_at_fork(void);
+void hnrt_at_forked(void);                     /* in parent and child */
+void hnrt_at_forked_child(struct hn_thread *t);
 
 /* ---- control block (control.c) ----------------------------------------------------------------------------------- */
 

@@ -6,9 +6,6 @@
 #include <link.h>
 
 #include "os.h"
-#ifndef HN_AGENT
-#include "real.h"
-#endif
 #include "runtime.h"
 
 #define MODULES 1024
@@ -176,13 +173,3 @@ void hnrt_modules_forget(void) {
     for (uint32_t i = 0; i < module_count; i++)
         modules[i].reported = false;
 }
-
-#ifndef HN_AGENT
-/* A library that is closed before anybody looked around would never have been there. */
-INTERPOSE int dlclose(void *library) {
-    struct hn_thread *t = hnrt_attached ? hnrt_recording() : NULL;
-    if (t)
-        hnrt_modules_scan(t);
-    return REAL(dlclose)(library);
-}
-#endif

@@ -1,28 +1,6 @@
-/* The functions behind the ones we stand in front of. */
+/* The functions in front of which the hooks stand. */
 #pragma once
-#include <dirent.h>
-#include <pthread.h>
-#include <sched.h>
-#include <semaphore.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
-#include <sys/wait.h>
-#include <threads.h>
-#include <time.h>
-#include <unistd.h>
-#include <wchar.h>
 
-#ifdef HN_AGENT
-#include "agent/real_list.h"
-#else
 /* X(name, return type, arguments) */
 #define HN_REAL(X)                                                                                                    \
     X(pthread_create, int, (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))                          \
@@ -207,21 +185,3 @@
     X(_ZnamSt11align_val_t, void *, (size_t, size_t))                                                                 \
     X(_ZnwmSt11align_val_tRKSt9nothrow_t, void *, (size_t, size_t, const void *))                                     \
     X(_ZnamSt11align_val_tRKSt9nothrow_t, void *, (size_t, size_t, const void *))
-#endif
-
-#define HN_REAL_FIELD(name, type, arguments) type(*name) arguments;
-struct hnrt_real {
-    HN_REAL(HN_REAL_FIELD)
-};
-extern struct hnrt_real hnrt_real;
-
-void hnrt_real_resolve(void);
-/* Whether the table is being filled: dlsym may allocate, and then the bootstrap heap serves it. */
-extern bool hnrt_resolving;
-static inline bool hnrt_real_resolving(void) {
-    return __atomic_load_n(&hnrt_resolving, __ATOMIC_RELAXED);
-}
-
-/* The real function; resolves the table when something of ours is called before the first constructor. */
-#define REAL(name)                                                                                                    \
-    (__builtin_expect(hnrt_real.name != NULL, 1) ? hnrt_real.name : (hnrt_real_resolve(), hnrt_real.name))

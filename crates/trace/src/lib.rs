@@ -7,7 +7,7 @@
 //! [`TraceError`] and never panics. No OS call: files are reached through [`store::Store`].
 //!
 //! Reading order: [`record`], [`sample`], [`event`], [`manifest`], [`store`], [`framing`], [`frame`], [`events`], [`symbols`],
-//! [`dataset`], `packed` (events in memory), [`lives`](mod@lives), [`affinity`], `polls` (busy waiting), [`order`], [`thin`], [`objects`], [`check`], [`synthetic`]. The bytes are in `docs/format.md`.
+//! [`dataset`], `packed` (events in memory), [`lives`](mod@lives), [`affinity`], `polls` (busy waiting), [`order`], [`thin`], [`objects`], [`check`], [`writer`], [`synthetic`]. The bytes are in `docs/format.md`.
 //!
 //! ```
 //! use homenode_trace::order::{Order, OrderKind, Stream};
@@ -49,6 +49,7 @@ pub mod symbols;
 pub mod synthetic;
 pub mod thin;
 pub mod types;
+pub mod writer;
 
 pub use affinity::pinned;
 pub use bytes::Fault;

@@ -40,7 +40,9 @@ use crate::symbols::Symbols;
 use std::io;
 
 /// Writes one dataset. References of a thread are handed over in its program order, threads in any; a thread begins with
-/// its first use. At most one frame for each thread and one chunk of events are held.
+/// its first use, and its number is its place in the manifest's table. At most one frame for each thread and one chunk of
+/// events are held. A frame that the sink refuses is forgotten and not counted, and the next one takes its place; events that it
+/// refuses are still held.
 #[derive(Debug)]
 pub struct Writer<S: Sink> {
     sink: S,

@@ -48,7 +48,7 @@ fn host() -> String {
 ///
 /// # Errors
 /// [`CaptureError::Io`].
-pub fn write_manifest(root: &Dir, manifest: &Manifest) -> Result<(), CaptureError> {
+pub(crate) fn write_manifest(root: &Dir, manifest: &Manifest) -> Result<(), CaptureError> {
     writer::put_manifest(&DirStore::of(root), manifest)
         .map_err(CaptureError::io("write", &root.path().join(MANIFEST_FILE)))
 }

@@ -2,7 +2,7 @@
 use crate::event::{AllocSource, Event, EventKind, SyncKind};
 use crate::frame::{BATCH_REFS_MAX, FRAME_REFS_MAX, RawRef};
 use crate::framing::Codec;
-use crate::manifest::{EXACT_FORMAT_VERSION, Manifest, Process, Thread};
+use crate::manifest::{Manifest, Process, Thread};
 use crate::record::Op;
 use crate::sample::{Sample, Sampling};
 use crate::store::MemStore;
@@ -52,8 +52,6 @@ impl Builder {
     /// A program of `threads` threads in one process, without references yet.
     pub fn new(threads: u32) -> Builder {
         let manifest = Manifest {
-            format: "homenode-trace".into(),
-            version: EXACT_FORMAT_VERSION,
             complete: true,
             backend: "synthetic".into(),
             command: vec!["synthetic".into()],
@@ -64,7 +62,8 @@ impl Builder {
             threads: (0..threads).map(|t| Thread { tid: 1000 + t, ..Thread::default() }).collect(),
             synchronised: true,
             ..Manifest::default()
-        };
+        }
+        .of_format();
         let mut b = Builder {
             manifest,
             scripts: vec![Script::default(); threads as usize],

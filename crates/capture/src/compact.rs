@@ -1,18 +1,20 @@
 //! Re-encoding a dataset smaller: whole frames joined up to the largest size, zstd instead of LZ4, the same content.
 use crate::control::{RINGS, refuse_while_recorded};
 use crate::error::CaptureError;
+use crate::output::Appender;
 use crate::store::{DirStore, THREADS, put_in_place, replace_target, sibling};
 use homenode_sys::dir::{self, Dir, hidden};
 use homenode_trace::dataset::{EVENTS_FILE, EventWalk, MANIFEST_FILE, frames_file, scan_frames};
-use homenode_trace::events::{CHUNK_EVENTS_MAX, EventEncoder};
+use homenode_trace::events::CHUNK_EVENTS_MAX;
 use homenode_trace::frame::{Batch, DecodedFrame, FRAME_REFS_MAX, FrameEncoder, RawRef, decode_frame};
 use homenode_trace::framing::Codec;
 use homenode_trace::store::Store;
 use homenode_trace::symbols::Symbols;
+use homenode_trace::writer::{EventFile, ThreadFile};
 use homenode_trace::{DatasetReader, Event, Events, TraceError};
 use std::borrow::Cow;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -134,7 +136,7 @@ fn compact_thread(reader: &DatasetReader, thread: u32, to: &Dir, b: &mut Buffers
     let new = hidden(&name).map_err(CaptureError::io("create", &path))?;
     // A leftover of somebody who was killed.
     let _ = to.remove(&new);
-    let result = to.create(&new).map_err(CaptureError::io("create", &path)).and_then(|file| {
+    let result = Appender::open(to, &new, 0).map_err(CaptureError::io("create", &path)).and_then(|file| {
         write_compacted(reader, thread, file, &path, b)?;
         verify(reader, thread, to, &new, b)?;
         to.rename(&new, &name).map_err(CaptureError::io("replace", &path))
@@ -150,42 +152,33 @@ fn compact_thread(reader: &DatasetReader, thread: u32, to: &Dir, b: &mut Buffers
 fn write_compacted(
     reader: &DatasetReader,
     thread: u32,
-    file: File,
+    file: Appender,
     path: &Path,
     b: &mut Buffers,
 ) -> Result<(), CaptureError> {
     let write = |e| CaptureError::io("write", path)(e);
-    let mut file = BufWriter::new(file);
-    let (mut written, mut end) = (0, 0);
-    b.encoder.begin(thread, 0);
+    let mut file = ThreadFile::of(thread, file, 0);
+    let mut end = 0;
+    file.begin(&mut b.encoder);
     for i in 0..reader.frames(thread).len() {
         reader.read_frame(thread, i, &mut b.bytes, &mut b.frame)?;
         if !fits(&b.encoder, &b.frame) {
-            written += flush(&mut b.encoder, end, &mut b.out);
-            file.write_all(&b.out).map_err(write)?;
-            b.encoder.begin(thread, written);
+            file.append(&mut b.encoder, (end, Codec::Zstd), 0, &mut b.out).map_err(write)?;
+            file.begin(&mut b.encoder);
         }
         join(&mut b.encoder, &b.frame, end);
         end = b.frame.end;
     }
     if !b.encoder.is_empty() {
-        flush(&mut b.encoder, end, &mut b.out);
-        file.write_all(&b.out).map_err(write)?;
+        file.append(&mut b.encoder, (end, Codec::Zstd), 0, &mut b.out).map_err(write)?;
     }
-    file.into_inner().map_err(|e| write(e.into_error()))?.sync_all().map_err(write)
+    file.into_file().sync().map_err(write)
 }
 
 fn fits(encoder: &FrameEncoder, frame: &DecodedFrame) -> bool {
     // A quarter of the frame for batches: far more than 64 Ki references in batches of 63 need.
     let batches = frame.batches.len() <= FRAME_REFS_MAX / 4;
     encoder.is_empty() || (frame.len() <= encoder.room() && batches)
-}
-
-fn flush(encoder: &mut FrameEncoder, end: u64, out: &mut Vec<u8>) -> u64 {
-    let refs = encoder.len() as u64;
-    out.clear();
-    encoder.finish(end, Codec::Zstd, out);
-    refs
 }
 
 /// Appends a frame to the one being built. Where it does not begin when the one before ended, an empty batch keeps that
@@ -275,16 +268,16 @@ fn compact_events(reader: &DatasetReader, to: &Dir) -> Result<(), CaptureError> 
     if events.is_empty() {
         return Ok(());
     }
-    let (mut new, mut encoder, mut first) = (Vec::new(), EventEncoder::default(), 0);
+    let mut new = EventFile::of(Vec::new(), 0, Codec::Zstd);
     let mut walk = events.iter();
     loop {
         let some: Vec<Event> = walk.by_ref().take(CHUNK_EVENTS_MAX).map(Cow::into_owned).collect();
         if some.is_empty() {
             break;
         }
-        encoder.encode(first, &some, Codec::Zstd, &mut new);
-        first += some.len() as u64;
+        new.append(&some).map_err(|source| TraceError::Io { name: EVENTS_FILE.to_owned(), source })?;
     }
+    let new = new.into_file();
     if !same_events(&new, events).unwrap_or(false) {
         let what = "the events written differ from those read".to_owned();
         return Err(TraceError::Damaged { name: EVENTS_FILE.into(), offset: 0, what }.into());

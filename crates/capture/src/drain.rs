@@ -1,6 +1,5 @@
 //! From one thread's ring to its frames and events.
-use crate::facts::Counts;
-use crate::output::{Appender, EventsFile};
+use crate::output::Appender;
 use crate::ring::{Consumed, Ring};
 use crate::sink::FrameSink;
 use crate::slots::Decoder;
@@ -9,6 +8,7 @@ use homenode_sys::clock;
 use homenode_trace::Event;
 use homenode_trace::frame::FrameEncoder;
 use homenode_trace::framing::Codec;
+use homenode_trace::writer::{Counts, EventFile, ThreadFile};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -39,7 +39,7 @@ impl std::fmt::Display for DrainError {
 /// What all threads of a recording share while they are drained.
 #[derive(Debug)]
 pub(crate) struct Ledger {
-    events: Mutex<EventsFile>,
+    events: Mutex<EventFile<Appender>>,
     quota: AtomicU64,
     /// References recorded, all threads together.
     pub(crate) refs: AtomicU64,
@@ -53,7 +53,7 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     /// Allows `limit` references in all. A limit is exact only if one worker drains.
-    pub(crate) fn new(events: EventsFile, limit: Option<u64>) -> Ledger {
+    pub(crate) fn new(events: EventFile<Appender>, limit: Option<u64>) -> Ledger {
         let quota = AtomicU64::new(limit.unwrap_or(u64::MAX));
         let [refs, bytes, dropped] = Default::default();
         Ledger { events: Mutex::new(events), quota, refs, bytes, dropped, failed: AtomicBool::new(false) }
@@ -67,7 +67,7 @@ impl Ledger {
     }
     /// Bytes of events so far.
     pub(crate) fn event_bytes(&self) -> u64 {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).bytes()
     }
     /// Takes note of the references that are in the dataset now.
     fn account(&self, sink: &FrameSink<'_>) {
@@ -87,8 +87,6 @@ pub(crate) struct ThreadDrain {
     pub(crate) ring: Ring,
     /// What has been taken out of the ring.
     pub(crate) consumed: Consumed,
-    /// Spins that this value put into the dataset.
-    pub(crate) spins: u64,
     /// References of the ring that are already in the dataset although its journal does not say so.
     pub(crate) skip_refs: u64,
     /// Likewise events.
@@ -97,7 +95,8 @@ pub(crate) struct ThreadDrain {
     /// stamp) are raised to it: time never runs backwards within a thread.
     pub(crate) floor: u64,
     decoder: Decoder,
-    out: Appender,
+    /// What was put into the dataset; it counts spins from the beginning of this value only.
+    out: ThreadFile<Appender>,
 }
 
 /// Buffers of a worker, used for one thread after another.
@@ -117,10 +116,10 @@ pub(crate) struct Target<'a> {
 
 impl ThreadDrain {
     /// Starts where the ring's journal says.
-    pub(crate) fn new(thread: u32, ring: Ring, out: Appender) -> io::Result<ThreadDrain> {
+    pub(crate) fn new(thread: u32, ring: Ring, out: ThreadFile<Appender>) -> io::Result<ThreadDrain> {
         let consumed = ring.consumed()?;
         let decoder = Decoder::default();
-        Ok(ThreadDrain { thread, ring, consumed, spins: 0, skip_refs: 0, skip_events: 0, floor: 0, decoder, out })
+        Ok(ThreadDrain { thread, ring, consumed, skip_refs: 0, skip_events: 0, floor: 0, decoder, out })
     }
 
     /// Slots that wait; an impossible number if the producer's header is corrupt.
@@ -129,8 +128,7 @@ impl ThreadDrain {
     }
     /// Counts of the thread in the dataset.
     pub(crate) fn counts(&self) -> Counts {
-        let refs = self.consumed.refs + self.skip_refs;
-        Counts { refs, spins: self.spins, events: self.consumed.events + self.skip_events }
+        Counts { events: self.consumed.events + self.skip_events, ..self.out.counts() }
     }
     /// Batches with something that no producer writes.
     pub(crate) fn damaged(&self) -> u64 {
@@ -171,9 +169,8 @@ impl ThreadDrain {
     fn frame(&mut self, to: u64, last: bool, target: &mut Target<'_>) -> Result<(), DrainError> {
         let Target { ledger, buffers, see } = target;
         let Buffers { encoder, frame, events } = &mut **buffers;
-        frame.clear();
         events.clear();
-        encoder.begin(self.thread, self.consumed.refs + self.skip_refs);
+        self.out.begin(encoder);
         let failed = ledger.failed.load(Ordering::Acquire);
         let mut sink = FrameSink::new(self.thread, self.consumed, encoder, events);
         (sink.skip_refs, sink.skip_events) = (self.skip_refs, self.skip_events);
@@ -183,12 +180,10 @@ impl ThreadDrain {
         if sink.stored > 0 {
             let end = self.end_stamp(at, to, last);
             self.floor = end;
-            sink.encoder.finish(end, Codec::Lz4, frame);
-            self.out.append(frame).map_err(DrainError::Write)?;
-            ledger.bytes.fetch_add(frame.len() as u64, Ordering::Relaxed);
+            let written = self.out.append(sink.encoder, (end, Codec::Lz4), sink.spins, frame);
+            ledger.bytes.fetch_add(written.map_err(DrainError::Write)?, Ordering::Relaxed);
         }
         ledger.account(&sink);
-        self.spins += sink.spins;
         let written = ledger.events.lock().unwrap_or_else(PoisonError::into_inner).append(sink.events);
         if let Err(error) = written {
             // The references are in the dataset and the tail stays: whoever comes back here skips them.

@@ -6,8 +6,8 @@ use crate::facts::Tables;
 use crate::finish::{self, Ending};
 use crate::manifest;
 use crate::options::{Progress, RecordOptions, RecordSummary, Snapshot};
-use crate::output::EventsFile;
-use crate::store::NewDataset;
+use crate::output::Appender;
+use crate::store::{DirStore, NewDataset};
 use crate::workers::Recording;
 use homenode_base::ring::{CONTROL_ENV, STOP_USER};
 use homenode_host::launch;
@@ -15,7 +15,9 @@ use homenode_host::supervise::{Outcome, Supervised, Watch};
 use homenode_sys::clock;
 use homenode_sys::dir::Dir;
 use homenode_sys::process::Subreaper;
+use homenode_trace::framing::Codec;
 use homenode_trace::manifest::Manifest;
+use homenode_trace::writer::EventFile;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -91,8 +93,9 @@ fn begin(root: &Dir, manifest: &Manifest, options: &RecordOptions) -> Result<Rec
 }
 
 /// The event file and the directory of rings of a new dataset.
-fn files_of(root: &Dir) -> Result<(EventsFile, Dir), CaptureError> {
-    let events = EventsFile::open(root, 0, 0).map_err(CaptureError::io("create events.bin in", root.path()))?;
+fn files_of(root: &Dir) -> Result<(EventFile<Appender>, Dir), CaptureError> {
+    let events = EventFile::create(&DirStore::of(root), Codec::Lz4)
+        .map_err(CaptureError::io("create events.bin in", root.path()))?;
     let rings = root.sub(RINGS).map_err(CaptureError::io("open rings in", root.path()))?;
     Ok((events, rings))
 }

@@ -2,6 +2,7 @@
 use crate::control::Entry;
 use homenode_symbols::Module;
 use homenode_trace::manifest::{Process, Thread};
+use homenode_trace::writer::Counts;
 use homenode_trace::{Event, EventKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -22,17 +23,6 @@ struct Inner {
 
 /// More names of phases than anybody writes by hand; a program that makes them up must not fill the recorder's memory.
 const PHASES_MAX: usize = 256;
-
-/// Counts of one thread in the dataset.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// References or samples, spins included.
-    pub refs: u64,
-    /// Spins among them.
-    pub spins: u64,
-    /// Events.
-    pub events: u64,
-}
 
 /// Process and thread tables of the manifest, and the modules of each process.
 #[derive(Debug, Default)]

@@ -30,7 +30,7 @@
 //!
 //! Reading order: [`store`] and [`manifest`] (the dataset as a directory), `options` (what is asked, what came of it), `control` and
 //! `ring` (the protocol of `homenode_base::ring` seen from this side), `memory` (where rings lie), `slots` (ring slots to
-//! references and events), `sink` and `drain` (one thread's ring to its files), `facts` and `output`, `workers` (all rings),
+//! references and events), `sink` and `drain` (one thread's ring to its files), `facts`, `output` (a directory as the sink of `homenode_trace::writer`), `workers` (all rings),
 //! `finish` (the dataset completed), `exact` (the recorder for programs with hooks), [`sampled`] (the recorder for samples) with
 //! [`protect`] (samples by the preloaded library), [`backends`] (the family: it knows both recorders), [`record()`];
 //! [`recover()`], [`leftovers`], [`compact()`].
@@ -63,7 +63,6 @@ mod workers_tests;
 
 pub use compact::{CompactSummary, compact};
 pub use error::CaptureError;
-pub use facts::Counts;
 pub use options::{Progress, RecordOptions, RecordSummary, Snapshot};
 pub use record::record;
 pub use recover::{RecoverSummary, recover};

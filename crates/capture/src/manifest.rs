@@ -1,9 +1,11 @@
 //! The manifest of a dataset: as it is first written, and replaced.
 use crate::error::CaptureError;
 use crate::options::RecordOptions;
+use crate::store::DirStore;
 use homenode_sys::dir::Dir;
 use homenode_trace::dataset::MANIFEST_FILE;
-use homenode_trace::manifest::{Clock, EXACT_FORMAT_VERSION, Manifest};
+use homenode_trace::manifest::{Clock, Manifest};
+use homenode_trace::writer;
 use std::fs;
 use std::path::Path;
 
@@ -23,14 +25,7 @@ pub(crate) fn first_manifest(options: &RecordOptions) -> Manifest {
 
 /// A manifest that knows nothing of its recording but the format.
 pub fn bare_manifest() -> Manifest {
-    Manifest {
-        format: "homenode-trace".to_owned(),
-        version: EXACT_FORMAT_VERSION,
-        backend: "hooks".to_owned(),
-        clock: Clock::Tsc,
-        synchronised: true,
-        ..Manifest::default()
-    }
+    Manifest { backend: "hooks".to_owned(), clock: Clock::Tsc, synchronised: true, ..Manifest::default() }.of_format()
 }
 
 /// Nodes with memory here, 0 if the kernel does not say.
@@ -53,8 +48,7 @@ fn host() -> String {
 ///
 /// # Errors
 /// [`CaptureError::Io`].
-pub fn write_manifest(root: &Dir, manifest: &Manifest) -> Result<(), CaptureError> {
-    let mut text = serde_json::to_vec_pretty(manifest).expect("strings and integers always serialise");
-    text.push(b'\n');
-    root.replace(MANIFEST_FILE, &text).map_err(CaptureError::io("write", &root.path().join(MANIFEST_FILE)))
+pub(crate) fn write_manifest(root: &Dir, manifest: &Manifest) -> Result<(), CaptureError> {
+    writer::put_manifest(&DirStore::of(root), manifest)
+        .map_err(CaptureError::io("write", &root.path().join(MANIFEST_FILE)))
 }

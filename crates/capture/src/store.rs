@@ -50,6 +50,9 @@ impl DirStore {
     pub fn root(&self) -> &Path {
         self.dir.path()
     }
+    pub(crate) fn dir(&self) -> &Dir {
+        &self.dir
+    }
     /// Says so if a recorder writes the dataset at this moment.
     ///
     /// # Errors

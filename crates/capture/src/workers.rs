@@ -1,12 +1,13 @@
 //! All rings of a recording, drained by one or more workers that share the work.
 use crate::control::{Control, Entry};
 use crate::drain::{Buffers, DrainError, Ledger, Target, ThreadDrain};
-use crate::facts::{Counts, Facts};
-use crate::output::Appender;
+use crate::facts::Facts;
 use crate::ring::Ring;
+use crate::store::DirStore;
 use homenode_base::ring::*;
 use homenode_sys::dir::Dir;
 use homenode_sys::futex;
+use homenode_trace::writer::{Counts, ThreadFile};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -267,7 +268,8 @@ impl Recording {
             return Some(State::Closed(Counts::default()));
         }
         let ring = Ring::open(&self.control, index, entry);
-        let thread = ring.and_then(|r| ThreadDrain::new(index, r, Appender::frames(&self.root, index, 0)?));
+        let thread =
+            ring.and_then(|r| ThreadDrain::new(index, r, ThreadFile::create(&DirStore::of(&self.root), index)?));
         Some(match thread {
             Ok(thread) => State::Open(Box::new(thread)),
             Err(error) => {

@@ -5,13 +5,14 @@ mod producer;
 
 use crate::control::{Control, RINGS};
 use crate::drain::Ledger;
-use crate::output::EventsFile;
 use crate::store::{DirStore, NewDataset};
 use crate::workers::Recording;
 use homenode_base::ring::{EVENT_RELEASE, RING_BYTES_MAX, SLOT_BYTES};
 use homenode_trace::dataset::{frames_file, scan_events, scan_frames};
 use homenode_trace::frame::{DecodedFrame, decode_frame};
+use homenode_trace::framing::Codec;
 use homenode_trace::store::Store;
+use homenode_trace::writer::EventFile;
 use producer::{Attached, Known, known};
 
 const REFS: u64 = 2 * RING_BYTES_MAX / SLOT_BYTES;
@@ -41,7 +42,7 @@ fn three_workers_record_what_one_would() {
     let new = NewDataset::create(&root, false).unwrap();
     let control = Control::create(&new.dir.sub(RINGS).unwrap(), false, None).unwrap();
     let attached = Attached::open(&control.path());
-    let ledger = Ledger::new(EventsFile::open(&new.dir, 0, 0).unwrap(), None);
+    let ledger = Ledger::new(EventFile::create(&DirStore::of(&new.dir), Codec::Lz4).unwrap(), None);
     let recording = Recording::new(new.dir.clone(), control, ledger, 3);
     std::thread::scope(|scope| {
         recording.start(scope);

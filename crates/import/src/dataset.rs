@@ -2,7 +2,7 @@
 use crate::error::ImportError;
 use crate::people::People;
 use crate::report::{FileReport, ImportSink};
-use homenode_capture::manifest::{bare_manifest, write_manifest};
+use homenode_capture::manifest::bare_manifest;
 use homenode_capture::sampled::writer::{self, Stamped};
 use homenode_capture::{CaptureError, DirStore};
 use homenode_sampling::perf::Counts;
@@ -82,13 +82,7 @@ impl Writer {
         let samples = self.files.samples;
         let mut sampling = report.sampling;
         sampling.period = self.files.weight.checked_div(samples).unwrap_or(0);
-        let counts = self.files.counts(self.people.rows.len() as u32);
-        for (row, counted) in self.people.rows.iter_mut().zip(counts) {
-            (row.refs, row.events) = (counted.refs, counted.events);
-        }
         let symbols = self.symbols();
-        let written = self.root.replace(Symbols::FILE, &symbols.to_json());
-        written.map_err(CaptureError::io("write symbols.json in", self.root.path()))?;
         let mut manifest = Manifest {
             complete: true,
             backend: format.to_owned(),
@@ -104,7 +98,8 @@ impl Writer {
         manifest.blind.notes = report.notes.clone();
         manifest.blind.dropped = self.files.after_exit;
         manifest.mark_sampled(sampling.clone());
-        write_manifest(&self.root, &manifest)?;
+        let written = self.files.finish(&symbols, manifest);
+        let manifest = written.map_err(CaptureError::io("write", self.root.path()))?;
         let bytes = DirStore::of(&self.root).bytes().map_err(CaptureError::io("read", self.root.path()))?;
         Ok(ImportSummary {
             path: self.root.path().to_owned(),

@@ -7,7 +7,7 @@
 //! [`TraceError`] and never panics. No OS call: files are reached through [`store::Store`].
 //!
 //! Reading order: [`record`], [`sample`], [`event`], [`manifest`], [`store`], [`framing`], [`frame`], [`events`], [`symbols`],
-//! [`dataset`], `packed` (events in memory), [`lives`](mod@lives), [`affinity`], `polls` (busy waiting), [`order`], [`thin`], [`check`], [`synthetic`]. The bytes are in `docs/format.md`.
+//! [`dataset`], `packed` (events in memory), [`lives`](mod@lives), [`affinity`], `polls` (busy waiting), [`order`], [`thin`], [`check`], [`writer`], [`synthetic`]. The bytes are in `docs/format.md`.
 //!
 //! ```
 //! use homenode_trace::order::{Order, OrderKind, Stream};
@@ -48,6 +48,7 @@ pub mod symbols;
 pub mod synthetic;
 pub mod thin;
 pub mod types;
+pub mod writer;
 
 pub use affinity::pinned;
 pub use bytes::Fault;

@@ -81,6 +81,12 @@ pub struct HugeRange {
 }
 
 impl Manifest {
+    /// The same in the name and version of the format, which says whether it is sampled.
+    #[must_use]
+    pub fn of_format(self) -> Manifest {
+        let version = if self.sampling.is_some() { FORMAT_VERSION } else { EXACT_FORMAT_VERSION };
+        Manifest { format: "homenode-trace".to_owned(), version, ..self }
+    }
     /// Whether what is counted here is what the files hold: so in every recording that ended, in order or not, and in every
     /// recovered one. While a recording goes on, and after its recorder was killed, there are no tables yet.
     pub fn is_settled(&self) -> bool {

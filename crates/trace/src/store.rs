@@ -1,4 +1,4 @@
-//! Where a dataset's bytes are: a directory (implemented in `homenode-capture`) or memory (tests, fuzzing).
+//! Where a dataset's bytes are and go to: a directory (implemented in `homenode-capture`) or memory (tests, fuzzing).
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -23,6 +23,36 @@ pub trait Store: Send + Sync {
     fn open(&self, name: &str) -> io::Result<Arc<dyn ReadAt>>;
     /// All file names, sorted.
     fn names(&self) -> io::Result<Vec<String>>;
+}
+
+/// A file that grows by whole pieces.
+pub trait Append {
+    /// Appends all of `bytes`, or nothing.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// Bytes in the file.
+    fn bytes(&self) -> u64;
+    /// From now on the file is open only while something is appended: there are too many of its kind.
+    fn close(&mut self) {}
+}
+
+/// Where the files of one dataset are written, named as in [`Store`].
+pub trait Sink {
+    /// A file that is written.
+    type File: Append;
+    /// Makes a file, or empties the one that is there.
+    fn create(&self, name: &str) -> io::Result<Self::File>;
+    /// Writes a whole file: a reader sees what had the name before, or all of `bytes`.
+    fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()>;
+}
+
+impl Append for Vec<u8> {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.extend_from_slice(bytes);
+        Ok(())
+    }
+    fn bytes(&self) -> u64 {
+        self.len() as u64
+    }
 }
 
 impl ReadAt for Vec<u8> {
@@ -52,6 +82,39 @@ impl MemStore {
     }
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Arc<Vec<u8>>>> {
         self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// A file of a [`MemStore`] that is written.
+#[derive(Debug)]
+pub struct MemFile {
+    store: Arc<MemStore>,
+    name: String,
+    bytes: u64,
+}
+
+impl Append for MemFile {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut files = self.store.lock();
+        let file = files.entry(self.name.clone()).or_default();
+        Arc::make_mut(file).extend_from_slice(bytes);
+        self.bytes += bytes.len() as u64;
+        Ok(())
+    }
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Sink for Arc<MemStore> {
+    type File = MemFile;
+    fn create(&self, name: &str) -> io::Result<MemFile> {
+        self.put(name, Vec::new());
+        Ok(MemFile { store: self.clone(), name: name.to_owned(), bytes: 0 })
+    }
+    fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.put(name, bytes.to_vec());
+        Ok(())
     }
 }
 

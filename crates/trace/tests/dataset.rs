@@ -73,7 +73,9 @@ fn a_truncated_file_is_an_error() {
     let good = small().store();
     for name in good.names().expect("memory") {
         let bytes = good.get(&name).expect("listed");
-        for n in 0..bytes.len() {
+        // The line feed at the end of a JSON file is no part of what it says.
+        let end = if name.ends_with(".json") { bytes.trim_ascii_end().len() } else { bytes.len() };
+        for n in 0..end {
             let store = copy(&good);
             store.put(&name, bytes[..n].to_vec());
             assert!(content(store).is_err(), "{name} cut at {n} of {}", bytes.len());

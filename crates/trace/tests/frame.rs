@@ -3,11 +3,9 @@ mod common;
 use common::cases;
 use homenode_base::Rng;
 use homenode_trace::check::plain;
-use homenode_trace::frame::{
-    BATCH_REFS_MAX, Batch, ColumnsEncoder, DecodedFrame, FRAME_REFS_MAX, FrameEncoder, FrameInput, RawRef, decode_frame,
-};
+use homenode_trace::frame::{BATCH_REFS_MAX, Batch, DecodedFrame, FRAME_REFS_MAX, FrameEncoder, RawRef, decode_frame};
 use homenode_trace::framing::{Codec, Header, Kind};
-use homenode_trace::{Columns, Op, Ref};
+use homenode_trace::{Columns, Op};
 
 const CODECS: [Codec; 3] = [Codec::Raw, Codec::Lz4, Codec::Zstd];
 
@@ -122,22 +120,23 @@ fn a_full_frame_takes_no_more_and_a_new_one_forgets_it() {
 fn batches_and_stamps_survive() {
     let mut rng = Rng::new(8);
     for _ in 0..cases(300, 20_000) {
-        let mut columns = Columns::default();
-        let mut batches = Vec::new();
+        let (mut e, mut sites, mut batches) = (FrameEncoder::default(), Vec::new(), Vec::new());
+        e.begin(1, 5);
         for _ in 0..rng.below(40) {
             let refs = [0, 1, 63, BATCH_REFS_MAX as u64, rng.below(64)][rng.below(5) as usize] as u32;
             batches.push(Batch { refs, begin: rng.next_u64() >> rng.below(64) });
-            (0..refs).for_each(|i| columns.push(Ref { addr: u64::from(i) * 8, size: 8, op: Op::Read, site: i % 2 }));
+            assert!(e.stamp(batches[batches.len() - 1].begin));
+            for i in 0..u64::from(refs) {
+                sites.push(10 + i % 2 * 10);
+                assert!(e.push(i * 8, 8, Op::Read, 10 + i % 2 * 10));
+            }
         }
-        let (pcs, end) = ([10, 20], rng.next_u64());
-        let input =
-            FrameInput { thread: 1, first_ref: 5, columns: &columns, pcs: &pcs, batches: &batches, samples: &[], end };
-        let mut bytes = Vec::new();
-        assert!(ColumnsEncoder::default().encode(&input, Codec::Lz4, &mut bytes));
+        let (mut bytes, end) = (Vec::new(), rng.next_u64());
+        e.finish(end, Codec::Lz4, &mut bytes);
         let mut f = DecodedFrame::default();
         decode_frame(&bytes, &mut f).expect("undamaged");
-        assert_eq!((&f.batches, f.end, f.len()), (&batches, end, columns.len()));
-        assert!((0..f.len()).all(|i| f.pcs[f.get(i).site as usize] == pcs[columns.site[i] as usize]));
+        assert_eq!((&f.batches, f.end, f.len()), (&batches, end, sites.len()));
+        assert!((0..f.len()).all(|i| f.pcs[f.get(i).site as usize] == sites[i]));
     }
 }
 

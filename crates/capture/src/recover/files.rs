@@ -3,16 +3,16 @@
 use super::aside::{self, DAMAGED};
 use super::swap::Swap;
 use crate::error::CaptureError;
-use crate::facts::Counts;
 use crate::store::{DirStore, THREADS};
 use homenode_base::ring::RINGS_MAX;
 use homenode_sys::dir::{Dir, Kind as FileKind};
 use homenode_trace::dataset::{EVENTS_FILE, EventWalk, Salvage, frames_file, salvage, scan_frames};
-use homenode_trace::events::{EventEncoder, decode_chunk};
+use homenode_trace::events::decode_chunk;
 use homenode_trace::frame::{DecodedFrame, decode_frame};
 use homenode_trace::framing::{Codec, Kind};
 use homenode_trace::record::Op;
 use homenode_trace::store::Store;
+use homenode_trace::writer::{Counts, EventFile};
 use homenode_trace::{Event, EventKind, TraceError};
 use std::fs::File;
 use std::io;
@@ -247,8 +247,9 @@ fn keep_events(
     kept.event_bytes = found.whole.iter().map(|w| w.header.total_len() as u64).sum();
     let changed = fit(&mut events, kept) || lost > 0;
     if changed || !is_prefix(&found) || !is_ours(root, EVENTS_FILE)? {
-        let mut out = Vec::new();
-        EventEncoder::default().encode(0, &events, Codec::Lz4, &mut out);
+        let mut file = EventFile::of(Vec::new(), 0, Codec::Lz4);
+        file.append(&events).map_err(read_error(EVENTS_FILE))?;
+        let out = file.into_file();
         swap.add(EVENTS_FILE, |new| new.write_all_at(&out, 0))?;
         kept.event_bytes = out.len() as u64;
     } else {

@@ -7,7 +7,7 @@ mod swap;
 
 use crate::control::{self, Control, Entry, RINGS, remove_old_rings, remove_rings};
 use crate::error::CaptureError;
-use crate::facts::{Counts, Facts, Tables};
+use crate::facts::{Facts, Tables};
 use crate::finish;
 use crate::manifest;
 use crate::store::{DirStore, THREADS};
@@ -16,6 +16,7 @@ use homenode_base::ring::{RINGS_MAX, STOP_LIMIT, STOP_USER, STOP_WRITE_FAILED};
 use homenode_sys::dir::{Dir, Kind};
 use homenode_trace::dataset;
 use homenode_trace::manifest::Process;
+use homenode_trace::writer::Counts;
 use homenode_trace::{DatasetReader, Event, EventKind, Manifest};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -4,12 +4,15 @@ use super::files::{Kept, KeptThread};
 use crate::control::Control;
 use crate::drain::{Buffers, DrainError, Ledger, Target, ThreadDrain};
 use crate::error::CaptureError;
-use crate::facts::{Counts, Facts};
-use crate::output::{Appender, EventsFile};
+use crate::facts::Facts;
+use crate::output::Appender;
 use crate::ring::Ring;
 use homenode_base::ring::{ENTRY_ACTIVE, ENTRY_CLAIMED, ENTRY_FREE, STOP_LIMIT, STOP_RECORDER_GONE};
 use homenode_sys::dir::Dir;
 use homenode_sys::process;
+use homenode_trace::dataset::{EVENTS_FILE, frames_file};
+use homenode_trace::framing::Codec;
+use homenode_trace::writer::{Counts, EventFile, ThreadFile};
 use std::io::ErrorKind;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -34,8 +37,9 @@ pub(super) fn drain(
     let rings = control.rings();
     let threads = kept.threads.len().max(rings as usize);
     kept.threads.resize(threads, KeptThread::default());
-    let events = EventsFile::open(root, kept.event_bytes, kept.events.len() as u64)
+    let events = Appender::open(root, EVENTS_FILE, kept.event_bytes)
         .map_err(CaptureError::io("write events.bin in", root.path()))?;
+    let events = EventFile::of(events, kept.events.len() as u64, Codec::Lz4);
     // References beyond a limit that was reached were never meant to be in the dataset; where samples are the references,
     // those in rings are not either.
     let quota = (control.stop_reason() == STOP_LIMIT || sampled).then_some(0);
@@ -80,7 +84,8 @@ fn one(
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(DrainError::Damaged(e.to_string())),
     };
-    let out = Appender::frames(root, thread, kept.bytes).map_err(DrainError::Write)?;
+    let out = Appender::open(root, &frames_file(thread), kept.bytes).map_err(DrainError::Write)?;
+    let out = ThreadFile::of(thread, out, kept.refs);
     let mut drain = ThreadDrain::new(thread, ring, out).map_err(|e| DrainError::Damaged(e.to_string()))?;
     if sampled {
         // Samples are written without regard to the rings, and are all older than what is still in these.

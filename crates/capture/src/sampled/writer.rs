@@ -1,10 +1,13 @@
 //! Samples and events of all threads, in order of time, to frames and the event file.
-use crate::facts::{Counts, Facts};
-use crate::output::{Appender, EventsFile};
+use crate::facts::Facts;
+use crate::store::DirStore;
 use homenode_sys::dir::Dir;
 use homenode_trace::event::EventKind;
-use homenode_trace::frame::{FRAME_REFS_MAX, FrameEncoder};
+use homenode_trace::frame::RawRef;
 use homenode_trace::framing::Codec;
+use homenode_trace::manifest::Manifest;
+use homenode_trace::symbols::Symbols;
+use homenode_trace::writer::{self, Counts};
 use homenode_trace::{Event, Op, Sample};
 use std::collections::BTreeMap;
 use std::io;
@@ -26,60 +29,43 @@ pub struct Stamped {
     pub sample: Sample,
 }
 
-/// One thread's part of the dataset.
+/// What of one thread is not in the dataset yet.
 #[derive(Debug, Default)]
 struct Lane {
-    out: Option<Appender>,
     /// Not written yet, ascending in time.
     samples: Vec<Stamped>,
-    counts: Counts,
     /// Time of the last sample or frame end: stamps never run backwards within a thread.
     floor: u64,
     /// Its exit is in the dataset: what was sampled later, while the system took the thread apart, is left out.
     exited: bool,
 }
 
-/// Everything that goes into files.
+/// Everything that goes into files: samples wait here until the events among them have found their places.
 #[derive(Debug)]
 pub struct Writer {
-    root: Dir,
-    events: EventsFile,
+    files: writer::Writer<DirStore>,
     pub(crate) facts: Facts,
     lanes: BTreeMap<u32, Lane>,
     /// Events of the current round.
     round: Vec<Event>,
-    encoder: FrameEncoder,
-    bytes: Vec<u8>,
     /// Samples accepted, in files or not.
     pub samples: u64,
     /// Sum of their weights.
     pub weight: u64,
     /// Samples taken after their thread had said that it ends.
     pub after_exit: u64,
-    frame_bytes: u64,
-    codec: Codec,
 }
 
 impl Writer {
-    /// Starts the files.
+    /// Starts the files; frames are compressed like this.
+    ///
+    /// # Errors
+    /// `events.bin` cannot be made.
     pub fn new(root: &Dir, codec: Codec) -> io::Result<Writer> {
-        let events = EventsFile::open(root, 0, 0)?;
-        let (facts, lanes, round, encoder, bytes) = Default::default();
-        let [samples, weight, after_exit, frame_bytes] = [0; 4];
-        Ok(Writer {
-            root: root.clone(),
-            events,
-            facts,
-            lanes,
-            round,
-            encoder,
-            bytes,
-            samples,
-            weight,
-            after_exit,
-            frame_bytes,
-            codec,
-        })
+        let files = writer::Writer::new(DirStore::of(root), codec)?.events_in(Codec::Lz4);
+        let (facts, lanes, round) = Default::default();
+        let [samples, weight, after_exit] = [0; 3];
+        Ok(Writer { files, facts, lanes, round, samples, weight, after_exit })
     }
     /// Takes a sample; those of one thread come in order of time.
     pub fn sample(&mut self, thread: u32, mut sample: Stamped) {
@@ -104,7 +90,7 @@ impl Writer {
             self.weight -= late.map(|s| u64::from(s.sample.weight)).sum::<u64>();
             lane.exited = true;
         }
-        let at = lane.counts.refs + before as u64;
+        let at = self.files.refs(thread) + before as u64;
         self.round.push(Event { thread, at, stamp, kind });
     }
     /// Whether the exit of a thread was taken.
@@ -121,73 +107,65 @@ impl Writer {
     }
     /// Samples of a thread that are in files.
     pub fn refs(&self, thread: u32) -> u64 {
-        self.lanes.get(&thread).map_or(0, |l| l.counts.refs)
+        self.files.refs(thread)
     }
     /// Bytes of all files.
     pub fn file_bytes(&self) -> u64 {
-        self.frame_bytes + self.events.len()
+        self.files.bytes()
     }
     /// Counts by thread, `threads` of them.
     pub fn counts(&self, threads: u32) -> Vec<Counts> {
-        (0..threads).map(|t| self.lanes.get(&t).map_or_else(Counts::default, |l| l.counts)).collect()
+        (0..threads).map(|t| self.files.counts(t)).collect()
     }
 
     /// Writes the samples of threads that have this many waiting.
+    ///
+    /// # Errors
+    /// A frame could not be written; what is in none waits still.
     pub fn flush_samples(&mut self, at_least: usize) -> io::Result<()> {
-        for (&thread, lane) in self.lanes.iter_mut().filter(|l| l.1.samples.len() >= at_least) {
-            while !lane.samples.is_empty() {
-                let done = frame((&self.root, self.codec), thread, lane, &mut self.encoder, &mut self.bytes)?;
-                lane.samples.drain(..done);
-                lane.counts.refs += done as u64;
-                self.frame_bytes += self.bytes.len() as u64;
-            }
+        let files = &mut self.files;
+        for (&thread, lane) in
+            self.lanes.iter_mut().filter(|l| !l.1.samples.is_empty() && l.1.samples.len() >= at_least)
+        {
+            let before = files.refs(thread);
+            let written = write(files, thread, &lane.samples);
+            // A frame that could not be written does not count.
+            lane.samples.drain(..(files.refs(thread) - before) as usize);
+            written?;
         }
         Ok(())
     }
 
     /// Writes everything taken so far, samples first: an event may not stand behind samples that are not there.
+    ///
+    /// # Errors
+    /// A frame, or the events, could not be written; what was not waits still.
     pub fn flush(&mut self) -> io::Result<()> {
         self.flush_samples(1)?;
-        self.events.append(&self.round)?;
-        for event in &self.round {
-            self.facts.see(event);
-            if let Some(lane) = self.lanes.get_mut(&event.thread) {
-                lane.counts.events += 1;
-            }
-        }
-        self.round.clear();
+        self.files.events(&self.round)?;
+        self.round.drain(..).for_each(|event| self.facts.see(&event));
         Ok(())
+    }
+    /// Completes a dataset that nobody records: see [`writer::Writer::finish`].
+    ///
+    /// # Errors
+    /// What was not written yet, or the last two files, cannot be written.
+    pub fn finish(mut self, symbols: &Symbols, manifest: Manifest) -> io::Result<Manifest> {
+        self.flush()?;
+        self.files.symbols(symbols)?;
+        self.files.finish(manifest)
     }
 }
 
-/// Writes one frame of a thread's first samples; returns how many.
-fn frame(
-    (root, codec): (&Dir, Codec),
-    thread: u32,
-    lane: &mut Lane,
-    encoder: &mut FrameEncoder,
-    bytes: &mut Vec<u8>,
-) -> io::Result<usize> {
-    bytes.clear();
-    encoder.begin(thread, lane.counts.refs);
-    let mut done = 0;
+/// Writes a thread's samples as frames, with a stamp for each sample except where the counter stood still.
+fn write(files: &mut writer::Writer<DirStore>, thread: u32, samples: &[Stamped]) -> io::Result<()> {
     let mut stamp = None;
-    for s in lane.samples.iter().take(FRAME_REFS_MAX) {
-        // A stamp for each sample, except where the counter stood still.
-        if stamp != Some(s.ticks) && !encoder.stamp(s.ticks) {
-            break;
+    for s in samples {
+        if stamp != Some(s.ticks) {
+            files.stamp(thread, s.ticks)?;
         }
         stamp = Some(s.ticks);
-        if !encoder.push_sample(s.addr, s.size, s.op, s.ip, &s.sample) {
-            break;
-        }
-        done += 1;
+        files.push_sample(thread, RawRef { addr: s.addr, size: s.size, op: s.op, pc: s.ip }, &s.sample)?;
     }
-    encoder.finish(stamp.unwrap_or(lane.floor), codec, bytes);
-    let out = match &mut lane.out {
-        Some(out) => out,
-        None => lane.out.insert(Appender::frames(root, thread, 0)?),
-    };
-    out.append(bytes)?;
-    Ok(done)
+    stamp.map_or(Ok(()), |end| files.end_frame(thread, end))
 }

@@ -29,8 +29,8 @@ pub const EVENTS_FILE: &str = "events.bin";
 /// Largest JSON file a reader accepts, in bytes.
 pub const JSON_BYTES_MAX: u64 = 1 << 30;
 
-/// Files of threads below this index stay open in a reader; those of later ones are opened for every frame.
-const KEPT_OPEN: u32 = 256;
+/// Files of threads below this index stay open in readers and writers; those of later ones are opened for every frame.
+pub(crate) const KEPT_OPEN: u32 = 256;
 
 /// File name of a thread's frames.
 pub fn frames_file(thread: u32) -> String {

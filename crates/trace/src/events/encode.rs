@@ -20,13 +20,17 @@ impl EventEncoder {
     pub fn encode(&mut self, first: u64, events: &[Event], codec: Codec, out: &mut Vec<u8>) {
         let mut done = 0;
         while done < events.len() {
-            let n = self.fill(&events[done..]);
-            let version = events[done..done + n].iter().map(|e| e.kind.version()).max().unwrap_or(EVENTS_VERSION_FIRST);
-            let first = first + done as u64;
-            let label = Label { kind: Kind::Events, version, thread: u32::MAX, first, count: n as u32 };
-            self.sealer.seal(label, codec, &self.raw, out);
-            done += n;
+            done += self.chunk(first + done as u64, &events[done..], codec, out);
         }
+    }
+
+    /// Appends to `out` one chunk of as many of `events` as it takes; returns how many, at least one of any.
+    pub(crate) fn chunk(&mut self, first: u64, events: &[Event], codec: Codec, out: &mut Vec<u8>) -> usize {
+        let n = self.fill(events);
+        let version = events[..n].iter().map(|e| e.kind.version()).max().unwrap_or(EVENTS_VERSION_FIRST);
+        let label = Label { kind: Kind::Events, version, thread: u32::MAX, first, count: n as u32 };
+        self.sealer.seal(label, codec, &self.raw, out);
+        n
     }
 
     /// Puts as many events as a chunk takes into `raw`, at least one.

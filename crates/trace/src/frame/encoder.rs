@@ -78,6 +78,10 @@ impl FrameEncoder {
     pub fn is_empty(&self) -> bool {
         self.hot.refs == 0
     }
+    /// Whether no reference fits any more.
+    pub(crate) fn is_full(&self) -> bool {
+        self.hot.refs >= FRAME_REFS_MAX
+    }
     /// References that still fit; 0 also when no batch fits any more.
     pub fn room(&self) -> usize {
         if self.batches.len() >= STAMPS_MAX { 0 } else { FRAME_REFS_MAX - self.hot.refs }

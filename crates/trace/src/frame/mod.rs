@@ -10,8 +10,7 @@ mod index;
 mod predict;
 mod samples;
 
-use crate::record::{Columns, Op};
-use crate::sample::Sample;
+use crate::record::Op;
 pub use decoder::{DecodedFrame, decode_frame, frame_sites};
 pub use encoder::{FrameEncoder, RawRef};
 
@@ -40,65 +39,4 @@ pub struct Batch {
     pub refs: u32,
     /// Clock before its first reference; its end is the next batch's begin, or the frame's end stamp.
     pub begin: u64,
-}
-
-/// Encodes columns whose `site` indexes `pcs`, as one frame appended to `out`, with one encoder for many calls. The
-/// decoded frame has the same references; its table of program counters is in order of first appearance. `batches` must
-/// cover the columns (no batches: one stamp 0). Returns whether everything fitted into the frame; if not, `out` is as before.
-#[derive(Debug, Default)]
-pub struct ColumnsEncoder(FrameEncoder);
-
-impl ColumnsEncoder {
-    /// See the type.
-    pub fn encode(&mut self, input: &FrameInput<'_>, codec: crate::framing::Codec, out: &mut Vec<u8>) -> bool {
-        let e = &mut self.0;
-        e.begin(input.thread, input.first_ref);
-        let c = input.columns;
-        let mut from = 0;
-        for batch in input.batches {
-            if !e.stamp(batch.begin) {
-                return false;
-            }
-            let to = (from + batch.refs as usize).min(c.len());
-            if !push_range(e, input, from..to) {
-                return false;
-            }
-            from = to;
-        }
-        if !push_range(e, input, from..c.len()) {
-            return false;
-        }
-        e.finish(input.end, codec, out);
-        true
-    }
-}
-
-fn push_range(e: &mut FrameEncoder, input: &FrameInput<'_>, range: std::ops::Range<usize>) -> bool {
-    let c = input.columns;
-    range.into_iter().all(|i| {
-        let pc = input.pcs.get(c.site[i] as usize).copied().unwrap_or(0);
-        match input.samples.get(i) {
-            Some(sample) => e.push_sample(c.addr[i], c.size[i], c.op[i], pc, sample),
-            None => e.push(c.addr[i], c.size[i], c.op[i], pc),
-        }
-    })
-}
-
-/// What a frame is made of when the references already stand in columns.
-#[derive(Clone, Copy, Debug)]
-pub struct FrameInput<'a> {
-    /// Dataset-wide thread id.
-    pub thread: u32,
-    /// Ordinal of the first reference in its thread.
-    pub first_ref: u64,
-    /// The references; `site` indexes `pcs`.
-    pub columns: &'a Columns,
-    /// Program counters.
-    pub pcs: &'a [u64],
-    /// What is known beside the references: empty in exact recordings, else one for each.
-    pub samples: &'a [Sample],
-    /// Batches, in order.
-    pub batches: &'a [Batch],
-    /// Stamp after the last reference.
-    pub end: u64,
 }

@@ -1,24 +1,21 @@
 //! Program and recorder in one.
-use crate::dataset::{EVENTS_FILE, MANIFEST_FILE, frames_file};
 use crate::event::{AllocSource, Event, EventKind, SyncKind};
-use crate::events::EventEncoder;
-use crate::frame::{BATCH_REFS_MAX, FRAME_REFS_MAX, FrameEncoder};
+use crate::frame::{BATCH_REFS_MAX, FRAME_REFS_MAX, RawRef};
 use crate::framing::Codec;
-use crate::manifest::{EXACT_FORMAT_VERSION, Manifest, Process, Thread};
+use crate::manifest::{Manifest, Process, Thread};
 use crate::record::Op;
 use crate::sample::{Sample, Sampling};
 use crate::store::MemStore;
 use crate::symbols::{Global, Site, Symbols};
+use crate::writer::Writer;
 use crate::{DatasetReader, TraceError};
 use hashbrown::HashMap;
+use std::io;
 use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug)]
 struct Made {
-    addr: u64,
-    size: u32,
-    op: Op,
-    pc: u64,
+    raw: RawRef,
     sample: Sample,
 }
 
@@ -26,7 +23,6 @@ struct Made {
 #[derive(Clone, Debug, Default)]
 struct Script {
     refs: Vec<Made>,
-    spins: u64,
     /// Clock and references before each stamp.
     stamps: Vec<(u64, usize)>,
 }
@@ -56,8 +52,6 @@ impl Builder {
     /// A program of `threads` threads in one process, without references yet.
     pub fn new(threads: u32) -> Builder {
         let manifest = Manifest {
-            format: "homenode-trace".into(),
-            version: EXACT_FORMAT_VERSION,
             complete: true,
             backend: "synthetic".into(),
             command: vec!["synthetic".into()],
@@ -68,7 +62,8 @@ impl Builder {
             threads: (0..threads).map(|t| Thread { tid: 1000 + t, ..Thread::default() }).collect(),
             synchronised: true,
             ..Manifest::default()
-        };
+        }
+        .of_format();
         let mut b = Builder {
             manifest,
             scripts: vec![Script::default(); threads as usize],
@@ -144,8 +139,7 @@ impl Builder {
         }
         self.clock += 1;
         let s = &mut self.scripts[thread as usize];
-        s.spins += u64::from(op == Op::Spin);
-        s.refs.push(Made { addr, size, op, pc, sample });
+        s.refs.push(Made { raw: RawRef { addr, size, op, pc }, sample });
         self
     }
     /// One 8-byte load.
@@ -244,21 +238,9 @@ impl Builder {
 
     /// Writes the dataset. It is valid unless the manifest was changed to say otherwise.
     pub fn store(&self) -> Arc<MemStore> {
-        let store = MemStore::default();
-        let mut manifest = self.manifest.clone();
-        let mut encoder = FrameEncoder::default();
-        for (i, script) in self.scripts.iter().enumerate() {
-            let t = &mut manifest.threads[i];
-            (t.refs, t.spins) = (script.refs.len() as u64, script.spins);
-            t.events = self.events.iter().filter(|e| e.thread as usize == i).count() as u64;
-            store.put(&frames_file(i as u32), self.frames(&mut encoder, i as u32, script));
-        }
-        let mut events = Vec::new();
-        EventEncoder::default().encode(0, &self.events, self.codec, &mut events);
-        store.put(EVENTS_FILE, events);
-        store.put(Symbols::FILE, self.all_symbols().to_json());
-        store.put(MANIFEST_FILE, serde_json::to_vec_pretty(&manifest).expect("a manifest always serialises"));
-        Arc::new(store)
+        let store = Arc::new(MemStore::default());
+        self.write_to(store.clone()).expect("memory takes everything, and every script has its thread in the manifest");
+        store
     }
 
     /// Writes and opens the dataset.
@@ -266,30 +248,34 @@ impl Builder {
         DatasetReader::open(self.store())
     }
 
-    fn frames(&self, encoder: &mut FrameEncoder, thread: u32, script: &Script) -> Vec<u8> {
-        let (mut out, mut done) = (Vec::new(), 0);
-        encoder.begin(thread, 0);
+    fn write_to(&self, store: Arc<MemStore>) -> io::Result<()> {
+        let mut writer = Writer::new(store, self.codec)?;
+        for (thread, script) in (0..).zip(&self.scripts) {
+            self.frames(&mut writer, thread, script)?;
+        }
+        self.events.iter().try_for_each(|event| writer.event(event.clone()))?;
+        writer.symbols(&self.all_symbols())?;
+        writer.finish(self.manifest.clone()).map(drop)
+    }
+
+    fn frames(&self, writer: &mut Writer<Arc<MemStore>>, thread: u32, script: &Script) -> io::Result<()> {
+        writer.begin(thread)?;
         for (i, &(clock, first)) in script.stamps.iter().enumerate() {
             let end = script.stamps.get(i + 1).map_or(script.refs.len(), |next| next.1);
             // Frames end with batches: the stamp that ends the batch is then the frame's end.
-            let full = encoder.len() + (end - first) > self.frame_refs.min(FRAME_REFS_MAX);
-            if full && !encoder.is_empty() || encoder.room() == 0 {
-                done += encoder.len() as u64;
-                encoder.finish(clock, self.codec, &mut out);
-                encoder.begin(thread, done);
+            let held = writer.pending(thread);
+            if held > 0 && held + (end - first) > self.frame_refs.min(FRAME_REFS_MAX) {
+                writer.end_frame(thread, clock)?;
             }
-            encoder.stamp(clock);
-            for r in &script.refs[first..end] {
+            writer.stamp(thread, clock)?;
+            for made in &script.refs[first..end] {
                 match self.manifest.sampling {
-                    Some(_) => encoder.push_sample(r.addr, r.size, r.op, r.pc, &r.sample),
-                    None => encoder.push(r.addr, r.size, r.op, r.pc),
-                };
+                    Some(_) => writer.push_sample(thread, made.raw, &made.sample)?,
+                    None => writer.push(thread, made.raw)?,
+                }
             }
         }
-        if !encoder.is_empty() {
-            encoder.finish(self.clock + 1, self.codec, &mut out);
-        }
-        out
+        if writer.pending(thread) > 0 { writer.end_frame(thread, self.clock + 1) } else { Ok(()) }
     }
 
     /// Symbols with a bare site for every program counter that was not named.
@@ -300,7 +286,7 @@ impl Builder {
             symbols.sites.push(Site { process, pc, ..Site::default() });
         };
         for (i, script) in self.scripts.iter().enumerate() {
-            let pcs: hashbrown::HashSet<u64> = script.refs.iter().map(|r| r.pc).collect();
+            let pcs: hashbrown::HashSet<u64> = script.refs.iter().map(|r| r.raw.pc).collect();
             pcs.into_iter().for_each(|pc| add(i, pc));
         }
         for e in &self.events {

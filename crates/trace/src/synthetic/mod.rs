@@ -1,4 +1,4 @@
-//! Seeded synthetic programs as complete datasets in memory, written by the same encoders as real recordings. For tests,
+//! Seeded synthetic programs as complete datasets in memory, written by the [`Writer`](crate::writer::Writer) of real recordings. For tests,
 //! benches and fuzzing of every crate.
 //!
 //! [`Builder`] plays the part of program and recorder together: the order of the calls on it *is* one execution, so

@@ -7,6 +7,7 @@ use std::process::Command;
 const ARROWS: &[(&str, &[&str])] = &[
     ("base", &[]),
     ("trace", &["base"]),
+    ("thin", &["base", "trace"]),
     ("objects", &["base", "trace"]),
     ("machine", &["base"]),
     ("placement", &["base", "trace", "machine"]),
@@ -23,7 +24,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("import", &["base", "trace", "sys", "sampling", "symbols", "capture"]),
     ("migrate", &["base", "machine", "placement", "sys"]),
     ("command", &["base", "trace", "machine", "sys", "host", "sampling", "capture"]),
-    ("papers", &["base", "trace", "machine", "placement", "sim", "study", "sys", "hooks", "capture", "command"]),
+    (
+        "papers",
+        &["base", "trace", "thin", "machine", "placement", "sim", "study", "sys", "hooks", "capture", "command"],
+    ),
     ("export", &["base", "trace", "machine", "analysis", "sim", "sys", "command"]),
     ("sweep", &["base", "trace", "machine", "placement", "sim", "study", "sys", "capture", "command"]),
     ("place", &["base", "trace", "objects", "machine", "placement", "sim", "report", "sampling", "symbols", "command"]),

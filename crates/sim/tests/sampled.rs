@@ -6,9 +6,9 @@ use homenode_machine::Machine;
 use homenode_placement::policies::{ALL, Choice};
 use homenode_sim::evaluation::FindingKind;
 use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seat, Setup, evaluate};
+use homenode_thin::{Method, Thin, Thinner};
 use homenode_trace::manifest::{Manifest, Process, Thread};
 use homenode_trace::order::{Listed, rest};
-use homenode_trace::thin::{Method, Thin, Thinner};
 use homenode_trace::{Counting, DataSource, Merged, Op, SampleUnit};
 
 const REFERENCES: Counting = Counting { unit: SampleUnit::Reference, sees_writes: true };

@@ -1,10 +1,10 @@
 //! A sampled dataset through every command that reads one.
 use homenode_export::{ExportRequest, export};
+use homenode_thin::{Method, Thin, thin_dataset};
 use homenode_toolkit::{ReportRequest, check, info, report, text};
 use homenode_trace::order::OrderKind;
 use homenode_trace::store::{MemStore, Store};
 use homenode_trace::synthetic::Builder;
-use homenode_trace::thin::{Method, Thin, thin_dataset};
 use homenode_trace::{DataSource, Op, Sample, SampleUnit, Sampling};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;

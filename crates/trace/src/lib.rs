@@ -7,7 +7,7 @@
 //! [`TraceError`] and never panics. No OS call: files are reached through [`store::Store`].
 //!
 //! Reading order: [`record`], [`sample`], [`event`], [`manifest`], [`store`], [`framing`], [`frame`], [`events`], [`symbols`],
-//! [`dataset`], `packed` (events in memory), [`lives`](mod@lives), [`affinity`], `polls` (busy waiting), [`order`], [`thin`], [`check`], [`writer`], [`synthetic`]. The bytes are in `docs/format.md`.
+//! [`dataset`], `packed` (events in memory), [`lives`](mod@lives), [`affinity`], `polls` (busy waiting), [`order`], [`check`], [`writer`], [`synthetic`]. The bytes are in `docs/format.md`.
 //!
 //! ```
 //! use homenode_trace::order::{Order, OrderKind, Stream};
@@ -46,7 +46,6 @@ pub mod sample;
 pub mod store;
 pub mod symbols;
 pub mod synthetic;
-pub mod thin;
 pub mod types;
 pub mod writer;
 

@@ -3,9 +3,9 @@ use homenode_base::ThreadId;
 use homenode_command::Failure;
 use homenode_machine::AccessClass;
 use homenode_placement::counts::{Counts, Use};
+use homenode_thin::{Method, Sampler, Thin};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Order, OrderKind, Stream};
-use homenode_trace::thin::{Method, Sampler, Thin};
 use homenode_trace::{Merged, Op};
 
 /// Page size of the thesis.

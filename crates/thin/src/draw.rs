@@ -1,8 +1,8 @@
 //! Which references become samples.
-use super::{Method, Thin};
-use crate::record::Merged;
+use crate::method::{Method, Thin};
 use hashbrown::HashSet;
 use homenode_base::Rng;
+use homenode_trace::record::Merged;
 
 /// The state of one thread's counter.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ struct Counter {
 
 /// Draws samples, each thread from a sequence of its own, so that they do not depend on the order of threads.
 #[derive(Clone, Debug)]
-pub(super) struct Draw {
+pub(crate) struct Draw {
     thin: Thin,
     /// Address space of each thread.
     spaces: Vec<u32>,
@@ -29,12 +29,12 @@ pub(super) struct Draw {
 }
 
 impl Draw {
-    pub(super) fn new(thin: Thin, spaces: Vec<u32>) -> Draw {
+    pub(crate) fn new(thin: Thin, spaces: Vec<u32>) -> Draw {
         Draw { thin, spaces, counters: Vec::new(), touched: HashSet::new(), window_left: 0 }
     }
 
     /// The weight of a reference that the sampler can see, if it is kept.
-    pub(super) fn weight(&mut self, r: &Merged) -> Option<u32> {
+    pub(crate) fn weight(&mut self, r: &Merged) -> Option<u32> {
         let period = match self.thin.method {
             Method::FirstTouchers { window_refs, page_bytes } => return self.first_toucher(r, window_refs, page_bytes),
             Method::Independent { period }

@@ -1,19 +1,6 @@
-//! What a sampler would have seen of an exact recording: a seeded, pure transform for experiments whose truth is known.
-//!
-//! [`Sampler`] draws them, [`Thinner`] from any [`Stream`]; [`thin_dataset`] writes a sampled dataset. Both draw the same
-//! samples from the same seed. In every method but [`Method::FirstTouchers`] each reference is kept with the same
-//! probability, 1 / period, and then weighs a period, so that the sum of weights over any set of references is an
-//! unbiased estimate of their number. Spins are never kept: their count is the host's.
-mod draw;
-mod write;
-
-use crate::TraceError;
-use crate::manifest::Manifest;
-use crate::order::{Piece, Stream};
-use crate::record::{Merged, Op};
-use crate::sample::{SampleUnit, Sampling};
-use draw::Draw;
-pub use write::thin_dataset;
+//! How samples are drawn, and what the manifest of such a dataset says.
+use homenode_trace::record::Op;
+use homenode_trace::sample::{SampleUnit, Sampling};
 
 /// How samples are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,55 +73,7 @@ impl Thin {
         let sees_writes = !self.loads_only;
         Sampling { unit, event, period, sees_writes, ..Sampling::default() }
     }
-    fn sees(&self, op: Op) -> bool {
+    pub(crate) fn sees(&self, op: Op) -> bool {
         op != Op::Spin && !(self.loads_only && op == Op::Write)
-    }
-}
-
-/// Draws samples from references that come in order.
-#[derive(Debug)]
-pub struct Sampler {
-    thin: Thin,
-    draw: Draw,
-    kept: Vec<Merged>,
-}
-
-impl Sampler {
-    /// A sampler that has seen nothing; `manifest` says which threads share an address space.
-    pub fn new(thin: Thin, manifest: &Manifest) -> Sampler {
-        let space =
-            |t: &crate::manifest::Thread| manifest.processes.get(t.process as usize).map_or(0, |p| p.address_space);
-        let draw = Draw::new(thin, manifest.threads.iter().map(space).collect());
-        Sampler { thin, draw, kept: Vec::new() }
-    }
-    /// Of the next references those that are kept, with their weights.
-    pub fn samples(&mut self, refs: &[Merged]) -> &[Merged] {
-        self.kept.clear();
-        for r in refs.iter().filter(|r| self.thin.sees(r.op)) {
-            self.kept
-                .extend(self.draw.weight(r).map(|weight| Merged { weight: weight.saturating_mul(r.weight), ..*r }));
-        }
-        &self.kept
-    }
-}
-
-/// The samples of a stream, and all its events.
-#[derive(Debug)]
-pub struct Thinner<S> {
-    stream: S,
-    sampler: Sampler,
-}
-
-impl<S: Stream> Thinner<S> {
-    /// A sampler of `stream`; `manifest` says which threads share an address space.
-    pub fn new(thin: Thin, manifest: &Manifest, stream: S) -> Thinner<S> {
-        Thinner { stream, sampler: Sampler::new(thin, manifest) }
-    }
-}
-
-impl<S: Stream> Stream for Thinner<S> {
-    fn pull(&mut self) -> Result<Option<Piece<'_>>, TraceError> {
-        let Some(piece) = self.stream.pull()? else { return Ok(None) };
-        Ok(Some(Piece { refs: self.sampler.samples(piece.refs), event: piece.event }))
     }
 }

@@ -1,16 +1,17 @@
 //! A sampled dataset in memory from an exact one.
-use super::{Thin, Thinner};
-use crate::event::Event;
-use crate::frame::RawRef;
-use crate::framing::Codec;
-use crate::manifest::Clock;
-use crate::order::{Order, OrderKind, Stream};
-use crate::record::Merged;
-use crate::sample::Sample;
-use crate::store::MemStore;
-use crate::writer::Writer;
-use crate::{DatasetReader, TraceError};
+use crate::method::Thin;
+use crate::stream::Thinner;
 use homenode_base::SiteId;
+use homenode_trace::event::Event;
+use homenode_trace::frame::RawRef;
+use homenode_trace::framing::Codec;
+use homenode_trace::manifest::Clock;
+use homenode_trace::order::{Order, OrderKind, Stream};
+use homenode_trace::record::Merged;
+use homenode_trace::sample::Sample;
+use homenode_trace::store::MemStore;
+use homenode_trace::writer::Writer;
+use homenode_trace::{DatasetReader, TraceError};
 use std::io;
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
 //! One file of a good dataset replaced by any bytes: opening, ordering, checking and looking up objects never panic, and
-//! what is given to a consumer is what the dataset says it holds.
+//! what is pulled is what the dataset says it holds.
 #![no_main]
 use homenode_fuzz::repaired;
 use homenode_objects::ObjectTable;

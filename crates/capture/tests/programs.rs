@@ -1,7 +1,6 @@
 //! Real programs, built with the hooks by gcc and clang, recorded from beginning to end.
 use homenode_capture::{CaptureError, DirStore, RecordOptions, RecordSummary, record};
-use homenode_hooks::install;
-use homenode_hooks::{Mode, compile};
+use homenode_hooks::{Mode, compile, install};
 use homenode_objects::{ObjectKind, ObjectTable};
 use homenode_trace::check::check;
 use homenode_trace::symbols::{Global, Site};

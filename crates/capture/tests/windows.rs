@@ -3,8 +3,7 @@
 //! the whole program, in model order.
 use homenode_base::Rng;
 use homenode_capture::{DirStore, RecordOptions, record};
-use homenode_hooks::install;
-use homenode_hooks::{Mode, compile};
+use homenode_hooks::{Mode, compile, install};
 use homenode_sampling::hinting::estimate::shares;
 use homenode_sampling::hinting::spacing::Spacing;
 use homenode_trace::order::{Order, OrderKind, Stream};

@@ -22,7 +22,7 @@ pub struct ObjectTable {
 impl ObjectTable {
     /// The objects of `events`, which keep each thread's program order. Positions in lifetimes and in
     /// [`ObjectTable::lookup`] are places in this list, so its order decides which of two uses of the same memory came
-    /// first: give events as a consumer got them if threads free each other's memory.
+    /// first: give events in the order of a stream if threads free each other's memory.
     pub fn build(manifest: &Manifest, events: &Events, symbols: &Symbols) -> ObjectTable {
         let space_of = |process: u32| manifest.processes.get(process as usize).map_or(process, |p| p.address_space);
         let mut shape = Shape {

@@ -1,8 +1,7 @@
 //! Our workloads, built with the hooks and recorded now.
 use homenode_capture::{DirStore, RecordOptions};
 use homenode_command::{Failure, Progress, Recording};
-use homenode_hooks::install;
-use homenode_hooks::{Mode, compile};
+use homenode_hooks::{Mode, compile, install};
 use homenode_trace::dataset::DatasetReader;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

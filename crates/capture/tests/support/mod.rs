@@ -1,8 +1,7 @@
 //! What tests of whole recordings share: programs, with the hooks or without, and the dataset, checked.
 #![allow(dead_code, reason = "each test binary uses a part")]
 use homenode_capture::DirStore;
-use homenode_hooks::install;
-use homenode_hooks::{Mode, compile};
+use homenode_hooks::{Mode, compile, install};
 use homenode_trace::DatasetReader;
 use homenode_trace::check::check;
 use std::ffi::OsString;

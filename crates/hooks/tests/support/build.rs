@@ -1,6 +1,5 @@
 //! Building the test programs with the real wrapper.
-use homenode_hooks::install;
-use homenode_hooks::{Mode, compile};
+use homenode_hooks::{Mode, compile, install};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

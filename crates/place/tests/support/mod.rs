@@ -1,8 +1,7 @@
 //! Workloads built with the hooks and recorded.
 #![allow(dead_code, reason = "each test binary uses a part")]
 use homenode_capture::{RecordOptions, record};
-use homenode_hooks::install;
-use homenode_hooks::{Mode, compile};
+use homenode_hooks::{Mode, compile, install};
 use homenode_place::{PlaceDoc, PlaceRequest};
 use homenode_trace::store::Store;
 use std::ffi::OsString;

@@ -85,7 +85,7 @@ impl Input {
 fn row(name: &str, input: &Input, vectors: Vectors) -> Result<(), Failure> {
     let (few, all) = (question(16, input.threads(), vectors), question(MACHINES, input.threads(), vectors));
     let mut sum = 0u64;
-    // Something of every reference is looked at, as a consumer does.
+    // Something of every reference is looked at, as whoever pulls does.
     let (t_merge, refs) = timed(|| input.all(&mut |refs| sum += refs.iter().map(|r| r.addr & 1).sum::<u64>()));
     let refs = refs?;
     let (t_both, partition) = timed(|| partition(&all, input));

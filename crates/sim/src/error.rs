@@ -29,6 +29,9 @@ pub enum SimError {
     /// More blocks than an index can name.
     #[error("the program touches more than 2^32 - 2 blocks of {0} bytes; use a larger block")]
     TooManyBlocks(u64),
+    /// A placement of a policy or solver breaks the rules: an error of this program.
+    #[error("a placement that was made is not legal: {0}")]
+    Illegal(homenode_placement::checker::Illegal),
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),

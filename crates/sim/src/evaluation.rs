@@ -1,5 +1,6 @@
 //! The result type: everything a report says is a view of this.
 use crate::evidence::Evidence;
+use crate::verified::Verified;
 use homenode_base::TotalCost;
 use homenode_trace::DataSource;
 use serde::Serialize;
@@ -58,6 +59,8 @@ pub struct Evaluation {
     pub predicted_all: Option<TotalCost>,
     /// What was not seen, and which conclusions that takes away.
     pub evidence: Evidence,
+    /// Its figures priced again, if that was asked for.
+    pub verified: Option<Verified>,
     /// Sentences for the reader: wrapped threads, unplaceable pages, order labels and the like.
     pub warnings: Vec<String>,
 }

@@ -7,7 +7,7 @@
 //!
 //! Reading order: [`evaluation`] (what comes out), [`evidence`] (what that does not rest on), [`evaluate`](mod@evaluate) (the passes), `replay` (one pass: `seat`,
 //! `split`, [`cache`], `back`, `seen`, `fold`), `lanes` and `usage` (what is computed beside each other), [`engine`], [`filtered`], [`profile`], [`names`] (of addresses and code),
-//! [`whatif`]. The definitions, exact enough to recompute results by other means, are in `docs/design/replay.md`.
+//! [`whatif`], [`verify`]. The definitions, exact enough to recompute results by other means, are in `docs/design/replay.md`.
 //!
 //! ```
 //! use homenode_machine::models;
@@ -55,6 +55,8 @@ mod seen;
 mod setup;
 mod split;
 mod usage;
+mod verified;
+pub mod verify;
 pub mod whatif;
 
 pub use engine::{Engine, Priced};
@@ -71,4 +73,6 @@ pub use seen::Seen;
 pub use setup::{ReplayOptions, Setup};
 pub use split::{Piece, Pieces, for_pieces};
 pub use usage::Usage;
+pub use verified::{Verified, VerifiedRow};
+pub use verify::verify;
 pub use whatif::{Predicted, Transform, WhatIf};

@@ -37,6 +37,7 @@
 //!     map: None,
 //!     order: OrderKind::Model,
 //!     charge_spins: false,
+//!     verify: true,
 //!     threshold_percent: 5,
 //! };
 //! let doc = report(&request, &mut ())?;

@@ -7,7 +7,10 @@ use homenode_report::units::{self, CostUnit};
 use homenode_report::{Comparison, ReportDoc};
 use homenode_sim::evaluation::BindingRow;
 use homenode_sim::names::NameTable;
-use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seating, Setup, SimError, evaluate, evidence};
+use homenode_sim::{
+    EvalContext, EvalOptions, Evaluation, ReplayOptions, Seating, Setup, SimError, Verified, VerifiedRow, evaluate,
+    evidence, verify,
+};
 use homenode_trace::TraceError;
 use homenode_trace::dataset::{DatasetReader, MANIFEST_FILE};
 use homenode_trace::order::{Apart, Order, OrderKind, Piece, Source, Stream};
@@ -15,6 +18,8 @@ use std::path::{Path, PathBuf};
 
 /// Further merges on which policies are run where the order was recorded: three seeds in all.
 const MORE_MERGES: u32 = 2;
+/// Memory for accesses that are priced again.
+const VERIFY_BYTES: usize = 1 << 30;
 
 /// What to report.
 #[derive(Clone, Debug)]
@@ -37,6 +42,8 @@ pub struct ReportRequest {
     pub charge_spins: bool,
     /// Smallest saving worth a finding, in percent.
     pub threshold_percent: u32,
+    /// Price every figure again by the checker of placements.
+    pub verify: bool,
 }
 
 /// What the request comes to, once for all datasets.
@@ -128,8 +135,16 @@ impl Plan<'_> {
         };
         let context = EvalContext { setup, policies: &self.policies, options };
         let (kind, total) = (self.request.order, whole.total);
-        let mut source =
-            Passes { reader, kind, progress: whole.progress, pass: 0, done: whole.done, total, apart: None };
+        let mut source = Passes {
+            reader,
+            kind,
+            progress: whole.progress,
+            pass: 0,
+            done: whole.done,
+            total,
+            apart: None,
+            stage: None,
+        };
         whole.done += refs(reader) * self.passes_max();
         let names = NameTable::new(reader)?;
         let mut evaluation = evaluate(&mut source, &mut names.follow(), &context).map_err(blame)?;
@@ -141,6 +156,10 @@ impl Plan<'_> {
         for gap in evidence::of_recording(reader.manifest(), reader.symbols(), reader.events()).gaps {
             evaluation.evidence.add(gap);
         }
+        if self.request.verify {
+            source.stage = Some("pricing again");
+            evaluation.verified = Some(verified(&mut source, &context, &evaluation)?);
+        }
         Ok(evaluation)
     }
 
@@ -148,8 +167,26 @@ impl Plan<'_> {
     /// them together, and for each further merge.
     fn passes_max(&self) -> u64 {
         let recorded = matches!(self.request.order, OrderKind::Recorded { .. });
-        3 + if recorded { u64::from(MORE_MERGES) } else { 0 }
+        let priced_again = if self.request.verify { 2 } else { 0 };
+        3 + priced_again + if recorded { u64::from(MORE_MERGES) } else { 0 }
     }
+}
+
+/// The figures priced again, all of them right.
+fn verified(source: &mut Passes<'_>, context: &EvalContext<'_>, evaluation: &Evaluation) -> Result<Verified, Failure> {
+    if context.setup.options.sampled.is_some() {
+        return Err(Failure::usage(
+            "--verify needs an exact recording: a sample stands for many accesses, of which no placement is known",
+        ));
+    }
+    let verified = verify(source, context, evaluation, VERIFY_BYTES).map_err(blame)?;
+    if let Some(VerifiedRow { name, said, checked: Some(checked), .. }) = verified.wrong().next() {
+        return Err(Failure::work(format!(
+            "{name} on {}: the report says {}, its placements cost {}; this is an error of homenode, please report it",
+            evaluation.machine, said.0, checked.0
+        )));
+    }
+    Ok(verified)
 }
 
 /// Whose fault it is that an evaluation cannot be done: mostly the options', else the dataset's.
@@ -181,6 +218,8 @@ struct Passes<'a> {
     total: u64,
     /// Threads that the recording put one after the other.
     apart: Option<Apart>,
+    /// What passes are now; by default what evaluations do.
+    stage: Option<&'static str>,
 }
 
 /// One of them.
@@ -196,7 +235,7 @@ struct Pass<'a> {
 impl Source for Passes<'_> {
     fn stream(&mut self, merge: u32) -> Result<Box<dyn Stream + '_>, TraceError> {
         let order = Order::new(self.reader, self.kind.merge(merge))?;
-        let stage = if self.pass == 0 { "replaying" } else { "replaying what-ifs" };
+        let stage = self.stage.unwrap_or(if self.pass == 0 { "replaying" } else { "replaying what-ifs" });
         let done = self.done + self.pass * refs(self.reader);
         self.pass += 1;
         let Passes { progress, total, apart, .. } = self;

@@ -16,6 +16,7 @@ fn request(dataset: &Path) -> ReportRequest {
         order: OrderKind::Model,
         charge_spins: false,
         threshold_percent: 5,
+        verify: false,
     }
 }
 

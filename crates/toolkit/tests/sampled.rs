@@ -139,6 +139,7 @@ fn the_report_of_a_sampled_recording_is_an_estimate() {
         order: OrderKind::Model,
         charge_spins: false,
         threshold_percent: 5,
+        verify: false,
     };
     let doc = report(&request, &mut ()).expect("a report");
     let (s, e) = (doc.sampling.as_ref().expect("sampled"), &doc.evaluations[0]);
@@ -146,4 +147,13 @@ fn the_report_of_a_sampled_recording_is_an_estimate() {
     assert!(e.totals.refs.abs_diff(80_064) < 4_000, "{}", e.totals.refs);
     assert!(e.objects.iter().all(|o| o.share_interval.is_some()) && e.false_sharing.is_empty());
     assert!(text(&doc, 100, false).contains("By estimate"));
+    // Nobody knows where a policy would have what lies between samples.
+    let request = ReportRequest { verify: true, ..request };
+    let e = report(&request, &mut ()).expect_err("samples");
+    assert!(e.message.contains("--verify needs an exact recording"), "{e}");
+    let request = ReportRequest { dataset: on_disk(&b.store(), folder.path(), "exact.hnt"), ..request };
+    let doc = report(&request, &mut ()).expect("every figure is that of its placements");
+    let verified = doc.evaluations[0].verified.as_ref().expect("asked for");
+    assert!(verified.rows.iter().all(|r| r.checked == Some(r.said)) && verified.rows.len() > 4, "{verified:#?}");
+    assert!(text(&doc, 100, false).contains("each costs what is said here"));
 }

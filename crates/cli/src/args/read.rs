@@ -92,6 +92,7 @@ pub(crate) struct Export {
   homenode report app.hnt
   homenode report app.hnt -o app.html --machine butterfly --policy first-touch --policy 'ace(2)'
   homenode report before.hnt --compare after.hnt
+  homenode report app.hnt --verify
 
 --map: `sockets`, the default, seats thread i of the T that live at the same time on node floor(i * nodes / T).
 Where the program bound its threads itself (recorded affinity calls) that wins over the default.
@@ -130,6 +131,9 @@ pub(crate) struct Report {
     /// Smallest saving worth a finding, in percent of the program's cost.
     #[arg(long, value_name = "PERCENT", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub(crate) threshold: u32,
+    /// Price every policy and bound again, from its placements, by the independent checker; fails if one differs.
+    #[arg(long)]
+    pub(crate) verify: bool,
     /// Print the document as JSON.
     #[arg(long, conflicts_with = "output")]
     pub(crate) json: bool,

@@ -176,6 +176,7 @@ fn report(a: Report, quiet: bool) -> Done {
         order: order(a.order, 1),
         charge_spins: a.charge_spins,
         threshold_percent: a.threshold,
+        verify: a.verify,
     };
     if let Some(path) = &a.output {
         output::refuse_kind(path, &["html", "htm", "json"])?;

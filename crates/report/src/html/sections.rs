@@ -12,6 +12,7 @@ use crate::sampling::share_with_interval;
 use crate::source::Sources;
 use crate::units::{CostUnit, bytes, count, factor, integer, percent, plural, ranges};
 use homenode_sim::Evaluation;
+use homenode_sim::Verified;
 use homenode_sim::evaluation::Finding;
 use homenode_sim::evidence::Doubt;
 
@@ -320,6 +321,12 @@ pub(super) fn provenance(out: &mut String, doc: &ReportDoc) {
             prose(&e.machine_title)
         ));
         list(&mut inner, &e.machine_sources, "");
+    }
+    let verified: Vec<String> =
+        doc.evaluations.iter().filter_map(|e| e.verified.as_ref()).map(Verified::sentence).collect();
+    if !verified.is_empty() {
+        inner.push_str("<h3>Checked</h3>\n");
+        list(&mut inner, &verified, "");
     }
     section(out, "Provenance", "", &inner);
 }

@@ -5,6 +5,7 @@ mod table;
 
 use crate::doc::ReportDoc;
 use crate::headline;
+use homenode_sim::Verified;
 use homenode_sim::evidence::Doubt;
 pub(crate) use sections::sorted;
 pub(crate) use table::clean;
@@ -86,6 +87,8 @@ fn heading(doc: &ReportDoc, width: usize, paint: Paint) -> Vec<String> {
         let binding = clean(&e.binding.sentence());
         lines.extend(brief(&binding, width).iter().filter(|l| !l.is_empty()).map(|l| paint.dim(l)));
         lines.extend(sections::trust(doc, &words.trust, width).iter().map(|l| paint.warn(l)));
+        let verified = e.verified.as_ref().map(Verified::sentence);
+        lines.extend(verified.iter().flat_map(|v| brief(v, width)).map(|l| paint.good(&l)));
     }
     if let Some(s) = &doc.sampling {
         lines.extend(brief(&s.headline(), width).iter().map(|l| paint.dim(l)));

@@ -8,11 +8,11 @@ pub(crate) mod schema;
 use homenode_base::TotalCost;
 use homenode_report::source::SourceFile;
 use homenode_report::{Comparison, Provenance, ReportDoc};
-use homenode_sim::Evaluation;
 use homenode_sim::evaluation::{
     Finding, FindingKind, OptimumRow, PolicyRow, ThreadRow, Totals, TransferBreakdown, TransferClass,
 };
 use homenode_sim::evidence::{Doubt, Evidence, Gap, GapKind};
+use homenode_sim::{Evaluation, Verified, VerifiedRow};
 use homenode_trace::Manifest;
 use homenode_trace::manifest::{Blind, Process, Thread};
 
@@ -162,6 +162,17 @@ fn finding(kind: FindingKind, object: &str, places: &[&str], sentence: &str, adv
     }
 }
 
+/// One figure priced again, and one that has no placement.
+fn verified() -> Verified {
+    let name = |name: &str| name.to_owned();
+    let right = TotalCost(5);
+    let rows = vec![
+        VerifiedRow { name: name("first-touch"), said: right, checked: Some(right), note: String::new() },
+        VerifiedRow { name: name("lower bound"), said: TotalCost(1), checked: None, note: name("no placement") },
+    ];
+    Verified { rows, accesses: 9, blocks: 2, passes: 2 }
+}
+
 /// Two arrays initialised by one thread and a falsely shared array of statistics, on a two-socket machine.
 pub(crate) fn evaluation() -> Evaluation {
     Evaluation {
@@ -223,6 +234,7 @@ pub(crate) fn evaluation() -> Evaluation {
         untried_candidates: 0,
         predicted_all: Some(us(155_400)),
         evidence: Evidence { gaps: vec![unseen_library()] },
+        verified: Some(verified()),
         warnings: vec![
             "8 threads were recorded on 2 processors; the replay order is the model order and not the host's.".into(),
         ],

@@ -62,6 +62,7 @@ pub(super) fn evaluation(
         untried_candidates: 0,
         predicted_all: None,
         evidence,
+        verified: None,
         warnings,
     };
     (evaluation, analysed.candidates)

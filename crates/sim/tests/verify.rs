@@ -1,0 +1,121 @@
+//! Evaluations priced again from their placements: everything agrees on every machine, and a figure that is off by one does not.
+mod common;
+use common::{cached, plain};
+use homenode_base::{NodeId, Rng, TotalCost};
+use homenode_machine::{Machine, models};
+use homenode_placement::Start;
+use homenode_placement::policies::{ALL, Choice};
+use homenode_sim::{
+    EvalContext, EvalOptions, Evaluation, NoObjects, ReplayOptions, Seat, Setup, Verified, evaluate, verify,
+};
+use homenode_trace::order::Listed;
+use homenode_trace::{Merged, Op};
+
+fn machines() -> Vec<Machine> {
+    let registry = models::ALL.iter().map(|s| s.build());
+    registry.chain([cached(&[3, 1, 2], (2, 2), (5, 3)), plain(&[1]), plain(&[2, 2])]).collect()
+}
+
+fn seats(machine: &Machine, threads: u16) -> Vec<Seat> {
+    let nodes: Vec<u16> =
+        machine.cores.iter().enumerate().flat_map(|(n, c)| std::iter::repeat_n(n as u16, *c as usize)).collect();
+    let seat = |t: u16| {
+        let cpu = usize::from(t) * nodes.len() / usize::from(threads);
+        Seat { cpu: cpu as u16, node: NodeId(nodes[cpu]), space: u32::from(t % 2) }
+    };
+    (0..threads).map(seat).collect()
+}
+
+/// Threads that mostly stay with some pages, and now and then go elsewhere; busy waiting, and references across lines and pages.
+fn program(rng: &mut Rng, threads: u32, n: u64) -> Vec<Merged> {
+    let one = |_| {
+        let thread = rng.below(threads.into()) as u32;
+        let page = if rng.chance(1, 4) { rng.below(24) } else { u64::from(thread) * 3 + rng.below(3) };
+        let op = [Op::Read, Op::Read, Op::Read, Op::Write, Op::Atomic, Op::Spin][rng.below(6) as usize];
+        let size = [1, 4, 8, 8, 64, 200][rng.below(6) as usize];
+        Merged { addr: 4096 * page + rng.below(4096), size, thread, op, weight: 1, ..Merged::default() }
+    };
+    (0..n).map(one).collect()
+}
+
+fn policies(machine: &Machine, block_bytes: u64) -> Vec<Choice> {
+    let given = ["ace(2)", "ace(4,1)", "delay(20)", "fixed(1)"].map(|text| Choice::parse(text).ok());
+    let all = ALL.iter().map(|s| s.choose(&[]).ok()).chain(given);
+    all.flatten().filter(|c| c.engine(machine, block_bytes).is_ok()).collect()
+}
+
+struct Case {
+    machine: Machine,
+    seats: Vec<Seat>,
+    refs: Vec<Merged>,
+    policies: Vec<Choice>,
+    block_bytes: u64,
+    start: Start,
+}
+
+impl Case {
+    fn new(machine: Machine, seed: u64, block_bytes: u64, start: Start) -> Case {
+        let threads = 2 + (seed % 5) as u16;
+        let refs = program(&mut Rng::new(seed), threads.into(), 3_000);
+        let (seats, policies) = (seats(&machine, threads), policies(&machine, block_bytes));
+        Case { machine, seats, refs, policies, block_bytes, start }
+    }
+    fn with<T>(&self, ask: impl FnOnce(&mut Listed<'_>, &EvalContext<'_>) -> T) -> T {
+        let options = ReplayOptions::default();
+        let setup = Setup { machine: &self.machine, seats: &self.seats, block_bytes: self.block_bytes, options };
+        let options = EvalOptions { start: self.start, ..EvalOptions::default() };
+        ask(&mut Listed::new(&self.refs), &EvalContext { setup, policies: &self.policies, options })
+    }
+    fn evaluation(&self) -> Evaluation {
+        self.with(|source, context| evaluate(source, &mut NoObjects, context).expect("an evaluation"))
+    }
+    fn verified(&self, evaluation: &Evaluation, memory_bytes: usize) -> Verified {
+        self.with(|source, context| verify(source, context, evaluation, memory_bytes).expect("legal placements"))
+    }
+}
+
+#[test]
+fn placements_cost_what_was_said() {
+    let (mut checked, mut left_out) = (0, 0);
+    for (i, machine) in (0..).zip(machines()) {
+        for (block_bytes, start) in [(4096, Start::FreeSet), (256, Start::FreeSingle)] {
+            let case = Case::new(machine.clone(), i, block_bytes, start);
+            let evaluation = case.evaluation();
+            let verified = case.verified(&evaluation, 1 << 30);
+            let wrong: Vec<_> = verified.wrong().collect();
+            assert!(wrong.is_empty(), "{} {block_bytes}: {wrong:#?}", machine.name);
+            assert_eq!(verified.rows.len(), evaluation.policies.len() + evaluation.optimum.len());
+            assert!(verified.rows.iter().all(|r| r.checked.is_some() == r.note.is_empty()));
+            assert_eq!((verified.blocks, verified.passes), (evaluation.blocks, 2));
+            checked += verified.rows.iter().filter(|r| r.checked.is_some()).count();
+            left_out += verified.rows.iter().filter(|r| r.checked.is_none()).count();
+        }
+    }
+    assert!(checked > 10 * left_out && left_out > 0, "{checked} checked, {left_out} not");
+}
+
+#[test]
+fn a_figure_that_is_off_by_one_is_found() {
+    let case = Case::new(models::find("two-socket").expect("in the registry"), 3, 4096, Start::FreeSet);
+    let sound = case.evaluation();
+    let verified = case.verified(&sound, 1 << 30);
+    for i in (0..verified.rows.len()).filter(|i| verified.rows[*i].checked.is_some()) {
+        let mut wrong = sound.clone();
+        match i.checked_sub(wrong.policies.len()) {
+            None => wrong.policies[i].total += TotalCost(1),
+            Some(bound) => wrong.optimum[bound].total += TotalCost(-1),
+        }
+        let found: Vec<String> = case.verified(&wrong, 1 << 30).wrong().map(|r| r.name.clone()).collect();
+        assert_eq!(found, [verified.rows[i].name.clone()]);
+    }
+}
+
+/// Little memory means more passes and nothing else.
+#[test]
+fn what_does_not_fit_is_read_again() {
+    let case = Case::new(plain(&[2, 2]), 4, 256, Start::FreeSet);
+    let evaluation = case.evaluation();
+    let [roomy, tight] = [1 << 30, 4_000].map(|memory_bytes| case.verified(&evaluation, memory_bytes));
+    assert!(tight.passes > 10 && roomy.passes == 2, "{} passes", tight.passes);
+    assert_eq!(tight.rows, roomy.rows);
+}

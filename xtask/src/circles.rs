@@ -15,8 +15,6 @@ const KNOWN: &[(&str, &str, &[&str])] = &[
     ("capture", "sampled", &["end", "session"]),
     // The family of PMUs lists its members, each of which plans events for one.
     ("sampling", "perf", &["event", "ibs", "pebs", "pmu"]),
-    // A dataset keeps what was found out about busy waiting once it was asked.
-    ("trace", "", &["dataset", "polls"]),
 ];
 
 /// Where a module is in its crate: the names on the way to it.

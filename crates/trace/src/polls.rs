@@ -20,6 +20,7 @@ use crate::event::{Event, EventKind};
 use crate::frame::DecodedFrame;
 use crate::packed::ThreadEvents;
 use crate::record::Op;
+use crate::waits::Polls;
 use hashbrown::{HashMap, HashSet};
 use node::{Kind, Node};
 use round::{SHORT_MAX, Word, add, hash, is_round, looked_at, word, writers};
@@ -35,90 +36,50 @@ const TAIL_MAX: usize = 8 * ROUND_MAX;
 /// Nodes or references that are near.
 const NEAR: usize = 8;
 
-/// What is different from what was recorded.
-#[derive(Debug, Default)]
-pub(crate) struct Polls {
-    /// By thread: references that are spins or, if they were recorded as spins, what the kept round did. Ascending.
-    refs: Vec<Vec<(u64, Op)>>,
-    /// By thread: where references marked as spins are reads. Ascending and apart.
-    reads: Vec<Vec<Range<u64>>>,
-    /// Events that order nothing.
-    pub(crate) events: HashSet<u32>,
+/// The busy waiting in a dataset, found at the first call.
+pub(crate) fn of(data: &DatasetReader) -> Result<&Polls, TraceError> {
+    if let Some(polls) = data.polls.get() {
+        return Ok(polls);
+    }
+    let found = find(data)?;
+    Ok(data.polls.get_or_init(|| found))
 }
 
-impl Polls {
-    /// Finds the busy waiting in an exact recording.
-    pub(crate) fn find(data: &DatasetReader) -> Result<Polls, TraceError> {
-        let threads = data.threads() as usize;
-        let (refs, reads) = (vec![Vec::new(); threads], vec![Vec::new(); threads]);
-        let mut polls = Polls { refs, reads, events: HashSet::new() };
-        if data.manifest().sampling.is_some() {
-            return Ok(polls);
-        }
-        let mut doubtful = Vec::new();
-        for thread in 0..data.threads() {
-            let mut finder = Finder::new(data, thread);
-            finder.reads = finder.taken_back()?;
-            polls.reads[thread as usize].clone_from(&finder.reads);
-            finder.run()?;
-            if finder.wanted.is_empty() {
-                finder.enter(&mut polls);
-            } else {
-                doubtful.push(finder);
-            }
-        }
-        let words = doubtful.iter().flat_map(|f| f.wanted.iter().copied()).collect();
-        let writing = if doubtful.is_empty() { HashMap::new() } else { writers(data, &words)? };
-        for mut finder in doubtful {
-            let others = |w: &Word| writing.get(w).is_some_and(|by| *by != finder.thread);
-            let changed: HashSet<Word> = finder.wanted.iter().copied().filter(others).collect();
-            if !changed.is_empty() {
-                let mut again = Finder::new(data, finder.thread);
-                again.reads = std::mem::take(&mut finder.reads);
-                again.changed = Some(changed);
-                again.run()?;
-                finder = again;
-            }
+/// Finds the busy waiting in an exact recording.
+fn find(data: &DatasetReader) -> Result<Polls, TraceError> {
+    let threads = data.threads() as usize;
+    let (refs, reads) = (vec![Vec::new(); threads], vec![Vec::new(); threads]);
+    let mut polls = Polls { refs, reads, events: HashSet::new() };
+    if data.manifest().sampling.is_some() {
+        return Ok(polls);
+    }
+    let mut doubtful = Vec::new();
+    for thread in 0..data.threads() {
+        let mut finder = Finder::new(data, thread);
+        finder.reads = finder.taken_back()?;
+        polls.reads[thread as usize].clone_from(&finder.reads);
+        finder.run()?;
+        if finder.wanted.is_empty() {
             finder.enter(&mut polls);
-        }
-        Ok(polls)
-    }
-
-    /// Changes the operations of a decoded frame.
-    pub(crate) fn apply(&self, thread: u32, frame: &mut DecodedFrame) {
-        let (first, end) = (frame.first_ref, frame.first_ref + frame.len() as u64);
-        let mut keys: HashMap<(u16, Op), u16> = HashMap::new();
-        let ranges = &self.reads[thread as usize];
-        let from = ranges.partition_point(|r| r.end <= first);
-        for range in ranges[from..].iter().take_while(|r| r.start < end) {
-            for at in range.start.max(first)..range.end.min(end) {
-                let key = frame.key[(at - first) as usize];
-                if frame.keys[usize::from(key)].op == Op::Spin {
-                    change(frame, &mut keys, at, Op::Read);
-                }
-            }
-        }
-        let all = &self.refs[thread as usize];
-        let from = all.partition_point(|r| r.0 < first);
-        for &(at, op) in all[from..].iter().take_while(|r| r.0 < end) {
-            change(frame, &mut keys, at, op);
+        } else {
+            doubtful.push(finder);
         }
     }
-}
-
-/// Gives a reference of a frame another operation; `keys` has what was found for its key before.
-fn change(frame: &mut DecodedFrame, keys: &mut HashMap<(u16, Op), u16>, at: u64, op: Op) {
-    let i = (at - frame.first_ref) as usize;
-    let key = frame.key[i];
-    let changed = *keys.entry((key, op)).or_insert_with(|| {
-        if frame.keys.len() > usize::from(u16::MAX) {
-            return key;
+    let words = doubtful.iter().flat_map(|f| f.wanted.iter().copied()).collect();
+    let writing = if doubtful.is_empty() { HashMap::new() } else { writers(data, &words)? };
+    for mut finder in doubtful {
+        let others = |w: &Word| writing.get(w).is_some_and(|by| *by != finder.thread);
+        let changed: HashSet<Word> = finder.wanted.iter().copied().filter(others).collect();
+        if !changed.is_empty() {
+            let mut again = Finder::new(data, finder.thread);
+            again.reads = std::mem::take(&mut finder.reads);
+            again.changed = Some(changed);
+            again.run()?;
+            finder = again;
         }
-        let changed = crate::frame::Key { op, ..frame.keys[usize::from(key)] };
-        frame.keys.push(changed);
-        (frame.keys.len() - 1) as u16
-    });
-    frame.key[i] = changed;
+        finder.enter(&mut polls);
+    }
+    Ok(polls)
 }
 
 /// One thread's nodes, as far as they may be part of a round.

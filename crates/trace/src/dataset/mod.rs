@@ -49,7 +49,8 @@ pub struct DatasetReader {
     symbols: Symbols,
     events: Events,
     threads: Vec<ThreadFile>,
-    polls: std::sync::OnceLock<crate::polls::Polls>,
+    /// The busy waiting in it, once somebody has asked for it (`polls::of`).
+    pub(crate) polls: std::sync::OnceLock<crate::waits::Polls>,
 }
 
 impl std::fmt::Debug for DatasetReader {
@@ -192,15 +193,6 @@ impl DatasetReader {
     /// Address space of a thread.
     pub fn address_space(&self, thread: u32) -> u32 {
         self.manifest.processes[self.manifest.threads[thread as usize].process as usize].address_space
-    }
-
-    /// The busy waiting in it, found at the first call.
-    pub(crate) fn polls(&self) -> Result<&crate::polls::Polls, TraceError> {
-        if let Some(polls) = self.polls.get() {
-            return Ok(polls);
-        }
-        let found = crate::polls::Polls::find(self)?;
-        Ok(self.polls.get_or_init(|| found))
     }
 
     /// Sites without names, from the key tables of all frames and the stacks of allocations.

@@ -4,6 +4,7 @@ use crate::dataset::DatasetReader;
 use crate::event::Event;
 use crate::frame::{Batch, DecodedFrame};
 use crate::packed::ThreadEvents;
+use crate::polls;
 use crate::record::{Merged, Op};
 use std::borrow::Cow;
 
@@ -80,7 +81,7 @@ impl<'a> Cursor<'a> {
     pub(super) fn refill(&mut self, data: &DatasetReader) -> Result<(), TraceError> {
         while self.at == self.frame.len() && self.next_frame < data.frames(self.thread).len() {
             data.read_frame(self.thread, self.next_frame, &mut self.bytes, &mut self.frame)?;
-            data.polls()?.apply(self.thread, &mut self.frame);
+            polls::of(data)?.apply(self.thread, &mut self.frame);
             data.map_sites(&self.frame, &mut self.sites)?;
             self.next_frame += 1;
             self.at = 0;

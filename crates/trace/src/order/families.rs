@@ -8,7 +8,7 @@ use crate::TraceError;
 use crate::dataset::DatasetReader;
 use crate::numbers::{Numbers, Room};
 use crate::packed::SyncEvent;
-use crate::polls::Polls;
+use crate::waits::Polls;
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
 

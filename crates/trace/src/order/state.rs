@@ -6,6 +6,7 @@ use super::sync::{Link, Sync};
 use crate::TraceError;
 use crate::dataset::DatasetReader;
 use crate::event::EventKind;
+use crate::polls;
 
 #[derive(Debug)]
 pub(super) struct State<'a> {
@@ -45,7 +46,7 @@ impl<'a> State<'a> {
                 *n += 1;
             }
         }
-        let sync = Sync::new(data, data.polls()?, by_turns)?;
+        let sync = Sync::new(data, polls::of(data)?, by_turns)?;
         let link = |c: &Cursor<'a>| Some(sync.link(data, c.next_event_index(), c.event()?));
         let links = cursors.iter().map(link).collect();
         let woken = (0..data.threads()).filter(|&t| spawns[t as usize] == 0).collect();
@@ -87,7 +88,7 @@ impl<'a> State<'a> {
 
     /// Whether this event is one of waiting that orders nothing.
     pub(super) fn is_poll(&self, event: u32) -> bool {
-        self.data.polls().is_ok_and(|polls| polls.events.contains(&event))
+        polls::of(self.data).is_ok_and(|polls| polls.events.contains(&event))
     }
 
     fn spawned(&mut self, child: u32, time: u64) {

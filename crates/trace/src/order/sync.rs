@@ -6,7 +6,7 @@ use crate::TraceError;
 use crate::dataset::DatasetReader;
 use crate::event::{Event, EventKind};
 pub(super) use crate::packed::{Halves, halves};
-use crate::polls::Polls;
+use crate::waits::Polls;
 use hashbrown::{HashMap, HashSet};
 use homenode_base::ring::EPOCH_ALLOCATOR;
 use std::cmp::Reverse;

@@ -11,10 +11,6 @@ const CRATE_LINES_MAX: usize = 10_000;
 const KNOWN: &[(&str, &str, &[&str])] = &[
     // `Analysis` is what the accumulators fill in and what the candidates are drawn from.
     ("analysis", "", &["analysis", "candidates", "detail", "tables", "transfers", "true_use", "turns", "watched"]),
-    // The end of a session writes the manifest that its beginning has promised.
-    ("capture", "sampled", &["end", "session"]),
-    // The family of PMUs lists its members, each of which plans events for one.
-    ("sampling", "perf", &["event", "ibs", "pebs", "pmu"]),
 ];
 
 /// Where a module is in its crate: the names on the way to it.

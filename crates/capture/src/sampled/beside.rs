@@ -1,6 +1,7 @@
 //! A dataset beside somebody who has the samples anyway: what the live loop saw, as `record` would have written it.
 use super::life::Life;
-use super::session::{Session, Tally};
+use super::session::Session;
+use super::tally::Tally;
 use super::{HOLD, end, start};
 use crate::control::remove_rings;
 use crate::error::CaptureError;
@@ -71,7 +72,7 @@ impl Beside {
         let mut tally = Tally { event: source.event(), unit: source.unit(), ..Tally::default() };
         tally.sees_writes = source.sees_writes();
         let control = start::control(root)?;
-        let manifest = end::first_manifest(root, &options, of.backend, &tally)?;
+        let manifest = start::manifest(root, &options, of.backend, &tally)?;
         let writer =
             super::writer::Writer::new(root, Codec::Lz4).map_err(CaptureError::io("create events.bin in", out))?;
         let mut session = Session::assemble(control, manifest, Life::beside(of.pid)?, writer, tally);

@@ -1,46 +1,13 @@
-//! The manifest at the beginning and at the end.
-use super::session::{Session, Tally};
-use super::start;
+//! What is said of a recording when it is over.
+use super::session::Session;
 use crate::control::remove_rings;
 use crate::error::CaptureError;
 use crate::facts::Tables;
 use crate::finish::{self, Ending};
-use crate::manifest;
-use crate::options::{RecordOptions, RecordSummary};
+use crate::options::RecordSummary;
 use homenode_base::ring::{STOP_LIMIT, STOP_USER};
 use homenode_sys::dir::Dir;
 use homenode_sys::signals;
-use homenode_trace::{Manifest, Sampling};
-
-/// The manifest that stands in the dataset while it is being recorded: it says already that the dataset is sampled.
-pub(super) fn first_manifest(
-    root: &Dir,
-    options: &RecordOptions,
-    backend: &str,
-    tally: &Tally,
-) -> Result<Manifest, CaptureError> {
-    let mut manifest =
-        Manifest { backend: backend.to_owned(), synchronised: false, ..manifest::first_manifest(options) };
-    manifest.mark_sampled(sampling(tally, 0));
-    if let Some(pid) = options.pid {
-        manifest.command = start::command_of(pid);
-    }
-    manifest::write_manifest(root, &manifest)?;
-    Ok(manifest)
-}
-
-fn sampling(tally: &Tally, period: u64) -> Sampling {
-    Sampling {
-        unit: tally.unit,
-        event: tally.event.clone(),
-        period,
-        lost: tally.lost,
-        unaddressed: tally.unaddressed,
-        sees_writes: tally.sees_writes,
-        kernel_moves: tally.kernel_moves,
-        elapsed_ns: tally.elapsed_ns(),
-    }
-}
 
 /// Completes the dataset of a recording that is over.
 pub(super) fn dataset(root: &Dir, session: Session) -> Result<RecordSummary, CaptureError> {
@@ -48,7 +15,7 @@ pub(super) fn dataset(root: &Dir, session: Session) -> Result<RecordSummary, Cap
     let tables: Tables = session.writer.facts.tables(|thread| session.control.entry(thread), &counts);
     let period = session.writer.weight.checked_div(session.writer.samples).unwrap_or(0);
     let mut manifest = session.manifest.clone();
-    manifest.mark_sampled(sampling(&session.tally, period));
+    manifest.mark_sampled(session.tally.sampling(period));
     let number = |pid| tables.processes.iter().position(|p| p.pid == pid).and_then(|i| u32::try_from(i).ok());
     manifest.huge_pages = session.huge.told(number);
     let ending = ending(&session);

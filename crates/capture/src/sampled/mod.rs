@@ -11,7 +11,7 @@
 //! **Time.** Samples carry CLOCK_MONOTONIC, rings and frames the time-stamp counter; `clock` converts, and states its error
 //! in the manifest. What is younger than [`HOLD`] waits: the kernel delivers samples processor by processor.
 //!
-//! Reading order: this file, `session` (begin and loop), `turn` (from source and rings to the
+//! Reading order: this file, `tally` (what is counted), `session` (begin and loop), `turn` (from source and rings to the
 //! writer), `names` (host thread ids to dataset threads), `awaited` (who has not reported yet), `tap` (a ring
 //! as a list of events), `clock`, `writer`, `life`, `end`; `beside` for who has the samples already.
 mod awaited;
@@ -22,6 +22,7 @@ mod life;
 mod names;
 mod session;
 mod start;
+mod tally;
 mod tap;
 mod turn;
 pub mod writer;

@@ -4,6 +4,7 @@ use super::clock::Clocks;
 use super::life::Life;
 use super::names::Names;
 use super::start;
+use super::tally::Tally;
 use super::tap::Tap;
 use super::writer::Writer;
 use super::{HOLD, Sampler};
@@ -11,15 +12,14 @@ use crate::control::Control;
 use crate::error::CaptureError;
 use crate::options::{Progress, RecordOptions, Snapshot};
 use homenode_base::ring::{STOP_LIMIT, STOP_USER};
-use homenode_host::supervise::Outcome;
-use homenode_sampling::heat::{Heat, Seen, Watcher};
+use homenode_sampling::heat::{Seen, Watcher};
 use homenode_sampling::huge::Watched;
 use homenode_sampling::{Notice, RawSample, SampleSource};
 use homenode_symbols::Modules;
 use homenode_sys::dir::Dir;
 use homenode_sys::process::Subreaper;
 use homenode_trace::framing::Codec;
-use homenode_trace::{Manifest, SampleUnit};
+use homenode_trace::Manifest;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -59,48 +59,6 @@ pub(super) struct Session {
     _reaper: Option<Subreaper>,
 }
 
-/// What was counted on the way.
-#[derive(Debug, Default)]
-pub(super) struct Tally {
-    pub(super) unaddressed: u64,
-    pub(super) throttled: u64,
-    pub(super) lost: u64,
-    /// Samples beyond the limit asked for, or of threads without an entry.
-    pub(super) dropped: u64,
-    /// Why the dataset could not be written on.
-    pub(super) write: Option<String>,
-    pub(super) notes: Vec<String>,
-    pub(super) unit: SampleUnit,
-    pub(super) event: String,
-    pub(super) sees_writes: bool,
-    pub(super) kernel_moves: Option<u64>,
-    pub(super) duration_over: bool,
-    /// How much memory was used.
-    pub(super) heat: Heat,
-    pub(super) outcome: Outcome,
-    /// When the first and the last sample were taken.
-    pub(super) between_ns: Option<(u64, u64)>,
-}
-
-impl Tally {
-    /// Notes the time of a sample.
-    pub(super) fn at(&mut self, ns: u64) {
-        let (first, last) = self.between_ns.unwrap_or((ns, ns));
-        self.between_ns = Some((first.min(ns), last.max(ns)));
-    }
-    /// Notes what a source says at its end.
-    pub(super) fn told(&mut self, source: &dyn SampleSource) {
-        self.lost = source.lost();
-        self.unaddressed = self.unaddressed.saturating_add(source.unaddressed());
-        self.notes.extend(source.notes());
-        self.kernel_moves = source.kernel_moves();
-    }
-    /// Nanoseconds from the first to the last sample, 0 without samples.
-    pub(super) fn elapsed_ns(&self) -> u64 {
-        self.between_ns.map_or(0, |(first, last)| last - first)
-    }
-}
-
 impl Session {
     /// Opens the dataset, the program and the source, in this order: what cannot be sampled never runs.
     pub(super) fn begin(
@@ -114,7 +72,7 @@ impl Session {
         let source = sampler.open(&subject)?;
         let mut tally = Tally { event: source.event(), unit: source.unit(), ..Tally::default() };
         tally.sees_writes = source.sees_writes();
-        let manifest = super::end::first_manifest(root, options, sampler.name(), &tally)?;
+        let manifest = start::manifest(root, options, sampler.name(), &tally)?;
         let writer = Writer::new(root, Codec::Lz4).map_err(CaptureError::io("create events.bin in", root.path()))?;
         let life = match held {
             Some(held) => {

@@ -1,7 +1,9 @@
 //! Starting the program with the preloaded library, or finding the process to join.
+use super::tally::Tally;
 use super::{Sampler, Subject};
 use crate::control::{Control, RINGS};
 use crate::error::CaptureError;
+use crate::manifest;
 use crate::options::RecordOptions;
 use homenode_base::ring::CONTROL_ENV;
 use homenode_hooks::{CompileError, agent};
@@ -9,6 +11,7 @@ use homenode_host::launch;
 use homenode_sys::dir::Dir;
 use homenode_sys::held::{Held, hold};
 use homenode_sys::process;
+use homenode_trace::Manifest;
 use std::ffi::OsString;
 
 /// What the dynamic loader loads before everything else.
@@ -30,6 +33,22 @@ pub(super) fn check(options: &RecordOptions) -> Result<(), CaptureError> {
 pub(super) fn control(root: &Dir) -> Result<Control, CaptureError> {
     let rings = root.sub(RINGS).map_err(CaptureError::io("open rings in", root.path()))?;
     Control::create(&rings, false, Some(NO_PHASE))
+}
+
+/// The manifest that stands in the dataset while it is being recorded: it says already that the dataset is sampled.
+pub(super) fn manifest(
+    root: &Dir,
+    options: &RecordOptions,
+    backend: &str,
+    tally: &Tally,
+) -> Result<Manifest, CaptureError> {
+    let mut first = Manifest { backend: backend.to_owned(), synchronised: false, ..manifest::first_manifest(options) };
+    first.mark_sampled(tally.sampling(0));
+    if let Some(pid) = options.pid {
+        first.command = command_of(pid);
+    }
+    manifest::write_manifest(root, &first)?;
+    Ok(first)
 }
 
 /// A program that waits for its start, or nothing if a running process is joined; and the subject.
@@ -69,7 +88,7 @@ fn preload() -> Result<(OsString, OsString), CaptureError> {
 }
 
 /// The command line of a running process.
-pub(super) fn command_of(pid: u32) -> Vec<String> {
+fn command_of(pid: u32) -> Vec<String> {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = bytes.split(|&b| b == 0).filter(|w| !w.is_empty());
     words.map(|w| String::from_utf8_lossy(w).into_owned()).collect()

@@ -1,6 +1,6 @@
 //! AMD IBS: every so many micro-ops one is tagged, whatever it does; those without a data address are dropped later.
-use super::event::{COMMON, COMMON_FLAGS, EventPlan, Planned};
 use super::pebs::MEMORY_FIELDS;
+use super::plan::{COMMON, COMMON_FLAGS, EventPlan, Planned};
 use super::pmu::Pmu;
 use homenode_sys::perf::attr::{flag, sample};
 use homenode_trace::{Op, SampleUnit};

@@ -1,7 +1,7 @@
 //! Sampling by the kernel's performance events.
 //!
-//! Reading order: [`records`] and [`source_bits`] (what the bytes say), [`notices`], [`decode`] (bytes to samples), [`event`]
-//! with [`pmu`], `pebs` and `ibs` (which event a machine offers), [`control`] (how often), [`PerfSource`] (live sampling),
+//! Reading order: [`records`] and [`source_bits`] (what the bytes say), [`notices`], [`decode`] (bytes to samples), [`plan`]
+//! (what the kernel is asked for), [`pmu`], `pebs`, `ibs` and [`event`] (which event a machine offers), [`control`] (how often), [`PerfSource`] (live sampling),
 //! [`effective`] (addresses from registers and instructions where none were recorded; `code` for samples of the clock), [`spe`] (packets of ARM, for
 //! imports).
 mod code;
@@ -13,6 +13,7 @@ mod ibs;
 pub mod notices;
 mod open;
 mod pebs;
+pub mod plan;
 pub mod pmu;
 pub mod records;
 mod source;
@@ -24,7 +25,8 @@ mod tests;
 pub mod wire;
 
 pub use decode::{Counts, Decoder, EventFacts};
-pub use event::{EventChoice, EventPlan};
+pub use event::EventChoice;
 pub use open::{permitted, why_refused};
+pub use plan::EventPlan;
 pub use source::{PerfOptions, PerfSource};
 pub use target::Target;

@@ -1,6 +1,7 @@
 //! Opening the events of a plan for every thread and processor, with one ring per processor (the kernel maps inherited
 //! events only per processor), and what to give up when the kernel says no.
-use super::event::{EventChoice, EventPlan, Planned, TRACKING};
+use super::event::EventChoice;
+use super::plan::{EventPlan, Planned, TRACKING};
 use super::target::{self, Target};
 use homenode_host::probe::{ThisHost, perf_permission};
 use homenode_sys::perf::attr::{flag, sample};

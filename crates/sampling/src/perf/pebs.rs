@@ -1,5 +1,5 @@
 //! Intel PEBS: load latency and stores, as sysfs names them.
-use super::event::{COMMON, COMMON_FLAGS, EventPlan, Planned};
+use super::plan::{COMMON, COMMON_FLAGS, EventPlan, Planned};
 use super::pmu::Pmu;
 use homenode_sys::perf::Attr;
 use homenode_sys::perf::attr::{flag, sample};

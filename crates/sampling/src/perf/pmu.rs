@@ -1,7 +1,5 @@
 //! What the kernel's sysfs says about the performance-monitoring units of this machine. The root is a parameter, so that
 //! snapshots of other machines can be read too.
-use super::event::EventPlan;
-use super::{ibs, pebs};
 use homenode_sys::perf::Attr;
 use std::collections::BTreeMap;
 use std::fs;
@@ -136,26 +134,4 @@ pub fn parse_list(text: &str) -> Option<Vec<u32>> {
         all.extend(low..=high);
     }
     Some(all)
-}
-
-/// Loads and stores by whatever unit this machine has.
-pub(super) fn memory_events(sysfs: &Path, period: u64) -> Result<EventPlan, String> {
-    let intel: Vec<Pmu> = ["cpu", "cpu_core"].iter().filter_map(|n| Pmu::open(sysfs, n)).collect();
-    if let Some(pmu) = intel.iter().find(|p| p.has_event("mem-loads")) {
-        return pebs::plan(pmu, period);
-    }
-    if let Some(pmu) = Pmu::open(sysfs, "ibs_op") {
-        return ibs::plan(&pmu, period);
-    }
-    if Pmu::open(sysfs, "arm_spe_0").is_some() {
-        return Err(
-            "this processor has ARM SPE, which is imported from perf.data (`homenode import`) and not recorded here. The \
-             backends `faults` and `hooks` need none"
-                .into(),
-        );
-    }
-    Err("this machine offers no event that records data addresses: neither `mem-loads` (Intel PEBS) nor `ibs_op` (AMD \
-         IBS) is below /sys/bus/event_source/devices. Virtual machines usually have none of these; on real hardware the \
-         kernel must have been built with them. The backends `faults` and `hooks` need none"
-        .to_owned())
 }

@@ -7,12 +7,6 @@ use syn::visit::Visit;
 /// A crate's source has at most so many lines.
 const CRATE_LINES_MAX: usize = 10_000;
 
-/// Circles that are there: crate, module in which they are, modules. None may be added; one that is gone goes from here, too.
-const KNOWN: &[(&str, &str, &[&str])] = &[
-    // `Analysis` is what the accumulators fill in and what the candidates are drawn from.
-    ("analysis", "", &["analysis", "candidates", "detail", "tables", "transfers", "true_use", "turns", "watched"]),
-];
-
 /// Where a module is in its crate: the names on the way to it.
 type Path = Vec<String>;
 
@@ -24,28 +18,19 @@ pub(crate) fn check(tree: &Tree) -> anyhow::Result<Vec<String>> {
         }
     }
     let mut problems = Vec::new();
-    let mut known: BTreeSet<(&str, &str, &[&str])> = KNOWN.iter().copied().collect();
     for (name, files) in &crates {
         let lines: usize = files.iter().map(|f| f.text.lines().count()).sum();
         if lines > CRATE_LINES_MAX {
             problems.push(format!("crates/{name}/src: {lines} lines, at most {CRATE_LINES_MAX}"));
         }
         for (parent, circle) in circles(&modules(name, files)?) {
-            let parent = parent.join("::");
-            let members: Vec<&str> = circle.iter().map(String::as_str).collect();
-            let listed = known.iter().find(|k| k.0 == *name && k.1 == parent && k.2 == members).copied();
-            match listed {
-                Some(listed) => _ = known.remove(&listed),
-                None => problems.push(format!(
-                    "crates/{name}/src: in module '{parent}' these use each other in a circle: {}",
-                    members.join(", ")
-                )),
-            }
+            problems.push(format!(
+                "crates/{name}/src: in module '{}' these use each other in a circle: {}",
+                parent.join("::"),
+                circle.join(", ")
+            ));
         }
     }
-    problems.extend(known.iter().map(|(name, parent, circle)| {
-        format!("xtask/src/circles.rs: there is no circle {} in {name} '{parent}' (any more)", circle.join(", "))
-    }));
     Ok(problems)
 }
 

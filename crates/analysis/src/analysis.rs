@@ -1,51 +1,23 @@
 //! All accumulators behind one door, in the order the replay calls them.
 use crate::attribution::{Attribution, Use};
-use crate::candidate::Candidate;
 use crate::confidence::Confidence;
-use crate::detail::{Detail, Reference};
+use crate::detail::Detail;
 use crate::feed::{Charge, Setup, Transfer};
 use crate::heat::Heat;
 use crate::locks::Locks;
 use crate::names::Names;
 use crate::owners::Owners;
+use crate::parts::Parts;
 use crate::patterns::{Patterns, Piece, Touch};
-use crate::rows::{FalseSharingRow, HeatMap, LineRow, ObjectRow, PatternRow, SampleSpread, TransferBreakdown};
-use crate::tables;
-use homenode_base::{NodeId, TotalCost};
+use crate::tables::{self, Analysed};
+use crate::watched::Reference;
+use homenode_base::NodeId;
 use homenode_machine::AccessClass;
 use homenode_trace::{Merged, Op};
 
 /// Time bins of the heat map while it is filled; between half of them and all are in use at the end.
 const HEAT_COLUMNS: usize = 128;
 const HEAT_ROWS: usize = 64;
-
-/// Everything the analysis has to say about one evaluation.
-#[derive(Clone, Debug)]
-pub struct Analysed {
-    /// All six patterns, in the order of [`Pattern::ALL`](crate::Pattern::ALL).
-    pub patterns: Vec<PatternRow>,
-    /// Objects, dearest first; the costs add up to `total`.
-    pub objects: Vec<ObjectRow>,
-    /// Source lines, dearest first; the costs add up to `total`.
-    pub lines: Vec<LineRow>,
-    /// Falsely shared lines that cost at least a thousandth of `total`, and the dearest of objects that do with many lines;
-    /// dearest first, at most 64.
-    pub false_sharing: Vec<FalseSharingRow>,
-    /// What the transfers were good for: adds up to their cost.
-    pub transfer_breakdown: TransferBreakdown,
-    /// Heat map.
-    pub heat: HeatMap,
-    /// How samples scatter; `None` in exact recordings.
-    pub spread: Option<SampleSpread>,
-    /// What might be worth changing, most promising first.
-    pub candidates: Vec<Candidate>,
-    /// Sentences for the reader.
-    pub warnings: Vec<String>,
-    /// All charges and transfers.
-    pub total: TotalCost,
-    /// The same if each block lived at its best static home.
-    pub best_static: TotalCost,
-}
 
 /// The analysis of one replay. Per reference: [`reference`](Self::reference) first, then the charges and transfers it
 /// causes.
@@ -172,7 +144,7 @@ impl<'a> Analysis<'a> {
     pub fn finish(self, names: &dyn Names) -> Analysed {
         let (lines, transfers) = self.detail.finish();
         tables::finish(
-            tables::Parts {
+            Parts {
                 setup: &self.setup,
                 patterns: &self.patterns,
                 attribution: &self.attribution,

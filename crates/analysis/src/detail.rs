@@ -8,10 +8,9 @@
 //! Everything here counts processors, not threads: threads that follow each other on one processor share its cache.
 use crate::patterns::Piece;
 use crate::transfers::{Cause, Class, Transfers};
-use crate::watched::{Line, SiteCount, User, Word};
+use crate::watched::{Line, Reference, SiteCount, User, Word};
 use hashbrown::HashMap;
 use homenode_base::Cost;
-use homenode_trace::Op;
 
 /// Lines watched at a time, and words, users and sites of them together, about 90 bytes each.
 const LINES_MAX: usize = 1 << 18;
@@ -20,21 +19,6 @@ const ITEMS_MAX: usize = 2_000_000;
 const HOT: u32 = 16;
 /// Lines whose transfers are counted for that.
 const COUNTED: usize = 1 << 18;
-
-/// What the detail must know of a reference.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Reference {
-    pub(crate) thread: u32,
-    /// Processor of the thread.
-    pub(crate) cpu: u32,
-    pub(crate) site: u32,
-    pub(crate) object: u32,
-    pub(crate) op: Op,
-    /// Whether it is to a lock word.
-    pub(crate) lock: bool,
-    /// The turn that it is part of, a section under locks or one atomic operation; 0 if it is part of none.
-    pub(crate) turn: u64,
-}
 
 /// The watched lines: a line is watched from its first transfer on. If that takes too much memory, the half with fewer
 /// transfers is forgotten; from then on a hash of the address draws which lines are watched, one in two, one in four, and

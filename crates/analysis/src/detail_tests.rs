@@ -1,5 +1,6 @@
 use super::*;
 use crate::names::{Names, ObjectName, SiteName};
+use homenode_trace::Op;
 
 fn piece(line: usize) -> Piece {
     Piece { index: line, unit: line as u64, words: 0xFF, new: false, detailed: false }

@@ -8,7 +8,8 @@
 //! of code and over patterns each equal the total charged, to the last unit.
 //!
 //! Reading order: [`feed`] (what comes in), [`patterns`], [`detail`], `watched`, `transfers`, [`attribution`], [`heat`], `owners`, `confidence` (of samples),
-//! [`candidate`] and `candidates` (what goes out), [`analysis`] (all of them together).
+//! `parts` (what is known at the end), [`candidate`], `candidates` and
+//! `tables` (what goes out), [`analysis`] (all of them together).
 //!
 //! ```
 //! use homenode_analysis::Pattern;
@@ -39,6 +40,7 @@ mod index;
 mod locks;
 pub mod names;
 mod owners;
+mod parts;
 pub mod patterns;
 pub mod rows;
 mod tables;
@@ -48,8 +50,9 @@ mod turns;
 mod watched;
 mod words;
 
-pub use analysis::{Analysed, Analysis};
+pub use analysis::Analysis;
 pub use candidate::{Candidate, Making, Remedy};
 pub use feed::{Charge, Setup, Transfer};
 pub use names::{FieldName, Names, ObjectName, SiteName, UNKNOWN_OBJECT, UNKNOWN_SITE};
 pub use patterns::Pattern;
+pub use tables::Analysed;

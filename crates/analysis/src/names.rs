@@ -66,3 +66,24 @@ pub trait Names {
     /// The code location with this id (never [`UNKNOWN_SITE`]).
     fn site(&self, site: u32) -> SiteName;
 }
+
+/// What an object is called, an unknown one, too.
+pub(crate) fn object_name(names: &dyn Names, id: u32) -> ObjectName {
+    match id {
+        UNKNOWN_OBJECT => ObjectName { name: "unknown memory".into(), kind: "unknown".into(), ..ObjectName::default() },
+        _ => names.object(id),
+    }
+}
+
+/// Where a site is, an unknown one, too.
+pub(crate) fn site_name(names: &dyn Names, site: u32) -> SiteName {
+    match site {
+        UNKNOWN_SITE => SiteName { place: "unknown".into(), function: String::new() },
+        _ => names.site(site),
+    }
+}
+
+/// As [`Names::extent`]; unknown memory has none.
+pub(crate) fn extent(names: &dyn Names, object: u32, addr: u64) -> Option<(u64, u64)> {
+    if object == UNKNOWN_OBJECT { None } else { names.extent(object, addr) }
+}

@@ -1,14 +1,14 @@
 //! From sums to rows: ids become words, and every table adds up to the same total.
-use crate::analysis::Analysed;
-use crate::attribution::{Attribution, Block, ShareCosts};
+use crate::attribution::Attribution;
+use crate::candidate::Candidate;
 use crate::candidates;
 use crate::confidence::Confidence;
-use crate::feed::Setup;
-use crate::heat::Heat;
-use crate::names::{Names, ObjectName, SiteName, UNKNOWN_OBJECT, UNKNOWN_SITE};
-use crate::owners::Owners;
+use crate::names::{Names, UNKNOWN_OBJECT, extent, object_name, site_name};
+use crate::parts::{Object, Parts, objects};
 use crate::patterns::{Pattern, Patterns};
-use crate::rows::{FalseSharingRow, FalseWord, LineRow, ObjectRow, PatternRow, TransferBreakdown};
+use crate::rows::{
+    FalseSharingRow, FalseWord, HeatMap, LineRow, ObjectRow, PatternRow, SampleSpread, TransferBreakdown,
+};
 use crate::transfers::Transfers;
 use crate::true_use;
 use crate::turns;
@@ -26,45 +26,32 @@ const FALSE_SHARING_PARTS: i128 = 1000;
 const FALSE_SHARING_OF_MANY: usize = 4;
 const WORD_SITES: usize = 3;
 
-/// What the accumulators hold when the replay has ended.
-pub(crate) struct Parts<'a> {
-    pub(crate) setup: &'a Setup<'a>,
-    pub(crate) patterns: &'a Patterns,
-    pub(crate) attribution: &'a Attribution,
-    pub(crate) lines: Vec<Line>,
-    pub(crate) transfers: &'a Transfers,
-    pub(crate) heat: &'a Heat,
-    pub(crate) owners: &'a Owners,
-    pub(crate) heat_rows: usize,
-    pub(crate) confidence: Option<&'a Confidence>,
-}
-
-/// One object with what rows and candidates say of it.
-pub(crate) struct Object {
-    pub(crate) id: u32,
-    pub(crate) name: ObjectName,
-    pub(crate) row: ObjectRow,
-    /// Bytes in units of each pattern.
-    pub(crate) patterns: [u64; 6],
-    /// Blocks it has a part of, with that part: ascending by block number.
-    pub(crate) parts: Vec<Part>,
-}
-
-/// An object's part of one block.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Part {
-    pub(crate) number: u64,
-    pub(crate) block: Block,
-    pub(crate) cost: Cost,
-    /// If every access were local.
-    pub(crate) local: Cost,
-    /// What the best home would save of the accesses since the block became shared: what is left if its user also
-    /// initialises it.
-    pub(crate) curable: Cost,
-    /// Transfers that take a line from whoever initialised it, at most: one for each line of the block.
-    pub(crate) handed_over: Cost,
-    /// Whether other objects have accesses to the same block that cost something.
-    pub(crate) shared_block: bool,
+/// Everything the analysis has to say about one evaluation.
+#[derive(Clone, Debug)]
+pub struct Analysed {
+    /// All six patterns, in the order of [`Pattern::ALL`](crate::Pattern::ALL).
+    pub patterns: Vec<PatternRow>,
+    /// Objects, dearest first; the costs add up to `total`.
+    pub objects: Vec<ObjectRow>,
+    /// Source lines, dearest first; the costs add up to `total`.
+    pub lines: Vec<LineRow>,
+    /// Falsely shared lines that cost at least a thousandth of `total`, and the dearest of objects that do with many lines;
+    /// dearest first, at most 64.
+    pub false_sharing: Vec<FalseSharingRow>,
+    /// What the transfers were good for: adds up to their cost.
+    pub transfer_breakdown: TransferBreakdown,
+    /// Heat map.
+    pub heat: HeatMap,
+    /// How samples scatter; `None` in exact recordings.
+    pub spread: Option<SampleSpread>,
+    /// What might be worth changing, most promising first.
+    pub candidates: Vec<Candidate>,
+    /// Sentences for the reader.
+    pub warnings: Vec<String>,
+    /// All charges and transfers.
+    pub total: TotalCost,
+    /// The same if each block lived at its best static home.
+    pub best_static: TotalCost,
 }
 
 pub(crate) fn finish(parts: Parts<'_>, names: &dyn Names) -> Analysed {
@@ -107,102 +94,6 @@ fn pattern_rows(patterns: &Patterns) -> (Vec<PatternRow>, HashMap<u32, [u64; 6]>
         by_object.entry(class.object).or_default()[class.pattern as usize] += class.bytes;
     }
     (rows, by_object)
-}
-
-fn objects(parts: &Parts<'_>, names: &dyn Names, patterns: &HashMap<u32, [u64; 6]>) -> Vec<Object> {
-    let mut objects: Vec<Object> = parts
-        .attribution
-        .objects()
-        .iter()
-        .map(|sums| {
-            let name = object_name(names, sums.id);
-            let bytes = patterns.get(&sums.id).copied().unwrap_or_default();
-            let row = ObjectRow {
-                name: name.name.clone(),
-                kind: name.kind.clone(),
-                place: name.place.clone(),
-                function: name.function.clone(),
-                instances: name.instances,
-                bytes: name.bytes,
-                users: sums.users(),
-                cost: sums.transfer,
-                best_static: sums.transfer,
-                transfer_cost: sums.transfer,
-                pattern: main_pattern(&bytes).into(),
-                ..ObjectRow::default()
-            };
-            Object { id: sums.id, name, row, patterns: bytes, parts: Vec::new() }
-        })
-        .collect();
-    add_blocks(&mut objects, parts);
-    for pair in parts.attribution.pairs() {
-        objects[pair.object as usize].row.refs += pair.refs;
-    }
-    objects.sort_by(|a, b| (Reverse(a.row.cost), &a.row.name, a.id).cmp(&(Reverse(b.row.cost), &b.row.name, b.id)));
-    objects
-}
-
-pub(crate) fn object_name(names: &dyn Names, id: u32) -> ObjectName {
-    match id {
-        UNKNOWN_OBJECT => ObjectName { name: "unknown memory".into(), kind: "unknown".into(), ..ObjectName::default() },
-        _ => names.object(id),
-    }
-}
-
-fn main_pattern(bytes: &[u64; 6]) -> &'static str {
-    let most = Pattern::ALL.into_iter().rev().max_by_key(|p| bytes[*p as usize]);
-    most.map_or("", Pattern::name)
-}
-
-fn add_blocks(objects: &mut [Object], parts: &Parts<'_>) {
-    let attribution = parts.attribution;
-    let lines = parts.setup.block_bytes / parts.setup.unit_bytes;
-    let dearest = parts.setup.machine.caches.as_ref().map_or(Cost::ZERO, |c| c.transfer_far.max(c.transfer_near));
-    let once_each = Cost(dearest.0.saturating_mul(lines as i64));
-    let mut first: Vec<BTreeMap<u32, u64>> = vec![BTreeMap::new(); objects.len()];
-    for (number, block) in attribution.blocks() {
-        let best_index = best_home(attribution, block);
-        let charged = attribution.shares_of(block).filter(|s| s.share.cost != Cost::ZERO).count();
-        let home = attribution.homes().iter().position(|h| *h == block.home).unwrap_or(0);
-        for ShareCosts { share, all, after } in attribution.shares_of(block) {
-            let object = &mut objects[share.object as usize];
-            object.row.cost += share.cost;
-            object.row.remote_cost += share.remote;
-            object.row.best_static += all[best_index];
-            *first[share.object as usize].entry(block.first_thread).or_default() += 1;
-            object.parts.push(Part {
-                number,
-                block: *block,
-                cost: share.cost,
-                local: share.local,
-                curable: after[home] - after.iter().copied().min().unwrap_or(Cost::ZERO),
-                handed_over: block.transfers.min(once_each),
-                shared_block: charged > usize::from(share.cost != Cost::ZERO),
-            });
-        }
-    }
-    for (object, first) in objects.iter_mut().zip(first) {
-        let mut threads: Vec<(u32, u64)> = first.into_iter().collect();
-        threads.sort_by_key(|&(thread, blocks)| (Reverse(blocks), thread));
-        object.row.first_touch = threads;
-    }
-}
-
-/// Index of the home where all accesses to a block together cost least; among equals nodes ascending, global memory last.
-fn best_home(attribution: &Attribution, block: &Block) -> usize {
-    let mut sums: Vec<TotalCost> = Vec::new();
-    for costs in attribution.shares_of(block) {
-        sums.resize(costs.all.len(), TotalCost::ZERO);
-        sums.iter_mut().zip(costs.all).for_each(|(sum, cost)| *sum += *cost);
-    }
-    (0..sums.len()).min_by_key(|&i| sums[i]).unwrap_or(0)
-}
-
-pub(crate) fn site_name(names: &dyn Names, site: u32) -> SiteName {
-    match site {
-        UNKNOWN_SITE => SiteName { place: "unknown".into(), function: String::new() },
-        _ => names.site(site),
-    }
 }
 
 fn transfer_breakdown(parts: &Parts<'_>, names: &dyn Names) -> TransferBreakdown {
@@ -280,10 +171,6 @@ fn false_sharing_rows(
         .collect()
 }
 
-pub(crate) fn extent(names: &dyn Names, object: u32, addr: u64) -> Option<(u64, u64)> {
-    if object == UNKNOWN_OBJECT { None } else { names.extent(object, addr) }
-}
-
 /// Words of a line; neighbours with the same users, reads and writes are one wider word.
 fn words(line: &Line, names: &dyn Names, word_bytes: u64) -> Vec<FalseWord> {
     let mut sites = line.sites.clone();
@@ -312,7 +199,7 @@ fn words(line: &Line, names: &dyn Names, word_bytes: u64) -> Vec<FalseWord> {
     out.into_iter().map(|(_, word)| word).collect()
 }
 
-fn heat_map(parts: &Parts<'_>, objects: &[Object]) -> crate::rows::HeatMap {
+fn heat_map(parts: &Parts<'_>, objects: &[Object]) -> HeatMap {
     let bytes = parts.setup.block_bytes;
     // (block, home, object, cost), ascending by block.
     let mut blocks: Vec<(u64, u16, usize, Cost)> = Vec::new();

@@ -1,7 +1,6 @@
 //! Sums over transfers: by class, object and site, exact.
-use crate::names::Names;
+use crate::names::{Names, site_name};
 use crate::rows::{TransferBreakdown, TransferClass, TransferLine, TrueUse};
-use crate::tables::site_name;
 use hashbrown::HashMap;
 use homenode_base::{Cost, TotalCost};
 use std::cmp::Reverse;

@@ -1,7 +1,7 @@
 //! What threads do to the lines that they truly share: add to the same words, hand data over, or neither clearly.
 use crate::candidates::is_sum;
+use crate::parts::Parts;
 use crate::rows::TrueUse;
-use crate::tables::Parts;
 use crate::watched::{Line, Word, is_noise};
 use homenode_base::TotalCost;
 

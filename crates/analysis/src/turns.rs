@@ -1,8 +1,8 @@
 //! What hangs on who takes locks, and words changed by atomics, when.
 use crate::candidates::blame;
-use crate::names::Names;
+use crate::names::{Names, object_name};
+use crate::parts::Parts;
 use crate::rows::InTurns;
-use crate::tables::{Parts, object_name};
 use crate::watched::Line;
 use homenode_base::TotalCost;
 use std::cmp::Reverse;

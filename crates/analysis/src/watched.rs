@@ -1,5 +1,4 @@
 //! One watched line: who used which of its bytes, and what its transfers were good for.
-use crate::detail::Reference;
 use crate::transfers::{Cause, Class, Transfers};
 use homenode_base::{Cost, TotalCost};
 use homenode_trace::Op;
@@ -14,6 +13,21 @@ const NOISE: u64 = 256;
 /// first, and what is read at the end, or set at the start, does not count.
 const IN_TURNS: u64 = 1;
 const NOBODY: u16 = u16::MAX;
+
+/// What a watched line must know of a reference.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reference {
+    pub(crate) thread: u32,
+    /// Processor of the thread.
+    pub(crate) cpu: u32,
+    pub(crate) site: u32,
+    pub(crate) object: u32,
+    pub(crate) op: Op,
+    /// Whether it is to a lock word.
+    pub(crate) lock: bool,
+    /// The turn that it is part of, a section under locks or one atomic operation; 0 if it is part of none.
+    pub(crate) turn: u64,
+}
 
 /// Successive bytes of a watched line that have been used alike, since the line was first transferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

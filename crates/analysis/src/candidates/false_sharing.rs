@@ -5,8 +5,8 @@ use super::stride::{Elements, Owned, dealt, infer};
 use super::{at_least, phrases};
 use crate::candidate::{Candidate, Remedy};
 use crate::names::Names;
+use crate::parts::{Object, Parts};
 use crate::rows::FindingKind;
-use crate::tables::{Object, Parts};
 use homenode_base::TotalCost;
 use std::collections::BTreeMap;
 

@@ -3,9 +3,9 @@
 use super::{at_least, is_placeable, phrases};
 use crate::attribution::Block;
 use crate::candidate::{Candidate, Remedy};
-use crate::names::{Names, SiteName};
+use crate::names::{Names, SiteName, extent, site_name};
+use crate::parts::{Object, Part, Parts};
 use crate::rows::FindingKind;
-use crate::tables::{Object, Part, Parts, extent, site_name};
 use homenode_base::{Cost, NodeId, TotalCost};
 use homenode_machine::Location;
 use std::cmp::Reverse;

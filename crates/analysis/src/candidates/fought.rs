@@ -1,7 +1,7 @@
 //! Lines that travel for nothing, gathered by what they belong to: an object, or several whose bytes meet in them.
 use super::at_least;
-use crate::names::{Names, SiteName, UNKNOWN_OBJECT};
-use crate::tables::{Object, Parts, extent, site_name};
+use crate::names::{Names, SiteName, UNKNOWN_OBJECT, extent, site_name};
+use crate::parts::{Object, Parts};
 use crate::watched::{Line, Word, is_noise};
 use homenode_base::TotalCost;
 use std::cmp::Reverse;

@@ -3,8 +3,8 @@
 use super::{at_least, is_placeable, phrases, sites};
 use crate::candidate::{Candidate, Remedy};
 use crate::names::Names;
+use crate::parts::{Object, Part, Parts};
 use crate::rows::FindingKind;
-use crate::tables::{Object, Part, Parts};
 use homenode_base::TotalCost;
 
 /// What right homes would save, of the program's cost.

@@ -12,8 +12,8 @@ mod shared_updates;
 mod stride;
 
 use crate::candidate::Candidate;
-use crate::names::{Names, SiteName, UNKNOWN_OBJECT};
-use crate::tables::{Object, Parts, site_name};
+use crate::names::{Names, SiteName, UNKNOWN_OBJECT, site_name};
+use crate::parts::{Object, Parts};
 pub(crate) use fought::blame;
 use homenode_base::TotalCost;
 pub(crate) use shared_updates::is_sum;

@@ -2,9 +2,9 @@
 use super::fought::blame;
 use super::{at_least, phrases};
 use crate::candidate::{Candidate, Remedy};
-use crate::names::{Names, UNKNOWN_OBJECT};
+use crate::names::{Names, UNKNOWN_OBJECT, extent};
+use crate::parts::{Object, Parts};
 use crate::rows::FindingKind;
-use crate::tables::{Object, Parts, extent};
 use crate::watched::Line;
 use homenode_base::TotalCost;
 

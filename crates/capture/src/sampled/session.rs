@@ -18,8 +18,8 @@ use homenode_sampling::{Notice, RawSample, SampleSource};
 use homenode_symbols::Modules;
 use homenode_sys::dir::Dir;
 use homenode_sys::process::Subreaper;
-use homenode_trace::framing::Codec;
 use homenode_trace::Manifest;
+use homenode_trace::framing::Codec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 

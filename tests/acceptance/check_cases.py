@@ -2,7 +2,7 @@
 import subprocess
 import sys
 
-from harness import ROOT, SLOW, check, expect, first_touch, slow_check
+from harness import ROOT, SLOW, alone, check, expect, first_touch, slow_check
 
 sys.path.insert(0, str(ROOT / "tests" / "kit"))
 import kit  # noqa: E402
@@ -260,6 +260,7 @@ def cancelled_anywhere_often(session):
 
 
 @slow_check
+@alone
 def threads_start_as_fast(session):
     """Starting a pair of threads takes at most 5 ms longer than natively, the slowest of 1,500 pairs (best of three runs)."""
     def worst(command):

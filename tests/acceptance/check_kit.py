@@ -1,5 +1,4 @@
 """The kit: programs whose bugs are known by construction; what a report finds, invents and predicts."""
-import os
 import sys
 
 from harness import ROOT, SLOW, check, expect, slow_check
@@ -11,7 +10,7 @@ import kit  # noqa: E402
 def scored(session, programs, compiler=None, level=None):
     """Runs programs, prints their table and returns verdicts and score."""
     print(f"  {kit.HEADER}")
-    verdicts = kit.run_all(session, programs, os.cpu_count() or 1, compiler, level, lambda line: print(f"  {line}", flush=True))
+    verdicts = kit.run_all(session, programs, session.processors, compiler, level, lambda line: print(f"  {line}", flush=True))
     score = kit.score(verdicts)
     print(f"  {score}")
     return verdicts, score

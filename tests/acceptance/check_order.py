@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from harness import check, expect
+from harness import alone, check, expect
 
 SPIN = [sys.executable, "-c", "while True: pass"]
 
@@ -31,6 +31,7 @@ def rows(session, name, busy, arguments):
 
 
 @check
+@alone
 def model_order_on_a_busy_host(session):
     """SOR, recorded idle and beside three busy processes a core: the same references in the same model order."""
     program = session.build() / "sor"

@@ -17,7 +17,7 @@ import time
 
 import harness
 import schema
-from harness import Session, expect, slow_check
+from harness import Session, alone, expect, slow_check
 
 # Place and text of claims that follow from the model, whatever the programs: they hold to the last unit.
 EXACT = [
@@ -173,6 +173,7 @@ def directions(saved, differ):
 
 
 @slow_check
+@alone
 def thesis_at_its_size(session):
     """`reproduce bolosky --size M`: programs as long as those of the thesis."""
     reproduced(session, "M")

@@ -11,7 +11,7 @@ import tempfile
 import time
 
 import check_hostile
-from harness import SLOW, Skipped, check, expect, tail
+from harness import SLOW, Skipped, alone, check, expect, tail
 
 OTHER = 65534
 SECRET = "xyzzy-kept-secret"
@@ -111,6 +111,7 @@ def a_dataset_that_is_swapped_meanwhile(session):
 
 
 @check
+@alone
 def names_that_can_be_foreseen(session):
     """Links at the names of files that are being written, for every process number that comes next, in a folder for all."""
     with shared(session) as folder:

@@ -1,12 +1,17 @@
-"""What every check stands on: building workloads, recording, reporting, and counting what passed."""
+"""What every check stands on: building workloads, recording, reporting, running checks in lanes, and counting what passed."""
+import concurrent.futures
 import functools
+import itertools
 import json
+import multiprocessing
 import os
 import pathlib
 import re
 import shutil
 import signal
 import subprocess
+import sys
+import tempfile
 import time
 import traceback
 
@@ -19,6 +24,12 @@ CHECKS = []
 def check(function):
     """Registers a check: a function of one Session. It prints what it measured and raises AssertionError if wrong."""
     CHECKS.append(function)
+    return function
+
+
+def alone(function):
+    """The check runs beside no other: it is about time, about a busy host, or about what the whole machine does next."""
+    function.alone = True
     return function
 
 
@@ -45,8 +56,9 @@ class Skipped(Exception):
 class Session:
     """One run of the acceptance tests: the command under test and a folder for everything made on the way."""
 
-    def __init__(self, homenode, folder):
+    def __init__(self, homenode, folder, processors=os.cpu_count() or 1):
         self.homenode, self.folder = pathlib.Path(homenode).resolve(), pathlib.Path(folder).resolve()
+        self.processors = processors  # that one check may use
         self.folder.mkdir(parents=True, exist_ok=True)
         self.made = {}
 
@@ -151,21 +163,74 @@ def end(process):
     process.wait()
 
 
-def run_all(session, checks):
-    """Runs the checks; returns how many failed."""
-    passed = failed = skipped = 0
-    for function in checks:
-        began = time.monotonic()
-        print(f"\n== {function.__module__}.{function.__name__}: {(function.__doc__ or '').strip().splitlines()[0]}", flush=True)
-        try:
-            function(session)
-            passed, word = passed + 1, "passed"
-        except Skipped as reason:
-            skipped, word = skipped + 1, f"SKIPPED: {reason}"
-        except (AssertionError, subprocess.SubprocessError, OSError, ValueError, KeyError, StopIteration, IndexError) as e:
-            failed, word = failed + 1, f"FAILED: {type(e).__name__}: {e}"
-            if not isinstance(e, AssertionError):
-                traceback.print_exc()
-        print(f"  {word} ({time.monotonic() - began:.1f} s)", flush=True)
+def run_one(session, function):
+    """Runs a check; returns how it ended: passed, failed or skipped."""
+    began = time.monotonic()
+    print(f"\n== {function.__module__}.{function.__name__}: {(function.__doc__ or '').strip().splitlines()[0]}", flush=True)
+    try:
+        function(session)
+        ended, word = "passed", "passed"
+    except Skipped as reason:
+        ended, word = "skipped", f"SKIPPED: {reason}"
+    except (AssertionError, subprocess.SubprocessError, OSError, ValueError, KeyError, StopIteration, IndexError) as e:
+        ended, word = "failed", f"FAILED: {type(e).__name__}: {e}"
+        if not isinstance(e, AssertionError):
+            traceback.print_exc()
+    print(f"  {word} ({time.monotonic() - began:.1f} s)", flush=True)
+    return ended
+
+
+class Lane:
+    """A process that runs checks beside other processes that do; what a check prints comes out at once when it has ended."""
+
+    def __init__(self, homenode, folder, processors, printing):
+        self.session = Session(homenode, pathlib.Path(folder) / f"lane-{os.getpid()}", processors)
+        self.printing, self.out = printing, os.dup(1)
+
+    def run(self, function):
+        """Runs a check; returns how it ended."""
+        with tempfile.TemporaryFile() as said:
+            os.dup2(said.fileno(), 1)
+            os.dup2(said.fileno(), 2)
+            ended = run_one(self.session, function)
+            said.seek(0)
+            with self.printing:
+                with open(self.out, "wb", closefd=False) as out:
+                    out.write(said.read())
+        return ended
+
+
+LANE = None  # of this process, if it is one
+
+
+def begin_lane(*arguments):
+    """Makes this process a lane."""
+    global LANE
+    LANE = Lane(*arguments)
+
+
+def run_module(places):
+    """Runs these checks, which share what they record, one after the other; returns how each ended."""
+    return [LANE.run(CHECKS[place]) for place in places]
+
+
+def in_lanes(session, checks, lanes):
+    """Runs checks in so many processes, those of one module in one of them, in their order; returns how each ended."""
+    context = multiprocessing.get_context("fork")
+    places = {c: i for i, c in enumerate(CHECKS)}
+    modules = [[places[c] for c in of] for _, of in itertools.groupby(checks, lambda c: c.__module__)]
+    processors = max(1, (os.cpu_count() or 1) // lanes)
+    begin = (session.homenode, session.folder, processors, context.Lock())
+    sys.stdout.flush()
+    with concurrent.futures.ProcessPoolExecutor(lanes, context, begin_lane, begin) as pool:
+        return [ended for of in pool.map(run_module, modules) for ended in of]
+
+
+def run_all(session, checks, lanes=1):
+    """Runs the checks, in so many lanes but for those that run alone, afterwards; returns how many failed."""
+    beside = [c for c in checks if lanes > 1 and not hasattr(c, "alone")]
+    ended = in_lanes(session, beside, lanes) if beside else []
+    ended += [run_one(session, c) for c in checks if c not in beside]
+    passed, failed, skipped = (ended.count(word) for word in ("passed", "failed", "skipped"))
     print(f"\n{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return failed

@@ -10,6 +10,7 @@ use crate::output::Appender;
 use crate::store::{DirStore, NewDataset};
 use crate::workers::Recording;
 use homenode_base::ring::{CONTROL_ENV, STOP_USER};
+use homenode_host::clock::{Clock, Real};
 use homenode_host::launch;
 use homenode_host::supervise::{Outcome, Supervised, Watch};
 use homenode_sys::clock;
@@ -22,7 +23,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How often the supervisor looks around while nothing happens.
 const LOOK: Duration = Duration::from_millis(20);
@@ -71,14 +72,14 @@ fn record_into(
 ) -> Result<RecordSummary, (bool, CaptureError)> {
     let mut manifest = manifest::first_manifest(options);
     let recording = begin(root, &manifest, options).map_err(|e| (false, e))?;
-    let (began, cpu) = (Instant::now(), clock::children_cpu_seconds());
+    let (began, cpu) = (Real.now(), clock::children_cpu_seconds());
     let outcome = run(&recording, options, progress).map_err(|e| (false, e))?;
-    let run_seconds = began.elapsed().as_secs_f64();
+    let run_seconds = (Real.now() - began).as_secs_f64();
     manifest.cpu_us = Some(((clock::children_cpu_seconds() - cpu) * 1e6).max(0.0) as u64);
     made_contact(&recording.control, program, &outcome).map_err(|e| (false, e))?;
     let mut summary = complete(root, manifest, &recording, &outcome, options).map_err(|e| (true, e))?;
     summary.run_seconds = run_seconds;
-    summary.finish_seconds = began.elapsed().as_secs_f64() - run_seconds;
+    summary.finish_seconds = (Real.now() - began).as_secs_f64() - run_seconds;
     Ok(summary)
 }
 
@@ -161,15 +162,15 @@ impl Supervised for Recording {
 
 /// Waits until the program `main` (leader of its process group) and everything it started have ended.
 fn until_all_ended(recording: &Recording, main: u32, progress: &mut dyn Progress) -> Outcome {
-    let mut watch = Watch::new(main);
-    let mut told = Instant::now();
+    let mut watch = Watch::new(main, Real::shared());
+    let mut told = Real.now();
     loop {
         if let Some(outcome) = watch.look(recording) {
             return outcome;
         }
         watch.wait(LOOK);
-        if told.elapsed() >= TELL {
-            told = Instant::now();
+        if Real.now() - told >= TELL {
+            told = Real.now();
             progress.update(&snapshot(recording));
         }
     }
@@ -215,7 +216,7 @@ fn count(options: &RecordOptions, program: &Path, progress: &mut dyn Progress) -
     let (events, rings) = files_of(&new.dir)?;
     let control = Control::create(&rings, true, options.roi.as_deref())?;
     let recording = Recording::new(new.dir.clone(), control, Ledger::new(events, None), 1);
-    let began = Instant::now();
+    let began = Real.now();
     let outcome = run(&recording, options, progress)?;
     made_contact(&recording.control, program, &outcome)?;
     Ok(RecordSummary {
@@ -224,7 +225,7 @@ fn count(options: &RecordOptions, program: &Path, progress: &mut dyn Progress) -
         processes: recording.control.attached(),
         exit_status: outcome.status,
         blind: recording.control.blind(),
-        run_seconds: began.elapsed().as_secs_f64(),
+        run_seconds: (Real.now() - began).as_secs_f64(),
         ..RecordSummary::default()
     })
 }

@@ -19,7 +19,12 @@ struct EveryThread(u32);
 struct Source {
     pid: u32,
     lost: u64,
+    samples: usize,
 }
+
+/// A file that is made once so many samples of the program itself were taken, for who waits for them.
+const SEEN_ENV: &str = "HN_TEST_SEEN";
+const SEEN: usize = 60;
 
 fn addr_of(tid: u32) -> u64 {
     0x10_0000_0000 + u64::from(tid) * 4096
@@ -31,7 +36,7 @@ impl Sampler for EveryThread {
     }
     fn open(&mut self, subject: &Subject) -> Result<Box<dyn SampleSource>, CaptureError> {
         self.0 = subject.pid;
-        Ok(Box::new(Source { pid: subject.pid, lost: 0 }))
+        Ok(Box::new(Source { pid: subject.pid, lost: 0, samples: 0 }))
     }
 }
 
@@ -52,6 +57,7 @@ impl SampleSource for Source {
         notices: &mut Vec<Notice>,
     ) -> Result<bool, SamplingError> {
         std::thread::sleep(Duration::from_millis(5));
+        let waiting = samples.len();
         let Ok(tasks) = std::fs::read_dir(format!("/proc/{}/task", self.pid)) else { return Ok(false) };
         for tid in tasks.flatten().filter_map(|t| t.file_name().to_str()?.parse().ok()) {
             let (time_ns, cpu, ip) = (monotonic_ns(), Some(1), 0x40);
@@ -73,6 +79,15 @@ impl SampleSource for Source {
             samples.push(RawSample { addr: 0, ..sample });
         }
         self.lost += 1;
+        let (before, fresh) = (self.samples, samples.len() - waiting);
+        // The program has three threads, whoever starts it one.
+        self.samples += if fresh < 3 { 0 } else { fresh };
+        if before < SEEN
+            && SEEN <= self.samples
+            && let Some(seen) = std::env::var_os(SEEN_ENV)
+        {
+            std::fs::write(seen, "").unwrap();
+        }
         notices.extend([Notice::Throttled, Notice::Lost(1)]);
         Ok(true)
     }
@@ -256,7 +271,8 @@ fn a_running_process_is_joined_for_a_while_and_left_alone() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("x.hnt");
     let mut child = Command::new(build(dir.path(), false, &[])).arg("60").spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(150));
+    let threads = || std::fs::read_dir(format!("/proc/{}/task", child.id())).map_or(0, Iterator::count);
+    wait_for("three threads", || threads() == 3);
     let mut o = options(Path::new("x"), &out);
     (o.command, o.pid, o.duration) = (Vec::new(), Some(child.id()), Some(Duration::from_millis(200)));
     let summary = sampled::record(&mut EveryThread(0), &o, &mut ()).unwrap();
@@ -305,6 +321,14 @@ fn recorder_to_be_killed() {
     }
 }
 
+fn wait_for(what: &str, mut there: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !there() {
+        assert!(began.elapsed() < Duration::from_secs(30), "no {what} in 30 s");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 fn script(dir: &Path, text: &str) -> PathBuf {
     let script = dir.join("script");
     std::fs::write(&script, format!("#!/bin/sh\n{text}\n")).unwrap();
@@ -317,6 +341,7 @@ fn recorder(program: &Path, out: &Path) -> std::process::Child {
     let mut recorder = Command::new(std::env::current_exe().unwrap());
     let words = format!("{} {}", program.display(), out.display());
     recorder.args(["--exact", "recorder_to_be_killed"]).env("HN_TEST_SAMPLED", words);
+    recorder.env(SEEN_ENV, out.with_extension("seen"));
     recorder.stdout(std::process::Stdio::null()).spawn().unwrap()
 }
 
@@ -326,7 +351,7 @@ fn a_stop_signal_ends_the_recording_in_order() {
     let out = dir.path().join("x.hnt");
     let long = script(dir.path(), &format!("exec {} 1000", build(dir.path(), false, &[]).display()));
     let mut recorder = recorder(&long, &out);
-    std::thread::sleep(Duration::from_millis(1200));
+    wait_for("samples", || out.with_extension("seen").exists());
     // Not SIGINT, which shells have ignored by what runs in the background.
     const SIGTERM: i32 = 15;
     assert!(homenode_sys::process::signal(recorder.id(), SIGTERM));
@@ -347,7 +372,8 @@ fn a_killed_recorder_leaves_a_dataset_that_recover_completes_and_the_program_run
     // The program, then a mark: it went on to its end without the recorder.
     let text = format!("for i in 1 2 3 4 5; do {}; done\necho done >{}", program.display(), mark.display());
     let mut recorder = recorder(&script(dir.path(), &text), &out);
-    std::thread::sleep(Duration::from_millis(1900));
+    let bytes = |name| std::fs::metadata(out.join(name)).map_or(0, |m| m.len());
+    wait_for("frames and events in files", || bytes("threads/0.frames") > 400 && bytes("events.bin") > 400);
     recorder.kill().unwrap();
     recorder.wait().unwrap();
     let before = DatasetReader::open(Arc::new(DirStore::open(&out).unwrap()));
@@ -358,9 +384,5 @@ fn a_killed_recorder_leaves_a_dataset_that_recover_completes_and_the_program_run
     assert!(reader.manifest().sampling.is_some() && reader.manifest().ended.contains("recovered"));
     assert_in_order(&reader);
     assert!(!recover(&out).unwrap().changed);
-    let began = Instant::now();
-    while !mark.exists() {
-        assert!(began.elapsed() < Duration::from_secs(30), "the program did not go on");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_for("the program that goes on", || mark.exists());
 }

@@ -21,10 +21,11 @@
 //! ```
 //!
 //! Reading order: [`topology`] (what the machine is) with `topology::measure` (what its memory costs), [`probe`] (what it
-//! permits), [`balancing`] (the kernel's own placing, its settings held and put back), [`launch`] (finding and starting a program), [`supervise`] (its life), [`date`].
+//! permits), [`balancing`] (the kernel's own placing, its settings held and put back), [`launch`] (finding and starting a program), [`supervise`] (its life), [`clock`] (the time that all this takes, real or simulated), [`date`].
 #![forbid(unsafe_code)]
 
 pub mod balancing;
+pub mod clock;
 pub mod date;
 pub mod launch;
 pub mod probe;

@@ -1,8 +1,10 @@
 //! Watching a program: its end, that of its descendants, and requests to stop.
+use crate::clock::Clock;
 use homenode_sys::process::{self, Change, PidFd, Polled, Terminal, Whom};
 use homenode_sys::signals::{self, StopRequests};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::sync::Arc;
 use std::time::Duration;
 
 const SIGKILL: i32 = 9;
@@ -42,6 +44,7 @@ pub trait Supervised {
 /// The program, everything it started, and the user's requests to stop.
 #[derive(Debug)]
 pub struct Watch {
+    clock: Arc<dyn Clock>,
     main: u32,
     main_fd: Option<PidFd>,
     requests: Option<StopRequests>,
@@ -52,11 +55,11 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Looks after the program `main`, leader of its process group, which gets the terminal.
-    pub fn new(main: u32) -> Watch {
+    /// Looks after the program `main`, leader of its process group, which gets the terminal; waits by `clock`.
+    pub fn new(main: u32, clock: Arc<dyn Clock>) -> Watch {
         let (main_fd, requests) = (PidFd::open(main).ok(), StopRequests::install().ok());
         let (outcome, handles) = Default::default();
-        Watch { main, main_fd, requests, outcome, terminal: Terminal::give_to(main), handles }
+        Watch { clock, main, main_fd, requests, outcome, terminal: Terminal::give_to(main), handles }
     }
     /// Looks once at everything; how the program ended once it and everything it started has.
     pub fn look(&mut self, recording: &dyn Supervised) -> Option<Outcome> {
@@ -72,9 +75,9 @@ impl Watch {
     pub fn wait(&self, time: Duration) {
         match &self.main_fd {
             Some(fd) if self.outcome.status.is_none() => {
-                fd.wait(time);
+                self.clock.wait(fd, time);
             }
-            _ => std::thread::sleep(time / 4),
+            _ => self.clock.sleep(time / 4),
         }
     }
 
@@ -163,5 +166,48 @@ fn status_of(change: Change) -> i32 {
     match change {
         Change::Exited(status) => status,
         Change::Killed(signal) | Change::Stopped(signal) => -signal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Simulated;
+    use std::cell::RefCell;
+    use std::os::unix::process::CommandExt;
+    use std::process::{Command, Stdio};
+
+    /// A recording of one process, and who was found dead.
+    struct One(u32, RefCell<Vec<u32>>);
+
+    impl Supervised for One {
+        fn stop(&self) {}
+        fn live_pids(&self) -> Vec<u32> {
+            if self.1.borrow().contains(&self.0) { Vec::new() } else { vec![self.0] }
+        }
+        fn orphan(&self, pid: u32) {
+            self.1.borrow_mut().push(pid);
+        }
+    }
+
+    #[test]
+    fn waiting_is_by_the_clock_given_and_over_once_the_program_is() {
+        let clock = Simulated::new();
+        let mut child = Command::new("cat").stdin(Stdio::piped()).process_group(0).spawn().expect("cat");
+        let (mut watch, one) = (Watch::new(child.id(), clock.clone()), One(child.id(), RefCell::default()));
+        for hours in 1..=24 {
+            assert!(watch.look(&one).is_none(), "it waits for input");
+            watch.wait(Duration::from_secs(3600));
+            assert_eq!(clock.now(), Duration::from_secs(3600) * hours);
+        }
+        drop(child.stdin.take());
+        assert!(watch.main_fd.as_ref().expect("it lived").wait(Duration::from_secs(30)), "cat ends with its input");
+        watch.wait(Duration::from_secs(3600));
+        assert_eq!(clock.now(), Duration::from_secs(24 * 3600), "who has ended is waited for no longer");
+        let outcome = watch.look(&one).expect("it is over");
+        assert_eq!((outcome.status, outcome.words().as_str()), (Some(0), "exit status 0"));
+        assert_eq!(*one.1.borrow(), [child.id()]);
+        watch.wait(Duration::from_secs(4));
+        assert_eq!(clock.now(), Duration::from_secs(24 * 3600 + 1), "a look at its children comes sooner");
     }
 }

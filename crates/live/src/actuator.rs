@@ -1,17 +1,19 @@
 //! The actuator: what the governor wants, as system calls; and what came of them, as its events.
 use homenode_base::NodeId;
+use homenode_host::clock::Clock;
 use homenode_machine::Topology;
 use homenode_migrate::{At, MigrateError, Mover, PAGE_BYTES, Request, where_are};
 use homenode_placement::live::{Event, Fate, PageId, Refused, Verdict, Wish};
-use homenode_sys::numa::thread_cpu_ns;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Calls listed by a dry run at most; the rest is counted.
 const CALLS_LISTED: usize = 100_000;
 
 /// Does, or in a dry run lists.
 pub(crate) struct Actuator {
+    clock: Arc<dyn Clock>,
     os_ids: Vec<u32>,
     dry_run: bool,
     /// Moves already listed, so that a dry run says each once.
@@ -23,9 +25,10 @@ pub(crate) struct Actuator {
 }
 
 impl Actuator {
-    pub(crate) fn new(topology: &Topology, dry_run: bool) -> Actuator {
+    pub(crate) fn new(topology: &Topology, dry_run: bool, clock: Arc<dyn Clock>) -> Actuator {
         let os_ids = topology.nodes.iter().map(|n| n.os_id).collect();
-        Actuator { os_ids, dry_run, listed: BTreeSet::new(), calls: Vec::new(), calls_unlisted: 0, trouble: None }
+        let (listed, calls) = Default::default();
+        Actuator { clock, os_ids, dry_run, listed, calls, calls_unlisted: 0, trouble: None }
     }
 
     fn node_of(&self, os: u32) -> Option<NodeId> {
@@ -66,7 +69,7 @@ impl Actuator {
 
     /// Moves, and says what processor time that took: what it costs, also where this thread has to wait for a processor.
     pub(crate) fn carry_out(&mut self, wishes: &[Wish], limit_ns: u64) -> (Event, u64) {
-        let (start, cpu_ns) = (Instant::now(), thread_cpu_ns());
+        let (start, used) = (self.clock.now(), self.clock.used());
         let mut spaces: BTreeMap<u32, Vec<&Wish>> = BTreeMap::new();
         wishes.iter().for_each(|w| spaces.entry(w.page.space).or_default().push(w));
         let mut verdicts = Vec::with_capacity(wishes.len());
@@ -75,14 +78,14 @@ impl Actuator {
                 verdicts.extend(self.list(space, &wishes));
                 continue;
             }
-            let left = Duration::from_nanos(limit_ns).saturating_sub(start.elapsed());
+            let left = Duration::from_nanos(limit_ns).saturating_sub(self.clock.now() - start);
             let request = |w: &&Wish| Request { page: w.page.page * PAGE_BYTES, node: self.os_ids[w.to.index()] };
             let requests: Vec<Request> = wishes.iter().map(request).collect();
             let mut fates = Vec::new();
             Mover::new(space).run(&requests, Some(left), &mut fates);
             verdicts.extend(wishes.iter().zip(&fates).map(|(w, f)| Verdict { page: w.page, fate: (*f).into() }));
         }
-        let took_ns = thread_cpu_ns() - cpu_ns;
+        let took_ns = u64::try_from((self.clock.used() - used).as_nanos()).unwrap_or(u64::MAX);
         (Event::Moved { verdicts, took_ns }, took_ns)
     }
 

@@ -1,11 +1,12 @@
 //! A program that is started for a live run, and one that was there before.
 use crate::watch::{Life, SIGUSR1};
 use homenode_command::Failure;
+use homenode_host::clock::Clock;
 use homenode_sys::held::{Held, hold};
 use homenode_sys::process::{self, Change, PidFd, Polled, Terminal, Whom};
 use homenode_sys::signals::StopRequests;
 use std::ffi::OsString;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const SIGTTIN: i32 = 21;
 const SIGTTOU: i32 = 22;
@@ -75,15 +76,20 @@ impl Life for Child {
     }
 }
 
-/// Waits for a program of ours, passes signals on, and calls `look` now and then.
-pub(crate) fn wait(child: &mut dyn Life, stop: Option<&StopRequests>, mut look: impl FnMut(Duration)) {
-    let begin = Instant::now();
+/// Waits for a program of ours, passes signals on, and calls `look` now and then with the time since then.
+pub(crate) fn wait(
+    child: &mut dyn Life,
+    stop: Option<&StopRequests>,
+    clock: &dyn Clock,
+    mut look: impl FnMut(Duration),
+) {
+    let begin = clock.now();
     while !child.over() {
         if let Some(signal) = stop.and_then(StopRequests::take).filter(|s| *s != SIGUSR1) {
             child.asked_to_stop(signal);
         }
-        look(begin.elapsed());
-        std::thread::sleep(Duration::from_millis(5));
+        look(clock.now() - begin);
+        clock.sleep(Duration::from_millis(5));
     }
 }
 

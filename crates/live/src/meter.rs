@@ -10,7 +10,7 @@ use homenode_placement::live::Locality;
 use homenode_sampling::RawSample;
 use homenode_trace::{Op, SampleUnit};
 use std::collections::{BTreeMap, VecDeque};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long ago "now" begins.
 pub(crate) const RECENT: Duration = Duration::from_secs(10);
@@ -24,6 +24,8 @@ const CALM_FRESH_NS: u64 = 250_000_000;
 /// At which moment samples are metered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct When {
+    /// By the loop's clock.
+    pub(crate) now: Duration,
     /// The loop has moved some pages before.
     pub(crate) moved: bool,
     /// Nothing has been to do for a while.
@@ -45,7 +47,7 @@ pub(crate) struct Sums {
     pub(crate) whole: Locality,
     /// Before the loop's first move.
     pub(crate) before: Locality,
-    recent: VecDeque<(Instant, Locality)>,
+    recent: VecDeque<(Duration, Locality)>,
 }
 
 impl Sums {
@@ -60,7 +62,7 @@ impl Sums {
         let ends = self.recent.front().zip(self.recent.back());
         ends.map_or(0.0, |((first, _), (last, _))| (*last - *first).as_secs_f64())
     }
-    fn add(&mut self, now: Instant, seen: &Locality, moved: bool) {
+    fn add(&mut self, now: Duration, seen: &Locality, moved: bool) {
         self.whole.add(seen);
         if !moved {
             self.before.add(seen);
@@ -101,7 +103,7 @@ impl Meter {
                 sum.add(&seen(machine, sample.op, *node, home, u64::try_from(stands_for).unwrap_or(u64::MAX)));
             }
         }
-        self.sums.add(Instant::now(), &sum, when.moved);
+        self.sums.add(when.now, &sum, when.moved);
     }
 
     pub(crate) fn sums(self) -> Sums {
@@ -159,9 +161,8 @@ mod tests {
     #[test]
     fn the_whole_the_beginning_and_the_last_seconds_are_kept_apart() {
         let mut sums = Sums::default();
-        let begin = Instant::now();
         for second in 0..60 {
-            let now = begin + Duration::from_secs(second);
+            let now = Duration::from_secs(second);
             sums.add(now, &share(if second < 30 { 25 } else { 95 }), second >= 15);
         }
         assert!((sums.whole.share() - 0.60).abs() < 1e-9, "{:?}", sums.whole);

@@ -7,13 +7,14 @@ use crate::meter::{Meter, Sums, When};
 use crate::options::LiveOptions;
 use homenode_capture::sampled::Beside;
 use homenode_command::{Failure, Progress};
+use homenode_host::clock::Clock;
 use homenode_machine::Machine;
 use homenode_placement::live::{Effect, Event, Governor, Header, Line, journal::JOURNAL_SCHEMA};
 use homenode_sampling::SampleSource;
-use homenode_sys::numa::thread_cpu_ns;
 use homenode_sys::signals::{self, StopRequests};
 use homenode_trace::SampleUnit;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Longest sleep: how soon the program's end is noticed, and a signal that comes at an unlucky moment.
 const LOOK: Duration = Duration::from_millis(250);
@@ -69,6 +70,8 @@ impl End {
 pub(crate) struct Watch<'m> {
     governor: Governor<'m>,
     machine: &'m Machine,
+    /// That of the samples.
+    clock: Arc<dyn Clock>,
     source: Box<dyn SampleSource>,
     evidence: Evidence,
     meter: Meter,
@@ -85,10 +88,10 @@ pub(crate) struct Watch<'m> {
     gathering_ns: u64,
     window: Duration,
     duration: Option<Duration>,
-    started: Instant,
+    started: Duration,
     /// When the next look is due, and when free room was last asked for.
-    next: Instant,
-    room_asked: Option<Instant>,
+    next: Duration,
+    room_asked: Option<Duration>,
     /// Processor time of this thread, which does it all, when deciding was last accounted, and what of it since then went into moving.
     cpu_ns: u64,
     moving_cpu_ns: u64,
@@ -144,6 +147,7 @@ impl<'m> Watch<'m> {
                 evidence: source.event(),
             })));
         }
+        let clock = source.clock();
         let mut watch = Watch {
             governor,
             machine: &here.machine,
@@ -151,20 +155,21 @@ impl<'m> Watch<'m> {
             source,
             evidence: Evidence::new(&here.topology),
             decides: may_move,
-            actuator: Actuator::new(&here.topology, options.dry_run),
+            actuator: Actuator::new(&here.topology, options.dry_run, clock.clone()),
             journal,
             record: None,
             full_rate_per_s,
             decide_permille: u64::from(options.decide_permille.max(1)),
-            begin_cpu_ns: thread_cpu_ns(),
+            begin_cpu_ns: nanoseconds(clock.used()),
             gathering_ns: 0,
             window: options.window,
             duration: options.duration,
-            started: Instant::now(),
-            next: Instant::now(),
+            started: clock.now(),
+            next: clock.now(),
             room_asked: None,
-            cpu_ns: thread_cpu_ns(),
+            cpu_ns: nanoseconds(clock.used()),
             moving_cpu_ns: 0,
+            clock,
         };
         let rate = if may_move { watch.rate(watch.governor.rate_per_mille()) } else { METERED_PER_S };
         watch.source.set_rate(rate)?;
@@ -190,12 +195,12 @@ impl<'m> Watch<'m> {
         let (mut samples, mut notices) = (Vec::new(), Vec::new());
         self.schedule();
         loop {
-            let rest = self.next.saturating_duration_since(Instant::now()).max(self.pause());
+            let rest = self.next.saturating_sub(self.clock.now()).max(self.pause());
             let calm = self.governor.stretch() > 1;
             let longest = if calm { CALM_METER } else { METER };
-            let before_ns = thread_cpu_ns();
+            let before_ns = self.used_ns();
             let flowing = self.source.poll(rest.min(longest.max(self.pause())), &mut samples, &mut notices)?;
-            let when = When { moved: self.governor.stats().moves > 0, calm };
+            let when = When { now: self.clock.now(), moved: self.governor.stats().moves > 0, calm };
             self.meter.add(&samples, &mut self.evidence, self.machine, when);
             self.evidence.add(&samples);
             if let Some(record) = &mut self.record {
@@ -203,7 +208,7 @@ impl<'m> Watch<'m> {
             }
             samples.clear();
             notices.clear();
-            self.gathering_ns += thread_cpu_ns() - before_ns;
+            self.gathering_ns += self.used_ns() - before_ns;
             if let Some(signal) = stop.and_then(StopRequests::take) {
                 if signal == SIGUSR1 {
                     let event = if self.governor.is_off() { Event::On } else { Event::Off };
@@ -212,7 +217,7 @@ impl<'m> Watch<'m> {
                     return Ok(End::Signal(signal));
                 }
             }
-            if Instant::now() >= self.next && self.affords() {
+            if self.clock.now() >= self.next && self.affords() {
                 self.look()?;
                 self.schedule();
                 progress.at("watching", self.governor.stats().windows, None);
@@ -220,11 +225,11 @@ impl<'m> Watch<'m> {
             if life.over() {
                 return Ok(End::Program);
             }
-            if self.duration.is_some_and(|d| self.started.elapsed() >= d) {
+            if self.duration.is_some_and(|d| self.elapsed() >= d) {
                 return Ok(End::Duration);
             }
             if !flowing {
-                std::thread::sleep(rest.min(LOOK));
+                self.clock.sleep(rest.min(LOOK));
             }
         }
     }
@@ -238,8 +243,7 @@ impl<'m> Watch<'m> {
     }
     /// Whether there is time for a look.
     fn affords(&self) -> bool {
-        let spent_ns =
-            thread_cpu_ns().saturating_sub(self.begin_cpu_ns).saturating_sub(self.governor.stats().moving_ns);
+        let spent_ns = self.used_ns().saturating_sub(self.begin_cpu_ns).saturating_sub(self.governor.stats().moving_ns);
         spent_ns <= (self.now_ns() + LENT.as_nanos() as u64) / 1000 * self.decide_permille
     }
 
@@ -252,7 +256,7 @@ impl<'m> Watch<'m> {
     fn schedule(&mut self) {
         let due = self.started + Duration::from_nanos(self.governor.due_ns());
         let end = self.duration.map_or(due, |d| self.started + d);
-        self.next = due.min(end).min(Instant::now() + self.window * CALM_LOOK);
+        self.next = due.min(end).min(self.clock.now() + self.window * CALM_LOOK);
     }
 
     /// Tells what was sampled, and decides if the window is over.
@@ -265,14 +269,14 @@ impl<'m> Watch<'m> {
         if self.now_ns() < self.governor.due_ns() {
             return Ok(());
         }
-        let asked_lately = self.room_asked.is_some_and(|at| at.elapsed() < ROOM_EVERY);
+        let asked_lately = self.room_asked.is_some_and(|at| self.clock.now() < at + ROOM_EVERY);
         if seen && (self.governor.stretch() == 1 || !asked_lately) {
-            self.room_asked = Some(Instant::now());
+            self.room_asked = Some(self.clock.now());
             let free = self.actuator.free();
             self.tell(free);
         }
         self.tell(Event::Tick);
-        let cpu_ns = thread_cpu_ns();
+        let cpu_ns = self.used_ns();
         let deciding_ns = (cpu_ns - self.cpu_ns).saturating_sub(std::mem::take(&mut self.moving_cpu_ns));
         self.cpu_ns = cpu_ns;
         self.tell(Event::Spent { deciding_ns });
@@ -286,9 +290,16 @@ impl<'m> Watch<'m> {
         }
     }
 
+    fn elapsed(&self) -> Duration {
+        self.clock.now().saturating_sub(self.started)
+    }
+    /// Processor time of this thread.
+    fn used_ns(&self) -> u64 {
+        nanoseconds(self.clock.used())
+    }
     /// The clock of all events.
     fn now_ns(&self) -> u64 {
-        u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        nanoseconds(self.elapsed())
     }
 
     /// One event and all that follows from it.
@@ -346,7 +357,7 @@ impl<'m> Watch<'m> {
             samples: self.evidence.samples,
             unusable: self.evidence.unusable,
             lost: self.source.lost(),
-            seconds: self.started.elapsed().as_secs_f64(),
+            seconds: self.elapsed().as_secs_f64(),
             window_s: self.window.as_secs_f64(),
             metered: self.meter.sums(),
             calls: self.actuator.calls,
@@ -354,6 +365,10 @@ impl<'m> Watch<'m> {
             notes,
         }
     }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Completes the dataset of the evidence, and says what it came to.

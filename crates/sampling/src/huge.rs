@@ -1,8 +1,10 @@
 //! Which memory of a running process is in huge pages: what `/proc/PID/smaps` says of it, looked at now and then.
+use homenode_host::clock::Clock;
 use homenode_trace::manifest::HugeRange;
 use std::collections::BTreeMap;
 use std::fs;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Size of a transparent huge page where the kernel does not say.
 const USUAL: u64 = 2 << 20;
@@ -55,21 +57,19 @@ pub(crate) fn transparent_bytes() -> u64 {
 /// What was last seen of each process.
 #[derive(Debug)]
 pub struct Watched {
-    next: Instant,
+    clock: Arc<dyn Clock>,
+    next: Duration,
     seen: BTreeMap<u32, Vec<Huge>>,
 }
 
-impl Default for Watched {
-    /// Nothing seen; the first look is due soon.
-    fn default() -> Watched {
-        Watched { next: Instant::now() + EVERY / 4, seen: BTreeMap::new() }
-    }
-}
-
 impl Watched {
+    /// Nothing seen; the first look is due soon.
+    pub fn new(clock: Arc<dyn Clock>) -> Watched {
+        Watched { next: clock.now() + EVERY / 4, clock, seen: BTreeMap::new() }
+    }
     /// Looks at these processes if it is time. What has ended keeps what was seen last.
     pub fn look(&mut self, pids: impl Iterator<Item = u32>) {
-        let begun = Instant::now();
+        let begun = self.clock.now();
         if begun < self.next {
             return;
         }
@@ -79,7 +79,8 @@ impl Watched {
                 self.seen.insert(pid, ranges(&smaps, transparent));
             }
         }
-        self.next = Instant::now() + EVERY.max(begun.elapsed() * REST);
+        let now = self.clock.now();
+        self.next = now + EVERY.max((now - begun) * REST);
     }
     /// As the manifest says it, `process` being the dataset's number of a process id.
     pub fn told(&self, process: impl Fn(u32) -> Option<u32>) -> Vec<HugeRange> {
@@ -97,6 +98,7 @@ impl Watched {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use homenode_host::clock::Simulated;
 
     #[test]
     fn mappings_in_huge_pages_are_found_and_others_not() {
@@ -115,13 +117,14 @@ mod tests {
 
     #[test]
     fn the_first_look_is_not_at_once_and_unknown_processes_are_passed_over() {
-        let mut w = Watched::default();
+        let clock = Simulated::new();
+        let mut w = Watched::new(clock.clone());
         w.look([std::process::id()].into_iter());
         assert!(w.seen.is_empty());
-        w.next = Instant::now();
+        clock.sleep(EVERY / 4);
         w.look([std::process::id(), u32::MAX].into_iter());
         assert_eq!(w.seen.len(), 1);
-        assert!(w.told(|_| None).is_empty() && w.next > Instant::now());
+        assert!(w.told(|_| None).is_empty() && w.next == clock.now() + EVERY);
         w.seen.insert(7, vec![Huge { addr: 1 << 21, bytes: 1 << 21, page_bytes: 1 << 21 }]);
         let told = w.told(|pid| (pid == 7).then_some(3));
         assert_eq!(told, [HugeRange { process: 3, addr: 1 << 21, bytes: 1 << 21, page_bytes: 1 << 21 }]);

@@ -1,6 +1,8 @@
 //! What every sampling way of capture delivers, so that recorder and live loop do not care which one it is.
 use crate::SamplingError;
+use homenode_host::clock::{Clock, Real};
 use homenode_trace::{DataSource, Op, SampleUnit};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// One sample as it came from the kernel or from the preloaded sampler.
@@ -112,6 +114,10 @@ pub trait SampleSource {
     /// What a user should know about what was sampled so far, in sentences.
     fn notes(&self) -> Vec<String> {
         Vec::new()
+    }
+    /// The clock whose time samples carry, by which whoever polls waits, too.
+    fn clock(&self) -> Arc<dyn Clock> {
+        Real::shared()
     }
     /// Pages that the kernel moved by itself since sampling began, if known.
     fn kernel_moves(&self) -> Option<u64> {

@@ -8,6 +8,7 @@ use crate::facts::Facts;
 use crate::output::Appender;
 use crate::ring::Ring;
 use homenode_base::ring::{ENTRY_ACTIVE, ENTRY_CLAIMED, ENTRY_FREE, STOP_LIMIT, STOP_RECORDER_GONE};
+use homenode_host::clock::{Clock, Real};
 use homenode_sys::dir::Dir;
 use homenode_sys::process;
 use homenode_trace::dataset::{EVENTS_FILE, frames_file};
@@ -15,7 +16,7 @@ use homenode_trace::framing::Codec;
 use homenode_trace::writer::{Counts, EventFile, ThreadFile};
 use std::io::ErrorKind;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long a program that still runs gets to notice that recording is over.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -114,13 +115,38 @@ fn wait_for_quiet(control: &Control) {
     };
     let rings: Vec<Ring> =
         (0..control.rings()).filter(active).filter_map(|i| Ring::open(control, i, &control.entry(i)).ok()).collect();
-    let heads = || rings.iter().map(Ring::final_head).collect::<Vec<_>>();
-    let (start, mut last, mut since) = (Instant::now(), heads(), Instant::now());
-    while !rings.is_empty() && start.elapsed() < PATIENCE && since.elapsed() < QUIET {
-        std::thread::sleep(Duration::from_millis(10));
+    if !rings.is_empty() {
+        until_quiet(&Real, || rings.iter().map(Ring::final_head).collect());
+    }
+}
+
+/// Until the heads of all rings have stood still for [`QUIET`], or [`PATIENCE`] is at its end.
+fn until_quiet(clock: &dyn Clock, heads: impl Fn() -> Vec<u64>) {
+    let begin = clock.now();
+    let (mut last, mut since) = (heads(), begin);
+    while clock.now() - begin < PATIENCE && clock.now() - since < QUIET {
+        clock.sleep(Duration::from_millis(10));
         let now = heads();
         if now != last {
-            (last, since) = (now, Instant::now());
+            (last, since) = (now, clock.now());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use homenode_host::clock::Simulated;
+
+    #[test]
+    fn rings_are_quiet_once_their_heads_stand_still() {
+        let waited = |writes_ms: u128| {
+            let clock = Simulated::new();
+            until_quiet(&*clock, || vec![7, clock.now().as_millis().min(writes_ms) as u64]);
+            clock.now()
+        };
+        assert_eq!(waited(0), QUIET);
+        assert_eq!(waited(500), Duration::from_millis(500) + QUIET);
+        assert_eq!(waited(u128::MAX), PATIENCE, "a program that never looks is waited for no longer");
     }
 }

@@ -6,7 +6,7 @@
 //! samples of its beginning. So everything of such a process waits, however long, as long as the library stands in its
 //! memory map and it lives; one that does not map the library in time (it is static, or set-user-ID) waits no longer.
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What a process gets from its first sample to the mapping of the library, which the loader makes before any other: the
 /// kernel's exec and the loader's own beginning.
@@ -20,7 +20,7 @@ pub(super) struct Awaited {
     /// Only processes that were started with the library in their environment are expected to report.
     pub(super) expected: bool,
     /// Since when, by process id; `None` once it is known that the process does not report.
-    since: HashMap<u32, Option<Instant>>,
+    since: HashMap<u32, Option<Duration>>,
 }
 
 impl Awaited {
@@ -30,13 +30,13 @@ impl Awaited {
     }
     /// Whether a living process that has not reported may still do so. `mapped` says whether the library is in its memory
     /// map; it is asked only where that decides.
-    pub(super) fn may_report(&mut self, pid: u32, now: Instant, mapped: impl FnOnce() -> bool) -> bool {
+    pub(super) fn may_report(&mut self, pid: u32, now: Duration, mapped: impl FnOnce() -> bool) -> bool {
         if !self.expected {
             return false;
         }
         let since = self.since.entry(pid).or_insert(Some(now));
         let Some(begun) = *since else { return false };
-        if now.duration_since(begun) < LOADING || mapped() {
+        if now - begun < LOADING || mapped() {
             return true;
         }
         *since = None;
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_process_is_waited_for_as_long_as_the_library_is_loading() {
-        let begin = Instant::now();
+        let begin = Duration::from_secs(7);
         let at = |seconds| begin + Duration::from_secs(seconds);
         let mut awaited = Awaited::expecting(true);
         assert!(awaited.may_report(7, begin, || unreachable!()), "the loader has hardly begun");

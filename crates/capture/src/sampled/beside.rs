@@ -12,7 +12,7 @@ use homenode_sys::dir::Dir;
 use homenode_trace::framing::Codec;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::Duration;
 
 /// A recording that is handed its samples. Killed at any moment, it leaves the prefix that was in files: what is older than
 /// a second and [`HOLD`].
@@ -20,7 +20,7 @@ pub struct Beside {
     new: NewDataset,
     out: PathBuf,
     session: Session,
-    began: Instant,
+    began: Duration,
 }
 
 /// Whose samples they are.
@@ -53,7 +53,7 @@ impl Beside {
     ) -> Result<Beside, CaptureError> {
         let new = NewDataset::create(out, force)?;
         match Beside::begin(out, &new.dir, of, source) {
-            Ok(session) => Ok(Beside { new, out: out.to_owned(), session, began: Instant::now() }),
+            Ok(session) => Ok(Beside { new, out: out.to_owned(), began: session.clock.now(), session }),
             Err(error) => {
                 new.abandon();
                 Err(error)
@@ -75,7 +75,7 @@ impl Beside {
         let manifest = start::manifest(root, &options, of.backend, &tally)?;
         let writer =
             super::writer::Writer::new(root, Codec::Lz4).map_err(CaptureError::io("create events.bin in", out))?;
-        let mut session = Session::assemble(control, manifest, Life::beside(of.pid)?, writer, tally);
+        let mut session = Session::assemble(control, manifest, Life::beside(of.pid)?, writer, tally, source.clock());
         if running {
             session.meet(of.pid);
         }
@@ -96,7 +96,8 @@ impl Beside {
     /// # Errors
     /// The manifest cannot be written.
     pub fn finish(mut self, source: &dyn SampleSource, note: &str) -> Result<RecordSummary, CaptureError> {
-        let run_seconds = self.began.elapsed().as_secs_f64();
+        let clock = self.session.clock.clone();
+        let run_seconds = (clock.now() - self.began).as_secs_f64();
         let (_, now_ticks) = self.session.clocks.read();
         self.session.advance(u64::MAX, now_ticks, true);
         self.session.tally.told(source);
@@ -108,7 +109,7 @@ impl Beside {
         self.new.settle()?;
         summary.path = Some(self.out);
         summary.run_seconds = run_seconds;
-        summary.finish_seconds = self.began.elapsed().as_secs_f64() - run_seconds;
+        summary.finish_seconds = (clock.now() - self.began).as_secs_f64() - run_seconds;
         Ok(summary)
     }
 }

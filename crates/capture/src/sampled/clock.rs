@@ -1,11 +1,13 @@
 //! Two clocks side by side: nanoseconds of CLOCK_MONOTONIC, which samples carry, and ticks of the time-stamp counter, which
 //! rings and frames carry.
-use homenode_sys::clock;
+use homenode_host::clock::Clock;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Readings of both clocks; between two of them both run evenly.
 #[derive(Debug)]
 pub(super) struct Clocks {
+    clock: Arc<dyn Clock>,
     anchors: VecDeque<Anchor>,
     /// Largest uncertainty seen, in nanoseconds.
     error_ns: u64,
@@ -25,15 +27,16 @@ const KEPT: usize = 256;
 
 impl Clocks {
     /// Reads both clocks once.
-    pub(super) fn new() -> Clocks {
-        let mut clocks = Clocks { anchors: VecDeque::new(), error_ns: 0 };
+    pub(super) fn new(clock: Arc<dyn Clock>) -> Clocks {
+        let mut clocks = Clocks { clock, anchors: VecDeque::new(), error_ns: 0 };
         clocks.read();
         clocks
     }
     /// Reads both clocks; returns (nanoseconds, ticks).
     pub(super) fn read(&mut self) -> (u64, u64) {
+        let now_ns = || u64::try_from(self.clock.now().as_nanos()).unwrap_or(u64::MAX);
         let one = |_| {
-            let (before, ticks, after) = (clock::monotonic_ns(), clock::ticks(), clock::monotonic_ns());
+            let (before, ticks, after) = (now_ns(), self.clock.ticks(), now_ns());
             (after.saturating_sub(before), Anchor { ns: before + after.saturating_sub(before) / 2, ticks })
         };
         let best = (0..TRIES).map(one).min_by_key(|r| r.0).expect("there are several tries");
@@ -85,10 +88,11 @@ impl Clocks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use homenode_host::clock::{Real, Simulated};
 
     #[test]
     fn conversion_is_exact_at_readings_and_proportional_between_and_beyond() {
-        let mut c = Clocks { anchors: VecDeque::new(), error_ns: 0 };
+        let mut c = Clocks { clock: Simulated::new(), anchors: VecDeque::new(), error_ns: 0 };
         for (ns, ticks) in [(1_000, 30_000), (2_000, 33_000), (4_000, 39_000)] {
             c.add(Anchor { ns, ticks }, 10);
         }
@@ -105,8 +109,8 @@ mod tests {
 
     #[test]
     fn the_real_clocks_agree_with_themselves() {
-        let mut c = Clocks::new();
-        let alone = c.ticks_at(clock::monotonic_ns());
+        let mut c = Clocks::new(Real::shared());
+        let alone = c.ticks_at(u64::try_from(Real.now().as_nanos()).unwrap());
         for _ in 0..300 {
             c.read();
         }

@@ -2,11 +2,13 @@
 use crate::control::Control;
 use crate::error::CaptureError;
 use homenode_base::ring::STOP_USER;
+use homenode_host::clock::Clock;
 use homenode_host::supervise::{Outcome, Supervised, Watch};
 use homenode_sys::process::PidFd;
 use homenode_sys::signals::StopRequests;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// See the module.
@@ -49,8 +51,8 @@ impl Supervised for Asked<'_> {
 
 impl Life {
     /// A program just started, leader of its process group.
-    pub(super) fn child(pid: u32) -> Life {
-        Life::Child { watch: Box::new(Watch::new(pid)), dead: RefCell::default() }
+    pub(super) fn child(pid: u32, clock: Arc<dyn Clock>) -> Life {
+        Life::Child { watch: Box::new(Watch::new(pid, clock)), dead: RefCell::default() }
     }
     /// A running process.
     pub(super) fn join(pid: u32) -> Result<Life, CaptureError> {
@@ -87,11 +89,11 @@ impl Life {
             Life::Joined { outcome, .. } => outcome.clone(),
         }
     }
-    /// Sleeps, or until it ends.
-    pub(super) fn wait(&self, time: Duration) {
+    /// Sleeps by `clock`, or until it ends.
+    pub(super) fn wait(&self, clock: &dyn Clock, time: Duration) {
         match self {
             Life::Child { watch, .. } => watch.wait(time),
-            Life::Joined { handle, .. } => drop(handle.wait(time)),
+            Life::Joined { handle, .. } => drop(clock.wait(handle, time)),
         }
     }
     /// Whether this process is known to have ended.

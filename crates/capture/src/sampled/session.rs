@@ -12,6 +12,7 @@ use crate::control::Control;
 use crate::error::CaptureError;
 use crate::options::{Progress, RecordOptions, Snapshot};
 use homenode_base::ring::{STOP_LIMIT, STOP_USER};
+use homenode_host::clock::Clock;
 use homenode_sampling::heat::{Seen, Watcher};
 use homenode_sampling::huge::Watched;
 use homenode_sampling::{Notice, RawSample, SampleSource};
@@ -21,7 +22,8 @@ use homenode_sys::process::Subreaper;
 use homenode_trace::Manifest;
 use homenode_trace::framing::Codec;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Longest sleep in the source.
 const POLL: Duration = Duration::from_millis(50);
@@ -30,6 +32,8 @@ const TELL: Duration = Duration::from_millis(100);
 
 /// A recording.
 pub(super) struct Session {
+    /// That of the samples.
+    pub(super) clock: Arc<dyn Clock>,
     pub(super) control: Control,
     /// As first written.
     pub(super) manifest: Manifest,
@@ -48,8 +52,8 @@ pub(super) struct Session {
     /// Rings that are closed or cannot be used.
     pub(super) closed: BTreeSet<u32>,
     pub(super) limit: Option<u64>,
-    deadline: Option<Instant>,
-    pub(super) flushed: Instant,
+    deadline: Option<Duration>,
+    pub(super) flushed: Duration,
     pub(super) tally: Tally,
     pub(super) huge: Watched,
     /// Of the process that was started or joined.
@@ -70,6 +74,7 @@ impl Session {
         let reaper = options.pid.is_none().then(Subreaper::set).and_then(Result::ok);
         let (held, subject) = start::subject(sampler, options, &control, root)?;
         let source = sampler.open(&subject)?;
+        let clock = source.clock();
         let mut tally = Tally { event: source.event(), unit: source.unit(), ..Tally::default() };
         tally.sees_writes = source.sees_writes();
         let manifest = start::manifest(root, options, sampler.name(), &tally)?;
@@ -77,19 +82,19 @@ impl Session {
         let life = match held {
             Some(held) => {
                 let pid = held.go().map_err(|e| homenode_host::launch::not_started(&options.command, &e))?;
-                Life::child(pid)
+                Life::child(pid, clock.clone())
             }
             None => Life::join(subject.pid)?,
         };
         let mut session = Session {
             source: Some(source),
             limit: options.limit_refs,
-            deadline: options.duration.map(|d| Instant::now() + d),
+            deadline: options.duration.map(|d| clock.now() + d),
             heat: (sampler.wants_heat() && subject.tune_kernel).then(|| Watcher::start(subject.pid)),
             root_pid: subject.pid,
             awaited: Awaited::expecting(subject.held),
             _reaper: reaper,
-            ..Session::assemble(control, manifest, life, writer, tally)
+            ..Session::assemble(control, manifest, life, writer, tally, clock)
         };
         if !subject.held {
             session.meet(subject.pid);
@@ -98,14 +103,21 @@ impl Session {
     }
 
     /// One without a source, that nobody ends.
-    pub(super) fn assemble(control: Control, manifest: Manifest, life: Life, writer: Writer, tally: Tally) -> Session {
+    pub(super) fn assemble(
+        control: Control,
+        manifest: Manifest,
+        life: Life,
+        writer: Writer,
+        tally: Tally,
+        clock: Arc<dyn Clock>,
+    ) -> Session {
         let (names, awaited, taps, modules, fresh, notices, begun, closed) = Default::default();
         Session {
             control,
             manifest,
             source: None,
             life,
-            clocks: Clocks::new(),
+            clocks: Clocks::new(clock.clone()),
             names,
             awaited,
             taps,
@@ -117,13 +129,14 @@ impl Session {
             closed,
             limit: None,
             deadline: None,
-            flushed: Instant::now(),
+            flushed: clock.now(),
             tally,
-            huge: Watched::default(),
+            huge: Watched::new(clock.clone()),
             heat: None,
             seen: Seen::default(),
             root_pid: 0,
             _reaper: None,
+            clock,
         }
     }
 
@@ -134,7 +147,7 @@ impl Session {
 
     /// Records to the end of the program, of the time or of the user's patience.
     pub(super) fn run(mut self, progress: &mut dyn Progress) -> Session {
-        let mut told = Instant::now();
+        let mut told = self.clock.now();
         loop {
             let over = self.life.look(&self.control);
             let (now_ns, now_ticks) = self.poll();
@@ -145,8 +158,8 @@ impl Session {
                 self.tally.outcome = over.unwrap_or_else(|| self.life.outcome());
                 break;
             }
-            if told.elapsed() >= TELL {
-                told = Instant::now();
+            if self.clock.now() - told >= TELL {
+                told = self.clock.now();
                 let (refs, bytes) = (self.writer.samples, self.writer.file_bytes());
                 progress.update(&Snapshot { refs, bytes, threads: self.control.rings() });
             }
@@ -179,7 +192,7 @@ impl Session {
             false
         });
         if !more {
-            self.life.wait(POLL);
+            self.life.wait(&*self.clock, POLL);
         }
         self.names.refresh(&self.control);
         self.clocks.read()
@@ -190,7 +203,7 @@ impl Session {
         if self.limit.is_some_and(|n| self.writer.samples >= n) {
             self.control.stop(STOP_LIMIT);
         }
-        if self.deadline.is_some_and(|d| Instant::now() >= d) && self.control.stop_reason() == 0 {
+        if self.deadline.is_some_and(|d| self.clock.now() >= d) && self.control.stop_reason() == 0 {
             self.tally.duration_over = true;
             self.control.stop(STOP_USER);
         }

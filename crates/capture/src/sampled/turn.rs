@@ -11,7 +11,7 @@ use homenode_symbols::{Mapping, Module, mappings};
 use homenode_trace::Sample;
 use homenode_trace::event::EventKind;
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What was polled is in files after at most this time and [`super::HOLD`].
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
@@ -27,7 +27,7 @@ impl Session {
         let horizon_ticks = if last { u64::MAX } else { self.clocks.ticks_at(horizon_ns) };
         self.read_rings(now_ticks, horizon_ticks, last);
         let pressing = self.taps.values().any(Tap::is_pressing);
-        if last || pressing || self.flushed.elapsed() >= FLUSH_EVERY || self.writer.longest() >= FRAME {
+        if last || pressing || self.clock.now() - self.flushed >= FLUSH_EVERY || self.writer.longest() >= FRAME {
             self.flush();
         }
     }
@@ -57,7 +57,7 @@ impl Session {
         }
         let mut pids: BTreeSet<u32> = samples.iter().map(|s| s.pid).collect();
         pids.extend(notices.iter().filter_map(pid_of));
-        let now = Instant::now();
+        let now = self.clock.now();
         pids.retain(|&pid| {
             // One that was entered without having reported stays entered.
             let settled = self.names.reports(pid) || self.begun.contains(&pid) || self.life.is_dead(pid);
@@ -228,7 +228,7 @@ impl Session {
 
     /// Writes what was taken; then the rings may forget it.
     fn flush(&mut self) {
-        self.flushed = Instant::now();
+        self.flushed = self.clock.now();
         if self.tally.write.is_none()
             && let Err(error) = self.writer.flush()
         {

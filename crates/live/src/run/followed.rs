@@ -7,11 +7,13 @@ use crate::tuned::Tuned;
 use crate::watch::{End, Life, SIGUSR1, Watch};
 use crate::{kernel, source};
 use homenode_command::{Failure, Progress};
+use homenode_host::clock::{Clock, Real};
 use homenode_sampling::perf::Target;
 use homenode_sys::signals::StopRequests;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// How often the bytes on each node are looked at: they are wanted as they were just before the end.
 const LOOK_AT_NODES: Duration = Duration::from_secs(2);
@@ -22,7 +24,8 @@ const LOOK_SHARE: u32 = 500;
 struct Followed {
     child: Child,
     pid: u32,
-    looked: Option<Instant>,
+    clock: Arc<dyn Clock>,
+    looked: Option<Duration>,
     every: Duration,
     first: BTreeMap<u32, u64>,
     last: BTreeMap<u32, u64>,
@@ -31,13 +34,13 @@ struct Followed {
 impl Life for Followed {
     fn over(&mut self) -> bool {
         // The first look is not at once: the program has hardly any memory yet.
-        let due = self.looked.get_or_insert_with(Instant::now).elapsed() >= self.every;
+        let begin = self.clock.now();
+        let due = begin - *self.looked.get_or_insert(begin) >= self.every;
         if due {
-            let begin = Instant::now();
             let now = kernel::bytes_on_nodes(self.pid);
             // The kernel goes through all page tables for this: a large program is looked at more rarely.
-            self.every = LOOK_AT_NODES.max(begin.elapsed() * LOOK_SHARE);
-            self.looked = Some(Instant::now());
+            self.every = LOOK_AT_NODES.max((self.clock.now() - begin) * LOOK_SHARE);
+            self.looked = Some(self.clock.now());
             if !now.is_empty() {
                 if self.first.is_empty() {
                     self.first.clone_from(&now);
@@ -64,7 +67,8 @@ pub(crate) fn followed(
     moves: bool,
     progress: &mut dyn Progress,
 ) -> Result<Reported, Failure> {
-    let begin = Instant::now();
+    let clock = Real::shared();
+    let begin = clock.now();
     let held = start(&request.command, &[])?;
     let pid = held.pid();
     // Before any setting of the kernel changes: who is told to end puts back what was.
@@ -85,14 +89,14 @@ pub(crate) fn followed(
     let kernel_before = kernel::moves_so_far();
     let child = Child::new(held.go().map_err(|e| cannot_start(&request.command, &e))?);
     let (first, last) = (BTreeMap::new(), BTreeMap::new());
-    let mut life = Followed { child, pid, looked: None, every: LOOK_AT_NODES, first, last };
+    let mut life = Followed { child, pid, clock: clock.clone(), looked: None, every: LOOK_AT_NODES, first, last };
     // A loop that fails must not leave the program alone: it is waited for, and the report says what happened.
     let end = watch.as_mut().map(|w| w.run(&mut life, stop.as_ref(), progress));
     let left = watch.map(Watch::finish);
     let kernel_moves = kernel::moves_so_far().saturating_sub(kernel_before);
-    wait(&mut life, stop.as_ref(), |_| {});
+    wait(&mut life, stop.as_ref(), &*clock, |_| {});
     (doc.pid, doc.exit_status, doc.ended) = (Some(pid), life.child.status, End::Program.words());
-    doc.seconds = begin.elapsed().as_secs_f64();
+    doc.seconds = (clock.now() - begin).as_secs_f64();
     doc.set_nodes(&life.first, &life.last);
     Ok(left.map(|left| {
         match end {

@@ -14,10 +14,10 @@ use crate::here::Here;
 use crate::options::{ONE_NODE, not_recorded};
 use crate::watch::SIGUSR1;
 use homenode_command::{Failure, Progress};
+use homenode_host::clock::{Clock, Real};
 use homenode_host::launch::{find_program, secure_mode};
 use homenode_sys::signals::StopRequests;
 use std::path::Path;
-use std::time::Instant;
 
 /// Runs the program. Its failure is not this function's: see [`ActDoc::program_failed`].
 ///
@@ -62,15 +62,15 @@ fn refuse_secure(program: &Path) -> Result<(), Failure> {
 
 /// Nothing to place: the program just runs.
 fn plain(request: &RunRequest, doc: &mut ActDoc) -> Result<(), Failure> {
-    let begin = Instant::now();
+    let begin = Real.now();
     let stop = StopRequests::install_with(&[SIGUSR1]).ok();
     let held = start(&request.command, &[])?;
     let mut child = Child::new(held.go().map_err(|e| cannot_start(&request.command, &e))?);
-    wait(&mut child, stop.as_ref(), |_| {});
+    wait(&mut child, stop.as_ref(), &Real, |_| {});
     doc.mode = "plain";
     doc.exit_status = child.status;
     doc.ended = "the program ended".to_owned();
-    doc.seconds = begin.elapsed().as_secs_f64();
+    doc.seconds = (Real.now() - begin).as_secs_f64();
     doc.notes.push(ONE_NODE.to_owned());
     doc.notes.extend(not_recorded(&request.options));
     Ok(())

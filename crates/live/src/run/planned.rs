@@ -12,6 +12,7 @@ use homenode_base::agentresult::{self, Outcome, ProcessResult};
 use homenode_base::agenttable;
 use homenode_command::Failure;
 use homenode_hooks::agent;
+use homenode_host::clock::{Clock, Real};
 use homenode_migrate::{Fate, Mover, PAGE_BYTES, Request, where_are};
 use homenode_place::{Source, agent_lines};
 use homenode_placement::plan::Plan;
@@ -21,7 +22,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// Pauses between looks at a running program: at first short, since programs touch their memory early, then longer.
@@ -141,14 +142,14 @@ fn execute(request: &RunRequest, sent: &Sent<'_>, doc: &mut ActDoc, outcome: &mu
     let dynamic = sent.program.dynamic();
     let environment = if dynamic { environment(&sent.lines, &plan_file, &result_file)? } else { Vec::new() };
     let mut tally = Tally::new(sent.plan, &sent.sources, dynamic);
-    let begin = Instant::now();
+    let begin = Real.now();
     let stop = StopRequests::install_with(&[SIGUSR1]).ok();
     let held = start(&request.command, &environment)?;
     let pid = held.go().map_err(|e| cannot_start(&request.command, &e))?;
     let mut child = Child::new(pid);
     let targets = targets(&sent.lines, &sent.sources);
     let (mut next, mut pause, mut moved) = (Duration::ZERO, FIRST_LOOK, BTreeSet::new());
-    wait(&mut child, stop.as_ref(), |elapsed| {
+    wait(&mut child, stop.as_ref(), &Real, |elapsed| {
         if elapsed < next || targets.is_empty() {
             return;
         }
@@ -160,7 +161,7 @@ fn execute(request: &RunRequest, sent: &Sent<'_>, doc: &mut ActDoc, outcome: &mu
     doc.pid = Some(pid);
     doc.exit_status = child.status;
     doc.ended = "the program ended".to_owned();
-    doc.seconds = begin.elapsed().as_secs_f64();
+    doc.seconds = (Real.now() - begin).as_secs_f64();
     if dynamic {
         report(&result_file, sent, &mut tally, outcome, doc);
     }

@@ -1,12 +1,13 @@
 //! The thread that asks DAMON: an answer comes at the end of an aggregation only, and the recorder must not wait for it.
 use super::Heat;
 use crate::damon::{Damon, DamonOptions};
+use homenode_host::clock::{Clock, Real};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A program that was just started has its memory after this time; before, it is its own starter.
 const BEGIN: Duration = Duration::from_millis(100);
@@ -31,13 +32,13 @@ pub struct Watcher {
 impl Watcher {
     /// Watches process `pid` where DAMON can be used; elsewhere, nothing comes of it and nobody is bothered.
     pub fn start(pid: u32) -> Watcher {
-        Watcher::below(Path::new("/"), pid)
+        Watcher::below(Path::new("/"), pid, Real::shared())
     }
-    /// The same with the kernel's files below another root.
-    pub(crate) fn below(root: &Path, pid: u32) -> Watcher {
+    /// The same with the kernel's files below another root, and by another clock.
+    pub(crate) fn below(root: &Path, pid: u32, clock: Arc<dyn Clock>) -> Watcher {
         let (stop, sums) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Heat::default())));
         let (root, ended, into) = (root.to_owned(), stop.clone(), sums.clone());
-        let watch = move || watch(&root, pid, &ended, &into);
+        let watch = move || watch(&root, pid, &Pause { clock, stop: ended }, &into);
         // Without a thread there is no first look, and the recording is as good as ever.
         let thread = std::thread::Builder::new().name("damon".into()).spawn(watch).ok();
         Watcher { stop, sums, thread }
@@ -60,23 +61,31 @@ impl Drop for Watcher {
     }
 }
 
-/// False if it is to stop before the time is over.
-fn sleep(time: Duration, stop: &AtomicBool) -> bool {
-    let until = Instant::now() + time;
-    loop {
-        let left = until.saturating_duration_since(Instant::now());
-        if stop.load(Ordering::Acquire) {
-            return false;
+/// Waiting that can be ended.
+struct Pause {
+    clock: Arc<dyn Clock>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Pause {
+    /// False if it is to stop before the time is over.
+    fn sleep(&self, time: Duration) -> bool {
+        let until = self.clock.now() + time;
+        loop {
+            let left = until.saturating_sub(self.clock.now());
+            if self.stop.load(Ordering::Acquire) {
+                return false;
+            }
+            if left.is_zero() {
+                return true;
+            }
+            self.clock.sleep(left.min(STEP));
         }
-        if left.is_zero() {
-            return true;
-        }
-        std::thread::sleep(left.min(STEP));
     }
 }
 
-fn watch(root: &Path, pid: u32, stop: &AtomicBool, sums: &Mutex<Heat>) -> Option<String> {
-    if !sleep(BEGIN, stop) {
+fn watch(root: &Path, pid: u32, pause: &Pause, sums: &Mutex<Heat>) -> Option<String> {
+    if !pause.sleep(BEGIN) {
         return None;
     }
     let damon = match Damon::start(root, pid, &OPTIONS) {
@@ -86,12 +95,13 @@ fn watch(root: &Path, pid: u32, stop: &AtomicBool, sums: &Mutex<Heat>) -> Option
         Err(e) => return Some(format!("how hot memory was is not known, only whose: {e}")),
     };
     let mut rest = Duration::from_micros(OPTIONS.aggregate_us);
-    while sleep(rest, stop) {
-        let begun = Instant::now();
+    while pause.sleep(rest) {
+        let begun = pause.clock.now();
         // The process has ended, or the kernel has switched the monitor off.
         let Ok(regions) = damon.regions() else { break };
         sums.lock().unwrap_or_else(PoisonError::into_inner).add(&regions, OPTIONS.looks());
-        rest = EVERY.max(begun.elapsed().saturating_sub(Duration::from_micros(OPTIONS.aggregate_us)) * REST);
+        rest =
+            EVERY.max((pause.clock.now() - begun).saturating_sub(Duration::from_micros(OPTIONS.aggregate_us)) * REST);
     }
     None
 }
@@ -100,6 +110,8 @@ fn watch(root: &Path, pid: u32, stop: &AtomicBool, sums: &Mutex<Heat>) -> Option
 mod tests {
     use super::*;
     use crate::damon::testing::{machine, put_region, text};
+    use homenode_host::clock::Simulated;
+    use std::time::Instant;
 
     #[test]
     fn regions_are_added_up_until_the_end_and_the_monitor_is_gone() {
@@ -107,10 +119,10 @@ mod tests {
         put_region(root.path(), "0", ["4096", "1052672", "20", "4"]);
         put_region(root.path(), "1", ["garbage", "1", "2", "3"]);
         put_region(root.path(), "2", ["18446744073709551615", "0", "4294967295", "-1"]);
-        let watcher = Watcher::below(root.path(), 77);
+        let watcher = Watcher::below(root.path(), 77, Simulated::new());
         let until = Instant::now() + Duration::from_secs(20);
         while watcher.sums.lock().unwrap().looks() == 0 && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::yield_now();
         }
         let (heat, why) = watcher.end();
         assert!(heat.looks() >= 20 && why.is_none(), "{why:?}");
@@ -123,9 +135,9 @@ mod tests {
     fn where_there_is_no_damon_nothing_is_said_and_a_stranger_s_is_left_alone() {
         let none = tempfile::tempdir().unwrap();
         let said = |root: &Path| {
-            let watcher = Watcher::below(root, 77);
+            let watcher = Watcher::below(root, 77, Simulated::new());
             while !watcher.thread.as_ref().unwrap().is_finished() {
-                std::thread::sleep(Duration::from_millis(5));
+                std::thread::yield_now();
             }
             let (heat, why) = watcher.end();
             assert_eq!(heat.looks(), 0);

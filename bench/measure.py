@@ -30,17 +30,18 @@ class Bench:
         folder.mkdir(parents=True, exist_ok=True)
 
     def program(self, compiler, level, kernel, hooks):
-        """Path of a workload, built when first needed."""
-        key = (compiler, level, hooks)
+        """Path of a workload, built, and no other, when first needed."""
+        key = (compiler, level, hooks, kernel)
         if key not in self.built:
             out = self.folder / f"bin-{compiler}{level}{'-hooks' if hooks else ''}"
             command = f"{self.homenode} cc" if hooks else compiler
-            environment = {**os.environ, "HOMENODE_REAL_CC": compiler}
+            environment = {**os.environ, "HOMENODE_REAL_CC": compiler, "HN_ONLY": kernel}
             words = [str(self.root / "workloads/build.sh"), command, str(out), level]
             subprocess.run(words, env=environment, check=True)
-            self.note(f"{'HOMENODE_REAL_CC=' + compiler + ' ' if hooks else ''}workloads/build.sh '{command}' {out} {level}")
-            self.built[key] = out
-        return self.built[key] / kernel
+            real = f"HOMENODE_REAL_CC={compiler} " if hooks else ""
+            self.note(f"{real}HN_ONLY={kernel} workloads/build.sh '{command}' {out} {level}")
+            self.built[key] = out / kernel
+        return self.built[key]
 
     def note(self, text, seconds=None):
         """Remembers a command line and, if it was timed, its raw seconds."""

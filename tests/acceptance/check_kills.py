@@ -19,6 +19,9 @@ FRAME_REFS = 1 << 16
 WORDS = 4096  # as in killme.c
 THREADS = 3
 KILLS = 200 if SLOW else 20
+# Longest time from the beginning to the kill. What is recorded in it is examined row by row, so all kills are late in the slow
+# tier only, else one in five.
+LATE_S, SOON_S, LATE_EVERY = 0.1, 0.02, 5
 SEED = 5
 
 
@@ -65,8 +68,8 @@ def child_of(process):
     raise AssertionError("the recorder has no child named killme")
 
 
-def crash(session, folder, rng, victim):
-    """Records killme, kills the victim at a random moment; returns the dataset and the board as it was then."""
+def crash(session, folder, rng, victim, longest):
+    """Records killme, kills the victim at a random moment of at most `longest` seconds; returns the dataset and the board as it was then."""
     dataset, board = folder / "x.hnt", Board(folder / "board")
     command = [session.homenode, "record", "-o", dataset, "--", session.build() / "killme", "-p", THREADS, board.path]
     process = subprocess.Popen([str(c) for c in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -74,7 +77,7 @@ def crash(session, folder, rng, victim):
     try:
         board.wait(process)
         program = child_of(process)
-        time.sleep(rng.uniform(0, 0.1))
+        time.sleep(rng.uniform(0, longest))
         seen = board.lines()
         if victim == "program":
             os.kill(program, 9)
@@ -162,10 +165,11 @@ def kills(session, victim, count):
     """`count` crashes, each in a folder of its own."""
     rng = random.Random(f"{SEED} {victim}")
     worst = most = 0
-    for _ in range(count):
+    for n in range(count):
+        longest = LATE_S if SLOW or n % LATE_EVERY == 0 else SOON_S
         with tempfile.TemporaryDirectory(dir=session.folder) as name:
             folder = session.folder / name
-            lost, rows = examine(session, folder, *crash(session, folder, rng, victim))
+            lost, rows = examine(session, folder, *crash(session, folder, rng, victim, longest))
             worst, most = max(worst, lost), max(most, rows)
     print(f"  {count} kills of the {victim}: every recovered dataset is a prefix; at most {worst} references of a thread "
           f"were seen and lost (a frame is {FRAME_REFS}); largest dataset {most:,} references")

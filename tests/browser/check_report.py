@@ -11,6 +11,8 @@ no script from the report's data has run. Exit status 0 if all is well, 1 if not
 
 import argparse
 import base64
+import concurrent.futures
+import os
 import pathlib
 import shutil
 import sys
@@ -34,16 +36,23 @@ def main():
     if options.screenshot:
         options.screenshot.mkdir(parents=True, exist_ok=True)
     failed = False
-    for report in options.reports:
-        try:
-            problems, charts = check(options, report.resolve())
-        except BrowserError as error:
-            problems, charts = [str(error)], 0
+    # A browser for each report, as many at a time as there are processors.
+    with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
+        checked = list(pool.map(checked_alone, [options] * len(options.reports), options.reports))
+    for report, (problems, charts) in zip(options.reports, checked):
         failed |= bool(problems)
         print(f"{report}: " + ("FAILED" if problems else f"ok, {charts} charts drawn in {len(VIEWS)} views"))
         for problem in problems:
             print("  " + problem)
     return 1 if failed else 0
+
+
+def checked_alone(options, report):
+    """As `check`; a browser that fails is a problem, too."""
+    try:
+        return check(options, report.resolve())
+    except BrowserError as error:
+        return [str(error)], 0
 
 
 def check(options, report):

@@ -10,6 +10,7 @@ use homenode_machine::{CopyCost, Machine, Matrix, Topology, Unit};
 use homenode_placement::live::replay;
 use homenode_sampling::{Notice, RawSample, SampleSource, SamplingError};
 use homenode_trace::{DataSource, Op, SampleUnit};
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -263,7 +264,7 @@ fn dear_samples_are_asked_for_so_rarely_that_the_allowance_is_kept() {
 #[test]
 fn ten_real_seconds_of_a_steady_program_cost_at_most_one_percent() {
     if std::env::var_os("HOMENODE_SLOW").is_none() {
-        println!("SKIPPED: ten seconds of real time belong to the slow tier (HOMENODE_SLOW=1)");
+        writeln!(std::io::stderr(), "SKIPPED: slow tier (HOMENODE_SLOW=1): ten seconds of real time").unwrap();
         return;
     }
     let here = here();

@@ -2,6 +2,7 @@
 use homenode_command::{Class, Failure};
 use homenode_live::{ActDoc, LiveOptions, MigrateRequest, RunRequest, migrate, run};
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::Command;
 use std::time::Duration;
 
@@ -81,7 +82,8 @@ fn a_process_that_is_gone_or_not_ours_is_refused() {
 #[test]
 fn one_node_means_there_is_nothing_to_place_and_the_program_just_runs() {
     if nodes() > 1 {
-        // Several nodes: the scenarios in tests/guest show what happens there.
+        let why = "SKIPPED: this machine has several nodes; the scenarios in tests/guest show what happens there";
+        writeln!(std::io::stderr(), "{why}").expect("stderr");
         return;
     }
     let doc = run(&run_of(&["sh", "-c", "exit 7"]), &mut ()).expect("it runs");

@@ -151,7 +151,10 @@ fn crashed() -> Option<(tempfile::TempDir, PathBuf, PathBuf)> {
     wait_for_end(pid);
     match memory {
         Some(memory) => Some((dir, out, memory)),
-        None => recover(&out).map(|_| None).unwrap(),
+        None => {
+            println!("SKIPPED: rings lie on a disk here, not in memory");
+            recover(&out).map(|_| None).unwrap()
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use homenode_hooks::{Mode, compile, install};
 use homenode_trace::DatasetReader;
 use homenode_trace::check::check;
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -25,6 +26,11 @@ pub(crate) fn build(program: PathBuf, source: &Path, hooks: bool, flags: &[&str]
     let done = command.output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     program
+}
+
+/// Says why a test cannot run, past the capture of what tests print.
+pub(crate) fn skipped(why: &str) {
+    writeln!(std::io::stderr(), "SKIPPED: {why}").unwrap();
 }
 
 /// A file below this crate.

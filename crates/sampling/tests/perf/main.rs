@@ -34,6 +34,8 @@ fn open_choice(target: Target, choice: EventChoice, options: &PerfOptions) -> Op
         Ok(source) => Some(source),
         Err(SamplingError { why, .. }) => {
             assert!(why.contains("perf_event_paranoid") || why.contains("CONFIG_PERF_EVENTS"), "{why}");
+            // Past the capture of what tests print.
+            writeln!(std::io::stderr(), "SKIPPED: {why}").unwrap();
             None
         }
     }

@@ -241,6 +241,10 @@ impl Machine {
             _ => self.write_back.at(from, home),
         }
     }
+    /// Whether all nodes are alike in what costs: each as near to itself and as far from each other as any.
+    pub fn is_even(&self) -> bool {
+        [&self.read, &self.write, &self.write_back].iter().all(|m| m.as_uniform().is_some())
+    }
     /// Cost of copying one block of `block_bytes` between these places; zero if they are the same.
     pub fn copy_cost(&self, block_bytes: u64, from: Location, to: Location) -> Cost {
         if from == to {

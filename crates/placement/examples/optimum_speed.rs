@@ -5,9 +5,11 @@
 use homenode_base::{NodeId, Rng, VirtualTime};
 use homenode_machine::{AccessClass, CopyCost, GlobalMemory, Machine, Matrix, models};
 use homenode_placement::optimum::{Bounds, Replication, ReplicationLinear, Solo, SoloLinear, Solver};
+use homenode_placement::events::{POLICIES, Paths};
 use homenode_placement::policies;
-use homenode_placement::{Access, AccessKind, Start, Step, Tally};
+use homenode_placement::{Access, AccessKind, EventCounts, Start, Step};
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::Instant;
 
 const BLOCKS: u64 = 4096;
@@ -110,9 +112,9 @@ fn main() {
             for choice in policies::reported(&plain, 4096) {
                 let mut engine = choice.engine(&plain, 4096).expect("runs on this machine");
                 (0..BLOCKS).for_each(|b| _ = engine.open(b, None));
-                let mut total = Tally::default();
-                timed(&format!("policy {choice}"), nodes, writes, || engine.run_total(&steps, &mut total));
-                black_box(total);
+                let mut counts = EventCounts::new(&POLICIES, Arc::new(Paths::new(&POLICIES, &[&plain], 4096)));
+                timed(&format!("policy {choice}"), nodes, writes, || engine.run(&steps, &mut counts));
+                black_box(counts.priced(&plain, 4096));
             }
         }
     }

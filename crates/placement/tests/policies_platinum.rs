@@ -2,12 +2,12 @@
 //! with the engines on random traces (Bolosky 1993, sections 1.3.2, 5.1 and 6.1).
 mod common;
 use common::slow::{Places, at, charge, compare, engine_tally, references};
-use common::{cases, machine, random_machine};
+use common::{cases, counts, machine, random_machine};
 use homenode_base::{NodeId, Rng, TotalCost};
 use homenode_machine::{Location, Machine};
 use homenode_placement::optimum::{PhaseStatic, Replication, Solo, Solver};
 use homenode_placement::policies::Choice;
-use homenode_placement::{Access, AccessKind, Start, Step, Tally};
+use homenode_placement::{Access, AccessKind, Meter, Start, Step};
 
 /// `platinum(t1, t2, place, twice, backoff)`.
 #[derive(Clone, Copy, Debug)]
@@ -185,9 +185,9 @@ fn bases_cost_what_their_homes_say() {
             let mut engine = random.engine(&m, 1).expect("runs there");
             let homes = (0..2_u64).map(|_| {
                 let slot = engine.open(7, None);
-                let (mut tallies, mut served) = (vec![Tally::default(); 2], Vec::new());
-                let steps: Vec<Step> = trace.iter().map(|access| Step { slot, access: *access }).collect();
-                engine.run_served(&steps, &mut tallies, &mut served);
+                let mut counts = counts(&m, 1);
+                let mut step = |access| engine.step(slot, access, &mut Meter { counts: &mut counts });
+                let served: Vec<Location> = trace.iter().map(&mut step).collect();
                 assert!(served.iter().all(|at| *at == served[0]));
                 served[0]
             });
@@ -211,11 +211,12 @@ fn random_homes_cost_the_expected_mean_and_differ_by_seed() {
         let mut engine = random.engine(&m, 1).expect("runs there");
         let mut other = Choice::parse("random(77)").expect("a policy").engine(&m, 1).expect("runs there");
         for block in 0..2000 {
-            let (slot, mut tally) = (engine.open(block, None), Tally::default());
-            let same = other.open(block, None);
-            engine.run_total(&[Step { slot, access: trace((block % 8) as u16) }], &mut tally);
-            let mut elsewhere = Tally::default();
-            other.run_total(&[Step { slot: same, access: trace((block % 8) as u16) }], &mut elsewhere);
+            let access = trace((block % 8) as u16);
+            let [tally, elsewhere] = [&mut engine, &mut other].map(|engine| {
+                let (slot, mut counts) = (engine.open(block, None), counts(&m, 1));
+                engine.run(&[Step { slot, access }], &mut counts);
+                counts.priced(&m, 1)
+            });
             total += tally.total().0;
             differ += u32::from(elsewhere != tally);
         }
@@ -233,9 +234,9 @@ fn best_of_all_homes(choice: &Choice, m: &Machine, trace: &[Access], phases: usi
         let digit = |i: usize| homes[number / homes.len().pow(i as u32) % homes.len()];
         let mut engine = choice.engine(m, 1).expect("runs there");
         engine.open_phased(3, &(0..phases).map(digit).collect::<Vec<_>>());
-        let mut tally = Tally::default();
-        engine.run_total(&steps, &mut tally);
-        tally.total()
+        let mut counts = counts(m, 1);
+        engine.run(&steps, &mut counts);
+        counts.priced(m, 1).total()
     };
     (0..homes.len().pow(phases as u32)).map(price).min().expect("some homes")
 }

@@ -39,11 +39,7 @@ impl Usage {
             let node = NodeId(node as u16);
             let priced = CLASSES.iter().zip(counts).map(|(c, n)| machine.access(*c, node, home).times(*n));
             let cost: TotalCost = priced.sum();
-            match home {
-                Location::Global => tally.global += cost,
-                Location::Node(n) if n == node => tally.local += cost,
-                Location::Node(_) => tally.remote += cost,
-            }
+            tally.served(node, home, cost);
         }
         tally
     }

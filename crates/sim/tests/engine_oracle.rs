@@ -6,7 +6,7 @@ use homenode_machine::{AccessClass, GlobalMemory, Location, Machine};
 use homenode_machine::{CopyCost, Matrix};
 use homenode_placement::optimum::{PhaseStatic, Replication, Solo, Solver};
 use homenode_placement::policies::{ALL, Choice};
-use homenode_placement::{Access, AccessKind, Meter, Solved, Start, Tally};
+use homenode_placement::{Access, AccessKind, Outcome, Sink, Solved, Start, Tally};
 use homenode_sim::cache::{CacheEventKind as Kind, CacheFilter};
 use homenode_sim::{Engine, Priced, ReplayOptions, Seat, Setup, Transform, WhatIf};
 use homenode_trace::{Merged, Op};
@@ -104,12 +104,39 @@ fn alone(
     }
     let mut engine = choice.engine(machine, bytes).unwrap();
     let slot = engine.open(block, home);
-    let mut tally = Tally::default();
+    let mut charger = Charger { machine, bytes, tally: Tally::default() };
     for access in trace {
-        let at = engine.step(slot, access, &mut Meter { machine, block_bytes: bytes, tally: &mut tally });
-        tally.charge(machine, access, at);
+        let at = engine.step(slot, access, &mut charger);
+        let cost = machine.access(access.class, access.node, at).times(u64::from(access.weight));
+        charger.tally.served(access.node, at, cost);
     }
-    tally
+    charger.tally
+}
+
+/// Charges at once, in money, what the engine counts.
+struct Charger<'a> {
+    machine: &'a Machine,
+    bytes: u64,
+    tally: Tally,
+}
+
+impl Sink for Charger<'_> {
+    fn place(&mut self, _: Location) -> Outcome {
+        Outcome::Done
+    }
+    fn replicate(&mut self, from: Location, to: Location) -> Outcome {
+        self.tally.movement += self.machine.copy_cost(self.bytes, from, to);
+        self.tally.copies += 1;
+        Outcome::Done
+    }
+    fn migrate(&mut self, from: Location, to: Location) -> Outcome {
+        self.tally.movement += self.machine.copy_cost(self.bytes, from, to);
+        self.tally.moves += 1;
+        Outcome::Done
+    }
+    fn drop_copy(&mut self, _: Location) -> Outcome {
+        Outcome::Done
+    }
 }
 
 fn places(machine: &Machine) -> Vec<Location> {

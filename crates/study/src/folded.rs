@@ -1,8 +1,6 @@
 //! The folded engine: one pass over some regions of a partition.
 use crate::group::{Group, groups};
-use crate::jobs::counting_machine;
 use crate::{Answer, Charged, Partition, Question, StudyError};
-use homenode_machine::Machine;
 use homenode_placement::policies::By;
 use std::ops::Range;
 
@@ -38,8 +36,7 @@ fn run(
 ) -> Result<Answer, StudyError> {
     question.check()?;
     check(question, partition)?;
-    let counting: Vec<Machine> = question.machines.iter().map(counting_machine).collect();
-    let mut groups = groups(question, &counting, partition)?;
+    let mut groups = groups(question, partition)?;
     for region in regions {
         for group in &mut groups {
             group.region(partition, region)?;

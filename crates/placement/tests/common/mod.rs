@@ -4,12 +4,19 @@ pub(crate) mod slow;
 
 use homenode_base::{Cost, NodeId, Rng, VirtualTime};
 use homenode_machine::{AccessClass, CopyCost, GlobalMemory, Machine, Matrix, Unit};
-use homenode_placement::{Access, AccessKind};
+use homenode_placement::events::{POLICIES, Paths};
+use homenode_placement::{Access, AccessKind, EventCounts};
+use std::sync::Arc;
 
 /// Number of random cases: 50,000, or 5 million in the slow tier (`HOMENODE_SLOW=1`), divided by `share`.
 pub(crate) fn cases(share: u64) -> u64 {
     let slow = std::env::var("HOMENODE_SLOW").is_ok_and(|v| v == "1");
     (if slow { 5_000_000 } else { 50_000 }) / share
+}
+
+/// Nothing counted yet, on this machine.
+pub(crate) fn counts(m: &Machine, block_bytes: u64) -> EventCounts {
+    EventCounts::new(&POLICIES, Arc::new(Paths::new(&POLICIES, &[m], block_bytes)))
 }
 
 /// `near`, `global` and `far` for every class, R and G in a block of one byte.

@@ -279,6 +279,6 @@ impl<'m> WhatIf<'m> {
         self.rewriter.finish(&mut self.rewritten);
         self.replay.refs(&self.rewritten);
         let done = self.replay.finish()?;
-        Ok(Predicted { tally: done.lanes.tally, totals: done.totals })
+        Ok(Predicted { tally: done.lanes.finish(), totals: done.totals })
     }
 }

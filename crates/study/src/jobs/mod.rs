@@ -1,16 +1,14 @@
 //! What is computed from the accesses of blocks.
 mod bounds;
-mod counted;
 mod fixed;
 mod phases;
 mod policy;
 mod solo;
 
 pub(crate) use bounds::BoundsJob;
-pub(crate) use counted::{CountedJob, Shape, counting_machine, is_counted};
 pub(crate) use fixed::{Asked, StaticJob};
 pub(crate) use phases::PhasesJob;
-pub(crate) use policy::PolicyJob;
+pub(crate) use policy::{PolicyJob, Shape};
 pub(crate) use solo::SoloJob;
 
 use crate::{Row, What};

@@ -80,7 +80,7 @@ pub fn recost(machine: &Machine, block_bytes: u64, trace: &[Access], p: &Placeme
 fn check_set(machine: &Machine, at: usize, access: &Access, set: &LocationSet) -> Result<(), Illegal> {
     let exists = |l: &Location| match l {
         Location::Node(n) => n.index() < machine.nodes(),
-        Location::Global => machine.global.is_some(),
+        Location::Global => machine.cost.global.is_some(),
     };
     if let Some(location) = set.iter().find(|l| !exists(l)) {
         return Err(Illegal::NoSuchLocation { at, location });

@@ -86,8 +86,8 @@ fn machines(rng: &mut Rng) -> Vec<Machine> {
             false => random_machine(rng, nodes),
         };
         let access = Cost(rng.below(20) as i64);
-        m.global = global.then(|| GlobalMemory { access, copy: CopyCost::linear(access, Cost(1)) });
-        m.page_bytes = 1 << rng.below(3);
+        m.cost.global = global.then(|| GlobalMemory { access, copy: CopyCost::linear(access, Cost(1)) });
+        m.shape.page_bytes = 1 << rng.below(3);
         m
     };
     (0..4).map(|_| made()).collect()
@@ -95,7 +95,7 @@ fn machines(rng: &mut Rng) -> Vec<Machine> {
 
 fn locations(m: &Machine) -> Vec<Location> {
     let nodes = (0..m.nodes() as u16).map(|n| Location::Node(NodeId(n)));
-    nodes.chain(m.global.map(|_| Location::Global)).collect()
+    nodes.chain(m.cost.global.map(|_| Location::Global)).collect()
 }
 
 #[test]
@@ -126,5 +126,8 @@ fn one_count_of_any_policy_is_the_money_of_the_checker_on_every_machine() {
         let served: u64 = (0..COPY).map(|kind| counts.total(kind)).sum();
         assert_eq!(served, trace.iter().map(|a| u64::from(a.weight)).sum::<u64>());
     }
-    assert!(infinite > 20, "accesses that are not possible occur, and are counted as often as they are made: {infinite}");
+    assert!(
+        infinite > 20,
+        "accesses that are not possible occur, and are counted as often as they are made: {infinite}"
+    );
 }

@@ -67,12 +67,13 @@ fn without_remote_references_nothing_beats_dsm() {
         for _ in 0..cases(100) {
             let mut trace = runs(&mut rng, m.nodes());
             (trace[0].kind, trace[0].class) = (AccessKind::Write, AccessClass::Write);
-            let mut engine = Choice::parse("dsm").expect("a policy").engine(&m, m.page_bytes).expect("runs there");
-            let (slot, mut counts) = (engine.open(0, None), counts(&m, m.page_bytes));
+            let mut engine =
+                Choice::parse("dsm").expect("a policy").engine(&m, m.shape.page_bytes).expect("runs there");
+            let (slot, mut counts) = (engine.open(0, None), counts(&m, m.shape.page_bytes));
             let steps: Vec<Step> = trace.iter().map(|access| Step { slot, access: *access }).collect();
             engine.run(&steps, &mut counts);
-            let tally = counts.priced(&m, m.page_bytes);
-            let best = Replication::new(&m, m.page_bytes, Start::FreeSet).solve(&trace);
+            let tally = counts.priced(&m, m.shape.page_bytes);
+            let best = Replication::new(&m, m.shape.page_bytes, Start::FreeSet).solve(&trace);
             assert_eq!((tally.total(), tally.movement), (best.cost, best.movement), "{name}\n{trace:?}");
         }
     }

@@ -29,7 +29,7 @@ impl World<'_> {
     fn exists(&self, at: Location) {
         match at {
             Location::Node(n) => assert!(n.index() < self.machine.nodes(), "{at:?}"),
-            Location::Global => assert!(self.machine.global.is_some(), "no global memory"),
+            Location::Global => assert!(self.machine.cost.global.is_some(), "no global memory"),
         }
     }
 }
@@ -79,7 +79,7 @@ fn machines() -> Vec<Machine> {
         for global in [None, Some((2, 12))] {
             for remote in [true, false] {
                 let mut m = machine(nodes, 1, 5, 20, global);
-                m.remote_access = remote;
+                m.cost.remote_access = remote;
                 all.push(m);
             }
         }
@@ -284,7 +284,7 @@ fn ace_without_global_memory_freezes_on_the_last_writer() {
     check_ace(1, &m, "w0 w1 r0 r2", "0 1 1 1", 1 + 21 + 5 + 5);
     check_ace(1, &m, "w0 r1 r2 w1 r0", "0 01 012 1 1", 1 + 21 + 21 + 1 + 5);
     let mut no_remote = m.clone();
-    no_remote.remote_access = false;
+    no_remote.cost.remote_access = false;
     check_ace(0, &no_remote, "w0 r1 w1 r0", "0 01 1 01", 1 + 21 + 1 + 21);
 }
 

@@ -115,8 +115,8 @@ fn platinum_is_its_table_on_random_traces() {
     for _ in 0..cases(4) {
         let nodes = 1 + rng.below(5) as usize;
         let m = random_machine(&mut rng, nodes);
-        let in_global = m.global.is_some() && (rng.below(2) == 0 || !m.remote_access);
-        if !in_global && !m.remote_access && nodes > 1 {
+        let in_global = m.cost.global.is_some() && (rng.below(2) == 0 || !m.cost.remote_access);
+        if !in_global && !m.cost.remote_access && nodes > 1 {
             continue;
         }
         frozen_in_global += u32::from(in_global);
@@ -155,9 +155,9 @@ fn dsm_is_shared_virtual_memory_and_what_others_become_at_their_limits() {
         let dsm = Choice::parse("dsm").expect("a policy");
         let cost = shared_virtual_memory(&m, &trace);
         compare(&dsm, &m, &trace, cost);
-        m.remote_access = true;
+        m.cost.remote_access = true;
         assert_eq!(engine_tally(&Choice::parse("platinum(0,0)").expect("a policy"), &m, &trace).total(), cost);
-        (m.global, m.remote_access) = (None, false);
+        (m.cost.global, m.cost.remote_access) = (None, false);
         assert_eq!(engine_tally(&Choice::parse("ace").expect("a policy"), &m, &trace).total(), cost);
         let free_start = Replication::new(&m, 1, Start::FreeSingle).solve(&trace).cost;
         assert!(free_start <= cost, "no placement without remote references is dearer than the optimum");
@@ -228,7 +228,7 @@ fn random_homes_cost_the_expected_mean_and_differ_by_seed() {
 
 /// All ways of choosing a home for each phase, each run by the policy itself.
 fn best_of_all_homes(choice: &Choice, m: &Machine, trace: &[Access], phases: usize) -> TotalCost {
-    let homes: Vec<Location> = (0..m.nodes() as u16).map(at).chain(m.global.map(|_| Location::Global)).collect();
+    let homes: Vec<Location> = (0..m.nodes() as u16).map(at).chain(m.cost.global.map(|_| Location::Global)).collect();
     let steps: Vec<Step> = trace.iter().map(|access| Step { slot: 0, access: *access }).collect();
     let price = |number: usize| {
         let digit = |i: usize| homes[number / homes.len().pow(i as u32) % homes.len()];
@@ -247,7 +247,7 @@ fn phase_static_is_the_best_of_all_homes_by_phase() {
     for _ in 0..cases(100) {
         let nodes = 1 + rng.below(3) as usize;
         let mut m = random_machine(&mut rng, nodes);
-        m.remote_access = true;
+        m.cost.remote_access = true;
         let trace = references(&mut rng, nodes, 30);
         let window = 1 + trace.last().expect("accesses").t.0 / (1 + rng.below(4));
         let choice = Choice::parse(&format!("phase-static({window})")).expect("a policy");

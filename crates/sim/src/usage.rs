@@ -46,7 +46,7 @@ impl Usage {
     /// The cheapest home of one block and what it costs there; among equals nodes in ascending order, global last.
     pub fn best(&self, machine: &Machine, slot: u32) -> (Location, Tally) {
         let nodes = (0..self.nodes as u16).map(|n| Location::Node(NodeId(n)));
-        let all = nodes.chain(machine.global.map(|_| Location::Global));
+        let all = nodes.chain(machine.cost.global.map(|_| Location::Global));
         let costs = all.map(|home| (home, self.cost(machine, slot, home)));
         costs.min_by_key(|(_, tally)| tally.total()).expect("a machine has at least one node")
     }

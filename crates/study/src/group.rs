@@ -2,7 +2,7 @@
 use crate::fold::coarse::{Coarse, Ops, Shared};
 use crate::fold::strict::Strict;
 use crate::fold::{Levels, Visitor};
-use crate::jobs::{Asked, BoundsJob, Job, PhasesJob, PolicyJob, Shape, SoloJob, StaticJob, priced};
+use crate::jobs::{Asked, BoundsJob, Job, PhasesJob, PolicyJob, SoloJob, StaticJob, priced};
 use crate::kernels::{Parameters, WithReplication, WithoutReplication};
 use crate::partition::stream::Key;
 use crate::{Partition, Question, Row, StudyError, Want, What};
@@ -227,7 +227,7 @@ impl<'m> Maker<'m> {
     fn policy(&self, policy: usize, choice: &Choice, jobs: &mut Vec<Box<dyn Job + 'm>>) {
         let (question, block_bytes) = (self.question, self.block_bytes);
         let by_cost = choice.spec.decides_by.contains(&By::Cost);
-        let mut alike: Vec<(Shape, PolicyJob<'m>)> = Vec::new();
+        let mut alike: Vec<PolicyJob<'m>> = Vec::new();
         for &m in &self.machines {
             let machine = &question.machines[m];
             let Ok(engine) = choice.engine(machine, block_bytes) else { continue };
@@ -241,16 +241,15 @@ impl<'m> Maker<'m> {
                 }
                 _ => {}
             }
-            let shape = Shape::of(machine);
-            match alike.iter_mut().find(|(s, _)| !by_cost && *s == shape) {
-                Some((_, job)) => job.machines.push((m as u32, machine)),
+            match alike.iter_mut().find(|job| !by_cost && job.machines[0].1.decides_as(machine)) {
+                Some(job) => job.machines.push((m as u32, machine)),
                 None => {
                     let (machines, counts) = (vec![(m as u32, machine)], self.counts(machine.nodes()));
-                    alike.push((shape, PolicyJob { policy: policy as u32, machines, engine, counts }));
+                    alike.push(PolicyJob { policy: policy as u32, machines, engine, counts });
                 }
             }
         }
-        jobs.extend(alike.into_iter().map(|(_, job)| Box::new(job) as Box<dyn Job + 'm>));
+        jobs.extend(alike.into_iter().map(|job| Box::new(job) as Box<dyn Job + 'm>));
     }
 
     fn fixed(&self, jobs: &mut Vec<Box<dyn Job + 'm>>) {

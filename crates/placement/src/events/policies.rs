@@ -14,7 +14,11 @@ pub static POLICIES: Family = Family {
     kinds: &[
         Kind { name: "read", part: Part::Served, price: |m, _, from, to| access(m, AccessClass::Read, from, to) },
         Kind { name: "write", part: Part::Served, price: |m, _, from, to| access(m, AccessClass::Write, from, to) },
-        Kind { name: "write-back", part: Part::Served, price: |m, _, from, to| access(m, AccessClass::WriteBack, from, to) },
+        Kind {
+            name: "write-back",
+            part: Part::Served,
+            price: |m, _, from, to| access(m, AccessClass::WriteBack, from, to),
+        },
         Kind { name: "free", part: Part::Served, price: |m, _, from, to| access(m, AccessClass::Free, from, to) },
         Kind { name: "copy", part: Part::Copy, price: Machine::copy_cost },
         Kind { name: "move", part: Part::Move, price: Machine::copy_cost },

@@ -78,7 +78,7 @@ impl<'m> PhaseStatic<'m> {
 
     fn homes(&self) -> impl Iterator<Item = Location> + use<'m> {
         let nodes = (0..self.machine.nodes()).map(|n| Location::Node(NodeId(n as u16)));
-        nodes.chain(self.machine.global.map(|_| Location::Global))
+        nodes.chain(self.machine.cost.global.map(|_| Location::Global))
     }
 
     /// Least costs with this phase's accesses.

@@ -8,7 +8,7 @@ mod solo;
 pub(crate) use bounds::BoundsJob;
 pub(crate) use fixed::{Asked, StaticJob};
 pub(crate) use phases::PhasesJob;
-pub(crate) use policy::{PolicyJob, Shape};
+pub(crate) use policy::PolicyJob;
 pub(crate) use solo::SoloJob;
 
 use crate::{Row, What};

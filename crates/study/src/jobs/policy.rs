@@ -6,30 +6,6 @@ use crate::{Row, What};
 use homenode_machine::Machine;
 use homenode_placement::{BlockEngine, EventCounts, Step};
 
-/// All that a policy may know of a machine without its costs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
-    cores: Vec<u16>,
-    word_bytes: u32,
-    page_bytes: u64,
-    remote_access: bool,
-    global: bool,
-    caches: bool,
-}
-
-impl Shape {
-    pub(crate) fn of(machine: &Machine) -> Shape {
-        Shape {
-            cores: machine.cores.clone(),
-            word_bytes: machine.word_bytes,
-            page_bytes: machine.page_bytes,
-            remote_access: machine.remote_access,
-            global: machine.global.is_some(),
-            caches: machine.caches.is_some(),
-        }
-    }
-}
-
 /// One policy on machines on which it decides alike, at one block size.
 pub(crate) struct PolicyJob<'m> {
     pub(crate) policy: u32,

@@ -229,7 +229,7 @@ pub(crate) struct Use {
 
 fn homes(machine: &Machine) -> Vec<Location> {
     let nodes = (0..machine.nodes()).map(|n| Location::Node(NodeId(n as u16)));
-    nodes.chain(machine.global.map(|_| Location::Global)).collect()
+    nodes.chain(machine.cost.global.map(|_| Location::Global)).collect()
 }
 
 fn add(a: &mut Cost, b: Cost) {

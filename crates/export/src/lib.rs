@@ -87,7 +87,7 @@ pub fn export(request: &ExportRequest, progress: &mut dyn Progress) -> Result<u6
     output::refuse_existing(to, request.force)?;
     let seating = Seating::new(machine::named(&request.machine)?, request.map.as_deref())
         .map_err(|e| Failure::usage(format!("--map: {e}")))?;
-    let block_bytes = request.block.unwrap_or(seating.machine.page_bytes);
+    let block_bytes = request.block.unwrap_or(seating.machine.shape.page_bytes);
     seating.machine.check_block("--block", block_bytes).map_err(Failure::usage)?;
     let opened = open(&request.dataset)?;
     let seats = seating.seats(&opened.reader).map_err(|e| Failure::usage(format!("--map: {e}")))?;

@@ -6,7 +6,7 @@ use crate::watch::{End, Left, Life, Watch};
 use homenode_base::Cost;
 use homenode_host::clock::{Clock, Real, Simulated};
 use homenode_machine::topology::MemoryNode;
-use homenode_machine::{CopyCost, Machine, Matrix, Topology, Unit};
+use homenode_machine::{CopyCost, Costs, Machine, Matrix, Sections, Shape, Topology, Unit};
 use homenode_placement::live::replay;
 use homenode_sampling::{Notice, RawSample, SampleSource, SamplingError};
 use homenode_trace::{DataSource, Op, SampleUnit};
@@ -29,16 +29,16 @@ fn here() -> Here {
         title: "test".into(),
         sources: Vec::new(),
         unit: Unit::Picoseconds,
-        cores: vec![1; 2],
-        word_bytes: 8,
-        page_bytes: 4096,
-        read: matrix.clone(),
-        write: matrix.clone(),
-        write_back: matrix,
-        remote_access: true,
-        copy: CopyCost::linear(Cost(1_600_000), Cost(0)),
-        global: None,
-        caches: None,
+        shape: Shape { cores: vec![1; 2], word_bytes: 8, page_bytes: 4096 },
+        cost: Costs {
+            read: matrix.clone(),
+            write: matrix.clone(),
+            write_back: matrix,
+            remote_access: true,
+            copy: CopyCost::linear(Cost(1_600_000), Cost(0)),
+            global: None,
+        },
+        sections: Sections::default(),
     };
     Here { machine, topology }
 }

@@ -114,13 +114,13 @@ impl Orders {
 
 /// Where the processors named stand on a machine that lacks some of them.
 fn in_groups(machine: &Machine, named: &[u32]) -> BTreeMap<u32, CpuId> {
-    let nodes: Vec<usize> = (0..machine.cores.len()).filter(|&n| machine.cores[n] > 0).collect();
-    let first = |node: usize| machine.cores[..node].iter().map(|n| usize::from(*n)).sum::<usize>();
-    let mut taken = vec![0usize; machine.cores.len()];
+    let nodes: Vec<usize> = (0..machine.shape.cores.len()).filter(|&n| machine.shape.cores[n] > 0).collect();
+    let first = |node: usize| machine.shape.cores[..node].iter().map(|n| usize::from(*n)).sum::<usize>();
+    let mut taken = vec![0usize; machine.shape.cores.len()];
     let mut places = BTreeMap::new();
     for (i, &cpu) in named.iter().enumerate() {
         let node = nodes[i * nodes.len() / named.len()];
-        let turn = taken[node] % usize::from(machine.cores[node]);
+        let turn = taken[node] % usize::from(machine.shape.cores[node]);
         taken[node] += 1;
         places.insert(cpu, CpuId((first(node) + turn) as u16));
     }

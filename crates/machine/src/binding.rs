@@ -174,12 +174,12 @@ impl fmt::Display for MapRule {
 impl Machine {
     /// Number of processors.
     pub fn cpus(&self) -> usize {
-        self.cores.iter().map(|n| usize::from(*n)).sum()
+        self.shape.cores.iter().map(|n| usize::from(*n)).sum()
     }
     /// The node of a processor; they are numbered node by node.
     pub fn node_of(&self, cpu: CpuId) -> Option<NodeId> {
         let mut left = cpu.index();
-        for (node, cores) in self.cores.iter().enumerate() {
+        for (node, cores) in self.shape.cores.iter().enumerate() {
             match left.checked_sub(usize::from(*cores)) {
                 None => return Some(NodeId(node as u16)),
                 Some(rest) => left = rest,
@@ -189,7 +189,7 @@ impl Machine {
     }
     /// The first processor of a node.
     fn first_cpu(&self, node: NodeId) -> usize {
-        self.cores[..node.index()].iter().map(|n| usize::from(*n)).sum()
+        self.shape.cores[..node.index()].iter().map(|n| usize::from(*n)).sum()
     }
 }
 
@@ -340,7 +340,7 @@ struct Hall<'m> {
 
 impl<'m> Hall<'m> {
     fn new(machine: &'m Machine) -> Hall<'m> {
-        let nodes = (0..machine.nodes() as u16).map(NodeId).filter(|n| machine.cores[n.index()] > 0).collect();
+        let nodes = (0..machine.nodes() as u16).map(NodeId).filter(|n| machine.shape.cores[n.index()] > 0).collect();
         Hall { machine, nodes, taken: vec![0; machine.nodes()], given: BTreeMap::new() }
     }
 
@@ -361,7 +361,7 @@ impl<'m> Hall<'m> {
         if let Some(seat) = slot.and_then(|s| self.given.get(&(node, s))) {
             return *seat;
         }
-        let turn = self.taken[node.index()] % usize::from(self.machine.cores[node.index()]);
+        let turn = self.taken[node.index()] % usize::from(self.machine.shape.cores[node.index()]);
         self.taken[node.index()] += 1;
         let seat = Seat { cpu: CpuId((self.machine.first_cpu(node) + turn) as u16), node };
         slot.map(|s| self.given.insert((node, s), seat));

@@ -6,8 +6,9 @@
 //! **Invariant:** a machine is data; every cost is an exact integer in the machine's unit, and a validated machine
 //! satisfies every condition that the optimum's proofs need (or says which it does not).
 //!
-//! Reading order: [`model`], [`models`], [`validate`], `crew` (threads and their lives), [`binding`], [`topology`], [`repair`], `measured` (raw measurements),
-//! `this` (from a real machine to a cost model); machine files are read in `file`.
+//! Reading order: [`model`], [`costs`], [`sections`] (what a machine may have besides: caches, raw measurements),
+//! [`models`], [`limits`], [`validate`], `crew` (threads and their lives), [`binding`], [`topology`], [`repair`], `this` (from a real
+//! machine to a cost model); machine files are read in `file`.
 //!
 //! ```
 //! use homenode_base::NodeId;
@@ -24,23 +25,26 @@
 
 pub mod affinity;
 mod binding;
+pub mod costs;
 mod crew;
 mod file;
-mod measured;
+pub mod limits;
 pub mod model;
 pub mod models;
 pub mod repair;
+pub mod sections;
+mod shape;
 mod this;
 pub mod topology;
 pub mod validate;
 
 pub use binding::{Binding, MapError, MapRule, Seat, Target, ThreadMap};
+pub use costs::{CopyCost, Costs, GlobalMemory, LinearCost, Matrix};
 pub use crew::Crew;
-pub use measured::{Measured, Table};
-pub use model::{
-    AccessClass, CacheGeometry, Caches, CopyCost, GlobalMemory, LinearCost, Location, Machine, Matrix, SingleRemote,
-    Unit,
-};
+pub use limits::MachineError;
+pub use model::{AccessClass, Location, Machine, SingleRemote, Unit};
+pub use sections::{CacheGeometry, Caches, Measured, Sections, Table};
+pub use shape::Shape;
 pub use this::ThisMachine;
 pub use topology::Topology;
-pub use validate::{MachineError, Unmet};
+pub use validate::Unmet;

@@ -3,7 +3,7 @@
 //! Measured latencies contradict themselves now and then. Thakkar 2008, table 4.2, gives node 0 of an eight-node machine
 //! 126 ns to its own memory and 123 ns to its neighbour's: used raw, a page that only node 0 touches would leave home.
 //! Policies and the optimum are entitled to a machine on which nothing is nearer than home.
-use crate::model::Matrix;
+use crate::costs::Matrix;
 use homenode_base::{Cost, NodeId};
 use serde::{Deserialize, Serialize};
 

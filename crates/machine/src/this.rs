@@ -2,11 +2,13 @@
 //!
 //! Measured latencies are used where there are some. Elsewhere the firmware's tables are, and those give no prices: what
 //! is assumed stands here and goes into [`Machine::sources`].
-use crate::measured::Measured;
-use crate::model::{CacheGeometry, Caches, CopyCost, Machine, Matrix, Unit};
+use crate::costs::{CopyCost, Costs, Matrix};
+use crate::limits::{BLOCK_BYTES_MAX, COST_MAX, MachineError, reject};
+use crate::model::{Machine, Unit};
 use crate::repair::{Change, repair};
+use crate::sections::{CacheGeometry, Caches, Measured, Sections};
+use crate::shape::Shape;
 use crate::topology::{MemoryNode, Topology};
-use crate::validate::{BLOCK_BYTES_MAX, COST_MAX, MachineError};
 use homenode_base::Cost;
 
 /// A firmware distance (ACPI SLIT, local = 10) is no time. Assumed: local memory takes 80 ns and time is proportional to
@@ -34,7 +36,8 @@ pub struct ThisMachine {
 }
 
 impl Topology {
-    /// A machine model of this machine, from measurements where there are some and from firmware tables elsewhere.
+    /// A machine model of this machine, from measurements where there are some, which it keeps, and from firmware tables
+    /// elsewhere.
     ///
     /// # Errors
     /// A topology no machine can have: no node, no processor, too many of them.
@@ -44,21 +47,19 @@ impl Topology {
         let (read, changes) = repair(&raw_read);
         let (write, _) = repair(&view.matrix(|q, j| view.write(q, j))?);
         let (write_back, _) = repair(&view.matrix(|q, j| view.write_back(q, j))?);
+        let sections = Sections { caches: view.caches(&read), measured: measured.cloned() };
         let machine = Machine {
             name: "this".into(),
             title: self.title(measured.is_some()),
             sources: view.sources(&changes),
             unit: Unit::Picoseconds,
-            cores: self.nodes.iter().map(|n| u16::try_from(n.cpus.len()).unwrap_or(u16::MAX)).collect(),
-            word_bytes: 8,
-            page_bytes: if self.page_bytes == 0 { 4096 } else { self.page_bytes },
-            caches: view.caches(&read),
-            read,
-            write,
-            write_back,
-            remote_access: true,
-            copy: COPY,
-            global: None,
+            shape: Shape {
+                cores: self.nodes.iter().map(|n| u16::try_from(n.cpus.len()).unwrap_or(u16::MAX)).collect(),
+                word_bytes: 8,
+                page_bytes: if self.page_bytes == 0 { 4096 } else { self.page_bytes },
+            },
+            cost: Costs { read, write, write_back, remote_access: true, copy: COPY, global: None },
+            sections,
         };
         machine.validate()?;
         Ok(ThisMachine { machine, raw_read, changes })
@@ -160,7 +161,7 @@ impl<'a> View<'a> {
             (0..n).map(|j| clamp(if accessor { cost(q, j) } else { least(j).max(least(q)) })).collect()
         };
         let rows: Vec<Vec<Cost>> = (0..n).map(row).collect();
-        Matrix::from_rows(&rows).ok_or_else(|| crate::validate::reject("nodes", n, "at least one"))
+        Matrix::from_rows(&rows).ok_or_else(|| reject("nodes", n, "at least one"))
     }
 
     /// Caches as the firmware describes them. Transfers between caches are assumed to stand to memory as on the

@@ -5,8 +5,8 @@ use homenode_machine::{Crew, Machine, MapError, MapRule, Matrix, ThreadMap, mode
 fn machine(cores: &[u16]) -> Machine {
     let mut m = models::find("two-socket").expect("in the registry");
     let matrix = Matrix::uniform(cores.len(), homenode_base::Cost(1), homenode_base::Cost(2));
-    (m.read, m.write, m.write_back) = (matrix.clone(), matrix.clone(), matrix);
-    m.cores = cores.to_vec();
+    (m.cost.read, m.cost.write, m.cost.write_back) = (matrix.clone(), matrix.clone(), matrix);
+    m.shape.cores = cores.to_vec();
     m
 }
 

@@ -5,8 +5,8 @@ use homenode_machine::{Crew, Machine, MapError, MapRule, ThreadMap, models};
 fn machine(cores: &[u16]) -> Machine {
     let mut m = models::find("two-socket").expect("in the registry");
     let matrix = homenode_machine::Matrix::uniform(cores.len(), Cost(1), Cost(2));
-    (m.read, m.write, m.write_back) = (matrix.clone(), matrix.clone(), matrix);
-    m.cores = cores.to_vec();
+    (m.cost.read, m.cost.write, m.cost.write_back) = (matrix.clone(), matrix.clone(), matrix);
+    m.shape.cores = cores.to_vec();
     m
 }
 

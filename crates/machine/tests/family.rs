@@ -14,9 +14,9 @@ fn registered(name: &str) -> Machine {
 /// r (`None` if infinite) and R of a member at its own block.
 fn base(name: &str) -> (Option<i64>, i64) {
     let m = registered(name);
-    let view = view(&m, m.page_bytes);
+    let view = view(&m, m.shape.page_bytes);
     let far = (view.far[0] < Cost::INFINITE).then_some(view.far[0].0);
-    assert_eq!(far.is_some(), m.remote_access, "{name}");
+    assert_eq!(far.is_some(), m.cost.remote_access, "{name}");
     assert_eq!((view.near[0], view.near[1], view.global, view.nodes), (Cost(1), Cost(1), None, 8), "{name}");
     assert_eq!(view.far[0], view.far[1], "{name}");
     (far, view.copy.0)
@@ -71,7 +71,7 @@ fn parameters_change_costs_and_the_name_says_so() {
     let p =
         family::Parameters { lambda: 10, o_s: 1000, processors: 3, base_block_bytes: Some(512), ..Default::default() };
     let m = family::DSM_PLUS.build(&p).expect("sound");
-    assert_eq!((m.name.as_str(), m.page_bytes, m.nodes()), ("dsm-plus,lambda=10,o_s=1000,p=3", 512, 3));
+    assert_eq!((m.name.as_str(), m.shape.page_bytes, m.nodes()), ("dsm-plus,lambda=10,o_s=1000,p=3", 512, 3));
     assert_eq!((view(&m, 512).copy, view(&m, 512).far[1]), (Cost(256 + 40 + 1000), Cost(2020)));
     let m = family::CC_PLUS.build(&p).expect("sound");
     assert_eq!((view(&m, 64).copy, view(&m, 64).far[0]), (Cost(32 + 30 + 2), Cost(22)));

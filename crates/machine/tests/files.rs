@@ -18,7 +18,7 @@ fn documented_example_is_a_machine() {
     let optional = example().replace("# at_most", "at_most").replace("# [global]", "[global]");
     let m =
         Machine::from_toml(&optional.replace("# access", "access").replace("# copy =", "copy =")).expect("all keys");
-    assert!(m.copy.at_most.is_some() && m.global.is_some());
+    assert!(m.cost.copy.at_most.is_some() && m.cost.global.is_some());
     assert_eq!(Machine::from_toml(&m.to_toml()), Ok(m));
 }
 
@@ -31,7 +31,7 @@ fn documented_figures_are_those_of_the_registry() {
         let written = |cost: Cost| assert!(figures.contains(&cost.0.to_string()), "{row}: {cost:?}");
         if let Some(view) = m.single_remote(4096) {
             [view.near[0], view.copy].into_iter().for_each(written);
-            if m.remote_access {
+            if m.cost.remote_access {
                 written(view.far[0])
             } else {
                 assert!(row.contains("infinite"), "{row}")
@@ -41,10 +41,10 @@ fn documented_figures_are_those_of_the_registry() {
         }
         let all = || (0..m.nodes()).flat_map(|i| (0..m.nodes()).map(move |j| (NodeId(i as u16), NodeId(j as u16))));
         for near in [true, false] {
-            let costs = || all().filter(|(i, j)| (i == j) == near).map(|(i, j)| m.read.at(i, j));
+            let costs = || all().filter(|(i, j)| (i == j) == near).map(|(i, j)| m.cost.read.at(i, j));
             costs().min().into_iter().chain(costs().max()).for_each(written);
         }
-        written(m.copy.fixed);
+        written(m.cost.copy.fixed);
     }
 }
 

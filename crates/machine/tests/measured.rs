@@ -37,8 +37,8 @@ fn measured_latencies_are_used_and_repaired_and_the_raw_ones_kept() {
     let rows = |r: &[[i64; 3]]| r.iter().map(|r| r.iter().map(|c| Cost(*c)).collect()).collect::<Vec<Vec<Cost>>>();
     let slow = [260_000; 3];
     assert_eq!(this.raw_read.rows(), rows(&[[100_000, 170_000, 300_000], [125_000, 126_000, 260_000], slow]));
-    assert_eq!(this.machine.read.rows(), rows(&[[100_000, 170_000, 300_000], [125_000, 125_000, 260_000], slow]));
-    assert_eq!(this.machine.write_back.at(NodeId(0), NodeId(0)), Cost(64 * 1_000_000 * 2 / 12_800));
+    assert_eq!(this.machine.cost.read.rows(), rows(&[[100_000, 170_000, 300_000], [125_000, 125_000, 260_000], slow]));
+    assert_eq!(this.machine.cost.write_back.at(NodeId(0), NodeId(0)), Cost(64 * 1_000_000 * 2 / 12_800));
     assert!(this.machine.sources.iter().any(|s| s.contains("2026-11-21T12:00:00Z: by hand")));
     let repaired = this.machine.sources.iter().any(|s| s.contains("126000 -> 125000"));
     assert!(repaired, "{:?}", this.machine.sources);
@@ -61,14 +61,15 @@ fn pairs_that_were_not_measured_are_estimated_in_the_measured_scale() {
 fn a_file_keeps_raw_measurements_and_refuses_impossible_ones() {
     let (topology, measured) = both();
     let machine = topology.machine(Some(&measured)).expect("a machine").machine;
-    let text = machine.to_toml_measured(Some(&measured));
-    assert_eq!(Machine::from_toml_measured(&text), Ok((machine.clone(), Some(measured.clone()))));
+    assert_eq!(machine.sections.measured.as_ref(), Some(&measured));
+    let text = machine.to_toml();
     assert_eq!(Machine::from_toml(&text).as_ref(), Ok(&machine));
-    assert_eq!(Machine::from_toml_measured(&machine.to_toml()), Ok((machine.clone(), None)));
+    let estimated = topology.machine(None).expect("a machine").machine;
+    assert_eq!(Machine::from_toml(&estimated.to_toml()).map(|m| m.sections.measured), Ok(None));
     let error = |change: fn(&mut Measured)| {
-        let mut m = measured.clone();
-        change(&mut m);
-        Machine::from_toml(&machine.to_toml_measured(Some(&m))).expect_err("impossible").to_string()
+        let mut changed = machine.clone();
+        changed.sections.measured.as_mut().map(change).expect("they are there");
+        Machine::from_toml(&changed.to_toml()).expect_err("impossible").to_string()
     };
     assert!(error(|m| m.cpu_nodes.clear()).contains("measured.cpu_nodes"));
     assert!(error(|m| m.memory_nodes.reverse()).contains("ascending"));

@@ -174,7 +174,7 @@ impl Writer<'_> {
     fn cpu(&self, pin: &ThreadPin) -> Result<u32, Failure> {
         let model = homenode_command::machine::named(&self.plan.machine).ok();
         let here: Vec<usize> = self.topology.nodes.iter().map(|n| n.cpus.len()).collect();
-        let same = |m: &Machine| m.cores.iter().map(|c| usize::from(*c)).eq(here.iter().copied());
+        let same = |m: &Machine| m.shape.cores.iter().map(|c| usize::from(*c)).eq(here.iter().copied());
         let found = match model.filter(|m| !same(m)) {
             Some(other) => self.nth_of_node(&other, pin),
             None => self.topology.nodes.iter().flat_map(|n| n.cpus.iter().copied()).nth(usize::from(pin.cpu)),

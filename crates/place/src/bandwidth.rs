@@ -59,19 +59,17 @@ impl Bandwidths {
         if name == "this" {
             return Bandwidths::of_this();
         }
-        let Ok(text) = std::fs::read_to_string(name) else { return Ok(None) };
-        let measured = Machine::from_toml_measured(&text).ok().and_then(|(_, measured)| measured);
-        Ok(measured.and_then(|m| {
+        Ok(machine.sections.measured.as_ref().and_then(|m| {
             let ids: BTreeSet<u32> = m.cpu_nodes.iter().chain(&m.memory_nodes).copied().collect();
             let ids: Vec<u32> = ids.into_iter().collect();
-            Bandwidths::measured(&m, &ids).filter(|_| ids.len() == machine.nodes())
+            Bandwidths::measured(m, &ids).filter(|_| ids.len() == machine.nodes())
         }))
     }
     /// Those of this machine, measured or as its firmware says; node i is node i of [`topology`].
     fn of_this() -> Result<Option<Bandwidths>, Failure> {
         let here = topology()?;
         let ids: Vec<u32> = here.nodes.iter().map(|n| n.os_id).collect();
-        let measured = saved::load(&here)?.and_then(|(measured, _)| Bandwidths::measured(&measured?, &ids));
+        let measured = saved::load(&here)?.and_then(|(m, _)| Bandwidths::measured(m.sections.measured.as_ref()?, &ids));
         Ok(measured.or_else(|| Bandwidths::firmware(&here)))
     }
     /// What a node serves of a mixture of reads and writes.
@@ -174,8 +172,8 @@ impl Traffic<'_> {
     fn bytes(&self, uses: &[ClassCounts]) -> u64 {
         let machine = self.judge.machine;
         let sampled = self.reader.manifest().sampling.is_some();
-        let plain = if sampled { LINE_BYTES } else { u64::from(machine.word_bytes) };
-        let each = machine.caches.as_ref().map_or(plain, |c| u64::from(c.line_bytes));
+        let plain = if sampled { LINE_BYTES } else { u64::from(machine.shape.word_bytes) };
+        let each = machine.sections.caches.as_ref().map_or(plain, |c| u64::from(c.line_bytes));
         let n = uses.iter().flatten().fold(0u64, |a, b| a.saturating_add(*b));
         n.saturating_mul(each).min(DEMAND_MAX)
     }

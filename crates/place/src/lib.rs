@@ -145,17 +145,17 @@ fn place_on(
     request: &PlaceRequest,
     progress: &mut dyn Progress,
 ) -> Result<PlaceDoc, Failure> {
-    if !machine.remote_access {
+    if !machine.cost.remote_access {
         let name = &machine.name;
         return Err(Failure::usage(format!("--machine: {name} cannot reference other nodes' memory: nothing to plan")));
     }
     let rule = request.rule.as_deref().map_or_else(|| Ok(Rule::default()), Rule::parse);
     let rule = rule.map_err(|e| Failure::usage(format!("--rule: {e}")))?;
-    let page_bytes = request.page_bytes.unwrap_or(machine.page_bytes);
+    let page_bytes = request.page_bytes.unwrap_or(machine.shape.page_bytes);
     machine.check_block("--page", page_bytes).map_err(Failure::usage)?;
     let capacity = capacity(request, machine, page_bytes)?;
     let unit = reader.manifest().sampling.as_ref().map(|s| s.unit);
-    let blind_to_caches = unit == Some(SampleUnit::Reference) && machine.caches.is_some();
+    let blind_to_caches = unit == Some(SampleUnit::Reference) && machine.sections.caches.is_some();
     let margin_percent = if blind_to_caches { MARGIN_PERCENT } else { 0 };
     let judge = Judge {
         machine,
@@ -270,10 +270,14 @@ impl Planner<'_> {
         let pages: Vec<&PageUse> = counts.iter().map(|(_, u)| *u).collect();
         let node_of: Vec<NodeId> = start.map.seats().iter().map(|s| s.node).collect();
         let active = (0..self.reader.threads()).filter(|t| self.reader.refs(*t) > 0).count();
-        let mut seats = fair_seats(&self.judge.machine.cores, active);
+        let mut seats = fair_seats(&self.judge.machine.shape.cores, active);
         // Threads without references sit anywhere and take nobody's place.
         let idle = node_of.len() - active;
-        seats.iter_mut().zip(&self.judge.machine.cores).filter(|(_, c)| **c > 0).for_each(|(s, _)| *s += idle as u64);
+        seats
+            .iter_mut()
+            .zip(&self.judge.machine.shape.cores)
+            .filter(|(_, c)| **c > 0)
+            .for_each(|(s, _)| *s += idle as u64);
         let found = co_optimise(&self.judge.distances, &pages, &node_of, &seats);
         if found.node_of == node_of {
             notes.push("threads: no other seats cost less".to_owned());
@@ -351,7 +355,7 @@ impl Planner<'_> {
 
     fn counted_words(&self) -> &'static str {
         match self.reader.manifest().sampling.as_ref().map(|s| s.unit) {
-            None if self.judge.machine.caches.is_some() => "memory accesses behind the caches",
+            None if self.judge.machine.sections.caches.is_some() => "memory accesses behind the caches",
             None => "references",
             Some(SampleUnit::Reference) => "sampled references",
             Some(SampleUnit::Miss) => "sampled misses",

@@ -4,10 +4,12 @@
 //! machines.
 use homenode_base::{NodeId, Rng, VirtualTime};
 use homenode_machine::{AccessClass, CopyCost, GlobalMemory, Machine, Matrix, models};
+use homenode_placement::events::{POLICIES, Paths};
 use homenode_placement::optimum::{Bounds, Replication, ReplicationLinear, Solo, SoloLinear, Solver};
 use homenode_placement::policies;
-use homenode_placement::{Access, AccessKind, Start, Step, Tally};
+use homenode_placement::{Access, AccessKind, EventCounts, Start, Step};
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::Instant;
 
 const BLOCKS: u64 = 4096;
@@ -56,9 +58,9 @@ fn run<S: Solver>(name: &str, solver: Option<S>, nodes: usize, writes: u64, step
 
 fn machine(nodes: usize) -> Machine {
     let mut m = models::find("butterfly").expect("in the registry");
-    m.cores = vec![1; nodes];
-    m.read = Matrix::uniform(nodes, homenode_base::Cost(1), homenode_base::Cost(15));
-    (m.write, m.write_back) = (m.read.clone(), m.read.clone());
+    m.shape.cores = vec![1; nodes];
+    m.cost.read = Matrix::uniform(nodes, homenode_base::Cost(1), homenode_base::Cost(15));
+    (m.cost.write, m.cost.write_back) = (m.cost.read.clone(), m.cost.read.clone());
     m
 }
 
@@ -66,20 +68,22 @@ fn main() {
     for nodes in [2, 8] {
         let plain = machine(nodes);
         let mut global = plain.clone();
-        global.global = Some(GlobalMemory {
+        global.cost.global = Some(GlobalMemory {
             access: homenode_base::Cost(4),
             copy: CopyCost::linear(homenode_base::Cost(200), homenode_base::Cost(2)),
         });
         let mut dear_global = global.clone();
-        dear_global.global =
-            global.global.map(|g| GlobalMemory { copy: CopyCost { per_word: g.copy.per_word * 5, ..g.copy }, ..g });
+        dear_global.cost.global = global
+            .cost
+            .global
+            .map(|g| GlobalMemory { copy: CopyCost { per_word: g.copy.per_word * 5, ..g.copy }, ..g });
         for writes in [1, 8] {
             let steps = trace(nodes as u64, writes);
             run("no replication, O(1)", SoloLinear::new(&plain, 4096), nodes, writes, &steps);
             run("no replication, O(p)", Some(Solo::new(&plain, 4096)), nodes, writes, &steps);
             run(
                 "no replication, matrix of moves, O(p^2)",
-                Solo::with_moves(&plain, &plain.read),
+                Solo::with_moves(&plain, &plain.cost.read),
                 nodes,
                 writes,
                 &steps,
@@ -110,9 +114,9 @@ fn main() {
             for choice in policies::reported(&plain, 4096) {
                 let mut engine = choice.engine(&plain, 4096).expect("runs on this machine");
                 (0..BLOCKS).for_each(|b| _ = engine.open(b, None));
-                let mut total = Tally::default();
-                timed(&format!("policy {choice}"), nodes, writes, || engine.run_total(&steps, &mut total));
-                black_box(total);
+                let mut counts = EventCounts::new(&POLICIES, Arc::new(Paths::new(&POLICIES, &[&plain], 4096)));
+                timed(&format!("policy {choice}"), nodes, writes, || engine.run(&steps, &mut counts));
+                black_box(counts.priced(&plain, 4096));
             }
         }
     }

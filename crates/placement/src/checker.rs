@@ -1,7 +1,7 @@
 //! An independent judge of placements: it knows the cost definition (docs/design/optimum.md, section 1) and nothing of
 //! the algorithms that claim to minimise it.
 use crate::access::{Access, AccessKind};
-use crate::engine::Tally;
+use crate::events::Tally;
 use crate::placement::{LocationSet, Placement};
 use homenode_machine::{Location, Machine};
 
@@ -70,7 +70,8 @@ pub fn recost(machine: &Machine, block_bytes: u64, trace: &[Access], p: &Placeme
             Some(&location) => location,
             None => cheapest(machine, access, set),
         };
-        tally.charge(machine, access, from);
+        let cost = machine.access(access.class, access.node, from).times(u64::from(access.weight));
+        tally.served(access.node, from, cost);
         before = Some(set.clone());
     }
     Ok(tally)
@@ -79,7 +80,7 @@ pub fn recost(machine: &Machine, block_bytes: u64, trace: &[Access], p: &Placeme
 fn check_set(machine: &Machine, at: usize, access: &Access, set: &LocationSet) -> Result<(), Illegal> {
     let exists = |l: &Location| match l {
         Location::Node(n) => n.index() < machine.nodes(),
-        Location::Global => machine.global.is_some(),
+        Location::Global => machine.cost.global.is_some(),
     };
     if let Some(location) = set.iter().find(|l| !exists(l)) {
         return Err(Illegal::NoSuchLocation { at, location });

@@ -1,11 +1,11 @@
-//! Policies behind one object-safe door: a table of block states, and the charging of what the policy decides.
+//! Policies behind one object-safe door: a table of block states, and the counting of what the policy decides.
 //!
 //! [`Policy::State`] differs from policy to policy, so a `dyn Policy` cannot exist. [`BlockEngine`] hides the state
 //! instead: [`Table`] keeps the states of all blocks in one dense vector and is compiled once per policy, so a batch of
 //! accesses costs one virtual call.
 use crate::access::Access;
+use crate::events::{COPY, EventCounts, MOVE};
 use crate::policy::{BlockContext, Outcome, Policy, Sink};
-use homenode_base::TotalCost;
 use homenode_machine::{Location, Machine};
 
 /// One access to one block of a [`BlockEngine`].
@@ -17,57 +17,10 @@ pub struct Step {
     pub access: Access,
 }
 
-/// What a policy's decisions cost. `local + remote + global + movement` is the whole.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Accesses served by the accessing node.
-    pub local: TotalCost,
-    /// Accesses served by another node.
-    pub remote: TotalCost,
-    /// Accesses served by global memory.
-    pub global: TotalCost,
-    /// Moves and copies.
-    pub movement: TotalCost,
-    /// The only copy moved (times).
-    pub moves: u64,
-    /// Copies added.
-    pub copies: u64,
-}
-
-impl Tally {
-    /// Sum of the parts.
-    pub fn total(&self) -> TotalCost {
-        self.local + self.remote + self.global + self.movement
-    }
-    /// Adds the parts of another tally.
-    pub fn add(&mut self, other: &Tally) {
-        self.local += other.local;
-        self.remote += other.remote;
-        self.global += other.global;
-        self.movement += other.movement;
-        self.moves += other.moves;
-        self.copies += other.copies;
-    }
-    /// Charges one access served at `at`.
-    #[inline]
-    pub fn charge(&mut self, machine: &Machine, access: &Access, at: Location) {
-        let cost = machine.access(access.class, access.node, at).times(u64::from(access.weight));
-        match at {
-            Location::Global => self.global += cost,
-            Location::Node(n) if n == access.node => self.local += cost,
-            Location::Node(_) => self.remote += cost,
-        }
-    }
-}
-
-/// A sink in which everything succeeds and is charged as the machine says.
+/// A sink in which everything succeeds and is counted.
 pub struct Meter<'a> {
-    /// The machine.
-    pub machine: &'a Machine,
-    /// Block size in bytes.
-    pub block_bytes: u64,
-    /// Where the charges go.
-    pub tally: &'a mut Tally,
+    /// Where it is counted.
+    pub counts: &'a mut EventCounts,
 }
 
 impl Sink for Meter<'_> {
@@ -75,13 +28,11 @@ impl Sink for Meter<'_> {
         Outcome::Done
     }
     fn replicate(&mut self, from: Location, to: Location) -> Outcome {
-        self.tally.movement += self.machine.copy_cost(self.block_bytes, from, to);
-        self.tally.copies += 1;
+        self.counts.add(COPY, from, to, 1);
         Outcome::Done
     }
     fn migrate(&mut self, from: Location, to: Location) -> Outcome {
-        self.tally.movement += self.machine.copy_cost(self.block_bytes, from, to);
-        self.tally.moves += 1;
+        self.counts.add(MOVE, from, to, 1);
         Outcome::Done
     }
     fn drop_copy(&mut self, _: Location) -> Outcome {
@@ -99,14 +50,9 @@ pub trait BlockEngine: Send {
     /// One access; returns the location that served it, or the last of those it stands for. Panics if the slot was never
     /// opened, as slices do.
     fn step(&mut self, slot: u32, access: &Access, sink: &mut dyn Sink) -> Location;
-    /// Many accesses in order, all actions succeeding, each charged to `tallies[slot]`. Panics if a slot was never
-    /// opened or has no tally.
-    fn run(&mut self, steps: &[Step], tallies: &mut [Tally]);
-    /// As [`run`](BlockEngine::run), all charged to one tally.
-    fn run_total(&mut self, steps: &[Step], tally: &mut Tally);
-    /// As [`run`](BlockEngine::run), and writes the location that served each access (the last of those it stands for)
-    /// to `served`, which is cleared first.
-    fn run_served(&mut self, steps: &[Step], tallies: &mut [Tally], served: &mut Vec<Location>);
+    /// Many accesses in order, all actions succeeding, each counted with what it entails. `counts` are of
+    /// [`POLICIES`](crate::events::POLICIES). Panics if a slot was never opened.
+    fn run(&mut self, steps: &[Step], counts: &mut EventCounts);
     /// What would happen to a block at these accesses, in order, from its present state, which stays as it is. Returns
     /// the location that would serve the last one; `None` for no accesses. The live loop asks this before it acts.
     fn probe(&self, slot: u32, accesses: &[Access], sink: &mut dyn Sink) -> Option<Location>;
@@ -160,13 +106,6 @@ impl<'m, P: Policy> Table<'m, P> {
         decide(&self.policy, &context, &mut slot.state, access, sink, served)
     }
 
-    #[inline]
-    fn charged(&mut self, step: &Step, tally: &mut Tally) -> Location {
-        let (machine, block_bytes) = (self.machine, self.block_bytes);
-        let mut meter = Meter { machine, block_bytes, tally };
-        self.advance(step.slot, &step.access, &mut meter, |meter, part, at| meter.tally.charge(machine, part, at))
-    }
-
     fn push(&mut self, block: u64, home: Option<Location>, phases: &[Location]) -> u32 {
         let context = BlockContext { machine: self.machine, block, block_bytes: self.block_bytes, home, phases };
         let state = self.policy.begin(&context);
@@ -213,19 +152,11 @@ impl<P: Policy> BlockEngine for Table<'_, P> {
     fn step(&mut self, slot: u32, access: &Access, mut sink: &mut dyn Sink) -> Location {
         self.advance(slot, access, &mut sink, |_, _, _| {})
     }
-    fn run(&mut self, steps: &[Step], tallies: &mut [Tally]) {
+    fn run(&mut self, steps: &[Step], counts: &mut EventCounts) {
+        let mut meter = Meter { counts };
         for step in steps {
-            self.charged(step, &mut tallies[step.slot as usize]);
+            self.advance(step.slot, &step.access, &mut meter, |meter, part, at| meter.counts.served(part, at));
         }
-    }
-    fn run_total(&mut self, steps: &[Step], tally: &mut Tally) {
-        for step in steps {
-            self.charged(step, tally);
-        }
-    }
-    fn run_served(&mut self, steps: &[Step], tallies: &mut [Tally], served: &mut Vec<Location>) {
-        served.clear();
-        served.extend(steps.iter().map(|step| self.charged(step, &mut tallies[step.slot as usize])));
     }
     fn probe(&self, slot: u32, accesses: &[Access], mut sink: &mut dyn Sink) -> Option<Location> {
         let phases = self.phases.get(slot as usize).map_or(&[][..], |p| p);

@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** an algorithm returns the placement it claims the cost of, and the checker agrees to the last unit.
 //!
-//! Reading order: [`access`], [`placement`], [`checker`], [`optimum`], [`policy`], [`engine`], [`policies`],
+//! Reading order: [`access`], [`placement`], [`checker`], [`optimum`], [`policy`], [`events`], [`engine`], [`policies`],
 //! [`counts`], [`affinity`], [`assign`], [`threads`] (from evidence to homes and seats), [`plan`]; [`oracle`] is brute
 //! force for tests.
 //!
@@ -37,6 +37,7 @@ pub mod assign;
 pub mod checker;
 pub mod counts;
 pub mod engine;
+pub mod events;
 pub mod live;
 pub mod optimum;
 pub mod oracle;
@@ -47,7 +48,8 @@ pub mod policy;
 pub mod threads;
 
 pub use access::{Access, AccessKind};
-pub use engine::{BlockEngine, Meter, Step, Tally};
+pub use engine::{BlockEngine, Meter, Step};
+pub use events::{EventCounts, Tally};
 pub use optimum::{Bounded, Bounds, Solved, Start};
 pub use placement::{LocationSet, Placement};
 pub use policy::{BlockContext, Outcome, Policy, Sink};

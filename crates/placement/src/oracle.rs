@@ -56,7 +56,7 @@ pub fn least_cost_literally(machine: &Machine, block_bytes: u64, trace: &[Access
 }
 
 fn all_sets(machine: &Machine) -> Vec<LocationSet> {
-    let locations = machine.nodes() + usize::from(machine.global.is_some());
+    let locations = machine.nodes() + usize::from(machine.cost.global.is_some());
     let members = |mask: usize| (0..locations).filter(move |l| mask >> l & 1 == 1);
     (1..1usize << locations).map(|mask| members(mask).map(|l| location(l, machine.nodes())).collect()).collect()
 }

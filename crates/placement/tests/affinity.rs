@@ -90,7 +90,7 @@ fn a_failed_move_is_tried_again_and_the_block_is_not_believed_elsewhere() {
 fn distances_decide_not_majorities() {
     let mut m = machine(3, 1, 9, 1, None);
     let row = |cells: [i64; 3]| cells.map(Cost).to_vec();
-    m.read = Matrix::from_rows(&[row([1, 2, 9]), row([2, 1, 2]), row([9, 2, 1])]).expect("square");
+    m.cost.read = Matrix::from_rows(&[row([1, 2, 9]), row([2, 1, 2]), row([9, 2, 1])]).expect("square");
     // Nodes 0 and 2 use it alike; node 1 lies between them.
     let (moves, _) = run("affinity(10,1,2)", &m, "0*10 2*10 | 0*10 2*10", Outcome::Done);
     assert_eq!(moves, [1]);

@@ -155,8 +155,8 @@ fn every_rule_of_the_registry_conforms() {
         assert!(!spec.summary.is_empty() && !spec.summary.ends_with('.'));
         for _ in 0..common::cases(100) {
             let n = 1 + rng.below(8) as usize;
-            let m = common::random_matrix_machine(&mut rng, n);
-            let m = homenode_machine::Machine { remote_access: true, ..m };
+            let mut m = common::random_matrix_machine(&mut rng, n);
+            m.cost.remote_access = true;
             let d = Distances::of(&m);
             let uses: Vec<ClassCounts> = (0..n).map(|_| [rng.below(20), rng.below(4), rng.below(3)]).collect();
             let home = rng.chance(1, 2).then(|| NodeId(rng.below(n as u64) as u16));

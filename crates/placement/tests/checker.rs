@@ -56,7 +56,7 @@ fn illegal_placements_are_rejected_where_they_are_illegal() {
                 assert_eq!(judge(&p), Err(Illegal::CopiesAtWrite { at, copies }));
             }
         }
-        if m.global.is_none() {
+        if m.cost.global.is_none() {
             let mut p = good.clone();
             p.sets[at] = LocationSet::single(Location::Global);
             assert_eq!(judge(&p), Err(Illegal::NoSuchLocation { at, location: Location::Global }));
@@ -84,7 +84,7 @@ fn legal_changes_are_recosted_to_what_they_cost() {
             *k != trace[at].node.index()
                 && (at.saturating_sub(1)..=at + 1).all(|t| good.sets.get(t).is_none_or(|s| !s.contains(node(*k))))
         };
-        let one_remote = m.global.is_none() && trace[at].kind == AccessKind::Read && at > 0;
+        let one_remote = m.cost.global.is_none() && trace[at].kind == AccessKind::Read && at > 0;
         if let Some(k) = (0..m.nodes()).find(idle).filter(|_| one_remote) {
             let mut p = good.clone();
             p.sets[at].insert(node(k));

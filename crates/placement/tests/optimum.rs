@@ -125,7 +125,7 @@ fn no_replication_on_matrix_machines_is_that_of_brute_force() {
         let (solved, placement) = Solo::new(&m, 1).place(&trace);
         assert_eq!(solved.cost, least_cost(&m, 1, &trace, Start::FreeSet, Sets::Single), "{m:?}\n{trace:?}");
         check_placement(&m, &trace, solved, &placement, "matrix");
-        m.global = None;
+        m.cost.global = None;
         let moves = random_matrix(&mut rng, nodes);
         let solo = Solo::with_moves(&m, &moves).expect("right size, no global memory");
         assert_eq!(solo.solve(&trace).cost, least_cost_with_moves(&m, &moves, &trace), "{m:?}\n{moves:?}\n{trace:?}");

@@ -2,13 +2,13 @@
 //! 4.1.5, section 5.3, section 6.2.1).
 mod common;
 use common::slow::{choices, engine_tally, references};
-use common::{cases, machine};
+use common::{cases, counts, machine};
 use homenode_base::{NodeId, Rng, TotalCost, VirtualTime};
 use homenode_machine::models::family;
 use homenode_machine::{AccessClass, Machine};
 use homenode_placement::optimum::{Replication, Solo, Solver};
 use homenode_placement::policies::{By, Choice};
-use homenode_placement::{Access, AccessKind, Solved, Start, Step, Tally};
+use homenode_placement::{Access, AccessKind, Solved, Start, Step};
 
 const STARTS: [Start; 2] = [Start::FreeSet, Start::FreeSingle];
 
@@ -67,11 +67,13 @@ fn without_remote_references_nothing_beats_dsm() {
         for _ in 0..cases(100) {
             let mut trace = runs(&mut rng, m.nodes());
             (trace[0].kind, trace[0].class) = (AccessKind::Write, AccessClass::Write);
-            let mut engine = Choice::parse("dsm").expect("a policy").engine(&m, m.page_bytes).expect("runs there");
-            let (slot, mut tally) = (engine.open(0, None), Tally::default());
+            let mut engine =
+                Choice::parse("dsm").expect("a policy").engine(&m, m.shape.page_bytes).expect("runs there");
+            let (slot, mut counts) = (engine.open(0, None), counts(&m, m.shape.page_bytes));
             let steps: Vec<Step> = trace.iter().map(|access| Step { slot, access: *access }).collect();
-            engine.run_total(&steps, &mut tally);
-            let best = Replication::new(&m, m.page_bytes, Start::FreeSet).solve(&trace);
+            engine.run(&steps, &mut counts);
+            let tally = counts.priced(&m, m.shape.page_bytes);
+            let best = Replication::new(&m, m.shape.page_bytes, Start::FreeSet).solve(&trace);
             assert_eq!((tally.total(), tally.movement), (best.cost, best.movement), "{name}\n{trace:?}");
         }
     }

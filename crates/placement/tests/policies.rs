@@ -1,13 +1,14 @@
 //! What every policy of the registry must do, whatever it decides.
 mod common;
 use common::slow::choices;
-use common::{machine, parse, random_trace};
+use common::{counts, machine, parse, random_trace};
 use homenode_base::{NodeId, Rng, TotalCost};
 use homenode_machine::{Location, Machine};
 use homenode_placement::checker::recost;
+use homenode_placement::events::{COPY, MOVE};
 use homenode_placement::optimum::{BestStatic, Replication, Solver};
 use homenode_placement::policies::Choice;
-use homenode_placement::{Access, AccessKind, LocationSet, Outcome, Placement, Sink, Start, Step, Tally};
+use homenode_placement::{Access, AccessKind, LocationSet, Meter, Outcome, Placement, Sink, Start, Step};
 
 /// The block as it really is. Every action must make sense; some fail if `rng` is given.
 struct World<'m> {
@@ -28,7 +29,7 @@ impl World<'_> {
     fn exists(&self, at: Location) {
         match at {
             Location::Node(n) => assert!(n.index() < self.machine.nodes(), "{at:?}"),
-            Location::Global => assert!(self.machine.global.is_some(), "no global memory"),
+            Location::Global => assert!(self.machine.cost.global.is_some(), "no global memory"),
         }
     }
 }
@@ -78,7 +79,7 @@ fn machines() -> Vec<Machine> {
         for global in [None, Some((2, 12))] {
             for remote in [true, false] {
                 let mut m = machine(nodes, 1, 5, 20, global);
-                m.remote_access = remote;
+                m.cost.remote_access = remote;
                 all.push(m);
             }
         }
@@ -136,10 +137,11 @@ fn decisions_are_legal_placements_that_cost_what_the_engine_charges() {
                 let mut engine = choice.engine(&m, 1).expect("it was made before");
                 engine.open(7, choice.spec.needs_homes.then(|| best_home(&m, &trace)));
                 let steps: Vec<Step> = folded.iter().map(|a| Step { slot: 0, access: *a }).collect();
-                let mut charged = [Tally::default()];
-                engine.run(&steps, &mut charged);
-                let detour = charged[0].movement - tally.movement;
-                assert_eq!(charged[0].total() - detour, tally.total(), "{choice} on {m:?}\n{trace:?}");
+                let mut counts = counts(&m, 1);
+                engine.run(&steps, &mut counts);
+                let charged = counts.priced(&m, 1);
+                let detour = charged.movement - tally.movement;
+                assert_eq!(charged.total() - detour, tally.total(), "{choice} on {m:?}\n{trace:?}");
                 assert!(detour == TotalCost::ZERO || takes_detours(&choice), "{choice} on {m:?}\n{trace:?}");
                 assert!(tally.total() >= Replication::new(&m, 1, Start::FreeSet).solve(&trace).cost, "{choice}");
                 assert!(tally.total() < homenode_base::Cost::INFINITE.into(), "{choice} on {m:?} cannot be");
@@ -169,6 +171,7 @@ fn engines_are_deterministic_and_all_ways_of_running_agree() {
     for m in machines() {
         let trace = random_trace(&mut rng, m.nodes(), 2000);
         let steps: Vec<Step> = trace.iter().map(|a| Step { slot: rng.below(5) as u32, access: *a }).collect();
+        let nothing = counts(&m, 64);
         for choice in choices() {
             let engine = || {
                 let mut e = choice.engine(&m, 64).ok()?;
@@ -176,14 +179,20 @@ fn engines_are_deterministic_and_all_ways_of_running_agree() {
                 Some(e)
             };
             let Some(mut first) = engine() else { continue };
-            let (mut a, mut b, mut total, mut served) =
-                (vec![Tally::default(); 5], vec![Tally::default(); 5], Tally::default(), vec![]);
-            first.run(&steps, &mut a);
-            engine().expect("as before").run_served(&steps, &mut b, &mut served);
-            engine().expect("as before").run_total(&steps, &mut total);
-            let mut sum = Tally::default();
-            a.iter().for_each(|t| sum.add(t));
-            assert_eq!((&a, sum, served.len(), first.blocks()), (&b, total, steps.len(), 5), "{choice}");
+            let [mut whole, mut pieces, mut single, mut asked] = std::array::from_fn(|_| nothing.clone());
+            first.run(&steps, &mut whole);
+            let mut second = engine().expect("as before");
+            steps.chunks(7).for_each(|chunk| second.run(chunk, &mut pieces));
+            let mut third = engine().expect("as before");
+            for step in &steps {
+                let probed = third.probe(step.slot, &[step.access], &mut Meter { counts: &mut asked });
+                let at = third.step(step.slot, &step.access, &mut Meter { counts: &mut single });
+                assert_eq!(probed, Some(at), "{choice}");
+            }
+            let tally = whole.priced(&m, 64);
+            assert_eq!((tally, first.blocks()), (pieces.priced(&m, 64), 5), "{choice}");
+            let moved = [COPY, MOVE].map(|kind| whole.total(kind));
+            assert_eq!((moved, [tally.copies, tally.moves]), ([COPY, MOVE].map(|kind| single.total(kind)), moved));
         }
     }
 }
@@ -275,7 +284,7 @@ fn ace_without_global_memory_freezes_on_the_last_writer() {
     check_ace(1, &m, "w0 w1 r0 r2", "0 1 1 1", 1 + 21 + 5 + 5);
     check_ace(1, &m, "w0 r1 r2 w1 r0", "0 01 012 1 1", 1 + 21 + 21 + 1 + 5);
     let mut no_remote = m.clone();
-    no_remote.remote_access = false;
+    no_remote.cost.remote_access = false;
     check_ace(0, &no_remote, "w0 r1 w1 r0", "0 01 1 01", 1 + 21 + 1 + 21);
 }
 

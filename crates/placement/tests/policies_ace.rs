@@ -41,7 +41,7 @@ struct Table<'m> {
 
 impl Table<'_> {
     fn has_global(&self) -> bool {
-        self.machine.global.is_some()
+        self.machine.cost.global.is_some()
     }
     fn places(&self, block: &Block) -> Places {
         match block {
@@ -55,7 +55,7 @@ impl Table<'_> {
     }
     /// LOCAL or GLOBAL, asked at a fault.
     fn says_local(&self) -> bool {
-        let can_give_up = self.has_global() || self.machine.remote_access;
+        let can_give_up = self.has_global() || self.machine.cost.remote_access;
         self.invalidations < self.k || !can_give_up
     }
     /// What a block becomes when the policy says GLOBAL.
@@ -163,8 +163,8 @@ fn parameters(rng: &mut Rng, m: &Machine) -> [u32; 4] {
     let flag = |rng: &mut Rng, allowed| u32::from(allowed && rng.below(2) == 0);
     let k = [0, 1, 2, 3, 4, u32::MAX][rng.below(6) as usize];
     let freeze = flag(rng, true);
-    let path = flag(rng, m.global.is_some());
-    [k, freeze, path, flag(rng, m.remote_access)]
+    let path = flag(rng, m.cost.global.is_some());
+    [k, freeze, path, flag(rng, m.cost.remote_access)]
 }
 
 fn slow(m: &Machine, delay: Option<u32>, values: [u32; 4], trace: &[Access]) -> TotalCost {
@@ -206,7 +206,7 @@ fn delay_is_its_table_on_random_traces() {
     for _ in 0..cases(5) {
         let nodes = 1 + rng.below(5) as usize;
         let mut m = random_machine(&mut rng, nodes);
-        m.remote_access = true;
+        m.cost.remote_access = true;
         let values = parameters(&mut rng, &m);
         let n = [0, 1, 2, 3, 5, 9, 100][rng.below(7) as usize];
         let trace = references(&mut rng, nodes, 80);
@@ -226,7 +226,7 @@ fn machines_that_cannot_do_a_variant_are_told_so() {
     assert!(error("ace(4,0,1)", &m).expect("no path").contains("needs global memory"));
     assert!(error("delay(9,4,0,1)", &m).expect("no path").contains("needs global memory"));
     assert_eq!(error("ace(4,1,0,1)", &m), None);
-    m.remote_access = false;
+    m.cost.remote_access = false;
     assert!(error("ace(4,0,0,1)", &m).expect("out of reach").contains("other nodes' memory"));
     assert!(error("delay", &m).expect("out of reach").contains("other nodes' memory"));
     assert_eq!(error("ace(4,1)", &m), None, "blocks go on moving for ever");

@@ -26,7 +26,7 @@ fn machines() -> Vec<Machine> {
         for global in [None, Some((2, 12))] {
             for remote in [true, false] {
                 let mut m = machine(nodes, 1, 5, 20, global);
-                m.remote_access = remote;
+                m.cost.remote_access = remote;
                 all.push(m);
             }
         }

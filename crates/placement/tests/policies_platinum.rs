@@ -2,12 +2,12 @@
 //! with the engines on random traces (Bolosky 1993, sections 1.3.2, 5.1 and 6.1).
 mod common;
 use common::slow::{Places, at, charge, compare, engine_tally, references};
-use common::{cases, machine, random_machine};
+use common::{cases, counts, machine, random_machine};
 use homenode_base::{NodeId, Rng, TotalCost};
 use homenode_machine::{Location, Machine};
 use homenode_placement::optimum::{PhaseStatic, Replication, Solo, Solver};
 use homenode_placement::policies::Choice;
-use homenode_placement::{Access, AccessKind, Start, Step, Tally};
+use homenode_placement::{Access, AccessKind, Meter, Start, Step};
 
 /// `platinum(t1, t2, place, twice, backoff)`.
 #[derive(Clone, Copy, Debug)]
@@ -115,8 +115,8 @@ fn platinum_is_its_table_on_random_traces() {
     for _ in 0..cases(4) {
         let nodes = 1 + rng.below(5) as usize;
         let m = random_machine(&mut rng, nodes);
-        let in_global = m.global.is_some() && (rng.below(2) == 0 || !m.remote_access);
-        if !in_global && !m.remote_access && nodes > 1 {
+        let in_global = m.cost.global.is_some() && (rng.below(2) == 0 || !m.cost.remote_access);
+        if !in_global && !m.cost.remote_access && nodes > 1 {
             continue;
         }
         frozen_in_global += u32::from(in_global);
@@ -155,9 +155,9 @@ fn dsm_is_shared_virtual_memory_and_what_others_become_at_their_limits() {
         let dsm = Choice::parse("dsm").expect("a policy");
         let cost = shared_virtual_memory(&m, &trace);
         compare(&dsm, &m, &trace, cost);
-        m.remote_access = true;
+        m.cost.remote_access = true;
         assert_eq!(engine_tally(&Choice::parse("platinum(0,0)").expect("a policy"), &m, &trace).total(), cost);
-        (m.global, m.remote_access) = (None, false);
+        (m.cost.global, m.cost.remote_access) = (None, false);
         assert_eq!(engine_tally(&Choice::parse("ace").expect("a policy"), &m, &trace).total(), cost);
         let free_start = Replication::new(&m, 1, Start::FreeSingle).solve(&trace).cost;
         assert!(free_start <= cost, "no placement without remote references is dearer than the optimum");
@@ -185,9 +185,9 @@ fn bases_cost_what_their_homes_say() {
             let mut engine = random.engine(&m, 1).expect("runs there");
             let homes = (0..2_u64).map(|_| {
                 let slot = engine.open(7, None);
-                let (mut tallies, mut served) = (vec![Tally::default(); 2], Vec::new());
-                let steps: Vec<Step> = trace.iter().map(|access| Step { slot, access: *access }).collect();
-                engine.run_served(&steps, &mut tallies, &mut served);
+                let mut counts = counts(&m, 1);
+                let mut step = |access| engine.step(slot, access, &mut Meter { counts: &mut counts });
+                let served: Vec<Location> = trace.iter().map(&mut step).collect();
                 assert!(served.iter().all(|at| *at == served[0]));
                 served[0]
             });
@@ -211,11 +211,12 @@ fn random_homes_cost_the_expected_mean_and_differ_by_seed() {
         let mut engine = random.engine(&m, 1).expect("runs there");
         let mut other = Choice::parse("random(77)").expect("a policy").engine(&m, 1).expect("runs there");
         for block in 0..2000 {
-            let (slot, mut tally) = (engine.open(block, None), Tally::default());
-            let same = other.open(block, None);
-            engine.run_total(&[Step { slot, access: trace((block % 8) as u16) }], &mut tally);
-            let mut elsewhere = Tally::default();
-            other.run_total(&[Step { slot: same, access: trace((block % 8) as u16) }], &mut elsewhere);
+            let access = trace((block % 8) as u16);
+            let [tally, elsewhere] = [&mut engine, &mut other].map(|engine| {
+                let (slot, mut counts) = (engine.open(block, None), counts(&m, 1));
+                engine.run(&[Step { slot, access }], &mut counts);
+                counts.priced(&m, 1)
+            });
             total += tally.total().0;
             differ += u32::from(elsewhere != tally);
         }
@@ -227,15 +228,15 @@ fn random_homes_cost_the_expected_mean_and_differ_by_seed() {
 
 /// All ways of choosing a home for each phase, each run by the policy itself.
 fn best_of_all_homes(choice: &Choice, m: &Machine, trace: &[Access], phases: usize) -> TotalCost {
-    let homes: Vec<Location> = (0..m.nodes() as u16).map(at).chain(m.global.map(|_| Location::Global)).collect();
+    let homes: Vec<Location> = (0..m.nodes() as u16).map(at).chain(m.cost.global.map(|_| Location::Global)).collect();
     let steps: Vec<Step> = trace.iter().map(|access| Step { slot: 0, access: *access }).collect();
     let price = |number: usize| {
         let digit = |i: usize| homes[number / homes.len().pow(i as u32) % homes.len()];
         let mut engine = choice.engine(m, 1).expect("runs there");
         engine.open_phased(3, &(0..phases).map(digit).collect::<Vec<_>>());
-        let mut tally = Tally::default();
-        engine.run_total(&steps, &mut tally);
-        tally.total()
+        let mut counts = counts(m, 1);
+        engine.run(&steps, &mut counts);
+        counts.priced(m, 1).total()
     };
     (0..homes.len().pow(phases as u32)).map(price).min().expect("some homes")
 }
@@ -246,7 +247,7 @@ fn phase_static_is_the_best_of_all_homes_by_phase() {
     for _ in 0..cases(100) {
         let nodes = 1 + rng.below(3) as usize;
         let mut m = random_machine(&mut rng, nodes);
-        m.remote_access = true;
+        m.cost.remote_access = true;
         let trace = references(&mut rng, nodes, 30);
         let window = 1 + trace.last().expect("accesses").t.0 / (1 + rng.below(4));
         let choice = Choice::parse(&format!("phase-static({window})")).expect("a policy");

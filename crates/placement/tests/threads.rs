@@ -36,7 +36,8 @@ fn never_worse_than_the_start_and_close_to_the_best_of_all() {
     let (mut exact, mut cases, mut sum, mut least, mut before) = (0u32, 0u32, 0i128, 0i128, 0i128);
     for _ in 0..common::cases(50) {
         let nodes = 2 + rng.below(2) as usize;
-        let m = homenode_machine::Machine { remote_access: true, ..common::random_matrix_machine(&mut rng, nodes) };
+        let mut m = common::random_matrix_machine(&mut rng, nodes);
+        m.cost.remote_access = true;
         let d = Distances::of(&m);
         let threads = 2 + rng.below(4) as usize;
         let pages = random_pages(&mut rng, threads as u32);

@@ -34,7 +34,7 @@ fn stencil(refs: usize, bytes: u64) -> Vec<Merged> {
 
 fn seats(machine: &Machine) -> Vec<Seat> {
     let cpus: Vec<u16> =
-        machine.cores.iter().enumerate().flat_map(|(n, c)| std::iter::repeat_n(n as u16, *c as usize)).collect();
+        machine.shape.cores.iter().enumerate().flat_map(|(n, c)| std::iter::repeat_n(n as u16, *c as usize)).collect();
     let seat = |t: usize| Seat { cpu: (t * cpus.len() / THREADS as usize) as u16, ..seat_of(&cpus, t) };
     (0..THREADS as usize).map(seat).collect()
 }

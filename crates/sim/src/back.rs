@@ -101,7 +101,7 @@ impl<'m, L: Lane, O: Observer> Back<'m, L, O> {
 
     #[inline(never)]
     fn transfer(&mut self, event: CacheEvent, flat: u64) {
-        let Some(caches) = &self.machine.caches else { return };
+        let Some(caches) = &self.machine.sections.caches else { return };
         let far = event.kind == Kind::TransferFar;
         let cost = if far { caches.transfer_far } else { caches.transfer_near };
         self.transfers += 1;

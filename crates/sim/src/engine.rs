@@ -8,9 +8,11 @@ use crate::setup::Setup;
 use crate::usage::{Usage, best_static};
 use homenode_base::TotalCost;
 use homenode_machine::{Location, Machine};
+use homenode_placement::events::{POLICIES, Paths};
 use homenode_placement::policies::Choice;
 use homenode_placement::{Start, Step, Tally};
 use homenode_trace::Merged;
+use std::sync::Arc;
 
 /// One pass.
 pub struct Engine<'m> {
@@ -63,6 +65,7 @@ impl<'m> Engine<'m> {
 /// An engine with an observer.
 pub(crate) struct Watched<'m, O> {
     machine: &'m Machine,
+    block_bytes: u64,
     pub(crate) replay: Replay<'m, Lanes<'m>, O>,
 }
 
@@ -75,14 +78,15 @@ impl<'m, O: Observer> Watched<'m, O> {
     ) -> Result<Watched<'m, O>, SimError> {
         let mut lanes = Lanes::new(setup.machine, setup.block_bytes, policies)?;
         lanes.bounds = bounds.map(|start| BoundsLane::new(setup.machine, setup.block_bytes, start));
-        Ok(Watched { machine: setup.machine, replay: Replay::new(setup, setup.machine, lanes, observer)? })
+        let Setup { machine, block_bytes, .. } = setup;
+        Ok(Watched { machine, block_bytes, replay: Replay::new(setup, machine, lanes, observer)? })
     }
 
     pub(crate) fn finish(self) -> Result<(Priced, O), SimError> {
         let done = self.replay.finish()?;
         let (best_static, homes) = best_static(&done.lanes.usage, self.machine, done.blocks.numbers().len());
         let tally = |lane: &ChoiceLane<'_>| match lane {
-            ChoiceLane::Run(lane) => lane.tally,
+            ChoiceLane::Run(lane) => lane.counts.priced(self.machine, self.block_bytes),
             ChoiceLane::BestStatic => best_static,
             ChoiceLane::Phases(lane) => lane.finish(),
         };
@@ -121,10 +125,11 @@ pub(crate) struct Lanes<'m> {
 
 impl<'m> Lanes<'m> {
     fn new(machine: &'m Machine, block_bytes: u64, policies: &[Choice]) -> Result<Lanes<'m>, SimError> {
+        let paths = Arc::new(Paths::new(&POLICIES, &[machine], block_bytes));
         let lane = |choice: &Choice| -> Result<ChoiceLane<'m>, SimError> {
             let engine = choice.engine(machine, block_bytes)?;
             Ok(match (choice.spec.needs_homes, choice.phase()) {
-                (false, _) => ChoiceLane::Run(PolicyLane::new(engine)),
+                (false, _) => ChoiceLane::Run(PolicyLane::new(engine, &paths)),
                 (true, None) => ChoiceLane::BestStatic,
                 (true, Some(phase)) => ChoiceLane::Phases(PhaseLane::new(machine, block_bytes, phase)),
             })

@@ -41,7 +41,7 @@ impl<'m> Filtered<'m> {
     /// The block or the caches are not usable.
     pub fn new(setup: Setup<'m>) -> Result<Filtered<'m>, SimError> {
         let options = ReplayOptions { unfolded: true, ..setup.options };
-        let line_bytes = setup.machine.caches.as_ref().map(|c| u64::from(c.line_bytes));
+        let line_bytes = setup.machine.sections.caches.as_ref().map(|c| u64::from(c.line_bytes));
         let unit_bytes = line_bytes.unwrap_or(setup.block_bytes);
         let tap = Tap { passed: Vec::new(), unit_bytes, current: Merged::default(), space: 0 };
         Ok(Filtered { replay: Replay::new(Setup { options, ..setup }, setup.machine, (), tap)? })

@@ -1,7 +1,9 @@
 //! What is computed side by side from one stream of accesses: policies, the optimum, usage.
 use homenode_machine::Machine;
+use homenode_placement::events::{POLICIES, Paths};
 use homenode_placement::optimum::{BlockBounds, PhaseState, PhaseStatic};
-use homenode_placement::{BlockEngine, Bounds, Solved, Start, Step, Tally};
+use homenode_placement::{BlockEngine, Bounds, EventCounts, Solved, Start, Step, Tally};
+use std::sync::Arc;
 
 /// Steps handed on at once: one virtual call per policy and batch, and the batch stays in a first-level cache.
 const BATCH: usize = 1024;
@@ -19,12 +21,12 @@ pub(crate) trait Lane {
 /// One policy.
 pub(crate) struct PolicyLane<'m> {
     engine: Box<dyn BlockEngine + 'm>,
-    pub(crate) tally: Tally,
+    pub(crate) counts: EventCounts,
 }
 
 impl<'m> PolicyLane<'m> {
-    pub(crate) fn new(engine: Box<dyn BlockEngine + 'm>) -> PolicyLane<'m> {
-        PolicyLane { engine, tally: Tally::default() }
+    pub(crate) fn new(engine: Box<dyn BlockEngine + 'm>, paths: &Arc<Paths>) -> PolicyLane<'m> {
+        PolicyLane { engine, counts: EventCounts::new(&POLICIES, paths.clone()) }
     }
 }
 
@@ -33,7 +35,7 @@ impl Lane for PolicyLane<'_> {
         for number in &numbers[self.engine.blocks()..] {
             self.engine.open(*number, None);
         }
-        self.engine.run_total(steps, &mut self.tally);
+        self.engine.run(steps, &mut self.counts);
     }
 }
 

@@ -92,7 +92,7 @@ impl<'m> Profile<'m> {
             counts,
             shift: setup.block_bytes.trailing_zeros(),
             now: (ThreadId(0), NodeId(0)),
-            dirty: setup.options.sampled.is_some() && setup.machine.caches.is_some(),
+            dirty: setup.options.sampled.is_some() && setup.machine.sections.caches.is_some(),
             last_of: vec![ThreadId(0); setup.machine.nodes()],
         };
         Ok(Profile(Replay::new(setup, setup.machine, NoLane, watch)?))

@@ -63,7 +63,7 @@ impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
     ) -> Result<Replay<'m, L, O>, SimError> {
         let Setup { seats, block_bytes, options, .. } = setup;
         let shifts = Shifts::new(machine, block_bytes)?;
-        let processors: usize = machine.cores.iter().map(|c| usize::from(*c)).sum();
+        let processors: usize = machine.shape.cores.iter().map(|c| usize::from(*c)).sum();
         if seats.iter().any(|s| usize::from(s.cpu) >= processors || s.node.index() >= machine.nodes()) {
             return Err(SimError::Seat(machine.name.clone()));
         }
@@ -72,7 +72,7 @@ impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
             shifts,
             options,
             blocks: BlockTable::new(),
-            lines: machine.caches.is_some(),
+            lines: machine.sections.caches.is_some(),
             filter: if options.sampled.is_some() { None } else { CacheFilter::new(machine)? },
             back: Back::new(machine, shifts, options, lanes, observer),
             totals: Totals::default(),

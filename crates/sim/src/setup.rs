@@ -47,14 +47,14 @@ impl Shifts {
         if !block_bytes.is_power_of_two() || block_bytes > 1 << 40 {
             return Err(bad("a block is a power of two of bytes, at most 2^40"));
         }
-        if !machine.word_bytes.is_power_of_two() || u64::from(machine.word_bytes) > block_bytes {
+        if !machine.shape.word_bytes.is_power_of_two() || u64::from(machine.shape.word_bytes) > block_bytes {
             return Err(bad("a block holds at least one machine word, and a word is a power of two of bytes"));
         }
-        let line = machine.caches.as_ref().map_or(1, |c| c.line_bytes);
+        let line = machine.sections.caches.as_ref().map_or(1, |c| c.line_bytes);
         if !line.is_power_of_two() || u64::from(line) > block_bytes {
             return Err(bad("a block holds at least one cache line"));
         }
         let shift = |n: u32| n.trailing_zeros();
-        Ok(Shifts { word: shift(machine.word_bytes), block: block_bytes.trailing_zeros(), line: shift(line) })
+        Ok(Shifts { word: shift(machine.shape.word_bytes), block: block_bytes.trailing_zeros(), line: shift(line) })
     }
 }

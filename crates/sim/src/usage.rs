@@ -39,18 +39,14 @@ impl Usage {
             let node = NodeId(node as u16);
             let priced = CLASSES.iter().zip(counts).map(|(c, n)| machine.access(*c, node, home).times(*n));
             let cost: TotalCost = priced.sum();
-            match home {
-                Location::Global => tally.global += cost,
-                Location::Node(n) if n == node => tally.local += cost,
-                Location::Node(_) => tally.remote += cost,
-            }
+            tally.served(node, home, cost);
         }
         tally
     }
     /// The cheapest home of one block and what it costs there; among equals nodes in ascending order, global last.
     pub fn best(&self, machine: &Machine, slot: u32) -> (Location, Tally) {
         let nodes = (0..self.nodes as u16).map(|n| Location::Node(NodeId(n)));
-        let all = nodes.chain(machine.global.map(|_| Location::Global));
+        let all = nodes.chain(machine.cost.global.map(|_| Location::Global));
         let costs = all.map(|home| (home, self.cost(machine, slot, home)));
         costs.min_by_key(|(_, tally)| tally.total()).expect("a machine has at least one node")
     }

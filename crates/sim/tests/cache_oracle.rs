@@ -290,7 +290,7 @@ fn impossible_geometry_is_an_error_and_not_a_panic() {
         assert!(CacheFilter::new(&cached(&[2], private, shared)).is_err());
     }
     let mut odd = cached(&[2], (16, 4), (64, 4));
-    odd.caches.as_mut().unwrap().line_bytes = 48;
+    odd.sections.caches.as_mut().unwrap().line_bytes = 48;
     assert!(CacheFilter::new(&odd).is_err());
     assert!(CacheFilter::new(&common::plain(&[2])).unwrap().is_none());
 }

@@ -3,7 +3,7 @@
 mod common;
 use common::{cached, objects::Arrays, plain};
 use homenode_base::{NodeId, TotalCost};
-use homenode_machine::Machine;
+use homenode_machine::{Machine, Shape};
 use homenode_placement::policies::Choice;
 use homenode_sim::evaluation::FindingKind;
 use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seat, Setup, Transform, WhatIf, evaluate};
@@ -70,8 +70,13 @@ impl Stencil {
 
     /// Where everybody sits: on the nodes in turn of halves.
     fn seats(&self, machine: &Machine) -> Vec<Seat> {
-        let cpus: Vec<u16> =
-            machine.cores.iter().enumerate().flat_map(|(n, c)| std::iter::repeat_n(n as u16, *c as usize)).collect();
+        let cpus: Vec<u16> = machine
+            .shape
+            .cores
+            .iter()
+            .enumerate()
+            .flat_map(|(n, c)| std::iter::repeat_n(n as u16, *c as usize))
+            .collect();
         let cpu = |t: u32| t as usize * cpus.len() / self.threads as usize;
         (0..self.threads).map(|t| Seat { cpu: cpu(t) as u16, node: NodeId(cpus[cpu(t)]), space: 0 }).collect()
     }
@@ -102,7 +107,7 @@ fn first_touch(e: &Evaluation) -> TotalCost {
 
 /// Nothing, a part and all of the arrays fits a last level.
 fn machines() -> Vec<Machine> {
-    let words = |machine: Machine| Machine { word_bytes: 8, ..machine };
+    let words = |machine: Machine| Machine { shape: Shape { word_bytes: 8, ..machine.shape }, ..machine };
     let with_caches = [(64, 8), (256, 8), (1024, 16)].map(|shared| words(cached(&[5, 5], (8, 4), shared)));
     [words(plain(&[5, 5]))].into_iter().chain(with_caches).collect()
 }
@@ -164,7 +169,7 @@ fn the_changed_program_makes_the_same_references() {
             let real = run(&Stencil { parallel: [true; 2], ..program }.trace(), &[]);
             let counts = |t: &homenode_sim::evaluation::Totals| (t.refs, t.reads, t.writes, t.atomics, t.bytes);
             assert_eq!(counts(&predicted.totals), counts(&real.totals), "{}", machine.name);
-            if machine.caches.is_none() {
+            if machine.sections.caches.is_none() {
                 assert_eq!(predicted.tally, real.tally, "{} threads", program.threads);
             }
         }

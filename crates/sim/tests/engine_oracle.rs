@@ -2,11 +2,11 @@
 mod common;
 use common::{cached, plain, slow};
 use homenode_base::{Cost, NodeId, Rng, VirtualTime};
-use homenode_machine::{AccessClass, GlobalMemory, Location, Machine};
+use homenode_machine::{AccessClass, Costs, GlobalMemory, Location, Machine};
 use homenode_machine::{CopyCost, Matrix};
 use homenode_placement::optimum::{PhaseStatic, Replication, Solo, Solver};
 use homenode_placement::policies::{ALL, Choice};
-use homenode_placement::{Access, AccessKind, Meter, Solved, Start, Tally};
+use homenode_placement::{Access, AccessKind, Outcome, Sink, Solved, Start, Tally};
 use homenode_sim::cache::{CacheEventKind as Kind, CacheFilter};
 use homenode_sim::{Engine, Priced, ReplayOptions, Seat, Setup, Transform, WhatIf};
 use homenode_trace::{Merged, Op};
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 fn seats(machine: &Machine, threads: usize) -> Vec<Seat> {
     let cpus: Vec<u16> =
-        machine.cores.iter().enumerate().flat_map(|(n, c)| std::iter::repeat_n(n as u16, *c as usize)).collect();
+        machine.shape.cores.iter().enumerate().flat_map(|(n, c)| std::iter::repeat_n(n as u16, *c as usize)).collect();
     let seat = |t: usize| Seat { cpu: (t % cpus.len()) as u16, node: NodeId(cpus[t % cpus.len()]), space: 0 };
     (0..threads).map(seat).collect()
 }
@@ -42,7 +42,7 @@ fn random_trace(rng: &mut Rng, threads: u64, refs: usize, span: u64) -> Vec<Merg
 fn collect(machine: &Machine, seats: &[Seat], refs: &[Merged], block_bytes: u64) -> BTreeMap<u64, Vec<Access>> {
     let mut blocks: BTreeMap<u64, Vec<Access>> = BTreeMap::new();
     let mut filter = CacheFilter::new(machine).unwrap();
-    let unit = machine.caches.as_ref().map_or(machine.word_bytes, |c| c.line_bytes);
+    let unit = machine.sections.caches.as_ref().map_or(machine.shape.word_bytes, |c| c.line_bytes);
     let mut numbers = Vec::new();
     for (t, r) in (1..).zip(refs.iter().filter(|r| r.op != Op::Spin)) {
         let seat = seats[r.thread as usize];
@@ -104,17 +104,44 @@ fn alone(
     }
     let mut engine = choice.engine(machine, bytes).unwrap();
     let slot = engine.open(block, home);
-    let mut tally = Tally::default();
+    let mut charger = Charger { machine, bytes, tally: Tally::default() };
     for access in trace {
-        let at = engine.step(slot, access, &mut Meter { machine, block_bytes: bytes, tally: &mut tally });
-        tally.charge(machine, access, at);
+        let at = engine.step(slot, access, &mut charger);
+        let cost = machine.access(access.class, access.node, at).times(u64::from(access.weight));
+        charger.tally.served(access.node, at, cost);
     }
-    tally
+    charger.tally
+}
+
+/// Charges at once, in money, what the engine counts.
+struct Charger<'a> {
+    machine: &'a Machine,
+    bytes: u64,
+    tally: Tally,
+}
+
+impl Sink for Charger<'_> {
+    fn place(&mut self, _: Location) -> Outcome {
+        Outcome::Done
+    }
+    fn replicate(&mut self, from: Location, to: Location) -> Outcome {
+        self.tally.movement += self.machine.copy_cost(self.bytes, from, to);
+        self.tally.copies += 1;
+        Outcome::Done
+    }
+    fn migrate(&mut self, from: Location, to: Location) -> Outcome {
+        self.tally.movement += self.machine.copy_cost(self.bytes, from, to);
+        self.tally.moves += 1;
+        Outcome::Done
+    }
+    fn drop_copy(&mut self, _: Location) -> Outcome {
+        Outcome::Done
+    }
 }
 
 fn places(machine: &Machine) -> Vec<Location> {
     let nodes = (0..machine.nodes() as u16).map(|n| Location::Node(NodeId(n)));
-    nodes.chain(machine.global.map(|_| Location::Global)).collect()
+    nodes.chain(machine.cost.global.map(|_| Location::Global)).collect()
 }
 
 /// What the machine can carry out, by default and with times and counts that short traces use up.
@@ -152,11 +179,18 @@ fn machines() -> Vec<Machine> {
         let row = |i: i64| (0..3).map(|j| Cost(near + far * (i - j).abs())).collect::<Vec<_>>();
         Matrix::from_rows(&[row(0), row(1), row(2)]).unwrap()
     };
-    let matrix = Machine { read: distance(10, 7), write: distance(12, 9), ..plain3.clone() };
+    let matrix = Machine {
+        cost: Costs { read: distance(10, 7), write: distance(12, 9), ..plain3.cost.clone() },
+        ..plain3.clone()
+    };
     let copy = CopyCost::linear(Cost(150), Cost(1));
-    let global = Machine { global: Some(GlobalMemory { access: Cost(20), copy }), ..plain3.clone() };
+    let global = Machine {
+        cost: Costs { global: Some(GlobalMemory { access: Cost(20), copy }), ..plain3.cost.clone() },
+        ..plain3.clone()
+    };
     let cached2 = cached(&[2, 2], (2, 2), (4, 4));
-    let cached3 = Machine { read: distance(80, 30), write: distance(81, 33), ..cached(&[2, 0, 2], (1, 2), (3, 3)) };
+    let mut cached3 = cached(&[2, 0, 2], (1, 2), (3, 3));
+    (cached3.cost.read, cached3.cost.write) = (distance(80, 30), distance(81, 33));
     vec![plain3, matrix, global, cached2, cached3]
 }
 
@@ -207,7 +241,7 @@ fn equals_each_policy_run_alone_on_each_block() {
 fn leaving_out_repeated_hits_changes_nothing() {
     let mut rng = Rng::new(6);
     for _ in 0..if slow() { 4_000 } else { 80 } {
-        for machine in machines().into_iter().filter(|m| m.caches.is_some()) {
+        for machine in machines().into_iter().filter(|m| m.sections.caches.is_some()) {
             let seats = seats(&machine, 5);
             let refs = random_trace(&mut rng, 5, 1500, 1500);
             let run = |options| price(Setup { machine: &machine, seats: &seats, block_bytes: 256, options }, &refs);

@@ -12,7 +12,7 @@ use homenode_trace::{Merged, Op};
 
 fn seats(machine: &Machine, threads: usize) -> Vec<Seat> {
     let cpus: Vec<u16> =
-        machine.cores.iter().enumerate().flat_map(|(n, c)| std::iter::repeat_n(n as u16, *c as usize)).collect();
+        machine.shape.cores.iter().enumerate().flat_map(|(n, c)| std::iter::repeat_n(n as u16, *c as usize)).collect();
     (0..threads)
         .map(|t| Seat { cpu: (t % cpus.len()) as u16, node: NodeId(cpus[t % cpus.len()]), space: t as u32 % 3 })
         .collect()
@@ -34,7 +34,7 @@ fn run(
 }
 
 fn machines() -> Vec<Machine> {
-    let registry = models::ALL.iter().map(|s| s.build()).filter(|m| m.remote_access);
+    let registry = models::ALL.iter().map(|s| s.build()).filter(|m| m.cost.remote_access);
     registry.chain([cached(&[3, 0, 70], (2, 2), (5, 3)), plain(&[1])]).collect()
 }
 
@@ -128,7 +128,8 @@ fn charged_spins_are_charged_and_others_priced() {
 
 #[test]
 fn machines_without_remote_accesses_have_no_first_touch_and_say_so() {
-    let machine = Machine { remote_access: false, ..plain(&[1, 1]) };
+    let mut machine = plain(&[1, 1]);
+    machine.cost.remote_access = false;
     let refs: Vec<Merged> = (0..100)
         .map(|i| Merged {
             addr: 64,

@@ -71,10 +71,10 @@ fn machines() -> [Machine; 2] {
 
 /// Two threads a node, one where nodes have one processor.
 fn seat(machine: &Machine, thread: u32) -> Seat {
-    if machine.cores[0] == 1 {
+    if machine.shape.cores[0] == 1 {
         return Seat { cpu: thread as u16, node: NodeId(thread as u16), space: 0 };
     }
-    let before: u16 = machine.cores[..thread as usize / 2].iter().sum();
+    let before: u16 = machine.shape.cores[..thread as usize / 2].iter().sum();
     Seat { cpu: before + (thread % 2) as u16, node: NodeId((thread / 2) as u16), space: 0 }
 }
 

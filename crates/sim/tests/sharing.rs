@@ -40,7 +40,7 @@ fn own(t: u32, i: u64) -> Step {
 /// Threads with numbers of later generations sit where those before them sat.
 fn seats(machine: &Machine, threads: u32) -> Vec<Seat> {
     let cpus: Vec<u16> =
-        machine.cores.iter().enumerate().flat_map(|(n, c)| std::iter::repeat_n(n as u16, *c as usize)).collect();
+        machine.shape.cores.iter().enumerate().flat_map(|(n, c)| std::iter::repeat_n(n as u16, *c as usize)).collect();
     let cpu = |t: u32| (t % THREADS) as usize * cpus.len() / THREADS as usize;
     (0..threads).map(|t| Seat { cpu: cpu(t) as u16, node: NodeId(cpus[cpu(t)]), space: 0 }).collect()
 }

@@ -16,7 +16,7 @@ const B: u64 = 0x20_0000_0000;
 
 fn seats(machine: &Machine) -> Vec<Seat> {
     let cpus: Vec<u16> =
-        machine.cores.iter().enumerate().flat_map(|(n, c)| std::iter::repeat_n(n as u16, *c as usize)).collect();
+        machine.shape.cores.iter().enumerate().flat_map(|(n, c)| std::iter::repeat_n(n as u16, *c as usize)).collect();
     let cpu = |t: usize| t * cpus.len() / THREADS as usize;
     (0..THREADS as usize).map(|t| Seat { cpu: cpu(t) as u16, node: NodeId(cpus[cpu(t)]), space: 0 }).collect()
 }
@@ -130,15 +130,22 @@ fn assert_consistent(e: &Evaluation) {
     }
 }
 
+/// Without caches, with words as long as the references.
+fn wide_words() -> Machine {
+    let mut machine = plain(&[4, 4]);
+    machine.shape.word_bytes = 8;
+    machine
+}
+
 fn small_machine() -> Machine {
     let mut machine = cached(&[4, 4], (8, 4), (64, 8)); // 2 KiB private, 32 KiB shared
-    machine.word_bytes = 8;
+    machine.shape.word_bytes = 8;
     machine
 }
 
 #[test]
 fn first_touch_mistake_is_found_and_its_remedy_predicted() {
-    for machine in [small_machine(), Machine { word_bytes: 8, ..plain(&[4, 4]) }] {
+    for machine in [small_machine(), wide_words()] {
         let words = 64 * 512; // 64 pages an array
         let arrays = || vec![("a", A, words * 8), ("b", B, words * 8)];
         let (serial, parallel) = (stencil(words, 4, false), stencil(words, 4, true));
@@ -162,7 +169,7 @@ fn first_touch_mistake_is_found_and_its_remedy_predicted() {
 #[test]
 fn prediction_holds_for_arrays_about_as_large_as_the_last_level() {
     let mut machine = cached(&[4, 4], (16, 4), (1024, 8)); // 512 KiB shared
-    machine.word_bytes = 8;
+    machine.shape.word_bytes = 8;
     for kib_per_node in [640, 800, 1280, 2560] {
         let words = kib_per_node * 1024 / 8;
         let arrays = || vec![("a", A, words * 8), ("b", B, words * 8)];
@@ -306,7 +313,7 @@ fn matrix(rows: u64, sweeps: u64, by_rows: bool) -> Vec<Merged> {
 
 #[test]
 fn columns_of_rows_are_found_and_one_block_per_thread_predicted() {
-    for machine in [small_machine(), Machine { word_bytes: 8, ..plain(&[4, 4]) }] {
+    for machine in [small_machine(), wide_words()] {
         let arrays = || vec![("matrix", A, 128 * 4096)];
         let before = report(&machine, &matrix(128, 4, false), arrays());
         let after = report(&machine, &matrix(128, 4, true), arrays());
@@ -316,7 +323,7 @@ fn columns_of_rows_are_found_and_one_block_per_thread_predicted() {
         let finding = &before.findings[0];
         assert!(finding.places.contains(&"main.c:2".into()), "{:?}", finding.places);
         assert!(after.findings.is_empty(), "{:?}", after.findings);
-        if machine.caches.is_none() {
+        if machine.sections.caches.is_none() {
             assert_within_tenth(finding.saving, first_touch(&before) - first_touch(&after));
         }
     }
@@ -339,7 +346,7 @@ fn phases(words: u64, swapped: bool) -> Vec<Merged> {
 
 #[test]
 fn owners_that_change_with_phases_are_found_and_keeping_the_parts_predicted() {
-    for machine in [small_machine(), Machine { word_bytes: 8, ..plain(&[4, 4]) }] {
+    for machine in [small_machine(), wide_words()] {
         let words = 16 << 10;
         let arrays = || vec![("state", A, words * 8)];
         let before = report(&machine, &phases(words, true), arrays());

@@ -18,7 +18,7 @@ fn machines() -> Vec<Machine> {
 
 fn seats(machine: &Machine, threads: u16) -> Vec<Seat> {
     let nodes: Vec<u16> =
-        machine.cores.iter().enumerate().flat_map(|(n, c)| std::iter::repeat_n(n as u16, *c as usize)).collect();
+        machine.shape.cores.iter().enumerate().flat_map(|(n, c)| std::iter::repeat_n(n as u16, *c as usize)).collect();
     let seat = |t: u16| {
         let cpu = usize::from(t) * nodes.len() / usize::from(threads);
         Seat { cpu: cpu as u16, node: NodeId(nodes[cpu]), space: u32::from(t % 2) }

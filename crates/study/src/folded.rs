@@ -1,8 +1,6 @@
 //! The folded engine: one pass over some regions of a partition.
 use crate::group::{Group, groups};
-use crate::jobs::counting_machine;
 use crate::{Answer, Charged, Partition, Question, StudyError};
-use homenode_machine::Machine;
 use homenode_placement::policies::By;
 use std::ops::Range;
 
@@ -38,8 +36,7 @@ fn run(
 ) -> Result<Answer, StudyError> {
     question.check()?;
     check(question, partition)?;
-    let counting: Vec<Machine> = question.machines.iter().map(counting_machine).collect();
-    let mut groups = groups(question, &counting, partition)?;
+    let mut groups = groups(question, partition)?;
     for region in regions {
         for group in &mut groups {
             group.region(partition, region)?;
@@ -60,7 +57,7 @@ fn run(
         let group = first.and_then(|m| groups.iter().find(|g| g.machines.contains(&m)));
         *touched = group.map_or(0, |g| g.touched(level));
     }
-    let first = question.machines.iter().position(|m| m.caches.is_none());
+    let first = question.machines.iter().position(|m| m.sections.caches.is_none());
     answer.accesses = first.map_or(0, |m| answer.charged[m].accesses);
     answer.rows.sort_by_key(|r| (r.machine, r.block_bytes, r.what));
     Ok(answer)
@@ -71,7 +68,7 @@ fn charge(question: &Question, partition: &Partition, group: &Group<'_>, first_p
     let transfers = partition.head.streams[group.stream].transfers;
     for &m in &group.machines {
         charged[m].accesses = group.accesses();
-        if let (true, Some(c)) = (first_part, &question.machines[m].caches) {
+        if let (true, Some(c)) = (first_part, &question.machines[m].sections.caches) {
             charged[m].transfers = transfers.near + transfers.far;
             let [near, far] = [c.transfer_near.times(transfers.near), c.transfer_far.times(transfers.far)];
             charged[m].transfer_cost = near + far;

@@ -2,17 +2,18 @@
 use crate::fold::coarse::{Coarse, Ops, Shared};
 use crate::fold::strict::Strict;
 use crate::fold::{Levels, Visitor};
-use crate::jobs::{
-    Asked, BoundsJob, CountedJob, Job, PhasesJob, PolicyJob, Shape, SoloJob, StaticJob, is_counted, priced,
-};
+use crate::jobs::{Asked, BoundsJob, Job, PhasesJob, PolicyJob, SoloJob, StaticJob, priced};
 use crate::kernels::{Parameters, WithReplication, WithoutReplication};
 use crate::partition::stream::Key;
 use crate::{Partition, Question, Row, StudyError, Want, What};
 use homenode_machine::Machine;
+use homenode_placement::events::{POLICIES, Paths};
 use homenode_placement::optimum::{Bounds, PhaseStatic};
 use homenode_placement::policies::{By, Choice};
-use homenode_placement::{Start, Step, Tally};
+use homenode_placement::{EventCounts, Start, Step, Tally};
 use pulp::Arch;
+use std::cell::OnceCell;
+use std::sync::Arc;
 
 /// Machines with one stream and one binding.
 pub(crate) struct Group<'m> {
@@ -49,12 +50,8 @@ impl Visitor for Jobs<'_> {
     }
 }
 
-/// The groups of a question. `counting` are its machines with costs that count.
-pub(crate) fn groups<'m>(
-    question: &'m Question,
-    counting: &'m [Machine],
-    partition: &Partition,
-) -> Result<Vec<Group<'m>>, StudyError> {
+/// The groups of a question.
+pub(crate) fn groups<'m>(question: &'m Question, partition: &Partition) -> Result<Vec<Group<'m>>, StudyError> {
     let largest = question.blocks.last().copied().unwrap_or(0);
     let mut found: Vec<(usize, Vec<u16>, Vec<usize>)> = Vec::new();
     for machine in (0..question.machines.len()).filter(|m| question.usable(*m, largest)) {
@@ -66,14 +63,13 @@ pub(crate) fn groups<'m>(
             None => found.push((stream, nodes, vec![machine])),
         }
     }
-    let group = |(stream, nodes, machines)| Group::new(question, counting, partition, stream, nodes, machines);
+    let group = |(stream, nodes, machines)| Group::new(question, partition, stream, nodes, machines);
     Ok(found.into_iter().map(group).collect())
 }
 
 impl<'m> Group<'m> {
     fn new(
         question: &'m Question,
-        counting: &'m [Machine],
         partition: &Partition,
         stream: usize,
         nodes: Vec<u16>,
@@ -90,7 +86,7 @@ impl<'m> Group<'m> {
             let mut of: Vec<Vec<Box<dyn Job + 'm>>> = Vec::new();
             for block_bytes in question.blocks.iter().copied() {
                 let able = machines.iter().copied().filter(|m| question.usable(*m, block_bytes));
-                of.push(Maker { question, counting, block_bytes, machines: able.collect(), hits }.jobs(timed));
+                of.push(Maker::new(question, block_bytes, able.collect(), hits).jobs(timed));
             }
             let jobs = Jobs { of, touched: vec![0; question.blocks.len()] };
             let periods = question.policies.iter().filter_map(Choice::period).collect();
@@ -185,14 +181,34 @@ fn arch(question: &Question) -> Arch {
 /// Makes the jobs of one level.
 struct Maker<'m> {
     question: &'m Question,
-    counting: &'m [Machine],
     block_bytes: u64,
     machines: Vec<usize>,
     /// Whether the stream is one of cache events.
     hits: bool,
+    /// Paths that the machines have in common, by number of nodes.
+    paths: Vec<(usize, OnceCell<Arc<Paths>>)>,
 }
 
 impl<'m> Maker<'m> {
+    fn new(question: &'m Question, block_bytes: u64, machines: Vec<usize>, hits: bool) -> Maker<'m> {
+        let mut sizes: Vec<usize> = machines.iter().map(|m| question.machines[*m].nodes()).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let paths = sizes.into_iter().map(|nodes| (nodes, OnceCell::new())).collect();
+        Maker { question, block_bytes, machines, hits, paths }
+    }
+
+    /// Nothing counted yet, for any of the machines with so many nodes.
+    fn counts(&self, nodes: usize) -> EventCounts {
+        let paths = self.paths.iter().find(|(n, _)| *n == nodes).expect("a size of one of the machines");
+        let paths = paths.1.get_or_init(|| {
+            let machines = self.machines.iter().map(|m| &self.question.machines[*m]);
+            let alike: Vec<&Machine> = machines.filter(|m| m.nodes() == nodes).collect();
+            Arc::new(Paths::new(&POLICIES, &alike, self.block_bytes))
+        });
+        EventCounts::new(&POLICIES, paths.clone())
+    }
+
     /// Those that look at times, or the others.
     fn jobs(&self, timed: bool) -> Vec<Box<dyn Job + 'm>> {
         let mut jobs: Vec<Box<dyn Job + 'm>> = Vec::new();
@@ -210,7 +226,8 @@ impl<'m> Maker<'m> {
 
     fn policy(&self, policy: usize, choice: &Choice, jobs: &mut Vec<Box<dyn Job + 'm>>) {
         let (question, block_bytes) = (self.question, self.block_bytes);
-        let mut shapes: Vec<(Shape, Vec<usize>)> = Vec::new();
+        let by_cost = choice.spec.decides_by.contains(&By::Cost);
+        let mut alike: Vec<PolicyJob<'m>> = Vec::new();
         for &m in &self.machines {
             let machine = &question.machines[m];
             let Ok(engine) = choice.engine(machine, block_bytes) else { continue };
@@ -224,22 +241,15 @@ impl<'m> Maker<'m> {
                 }
                 _ => {}
             }
-            if choice.spec.decides_by.contains(&By::Cost) || !is_counted(machine) {
-                let (machine, policy) = (m as u32, policy as u32);
-                jobs.push(Box::new(PolicyJob { machine, policy, engine, tally: Tally::default() }));
-                continue;
-            }
-            let shape = Shape::of(machine);
-            match shapes.iter_mut().find(|(s, _)| *s == shape) {
-                Some((_, machines)) => machines.push(m),
-                None => shapes.push((shape, vec![m])),
+            match alike.iter_mut().find(|job| !by_cost && job.machines[0].1.decides_as(machine)) {
+                Some(job) => job.machines.push((m as u32, machine)),
+                None => {
+                    let (machines, counts) = (vec![(m as u32, machine)], self.counts(machine.nodes()));
+                    alike.push(PolicyJob { policy: policy as u32, machines, engine, counts });
+                }
             }
         }
-        for (_, machines) in shapes {
-            let Ok(engine) = choice.engine(&self.counting[machines[0]], block_bytes) else { continue };
-            let machines = machines.into_iter().map(|m| (m as u32, &question.machines[m])).collect();
-            jobs.push(Box::new(CountedJob::new(policy as u32, machines, engine)));
-        }
+        jobs.extend(alike.into_iter().map(|job| Box::new(job) as Box<dyn Job + 'm>));
     }
 
     fn fixed(&self, jobs: &mut Vec<Box<dyn Job + 'm>>) {

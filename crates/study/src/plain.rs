@@ -35,7 +35,7 @@ pub fn answer(question: &Question, refs: &[Merged]) -> Result<Answer, StudyError
     }
     let known_thread = |r: &&Merged| (r.thread as usize) < question.seats[0].len();
     answer.refs = refs.iter().filter(known_thread).map(|r| u64::from(r.weight)).sum();
-    let first = question.machines.iter().position(|m| m.caches.is_none());
+    let first = question.machines.iter().position(|m| m.sections.caches.is_none());
     answer.accesses = first.map_or(0, |m| answer.charged[m].accesses);
     Ok(answer)
 }

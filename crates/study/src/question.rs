@@ -100,14 +100,14 @@ impl Question {
 
     fn check_machine(&self, machine: &Machine, seats: &[Seat]) -> Result<(), StudyError> {
         machine.validate().map_err(|e| StudyError::Machine(machine.name.clone(), e.to_string()))?;
-        if !machine.word_bytes.is_power_of_two() {
+        if !machine.shape.word_bytes.is_power_of_two() {
             return Err(StudyError::Machine(machine.name.clone(), "a word is a power of two of bytes".into()));
         }
         let first = &self.seats[0];
         if seats.len() != first.len() || seats.iter().zip(first).any(|(a, b)| a.space != b.space) {
             return Err(StudyError::Threads(machine.name.clone()));
         }
-        let processors: usize = machine.cores.iter().map(|c| usize::from(*c)).sum();
+        let processors: usize = machine.shape.cores.iter().map(|c| usize::from(*c)).sum();
         if seats.iter().any(|s| usize::from(s.cpu) >= processors || s.node.index() >= machine.nodes()) {
             return Err(StudyError::Seat(machine.name.clone()));
         }
@@ -117,7 +117,7 @@ impl Question {
     /// Whether this machine can have blocks of this many bytes: they hold a word, and a line where there are lines.
     pub fn usable(&self, machine: usize, block_bytes: u64) -> bool {
         let m = &self.machines[machine];
-        let line = m.caches.as_ref().map_or(1, |c| c.line_bytes);
-        u64::from(m.word_bytes.max(line)) <= block_bytes
+        let line = m.sections.caches.as_ref().map_or(1, |c| c.line_bytes);
+        u64::from(m.shape.word_bytes.max(line)) <= block_bytes
     }
 }

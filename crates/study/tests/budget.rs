@@ -15,11 +15,11 @@ const MIB: usize = 1 << 20;
 fn question(fold_bytes: usize) -> Question {
     let machine = |i: i64| -> Machine {
         let mut m = models::find("butterfly").expect("in the registry");
-        m.cores = vec![1; NODES as usize];
-        m.word_bytes = 4;
-        m.read = Matrix::uniform(NODES as usize, Cost(1), Cost(3 + i));
-        (m.write, m.write_back) = (m.read.clone(), m.read.clone());
-        m.copy = CopyCost::linear(Cost(10 + 9 * i), Cost(2));
+        m.shape.cores = vec![1; NODES as usize];
+        m.shape.word_bytes = 4;
+        m.cost.read = Matrix::uniform(NODES as usize, Cost(1), Cost(3 + i));
+        (m.cost.write, m.cost.write_back) = (m.cost.read.clone(), m.cost.read.clone());
+        m.cost.copy = CopyCost::linear(Cost(10 + 9 * i), Cost(2));
         m
     };
     let seats: Vec<Seat> = (0..NODES).map(|t| Seat { cpu: t as u16, node: NodeId(t as u16), space: 0 }).collect();

@@ -84,7 +84,7 @@ fn caches() {
     for case in 0..cases(4) {
         let mut rng = Rng::new(2000 + case);
         let mut small = model("two-socket");
-        let caches = small.caches.as_mut().expect("a machine with caches");
+        let caches = small.sections.caches.as_mut().expect("a machine with caches");
         let line = u64::from(caches.line_bytes);
         (caches.private.ways, caches.private.bytes) = (2, 8 * line);
         (caches.shared.ways, caches.shared.bytes) = (4, 32 * line);
@@ -125,10 +125,10 @@ fn policies_do_not_look_at_more_than_they_say() {
         let base = ["ace", "butterfly"].map(model)[case as usize % 2].clone();
         let mut other = base.clone();
         let n = other.nodes();
-        other.read = Matrix::uniform(n, Cost(3), Cost(1 + 3 + rng.below(900) as i64));
-        other.write = Matrix::uniform(n, Cost(2), Cost(1 + 2 + rng.below(900) as i64));
-        other.copy = CopyCost::linear(Cost(rng.below(100_000) as i64), Cost(rng.below(5) as i64));
-        if let Some(g) = &mut other.global {
+        other.cost.read = Matrix::uniform(n, Cost(3), Cost(1 + 3 + rng.below(900) as i64));
+        other.cost.write = Matrix::uniform(n, Cost(2), Cost(1 + 2 + rng.below(900) as i64));
+        other.cost.copy = CopyCost::linear(Cost(rng.below(100_000) as i64), Cost(rng.below(5) as i64));
+        if let Some(g) = &mut other.cost.global {
             g.copy = CopyCost::linear(Cost(rng.below(100_000) as i64), Cost(1));
         }
         let mut q = question(&mut rng, vec![base, other], vec![64, 1024], &[0; 5]);

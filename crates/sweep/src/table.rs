@@ -242,7 +242,7 @@ fn costs(machine: &Machine, block_bytes: u64) -> Costs {
     let Some(view) = machine.single_remote(block_bytes) else { return Costs::default() };
     let load = AccessClass::Read as usize;
     Costs {
-        r: machine.remote_access.then(|| view.far[load].0),
+        r: machine.cost.remote_access.then(|| view.far[load].0),
         copy: Some(view.copy.0),
         g: view.global.map(|g| g[load].0),
         global_copy: view.copy_global.map(|c| c.0),

@@ -106,7 +106,7 @@ fn plan(request: &ReportRequest) -> Result<Plan<'_>, Failure> {
     let seating = Seating::new(machine::named(&request.machine)?, request.map.as_deref())
         .map_err(|e| Failure::usage(format!("--map: {e}")))?;
     let machine = &seating.machine;
-    let blocks = if request.blocks.is_empty() { vec![machine.page_bytes] } else { request.blocks.clone() };
+    let blocks = if request.blocks.is_empty() { vec![machine.shape.page_bytes] } else { request.blocks.clone() };
     for &block in &blocks {
         machine.check_block("--block", block).map_err(Failure::usage)?;
     }

@@ -40,7 +40,7 @@ fn another_machine_is_described_from_its_snapshot() {
         assert!(text.contains(part), "{part}: {text}");
     }
     let machine = homenode_machine::Machine::from_toml(&std::fs::read_to_string(output).unwrap()).unwrap();
-    assert_eq!(machine.cores, [2, 2, 0]);
+    assert_eq!(machine.shape.cores, [2, 2, 0]);
 }
 
 #[test]
@@ -69,8 +69,8 @@ fn this_machine_is_measured_quickly_and_saved() {
     valid(&doc.to_json());
     assert!(doc.to_text().contains("idle load latency, ns"));
     let text = std::fs::read_to_string(output).unwrap();
-    let (machine, measured) = homenode_machine::Machine::from_toml_measured(&text).unwrap();
-    let measured = measured.expect("raw values are kept");
+    let machine = homenode_machine::Machine::from_toml(&text).unwrap();
+    let measured = machine.sections.measured.expect("raw values are kept");
     assert_eq!(machine.name, "this");
     let all = measured.idle_ps.mean.iter().chain(&measured.read_mbs.mean).chain(&measured.write_mbs.mean);
     assert!(all.flatten().all(|v| *v > 0), "{measured:?}");

@@ -62,7 +62,7 @@ pub(super) fn find(parts: &Parts<'_>, object: &Object, names: &dyn Names, total:
 /// What it costs at least to make the copies: one write of local memory for each line, or word where there are no lines.
 fn least_making(parts: &Parts<'_>, bytes: u64, nodes: usize) -> TotalCost {
     let machine = parts.setup.machine;
-    let unit = if machine.caches.is_some() { parts.setup.unit_bytes } else { machine.word_bytes.into() };
+    let unit = if machine.sections.caches.is_some() { parts.setup.unit_bytes } else { machine.shape.word_bytes.into() };
     let local = |n: usize| machine.access(AccessClass::Write, NodeId(n as u16), Location::Node(NodeId(n as u16)));
     let write = (0..machine.nodes()).map(local).min().unwrap_or(Cost::ZERO);
     write.times(bytes / unit * (nodes as u64 - 1))

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 use homenode_analysis::{Analysed, Analysis, Charge, Names, ObjectName, Setup, SiteName, Transfer, UNKNOWN_OBJECT};
 use homenode_base::{Cost, NodeId, TotalCost};
-use homenode_machine::{AccessClass, Caches, CopyCost, Location, Machine, Matrix, Unit};
+use homenode_machine::{AccessClass, Caches, CopyCost, Costs, Location, Machine, Matrix, Sections, Shape, Unit};
 use homenode_trace::{Merged, Op};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,29 +17,32 @@ pub(crate) fn slow() -> bool {
 
 /// A machine of `nodes` nodes: 100 near, 180 far; a cache-to-cache transfer costs 150.
 pub(crate) fn machine(nodes: usize, caches: bool) -> Machine {
-    let geometry = homenode_machine::model::CacheGeometry { bytes: 1 << 20, ways: 16 };
+    let geometry = homenode_machine::CacheGeometry { bytes: 1 << 20, ways: 16 };
     let uniform = Matrix::uniform(nodes, Cost(100), Cost(180));
     Machine {
         name: "test".into(),
         title: "test".into(),
         sources: Vec::new(),
         unit: Unit::Picoseconds,
-        cores: vec![8; nodes],
-        word_bytes: 8,
-        page_bytes: PAGE,
-        read: uniform.clone(),
-        write: uniform.clone(),
-        write_back: uniform,
-        remote_access: true,
-        copy: CopyCost { fixed: Cost(1000), per_word: Cost(1), at_most: None },
-        global: None,
-        caches: caches.then_some(Caches {
-            line_bytes: LINE as u32,
-            private: geometry,
-            shared: geometry,
-            transfer_near: Cost(150),
-            transfer_far: Cost(150),
-        }),
+        shape: Shape { cores: vec![8; nodes], word_bytes: 8, page_bytes: PAGE },
+        cost: Costs {
+            read: uniform.clone(),
+            write: uniform.clone(),
+            write_back: uniform,
+            remote_access: true,
+            copy: CopyCost { fixed: Cost(1000), per_word: Cost(1), at_most: None },
+            global: None,
+        },
+        sections: Sections {
+            caches: caches.then_some(Caches {
+                line_bytes: LINE as u32,
+                private: geometry,
+                shared: geometry,
+                transfer_near: Cost(150),
+                transfer_far: Cost(150),
+            }),
+            ..Sections::default()
+        },
     }
 }
 
@@ -146,7 +149,7 @@ impl<'a> Replay<'a> {
         }
         for line in r.addr / LINE..=last / LINE {
             let addr = r.addr.max(line * LINE);
-            match self.machine.caches.is_some() {
+            match self.machine.sections.caches.is_some() {
                 false => self.charge(r, addr, node, analysis),
                 true => self.cached(r, line, addr, node, analysis),
             }

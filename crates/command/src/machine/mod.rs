@@ -3,7 +3,7 @@ pub mod saved;
 
 use crate::Failure;
 use homenode_host::topology::read;
-use homenode_machine::{Machine, ThisMachine, Topology, models};
+use homenode_machine::{Machine, Topology, models};
 use std::path::Path;
 
 /// A machine of the registry, `this` one, or the one in a TOML file.
@@ -41,10 +41,9 @@ pub fn topology() -> Result<Topology, Failure> {
 /// As [`topology`]; a saved measurement that cannot be read or is of another machine.
 pub fn this() -> Result<Machine, Failure> {
     let topology = topology()?;
-    let ThisMachine { machine, .. } = match saved::load(&topology)? {
+    match saved::load(&topology)? {
         // What the user saved is used as it is: the file may have been edited.
-        Some((_, path)) => return saved::machine(&path).map(|(m, _)| m),
-        None => topology.machine(None).map_err(Failure::work)?,
-    };
-    Ok(machine)
+        Some((machine, _)) => Ok(machine),
+        None => Ok(topology.machine(None).map_err(Failure::work)?.machine),
+    }
 }

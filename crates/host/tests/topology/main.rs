@@ -46,13 +46,13 @@ fn memory_without_processors_has_hmat_tier_and_cost() {
     assert_eq!((access.write_latency_ns, access.write_bandwidth_mbs), (300, 4000));
     assert_eq!(t.nodes[0].memory_side_cache_bytes, 1 << 20);
     let this = t.machine(None).unwrap();
-    let read_cost = |q: u16, j: u16| this.machine.read.at(NodeId(q), NodeId(j));
+    let read_cost = |q: u16, j: u16| this.machine.cost.read.at(NodeId(q), NodeId(j));
     assert_eq!(read_cost(1, 2), Cost(250_000), "the HMAT figure, from its initiator");
     assert_eq!(read_cost(0, 2), Cost(250_000 * 40 / 30), "in proportion to the distance from elsewhere");
     assert_eq!(read_cost(0, 0), Cost(90_000));
     assert_eq!(read_cost(1, 1), Cost(80_000), "no HMAT: 8 ns a unit of distance");
     assert_eq!(read_cost(2, 2), Cost(250_000), "row of a node without processors: what the best placed pay");
-    assert_eq!(this.machine.cores, [2, 2, 0]);
+    assert_eq!(this.machine.shape.cores, [2, 2, 0]);
     assert!(this.machine.sources.iter().any(|s| s.contains("not measured") && s.contains("no nanoseconds")));
 }
 
@@ -62,7 +62,7 @@ fn caches_and_hypervisor_are_read() {
     let caches = t.caches.unwrap();
     assert_eq!((caches.private.bytes, caches.shared.bytes, caches.line_bytes), (2 << 20, 30 << 20, 64));
     assert_eq!(t.virtual_machine.as_deref(), Some("QEMU"));
-    assert!(t.machine(None).unwrap().machine.caches.is_some());
+    assert!(t.machine(None).unwrap().machine.sections.caches.is_some());
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_hypercube_of_eight_costs_its_hops() {
     let this = read(s.root()).unwrap().machine(None).unwrap();
     for (i, j) in (0..8u16).flat_map(|i| (0..8u16).map(move |j| (i, j))) {
         let hops = i64::from((i ^ j).count_ones());
-        assert_eq!(this.machine.read.at(NodeId(i), NodeId(j)), Cost(80_000 * (1 + hops)));
+        assert_eq!(this.machine.cost.read.at(NodeId(i), NodeId(j)), Cost(80_000 * (1 + hops)));
     }
     assert!(this.changes.is_empty());
 }
@@ -189,7 +189,7 @@ fn a_matrix_that_contradicts_itself_is_repaired_for_costs_and_shown_raw() {
         Topology { nodes: vec![node(0), node(1)], distances: vec![vec![12, 11], vec![20, 10]], ..Topology::default() };
     let this = t.machine(None).unwrap();
     assert_eq!(this.raw_read.at(NodeId(0), NodeId(0)), Cost(96_000));
-    assert_eq!(this.machine.read.at(NodeId(0), NodeId(0)), Cost(88_000));
+    assert_eq!(this.machine.cost.read.at(NodeId(0), NodeId(0)), Cost(88_000));
     assert_eq!(this.changes.len(), 1);
 }
 

@@ -1,6 +1,9 @@
 //! IBM ACE, Bolosky's first machine: local memories and a global memory equally far from all.
 use super::Spec;
-use crate::model::{CopyCost, GlobalMemory, LinearCost, Machine, Matrix, Unit};
+use crate::costs::{CopyCost, Costs, GlobalMemory, LinearCost, Matrix};
+use crate::model::{Machine, Unit};
+use crate::sections::Sections;
+use crate::shape::Shape;
 use homenode_base::Cost;
 
 pub(crate) static SPEC: Spec =
@@ -28,16 +31,12 @@ fn build() -> Machine {
             "R = min(5 words + 200, 2 G): not printed; our choice, within R <= 2 G of section 4.1.1".into(),
         ],
         unit: Unit::Quantum("local reference of the ACE".into()),
-        cores: vec![1; 8],
-        word_bytes: 4,
-        page_bytes: 4096,
-        read: near_far.clone(),
-        write: near_far.clone(),
-        write_back: near_far,
-        remote_access: true,
-        copy: CopyCost { fixed: FAULT, per_word: REMOTE, at_most: Some(through_global) },
-        global: Some(GlobalMemory { access: GLOBAL, copy: CopyCost::linear(FAULT, GLOBAL) }),
-        caches: None,
+        shape: Shape { cores: vec![1; 8], word_bytes: 4, page_bytes: 4096 },
+        cost: Costs {
+            global: Some(GlobalMemory { access: GLOBAL, copy: CopyCost::linear(FAULT, GLOBAL) }),
+            ..Costs::alike(&near_far, CopyCost { fixed: FAULT, per_word: REMOTE, at_most: Some(through_global) })
+        },
+        sections: Sections::default(),
     }
 }
 

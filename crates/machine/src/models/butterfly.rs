@@ -1,6 +1,9 @@
 //! BBN Butterfly, Bolosky's second machine: local memories only, remote references dear, block transfer cheap.
 use super::Spec;
-use crate::model::{CopyCost, Machine, Matrix, Unit};
+use crate::costs::{CopyCost, Costs, Matrix};
+use crate::model::{Machine, Unit};
+use crate::sections::Sections;
+use crate::shape::Shape;
 use homenode_base::Cost;
 
 pub(crate) static SPEC: Spec =
@@ -20,16 +23,9 @@ fn build() -> Machine {
             "8 processors: as in the traces of Bolosky 1993, section 2.1".into(),
         ],
         unit: Unit::Quantum("local reference of the Butterfly".into()),
-        cores: vec![1; 8],
-        word_bytes: 4,
-        page_bytes: 4096,
-        read: near_far.clone(),
-        write: near_far.clone(),
-        write_back: near_far,
-        remote_access: true,
-        copy: CopyCost::linear(Cost(200), Cost(3)),
-        global: None,
-        caches: None,
+        shape: Shape { cores: vec![1; 8], word_bytes: 4, page_bytes: 4096 },
+        cost: Costs::alike(&near_far, CopyCost::linear(Cost(200), Cost(3))),
+        sections: Sections::default(),
     }
 }
 

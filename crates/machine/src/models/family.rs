@@ -8,8 +8,11 @@
 //!
 //! The thesis asks for R > 2r elsewhere (section 4.1.1). Small blocks of `cc-plus` and `dsm-plus` violate that; nothing
 //! here or in the optimum needs it.
-use crate::model::{CopyCost, Machine, Matrix, Unit};
-use crate::validate::{MachineError, reject};
+use crate::costs::{CopyCost, Costs, Matrix};
+use crate::limits::{MachineError, reject};
+use crate::model::{Machine, Unit};
+use crate::sections::Sections;
+use crate::shape::Shape;
 use homenode_base::Cost;
 
 /// What the costs of a family follow from, in units of a local hit (50 ns in the thesis).
@@ -122,8 +125,12 @@ impl Member {
     pub fn build(&self, parameters: &Parameters) -> Result<Machine, MachineError> {
         let machine = self.unchecked(parameters);
         machine.validate()?;
-        if machine.page_bytes < u64::from(WORD_BYTES) {
-            return Err(reject("page_bytes", machine.page_bytes, format!("at least a word of {WORD_BYTES} bytes")));
+        if machine.shape.page_bytes < u64::from(WORD_BYTES) {
+            return Err(reject(
+                "page_bytes",
+                machine.shape.page_bytes,
+                format!("at least a word of {WORD_BYTES} bytes"),
+            ));
         }
         Ok(machine)
     }
@@ -145,16 +152,16 @@ impl Member {
             title: self.title.into(),
             sources: self.sources(p),
             unit: Unit::Quantum("local hit (50 ns)".into()),
-            cores: vec![1; usize::from(p.processors)],
-            word_bytes: WORD_BYTES,
-            page_bytes: p.base_block_bytes.unwrap_or(base),
-            read: near_far.clone(),
-            write: near_far.clone(),
-            write_back: near_far,
-            remote_access: self.remote != RemoteWord::Never,
-            copy: CopyCost::linear(Cost(fixed), PER_WORD),
-            global: None,
-            caches: None,
+            shape: Shape {
+                cores: vec![1; usize::from(p.processors)],
+                word_bytes: WORD_BYTES,
+                page_bytes: p.base_block_bytes.unwrap_or(base),
+            },
+            cost: Costs {
+                remote_access: self.remote != RemoteWord::Never,
+                ..Costs::alike(&near_far, CopyCost::linear(Cost(fixed), PER_WORD))
+            },
+            sections: Sections::default(),
         }
     }
 

@@ -3,7 +3,10 @@
 //! The measured diagonal is the least of each row, so the table is used as it stands. Caches are not modelled: what the
 //! thesis counts, and what its affinity works on, are misses.
 use super::Spec;
-use crate::model::{CopyCost, Machine, Matrix, Unit};
+use crate::costs::{CopyCost, Costs, Matrix};
+use crate::model::{Machine, Unit};
+use crate::sections::Sections;
+use crate::shape::Shape;
 use homenode_base::Cost;
 
 pub(crate) static SPEC: Spec =
@@ -34,15 +37,8 @@ pub(super) fn opteron(name: &str, title: &str, rows: &[Vec<Cost>], cores: u16, t
                 .into(),
         ],
         unit: Unit::Picoseconds,
-        cores: vec![cores; rows.len()],
-        word_bytes: 8,
-        page_bytes: 4096,
-        read: matrix.clone(),
-        write: matrix.clone(),
-        write_back: matrix,
-        remote_access: true,
-        copy: CopyCost { fixed: MOVE, per_word: Cost(0), at_most: None },
-        global: None,
-        caches: None,
+        shape: Shape { cores: vec![cores; rows.len()], word_bytes: 8, page_bytes: 4096 },
+        cost: Costs::alike(&matrix, CopyCost { fixed: MOVE, per_word: Cost(0), at_most: None }),
+        sections: Sections::default(),
     }
 }

@@ -47,7 +47,7 @@ mod tests {
         assert_eq!(m.validate(), Ok(()));
         for (i, row) in RAW_NS.iter().enumerate() {
             for (j, ns) in row.iter().enumerate() {
-                let cost = m.read.at(NodeId(i as u16), NodeId(j as u16));
+                let cost = m.cost.read.at(NodeId(i as u16), NodeId(j as u16));
                 let wanted = if (i, j) == (0, 0) { 123 } else { *ns };
                 assert_eq!(cost, Cost(wanted * 1000), "from {i} to {j}");
             }

@@ -12,7 +12,10 @@
 //! A dirty line coming from another node's cache takes 108.6 ns if its home is the writer's node and 172 ns if it is the
 //! reader's. Transfers are charged alike whatever the home, hence the mean.
 use super::Spec;
-use crate::model::{CacheGeometry, Caches, CopyCost, Machine, Matrix, Unit};
+use crate::costs::{CopyCost, Costs, Matrix};
+use crate::model::{Machine, Unit};
+use crate::sections::{CacheGeometry, Caches, Sections};
+use crate::shape::Shape;
 use homenode_base::Cost;
 
 pub(crate) static SPEC: Spec = Spec {
@@ -44,22 +47,25 @@ fn build() -> Machine {
         title: "Two-socket x86 server, 2 x 8 cores, 1 MiB private and 11 MiB shared cache".into(),
         sources: SOURCES.iter().map(|s| (*s).into()).collect(),
         unit: Unit::Picoseconds,
-        cores: vec![8; 2],
-        word_bytes: 8,
-        page_bytes: 4096,
-        read: Matrix::uniform(2, LOCAL, REMOTE),
-        write: Matrix::uniform(2, LOCAL, REMOTE),
-        write_back: Matrix::uniform(2, WRITE_BACK_LOCAL, WRITE_BACK_REMOTE),
-        remote_access: true,
-        copy: CopyCost::linear(COPY_FIXED, COPY_WORD),
-        global: None,
-        caches: Some(Caches {
-            line_bytes: 64,
-            private: CacheGeometry { bytes: 1 << 20, ways: 16 },
-            shared: CacheGeometry { bytes: 11 << 20, ways: 11 },
-            transfer_near: TRANSFER_NEAR,
-            transfer_far: TRANSFER_FAR,
-        }),
+        shape: Shape { cores: vec![8; 2], word_bytes: 8, page_bytes: 4096 },
+        cost: Costs {
+            read: Matrix::uniform(2, LOCAL, REMOTE),
+            write: Matrix::uniform(2, LOCAL, REMOTE),
+            write_back: Matrix::uniform(2, WRITE_BACK_LOCAL, WRITE_BACK_REMOTE),
+            remote_access: true,
+            copy: CopyCost::linear(COPY_FIXED, COPY_WORD),
+            global: None,
+        },
+        sections: Sections {
+            caches: Some(Caches {
+                line_bytes: 64,
+                private: CacheGeometry { bytes: 1 << 20, ways: 16 },
+                shared: CacheGeometry { bytes: 11 << 20, ways: 11 },
+                transfer_near: TRANSFER_NEAR,
+                transfer_far: TRANSFER_FAR,
+            }),
+            ..Sections::default()
+        },
     }
 }
 

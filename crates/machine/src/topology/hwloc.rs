@@ -4,7 +4,7 @@
 //! has one node: the one with the fewest processors that holds it, the lowest number among equals; the others are
 //! memory-only nodes whose best initiator is that one.
 use super::{Access, CpuCaches, MemoryNode, Ranges, Topology};
-use crate::model::CacheGeometry;
+use crate::sections::CacheGeometry;
 use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::BTreeMap;
 
@@ -107,7 +107,7 @@ fn memory_nodes(machine: &Node) -> Result<Vec<Found>, HwlocError> {
         Ok(Found { node, gp_index: number(&n, "gp_index").unwrap_or(u64::MAX), local: set(&n, "cpuset")? })
     };
     let found: Vec<Found> = objects(machine, "NUMANode").map(read).collect::<Result<_, _>>()?;
-    if found.is_empty() || found.len() > crate::validate::NODES_MAX {
+    if found.is_empty() || found.len() > crate::limits::NODES_MAX {
         return Err(HwlocError::Kind(format!("{} memory nodes", found.len())));
     }
     Ok(found)

@@ -7,7 +7,7 @@
 mod hwloc;
 pub mod ranges;
 
-use crate::model::CacheGeometry;
+use crate::sections::CacheGeometry;
 use homenode_base::NodeId;
 pub use hwloc::HwlocError;
 pub use ranges::{Ranges, RangesError};

@@ -7,7 +7,7 @@ use crate::doc::Table;
 use homenode_base::Cost;
 use homenode_command::Failure;
 use homenode_machine::models::family::{self, MEMBERS, Parameters};
-use homenode_machine::{Machine, Matrix};
+use homenode_machine::{Costs, Machine, Matrix};
 use homenode_study::analyses::{Series, is_concave};
 use homenode_study::{Question, Want, What};
 
@@ -77,7 +77,11 @@ fn numa_with(r: i64) -> Result<Machine, Failure> {
     let m = member(&family::NUMA, Parameters::default())?;
     let near_far = Matrix::uniform(m.nodes(), Cost(1), Cost(r));
     let read = near_far.clone();
-    Ok(Machine { name: format!("numa,r={r}"), read, write: near_far.clone(), write_back: near_far, ..m })
+    Ok(Machine {
+        name: format!("numa,r={r}"),
+        cost: Costs { read, write: near_far.clone(), write_back: near_far, ..m.cost },
+        ..m
+    })
 }
 
 impl Measured {

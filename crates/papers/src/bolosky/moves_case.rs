@@ -6,7 +6,7 @@ use super::program::Program;
 use super::slopes::{Apart, Price};
 use homenode_base::Cost;
 use homenode_command::Failure;
-use homenode_machine::{CopyCost, GlobalMemory, Machine, models};
+use homenode_machine::{CopyCost, Costs, GlobalMemory, Machine, models};
 use homenode_study::analyses::Series;
 
 /// Block size of experiments on prices, in bytes.
@@ -50,8 +50,12 @@ pub(super) fn parts(program: &Program) -> Result<Parts, Failure> {
 
 fn priced(g: i64) -> Machine {
     let ace = machine("ace");
-    let global = ace.global.map(|m| GlobalMemory { copy: CopyCost::linear(Cost(g), Cost::ZERO), ..m });
-    Machine { name: format!("ace,G={g}"), copy: CopyCost::linear(Cost(2 * g), Cost::ZERO), global, ..ace }
+    let global = ace.cost.global.map(|m| GlobalMemory { copy: CopyCost::linear(Cost(g), Cost::ZERO), ..m });
+    Machine {
+        name: format!("ace,G={g}"),
+        cost: Costs { copy: CopyCost::linear(Cost(2 * g), Cost::ZERO), global, ..ace.cost },
+        ..ace
+    }
 }
 
 impl Parts {

@@ -53,7 +53,7 @@ impl Experiment for Beside {
         let single = table(&program.answer(&question)?);
         let (mut printed, mut work) = (single, [0; 2]);
         for (machine, blocks) in printed.iter_mut().enumerate() {
-            let deciding = question.machines[machine].remote_access;
+            let deciding = question.machines[machine].cost.remote_access;
             blocks.iter_mut().filter(|_| deciding).for_each(|cost| *cost = 0.0);
         }
         let found = program.by_parts(|part| figure_4_3(&question, program.partition(), part))?;
@@ -94,14 +94,9 @@ fn excess(cost: f64, best: f64) -> f64 {
 /// Returns what the figure finds.
 fn counterexample() -> Option<TotalCost> {
     let near_far = Matrix::uniform(3, Cost(1), Cost(8));
-    let machine = Machine {
-        cores: vec![1; 3],
-        read: near_far.clone(),
-        write: near_far.clone(),
-        write_back: near_far,
-        copy: CopyCost::linear(Cost(17), Cost(0)),
-        ..models::find("butterfly")?
-    };
+    let mut machine = models::find("butterfly")?;
+    machine.shape.cores = vec![1; 3];
+    machine.cost = homenode_machine::Costs::alike(&near_far, CopyCost::linear(Cost(17), Cost(0)));
     let access = |(node, kind): &(u16, AccessKind)| Access {
         node: NodeId(*node),
         kind: *kind,

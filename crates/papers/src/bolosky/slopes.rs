@@ -9,7 +9,7 @@ use super::lookup::Answered;
 use super::program::Program;
 use homenode_base::{Cost, NodeId};
 use homenode_command::Failure;
-use homenode_machine::{AccessClass, CopyCost, GlobalMemory, Location, Machine, Matrix};
+use homenode_machine::{AccessClass, CopyCost, Costs, GlobalMemory, Location, Machine, Matrix};
 use homenode_study::analyses::scaled;
 use homenode_study::{Question, Want, What};
 
@@ -86,20 +86,32 @@ fn one_more(copy: CopyCost, by: i64) -> CopyCost {
 /// The machine with one price a part higher.
 fn dearer(m: &Machine, price: Price) -> Machine {
     match price {
-        Price::Copies if m.global.is_some() => {
-            let global = m.global.map(|g| GlobalMemory { copy: one_more(g.copy, 1), ..g });
-            Machine { name: format!("{}+G", m.name), copy: one_more(m.copy, 2), global, ..m.clone() }
+        Price::Copies if m.cost.global.is_some() => {
+            let global = m.cost.global.map(|g| GlobalMemory { copy: one_more(g.copy, 1), ..g });
+            Machine {
+                name: format!("{}+G", m.name),
+                cost: Costs { copy: one_more(m.cost.copy, 2), global, ..m.cost.clone() },
+                ..m.clone()
+            }
         }
-        Price::Copies => Machine { name: format!("{}+R", m.name), copy: one_more(m.copy, 1), ..m.clone() },
+        Price::Copies => Machine {
+            name: format!("{}+R", m.name),
+            cost: Costs { copy: one_more(m.cost.copy, 1), ..m.cost.clone() },
+            ..m.clone()
+        },
         Price::Remote => {
             let at = |to: u16| m.access(AccessClass::Read, NodeId(0), Location::Node(NodeId(to)));
             let far = Matrix::uniform(m.nodes(), at(0), Cost(at(1).0 + 1));
             let read = far.clone();
-            Machine { name: format!("{}+r", m.name), read, write: far.clone(), write_back: far, ..m.clone() }
+            Machine {
+                name: format!("{}+r", m.name),
+                cost: Costs { read, write: far.clone(), write_back: far, ..m.cost.clone() },
+                ..m.clone()
+            }
         }
         Price::Global => {
-            let global = m.global.map(|g| GlobalMemory { access: Cost(g.access.0 + 1), ..g });
-            Machine { name: format!("{}+g", m.name), global, ..m.clone() }
+            let global = m.cost.global.map(|g| GlobalMemory { access: Cost(g.access.0 + 1), ..g });
+            Machine { name: format!("{}+g", m.name), cost: Costs { global, ..m.cost.clone() }, ..m.clone() }
         }
     }
 }
@@ -149,7 +161,7 @@ mod tests {
                 let above = solved.cost.0 - i128::from(apart.accesses());
                 assert_eq!(apart.above(m, block_bytes).expect("known"), above, "{}", machines[m].name);
                 let words = (block_bytes / 4) as i64;
-                let price = machines[m].global.map_or(machines[m].copy, |g| g.copy).of_words(words).0;
+                let price = machines[m].cost.global.map_or(machines[m].cost.copy, |g| g.copy).of_words(words).0;
                 let number = apart.number(m, block_bytes, 0).expect("known");
                 assert_eq!(
                     i128::from(number) * i128::from(price),

@@ -176,7 +176,7 @@ fn range(v: &[f64]) -> String {
 
 fn table(name: &str) -> Vec<Vec<f64>> {
     let machine: Machine = models::find(name).expect("in the registry");
-    machine.read.rows().iter().map(|r| r.iter().map(|c| c.0 as f64 / 1000.0).collect()).collect()
+    machine.cost.read.rows().iter().map(|r| r.iter().map(|c| c.0 as f64 / 1000.0).collect()).collect()
 }
 
 /// The table as measured, before its diagonal was repaired.

@@ -24,7 +24,7 @@ impl Distances {
         let table = |class: AccessClass| -> Vec<Cost> {
             (0..n * n).map(|i| machine.access(class, node(i / n), Location::Node(node(i % n)))).collect()
         };
-        let accessors = machine.cores.iter().filter(|c| **c > 0).count();
+        let accessors = machine.shape.cores.iter().filter(|c| **c > 0).count();
         Distances { homes: n, cells: CLASSES.map(table), accessors }
     }
     /// The same costs for every class, in any unit; `None` unless all rows have the same length and there is a cell.

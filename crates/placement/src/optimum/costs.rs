@@ -39,7 +39,7 @@ impl Costs {
     pub(crate) fn new(machine: &Machine, block_bytes: u64) -> Costs {
         let nodes = machine.nodes();
         let copy = if nodes > 1 { machine.copy_cost(block_bytes, node(0), node(1)).0 } else { 0 };
-        let copy_global = machine.global.map(|_| machine.copy_cost(block_bytes, Location::Global, node(0)).0);
+        let copy_global = machine.cost.global.map(|_| machine.copy_cost(block_bytes, Location::Global, node(0)).0);
         let limit = limit(nodes, copy.max(copy_global.unwrap_or(0)));
         let mut costs = Costs { nodes, copy, copy_global, exact: true, near: Vec::new(), excess: Vec::new(), limit };
         for class in CLASSES {
@@ -54,7 +54,7 @@ impl Costs {
         let at = |home| machine.access(class, q, home);
         let others = || (0..self.nodes).filter(|j| *j != q.index()).map(|j| at(node(j)));
         let far = others().min().unwrap_or(Cost::INFINITE);
-        let global = machine.global.map(|_| at(Location::Global));
+        let global = machine.cost.global.map(|_| at(Location::Global));
         let near = at(Location::Node(q)).min(far).min(global.unwrap_or(far));
         let lowered = others().any(|c| c != far) || near != at(Location::Node(q)) || global.is_some_and(|g| g > far);
         self.exact &= !lowered;

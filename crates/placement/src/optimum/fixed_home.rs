@@ -45,7 +45,7 @@ impl<'m> BestStatic<'m> {
     /// The cheapest home and its cost; among equals the lowest node, global memory last.
     pub fn finish(&self, state: &HomeUse) -> (Location, Solved) {
         let nodes = (0..self.machine.nodes()).map(|n| Location::Node(NodeId(n as u16)));
-        let homes = nodes.chain(self.machine.global.map(|_| Location::Global));
+        let homes = nodes.chain(self.machine.cost.global.map(|_| Location::Global));
         let priced = homes.map(|home| (self.cost_at(state, home), home));
         let (cost, home) = priced.min_by_key(|(cost, _)| *cost).expect("a machine has a node");
         (home, Solved { cost, ..Solved::default() })

@@ -1,6 +1,6 @@
 //! One home per phase: the best ones, moves between them included.
 use crate::access::Access;
-use crate::engine::Tally;
+use crate::events::Tally;
 use homenode_base::NodeId;
 use homenode_machine::{AccessClass, Location, Machine};
 
@@ -78,7 +78,7 @@ impl<'m> PhaseStatic<'m> {
 
     fn homes(&self) -> impl Iterator<Item = Location> + use<'m> {
         let nodes = (0..self.machine.nodes()).map(|n| Location::Node(NodeId(n as u16)));
-        nodes.chain(self.machine.global.map(|_| Location::Global))
+        nodes.chain(self.machine.cost.global.map(|_| Location::Global))
     }
 
     /// Least costs with this phase's accesses.
@@ -111,11 +111,7 @@ impl<'m> PhaseStatic<'m> {
         for (i, n) in counts.iter().enumerate().filter(|(_, n)| **n > 0) {
             let node = NodeId((i % nodes) as u16);
             let cost = self.machine.access(CHARGED[i / nodes], node, home).times(*n);
-            match home {
-                Location::Global => tally.global += cost,
-                Location::Node(n) if n == node => tally.local += cost,
-                Location::Node(_) => tally.remote += cost,
-            }
+            tally.served(node, home, cost);
         }
         tally
     }

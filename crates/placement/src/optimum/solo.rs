@@ -41,7 +41,7 @@ impl Solo {
     pub fn new(machine: &Machine, block_bytes: u64) -> Solo {
         let copy = if machine.nodes() > 1 { machine.copy_cost(block_bytes, node(0), node(1)).0 } else { 0 };
         let global = homenode_machine::Location::Global;
-        let copy_global = machine.global.map(|_| machine.copy_cost(block_bytes, global, node(0)).0);
+        let copy_global = machine.cost.global.map(|_| machine.copy_cost(block_bytes, global, node(0)).0);
         let dearest = copy.max(copy_global.unwrap_or(0));
         Solo::build(machine, Moves::Uniform { copy, copy_global }, dearest)
     }
@@ -50,7 +50,7 @@ impl Solo {
     /// not one row per node, or the machine has global memory.
     pub fn with_moves(machine: &Machine, moves: &Matrix) -> Option<Solo> {
         let n = machine.nodes();
-        if moves.nodes() != n || machine.global.is_some() {
+        if moves.nodes() != n || machine.cost.global.is_some() {
             return None;
         }
         let pair = |i: usize| moves.at(NodeId((i / n) as u16), NodeId((i % n) as u16)).0;
@@ -61,7 +61,7 @@ impl Solo {
 
     fn build(machine: &Machine, moves: Moves, dearest: i64) -> Solo {
         let nodes = machine.nodes();
-        let locations = nodes + usize::from(machine.global.is_some());
+        let locations = nodes + usize::from(machine.cost.global.is_some());
         let limit = limit(nodes, dearest);
         let mut solo = Solo { nodes, locations, moves, excess: Vec::new(), least: Vec::new(), limit };
         for class in [AccessClass::Read, AccessClass::Write, AccessClass::WriteBack, AccessClass::Free] {

@@ -316,11 +316,11 @@ mod tests {
     #[test]
     fn sweeping_gives_the_options_of_every_window() {
         let mut machine: Machine = homenode_machine::models::find("ace").expect("in the registry");
-        machine.cores = vec![1; 3];
-        machine.read = Matrix::uniform(3, Cost(1), Cost(5));
-        (machine.write, machine.write_back) = (machine.read.clone(), machine.read.clone());
-        machine.copy = CopyCost::linear(Cost(4), Cost(0));
-        machine.global = Some(GlobalMemory { access: Cost(2), copy: CopyCost::linear(Cost(9), Cost(0)) });
+        machine.shape.cores = vec![1; 3];
+        machine.cost.read = Matrix::uniform(3, Cost(1), Cost(5));
+        (machine.cost.write, machine.cost.write_back) = (machine.cost.read.clone(), machine.cost.read.clone());
+        machine.cost.copy = CopyCost::linear(Cost(4), Cost(0));
+        machine.cost.global = Some(GlobalMemory { access: Cost(2), copy: CopyCost::linear(Cost(9), Cost(0)) });
         let costs = Costs::new(&machine, 4);
         let mut rng = Rng::new(3);
         for k in 1..9 {

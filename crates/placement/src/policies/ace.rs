@@ -91,7 +91,7 @@ impl Policy for Ace {
 impl Ace {
     /// From [`PARAMS`], for this machine.
     pub(super) fn new(policy: &'static str, values: &[u32], machine: &Machine) -> Result<Ace, PolicyError> {
-        let (has_global, in_place) = (machine.global.is_some(), values[3] == 1);
+        let (has_global, in_place) = (machine.cost.global.is_some(), values[3] == 1);
         if in_place {
             needs_remote_access(policy, machine)?;
         }
@@ -99,7 +99,7 @@ impl Ace {
             needs_global(policy, machine)?;
         }
         // Giving up needs remote references or global memory; without either the block goes on moving for ever.
-        let can_freeze = has_global || machine.remote_access;
+        let can_freeze = has_global || machine.cost.remote_access;
         Ok(Ace {
             k: Some(values[0]).filter(|k| can_freeze && *k < u32::MAX),
             at_kth: values[1] == 1,
@@ -121,7 +121,7 @@ impl Ace {
         sink: &mut impl Sink,
     ) -> Location {
         let here = Location::Node(access.node);
-        let has_global = block.machine.global.is_some();
+        let has_global = block.machine.cost.global.is_some();
         if state.copies.count() == 0 {
             return first_touch(block, &mut state.copies, access, sink);
         }
@@ -175,7 +175,7 @@ fn replicate(has_global: bool, copies: &mut Copies, here: Location, sink: &mut i
 fn first_touch(block: &BlockContext<'_>, copies: &mut Copies, access: &Access, sink: &mut impl Sink) -> Location {
     let at = copies.place(block, access.node, sink);
     let reads = access.kind == AccessKind::Read;
-    if reads && block.machine.global.is_some() && at.is_some_and(|at| at != Location::Global) {
+    if reads && block.machine.cost.global.is_some() && at.is_some_and(|at| at != Location::Global) {
         copies.place_global(sink);
     }
     at.unwrap_or(Location::Node(access.node))

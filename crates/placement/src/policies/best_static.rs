@@ -14,7 +14,7 @@ pub(crate) static SPEC: Spec = Spec {
     decides_by: &[],
     period: |_| None,
     make: |_, machine, block_bytes| {
-        if machine.global.is_none() {
+        if machine.cost.global.is_none() {
             needs_remote_access(SPEC.name, machine)?;
         }
         table(BestStatic, machine, block_bytes)
@@ -37,5 +37,5 @@ impl Policy for BestStatic {
 /// For a block without a home: where it is first touched, unless other nodes could not reach it there.
 pub(super) fn fallback(block: &BlockContext<'_>, access: &Access) -> Location {
     let alone = block.machine.nodes() == 1;
-    if block.machine.remote_access || alone { toucher(access) } else { Location::Global }
+    if block.machine.cost.remote_access || alone { toucher(access) } else { Location::Global }
 }

@@ -61,7 +61,7 @@ impl Copies {
     }
     /// Whether a write-back is served where the block is: it is a cache's doing, no page fault, if it need not be one.
     pub(super) fn takes_write_back(&self, block: &BlockContext<'_>, access: &Access) -> bool {
-        let reachable = block.machine.remote_access || self.nodes.contains(access.node);
+        let reachable = block.machine.cost.remote_access || self.nodes.contains(access.node);
         access.class == AccessClass::WriteBack && self.count() == 1 && (reachable || self.global)
     }
     /// Places the block at its first toucher, or where that succeeds; `None` if nowhere.

@@ -246,7 +246,7 @@ fn table<'m, P: Policy + 'm>(
 
 /// Refuses machines on which a block that stays on one node is out of reach for the others.
 fn needs_remote_access(policy: &'static str, machine: &Machine) -> Result<(), PolicyError> {
-    if machine.remote_access || machine.nodes() == 1 {
+    if machine.cost.remote_access || machine.nodes() == 1 {
         return Ok(());
     }
     Err(PolicyError::NoRemoteAccess { policy, machine: machine.name.clone() })
@@ -254,7 +254,7 @@ fn needs_remote_access(policy: &'static str, machine: &Machine) -> Result<(), Po
 
 /// Refuses machines without global memory.
 fn needs_global(policy: &'static str, machine: &Machine) -> Result<(), PolicyError> {
-    match machine.global {
+    match machine.cost.global {
         Some(_) => Ok(()),
         None => Err(PolicyError::NoGlobalMemory { policy, machine: machine.name.clone() }),
     }
@@ -270,7 +270,7 @@ pub fn reported(machine: &Machine, block_bytes: u64) -> Vec<Choice> {
 /// First placement at `wanted`, or where it succeeds: the nodes in ascending order, then global memory.
 fn place_somewhere(machine: &Machine, wanted: Location, sink: &mut impl Sink) -> Option<Location> {
     let nodes = (0..machine.nodes()).map(|n| Location::Node(NodeId(n as u16)));
-    let global = machine.global.map(|_| Location::Global);
+    let global = machine.cost.global.map(|_| Location::Global);
     std::iter::once(wanted)
         .chain(nodes.chain(global).filter(|l| *l != wanted))
         .find(|at| sink.place(*at) == crate::policy::Outcome::Done)

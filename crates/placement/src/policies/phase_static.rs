@@ -32,7 +32,7 @@ pub(crate) static SPEC: Spec = Spec {
     decides_by: &[By::Time],
     period: |values| Some(values[0].into()),
     make: |values, machine, block_bytes| {
-        if machine.global.is_none() {
+        if machine.cost.global.is_none() {
             needs_remote_access(SPEC.name, machine)?;
         }
         table(PhaseStatic(values[0].into()), machine, block_bytes)

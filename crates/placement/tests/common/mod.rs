@@ -3,13 +3,20 @@
 pub(crate) mod slow;
 
 use homenode_base::{Cost, NodeId, Rng, VirtualTime};
-use homenode_machine::{AccessClass, CopyCost, GlobalMemory, Machine, Matrix, Unit};
-use homenode_placement::{Access, AccessKind};
+use homenode_machine::{AccessClass, CopyCost, Costs, GlobalMemory, Machine, Matrix, Sections, Shape, Unit};
+use homenode_placement::events::{POLICIES, Paths};
+use homenode_placement::{Access, AccessKind, EventCounts};
+use std::sync::Arc;
 
 /// Number of random cases: 50,000, or 5 million in the slow tier (`HOMENODE_SLOW=1`), divided by `share`.
 pub(crate) fn cases(share: u64) -> u64 {
     let slow = std::env::var("HOMENODE_SLOW").is_ok_and(|v| v == "1");
     (if slow { 5_000_000 } else { 50_000 }) / share
+}
+
+/// Nothing counted yet, on this machine.
+pub(crate) fn counts(m: &Machine, block_bytes: u64) -> EventCounts {
+    EventCounts::new(&POLICIES, Arc::new(Paths::new(&POLICIES, &[m], block_bytes)))
 }
 
 /// `near`, `global` and `far` for every class, R and G in a block of one byte.
@@ -20,16 +27,17 @@ pub(crate) fn machine(nodes: usize, near: i64, far: i64, copy: i64, global: Opti
         title: "test".into(),
         sources: Vec::new(),
         unit: Unit::Quantum("quantum".into()),
-        cores: vec![1; nodes],
-        word_bytes: 1,
-        page_bytes: 1,
-        read: matrix.clone(),
-        write: matrix.clone(),
-        write_back: matrix,
-        remote_access: true,
-        copy: CopyCost::linear(Cost(copy), Cost(0)),
-        global: global.map(|(g, copy)| GlobalMemory { access: Cost(g), copy: CopyCost::linear(Cost(copy), Cost(0)) }),
-        caches: None,
+        shape: Shape { cores: vec![1; nodes], word_bytes: 1, page_bytes: 1 },
+        cost: Costs {
+            read: matrix.clone(),
+            write: matrix.clone(),
+            write_back: matrix,
+            remote_access: true,
+            copy: CopyCost::linear(Cost(copy), Cost(0)),
+            global: global
+                .map(|(g, copy)| GlobalMemory { access: Cost(g), copy: CopyCost::linear(Cost(copy), Cost(0)) }),
+        },
+        sections: Sections::default(),
     }
 }
 
@@ -40,19 +48,19 @@ pub(crate) fn random_machine(rng: &mut Rng, nodes: usize) -> Machine {
     let (g, g_copy) = (1 + rng.below(8) as i64, rng.below(scale) as i64);
     let mut m = machine(nodes, 1, 1, rng.below(scale) as i64, global.then_some((g, g_copy)));
     let slack = 1 + rng.below(12);
-    for matrix in [&mut m.read, &mut m.write, &mut m.write_back] {
+    for matrix in [&mut m.cost.read, &mut m.cost.write, &mut m.cost.write_back] {
         let near = rng.below(g as u64 + 1) as i64;
         let far = g + rng.below(slack) as i64;
         *matrix = Matrix::uniform(nodes, Cost(near), Cost(far));
     }
-    m.remote_access = rng.below(6) > 0;
+    m.cost.remote_access = rng.below(6) > 0;
     m
 }
 
 /// A machine with random distances; the diagonal is the least of its row.
 pub(crate) fn random_matrix_machine(rng: &mut Rng, nodes: usize) -> Machine {
     let mut m = random_machine(rng, nodes);
-    for matrix in [&mut m.read, &mut m.write, &mut m.write_back] {
+    for matrix in [&mut m.cost.read, &mut m.cost.write, &mut m.cost.write_back] {
         *matrix = random_matrix(rng, nodes);
     }
     m

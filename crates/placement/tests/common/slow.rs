@@ -1,5 +1,6 @@
 //! For policies written out slowly: places as plain sets, charges as the cost definition has them, and traces whose
 //! accesses can be folded.
+use super::counts;
 use homenode_base::{NodeId, Rng, TotalCost, VirtualTime};
 use homenode_machine::{AccessClass, Location, Machine};
 use homenode_placement::policies::{self, Choice};
@@ -56,9 +57,9 @@ pub(crate) fn engine_tally(choice: &Choice, m: &Machine, trace: &[Access]) -> Ta
     let mut engine = choice.engine(m, 1).unwrap_or_else(|e| panic!("{choice}: {e}"));
     let slot = engine.open(7, None);
     let steps: Vec<Step> = trace.iter().map(|access| Step { slot, access: *access }).collect();
-    let mut tally = Tally::default();
-    engine.run_total(&steps, &mut tally);
-    tally
+    let mut counts = counts(m, 1);
+    engine.run(&steps, &mut counts);
+    counts.priced(m, 1)
 }
 
 /// Compares an engine, folded and not, with the sum that the slow policy makes of the same references.

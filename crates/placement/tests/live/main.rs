@@ -14,8 +14,8 @@ use world::{MOVE_NS, SECOND, World, id};
 fn real(nodes: usize) -> Machine {
     let mut m = machine(nodes, 80_000, 140_000, 0, None);
     m.unit = homenode_machine::Unit::Picoseconds;
-    m.copy = CopyCost::linear(Cost(1_600_000), Cost(0));
-    (m.page_bytes, m.word_bytes) = (4096, 8);
+    m.cost.copy = CopyCost::linear(Cost(1_600_000), Cost(0));
+    (m.shape.page_bytes, m.shape.word_bytes) = (4096, 8);
     m
 }
 

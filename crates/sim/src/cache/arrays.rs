@@ -2,7 +2,7 @@
 //! is found first), a last-level set carries stamps (so that a line's slot never changes while it is there and private
 //! lines can point at it).
 use super::Mesi;
-use homenode_machine::model::CacheGeometry;
+use homenode_machine::CacheGeometry;
 
 /// Set index of a line: modulo, by mask where that is the same.
 #[derive(Clone, Copy, Debug)]

@@ -37,7 +37,7 @@ impl CacheFilter {
     /// # Errors
     /// The geometry is no cache: no way, no set, a line that is not a power of two, or more lines than can be simulated.
     pub fn new(machine: &Machine) -> Result<Option<CacheFilter>, SimError> {
-        let Some(caches) = &machine.caches else { return Ok(None) };
+        let Some(caches) = &machine.sections.caches else { return Ok(None) };
         let bad = || SimError::Caches(machine.name.clone());
         let private_sets = sets_of(caches.private, caches.line_bytes).ok_or_else(bad)?;
         let shared_sets = sets_of(caches.shared, caches.line_bytes).ok_or_else(bad)?;
@@ -45,14 +45,14 @@ impl CacheFilter {
             return Err(bad());
         }
         let (mut seat, mut first_cpu) = (Vec::new(), Vec::new());
-        for (node, &cores) in machine.cores.iter().enumerate() {
+        for (node, &cores) in machine.shape.cores.iter().enumerate() {
             first_cpu.push(seat.len());
             seat.extend((0..cores).map(|core| (node as u16, core)));
         }
         let shared = |&cores: &u16| Shared::new(shared_sets, caches.shared.ways, cores);
         Ok(Some(CacheFilter {
             private: vec![Private::new(private_sets, caches.private.ways); seat.len()],
-            shared: machine.cores.iter().map(shared).collect(),
+            shared: machine.shape.cores.iter().map(shared).collect(),
             memo: vec![Memo::default(); seat.len()],
             seat,
             first_cpu,

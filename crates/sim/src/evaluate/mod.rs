@@ -64,7 +64,7 @@ pub fn evaluate(
     let analysis = Analysis::new(homenode_analysis::Setup {
         machine: setup.machine,
         block_bytes: setup.block_bytes,
-        unit_bytes: setup.machine.caches.as_ref().map_or(64, |c| c.line_bytes.into()),
+        unit_bytes: setup.machine.sections.caches.as_ref().map_or(64, |c| c.line_bytes.into()),
         nodes: &nodes,
         cpus: &cpus,
         sampled: setup.options.sampled,

@@ -26,7 +26,7 @@ pub(super) fn evaluation(
     let reference = optimum.first().map(|o| o.total);
     let policies = choices.iter().zip(0..).map(|(c, i)| policy(c, priced, i, reference)).collect();
     let mut warnings = analysed.warnings;
-    if !machine.remote_access && machine.nodes() > 1 {
+    if !machine.cost.remote_access && machine.nodes() > 1 {
         warnings.push(format!(
             "{} cannot reference memory of other nodes, so there is no first touch: costs by object, line and pattern \
              count references as if all were local.",
@@ -44,7 +44,7 @@ pub(super) fn evaluation(
             Unit::Picoseconds => "ps".into(),
             Unit::Quantum(words) => words.clone(),
         },
-        caches: machine.caches.is_some(),
+        caches: machine.sections.caches.is_some(),
         block_bytes: context.setup.block_bytes,
         blocks: priced.blocks.len() as u64,
         threads: threads(context, priced),
@@ -118,7 +118,7 @@ fn estimates_only(optimum: &mut Vec<OptimumRow>) {
 fn sampled_warnings(context: &EvalContext<'_>) -> Vec<String> {
     let Some(counting) = context.setup.options.sampled else { return Vec::new() };
     let mut out = Vec::new();
-    if context.setup.machine.caches.is_some() && counting.unit == SampleUnit::Reference {
+    if context.setup.machine.sections.caches.is_some() && counting.unit == SampleUnit::Reference {
         out.push(
             "The samples are of all references and no caches are simulated for samples: each is charged as if it went to \
              memory."

@@ -52,7 +52,7 @@ impl Copies {
             }
         }
         let bytes = CHUNK_BYTES.min(setup.block_bytes);
-        let caches = setup.machine.caches.as_ref();
+        let caches = setup.machine.sections.caches.as_ref();
         let chunk = match setup.options.sampled {
             // Samples are not cut into lines.
             Some(counting) if caches.is_some() || counting.unit != SampleUnit::Reference => {

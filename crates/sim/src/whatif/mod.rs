@@ -144,11 +144,11 @@ struct Rewriter {
 impl Rewriter {
     fn new(transforms: &[Transform], setup: Setup<'_>) -> Rewriter {
         // Without simulated caches it does not matter what is done at the same time.
-        let caches = setup.machine.caches.as_ref().filter(|_| setup.options.sampled.is_none());
+        let caches = setup.machine.sections.caches.as_ref().filter(|_| setup.options.sampled.is_none());
         let mut attribution = Attribution::new(caches.map(|c| c.line_bytes.trailing_zeros()));
         let (mut gathered, mut copies, mut moves) = (Vec::new(), Vec::new(), Vec::new());
         let block_shift = setup.block_bytes.trailing_zeros();
-        let line_bytes = setup.machine.caches.as_ref().map_or(64, |c| u64::from(c.line_bytes));
+        let line_bytes = setup.machine.sections.caches.as_ref().map_or(64, |c| u64::from(c.line_bytes));
         for (transform, area) in transforms.iter().zip(0..) {
             // Threads that the dataset does not have make nothing.
             let known = |given: &[(u64, u32)]| {
@@ -279,6 +279,6 @@ impl<'m> WhatIf<'m> {
         self.rewriter.finish(&mut self.rewritten);
         self.replay.refs(&self.rewritten);
         let done = self.replay.finish()?;
-        Ok(Predicted { tally: done.lanes.tally, totals: done.totals })
+        Ok(Predicted { tally: done.lanes.finish(), totals: done.totals })
     }
 }

@@ -4,14 +4,18 @@ use crate::SimError;
 use crate::blocks::NumberMap;
 use crate::lanes::Lane;
 use homenode_machine::{Location, Machine};
+use homenode_placement::events::{POLICIES, Paths};
 use homenode_placement::policies::{ALL, Choice};
-use homenode_placement::{BlockEngine, Step, Tally};
+use homenode_placement::{BlockEngine, EventCounts, Step, Tally};
+use std::sync::Arc;
 
 /// First touch with exceptions.
 pub(crate) struct PlacedLane<'m> {
     engine: Box<dyn BlockEngine + 'm>,
+    machine: &'m Machine,
+    block_bytes: u64,
     homes: NumberMap<Location>,
-    pub(crate) tally: Tally,
+    counts: EventCounts,
 }
 
 impl<'m> PlacedLane<'m> {
@@ -32,7 +36,12 @@ impl<'m> PlacedLane<'m> {
                 homes.extend(list.iter().copied());
             }
         }
-        Ok(PlacedLane { engine, homes, tally: Tally::default() })
+        let paths = Arc::new(Paths::new(&POLICIES, &[machine], block_bytes));
+        Ok(PlacedLane { engine, machine, block_bytes, homes, counts: EventCounts::new(&POLICIES, paths) })
+    }
+    /// What it costs.
+    pub(crate) fn finish(&self) -> Tally {
+        self.counts.priced(self.machine, self.block_bytes)
     }
 }
 
@@ -41,6 +50,6 @@ impl Lane for PlacedLane<'_> {
         for number in &numbers[self.engine.blocks()..] {
             self.engine.open(*number, self.homes.get(number).copied());
         }
-        self.engine.run_total(steps, &mut self.tally);
+        self.engine.run(steps, &mut self.counts);
     }
 }

@@ -3,8 +3,8 @@
 pub(crate) mod objects;
 
 use homenode_base::Cost;
-use homenode_machine::model::{CacheGeometry, Caches};
-use homenode_machine::{CopyCost, Machine, Matrix, Unit};
+use homenode_machine::{CacheGeometry, Caches};
+use homenode_machine::{CopyCost, Costs, Machine, Matrix, Sections, Shape, Unit};
 
 /// Whether the slow tier is asked for.
 pub(crate) fn slow() -> bool {
@@ -19,16 +19,16 @@ pub(crate) fn plain(cores: &[u16]) -> Machine {
         title: "test machine".into(),
         sources: vec!["made up".into()],
         unit: Unit::Quantum("local reference".into()),
-        cores: cores.to_vec(),
-        word_bytes: 4,
-        page_bytes: 4096,
-        read: Matrix::uniform(n, Cost(10), Cost(50)),
-        write: Matrix::uniform(n, Cost(11), Cost(57)),
-        write_back: Matrix::uniform(n, Cost(3), Cost(13)),
-        remote_access: true,
-        copy: CopyCost::linear(Cost(200), Cost(1)),
-        global: None,
-        caches: None,
+        shape: Shape { cores: cores.to_vec(), word_bytes: 4, page_bytes: 4096 },
+        cost: Costs {
+            read: Matrix::uniform(n, Cost(10), Cost(50)),
+            write: Matrix::uniform(n, Cost(11), Cost(57)),
+            write_back: Matrix::uniform(n, Cost(3), Cost(13)),
+            remote_access: true,
+            copy: CopyCost::linear(Cost(200), Cost(1)),
+            global: None,
+        },
+        sections: Sections::default(),
     }
 }
 
@@ -42,5 +42,9 @@ pub(crate) fn cached(cores: &[u16], private: (u64, u32), shared: (u64, u32)) -> 
         transfer_near: Cost(20),
         transfer_far: Cost(70),
     };
-    Machine { caches: Some(caches), name: "cached".into(), ..plain(cores) }
+    Machine {
+        name: "cached".into(),
+        sections: Sections { caches: Some(caches), ..Sections::default() },
+        ..plain(cores)
+    }
 }

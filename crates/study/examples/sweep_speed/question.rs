@@ -14,11 +14,11 @@ pub(crate) fn question(machines: usize, threads: u32, vectors: Vectors) -> Quest
     let machine = |i: usize| -> Machine {
         let mut m = models::find("butterfly").expect("in the registry");
         m.name = format!("m{i}");
-        m.cores = vec![1; NODES as usize];
-        m.word_bytes = 4;
-        m.read = Matrix::uniform(NODES as usize, Cost(1), Cost(2 + i as i64));
-        (m.write, m.write_back) = (m.read.clone(), m.read.clone());
-        m.copy = CopyCost::linear(Cost(10 + 7 * i as i64), Cost(2));
+        m.shape.cores = vec![1; NODES as usize];
+        m.shape.word_bytes = 4;
+        m.cost.read = Matrix::uniform(NODES as usize, Cost(1), Cost(2 + i as i64));
+        (m.cost.write, m.cost.write_back) = (m.cost.read.clone(), m.cost.read.clone());
+        m.cost.copy = CopyCost::linear(Cost(10 + 7 * i as i64), Cost(2));
         m
     };
     let seat = |t: u32| Seat { cpu: (t % NODES) as u16, node: NodeId((t % NODES) as u16), space: 0 };

@@ -168,9 +168,9 @@ fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
         "Times are references priced by the machine, in its unit; movement is kept apart, as system time was.",
         COLUMNS,
     );
-    for (machine, seats) in asked.machines.iter().zip(&asked.seats).filter(|(m, _)| m.global.is_some()) {
+    for (machine, seats) in asked.machines.iter().zip(&asked.seats).filter(|(m, _)| m.cost.global.is_some()) {
         let Some((near, global)) = prices(machine) else { continue };
-        for &block_bytes in asked.blocks.iter().filter(|b| **b >= u64::from(machine.word_bytes)) {
+        for &block_bytes in asked.blocks.iter().filter(|b| **b >= u64::from(machine.shape.word_bytes)) {
             let question = Question {
                 machines: vec![machine.clone()],
                 seats: vec![seats.clone()],
@@ -196,7 +196,7 @@ fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
 }
 
 fn count(input: &mut Input<'_>, machine: &Machine, block_bytes: u64) -> Result<Costs, Refused> {
-    let word_bytes = u64::from(machine.word_bytes);
+    let word_bytes = u64::from(machine.shape.word_bytes);
     let (seats, options) = (input.seats(), input.question.options);
     let mut counter = Counter { seats, options, word_bytes, block_bytes, blocks: hashbrown::HashMap::new() };
     let mut stream = input.source.stream(0)?;

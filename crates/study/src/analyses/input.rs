@@ -97,10 +97,11 @@ impl<'a> Input<'a> {
             Need::Samples => q.options.sampled.is_some(),
             Need::Machine => !q.machines.is_empty() && !q.blocks.is_empty(),
             Need::Policy => !q.policies.is_empty(),
-            Need::GlobalMemory => q.machines.iter().any(|m| m.global.is_some()),
-            Need::LinearCopy => {
-                q.machines.iter().any(|m| m.global.is_none() && m.copy.at_most.is_none() && m.caches.is_none())
-            }
+            Need::GlobalMemory => q.machines.iter().any(|m| m.cost.global.is_some()),
+            Need::LinearCopy => q
+                .machines
+                .iter()
+                .any(|m| m.cost.global.is_none() && m.cost.copy.at_most.is_none() && m.sections.caches.is_none()),
         }
     }
 }

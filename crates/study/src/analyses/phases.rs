@@ -181,7 +181,7 @@ pub fn phase_costs(
     starts: &[Vec<u64>],
 ) -> Result<Vec<Tally>, Refused> {
     let of: Vec<PhaseStatic<'_>> = starts.iter().map(|s| PhaseStatic::by_starts(machine, block_bytes, s)).collect();
-    let word_bytes = u64::from(machine.word_bytes);
+    let word_bytes = u64::from(machine.shape.word_bytes);
     let mut solvers = Solvers { seats, block_bytes, word_bytes, references: 0, of, blocks: HashMap::new() };
     let mut stream = source.stream(0)?;
     while let Some(piece) = stream.pull()? {
@@ -199,7 +199,7 @@ pub fn phase_costs(
 fn can_stay(question: &Question, machine: usize) -> bool {
     let m = &question.machines[machine];
     let nodes = question.seats[machine].iter().map(|s| s.node).collect::<BTreeSet<NodeId>>().len();
-    m.caches.is_none() && (m.remote_access || m.global.is_some() || nodes < 2)
+    m.sections.caches.is_none() && (m.cost.remote_access || m.cost.global.is_some() || nodes < 2)
 }
 
 fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
@@ -213,7 +213,7 @@ fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
     let question = input.question;
     for machine in (0..question.machines.len()).filter(|m| can_stay(question, *m)) {
         let m = &question.machines[machine];
-        for &block_bytes in question.blocks.iter().filter(|b| **b >= u64::from(m.word_bytes)) {
+        for &block_bytes in question.blocks.iter().filter(|b| **b >= u64::from(m.shape.word_bytes)) {
             let found = phase_costs(input.source, m, &question.seats[machine], block_bytes, &starts)?;
             let one = found[0].total().as_f64();
             for ((by, starts), tally) in PhaseBy::ALL.into_iter().zip(&starts).zip(&found) {

@@ -72,7 +72,8 @@ impl Figure43 {
     /// no remote references.
     pub fn of_machine(machine: &Machine, block_bytes: u64) -> Option<Figure43> {
         let view = machine.single_remote(block_bytes)?;
-        let plain = view.global.is_none() && machine.caches.is_none() && machine.remote_access && view.nodes > 1;
+        let plain =
+            view.global.is_none() && machine.sections.caches.is_none() && machine.cost.remote_access && view.nodes > 1;
         let equal = view.near[0] == view.near[1] && view.far[0] == view.far[1] && view.near[0] < view.far[0];
         let [near, far, copy] = [view.near[0], view.far[0], view.copy].map(|c| i128::from(c.0));
         (plain && equal).then_some(Figure43 { nodes: view.nodes, near, far, copy })

@@ -1,13 +1,11 @@
 //! What is computed from the accesses of blocks.
 mod bounds;
-mod counted;
 mod fixed;
 mod phases;
 mod policy;
 mod solo;
 
 pub(crate) use bounds::BoundsJob;
-pub(crate) use counted::{CountedJob, Shape, counting_machine, is_counted};
 pub(crate) use fixed::{Asked, StaticJob};
 pub(crate) use phases::PhasesJob;
 pub(crate) use policy::PolicyJob;

@@ -1,31 +1,34 @@
-//! A policy whose decisions depend on costs: once per machine.
+//! A policy: once for all machines on which it decides alike.
+//!
+//! What happens is counted, and the cost on each machine is the sum of counts times prices.
 use super::{Job, tallied};
 use crate::{Row, What};
-use homenode_placement::{BlockEngine, Step, Tally};
+use homenode_machine::Machine;
+use homenode_placement::{BlockEngine, EventCounts, Step};
 
-/// One policy on one machine at one block size.
+/// One policy on machines on which it decides alike, at one block size.
 pub(crate) struct PolicyJob<'m> {
-    pub(crate) machine: u32,
     pub(crate) policy: u32,
+    pub(crate) machines: Vec<(u32, &'m Machine)>,
+    /// Of one of the machines.
     pub(crate) engine: Box<dyn BlockEngine + 'm>,
-    pub(crate) tally: Tally,
-}
-
-/// Makes slot 0 that of a block nobody has touched.
-pub(crate) fn begin(engine: &mut dyn BlockEngine, number: u64) {
-    if engine.blocks() == 0 {
-        engine.open(number, None);
-    } else {
-        engine.reopen(0, number, None);
-    }
+    pub(crate) counts: EventCounts,
 }
 
 impl Job for PolicyJob<'_> {
     fn block(&mut self, number: u64, steps: &[Step]) {
-        begin(&mut *self.engine, number);
-        self.engine.run_total(steps, &mut self.tally);
+        if self.engine.blocks() == 0 {
+            self.engine.open(number, None);
+        } else {
+            self.engine.reopen(0, number, None);
+        }
+        self.engine.run(steps, &mut self.counts);
     }
     fn rows(&self, block_bytes: u64, _: [u64; 2]) -> Vec<Row> {
-        vec![tallied(self.machine, block_bytes, What::Policy(self.policy), &self.tally, true)]
+        let row = |(index, machine): &(u32, &Machine)| {
+            let tally = self.counts.priced(machine, block_bytes);
+            tallied(*index, block_bytes, What::Policy(self.policy), &tally, true)
+        };
+        self.machines.iter().map(row).collect()
     }
 }

@@ -217,8 +217,8 @@ impl Cutter {
                     transfer_far: Cost::ZERO,
                 };
                 let mut machine: Machine = homenode_machine::models::find("butterfly").expect("in the registry");
-                machine.cores.clone_from(&f.cores);
-                machine.caches = Some(caches);
+                machine.shape.cores.clone_from(&f.cores);
+                machine.sections.caches = Some(caches);
                 CacheFilter::new(&machine)?.map(|filter| (filter, f.cpus.clone()))
             }
             _ => None,

@@ -34,16 +34,16 @@ impl Key {
     /// That of a machine of the question.
     pub(crate) fn of(question: &Question, machine: usize) -> Key {
         let (m, seats) = (&question.machines[machine], &question.seats[machine]);
-        match (question.options.sampled, &m.caches) {
+        match (question.options.sampled, &m.sections.caches) {
             (Some(counting), caches) if counting.unit != SampleUnit::Reference || caches.is_some() => Key::FirstByte,
             (None, Some(c)) => Key::Events(Box::new(Filtered {
-                cores: m.cores.clone(),
+                cores: m.shape.cores.clone(),
                 line_bytes: c.line_bytes,
                 private: c.private,
                 shared: c.shared,
                 cpus: seats.iter().map(|s| s.cpu).collect(),
             })),
-            _ => Key::Words(m.word_bytes),
+            _ => Key::Words(m.shape.word_bytes),
         }
     }
 

@@ -250,7 +250,7 @@ fn a_gap_stops_one_processor_and_lets_it_catch_up() {
 fn sensitivity_is_zero_without_sharing_and_reported_with_it() {
     let seats = seats(4);
     let mut q = question(models::find("numa").unwrap(), &seats, &[64, 4096]);
-    q.machines[0].cores = vec![1; 8];
+    q.machines[0].shape.cores = vec![1; 8];
     (q.best_static, q.with_replication) = (Want::Cost, Want::Cost);
     let changes = |name: &str, sync| {
         let program = PROGRAMS.iter().find(|p| p.name == name).unwrap();

@@ -2,7 +2,7 @@
 //! between the bounds.
 use crate::common::{cases, question, random_refs, seats, word};
 use homenode_base::{NodeId, Rng};
-use homenode_machine::{AccessClass, Location, Machine, models};
+use homenode_machine::{AccessClass, Costs, Location, Machine, models};
 use homenode_placement::policies::Choice;
 use homenode_study::analyses::{Marks, PhaseBy, phase_costs};
 use homenode_study::{Want, What, plain};
@@ -62,7 +62,7 @@ fn barriers_and_names_begin_phases_and_locks_do_not() {
 /// Turns of 3000 references are worth a move each on the Butterfly (233.7 pay for one), turns of 100 are not.
 #[test]
 fn moving_at_barriers_pays_where_turns_are_long() {
-    let machine = Machine { cores: vec![1; 4], ..butterfly(4) };
+    let machine = butterfly(4);
     for (length, moves) in [(3000, 7), (100, 0)] {
         let program = in_turns(8, length);
         let data = program.open().unwrap();
@@ -78,9 +78,10 @@ fn moving_at_barriers_pays_where_turns_are_long() {
 }
 
 fn butterfly(nodes: usize) -> Machine {
-    let m = models::find("butterfly").unwrap();
+    let mut m = models::find("butterfly").unwrap();
     let near_far = homenode_machine::Matrix::uniform(nodes, homenode_base::Cost(1), homenode_base::Cost(15));
-    Machine { read: near_far.clone(), write: near_far.clone(), write_back: near_far, cores: vec![1; nodes], ..m }
+    (m.shape.cores, m.cost) = (vec![1; nodes], Costs::alike(&near_far, m.cost.copy));
+    m
 }
 
 /// Every home in every phase, by trying all sequences of homes of each block.
@@ -118,13 +119,9 @@ fn copy(m: &Machine, block_bytes: u64) -> i64 {
 fn costs_are_those_of_all_homes_tried() {
     for seed in 0..cases(60, 3000) {
         let mut rng = Rng::new(seed);
-        let m = Machine {
-            copy: homenode_machine::CopyCost::linear(
-                homenode_base::Cost(1 + rng.below(90) as i64),
-                homenode_base::Cost(0),
-            ),
-            ..butterfly(3)
-        };
+        let mut m = butterfly(3);
+        m.cost.copy =
+            homenode_machine::CopyCost::linear(homenode_base::Cost(1 + rng.below(90) as i64), homenode_base::Cost(0));
         let refs = random_refs(&mut rng, 3, 24, 60);
         let mut starts: Vec<u64> = (0..rng.below(5)).map(|_| 1 + rng.below(58)).collect();
         starts.sort_unstable();

@@ -1,9 +1,9 @@
 //! Figure 4.3 as printed: equal to a literal transcription, never below the optimum, above it where it is known to be.
 use crate::common::{cases, question, random_refs, seats};
 use homenode_base::{NodeId, Rng, TotalCost, VirtualTime};
-use homenode_machine::model::{CopyCost, Matrix};
 use homenode_machine::models::family::{self, Parameters};
-use homenode_machine::{AccessClass, Machine, models};
+use homenode_machine::{AccessClass, Costs, Machine, models};
+use homenode_machine::{CopyCost, Matrix};
 use homenode_placement::optimum::{Replication, Solver};
 use homenode_placement::{Access, AccessKind, Start};
 use homenode_study::analyses::{Figure43, figure_4_3};
@@ -13,14 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A machine with p processors, remote reference r, move R.
 fn machine(p: usize, r: i64, copy: i64) -> Machine {
     let near_far = Matrix::uniform(p, homenode_base::Cost(1), homenode_base::Cost(r));
-    Machine {
-        cores: vec![1; p],
-        read: near_far.clone(),
-        write: near_far.clone(),
-        write_back: near_far,
-        copy: CopyCost::linear(homenode_base::Cost(copy), homenode_base::Cost(0)),
-        ..models::find("butterfly").unwrap()
-    }
+    let copy = CopyCost::linear(homenode_base::Cost(copy), homenode_base::Cost(0));
+    let mut machine = models::find("butterfly").unwrap();
+    (machine.shape.cores, machine.cost) = (vec![1; p], Costs::alike(&near_far, copy));
+    machine
 }
 
 /// `w0 r1*3`: a write by processor 0 and three reads by processor 1.

@@ -20,8 +20,8 @@ fn with_nodes(name: &str, nodes: usize) -> Machine {
         let (near, far) = x.as_uniform().unwrap();
         homenode_machine::Matrix::uniform(nodes, near, far)
     };
-    (m.read, m.write, m.write_back) = (cut(&m.read), cut(&m.write), cut(&m.write_back));
-    m.cores = vec![1; nodes];
+    (m.cost.read, m.cost.write, m.cost.write_back) = (cut(&m.cost.read), cut(&m.cost.write), cut(&m.cost.write_back));
+    m.shape.cores = vec![1; nodes];
     m
 }
 
@@ -144,7 +144,7 @@ fn optimum_is_concave_in_the_cost_of_global_copies() {
         let mut base = question(with_nodes("ace", 4), &seats(4), &[256]);
         base.with_replication = Want::Cost;
         let sweep = Sweep::global_copy(&base, &base.machines[0], &values).unwrap();
-        assert!(sweep.question.machines.iter().all(|m| m.copy.fixed.0 == 2 * m.global.unwrap().copy.fixed.0));
+        assert!(sweep.question.machines.iter().all(|m| m.cost.copy.fixed.0 == 2 * m.cost.global.unwrap().copy.fixed.0));
         let line: Vec<(i64, i128)> = points(&sweep, What::WithReplication, &refs).iter().map(|p| (p.0, p.1)).collect();
         assert!(line.len() == 29 && is_concave(&line), "seed {seed}: {line:?}");
     }
@@ -168,10 +168,10 @@ fn sweeps_make_machines_and_lines() {
     let mut base = question(with_nodes("numa", 4), &seats(4), &[64, 512]);
     base.with_replication = Want::Parts;
     let lambda = Sweep::lambda(&base, &NUMA, rest, &[10, 50, 500]).unwrap();
-    let fixed: Vec<i64> = lambda.question.machines.iter().map(|m| m.copy.fixed.0).collect();
+    let fixed: Vec<i64> = lambda.question.machines.iter().map(|m| m.cost.copy.fixed.0).collect();
     assert_eq!(fixed, [4 * 10 + 75, 4 * 50 + 75, 4 * 500 + 75]);
     let overhead = Sweep::software_overhead(&base, &NUMA, rest, &[10, 1000]).unwrap();
-    let fixed: Vec<i64> = overhead.question.machines.iter().map(|m| m.copy.fixed.0).collect();
+    let fixed: Vec<i64> = overhead.question.machines.iter().map(|m| m.cost.copy.fixed.0).collect();
     assert_eq!(fixed, [210, 1200]);
     let answer = sum(&ask(&lambda.question, &mut Listed::new(&refs)).unwrap()).unwrap();
     assert_eq!(answer, plain::answer(&lambda.question, &refs).unwrap(), "parts add up");

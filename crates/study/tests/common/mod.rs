@@ -29,19 +29,19 @@ pub(crate) struct Single {
 pub(crate) fn single(s: Single) -> Machine {
     let mut m = model("butterfly");
     m.name = format!("{s:?}").replace(char::is_whitespace, "");
-    m.cores = vec![1; usize::from(s.nodes)];
-    m.word_bytes = 4;
+    m.shape.cores = vec![1; usize::from(s.nodes)];
+    m.shape.word_bytes = 4;
     let far = s.far.unwrap_or((1, 1));
     let matrix = |beyond: i64| Matrix::uniform(usize::from(s.nodes), Cost(s.near), Cost(s.near + beyond));
-    (m.read, m.write) = (matrix(far.0), matrix(far.1));
-    m.write_back = m.write.clone();
-    m.remote_access = s.far.is_some();
-    m.copy = CopyCost::linear(Cost(s.copy), Cost(s.per_word));
-    m.global = s.global.map(|(access, copy)| GlobalMemory {
+    (m.cost.read, m.cost.write) = (matrix(far.0), matrix(far.1));
+    m.cost.write_back = m.cost.write.clone();
+    m.cost.remote_access = s.far.is_some();
+    m.cost.copy = CopyCost::linear(Cost(s.copy), Cost(s.per_word));
+    m.cost.global = s.global.map(|(access, copy)| GlobalMemory {
         access: Cost(access),
         copy: CopyCost::linear(Cost(copy), Cost(s.per_word)),
     });
-    m.caches = None;
+    m.sections.caches = None;
     m
 }
 
@@ -64,12 +64,12 @@ pub(crate) fn random_single(rng: &mut Rng, nodes: u16) -> Machine {
 
 /// One thread after another on the nodes of a machine, from a random node on.
 pub(crate) fn seats(rng: &mut Rng, machine: &Machine, spaces: &[u32]) -> Vec<Seat> {
-    let cpus: usize = machine.cores.iter().map(|c| usize::from(*c)).sum();
+    let cpus: usize = machine.shape.cores.iter().map(|c| usize::from(*c)).sum();
     let first = rng.below(cpus as u64) as usize;
     let seat = |(i, space): (usize, &u32)| {
         let cpu = (first + i) % cpus;
         let mut below = 0;
-        let node = machine.cores.iter().position(|c| {
+        let node = machine.shape.cores.iter().position(|c| {
             below += usize::from(*c);
             cpu < below
         });

@@ -57,7 +57,7 @@ pub(super) fn from_toml(text: &str, e: &toml::de::Error) -> SpecError {
     let line = e.span().map(|s| line_of(text, s.start));
     let message = e.message().replace('\n', " ");
     if message.contains("value was too large") || message.contains("as i128") {
-        let most = homenode_machine::validate::COST_MAX;
+        let most = homenode_machine::limits::COST_MAX;
         return SpecError { line, message: format!("a number is too large ({message}): costs are at most {most}") };
     }
     let mut quoted = message.split('`').skip(1).step_by(2);

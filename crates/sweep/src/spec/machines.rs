@@ -2,8 +2,8 @@
 use super::SpecError;
 use super::numbers::{TWICE_GLOBAL, Values, Word};
 use homenode_base::Cost;
+use homenode_machine::limits::NODES_MAX;
 use homenode_machine::models::family::{Member, Parameters};
-use homenode_machine::validate::NODES_MAX;
 use homenode_machine::{CopyCost, GlobalMemory, LinearCost, Machine, Matrix};
 
 /// What a study may vary about a machine.
@@ -129,7 +129,7 @@ impl MachineSet {
         for (param, value) in values.iter().filter(|(p, _)| !p.of_family()) {
             set(&mut machine, *param, *value)?;
         }
-        if machine.global.is_some_and(|g| g.copy == NO_COPY) {
+        if machine.cost.global.is_some_and(|g| g.copy == NO_COPY) {
             return Err(no_global(&machine, "g"));
         }
         machine.validate().map_err(|e| SpecError::new(format!("machine {}: {e}", machine.name)))?;
@@ -189,24 +189,24 @@ fn set(machine: &mut Machine, param: Param, value: i64) -> Result<(), SpecError>
     match param {
         Param::Remote => set_remote(machine, value)?,
         Param::Copy if value == TWICE_GLOBAL => {
-            let global = machine.global.ok_or_else(|| no_global(machine, "R = \"2G\""))?;
-            machine.copy = twice(global.copy);
+            let global = machine.cost.global.ok_or_else(|| no_global(machine, "R = \"2G\""))?;
+            machine.cost.copy = twice(global.copy);
         }
-        Param::Copy => machine.copy = CopyCost::linear(Cost(value), Cost::ZERO),
+        Param::Copy => machine.cost.copy = CopyCost::linear(Cost(value), Cost::ZERO),
         Param::Global => {
-            let near = machine.read.as_uniform().map_or(Cost::ZERO, |(near, _)| near);
+            let near = machine.cost.read.as_uniform().map_or(Cost::ZERO, |(near, _)| near);
             if value < near.0 {
                 return Err(SpecError::new(format!(
                     "g = {value} is less than a local reference, {}: global memory cannot be nearer than one's own",
                     near.0
                 )));
             }
-            let copy = machine.global.map_or(NO_COPY, |g| g.copy);
-            machine.global = Some(GlobalMemory { access: Cost(value), copy });
+            let copy = machine.cost.global.map_or(NO_COPY, |g| g.copy);
+            machine.cost.global = Some(GlobalMemory { access: Cost(value), copy });
         }
         _ => {
-            let access = machine.global.ok_or_else(|| no_global(machine, "G"))?.access;
-            machine.global = Some(GlobalMemory { access, copy: CopyCost::linear(Cost(value), Cost::ZERO) });
+            let access = machine.cost.global.ok_or_else(|| no_global(machine, "G"))?.access;
+            machine.cost.global = Some(GlobalMemory { access, copy: CopyCost::linear(Cost(value), Cost::ZERO) });
         }
     }
     Ok(())
@@ -222,11 +222,11 @@ fn no_global(machine: &Machine, key: &str) -> SpecError {
 }
 
 fn set_remote(machine: &mut Machine, r: i64) -> Result<(), SpecError> {
-    machine.remote_access = r != Cost::INFINITE.0;
-    if !machine.remote_access {
+    machine.cost.remote_access = r != Cost::INFINITE.0;
+    if !machine.cost.remote_access {
         return Ok(());
     }
-    for matrix in [&mut machine.read, &mut machine.write, &mut machine.write_back] {
+    for matrix in [&mut machine.cost.read, &mut machine.cost.write, &mut machine.cost.write_back] {
         let near = matrix.as_uniform().map(|(near, _)| near);
         let near = near.ok_or_else(|| {
             let name = &machine.name;
@@ -250,9 +250,9 @@ fn set_remote(machine: &mut Machine, r: i64) -> Result<(), SpecError> {
 /// # Errors
 /// It does not.
 pub fn check_copies(machine: &Machine, block_bytes: u64) -> Result<(), SpecError> {
-    let words = block_bytes.div_ceil(u64::from(machine.word_bytes)) as i64;
-    let Some(global) = machine.global else { return Ok(()) };
-    let (direct, through) = (machine.copy.of_words(words).0, global.copy.of_words(words).0 * 2);
+    let words = block_bytes.div_ceil(u64::from(machine.shape.word_bytes)) as i64;
+    let Some(global) = machine.cost.global else { return Ok(()) };
+    let (direct, through) = (machine.cost.copy.of_words(words).0, global.copy.of_words(words).0 * 2);
     if direct <= through {
         return Ok(());
     }

@@ -31,7 +31,7 @@ fn r_g_and_copies_are_set_and_r_may_be_infinite() {
     let (one, two) = (set.point(0).unwrap(), set.point(1).unwrap());
     let view = one.machine.single_remote(4096).unwrap();
     assert_eq!((view.far[0], view.copy, view.copy_global), (Cost(3), Cost(600), Some(Cost(300))));
-    assert!(!two.machine.remote_access);
+    assert!(!two.machine.cost.remote_access);
     assert_eq!((one.params.as_str(), two.params.as_str()), ("r=3 G=300 R=2G", "r=inf G=300 R=2G"));
     assert_eq!(check_copies(&one.machine, 4096), Ok(()));
 }

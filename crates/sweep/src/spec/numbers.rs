@@ -1,6 +1,6 @@
 //! Values of a parameter: one number, a list, or a range.
 use super::SpecError;
-use homenode_machine::validate::COST_MAX;
+use homenode_machine::limits::COST_MAX;
 use toml::Value;
 
 /// Most values that a list or a logarithmic range may have; steps may be more, since they are not kept.

@@ -107,7 +107,7 @@ pub(super) fn make(
         of: request.from.as_ref().map_or_else(|| "this machine".to_owned(), |p| p.display().to_string()),
         machine: MachineDoc {
             raw_read_ps: rows(&this.raw_read),
-            read_ps: rows(&this.machine.read),
+            read_ps: rows(&this.machine.cost.read),
             repairs: this.changes,
             sources: this.machine.sources,
         },

@@ -38,13 +38,13 @@ pub fn topo(request: &TopoRequest, progress: &mut dyn Progress) -> Result<TopoDo
             let mut told = |done, total| progress.at("measuring", done, Some(total));
             (Some(measure(&topology, &options, &mut told).map_err(Failure::work)?), None)
         }
-        (None, false) => saved::load(&topology)?.map_or((None, None), |(m, path)| (m, Some(path))),
+        (None, false) => saved::load(&topology)?.map_or((None, None), |(m, path)| (m.sections.measured, Some(path))),
         (Some(_), false) => (None, None),
     };
     let this = topology.machine(measured.as_ref()).map_err(Failure::input)?;
     let target = request.output.clone().map(Ok).or_else(|| request.measure.then(saved::path)).transpose()?;
     if let Some(target) = &target {
-        saved::save(target, &this.machine, measured.as_ref())?;
+        saved::save(target, &this.machine)?;
     }
     Ok(doc::make(request, topology, this, measured, target, saved_at))
 }

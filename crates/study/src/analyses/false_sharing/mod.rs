@@ -25,7 +25,7 @@ pub use attribute::attribute;
 pub use attributed::{AttributeOptions, Attributed, ObjectShare, Separation, Share, WordUse, WorstBlock};
 pub use component::{Component, MoveCost, Split, data_ratio, ratio_proves};
 use homenode_base::NodeId;
-use homenode_machine::{AccessClass, Location, Machine};
+use homenode_machine::{AccessClass, Costs, Location, Machine};
 use homenode_sim::Seat;
 pub use intervals::{IntervalCounts, Intervals};
 pub(crate) use moves::powers_of_two;
@@ -47,8 +47,9 @@ impl MoveCost {
     /// What moving a block costs on a machine: `None` if it has global memory, caches, or a second way of copying, for
     /// which the equations do not hold.
     pub fn of_machine(machine: &Machine) -> Option<MoveCost> {
-        let plain = machine.global.is_none() && machine.caches.is_none() && machine.copy.at_most.is_none();
-        let cost = MoveCost { overhead: machine.copy.fixed.0, per_word: machine.copy.per_word.0 };
+        let plain =
+            machine.cost.global.is_none() && machine.sections.caches.is_none() && machine.cost.copy.at_most.is_none();
+        let cost = MoveCost { overhead: machine.cost.copy.fixed.0, per_word: machine.cost.copy.per_word.0 };
         (plain && cost.per_word > 0 && cost.overhead >= 0).then_some(cost)
     }
 }
@@ -58,7 +59,7 @@ fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
     let question = input.question;
     for (machine, seats) in question.machines.iter().zip(&question.seats) {
         let Some(cost) = MoveCost::of_machine(machine) else { continue };
-        let word_bytes = u64::from(machine.word_bytes);
+        let word_bytes = u64::from(machine.shape.word_bytes);
         let sizes: Vec<u64> = question.blocks.iter().filter(|b| **b >= word_bytes).map(|b| b / word_bytes).collect();
         let subject = Subject { machine, seats, cost };
         bounds(input, subject, &sizes, &mut tables[0])?;
@@ -108,7 +109,7 @@ struct Subject<'a> {
 
 fn bounds(input: &mut Input<'_>, subject: Subject<'_>, sizes: &[u64], table: &mut Table) -> Result<(), Refused> {
     let Subject { machine, seats, cost } = subject;
-    let word_bytes = u64::from(machine.word_bytes);
+    let word_bytes = u64::from(machine.shape.word_bytes);
     let start = input.question.start;
     let (references, counts) = moves_by_size(input, subject, sizes)?;
     let word_moves = counts[0].1;
@@ -147,10 +148,13 @@ fn bounds(input: &mut Input<'_>, subject: Subject<'_>, sizes: &[u64], table: &mu
 /// References, and (words of a block, moves) of single words and of each size: those of the optimum on the machine
 /// without remote references, where nothing is left to decide. [`Moves`] counts the same, slowly.
 fn moves_by_size(input: &mut Input<'_>, subject: Subject<'_>, sizes: &[u64]) -> Result<SizeCounts, Refused> {
-    let word_bytes = u64::from(subject.machine.word_bytes);
+    let word_bytes = u64::from(subject.machine.shape.word_bytes);
     let blocks: BTreeSet<u64> = sizes.iter().chain(&[1]).map(|words| words * word_bytes).collect();
     let question = Question {
-        machines: vec![Machine { remote_access: false, ..subject.machine.clone() }],
+        machines: vec![Machine {
+            cost: Costs { remote_access: false, ..subject.machine.cost.clone() },
+            ..subject.machine.clone()
+        }],
         seats: vec![subject.seats.to_vec()],
         blocks: blocks.into_iter().collect(),
         policies: Vec::new(),
@@ -192,7 +196,7 @@ fn split_rows(input: &mut Input<'_>, subject: Subject<'_>, table: &mut Table) ->
     let node = NodeId(0);
     let near = machine.access(AccessClass::Read, node, Location::Node(node)).0;
     for row in answer.rows.iter().filter(|r| r.what == What::WithReplication) {
-        let block_words = row.block_bytes / u64::from(machine.word_bytes);
+        let block_words = row.block_bytes / u64::from(machine.shape.word_bytes);
         let parts = row.optimum.as_ref().and_then(|t| McprParts::of(t, answer.accesses, near, cost, block_words));
         let Some(p) = parts else { continue };
         let mut cells: Vec<Value> = vec![machine.name.as_str().into(), row.block_bytes.into()];

@@ -289,7 +289,7 @@ fn objects_table() -> Table {
 }
 
 fn object_rows(input: &mut Input<'_>, filter: Filter, sync: Sync, table: &mut Table) -> Result<(), Refused> {
-    let word = input.question.machines.first().map_or(4, |m| u64::from(m.word_bytes));
+    let word = input.question.machines.first().map_or(4, |m| u64::from(m.shape.word_bytes));
     let Some(block_bytes) = input.question.blocks.iter().copied().find(|b| *b >= word) else { return Ok(()) };
     let blamed = blame(input, filter, sync, (block_bytes, word))?;
     let all: f64 = blamed.iter().map(|b| b.interval().mean.abs()).sum();

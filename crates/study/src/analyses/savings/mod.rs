@@ -37,15 +37,15 @@ pub fn mean_share(shares: impl IntoIterator<Item = Option<f64>>) -> Option<f64> 
 /// memory everything is there; without, each block is on a node drawn at random, of which this is the mean. `None` if
 /// stores cost other than loads, distances differ, or other nodes cannot be referenced.
 pub fn naive_cost(machine: &Machine) -> Option<(&'static str, f64)> {
-    let (near, far) = machine.read.as_uniform()?;
-    if machine.write.as_uniform()? != (near, far) {
+    let (near, far) = machine.cost.read.as_uniform()?;
+    if machine.cost.write.as_uniform()? != (near, far) {
         return None;
     }
-    if let Some(global) = machine.global {
+    if let Some(global) = machine.cost.global {
         return Some(("all global", global.access.0 as f64));
     }
     let p = machine.nodes() as f64;
-    (machine.remote_access || machine.nodes() == 1)
+    (machine.cost.remote_access || machine.nodes() == 1)
         .then(|| ("random static", (near.0 as f64 + (p - 1.0) * far.0 as f64) / p))
 }
 
@@ -106,11 +106,11 @@ fn move_costs(input: &mut Input<'_>) -> Result<Table, Refused> {
     let mut table = Table::new("move-costs", note, &SWEEP_COLUMNS);
     let question = input.question;
     for (machine, seats) in question.machines.iter().zip(&question.seats) {
-        if machine.caches.is_some() || !machine.remote_access {
+        if machine.sections.caches.is_some() || !machine.cost.remote_access {
             continue;
         }
         let base = sweep_base(question, seats.clone());
-        let sweep = match machine.global {
+        let sweep = match machine.cost.global {
             Some(_) => Sweep::global_copy(&base, machine, &G_VALUES)?,
             None => Sweep::copy(&base, machine, &R_VALUES)?,
         };

@@ -3,7 +3,7 @@ use super::super::{Refused, Series};
 use crate::{Answer, Question, What};
 use homenode_base::{Cost, NodeId};
 use homenode_machine::models::family::{Member, Parameters};
-use homenode_machine::{AccessClass, CopyCost, Location, Machine};
+use homenode_machine::{AccessClass, CopyCost, Costs, Location, Machine};
 use homenode_sim::Seat;
 
 /// A question whose machines differ in one parameter.
@@ -48,14 +48,18 @@ impl Sweep {
     /// The machine has no global memory, or a value breaks a condition of the machine.
     pub fn global_copy(base: &Question, machine: &Machine, values: &[u64]) -> Result<Sweep, Refused> {
         Sweep::new(base, "G", values, |g| {
-            let Some(mut global) = machine.global else {
+            let Some(mut global) = machine.cost.global else {
                 return Err(Refused::Needs { analysis: super::SPEC.name, what: super::Need::GlobalMemory.words() });
             };
             let fixed = cost(g)?;
             global.copy = CopyCost::linear(fixed, Cost::ZERO);
             // R <= 2 G binds (section 4.1.1): copies between nodes go through global memory.
             let copy = CopyCost::linear(fixed + fixed, Cost::ZERO);
-            checked(Machine { name: format!("{},G={g}", machine.name), global: Some(global), copy, ..machine.clone() })
+            checked(Machine {
+                name: format!("{},G={g}", machine.name),
+                cost: Costs { global: Some(global), copy, ..machine.cost.clone() },
+                ..machine.clone()
+            })
         })
     }
     /// Cost of a copy between nodes (R), whatever the block size.
@@ -65,7 +69,11 @@ impl Sweep {
     pub fn copy(base: &Question, machine: &Machine, values: &[u64]) -> Result<Sweep, Refused> {
         Sweep::new(base, "R", values, |r| {
             let copy = CopyCost::linear(cost(r)?, Cost::ZERO);
-            checked(Machine { name: format!("{},R={r}", machine.name), copy, ..machine.clone() })
+            checked(Machine {
+                name: format!("{},R={r}", machine.name),
+                cost: Costs { copy, ..machine.cost.clone() },
+                ..machine.clone()
+            })
         })
     }
     /// One-way latency of a machine of the family (lambda).
@@ -170,14 +178,17 @@ pub fn scaled(machine: &Machine, factor: u32) -> Result<Machine, Refused> {
         at_most: c.at_most.map(|l| homenode_machine::LinearCost { fixed: l.fixed * k, per_word: l.per_word * k }),
     };
     let global =
-        machine.global.map(|g| homenode_machine::GlobalMemory { access: beyond(g.access), copy: copy(g.copy) });
+        machine.cost.global.map(|g| homenode_machine::GlobalMemory { access: beyond(g.access), copy: copy(g.copy) });
     checked(Machine {
         name: format!("{},scaled={factor}", machine.name),
-        read: matrix(&machine.read),
-        write: matrix(&machine.write),
-        write_back: matrix(&machine.write_back),
-        copy: copy(machine.copy),
-        global,
+        cost: Costs {
+            read: matrix(&machine.cost.read),
+            write: matrix(&machine.cost.write),
+            write_back: matrix(&machine.cost.write_back),
+            copy: copy(machine.cost.copy),
+            global,
+            ..machine.cost.clone()
+        },
         ..machine.clone()
     })
 }

@@ -201,7 +201,7 @@ impl Tlbs<'_> {
 
 fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
     let models: Vec<&'static TlbModel> = TLB_MODELS.iter().collect();
-    let word_bytes = input.question.machines.first().map_or(4, |m| u64::from(m.word_bytes));
+    let word_bytes = input.question.machines.first().map_or(4, |m| u64::from(m.shape.word_bytes));
     let pages: Vec<u64> = study_pages().into_iter().filter(|p| *p >= word_bytes).collect();
     let mut tlbs = Tlbs::new(&models, &pages, word_bytes, input.seats())?;
     let mut stream = input.source.stream(0)?;
@@ -235,7 +235,8 @@ fn corrected(input: &mut Input<'_>, rates: &[TlbRow]) -> Result<Table, Refused> 
     let note = "Mean cost per reference of the optimum with replication, without and with TLB misses. The cost of a miss is \
                 that of its source, whatever the machine.";
     let mut table = Table::new("tlb-corrected", note, &columns);
-    let machines = input.question.machines.iter().zip(&input.question.seats).filter(|(m, _)| m.caches.is_none());
+    let machines =
+        input.question.machines.iter().zip(&input.question.seats).filter(|(m, _)| m.sections.caches.is_none());
     let (machines, seats): (Vec<_>, Vec<_>) = machines.map(|(m, s)| (m.clone(), s.clone())).unzip();
     let question = Question {
         machines,

@@ -1,5 +1,7 @@
 //! Raw measurements of a machine, kept in its file beside the costs that were made of them.
-use crate::validate::{COST_MAX, MachineError, reject};
+use super::Section;
+use crate::limits::{COST_MAX, MachineError, reject};
+use crate::shape::Shape;
 use serde::{Deserialize, Serialize};
 
 /// What was measured: rectangular, one row a node with processors, one column a node with memory.
@@ -79,9 +81,11 @@ impl Measured {
         let column = self.memory_nodes.iter().position(|n| *n == memory_node)?;
         table.mean.get(row)?.get(column).copied().filter(|v| *v > 0)
     }
+}
 
+impl Section for Measured {
     /// Whether every table has the right shape and no value out of range.
-    pub(crate) fn validate(&self) -> Result<(), MachineError> {
+    fn validate(&self, _: &Shape) -> Result<(), MachineError> {
         for (key, nodes) in [("cpu_nodes", &self.cpu_nodes), ("memory_nodes", &self.memory_nodes)] {
             if nodes.is_empty() || !nodes.is_sorted_by(|a, b| a < b) {
                 let key = format!("measured.{key}");
@@ -97,7 +101,9 @@ impl Measured {
         ];
         tables.iter().filter_map(|(key, t)| t.map(|t| (key, t))).try_for_each(|(key, t)| self.validate_table(key, t))
     }
+}
 
+impl Measured {
     fn validate_table(&self, key: &str, table: &Table) -> Result<(), MachineError> {
         for (part, rows) in [("mean", &table.mean), ("deviation", &table.deviation)] {
             let key = format!("measured.{key}.{part}");

@@ -1,0 +1,53 @@
+//! Optional parts of machines, one file each: a table of a machine file that may be absent.
+//!
+//! A new section is a file (with its `mod` line) whose type implements [`Section`], and a line in `sections`: machine files then read and
+//! write its table, and its rules are checked with the machine's.
+use crate::limits::MachineError;
+use crate::shape::Shape;
+use serde::{Deserialize, Serialize};
+
+mod caches;
+mod measured;
+
+pub use caches::{CacheGeometry, Caches};
+pub use measured::{Measured, Table};
+
+/// What a section must be able to do beside being read and written.
+pub(crate) trait Section {
+    /// Whether it is sound on a machine of this shape; the error names the key with that of its table.
+    fn validate(&self, shape: &Shape) -> Result<(), MachineError>;
+}
+
+/// Hands the list of sections to a macro, each with its key in machine files, its type, and how journals write it.
+macro_rules! sections {
+    ($declare:ident) => {
+        $declare! {
+            /// Caches; without, every reference is charged.
+            #[serde(default)]
+            caches: crate::sections::Caches,
+            /// Raw measurements that the costs were made of. Machine files keep them; journals, whose decisions rest on
+            /// the costs alone, do not.
+            #[serde(skip)]
+            measured: crate::sections::Measured,
+        }
+    };
+}
+pub(crate) use sections;
+
+macro_rules! declare {
+    ($($(#[$attribute:meta])* $key:ident: $section:ty,)+) => {
+        /// The sections that a machine has.
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        pub struct Sections {
+            $($(#[$attribute])* pub $key: Option<$section>,)+
+        }
+
+        impl Sections {
+            pub(crate) fn validate(&self, shape: &Shape) -> Result<(), MachineError> {
+                $(self.$key.as_ref().map_or(Ok(()), |section| Section::validate(section, shape))?;)+
+                Ok(())
+            }
+        }
+    };
+}
+sections!(declare);

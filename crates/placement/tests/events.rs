@@ -1,0 +1,133 @@
+//! Counts times prices are the money that an independent charger finds, on every machine that a count is for.
+mod common;
+use common::{cases, random_machine, random_matrix_machine, random_trace};
+use homenode_base::{Cost, NodeId, Rng};
+use homenode_machine::{CopyCost, GlobalMemory, Location, Machine};
+use homenode_placement::checker::recost;
+use homenode_placement::engine::Table;
+use homenode_placement::events::{COPY, MOVE, POLICIES, Paths};
+use homenode_placement::{
+    Access, AccessKind, BlockContext, BlockEngine, EventCounts, LocationSet, Placement, Policy, Sink, Step, Tally,
+};
+use std::sync::{Arc, Mutex};
+
+/// Places copies anywhere it may, and keeps a diary of where they were.
+struct Anywhere {
+    locations: Vec<Location>,
+    /// By block: accesses with the placement at each.
+    seen: Arc<Mutex<Vec<(Vec<Access>, Placement)>>>,
+}
+
+/// Copies of a block, and what is drawn next.
+#[derive(Clone)]
+struct Held(LocationSet, Rng);
+
+impl Anywhere {
+    fn draw(&self, rng: &mut Rng, sets: bool) -> LocationSet {
+        let one = |rng: &mut Rng| self.locations[rng.below(self.locations.len() as u64) as usize];
+        let mut set = LocationSet::single(one(rng));
+        if sets {
+            (0..rng.below(4)).for_each(|_| set.insert(one(rng)));
+        }
+        set
+    }
+}
+
+/// Brings about the new set from the old one as cheaply as the definition of cost allows.
+fn change(old: &LocationSet, new: &LocationSet, sink: &mut impl Sink) {
+    let added: Vec<Location> = new.iter().filter(|l| !old.contains(*l)).collect();
+    if old.is_empty() {
+        added.iter().for_each(|l| _ = sink.place(*l));
+        return;
+    }
+    let first = old.iter().next().expect("not empty");
+    let mut from = if old.contains(Location::Global) { Location::Global } else { first };
+    // Global memory, if it is new, comes first: others are then fetched from there.
+    for to in added.iter().filter(|l| **l == Location::Global).chain(added.iter().filter(|l| **l != Location::Global)) {
+        _ = if new.len() == 1 { sink.migrate(from, *to) } else { sink.replicate(from, *to) };
+        from = if *to == Location::Global { *to } else { from };
+    }
+    old.iter().filter(|l| !new.contains(*l)).for_each(|l| _ = sink.drop_copy(l));
+}
+
+impl Policy for Anywhere {
+    type State = Held;
+    fn begin(&self, block: &BlockContext<'_>) -> Held {
+        Held(LocationSet::default(), Rng::new(block.block))
+    }
+    fn step(&self, block: &BlockContext<'_>, held: &mut Held, access: &Access, sink: &mut impl Sink) -> Location {
+        let Held(set, rng) = held;
+        let write = access.kind == AccessKind::Write;
+        if set.is_empty() || (write && set.len() > 1) || rng.below(2) == 0 {
+            let new = self.draw(rng, !write && !set.is_empty());
+            change(set, &new, sink);
+            *set = new;
+        }
+        let served = set.iter().nth(rng.below(set.len() as u64) as usize).expect("one of them");
+        let (trace, placement) = &mut self.seen.lock().expect("not poisoned")[block.block as usize];
+        trace.push(*access);
+        placement.sets.push(set.clone());
+        placement.served.push(served);
+        served
+    }
+    fn together(&self, _: &BlockContext<'_>, held: &Held, access: &Access) -> u32 {
+        1 + (held.1.clone().next_u64() % u64::from(access.weight.max(1))) as u32
+    }
+}
+
+/// Machines with equally many nodes, on all of which or on none of which there is global memory.
+fn machines(rng: &mut Rng) -> Vec<Machine> {
+    let nodes = 1 + rng.below(6) as usize;
+    let uneven = rng.below(3);
+    let global = rng.below(2) == 0;
+    let mut made = || {
+        let mut m = match rng.below(2) < uneven {
+            true => random_matrix_machine(rng, nodes),
+            false => random_machine(rng, nodes),
+        };
+        let access = Cost(rng.below(20) as i64);
+        m.cost.global = global.then(|| GlobalMemory { access, copy: CopyCost::linear(access, Cost(1)) });
+        m.shape.page_bytes = 1 << rng.below(3);
+        m
+    };
+    (0..4).map(|_| made()).collect()
+}
+
+fn locations(m: &Machine) -> Vec<Location> {
+    let nodes = (0..m.nodes() as u16).map(|n| Location::Node(NodeId(n)));
+    nodes.chain(m.cost.global.map(|_| Location::Global)).collect()
+}
+
+#[test]
+fn one_count_of_any_policy_is_the_money_of_the_checker_on_every_machine() {
+    let mut rng = Rng::new(0xc0417);
+    let mut infinite = 0;
+    for _ in 0..cases(20) {
+        let machines = machines(&mut rng);
+        let (block_bytes, blocks) = (1 << rng.below(4), 1 + rng.below(3));
+        let seen = Arc::new(Mutex::new(vec![Default::default(); blocks as usize]));
+        let policy = Anywhere { locations: locations(&machines[0]), seen: seen.clone() };
+        let mut engine = Table::new(policy, &machines[0], block_bytes);
+        (0..blocks).for_each(|b| _ = engine.open(b, None));
+        let all: Vec<&Machine> = machines.iter().collect();
+        let mut counts = EventCounts::new(&POLICIES, Arc::new(Paths::new(&POLICIES, &all, block_bytes)));
+        let trace = random_trace(&mut rng, machines[0].nodes(), 60);
+        let steps: Vec<Step> = trace.iter().map(|a| Step { slot: rng.below(blocks) as u32, access: *a }).collect();
+        engine.run(&steps, &mut counts);
+        for machine in all {
+            let mut money = Tally::default();
+            for (trace, placement) in seen.lock().expect("not poisoned").iter() {
+                money.add(&recost(machine, block_bytes, trace, placement).expect("legal"));
+            }
+            assert_eq!(counts.priced(machine, block_bytes), money, "{machine:?}\n{trace:?}");
+            assert_eq!([counts.total(COPY), counts.total(MOVE)], [money.copies, money.moves]);
+            infinite += u64::from(money.total().is_infinite());
+        }
+        let served: u64 = (0..COPY).map(|kind| counts.total(kind)).sum();
+        assert_eq!(served, trace.iter().map(|a| u64::from(a.weight)).sum::<u64>());
+    }
+    assert!(
+        infinite > 20,
+        "accesses that are not possible occur, and are counted as often as they are made: {infinite}"
+    );
+}

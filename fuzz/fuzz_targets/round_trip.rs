@@ -1,6 +1,7 @@
 //! Bytes as a program of references: what is encoded is what is decoded, by both decoders.
 #![no_main]
 use homenode_trace::check::plain;
+use homenode_trace::columns::INSTRUCTIONS;
 use homenode_trace::frame::{DecodedFrame, FrameEncoder, RawRef, decode_frame};
 use homenode_trace::framing::{Codec, Header, Kind};
 use homenode_trace::{DataSource, Op, Sample};
@@ -43,6 +44,12 @@ fn sample(bytes: &[u8], i: usize) -> Option<Sample> {
     })
 }
 
+/// Of half of the inputs, instructions of every reference whose byte is odd.
+fn counted(bytes: &[u8], i: usize) -> Option<u64> {
+    let byte = u64::from(*bytes.get(i % bytes.len().max(1))?);
+    (bytes.len() % 2 == 1 && byte % 2 == 1).then(|| byte << (i % 24))
+}
+
 fuzz_target!(|data: &[u8]| {
     let refs = references(data);
     // A third of the inputs are sampled frames, whose samples come from the same bytes.
@@ -58,6 +65,7 @@ fuzz_target!(|data: &[u8]| {
             None => e.push(r.addr, r.size, r.op, r.pc),
         };
         assert!(pushed);
+        assert!(counted(data, i).is_none_or(|n| e.put(INSTRUCTIONS, n)));
     }
     let codec = [Codec::Raw, Codec::Lz4, Codec::Zstd][data.len() % 3];
     let mut bytes = Vec::new();
@@ -69,11 +77,14 @@ fuzz_target!(|data: &[u8]| {
         RawRef { addr: r.addr, size: r.size, op: r.op, pc: frame.pcs[r.site as usize] }
     });
     assert!(back.eq(refs.iter().copied()));
-    assert!((0..frame.samples.len()).all(|i| sample(samples, i) == Some(frame.samples[i])));
-    assert_eq!(frame.samples.len(), if samples.is_empty() { 0 } else { refs.len() });
+    assert!((0..frame.samples().len()).all(|i| sample(samples, i) == Some(frame.samples()[i])));
+    let column = frame.column(INSTRUCTIONS);
+    assert!((0..refs.len()).all(|i| counted(data, i).unwrap_or(0) == column.get(i).copied().unwrap_or(0)));
+    assert_eq!(frame.samples().len(), if samples.is_empty() { 0 } else { refs.len() });
     let header = Header::parse(&bytes, Kind::Refs).expect("just written");
     let mut scratch = Vec::new();
     let payload = header.open(&bytes, &mut scratch).expect("just written");
-    let second = plain::decode(payload, refs.len(), header.version).expect("just written");
+    let second = plain::decode(payload, &header).expect("just written");
+    assert!(second.same_columns(&frame));
     assert!(second.refs.into_iter().eq(refs.into_iter().map(|r| (r.addr, r.size, r.op as u8, r.pc))));
 });

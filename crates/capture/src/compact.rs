@@ -1,9 +1,11 @@
-//! Re-encoding a dataset smaller: whole frames joined up to the largest size, zstd instead of LZ4, the same content.
+//! Re-encoding a dataset smaller: whole frames joined up to the largest size, zstd instead of LZ4, the same content. A frame with
+//! columns that this build does not know stays as it is.
 use crate::control::{RINGS, refuse_while_recorded};
 use crate::error::CaptureError;
 use crate::output::Appender;
 use crate::store::{DirStore, THREADS, put_in_place, replace_target, sibling};
 use homenode_sys::dir::{self, Dir, hidden};
+use homenode_trace::columns::{ALL, Column};
 use homenode_trace::dataset::{EVENTS_FILE, EventWalk, MANIFEST_FILE, frames_file, scan_frames};
 use homenode_trace::events::CHUNK_EVENTS_MAX;
 use homenode_trace::frame::{Batch, DecodedFrame, FRAME_REFS_MAX, FrameEncoder, RawRef, decode_frame};
@@ -162,11 +164,17 @@ fn write_compacted(
     file.begin(&mut b.encoder);
     for i in 0..reader.frames(thread).len() {
         reader.read_frame(thread, i, &mut b.bytes, &mut b.frame)?;
-        if !fits(&b.encoder, &b.frame) {
+        let strange = b.frame.unknown_columns() > 0;
+        if !fits(&b.encoder, &b.frame) || (strange && !b.encoder.is_empty()) {
             file.append(&mut b.encoder, (end, Codec::Zstd), 0, &mut b.out).map_err(write)?;
             file.begin(&mut b.encoder);
         }
-        join(&mut b.encoder, &b.frame, end);
+        if strange {
+            file.append_frame(&b.bytes, b.frame.len() as u64).map_err(write)?;
+            file.begin(&mut b.encoder);
+        } else {
+            join(&mut b.encoder, &b.frame, end);
+        }
         end = b.frame.end;
     }
     if !b.encoder.is_empty() {
@@ -188,6 +196,8 @@ fn join(encoder: &mut FrameEncoder, frame: &DecodedFrame, end: u64) {
     if !encoder.is_empty() && begin != end {
         encoder.stamp(end);
     }
+    let columns: Vec<(&Column, &[u64])> =
+        ALL.iter().map(|c| (*c, frame.column(c))).filter(|(_, values)| !values.is_empty()).collect();
     let mut from = 0;
     for batch in &frame.batches {
         encoder.stamp(batch.begin);
@@ -196,13 +206,18 @@ fn join(encoder: &mut FrameEncoder, frame: &DecodedFrame, end: u64) {
             let r = frame.get(i);
             RawRef { addr: r.addr, size: r.size, op: r.op, pc: frame.pcs[r.site as usize] }
         };
-        match frame.samples.get(from..to) {
-            None => {
-                encoder.extend((from..to).map(raw));
+        if frame.samples().is_empty() && columns.is_empty() {
+            encoder.extend((from..to).map(raw));
+        } else {
+            for (i, r) in (from..to).zip((from..to).map(raw)) {
+                match frame.samples().get(i) {
+                    None => encoder.push(r.addr, r.size, r.op, r.pc),
+                    Some(sample) => encoder.push_sample(r.addr, r.size, r.op, r.pc, sample),
+                };
+                columns.iter().filter(|(_, values)| values[i] != 0).for_each(|(column, values)| {
+                    encoder.put(column, values[i]);
+                });
             }
-            Some(samples) => samples.iter().zip((from..to).map(raw)).for_each(|(sample, r)| {
-                encoder.push_sample(r.addr, r.size, r.op, r.pc, sample);
-            }),
         }
         from = to;
     }
@@ -229,7 +244,8 @@ fn verify(reader: &DatasetReader, thread: u32, to: &Dir, name: &str, b: &mut Buf
                 continue;
             }
             let n = (b.other.len() - at).min(b.frame.len() - used);
-            if !(0..n).all(|i| same(&b.other, at + i, &b.frame, used + i)) {
+            let columns = ALL.iter().all(|c| same_column(b.other.column(c), at, b.frame.column(c), used, n));
+            if !columns || !(0..n).all(|i| same(&b.other, at + i, &b.frame, used + i)) {
                 return Err(differs("the references written differ from those read").into());
             }
             (at, used) = (at + n, used + n);
@@ -247,7 +263,13 @@ fn verify(reader: &DatasetReader, thread: u32, to: &Dir, name: &str, b: &mut Buf
 fn same(a: &DecodedFrame, i: usize, b: &DecodedFrame, j: usize) -> bool {
     let (r, s) = (a.get(i), b.get(j));
     let site = a.pcs[r.site as usize] == b.pcs[s.site as usize];
-    site && (r.addr, r.size, r.op) == (s.addr, s.size, s.op) && a.samples.get(i) == b.samples.get(j)
+    site && (r.addr, r.size, r.op) == (s.addr, s.size, s.op) && a.samples().get(i) == b.samples().get(j)
+}
+
+/// Whether `n` values from these places on are the same; a column that is not there is one of zeros.
+fn same_column(a: &[u64], i: usize, b: &[u64], j: usize, n: usize) -> bool {
+    let value = |of: &[u64], at: usize| of.get(at).copied().unwrap_or(0);
+    (a.is_empty() && b.is_empty()) || (0..n).all(|k| value(a, i + k) == value(b, j + k))
 }
 
 /// Batches that hold references, as (references, begin, end).

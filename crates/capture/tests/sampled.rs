@@ -129,7 +129,7 @@ fn times(reader: &DatasetReader, thread: u32) -> Vec<u64> {
         for i in 0..frame.len() {
             let r = frame.get(i);
             assert_eq!((r.addr, r.size, r.op), (addr_of(tid), 8, Op::Write), "a sample of another thread");
-            assert_eq!((frame.samples[i].weight, frame.samples[i].cpu), (3, Some(1)));
+            assert_eq!((frame.samples()[i].weight, frame.samples()[i].cpu), (3, Some(1)));
         }
     }
     assert!(times.is_sorted());

@@ -5,7 +5,7 @@
 //! **Invariant:** pure; the same trace, machine and options give the same [`Evaluation`] everywhere, and the parts of
 //! every result add up to its total exactly.
 //!
-//! Reading order: [`evaluation`] (what comes out), [`evidence`] (what that does not rest on), [`evaluate`](mod@evaluate) (the passes), `replay` (one pass: `seat`,
+//! Reading order: [`evaluation`] (what comes out), [`evidence`] (what that does not rest on), [`evaluate`](mod@evaluate) (the passes), `affinity` and `lives` (where threads were told to run, and which lived beside each other), `replay` (one pass: `seat`,
 //! `split`, [`cache`], `back`, `seen`, `fold`), `lanes` and `usage` (what is computed beside each other), [`engine`], [`filtered`], [`profile`], [`names`] (of addresses and code),
 //! [`whatif`], [`verify`]. The definitions, exact enough to recompute results by other means, are in `docs/design/replay.md`.
 //!
@@ -34,6 +34,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod affinity;
 mod back;
 mod blocks;
 pub mod cache;
@@ -45,6 +46,7 @@ pub mod evidence;
 pub mod filtered;
 mod fold;
 mod lanes;
+mod lives;
 pub mod names;
 mod observer;
 pub mod profile;
@@ -59,6 +61,7 @@ mod verified;
 pub mod verify;
 pub mod whatif;
 
+pub use affinity::pinned;
 pub use engine::{Engine, Priced};
 pub use error::SimError;
 pub use evaluate::{EvalContext, EvalOptions, Found, NoObjects, Objects, evaluate};
@@ -66,6 +69,7 @@ pub use evaluation::Evaluation;
 pub use evidence::Evidence;
 pub use filtered::{Filtered, Passed};
 pub use lanes::ProgramBounds;
+pub use lives::lives;
 pub use profile::{Profile, Profiled};
 pub use seat::{Seat, crew, salt, seats, thread_map};
 pub use seating::Seating;

@@ -24,7 +24,7 @@ pub fn seats(map: &ThreadMap, space: impl Fn(u32) -> u32) -> Vec<Seat> {
 pub fn crew(data: &DatasetReader) -> Crew {
     let refs: Vec<u64> = (0..data.threads()).map(|t| data.refs(t)).collect();
     let host_cpus = data.manifest().host_cpus;
-    Crew::new(&refs, homenode_trace::lives(data)).told(homenode_trace::pinned(data), host_cpus)
+    Crew::new(&refs, crate::lives(data)).told(crate::pinned(data), host_cpus)
 }
 
 /// Seats the threads of a recording by `--map`, or by default.

@@ -105,7 +105,7 @@ fn thread(
     let (mut bytes, mut frame, mut per_key) = (Vec::new(), DecodedFrame::default(), Vec::new());
     for i in 0..reader.frames(t).len() {
         reader.read_frame(t, i, &mut bytes, &mut frame)?;
-        frame.samples.iter().for_each(|s| sampled.add(s));
+        frame.samples().iter().for_each(|s| sampled.add(s));
         per_key.clear();
         per_key.resize(frame.keys.len(), 0u64);
         frame.key.iter().for_each(|&k| per_key[usize::from(k)] += 1);

@@ -33,7 +33,7 @@ fn main() {
     let start = Instant::now();
     while at < bytes.len() {
         at += decode_frame(&bytes[at..], &mut frame).expect("just written");
-        seen += frame.samples.len();
+        seen += frame.samples().len();
     }
     assert_eq!(seen, SAMPLES);
     let decoded = start.elapsed().as_secs_f64();

@@ -5,12 +5,16 @@
 use crate::bytes::Fault;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// Newest version of frames of references: [`EXACT_VERSION`], or [`SAMPLED_VERSION`] where there are samples.
-pub const FRAME_VERSION: u16 = SAMPLED_VERSION;
-/// Version of frames of references without samples.
+/// Newest version of frames of references, which are written as [`EXACT_VERSION`] or [`COLUMNS_VERSION`].
+pub const FRAME_VERSION: u16 = COLUMNS_VERSION;
+/// Version of frames of references without optional columns.
 pub const EXACT_VERSION: u16 = 1;
-/// Version of frames with samples.
-pub const SAMPLED_VERSION: u16 = 2;
+/// Version of frames with four fixed columns of samples; read and no longer written.
+pub const SAMPLES_VERSION: u16 = 2;
+/// Version of frames with optional columns.
+pub const COLUMNS_VERSION: u16 = 3;
+/// Mark in the header of a frame with columns: every reference is a sample.
+const MARK_SAMPLES: u8 = 1;
 /// Version of chunks of events.
 pub const EVENTS_VERSION: u16 = 3;
 /// Version of chunks in which every event is of a kind that version 1 had.
@@ -91,6 +95,8 @@ pub struct Header {
     pub raw_len: u32,
     /// Bytes of the payload as stored.
     pub payload_len: u32,
+    /// Marks of frames with columns.
+    marks: u8,
     checksum: u64,
 }
 
@@ -102,7 +108,7 @@ impl Header {
 
     /// Whether every reference inside has a sample.
     pub const fn sampled(&self) -> bool {
-        self.version == SAMPLED_VERSION
+        self.version == SAMPLES_VERSION || self.marks & MARK_SAMPLES != 0
     }
 
     /// Reads a header and checks everything that needs no payload.
@@ -121,8 +127,9 @@ impl Header {
             let newer = Some(u32::from(version));
             return Err(Fault { offset: 4, what: "frame of a newer format version".into(), newer });
         }
-        if version == 0 || h[7] != 0 {
-            return Err(Fault::new(4, format!("no frame has version {version} and reserved byte {}", h[7])));
+        let marked = kind == Kind::Refs && version == COLUMNS_VERSION;
+        if version == 0 || h[7] > if marked { MARK_SAMPLES } else { 0 } {
+            return Err(Fault::new(4, format!("no frame has version {version} and marks {}", h[7])));
         }
         let codec = Codec::from_code(h[6]).ok_or_else(|| Fault::new(6, format!("unknown compression {}", h[6])))?;
         let u32_at = |i: usize| u32::from_le_bytes([h[i], h[i + 1], h[i + 2], h[i + 3]]);
@@ -136,6 +143,7 @@ impl Header {
             first: u64_at(16),
             raw_len: u32_at(24),
             payload_len: u32_at(28),
+            marks: h[7],
             checksum: u64_at(32),
         };
         header.check_lengths().map(|()| header)
@@ -159,7 +167,7 @@ impl Header {
         out[0..4].copy_from_slice(&self.kind.magic());
         out[4..6].copy_from_slice(&self.version.to_le_bytes());
         out[6] = self.codec.code();
-        out[7] = 0;
+        out[7] = self.marks;
         out[8..12].copy_from_slice(&self.thread.to_le_bytes());
         out[12..16].copy_from_slice(&self.count.to_le_bytes());
         out[16..24].copy_from_slice(&self.first.to_le_bytes());
@@ -229,6 +237,8 @@ pub(crate) struct Label {
     pub(crate) thread: u32,
     pub(crate) first: u64,
     pub(crate) count: u32,
+    /// Whether every reference is a sample, in frames with columns.
+    pub(crate) sampled: bool,
 }
 
 impl Sealer {
@@ -258,10 +268,12 @@ impl Sealer {
             out.extend_from_slice(raw);
             used = Codec::Raw;
         }
-        let Label { kind, version, thread, first, count } = label;
+        let Label { kind, version, thread, first, count, sampled } = label;
+        let marks = if sampled { MARK_SAMPLES } else { 0 };
         let payload_len = (out.len() - body) as u32;
         let raw_len = raw.len() as u32;
-        let header = Header { kind, version, codec: used, thread, first, count, raw_len, payload_len, checksum: 0 };
+        let header =
+            Header { kind, version, codec: used, thread, first, count, raw_len, payload_len, marks, checksum: 0 };
         let (head, payload) = out[start..].split_at_mut(HEADER_BYTES);
         header.write(payload, head);
     }

@@ -6,7 +6,7 @@
 //! **Invariant:** every byte that comes from outside is checked before it is believed; a reader returns
 //! [`TraceError`] and never panics. No OS call: files are reached through [`store::Store`].
 //!
-//! Reading order: [`record`], [`sample`], [`event`], [`manifest`], [`store`], [`framing`], [`frame`], [`events`], [`symbols`],
+//! Reading order: [`record`], [`sample`], [`columns`], [`event`], [`manifest`], [`store`], [`framing`], [`frame`], [`events`], [`symbols`],
 //! [`dataset`], `packed` (events in memory), [`lives`](mod@lives), [`affinity`], `polls` and `waits` (busy waiting), [`order`], [`check`], [`writer`], [`synthetic`]. The bytes are in `docs/format.md`.
 //!
 //! ```
@@ -26,16 +26,15 @@
 //! ```
 #![forbid(unsafe_code)]
 
-pub mod affinity;
 mod bytes;
 pub mod check;
+pub mod columns;
 pub mod dataset;
 mod error;
 pub mod event;
 pub mod events;
 pub mod frame;
 pub mod framing;
-pub mod lives;
 pub mod manifest;
 mod numbers;
 pub mod order;
@@ -50,12 +49,10 @@ pub mod types;
 mod waits;
 pub mod writer;
 
-pub use affinity::pinned;
 pub use bytes::Fault;
 pub use dataset::DatasetReader;
 pub use error::TraceError;
 pub use event::{Event, EventKind};
-pub use lives::lives;
 pub use manifest::Manifest;
 pub use packed::{Events, FileEvents, ThreadEvents};
 pub use record::{Columns, Merged, Op, Ref};

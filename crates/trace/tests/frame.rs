@@ -184,7 +184,7 @@ fn damage_is_always_noticed() {
 fn plain_decode(frame: &[u8]) -> Option<plain::PlainFrame> {
     let header = Header::parse(frame, Kind::Refs).ok().filter(|h| h.count as usize <= FRAME_REFS_MAX)?;
     let mut scratch = Vec::new();
-    plain::decode(header.open(frame, &mut scratch).ok()?, header.count as usize, header.version)
+    plain::decode(header.open(frame, &mut scratch).ok()?, &header)
 }
 
 /// With the checksum put right again the parser itself must cope.

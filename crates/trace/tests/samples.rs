@@ -3,6 +3,7 @@ mod common;
 use common::{Log, cases};
 use homenode_base::Rng;
 use homenode_trace::check::{check, plain};
+use homenode_trace::columns::ALL;
 use homenode_trace::dataset::frames_file;
 use homenode_trace::frame::{DecodedFrame, FRAME_REFS_MAX, FrameEncoder, decode_frame};
 use homenode_trace::framing::{Codec, Header, Kind};
@@ -49,21 +50,31 @@ fn encode(samples: &[Sample], codec: Codec) -> Vec<u8> {
 fn plain_decode(frame: &[u8]) -> Option<plain::PlainFrame> {
     let header = Header::parse(frame, Kind::Refs).ok().filter(|h| h.count as usize <= FRAME_REFS_MAX)?;
     let mut scratch = Vec::new();
-    plain::decode(header.open(frame, &mut scratch).ok()?, header.count as usize, header.version)
+    plain::decode(header.open(frame, &mut scratch).ok()?, &header)
 }
 
-fn as_plain(samples: &[Sample]) -> Vec<plain::PlainSample> {
-    samples.iter().map(|s| (s.weight, s.latency_cycles, s.source as u8, s.cpu)).collect()
+/// As the columns say it: each number with its least one, or that none is known, at 0.
+fn as_plain(samples: &[Sample]) -> [Vec<u64>; 4] {
+    [
+        samples.iter().map(|s| u64::from(s.weight) - 1).collect(),
+        samples.iter().map(|s| s.latency_cycles.map_or(0, |l| u64::from(l) + 1)).collect(),
+        samples.iter().map(|s| s.source as u64).collect(),
+        samples.iter().map(|s| s.cpu.map_or(0, |c| u64::from(c) + 1)).collect(),
+    ]
+}
+
+fn plain_samples(frame: &plain::PlainFrame) -> [Vec<u64>; 4] {
+    [0, 1, 2, 3].map(|place| frame.column(ALL[place]))
 }
 
 fn survives(samples: &[Sample]) {
     let mut f = DecodedFrame::default();
     for codec in CODECS {
         let bytes = encode(samples, codec);
-        assert_eq!(bytes[4], 1 + u8::from(!samples.is_empty()));
+        assert_eq!([bytes[4], bytes[7]], if samples.is_empty() { [1, 0] } else { [3, 1] });
         assert_eq!(decode_frame(&bytes, &mut f).expect("undamaged"), bytes.len());
-        assert!(f.samples == samples && (0..f.len()).all(|i| f.addr[i] == i as u64 * 8));
-        assert_eq!(plain_decode(&bytes).expect("undamaged").samples, as_plain(samples));
+        assert!(f.samples() == samples && (0..f.len()).all(|i| f.addr[i] == i as u64 * 8));
+        assert_eq!(plain_samples(&plain_decode(&bytes).expect("undamaged")), as_plain(samples));
     }
 }
 
@@ -82,7 +93,7 @@ fn constant_columns_take_no_room_and_noise_is_bounded() {
     let equal = vec![Sample { weight: 4001, cpu: Some(3), ..Sample::ONE }; FRAME_REFS_MAX];
     let plain = vec![Sample::ONE; FRAME_REFS_MAX];
     let bytes = encode(&equal, Codec::Raw).len();
-    assert!(bytes <= encode(&plain, Codec::Raw).len() + 8, "{bytes}");
+    assert!(bytes <= encode(&plain, Codec::Raw).len() + 16, "{bytes}");
     let mut rng = Rng::new(5);
     let mut e = FrameEncoder::default();
     e.begin(0, 0);
@@ -108,13 +119,13 @@ fn references_without_a_sample_count_once_and_the_next_frame_forgets() {
     let (mut out, mut f) = (Vec::new(), DecodedFrame::default());
     e.finish(0, Codec::Lz4, &mut out);
     decode_frame(&out, &mut f).expect("undamaged");
-    assert_eq!(f.samples.iter().map(|s| s.weight).collect::<Vec<_>>(), [1, 7, 1, 1, 1]);
+    assert_eq!(f.samples().iter().map(|s| s.weight).collect::<Vec<_>>(), [1, 7, 1, 1, 1]);
     e.begin(0, 5);
     assert!(e.push(0, 8, Op::Read, 1));
     out.clear();
     e.finish(0, Codec::Lz4, &mut out);
     decode_frame(&out, &mut f).expect("undamaged");
-    assert!(f.samples.is_empty() && out[4] == 1);
+    assert!(f.samples().is_empty() && out[4] == 1);
 }
 
 /// The number changes only with what `random` builds. The manifest is taken without the line feed at its end, which it did not
@@ -150,8 +161,8 @@ fn damage_under_a_right_checksum_never_panics_and_both_decoders_agree() {
         assert_eq!(decode_frame(&bad, &mut f).is_ok(), second.is_some(), "both decoders accept the same");
         if let Some(second) = second {
             accepted += 1;
-            assert_eq!(as_plain(&f.samples), second.samples);
-            assert!(f.samples.iter().all(|s| s.weight >= 1) && [0, f.len()].contains(&f.samples.len()));
+            assert!(second.same_columns(&f));
+            assert!(f.samples().iter().all(|s| s.weight >= 1) && [0, f.len()].contains(&f.samples().len()));
         }
     }
     assert!(accepted > 100, "the damage must reach the columns: {accepted}");

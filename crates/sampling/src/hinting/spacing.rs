@@ -85,7 +85,7 @@ fn collect(reader: &DatasetReader, thread: u32, windows: &mut Vec<Window>) -> Re
     for i in 0..reader.frames(thread).len() {
         reader.read_frame(thread, i, &mut bytes, &mut frame)?;
         let times = frame.batches.iter().flat_map(|b| std::iter::repeat_n(b.begin, b.refs as usize));
-        for ((addr, sample), time) in frame.addr.iter().zip(&frame.samples).zip(times) {
+        for ((addr, sample), time) in frame.addr.iter().zip(frame.samples()).zip(times) {
             let first_touch = sample.source == DataSource::FirstTouch;
             windows.push(Window { time, page: (space, addr >> PAGE_SHIFT), thread, first_touch });
         }

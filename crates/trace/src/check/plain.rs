@@ -1,5 +1,9 @@
 //! A second decoder, written from `docs/format.md` with nothing of the first: no tables shared, one reference at a time.
-//! It is the oracle of the fast one, in tests and in every `homenode check`.
+//! It is the oracle of the fast one, in tests and in every `homenode check`. Which columns there are, and how large their
+//! values, it takes from the family; how they are coded, from the page.
+use crate::columns::{ALL, Column};
+use crate::frame::DecodedFrame;
+use crate::framing::Header;
 
 /// A reference: address, bytes, code of the operation, program counter.
 pub type PlainRef = (u64, u32, u8, u64);
@@ -13,12 +17,28 @@ pub struct PlainFrame {
     pub batches: Vec<(u64, u64)>,
     /// Stamp after the last reference.
     pub end: u64,
-    /// Weight, latency, code of the source and processor of each reference; empty in frames without samples.
-    pub samples: Vec<PlainSample>,
+    /// Number and values of each known column that the frame has, as they stand in it.
+    pub columns: Vec<(u32, Vec<u64>)>,
 }
 
-/// A sample: weight, latency, code of the data source, processor.
-pub type PlainSample = (u32, Option<u32>, u8, Option<u16>);
+impl PlainFrame {
+    /// The values of a column, 0 for each reference if it is not there.
+    pub fn column(&self, column: &Column) -> Vec<u64> {
+        let own = self.columns.iter().find(|c| c.0 == column.number);
+        own.map_or_else(|| vec![0; self.refs.len()], |c| c.1.clone())
+    }
+    /// Whether the other decoder found the same in every column.
+    pub fn same_columns(&self, other: &DecodedFrame) -> bool {
+        let mut values = Vec::new();
+        ALL.iter().all(|column| {
+            other.values(column, &mut values);
+            if values.is_empty() {
+                values.resize(self.refs.len(), 0);
+            }
+            self.column(column) == values
+        })
+    }
+}
 
 /// The state of one key.
 #[derive(Clone, Copy, Default)]
@@ -64,9 +84,9 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// Decodes the uncompressed payload of a frame of `count` references and this version; `None` if it is not one.
-pub fn decode(payload: &[u8], count: usize, version: u16) -> Option<PlainFrame> {
-    let mut r = Bytes(payload);
+/// Decodes the uncompressed payload of a frame with this header; `None` if it is not one.
+pub fn decode(payload: &[u8], header: &Header) -> Option<PlainFrame> {
+    let (mut r, count) = (Bytes(payload), header.count as usize);
     let keys = r.number().filter(|&n| n <= count as u64)?;
     let mut pc = 0u64;
     let mut pcs = Vec::new();
@@ -81,24 +101,41 @@ pub fn decode(payload: &[u8], count: usize, version: u16) -> Option<PlainFrame> 
     let made = references(columns, count, keys as usize)?;
     let of_key = |(addr, key): (u64, usize)| (addr, (metas[key] / 4) as u32, (metas[key] % 4) as u8, pcs[key]);
     frame.refs = made.into_iter().map(of_key).collect();
-    if version == 2 {
-        frame.samples = samples(&mut r, count)?;
+    match header.version {
+        2 => {
+            for column in ALL.iter().filter(|c| c.number <= 4) {
+                frame.columns.push((column.number, values(&mut r, count, column)?));
+            }
+        }
+        3 => frame.columns = sections(&mut r, count, header.sampled())?,
+        _ => {}
     }
     r.0.is_empty().then_some(frame)
 }
 
-fn samples(r: &mut Bytes<'_>, count: usize) -> Option<Vec<PlainSample>> {
-    let (weights, latencies) = (runs(r, count)?, runs(r, count)?);
-    let (sources, cpus) = (runs(r, count)?, runs(r, count)?);
-    let mut made = Vec::new();
-    for i in 0..count {
-        let weight = u32::try_from(weights[i].checked_add(1)?).ok()?;
-        let latency = if latencies[i] == 0 { None } else { Some(u32::try_from(latencies[i] - 1).ok()?) };
-        let source = u8::try_from(sources[i]).ok().filter(|&s| s <= 8)?;
-        let cpu = if cpus[i] == 0 { None } else { Some(u16::try_from(cpus[i] - 1).ok()?) };
-        made.push((weight, latency, source, cpu));
+/// Columns 1 to 4 are those of samples; a frame of samples has column 1, and another none of them.
+fn sections(r: &mut Bytes<'_>, count: usize, sampled: bool) -> Option<Vec<(u32, Vec<u64>)>> {
+    let columns = r.number()?;
+    let (mut before, mut made) = (0, Vec::new());
+    for _ in 0..columns {
+        let (number, version) = (r.number().filter(|n| *n > before)?, r.number()?);
+        before = number;
+        let mut part = r.part()?;
+        let known = ALL.iter().find(|c| u64::from(c.number) == number && u64::from(c.version) == version);
+        let Some(column) = known else { continue };
+        if number <= 4 && !sampled {
+            return None;
+        }
+        made.push((column.number, values(&mut part, count, column)?));
+        if !part.0.is_empty() {
+            return None;
+        }
     }
-    Some(made)
+    (!sampled || made.iter().any(|c| c.0 == 1)).then_some(made)
+}
+
+fn values(r: &mut Bytes<'_>, count: usize, column: &Column) -> Option<Vec<u64>> {
+    runs(r, count).filter(|values| values.iter().all(|v| *v <= column.max))
 }
 
 fn runs(r: &mut Bytes<'_>, count: usize) -> Option<Vec<u64>> {

@@ -155,7 +155,7 @@ mod tests {
     use crate::framing::{Codec, Label, Sealer};
 
     fn frame(first: u64, count: u32, out: &mut Vec<u8>) {
-        let label = Label { kind: Kind::Refs, version: 1, thread: 7, first, count };
+        let label = Label { kind: Kind::Refs, version: 1, thread: 7, first, count, sampled: false };
         let payload: Vec<u8> = (0..200u32).map(|i| (i * 37 + first as u32) as u8).collect();
         Sealer::default().seal(label, Codec::Raw, &payload, out);
     }
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn headers_that_promise_much_end_the_search_and_not_the_patience() {
         let mut head = Vec::new();
-        let label = Label { kind: Kind::Refs, version: 1, thread: 7, first: 0, count: 1 };
+        let label = Label { kind: Kind::Refs, version: 1, thread: 7, first: 0, count: 1, sampled: false };
         Sealer::default().seal(label, Codec::Raw, &vec![1; 4 << 20], &mut head);
         let bytes: Vec<u8> = head[..HEADER_BYTES].iter().copied().cycle().take(6 << 20).collect();
         assert_eq!(found(&bytes).0, [0u64; 0]);

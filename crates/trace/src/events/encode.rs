@@ -28,7 +28,7 @@ impl EventEncoder {
     pub(crate) fn chunk(&mut self, first: u64, events: &[Event], codec: Codec, out: &mut Vec<u8>) -> usize {
         let n = self.fill(events);
         let version = events[..n].iter().map(|e| e.kind.version()).max().unwrap_or(EVENTS_VERSION_FIRST);
-        let label = Label { kind: Kind::Events, version, thread: u32::MAX, first, count: n as u32 };
+        let label = Label { kind: Kind::Events, version, thread: u32::MAX, first, count: n as u32, sampled: false };
         self.sealer.seal(label, codec, &self.raw, out);
         n
     }

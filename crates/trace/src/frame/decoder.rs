@@ -1,8 +1,9 @@
 //! Bytes to references. The bytes may be anything: every index, length and count is checked before use.
+use super::columns::Extras;
 use super::predict::{self, Entry};
-use super::samples;
 use super::{BATCH_REFS_MAX, Batch, FRAME_BATCHES_MAX, FRAME_REFS_MAX, Key};
 use crate::bytes::{Fault, Reader, unzigzag};
+use crate::columns::Column;
 use crate::framing::{HEADER_BYTES, Header, Kind};
 use crate::record::{Columns, Op, Ref};
 use crate::sample::Sample;
@@ -26,8 +27,7 @@ pub struct DecodedFrame {
     pub batches: Vec<Batch>,
     /// Stamp after the last reference.
     pub end: u64,
-    /// What is known beside the references: empty in exact recordings, else one for each.
-    pub samples: Vec<Sample>,
+    extras: Extras,
     entries: Vec<Entry>,
     pc_index: hashbrown::HashMap<u64, u32>,
     raw: Vec<u8>,
@@ -56,13 +56,30 @@ impl DecodedFrame {
         out.site.extend(self.key.iter().map(|&k| self.keys[usize::from(k)].site));
     }
 
+    /// What is known beside the references: empty in exact recordings, else one for each.
+    pub fn samples(&self) -> &[Sample] {
+        &self.extras.samples
+    }
+    /// What a column that samples do not have says about each reference; empty if the frame does not have it.
+    pub fn column(&self, column: &Column) -> &[u64] {
+        self.extras.alone(column)
+    }
+    /// Replaces the content of `out` by the values of any column; empty if the frame does not have it.
+    pub fn values(&self, column: &Column, out: &mut Vec<u64>) {
+        self.extras.values(column, self.addr.len(), out);
+    }
+    /// How many columns the frame has that this build does not know, and has skipped.
+    pub fn unknown_columns(&self) -> u32 {
+        self.extras.unknown
+    }
+
     fn clear(&mut self) {
         self.addr.clear();
         self.key.clear();
         self.keys.clear();
         self.pcs.clear();
         self.batches.clear();
-        self.samples.clear();
+        self.extras.clear();
         self.entries.clear();
         self.pc_index.clear();
     }
@@ -103,7 +120,7 @@ fn payload(raw: &[u8], header: &Header, out: &mut DecodedFrame) -> Result<(), Fa
     keys(&mut r, header, out)
         .and_then(|()| batches(&mut r, header, out))
         .and_then(|()| references(&mut r, header, out))
-        .and_then(|()| if header.sampled() { samples::read(&mut r, out.addr.len(), &mut out.samples) } else { Ok(()) })
+        .and_then(|()| out.extras.read(&mut r, header, out.addr.len()))
         .and_then(|()| if r.is_empty() { Ok(()) } else { Err(r.fault("bytes after the last column")) })
         .map_err(|f| Fault { offset: f.offset + HEADER_BYTES, ..f })
 }

@@ -1,9 +1,11 @@
 //! References to bytes, one at a time, straight from the recorder's ring slots.
+use super::columns::Extras;
 use super::index::KeyIndex;
 use super::predict::{self, Entry};
-use super::{BATCH_REFS_MAX, Batch, FRAME_BATCHES_MAX, FRAME_REFS_MAX, samples};
+use super::{BATCH_REFS_MAX, Batch, FRAME_BATCHES_MAX, FRAME_REFS_MAX};
 use crate::bytes::{put_varint, zigzag};
-use crate::framing::{Codec, EXACT_VERSION, Kind, Label, SAMPLED_VERSION, Sealer};
+use crate::columns::Column;
+use crate::framing::{Codec, Kind, Label, Sealer};
 use crate::record::Op;
 use crate::sample::Sample;
 
@@ -26,8 +28,8 @@ pub struct FrameEncoder {
     addrs: Vec<u8>,
     batches: Vec<Batch>,
     batch_start: usize,
-    /// Empty, or one for each reference up to the last sampled one.
-    samples: Vec<Sample>,
+    /// Each column empty, or with a value for each reference up to the last that has one.
+    extras: Extras,
     values: Vec<u64>,
     raw: Vec<u8>,
     sealer: Sealer,
@@ -67,7 +69,7 @@ impl FrameEncoder {
         self.keys.clear();
         self.addrs.clear();
         self.batches.clear();
-        self.samples.clear();
+        self.extras.clear();
     }
 
     /// References in the frame so far.
@@ -128,10 +130,21 @@ impl FrameEncoder {
         let before = self.hot.refs;
         let pushed = self.push(addr, size, op, pc);
         if pushed {
-            self.samples.resize(before, Sample::ONE);
-            self.samples.push(Sample { weight: sample.weight.max(1), ..*sample });
+            self.extras.samples.resize(before, Sample::ONE);
+            self.extras.samples.push(Sample { weight: sample.weight.max(1), ..*sample });
         }
         pushed
+    }
+
+    /// Says what an optional column holds for the last reference; those of which nothing is said have 0. False (and
+    /// nothing done) if there is no reference yet, or the value is larger than the column's largest. A column of samples
+    /// makes the frame one of samples.
+    pub fn put(&mut self, column: &Column, value: u64) -> bool {
+        let fits = self.hot.refs > 0 && value <= column.max;
+        if fits {
+            self.extras.put(column, value, self.hot.refs);
+        }
+        fits
     }
 
     /// Appends references until there are no more or the frame is full; returns how many. The fast way in: the state of the
@@ -226,14 +239,10 @@ impl FrameEncoder {
             put_varint(&mut self.raw, section.len() as u64);
             self.raw.extend_from_slice(section);
         }
-        let mut version = EXACT_VERSION;
-        if !self.samples.is_empty() {
-            self.samples.resize(self.hot.refs, Sample::ONE);
-            samples::write(&self.samples, &mut self.values, &mut self.raw);
-            version = SAMPLED_VERSION;
-        }
+        let version = self.extras.write(self.hot.refs, &mut self.values, &mut self.raw);
+        let sampled = !self.extras.samples.is_empty();
         let (thread, first, count) = (self.thread, self.first_ref, self.hot.refs as u32);
-        let label = Label { kind: Kind::Refs, version, thread, first, count };
+        let label = Label { kind: Kind::Refs, version, thread, first, count, sampled };
         self.sealer.seal(label, codec, &self.raw, out);
     }
 

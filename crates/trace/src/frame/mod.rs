@@ -4,11 +4,11 @@
 //! sizes cost nothing. Each key remembers which key followed it, its last address and its stride; as long as both
 //! predictions hold, nothing is written but the length of the run. What differs costs a token (see `predict`).
 //! `docs/format.md` gives the bytes.
+mod columns;
 mod decoder;
 mod encoder;
 mod index;
 mod predict;
-mod samples;
 
 use crate::record::Op;
 pub use decoder::{DecodedFrame, decode_frame, frame_sites};

@@ -170,7 +170,7 @@ impl<'a> Cursor<'a> {
         for ((slot, &addr), &key) in slots.iter_mut().step_by(stride).zip(addrs).zip(keys) {
             *slot = Merged { addr, ..self.templates[usize::from(key)] };
         }
-        if let Some(samples) = self.frame.samples.get(self.at..self.at + rows) {
+        if let Some(samples) = self.frame.samples().get(self.at..self.at + rows) {
             slots.iter_mut().step_by(stride).zip(samples).for_each(|(slot, s)| *slot = slot.sampled(s));
         }
         self.at += rows;

@@ -1,4 +1,5 @@
 //! Program and recorder in one.
+use crate::columns::Column;
 use crate::event::{AllocSource, Event, EventKind, SyncKind};
 use crate::frame::{BATCH_REFS_MAX, FRAME_REFS_MAX, RawRef};
 use crate::framing::Codec;
@@ -25,6 +26,8 @@ struct Script {
     refs: Vec<Made>,
     /// Clock and references before each stamp.
     stamps: Vec<(u64, usize)>,
+    /// What optional columns hold: by reference, in that order.
+    columns: Vec<(usize, &'static Column, u64)>,
 }
 
 /// Builds a dataset. Threads are numbered from 0 and all of them start at once unless [`Builder::spawn`] creates them.
@@ -140,6 +143,16 @@ impl Builder {
         self.clock += 1;
         let s = &mut self.scripts[thread as usize];
         s.refs.push(Made { raw: RawRef { addr, size, op, pc }, sample });
+        self
+    }
+    /// What an optional column holds for the thread's last reference.
+    ///
+    /// # Panics
+    /// The thread has none yet.
+    pub fn column(&mut self, thread: u32, column: &'static Column, value: u64) -> &mut Builder {
+        let s = &mut self.scripts[thread as usize];
+        let last = s.refs.len().checked_sub(1).expect("a column is said of a reference");
+        s.columns.push((last, column, value));
         self
     }
     /// One 8-byte load.
@@ -260,6 +273,7 @@ impl Builder {
 
     fn frames(&self, writer: &mut Writer<Arc<MemStore>>, thread: u32, script: &Script) -> io::Result<()> {
         writer.begin(thread)?;
+        let mut columns = script.columns.iter().peekable();
         for (i, &(clock, first)) in script.stamps.iter().enumerate() {
             let end = script.stamps.get(i + 1).map_or(script.refs.len(), |next| next.1);
             // Frames end with batches: the stamp that ends the batch is then the frame's end.
@@ -268,10 +282,13 @@ impl Builder {
                 writer.end_frame(thread, clock)?;
             }
             writer.stamp(thread, clock)?;
-            for made in &script.refs[first..end] {
+            for (at, made) in (first..).zip(&script.refs[first..end]) {
                 match self.manifest.sampling {
                     Some(_) => writer.push_sample(thread, made.raw, &made.sample)?,
                     None => writer.push(thread, made.raw)?,
+                }
+                while let Some((_, column, value)) = columns.next_if(|c| c.0 == at) {
+                    writer.column(thread, column, *value)?;
                 }
             }
         }

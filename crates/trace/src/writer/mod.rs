@@ -28,6 +28,7 @@ mod thread;
 pub use events::EventFile;
 pub use thread::{Counts, ThreadFile};
 
+use crate::columns::Column;
 use crate::dataset::MANIFEST_FILE;
 use crate::event::Event;
 use crate::frame::{FrameEncoder, RawRef};
@@ -156,6 +157,17 @@ impl<S: Sink> Writer<S> {
         frame.push_sample(r.addr, r.size, r.op, r.pc, sample);
         self.lanes[thread as usize].spins += u64::from(r.op == Op::Spin);
         Ok(())
+    }
+    /// What an optional column holds for the thread's last reference, which must have been pushed just before.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidInput`] if there is no such reference, or the value is larger than the column's largest.
+    pub fn column(&mut self, thread: u32, column: &Column, value: u64) -> io::Result<()> {
+        if self.frame(thread).put(column, value) {
+            return Ok(());
+        }
+        let why = format!("{value} is no value of the column `{}`, or there is no reference to have it", column.name);
+        Err(io::Error::new(io::ErrorKind::InvalidInput, why))
     }
     /// The frame being filled, after a full one has been ended; the stamp holds in the next frame too.
     fn frame_with_room(&mut self, thread: u32) -> io::Result<&mut FrameEncoder> {

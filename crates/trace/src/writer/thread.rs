@@ -63,6 +63,15 @@ impl<F: Append> ThreadFile<F> {
         (self.refs, self.spins) = (self.refs + refs, self.spins + spins);
         Ok(bytes.len() as u64)
     }
+    /// Appends a whole frame of `refs` references as it stands in another file of this thread, where it had the same place.
+    ///
+    /// # Errors
+    /// The frame could not be written: the file is as before.
+    pub fn append_frame(&mut self, frame: &[u8], refs: u64) -> io::Result<()> {
+        self.file.append(frame)?;
+        self.refs += refs;
+        Ok(())
+    }
 }
 
 impl<F> ThreadFile<F> {

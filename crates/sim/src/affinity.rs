@@ -3,9 +3,9 @@
 //! A thread begins with its creator's mask. What others ask of it counts from its beginning (in practice its creator asks
 //! right after the creation), what it asks itself counts from there on, and what was only seen at its end counts for all of
 //! its life. Where it ran under several masks, the one with most references is taken.
-use crate::dataset::DatasetReader;
-use crate::event::{AffinityHow, EventKind};
 use homenode_base::Pinned;
+use homenode_trace::dataset::DatasetReader;
+use homenode_trace::event::{AffinityHow, EventKind};
 
 /// What is known of one thread.
 #[derive(Clone, Default)]

@@ -7,11 +7,11 @@
 //! created (a script started them) go by the kernel's clock: one that ended before another began did not live beside it.
 //! Otherwise only sampled recordings of unmodified programs, which have no
 //! synchronisation, go by what the kernel stamped.
-use crate::dataset::DatasetReader;
-use crate::event::EventKind;
-use crate::manifest::Clock;
 use hashbrown::{HashMap, HashSet};
 use homenode_base::{Life, Ranks};
+use homenode_trace::dataset::DatasetReader;
+use homenode_trace::event::EventKind;
+use homenode_trace::manifest::Clock;
 
 /// How much later than a thread's last instruction the kernel may stamp its end, in nanoseconds: a thread that waits for it
 /// goes on first.

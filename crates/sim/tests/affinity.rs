@@ -1,7 +1,7 @@
 //! Where threads were told to run.
 use homenode_base::CpuMask;
+use homenode_sim::pinned;
 use homenode_trace::event::{AffinityHow, EventKind};
-use homenode_trace::pinned;
 use homenode_trace::synthetic::Builder;
 
 fn mask(cpus: &[u32]) -> CpuMask {

@@ -11,11 +11,13 @@ use homenode_placement::{
 };
 use std::sync::{Arc, Mutex};
 
+/// By block: accesses with the placement at each.
+type Diary = Vec<(Vec<Access>, Placement)>;
+
 /// Places copies anywhere it may, and keeps a diary of where they were.
 struct Anywhere {
     locations: Vec<Location>,
-    /// By block: accesses with the placement at each.
-    seen: Arc<Mutex<Vec<(Vec<Access>, Placement)>>>,
+    seen: Arc<Mutex<Diary>>,
 }
 
 /// Copies of a block, and what is drawn next.

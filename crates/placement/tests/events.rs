@@ -11,11 +11,13 @@ use homenode_placement::{
 };
 use std::sync::{Arc, Mutex};
 
+/// By block: accesses with the placement at each.
+type Diary = Vec<(Vec<Access>, Placement)>;
+
 /// Places copies anywhere it may, and keeps a diary of where they were.
 struct Anywhere {
     locations: Vec<Location>,
-    /// By block: accesses with the placement at each.
-    seen: Arc<Mutex<Vec<(Vec<Access>, Placement)>>>,
+    seen: Arc<Mutex<Diary>>,
 }
 
 /// Copies of a block, and what is drawn next.
@@ -96,6 +98,44 @@ fn machines(rng: &mut Rng) -> Vec<Machine> {
 fn locations(m: &Machine) -> Vec<Location> {
     let nodes = (0..m.nodes() as u16).map(|n| Location::Node(NodeId(n)));
     nodes.chain(m.cost.global.map(|_| Location::Global)).collect()
+}
+
+/// Near, far, or to or from global memory.
+fn leads(from: Location, to: Location) -> u8 {
+    match (from, to) {
+        _ if from == to => 0,
+        (Location::Global, _) | (_, Location::Global) => 2,
+        _ => 1,
+    }
+}
+
+#[test]
+fn paths_have_one_number_just_where_no_machine_tells_them_apart() {
+    let mut rng = Rng::new(0x9a7);
+    for _ in 0..cases(500) {
+        let machines = machines(&mut rng);
+        let all: Vec<&Machine> = machines.iter().collect();
+        let block_bytes = 1 << rng.below(4);
+        let paths = Paths::new(&POLICIES, &all, block_bytes);
+        let places = locations(&machines[0]);
+        let ways: Vec<(Location, Location)> = places.iter().flat_map(|a| places.iter().map(|b| (*a, *b))).collect();
+        let said = |(from, to): (Location, Location)| {
+            let prices =
+                POLICIES.kinds.iter().flat_map(|k| all.iter().map(move |m| (k.price)(m, block_bytes, from, to)));
+            (leads(from, to), prices.collect::<Vec<Cost>>())
+        };
+        let even = all.iter().all(|m| m.is_even());
+        for a in &ways {
+            let number = paths.number(a.0, a.1);
+            assert!(number < paths.len() && said(paths.example(number)) == said(*a) || even && a.0 == Location::Global);
+            for b in ways.iter().filter(|b| !even && said(**b) == said(*a)) {
+                assert_eq!(paths.number(b.0, b.1), number, "{a:?} {b:?} {machines:?}");
+            }
+        }
+    }
+    let opteron = homenode_machine::models::find("opteron8").expect("in the registry");
+    let ways = Paths::new(&POLICIES, &[&opteron], 4096).len();
+    assert!((20..=64 + 3).contains(&ways), "8 x 8 distances, many of them equal, and global memory: {ways}");
 }
 
 #[test]

@@ -1,20 +1,7 @@
 //! What comes out.
-use crate::StudyError;
+use crate::{StudyError, What};
 use homenode_base::TotalCost;
 use homenode_placement::{Solved, Tally};
-
-/// What a row is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum What {
-    /// A policy, by its place in [`Question::policies`](crate::Question::policies).
-    Policy(u32),
-    /// Each block at its cheapest home for ever.
-    BestStatic,
-    /// The optimum without replication.
-    WithoutReplication,
-    /// The optimum with replication, or a lower bound for it.
-    WithReplication,
-}
 
 /// One point: what something costs on a machine at a block size.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -147,7 +147,7 @@ impl<'m> Group<'m> {
         if let Some((fold, optima)) = &self.coarse {
             for (optima, bytes) in optima.of.iter().zip(blocks) {
                 let costs = optima.costs(fold.accesses).into_iter();
-                rows.extend(costs.map(|(machine, cost)| priced(machine, *bytes, What::WithReplication, cost, true)));
+                rows.extend(costs.map(|(machine, cost)| priced(machine, *bytes, What::WITH_REPLICATION, cost, true)));
             }
         }
         rows
@@ -263,11 +263,11 @@ impl<'m> Maker<'m> {
                     && choice.phase().is_none()
                     && choice.engine(machine, self.block_bytes).is_ok()
                 {
-                    rows.push((What::Policy(p as u32), true));
+                    rows.push((What::policy(p as u32), true));
                 }
             }
             if question.best_static != Want::None {
-                rows.push((What::BestStatic, question.best_static == Want::Parts));
+                rows.push((What::BEST_STATIC, question.best_static == Want::Parts));
             }
             if rows.is_empty() {
                 continue;

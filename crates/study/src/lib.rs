@@ -6,7 +6,7 @@
 //! **Invariant:** pure; an [`Answer`] equals that of the plain engine bit for bit, whatever the region size, the memory
 //! budget and the number of workers, and answers of parts of a trace add up to the answer of the whole.
 //!
-//! Reading order: [`question`], [`answer`](mod@answer), [`plain`] (slow and obvious), [`partition`], `fold`, `kernels`, `jobs`, `group`,
+//! Reading order: [`question`], [`what`], [`answer`](mod@answer), [`plain`] (slow and obvious), [`partition`], `fold`, `kernels`, `jobs`, `group`,
 //! [`folded`], [`analyses`].
 //!
 //! ```
@@ -44,10 +44,12 @@ mod kernels;
 pub mod partition;
 pub mod plain;
 pub mod question;
+pub mod what;
 
-pub use answer::{Answer, Charged, Row, What};
+pub use answer::{Answer, Charged, Row};
 pub use error::StudyError;
 pub use folded::{answer, answer_these};
 pub use kernels::Vectors;
 pub use partition::{InMemory, Layout, Partition, Partitioner, Spill, Store};
 pub use question::{Question, Want};
+pub use what::What;

@@ -83,18 +83,18 @@ fn rows(question: &Question, machine: usize, block_bytes: u64, priced: &Priced, 
     let solved =
         |what, found: Solved, want, exact| row(what, found.cost, None, (want == Want::Parts).then_some(found), exact);
     let mut rows: Vec<Row> =
-        asked.iter().zip(&priced.policies).map(|(p, tally)| tallied(What::Policy(*p), tally, true)).collect();
+        asked.iter().zip(&priced.policies).map(|(p, tally)| tallied(What::policy(*p), tally, true)).collect();
     if question.best_static != Want::None {
-        rows.push(tallied(What::BestStatic, &priced.best_static, question.best_static == Want::Parts));
+        rows.push(tallied(What::BEST_STATIC, &priced.best_static, question.best_static == Want::Parts));
     }
     if let Some(bounds) = &priced.bounds {
         if question.without_replication != Want::None {
             let (found, want) = (bounds.without_replication, question.without_replication);
-            rows.push(solved(What::WithoutReplication, found, want, true));
+            rows.push(solved(What::WITHOUT_REPLICATION, found, want, true));
         }
         if question.with_replication != Want::None {
             let (found, want) = (bounds.with_replication, question.with_replication);
-            rows.push(solved(What::WithReplication, found, want, bounds.exact));
+            rows.push(solved(What::WITH_REPLICATION, found, want, bounds.exact));
         }
     }
     rows

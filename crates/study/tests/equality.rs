@@ -5,7 +5,7 @@ use common::{model, question, random_single, reference, same};
 use homenode_base::{Cost, Rng};
 use homenode_machine::{CopyCost, Machine, Matrix};
 use homenode_placement::policies::By;
-use homenode_study::{Row, Want, What, plain};
+use homenode_study::{Row, Want, plain};
 use homenode_trace::{Counting, DataSource, Merged, Op, SampleUnit};
 
 const ALL_BLOCKS: std::ops::Range<u32> = 2..22;
@@ -97,6 +97,34 @@ fn caches() {
     }
 }
 
+/// Machines of one shape with other distances: what policies do on them is counted in one run.
+#[test]
+fn distances() {
+    for case in 0..cases(6) {
+        let mut rng = Rng::new(5000 + case);
+        let (near, caches) = (1 + rng.below(4) as i64, case % 3 == 2);
+        let base = model(["opteron4", "ace", "two-socket"][case as usize % 3]);
+        let n = base.nodes();
+        let far = |rng: &mut Rng| if rng.chance(1, 2) { 40 } else { rng.below(300) as i64 };
+        let row = |rng: &mut Rng, i| (0..n).map(|j| Cost(near + if i == j { 0 } else { far(rng) })).collect();
+        let matrix = |rng: &mut Rng| Matrix::from_rows(&(0..n).map(|i| row(rng, i)).collect::<Vec<_>>());
+        let mut machines = vec![base.clone(), base.clone(), base.clone(), base];
+        for (i, m) in machines[1..].iter_mut().enumerate() {
+            m.name = format!("{}-{i}", m.name);
+            m.cost.read = matrix(&mut rng).expect("square");
+            m.cost.write = if rng.chance(1, 2) { m.cost.read.clone() } else { matrix(&mut rng).expect("square") };
+            m.cost.copy = CopyCost::linear(Cost(rng.below(5000) as i64), Cost(rng.below(3) as i64));
+            m.cost.remote_access = i > 0 || rng.chance(1, 2);
+        }
+        let blocks = blocks(&mut rng, if caches { 4 } else { 6 });
+        let mut q = question(&mut rng, machines, blocks, &[0; 5]);
+        // Seated alike, or no two machines would see the same accesses.
+        q.seats = vec![q.seats[0].clone(); q.machines.len()];
+        let refs = trace(&mut rng, 5, 1500);
+        same(&mut rng, &q, &refs, &format!("case {case}"));
+    }
+}
+
 #[test]
 fn samples() {
     for case in 0..cases(6) {
@@ -141,7 +169,7 @@ fn policies_do_not_look_at_more_than_they_say() {
             like.and_then(|r| r.parts).map(|t| (t.moves, t.copies))
         };
         for row in found.rows.iter().filter(|r| r.machine == 0) {
-            let What::Policy(p) = row.what else { continue };
+            let Some(p) = row.what.as_policy() else { continue };
             let choice = &q.policies[p as usize];
             if !choice.spec.decides_by.contains(&By::Cost) && !choice.spec.needs_homes {
                 assert_eq!(moved(0, row), moved(1, row), "case {case}, {choice}");
@@ -152,7 +180,7 @@ fn policies_do_not_look_at_more_than_they_say() {
         later.extend(&refs);
         let shifted = plain::answer(&q, &later).expect("it can be answered");
         for (row, then) in found.rows.iter().zip(&shifted.rows) {
-            let What::Policy(p) = row.what else { continue };
+            let Some(p) = row.what.as_policy() else { continue };
             let choice = &q.policies[p as usize];
             if !choice.spec.decides_by.contains(&By::Time) && !choice.spec.needs_homes {
                 let moves = |r: &Row| r.parts.map(|t| (t.moves, t.copies));

@@ -20,8 +20,8 @@ struct File {
     charged: Vec<(u64, u64, TotalCost)>,
 }
 
-/// Machine, block size, what, cost, exact, parts, optimum.
-type RowFile = (u32, u64, i64, TotalCost, bool, Option<Parts>, Option<Optimum>);
+/// Machine, block size, what (family and member), cost, exact, parts, optimum.
+type RowFile = (u32, u64, (String, u32), TotalCost, bool, Option<Parts>, Option<Optimum>);
 /// Local, remote, global, movement, moves, copies.
 type Parts = (TotalCost, TotalCost, TotalCost, TotalCost, u64, u64);
 /// Movement, moves, copies.
@@ -68,24 +68,14 @@ pub(crate) fn read(store: &ResultStore, study: &str, unit: Unit) -> Option<(Answ
 }
 
 fn pack(row: &Row) -> RowFile {
-    let what = match row.what {
-        What::Policy(i) => i64::from(i),
-        What::BestStatic => -1,
-        What::WithoutReplication => -2,
-        What::WithReplication => -3,
-    };
+    let what = (row.what.family().name.to_owned(), row.what.member());
     let parts = row.parts.map(|p| (p.local, p.remote, p.global, p.movement, p.moves, p.copies));
     let optimum = row.optimum.map(|o| (o.movement, o.moves, o.copies));
     (row.machine, row.block_bytes, what, row.cost, row.exact, parts, optimum)
 }
 
 fn unpack((machine, block_bytes, what, cost, exact, parts, optimum): RowFile) -> Option<Row> {
-    let what = match what {
-        -1 => What::BestStatic,
-        -2 => What::WithoutReplication,
-        -3 => What::WithReplication,
-        i => What::Policy(u32::try_from(i).ok()?),
-    };
+    let what = What::of(&what.0, what.1)?;
     let tally =
         |(local, remote, global, movement, moves, copies)| Tally { local, remote, global, movement, moves, copies };
     let solved = |(movement, moves, copies)| Solved { cost, movement, moves, copies };
@@ -113,9 +103,9 @@ mod tests {
         let solved = Solved { cost, movement: TotalCost(5), moves: 2, copies: 3 };
         Answer {
             rows: vec![
-                row(What::Policy(0), Some(tally), None),
-                row(What::BestStatic, None, None),
-                row(What::WithReplication, None, Some(solved)),
+                row(What::policy(0), Some(tally), None),
+                row(What::BEST_STATIC, None, None),
+                row(What::WITH_REPLICATION, None, Some(solved)),
             ],
             refs: 5,
             accesses: 6,

@@ -15,6 +15,7 @@ use homenode_machine::{AccessClass, Machine};
 use homenode_study::{Answer, Question, Row, What};
 use homenode_sys::dir::create_new;
 use parquet::errors::ParquetError;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -139,7 +140,8 @@ fn unwritten(store: &ResultStore, e: &ParquetError) -> Failure {
 
 /// The answers of a batch together.
 struct Summed {
-    policies: Vec<Arc<str>>,
+    /// How the table calls what rows are about.
+    names: BTreeMap<What, Arc<str>>,
     whole: Answer,
     /// One a row where the trace is sampled.
     estimates: Vec<Estimate>,
@@ -162,8 +164,9 @@ fn sum(
         }
     }
     let estimates = if kept.is_empty() { Vec::new() } else { estimates(question, &kept)? };
-    let policies = question.policies.iter().map(|p| p.to_string().into()).collect();
-    Ok(Summed { policies, whole, estimates, blocks: question.blocks.clone() })
+    let names = whole.rows.iter().map(|row| row.what).collect::<BTreeSet<What>>().into_iter();
+    let names = names.map(|what| (what, what.key(question).into())).collect();
+    Ok(Summed { names, whole, estimates, blocks: question.blocks.clone() })
 }
 
 fn lines<'s>(
@@ -210,7 +213,7 @@ fn line(row: &Row, summed: &Summed, machine: &Machine) -> Line {
         machine: Arc::default(),
         costs: costs(machine, row.block_bytes),
         block_bytes: row.block_bytes,
-        what: what(row.what, &summed.policies),
+        what: summed.names[&row.what].clone(),
         cost: row.cost.0,
         local: parts.map(|p| p.local.0),
         remote: parts.map(|p| p.remote.0),
@@ -225,15 +228,6 @@ fn line(row: &Row, summed: &Summed, machine: &Machine) -> Line {
         exact: row.exact,
         interval: None,
         note: None,
-    }
-}
-
-fn what(what: What, policies: &[Arc<str>]) -> Arc<str> {
-    match what {
-        What::Policy(i) => policies[i as usize].clone(),
-        What::BestStatic => "optimum-static".into(),
-        What::WithoutReplication => "optimum-without-replication".into(),
-        What::WithReplication => "optimum".into(),
     }
 }
 

@@ -127,10 +127,10 @@ fn every_row_is_what_the_plain_engine_says() {
     assert_eq!((rows.len(), doc.rows as usize), (want.rows.len(), want.rows.len()));
     for (got, want) in rows.iter().zip(&want.rows) {
         let what = match want.what {
-            What::Policy(i) => POLICIES[i as usize],
-            What::BestStatic => "optimum-static",
-            What::WithoutReplication => "optimum-without-replication",
-            What::WithReplication => "optimum",
+            what if what.as_policy().is_some() => POLICIES[what.member() as usize],
+            What::BEST_STATIC => "optimum-static",
+            What::WITHOUT_REPLICATION => "optimum-without-replication",
+            _ => "optimum",
         };
         assert_eq!((got["what"].as_str(), &got["cost"]), (what, &want.cost.0.to_string()), "{got:?}");
         assert_eq!((&got["block_bytes"], &got["exact"]), (&want.block_bytes.to_string(), &want.exact.to_string()));

@@ -70,8 +70,8 @@ fn questions(program: &Program) -> Result<[Question; 2], Failure> {
 /// The rows that count: optima by machine, then the policy on the ACE.
 fn rows_of(answers: Vec<Answer>) -> Vec<homenode_study::Row> {
     let all = || answers.iter().flat_map(|a| &a.rows);
-    let optima = all().filter(|r| r.what == What::WithReplication);
-    let policy = all().filter(|r| r.what == What::Policy(0) && r.machine == 0);
+    let optima = all().filter(|r| r.what == What::WITH_REPLICATION);
+    let policy = all().filter(|r| r.what == What::policy(0) && r.machine == 0);
     optima.chain(policy).cloned().collect()
 }
 

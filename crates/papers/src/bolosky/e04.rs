@@ -51,9 +51,9 @@ impl Experiment for Policies {
         let answered = program.ask(Question { policies, with_replication: Want::Cost, ..base })?;
         let mut new = Measured { listed: program.listed, optimum: [0.0; 2], policy: [[0.0; ALL]; 2], naive };
         for m in [ACE, BUTTERFLY] {
-            new.optimum[m] = answered.mcpr(m, PAGE, What::WithReplication)?;
+            new.optimum[m] = answered.mcpr(m, PAGE, What::WITH_REPLICATION)?;
             for (value, i) in new.policy[m].iter_mut().zip(0..) {
-                *value = answered.mcpr(m, PAGE, What::Policy(i))?;
+                *value = answered.mcpr(m, PAGE, What::policy(i))?;
             }
         }
         self.0.push(new);

@@ -124,8 +124,8 @@ fn lines(sweep: &Sweep, answer: homenode_study::Answer) -> Result<Lines, Failure
         let point = |(i, value): (usize, &u64)| Ok((*value as i64, answered.row(i, PAGE, what)?.cost.0));
         sweep.values.iter().enumerate().map(point).collect::<Result<Vec<_>, Failure>>()
     };
-    let policies = (0..POLICIES.len() as u32).map(|i| line(What::Policy(i))).collect::<Result<_, _>>()?;
-    Ok(Lines { accesses: answered.answer.accesses, optimum: line(What::WithReplication)?, policies })
+    let policies = (0..POLICIES.len() as u32).map(|i| line(What::policy(i))).collect::<Result<_, _>>()?;
+    Ok(Lines { accesses: answered.answer.accesses, optimum: line(What::WITH_REPLICATION)?, policies })
 }
 
 /// Corollary 1 of section 4.1.5: r - 1, g - 1, R and G times a factor multiply what the optimum costs above local
@@ -139,7 +139,7 @@ fn corollary(program: &Program) -> Result<bool, Failure> {
     let question = Question { with_replication: Want::Cost, ..program.question(machines, &[PAGE]) };
     let answered = program.ask(question)?;
     let accesses = i128::from(answered.answer.accesses);
-    let above = |m: usize| Ok::<_, Failure>(answered.row(m, PAGE, What::WithReplication)?.cost.0 - accesses);
+    let above = |m: usize| Ok::<_, Failure>(answered.row(m, PAGE, What::WITH_REPLICATION)?.cost.0 - accesses);
     let factor = i128::from(FACTOR);
     Ok(above(1)? == factor * above(0)? && above(3)? == factor * above(2)?)
 }

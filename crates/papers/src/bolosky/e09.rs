@@ -52,12 +52,12 @@ impl Experiment for Overheads {
         let mut new = Measured { listed: program.listed, lines: [[0.0; VALUES.len()]; 5], tenfold: [0.0; 3] };
         for (line, places) in new.lines.iter_mut().zip(places) {
             for (value, place) in line.iter_mut().zip(places) {
-                *value = answered.mcpr(place, BLOCK, What::WithReplication)?;
+                *value = answered.mcpr(place, BLOCK, What::WITH_REPLICATION)?;
             }
         }
         let answered = ask(vec![slow], &BLOCKS)?;
         for (value, block) in new.tenfold.iter_mut().zip(BLOCKS) {
-            *value = answered.mcpr(0, block, What::WithReplication)?;
+            *value = answered.mcpr(0, block, What::WITH_REPLICATION)?;
         }
         self.0.push(new);
         Ok(())

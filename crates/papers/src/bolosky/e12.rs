@@ -50,13 +50,13 @@ impl Experiment for Latencies {
         let mut cost = [[[0.0; LAMBDA.len()]; 5]; BLOCKS.len()];
         for (block, lines) in BLOCKS.into_iter().zip(&mut cost) {
             for (place, value) in lines.iter_mut().flatten().enumerate() {
-                *value = answered.mcpr(place, block, What::WithReplication)?;
+                *value = answered.mcpr(place, block, What::WITH_REPLICATION)?;
             }
         }
         let mut machines = REMOTE.iter().map(|r| numa_with(*r)).collect::<Result<Vec<_>, Failure>>()?;
         machines.push(member(&family::DSM, Parameters::default())?);
         let answered = ask(program, machines, &[PAGE])?;
-        let whole = |place: usize| Ok::<_, Failure>(answered.row(place, PAGE, What::WithReplication)?.cost.0);
+        let whole = |place: usize| Ok::<_, Failure>(answered.row(place, PAGE, What::WITH_REPLICATION)?.cost.0);
         let remote = REMOTE.iter().enumerate().map(|(i, r)| Ok((*r, whole(i)?))).collect::<Result<_, Failure>>()?;
         let accesses = answered.answer.accesses;
         self.0.push(Measured { listed: program.listed, cost, remote, dsm: whole(REMOTE.len())?, accesses });

@@ -181,7 +181,7 @@ impl Program {
         let mut all = [[0.0; BLOCKS.len()]; MEMBERS.len()];
         for (m, line) in all.iter_mut().enumerate() {
             for (value, block) in line.iter_mut().zip(BLOCKS) {
-                *value = answered.mcpr(m, block, What::WithReplication)?;
+                *value = answered.mcpr(m, block, What::WITH_REPLICATION)?;
             }
         }
         Ok(Machines(all))

@@ -64,7 +64,7 @@ impl Apart {
         self.fine.answer.blocks_touched.get(size).copied().unwrap_or(0)
     }
     fn cost(&self, machine: usize, block_bytes: u64) -> Result<i128, Failure> {
-        Ok(self.fine.row(machine, block_bytes, What::WithReplication)?.cost.0)
+        Ok(self.fine.row(machine, block_bytes, What::WITH_REPLICATION)?.cost.0)
     }
     /// Cost of a machine above all references being local, in local references: a whole number.
     pub(super) fn above(&self, machine: usize, block_bytes: u64) -> Result<i128, Failure> {
@@ -156,7 +156,7 @@ mod tests {
             let apart = Apart::ask(&program, &machines, &BLOCKS, &[Price::Copies]).expect("answered");
             assert_eq!(apart.accesses(), slow.answer.accesses);
             for (m, block_bytes) in (0..machines.len()).flat_map(|m| BLOCKS.map(|b| (m, b))) {
-                let row = slow.row(m, block_bytes, What::WithReplication).expect("a row");
+                let row = slow.row(m, block_bytes, What::WITH_REPLICATION).expect("a row");
                 let solved = row.optimum.expect("its parts");
                 let above = solved.cost.0 - i128::from(apart.accesses());
                 assert_eq!(apart.above(m, block_bytes).expect("known"), above, "{}", machines[m].name);

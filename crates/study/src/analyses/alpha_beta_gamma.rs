@@ -5,7 +5,7 @@
 //! spent on references to writable data; *alpha* the share of these references that were made locally. The same follows
 //! from a trace, where references stand for time.
 use super::{Input, Need, Refused, Spec, Table, Value, input, sum};
-use crate::{Question, Want, What};
+use crate::{Question, Want};
 use homenode_base::NodeId;
 use homenode_machine::{AccessClass, Location, Machine};
 use homenode_placement::Tally;
@@ -183,7 +183,7 @@ fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
             let answer = sum(&(input.ask)(&question, input.source)?)?;
             let costs = count(input, machine, block_bytes)?;
             for row in &answer.rows {
-                if let (What::Policy(p), Some(parts)) = (row.what, &row.parts) {
+                if let (Some(p), Some(parts)) = (row.what.as_policy(), &row.parts) {
                     let policy = question.policies[p as usize].to_string();
                     table.push(priced(&machine.name, block_bytes, policy, &costs.times(parts, near, global), parts, {
                         global as f64 / near as f64

@@ -87,15 +87,12 @@ pub enum Judged {
 
 /// Whether a row is something that samples can give at all; `Err` says why not, `Ok` what to keep in mind.
 fn knowable(question: &Question, what: What) -> Result<&'static str, &'static str> {
-    let policy = match what {
-        What::Policy(p) => question.policies.get(p as usize).map(|c| c.spec),
-        _ => None,
-    };
+    let policy = what.as_policy().and_then(|p| question.policies.get(p as usize)).map(|c| c.spec);
     let homes = match (what, policy) {
-        (What::WithoutReplication | What::WithReplication, _) => {
+        (What::WITHOUT_REPLICATION | What::WITH_REPLICATION, _) => {
             return Err("a placement that knows the future could follow every single sample: not known from samples");
         }
-        (What::BestStatic, _) => "homes fit the same samples: the truth is a little dearer",
+        (What::BEST_STATIC, _) => "homes fit the same samples: the truth is a little dearer",
         (_, Some(spec)) if FIXED.contains(&spec.name) => "",
         (_, Some(spec)) if spec.needs_homes => "homes fit the same samples: the truth is a little dearer",
         (_, Some(spec)) if spec.name == FIRST_TOUCH => {
@@ -229,7 +226,7 @@ fn rows(question: &Question, parts_are: &'static str, judged: Vec<(Row, Judged)>
         table.push(vec![
             question.machines[row.machine as usize].name.as_str().into(),
             row.block_bytes.into(),
-            super::input::what_words(row.what, question).into(),
+            row.what.words(question).into(),
             parts_are.into(),
             estimate.map(|e| e.parts as u64).into(),
             estimate.map(|e| e.value).into(),

@@ -1,5 +1,5 @@
 //! What analyses are given.
-use crate::{Answer, Question, StudyError, What};
+use crate::{Answer, Question, StudyError};
 use homenode_sim::{Objects, Seat, for_pieces};
 use homenode_trace::order::Source;
 use homenode_trace::{Merged, TraceError};
@@ -129,14 +129,4 @@ pub(crate) fn words(r: &Merged, word_bytes: u64) -> u64 {
     let mut n = 0;
     pieces(r, 1 << 40, |_, from, last| n += last / word_bytes - from / word_bytes + 1);
     n
-}
-
-/// What a row is about, for people.
-pub(crate) fn what_words(what: What, question: &Question) -> String {
-    match what {
-        What::Policy(i) => question.policies.get(i as usize).map_or_else(String::new, ToString::to_string),
-        What::BestStatic => "best static".into(),
-        What::WithoutReplication => "optimum without replication".into(),
-        What::WithReplication => "optimum with replication".into(),
-    }
 }

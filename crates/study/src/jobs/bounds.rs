@@ -22,7 +22,7 @@ impl Job for BoundsJob<'_> {
         self.sums[1].add(&found.with_replication);
     }
     fn rows(&self, block_bytes: u64, _: [u64; 2]) -> Vec<Row> {
-        let whats = [(What::WithoutReplication, true), (What::WithReplication, self.bounds.is_exact())];
+        let whats = [(What::WITHOUT_REPLICATION, true), (What::WITH_REPLICATION, self.bounds.is_exact())];
         let wanted = whats.into_iter().zip(self.want).zip(&self.sums).filter(|((_, want), _)| *want != Want::None);
         let row = |(((what, exact), want), found): (((What, bool), Want), &Solved)| {
             let row = priced(self.machine, block_bytes, what, found.cost, exact);

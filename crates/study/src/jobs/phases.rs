@@ -19,6 +19,6 @@ impl Job for PhasesJob<'_> {
         self.tally.add(&self.solver.finish(&block));
     }
     fn rows(&self, block_bytes: u64, _: [u64; 2]) -> Vec<Row> {
-        vec![tallied(self.machine, block_bytes, What::Policy(self.policy), &self.tally, true)]
+        vec![tallied(self.machine, block_bytes, What::policy(self.policy), &self.tally, true)]
     }
 }

@@ -27,7 +27,7 @@ impl Job for PolicyJob<'_> {
     fn rows(&self, block_bytes: u64, _: [u64; 2]) -> Vec<Row> {
         let row = |(index, machine): &(u32, &Machine)| {
             let tally = self.counts.priced(machine, block_bytes);
-            tallied(*index, block_bytes, What::Policy(self.policy), &tally, true)
+            tallied(*index, block_bytes, What::policy(self.policy), &tally, true)
         };
         self.machines.iter().map(row).collect()
     }

@@ -19,6 +19,6 @@ impl Job for SoloJob {
     }
     fn rows(&self, block_bytes: u64, accesses: [u64; 2]) -> Vec<Row> {
         let costs = self.machines.costs(accesses).into_iter();
-        costs.map(|(machine, cost)| priced(machine, block_bytes, What::WithoutReplication, cost, true)).collect()
+        costs.map(|(machine, cost)| priced(machine, block_bytes, What::WITHOUT_REPLICATION, cost, true)).collect()
     }
 }

@@ -155,11 +155,7 @@ fn what_samples_cannot_know_is_said() {
     let parts = vec![one.clone(); 10];
     for (row, judged) in judge(&q, &parts, BOOTSTRAP).unwrap() {
         let known = matches!(judged, Judged::Known(..));
-        let expected = match row.what {
-            What::Policy(p) => p < 2,
-            What::BestStatic => true,
-            _ => false,
-        };
+        let expected = row.what.as_policy().map_or(row.what == What::BEST_STATIC, |p| p < 2);
         assert_eq!(known, expected, "{:?}: {judged:?}", row.what);
         if let Judged::Known(e, note) = judged {
             assert!(note.contains("stores were not seen"), "{note}");

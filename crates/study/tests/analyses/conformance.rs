@@ -188,7 +188,7 @@ fn corrected_costs_are_costs_and_rates_put_together() {
         assert_eq!(rate, Some(row[4].clone()));
         let machine = q.machines.iter().position(|m| row[0] == Value::from(m.name.as_str())).unwrap();
         let here = |r: &&homenode_study::Row| {
-            r.machine as usize == machine && r.what == What::WithReplication && row[1] == Value::from(r.block_bytes)
+            r.machine as usize == machine && r.what == What::WITH_REPLICATION && row[1] == Value::from(r.block_bytes)
         };
         let cost = answer.rows.iter().find(here).unwrap().cost;
         assert!((number(3) - cost.as_f64() / answer.accesses as f64).abs() < 1e-12);

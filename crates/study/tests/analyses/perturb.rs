@@ -271,9 +271,9 @@ fn sensitivity_is_zero_without_sharing_and_reported_with_it() {
     }
     let shared = changes("locks", Sync::Ignored);
     assert_eq!(shared.len(), 4);
-    let moving = shared.iter().filter(|c| c.row.what == homenode_study::What::WithReplication);
+    let moving = shared.iter().filter(|c| c.row.what == homenode_study::What::WITH_REPLICATION);
     assert!(moving.clone().any(|c| c.largest_percent() > 0.1), "{shared:?}");
-    for c in shared.iter().filter(|c| c.row.what == homenode_study::What::BestStatic) {
+    for c in shared.iter().filter(|c| c.row.what == homenode_study::What::BEST_STATIC) {
         assert_eq!(c.largest_percent(), 0.0, "the best static home knows no order");
     }
     for c in moving {

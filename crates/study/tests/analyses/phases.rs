@@ -147,8 +147,8 @@ fn equal_windows_are_those_of_the_policy_and_phases_lie_between_the_bounds() {
         let starts = [Vec::new(), windows, (1..400).collect()];
         let found = phase_costs(&mut Listed::new(&refs), &m, &seats(4), 4096, &starts).unwrap();
         let total = [0, 1, 2].map(|i| found[i].total());
-        assert_eq!(total[1], cost(What::Policy(0)), "seed {seed}");
-        assert_eq!((total[0], total[2]), (cost(What::BestStatic), cost(What::WithoutReplication)), "seed {seed}");
+        assert_eq!(total[1], cost(What::policy(0)), "seed {seed}");
+        assert_eq!((total[0], total[2]), (cost(What::BEST_STATIC), cost(What::WITHOUT_REPLICATION)), "seed {seed}");
         assert!(total[2] <= total[1] && total[1] <= total[0]);
     }
 }

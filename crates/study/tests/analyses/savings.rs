@@ -119,7 +119,7 @@ fn optimum_is_concave_in_move_costs_with_moves_as_slope() {
         base.policies = vec![Choice::parse("ace").unwrap()];
         base.with_replication = Want::Parts;
         let sweep = Sweep::copy(&base, &base.machines[0], &values).unwrap();
-        let best = points(&sweep, What::WithReplication, &refs);
+        let best = points(&sweep, What::WITH_REPLICATION, &refs);
         let line: Vec<(i64, i128)> = best.iter().map(|p| (p.0, p.1)).collect();
         assert!(is_concave(&line), "seed {seed}: {line:?}");
         bent += bends(&line).len();
@@ -129,7 +129,7 @@ fn optimum_is_concave_in_move_costs_with_moves_as_slope() {
             let rise = w[1].1 - w[0].1;
             assert!(i128::from(w[1].2) * run <= rise && rise <= i128::from(w[0].2) * run, "seed {seed}: {w:?}");
         }
-        let policy: Vec<(i64, i128)> = points(&sweep, What::Policy(0), &refs).iter().map(|p| (p.0, p.1)).collect();
+        let policy: Vec<(i64, i128)> = points(&sweep, What::policy(0), &refs).iter().map(|p| (p.0, p.1)).collect();
         assert!(is_linear(&policy), "it decides alike whatever moves cost");
         assert!(policy.iter().zip(&line).all(|(p, b)| p.1 >= b.1));
     }
@@ -145,7 +145,7 @@ fn optimum_is_concave_in_the_cost_of_global_copies() {
         base.with_replication = Want::Cost;
         let sweep = Sweep::global_copy(&base, &base.machines[0], &values).unwrap();
         assert!(sweep.question.machines.iter().all(|m| m.cost.copy.fixed.0 == 2 * m.cost.global.unwrap().copy.fixed.0));
-        let line: Vec<(i64, i128)> = points(&sweep, What::WithReplication, &refs).iter().map(|p| (p.0, p.1)).collect();
+        let line: Vec<(i64, i128)> = points(&sweep, What::WITH_REPLICATION, &refs).iter().map(|p| (p.0, p.1)).collect();
         assert!(line.len() == 29 && is_concave(&line), "seed {seed}: {line:?}");
     }
 }

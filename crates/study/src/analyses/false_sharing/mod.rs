@@ -195,7 +195,7 @@ fn split_rows(input: &mut Input<'_>, subject: Subject<'_>, table: &mut Table) ->
     let answer = sum(&(input.ask)(&question, input.source)?)?;
     let node = NodeId(0);
     let near = machine.access(AccessClass::Read, node, Location::Node(node)).0;
-    for row in answer.rows.iter().filter(|r| r.what == What::WithReplication) {
+    for row in answer.rows.iter().filter(|r| r.what == What::WITH_REPLICATION) {
         let block_words = row.block_bytes / u64::from(machine.shape.word_bytes);
         let parts = row.optimum.as_ref().and_then(|t| McprParts::of(t, answer.accesses, near, cost, block_words));
         let Some(p) = parts else { continue };

@@ -230,7 +230,7 @@ fn place(input: &Input<'_>, filter: Filter, change: &Change) -> Vec<Value> {
         filter.name().into(),
         input.question.machines[change.row.machine as usize].name.as_str().into(),
         change.row.block_bytes.into(),
-        super::input::what_words(change.row.what, input.question).into(),
+        change.row.what.words(input.question).into(),
     ]
 }
 

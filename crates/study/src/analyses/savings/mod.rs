@@ -71,10 +71,12 @@ fn shares(input: &mut Input<'_>) -> Result<Table, Refused> {
     let question = Question { with_replication: Want::Cost, ..input.question.clone() };
     let answer = sum(&(input.ask)(&question, input.source)?)?;
     for row in &answer.rows {
-        let What::Policy(_) = row.what else { continue };
+        if row.what.as_policy().is_none() {
+            continue;
+        }
         let machine = &question.machines[row.machine as usize];
         let same = |r: &&crate::Row| {
-            r.machine == row.machine && r.block_bytes == row.block_bytes && r.what == What::WithReplication
+            r.machine == row.machine && r.block_bytes == row.block_bytes && r.what == What::WITH_REPLICATION
         };
         let optimum = answer.rows.iter().find(same).and_then(|r| mcpr(&question, &answer, r));
         let base = naive_cost(machine).map(|(name, cost)| (name, cost / sweep::near(machine) as f64));
@@ -86,7 +88,7 @@ fn shares(input: &mut Input<'_>) -> Result<Table, Refused> {
         table.push(vec![
             machine.name.as_str().into(),
             row.block_bytes.into(),
-            super::input::what_words(row.what, &question).into(),
+            row.what.words(&question).into(),
             base.map(|b| b.0).into(),
             base.map(|b| b.1).into(),
             policy.into(),

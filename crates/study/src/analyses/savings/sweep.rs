@@ -103,7 +103,7 @@ impl Sweep {
             let Some(&x) = self.values.get(row.machine as usize) else { continue };
             let Some(y) = value(&self.question, answer, row, plotted) else { continue };
             let at = lines.iter().position(|l| l.0 == row.what).unwrap_or_else(|| {
-                let label = super::super::input::what_words(row.what, &self.question);
+                let label = row.what.words(&self.question);
                 lines.push((row.what, Series { label, points: Vec::new() }));
                 lines.len() - 1
             });
@@ -119,7 +119,7 @@ pub fn block_series(question: &Question, answer: &Answer, machine: u32, plotted:
     for row in answer.rows.iter().filter(|r| r.machine == machine) {
         let Some(y) = value(question, answer, row, plotted) else { continue };
         let at = lines.iter().position(|l| l.0 == row.what).unwrap_or_else(|| {
-            let label = super::super::input::what_words(row.what, question);
+            let label = row.what.words(question);
             lines.push((row.what, Series { label, points: Vec::new() }));
             lines.len() - 1
         });

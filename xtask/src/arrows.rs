@@ -30,7 +30,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("export", &["base", "trace", "machine", "analysis", "sim", "sys", "command"]),
     ("sweep", &["base", "trace", "machine", "placement", "sim", "study", "sys", "capture", "command"]),
-    ("place", &["base", "trace", "objects", "machine", "placement", "sim", "report", "sampling", "symbols", "command"]),
+    ("planner", &["base", "trace", "objects", "machine", "placement", "sim", "report"]),
+    ("place", &["base", "trace", "machine", "placement", "planner", "report", "symbols", "command"]),
     (
         "live",
         &[

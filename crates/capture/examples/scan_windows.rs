@@ -8,7 +8,7 @@
 //! for windows counted, for windows weighed by their spacing, and for as many independent references as there are windows.
 use homenode_base::Rng;
 use homenode_capture::DirStore;
-use homenode_sampling::hinting::spacing::Spacing;
+use homenode_planner::spacing::Spacing;
 use homenode_trace::order::{Order, OrderKind, Stream};
 use homenode_trace::{DatasetReader, Merged, Op};
 use std::collections::{BTreeMap, HashMap};

@@ -11,7 +11,7 @@
 //! last line says all that a recording shows: where no window fell on a page, who brought it in, if the object's other pages
 //! are mostly used by those who brought them in (or none of them has a window), else its neighbour.
 use homenode_capture::DirStore;
-use homenode_sampling::hinting::spacing;
+use homenode_planner::spacing;
 use homenode_trace::frame::DecodedFrame;
 use homenode_trace::order::{Order, OrderKind, Stream};
 use homenode_trace::{DataSource, DatasetReader, EventKind, Merged, Op};

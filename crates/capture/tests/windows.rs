@@ -4,8 +4,8 @@
 use homenode_base::Rng;
 use homenode_capture::{DirStore, RecordOptions, record};
 use homenode_hooks::{Mode, compile, install};
+use homenode_planner::spacing::Spacing;
 use homenode_sampling::hinting::estimate::shares;
-use homenode_sampling::hinting::spacing::Spacing;
 use homenode_trace::order::{Order, OrderKind, Stream};
 use homenode_trace::{DatasetReader, Merged, Op};
 use std::collections::HashMap;

@@ -52,7 +52,7 @@ fn shared_folder() -> Option<tempfile::TempDir> {
     let works = root && as_other("true").status().is_ok_and(|s| s.success());
     if !works {
         // Past the capture of what tests print.
-        writeln!(std::io::stderr(), "SKIPPED: being two users needs root").unwrap();
+        std::io::stderr().write_all(b"SKIPPED: being two users needs root\n").unwrap();
     }
     works.then_some(folder)
 }

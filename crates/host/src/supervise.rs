@@ -209,5 +209,6 @@ mod tests {
         assert_eq!(*one.1.borrow(), [child.id()]);
         watch.wait(Duration::from_secs(4));
         assert_eq!(clock.now(), Duration::from_secs(24 * 3600 + 1), "a look at its children comes sooner");
+        assert!(child.wait().is_err(), "the supervisor has reaped it");
     }
 }

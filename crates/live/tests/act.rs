@@ -83,7 +83,7 @@ fn a_process_that_is_gone_or_not_ours_is_refused() {
 fn one_node_means_there_is_nothing_to_place_and_the_program_just_runs() {
     if nodes() > 1 {
         let why = "SKIPPED: this machine has several nodes; the scenarios in tests/guest show what happens there";
-        writeln!(std::io::stderr(), "{why}").expect("stderr");
+        std::io::stderr().write_all(format!("{why}\n").as_bytes()).expect("stderr");
         return;
     }
     let doc = run(&run_of(&["sh", "-c", "exit 7"]), &mut ()).expect("it runs");

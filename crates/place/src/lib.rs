@@ -1,14 +1,12 @@
 //! # homenode-place: from a recording to a plan
 //!
-//! Counts who uses each page, lets a rule choose homes, fits them into full nodes and bandwidths, names the data for another
-//! run; and writes a plan for the library that is preloaded into that run.
+//! Reads dataset, machine and what it serves, has the planner plan, and says what came of it; and writes a plan for the library
+//! that is preloaded into another run.
 //!
-//! **Invariant:** what a plan says it costs is what the simulator says of the same recording with those homes
-//! ([`price`], which knows nothing of how plans are made), to the last unit.
+//! **Invariant:** what the planner is told of the machine is what the user named: nothing of this machine goes into a plan for
+//! another one.
 //!
-//! Reading order: this file (what is asked, and the steps), `evidence` (who uses a page), `unit` and `judge` (what is decided
-//! on, what a home is worth), `huge`, `decide` (homes), `bandwidth`, `keys` (names that survive another run), `entries` and
-//! `estimate` (the plan), `warn`, `text`; then [`price`](mod@price) and `agent` (what becomes of a plan).
+//! Reading order: this file (what is asked), `served` (bandwidths), `text`; then `agent` (what becomes of a plan).
 //!
 //! ```
 //! use homenode_place::{PlaceRequest, place, price};
@@ -52,45 +50,19 @@
 #![forbid(unsafe_code)]
 
 mod agent;
-mod bandwidth;
-mod decide;
-mod entries;
-mod estimate;
-mod evidence;
-mod huge;
-mod judge;
-mod keys;
-mod price;
+mod served;
 mod text;
-mod unit;
-mod warn;
 
-use bandwidth::{Bandwidths, Traffic};
-use entries::Maker;
-use evidence::Evidence;
-use homenode_base::{NodeId, ThreadId, TotalCost};
 use homenode_command::dataset::{Opened, open, refs};
 use homenode_command::{Failure, Progress};
-use homenode_machine::{Machine, MapRule, Target, ThreadMap};
-use homenode_objects::ObjectTable;
-use homenode_placement::affinity::{Distances, Rule};
-use homenode_placement::counts::PageUse;
-use homenode_placement::plan::{Bandwidth, Expected, HugePages, Plan, ThreadPin};
-use homenode_placement::threads::{co_optimise, fair_seats};
-use homenode_sampling::hinting::spacing;
+use homenode_machine::{Machine, MapRule};
+use homenode_placement::affinity::Rule;
+use homenode_placement::plan::Plan;
+use homenode_planner::{Asked, PlanPrice, PlannerError};
 use homenode_trace::dataset::DatasetReader;
-use homenode_trace::sample::{DataSource, SampleUnit};
-use judge::Judge;
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use unit::Unit;
+use std::path::{Path, PathBuf};
 
 pub use agent::{Match, Source, agent_lines, agent_plan, check_build, module};
-pub use price::{PlanPrice, price};
-
-/// See [`Judge::margin_percent`]: on two nodes as far apart as those of `two-socket`, a node that makes less than two
-/// thirds of the uses does not win a page from its first toucher.
-const MARGIN_PERCENT: i128 = 20;
 
 /// What to plan.
 #[derive(Clone, Debug)]
@@ -154,34 +126,50 @@ fn place_on(
     let page_bytes = request.page_bytes.unwrap_or(machine.shape.page_bytes);
     machine.check_block("--page", page_bytes).map_err(Failure::usage)?;
     let capacity = capacity(request, machine, page_bytes)?;
-    let unit = reader.manifest().sampling.as_ref().map(|s| s.unit);
-    let blind_to_caches = unit == Some(SampleUnit::Reference) && machine.sections.caches.is_some();
-    let margin_percent = if blind_to_caches { MARGIN_PERCENT } else { 0 };
-    let judge = Judge {
+    let bandwidths = served::bandwidths(&request.machine, machine)?;
+    let map: Option<MapRule> = match &request.map {
+        Some(text) => Some(text.parse().map_err(|e| Failure::usage(format!("--map: {e}")))?),
+        None => None,
+    };
+    let asked = Asked {
         machine,
-        distances: Distances::of(machine),
         rule: &rule,
+        map: map.as_ref(),
+        move_threads: request.move_threads,
         page_bytes,
-        capacity,
-        margin_percent,
-        sample_weight: sample_weight(unit, &rule),
+        capacity: capacity.as_deref(),
+        bandwidths: bandwidths.as_ref(),
     };
-    let planner = Planner {
-        reader,
-        keys: keys::Keys::new(reader),
-        table: ObjectTable::build(reader.manifest(), reader.events(), reader.symbols()),
-        judge,
-        bandwidths: Bandwidths::of(&request.machine, machine)?,
-        huge: huge::Known::of(reader.manifest(), reader.events()),
-    };
-    planner.plan(request, progress)
+    let total = refs(reader);
+    let mut plan = homenode_planner::plan(reader, &asked, &mut |done| progress.at("counting", done, Some(total)))
+        .map_err(|e| match e {
+            PlannerError::Seats(e) => Failure::usage(format!("--map: {e}")),
+            PlannerError::Full(e) => Failure::usage(format!("--capacity: {e}")),
+            other => failed(other),
+        })?;
+    plan.evidence.dataset = request.dataset.display().to_string();
+    Ok(PlaceDoc { plan })
 }
 
-/// Windows weigh by their spacing, which finds owners better than counting; but the filters of the thesis have thresholds in
-/// numbers of samples, so they get numbers.
-fn sample_weight(unit: Option<SampleUnit>, rule: &Rule) -> u32 {
-    let counting = rule.to_string().starts_with("filtered");
-    if unit == Some(SampleUnit::Window) && !counting { spacing::WHOLE } else { 1 }
+fn failed(e: PlannerError) -> Failure {
+    match e {
+        PlannerError::Trace(e) => e.into(),
+        other => Failure::usage(other),
+    }
+}
+
+/// Replays a dataset under first touch and under a plan. `machine` is a name, a file or `this`, and must have what the plan
+/// names; threads that the plan does not pin sit by the default rule.
+///
+/// # Errors
+/// A machine that lacks nodes or processors of the plan, or a damaged dataset.
+pub fn price(plan: &Plan, dataset: &Path, machine: &str, progress: &mut dyn Progress) -> Result<PlanPrice, Failure> {
+    let machine = homenode_command::machine::named(machine)?;
+    plan.check_machine(&machine).map_err(Failure::input)?;
+    let Opened { reader, .. } = open(dataset)?;
+    let total = refs(&reader);
+    homenode_planner::price(plan, &reader, &machine, &mut |done| progress.at("pricing", done, Some(total)))
+        .map_err(failed)
 }
 
 /// Pages that each node can hold.
@@ -204,171 +192,4 @@ fn capacity(request: &PlaceRequest, machine: &Machine, page_bytes: u64) -> Resul
         None => return Ok(None),
     };
     Ok(Some(bytes.iter().map(|b| b / page_bytes).collect()))
-}
-
-struct Planner<'a> {
-    reader: &'a DatasetReader,
-    keys: keys::Keys,
-    table: ObjectTable,
-    judge: Judge<'a>,
-    bandwidths: Option<Bandwidths>,
-    huge: huge::Known,
-}
-
-/// Homes found for one seating of threads.
-struct Decided {
-    map: ThreadMap,
-    evidence: Evidence,
-    units: Vec<Unit>,
-    expected: Expected,
-    bandwidth: Option<Bandwidth>,
-    huge: Option<HugePages>,
-}
-
-impl Planner<'_> {
-    fn plan(&self, request: &PlaceRequest, progress: &mut dyn Progress) -> Result<PlaceDoc, Failure> {
-        let rule = match &request.map {
-            Some(text) => Some(text.parse().map_err(|e| Failure::usage(format!("--map: {e}")))?),
-            None => None,
-        };
-        let mut best = self.decide(rule.as_ref(), progress)?;
-        let mut notes = Vec::new();
-        if request.move_threads {
-            best = self.move_threads(best, &mut notes, progress)?;
-        }
-        notes.extend(self.notes(&best));
-        Ok(PlaceDoc { plan: self.write(request, best, notes) })
-    }
-
-    fn decide(&self, rule: Option<&MapRule>, progress: &mut dyn Progress) -> Result<Decided, Failure> {
-        let machine = self.judge.machine;
-        let map =
-            homenode_sim::thread_map(self.reader, machine, rule).map_err(|e| Failure::usage(format!("--map: {e}")))?;
-        let evidence = evidence::gather(self.reader, &self.table, &self.judge, &map, progress)?;
-        let (mut units, huge) = self.judge.decide(&evidence, &self.keys, &map, &self.huge)?;
-        let traffic = |known| Traffic { judge: &self.judge, known, reader: self.reader, map: &map };
-        let bandwidth = self.bandwidths.as_ref().and_then(|known| traffic(known).relieve(&mut units));
-        let transfers = evidence.profile.totals.transfer_cost;
-        let sum = |price: &dyn Fn(&Unit) -> TotalCost| units.iter().map(price).sum::<TotalCost>();
-        let expected = Expected {
-            now: sum(&|u| self.judge.now(u)) + transfers,
-            planned: sum(&|u| self.judge.planned(u)) + transfers,
-            best_static: sum(&|u| self.judge.best(u)) + transfers,
-            moving: sum(&|u| self.judge.moving(u)),
-        };
-        Ok(Decided { map, evidence, units, expected, bandwidth, huge })
-    }
-
-    /// Other seats if a second replay agrees that they cost less.
-    fn move_threads(
-        &self,
-        start: Decided,
-        notes: &mut Vec<String>,
-        progress: &mut dyn Progress,
-    ) -> Result<Decided, Failure> {
-        let counts = start.evidence.profile.counts.sorted();
-        let pages: Vec<&PageUse> = counts.iter().map(|(_, u)| *u).collect();
-        let node_of: Vec<NodeId> = start.map.seats().iter().map(|s| s.node).collect();
-        let active = (0..self.reader.threads()).filter(|t| self.reader.refs(*t) > 0).count();
-        let mut seats = fair_seats(&self.judge.machine.shape.cores, active);
-        // Threads without references sit anywhere and take nobody's place.
-        let idle = node_of.len() - active;
-        seats
-            .iter_mut()
-            .zip(&self.judge.machine.shape.cores)
-            .filter(|(_, c)| **c > 0)
-            .for_each(|(s, _)| *s += idle as u64);
-        let found = co_optimise(&self.judge.distances, &pages, &node_of, &seats);
-        if found.node_of == node_of {
-            notes.push("threads: no other seats cost less".to_owned());
-            return Ok(start);
-        }
-        let pairs: BTreeMap<ThreadId, Target> =
-            found.node_of.iter().zip(0..).map(|(node, t)| (ThreadId(t), Target::Node(*node))).collect();
-        let other = self.decide(Some(&MapRule::Pairs(pairs)), progress)?;
-        if other.expected.planned < start.expected.planned {
-            let gain = 100.0 * (1.0 - other.expected.planned.ratio_to(start.expected.planned));
-            notes.push(format!("threads: other seats cost {gain:.1} % less than the map's"));
-            return Ok(Decided { expected: Expected { now: start.expected.now, ..other.expected }, ..other });
-        }
-        notes.push("threads: other seats looked better but cost more behind the caches".to_owned());
-        Ok(start)
-    }
-
-    fn notes(&self, d: &Decided) -> Vec<String> {
-        let mut notes: Vec<String> = d.map.warnings();
-        notes.push("costs come from the machine model; nothing was timed".to_owned());
-        if let Some(s) = &self.reader.manifest().sampling {
-            let sources = d.evidence.profile.totals.sampled.iter().flat_map(|t| &t.sources);
-            let known = sources.into_iter().any(|row| row.source == DataSource::FirstTouch);
-            let first = if known { "" } else { "first touch is that of the first sample; " };
-            notes.push(format!("sampled by {}: {first}only ratios of costs mean something", s.event));
-            if s.unit == SampleUnit::Window {
-                notes.push(
-                    "windows show the first toucher only: a page that several nodes use may look private".to_owned(),
-                );
-            }
-        }
-        if d.huge.is_none() {
-            notes.extend(huge::note(&d.evidence.profile.counts, &self.judge, &d.map));
-        }
-        notes
-    }
-
-    fn write(&self, request: &PlaceRequest, d: Decided, notes: Vec<String>) -> Plan {
-        let maker = Maker { judge: &self.judge, evidence: &d.evidence, keys: &self.keys, table: &self.table };
-        let manifest = self.reader.manifest();
-        let mut plan = Plan::new(&self.judge.machine.name);
-        plan.page_bytes = self.judge.page_bytes;
-        plan.unit = self.judge.machine.unit.to_string();
-        plan.expected = d.expected;
-        (plan.bandwidth, plan.huge) = (d.bandwidth, d.huge);
-        plan.modules = self.keys.modules.clone();
-        plan.threads = self.pins(&d.map);
-        plan.unplaceable = maker.unplaceable(&d.units);
-        plan.evidence.dataset = request.dataset.display().to_string();
-        plan.evidence.backend = manifest.backend.clone();
-        plan.evidence.sampled = manifest.sampling.is_some();
-        plan.evidence.counts = self.counted_words().to_owned();
-        plan.evidence.counted =
-            d.evidence.profile.counts.sorted().iter().map(|(_, u)| u.total()).fold(0, u64::saturating_add);
-        plan.evidence.rule = self.judge.rule.to_string();
-        plan.evidence.notes = notes;
-        plan.evidence.command.clone_from(&manifest.command);
-        let covered = warn::covered(&d.units);
-        plan.evidence.covered = Some(covered);
-        plan.evidence.warnings = warn::warnings(&warn::Basis {
-            manifest,
-            refs: refs(self.reader),
-            counted: plan.evidence.counted,
-            covered,
-            units: &d.units,
-            unplaceable: &plan.unplaceable,
-        });
-        let silent = match &manifest.sampling {
-            Some(_) => estimate::silent(&d.units, &self.keys, &self.table, self.judge.page_bytes),
-            None => Vec::new(),
-        };
-        plan.entries = maker.entries(&d.units, &silent);
-        plan
-    }
-
-    fn counted_words(&self) -> &'static str {
-        match self.reader.manifest().sampling.as_ref().map(|s| s.unit) {
-            None if self.judge.machine.sections.caches.is_some() => "memory accesses behind the caches",
-            None => "references",
-            Some(SampleUnit::Reference) => "sampled references",
-            Some(SampleUnit::Miss) => "sampled misses",
-            Some(SampleUnit::Window) if self.judge.sample_weight == 1 => "windows",
-            Some(SampleUnit::Window) => "sixteenths of windows, weighed by their spacing",
-        }
-    }
-
-    fn pins(&self, map: &ThreadMap) -> Vec<ThreadPin> {
-        let named = (0..).zip(map.seats()).zip(&self.keys.paths);
-        let active = named.filter(|((t, _), _)| self.reader.refs(*t) > 0);
-        active
-            .filter_map(|((thread, seat), path)| Some(ThreadPin { thread, path: path.clone()?, cpu: seat.cpu.0 }))
-            .collect()
-    }
 }

@@ -30,7 +30,7 @@ pub(crate) fn build(program: PathBuf, source: &Path, hooks: bool, flags: &[&str]
 
 /// Says why a test cannot run, past the capture of what tests print.
 pub(crate) fn skipped(why: &str) {
-    writeln!(std::io::stderr(), "SKIPPED: {why}").unwrap();
+    std::io::stderr().write_all(format!("SKIPPED: {why}\n").as_bytes()).unwrap();
 }
 
 /// A file below this crate.

@@ -7,10 +7,9 @@
 //! **Invariant:** the scan rate is bounded by what faults may cost, and the kernel's settings are changed only where that was
 //! asked for, by `homenode_host::balancing`, which puts them back.
 //!
-//! Reading order: `classify` (first touch or use), [`source`], [`estimate`], [`spacing`] (what a window weighs).
+//! Reading order: `classify` (first touch or use), [`source`], [`estimate`].
 pub(crate) mod classify;
 pub mod estimate;
 pub mod source;
-pub mod spacing;
 
 pub use source::{FaultSource, Kernel, SWITCHED_OFF};

@@ -35,7 +35,7 @@ fn open_choice(target: Target, choice: EventChoice, options: &PerfOptions) -> Op
         Err(SamplingError { why, .. }) => {
             assert!(why.contains("perf_event_paranoid") || why.contains("CONFIG_PERF_EVENTS"), "{why}");
             // Past the capture of what tests print.
-            writeln!(std::io::stderr(), "SKIPPED: {why}").unwrap();
+            std::io::stderr().write_all(format!("SKIPPED: {why}\n").as_bytes()).unwrap();
             None
         }
     }

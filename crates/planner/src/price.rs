@@ -1,16 +1,14 @@
 //! What a plan costs on a recording, as the simulator says: the judge of plans, which knows nothing of how they are made.
+use crate::error::PlannerError;
 use crate::keys::Keys;
 use homenode_base::{NodeId, TotalCost};
-use homenode_command::dataset::{Opened, open, refs};
-use homenode_command::{Failure, Progress};
-use homenode_machine::{MapRule, Target};
+use homenode_machine::{Machine, MapRule, Target};
 use homenode_objects::ObjectTable;
 use homenode_placement::plan::{ObjectKey, Plan};
 use homenode_sim::{ReplayOptions, Setup, Transform, WhatIf};
-use homenode_trace::Merged;
 use homenode_trace::order::{Order, OrderKind, Stream};
+use homenode_trace::{DatasetReader, Merged};
 use std::collections::HashMap;
-use std::path::Path;
 
 /// Costs of a whole recording, transfers between caches included, in the machine's unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,18 +23,20 @@ pub struct PlanPrice {
     pub conflicts: usize,
 }
 
-/// Replays a dataset under first touch and under a plan. `machine` is a name, a file or `this`, and must have what the plan
-/// names; threads that the plan does not pin sit by the default rule.
+/// Replays a dataset under first touch and under a plan. The machine has what the plan names; threads that the plan does not pin
+/// sit by the default rule. `progress` is told how many references are done.
 ///
 /// # Errors
-/// A machine that lacks nodes or processors of the plan, or a damaged dataset.
-pub fn price(plan: &Plan, dataset: &Path, machine: &str, progress: &mut dyn Progress) -> Result<PlanPrice, Failure> {
-    let machine = homenode_command::machine::named(machine)?;
-    plan.check_machine(&machine).map_err(Failure::input)?;
-    let Opened { reader, .. } = open(dataset)?;
-    let keys = Keys::new(&reader);
+/// Threads that have no seats, a page size that the machine cannot have, or a damaged dataset.
+pub fn price(
+    plan: &Plan,
+    reader: &DatasetReader,
+    machine: &Machine,
+    progress: &mut dyn FnMut(u64),
+) -> Result<PlanPrice, PlannerError> {
+    let keys = Keys::new(reader);
     let table = ObjectTable::build(reader.manifest(), reader.events(), reader.symbols());
-    let map = homenode_sim::thread_map(&reader, &machine, Some(&seats_of(plan, &keys))).map_err(Failure::usage)?;
+    let map = homenode_sim::thread_map(reader, machine, Some(&seats_of(plan, &keys)))?;
     let mut places: HashMap<&ObjectKey, (u64, u64)> = HashMap::new();
     for (key, object) in keys.of.iter().zip(table.objects()) {
         if let Ok(key) = key {
@@ -48,22 +48,16 @@ pub fn price(plan: &Plan, dataset: &Path, machine: &str, progress: &mut dyn Prog
     let seats = homenode_sim::seats(&map, |t| reader.address_space(t));
     let options =
         ReplayOptions { sampled: reader.manifest().sampling.as_ref().map(|s| s.counting()), ..Default::default() };
-    let setup = Setup { machine: &machine, seats: &seats, block_bytes: plan.page_bytes, options };
+    let setup = Setup { machine, seats: &seats, block_bytes: plan.page_bytes, options };
     let pages = homes.len();
     let moved = [Transform::Rehome { homes: homes.sorted() }];
-    let mut both = Both {
-        now: WhatIf::new(setup, &[]).map_err(Failure::usage)?,
-        planned: WhatIf::new(setup, &moved).map_err(Failure::usage)?,
-        progress,
-        done: 0,
-        total: refs(&reader),
-    };
-    let mut order = Order::new(&reader, OrderKind::Model)?;
+    let mut both = Both { now: WhatIf::new(setup, &[])?, planned: WhatIf::new(setup, &moved)?, progress, done: 0 };
+    let mut order = Order::new(reader, OrderKind::Model)?;
     while let Some(piece) = order.pull()? {
         both.refs(piece.refs);
     }
-    let first_touch = both.now.finish().map_err(Failure::usage)?.total();
-    let planned = both.planned.finish().map_err(Failure::usage)?.total();
+    let first_touch = both.now.finish()?.total();
+    let planned = both.planned.finish()?.total();
     Ok(PlanPrice { first_touch, planned, pages, conflicts: conflicts.len() })
 }
 
@@ -80,9 +74,8 @@ fn seats_of(plan: &Plan, keys: &Keys) -> MapRule {
 struct Both<'a> {
     now: WhatIf<'a>,
     planned: WhatIf<'a>,
-    progress: &'a mut dyn Progress,
+    progress: &'a mut dyn FnMut(u64),
     done: u64,
-    total: u64,
 }
 
 impl Both<'_> {
@@ -90,6 +83,6 @@ impl Both<'_> {
         self.now.refs(refs);
         self.planned.refs(refs);
         self.done += refs.len() as u64;
-        self.progress.at("pricing", self.done, Some(self.total));
+        (self.progress)(self.done);
     }
 }

@@ -1,11 +1,10 @@
 //! What a dataset says about the use of pages, and which objects lie there.
+use crate::error::PlannerError;
 use crate::judge::Judge;
-use homenode_command::dataset::refs;
-use homenode_command::{Failure, Progress};
+use crate::spacing;
 use homenode_machine::ThreadMap;
 use homenode_objects::{LiveObjects, ObjectTable};
 use homenode_placement::counts::PageKey;
-use homenode_sampling::hinting::spacing;
 use homenode_sim::{Profile, Profiled, ReplayOptions, Seat, Setup};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Order, OrderKind, Stream};
@@ -30,14 +29,14 @@ pub(crate) fn gather(
     table: &ObjectTable,
     judge: &Judge<'_>,
     map: &ThreadMap,
-    progress: &mut dyn Progress,
-) -> Result<Evidence, Failure> {
+    progress: &mut dyn FnMut(u64),
+) -> Result<Evidence, PlannerError> {
     let (machine, page_bytes) = (judge.machine, judge.page_bytes);
     let seats = homenode_sim::seats(map, |t| reader.address_space(t));
     let options =
         ReplayOptions { sampled: reader.manifest().sampling.as_ref().map(|s| s.counting()), ..Default::default() };
     let setup = Setup { machine, seats: &seats, block_bytes: page_bytes, options };
-    let profile = Profile::new(setup).map_err(Failure::usage)?;
+    let profile = Profile::new(setup)?;
     let watch = Watch {
         profile,
         live: table.live(),
@@ -48,7 +47,6 @@ pub(crate) fn gather(
         spaced: if judge.sample_weight > 1 { Some(Spaced::of(reader)?) } else { None },
         progress,
         done: 0,
-        total: refs(reader),
     };
     let mut watch = watch;
     let mut order = Order::new(reader, OrderKind::Model)?;
@@ -58,7 +56,7 @@ pub(crate) fn gather(
     }
     watch.flush();
     let owners = sorted(watch.uses);
-    Ok(Evidence { profile: watch.profile.finish().map_err(Failure::usage)?, owners })
+    Ok(Evidence { profile: watch.profile.finish()?, owners })
 }
 
 fn sorted(uses: HashMap<(PageKey, u32), u64>) -> Owners {
@@ -105,9 +103,8 @@ struct Watch<'a> {
     /// Page and object of the last references, and how many.
     memo: (PageKey, u32, u64),
     spaced: Option<Spaced>,
-    progress: &'a mut dyn Progress,
+    progress: &'a mut dyn FnMut(u64),
     done: u64,
-    total: u64,
 }
 
 impl Watch<'_> {
@@ -146,7 +143,7 @@ impl Watch<'_> {
         refs.iter().for_each(|r| self.own(r));
         self.done += refs.len() as u64;
         self.spaced = spaced;
-        self.progress.at("counting", self.done, Some(self.total));
+        (self.progress)(self.done);
     }
     fn event(&mut self, event: &Event) {
         self.live.event(event);

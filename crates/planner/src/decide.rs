@@ -1,13 +1,13 @@
 //! From counts to homes: affinity per page, stacks as a whole, capacities.
+use crate::error::PlannerError;
 use crate::evidence::{Evidence, NOBODY};
 use crate::huge::{Known, join_known};
 use crate::judge::Judge;
 use crate::keys::Keys;
 use crate::unit::{Unit, held, join};
 use homenode_base::{NodeId, TotalCost};
-use homenode_command::Failure;
 use homenode_machine::ThreadMap;
-use homenode_placement::assign::{AssignError, Class, Item, assign, assign_mixed};
+use homenode_placement::assign::{Class, Item, assign, assign_mixed};
 use homenode_placement::plan::{HugePages, ObjectKey};
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,7 +20,7 @@ impl Judge<'_> {
         keys: &Keys,
         map: &ThreadMap,
         huge: &Known,
-    ) -> Result<(Vec<Unit>, Option<HugePages>), Failure> {
+    ) -> Result<(Vec<Unit>, Option<HugePages>), PlannerError> {
         let (mut units, huge) = join_known(self.units(evidence, keys, map), huge, self);
         for unit in units.iter_mut().filter(|u| u.placeable) {
             unit.home = self.rule.decide(&self.question(unit)).map(|home| self.settled(unit, home));
@@ -63,7 +63,7 @@ impl Judge<'_> {
     }
 
     /// Keeps nodes within their capacity at the least price. What cannot be placed takes room where it is touched.
-    fn fit(&self, units: &mut [Unit], capacity: &[u64]) -> Result<(), Failure> {
+    fn fit(&self, units: &mut [Unit], capacity: &[u64]) -> Result<(), PlannerError> {
         let mut room = capacity.to_vec();
         for (node, pages) in units.iter().filter(|u| !u.placeable).flat_map(held) {
             if let Some(free) = room.get_mut(node.index()) {
@@ -84,13 +84,13 @@ impl Judge<'_> {
         }
         let item = |i: &usize| Item { prices: self.prices(&units[*i]), pages: units[*i].pages.len() as u64 };
         let items: Vec<Item> = movable.iter().map(item).collect();
-        let found = assign_mixed(&items, &room).map_err(full)?;
+        let found = assign_mixed(&items, &room)?;
         movable.iter().zip(found.homes).for_each(|(i, home)| units[*i].home = Some(NodeId(home as u16)));
         Ok(())
     }
 
     /// Single pages, exactly.
-    fn fit_pages(&self, units: &mut [Unit], movable: Vec<usize>, room: &[u64]) -> Result<(), Failure> {
+    fn fit_pages(&self, units: &mut [Unit], movable: Vec<usize>, room: &[u64]) -> Result<(), PlannerError> {
         let mut kinds: HashMap<Vec<TotalCost>, Vec<usize>> = HashMap::new();
         for i in movable {
             kinds.entry(self.prices(&units[i])).or_default().push(i);
@@ -99,15 +99,11 @@ impl Judge<'_> {
         kinds.sort_by_key(|(_, members)| members[0]);
         let classes: Vec<Class> =
             kinds.iter().map(|(p, members)| Class { prices: p.clone(), pages: members.len() as u64 }).collect();
-        let found = assign(&classes, room).map_err(full)?;
+        let found = assign(&classes, room)?;
         for ((_, members), at) in kinds.iter().zip(&found.pages) {
             let homes = at.iter().enumerate().flat_map(|(k, n)| std::iter::repeat_n(NodeId(k as u16), *n as usize));
             members.iter().zip(homes).for_each(|(i, home)| units[*i].home = Some(home));
         }
         Ok(())
     }
-}
-
-fn full(e: AssignError) -> Failure {
-    Failure::usage(format!("--capacity: {e}"))
 }

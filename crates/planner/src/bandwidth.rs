@@ -7,9 +7,7 @@
 use crate::judge::Judge;
 use crate::unit::{Unit, held};
 use homenode_base::{NodeId, TotalCost};
-use homenode_command::Failure;
-use homenode_command::machine::{saved, topology};
-use homenode_machine::{AccessClass, Location, Machine, Measured, ThreadMap, Topology, Unit as CostUnit};
+use homenode_machine::{AccessClass, Location, Measured, ThreadMap, Topology, Unit as CostUnit};
 use homenode_placement::assign::{Assigned, Class, Limits, spread};
 use homenode_placement::counts::ClassCounts;
 use homenode_placement::plan::{Bandwidth, NodeDemand};
@@ -26,7 +24,7 @@ const MBS: u128 = 1_000_000;
 
 /// What the memory of each node serves, MB/s for reads and for writes; `None` where nobody says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Bandwidths {
+pub struct Bandwidths {
     /// In words.
     source: &'static str,
     nodes: Vec<Option<(u64, u64)>>,
@@ -37,7 +35,7 @@ impl Bandwidths {
         nodes.iter().any(Option::is_some).then_some(Bandwidths { source, nodes })
     }
     /// The best that any node's processors measured on each memory; `os_ids` are the nodes of the machine.
-    pub(crate) fn measured(m: &Measured, os_ids: &[u32]) -> Option<Bandwidths> {
+    pub fn measured(m: &Measured, os_ids: &[u32]) -> Option<Bandwidths> {
         let best = |table: &[Vec<i64>], j: usize| table.iter().filter_map(|row| row.get(j)).max().copied();
         let node = |id: &u32| {
             let j = m.memory_nodes.iter().position(|n| n == id)?;
@@ -46,31 +44,13 @@ impl Bandwidths {
         Bandwidths::new("measured", os_ids.iter().map(node).collect())
     }
     /// What the firmware says of access from the nearest processors.
-    pub(crate) fn firmware(topology: &Topology) -> Option<Bandwidths> {
+    pub fn firmware(topology: &Topology) -> Option<Bandwidths> {
         let node = |a: &homenode_machine::topology::Access| {
             let (read, write) = (i64::from(a.read_bandwidth_mbs), i64::from(a.write_bandwidth_mbs));
             pair(read.max(if read == 0 { write } else { 0 }), if write == 0 { read } else { write })
         };
         let nodes = topology.nodes.iter().map(|n| n.best_access.as_ref().and_then(node));
         Bandwidths::new("as the firmware says (ACPI HMAT)", nodes.collect())
-    }
-    /// Those of the machine that the user names: `this`, or a file with measurements in it.
-    pub(crate) fn of(name: &str, machine: &Machine) -> Result<Option<Bandwidths>, Failure> {
-        if name == "this" {
-            return Bandwidths::of_this();
-        }
-        Ok(machine.sections.measured.as_ref().and_then(|m| {
-            let ids: BTreeSet<u32> = m.cpu_nodes.iter().chain(&m.memory_nodes).copied().collect();
-            let ids: Vec<u32> = ids.into_iter().collect();
-            Bandwidths::measured(m, &ids).filter(|_| ids.len() == machine.nodes())
-        }))
-    }
-    /// Those of this machine, measured or as its firmware says; node i is node i of [`topology`].
-    fn of_this() -> Result<Option<Bandwidths>, Failure> {
-        let here = topology()?;
-        let ids: Vec<u32> = here.nodes.iter().map(|n| n.os_id).collect();
-        let measured = saved::load(&here)?.and_then(|(m, _)| Bandwidths::measured(m.sections.measured.as_ref()?, &ids));
-        Ok(measured.or_else(|| Bandwidths::firmware(&here)))
     }
     /// What a node serves of a mixture of reads and writes.
     fn mixed(&self, node: usize, (reads, writes): (u64, u64)) -> Option<u64> {

@@ -1,5 +1,6 @@
 //! What a dataset says about the use of pages, and which objects lie there.
 use crate::judge::Judge;
+use homenode_base::spaces::home;
 use homenode_command::dataset::refs;
 use homenode_command::{Failure, Progress};
 use homenode_machine::ThreadMap;
@@ -122,16 +123,17 @@ impl Watch<'_> {
 
     fn own(&mut self, r: &Merged) {
         let Some(seat) = self.seats.get(r.thread as usize).filter(|_| r.op != Op::Spin) else { return };
-        let object = self.live.lookup(seat.space, r.addr).unwrap_or(NOBODY);
-        let last = r.addr.saturating_add(u64::from(r.size.max(1)) - 1);
-        for page in [r.addr >> self.shift, last >> self.shift] {
-            let key = PageKey { space: seat.space, page };
+        let (space, addr) = home(seat.space, r.addr);
+        let object = self.live.lookup(space, addr).unwrap_or(NOBODY);
+        let last = addr.saturating_add(u64::from(r.size.max(1)) - 1);
+        for page in [addr >> self.shift, last >> self.shift] {
+            let key = PageKey { space, page };
             if (self.memo.0, self.memo.1) != (key, object) {
                 self.flush();
                 self.memo = (key, object, 0);
             }
             self.memo.2 = self.memo.2.saturating_add(u64::from(r.weight));
-            if r.addr >> self.shift == last >> self.shift {
+            if addr >> self.shift == last >> self.shift {
                 break;
             }
         }

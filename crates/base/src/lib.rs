@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** nothing here knows what a policy, a machine or a trace is, and no accounting uses floating point.
 //!
-//! Reading order: [`ids`], [`cost`], [`nodeset`], [`cpus`], [`rng`], [`lives`], [`registry`](crate::registry!), [`ring`],
+//! Reading order: [`ids`], [`cost`], [`nodeset`], [`cpus`], [`rng`], [`lives`], [`spaces`], [`registry`](crate::registry!), [`ring`],
 //! [`stackhash`], [`agentplan`], [`agenttable`], [`agentresult`].
 //!
 //! ```
@@ -31,6 +31,7 @@ pub mod nodeset;
 mod registry;
 pub mod ring;
 pub mod rng;
+pub mod spaces;
 pub mod stackhash;
 
 pub use cost::{Cost, TotalCost, VirtualTime};

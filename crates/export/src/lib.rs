@@ -41,6 +41,7 @@ mod rows;
 mod words;
 
 use homenode_base::NodeId;
+use homenode_base::spaces::home;
 use homenode_command::dataset::{open, refs};
 use homenode_command::{Failure, Progress, machine, output};
 use homenode_machine::AccessClass;
@@ -197,16 +198,16 @@ impl<'a> Exporter<'a> {
 
 /// The row of a reference.
 fn recorded(r: &Merged, seat: Option<Seat>, node: Option<NodeId>, now: &mut Now<'_>) -> Row {
-    let space = seat.map_or(0, |s| s.space);
+    let (space, addr) = home(seat.map_or(0, |s| s.space), r.addr);
     Row {
         thread: Some(r.thread),
         space,
-        addr: r.addr,
+        addr,
         size: r.size,
         op: Some(r.op),
         site: Some(r.site),
         place: now.place(r.site),
-        object: now.object(space, r.addr),
+        object: now.object(space, addr),
         thread_node: seat.map(|s| s.node.0),
         node: node.map(|n| n.0),
         phase: now.phase(r.thread),

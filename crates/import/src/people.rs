@@ -15,7 +15,7 @@ const MAPS_MAX: usize = 65_536;
 /// as if the file were linked at its offsets, which is what linkers do.
 fn events(mapping: &Mapping) -> Vec<EventKind> {
     let &Mapping { addr, bytes, file_offset, prot, .. } = mapping;
-    let mut events = vec![EventKind::Map { addr, bytes, prot, flags: 0, device: 0, inode: 0 }];
+    let mut events = vec![EventKind::Map { addr, bytes, prot, flags: 0, device: 0, inode: 0, offset: None }];
     if is_code(mapping) {
         let (bias, bytes) = (addr.wrapping_sub(file_offset), file_offset.saturating_add(bytes));
         events.push(EventKind::Module { bias, bytes, path: mapping.path.clone() });

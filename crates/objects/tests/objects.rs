@@ -37,7 +37,7 @@ fn random_events(rng: &mut Rng, n: u64) -> Vec<Event> {
                     let source = [AllocSource::Heap, AllocSource::Shared, AllocSource::Map][rng.below(3) as usize];
                     EventKind::Alloc { addr, bytes, source, stack: vec![rng.below(3)] }
                 }
-                4 => EventKind::Map { addr, bytes, prot: 3, flags: 2, device: 0, inode: 0 },
+                4 => EventKind::Map { addr, bytes, prot: 3, flags: 2, device: 0, inode: 0, offset: None },
                 5 => EventKind::Unmap { addr, bytes },
                 6 if !forked => {
                     forked = true;

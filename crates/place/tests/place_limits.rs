@@ -30,7 +30,7 @@ fn mapped(bytes: u64, flags: u32) -> Builder {
     b.event(0, EventKind::Module { bias: BIAS, bytes: 0x10_0000, path: MODULE.into() });
     b.symbols().modules = vec![Module { path: MODULE.into(), build_id: "0011".into() }];
     let stack = vec![BIAS + 0x1234];
-    b.event(0, EventKind::Map { addr: HEAP, bytes, prot: 3, flags, device: 0, inode: 0 });
+    b.event(0, EventKind::Map { addr: HEAP, bytes, prot: 3, flags, device: 0, inode: 0, offset: None });
     b.event(0, EventKind::Alloc { addr: HEAP, bytes, source: AllocSource::Map, stack });
     b.spawn(0, 1);
     b

@@ -2,6 +2,7 @@
 use crate::error::PlannerError;
 use crate::judge::Judge;
 use crate::spacing;
+use homenode_base::spaces::home;
 use homenode_machine::ThreadMap;
 use homenode_objects::{LiveObjects, ObjectTable};
 use homenode_placement::counts::PageKey;
@@ -119,16 +120,17 @@ impl Watch<'_> {
 
     fn own(&mut self, r: &Merged) {
         let Some(seat) = self.seats.get(r.thread as usize).filter(|_| r.op != Op::Spin) else { return };
-        let object = self.live.lookup(seat.space, r.addr).unwrap_or(NOBODY);
-        let last = r.addr.saturating_add(u64::from(r.size.max(1)) - 1);
-        for page in [r.addr >> self.shift, last >> self.shift] {
-            let key = PageKey { space: seat.space, page };
+        let (space, addr) = home(seat.space, r.addr);
+        let object = self.live.lookup(space, addr).unwrap_or(NOBODY);
+        let last = addr.saturating_add(u64::from(r.size.max(1)) - 1);
+        for page in [addr >> self.shift, last >> self.shift] {
+            let key = PageKey { space, page };
             if (self.memo.0, self.memo.1) != (key, object) {
                 self.flush();
                 self.memo = (key, object, 0);
             }
             self.memo.2 = self.memo.2.saturating_add(u64::from(r.weight));
-            if r.addr >> self.shift == last >> self.shift {
+            if addr >> self.shift == last >> self.shift {
                 break;
             }
         }

@@ -76,7 +76,7 @@ fn shared_writable_mappings_count_among_several_processes_only() {
         thread: 0,
         at: 0,
         stamp: 0,
-        kind: EventKind::Map { addr: 0, bytes: 4096, prot, flags, device: 0, inode: 0 },
+        kind: EventKind::Map { addr: 0, bytes: 4096, prot, flags, device: 0, inode: 0, offset: None },
     };
     let mut m = sound();
     m.processes = vec![Process::default(); 2];

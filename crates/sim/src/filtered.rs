@@ -4,8 +4,9 @@ use crate::evaluation::Totals;
 use crate::lanes::Lane;
 use crate::observer::Observer;
 use crate::replay::Replay;
-use crate::seat::{Seat, salt, unflatten};
+use crate::seat::{Seat, salt};
 use crate::setup::{ReplayOptions, Setup};
+use homenode_base::spaces::{home as lies, unflatten};
 use homenode_base::{Cost, NodeId};
 use homenode_machine::{AccessClass, Location};
 use homenode_placement::{Access, Step};
@@ -16,7 +17,7 @@ use homenode_trace::Merged;
 pub struct Passed {
     /// The access. Equal ones in a row are not folded.
     pub access: Access,
-    /// Address space.
+    /// Address space in which it lies.
     pub space: u32,
     /// First byte, in that space.
     pub addr: u64,
@@ -93,7 +94,7 @@ impl Observer for Tap {
         let addr = flat ^ salt(self.space);
         let left = u64::from(self.current.size.max(1)).saturating_sub(addr.wrapping_sub(self.current.addr));
         let bytes = left.min(self.unit_bytes - addr % self.unit_bytes) as u32;
-        let (space, reference) = (self.space, Some(self.current));
+        let ((space, addr), reference) = (lies(self.space, addr), Some(self.current));
         self.passed.push(Passed { access: *access, space, addr, bytes, home, reference });
     }
 

@@ -177,7 +177,7 @@ impl Ends {
             };
             before[e.thread as usize] = None;
             let Some((object, epoch, seq, release)) = released else { continue };
-            let object = (data.address_space(e.thread), object, epoch);
+            let object = data.events().known((data.address_space(e.thread), object, epoch));
             if release {
                 before[e.thread as usize] = Some((object, seq, e.at));
             }
@@ -219,7 +219,7 @@ impl Ends {
                 }
                 _ => continue,
             };
-            let object = (data.address_space(e.thread), object, epoch);
+            let object = data.events().known((data.address_space(e.thread), object, epoch));
             for (list, joins) in [(self.joins.get(&object), true), (self.last.get(&object), false)] {
                 let Some(list) = list else { continue };
                 let known = list.partition_point(|end| end.0 < seq);

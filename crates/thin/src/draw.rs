@@ -2,6 +2,7 @@
 use crate::method::{Method, Thin};
 use hashbrown::HashSet;
 use homenode_base::Rng;
+use homenode_base::spaces::home;
 use homenode_trace::record::Merged;
 
 /// The state of one thread's counter.
@@ -58,7 +59,8 @@ impl Draw {
         }
         self.window_left -= 1;
         let space = self.spaces.get(r.thread as usize).copied().unwrap_or(0);
-        self.touched.insert((space, r.addr / page_bytes.max(1))).then_some(1)
+        let (space, addr) = home(space, r.addr);
+        self.touched.insert((space, addr / page_bytes.max(1))).then_some(1)
     }
 }
 

@@ -102,6 +102,9 @@ pub enum EventKind {
         device: u64,
         /// Inode of the mapped file, 0 for none.
         inode: u64,
+        /// Byte of the file, or of the anonymous memory, at which it begins; absent where the runtime did not say it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        offset: Option<u64>,
     },
     /// Address range unmapped.
     Unmap {
@@ -165,6 +168,7 @@ impl EventKind {
     pub(crate) fn version(&self) -> u16 {
         match self {
             EventKind::Affinity { .. } | EventKind::Waited { .. } | EventKind::NoWait { .. } => 2,
+            EventKind::Map { offset: Some(_), .. } => 4,
             kind if kind.sync().is_some_and(|sync| sync != SyncKind::Unknown) => 3,
             _ => 1,
         }

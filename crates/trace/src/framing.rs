@@ -16,7 +16,7 @@ pub const COLUMNS_VERSION: u16 = 3;
 /// Mark in the header of a frame with columns: every reference is a sample.
 const MARK_SAMPLES: u8 = 1;
 /// Version of chunks of events.
-pub const EVENTS_VERSION: u16 = 3;
+pub const EVENTS_VERSION: u16 = 4;
 /// Version of chunks in which every event is of a kind that version 1 had.
 pub const EVENTS_VERSION_FIRST: u16 = 1;
 /// Bytes of the header in front of every payload.

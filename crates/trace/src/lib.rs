@@ -7,7 +7,7 @@
 //! [`TraceError`] and never panics. No OS call: files are reached through [`store::Store`].
 //!
 //! Reading order: [`record`], [`sample`], [`columns`], [`event`], [`manifest`], [`store`], [`framing`], [`frame`], [`events`], [`symbols`],
-//! [`dataset`], `packed` (events in memory), `polls` and `waits` (busy waiting), [`order`], [`check`], [`writer`], [`synthetic`]. The bytes are in `docs/format.md`.
+//! [`dataset`], `packed` (events in memory), `shared` (memory of several processes), `polls` and `waits` (busy waiting), [`order`], [`check`], [`writer`], [`synthetic`]. The bytes are in `docs/format.md`.
 //!
 //! ```
 //! use homenode_trace::order::{Order, OrderKind, Stream};
@@ -42,6 +42,7 @@ mod packed;
 mod polls;
 pub mod record;
 pub mod sample;
+mod shared;
 pub mod store;
 pub mod symbols;
 pub mod synthetic;

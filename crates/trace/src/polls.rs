@@ -432,9 +432,9 @@ impl<'a> Finder<'a> {
 
     /// Whether the last `n` nodes look at something again and again that another thread is known to change.
     fn waits_for_others(&mut self, n: usize) -> bool {
-        let space = self.data.address_space(self.thread);
+        let view = self.data.view(self.thread);
         let words: Vec<Word> =
-            looked_at(&self.tail[self.tail.len() - n..]).into_iter().map(|addr| word(space, addr)).collect();
+            looked_at(&self.tail[self.tail.len() - n..]).into_iter().map(|addr| word(view, addr)).collect();
         match &self.changed {
             Some(changed) => words.iter().any(|w| changed.contains(w)),
             None => {

@@ -101,7 +101,8 @@ impl Columns {
 /// A reference in the merged order of a whole dataset: what every consumer below gets, in slices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Merged {
-    /// Virtual address of the first byte.
+    /// Virtual address of the first byte; of memory that lies in another address space
+    /// with the tags of both: [`homenode_base::spaces::home`].
     pub addr: u64,
     /// Bytes.
     pub size: u32,

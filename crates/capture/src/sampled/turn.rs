@@ -179,7 +179,7 @@ impl Session {
             self.writer.event(thread, ticks, 0, EventKind::Module { bias, bytes, path });
         }
         if prot & PROT_WRITE != 0 && bytes > 0 {
-            let kind = EventKind::Map { addr, bytes, prot, flags: 0, device: 0, inode: 0 };
+            let kind = EventKind::Map { addr, bytes, prot, flags: 0, device: 0, inode: 0, offset: None };
             self.writer.event(thread, ticks, 0, kind);
         }
     }

@@ -72,7 +72,7 @@ fn events() {
             EventKind::Module { bias: 0x7000_0000, bytes: 0x1000, path: long_path() },
             EventKind::PhaseBegin { name: "solve".into() },
             EventKind::Alloc { addr: 0x9000, bytes: 4096, source, stack },
-            EventKind::Map { addr: 0xa000, bytes: 8192, prot: 3, flags: 0x22, device: 7, inode: 8 },
+            EventKind::Map { addr: 0xa000, bytes: 8192, prot: 3, flags: 0x22, device: 7, inode: 8, offset: None },
             EventKind::AcqRel { object: 0xb000, epoch: 5, seq: round, sync: SyncKind::Unknown },
             EventKind::Free { addr: 0x9000 },
             EventKind::Unmap { addr: 0xa000, bytes: 8192 },

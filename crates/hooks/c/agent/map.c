@@ -2,39 +2,19 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "os.h"
 #include "real.h"
 #include "agent.h"
 
-static void log_mapping(struct hn_thread *t, const void *p, size_t bytes, int prot, int flags, int fd) {
-    struct stat s = {0};
-    if (!(flags & MAP_ANONYMOUS)) {
-        int saved = errno;
-        fstat(fd, &s);
-        errno = saved;
-    }
-    hnag_fresh_batch(t);
-    uint64_t *slot = t->recording ? hnrt_reserve(t, 3) : NULL;
-    if (!slot)
-        return;
-    slot[0] = hnrt_event_word(HN_EVENT_MAP, (uintptr_t)p, 2);
-    slot[1] = bytes;
-    slot[2] = (uint64_t)(uint32_t)prot << 32 | (uint32_t)flags;
-    slot[3] = flags & MAP_ANONYMOUS ? 0 : (uint64_t)fd + 1;
-    slot[4] = s.st_dev;
-    slot[5] = s.st_ino;
-    hnrt_commit(t, 3);
-}
-
 /* Reservations (no access at all) are no objects: what is made of them later is not seen. */
-static void mapped(const void *p, size_t bytes, int prot, int flags, int fd) {
+static void mapped(const void *p, size_t bytes, int prot, int flags, int fd, off_t offset) {
     struct hn_thread *t = hnag_enter();
     if (!t)
         return;
     if (t->recording)
-        log_mapping(t, p, bytes, prot, flags, fd);
+        hnag_fresh_batch(t);
+    hnrt_mapped(t->recording ? t : NULL, p, bytes, prot, flags, fd, (uint64_t)offset);
     hnag_leave(t);
     if (flags & MAP_ANONYMOUS)
         hnag_obtained(p, bytes, HNAG_MAP);
@@ -43,7 +23,7 @@ static void mapped(const void *p, size_t bytes, int prot, int flags, int fd) {
 static void *map(void *at, size_t bytes, int prot, int flags, int fd, off_t offset) {
     void *p = (void *)REAL(mmap)(at, bytes, prot, flags, fd, offset);
     if (p != MAP_FAILED)
-        mapped(p, bytes, prot, flags, fd);
+        mapped(p, bytes, prot, flags, fd, offset);
     if (p != MAP_FAILED)
         hnag_protect_mapping(p, bytes, prot, flags);
     return p;
@@ -61,6 +41,7 @@ INTERPOSE void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off_
 static bool unmapping(void *p, size_t bytes) {
     struct hnag_object o = {0};
     bool known = hnag_registry_get(p, &o) && o.bytes <= bytes && hnag_released(p, &o);
+    hnrt_shared_gone(p, bytes);
     struct hn_thread *t = hnag_enter();
     if (t && t->recording) {
         hnag_fresh_batch(t);
@@ -91,6 +72,6 @@ INTERPOSE void *mremap(void *p, size_t old_bytes, size_t bytes, int flags, ...) 
         q = hnag_remap_pieces(p, old_bytes, bytes, flags, at);
     }
     bool moved = q != MAP_FAILED;
-    mapped(moved ? q : p, moved ? bytes : old_bytes, 0, MAP_ANONYMOUS, -1);
+    mapped(moved ? q : p, moved ? bytes : old_bytes, 0, MAP_ANONYMOUS, -1, 0);
     return q;
 }

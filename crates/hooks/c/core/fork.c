@@ -15,6 +15,8 @@ static void before_fork(void) {
     if (!t)
         return;
     child_index = HN_NO_PARENT;
+    if (t->recording && hnrt_shared_ranges)
+        hnrt_shared_announce(t);
     if (t->recording && (child_index = hnrt_ring_claim(t->index)) != HN_NO_PARENT)
         hnrt_event(t, HN_EVENT_SPAWN, child_index, os_stamp());
     if (hnrt_ring != t->real)
@@ -41,6 +43,7 @@ static void in_child(void) {
     hnrt_threaded = false;
     hnrt_threads_after_fork();
     hnrt_order_after_fork();
+    hnrt_shared_after_fork();
     hnrt_modules_forget();
     t->held = t->taking = NULL;
     if (!hnrt_attached)

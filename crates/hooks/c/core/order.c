@@ -1,4 +1,4 @@
-/* Sequence numbers of synchronisation objects. An object's numbers come from one of 65,536 counters, chosen by a
+/* Sequence numbers of synchronisation objects (in shared memory: shared.c). An object's numbers come from one of 65,536 counters, chosen by a
  * hash of its address: objects that share a counter still see their own numbers rise. Bit 0 of a counter is a lock;
  * taking a number adds 2, and giving the lock back adds 1, which clears bit 0 and takes a number in one step. */
 #include <time.h>
@@ -10,6 +10,9 @@
 static uint64_t counters[COUNTERS];
 
 static uint64_t *counter_of(const volatile void *object) {
+    uint64_t *shared = UNLIKELY(hnrt_shared_ranges) ? hnrt_shared_counter(object) : NULL;
+    if (UNLIKELY(shared != NULL))
+        return shared;
     uint64_t h = (uintptr_t)object * UINT64_C(0x9E3779B97F4A7C15);
     return &counters[h >> 48];
 }

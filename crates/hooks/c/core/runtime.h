@@ -285,6 +285,16 @@ void hnrt_lock_word(const volatile void *lock, unsigned code, enum hn_op op, uin
 void hnrt_unlocking(const volatile void *lock, unsigned code, enum hn_op op, uint64_t sync, uintptr_t pc);
 extern char hnrt_unannounced; /* object that orders the creation of threads whose first reference we wait for */
 
+/* ---- shared memory (shared.c) ------------------------------------------------------------------------------------ */
+
+extern uint32_t hnrt_shared_ranges; /* 0 while there was no shared mapping */
+uint64_t *hnrt_shared_counter(const volatile void *object);
+void hnrt_mapped(struct hn_thread *t, const void *p, size_t bytes, int prot, int flags, int fd, uint64_t offset);
+void hnrt_shared_gone(const void *p, size_t bytes);
+void hnrt_shared_anonymous(const void *p, size_t bytes);
+void hnrt_shared_announce(struct hn_thread *t);
+void hnrt_shared_after_fork(void);
+
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
 bool hnrt_spin_expected(struct hn_thread *t, const volatile void *addr, const void *value, unsigned bytes,

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <malloc.h>
 #include <stdarg.h>
-#include <sys/stat.h>
 #include <unwind.h>
 
 #include "real.h"
@@ -210,30 +209,17 @@ OPERATOR_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t bytes, size_t alignment
 
 /* ---- mappings ---------------------------------------------------------------------------------------------------- */
 
-static void *mapped(void *p, size_t bytes, int prot, int flags, int fd, uintptr_t pc) {
+static void *mapped(void *p, size_t bytes, int prot, int flags, int fd, off_t offset, uintptr_t pc) {
     struct hn_thread *t = p != MAP_FAILED ? hnrt_recording() : NULL;
-    uint64_t *slot = t ? hnrt_reserve(t, 3) : NULL;
-    if (!slot)
-        return p;
-    struct stat s = {0};
-    if (!(flags & MAP_ANONYMOUS)) {
-        int saved = errno;
-        fstat(fd, &s);
-        errno = saved;
-    }
-    slot[0] = hnrt_event_word(HN_EVENT_MAP, (uintptr_t)p, 2);
-    slot[1] = bytes;
-    slot[2] = (uint64_t)(uint32_t)prot << 32 | (uint32_t)flags;
-    slot[3] = flags & MAP_ANONYMOUS ? 0 : (uint64_t)fd + 1;
-    slot[4] = s.st_dev;
-    slot[5] = s.st_ino;
-    hnrt_commit(t, 3);
-    if (flags & MAP_ANONYMOUS)
+    if (p != MAP_FAILED)
+        hnrt_mapped(t, p, bytes, prot, flags, fd, (uint64_t)offset);
+    if (t && t->recording && flags & MAP_ANONYMOUS)
         obtained(p, bytes, SOURCE_MAP, pc);
     return p;
 }
 
 static void unmapping(void *p, size_t bytes) {
+    hnrt_shared_gone(p, bytes);
     struct hn_thread *t = hnrt_recording();
     if (t)
         hnrt_event(t, HN_EVENT_UNMAP, (uintptr_t)p, bytes);
@@ -242,11 +228,11 @@ static void unmapping(void *p, size_t bytes) {
 }
 
 INTERPOSE void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset) {
-    return mapped(REAL(mmap)(at, bytes, prot, flags, fd, offset), bytes, prot, flags, fd, CALLER());
+    return mapped(REAL(mmap)(at, bytes, prot, flags, fd, offset), bytes, prot, flags, fd, offset, CALLER());
 }
 
 INTERPOSE void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off_t offset) {
-    return mapped(REAL(mmap)(at, bytes, prot, flags, fd, offset), bytes, prot, flags, fd, CALLER());
+    return mapped(REAL(mmap)(at, bytes, prot, flags, fd, offset), bytes, prot, flags, fd, offset, CALLER());
 }
 
 INTERPOSE int munmap(void *p, size_t bytes) {
@@ -263,7 +249,7 @@ INTERPOSE void *mremap(void *p, size_t old_bytes, size_t bytes, int flags, ...) 
     unmapping(p, old_bytes);
     void *q = REAL(mremap)(p, old_bytes, bytes, flags, at);
     bool moved = q != MAP_FAILED;
-    mapped(moved ? q : p, moved ? bytes : old_bytes, 0, MAP_ANONYMOUS, -1, CALLER());
+    mapped(moved ? q : p, moved ? bytes : old_bytes, 0, MAP_ANONYMOUS, -1, 0, CALLER());
     return q;
 }
 
@@ -278,12 +264,16 @@ EXPORT void *homenode_shared_alloc(size_t bytes) {
     if (!bytes || whole < bytes)
         return NULL;
     void *p = REAL(mmap)(NULL, whole, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return p == MAP_FAILED ? NULL : obtained(p, bytes, SOURCE_SHARED, CALLER());
+    if (p == MAP_FAILED)
+        return NULL;
+    hnrt_shared_anonymous(p, whole);
+    return obtained(p, bytes, SOURCE_SHARED, CALLER());
 }
 
 EXPORT void homenode_shared_free(void *p, size_t bytes) {
     if (!p)
         return;
     giving_back(p);
+    hnrt_shared_gone(p, bytes);
     REAL(munmap)(p, whole_pages(bytes));
 }

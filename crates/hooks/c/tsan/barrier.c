@@ -49,7 +49,9 @@ static uint64_t arrive(struct barrier *b) {
 
 INTERPOSE int pthread_barrier_wait(pthread_barrier_t *barrier) {
     struct hn_thread *t = hnrt_recording();
-    struct barrier *b = entry_of(barrier, false);
+    /* Arrivals of other processes are not counted here: numbers alone order what lies in shared memory. */
+    bool shared = hnrt_shared_ranges && hnrt_shared_counter(barrier);
+    struct barrier *b = shared ? NULL : entry_of(barrier, false);
     uint64_t epoch = arrive(b) & HN_BARRIER_GENERATION_MASK;
     if (b)
         epoch |= (uint64_t)b->parties << HN_BARRIER_PARTIES_SHIFT;

@@ -1,5 +1,6 @@
 //! Counts of a program's pages, in full and as several ways of losing samples leave them.
 use homenode_base::ThreadId;
+use homenode_base::spaces::home;
 use homenode_command::Failure;
 use homenode_machine::AccessClass;
 use homenode_placement::counts::{Counts, Use};
@@ -69,19 +70,20 @@ impl Counter<'_> {
         for r in refs.iter().filter(|r| r.op != Op::Spin) {
             let class = if r.op.writes() { AccessClass::Write } else { AccessClass::Read };
             let space = self.spaces.get(r.thread as usize).copied().unwrap_or(0);
+            let (space, addr) = home(space, r.addr);
             let (thread, weight) = (ThreadId(r.thread), u64::from(r.weight));
-            let inside = r.addr % PAGE_BYTES + u64::from(r.size) <= PAGE_BYTES;
+            let inside = addr % PAGE_BYTES + u64::from(r.size) <= PAGE_BYTES;
             match &mut self.run {
                 Some(run)
                     if inside
                         && (run.thread, run.class, run.space) == (thread, class, space)
-                        && run.addr / PAGE_BYTES == r.addr / PAGE_BYTES =>
+                        && run.addr / PAGE_BYTES == addr / PAGE_BYTES =>
                 {
                     run.weight += weight;
                 }
                 _ => {
                     self.flush();
-                    self.run = Some(Use { space, addr: r.addr, bytes: r.size.into(), thread, class, weight });
+                    self.run = Some(Use { space, addr, bytes: r.size.into(), thread, class, weight });
                     if !inside {
                         self.flush();
                     }

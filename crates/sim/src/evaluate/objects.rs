@@ -1,6 +1,7 @@
 //! What lies at an address, and what it is called.
-use crate::seat::{salt, unflatten};
+use crate::seat::salt;
 use homenode_analysis::{FieldName, Names, ObjectName, SiteName, UNKNOWN_OBJECT};
+use homenode_base::spaces::unflatten;
 use homenode_trace::Event;
 
 /// An answer to "what is at this address now".

@@ -2,9 +2,10 @@
 use super::objects::{FlatNames, Found, Objects};
 use crate::blocks::memo_place;
 use crate::observer::Observer;
-use crate::seat::{Seat, salt, unflatten};
+use crate::seat::{Seat, salt};
 use homenode_analysis::{Analysed, Analysis, Charge, Transfer, UNKNOWN_OBJECT, UNKNOWN_SITE};
 use homenode_base::Cost;
+use homenode_base::spaces::{USER_LAST, unflatten};
 use homenode_machine::Location;
 use homenode_placement::Access;
 use homenode_trace::event::EventKind;
@@ -59,7 +60,7 @@ impl<'a> Watch<'a> {
         let (space, addr) = unflatten(flat);
         let found = self.objects.at(space, addr);
         // The range in flat addresses, cut to where flat addresses of this space are in order.
-        let user = unflatten(u64::MAX).1;
+        let user = USER_LAST;
         let range = (found.from.min(addr) ^ salt(space), found.last.clamp(addr, user) ^ salt(space));
         let flat_found = Found { object: found.object, from: range.0, last: range.1 };
         self.memo[memo_place(flat >> ENTRY_SHIFT, MEMO_BITS)] = (self.generation, flat_found);

@@ -19,6 +19,7 @@ use crate::store::{ReadAt, Store};
 use crate::symbols::{Site, Symbols};
 use crate::{Manifest, TraceError};
 use homenode_base::SiteId;
+use homenode_base::spaces::{Shared, View};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -49,6 +50,7 @@ pub struct DatasetReader {
     symbols: Symbols,
     events: Events,
     threads: Vec<ThreadFile>,
+    shared: Shared,
     /// The busy waiting in it, once somebody has asked for it (`polls::of`).
     pub(crate) polls: std::sync::OnceLock<crate::waits::Polls>,
 }
@@ -84,9 +86,14 @@ impl DatasetReader {
             symbols: Symbols::default(),
             events,
             threads,
+            shared: Shared::default(),
             polls: std::sync::OnceLock::new(),
         };
         validate::counts(&reader)?;
+        reader.shared = crate::shared::find(&reader.manifest, &reader.events);
+        if !reader.shared.is_empty() {
+            reader.events.unite(&reader.shared);
+        }
         reader.symbols = match files::read_optional(&*store, Symbols::FILE)? {
             Some(text) => Symbols::from_json(&text)?,
             None => reader.bare_symbols()?,
@@ -193,6 +200,15 @@ impl DatasetReader {
     /// Address space of a thread.
     pub fn address_space(&self, thread: u32) -> u32 {
         self.manifest.processes[self.manifest.threads[thread as usize].process as usize].address_space
+    }
+
+    /// Memory that its processes share.
+    pub fn shared(&self) -> &Shared {
+        &self.shared
+    }
+    /// Where the memory lies that a thread refers to.
+    pub(crate) fn view(&self, thread: u32) -> View<'_> {
+        self.shared.view(self.address_space(thread))
     }
 
     /// Sites without names, from the key tables of all frames and the stacks of allocations.

@@ -51,13 +51,14 @@ fn kind(r: &mut Reader<'_>) -> Result<EventKind, Fault> {
         code::EXIT => EventKind::Exit,
         code::ALLOC => alloc(r)?,
         code::FREE => EventKind::Free { addr: r.varint()? },
-        code::MAP => EventKind::Map {
+        known @ (code::MAP | code::MAP_FROM) => EventKind::Map {
             addr: r.varint()?,
             bytes: r.varint()?,
             prot: word(r)?,
             flags: word(r)?,
             device: r.varint()?,
             inode: r.varint()?,
+            offset: if known == code::MAP_FROM { Some(r.varint()?) } else { None },
         },
         code::UNMAP => EventKind::Unmap { addr: r.varint()?, bytes: r.varint()? },
         code::MODULE => EventKind::Module { bias: r.varint()?, bytes: r.varint()?, path: text(r)? },

@@ -61,8 +61,10 @@ fn put_kind(out: &mut Vec<u8>, kind: &EventKind) {
         EventKind::Exit => put(out, code::EXIT, &[]),
         EventKind::Alloc { addr, bytes, source, stack } => put_alloc(out, *addr, *bytes, *source, stack),
         EventKind::Free { addr } => put(out, code::FREE, &[*addr]),
-        EventKind::Map { addr, bytes, prot, flags, device, inode } => {
-            put(out, code::MAP, &[*addr, *bytes, u64::from(*prot), u64::from(*flags), *device, *inode]);
+        EventKind::Map { addr, bytes, prot, flags, device, inode, offset } => {
+            let code = if offset.is_some() { code::MAP_FROM } else { code::MAP };
+            put(out, code, &[*addr, *bytes, u64::from(*prot), u64::from(*flags), *device, *inode]);
+            offset.iter().for_each(|&from| put_varint(out, from));
         }
         EventKind::Unmap { addr, bytes } => put(out, code::UNMAP, &[*addr, *bytes]),
         EventKind::Module { bias, bytes, path } => {

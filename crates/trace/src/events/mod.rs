@@ -34,6 +34,8 @@ mod code {
     pub(super) const AFFINITY: u8 = 13;
     pub(super) const WAITED: u8 = 14;
     pub(super) const NO_WAIT: u8 = 15;
+    /// A mapping that says from which byte on.
+    pub(super) const MAP_FROM: u8 = 19;
     /// Added to the code of an acquire or release that is followed by its kind of synchronisation.
     pub(super) const OF_A_KIND: u8 = 15;
 }

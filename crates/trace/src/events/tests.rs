@@ -20,7 +20,15 @@ pub(crate) fn random_kind(rng: &mut Rng) -> EventKind {
             EventKind::Alloc { addr: a, bytes: b, source, stack: (0..rng.below(20)).map(|_| rng.next_u64()).collect() }
         }
         7 => EventKind::Free { addr: a },
-        8 => EventKind::Map { addr: a, bytes: b, prot: c as u32, flags: a as u32, device: b, inode: c },
+        8 => EventKind::Map {
+            addr: a,
+            bytes: b,
+            prot: c as u32,
+            flags: a as u32,
+            device: b,
+            inode: c,
+            offset: (a % 2 == 0).then_some(c),
+        },
         9 => EventKind::Unmap { addr: a, bytes: b },
         10 => EventKind::Module { bias: a, bytes: b, path: "/usr/lib/läuft.so".repeat(rng.below(4) as usize) },
         11 => EventKind::PhaseBegin { name: "phase".into() },

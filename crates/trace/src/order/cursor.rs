@@ -6,6 +6,7 @@ use crate::frame::{Batch, DecodedFrame};
 use crate::packed::ThreadEvents;
 use crate::polls;
 use crate::record::{Merged, Op};
+use homenode_base::spaces::View;
 use std::borrow::Cow;
 
 /// What a thread's next node is.
@@ -25,6 +26,8 @@ pub(super) enum Head {
 #[derive(Debug)]
 pub(super) struct Cursor<'a> {
     thread: u32,
+    /// Where its addresses lie.
+    view: View<'a>,
     /// Virtual time of the next node.
     pub(super) time: u64,
     frame: DecodedFrame,
@@ -57,6 +60,7 @@ impl<'a> Cursor<'a> {
         let next_event = events.next();
         Cursor {
             thread,
+            view: data.view(thread),
             time: 0,
             frame: DecodedFrame::default(),
             next_frame: 0,
@@ -172,6 +176,9 @@ impl<'a> Cursor<'a> {
         }
         if let Some(samples) = self.frame.samples().get(self.at..self.at + rows) {
             slots.iter_mut().step_by(stride).zip(samples).for_each(|(slot, s)| *slot = slot.sampled(s));
+        }
+        if !self.view.is_plain() {
+            slots.iter_mut().step_by(stride).for_each(|slot| slot.addr = self.view.tagged(slot.addr));
         }
         self.at += rows;
         self.refs_done += rows as u64;

@@ -14,7 +14,8 @@ pub use walk::{FileEvents, ThreadEvents};
 use crate::bytes::put_varint;
 use crate::event::{Event, EventKind, SyncKind};
 use code::Place;
-use hashbrown::{DefaultHashBuilder, HashTable};
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use homenode_base::spaces::Shared;
 use std::borrow::Cow;
 use std::hash::BuildHasher;
 
@@ -63,13 +64,15 @@ struct Block {
 #[derive(Clone, Default)]
 struct Objects {
     keys: Vec<ObjectKey>,
+    /// The number under which each is known, if some objects are the same memory; else empty.
+    same: Vec<u32>,
     numbers: HashTable<u32>,
     hasher: DefaultHashBuilder,
 }
 
 impl Objects {
     fn number(&mut self, key: ObjectKey) -> u32 {
-        let Objects { keys, numbers, hasher } = self;
+        let Objects { keys, numbers, hasher, .. } = self;
         let hash = hasher.hash_one(key);
         let same = |n: &u32| keys[*n as usize] == key;
         if let Some(n) = numbers.find(hash, same) {
@@ -82,7 +85,8 @@ impl Objects {
     }
     fn find(&self, key: ObjectKey) -> Option<u32> {
         let hash = self.hasher.hash_one(key);
-        self.numbers.find(hash, |n| self.keys[*n as usize] == key).copied()
+        let found = self.numbers.find(hash, |n| self.keys[*n as usize] == key)?;
+        Some(self.same.get(*found as usize).copied().unwrap_or(*found))
     }
 }
 
@@ -157,6 +161,17 @@ impl Events {
         }
     }
 
+    /// Objects in memory that lies in the same place become one.
+    pub(crate) fn unite(&mut self, shared: &Shared) {
+        let Objects { keys, same, .. } = &mut self.objects;
+        let mut first: HashMap<ObjectKey, u32> = HashMap::new();
+        let lies = |&(space, object, epoch): &ObjectKey| {
+            let (space, object) = shared.view(space).locate(object);
+            (space, object, epoch)
+        };
+        *same = (0..).zip(keys.iter()).map(|(n, key)| *first.entry(lies(key)).or_insert(n)).collect();
+    }
+
     /// Number of events.
     pub fn len(&self) -> usize {
         self.len as usize
@@ -205,6 +220,11 @@ impl Events {
     /// Synchronisation objects by number.
     pub(crate) fn objects(&self) -> &[ObjectKey] {
         &self.objects.keys
+    }
+    /// The key (address space, address, epoch) under which a synchronisation object is known, whichever of its addresses is
+    /// used; the same key if no event is of it.
+    pub fn known(&self, key: (u32, u64, u64)) -> (u32, u64, u64) {
+        self.object(key).map_or(key, |n| self.objects.keys[n as usize])
     }
     /// Number of an object.
     pub(crate) fn object(&self, key: ObjectKey) -> Option<u32> {

@@ -53,6 +53,8 @@ impl<'a> Item<'a> {
 pub struct ThreadEvents<'a> {
     own: &'a Own,
     objects: &'a [ObjectKey],
+    /// As in [`Objects`](super::Objects).
+    same: &'a [u32],
     thread: u32,
     /// Events that are gone.
     done: u32,
@@ -66,7 +68,8 @@ impl<'a> ThreadEvents<'a> {
         let own = &events.threads[thread as usize];
         let bytes = &own.bytes[..];
         let place = Place::default();
-        let mut walk = ThreadEvents { own, objects: events.objects(), thread, done: 0, others: 0, bytes, place };
+        let (objects, same) = (events.objects(), &events.objects.same[..]);
+        let mut walk = ThreadEvents { own, objects, same, thread, done: 0, others: 0, bytes, place };
         walk.seek(from);
         walk
     }
@@ -79,7 +82,7 @@ impl<'a> ThreadEvents<'a> {
             self.bytes = &self.own.bytes[block.byte as usize..];
             self.place = Place::default();
         }
-        while self.done < n && self.item().is_some() {}
+        while self.done < n && self.kept().is_some() {}
     }
 
     /// How many events are gone.
@@ -87,9 +90,21 @@ impl<'a> ThreadEvents<'a> {
         self.done
     }
 
-    /// The next event as it is kept.
+    /// The next event, its object by the number under which it is known.
     #[inline]
     pub(crate) fn item(&mut self) -> Option<Item<'a>> {
+        let item = self.kept()?;
+        match item {
+            Item::Sync(s) if !self.same.is_empty() => {
+                Some(Item::Sync(SyncEvent { object: self.same[s.object as usize], ..s }))
+            }
+            item => Some(item),
+        }
+    }
+
+    /// The next event as it is kept.
+    #[inline]
+    fn kept(&mut self) -> Option<Item<'a>> {
         if self.done == self.own.len {
             return None;
         }
@@ -118,7 +133,7 @@ impl<'a> Iterator for ThreadEvents<'a> {
     type Item = Cow<'a, Event>;
     #[inline]
     fn next(&mut self) -> Option<Cow<'a, Event>> {
-        let item = self.item()?;
+        let item = self.kept()?;
         Some(self.unpack(item))
     }
     fn nth(&mut self, n: usize) -> Option<Cow<'a, Event>> {

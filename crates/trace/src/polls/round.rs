@@ -7,6 +7,7 @@ use crate::dataset::DatasetReader;
 use crate::event::EventKind;
 use crate::frame::DecodedFrame;
 use hashbrown::{HashMap, HashSet};
+use homenode_base::spaces::View;
 use std::ops::Range;
 
 /// Rounds of more nodes are long.
@@ -46,7 +47,8 @@ pub(super) fn is_round(nodes: &[Node]) -> bool {
 /// A part of memory that one flag fits into, in an address space.
 pub(super) type Word = (u32, u64);
 
-pub(super) fn word(space: u32, addr: u64) -> Word {
+pub(super) fn word(view: View<'_>, addr: u64) -> Word {
+    let (space, addr) = if view.is_plain() { (view.space(), addr) } else { view.locate(addr) };
     (space, addr / 8)
 }
 
@@ -67,15 +69,15 @@ pub(super) fn writers(data: &DatasetReader, words: &HashSet<Word>) -> Result<Has
     let mut found = HashMap::new();
     let (mut bytes, mut frame) = (Vec::new(), DecodedFrame::default());
     for thread in 0..data.threads() {
-        let space = data.address_space(thread);
+        let view = data.view(thread);
         let mut events = data.thread_events(thread);
         let alone = events.find(|e| matches!(e.kind, EventKind::Spawn { .. })).map_or(0, |e| e.at);
         for n in 0..data.frames(thread).len() {
             data.read_frame(thread, n, &mut bytes, &mut frame)?;
             for (i, addr) in frame.addr.iter().enumerate() {
                 let writes = frame.keys[usize::from(frame.key[i])].op.writes();
-                if writes && frame.first_ref + i as u64 >= alone && words.contains(&word(space, *addr)) {
-                    let by = found.entry(word(space, *addr)).or_insert(thread);
+                if writes && frame.first_ref + i as u64 >= alone && words.contains(&word(view, *addr)) {
+                    let by = found.entry(word(view, *addr)).or_insert(thread);
                     *by = if *by == thread { thread } else { SEVERAL };
                 }
             }

@@ -2,7 +2,7 @@
 use crate::tree::{File, Tree};
 
 const PURE: &[&str] =
-    &["base", "trace", "thin", "objects", "machine", "placement", "analysis", "sim", "study", "report", "planner"];
+    &["base", "table", "trace", "thin", "objects", "machine", "placement", "analysis", "sim", "study", "report", "planner"];
 const MAY_BE_UNSAFE: &[&str] = &["crates/sys/", "crates/hooks/", "crates/capi/"];
 /// Paths that reach the operating system or the wall clock.
 const IMPURE: &[&str] =

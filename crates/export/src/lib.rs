@@ -48,12 +48,12 @@ use homenode_machine::AccessClass;
 use homenode_sim::names::NameTable;
 use homenode_sim::{Filtered, Passed, Seat, Seating, Setup, for_pieces, salt};
 use homenode_sys::dir::create_new;
+use homenode_table::{Format, WriteError};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Order, OrderKind, Stream};
 use homenode_trace::{DataSource, Merged, Op};
 use names::{NOWHERE, Now};
-use parquet::errors::ParquetError;
-use rows::{Row, Shape, Sink};
+use rows::{GROUP_ROWS, Row, Shape, Sink};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -99,8 +99,8 @@ pub fn export(request: &ExportRequest, progress: &mut dyn Progress) -> Result<u6
     let file = create_new(&part).map_err(|e| failed(&e))?;
     let shape = Shape { sampled: options.sampled.is_some(), after_caches: request.after_caches };
     let parquet = to.extension().is_some_and(|e| e == "parquet");
-    let sink = if parquet { Sink::parquet(file, shape) } else { Sink::csv(file, shape) };
-    let done = sink.map_err(|e| failed(&e)).and_then(|sink| {
+    let format = if parquet { Format::Parquet("homenode", GROUP_ROWS) } else { Format::Csv };
+    let done = Sink::new(file, format, shape).map_err(|e| failed(&e)).and_then(|sink| {
         let names = NameTable::new(&opened.reader)?;
         let mut exporter = Exporter::new((sink, shape), setup, (&names, &opened.reader), progress)?;
         let mut order = Order::new(&opened.reader, request.order)?;
@@ -167,12 +167,12 @@ impl<'a> Exporter<'a> {
         })
     }
 
-    fn finish(self) -> Result<u64, ParquetError> {
+    fn finish(self) -> Result<u64, WriteError> {
         self.sink.finish(&self.now.texts)?;
         Ok(self.written)
     }
 
-    fn refs(&mut self, refs: &[Merged]) -> Result<(), ParquetError> {
+    fn refs(&mut self, refs: &[Merged]) -> Result<(), WriteError> {
         self.read += refs.len() as u64;
         self.progress.at("exporting", self.read, Some(self.total));
         let Exporter { rows, sink, now, seats, written, .. } = self;

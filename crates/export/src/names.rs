@@ -1,34 +1,25 @@
 //! What rows say in words: source places, objects, phases. Words are kept once and rows have their numbers.
-use crate::words::fixed_words;
 use homenode_analysis::UNKNOWN_OBJECT;
 use homenode_sim::names::{NameTable, ObjectNames};
 use homenode_sim::{Found, Objects};
 use homenode_trace::Event;
 use homenode_trace::event::EventKind;
 use homenode_trace::symbols::{Site, Symbols};
-use parquet::data_type::ByteArray;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Number of a word that there is none of.
 pub(crate) const NO_TEXT: u32 = u32::MAX;
 
 /// Words by number.
 pub(crate) struct Texts {
-    words: Vec<ByteArray>,
-    numbers: HashMap<String, u32>,
-    /// Few, the most frequent first.
-    fixed: Vec<(&'static str, ByteArray)>,
+    words: Vec<Arc<str>>,
+    numbers: HashMap<Arc<str>, u32>,
 }
 
 impl Texts {
     fn new() -> Texts {
-        let fixed = fixed_words().map(|word| (word, ByteArray::from(word))).collect();
-        Texts { words: Vec::new(), numbers: HashMap::new(), fixed }
-    }
-
-    /// A word of [`fixed_words`].
-    pub(crate) fn fixed(&self, word: &str) -> Option<&ByteArray> {
-        self.fixed.iter().find(|f| f.0 == word).map(|f| &f.1)
+        Texts { words: Vec::new(), numbers: HashMap::new() }
     }
 
     /// The number of this word; the empty one is none.
@@ -40,14 +31,15 @@ impl Texts {
             return number;
         }
         let number = self.words.len() as u32;
-        self.words.push(ByteArray::from(word));
-        self.numbers.insert(word.to_owned(), number);
+        let word: Arc<str> = word.into();
+        self.words.push(word.clone());
+        self.numbers.insert(word, number);
         number
     }
 
     /// The word; nothing for [`NO_TEXT`].
-    pub(crate) fn get(&self, number: u32) -> Option<&ByteArray> {
-        self.words.get(number as usize)
+    pub(crate) fn get(&self, number: u32) -> Option<&str> {
+        self.words.get(number as usize).map(|word| &**word)
     }
 }
 

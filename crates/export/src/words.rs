@@ -1,6 +1,5 @@
-//! Words of rows that are not names of the program: kinds of references, sources of data, charges.
+//! Words of rows that are not names of the program.
 use homenode_machine::AccessClass;
-use homenode_trace::{DataSource, Op};
 
 /// The operation of a row that is none.
 pub(crate) const WRITE_BACK: &str = "write-back";
@@ -13,11 +12,4 @@ pub(crate) const fn charged(class: AccessClass) -> &'static str {
         AccessClass::WriteBack => WRITE_BACK,
         AccessClass::Free => "nothing",
     }
-}
-
-/// All words that are not names.
-pub(crate) fn fixed_words() -> impl Iterator<Item = &'static str> {
-    let classes = [AccessClass::Read, AccessClass::Write, AccessClass::WriteBack, AccessClass::Free];
-    let ops = Op::ALL.into_iter().map(Op::name);
-    ops.chain(classes.map(charged)).chain(DataSource::ALL.map(DataSource::name))
 }

@@ -2,6 +2,7 @@
 use crate::doc::{ActDoc, LiveDoc, PlanOutcome, Regime};
 use homenode_placement::live::Held;
 use homenode_report::units::integer;
+use homenode_table::{Column, Layout, Table};
 use homenode_trace::SampleUnit;
 use std::fmt::Write;
 
@@ -184,33 +185,28 @@ fn plan_lines(out: &mut String, p: &PlanOutcome) {
 }
 
 fn regime_lines(out: &mut String, regimes: &[Regime]) {
-    line!(
-        out,
-        "{:12} {:>9} {:>8} {:>12} {:>12} {:>12}",
-        "regime",
-        "seconds",
-        "local",
-        "mean cost",
-        "moved",
-        "by kernel"
-    );
+    let number = |name, width| Column::number(name).wide(width);
+    let mut table = Table::new(vec![
+        Column::words("regime", 0).wide(12),
+        number("seconds", 9),
+        number("local", 8),
+        number("mean cost", 12),
+        number("moved", 12),
+        number("by kernel", 12),
+    ]);
     for r in regimes {
-        if !r.ran {
-            line!(out, "{:12} not run: {}", r.name, r.note);
-            continue;
-        }
         let share = r.locality.map_or("?".to_owned(), |s| format!("{:.1} %", s * 100.0));
         let cost = r.mean_cost.map_or("?".to_owned(), amount);
-        line!(
-            out,
-            "{:12} {:>9.2} {share:>8} {cost:>12} {:>12} {:>12}",
-            r.name,
-            r.seconds,
-            integer(r.moved_pages),
-            integer(r.kernel_moves)
-        );
-        if !r.note.is_empty() {
-            line!(out, "{:12} {}", "", r.note);
+        let (moved, by_kernel) = (integer(r.moved_pages), integer(r.kernel_moves));
+        table.push_words([r.name.clone(), format!("{:.2}", r.seconds), share, cost, moved, by_kernel]);
+    }
+    let mut lines = table.lines(&Layout { gap: 1, ..Layout::default() }).into_iter();
+    lines.next().iter().for_each(|head| line!(out, "{head}"));
+    for (r, shown) in regimes.iter().zip(lines) {
+        match (r.ran, r.note.as_str()) {
+            (false, note) => line!(out, "{:12} not run: {note}", r.name),
+            (true, "") => line!(out, "{shown}"),
+            (true, note) => line!(out, "{shown}\n{:12} {note}", ""),
         }
     }
 }

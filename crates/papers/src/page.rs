@@ -1,6 +1,7 @@
 //! A reproduction as text and as a page in Markdown.
-use crate::doc::{ReproduceDoc, Table, Verdict};
+use crate::doc::{self, ReproduceDoc, Verdict};
 use homenode_command::{Failure, output};
+use homenode_table::{Column, Layout, Table};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
@@ -18,7 +19,7 @@ fn text(doc: &ReproduceDoc) -> String {
     let mut out = format!("{} at size {}: {}\n", doc.experiment, doc.size, doc.programs);
     for table in &doc.tables {
         writeln!(out, "\n{}", table.title).expect(WRITES);
-        columns(table).iter().for_each(|line| writeln!(out, "  {line}").expect(WRITES));
+        out.push_str(&shown(table).text(&Layout { indent: 2, ..Layout::default() }));
     }
     out.push_str("\nClaims\n");
     for c in &doc.claims {
@@ -40,18 +41,6 @@ pub(crate) fn write(doc: &ReproduceDoc, out: &Path, pictures: &[(String, String)
     make(out)?;
     output::write(&out.join(format!("{}.md", doc.experiment)), markdown(doc, pictures).as_bytes())?;
     output::write(&out.join(format!("{}.json", doc.experiment)), doc.to_json().as_bytes())
-}
-
-/// Lines with columns under each other: the first to the left, the others to the right.
-fn columns(table: &Table) -> Vec<String> {
-    let all: Vec<&Vec<String>> = std::iter::once(&table.columns).chain(&table.rows).collect();
-    let widest = |i: usize| all.iter().map(|r| r[i].chars().count()).max().unwrap_or(0);
-    let width: Vec<usize> = (0..table.columns.len()).map(widest).collect();
-    let cell = |(i, text): (usize, &String)| match i {
-        0 => format!("{text:<w$}", w = width[0]),
-        _ => format!("{text:>w$}", w = width[i]),
-    };
-    all.iter().map(|row| row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ")).collect()
 }
 
 /// The page; `pictures` are titles and file names. First what a reader wants to know, then tables and pictures, experiment
@@ -85,11 +74,16 @@ fn number(text: &str) -> Option<u32> {
     text.strip_prefix('E')?.split([' ', '-', '.']).next()?.parse().ok()
 }
 
-fn table(out: &mut String, table: &Table) {
-    write!(out, "\n## {}\n\n", table.title).expect(WRITES);
-    out.push_str(&row(table.columns.iter().map(cell).collect()));
-    out.push_str(&row(vec!["---".to_owned(); table.columns.len()]));
-    table.rows.iter().for_each(|r| out.push_str(&row(r.iter().map(cell).collect())));
+fn table(out: &mut String, table: &doc::Table) {
+    write!(out, "\n## {}\n\n{}", table.title, shown(table).markdown()).expect(WRITES);
+}
+
+/// The first column to the left, the others to the right.
+fn shown(table: &doc::Table) -> Table {
+    let first = table.columns.iter().take(1).map(|name| Column::words(name, 0));
+    let mut shown = Table::new(first.chain(table.columns.iter().skip(1).map(Column::number)).collect());
+    table.rows.iter().for_each(|row| shown.push_words(row));
+    shown
 }
 
 fn verdicts(doc: &ReproduceDoc) -> String {
@@ -98,20 +92,12 @@ fn verdicts(doc: &ReproduceDoc) -> String {
     format!("Of {} published claims {agree} agree, {differ} differ, {unknown} cannot be known.", doc.claims.len())
 }
 
-fn cell(text: impl AsRef<str>) -> String {
-    text.as_ref().replace("|", "\\|").replace('\n', " ")
-}
-
-fn row(cells: Vec<String>) -> String {
-    format!("| {} |\n", cells.join(" | "))
-}
-
 fn claims(out: &mut String, doc: &ReproduceDoc) {
-    out.push_str("\n## Claims\n\n| claim | where | published | ours | verdict | why |\n|---|---|---|---|---|---|\n");
+    let mut table = Table::new(["claim", "where", "published", "ours", "verdict", "why"].map(Column::named).into());
     for c in &doc.claims {
-        let verdict = c.verdict.words().to_owned();
-        out.push_str(&row([&c.what, &c.place, &c.theirs, &c.ours, &verdict, &c.why].map(cell).to_vec()));
+        table.push_words([&c.what, &c.place, &c.theirs, &c.ours, c.verdict.words(), &c.why]);
     }
+    write!(out, "\n## Claims\n\n{}", table.markdown()).expect(WRITES);
 }
 
 #[cfg(test)]
@@ -122,7 +108,7 @@ mod tests {
     #[test]
     fn a_page_says_first_what_came_out_and_keeps_pictures_with_their_tables() {
         let table =
-            |title: &str| Table { title: title.into(), columns: vec!["a|b".into()], rows: vec![vec!["1".into()]] };
+            |title: &str| doc::Table { title: title.into(), columns: vec!["a|b".into()], rows: vec![vec!["1".into()]] };
         let claim = |verdict| Claim {
             what: "E2: it is so".into(),
             place: "section 1".into(),

@@ -134,16 +134,6 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// At most `width` characters; what is cut, in front, is marked by `…`.
-pub(crate) fn cut_front(text: &str, width: usize) -> String {
-    let have = text.chars().count();
-    if have <= width {
-        return text.to_owned();
-    }
-    let tail = text.chars().skip(have - width.saturating_sub(1));
-    ['…'].into_iter().take(width).chain(tail).collect()
-}
-
 /// The `file:line` or `module+0xoffset` that a word is, without punctuation around it: text before, place, text after.
 pub(crate) fn place_in(word: &str) -> Option<(&str, &str, &str)> {
     let start = word.len() - word.trim_start_matches(['(', '[', '"']).len();
@@ -206,7 +196,6 @@ mod tests {
         for other in ["12:30", "std::vector", "a.c", "x:", "", "main.c:", "1+2"] {
             assert_eq!(place_in(other), None, "{other}");
         }
-        assert_eq!([cut_front("/long/path/file.c:12", 10), cut_front("ä", 0)].join("|"), "…file.c:12|");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Analyses of a sweep: one task each for a trace, its tables kept like the answer of a unit; then CSV files and the
 //! document.
 use crate::cut::Cutter;
-use crate::doc::{AnalysisDoc, Cell, FIRST_ROWS, TableDoc};
+use crate::doc::{AnalysisDoc, FIRST_ROWS, TableDoc};
 use crate::plan::Plan;
 use crate::resolved::ResolvedStudy;
 use crate::store::ResultStore;
@@ -9,12 +9,13 @@ use crate::task::AnalysisTask;
 use homenode_command::{Failure, output};
 use homenode_sim::Objects;
 use homenode_sim::names::NameTable;
-use homenode_study::analyses::{Input, Refused, Table, Value};
+use homenode_study::analyses::{Input, Refused};
 use homenode_study::{Answer, Question, answer};
+use homenode_table::{Cell, Column, Table};
 use homenode_trace::order::{Again, Listed, Source};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::collections::btree_map::Entry;
 
 /// Seed of everything random in analyses.
 const SEED: u64 = 1;
@@ -27,16 +28,7 @@ struct Kept {
     trace: usize,
     name: String,
     seconds: f64,
-    tables: Vec<Whole>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Whole {
-    name: String,
-    note: String,
-    columns: Vec<String>,
-    rows: Vec<Vec<Cell>>,
+    tables: Vec<Table>,
 }
 
 fn file(e: AnalysisTask) -> String {
@@ -114,24 +106,8 @@ pub(crate) fn keep(
     seconds: f64,
     tables: Vec<Table>,
 ) -> Result<(), Failure> {
-    let whole = |t: Table| Whole {
-        name: t.name.to_owned(),
-        note: t.note.to_owned(),
-        columns: t.columns.iter().map(|c| c.0.to_owned()).collect(),
-        rows: t.rows.into_iter().map(|row| row.into_iter().map(cell).collect()).collect(),
-    };
-    let tables = tables.into_iter().map(whole).collect();
     let kept = Kept { study: study.to_owned(), trace: e.trace, name: file(e), seconds, tables };
     store.put(&file(e), &kept)
-}
-
-fn cell(value: Value) -> Cell {
-    match value {
-        Value::Text(t) => Cell::Text(t),
-        Value::Count(n) => Cell::Count(n),
-        Value::Real(x) => Cell::Real(x),
-        Value::Absent => Cell::Absent,
-    }
 }
 
 /// Whether it is made.
@@ -145,7 +121,7 @@ fn read(store: &ResultStore, study: &str, e: AnalysisTask) -> Option<Kept> {
 
 /// Writes a CSV file a table, with the rows of all traces; says what is in them, and the processor time they took.
 pub(crate) fn write(resolved: &ResolvedStudy, store: &ResultStore) -> Result<(Vec<AnalysisDoc>, f64), Failure> {
-    let (mut docs, mut seconds, mut files) = (Vec::new(), 0.0, BTreeMap::<String, String>::new());
+    let (mut docs, mut seconds, mut files) = (Vec::new(), 0.0, BTreeMap::<String, Table>::new());
     for e in resolved.examinations() {
         let lost = || Failure::work("the tables of an analysis are damaged; the same command makes them again");
         let kept = read(store, &resolved.digest, e).ok_or_else(lost)?;
@@ -154,20 +130,20 @@ pub(crate) fn write(resolved: &ResolvedStudy, store: &ResultStore) -> Result<(Ve
         let mut tables = Vec::new();
         for table in kept.tables {
             let name = csv_name(analysis, &table.name);
-            push(files.entry(name.clone()).or_default(), trace, &table);
+            push(files.entry(name.clone()), trace, &table);
             tables.push(TableDoc {
-                name: table.name,
-                note: table.note,
-                columns: table.columns,
-                rows: table.rows.len() as u64,
-                first_rows: table.rows.into_iter().take(FIRST_ROWS).collect(),
+                name: table.name.to_string(),
+                note: table.note.to_string(),
+                columns: table.columns().iter().map(|c| c.name.clone()).collect(),
+                rows: table.len() as u64,
+                first_rows: table.rows().take(FIRST_ROWS).map(|r| r.into_iter().map(Cell::owned).collect()).collect(),
                 csv: store.path().join(name),
             });
         }
         docs.push(AnalysisDoc { trace: trace.clone(), analysis: analysis.to_owned(), tables });
     }
-    for (name, text) in files {
-        output::write(&store.path().join(name), text.as_bytes())?;
+    for (name, table) in files {
+        output::write(&store.path().join(name), table.csv().as_bytes())?;
     }
     Ok((docs, seconds))
 }
@@ -176,15 +152,9 @@ fn csv_name(analysis: &str, table: &str) -> String {
     if table.starts_with(analysis) { format!("{table}.csv") } else { format!("{analysis}-{table}.csv") }
 }
 
-fn push(text: &mut String, trace: &str, table: &Whole) {
-    if text.is_empty() {
-        let _ = writeln!(text, "trace,{}", table.columns.join(","));
-    }
-    for row in &table.rows {
-        let _ = write!(text, "{}", Cell::Text(trace.to_owned()).csv());
-        for cell in row {
-            let _ = write!(text, ",{}", cell.csv());
-        }
-        text.push('\n');
-    }
+/// Adds the rows of a trace's table to those of all traces.
+fn push(all: Entry<'_, String, Table>, trace: &str, table: &Table) {
+    let columns = || std::iter::once(Column::named("trace")).chain(table.columns().iter().cloned()).collect();
+    let all = all.or_insert_with(|| Table::new(columns()));
+    table.rows().for_each(|row| all.push(std::iter::once(Cell::from(trace)).chain(row)));
 }

@@ -1,4 +1,6 @@
-//! The columns of a sweep's table: one list that the Parquet schema, the CSV header and the cells are made from.
+//! The columns of a sweep's table, and the files that have them.
+use homenode_table::{Cell, Format, Kind, TableFile, WriteError};
+use std::fs::File;
 use std::sync::Arc;
 
 /// One row: a point of the study.
@@ -55,28 +57,6 @@ impl Line {
     }
 }
 
-/// What a column holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Text,
-    Int,
-    /// 38 decimal digits: sums of costs do not fit into 64 bits.
-    Wide,
-    Real,
-    Flag,
-}
-
-/// A cell of a row; absent where it does not apply.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Cell<'a> {
-    Text(&'a str),
-    Int(i64),
-    Wide(i128),
-    Real(f64),
-    Flag(bool),
-    Absent,
-}
-
 /// A column.
 pub(crate) struct Column {
     pub(crate) name: &'static str,
@@ -92,27 +72,27 @@ const fn column(name: &'static str, kind: Kind, required: bool, cell: for<'l> fn
 
 /// The columns, in order. `docs/sweep.md` says what each means.
 pub(crate) static COLUMNS: &[Column] = &[
-    column("trace", Kind::Text, true, |l| Cell::Text(&l.trace)),
+    column("trace", Kind::Text, true, |l| Cell::from(&*l.trace)),
     column("seed", Kind::Int, false, |l| int(l.seed)),
-    column("disturbed", Kind::Text, false, |l| l.disturbed.as_deref().map_or(Cell::Absent, Cell::Text)),
-    column("machine", Kind::Text, true, |l| Cell::Text(&l.machine.name)),
-    column("family", Kind::Text, false, |l| l.machine.family.map_or(Cell::Absent, Cell::Text)),
-    column("params", Kind::Text, true, |l| Cell::Text(&l.machine.params)),
-    column("unit", Kind::Text, true, |l| Cell::Text(&l.machine.unit)),
-    column("lambda", Kind::Int, false, |l| signed(l.machine.lambda)),
-    column("o_h", Kind::Int, false, |l| signed(l.machine.o_h)),
-    column("o_s", Kind::Int, false, |l| signed(l.machine.o_s)),
-    column("remote", Kind::Int, false, |l| signed(l.costs.r)),
-    column("copy", Kind::Int, false, |l| signed(l.costs.copy)),
-    column("global", Kind::Int, false, |l| signed(l.costs.g)),
-    column("copy_global", Kind::Int, false, |l| signed(l.costs.global_copy)),
+    column("disturbed", Kind::Text, false, |l| Cell::from(l.disturbed.as_deref())),
+    column("machine", Kind::Text, true, |l| Cell::from(&l.machine.name)),
+    column("family", Kind::Text, false, |l| Cell::from(l.machine.family)),
+    column("params", Kind::Text, true, |l| Cell::from(&l.machine.params)),
+    column("unit", Kind::Text, true, |l| Cell::from(&l.machine.unit)),
+    column("lambda", Kind::Int, false, |l| Cell::from(l.machine.lambda)),
+    column("o_h", Kind::Int, false, |l| Cell::from(l.machine.o_h)),
+    column("o_s", Kind::Int, false, |l| Cell::from(l.machine.o_s)),
+    column("remote", Kind::Int, false, |l| Cell::from(l.costs.r)),
+    column("copy", Kind::Int, false, |l| Cell::from(l.costs.copy)),
+    column("global", Kind::Int, false, |l| Cell::from(l.costs.g)),
+    column("copy_global", Kind::Int, false, |l| Cell::from(l.costs.global_copy)),
     column("block_bytes", Kind::Int, true, |l| int(Some(l.block_bytes))),
-    column("what", Kind::Text, true, |l| Cell::Text(&l.what)),
+    column("what", Kind::Text, true, |l| Cell::from(&*l.what)),
     column("cost", Kind::Wide, true, |l| Cell::Wide(l.cost)),
-    column("cost_local", Kind::Wide, false, |l| wide(l.local)),
-    column("cost_remote", Kind::Wide, false, |l| wide(l.remote)),
-    column("cost_global", Kind::Wide, false, |l| wide(l.global)),
-    column("cost_movement", Kind::Wide, false, |l| wide(l.movement)),
+    column("cost_local", Kind::Wide, false, |l| Cell::from(l.local)),
+    column("cost_remote", Kind::Wide, false, |l| Cell::from(l.remote)),
+    column("cost_global", Kind::Wide, false, |l| Cell::from(l.global)),
+    column("cost_movement", Kind::Wide, false, |l| Cell::from(l.movement)),
     column("moves", Kind::Int, false, |l| int(l.moves)),
     column("copies", Kind::Int, false, |l| int(l.copies)),
     column("cost_transfers", Kind::Wide, true, |l| Cell::Wide(l.transfer_cost)),
@@ -123,35 +103,38 @@ pub(crate) static COLUMNS: &[Column] = &[
     column("exact", Kind::Flag, true, |l| Cell::Flag(l.exact)),
     column("mcpr_low", Kind::Real, false, |l| real(l.interval.map(|i| i.0))),
     column("mcpr_high", Kind::Real, false, |l| real(l.interval.map(|i| i.1))),
-    column("note", Kind::Text, false, |l| l.note.map_or(Cell::Absent, Cell::Text)),
+    column("note", Kind::Text, false, |l| Cell::from(l.note)),
 ];
 
 /// Counts are far below 2^63: a program would have to run for centuries.
 fn int(n: Option<u64>) -> Cell<'static> {
     n.map_or(Cell::Absent, |n| Cell::Int(i64::try_from(n).unwrap_or(i64::MAX)))
 }
-fn signed(n: Option<i64>) -> Cell<'static> {
-    n.map_or(Cell::Absent, Cell::Int)
-}
-fn wide(n: Option<i128>) -> Cell<'static> {
-    n.map_or(Cell::Absent, Cell::Wide)
-}
 fn real(x: Option<f64>) -> Cell<'static> {
     x.map_or(Cell::Absent, Cell::Real)
 }
 
-impl std::fmt::Display for Cell<'_> {
-    /// As in CSV.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Cell::Text(t) if t.contains([',', '"', '\n', '\r']) => write!(f, "\"{}\"", t.replace('"', "\"\"")),
-            Cell::Text(t) => f.write_str(t),
-            Cell::Int(n) => write!(f, "{n}"),
-            Cell::Wide(n) => write!(f, "{n}"),
-            Cell::Real(x) => write!(f, "{x}"),
-            Cell::Flag(b) => write!(f, "{b}"),
-            Cell::Absent => Ok(()),
-        }
+/// Rows of a row group.
+const GROUP_ROWS: usize = 1 << 16;
+/// The table as Parquet.
+pub(crate) const PARQUET: Format = Format::Parquet("sweep", GROUP_ROWS);
+
+/// A file of rows.
+pub(crate) struct LineFile(TableFile<File>);
+
+impl LineFile {
+    pub(crate) fn new(file: File, format: Format) -> Result<LineFile, WriteError> {
+        let column = |c: &Column| {
+            let column = homenode_table::Column::new(c.name, c.kind);
+            if c.required { column.required() } else { column }
+        };
+        Ok(LineFile(TableFile::new(file, format, COLUMNS.iter().map(column).collect())?))
+    }
+    pub(crate) fn push(&mut self, line: &Line) -> Result<(), WriteError> {
+        self.0.push(COLUMNS.iter().map(|c| (c.cell)(line)))
+    }
+    pub(crate) fn finish(self) -> Result<(), WriteError> {
+        self.0.finish()
     }
 }
 
@@ -165,11 +148,5 @@ mod tests {
         for column in COLUMNS {
             assert!(page.contains(&format!("| `{}` |", column.name)), "{} is not in docs/sweep.md", column.name);
         }
-    }
-
-    #[test]
-    fn cells_are_csv() {
-        assert_eq!(Cell::Text("a,\"b\"").to_string(), "\"a,\"\"b\"\"\"");
-        assert_eq!((Cell::Absent.to_string(), Cell::Real(0.5).to_string()), (String::new(), "0.5".to_owned()));
     }
 }

@@ -1,6 +1,7 @@
 //! What a sweep says when it is done; also the manifest of its folder.
-use crate::tables::write_aligned;
-pub use crate::tables::{AnalysisDoc, Cell, TableDoc};
+use crate::tables::SHOWN;
+pub use crate::tables::{AnalysisDoc, TableDoc};
+use homenode_table::{Cell, Column, Kind, Table};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -9,9 +10,6 @@ use std::path::PathBuf;
 pub const SWEEP_SCHEMA: &str = "https://github.com/homenode/homenode/schema/sweep-1";
 /// Rows that the document itself holds, at most.
 pub(crate) const FIRST_ROWS: usize = 60;
-/// Of the text's columns, the one with the order, and those that are aligned to the right.
-const ORDER: usize = 1;
-const RIGHT: [usize; 3] = [3, 5, 6];
 
 /// A sweep that is done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -147,26 +145,29 @@ impl SweepDoc {
     }
 
     fn write_rows(&self, text: &mut String) {
-        let head = ["trace", "order", "machine", "block", "what", "cost", "per access"].map(str::to_owned);
-        let cells = |r: &RowDoc| {
-            let mcpr = r.mcpr.map_or_else(|| "-".to_owned(), |m| format!("{m:.3}"));
-            let bound = if r.exact { "" } else { " (bound)" };
-            [
-                r.trace.clone(),
-                r.order.clone(),
-                r.machine.clone(),
-                r.block_bytes.to_string(),
-                format!("{}{bound}", r.what),
-                r.cost.clone(),
-                mcpr,
-            ]
-        };
         // One order for all needs no column.
         let several = self.first_rows.iter().any(|r| r.order != self.first_rows[0].order);
-        let columns: Vec<usize> = (0..head.len()).filter(|i| *i != ORDER || several).collect();
-        let rows = std::iter::once(head).chain(self.first_rows.iter().map(cells));
-        let rows: Vec<Vec<String>> = rows.map(|r| columns.iter().map(|i| r[*i].clone()).collect()).collect();
-        let right: Vec<bool> = columns.iter().map(|i| RIGHT.contains(i)).collect();
-        write_aligned(text, &rows, &right);
+        let words = |name: &str| Column::new(name, Kind::Text);
+        let order = several.then(|| words("order"));
+        let columns = [words("trace")].into_iter().chain(order).chain([
+            words("machine"),
+            Column::new("block", Kind::Count),
+            words("what"),
+            Column::number("cost"),
+            Column::number("per access"),
+        ]);
+        let mut table = Table::new(columns.collect());
+        for r in &self.first_rows {
+            let bound = if r.exact { "" } else { " (bound)" };
+            let order = several.then(|| Cell::from(&r.order));
+            table.push([Cell::from(&r.trace)].into_iter().chain(order).chain([
+                Cell::from(&r.machine),
+                Cell::from(r.block_bytes),
+                Cell::from(format!("{}{bound}", r.what)),
+                Cell::from(&r.cost),
+                Cell::from(r.mcpr.map(|m| format!("{m:.3}"))),
+            ]));
+        }
+        text.push_str(&table.text(&SHOWN));
     }
 }

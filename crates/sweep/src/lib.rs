@@ -73,7 +73,6 @@ mod digest;
 pub mod doc;
 mod estimate;
 mod notes;
-mod parquet_file;
 mod pending;
 mod plan;
 mod pool;

@@ -1,8 +1,7 @@
 //! From the answers of units to the table.
-use crate::columns::{Costs, Line, Named};
+use crate::columns::{Costs, Line, LineFile, Named, PARQUET};
 use crate::doc::{FIRST_ROWS, RowDoc, SWEEP_SCHEMA, SecondsDoc, SweepDoc, TraceDoc};
 use crate::estimate::{Estimate, estimates};
-use crate::parquet_file::{Csv, Parquet};
 use crate::plan::{Plan, batches};
 use crate::request::SweepRequest;
 use crate::resolved::{Replay, ResolvedStudy};
@@ -14,7 +13,7 @@ use homenode_command::{Failure, output};
 use homenode_machine::{AccessClass, Machine};
 use homenode_study::{Answer, Question, Row, What};
 use homenode_sys::dir::create_new;
-use parquet::errors::ParquetError;
+use homenode_table::{Format, WriteError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,8 +21,8 @@ use std::time::Instant;
 
 /// The files of the table.
 struct Files {
-    parquet: Parquet,
-    csv: Option<Csv>,
+    parquet: LineFile,
+    csv: Option<LineFile>,
 }
 
 /// What is counted while they are written.
@@ -130,7 +129,7 @@ fn fill(resolved: &ResolvedStudy, store: &ResultStore, parts: &[PathBuf]) -> Res
     Ok(counted)
 }
 
-fn unwritten(store: &ResultStore, e: &ParquetError) -> Failure {
+fn unwritten(store: &ResultStore, e: &WriteError) -> Failure {
     let table = store.table();
     Failure::work(format!(
         "cannot write {}: {e}; with room there, the same command only does this again",
@@ -244,12 +243,12 @@ fn costs(machine: &Machine, block_bytes: u64) -> Costs {
 }
 
 impl Files {
-    fn create(parts: &[PathBuf]) -> Result<Files, ParquetError> {
-        let parquet = Parquet::new(create_new(&parts[0])?)?;
-        let csv = parts.get(1).map(|p| create_new(p).and_then(Csv::new)).transpose()?;
+    fn create(parts: &[PathBuf]) -> Result<Files, WriteError> {
+        let parquet = LineFile::new(create_new(&parts[0])?, PARQUET)?;
+        let csv = parts.get(1).map(|p| LineFile::new(create_new(p)?, Format::Csv)).transpose()?;
         Ok(Files { parquet, csv })
     }
-    fn push(&mut self, line: Line, counted: &mut Counted) -> Result<(), ParquetError> {
+    fn push(&mut self, line: Line, counted: &mut Counted) -> Result<(), WriteError> {
         counted.rows += 1;
         if counted.first.len() < FIRST_ROWS {
             counted.first.push(short(&line));
@@ -257,11 +256,11 @@ impl Files {
         if let Some(csv) = &mut self.csv {
             csv.push(&line)?;
         }
-        self.parquet.push(line)
+        self.parquet.push(&line)
     }
-    fn finish(self) -> Result<(), ParquetError> {
+    fn finish(self) -> Result<(), WriteError> {
         self.parquet.finish()?;
-        self.csv.map_or(Ok(()), Csv::finish)?;
+        self.csv.map_or(Ok(()), LineFile::finish)?;
         Ok(())
     }
 }

@@ -6,9 +6,10 @@ use homenode_command::Class;
 use homenode_machine::models;
 use homenode_placement::policies::Choice;
 use homenode_sim::NoObjects;
-use homenode_study::analyses::{Ask, Input, Spec, Table, Value};
+use homenode_study::analyses::{Ask, Input, Spec};
 use homenode_study::{Question, Want, plain};
 use homenode_sweep::{Asked, SweepDoc, SweepRequest, sweep};
+use homenode_table::{Cell, Table};
 use homenode_trace::order::{Again, OrderKind, Source, rest};
 use homenode_trace::synthetic::Builder;
 use std::path::Path;
@@ -91,15 +92,10 @@ fn directly(name: &str) -> Vec<Table> {
 fn csv(table: &Table) -> Vec<String> {
     let quoted =
         |t: &str| if t.contains([',', '"']) { format!("\"{}\"", t.replace('"', "\"\"")) } else { t.to_owned() };
-    let cell = |v: &Value| match v {
-        Value::Text(t) => quoted(t),
-        Value::Count(n) => n.to_string(),
-        Value::Real(x) => x.to_string(),
-        Value::Absent => String::new(),
-    };
-    let line = |row: &Vec<Value>| std::iter::once("a.hnt".to_owned()).chain(row.iter().map(cell)).collect::<Vec<_>>();
-    let head: Vec<&str> = std::iter::once("trace").chain(table.columns.iter().map(|c| c.0)).collect();
-    std::iter::once(head.join(",")).chain(table.rows.iter().map(|r| line(r).join(","))).collect()
+    let cell = |v: &Cell<'_>| if let Cell::Text(t) = v { quoted(t) } else { v.to_string() };
+    let line = |row: Vec<Cell<'_>>| std::iter::once("a.hnt".to_owned()).chain(row.iter().map(cell)).collect::<Vec<_>>();
+    let head: Vec<&str> = std::iter::once("trace").chain(table.columns().iter().map(|c| c.name.as_str())).collect();
+    std::iter::once(head.join(",")).chain(table.rows().map(|r| line(r).join(","))).collect()
 }
 
 fn texts(doc: &SweepDoc) -> Vec<(String, String)> {
@@ -118,16 +114,16 @@ fn tables_are_those_of_the_registry() {
         assert_eq!(tables.len(), analysis.tables.len());
         for (table, found) in tables.iter().zip(&analysis.tables) {
             // Names come from the dataset, which the registry asked directly knows nothing of.
-            if ["false-sharing-objects", "false-sharing-lines", "false-sharing-words"].contains(&table.name) {
+            if ["false-sharing-objects", "false-sharing-lines", "false-sharing-words"].contains(&&*table.name) {
                 continue;
             }
             let text = std::fs::read_to_string(&found.csv).expect("written");
-            assert_eq!(text.lines().count(), table.rows.len() + 1, "{}", table.name);
+            assert_eq!(text.lines().count(), table.len() + 1, "{}", table.name);
             for (line, wanted) in text.lines().zip(csv(table)) {
                 assert_eq!(line, wanted, "{}", table.name);
             }
-            assert_eq!((found.rows as usize, found.name.as_str()), (table.rows.len(), table.name));
-            assert!(!table.rows.is_empty(), "{}", table.name);
+            assert_eq!((found.rows as usize, found.name.as_str()), (table.len(), &*table.name));
+            assert!(!table.is_empty(), "{}", table.name);
         }
     }
     let text = doc.to_text();

@@ -1,6 +1,7 @@
 //! `homenode list`: the members of every family, from the lists that everything else reads.
 use homenode_command::Failure;
 use homenode_placement::policies::Param;
+use homenode_table::{Column, Layout, Table};
 use serde::Serialize;
 
 /// One member of a family.
@@ -111,11 +112,11 @@ impl ListDoc {
     }
     /// One line a member, details below it.
     pub fn to_text(&self) -> String {
-        let width = self.members.iter().map(|m| m.name.len()).max().unwrap_or(0);
-        let lines = |m: &Member| {
-            let details: String = m.details.iter().map(|d| format!("{:width$}    {d}\n", "")).collect();
-            format!("{:width$}  {}\n{details}", m.name, m.summary)
-        };
-        self.members.iter().map(lines).collect()
+        let mut table = Table::new([Column::words("", 0), Column::words("", 0)].into());
+        for m in &self.members {
+            table.push_words([&m.name, &m.summary]);
+            m.details.iter().for_each(|d| table.push_words(["", &format!("  {d}")]));
+        }
+        table.text(&Layout { head: false, ..Layout::default() })
     }
 }

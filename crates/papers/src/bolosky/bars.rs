@@ -1,6 +1,7 @@
 //! Bars: a few values for each program, written as a picture and as data.
 use super::figure::{Drawn, colour};
 use homenode_command::{Failure, output};
+use homenode_table::{Cell, Column, Kind, Table};
 use plotters::prelude::*;
 use std::path::Path;
 
@@ -42,12 +43,12 @@ impl Bars {
     }
 
     fn csv(&self) -> String {
-        let mut out = format!("program,{}\n", self.series.join(","));
+        let values = self.series.iter().map(|name| Column::new(name, Kind::Real));
+        let mut table = Table::new(std::iter::once(Column::new("program", Kind::Text)).chain(values).collect());
         for (name, values) in &self.groups {
-            let values: Vec<String> = values.iter().map(f64::to_string).collect();
-            out.push_str(&format!("{name},{}\n", values.join(",")));
+            table.push(std::iter::once(Cell::from(name)).chain(values.iter().map(|v| Cell::Real(*v))));
         }
-        out
+        table.csv()
     }
 
     fn svg(&self) -> Result<String, Box<dyn std::error::Error>> {

@@ -9,7 +9,8 @@ use homenode_machine::models;
 use homenode_placement::policies::Choice;
 use homenode_sim::NoObjects;
 use homenode_study::Question;
-use homenode_study::analyses::{self, Ask, Input, Model, Overhead, Times, Value, misprints};
+use homenode_study::analyses::{self, Ask, Input, Model, Overhead, Times, misprints};
+use homenode_table::Cell;
 use homenode_trace::order::{Again, OrderKind, Source};
 
 pub(super) static SPEC: Spec = Spec {
@@ -60,17 +61,17 @@ impl Experiment for Shares {
         };
         let spec = analyses::Spec::find("alpha-beta-gamma").expect("in the registry");
         for table in spec.run(&mut input).map_err(Failure::work)? {
-            let read = |name: &str, row: &[Value]| {
-                let at = table.columns.iter().position(|c| c.0 == name);
-                at.and_then(|i| if let Value::Real(x) = row[i] { Some(x) } else { None })
+            let read = |name: &str, row: &[Cell<'_>]| {
+                let at = table.columns().iter().position(|c| c.name == name);
+                at.and_then(|i| if let Cell::Real(x) = row[i] { Some(x) } else { None })
             };
-            for row in &table.rows {
-                let real = |name: &str| read(name, row).unwrap_or(0.0);
+            for row in table.rows() {
+                let real = |name: &str| read(name, &row).unwrap_or(0.0);
                 let share = real("movement_share");
                 self.ours.push(Ours {
                     name: program.listed.name,
                     times: ["t_global_refs", "t_numa_refs", "t_local_refs"].map(real),
-                    alpha: read("alpha", row),
+                    alpha: read("alpha", &row),
                     beta: real("beta"),
                     gamma: real("gamma"),
                     movement: share / (1.0 - share),

@@ -1,6 +1,7 @@
 //! A figure: lines over a parameter, written as a picture and as data.
 use homenode_command::{Failure, output};
 use homenode_study::analyses::Series;
+use homenode_table::{Cell, Column, Kind, Table};
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 use std::ops::Range;
@@ -38,12 +39,13 @@ impl Figure {
     }
 
     fn csv(&self) -> String {
-        let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-        let mut out = format!("line,{},{}\n", quoted(self.axes[0]), quoted(self.axes[1]));
+        let [x, y] = self.axes.map(|axis| Column::new(axis, Kind::Real));
+        let mut table = Table::new(vec![Column::new("line", Kind::Text), x, y]);
         for line in &self.lines {
-            line.points.iter().for_each(|(x, y)| out.push_str(&format!("{},{x},{y}\n", quoted(&line.label))));
+            let row = |(x, y): &(f64, f64)| [Cell::from(&line.label), Cell::Real(*x), Cell::Real(*y)];
+            line.points.iter().for_each(|point| table.push(row(point)));
         }
-        out
+        table.csv()
     }
 
     fn svg(&self) -> Result<String, Failure> {

@@ -1,5 +1,6 @@
 //! Everything from outside goes through one of these on its way into the page.
-use crate::units::{cut_front, is_quantity, place_in};
+use crate::units::{is_quantity, place_in};
+use homenode_table::cut_front;
 use serde::Serialize;
 
 /// Text or a double-quoted attribute value: markup characters as entities, characters without a safe picture

@@ -1,9 +1,10 @@
 //! `homenode info` for people.
-use super::table::{Paint, Table, clean, number, words, wrap};
+use super::terminal::{Paint, render, wrap};
 use crate::info::{CheckDoc, InfoDoc};
 use crate::sampling::source_words;
 use crate::units::{bytes, count, integer, percent, plural};
 use homenode_sim::evaluation::SourceRow;
+use homenode_table::{Column, Layout, Table, clean};
 use homenode_trace::{DataSource, SampleUnit};
 
 /// Rows of the thread table; 1,000 threads must not scroll the facts away.
@@ -45,9 +46,13 @@ fn info(doc: &InfoDoc) -> String {
     lines.extend(threads(doc));
     if !doc.phases.is_empty() {
         lines.push(String::new());
-        let mut table = Table::new(vec![words("phase", 8), number("entered"), number("references")]);
-        doc.phases.iter().take(12).for_each(|p| table.row(vec![p.name.clone(), integer(p.entered), integer(p.refs)]));
-        lines.extend(table.render(WIDTH, Paint(false)));
+        let mut table =
+            Table::new(vec![Column::words("phase", 8), Column::number("entered"), Column::number("references")]);
+        doc.phases
+            .iter()
+            .take(12)
+            .for_each(|p| table.push_words(vec![p.name.clone(), integer(p.entered), integer(p.refs)]));
+        lines.extend(render(&table, WIDTH, Paint(false)));
         more(&mut lines, doc.phases.len(), 12, "phases");
     }
     if !doc.synchronisation.is_empty() {
@@ -96,8 +101,9 @@ fn facts(doc: &InfoDoc) -> Vec<String> {
         ("events", integer(p.events)),
         ("objects", format!("{}, used from {} code locations", integer(doc.objects), integer(doc.sites))),
     ];
-    let line = |(name, value): &(&str, String)| format!("{name:<11} {}", clean(value));
-    rows.iter().chain(&sampled(doc)).map(line).collect()
+    let mut table = Table::new(vec![Column::words("", 11).wide(11), Column::words("", 0)]);
+    rows.iter().chain(&sampled(doc)).for_each(|(name, value)| table.push_words([*name, value]));
+    table.lines(&Layout { gap: 1, head: false, ..Layout::default() })
 }
 
 fn sampled(doc: &InfoDoc) -> Vec<(&'static str, String)> {
@@ -128,26 +134,26 @@ fn sampled(doc: &InfoDoc) -> Vec<(&'static str, String)> {
 
 fn threads(doc: &InfoDoc) -> Vec<String> {
     let heads = ["thread", "process", "tid", "parent", "reads", "writes", "atomics", "spins", "events"];
-    let mut table = Table::new(heads.iter().map(|h| number(h)).collect());
+    let mut table = Table::new(heads.map(Column::number).into());
     for t in doc.threads.iter().take(THREADS) {
         let parent = t.parent.map_or("–".to_owned(), |p| p.to_string());
         let mut row = vec![t.thread.to_string(), t.process.to_string(), t.tid.to_string(), parent];
         row.extend([t.ops.read, t.ops.write, t.ops.atomic, t.ops.spin, t.events].map(count));
-        table.row(row);
+        table.push_words(row);
     }
-    let mut lines = table.render(WIDTH, Paint(false));
+    let mut lines = render(&table, WIDTH, Paint(false));
     more(&mut lines, doc.threads.len(), THREADS, "threads");
     lines
 }
 
 fn synchronisation(doc: &InfoDoc) -> Vec<String> {
-    let heads = ["objects", "acquires", "releases"].map(number);
-    let mut table = Table::new([words("synchronisation", 15)].into_iter().chain(heads).collect());
+    let heads = ["objects", "acquires", "releases"].map(Column::number);
+    let mut table = Table::new([Column::words("synchronisation", 15)].into_iter().chain(heads).collect());
     for s in &doc.synchronisation {
         let kind = s.parties.map_or(s.kind.clone(), |n| format!("{} of {n}", s.kind));
-        table.row(vec![kind, integer(s.objects), integer(s.acquires), integer(s.releases)]);
+        table.push_words(vec![kind, integer(s.objects), integer(s.acquires), integer(s.releases)]);
     }
-    table.render(WIDTH, Paint(false))
+    render(&table, WIDTH, Paint(false))
 }
 
 fn more(lines: &mut Vec<String>, have: usize, shown: usize, what: &str) {

@@ -1,15 +1,15 @@
 //! One screen of text: the finding in a sentence, then tables.
 mod info;
 mod sections;
-mod table;
+mod terminal;
 
 use crate::doc::ReportDoc;
 use crate::headline;
 use homenode_sim::Verified;
 use homenode_sim::evidence::Doubt;
+use homenode_table::clean;
 pub(crate) use sections::sorted;
-pub(crate) use table::clean;
-use table::{Paint, wrap};
+use terminal::{Paint, wrap};
 
 /// Lines of a screen; longer tables are cut and say so.
 pub const SCREEN_LINES: usize = 45;
@@ -77,7 +77,7 @@ fn join(lines: Vec<String>) -> String {
 
 /// What was recorded, and the finding.
 fn heading(doc: &ReportDoc, width: usize, paint: Paint) -> Vec<String> {
-    let mut lines = vec![paint.dim(&table::cut_end(&sections::subject(doc), width))];
+    let mut lines = vec![paint.dim(&terminal::cut_end(&sections::subject(doc), width))];
     if let Some(e) = doc.evaluations.first() {
         let words = headline::headline(e);
         lines.extend(brief(&words.cost, width).iter().map(|l| paint.bold(l)));
@@ -106,7 +106,7 @@ fn brief(text: &str, width: usize) -> Vec<String> {
     let mut lines = wrap(&clean(text), width, 0);
     if lines.len() > 5 {
         lines.truncate(5);
-        lines[4] = table::cut_end(&format!("{} …", lines[4]), width);
+        lines[4] = terminal::cut_end(&format!("{} …", lines[4]), width);
     }
     lines
 }

@@ -1,5 +1,5 @@
 //! The blocks of the screen: each a heading and rows, the long ones cut to what fits.
-use super::table::{Paint, Table, clean, cut_end, number, words, wrap};
+use super::terminal::{Paint, cut_end, render, wrap};
 use crate::compare::{first_touch, share};
 use crate::doc::ReportDoc;
 use crate::headline::{best_placement, bound_name, named};
@@ -8,6 +8,7 @@ use crate::units::{CostUnit, bytes, count, factor, percent, plural, ranges};
 use homenode_base::TotalCost;
 use homenode_sim::Evaluation;
 use homenode_sim::evaluation::{PatternRow, PolicyRow};
+use homenode_table::{Column, Table, clean};
 
 /// Characters of the longest bar.
 const BAR: usize = 14;
@@ -83,10 +84,10 @@ pub(super) fn trust(doc: &ReportDoc, sentences: &[String], width: usize) -> Vec<
 
 /// Bounds first, then policies, with their parts and, where there is room, a bar.
 pub(super) fn policies(e: &Evaluation, width: usize, paint: Paint) -> Vec<String> {
-    let plain = policies_table(e, 0).render(width, Paint(false));
+    let plain = render(&policies_table(e, 0), width, Paint(false));
     let widest = plain.iter().map(|l| l.chars().count()).max().unwrap_or(0);
     let bar = width.saturating_sub(widest + 2).min(BAR);
-    let mut lines = policies_table(e, if bar < BAR_LEAST { 0 } else { bar }).render(width, paint);
+    let mut lines = render(&policies_table(e, if bar < BAR_LEAST { 0 } else { bar }), width, paint);
     lines.extend(over_orders(e).map(|words| paint.dim(&cut_end(&words, width))));
     if e.policies.len() > POLICIES {
         lines.push(paint.dim(&format!("{} more with --json or -o report.html", e.policies.len() - POLICIES)));
@@ -110,10 +111,10 @@ fn policies_table(e: &Evaluation, bar_width: usize) -> Table {
     let unit = CostUnit::of(&e.unit);
     let parts = cost_parts(e);
     let largest = e.policies.iter().map(|p| p.total).max().unwrap_or(TotalCost::ZERO);
-    let mut columns = vec![words("Policies and bounds", 14), number("total"), number("ratio")];
-    columns.extend(parts.iter().map(|(name, _)| number(name)));
+    let mut columns = vec![Column::words("Policies and bounds", 14), Column::number("total"), Column::number("ratio")];
+    columns.extend(parts.iter().map(|(name, _)| Column::number(*name)));
     if bar_width > 0 {
-        columns.push(words("", bar_width));
+        columns.push(Column::words("", bar_width));
     }
     let mut table = Table::new(columns);
     let reference = e.optimum.first().map(|o| o.total);
@@ -124,13 +125,13 @@ fn policies_table(e: &Evaluation, bar_width: usize) -> Table {
         let moves = some_percent(share(o.movement, o.total));
         cells.extend(parts.iter().map(|(name, _)| if *name == "moves" { moves.clone() } else { String::new() }));
         cells.push(bar(share(o.total, largest), bar_width));
-        table.row(cells);
+        table.push_words(cells);
     }
     for p in e.policies.iter().take(POLICIES) {
         let mut cells = vec![p.name.clone(), unit.cost(p.total), factor(p.ratio)];
         cells.extend(parts.iter().map(|(_, part)| some_percent(share(part(p), p.total))));
         cells.push(bar(share(p.total, largest), bar_width));
-        table.row(cells);
+        table.push_words(cells);
     }
     table
 }
@@ -167,19 +168,19 @@ pub(super) fn other_evaluations(doc: &ReportDoc, width: usize, paint: Paint) -> 
         return Vec::new();
     }
     let columns = vec![
-        words("Also evaluated", 14),
-        number("blocks"),
-        number("first touch"),
-        number("best"),
-        number("ratio"),
-        number("findings"),
+        Column::words("Also evaluated", 14),
+        Column::number("blocks"),
+        Column::number("first touch"),
+        Column::number("best"),
+        Column::number("ratio"),
+        Column::number("findings"),
     ];
     let mut table = Table::new(columns);
     for e in others.iter().take(4) {
         let unit = CostUnit::of(&e.unit);
         let (base, best) = (first_touch(e), best_placement(e));
         let ratio = base.zip(best).map_or(f64::NAN, |(a, b)| a.total.ratio_to(b.total));
-        table.row(vec![
+        table.push_words(vec![
             e.machine.clone(),
             bytes(e.block_bytes),
             base.map_or(String::new(), |r| unit.cost(r.total)),
@@ -188,7 +189,7 @@ pub(super) fn other_evaluations(doc: &ReportDoc, width: usize, paint: Paint) -> 
             e.findings.len().to_string(),
         ]);
     }
-    table.render(width, paint)
+    render(&table, width, paint)
 }
 
 /// A table that may be cut, with the rows it has, and wants at most and at least.
@@ -230,7 +231,7 @@ pub(super) fn fit(mut tables: Vec<Flexible<'_>>, spare: usize, width: usize, pai
         let most = table.have.min(table.most);
         rows[i] += (spare - height(&rows)).min(most - rows[i]);
     }
-    tables.iter().zip(rows).map(|(t, n)| (t.table)(t.evaluation, n).render(width, paint)).collect()
+    tables.iter().zip(rows).map(|(t, n)| render(&(t.table)(t.evaluation, n), width, paint)).collect()
 }
 
 fn head_of(name: &str, shown: usize, have: usize) -> String {
@@ -245,14 +246,14 @@ fn objects(e: &Evaluation, rows: usize) -> Table {
     let unit = CostUnit::of(&e.unit);
     let head = head_of("Objects", rows, e.objects.len());
     let sampled = e.totals.sampled.is_some();
-    let mut columns = vec![words(&head, 20), number("cost"), number("share")];
-    columns.extend(sampled.then(|| number("95 % range")));
+    let mut columns = vec![Column::words(head, 20), Column::number("cost"), Column::number("share")];
+    columns.extend(sampled.then(|| Column::number("95 % range")));
     columns.extend([
-        number("remote"),
-        number("best home"),
-        words("used by", 7),
-        words(if sampled { "first seen" } else { "first touch by" }, 5),
-        words("pattern", 8),
+        Column::number("remote"),
+        Column::number("best home"),
+        Column::words("used by", 7),
+        Column::words(if sampled { "first seen" } else { "first touch by" }, 5),
+        Column::words("pattern", 8),
     ]);
     let mut table = Table::new(columns);
     for o in e.objects.iter().take(rows) {
@@ -262,7 +263,7 @@ fn objects(e: &Evaluation, rows: usize) -> Table {
         row.extend(sampled.then(|| o.share_interval.map_or(String::new(), range)));
         row.extend([percent(share(o.remote_cost, o.cost)), unit.cost(o.best_static)]);
         row.extend([ranges(&o.users), ranges(&firsts), o.pattern.clone()]);
-        table.row(row);
+        table.push_words(row);
     }
     table
 }
@@ -285,17 +286,17 @@ fn lines(e: &Evaluation, rows: usize) -> Table {
     let unit = CostUnit::of(&e.unit);
     let head = head_of("Lines", rows, e.lines.len());
     let columns = vec![
-        words(&head, 20),
-        words("function", 8),
-        number("refs"),
-        number("cost"),
-        number("share"),
-        number("remote"),
-        words("mostly on", 8),
+        Column::words(head, 20),
+        Column::words("function", 8),
+        Column::number("refs"),
+        Column::number("cost"),
+        Column::number("share"),
+        Column::number("remote"),
+        Column::words("mostly on", 8),
     ];
     let mut table = Table::new(columns);
     for l in e.lines.iter().take(rows) {
-        table.row(vec![
+        table.push_words(vec![
             l.place.clone(),
             l.function.clone(),
             count(l.refs),
@@ -312,19 +313,19 @@ fn false_sharing(e: &Evaluation, rows: usize) -> Table {
     let unit = CostUnit::of(&e.unit);
     let head = head_of("False sharing", rows, e.false_sharing.len());
     let columns = vec![
-        words(&head, 16),
-        number("transfers"),
-        number("cost"),
-        number("words"),
-        words("threads", 7),
-        words("written at", 12),
+        Column::words(head, 16),
+        Column::number("transfers"),
+        Column::number("cost"),
+        Column::number("words"),
+        Column::words("threads", 7),
+        Column::words("written at", 12),
     ];
     let mut table = Table::new(columns);
     for f in e.false_sharing.iter().take(rows) {
         let threads = sorted(f.words.iter().flat_map(|w| w.threads.iter().copied()));
         let site = f.words.iter().filter(|w| w.writes > 0).find_map(|w| w.sites.first()).cloned().unwrap_or_default();
         let sign = if f.offset < 0 { "−" } else { "+" };
-        table.row(vec![
+        table.push_words(vec![
             format!("{} {sign}{}", f.object, f.offset.unsigned_abs()),
             count(f.transfers),
             unit.cost(f.cost),
@@ -345,23 +346,23 @@ pub(super) fn patterns(e: &Evaluation, width: usize, paint: Paint) -> Vec<String
     if e.patterns.iter().all(|p| p.units == 0) {
         return Vec::new();
     }
-    let mut columns = vec![words("Sharing patterns", 16)];
-    columns.extend(e.patterns.iter().map(|p| number(&p.pattern)));
+    let mut columns = vec![Column::words("Sharing patterns", 16)];
+    columns.extend(e.patterns.iter().map(|p| Column::number(p.pattern.clone())));
     let mut flat = Table::new(columns);
     let row = |name: &str, cell: &dyn Fn(&PatternRow) -> String| -> Vec<String> {
         std::iter::once(name.to_owned()).chain(e.patterns.iter().map(cell)).collect()
     };
-    flat.row(row("share of bytes", &of_bytes));
-    flat.row(row("share of cost", &of_cost));
+    flat.push_words(row("share of bytes", &of_bytes));
+    flat.push_words(row("share of cost", &of_cost));
     if flat.fits(width) {
-        return flat.render(width, paint);
+        return render(&flat, width, paint);
     }
     let mut dearest: Vec<&PatternRow> = e.patterns.iter().filter(|p| p.units > 0).collect();
     dearest.sort_by_key(|p| std::cmp::Reverse(p.cost));
     let head = head_of("Sharing patterns", dearest.len().min(3), dearest.len());
-    let mut tall = Table::new(vec![words(&head, 16), number("of bytes"), number("of cost")]);
-    dearest.iter().take(3).for_each(|p| tall.row(vec![p.pattern.clone(), of_bytes(p), of_cost(p)]));
-    tall.render(width, paint)
+    let mut tall = Table::new(vec![Column::words(head, 16), Column::number("of bytes"), Column::number("of cost")]);
+    dearest.iter().take(3).for_each(|p| tall.push_words(vec![p.pattern.clone(), of_bytes(p), of_cost(p)]));
+    render(&tall, width, paint)
 }
 
 /// Warnings and what the recording could not see.

@@ -4,12 +4,13 @@
 //! *gamma* is how much longer the program ran than if everything had been local; *beta* is the share of that all-local time
 //! spent on references to writable data; *alpha* the share of these references that were made locally. The same follows
 //! from a trace, where references stand for time.
-use super::{Input, Need, Refused, Spec, Table, Value, input, sum};
+use super::{Input, Need, Refused, Spec, input, sum, table::table};
 use crate::{Question, Want};
 use homenode_base::NodeId;
 use homenode_machine::{AccessClass, Location, Machine};
 use homenode_placement::Tally;
 use homenode_sim::{ReplayOptions, Seat};
+use homenode_table::{Cell, Table};
 use homenode_trace::{Merged, Op};
 
 pub(crate) static SPEC: Spec = Spec {
@@ -163,7 +164,7 @@ const COLUMNS: &[&str] = &[
 
 fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
     let asked = input.question;
-    let mut table = Table::new(
+    let mut table = table(
         "alpha-beta-gamma",
         "Times are references priced by the machine, in its unit; movement is kept apart, as system time was.",
         COLUMNS,
@@ -220,7 +221,14 @@ fn prices(machine: &Machine) -> Option<(i64, i64)> {
     (same && near > 0 && global > near).then_some((near, global))
 }
 
-fn priced(machine: &str, block_bytes: u64, policy: String, times: &Times, parts: &Tally, g_over_l: f64) -> Vec<Value> {
+fn priced<'a>(
+    machine: &'a str,
+    block_bytes: u64,
+    policy: String,
+    times: &Times,
+    parts: &Tally,
+    g_over_l: f64,
+) -> Vec<Cell<'a>> {
     let solved = times.solve(g_over_l).ok();
     let movement = parts.movement.as_f64();
     vec![

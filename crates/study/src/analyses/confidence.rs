@@ -5,10 +5,11 @@
 //! common, or windows of time. Drawing whole parts keeps samples together that belong together, such as bursts; where
 //! parts differ much among themselves and hold many samples each, the interval is wider than it need be.
 //! Shares of cost of single objects have their own intervals in reports, by another method.
-use super::{Input, Need, Refused, Spec, Table, Value};
+use super::{Input, Need, Refused, Spec, table::table};
 use crate::{Answer, Question, Row, What};
 use homenode_analysis::rows::Interval;
 use homenode_base::Rng;
+use homenode_table::{Cell, Table};
 use homenode_trace::order::{Piece, Source, Stream};
 use homenode_trace::{SampleUnit, TraceError};
 
@@ -193,7 +194,7 @@ fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
     let columns = ["machine", "block_bytes", "what", "parts_are", "parts", "cost_per_access", "low", "high", "note"];
     let note = "95 % confidence intervals from samples, by drawing parts of the trace again. Where nothing can be known, \
                 the note says why.";
-    let mut table = Table::new("confidence", note, &columns);
+    let mut table = table("confidence", note, &columns);
     let bootstrap = Bootstrap { seed: input.seed, resamples: input.repeats };
     let question = input.question;
     let parts = (input.ask)(question, input.source)?;
@@ -232,7 +233,7 @@ fn rows(question: &Question, parts_are: &'static str, judged: Vec<(Row, Judged)>
             estimate.map(|e| e.value).into(),
             estimate.map(|e| e.interval.low).into(),
             estimate.map(|e| e.interval.high).into(),
-            Value::from(note),
+            Cell::from(note),
         ]);
     }
 }

@@ -9,7 +9,9 @@ mod table;
 
 pub use input::{Ask, Input, Need, Refused, sum};
 pub use printed::{Figure43, Printed, PrintedRow, figure_4_3};
-pub use table::{Column, Series, Table, Value};
+pub use table::Series;
+
+use homenode_table::Table;
 
 /// An analysis of the registry.
 pub struct Spec {

@@ -4,7 +4,7 @@
 //! The policy `phase-static` has windows of virtual time only, since policies see accesses and not events. Homes and moves
 //! are the cheapest, found by [`PhaseStatic`], so each row is a bound for whoever moves blocks at those times: between the
 //! best static placement and the optimum without replication.
-use super::{Input, Need, Refused, Spec, Table, input};
+use super::{Input, Need, Refused, Spec, input, table::table};
 use crate::Question;
 use hashbrown::HashMap;
 use homenode_base::{NodeId, VirtualTime};
@@ -12,6 +12,7 @@ use homenode_machine::{AccessClass, Machine};
 use homenode_placement::optimum::{PhaseState, PhaseStatic};
 use homenode_placement::{Access, AccessKind, Tally};
 use homenode_sim::Seat;
+use homenode_table::Table;
 use homenode_trace::event::{EventKind, SyncKind};
 use homenode_trace::order::Source;
 use homenode_trace::{Event, Merged, Op};
@@ -207,7 +208,7 @@ fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
     let note = "Cheapest homes if each block may move once a phase, moves included. Phases are as recorded, or windows as \
                 many as phases between barriers; what is saved is in percent of the cost of one home for ever. Machines \
                 whose blocks cannot stay in one place, and those with caches, are left out.";
-    let mut table = Table::new("phases", note, &columns);
+    let mut table = table("phases", note, &columns);
     let marks = Marks::of(input.source)?;
     let starts = PhaseBy::ALL.map(|by| marks.starts(by)).to_vec();
     let question = input.question;

@@ -4,7 +4,8 @@ use homenode_base::Rng;
 use homenode_machine::models;
 use homenode_placement::policies::Choice;
 use homenode_sim::NoObjects;
-use homenode_study::analyses::{Costs, Input, Model, Overhead, Spec, Times, Value, misprints};
+use homenode_study::analyses::{Costs, Input, Model, Overhead, Spec, Times, misprints};
+use homenode_table::Cell;
 use homenode_trace::order::Listed;
 
 fn times(row: &[String]) -> Times {
@@ -90,13 +91,13 @@ fn shares_from_a_trace_are_those_that_counting_gives() {
         let written = |block: u64| refs.iter().any(|r| r.addr / 4096 == block && r.op.writes());
         let writable = refs.iter().filter(|r| written(r.addr / 4096)).count();
         let answer = homenode_study::plain::answer(&q, &refs).unwrap();
-        for (row, cells) in answer.rows.iter().zip(&tables[0].rows) {
-            let Value::Real(beta) = cells[7] else { panic!("{cells:?}") };
+        for (row, cells) in answer.rows.iter().zip(tables[0].rows()) {
+            let Cell::Real(beta) = cells[7] else { panic!("{cells:?}") };
             assert!((beta - writable as f64 / 3000.0).abs() < 1e-9);
-            let (Value::Real(alpha), Value::Real(gamma)) = (&cells[6], &cells[8]) else { panic!("{cells:?}") };
+            let (Cell::Real(alpha), Cell::Real(gamma)) = (&cells[6], &cells[8]) else { panic!("{cells:?}") };
             let parts = row.parts.unwrap();
             let global = parts.global.0 as f64 / 2.0;
-            let read_only_global = if cells[2] == Value::from("global") { 3000.0 - writable as f64 } else { 0.0 };
+            let read_only_global = if cells[2] == Cell::from("global") { 3000.0 - writable as f64 } else { 0.0 };
             if read_only_global == 0.0 {
                 assert!((alpha - (1.0 - global / writable as f64)).abs() < 1e-9, "seed {seed}: {alpha}");
             }

@@ -4,8 +4,9 @@ use homenode_machine::models;
 use homenode_machine::models::family::Parameters;
 use homenode_placement::policies::Choice;
 use homenode_sim::NoObjects;
-use homenode_study::analyses::{ALL, Ask, Input, Moves, Need, Refused, Spec, Table, Value};
+use homenode_study::analyses::{ALL, Ask, Input, Moves, Need, Refused, Spec};
 use homenode_study::{Question, Want, What, plain};
+use homenode_table::{Cell, Table};
 use homenode_trace::order::{Listed, Source, Stream};
 use homenode_trace::synthetic::{PROGRAMS, Scale};
 use homenode_trace::{Counting, SampleUnit, TraceError};
@@ -62,7 +63,7 @@ fn every_analysis_runs_on_synthetic_programs_and_says_the_same_twice() {
             let log = merged(&(program.build)(1, Scale { threads: 4, rounds: 6 }));
             let q = fitting(spec, 4);
             let tables = run(spec, &q, &mut replayed(&log)).unwrap();
-            assert!(!tables.is_empty() && tables.iter().any(|t| !t.rows.is_empty()), "{}", spec.name);
+            assert!(!tables.is_empty() && tables.iter().any(|t| !t.is_empty()), "{}", spec.name);
             assert_eq!(tables, run(spec, &q, &mut replayed(&log)).unwrap(), "{}", spec.name);
             for table in &tables {
                 well_formed(table);
@@ -73,13 +74,15 @@ fn every_analysis_runs_on_synthetic_programs_and_says_the_same_twice() {
 
 fn well_formed(table: &Table) {
     assert!(!table.note.is_empty() && table.name.chars().all(|c| c.is_ascii_lowercase() || c == '-'));
-    let columns: BTreeSet<&str> = table.columns.iter().map(|c| c.0).collect();
-    assert_eq!(columns.len(), table.columns.len(), "{}", table.name);
-    for row in &table.rows {
-        assert_eq!(row.len(), table.columns.len(), "{}", table.name);
-        assert!(row.iter().all(|v| !matches!(v, Value::Real(x) if !x.is_finite())), "{}: {row:?}", table.name);
+    let columns: BTreeSet<&str> = table.columns().iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(columns.len(), table.columns().len(), "{}", table.name);
+    for row in table.rows() {
+        assert_eq!(row.len(), table.columns().len(), "{}", table.name);
+        assert!(row.iter().all(|v| !matches!(v, Cell::Real(x) if !x.is_finite())), "{}: {row:?}", table.name);
     }
-    serde_json::to_string(table).expect("tables can be written");
+    let text = serde_json::to_string(table).expect("tables can be written");
+    let read: Table = serde_json::from_str(&text).expect("and read");
+    assert!(read.rows().eq(table.rows()), "{}", table.name);
 }
 
 #[test]
@@ -150,9 +153,9 @@ fn moves_in_the_false_sharing_table_are_those_of_counting() {
     let counts = moves.counts();
     assert!(counts[2].1 > 0);
     // Butterfly and DSM at two block sizes.
-    assert_eq!(tables[0].rows.len(), 4);
-    for (i, row) in tables[0].rows.iter().enumerate() {
-        let expected = [moves.words(), counts[i % 2].1, counts[2].1].map(Value::from);
+    assert_eq!(tables[0].len(), 4);
+    for (i, row) in tables[0].rows().enumerate() {
+        let expected = [moves.words(), counts[i % 2].1, counts[2].1].map(Cell::from);
         assert_eq!(row[2..5], expected, "{row:?}");
     }
 }
@@ -163,11 +166,11 @@ fn words_of_falsely_shared_blocks_are_named_with_their_users() {
     let log = merged(&(PROGRAMS[4].build)(1, Scale { threads: 4, rounds: 20 }));
     let tables = run(Spec::find("false-sharing").unwrap(), &everything(4), &mut replayed(&log)).unwrap();
     let words = tables.iter().find(|t| t.name == "false-sharing-words").unwrap();
-    let of = |machine: &str| -> Vec<Vec<Value>> {
-        let here = |r: &&Vec<Value>| r[0] == Value::from(machine) && r[1] == Value::from(64u64);
-        words.rows.iter().filter(here).map(|r| r[5..8].to_vec()).collect()
+    let of = |machine: &str| -> Vec<Vec<Cell<'_>>> {
+        let here = |r: &Vec<Cell<'_>>| r[0] == Cell::from(machine) && r[1] == Cell::from(64u64);
+        words.rows().filter(here).map(|r| r[5..8].to_vec()).collect()
     };
-    let expected: Vec<Vec<Value>> =
+    let expected: Vec<Vec<Cell<'_>>> =
         (0..4u64).map(|t| vec![(8 * t).into(), 8u64.into(), format!("node {t}").into()]).collect();
     assert_eq!((of("butterfly"), of("dsm")), (expected.clone(), expected));
 }
@@ -181,14 +184,14 @@ fn corrected_costs_are_costs_and_rates_put_together() {
     let tables = run(Spec::find("tlb").unwrap(), &q, &mut replayed(&log)).unwrap();
     let answer = plain::answer(&q, &log.refs()).unwrap();
     // Three machines, two page sizes that are studied, two models whose misses have a cost.
-    assert_eq!(tables[1].rows.len(), 12);
-    for row in &tables[1].rows {
-        let number = |i: usize| if let Value::Real(x) = row[i] { x } else { panic!("{row:?}") };
-        let rate = tables[0].rows.iter().find(|r| r[0] == row[2] && r[1] == row[1]).map(|r| r[5].clone());
+    assert_eq!(tables[1].len(), 12);
+    for row in tables[1].rows() {
+        let number = |i: usize| if let Cell::Real(x) = row[i] { x } else { panic!("{row:?}") };
+        let rate = tables[0].rows().find(|r| r[0] == row[2] && r[1] == row[1]).map(|r| r[5].clone());
         assert_eq!(rate, Some(row[4].clone()));
-        let machine = q.machines.iter().position(|m| row[0] == Value::from(m.name.as_str())).unwrap();
+        let machine = q.machines.iter().position(|m| row[0] == Cell::from(m.name.as_str())).unwrap();
         let here = |r: &&homenode_study::Row| {
-            r.machine as usize == machine && r.what == What::WITH_REPLICATION && row[1] == Value::from(r.block_bytes)
+            r.machine as usize == machine && r.what == What::WITH_REPLICATION && row[1] == Cell::from(r.block_bytes)
         };
         let cost = answer.rows.iter().find(here).unwrap().cost;
         assert!((number(3) - cost.as_f64() / answer.accesses as f64).abs() < 1e-12);

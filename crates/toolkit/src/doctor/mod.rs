@@ -5,6 +5,7 @@ use homenode_hooks::toolchain::Toolchain;
 use homenode_host::probe::{Check, State, ThisHost, checks};
 use homenode_machine::Topology;
 use homenode_sampling::leftovers::clean_up;
+use homenode_table::{Column, Layout, Table};
 use serde::Serialize;
 use std::path::Path;
 
@@ -70,12 +71,14 @@ impl DoctorDoc {
     }
     /// One check a line, what to do below it.
     pub fn to_text(&self) -> String {
-        let width = self.checks.iter().map(|c| c.what.chars().count()).max().unwrap_or(0);
-        let line = |c: &DoctorLine| {
-            let todo =
-                if c.todo.is_empty() { String::new() } else { format!("{:width$}           do: {}\n", "", c.todo) };
-            format!("{:width$}  {:<7}  {}\n{todo}", c.what, c.state, c.why)
-        };
-        self.checks.iter().map(line).collect()
+        let columns = [Column::words("", 0), Column::words("", 0).wide(7), Column::words("", 0)];
+        let mut table = Table::new(columns.into());
+        for c in &self.checks {
+            table.push_words([&c.what, c.state, &c.why]);
+            if !c.todo.is_empty() {
+                table.push_words(["", "", &format!("do: {}", c.todo)]);
+            }
+        }
+        table.text(&Layout { head: false, ..Layout::default() })
     }
 }

@@ -1,7 +1,8 @@
 //! The machine as tables.
 use super::{MeasuredDoc, TopoDoc};
-use homenode_machine::Table;
+use homenode_machine::Table as Measured;
 use homenode_machine::topology::{MemoryNode, Ranges};
+use homenode_table::{Column, Layout, Table};
 use std::fmt::Write;
 
 pub(super) fn render(doc: &TopoDoc) -> String {
@@ -34,11 +35,14 @@ fn nodes(out: &mut String, doc: &TopoDoc) {
     let cpus: usize = t.nodes.iter().map(|n| n.cpus.len()).sum();
     let plural = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let _ = writeln!(out, "{}: {}, {}", doc.of, plural(t.nodes.len(), "memory node"), plural(cpus, "processor"));
+    let columns = [Column::words("", 0).wide(8), Column::number("").wide(11), Column::words("", 0)];
+    let mut table = Table::new(columns.into());
     for node in &t.nodes {
         let cpus: Ranges = node.cpus.iter().copied().collect();
         let cpus = if node.cpus.is_empty() { "no processors".to_owned() } else { format!("cpus {cpus}") };
-        let _ = writeln!(out, "  node {:<4} {:>11}  {cpus}{}", node.os_id, bytes(node.memory_bytes), extras(node));
+        table.push_words([format!("node {}", node.os_id), bytes(node.memory_bytes), cpus + &extras(node)]);
     }
+    out.push_str(&table.text(&Layout { indent: 2, head: false, ..Layout::default() }));
     if let Some(c) = t.caches {
         let (own, last) = (bytes(c.private.bytes), bytes(c.shared.bytes));
         let _ = writeln!(out, "  caches: {own} a core, {last} last level a node, {}-byte lines", c.line_bytes);
@@ -97,7 +101,7 @@ fn measurements(out: &mut String, m: &MeasuredDoc) {
     }
 }
 
-fn cells(t: &Table, unit: f64) -> Vec<Vec<String>> {
+fn cells(t: &Measured, unit: f64) -> Vec<Vec<String>> {
     let places = if unit > 1.0 { 1 } else { 0 };
     let cell = |(m, d): (&i64, &i64)| format!("{:.places$} ± {:.places$}", *m as f64 / unit, *d as f64 / unit);
     t.mean.iter().zip(&t.deviation).map(|(m, d)| m.iter().zip(d).map(cell).collect()).collect()
@@ -120,14 +124,14 @@ fn costs(out: &mut String, doc: &TopoDoc, ids: &[u32]) {
     }
 }
 
-/// Rows are nodes of processors, columns nodes of memory.
+/// Rows are nodes of processors, columns nodes of memory, all as wide as the widest.
 fn table(out: &mut String, title: &str, from: &[u32], to: &[u32], rows: &[Vec<String>]) {
-    let longest = rows.iter().flatten().map(|c| c.chars().count()).max().unwrap_or(0);
-    let width = longest.max(to.iter().map(|t| t.to_string().len()).max().unwrap_or(0));
-    let line = |cells: &mut dyn Iterator<Item = String>| cells.map(|c| format!("  {c:>width$}")).collect::<String>();
-    let _ = writeln!(out, "{title}");
-    let _ = writeln!(out, "  cpu \\ memory{}", line(&mut to.iter().map(u32::to_string)));
+    let width = rows.iter().flatten().map(|c| c.chars().count()).max().unwrap_or(0);
+    let width = width.max(to.iter().map(|t| t.to_string().len()).max().unwrap_or(0));
+    let nodes = to.iter().map(|id| Column::number(id.to_string()).wide(width));
+    let mut table = Table::new(std::iter::once(Column::words("cpu \\ memory", 0)).chain(nodes).collect());
     for (id, row) in from.iter().zip(rows) {
-        let _ = writeln!(out, "  node {id:<7}{}", line(&mut row.iter().cloned()));
+        table.push_words(std::iter::once(&format!("node {id}")).chain(row));
     }
+    let _ = write!(out, "{title}\n{}", table.text(&Layout { indent: 2, ..Layout::default() }));
 }

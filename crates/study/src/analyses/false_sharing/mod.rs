@@ -19,7 +19,7 @@ mod split;
 mod synthetic;
 mod tables;
 
-use super::{Input, Need, Refused, Spec, Table, Value, sum};
+use super::{Input, Need, Refused, Spec, sum, table::table};
 use crate::{Question, Want, What};
 pub use attribute::attribute;
 pub use attributed::{AttributeOptions, Attributed, ObjectShare, Separation, Share, WordUse, WorstBlock};
@@ -27,6 +27,7 @@ pub use component::{Component, MoveCost, Split, data_ratio, ratio_proves};
 use homenode_base::NodeId;
 use homenode_machine::{AccessClass, Costs, Location, Machine};
 use homenode_sim::Seat;
+use homenode_table::{Cell, Table};
 pub use intervals::{IntervalCounts, Intervals};
 pub(crate) use moves::powers_of_two;
 pub use moves::{Holders, Moves};
@@ -96,7 +97,7 @@ fn bounds_table() -> Table {
     ];
     let note = "False sharing where every reference must be local, in the machine's unit. It lies between lower and upper; \
                 no real system could save all of it without advice. Merging a copy is taken to cost as much as a move.";
-    Table::new("false-sharing", note, &columns)
+    table("false-sharing", note, &columns)
 }
 
 /// A machine that the equations hold for.
@@ -178,7 +179,7 @@ type SizeCounts = (u64, Vec<(u64, u64)>);
 fn split_table() -> Table {
     let columns = ["machine", "block_bytes", "near", "overhead", "data", "remote", "mcpr"];
     let note = "Mean cost per reference of the optimum with replication, in parts, in the machine's unit.";
-    Table::new("mcpr-parts", note, &columns)
+    table("mcpr-parts", note, &columns)
 }
 
 fn split_rows(input: &mut Input<'_>, subject: Subject<'_>, table: &mut Table) -> Result<(), Refused> {
@@ -199,8 +200,8 @@ fn split_rows(input: &mut Input<'_>, subject: Subject<'_>, table: &mut Table) ->
         let block_words = row.block_bytes / u64::from(machine.shape.word_bytes);
         let parts = row.optimum.as_ref().and_then(|t| McprParts::of(t, answer.accesses, near, cost, block_words));
         let Some(p) = parts else { continue };
-        let mut cells: Vec<Value> = vec![machine.name.as_str().into(), row.block_bytes.into()];
-        cells.extend([p.near, p.overhead, p.data, p.remote, p.mcpr()].map(Value::from));
+        let mut cells: Vec<Cell> = vec![machine.name.as_str().into(), row.block_bytes.into()];
+        cells.extend([p.near, p.overhead, p.data, p.remote, p.mcpr()].map(Cell::from));
         table.push(cells);
     }
     Ok(())

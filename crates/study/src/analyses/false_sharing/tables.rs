@@ -1,9 +1,10 @@
 //! Objects, lines and words with false sharing, as tables.
-use super::super::{Table, Value};
+use super::super::table::table;
 use super::attributed::{AttributeOptions, Attributed, Share, WordUse, WorstBlock};
 use homenode_analysis::{UNKNOWN_OBJECT, UNKNOWN_SITE};
 use homenode_machine::Machine;
 use homenode_sim::Objects;
+use homenode_table::{Cell, Table};
 use std::collections::BTreeMap;
 
 /// Objects, lines and blocks in a table, of each machine and block size.
@@ -34,24 +35,24 @@ pub(super) fn objects_table() -> Table {
     ];
     let note = "Bounds of blocks, divided among objects by the moves that references to them cause. The worth is what is \
                 saved if the words of each block lay in blocks of their own by who uses them: replayed, not estimated.";
-    Table::new("false-sharing-objects", note, &columns)
+    table("false-sharing-objects", note, &columns)
 }
 
 pub(super) fn lines_table() -> Table {
     let columns = ["machine", "block_bytes", "place", "function", "moves", "lower", "upper"];
     let note = "Bounds of blocks, divided among source lines by the moves that they cause.";
-    Table::new("false-sharing-lines", note, &columns)
+    table("false-sharing-lines", note, &columns)
 }
 
 pub(super) fn words_table() -> Table {
     let columns =
         ["machine", "block_bytes", "block_address", "lower", "upper", "offset_bytes", "bytes", "used_by", "object"];
     let note = "Who uses which words of the blocks with the largest bounds; neighbouring words of one use are one row.";
-    Table::new("false-sharing-words", note, &columns)
+    table("false-sharing-words", note, &columns)
 }
 
 impl Where<'_> {
-    fn head(&self) -> Vec<Value> {
+    fn head(&self) -> Vec<Cell<'_>> {
         vec![self.machine.name.as_str().into(), (self.options.block_words * self.options.word_bytes).into()]
     }
     fn object(&self, id: u32) -> String {
@@ -68,7 +69,7 @@ impl Where<'_> {
             let mut cells = self.head();
             cells.extend([self.object(s.id).into(), s.moves.into(), (s.lower as f64).into()]);
             cells.push(self.per_block(s.upper_scaled).into());
-            cells.extend(object.words.map(Value::from));
+            cells.extend(object.words.map(Cell::from));
             cells.extend([object.separation.advice().into(), saved.into()]);
             cells.push((saved * self.options.cost.of_words(self.options.block_words) as f64).into());
             table.push(cells);

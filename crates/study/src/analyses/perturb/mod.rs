@@ -12,9 +12,10 @@ mod interval;
 mod local;
 mod sensitivity;
 
-use super::{Input, Need, Refused, Spec, Table, Value};
+use super::{Input, Need, Refused, Spec, table::table};
 pub use blame::{Blamed, blame};
 use homenode_sim::Seat;
+use homenode_table::{Cell, Table};
 use homenode_trace::TraceError;
 use homenode_trace::order::{Piece, Source, Stream};
 pub use interval::Interval;
@@ -225,10 +226,10 @@ fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
     Ok(vec![changes, causes, objects])
 }
 
-fn place(input: &Input<'_>, filter: Filter, change: &Change) -> Vec<Value> {
+fn place(input: &Input<'_>, filter: Filter, change: &Change) -> Vec<Cell<'static>> {
     vec![
         filter.name().into(),
-        input.question.machines[change.row.machine as usize].name.as_str().into(),
+        input.question.machines[change.row.machine as usize].name.clone().into(),
         change.row.block_bytes.into(),
         change.row.what.words(input.question).into(),
     ]
@@ -252,10 +253,10 @@ fn changes_table() -> Table {
     let note = "Change of each cost when the order of references is disturbed, in percent of the cost in the recorded \
                 order: largest and mean without signs, where changes below 0.001 are shown as 0, and the mean with signs \
                 between the ends of its 95 % confidence interval over the repeats.";
-    Table::new("perturbation", note, &columns)
+    table("perturbation", note, &columns)
 }
 
-fn change_row(input: &Input<'_>, filter: Filter, sync: Sync, change: &Change) -> Vec<Value> {
+fn change_row(input: &Input<'_>, filter: Filter, sync: Sync, change: &Change) -> Vec<Cell<'static>> {
     let interval = change.interval_percent();
     let mut row = place(input, filter, change);
     row.extend([
@@ -276,7 +277,7 @@ fn causes_table() -> Table {
         ["filter", "machine", "block_bytes", "what", "change_percent", "with_synchronisation_kept", "by_crossing_it"];
     let note = "Mean change of each cost in percent where synchronisation is ignored, the part of it that is there too where \
                 it is kept, and the rest, which comes from references that moved across synchronisation.";
-    Table::new("perturbation-causes", note, &columns)
+    table("perturbation-causes", note, &columns)
 }
 
 fn objects_table() -> Table {
@@ -285,7 +286,7 @@ fn objects_table() -> Table {
     let note = "Moves of blocks on a machine that cannot reference other nodes, by the object whose reference causes them: in \
                 the recorded order, and how they change with the 95 % confidence interval over the repeats. The share is \
                 that of the sum of all objects' changes without signs.";
-    Table::new("perturbation-objects", note, &columns)
+    table("perturbation-objects", note, &columns)
 }
 
 fn object_rows(input: &mut Input<'_>, filter: Filter, sync: Sync, table: &mut Table) -> Result<(), Refused> {

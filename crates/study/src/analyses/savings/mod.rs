@@ -3,10 +3,11 @@
 mod shape;
 mod sweep;
 
-use super::{Input, Need, Refused, Series, Spec, Table, sum};
+use super::{Input, Need, Refused, Series, Spec, sum, table::table};
 use crate::{Question, Want, What};
 use homenode_machine::Machine;
 use homenode_machine::models::family::{MEMBERS, Parameters};
+use homenode_table::Table;
 pub use shape::{Bend, Slope, bends, is_concave, is_linear};
 pub use sweep::{Plotted, Sweep, block_series, family_seats, mcpr, moves_per_block, scaled};
 
@@ -67,7 +68,7 @@ fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
 fn shares(input: &mut Input<'_>) -> Result<Table, Refused> {
     let columns = ["machine", "block_bytes", "policy", "base", "base_mcpr", "policy_mcpr", "optimum_mcpr", "share"];
     let note = "Share of what the optimum with replication saves over a placement that knows nothing.";
-    let mut table = Table::new("savings", note, &columns);
+    let mut table = table("savings", note, &columns);
     let question = Question { with_replication: Want::Cost, ..input.question.clone() };
     let answer = sum(&(input.ask)(&question, input.source)?)?;
     for row in &answer.rows {
@@ -105,7 +106,7 @@ const SWEEP_COLUMNS: [&str; 7] = ["machine", "block_bytes", "parameter", "value"
 fn move_costs(input: &mut Input<'_>) -> Result<Table, Refused> {
     let note = "How costs and moves change with what a copy costs. Through the optimum's points goes a concave line of \
                 straight pieces, whose slope is moves per reference.";
-    let mut table = Table::new("move-costs", note, &SWEEP_COLUMNS);
+    let mut table = table("move-costs", note, &SWEEP_COLUMNS);
     let question = input.question;
     for (machine, seats) in question.machines.iter().zip(&question.seats) {
         if machine.sections.caches.is_some() || !machine.cost.remote_access {
@@ -125,7 +126,7 @@ fn move_costs(input: &mut Input<'_>) -> Result<Table, Refused> {
 fn family(input: &mut Input<'_>) -> Result<Table, Refused> {
     let note = "How costs change with latency, at the study's block sizes, and with the overhead of software, at 512 bytes, \
                 on the five machines of Bolosky 1993, chapter 6.";
-    let mut table = Table::new("latency-and-overhead", note, &SWEEP_COLUMNS);
+    let mut table = table("latency-and-overhead", note, &SWEEP_COLUMNS);
     let seats = family_seats(input.seats());
     let processors = seats.iter().map(|s| s.cpu + 1).max().unwrap_or(1);
     let base = Question { policies: Vec::new(), ..sweep_base(input.question, seats) };

@@ -6,9 +6,10 @@
 mod models;
 mod stacks;
 
-use super::{Input, Need, Refused, Spec, Table, input, mcpr, sum};
+use super::{Input, Need, Refused, Spec, input, mcpr, sum, table::table};
 use crate::{Question, Want};
 use homenode_sim::Seat;
+use homenode_table::Table;
 use homenode_trace::{Merged, Op};
 pub use models::{HUGE_BYTES, Level, TLB_MODELS, TlbModel};
 use stacks::Stacks;
@@ -213,7 +214,7 @@ fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
         ["model", "page_bytes", "words", "first_misses", "misses", "rate", "reach_bytes", "added_cost_per_reference"];
     let note = "Misses per word referenced, private data included, busy waiting left out. Moves and invalidations flush \
                 nothing. The added cost is in local references and absent where no source gives the cost of a miss.";
-    let mut table = Table::new("tlb", note, &columns);
+    let mut table = table("tlb", note, &columns);
     for row in tlbs.rows() {
         table.push(vec![
             row.model.name.into(),
@@ -234,9 +235,8 @@ fn corrected(input: &mut Input<'_>, rates: &[TlbRow]) -> Result<Table, Refused> 
     let columns = ["machine", "page_bytes", "model", "mcpr", "rate", "miss_cost", "mcpr_corrected"];
     let note = "Mean cost per reference of the optimum with replication, without and with TLB misses. The cost of a miss is \
                 that of its source, whatever the machine.";
-    let mut table = Table::new("tlb-corrected", note, &columns);
-    let machines =
-        input.question.machines.iter().zip(&input.question.seats).filter(|(m, _)| m.sections.caches.is_none());
+    let mut table = table("tlb-corrected", note, &columns);
+    let machines = input.question.machines.iter().zip(&input.question.seats).filter(|(m, _)| m.sections.caches.is_none());
     let (machines, seats): (Vec<_>, Vec<_>) = machines.map(|(m, s)| (m.clone(), s.clone())).unzip();
     let question = Question {
         machines,

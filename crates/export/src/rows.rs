@@ -1,6 +1,7 @@
 //! The rows of an export as files: one list of columns that the Parquet schema, the CSV header and the cells come from.
 use crate::names::{Place, Texts};
-use crate::words::{WRITE_BACK, charged};
+use crate::words::{COUNTED, ESTIMATED, WRITE_BACK, charged};
+use homenode_command::instructions::Between;
 use homenode_machine::AccessClass;
 use homenode_trace::{DataSource, Op};
 use parquet::basic::{Compression, ZstdLevel};
@@ -40,6 +41,7 @@ pub(crate) struct Row {
     pub(crate) source: DataSource,
     pub(crate) latency: Option<u32>,
     pub(crate) cpu: Option<u16>,
+    pub(crate) instructions: Between,
 }
 
 /// Which columns there are.
@@ -84,6 +86,7 @@ pub(crate) struct Column {
 const ALWAYS: Holds = |_| true;
 const NEVER: Holds = |_| false;
 const SAMPLED: Holds = |s| s.sampled;
+const CONSECUTIVE: Holds = |s| !s.sampled && !s.after_caches;
 const AFTER_CACHES: Holds = |s| s.after_caches;
 /// What a write-back has not.
 const REFERENCE: Holds = |s| !s.after_caches;
@@ -94,6 +97,15 @@ fn number<'a>(n: Option<impl Into<u64>>) -> Cell<'a> {
 
 fn text(texts: &Texts, number: u32) -> Cell<'_> {
     texts.get(number).map_or(Cell::Absent, Cell::Text)
+}
+
+/// The number of instructions, and how it is known.
+fn between(r: &Row) -> (Option<u64>, Option<&'static str>) {
+    match r.instructions {
+        Between::Counted(n) => (Some(n), Some(COUNTED)),
+        Between::Estimated(n) => (Some(n.into()), Some(ESTIMATED)),
+        Between::Unknown => (None, None),
+    }
 }
 
 /// One of a few words.
@@ -110,7 +122,7 @@ const fn column(
     Column { name, kind, required, when, cell }
 }
 
-const COLUMNS: [Column; 19] = [
+const COLUMNS: [Column; 21] = [
     column("thread", Kind::Number(32), (ALWAYS, REFERENCE), |r, _| number(r.thread)),
     column("space", Kind::Number(32), (AFTER_CACHES, ALWAYS), |r, _| number(Some(r.space))),
     column("addr", Kind::Number(64), (ALWAYS, ALWAYS), |r, _| number(Some(r.addr))),
@@ -130,6 +142,10 @@ const COLUMNS: [Column; 19] = [
     column("source", Kind::Text, (SAMPLED, ALWAYS), |r, t| word(t, r.source.name())),
     column("latency", Kind::Number(32), (SAMPLED, NEVER), |r, _| number(r.latency)),
     column("cpu", Kind::Number(16), (SAMPLED, NEVER), |r, _| number(r.cpu)),
+    column("instructions", Kind::Number(64), (CONSECUTIVE, NEVER), |r, _| number(between(r).0)),
+    column("instructions_are", Kind::Text, (CONSECUTIVE, NEVER), |r, t| {
+        between(r).1.map_or(Cell::Absent, |w| word(t, w))
+    }),
 ];
 
 fn columns(shape: Shape) -> Vec<&'static Column> {

@@ -5,6 +5,10 @@ use homenode_trace::{DataSource, Op};
 /// The operation of a row that is none.
 pub(crate) const WRITE_BACK: &str = "write-back";
 
+/// How instructions between references are known.
+pub(crate) const COUNTED: &str = "counted";
+pub(crate) const ESTIMATED: &str = "estimated";
+
 /// What an access is charged as.
 pub(crate) const fn charged(class: AccessClass) -> &'static str {
     match class {
@@ -19,5 +23,5 @@ pub(crate) const fn charged(class: AccessClass) -> &'static str {
 pub(crate) fn fixed_words() -> impl Iterator<Item = &'static str> {
     let classes = [AccessClass::Read, AccessClass::Write, AccessClass::WriteBack, AccessClass::Free];
     let ops = Op::ALL.into_iter().map(Op::name);
-    ops.chain(classes.map(charged)).chain(DataSource::ALL.map(DataSource::name))
+    ops.chain(classes.map(charged)).chain(DataSource::ALL.map(DataSource::name)).chain([COUNTED, ESTIMATED])
 }

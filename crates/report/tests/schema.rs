@@ -28,7 +28,11 @@ fn info() -> InfoDoc {
         bytes_referenced: 8_000_000,
         dataset_bytes: 123_456,
         bytes_per_ref: Some(0.123),
-        instructions: Some(InfoInstructions { estimated: 5_000_000, estimated_refs: 990_000, ..InfoInstructions::default() }),
+        instructions: Some(InfoInstructions {
+            estimated: 5_000_000,
+            estimated_refs: 990_000,
+            ..InfoInstructions::default()
+        }),
         frames: 16,
         phases: vec![InfoPhase { name: "sweep".into(), entered: 8, refs: 900_000 }],
         synchronisation: vec![
@@ -42,7 +46,7 @@ fn info() -> InfoDoc {
 
 fn sampled_info() -> InfoDoc {
     let (sampling, counted) = (support::sampled::sampling(SampleUnit::Window), support::sampled::counted());
-    InfoDoc { sampling: Some(SamplingDoc::new(&sampling, &counted, None)), ..instructions: None, ..info() }
+    InfoDoc { sampling: Some(SamplingDoc::new(&sampling, &counted, None)), instructions: None, ..info() }
 }
 
 fn documents() -> Vec<Value> {

@@ -166,6 +166,9 @@ fn is_spill(i: &Instruction) -> bool {
     let moves = matches!(
         i.mnemonic(),
         M::Mov
+            | M::Movzx
+            | M::Movsx
+            | M::Movsxd
             | M::Movss
             | M::Movsd
             | M::Movaps

@@ -277,9 +277,8 @@ mod tests {
     type Used<'a> = (u32, &'a [Claim], &'a [(u64, u64)]);
 
     fn of(spaces: &[Used<'_>]) -> Shared {
-        let uses = |(space, claims, other): &Used<'_>| {
-            (*space, Uses { claims: claims.to_vec(), other: other.to_vec() })
-        };
+        let uses =
+            |(space, claims, other): &Used<'_>| (*space, Uses { claims: claims.to_vec(), other: other.to_vec() });
         Shared::new(spaces.iter().map(uses).collect())
     }
 

@@ -24,7 +24,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("capture", &["base", "trace", "sys", "hooks", "host", "sampling", "symbols"]),
     ("import", &["base", "trace", "sys", "sampling", "symbols", "capture"]),
     ("migrate", &["base", "machine", "placement", "sys"]),
-    ("command", &["base", "trace", "machine", "sys", "host", "sampling", "capture"]),
+    ("command", &["base", "trace", "machine", "sys", "hooks", "host", "sampling", "symbols", "capture"]),
     (
         "papers",
         &[

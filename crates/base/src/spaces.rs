@@ -273,10 +273,12 @@ mod tests {
     fn claim(first: u64, bytes: u64, offset: u64) -> Claim {
         Claim { first, last: first + bytes - 1, memory: Memory::File(1, 2), offset }
     }
-    fn of(spaces: &[(u32, &[Claim], &[(u64, u64)])]) -> Shared {
-        let uses = |(space, claims, other): &(u32, &[Claim], &[(u64, u64)])| {
-            (*space, Uses { claims: claims.to_vec(), other: other.to_vec() })
-        };
+    /// A space, its claims and its other uses.
+    type Used<'a> = (u32, &'a [Claim], &'a [(u64, u64)]);
+
+    fn of(spaces: &[Used<'_>]) -> Shared {
+        let uses =
+            |(space, claims, other): &Used<'_>| (*space, Uses { claims: claims.to_vec(), other: other.to_vec() });
         Shared::new(spaces.iter().map(uses).collect())
     }
 
@@ -317,7 +319,7 @@ mod tests {
     #[test]
     fn what_is_disputed_stays_its_own() {
         let other = Claim { memory: Memory::File(1, 3), ..claim(0x10_1000, 0x1000, 0) };
-        let spaces: &[(u32, &[Claim], &[(u64, u64)])] = &[
+        let spaces: &[Used<'_>] = &[
             (0, &[claim(0x1000, 0x4000, 0), Claim { memory: Memory::File(1, 3), ..claim(0x9000, 0x1000, 0) }], &[]),
             // The second page was another file's for a while, the end of the fourth the heap's.
             (1, &[claim(0x10_0000, 0x4000, 0), other], &[(0x10_3800, 0x10_4800)]),

@@ -43,6 +43,7 @@ mod words;
 use homenode_base::NodeId;
 use homenode_base::spaces::home;
 use homenode_command::dataset::{open, refs};
+use homenode_command::instructions::{Between, Column, Instructions};
 use homenode_command::{Failure, Progress, machine, output};
 use homenode_machine::AccessClass;
 use homenode_sim::names::NameTable;
@@ -124,7 +125,7 @@ pub fn export(request: &ExportRequest, progress: &mut dyn Progress) -> Result<u6
 /// Where rows come from.
 enum Rows<'m> {
     /// References as recorded.
-    Recorded(Homes),
+    Recorded(Box<Recorded<'m>>),
     /// What passes the caches.
     Filtered(Box<Filtered<'m>>),
 }
@@ -145,13 +146,13 @@ impl<'a> Exporter<'a> {
     fn new(
         (sink, shape): (Sink, Shape),
         setup: Setup<'a>,
-        (names, reader): (&'a NameTable<'a>, &DatasetReader),
+        (names, reader): (&'a NameTable<'a>, &'a DatasetReader),
         progress: &'a mut dyn Progress,
     ) -> Result<Exporter<'a>, Failure> {
         let rows = if shape.after_caches {
             Rows::Filtered(Box::new(Filtered::new(setup).map_err(Failure::usage)?))
         } else {
-            Rows::Recorded(Homes::new(&setup))
+            Rows::Recorded(Box::new(Recorded::new(&setup, reader)))
         };
         Ok(Exporter {
             rows,
@@ -177,11 +178,12 @@ impl<'a> Exporter<'a> {
         self.progress.at("exporting", self.read, Some(self.total));
         let Exporter { rows, sink, now, seats, written, .. } = self;
         match rows {
-            Rows::Recorded(homes) => {
+            Rows::Recorded(rows) => {
                 for r in refs {
                     let seat = seats.get(r.thread as usize).copied();
-                    let node = seat.and_then(|seat| homes.of(r, seat));
-                    sink.push(recorded(r, seat, node, now), &now.texts)?;
+                    let node = seat.and_then(|seat| rows.homes.of(r, seat));
+                    let instructions = rows.between(r).map_err(|e| ParquetError::General(e.to_string()))?;
+                    sink.push(Row { instructions, ..recorded(r, seat, node, now) }, &now.texts)?;
                 }
                 *written += refs.len() as u64;
             }
@@ -217,6 +219,7 @@ fn recorded(r: &Merged, seat: Option<Seat>, node: Option<NodeId>, now: &mut Now<
         source: r.source,
         latency: r.latency_cycles(),
         cpu: r.cpu(),
+        instructions: Between::Unknown,
     }
 }
 
@@ -240,6 +243,7 @@ fn passed(p: &Passed, now: &mut Now<'_>) -> Row {
         source: DataSource::Unknown,
         latency: None,
         cpu: None,
+        instructions: Between::Unknown,
     };
     let Some(r) = &p.reference else { return common };
     Row {
@@ -253,6 +257,32 @@ fn passed(p: &Passed, now: &mut Now<'_>) -> Row {
         latency: r.latency_cycles(),
         cpu: r.cpu(),
         ..common
+    }
+}
+
+/// What is known beside references as they were recorded.
+struct Recorded<'a> {
+    homes: Homes,
+    instructions: Instructions<'a>,
+    counts: Column<'a>,
+    /// The last site of each thread.
+    last: Vec<Option<u32>>,
+}
+
+impl<'a> Recorded<'a> {
+    fn new(setup: &Setup<'_>, reader: &'a DatasetReader) -> Recorded<'a> {
+        Recorded {
+            homes: Homes::new(setup),
+            instructions: Instructions::new(reader),
+            counts: Column::new(reader),
+            last: vec![None; reader.threads() as usize],
+        }
+    }
+    /// Instructions between the thread's reference before this one and this one.
+    fn between(&mut self, r: &Merged) -> Result<Between, homenode_trace::TraceError> {
+        let Some(last) = self.last.get_mut(r.thread as usize) else { return Ok(Between::Unknown) };
+        let before = last.replace(r.site);
+        Ok(self.instructions.between(before, r.site, self.counts.next(r.thread)?))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The rows of an export: one list of columns.
 use crate::names::{Place, Texts};
-use crate::words::{WRITE_BACK, charged};
+use crate::words::{COUNTED, ESTIMATED, WRITE_BACK, charged};
+use homenode_command::instructions::Between;
 use homenode_machine::AccessClass;
 use homenode_table::{Cell, Format, Kind, TableFile, WriteError};
 use homenode_trace::{DataSource, Op};
@@ -35,6 +36,7 @@ pub(crate) struct Row {
     pub(crate) source: DataSource,
     pub(crate) latency: Option<u32>,
     pub(crate) cpu: Option<u16>,
+    pub(crate) instructions: Between,
 }
 
 /// Which columns there are.
@@ -62,6 +64,7 @@ struct Column {
 const ALWAYS: Holds = |_| true;
 const NEVER: Holds = |_| false;
 const SAMPLED: Holds = |s| s.sampled;
+const CONSECUTIVE: Holds = |s| !s.sampled && !s.after_caches;
 const AFTER_CACHES: Holds = |s| s.after_caches;
 /// What a write-back has not.
 const REFERENCE: Holds = |s| !s.after_caches;
@@ -74,6 +77,15 @@ fn text(texts: &Texts, number: u32) -> Cell<'_> {
     Cell::from(texts.get(number))
 }
 
+/// The number of instructions, and how it is known.
+fn between(r: &Row) -> (Option<u64>, Option<&'static str>) {
+    match r.instructions {
+        Between::Counted(n) => (Some(n), Some(COUNTED)),
+        Between::Estimated(n) => (Some(n.into()), Some(ESTIMATED)),
+        Between::Unknown => (None, None),
+    }
+}
+
 const fn column(
     name: &'static str,
     kind: Kind,
@@ -83,7 +95,7 @@ const fn column(
     Column { name, kind, required, when, cell }
 }
 
-const COLUMNS: [Column; 19] = [
+const COLUMNS: [Column; 21] = [
     column("thread", Kind::Count32, (ALWAYS, REFERENCE), |r, _| number(r.thread)),
     column("space", Kind::Count32, (AFTER_CACHES, ALWAYS), |r, _| number(Some(r.space))),
     column("addr", Kind::Count, (ALWAYS, ALWAYS), |r, _| number(Some(r.addr))),
@@ -103,6 +115,8 @@ const COLUMNS: [Column; 19] = [
     column("source", Kind::Text, (SAMPLED, ALWAYS), |r, _| Cell::from(r.source.name())),
     column("latency", Kind::Count32, (SAMPLED, NEVER), |r, _| number(r.latency)),
     column("cpu", Kind::Count16, (SAMPLED, NEVER), |r, _| number(r.cpu)),
+    column("instructions", Kind::Count, (CONSECUTIVE, NEVER), |r, _| number(between(r).0)),
+    column("instructions_are", Kind::Text, (CONSECUTIVE, NEVER), |r, _| Cell::from(between(r).1)),
 ];
 
 /// A file that is being written.

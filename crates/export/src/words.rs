@@ -4,6 +4,10 @@ use homenode_machine::AccessClass;
 /// The operation of a row that is none.
 pub(crate) const WRITE_BACK: &str = "write-back";
 
+/// How instructions between references are known.
+pub(crate) const COUNTED: &str = "counted";
+pub(crate) const ESTIMATED: &str = "estimated";
+
 /// What an access is charged as.
 pub(crate) const fn charged(class: AccessClass) -> &'static str {
     match class {

@@ -30,6 +30,8 @@ pub struct InfoDoc {
     pub dataset_bytes: u64,
     /// `dataset_bytes` per reference; absent if there is no reference.
     pub bytes_per_ref: Option<f64>,
+    /// Instructions of the program between its references; absent for sampled recordings.
+    pub instructions: Option<InfoInstructions>,
     /// Frames in all thread files.
     pub frames: u64,
     /// Named phases in order of their first begin.
@@ -60,6 +62,25 @@ impl OpCounts {
     pub fn total(&self) -> u64 {
         [self.read, self.write, self.atomic, self.spin].into_iter().fold(0, u64::saturating_add)
     }
+}
+
+/// Instructions of the program's own from one reference of a thread to the next, and how they are known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct InfoInstructions {
+    /// Counted by the recorder.
+    pub counted: u64,
+    /// Estimated from the program's machine code.
+    pub estimated: u64,
+    /// References whose instructions are counted.
+    pub counted_refs: u64,
+    /// References whose instructions are estimated.
+    pub estimated_refs: u64,
+    /// References of whose instructions nothing is known.
+    pub unknown_refs: u64,
+    /// Different pairs of code locations that follow each other.
+    pub pairs: u64,
+    /// Of these, pairs with an estimate.
+    pub estimated_pairs: u64,
 }
 
 /// One recorded thread.

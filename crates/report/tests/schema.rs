@@ -2,7 +2,7 @@
 mod support;
 
 use homenode_base::TotalCost;
-use homenode_report::info::{INFO_SCHEMA, InfoPhase, InfoSync, InfoThread, OpCounts};
+use homenode_report::info::{INFO_SCHEMA, InfoInstructions, InfoPhase, InfoSync, InfoThread, OpCounts};
 use homenode_report::{CheckDoc, InfoDoc, Provenance, ReportDoc, SamplingDoc};
 use homenode_trace::SampleUnit;
 use serde_json::Value;
@@ -28,6 +28,11 @@ fn info() -> InfoDoc {
         bytes_referenced: 8_000_000,
         dataset_bytes: 123_456,
         bytes_per_ref: Some(0.123),
+        instructions: Some(InfoInstructions {
+            estimated: 5_000_000,
+            estimated_refs: 990_000,
+            ..InfoInstructions::default()
+        }),
         frames: 16,
         phases: vec![InfoPhase { name: "sweep".into(), entered: 8, refs: 900_000 }],
         synchronisation: vec![
@@ -41,7 +46,7 @@ fn info() -> InfoDoc {
 
 fn sampled_info() -> InfoDoc {
     let (sampling, counted) = (support::sampled::sampling(SampleUnit::Window), support::sampled::counted());
-    InfoDoc { sampling: Some(SamplingDoc::new(&sampling, &counted, None)), ..info() }
+    InfoDoc { sampling: Some(SamplingDoc::new(&sampling, &counted, None)), instructions: None, ..info() }
 }
 
 fn documents() -> Vec<Value> {

@@ -67,15 +67,15 @@ fn missing(has_lines: bool, functions: &Functions, build_id: Option<String>) -> 
 }
 
 /// Functions by address, from the symbol tables.
-struct Functions {
+pub(crate) struct Functions {
     /// (begin, end, mangled name), sorted.
-    spans: Vec<(u64, u64, String)>,
+    pub(crate) spans: Vec<(u64, u64, String)>,
     /// Whether there was a full symbol table and not only exported names.
     full: bool,
 }
 
 impl Functions {
-    fn of(file: &object::File<'_>, debug: Option<&object::File<'_>>) -> Functions {
+    pub(crate) fn of(file: &object::File<'_>, debug: Option<&object::File<'_>>) -> Functions {
         let mut spans = Vec::new();
         let tables = [debug.map(|d| d.symbols()), Some(file.symbols())];
         for symbol in tables.into_iter().flatten().flatten() {
@@ -286,12 +286,21 @@ fn global<'a>(symbol: &impl ObjectSymbol<'a>) -> Option<Global> {
 /// Names of the thread-local variables in an `ar` archive: those of the capture runtime, which are in every recorded program
 /// and are not the programmer's.
 pub(crate) fn thread_locals_of_archive(bytes: &[u8]) -> BTreeSet<String> {
+    names_of_archive(bytes, SymbolKind::Tls)
+}
+
+/// Mangled names of the functions in an `ar` archive.
+pub(crate) fn functions_of_archive(bytes: &[u8]) -> BTreeSet<String> {
+    names_of_archive(bytes, SymbolKind::Text)
+}
+
+fn names_of_archive(bytes: &[u8], kind: SymbolKind) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let Ok(archive) = object::read::archive::ArchiveFile::parse(bytes) else { return names };
     for member in archive.members().filter_map(Result::ok) {
         let file = member.data(bytes).ok().and_then(|data| object::File::parse(data).ok());
-        for symbol in file.iter().flat_map(|f| f.symbols()).filter(|s| s.kind() == SymbolKind::Tls) {
-            names.extend(symbol.name().map(demangle));
+        for symbol in file.iter().flat_map(|f| f.symbols()).filter(|s| s.kind() == kind && !s.is_undefined()) {
+            names.extend(symbol.name().map(|n| if kind == SymbolKind::Tls { demangle(n) } else { n.to_owned() }));
         }
     }
     names

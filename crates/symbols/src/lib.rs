@@ -24,7 +24,7 @@
 //!
 //! Reading order: [`modules`] (which file lies where in a process), [`answers`] and [`image`] (one file: addresses to functions and
 //! lines, global data), `debug_file`, `demangle`, `shorten`, `inlines`, `callsites`, `returns` (what a call's value becomes),
-//! `types`; `sites` (the addresses that a dataset mentions) and [`naming`] (names for all of them).
+//! `types`; [`paths`] (instructions between references); `sites` (the addresses that a dataset mentions) and [`naming`] (names for all of them).
 #![forbid(unsafe_code)]
 
 pub mod answers;
@@ -35,6 +35,7 @@ pub mod image;
 mod inlines;
 pub mod modules;
 pub mod naming;
+pub mod paths;
 mod returns;
 mod shorten;
 mod sites;
@@ -43,3 +44,4 @@ mod types;
 pub use image::{ModuleFile, read_module};
 pub use modules::{Mapping, Module, Modules, mappings};
 pub use naming::{Named, name_everything};
+pub use paths::Paths;

@@ -1,8 +1,9 @@
 //! `homenode info`: what a recording holds, counted from its frames and not from what the manifest says.
 use homenode_command::dataset::{Opened, open, refs};
+use homenode_command::instructions::{Followers, Instructions};
 use homenode_command::{Failure, Progress};
 use homenode_report::doc::blind_sentences;
-use homenode_report::info::{INFO_SCHEMA, InfoPhase, InfoSync, InfoThread, OpCounts};
+use homenode_report::info::{INFO_SCHEMA, InfoInstructions, InfoPhase, InfoSync, InfoThread, OpCounts};
 use homenode_report::{InfoDoc, Provenance, SamplingDoc};
 use homenode_sim::evaluation::{SampledTotals, SourceRow};
 use homenode_sim::names::NameTable;
@@ -18,9 +19,9 @@ pub fn info(path: &Path, progress: &mut dyn Progress) -> Result<InfoDoc, Failure
     let Opened { store, reader } = open(path)?;
     let total = refs(&reader);
     let (mut threads, mut done) = (Vec::new(), 0);
-    let mut sampled = Sampled::default();
+    let mut seen = Seen { sampled: Sampled::default(), followers: Followers::default() };
     for t in 0..reader.threads() {
-        threads.push(thread(&reader, t, &mut sampled, &mut |n| {
+        threads.push(thread(&reader, t, &mut seen, &mut |n| {
             done += n;
             progress.at("reading", done, Some(total));
         })?);
@@ -31,12 +32,13 @@ pub fn info(path: &Path, progress: &mut dyn Progress) -> Result<InfoDoc, Failure
     Ok(InfoDoc {
         schema: INFO_SCHEMA,
         provenance: provenance(path, &reader, "not replayed"),
-        sampling: reader.manifest().sampling.as_ref().map(|s| SamplingDoc::new(s, &sampled.totals(), None)),
+        sampling: reader.manifest().sampling.as_ref().map(|s| SamplingDoc::new(s, &seen.sampled.totals(), None)),
         blind: unseen(&reader),
         bytes_referenced: threads.iter().map(|t| t.bytes).sum(),
         ops,
         dataset_bytes,
         bytes_per_ref: (total > 0).then(|| dataset_bytes as f64 / total as f64),
+        instructions: instructions(&reader, seen.followers),
         frames: (0..reader.threads()).map(|t| reader.frames(t).len() as u64).sum(),
         phases: phases(&reader),
         synchronisation: synchronisation(&reader),
@@ -64,6 +66,27 @@ fn add(sum: &mut OpCounts, o: &OpCounts) {
     sum.spin += o.spin;
 }
 
+/// What is counted in frames beside references.
+struct Seen {
+    sampled: Sampled,
+    followers: Followers,
+}
+
+fn instructions(reader: &DatasetReader, followers: Followers) -> Option<InfoInstructions> {
+    reader.manifest().sampling.is_none().then(|| {
+        let known = followers.known(&mut Instructions::new(reader));
+        InfoInstructions {
+            counted: known.counted.1,
+            estimated: known.estimated.1,
+            counted_refs: known.counted.0,
+            estimated_refs: known.estimated.0,
+            unknown_refs: known.unknown,
+            pairs: known.pairs,
+            estimated_pairs: known.pairs_estimated,
+        }
+    })
+}
+
 /// Samples and their weights by data source.
 #[derive(Default)]
 struct Sampled([(u64, u64); DataSource::ALL.len()]);
@@ -86,12 +109,7 @@ impl Sampled {
     }
 }
 
-fn thread(
-    reader: &DatasetReader,
-    t: u32,
-    sampled: &mut Sampled,
-    read: &mut dyn FnMut(u64),
-) -> Result<InfoThread, Failure> {
+fn thread(reader: &DatasetReader, t: u32, seen: &mut Seen, read: &mut dyn FnMut(u64)) -> Result<InfoThread, Failure> {
     let meta = &reader.manifest().threads[t as usize];
     let events = reader.thread_events(t).len() as u64;
     let mut row = InfoThread {
@@ -102,10 +120,13 @@ fn thread(
         events,
         ..Default::default()
     };
-    let (mut bytes, mut frame, mut per_key) = (Vec::new(), DecodedFrame::default(), Vec::new());
+    let (mut bytes, mut frame, mut per_key, mut sites) = (Vec::new(), DecodedFrame::default(), Vec::new(), Vec::new());
+    seen.followers.thread();
     for i in 0..reader.frames(t).len() {
         reader.read_frame(t, i, &mut bytes, &mut frame)?;
-        frame.samples().iter().for_each(|s| sampled.add(s));
+        frame.samples().iter().for_each(|s| seen.sampled.add(s));
+        reader.map_sites(&frame, &mut sites)?;
+        seen.followers.frame(&frame, &sites);
         per_key.clear();
         per_key.resize(frame.keys.len(), 0u64);
         frame.key.iter().for_each(|&k| per_key[usize::from(k)] += 1);

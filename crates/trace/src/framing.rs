@@ -36,7 +36,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub(crate) const fn magic(self) -> [u8; 4] {
+    /// The mark with which a frame of this kind begins.
+    pub const fn magic(self) -> [u8; 4] {
         match self {
             Kind::Refs => *b"HNFR",
             Kind::Events => *b"HNEV",

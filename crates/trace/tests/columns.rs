@@ -82,8 +82,11 @@ fn a_column_of_zeros_is_not_written() {
     assert!(!alone.is_empty() && frame_of(100, &alone, Codec::Raw) == bare && bare[4] == 1);
 }
 
+/// Number, version and bytes of a column.
+type Part<'a> = (u64, u64, &'a [u8]);
+
 /// An uncompressed frame whose columns are replaced by these: number, version, bytes.
-fn with_columns(mark: u8, columns: &[(u64, u64, &[u8])]) -> Vec<u8> {
+fn with_columns(mark: u8, columns: &[Part<'_>]) -> Vec<u8> {
     let mut bytes = frame_of(3, &[], Codec::Raw);
     bytes.push(columns.len() as u8);
     for (number, version, content) in columns {
@@ -126,8 +129,8 @@ fn what_is_not_known_is_skipped() {
 
 #[test]
 fn what_cannot_be_is_refused_by_both_decoders() {
-    let twice: &[(u64, u64, &[u8])] = &[(5, 1, FOUR), (5, 1, FOUR)];
-    let cases: &[(u8, &[(u64, u64, &[u8])], &str)] = &[
+    let twice: &[Part<'_>] = &[(5, 1, FOUR), (5, 1, FOUR)];
+    let cases: &[(u8, &[Part<'_>], &str)] = &[
         (0, twice, "stands after"),
         (0, &[(9, 1, b""), (9, 2, b"")], "stands after"),
         (0, &[(9, 1, b""), (5, 1, FOUR)], "stands after"),

@@ -1,12 +1,13 @@
 //! What the files of a dataset still hold. What is damaged is put aside; where that changes the ordinals of what follows, or
 //! where a file has another name elsewhere, the file is written anew and the new one takes its place ([`super::swap`]).
 use super::aside::{self, DAMAGED};
+use super::salvage::{Salvage, salvage};
 use super::swap::Swap;
 use crate::error::CaptureError;
 use crate::store::{DirStore, THREADS};
 use homenode_base::ring::RINGS_MAX;
 use homenode_sys::dir::{Dir, Kind as FileKind};
-use homenode_trace::dataset::{EVENTS_FILE, EventWalk, Salvage, frames_file, salvage, scan_frames};
+use homenode_trace::dataset::{EVENTS_FILE, EventWalk, frames_file, scan_frames};
 use homenode_trace::events::decode_chunk;
 use homenode_trace::frame::{DecodedFrame, decode_frame};
 use homenode_trace::framing::{Codec, Kind};

@@ -3,6 +3,7 @@
 mod aside;
 mod files;
 mod rings;
+mod salvage;
 mod swap;
 
 use crate::control::{self, Control, Entry, RINGS, remove_old_rings, remove_rings};

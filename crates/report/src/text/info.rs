@@ -102,8 +102,21 @@ fn facts(doc: &InfoDoc) -> Vec<String> {
         ("objects", format!("{}, used from {} code locations", integer(doc.objects), integer(doc.sites))),
     ];
     let mut table = Table::new(vec![Column::words("", 11).wide(11), Column::words("", 0)]);
-    rows.iter().chain(&sampled(doc)).for_each(|(name, value)| table.push_words([*name, value]));
+    rows.iter().chain(&instructions(doc)).chain(&sampled(doc)).for_each(|(name, value)| table.push_words([*name, value]));
     table.lines(&Layout { gap: 1, head: false, ..Layout::default() })
+}
+
+fn instructions(doc: &InfoDoc) -> Option<(&'static str, String)> {
+    let i = doc.instructions.filter(|i| i.counted_refs + i.estimated_refs > 0)?;
+    let all = (i.counted_refs + i.estimated_refs + i.unknown_refs).max(1) as f64;
+    let part = |n: u64, refs: u64, how: &str| {
+        (refs > 0).then(|| {
+            format!("{} instructions {how} (before {} of the references)", count(n), percent(refs as f64 / all))
+        })
+    };
+    let unknown = (i.unknown_refs > 0).then(|| format!("not known before {}", percent(i.unknown_refs as f64 / all)));
+    let parts = [part(i.counted, i.counted_refs, "counted"), part(i.estimated, i.estimated_refs, "estimated"), unknown];
+    Some(("executed", parts.into_iter().flatten().collect::<Vec<_>>().join(", ")))
 }
 
 fn sampled(doc: &InfoDoc) -> Vec<(&'static str, String)> {

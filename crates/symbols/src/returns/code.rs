@@ -67,6 +67,11 @@ impl<'a> Code<'a> {
         Some(Function { begin, instructions, targets })
     }
 
+    /// Functions: begin and mangled name, in order.
+    pub(crate) fn begins(&self) -> impl Iterator<Item = (u64, &'a str)> {
+        self.functions.iter().map(|f| (f.0, f.2.as_str()))
+    }
+
     /// Begin of the function around an address.
     pub(crate) fn begin(&self, address: u64) -> Option<u64> {
         self.span(address).map(|f| f.0)
@@ -94,7 +99,7 @@ impl<'a> Code<'a> {
     }
 
     /// Where a call goes: the function, or the place that the loader fills in.
-    pub(super) fn target(&self, i: &Instruction) -> Option<u64> {
+    pub(crate) fn target(&self, i: &Instruction) -> Option<u64> {
         match i.op0_kind() {
             OpKind::NearBranch64 => Some(i.near_branch_target()),
             OpKind::Memory if i.memory_base() == Register::RIP => Some(i.memory_displacement64()),
@@ -103,7 +108,7 @@ impl<'a> Code<'a> {
     }
 
     /// Mangled name of what a call of this target reaches.
-    pub(super) fn name(&self, target: u64) -> Option<String> {
+    pub(crate) fn name(&self, target: u64) -> Option<String> {
         if let Some(name) = self.imported.get(&target) {
             return Some(name.clone());
         }
@@ -121,21 +126,21 @@ impl<'a> Code<'a> {
 }
 
 impl Function {
-    pub(super) fn begin(&self) -> u64 {
+    pub(crate) fn begin(&self) -> u64 {
         self.begin
     }
 
-    pub(super) fn instructions(&self) -> &[Instruction] {
+    pub(crate) fn instructions(&self) -> &[Instruction] {
         &self.instructions
     }
 
     /// Index of the instruction at an address.
-    pub(super) fn index(&self, ip: u64) -> Option<usize> {
+    pub(crate) fn index(&self, ip: u64) -> Option<usize> {
         self.instructions.binary_search_by_key(&ip, Instruction::ip).ok()
     }
 
     /// The fixed address that a register gets in the instructions right before one, without a jump between.
-    pub(super) fn address_in(&self, register: Register, before: usize) -> Option<u64> {
+    pub(crate) fn address_in(&self, register: Register, before: usize) -> Option<u64> {
         for i in self.instructions[..before].iter().rev().take(8) {
             if i.flow_control() != FlowControl::Next {
                 return None;
@@ -152,12 +157,12 @@ impl Function {
     }
 
     /// Whether something jumps to the instruction with this index.
-    pub(super) fn is_target(&self, index: usize) -> bool {
+    pub(crate) fn is_target(&self, index: usize) -> bool {
         self.targets.contains(&self.instructions[index].ip())
     }
 
     /// Whether there is no way out: no return, and no jump to elsewhere or to what cannot be known.
-    pub(super) fn cannot_return(&self) -> bool {
+    pub(crate) fn cannot_return(&self) -> bool {
         !self.instructions.iter().any(|i| match i.flow_control() {
             FlowControl::Return | FlowControl::IndirectBranch => true,
             _ => is_branch(i) && self.index(i.near_branch_target()).is_none() || i.code() == Op::INVALID,

@@ -6,10 +6,9 @@ mod code;
 mod flow;
 mod state;
 
-pub(crate) use code::Code;
+pub(crate) use code::{Code, Function};
 pub(crate) use state::State;
 
-use code::Function;
 use homenode_trace::symbols::Returned;
 use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, Register};
 use state::Value;

@@ -1,10 +1,10 @@
-//! From files to frames and events, stopping at the first damage; [`super::salvage`] goes on behind it.
+//! From files to frames and events, stopping at the first damage; what goes on behind it is recovery.
 use super::{EVENTS_FILE, JSON_BYTES_MAX};
 use crate::bytes::Fault;
 use crate::event::Event;
 use crate::events::decode_chunk;
 use crate::frame::FRAME_REFS_MAX;
-use crate::framing::{EVENTS_VERSION, FRAME_VERSION, HEADER_BYTES, Header, Kind};
+use crate::framing::{COLUMNS_VERSION, EVENTS_VERSION, FRAME_VERSION, HEADER_BYTES, Header, Kind};
 use crate::packed::Events;
 use crate::store::{ReadAt, Store};
 use crate::{Manifest, TraceError};
@@ -24,6 +24,8 @@ pub struct FrameEntry {
     pub refs: u32,
     /// Whether they have samples.
     pub sampled: bool,
+    /// Whether they may have optional columns.
+    pub columns: bool,
 }
 
 /// What a scan of a thread's file found.
@@ -84,7 +86,8 @@ fn frame_at(
         return damaged(format!("the frame has {} bytes, {} are left", header.total_len(), len - offset));
     }
     let (first_ref, refs, sampled) = (header.first, header.count, header.sampled());
-    Ok(FrameEntry { offset, len: header.total_len() as u32, first_ref, refs, sampled })
+    let columns = header.version == COLUMNS_VERSION;
+    Ok(FrameEntry { offset, len: header.total_len() as u32, first_ref, refs, sampled, columns })
 }
 
 /// Decodes the events of a whole file up to the first damage: events, bytes they cover, and the damage if any.
@@ -192,8 +195,11 @@ pub(super) fn open_optional(store: &dyn Store, name: &str) -> Result<Option<Arc<
     }
 }
 
-/// Fills `buf`; a file that ends earlier is damaged.
-pub(super) fn read_fully(file: &dyn ReadAt, name: &str, offset: u64, buf: &mut [u8]) -> Result<(), TraceError> {
+/// Fills `buf` from this offset of the file `name`; a file that ends earlier is damaged.
+///
+/// # Errors
+/// [`TraceError::Damaged`] if it does, [`TraceError::Io`] if it cannot be read.
+pub fn read_fully(file: &dyn ReadAt, name: &str, offset: u64, buf: &mut [u8]) -> Result<(), TraceError> {
     let mut done = 0;
     while done < buf.len() {
         match file.read_at(offset + done as u64, &mut buf[done..]) {

@@ -4,11 +4,9 @@
 //! whether it is complete or was recovered. One that is still being written, or whose recorder was killed, has no counts and
 //! is not opened: `recover` makes a dataset of it.
 mod files;
-mod salvage;
 mod validate;
 
-pub use files::{EventWalk, FrameEntry, FrameScan, scan_events, scan_frames};
-pub use salvage::{Salvage, Whole, salvage};
+pub use files::{EventWalk, FrameEntry, FrameScan, read_fully, scan_events, scan_frames};
 pub use validate::parse_manifest;
 
 use crate::event::Event;

@@ -1,34 +1,32 @@
 //! What a damaged file still holds: frames and chunks are self-contained, so one that is damaged costs itself and not what
 //! follows it. The next one is found by its mark and believed for its checksum.
-use super::files::{io_error, read_fully};
-use crate::TraceError;
-use crate::frame::FRAME_REFS_MAX;
-use crate::framing::{HEADER_BYTES, Header, Kind};
-use crate::store::ReadAt;
+use homenode_trace::TraceError;
+use homenode_trace::dataset::read_fully;
+use homenode_trace::frame::FRAME_REFS_MAX;
+use homenode_trace::framing::{HEADER_BYTES, Header, Kind};
+use homenode_trace::store::ReadAt;
 
 /// A frame or chunk whose checksum matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Whole {
+pub(super) struct Whole {
     /// Byte offset in the file.
-    pub offset: u64,
+    pub(super) offset: u64,
     /// Its header.
-    pub header: Header,
+    pub(super) header: Header,
 }
 
 /// What [`salvage`] found.
 #[derive(Debug, Default)]
-pub struct Salvage {
+pub(super) struct Salvage {
     /// Everything whole, in order; ordinals ascend, with gaps where something is lost.
-    pub whole: Vec<Whole>,
+    pub(super) whole: Vec<Whole>,
     /// Stretches (offset, bytes) that hold nothing whole. Frames that repeat what came before are among them.
-    pub damaged: Vec<(u64, u64)>,
-    /// Bytes of the file.
-    pub len: u64,
+    pub(super) damaged: Vec<(u64, u64)>,
 }
 
 impl Salvage {
     /// Bytes in damaged stretches.
-    pub fn damaged_bytes(&self) -> u64 {
+    pub(super) fn damaged_bytes(&self) -> u64 {
         self.damaged.iter().map(|d| d.1).sum()
     }
 }
@@ -46,7 +44,7 @@ const WORK: u64 = 64;
 ///
 /// # Errors
 /// [`TraceError::Io`] only.
-pub fn salvage(
+pub(super) fn salvage(
     file: &dyn ReadAt,
     name: &str,
     (kind, thread): (Kind, u32),
@@ -55,7 +53,7 @@ pub fn salvage(
     let len = file.len().map_err(|e| io_error(name, e))?;
     let mut search =
         Search { file, name, kind, thread, len, next: 0, work: len.saturating_mul(WORK), bytes: Vec::new() };
-    let mut found = Salvage { len, ..Salvage::default() };
+    let mut found = Salvage::default();
     let mut at = 0;
     while at < len {
         let from = at;
@@ -81,6 +79,10 @@ pub fn salvage(
         at += header.total_len() as u64;
     }
     Ok(found)
+}
+
+fn io_error(name: &str, source: std::io::Error) -> TraceError {
+    TraceError::Io { name: name.to_owned(), source }
 }
 
 struct Search<'a> {
@@ -152,12 +154,17 @@ impl Search<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::framing::{Codec, Label, Sealer};
+    use homenode_base::Rng;
+    use homenode_trace::Op;
+    use homenode_trace::frame::FrameEncoder;
+    use homenode_trace::framing::Codec;
 
-    fn frame(first: u64, count: u32, out: &mut Vec<u8>) {
-        let label = Label { kind: Kind::Refs, version: 1, thread: 7, first, count, sampled: false };
-        let payload: Vec<u8> = (0..200u32).map(|i| (i * 37 + first as u32) as u8).collect();
-        Sealer::default().seal(label, Codec::Raw, &payload, out);
+    /// Frames are all of one length.
+    fn frame(first: u64, out: &mut Vec<u8>) {
+        let (mut encoder, mut rng) = (FrameEncoder::default(), Rng::new(5));
+        encoder.begin(7, first);
+        (0..10).for_each(|_| assert!(encoder.push(rng.next_u64(), 8, Op::Read, rng.next_u64())));
+        encoder.finish(1, Codec::Raw, out);
     }
     fn found(bytes: &Vec<u8>) -> (Vec<u64>, Vec<(u64, u64)>) {
         let s = salvage(bytes, "f", (Kind::Refs, 7), &mut |_, _| true).expect("memory");
@@ -167,29 +174,38 @@ mod tests {
     #[test]
     fn a_damaged_frame_costs_itself_wherever_the_damage_is() {
         let mut good = Vec::new();
-        (0..5).for_each(|i| frame(i * 10, 10, &mut good));
+        (0..5).for_each(|i| frame(i * 10, &mut good));
+        let n = good.len() / 5;
+        assert!(n > 150);
         assert_eq!(found(&good), (vec![0, 10, 20, 30, 40], vec![]));
-        for at in (240..480).step_by(7) {
+        for at in (n..2 * n).step_by(7) {
             let mut bad = good.clone();
             bad[at] ^= 0x41;
-            assert_eq!(found(&bad), (vec![0, 20, 30, 40], vec![(240, 240)]), "byte {at}");
+            assert_eq!(found(&bad), (vec![0, 20, 30, 40], vec![(n as u64, n as u64)]), "byte {at}");
         }
         let mut inserted = good.clone();
-        inserted.splice(300..300, [0xAA; 3]);
+        inserted.splice(n + 60..n + 60, [0xAA; 3]);
         assert_eq!(found(&inserted).0, [0, 20, 30, 40]);
         let mut missing = good.clone();
-        missing.drain(300..333);
+        missing.drain(n + 60..n + 93);
         assert_eq!(found(&missing).0, [0, 20, 30, 40]);
-        assert_eq!(found(&good[..good.len() - 1].to_vec()), (vec![0, 10, 20, 30], vec![(960, 239)]));
-        let twice = [&good[..480], &good[..]].concat();
-        assert_eq!(found(&twice), (vec![0, 10, 20, 30, 40], vec![(480, 480)]), "what repeats is left out");
+        assert_eq!(found(&good[..good.len() - 1].to_vec()), (vec![0, 10, 20, 30], vec![(4 * n as u64, n as u64 - 1)]));
+        let twice = [&good[..2 * n], &good[..]].concat();
+        assert_eq!(
+            found(&twice),
+            (vec![0, 10, 20, 30, 40], vec![(2 * n as u64, 2 * n as u64)]),
+            "what repeats is left out"
+        );
     }
 
     #[test]
     fn headers_that_promise_much_end_the_search_and_not_the_patience() {
         let mut head = Vec::new();
-        let label = Label { kind: Kind::Refs, version: 1, thread: 7, first: 0, count: 1, sampled: false };
-        Sealer::default().seal(label, Codec::Raw, &vec![1; 4 << 20], &mut head);
+        frame(0, &mut head);
+        // What it says of its length.
+        for at in [24, 28] {
+            head[at..at + 4].copy_from_slice(&(4u32 << 20).to_le_bytes());
+        }
         let bytes: Vec<u8> = head[..HEADER_BYTES].iter().copied().cycle().take(6 << 20).collect();
         assert_eq!(found(&bytes).0, [0u64; 0]);
     }
@@ -197,11 +213,11 @@ mod tests {
     #[test]
     fn other_ordinals_keep_the_frame_whole() {
         let mut bytes = Vec::new();
-        frame(10, 10, &mut bytes);
+        frame(10, &mut bytes);
         let header = Header::parse(&bytes, Kind::Refs).expect("just made");
         header.renumber(&mut bytes, 3);
         let mut plain = Vec::new();
-        frame(10, 10, &mut plain);
+        frame(10, &mut plain);
         assert_eq!(found(&bytes).0, [3]);
         assert_eq!(bytes[HEADER_BYTES..], plain[HEADER_BYTES..]);
     }

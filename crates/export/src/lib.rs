@@ -182,7 +182,7 @@ impl<'a> Exporter<'a> {
                 for r in refs {
                     let seat = seats.get(r.thread as usize).copied();
                     let node = seat.and_then(|seat| rows.homes.of(r, seat));
-                    let instructions = rows.between(r).map_err(|e| ParquetError::General(e.to_string()))?;
+                    let instructions = rows.between(r).map_err(std::io::Error::other)?;
                     sink.push(Row { instructions, ..recorded(r, seat, node, now) }, &now.texts)?;
                 }
                 *written += refs.len() as u64;

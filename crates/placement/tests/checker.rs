@@ -1,32 +1,32 @@
 //! The checker against placements that were tampered with.
 mod common;
-use common::{cases, machine, parse, random_machine, random_trace};
-use homenode_base::{NodeId, Rng, TotalCost};
+use common::strategies::{check, uniform};
+use common::{cases, machine, parse};
+use homenode_base::{NodeId, TotalCost};
 use homenode_machine::{Location, Machine};
 use homenode_placement::checker::{Illegal, recost};
 use homenode_placement::optimum::Replication;
 use homenode_placement::{Access, AccessKind, LocationSet, Placement, Start};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use std::cell::Cell;
 
 fn node(n: usize) -> Location {
     Location::Node(NodeId(n as u16))
 }
 
 /// A legal placement of a random trace on a random machine, and what it costs.
-fn sound(rng: &mut Rng) -> (Machine, Vec<Access>, Placement, TotalCost) {
-    let nodes = 2 + rng.below(4) as usize;
-    let m = random_machine(rng, nodes);
-    let len = 2 + rng.below(30) as usize;
-    let trace = random_trace(rng, nodes, len);
-    let (solved, placement) = Replication::new(&m, 1, Start::FreeSet).place(&trace);
-    (m, trace, placement, solved.cost)
+fn sound() -> impl Strategy<Value = (Machine, Vec<Access>, Placement, TotalCost)> {
+    uniform(2..6, 2..32).prop_map(|(m, trace)| {
+        let (solved, placement) = Replication::new(&m, 1, Start::FreeSet).place(&trace);
+        (m, trace, placement, solved.cost)
+    })
 }
 
 #[test]
 fn illegal_placements_are_rejected_where_they_are_illegal() {
-    let mut rng = Rng::new(0xbad);
-    for _ in 0..cases(10) {
-        let (m, trace, good, _) = sound(&mut rng);
-        let at = rng.below(trace.len() as u64) as usize;
+    check(cases(10), 0xbad, &(sound(), any::<Index>()), |((m, trace, good, _), at)| {
+        let at = at.index(trace.len());
         let judge = |p: &Placement| recost(&m, 1, &trace, p);
 
         let mut p = good.clone();
@@ -61,23 +61,21 @@ fn illegal_placements_are_rejected_where_they_are_illegal() {
             p.sets[at] = LocationSet::single(Location::Global);
             assert_eq!(judge(&p), Err(Illegal::NoSuchLocation { at, location: Location::Global }));
         }
-    }
+    });
 }
 
 /// Whatever legal change is made to a cheapest placement, the checker never finds a cheaper one, and a change that
 /// must cost something is found to cost just that.
 #[test]
 fn legal_changes_are_recosted_to_what_they_cost() {
-    let mut rng = Rng::new(0xc0de);
-    let (mut dearer, mut exact) = (0, 0);
-    for _ in 0..cases(10) {
-        let (m, trace, good, optimum) = sound(&mut rng);
-        let at = rng.below(trace.len() as u64) as usize;
+    let [dearer, exact] = [const { Cell::new(0) }; 2];
+    check(cases(10), 0xc0de, &(sound(), any::<Index>(), any::<Index>()), |((m, trace, good, optimum), at, to)| {
+        let at = at.index(trace.len());
         let mut p = good.clone();
-        p.sets[at] = LocationSet::single(node(rng.below(m.nodes() as u64) as usize));
+        p.sets[at] = LocationSet::single(node(to.index(m.nodes())));
         let changed = recost(&m, 1, &trace, &p).expect("one location is always legal").total();
-        assert!(changed >= optimum, "{m:?}\n{trace:?}\n{p:?}");
-        dearer += u64::from(changed > optimum);
+        assert!(changed >= optimum, "{p:?}");
+        dearer.set(dearer.get() + u64::from(changed > optimum));
 
         // A copy at a read that nobody uses costs one copy, no more and no less.
         let idle = |k: &usize| {
@@ -90,14 +88,11 @@ fn legal_changes_are_recosted_to_what_they_cost() {
             p.sets[at].insert(node(k));
             let cost = m.copy_cost(1, node(0), node(1));
             // The first copy beside a lone one can also serve as the place that the reader reads from, at no less.
-            assert_eq!(
-                recost(&m, 1, &trace, &p).expect("legal").total(),
-                optimum + cost.into(),
-                "{m:?}\n{trace:?}\n{p:?}"
-            );
-            exact += 1;
+            assert_eq!(recost(&m, 1, &trace, &p).expect("legal").total(), optimum + cost.into(), "{p:?}");
+            exact.set(exact.get() + 1);
         }
-    }
+    });
+    let (dearer, exact) = (dearer.get(), exact.get());
     assert!(dearer > cases(10) / 4 && exact > cases(10) / 50, "both must occur: {dearer}, {exact}");
 }
 

@@ -1,12 +1,15 @@
 //! Every solver against brute force, and every placement it returns against the checker.
 mod common;
-use common::{cases, machine, parse, random_machine, random_matrix, random_matrix_machine, random_trace};
-use homenode_base::{Cost, Rng, TotalCost};
-use homenode_machine::Machine;
+use common::strategies::{accesses, check, distances, uniform};
+use common::{cases, machine, parse, random_trace};
+use homenode_base::{Cost, NodeId, Rng, TotalCost};
+use homenode_machine::{AccessClass, Machine};
 use homenode_placement::checker::recost;
 use homenode_placement::optimum::{BestStatic, Replication, ReplicationLinear, Solo, SoloLinear, Solver};
 use homenode_placement::oracle::{Sets, least_cost, least_cost_literally, least_cost_with_moves};
-use homenode_placement::{Access, Placement, Solved, Start};
+use homenode_placement::{Access, AccessKind, Placement, Solved, Start};
+use proptest::prelude::*;
+use std::cell::Cell;
 
 const STARTS: [Start; 2] = [Start::FreeSet, Start::FreeSingle];
 
@@ -47,99 +50,73 @@ fn check_replication(m: &Machine, trace: &[Access], start: Start) {
 
 #[test]
 fn optimum_is_that_of_brute_force_on_random_traces() {
-    let mut rng = Rng::new(0x0b10c);
-    for _ in 0..cases(1) {
-        let nodes = 2 + rng.below(4) as usize;
-        let m = random_machine(&mut rng, nodes);
-        let len = 1 + rng.below(20) as usize;
-        let trace = random_trace(&mut rng, nodes, len);
+    check(cases(5) * 4, 0x0b10c, &(uniform(2..6, 1..21), any::<bool>()), |((m, trace), single)| {
         check_solo(&m, &trace);
-        check_replication(&m, &trace, STARTS[rng.below(2) as usize]);
-    }
+        check_replication(&m, &trace, STARTS[usize::from(single)]);
+    });
 }
 
 /// Machines with R < G and long runs of reads, where global memory must come and go and the stream folds what it keeps.
 #[test]
 fn windows_without_global_memory_are_those_of_brute_force() {
-    let mut rng = Rng::new(0x317d);
-    for _ in 0..cases(10) {
-        let (nodes, g) = (3 + rng.below(3) as usize, 1 + rng.below(8) as i64);
-        let copy = rng.below(12) as i64;
-        let global = Some((1 + g, copy + 1 + rng.below(6) as i64));
-        let m = machine(nodes, 1, 1 + g + rng.below(20) as i64, copy, global);
-        let mut trace = random_trace(&mut rng, nodes, 16);
-        trace.iter_mut().filter(|_| rng.below(4) > 0).for_each(|a| {
-            (a.kind, a.class) = (homenode_placement::AccessKind::Read, homenode_machine::AccessClass::Read);
-        });
+    let machines = (3..6_usize, 1..9_i64, 0..12_i64, 1..7_i64, 0..20_i64);
+    let kept = proptest::collection::vec(0..4_u8, 16);
+    check(cases(10), 0x317d, &(machines, accesses(16..17), kept), |((nodes, g, copy, more, far), mut trace, kept)| {
+        let m = machine(nodes, 1, 1 + g + far, copy, Some((1 + g, copy + more)));
+        for (a, kept) in trace.iter_mut().zip(kept) {
+            a.node = NodeId(a.node.0 % nodes as u16);
+            if kept > 0 {
+                (a.kind, a.class) = (AccessKind::Read, AccessClass::Read);
+            }
+        }
         STARTS.iter().for_each(|s| check_replication(&m, &trace, *s));
-    }
+    });
 }
 
 #[test]
 fn brute_force_is_that_of_literal_enumeration() {
-    let mut rng = Rng::new(0xe9);
-    for _ in 0..cases(100).min(5_000) {
-        let nodes = 1 + rng.below(2) as usize;
-        let m = random_machine(&mut rng, nodes);
-        let len = 1 + rng.below(4) as usize;
-        let trace = random_trace(&mut rng, nodes, len);
+    check(cases(100).min(5_000), 0xe9, &uniform(1..3, 1..5), |(m, trace)| {
         for start in STARTS {
             let literal = least_cost_literally(&m, 1, &trace, start);
-            assert_eq!(least_cost(&m, 1, &trace, start, Sets::Replicated), literal, "{start:?}\n{m:?}\n{trace:?}");
+            assert_eq!(least_cost(&m, 1, &trace, start, Sets::Replicated), literal, "{start:?}");
         }
-    }
+    });
 }
 
 #[test]
 fn lower_bound_bounds_and_is_exact_where_it_says_so() {
-    let mut rng = Rng::new(0x10b0);
-    let (mut exact, mut inexact) = (0, 0);
-    for _ in 0..cases(10) {
-        let nodes = 2 + rng.below(3) as usize;
-        let m = random_matrix_machine(&mut rng, nodes);
-        let len = 1 + rng.below(12) as usize;
-        let trace = random_trace(&mut rng, nodes, len);
-        let start = STARTS[rng.below(2) as usize];
+    let [exact, inexact] = [const { Cell::new(0) }; 2];
+    check(cases(10), 0x10b0, &(distances(2..5, 1..13), any::<bool>()), |((m, trace, _), single)| {
+        let start = STARTS[usize::from(single)];
         let solver = Replication::new(&m, 1, start);
         let (bound, optimum) = (solver.solve(&trace).cost, least_cost(&m, 1, &trace, start, Sets::Replicated));
-        assert!(bound <= optimum, "{bound:?} > {optimum:?}\n{m:?}\n{trace:?}");
-        assert_eq!(solver.is_exact(), m.unmet_conditions().is_empty(), "{m:?}");
+        assert!(bound <= optimum, "{bound:?} > {optimum:?}");
+        assert_eq!(solver.is_exact(), m.unmet_conditions().is_empty());
         if solver.is_exact() {
-            exact += 1;
-            assert_eq!(bound, optimum, "{m:?}\n{trace:?}");
+            exact.set(exact.get() + 1);
+            assert_eq!(bound, optimum);
         } else {
-            inexact += 1;
+            inexact.set(inexact.get() + 1);
         }
-    }
-    assert!(exact > 100 && inexact > 100, "both kinds must occur: {exact}, {inexact}");
+    });
+    assert!(exact.get() > 100 && inexact.get() > 100, "both kinds must occur: {exact:?}, {inexact:?}");
 }
 
 #[test]
 fn no_replication_on_matrix_machines_is_that_of_brute_force() {
-    let mut rng = Rng::new(0x3a7);
-    for _ in 0..cases(10) {
-        let nodes = 2 + rng.below(4) as usize;
-        let mut m = random_matrix_machine(&mut rng, nodes);
-        let len = 1 + rng.below(20) as usize;
-        let trace = random_trace(&mut rng, nodes, len);
+    check(cases(10), 0x3a7, &distances(2..6, 1..21), |(mut m, trace, moves)| {
         let (solved, placement) = Solo::new(&m, 1).place(&trace);
-        assert_eq!(solved.cost, least_cost(&m, 1, &trace, Start::FreeSet, Sets::Single), "{m:?}\n{trace:?}");
+        assert_eq!(solved.cost, least_cost(&m, 1, &trace, Start::FreeSet, Sets::Single));
         check_placement(&m, &trace, solved, &placement, "matrix");
         m.cost.global = None;
-        let moves = random_matrix(&mut rng, nodes);
         let solo = Solo::with_moves(&m, &moves).expect("right size, no global memory");
-        assert_eq!(solo.solve(&trace).cost, least_cost_with_moves(&m, &moves, &trace), "{m:?}\n{moves:?}\n{trace:?}");
-    }
+        assert_eq!(solo.solve(&trace).cost, least_cost_with_moves(&m, &moves, &trace));
+    });
 }
 
 #[test]
 fn best_static_is_the_cheapest_constant_placement() {
-    let mut rng = Rng::new(0x57a7);
-    for _ in 0..cases(10) {
-        let nodes = 1 + rng.below(5) as usize;
-        let m = random_matrix_machine(&mut rng, nodes);
-        let len = 1 + rng.below(20) as usize;
-        let trace = random_trace(&mut rng, nodes, len);
+    check(cases(10), 0x57a7, &distances(1..6, 1..21), |(m, trace, _)| {
         let solver = BestStatic::new(&m);
         let mut used = solver.begin();
         trace.iter().for_each(|a| solver.push(&mut used, a));
@@ -149,10 +126,10 @@ fn best_static_is_the_cheapest_constant_placement() {
             recost(&m, 1, &trace, &Placement { sets, ..Placement::default() }).map(|t| t.total())
         };
         assert_eq!(constant(home), Ok(solved.cost));
-        let nodes = (0..nodes as u16).map(|n| homenode_machine::Location::Node(homenode_base::NodeId(n)));
+        let nodes = (0..m.nodes() as u16).map(|n| homenode_machine::Location::Node(NodeId(n)));
         let best = nodes.chain([homenode_machine::Location::Global]).filter_map(|l| constant(l).ok()).min();
         assert_eq!(best, Some(solved.cost));
-    }
+    });
 }
 
 /// Traces on which the printed algorithms go wrong, with their true optima.

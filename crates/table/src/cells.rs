@@ -103,7 +103,7 @@ impl Cells {
     /// # Panics
     /// As [`push`](Self::push).
     pub(crate) fn extend<'c>(&mut self, cells: impl Iterator<Item = Cell<'c>>) {
-        let mut other = |cell: &Cell<'_>| assert_eq!(*cell, Cell::Absent, "a column has cells of one kind");
+        let other = |cell: &Cell<'_>| assert_eq!(*cell, Cell::Absent, "a column has cells of one kind");
         match self {
             Cells::Text(b, words) => {
                 // What is borrowed stays the same while the rows are added: the place of a word tells it.

@@ -1,11 +1,12 @@
 //! The frame codec on adversarial columns, and on damaged bytes.
 mod common;
-use common::cases;
+use common::{cases, check};
 use homenode_base::Rng;
 use homenode_trace::check::plain;
 use homenode_trace::frame::{BATCH_REFS_MAX, Batch, DecodedFrame, FRAME_REFS_MAX, FrameEncoder, RawRef, decode_frame};
 use homenode_trace::framing::{Codec, Header, Kind};
 use homenode_trace::{Columns, Op};
+use proptest::prelude::*;
 
 const CODECS: [Codec; 3] = [Codec::Raw, Codec::Lz4, Codec::Zstd];
 
@@ -41,20 +42,23 @@ fn survives(refs: &[RawRef]) {
     }
 }
 
-/// Streams that jump between regular and wild behaviour.
-fn wild(rng: &mut Rng, n: usize) -> Vec<RawRef> {
+/// What the next reference of a stream is like: as the one before it went on, unless the first number is one of five; the
+/// others say how it differs.
+type Step = (u8, u64, u8);
+
+/// A stream that jumps between regular and wild behaviour.
+fn stream(steps: impl Iterator<Item = Step>) -> Vec<RawRef> {
     let extremes = [0, 1, u64::MAX, u64::MAX - 7, 1 << 63, (1 << 63) - 1];
-    let mut out: Vec<RawRef> = Vec::with_capacity(n);
+    let mut out: Vec<RawRef> = Vec::new();
     let (mut addr, mut stride, mut sites) = (0u64, 8u64, 1u64);
-    while out.len() < n {
-        match rng.below(40) {
-            0 => stride = rng.next_u64() >> rng.below(64),
-            1 => addr = extremes[rng.below(6) as usize],
-            2 => addr = rng.next_u64(),
-            3 => sites = 1 + rng.below(30),
+    for (what, any, shift) in steps {
+        match what {
+            5 => stride = any >> shift,
+            1 => addr = extremes[(any % 6) as usize],
+            2 => addr = any,
+            3 => sites = 1 + any % 30,
             4 if !out.is_empty() => {
-                let again = out[rng.below(out.len() as u64) as usize];
-                out.push(again);
+                out.push(out[(any % out.len() as u64) as usize]);
                 continue;
             }
             _ => addr = addr.wrapping_add(stride),
@@ -66,14 +70,15 @@ fn wild(rng: &mut Rng, n: usize) -> Vec<RawRef> {
     out
 }
 
+fn wild(rng: &mut Rng, n: usize) -> Vec<RawRef> {
+    stream((0..n).map(|_| (rng.below(40) as u8, rng.next_u64(), rng.below(64) as u8)))
+}
+
 #[test]
 fn any_stream_survives() {
-    let mut rng = Rng::new(11);
-    for _ in 0..cases(1_500, 100_000) {
-        let n = rng.below(500) as usize;
-        survives(&wild(&mut rng, n));
-    }
-    survives(&wild(&mut rng, FRAME_REFS_MAX));
+    let steps = proptest::collection::vec((0..40_u8, any::<u64>(), 0..64_u8), 0..500);
+    check(cases(1_500, 100_000), &steps, |steps| survives(&stream(steps.into_iter())));
+    survives(&wild(&mut Rng::new(11), FRAME_REFS_MAX));
     survives(&[]);
 }
 
@@ -118,26 +123,27 @@ fn a_full_frame_takes_no_more_and_a_new_one_forgets_it() {
 
 #[test]
 fn batches_and_stamps_survive() {
-    let mut rng = Rng::new(8);
-    for _ in 0..cases(300, 20_000) {
+    let refs = prop_oneof![Just(0), Just(1), Just(63), Just(BATCH_REFS_MAX as u32), 0..64_u32];
+    let stamps = (any::<u64>(), 0..64_u8).prop_map(|(stamp, shift)| stamp >> shift);
+    let batches = proptest::collection::vec((refs, stamps), 0..40);
+    check(cases(300, 20_000), &(batches, any::<u64>()), |(each, end)| {
         let (mut e, mut sites, mut batches) = (FrameEncoder::default(), Vec::new(), Vec::new());
         e.begin(1, 5);
-        for _ in 0..rng.below(40) {
-            let refs = [0, 1, 63, BATCH_REFS_MAX as u64, rng.below(64)][rng.below(5) as usize] as u32;
-            batches.push(Batch { refs, begin: rng.next_u64() >> rng.below(64) });
+        for (refs, begin) in each {
+            batches.push(Batch { refs, begin });
             assert!(e.stamp(batches[batches.len() - 1].begin));
             for i in 0..u64::from(refs) {
                 sites.push(10 + i % 2 * 10);
                 assert!(e.push(i * 8, 8, Op::Read, 10 + i % 2 * 10));
             }
         }
-        let (mut bytes, end) = (Vec::new(), rng.next_u64());
+        let mut bytes = Vec::new();
         e.finish(end, Codec::Lz4, &mut bytes);
         let mut f = DecodedFrame::default();
         decode_frame(&bytes, &mut f).expect("undamaged");
         assert_eq!((&f.batches, f.end, f.len()), (&batches, end, sites.len()));
         assert!((0..f.len()).all(|i| f.pcs[f.get(i).site as usize] == sites[i]));
-    }
+    });
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The order rules against brute force.
 mod common;
-use common::{Graph, Log, cases};
+use common::{Graph, Log, cases, check};
 use homenode_base::Rng;
 use homenode_trace::dataset::{EVENTS_FILE, scan_events};
 use homenode_trace::event::{EventKind, SyncKind};
@@ -9,6 +9,8 @@ use homenode_trace::framing::Codec;
 use homenode_trace::order::{Order, OrderKind, Paced, Stream};
 use homenode_trace::synthetic::{Builder, PROGRAMS, Scale, random, t_f, t_gamma, t_s};
 use homenode_trace::{DatasetReader, Merged, Op, Sampling, TraceError};
+use proptest::prelude::*;
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 fn log(data: &DatasetReader, kind: OrderKind) -> Log {
@@ -17,37 +19,43 @@ fn log(data: &DatasetReader, kind: OrderKind) -> Log {
     log
 }
 
+/// Seed, threads and steps of a random program; what fails is shortened.
+fn programs(threads: std::ops::Range<u32>, steps: std::ops::Range<u64>) -> impl Strategy<Value = (u64, u32, u64)> {
+    (any::<u64>().no_shrink(), threads, steps)
+}
+
 #[test]
 fn model_order_is_the_smallest_of_all_legal_merges() {
-    let (mut seen, mut several) = (0, 0);
-    for seed in 0..cases(3_000, 60_000) {
-        let data = random(seed, 2 + (seed % 3) as u32, 7).open().expect("valid");
+    let [seen, several] = [const { Cell::new(0_u64) }; 2];
+    check(cases(3_000, 60_000), &programs(2..5, 4..8), |(seed, threads, steps)| {
+        let data = random(seed, threads, steps).open().expect("valid");
         let graph = Graph::new(&data);
         let all = graph.all_merges(false, 20_000);
         if all.len() == 20_000 {
-            continue;
+            return;
         }
         let priorities = |m: &Vec<usize>| m.iter().map(|&i| graph.priority(i)).collect::<Vec<_>>();
         let smallest = all.iter().min_by_key(|m| priorities(m)).expect("a builder's program can happen");
-        assert_eq!(log(&data, OrderKind::Model).entries, graph.log(smallest), "seed {seed}");
-        seen += 1;
-        several += u64::from(all.len() > 1);
-    }
+        assert_eq!(log(&data, OrderKind::Model).entries, graph.log(smallest));
+        seen.set(seen.get() + 1);
+        several.set(several.get() + u64::from(all.len() > 1));
+    });
+    let (seen, several) = (seen.get(), several.get());
     assert!(several * 10 > seen * 5 && seen > 1_000, "the cases must leave a choice: {several} of {seen}");
 }
 
 #[test]
 fn model_order_equals_slow_kahn_on_longer_programs() {
-    for seed in 0..cases(300, 5_000) {
-        let data = random(seed ^ 0xABCD, 1 + (seed % 6) as u32, 40 + seed % 90).open().expect("valid");
+    check(cases(300, 5_000), &programs(1..7, 1..130), |(seed, threads, steps)| {
+        let data = random(seed, threads, steps).open().expect("valid");
         let graph = Graph::new(&data);
         let order = graph.model().expect("a builder's program can happen");
         let got = log(&data, OrderKind::Model);
-        assert_eq!(got.entries, graph.log(&order), "seed {seed}");
+        assert_eq!(got.entries, graph.log(&order));
         for (at, time) in got.times {
-            assert_eq!(time, graph.time[order[at]], "time of node {at}, seed {seed}");
+            assert_eq!(time, graph.time[order[at]], "time of node {at}");
         }
-    }
+    });
 }
 
 /// Sampled recordings are ordered by what was stamped, also where a backend's stamps are equal, missing on events, or

@@ -1,6 +1,7 @@
 //! Seeded random machines and traces.
 #![allow(dead_code, reason = "each test binary uses a part")]
 pub(crate) mod slow;
+pub(crate) mod strategies;
 
 use homenode_base::{Cost, NodeId, Rng, VirtualTime};
 use homenode_machine::{AccessClass, CopyCost, Costs, GlobalMemory, Machine, Matrix, Sections, Shape, Unit};

@@ -4,10 +4,23 @@ use homenode_trace::event::EventKind;
 use homenode_trace::frame::DecodedFrame;
 use homenode_trace::order::{Order, OrderKind, Stream, Summary};
 use homenode_trace::{DatasetReader, Op, TraceError};
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, RngSeed, TestRunner};
 
 /// Raises the number of cases in the slow tier.
 pub fn cases(default: u64, slow: u64) -> u64 {
     if std::env::var_os("HOMENODE_SLOW").is_some_and(|v| v == "1") { slow } else { default }
+}
+
+/// Runs a test on so many cases, the same ones each time, and shows the smallest that fails.
+pub fn check<S: Strategy>(cases: u64, cases_of: &S, test: impl Fn(S::Value)) {
+    let cases = u32::try_from(cases).expect("a number of cases");
+    let config = Config { cases, failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..Config::default() };
+    let run = TestRunner::new(config).run(cases_of, |case| {
+        test(case);
+        Ok(())
+    });
+    run.unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// One node: a thread's `index`-th thing.

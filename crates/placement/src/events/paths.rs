@@ -75,7 +75,7 @@ impl Paths {
             Location::Global => GLOBAL,
         }
     }
-    /// A path of this number. Panics if there is none.
+    /// A path of this number, from a node if one of them is. Panics if there is none.
     pub fn example(&self, number: usize) -> (Location, Location) {
         self.examples[number]
     }

@@ -29,7 +29,7 @@ pub(crate) fn uniform(
         let mut m = machine(nodes, 1, 1, copy, g_copy.map(|copy| (g, copy)));
         let [read, write, back] =
             cells.map(|(near, far)| Matrix::uniform(nodes, Cost(near % (g + 1)), Cost(g + far % slack)));
-        (m.read, m.write, m.write_back, m.remote_access) = (read, write, back, way < 5);
+        (m.cost.read, m.cost.write, m.cost.write_back, m.cost.remote_access) = (read, write, back, way < 5);
         (m, on(nodes, accesses))
     })
 }
@@ -46,7 +46,7 @@ pub(crate) fn distances(
     (machines, accesses(len)).prop_map(|((nodes, copy, global, cells, way), accesses)| {
         let mut m = machine(nodes, 1, 1, copy, global);
         let [read, write, back, moves] = cells.map(|(near, beyond)| matrix(nodes, &near, &beyond));
-        (m.read, m.write, m.write_back, m.remote_access) = (read, write, back, way < 5);
+        (m.cost.read, m.cost.write, m.cost.write_back, m.cost.remote_access) = (read, write, back, way < 5);
         (m, on(nodes, accesses), moves)
     })
 }

@@ -41,13 +41,13 @@ mod rows;
 mod words;
 
 use homenode_base::NodeId;
-use homenode_base::spaces::home;
+use homenode_base::spaces::{home, tag};
 use homenode_command::dataset::{open, refs};
 use homenode_command::instructions::{Between, Column, Instructions};
 use homenode_command::{Failure, Progress, machine, output};
 use homenode_machine::AccessClass;
 use homenode_sim::names::NameTable;
-use homenode_sim::{Filtered, Passed, Seat, Seating, Setup, for_pieces, salt};
+use homenode_sim::{Filtered, Passed, Seat, Seating, Setup, for_pieces};
 use homenode_sys::dir::create_new;
 use homenode_table::{Format, WriteError};
 use homenode_trace::dataset::DatasetReader;
@@ -303,7 +303,7 @@ impl Homes {
     /// Home of the first byte, once this reference has been made; none if nothing has touched it. Waiting is not counted as
     /// a touch, and samples that say nothing about memory are none.
     fn of(&mut self, r: &Merged, seat: Seat) -> Option<NodeId> {
-        let block = |addr: u64| (addr ^ salt(seat.space)) >> self.block_shift;
+        let block = |addr: u64| (addr ^ tag(seat.space)) >> self.block_shift;
         let first = block(r.addr);
         let says = |s: DataSource| s.placement_matters() || s == DataSource::FirstTouch;
         if r.op != Op::Spin && (!self.sampled || says(r.source)) {

@@ -4,9 +4,9 @@ use crate::evaluation::Totals;
 use crate::lanes::Lane;
 use crate::observer::Observer;
 use crate::replay::Replay;
-use crate::seat::{Seat, salt};
+use crate::seat::Seat;
 use crate::setup::{ReplayOptions, Setup};
-use homenode_base::spaces::{home as lies, unflatten};
+use homenode_base::spaces::{home as lies, tag, unflatten};
 use homenode_base::{Cost, NodeId};
 use homenode_machine::{AccessClass, Location};
 use homenode_placement::{Access, Step};
@@ -91,7 +91,7 @@ impl Observer for Tap {
             let bytes = self.unit_bytes as u32;
             return self.passed.push(Passed { access: *access, space, addr, bytes, home, reference: None });
         }
-        let addr = flat ^ salt(self.space);
+        let addr = flat ^ tag(self.space);
         let left = u64::from(self.current.size.max(1)).saturating_sub(addr.wrapping_sub(self.current.addr));
         let bytes = left.min(self.unit_bytes - addr % self.unit_bytes) as u32;
         let ((space, addr), reference) = (lies(self.space, addr), Some(self.current));

@@ -71,7 +71,7 @@ pub use filtered::{Filtered, Passed};
 pub use lanes::ProgramBounds;
 pub use lives::lives;
 pub use profile::{Profile, Profiled};
-pub use seat::{Seat, crew, salt, seats, thread_map};
+pub use seat::{Seat, crew, seats, thread_map};
 pub use seating::Seating;
 pub use seen::Seen;
 pub use setup::{ReplayOptions, Setup};

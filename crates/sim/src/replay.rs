@@ -1,4 +1,5 @@
 //! From references in merged order to accesses of blocks: seats, pieces, cache filter, first-touch homes, folding.
+use homenode_base::spaces::tag;
 use crate::SimError;
 use crate::back::Back;
 use crate::blocks::BlockTable;
@@ -6,7 +7,7 @@ use crate::cache::CacheFilter;
 use crate::evaluation::{SampledTotals, SourceRow, Totals};
 use crate::lanes::Lane;
 use crate::observer::Observer;
-use crate::seat::{Seat, salt};
+use crate::seat::Seat;
 use crate::setup::{ReplayOptions, Setup, Shifts};
 use crate::split::{Pieces, for_pieces};
 use homenode_base::VirtualTime;
@@ -68,7 +69,7 @@ impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
             return Err(SimError::Seat(machine.name.clone()));
         }
         Ok(Replay {
-            places: seats.iter().map(|seat| Place { seat: *seat, salt: salt(seat.space) }).collect(),
+            places: seats.iter().map(|seat| Place { seat: *seat, salt: tag(seat.space) }).collect(),
             shifts,
             options,
             blocks: BlockTable::new(),

@@ -31,9 +31,3 @@ pub fn crew(data: &DatasetReader) -> Crew {
 pub fn thread_map(data: &DatasetReader, machine: &Machine, rule: Option<&MapRule>) -> Result<ThreadMap, MapError> {
     ThreadMap::new(machine, rule, &crew(data))
 }
-
-/// What distinguishes the addresses of this space: see [`homenode_base::spaces::tag`].
-#[inline]
-pub const fn salt(space: u32) -> u64 {
-    homenode_base::spaces::tag(space)
-}

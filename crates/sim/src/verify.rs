@@ -3,11 +3,11 @@
 //!
 //! The accesses are those that pass the caches, one by one. They are gathered for as many blocks as fit into memory, so a large
 //! trace is read several times.
+use homenode_base::spaces::tag;
 use crate::SimError;
 use crate::evaluate::EvalContext;
 use crate::evaluation::Evaluation;
 use crate::filtered::{Filtered, Passed};
-use crate::seat::salt;
 use crate::verified::{Verified, VerifiedRow};
 use hashbrown::HashMap;
 use homenode_base::TotalCost;
@@ -69,7 +69,7 @@ fn fitting(blocks: &[(Block, u64)], accesses_max: usize) -> usize {
 
 /// The number by which policies know a block.
 fn salted((space, block): Block, block_bytes: u64) -> u64 {
-    ((block * block_bytes) ^ salt(space)) / block_bytes
+    ((block * block_bytes) ^ tag(space)) / block_bytes
 }
 
 /// Hands every access that passes the caches to `each`.

@@ -1,7 +1,6 @@
 //! What lies at an address, and what it is called.
-use crate::seat::salt;
 use homenode_analysis::{FieldName, Names, ObjectName, SiteName, UNKNOWN_OBJECT};
-use homenode_base::spaces::unflatten;
+use homenode_base::spaces::{tag, unflatten};
 use homenode_trace::Event;
 
 /// An answer to "what is at this address now".
@@ -63,12 +62,12 @@ impl Names for FlatNames<'_> {
     }
     fn extent(&self, object: u32, flat: u64) -> Option<(u64, u64)> {
         let (space, addr) = unflatten(flat);
-        self.0.extent(object, space, addr).map(|(from, bytes)| (from ^ salt(space), bytes))
+        self.0.extent(object, space, addr).map(|(from, bytes)| (from ^ tag(space), bytes))
     }
     fn field(&self, object: u32, flat: u64) -> Option<FieldName> {
         let (space, addr) = unflatten(flat);
         let salted =
-            |f: FieldName| FieldName { addr: f.addr ^ salt(space), element_addr: f.element_addr ^ salt(space), ..f };
+            |f: FieldName| FieldName { addr: f.addr ^ tag(space), element_addr: f.element_addr ^ tag(space), ..f };
         self.0.field(object, space, addr).map(salted)
     }
     fn site(&self, site: u32) -> SiteName {

@@ -2,10 +2,10 @@
 use super::objects::{FlatNames, Found, Objects};
 use crate::blocks::memo_place;
 use crate::observer::Observer;
-use crate::seat::{Seat, salt};
+use crate::seat::Seat;
 use homenode_analysis::{Analysed, Analysis, Charge, Transfer, UNKNOWN_OBJECT, UNKNOWN_SITE};
 use homenode_base::Cost;
-use homenode_base::spaces::{USER_LAST, unflatten};
+use homenode_base::spaces::{USER_LAST, tag, unflatten};
 use homenode_machine::Location;
 use homenode_placement::Access;
 use homenode_trace::event::EventKind;
@@ -30,7 +30,7 @@ pub(super) struct Watch<'a> {
 impl<'a> Watch<'a> {
     pub(super) fn new(analysis: Analysis<'a>, objects: &'a mut dyn Objects, seats: &[Seat]) -> Watch<'a> {
         let nothing = Found { object: UNKNOWN_OBJECT, from: 0, last: 0 };
-        let (memo, salts) = (vec![(0, nothing); 1 << MEMO_BITS], seats.iter().map(|s| salt(s.space)).collect());
+        let (memo, salts) = (vec![(0, nothing); 1 << MEMO_BITS], seats.iter().map(|s| tag(s.space)).collect());
         Watch { analysis, objects, memo, generation: 1, site: UNKNOWN_SITE, salts }
     }
 
@@ -61,7 +61,7 @@ impl<'a> Watch<'a> {
         let found = self.objects.at(space, addr);
         // The range in flat addresses, cut to where flat addresses of this space are in order.
         let user = USER_LAST;
-        let range = (found.from.min(addr) ^ salt(space), found.last.clamp(addr, user) ^ salt(space));
+        let range = (found.from.min(addr) ^ tag(space), found.last.clamp(addr, user) ^ tag(space));
         let flat_found = Found { object: found.object, from: range.0, last: range.1 };
         self.memo[memo_place(flat >> ENTRY_SHIFT, MEMO_BITS)] = (self.generation, flat_found);
         found.object

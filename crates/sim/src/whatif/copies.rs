@@ -1,7 +1,7 @@
 //! A copy for each node: every node that uses the memory has its own, made by one of its threads.
+use homenode_base::spaces::tag;
 use super::young::Young;
 use crate::blocks::NumberMap;
-use crate::seat::salt;
 use crate::setup::Setup;
 use crate::split::Pieces;
 use homenode_analysis::Making;
@@ -173,6 +173,6 @@ impl Copies {
     /// Where the byte at `addr`, in the block with this index, is on `node`.
     fn copy(&self, node: usize, index: u64, addr: u64) -> u64 {
         let within = addr & ((1 << self.block_shift) - 1);
-        salt(self.area + node as u32) + (index << self.block_shift) + within
+        tag(self.area + node as u32) + (index << self.block_shift) + within
     }
 }

@@ -1,6 +1,6 @@
 //! One block for each thread: the units of an object move so that those of one thread follow each other.
+use homenode_base::spaces::tag;
 use super::units::Units;
-use crate::seat::salt;
 use crate::split::Pieces;
 use homenode_trace::Merged;
 
@@ -21,7 +21,7 @@ impl Gathered {
     pub(super) fn new(units: &[(u64, u32)], shift: u32, block_bytes: u64, area: u32) -> Gathered {
         let mut sorted: Vec<(u32, u64)> = units.iter().map(|&(unit, thread)| (thread, unit)).collect();
         sorted.sort_by_key(|unit| unit.0);
-        let mut next = salt(GATHER_SPACES + area);
+        let mut next = tag(GATHER_SPACES + area);
         let mut places = Vec::with_capacity(sorted.len());
         for thread in sorted.chunk_by(|a, b| a.0 == b.0) {
             next = next.next_multiple_of(block_bytes);

@@ -15,10 +15,11 @@ mod together;
 mod units;
 mod young;
 
+use homenode_base::spaces::tag;
 use crate::SimError;
 use crate::evaluation::Totals;
 use crate::replay::Replay;
-use crate::seat::{Seat, salt};
+use crate::seat::Seat;
 use crate::setup::Setup;
 use attribute::Attribution;
 use copies::Copies;
@@ -181,7 +182,7 @@ impl Rewriter {
             }
         }
         Rewriter {
-            salts: setup.seats.iter().map(|s| salt(s.space)).collect(),
+            salts: setup.seats.iter().map(|s| tag(s.space)).collect(),
             cpus: setup.seats.iter().map(|s| s.cpu).collect(),
             attribution,
             gathered,

@@ -1,6 +1,6 @@
 //! Where bytes lie: changes of layout that are no stride.
+use homenode_base::spaces::tag;
 use super::pad::{FRESH_SPACES, Padding};
-use crate::seat::salt;
 use hashbrown::HashSet;
 use homenode_analysis::candidate::Part;
 use homenode_trace::{Merged, Op};
@@ -104,7 +104,7 @@ impl Regrouped {
             fits
         });
         sorted.sort_by_key(|p| p.group);
-        let mut next = salt(FRESH_SPACES + area);
+        let mut next = tag(FRESH_SPACES + area);
         let mut moved: Vec<Moved> = Vec::with_capacity(sorted.len());
         for group in sorted.chunk_by(|a, b| a.group == b.group) {
             next = align(next, line_bytes);
@@ -137,7 +137,7 @@ pub(super) struct Dealt {
 
 /// Arrays that are empty, overlap an earlier one or reach past the address space are left as they are.
 pub(super) fn deal(arrays: &[((u64, u64), Vec<u32>)], element_bytes: u64, line_bytes: u64, area: u32) -> Vec<Dealt> {
-    let (mut out, mut next): (Vec<Dealt>, u64) = (Vec::new(), salt(FRESH_SPACES + area));
+    let (mut out, mut next): (Vec<Dealt>, u64) = (Vec::new(), tag(FRESH_SPACES + area));
     let mut sorted: Vec<_> = arrays.iter().collect();
     sorted.sort_unstable();
     for ((from, elements), owners) in sorted {
@@ -219,7 +219,7 @@ impl Copies {
         if offset > COPY_MAX {
             out.clear();
         }
-        let (fresh, stride) = (salt(FRESH_SPACES + area), offset.min(COPY_MAX));
+        let (fresh, stride) = (tag(FRESH_SPACES + area), offset.min(COPY_MAX));
         Copies { ranges: out, fresh, stride, line_bytes, used: HashSet::new() }
     }
     fn moved(&mut self, addr: u64, cpu: u16) -> (u64, u64) {

@@ -8,7 +8,7 @@ fn map(all: &mut [Move], addr: u64, size: u32, cpu: u16) -> Vec<u64> {
     out
 }
 
-const FRESH: u64 = salt(FRESH_SPACES);
+const FRESH: u64 = tag(FRESH_SPACES);
 
 #[test]
 fn every_byte_goes_where_the_definition_says() {
@@ -20,7 +20,7 @@ fn every_byte_goes_where_the_definition_says() {
     let deal_to = deal(&[((300, 10), vec![7, 3, 7])], 4, 64, 1);
     let dealt = Move::Deal(deal_to);
     let mut all = [regroup, dealt];
-    let block = |owner: u64| salt(FRESH_SPACES + 1) + if owner == 3 { 0 } else { 64 };
+    let block = |owner: u64| tag(FRESH_SPACES + 1) + if owner == 3 { 0 } else { 64 };
     let expect = |addr: u64| match addr {
         100..108 => FRESH + (addr - 100),
         116..124 => FRESH + 8 + (addr - 116),

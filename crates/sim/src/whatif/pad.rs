@@ -1,5 +1,5 @@
 //! Where elements lie: array elements move apart into memory of their own.
-use crate::seat::salt;
+use homenode_base::spaces::tag;
 
 /// Address spaces that no process of a dataset uses.
 pub(super) const FRESH_SPACES: u32 = 1 << 16;
@@ -31,7 +31,7 @@ impl Padding {
         let mut sorted = arrays.to_vec();
         sorted.sort_unstable();
         let mut padding = Padding { arrays: Vec::new(), element_bytes, to_bytes };
-        let mut next = salt(FRESH_SPACES + area);
+        let mut next = tag(FRESH_SPACES + area);
         for (from, elements) in sorted {
             let end = elements.checked_mul(element_bytes).and_then(|bytes| from.checked_add(bytes));
             let fresh_end = elements.checked_mul(to_bytes).and_then(|bytes| next.checked_add(bytes));
@@ -81,7 +81,7 @@ mod tests {
     fn every_byte_goes_where_the_definition_says() {
         let both = [Padding::new(&[(100, 4), (200, 2)], 8, 64, 0), Padding::new(&[(140, 3), (100, 1)], 4, 16, 1)];
         let mut padding = both.map(Move::Pad);
-        let (a, b) = (salt(FRESH_SPACES), salt(FRESH_SPACES + 1));
+        let (a, b) = (tag(FRESH_SPACES), tag(FRESH_SPACES + 1));
         let expect = |addr: u64| match addr {
             100..132 => a + (addr - 100) / 8 * 64 + (addr - 100) % 8,
             200..216 => a + 256 + (addr - 200) / 8 * 64 + (addr - 200) % 8,

@@ -1,4 +1,5 @@
 //! From references in merged order to records by region, exactly as the plain engine cuts them.
+use homenode_base::spaces::tag;
 use super::fill::{Buffers, Slots};
 use super::record::{Code, Format};
 use super::scatter::Scatter;
@@ -10,7 +11,7 @@ use homenode_base::Cost;
 use homenode_machine::{Caches, Machine};
 use homenode_placement::policies::By;
 use homenode_sim::cache::{CacheEvent, CacheEventKind, CacheFilter};
-use homenode_sim::{Piece, Pieces, ReplayOptions, for_pieces, salt};
+use homenode_sim::{Piece, Pieces, ReplayOptions, for_pieces};
 use homenode_trace::{DataSource, Merged, Op};
 
 /// Smallest regions unless blocks are larger.
@@ -93,7 +94,7 @@ impl Partitioner {
         };
         Ok(Partitioner {
             scatter,
-            salts: question.seats[0].iter().map(|s| salt(s.space)).collect(),
+            salts: question.seats[0].iter().map(|s| tag(s.space)).collect(),
             buffers: Buffers::new(streams.len(), layout.budget_bytes, layout.spill),
             cutter: streams.into_iter().map(Cutter::new).collect::<Result<_, _>>()?,
             options: question.options,

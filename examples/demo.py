@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The main job on real programs: record a program with the commonest NUMA bug, say what is wrong and what the repair is
-worth, record the repaired twin and show that the prediction came true.
+worth, record the repaired program and show that the prediction came true.
 
 Exits 1 if the finding, the prediction (within 10 %) or a saving of at least 25 % fails.
 """
@@ -56,7 +56,7 @@ def verdict(document):
     off = promised / saved - 1 if saved > 0 else float("inf")
     print(f"\ncost as it is                      {base:18,.0f} {before['unit']}")
     print(f"predicted cost after the repair    {predicted:18,.0f} {before['unit']}  saving {100 * promised / base:.1f} %")
-    print(f"realised cost of the repaired twin {realised:18,.0f} {before['unit']}  saving {100 * saved / base:.1f} %")
+    print(f"realised cost of the repaired program {realised:18,.0f} {before['unit']}  saving {100 * saved / base:.1f} %")
     print(f"the predicted saving is off by {100 * off:+.1f} %")
     if abs(off) > 0.10:
         failed.append(f"the predicted saving is off by {100 * off:.1f} %, more than 10 %")

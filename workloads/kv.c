@@ -1,7 +1,7 @@
 /* A key-value server: a hash table in shards, one for each thread; every request goes to the thread that owns its key.
  * A shard has its own buckets, nodes and striped locks. Each thread counts what it served in its own element of an
  * array of small structures: several elements fall into one cache line, which then travels with every request. Compiled
- * with HN_PADDED=1 (the twin `kv_padded`) each element has lines of its own.
+ * with HN_PADDED=1 (its repaired version `kv_padded`) each element has lines of its own.
  *
  * Requests are a function of their number, so the final table does not depend on the thread count: the self-check
  * recomputes its sum and the statistics from the requests. */

@@ -1,5 +1,5 @@
 /* Red-black successive over-relaxation of Laplace's equation on a square grid, rows dealt out in contiguous parts. Compiled
- * with HN_COLUMNS=1 (the twin `sor_cols`) columns are dealt out instead: then several threads write every page of
+ * with HN_COLUMNS=1 (its repaired version `sor_cols`) columns are dealt out instead: then several threads write every page of
  * the grid, and some of its lines.
  *
  * The grid begins as u(i,j) = i^2 + j^2, whose four neighbours average u + 1 everywhere, and the border follows the

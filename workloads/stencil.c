@@ -1,6 +1,6 @@
 /* Heat spreading along the columns of a plate, rows dealt out in contiguous parts: with the commonest mistake on machines
  * with several memories. One thread fills both grids before the others begin, so under first touch every page lives
- * beside that thread. Compiled with HN_FIXED=1 (the twin `stencil_fixed`) each thread fills the rows it will use.
+ * beside that thread. Compiled with HN_FIXED=1 (its repaired version `stencil_fixed`) each thread fills the rows it will use.
  *
  * The plate begins as u(x,y) = x^2 + y. The mean of the upper and the lower neighbour is u + 1, a cell's source adds to
  * that (it is the same along a column), and the border rows follow; so after k sweeps every cell has u + k (1 + source) exactly: that is the

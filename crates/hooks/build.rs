@@ -53,7 +53,7 @@ fn configured(sources: &[PathBuf], product: &str, more: &[&str]) -> cc::Build {
     build
 }
 
-/// The unwinder is linked in, and nothing but the doors is visible.
+/// The unwinder is linked in, and nothing but the entry points is visible.
 fn link(sources: &[PathBuf]) {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it for build scripts"));
     let mut build = configured(sources, "c/agent", &["-fPIC", "-ftls-model=initial-exec"]);

@@ -2,7 +2,7 @@
 #![no_main]
 use homenode_base::NodeId;
 use homenode_fuzz::partition::{asked, good, with_records};
-use homenode_sim::Seat;
+use homenode_sim::ThreadBinding;
 use homenode_study::{Partition, Question, answer};
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
@@ -28,9 +28,9 @@ fuzz_target!(|data: &[u8]| {
     for bytes in [data.to_vec(), repaired(data), with_records(&GOOD, data)] {
         if let Ok(partition) = Partition::open(Box::new(bytes)) {
             let _ = answer(&ASKED, &partition, 0..partition.regions());
-            // What it says of its threads may be fewer or more than the question has seats for.
-            let seats = vec![Seat { cpu: 0, node: NodeId(0), space: 0 }; 1];
-            let few = Question { seats: vec![seats; ASKED.machines.len()], ..ASKED.clone() };
+            // What it says of its threads may be fewer or more than the question has bindings for.
+            let bindings = vec![ThreadBinding { cpu: 0, node: NodeId(0), space: 0 }; 1];
+            let few = Question { bindings: vec![bindings; ASKED.machines.len()], ..ASKED.clone() };
             let _ = answer(&few, &partition, 0..partition.regions());
         }
     }

@@ -2,7 +2,7 @@
 use homenode_base::NodeId;
 use homenode_machine::models;
 use homenode_placement::policies::Choice;
-use homenode_sim::Seat;
+use homenode_sim::ThreadBinding;
 use homenode_study::{Layout, Partitioner, Question, Want};
 use homenode_trace::{DataSource, Merged, Op};
 use xxhash_rust::xxh3::xxh3_64;
@@ -13,9 +13,9 @@ const TRAILER_BYTES: usize = 32;
 /// What is asked of partitions: a machine whose accesses are words and one that has caches, with everything that reads records.
 pub fn asked() -> Question {
     let machines: Vec<_> = ["ace", "two-socket"].iter().filter_map(|name| models::find(name)).collect();
-    let seat = |i: u16| Seat { cpu: i, node: NodeId(i), space: 0 };
-    let seats = machines.iter().map(|m| (0..4).map(|i| seat(i % m.nodes() as u16)).collect()).collect();
-    let mut q = Question::new(machines, seats, vec![64, 4096]);
+    let binding = |i: u16| ThreadBinding { cpu: i, node: NodeId(i), space: 0 };
+    let bindings = machines.iter().map(|m| (0..4).map(|i| binding(i % m.nodes() as u16)).collect()).collect();
+    let mut q = Question::new(machines, bindings, vec![64, 4096]);
     q.policies = ["ace", "delay", "platinum"].iter().filter_map(|text| Choice::parse(text).ok()).collect();
     (q.best_static, q.without_replication, q.with_replication) = (Want::Cost, Want::Cost, Want::Parts);
     q

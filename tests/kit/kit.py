@@ -7,7 +7,7 @@ The truth stands at the head of each program, in a comment that begins with `kit
     truth = "why this is the truth"        # for people
     build = ["gcc", "-O1"]                 # compiler and flags
     args = ["20000"]                       # of the program; machine = "two-socket" unless another is named
-    twin = ["-DFIXED"]                     # flags, or the name of a file, of the repaired program; absent: no repair exists
+    repaired = ["-DFIXED"]                     # flags, or the name of a file, of the repaired program; absent: no repair exists
     bugs = [{object = "hits", line = "hot", remedy = ["pad"]}]
     */
 
@@ -15,7 +15,7 @@ A bug's `line` is a marker: the lines of the program that end in `// hot` (or `/
 about the object, names one of the marked lines, and its advice is one of the remedies. `shared` in place of `bugs` is
 data that threads truly share: no finding, but the head of the report names object and line; with `turns = true` it says what
 that costs at both ends, each thread's turns in one run and in strict alternation. `unseen = true`: the report must
-say that it cannot tell. Neither bugs nor shared: nothing is wrong and nothing may be found. A twin has no finding, and saves
+say that it cannot tell. Neither bugs nor shared: nothing is wrong and nothing may be found. A repaired program has no finding, and saves
 what was predicted (`realised = false`: is only looked at for findings; `threshold` is the report's). The truths come from how
 a program is written, never from what a report said.
 """
@@ -32,7 +32,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "accepta
 import harness  # noqa: E402
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
-SETTINGS = {"class", "truth", "build", "args", "machine", "twin", "bugs", "shared", "unseen", "realised", "required", "slow",
+SETTINGS = {"class", "truth", "build", "args", "machine", "repaired", "bugs", "shared", "unseen", "realised", "required", "slow",
             "report", "libs", "turns"}
 COMPILERS = ("gcc", "clang")
 LEVELS = ("-O0", "-O1", "-O2")
@@ -205,7 +205,7 @@ def judge_head(program, text, verdict):
 
 
 def run(session, program, compiler=None, level=None):
-    """Builds, records, reports and judges one program and its twin."""
+    """Builds, records, reports and judges one program and its repaired version."""
     began, truth, verdict = time.monotonic(), program.truth, Verdict(program)
     own = truth.get("build", ["gcc", "-O1"])
     flags = [compiler or own[0], *([level] if level else own[1:2]), *own[2:]]
@@ -213,7 +213,7 @@ def run(session, program, compiler=None, level=None):
     before = document["evaluations"][0]
     judge(program, before, verdict)
     judge_head(program, text, verdict)
-    if "twin" in truth:
+    if "repaired" in truth:
         judge_twin(session, program, flags, before, verdict)
     verdict.seconds = time.monotonic() - began
     return verdict
@@ -221,13 +221,13 @@ def run(session, program, compiler=None, level=None):
 
 def judge_twin(session, program, flags, before, verdict):
     """The repaired program: no finding, and the saving that was predicted."""
-    truth, twin = program.truth, program.truth["twin"]
-    other = isinstance(twin, str)
-    source = PROGRAMS / twin if other else program.source
-    document, _ = said(session, build(session, source, *flags, *([] if other else twin), libs=truth.get("libs", [])), truth)
+    truth, repaired = program.truth, program.truth["repaired"]
+    other = isinstance(repaired, str)
+    source = PROGRAMS / repaired if other else program.source
+    document, _ = said(session, build(session, source, *flags, *([] if other else repaired), libs=truth.get("libs", [])), truth)
     after = document["evaluations"][0]
     verdict.findings += len(after["findings"])
-    verdict.false += [f"in the twin: {f['kind']} {f['object']}: {f['advice']}" for f in after["findings"]]
+    verdict.false += [f"in the repaired program: {f['kind']} {f['object']}: {f['advice']}" for f in after["findings"]]
     base = harness.first_touch(document | {"evaluations": [before]})
     verdict.realised = (base - harness.first_touch(document)) / base if truth.get("realised", True) else None
     if before["predicted_all"] is not None:

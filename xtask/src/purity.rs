@@ -1,8 +1,20 @@
 //! Pure crates forbid unsafe and touch no OS; unsafe elsewhere lives where the house says and states its reason.
 use crate::tree::{File, Tree};
 
-const PURE: &[&str] =
-    &["base", "table", "trace", "thin", "objects", "machine", "placement", "analysis", "sim", "study", "report", "planner"];
+const PURE: &[&str] = &[
+    "base",
+    "table",
+    "trace",
+    "thin",
+    "objects",
+    "machine",
+    "placement",
+    "analysis",
+    "sim",
+    "study",
+    "report",
+    "planner",
+];
 const MAY_BE_UNSAFE: &[&str] = &["crates/sys/", "crates/hooks/", "crates/capi/"];
 /// Paths that reach the operating system or the wall clock.
 const IMPURE: &[&str] =

@@ -1,4 +1,4 @@
-//! All accumulators behind one door, in the order the replay calls them.
+//! All accumulators as one, in the order the replay calls them.
 use crate::attribution::{Attribution, Use};
 use crate::confidence::Confidence;
 use crate::detail::Detail;
@@ -92,7 +92,7 @@ impl<'a> Analysis<'a> {
     }
     #[inline]
     fn seen(&mut self, r: &Merged, object: u32) -> Reference {
-        // Threads that the machine does not seat are processors of their own.
+        // Threads that the machine does not bind are processors of their own.
         let cpu = self.setup.cpus.get(r.thread as usize).map_or(r.thread | 1 << 31, |cpu| u32::from(*cpu));
         let locked = self.locks.reference(r.thread, r.addr, r.op);
         let (lock, turn) = (locked.word, locked.turn);

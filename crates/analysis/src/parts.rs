@@ -97,7 +97,8 @@ fn main_pattern(bytes: &[u64; 6]) -> &'static str {
 fn add_blocks(objects: &mut [Object], parts: &Parts<'_>) {
     let attribution = parts.attribution;
     let lines = parts.setup.block_bytes / parts.setup.unit_bytes;
-    let dearest = parts.setup.machine.sections.caches.as_ref().map_or(Cost::ZERO, |c| c.transfer_far.max(c.transfer_near));
+    let dearest =
+        parts.setup.machine.sections.caches.as_ref().map_or(Cost::ZERO, |c| c.transfer_far.max(c.transfer_near));
     let once_each = Cost(dearest.0.saturating_mul(lines as i64));
     let mut first: Vec<BTreeMap<u32, u64>> = vec![BTreeMap::new(); objects.len()];
     for (number, block) in attribution.blocks() {

@@ -46,7 +46,7 @@ struct Scan {
     windows: Vec<Window>,
 }
 
-struct Watch {
+struct PageScanner {
     now: u64,
     rng: Rng,
     /// Pages by address, in the order of their first touch.
@@ -56,15 +56,15 @@ struct Watch {
     scans: Vec<Scan>,
 }
 
-impl Watch {
-    fn new(refs: u64, seed: u64) -> Watch {
+impl PageScanner {
+    fn new(refs: u64, seed: u64) -> PageScanner {
         let mut rng = Rng::new(seed);
         let scan = |passes: u64| {
             let period = refs as f64 / (passes * PARTS) as f64;
             Scan { period, number: 0, next: due(0, period, &mut rng), cursor: 0, windows: Vec::new() }
         };
         let scans = PASSES.into_iter().map(scan).collect();
-        Watch { now: 0, rng, index: HashMap::new(), sorted: BTreeMap::new(), pages: Vec::new(), scans }
+        PageScanner { now: 0, rng, index: HashMap::new(), sorted: BTreeMap::new(), pages: Vec::new(), scans }
     }
     fn page(&mut self, number: u64) -> usize {
         let next = self.pages.len();
@@ -95,7 +95,7 @@ fn due(number: u64, period: f64, rng: &mut Rng) -> u64 {
     ((number as f64 + within) * period) as u64
 }
 
-impl Watch {
+impl PageScanner {
     fn refs(&mut self, refs: &[Merged]) {
         for r in refs.iter().filter(|r| r.op != Op::Spin) {
             self.now += 1;
@@ -125,7 +125,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let reader = DatasetReader::open(Arc::new(DirStore::open(Path::new(path))?))?;
     let refs = (0..reader.threads()).map(|t| reader.refs(t)).sum();
-    let mut watch = Watch::new(refs, seed);
+    let mut watch = PageScanner::new(refs, seed);
     let mut order = Order::new(&reader, OrderKind::Model)?;
     while let Some(piece) = order.pull()? {
         watch.refs(piece.refs);
@@ -150,7 +150,7 @@ fn shares(pages: usize, scan: &Scan, mut weight: impl FnMut(&Window) -> u32) -> 
     of
 }
 
-fn spaced(watch: &Watch, scan: &Scan) -> Vec<Counts> {
+fn spaced(watch: &PageScanner, scan: &Scan) -> Vec<Counts> {
     let mut spacing = Spacing::new(watch.now);
     (0..).zip(&watch.pages).for_each(|(id, page): (usize, _)| spacing.begins(id, page.begin));
     shares(watch.pages.len(), scan, |w| spacing.weight(w.page, w.time))

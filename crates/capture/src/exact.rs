@@ -12,7 +12,7 @@ use crate::workers::Recording;
 use homenode_base::ring::{CONTROL_ENV, STOP_USER};
 use homenode_host::clock::{Clock, Real};
 use homenode_host::launch;
-use homenode_host::supervise::{Outcome, Supervised, Watch};
+use homenode_host::supervise::{Outcome, Supervised, Supervisor};
 use homenode_sys::clock;
 use homenode_sys::dir::Dir;
 use homenode_sys::process::Subreaper;
@@ -162,7 +162,7 @@ impl Supervised for Recording {
 
 /// Waits until the program `main` (leader of its process group) and everything it started have ended.
 fn until_all_ended(recording: &Recording, main: u32, progress: &mut dyn Progress) -> Outcome {
-    let mut watch = Watch::new(main, Real::shared());
+    let mut watch = Supervisor::new(main, Real::shared());
     let mut told = Real.now();
     loop {
         if let Some(outcome) = watch.look(recording) {

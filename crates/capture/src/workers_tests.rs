@@ -13,7 +13,7 @@ use homenode_trace::frame::{DecodedFrame, decode_frame};
 use homenode_trace::framing::Codec;
 use homenode_trace::store::Store;
 use homenode_trace::writer::EventFile;
-use producer::{Attached, Known, known};
+use producer::{Attached, ExpectedReference, known};
 
 const REFS: u64 = 2 * RING_BYTES_MAX / SLOT_BYTES;
 const THREADS: u32 = 8;
@@ -65,7 +65,8 @@ fn three_workers_record_what_one_would() {
             decode_frame(&bytes, &mut frame).unwrap();
             for i in 0..frame.len() {
                 let r = frame.get(i);
-                let found = Known { addr: r.addr, size: r.size, op: r.op as u8, pc: frame.pcs[r.site as usize] };
+                let found =
+                    ExpectedReference { addr: r.addr, size: r.size, op: r.op as u8, pc: frame.pcs[r.site as usize] };
                 assert_eq!(found, known(thread, next), "reference {next} of thread {thread}");
                 next += 1;
             }

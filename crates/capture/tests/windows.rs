@@ -36,20 +36,20 @@ struct Page {
     spaced: [u64; THREADS],
 }
 
-struct Watch {
+struct PageScanner {
     pages: HashMap<u64, Page>,
     now: u64,
     rng: Rng,
 }
 
-impl Watch {
+impl PageScanner {
     fn gap(&mut self) -> u64 {
         let u = (self.rng.below(1 << 53) as f64 + 0.5) / (1u64 << 53) as f64;
         1 + (-u.ln() * MEAN_GAP) as u64
     }
 }
 
-impl Watch {
+impl PageScanner {
     fn refs(&mut self, refs: &[Merged]) {
         for r in refs.iter().filter(|r| r.op != Op::Spin) {
             self.now += 1;
@@ -97,7 +97,7 @@ fn largest(counts: &[u64]) -> usize {
 }
 
 /// Weighs the windows of all pages.
-fn weigh(watch: &mut Watch) {
+fn weigh(watch: &mut PageScanner) {
     let mut spacing = Spacing::new(watch.now);
     for (number, page) in &mut watch.pages {
         spacing.begins(*number, page.begin);
@@ -107,7 +107,7 @@ fn weigh(watch: &mut Watch) {
     }
 }
 
-fn figures(mut watch: Watch) -> Figures {
+fn figures(mut watch: PageScanner) -> Figures {
     weigh(&mut watch);
     let mut pages: Vec<Page> = watch.pages.into_values().collect();
     let refs = |p: &Page| p.refs.iter().sum::<u64>();
@@ -168,7 +168,7 @@ fn recorded(dir: &Path, name: &str, arguments: &[&str]) -> DatasetReader {
 fn measure(name: &str, arguments: &[&str]) -> Figures {
     let dir = tempfile::tempdir().unwrap();
     let reader = recorded(dir.path(), name, arguments);
-    let mut watch = Watch { pages: HashMap::new(), now: 0, rng: Rng::new(11) };
+    let mut watch = PageScanner { pages: HashMap::new(), now: 0, rng: Rng::new(11) };
     let mut order = Order::new(&reader, OrderKind::Model).unwrap();
     while let Some(piece) = order.pull().unwrap() {
         watch.refs(piece.refs);

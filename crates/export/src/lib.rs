@@ -47,7 +47,7 @@ use homenode_command::instructions::{Between, Column, Instructions};
 use homenode_command::{Failure, Progress, machine, output};
 use homenode_machine::AccessClass;
 use homenode_sim::names::NameTable;
-use homenode_sim::{Filtered, Passed, Seat, Seating, Setup, for_pieces};
+use homenode_sim::{BoundMachine, Filtered, Passed, Setup, ThreadBinding, for_pieces};
 use homenode_sys::dir::create_new;
 use homenode_table::{Format, WriteError};
 use homenode_trace::dataset::DatasetReader;
@@ -87,14 +87,14 @@ pub fn export(request: &ExportRequest, progress: &mut dyn Progress) -> Result<u6
     let to = &request.to;
     output::refuse_kind(to, &["parquet", "csv"])?;
     output::refuse_existing(to, request.force)?;
-    let seating = Seating::new(machine::named(&request.machine)?, request.map.as_deref())
+    let bound_machine = BoundMachine::new(machine::named(&request.machine)?, request.map.as_deref())
         .map_err(|e| Failure::usage(format!("--map: {e}")))?;
-    let block_bytes = request.block.unwrap_or(seating.machine.shape.page_bytes);
-    seating.machine.check_block("--block", block_bytes).map_err(Failure::usage)?;
+    let block_bytes = request.block.unwrap_or(bound_machine.machine.shape.page_bytes);
+    bound_machine.machine.check_block("--block", block_bytes).map_err(Failure::usage)?;
     let opened = open(&request.dataset)?;
-    let seats = seating.seats(&opened.reader).map_err(|e| Failure::usage(format!("--map: {e}")))?;
-    let options = seating.replay_options(&opened.reader);
-    let setup = Setup { machine: &seating.machine, seats: &seats, block_bytes, options };
+    let bindings = bound_machine.bindings(&opened.reader).map_err(|e| Failure::usage(format!("--map: {e}")))?;
+    let options = bound_machine.replay_options(&opened.reader);
+    let setup = Setup { machine: &bound_machine.machine, bindings: &bindings, block_bytes, options };
     let part = output::temporary(to);
     let failed = |e: &dyn std::fmt::Display| Failure::work(format!("cannot write {}: {e}", to.display()));
     let file = create_new(&part).map_err(|e| failed(&e))?;
@@ -134,7 +134,7 @@ struct Exporter<'a> {
     rows: Rows<'a>,
     sink: Sink,
     now: Now<'a>,
-    seats: &'a [Seat],
+    bindings: &'a [ThreadBinding],
     read: u64,
     written: u64,
     total: u64,
@@ -158,7 +158,7 @@ impl<'a> Exporter<'a> {
             rows,
             sink,
             now: Now::new(names, reader.symbols()),
-            seats: setup.seats,
+            bindings: setup.bindings,
             read: 0,
             written: 0,
             total: refs(reader),
@@ -176,14 +176,14 @@ impl<'a> Exporter<'a> {
     fn refs(&mut self, refs: &[Merged]) -> Result<(), WriteError> {
         self.read += refs.len() as u64;
         self.progress.at("exporting", self.read, Some(self.total));
-        let Exporter { rows, sink, now, seats, written, .. } = self;
+        let Exporter { rows, sink, now, bindings, written, .. } = self;
         match rows {
             Rows::Recorded(rows) => {
                 for r in refs {
-                    let seat = seats.get(r.thread as usize).copied();
-                    let node = seat.and_then(|seat| rows.homes.of(r, seat));
+                    let binding = bindings.get(r.thread as usize).copied();
+                    let node = binding.and_then(|binding| rows.homes.of(r, binding));
                     let instructions = rows.between(r).map_err(std::io::Error::other)?;
-                    sink.push(Row { instructions, ..recorded(r, seat, node, now) }, &now.texts)?;
+                    sink.push(Row { instructions, ..recorded(r, binding, node, now) }, &now.texts)?;
                 }
                 *written += refs.len() as u64;
             }
@@ -199,8 +199,8 @@ impl<'a> Exporter<'a> {
 }
 
 /// The row of a reference.
-fn recorded(r: &Merged, seat: Option<Seat>, node: Option<NodeId>, now: &mut Now<'_>) -> Row {
-    let (space, addr) = home(seat.map_or(0, |s| s.space), r.addr);
+fn recorded(r: &Merged, binding: Option<ThreadBinding>, node: Option<NodeId>, now: &mut Now<'_>) -> Row {
+    let (space, addr) = home(binding.map_or(0, |s| s.space), r.addr);
     Row {
         thread: Some(r.thread),
         space,
@@ -210,7 +210,7 @@ fn recorded(r: &Merged, seat: Option<Seat>, node: Option<NodeId>, now: &mut Now<
         site: Some(r.site),
         place: now.place(r.site),
         object: now.object(space, addr),
-        thread_node: seat.map(|s| s.node.0),
+        thread_node: binding.map(|s| s.node.0),
         node: node.map(|n| n.0),
         phase: now.phase(r.thread),
         charged: AccessClass::Free,
@@ -302,15 +302,15 @@ impl Homes {
 
     /// Home of the first byte, once this reference has been made; none if nothing has touched it. Waiting is not counted as
     /// a touch, and samples that say nothing about memory are none.
-    fn of(&mut self, r: &Merged, seat: Seat) -> Option<NodeId> {
-        let block = |addr: u64| (addr ^ tag(seat.space)) >> self.block_shift;
+    fn of(&mut self, r: &Merged, binding: ThreadBinding) -> Option<NodeId> {
+        let block = |addr: u64| (addr ^ tag(binding.space)) >> self.block_shift;
         let first = block(r.addr);
         let says = |s: DataSource| s.placement_matters() || s == DataSource::FirstTouch;
         if r.op != Op::Spin && (!self.sampled || says(r.source)) {
             // Samples touch their first byte only: how far they reach is not known of all.
             let size = if self.sampled { 1 } else { r.size };
             for_pieces(r.addr, size, self.block_shift, |piece| {
-                self.homes.entry(block(piece.addr)).or_insert(seat.node);
+                self.homes.entry(block(piece.addr)).or_insert(binding.node);
             });
         }
         self.homes.get(&first).copied()

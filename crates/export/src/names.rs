@@ -1,7 +1,7 @@
 //! What rows say in words: source places, objects, phases. Words are kept once and rows have their numbers.
 use homenode_analysis::UNKNOWN_OBJECT;
 use homenode_sim::names::{NameTable, ObjectNames};
-use homenode_sim::{Found, Objects};
+use homenode_sim::{ObjectRange, Objects};
 use homenode_trace::Event;
 use homenode_trace::event::EventKind;
 use homenode_trace::symbols::{Site, Symbols};
@@ -67,7 +67,7 @@ pub(crate) struct Now<'n> {
     /// Name of each row of objects, once it was asked for.
     called: Vec<Option<u32>>,
     /// Recent answers, out of date if they are of an earlier generation: (generation, address space, answer).
-    memo: Vec<(u64, u32, Found)>,
+    memo: Vec<(u64, u32, ObjectRange)>,
     generation: u64,
     phases: Phases,
 }
@@ -82,7 +82,7 @@ impl<'n> Now<'n> {
             function: texts.number(&s.function),
         };
         let places = symbols.sites.iter().map(&mut place).collect();
-        let nothing = Found { object: UNKNOWN_OBJECT, from: 0, last: 0 };
+        let nothing = ObjectRange { object: UNKNOWN_OBJECT, from: 0, last: 0 };
         Now {
             texts,
             places,

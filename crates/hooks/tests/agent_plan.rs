@@ -67,7 +67,7 @@ type Range = (u64, u64, &'static str);
 type Ranges = BTreeMap<&'static str, Vec<Range>>;
 
 /// What is placed of `objects.c`; ranges begin and end within pages, too.
-fn wishes() -> Ranges {
+fn wanted_homes() -> Ranges {
     let all: [(&'static str, &[Range]); 14] = [
         ("zero", &[(0, 16 * 4096, "p0"), (16 * 4096, 16 * 4096, "i0")]),
         ("initial", &[(4 * 4096, 5 * 4096, "i0")]),
@@ -87,10 +87,10 @@ fn wishes() -> Ranges {
     all.into_iter().map(|(name, ranges)| (name, ranges.to_vec())).collect()
 }
 
-fn plan_for(program: &Path, wishes: &Ranges, with_stacks: bool) -> AgentPlan {
+fn plan_for(program: &Path, wanted_homes: &Ranges, with_stacks: bool) -> AgentPlan {
     let keys = recorded(program, &[]);
     let mut lines = vec![Line::Stack { path: vec![1], node: 0 }, Line::Stack { path: vec![], node: 0 }];
-    for (name, ranges) in wishes {
+    for (name, ranges) in wanted_homes {
         for &(offset, bytes, policy) in ranges {
             let home = if policy == "p0" { preferred() } else { interleaved() };
             lines.push(match &keys[*name] {
@@ -115,7 +115,7 @@ fn by_size(key: &preload::Key, name: &str, offset: u64, bytes: u64, home: Home) 
     Line::Heap { build_id, by: By::Size, path, ordinal, size, offset, bytes, home }
 }
 
-fn check(program: &Path, plan: &AgentPlan, wishes: &Ranges, dir: &Path) {
+fn check(program: &Path, plan: &AgentPlan, wanted_homes: &Ranges, dir: &Path) {
     let output = planned(program, plan, dir).output().unwrap();
     assert!(output.stderr.is_empty(), "{output:?}");
     let found = places(&text(&output));
@@ -123,7 +123,7 @@ fn check(program: &Path, plan: &AgentPlan, wishes: &Ranges, dir: &Path) {
         match name.as_str() {
             "stack1" | "stack" => assert_eq!(place.runs[0].0, "p0", "{name}"),
             name => {
-                let wanted = wishes.get(name).map_or(&[][..], |r| &r[..]);
+                let wanted = wanted_homes.get(name).map_or(&[][..], |r| &r[..]);
                 assert_eq!(place.runs, expected(place, wanted), "{name} {:x}", place.addr);
             }
         }
@@ -135,8 +135,8 @@ fn every_kind_of_object_is_placed_by_its_stack_in_twenty_runs() {
     let dir = tempfile::tempdir().unwrap();
     for compiler in COMPILERS {
         let program = plain(dir.path(), compiler, "objects.c", &[]);
-        let plan = plan_for(&program, &wishes(), true);
-        (0..20).for_each(|_| check(&program, &plan, &wishes(), dir.path()));
+        let plan = plan_for(&program, &wanted_homes(), true);
+        (0..20).for_each(|_| check(&program, &plan, &wanted_homes(), dir.path()));
     }
 }
 
@@ -144,7 +144,7 @@ fn every_kind_of_object_is_placed_by_its_stack_in_twenty_runs() {
 fn every_kind_of_object_is_placed_by_its_size() {
     let dir = tempfile::tempdir().unwrap();
     let program = plain(dir.path(), "gcc", "objects.c", &[]);
-    check(&program, &plan_for(&program, &wishes(), false), &wishes(), dir.path());
+    check(&program, &plan_for(&program, &wanted_homes(), false), &wanted_homes(), dir.path());
 }
 
 /// Where huge pages come by themselves, a boundary that is nearly at one moves there; others stay where the plan says.
@@ -169,7 +169,7 @@ fn big_ranges_meet_at_huge_pages_if_that_is_near() {
 fn the_result_has_a_line_for_every_line() {
     let dir = tempfile::tempdir().unwrap();
     let program = plain(dir.path(), "gcc", "objects.c", &[]);
-    let mut plan = plan_for(&program, &wishes(), true);
+    let mut plan = plan_for(&program, &wanted_homes(), true);
     let met = plan.lines.len() as u32;
     let key = recorded(&program, &[])["heap0"].clone().unwrap();
     plan.lines.push(preload::Key { ordinal: 77, ..key.clone() }.line(0, 4096, preferred()));

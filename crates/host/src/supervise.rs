@@ -43,7 +43,7 @@ pub trait Supervised {
 
 /// The program, everything it started, and the user's requests to stop.
 #[derive(Debug)]
-pub struct Watch {
+pub struct Supervisor {
     clock: Arc<dyn Clock>,
     main: u32,
     main_fd: Option<PidFd>,
@@ -54,12 +54,12 @@ pub struct Watch {
     handles: BTreeMap<u32, PidFd>,
 }
 
-impl Watch {
+impl Supervisor {
     /// Looks after the program `main`, leader of its process group, which gets the terminal; waits by `clock`.
-    pub fn new(main: u32, clock: Arc<dyn Clock>) -> Watch {
+    pub fn new(main: u32, clock: Arc<dyn Clock>) -> Supervisor {
         let (main_fd, requests) = (PidFd::open(main).ok(), StopRequests::install().ok());
         let (outcome, handles) = Default::default();
-        Watch { clock, main, main_fd, requests, outcome, terminal: Terminal::give_to(main), handles }
+        Supervisor { clock, main, main_fd, requests, outcome, terminal: Terminal::give_to(main), handles }
     }
     /// Looks once at everything; how the program ended once it and everything it started has.
     pub fn look(&mut self, recording: &dyn Supervised) -> Option<Outcome> {
@@ -194,7 +194,7 @@ mod tests {
     fn waiting_is_by_the_clock_given_and_over_once_the_program_is() {
         let clock = Simulated::new();
         let mut child = Command::new("cat").stdin(Stdio::piped()).process_group(0).spawn().expect("cat");
-        let (mut watch, one) = (Watch::new(child.id(), clock.clone()), One(child.id(), RefCell::default()));
+        let (mut watch, one) = (Supervisor::new(child.id(), clock.clone()), One(child.id(), RefCell::default()));
         for hours in 1..=24 {
             assert!(watch.look(&one).is_none(), "it waits for input");
             watch.wait(Duration::from_secs(3600));

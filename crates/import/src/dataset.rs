@@ -1,6 +1,6 @@
 //! The dataset of an import.
 use crate::error::ImportError;
-use crate::people::People;
+use crate::process_table::ProcessTable;
 use crate::report::{FileReport, ImportSink};
 use homenode_capture::manifest::bare_manifest;
 use homenode_capture::sampled::writer::{self, Stamped};
@@ -47,7 +47,7 @@ const EVENTS_HELD: usize = 4096;
 #[derive(Debug)]
 pub(super) struct Writer {
     root: Dir,
-    people: People,
+    process_table: ProcessTable,
     files: writer::Writer,
     sites: BTreeSet<(u32, u64)>,
     /// Samples since it was last looked whether a thread has enough of them.
@@ -59,7 +59,13 @@ impl Writer {
     pub(super) fn new(root: &Dir) -> Result<Writer, ImportError> {
         let files = writer::Writer::new(root, Codec::Zstd);
         let files = files.map_err(CaptureError::io("write events.bin in", root.path()))?;
-        Ok(Writer { root: root.clone(), people: People::default(), files, sites: BTreeSet::new(), unlooked: 0 })
+        Ok(Writer {
+            root: root.clone(),
+            process_table: ProcessTable::default(),
+            files,
+            sites: BTreeSet::new(),
+            unlooked: 0,
+        })
     }
 
     /// Events of a thread, behind all of its samples so far; none after its exit.
@@ -90,8 +96,8 @@ impl Writer {
             clock: if report.timed { Clock::Ns } else { Clock::Logical },
             host_cpus: report.facts.cpus,
             host: format!("Linux {} {}, {}", report.facts.kernel, report.facts.arch, report.facts.processor),
-            processes: std::mem::take(&mut self.people.processes),
-            threads: std::mem::take(&mut self.people.rows),
+            processes: std::mem::take(&mut self.process_table.processes),
+            threads: std::mem::take(&mut self.process_table.rows),
             synchronised: false,
             ..bare_manifest()
         };
@@ -117,7 +123,7 @@ impl Writer {
     /// Sites by module and offset. Names are not looked up: the files of the recorded machine may be others than those here.
     fn symbols(&self) -> Symbols {
         let site = |&(process, pc): &(u32, u64)| {
-            let (module, offset) = self.people.place(process, pc).unwrap_or_default();
+            let (module, offset) = self.process_table.place(process, pc).unwrap_or_default();
             Site { process, pc, module: module.to_owned(), offset, ..Site::default() }
         };
         let notes = vec!["code locations are modules and offsets: imports do not look up names".to_owned()];
@@ -127,13 +133,13 @@ impl Writer {
 
 impl ImportSink for Writer {
     fn sample(&mut self, s: &RawSample) -> Result<(), ImportError> {
-        let found = self.people.thread(s.pid, s.tid);
+        let found = self.process_table.thread(s.pid, s.tid);
         self.say(found.thread, s.time_ns, found.begin)?;
         let cpu = s.cpu.and_then(|c| u16::try_from(c).ok());
         let sample = Sample { weight: s.weight, latency_cycles: s.latency_cycles, source: s.source, cpu };
         let (ticks, addr, size, op, ip) = (s.time_ns, s.addr, s.size, s.op, s.ip);
         self.files.sample(found.thread, Stamped { ticks, addr, size, op, ip, sample });
-        self.sites.insert((self.people.rows[found.thread as usize].process, s.ip));
+        self.sites.insert((self.process_table.rows[found.thread as usize].process, s.ip));
         self.unlooked += 1;
         if self.unlooked < HELD_MAX {
             return Ok(());
@@ -142,12 +148,12 @@ impl ImportSink for Writer {
         Ok(self.files.flush_samples(HELD_MAX).map_err(CaptureError::io("write frames in", self.root.path()))?)
     }
     fn notice(&mut self, notice: &Notice) -> Result<(), ImportError> {
-        match self.people.notice(notice) {
+        match self.process_table.notice(notice) {
             Some((thread, kinds)) => self.say(thread, 0, kinds),
             None => Ok(()),
         }
     }
     fn name(&mut self, pid: u32, name: &str, exec: bool) {
-        self.people.name(pid, name, exec);
+        self.process_table.name(pid, name, exec);
     }
 }

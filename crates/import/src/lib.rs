@@ -16,7 +16,7 @@
 //! assert!(homenode_import::formats::ALL.iter().any(|format| format.name == "perf.data"));
 //! ```
 //!
-//! Reading order: [`report`] (what a format delivers), [`formats`] (the family), `people` (who and what is mapped), `dataset`
+//! Reading order: [`report`] (what a format delivers), [`formats`] (the family), `process_table` (who and what is mapped), `dataset`
 //! (the files), [`import()`].
 #![forbid(unsafe_code)]
 
@@ -24,7 +24,7 @@ mod dataset;
 mod error;
 pub mod formats;
 mod import;
-mod people;
+mod process_table;
 pub mod report;
 
 pub use dataset::ImportSummary;

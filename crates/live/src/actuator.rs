@@ -3,7 +3,7 @@ use homenode_base::NodeId;
 use homenode_host::clock::Clock;
 use homenode_machine::Topology;
 use homenode_migrate::{At, MigrateError, Mover, PAGE_BYTES, Request, where_are};
-use homenode_placement::live::{Event, Fate, PageId, Refused, Verdict, Wish};
+use homenode_placement::live::{Event, MigrationCandidate, MoveRefusal, MoveStatus, PageId, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,49 +68,52 @@ impl Actuator {
     }
 
     /// Moves, and says what processor time that took: what it costs, also where this thread has to wait for a processor.
-    pub(crate) fn carry_out(&mut self, wishes: &[Wish], limit_ns: u64) -> (Event, u64) {
+    pub(crate) fn carry_out(&mut self, candidates: &[MigrationCandidate], limit_ns: u64) -> (Event, u64) {
         let (start, used) = (self.clock.now(), self.clock.used());
-        let mut spaces: BTreeMap<u32, Vec<&Wish>> = BTreeMap::new();
-        wishes.iter().for_each(|w| spaces.entry(w.page.space).or_default().push(w));
-        let mut verdicts = Vec::with_capacity(wishes.len());
-        for (space, wishes) in spaces {
+        let mut spaces: BTreeMap<u32, Vec<&MigrationCandidate>> = BTreeMap::new();
+        candidates.iter().for_each(|w| spaces.entry(w.page.space).or_default().push(w));
+        let mut verdicts = Vec::with_capacity(candidates.len());
+        for (space, candidates) in spaces {
             if self.dry_run {
-                verdicts.extend(self.list(space, &wishes));
+                verdicts.extend(self.list(space, &candidates));
                 continue;
             }
             let left = Duration::from_nanos(limit_ns).saturating_sub(self.clock.now() - start);
-            let request = |w: &&Wish| Request { page: w.page.page * PAGE_BYTES, node: self.os_ids[w.to.index()] };
-            let requests: Vec<Request> = wishes.iter().map(request).collect();
-            let mut fates = Vec::new();
-            Mover::new(space).run(&requests, Some(left), &mut fates);
-            verdicts.extend(wishes.iter().zip(&fates).map(|(w, f)| Verdict { page: w.page, fate: (*f).into() }));
+            let request =
+                |w: &&MigrationCandidate| Request { page: w.page.page * PAGE_BYTES, node: self.os_ids[w.to.index()] };
+            let requests: Vec<Request> = candidates.iter().map(request).collect();
+            let mut move_statuses = Vec::new();
+            Mover::new(space).run(&requests, Some(left), &mut move_statuses);
+            verdicts.extend(
+                candidates.iter().zip(&move_statuses).map(|(w, f)| Verdict { page: w.page, status: (*f).into() }),
+            );
         }
         let took_ns = u64::try_from((self.clock.used() - used).as_nanos()).unwrap_or(u64::MAX);
         (Event::Moved { verdicts, took_ns }, took_ns)
     }
 
     /// A dry run: one line for the pages of one process that would go to one node in one call.
-    fn list(&mut self, space: u32, wishes: &[&Wish]) -> Vec<Verdict> {
-        let mut targets: BTreeMap<NodeId, Vec<&Wish>> = BTreeMap::new();
-        for wish in wishes {
-            if self.listed.insert((wish.page, wish.to)) {
-                targets.entry(wish.to).or_default().push(wish);
+    fn list(&mut self, space: u32, candidates: &[&MigrationCandidate]) -> Vec<Verdict> {
+        let mut targets: BTreeMap<NodeId, Vec<&MigrationCandidate>> = BTreeMap::new();
+        for candidate in candidates {
+            if self.listed.insert((candidate.page, candidate.to)) {
+                targets.entry(candidate.to).or_default().push(candidate);
             }
         }
-        for (to, mut wishes) in targets {
-            wishes.sort_by_key(|w| w.page);
-            for batch in wishes.chunks(homenode_migrate::mover::BATCH_PAGES) {
+        for (to, mut candidates) in targets {
+            candidates.sort_by_key(|w| w.page);
+            for batch in candidates.chunks(homenode_migrate::mover::BATCH_PAGES) {
                 let line = self.line(space, to, batch);
                 if self.calls.len() < CALLS_LISTED { self.calls.push(line) } else { self.calls_unlisted += 1 }
             }
         }
-        wishes.iter().map(|w| Verdict { page: w.page, fate: Fate::Refused(Refused::Other) }).collect()
+        candidates.iter().map(|w| Verdict { page: w.page, status: MoveStatus::Refused(MoveRefusal::Other) }).collect()
     }
 
-    fn line(&self, space: u32, to: NodeId, batch: &[&Wish]) -> String {
+    fn line(&self, space: u32, to: NodeId, batch: &[&MigrationCandidate]) -> String {
         let mut runs: Vec<(u64, u64)> = Vec::new();
-        for wish in batch {
-            let (first, end) = (wish.page.page, wish.page.page + u64::from(wish.pages));
+        for candidate in batch {
+            let (first, end) = (candidate.page.page, candidate.page.page + u64::from(candidate.pages));
             match runs.last_mut() {
                 Some((_, last)) if *last == first => *last = end,
                 _ => runs.push((first, end)),

@@ -2,7 +2,7 @@
 use crate::watch::{Life, SIGUSR1};
 use homenode_command::Failure;
 use homenode_host::clock::Clock;
-use homenode_sys::held::{Held, hold};
+use homenode_sys::held::{SuspendedChild, hold};
 use homenode_sys::process::{self, Change, PidFd, Polled, Terminal, Whom};
 use homenode_sys::signals::StopRequests;
 use std::ffi::OsString;
@@ -12,7 +12,7 @@ const SIGTTIN: i32 = 21;
 const SIGTTOU: i32 = 22;
 
 /// A child that waits before its first instruction.
-pub(crate) fn start(command: &[OsString], environment: &[(OsString, OsString)]) -> Result<Held, Failure> {
+pub(crate) fn start(command: &[OsString], environment: &[(OsString, OsString)]) -> Result<SuspendedChild, Failure> {
     if command.is_empty() {
         return Err(Failure::usage("no command to run; give it after `--`"));
     }

@@ -2,7 +2,7 @@
 use crate::here::Here;
 use crate::watch::Left;
 use homenode_base::NodeId;
-use homenode_placement::live::{Held, Locality as Sum, Refused};
+use homenode_placement::live::{Locality as Sum, MoveRefusal, RejectedCandidates};
 use homenode_trace::SampleUnit;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,8 +68,8 @@ pub struct LiveDoc {
     pub matrix: Vec<Flow>,
     /// Moves that the kernel refused, by reason.
     pub refused: Vec<Reason>,
-    /// Wishes of the policy not carried out, by reason; a page counts once a window.
-    pub held: Held,
+    /// Candidates of the policy not carried out, by reason; a page counts once a window.
+    pub held: RejectedCandidates,
     /// Sampled pages that somebody else moved meanwhile.
     pub moved_by_others: u64,
     /// Pages that the kernel's balancing moved meanwhile on the whole machine.
@@ -350,16 +350,16 @@ fn gain(left: &Left<'_>, here: &Here) -> Gain {
     }
 }
 
-fn words(why: Refused) -> &'static str {
+fn words(why: MoveRefusal) -> &'static str {
     match why {
-        Refused::Shared => "shared with other processes",
-        Refused::Busy => "busy in the kernel",
-        Refused::NodeFull => "node full",
-        Refused::NodeForbidden => "node forbidden to the process (cpuset)",
-        Refused::Absent => "no longer there",
-        Refused::Gone => "process ended",
-        Refused::NotPermitted => "not permitted",
-        Refused::OutOfTime => "out of time",
-        Refused::Other => "other",
+        MoveRefusal::Shared => "shared with other processes",
+        MoveRefusal::Busy => "busy in the kernel",
+        MoveRefusal::NodeFull => "node full",
+        MoveRefusal::NodeForbidden => "node forbidden to the process (cpuset)",
+        MoveRefusal::Absent => "no longer there",
+        MoveRefusal::Gone => "process ended",
+        MoveRefusal::NotPermitted => "not permitted",
+        MoveRefusal::OutOfTime => "out of time",
+        MoveRefusal::Other => "other",
     }
 }

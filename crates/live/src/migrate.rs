@@ -4,7 +4,7 @@ use crate::doc::{ActDoc, LiveDoc, MIGRATE_SCHEMA};
 use crate::here::Here;
 use crate::options::{LiveOptions, ONE_NODE, not_recorded};
 use crate::tuned::Tuned;
-use crate::watch::{SIGUSR1, Watch};
+use crate::watch::{LiveRun, SIGUSR1};
 use crate::{kernel, source};
 use homenode_command::{Failure, Progress};
 use homenode_migrate::{MigrateError, where_are};
@@ -45,7 +45,7 @@ pub fn migrate(request: &MigrateRequest, progress: &mut dyn Progress) -> Result<
     let kernel_before = kernel::moves_so_far();
     let record = request.options.recording(request.pid, &[], &*samples)?;
     let tuned = Tuned::beside(Path::new("/"), request.options.kernel(), samples.unit());
-    let mut watch = Watch::new(&here, &request.options, samples, true)?.recording(record);
+    let mut watch = LiveRun::new(&here, &request.options, samples, true)?.recording(record);
     let end = watch.run(&mut life, stop.as_ref(), progress)?;
     let after = kernel::bytes_on_nodes(request.pid);
     let left = watch.finish();

@@ -20,7 +20,7 @@ pub struct ReplayDoc {
     /// Decisions that came out as recorded.
     pub effects: u64,
     /// Moves among them.
-    pub wishes: u64,
+    pub candidates: u64,
     /// Whether all decisions are the same.
     pub same: bool,
     /// First line of the journal where they are not; absent if there is none.
@@ -46,7 +46,7 @@ pub fn replay_journal(path: &Path, policy: Option<&str>) -> Result<ReplayDoc, Fa
         recorded_policy: done.header.policy.clone(),
         events: done.events,
         effects: done.effects,
-        wishes: done.wishes,
+        candidates: done.candidates,
         same: done.differs.is_none(),
         differs_at: done.differs.map(|d| d.0),
         complete: done.complete,
@@ -68,7 +68,7 @@ impl ReplayDoc {
         let whole = if self.complete { "" } else { " (the journal ends within a line)" };
         format!(
             "{}: {} events, {} decisions, {} moves asked for, {} pages moved; by {}: {verdict}{whole}\n",
-            self.journal, self.events, self.effects, self.wishes, self.moved_pages, self.policy
+            self.journal, self.events, self.effects, self.candidates, self.moved_pages, self.policy
         )
     }
 }

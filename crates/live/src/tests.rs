@@ -2,7 +2,7 @@
 //! (`HOMENODE_SLOW=1`) is of real time.
 use crate::here::Here;
 use crate::options::LiveOptions;
-use crate::watch::{End, Left, Life, Watch};
+use crate::watch::{End, Left, Life, LiveRun};
 use homenode_base::Cost;
 use homenode_host::clock::{Clock, Real, Simulated};
 use homenode_machine::topology::MemoryNode;
@@ -123,7 +123,7 @@ impl Life for Immortal {
 fn watched<'m>(here: &'m Here, cpu: u32, options: &LiveOptions, clock: Arc<dyn Clock>) -> Left<'m> {
     let memory = vec![1u8; ((PAGES + 1) * 4096) as usize];
     let source = Box::new(Steady::of(&memory, cpu, clock));
-    let mut watch = Watch::new(here, options, source, true).expect("a policy and a machine");
+    let mut watch = LiveRun::new(here, options, source, true).expect("a policy and a machine");
     assert_eq!(watch.run(&mut Immortal, None, &mut ()).expect("it is this process"), End::Duration);
     assert!(memory.iter().all(|b| *b == 1));
     watch.finish()
@@ -165,7 +165,7 @@ fn a_live_run_is_recorded_and_decided_again_to_the_same_moves() {
     let other = crate::replay_journal(&journal, Some("first-touch")).expect("a journal");
     assert!(!other.same && other.differs_at.is_some());
     assert!(crate::replay_journal(dir.path(), None).is_err());
-    let in_the_way = Watch::new(&here, &options, Box::new(Steady::of(&[], 0, Simulated::new())), true);
+    let in_the_way = LiveRun::new(&here, &options, Box::new(Steady::of(&[], 0, Simulated::new())), true);
     assert!(in_the_way.is_err_and(|e| e.to_string().contains("--force")));
 }
 
@@ -201,7 +201,7 @@ fn the_evidence_is_recorded_as_a_sampled_dataset_also_if_nobody_ends_it() {
         let source = source();
         let record = options.recording(std::process::id(), &[], &*source).unwrap();
         assert!(options.recording(std::process::id(), &[], &*source).is_err(), "it is not replaced without --force");
-        let mut watch = Watch::new(&here, &options, source, true).unwrap().recording(record);
+        let mut watch = LiveRun::new(&here, &options, source, true).unwrap().recording(record);
         assert_eq!(watch.run(&mut Immortal, None, &mut ()).unwrap(), End::Duration);
         let samples = if ends { watch.finish().samples } else { 0 };
         (out, samples)
@@ -252,7 +252,7 @@ fn dear_samples_are_asked_for_so_rarely_that_the_allowance_is_kept() {
     let (here, clock, memory) = (here(), Simulated::new(), vec![1u8; ((PAGES + 1) * 4096) as usize]);
     let source = Dear(Steady::of(&memory, 0, clock.clone()), clock.clone());
     let options = LiveOptions { decide_permille: 3, ..options(20) };
-    let mut watch = Watch::new(&here, &options, Box::new(source), true).unwrap();
+    let mut watch = LiveRun::new(&here, &options, Box::new(source), true).unwrap();
     assert_eq!(watch.run(&mut Immortal, None, &mut ()).unwrap(), End::Duration);
     let (used, seconds) = (clock.used().as_secs_f64(), clock.now().as_secs_f64());
     // A poll every 100 ms would use eight times as much. Gathering gets a third of the allowance, and no poll is cut short.

@@ -1,6 +1,6 @@
 //! The report for people.
 use crate::doc::{ActDoc, LiveDoc, PlanOutcome, Regime};
-use homenode_placement::live::Held;
+use homenode_placement::live::RejectedCandidates;
 use homenode_report::units::integer;
 use homenode_table::{Column, Layout, Table};
 use homenode_trace::SampleUnit;
@@ -74,7 +74,7 @@ fn live_lines(out: &mut String, l: &LiveDoc) {
     after_lines(out, l);
 }
 
-fn held_line(out: &mut String, h: &Held) {
+fn held_line(out: &mut String, h: &RejectedCandidates) {
     let reasons = [
         (h.too_new, "too new"),
         (h.frozen, "frozen"),

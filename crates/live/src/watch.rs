@@ -67,7 +67,7 @@ impl End {
 }
 
 /// A live run.
-pub(crate) struct Watch<'m> {
+pub(crate) struct LiveRun<'m> {
     governor: Governor<'m>,
     machine: &'m Machine,
     /// That of the samples.
@@ -124,14 +124,14 @@ impl Left<'_> {
     }
 }
 
-impl<'m> Watch<'m> {
+impl<'m> LiveRun<'m> {
     /// Everything that can fail before the first sample does so here.
     pub(crate) fn new(
         here: &'m Here,
         options: &LiveOptions,
         source: Box<dyn SampleSource>,
         may_move: bool,
-    ) -> Result<Watch<'m>, Failure> {
+    ) -> Result<LiveRun<'m>, Failure> {
         let choice = options.choice()?;
         let config = options.config(&choice, &*source, &here.topology, may_move);
         let full_rate_per_s = config.full_rate_per_s;
@@ -148,7 +148,7 @@ impl<'m> Watch<'m> {
             })));
         }
         let clock = source.clock();
-        let mut watch = Watch {
+        let mut watch = LiveRun {
             governor,
             machine: &here.machine,
             meter: Meter::new(&here.topology, source.unit()),
@@ -178,8 +178,8 @@ impl<'m> Watch<'m> {
     }
 
     /// What is sampled goes into this dataset as well.
-    pub(crate) fn recording(self, record: Option<Beside>) -> Watch<'m> {
-        Watch { record, ..self }
+    pub(crate) fn recording(self, record: Option<Beside>) -> LiveRun<'m> {
+        LiveRun { record, ..self }
     }
 
     /// Runs until the program, the time or the user's patience ends.
@@ -316,8 +316,8 @@ impl<'m> Watch<'m> {
             for effect in effects.drain(..) {
                 match effect {
                     Effect::Locate { pages } => todo.extend(self.actuator.locate(&pages)),
-                    Effect::Move { wishes, limit_ns } => {
-                        let (event, cpu_ns) = self.actuator.carry_out(&wishes, limit_ns);
+                    Effect::Move { candidates, limit_ns } => {
+                        let (event, cpu_ns) = self.actuator.carry_out(&candidates, limit_ns);
                         self.moving_cpu_ns += cpu_ns;
                         todo.push_back(event);
                     }

@@ -1,4 +1,4 @@
-//! Seats by recorded affinity: where the program itself put its threads.
+//! Bindings by recorded affinity: where the program itself put its threads.
 //!
 //! Processor c of the recorded machine is processor c of the model. Where the model has no processor of the highest number
 //! named, the processors named keep their order and who shares one, and fall into equal groups, one a node, as places do
@@ -7,12 +7,12 @@
 //! Not followed, unless `--map recorded` says so: one mask for all that nobody in the program asked for (`taskset` around
 //! the recording), and calls that put several threads at a time on a processor because the recorded machine had no more
 //! of them while the model has: elsewhere such a program spreads out.
-use crate::crew::Crew;
 use crate::model::Machine;
+use crate::thread_table::ThreadTable;
 use homenode_base::{CpuId, CpuMask};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Whether recorded affinity seats threads by default.
+/// Whether recorded affinity binds threads by default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It does.
@@ -30,11 +30,12 @@ pub(crate) struct Orders {
 
 impl Orders {
     /// `None` if nothing was said.
-    pub(crate) fn of(crew: &Crew) -> Option<Orders> {
-        let everywhere = |mask: &CpuMask| crew.host_cpus > 0 && (0..crew.host_cpus).all(|cpu| mask.contains(cpu));
+    pub(crate) fn of(thread_table: &ThreadTable) -> Option<Orders> {
+        let everywhere =
+            |mask: &CpuMask| thread_table.host_cpus > 0 && (0..thread_table.host_cpus).all(|cpu| mask.contains(cpu));
         let mut orders = Orders { by_thread: Vec::new(), asked: false };
-        for &thread in &crew.order {
-            if let Some(Some(p)) = crew.pinned.get(thread)
+        for &thread in &thread_table.order {
+            if let Some(Some(p)) = thread_table.pinned.get(thread)
                 && !p.cpus.is_empty()
                 && !everywhere(&p.cpus)
             {
@@ -46,22 +47,24 @@ impl Orders {
     }
 
     /// Whether to follow where nobody said.
-    pub(crate) fn verdict(&self, machine: &Machine, crew: &Crew) -> Verdict {
+    pub(crate) fn verdict(&self, machine: &Machine, thread_table: &ThreadTable) -> Verdict {
         let first = &self.by_thread[0].1;
-        let all_the_same = self.by_thread.len() == crew.active() && self.by_thread.iter().all(|(_, m)| m == first);
+        let all_the_same =
+            self.by_thread.len() == thread_table.active() && self.by_thread.iter().all(|(_, m)| m == first);
         if !self.asked && all_the_same {
             let cpus = if first.count() == 1 { "processor" } else { "processors" };
             return Verdict::Leave(format!("recorded on {cpus} {} alone, which says nothing here", list(first)));
         }
         let named = self.named();
-        let whole_host = named.len() as u32 >= crew.host_cpus && (machine.cpus() as u32) > crew.host_cpus;
-        if crew.host_cpus > 0 && whole_host && named.iter().all(|&cpu| cpu < crew.host_cpus) {
-            let at_once = self.most_at_once(crew);
+        let whole_host =
+            named.len() as u32 >= thread_table.host_cpus && (machine.cpus() as u32) > thread_table.host_cpus;
+        if thread_table.host_cpus > 0 && whole_host && named.iter().all(|&cpu| cpu < thread_table.host_cpus) {
+            let at_once = self.most_at_once(thread_table);
             if at_once > 1 {
                 return Verdict::Leave(format!(
                     "the affinity calls recorded put up to {at_once} threads at once on each of the {} processors of the \
                      recorded machine, which had no more: not followed (--map recorded follows them)",
-                    crew.host_cpus
+                    thread_table.host_cpus
                 ));
             }
         }
@@ -74,17 +77,18 @@ impl Orders {
     }
 
     /// So many threads that may run on one processor alone lived at once on one of them, at most.
-    fn most_at_once(&self, crew: &Crew) -> usize {
+    fn most_at_once(&self, thread_table: &ThreadTable) -> usize {
         let mut on: BTreeMap<&CpuMask, Vec<usize>> = BTreeMap::new();
         for (thread, mask) in self.by_thread.iter().filter(|(_, m)| m.count() == 1) {
             on.entry(mask).or_default().push(*thread);
         }
-        let beside = |all: &Vec<usize>, t: usize| 1 + all.iter().filter(|&&o| o < t && crew.overlap(o, t)).count();
+        let beside =
+            |all: &Vec<usize>, t: usize| 1 + all.iter().filter(|&&o| o < t && thread_table.overlap(o, t)).count();
         on.values().flat_map(|all| all.iter().map(move |&t| beside(all, t))).max().unwrap_or(0)
     }
 
     /// The processor of each of these threads, and what is to be said.
-    pub(crate) fn seats(&self, machine: &Machine, crew: &Crew) -> (Vec<(usize, CpuId)>, String) {
+    pub(crate) fn bindings(&self, machine: &Machine, thread_table: &ThreadTable) -> (Vec<(usize, CpuId)>, String) {
         let named = self.named();
         let cpus = machine.cpus();
         let highest = named.last().copied().unwrap_or(0);
@@ -92,13 +96,13 @@ impl Orders {
         let places = (!fits).then(|| in_groups(machine, &named));
         let here = |cpu: u32| places.as_ref().map_or(CpuId(cpu as u16), |p| p[&cpu]);
         let mut users: Vec<Vec<usize>> = vec![Vec::new(); cpus];
-        let mut seats: Vec<(usize, CpuId)> = Vec::new();
+        let mut bindings: Vec<(usize, CpuId)> = Vec::new();
         let (one, several): (Vec<_>, Vec<_>) = self.by_thread.iter().partition(|(_, m)| m.count() == 1);
         for (thread, mask) in one.into_iter().chain(several) {
-            let beside = |cpu: &CpuId| users[cpu.index()].iter().filter(|&&o| crew.overlap(o, *thread)).count();
+            let beside = |cpu: &CpuId| users[cpu.index()].iter().filter(|&&o| thread_table.overlap(o, *thread)).count();
             let Some(cpu) = mask.iter().map(here).min_by_key(|cpu| (beside(cpu), cpu.0)) else { continue };
             users[cpu.index()].push(*thread);
-            seats.push((*thread, cpu));
+            bindings.push((*thread, cpu));
         }
         let note = match fits {
             true => String::new(),
@@ -108,7 +112,7 @@ impl Orders {
                 machine.name
             ),
         };
-        (seats, note)
+        (bindings, note)
     }
 }
 

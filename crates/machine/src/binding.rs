@@ -10,16 +10,16 @@
 //! | `recorded` | where the recorded affinity calls put it ([`crate::affinity`]); the default where there are any |
 //!
 //! Memory-only nodes take no threads. Only threads that made references have a place: a thread that made none has nothing
-//! to be near to. Places are those of threads that lived at the same time ([`Crew`]): a thread takes the first one that no living
+//! to be near to. Places are those of threads that lived at the same time ([`ThreadTable`]): a thread takes the first one that no living
 //! thread has, and T counts the places of those that live beside it at any time of its life. So a program that makes
-//! new threads for every phase is seated like one that keeps a pool. A first thread that only initialises and then waits
+//! new threads for every phase is bound like one that keeps a pool. A first thread that only initialises and then waits
 //! has a place, and disturbs nothing: with W workers behind it floor(i x nodes / (W + 1)) puts workers 1 to W into the
 //! same equal groups as floor((i - 1) x nodes / W) wherever the number of nodes divides W.
 //!
 //! Where threads that live at the same time outnumber the processors of their node they share them, and a warning says so.
 use crate::affinity::{Orders, Verdict};
-use crate::crew::{Crew, Member};
 use crate::model::Machine;
+use crate::thread_table::{Member, ThreadTable};
 use homenode_base::{CpuId, NodeId, ThreadId};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,14 +27,14 @@ use std::str::FromStr;
 
 /// Where a thread runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seat {
+pub struct CpuBinding {
     /// Processor.
     pub cpu: CpuId,
     /// Its node.
     pub node: NodeId,
 }
 
-/// A rule that seats threads: what `--map` says.
+/// A rule that binds threads: what `--map` says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum MapRule {
     /// Equal groups of consecutive threads, one a node.
@@ -61,7 +61,7 @@ pub enum Target {
     Node(NodeId),
 }
 
-/// Why threads cannot be seated.
+/// Why threads cannot be bound.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MapError {
     /// Not of a known form.
@@ -193,16 +193,16 @@ impl Machine {
     }
 }
 
-/// Every thread's seat on one machine.
+/// Every thread's binding on one machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadMap {
-    seats: Vec<Seat>,
-    binding: Binding,
+    bindings: Vec<CpuBinding>,
+    summary: BindingSummary,
 }
 
-/// How threads were seated.
+/// How threads were bound.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Binding {
+pub struct BindingSummary {
     /// The rule, as `--map` takes it.
     pub rule: String,
     /// Threads with references.
@@ -222,62 +222,63 @@ pub struct Binding {
 }
 
 impl ThreadMap {
-    /// Seats the threads of a recording by `rule`; `None` is the default: recorded affinity where it says something, else [`MapRule::Sockets`]. Threads without references sit where the first thread sits. The machine must be valid
+    /// Binds the threads of a recording by `rule`; `None` is the default: recorded affinity where it says something, else [`MapRule::Sockets`]. Threads without references sit where the first thread sits. The machine must be valid
     /// ([`Machine::validate`]).
-    pub fn new(machine: &Machine, rule: Option<&MapRule>, crew: &Crew) -> Result<ThreadMap, MapError> {
+    pub fn new(machine: &Machine, rule: Option<&MapRule>, thread_table: &ThreadTable) -> Result<ThreadMap, MapError> {
         let mut hall = Hall::new(machine);
-        let mut seats: Vec<Option<Seat>> = vec![None; crew.len()];
+        let mut bindings: Vec<Option<CpuBinding>> = vec![None; thread_table.len()];
         if let Some(MapRule::Pairs(pairs)) = rule {
-            let last = crew.len().saturating_sub(1) as u32;
-            if let Some(thread) = pairs.keys().copied().find(|t| t.index() >= crew.len()) {
+            let last = thread_table.len().saturating_sub(1) as u32;
+            if let Some(thread) = pairs.keys().copied().find(|t| t.index() >= thread_table.len()) {
                 return Err(MapError::NoThread { thread, last });
             }
             for (thread, target) in pairs {
-                let slot = crew.members[thread.index()].as_ref().map(|m| m.slot);
-                seats[thread.index()] = Some(hall.pin(*target, slot)?);
+                let slot = thread_table.members[thread.index()].as_ref().map(|m| m.slot);
+                bindings[thread.index()] = Some(hall.pin(*target, slot)?);
             }
         }
-        let (rule, orders, note) = decide(machine, rule, crew)?;
+        let (rule, orders, note) = decide(machine, rule, thread_table)?;
         let mut pinned = 0;
         for (thread, cpu) in orders {
-            seats[thread] = Some(hall.pin(Target::Cpu(cpu), None)?);
+            bindings[thread] = Some(hall.pin(Target::Cpu(cpu), None)?);
             pinned += 1;
         }
-        for &thread in &crew.order {
-            let Some(member) = &crew.members[thread] else { continue };
-            if seats[thread].is_none() {
-                seats[thread] = Some(hall.seat(rule, member)?);
+        for &thread in &thread_table.order {
+            let Some(member) = &thread_table.members[thread] else { continue };
+            if bindings[thread].is_none() {
+                bindings[thread] = Some(hall.binding(rule, member)?);
             }
         }
-        let first = seats.iter().flatten().next().copied().unwrap_or(Seat { cpu: CpuId(0), node: hall.nodes[0] });
-        let binding = Binding {
+        let first =
+            bindings.iter().flatten().next().copied().unwrap_or(CpuBinding { cpu: CpuId(0), node: hall.nodes[0] });
+        let summary = BindingSummary {
             rule: rule.to_string(),
-            threads: crew.active() as u32,
-            most_at_once: crew.most_at_once(),
+            threads: thread_table.active() as u32,
+            most_at_once: thread_table.most_at_once(),
             machine: machine.name.clone(),
             cpus: machine.cpus() as u32,
-            shared_cpus: shared_cpus(machine.cpus(), crew, &seats),
+            shared_cpus: shared_cpus(machine.cpus(), thread_table, &bindings),
             pinned,
             note,
         };
-        Ok(ThreadMap { seats: seats.into_iter().map(|s| s.unwrap_or(first)).collect(), binding })
+        Ok(ThreadMap { bindings: bindings.into_iter().map(|s| s.unwrap_or(first)).collect(), summary })
     }
 
-    /// Seat of a thread; panics if the recording has no such thread, as slices do.
-    pub fn seat(&self, thread: ThreadId) -> Seat {
-        self.seats[thread.index()]
+    /// CPU binding of a thread; panics if the recording has no such thread, as slices do.
+    pub fn binding(&self, thread: ThreadId) -> CpuBinding {
+        self.bindings[thread.index()]
     }
-    /// All seats, by thread.
-    pub fn seats(&self) -> &[Seat] {
-        &self.seats
+    /// All bindings, by thread.
+    pub fn bindings(&self) -> &[CpuBinding] {
+        &self.bindings
     }
     /// How they came about.
-    pub fn binding(&self) -> &Binding {
-        &self.binding
+    pub fn summary(&self) -> &BindingSummary {
+        &self.summary
     }
     /// Sentences for the reader: processors that threads share.
     pub fn warnings(&self) -> Vec<String> {
-        let b = &self.binding;
+        let b = &self.summary;
         if b.shared_cpus == 0 {
             return Vec::new();
         }
@@ -294,48 +295,49 @@ impl ThreadMap {
 type Bound<'r> = (&'r MapRule, Vec<(usize, CpuId)>, String);
 
 /// The rule to go by, where recorded affinity puts which threads, and what is to be said of it.
-fn decide<'r>(machine: &Machine, rule: Option<&'r MapRule>, crew: &Crew) -> Result<Bound<'r>, MapError> {
+fn decide<'r>(machine: &Machine, rule: Option<&'r MapRule>, thread_table: &ThreadTable) -> Result<Bound<'r>, MapError> {
     match rule {
-        Some(MapRule::Recorded) => match Orders::of(crew) {
+        Some(MapRule::Recorded) => match Orders::of(thread_table) {
             Some(orders) => {
-                let (seats, note) = orders.seats(machine, crew);
-                Ok((&MapRule::Recorded, seats, note))
+                let (bindings, note) = orders.bindings(machine, thread_table);
+                Ok((&MapRule::Recorded, bindings, note))
             }
             None => Err(MapError::NothingRecorded),
         },
         Some(rule) => Ok((rule, Vec::new(), String::new())),
-        None => match Orders::of(crew).map(|orders| (orders.verdict(machine, crew), orders)) {
+        None => match Orders::of(thread_table).map(|orders| (orders.verdict(machine, thread_table), orders)) {
             None => Ok((&MapRule::Sockets, Vec::new(), String::new())),
             Some((Verdict::Leave(note), _)) => Ok((&MapRule::Sockets, Vec::new(), note)),
             Some((Verdict::Follow, orders)) => {
-                let (seats, note) = orders.seats(machine, crew);
-                Ok((&MapRule::Recorded, seats, note))
+                let (bindings, note) = orders.bindings(machine, thread_table);
+                Ok((&MapRule::Recorded, bindings, note))
             }
         },
     }
 }
 
 /// Processors with threads that live at the same time.
-fn shared_cpus(cpus: usize, crew: &Crew, seats: &[Option<Seat>]) -> u32 {
+fn shared_cpus(cpus: usize, thread_table: &ThreadTable, bindings: &[Option<CpuBinding>]) -> u32 {
     let mut users: Vec<Vec<usize>> = vec![Vec::new(); cpus];
-    for &thread in &crew.order {
-        if let Some(seat) = seats[thread] {
-            users[seat.cpu.index()].push(thread);
+    for &thread in &thread_table.order {
+        if let Some(binding) = bindings[thread] {
+            users[binding.cpu.index()].push(thread);
         }
     }
-    let shared = |on: &Vec<usize>| on.iter().enumerate().any(|(i, &a)| on[..i].iter().any(|&b| crew.overlap(a, b)));
+    let shared =
+        |on: &Vec<usize>| on.iter().enumerate().any(|(i, &a)| on[..i].iter().any(|&b| thread_table.overlap(a, b)));
     users.iter().filter(|on| shared(on)).count() as u32
 }
 
-/// Processors while threads are being seated.
+/// Processors while threads are being bound.
 struct Hall<'m> {
     machine: &'m Machine,
     /// Nodes with processors.
     nodes: Vec<NodeId>,
-    /// Places seated so far, by node: the next takes the next processor.
+    /// Places bound so far, by node: the next takes the next processor.
     taken: Vec<usize>,
     /// Processors of places, by node: threads in one place never meet.
-    given: BTreeMap<(NodeId, u32), Seat>,
+    given: BTreeMap<(NodeId, u32), CpuBinding>,
 }
 
 impl<'m> Hall<'m> {
@@ -344,8 +346,8 @@ impl<'m> Hall<'m> {
         Hall { machine, nodes, taken: vec![0; machine.nodes()], given: BTreeMap::new() }
     }
 
-    /// Seat of a thread by the rule.
-    fn seat(&mut self, rule: &MapRule, member: &Member) -> Result<Seat, MapError> {
+    /// CPU binding of a thread by the rule.
+    fn binding(&mut self, rule: &MapRule, member: &Member) -> Result<CpuBinding, MapError> {
         let (i, of, slot) = (member.slot as usize, member.of as usize, Some(member.slot));
         match rule {
             MapRule::Sockets | MapRule::Pairs(_) | MapRule::Recorded => {
@@ -357,22 +359,22 @@ impl<'m> Hall<'m> {
         }
     }
 
-    fn next(&mut self, node: NodeId, slot: Option<u32>) -> Seat {
-        if let Some(seat) = slot.and_then(|s| self.given.get(&(node, s))) {
-            return *seat;
+    fn next(&mut self, node: NodeId, slot: Option<u32>) -> CpuBinding {
+        if let Some(binding) = slot.and_then(|s| self.given.get(&(node, s))) {
+            return *binding;
         }
         let turn = self.taken[node.index()] % usize::from(self.machine.shape.cores[node.index()]);
         self.taken[node.index()] += 1;
-        let seat = Seat { cpu: CpuId((self.machine.first_cpu(node) + turn) as u16), node };
-        slot.map(|s| self.given.insert((node, s), seat));
-        seat
+        let binding = CpuBinding { cpu: CpuId((self.machine.first_cpu(node) + turn) as u16), node };
+        slot.map(|s| self.given.insert((node, s), binding));
+        binding
     }
 
-    fn pin(&mut self, target: Target, slot: Option<u32>) -> Result<Seat, MapError> {
+    fn pin(&mut self, target: Target, slot: Option<u32>) -> Result<CpuBinding, MapError> {
         let machine = || self.machine.name.clone();
         match target {
             Target::Cpu(cpu) => match self.machine.node_of(cpu) {
-                Some(node) => Ok(Seat { cpu, node }),
+                Some(node) => Ok(CpuBinding { cpu, node }),
                 None => Err(MapError::NoCpu { cpu, machine: machine(), last: self.machine.cpus() - 1 }),
             },
             Target::Node(node) if self.nodes.contains(&node) => Ok(self.next(node, slot)),

@@ -7,7 +7,7 @@
 //! satisfies every condition that the optimum's proofs need (or says which it does not).
 //!
 //! Reading order: [`model`], [`costs`], [`sections`] (what a machine may have besides: caches, raw measurements),
-//! [`models`], [`limits`], [`validate`], `crew` (threads and their lives), [`binding`], [`topology`], [`repair`], `this` (from a real
+//! [`models`], [`limits`], [`validate`], `thread_table` (threads and their lives), [`binding`], [`topology`], [`repair`], `this` (from a real
 //! machine to a cost model); machine files are read in `file`.
 //!
 //! ```
@@ -26,7 +26,6 @@
 pub mod affinity;
 mod binding;
 pub mod costs;
-mod crew;
 mod file;
 pub mod limits;
 pub mod model;
@@ -35,16 +34,17 @@ pub mod repair;
 pub mod sections;
 mod shape;
 mod this;
+mod thread_table;
 pub mod topology;
 pub mod validate;
 
-pub use binding::{Binding, MapError, MapRule, Seat, Target, ThreadMap};
+pub use binding::{BindingSummary, CpuBinding, MapError, MapRule, Target, ThreadMap};
 pub use costs::{CopyCost, Costs, GlobalMemory, LinearCost, Matrix};
-pub use crew::Crew;
 pub use limits::MachineError;
 pub use model::{AccessClass, Location, Machine, SingleRemote, Unit};
 pub use sections::{CacheGeometry, Caches, Measured, Sections, Table};
 pub use shape::Shape;
 pub use this::ThisMachine;
+pub use thread_table::ThreadTable;
 pub use topology::Topology;
 pub use validate::Unmet;

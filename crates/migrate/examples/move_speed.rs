@@ -1,6 +1,6 @@
 //! What batches cost beside a bare loop of the system call over the same pages: prints nanoseconds a page for both and
 //! their ratio. With one node the pages are asked to stay; with several they go back and forth between the first two.
-use homenode_migrate::{Fate, Mover, Request, mover::BATCH_PAGES};
+use homenode_migrate::{MoveStatus, Mover, Request, mover::BATCH_PAGES};
 use homenode_sys::numa;
 use std::time::Instant;
 
@@ -49,10 +49,10 @@ fn time_bare(pages: &[u64], node: u32) -> f64 {
 
 fn time_ours(pages: &[u64], node: u32) -> f64 {
     let requests: Vec<Request> = pages.iter().map(|p| Request { page: *p, node }).collect();
-    let (mut fates, start) = (Vec::new(), Instant::now());
-    Mover::new(0).run(&requests, None, &mut fates);
+    let (mut move_statuses, start) = (Vec::new(), Instant::now());
+    Mover::new(0).run(&requests, None, &mut move_statuses);
     let took = start.elapsed().as_nanos() as f64;
-    assert!(fates.iter().all(|f| *f == Fate::Moved));
+    assert!(move_statuses.iter().all(|f| *f == MoveStatus::Moved));
     took
 }
 

@@ -2,7 +2,7 @@
 //! `random_moves PID SECONDS SEED`. Status 1 if a page that was reported as moved is elsewhere (nobody else may move pages
 //! meanwhile) or if nothing moved.
 use homenode_migrate::process::{Area, areas};
-use homenode_migrate::{Fate, Mover, Request, where_are};
+use homenode_migrate::{MoveStatus, Mover, Request, where_are};
 use homenode_sys::numa;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -65,15 +65,15 @@ fn round(pid: u32, areas: &[Area], nodes: &[u32], rng: &mut Rng, tally: &mut Tal
     let chosen: BTreeSet<u64> = (0..count).map(|_| page(areas, rng.below(pages))).collect();
     let node = |rng: &mut Rng| nodes[rng.below(nodes.len() as u64) as usize];
     let requests: Vec<Request> = chosen.iter().map(|&page| Request { page, node: node(rng) }).collect();
-    let mut fates = Vec::new();
+    let mut move_statuses = Vec::new();
     let limit = (rng.below(4) == 0).then_some(LIMIT);
-    Mover::new(pid).batch(1 + rng.below(512) as usize).run(&requests, limit, &mut fates);
-    assert_eq!(fates.len(), requests.len(), "a verdict for each");
+    Mover::new(pid).batch(1 + rng.below(512) as usize).run(&requests, limit, &mut move_statuses);
+    assert_eq!(move_statuses.len(), requests.len(), "a verdict for each");
     let addresses: Vec<u64> = requests.iter().map(|r| r.page).collect();
     let Ok(places) = where_are(pid, &addresses) else { return false };
-    for ((request, fate), at) in requests.iter().zip(&fates).zip(&places) {
+    for ((request, move_status), at) in requests.iter().zip(&move_statuses).zip(&places) {
         tally.asked += 1;
-        if *fate == Fate::Moved {
+        if *move_status == MoveStatus::Moved {
             tally.moved += 1;
             // A huge page goes where the last request for any part of it sent it: only the others can be judged.
             let huge = areas.iter().any(|a| a.huge_bytes > 0 && (a.start..a.end).contains(&request.page));

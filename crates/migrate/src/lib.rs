@@ -5,7 +5,7 @@
 //! **Invariant:** what is reported as moved has been confirmed by the kernel page by page; a refused or half-done batch is
 //! never counted as done.
 //!
-//! Reading order: [`fate`] (what can become of a page), [`locate`] (where pages are), [`mover`], [`units`] (huge pages),
+//! Reading order: [`move_status`] (what can become of a page), [`locate`] (where pages are), [`mover`], [`units`] (huge pages),
 //! [`process`] (what `/proc` says of a process and of the kernel's own balancing).
 //!
 //! ```
@@ -22,13 +22,13 @@
 //! ```
 #![forbid(unsafe_code)]
 
-pub mod fate;
 pub mod locate;
+pub mod move_status;
 pub mod mover;
 pub mod process;
 pub mod units;
 
-pub use fate::{Fate, MigrateError, Refusal};
 pub use locate::{At, where_are};
+pub use move_status::{MigrateError, MoveStatus, Refusal};
 pub use mover::{Mover, Request, Spent};
 pub use units::{HUGE_BYTES, PAGE_BYTES, Units};

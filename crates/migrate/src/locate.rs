@@ -1,5 +1,5 @@
 //! Where pages are, as the kernel says.
-use crate::fate::{MigrateError, Refusal};
+use crate::move_status::{MigrateError, Refusal};
 use homenode_sys::numa;
 
 /// Pages asked about in one call: the kernel needs no more to be efficient, and holds its lock no longer.

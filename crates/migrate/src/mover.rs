@@ -4,7 +4,7 @@
 //! done and has a status, what comes after was not even looked at. So a batch has one target, its statuses are set to a
 //! value that the kernel never writes, pages without an answer are looked up, and what is left is tried again in halves
 //! until single pages are known to be busy.
-use crate::fate::{Fate, Refusal};
+use crate::move_status::{MoveStatus, Refusal};
 use homenode_sys::numa;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -59,20 +59,20 @@ impl Mover {
         self
     }
 
-    /// Carries out the requests, of which no two name the same page, grouped by target; `fates[i]` becomes that of
+    /// Carries out the requests, of which no two name the same page, grouped by target; `move_statuses[i]` becomes that of
     /// `requests[i]`. Nothing new is begun when `limit` is over. Never fails as a whole: a process that is gone is a
     /// refusal of each page.
-    pub fn run(&self, requests: &[Request], limit: Option<Duration>, fates: &mut Vec<Fate>) -> Spent {
+    pub fn run(&self, requests: &[Request], limit: Option<Duration>, move_statuses: &mut Vec<MoveStatus>) -> Spent {
         let start = Instant::now();
-        fates.clear();
-        fates.resize(requests.len(), Fate::Refused(Refusal::OutOfTime));
+        move_statuses.clear();
+        move_statuses.resize(requests.len(), MoveStatus::Refused(Refusal::OutOfTime));
         let mut order: Vec<u32> = (0..requests.len() as u32).collect();
         let key = |i: &u32| (requests[*i as usize].node, requests[*i as usize].page);
         if !order.is_sorted_by_key(key) {
             order.sort_unstable_by_key(key);
         }
         let mut work =
-            Work { mover: self, requests, fates, full: BTreeSet::new(), calls: 0, buffers: Buffers::default() };
+            Work { mover: self, requests, move_statuses, full: BTreeSet::new(), calls: 0, buffers: Buffers::default() };
         let over = || limit.is_some_and(|l| start.elapsed() >= l);
         for group in order.chunk_by(|a, b| requests[*a as usize].node == requests[*b as usize].node) {
             for batch in group.chunks(self.batch) {
@@ -93,7 +93,7 @@ struct Buffers {
 struct Work<'a> {
     mover: &'a Mover,
     requests: &'a [Request],
-    fates: &'a mut Vec<Fate>,
+    move_statuses: &'a mut Vec<MoveStatus>,
     /// Nodes that had no room for a page.
     full: BTreeSet<u32>,
     calls: u64,
@@ -177,15 +177,15 @@ impl Work<'_> {
         }
     }
 
-    /// Gives each page of the call its fate, or puts it into `left`. `why`: the call failed for this reason.
+    /// Gives each page of the call its move status, or puts it into `left`. `why`: the call failed for this reason.
     fn settle(&mut self, batch: &[u32], tries: u32, why: Option<Refusal>, left: &mut Vec<(Vec<u32>, u32)>) {
         const EBUSY: i32 = -16;
         let (mut busy, mut open) = (Vec::new(), Vec::new());
         for (&i, (&status, &node)) in batch.iter().zip(self.buffers.status.iter().zip(&self.buffers.nodes)) {
-            let fate = match status {
-                s if s == node => Fate::Moved,
+            let move_status = match status {
+                s if s == node => MoveStatus::Moved,
                 numa::UNTOUCHED => match why {
-                    Some(why) => Fate::Refused(why),
+                    Some(why) => MoveStatus::Refused(why),
                     None => {
                         open.push(i);
                         continue;
@@ -195,10 +195,10 @@ impl Work<'_> {
                     busy.push(i);
                     continue;
                 }
-                s if s < 0 => Fate::Refused(Refusal::of_page(-s)),
-                _ => Fate::Refused(Refusal::Unconfirmed),
+                s if s < 0 => MoveStatus::Refused(Refusal::of_page(-s)),
+                _ => MoveStatus::Refused(Refusal::Unconfirmed),
             };
-            self.fates[i as usize] = fate;
+            self.move_statuses[i as usize] = move_status;
         }
         if !busy.is_empty() {
             left.push((busy, tries + 1));
@@ -216,7 +216,7 @@ impl Work<'_> {
 
     fn refuse(&mut self, batch: &[u32], why: Refusal) {
         for &i in batch {
-            self.fates[i as usize] = Fate::Refused(why);
+            self.move_statuses[i as usize] = MoveStatus::Refused(why);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What `/proc` says of a process: its areas, where their pages are, its threads and descendants, and whether the kernel
 //! balances memory itself.
-use crate::fate::MigrateError;
+use crate::move_status::MigrateError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 

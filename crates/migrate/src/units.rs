@@ -1,5 +1,5 @@
 //! Which parts of an address space are huge pages: these move as a whole, so their samples belong together.
-use crate::fate::MigrateError;
+use crate::move_status::MigrateError;
 use crate::process::Area;
 use homenode_sys::numa;
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 //! What can be shown on any machine, one with a single node included.
 use homenode_migrate::process::{self, Area, Balancing};
-use homenode_migrate::{At, Fate, MigrateError, Mover, Refusal, Request, where_are};
+use homenode_migrate::{At, MigrateError, MoveStatus, Mover, Refusal, Request, where_are};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -23,10 +23,13 @@ fn every_page_gets_a_confirmed_verdict_and_keeps_its_bytes() {
     let homes = where_are(0, &pages).unwrap();
     let requests: Vec<Request> =
         pages.iter().zip(&homes).map(|(p, h)| Request { page: *p, node: h.node().expect("touched") }).collect();
-    let mut fates = vec![Fate::Refused(Refusal::Busy); 3];
+    let mut move_statuses = vec![MoveStatus::Refused(Refusal::Busy); 3];
     for batch in [1, 7, 512, 100_000] {
-        let spent = Mover::new(std::process::id()).batch(batch).run(&requests, None, &mut fates);
-        assert!(fates.len() == requests.len() && fates.iter().all(|f| *f == Fate::Moved), "{fates:?}");
+        let spent = Mover::new(std::process::id()).batch(batch).run(&requests, None, &mut move_statuses);
+        assert!(
+            move_statuses.len() == requests.len() && move_statuses.iter().all(|f| *f == MoveStatus::Moved),
+            "{move_statuses:?}"
+        );
         assert!(spent.calls >= PAGES.div_ceil(batch as u64) && spent.ns > 0, "{spent:?}");
     }
     assert!(memory.iter().enumerate().all(|(i, b)| *b == (i as u64 / 4096 * 7) as u8));
@@ -40,18 +43,18 @@ fn pages_that_cannot_move_are_refused_one_by_one_and_the_others_are_done() {
     requests[5].page = 1 << 46;
     requests[700].node = 1000;
     requests[701].node = u32::MAX;
-    let mut fates = Vec::new();
-    Mover::new(0).run(&requests, None, &mut fates);
-    for (i, fate) in fates.iter().enumerate() {
+    let mut move_statuses = Vec::new();
+    Mover::new(0).run(&requests, None, &mut move_statuses);
+    for (i, move_status) in move_statuses.iter().enumerate() {
         let right = match i {
-            5 => matches!(fate, Fate::Refused(Refusal::Absent | Refusal::Unmapped)),
-            700 | 701 => *fate == Fate::Refused(Refusal::NodeForbidden),
-            _ => *fate == Fate::Moved,
+            5 => matches!(move_status, MoveStatus::Refused(Refusal::Absent | Refusal::Unmapped)),
+            700 | 701 => *move_status == MoveStatus::Refused(Refusal::NodeForbidden),
+            _ => *move_status == MoveStatus::Moved,
         };
-        assert!(right, "{i}: {fate:?}");
+        assert!(right, "{i}: {move_status:?}");
     }
-    Mover::new(0).run(&requests, Some(Duration::ZERO), &mut fates);
-    assert!(fates.iter().all(|f| *f == Fate::Refused(Refusal::OutOfTime)));
+    Mover::new(0).run(&requests, Some(Duration::ZERO), &mut move_statuses);
+    assert!(move_statuses.iter().all(|f| *f == MoveStatus::Refused(Refusal::OutOfTime)));
 }
 
 #[test]
@@ -61,10 +64,10 @@ fn a_process_that_ends_is_a_refusal_of_each_page() {
     assert_eq!(where_are(pid, &[]).unwrap(), []);
     child.kill().unwrap();
     child.wait().unwrap();
-    let mut fates = Vec::new();
+    let mut move_statuses = Vec::new();
     let requests = [Request { page: 0x1000, node: 0 }, Request { page: 0x2000, node: 0 }];
-    Mover::new(pid).run(&requests, None, &mut fates);
-    assert_eq!(fates, [Fate::Refused(Refusal::ProcessGone); 2]);
+    Mover::new(pid).run(&requests, None, &mut move_statuses);
+    assert_eq!(move_statuses, [MoveStatus::Refused(Refusal::ProcessGone); 2]);
     let gone = where_are(pid, &[0x1000]).unwrap_err();
     assert!(matches!(gone, MigrateError::Gone(p) if p == pid), "{gone}");
     assert!(process::numa_maps(pid).unwrap_err().to_string().contains("does not exist"));

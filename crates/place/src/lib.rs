@@ -58,7 +58,7 @@ use homenode_command::{Failure, Progress};
 use homenode_machine::{Machine, MapRule};
 use homenode_placement::affinity::Rule;
 use homenode_placement::plan::Plan;
-use homenode_planner::{Asked, PlanPrice, PlannerError};
+use homenode_planner::{PlanPrice, PlanRequest, PlannerError};
 use homenode_trace::dataset::DatasetReader;
 use std::path::{Path, PathBuf};
 
@@ -131,7 +131,7 @@ fn place_on(
         Some(text) => Some(text.parse().map_err(|e| Failure::usage(format!("--map: {e}")))?),
         None => None,
     };
-    let asked = Asked {
+    let asked = PlanRequest {
         machine,
         rule: &rule,
         map: map.as_ref(),
@@ -143,7 +143,7 @@ fn place_on(
     let total = refs(reader);
     let mut plan = homenode_planner::plan(reader, &asked, &mut |done| progress.at("counting", done, Some(total)))
         .map_err(|e| match e {
-            PlannerError::Seats(e) => Failure::usage(format!("--map: {e}")),
+            PlannerError::Bindings(e) => Failure::usage(format!("--map: {e}")),
             PlannerError::Full(e) => Failure::usage(format!("--capacity: {e}")),
             other => failed(other),
         })?;

@@ -1,4 +1,4 @@
-//! Policies behind one object-safe door: a table of block states, and the counting of what the policy decides.
+//! Policies behind one object-safe trait: a table of block states, and the counting of what the policy decides.
 //!
 //! [`Policy::State`] differs from policy to policy, so a `dyn Policy` cannot exist. [`BlockEngine`] hides the state
 //! instead: [`Table`] keeps the states of all blocks in one dense vector and is compiled once per policy, so a batch of

@@ -6,7 +6,7 @@
 //! **Invariant:** an algorithm returns the placement it claims the cost of, and the checker agrees to the last unit.
 //!
 //! Reading order: [`access`], [`placement`], [`checker`], [`optimum`], [`policy`], [`events`], [`engine`], [`policies`],
-//! [`counts`], [`affinity`], [`assign`], [`threads`] (from evidence to homes and seats), [`plan`]; [`oracle`] is brute
+//! [`counts`], [`affinity`], [`assign`], [`threads`] (from evidence to homes and bindings), [`plan`]; [`oracle`] is brute
 //! force for tests.
 //!
 //! ```

@@ -10,7 +10,7 @@ fn prices(rng: &mut Rng, homes: usize) -> Vec<TotalCost> {
     (0..homes).map(|_| TotalCost(i128::from(rng.below(12)))).collect()
 }
 
-/// Least cost over all ways to seat `items` (price rows and sizes), by trying every one that `allowed` accepts.
+/// Least cost over all ways to bind `items` (price rows and sizes), by trying every one that `allowed` accepts.
 fn brute(items: &[(Vec<TotalCost>, u64)], homes: usize, allowed: &dyn Fn(&[usize]) -> bool) -> Option<TotalCost> {
     let mut best = None;
     let ways = homes.pow(items.len() as u32);

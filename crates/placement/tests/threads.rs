@@ -1,10 +1,10 @@
-//! Threads beside data against every seating there is.
+//! Threads beside data against every binding there is.
 mod common;
 
 use homenode_base::{NodeId, Rng, ThreadId, TotalCost};
 use homenode_placement::affinity::Distances;
 use homenode_placement::counts::PageUse;
-use homenode_placement::threads::{co_optimise, fair_seats, with_best_homes};
+use homenode_placement::threads::{co_optimise, fair_shares, with_best_homes};
 
 fn page(uses: &[(u32, u64)]) -> PageUse {
     PageUse { first: ThreadId(uses[0].0), by_thread: uses.iter().map(|(t, n)| (ThreadId(*t), [*n, 0, 0])).collect() }
@@ -19,15 +19,15 @@ fn random_pages(rng: &mut Rng, threads: u32) -> Vec<PageUse> {
     (0..1 + rng.below(6)).map(|_| one(rng)).collect()
 }
 
-/// Best over all seatings that obey the limits, and how many seats each uses.
-fn brute(d: &Distances, pages: &[&PageUse], threads: usize, seats: &[u64]) -> TotalCost {
-    let nodes = seats.len();
-    let seating = |way: usize| -> Vec<NodeId> {
+/// Best over all bindings that obey the limits, and how many bindings each uses.
+fn brute(d: &Distances, pages: &[&PageUse], threads: usize, bindings: &[u64]) -> TotalCost {
+    let nodes = bindings.len();
+    let binding = |way: usize| -> Vec<NodeId> {
         (0..threads).map(|t| NodeId((way / nodes.pow(t as u32) % nodes) as u16)).collect()
     };
-    let obeys = |s: &Vec<NodeId>| (0..nodes).all(|k| s.iter().filter(|n| n.index() == k).count() as u64 <= seats[k]);
-    let all = (0..nodes.pow(threads as u32)).map(seating).filter(obeys);
-    all.map(|s| with_best_homes(d, pages, s).cost).min().expect("a seating")
+    let obeys = |s: &Vec<NodeId>| (0..nodes).all(|k| s.iter().filter(|n| n.index() == k).count() as u64 <= bindings[k]);
+    let all = (0..nodes.pow(threads as u32)).map(binding).filter(obeys);
+    all.map(|s| with_best_homes(d, pages, s).cost).min().expect("a binding")
 }
 
 #[test]
@@ -42,14 +42,14 @@ fn never_worse_than_the_start_and_close_to_the_best_of_all() {
         let threads = 2 + rng.below(4) as usize;
         let pages = random_pages(&mut rng, threads as u32);
         let pages: Vec<&PageUse> = pages.iter().collect();
-        let seats = fair_seats(&vec![4; nodes], threads);
+        let bindings = fair_shares(&vec![4; nodes], threads);
         let start: Vec<NodeId> = (0..threads).map(|t| NodeId((t % nodes) as u16)).collect();
         let given = with_best_homes(&d, &pages, start.clone()).cost;
-        let got = co_optimise(&d, &pages, &start, &seats);
+        let got = co_optimise(&d, &pages, &start, &bindings);
         assert!(got.cost <= given);
         assert_eq!(with_best_homes(&d, &pages, got.node_of.clone()), got, "what it claims is what it costs");
-        assert!((0..nodes).all(|k| got.node_of.iter().filter(|n| n.index() == k).count() as u64 <= seats[k]));
-        let best = brute(&d, &pages, threads, &seats);
+        assert!((0..nodes).all(|k| got.node_of.iter().filter(|n| n.index() == k).count() as u64 <= bindings[k]));
+        let best = brute(&d, &pages, threads, &bindings);
         assert!(best <= got.cost);
         (exact, cases) = (exact + u32::from(best == got.cost), cases + 1);
         (sum, least, before) = (sum + got.cost.0, least + best.0, before + given.0);
@@ -67,18 +67,18 @@ fn partners_meet_on_one_node() {
     let pages: Vec<&PageUse> = pages.iter().collect();
     let d = Distances::of(&common::machine(2, 1, 2, 1, None));
     let start = [0, 0, 1, 1].map(NodeId);
-    let got = co_optimise(&d, &pages, &start, &fair_seats(&[8, 8], 4));
+    let got = co_optimise(&d, &pages, &start, &fair_shares(&[8, 8], 4));
     assert_eq!((got.cost, got.node_of[0], got.node_of[1]), (TotalCost(340), got.node_of[2], got.node_of[3]));
-    assert_ne!(got.node_of[0], got.node_of[1], "two seats a node");
+    assert_ne!(got.node_of[0], got.node_of[1], "two bindings a node");
 }
 
 #[test]
-fn seats_are_fair_and_there_is_one_for_everybody() {
-    assert_eq!(fair_seats(&[8, 8], 4), [2, 2]);
-    assert_eq!(fair_seats(&[8, 0, 8], 5), [3, 0, 3]);
-    assert_eq!(fair_seats(&[1, 4], 4), [1, 3]);
-    assert_eq!(fair_seats(&[1, 1], 5), [3, 3]);
+fn shares_are_fair_and_there_is_room_for_everybody() {
+    assert_eq!(fair_shares(&[8, 8], 4), [2, 2]);
+    assert_eq!(fair_shares(&[8, 0, 8], 5), [3, 0, 3]);
+    assert_eq!(fair_shares(&[1, 4], 4), [1, 3]);
+    assert_eq!(fair_shares(&[1, 1], 5), [3, 3]);
     for (cores, threads) in [(vec![1u16, 2, 3], 6), (vec![2, 2], 64), (vec![16; 4], 3)] {
-        assert!(fair_seats(&cores, threads).iter().sum::<u64>() >= threads as u64);
+        assert!(fair_shares(&cores, threads).iter().sum::<u64>() >= threads as u64);
     }
 }

@@ -4,7 +4,7 @@
 //! other evidence the time is modelled: processors wait for every access and share the work of their node evenly. That
 //! asks for no more than any program does, so what exceeds a bandwidth by it does so in earnest; programs that overlap
 //! accesses ask for more. References that were sampled in front of caches, and windows, say nothing of bytes.
-use crate::judge::Judge;
+use crate::chooser::HomeChooser;
 use crate::unit::{Unit, held};
 use homenode_base::{NodeId, TotalCost};
 use homenode_machine::{AccessClass, Location, Measured, ThreadMap, Topology, Unit as CostUnit};
@@ -68,7 +68,7 @@ fn pair(read: i64, write: i64) -> Option<(u64, u64)> {
 
 /// What is needed to tell demand from counts.
 pub(crate) struct Traffic<'a> {
-    pub(crate) judge: &'a Judge<'a>,
+    pub(crate) chooser: &'a HomeChooser<'a>,
     pub(crate) known: &'a Bandwidths,
     pub(crate) reader: &'a DatasetReader,
     pub(crate) map: &'a ThreadMap,
@@ -77,20 +77,20 @@ pub(crate) struct Traffic<'a> {
 impl Traffic<'_> {
     /// Gives pages other homes where nodes would be asked for too much; `None` where the evidence shows no demand.
     pub(crate) fn relieve(&self, units: &mut [Unit]) -> Option<Bandwidth> {
-        let nodes = self.judge.machine.nodes();
+        let nodes = self.chooser.machine.nodes();
         let (interval_ps, basis) = self.interval(units)?;
         let mixture = self.mixture(units);
         let serves: Vec<Option<u64>> = (0..nodes).map(|k| self.known.mixed(k, mixture)).collect();
         let bytes_in = |mbs: u64| u64::try_from(u128::from(mbs) * interval_ps / MBS).unwrap_or(u64::MAX);
         let (fixed_bytes, fixed_pages) = self.fixed(units);
         let less = |all: u64, taken: &u64| all.saturating_sub(*taken);
-        let room = |k: usize| self.judge.capacity.as_ref().map_or(u64::MAX, |c| c.get(k).copied().unwrap_or(0));
+        let room = |k: usize| self.chooser.capacity.as_ref().map_or(u64::MAX, |c| c.get(k).copied().unwrap_or(0));
         let limits = Limits {
             capacity: (0..nodes).map(|k| less(room(k), &fixed_pages[k])).collect(),
             served: (0..nodes).map(|k| less(serves[k].map_or(u64::MAX, bytes_in), &fixed_bytes[k])).collect(),
         };
         let kinds = self.kinds(units);
-        let (before, pages, cost, after, excess) = reseat(&self.prices(&kinds, units), &kinds, &limits, units);
+        let (before, pages, cost, after, excess) = rebind(&self.prices(&kinds, units), &kinds, &limits, units);
         let mbs = |bytes: u64| u64::try_from(u128::from(bytes) * MBS / interval_ps).unwrap_or(u64::MAX);
         let node = |k: usize| {
             let demand = |asked: &[u64]| mbs(asked[k].saturating_add(fixed_bytes[k]));
@@ -113,7 +113,7 @@ impl Traffic<'_> {
                     format!("misses sampled in {seconds:.2} s of the program's run"),
                 ))
             }
-            _ if self.judge.machine.unit != CostUnit::Picoseconds => None,
+            _ if self.chooser.machine.unit != CostUnit::Picoseconds => None,
             _ => {
                 let words = "modelled time: processors wait for each access; overlapped accesses ask for more";
                 Some((self.modelled(units), words.into()))
@@ -124,10 +124,10 @@ impl Traffic<'_> {
 
     /// Time of the node that waits longest, its accesses shared among its busy processors.
     fn modelled(&self, units: &[Unit]) -> u128 {
-        let machine = self.judge.machine;
+        let machine = self.chooser.machine;
         let mut busy: Vec<BTreeSet<u16>> = vec![BTreeSet::new(); machine.nodes()];
-        for (seat, _) in self.map.seats().iter().zip(0..).filter(|(_, t)| self.reader.refs(*t) > 0) {
-            busy[seat.node.index()].insert(seat.cpu.0);
+        for (binding, _) in self.map.bindings().iter().zip(0..).filter(|(_, t)| self.reader.refs(*t) > 0) {
+            busy[binding.node.index()].insert(binding.cpu.0);
         }
         let mut waits = vec![0u128; machine.nodes()];
         let wait = |class: AccessClass, from: usize, home: NodeId, n: u64| {
@@ -150,7 +150,7 @@ impl Traffic<'_> {
     }
 
     fn bytes(&self, uses: &[ClassCounts]) -> u64 {
-        let machine = self.judge.machine;
+        let machine = self.chooser.machine;
         let sampled = self.reader.manifest().sampling.is_some();
         let plain = if sampled { LINE_BYTES } else { u64::from(machine.shape.word_bytes) };
         let each = machine.sections.caches.as_ref().map_or(plain, |c| u64::from(c.line_bytes));
@@ -160,7 +160,7 @@ impl Traffic<'_> {
 
     /// Bytes and pages at each node that are not to be moved: stacks, whole huge pages, and what has no key.
     fn fixed(&self, units: &[Unit]) -> (Vec<u64>, Vec<u64>) {
-        let nodes = self.judge.machine.nodes();
+        let nodes = self.chooser.machine.nodes();
         let (mut bytes, mut pages) = (vec![0u64; nodes], vec![0u64; nodes]);
         for unit in units.iter().filter(|u| single_home(u, nodes).is_none()) {
             for (home, uses) in placed(unit).into_iter().filter(|(home, _)| home.index() < nodes) {
@@ -175,8 +175,8 @@ impl Traffic<'_> {
     fn kinds(&self, units: &[Unit]) -> Vec<Kind> {
         let mut found: BTreeMap<(Vec<TotalCost>, u64, usize), Vec<usize>> = BTreeMap::new();
         for (i, unit) in units.iter().enumerate() {
-            if let Some(home) = single_home(unit, self.judge.machine.nodes()) {
-                let key = (self.judge.distances.costs(&unit.uses), self.bytes(&unit.uses), home);
+            if let Some(home) = single_home(unit, self.chooser.machine.nodes()) {
+                let key = (self.chooser.distances.costs(&unit.uses), self.bytes(&unit.uses), home);
                 found.entry(key).or_default().push(i);
             }
         }
@@ -187,7 +187,7 @@ impl Traffic<'_> {
     }
 
     fn prices(&self, kinds: &[Kind], units: &[Unit]) -> Vec<Class> {
-        let prices = |k: &Kind| self.judge.distances.costs(&units[k.members[0]].uses);
+        let prices = |k: &Kind| self.chooser.distances.costs(&units[k.members[0]].uses);
         kinds.iter().map(|k| Class { prices: prices(k), pages: k.members.len() as u64 }).collect()
     }
 }
@@ -211,7 +211,7 @@ fn placed(unit: &Unit) -> Vec<(NodeId, &Vec<ClassCounts>)> {
 }
 
 /// Spreads kinds and tells the units; returns demand before, pages moved, what they cost more, demand after, and excess.
-fn reseat(
+fn rebind(
     classes: &[Class],
     kinds: &[Kind],
     limits: &Limits,

@@ -1,8 +1,8 @@
 //! From counts to homes: affinity per page, stacks as a whole, capacities.
+use crate::chooser::HomeChooser;
 use crate::error::PlannerError;
 use crate::evidence::{Evidence, NOBODY};
-use crate::huge::{Known, join_known};
-use crate::judge::Judge;
+use crate::huge::{HugeRanges, join_known};
 use crate::keys::Keys;
 use crate::unit::{Unit, held, join};
 use homenode_base::{NodeId, TotalCost};
@@ -11,15 +11,15 @@ use homenode_placement::assign::{Class, Item, assign, assign_mixed};
 use homenode_placement::plan::{HugePages, ObjectKey};
 use std::collections::{BTreeMap, HashMap};
 
-impl Judge<'_> {
+impl HomeChooser<'_> {
     /// The homes of all pages with uses, and what became of huge pages. `evidence` was gathered with the threads in these
-    /// seats.
+    /// bindings.
     pub(crate) fn decide(
         &self,
         evidence: &Evidence,
         keys: &Keys,
         map: &ThreadMap,
-        huge: &Known,
+        huge: &HugeRanges,
     ) -> Result<(Vec<Unit>, Option<HugePages>), PlannerError> {
         let (mut units, huge) = join_known(self.units(evidence, keys, map), huge, self);
         for unit in units.iter_mut().filter(|u| u.placeable) {
@@ -32,7 +32,7 @@ impl Judge<'_> {
     }
 
     fn units(&self, evidence: &Evidence, keys: &Keys, map: &ThreadMap) -> Vec<Unit> {
-        let node_of = |t: homenode_base::ThreadId| map.seats().get(t.index()).map_or(NodeId(u16::MAX), |s| s.node);
+        let node_of = |t: homenode_base::ThreadId| map.bindings().get(t.index()).map_or(NodeId(u16::MAX), |s| s.node);
         let nodes = self.machine.nodes();
         let (mut units, mut stacks): (Vec<Unit>, BTreeMap<u32, usize>) = (Vec::new(), BTreeMap::new());
         // Pages that were touched once and not seen in use are silent: nothing speaks for any home.

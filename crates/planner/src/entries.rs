@@ -1,6 +1,6 @@
 //! From homes of pages to ranges of objects, and what is left over.
+use crate::chooser::HomeChooser;
 use crate::evidence::{Evidence, NOBODY};
-use crate::judge::Judge;
 use crate::keys::Keys;
 use crate::unit::Unit;
 use homenode_base::NodeId;
@@ -10,8 +10,8 @@ use homenode_placement::plan::{Entry, Home, ObjectKey, Unplaceable, Why, Worth};
 use std::collections::BTreeMap;
 
 /// What ranges are made from.
-pub(crate) struct Maker<'a> {
-    pub(crate) judge: &'a Judge<'a>,
+pub(crate) struct RangeBuilder<'a> {
+    pub(crate) chooser: &'a HomeChooser<'a>,
     pub(crate) evidence: &'a Evidence,
     pub(crate) keys: &'a Keys,
     pub(crate) table: &'a ObjectTable,
@@ -20,7 +20,7 @@ pub(crate) struct Maker<'a> {
 /// Pages of one object: number, home, and their worth where the object is the page's main owner.
 type Pages = BTreeMap<u64, (NodeId, Worth)>;
 
-impl Maker<'_> {
+impl RangeBuilder<'_> {
     /// Ranges of objects with homes, by object and offset; `guessed` are homes of pages without uses.
     pub(crate) fn entries(&self, units: &[Unit], guessed: &[(PageKey, NodeId, u32)]) -> Vec<Entry> {
         let mut objects: BTreeMap<u32, Pages> = BTreeMap::new();
@@ -29,8 +29,11 @@ impl Maker<'_> {
         }
         for unit in units {
             let Some(home) = unit.home else { continue };
-            let whole =
-                Worth { now: self.judge.now(unit), planned: self.judge.planned(unit), moving: self.judge.moving(unit) };
+            let whole = Worth {
+                now: self.chooser.now(unit),
+                planned: self.chooser.planned(unit),
+                moving: self.chooser.moving(unit),
+            };
             for (i, page) in unit.pages.iter().enumerate() {
                 let worth = if i == 0 { whole } else { Worth::default() };
                 let owners = self.evidence.owners.get(page).map_or(&[][..], |o| o);
@@ -64,7 +67,7 @@ impl Maker<'_> {
         if let ObjectKey::Stack { .. } = key {
             return self.whole_stack(id, object, key, pages);
         }
-        let page_bytes = self.judge.page_bytes;
+        let page_bytes = self.chooser.page_bytes;
         let mut entries: Vec<Entry> = Vec::new();
         for (page, (home, worth)) in pages {
             let from = (page * page_bytes).max(object.addr) - object.addr;

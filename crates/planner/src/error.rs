@@ -9,7 +9,7 @@ use homenode_trace::TraceError;
 pub enum PlannerError {
     /// The threads do not fit the machine.
     #[error(transparent)]
-    Seats(#[from] MapError),
+    Bindings(#[from] MapError),
     /// Pages that fit nowhere.
     #[error(transparent)]
     Full(#[from] AssignError),

@@ -1,12 +1,12 @@
 //! What a dataset says about the use of pages, and which objects lie there.
+use crate::chooser::HomeChooser;
 use crate::error::PlannerError;
-use crate::judge::Judge;
 use crate::spacing;
 use homenode_base::spaces::home;
 use homenode_machine::ThreadMap;
 use homenode_objects::{LiveObjects, ObjectTable};
 use homenode_placement::counts::PageKey;
-use homenode_sim::{Profile, Profiled, ReplayOptions, Seat, Setup};
+use homenode_sim::{Profile, Profiled, ReplayOptions, Setup, ThreadBinding};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Order, OrderKind, Stream};
 use homenode_trace::{Event, Merged, Op, TraceError};
@@ -24,40 +24,40 @@ pub(crate) struct Evidence {
     pub(crate) owners: Owners,
 }
 
-/// Replays the dataset once, with samples that weigh what `judge` says.
+/// Replays the dataset once, with samples that weigh what `chooser` says.
 pub(crate) fn gather(
     reader: &DatasetReader,
     table: &ObjectTable,
-    judge: &Judge<'_>,
+    chooser: &HomeChooser<'_>,
     map: &ThreadMap,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Evidence, PlannerError> {
-    let (machine, page_bytes) = (judge.machine, judge.page_bytes);
-    let seats = homenode_sim::seats(map, |t| reader.address_space(t));
+    let (machine, page_bytes) = (chooser.machine, chooser.page_bytes);
+    let bindings = homenode_sim::bindings(map, |t| reader.address_space(t));
     let options =
         ReplayOptions { sampled: reader.manifest().sampling.as_ref().map(|s| s.counting()), ..Default::default() };
-    let setup = Setup { machine, seats: &seats, block_bytes: page_bytes, options };
+    let setup = Setup { machine, bindings: &bindings, block_bytes: page_bytes, options };
     let profile = Profile::new(setup)?;
-    let watch = Watch {
+    let observer = PageUseObserver {
         profile,
         live: table.live(),
-        seats: &seats,
+        bindings: &bindings,
         shift: page_bytes.trailing_zeros(),
         uses: HashMap::new(),
         memo: (PageKey { space: u32::MAX, page: 0 }, NOBODY, 0),
-        spaced: if judge.sample_weight > 1 { Some(Spaced::of(reader)?) } else { None },
+        spaced: if chooser.sample_weight > 1 { Some(Spaced::of(reader)?) } else { None },
         progress,
         done: 0,
     };
-    let mut watch = watch;
+    let mut observer = observer;
     let mut order = Order::new(reader, OrderKind::Model)?;
     while let Some(piece) = order.pull()? {
-        watch.refs(piece.refs);
-        piece.event.iter().for_each(|(event, _)| watch.event(event));
+        observer.refs(piece.refs);
+        piece.event.iter().for_each(|(event, _)| observer.event(event));
     }
-    watch.flush();
-    let owners = sorted(watch.uses);
-    Ok(Evidence { profile: watch.profile.finish()?, owners })
+    observer.flush();
+    let owners = sorted(observer.uses);
+    Ok(Evidence { profile: observer.profile.finish()?, owners })
 }
 
 fn sorted(uses: HashMap<(PageKey, u32), u64>) -> Owners {
@@ -95,10 +95,10 @@ impl Spaced {
     }
 }
 
-struct Watch<'a> {
+struct PageUseObserver<'a> {
     profile: Profile<'a>,
     live: LiveObjects<'a>,
-    seats: &'a [Seat],
+    bindings: &'a [ThreadBinding],
     shift: u32,
     uses: HashMap<(PageKey, u32), u64>,
     /// Page and object of the last references, and how many.
@@ -108,7 +108,7 @@ struct Watch<'a> {
     done: u64,
 }
 
-impl Watch<'_> {
+impl PageUseObserver<'_> {
     fn flush(&mut self) {
         let (page, object, n) = self.memo;
         if n > 0 {
@@ -119,8 +119,8 @@ impl Watch<'_> {
     }
 
     fn own(&mut self, r: &Merged) {
-        let Some(seat) = self.seats.get(r.thread as usize).filter(|_| r.op != Op::Spin) else { return };
-        let (space, addr) = home(seat.space, r.addr);
+        let Some(binding) = self.bindings.get(r.thread as usize).filter(|_| r.op != Op::Spin) else { return };
+        let (space, addr) = home(binding.space, r.addr);
         let object = self.live.lookup(space, addr).unwrap_or(NOBODY);
         let last = addr.saturating_add(u64::from(r.size.max(1)) - 1);
         for page in [addr >> self.shift, last >> self.shift] {
@@ -137,7 +137,7 @@ impl Watch<'_> {
     }
 }
 
-impl Watch<'_> {
+impl PageUseObserver<'_> {
     fn refs(&mut self, refs: &[Merged]) {
         let mut spaced = self.spaced.take();
         let refs = spaced.as_mut().map_or(refs, |s| s.weigh(refs));

@@ -1,6 +1,6 @@
 //! Huge pages: where the recording knows of some, their parts live together unless splitting pays; where it knows of
 //! none, what they would do to a plan made for small pages.
-use crate::judge::Judge;
+use crate::chooser::HomeChooser;
 use crate::unit::{Unit, join};
 use homenode_base::{Cost, NodeId, TotalCost};
 use homenode_machine::{Location, ThreadMap};
@@ -23,11 +23,11 @@ const SIZE_SHIFT: u32 = 26;
 
 /// Memory in huge pages, by address space and first byte.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Known(BTreeMap<(u32, u64), (u64, u64)>);
+pub(crate) struct HugeRanges(BTreeMap<(u32, u64), (u64, u64)>);
 
-impl Known {
+impl HugeRanges {
     /// What the recorder saw, and what the program mapped with explicit huge pages.
-    pub(crate) fn of(manifest: &Manifest, events: &homenode_trace::Events) -> Known {
+    pub(crate) fn of(manifest: &Manifest, events: &homenode_trace::Events) -> HugeRanges {
         let space = |process: u32| manifest.processes.get(process as usize).map(|p| p.address_space);
         let mut known = BTreeMap::new();
         for HugeRange { process, addr, bytes, page_bytes } in &manifest.huge_pages {
@@ -49,7 +49,7 @@ impl Known {
         }
         // Sizes come from outside.
         known.retain(|_, (_, size)| size.is_power_of_two() && (HUGE..=LARGEST).contains(size));
-        Known(known)
+        HugeRanges(known)
     }
 
     /// The huge page that holds an address wholly: first byte and size.
@@ -61,15 +61,19 @@ impl Known {
 }
 
 /// Makes one unit of the small pages of each huge page, unless splitting it pays. `None` if none is known.
-pub(crate) fn join_known(units: Vec<Unit>, known: &Known, judge: &Judge<'_>) -> (Vec<Unit>, Option<HugePages>) {
+pub(crate) fn join_known(
+    units: Vec<Unit>,
+    known: &HugeRanges,
+    chooser: &HomeChooser<'_>,
+) -> (Vec<Unit>, Option<HugePages>) {
     let mut found = HugePages::default();
     let mut groups: BTreeMap<(u32, u64), Vec<Unit>> = BTreeMap::new();
     let mut out = Vec::with_capacity(units.len());
     for unit in units {
         let single = unit.placeable && unit.pages.len() == 1;
         let page = unit.pages.first().filter(|_| single);
-        let huge = page.and_then(|p| Some((p.space, known.holds(p.space, p.page.checked_mul(judge.page_bytes)?)?)));
-        match huge.filter(|(_, (_, size))| *size > judge.page_bytes) {
+        let huge = page.and_then(|p| Some((p.space, known.holds(p.space, p.page.checked_mul(chooser.page_bytes)?)?)));
+        match huge.filter(|(_, (_, size))| *size > chooser.page_bytes) {
             Some((space, (first, size))) => {
                 found.page_bytes = found.page_bytes.max(size);
                 groups.entry((space, first)).or_default().push(unit);
@@ -79,8 +83,8 @@ pub(crate) fn join_known(units: Vec<Unit>, known: &Known, judge: &Judge<'_>) -> 
     }
     for parts in groups.into_values() {
         found.pages += 1;
-        let prices: Vec<Vec<TotalCost>> = parts.iter().map(|u| judge.distances.costs(&u.uses)).collect();
-        let gain = paying(&prices, judge).filter(|s| s.gain > TotalCost::ZERO).map(|s| s.gain);
+        let prices: Vec<Vec<TotalCost>> = parts.iter().map(|u| chooser.distances.costs(&u.uses)).collect();
+        let gain = paying(&prices, chooser).filter(|s| s.gain > TotalCost::ZERO).map(|s| s.gain);
         match gain {
             Some(gain) => {
                 (found.split, found.gain) = (found.split + 1, found.gain + gain);
@@ -102,28 +106,28 @@ pub(crate) fn join_known(units: Vec<Unit>, known: &Known, judge: &Judge<'_>) -> 
 
 /// Both ways of placing a huge page. Splitting is charged as copying those small pages that go elsewhere; what it costs in
 /// translations is not known here and said so.
-fn paying(prices: &[Vec<TotalCost>], judge: &Judge<'_>) -> Option<Split> {
-    let copy = judge.copy_cost(Location::Node(NodeId(0)), Location::Node(NodeId(1)));
+fn paying(prices: &[Vec<TotalCost>], chooser: &HomeChooser<'_>) -> Option<Split> {
+    let copy = chooser.copy_cost(Location::Node(NodeId(0)), Location::Node(NodeId(1)));
     let free = split(prices, 0, SplitTerms::default())?;
     let moved = free.homes.iter().filter(|k| **k != free.whole_home).count() as i64;
     split(prices, 0, SplitTerms { once: Cost(copy.0.saturating_mul(moved)), per_use: Cost::ZERO })
 }
 
 /// A sentence about the huge pages that would hold small pages with different homes, if there are some.
-pub(crate) fn note(counts: &Counts, judge: &Judge<'_>, map: &ThreadMap) -> Option<String> {
+pub(crate) fn note(counts: &Counts, chooser: &HomeChooser<'_>, map: &ThreadMap) -> Option<String> {
     if counts.page_bytes() >= HUGE {
         return None;
     }
-    let node_of = |t: homenode_base::ThreadId| map.seats().get(t.index()).map_or(NodeId(u16::MAX), |s| s.node);
+    let node_of = |t: homenode_base::ThreadId| map.bindings().get(t.index()).map_or(NodeId(u16::MAX), |s| s.node);
     let by = (HUGE / counts.page_bytes()).trailing_zeros();
     let mut huge: BTreeMap<PageKey, Vec<Vec<TotalCost>>> = BTreeMap::new();
     for (key, uses) in counts.sorted() {
         let entry = huge.entry(PageKey { space: key.space, page: key.page >> by }).or_default();
-        entry.push(judge.distances.costs(&uses.by_node(judge.machine.nodes(), node_of)));
+        entry.push(chooser.distances.costs(&uses.by_node(chooser.machine.nodes(), node_of)));
     }
     let (mut whole, mut apart, mut pays) = (TotalCost::ZERO, TotalCost::ZERO, 0);
     for prices in huge.values() {
-        let found = paying(prices, judge)?;
+        let found = paying(prices, chooser)?;
         whole += found.whole;
         apart += found.whole - TotalCost(found.gain.0.max(0));
         pays += u64::from(found.gain > TotalCost::ZERO);

@@ -6,7 +6,7 @@ use homenode_trace::event::{AllocSource, EventKind};
 use std::collections::HashMap;
 
 /// A module in the memory of the process.
-struct Loaded {
+struct MappedModule {
     bias: u64,
     bytes: u64,
     path: String,
@@ -61,7 +61,7 @@ fn process(reader: &DatasetReader) -> u32 {
     found
 }
 
-fn loaded(reader: &DatasetReader, own: u32) -> Vec<Loaded> {
+fn loaded(reader: &DatasetReader, own: u32) -> Vec<MappedModule> {
     let known: HashMap<&str, &str> =
         reader.symbols().modules.iter().map(|m| (m.path.as_str(), m.build_id.as_str())).collect();
     let process = |thread: u32| reader.manifest().threads.get(thread as usize).map(|t| t.process);
@@ -69,13 +69,13 @@ fn loaded(reader: &DatasetReader, own: u32) -> Vec<Loaded> {
     for event in reader.events().iter().filter(|e| process(e.thread) == Some(own)) {
         if let EventKind::Module { bias, bytes, path } = &event.kind {
             let build_id = known.get(path.as_str()).map(|id| (*id).to_owned());
-            all.push(Loaded { bias: *bias, bytes: *bytes, path: path.clone(), build_id });
+            all.push(MappedModule { bias: *bias, bytes: *bytes, path: path.clone(), build_id });
         }
     }
     all
 }
 
-fn modules(reader: &DatasetReader, own: u32, loaded: &[Loaded]) -> Vec<ModuleBuild> {
+fn modules(reader: &DatasetReader, own: u32, loaded: &[MappedModule]) -> Vec<ModuleBuild> {
     let executable = reader.manifest().processes.get(own as usize).map(|p| p.executable.as_str()).unwrap_or_default();
     let mut list: Vec<ModuleBuild> = Vec::new();
     for m in loaded {
@@ -117,11 +117,11 @@ fn thread_paths(reader: &DatasetReader, own: u32) -> Vec<Option<Vec<u32>>> {
     paths
 }
 
-fn module_at(loaded: &[Loaded], pc: u64) -> Option<&Loaded> {
+fn module_at(loaded: &[MappedModule], pc: u64) -> Option<&MappedModule> {
     loaded.iter().filter(|m| pc.checked_sub(m.bias).is_some_and(|o| o < m.bytes)).max_by_key(|m| m.bias)
 }
 
-fn globals(reader: &DatasetReader, own: u32, loaded: &[Loaded]) -> Vec<Result<ObjectKey, Why>> {
+fn globals(reader: &DatasetReader, own: u32, loaded: &[MappedModule]) -> Vec<Result<ObjectKey, Why>> {
     let key = |g: &homenode_trace::symbols::Global| {
         if g.process != own {
             return Err(Why::OtherProcess);
@@ -152,7 +152,7 @@ fn created(
     reader: &DatasetReader,
     thread: u32,
     path: Option<&[u32]>,
-    loaded: &[Loaded],
+    loaded: &[MappedModule],
 ) -> Vec<Result<ObjectKey, Why>> {
     let (mut stacks, mut sizes, mut places) = (Ordinals::default(), Ordinals::default(), Ordinals::default());
     let hooked = reader.manifest().backend == "hooks";
@@ -190,7 +190,7 @@ fn created(
 }
 
 /// The hash of recorded program counters, which stand inside the call, a byte before where it returns to.
-fn hash(pcs: &[u64], loaded: &[Loaded]) -> u64 {
+fn hash(pcs: &[u64], loaded: &[MappedModule]) -> u64 {
     let frame = |pc: &u64| {
         let module = module_at(loaded, *pc);
         let id = module.and_then(|m| m.build_id.as_deref()).unwrap_or_default();

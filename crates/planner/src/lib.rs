@@ -7,13 +7,13 @@
 //! ([`price`], which knows nothing of how plans are made), to the last unit.
 //!
 //! Reading order: [`mod@plan`] (what is asked, and the steps), `evidence` (who uses a page) with [`spacing`] (what a window
-//! weighs), `unit` and `judge` (what is decided on, what a home is worth), `huge`, `decide` (homes), `bandwidth`, `keys` (names that
+//! weighs), `unit` and `chooser` (what is decided on, what a home is worth), `huge`, `decide` (homes), `bandwidth`, `keys` (names that
 //! survive another run), `entries` and `estimate` (the plan), `warn`; then [`price`](mod@price).
 //!
 //! ```
 //! use homenode_machine::models;
 //! use homenode_placement::affinity::Rule;
-//! use homenode_planner::{Asked, plan, price};
+//! use homenode_planner::{PlanRequest, plan, price};
 //! use homenode_trace::{DatasetReader, event::EventKind, symbols::Module, synthetic::Builder};
 //!
 //! // A block that thread 0 touches first and thread 1 uses.
@@ -32,7 +32,7 @@
 //! let reader = DatasetReader::open(program.store())?;
 //!
 //! let (machine, rule) = (models::find("opteron4").expect("in the registry"), Rule::default());
-//! let asked = Asked {
+//! let asked = PlanRequest {
 //!     machine: &machine,
 //!     rule: &rule,
 //!     map: None,
@@ -47,20 +47,20 @@
 //! assert!(priced.planned < priced.first_touch);
 //!
 //! // Room for one page on each node: two pages fit nowhere.
-//! let full = homenode_planner::plan(&reader, &Asked { capacity: Some(&[1, 1, 0, 0]), ..asked }, &mut |_| ());
+//! let full = homenode_planner::plan(&reader, &PlanRequest { capacity: Some(&[1, 1, 0, 0]), ..asked }, &mut |_| ());
 //! assert!(matches!(full, Err(homenode_planner::PlannerError::Full(_))));
 //! # Ok::<(), homenode_planner::PlannerError>(())
 //! ```
 #![forbid(unsafe_code)]
 
 mod bandwidth;
+mod chooser;
 mod decide;
 mod entries;
 mod error;
 mod estimate;
 mod evidence;
 mod huge;
-mod judge;
 mod keys;
 pub mod plan;
 mod price;
@@ -70,5 +70,5 @@ mod warn;
 
 pub use bandwidth::Bandwidths;
 pub use error::PlannerError;
-pub use plan::{Asked, plan};
+pub use plan::{PlanRequest, plan};
 pub use price::{PlanPrice, price};

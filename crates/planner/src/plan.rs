@@ -1,9 +1,9 @@
 //! The steps from a recording to a plan.
 use crate::bandwidth::{Bandwidths, Traffic};
-use crate::entries::Maker;
+use crate::chooser::HomeChooser;
+use crate::entries::RangeBuilder;
 use crate::error::PlannerError;
 use crate::evidence::{self, Evidence};
-use crate::judge::Judge;
 use crate::unit::Unit;
 use crate::{estimate, huge, keys, spacing, warn};
 use homenode_base::{NodeId, ThreadId, TotalCost};
@@ -12,18 +12,18 @@ use homenode_objects::ObjectTable;
 use homenode_placement::affinity::{Distances, Rule};
 use homenode_placement::counts::PageUse;
 use homenode_placement::plan::{Bandwidth, Expected, HugePages, Plan, ThreadPin};
-use homenode_placement::threads::{co_optimise, fair_seats};
+use homenode_placement::threads::{co_optimise, fair_shares};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::sample::{DataSource, SampleUnit};
 use std::collections::BTreeMap;
 
-/// See [`Judge::margin_percent`]: on two nodes as far apart as those of `two-socket`, a node that makes less than two
+/// See [`HomeChooser::margin_percent`]: on two nodes as far apart as those of `two-socket`, a node that makes less than two
 /// thirds of the uses does not win a page from its first toucher.
 const MARGIN_PERCENT: i128 = 20;
 
 /// What a plan is to be.
 #[derive(Clone, Copy)]
-pub struct Asked<'a> {
+pub struct PlanRequest<'a> {
     /// The machine, whose nodes can reference each other's memory.
     pub machine: &'a Machine,
     /// Affinity rule.
@@ -40,9 +40,9 @@ pub struct Asked<'a> {
     pub bandwidths: Option<&'a Bandwidths>,
 }
 
-impl std::fmt::Debug for Asked<'_> {
+impl std::fmt::Debug for PlanRequest<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Asked({} on {}, pages of {} bytes)", self.rule, self.machine.name, self.page_bytes)
+        write!(f, "PlanRequest({} on {}, pages of {} bytes)", self.rule, self.machine.name, self.page_bytes)
     }
 }
 
@@ -50,11 +50,15 @@ impl std::fmt::Debug for Asked<'_> {
 /// first on again where threads may move. The plan does not say which dataset it is from.
 ///
 /// # Errors
-/// Threads that have no seats, pages that fit nowhere, or a damaged dataset.
-pub fn plan(reader: &DatasetReader, asked: &Asked<'_>, progress: &mut dyn FnMut(u64)) -> Result<Plan, PlannerError> {
+/// Threads that have no bindings, pages that fit nowhere, or a damaged dataset.
+pub fn plan(
+    reader: &DatasetReader,
+    asked: &PlanRequest<'_>,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Plan, PlannerError> {
     let unit = reader.manifest().sampling.as_ref().map(|s| s.unit);
     let blind_to_caches = unit == Some(SampleUnit::Reference) && asked.machine.sections.caches.is_some();
-    let judge = Judge {
+    let chooser = HomeChooser {
         machine: asked.machine,
         distances: Distances::of(asked.machine),
         rule: asked.rule,
@@ -67,9 +71,9 @@ pub fn plan(reader: &DatasetReader, asked: &Asked<'_>, progress: &mut dyn FnMut(
         reader,
         keys: keys::Keys::new(reader),
         table: ObjectTable::build(reader.manifest(), reader.events(), reader.symbols()),
-        judge,
+        chooser,
         bandwidths: asked.bandwidths,
-        huge: huge::Known::of(reader.manifest(), reader.events()),
+        huge: huge::HugeRanges::of(reader.manifest(), reader.events()),
     };
     planner.plan(asked, progress)
 }
@@ -90,12 +94,12 @@ struct Planner<'a> {
     reader: &'a DatasetReader,
     keys: keys::Keys,
     table: ObjectTable,
-    judge: Judge<'a>,
+    chooser: HomeChooser<'a>,
     bandwidths: Option<&'a Bandwidths>,
-    huge: huge::Known,
+    huge: huge::HugeRanges,
 }
 
-/// Homes found for one seating of threads.
+/// Homes found for one binding of threads.
 struct Decided {
     map: ThreadMap,
     evidence: Evidence,
@@ -106,7 +110,7 @@ struct Decided {
 }
 
 impl Planner<'_> {
-    fn plan(&self, asked: &Asked<'_>, progress: &mut dyn FnMut(u64)) -> Result<Plan, PlannerError> {
+    fn plan(&self, asked: &PlanRequest<'_>, progress: &mut dyn FnMut(u64)) -> Result<Plan, PlannerError> {
         let mut best = self.decide(asked.map, progress)?;
         let mut notes = Vec::new();
         if asked.move_threads {
@@ -117,24 +121,24 @@ impl Planner<'_> {
     }
 
     fn decide(&self, rule: Option<&MapRule>, progress: &mut dyn FnMut(u64)) -> Result<Decided, PlannerError> {
-        let machine = self.judge.machine;
+        let machine = self.chooser.machine;
         let map = homenode_sim::thread_map(self.reader, machine, rule)?;
-        let evidence = evidence::gather(self.reader, &self.table, &self.judge, &map, progress)?;
-        let (mut units, huge) = self.judge.decide(&evidence, &self.keys, &map, &self.huge)?;
-        let traffic = |known| Traffic { judge: &self.judge, known, reader: self.reader, map: &map };
+        let evidence = evidence::gather(self.reader, &self.table, &self.chooser, &map, progress)?;
+        let (mut units, huge) = self.chooser.decide(&evidence, &self.keys, &map, &self.huge)?;
+        let traffic = |known| Traffic { chooser: &self.chooser, known, reader: self.reader, map: &map };
         let bandwidth = self.bandwidths.and_then(|known| traffic(known).relieve(&mut units));
         let transfers = evidence.profile.totals.transfer_cost;
         let sum = |price: &dyn Fn(&Unit) -> TotalCost| units.iter().map(price).sum::<TotalCost>();
         let expected = Expected {
-            now: sum(&|u| self.judge.now(u)) + transfers,
-            planned: sum(&|u| self.judge.planned(u)) + transfers,
-            best_static: sum(&|u| self.judge.best(u)) + transfers,
-            moving: sum(&|u| self.judge.moving(u)),
+            now: sum(&|u| self.chooser.now(u)) + transfers,
+            planned: sum(&|u| self.chooser.planned(u)) + transfers,
+            best_static: sum(&|u| self.chooser.best(u)) + transfers,
+            moving: sum(&|u| self.chooser.moving(u)),
         };
         Ok(Decided { map, evidence, units, expected, bandwidth, huge })
     }
 
-    /// Other seats if a second replay agrees that they cost less.
+    /// Other bindings if a second replay agrees that they cost less.
     fn move_threads(
         &self,
         start: Decided,
@@ -143,15 +147,19 @@ impl Planner<'_> {
     ) -> Result<Decided, PlannerError> {
         let counts = start.evidence.profile.counts.sorted();
         let pages: Vec<&PageUse> = counts.iter().map(|(_, u)| *u).collect();
-        let node_of: Vec<NodeId> = start.map.seats().iter().map(|s| s.node).collect();
+        let node_of: Vec<NodeId> = start.map.bindings().iter().map(|s| s.node).collect();
         let active = (0..self.reader.threads()).filter(|t| self.reader.refs(*t) > 0).count();
-        let mut seats = fair_seats(&self.judge.machine.shape.cores, active);
+        let mut bindings = fair_shares(&self.chooser.machine.shape.cores, active);
         // Threads without references sit anywhere and take nobody's place.
         let idle = node_of.len() - active;
-        seats.iter_mut().zip(&self.judge.machine.shape.cores).filter(|(_, c)| **c > 0).for_each(|(s, _)| *s += idle as u64);
-        let found = co_optimise(&self.judge.distances, &pages, &node_of, &seats);
+        bindings
+            .iter_mut()
+            .zip(&self.chooser.machine.shape.cores)
+            .filter(|(_, c)| **c > 0)
+            .for_each(|(s, _)| *s += idle as u64);
+        let found = co_optimise(&self.chooser.distances, &pages, &node_of, &bindings);
         if found.node_of == node_of {
-            notes.push("threads: no other seats cost less".to_owned());
+            notes.push("threads: no other bindings cost less".to_owned());
             return Ok(start);
         }
         let pairs: BTreeMap<ThreadId, Target> =
@@ -159,10 +167,10 @@ impl Planner<'_> {
         let other = self.decide(Some(&MapRule::Pairs(pairs)), progress)?;
         if other.expected.planned < start.expected.planned {
             let gain = 100.0 * (1.0 - other.expected.planned.ratio_to(start.expected.planned));
-            notes.push(format!("threads: other seats cost {gain:.1} % less than the map's"));
+            notes.push(format!("threads: other bindings cost {gain:.1} % less than the map's"));
             return Ok(Decided { expected: Expected { now: start.expected.now, ..other.expected }, ..other });
         }
-        notes.push("threads: other seats looked better but cost more behind the caches".to_owned());
+        notes.push("threads: other bindings looked better but cost more behind the caches".to_owned());
         Ok(start)
     }
 
@@ -181,28 +189,29 @@ impl Planner<'_> {
             }
         }
         if d.huge.is_none() {
-            notes.extend(huge::note(&d.evidence.profile.counts, &self.judge, &d.map));
+            notes.extend(huge::note(&d.evidence.profile.counts, &self.chooser, &d.map));
         }
         notes
     }
 
     fn write(&self, d: Decided, notes: Vec<String>) -> Plan {
-        let maker = Maker { judge: &self.judge, evidence: &d.evidence, keys: &self.keys, table: &self.table };
+        let builder =
+            RangeBuilder { chooser: &self.chooser, evidence: &d.evidence, keys: &self.keys, table: &self.table };
         let manifest = self.reader.manifest();
-        let mut plan = Plan::new(&self.judge.machine.name);
-        plan.page_bytes = self.judge.page_bytes;
-        plan.unit = self.judge.machine.unit.to_string();
+        let mut plan = Plan::new(&self.chooser.machine.name);
+        plan.page_bytes = self.chooser.page_bytes;
+        plan.unit = self.chooser.machine.unit.to_string();
         plan.expected = d.expected;
         (plan.bandwidth, plan.huge) = (d.bandwidth, d.huge);
         plan.modules = self.keys.modules.clone();
         plan.threads = self.pins(&d.map);
-        plan.unplaceable = maker.unplaceable(&d.units);
+        plan.unplaceable = builder.unplaceable(&d.units);
         plan.evidence.backend = manifest.backend.clone();
         plan.evidence.sampled = manifest.sampling.is_some();
         plan.evidence.counts = self.counted_words().to_owned();
         plan.evidence.counted =
             d.evidence.profile.counts.sorted().iter().map(|(_, u)| u.total()).fold(0, u64::saturating_add);
-        plan.evidence.rule = self.judge.rule.to_string();
+        plan.evidence.rule = self.chooser.rule.to_string();
         plan.evidence.notes = notes;
         plan.evidence.command.clone_from(&manifest.command);
         let covered = warn::covered(&d.units);
@@ -216,29 +225,29 @@ impl Planner<'_> {
             unplaceable: &plan.unplaceable,
         });
         let silent = match &manifest.sampling {
-            Some(_) => estimate::silent(&d.units, &self.keys, &self.table, self.judge.page_bytes),
+            Some(_) => estimate::silent(&d.units, &self.keys, &self.table, self.chooser.page_bytes),
             None => Vec::new(),
         };
-        plan.entries = maker.entries(&d.units, &silent);
+        plan.entries = builder.entries(&d.units, &silent);
         plan
     }
 
     fn counted_words(&self) -> &'static str {
         match self.reader.manifest().sampling.as_ref().map(|s| s.unit) {
-            None if self.judge.machine.sections.caches.is_some() => "memory accesses behind the caches",
+            None if self.chooser.machine.sections.caches.is_some() => "memory accesses behind the caches",
             None => "references",
             Some(SampleUnit::Reference) => "sampled references",
             Some(SampleUnit::Miss) => "sampled misses",
-            Some(SampleUnit::Window) if self.judge.sample_weight == 1 => "windows",
+            Some(SampleUnit::Window) if self.chooser.sample_weight == 1 => "windows",
             Some(SampleUnit::Window) => "sixteenths of windows, weighed by their spacing",
         }
     }
 
     fn pins(&self, map: &ThreadMap) -> Vec<ThreadPin> {
-        let named = (0..).zip(map.seats()).zip(&self.keys.paths);
+        let named = (0..).zip(map.bindings()).zip(&self.keys.paths);
         let active = named.filter(|((t, _), _)| self.reader.refs(*t) > 0);
         active
-            .filter_map(|((thread, seat), path)| Some(ThreadPin { thread, path: path.clone()?, cpu: seat.cpu.0 }))
+            .filter_map(|((thread, binding), path)| Some(ThreadPin { thread, path: path.clone()?, cpu: binding.cpu.0 }))
             .collect()
     }
 }

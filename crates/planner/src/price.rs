@@ -1,4 +1,4 @@
-//! What a plan costs on a recording, as the simulator says: the judge of plans, which knows nothing of how they are made.
+//! What a plan costs on a recording, as the simulator says: the arbiter of plans, which knows nothing of how they are made.
 use crate::error::PlannerError;
 use crate::keys::Keys;
 use homenode_base::{NodeId, TotalCost};
@@ -27,7 +27,7 @@ pub struct PlanPrice {
 /// sit by the default rule. `progress` is told how many references are done.
 ///
 /// # Errors
-/// Threads that have no seats, a page size that the machine cannot have, or a damaged dataset.
+/// Threads that have no bindings, a page size that the machine cannot have, or a damaged dataset.
 pub fn price(
     plan: &Plan,
     reader: &DatasetReader,
@@ -36,19 +36,19 @@ pub fn price(
 ) -> Result<PlanPrice, PlannerError> {
     let keys = Keys::new(reader);
     let table = ObjectTable::build(reader.manifest(), reader.events(), reader.symbols());
-    let map = homenode_sim::thread_map(reader, machine, Some(&seats_of(plan, &keys)))?;
+    let map = homenode_sim::thread_map(reader, machine, Some(&bindings_of(plan, &keys)))?;
     let mut places: HashMap<&ObjectKey, (u64, u64)> = HashMap::new();
     for (key, object) in keys.of.iter().zip(table.objects()) {
         if let Ok(key) = key {
             places.insert(key, (object.addr, object.bytes));
         }
     }
-    let node_of = |t: homenode_base::ThreadId| map.seats().get(t.index()).map_or(NodeId(0), |s| s.node);
+    let node_of = |t: homenode_base::ThreadId| map.bindings().get(t.index()).map_or(NodeId(0), |s| s.node);
     let (homes, conflicts) = plan.homes(plan.page_bytes, |key| places.get(key).copied(), node_of);
-    let seats = homenode_sim::seats(&map, |t| reader.address_space(t));
+    let bindings = homenode_sim::bindings(&map, |t| reader.address_space(t));
     let options =
         ReplayOptions { sampled: reader.manifest().sampling.as_ref().map(|s| s.counting()), ..Default::default() };
-    let setup = Setup { machine, seats: &seats, block_bytes: plan.page_bytes, options };
+    let setup = Setup { machine, bindings: &bindings, block_bytes: plan.page_bytes, options };
     let pages = homes.len();
     let moved = [Transform::Rehome { homes: homes.sorted() }];
     let mut both = Both { now: WhatIf::new(setup, &[])?, planned: WhatIf::new(setup, &moved)?, progress, done: 0 };
@@ -62,7 +62,7 @@ pub fn price(
 }
 
 /// The plan's pins by their paths in this recording.
-fn seats_of(plan: &Plan, keys: &Keys) -> MapRule {
+fn bindings_of(plan: &Plan, keys: &Keys) -> MapRule {
     let thread = |path: &Vec<u32>| keys.paths.iter().position(|p| p.as_ref() == Some(path));
     let pairs = plan.threads.iter().filter_map(|pin| {
         let t = u32::try_from(thread(&pin.path)?).ok()?;

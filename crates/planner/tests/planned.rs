@@ -2,7 +2,7 @@
 use homenode_base::Rng;
 use homenode_machine::{Machine, models};
 use homenode_placement::affinity::Rule;
-use homenode_planner::{Asked, PlannerError, plan, price};
+use homenode_planner::{PlanRequest, PlannerError, plan, price};
 use homenode_trace::DatasetReader;
 use homenode_trace::event::EventKind;
 use homenode_trace::symbols::Module;
@@ -34,8 +34,8 @@ fn program(rng: &mut Rng, page: u64) -> DatasetReader {
     b.open().expect("sound")
 }
 
-fn asked<'a>(machine: &'a Machine, rule: &'a Rule) -> Asked<'a> {
-    Asked {
+fn asked<'a>(machine: &'a Machine, rule: &'a Rule) -> PlanRequest<'a> {
+    PlanRequest {
         machine,
         rule,
         map: None,
@@ -56,12 +56,12 @@ fn a_plan_costs_what_the_simulator_says_on_every_machine() {
             let reader = program(&mut rng, machine.shape.page_bytes);
             for move_threads in [false, true] {
                 let mut counted = Vec::new();
-                let asked = Asked { move_threads, ..asked(machine, &rule) };
+                let asked = PlanRequest { move_threads, ..asked(machine, &rule) };
                 let made = plan(&reader, &asked, &mut |done| counted.push(done)).expect("a plan");
                 let priced = price(&made, &reader, machine, &mut |_| ()).expect("a price");
                 let at = format!("round {round} on {}", machine.name);
                 assert_eq!((made.expected.planned, priced.conflicts), (priced.planned, 0), "{at}");
-                // Where threads have moved, both mean first touch under the seats of before.
+                // Where threads have moved, both mean first touch under the bindings of before.
                 assert!(move_threads || made.expected.now == priced.first_touch, "{at}");
                 assert!(made.expected.planned <= made.expected.now, "{at}");
                 assert!(made.expected.best_static <= made.expected.planned, "{at}");
@@ -83,11 +83,11 @@ fn no_node_gets_more_pages_than_it_holds_and_what_fits_nowhere_is_refused() {
         let reader = program(&mut rng, machine.shape.page_bytes);
         let free = plan(&reader, &asked(&machine, &rule), &mut |_| ()).expect("a plan");
         let tight = [5, 5, 5, 5];
-        let made = plan(&reader, &Asked { capacity: Some(&tight), ..asked(&machine, &rule) }, &mut |_| ());
+        let made = plan(&reader, &PlanRequest { capacity: Some(&tight), ..asked(&machine, &rule) }, &mut |_| ());
         let made = made.expect("twenty places for fifteen pages");
         assert!(made.expected.planned >= free.expected.planned);
         assert_eq!(price(&made, &reader, &machine, &mut |_| ()).expect("a price").planned, made.expected.planned);
-        let none = plan(&reader, &Asked { capacity: Some(&[1, 0, 0, 0]), ..asked(&machine, &rule) }, &mut |_| ());
+        let none = plan(&reader, &PlanRequest { capacity: Some(&[1, 0, 0, 0]), ..asked(&machine, &rule) }, &mut |_| ());
         assert!(matches!(none, Err(PlannerError::Full(_))), "{none:?}");
     }
 }

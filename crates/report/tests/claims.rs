@@ -11,7 +11,9 @@ use homenode_sim::evaluation::{
     Finding, FindingKind, InTurns, ObjectRow, OptimumRow, PolicyRow, TransferClass, TrueUse,
 };
 use homenode_sim::evidence::{Doubt, Evidence, Gap, GapKind};
-use homenode_sim::{EvalContext, EvalOptions, Evaluation, Found, Objects, ReplayOptions, Seat, Setup, evaluate};
+use homenode_sim::{
+    EvalContext, EvalOptions, Evaluation, ObjectRange, Objects, ReplayOptions, Setup, ThreadBinding, evaluate,
+};
 use homenode_trace::order::Listed;
 use homenode_trace::{Event, Merged, Op};
 
@@ -376,10 +378,10 @@ const ARRAY: u64 = 64 << 10;
 
 impl Objects for World {
     fn event(&mut self, _: &Event) {}
-    fn at(&mut self, _: u32, addr: u64) -> Found {
+    fn at(&mut self, _: u32, addr: u64) -> ObjectRange {
         let object = (addr / (1 << 20)) as u32;
         let from = u64::from(object) << 20;
-        Found { object: if object < 3 { object } else { UNKNOWN_OBJECT }, from, last: from + (1 << 20) - 1 }
+        ObjectRange { object: if object < 3 { object } else { UNKNOWN_OBJECT }, from, last: from + (1 << 20) - 1 }
     }
     fn object(&self, object: u32) -> ObjectName {
         let name = ["left", "right", "counters"][object as usize].to_owned();
@@ -434,9 +436,11 @@ fn what_comes_out_of_the_pipeline_is_not_contradicted() {
     for _ in 0..40 {
         let threads = 2 + rng.below(6) as u32;
         let refs = random_trace(&mut rng, threads);
-        let seats: Vec<Seat> =
-            (0..threads).map(|t| Seat { cpu: t as u16, node: NodeId((t * 2 / threads) as u16), space: 0 }).collect();
-        let setup = Setup { machine: &machine, seats: &seats, block_bytes: 4096, options: ReplayOptions::default() };
+        let bindings: Vec<ThreadBinding> = (0..threads)
+            .map(|t| ThreadBinding { cpu: t as u16, node: NodeId((t * 2 / threads) as u16), space: 0 })
+            .collect();
+        let setup =
+            Setup { machine: &machine, bindings: &bindings, block_bytes: 4096, options: ReplayOptions::default() };
         let context = EvalContext { setup, policies: &choices, options: EvalOptions::default() };
         let e = evaluate(&mut Listed::new(&refs), &mut World, &context).unwrap();
         let t = &e.transfer_breakdown;

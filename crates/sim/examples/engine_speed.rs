@@ -5,7 +5,7 @@ use homenode_base::NodeId;
 use homenode_machine::{Machine, models};
 use homenode_placement::Start;
 use homenode_placement::policies::{Choice, reported};
-use homenode_sim::{Engine, EvalContext, EvalOptions, NoObjects, ReplayOptions, Seat, Setup, evaluate};
+use homenode_sim::{Engine, EvalContext, EvalOptions, NoObjects, ReplayOptions, Setup, ThreadBinding, evaluate};
 use homenode_trace::order::{Listed, Piece, Source, Stream};
 use homenode_trace::{Merged, Op, TraceError};
 use std::time::Instant;
@@ -32,20 +32,20 @@ fn stencil(refs: usize, bytes: u64) -> Vec<Merged> {
     (0..refs).map(one).collect()
 }
 
-fn seats(machine: &Machine) -> Vec<Seat> {
+fn bindings(machine: &Machine) -> Vec<ThreadBinding> {
     let cpus: Vec<u16> =
         machine.shape.cores.iter().enumerate().flat_map(|(n, c)| std::iter::repeat_n(n as u16, *c as usize)).collect();
-    let seat = |t: usize| Seat { cpu: (t * cpus.len() / THREADS as usize) as u16, ..seat_of(&cpus, t) };
-    (0..THREADS as usize).map(seat).collect()
+    let binding = |t: usize| ThreadBinding { cpu: (t * cpus.len() / THREADS as usize) as u16, ..binding_of(&cpus, t) };
+    (0..THREADS as usize).map(binding).collect()
 }
 
-fn seat_of(cpus: &[u16], thread: usize) -> Seat {
-    Seat { cpu: 0, node: NodeId(cpus[thread * cpus.len() / THREADS as usize]), space: 0 }
+fn binding_of(cpus: &[u16], thread: usize) -> ThreadBinding {
+    ThreadBinding { cpu: 0, node: NodeId(cpus[thread * cpus.len() / THREADS as usize]), space: 0 }
 }
 
 fn time(machine: &Machine, refs: &[Merged], rounds: usize, policies: &[Choice], bounds: Option<Start>) -> f64 {
-    let seats = seats(machine);
-    let setup = Setup { machine, seats: &seats, block_bytes: 4096, options: ReplayOptions::default() };
+    let bindings = bindings(machine);
+    let setup = Setup { machine, bindings: &bindings, block_bytes: 4096, options: ReplayOptions::default() };
     let mut engine = Engine::new(setup, policies, bounds).expect("a registry machine and policy fit");
     let start = Instant::now();
     for _ in 0..rounds {
@@ -88,8 +88,8 @@ impl Stream for Round<'_> {
 
 /// The whole evaluation with its analysis, nothing named.
 fn time_evaluation(machine: &Machine, refs: &[Merged], rounds: usize, policies: &[Choice]) -> f64 {
-    let seats = seats(machine);
-    let setup = Setup { machine, seats: &seats, block_bytes: 4096, options: ReplayOptions::default() };
+    let bindings = bindings(machine);
+    let setup = Setup { machine, bindings: &bindings, block_bytes: 4096, options: ReplayOptions::default() };
     let context = EvalContext { setup, policies, options: EvalOptions::default() };
     let mut source = Rounds { refs, rounds, passes: 0 };
     let start = Instant::now();

@@ -1,7 +1,7 @@
 //! The plain engine: all policies and bounds side by side in one pass over the merged trace.
 use crate::SimError;
+use crate::consumers::{AccessConsumer, BoundsConsumer, PhaseConsumer, PolicyConsumer, ProgramBounds};
 use crate::evaluation::Totals;
-use crate::lanes::{BoundsLane, Lane, PhaseLane, PolicyLane, ProgramBounds};
 use crate::observer::Observer;
 use crate::replay::Replay;
 use crate::setup::Setup;
@@ -36,7 +36,7 @@ pub struct Priced {
     pub totals: Totals,
     /// References of each thread, spins included.
     pub refs_of: Vec<u64>,
-    /// References of threads that have no seat.
+    /// References of threads that have no binding.
     pub strangers: u64,
 }
 
@@ -66,7 +66,7 @@ impl<'m> Engine<'m> {
 pub(crate) struct Watched<'m, O> {
     machine: &'m Machine,
     block_bytes: u64,
-    pub(crate) replay: Replay<'m, Lanes<'m>, O>,
+    pub(crate) replay: Replay<'m, Consumers<'m>, O>,
 }
 
 impl<'m, O: Observer> Watched<'m, O> {
@@ -76,24 +76,24 @@ impl<'m, O: Observer> Watched<'m, O> {
         bounds: Option<Start>,
         observer: O,
     ) -> Result<Watched<'m, O>, SimError> {
-        let mut lanes = Lanes::new(setup.machine, setup.block_bytes, policies)?;
-        lanes.bounds = bounds.map(|start| BoundsLane::new(setup.machine, setup.block_bytes, start));
+        let mut consumers = Consumers::new(setup.machine, setup.block_bytes, policies)?;
+        consumers.bounds = bounds.map(|start| BoundsConsumer::new(setup.machine, setup.block_bytes, start));
         let Setup { machine, block_bytes, .. } = setup;
-        Ok(Watched { machine, block_bytes, replay: Replay::new(setup, machine, lanes, observer)? })
+        Ok(Watched { machine, block_bytes, replay: Replay::new(setup, machine, consumers, observer)? })
     }
 
     pub(crate) fn finish(self) -> Result<(Priced, O), SimError> {
         let done = self.replay.finish()?;
-        let (best_static, homes) = best_static(&done.lanes.usage, self.machine, done.blocks.numbers().len());
-        let tally = |lane: &ChoiceLane<'_>| match lane {
-            ChoiceLane::Run(lane) => lane.counts.priced(self.machine, self.block_bytes),
+        let (best_static, homes) = best_static(&done.consumers.usage, self.machine, done.blocks.numbers().len());
+        let tally = |consumer: &ChoiceLane<'_>| match consumer {
+            ChoiceLane::Run(consumer) => consumer.counts.priced(self.machine, self.block_bytes),
             ChoiceLane::BestStatic => best_static,
-            ChoiceLane::Phases(lane) => lane.finish(),
+            ChoiceLane::Phases(consumer) => consumer.finish(),
         };
         let priced = Priced {
-            policies: done.lanes.policies.iter().map(tally).collect(),
+            policies: done.consumers.policies.iter().map(tally).collect(),
             best_static,
-            bounds: done.lanes.bounds.as_ref().map(BoundsLane::finish),
+            bounds: done.consumers.bounds.as_ref().map(BoundsConsumer::finish),
             homes,
             blocks: done.blocks.into_numbers(),
             totals: done.totals,
@@ -107,46 +107,46 @@ impl<'m, O: Observer> Watched<'m, O> {
 /// How a policy is priced.
 enum ChoiceLane<'m> {
     /// By running it.
-    Run(PolicyLane<'m>),
+    Run(PolicyConsumer<'m>),
     /// The best static placement: usage gives it.
     BestStatic,
     /// The best homes by phase.
-    Phases(PhaseLane<'m>),
+    Phases(PhaseConsumer<'m>),
 }
 
 /// What one pass computes.
-pub(crate) struct Lanes<'m> {
+pub(crate) struct Consumers<'m> {
     policies: Vec<ChoiceLane<'m>>,
     /// Across multiples of these nothing is folded.
     periods: Vec<u64>,
     usage: Usage,
-    bounds: Option<BoundsLane<'m>>,
+    bounds: Option<BoundsConsumer<'m>>,
 }
 
-impl<'m> Lanes<'m> {
-    fn new(machine: &'m Machine, block_bytes: u64, policies: &[Choice]) -> Result<Lanes<'m>, SimError> {
+impl<'m> Consumers<'m> {
+    fn new(machine: &'m Machine, block_bytes: u64, policies: &[Choice]) -> Result<Consumers<'m>, SimError> {
         let paths = Arc::new(Paths::new(&POLICIES, &[machine], block_bytes));
-        let lane = |choice: &Choice| -> Result<ChoiceLane<'m>, SimError> {
+        let consumer = |choice: &Choice| -> Result<ChoiceLane<'m>, SimError> {
             let engine = choice.engine(machine, block_bytes)?;
             Ok(match (choice.spec.needs_homes, choice.phase()) {
-                (false, _) => ChoiceLane::Run(PolicyLane::new(engine, &paths)),
+                (false, _) => ChoiceLane::Run(PolicyConsumer::new(engine, &paths)),
                 (true, None) => ChoiceLane::BestStatic,
-                (true, Some(phase)) => ChoiceLane::Phases(PhaseLane::new(machine, block_bytes, phase)),
+                (true, Some(phase)) => ChoiceLane::Phases(PhaseConsumer::new(machine, block_bytes, phase)),
             })
         };
         let periods = policies.iter().filter_map(Choice::period).collect();
-        let policies = policies.iter().map(lane).collect::<Result<Vec<_>, SimError>>()?;
-        Ok(Lanes { policies, periods, usage: Usage::new(machine), bounds: None })
+        let policies = policies.iter().map(consumer).collect::<Result<Vec<_>, SimError>>()?;
+        Ok(Consumers { policies, periods, usage: Usage::new(machine), bounds: None })
     }
 }
 
-impl Lane for Lanes<'_> {
+impl AccessConsumer for Consumers<'_> {
     fn steps(&mut self, steps: &[Step], numbers: &[u64]) {
         for policy in &mut self.policies {
             match policy {
-                ChoiceLane::Run(lane) => lane.steps(steps, numbers),
+                ChoiceLane::Run(consumer) => consumer.steps(steps, numbers),
                 ChoiceLane::BestStatic => {}
-                ChoiceLane::Phases(lane) => lane.steps(steps, numbers),
+                ChoiceLane::Phases(consumer) => consumer.steps(steps, numbers),
             }
         }
         self.usage.add(steps, numbers.len());

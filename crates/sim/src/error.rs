@@ -25,7 +25,7 @@ pub enum SimError {
     Policy(#[from] PolicyError),
     /// A thread sits where there is no processor.
     #[error("a thread is mapped to a processor or node that machine {0} does not have")]
-    Seat(String),
+    ThreadBinding(String),
     /// More blocks than an index can name.
     #[error("the program touches more than 2^32 - 2 blocks of {0} bytes; use a larger block")]
     TooManyBlocks(u64),

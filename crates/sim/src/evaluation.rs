@@ -86,7 +86,7 @@ pub struct BindingRow {
 
 impl BindingRow {
     /// What a thread map says of itself.
-    pub fn of(b: &homenode_machine::Binding) -> BindingRow {
+    pub fn of(b: &homenode_machine::BindingSummary) -> BindingRow {
         let rule = b.rule.clone();
         let (threads, most_at_once) = (b.threads, b.most_at_once);
         let (pinned, note) = (b.pinned, b.note.clone());

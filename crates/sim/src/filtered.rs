@@ -1,10 +1,10 @@
 //! What policies are fed with, one access at a time: for whoever wants to look at it or to price it by other means.
 use crate::SimError;
+use crate::binding::ThreadBinding;
+use crate::consumers::AccessConsumer;
 use crate::evaluation::Totals;
-use crate::lanes::Lane;
 use crate::observer::Observer;
 use crate::replay::Replay;
-use crate::seat::Seat;
 use crate::setup::{ReplayOptions, Setup};
 use homenode_base::spaces::{home as lies, tag, unflatten};
 use homenode_base::{Cost, NodeId};
@@ -32,7 +32,7 @@ pub struct Passed {
 /// Hands on what passes the caches of a machine (on machines without caches every piece of a reference), in order.
 /// Cache-to-cache transfers are not among it: they cost the same wherever the block is, and policies are not told of them.
 pub struct Filtered<'m> {
-    replay: Replay<'m, (), Tap>,
+    replay: Replay<'m, (), PassedCollector>,
 }
 
 impl<'m> Filtered<'m> {
@@ -44,8 +44,8 @@ impl<'m> Filtered<'m> {
         let options = ReplayOptions { unfolded: true, ..setup.options };
         let line_bytes = setup.machine.sections.caches.as_ref().map(|c| u64::from(c.line_bytes));
         let unit_bytes = line_bytes.unwrap_or(setup.block_bytes);
-        let tap = Tap { passed: Vec::new(), unit_bytes, current: Merged::default(), space: 0 };
-        Ok(Filtered { replay: Replay::new(Setup { options, ..setup }, setup.machine, (), tap)? })
+        let collector = PassedCollector { passed: Vec::new(), unit_bytes, current: Merged::default(), space: 0 };
+        Ok(Filtered { replay: Replay::new(Setup { options, ..setup }, setup.machine, (), collector)? })
     }
 
     /// What these references, the next in order, make policies see.
@@ -65,11 +65,11 @@ impl<'m> Filtered<'m> {
 }
 
 /// Nothing is computed beside.
-impl Lane for () {
+impl AccessConsumer for () {
     fn steps(&mut self, _: &[Step], _: &[u64]) {}
 }
 
-struct Tap {
+struct PassedCollector {
     passed: Vec<Passed>,
     /// What a piece cannot cross.
     unit_bytes: u64,
@@ -78,11 +78,11 @@ struct Tap {
     space: u32,
 }
 
-impl Observer for Tap {
+impl Observer for PassedCollector {
     const WANTS_CHARGES: bool = false;
 
-    fn reference(&mut self, r: &Merged, seat: Seat, _: u64) {
-        (self.current, self.space) = (*r, seat.space);
+    fn reference(&mut self, r: &Merged, binding: ThreadBinding, _: u64) {
+        (self.current, self.space) = (*r, binding.space);
     }
 
     fn access(&mut self, flat: u64, access: &Access, home: NodeId) {

@@ -5,14 +5,14 @@
 //! **Invariant:** pure; the same trace, machine and options give the same [`Evaluation`] everywhere, and the parts of
 //! every result add up to its total exactly.
 //!
-//! Reading order: [`evaluation`] (what comes out), [`evidence`] (what that does not rest on), [`evaluate`](mod@evaluate) (the passes), `affinity` and `lives` (where threads were told to run, and which lived beside each other), `replay` (one pass: `seat`,
-//! `split`, [`cache`], `back`, `seen`, `fold`), `lanes` and `usage` (what is computed beside each other), [`engine`], [`filtered`], [`profile`], [`names`] (of addresses and code),
+//! Reading order: [`evaluation`] (what comes out), [`evidence`] (what that does not rest on), [`evaluate`](mod@evaluate) (the passes), `affinity` and `lives` (where threads were told to run, and which lived beside each other), `replay` (one pass: `binding`,
+//! `split`, [`cache`], `memory_side`, `seen`, `fold`), `consumers` and `usage` (what is computed beside each other), [`engine`], [`filtered`], [`profile`], [`names`] (of addresses and code),
 //! [`whatif`], [`verify`]. The definitions, exact enough to recompute results by other means, are in `docs/design/replay.md`.
 //!
 //! ```
 //! use homenode_machine::models;
 //! use homenode_placement::policies::Choice;
-//! use homenode_sim::{Engine, ReplayOptions, Setup, seats, thread_map};
+//! use homenode_sim::{Engine, ReplayOptions, Setup, bindings, thread_map};
 //! use homenode_trace::order::{Order, OrderKind, Stream};
 //! use homenode_trace::synthetic::Builder;
 //!
@@ -21,8 +21,8 @@
 //! (0..9).for_each(|_| _ = program.read(1, 0x1000));
 //! let dataset = program.open()?;
 //! let machine = models::find("butterfly").expect("in the registry");
-//! let seats = seats(&thread_map(&dataset, &machine, None)?, |thread| dataset.address_space(thread));
-//! let setup = Setup { machine: &machine, seats: &seats, block_bytes: 4096, options: ReplayOptions::default() };
+//! let bindings = bindings(&thread_map(&dataset, &machine, None)?, |thread| dataset.address_space(thread));
+//! let setup = Setup { machine: &machine, bindings: &bindings, block_bytes: 4096, options: ReplayOptions::default() };
 //! let mut engine = Engine::new(setup, &[Choice::parse("first-touch")?, Choice::parse("best-static")?], None)?;
 //! let mut order = Order::new(&dataset, OrderKind::Model)?;
 //! while let Some(piece) = order.pull()? {
@@ -35,9 +35,11 @@
 #![forbid(unsafe_code)]
 
 mod affinity;
-mod back;
+mod binding;
 mod blocks;
+mod bound_machine;
 pub mod cache;
+mod consumers;
 pub mod engine;
 mod error;
 pub mod evaluate;
@@ -45,14 +47,12 @@ pub mod evaluation;
 pub mod evidence;
 pub mod filtered;
 mod fold;
-mod lanes;
 mod lives;
+mod memory_side;
 pub mod names;
 mod observer;
 pub mod profile;
 mod replay;
-mod seat;
-mod seating;
 mod seen;
 mod setup;
 mod split;
@@ -62,17 +62,17 @@ pub mod verify;
 pub mod whatif;
 
 pub use affinity::pinned;
+pub use binding::{ThreadBinding, bindings, thread_map, thread_table};
+pub use bound_machine::BoundMachine;
+pub use consumers::ProgramBounds;
 pub use engine::{Engine, Priced};
 pub use error::SimError;
-pub use evaluate::{EvalContext, EvalOptions, Found, NoObjects, Objects, evaluate};
+pub use evaluate::{EvalContext, EvalOptions, NoObjects, ObjectRange, Objects, evaluate};
 pub use evaluation::Evaluation;
 pub use evidence::Evidence;
 pub use filtered::{Filtered, Passed};
-pub use lanes::ProgramBounds;
 pub use lives::lives;
 pub use profile::{Profile, Profiled};
-pub use seat::{Seat, crew, seats, thread_map};
-pub use seating::Seating;
 pub use seen::Seen;
 pub use setup::{ReplayOptions, Setup};
 pub use split::{Piece, Pieces, for_pieces};

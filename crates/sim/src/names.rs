@@ -1,5 +1,5 @@
 //! What the analysis asks about addresses and code, answered from the dataset.
-use crate::{Found, Objects};
+use crate::{ObjectRange, Objects};
 use homenode_analysis::{FieldName, ObjectName, SiteName, UNKNOWN_OBJECT};
 use homenode_base::SiteId;
 use homenode_objects::{Group, LiveObjects, ObjectKind, ObjectTable};
@@ -107,11 +107,11 @@ impl Objects for ObjectNames<'_> {
         self.live.event(event);
     }
 
-    fn at(&mut self, space: u32, addr: u64) -> Found {
+    fn at(&mut self, space: u32, addr: u64) -> ObjectRange {
         let (from, last, object) = self.live.around(space, addr);
         let group = |o: u32| self.names.table.objects()[o as usize].group;
         let row = object.map_or(UNKNOWN_OBJECT, |o| self.names.row_of[group(o) as usize]);
-        Found { object: row, from, last }
+        ObjectRange { object: row, from, last }
     }
 
     fn object(&self, object: u32) -> ObjectName {

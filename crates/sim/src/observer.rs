@@ -1,5 +1,5 @@
 //! What is watched during a replay besides the placement: references, charges under first touch, transfers.
-use crate::seat::Seat;
+use crate::binding::ThreadBinding;
 use homenode_base::{Cost, NodeId};
 use homenode_machine::Location;
 use homenode_placement::Access;
@@ -10,7 +10,7 @@ pub(crate) trait Observer {
     /// Whether [`Observer::charge`] does anything; its arguments are not computed otherwise.
     const WANTS_CHARGES: bool;
     /// A reference that is replayed (no spins, unless they are charged), before anything that it causes.
-    fn reference(&mut self, r: &Merged, seat: Seat, flat: u64);
+    fn reference(&mut self, r: &Merged, binding: ThreadBinding, flat: u64);
     /// An access that policies are told of, with the block's home under first touch. `flat` as in [`Observer::charge`].
     #[inline]
     fn access(&mut self, _flat: u64, _access: &Access, _home: NodeId) {}
@@ -24,7 +24,7 @@ pub(crate) trait Observer {
 /// Nobody watches.
 impl Observer for () {
     const WANTS_CHARGES: bool = false;
-    fn reference(&mut self, _: &Merged, _: Seat, _: u64) {}
+    fn reference(&mut self, _: &Merged, _: ThreadBinding, _: u64) {}
     fn charge(&mut self, _: u64, _: u32, _: &Access, _: Location, _: Cost) {}
     fn transfer(&mut self, _: u64, _: u32, _: Cost) {}
 }

@@ -3,11 +3,11 @@
 //! The counts of all threads of a node add up to exactly what the engine charges to that node, so the price of a
 //! placement computed from them equals that of a replay.
 use crate::SimError;
+use crate::binding::ThreadBinding;
+use crate::consumers::AccessConsumer;
 use crate::evaluation::Totals;
-use crate::lanes::Lane;
 use crate::observer::Observer;
 use crate::replay::Replay;
-use crate::seat::Seat;
 use crate::setup::Setup;
 use homenode_base::spaces::unflatten;
 use homenode_base::{Cost, NodeId, ThreadId};
@@ -17,7 +17,7 @@ use homenode_placement::{Access, Step};
 use homenode_trace::{DataSource, Merged};
 
 /// One pass that counts.
-pub struct Profile<'m>(Replay<'m, NoLane, ByThread>);
+pub struct Profile<'m>(Replay<'m, NoConsumer, ByThread>);
 
 /// What it counted.
 #[derive(Clone, Debug)]
@@ -26,13 +26,13 @@ pub struct Profiled {
     pub counts: Counts,
     /// What was replayed.
     pub totals: Totals,
-    /// References of threads that have no seat.
+    /// References of threads that have no binding.
     pub strangers: u64,
 }
 
-struct NoLane;
+struct NoConsumer;
 
-impl Lane for NoLane {
+impl AccessConsumer for NoConsumer {
     fn steps(&mut self, _: &[Step], _: &[u64]) {}
 }
 
@@ -53,9 +53,9 @@ impl Observer for ByThread {
     const WANTS_CHARGES: bool = true;
 
     #[inline]
-    fn reference(&mut self, r: &Merged, seat: Seat, flat: u64) {
-        self.now = (ThreadId(r.thread), seat.node);
-        self.last_of[seat.node.index()] = ThreadId(r.thread);
+    fn reference(&mut self, r: &Merged, binding: ThreadBinding, flat: u64) {
+        self.now = (ThreadId(r.thread), binding.node);
+        self.last_of[binding.node.index()] = ThreadId(r.thread);
         if r.source == DataSource::FirstTouch {
             let (space, addr) = unflatten(flat);
             self.counts.add_counts(PageKey { space, page: addr >> self.shift }, ThreadId(r.thread), &[0; 3]);
@@ -96,7 +96,7 @@ impl<'m> Profile<'m> {
             dirty: setup.options.sampled.is_some() && setup.machine.sections.caches.is_some(),
             last_of: vec![ThreadId(0); setup.machine.nodes()],
         };
-        Ok(Profile(Replay::new(setup, setup.machine, NoLane, watch)?))
+        Ok(Profile(Replay::new(setup, setup.machine, NoConsumer, watch)?))
     }
     /// The next references of the merged order.
     pub fn refs(&mut self, refs: &[Merged]) {

@@ -1,16 +1,16 @@
-//! From references in merged order to accesses of blocks: seats, pieces, cache filter, first-touch homes, folding.
-use homenode_base::spaces::tag;
+//! From references in merged order to accesses of blocks: bindings, pieces, cache filter, first-touch homes, folding.
 use crate::SimError;
-use crate::back::Back;
+use crate::binding::ThreadBinding;
 use crate::blocks::BlockTable;
 use crate::cache::CacheFilter;
+use crate::consumers::AccessConsumer;
 use crate::evaluation::{SampledTotals, SourceRow, Totals};
-use crate::lanes::Lane;
+use crate::memory_side::MemorySide;
 use crate::observer::Observer;
-use crate::seat::Seat;
 use crate::setup::{ReplayOptions, Setup, Shifts};
 use crate::split::{Pieces, for_pieces};
 use homenode_base::VirtualTime;
+use homenode_base::spaces::tag;
 use homenode_machine::{AccessClass, Machine};
 use homenode_placement::{Access, AccessKind};
 use homenode_trace::{Counting, DataSource, Merged, Op, SampleUnit};
@@ -18,8 +18,8 @@ use homenode_trace::{Counting, DataSource, Merged, Op, SampleUnit};
 /// A thread as the replay sees it.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    seat: Seat,
-    salt: u64,
+    binding: ThreadBinding,
+    space_tag: u64,
 }
 
 /// One replay of a trace on one machine at one block size.
@@ -31,7 +31,7 @@ pub(crate) struct Replay<'m, L, O> {
     /// Whether the machine charges lines and not words.
     lines: bool,
     filter: Option<CacheFilter>,
-    back: Back<'m, L, O>,
+    memory_side: MemorySide<'m, L, O>,
     totals: Totals,
     /// References by operation.
     ops: [u64; 4],
@@ -46,7 +46,7 @@ pub(crate) struct Replay<'m, L, O> {
 
 /// What is left after the last reference.
 pub(crate) struct Replayed<L, O> {
-    pub(crate) lanes: L,
+    pub(crate) consumers: L,
     pub(crate) observer: O,
     pub(crate) blocks: BlockTable,
     pub(crate) totals: Totals,
@@ -55,32 +55,32 @@ pub(crate) struct Replayed<L, O> {
     pub(crate) strangers: u64,
 }
 
-impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
+impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
     pub(crate) fn new(
         setup: Setup<'_>,
         machine: &'m Machine,
-        lanes: L,
+        consumers: L,
         observer: O,
     ) -> Result<Replay<'m, L, O>, SimError> {
-        let Setup { seats, block_bytes, options, .. } = setup;
+        let Setup { bindings, block_bytes, options, .. } = setup;
         let shifts = Shifts::new(machine, block_bytes)?;
         let processors: usize = machine.shape.cores.iter().map(|c| usize::from(*c)).sum();
-        if seats.iter().any(|s| usize::from(s.cpu) >= processors || s.node.index() >= machine.nodes()) {
-            return Err(SimError::Seat(machine.name.clone()));
+        if bindings.iter().any(|s| usize::from(s.cpu) >= processors || s.node.index() >= machine.nodes()) {
+            return Err(SimError::ThreadBinding(machine.name.clone()));
         }
         Ok(Replay {
-            places: seats.iter().map(|seat| Place { seat: *seat, salt: tag(seat.space) }).collect(),
+            places: bindings.iter().map(|binding| Place { binding: *binding, space_tag: tag(binding.space) }).collect(),
             shifts,
             options,
             blocks: BlockTable::new(),
             lines: machine.sections.caches.is_some(),
             filter: if options.sampled.is_some() { None } else { CacheFilter::new(machine)? },
-            back: Back::new(machine, shifts, options, lanes, observer),
+            memory_side: MemorySide::new(machine, shifts, options, consumers, observer),
             totals: Totals::default(),
             ops: [0; 4],
             time: 0,
             sources: Default::default(),
-            refs_of: vec![0; seats.len()],
+            refs_of: vec![0; bindings.len()],
             strangers: 0,
         })
     }
@@ -94,7 +94,7 @@ impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
 
     /// Who watches.
     pub(crate) fn observer(&mut self) -> &mut O {
-        &mut self.back.observer
+        &mut self.memory_side.observer
     }
 
     #[inline]
@@ -118,7 +118,7 @@ impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
             self.time += weight;
             self.totals.bytes = self.totals.bytes.saturating_add(u64::from(r.size.max(1)).saturating_mul(weight));
         }
-        self.back.observer.reference(r, place.seat, r.addr ^ place.salt);
+        self.memory_side.observer.reference(r, place.binding, r.addr ^ place.space_tag);
         match (self.options.sampled, &self.filter) {
             (Some(counting), _) => self.sampled(r, place, t, counting),
             (None, Some(_)) => self.cached(r, place, t),
@@ -133,12 +133,12 @@ impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
             true => (AccessKind::Write, AccessClass::Write),
             false => (AccessKind::Read, AccessClass::Read),
         };
-        let Replay { shifts, blocks, back, .. } = self;
+        let Replay { shifts, blocks, memory_side, .. } = self;
         for_pieces(r.addr, r.size, shifts.block, |piece| {
-            let flat = piece.addr ^ place.salt;
+            let flat = piece.addr ^ place.space_tag;
             let slot = blocks.index(flat >> shifts.block);
-            let access = Access { node: place.seat.node, kind, class, weight: piece.words(shifts.word), t };
-            back.access(slot, flat, access, blocks.numbers());
+            let access = Access { node: place.binding.node, kind, class, weight: piece.words(shifts.word), t };
+            memory_side.access(slot, flat, access, blocks.numbers());
         });
     }
 
@@ -151,7 +151,7 @@ impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
         if !r.source.placement_matters() && !first_touch {
             return;
         }
-        let Replay { shifts, blocks, back, lines, .. } = self;
+        let Replay { shifts, blocks, memory_side, lines, .. } = self;
         let (kind, class) = match r.op.writes() {
             // Decides where a page begins and costs nothing: what is sampled is its use.
             _ if first_touch => (AccessKind::Write, AccessClass::Free),
@@ -160,14 +160,14 @@ impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
         };
         let by_word = counting.unit == SampleUnit::Reference && !*lines;
         for piece in Pieces::new(r.addr, if by_word { r.size } else { 1 }, shifts.block) {
-            let flat = piece.addr ^ place.salt;
+            let flat = piece.addr ^ place.space_tag;
             let slot = blocks.index(flat >> shifts.block);
             let words = if by_word { piece.words(shifts.word) } else { 1 };
             // Words that do not fit into one weight are so many accesses.
             let (weight, times) = r.weight.checked_mul(words).map_or((r.weight, words), |w| (w, 1));
-            let access = Access { node: place.seat.node, kind, class, weight, t };
+            let access = Access { node: place.binding.node, kind, class, weight, t };
             for _ in 0..times {
-                back.access(slot, flat, access, blocks.numbers());
+                memory_side.access(slot, flat, access, blocks.numbers());
             }
         }
     }
@@ -175,12 +175,13 @@ impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
     /// A machine with caches: one reference of the private cache per line.
     #[inline]
     fn cached(&mut self, r: &Merged, place: Place, t: VirtualTime) {
-        let Replay { shifts, blocks, back, filter: Some(filter), .. } = self else { return };
+        let Replay { shifts, blocks, memory_side, filter: Some(filter), .. } = self else { return };
         for_pieces(r.addr, r.size, shifts.line, |piece| {
-            let flat = piece.addr ^ place.salt;
+            let flat = piece.addr ^ place.space_tag;
             let slot = blocks.index(flat >> shifts.block);
-            let (cpu, key) = (usize::from(place.seat.cpu), flat >> shifts.line);
-            filter.access(cpu, key, slot, r.op.writes(), &mut |e| back.cache_event(e, flat, t, blocks.numbers()));
+            let (cpu, key) = (usize::from(place.binding.cpu), flat >> shifts.line);
+            filter
+                .access(cpu, key, slot, r.op.writes(), &mut |e| memory_side.cache_event(e, flat, t, blocks.numbers()));
         });
     }
 
@@ -188,14 +189,14 @@ impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
     fn spin(&mut self, r: &Merged, place: Place) {
         let shift = if self.filter.is_some() { self.shifts.line } else { self.shifts.block };
         for piece in Pieces::new(r.addr, r.size, shift) {
-            let flat = piece.addr ^ place.salt;
+            let flat = piece.addr ^ place.space_tag;
             let slot = self.blocks.find(flat >> self.shifts.block);
             let cost = match &mut self.filter {
-                None => self.back.first_touch_cost(slot, place.seat.node, piece.words(self.shifts.word)),
-                Some(filter) => match filter.supplier(usize::from(place.seat.cpu), flat >> self.shifts.line) {
+                None => self.memory_side.first_touch_cost(slot, place.binding.node, piece.words(self.shifts.word)),
+                Some(filter) => match filter.supplier(usize::from(place.binding.cpu), flat >> self.shifts.line) {
                     crate::cache::Supplier::Cache => continue,
                     crate::cache::Supplier::Transfer(cost) => cost.into(),
-                    crate::cache::Supplier::Memory => self.back.first_touch_cost(slot, place.seat.node, 1),
+                    crate::cache::Supplier::Memory => self.memory_side.first_touch_cost(slot, place.binding.node, 1),
                 },
             };
             self.totals.spin_cost += cost;
@@ -214,9 +215,16 @@ impl<'m, L: Lane, O: Observer> Replay<'m, L, O> {
         [totals.reads, totals.writes, totals.atomics, totals.spins] = self.ops;
         totals.refs = self.ops.iter().sum();
         totals.sampled = self.options.sampled.map(|_| sampled_totals(&self.sources));
-        self.back.finish(self.blocks.numbers(), totals);
-        let Replay { blocks, back, totals, refs_of, strangers, .. } = self;
-        Ok(Replayed { lanes: back.lanes, observer: back.observer, blocks, totals, refs_of, strangers })
+        self.memory_side.finish(self.blocks.numbers(), totals);
+        let Replay { blocks, memory_side, totals, refs_of, strangers, .. } = self;
+        Ok(Replayed {
+            consumers: memory_side.consumers,
+            observer: memory_side.observer,
+            blocks,
+            totals,
+            refs_of,
+            strangers,
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! What every replay needs.
 use crate::SimError;
-use crate::seat::Seat;
+use crate::binding::ThreadBinding;
 use homenode_machine::Machine;
 use homenode_trace::Counting;
 
@@ -10,7 +10,7 @@ pub struct Setup<'m> {
     /// The machine, validated.
     pub machine: &'m Machine,
     /// Where each thread of the dataset sits; references of other threads are left out and counted.
-    pub seats: &'m [Seat],
+    pub bindings: &'m [ThreadBinding],
     /// Placement block, a power of two.
     pub block_bytes: u64,
     /// How.

@@ -3,7 +3,6 @@
 //!
 //! The accesses are those that pass the caches, one by one. They are gathered for as many blocks as fit into memory, so a large
 //! trace is read several times.
-use homenode_base::spaces::tag;
 use crate::SimError;
 use crate::evaluate::EvalContext;
 use crate::evaluation::Evaluation;
@@ -11,6 +10,7 @@ use crate::filtered::{Filtered, Passed};
 use crate::verified::{Verified, VerifiedRow};
 use hashbrown::HashMap;
 use homenode_base::TotalCost;
+use homenode_base::spaces::tag;
 use homenode_machine::{Location, Machine};
 use homenode_placement::Access;
 use homenode_placement::checker::{Illegal, recost};
@@ -112,7 +112,7 @@ fn gather(
 }
 
 /// How the placements of a figure are made.
-enum Maker {
+enum PlacementSource {
     Policy(Choice),
     BestStatic,
     Solo(Box<Solo>),
@@ -124,35 +124,37 @@ enum Maker {
 struct Figure {
     name: String,
     said: TotalCost,
-    maker: Maker,
+    source: PlacementSource,
     checked: TotalCost,
 }
 
 fn figures(context: &EvalContext<'_>, evaluation: &Evaluation) -> Result<Vec<Figure>, SimError> {
     let (machine, block_bytes) = (context.setup.machine, context.setup.block_bytes);
     let mut figures = Vec::new();
-    let mut add = |name: &str, said, maker| {
-        figures.push(Figure { name: name.to_owned(), said, maker, checked: TotalCost::ZERO });
+    let mut add = |name: &str, said, source| {
+        figures.push(Figure { name: name.to_owned(), said, source, checked: TotalCost::ZERO });
     };
     for row in &evaluation.policies {
         let choice = Choice::parse(&row.name)?;
         let detour = choice.spec.params.iter().zip(&choice.values).any(|(p, value)| p.name == "path" && *value == 1);
-        let maker = match (detour, choice.spec.needs_homes, choice.phase()) {
-            (true, ..) => Maker::Nobody("its moves take a dearer way than a placement shows"),
-            (_, true, Some(_)) => Maker::Nobody("homes by phase are solved for, not placed"),
-            (_, true, None) => Maker::BestStatic,
-            _ => Maker::Policy(choice),
+        let source = match (detour, choice.spec.needs_homes, choice.phase()) {
+            (true, ..) => PlacementSource::Nobody("its moves take a dearer way than a placement shows"),
+            (_, true, Some(_)) => PlacementSource::Nobody("homes by phase are solved for, not placed"),
+            (_, true, None) => PlacementSource::BestStatic,
+            _ => PlacementSource::Policy(choice),
         };
-        add(&row.name, row.total, maker);
+        add(&row.name, row.total, source);
     }
     for row in &evaluation.optimum {
-        let maker = match (row.name.as_str(), row.exact) {
-            ("best static", _) => Maker::BestStatic,
-            ("optimum without replication", _) => Maker::Solo(Box::new(Solo::new(machine, block_bytes))),
-            (_, true) => Maker::Replication(Box::new(Replication::new(machine, block_bytes, context.options.start))),
-            (_, false) => Maker::Nobody("it is a bound that no placement need reach"),
+        let source = match (row.name.as_str(), row.exact) {
+            ("best static", _) => PlacementSource::BestStatic,
+            ("optimum without replication", _) => PlacementSource::Solo(Box::new(Solo::new(machine, block_bytes))),
+            (_, true) => {
+                PlacementSource::Replication(Box::new(Replication::new(machine, block_bytes, context.options.start)))
+            }
+            (_, false) => PlacementSource::Nobody("it is a bound that no placement need reach"),
         };
-        add(&row.name, row.total, maker);
+        add(&row.name, row.total, source);
     }
     Ok(figures)
 }
@@ -161,19 +163,19 @@ impl Figure {
     /// Adds the cost of one block.
     fn add(&mut self, context: &EvalContext<'_>, number: u64, trace: &[Access]) -> Result<(), Illegal> {
         let (machine, block_bytes) = (context.setup.machine, context.setup.block_bytes);
-        let placement = match &self.maker {
-            Maker::Policy(choice) => by_policy(choice, machine, block_bytes, number, trace),
-            Maker::BestStatic => for_ever(machine, trace),
-            Maker::Solo(solver) => solver.place(trace).1,
-            Maker::Replication(solver) => solver.place(trace).1,
-            Maker::Nobody(_) => return Ok(()),
+        let placement = match &self.source {
+            PlacementSource::Policy(choice) => by_policy(choice, machine, block_bytes, number, trace),
+            PlacementSource::BestStatic => for_ever(machine, trace),
+            PlacementSource::Solo(solver) => solver.place(trace).1,
+            PlacementSource::Replication(solver) => solver.place(trace).1,
+            PlacementSource::Nobody(_) => return Ok(()),
         };
         self.checked += recost(machine, block_bytes, trace, &placement)?.total();
         Ok(())
     }
 
     fn row(self, transfers: TotalCost) -> VerifiedRow {
-        let note = if let Maker::Nobody(why) = self.maker { why } else { "" };
+        let note = if let PlacementSource::Nobody(why) = self.source { why } else { "" };
         let checked = note.is_empty().then_some(self.checked);
         VerifiedRow { name: self.name, said: self.said - transfers, checked, note: note.to_owned() }
     }

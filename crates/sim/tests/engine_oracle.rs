@@ -8,15 +8,16 @@ use homenode_placement::optimum::{PhaseStatic, Replication, Solo, Solver};
 use homenode_placement::policies::{ALL, Choice};
 use homenode_placement::{Access, AccessKind, Outcome, Sink, Solved, Start, Tally};
 use homenode_sim::cache::{CacheEventKind as Kind, CacheFilter};
-use homenode_sim::{Engine, Priced, ReplayOptions, Seat, Setup, Transform, WhatIf};
+use homenode_sim::{Engine, Priced, ReplayOptions, Setup, ThreadBinding, Transform, WhatIf};
 use homenode_trace::{Merged, Op};
 use std::collections::BTreeMap;
 
-fn seats(machine: &Machine, threads: usize) -> Vec<Seat> {
+fn bindings(machine: &Machine, threads: usize) -> Vec<ThreadBinding> {
     let cpus: Vec<u16> =
         machine.shape.cores.iter().enumerate().flat_map(|(n, c)| std::iter::repeat_n(n as u16, *c as usize)).collect();
-    let seat = |t: usize| Seat { cpu: (t % cpus.len()) as u16, node: NodeId(cpus[t % cpus.len()]), space: 0 };
-    (0..threads).map(seat).collect()
+    let binding =
+        |t: usize| ThreadBinding { cpu: (t % cpus.len()) as u16, node: NodeId(cpus[t % cpus.len()]), space: 0 };
+    (0..threads).map(binding).collect()
 }
 
 /// References with runs, sharing, wide ones, spins, and addresses at both ends of the address space.
@@ -39,13 +40,18 @@ fn random_trace(rng: &mut Rng, threads: u64, refs: usize, span: u64) -> Vec<Merg
 }
 
 /// All accesses of each block in order, none folded, none left out.
-fn collect(machine: &Machine, seats: &[Seat], refs: &[Merged], block_bytes: u64) -> BTreeMap<u64, Vec<Access>> {
+fn collect(
+    machine: &Machine,
+    bindings: &[ThreadBinding],
+    refs: &[Merged],
+    block_bytes: u64,
+) -> BTreeMap<u64, Vec<Access>> {
     let mut blocks: BTreeMap<u64, Vec<Access>> = BTreeMap::new();
     let mut filter = CacheFilter::new(machine).unwrap();
     let unit = machine.sections.caches.as_ref().map_or(machine.shape.word_bytes, |c| c.line_bytes);
     let mut numbers = Vec::new();
     for (t, r) in (1..).zip(refs.iter().filter(|r| r.op != Op::Spin)) {
-        let seat = seats[r.thread as usize];
+        let binding = bindings[r.thread as usize];
         let mut last = None;
         for i in 0..u64::from(r.size.max(1)) {
             let addr = r.addr.wrapping_add(i);
@@ -60,8 +66,8 @@ fn collect(machine: &Machine, seats: &[Seat], refs: &[Merged], block_bytes: u64)
             let (read, write) = (AccessKind::Read, AccessKind::Write);
             let Some(filter) = &mut filter else {
                 match r.op.writes() {
-                    true => put(block, seat.node.0, write, AccessClass::Write),
-                    false => put(block, seat.node.0, read, AccessClass::Read),
+                    true => put(block, binding.node.0, write, AccessClass::Write),
+                    false => put(block, binding.node.0, read, AccessClass::Read),
                 }
                 continue;
             };
@@ -70,7 +76,7 @@ fn collect(machine: &Machine, seats: &[Seat], refs: &[Merged], block_bytes: u64)
                 numbers.len() - 1
             });
             let mut events = Vec::new();
-            filter.access(seat.cpu.into(), piece, tag as u32, r.op.writes(), &mut |e| events.push(e));
+            filter.access(binding.cpu.into(), piece, tag as u32, r.op.writes(), &mut |e| events.push(e));
             for e in events {
                 let block = numbers[e.block as usize];
                 match e.kind {
@@ -200,11 +206,11 @@ fn equals_each_policy_run_alone_on_each_block() {
     for round in 0..if slow() { 2_000 } else { 40 } {
         for machine in machines() {
             let (threads, block_bytes) = (1 + rng.below(6), [64, 256, 4096][rng.below(3) as usize]);
-            let seats = seats(&machine, threads as usize);
+            let bindings = bindings(&machine, threads as usize);
             let refs = random_trace(&mut rng, threads, 1500, 2000);
-            let blocks = collect(&machine, &seats, &refs, block_bytes);
+            let blocks = collect(&machine, &bindings, &refs, block_bytes);
             let priced = price(
-                Setup { machine: &machine, seats: &seats, block_bytes, options: ReplayOptions::default() },
+                Setup { machine: &machine, bindings: &bindings, block_bytes, options: ReplayOptions::default() },
                 &refs,
             );
             assert_eq!(priced.blocks.len(), blocks.len());
@@ -242,9 +248,10 @@ fn leaving_out_repeated_hits_changes_nothing() {
     let mut rng = Rng::new(6);
     for _ in 0..if slow() { 4_000 } else { 80 } {
         for machine in machines().into_iter().filter(|m| m.sections.caches.is_some()) {
-            let seats = seats(&machine, 5);
+            let bindings = bindings(&machine, 5);
             let refs = random_trace(&mut rng, 5, 1500, 1500);
-            let run = |options| price(Setup { machine: &machine, seats: &seats, block_bytes: 256, options }, &refs);
+            let run =
+                |options| price(Setup { machine: &machine, bindings: &bindings, block_bytes: 256, options }, &refs);
             let fast = run(ReplayOptions::default());
             let all = run(ReplayOptions { report_all_hits: true, ..Default::default() });
             assert_eq!(fast.policies, all.policies);
@@ -258,9 +265,9 @@ fn leaving_out_repeated_hits_changes_nothing() {
 fn folding_changes_nothing() {
     let mut rng = Rng::new(7);
     for machine in machines() {
-        let seats = seats(&machine, 5);
+        let bindings = bindings(&machine, 5);
         let refs = random_trace(&mut rng, 5, 4000, 1500);
-        let run = |options| price(Setup { machine: &machine, seats: &seats, block_bytes: 256, options }, &refs);
+        let run = |options| price(Setup { machine: &machine, bindings: &bindings, block_bytes: 256, options }, &refs);
         let fast = run(ReplayOptions::default());
         let single = run(ReplayOptions { unfolded: true, ..Default::default() });
         assert_eq!(fast.policies, single.policies);
@@ -273,9 +280,10 @@ fn folding_changes_nothing() {
 fn best_static_is_the_policy_run_in_a_second_pass() {
     let mut rng = Rng::new(8);
     for machine in machines() {
-        let seats = seats(&machine, 4);
+        let bindings = bindings(&machine, 4);
         let refs = random_trace(&mut rng, 4, 3000, 3000);
-        let setup = Setup { machine: &machine, seats: &seats, block_bytes: 256, options: ReplayOptions::default() };
+        let setup =
+            Setup { machine: &machine, bindings: &bindings, block_bytes: 256, options: ReplayOptions::default() };
         let first = price(setup, &refs);
         let homes = first.blocks.iter().copied().zip(first.homes.iter().copied()).collect();
         let mut second = WhatIf::new(setup, &[Transform::Rehome { homes }]).unwrap();
@@ -292,7 +300,7 @@ fn best_static_is_the_policy_run_in_a_second_pass() {
 #[test]
 fn hostile_values_neither_panic_nor_disappear() {
     for machine in machines() {
-        let seats = seats(&machine, 2);
+        let bindings = bindings(&machine, 2);
         let ends = [0, 1, u64::MAX, u64::MAX - 1, 1 << 47, 1 << 63, (1 << 47) - 1];
         let mut refs = Vec::new();
         for (i, addr) in ends.into_iter().enumerate() {
@@ -309,21 +317,22 @@ fn hostile_values_neither_panic_nor_disappear() {
                 });
             }
         }
-        let setup = Setup { machine: &machine, seats: &seats, block_bytes: 4096, options: ReplayOptions::default() };
+        let setup =
+            Setup { machine: &machine, bindings: &bindings, block_bytes: 4096, options: ReplayOptions::default() };
         let priced = price(setup, &refs);
         assert_eq!(priced.totals.refs + priced.strangers, refs.len() as u64);
-        assert!(priced.strangers > 0, "thread 2 has no seat");
+        assert!(priced.strangers > 0, "thread 2 has no binding");
     }
 }
 
 #[test]
 fn no_threads_and_a_thousand_threads() {
     for machine in machines() {
-        let none = Setup { machine: &machine, seats: &[], block_bytes: 4096, options: ReplayOptions::default() };
+        let none = Setup { machine: &machine, bindings: &[], block_bytes: 4096, options: ReplayOptions::default() };
         let priced = price(none, &[]);
         assert_eq!((priced.totals.refs, priced.blocks.len(), priced.total(0).0), (0, 0, 0));
-        let seats = seats(&machine, 1000);
-        let many = Setup { seats: &seats, ..none };
+        let bindings = bindings(&machine, 1000);
+        let many = Setup { bindings: &bindings, ..none };
         let refs: Vec<Merged> = (0..5000)
             .map(|i| Merged {
                 addr: u64::from(i % 1000) * 64,
@@ -341,28 +350,29 @@ fn no_threads_and_a_thousand_threads() {
 }
 
 #[test]
-fn unusable_blocks_and_seats_are_errors() {
+fn unusable_blocks_and_bindings_are_errors() {
     let machine = cached(&[2, 2], (2, 2), (4, 4));
-    let seats = seats(&machine, 2);
-    let setup = Setup { machine: &machine, seats: &seats, block_bytes: 4096, options: ReplayOptions::default() };
+    let bindings = bindings(&machine, 2);
+    let setup = Setup { machine: &machine, bindings: &bindings, block_bytes: 4096, options: ReplayOptions::default() };
     for block_bytes in [0, 3, 32, 4097, 1 << 60] {
         assert!(Engine::new(Setup { block_bytes, ..setup }, &choices(&machine), None).is_err(), "{block_bytes}");
     }
-    let nowhere = [Seat { cpu: 4, node: NodeId(1), space: 0 }];
-    assert!(Engine::new(Setup { seats: &nowhere, ..setup }, &choices(&machine), None).is_err());
+    let nowhere = [ThreadBinding { cpu: 4, node: NodeId(1), space: 0 }];
+    assert!(Engine::new(Setup { bindings: &nowhere, ..setup }, &choices(&machine), None).is_err());
     assert!(Engine::new(setup, &choices(&machine), None).is_ok());
 }
 
 #[test]
 fn processes_with_address_spaces_of_their_own_share_nothing() {
     let machine = cached(&[1, 1], (2, 2), (4, 4));
-    let seat = |i: u16, space| Seat { cpu: i, node: NodeId(i), space };
+    let binding = |i: u16, space| ThreadBinding { cpu: i, node: NodeId(i), space };
     let refs: Vec<Merged> = (0..1000u32)
         .map(|i| Merged { addr: 64, size: 8, site: 0, weight: 1, thread: i % 2, op: Op::Write, ..Merged::default() })
         .collect();
     for (space, transfers) in [(0, 999), (1, 0), (70_000, 0)] {
-        let seats = [seat(0, 0), seat(1, space)];
-        let setup = Setup { machine: &machine, seats: &seats, block_bytes: 4096, options: ReplayOptions::default() };
+        let bindings = [binding(0, 0), binding(1, space)];
+        let setup =
+            Setup { machine: &machine, bindings: &bindings, block_bytes: 4096, options: ReplayOptions::default() };
         let priced = price(setup, &refs);
         assert_eq!((priced.totals.transfers, priced.blocks.len()), (transfers, if space == 0 { 1 } else { 2 }));
     }

@@ -5,16 +5,20 @@ use homenode_base::{NodeId, Rng, TotalCost};
 use homenode_machine::{Machine, models};
 use homenode_placement::policies::{ALL, Choice};
 use homenode_sim::{
-    EvalContext, EvalOptions, Evaluation, NoObjects, Objects, ReplayOptions, Seat, Setup, SimError, evaluate,
+    EvalContext, EvalOptions, Evaluation, NoObjects, Objects, ReplayOptions, Setup, SimError, ThreadBinding, evaluate,
 };
 use homenode_trace::order::Listed;
 use homenode_trace::{Merged, Op};
 
-fn seats(machine: &Machine, threads: usize) -> Vec<Seat> {
+fn bindings(machine: &Machine, threads: usize) -> Vec<ThreadBinding> {
     let cpus: Vec<u16> =
         machine.shape.cores.iter().enumerate().flat_map(|(n, c)| std::iter::repeat_n(n as u16, *c as usize)).collect();
     (0..threads)
-        .map(|t| Seat { cpu: (t % cpus.len()) as u16, node: NodeId(cpus[t % cpus.len()]), space: t as u32 % 3 })
+        .map(|t| ThreadBinding {
+            cpu: (t % cpus.len()) as u16,
+            node: NodeId(cpus[t % cpus.len()]),
+            space: t as u32 % 3,
+        })
         .collect()
 }
 
@@ -25,10 +29,10 @@ fn run(
     objects: &mut dyn Objects,
     options: ReplayOptions,
 ) -> Result<Evaluation, SimError> {
-    let seats = seats(machine, threads);
+    let bindings = bindings(machine, threads);
     let all: Vec<Choice> = ALL.iter().map(|s| s.choose(&[]).unwrap()).collect();
     let usable: Vec<Choice> = all.into_iter().filter(|c| c.engine(machine, 4096).is_ok()).collect();
-    let setup = Setup { machine, seats: &seats, block_bytes: 4096, options };
+    let setup = Setup { machine, bindings: &bindings, block_bytes: 4096, options };
     let context = EvalContext { setup, policies: &usable, options: EvalOptions::default() };
     evaluate(&mut Listed::new(refs), objects, &context)
 }

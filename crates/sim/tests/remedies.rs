@@ -4,7 +4,7 @@
 use homenode_analysis::candidate::Part;
 use homenode_base::{NodeId, Rng, TotalCost};
 use homenode_machine::{Machine, models};
-use homenode_sim::{ReplayOptions, Seat, Setup, Transform, WhatIf};
+use homenode_sim::{ReplayOptions, Setup, ThreadBinding, Transform, WhatIf};
 use homenode_trace::{Merged, Op};
 
 const THREADS: u32 = 4;
@@ -70,17 +70,17 @@ fn machines() -> [Machine; 2] {
 }
 
 /// Two threads a node, one where nodes have one processor.
-fn seat(machine: &Machine, thread: u32) -> Seat {
+fn binding(machine: &Machine, thread: u32) -> ThreadBinding {
     if machine.shape.cores[0] == 1 {
-        return Seat { cpu: thread as u16, node: NodeId(thread as u16), space: 0 };
+        return ThreadBinding { cpu: thread as u16, node: NodeId(thread as u16), space: 0 };
     }
     let before: u16 = machine.shape.cores[..thread as usize / 2].iter().sum();
-    Seat { cpu: before + (thread % 2) as u16, node: NodeId((thread / 2) as u16), space: 0 }
+    ThreadBinding { cpu: before + (thread % 2) as u16, node: NodeId((thread / 2) as u16), space: 0 }
 }
 
 fn cost(machine: &Machine, refs: &[Merged], transforms: &[Transform]) -> TotalCost {
-    let seats: Vec<Seat> = (0..THREADS).map(|t| seat(machine, t)).collect();
-    let setup = Setup { machine, seats: &seats, block_bytes: PAGE, options: ReplayOptions::default() };
+    let bindings: Vec<ThreadBinding> = (0..THREADS).map(|t| binding(machine, t)).collect();
+    let setup = Setup { machine, bindings: &bindings, block_bytes: PAGE, options: ReplayOptions::default() };
     let mut run = WhatIf::new(setup, transforms).unwrap();
     refs.chunks(777).for_each(|c| run.refs(c));
     run.finish().unwrap().total()
@@ -172,7 +172,7 @@ fn a_copy_for_each_processor() {
         let p = mixed(rng);
         let bytes = p.elements * p.bytes;
         // An array of copies, one for each processor.
-        let copy = |t: u32| u64::from(seat(machine, t).cpu) * bytes.next_multiple_of(LINE);
+        let copy = |t: u32| u64::from(binding(machine, t).cpu) * bytes.next_multiple_of(LINE);
         let own = |s: &Step| NEW + copy(s.thread) + (p.old(s) - OLD);
         let mut after = p.trace(own);
         let mut lines: Vec<u64> = after.iter().map(|r| r.addr / LINE).collect();

@@ -5,7 +5,7 @@ use homenode_base::{NodeId, Rng, TotalCost};
 use homenode_machine::Machine;
 use homenode_placement::policies::{ALL, Choice};
 use homenode_sim::evaluation::FindingKind;
-use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seat, Setup, evaluate};
+use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Setup, ThreadBinding, evaluate};
 use homenode_thin::{Method, Thin, Thinner};
 use homenode_trace::manifest::{Manifest, Process, Thread};
 use homenode_trace::order::{Listed, rest};
@@ -15,13 +15,14 @@ const REFERENCES: Counting = Counting { unit: SampleUnit::Reference, sees_writes
 const MISSES: Counting = Counting { unit: SampleUnit::Miss, sees_writes: true };
 
 fn run(machine: &Machine, refs: &[Merged], sampled: Option<Counting>, policies: &[&str]) -> Evaluation {
-    let seats: Vec<Seat> = (0..4).map(|t| Seat { cpu: t, node: NodeId(t / 2), space: 0 }).collect();
+    let bindings: Vec<ThreadBinding> =
+        (0..4).map(|t| ThreadBinding { cpu: t, node: NodeId(t / 2), space: 0 }).collect();
     let choices: Vec<Choice> = match policies {
         [] => ALL.iter().map(|s| s.choose(&[]).unwrap()).filter(|c| c.engine(machine, 4096).is_ok()).collect(),
         names => names.iter().map(|n| Choice::parse(n).unwrap()).collect(),
     };
     let options = ReplayOptions { sampled, ..ReplayOptions::default() };
-    let setup = Setup { machine, seats: &seats, block_bytes: 4096, options };
+    let setup = Setup { machine, bindings: &bindings, block_bytes: 4096, options };
     let context = EvalContext { setup, policies: &choices, options: EvalOptions::default() };
     evaluate(&mut Listed::new(refs), &mut arrays(), &context).unwrap()
 }

@@ -4,7 +4,7 @@ use common::objects::Arrays;
 use homenode_base::{NodeId, TotalCost};
 use homenode_machine::{Machine, models};
 use homenode_sim::evaluation::{Finding, FindingKind, TrueUse};
-use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seat, Setup, evaluate};
+use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Setup, ThreadBinding, evaluate};
 use homenode_trace::event::{EventKind, SyncKind};
 use homenode_trace::order::Listed;
 use homenode_trace::{Event, Merged, Op};
@@ -38,18 +38,18 @@ fn own(t: u32, i: u64) -> Step {
 }
 
 /// Threads with numbers of later generations sit where those before them sat.
-fn seats(machine: &Machine, threads: u32) -> Vec<Seat> {
+fn bindings(machine: &Machine, threads: u32) -> Vec<ThreadBinding> {
     let cpus: Vec<u16> =
         machine.shape.cores.iter().enumerate().flat_map(|(n, c)| std::iter::repeat_n(n as u16, *c as usize)).collect();
     let cpu = |t: u32| (t % THREADS) as usize * cpus.len() / THREADS as usize;
-    (0..threads).map(|t| Seat { cpu: cpu(t) as u16, node: NodeId(cpus[cpu(t)]), space: 0 }).collect()
+    (0..threads).map(|t| ThreadBinding { cpu: cpu(t) as u16, node: NodeId(cpus[cpu(t)]), space: 0 }).collect()
 }
 
 fn report(steps: &[Step], arrays: &[(&'static str, u64, u64)]) -> Evaluation {
     let machine = models::find("two-socket").unwrap();
     let threads = steps.iter().map(|s| if let Step::Ref(r) = s { r.thread + 1 } else { 0 }).max().unwrap();
-    let seats = seats(&machine, threads);
-    let setup = Setup { machine: &machine, seats: &seats, block_bytes: 4096, options: ReplayOptions::default() };
+    let bindings = bindings(&machine, threads);
+    let setup = Setup { machine: &machine, bindings: &bindings, block_bytes: 4096, options: ReplayOptions::default() };
     let context = EvalContext { setup, policies: &[], options: EvalOptions::default() };
     let (mut refs, mut events) = (Vec::new(), Vec::new());
     for step in steps {

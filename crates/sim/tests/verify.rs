@@ -6,7 +6,7 @@ use homenode_machine::{Machine, models};
 use homenode_placement::Start;
 use homenode_placement::policies::{ALL, Choice};
 use homenode_sim::{
-    EvalContext, EvalOptions, Evaluation, NoObjects, ReplayOptions, Seat, Setup, Verified, evaluate, verify,
+    EvalContext, EvalOptions, Evaluation, NoObjects, ReplayOptions, Setup, ThreadBinding, Verified, evaluate, verify,
 };
 use homenode_trace::order::Listed;
 use homenode_trace::{Merged, Op};
@@ -16,14 +16,14 @@ fn machines() -> Vec<Machine> {
     registry.chain([cached(&[3, 1, 2], (2, 2), (5, 3)), plain(&[1]), plain(&[2, 2])]).collect()
 }
 
-fn seats(machine: &Machine, threads: u16) -> Vec<Seat> {
+fn bindings(machine: &Machine, threads: u16) -> Vec<ThreadBinding> {
     let nodes: Vec<u16> =
         machine.shape.cores.iter().enumerate().flat_map(|(n, c)| std::iter::repeat_n(n as u16, *c as usize)).collect();
-    let seat = |t: u16| {
+    let binding = |t: u16| {
         let cpu = usize::from(t) * nodes.len() / usize::from(threads);
-        Seat { cpu: cpu as u16, node: NodeId(nodes[cpu]), space: u32::from(t % 2) }
+        ThreadBinding { cpu: cpu as u16, node: NodeId(nodes[cpu]), space: u32::from(t % 2) }
     };
-    (0..threads).map(seat).collect()
+    (0..threads).map(binding).collect()
 }
 
 /// Threads that mostly stay with some pages, and now and then go elsewhere; busy waiting, and references across lines and pages.
@@ -46,7 +46,7 @@ fn policies(machine: &Machine, block_bytes: u64) -> Vec<Choice> {
 
 struct Case {
     machine: Machine,
-    seats: Vec<Seat>,
+    bindings: Vec<ThreadBinding>,
     refs: Vec<Merged>,
     policies: Vec<Choice>,
     block_bytes: u64,
@@ -57,12 +57,12 @@ impl Case {
     fn new(machine: Machine, seed: u64, block_bytes: u64, start: Start) -> Case {
         let threads = 2 + (seed % 5) as u16;
         let refs = program(&mut Rng::new(seed), threads.into(), 3_000);
-        let (seats, policies) = (seats(&machine, threads), policies(&machine, block_bytes));
-        Case { machine, seats, refs, policies, block_bytes, start }
+        let (bindings, policies) = (bindings(&machine, threads), policies(&machine, block_bytes));
+        Case { machine, bindings, refs, policies, block_bytes, start }
     }
     fn with<T>(&self, ask: impl FnOnce(&mut Listed<'_>, &EvalContext<'_>) -> T) -> T {
         let options = ReplayOptions::default();
-        let setup = Setup { machine: &self.machine, seats: &self.seats, block_bytes: self.block_bytes, options };
+        let setup = Setup { machine: &self.machine, bindings: &self.bindings, block_bytes: self.block_bytes, options };
         let options = EvalOptions { start: self.start, ..EvalOptions::default() };
         ask(&mut Listed::new(&self.refs), &EvalContext { setup, policies: &self.policies, options })
     }

@@ -2,7 +2,7 @@
 //! locality: `cargo run --release -p homenode-study --example analyses_speed`.
 use homenode_base::{NodeId, Rng};
 use homenode_placement::Start;
-use homenode_sim::Seat;
+use homenode_sim::ThreadBinding;
 use homenode_study::analyses::{
     GAP, Intervals, LOCAL, Moves, Perturber, Sync, TLB_MODELS, TlbModel, Tlbs, study_pages,
 };
@@ -33,17 +33,17 @@ fn timed(what: &str, refs: &[Merged], mut take: impl FnMut(&[Merged])) {
 
 fn main() {
     let refs = trace();
-    let seats: Vec<Seat> = (0..4).map(|t| Seat { cpu: t, node: NodeId(t), space: 0 }).collect();
+    let bindings: Vec<ThreadBinding> = (0..4).map(|t| ThreadBinding { cpu: t, node: NodeId(t), space: 0 }).collect();
     let models: Vec<&'static TlbModel> = TLB_MODELS.iter().collect();
-    let mut tlbs = Tlbs::new(&models, &study_pages(), 4, &seats).expect("sound page sizes");
+    let mut tlbs = Tlbs::new(&models, &study_pages(), 4, &bindings).expect("sound page sizes");
     timed("tlb, 10 models x 15 page sizes", &refs, |c| tlbs.refs(c));
-    let mut moves = Moves::new(&[1, 16, 1024], 4, Start::FreeSet, &seats).expect("powers of two");
+    let mut moves = Moves::new(&[1, 16, 1024], 4, Start::FreeSet, &bindings).expect("powers of two");
     timed("moves, words and 2 block sizes", &refs, |c| moves.refs(c));
-    let mut intervals = Intervals::new(1024, 4, (1, 1), Start::FreeSet, &seats).expect("powers of two");
+    let mut intervals = Intervals::new(1024, 4, (1, 1), Start::FreeSet, &bindings).expect("powers of two");
     timed("intervals, 1 block size", &refs, |c| intervals.refs(c));
     for (name, filter) in [("local filter", LOCAL), ("gap filter", GAP)] {
         let (begin, mut count) = (Instant::now(), 0);
-        let mut p = Perturber::new(filter, Sync::Kept, 1, &seats, Listed::new(&refs)).expect("sound filters");
+        let mut p = Perturber::new(filter, Sync::Kept, 1, &bindings, Listed::new(&refs)).expect("sound filters");
         while let Some(piece) = p.pull().expect("memory has no errors") {
             count += piece.refs.len();
         }

@@ -10,8 +10,8 @@ pub enum StudyError {
     /// No block sizes, or out of order.
     #[error("block sizes: at least one, each once, ascending")]
     Blocks,
-    /// Machines and seats do not match.
-    #[error("{0} machines with {1} lists of seats: at least one machine, and seats for each")]
+    /// Machines and bindings do not match.
+    #[error("{0} machines with {1} lists of bindings: at least one machine, and bindings for each")]
     Machines(usize, usize),
     /// Instructions that the processor does not have.
     #[error("vectors {0}: this processor does not have them; \"best\" are those that it has")]
@@ -19,12 +19,12 @@ pub enum StudyError {
     /// A machine that is not sound.
     #[error("machine {0}: {1}")]
     Machine(String, String),
-    /// Seats of different datasets.
-    #[error("machine {0}: its seats are not those of the first machine's threads and address spaces")]
+    /// Bindings of different datasets.
+    #[error("machine {0}: its bindings are not those of the first machine's threads and address spaces")]
     Threads(String),
     /// A thread sits where there is no processor.
     #[error("a thread is mapped to a processor or node that machine {0} does not have")]
-    Seat(String),
+    ThreadBinding(String),
     /// The replay cannot be set up.
     #[error(transparent)]
     Sim(#[from] SimError),

@@ -2,7 +2,7 @@
 use crate::fold::coarse::{Coarse, Ops, Shared};
 use crate::fold::strict::Strict;
 use crate::fold::{Levels, Visitor};
-use crate::jobs::{Asked, BoundsJob, Job, PhasesJob, PolicyJob, SoloJob, StaticJob, priced};
+use crate::jobs::{BoundsJob, Job, PhasesJob, PolicyJob, SoloJob, StaticJob, WantedRows, priced};
 use crate::kernels::{Parameters, WithReplication, WithoutReplication};
 use crate::partition::stream::Key;
 use crate::{Partition, Question, Row, StudyError, Want, What};
@@ -57,7 +57,7 @@ pub(crate) fn groups<'m>(question: &'m Question, partition: &Partition) -> Resul
     for machine in (0..question.machines.len()).filter(|m| question.usable(*m, largest)) {
         let stream = partition.stream_of(question, machine)?;
         let key = &partition.head.streams[stream].key;
-        let nodes = key.nodes(&question.machines[machine], &question.seats[machine]);
+        let nodes = key.nodes(&question.machines[machine], &question.bindings[machine]);
         match found.iter_mut().find(|(s, n, _)| (*s, n) == (stream, &nodes)) {
             Some((_, _, machines)) => machines.push(machine),
             None => found.push((stream, nodes, vec![machine])),
@@ -86,7 +86,7 @@ impl<'m> Group<'m> {
             let mut of: Vec<Vec<Box<dyn Job + 'm>>> = Vec::new();
             for block_bytes in question.blocks.iter().copied() {
                 let able = machines.iter().copied().filter(|m| question.usable(*m, block_bytes));
-                of.push(Maker::new(question, block_bytes, able.collect(), hits).jobs(timed));
+                of.push(JobFactory::new(question, block_bytes, able.collect(), hits).jobs(timed));
             }
             let jobs = Jobs { of, touched: vec![0; question.blocks.len()] };
             let periods = question.policies.iter().filter_map(Choice::period).collect();
@@ -179,7 +179,7 @@ fn arch(question: &Question) -> Arch {
 }
 
 /// Makes the jobs of one level.
-struct Maker<'m> {
+struct JobFactory<'m> {
     question: &'m Question,
     block_bytes: u64,
     machines: Vec<usize>,
@@ -189,13 +189,13 @@ struct Maker<'m> {
     paths: Vec<(usize, OnceCell<Arc<Paths>>)>,
 }
 
-impl<'m> Maker<'m> {
-    fn new(question: &'m Question, block_bytes: u64, machines: Vec<usize>, hits: bool) -> Maker<'m> {
+impl<'m> JobFactory<'m> {
+    fn new(question: &'m Question, block_bytes: u64, machines: Vec<usize>, hits: bool) -> JobFactory<'m> {
         let mut sizes: Vec<usize> = machines.iter().map(|m| question.machines[*m].nodes()).collect();
         sizes.sort_unstable();
         sizes.dedup();
         let paths = sizes.into_iter().map(|nodes| (nodes, OnceCell::new())).collect();
-        Maker { question, block_bytes, machines, hits, paths }
+        JobFactory { question, block_bytes, machines, hits, paths }
     }
 
     /// Nothing counted yet, for any of the machines with so many nodes.
@@ -254,7 +254,7 @@ impl<'m> Maker<'m> {
 
     fn fixed(&self, jobs: &mut Vec<Box<dyn Job + 'm>>) {
         let question = self.question;
-        let mut by_nodes: Vec<Vec<Asked<'m>>> = Vec::new();
+        let mut by_nodes: Vec<Vec<WantedRows<'m>>> = Vec::new();
         for &m in &self.machines {
             let machine = &question.machines[m];
             let mut rows: Vec<(What, bool)> = Vec::new();

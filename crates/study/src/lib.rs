@@ -13,7 +13,7 @@
 //! use homenode_base::NodeId;
 //! use homenode_machine::models;
 //! use homenode_placement::policies::Choice;
-//! use homenode_sim::Seat;
+//! use homenode_sim::ThreadBinding;
 //! use homenode_study::{Layout, Partitioner, Question, Want, answer, plain};
 //! use homenode_trace::{Merged, Op};
 //!
@@ -21,8 +21,8 @@
 //! let refs: Vec<Merged> = (0..64).map(|i| word(i % 2, 4 * u64::from(i % 24), if i % 3 == 0 { Op::Write } else { Op::Read })).collect();
 //! // Two machines, two block sizes, a policy and the optimum: one cut of the trace answers all of it.
 //! let machines = vec![models::find("butterfly").expect("in the registry"), models::find("cc").expect("in the registry")];
-//! let seats: Vec<Seat> = (0..2).map(|t| Seat { cpu: t, node: NodeId(t), space: 0 }).collect();
-//! let mut question = Question::new(machines, vec![seats; 2], vec![64, 4096]);
+//! let bindings: Vec<ThreadBinding> = (0..2).map(|t| ThreadBinding { cpu: t, node: NodeId(t), space: 0 }).collect();
+//! let mut question = Question::new(machines, vec![bindings; 2], vec![64, 4096]);
 //! question.policies = vec![Choice::parse("first-touch")?];
 //! question.with_replication = Want::Cost;
 //! let mut partitioner = Partitioner::new(&question, Layout::default())?;

@@ -33,7 +33,7 @@ pub fn answer(question: &Question, refs: &[Merged]) -> Result<Answer, StudyError
             };
         }
     }
-    let known_thread = |r: &&Merged| (r.thread as usize) < question.seats[0].len();
+    let known_thread = |r: &&Merged| (r.thread as usize) < question.bindings[0].len();
     answer.refs = refs.iter().filter(known_thread).map(|r| u64::from(r.weight)).sum();
     let first = question.machines.iter().position(|m| m.sections.caches.is_none());
     answer.accesses = first.map_or(0, |m| answer.charged[m].accesses);
@@ -52,8 +52,8 @@ fn price(
     block_bytes: u64,
     refs: &[Merged],
 ) -> Result<(Priced, Vec<u32>), StudyError> {
-    let seats = &question.seats[machine];
-    let setup = Setup { machine: &question.machines[machine], seats, block_bytes, options: question.options };
+    let bindings = &question.bindings[machine];
+    let setup = Setup { machine: &question.machines[machine], bindings, block_bytes, options: question.options };
     let (asked, policies): (Vec<u32>, Vec<Choice>) = possible(question, setup.machine, block_bytes).into_iter().unzip();
     let bounds = question.without_replication != Want::None || question.with_replication != Want::None;
     let mut engine = Engine::new(setup, &policies, None)?;

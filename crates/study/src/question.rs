@@ -3,7 +3,7 @@ use crate::{StudyError, Vectors};
 use homenode_machine::Machine;
 use homenode_placement::Start;
 use homenode_placement::policies::Choice;
-use homenode_sim::{ReplayOptions, Seat};
+use homenode_sim::{ReplayOptions, ThreadBinding};
 
 /// Smallest block that can be asked for, in bytes.
 pub const BLOCK_BYTES_MIN: u64 = 4;
@@ -32,7 +32,7 @@ pub struct Question {
     pub machines: Vec<Machine>,
     /// Where each thread of the dataset sits, machine by machine. The address spaces of threads are those of the dataset
     /// and therefore the same on all machines.
-    pub seats: Vec<Vec<Seat>>,
+    pub bindings: Vec<Vec<ThreadBinding>>,
     /// Block sizes in bytes, powers of two from 4 B to 2 MiB, ascending. A machine whose word or line is larger than a
     /// block has no rows for it.
     pub blocks: Vec<u64>,
@@ -56,11 +56,11 @@ pub struct Question {
 }
 
 impl Question {
-    /// These machines with these seats at these block sizes; nothing is wanted yet.
-    pub fn new(machines: Vec<Machine>, seats: Vec<Vec<Seat>>, blocks: Vec<u64>) -> Question {
+    /// These machines with these bindings at these block sizes; nothing is wanted yet.
+    pub fn new(machines: Vec<Machine>, bindings: Vec<Vec<ThreadBinding>>, blocks: Vec<u64>) -> Question {
         Question {
             machines,
-            seats,
+            bindings,
             blocks,
             policies: Vec::new(),
             best_static: Want::None,
@@ -73,7 +73,7 @@ impl Question {
         }
     }
 
-    /// Whether it can be answered: block sizes in order, sound machines, one list of seats for each, all of the same
+    /// Whether it can be answered: block sizes in order, sound machines, one list of bindings for each, all of the same
     /// threads and on processors that exist.
     ///
     /// # Errors
@@ -86,30 +86,30 @@ impl Question {
         if self.blocks.is_empty() || !self.blocks.is_sorted_by(|a, b| a < b) {
             return Err(StudyError::Blocks);
         }
-        if self.machines.is_empty() || self.machines.len() != self.seats.len() {
-            return Err(StudyError::Machines(self.machines.len(), self.seats.len()));
+        if self.machines.is_empty() || self.machines.len() != self.bindings.len() {
+            return Err(StudyError::Machines(self.machines.len(), self.bindings.len()));
         }
         if !self.vectors.available() {
             return Err(StudyError::Vectors(self.vectors.name()));
         }
-        for (machine, seats) in self.machines.iter().zip(&self.seats) {
-            self.check_machine(machine, seats)?;
+        for (machine, bindings) in self.machines.iter().zip(&self.bindings) {
+            self.check_machine(machine, bindings)?;
         }
         Ok(())
     }
 
-    fn check_machine(&self, machine: &Machine, seats: &[Seat]) -> Result<(), StudyError> {
+    fn check_machine(&self, machine: &Machine, bindings: &[ThreadBinding]) -> Result<(), StudyError> {
         machine.validate().map_err(|e| StudyError::Machine(machine.name.clone(), e.to_string()))?;
         if !machine.shape.word_bytes.is_power_of_two() {
             return Err(StudyError::Machine(machine.name.clone(), "a word is a power of two of bytes".into()));
         }
-        let first = &self.seats[0];
-        if seats.len() != first.len() || seats.iter().zip(first).any(|(a, b)| a.space != b.space) {
+        let first = &self.bindings[0];
+        if bindings.len() != first.len() || bindings.iter().zip(first).any(|(a, b)| a.space != b.space) {
             return Err(StudyError::Threads(machine.name.clone()));
         }
         let processors: usize = machine.shape.cores.iter().map(|c| usize::from(*c)).sum();
-        if seats.iter().any(|s| usize::from(s.cpu) >= processors || s.node.index() >= machine.nodes()) {
-            return Err(StudyError::Seat(machine.name.clone()));
+        if bindings.iter().any(|s| usize::from(s.cpu) >= processors || s.node.index() >= machine.nodes()) {
+            return Err(StudyError::ThreadBinding(machine.name.clone()));
         }
         Ok(())
     }

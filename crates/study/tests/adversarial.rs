@@ -157,9 +157,9 @@ fn machines_with_different_bindings_share_a_partition() {
     let mut rng = Rng::new(9);
     let machines = vec![model("ace"), model("ace"), model("butterfly"), model("opteron4")];
     let mut q = question(&mut rng, machines, vec![8, 512, 8192], &[0, 3, 0, 0, 1]);
-    q.seats[1].reverse();
-    let spaces: Vec<u32> = q.seats[0].iter().map(|s| s.space).collect();
-    q.seats[1].iter_mut().zip(spaces).for_each(|(seat, space)| seat.space = space);
+    q.bindings[1].reverse();
+    let spaces: Vec<u32> = q.bindings[0].iter().map(|s| s.space).collect();
+    q.bindings[1].iter_mut().zip(spaces).for_each(|(binding, space)| binding.space = space);
     let refs =
         script(2000, |i| ((i * i % 5) as u32, if i % 3 == 0 { Op::Write } else { Op::Read }, ADDR + i * 37 % 900));
     same(&mut rng, &q, &refs, "bindings");

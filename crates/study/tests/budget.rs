@@ -4,7 +4,7 @@ mod one_file;
 
 use homenode_base::{Cost, NodeId};
 use homenode_machine::{CopyCost, Machine, Matrix, models};
-use homenode_sim::Seat;
+use homenode_sim::ThreadBinding;
 use homenode_study::{Answer, InMemory, Layout, Partitioner, Question, Spill, Want, answer};
 use homenode_trace::{DataSource, Merged, Op};
 use one_file::OneFile;
@@ -22,8 +22,9 @@ fn question(fold_bytes: usize) -> Question {
         m.cost.copy = CopyCost::linear(Cost(10 + 9 * i), Cost(2));
         m
     };
-    let seats: Vec<Seat> = (0..NODES).map(|t| Seat { cpu: t as u16, node: NodeId(t as u16), space: 0 }).collect();
-    let mut q = Question::new((0..4).map(machine).collect(), vec![seats; 4], vec![4, 64, 4096, 65536]);
+    let bindings: Vec<ThreadBinding> =
+        (0..NODES).map(|t| ThreadBinding { cpu: t as u16, node: NodeId(t as u16), space: 0 }).collect();
+    let mut q = Question::new((0..4).map(machine).collect(), vec![bindings; 4], vec![4, 64, 4096, 65536]);
     (q.with_replication, q.fold_bytes) = (Want::Cost, fold_bytes);
     q
 }

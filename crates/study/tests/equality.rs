@@ -105,7 +105,8 @@ fn caches() {
         let line = u64::from(caches.line_bytes);
         (caches.private.ways, caches.private.bytes) = (2, 8 * line);
         (caches.shared.ways, caches.shared.bytes) = (4, 32 * line);
-        let machines = vec![model("two-socket"), small.clone(), model("ace"), Machine { name: "twin".into(), ..small }];
+        let machines =
+            vec![model("two-socket"), small.clone(), model("ace"), Machine { name: "alike".into(), ..small }];
         let blocks = blocks(&mut rng, 8);
         let mut q = question(&mut rng, machines, blocks, &[0; 6]);
         q.options.charge_spins = rng.chance(1, 2);
@@ -136,7 +137,7 @@ fn distances() {
         let blocks = blocks(&mut rng, if caches { 4 } else { 6 });
         let mut q = question(&mut rng, machines, blocks, &[0; 5]);
         // Seated alike, or no two machines would see the same accesses.
-        q.seats = vec![q.seats[0].clone(); q.machines.len()];
+        q.bindings = vec![q.bindings[0].clone(); q.machines.len()];
         let refs = trace(&mut rng, 5, 1500);
         same(&mut rng, &q, &refs, &format!("case {case}"));
     }
@@ -177,7 +178,7 @@ fn policies_do_not_look_at_more_than_they_say() {
             g.copy = CopyCost::linear(Cost(rng.below(100_000) as i64), Cost(1));
         }
         let mut q = question(&mut rng, vec![base, other], vec![64, 1024], &[0; 5]);
-        q.seats[1] = q.seats[0].clone();
+        q.bindings[1] = q.bindings[0].clone();
         let refs = trace(&mut rng, 5, 2000);
         let found = plain::answer(&q, &refs).expect("it can be answered");
         let moved = |machine: u32, row: &Row| {

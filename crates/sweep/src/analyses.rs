@@ -9,7 +9,7 @@ use crate::task::AnalysisTask;
 use homenode_command::{Failure, output};
 use homenode_sim::Objects;
 use homenode_sim::names::NameTable;
-use homenode_study::analyses::{Input, Refused};
+use homenode_study::analyses::{AnalysisError, Input};
 use homenode_study::{Answer, Question, answer};
 use homenode_table::{Cell, Column, Table};
 use homenode_trace::order::{Again, Listed, Source};
@@ -82,7 +82,7 @@ pub(crate) fn run(cutter: &Cutter<'_>, e: AnalysisTask) -> Result<Vec<Table>, Fa
     let objects = || -> Box<dyn Objects + '_> { Box::new(names.follow()) };
     let mut source = Again { data: &reader, kind: order };
     let to = store.work(&file(e));
-    let ask = |question: &Question, source: &mut dyn Source| -> Result<Vec<Answer>, Refused> {
+    let ask = |question: &Question, source: &mut dyn Source| -> Result<Vec<Answer>, AnalysisError> {
         let partition = cutter.partition_of(question, &to, source, &mut |_| ())?;
         let plan = Plan::new("", &partition, question.options.sampled.is_some(), 0.0);
         plan.groups.into_iter().map(|group| Ok(answer(question, &partition, group)?)).collect()

@@ -3,7 +3,7 @@ use crate::resolved::ResolvedStudy;
 use crate::spill::FileSpill;
 use crate::store::ResultStore;
 use homenode_command::{Failure, output};
-use homenode_study::analyses::Refused;
+use homenode_study::analyses::AnalysisError;
 use homenode_study::{Layout, Partition, Partitioner, Question, StudyError};
 use homenode_trace::order::Source;
 use std::path::Path;
@@ -35,7 +35,7 @@ impl Cutter<'_> {
         to: &Path,
         source: &mut dyn Source,
         told: &mut dyn FnMut(u64),
-    ) -> Result<Partition, Refused> {
+    ) -> Result<Partition, AnalysisError> {
         let partition = self.cut(question, to, None, source, told)?;
         // A region is folded as a whole. Where one is too busy for that, smaller regions have less in each.
         let busiest = (0..partition.regions()).map(|r| partition.weight(r)).max().unwrap_or(0);
@@ -66,7 +66,7 @@ impl Cutter<'_> {
         region_bytes: Option<u64>,
         source: &mut dyn Source,
         told: &mut dyn FnMut(u64),
-    ) -> Result<Partition, Refused> {
+    ) -> Result<Partition, AnalysisError> {
         let spill = output::temporary(to).with_extension("spill");
         let unwritten = |e| StudyError::Spill(self.store.failed("write", &e).message);
         let spill = FileSpill::new(&spill).map_err(unwritten)?;
@@ -97,10 +97,10 @@ impl Cutter<'_> {
     }
 
     /// Whose fault it is that there is no partition or analysis of the trace.
-    pub(crate) fn refused(&self, trace: &Path, e: Refused) -> Failure {
+    pub(crate) fn refused(&self, trace: &Path, e: AnalysisError) -> Failure {
         match e {
-            Refused::Study(e) => self.blame(e),
-            Refused::Trace(e) => Failure { message: format!("{}: {e}", trace.display()), ..e.into() },
+            AnalysisError::Study(e) => self.blame(e),
+            AnalysisError::Trace(e) => Failure { message: format!("{}: {e}", trace.display()), ..e.into() },
             other => Failure::usage(other),
         }
     }

@@ -15,7 +15,7 @@
 //! (they are JSON) to a [`Worker`] each, or to processes that [`serve`]:
 //!
 //! ```
-//! use homenode_sweep::{Asked, Inline, ResolvedStudy, ResultStore, SweepRequest, Worker, finish, pending};
+//! use homenode_sweep::{StudySource, Inline, ResolvedStudy, ResultStore, SweepRequest, Worker, finish, pending};
 //! use homenode_trace::{store::Store, synthetic::Builder};
 //!
 //! let folder = tempfile::tempdir().unwrap();
@@ -32,7 +32,7 @@
 //!
 //! let words = |word: &str| vec![word.to_owned()];
 //! let request = SweepRequest {
-//!     asked: Asked::Inline(Inline {
+//!     asked: StudySource::Inline(Inline {
 //!         traces: vec![folder.path().join("x.hnt")],
 //!         blocks: words("4096"),
 //!         machines: words("numa"),
@@ -92,7 +92,7 @@ mod work;
 pub use cut::WORKER_BYTES_MIN;
 pub use doc::SweepDoc;
 pub use pending::pending;
-pub use request::{Asked, Inline, SweepRequest, Text};
+pub use request::{Inline, StudySource, SweepRequest, Text};
 pub use resolved::ResolvedStudy;
 pub use spec::Study;
 pub use store::{Claim, ResultStore};

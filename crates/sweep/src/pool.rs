@@ -30,17 +30,17 @@ impl Runner for Worker<'_> {
 
 /// The process of a runner, so that others can end it.
 #[derive(Clone, Default)]
-pub(crate) struct KillHandle(Arc<Mutex<Held>>);
+pub(crate) struct KillHandle(Arc<Mutex<WorkerProcess>>);
 
 #[derive(Default)]
-struct Held {
+struct WorkerProcess {
     child: Option<Child>,
     /// No process is to be started any more.
     ended: bool,
 }
 
 impl KillHandle {
-    fn held(&self) -> std::sync::MutexGuard<'_, Held> {
+    fn held(&self) -> std::sync::MutexGuard<'_, WorkerProcess> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
     /// Kills the process, if there is one, and lets no other begin.

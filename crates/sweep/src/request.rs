@@ -12,7 +12,7 @@ const STUDY_BYTES_MAX: u64 = 16 << 20;
 #[derive(Clone, Debug)]
 pub struct SweepRequest {
     /// The question.
-    pub asked: Asked,
+    pub asked: StudySource,
     /// ResultStore for the result, or a `.parquet` file beside which the folder is made; `NAME.sweep` if absent.
     pub output: Option<PathBuf>,
     /// Worker processes; one a processor if absent.
@@ -32,7 +32,7 @@ pub struct SweepRequest {
 
 /// Where the question is.
 #[derive(Clone, Debug)]
-pub enum Asked {
+pub enum StudySource {
     /// `STUDY.toml`.
     File(PathBuf),
     /// On the command line.
@@ -67,12 +67,12 @@ pub struct Text {
     lines: Option<PathBuf>,
 }
 
-impl Asked {
+impl StudySource {
     /// Reads or makes the text.
     pub(crate) fn text(&self) -> Result<Text, Failure> {
         match self {
-            Asked::File(path) => from_file(path),
-            Asked::Inline(inline) => from_words(inline),
+            StudySource::File(path) => from_file(path),
+            StudySource::Inline(inline) => from_words(inline),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! A study with its machines, policies and traces found.
 use crate::digest;
-use crate::request::{Asked, Text};
+use crate::request::{StudySource, Text};
 use crate::spec::{Disturbance, Point, Study};
 use crate::task::AnalysisTask;
 use homenode_command::Failure;
 use homenode_command::dataset::{Opened, open, refs};
-use homenode_machine::{Crew, Machine, ThreadMap};
-use homenode_sim::{ReplayOptions, Seat};
+use homenode_machine::{Machine, ThreadMap, ThreadTable};
+use homenode_sim::{ReplayOptions, ThreadBinding};
 use homenode_study::{Question, Want};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::OrderKind;
@@ -21,8 +21,8 @@ pub(crate) struct Trace {
     pub(crate) path: PathBuf,
     pub(crate) digest: String,
     pub(crate) refs: u64,
-    /// Threads, as they are seated.
-    crew: Crew,
+    /// Threads, as they are bound.
+    thread_table: ThreadTable,
     /// Address space of each thread.
     spaces: Vec<u32>,
     pub(crate) sampled: Option<Counting>,
@@ -54,7 +54,7 @@ impl ResolvedStudy {
     ///
     /// # Errors
     /// A study that cannot be, a trace that cannot be read.
-    pub fn load(asked: &Asked) -> Result<ResolvedStudy, Failure> {
+    pub fn load(asked: &StudySource) -> Result<ResolvedStudy, Failure> {
         ResolvedStudy::from_text(asked.text()?, None)
     }
 
@@ -116,9 +116,9 @@ impl ResolvedStudy {
     /// What is asked of a replay about these machines.
     pub(crate) fn question(&self, replay: Replay, machines: Vec<Machine>) -> Result<Question, Failure> {
         let trace = &self.traces[replay.trace];
-        let seats = machines.iter().map(|m| self.seats(trace, m)).collect::<Result<Vec<_>, Failure>>()?;
+        let bindings = machines.iter().map(|m| self.bindings(trace, m)).collect::<Result<Vec<_>, Failure>>()?;
         let study = &self.study;
-        let mut question = Question::new(machines, seats, study.blocks.clone());
+        let mut question = Question::new(machines, bindings, study.blocks.clone());
         question.policies.clone_from(&study.policies);
         question.best_static = study.best_static;
         question.without_replication = study.without_replication;
@@ -140,10 +140,10 @@ impl ResolvedStudy {
         self.study.machines.iter().map(|set| first(set).map(|p| p.machine)).collect()
     }
 
-    fn seats(&self, trace: &Trace, machine: &Machine) -> Result<Vec<Seat>, Failure> {
-        let map = ThreadMap::new(machine, self.study.map.as_ref(), &trace.crew);
+    fn bindings(&self, trace: &Trace, machine: &Machine) -> Result<Vec<ThreadBinding>, Failure> {
+        let map = ThreadMap::new(machine, self.study.map.as_ref(), &trace.thread_table);
         let map = map.map_err(|e| Failure::usage(format!("map: {}: {e}", trace.label)))?;
-        Ok(homenode_sim::seats(&map, |t| trace.spaces[t as usize]))
+        Ok(homenode_sim::bindings(&map, |t| trace.spaces[t as usize]))
     }
 
     /// Whether the parts of an optimum are wanted anywhere.
@@ -161,7 +161,7 @@ impl Trace {
             label: label.to_owned(),
             digest,
             refs: refs(&reader),
-            crew: homenode_sim::crew(&reader),
+            thread_table: homenode_sim::thread_table(&reader),
             spaces: (0..reader.threads()).map(|t| reader.address_space(t)).collect(),
             sampled: reader.manifest().sampling.as_ref().map(Sampling::counting),
             path,

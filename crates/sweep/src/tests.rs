@@ -1,6 +1,6 @@
 //! Sweeps that were stopped half-way and whose folder was not left alone since.
 use crate::plan::Plan;
-use crate::request::{Asked, SweepRequest};
+use crate::request::{StudySource, SweepRequest};
 use crate::resolved::ResolvedStudy;
 use crate::store::{Claim, ResultStore};
 use crate::sweep;
@@ -40,7 +40,7 @@ struct Stopped {
 
 fn request(dir: &Path, output: &str) -> SweepRequest {
     SweepRequest {
-        asked: Asked::File(dir.join("study.toml")),
+        asked: StudySource::File(dir.join("study.toml")),
         output: Some(dir.join(output)),
         workers: Some(1),
         memory_bytes: 256 << 20,

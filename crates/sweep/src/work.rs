@@ -52,7 +52,7 @@ impl<'a> Worker<'a> {
         let mut recorded = Again { data: &reader, kind: replay.order() };
         let partition = match replay.disturbance {
             None => self.cutter.partition_of(&question, &to, &mut recorded, told),
-            Some(d) => Perturbed::new(d.filter, d.sync, d.seed, &question.seats[0], &mut recorded)
+            Some(d) => Perturbed::new(d.filter, d.sync, d.seed, &question.bindings[0], &mut recorded)
                 .and_then(|mut perturbed| self.cutter.partition_of(&question, &to, &mut perturbed, told)),
         };
         let partition = partition.map_err(|e| self.cutter.refused(&trace.path, e))?;

@@ -8,7 +8,7 @@ use homenode_placement::policies::Choice;
 use homenode_sim::NoObjects;
 use homenode_study::analyses::{Ask, Input, Spec};
 use homenode_study::{Question, Want, plain};
-use homenode_sweep::{Asked, SweepDoc, SweepRequest, sweep};
+use homenode_sweep::{StudySource, SweepDoc, SweepRequest, sweep};
 use homenode_table::{Cell, Table};
 use homenode_trace::order::{Again, OrderKind, Source, rest};
 use homenode_trace::synthetic::Builder;
@@ -42,7 +42,7 @@ fn asked(folder: &Path, text: &str) -> SweepRequest {
     let path = folder.join("study.toml");
     std::fs::write(&path, text).expect("written");
     SweepRequest {
-        asked: Asked::File(path),
+        asked: StudySource::File(path),
         output: Some(folder.join("out.sweep")),
         workers: Some(1),
         memory_bytes: 256 << 20,
@@ -66,8 +66,8 @@ fn directly(name: &str) -> Vec<Table> {
     let reader = program().open().expect("a dataset");
     let machine = models::find("numa").expect("in the registry");
     let map = homenode_sim::thread_map(&reader, &machine, None).expect("fits");
-    let seats = homenode_sim::seats(&map, |t| reader.address_space(t));
-    let mut question = Question::new(vec![machine], vec![seats], vec![256, 4096]);
+    let bindings = homenode_sim::bindings(&map, |t| reader.address_space(t));
+    let mut question = Question::new(vec![machine], vec![bindings], vec![256, 4096]);
     question.policies = vec![Choice::parse("first-touch").expect("in the registry")];
     question.with_replication = Want::Cost;
     let mut source = Again { data: &reader, kind: OrderKind::Model };

@@ -4,9 +4,9 @@ mod support;
 use homenode_command::Class;
 use homenode_machine::{Machine, models};
 use homenode_placement::policies::Choice;
-use homenode_sim::{ReplayOptions, seats};
+use homenode_sim::{ReplayOptions, bindings};
 use homenode_study::{Question, Want, What, plain};
-use homenode_sweep::{Asked, Inline, SweepDoc, SweepRequest, sweep};
+use homenode_sweep::{Inline, StudySource, SweepDoc, SweepRequest, sweep};
 use homenode_thin::{Method, Thin, thin_dataset};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Order, OrderKind, rest};
@@ -42,7 +42,7 @@ fn on_disk(store: &MemStore, folder: &Path, name: &str) {
     support::write(store, &root);
 }
 
-fn request(asked: Asked, output: &Path) -> SweepRequest {
+fn request(asked: StudySource, output: &Path) -> SweepRequest {
     SweepRequest {
         asked,
         output: Some(output.to_owned()),
@@ -56,10 +56,10 @@ fn request(asked: Asked, output: &Path) -> SweepRequest {
 }
 
 /// A study file beside the dataset, and where its result goes.
-fn study(folder: &Path, text: &str) -> (Asked, PathBuf) {
+fn study(folder: &Path, text: &str) -> (StudySource, PathBuf) {
     let path = folder.join("study.toml");
     std::fs::write(&path, text).expect("written");
-    (Asked::File(path), folder.join("result.sweep"))
+    (StudySource::File(path), folder.join("result.sweep"))
 }
 
 fn refused(folder: &Path, text: &str, class: Class, word: &str) {
@@ -91,11 +91,11 @@ fn cells(line: &str) -> Vec<String> {
 /// The same question put to the plain engine.
 fn plainly(reader: &DatasetReader, machines: Vec<Machine>, blocks: &[u64]) -> homenode_study::Answer {
     let refs = Order::new(reader, OrderKind::Model).and_then(|mut order| rest(&mut order)).expect("in order");
-    let seat = |m: &Machine| {
-        let map = homenode_sim::thread_map(reader, m, None).expect("seats");
-        seats(&map, |t| reader.address_space(t))
+    let binding = |m: &Machine| {
+        let map = homenode_sim::thread_map(reader, m, None).expect("bindings");
+        bindings(&map, |t| reader.address_space(t))
     };
-    let all = machines.iter().map(seat).collect();
+    let all = machines.iter().map(binding).collect();
     let mut question = Question::new(machines, all, blocks.to_vec());
     question.policies = POLICIES.iter().map(|p| Choice::parse(p).expect("a policy")).collect();
     question.with_replication = Want::Parts;
@@ -155,7 +155,7 @@ fn the_table_is_parquet_with_exact_decimals_and_the_document_fits_its_schema() {
         perturb: false,
     };
     let table = folder.path().join("numbers.parquet");
-    let asked = Asked::Inline(inline);
+    let asked = StudySource::Inline(inline);
     let doc = sweep(&request(asked.clone(), &table), &mut ()).expect("a sweep");
     assert_eq!(std::fs::read(&table).expect("copied"), std::fs::read(&doc.table).expect("written"));
     let reader = SerializedFileReader::new(std::fs::File::open(&table).expect("written")).expect("parquet");
@@ -297,7 +297,7 @@ fn what_cannot_be_asked_is_refused_in_one_line() {
     let (asked, out) = study(folder.path(), good);
     let e = sweep(&SweepRequest { memory_bytes: 1 << 20, ..request(asked, &out) }, &mut ()).expect_err("too little");
     assert!(e.message.contains("--memory: at least 48M"), "{e}");
-    let e = sweep(&request(Asked::File(folder.path().join("none.toml")), &out), &mut ()).expect_err("no study");
+    let e = sweep(&request(StudySource::File(folder.path().join("none.toml")), &out), &mut ()).expect_err("no study");
     assert_eq!(e.class, Class::Input);
 }
 

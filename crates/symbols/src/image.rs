@@ -127,7 +127,7 @@ fn add_debug_info(
     add_callers(&context, &dwarf(), &mut answers.obtained);
 }
 
-fn add_types(found: types::Found, answers: &mut Answers) {
+fn add_types(found: types::FileTypes, answers: &mut Answers) {
     for g in answers.globals.iter_mut().filter(|g| !g.thread_local) {
         let fits = |of: &&u32| found.types.get(**of as usize).is_some_and(|t| t.bytes <= g.bytes);
         g.of = found.globals.get(&g.address).filter(fits).copied();

@@ -7,20 +7,20 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::thread::JoinHandle;
 
-/// A child process that waits before execve(2). Dropped without [`Held::go`], it ends without having run anything.
+/// A child process that waits before execve(2). Dropped without [`SuspendedChild::go`], it ends without having run anything.
 #[derive(Debug)]
-pub struct Held {
+pub struct SuspendedChild {
     pid: u32,
     gate: Option<PipeWriter>,
     starter: Option<JoinHandle<io::Result<u32>>>,
 }
 
 /// Makes a child that will run `command` (program and arguments, looked up in PATH) as leader of a new process group with
-/// extra environment variables, once [`Held::go`] says so.
+/// extra environment variables, once [`SuspendedChild::go`] says so.
 ///
 /// # Errors
-/// No command, or the system has no process, thread or pipe left. What execve(2) says comes from [`Held::go`].
-pub fn hold(command: &[OsString], environment: &[(OsString, OsString)]) -> io::Result<Held> {
+/// No command, or the system has no process, thread or pipe left. What execve(2) says comes from [`SuspendedChild::go`].
+pub fn hold(command: &[OsString], environment: &[(OsString, OsString)]) -> io::Result<SuspendedChild> {
     let (program, arguments) =
         command.split_first().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no command given"))?;
     let (gate_reader, gate) = io::pipe()?;
@@ -32,7 +32,7 @@ pub fn hold(command: &[OsString], environment: &[(OsString, OsString)]) -> io::R
     // `spawn` returns when the program runs or cannot, so it needs a thread of its own. The command, and with it the
     // writing end for the process id, is gone when that thread ends: the read below never waits for nothing.
     let starter = std::thread::Builder::new().spawn(move || start.spawn().map(|child| child.id()))?;
-    let mut held = Held { pid: 0, gate: Some(gate), starter: Some(starter) };
+    let mut held = SuspendedChild { pid: 0, gate: Some(gate), starter: Some(starter) };
     let mut pid = [0; 4];
     match pid_reader.read_exact(&mut pid) {
         Ok(()) => held.pid = u32::from_ne_bytes(pid),
@@ -59,7 +59,7 @@ fn wait_in_child(start: &mut Command, gate: PipeReader, gate_of_parent: RawFd, p
     unsafe { start.pre_exec(wait) };
 }
 
-impl Held {
+impl SuspendedChild {
     /// Its process id, which is also its group's.
     pub fn pid(&self) -> u32 {
         self.pid
@@ -78,7 +78,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for SuspendedChild {
     fn drop(&mut self) {
         self.gate = None;
         if let Some(starter) = self.starter.take() {

@@ -8,8 +8,8 @@ use homenode_report::{Comparison, ReportDoc};
 use homenode_sim::evaluation::BindingRow;
 use homenode_sim::names::NameTable;
 use homenode_sim::{
-    EvalContext, EvalOptions, Evaluation, ReplayOptions, Seating, Setup, SimError, Verified, VerifiedRow, evaluate,
-    evidence, verify,
+    BoundMachine, EvalContext, EvalOptions, Evaluation, ReplayOptions, Setup, SimError, Verified, VerifiedRow,
+    evaluate, evidence, verify,
 };
 use homenode_trace::TraceError;
 use homenode_trace::dataset::{DatasetReader, MANIFEST_FILE};
@@ -49,7 +49,7 @@ pub struct ReportRequest {
 /// What the request comes to, once for all datasets.
 struct Plan<'r> {
     request: &'r ReportRequest,
-    seating: Seating,
+    bound_machine: BoundMachine,
     policies: Vec<Choice>,
     blocks: Vec<u64>,
 }
@@ -103,9 +103,9 @@ pub fn text(doc: &ReportDoc, width: usize, colour: bool) -> String {
 }
 
 fn plan(request: &ReportRequest) -> Result<Plan<'_>, Failure> {
-    let seating = Seating::new(machine::named(&request.machine)?, request.map.as_deref())
+    let bound_machine = BoundMachine::new(machine::named(&request.machine)?, request.map.as_deref())
         .map_err(|e| Failure::usage(format!("--map: {e}")))?;
-    let machine = &seating.machine;
+    let machine = &bound_machine.machine;
     let blocks = if request.blocks.is_empty() { vec![machine.shape.page_bytes] } else { request.blocks.clone() };
     for &block in &blocks {
         machine.check_block("--block", block).map_err(Failure::usage)?;
@@ -118,15 +118,16 @@ fn plan(request: &ReportRequest) -> Result<Plan<'_>, Failure> {
             .collect::<Result<_, _>>()
             .map_err(|e| Failure::usage(format!("--policy: {e}")))?,
     };
-    Ok(Plan { request, seating, policies, blocks })
+    Ok(Plan { request, bound_machine, policies, blocks })
 }
 
 impl Plan<'_> {
     fn evaluate(&self, reader: &DatasetReader, block_bytes: u64, whole: &mut Whole<'_>) -> Result<Evaluation, Failure> {
-        let map = self.seating.map(reader).map_err(|e| Failure::usage(format!("--map: {e}")))?;
-        let seats = homenode_sim::seats(&map, |t| reader.address_space(t));
-        let options = ReplayOptions { charge_spins: self.request.charge_spins, ..self.seating.replay_options(reader) };
-        let setup = Setup { machine: &self.seating.machine, seats: &seats, block_bytes, options };
+        let map = self.bound_machine.map(reader).map_err(|e| Failure::usage(format!("--map: {e}")))?;
+        let bindings = homenode_sim::bindings(&map, |t| reader.address_space(t));
+        let options =
+            ReplayOptions { charge_spins: self.request.charge_spins, ..self.bound_machine.replay_options(reader) };
+        let setup = Setup { machine: &self.bound_machine.machine, bindings: &bindings, block_bytes, options };
         let recorded = matches!(self.request.order, OrderKind::Recorded { .. });
         let options = EvalOptions {
             finding_permille: self.request.threshold_percent * 10,
@@ -149,7 +150,7 @@ impl Plan<'_> {
         let names = NameTable::new(reader)?;
         let mut evaluation = evaluate(&mut source, &mut names.follow(), &context).map_err(blame)?;
         evaluation.warnings.extend(map.warnings());
-        evaluation.binding = BindingRow::of(map.binding());
+        evaluation.binding = BindingRow::of(map.summary());
         source.apart.iter().for_each(|a| evaluation.evidence.add(evidence::Gap::apart(a)));
         let waited = waiting(&evaluation, self.request.charge_spins);
         evaluation.warnings.extend(waited);

@@ -1,4 +1,4 @@
-//! The doors about machines: `topo`, `doctor`, `--machine this`.
+//! The commands about machines: `topo`, `doctor`, `--machine this`.
 use homenode_command::Class;
 use homenode_toolkit::{TopoRequest, doctor, topo};
 use std::path::Path;

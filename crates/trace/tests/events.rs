@@ -41,7 +41,15 @@ fn kinds() -> impl Strategy<Value = E> {
         }),
         number().prop_map(|addr| E::Free { addr }),
         (number(), number(), id(), id(), (number(), number(), proptest::option::of(number()))).prop_map(
-            |(addr, bytes, prot, flags, (device, inode, offset))| E::Map { addr, bytes, prot, flags, device, inode, offset },
+            |(addr, bytes, prot, flags, (device, inode, offset))| E::Map {
+                addr,
+                bytes,
+                prot,
+                flags,
+                device,
+                inode,
+                offset
+            },
         ),
         (number(), number()).prop_map(|(addr, bytes)| E::Unmap { addr, bytes }),
         (number(), number(), 0..4_usize).prop_map(|(bias, bytes, n)| E::Module {

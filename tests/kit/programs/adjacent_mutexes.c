@@ -2,7 +2,7 @@
 class = "adjacent locks: pthread_mutex_t"
 truth = "Four mutexes of 40 bytes in 160, each used by one thread alone: their lines are fought over though no lock is ever contended. The counters have lines of their own."
 build = ["gcc", "-O1"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 required = true
 bugs = [{object = ["locks", "locks.mutex"], line = "hot", remedy = ["pad"]}]
 */

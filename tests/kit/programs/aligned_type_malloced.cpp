@@ -2,7 +2,7 @@
 class = "misaligned structs"
 truth = "A struct of 64 bytes, dealt to threads one by one, in memory 16 bytes off the line: every line has the end of one and the begin of the next."
 build = ["gcc", "-O1"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["cells", "main"], made = "made", line = "hot", remedy = ["align", "pad"]}]
 */
 #include <cstdio>

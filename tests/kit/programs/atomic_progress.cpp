@@ -2,7 +2,7 @@
 class = "false sharing of writers"
 truth = "Twelve std::atomic counters side by side, one thread each: atomic, but nobody reads another's before the end."
 build = ["gcc", "-O2"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = "progress", line = "hot", remedy = ["pad"]}]
 */
 #include <atomic>

@@ -2,7 +2,7 @@
 class = "misaligned structs"
 truth = "Blocks of 16 x 16 doubles of a matrix belong to threads in turn. Rows of a block are two lines, but the matrix begins 16 bytes after a line (as malloc leaves large blocks): the third line is half the neighbour's. Aligned, no line is shared."
 build = ["gcc", "-O2"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["matrix", "main"], made = "made", line = "hot", remedy = ["align", "pad", "blocks"]}]
 */
 #include "team.h"

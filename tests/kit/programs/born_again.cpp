@@ -2,7 +2,7 @@
 class = "thread generations without a gate"
 truth = "Each of five rounds starts four threads anew, which count in elements of 24 bytes of one vector."
 build = ["gcc", "-O1"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["stats", "main"], made = "made", line = "hot", remedy = ["pad", "align"]}]
 */
 #include <cstdio>

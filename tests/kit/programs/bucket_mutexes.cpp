@@ -2,7 +2,7 @@
 class = "adjacent locks: std::mutex"
 truth = "Buckets of 48 bytes with a std::mutex and a sum; each thread uses its own bucket only, most lines have two."
 build = ["gcc", "-O2"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = "buckets", line = "hot", remedy = ["pad", "align"]}]
 */
 #include <cstdio>

@@ -2,7 +2,7 @@
 class = "false sharing of 1-byte data"
 truth = "Four flags of one byte with one owner each, in one line."
 build = ["gcc", "-O1"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 required = true
 bugs = [{object = "done", line = "hot", remedy = ["pad"]}]
 */

@@ -3,7 +3,7 @@ class = "partition against layout"
 truth = "Filled by blocks of rows, used by blocks of columns: each page (a row) is used by all threads, so no home is right for it. Used by rows, all is local."
 build = ["gcc", "-O1"]
 machine = "small.toml"
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["matrix", "main"], made = "made", line = "hot", remedy = ["loops"]}]
 */
 #include "team.h"

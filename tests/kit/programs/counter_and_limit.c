@@ -2,7 +2,7 @@
 class = "false sharing of a writer with readers"
 truth = "One thread counts, three read a limit beside the counter: each count takes the line from the readers. A line of its own for the counter ends it."
 build = ["gcc", "-O1"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 required = true
 bugs = [{object = "shared", line = "hot", remedy = ["split", "pad"]}]
 */

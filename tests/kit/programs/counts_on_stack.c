@@ -2,7 +2,7 @@
 class = "false sharing on a stack"
 truth = "Main keeps its threads' counters in an array on its stack: four longs in one line."
 build = ["gcc", "-O1"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["counts", "stack of thread 0", "main"], line = "hot", remedy = ["pad", "private", "align"]}]
 */
 #include <pthread.h>

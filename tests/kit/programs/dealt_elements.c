@@ -3,7 +3,7 @@ class = "dealt element-wise, above 2,000 lines"
 truth = "Thread t has the elements i with i mod 4 = t: every line has words of all four. One contiguous block a thread has none but at its borders."
 build = ["gcc", "-O1"]
 args = ["2500", "8"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 required = true
 bugs = [{object = ["a", "dealt"], made = "made", line = "hot", remedy = ["blocks", "pad"]}]
 */

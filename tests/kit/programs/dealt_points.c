@@ -2,7 +2,7 @@
 class = "dealt row-wise"
 truth = "Points of three doubles, point i to thread i mod 5: rows of 24 bytes, so that each line has points of two to four threads."
 build = ["clang", "-O1"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["points", "main"], made = "made", line = "hot", remedy = ["blocks", "pad"]}]
 */
 #include "team.h"

@@ -2,7 +2,7 @@
 class = "dealt row-wise, above 2,000 lines"
 truth = "Rows of ten floats (40 bytes), row r to thread r mod 8: 6,400 rows, 4,000 lines, nearly each with rows of two threads. Blocks of 800 rows are 500 lines."
 build = ["gcc", "-O2"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = "grid", line = "hot", remedy = ["blocks", "pad"]}]
 */
 #include "team.h"

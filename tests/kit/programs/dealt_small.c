@@ -2,7 +2,7 @@
 class = "dealt element-wise"
 truth = "Element i belongs to thread i mod 3 in an array of 480 ints: all 30 lines have words of all three. Blocks end at the ends of lines."
 build = ["gcc", "-O0"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = "weights", line = "hot", remedy = ["blocks"]}]
 */
 #include "team.h"

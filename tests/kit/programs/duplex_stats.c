@@ -2,7 +2,7 @@
 class = "false sharing of writers"
 truth = "Two threads count in two fields of one struct; each half of a line. The third field nobody writes."
 build = ["clang", "-O1"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = "link", line = "hot", remedy = ["split", "pad"]}]
 */
 #include <pthread.h>

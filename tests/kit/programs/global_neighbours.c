@@ -2,7 +2,7 @@
 class = "neighbours among globals"
 truth = "Two counters of two threads that the linker puts side by side (checked at the start)."
 build = ["gcc", "-O2"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["produced", "consumed", "rejected"], line = "hot", remedy = ["pad", "align", "split"]}]
 */
 #include "team.h"

@@ -2,7 +2,7 @@
 class = "heap neighbours"
 truth = "Main allocates a counter of 16 bytes for each thread in a row: malloc puts two into a line (blocks of 32 bytes)."
 build = ["gcc", "-O1"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["tally", "main", "counter"], made = "made", line = "hot", remedy = ["pad", "align"]}]
 */
 #include "team.h"

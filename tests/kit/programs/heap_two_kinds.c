@@ -2,7 +2,7 @@
 class = "heap neighbours"
 truth = "A writer's cursor and a reader's state are small allocations of two lines of the program, one after the other: one line of memory (checked at the start)."
 build = ["clang", "-O1"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["cursor", "state", "main"], made = "made", line = "hot", remedy = ["pad", "align", "split"]}]
 */
 #include "team.h"

@@ -3,7 +3,7 @@ class = "false sharing of writers, thread generations"
 truth = "Each generation's threads have an element each, all in one line. The owners' numbers change with the generations, their elements do not. Padding leaves one miss a line and thread."
 build = ["gcc", "-O1"]
 args = ["2"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 required = true
 bugs = [{object = "hits", line = "hot", remedy = ["pad"]}]
 */

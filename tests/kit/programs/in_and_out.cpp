@@ -2,7 +2,7 @@
 class = "false sharing of writers"
 truth = "One thread writes the field `in` of every link, another the field `out`: all lines are shared, and no block of elements would help. The two fields must be split."
 build = ["gcc", "-O2"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["links"], line = "hot", remedy = ["split"]}]
 */
 #include <cstdio>

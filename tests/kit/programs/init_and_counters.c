@@ -2,7 +2,7 @@
 class = "two bugs"
 truth = "Main fills what eight threads use, and the threads' counters share two lines. Much of what main fills is still dirty in its cache when the threads come, and counts."
 build = ["gcc", "-O1"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 required = true
 bugs = [
     {object = ["a", "main"], made = "made", line = "fill", remedy = ["initialise"]},

@@ -3,7 +3,7 @@ class = "initialised by the wrong partition: cyclic"
 truth = "Filled in parallel page by page in turn (page p by thread p mod 8), used in blocks: half of each block is on the other node."
 build = ["gcc", "-O1"]
 machine = "small.toml"
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["image", "main"], made = "made", line = "fill", remedy = ["initialise"]}]
 */
 #include "team.h"

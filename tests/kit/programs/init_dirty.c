@@ -2,7 +2,7 @@
 class = "initialised by main, lines dirty in its cache"
 truth = "The array fits main's node's cache and is still dirty there when eight threads read their parts once: each line is transferred, half of them across. Filled by its user it never leaves that cache."
 build = ["gcc", "-O1"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["queue", "main"], made = "made", line = "fill", remedy = ["initialise"]}]
 */
 #include "team.h"

@@ -3,7 +3,7 @@ class = "initialised by main"
 truth = "A global array, filled by main and used in blocks by twelve std::threads."
 build = ["clang", "-O2"]
 machine = "small.toml"
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = "potential", line = "fill", remedy = ["initialise"]}]
 */
 #include <cstdio>

@@ -3,7 +3,7 @@ class = "initialised by main, main as worker"
 truth = "Main is one of six workers, and fills everybody's part before it starts the others."
 build = ["clang", "-O1"]
 machine = "small.toml"
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["u", "main"], made = "made", line = "fill", remedy = ["initialise"]}]
 */
 #include <pthread.h>

@@ -3,7 +3,7 @@ class = "initialised by main"
 truth = "Main fills an array that two threads, one on each node, then use half and half, three times over."
 build = ["gcc", "-O1"]
 machine = "small.toml"
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["field", "main"], made = "made", line = "fill", remedy = ["initialise"]}]
 */
 #include "team.h"

@@ -3,7 +3,7 @@ class = "initialised by main: memset"
 truth = "Main clears a grid by memset; eight threads then own a band of rows each."
 build = ["clang", "-O2"]
 machine = "small.toml"
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["grid", "main"], made = "made", line = "fill", remedy = ["initialise"]}]
 */
 #include "team.h"

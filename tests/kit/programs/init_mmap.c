@@ -3,7 +3,7 @@ class = "initialised by main: mmap"
 truth = "Main maps memory, fills it, and three threads use a third each. The second thread shares main's node, the third does not."
 build = ["gcc", "-O0"]
 machine = "small.toml"
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["samples", "main"], made = "made", line = "fill", remedy = ["initialise"]}]
 */
 #define _GNU_SOURCE

@@ -3,7 +3,7 @@ class = "initialised by main: new T[n]()"
 truth = "The parentheses zero the array in main; five threads then fill and use their own parts. The twin leaves the zeroing of each part to its user."
 build = ["gcc", "-O2"]
 machine = "small.toml"
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["main", "energy"], made = "made", line = "fill", remedy = ["initialise"]}]
 */
 #include <cstdio>

@@ -3,7 +3,7 @@ class = "initialised by the wrong partition: rotated"
 truth = "A first generation of threads fills the parts in reverse order, the second uses them in order: every part was touched first on the other node."
 build = ["clang", "-O2"]
 machine = "small.toml"
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["main", "mass"], made = "made", line = "fill", remedy = ["initialise"]}]
 */
 #include <cstdio>

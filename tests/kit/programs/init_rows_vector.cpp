@@ -3,7 +3,7 @@ class = "initialised by main: vector(n)"
 truth = "A vector of rows, each zeroed by its constructor in main; eight threads own the rows in blocks. Each thread making its own rows cures it."
 build = ["gcc", "-O2"]
 machine = "small.toml"
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["main"], made = "made", line = "made", remedy = ["initialise"]}]
 */
 #include <cstdio>

@@ -4,7 +4,7 @@ truth = "The constructors of the vectors zero them in main; threads made anew fo
 build = ["gcc", "-O2"]
 args = ["60000"]
 machine = "small.toml"
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 required = true
 bugs = [
     {object = ["points", "Dataset::Dataset"], made = "zeroed", line = "zeroed", remedy = ["initialise"]},

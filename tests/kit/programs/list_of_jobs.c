@@ -2,7 +2,7 @@
 class = "heap neighbours"
 truth = "Main allocates 600 jobs of 40 bytes, one by one, for three threads in turn to fill and do: nearly every line has jobs of two threads."
 build = ["gcc", "-O1"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["main", "new_job", "job"], made = "made", line = "hot", remedy = ["pad", "align", "blocks"]}]
 */
 #include "team.h"

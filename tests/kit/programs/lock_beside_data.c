@@ -2,7 +2,7 @@
 class = "a lock beside another thread's data"
 truth = "Threads 0 and 1 pass a mutex seldom, thread 2 counts in the same line all the time without it: each lock takes the line from the counter."
 build = ["gcc", "-O1"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = "station", line = "hot", remedy = ["split", "pad"]}]
 */
 #include "team.h"

@@ -2,7 +2,7 @@
 class = "false sharing of a writer with readers"
 truth = "An appender moves the cursor in a log's header; four readers take `entries` and `mask` from the same header for every look-up."
 build = ["clang", "-O2"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["log", "main", "journal"], made = "made", line = "hot", remedy = ["split", "pad"]}]
 */
 #include "team.h"

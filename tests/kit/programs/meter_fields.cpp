@@ -2,7 +2,7 @@
 class = "false sharing of writers: two fields"
 truth = "Of two fields in one line each thread counts in one: what it pushed, and what it popped."
 build = ["gcc", "-O2"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = "meter", line = "hot", remedy = ["pad", "align", "split"]}]
 */
 #include <cstdio>

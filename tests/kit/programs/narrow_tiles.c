@@ -2,7 +2,7 @@
 class = "false sharing: narrow tiles"
 truth = "An image is dealt in tiles of 8 x 8 pixels of 4 bytes: half a line is one thread's, half its neighbour's."
 build = ["gcc", "-O1"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = "image", line = "hot", remedy = ["pad", "align", "blocks"]}]
 */
 #include "team.h"

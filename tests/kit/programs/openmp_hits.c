@@ -2,7 +2,7 @@
 class = "OpenMP: synchronisation is unseen"
 truth = "Counters side by side in a parallel region: falsely shared if the threads run at once, which is not seen. The report may find it, but must say that it cannot tell."
 build = ["gcc", "-O1", "-fopenmp"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 realised = false
 unseen = true
 bugs = [{object = "hits", line = "hot", remedy = ["pad"]}]

@@ -3,7 +3,7 @@ class = "phases whose owners change"
 truth = "In the second of two phases the parts are dealt the other way round: thread t has the part that thread 7 - t had. Keeping the parts cures it."
 build = ["gcc", "-O1"]
 machine = "small.toml"
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["state", "main"], made = "made", line = "hot", remedy = ["partition", "move"]}]
 */
 #include "team.h"

@@ -4,7 +4,7 @@ truth = "Eight threads fill and use their own parts, but the vectors' constructo
 build = ["gcc", "-O2"]
 args = ["100000", "3"]
 machine = "small.toml"
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [
     {object = ["x", "Particles::Particles"], made = "x_made", line = "x_made", remedy = ["initialise"]},
     {object = ["v", "Particles::Particles"], made = "v_made", line = "v_made", remedy = ["initialise"]},

@@ -2,7 +2,7 @@
 class = "false sharing of 1-byte data"
 truth = "Eight std::atomic<bool>, one a thread, in eight bytes; each thread sets and clears its own while it works."
 build = ["clang", "-O1"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["busy", "main", "Team"], made = "made", line = "hot", remedy = ["pad", "align"]}]
 */
 #include <atomic>

@@ -2,7 +2,7 @@
 class = "misaligned structs"
 truth = "Structs of 64 bytes that begin 16 bytes after a line: two threads' sums share each line. Aligned, nothing is shared. Line 'reads only' never writes."
 build = ["gcc", "-O1"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 required = true
 bugs = [{object = ["args", "main"], made = "made", line = "hot", remedy = ["pad", "align"]}]
 */

@@ -2,7 +2,7 @@
 class = "adjacent locks: pthread_rwlock_t"
 truth = "Reader-writer locks of 56 bytes, one a thread: all but one line belong to two of them."
 build = ["clang", "-O2"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = "shards", line = "hot", remedy = ["pad", "align"]}]
 */
 #include "team.h"

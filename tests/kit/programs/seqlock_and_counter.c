@@ -2,7 +2,7 @@
 class = "false sharing of a writer with readers"
 truth = "Two threads fight over the counter of a limit, which stays as it is; but it stands in the line of the settings that six others read under a sequence lock: a line of its own for the counter saves their misses."
 build = ["gcc", "-O1"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = "state", line = "hot", remedy = ["split"]}]
 */
 #include <stdatomic.h>

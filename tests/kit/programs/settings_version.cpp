@@ -2,7 +2,7 @@
 class = "false sharing of a writer with readers"
 truth = "A thread publishes a version number; eleven others read a threshold beside it that never changes."
 build = ["gcc", "-O2"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = "settings", line = "hot", remedy = ["split", "pad"]}]
 */
 #include <atomic>

@@ -2,7 +2,7 @@
 class = "false sharing of 2-byte data"
 truth = "Three threads have eight cells of two bytes each, 48 bytes in one line."
 build = ["clang", "-O0"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = "cells", line = "hot", remedy = ["pad", "blocks"]}]
 */
 #include "team.h"

@@ -2,7 +2,7 @@
 class = "adjacent locks: spinlocks"
 truth = "Eight test-and-set locks of one byte, each used by one thread, side by side: 16 fights a round for one line. What they guard has lines of its own."
 build = ["gcc", "-O1"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = "locks", line = "hot", remedy = ["pad"]}]
 */
 #include <stdatomic.h>

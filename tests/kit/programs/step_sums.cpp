@@ -2,7 +2,7 @@
 class = "false sharing of writers, thread generations"
 truth = "Threads made anew for each of four steps add to a double each, eight in a line. Summing in a local variable and storing once ends it."
 build = ["gcc", "-O1"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["sum", "main"], made = "made", line = "hot", remedy = ["pad", "private"]}]
 */
 #include <cstdio>

@@ -3,7 +3,7 @@ class = "read-shared table, copies pay"
 truth = "Eight threads look up at random in a table that main wrote and that fits no cache. Half of the look-ups are remote. A second table, built by a thread of the other node, makes them local and costs its building."
 build = ["gcc", "-O1"]
 machine = "small.toml"
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["table", "main"], made = "made", line = "made", remedy = ["copy"]}]
 */
 #include "team.h"

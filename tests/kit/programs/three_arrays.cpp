@@ -3,7 +3,7 @@ class = "initialised by main: objects of three allocators"
 truth = "operator new, new double[n] and malloc, all filled by main in one loop and used in parts by eight threads: three objects of three lines, one repair each."
 build = ["gcc", "-O2"]
 machine = "small.toml"
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 required = true
 bugs = [
     {object = ["a"], made = "first", line = "fill", remedy = ["initialise"]},

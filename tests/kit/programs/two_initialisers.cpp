@@ -3,7 +3,7 @@ class = "initialised by several wrong threads"
 truth = "Two threads of the first node fill what eight threads of two nodes use: half of it is remote to its users. Each filling its own part cures it."
 build = ["gcc", "-O2"]
 machine = "small.toml"
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 required = true
 bugs = [{object = ["a", "main"], made = "made", line = "fill", remedy = ["initialise"]}]
 */

@@ -2,7 +2,7 @@
 class = "heap neighbours: objects of a class"
 truth = "Main makes one object of 24 bytes for each worker, one after the other: the heap puts them side by side, and each worker counts in its own."
 build = ["gcc", "-O2"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["main", "Worker"], made = "made", line = "hot", remedy = ["pad", "align"]}]
 */
 #include <cstdio>

@@ -2,7 +2,7 @@
 class = "false sharing of writers, thread pool"
 truth = "Five workers of a pool that lives through all rounds count tasks and bytes in a vector of 16-byte structs: four in a line."
 build = ["clang", "-O2"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["stats", "Pool::Pool"], made = "made", line = "hot", remedy = ["pad"]}]
 */
 #include <pthread.h>

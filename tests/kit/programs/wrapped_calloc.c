@@ -2,7 +2,7 @@
 class = "wrappers"
 truth = "`hits` and `table` come from one wrapper: two objects, of which one is falsely shared. The line to change is the wrapper's caller."
 build = ["gcc", "-O1"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 required = true
 bugs = [{object = ["hits", "main"], made = "made", line = "hot", remedy = ["pad"]}]
 */

@@ -2,7 +2,7 @@
 class = "wrappers"
 truth = "grab() calls obtain() calls malloc: the counters and the names have different callers of grab(); only the counters are fought over."
 build = ["clang", "-O0"]
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 bugs = [{object = ["counters", "main", "make_counters"], made = "made", line = "hot", remedy = ["pad"]}]
 */
 #include "team.h"

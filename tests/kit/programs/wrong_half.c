@@ -3,7 +3,7 @@ class = "initialised by the wrong partition: rotated"
 truth = "Initialised in parallel, but thread i fills the part of thread i + 4: every part lies on a wrong node. Each filling its own cures it."
 build = ["gcc", "-O1"]
 machine = "opteron4"
-twin = ["-DFIXED"]
+repaired = ["-DFIXED"]
 required = true
 bugs = [{object = ["a", "main"], made = "made", line = "fill", remedy = ["initialise"]}]
 */

@@ -84,9 +84,9 @@ fn advice(name: &str, making: Making, site: Option<&SiteName>) -> String {
 
 /// By node: the first of its threads that uses the object.
 fn makers(parts: &Parts<'_>, object: &Object) -> BTreeMap<NodeId, u32> {
-    let seat = |&thread: &u32| parts.setup.nodes.get(thread as usize).map(|node| (*node, thread));
+    let binding = |&thread: &u32| parts.setup.nodes.get(thread as usize).map(|node| (*node, thread));
     let mut makers = BTreeMap::new();
-    for (node, thread) in object.row.users.iter().filter_map(seat) {
+    for (node, thread) in object.row.users.iter().filter_map(binding) {
         makers.entry(node).or_insert(thread);
     }
     makers

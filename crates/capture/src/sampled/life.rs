@@ -3,7 +3,7 @@ use crate::control::Control;
 use crate::error::CaptureError;
 use homenode_base::ring::STOP_USER;
 use homenode_host::clock::Clock;
-use homenode_host::supervise::{Outcome, Supervised, Watch};
+use homenode_host::supervise::{Outcome, Supervised, Supervisor};
 use homenode_sys::process::PidFd;
 use homenode_sys::signals::StopRequests;
 use std::cell::RefCell;
@@ -16,7 +16,7 @@ pub(super) enum Life {
     /// A program that this process started.
     Child {
         /// It and what it created.
-        watch: Box<Watch>,
+        watch: Box<Supervisor>,
         /// Processes that ended.
         dead: RefCell<BTreeSet<u32>>,
     },
@@ -32,9 +32,9 @@ pub(super) enum Life {
 }
 
 /// What the supervisor of a started program may ask.
-struct Asked<'a>(&'a Control, &'a RefCell<BTreeSet<u32>>);
+struct StopControl<'a>(&'a Control, &'a RefCell<BTreeSet<u32>>);
 
-impl Supervised for Asked<'_> {
+impl Supervised for StopControl<'_> {
     fn stop(&self) {
         self.0.stop(STOP_USER);
     }
@@ -52,7 +52,7 @@ impl Supervised for Asked<'_> {
 impl Life {
     /// A program just started, leader of its process group.
     pub(super) fn child(pid: u32, clock: Arc<dyn Clock>) -> Life {
-        Life::Child { watch: Box::new(Watch::new(pid, clock)), dead: RefCell::default() }
+        Life::Child { watch: Box::new(Supervisor::new(pid, clock)), dead: RefCell::default() }
     }
     /// A running process.
     pub(super) fn join(pid: u32) -> Result<Life, CaptureError> {
@@ -72,7 +72,7 @@ impl Life {
     /// Looks once; how it ended, once it has.
     pub(super) fn look(&mut self, control: &Control) -> Option<Outcome> {
         match self {
-            Life::Child { watch, dead } => watch.look(&Asked(control, dead)),
+            Life::Child { watch, dead } => watch.look(&StopControl(control, dead)),
             Life::Joined { handle, requests, outcome } => {
                 if let Some(signal) = requests.as_ref().and_then(StopRequests::take) {
                     outcome.stopped_by = Some(signal);

@@ -12,7 +12,7 @@
 //! in the manifest. What is younger than [`HOLD`] waits: the kernel delivers samples processor by processor.
 //!
 //! Reading order: this file, `tally` (what is counted), `session` (begin and loop), `turn` (from source and rings to the
-//! writer), `names` (host thread ids to dataset threads), `awaited` (who has not reported yet), `tap` (a ring
+//! writer), `names` (host thread ids to dataset threads), `awaited` (who has not reported yet), `ring_reader` (a ring
 //! as a list of events), `clock`, `writer`, `life`, `end`; `beside` for who has the samples already.
 mod awaited;
 mod beside;
@@ -20,10 +20,10 @@ mod clock;
 mod end;
 mod life;
 mod names;
+mod ring_reader;
 mod session;
 mod start;
 mod tally;
-mod tap;
 mod turn;
 pub mod writer;
 

@@ -19,7 +19,7 @@ pub(super) struct Names {
 
 /// What became of a question for a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum ThreadLookup {
     /// Known before, with or without a ring.
     Known(u32),
     /// It has no ring and got an entry now.
@@ -45,9 +45,9 @@ impl Names {
         }
     }
     /// The dataset thread of a host thread; one that is not known gets an entry. `None` if the table is full.
-    pub(super) fn find(&mut self, control: &Control, pid: u32, tid: u32, parent: Option<u32>) -> Option<Found> {
+    pub(super) fn find(&mut self, control: &Control, pid: u32, tid: u32, parent: Option<u32>) -> Option<ThreadLookup> {
         if let Some(&thread) = self.by_tid.get(&tid) {
-            return Some(Found::Known(thread));
+            return Some(ThreadLookup::Known(thread));
         }
         let Some(index) = control.claim(pid, tid, parent) else {
             self.nameless += 1;
@@ -58,7 +58,7 @@ impl Names {
         self.own.resize(self.own.len().max(past), false);
         (self.linked[index as usize], self.own[index as usize]) = (true, true);
         self.by_tid.insert(tid, index);
-        Some(Found::New(index))
+        Some(ThreadLookup::New(index))
     }
     /// The dataset thread of a host thread, if it has one.
     pub(super) fn known(&self, tid: u32) -> Option<u32> {

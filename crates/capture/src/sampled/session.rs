@@ -3,9 +3,9 @@ use super::awaited::Awaited;
 use super::clock::Clocks;
 use super::life::Life;
 use super::names::Names;
+use super::ring_reader::RingReader;
 use super::start;
 use super::tally::Tally;
-use super::tap::Tap;
 use super::writer::Writer;
 use super::{HOLD, Sampler};
 use crate::control::Control;
@@ -42,7 +42,7 @@ pub(super) struct Session {
     pub(super) clocks: Clocks,
     pub(super) names: Names,
     pub(super) awaited: Awaited,
-    pub(super) taps: BTreeMap<u32, Tap>,
+    pub(super) ring_readers: BTreeMap<u32, RingReader>,
     pub(super) modules: Modules,
     pub(super) writer: Writer,
     pub(super) fresh: Vec<RawSample>,
@@ -111,7 +111,7 @@ impl Session {
         tally: Tally,
         clock: Arc<dyn Clock>,
     ) -> Session {
-        let (names, awaited, taps, modules, fresh, notices, begun, closed) = Default::default();
+        let (names, awaited, ring_readers, modules, fresh, notices, begun, closed) = Default::default();
         Session {
             control,
             manifest,
@@ -120,7 +120,7 @@ impl Session {
             clocks: Clocks::new(clock.clone()),
             names,
             awaited,
-            taps,
+            ring_readers,
             modules,
             writer,
             fresh,
@@ -213,7 +213,7 @@ impl Session {
                 self.poll();
             }
             self.close_source();
-            self.taps.values().for_each(Tap::wake);
+            self.ring_readers.values().for_each(RingReader::wake);
         }
     }
     fn close_source(&mut self) {

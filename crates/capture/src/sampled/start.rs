@@ -9,7 +9,7 @@ use homenode_base::ring::CONTROL_ENV;
 use homenode_hooks::{CompileError, agent};
 use homenode_host::launch;
 use homenode_sys::dir::Dir;
-use homenode_sys::held::{Held, hold};
+use homenode_sys::held::{SuspendedChild, hold};
 use homenode_sys::process;
 use homenode_trace::Manifest;
 use std::ffi::OsString;
@@ -57,7 +57,7 @@ pub(super) fn subject(
     options: &RecordOptions,
     control: &Control,
     root: &Dir,
-) -> Result<(Option<Held>, Subject), CaptureError> {
+) -> Result<(Option<SuspendedChild>, Subject), CaptureError> {
     let rings = root.path().join(RINGS);
     let overhead_permille = options.overhead_permille.unwrap_or(super::OVERHEAD_PERMILLE);
     if let Some(pid) = options.pid {

@@ -1,8 +1,8 @@
 //! One turn: what is old enough goes, in order of time, from the source and the rings to the writer.
 use super::awaited;
-use super::names::{self, Found};
+use super::names::{self, ThreadLookup};
+use super::ring_reader::RingReader;
 use super::session::Session;
-use super::tap::Tap;
 use super::writer::Stamped;
 use crate::ring::Ring;
 use homenode_base::ring::{ENTRY_ACTIVE, ENTRY_DONE, STOP_WRITE_FAILED};
@@ -26,7 +26,7 @@ impl Session {
         self.in_order_of_time(horizon_ns);
         let horizon_ticks = if last { u64::MAX } else { self.clocks.ticks_at(horizon_ns) };
         self.read_rings(now_ticks, horizon_ticks, last);
-        let pressing = self.taps.values().any(Tap::is_pressing);
+        let pressing = self.ring_readers.values().any(RingReader::is_pressing);
         if last || pressing || self.clock.now() - self.flushed >= FLUSH_EVERY || self.writer.longest() >= FRAME {
             self.flush();
         }
@@ -106,8 +106,8 @@ impl Session {
     /// The dataset thread of a host thread; one met for the first time begins, and its process with it.
     fn thread(&mut self, pid: u32, tid: u32, parent: Option<u32>, time_ns: u64) -> Option<u32> {
         match self.names.find(&self.control, pid, tid, parent)? {
-            Found::Known(thread) => Some(thread),
-            Found::New(thread) => {
+            ThreadLookup::Known(thread) => Some(thread),
+            ThreadLookup::New(thread) => {
                 if !self.names.reports(pid) && self.begun.insert(pid) {
                     let ticks = self.clocks.ticks_at(time_ns);
                     let parent = names::parent_of(pid);
@@ -192,27 +192,27 @@ impl Session {
             }
             let entry = self.control.entry(index);
             let ended = last || entry.state == ENTRY_DONE as u32 || self.life.is_dead(entry.pid);
-            if !self.taps.contains_key(&index) && !self.open_tap(index, last) {
+            if !self.ring_readers.contains_key(&index) && !self.open_ring_reader(index, last) {
                 continue;
             }
-            let Some(tap) = self.taps.get_mut(&index) else { continue };
-            tap.read(now_ticks, ended);
-            while let Some(e) = tap.next_before(horizon_ticks) {
+            let Some(ring_reader) = self.ring_readers.get_mut(&index) else { continue };
+            ring_reader.read(now_ticks, ended);
+            while let Some(e) = ring_reader.next_before(horizon_ticks) {
                 self.writer.event(index, e.ticks, e.stamp, e.kind);
             }
-            tap.ended |= ended;
+            ring_reader.ended |= ended;
         }
     }
 
     /// Whether there is a ring to read now; one that can never be read is closed.
-    fn open_tap(&mut self, index: u32, last: bool) -> bool {
+    fn open_ring_reader(&mut self, index: u32, last: bool) -> bool {
         let entry = self.control.entry(index);
         if entry.state != ENTRY_ACTIVE as u32 && entry.state != ENTRY_DONE as u32 {
             return false;
         }
-        match Ring::open(&self.control, index, &entry).and_then(Tap::new) {
-            Ok(tap) => {
-                self.taps.insert(index, tap);
+        match Ring::open(&self.control, index, &entry).and_then(RingReader::new) {
+            Ok(ring_reader) => {
+                self.ring_readers.insert(index, ring_reader);
                 true
             }
             Err(error) => {
@@ -239,14 +239,14 @@ impl Session {
             return;
         }
         let mut over = Vec::new();
-        for (&index, tap) in &mut self.taps {
-            tap.commit(self.writer.refs(index));
-            if tap.ended && tap.events.is_empty() {
+        for (&index, ring_reader) in &mut self.ring_readers {
+            ring_reader.commit(self.writer.refs(index));
+            if ring_reader.ended && ring_reader.events.is_empty() {
                 over.push(index);
             }
         }
         for index in over {
-            let damaged = self.taps.remove(&index).is_some_and(|tap| tap.is_damaged());
+            let damaged = self.ring_readers.remove(&index).is_some_and(|ring_reader| ring_reader.is_damaged());
             if damaged {
                 self.tally.notes.push(format!("the ring of thread {index} was damaged; events are missing"));
             }

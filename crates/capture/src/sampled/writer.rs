@@ -31,7 +31,7 @@ pub struct Stamped {
 
 /// What of one thread is not in the dataset yet.
 #[derive(Debug, Default)]
-struct Lane {
+struct PendingSamples {
     /// Not written yet, ascending in time.
     samples: Vec<Stamped>,
     /// Time of the last sample or frame end: stamps never run backwards within a thread.
@@ -45,7 +45,7 @@ struct Lane {
 pub struct Writer {
     files: writer::Writer<DirStore>,
     pub(crate) facts: Facts,
-    lanes: BTreeMap<u32, Lane>,
+    pending_by_thread: BTreeMap<u32, PendingSamples>,
     /// Events of the current round.
     round: Vec<Event>,
     /// Samples accepted, in files or not.
@@ -63,13 +63,13 @@ impl Writer {
     /// `events.bin` cannot be made.
     pub fn new(root: &Dir, codec: Codec) -> io::Result<Writer> {
         let files = writer::Writer::new(DirStore::of(root), codec)?.events_in(Codec::Lz4);
-        let (facts, lanes, round) = Default::default();
+        let (facts, pending_by_thread, round) = Default::default();
         let [samples, weight, after_exit] = [0; 3];
-        Ok(Writer { files, facts, lanes, round, samples, weight, after_exit })
+        Ok(Writer { files, facts, pending_by_thread, round, samples, weight, after_exit })
     }
     /// Takes a sample; those of one thread come in order of time.
     pub fn sample(&mut self, thread: u32, mut sample: Stamped) {
-        let lane = self.lanes.entry(thread).or_default();
+        let lane = self.pending_by_thread.entry(thread).or_default();
         if lane.exited {
             self.after_exit += 1;
             return;
@@ -82,7 +82,7 @@ impl Writer {
     }
     /// Takes an event that happened at `ticks`, after all events of its thread taken before.
     pub fn event(&mut self, thread: u32, ticks: u64, stamp: u64, kind: EventKind) {
-        let lane = self.lanes.entry(thread).or_default();
+        let lane = self.pending_by_thread.entry(thread).or_default();
         let before = lane.samples.partition_point(|s| s.ticks < ticks);
         if kind == EventKind::Exit {
             let late = lane.samples.drain(before..);
@@ -95,7 +95,7 @@ impl Writer {
     }
     /// Whether the exit of a thread was taken.
     pub fn is_exited(&self, thread: u32) -> bool {
-        self.lanes.get(&thread).is_some_and(|l| l.exited)
+        self.pending_by_thread.get(&thread).is_some_and(|l| l.exited)
     }
     /// Events that wait.
     pub fn events_waiting(&self) -> usize {
@@ -103,7 +103,7 @@ impl Writer {
     }
     /// Most samples that any thread has waiting.
     pub fn longest(&self) -> usize {
-        self.lanes.values().map(|l| l.samples.len()).max().unwrap_or(0)
+        self.pending_by_thread.values().map(|l| l.samples.len()).max().unwrap_or(0)
     }
     /// Samples of a thread that are in files.
     pub fn refs(&self, thread: u32) -> u64 {
@@ -125,7 +125,7 @@ impl Writer {
     pub fn flush_samples(&mut self, at_least: usize) -> io::Result<()> {
         let files = &mut self.files;
         for (&thread, lane) in
-            self.lanes.iter_mut().filter(|l| !l.1.samples.is_empty() && l.1.samples.len() >= at_least)
+            self.pending_by_thread.iter_mut().filter(|l| !l.1.samples.is_empty() && l.1.samples.len() >= at_least)
         {
             let before = files.refs(thread);
             let written = write(files, thread, &lane.samples);

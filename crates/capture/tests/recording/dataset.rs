@@ -1,5 +1,5 @@
 //! Reading a dataset back and comparing it with what is known.
-use crate::producer::{Known, known};
+use crate::producer::{ExpectedReference, known};
 use homenode_capture::DirStore;
 use homenode_trace::DatasetReader;
 use homenode_trace::check::check;
@@ -21,13 +21,13 @@ pub(crate) fn open_unchecked(path: &Path) -> DatasetReader {
 }
 
 /// All references of a thread.
-pub(crate) fn references(reader: &DatasetReader, thread: u32) -> Vec<Known> {
+pub(crate) fn references(reader: &DatasetReader, thread: u32) -> Vec<ExpectedReference> {
     let (mut bytes, mut frame, mut all) = (Vec::new(), DecodedFrame::default(), Vec::new());
     for i in 0..reader.frames(thread).len() {
         reader.read_frame(thread, i, &mut bytes, &mut frame).unwrap();
         all.extend((0..frame.len()).map(|i| {
             let r = frame.get(i);
-            Known { addr: r.addr, size: r.size, op: r.op as u8, pc: frame.pcs[r.site as usize] }
+            ExpectedReference { addr: r.addr, size: r.size, op: r.op as u8, pc: frame.pcs[r.site as usize] }
         }));
     }
     all

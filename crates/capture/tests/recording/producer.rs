@@ -183,7 +183,7 @@ impl Producer<'_> {
         }
     }
 
-    pub(crate) fn reference(&mut self, r: Known) {
+    pub(crate) fn reference(&mut self, r: ExpectedReference) {
         let code =
             if r.size.is_power_of_two() && r.size <= 64 { u64::from(r.size.trailing_zeros()) } else { SIZE_RANGE };
         let word = r.addr | code << W0_SIZE_SHIFT | u64::from(r.op) << W0_OP_SHIFT;
@@ -221,7 +221,7 @@ fn event_word(kind: u64, addr: u64, payload: usize) -> u64 {
 
 /// One reference of a known sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct ExpectedReference {
     pub(crate) addr: u64,
     pub(crate) size: u32,
     pub(crate) op: u8,
@@ -229,15 +229,20 @@ pub(crate) struct Known {
 }
 
 /// The `i`-th reference of a thread: strides with some disorder, now and then a range.
-pub(crate) fn known(thread: u32, i: u64) -> Known {
+pub(crate) fn known(thread: u32, i: u64) -> ExpectedReference {
     let hash = (i ^ u64::from(thread) << 40).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
     let base = 0x5000_0000_0000 + (u64::from(thread) << 32);
     if hash.is_multiple_of(97) {
-        return Known { addr: base + hash, size: 100 + (hash % 1000) as u32, op: 1, pc: 0x40_2000 };
+        return ExpectedReference { addr: base + hash, size: 100 + (hash % 1000) as u32, op: 1, pc: 0x40_2000 };
     }
     let site = i % 5;
     let op = if hash.is_multiple_of(31) { 3 } else { (site % 3) as u8 };
-    Known { addr: base + i * 8 % 65_536 + (site << 20), size: 1 << (site % 4), op, pc: 0x40_1000 + site * 8 }
+    ExpectedReference {
+        addr: base + i * 8 % 65_536 + (site << 20),
+        size: 1 << (site % 4),
+        op,
+        pc: 0x40_1000 + site * 8,
+    }
 }
 
 impl Producer<'_> {

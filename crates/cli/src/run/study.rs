@@ -3,7 +3,7 @@ use super::{Done, print};
 use crate::args::{Sweep, SweepWorker};
 use crate::progress::Bar;
 use homenode_command::Failure;
-use homenode_sweep::{Asked, Inline, SweepRequest};
+use homenode_sweep::{Inline, StudySource, SweepRequest};
 use std::path::PathBuf;
 
 pub(super) fn sweep(a: Sweep, quiet: bool) -> Done {
@@ -22,14 +22,14 @@ pub(super) fn sweep(a: Sweep, quiet: bool) -> Done {
     print(&if a.json { doc.to_json() } else { doc.to_text() })
 }
 
-fn asked(a: &Sweep) -> Result<Asked, Failure> {
+fn asked(a: &Sweep) -> Result<StudySource, Failure> {
     let study = |p: &PathBuf| p.extension().is_some_and(|e| e == "toml");
     if !a.what.iter().any(study) {
         let or = |given: &[String], default: &str| match given {
             [] => vec![default.to_owned()],
             given => given.to_vec(),
         };
-        return Ok(Asked::Inline(Inline {
+        return Ok(StudySource::Inline(Inline {
             traces: a.what.clone(),
             blocks: or(&a.blocks, "4096"),
             machines: or(&a.machines, "numa"),
@@ -47,7 +47,7 @@ fn asked(a: &Sweep) -> Result<Asked, Failure> {
         let options = "--blocks, --machines, --policies, --analysis, --optimum and --perturb";
         return Err(Failure::usage(format!("{options} belong into the study")));
     }
-    Ok(Asked::File(a.what[0].clone()))
+    Ok(StudySource::File(a.what[0].clone()))
 }
 
 pub(super) fn worker(a: &SweepWorker) -> Done {

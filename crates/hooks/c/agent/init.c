@@ -79,7 +79,7 @@ static int find_definer(struct dl_phdr_info *info, size_t size, void *context) {
 static void say_what_is_unseen(void) {
     struct definer d = {hnag_first("malloc"), NULL};
     /* The malloc of a program that was compiled with the hooks asks ours. */
-    if (hnag_is_own((uintptr_t)d.address) || hnag_first("homenode_doors"))
+    if (hnag_is_own((uintptr_t)d.address) || hnag_first("homenode_entry_points"))
         return;
     dl_iterate_phdr(find_definer, &d);
     hnrt_complain(d.path && *d.path ? "an allocator is preloaded before the agent: only its mappings are seen, not "

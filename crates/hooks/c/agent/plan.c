@@ -132,9 +132,9 @@ static uint32_t choose(const struct hnag_group *g, uint64_t ordinal, const struc
         return exact;
     if (other != NOBODY || taken) {
         bool scaled = __atomic_load_n(&hnag_plan.other_sizes, __ATOMIC_RELAXED);
-        uint32_t twin = scaled ? NOBODY : waiting(g, ordinal, o, f);
-        if (twin != NOBODY || other == NOBODY)
-            return twin;
+        uint32_t same = scaled ? NOBODY : waiting(g, ordinal, o, f);
+        if (same != NOBODY || other == NOBODY)
+            return same;
         __atomic_store_n(&hnag_plan.other_sizes, true, __ATOMIC_RELAXED);
         return other;
     }

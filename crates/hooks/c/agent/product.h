@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define INTERPOSE __attribute__((visibility("default"), section(HN_DOORS), noinline))
+#define INTERPOSE __attribute__((visibility("default"), section(HN_ENTRY_POINTS), noinline))
 #define HN_NAME "homenode agent: "
 #define HN_TLS_MODEL "initial-exec"
 

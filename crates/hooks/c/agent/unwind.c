@@ -6,16 +6,16 @@
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
-extern const char __start_hn_doors[] __attribute__((visibility("hidden")));
-extern const char __stop_hn_doors[] __attribute__((visibility("hidden")));
+extern const char __start_hn_entry_points[] __attribute__((visibility("hidden")));
+extern const char __stop_hn_entry_points[] __attribute__((visibility("hidden")));
 
-/* The same of a program that was compiled with the hooks and so brings doors of its own. */
-static const char *program_doors, *program_doors_end;
+/* The same of a program that was compiled with the hooks and so brings entry points of its own. */
+static const char *program_entry_points, *program_entry_points_end;
 
 void hnag_unwind_init(void) {
-    void (*doors)(const char **, const char **) = (void (*)(const char **, const char **))hnag_first("homenode_doors");
-    if (doors)
-        doors(&program_doors, &program_doors_end);
+    void (*entry_points)(const char **, const char **) = (void (*)(const char **, const char **))hnag_first("homenode_entry_points");
+    if (entry_points)
+        entry_points(&program_entry_points, &program_entry_points_end);
 }
 
 struct walk {
@@ -31,14 +31,14 @@ bool hnag_is_own(uintptr_t pc) {
     return within(pc, __ehdr_start, _end);
 }
 
-/* What lies between two doors (operator new, then the malloc that it calls) is the library's own business. */
+/* What lies between two entry points (operator new, then the malloc that it calls) is the library's own business. */
 static _Unwind_Reason_Code one_frame(struct _Unwind_Context *context, void *argument) {
     struct walk *w = argument;
     uintptr_t pc = _Unwind_GetIP(context);
     if (!pc)
         return _URC_END_OF_STACK;
-    bool door = within(pc, __start_hn_doors, __stop_hn_doors + 1);
-    if (door || within(pc, program_doors, program_doors_end + 1))
+    bool entry_point = within(pc, __start_hn_entry_points, __stop_hn_entry_points + 1);
+    if (entry_point || within(pc, program_entry_points, program_entry_points_end + 1))
         w->frames->depth = 0;
     else if (!hnag_is_own(pc) && w->frames->depth < w->most)
         w->frames->returns[w->frames->depth++] = pc;

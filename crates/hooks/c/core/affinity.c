@@ -1,4 +1,4 @@
-/* Which processors the program asks for: that decides where a report seats its threads. A call is noted if it succeeds,
+/* Which processors the program asks for: that decides where a report binds its threads. A call is noted if it succeeds,
  * and if it fails because this host lacks the processors: on the machine that the program was written for it would have
  * succeeded. What is asked for in other ways (OpenMP runtimes make system calls of their own) is seen when the thread or
  * its process ends. */

@@ -17,10 +17,10 @@
 #define HN_STACK_MAX 256
 
 #define EXPORT __attribute__((visibility("default")))
-/* Functions that stand before others lie in a section of their own, the doors: when a stack is walked, they are no part of
+/* Functions that stand before others lie in a section of their own, the entry points: when a stack is walked, they are no part of
  * it, nor is what lies between two of them. A product says how
  * INTERPOSE declares them. */
-#define HN_DOORS "hn_doors"
+#define HN_ENTRY_POINTS "hn_entry_points"
 #define NOINLINE __attribute__((noinline))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)

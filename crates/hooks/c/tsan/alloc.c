@@ -28,17 +28,17 @@ static bool from_bootstrap(const void *p) {
 
 /* ---- recording --------------------------------------------------------------------------------------------------- */
 
-extern const char __start_hn_doors[] __attribute__((visibility("hidden")));
-extern const char __stop_hn_doors[] __attribute__((visibility("hidden")));
+extern const char __start_hn_entry_points[] __attribute__((visibility("hidden")));
+extern const char __stop_hn_entry_points[] __attribute__((visibility("hidden")));
 
-static bool is_door(uintptr_t pc) {
-    return pc - (uintptr_t)__start_hn_doors < (uintptr_t)(__stop_hn_doors - __start_hn_doors);
+static bool is_entry_point(uintptr_t pc) {
+    return pc - (uintptr_t)__start_hn_entry_points < (uintptr_t)(__stop_hn_entry_points - __start_hn_entry_points);
 }
 
 /* For a library that is preloaded beside us and looks at call stacks. */
-EXPORT void homenode_doors(const char **from, const char **to) {
-    *from = __start_hn_doors;
-    *to = __stop_hn_doors;
+EXPORT void homenode_entry_points(const char **from, const char **to) {
+    *from = __start_hn_entry_points;
+    *to = __stop_hn_entry_points;
 }
 
 struct search {
@@ -52,7 +52,7 @@ static _Unwind_Reason_Code outward(struct _Unwind_Context *context, void *argume
     if (s->from && pc != s->from)
         return --s->frames ? _URC_NO_REASON : _URC_END_OF_STACK;
     s->from = 0;
-    if (!is_door(pc) && hnrt_module_has(pc))
+    if (!is_entry_point(pc) && hnrt_module_has(pc))
         s->found = pc;
     return s->found || !--s->frames ? _URC_END_OF_STACK : _URC_NO_REASON;
 }

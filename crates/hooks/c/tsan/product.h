@@ -2,7 +2,7 @@
 #pragma once
 
 /* Functions that stand before others (runtime.h) are weak, so that a program with its own malloc (say) keeps it. */
-#define INTERPOSE __attribute__((visibility("default"), weak, section(HN_DOORS)))
+#define INTERPOSE __attribute__((visibility("default"), weak, section(HN_ENTRY_POINTS)))
 #define HN_NAME "homenode hooks: "
 #define HN_TLS_MODEL "local-exec"
 

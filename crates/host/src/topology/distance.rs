@@ -1,5 +1,5 @@
 //! The matrix of firmware distances.
-use super::nodes::{Found, NODES};
+use super::nodes::{NODES, NodeList};
 use super::tree::Tree;
 
 /// Distance of a node to itself by definition.
@@ -8,7 +8,7 @@ const OWN: u16 = 10;
 const OTHER: u16 = 20;
 
 /// Square over the nodes, repaired where rows are missing; empty if no node says anything usable.
-pub(super) fn read(tree: &mut Tree, found: &Found) -> Vec<Vec<u16>> {
+pub(super) fn read(tree: &mut Tree, found: &NodeList) -> Vec<Vec<u16>> {
     let ids: Vec<u32> = found.nodes.iter().map(|n| n.os_id).collect();
     let rows: Vec<Option<Vec<u16>>> = ids.iter().map(|&id| row(tree, id, &ids, found)).collect();
     if rows.iter().all(Option::is_none) {
@@ -37,7 +37,7 @@ pub(super) fn read(tree: &mut Tree, found: &Found) -> Vec<Vec<u16>> {
 }
 
 /// One node's row over `ids`. The kernel writes one value per online node; some versions count the possible ones.
-fn row(tree: &mut Tree, id: u32, ids: &[u32], found: &Found) -> Option<Vec<u16>> {
+fn row(tree: &mut Tree, id: u32, ids: &[u32], found: &NodeList) -> Option<Vec<u16>> {
     let file = format!("{NODES}/node{id}/distance");
     let text = tree.text(&file)?;
     let values: Option<Vec<u16>> = text.split_whitespace().map(|w| w.parse().ok()).collect();

@@ -9,7 +9,7 @@ const CPUS: &str = "sys/devices/system/cpu";
 const NODES_MAX: usize = 1024;
 
 /// Nodes and the numbers by which distance files may count.
-pub(super) struct Found {
+pub(super) struct NodeList {
     /// Ascending by number.
     pub(super) nodes: Vec<MemoryNode>,
     /// Nodes that are online, including those merged into others.
@@ -18,7 +18,7 @@ pub(super) struct Found {
     pub(super) possible: Vec<u32>,
 }
 
-pub(super) fn read(tree: &mut Tree) -> Found {
+pub(super) fn read(tree: &mut Tree) -> NodeList {
     let present = tree.numbered(NODES, "node");
     let online = tree.list(&format!("{NODES}/online"));
     let possible = tree.list(&format!("{NODES}/possible")).filter(|p| p.count() <= NODES_MAX as u64);
@@ -40,7 +40,7 @@ pub(super) fn read(tree: &mut Tree) -> Found {
     unclaimed_cpus(tree, &mut nodes, cpus.as_ref());
     resolve_claims(tree, &mut nodes);
     let possible = possible.map_or_else(|| ids.clone(), |p| p.iter().collect());
-    Found { nodes, online: ids, possible }
+    NodeList { nodes, online: ids, possible }
 }
 
 fn note_differences(tree: &mut Tree, present: &[u32], online: Option<&Ranges>) {

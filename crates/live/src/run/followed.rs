@@ -4,7 +4,7 @@ use crate::doc::{ActDoc, LiveDoc};
 use crate::here::Here;
 use crate::run::request::RunRequest;
 use crate::tuned::Tuned;
-use crate::watch::{End, Life, SIGUSR1, Watch};
+use crate::watch::{End, Life, LiveRun, SIGUSR1};
 use crate::{kernel, source};
 use homenode_command::{Failure, Progress};
 use homenode_host::clock::{Clock, Real};
@@ -78,7 +78,7 @@ pub(crate) fn followed(
         Ok(samples) => {
             tuned = moves.then(|| Tuned::beside(Path::new("/"), request.options.kernel(), samples.unit()));
             let record = request.options.recording(pid, &request.command, &*samples)?;
-            Some(Watch::new(here, &request.options, samples, moves)?.recording(record))
+            Some(LiveRun::new(here, &request.options, samples, moves)?.recording(record))
         }
         Err(why) if moves => return Err(why),
         Err(why) => {
@@ -92,7 +92,7 @@ pub(crate) fn followed(
     let mut life = Followed { child, pid, clock: clock.clone(), looked: None, every: LOOK_AT_NODES, first, last };
     // A loop that fails must not leave the program alone: it is waited for, and the report says what happened.
     let end = watch.as_mut().map(|w| w.run(&mut life, stop.as_ref(), progress));
-    let left = watch.map(Watch::finish);
+    let left = watch.map(LiveRun::finish);
     let kernel_moves = kernel::moves_so_far().saturating_sub(kernel_before);
     wait(&mut life, stop.as_ref(), &*clock, |_| {});
     (doc.pid, doc.exit_status, doc.ended) = (Some(pid), life.child.status, End::Program.words());

@@ -13,7 +13,7 @@ use homenode_base::agenttable;
 use homenode_command::Failure;
 use homenode_hooks::agent;
 use homenode_host::clock::{Clock, Real};
-use homenode_migrate::{Fate, Mover, PAGE_BYTES, Request, where_are};
+use homenode_migrate::{MoveStatus, Mover, PAGE_BYTES, Request, where_are};
 use homenode_place::{Source, agent_lines};
 use homenode_placement::plan::Plan;
 use homenode_sys::signals::StopRequests;
@@ -225,10 +225,11 @@ fn look(pid: u32, sent: &Sent<'_>, targets: &[Target], outcome: &mut PlanOutcome
     present.iter().filter(|(r, _, at)| r.node == *at).for_each(|(_, t, _)| seen.tally.placed(t.source, t.bytes));
     let wrong: Vec<(Request, &Target)> =
         present.iter().filter(|(r, _, at)| r.node != *at).map(|(r, t, _)| (**r, *t)).collect();
-    let (requests, mut fates): (Vec<Request>, Vec<Fate>) = (wrong.iter().map(|w| w.0).collect(), Vec::new());
-    Mover::new(pid).run(&requests, None, &mut fates);
+    let (requests, mut move_statuses): (Vec<Request>, Vec<MoveStatus>) =
+        (wrong.iter().map(|w| w.0).collect(), Vec::new());
+    Mover::new(pid).run(&requests, None, &mut move_statuses);
     let before = seen.moved.len();
-    for ((request, target), _) in wrong.iter().zip(&fates).filter(|(_, f)| **f == Fate::Moved) {
+    for ((request, target), _) in wrong.iter().zip(&move_statuses).filter(|(_, f)| **f == MoveStatus::Moved) {
         seen.moved.insert(request.page);
         seen.tally.placed(target.source, target.bytes);
     }

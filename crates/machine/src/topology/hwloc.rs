@@ -33,7 +33,7 @@ pub enum HwlocError {
 }
 
 /// A memory node as the file has it.
-struct Found {
+struct HwlocNode {
     node: MemoryNode,
     gp_index: u64,
     local: Ranges,
@@ -92,7 +92,7 @@ fn set(node: &Node, key: &str) -> Result<Ranges, HwlocError> {
     Ok(set)
 }
 
-fn memory_nodes(machine: &Node) -> Result<Vec<Found>, HwlocError> {
+fn memory_nodes(machine: &Node) -> Result<Vec<HwlocNode>, HwlocError> {
     let read = |n: Node| {
         let os_id = number(&n, "os_index").ok_or_else(|| wrong(&n, "NUMANode without a number (os_index)"))?;
         let sides = n.ancestors().filter(|a| a.attribute("type") == Some("MemCache"));
@@ -104,9 +104,9 @@ fn memory_nodes(machine: &Node) -> Result<Vec<Found>, HwlocError> {
             allowed: true,
             ..MemoryNode::default()
         };
-        Ok(Found { node, gp_index: number(&n, "gp_index").unwrap_or(u64::MAX), local: set(&n, "cpuset")? })
+        Ok(HwlocNode { node, gp_index: number(&n, "gp_index").unwrap_or(u64::MAX), local: set(&n, "cpuset")? })
     };
-    let found: Vec<Found> = objects(machine, "NUMANode").map(read).collect::<Result<_, _>>()?;
+    let found: Vec<HwlocNode> = objects(machine, "NUMANode").map(read).collect::<Result<_, _>>()?;
     if found.is_empty() || found.len() > crate::limits::NODES_MAX {
         return Err(HwlocError::Kind(format!("{} memory nodes", found.len())));
     }
@@ -119,7 +119,7 @@ fn info<'a>(node: &Node<'a, 'a>, name: &str) -> Option<&'a str> {
 }
 
 /// Gives each processor to one node.
-fn share_cpus(found: &mut [Found]) {
+fn share_cpus(found: &mut [HwlocNode]) {
     let mut owner: BTreeMap<u32, (u64, usize)> = BTreeMap::new();
     for (i, f) in found.iter().enumerate() {
         let size = f.local.count();
@@ -145,7 +145,7 @@ fn share_cpus(found: &mut [Found]) {
 }
 
 /// Marks nodes that may not be used; returns the processors that may not.
-fn limits(machine: &Node, found: &mut [Found]) -> Result<Vec<u32>, HwlocError> {
+fn limits(machine: &Node, found: &mut [HwlocNode]) -> Result<Vec<u32>, HwlocError> {
     let nodes = set(machine, "allowed_nodeset")?;
     for f in &mut *found {
         f.node.allowed = f.node.memory_bytes > 0 && (nodes.is_empty() || nodes.contains(f.node.os_id));
@@ -158,7 +158,7 @@ fn limits(machine: &Node, found: &mut [Found]) -> Result<Vec<u32>, HwlocError> {
 }
 
 /// Bandwidths (MiB/s) and latencies (ns) of a node from its best initiator.
-fn attributes(root: &Node, found: &mut [Found]) {
+fn attributes(root: &Node, found: &mut [HwlocNode]) {
     for attribute in root.children().filter(|c| c.has_tag_name("memattr")) {
         let kind = attribute.attribute("name").unwrap_or("");
         let lowest = kind.ends_with("Latency");
@@ -189,7 +189,7 @@ fn attributes(root: &Node, found: &mut [Found]) {
 }
 
 /// The latency matrix over all nodes; empty with a note if it is missing or does not fit.
-fn distances(root: &Node, found: &[Found], notes: &mut Vec<String>) -> Vec<Vec<u16>> {
+fn distances(root: &Node, found: &[HwlocNode], notes: &mut Vec<String>) -> Vec<Vec<u16>> {
     let tables = root.children().filter(|c| c.has_tag_name("distances2"));
     let mut nodes = tables.filter(|t| t.attribute("type") == Some("NUMANode"));
     let Some(table) = nodes.find(|t| t.attribute("name").is_none_or(|n| n == "NUMALatency")) else { return Vec::new() };
@@ -199,7 +199,7 @@ fn distances(root: &Node, found: &[Found], notes: &mut Vec<String>) -> Vec<Vec<u
     };
     let (indexes, values) = (words("indexes"), words("u64values"));
     let by_os = table.attribute("indexing") != Some("gp");
-    let key = |f: &Found| if by_os { u64::from(f.node.os_id) } else { f.gp_index };
+    let key = |f: &HwlocNode| if by_os { u64::from(f.node.os_id) } else { f.gp_index };
     let place: Option<Vec<usize>> = found.iter().map(|f| indexes.iter().position(|i| *i == key(f))).collect();
     let n = indexes.len();
     let cell = |from: usize, to: usize| values.get(from * n + to).and_then(|v| u16::try_from(*v).ok());

@@ -2,7 +2,7 @@
 use super::claims::{Judged, POINTS};
 use super::lookup::two;
 use super::program::Program;
-use super::{Experiment, Found, Spec};
+use super::{Experiment, ExperimentResult, Spec};
 use crate::doc::Table;
 use homenode_command::Failure;
 use homenode_trace::Merged;
@@ -79,7 +79,7 @@ impl Experiment for Sizes {
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<Found, Failure> {
+    fn finish(self: Box<Self>) -> Result<ExperimentResult, Failure> {
         let printed = |name: &str| PRINTED.iter().find(|p| p.0 == name);
         let columns = ["program", "references", "bytes a reference", "loads %", "to pages of one thread %", "like"];
         let columns = columns.iter().chain(&["bytes, printed", "loads %, printed"]);
@@ -101,7 +101,7 @@ impl Experiment for Sizes {
             columns: columns.map(|c| (*c).to_owned()).collect(),
             rows: self.programs.iter().map(row).collect(),
         };
-        Ok(Found { tables: vec![table], judged: self.judged(), ..Found::default() })
+        Ok(ExperimentResult { tables: vec![table], judged: self.judged(), ..ExperimentResult::default() })
     }
 }
 

@@ -2,7 +2,7 @@
 use super::claims::Judged;
 use super::paper::{columns, number, rows, short};
 use super::program::Program;
-use super::{Experiment, Found, Spec};
+use super::{Experiment, ExperimentResult, Spec};
 use crate::doc::Table;
 use homenode_command::Failure;
 use homenode_machine::models;
@@ -81,7 +81,7 @@ impl Experiment for Shares {
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<Found, Failure> {
+    fn finish(self: Box<Self>) -> Result<ExperimentResult, Failure> {
         let mut judged = printed_3_1()?;
         judged.extend(printed_3_2());
         judged.extend(self.judge());
@@ -101,7 +101,7 @@ impl Experiment for Shares {
             "movement / T_numa, %",
         ]);
         let rows = self.ours.iter().map(row).collect();
-        Ok(Found {
+        Ok(ExperimentResult {
             tables: vec![Table { title: "tables 3.1 and 3.2 with our programs".into(), columns, rows }],
             judged,
             notes: vec![
@@ -110,7 +110,7 @@ impl Experiment for Shares {
                  beta is larger than in a program that also computes, and gamma with it."
                     .into(),
             ],
-            ..Found::default()
+            ..ExperimentResult::default()
         })
     }
 }

@@ -3,13 +3,13 @@ use super::claims::Judged;
 use super::paper::{columns, number, rows, short};
 use super::program::{self, Program};
 use super::work::together;
-use super::{Experiment, Figure, Found, Spec};
+use super::{Experiment, ExperimentResult, Figure, Spec};
 use crate::doc::Table;
 use homenode_base::TotalCost;
 use homenode_command::Failure;
 use homenode_machine::models;
 use homenode_placement::policies::Choice;
-use homenode_sim::Seat;
+use homenode_sim::ThreadBinding;
 use homenode_study::analyses::{Change, Filter, GAP, LOCAL, Perturber, Series, Sync};
 use homenode_study::{Answer, Question, Want, What};
 use homenode_trace::dataset::DatasetReader;
@@ -79,13 +79,13 @@ fn rows_of(answers: Vec<Answer>) -> Vec<homenode_study::Row> {
 #[derive(Clone, Copy)]
 struct Recorded<'a> {
     reader: &'a DatasetReader,
-    seats: &'a [Seat],
+    bindings: &'a [ThreadBinding],
 }
 
 fn costs(recorded: Recorded<'_>, questions: &[Question; 2], order: Order) -> Result<Vec<TotalCost>, Failure> {
     let (filter, sync) = (FILTERS[order.filter], SYNCS[order.sync]);
     let stream = order::Order::new(recorded.reader, OrderKind::Model)?;
-    let filter = Perturber::new(filter, sync, order.seed, recorded.seats, stream);
+    let filter = Perturber::new(filter, sync, order.seed, recorded.bindings, stream);
     let mut filter = filter.expect("the filters of the thesis are within their ranges");
     let partition = program::partition(&questions[0], &mut filter)?;
     let answer = |q| homenode_study::answer(q, &partition, 0..partition.regions()).map_err(Failure::work);
@@ -123,7 +123,8 @@ impl Experiment for Disturbed {
         let order = |i: usize, seed| Order { filter: i / 2, sync: i % 2, seed };
         let orders: Vec<Order> =
             (0..4).flat_map(|i| (1..=seeds(i)).map(move |seed| (i, seed))).map(|(i, seed)| order(i, seed)).collect();
-        let found = all_costs(Recorded { reader: program.reader(), seats: program.seats() }, &questions, &orders)?;
+        let found =
+            all_costs(Recorded { reader: program.reader(), bindings: program.bindings() }, &questions, &orders)?;
         let of = |filter: usize, sync: usize| {
             let mine = || orders.iter().zip(&found).filter(move |(o, _)| (o.filter, o.sync) == (filter, sync));
             let change = |(i, row): (usize, &homenode_study::Row)| Change {
@@ -137,9 +138,9 @@ impl Experiment for Disturbed {
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<Found, Failure> {
+    fn finish(self: Box<Self>) -> Result<ExperimentResult, Failure> {
         let [most, others] = self.seeds;
-        Ok(Found {
+        Ok(ExperimentResult {
             tables: vec![
                 self.table("table 4.1: largest change in percent, synchronisation ignored as there", 0),
                 self.table("the same with the happens-before of recorded synchronisation kept", 1),
@@ -151,7 +152,7 @@ impl Experiment for Disturbed {
                 "E3: at this size {most} orders of the local filter with synchronisation ignored, which figure 4.4 needs, \
                  and {others} of each other kind (5 of every kind at M)."
             )],
-            ..Found::default()
+            ..ExperimentResult::default()
         })
     }
 }

@@ -2,7 +2,7 @@
 use super::claims::{Judged, POINTS};
 use super::lookup::{names, two};
 use super::program::{Listed, Program};
-use super::{Bars, Experiment, Found, Spec};
+use super::{Bars, Experiment, ExperimentResult, Spec};
 use crate::doc::Table;
 use homenode_command::Failure;
 use homenode_machine::Machine;
@@ -60,14 +60,14 @@ impl Experiment for Policies {
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<Found, Failure> {
+    fn finish(self: Box<Self>) -> Result<ExperimentResult, Failure> {
         let dear = |m: &&Measured| m.optimum[BUTTERFLY] > DEAR;
         let bars = vec![
             self.bars("E4-ace", "ACE: cost of policies (figure 5.1)", ACE, |_| true),
             self.bars("E4-butterfly", "Butterfly: cost of policies (figure 5.2)", BUTTERFLY, |m| !dear(m)),
             self.bars("E4-butterfly-dear", "Butterfly: programs of high cost (figure 5.3)", BUTTERFLY, dear),
         ];
-        Ok(Found {
+        Ok(ExperimentResult {
             tables: vec![self.table(), self.clock()],
             bars,
             judged: self.judged(PLATINUM),
@@ -78,7 +78,7 @@ impl Experiment for Policies {
                  on it."
                     .into(),
             ],
-            ..Found::default()
+            ..ExperimentResult::default()
         })
     }
 }

@@ -4,7 +4,7 @@ use super::lookup::{Answered, names};
 use super::moves_case::{self, PAGE, Parts, machine};
 use super::program::{Listed, Program};
 use super::slopes::{Apart, Price};
-use super::{Experiment, Figure, Found, Spec};
+use super::{Experiment, ExperimentResult, Figure, Spec};
 use homenode_command::Failure;
 use homenode_placement::policies::Choice;
 use homenode_study::analyses::{Series, Sweep, is_concave, is_linear, scaled};
@@ -72,7 +72,7 @@ impl Experiment for Prices {
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<Found, Failure> {
+    fn finish(self: Box<Self>) -> Result<ExperimentResult, Failure> {
         let shown = |of: fn(&Measured) -> &Lines| self.programs.iter().map(|m| of(m).series(m.listed.name)).collect();
         let moves = |m: &Measured| Series { label: m.listed.name.to_owned(), ..m.moves.clone() };
         let figure = |name: &str, title: &str, axes, lines| Figure {
@@ -105,7 +105,7 @@ impl Experiment for Prices {
         ];
         figures.extend(self.sor.iter().flat_map(|parts| parts.figures(self.policies_of_sor())));
         let judged = self.shapes().into_iter().chain(self.steps()).chain(moves_case::judged(self.sor.as_ref()));
-        Ok(Found { judged: judged.collect(), figures, ..Found::default() })
+        Ok(ExperimentResult { judged: judged.collect(), figures, ..ExperimentResult::default() })
     }
 }
 

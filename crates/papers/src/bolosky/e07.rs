@@ -2,7 +2,7 @@
 use super::claims::Judged;
 use super::lookup::{CC, CC_PLUS, DSM, DSM_PLUS, NAMES, NUMA, names, two};
 use super::program::{Listed, Program};
-use super::{Bars, Experiment, Found, Spec};
+use super::{Bars, Experiment, ExperimentResult, Spec};
 use homenode_command::Failure;
 
 pub(super) static SPEC: Spec =
@@ -34,7 +34,7 @@ impl Experiment for BaseMachines {
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<Found, Failure> {
+    fn finish(self: Box<Self>) -> Result<ExperimentResult, Failure> {
         let bars = |name: &str, title: &str, of: fn(&Measured) -> [f64; 5]| Bars {
             name: name.into(),
             title: title.into(),
@@ -43,13 +43,13 @@ impl Experiment for BaseMachines {
             groups: self.0.iter().map(|m| (m.listed.name.to_owned(), of(m).to_vec())).collect(),
             at_most: CUT,
         };
-        Ok(Found {
+        Ok(ExperimentResult {
             bars: vec![
                 bars("E7-base", "Base machines: lines of 64 bytes, pages of 4096 (figure 6.2)", |m| m.base),
                 bars("E7-512", "All machines with blocks of 512 bytes (figure 6.3)", |m| m.middle),
             ],
             judged: self.base_claims().into_iter().chain(self.middle_claims()).collect(),
-            ..Found::default()
+            ..ExperimentResult::default()
         })
     }
 }

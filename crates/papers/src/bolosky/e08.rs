@@ -2,7 +2,7 @@
 use super::claims::{Judged, POINTS};
 use super::lookup::{BLOCKS, CC, CC_PLUS, DSM, DSM_PLUS, Machines, NAMES, NUMA, names};
 use super::program::{Listed, Program};
-use super::{Experiment, Figure, Found, Spec};
+use super::{Experiment, ExperimentResult, Figure, Spec};
 use crate::doc::Table;
 use homenode_command::Failure;
 use homenode_study::analyses::Series;
@@ -17,14 +17,14 @@ impl Experiment for BlockSizes {
         self.0.push((program.listed, program.machines()?.clone()));
         Ok(())
     }
-    fn finish(self: Box<Self>) -> Result<Found, Failure> {
+    fn finish(self: Box<Self>) -> Result<ExperimentResult, Failure> {
         let figures = self.0.iter().map(|(listed, machines)| figure(listed, machines)).collect();
         let judged = [self.shapes(), self.best_blocks(), self.figures_of_the_text(), self.appendix()];
-        Ok(Found {
+        Ok(ExperimentResult {
             tables: vec![self.table()],
             figures,
             judged: judged.into_iter().flatten().collect(),
-            ..Found::default()
+            ..ExperimentResult::default()
         })
     }
 }

@@ -2,7 +2,7 @@
 use super::claims::Judged;
 use super::lookup::{CC, CC_PLUS, DSM, DSM_PLUS, NAMES, NUMA, member, names};
 use super::program::{Listed, Program};
-use super::{Experiment, Figure, Found, Spec};
+use super::{Experiment, ExperimentResult, Figure, Spec};
 use homenode_command::Failure;
 use homenode_machine::Machine;
 use homenode_machine::models::family::{Coherence, MEMBERS, Parameters};
@@ -63,8 +63,12 @@ impl Experiment for Overheads {
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<Found, Failure> {
-        Ok(Found { figures: self.0.iter().map(Measured::figure).collect(), judged: self.judged(), ..Found::default() })
+    fn finish(self: Box<Self>) -> Result<ExperimentResult, Failure> {
+        Ok(ExperimentResult {
+            figures: self.0.iter().map(Measured::figure).collect(),
+            judged: self.judged(),
+            ..ExperimentResult::default()
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 use super::claims::Judged;
 use super::paper::{columns, number, rows, short, within};
 use super::program::Program;
-use super::{Experiment, Figure, Found, Spec};
+use super::{Experiment, ExperimentResult, Figure, Spec};
 use crate::doc::Table;
 use homenode_command::Failure;
 use homenode_machine::models;
@@ -60,7 +60,7 @@ impl OfProgram {
 impl Experiment for Translation {
     fn program(&mut self, program: &Program) -> Result<(), Failure> {
         let models: Vec<&'static TlbModel> = TLB_MODELS.iter().take(MODELS).collect();
-        let mut tlbs = Tlbs::new(&models, &PAGES, 4, program.seats()).map_err(Failure::work)?;
+        let mut tlbs = Tlbs::new(&models, &PAGES, 4, program.bindings()).map_err(Failure::work)?;
         program.each(|refs| tlbs.refs(refs))?;
         let mut question = program.question(models::find("numa").into_iter().collect(), &[128, 4096]);
         question.with_replication = Want::Cost;
@@ -72,8 +72,8 @@ impl Experiment for Translation {
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<Found, Failure> {
-        Ok(Found {
+    fn finish(self: Box<Self>) -> Result<ExperimentResult, Failure> {
+        Ok(ExperimentResult {
             tables: vec![self.rates(), self.table_6_5()],
             figures: self.of.iter().map(OfProgram::figure).collect(),
             judged: self.judge(),
@@ -82,7 +82,7 @@ impl Experiment for Translation {
                  nothing, as there. The ACE's miss costs 2.5 and the R4000's 10 local references."
                     .into(),
             ],
-            ..Found::default()
+            ..ExperimentResult::default()
         })
     }
 }

@@ -3,14 +3,16 @@ use super::claims::Judged;
 use super::paper::{columns, number, rows, short};
 use super::program::Program;
 use super::slopes::{Apart, Price};
-use super::{Experiment, Figure, Found, Spec};
+use super::{Experiment, ExperimentResult, Figure, Spec};
 use crate::doc::Table;
 use homenode_base::NodeId;
 use homenode_command::Failure;
 use homenode_machine::{Machine, models};
 use homenode_placement::Start;
-use homenode_sim::Seat;
-use homenode_study::analyses::{Component, Known, McprParts, MoveCost, Moves, Series, data_ratio, ratio_proves};
+use homenode_sim::ThreadBinding;
+use homenode_study::analyses::{
+    Component, McprParts, MoveCost, Moves, Series, SyntheticTrace, data_ratio, ratio_proves,
+};
 use homenode_trace::order::{Order, OrderKind, Stream};
 
 pub(super) static SPEC: Spec = Spec { id: "E11", title: "false sharing", begin: || Box::new(Sharing::default()) };
@@ -64,7 +66,7 @@ impl Experiment for Sharing {
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<Found, Failure> {
+    fn finish(self: Box<Self>) -> Result<ExperimentResult, Failure> {
         let cc = models::find("cc").ok_or_else(|| Failure::work("no machine cc"))?;
         let cost = move_cost(&cc)?;
         let (exact, of) = closed_forms()?;
@@ -76,7 +78,7 @@ impl Experiment for Sharing {
              with the printed moves, in whole numbers",
         )];
         judged.extend(self.judge(cost));
-        Ok(Found {
+        Ok(ExperimentResult {
             tables: vec![self.bounds(cost)],
             figures: self.of.iter().flat_map(OfProgram::figures).collect(),
             judged,
@@ -86,7 +88,7 @@ impl Experiment for Sharing {
                  being told which words go together."
                     .into(),
             ],
-            ..Found::default()
+            ..ExperimentResult::default()
         })
     }
 }
@@ -100,12 +102,12 @@ fn closed_forms() -> Result<(usize, usize), Failure> {
 
 fn is_exact(row: &[String]) -> Result<bool, Failure> {
     let int = |i: usize| number(&row[i]).map_or(0, |x| x as i128);
-    let Some(trace) = Known::ALL.iter().find(|k| k.name() == row[0]) else { return Ok(false) };
+    let Some(trace) = SyntheticTrace::ALL.iter().find(|k| k.name() == row[0]) else { return Ok(false) };
     let (p, s, n) = (int(1) as u16, int(2) as u64, int(3) as u64);
     let cost = MoveCost { overhead: int(4) as i64, per_word: int(5) as i64 };
-    let seats: Vec<Seat> = (0..p).map(|t| Seat { cpu: t, node: NodeId(t), space: 0 }).collect();
+    let bindings: Vec<ThreadBinding> = (0..p).map(|t| ThreadBinding { cpu: t, node: NodeId(t), space: 0 }).collect();
     // Fourteen words lie in a block of sixteen as they do in one of fourteen.
-    let mut moves = Moves::new(&[s.next_power_of_two(), 1], 4, Start::FreeSet, &seats).map_err(Failure::work)?;
+    let mut moves = Moves::new(&[s.next_power_of_two(), 1], 4, Start::FreeSet, &bindings).map_err(Failure::work)?;
     let data = trace.program(p.into(), s, n).open().map_err(Failure::work)?;
     let mut order = Order::new(&data, OrderKind::Model)?;
     while let Some(piece) = order.pull()? {
@@ -116,7 +118,7 @@ fn is_exact(row: &[String]) -> Result<bool, Failure> {
         Component { cost, block_words: s, block_moves, word_moves }.split(fragmentation)
     };
     let ours = split(block_moves, word_moves, int(8));
-    let fragmentation = if *trace == Known::Fragmentation { int(3) * int(5) * (int(2) - 1) } else { 0 };
+    let fragmentation = if *trace == SyntheticTrace::Fragmentation { int(3) * int(5) * (int(2) - 1) } else { 0 };
     let printed = split(int(11) as u64, int(12) as u64, fragmentation);
     let same = |split: homenode_study::analyses::Split, s: usize, gamma: usize| {
         (split.false_sharing, split.grouping) == (int(s) * split.scale, int(gamma) * split.scale)

@@ -2,7 +2,7 @@
 use super::claims::Judged;
 use super::lookup::{Answered, CC, DSM, NAMES, NUMA, member, two};
 use super::program::{Listed, Program};
-use super::{Experiment, Figure, Found, Spec};
+use super::{Experiment, ExperimentResult, Figure, Spec};
 use crate::doc::Table;
 use homenode_base::Cost;
 use homenode_command::Failure;
@@ -63,9 +63,14 @@ impl Experiment for Latencies {
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<Found, Failure> {
+    fn finish(self: Box<Self>) -> Result<ExperimentResult, Failure> {
         let figures = BLOCKS.iter().enumerate().map(|(b, block)| self.means(b, *block)).collect();
-        Ok(Found { tables: vec![self.gains()], figures, judged: self.judged(), ..Found::default() })
+        Ok(ExperimentResult {
+            tables: vec![self.gains()],
+            figures,
+            judged: self.judged(),
+            ..ExperimentResult::default()
+        })
     }
 }
 

@@ -50,12 +50,12 @@ trait Experiment: Send {
     /// The next program.
     fn program(&mut self, program: &Program) -> Result<(), Failure>;
     /// All programs were seen.
-    fn finish(self: Box<Self>) -> Result<Found, Failure>;
+    fn finish(self: Box<Self>) -> Result<ExperimentResult, Failure>;
 }
 
 /// What an experiment found.
 #[derive(Default)]
-struct Found {
+struct ExperimentResult {
     tables: Vec<Table>,
     figures: Vec<Figure>,
     bars: Vec<Bars>,
@@ -105,7 +105,8 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
     let programs = if looks { of_size(size_number) } else { Vec::new() };
     let recording = all_programs(&programs, (job.folder, size_number), &mut running, progress)?;
     let costs = costs(recording, &running);
-    let found = running.into_iter().map(|r| r.experiment.finish()).collect::<Result<Vec<Found>, Failure>>()?;
+    let found =
+        running.into_iter().map(|r| r.experiment.finish()).collect::<Result<Vec<ExperimentResult>, Failure>>()?;
     let (doc, pictures) = page(&chosen, job.size, programs.len(), found, costs)?;
     Ok((doc, Box::new(pictures)))
 }
@@ -197,7 +198,7 @@ fn page(
     chosen: &[&Spec],
     size: &str,
     programs: usize,
-    found: Vec<Found>,
+    found: Vec<ExperimentResult>,
     costs: String,
 ) -> Result<(ReproduceDoc, Pictures), Failure> {
     let ids: Vec<&str> = chosen.iter().map(|s| s.id).collect();

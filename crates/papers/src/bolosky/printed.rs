@@ -2,7 +2,7 @@
 use super::claims::Judged;
 use super::paper::{columns, short};
 use super::program::Program;
-use super::{Experiment, Found, Spec};
+use super::{Experiment, ExperimentResult, Spec};
 use crate::doc::Table;
 use homenode_base::{Cost, NodeId, Rng, TotalCost, VirtualTime};
 use homenode_command::Failure;
@@ -66,12 +66,12 @@ impl Experiment for Beside {
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<Found, Failure> {
-        Ok(Found {
+    fn finish(self: Box<Self>) -> Result<ExperimentResult, Failure> {
+        Ok(ExperimentResult {
             tables: vec![self.by_machine(), self.by_program()],
             judged: vec![self.optimality(), self.order(), self.best_blocks(), self.running_time(), linear()],
             notes: self.notes(),
-            ..Found::default()
+            ..ExperimentResult::default()
         })
     }
 }

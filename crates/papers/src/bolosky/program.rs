@@ -7,7 +7,7 @@ use homenode_command::{Failure, Progress};
 use homenode_machine::models::family::{MEMBERS, Parameters};
 use homenode_machine::{Machine, models};
 use homenode_placement::policies::Choice;
-use homenode_sim::Seat;
+use homenode_sim::ThreadBinding;
 use homenode_study::{Answer, Layout, Partition, Partitioner, Question, StudyError, Want, What};
 use homenode_trace::Merged;
 use homenode_trace::dataset::DatasetReader;
@@ -88,7 +88,7 @@ pub(super) struct Program {
     /// 0, 1 or 2 for XS, S and M.
     pub(super) size: usize,
     reader: DatasetReader,
-    seats: Vec<Seat>,
+    bindings: Vec<ThreadBinding>,
     partition: Partition,
     machines: OnceLock<Result<Machines, Failure>>,
     /// On disk.
@@ -124,15 +124,15 @@ impl Program {
         recorded_bytes: u64,
     ) -> Result<Program, Failure> {
         let node = |t: u32| NodeId(t.min(u32::from(PROCESSORS) - 1) as u16);
-        let seat = |t: u32| Seat { cpu: node(t).0, node: node(t), space: reader.address_space(t) };
-        let seats: Vec<Seat> = (0..reader.threads()).map(seat).collect();
-        let partition = partitioned(&reader, &seats)?;
-        Ok(Program { listed, size, reader, seats, partition, machines: OnceLock::new(), recorded_bytes })
+        let binding = |t: u32| ThreadBinding { cpu: node(t).0, node: node(t), space: reader.address_space(t) };
+        let bindings: Vec<ThreadBinding> = (0..reader.threads()).map(binding).collect();
+        let partition = partitioned(&reader, &bindings)?;
+        Ok(Program { listed, size, reader, bindings, partition, machines: OnceLock::new(), recorded_bytes })
     }
     /// A question on these machines at these block sizes, with every thread on a processor and node of its own.
     pub(super) fn question(&self, machines: Vec<Machine>, blocks: &[u64]) -> Question {
-        let seats = vec![self.seats.clone(); machines.len()];
-        Question::new(machines, seats, blocks.to_vec())
+        let bindings = vec![self.bindings.clone(); machines.len()];
+        Question::new(machines, bindings, blocks.to_vec())
     }
     /// The answer of the folded engine, on all processors: answers of parts add up.
     pub(super) fn answer(&self, question: &Question) -> Result<Answer, Failure> {
@@ -207,16 +207,16 @@ impl Program {
         &self.partition
     }
     /// Where threads sit.
-    pub(super) fn seats(&self) -> &[Seat] {
-        &self.seats
+    pub(super) fn bindings(&self) -> &[ThreadBinding] {
+        &self.bindings
     }
 }
 
 /// All machines of the thesis count words of four bytes: one partition answers every question about them. Times are
 /// kept, for policies that look at a clock.
-fn partitioned(reader: &DatasetReader, seats: &[Seat]) -> Result<Partition, Failure> {
+fn partitioned(reader: &DatasetReader, bindings: &[ThreadBinding]) -> Result<Partition, Failure> {
     let machines: Vec<Machine> = ["ace", "numa"].iter().filter_map(|name| models::find(name)).collect();
-    let mut question = Question::new(machines, vec![seats.to_vec(); 2], BLOCKS.to_vec());
+    let mut question = Question::new(machines, vec![bindings.to_vec(); 2], BLOCKS.to_vec());
     question.policies = vec![Choice::parse("platinum").map_err(Failure::work)?];
     partition(&question, &mut Order::new(reader, OrderKind::Model)?)
 }

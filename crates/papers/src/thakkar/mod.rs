@@ -121,7 +121,7 @@ fn home(homes: &Homes, scene: &Scene, key: &PageKey, uses: &PageUse) -> NodeId {
     homes.get(key).copied().unwrap_or_else(|| scene.node_of(uses.first))
 }
 
-/// A machine with threads in their seats.
+/// A machine with threads bound to processors.
 struct Scene {
     distances: Distances,
     map: ThreadMap,
@@ -134,7 +134,7 @@ impl Scene {
         Ok(Scene { distances: Distances::of(machine), map, nodes: machine.nodes() })
     }
     fn node_of(&self, thread: ThreadId) -> NodeId {
-        self.map.seats().get(thread.index()).map_or(NodeId(0), |s| s.node)
+        self.map.bindings().get(thread.index()).map_or(NodeId(0), |s| s.node)
     }
     fn uses(&self, page: &PageUse) -> Vec<ClassCounts> {
         page.by_node(self.nodes, |t| self.node_of(t))

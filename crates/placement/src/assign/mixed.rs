@@ -41,7 +41,7 @@ pub fn assign_mixed(items: &[Item], capacity: &[u64]) -> Result<Mixed, AssignErr
     let class = |i: &Item| Class { prices: i.prices.iter().map(|p| share(i, p)).collect(), pages: i.pages };
     let relaxed = assign(&items.iter().map(class).collect::<Vec<_>>(), capacity)?;
     let bound = TotalCost(relaxed.cost.0.div_euclid(SCALE) + i128::from(relaxed.cost.0.rem_euclid(SCALE) > 0));
-    let mut search = seat_rest(items, capacity, &relaxed.pages)
+    let mut search = bind_rest(items, capacity, &relaxed.pages)
         .or_else(|| largest_first(items, capacity))
         .ok_or_else(|| AssignError::Fragmented { pages: items.iter().map(|i| i.pages).max().unwrap_or(0) })?;
     for _ in 0..ROUNDS {
@@ -54,7 +54,7 @@ pub fn assign_mixed(items: &[Item], capacity: &[u64]) -> Result<Mixed, AssignErr
 }
 
 /// What the divisible optimum left whole stays, the rest goes where it is cheapest and fits, largest first.
-fn seat_rest<'a>(items: &'a [Item], capacity: &[u64], relaxed: &[Vec<u64>]) -> Option<Search<'a>> {
+fn bind_rest<'a>(items: &'a [Item], capacity: &[u64], relaxed: &[Vec<u64>]) -> Option<Search<'a>> {
     let mut search = Search::new(items, capacity);
     let mut left = Vec::new();
     for (i, at) in relaxed.iter().enumerate() {

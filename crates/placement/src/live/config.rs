@@ -11,7 +11,7 @@ pub struct Config {
     pub decide_per_mille: u32,
     /// Most time for moving, per mille of the time that passes.
     pub move_per_mille: u32,
-    /// Windows with use, running, in which the policy must wish the same for a page. 1 for a policy that waits by itself.
+    /// Windows with use, running, in which the policy must propose the same for a page. 1 for a policy that waits by itself.
     pub hysteresis: u32,
     /// Moves that a page may make at once. One more is earned in a fifth of [`Config::defrost_after_ns`]; twice that for each time
     /// that all were used up.
@@ -20,7 +20,7 @@ pub struct Config {
     pub freeze_within_ns: u64,
     /// How long it stays frozen at most (PLATINUM's t2), in nanoseconds: the first time for t1, then twice as long each time.
     pub defrost_after_ns: u64,
-    /// Windows that a placement is expected to be of use, until the wish for it has lasted longer.
+    /// Windows that a placement is expected to be of use, until the candidate has lasted longer.
     pub horizon_windows: u32,
     /// Memory accesses that one unit of evidence stands for.
     pub accesses_per_unit: u32,

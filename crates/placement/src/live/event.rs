@@ -1,4 +1,4 @@
-//! What the live loop's mind hears and says. All of it can be written down and read back: see [`journal`](super::journal).
+//! What the controller of the live loop hears and says. All of it can be written down and read back: see [`journal`](super::journal).
 use homenode_base::NodeId;
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ pub struct Use {
     pub writes: u32,
 }
 
-/// What the mind is told. Times are nanoseconds of one steady clock.
+/// What the controller is told. Times are nanoseconds of one steady clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
@@ -51,7 +51,7 @@ pub enum Event {
     },
     /// Answer to [`Effect::Move`].
     Moved {
-        /// One for each wish, in any order; a wish without one counts as not attempted.
+        /// One for each candidate, in any order; a candidate without one counts as not attempted.
         verdicts: Vec<Verdict>,
         /// Nanoseconds that moving took.
         took_ns: u64,
@@ -74,7 +74,7 @@ pub enum Event {
 
 /// One move asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wish {
+pub struct MigrationCandidate {
     /// The page.
     pub page: PageId,
     /// Small pages in it.
@@ -87,29 +87,30 @@ pub struct Wish {
     pub gain: i64,
 }
 
-/// What became of a wish.
+/// What became of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     /// The page.
     pub page: PageId,
-    /// Its fate.
-    pub fate: Fate,
+    /// Its move status.
+    #[serde(alias = "fate")]
+    pub status: MoveStatus,
 }
 
 /// What became of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Fate {
+pub enum MoveStatus {
     /// It is where it was to go, confirmed.
     Moved,
     /// It is not.
-    Refused(Refused),
+    Refused(MoveRefusal),
 }
 
 /// Why not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Refused {
+pub enum MoveRefusal {
     /// Shared with other processes.
     Shared,
     /// Busy in the kernel.
@@ -130,7 +131,7 @@ pub enum Refused {
     Other,
 }
 
-/// What the mind wants done.
+/// What the controller wants done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
 pub enum Effect {
@@ -142,7 +143,8 @@ pub enum Effect {
     /// Move these, most urgent first, and say what became of them: [`Event::Moved`].
     Move {
         /// Not empty, no page twice.
-        wishes: Vec<Wish>,
+        #[serde(alias = "wishes")]
+        candidates: Vec<MigrationCandidate>,
         /// Begin nothing new after this many nanoseconds.
         limit_ns: u64,
     },

@@ -5,7 +5,7 @@ use super::attention::{Attention, Demand};
 use super::backoff::Backoff;
 use super::budget::Budget;
 use super::config::Config;
-use super::event::{Effect, Event, Fate, PageId, Refused, Use, Verdict, Wish};
+use super::event::{Effect, Event, MigrationCandidate, MoveRefusal, MoveStatus, PageId, Use, Verdict};
 use super::guard::Pass;
 use super::pace::{Astray, Pace, Round};
 use super::pages::{Pages, Real, Seen, cost};
@@ -28,10 +28,10 @@ const SWEEP_EVERY: u64 = 64;
 enum Phase {
     Watching,
     Locating(BTreeMap<PageId, Seen>),
-    Moving { seen: BTreeMap<PageId, Seen>, wishes: Vec<Wish> },
+    Moving { seen: BTreeMap<PageId, Seen>, candidates: Vec<MigrationCandidate> },
 }
 
-/// The mind of the live loop. The same events at the same times give the same effects.
+/// The controller of the live loop. The same events at the same times give the same effects.
 pub struct Governor<'m> {
     machine: &'m Machine,
     config: Config,
@@ -66,7 +66,7 @@ pub struct Governor<'m> {
 }
 
 impl<'m> Governor<'m> {
-    /// A mind that knows nothing yet.
+    /// A controller that knows nothing yet.
     ///
     /// # Errors
     /// The policy does not exist on this machine.
@@ -250,18 +250,18 @@ impl<'m> Governor<'m> {
         self.stats.looked_at += seen.len() as u64;
         let followers = self.followers(&mut seen, &homes);
         self.meet(now_ns, &seen, &homes);
-        let mut wishes: Vec<Wish> = Vec::new();
+        let mut candidates: Vec<MigrationCandidate> = Vec::new();
         for (id, seen) in &seen {
-            wishes.extend(self.wish(now_ns, *id, seen));
+            candidates.extend(self.candidate(now_ns, *id, seen));
         }
-        wishes.extend(followers.into_iter().filter_map(|(id, seen)| self.follow(id, &seen, homes[&id])));
-        let wishes = self.afford(wishes);
-        if wishes.is_empty() {
+        candidates.extend(followers.into_iter().filter_map(|(id, seen)| self.follow(id, &seen, homes[&id])));
+        let candidates = self.afford(candidates);
+        if candidates.is_empty() {
             self.settle(now_ns, &seen, &[], &BTreeMap::new());
             return;
         }
-        effects.push(Effect::Move { wishes: wishes.clone(), limit_ns: self.budget.credit_ns() });
-        self.phase = Phase::Moving { seen, wishes };
+        effects.push(Effect::Move { candidates: candidates.clone(), limit_ns: self.budget.credit_ns() });
+        self.phase = Phase::Moving { seen, candidates };
     }
 
     /// Brings what is known of the used pages up to date.
@@ -305,16 +305,16 @@ impl<'m> Governor<'m> {
     }
 
     /// What the policy would do with a page, if nothing speaks against it.
-    fn wish(&mut self, now_ns: u64, id: PageId, seen: &Seen) -> Option<Wish> {
+    fn candidate(&mut self, now_ns: u64, id: PageId, seen: &Seen) -> Option<MigrationCandidate> {
         let accesses = self.accesses(id, seen);
         let page = self.pages.known.get_mut(&id)?;
         let from = page.home;
         page.held = false;
         let mut world = Real { home: Location::Node(from), moves_succeed: true };
         let Some(Location::Node(to)) = self.engine.probe(page.slot, &accesses, &mut world) else { return None };
-        page.history.wished((to != from).then_some(to), self.window);
+        page.history.proposed((to != from).then_some(to), self.window);
         if seen.sure {
-            page.history.wished((to != from).then_some(to), self.window);
+            page.history.proposed((to != from).then_some(to), self.window);
         }
         if to == from {
             return None;
@@ -331,7 +331,7 @@ impl<'m> Governor<'m> {
         }
         let gain = page.gain(self.machine, to, &self.config);
         let price = price(self.machine, &self.budget, page.pages, from, to);
-        // A wish that has lasted long is expected to last as long again.
+        // A candidate that has lasted long is expected to last as long again.
         let horizon = page.history.lasted(self.window).max(u64::from(self.config.horizon_windows));
         let worth = gain.0.saturating_mul(i128::from(horizon));
         if self.backoff.factor(to).is_none_or(|f| worth <= price.0.saturating_mul(i128::from(f))) {
@@ -342,7 +342,7 @@ impl<'m> Governor<'m> {
         match page.history.pass(now_ns, &self.config) {
             Pass::Free => {
                 let gain = i64::try_from(gain.0).unwrap_or(i64::MAX);
-                return Some(Wish { page: id, pages: page.pages, from, to, gain });
+                return Some(MigrationCandidate { page: id, pages: page.pages, from, to, gain });
             }
             Pass::TooNew => held.too_new += 1,
             Pass::Frozen => held.frozen += 1,
@@ -365,17 +365,18 @@ impl<'m> Governor<'m> {
         seen.accesses(self.config.accesses_per_unit, begin, begin.saturating_add(self.config.ticks_per_window))
     }
 
-    /// The wishes that time and room allow, those with the greatest gain a small page first.
-    fn afford(&mut self, mut wishes: Vec<Wish>) -> Vec<Wish> {
-        let per_page =
-            |a: &Wish, b: &Wish| i128::from(b.gain) * i128::from(a.pages) - i128::from(a.gain) * i128::from(b.pages);
-        wishes.sort_by(|a, b| per_page(a, b).cmp(&0).then(a.page.cmp(&b.page)));
+    /// The candidates that time and room allow, those with the greatest gain a small page first.
+    fn afford(&mut self, mut candidates: Vec<MigrationCandidate>) -> Vec<MigrationCandidate> {
+        let per_page = |a: &MigrationCandidate, b: &MigrationCandidate| {
+            i128::from(b.gain) * i128::from(a.pages) - i128::from(a.gain) * i128::from(b.pages)
+        };
+        candidates.sort_by(|a, b| per_page(a, b).cmp(&0).then(a.page.cmp(&b.page)));
         let mut time_ns = if self.off { 0 } else { self.budget.pages_ns() };
         // A page that takes longer than can ever be saved goes alone, and the debt is paid before the next.
         let mut on_credit = self.budget.is_full() && !self.off;
         let mut room: Vec<u64> = self.free.iter().map(|f| f.saturating_sub(self.config.reserve_pages)).collect();
         let (held, unaffordable, known) = (&mut self.stats.held, &mut self.unaffordable, &mut self.pages.known);
-        wishes.retain(|w| {
+        candidates.retain(|w| {
             let (price, room) = (self.budget.price_ns(w.pages), &mut room[w.to.index()]);
             if u64::from(w.pages) > *room {
                 held.room += 1;
@@ -392,32 +393,42 @@ impl<'m> Governor<'m> {
             *room -= u64::from(w.pages);
             true
         });
-        let price_ns: u64 = wishes.iter().map(|w| self.budget.price_ns(w.pages)).fold(0, u64::saturating_add);
+        let price_ns: u64 = candidates.iter().map(|w| self.budget.price_ns(w.pages)).fold(0, u64::saturating_add);
         if self.budget.waits(price_ns, self.window) {
-            held.budget += wishes.len() as u64;
-            unaffordable.extend(wishes.drain(..).map(|w| w.page));
+            held.budget += candidates.len() as u64;
+            unaffordable.extend(candidates.drain(..).map(|w| w.page));
         }
-        wishes
+        candidates
     }
 
     fn moved(&mut self, now_ns: u64, verdicts: &[Verdict], took_ns: u64) {
-        let Phase::Moving { seen, wishes } = std::mem::replace(&mut self.phase, Phase::Watching) else { return };
-        let fates: BTreeMap<PageId, Fate> = verdicts.iter().map(|v| (v.page, v.fate)).collect();
+        let Phase::Moving { seen, candidates } = std::mem::replace(&mut self.phase, Phase::Watching) else { return };
+        let statuses: BTreeMap<PageId, MoveStatus> = verdicts.iter().map(|v| (v.page, v.status)).collect();
         self.stats.moving_ns = self.stats.moving_ns.saturating_add(took_ns);
-        let tried = |w: &&Wish| fates.get(&w.page).is_some_and(|f| *f != Fate::Refused(Refused::OutOfTime));
-        let small = wishes.iter().filter(tried).filter(|w| w.pages == 1).count() as u64;
-        let huge = wishes.iter().filter(tried).filter(|w| w.pages > 1).count() as u64;
+        let tried = |w: &&MigrationCandidate| {
+            statuses.get(&w.page).is_some_and(|f| *f != MoveStatus::Refused(MoveRefusal::OutOfTime))
+        };
+        let small = candidates.iter().filter(tried).filter(|w| w.pages == 1).count() as u64;
+        let huge = candidates.iter().filter(tried).filter(|w| w.pages > 1).count() as u64;
         self.budget.spend(small, huge, took_ns);
-        self.settle(now_ns, &seen, &wishes, &fates);
+        self.settle(now_ns, &seen, &candidates, &statuses);
     }
 
-    /// The second pass: the policy learns what became of its wishes, and so do the guards.
-    fn settle(&mut self, now_ns: u64, seen: &BTreeMap<PageId, Seen>, wishes: &[Wish], fates: &BTreeMap<PageId, Fate>) {
-        let done = |id: &PageId| fates.get(id) == Some(&Fate::Moved);
-        let moved: BTreeSet<PageId> = wishes.iter().map(|w| w.page).filter(done).collect();
-        let unattempted = |w: &&Wish| matches!(fates.get(&w.page), None | Some(Fate::Refused(Refused::OutOfTime)));
+    /// The second pass: the policy learns what became of its candidates, and so do the guards.
+    fn settle(
+        &mut self,
+        now_ns: u64,
+        seen: &BTreeMap<PageId, Seen>,
+        candidates: &[MigrationCandidate],
+        statuses: &BTreeMap<PageId, MoveStatus>,
+    ) {
+        let done = |id: &PageId| statuses.get(id) == Some(&MoveStatus::Moved);
+        let moved: BTreeSet<PageId> = candidates.iter().map(|w| w.page).filter(done).collect();
+        let unattempted = |w: &&MigrationCandidate| {
+            matches!(statuses.get(&w.page), None | Some(MoveStatus::Refused(MoveRefusal::OutOfTime)))
+        };
         let mut late = std::mem::take(&mut self.unaffordable);
-        late.extend(wishes.iter().filter(unattempted).map(|w| w.page));
+        late.extend(candidates.iter().filter(unattempted).map(|w| w.page));
         // What follows its neighbours is told again.
         late.iter().filter(|id| !seen.contains_key(id)).for_each(|id| self.spread.again(*id));
         for (id, seen) in seen {
@@ -434,11 +445,11 @@ impl<'m> Governor<'m> {
                 self.engine.step(page.slot, access, &mut world);
             }
         }
-        for wish in wishes {
-            match fates.get(&wish.page) {
-                Some(Fate::Moved) => self.confirmed(now_ns, wish),
-                Some(Fate::Refused(why)) => self.refused(wish, *why),
-                None => self.refused(wish, Refused::OutOfTime),
+        for candidate in candidates {
+            match statuses.get(&candidate.page) {
+                Some(MoveStatus::Moved) => self.confirmed(now_ns, candidate),
+                Some(MoveStatus::Refused(why)) => self.refused(candidate, *why),
+                None => self.refused(candidate, MoveRefusal::OutOfTime),
             }
         }
         self.stats.worst_backoff = self.stats.worst_backoff.max(self.backoff.worst());
@@ -453,37 +464,37 @@ impl<'m> Governor<'m> {
         self.astray.saw(seen.len() as u64 + following, strays + away);
     }
 
-    fn confirmed(&mut self, now_ns: u64, wish: &Wish) {
-        self.stats.moved(wish);
+    fn confirmed(&mut self, now_ns: u64, candidate: &MigrationCandidate) {
+        self.stats.moved(candidate);
         self.stats.calm_windows = 0;
         self.moved_lately += 1;
-        self.backoff.came(wish.to);
-        let room = &mut self.free[wish.to.index()];
-        *room = room.saturating_sub(u64::from(wish.pages));
-        if let Some(page) = self.pages.known.get_mut(&wish.page) {
-            page.home = wish.to;
-            page.history.moved(now_ns, wish.to, &self.config);
+        self.backoff.came(candidate.to);
+        let room = &mut self.free[candidate.to.index()];
+        *room = room.saturating_sub(u64::from(candidate.pages));
+        if let Some(page) = self.pages.known.get_mut(&candidate.page) {
+            page.home = candidate.to;
+            page.history.moved(now_ns, candidate.to, &self.config);
         }
     }
 
-    fn refused(&mut self, wish: &Wish, why: Refused) {
+    fn refused(&mut self, candidate: &MigrationCandidate, why: MoveRefusal) {
         *self.stats.refused.entry(why).or_default() += 1;
         match why {
-            Refused::NodeFull => {
-                self.free[wish.to.index()] = 0;
-                self.backoff.lost(wish.to);
+            MoveRefusal::NodeFull => {
+                self.free[candidate.to.index()] = 0;
+                self.backoff.lost(candidate.to);
             }
-            Refused::NodeForbidden => _ = self.barred.insert((wish.page.space, Some(wish.to))),
-            Refused::NotPermitted => _ = self.barred.insert((wish.page.space, None)),
-            Refused::Gone => self.ended(wish.page.space),
-            Refused::Absent => self.pages.forget(wish.page),
-            Refused::Shared => {
-                if let Some(page) = self.pages.known.get_mut(&wish.page) {
+            MoveRefusal::NodeForbidden => _ = self.barred.insert((candidate.page.space, Some(candidate.to))),
+            MoveRefusal::NotPermitted => _ = self.barred.insert((candidate.page.space, None)),
+            MoveRefusal::Gone => self.ended(candidate.page.space),
+            MoveRefusal::Absent => self.pages.forget(candidate.page),
+            MoveRefusal::Shared => {
+                if let Some(page) = self.pages.known.get_mut(&candidate.page) {
                     page.history.frozen_until = u64::MAX;
                     self.stats.freezes += 1;
                 }
             }
-            Refused::Busy | Refused::OutOfTime | Refused::Other => {}
+            MoveRefusal::Busy | MoveRefusal::OutOfTime | MoveRefusal::Other => {}
         }
     }
 

@@ -16,8 +16,8 @@ pub(super) struct History {
     pub(super) last: Option<(u64, NodeId)>,
     /// Frozen until then; the end of time = for ever.
     pub(super) frozen_until: u64,
-    /// What the policy wished in the last windows with use, and how many running.
-    pub(super) wish: Option<NodeId>,
+    /// What the policy proposed in the last windows with use, and how many running.
+    pub(super) candidate: Option<NodeId>,
     pub(super) streak: u32,
     /// The first of these windows.
     since: u64,
@@ -28,7 +28,7 @@ const DOUBLINGS: u32 = 8;
 /// A move is earned in this part of the time that freezing takes at most.
 const EARNED_IN: u64 = 5;
 
-/// What the guard says to a wish.
+/// What the guard says to a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pass {
     /// Go on.
@@ -46,17 +46,17 @@ impl History {
     pub(super) fn frozen(&self, now_ns: u64) -> bool {
         now_ns < self.frozen_until
     }
-    /// Takes note of what the policy wishes in a window in which the page was used: `None` = it may stay. (Windows without
+    /// Takes note of what the policy proposes in a window in which the page was used: `None` = it may stay. (Windows without
     /// use say nothing: hinting faults come around only so often.)
-    pub(super) fn wished(&mut self, to: Option<NodeId>, window: u64) {
-        let again = to.is_some() && self.wish == to;
+    pub(super) fn proposed(&mut self, to: Option<NodeId>, window: u64) {
+        let again = to.is_some() && self.candidate == to;
         self.streak = if again { self.streak.saturating_add(1) } else { u32::from(to.is_some()) };
-        self.wish = to;
+        self.candidate = to;
         if !again {
             self.since = window;
         }
     }
-    /// Windows that the wish of this window has lasted.
+    /// Windows that the candidate of this window has lasted.
     pub(super) fn lasted(&self, window: u64) -> u64 {
         window.saturating_sub(self.since)
     }
@@ -113,7 +113,7 @@ impl History {
             self.exhausted = self.exhausted.saturating_add(1);
         }
         self.last = Some((now_ns, to));
-        (self.wish, self.streak) = (None, 0);
+        (self.candidate, self.streak) = (None, 0);
     }
     /// Whether there is nothing worth keeping when the page is no longer used.
     pub(super) fn is_blank(&self) -> bool {

@@ -1,4 +1,4 @@
-//! The journal: everything that went into the mind and came out of it, one JSON document a line, so that a live run can be
+//! The journal: everything that went into the controller and came out of it, one JSON document a line, so that a live run can be
 //! decided again later, to the same decisions.
 //!
 //! The first line is the [`Header`]; then each event with its time (`in`), followed by the effects it had (`out`).
@@ -37,7 +37,7 @@ pub struct Header {
 pub enum Line {
     /// The first.
     Header(Box<Header>),
-    /// What the mind was told.
+    /// What the controller was told.
     In {
         /// When, in nanoseconds of the run's clock.
         at_ns: u64,
@@ -89,7 +89,7 @@ pub struct Replayed {
     /// Effects, all of them as recorded unless [`Replayed::differs`].
     pub effects: u64,
     /// Moves among them.
-    pub wishes: u64,
+    pub candidates: u64,
     /// First line at which this program decided otherwise, and what it wanted.
     pub differs: Option<(usize, String)>,
     /// Whether the last line is whole (a recording that was killed may end within one).
@@ -117,7 +117,7 @@ pub fn replay(text: &str, policy: Option<&Choice>) -> Result<Replayed, JournalEr
         header: (*header).clone(),
         events: 0,
         effects: 0,
-        wishes: 0,
+        candidates: 0,
         differs: None,
         complete: text.ends_with('\n'),
         stats: Stats::default(),
@@ -145,7 +145,8 @@ pub fn replay(text: &str, policy: Option<&Choice>) -> Result<Replayed, JournalEr
                     break;
                 }
                 tally.effects += 1;
-                tally.wishes += if let Effect::Move { wishes, .. } = &effect { wishes.len() as u64 } else { 0 };
+                tally.candidates +=
+                    if let Effect::Move { candidates, .. } = &effect { candidates.len() as u64 } else { 0 };
             }
         }
     }

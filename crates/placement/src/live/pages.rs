@@ -119,7 +119,7 @@ pub(super) struct Page {
     pub(super) window: u64,
     /// Windows with use of which the policy knows.
     pub(super) looks: u64,
-    /// At its last look the page was wished elsewhere and could not be moved for a reason that lasts.
+    /// At its last look the page was proposed elsewhere and could not be moved for a reason that lasts.
     pub(super) held: bool,
     /// At its last look it was away from its user and could be moved.
     stray: bool,

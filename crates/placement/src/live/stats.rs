@@ -1,5 +1,5 @@
 //! What the loop did, for the report after a run.
-use super::event::{Refused, Wish};
+use super::event::{MigrationCandidate, MoveRefusal};
 use homenode_base::{NodeId, TotalCost};
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, VecDeque};
 /// Windows over which "now" is taken.
 const RECENT: usize = 8;
 
-/// Wishes of the policy that were not carried out, by reason; a page counts once a window.
+/// Candidates of the policy that were not carried out, by reason; a page counts once a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Held {
-    /// Not wished for enough windows running.
+pub struct RejectedCandidates {
+    /// Not proposed for enough windows running.
     pub too_new: u64,
     /// Frozen: it has moved often enough, or came back too soon.
     pub frozen: u64,
@@ -63,8 +63,8 @@ pub struct Stats {
     pub looked_at: u64,
     /// Used pages not looked at for lack of time.
     pub passed_over: u64,
-    /// Wishes not carried out.
-    pub held: Held,
+    /// Candidates not carried out.
+    pub held: RejectedCandidates,
     /// Moves confirmed (a huge page counts once).
     pub moves: u64,
     /// Small pages in them.
@@ -74,7 +74,7 @@ pub struct Stats {
     pub matrix: BTreeMap<(NodeId, NodeId), u64>,
     /// Moves refused, by reason.
     #[serde(skip)]
-    pub refused: BTreeMap<Refused, u64>,
+    pub refused: BTreeMap<MoveRefusal, u64>,
     /// Pages that somebody else moved (the kernel's balancing, the program itself).
     pub moved_by_others: u64,
     /// Pages frozen so far.
@@ -114,10 +114,10 @@ impl Stats {
         }
         self.recent.push_back(window);
     }
-    pub(super) fn moved(&mut self, wish: &Wish) {
+    pub(super) fn moved(&mut self, candidate: &MigrationCandidate) {
         self.moves += 1;
-        self.moved_pages += u64::from(wish.pages);
-        *self.matrix.entry((wish.from, wish.to)).or_default() += u64::from(wish.pages);
-        self.expected_gain += homenode_base::Cost(wish.gain);
+        self.moved_pages += u64::from(candidate.pages);
+        *self.matrix.entry((candidate.from, candidate.to)).or_default() += u64::from(candidate.pages);
+        self.expected_gain += homenode_base::Cost(candidate.gain);
     }
 }

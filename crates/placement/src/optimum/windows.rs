@@ -152,7 +152,7 @@ pub(super) fn tail(costs: &Costs, at: &[Value], run: &Run) -> (Value, Choice) {
 }
 
 /// Tries every plan. [`close`] takes the ends out of the result before it writes to `at`, hence the copy.
-fn search(costs: &Costs, at: &[Value], run: &Run) -> Found {
+fn search(costs: &Costs, at: &[Value], run: &Run) -> BestWindows {
     let shares = vec![Value::ZERO; costs.nodes];
     let mut best = Best { at, ends: vec![None; at.len()], tail: None, shares };
     let g = costs.copy_global.expect("the machine has global memory");
@@ -185,10 +185,10 @@ fn search(costs: &Costs, at: &[Value], run: &Run) -> Found {
         best.consider(&late, &late_options(costs, run));
     }
     windows(&mut best, costs, run, g);
-    Found { ends: best.ends, tail: best.tail }
+    BestWindows { ends: best.ends, tail: best.tail }
 }
 
-struct Found {
+struct BestWindows {
     ends: Vec<Option<(Value, Choice)>>,
     tail: Option<(Value, Choice)>,
 }

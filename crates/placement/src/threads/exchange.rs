@@ -1,5 +1,5 @@
-//! Single threads change seats, pairs exchange theirs, as long as that lowers the cost of the best homes.
-use super::{Seating, with_best_homes};
+//! Single threads change bindings, pairs exchange theirs, as long as that lowers the cost of the best homes.
+use super::{BoundMachine, with_best_homes};
 use crate::affinity::Distances;
 use crate::counts::PageUse;
 use homenode_base::{NodeId, TotalCost};
@@ -7,9 +7,9 @@ use homenode_base::{NodeId, TotalCost};
 /// Pages looked at in all: what keeps this within a second or so for any program.
 const PAGES_MAX: usize = 4_000_000;
 
-/// A seating that costs no more than `now`.
-pub(super) fn exchange(distances: &Distances, pages: &[&PageUse], now: Seating, seats: &[u64]) -> Seating {
-    let mut search = Search::new(distances, pages, now, seats);
+/// A binding that costs no more than `now`.
+pub(super) fn exchange(distances: &Distances, pages: &[&PageUse], now: BoundMachine, bindings: &[u64]) -> BoundMachine {
+    let mut search = Search::new(distances, pages, now, bindings);
     while search.round() && search.left > 0 {}
     with_best_homes(distances, pages, search.node_of)
 }
@@ -25,12 +25,12 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(distances: &'a Distances, pages: &'a [&'a PageUse], now: Seating, seats: &[u64]) -> Search<'a> {
+    fn new(distances: &'a Distances, pages: &'a [&'a PageUse], now: BoundMachine, bindings: &[u64]) -> Search<'a> {
         let mut used = vec![Vec::new(); now.node_of.len()];
         for (i, page) in pages.iter().enumerate() {
             page.by_thread.iter().for_each(|(t, _)| used[t.index()].push(i as u32));
         }
-        let mut free: Vec<i64> = seats.iter().map(|n| i64::try_from(*n).unwrap_or(i64::MAX)).collect();
+        let mut free: Vec<i64> = bindings.iter().map(|n| i64::try_from(*n).unwrap_or(i64::MAX)).collect();
         now.node_of.iter().for_each(|n| free[n.index()] -= 1);
         Search { distances, pages, used, node_of: now.node_of, free, left: PAGES_MAX }
     }
@@ -53,9 +53,9 @@ impl<'a> Search<'a> {
         better
     }
 
-    /// Seats these threads so if that lowers the cost.
-    fn attempt(&mut self, seats: &[(usize, NodeId)]) -> bool {
-        let mut touched: Vec<u32> = seats.iter().flat_map(|(t, _)| self.used[*t].iter().copied()).collect();
+    /// Binds these threads so if that lowers the cost.
+    fn attempt(&mut self, bindings: &[(usize, NodeId)]) -> bool {
+        let mut touched: Vec<u32> = bindings.iter().flat_map(|(t, _)| self.used[*t].iter().copied()).collect();
         touched.sort_unstable();
         touched.dedup();
         if touched.len() > self.left {
@@ -64,17 +64,17 @@ impl<'a> Search<'a> {
         }
         self.left -= touched.len();
         let before = self.cost(&touched);
-        let old: Vec<(usize, NodeId)> = seats.iter().map(|(t, _)| (*t, self.node_of[*t])).collect();
-        self.seat(seats);
+        let old: Vec<(usize, NodeId)> = bindings.iter().map(|(t, _)| (*t, self.node_of[*t])).collect();
+        self.binding(bindings);
         let better = self.cost(&touched) < before;
         if !better {
-            self.seat(&old);
+            self.binding(&old);
         }
         better
     }
 
-    fn seat(&mut self, seats: &[(usize, NodeId)]) {
-        for (thread, node) in seats {
+    fn binding(&mut self, bindings: &[(usize, NodeId)]) {
+        for (thread, node) in bindings {
             self.free[self.node_of[*thread].index()] += 1;
             self.free[node.index()] -= 1;
             self.node_of[*thread] = *node;

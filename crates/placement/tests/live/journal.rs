@@ -26,7 +26,7 @@ fn the_same_journal_gives_the_same_decisions() {
         let again = replay(&journal, None).expect("as written");
         assert_eq!((again.differs, again.complete), (None, true), "{policy}");
         assert_eq!((again.stats.moves as usize, again.stats.moved_pages), (moves, pages), "{policy}");
-        assert!(moves > 30 && again.wishes as usize >= moves && again.events > 100, "{policy}: {moves} moves");
+        assert!(moves > 30 && again.candidates as usize >= moves && again.events > 100, "{policy}: {moves} moves");
     }
 }
 

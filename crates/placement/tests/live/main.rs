@@ -1,4 +1,4 @@
-//! The live loop's mind in a world on paper.
+//! The controller of the live loop in a world on paper.
 #[path = "../common/mod.rs"]
 mod common;
 mod journal;
@@ -7,7 +7,7 @@ mod world;
 use common::machine;
 use homenode_base::{Cost, NodeId, Rng};
 use homenode_machine::{CopyCost, Machine};
-use homenode_placement::live::{Config, Event, Fate, Refused, Use, Verdict};
+use homenode_placement::live::{Config, Event, MoveRefusal, MoveStatus, Use, Verdict};
 use world::{MOVE_NS, SECOND, World, id};
 
 /// Costs in picoseconds: 80 ns near, 140 ns far, 1.6 us for a page.
@@ -156,11 +156,11 @@ fn the_off_switch_stops_moving_at_once() {
 fn refusals_are_remembered_for_what_they_are() {
     let m = real(3);
     let cases = [
-        (Refused::NodeForbidden, 1),
-        (Refused::NotPermitted, 1),
-        (Refused::Shared, 1),
-        (Refused::Gone, 1),
-        (Refused::Busy, 8),
+        (MoveRefusal::NodeForbidden, 1),
+        (MoveRefusal::NotPermitted, 1),
+        (MoveRefusal::Shared, 1),
+        (MoveRefusal::Gone, 1),
+        (MoveRefusal::Busy, 8),
     ];
     for (why, at_least) in cases {
         let mut world = World::new(&m, "affinity(100000,1,9)", config());
@@ -176,11 +176,12 @@ fn refusals_are_remembered_for_what_they_are() {
             world.governor.handle(now, &Event::Located { at: vec![(id(5), Some(NodeId(0)))] }, &mut effects);
             if effects.drain(..).any(|e| matches!(e, homenode_placement::live::Effect::Move { .. })) {
                 asked += 1;
-                let verdicts = vec![Verdict { page: id(5), fate: Fate::Refused(why) }];
+                let verdicts = vec![Verdict { page: id(5), status: MoveStatus::Refused(why) }];
                 world.governor.handle(now, &Event::Moved { verdicts, took_ns: 1000 }, &mut effects);
             }
         }
-        let right = if why == Refused::Busy || why == Refused::Gone { asked >= at_least } else { asked == at_least };
+        let right =
+            if why == MoveRefusal::Busy || why == MoveRefusal::Gone { asked >= at_least } else { asked == at_least };
         assert!(right, "{why:?}: asked {asked} times");
         assert_eq!(world.governor.stats().refused[&why], asked);
     }
@@ -202,7 +203,7 @@ fn a_node_that_keeps_refusing_is_given_up_for_a_while() {
         world.governor.handle(window * SECOND, &Event::Located { at }, &mut effects);
         if effects.drain(..).any(|e| matches!(e, homenode_placement::live::Effect::Move { .. })) {
             asked.push(window);
-            let verdicts = vec![Verdict { page: id(window), fate: Fate::Refused(Refused::NodeFull) }];
+            let verdicts = vec![Verdict { page: id(window), status: MoveStatus::Refused(MoveRefusal::NodeFull) }];
             world.governor.handle(window * SECOND, &Event::Moved { verdicts, took_ns: 1000 }, &mut effects);
         }
     }

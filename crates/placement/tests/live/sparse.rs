@@ -33,7 +33,7 @@ fn a_sample_of_each_page_every_five_windows_is_enough() {
 
 /// As in an emulated machine, where moving takes hundreds of times as long as the model says.
 #[test]
-fn dear_moves_are_made_when_the_wish_has_lasted() {
+fn dear_moves_are_made_when_the_candidate_has_lasted() {
     let m = real(2);
     let mut world = World::new(&m, "affinity", Config { first_move_ns: 1_000_000, move_per_mille: 500, ..rare() });
     world.move_ns = 1_000_000;

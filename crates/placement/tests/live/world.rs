@@ -3,7 +3,8 @@
 use homenode_base::{NodeId, Rng};
 use homenode_machine::Machine;
 use homenode_placement::live::{
-    Config, Effect, Event, Fate, Governor, Header, Line, PageId, Refused, Use, Verdict, Wish, journal::JOURNAL_SCHEMA,
+    Config, Effect, Event, Governor, Header, Line, MigrationCandidate, MoveRefusal, MoveStatus, PageId, Use, Verdict,
+    journal::JOURNAL_SCHEMA,
 };
 use homenode_placement::policies::Choice;
 use std::collections::BTreeMap;
@@ -83,7 +84,7 @@ impl<'m> World<'m> {
                 let at = pages.iter().map(|p| (*p, self.homes.get(p).copied())).collect();
                 Some(Event::Located { at })
             }
-            Effect::Move { wishes, limit_ns } => Some(self.carry_out_moves(&wishes, limit_ns)),
+            Effect::Move { candidates, limit_ns } => Some(self.carry_out_moves(&candidates, limit_ns)),
             Effect::Rate { per_mille } => {
                 assert!((1..=1000).contains(&per_mille));
                 None
@@ -91,38 +92,38 @@ impl<'m> World<'m> {
         }
     }
 
-    fn carry_out_moves(&mut self, wishes: &[Wish], limit_ns: u64) -> Event {
-        assert!(!wishes.is_empty() && !self.governor.is_off());
+    fn carry_out_moves(&mut self, candidates: &[MigrationCandidate], limit_ns: u64) -> Event {
+        assert!(!candidates.is_empty() && !self.governor.is_off());
         self.spent_ns += self.last_batch_ns;
         let allowed = self.now_ns / 1000 * u64::from(self.config.move_per_mille);
         assert!(limit_ns + self.spent_ns <= allowed, "credit {limit_ns} + {} of {allowed}", self.spent_ns);
         let mut verdicts = Vec::new();
         let mut took_ns = 0;
-        for wish in wishes {
-            assert_eq!(self.homes.get(&wish.page), Some(&wish.from), "it knows where pages are");
-            assert!(wish.from != wish.to && wish.gain > 0);
-            took_ns += self.move_ns * u64::from(wish.pages);
-            self.gains.push(wish.gain);
-            let fate = if self.rng.below(16) < self.fails_of_16 {
-                let any = [Refused::Busy, Refused::OutOfTime, Refused::Other, Refused::Shared];
-                Fate::Refused(any[self.rng.below(4) as usize])
+        for candidate in candidates {
+            assert_eq!(self.homes.get(&candidate.page), Some(&candidate.from), "it knows where pages are");
+            assert!(candidate.from != candidate.to && candidate.gain > 0);
+            took_ns += self.move_ns * u64::from(candidate.pages);
+            self.gains.push(candidate.gain);
+            let status = if self.rng.below(16) < self.fails_of_16 {
+                let any = [MoveRefusal::Busy, MoveRefusal::OutOfTime, MoveRefusal::Other, MoveRefusal::Shared];
+                MoveStatus::Refused(any[self.rng.below(4) as usize])
             } else {
-                self.check_move(wish);
-                Fate::Moved
+                self.check_move(candidate);
+                MoveStatus::Moved
             };
-            verdicts.push(Verdict { page: wish.page, fate });
+            verdicts.push(Verdict { page: candidate.page, status });
         }
         self.last_batch_ns = took_ns;
         Event::Moved { verdicts, took_ns }
     }
 
-    fn check_move(&mut self, wish: &Wish) {
-        let room = &mut self.free[wish.to.index()];
-        *room = room.checked_sub(u64::from(wish.pages)).expect("never more than fits");
+    fn check_move(&mut self, candidate: &MigrationCandidate) {
+        let room = &mut self.free[candidate.to.index()];
+        *room = room.checked_sub(u64::from(candidate.pages)).expect("never more than fits");
         assert!(*room >= self.config.reserve_pages, "the reserve stays free");
-        self.free[wish.from.index()] += u64::from(wish.pages);
-        self.homes.insert(wish.page, wish.to);
-        let past = self.moves.entry(wish.page).or_default();
+        self.free[candidate.from.index()] += u64::from(candidate.pages);
+        self.homes.insert(candidate.page, candidate.to);
+        let past = self.moves.entry(candidate.page).or_default();
         let since = past.last().map(|at| self.now_ns - at);
         assert!(since.is_none_or(|s| s >= self.config.freeze_within_ns), "ping-pong after {since:?} ns");
         past.push(self.now_ns);

@@ -102,7 +102,10 @@ fn facts(doc: &InfoDoc) -> Vec<String> {
         ("objects", format!("{}, used from {} code locations", integer(doc.objects), integer(doc.sites))),
     ];
     let mut table = Table::new(vec![Column::words("", 11).wide(11), Column::words("", 0)]);
-    rows.iter().chain(&instructions(doc)).chain(&sampled(doc)).for_each(|(name, value)| table.push_words([*name, value]));
+    rows.iter()
+        .chain(&instructions(doc))
+        .chain(&sampled(doc))
+        .for_each(|(name, value)| table.push_words([*name, value]));
     table.lines(&Layout { gap: 1, head: false, ..Layout::default() })
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn manifest(dataset_refs: u64) -> Manifest {
     }
 }
 
-/// A report with every section filled, and a comparison with a repaired twin.
+/// A report with every section filled, and a comparison with a repaired program.
 pub(crate) fn rich() -> ReportDoc {
     let first = manifest(134_217_728);
     let mut provenance = Provenance::from_manifest(&first, "stencil.hnt", "0.1.0", "model");
@@ -311,7 +311,7 @@ fn findings() -> Vec<Finding> {
     ]
 }
 
-/// The twin that initialises in parallel and pads: no finding.
+/// The repaired program that initialises in parallel and pads: no finding.
 pub(crate) fn repaired() -> Evaluation {
     let mut e = evaluation();
     let names = ["first-touch", "interleave", "fixed(0)", "best-static", "migrate-on-write", "ace(4)"];

@@ -49,14 +49,14 @@ pub(super) struct Open {
 
 /// What to open.
 #[derive(Clone, Debug)]
-pub(super) struct Wish {
+pub(super) struct OpenRequest {
     pub(super) plan: EventPlan,
     pub(super) target: Target,
     /// Bytes of each processor's ring.
     pub(super) ring_bytes: usize,
 }
 
-impl Wish {
+impl OpenRequest {
     /// Opens everything, giving up what can be given up and saying so in the plan's notes.
     ///
     /// # Errors
@@ -120,18 +120,18 @@ impl Wish {
 
 impl Opened {
     /// Opens everything as wished. A thread that ends meanwhile is passed over.
-    fn new(wish: &Wish) -> io::Result<Opened> {
+    fn new(request: &OpenRequest) -> io::Result<Opened> {
         let mut opened = Opened::default();
         let cpus = target::online_cpus();
-        match wish.target {
-            Target::BeforeExec(pid) => opened.thread(wish, pid, &cpus)?,
+        match request.target {
+            Target::BeforeExec(pid) => opened.thread(request, pid, &cpus)?,
             Target::Running(pid) => {
                 // A thread made while this goes on either inherits the events of its maker or is found by the next round.
                 // One made between the rounds by a thread that has events is sampled twice: half a millisecond of risk,
                 // against losing a thread altogether.
                 for _ in 0..3 {
                     for tid in opened.unknown(pid) {
-                        opened.thread(wish, tid, &cpus)?;
+                        opened.thread(request, tid, &cpus)?;
                     }
                 }
             }
@@ -146,11 +146,11 @@ impl Opened {
     }
 
     /// Opens all events of one thread.
-    fn thread(&mut self, wish: &Wish, tid: u32, cpus: &[u32]) -> io::Result<()> {
+    fn thread(&mut self, request: &OpenRequest, tid: u32, cpus: &[u32]) -> io::Result<()> {
         self.threads.insert(tid);
-        for (i, planned) in wish.plan.events.iter().enumerate() {
+        for (i, planned) in request.plan.events.iter().enumerate() {
             for &cpu in cpus.iter().filter(|c| planned.cpus.is_empty() || planned.cpus.contains(c)) {
-                match self.one(wish, planned, i, (tid, cpu)) {
+                match self.one(request, planned, i, (tid, cpu)) {
                     Err(e) if e.raw_os_error() == Some(ESRCH) => return Ok(()),
                     done => done?,
                 }
@@ -159,16 +159,16 @@ impl Opened {
         Ok(())
     }
 
-    fn one(&mut self, wish: &Wish, planned: &Planned, i: usize, (tid, cpu): (u32, u32)) -> io::Result<()> {
+    fn one(&mut self, request: &OpenRequest, planned: &Planned, i: usize, (tid, cpu): (u32, u32)) -> io::Result<()> {
         let begin = |mut attr: Attr| {
-            match wish.target {
+            match request.target {
                 Target::BeforeExec(_) => attr.flags |= flag::ENABLE_ON_EXEC,
                 Target::Running(_) => attr.flags &= !flag::DISABLED,
             }
             attr
         };
         let mut attr = planned.attr;
-        attr.wakeup = u32::try_from(wish.ring_bytes / 4).unwrap_or(u32::MAX);
+        attr.wakeup = u32::try_from(request.ring_bytes / 4).unwrap_or(u32::MAX);
         attr.clockid = CLOCK_MONOTONIC;
         if i == 0 {
             attr.flags |= TRACKING;
@@ -186,7 +186,7 @@ impl Opened {
         match self.rings.get(&cpu) {
             Some((_, owner)) => event.set_output(&self.events[*owner].event)?,
             None => {
-                let ring = Ring::map(&event, wish.ring_bytes)?;
+                let ring = Ring::map(&event, request.ring_bytes)?;
                 self.rings.insert(cpu, (ring, self.events.len()));
             }
         }
@@ -237,14 +237,14 @@ fn refusal(error: &io::Error, plain: impl FnOnce() -> Result<(), String>) -> Str
 /// # Errors
 /// One line: what is missing and how to get it.
 pub fn permitted(choice: EventChoice) -> Result<(), String> {
-    let mut wish = Wish {
+    let mut request = OpenRequest {
         plan: choice.plan(Path::new("/sys"), 0)?,
         target: Target::Running(std::process::id()),
         ring_bytes: RING_BYTES_MIN,
     };
     loop {
-        match probe(&wish.plan) {
-            Err(e) if wish.concede(&e) => {}
+        match probe(&request.plan) {
+            Err(e) if request.concede(&e) => {}
             done => return done.map_err(|e| why_refused(&e)),
         }
     }

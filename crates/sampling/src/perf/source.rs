@@ -4,7 +4,7 @@ use super::control::{Interval, RateController, jittered};
 use super::decode::{Counts, Decoder};
 use super::effective::Isa;
 use super::event::EventChoice;
-use super::open::{Opened, Wish, why_refused};
+use super::open::{OpenRequest, Opened, why_refused};
 use super::plan::EventPlan;
 use super::target::Target;
 use crate::SamplingError;
@@ -48,7 +48,7 @@ impl Default for PerfOptions {
 
 /// Samples of one process tree. Dropping it switches the events off.
 pub struct PerfSource {
-    wish: Wish,
+    request: OpenRequest,
     opened: Opened,
     decoder: Decoder,
     /// Finds the addresses, where samples come without.
@@ -74,7 +74,7 @@ struct Judged {
 
 impl std::fmt::Debug for PerfSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "PerfSource({}, {} events open)", self.wish.plan.words, self.opened.events.len())
+        write!(f, "PerfSource({}, {} events open)", self.request.plan.words, self.opened.events.len())
     }
 }
 
@@ -86,10 +86,10 @@ impl PerfSource {
     pub fn open(target: Target, choice: EventChoice, options: &PerfOptions) -> Result<PerfSource, SamplingError> {
         let refuse = |why: String| SamplingError { name: "perf", why };
         let plan = choice.plan(Path::new("/sys"), options.period).map_err(refuse)?;
-        let mut wish = Wish { plan, target, ring_bytes: options.ring_bytes };
-        let opened = wish.open().map_err(|e| refuse(why_refused(&e)))?;
-        let decoder = decoder_of(&wish.plan, &opened);
-        let period = wish.plan.events.first().map_or(1, |p| p.attr.period);
+        let mut request = OpenRequest { plan, target, ring_bytes: options.ring_bytes };
+        let opened = request.open().map_err(|e| refuse(why_refused(&e)))?;
+        let decoder = decoder_of(&request.plan, &opened);
+        let period = request.plan.events.first().map_or(1, |p| p.attr.period);
         Ok(PerfSource {
             controller: RateController::new(period, PERIOD_MIN.min(period), options.overhead_permille),
             code: Isa::here().filter(|_| choice == EventChoice::Clock).map(Code::new),
@@ -104,7 +104,7 @@ impl PerfSource {
             bytes: Vec::new(),
             paused: false,
             settled: false,
-            wish,
+            request,
             opened,
             decoder,
         })
@@ -116,7 +116,7 @@ impl PerfSource {
     }
     /// What is sampled, with notes on what could not be had.
     pub fn plan(&self) -> &EventPlan {
-        &self.wish.plan
+        &self.request.plan
     }
     /// Mean events between samples now.
     pub fn period(&self) -> u64 {
@@ -146,7 +146,7 @@ impl PerfSource {
     /// At the end: the kernel tells of lost records only with the next record, which the last ones never have. Where every
     /// event is a sample the counters know.
     fn settle(&mut self) -> Option<Notice> {
-        if self.wish.plan.adjustable || self.code.is_some() || std::mem::replace(&mut self.settled, true) {
+        if self.request.plan.adjustable || self.code.is_some() || std::mem::replace(&mut self.settled, true) {
             return None;
         }
         let counted: u64 = self.opened.events.iter().filter_map(|o| o.event.count().ok()).sum();
@@ -158,7 +158,7 @@ impl PerfSource {
 
     /// Once in a while: what the last interval cost, and the periods of the next.
     fn judge(&mut self, samples: &mut Vec<RawSample>, notices: &mut Vec<Notice>) -> io::Result<()> {
-        if !self.wish.plan.adjustable || self.paused || self.judged.at.elapsed() < JUDGE {
+        if !self.request.plan.adjustable || self.paused || self.judged.at.elapsed() < JUDGE {
             return Ok(());
         }
         let (now, before) = (self.decoder.counts, self.judged.counts);
@@ -186,7 +186,7 @@ impl PerfSource {
     fn redraw(&mut self, mean: u64) -> io::Result<()> {
         for (open, &over) in self.opened.events.iter().zip(&self.opened.over) {
             if !over {
-                let granule = self.wish.plan.events[open.planned].granule;
+                let granule = self.request.plan.events[open.planned].granule;
                 open.event.set_period(jittered(mean, granule, &mut self.rng))?;
             }
         }
@@ -195,19 +195,19 @@ impl PerfSource {
 
     /// All events anew with another period: the only way to reach threads that inherited theirs.
     fn reopen(&mut self, mean: u64, samples: &mut Vec<RawSample>, notices: &mut Vec<Notice>) -> io::Result<()> {
-        let mut wish = self.wish.clone();
-        wish.target = Target::Running(self.wish.target.pid());
-        for planned in &mut wish.plan.events {
+        let mut request = self.request.clone();
+        request.target = Target::Running(self.request.target.pid());
+        for planned in &mut request.plan.events {
             planned.attr.period = jittered(mean, planned.granule, &mut self.rng);
         }
         self.opened.switch(false)?;
         self.drain(samples, notices);
-        match wish.open() {
+        match request.open() {
             Ok(opened) => {
                 let counts = self.decoder.counts;
-                self.decoder = decoder_of(&wish.plan, &opened);
+                self.decoder = decoder_of(&request.plan, &opened);
                 self.decoder.counts = counts;
-                (self.opened, self.wish) = (opened, wish);
+                (self.opened, self.request) = (opened, request);
                 Ok(())
             }
             // The root of the tree is gone, or may not be asked any more: what is open serves on as it was.
@@ -234,13 +234,13 @@ fn nanoseconds(d: Duration) -> u64 {
 
 impl SampleSource for PerfSource {
     fn unit(&self) -> SampleUnit {
-        self.wish.plan.unit
+        self.request.plan.unit
     }
     fn event(&self) -> String {
-        self.wish.plan.words.clone()
+        self.request.plan.words.clone()
     }
     fn sees_writes(&self) -> bool {
-        self.wish.plan.sees_writes
+        self.request.plan.sees_writes
     }
     fn poll(
         &mut self,
@@ -290,6 +290,6 @@ impl SampleSource for PerfSource {
             (c.hits, "were stores that hit a cache, where loads are sampled only when they miss"),
         ];
         let told = dropped.iter().filter(|d| d.0 > 0).map(|(n, why)| format!("{n} samples were dropped: they {why}"));
-        self.wish.plan.notes.iter().cloned().chain(told).collect()
+        self.request.plan.notes.iter().cloned().chain(told).collect()
     }
 }

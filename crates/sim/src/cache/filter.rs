@@ -22,7 +22,7 @@ pub struct CacheFilter {
     pub(super) shared: Vec<Shared>,
     pub(super) memo: Vec<Memo>,
     /// Node of each processor and its number within the node.
-    pub(super) seat: Vec<(u16, u16)>,
+    pub(super) binding: Vec<(u16, u16)>,
     /// First processor of each node.
     pub(super) first_cpu: Vec<usize>,
     clock: u64,
@@ -44,17 +44,17 @@ impl CacheFilter {
         if !caches.line_bytes.is_power_of_two() {
             return Err(bad());
         }
-        let (mut seat, mut first_cpu) = (Vec::new(), Vec::new());
+        let (mut binding, mut first_cpu) = (Vec::new(), Vec::new());
         for (node, &cores) in machine.shape.cores.iter().enumerate() {
-            first_cpu.push(seat.len());
-            seat.extend((0..cores).map(|core| (node as u16, core)));
+            first_cpu.push(binding.len());
+            binding.extend((0..cores).map(|core| (node as u16, core)));
         }
         let shared = |&cores: &u16| Shared::new(shared_sets, caches.shared.ways, cores);
         Ok(Some(CacheFilter {
-            private: vec![Private::new(private_sets, caches.private.ways); seat.len()],
+            private: vec![Private::new(private_sets, caches.private.ways); binding.len()],
             shared: machine.shape.cores.iter().map(shared).collect(),
-            memo: vec![Memo::default(); seat.len()],
-            seat,
+            memo: vec![Memo::default(); binding.len()],
+            binding,
             first_cpu,
             clock: 0,
             line_bytes: caches.line_bytes,
@@ -76,7 +76,7 @@ impl CacheFilter {
         let memo = self.memo[cpu];
         if memo.key == key && memo.state >= (if write { Mesi::Modified } else { Mesi::Shared }) {
             let kind = if write { Kind::WriteHit } else { Kind::ReadHit };
-            return emit(CacheEvent { kind, node: self.seat[cpu].0, block, line: key });
+            return emit(CacheEvent { kind, node: self.binding[cpu].0, block, line: key });
         }
         self.lookup(cpu, key, block, write, emit);
     }
@@ -90,7 +90,7 @@ impl CacheFilter {
     }
 
     fn lookup(&mut self, cpu: usize, key: u64, block: u32, write: bool, emit: &mut impl FnMut(CacheEvent)) {
-        let (node, core) = self.seat[cpu];
+        let (node, core) = self.binding[cpu];
         let event = |kind| CacheEvent { kind, node, block, line: key };
         let Some(line) = self.private[cpu].touch(key) else {
             return self.below(cpu, key, block, write, emit);
@@ -113,7 +113,7 @@ impl CacheFilter {
 
     /// The reference missed its private cache.
     fn below(&mut self, cpu: usize, key: u64, block: u32, write: bool, emit: &mut impl FnMut(CacheEvent)) {
-        let (node, core) = self.seat[cpu];
+        let (node, core) = self.binding[cpu];
         self.clock += 1;
         let slot = match self.shared[usize::from(node)].find(key) {
             Some(slot) => {
@@ -172,7 +172,7 @@ impl CacheFilter {
 
     /// Where a read by this processor would get the line from, without reading it.
     pub fn supplier(&mut self, cpu: usize, key: u64) -> Supplier {
-        let node = usize::from(self.seat[cpu].0);
+        let node = usize::from(self.binding[cpu].0);
         if self.private_state(cpu, key) != Mesi::Invalid {
             return Supplier::Cache;
         }

@@ -1,26 +1,26 @@
 //! From a trace to an [`Evaluation`]: one pass for policies, bounds and analysis, one for what the candidates of findings
 //! are worth, and one for all findings together.
 mod findings;
+mod first_pass;
 mod objects;
 mod rows;
-mod watch;
 
 use crate::SimError;
 use crate::engine::{Engine, Watched};
 use crate::evaluation::Evaluation;
 use crate::setup::Setup;
+use first_pass::FirstPassObserver;
 use homenode_analysis::Analysis;
 use homenode_base::{NodeId, TotalCost};
 use homenode_placement::Start;
 use homenode_placement::policies::{ALL, Choice};
 use homenode_trace::order::Source;
-pub use objects::{Found, NoObjects, Objects};
-use watch::Watch;
+pub use objects::{NoObjects, ObjectRange, Objects};
 
 /// What to evaluate.
 #[derive(Clone, Copy)]
 pub struct EvalContext<'a> {
-    /// Machine, seats, block size, replay options.
+    /// Machine, bindings, block size, replay options.
     pub setup: Setup<'a>,
     /// Policies; first touch, the base of all findings, is added if it is missing. Reported in registry order.
     pub policies: &'a [Choice],
@@ -59,8 +59,8 @@ pub fn evaluate(
 ) -> Result<Evaluation, SimError> {
     let setup = context.setup;
     let choices = in_registry_order(context.policies, setup)?;
-    let nodes: Vec<NodeId> = setup.seats.iter().map(|s| s.node).collect();
-    let cpus: Vec<u16> = setup.seats.iter().map(|s| s.cpu).collect();
+    let nodes: Vec<NodeId> = setup.bindings.iter().map(|s| s.node).collect();
+    let cpus: Vec<u16> = setup.bindings.iter().map(|s| s.cpu).collect();
     let analysis = Analysis::new(homenode_analysis::Setup {
         machine: setup.machine,
         block_bytes: setup.block_bytes,
@@ -69,17 +69,17 @@ pub fn evaluate(
         cpus: &cpus,
         sampled: setup.options.sampled,
     });
-    let watch = Watch::new(analysis, objects, setup.seats);
+    let first_pass = FirstPassObserver::new(analysis, objects, setup.bindings);
     // Policies, bounds and analysis.
-    let mut pass = Watched::new(setup, &choices, Some(context.options.start), watch)?;
+    let mut pass = Watched::new(setup, &choices, Some(context.options.start), first_pass)?;
     let mut stream = source.stream(0)?;
     while let Some(piece) = stream.pull()? {
         pass.replay.refs(piece.refs);
         piece.event.iter().for_each(|(event, _)| pass.replay.observer().event(event));
     }
     drop(stream);
-    let (priced, watch) = pass.finish()?;
-    let analysed = watch.finish();
+    let (priced, first_pass) = pass.finish()?;
+    let analysed = first_pass.finish();
     let (mut evaluation, candidates) = rows::evaluation(context, &choices, &priced, analysed);
     findings::fill(&mut evaluation, candidates, source, context)?;
     spread(&mut evaluation, &choices, source, context)?;

@@ -5,7 +5,7 @@ use homenode_trace::Event;
 
 /// An answer to "what is at this address now".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct ObjectRange {
     /// Object row, [`UNKNOWN_OBJECT`] if none is known.
     pub object: u32,
     /// First byte of a range around the address to which the answer applies until the next event.
@@ -20,7 +20,7 @@ pub trait Objects {
     /// The next event.
     fn event(&mut self, event: &Event);
     /// What lies at this address of this address space.
-    fn at(&mut self, space: u32, addr: u64) -> Found;
+    fn at(&mut self, space: u32, addr: u64) -> ObjectRange;
     /// The object row with this id (never [`UNKNOWN_OBJECT`]).
     fn object(&self, object: u32) -> ObjectName;
     /// First byte and size of the allocation of row `object` that contains, or last contained, `addr`, if known.
@@ -39,8 +39,8 @@ pub struct NoObjects;
 
 impl Objects for NoObjects {
     fn event(&mut self, _: &Event) {}
-    fn at(&mut self, _: u32, _: u64) -> Found {
-        Found { object: UNKNOWN_OBJECT, from: 0, last: u64::MAX }
+    fn at(&mut self, _: u32, _: u64) -> ObjectRange {
+        ObjectRange { object: UNKNOWN_OBJECT, from: 0, last: u64::MAX }
     }
     fn object(&self, _: u32) -> ObjectName {
         ObjectName::default()

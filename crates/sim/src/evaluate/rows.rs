@@ -1,9 +1,9 @@
 //! Results as rows.
 use super::EvalContext;
+use crate::consumers::ProgramBounds;
 use crate::engine::Priced;
 use crate::evaluation::{BindingRow, Evaluation, OptimumRow, PolicyRow, SampleSpread, ThreadRow};
 use crate::evidence::{Evidence, Gap};
-use crate::lanes::ProgramBounds;
 use homenode_analysis::{Analysed, Candidate};
 use homenode_base::TotalCost;
 use homenode_machine::Unit;
@@ -81,8 +81,9 @@ fn evidence(strangers: u64, unwatched: u64, spread: Option<SampleSpread>) -> Evi
 }
 
 fn threads(context: &EvalContext<'_>, priced: &Priced) -> Vec<ThreadRow> {
-    let rows = context.setup.seats.iter().zip(&priced.refs_of).zip(0..);
-    rows.map(|((seat, refs), thread)| ThreadRow { thread, cpu: seat.cpu, node: seat.node.0, refs: *refs }).collect()
+    let rows = context.setup.bindings.iter().zip(&priced.refs_of).zip(0..);
+    rows.map(|((binding, refs), thread)| ThreadRow { thread, cpu: binding.cpu, node: binding.node.0, refs: *refs })
+        .collect()
 }
 
 fn policy(choice: &Choice, priced: &Priced, i: usize, reference: Option<TotalCost>) -> PolicyRow {

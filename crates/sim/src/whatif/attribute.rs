@@ -74,12 +74,12 @@ pub(super) struct Attribution {
     levels: Vec<Level>,
     /// By change that gives something.
     stages: Vec<Stage>,
-    held: Held,
+    held: HeldBackReferences,
 }
 
 /// References that are made at the same time as others.
 #[derive(Clone, Debug, Default)]
-struct Held {
+struct HeldBackReferences {
     /// References since the last one that was held back.
     in_a_row: u32,
     /// Those since the first one that was, by other threads than these.
@@ -93,7 +93,7 @@ impl Attribution {
     /// `line_shift` is that of the machine's cache lines, if there are some: only then does it matter which references to
     /// different blocks are made at the same time.
     pub(super) fn new(line_shift: Option<u32>) -> Attribution {
-        let held = Held { together: line_shift.map(Together::new), ..Held::default() };
+        let held = HeldBackReferences { together: line_shift.map(Together::new), ..HeldBackReferences::default() };
         Attribution { levels: Vec::new(), stages: Vec::new(), held }
     }
 
@@ -133,7 +133,13 @@ impl Attribution {
 }
 
 /// The first level that knows a unit decides.
-fn look_up<F: FnMut(Merged)>(levels: &mut [Level], stages: &mut [Stage], held: &mut Held, r: Merged, out: &mut F) {
+fn look_up<F: FnMut(Merged)>(
+    levels: &mut [Level],
+    stages: &mut [Stage],
+    held: &mut HeldBackReferences,
+    r: Merged,
+    out: &mut F,
+) {
     let [level, rest @ ..] = levels else { return held.pass(r, r.thread, out) };
     if !level.may_hold(&r) {
         return look_up(rest, stages, held, r, out);
@@ -159,7 +165,7 @@ fn look_up<F: FnMut(Merged)>(levels: &mut [Level], stages: &mut [Stage], held: &
     }
 }
 
-impl Held {
+impl HeldBackReferences {
     /// A piece of a reference as it was recorded.
     fn hold(&mut self, r: Merged, of: &Merged, out: &mut impl FnMut(Merged)) {
         let Some(together) = &mut self.together else { return out(r) };

@@ -1,10 +1,10 @@
 //! A copy for each node: every node that uses the memory has its own, made by one of its threads.
-use homenode_base::spaces::tag;
 use super::young::Young;
 use crate::blocks::NumberMap;
 use crate::setup::Setup;
 use crate::split::Pieces;
 use homenode_analysis::Making;
+use homenode_base::spaces::tag;
 use homenode_trace::{Merged, Op, SampleUnit};
 
 /// Address spaces that no process of a dataset uses and no padding either.
@@ -43,7 +43,7 @@ pub(super) struct Copies {
 impl Copies {
     /// `area` numbers the transforms of one what-if: each has fresh memory of its own.
     pub(super) fn new(blocks: &[u64], makers: &[u32], making: Making, setup: Setup<'_>, area: u32) -> Copies {
-        let nodes: Vec<usize> = setup.seats.iter().map(|s| s.node.index()).collect();
+        let nodes: Vec<usize> = setup.bindings.iter().map(|s| s.node.index()).collect();
         let count = setup.machine.nodes();
         let mut maker_of = vec![None; count];
         for &thread in makers.iter().rev() {

@@ -1,7 +1,7 @@
 //! One block for each thread: the units of an object move so that those of one thread follow each other.
-use homenode_base::spaces::tag;
 use super::units::Units;
 use crate::split::Pieces;
+use homenode_base::spaces::tag;
 use homenode_trace::Merged;
 
 /// Address spaces that no process of a dataset uses, nor any other change of a what-if.

@@ -15,11 +15,10 @@ mod together;
 mod units;
 mod young;
 
-use homenode_base::spaces::tag;
 use crate::SimError;
+use crate::binding::ThreadBinding;
 use crate::evaluation::Totals;
 use crate::replay::Replay;
-use crate::seat::Seat;
 use crate::setup::Setup;
 use attribute::Attribution;
 use copies::Copies;
@@ -27,12 +26,13 @@ use gather::Gathered;
 use homenode_analysis::candidate::Part;
 use homenode_analysis::{Making, Remedy};
 use homenode_base::TotalCost;
+use homenode_base::spaces::tag;
 use homenode_machine::Location;
 use homenode_placement::Tally;
 use homenode_trace::Merged;
 use moves::{Move, Regrouped};
 use pad::Padding;
-use placed::PlacedLane;
+use placed::PlacedConsumer;
 
 /// One change. Addresses and block numbers are flat (of one address space: as recorded).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,7 +133,7 @@ impl From<&Remedy> for Transform {
 /// The transforms of one what-if that change references. Its input has addresses as recorded, its output flat ones.
 #[derive(Clone, Debug)]
 struct Rewriter {
-    salts: Vec<u64>,
+    space_tags: Vec<u64>,
     /// By thread.
     cpus: Vec<u16>,
     attribution: Attribution,
@@ -153,7 +153,12 @@ impl Rewriter {
         for (transform, area) in transforms.iter().zip(0..) {
             // Threads that the dataset does not have make nothing.
             let known = |given: &[(u64, u32)]| {
-                given.iter().filter(|(_, t)| (*t as usize) < setup.seats.len()).copied().collect::<Vec<_>>().into_iter()
+                given
+                    .iter()
+                    .filter(|(_, t)| (*t as usize) < setup.bindings.len())
+                    .copied()
+                    .collect::<Vec<_>>()
+                    .into_iter()
             };
             match transform {
                 Transform::InitialiseInParallel { blocks } => attribution.give(known(blocks), block_shift, false),
@@ -182,8 +187,8 @@ impl Rewriter {
             }
         }
         Rewriter {
-            salts: setup.seats.iter().map(|s| tag(s.space)).collect(),
-            cpus: setup.seats.iter().map(|s| s.cpu).collect(),
+            space_tags: setup.bindings.iter().map(|s| tag(s.space)).collect(),
+            cpus: setup.bindings.iter().map(|s| s.cpu).collect(),
             attribution,
             gathered,
             copies,
@@ -194,10 +199,10 @@ impl Rewriter {
     /// The references that the changed program makes instead of these; `out` is cleared first.
     fn rewrite(&mut self, refs: &[Merged], out: &mut Vec<Merged>) {
         out.clear();
-        let Rewriter { salts, cpus, attribution, gathered, copies, moves } = self;
+        let Rewriter { space_tags, cpus, attribution, gathered, copies, moves } = self;
         for r in refs {
-            let salt = salts.get(r.thread as usize).copied().unwrap_or(0);
-            let flat = Merged { addr: r.addr ^ salt, ..*r };
+            let space_tag = space_tags.get(r.thread as usize).copied().unwrap_or(0);
+            let flat = Merged { addr: r.addr ^ space_tag, ..*r };
             attribution.push(flat, &mut |r| place(gathered, copies, moves, cpus, r, out));
         }
     }
@@ -231,7 +236,7 @@ fn place(
 /// One what-if: the program with these changes, under first touch.
 pub struct WhatIf<'m> {
     rewriter: Rewriter,
-    replay: Replay<'m, PlacedLane<'m>, ()>,
+    replay: Replay<'m, PlacedConsumer<'m>, ()>,
     rewritten: Vec<Merged>,
 }
 
@@ -258,12 +263,13 @@ impl<'m> WhatIf<'m> {
     /// As [`Engine::new`](crate::Engine::new).
     pub fn new(setup: Setup<'m>, transforms: &[Transform]) -> Result<WhatIf<'m>, SimError> {
         // The rewritten references have flat addresses already.
-        let seats: Vec<Seat> = setup.seats.iter().map(|seat| Seat { space: 0, ..*seat }).collect();
-        let lane = PlacedLane::new(transforms, setup.machine, setup.block_bytes)?;
-        let flat = Setup { seats: &seats, ..setup };
+        let bindings: Vec<ThreadBinding> =
+            setup.bindings.iter().map(|binding| ThreadBinding { space: 0, ..*binding }).collect();
+        let consumer = PlacedConsumer::new(transforms, setup.machine, setup.block_bytes)?;
+        let flat = Setup { bindings: &bindings, ..setup };
         Ok(WhatIf {
             rewriter: Rewriter::new(transforms, setup),
-            replay: Replay::new(flat, setup.machine, lane, ())?,
+            replay: Replay::new(flat, setup.machine, consumer, ())?,
             rewritten: Vec::new(),
         })
     }
@@ -280,6 +286,6 @@ impl<'m> WhatIf<'m> {
         self.rewriter.finish(&mut self.rewritten);
         self.replay.refs(&self.rewritten);
         let done = self.replay.finish()?;
-        Ok(Predicted { tally: done.lanes.finish(), totals: done.totals })
+        Ok(Predicted { tally: done.consumers.finish(), totals: done.totals })
     }
 }

@@ -1,8 +1,8 @@
 //! Where bytes lie: changes of layout that are no stride.
-use homenode_base::spaces::tag;
 use super::pad::{FRESH_SPACES, Padding};
 use hashbrown::HashSet;
 use homenode_analysis::candidate::Part;
+use homenode_base::spaces::tag;
 use homenode_trace::{Merged, Op};
 
 /// Copies of more than this for each processor are not simulated.

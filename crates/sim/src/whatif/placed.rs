@@ -2,7 +2,7 @@
 use super::Transform;
 use crate::SimError;
 use crate::blocks::NumberMap;
-use crate::lanes::Lane;
+use crate::consumers::AccessConsumer;
 use homenode_machine::{Location, Machine};
 use homenode_placement::events::{POLICIES, Paths};
 use homenode_placement::policies::{ALL, Choice};
@@ -10,7 +10,7 @@ use homenode_placement::{BlockEngine, EventCounts, Step, Tally};
 use std::sync::Arc;
 
 /// First touch with exceptions.
-pub(crate) struct PlacedLane<'m> {
+pub(crate) struct PlacedConsumer<'m> {
     engine: Box<dyn BlockEngine + 'm>,
     machine: &'m Machine,
     block_bytes: u64,
@@ -18,14 +18,14 @@ pub(crate) struct PlacedLane<'m> {
     counts: EventCounts,
 }
 
-impl<'m> PlacedLane<'m> {
+impl<'m> PlacedConsumer<'m> {
     /// # Errors
     /// The machine cannot leave blocks in place.
     pub(crate) fn new(
         transforms: &[Transform],
         machine: &'m Machine,
         block_bytes: u64,
-    ) -> Result<PlacedLane<'m>, SimError> {
+    ) -> Result<PlacedConsumer<'m>, SimError> {
         // Without a home a block of this policy lives where it is first touched.
         let spec = ALL.iter().find(|s| s.name == "best-static").expect("policy of the registry");
         let choice: Choice = spec.choose(&[])?;
@@ -37,7 +37,7 @@ impl<'m> PlacedLane<'m> {
             }
         }
         let paths = Arc::new(Paths::new(&POLICIES, &[machine], block_bytes));
-        Ok(PlacedLane { engine, machine, block_bytes, homes, counts: EventCounts::new(&POLICIES, paths) })
+        Ok(PlacedConsumer { engine, machine, block_bytes, homes, counts: EventCounts::new(&POLICIES, paths) })
     }
     /// What it costs.
     pub(crate) fn finish(&self) -> Tally {
@@ -45,7 +45,7 @@ impl<'m> PlacedLane<'m> {
     }
 }
 
-impl Lane for PlacedLane<'_> {
+impl AccessConsumer for PlacedConsumer<'_> {
     fn steps(&mut self, steps: &[Step], numbers: &[u64]) {
         for number in &numbers[self.engine.blocks()..] {
             self.engine.open(*number, self.homes.get(number).copied());

@@ -59,9 +59,9 @@ fn bytes(refs: &[Merged]) -> BTreeMap<(u32, u8, u64), u64> {
 
 fn rewritten(refs: &[Merged], transforms: &[Transform], threads: u32) -> Vec<Merged> {
     let machine = models::find("two-socket").unwrap();
-    let seat = |t: u32| Seat { cpu: t as u16, node: NodeId(u16::from(t >= 8)), space: 0 };
-    let seats: Vec<Seat> = (0..threads).map(seat).collect();
-    let setup = Setup { machine: &machine, seats: &seats, block_bytes: PAGE, options: ReplayOptions::default() };
+    let binding = |t: u32| ThreadBinding { cpu: t as u16, node: NodeId(u16::from(t >= 8)), space: 0 };
+    let bindings: Vec<ThreadBinding> = (0..threads).map(binding).collect();
+    let setup = Setup { machine: &machine, bindings: &bindings, block_bytes: PAGE, options: ReplayOptions::default() };
     let mut rewriter = Rewriter::new(transforms, setup);
     let (mut all, mut some) = (Vec::new(), Vec::new());
     for chunk in refs.chunks(1000) {

@@ -20,7 +20,7 @@ pub(super) struct Young {
 
 /// What a reference finds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
+pub(super) struct BlockTouch {
     /// No other thread than this one has touched the block.
     pub(super) alone: bool,
     /// It is a plain write to words that nobody has touched.
@@ -42,13 +42,13 @@ impl Young {
     }
 
     /// Likewise; why it may initialise them.
-    pub(super) fn touched_by(&mut self, r: &Merged, first: u64, last: u64, block_shift: u32) -> Found {
+    pub(super) fn touched_by(&mut self, r: &Merged, first: u64, last: u64, block_shift: u32) -> BlockTouch {
         if self.first == NO_THREAD {
             self.first = r.thread;
         }
         self.shared |= self.first != r.thread;
         let fresh = block_shift <= BLOCK_SHIFT_MAX && self.touch(first, last, block_shift);
-        Found { alone: !self.shared, fresh_write: fresh && r.op == Op::Write }
+        BlockTouch { alone: !self.shared, fresh_write: fresh && r.op == Op::Write }
     }
 
     /// Marks the words; whether none of them was marked.

@@ -1,6 +1,6 @@
 //! A world of fixed arrays.
 use homenode_analysis::{ObjectName, SiteName, UNKNOWN_OBJECT};
-use homenode_sim::{Found, Objects};
+use homenode_sim::{ObjectRange, Objects};
 use homenode_trace::Event;
 
 /// Arrays as (name, first byte, bytes), ascending.
@@ -8,11 +8,11 @@ pub(crate) struct Arrays(pub(crate) Vec<(&'static str, u64, u64)>);
 
 impl Objects for Arrays {
     fn event(&mut self, _: &Event) {}
-    fn at(&mut self, space: u32, addr: u64) -> Found {
+    fn at(&mut self, space: u32, addr: u64) -> ObjectRange {
         let here = |(_, from, bytes): &(_, u64, u64)| space == 0 && (*from..from + bytes).contains(&addr);
         match self.0.iter().position(here) {
-            Some(i) => Found { object: i as u32, from: self.0[i].1, last: self.0[i].1 + self.0[i].2 - 1 },
-            None => Found { object: UNKNOWN_OBJECT, from: addr, last: addr },
+            Some(i) => ObjectRange { object: i as u32, from: self.0[i].1, last: self.0[i].1 + self.0[i].2 - 1 },
+            None => ObjectRange { object: UNKNOWN_OBJECT, from: addr, last: addr },
         }
     }
     fn object(&self, object: u32) -> ObjectName {

@@ -1,7 +1,7 @@
 //! What is asked: 13 block sizes on up to 64 machines, optimum with replication.
 use homenode_base::{Cost, NodeId};
 use homenode_machine::{CopyCost, Machine, Matrix, models};
-use homenode_sim::Seat;
+use homenode_sim::ThreadBinding;
 use homenode_study::{Question, Vectors, Want};
 
 /// Threads of the synthetic kernels, and nodes of all machines.
@@ -21,10 +21,10 @@ pub(crate) fn question(machines: usize, threads: u32, vectors: Vectors) -> Quest
         m.cost.copy = CopyCost::linear(Cost(10 + 7 * i as i64), Cost(2));
         m
     };
-    let seat = |t: u32| Seat { cpu: (t % NODES) as u16, node: NodeId((t % NODES) as u16), space: 0 };
-    let seats: Vec<Seat> = (0..threads).map(seat).collect();
+    let binding = |t: u32| ThreadBinding { cpu: (t % NODES) as u16, node: NodeId((t % NODES) as u16), space: 0 };
+    let bindings: Vec<ThreadBinding> = (0..threads).map(binding).collect();
     let blocks = (2..=14).map(|b| 1 << b).collect();
-    let mut q = Question::new((0..machines).map(machine).collect(), vec![seats; machines], blocks);
+    let mut q = Question::new((0..machines).map(machine).collect(), vec![bindings; machines], blocks);
     q.with_replication = Want::Cost;
     q.vectors = vectors;
     q

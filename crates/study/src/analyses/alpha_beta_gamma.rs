@@ -4,12 +4,12 @@
 //! *gamma* is how much longer the program ran than if everything had been local; *beta* is the share of that all-local time
 //! spent on references to writable data; *alpha* the share of these references that were made locally. The same follows
 //! from a trace, where references stand for time.
-use super::{Input, Need, Refused, Spec, input, sum, table::table};
+use super::{AnalysisError, Input, Need, Spec, input, sum, table::table};
 use crate::{Question, Want};
 use homenode_base::NodeId;
 use homenode_machine::{AccessClass, Location, Machine};
 use homenode_placement::Tally;
-use homenode_sim::{ReplayOptions, Seat};
+use homenode_sim::{ReplayOptions, ThreadBinding};
 use homenode_table::{Cell, Table};
 use homenode_trace::{Merged, Op};
 
@@ -48,8 +48,8 @@ impl Times {
     ///
     /// # Errors
     /// A time or the ratio is out of range.
-    pub fn solve(&self, g_over_l: f64) -> Result<Model, Refused> {
-        let bad = |what, value: f64, allowed| Err(Refused::Value { what, value: value.to_string(), allowed });
+    pub fn solve(&self, g_over_l: f64) -> Result<Model, AnalysisError> {
+        let bad = |what, value: f64, allowed| Err(AnalysisError::Value { what, value: value.to_string(), allowed });
         if !(self.local > 0.0 && [self.global, self.numa, self.local].iter().all(|t| t.is_finite())) {
             return bad("T_local", self.local, "run times are finite and above 0");
         }
@@ -128,7 +128,7 @@ impl Costs {
 
 /// Counts [`Costs`] for one block size.
 struct Counter<'a> {
-    seats: &'a [Seat],
+    bindings: &'a [ThreadBinding],
     options: ReplayOptions,
     word_bytes: u64,
     block_bytes: u64,
@@ -139,9 +139,9 @@ struct Counter<'a> {
 impl Counter<'_> {
     fn refs(&mut self, refs: &[Merged]) {
         for r in refs.iter().filter(|r| r.op != Op::Spin || self.options.charge_spins) {
-            let Some(seat) = self.seats.get(r.thread as usize) else { continue };
+            let Some(binding) = self.bindings.get(r.thread as usize) else { continue };
             input::pieces(r, self.block_bytes, |block, from, last| {
-                let cell = self.blocks.entry((seat.space, block)).or_default();
+                let cell = self.blocks.entry((binding.space, block)).or_default();
                 cell.0 += last / self.word_bytes - from / self.word_bytes + 1;
                 cell.1 |= r.op.writes();
             });
@@ -162,19 +162,19 @@ const COLUMNS: &[&str] = &[
     "movement_share",
 ];
 
-fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
+fn run(input: &mut Input<'_>) -> Result<Vec<Table>, AnalysisError> {
     let asked = input.question;
     let mut table = table(
         "alpha-beta-gamma",
         "Times are references priced by the machine, in its unit; movement is kept apart, as system time was.",
         COLUMNS,
     );
-    for (machine, seats) in asked.machines.iter().zip(&asked.seats).filter(|(m, _)| m.cost.global.is_some()) {
+    for (machine, bindings) in asked.machines.iter().zip(&asked.bindings).filter(|(m, _)| m.cost.global.is_some()) {
         let Some((near, global)) = prices(machine) else { continue };
         for &block_bytes in asked.blocks.iter().filter(|b| **b >= u64::from(machine.shape.word_bytes)) {
             let question = Question {
                 machines: vec![machine.clone()],
-                seats: vec![seats.clone()],
+                bindings: vec![bindings.clone()],
                 blocks: vec![block_bytes],
                 best_static: Want::None,
                 without_replication: Want::None,
@@ -196,10 +196,10 @@ fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
     Ok(vec![table])
 }
 
-fn count(input: &mut Input<'_>, machine: &Machine, block_bytes: u64) -> Result<Costs, Refused> {
+fn count(input: &mut Input<'_>, machine: &Machine, block_bytes: u64) -> Result<Costs, AnalysisError> {
     let word_bytes = u64::from(machine.shape.word_bytes);
-    let (seats, options) = (input.seats(), input.question.options);
-    let mut counter = Counter { seats, options, word_bytes, block_bytes, blocks: hashbrown::HashMap::new() };
+    let (bindings, options) = (input.bindings(), input.question.options);
+    let mut counter = Counter { bindings, options, word_bytes, block_bytes, blocks: hashbrown::HashMap::new() };
     let mut stream = input.source.stream(0)?;
     while let Some(piece) = stream.pull()? {
         counter.refs(piece.refs);

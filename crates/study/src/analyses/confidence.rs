@@ -5,7 +5,7 @@
 //! common, or windows of time. Drawing whole parts keeps samples together that belong together, such as bursts; where
 //! parts differ much among themselves and hold many samples each, the interval is wider than it need be.
 //! Shares of cost of single objects have their own intervals in reports, by another method.
-use super::{Input, Need, Refused, Spec, table::table};
+use super::{AnalysisError, Input, Need, Spec, table::table};
 use crate::{Answer, Question, Row, What};
 use homenode_analysis::rows::Interval;
 use homenode_base::Rng;
@@ -113,7 +113,7 @@ fn knowable(question: &Question, what: What) -> Result<&'static str, &'static st
 ///
 /// # Errors
 /// The parts are not answers to this question.
-pub fn judge(question: &Question, parts: &[Answer], bootstrap: Bootstrap) -> Result<Vec<(Row, Judged)>, Refused> {
+pub fn judge(question: &Question, parts: &[Answer], bootstrap: Bootstrap) -> Result<Vec<(Row, Judged)>, AnalysisError> {
     let whole = super::sum(parts)?;
     let judged = |(i, row): (usize, &Row)| {
         let known = match knowable(question, row.what) {
@@ -174,7 +174,7 @@ impl Stream for Inside<'_> {
 ///
 /// # Errors
 /// The trace cannot be read or the question not be answered.
-pub fn window_answers(input: &mut Input<'_>, question: &Question, windows: u64) -> Result<Vec<Answer>, Refused> {
+pub fn window_answers(input: &mut Input<'_>, question: &Question, windows: u64) -> Result<Vec<Answer>, AnalysisError> {
     let mut refs = 0;
     let mut stream = input.source.stream(0)?;
     while let Some(piece) = stream.pull()? {
@@ -190,7 +190,7 @@ pub fn window_answers(input: &mut Input<'_>, question: &Question, windows: u64) 
     Ok(answers)
 }
 
-fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
+fn run(input: &mut Input<'_>) -> Result<Vec<Table>, AnalysisError> {
     let columns = ["machine", "block_bytes", "what", "parts_are", "parts", "cost_per_access", "low", "high", "note"];
     let note = "95 % confidence intervals from samples, by drawing parts of the trace again. Where nothing can be known, \
                 the note says why.";

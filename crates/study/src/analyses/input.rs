@@ -1,12 +1,12 @@
 //! What analyses are given.
 use crate::{Answer, Question, StudyError};
-use homenode_sim::{Objects, Seat, for_pieces};
+use homenode_sim::{Objects, ThreadBinding, for_pieces};
 use homenode_trace::order::Source;
 use homenode_trace::{Merged, TraceError};
 
 /// Asks a question of a trace. The answers are of parts of the trace that have no block in common, in a fixed order, and
 /// add up to the answer of the whole: [`sum`].
-pub type Ask<'a> = dyn Fn(&Question, &mut dyn Source) -> Result<Vec<Answer>, Refused> + 'a;
+pub type Ask<'a> = dyn Fn(&Question, &mut dyn Source) -> Result<Vec<Answer>, AnalysisError> + 'a;
 
 /// What an analysis needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Need {
 
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
-pub enum Refused {
+pub enum AnalysisError {
     /// Something is missing.
     #[error("analysis {analysis} needs {what}")]
     Needs {
@@ -72,7 +72,7 @@ pub enum Refused {
 pub struct Input<'a> {
     /// The trace.
     pub source: &'a mut dyn Source,
-    /// Machines, seats, block sizes, policies, options; [`Question::check`] has passed. Analyses vary it.
+    /// Machines, bindings, block sizes, policies, options; [`Question::check`] has passed. Analyses vary it.
     pub question: &'a Question,
     /// Who answers questions.
     pub ask: &'a Ask<'a>,
@@ -85,9 +85,9 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Seats on the first machine: for what does not depend on the machine but on processors.
-    pub fn seats(&self) -> &'a [Seat] {
-        self.question.seats.first().map_or(&[], Vec::as_slice)
+    /// Bindings on the first machine: for what does not depend on the machine but on processors.
+    pub fn bindings(&self) -> &'a [ThreadBinding] {
+        self.question.bindings.first().map_or(&[], Vec::as_slice)
     }
     /// Whether it has what is needed.
     pub fn has(&self, need: Need) -> bool {
@@ -110,7 +110,7 @@ impl<'a> Input<'a> {
 ///
 /// # Errors
 /// They are not answers to the same question.
-pub fn sum(parts: &[Answer]) -> Result<Answer, Refused> {
+pub fn sum(parts: &[Answer]) -> Result<Answer, AnalysisError> {
     let mut whole = Answer::default();
     parts.iter().try_for_each(|part| whole.add(part))?;
     Ok(whole)

@@ -7,7 +7,7 @@ mod input;
 mod printed;
 mod table;
 
-pub use input::{Ask, Input, Need, Refused, sum};
+pub use input::{AnalysisError, Ask, Input, Need, sum};
 pub use printed::{Figure43, Printed, PrintedRow, figure_4_3};
 pub use table::Series;
 
@@ -23,7 +23,7 @@ pub struct Spec {
     pub needs: &'static [Need],
     /// Repetitions of what is random ([`Input::repeats`]) that are enough for most; 1 if nothing is.
     pub repeats: u32,
-    run: fn(&mut Input<'_>) -> Result<Vec<Table>, Refused>,
+    run: fn(&mut Input<'_>) -> Result<Vec<Table>, AnalysisError>,
 }
 
 homenode_base::registry!(
@@ -49,9 +49,9 @@ impl Spec {
     ///
     /// # Errors
     /// The input lacks something of [`needs`](Spec::needs), the trace cannot be read, or the question cannot be asked.
-    pub fn run(&self, input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
+    pub fn run(&self, input: &mut Input<'_>) -> Result<Vec<Table>, AnalysisError> {
         match self.needs.iter().find(|need| !input.has(**need)) {
-            Some(need) => Err(Refused::Needs { analysis: self.name, what: need.words() }),
+            Some(need) => Err(AnalysisError::Needs { analysis: self.name, what: need.words() }),
             None => (self.run)(input),
         }
     }

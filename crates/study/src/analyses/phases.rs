@@ -4,14 +4,14 @@
 //! The policy `phase-static` has windows of virtual time only, since policies see accesses and not events. Homes and moves
 //! are the cheapest, found by [`PhaseStatic`], so each row is a bound for whoever moves blocks at those times: between the
 //! best static placement and the optimum without replication.
-use super::{Input, Need, Refused, Spec, input, table::table};
+use super::{AnalysisError, Input, Need, Spec, input, table::table};
 use crate::Question;
 use hashbrown::HashMap;
 use homenode_base::{NodeId, VirtualTime};
 use homenode_machine::{AccessClass, Machine};
 use homenode_placement::optimum::{PhaseState, PhaseStatic};
 use homenode_placement::{Access, AccessKind, Tally};
-use homenode_sim::Seat;
+use homenode_sim::ThreadBinding;
 use homenode_table::Table;
 use homenode_trace::event::{EventKind, SyncKind};
 use homenode_trace::order::Source;
@@ -75,7 +75,7 @@ impl Marks {
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn of(source: &mut dyn Source) -> Result<Marks, Refused> {
+    pub fn of(source: &mut dyn Source) -> Result<Marks, AnalysisError> {
         let mut marks = Marks::default();
         let mut stream = source.stream(0)?;
         while let Some(piece) = stream.pull()? {
@@ -139,7 +139,7 @@ impl Marks {
 
 /// Gives the accesses of blocks to solvers, one a way of making phases.
 struct Solvers<'a> {
-    seats: &'a [Seat],
+    bindings: &'a [ThreadBinding],
     block_bytes: u64,
     word_bytes: u64,
     references: u64,
@@ -152,7 +152,7 @@ impl Solvers<'_> {
         for r in refs.iter().filter(|r| r.op != Op::Spin) {
             let t = VirtualTime(self.references);
             self.references += u64::from(r.weight);
-            let Some(seat) = self.seats.get(r.thread as usize) else { continue };
+            let Some(binding) = self.bindings.get(r.thread as usize) else { continue };
             let (kind, class) = match r.op.writes() {
                 true => (AccessKind::Write, AccessClass::Write),
                 false => (AccessKind::Read, AccessClass::Read),
@@ -160,9 +160,9 @@ impl Solvers<'_> {
             input::pieces(r, self.block_bytes, |block, from, last| {
                 let words = last / self.word_bytes - from / self.word_bytes + 1;
                 let weight = r.weight.saturating_mul(words as u32);
-                let access = Access { node: seat.node, kind, class, weight, t };
+                let access = Access { node: binding.node, kind, class, weight, t };
                 let fresh = || self.of.iter().map(PhaseStatic::begin).collect();
-                let states = self.blocks.entry((seat.space, block)).or_insert_with(fresh);
+                let states = self.blocks.entry((binding.space, block)).or_insert_with(fresh);
                 self.of.iter().zip(states).for_each(|(solver, state)| solver.push(state, &access));
             });
         }
@@ -177,13 +177,13 @@ impl Solvers<'_> {
 pub fn phase_costs(
     source: &mut dyn Source,
     machine: &Machine,
-    seats: &[Seat],
+    bindings: &[ThreadBinding],
     block_bytes: u64,
     starts: &[Vec<u64>],
-) -> Result<Vec<Tally>, Refused> {
+) -> Result<Vec<Tally>, AnalysisError> {
     let of: Vec<PhaseStatic<'_>> = starts.iter().map(|s| PhaseStatic::by_starts(machine, block_bytes, s)).collect();
     let word_bytes = u64::from(machine.shape.word_bytes);
-    let mut solvers = Solvers { seats, block_bytes, word_bytes, references: 0, of, blocks: HashMap::new() };
+    let mut solvers = Solvers { bindings, block_bytes, word_bytes, references: 0, of, blocks: HashMap::new() };
     let mut stream = source.stream(0)?;
     while let Some(piece) = stream.pull()? {
         solvers.refs(piece.refs);
@@ -199,11 +199,11 @@ pub fn phase_costs(
 /// Whether blocks can stay where they are on this machine: others reach them there, or in global memory.
 fn can_stay(question: &Question, machine: usize) -> bool {
     let m = &question.machines[machine];
-    let nodes = question.seats[machine].iter().map(|s| s.node).collect::<BTreeSet<NodeId>>().len();
+    let nodes = question.bindings[machine].iter().map(|s| s.node).collect::<BTreeSet<NodeId>>().len();
     m.sections.caches.is_none() && (m.cost.remote_access || m.cost.global.is_some() || nodes < 2)
 }
 
-fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
+fn run(input: &mut Input<'_>) -> Result<Vec<Table>, AnalysisError> {
     let columns = ["machine", "block_bytes", "phases_by", "phases", "cost", "movement", "moves", "saved_percent"];
     let note = "Cheapest homes if each block may move once a phase, moves included. Phases are as recorded, or windows as \
                 many as phases between barriers; what is saved is in percent of the cost of one home for ever. Machines \
@@ -215,7 +215,7 @@ fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
     for machine in (0..question.machines.len()).filter(|m| can_stay(question, *m)) {
         let m = &question.machines[machine];
         for &block_bytes in question.blocks.iter().filter(|b| **b >= u64::from(m.shape.word_bytes)) {
-            let found = phase_costs(input.source, m, &question.seats[machine], block_bytes, &starts)?;
+            let found = phase_costs(input.source, m, &question.bindings[machine], block_bytes, &starts)?;
             let one = found[0].total().as_f64();
             for ((by, starts), tally) in PhaseBy::ALL.into_iter().zip(&starts).zip(&found) {
                 let cost = tally.total().as_f64();

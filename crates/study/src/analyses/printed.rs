@@ -196,7 +196,7 @@ fn alike(question: &Question, partition: &Partition) -> Result<Vec<Alike>, Study
             continue;
         }
         let stream = partition.stream_of(question, machine)?;
-        let nodes = partition.head.streams[stream].key.nodes(m, &question.seats[machine]);
+        let nodes = partition.head.streams[stream].key.nodes(m, &question.bindings[machine]);
         match all.iter_mut().find(|a| (a.stream, &a.nodes) == (stream, &nodes)) {
             Some(a) => a.machines.push(machine),
             None => all.push(Alike { stream, nodes, machines: vec![machine] }),

@@ -6,16 +6,16 @@ use homenode_placement::{Step, Tally};
 use homenode_sim::Usage;
 
 /// A machine of the question with the rows that are wanted of it, and whether their parts are.
-pub(crate) type Asked<'m> = (u32, &'m Machine, Vec<(What, bool)>);
+pub(crate) type WantedRows<'m> = (u32, &'m Machine, Vec<(What, bool)>);
 
 /// The best static placement on machines with equally many nodes, at one block size.
 pub(crate) struct StaticJob<'m> {
-    machines: Vec<Asked<'m>>,
+    machines: Vec<WantedRows<'m>>,
     sums: Vec<Tally>,
 }
 
 impl<'m> StaticJob<'m> {
-    pub(crate) fn new(machines: Vec<Asked<'m>>) -> StaticJob<'m> {
+    pub(crate) fn new(machines: Vec<WantedRows<'m>>) -> StaticJob<'m> {
         StaticJob { sums: vec![Tally::default(); machines.len()], machines }
     }
 }

@@ -6,7 +6,7 @@ mod policy;
 mod solo;
 
 pub(crate) use bounds::BoundsJob;
-pub(crate) use fixed::{Asked, StaticJob};
+pub(crate) use fixed::{StaticJob, WantedRows};
 pub(crate) use phases::PhasesJob;
 pub(crate) use policy::PolicyJob;
 pub(crate) use solo::SoloJob;

@@ -1,5 +1,4 @@
 //! From references in merged order to records by region, exactly as the plain engine cuts them.
-use homenode_base::spaces::tag;
 use super::fill::{Buffers, Slots};
 use super::record::{Code, Format};
 use super::scatter::Scatter;
@@ -8,6 +7,7 @@ use super::stream::{Key, needed};
 use super::{Built, Head, Partition, Records, Stream, Transfers};
 use crate::{Question, StudyError};
 use homenode_base::Cost;
+use homenode_base::spaces::tag;
 use homenode_machine::{Caches, Machine};
 use homenode_placement::policies::By;
 use homenode_sim::cache::{CacheEvent, CacheEventKind, CacheFilter};
@@ -37,7 +37,7 @@ impl Default for Layout {
 /// Takes references and gives a [`Partition`].
 pub struct Partitioner {
     /// What makes addresses flat, by thread.
-    salts: Vec<u64>,
+    space_tags: Vec<u64>,
     cutter: Vec<Cutter>,
     options: ReplayOptions,
     region_shift: u32,
@@ -60,7 +60,7 @@ struct Cutter {
 #[derive(Clone, Copy)]
 struct Reference {
     thread: u32,
-    salt: u64,
+    space_tag: u64,
     t: u64,
 }
 
@@ -78,7 +78,7 @@ impl Partitioner {
         }
         let region_shift = region_bytes.trailing_zeros();
         let timed = question.policies.iter().any(|p| p.spec.decides_by.contains(&By::Time));
-        let threads = question.seats[0].len();
+        let threads = question.bindings[0].len();
         let weighted = question.options.sampled.is_some();
         let stream = |key: Key| {
             let format = key.format(region_shift, threads, weighted, timed);
@@ -94,7 +94,7 @@ impl Partitioner {
         };
         Ok(Partitioner {
             scatter,
-            salts: question.seats[0].iter().map(|s| tag(s.space)).collect(),
+            space_tags: question.bindings[0].iter().map(|s| tag(s.space)).collect(),
             buffers: Buffers::new(streams.len(), layout.budget_bytes, layout.spill),
             cutter: streams.into_iter().map(Cutter::new).collect::<Result<_, _>>()?,
             options: question.options,
@@ -112,7 +112,7 @@ impl Partitioner {
     pub fn refs(&mut self, refs: &[Merged]) -> Result<(), StudyError> {
         match &mut self.scatter {
             Some(scatter) => {
-                self.refs += scatter.refs(refs, &self.salts, &mut self.slots, &mut self.buffers);
+                self.refs += scatter.refs(refs, &self.space_tags, &mut self.slots, &mut self.buffers);
             }
             None => self.general(refs),
         }
@@ -124,7 +124,7 @@ impl Partitioner {
         let plain = self.options.sampled.is_none();
         for r in refs {
             // References of threads that the dataset does not have are hostile and left out.
-            let Some(&salt) = self.salts.get(r.thread as usize) else { continue };
+            let Some(&space_tag) = self.space_tags.get(r.thread as usize) else { continue };
             let weight = u64::from(r.weight);
             self.refs += weight;
             // Time is that of the first reference it stands for; spins take none.
@@ -135,7 +135,7 @@ impl Partitioner {
             } else if !self.options.charge_spins {
                 continue;
             }
-            let at = Reference { thread: r.thread, salt, t };
+            let at = Reference { thread: r.thread, space_tag, t };
             if plain { self.exact(r, at) } else { self.sample(r, at) }
         }
     }
@@ -173,7 +173,7 @@ impl Partitioner {
             let mut out = Out { stream: i, format: stream.format, region_shift: *region_shift, slots, buffers };
             let size = if stream.key == Key::FirstByte { 1 } else { r.size };
             for piece in Pieces::new(r.addr, size, stream.format.unit_shift) {
-                out.record(piece.addr ^ at.salt, code, at.thread, r.weight, at.t);
+                out.record(piece.addr ^ at.space_tag, code, at.thread, r.weight, at.t);
             }
         }
     }
@@ -196,7 +196,7 @@ impl Partitioner {
             streams: self.cutter.into_iter().map(|c| c.stream).collect(),
             regions: order.iter().map(|slot| self.slots.numbers[*slot as usize]).collect(),
             region_shift: self.region_shift,
-            threads: self.salts.len(),
+            threads: self.space_tags.len(),
             refs: self.refs,
             spins: self.options.charge_spins,
         };
@@ -261,8 +261,8 @@ impl Out<'_> {
             false => (Code::Read, Code::ReadTwo),
         };
         let shift = self.format.unit_shift;
-        let flat = r.addr ^ at.salt;
-        // The salt leaves the bits below 2^32 as they are, so that pieces can be counted in flat addresses; a reference
+        let flat = r.addr ^ at.space_tag;
+        // The space_tag leaves the bits below 2^32 as they are, so that pieces can be counted in flat addresses; a reference
         // that wraps past the last address is left to the general way.
         let last = r.addr.checked_add(u64::from(r.size.max(1)) - 1).map(|last| (last >> shift) - (r.addr >> shift));
         match last {
@@ -272,7 +272,7 @@ impl Out<'_> {
             }
             _ => {
                 for piece in Pieces::new(r.addr, r.size, shift) {
-                    self.record(piece.addr ^ at.salt, one, at.thread, weight, at.t);
+                    self.record(piece.addr ^ at.space_tag, one, at.thread, weight, at.t);
                 }
             }
         }
@@ -282,7 +282,7 @@ impl Out<'_> {
     fn events(&mut self, r: &Merged, at: Reference, cpu: usize, filter: &mut CacheFilter, transfers: &mut Transfers) {
         let shift = self.format.unit_shift;
         for_pieces(r.addr, r.size, shift, |piece: Piece| {
-            let flat = piece.addr ^ at.salt;
+            let flat = piece.addr ^ at.space_tag;
             filter.access(cpu, flat >> shift, 0, r.op.writes(), &mut |e: CacheEvent| {
                 let code = match e.kind {
                     CacheEventKind::ReadHit => Code::FreeRead,

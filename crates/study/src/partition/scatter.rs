@@ -39,24 +39,30 @@ impl Scatter {
     }
 
     /// Takes references and returns how many, spins included; those of threads that the dataset does not have are hostile and left out.
-    pub(super) fn refs(&mut self, refs: &[Merged], salts: &[u64], slots: &mut Slots, buffers: &mut Buffers) -> u64 {
+    pub(super) fn refs(
+        &mut self,
+        refs: &[Merged],
+        space_tags: &[u64],
+        slots: &mut Slots,
+        buffers: &mut Buffers,
+    ) -> u64 {
         let Format { unit_shift, .. } = self.format;
         let mask = self.format.units() as u64 - 1;
         let mut taken = 0u64;
         for r in refs {
-            let Some(&salt) = salts.get(r.thread as usize) else { continue };
+            let Some(&space_tag) = space_tags.get(r.thread as usize) else { continue };
             taken = taken.wrapping_add(r.weight.into());
             if r.op == Op::Spin && !self.spins {
                 continue;
             }
-            // The salt leaves the bits below 2^32 as they are, so that words can be counted in flat addresses; what wraps
+            // The space_tag leaves the bits below 2^32 as they are, so that words can be counted in flat addresses; what wraps
             // past the last address is of many words here.
             let last = r.addr.wrapping_add(u64::from(r.size).max(1) - 1);
             let more = (last >> unit_shift).wrapping_sub(r.addr >> unit_shift);
-            let flat = r.addr ^ salt;
+            let flat = r.addr ^ space_tag;
             let unit = flat >> unit_shift & mask;
             if more > 1 || (more == 1 && unit == mask) {
-                self.long(r, salt, slots, buffers);
+                self.long(r, space_tag, slots, buffers);
                 continue;
             }
             let code = u32::from(r.op.writes()) + if more == 1 { Code::ReadTwo as u32 } else { 0 };
@@ -67,10 +73,10 @@ impl Scatter {
 
     /// A reference of more words than a record can be of.
     #[inline(never)]
-    fn long(&mut self, r: &Merged, salt: u64, slots: &mut Slots, buffers: &mut Buffers) {
+    fn long(&mut self, r: &Merged, space_tag: u64, slots: &mut Slots, buffers: &mut Buffers) {
         let mask = self.format.units() as u64 - 1;
         for piece in Pieces::new(r.addr, r.size, self.format.unit_shift) {
-            let flat = piece.addr ^ salt;
+            let flat = piece.addr ^ space_tag;
             let unit = flat >> self.format.unit_shift & mask;
             self.put(flat, self.format.word(unit as u32, r.op.writes().into(), r.thread), slots, buffers);
         }

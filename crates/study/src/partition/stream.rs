@@ -2,7 +2,7 @@
 use super::record::Format;
 use crate::Question;
 use homenode_machine::{CacheGeometry, Machine};
-use homenode_sim::Seat;
+use homenode_sim::ThreadBinding;
 use homenode_trace::SampleUnit;
 
 /// What makes the accesses of a machine.
@@ -33,7 +33,7 @@ const FIRST_BYTE_SHIFT: u32 = crate::question::BLOCK_BYTES_MIN.trailing_zeros();
 impl Key {
     /// That of a machine of the question.
     pub(crate) fn of(question: &Question, machine: usize) -> Key {
-        let (m, seats) = (&question.machines[machine], &question.seats[machine]);
+        let (m, bindings) = (&question.machines[machine], &question.bindings[machine]);
         match (question.options.sampled, &m.sections.caches) {
             (Some(counting), caches) if counting.unit != SampleUnit::Reference || caches.is_some() => Key::FirstByte,
             (None, Some(c)) => Key::Events(Box::new(Filtered {
@@ -41,7 +41,7 @@ impl Key {
                 line_bytes: c.line_bytes,
                 private: c.private,
                 shared: c.shared,
-                cpus: seats.iter().map(|s| s.cpu).collect(),
+                cpus: bindings.iter().map(|s| s.cpu).collect(),
             })),
             _ => Key::Words(m.shape.word_bytes),
         }
@@ -57,10 +57,10 @@ impl Key {
     }
 
     /// Node of each thread of this stream, or of each node where records say nodes.
-    pub(crate) fn nodes(&self, machine: &Machine, seats: &[Seat]) -> Vec<u16> {
+    pub(crate) fn nodes(&self, machine: &Machine, bindings: &[ThreadBinding]) -> Vec<u16> {
         match self {
             Key::Events(_) => (0..machine.nodes() as u16).collect(),
-            _ => seats.iter().map(|s| s.node.0).collect(),
+            _ => bindings.iter().map(|s| s.node.0).collect(),
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Equations 3.1 to 3.5 against the printed and the recomputed tables, and against counts of a trace.
-use crate::common::{ask, cases, csv, number, question, random_refs, seats};
+use crate::common::{ask, bindings, cases, csv, number, question, random_refs};
 use homenode_base::Rng;
 use homenode_machine::models;
 use homenode_placement::policies::Choice;
@@ -82,7 +82,7 @@ fn shares_from_a_trace_are_those_that_counting_gives() {
         let mut refs = random_refs(&mut rng, 4, 16 * 1024, 3000);
         // Some blocks are only read.
         refs.iter_mut().filter(|r| r.addr / 4096 % 3 == 0).for_each(|r| r.op = homenode_trace::Op::Read);
-        let mut q = question(models::find("ace").unwrap(), &seats(4), &[4096]);
+        let mut q = question(models::find("ace").unwrap(), &bindings(4), &[4096]);
         q.policies = vec![Choice::parse("ace").unwrap(), Choice::parse("global").unwrap()];
         let mut source = Listed::new(&refs);
         let mut input =

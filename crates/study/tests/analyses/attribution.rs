@@ -1,5 +1,5 @@
 //! Attribution: parts add up to wholes, worth is that of the repaired program, advice fits.
-use crate::common::{Arrays, cases, random_refs, seats, word};
+use crate::common::{Arrays, bindings, cases, random_refs, word};
 use homenode_base::Rng;
 use homenode_placement::Start;
 use homenode_study::analyses::{AttributeOptions, Attributed, MoveCost, Moves, Separation, WordUse, attribute};
@@ -14,12 +14,12 @@ const OPTIONS: AttributeOptions = AttributeOptions {
 };
 
 fn attributed(refs: &[Merged], threads: u32, arrays: &[(&'static str, u64, u64)]) -> Attributed {
-    attribute(&mut Listed::new(refs), &seats(threads), &mut Arrays(arrays.to_vec()), OPTIONS).unwrap()
+    attribute(&mut Listed::new(refs), &bindings(threads), &mut Arrays(arrays.to_vec()), OPTIONS).unwrap()
 }
 
 fn block_moves(refs: &[Merged], threads: u32) -> (u64, u64) {
-    let seats = seats(threads);
-    let mut moves = Moves::new(&[16, 1], 4, Start::FreeSingle, &seats).unwrap();
+    let bindings = bindings(threads);
+    let mut moves = Moves::new(&[16, 1], 4, Start::FreeSingle, &bindings).unwrap();
     moves.refs(refs);
     (moves.counts()[0].1, moves.counts()[1].1)
 }

@@ -1,9 +1,9 @@
-//! Traces, seats, machines, and who answers questions.
+//! Traces, bindings, machines, and who answers questions.
 use homenode_analysis::{ObjectName, SiteName, UNKNOWN_OBJECT};
 use homenode_base::{NodeId, Rng};
 use homenode_machine::Machine;
-use homenode_sim::{Found, Objects, Seat};
-use homenode_study::analyses::Refused;
+use homenode_sim::{ObjectRange, Objects, ThreadBinding};
+use homenode_study::analyses::AnalysisError;
 use homenode_study::{Answer, InMemory, Layout, Partitioner, Question, answer, plain};
 use homenode_trace::order::{Listed, Order, OrderKind, Source, Stream};
 use homenode_trace::synthetic::Builder;
@@ -16,8 +16,8 @@ pub(crate) fn cases(quick: u64, slow: u64) -> u64 {
 }
 
 /// One thread a processor, each a node.
-pub(crate) fn seats(threads: u32) -> Vec<Seat> {
-    (0..threads as u16).map(|t| Seat { cpu: t, node: NodeId(t), space: 0 }).collect()
+pub(crate) fn bindings(threads: u32) -> Vec<ThreadBinding> {
+    (0..threads as u16).map(|t| ThreadBinding { cpu: t, node: NodeId(t), space: 0 }).collect()
 }
 
 /// A reference of four bytes.
@@ -108,7 +108,7 @@ impl Source for Replayed {
 }
 
 /// Answers by the plain engine, one part for each aligned 8 KiB (more if blocks are larger) of the trace.
-pub(crate) fn ask(question: &Question, source: &mut dyn Source) -> Result<Vec<Answer>, Refused> {
+pub(crate) fn ask(question: &Question, source: &mut dyn Source) -> Result<Vec<Answer>, AnalysisError> {
     let log = Log::of(&mut source.stream(0)?)?;
     let region = question.blocks.iter().copied().max().unwrap_or(0).max(8192);
     let mut parts: BTreeMap<u64, Vec<Merged>> = BTreeMap::new();
@@ -123,7 +123,7 @@ pub(crate) fn ask(question: &Question, source: &mut dyn Source) -> Result<Vec<An
 }
 
 /// Answers by the folded engine, one part for each region of the same size as in [`ask`].
-pub(crate) fn ask_folded(question: &Question, source: &mut dyn Source) -> Result<Vec<Answer>, Refused> {
+pub(crate) fn ask_folded(question: &Question, source: &mut dyn Source) -> Result<Vec<Answer>, AnalysisError> {
     let log = Log::of(&mut source.stream(0)?)?;
     let region_bytes = Some(question.blocks.iter().copied().max().unwrap_or(0).max(8192));
     let layout = Layout { region_bytes, budget_bytes: usize::MAX, spill: Box::new(InMemory::default()) };
@@ -141,10 +141,10 @@ pub(crate) struct Arrays(pub(crate) Vec<(&'static str, u64, u64)>);
 
 impl Objects for Arrays {
     fn event(&mut self, _: &Event) {}
-    fn at(&mut self, _: u32, addr: u64) -> Found {
+    fn at(&mut self, _: u32, addr: u64) -> ObjectRange {
         match self.0.iter().position(|(_, from, bytes)| (*from..from + bytes).contains(&addr)) {
-            Some(i) => Found { object: i as u32, from: self.0[i].1, last: self.0[i].1 + self.0[i].2 - 1 },
-            None => Found { object: UNKNOWN_OBJECT, from: addr, last: addr },
+            Some(i) => ObjectRange { object: i as u32, from: self.0[i].1, last: self.0[i].1 + self.0[i].2 - 1 },
+            None => ObjectRange { object: UNKNOWN_OBJECT, from: addr, last: addr },
         }
     }
     fn object(&self, object: u32) -> ObjectName {
@@ -158,9 +158,9 @@ impl Objects for Arrays {
     }
 }
 
-/// A question about one machine with these seats.
-pub(crate) fn question(machine: Machine, seats: &[Seat], blocks: &[u64]) -> Question {
-    Question::new(vec![machine], vec![seats.to_vec()], blocks.to_vec())
+/// A question about one machine with these bindings.
+pub(crate) fn question(machine: Machine, bindings: &[ThreadBinding], blocks: &[u64]) -> Question {
+    Question::new(vec![machine], vec![bindings.to_vec()], blocks.to_vec())
 }
 
 /// The rows of a file of figures, without comment and head.

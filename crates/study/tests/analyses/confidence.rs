@@ -1,5 +1,5 @@
 //! Intervals: the exact bootstrap of few parts, closed forms, coverage of known truths; what is refused.
-use crate::common::{Log, ask, cases, merged, question, replayed, seats};
+use crate::common::{Log, ask, bindings, cases, merged, question, replayed};
 use homenode_base::Rng;
 use homenode_machine::models;
 use homenode_placement::policies::Choice;
@@ -105,8 +105,8 @@ fn intervals_hold_the_truth_of_the_exact_recording() {
     let program = program(2);
     let log = merged(&program);
     let data = program.open().unwrap();
-    let seats = seats(4);
-    let mut exact = question(models::find("butterfly").unwrap(), &seats, &[4096]);
+    let bindings = bindings(4);
+    let mut exact = question(models::find("butterfly").unwrap(), &bindings, &[4096]);
     exact.policies = vec![Choice::parse("interleave").unwrap(), Choice::parse("fixed(1)").unwrap()];
     let mut q = exact.clone();
     q.options.sampled = Some(Counting { unit: SampleUnit::Reference, sees_writes: true });
@@ -145,7 +145,7 @@ fn intervals_hold_the_truth_of_the_exact_recording() {
 #[test]
 fn what_samples_cannot_know_is_said() {
     let log = merged(&(PROGRAMS[3].build)(1, Scale { threads: 4, rounds: 40 }));
-    let mut q = question(models::find("butterfly").unwrap(), &seats(4), &[64, 4096]);
+    let mut q = question(models::find("butterfly").unwrap(), &bindings(4), &[64, 4096]);
     q.policies = ["interleave", "first-touch", "migrate-on-write", "ace"].map(|p| Choice::parse(p).unwrap()).to_vec();
     (q.best_static, q.with_replication, q.without_replication) = (Want::Cost, Want::Cost, Want::Cost);
     let counting = Counting { unit: SampleUnit::Reference, sees_writes: false };

@@ -1,10 +1,10 @@
 //! What every analysis of the registry must do.
-use crate::common::{ask, ask_folded, merged, replayed, seats};
+use crate::common::{ask, ask_folded, bindings, merged, replayed};
 use homenode_machine::models;
 use homenode_machine::models::family::Parameters;
 use homenode_placement::policies::Choice;
 use homenode_sim::NoObjects;
-use homenode_study::analyses::{ALL, Ask, Input, Moves, Need, Refused, Spec};
+use homenode_study::analyses::{ALL, AnalysisError, Ask, Input, Moves, Need, Spec};
 use homenode_study::{Question, Want, What, plain};
 use homenode_table::{Cell, Table};
 use homenode_trace::order::{Listed, Source, Stream};
@@ -15,17 +15,22 @@ use std::collections::BTreeSet;
 fn everything(threads: u32) -> Question {
     let dsm = models::family::DSM.build(&Parameters { processors: 8, ..Parameters::default() }).unwrap();
     let machines = vec![models::find("ace").unwrap(), models::find("butterfly").unwrap(), dsm];
-    let mut q = Question::new(machines, vec![seats(threads); 3], vec![64, 4096]);
+    let mut q = Question::new(machines, vec![bindings(threads); 3], vec![64, 4096]);
     q.policies = vec![Choice::parse("ace").unwrap(), Choice::parse("interleave").unwrap()];
     q.with_replication = Want::Cost;
     q
 }
 
-fn run(spec: &Spec, question: &Question, source: &mut dyn Source) -> Result<Vec<Table>, Refused> {
+fn run(spec: &Spec, question: &Question, source: &mut dyn Source) -> Result<Vec<Table>, AnalysisError> {
     run_with(&ask, spec, question, source)
 }
 
-fn run_with(ask: &Ask<'_>, spec: &Spec, question: &Question, source: &mut dyn Source) -> Result<Vec<Table>, Refused> {
+fn run_with(
+    ask: &Ask<'_>,
+    spec: &Spec,
+    question: &Question,
+    source: &mut dyn Source,
+) -> Result<Vec<Table>, AnalysisError> {
     let mut input = Input { source, question, ask, objects: &|| Box::new(NoObjects), seed: 3, repeats: 40 };
     if spec.name == "perturb" {
         input.repeats = 2;
@@ -112,11 +117,11 @@ fn what_is_missing_is_named() {
             match need {
                 Need::Exact => q.options.sampled = Some(Counting { unit: SampleUnit::Miss, sees_writes: true }),
                 Need::Samples => q.options.sampled = None,
-                Need::Machine => (q.machines, q.seats) = (vec![], vec![]),
+                Need::Machine => (q.machines, q.bindings) = (vec![], vec![]),
                 Need::Policy => q.policies.clear(),
                 Need::GlobalMemory | Need::LinearCopy => {
                     let keep = if *need == Need::GlobalMemory { "butterfly" } else { "ace" };
-                    (q.machines, q.seats) = (vec![models::find(keep).unwrap()], vec![seats(2)]);
+                    (q.machines, q.bindings) = (vec![models::find(keep).unwrap()], vec![bindings(2)]);
                 }
             }
             let error = run(spec, &q, &mut Listed::new(&[])).expect_err("it is missing").to_string();
@@ -147,8 +152,8 @@ fn moves_in_the_false_sharing_table_are_those_of_counting() {
     let log = merged(&(PROGRAMS[5].build)(1, Scale { threads: 4, rounds: 20 }));
     let q = everything(4);
     let tables = run(Spec::find("false-sharing").unwrap(), &q, &mut replayed(&log)).unwrap();
-    let seats = seats(4);
-    let mut moves = Moves::new(&[16, 1024, 1], 4, q.start, &seats).unwrap();
+    let bindings = bindings(4);
+    let mut moves = Moves::new(&[16, 1024, 1], 4, q.start, &bindings).unwrap();
     moves.refs(&log.refs());
     let counts = moves.counts();
     assert!(counts[2].1 > 0);

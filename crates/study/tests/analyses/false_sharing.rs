@@ -1,18 +1,20 @@
 //! Moves, bounds, closed forms, and how each definition of false sharing fails.
-use crate::common::{cases, csv, merged, question, random_refs, seats};
+use crate::common::{bindings, cases, csv, merged, question, random_refs};
 use homenode_base::Rng;
 use homenode_machine::models;
 use homenode_machine::models::family::{self, Parameters};
 use homenode_placement::Start;
-use homenode_study::analyses::{Component, Intervals, Known, McprParts, MoveCost, Moves, data_ratio, ratio_proves};
+use homenode_study::analyses::{
+    Component, Intervals, McprParts, MoveCost, Moves, SyntheticTrace, data_ratio, ratio_proves,
+};
 use homenode_study::{Question, Want, plain};
 use homenode_trace::Merged;
 
 /// o and b of the closed forms: DSM, in words.
 const COST: MoveCost = MoveCost { overhead: 275, per_word: 2 };
 
-fn known(name: &str) -> Known {
-    *Known::ALL.iter().find(|k| k.name() == name).expect("one of the three")
+fn known(name: &str) -> SyntheticTrace {
+    *SyntheticTrace::ALL.iter().find(|k| k.name() == name).expect("one of the three")
 }
 
 /// The twelve rows of the recomputed closed forms: moves by simulation, S and Gamma exactly.
@@ -25,10 +27,10 @@ fn closed_forms_on_the_three_synthetic_traces_are_exact() {
         let (p, s, n) = (int(1) as u32, int(2) as u64, int(3) as u64);
         assert_eq!((int(4), int(5)), (COST.overhead.into(), COST.per_word.into()));
         let trace = known(&row[0]);
-        let seats = seats(p);
+        let bindings = bindings(p);
         for start in [Start::FreeSet, Start::FreeSingle] {
             // Fourteen words lie in a block of sixteen as they do in one of fourteen.
-            let mut moves = Moves::new(&[s.next_power_of_two(), 1], 4, start, &seats).unwrap();
+            let mut moves = Moves::new(&[s.next_power_of_two(), 1], 4, start, &bindings).unwrap();
             moves.refs(&merged(&trace.program(p, s, n)).refs());
             assert_eq!(moves.words(), n);
             let counts = moves.counts();
@@ -40,7 +42,8 @@ fn closed_forms_on_the_three_synthetic_traces_are_exact() {
         let split = simulated.split(int(8));
         assert_eq!((split.false_sharing, split.grouping), (int(9) * split.scale, int(10) * split.scale), "{row:?}");
         let thesis = Component { cost: COST, block_words: s, block_moves: int(11) as u64, word_moves: int(12) as u64 };
-        let fragmentation = if trace == Known::Fragmentation { i128::from(n) * 2 * (i128::from(s) - 1) } else { 0 };
+        let fragmentation =
+            if trace == SyntheticTrace::Fragmentation { i128::from(n) * 2 * (i128::from(s) - 1) } else { 0 };
         let split = thesis.split(fragmentation);
         assert_eq!(split.false_sharing, int(13) * split.scale, "S of the source: {row:?}");
         assert_eq!(split.grouping, int(14) * split.scale, "Gamma of the source: {row:?}");
@@ -51,12 +54,12 @@ fn closed_forms_on_the_three_synthetic_traces_are_exact() {
 /// 465309 and 0.
 #[test]
 fn each_definition_fails_where_it_is_known_to() {
-    let seats = seats(4);
-    let values = |trace: Known| {
+    let bindings = bindings(4);
+    let values = |trace: SyntheticTrace| {
         let log = merged(&trace.program(4, 8, 1600));
         let (block_moves, word_moves, fragmentation) = trace.moves(8, COST.per_word, 1600);
         let c = Component { cost: COST, block_words: 8, block_moves, word_moves };
-        let mut intervals = Intervals::new(8, 4, (1, 1), Start::FreeSingle, &seats).unwrap();
+        let mut intervals = Intervals::new(8, 4, (1, 1), Start::FreeSingle, &bindings).unwrap();
         intervals.refs(&log.refs());
         let intervals = intervals.finish();
         let split = c.split(fragmentation);
@@ -65,21 +68,27 @@ fn each_definition_fails_where_it_is_known_to() {
         (truth, c.one_word_difference(), by_interval, intervals.full_duration_saved, c.lower(), c.upper())
     };
     // Upper bound: all fragmentation counts. Intervals: no reads, so one interval in which everybody has a copy.
-    assert_eq!(values(Known::Fragmentation), (0, 22_386, (1599 - 3 - 3) * 291, 1596, 0, 1599.0 * 291.0 * 7.0 / 8.0));
+    assert_eq!(
+        values(SyntheticTrace::Fragmentation),
+        (0, 22_386, (1599 - 3 - 3) * 291, 1596, 0, 1599.0 * 291.0 * 7.0 / 8.0)
+    );
     // One-word difference, cost component and its bounds agree; intervals still pay for copies and merging.
-    assert_eq!(values(Known::FalseSharing), (465_309, 465_309, (1599 - 3 - 3) * 291, 1596, 465_309, 465_309.0));
+    assert_eq!(
+        values(SyntheticTrace::FalseSharing),
+        (465_309, 465_309, (1599 - 3 - 3) * 291, 1596, 465_309, 465_309.0)
+    );
     // One-word difference is negative, since grouping helps; intervals say that there is false sharing.
-    assert_eq!(values(Known::LostGrouping), (0, 199 * 291 - 1592 * 277, (199 - 3 - 3) * 291, 196, 0, 0.0));
+    assert_eq!(values(SyntheticTrace::LostGrouping), (0, 199 * 291 - 1592 * 277, (199 - 3 - 3) * 291, 196, 0, 0.0));
 }
 
 /// Full duration is 0 as soon as one word is read once by somebody else, however much is falsely shared.
 #[test]
 fn full_duration_is_lost_with_one_read() {
-    let mut refs = merged(&Known::FalseSharing.program(4, 8, 1600)).refs();
+    let mut refs = merged(&SyntheticTrace::FalseSharing.program(4, 8, 1600)).refs();
     let read = Merged { op: homenode_trace::Op::Read, thread: (refs[799].thread + 1) % 4, ..refs[799] };
     refs.insert(801, read);
-    let seats = seats(4);
-    let mut intervals = Intervals::new(8, 4, (1, 1), Start::FreeSingle, &seats).unwrap();
+    let bindings = bindings(4);
+    let mut intervals = Intervals::new(8, 4, (1, 1), Start::FreeSingle, &bindings).unwrap();
     intervals.refs(&refs);
     let found = intervals.finish();
     assert_eq!((found.full_duration_saved, found.full_duration_blocks), (0, 0));
@@ -97,8 +106,8 @@ fn bounds_are_in_order_on_random_traces() {
         let mut refs = random_refs(&mut rng, p, words, 60);
         refs.iter_mut().for_each(|r| r.size = [4, 4, 4, 8, 1][rng.below(5) as usize]);
         let start = if rng.chance(1, 2) { Start::FreeSet } else { Start::FreeSingle };
-        let seats = seats(p);
-        let mut moves = Moves::new(&[1, 2, 4, 8, 16, 64], 4, start, &seats).unwrap();
+        let bindings = bindings(p);
+        let mut moves = Moves::new(&[1, 2, 4, 8, 16, 64], 4, start, &bindings).unwrap();
         moves.refs(&refs);
         let counts = moves.counts();
         for &(block_words, block_moves) in &counts {
@@ -118,10 +127,10 @@ fn bounds_are_in_order_on_random_traces() {
     }
 }
 
-fn dsm(seats: &[homenode_sim::Seat], blocks: &[u64]) -> Question {
-    let processors = seats.len() as u16;
+fn dsm(bindings: &[homenode_sim::ThreadBinding], blocks: &[u64]) -> Question {
+    let processors = bindings.len() as u16;
     let machine = family::DSM.build(&Parameters { processors, ..Parameters::default() }).unwrap();
-    question(machine, seats, blocks)
+    question(machine, bindings, blocks)
 }
 
 /// Counting moves and the exact optimum of the plain engine are the same thing where remote references do not exist.
@@ -132,12 +141,12 @@ fn moves_are_those_of_the_optimum_without_remote_references() {
         let p = 2 + rng.below(4) as u32;
         let words = 1 + rng.below(80);
         let refs = random_refs(&mut rng, p, words, 300);
-        let seats = seats(p);
+        let bindings = bindings(p);
         for start in [Start::FreeSet, Start::FreeSingle] {
-            let mut q = Question { start, ..dsm(&seats, &[4, 16, 64, 4096]) };
+            let mut q = Question { start, ..dsm(&bindings, &[4, 16, 64, 4096]) };
             q.with_replication = Want::Parts;
             let answer = plain::answer(&q, &refs).unwrap();
-            let mut moves = Moves::new(&[1, 4, 16, 1024], 4, start, &seats).unwrap();
+            let mut moves = Moves::new(&[1, 4, 16, 1024], 4, start, &bindings).unwrap();
             moves.refs(&refs);
             assert_eq!(moves.words(), answer.accesses);
             for (row, (words, counted)) in answer.rows.iter().zip(moves.counts()) {
@@ -161,9 +170,9 @@ fn moves_are_those_of_the_optimum_without_remote_references() {
 #[test]
 fn parts_of_the_mean_cost_add_up_with_remote_references() {
     let refs = random_refs(&mut Rng::new(5), 4, 3000, 4000);
-    let seats = seats(4);
+    let bindings = bindings(4);
     let machine = family::NUMA.build(&Parameters { processors: 4, ..Parameters::default() }).unwrap();
-    let mut q = question(machine, &seats, &[512, 4096]);
+    let mut q = question(machine, &bindings, &[512, 4096]);
     q.with_replication = Want::Parts;
     let answer = plain::answer(&q, &refs).unwrap();
     let cost = MoveCost::of_machine(&q.machines[0]).unwrap();
@@ -187,9 +196,13 @@ fn ratio_test_is_that_of_the_thesis() {
     assert!(ratio_proves(large, small) && !ratio_proves(small, large));
     assert!(!ratio_proves((8192, 270_000), (1024, 270_000)), "fragmentation alone can do that");
     assert_eq!(data_ratio(large, (1024, 0)), None);
-    let seats = seats(4);
-    for (trace, proven) in [(Known::Fragmentation, false), (Known::FalseSharing, true), (Known::LostGrouping, false)] {
-        let mut moves = Moves::new(&[8, 1], 4, Start::FreeSingle, &seats).unwrap();
+    let bindings = bindings(4);
+    for (trace, proven) in [
+        (SyntheticTrace::Fragmentation, false),
+        (SyntheticTrace::FalseSharing, true),
+        (SyntheticTrace::LostGrouping, false),
+    ] {
+        let mut moves = Moves::new(&[8, 1], 4, Start::FreeSingle, &bindings).unwrap();
         moves.refs(&merged(&trace.program(4, 8, 1600)).refs());
         let counts = moves.counts();
         assert_eq!(ratio_proves(counts[0], counts[1]), proven, "{}", trace.name());

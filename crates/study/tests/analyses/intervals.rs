@@ -1,5 +1,5 @@
 //! Intervals against all choices of intervals.
-use crate::common::{cases, random_refs, seats};
+use crate::common::{bindings, cases, random_refs};
 use homenode_base::Rng;
 use homenode_placement::Start;
 use homenode_study::analyses::{IntervalCounts, Intervals};
@@ -65,8 +65,8 @@ fn best(refs: &[Merged], holders: &BTreeSet<u32>, memo: &mut HashMap<(usize, BTr
 }
 
 fn counts(refs: &[Merged], words: u64, threads: u32) -> IntervalCounts {
-    let seats = seats(threads);
-    let mut intervals = Intervals::new(words, 4, (1, 1), Start::FreeSingle, &seats).unwrap();
+    let bindings = bindings(threads);
+    let mut intervals = Intervals::new(words, 4, (1, 1), Start::FreeSingle, &bindings).unwrap();
     intervals.refs(refs);
     intervals.finish()
 }

@@ -1,5 +1,5 @@
 //! Perturbed orders: what must survive, by an independent checker; the local filter against a literal transcription.
-use crate::common::{Arrays, Entry, Log, ask, cases, merged, question, random_refs, replayed, seats};
+use crate::common::{Arrays, Entry, Log, ask, bindings, cases, merged, question, random_refs, replayed};
 use homenode_base::Rng;
 use homenode_machine::models;
 use homenode_placement::Start;
@@ -17,7 +17,7 @@ const GAPS: Filter = Filter::Gap { one_in: 50, length: 40, catch_up: (2, 3) };
 
 fn perturbed(log: &Log, threads: u32, filter: Filter, sync: Sync, seed: u64) -> Log {
     let replayed = replayed(log);
-    Log::of(&mut Perturber::new(filter, sync, seed, &seats(threads), replayed.listed()).unwrap()).unwrap()
+    Log::of(&mut Perturber::new(filter, sync, seed, &bindings(threads), replayed.listed()).unwrap()).unwrap()
 }
 
 /// Each thread does the same in the same order: so all is there, once.
@@ -163,9 +163,9 @@ fn local_filter_equals_its_literal_transcription() {
         (0..).zip(&mut refs).for_each(|(i, r)| r.site = i);
         let held = 1 + rng.below(120) as u32;
         for sync in [Sync::Kept, Sync::Ignored] {
-            let seats = seats(threads);
+            let bindings = bindings(threads);
             let out =
-                rest(&mut Perturber::new(Filter::Local { held }, sync, seed, &seats, Listed::new(&refs)).unwrap())
+                rest(&mut Perturber::new(Filter::Local { held }, sync, seed, &bindings, Listed::new(&refs)).unwrap())
                     .unwrap();
             assert_eq!(out, literal_local(&refs, held as usize, seed), "seed {seed}");
         }
@@ -213,9 +213,9 @@ fn gap_filter_equals_its_literal_transcription() {
         (0..threads).zip(&mut refs).for_each(|(t, r)| r.thread = t);
         let (one_in, length) = (20 + rng.below(300) as u32, 1 + rng.below(200) as u32);
         for sync in [Sync::Kept, Sync::Ignored] {
-            let seats = seats(threads);
+            let bindings = bindings(threads);
             let filter = Filter::Gap { one_in, length, catch_up: (2, 3) };
-            let out = rest(&mut Perturber::new(filter, sync, seed, &seats, Listed::new(&refs)).unwrap()).unwrap();
+            let out = rest(&mut Perturber::new(filter, sync, seed, &bindings, Listed::new(&refs)).unwrap()).unwrap();
             let expected = literal_gap(&refs, threads, (one_in.into(), length.into()), seed);
             assert_eq!(out, expected, "seed {seed}");
         }
@@ -229,8 +229,8 @@ fn a_gap_stops_one_processor_and_lets_it_catch_up() {
     let refs: Vec<Merged> =
         (0..60_000).map(|i| Merged { site: i, ..crate::common::word(i % 4, 0, homenode_trace::Op::Read) }).collect();
     let filter = Filter::Gap { one_in: 20_000, length: 2000, catch_up: (2, 3) };
-    let seats = seats(4);
-    let out = rest(&mut Perturber::new(filter, Sync::Kept, 11, &seats, Listed::new(&refs)).unwrap()).unwrap();
+    let bindings = bindings(4);
+    let out = rest(&mut Perturber::new(filter, Sync::Kept, 11, &bindings, Listed::new(&refs)).unwrap()).unwrap();
     let got = out;
     let longest = |t: u32| {
         let at: Vec<usize> = got.iter().enumerate().filter(|(_, r)| r.thread == t).map(|(i, _)| i).collect();
@@ -248,8 +248,8 @@ fn a_gap_stops_one_processor_and_lets_it_catch_up() {
 
 #[test]
 fn sensitivity_is_zero_without_sharing_and_reported_with_it() {
-    let seats = seats(4);
-    let mut q = question(models::find("numa").unwrap(), &seats, &[64, 4096]);
+    let bindings = bindings(4);
+    let mut q = question(models::find("numa").unwrap(), &bindings, &[64, 4096]);
     q.machines[0].shape.cores = vec![1; 8];
     (q.best_static, q.with_replication) = (Want::Cost, Want::Cost);
     let changes = |name: &str, sync| {
@@ -293,7 +293,7 @@ fn blame_adds_up_and_falls_on_what_is_shared() {
         let own = |t: u32| 4096 * u64::from(t + 1);
         refs.iter_mut().skip(2).step_by(3).for_each(|r| r.addr = own(r.thread) + r.addr % 256);
         let arrays = [("shared", 0, SHARED_BYTES), ("own", 4096, 5 * 4096)];
-        let q = question(models::find("cc").unwrap(), &seats(4), &[64]);
+        let q = question(models::find("cc").unwrap(), &bindings(4), &[64]);
         let (mut given, objects) = (Listed::new(&refs), || Box::new(Arrays(arrays.to_vec())) as Box<dyn Objects>);
         let mut input = Input { source: &mut given, question: &q, ask: &ask, objects: &objects, seed: 5, repeats: 3 };
         let found = blame(&mut input, LOCAL, Sync::Ignored, (64, 4)).unwrap();
@@ -310,8 +310,8 @@ fn blame_adds_up_and_falls_on_what_is_shared() {
 }
 
 fn moves_of(refs: &[Merged]) -> u64 {
-    let seats = seats(4);
-    let mut moves = Moves::new(&[16], 4, Start::FreeSet, &seats).unwrap();
+    let bindings = bindings(4);
+    let mut moves = Moves::new(&[16], 4, Start::FreeSet, &bindings).unwrap();
     moves.refs(refs);
     moves.counts()[0].1
 }

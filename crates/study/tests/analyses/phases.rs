@@ -1,6 +1,6 @@
 //! Phases as recorded: found where they were put, and costs equal to all homes tried, to the windows of the policy, and
 //! between the bounds.
-use crate::common::{cases, question, random_refs, seats, word};
+use crate::common::{bindings, cases, question, random_refs, word};
 use homenode_base::{NodeId, Rng};
 use homenode_machine::{AccessClass, Costs, Location, Machine, models};
 use homenode_placement::policies::Choice;
@@ -67,7 +67,7 @@ fn moving_at_barriers_pays_where_turns_are_long() {
         let program = in_turns(8, length);
         let data = program.open().unwrap();
         let starts = [Vec::new(), marks(&program).starts(PhaseBy::Barriers)];
-        let found = phase_costs(&mut again(&data), &machine, &seats(4), 4096, &starts).unwrap();
+        let found = phase_costs(&mut again(&data), &machine, &bindings(4), 4096, &starts).unwrap();
         assert_eq!((found[0].moves, found[1].moves), (0, moves), "turns of {length}");
         // A reference of eight bytes is two words of four.
         let words = i128::from(8 * length) * 2;
@@ -126,7 +126,7 @@ fn costs_are_those_of_all_homes_tried() {
         let mut starts: Vec<u64> = (0..rng.below(5)).map(|_| 1 + rng.below(58)).collect();
         starts.sort_unstable();
         starts.dedup();
-        let found = phase_costs(&mut Listed::new(&refs), &m, &seats(3), 64, std::slice::from_ref(&starts)).unwrap();
+        let found = phase_costs(&mut Listed::new(&refs), &m, &bindings(3), 64, std::slice::from_ref(&starts)).unwrap();
         assert_eq!(found[0].total().0, tried(&refs, &m, 64, &starts), "seed {seed}, {starts:?}");
     }
 }
@@ -138,14 +138,14 @@ fn equal_windows_are_those_of_the_policy_and_phases_lie_between_the_bounds() {
     for seed in 0..cases(20, 500) {
         let refs = random_refs(&mut Rng::new(seed), 4, 2048, 400);
         let m = butterfly(4);
-        let mut q = question(m.clone(), &seats(4), &[4096]);
+        let mut q = question(m.clone(), &bindings(4), &[4096]);
         q.policies = vec![Choice::parse(&format!("phase-static({WINDOW})")).unwrap()];
         (q.best_static, q.without_replication) = (Want::Cost, Want::Cost);
         let answer = plain::answer(&q, &refs).unwrap();
         let cost = |what| answer.rows.iter().find(|r| r.what == what).unwrap().cost;
         let windows: Vec<u64> = (1..8).map(|i| i * WINDOW).collect();
         let starts = [Vec::new(), windows, (1..400).collect()];
-        let found = phase_costs(&mut Listed::new(&refs), &m, &seats(4), 4096, &starts).unwrap();
+        let found = phase_costs(&mut Listed::new(&refs), &m, &bindings(4), 4096, &starts).unwrap();
         let total = [0, 1, 2].map(|i| found[i].total());
         assert_eq!(total[1], cost(What::policy(0)), "seed {seed}");
         assert_eq!((total[0], total[2]), (cost(What::BEST_STATIC), cost(What::WITHOUT_REPLICATION)), "seed {seed}");
@@ -156,8 +156,8 @@ fn equal_windows_are_those_of_the_policy_and_phases_lie_between_the_bounds() {
 #[test]
 fn a_page_that_nobody_touches_costs_nothing() {
     let m = butterfly(4);
-    let none = phase_costs(&mut Listed::new(&[]), &m, &seats(4), 4096, &[Vec::new(), vec![3]]).unwrap();
+    let none = phase_costs(&mut Listed::new(&[]), &m, &bindings(4), 4096, &[Vec::new(), vec![3]]).unwrap();
     assert!(none.iter().all(|t| t.total().0 == 0));
     let spin = [word(0, 0, Op::Spin)];
-    assert_eq!(phase_costs(&mut Listed::new(&spin), &m, &seats(4), 4096, &[Vec::new()]).unwrap()[0].total().0, 0);
+    assert_eq!(phase_costs(&mut Listed::new(&spin), &m, &bindings(4), 4096, &[Vec::new()]).unwrap()[0].total().0, 0);
 }

@@ -1,5 +1,5 @@
 //! Figure 4.3 as printed: equal to a literal transcription, never below the optimum, above it where it is known to be.
-use crate::common::{cases, question, random_refs, seats};
+use crate::common::{bindings, cases, question, random_refs};
 use homenode_base::{NodeId, Rng, TotalCost, VirtualTime};
 use homenode_machine::models::family::{self, Parameters};
 use homenode_machine::{AccessClass, Costs, Machine, models};
@@ -149,7 +149,7 @@ fn a_partition_gives_what_its_blocks_give() {
     let parameters = Parameters { processors: 4, ..Parameters::default() };
     let machines: Vec<Machine> =
         [family::NUMA, family::CC, family::DSM_PLUS].iter().map(|m| m.build(&parameters).unwrap()).collect();
-    let mut q = Question::new(machines, vec![seats(4); 3], vec![64, 4096]);
+    let mut q = Question::new(machines, vec![bindings(4); 3], vec![64, 4096]);
     let layout = Layout { region_bytes: Some(4096), ..Layout::default() };
     let mut partitioner = Partitioner::new(&q, layout).unwrap();
     partitioner.refs(&refs).unwrap();
@@ -185,6 +185,6 @@ fn a_partition_gives_what_its_blocks_give() {
         let best = exact.rows.iter().find(|e| (e.machine, e.block_bytes) == (row.machine, row.block_bytes)).unwrap();
         assert!(row.printed.cost >= best.cost);
     }
-    let two = question(machine(4, 8, 17), &seats(4), &[1 << 20]);
+    let two = question(machine(4, 8, 17), &bindings(4), &[1 << 20]);
     assert!(figure_4_3(&two, &partition, 0..partition.regions()).is_err(), "regions are smaller than such blocks");
 }

@@ -1,5 +1,5 @@
 //! Shares, sweeps, and what is known of the optimum's dependence on costs.
-use crate::common::{ask, cases, question, random_refs, seats};
+use crate::common::{ask, bindings, cases, question, random_refs};
 use homenode_base::Rng;
 use homenode_machine::Machine;
 use homenode_machine::models;
@@ -7,7 +7,7 @@ use homenode_machine::models::family::{MEMBERS, NUMA, Parameters};
 use homenode_placement::Start;
 use homenode_placement::policies::Choice;
 use homenode_study::analyses::{
-    Bend, Plotted, Refused, Slope, Sweep, bends, block_series, is_concave, is_linear, mcpr, mean_share,
+    AnalysisError, Bend, Plotted, Slope, Sweep, bends, block_series, is_concave, is_linear, mcpr, mean_share,
     moves_per_block, naive_cost, scaled, share_of_savings, sum,
 };
 use homenode_study::{Question, Want, What, plain};
@@ -64,7 +64,7 @@ fn naive_placements_cost_what_the_thesis_says() {
 #[test]
 fn everything_in_global_memory_costs_the_base() {
     let refs = trace(&mut Rng::new(3), 8);
-    let mut q = question(models::find("ace").unwrap(), &seats(8), &[256, 4096]);
+    let mut q = question(models::find("ace").unwrap(), &bindings(8), &[256, 4096]);
     q.policies = vec![Choice::parse("global").unwrap()];
     let answer = plain::answer(&q, &refs).unwrap();
     assert!(answer.rows.iter().all(|r| mcpr(&q, &answer, r) == Some(2.0)));
@@ -80,8 +80,8 @@ fn scaling_all_excess_costs_scales_the_excess_of_the_mean_cost() {
             let machine = with_nodes(name, 4);
             let factor = 2 + rng.below(6) as u32;
             let machines = vec![machine.clone(), scaled(&machine, factor).unwrap()];
-            let seats = vec![seats(4); 2];
-            let mut q = Question { start: Start::FreeSet, ..Question::new(machines, seats, vec![64, 256]) };
+            let bindings = vec![bindings(4); 2];
+            let mut q = Question { start: Start::FreeSet, ..Question::new(machines, bindings, vec![64, 256]) };
             q.policies = vec![Choice::parse("ace").unwrap(), Choice::parse("first-touch").unwrap()];
             (q.best_static, q.without_replication, q.with_replication) = (Want::Cost, Want::Cost, Want::Cost);
             let answer = plain::answer(&q, &refs).unwrap();
@@ -115,7 +115,7 @@ fn optimum_is_concave_in_move_costs_with_moves_as_slope() {
     let mut bent = 0;
     for seed in 0..cases(6, 100) {
         let refs = trace(&mut Rng::new(seed ^ 0xBEE), 4);
-        let mut base = question(with_nodes("butterfly", 4), &seats(4), &[256]);
+        let mut base = question(with_nodes("butterfly", 4), &bindings(4), &[256]);
         base.policies = vec![Choice::parse("ace").unwrap()];
         base.with_replication = Want::Parts;
         let sweep = Sweep::copy(&base, &base.machines[0], &values).unwrap();
@@ -141,7 +141,7 @@ fn optimum_is_concave_in_the_cost_of_global_copies() {
     let values: Vec<u64> = (1..30).map(|i| i * 40).collect();
     for seed in 0..cases(4, 60) {
         let refs = trace(&mut Rng::new(seed ^ 0xF00), 4);
-        let mut base = question(with_nodes("ace", 4), &seats(4), &[256]);
+        let mut base = question(with_nodes("ace", 4), &bindings(4), &[256]);
         base.with_replication = Want::Cost;
         let sweep = Sweep::global_copy(&base, &base.machines[0], &values).unwrap();
         assert!(sweep.question.machines.iter().all(|m| m.cost.copy.fixed.0 == 2 * m.cost.global.unwrap().copy.fixed.0));
@@ -165,7 +165,7 @@ fn bends_are_where_slopes_change() {
 fn sweeps_make_machines_and_lines() {
     let refs = trace(&mut Rng::new(1), 4);
     let rest = Parameters { processors: 4, ..Parameters::default() };
-    let mut base = question(with_nodes("numa", 4), &seats(4), &[64, 512]);
+    let mut base = question(with_nodes("numa", 4), &bindings(4), &[64, 512]);
     base.with_replication = Want::Parts;
     let lambda = Sweep::lambda(&base, &NUMA, rest, &[10, 50, 500]).unwrap();
     let fixed: Vec<i64> = lambda.question.machines.iter().map(|m| m.cost.copy.fixed.0).collect();
@@ -198,7 +198,7 @@ fn machines_of_chapter_6_dominate_as_they_must() {
     for seed in 0..cases(5, 100) {
         let refs = trace(&mut Rng::new(seed ^ 0xD0), 4);
         let machines: Vec<Machine> = MEMBERS.iter().map(|m| m.build(&rest).unwrap()).collect();
-        let mut q = Question::new(machines, vec![seats(4); 5], vec![4, 64, 512, 4096]);
+        let mut q = Question::new(machines, vec![bindings(4); 5], vec![4, 64, 512, 4096]);
         q.with_replication = Want::Cost;
         let answer = plain::answer(&q, &refs).unwrap();
         let cost = |name: &str, block: u64| {
@@ -217,8 +217,8 @@ fn machines_of_chapter_6_dominate_as_they_must() {
 
 #[test]
 fn sweeps_refuse_what_is_no_machine() {
-    let base = question(with_nodes("butterfly", 4), &seats(4), &[256]);
-    let error = |r: Result<Sweep, Refused>| r.err().expect("refused").to_string();
+    let base = question(with_nodes("butterfly", 4), &bindings(4), &[256]);
+    let error = |r: Result<Sweep, AnalysisError>| r.err().expect("refused").to_string();
     assert!(error(Sweep::global_copy(&base, &base.machines[0], &[5])).contains("global memory"));
     assert!(error(Sweep::copy(&base, &base.machines[0], &[u64::MAX])).contains(&u64::MAX.to_string()));
 }

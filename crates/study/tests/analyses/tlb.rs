@@ -1,7 +1,7 @@
 //! TLBs: an oracle with time stamps, printed figures, closed forms.
-use crate::common::{cases, csv, merged, number, random_refs, seats, word};
+use crate::common::{bindings, cases, csv, merged, number, random_refs, word};
 use homenode_base::Rng;
-use homenode_sim::Seat;
+use homenode_sim::ThreadBinding;
 use homenode_study::analyses::{
     HUGE_BYTES, Level, TLB_MODELS, TlbModel, Tlbs, corrected_mcpr, implied_rate, study_pages,
 };
@@ -37,36 +37,36 @@ impl Slow {
 }
 
 /// (first misses, misses) of one model at one page size.
-fn oracle(model: &TlbModel, page_bytes: u64, refs: &[Merged], seats: &[Seat]) -> (u64, u64) {
+fn oracle(model: &TlbModel, page_bytes: u64, refs: &[Merged], bindings: &[ThreadBinding]) -> (u64, u64) {
     let huge = page_bytes >= HUGE_BYTES && model.huge.is_some();
     let (first, second) = if huge { model.huge.unwrap() } else { (model.first, model.second) };
     let mut cpus: HashMap<u16, (Slow, Option<Slow>)> = HashMap::new();
     let (mut first_misses, mut misses) = (0, 0);
     for r in refs.iter().filter(|r| r.op != Op::Spin) {
-        let seat = seats[r.thread as usize];
-        let (l1, l2) = cpus.entry(seat.cpu).or_insert_with(|| (Slow::new(first), second.map(Slow::new)));
+        let binding = bindings[r.thread as usize];
+        let (l1, l2) = cpus.entry(binding.cpu).or_insert_with(|| (Slow::new(first), second.map(Slow::new)));
         let bytes = (0..u64::from(r.size.max(1))).map(|i| r.addr.wrapping_add(i));
         let mut pages: Vec<u64> = bytes.map(|b| b / page_bytes).collect();
         pages.dedup();
         for page in pages {
             let entry = page / u64::from(model.pages_per_entry);
-            if !l1.hit(seat.space, entry) {
+            if !l1.hit(binding.space, entry) {
                 first_misses += 1;
-                misses += u64::from(!l2.as_mut().is_some_and(|l2| l2.hit(seat.space, entry)));
+                misses += u64::from(!l2.as_mut().is_some_and(|l2| l2.hit(binding.space, entry)));
             }
         }
     }
     (first_misses, misses)
 }
 
-fn check(refs: &[Merged], seats: &[Seat], pages: &[u64], label: &str) {
+fn check(refs: &[Merged], bindings: &[ThreadBinding], pages: &[u64], label: &str) {
     let models: Vec<&'static TlbModel> = TLB_MODELS.iter().collect();
-    let mut tlbs = Tlbs::new(&models, pages, 4, seats).unwrap();
+    let mut tlbs = Tlbs::new(&models, pages, 4, bindings).unwrap();
     refs.chunks(5).for_each(|c| tlbs.refs(c));
     let rows = tlbs.rows();
     assert_eq!(rows.len(), models.len() * pages.len());
     for row in rows {
-        let expected = oracle(row.model, row.page_bytes, refs, seats);
+        let expected = oracle(row.model, row.page_bytes, refs, bindings);
         assert_eq!((row.first_misses, row.misses), expected, "{label}: {} at {}", row.model.name, row.page_bytes);
         let plain = refs.iter().filter(|r| r.op != Op::Spin);
         let words: u64 = plain.map(|r| (r.addr + u64::from(r.size.max(1)) - 1) / 4 - r.addr / 4 + 1).sum();
@@ -79,8 +79,10 @@ fn rates_equal_those_of_an_oracle_with_time_stamps() {
     for seed in 0..cases(40, 250) {
         let mut rng = Rng::new(seed);
         let threads = 1 + rng.below(5) as u32;
-        let seats: Vec<Seat> =
-            seats(threads).into_iter().map(|s| Seat { cpu: s.cpu / 2, space: rng.below(2) as u32, ..s }).collect();
+        let bindings: Vec<ThreadBinding> = bindings(threads)
+            .into_iter()
+            .map(|s| ThreadBinding { cpu: s.cpu / 2, space: rng.below(2) as u32, ..s })
+            .collect();
         let words = 1 << rng.below(24);
         let mut refs = random_refs(&mut rng, threads, words, 3000);
         for r in &mut refs {
@@ -90,7 +92,7 @@ fn rates_equal_those_of_an_oracle_with_time_stamps() {
             r.addr &= [u64::MAX, 0xFFFF, 0xF_FFFF][rng.below(3) as usize];
             r.op = if rng.chance(1, 20) { Op::Spin } else { r.op };
         }
-        check(&refs, &seats, &[128, 512, 4096, 1 << 16, 2 << 20], &format!("seed {seed}"));
+        check(&refs, &bindings, &[128, 512, 4096, 1 << 16, 2 << 20], &format!("seed {seed}"));
     }
 }
 
@@ -98,7 +100,7 @@ fn rates_equal_those_of_an_oracle_with_time_stamps() {
 fn rates_of_synthetic_programs_equal_those_of_the_oracle() {
     for program in PROGRAMS {
         let log = merged(&(program.build)(7, Scale { threads: 4, rounds: 10 }));
-        check(&log.refs(), &seats(4), &study_pages(), program.name);
+        check(&log.refs(), &bindings(4), &study_pages(), program.name);
     }
 }
 
@@ -161,15 +163,15 @@ fn cyclic_sweeps_miss_always_or_once() {
     let m = TlbModel::find("88200").unwrap();
     for (pages, misses) in [(56, 56), (57, 57 * 10)] {
         let refs: Vec<Merged> = (0..10 * pages).map(|i| word(0, i % pages * 4096, Op::Read)).collect();
-        let seats = seats(1);
-        let mut tlbs = Tlbs::new(&[m], &[4096], 4, &seats).unwrap();
+        let bindings = bindings(1);
+        let mut tlbs = Tlbs::new(&[m], &[4096], 4, &bindings).unwrap();
         tlbs.refs(&refs);
         assert_eq!(tlbs.rows()[0].misses, misses);
     }
     let skylake = TlbModel::find("skylake").unwrap();
     let refs: Vec<Merged> = (0..10 * 1000).map(|i| word(0, i % 1000 * 4096, Op::Read)).collect();
-    let seats = seats(1);
-    let mut tlbs = Tlbs::new(&[skylake], &[4096, 2 << 20], 4, &seats).unwrap();
+    let bindings = bindings(1);
+    let mut tlbs = Tlbs::new(&[skylake], &[4096, 2 << 20], 4, &bindings).unwrap();
     tlbs.refs(&refs);
     let rows = tlbs.rows();
     assert_eq!((rows[0].first_misses, rows[0].misses), (10_000, 1000), "the second level holds what the first cannot");

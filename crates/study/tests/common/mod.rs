@@ -3,7 +3,7 @@
 use homenode_base::{Cost, NodeId, Rng};
 use homenode_machine::{CopyCost, GlobalMemory, Machine, Matrix, models};
 use homenode_placement::policies::{ALL, Choice};
-use homenode_sim::Seat;
+use homenode_sim::ThreadBinding;
 use homenode_study::{Answer, InMemory, Layout, Partition, Partitioner, Question, Vectors, Want, answer, plain};
 use homenode_trace::{DataSource, Merged, Op};
 
@@ -63,19 +63,19 @@ pub(crate) fn random_single(rng: &mut Rng, nodes: u16) -> Machine {
 }
 
 /// One thread after another on the nodes of a machine, from a random node on.
-pub(crate) fn seats(rng: &mut Rng, machine: &Machine, spaces: &[u32]) -> Vec<Seat> {
+pub(crate) fn bindings(rng: &mut Rng, machine: &Machine, spaces: &[u32]) -> Vec<ThreadBinding> {
     let cpus: usize = machine.shape.cores.iter().map(|c| usize::from(*c)).sum();
     let first = rng.below(cpus as u64) as usize;
-    let seat = |(i, space): (usize, &u32)| {
+    let binding = |(i, space): (usize, &u32)| {
         let cpu = (first + i) % cpus;
         let mut below = 0;
         let node = machine.shape.cores.iter().position(|c| {
             below += usize::from(*c);
             cpu < below
         });
-        Seat { cpu: cpu as u16, node: NodeId(node.expect("a processor is on a node") as u16), space: *space }
+        ThreadBinding { cpu: cpu as u16, node: NodeId(node.expect("a processor is on a node") as u16), space: *space }
     };
-    spaces.iter().enumerate().map(seat).collect()
+    spaces.iter().enumerate().map(binding).collect()
 }
 
 /// A reference of four bytes.
@@ -95,8 +95,8 @@ pub(crate) fn policies() -> Vec<Choice> {
 
 /// Everything about these machines.
 pub(crate) fn question(rng: &mut Rng, machines: Vec<Machine>, blocks: Vec<u64>, spaces: &[u32]) -> Question {
-    let seats = machines.iter().map(|m| seats(rng, m, spaces)).collect();
-    let mut q = Question::new(machines, seats, blocks);
+    let bindings = machines.iter().map(|m| bindings(rng, m, spaces)).collect();
+    let mut q = Question::new(machines, bindings, blocks);
     q.policies = policies();
     (q.best_static, q.without_replication, q.with_replication) = (Want::Parts, Want::Parts, Want::Parts);
     q

@@ -19,7 +19,7 @@ use table::Table;
 
 /// What is found in one file.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Found {
+pub(super) struct FileTypes {
     pub(super) types: Vec<Type>,
     /// Types of variables by address in the file.
     pub(super) globals: BTreeMap<u64, u32>,
@@ -35,14 +35,14 @@ pub(super) fn find(
     globals: &[Global],
     sites: impl Iterator<Item = u64>,
     returns: Option<&mut Returns<'_>>,
-) -> Found {
+) -> FileTypes {
     let units = Units::of(dwarf);
     let sites: Vec<u64> = sites.collect();
     let named = globals;
     let globals: BTreeSet<u64> = globals.iter().map(|g| g.address).collect();
     let scopes = Scopes::of(&units, &sites);
     let mut table = Table::new(&units);
-    let mut found = Found::default();
+    let mut found = FileTypes::default();
     for (&address, &die) in scopes.variables.iter().filter(|(a, _)| globals.contains(a)) {
         if let Some(of) = units.type_of(die).and_then(|t| table.index(t)) {
             found.globals.insert(address, of);

@@ -1,6 +1,6 @@
 //! Events against each other, the manifest and the references.
 use super::CheckReport;
-use super::frames::Found;
+use super::frames::FramesSummary;
 use crate::dataset::{DatasetReader, EVENTS_FILE};
 use crate::event::{Event, EventKind};
 use crate::numbers::Numbers;
@@ -14,7 +14,7 @@ struct Seen {
     backwards: u64,
 }
 
-pub(super) fn check(data: &DatasetReader, found: &[Found], report: &mut CheckReport) {
+pub(super) fn check(data: &DatasetReader, found: &[FramesSummary], report: &mut CheckReport) {
     report.events = data.events().len() as u64;
     if let Ok(Ok(len)) = data.store().open(EVENTS_FILE).map(|f| f.len()) {
         report.bytes += len;

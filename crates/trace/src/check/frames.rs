@@ -7,7 +7,7 @@ use crate::store::ReadAt;
 
 /// What a thread's file holds.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Found {
+pub(super) struct FramesSummary {
     pub(super) refs: u64,
     spins: u64,
     last_stamp: u64,
@@ -19,14 +19,14 @@ struct Walk<'a> {
     data: &'a DatasetReader,
     thread: u32,
     name: String,
-    found: Found,
+    found: FramesSummary,
     frame: DecodedFrame,
     scratch: Vec<u8>,
 }
 
-pub(super) fn check(data: &DatasetReader, thread: u32, report: &mut CheckReport) -> Found {
+pub(super) fn check(data: &DatasetReader, thread: u32, report: &mut CheckReport) -> FramesSummary {
     let (frame, scratch) = (DecodedFrame::default(), Vec::new());
-    let mut w = Walk { data, thread, name: frames_file(thread), found: Found::default(), frame, scratch };
+    let mut w = Walk { data, thread, name: frames_file(thread), found: FramesSummary::default(), frame, scratch };
     match data.store().open(&w.name) {
         Ok(file) => w.file(&*file, report),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound && data.refs(thread) == 0 => {}
@@ -123,7 +123,7 @@ impl Walk<'_> {
     fn counts(&self, report: &mut CheckReport) {
         let t = &self.data.manifest().threads[self.thread as usize];
         if (t.refs, t.spins) != (self.found.refs, self.found.spins) {
-            let Found { refs, spins, .. } = self.found;
+            let FramesSummary { refs, spins, .. } = self.found;
             let (a, b) = (t.refs, t.spins);
             report.problem(
                 &self.name,

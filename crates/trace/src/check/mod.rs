@@ -63,7 +63,7 @@ impl CheckReport {
 /// Checks a dataset that could be opened. Never fails: what cannot be read is a problem too.
 pub fn check(data: &DatasetReader) -> CheckReport {
     let mut report = CheckReport { threads: data.threads().into(), ..CheckReport::default() };
-    let found: Vec<frames::Found> = (0..data.threads()).map(|t| frames::check(data, t, &mut report)).collect();
+    let found: Vec<frames::FramesSummary> = (0..data.threads()).map(|t| frames::check(data, t, &mut report)).collect();
     events::check(data, &found, &mut report);
     if let Err(stuck) = order::check(data) {
         report.problem(crate::dataset::EVENTS_FILE, stuck);

@@ -48,7 +48,7 @@ use std::io;
 pub struct Writer<S: Sink> {
     sink: S,
     codec: Codec,
-    lanes: Vec<Lane<S::File>>,
+    threads: Vec<ThreadState<S::File>>,
     events: EventFile<S::File>,
     /// Encoders that no thread needs at the moment.
     idle: Vec<FrameEncoder>,
@@ -58,7 +58,7 @@ pub struct Writer<S: Sink> {
 
 /// What the writer knows of one thread.
 #[derive(Debug)]
-struct Lane<F> {
+struct ThreadState<F> {
     /// Absent until the first frame or [`Writer::begin`].
     file: Option<ThreadFile<F>>,
     /// The frame that is being filled.
@@ -70,13 +70,13 @@ struct Lane<F> {
     events: u64,
 }
 
-impl<F> Default for Lane<F> {
-    fn default() -> Lane<F> {
-        Lane { file: None, frame: None, spins: 0, stamp: 0, events: 0 }
+impl<F> Default for ThreadState<F> {
+    fn default() -> ThreadState<F> {
+        ThreadState { file: None, frame: None, spins: 0, stamp: 0, events: 0 }
     }
 }
 
-impl<F> Lane<F> {
+impl<F> ThreadState<F> {
     fn pending(&self) -> usize {
         self.frame.as_ref().map_or(0, FrameEncoder::len)
     }
@@ -93,8 +93,8 @@ impl<S: Sink> Writer<S> {
     /// What the sink says when the file of events is made; so in all other functions here.
     pub fn new(sink: S, codec: Codec) -> io::Result<Writer<S>> {
         let events = EventFile::create(&sink, codec)?;
-        let (lanes, idle, bytes) = Default::default();
-        Ok(Writer { sink, codec, lanes, events, idle, bytes, frame_bytes: 0 })
+        let (threads, idle, bytes) = Default::default();
+        Ok(Writer { sink, codec, threads, events, idle, bytes, frame_bytes: 0 })
     }
     /// Compresses events in another way than frames.
     #[must_use]
@@ -103,18 +103,18 @@ impl<S: Sink> Writer<S> {
         self
     }
 
-    fn lane(&mut self, thread: u32) -> &mut Lane<S::File> {
+    fn state(&mut self, thread: u32) -> &mut ThreadState<S::File> {
         let index = thread as usize;
-        if self.lanes.len() <= index {
-            self.lanes.resize_with(index + 1, Lane::default);
+        if self.threads.len() <= index {
+            self.threads.resize_with(index + 1, ThreadState::default);
         }
-        &mut self.lanes[index]
+        &mut self.threads[index]
     }
     /// Makes the file of a thread now, even if it will have no references.
     pub fn begin(&mut self, thread: u32) -> io::Result<()> {
-        self.lane(thread);
-        let Writer { sink, lanes, .. } = self;
-        file_of(sink, &mut lanes[thread as usize].file, thread).map(drop)
+        self.state(thread);
+        let Writer { sink, threads, .. } = self;
+        file_of(sink, &mut threads[thread as usize].file, thread).map(drop)
     }
 
     /// References of a thread handed over so far: the position of an event that comes next.
@@ -123,11 +123,11 @@ impl<S: Sink> Writer<S> {
     }
     /// Counts of a thread so far.
     pub fn counts(&self, thread: u32) -> Counts {
-        self.lanes.get(thread as usize).map_or_else(Counts::default, Lane::counts)
+        self.threads.get(thread as usize).map_or_else(Counts::default, ThreadState::counts)
     }
     /// References of a thread that are not in its file yet.
     pub fn pending(&self, thread: u32) -> usize {
-        self.lanes.get(thread as usize).map_or(0, Lane::pending)
+        self.threads.get(thread as usize).map_or(0, ThreadState::pending)
     }
     /// Bytes of frames and events written so far.
     pub fn bytes(&self) -> u64 {
@@ -137,25 +137,25 @@ impl<S: Sink> Writer<S> {
     /// A stamp of a thread: the references that follow were made from here on. Stamps of a thread never run backwards. It
     /// ends a full frame.
     pub fn stamp(&mut self, thread: u32, stamp: u64) -> io::Result<()> {
-        if self.lane(thread).frame.as_ref().is_some_and(|f| f.room() == 0) {
+        if self.state(thread).frame.as_ref().is_some_and(|f| f.room() == 0) {
             self.end_frame(thread, stamp)?;
         }
         self.frame(thread).stamp(stamp);
-        self.lane(thread).stamp = stamp;
+        self.state(thread).stamp = stamp;
         Ok(())
     }
     /// One reference.
     pub fn push(&mut self, thread: u32, r: RawRef) -> io::Result<()> {
         let frame = self.frame_with_room(thread)?;
         frame.push(r.addr, r.size, r.op, r.pc);
-        self.lanes[thread as usize].spins += u64::from(r.op == Op::Spin);
+        self.threads[thread as usize].spins += u64::from(r.op == Op::Spin);
         Ok(())
     }
     /// One sampled reference.
     pub fn push_sample(&mut self, thread: u32, r: RawRef, sample: &Sample) -> io::Result<()> {
         let frame = self.frame_with_room(thread)?;
         frame.push_sample(r.addr, r.size, r.op, r.pc, sample);
-        self.lanes[thread as usize].spins += u64::from(r.op == Op::Spin);
+        self.threads[thread as usize].spins += u64::from(r.op == Op::Spin);
         Ok(())
     }
     /// What an optional column holds for the thread's last reference, which must have been pushed just before.
@@ -172,16 +172,16 @@ impl<S: Sink> Writer<S> {
     /// The frame being filled, after a full one has been ended; the stamp holds in the next frame too.
     fn frame_with_room(&mut self, thread: u32) -> io::Result<&mut FrameEncoder> {
         if self.frame(thread).is_full() {
-            let stamp = self.lane(thread).stamp;
+            let stamp = self.state(thread).stamp;
             self.end_frame(thread, stamp)?;
             self.frame(thread).stamp(stamp);
         }
         Ok(self.frame(thread))
     }
     fn frame(&mut self, thread: u32) -> &mut FrameEncoder {
-        self.lane(thread);
-        let Writer { lanes, idle, .. } = self;
-        let Lane { file, frame, .. } = &mut lanes[thread as usize];
+        self.state(thread);
+        let Writer { threads, idle, .. } = self;
+        let ThreadState { file, frame, .. } = &mut threads[thread as usize];
         frame.get_or_insert_with(|| {
             let mut encoder = idle.pop().unwrap_or_default();
             encoder.begin(thread, file.as_ref().map_or(0, |f| f.counts().refs));
@@ -193,11 +193,11 @@ impl<S: Sink> Writer<S> {
     /// too.
     pub fn end_frame(&mut self, thread: u32, end: u64) -> io::Result<()> {
         self.frame(thread);
-        let Writer { sink, lanes, codec, idle, bytes, .. } = self;
-        let lane = &mut lanes[thread as usize];
-        let file = file_of(sink, &mut lane.file, thread)?;
-        let Some(mut encoder) = lane.frame.take() else { return Ok(()) };
-        let written = file.append(&mut encoder, (end, *codec), std::mem::take(&mut lane.spins), bytes);
+        let Writer { sink, threads, codec, idle, bytes, .. } = self;
+        let state = &mut threads[thread as usize];
+        let file = file_of(sink, &mut state.file, thread)?;
+        let Some(mut encoder) = state.frame.take() else { return Ok(()) };
+        let written = file.append(&mut encoder, (end, *codec), std::mem::take(&mut state.spins), bytes);
         idle.push(encoder);
         self.frame_bytes += written?;
         Ok(())
@@ -205,21 +205,21 @@ impl<S: Sink> Writer<S> {
 
     /// One event. At most one chunk of them is held.
     pub fn event(&mut self, event: Event) -> io::Result<()> {
-        self.lane(event.thread).events += 1;
+        self.state(event.thread).events += 1;
         self.events.push(event)
     }
     /// Writes these events at once behind those held, in as few chunks as possible, or none of them.
     pub fn events(&mut self, events: &[Event]) -> io::Result<()> {
         self.events.append(events)?;
-        events.iter().for_each(|event| self.lane(event.thread).events += 1);
+        events.iter().for_each(|event| self.state(event.thread).events += 1);
         Ok(())
     }
     /// Writes what is held, frames first: an event may not stand behind references that are not there. The frames end with
     /// their threads' last stamps.
     pub fn flush(&mut self) -> io::Result<()> {
-        for thread in 0..self.lanes.len() as u32 {
+        for thread in 0..self.threads.len() as u32 {
             if self.pending(thread) > 0 {
-                let end = self.lanes[thread as usize].stamp;
+                let end = self.threads[thread as usize].stamp;
                 self.end_frame(thread, end)?;
             }
         }
@@ -236,8 +236,9 @@ impl<S: Sink> Writer<S> {
     /// [`io::ErrorKind::InvalidInput`] if a thread is not in the manifest; what the sink says.
     pub fn finish(mut self, mut manifest: Manifest) -> io::Result<Manifest> {
         self.flush()?;
-        if self.lanes.len() > manifest.threads.len() {
-            let why = format!("{} threads were written, the manifest has {}", self.lanes.len(), manifest.threads.len());
+        if self.threads.len() > manifest.threads.len() {
+            let why =
+                format!("{} threads were written, the manifest has {}", self.threads.len(), manifest.threads.len());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         for (thread, row) in (0..).zip(&mut manifest.threads) {

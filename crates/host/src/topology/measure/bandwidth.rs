@@ -1,6 +1,6 @@
 //! Bandwidth of all processors of a node together.
 use super::Effort;
-use super::clock::Watch;
+use super::clock::Stopwatch;
 use super::pinned::pinned;
 use homenode_sys::chase::Buffer;
 use std::hint::black_box;
@@ -37,7 +37,7 @@ fn once(words: &mut [u64], cpus: &[u32], direction: Direction, time: Duration) -
 fn stream(part: &mut [u64], direction: Direction, start: &Barrier, time: Duration) -> f64 {
     const PIECE: usize = 1 << 16;
     start.wait();
-    let (watch, mut words, mut value) = (Watch::start(time), 0usize, 0u64);
+    let (watch, mut words, mut value) = (Stopwatch::start(time), 0usize, 0u64);
     while words == 0 || !watch.over() {
         for piece in part.chunks_mut(PIECE) {
             match direction {

@@ -4,15 +4,15 @@ use std::time::{Duration, Instant};
 
 /// Counts the processor time of this thread, so that other programs on the machine do not count as slow memory. Gives up
 /// after twenty times as long by the clock on the wall.
-pub(super) struct Watch {
+pub(super) struct Stopwatch {
     cpu_ns: u64,
     wall: Instant,
     each: Duration,
 }
 
-impl Watch {
-    pub(super) fn start(each: Duration) -> Watch {
-        Watch { cpu_ns: thread_ns(), wall: Instant::now(), each }
+impl Stopwatch {
+    pub(super) fn start(each: Duration) -> Stopwatch {
+        Stopwatch { cpu_ns: thread_ns(), wall: Instant::now(), each }
     }
     /// Nanoseconds of processor time so far, at least 1.
     pub(super) fn nanoseconds(&self) -> f64 {

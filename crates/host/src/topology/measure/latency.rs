@@ -1,7 +1,7 @@
 //! Load latency.
 use super::Effort;
 use super::bandwidth::read_pass;
-use super::clock::Watch;
+use super::clock::Stopwatch;
 use super::memory::{Chain, Memory};
 use super::pinned::pinned;
 use std::hint::black_box;
@@ -50,7 +50,7 @@ fn walk(words: &[u64], effort: Effort) -> Vec<f64> {
     // The first loads fill the translation caches and wake the processor.
     let mut at = steps(words, 0);
     let mut one = || {
-        let (watch, mut loads) = (Watch::start(effort.each), 0u64);
+        let (watch, mut loads) = (Stopwatch::start(effort.each), 0u64);
         while loads == 0 || !watch.over() {
             at = steps(words, at);
             loads += STEPS as u64;

@@ -1,6 +1,6 @@
 //! Pages that go where their neighbours go, and what a move costs.
 use super::super::budget::Budget;
-use super::super::event::{PageId, Wish};
+use super::super::event::{MigrationCandidate, PageId};
 use super::super::pages::{Seen, cost};
 use super::{Governor, PAGE_BYTES};
 use homenode_base::{NodeId, TotalCost};
@@ -31,7 +31,7 @@ impl Governor<'_> {
     }
 
     /// Where a page goes with its neighbours, if nothing speaks against it.
-    pub(super) fn follow(&mut self, id: PageId, seen: &Seen, from: NodeId) -> Option<Wish> {
+    pub(super) fn follow(&mut self, id: PageId, seen: &Seen, from: NodeId) -> Option<MigrationCandidate> {
         let to = seen.by.first()?.node;
         let held = &mut self.stats.held;
         if self.barred.contains(&(id.space, None)) || self.barred.contains(&(id.space, Some(to))) {
@@ -48,7 +48,7 @@ impl Governor<'_> {
             self.spread.again(id);
             return None;
         }
-        Some(Wish { page: id, pages: 1, from, to, gain: i64::try_from(gain.0).unwrap_or(i64::MAX) })
+        Some(MigrationCandidate { page: id, pages: 1, from, to, gain: i64::try_from(gain.0).unwrap_or(i64::MAX) })
     }
 }
 

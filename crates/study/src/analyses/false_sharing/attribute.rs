@@ -3,12 +3,12 @@
 //! Bounds are of blocks. A block's bounds are divided among objects, and among code locations, in proportion to the moves
 //! that their references cause, to the last unit. What separating is worth is not a bound: the trace is replayed with the
 //! words of each block in blocks of their own by who uses them, and the moves that are then saved are counted.
-use super::super::{Refused, input};
+use super::super::{AnalysisError, input};
 use super::attributed::{AttributeOptions, Attributed, WordUse};
 use super::moves::{Holders, Place, powers_of_two};
 use hashbrown::HashMap;
 use homenode_base::NodeId;
-use homenode_sim::{Objects, Seat};
+use homenode_sim::{Objects, ThreadBinding};
 use homenode_trace::order::Source;
 use homenode_trace::{Event, Merged, Op};
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ struct Block {
 
 struct First<'a> {
     options: AttributeOptions,
-    seats: &'a [Seat],
+    bindings: &'a [ThreadBinding],
     objects: &'a mut dyn Objects,
     blocks: HashMap<Place, Block>,
 }
@@ -53,11 +53,11 @@ impl First<'_> {
     fn refs(&mut self, refs: &[Merged]) {
         let AttributeOptions { block_words, word_bytes, start, .. } = self.options;
         for r in refs.iter().filter(|r| r.op != Op::Spin) {
-            let Some(seat) = self.seats.get(r.thread as usize) else { continue };
-            let (node, writes, objects) = (seat.node, r.op.writes(), &mut *self.objects);
+            let Some(binding) = self.bindings.get(r.thread as usize) else { continue };
+            let (node, writes, objects) = (binding.node, r.op.writes(), &mut *self.objects);
             input::pieces(r, block_words * word_bytes, |number, from, last| {
-                let object = objects.at(seat.space, from).object;
-                let block = self.blocks.entry((seat.space, number)).or_default();
+                let object = objects.at(binding.space, from).object;
+                let block = self.blocks.entry((binding.space, number)).or_default();
                 if block.holders.touch(node, writes, start) {
                     block.moves += 1;
                     *block.causes.entry((object, r.site)).or_default() += 1;
@@ -81,7 +81,7 @@ impl First<'_> {
 /// The trace with the words of each block apart by use.
 struct Apart<'a> {
     options: AttributeOptions,
-    seats: &'a [Seat],
+    bindings: &'a [ThreadBinding],
     classes: HashMap<Place, BTreeMap<u64, WordUse>>,
     holders: HashMap<(Place, WordUse), Holders>,
     moves: HashMap<Place, u64>,
@@ -92,9 +92,9 @@ impl Apart<'_> {
         let AttributeOptions { block_words, word_bytes, start, .. } = self.options;
         let mut groups = Vec::new();
         for r in refs.iter().filter(|r| r.op != Op::Spin) {
-            let Some(seat) = self.seats.get(r.thread as usize) else { continue };
+            let Some(binding) = self.bindings.get(r.thread as usize) else { continue };
             input::pieces(r, block_words * word_bytes, |number, from, last| {
-                let place = (seat.space, number);
+                let place = (binding.space, number);
                 let Some(classes) = self.classes.get(&place) else { return };
                 groups.clear();
                 let words = from / word_bytes % block_words..=last / word_bytes % block_words;
@@ -103,7 +103,7 @@ impl Apart<'_> {
                 groups.dedup();
                 for group in &groups {
                     let holders = self.holders.entry((place, *group)).or_default();
-                    let moved = holders.touch(seat.node, r.op.writes(), start);
+                    let moved = holders.touch(binding.node, r.op.writes(), start);
                     *self.moves.entry(place).or_default() += u64::from(moved);
                 }
             });
@@ -117,12 +117,12 @@ impl Apart<'_> {
 /// The trace cannot be read, or block or word is no power of two.
 pub fn attribute(
     source: &mut dyn Source,
-    seats: &[Seat],
+    bindings: &[ThreadBinding],
     objects: &mut dyn Objects,
     options: AttributeOptions,
-) -> Result<Attributed, Refused> {
+) -> Result<Attributed, AnalysisError> {
     powers_of_two(options.block_words, options.word_bytes)?;
-    let mut first = First { options, seats, objects, blocks: HashMap::new() };
+    let mut first = First { options, bindings, objects, blocks: HashMap::new() };
     let mut stream = source.stream(0)?;
     while let Some(piece) = stream.pull()? {
         first.refs(piece.refs);
@@ -134,7 +134,7 @@ pub fn attribute(
     let classes = |b: &Block| b.words.iter().map(|(at, w)| (*at, w.class())).collect::<BTreeMap<_, _>>();
     let mut apart = Apart {
         options,
-        seats,
+        bindings,
         classes: blocks.iter().map(|(place, b)| (*place, classes(b))).collect(),
         holders: HashMap::new(),
         moves: HashMap::new(),

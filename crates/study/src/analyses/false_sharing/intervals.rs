@@ -4,12 +4,12 @@
 //! own, and the copies are merged at the end. What the best choice of intervals saves is false sharing by that
 //! definition, and no tractable way to that choice is known. Any choice gives a lower bound. Here: intervals as long as
 //! they can be, one after the other, each taken if it costs less than keeping the copies equal.
-use super::super::{Refused, input};
+use super::super::{AnalysisError, input};
 use super::moves::{Holders, Place, powers_of_two};
 use hashbrown::HashMap;
 use homenode_base::{NodeId, NodeSet};
 use homenode_placement::Start;
-use homenode_sim::Seat;
+use homenode_sim::ThreadBinding;
 use homenode_trace::{Merged, Op};
 
 /// Who wrote a word in the running interval.
@@ -86,7 +86,7 @@ impl IntervalCounts {
 /// The accumulator for one block size.
 #[derive(Clone, Debug)]
 pub struct Intervals<'a> {
-    seats: &'a [Seat],
+    bindings: &'a [ThreadBinding],
     start: Start,
     word_bytes: u64,
     block_bytes: u64,
@@ -106,11 +106,11 @@ impl<'a> Intervals<'a> {
         word_bytes: u64,
         merge_per_move: (u64, u64),
         start: Start,
-        seats: &'a [Seat],
-    ) -> Result<Intervals<'a>, Refused> {
+        bindings: &'a [ThreadBinding],
+    ) -> Result<Intervals<'a>, AnalysisError> {
         powers_of_two(block_words, word_bytes)?;
         let block_bytes = block_words * word_bytes;
-        Ok(Intervals { seats, start, word_bytes, block_bytes, merge_per_move, blocks: HashMap::new() })
+        Ok(Intervals { bindings, start, word_bytes, block_bytes, merge_per_move, blocks: HashMap::new() })
     }
     /// Sums over all blocks. The running intervals are closed first.
     pub fn finish(mut self) -> IntervalCounts {
@@ -199,10 +199,10 @@ impl Intervals<'_> {
     pub fn refs(&mut self, refs: &[Merged]) {
         let rules = Rules { merge_per_move: self.merge_per_move, start: self.start };
         for r in refs.iter().filter(|r| r.op != Op::Spin) {
-            let Some(seat) = self.seats.get(r.thread as usize) else { continue };
+            let Some(binding) = self.bindings.get(r.thread as usize) else { continue };
             input::pieces(r, self.block_bytes, |block, from, last| {
-                let block = self.blocks.entry((seat.space, block)).or_default();
-                block.touch(seat.node, r.op, from / self.word_bytes..=last / self.word_bytes, &rules);
+                let block = self.blocks.entry((binding.space, block)).or_default();
+                block.touch(binding.node, r.op, from / self.word_bytes..=last / self.word_bytes, &rules);
             });
         }
     }

@@ -19,21 +19,21 @@ mod split;
 mod synthetic;
 mod tables;
 
-use super::{Input, Need, Refused, Spec, sum, table::table};
+use super::{AnalysisError, Input, Need, Spec, sum, table::table};
 use crate::{Question, Want, What};
 pub use attribute::attribute;
 pub use attributed::{AttributeOptions, Attributed, ObjectShare, Separation, Share, WordUse, WorstBlock};
 pub use component::{Component, MoveCost, Split, data_ratio, ratio_proves};
 use homenode_base::NodeId;
 use homenode_machine::{AccessClass, Costs, Location, Machine};
-use homenode_sim::Seat;
+use homenode_sim::ThreadBinding;
 use homenode_table::{Cell, Table};
 pub use intervals::{IntervalCounts, Intervals};
 pub(crate) use moves::powers_of_two;
 pub use moves::{Holders, Moves};
 pub use split::McprParts;
 use std::collections::BTreeSet;
-pub use synthetic::Known;
+pub use synthetic::SyntheticTrace;
 use tables::{Where, lines_table, objects_table, words_table};
 
 pub(crate) static SPEC: Spec = Spec {
@@ -55,20 +55,20 @@ impl MoveCost {
     }
 }
 
-fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
+fn run(input: &mut Input<'_>) -> Result<Vec<Table>, AnalysisError> {
     let mut tables = vec![bounds_table(), split_table(), objects_table(), lines_table(), words_table()];
     let question = input.question;
-    for (machine, seats) in question.machines.iter().zip(&question.seats) {
+    for (machine, bindings) in question.machines.iter().zip(&question.bindings) {
         let Some(cost) = MoveCost::of_machine(machine) else { continue };
         let word_bytes = u64::from(machine.shape.word_bytes);
         let sizes: Vec<u64> = question.blocks.iter().filter(|b| **b >= word_bytes).map(|b| b / word_bytes).collect();
-        let subject = Subject { machine, seats, cost };
+        let subject = Subject { machine, bindings, cost };
         bounds(input, subject, &sizes, &mut tables[0])?;
         split_rows(input, subject, &mut tables[1])?;
         for &block_words in &sizes {
             let options = AttributeOptions { block_words, word_bytes, cost, start: question.start };
             let mut objects = (input.objects)();
-            let found = attribute(input.source, seats, &mut *objects, options)?;
+            let found = attribute(input.source, bindings, &mut *objects, options)?;
             let found = Where { machine, options: &options, found: &found, objects: &*objects };
             found.object_rows(&mut tables[2]);
             found.line_rows(&mut tables[3]);
@@ -104,18 +104,18 @@ fn bounds_table() -> Table {
 #[derive(Clone, Copy)]
 struct Subject<'a> {
     machine: &'a Machine,
-    seats: &'a [Seat],
+    bindings: &'a [ThreadBinding],
     cost: MoveCost,
 }
 
-fn bounds(input: &mut Input<'_>, subject: Subject<'_>, sizes: &[u64], table: &mut Table) -> Result<(), Refused> {
-    let Subject { machine, seats, cost } = subject;
+fn bounds(input: &mut Input<'_>, subject: Subject<'_>, sizes: &[u64], table: &mut Table) -> Result<(), AnalysisError> {
+    let Subject { machine, bindings, cost } = subject;
     let word_bytes = u64::from(machine.shape.word_bytes);
     let start = input.question.start;
     let (references, counts) = moves_by_size(input, subject, sizes)?;
     let word_moves = counts[0].1;
     for (i, &(block_words, block_moves)) in counts.iter().enumerate().skip(1) {
-        let mut intervals = Intervals::new(block_words, word_bytes, (1, 1), start, seats)?;
+        let mut intervals = Intervals::new(block_words, word_bytes, (1, 1), start, bindings)?;
         let mut stream = input.source.stream(0)?;
         while let Some(piece) = stream.pull()? {
             intervals.refs(piece.refs);
@@ -148,7 +148,7 @@ fn bounds(input: &mut Input<'_>, subject: Subject<'_>, sizes: &[u64], table: &mu
 
 /// References, and (words of a block, moves) of single words and of each size: those of the optimum on the machine
 /// without remote references, where nothing is left to decide. [`Moves`] counts the same, slowly.
-fn moves_by_size(input: &mut Input<'_>, subject: Subject<'_>, sizes: &[u64]) -> Result<SizeCounts, Refused> {
+fn moves_by_size(input: &mut Input<'_>, subject: Subject<'_>, sizes: &[u64]) -> Result<SizeCounts, AnalysisError> {
     let word_bytes = u64::from(subject.machine.shape.word_bytes);
     let blocks: BTreeSet<u64> = sizes.iter().chain(&[1]).map(|words| words * word_bytes).collect();
     let question = Question {
@@ -156,7 +156,7 @@ fn moves_by_size(input: &mut Input<'_>, subject: Subject<'_>, sizes: &[u64]) -> 
             cost: Costs { remote_access: false, ..subject.machine.cost.clone() },
             ..subject.machine.clone()
         }],
-        seats: vec![subject.seats.to_vec()],
+        bindings: vec![subject.bindings.to_vec()],
         blocks: blocks.into_iter().collect(),
         policies: Vec::new(),
         best_static: Want::None,
@@ -182,11 +182,11 @@ fn split_table() -> Table {
     table("mcpr-parts", note, &columns)
 }
 
-fn split_rows(input: &mut Input<'_>, subject: Subject<'_>, table: &mut Table) -> Result<(), Refused> {
-    let Subject { machine, seats, cost } = subject;
+fn split_rows(input: &mut Input<'_>, subject: Subject<'_>, table: &mut Table) -> Result<(), AnalysisError> {
+    let Subject { machine, bindings, cost } = subject;
     let question = Question {
         machines: vec![machine.clone()],
-        seats: vec![seats.to_vec()],
+        bindings: vec![bindings.to_vec()],
         policies: Vec::new(),
         best_static: Want::None,
         without_replication: Want::None,

@@ -1,10 +1,10 @@
 //! Moves of blocks of many sizes in one pass, where every reference must be local: reads copy, writes move and drop the
 //! other copies, and nothing is left to decide (Bolosky 1993, section 6.1.1).
-use super::super::{Refused, input};
+use super::super::{AnalysisError, input};
 use hashbrown::HashMap;
 use homenode_base::{NodeId, NodeSet};
 use homenode_placement::Start;
-use homenode_sim::Seat;
+use homenode_sim::ThreadBinding;
 use homenode_trace::{Merged, Op};
 
 /// Who holds a block.
@@ -42,13 +42,13 @@ impl Holders {
 pub(super) type Place = (u32, u64);
 
 /// Refuses sizes that addresses cannot be shifted by.
-pub(crate) fn powers_of_two(block_words: u64, word_bytes: u64) -> Result<(), Refused> {
+pub(crate) fn powers_of_two(block_words: u64, word_bytes: u64) -> Result<(), AnalysisError> {
     let possible = |n: u64| n.is_power_of_two() && n <= 1 << 30;
     if possible(block_words) && possible(word_bytes) {
         return Ok(());
     }
     let value = format!("{block_words} words of {word_bytes} bytes");
-    Err(Refused::Value { what: "a block", value, allowed: "both are powers of two, at most 2^30" })
+    Err(AnalysisError::Value { what: "a block", value, allowed: "both are powers of two, at most 2^30" })
 }
 
 /// Moves of one block size.
@@ -62,7 +62,7 @@ struct Size {
 /// The accumulator. Memory: some 60 bytes a block, of each size, that the trace touches.
 #[derive(Clone, Debug)]
 pub struct Moves<'a> {
-    seats: &'a [Seat],
+    bindings: &'a [ThreadBinding],
     start: Start,
     word_bytes: u64,
     words: u64,
@@ -74,10 +74,15 @@ impl<'a> Moves<'a> {
     ///
     /// # Errors
     /// Block or word is no power of two.
-    pub fn new(block_words: &[u64], word_bytes: u64, start: Start, seats: &'a [Seat]) -> Result<Moves<'a>, Refused> {
+    pub fn new(
+        block_words: &[u64],
+        word_bytes: u64,
+        start: Start,
+        bindings: &'a [ThreadBinding],
+    ) -> Result<Moves<'a>, AnalysisError> {
         block_words.iter().try_for_each(|words| powers_of_two(*words, word_bytes))?;
         let size = |words: &u64| Size { words: *words, moves: 0, blocks: HashMap::new() };
-        Ok(Moves { seats, start, word_bytes, words: 0, sizes: block_words.iter().map(size).collect() })
+        Ok(Moves { bindings, start, word_bytes, words: 0, sizes: block_words.iter().map(size).collect() })
     }
     /// Words referenced, spins excepted (#T).
     pub fn words(&self) -> u64 {
@@ -93,13 +98,13 @@ impl Moves<'_> {
     /// The next references of the merged order.
     pub fn refs(&mut self, refs: &[Merged]) {
         for r in refs.iter().filter(|r| r.op != Op::Spin) {
-            let Some(seat) = self.seats.get(r.thread as usize) else { continue };
+            let Some(binding) = self.bindings.get(r.thread as usize) else { continue };
             let (start, writes) = (self.start, r.op.writes());
             self.words += input::words(r, self.word_bytes);
             for size in &mut self.sizes {
                 input::pieces(r, size.words * self.word_bytes, |block, _, _| {
-                    let holders = size.blocks.entry((seat.space, block)).or_default();
-                    size.moves += u64::from(holders.touch(seat.node, writes, start));
+                    let holders = size.blocks.entry((binding.space, block)).or_default();
+                    size.moves += u64::from(holders.touch(binding.node, writes, start));
                 });
             }
         }

@@ -5,7 +5,7 @@ use homenode_trace::synthetic::{Builder, t_f, t_gamma, t_s};
 
 /// Which one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Known {
+pub enum SyntheticTrace {
     /// Everybody writes the first word in turn: all that the larger block costs is fragmentation.
     Fragmentation,
     /// Each word is written by one processor, in turn; the number of processors divides that of words: all false sharing.
@@ -14,9 +14,10 @@ pub enum Known {
     LostGrouping,
 }
 
-impl Known {
+impl SyntheticTrace {
     /// All three.
-    pub const ALL: [Known; 3] = [Known::Fragmentation, Known::FalseSharing, Known::LostGrouping];
+    pub const ALL: [SyntheticTrace; 3] =
+        [SyntheticTrace::Fragmentation, SyntheticTrace::FalseSharing, SyntheticTrace::LostGrouping];
     /// Name as in tables.
     pub const fn name(self) -> &'static str {
         ["T_F", "T_S", "T_Gamma"][self as usize]
@@ -24,20 +25,20 @@ impl Known {
     /// The program: `n` writes of words of four bytes by `processors` threads in a block of `block_words`.
     pub fn program(self, processors: u32, block_words: u64, n: u64) -> Builder {
         match self {
-            Known::Fragmentation => t_f(n, processors),
-            Known::FalseSharing => t_s(n, processors, block_words),
-            Known::LostGrouping => t_gamma(n, processors, block_words),
+            SyntheticTrace::Fragmentation => t_f(n, processors),
+            SyntheticTrace::FalseSharing => t_s(n, processors, block_words),
+            SyntheticTrace::LostGrouping => t_gamma(n, processors, block_words),
         }
     }
     /// (block moves, word moves, fragmentation) with free first placement, for at least one write and whole rounds.
     pub fn moves(self, block_words: u64, per_word: i64, n: u64) -> (u64, u64, i128) {
         match self {
-            Known::Fragmentation => {
+            SyntheticTrace::Fragmentation => {
                 let cost = i128::from(per_word) * i128::from(block_words - 1) * i128::from(n - 1);
                 (n - 1, n - 1, cost)
             }
-            Known::FalseSharing => (n - 1, 0, 0),
-            Known::LostGrouping => (n / block_words - 1, n - block_words, 0),
+            SyntheticTrace::FalseSharing => (n - 1, 0, 0),
+            SyntheticTrace::LostGrouping => (n / block_words - 1, n - block_words, 0),
         }
     }
 }

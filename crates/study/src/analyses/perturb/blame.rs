@@ -5,12 +5,12 @@
 //! cost beyond local references is moves times R. What lies where is taken from the recorded order: a disturbed one may ask
 //! for memory before it is obtained.
 use super::super::false_sharing::Holders;
-use super::super::{Input, Refused, input};
+use super::super::{AnalysisError, Input, input};
 use super::{Filter, Interval, Perturber, Sync};
 use hashbrown::HashMap;
 use homenode_analysis::UNKNOWN_OBJECT;
 use homenode_placement::Start;
-use homenode_sim::{Objects, Seat};
+use homenode_sim::{Objects, ThreadBinding};
 use homenode_trace::order::Stream;
 use homenode_trace::{Event, Merged, Op};
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ type Word = (u32, u64);
 
 /// Counts moves by the object of the reference that causes them.
 struct Counter<'a> {
-    seats: &'a [Seat],
+    bindings: &'a [ThreadBinding],
     start: Start,
     block_bytes: u64,
     word_bytes: u64,
@@ -54,8 +54,13 @@ struct Counter<'a> {
 }
 
 impl<'a> Counter<'a> {
-    fn new(seats: &'a [Seat], start: Start, (block_bytes, word_bytes): (u64, u64), lies: Lies<'a>) -> Counter<'a> {
-        Counter { seats, start, block_bytes, word_bytes, blocks: HashMap::new(), moves: BTreeMap::new(), lies }
+    fn new(
+        bindings: &'a [ThreadBinding],
+        start: Start,
+        (block_bytes, word_bytes): (u64, u64),
+        lies: Lies<'a>,
+    ) -> Counter<'a> {
+        Counter { bindings, start, block_bytes, word_bytes, blocks: HashMap::new(), moves: BTreeMap::new(), lies }
     }
 }
 
@@ -84,11 +89,11 @@ impl Lies<'_> {
 impl Counter<'_> {
     fn refs(&mut self, refs: &[Merged]) {
         for r in refs.iter().filter(|r| r.op != Op::Spin) {
-            let Some(seat) = self.seats.get(r.thread as usize) else { continue };
+            let Some(binding) = self.bindings.get(r.thread as usize) else { continue };
             input::pieces(r, self.block_bytes, |block, from, _| {
-                let object = self.lies.object(seat.space, from, self.word_bytes);
-                let holders = self.blocks.entry((seat.space, block)).or_default();
-                if holders.touch(seat.node, r.op.writes(), self.start) {
+                let object = self.lies.object(binding.space, from, self.word_bytes);
+                let holders = self.blocks.entry((binding.space, block)).or_default();
+                if holders.touch(binding.node, r.op.writes(), self.start) {
                     *self.moves.entry(object).or_default() += 1;
                 }
             });
@@ -111,13 +116,13 @@ pub fn blame(
     filter: Filter,
     sync: Sync,
     (block_bytes, word_bytes): (u64, u64),
-) -> Result<Vec<Blamed>, Refused> {
+) -> Result<Vec<Blamed>, AnalysisError> {
     filter.check()?;
     super::super::false_sharing::powers_of_two(block_bytes, word_bytes)?;
-    let (seats, start) = (input.seats(), input.question.start);
+    let (bindings, start) = (input.bindings(), input.question.start);
     let sizes = (block_bytes, word_bytes);
     let mut objects = (input.objects)();
-    let mut recorded = Counter::new(seats, start, sizes, Lies::Found(&mut *objects, HashMap::new()));
+    let mut recorded = Counter::new(bindings, start, sizes, Lies::Found(&mut *objects, HashMap::new()));
     let mut stream = input.source.stream(0)?;
     while let Some(piece) = stream.pull()? {
         recorded.refs(piece.refs);
@@ -133,9 +138,9 @@ pub fn blame(
     let fresh = |object| Blamed { object, name: name(object), moves: 0, disturbed: vec![0; input.repeats as usize] };
     moves.into_iter().for_each(|(object, n)| all.entry(object).or_insert_with(|| fresh(object)).moves = n);
     for i in 0..input.repeats {
-        let mut disturbed = Counter::new(seats, start, sizes, Lies::Noted(&noted));
+        let mut disturbed = Counter::new(bindings, start, sizes, Lies::Noted(&noted));
         let seed = input.seed.wrapping_add(i.into());
-        let mut perturbed = Perturber::new(filter, sync, seed, seats, input.source.stream(0)?)?;
+        let mut perturbed = Perturber::new(filter, sync, seed, bindings, input.source.stream(0)?)?;
         while let Some(piece) = perturbed.pull()? {
             disturbed.refs(piece.refs);
         }

@@ -2,12 +2,12 @@
 //!
 //! The processor is drawn uniformly, gaps may overlap, and what is queued at the end is given in random order of
 //! processors; the source leaves these three open.
-use super::held::{Held, Out};
+use super::reorder_buffer::{Out, ReorderBuffer};
 use homenode_base::{Rng, VirtualTime};
 use homenode_trace::{Event, Merged};
 
 pub(super) struct Gap {
-    held: Held,
+    held: ReorderBuffer,
     one_in: u64,
     length: u64,
     catch_up: (u64, u64),
@@ -21,9 +21,9 @@ pub(super) struct Gap {
 }
 
 impl Gap {
-    pub(super) fn new(held: Held, one_in: u64, length: u64, catch_up: (u32, u32), seed: u64) -> Gap {
+    pub(super) fn new(held: ReorderBuffer, one_in: u64, length: u64, catch_up: (u32, u32), seed: u64) -> Gap {
         let catch_up = (catch_up.0.into(), catch_up.1.into());
-        let until = vec![0; held.lanes()];
+        let until = vec![0; held.queues()];
         Gap { held, one_in, length, catch_up, rng: Rng::new(seed), fresh: 0, until, next_end: u64::MAX }
     }
 
@@ -34,12 +34,12 @@ impl Gap {
             self.end_gaps(out);
         }
         if self.rng.chance(1, self.one_in) {
-            let lane = self.rng.below(self.held.lanes() as u64) as usize;
-            self.until[lane] = self.fresh - 1 + self.length;
+            let queue = self.rng.below(self.held.queues() as u64) as usize;
+            self.until[queue] = self.fresh - 1 + self.length;
             self.note_next_end();
         }
-        let lane = self.held.lane(r.thread);
-        if self.until[lane] < self.fresh && self.held.passes(r) {
+        let queue = self.held.queue(r.thread);
+        if self.until[queue] < self.fresh && self.held.passes(r) {
             out.reference(r);
         } else {
             self.held.hold_reference(r);
@@ -53,8 +53,8 @@ impl Gap {
         self.until.fill(0);
         self.settle(self.fresh + 1, out);
         while let Some(oldest) = self.held.oldest() {
-            let lane = self.draw().unwrap_or(oldest);
-            self.held.give(lane, out);
+            let queue = self.draw().unwrap_or(oldest);
+            self.held.give(queue, out);
             self.settle(self.fresh + 1, out);
         }
     }
@@ -62,12 +62,12 @@ impl Gap {
     /// While something is queued that can go on, gives it or not, as the coin falls.
     fn catch_up(&mut self, out: &mut Out) {
         while self.held.refs() > 0 {
-            let Some(lane) = self.draw() else { return };
+            let Some(queue) = self.draw() else { return };
             if !self.rng.chance(self.catch_up.0, self.catch_up.1) {
                 return;
             }
-            self.held.give(lane, out);
-            if self.held.needs_settling(lane) {
+            self.held.give(queue, out);
+            if self.held.needs_settling(queue) {
                 self.settle(self.fresh + 1, out);
             }
         }
@@ -75,14 +75,14 @@ impl Gap {
     /// One of the processors that stand in no gap and whose next reference is queued and waits for nothing.
     fn draw(&mut self) -> Option<usize> {
         let able = |l: &usize| self.until[*l] <= self.fresh && self.held.can_give(*l);
-        let count = (0..self.held.lanes()).filter(able).count() as u64;
+        let count = (0..self.held.queues()).filter(able).count() as u64;
         let drawn = self.rng.below(count) as usize;
-        (0..self.held.lanes()).filter(able).nth(drawn)
+        (0..self.held.queues()).filter(able).nth(drawn)
     }
     /// Gives the events that wait for nothing, on processors that stand in no gap when reference number `at` comes in.
     fn settle(&mut self, at: u64, out: &mut Out) {
         let until = &self.until;
-        self.held.settle(out, |lane| until[lane] < at);
+        self.held.settle(out, |queue| until[queue] < at);
     }
     fn end_gaps(&mut self, out: &mut Out) {
         self.note_next_end();

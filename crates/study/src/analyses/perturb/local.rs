@@ -1,16 +1,16 @@
 //! The local filter: a few references are held, one of them is drawn, the oldest of its processor goes on.
-use super::held::{Held, Out};
+use super::reorder_buffer::{Out, ReorderBuffer};
 use homenode_base::{Rng, VirtualTime};
 use homenode_trace::{Event, Merged};
 
 pub(super) struct Local {
-    held: Held,
+    held: ReorderBuffer,
     most: u64,
     rng: Rng,
 }
 
 impl Local {
-    pub(super) fn new(held: Held, most: usize, seed: u64) -> Local {
+    pub(super) fn new(held: ReorderBuffer, most: usize, seed: u64) -> Local {
         Local { held, most: most as u64, rng: Rng::new(seed) }
     }
     pub(super) fn reference(&mut self, r: &Merged, out: &mut Out) {
@@ -31,20 +31,20 @@ impl Local {
 
     /// Draws one of the references held by processors that wait for nothing and gives the oldest of its processor.
     fn draw(&mut self, out: &mut Out) {
-        let able = |held: &Held, lane: &usize| held.can_give(*lane);
-        let lanes = 0..self.held.lanes();
-        let total: u64 = lanes.clone().filter(|l| able(&self.held, l)).map(|l| self.held.refs_of(l)).sum();
+        let able = |held: &ReorderBuffer, queue: &usize| held.can_give(*queue);
+        let queues = 0..self.held.queues();
+        let total: u64 = queues.clone().filter(|l| able(&self.held, l)).map(|l| self.held.refs_of(l)).sum();
         let mut drawn = self.rng.below(total);
-        let chosen = lanes.filter(|l| able(&self.held, l)).find(|l| {
+        let chosen = queues.filter(|l| able(&self.held, l)).find(|l| {
             let here = self.held.refs_of(*l);
             let found = drawn < here;
             drawn = drawn.saturating_sub(here);
             found
         });
         // Nothing can go on only if the input was no legal order; the oldest goes on then.
-        let Some(lane) = chosen.or_else(|| self.held.oldest()) else { return };
-        self.held.give(lane, out);
-        if self.held.needs_settling(lane) || chosen.is_none() {
+        let Some(queue) = chosen.or_else(|| self.held.oldest()) else { return };
+        self.held.give(queue, out);
+        if self.held.needs_settling(queue) || chosen.is_none() {
             self.held.settle(out, |_| true);
         }
     }

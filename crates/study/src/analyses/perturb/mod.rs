@@ -7,14 +7,14 @@
 //! across synchronisation, as they did there.
 mod blame;
 mod gap;
-mod held;
 mod interval;
 mod local;
+mod reorder_buffer;
 mod sensitivity;
 
-use super::{Input, Need, Refused, Spec, table::table};
+use super::{AnalysisError, Input, Need, Spec, table::table};
 pub use blame::{Blamed, blame};
-use homenode_sim::Seat;
+use homenode_sim::ThreadBinding;
 use homenode_table::{Cell, Table};
 use homenode_trace::TraceError;
 use homenode_trace::order::{Piece, Source, Stream};
@@ -62,8 +62,8 @@ impl Filter {
             Filter::Gap { .. } => "gap",
         }
     }
-    fn check(self) -> Result<(), Refused> {
-        let bad = |what, value: String, allowed| Err(Refused::Value { what, value, allowed });
+    fn check(self) -> Result<(), AnalysisError> {
+        let bad = |what, value: String, allowed| Err(AnalysisError::Value { what, value, allowed });
         match self {
             Filter::Local { held: 0 } => bad("references held", "0".into(), "hold at least 1"),
             Filter::Gap { one_in: 0, .. } => bad("references to a gap", "0".into(), "at least 1"),
@@ -105,7 +105,7 @@ enum How {
 pub struct Perturber<S> {
     stream: S,
     how: How,
-    out: held::Out,
+    out: reorder_buffer::Out,
     over: bool,
 }
 
@@ -114,15 +114,26 @@ impl<S: Stream> Perturber<S> {
     ///
     /// # Errors
     /// A field of the filter is outside its range.
-    pub fn new(filter: Filter, sync: Sync, seed: u64, seats: &[Seat], stream: S) -> Result<Perturber<S>, Refused> {
+    pub fn new(
+        filter: Filter,
+        sync: Sync,
+        seed: u64,
+        bindings: &[ThreadBinding],
+        stream: S,
+    ) -> Result<Perturber<S>, AnalysisError> {
         filter.check()?;
-        Ok(Perturber { stream, how: How::new(filter, sync, seed, seats), out: held::Out::default(), over: false })
+        Ok(Perturber {
+            stream,
+            how: How::new(filter, sync, seed, bindings),
+            out: reorder_buffer::Out::default(),
+            over: false,
+        })
     }
 }
 
 impl How {
-    fn new(filter: Filter, sync: Sync, seed: u64, seats: &[Seat]) -> How {
-        let held = held::Held::new(seats, sync);
+    fn new(filter: Filter, sync: Sync, seed: u64, bindings: &[ThreadBinding]) -> How {
+        let held = reorder_buffer::ReorderBuffer::new(bindings, sync);
         match filter {
             Filter::Local { held: most } => How::Local(local::Local::new(held, most as usize, seed)),
             Filter::Gap { one_in, length, catch_up } => {
@@ -130,7 +141,7 @@ impl How {
             }
         }
     }
-    fn take(&mut self, piece: Piece<'_>, out: &mut held::Out) {
+    fn take(&mut self, piece: Piece<'_>, out: &mut reorder_buffer::Out) {
         match self {
             How::Local(local) => {
                 piece.refs.iter().for_each(|r| local.reference(r, out));
@@ -143,7 +154,7 @@ impl How {
         }
     }
     /// Gives everything that is still held.
-    fn finish(&mut self, out: &mut held::Out) {
+    fn finish(&mut self, out: &mut reorder_buffer::Out) {
         match self {
             How::Local(local) => local.finish(out),
             How::Gap(gap) => gap.finish(out),
@@ -173,7 +184,7 @@ pub struct Perturbed<'a> {
     filter: Filter,
     sync: Sync,
     seed: u64,
-    seats: &'a [Seat],
+    bindings: &'a [ThreadBinding],
 }
 
 impl<'a> Perturbed<'a> {
@@ -185,26 +196,26 @@ impl<'a> Perturbed<'a> {
         filter: Filter,
         sync: Sync,
         seed: u64,
-        seats: &'a [Seat],
+        bindings: &'a [ThreadBinding],
         source: &'a mut dyn Source,
-    ) -> Result<Perturbed<'a>, Refused> {
+    ) -> Result<Perturbed<'a>, AnalysisError> {
         filter.check()?;
-        Ok(Perturbed { source, filter, sync, seed, seats })
+        Ok(Perturbed { source, filter, sync, seed, bindings })
     }
 }
 
 impl Source for Perturbed<'_> {
     fn stream(&mut self, merge: u32) -> Result<Box<dyn Stream + '_>, TraceError> {
-        let how = How::new(self.filter, self.sync, self.seed, self.seats);
+        let how = How::new(self.filter, self.sync, self.seed, self.bindings);
         let stream = self.source.stream(merge)?;
-        Ok(Box::new(Perturber { stream, how, out: held::Out::default(), over: false }))
+        Ok(Box::new(Perturber { stream, how, out: reorder_buffer::Out::default(), over: false }))
     }
 }
 
 /// Objects in the table of objects, for each filter and synchronisation.
 const OBJECTS_MAX: usize = 8;
 
-fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
+fn run(input: &mut Input<'_>) -> Result<Vec<Table>, AnalysisError> {
     let mut changes = changes_table();
     let mut causes = causes_table();
     let mut objects = objects_table();
@@ -289,7 +300,7 @@ fn objects_table() -> Table {
     table("perturbation-objects", note, &columns)
 }
 
-fn object_rows(input: &mut Input<'_>, filter: Filter, sync: Sync, table: &mut Table) -> Result<(), Refused> {
+fn object_rows(input: &mut Input<'_>, filter: Filter, sync: Sync, table: &mut Table) -> Result<(), AnalysisError> {
     let word = input.question.machines.first().map_or(4, |m| u64::from(m.shape.word_bytes));
     let Some(block_bytes) = input.question.blocks.iter().copied().find(|b| *b >= word) else { return Ok(()) };
     let blamed = blame(input, filter, sync, (block_bytes, word))?;

@@ -1,5 +1,5 @@
 //! A question asked of the recorded order and of perturbed ones.
-use super::super::{Input, Refused, sum};
+use super::super::{AnalysisError, Input, sum};
 use super::{Filter, Interval, Perturbed, Sync};
 use crate::Row;
 use homenode_base::TotalCost;
@@ -47,13 +47,13 @@ fn shown(percent: f64) -> f64 {
 ///
 /// # Errors
 /// As of whoever answers, and a filter out of range.
-pub fn sensitivity(input: &mut Input<'_>, filter: Filter, sync: Sync) -> Result<Vec<Change>, Refused> {
+pub fn sensitivity(input: &mut Input<'_>, filter: Filter, sync: Sync) -> Result<Vec<Change>, AnalysisError> {
     filter.check()?;
     let recorded = sum(&(input.ask)(input.question, input.source)?)?;
     let mut changes: Vec<Change> = recorded.rows.into_iter().map(|row| Change { row, costs: Vec::new() }).collect();
     for i in 0..u64::from(input.repeats) {
         let seed = input.seed.wrapping_add(i);
-        let mut perturbed = Perturbed::new(filter, sync, seed, input.seats(), &mut *input.source)?;
+        let mut perturbed = Perturbed::new(filter, sync, seed, input.bindings(), &mut *input.source)?;
         let answer = sum(&(input.ask)(input.question, &mut perturbed)?)?;
         for (change, row) in changes.iter_mut().zip(&answer.rows) {
             debug_assert_eq!((change.row.machine, change.row.what), (row.machine, row.what));

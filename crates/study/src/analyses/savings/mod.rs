@@ -3,13 +3,13 @@
 mod shape;
 mod sweep;
 
-use super::{Input, Need, Refused, Series, Spec, sum, table::table};
+use super::{AnalysisError, Input, Need, Series, Spec, sum, table::table};
 use crate::{Question, Want, What};
 use homenode_machine::Machine;
 use homenode_machine::models::family::{MEMBERS, Parameters};
 use homenode_table::Table;
 pub use shape::{Bend, Slope, bends, is_concave, is_linear};
-pub use sweep::{Plotted, Sweep, block_series, family_seats, mcpr, moves_per_block, scaled};
+pub use sweep::{Plotted, Sweep, block_series, family_bindings, mcpr, moves_per_block, scaled};
 
 pub(crate) static SPEC: Spec = Spec {
     name: "savings",
@@ -61,11 +61,11 @@ const OVERHEAD_VALUES: [u64; 9] = [10, 20, 40, 75, 120, 200, 400, 750, 1000];
 /// Block size of the overhead sweep (section 6.2.4).
 const OVERHEAD_BLOCK_BYTES: u64 = 512;
 
-fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
+fn run(input: &mut Input<'_>) -> Result<Vec<Table>, AnalysisError> {
     Ok(vec![shares(input)?, move_costs(input)?, family(input)?])
 }
 
-fn shares(input: &mut Input<'_>) -> Result<Table, Refused> {
+fn shares(input: &mut Input<'_>) -> Result<Table, AnalysisError> {
     let columns = ["machine", "block_bytes", "policy", "base", "base_mcpr", "policy_mcpr", "optimum_mcpr", "share"];
     let note = "Share of what the optimum with replication saves over a placement that knows nothing.";
     let mut table = table("savings", note, &columns);
@@ -103,16 +103,16 @@ fn shares(input: &mut Input<'_>) -> Result<Table, Refused> {
 const SWEEP_COLUMNS: [&str; 7] = ["machine", "block_bytes", "parameter", "value", "what", "mcpr", "moves_per_block"];
 
 /// G of machines with global memory, R of the others.
-fn move_costs(input: &mut Input<'_>) -> Result<Table, Refused> {
+fn move_costs(input: &mut Input<'_>) -> Result<Table, AnalysisError> {
     let note = "How costs and moves change with what a copy costs. Through the optimum's points goes a concave line of \
                 straight pieces, whose slope is moves per reference.";
     let mut table = table("move-costs", note, &SWEEP_COLUMNS);
     let question = input.question;
-    for (machine, seats) in question.machines.iter().zip(&question.seats) {
+    for (machine, bindings) in question.machines.iter().zip(&question.bindings) {
         if machine.sections.caches.is_some() || !machine.cost.remote_access {
             continue;
         }
-        let base = sweep_base(question, seats.clone());
+        let base = sweep_base(question, bindings.clone());
         let sweep = match machine.cost.global {
             Some(_) => Sweep::global_copy(&base, machine, &G_VALUES)?,
             None => Sweep::copy(&base, machine, &R_VALUES)?,
@@ -123,13 +123,13 @@ fn move_costs(input: &mut Input<'_>) -> Result<Table, Refused> {
 }
 
 /// Latency and overhead of the five machines of chapter 6.
-fn family(input: &mut Input<'_>) -> Result<Table, Refused> {
+fn family(input: &mut Input<'_>) -> Result<Table, AnalysisError> {
     let note = "How costs change with latency, at the study's block sizes, and with the overhead of software, at 512 bytes, \
                 on the five machines of Bolosky 1993, chapter 6.";
     let mut table = table("latency-and-overhead", note, &SWEEP_COLUMNS);
-    let seats = family_seats(input.seats());
-    let processors = seats.iter().map(|s| s.cpu + 1).max().unwrap_or(1);
-    let base = Question { policies: Vec::new(), ..sweep_base(input.question, seats) };
+    let bindings = family_bindings(input.bindings());
+    let processors = bindings.iter().map(|s| s.cpu + 1).max().unwrap_or(1);
+    let base = Question { policies: Vec::new(), ..sweep_base(input.question, bindings) };
     let rest = Parameters { processors, ..Parameters::default() };
     for member in &MEMBERS {
         let latency = Sweep::lambda(&base, member, rest, &LAMBDA_VALUES)?;
@@ -141,10 +141,10 @@ fn family(input: &mut Input<'_>) -> Result<Table, Refused> {
     Ok(table)
 }
 
-fn sweep_base(question: &Question, seats: Vec<homenode_sim::Seat>) -> Question {
+fn sweep_base(question: &Question, bindings: Vec<homenode_sim::ThreadBinding>) -> Question {
     Question {
         machines: Vec::new(),
-        seats: vec![seats],
+        bindings: vec![bindings],
         best_static: Want::None,
         without_replication: Want::None,
         with_replication: Want::Parts,
@@ -152,7 +152,7 @@ fn sweep_base(question: &Question, seats: Vec<homenode_sim::Seat>) -> Question {
     }
 }
 
-fn sweep_rows(input: &mut Input<'_>, machine: &str, sweep: &Sweep, table: &mut Table) -> Result<(), Refused> {
+fn sweep_rows(input: &mut Input<'_>, machine: &str, sweep: &Sweep, table: &mut Table) -> Result<(), AnalysisError> {
     let answer = sum(&(input.ask)(&sweep.question, input.source)?)?;
     for &block_bytes in &sweep.question.blocks {
         let costs = sweep.series(&answer, block_bytes, Plotted::Mcpr);

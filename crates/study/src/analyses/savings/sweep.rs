@@ -1,10 +1,10 @@
 //! Sweeps: one parameter, many machines, one question; and the answer as lines of a plot.
-use super::super::{Refused, Series};
+use super::super::{AnalysisError, Series};
 use crate::{Answer, Question, What};
 use homenode_base::{Cost, NodeId};
 use homenode_machine::models::family::{Member, Parameters};
 use homenode_machine::{AccessClass, CopyCost, Costs, Location, Machine};
-use homenode_sim::Seat;
+use homenode_sim::ThreadBinding;
 
 /// A question whose machines differ in one parameter.
 #[derive(Clone)]
@@ -27,7 +27,7 @@ pub enum Plotted {
 }
 
 impl Sweep {
-    /// One machine a value, made by `machine`; everything else as in `base`, whose first list of seats all use.
+    /// One machine a value, made by `machine`; everything else as in `base`, whose first list of bindings all use.
     ///
     /// # Errors
     /// A machine that cannot be made.
@@ -35,21 +35,24 @@ impl Sweep {
         base: &Question,
         parameter: &'static str,
         values: &[u64],
-        machine: impl Fn(u64) -> Result<Machine, Refused>,
-    ) -> Result<Sweep, Refused> {
+        machine: impl Fn(u64) -> Result<Machine, AnalysisError>,
+    ) -> Result<Sweep, AnalysisError> {
         let machines = values.iter().map(|v| machine(*v)).collect::<Result<Vec<_>, _>>()?;
-        let seats = base.seats.first().cloned().unwrap_or_default();
-        let seats = vec![seats; machines.len()];
-        Ok(Sweep { parameter, question: Question { machines, seats, ..base.clone() }, values: values.to_vec() })
+        let bindings = base.bindings.first().cloned().unwrap_or_default();
+        let bindings = vec![bindings; machines.len()];
+        Ok(Sweep { parameter, question: Question { machines, bindings, ..base.clone() }, values: values.to_vec() })
     }
     /// Cost of a copy from or to global memory (G), whatever the block size.
     ///
     /// # Errors
     /// The machine has no global memory, or a value breaks a condition of the machine.
-    pub fn global_copy(base: &Question, machine: &Machine, values: &[u64]) -> Result<Sweep, Refused> {
+    pub fn global_copy(base: &Question, machine: &Machine, values: &[u64]) -> Result<Sweep, AnalysisError> {
         Sweep::new(base, "G", values, |g| {
             let Some(mut global) = machine.cost.global else {
-                return Err(Refused::Needs { analysis: super::SPEC.name, what: super::Need::GlobalMemory.words() });
+                return Err(AnalysisError::Needs {
+                    analysis: super::SPEC.name,
+                    what: super::Need::GlobalMemory.words(),
+                });
             };
             let fixed = cost(g)?;
             global.copy = CopyCost::linear(fixed, Cost::ZERO);
@@ -66,7 +69,7 @@ impl Sweep {
     ///
     /// # Errors
     /// A value breaks a condition of the machine.
-    pub fn copy(base: &Question, machine: &Machine, values: &[u64]) -> Result<Sweep, Refused> {
+    pub fn copy(base: &Question, machine: &Machine, values: &[u64]) -> Result<Sweep, AnalysisError> {
         Sweep::new(base, "R", values, |r| {
             let copy = CopyCost::linear(cost(r)?, Cost::ZERO);
             checked(Machine {
@@ -80,7 +83,7 @@ impl Sweep {
     ///
     /// # Errors
     /// A value is out of range.
-    pub fn lambda(base: &Question, member: &Member, rest: Parameters, values: &[u64]) -> Result<Sweep, Refused> {
+    pub fn lambda(base: &Question, member: &Member, rest: Parameters, values: &[u64]) -> Result<Sweep, AnalysisError> {
         Sweep::new(base, "lambda", values, |v| member_with(member, Parameters { lambda: small(v)?, ..rest }))
     }
     /// Overhead of software of a machine of the family (o_s).
@@ -92,7 +95,7 @@ impl Sweep {
         member: &Member,
         rest: Parameters,
         values: &[u64],
-    ) -> Result<Sweep, Refused> {
+    ) -> Result<Sweep, AnalysisError> {
         Sweep::new(base, "o_s", values, |v| member_with(member, Parameters { o_s: small(v)?, ..rest }))
     }
 
@@ -164,7 +167,7 @@ pub(super) fn near(machine: &Machine) -> i64 {
 ///
 /// # Errors
 /// The result is not a sound machine.
-pub fn scaled(machine: &Machine, factor: u32) -> Result<Machine, Refused> {
+pub fn scaled(machine: &Machine, factor: u32) -> Result<Machine, AnalysisError> {
     let k = i64::from(factor);
     let near = near(machine);
     let beyond = |c: Cost| Cost(near + (c.0 - near) * k);
@@ -193,35 +196,35 @@ pub fn scaled(machine: &Machine, factor: u32) -> Result<Machine, Refused> {
     })
 }
 
-fn member_with(member: &Member, parameters: Parameters) -> Result<Machine, Refused> {
+fn member_with(member: &Member, parameters: Parameters) -> Result<Machine, AnalysisError> {
     member.build(&parameters).map_err(|e| refused(member.name, e.to_string()))
 }
 
-fn checked(machine: Machine) -> Result<Machine, Refused> {
+fn checked(machine: Machine) -> Result<Machine, AnalysisError> {
     match machine.validate() {
         Ok(_) => Ok(machine),
         Err(e) => Err(refused(&machine.name, e.to_string())),
     }
 }
 
-fn refused(machine: &str, why: String) -> Refused {
-    Refused::Study(crate::StudyError::Machine(machine.to_owned(), why))
+fn refused(machine: &str, why: String) -> AnalysisError {
+    AnalysisError::Study(crate::StudyError::Machine(machine.to_owned(), why))
 }
 
-fn cost(value: u64) -> Result<Cost, Refused> {
+fn cost(value: u64) -> Result<Cost, AnalysisError> {
     Ok(Cost(i64::from(small(value)?)))
 }
 
-fn small(value: u64) -> Result<u32, Refused> {
+fn small(value: u64) -> Result<u32, AnalysisError> {
     let allowed = "parameters of machines are below 2^31";
-    u32::try_from(value).ok().filter(|v| *v < 1 << 31).ok_or(Refused::Value {
+    u32::try_from(value).ok().filter(|v| *v < 1 << 31).ok_or(AnalysisError::Value {
         what: "parameter",
         value: value.to_string(),
         allowed,
     })
 }
 
-/// Seats on a machine of the family for seats on any other: every processor is a node of its own.
-pub fn family_seats(seats: &[Seat]) -> Vec<Seat> {
-    seats.iter().map(|s| Seat { node: NodeId(s.cpu), ..*s }).collect()
+/// Bindings on a machine of the family for bindings on any other: every processor is a node of its own.
+pub fn family_bindings(bindings: &[ThreadBinding]) -> Vec<ThreadBinding> {
+    bindings.iter().map(|s| ThreadBinding { node: NodeId(s.cpu), ..*s }).collect()
 }

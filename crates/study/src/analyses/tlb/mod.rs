@@ -6,9 +6,9 @@
 mod models;
 mod stacks;
 
-use super::{Input, Need, Refused, Spec, input, mcpr, sum, table::table};
+use super::{AnalysisError, Input, Need, Spec, input, mcpr, sum, table::table};
 use crate::{Question, Want};
-use homenode_sim::Seat;
+use homenode_sim::ThreadBinding;
 use homenode_table::Table;
 use homenode_trace::{Merged, Op};
 pub use models::{HUGE_BYTES, Level, TLB_MODELS, TlbModel};
@@ -93,7 +93,7 @@ struct PageSize {
 /// The accumulator over a merged trace. Memory does not grow with the trace.
 #[derive(Debug)]
 pub struct Tlbs<'a> {
-    seats: &'a [Seat],
+    bindings: &'a [ThreadBinding],
     word_bytes: u64,
     words: u64,
     models: Vec<&'static TlbModel>,
@@ -109,16 +109,16 @@ impl<'a> Tlbs<'a> {
         models: &[&'static TlbModel],
         pages: &[u64],
         word_bytes: u64,
-        seats: &'a [Seat],
-    ) -> Result<Tlbs<'a>, Refused> {
+        bindings: &'a [ThreadBinding],
+    ) -> Result<Tlbs<'a>, AnalysisError> {
         let bad = |bytes: u64| !bytes.is_power_of_two() || bytes > 1 << 40;
         if let Some(page) = pages.iter().find(|p| bad(**p) || **p < word_bytes || bad(word_bytes)) {
             let allowed = "page sizes and the word are powers of two, at most 2^40, and a page holds a word";
-            return Err(Refused::Value { what: "page size", value: page.to_string(), allowed });
+            return Err(AnalysisError::Value { what: "page size", value: page.to_string(), allowed });
         }
-        let cpus = seats.iter().map(|s| usize::from(s.cpu) + 1).max().unwrap_or(0);
+        let cpus = bindings.iter().map(|s| usize::from(s.cpu) + 1).max().unwrap_or(0);
         let sizes = pages.iter().map(|page| PageSize::new(*page, models, cpus)).collect();
-        Ok(Tlbs { seats, word_bytes, words: 0, models: models.to_vec(), sizes })
+        Ok(Tlbs { bindings, word_bytes, words: 0, models: models.to_vec(), sizes })
     }
 
     /// One row per page size and model, in the order given.
@@ -191,20 +191,20 @@ impl Tlbs<'_> {
     /// The next references of the merged order.
     pub fn refs(&mut self, refs: &[Merged]) {
         for r in refs.iter().filter(|r| r.op != Op::Spin) {
-            let Some(seat) = self.seats.get(r.thread as usize) else { continue };
+            let Some(binding) = self.bindings.get(r.thread as usize) else { continue };
             self.words += input::words(r, self.word_bytes);
             for size in &mut self.sizes {
-                input::pieces(r, size.page_bytes, |page, _, _| size.look_up(seat.cpu.into(), seat.space, page));
+                input::pieces(r, size.page_bytes, |page, _, _| size.look_up(binding.cpu.into(), binding.space, page));
             }
         }
     }
 }
 
-fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
+fn run(input: &mut Input<'_>) -> Result<Vec<Table>, AnalysisError> {
     let models: Vec<&'static TlbModel> = TLB_MODELS.iter().collect();
     let word_bytes = input.question.machines.first().map_or(4, |m| u64::from(m.shape.word_bytes));
     let pages: Vec<u64> = study_pages().into_iter().filter(|p| *p >= word_bytes).collect();
-    let mut tlbs = Tlbs::new(&models, &pages, word_bytes, input.seats())?;
+    let mut tlbs = Tlbs::new(&models, &pages, word_bytes, input.bindings())?;
     let mut stream = input.source.stream(0)?;
     while let Some(piece) = stream.pull()? {
         tlbs.refs(piece.refs);
@@ -231,16 +231,17 @@ fn run(input: &mut Input<'_>) -> Result<Vec<Table>, Refused> {
 }
 
 /// The optimum's mean cost at each page size that was asked for, without and with the misses of TLBs whose cost is known.
-fn corrected(input: &mut Input<'_>, rates: &[TlbRow]) -> Result<Table, Refused> {
+fn corrected(input: &mut Input<'_>, rates: &[TlbRow]) -> Result<Table, AnalysisError> {
     let columns = ["machine", "page_bytes", "model", "mcpr", "rate", "miss_cost", "mcpr_corrected"];
     let note = "Mean cost per reference of the optimum with replication, without and with TLB misses. The cost of a miss is \
                 that of its source, whatever the machine.";
     let mut table = table("tlb-corrected", note, &columns);
-    let machines = input.question.machines.iter().zip(&input.question.seats).filter(|(m, _)| m.sections.caches.is_none());
-    let (machines, seats): (Vec<_>, Vec<_>) = machines.map(|(m, s)| (m.clone(), s.clone())).unzip();
+    let machines =
+        input.question.machines.iter().zip(&input.question.bindings).filter(|(m, _)| m.sections.caches.is_none());
+    let (machines, bindings): (Vec<_>, Vec<_>) = machines.map(|(m, s)| (m.clone(), s.clone())).unzip();
     let question = Question {
         machines,
-        seats,
+        bindings,
         policies: Vec::new(),
         best_static: Want::None,
         without_replication: Want::None,

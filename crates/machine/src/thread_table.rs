@@ -1,4 +1,4 @@
-//! Threads as those who seat them see them: who made references, and who lived beside whom.
+//! Threads as those who bind them see them: who made references, and who lived beside whom.
 use homenode_base::{Life, Pinned};
 
 /// A thread among those that lived at the same time as it.
@@ -13,7 +13,7 @@ pub(crate) struct Member {
 
 /// All threads of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Crew {
+pub struct ThreadTable {
     /// `None` for threads without references.
     pub(crate) members: Vec<Option<Member>>,
     /// Threads with references in the order of their creation.
@@ -24,9 +24,9 @@ pub struct Crew {
     pub(crate) host_cpus: u32,
 }
 
-impl Crew {
+impl ThreadTable {
     /// Threads with `refs[i]` references and the life `lives[i]`.
-    pub fn new(refs: &[u64], lives: Vec<Life>) -> Crew {
+    pub fn new(refs: &[u64], lives: Vec<Life>) -> ThreadTable {
         let mut order: Vec<usize> = (0..refs.len().min(lives.len())).filter(|&t| refs[t] > 0).collect();
         order.sort_by_key(|&t| lives[t].rank);
         let (slots, of) = places(&order.iter().map(|&t| &lives[t]).collect::<Vec<_>>());
@@ -35,19 +35,19 @@ impl Crew {
         for ((&t, slot), of) in order.iter().zip(slots).zip(of) {
             members[t] = lives[t].take().map(|life| Member { slot, of, life });
         }
-        Crew { members, order, ..Crew::default() }
+        ThreadTable { members, order, ..ThreadTable::default() }
     }
 
     /// The same threads, told to run there, by thread, on a machine with so many processors (0: not known).
     #[must_use]
-    pub fn told(self, pinned: Vec<Option<Pinned>>, host_cpus: u32) -> Crew {
-        Crew { pinned, host_cpus, ..self }
+    pub fn told(self, pinned: Vec<Option<Pinned>>, host_cpus: u32) -> ThreadTable {
+        ThreadTable { pinned, host_cpus, ..self }
     }
 
     /// Threads with `refs[i]` references that all live at the same time, created in this order.
-    pub fn at_once(refs: &[u64]) -> Crew {
+    pub fn at_once(refs: &[u64]) -> ThreadTable {
         let life = |rank| Life { rank, ..Life::default() };
-        Crew::new(refs, (0..refs.len() as u32).map(life).collect())
+        ThreadTable::new(refs, (0..refs.len() as u32).map(life).collect())
     }
 
     /// Number of threads, those without references included.

@@ -6,7 +6,9 @@ use homenode_base::{NodeId, Rng, TotalCost};
 use homenode_machine::{Machine, models};
 use homenode_placement::policies::Choice;
 use homenode_sim::evaluation::FindingKind;
-use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seat, Setup, Transform, WhatIf, evaluate};
+use homenode_sim::{
+    EvalContext, EvalOptions, Evaluation, ReplayOptions, Setup, ThreadBinding, Transform, WhatIf, evaluate,
+};
 use homenode_trace::order::{Listed, Source, Stream};
 use homenode_trace::{Merged, Op, TraceError};
 
@@ -14,15 +16,15 @@ const THREADS: u32 = 8;
 const A: u64 = 0x10_0000_0000;
 const B: u64 = 0x20_0000_0000;
 
-fn seats(machine: &Machine) -> Vec<Seat> {
+fn bindings(machine: &Machine) -> Vec<ThreadBinding> {
     let cpus: Vec<u16> =
         machine.shape.cores.iter().enumerate().flat_map(|(n, c)| std::iter::repeat_n(n as u16, *c as usize)).collect();
     let cpu = |t: usize| t * cpus.len() / THREADS as usize;
-    (0..THREADS as usize).map(|t| Seat { cpu: cpu(t) as u16, node: NodeId(cpus[cpu(t)]), space: 0 }).collect()
+    (0..THREADS as usize).map(|t| ThreadBinding { cpu: cpu(t) as u16, node: NodeId(cpus[cpu(t)]), space: 0 }).collect()
 }
 
-fn setup<'a>(machine: &'a Machine, seats: &'a [Seat]) -> Setup<'a> {
-    Setup { machine, seats, block_bytes: 4096, options: ReplayOptions::default() }
+fn setup<'a>(machine: &'a Machine, bindings: &'a [ThreadBinding]) -> Setup<'a> {
+    Setup { machine, bindings, block_bytes: 4096, options: ReplayOptions::default() }
 }
 
 fn word(thread: u32, addr: u64, op: Op, site: u32) -> Merged {
@@ -88,10 +90,10 @@ impl Source for Shifted<'_> {
 }
 
 fn report(machine: &Machine, refs: &[Merged], arrays: Vec<(&'static str, u64, u64)>) -> Evaluation {
-    let seats = seats(machine);
+    let bindings = bindings(machine);
     let policies = [Choice::parse("interleave").unwrap(), Choice::parse("best-static").unwrap()];
     let options = EvalOptions { merges: 1, ..EvalOptions::default() };
-    let context = EvalContext { setup: setup(machine, &seats), policies: &policies, options };
+    let context = EvalContext { setup: setup(machine, &bindings), policies: &policies, options };
     evaluate(&mut Shifted { refs, merge: Vec::new() }, &mut Arrays(arrays), &context).unwrap()
 }
 
@@ -201,9 +203,9 @@ fn false_sharing_is_found_and_padding_predicted() {
 #[test]
 fn padding_is_exact_where_the_geometry_is_the_same() {
     for machine in [small_machine(), models::find("two-socket").unwrap(), models::find("butterfly").unwrap()] {
-        let seats = seats(&machine);
+        let bindings = bindings(&machine);
         let run = |refs: &[Merged], transforms: &[Transform]| {
-            let mut run = WhatIf::new(setup(&machine, &seats), transforms).unwrap();
+            let mut run = WhatIf::new(setup(&machine, &bindings), transforms).unwrap();
             refs.chunks(999).for_each(|c| run.refs(c));
             run.finish().unwrap()
         };
@@ -216,13 +218,13 @@ fn padding_is_exact_where_the_geometry_is_the_same() {
 
 #[test]
 fn parallel_initialisation_is_exact_where_blocks_have_one_user() {
-    // Without the neighbours at the borders every block has one user, and the transformed trace is the twin's, except
+    // Without the neighbours at the borders every block has one user, and the transformed trace is that of the repaired program, except
     // for the order of the initialisation.
     let machine = models::find("butterfly").unwrap();
-    let seats = seats(&machine);
+    let bindings = bindings(&machine);
     let words = u64::from(THREADS) * 1024;
     let run = |refs: &[Merged], transforms: &[Transform]| {
-        let mut run = WhatIf::new(setup(&machine, &seats), transforms).unwrap();
+        let mut run = WhatIf::new(setup(&machine, &bindings), transforms).unwrap();
         refs.chunks(999).for_each(|c| run.refs(c));
         run.finish().unwrap()
     };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 const BATCH: usize = 1024;
 
 /// Something that wants all accesses, in order within each block.
-pub(crate) trait Lane {
+pub(crate) trait AccessConsumer {
     /// More accesses. `numbers` names all blocks so far, by slot.
     fn steps(&mut self, steps: &[Step], numbers: &[u64]);
     /// Periods of virtual time across whose multiples accesses must not be folded.
@@ -19,18 +19,18 @@ pub(crate) trait Lane {
 }
 
 /// One policy.
-pub(crate) struct PolicyLane<'m> {
+pub(crate) struct PolicyConsumer<'m> {
     engine: Box<dyn BlockEngine + 'm>,
     pub(crate) counts: EventCounts,
 }
 
-impl<'m> PolicyLane<'m> {
-    pub(crate) fn new(engine: Box<dyn BlockEngine + 'm>, paths: &Arc<Paths>) -> PolicyLane<'m> {
-        PolicyLane { engine, counts: EventCounts::new(&POLICIES, paths.clone()) }
+impl<'m> PolicyConsumer<'m> {
+    pub(crate) fn new(engine: Box<dyn BlockEngine + 'm>, paths: &Arc<Paths>) -> PolicyConsumer<'m> {
+        PolicyConsumer { engine, counts: EventCounts::new(&POLICIES, paths.clone()) }
     }
 }
 
-impl Lane for PolicyLane<'_> {
+impl AccessConsumer for PolicyConsumer<'_> {
     fn steps(&mut self, steps: &[Step], numbers: &[u64]) {
         for number in &numbers[self.engine.blocks()..] {
             self.engine.open(*number, None);
@@ -40,14 +40,14 @@ impl Lane for PolicyLane<'_> {
 }
 
 /// The policy with the best home in each phase, which one pass prices without knowing the homes.
-pub(crate) struct PhaseLane<'m> {
+pub(crate) struct PhaseConsumer<'m> {
     solver: PhaseStatic<'m>,
     blocks: Vec<PhaseState>,
 }
 
-impl<'m> PhaseLane<'m> {
-    pub(crate) fn new(machine: &'m Machine, block_bytes: u64, phase: u64) -> PhaseLane<'m> {
-        PhaseLane { solver: PhaseStatic::new(machine, block_bytes, phase), blocks: Vec::new() }
+impl<'m> PhaseConsumer<'m> {
+    pub(crate) fn new(machine: &'m Machine, block_bytes: u64, phase: u64) -> PhaseConsumer<'m> {
+        PhaseConsumer { solver: PhaseStatic::new(machine, block_bytes, phase), blocks: Vec::new() }
     }
     /// Sum over all blocks.
     pub(crate) fn finish(&self) -> Tally {
@@ -57,7 +57,7 @@ impl<'m> PhaseLane<'m> {
     }
 }
 
-impl Lane for PhaseLane<'_> {
+impl AccessConsumer for PhaseConsumer<'_> {
     fn steps(&mut self, steps: &[Step], numbers: &[u64]) {
         self.blocks.resize_with(numbers.len(), || self.solver.begin());
         for step in steps {
@@ -67,7 +67,7 @@ impl Lane for PhaseLane<'_> {
 }
 
 /// The optimum, with and without replication.
-pub(crate) struct BoundsLane<'m> {
+pub(crate) struct BoundsConsumer<'m> {
     bounds: Bounds<'m>,
     blocks: Vec<BlockBounds>,
 }
@@ -85,9 +85,9 @@ pub struct ProgramBounds {
     pub exact: bool,
 }
 
-impl<'m> BoundsLane<'m> {
-    pub(crate) fn new(machine: &'m Machine, block_bytes: u64, start: Start) -> BoundsLane<'m> {
-        BoundsLane { bounds: Bounds::new(machine, block_bytes, start), blocks: Vec::new() }
+impl<'m> BoundsConsumer<'m> {
+    pub(crate) fn new(machine: &'m Machine, block_bytes: u64, start: Start) -> BoundsConsumer<'m> {
+        BoundsConsumer { bounds: Bounds::new(machine, block_bytes, start), blocks: Vec::new() }
     }
     /// Sum over all blocks.
     pub(crate) fn finish(&self) -> ProgramBounds {
@@ -102,7 +102,7 @@ impl<'m> BoundsLane<'m> {
     }
 }
 
-impl Lane for BoundsLane<'_> {
+impl AccessConsumer for BoundsConsumer<'_> {
     fn steps(&mut self, steps: &[Step], numbers: &[u64]) {
         self.blocks.resize_with(numbers.len(), || self.bounds.begin());
         for step in steps {
@@ -120,15 +120,15 @@ pub(crate) struct Batch {
 impl Batch {
     /// Adds a step; hands the batch on when it is full.
     #[inline]
-    pub(crate) fn push(&mut self, step: Step, lanes: &mut impl Lane, numbers: &[u64]) {
+    pub(crate) fn push(&mut self, step: Step, consumers: &mut impl AccessConsumer, numbers: &[u64]) {
         self.steps.push(step);
         if self.steps.len() >= BATCH {
-            self.flush(lanes, numbers);
+            self.flush(consumers, numbers);
         }
     }
     /// Hands on what there is.
-    pub(crate) fn flush(&mut self, lanes: &mut impl Lane, numbers: &[u64]) {
-        lanes.steps(&self.steps, numbers);
+    pub(crate) fn flush(&mut self, consumers: &mut impl AccessConsumer, numbers: &[u64]) {
+        consumers.steps(&self.steps, numbers);
         self.steps.clear();
     }
 }

@@ -1,8 +1,8 @@
-//! The replay behind the cache filter: first-touch homes and costs, what may be left out, folding, lanes.
+//! The replay behind the cache filter: first-touch homes and costs, what may be left out, folding, consumers.
 use crate::cache::{CacheEvent, CacheEventKind as Kind};
+use crate::consumers::{AccessConsumer, Batch};
 use crate::evaluation::Totals;
 use crate::fold::Fold;
-use crate::lanes::{Batch, Lane};
 use crate::observer::Observer;
 use crate::seen::Seen;
 use crate::setup::{ReplayOptions, Shifts};
@@ -11,7 +11,7 @@ use homenode_machine::{AccessClass, Location, Machine};
 use homenode_placement::{Access, AccessKind, Step};
 
 /// See the module.
-pub(crate) struct Back<'m, L, O> {
+pub(crate) struct MemorySide<'m, L, O> {
     machine: &'m Machine,
     shifts: Shifts,
     options: ReplayOptions,
@@ -20,24 +20,24 @@ pub(crate) struct Back<'m, L, O> {
     seen: Vec<Seen>,
     fold: Fold,
     batch: Batch,
-    pub(crate) lanes: L,
+    pub(crate) consumers: L,
     pub(crate) observer: O,
     transfers: u64,
     transfer_cost: TotalCost,
     memory_accesses: u64,
 }
 
-impl<'m, L: Lane, O: Observer> Back<'m, L, O> {
-    pub(crate) fn new(machine: &'m Machine, shifts: Shifts, options: ReplayOptions, lanes: L, observer: O) -> Self {
-        Back {
+impl<'m, L: AccessConsumer, O: Observer> MemorySide<'m, L, O> {
+    pub(crate) fn new(machine: &'m Machine, shifts: Shifts, options: ReplayOptions, consumers: L, observer: O) -> Self {
+        MemorySide {
             machine,
             shifts,
             options,
             homes: Vec::new(),
             seen: Vec::new(),
-            fold: Fold::new(lanes.periods()),
+            fold: Fold::new(consumers.periods()),
             batch: Batch::default(),
-            lanes,
+            consumers,
             observer,
             transfers: 0,
             transfer_cost: TotalCost::ZERO,
@@ -63,10 +63,10 @@ impl<'m, L: Lane, O: Observer> Back<'m, L, O> {
             }
         }
         if self.options.unfolded {
-            return self.batch.push(Step { slot, access }, &mut self.lanes, numbers);
+            return self.batch.push(Step { slot, access }, &mut self.consumers, numbers);
         }
         if let Some(step) = self.fold.push(slot, access) {
-            self.batch.push(step, &mut self.lanes, numbers);
+            self.batch.push(step, &mut self.consumers, numbers);
         }
     }
 
@@ -118,9 +118,9 @@ impl<'m, L: Lane, O: Observer> Back<'m, L, O> {
     /// Hands on everything that is still held.
     pub(crate) fn finish(&mut self, numbers: &[u64], totals: &mut Totals) {
         for step in self.fold.finish() {
-            self.batch.push(step, &mut self.lanes, numbers);
+            self.batch.push(step, &mut self.consumers, numbers);
         }
-        self.batch.flush(&mut self.lanes, numbers);
+        self.batch.flush(&mut self.consumers, numbers);
         totals.memory_accesses = self.memory_accesses;
         totals.transfers = self.transfers;
         totals.transfer_cost = self.transfer_cost;

@@ -6,7 +6,9 @@ use homenode_base::{NodeId, TotalCost};
 use homenode_machine::{Machine, Shape};
 use homenode_placement::policies::Choice;
 use homenode_sim::evaluation::FindingKind;
-use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Seat, Setup, Transform, WhatIf, evaluate};
+use homenode_sim::{
+    EvalContext, EvalOptions, Evaluation, ReplayOptions, Setup, ThreadBinding, Transform, WhatIf, evaluate,
+};
 use homenode_trace::order::Listed;
 use homenode_trace::{Merged, Op};
 
@@ -69,7 +71,7 @@ impl Stencil {
     }
 
     /// Where everybody sits: on the nodes in turn of halves.
-    fn seats(&self, machine: &Machine) -> Vec<Seat> {
+    fn bindings(&self, machine: &Machine) -> Vec<ThreadBinding> {
         let cpus: Vec<u16> = machine
             .shape
             .cores
@@ -78,7 +80,7 @@ impl Stencil {
             .flat_map(|(n, c)| std::iter::repeat_n(n as u16, *c as usize))
             .collect();
         let cpu = |t: u32| t as usize * cpus.len() / self.threads as usize;
-        (0..self.threads).map(|t| Seat { cpu: cpu(t) as u16, node: NodeId(cpus[cpu(t)]), space: 0 }).collect()
+        (0..self.threads).map(|t| ThreadBinding { cpu: cpu(t) as u16, node: NodeId(cpus[cpu(t)]), space: 0 }).collect()
     }
 }
 
@@ -93,8 +95,8 @@ fn in_turn(each: &[Vec<Merged>]) -> Vec<Merged> {
 }
 
 fn report(machine: &Machine, program: Stencil) -> Evaluation {
-    let (seats, refs) = (program.seats(machine), program.trace());
-    let setup = Setup { machine, seats: &seats, block_bytes: PAGE, options: ReplayOptions::default() };
+    let (bindings, refs) = (program.bindings(machine), program.trace());
+    let setup = Setup { machine, bindings: &bindings, block_bytes: PAGE, options: ReplayOptions::default() };
     let policies = [Choice::parse("best-static").unwrap()];
     let context = EvalContext { setup, policies: &policies, options: EvalOptions::default() };
     let bytes = program.rows * PAGE;
@@ -155,9 +157,9 @@ fn predictions_come_true_for_any_number_of_threads() {
 fn the_changed_program_makes_the_same_references() {
     for machine in machines() {
         for program in programs() {
-            let seats = program.seats(&machine);
+            let bindings = program.bindings(&machine);
             let setup =
-                Setup { machine: &machine, seats: &seats, block_bytes: PAGE, options: ReplayOptions::default() };
+                Setup { machine: &machine, bindings: &bindings, block_bytes: PAGE, options: ReplayOptions::default() };
             let run = |refs: &[Merged], transforms: &[Transform]| {
                 let mut run = WhatIf::new(setup, transforms).unwrap();
                 refs.chunks(997).for_each(|c| run.refs(c));

@@ -20,7 +20,7 @@ pub(super) struct Timed {
 
 /// The reading end of a ring.
 #[derive(Debug)]
-pub(super) struct Tap {
+pub(super) struct RingReader {
     ring: Ring,
     /// Slots decoded.
     read: u64,
@@ -44,15 +44,15 @@ pub(super) struct Tap {
     pub(super) ended: bool,
 }
 
-impl Tap {
+impl RingReader {
     /// Begins where the ring's journal says.
-    pub(super) fn new(ring: Ring) -> std::io::Result<Tap> {
+    pub(super) fn new(ring: Ring) -> std::io::Result<RingReader> {
         let Consumed { tail, events, .. } = ring.consumed()?;
         let (decoder, queue, marks) = Default::default();
         let (decoded, written) = (events, events);
         // The thread began before its ring was seen: only stamps bound its first events.
         let (looked, last, damaged) = (0, 0, false);
-        Ok(Tap {
+        Ok(RingReader {
             ring,
             read: tail,
             decoder,
@@ -107,7 +107,7 @@ impl Tap {
         }
     }
     fn decode(&mut self, slots: Option<&[[u64; 2]]>, ended: bool) {
-        let Tap { decoder, read, looked, last, events, .. } = self;
+        let RingReader { decoder, read, looked, last, events, .. } = self;
         let before = events.len();
         let mut sink = Collect { stamp: 0, floor: *looked, last: *last, events };
         match slots {

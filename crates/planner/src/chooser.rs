@@ -5,7 +5,7 @@ use homenode_machine::{Location, Machine};
 use homenode_placement::affinity::{Distances, Question, Rule, Terms};
 
 /// What decides.
-pub(crate) struct Judge<'a> {
+pub(crate) struct HomeChooser<'a> {
     pub(crate) machine: &'a Machine,
     pub(crate) distances: Distances,
     pub(crate) rule: &'a Rule,
@@ -19,7 +19,7 @@ pub(crate) struct Judge<'a> {
     pub(crate) sample_weight: u32,
 }
 
-impl Judge<'_> {
+impl HomeChooser<'_> {
     /// The home the rule wants, or the first toucher's node if that is nearly as good.
     pub(crate) fn settled(&self, unit: &Unit, wanted: NodeId) -> NodeId {
         let Some(now) = self.question(unit).home.filter(|_| self.margin_percent > 0) else { return wanted };

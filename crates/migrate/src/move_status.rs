@@ -72,7 +72,7 @@ impl fmt::Display for Refusal {
 
 /// What became of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum MoveStatus {
     /// The kernel says it is on the node asked for now, and was not before as far as known.
     Moved,
     /// It stays, for this reason.
@@ -136,20 +136,20 @@ impl MigrateError {
     }
 }
 
-impl From<Fate> for homenode_placement::live::Fate {
-    fn from(fate: Fate) -> homenode_placement::live::Fate {
-        use homenode_placement::live::{Fate as Known, Refused};
-        let Fate::Refused(why) = fate else { return Known::Moved };
-        Known::Refused(match why {
-            Refusal::Shared => Refused::Shared,
-            Refusal::Busy => Refused::Busy,
-            Refusal::NodeFull => Refused::NodeFull,
-            Refusal::NodeForbidden => Refused::NodeForbidden,
-            Refusal::Absent | Refusal::Unmapped => Refused::Absent,
-            Refusal::ProcessGone => Refused::Gone,
-            Refusal::NotPermitted => Refused::NotPermitted,
-            Refusal::OutOfTime => Refused::OutOfTime,
-            Refusal::Unconfirmed | Refusal::Other(_) => Refused::Other,
+impl From<MoveStatus> for homenode_placement::live::MoveStatus {
+    fn from(move_status: MoveStatus) -> homenode_placement::live::MoveStatus {
+        use homenode_placement::live::{MoveRefusal, MoveStatus as Status};
+        let MoveStatus::Refused(why) = move_status else { return Status::Moved };
+        Status::Refused(match why {
+            Refusal::Shared => MoveRefusal::Shared,
+            Refusal::Busy => MoveRefusal::Busy,
+            Refusal::NodeFull => MoveRefusal::NodeFull,
+            Refusal::NodeForbidden => MoveRefusal::NodeForbidden,
+            Refusal::Absent | Refusal::Unmapped => MoveRefusal::Absent,
+            Refusal::ProcessGone => MoveRefusal::Gone,
+            Refusal::NotPermitted => MoveRefusal::NotPermitted,
+            Refusal::OutOfTime => MoveRefusal::OutOfTime,
+            Refusal::Unconfirmed | Refusal::Other(_) => MoveRefusal::Other,
         })
     }
 }

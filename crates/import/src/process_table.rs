@@ -29,7 +29,7 @@ fn is_code(mapping: &Mapping) -> bool {
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct ProcessEntry {
     /// Index in the dataset, once it has a sample.
     index: Option<u32>,
     /// The dataset thread that speaks for it.
@@ -41,8 +41,8 @@ struct Known {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct People {
-    known: BTreeMap<u32, Known>,
+pub(super) struct ProcessTable {
+    known: BTreeMap<u32, ProcessEntry>,
     threads: HashMap<(u32, u32), u32>,
     /// Rows of the manifest.
     pub(super) rows: Vec<Thread>,
@@ -51,17 +51,17 @@ pub(super) struct People {
 }
 
 /// What is new when a thread is asked for.
-pub(super) struct Found {
+pub(super) struct ThreadLookup {
     pub(super) thread: u32,
     /// Events with which its process begins, if it is the first one of it.
     pub(super) begin: Vec<EventKind>,
 }
 
-impl People {
+impl ProcessTable {
     /// The dataset thread of a host thread.
-    pub(super) fn thread(&mut self, pid: u32, tid: u32) -> Found {
+    pub(super) fn thread(&mut self, pid: u32, tid: u32) -> ThreadLookup {
         if let Some(&thread) = self.threads.get(&(pid, tid)) {
-            return Found { thread, begin: Vec::new() };
+            return ThreadLookup { thread, begin: Vec::new() };
         }
         let thread = self.rows.len() as u32;
         let known = self.known.entry(pid).or_default();
@@ -78,7 +78,7 @@ impl People {
         });
         self.threads.insert((pid, tid), thread);
         self.rows.push(Thread { process, tid, ..Thread::default() });
-        Found { thread, begin }
+        ThreadLookup { thread, begin }
     }
     /// A process took a name; by exec it lost its mappings.
     pub(super) fn name(&mut self, pid: u32, name: &str, exec: bool) {

@@ -1,8 +1,8 @@
 //! Tells the analysis what the replay does.
-use super::objects::{FlatNames, Found, Objects};
+use super::objects::{FlatNames, ObjectRange, Objects};
+use crate::binding::ThreadBinding;
 use crate::blocks::memo_place;
 use crate::observer::Observer;
-use crate::seat::Seat;
 use homenode_analysis::{Analysed, Analysis, Charge, Transfer, UNKNOWN_OBJECT, UNKNOWN_SITE};
 use homenode_base::Cost;
 use homenode_base::spaces::{USER_LAST, tag, unflatten};
@@ -16,22 +16,26 @@ const MEMO_BITS: u32 = 10;
 const ENTRY_SHIFT: u32 = 8;
 
 /// The observer of the first pass.
-pub(super) struct Watch<'a> {
+pub(super) struct FirstPassObserver<'a> {
     analysis: Analysis<'a>,
     objects: &'a mut dyn Objects,
-    memo: Vec<(u64, Found)>,
+    memo: Vec<(u64, ObjectRange)>,
     /// Answers of earlier generations are out of date.
     generation: u64,
     site: u32,
     /// By thread, what makes its addresses flat.
-    salts: Vec<u64>,
+    space_tags: Vec<u64>,
 }
 
-impl<'a> Watch<'a> {
-    pub(super) fn new(analysis: Analysis<'a>, objects: &'a mut dyn Objects, seats: &[Seat]) -> Watch<'a> {
-        let nothing = Found { object: UNKNOWN_OBJECT, from: 0, last: 0 };
-        let (memo, salts) = (vec![(0, nothing); 1 << MEMO_BITS], seats.iter().map(|s| tag(s.space)).collect());
-        Watch { analysis, objects, memo, generation: 1, site: UNKNOWN_SITE, salts }
+impl<'a> FirstPassObserver<'a> {
+    pub(super) fn new(
+        analysis: Analysis<'a>,
+        objects: &'a mut dyn Objects,
+        bindings: &[ThreadBinding],
+    ) -> FirstPassObserver<'a> {
+        let nothing = ObjectRange { object: UNKNOWN_OBJECT, from: 0, last: 0 };
+        let (memo, space_tags) = (vec![(0, nothing); 1 << MEMO_BITS], bindings.iter().map(|s| tag(s.space)).collect());
+        FirstPassObserver { analysis, objects, memo, generation: 1, site: UNKNOWN_SITE, space_tags }
     }
 
     pub(super) fn event(&mut self, event: &Event) {
@@ -40,8 +44,8 @@ impl<'a> Watch<'a> {
             self.generation += 1;
         }
         if let E::Acquire { object, .. } = event.kind {
-            let salt = self.salts.get(event.thread as usize).copied().unwrap_or(0);
-            self.analysis.acquired(event.thread, object ^ salt);
+            let space_tag = self.space_tags.get(event.thread as usize).copied().unwrap_or(0);
+            self.analysis.acquired(event.thread, object ^ space_tag);
         }
         self.objects.event(event);
     }
@@ -62,7 +66,7 @@ impl<'a> Watch<'a> {
         // The range in flat addresses, cut to where flat addresses of this space are in order.
         let user = USER_LAST;
         let range = (found.from.min(addr) ^ tag(space), found.last.clamp(addr, user) ^ tag(space));
-        let flat_found = Found { object: found.object, from: range.0, last: range.1 };
+        let flat_found = ObjectRange { object: found.object, from: range.0, last: range.1 };
         self.memo[memo_place(flat >> ENTRY_SHIFT, MEMO_BITS)] = (self.generation, flat_found);
         found.object
     }
@@ -72,11 +76,11 @@ impl<'a> Watch<'a> {
     }
 }
 
-impl Observer for Watch<'_> {
+impl Observer for FirstPassObserver<'_> {
     const WANTS_CHARGES: bool = true;
 
     #[inline]
-    fn reference(&mut self, r: &Merged, _: Seat, flat: u64) {
+    fn reference(&mut self, r: &Merged, _: ThreadBinding, flat: u64) {
         let object = self.object(flat);
         self.site = r.site;
         // A spin comes here only if it is to be charged like a read.

@@ -1,25 +1,25 @@
-//! A machine, and how threads are seated on it.
-use crate::seat::{Seat, seats, thread_map};
+//! A machine, and how threads are bound on it.
+use crate::binding::{ThreadBinding, bindings, thread_map};
 use crate::setup::ReplayOptions;
 use homenode_machine::{Machine, MapError, MapRule, ThreadMap};
 use homenode_trace::Sampling;
 use homenode_trace::dataset::DatasetReader;
 
-/// A machine, and how the threads of a dataset are seated on it.
+/// A machine, and how the threads of a dataset are bound on it.
 #[derive(Clone, Debug)]
-pub struct Seating {
+pub struct BoundMachine {
     /// The machine.
     pub machine: Machine,
     rule: Option<MapRule>,
 }
 
-impl Seating {
+impl BoundMachine {
     /// By a rule in words, or the default one.
     ///
     /// # Errors
     /// The words are no rule.
-    pub fn new(machine: Machine, rule: Option<&str>) -> Result<Seating, MapError> {
-        Ok(Seating { machine, rule: rule.map(str::parse).transpose()? })
+    pub fn new(machine: Machine, rule: Option<&str>) -> Result<BoundMachine, MapError> {
+        Ok(BoundMachine { machine, rule: rule.map(str::parse).transpose()? })
     }
 
     /// Threads of this dataset by processor.
@@ -33,9 +33,9 @@ impl Seating {
     /// Where the threads of this dataset sit.
     ///
     /// # Errors
-    /// As [`map`](Seating::map).
-    pub fn seats(&self, reader: &DatasetReader) -> Result<Vec<Seat>, MapError> {
-        Ok(seats(&self.map(reader)?, |t| reader.address_space(t)))
+    /// As [`map`](BoundMachine::map).
+    pub fn bindings(&self, reader: &DatasetReader) -> Result<Vec<ThreadBinding>, MapError> {
+        Ok(bindings(&self.map(reader)?, |t| reader.address_space(t)))
     }
 
     /// How this dataset is replayed.

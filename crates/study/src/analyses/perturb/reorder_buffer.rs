@@ -2,7 +2,7 @@
 use super::Sync;
 use hashbrown::HashMap;
 use homenode_base::VirtualTime;
-use homenode_sim::Seat;
+use homenode_sim::ThreadBinding;
 use homenode_trace::event::EventKind;
 use homenode_trace::order::Piece;
 use homenode_trace::{Event, Merged};
@@ -174,15 +174,15 @@ fn remove<K: std::hash::Hash + Eq, V: Ord>(map: &mut HashMap<K, BTreeSet<V>>, ke
 }
 
 #[derive(Default)]
-struct Lane {
+struct ThreadQueue {
     nodes: VecDeque<Node>,
     refs: u64,
 }
 
 /// Everything held.
-pub(super) struct Held {
-    lanes: Vec<Lane>,
-    /// (lane, address space) by thread.
+pub(super) struct ReorderBuffer {
+    queues: Vec<ThreadQueue>,
+    /// (queue, address space) by thread.
     threads: Vec<(u32, u32)>,
     waits: Waits,
     sync: Sync,
@@ -190,35 +190,35 @@ pub(super) struct Held {
     refs: u64,
 }
 
-impl Held {
-    pub(super) fn new(seats: &[Seat], sync: Sync) -> Held {
-        let lanes = seats.iter().map(|s| usize::from(s.cpu) + 1).max().unwrap_or(1);
-        let mut held = Held {
-            lanes: Vec::new(),
-            threads: seats.iter().map(|s| (s.cpu.into(), s.space)).collect(),
+impl ReorderBuffer {
+    pub(super) fn new(bindings: &[ThreadBinding], sync: Sync) -> ReorderBuffer {
+        let queues = bindings.iter().map(|s| usize::from(s.cpu) + 1).max().unwrap_or(1);
+        let mut held = ReorderBuffer {
+            queues: Vec::new(),
+            threads: bindings.iter().map(|s| (s.cpu.into(), s.space)).collect(),
             waits: Waits::default(),
             sync,
             arrivals: 0,
             refs: 0,
         };
-        held.lanes.resize_with(lanes, Lane::default);
+        held.queues.resize_with(queues, ThreadQueue::default);
         held
     }
     /// Processors.
-    pub(super) fn lanes(&self) -> usize {
-        self.lanes.len()
+    pub(super) fn queues(&self) -> usize {
+        self.queues.len()
     }
     /// References held.
     pub(super) fn refs(&self) -> u64 {
         self.refs
     }
     /// References held of a processor.
-    pub(super) fn refs_of(&self, lane: usize) -> u64 {
-        self.lanes[lane].refs
+    pub(super) fn refs_of(&self, queue: usize) -> u64 {
+        self.queues[queue].refs
     }
-    /// The processor of a thread; threads without a seat, of hostile traces, share the first.
+    /// The processor of a thread; threads without a binding, of hostile traces, share the first.
     #[inline]
-    pub(super) fn lane(&self, thread: u32) -> usize {
+    pub(super) fn queue(&self, thread: u32) -> usize {
         self.threads.get(thread as usize).map_or(0, |t| t.0 as usize)
     }
     fn role(&self, event: &Event) -> Role {
@@ -233,37 +233,37 @@ impl Held {
 
     /// Holds a reference.
     pub(super) fn hold_reference(&mut self, r: &Merged) {
-        let lane = self.lane(r.thread);
+        let queue = self.queue(r.thread);
         self.arrivals += 1;
         self.refs += 1;
-        self.lanes[lane].refs += 1;
-        self.lanes[lane].nodes.push_back(Node { arrival: self.arrivals, what: What::Ref(*r) });
+        self.queues[queue].refs += 1;
+        self.queues[queue].nodes.push_back(Node { arrival: self.arrivals, what: What::Ref(*r) });
     }
     /// Whether a reference that comes now could go on at once.
     pub(super) fn passes(&self, r: &Merged) -> bool {
-        self.lanes[self.lane(r.thread)].nodes.is_empty() && self.exists(r.thread)
+        self.queues[self.queue(r.thread)].nodes.is_empty() && self.exists(r.thread)
     }
     /// Holds an event.
     pub(super) fn hold_event(&mut self, event: &Event, time: VirtualTime) {
-        let lane = self.lane(event.thread);
+        let queue = self.queue(event.thread);
         self.arrivals += 1;
         let role = self.role(event);
         self.waits.enter(&role, self.arrivals);
         let what = What::Event(Box::new((event.clone(), time)));
-        self.lanes[lane].nodes.push_back(Node { arrival: self.arrivals, what });
+        self.queues[queue].nodes.push_back(Node { arrival: self.arrivals, what });
     }
     /// Whether the next of a processor is a reference that can go on.
     #[inline]
-    pub(super) fn can_give(&self, lane: usize) -> bool {
-        matches!(self.lanes[lane].nodes.front(), Some(Node { what: What::Ref(r), .. }) if self.exists(r.thread))
+    pub(super) fn can_give(&self, queue: usize) -> bool {
+        matches!(self.queues[queue].nodes.front(), Some(Node { what: What::Ref(r), .. }) if self.exists(r.thread))
     }
     /// Gives the next of a processor, whatever it is.
-    pub(super) fn give(&mut self, lane: usize, out: &mut Out) {
-        let Some(node) = self.lanes[lane].nodes.pop_front() else { return };
+    pub(super) fn give(&mut self, queue: usize, out: &mut Out) {
+        let Some(node) = self.queues[queue].nodes.pop_front() else { return };
         match node.what {
             What::Ref(r) => {
                 self.refs -= 1;
-                self.lanes[lane].refs -= 1;
+                self.queues[queue].refs -= 1;
                 out.reference(&r);
             }
             What::Event(e) => {
@@ -277,9 +277,9 @@ impl Held {
     pub(super) fn settle(&mut self, out: &mut Out, moves: impl Fn(usize) -> bool) {
         loop {
             let mut more = false;
-            for lane in (0..self.lanes.len()).filter(|l| moves(*l)) {
-                while self.event_ready(lane) {
-                    self.give(lane, out);
+            for queue in (0..self.queues.len()).filter(|l| moves(*l)) {
+                while self.event_ready(queue) {
+                    self.give(queue, out);
                     more = true;
                 }
             }
@@ -288,18 +288,18 @@ impl Held {
             }
         }
     }
-    fn event_ready(&self, lane: usize) -> bool {
-        let Some(Node { arrival, what: What::Event(e) }) = self.lanes[lane].nodes.front() else { return false };
+    fn event_ready(&self, queue: usize) -> bool {
+        let Some(Node { arrival, what: What::Event(e) }) = self.queues[queue].nodes.front() else { return false };
         self.exists(e.0.thread) && self.waits.allow(&self.role(&e.0), *arrival)
     }
     /// Whether the next of a processor is a reference, so that nothing of it must be settled.
     #[inline]
-    pub(super) fn needs_settling(&self, lane: usize) -> bool {
-        matches!(self.lanes[lane].nodes.front(), Some(Node { what: What::Event(_), .. }))
+    pub(super) fn needs_settling(&self, queue: usize) -> bool {
+        matches!(self.queues[queue].nodes.front(), Some(Node { what: What::Event(_), .. }))
     }
     /// The processor whose next came in first, if anything is held. In a legal order it never waits for what is held.
     pub(super) fn oldest(&self) -> Option<usize> {
-        let front = |l: &usize| self.lanes[*l].nodes.front().map(|n| n.arrival);
-        (0..self.lanes.len()).filter(|l| front(l).is_some()).min_by_key(front)
+        let front = |l: &usize| self.queues[*l].nodes.front().map(|n| n.arrival);
+        (0..self.queues.len()).filter(|l| front(l).is_some()).min_by_key(front)
     }
 }

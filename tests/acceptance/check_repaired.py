@@ -1,4 +1,4 @@
-"""The two mistakes and their repaired twins: the right array, line and remedy, and a promise that comes true."""
+"""The two mistakes and their repaired program: the right array, line and remedy, and a promise that comes true."""
 import re
 import shutil
 
@@ -37,7 +37,7 @@ def came_true(session, bad, good):
           f"predicted, {100 * saved / base:.1f} % realised ({100 * (promised / saved - 1) if saved else 0:+.2f} % off)")
     expect(saved > 0 and abs(promised / saved - 1) <= 0.10, "the predicted saving is within 10 % of the realised one")
     rest = after["evaluations"][0]["findings"]
-    expect(not rest, f"the repaired twin has findings: {[(f['kind'], f['object'], f['saving_share']) for f in rest]}")
+    expect(not rest, f"the repaired program has findings: {[(f['kind'], f['object'], f['saving_share']) for f in rest]}")
 
 
 def blamed(document, kind, wanted):
@@ -84,7 +84,7 @@ def first_touch_twins(session):
     pair = stencil(session, folder, "8", wanted, source.name, first_store(source))
     told(session, pair[0], [*wanted, "parallel"])
     text = session.run("report", pair[1]).stdout
-    expect("parallel" not in text, "the repaired twin's text gives no advice")
+    expect("parallel" not in text, "the repaired program's text gives no advice")
     page = session.path("data/compare.html")
     session.run("report", pair[0], "--compare", pair[1], "-o", page)
     for dataset in pair:

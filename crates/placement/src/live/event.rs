@@ -1,6 +1,7 @@
 //! What the controller of the live loop hears and says. All of it can be written down and read back: see [`journal`](super::journal).
 use homenode_base::NodeId;
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 
 /// A page of a process: a small page, or a huge one named by its first small page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -87,6 +88,15 @@ pub struct MigrationCandidate {
     pub gain: i64,
 }
 
+impl MigrationCandidate {
+    /// Those with the greatest gain a small page first.
+    pub(super) fn by_gain_a_page(&self, other: &MigrationCandidate) -> Ordering {
+        let per_page =
+            i128::from(other.gain) * i128::from(self.pages) - i128::from(self.gain) * i128::from(other.pages);
+        per_page.cmp(&0).then(self.page.cmp(&other.page))
+    }
+}
+
 /// What became of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
@@ -105,6 +115,13 @@ pub enum MoveStatus {
     Moved,
     /// It is not.
     Refused(MoveRefusal),
+}
+
+impl MoveStatus {
+    /// Whether the move was attempted at all.
+    pub(super) fn was_attempted(&self) -> bool {
+        *self != MoveStatus::Refused(MoveRefusal::OutOfTime)
+    }
 }
 
 /// Why not.

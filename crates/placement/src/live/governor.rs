@@ -367,10 +367,7 @@ impl<'m> Governor<'m> {
 
     /// The candidates that time and room allow, those with the greatest gain a small page first.
     fn afford(&mut self, mut candidates: Vec<MigrationCandidate>) -> Vec<MigrationCandidate> {
-        let per_page = |a: &MigrationCandidate, b: &MigrationCandidate| {
-            i128::from(b.gain) * i128::from(a.pages) - i128::from(a.gain) * i128::from(b.pages)
-        };
-        candidates.sort_by(|a, b| per_page(a, b).cmp(&0).then(a.page.cmp(&b.page)));
+        candidates.sort_by(MigrationCandidate::by_gain_a_page);
         let mut time_ns = if self.off { 0 } else { self.budget.pages_ns() };
         // A page that takes longer than can ever be saved goes alone, and the debt is paid before the next.
         let mut on_credit = self.budget.is_full() && !self.off;
@@ -405,9 +402,7 @@ impl<'m> Governor<'m> {
         let Phase::Moving { seen, candidates } = std::mem::replace(&mut self.phase, Phase::Watching) else { return };
         let statuses: BTreeMap<PageId, MoveStatus> = verdicts.iter().map(|v| (v.page, v.status)).collect();
         self.stats.moving_ns = self.stats.moving_ns.saturating_add(took_ns);
-        let tried = |w: &&MigrationCandidate| {
-            statuses.get(&w.page).is_some_and(|f| *f != MoveStatus::Refused(MoveRefusal::OutOfTime))
-        };
+        let tried = |w: &&MigrationCandidate| statuses.get(&w.page).is_some_and(MoveStatus::was_attempted);
         let small = candidates.iter().filter(tried).filter(|w| w.pages == 1).count() as u64;
         let huge = candidates.iter().filter(tried).filter(|w| w.pages > 1).count() as u64;
         self.budget.spend(small, huge, took_ns);
@@ -424,9 +419,7 @@ impl<'m> Governor<'m> {
     ) {
         let done = |id: &PageId| statuses.get(id) == Some(&MoveStatus::Moved);
         let moved: BTreeSet<PageId> = candidates.iter().map(|w| w.page).filter(done).collect();
-        let unattempted = |w: &&MigrationCandidate| {
-            matches!(statuses.get(&w.page), None | Some(MoveStatus::Refused(MoveRefusal::OutOfTime)))
-        };
+        let unattempted = |w: &&MigrationCandidate| !statuses.get(&w.page).is_some_and(MoveStatus::was_attempted);
         let mut late = std::mem::take(&mut self.unaffordable);
         late.extend(candidates.iter().filter(unattempted).map(|w| w.page));
         // What follows its neighbours is told again.

@@ -38,9 +38,9 @@ pub enum Home {
 /// What finds an allocation again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    /// Its call stack: [`crate::stackhash::stack_hash`].
+    /// Call stack of the allocation: [`crate::stackhash::stack_hash`].
     Stack(u64),
-    /// Its size.
+    /// Size of the allocation.
     Size,
     /// Where the call that asks for it returns to, as linked.
     Site(u64),
@@ -71,7 +71,7 @@ pub enum Line {
         vaddr: u64,
         /// Bytes, at least 1.
         bytes: u64,
-        /// Its home.
+        /// Home of the part.
         home: Home,
     },
     /// A part of an allocation of at least [`HEAP_BYTES_MIN`] bytes.
@@ -90,7 +90,7 @@ pub enum Line {
         offset: u64,
         /// Bytes, at least 1, within the object.
         bytes: u64,
-        /// Its home.
+        /// Home of the part.
         home: Home,
     },
 }

@@ -6,7 +6,7 @@
 pub struct ProcessResult {
     /// Process id.
     pub pid: u32,
-    /// It left the plan alone, since another process of the program had it; then there is nothing else here.
+    /// Whether the process left the plan alone, since another one of the program had it; then nothing else is here.
     pub beside: bool,
     /// Every line of the plan, by rising line number.
     pub items: Vec<ItemResult>,
@@ -39,7 +39,7 @@ pub enum Outcome {
         /// Bytes, in whole pages.
         bytes: u64,
     },
-    /// It was met with another size, and placed by shares of that.
+    /// The object was met with another size, and placed by shares of that.
     Scaled {
         /// How many times.
         times: u64,
@@ -48,12 +48,12 @@ pub enum Outcome {
         /// The size that it came with, the last time; never 0.
         size: u64,
     },
-    /// It was met, and the kernel refused at least once.
+    /// The thread, object or data was met, and the kernel refused at least once.
     Failed {
         /// Error number; [`NO_MAPPINGS`] is the agent's own.
         error: u32,
     },
-    /// It was not met.
+    /// The thread, object or data was not met.
     NotSeen,
     /// An allocation with its ordinal was met, but of another size or by another build.
     OtherSizeOrBuild,

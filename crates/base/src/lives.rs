@@ -62,7 +62,7 @@ impl FromIterator<u32> for Ranks {
 /// The life of one thread beside those of the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Life {
-    /// Its place in the order of creation, from 0.
+    /// Place of the thread in the order of creation, from 0.
     pub rank: u32,
     /// Ranks of threads that are known to have ended before it began.
     pub ended_before: Ranks,

@@ -15,9 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Whether recorded affinity binds threads by default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It does.
+    /// Recorded affinity binds threads.
     Follow,
-    /// It does not; why, in words.
+    /// Recorded affinity does not bind threads; why, in words.
     Leave(String),
 }
 
@@ -76,7 +76,7 @@ impl Orders {
         self.by_thread.iter().flat_map(|(_, m)| m.iter()).collect::<BTreeSet<u32>>().into_iter().collect()
     }
 
-    /// So many threads that may run on one processor alone lived at once on one of them, at most.
+    /// Most threads on one processor at once, of those that may run on one processor alone.
     fn most_at_once(&self, thread_table: &ThreadTable) -> usize {
         let mut on: BTreeMap<&CpuMask, Vec<usize>> = BTreeMap::new();
         for (thread, mask) in self.by_thread.iter().filter(|(_, m)| m.count() == 1) {

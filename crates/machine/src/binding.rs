@@ -30,7 +30,7 @@ use std::str::FromStr;
 pub struct CpuBinding {
     /// Processor.
     pub cpu: CpuId,
-    /// Its node.
+    /// Node of the processor.
     pub node: NodeId,
 }
 
@@ -44,9 +44,9 @@ pub enum MapRule {
     Compact,
     /// Round robin over nodes.
     Spread,
-    /// These processors, in order of threads; begun anew when used up.
+    /// Processors, in order of threads; begun anew when used up.
     List(Vec<CpuId>),
-    /// These threads here, the others as [`MapRule::Sockets`] has them.
+    /// Targets of some threads, the others as [`MapRule::Sockets`] has them.
     Pairs(BTreeMap<ThreadId, Target>),
     /// Where the recorded affinity calls put them, the others as [`MapRule::Sockets`] has them.
     Recorded,
@@ -211,7 +211,7 @@ pub struct BindingSummary {
     pub most_at_once: u32,
     /// Name of the machine.
     pub machine: String,
-    /// Its processors.
+    /// Processors of the machine.
     pub cpus: u32,
     /// Processors that run more than one thread at the same time.
     pub shared_cpus: u32,

@@ -4,7 +4,7 @@ use homenode_base::{Life, Pinned};
 /// A thread among those that lived at the same time as it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Member {
-    /// Its place: the least that no thread which lived at the same time and was created before it has.
+    /// Place of the thread: the least that no thread which lived at the same time and was created before it has.
     pub(crate) slot: u32,
     /// Places of all threads that lived at the same time as it: one more than the highest.
     pub(crate) of: u32,
@@ -38,7 +38,7 @@ impl ThreadTable {
         ThreadTable { members, order, ..ThreadTable::default() }
     }
 
-    /// The same threads, told to run there, by thread, on a machine with so many processors (0: not known).
+    /// Threads told to run where `pinned` says, by thread, on a machine with `host_cpus` processors (0: not known).
     #[must_use]
     pub fn told(self, pinned: Vec<Option<Pinned>>, host_cpus: u32) -> ThreadTable {
         ThreadTable { pinned, host_cpus, ..self }
@@ -62,7 +62,7 @@ impl ThreadTable {
     pub fn active(&self) -> usize {
         self.order.len()
     }
-    /// So many threads with references lived at once at most.
+    /// Most threads with references that lived at once.
     pub fn most_at_once(&self) -> u32 {
         self.members.iter().flatten().map(|m| m.slot + 1).max().unwrap_or(0)
     }

@@ -75,17 +75,17 @@ impl fmt::Display for Refusal {
 pub enum MoveStatus {
     /// The kernel says it is on the node asked for now, and was not before as far as known.
     Moved,
-    /// It stays, for this reason.
+    /// The page stays, for this reason.
     Refused(Refusal),
 }
 
 /// A process that cannot be worked on at all.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {
-    /// It does not exist.
+    /// The process does not exist.
     #[error("process {0} does not exist (any more)")]
     Gone(u32),
-    /// It belongs to somebody else or is protected.
+    /// The process belongs to somebody else or is protected.
     #[error(
         "process {0} cannot be looked into: it belongs to another user, is setuid, or a security module forbids it; \
          run as its user or as root (moving pages takes the rights of ptrace)"

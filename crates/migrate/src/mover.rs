@@ -18,7 +18,7 @@ const TRIES: u32 = 3;
 /// A page and where it is to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Its first byte; of a huge page that of the whole.
+    /// First byte of the page; of a huge page that of the whole.
     pub page: u64,
     /// Operating-system node.
     pub node: u32,

@@ -166,7 +166,7 @@ fn stat_field(pid: u32, tid: u32, field: usize) -> Option<i64> {
 /// User id that a process runs under.
 ///
 /// # Errors
-/// It does not exist.
+/// The process does not exist.
 pub fn user_of(pid: u32) -> Result<u32, MigrateError> {
     let status = read(pid, "status")?;
     let uid = status.lines().find_map(|l| l.strip_prefix("Uid:")?.split_ascii_whitespace().nth(1)?.parse().ok());

@@ -114,13 +114,13 @@ fn roots_by_the_clock(data: &DatasetReader, ranks: &[u32]) -> Vec<Ranks> {
 /// What a thread does that matters here, in its order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// It creates a thread.
+    /// Creation of a thread.
     Create(u32),
-    /// It joins one: it goes on when that one has ended.
+    /// Join of a thread: goes on when that one has ended.
     Join(u32),
-    /// It waits for the end of one's process.
+    /// Wait for the end of a thread's process.
     Reap(u32),
-    /// It learns that one which nobody joins has made its last reference.
+    /// News that a thread which nobody joins has made its last reference.
     Hear(u32),
 }
 

@@ -32,7 +32,7 @@ pub struct Global {
     pub bytes: u64,
     /// Whether each thread has its own.
     pub thread_local: bool,
-    /// Its type, if known.
+    /// Index of the variable's type, if known.
     pub of: Option<u32>,
 }
 

@@ -13,9 +13,9 @@ use std::io::{self, ErrorKind};
 /// The code locations of a dataset as (process, program counter).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sites {
-    /// Those of references and of allocation stacks, sorted.
+    /// Code locations of references and of allocation stacks, sorted.
     pub(crate) all: Vec<(u32, u64)>,
-    /// Those of allocation stacks.
+    /// Code locations of allocation stacks.
     pub(crate) allocating: Set,
 }
 

@@ -60,7 +60,7 @@ fn wait_in_child(start: &mut Command, gate: PipeReader, gate_of_parent: RawFd, p
 }
 
 impl SuspendedChild {
-    /// Its process id, which is also its group's.
+    /// Process id of the child, which is also its group's.
     pub fn pid(&self) -> u32 {
         self.pid
     }

@@ -92,7 +92,7 @@ impl PidFd {
 /// What happened to a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It returned this status.
+    /// The child returned this status.
     Exited(i32),
     /// This signal killed it.
     Killed(i32),

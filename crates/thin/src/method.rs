@@ -43,7 +43,7 @@ pub enum Method {
 pub struct Thin {
     /// How samples are drawn.
     pub method: Method,
-    /// The same seed draws the same samples.
+    /// Seed of what is drawn: equal seeds draw equal samples.
     pub seed: u64,
     /// Whether only loads are seen. Stores are then neither kept nor counted.
     pub loads_only: bool,

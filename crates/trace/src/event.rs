@@ -29,7 +29,7 @@ pub enum EventKind {
     Process {
         /// Process id on the recorded machine.
         pid: u32,
-        /// Its parent.
+        /// Process id of the parent.
         parent: u32,
     },
     /// Number taken before a release.
@@ -78,7 +78,7 @@ pub enum EventKind {
         addr: u64,
         /// Bytes.
         bytes: u64,
-        /// How.
+        /// Way in which the memory was obtained.
         source: AllocSource,
         /// Program counters, innermost first.
         stack: Vec<u64>,

@@ -81,7 +81,7 @@ pub struct HugeRange {
 }
 
 impl Manifest {
-    /// The same in the name and version of the format, which says whether it is sampled.
+    /// The manifest with the name and version of the format, which says whether it is sampled.
     #[must_use]
     pub fn of_format(self) -> Manifest {
         let version = if self.sampling.is_some() { FORMAT_VERSION } else { EXACT_FORMAT_VERSION };

@@ -18,7 +18,7 @@ struct Set {
     count: u64,
     least: u64,
     largest: u64,
-    /// Its first word.
+    /// Index of the set's first word.
     start: usize,
     /// Words without any before it.
     low: usize,

@@ -103,7 +103,7 @@ struct Finder<'a> {
     wanted: HashSet<Word>,
     /// Of that what another thread changes; before that is known, no long round is a wait.
     changed: Option<HashSet<Word>>,
-    /// So many nodes still to come before long rounds are looked for again.
+    /// Nodes still to come before long rounds are looked for again.
     refused: usize,
 }
 

@@ -131,7 +131,7 @@ impl Merged {
     pub const fn latency_cycles(&self) -> Option<u32> {
         self.latency_code.checked_sub(1)
     }
-    /// The same reference as a sample. The largest processor number and the largest latency are one less here than in
+    /// The reference as a sample. The largest processor number and the largest latency are one less here than in
     /// frames: no machine has them, and a merged reference stays at 32 bytes.
     #[must_use]
     pub fn sampled(self, s: &Sample) -> Merged {

@@ -72,10 +72,10 @@ pub struct Site {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Returned {
-    /// It does not, or it is not known.
+    /// The function does not, or that is not known.
     #[default]
     No,
-    /// The same address.
+    /// Address that the call returned.
     Whole,
     /// An address inside the block: something is in front of what the caller gets.
     Inside,

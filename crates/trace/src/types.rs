@@ -58,7 +58,7 @@ fn is_zero(n: &u64) -> bool {
 pub struct Field {
     /// Way from the object's first byte: `[3].hits`; empty for the object itself.
     pub path: String,
-    /// The same without positions in arrays: `[].hits`.
+    /// Path without positions in arrays: `[].hits`.
     pub member: String,
     /// Name of the structure that the last member belongs to; empty if there is none.
     pub of: String,
@@ -73,7 +73,7 @@ pub struct Field {
 }
 
 impl Type {
-    /// The same with other types at positions that are higher by `by`.
+    /// The type with other types at positions that are higher by `by`.
     pub(crate) fn moved(mut self, by: u32) -> Type {
         match &mut self.shape {
             Shape::Plain => {}

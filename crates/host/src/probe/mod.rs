@@ -22,11 +22,11 @@ pub use faults::hinting_faults;
 /// Whether something can be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It can.
+    /// Possible in full.
     Yes,
     /// In part, or only for some.
     Limited,
-    /// It cannot.
+    /// Not possible.
     No,
 }
 

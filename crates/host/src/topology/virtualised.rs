@@ -5,7 +5,7 @@ use std::path::Path;
 /// A hypervisor or emulator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Virtual {
-    /// Its name, in words.
+    /// Name of the hypervisor or emulator, in words.
     pub name: String,
     /// Whether latencies are those of an emulator, and so mean nothing.
     pub emulated: bool,

@@ -32,7 +32,7 @@ pub struct Parameters {
 }
 
 impl Default for Parameters {
-    /// Those of table 6.3: lambda 50, o_h 2, o_s 75; 8 processors as in the traces.
+    /// Parameters of table 6.3: lambda 50, o_h 2, o_s 75; 8 processors as in the traces.
     fn default() -> Parameters {
         Parameters { lambda: 50, o_h: 2, o_s: 75, processors: 8, base_block_bytes: None }
     }

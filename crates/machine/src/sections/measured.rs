@@ -21,7 +21,7 @@ pub struct Measured {
     pub memory_nodes: Vec<u32>,
     /// Load latency of idle memory in picoseconds, base pages.
     pub idle_ps: Table,
-    /// The same in huge pages, so without most of the address translation; absent if none could be had.
+    /// Load latency of idle memory in picoseconds, huge pages: little address translation; absent if none could be had.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_huge_ps: Option<Table>,
     /// Load latency in picoseconds while other processors of the node read the same memory as fast as they can; absent if

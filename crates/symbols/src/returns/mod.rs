@@ -22,13 +22,13 @@ const CALLS_MAX: u32 = 3;
 /// What a called function does, as far as it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Callee {
-    /// It does not return.
+    /// Function that does not return.
     Ends,
-    /// It returns newly allocated memory.
+    /// Function that returns newly allocated memory.
     Allocates,
-    /// It stores newly allocated memory where its first argument points, and returns 0 or an error.
+    /// Function that stores newly allocated memory where its first argument points, and returns 0 or an error.
     AllocatesTo,
-    /// It returns its first argument.
+    /// Function that returns its first argument.
     ReturnsFirst,
     /// Anything else.
     Unknown,

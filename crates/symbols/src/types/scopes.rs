@@ -16,7 +16,7 @@ const REGISTERS: [usize; 16] = [0, 2, 1, 3, 6, 7, 5, 4, 8, 9, 10, 11, 12, 13, 14
 
 type Ranges = Vec<(u64, u64)>;
 
-/// See the module.
+/// Variables with a fixed address, and the functions around some addresses with their variables.
 #[derive(Default)]
 pub(super) struct Scopes {
     /// Variables by address in the file.

@@ -1,7 +1,7 @@
 //! The checker behind `homenode check`: reads every byte of a dataset and says what is wrong.
 //!
-//! It shares as little as it can with the reader: frames are walked and decoded a second time by a plain decoder that
-//! follows `docs/format.md` ([`plain`]), the order is tested on the events alone, counts are taken anew.
+//! The checker shares as little as it can with the reader: frames are walked and decoded a second time by a plain
+//! decoder that follows `docs/format.md` ([`plain`]), the order is tested on the events alone, counts are taken anew.
 mod events;
 mod frames;
 mod order;

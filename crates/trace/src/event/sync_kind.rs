@@ -13,7 +13,7 @@ pub enum SyncKind {
     Mutex,
     /// A reader-writer lock, taken or given back by a reader. Readers acquire epoch 0 and release epoch 1.
     RwRead,
-    /// The same by a writer. Writers acquire both and release epoch 0.
+    /// A reader-writer lock, taken or given back by a writer. Writers acquire both and release epoch 0.
     RwWrite,
     /// A barrier: arrivals release, departures acquire; the epoch is its generation.
     Barrier {

@@ -161,7 +161,7 @@ impl<'a> Cursor<'a> {
         ahead.zip(self.at..).take_while(|&(&spin, at)| spin as usize == at).count()
     }
 
-    /// So many spins were copied out.
+    /// Takes note of `n` spins that were copied out.
     pub(super) fn spins_done(&mut self, n: usize) {
         self.next_spin += n;
     }

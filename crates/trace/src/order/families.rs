@@ -59,7 +59,7 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Those of them whose object is taken in turns, with the object and, where one ends a turn, where that began.
+    /// Acquires and releases of objects taken in turns, with the object and, where one ends a turn, where that began.
     fn turns_of(&self, thread: u32) -> impl Iterator<Item = (u32, SyncEvent, Shared, Began)> {
         let mut open: HashMap<u32, (u32, u64)> = HashMap::new();
         self.of_thread(thread).filter_map(move |(event, s)| {

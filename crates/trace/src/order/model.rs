@@ -25,7 +25,7 @@ pub(super) struct Model {
 enum Phase {
     /// Find the threads with the smallest time.
     Begin,
-    /// Those in front go on in step from this time.
+    /// Threads in front go on in step from this time.
     InStep(u64),
     /// Threads at this time execute their nodes one by one.
     OneByOne(u64),

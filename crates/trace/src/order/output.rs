@@ -19,7 +19,7 @@ pub(super) struct Output<'a> {
     full: bool,
     /// References in this piece and all before it.
     pub(super) refs: u64,
-    /// The same of events.
+    /// Events in this piece and all before it.
     pub(super) events: u64,
 }
 

@@ -29,7 +29,7 @@ pub(super) struct State<'a> {
 pub(super) enum Step {
     /// Done.
     Done,
-    /// It waits; it will be in `woken` when it can go on.
+    /// The thread waits; it will be in `woken` when it can go on.
     Waits,
 }
 

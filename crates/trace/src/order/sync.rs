@@ -19,7 +19,7 @@ pub(super) struct Link {
     pub(super) event: u32,
     /// Object, or [`NONE`] if the event is no acquire and no release.
     object: u32,
-    /// Its number among the acquires and releases of the object.
+    /// Number of the event among the acquires and releases of the object.
     seq: u64,
     /// Releases of the object that it follows (those of lower number).
     needs: u32,

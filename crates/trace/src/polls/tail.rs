@@ -9,7 +9,7 @@ const TRIES: usize = 16;
 /// Marks compared at once.
 const TOGETHER: usize = 16;
 
-/// They change in place only as long as code and address stay.
+/// Youngest nodes of a thread, which change in place only as long as code and address stay.
 #[derive(Debug, Default)]
 pub(super) struct Tail {
     nodes: Vec<Node>,

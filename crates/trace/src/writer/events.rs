@@ -63,7 +63,7 @@ impl<F: Append> EventFile<F> {
     /// Appends all of `events` behind those held, in as few chunks as possible, or none of them.
     ///
     /// # Errors
-    /// They could not be written.
+    /// The events could not be written.
     pub fn append(&mut self, events: &[Event]) -> io::Result<()> {
         self.flush()?;
         self.put(events)

@@ -19,7 +19,7 @@ pub(super) fn idle(chain: &Chain, cpu: u32, effort: Effort) -> Vec<f64> {
     })
 }
 
-/// The same while all other processors of the node read the node's second buffer; empty if there are none.
+/// Picoseconds a load while all other processors of the node read its second buffer; empty if there are none.
 pub(super) fn loaded(memory: &Memory, cpus: &[u32], effort: Effort) -> Vec<f64> {
     let Some((first, others)) = cpus.split_first().filter(|(_, o)| !o.is_empty()) else { return Vec::new() };
     memory.small.buffer.flush();

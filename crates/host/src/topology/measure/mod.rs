@@ -36,7 +36,7 @@ pub enum MeasureError {
     /// The system refused something.
     #[error("cannot {doing} (node {node}): {source}")]
     System {
-        /// What.
+        /// Operation that was refused, in words.
         doing: &'static str,
         /// Operating-system number of the node.
         node: u32,

@@ -87,7 +87,7 @@ pub enum CaptureError {
     Backend {
         /// As asked for.
         name: String,
-        /// Why not and what there is instead.
+        /// Reason in words, and what there is instead.
         why: String,
     },
     /// An option that cannot be honoured.

@@ -7,7 +7,7 @@ use homenode_trace::{Event, EventKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-/// See the module.
+/// Processes, modules and phases that events have named so far.
 #[derive(Debug, Default)]
 pub(crate) struct Facts(Mutex<Inner>);
 

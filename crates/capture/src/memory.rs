@@ -23,9 +23,9 @@ const FREE_MIN: u64 = 512 << 20;
 pub(crate) enum Memory {
     /// Nothing: the rings lie in the directory itself.
     Unused,
-    /// It is there.
+    /// Directory in memory, which is there.
     At(Dir),
-    /// It is gone.
+    /// Path of a directory in memory that is gone.
     Lost(PathBuf),
 }
 

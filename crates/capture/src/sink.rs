@@ -6,7 +6,7 @@ use homenode_trace::event::EventKind;
 use homenode_trace::frame::{BATCH_REFS_MAX, FrameEncoder};
 use homenode_trace::record::Op;
 
-/// See the module.
+/// Sink of decoded slots: a frame and a list of events, filled within a quota.
 pub(crate) struct FrameSink<'a> {
     pub(crate) encoder: &'a mut FrameEncoder,
     pub(crate) events: &'a mut Vec<Event>,

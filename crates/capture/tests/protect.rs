@@ -17,7 +17,7 @@ type Pages<K> = BTreeMap<K, BTreeMap<u32, u64>>;
 type Place = (usize, u64);
 
 const LEAST: u64 = 65_536;
-/// So many samples name an owner (docs/design/faults.md).
+/// Least number of samples that names an owner (docs/design/faults.md).
 const WINDOWS: u64 = 3;
 
 fn build(dir: &Path, source: &Path, hooks: bool) -> PathBuf {

@@ -42,9 +42,9 @@ pub(crate) struct Row {
 /// Which columns there are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
-    /// Those of samples.
+    /// Whether there are columns of samples.
     pub(crate) sampled: bool,
-    /// Those of what policies saw.
+    /// Whether there are columns of what policies saw.
     pub(crate) after_caches: bool,
 }
 

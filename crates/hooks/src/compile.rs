@@ -17,7 +17,7 @@ use std::path::Path;
 pub struct CompilePlan {
     /// The compiler.
     pub compiler: OsString,
-    /// Its arguments.
+    /// Arguments of the compiler.
     pub args: Vec<OsString>,
     /// What differs from what the caller asked for, one line each, for stderr.
     pub notes: Vec<String>,

@@ -20,10 +20,10 @@
 //! `plan.c`, `place.c`, `result.c`; sampling by protection: `protect.h` and what it lists.
 //!
 //! ## Why the runtime is C
-//! Its entry points need the caller's return address, thread-local storage at a fixed offset (local-exec, so that the
-//! fast path is a dozen instructions) and 16-byte atomics, and the archive must link into programs built by the user's
-//! own gcc or clang without a Rust standard library and its allocator in the middle of theirs. All of that is plain C
-//! and none of it stable Rust.
+//! The runtime's entry points need the caller's return address, thread-local storage at a fixed offset (local-exec, so
+//! that the fast path is a dozen instructions) and 16-byte atomics, and the archive must link into programs built by
+//! the user's own gcc or clang without a Rust standard library and its allocator in the middle of theirs. All of that
+//! is plain C and none of it stable Rust.
 //!
 //! ## What is measured
 //! The fast path is twelve instructions; a call of it costs what a call of an empty function costs (1.1 against 1.0

@@ -6,7 +6,7 @@ use std::process::Command;
 /// Environment variable that names the C compiler behind `homenode cc`; words after the first are arguments (`ccache
 /// gcc`).
 pub const REAL_CC: &str = "HOMENODE_REAL_CC";
-/// The same for `homenode c++`.
+/// Environment variable that names the C++ compiler behind `homenode c++`; words after the first are arguments.
 pub const REAL_CXX: &str = "HOMENODE_REAL_CXX";
 
 /// Families of compilers whose flags differ.

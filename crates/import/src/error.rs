@@ -10,7 +10,7 @@ pub enum ImportError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// Reason why the file cannot be imported, in words.
         why: String,
     },
     /// The dataset cannot be written, or something is in its way.

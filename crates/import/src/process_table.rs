@@ -39,7 +39,7 @@ struct ProcessEntry {
     maps: Vec<Mapping>,
 }
 
-/// See the module.
+/// Processes and threads that the importer has met, with the rows of the manifest for those with samples.
 #[derive(Debug, Default)]
 pub(super) struct ProcessTable {
     known: BTreeMap<u32, ProcessEntry>,

@@ -82,7 +82,7 @@ pub struct LiveDoc {
     pub locality: Locality,
     /// Mean cost of a metered access from beginning to end, by the cost model; absent like the locality.
     pub mean_cost: Option<f64>,
-    /// The same in the last seconds.
+    /// Mean cost of a metered access in the last seconds, by the cost model; absent like the locality.
     pub mean_cost_after: Option<f64>,
     /// What the moves are worth in the cost model.
     pub gain: Gain,
@@ -128,11 +128,11 @@ pub struct Reason {
 pub struct Time {
     /// Processor time for looking and deciding, milliseconds.
     pub deciding_ms: f64,
-    /// The same in percent of one processor.
+    /// Processor time for looking and deciding, percent of one processor.
     pub deciding_percent: f64,
     /// Time for moving, milliseconds.
     pub moving_ms: f64,
-    /// The same in percent of the time that passed.
+    /// Time for moving, percent of the time that passed.
     pub moving_percent: f64,
 }
 
@@ -198,7 +198,7 @@ pub struct PlanOutcome {
 pub struct Scaled {
     /// What people call it.
     pub name: String,
-    /// Its size in the plan.
+    /// Size of the object in the plan.
     pub planned_bytes: u64,
     /// The size that it came with.
     pub came_bytes: u64,
@@ -226,7 +226,7 @@ pub struct Regime {
     pub name: String,
     /// Whether it was run.
     pub ran: bool,
-    /// Why not, or what to know.
+    /// Reason why it was not run, or what to know.
     pub note: String,
     /// Seconds.
     pub seconds: f64,

@@ -26,7 +26,7 @@ struct Count {
 pub(crate) struct Evidence {
     node_of_cpu: Vec<Option<NodeId>>,
     counts: Vec<Count>,
-    /// So many counts are added up at once, so that a storm of samples of few pages does not fill the memory.
+    /// Counts held before equal ones are added up, so that a storm of samples of few pages does not fill the memory.
     merge_at: usize,
     /// Processor of a thread whose samples do not say, as last looked up since then.
     cpus: BTreeMap<u32, Option<u32>>,

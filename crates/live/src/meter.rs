@@ -18,7 +18,7 @@ pub(crate) const RECENT: Duration = Duration::from_secs(10);
 const ASKED_AT_ONCE: usize = 256;
 /// Samples older than this when others come are not asked about.
 const FRESH_NS: u64 = 40_000_000;
-/// The same while nothing moves.
+/// Samples older than this when others come are not asked about while nothing moves.
 const CALM_FRESH_NS: u64 = 250_000_000;
 
 /// At which moment samples are metered.

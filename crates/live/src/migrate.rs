@@ -17,7 +17,7 @@ use std::path::Path;
 pub struct MigrateRequest {
     /// The process; its descendants are looked after too.
     pub pid: u32,
-    /// How.
+    /// Options of the live loop.
     pub options: LiveOptions,
 }
 

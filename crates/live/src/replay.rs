@@ -34,7 +34,7 @@ pub struct ReplayDoc {
 /// Decides a journal again, by another policy if one is named.
 ///
 /// # Errors
-/// It cannot be read, or is no journal.
+/// The file cannot be read, or is no journal.
 pub fn replay_journal(path: &Path, policy: Option<&str>) -> Result<ReplayDoc, Failure> {
     let text = std::fs::read_to_string(path).map_err(|e| Failure::input(format!("{}: {e}", path.display())))?;
     let other = policy.map(Choice::parse).transpose().map_err(Failure::usage)?;

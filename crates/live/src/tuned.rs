@@ -1,7 +1,7 @@
 //! The kernel's own balancing beside the loop, where it may be switched on.
 //!
-//! It keeps threads with their memory, which the loop cannot do: it moves pages only, and where nothing holds a thread on its node,
-//! pages follow it to and fro.
+//! Balancing keeps threads with their memory, which the loop cannot do: the loop moves pages only, and where nothing
+//! holds a thread on its node, pages follow it to and fro.
 use homenode_host::balancing::Switch;
 use homenode_sampling::hinting::Kernel;
 use homenode_trace::SampleUnit;

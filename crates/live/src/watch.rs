@@ -20,7 +20,7 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(250);
 /// Longest time from a sample to the question where its page is: the kernel may move it meanwhile.
 const METER: Duration = Duration::from_millis(100);
-/// The same while nothing is to be done.
+/// Longest time from a sample to the question where its page is, while nothing is to be done.
 const CALM_METER: Duration = Duration::from_secs(1);
 /// Longest sleep for want of processor time: the program's end is to be noticed.
 const PAUSE_MOST: Duration = Duration::from_secs(1);

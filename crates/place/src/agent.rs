@@ -22,7 +22,7 @@ impl Match {
     /// Reads `build` or `size`.
     ///
     /// # Errors
-    /// It is neither.
+    /// The text is neither.
     pub fn parse(text: &str) -> Result<Match, Failure> {
         match text {
             "build" => Ok(Match::Build),
@@ -52,8 +52,8 @@ pub fn agent_plan(plan: &Plan, topology: &Topology, binary: &Path, matching: Mat
     Ok(agent_lines(plan, topology, Some(&file), matching)?.0)
 }
 
-/// The same, each line with what it carries out; an entry may have two. Without a file the program is the one that was
-/// recorded, wherever it is; its build need not be checked, since it is in every key.
+/// The lines of [`agent_plan`], each with what it carries out; an entry may have two. Without a file the program is the
+/// one that was recorded, wherever it is; its build need not be checked, since it is in every key.
 ///
 /// # Errors
 /// The plan names nodes or processors that this machine lacks.
@@ -77,7 +77,7 @@ pub fn module(binary: &Path) -> Result<ModuleFile, Failure> {
 /// Whether a plan is for this build of a program; by size it is for every one.
 ///
 /// # Errors
-/// It is not, and what to do.
+/// The plan is for another build; and what to do.
 pub fn check_build(plan: &Plan, matching: Match, binary: &Path, file: &ModuleFile) -> Result<(), Failure> {
     let Some(recorded) = plan.modules.first().filter(|_| matching == Match::Build) else { return Ok(()) };
     let found = file.build_id.as_deref().unwrap_or("none");

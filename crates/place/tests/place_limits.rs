@@ -24,7 +24,7 @@ fn program(bytes: u64) -> Builder {
     mapped(bytes, 0)
 }
 
-/// The same in a mapping with these flags.
+/// A block that two threads share, in a mapping with these flags.
 fn mapped(bytes: u64, flags: u32) -> Builder {
     let mut b = Builder::new(2);
     b.event(0, EventKind::Module { bias: BIAS, bytes: 0x10_0000, path: MODULE.into() });

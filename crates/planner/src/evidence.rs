@@ -82,7 +82,7 @@ impl Spaced {
         let weights = spacing::weights(reader)?;
         Ok(Spaced { at: vec![0; weights.len()], weights, weighed: Vec::new() })
     }
-    /// The same references, which come in each thread's own order.
+    /// References weighted by spacing; `refs` come in each thread's own order.
     fn weigh(&mut self, refs: &[Merged]) -> &[Merged] {
         self.weighed.clear();
         for r in refs {

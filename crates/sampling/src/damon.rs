@@ -159,7 +159,7 @@ fn take_down(root: &Path) -> io::Result<()> {
 pub enum Leftover {
     /// There was none.
     Nothing,
-    /// It is switched off.
+    /// The monitor is switched off.
     Stopped,
     /// The process that set it up runs.
     Running(u32),

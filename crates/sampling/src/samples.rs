@@ -39,7 +39,7 @@ pub enum Notice {
     Fork {
         /// Nanoseconds of CLOCK_MONOTONIC.
         time_ns: u64,
-        /// Its process.
+        /// Process of the thread.
         pid: u32,
         /// The thread.
         tid: u32,
@@ -52,7 +52,7 @@ pub enum Notice {
     Exit {
         /// Nanoseconds of CLOCK_MONOTONIC.
         time_ns: u64,
-        /// Its process.
+        /// Process of the thread.
         pid: u32,
         /// The thread.
         tid: u32,

@@ -17,11 +17,11 @@ impl Default for Thin {
 }
 
 impl Thin {
-    /// So many a second are wanted from now on.
+    /// Sets the samples wanted a second from now on.
     pub(crate) fn want(&mut self, per_s: f64) {
         self.wanted_per_s = per_s;
     }
-    /// So many came a second since the last such word. They come in bursts, so several words are averaged.
+    /// Takes note of the samples a second since the last such word. They come in bursts, so several words are averaged.
     pub(crate) fn arrives(&mut self, per_s: f64) {
         let known = self.arriving_per_s > 0.0;
         self.arriving_per_s = if known { self.arriving_per_s * 0.875 + per_s * 0.125 } else { per_s };

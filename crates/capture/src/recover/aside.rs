@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Its name.
+/// Name of the folder for what `recover` does not understand.
 pub(super) const DAMAGED: &str = ".damaged";
 /// Bytes of one damaged stretch that are copied at most; holes are not counted.
 const COPIED_MAX: u64 = 256 << 20;

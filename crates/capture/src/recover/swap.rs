@@ -9,7 +9,7 @@ use std::io;
 
 /// Where new files are written.
 const BEGUN: &str = ".recovered";
-/// The same folder once it is whole.
+/// Folder of the new files once all of them are written.
 const READY: &str = ".recovered-ready";
 
 /// A set of new files.

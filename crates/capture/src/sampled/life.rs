@@ -11,18 +11,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// See the module.
+/// Program or process whose end a recording waits for.
 pub(super) enum Life {
     /// A program that this process started.
     Child {
-        /// It and what it created.
+        /// Supervisor of the program and of what it created.
         watch: Box<Supervisor>,
         /// Processes that ended.
         dead: RefCell<BTreeSet<u32>>,
     },
     /// A process that was there before and will be left alone.
     Joined {
-        /// Its end.
+        /// Handle that tells when the process ends.
         handle: PidFd,
         /// Ctrl-C.
         requests: Option<StopRequests>,

@@ -22,7 +22,7 @@ pub(super) struct Names {
 pub(super) enum ThreadLookup {
     /// Known before, with or without a ring.
     Known(u32),
-    /// It has no ring and got an entry now.
+    /// Without a ring; got an entry in the ring table now.
     New(u32),
 }
 

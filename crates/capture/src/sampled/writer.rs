@@ -36,7 +36,7 @@ struct PendingSamples {
     samples: Vec<Stamped>,
     /// Time of the last sample or frame end: stamps never run backwards within a thread.
     floor: u64,
-    /// Its exit is in the dataset: what was sampled later, while the system took the thread apart, is left out.
+    /// Whether the thread's exit is in the dataset: what was sampled while the system took it apart is left out.
     exited: bool,
 }
 

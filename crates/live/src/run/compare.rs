@@ -1,4 +1,4 @@
-//! The same program under several regimes, one after the other.
+//! One program under several regimes, one after the other.
 use crate::doc::{ActDoc, LiveDoc, RUN_SCHEMA, Regime};
 use crate::here::Here;
 use crate::kernel::moves_so_far;

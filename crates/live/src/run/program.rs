@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 
 /// The program of a plan.
 pub(crate) struct Program {
-    /// Its file, if there is one here.
+    /// Program file, if there is one here.
     pub(crate) image: Option<Image>,
     /// What that file has.
     pub(crate) file: Option<ModuleFile>,
-    /// Its build id.
+    /// Build id of the program.
     pub(crate) build_id: Option<String>,
     /// Whether another program starts it.
     pub(crate) launched: bool,
@@ -136,7 +136,7 @@ impl Image {
             first: file.segments().map(|s| s.address()).min().unwrap_or(0) & !(PAGE_BYTES - 1),
         })
     }
-    /// Its file.
+    /// Path of the program file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

@@ -15,7 +15,7 @@ pub(crate) struct Tally<'a> {
 /// The best that was heard of one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
-    /// Why not.
+    /// Reason why the thread or range was not placed, in words.
     Left(String),
     /// Carried out: bytes, and the size that it came with, if that is another one.
     Placed(u64, Option<u64>),

@@ -26,7 +26,7 @@ pub(crate) fn build(dir: &Path, source: &str) -> PathBuf {
     out
 }
 
-/// The same workload as everybody builds it, without the hooks.
+/// A workload of `workloads/` as everybody builds it, without the hooks.
 pub(crate) fn plain(dir: &Path, source: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads");
     let out = dir.join(format!("{source}-plain"));

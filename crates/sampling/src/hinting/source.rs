@@ -22,7 +22,7 @@ const SURVEY: Duration = Duration::from_secs(30);
 /// The settings follow the size and the age of the program: after so long, then whenever it has become an eighth older.
 const TUNE: Duration = Duration::from_millis(100);
 const TUNE_SHARE: u32 = 8;
-/// So many faults come from a scan, not from what was left of one; so long after them the threads have the news.
+/// Least faults that come from a scan, not from what was left of one; and time after them until threads have the news.
 const FIRST_USES: u64 = 64;
 const SETTLED: Duration = Duration::from_millis(1000);
 /// The first scan of a new program is a second after its start; the kernel lets no thread wait for longer than a minute.

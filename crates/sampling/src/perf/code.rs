@@ -41,8 +41,8 @@ impl Code {
         Code { isa, memory, places, since: Instant::now(), thin: Thin::default(), came: 0 }
     }
 
-    /// So many samples a second are wanted. The clock ticks on as before: to change its period, every event of every thread would
-    /// have to be opened anew. What is left out is weighed by what is kept.
+    /// Sets the samples wanted a second. The clock ticks on as before: to change its period, every event of every
+    /// thread would have to be opened anew. What is left out is weighed by what is kept.
     pub(super) fn want(&mut self, per_second: u64) {
         self.thin.want(per_second.max(LEAST_PER_S) as f64);
     }

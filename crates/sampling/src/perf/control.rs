@@ -12,7 +12,7 @@ pub const KERNEL_NS_PER_SAMPLE: f64 = 2_000.0;
 /// What an interval showed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interval {
-    /// Its length.
+    /// Length of the interval.
     pub elapsed_ns: u64,
     /// Processor time that the sampled program used in it, all threads together.
     pub program_ns: u64,

@@ -106,7 +106,7 @@ impl TestFile {
         out
     }
 
-    /// The same as `perf record -o -` writes it.
+    /// The bytes of a pipe, as `perf record -o -` writes them.
     pub(crate) fn pipe(&self) -> Vec<u8> {
         let mut out = b"PERFILE2".to_vec();
         out.extend(words(&[16]));

@@ -84,11 +84,11 @@ pub enum Dropped {
     NoMemory,
     /// The instruction has overwritten a register of its own address.
     Overwritten,
-    /// It goes through FS or GS, whose bases are not among the recorded registers.
+    /// The access goes through FS or GS, whose bases are not among the recorded registers.
     Segment,
     /// A register of the address was not recorded, or the program is a 32-bit one.
     NoRegister,
-    /// It gathers from or scatters to many addresses.
+    /// The instruction gathers from or scatters to many addresses.
     Scattered,
     /// The code is of a machine that is not named or whose instructions are not decoded.
     Machine,
@@ -153,7 +153,7 @@ impl Ahead {
             }
         })
     }
-    /// Its first access to anything but the top of the stack, none of it having run yet. (On AArch64 the first instruction's.)
+    /// First access to anything but the top of the stack, no instruction having run yet. (On AArch64 the first's.)
     ///
     /// # Errors
     /// Why there is none, or why it cannot be known.

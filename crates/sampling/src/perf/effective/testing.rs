@@ -22,7 +22,7 @@ pub(super) fn ahead(isa: Isa, code: &[u8], (abi, mask): (u64, u64), values: &[u6
     with(abi, mask, values, |registers| super::Ahead::read(isa, code, IP, IP).access(registers))
 }
 
-/// The same, stopped so many bytes behind the beginning.
+/// As [`ahead`], stopped `at` bytes behind the beginning.
 pub(super) fn ahead_at(
     isa: Isa,
     code: &[u8],

@@ -27,7 +27,7 @@ pub(crate) struct Block {
     /// made more than half of them.
     pub(crate) user: u32,
     votes: u64,
-    /// The same vote over nodes.
+    /// Majority vote over the nodes of those references.
     pub(crate) node: NodeId,
     node_votes: u64,
     /// The thread of that node that used it last.
@@ -146,7 +146,7 @@ pub(crate) struct ShareCosts<'a> {
     pub(crate) share: &'a Share,
     /// All accesses.
     pub(crate) all: &'a [Cost],
-    /// Those since the block became shared.
+    /// Costs of the accesses since the block became shared.
     pub(crate) after: &'a [Cost],
 }
 

@@ -75,7 +75,7 @@ pub enum Remedy {
         blocks: Vec<u64>,
         /// The thread that makes the copy, one for each node that uses the blocks.
         makers: Vec<u32>,
-        /// How.
+        /// Way in which each node gets its copy.
         making: Making,
     },
     /// Each block is used by one thread throughout, instead of by others in later phases.
@@ -97,7 +97,7 @@ pub enum Remedy {
 pub enum Making {
     /// One of its threads does what the initialiser does, at the same time.
     Build,
-    /// Its first user copies everything, when it first uses a block.
+    /// The node's first user copies everything, when it first uses a block.
     Copy,
 }
 

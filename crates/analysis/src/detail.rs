@@ -97,7 +97,7 @@ impl Detail {
         self.lines.len() > self.limits.0 || self.items > self.limits.1
     }
     /// Forgets the half of the lines with fewer transfers, among equals those that are not drawn; returns their indices.
-    /// Their transfers so far stay in the sums.
+    /// Transfers of the lines so far stay in the sums.
     pub(crate) fn prune(&mut self) -> Vec<usize> {
         self.level += 1;
         let drawn = |unit: u64| hash(unit).trailing_zeros().min(self.level);

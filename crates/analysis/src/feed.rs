@@ -35,7 +35,7 @@ pub struct Charge {
     pub node: NodeId,
     /// What is charged.
     pub class: AccessClass,
-    /// How many.
+    /// Number of equal accesses that are charged.
     pub weight: u32,
     /// Where the block lives under first touch.
     pub home: Location,
@@ -52,6 +52,6 @@ pub struct Transfer {
     pub object: u32,
     /// Site of that reference.
     pub site: u32,
-    /// Its cost.
+    /// Cost of the transfer.
     pub cost: Cost,
 }

@@ -36,7 +36,7 @@ pub struct SiteName {
 pub struct FieldName {
     /// Way from the object's first byte: `[3].hits`, `.head.next`, `[7]`; written after the object's name.
     pub path: String,
-    /// The same without positions in arrays: `[].hits`. Equal for one field of all elements.
+    /// Path without positions in arrays: `[].hits`. Equal for one field of all elements.
     pub member: String,
     /// Type that the innermost member belongs to: `struct stats`; empty if the object is a plain array or number.
     pub of: String,

@@ -101,7 +101,7 @@ pub struct FalseSharingRow {
     pub words: Vec<FalseWord>,
     /// Cache-to-cache transfers of this line.
     pub transfers: u64,
-    /// Their cost.
+    /// Cost of the line's transfers.
     pub cost: TotalCost,
 }
 
@@ -228,13 +228,13 @@ pub struct InTurns {
 /// Transfers of one class.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TransferClass {
-    /// How many.
+    /// Number of transfers.
     pub transfers: u64,
-    /// Their cost.
+    /// Cost of the transfers.
     pub cost: TotalCost,
     /// Object that the dearest of them belong to; `None` if there are none.
     pub object: Option<String>,
-    /// Their cost on that object.
+    /// Cost of the transfers of that object.
     pub object_cost: TotalCost,
     /// Source lines that caused the transfers of that object, dearest first, at most 8.
     pub lines: Vec<TransferLine>,
@@ -249,6 +249,6 @@ pub struct TransferLine {
     pub function: String,
     /// Transfers.
     pub transfers: u64,
-    /// Their cost.
+    /// Cost of the transfers.
     pub cost: TotalCost,
 }

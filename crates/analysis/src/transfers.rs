@@ -14,7 +14,7 @@ const LINES: usize = 8;
 pub(crate) enum Class {
     /// Nothing.
     False,
-    /// It brought what another wrote, or made room for a write to what another used.
+    /// What another wrote, or room for a write to what another used.
     True,
     /// To a lock word.
     Lock,

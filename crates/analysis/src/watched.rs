@@ -88,7 +88,7 @@ impl Word {
             written: 0,
         }
     }
-    /// Its bits among the words of the line.
+    /// Bits of the watched word among the words of the line.
     pub(crate) fn mask(&self) -> u64 {
         (u64::MAX >> (64 - u32::from(self.len))) << self.from
     }
@@ -140,11 +140,11 @@ impl Word {
 #[derive(Clone, Debug)]
 pub(crate) struct User {
     pub(crate) cpu: u32,
-    /// Its threads, in order of appearance.
+    /// Threads of the processor, in order of appearance.
     pub(crate) threads: Vec<u32>,
-    /// Its last finished turn, 0 = none.
+    /// Last finished turn of the processor, 0 = none.
     last_turn: u64,
-    /// Its last turn before the running life.
+    /// Last turn of the processor before the running life.
     before: u64,
     useful: bool,
     /// Turns under locks or by atomics in which it used the line, and the last of them.

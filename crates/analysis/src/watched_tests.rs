@@ -57,7 +57,7 @@ fn useless(history: &[Step]) -> u64 {
     count + u64::from(others > 0 && count * 2 >= others)
 }
 
-/// So many successive words from a place.
+/// Bits of `len` successive words from word `from` on.
 fn span(from: u64, len: u64) -> u64 {
     (u64::MAX >> (64 - len.clamp(1, 64 - from))) << from
 }

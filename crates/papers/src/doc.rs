@@ -39,7 +39,7 @@ pub struct Table {
 pub struct Claim {
     /// What is claimed.
     pub what: String,
-    /// Where.
+    /// Place in the publication: a table, figure or section.
     pub place: String,
     /// The published value with its unit.
     pub theirs: String,

@@ -21,8 +21,8 @@ pub struct Access {
     pub kind: AccessKind,
     /// What is charged.
     pub class: AccessClass,
-    /// How many.
+    /// Number of consecutive equal accesses.
     pub weight: u32,
-    /// When.
+    /// Virtual time of the access.
     pub t: VirtualTime,
 }

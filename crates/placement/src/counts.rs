@@ -27,9 +27,9 @@ pub struct Use {
     pub addr: u64,
     /// Bytes; 0 counts as 1.
     pub bytes: u64,
-    /// Who.
+    /// Thread that uses the memory.
     pub thread: ThreadId,
-    /// What; [`AccessClass::Free`] is not counted.
+    /// Class of the access; [`AccessClass::Free`] is not counted.
     pub class: AccessClass,
     /// How many units it stands for.
     pub weight: u64,
@@ -130,8 +130,8 @@ impl Counts {
         all.sort_unstable_by_key(|(k, _)| *k);
         all
     }
-    /// The same uses on larger pages (huge pages): which of them is first is that of the lowest page in it. `None` unless
-    /// the size is a power of two and not smaller than now.
+    /// Counts of the uses on larger pages (huge pages): which of them is first is that of the lowest page in it. `None`
+    /// unless the size is a power of two and not smaller than now.
     pub fn coarser(&self, page_bytes: u64) -> Option<Counts> {
         let mut out = Counts::new(page_bytes).filter(|c| c.shift >= self.shift)?;
         let by = out.shift - self.shift;

@@ -12,7 +12,7 @@ pub struct Comparison {
     pub provenance: Provenance,
     /// What the second recording could not see, in sentences.
     pub blind: Vec<String>,
-    /// Its evaluation.
+    /// Evaluation of the second recording.
     pub evaluation: Evaluation,
     /// Names of the objects whose findings are gone in the second recording.
     pub remedied: Vec<String>,

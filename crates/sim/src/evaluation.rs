@@ -59,7 +59,7 @@ pub struct Evaluation {
     pub predicted_all: Option<TotalCost>,
     /// What was not seen, and which conclusions that takes away.
     pub evidence: Evidence,
-    /// Its figures priced again, if that was asked for.
+    /// Figures of the evaluation priced again, if that was asked for.
     pub verified: Option<Verified>,
     /// Sentences for the reader: wrapped threads, unplaceable pages, order labels and the like.
     pub warnings: Vec<String>,

@@ -53,7 +53,7 @@ pub enum Doubt {
 pub enum GapKind {
     /// The recording did not end in order: killed, damaged, recovered, still running.
     Incomplete,
-    /// It, or the program, ended before its time, as asked for or not.
+    /// The recording, or the program, ended before its time, as asked for or not.
     Ended,
     /// Restricted to a phase.
     Roi,
@@ -106,7 +106,7 @@ impl Gap {
         Gap { kind, doubts, sentence, remedy: remedy.to_owned() }
     }
 
-    /// So many transfers of cache lines that were not watched, or no longer.
+    /// Transfers of cache lines that were not watched, or no longer.
     pub fn pruned(transfers: u64) -> Gap {
         let what = if transfers == 1 { "1 transfer".to_owned() } else { format!("{transfers} transfers") };
         let sentence =
@@ -123,7 +123,7 @@ impl Gap {
         Gap::new(GapKind::Untried, Doubt::Absence, sentence, "cure what is found and report again")
     }
 
-    /// These threads could have run at the same time and did not.
+    /// Threads that could have run at the same time and did not.
     pub fn apart(a: &Apart) -> Gap {
         let (one, other) = (a.first.min(a.waiter), a.first.max(a.waiter));
         let more = match a.pairs {
@@ -147,7 +147,7 @@ impl Gap {
         Gap::new(GapKind::Dropped, Doubt::Absence, sentence, "record again")
     }
 
-    /// So many samples, worth this many independent ones, are too few; `None` if they are enough.
+    /// Too few samples: `charged` ones, worth `effective` independent ones; `None` if they are enough.
     pub fn few_samples(charged: u64, effective: f64) -> Option<Gap> {
         let sentence = match charged {
             0 => "No sample says anything of what memory costs.".to_owned(),

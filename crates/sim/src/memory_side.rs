@@ -10,7 +10,7 @@ use homenode_base::{Cost, NodeId, TotalCost, VirtualTime};
 use homenode_machine::{AccessClass, Location, Machine};
 use homenode_placement::{Access, AccessKind, Step};
 
-/// See the module.
+/// Replay behind the cache filter: first-touch homes and costs, folding, consumers.
 pub(crate) struct MemorySide<'m, L, O> {
     machine: &'m Machine,
     shifts: Shifts,

@@ -16,7 +16,7 @@ struct Row {
     bytes: u64,
     /// Index of the global that it is, if it is one.
     global: Option<usize>,
-    /// Its objects by (space, address), with their sizes.
+    /// Objects of the row by (space, address), with their sizes.
     extents: Vec<(u32, u64, u64)>,
 }
 

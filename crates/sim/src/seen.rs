@@ -6,7 +6,7 @@
 //!   whatever the policy gave it, is still as it was left;
 //! * a *store hit* right after a store of the same node to the same block, with nothing but such read hits between.
 //!
-//! The same holds for the optimum: a free read allows every set of copies, and of two stores in a row by one node the
+//! Nor does the optimum change: a free read allows every set of copies, and of two stores in a row by one node the
 //! second forbids nothing that the first allows (moves obey the triangle inequality). A write-back is not a store of its
 //! node: policies may ignore it, so everything after it is reported anew. The test
 //! `leaving_out_repeated_hits_changes_nothing` compares with reporting every hit.

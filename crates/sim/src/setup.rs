@@ -13,7 +13,7 @@ pub struct Setup<'m> {
     pub bindings: &'m [ThreadBinding],
     /// Placement block, a power of two.
     pub block_bytes: u64,
-    /// How.
+    /// Options of the replay.
     pub options: ReplayOptions,
 }
 

@@ -10,7 +10,7 @@ pub struct Row {
     pub machine: u32,
     /// Block size in bytes.
     pub block_bytes: u64,
-    /// What.
+    /// Policy or bound that the row is about.
     pub what: What,
     /// References and movement; cache-to-cache transfers are not contained.
     pub cost: TotalCost,

@@ -16,7 +16,7 @@ pub fn answer(question: &Question, partition: &Partition, regions: Range<usize>)
     run(question, partition, regions, first_part)
 }
 
-/// The same for any regions, each at most once, in any order. References and transfers are with the part that has region 0.
+/// The answer for any regions, each at most once, in any order. References and transfers are with the part of region 0.
 ///
 /// # Errors
 /// As [`answer`].

@@ -18,10 +18,10 @@ const FOLD_BYTES: usize = 64 << 20;
 pub enum Want {
     /// Nothing.
     None,
-    /// Its cost: the fast way, for many machines at once.
+    /// Cost alone: the fast way, for many machines at once.
     #[default]
     Cost,
-    /// Its cost and what it consists of, with moves and copies: slower.
+    /// Cost and what it consists of, with moves and copies: slower.
     Parts,
 }
 
@@ -56,7 +56,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// These machines with these bindings at these block sizes; nothing is wanted yet.
+    /// A question about machines with their bindings and block sizes; nothing is wanted yet.
     pub fn new(machines: Vec<Machine>, bindings: Vec<Vec<ThreadBinding>>, blocks: Vec<u64>) -> Question {
         Question {
             machines,

@@ -151,7 +151,7 @@ pub fn finish(
     Ok(doc)
 }
 
-/// As many workers as asked for, processors or memory allow.
+/// Number of workers: as many as asked for, processors or memory allow.
 fn workers(request: &SweepRequest) -> usize {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let fit = (request.memory_bytes / WORKER_BYTES_MIN) as usize;

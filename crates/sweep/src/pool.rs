@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Why a task was not done.
 pub(crate) enum Broken {
-    /// It cannot be done.
+    /// The task cannot be done.
     Failed(Failure),
     /// Whoever did it died; how, in words.
     Died(String),

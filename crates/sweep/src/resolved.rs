@@ -58,7 +58,7 @@ impl ResolvedStudy {
         ResolvedStudy::from_text(asked.text()?, None)
     }
 
-    /// The same in a worker, which is told the digest.
+    /// Resolves the study of `text`; a worker is told the digest (`known`).
     pub(crate) fn from_text(text: Text, known: Option<String>) -> Result<ResolvedStudy, Failure> {
         let study = text.study()?;
         let traces = study.traces.iter().map(|label| Trace::load(&text, label, known.is_none()));

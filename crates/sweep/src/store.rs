@@ -101,7 +101,7 @@ impl ResultStore {
     /// Makes the folder that of this question and digest, or finds that it is; held until the store is dropped.
     ///
     /// # Errors
-    /// It is of another study or another version's (`force` replaces it), another user's, another sweep's at this moment, or cannot be written.
+    /// The folder is another study's or version's (`force` replaces it), another user's, in use, or not writable.
     pub fn claim(self, text: &Text, digest: &str, force: bool) -> Result<(ResultStore, Claim), Failure> {
         let failed = |e: std::io::Error| self.failed("make", &e);
         self.refuse_foreign()?;

@@ -143,7 +143,7 @@ pub enum Message {
     At(u64),
     /// The task is done.
     Done,
-    /// It cannot be done: exit status and message.
+    /// The task cannot be done: exit status and message.
     Failed(u8, String),
 }
 

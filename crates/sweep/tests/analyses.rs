@@ -61,7 +61,7 @@ fn refused(text: &str, class: Class, words: &[&str]) {
     assert!(!folder.path().join("out.sweep/work").exists(), "no work is begun: {e}");
 }
 
-/// The same asked of the registry, and of the plain engine.
+/// Tables of an analysis asked of the registry, and of the plain engine.
 fn directly(name: &str) -> Vec<Table> {
     let reader = program().open().expect("a dataset");
     let machine = models::find("numa").expect("in the registry");

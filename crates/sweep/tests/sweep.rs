@@ -88,7 +88,7 @@ fn cells(line: &str) -> Vec<String> {
     line.split(apart).map(|c| c.trim_matches('"').to_owned()).collect()
 }
 
-/// The same question put to the plain engine.
+/// Answer of the plain engine to the question of a study.
 fn plainly(reader: &DatasetReader, machines: Vec<Machine>, blocks: &[u64]) -> homenode_study::Answer {
     let refs = Order::new(reader, OrderKind::Model).and_then(|mut order| rest(&mut order)).expect("in order");
     let binding = |m: &Machine| {

@@ -203,7 +203,7 @@ struct Whole<'a> {
     progress: &'a mut dyn Progress,
     /// References that the evaluations begun so far read at most.
     done: u64,
-    /// The same of all evaluations.
+    /// References that all evaluations read at most.
     total: u64,
 }
 

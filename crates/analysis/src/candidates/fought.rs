@@ -17,7 +17,7 @@ const MEETING_PERCENT: i128 = 1;
 
 /// One case.
 pub(crate) struct Fought<'a> {
-    /// Its objects, the one with the dearest transfers first.
+    /// Objects of the case, the one with the dearest transfers first.
     pub(crate) objects: Vec<&'a Object>,
     pub(crate) lines: Vec<&'a Line>,
 }

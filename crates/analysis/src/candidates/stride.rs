@@ -5,7 +5,7 @@
 pub(crate) struct Owned {
     /// First byte of the allocation.
     pub(crate) start: u64,
-    /// Its bytes.
+    /// Bytes of the allocation.
     pub(crate) bytes: u64,
     /// (offset, owner), ascending by offset.
     pub(crate) words: Vec<(u64, u32)>,

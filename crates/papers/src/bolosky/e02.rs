@@ -21,7 +21,7 @@ pub(super) static SPEC: Spec = Spec {
 
 const TABLE_3_1: &str = include_str!("../../data/bolosky_table_3_1.csv");
 const TABLE_3_2: &str = include_str!("../../data/bolosky_table_3_2.csv");
-/// The same from the printed times by equations 3.1, 3.4 and 3.5, to four digits.
+/// Table 3.1 from the printed times by equations 3.1, 3.4 and 3.5, to four digits.
 const RECOMPUTED: &str = include_str!("../../data/bolosky_check_table_3_1.csv");
 /// Programs that stand for matmult, e-fft, gauss and plytrace, of which table 3.1 has alpha .94 to .98.
 const LOCAL: [&str; 4] = ["matmult", "fft", "gauss", "raytrace"];

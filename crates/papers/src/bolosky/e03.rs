@@ -25,7 +25,7 @@ const MACHINES: [&str; 4] = ["ace", "butterfly", "numa", "cc"];
 const CC: usize = 3;
 /// Seeds at XS, S and M; the thesis has one a program in table 4.1.
 const SEEDS: [u64; 3] = [1, 1, 5];
-/// The same for the local filter without synchronisation, of which figure 4.4 has several.
+/// Seeds at XS, S and M for the local filter without synchronisation, of which figure 4.4 has several.
 const SEEDS_4_4: [u64; 3] = [2, 3, 5];
 /// Programs in figure 4.4: as many as there.
 const SHOWN: usize = 4;

@@ -18,7 +18,7 @@ pub(super) static SPEC: Spec =
 /// Machines with decisions to take, then those without; with the block that each has by itself.
 const MACHINES: [(&str, u64); 6] =
     [("cc-plus", 64), ("numa", 4096), ("dsm-plus", 4096), ("butterfly", 4096), ("cc", 64), ("dsm", 4096)];
-/// Those that have decisions to take.
+/// Number of machines that have decisions to take, the first ones.
 const DECIDING: usize = 4;
 const BUTTERFLY: usize = 3;
 const BLOCKS: [u64; 3] = [64, 512, 4096];

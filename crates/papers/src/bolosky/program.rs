@@ -142,7 +142,7 @@ impl Program {
         }
         Ok(whole)
     }
-    /// The same with the question, which values are looked up by.
+    /// The answer of the folded engine with the question, which values are looked up by.
     pub(super) fn ask(&self, question: Question) -> Result<Answered, Failure> {
         let answer = self.answer(&question)?;
         Ok(Answered { question, answer })

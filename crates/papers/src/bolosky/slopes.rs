@@ -142,7 +142,7 @@ mod tests {
         Program::of(of_size(0)[0], 0, b.open().expect("valid"), 1).expect("partitioned")
     }
 
-    /// The same from the placement itself, which the slow solvers return.
+    /// Numbers of moves from costs alone, compared with the placement itself, which the slow solvers return.
     #[test]
     fn numbers_are_those_of_the_optimal_placement() {
         let machines: Vec<Machine> =

@@ -17,7 +17,7 @@ pub struct Distances {
 const CLASSES: [AccessClass; 3] = [AccessClass::Read, AccessClass::Write, AccessClass::WriteBack];
 
 impl Distances {
-    /// Those of a machine: square, one row a node; nodes without processors have a row that nothing uses.
+    /// Costs on a machine: square, one row a node; nodes without processors have a row that nothing uses.
     pub fn of(machine: &Machine) -> Distances {
         let n = machine.nodes();
         let node = |i: usize| NodeId(i as u16);
@@ -27,7 +27,7 @@ impl Distances {
         let accessors = machine.shape.cores.iter().filter(|c| **c > 0).count();
         Distances { homes: n, cells: CLASSES.map(table), accessors }
     }
-    /// The same costs for every class, in any unit; `None` unless all rows have the same length and there is a cell.
+    /// Costs equal for every class, in any unit; `None` unless all rows have the same length and there is a cell.
     pub fn from_rows(rows: &[Vec<Cost>]) -> Option<Distances> {
         let homes = rows.first()?.len();
         let regular = homes > 0 && rows.iter().all(|r| r.len() == homes);

@@ -54,7 +54,7 @@ pub enum AssignError {
     Shape {
         /// Class.
         class: usize,
-        /// Its prices.
+        /// Number of prices that the class names.
         prices: usize,
         /// Homes.
         homes: usize,

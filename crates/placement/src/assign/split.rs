@@ -15,11 +15,11 @@ pub struct SplitTerms {
 pub struct Split {
     /// Best home of the whole.
     pub whole_home: usize,
-    /// Its price there.
+    /// Price of the whole at that home.
     pub whole: TotalCost,
     /// Best home of each small page.
     pub homes: Vec<usize>,
-    /// Their prices together, without what splitting costs.
+    /// Prices of the small pages together, without what splitting costs.
     pub split: TotalCost,
     /// What splitting gains after its costs; negative if it does not pay.
     pub gain: TotalCost,

@@ -64,7 +64,7 @@ pub enum Event {
     },
     /// A process ended.
     Ended {
-        /// Its address space.
+        /// Address space of the process.
         space: u32,
     },
     /// The off switch: nothing moves any more until [`Event::On`].
@@ -89,7 +89,7 @@ pub struct MigrationCandidate {
 }
 
 impl MigrationCandidate {
-    /// Those with the greatest gain a small page first.
+    /// Order of candidates: the greatest gain a small page comes first.
     pub(super) fn by_gain_a_page(&self, other: &MigrationCandidate) -> Ordering {
         let per_page =
             i128::from(other.gain) * i128::from(self.pages) - i128::from(self.gain) * i128::from(other.pages);
@@ -102,7 +102,7 @@ impl MigrationCandidate {
 pub struct Verdict {
     /// The page.
     pub page: PageId,
-    /// Its move status.
+    /// Move status of the page.
     #[serde(alias = "fate")]
     pub status: MoveStatus,
 }
@@ -111,9 +111,9 @@ pub struct Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MoveStatus {
-    /// It is where it was to go, confirmed.
+    /// The page is where it was to go, confirmed.
     Moved,
-    /// It is not.
+    /// The page is not where it was to go.
     Refused(MoveRefusal),
 }
 
@@ -124,7 +124,7 @@ impl MoveStatus {
     }
 }
 
-/// Why not.
+/// Reason why a page was not moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MoveRefusal {

@@ -59,7 +59,7 @@ pub struct Governor<'m> {
     moved_lately: usize,
     /// Pages whose moves there was no time for, with what the policy has not heard of them yet.
     late: BTreeMap<PageId, Seen>,
-    /// Those of this window.
+    /// Pages of this window whose moves there was no time for.
     unaffordable: BTreeSet<PageId>,
     backoff: Backoff,
     stats: Stats,

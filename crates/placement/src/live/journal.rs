@@ -41,12 +41,12 @@ pub enum Line {
     In {
         /// When, in nanoseconds of the run's clock.
         at_ns: u64,
-        /// What.
+        /// Event that the controller was told.
         event: Event,
     },
     /// What it wanted done.
     Out {
-        /// What.
+        /// Effect that the controller wanted.
         effect: Effect,
     },
 }
@@ -71,10 +71,10 @@ pub enum JournalError {
         /// What is wrong.
         why: String,
     },
-    /// Its policy does not exist (any more).
+    /// The journal's policy does not exist (any more).
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// Its machine is none.
+    /// The journal's machine is not a valid one.
     #[error("the journal's machine: {0}")]
     Machine(#[from] MachineError),
 }
@@ -101,7 +101,7 @@ pub struct Replayed {
 /// Decides a recorded run again, by `policy` if given (then the first other decision ends the replay), else by its own.
 ///
 /// # Errors
-/// It is not a journal of this version, or its policy or machine does not hold.
+/// The text is not a journal of this version, or its policy or machine does not hold.
 pub fn replay(text: &str, policy: Option<&Choice>) -> Result<Replayed, JournalError> {
     let mut lines = text.lines().enumerate().map(|(i, l)| (i + 1, l)).peekable();
     let bad = |line: usize, why: &str| JournalError::Line { line, why: why.to_owned() };

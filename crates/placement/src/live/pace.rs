@@ -121,7 +121,7 @@ pub(super) struct Round {
 const ROUND_MOST: u64 = 24;
 
 impl Round {
-    /// These pages were looked at again, after so many windows in all.
+    /// Takes note of pages that were looked at again; `gaps` are the windows since they last were, one a page.
     pub(super) fn saw(&mut self, gaps: impl Iterator<Item = u64>) {
         let (mut windows, mut looks) = (0, 0);
         gaps.for_each(|gap| (windows, looks) = (windows + gap.min(ROUND_MOST) * 1024, looks + 1024));

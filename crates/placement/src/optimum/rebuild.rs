@@ -63,7 +63,7 @@ fn fill(costs: &Costs, reads: &[Access], sets: &mut [LocationSet], choice: Choic
     }
 }
 
-/// The same set over the whole run.
+/// The one set over the whole run: where it starts, and the nodes that get a copy.
 fn constant(costs: &Costs, reads: &[i64], copy: i64, start: Location, end: Option<usize>) -> LocationSet {
     let replicated = |k: &usize| share(reads[*k], copy) == Value::copy(copy) || (end == Some(*k) && reads[*k] > 0);
     let mut set: LocationSet = (0..costs.nodes).filter(replicated).map(|k| location(k, costs.nodes)).collect();

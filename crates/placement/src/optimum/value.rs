@@ -89,7 +89,7 @@ impl Solved {
         self.moves += other.moves;
         self.copies += other.copies;
     }
-    /// The same with a constant added to the cost, such as references that cost the same wherever the block is.
+    /// The solution with a constant added to the cost, such as references that cost the same wherever the block is.
     pub fn plus(mut self, cost: Cost) -> Solved {
         self.cost += cost;
         self

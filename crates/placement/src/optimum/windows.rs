@@ -8,7 +8,7 @@ use std::borrow::Cow;
 /// What each node can do under one plan.
 #[derive(Clone, Debug)]
 pub(super) struct Options<'a> {
-    /// Its reads without ever having a copy.
+    /// Values of the reads of each node without ever having a copy.
     pub(super) never: Cow<'a, [Value]>,
     /// A copy from the first read on.
     pub(super) first: Cow<'a, [Value]>,

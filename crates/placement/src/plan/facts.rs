@@ -104,7 +104,7 @@ pub struct NodeDemand {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HugePages {
-    /// Their size in bytes.
+    /// Size of a huge page in bytes.
     pub page_bytes: u64,
     /// How many of them hold data that the plan places.
     pub pages: u64,
@@ -122,9 +122,9 @@ pub struct HugePages {
 pub enum Why {
     /// Objects smaller than a page share pages.
     SmallObjects,
-    /// Its module has no build id, or its call stack leads to none.
+    /// The object's module has no build id, or its call stack leads to none.
     NoBuildId,
-    /// It belongs to another process than the first.
+    /// The object belongs to another process than the first.
     OtherProcess,
     /// No object is known there.
     UnknownMemory,
@@ -136,7 +136,7 @@ pub enum Why {
 pub struct Unplaceable {
     /// What people call it.
     pub name: String,
-    /// Why.
+    /// Reason why the data cannot be placed.
     pub why: Why,
     /// Number of objects.
     pub objects: u64,

@@ -71,7 +71,7 @@ pub struct Entry {
     pub offset: u64,
     /// Bytes, at least 1.
     pub bytes: u64,
-    /// Its home.
+    /// Home of the part.
     pub home: Home,
     /// What people call the object.
     pub name: String,

@@ -139,7 +139,7 @@ impl<'m> World<'m> {
         self.window_of(1, uses);
     }
 
-    /// The same with pages of so many small ones.
+    /// A window in which these uses of pages of `pages` small ones happen.
     pub(crate) fn window_of(&mut self, pages: u32, uses: &[(u64, u16, u32, u32)]) {
         let used = |&(page, node, reads, writes): &(u64, u16, u32, u32)| Use {
             page: id(page),

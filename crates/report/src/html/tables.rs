@@ -62,7 +62,7 @@ pub(super) fn bar(value: f64) -> Cell {
         format!("<svg class=\"inline-bar\" aria-hidden=\"true\"><rect width=\"{width}%\" height=\"100%\"/></svg>");
     Cell { html: format!("{}{drawing}", esc(&percent(value))), class: "n bar", key: Some(value) }
 }
-/// The same with the range it lies in, if it is an estimate.
+/// A cell with the range its value lies in, if that is an estimate.
 fn within(cell: Cell, interval: Option<Interval>) -> Cell {
     let under = interval.map(|i| format!("<span class=\"under\">{}</span>", esc(&range(i))));
     Cell { html: cell.html + &under.unwrap_or_default(), ..cell }

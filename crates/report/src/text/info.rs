@@ -12,14 +12,14 @@ const THREADS: usize = 16;
 const WIDTH: usize = 100;
 
 impl InfoDoc {
-    /// The same for people.
+    /// Facts of the dataset, as text for people.
     pub fn to_text(&self) -> String {
         info(self)
     }
 }
 
 impl CheckDoc {
-    /// The same for people: one line, and one more for each problem.
+    /// Result of the check, as text for people: one line, and one more for each problem.
     pub fn to_text(&self) -> String {
         let name = clean(&self.dataset);
         let refs = plural(self.refs, "reference", "references");

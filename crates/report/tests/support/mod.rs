@@ -1,5 +1,5 @@
 //! A synthetic report, rich enough to fill every section; used by the tests and by the example `sample_report`.
-//! Its numbers are invented but consistent: the parts of each policy add up to its total.
+//! The report's numbers are invented but consistent: the parts of each policy add up to its total.
 #![allow(dead_code, reason = "each test binary uses a part of this")]
 mod rows;
 pub(crate) mod sampled;

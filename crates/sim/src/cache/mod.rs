@@ -50,9 +50,9 @@ pub enum CacheEventKind {
 /// One event. `node` acts: it references, or evicts, or supplies a write-back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CacheEvent {
-    /// What.
+    /// Kind of the event.
     pub kind: CacheEventKind,
-    /// Who.
+    /// Node that acts.
     pub node: u16,
     /// The tag given with the line's most recent fill or reference: dense block index of the placement.
     pub block: u32,

@@ -82,7 +82,7 @@ pub(super) struct Attribution {
 struct HeldBackReferences {
     /// References since the last one that was held back.
     in_a_row: u32,
-    /// Those since the first one that was, by other threads than these.
+    /// References since the first one that was held back, by other threads than those of `held_of`.
     beside: u32,
     /// Threads whose references are held back, as recorded.
     held_of: Vec<u32>,

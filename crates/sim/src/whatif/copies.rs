@@ -110,7 +110,7 @@ impl Copies {
         }
     }
 
-    /// The other nodes do the same to their copies.
+    /// Has the other nodes do to their copies what initialises the original.
     fn build(&self, part: Merged, index: u64, home: Option<usize>, out: &mut impl FnMut(Merged)) {
         if self.making == Making::Build {
             for (node, maker) in self.makers.iter().enumerate().filter(|(node, _)| Some(*node) != home) {

@@ -79,7 +79,7 @@ pub enum Transform {
         /// (address, bytes).
         ranges: Vec<(u64, u64)>,
     },
-    /// These blocks live at these places instead of where they are first touched.
+    /// Blocks live at the places given for them instead of where they are first touched.
     Rehome {
         /// (block number, home).
         homes: Vec<(u64, Location)>,
@@ -91,7 +91,7 @@ pub enum Transform {
         blocks: Vec<u64>,
         /// The thread that makes the copy, one for each node that gets one.
         makers: Vec<u32>,
-        /// How.
+        /// Way in which each node gets its copy.
         making: Making,
     },
     /// All references to these blocks are made by the threads given for them: parts that change hands no more.

@@ -65,7 +65,7 @@ impl Run {
     }
 }
 
-/// See the module.
+/// References of an initialisation, held back by maker, one run of each maker in turn when handed on.
 #[derive(Clone, Debug)]
 pub(super) struct Together {
     line_shift: u32,

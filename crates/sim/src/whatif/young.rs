@@ -23,7 +23,7 @@ pub(super) struct Young {
 pub(super) struct BlockTouch {
     /// No other thread than this one has touched the block.
     pub(super) alone: bool,
-    /// It is a plain write to words that nobody has touched.
+    /// The reference is a plain write to words that nobody has touched.
     pub(super) fresh_write: bool,
 }
 

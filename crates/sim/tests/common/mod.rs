@@ -32,7 +32,7 @@ pub(crate) fn plain(cores: &[u16]) -> Machine {
     }
 }
 
-/// The same with caches: lines of 64 bytes, private and shared as (sets, ways).
+/// The machine of [`plain`] with caches: lines of 64 bytes, private and shared as (sets, ways).
 pub(crate) fn cached(cores: &[u16], private: (u64, u32), shared: (u64, u32)) -> Machine {
     let geometry = |(sets, ways): (u64, u32)| CacheGeometry { bytes: sets * u64::from(ways) * 64, ways };
     let caches = Caches {

@@ -143,7 +143,7 @@ struct Window<'a> {
     number: u64,
 }
 
-/// The same, under way.
+/// Stream of a window of a trace.
 struct Inside<'a> {
     stream: Box<dyn Stream + 'a>,
     /// References in the window, counted from the beginning of the trace.

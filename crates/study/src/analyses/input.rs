@@ -109,7 +109,7 @@ impl<'a> Input<'a> {
 /// The answer of the whole from those of its parts.
 ///
 /// # Errors
-/// They are not answers to the same question.
+/// The parts are not answers to the same question.
 pub fn sum(parts: &[Answer]) -> Result<Answer, AnalysisError> {
     let mut whole = Answer::default();
     parts.iter().try_for_each(|part| whole.add(part))?;

@@ -31,7 +31,7 @@ pub(crate) static SPEC: Spec = Spec {
 pub enum PhaseBy {
     /// Nothing: one phase.
     Nothing,
-    /// As many windows of equal length as there are phases between barriers.
+    /// Windows of equal length, as many as there are phases between barriers.
     Windows,
     /// A barrier that several threads came to.
     Barriers,
@@ -71,10 +71,10 @@ struct Coming {
 }
 
 impl Marks {
-    /// Those of a whole trace.
+    /// Marks of a whole trace.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The trace cannot be read.
     pub fn of(source: &mut dyn Source) -> Result<Marks, AnalysisError> {
         let mut marks = Marks::default();
         let mut stream = source.stream(0)?;

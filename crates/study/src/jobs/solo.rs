@@ -4,7 +4,7 @@ use crate::kernels::WithoutReplication;
 use crate::{Row, What};
 use homenode_placement::Step;
 
-/// Its cost at one block size.
+/// Cost of the optimum without replication at one block size.
 pub(crate) struct SoloJob {
     pub(crate) machines: WithoutReplication,
 }

@@ -21,7 +21,7 @@ pub(crate) struct Parameters {
 }
 
 impl Parameters {
-    /// Those of a machine with one remote cost, near <= global <= far, and G <= R <= 2G where there is global memory; `None`
+    /// Parameters of a machine with one remote cost, near <= global <= far, and G <= R <= 2G with global memory; `None`
     /// for others, on which equal accesses in a row are not one, and where costs are too large for 64 bits.
     pub(crate) fn new(machine: &Machine, block_bytes: u64) -> Option<Parameters> {
         let single = machine.single_remote(block_bytes)?;
@@ -203,7 +203,7 @@ pub(crate) struct Machines<T> {
     pub(crate) share: Priced<T>,
     /// `min(n * excess of a write, K)`.
     pub(crate) write: Priced<T>,
-    /// The same for reads.
+    /// `min(n * excess of a read, K)`.
     pub(crate) read: Priced<T>,
     pub(crate) global: Option<Global<T>>,
     /// K.

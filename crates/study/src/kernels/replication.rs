@@ -237,7 +237,7 @@ impl<T: Num> State<T> {
         run
     }
 
-    /// The same with global memory in the set; nodes are met.
+    /// Sums over the readers, with global memory in the set; nodes are met.
     #[inline(always)]
     fn global_run(&self, m: &Machines<T>, reads: &[Reads]) -> Run<T> {
         let Some(g) = &m.global else { return Run { all: self.best, start: self.best } };

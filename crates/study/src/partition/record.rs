@@ -51,7 +51,7 @@ pub(crate) struct Record {
     pub(crate) by: u32,
     /// Below [`SINGLE`].
     pub(crate) code: u8,
-    /// How many.
+    /// Number of accesses.
     pub(crate) weight: u32,
     /// Virtual time; 0 where it is not kept.
     pub(crate) t: u64,
@@ -100,7 +100,7 @@ impl Format {
     pub(crate) const fn first(&self, unit: u32, code: Code, by: u32) -> u32 {
         unit | (code as u32) << self.unit_bits() | by << self.thread_shift()
     }
-    /// The same for a code as a number, where nothing is known to be in range.
+    /// The first word for a code as a number, where nothing is known to be in range.
     #[inline(always)]
     pub(crate) const fn word(&self, unit: u32, code: u32, by: u32) -> u32 {
         unit | code.unbounded_shl(self.unit_bits()) | by.unbounded_shl(self.thread_shift())
@@ -129,7 +129,7 @@ impl Format {
             }
         });
     }
-    /// The same, with accesses of two units at once where the first one is even: `each(first, whether it is two)`.
+    /// As [`Self::for_each`], with two units at once where the first one is even: `each(first, whether it is two)`.
     #[inline]
     pub(crate) fn for_each_pair(&self, words: &[u32], mut each: impl FnMut(Record, bool)) {
         self.decode(words, |r, two| {

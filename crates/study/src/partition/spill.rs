@@ -39,7 +39,7 @@ impl Spill for InMemory {
 
 /// Bytes that can be read anywhere: what a partition is opened from.
 pub trait Store: Send + Sync {
-    /// Their number.
+    /// Number of bytes.
     fn bytes(&self) -> u64;
     /// Fills `into` with the bytes from `offset` on.
     ///

@@ -15,7 +15,7 @@ impl SpecError {
     pub fn new(message: impl Into<String>) -> SpecError {
         SpecError { line: None, message: message.into() }
     }
-    /// The same with a line, unless it has one.
+    /// The error with a line, unless it has one.
     #[must_use]
     pub fn at(mut self, line: usize) -> SpecError {
         self.line.get_or_insert(line);

@@ -248,7 +248,7 @@ fn set_remote(machine: &mut Machine, r: i64) -> Result<(), SpecError> {
 /// Whether a machine with global memory satisfies R <= 2G at this block size (Bolosky 1993, section 4.1.1).
 ///
 /// # Errors
-/// It does not.
+/// R is more than 2G.
 pub fn check_copies(machine: &Machine, block_bytes: u64) -> Result<(), SpecError> {
     let words = block_bytes.div_ceil(u64::from(machine.shape.word_bytes)) as i64;
     let Some(global) = machine.cost.global else { return Ok(()) };

@@ -28,7 +28,7 @@ const ANALYSED_MACHINES_MAX: u128 = 64;
 /// A change to the order of references: see [`Perturber`](homenode_study::analyses::Perturber).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Disturbance {
-    /// How.
+    /// Filter by which references change places.
     pub filter: Filter,
     /// Whether synchronisation is kept.
     pub sync: Sync,
@@ -61,7 +61,7 @@ pub struct Study {
     pub seeds: Option<Vec<u64>>,
     /// Threads to processors; absent for the default, which gives way to what the program asked for.
     pub map: Option<MapRule>,
-    /// The same as written.
+    /// Threads to processors, as written.
     pub map_text: String,
     /// Whether busy-wait references are charged.
     pub charge_spins: bool,
@@ -119,7 +119,7 @@ impl Study {
     /// The machine with this number, over all sets.
     ///
     /// # Errors
-    /// It cannot be, at some block size.
+    /// The machine cannot be, at some block size.
     pub fn point(&self, number: u128) -> Result<Point, SpecError> {
         let mut rest = number;
         for set in &self.machines {

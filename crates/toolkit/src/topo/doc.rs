@@ -39,7 +39,7 @@ pub struct MeasuredDoc {
     pub memory_nodes: Vec<u32>,
     /// Idle load latency, picoseconds.
     pub idle_ps: Table,
-    /// The same in huge pages.
+    /// Idle load latency in huge pages, picoseconds.
     pub idle_huge_ps: Option<Table>,
     /// Load latency while the node's other processors read.
     pub loaded_ps: Option<Table>,

@@ -55,7 +55,7 @@ pub struct Share {
 /// An object's remedy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectShare {
-    /// Its bounds.
+    /// Bounds of the object's false sharing.
     pub share: Share,
     /// Words used by one node, only read by several, shared; in blocks with moves.
     pub words: [u64; 3],
@@ -88,9 +88,9 @@ pub struct WorstBlock {
     pub space: u32,
     /// First byte.
     pub addr: u64,
-    /// Its bounds.
+    /// Bounds of the block's false sharing.
     pub component: Component,
-    /// Its words in ascending order: (offset in words, who uses it, object).
+    /// Words of the block in ascending order: (offset in words, who uses it, object).
     pub words: Vec<(u64, WordUse, u32)>,
 }
 

@@ -3,10 +3,10 @@
 //! forms, which ignore initial placement.
 use homenode_trace::synthetic::{Builder, t_f, t_gamma, t_s};
 
-/// Which one.
+/// Trace of one block, by what its moves come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyntheticTrace {
-    /// Everybody writes the first word in turn: all that the larger block costs is fragmentation.
+    /// All processors write the first word in turn: all that the larger block costs is fragmentation.
     Fragmentation,
     /// Each word is written by one processor, in turn; the number of processors divides that of words: all false sharing.
     FalseSharing,

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 pub struct Blamed {
     /// Object row.
     pub object: u32,
-    /// Its name.
+    /// Name of the object.
     pub name: String,
     /// Moves in the recorded order.
     pub moves: u64,

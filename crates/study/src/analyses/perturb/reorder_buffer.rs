@@ -72,7 +72,7 @@ type Key = (u32, u64, u64);
 /// What an event means for others while it is held.
 enum Role {
     Nothing,
-    /// It follows releases of the object with lower numbers, and is one itself or not.
+    /// The event follows releases of the object with lower numbers, and is one itself or not.
     Sync {
         key: Key,
         seq: u64,

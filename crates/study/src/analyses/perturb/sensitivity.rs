@@ -12,7 +12,7 @@ pub const SHOWN_PERCENT: f64 = 0.001;
 pub struct Change {
     /// The row in the recorded order.
     pub row: Row,
-    /// Its cost under each seed.
+    /// Cost of the row under each seed.
     pub costs: Vec<TotalCost>,
 }
 

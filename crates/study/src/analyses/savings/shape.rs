@@ -25,7 +25,7 @@ impl PartialOrd for Slope {
 /// A point at which the slope changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bend {
-    /// Where.
+    /// Move cost at which the slope changes.
     pub x: i64,
     /// Slope before it.
     pub before: Slope,

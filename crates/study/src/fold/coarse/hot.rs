@@ -15,14 +15,14 @@ type Id = (u32, usize);
 pub(super) struct Hot {
     /// Blocks that were worked on, with what is not yet given and the slot of their state.
     begun: HashMap<Id, (Rest, usize)>,
-    /// Their halves' lists.
+    /// Lists of the halves of those blocks.
     lists: HashMap<Id, List>,
     /// Slots in use, by level; slot 0 is nobody's.
     slots: Vec<usize>,
     /// Entries of all lists, and as many as there may be.
     held: usize,
     most: usize,
-    /// As many as there may be in one.
+    /// Entries that one list may have.
     most_each: usize,
 }
 

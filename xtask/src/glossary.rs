@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const PATH: &str = "docs/glossary.md";
 /// What declares a name.
 const DECLARES: [&str; 8] = ["struct", "enum", "trait", "type", "fn", "mod", "const", "static"];
-/// Those of them that declare a type.
+/// Keywords that declare a type.
 const TYPES: [&str; 4] = ["struct", "enum", "trait", "type"];
 
 /// One row of the table.

@@ -3,6 +3,7 @@
 
 mod arrows;
 mod circles;
+mod comments;
 mod dead;
 mod fmt;
 mod gen_header;
@@ -18,7 +19,7 @@ mod tree;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
-  tidy                  check the house rules: arrows, circles, purity, lengths, dead files, links and paths in prose, glossary, formatting
+  tidy                  check the house rules: arrows, circles, purity, lengths, dead files, links and paths in prose, pronouns, glossary, formatting
   fmt                   format every Rust file by path (rustfmt does not follow `mod` lines inside macros)
   picture               draw the crates and their arrows in ARCHITECTURE.md
   gen-header [--check]  write (or compare) the C headers of the rings and of the agent's plans
@@ -66,6 +67,7 @@ fn tidy() -> anyhow::Result<()> {
     problems.extend(lengths::check(&tree)?);
     problems.extend(dead::check(&tree));
     problems.extend(prose::check(&tree));
+    problems.extend(comments::check(&tree));
     problems.extend(glossary::check(&tree));
     problems.extend(fmt::run(true)?);
     problems.iter().for_each(|p| eprintln!("tidy: {p}"));

@@ -7,7 +7,7 @@ use std::process::Command;
 pub(crate) struct File {
     /// Path relative to the root.
     pub(crate) path: String,
-    /// Content.
+    /// Text of the file.
     pub(crate) text: String,
 }
 

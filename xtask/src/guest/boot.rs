@@ -22,9 +22,9 @@ const SILENCE: Duration = Duration::from_millis(300);
 pub(crate) enum Port {
     /// Standard output of the command.
     Out,
-    /// Its standard error.
+    /// Standard error of the command.
     Err,
-    /// Its status and /out.
+    /// Status of the command and /out.
     Result,
     /// The kernel's console, and what QEMU itself says.
     Console,
@@ -35,7 +35,7 @@ pub(crate) enum Port {
 pub(crate) enum Ended {
     /// The command ended with this status.
     Status(u8),
-    /// It was not done in time.
+    /// The command was not done in time.
     TimeOut,
     /// The guest or QEMU ended before the command did: why, in one line.
     Broken(String),

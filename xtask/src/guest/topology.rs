@@ -10,11 +10,11 @@ const HOP: u32 = 10;
 /// How the nodes are connected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// Everybody one hop from everybody else.
+    /// Every node one hop from every other.
     Flat,
     /// Node k beside k - 1 and k + 1.
     Ring,
-    /// As many hops as the node numbers differ in bits.
+    /// Hops between nodes: as many as their numbers differ in bits.
     Hypercube,
     /// A square matrix of numbers in a text file.
     File(PathBuf),

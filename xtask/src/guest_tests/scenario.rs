@@ -20,7 +20,7 @@ const LIBRARY: &str = "check.sh";
 /// One script and what its head says.
 #[derive(Debug)]
 pub(crate) struct Scenario {
-    /// Its file name without `.sh`.
+    /// File name of the script without `.sh`.
     pub(crate) name: String,
     /// The script.
     pub(crate) path: PathBuf,

@@ -8,7 +8,7 @@ use anyhow::bail;
 pub(crate) enum Expect {
     /// Every check passes.
     Pass,
-    /// These checks fail and all others pass.
+    /// Named checks fail and all others pass.
     Fails(Vec<String>),
     /// The time is over before the scenario is.
     TimeOut,

@@ -1,5 +1,6 @@
 /* operator new and delete: an allocator with its own does not come by malloc. Where they do, the object is known
  * already and the second look changes nothing. A program that has no operator new has nobody to call these. */
+#include "operators.h"
 #include "real.h"
 #include "agent.h"
 
@@ -14,16 +15,7 @@ void free(void *p);
         hnag_obtained(p, bytes, HNAG_HEAP);                                                                           \
         return p;                                                                                                     \
     }
-OPERATOR_NEW(_Znwm, (size_t bytes), (bytes))
-OPERATOR_NEW(_Znam, (size_t bytes), (bytes))
-OPERATOR_NEW(_ZnwmRKSt9nothrow_t, (size_t bytes, const void *tag), (bytes, tag))
-OPERATOR_NEW(_ZnamRKSt9nothrow_t, (size_t bytes, const void *tag), (bytes, tag))
-OPERATOR_NEW(_ZnwmSt11align_val_t, (size_t bytes, size_t alignment), (bytes, alignment))
-OPERATOR_NEW(_ZnamSt11align_val_t, (size_t bytes, size_t alignment), (bytes, alignment))
-OPERATOR_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t bytes, size_t alignment, const void *tag),
-             (bytes, alignment, tag))
-OPERATOR_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t bytes, size_t alignment, const void *tag),
-             (bytes, alignment, tag))
+HN_OPERATORS_NEW(OPERATOR_NEW)
 
 #define OPERATOR_DELETE(symbol, parameters, arguments)                                                                \
     INTERPOSE void symbol parameters {                                                                                \

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <unwind.h>
 
+#include "operators.h"
 #include "real.h"
 #include "runtime.h"
 
@@ -196,16 +197,7 @@ static bool enter_operator(struct hn_thread *t, uintptr_t pc) {
             t->alloc_pc = 0;                                                                                          \
         return p;                                                                                                     \
     }
-OPERATOR_NEW(_Znwm, (size_t bytes), (bytes))
-OPERATOR_NEW(_Znam, (size_t bytes), (bytes))
-OPERATOR_NEW(_ZnwmRKSt9nothrow_t, (size_t bytes, const void *tag), (bytes, tag))
-OPERATOR_NEW(_ZnamRKSt9nothrow_t, (size_t bytes, const void *tag), (bytes, tag))
-OPERATOR_NEW(_ZnwmSt11align_val_t, (size_t bytes, size_t alignment), (bytes, alignment))
-OPERATOR_NEW(_ZnamSt11align_val_t, (size_t bytes, size_t alignment), (bytes, alignment))
-OPERATOR_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t bytes, size_t alignment, const void *tag),
-             (bytes, alignment, tag))
-OPERATOR_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t bytes, size_t alignment, const void *tag),
-             (bytes, alignment, tag))
+HN_OPERATORS_NEW(OPERATOR_NEW)
 
 /* ---- mappings ---------------------------------------------------------------------------------------------------- */
 

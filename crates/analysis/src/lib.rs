@@ -45,6 +45,7 @@ pub mod patterns;
 pub mod rows;
 mod tables;
 mod transfers;
+pub mod transform;
 mod true_use;
 mod turns;
 mod watched;

@@ -2,9 +2,8 @@
 mod common;
 
 use common::{PAGE, Program, TestObject, machine};
-use homenode_analysis::candidate::Part;
 use homenode_analysis::rows::FindingKind;
-use homenode_analysis::{Analysed, Candidate, Making, Remedy};
+use homenode_analysis::{Analysed, Candidate, Making, Part, Transform};
 use homenode_base::TotalCost;
 use homenode_trace::Op::{Atomic as A, Read as R, Write as W};
 
@@ -46,7 +45,7 @@ fn serial_initialisation_is_found_at_every_thread_count() {
                 threads - 1
             );
             assert_eq!(c.sentence, expected);
-            let Remedy::InitialiseInParallel { blocks } = &c.remedy else { panic!("{:?}", c.remedy) };
+            let Transform::InitialiseInParallel { blocks } = &c.remedy else { panic!("{:?}", c.remedy) };
             let moved = (0..64u64).map(|b| (HEAP / PAGE + b, (b * u64::from(threads) / 64) as u32));
             let moved: Vec<(u64, u32)> = moved.collect();
             if 64 % threads == 0 {
@@ -147,7 +146,7 @@ fn several_initialisers_of_one_node_are_found() {
     let expected = "32 of the 64 blocks of `halves` (256 KiB, allocated at grid.c:41) are first touched by thread 1 (fill, \
                     grid.c:57), so they live on node 0, but they are used by threads 2-3.";
     assert_eq!(c.sentence, expected);
-    let Remedy::InitialiseInParallel { blocks } = &c.remedy else { panic!("{:?}", c.remedy) };
+    let Transform::InitialiseInParallel { blocks } = &c.remedy else { panic!("{:?}", c.remedy) };
     assert!(blocks.iter().copied().eq((0..64).map(|b| (HEAP / PAGE + b, b as u32 / 16))));
 }
 
@@ -170,7 +169,7 @@ fn parallel_initialisation_by_the_wrong_threads_is_found() {
             if rotated { "thread 0 touches what thread 2 uses" } else { "thread 0 touches what thread 2 uses, " };
         assert!(c.sentence.contains(pair), "{}", c.sentence);
         assert_eq!(c.advice, "Let each thread initialise the part of `grid` that it uses later (now fill, grid.c:57).");
-        let Remedy::InitialiseInParallel { blocks } = &c.remedy else { panic!("{:?}", c.remedy) };
+        let Transform::InitialiseInParallel { blocks } = &c.remedy else { panic!("{:?}", c.remedy) };
         assert!(blocks.iter().copied().eq((0..64).map(|b| (HEAP / PAGE + b, b as u32 / 16))));
     }
 }
@@ -228,7 +227,7 @@ fn a_large_table_read_by_all_nodes_wants_copies() {
             (c.kind, &c.places[..]),
             (FindingKind::ReadShared, &["grid.c:44".to_owned(), "grid.c:9".to_owned()][..])
         );
-        let Remedy::CopyPerNode { blocks, makers, making } = &c.remedy else { panic!("{:?}", c.remedy) };
+        let Transform::CopyPerNode { blocks, makers, making } = &c.remedy else { panic!("{:?}", c.remedy) };
         assert!(blocks.iter().copied().eq(HEAP / PAGE..HEAP / PAGE + 16));
         assert_eq!((makers.as_slice(), *making), ([0, 2].as_slice(), how));
         // Half of the reads become local; at least a write for each of 1,024 words makes the copy.
@@ -264,7 +263,7 @@ fn false_sharing_names_the_element() {
             assert_eq!((c.kind, c.name.as_str()), (FindingKind::FalseSharing, "stats"));
             assert_eq!(c.places, ["kv.c:160", "kv.c:120"]);
             let arrays = vec![(at, u64::from(threads))];
-            let expected = Remedy::PadElements { arrays, element_bytes: element, to_bytes: 64 };
+            let expected = Transform::PadElements { arrays, element_bytes: element, to_bytes: 64 };
             assert_eq!(c.remedy, expected, "{element}-byte elements, {threads} threads");
             let row = &a.false_sharing[0];
             assert_eq!((row.object.as_str(), row.offset), ("stats", (row.addr - at) as i64));
@@ -290,7 +289,7 @@ fn padded_counters_and_truly_shared_ones_are_left_in_peace() {
     let a = p.analyse(&machine(2, true), 8);
     let c = only(&a);
     assert_eq!((c.kind, c.name.as_str()), (FindingKind::SharedUpdates, "shared"), "{}", c.sentence);
-    assert_eq!(c.remedy, Remedy::CopyPerProcessor { ranges: vec![(HEAP + PAGE, 64)] });
+    assert_eq!(c.remedy, Transform::CopyPerProcessor { ranges: vec![(HEAP + PAGE, 64)] });
     assert!(a.objects.iter().find(|o| o.name == "shared").unwrap().transfer_cost > TotalCost(500_000));
 }
 
@@ -331,7 +330,7 @@ fn records_that_change_hands_now_and_then_are_padded() {
     }
     let a = p.analyse(&machine(2, true), 8);
     assert_eq!(a.false_sharing.len(), 2, "nearly all transfers are for another record");
-    let expected = Remedy::PadElements { arrays: vec![(at, 8)], element_bytes: 16, to_bytes: 64 };
+    let expected = Transform::PadElements { arrays: vec![(at, 8)], element_bytes: 16, to_bytes: 64 };
     assert_eq!(only(&a).remedy, expected, "whoever has a record has it for a while");
 }
 
@@ -379,7 +378,7 @@ fn a_monitor_that_reads_all_counters_does_not_hide_false_sharing() {
     p.sites = vec![("kv.c:120", "work"), ("kv.c:140", "monitor")];
     let c = p.analyse(&machine(2, true), 8).candidates;
     assert_eq!(c.len(), 1);
-    assert_eq!(c[0].remedy, Remedy::PadElements { arrays: vec![(at, 8)], element_bytes: 8, to_bytes: 64 });
+    assert_eq!(c[0].remedy, Transform::PadElements { arrays: vec![(at, 8)], element_bytes: 8, to_bytes: 64 });
 }
 
 #[test]
@@ -399,7 +398,7 @@ fn neighbouring_globals_and_small_allocations_get_lines_of_their_own() {
     let words = "(8 bytes, global) are falsely shared: threads 0-1 use different words of the same cache line";
     assert!(found[0].sentence.contains(words) && found[0].advice.contains("`a`"), "{}", found[0].sentence);
     let parts = (0..2u64).map(|i| Part { addr: HEAP + i * 8, bytes: 8, group: i as u32 }).collect();
-    assert_eq!(found[0].remedy, Remedy::Regroup { parts, line_bytes: 64 });
+    assert_eq!(found[0].remedy, Transform::Regroup { parts, line_bytes: 64 });
 
     let extents = (0..4u64).map(|i| (HEAP + i * 16, 12)).collect();
     p.objects = vec![TestObject { name: "boxes", kind: "heap", place: Some("kv.c:10"), extents }];
@@ -407,5 +406,5 @@ fn neighbouring_globals_and_small_allocations_get_lines_of_their_own() {
     (0..1_000u64).for_each(|i| p.go((i % 4) as u32, A, HEAP + i % 4 * 16, 8, 0));
     let found = p.analyse(&machine(2, true), 4).candidates;
     let parts = (0..4u64).map(|i| Part { addr: HEAP + i * 16, bytes: 12, group: i as u32 }).collect();
-    assert_eq!(found[0].remedy, Remedy::Regroup { parts, line_bytes: 64 });
+    assert_eq!(found[0].remedy, Transform::Regroup { parts, line_bytes: 64 });
 }

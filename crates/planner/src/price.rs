@@ -1,6 +1,7 @@
 //! What a plan costs on a recording, as the simulator says: the arbiter of plans, which knows nothing of how they are made.
 use crate::error::PlannerError;
 use crate::keys::Keys;
+use homenode_analysis::Transform;
 use homenode_base::{NodeId, TotalCost};
 use homenode_machine::{Machine, MapRule, Target};
 use homenode_objects::ObjectTable;

@@ -79,4 +79,4 @@ pub use split::{Piece, Pieces, for_pieces};
 pub use usage::Usage;
 pub use verified::{Verified, VerifiedRow};
 pub use verify::verify;
-pub use whatif::{Predicted, Transform, WhatIf};
+pub use whatif::{Predicted, WhatIf};

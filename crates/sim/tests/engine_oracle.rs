@@ -1,6 +1,7 @@
 //! The engine against slow obvious code: all accesses of a block collected one by one, each policy run over them alone.
 mod common;
 use common::{cached, plain, slow};
+use homenode_analysis::Transform;
 use homenode_base::{Cost, NodeId, Rng, VirtualTime};
 use homenode_machine::{AccessClass, Costs, GlobalMemory, Location, Machine};
 use homenode_machine::{CopyCost, Matrix};
@@ -8,7 +9,7 @@ use homenode_placement::optimum::{PhaseStatic, Replication, Solo, Solver};
 use homenode_placement::policies::{ALL, Choice};
 use homenode_placement::{Access, AccessKind, Outcome, Sink, Solved, Start, Tally};
 use homenode_sim::cache::{CacheEventKind as Kind, CacheFilter};
-use homenode_sim::{Engine, Priced, ReplayOptions, Setup, ThreadBinding, Transform, WhatIf};
+use homenode_sim::{Engine, Priced, ReplayOptions, Setup, ThreadBinding, WhatIf};
 use homenode_trace::{Merged, Op};
 use std::collections::BTreeMap;
 

@@ -1,10 +1,10 @@
 //! Each remedy, predicted and carried out: small random programs whose data lie one way or the other. What the transform
 //! predicts from the trace of the one is what the trace of the other costs, to the last unit, where caches hold all data
 //! (elsewhere it would matter which set a line falls into).
-use homenode_analysis::candidate::Part;
+use homenode_analysis::{Part, Transform};
 use homenode_base::{NodeId, Rng, TotalCost};
 use homenode_machine::{Machine, models};
-use homenode_sim::{ReplayOptions, Setup, ThreadBinding, Transform, WhatIf};
+use homenode_sim::{ReplayOptions, Setup, ThreadBinding, WhatIf};
 use homenode_trace::{Merged, Op};
 
 const THREADS: u32 = 4;

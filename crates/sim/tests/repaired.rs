@@ -1,14 +1,12 @@
 //! What a what-if predicts, beside what the really repaired program costs.
 mod common;
 use common::{cached, objects::Arrays, plain};
-use homenode_analysis::Making;
+use homenode_analysis::{Making, Transform};
 use homenode_base::{NodeId, Rng, TotalCost};
 use homenode_machine::{Machine, models};
 use homenode_placement::policies::Choice;
 use homenode_sim::evaluation::FindingKind;
-use homenode_sim::{
-    EvalContext, EvalOptions, Evaluation, ReplayOptions, Setup, ThreadBinding, Transform, WhatIf, evaluate,
-};
+use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Setup, ThreadBinding, WhatIf, evaluate};
 use homenode_trace::order::{Listed, Source, Stream};
 use homenode_trace::{Merged, Op, TraceError};
 

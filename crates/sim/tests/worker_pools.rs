@@ -2,13 +2,12 @@
 //! sizes that they do not divide, caches that hold nothing, a part or all of it.
 mod common;
 use common::{cached, objects::Arrays, plain};
+use homenode_analysis::Transform;
 use homenode_base::{NodeId, TotalCost};
 use homenode_machine::{Machine, Shape};
 use homenode_placement::policies::Choice;
 use homenode_sim::evaluation::FindingKind;
-use homenode_sim::{
-    EvalContext, EvalOptions, Evaluation, ReplayOptions, Setup, ThreadBinding, Transform, WhatIf, evaluate,
-};
+use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Setup, ThreadBinding, WhatIf, evaluate};
 use homenode_trace::order::Listed;
 use homenode_trace::{Merged, Op};
 

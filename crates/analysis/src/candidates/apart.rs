@@ -3,8 +3,8 @@
 use super::fought::{Fought, Used};
 use super::phrases;
 use super::stride::Owned;
-use crate::candidate::{Part, Remedy};
 use crate::names::Names;
+use crate::transform::{Part, Transform};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Larger changes are not replayed.
@@ -13,7 +13,7 @@ const PARTS_MAX: usize = 1 << 20;
 const SHARED_MAX: usize = 32;
 
 /// Lines of their own for allocations that meet in lines; `None` if no two do.
-pub(super) fn allocations(case: &Fought<'_>, words: &[Used<'_>], line_bytes: u64) -> Option<(String, Remedy)> {
+pub(super) fn allocations(case: &Fought<'_>, words: &[Used<'_>], line_bytes: u64) -> Option<(String, Transform)> {
     let mut found: BTreeMap<u64, u64> = BTreeMap::new();
     let mut by_line: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
     for used in words.iter().filter(|u| u.size > 0) {
@@ -42,7 +42,7 @@ pub(super) fn allocations(case: &Fought<'_>, words: &[Used<'_>], line_bytes: u64
             2 * size,
         )
     };
-    Some((advice, Remedy::Regroup { parts, line_bytes }))
+    Some((advice, Transform::Regroup { parts, line_bytes }))
 }
 
 /// Who uses a word: its owner, or else a set of processors.
@@ -74,7 +74,7 @@ pub(super) fn users(
     line_bytes: u64,
     names: &dyn Names,
     enough: bool,
-) -> Option<(String, Remedy)> {
+) -> Option<(String, Transform)> {
     if words.len() > PARTS_MAX {
         return None;
     }
@@ -124,11 +124,11 @@ pub(super) fn users(
             if groups.len() > 1 { ", for each thread that writes" } else { "" },
         ),
     };
-    Some((advice, Remedy::Regroup { parts, line_bytes }))
+    Some((advice, Transform::Regroup { parts, line_bytes }))
 }
 
 /// One block for each owner, word by word: where no rule says which elements are whose. `None` if owners do not lie mixed.
-pub(super) fn scattered(words: &[Used<'_>], owned: &[Owned], line_bytes: u64) -> Option<Remedy> {
+pub(super) fn scattered(words: &[Used<'_>], owned: &[Owned], line_bytes: u64) -> Option<Transform> {
     let mixed = |o: &&Owned| {
         let runs = 1 + o.words.windows(2).filter(|w| w[0].1 != w[1].1).count();
         let owners: BTreeSet<u32> = o.words.iter().map(|w| w.1).collect();
@@ -139,5 +139,5 @@ pub(super) fn scattered(words: &[Used<'_>], owned: &[Owned], line_bytes: u64) ->
     }
     let part = |u: &Used<'_>| Some(Part { addr: u.addr, bytes: u.bytes, group: u.owner()? });
     let parts = words.iter().filter(|u| u.word.writes > 0).filter_map(part).collect();
-    Some(Remedy::Regroup { parts, line_bytes })
+    Some(Transform::Regroup { parts, line_bytes })
 }

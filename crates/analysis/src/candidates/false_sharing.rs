@@ -3,7 +3,7 @@ use super::apart;
 use super::fought::{Fought, Used, blame, gather, used};
 use super::stride::{Elements, Owned, dealt, infer};
 use super::{at_least, phrases};
-use crate::candidate::{Candidate, Remedy};
+use crate::candidate::Candidate;
 use crate::names::Names;
 use crate::parts::{Object, Parts};
 use crate::rows::FindingKind;
@@ -23,7 +23,7 @@ const TRANSFERS_MIN: u64 = 32;
 const MANY: u64 = 64;
 
 /// A remedy and how to say it.
-type Change = (String, Remedy);
+type Change = (String, Transform);
 
 /// All cases, for each the remedies worth a try, the smallest change first.
 pub(super) fn find(parts: &Parts<'_>, objects: &[Object], names: &dyn Names, total: TotalCost) -> Vec<Candidate> {
@@ -127,7 +127,7 @@ fn of_elements(
     let (arrays, bytes) = (elements.arrays.clone(), elements.bytes);
     let to_bytes = bytes.next_multiple_of(line_bytes);
     let count: u64 = arrays.iter().map(|a| a.1).sum();
-    let pad = Remedy::PadElements { arrays, element_bytes: bytes, to_bytes };
+    let pad = Transform::PadElements { arrays, element_bytes: bytes, to_bytes };
     if to_bytes == bytes {
         let advice = format!(
             "Align {name} to {line_bytes} bytes: its elements of {bytes} bytes are whole lines in size, but begin inside of \
@@ -146,7 +146,7 @@ fn of_elements(
             arrays.iter().map(|a| a.owners.len()).max().unwrap_or(0),
         );
         let arrays = arrays.into_iter().map(|a| (a.array, a.owners)).collect();
-        out.push((advice, Remedy::DealBlocks { arrays, element_bytes: bytes, line_bytes }));
+        out.push((advice, Transform::DealBlocks { arrays, element_bytes: bytes, line_bytes }));
     } else if let Some(remedy) = apart::scattered(words, owned, line_bytes) {
         let advice = format!(
             "Let each thread have one contiguous block of {name}, beginning at a multiple of {line_bytes} bytes: now what \

@@ -39,7 +39,7 @@ pub(super) fn find(parts: &Parts<'_>, object: &Object, names: &dyn Names, total:
         places: phrases::places(&object.name, site.as_slice()),
         sentence: told.sentence(),
         advice: told.advice(),
-        remedy: Remedy::InitialiseInParallel { blocks: users(parts, object) },
+        remedy: Transform::InitialiseInParallel { blocks: users(parts, object) },
         estimate: saving,
     })
 }

@@ -1,7 +1,7 @@
 //! Memory of which each line has one user, but each block has users on several nodes: the partition of the work runs
 //! across the layout, and no home is right.
 use super::{at_least, is_placeable, phrases, sites};
-use crate::candidate::{Candidate, Remedy};
+use crate::candidate::Candidate;
 use crate::names::Names;
 use crate::parts::{Object, Part, Parts};
 use crate::rows::FindingKind;
@@ -62,7 +62,7 @@ pub(super) fn find(parts: &Parts<'_>, object: &Object, names: &dyn Names, total:
             "Store `{name}` as one block per thread, in the order in which the thread goes through it, or divide the loops \
              along the layout (rows of what is stored by rows), and let each thread initialise its part."
         ),
-        remedy: Remedy::OneBlockPerThread { units, unit_bytes: parts.setup.unit_bytes },
+        remedy: Transform::OneBlockPerThread { units, unit_bytes: parts.setup.unit_bytes },
         estimate: remote,
     })
 }

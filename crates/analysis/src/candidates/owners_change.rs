@@ -1,6 +1,6 @@
 //! Memory that one node uses for long, and then another.
 use super::{at_least, is_placeable, phrases, sites};
-use crate::candidate::{Candidate, Remedy};
+use crate::candidate::Candidate;
 use crate::names::Names;
 use crate::parts::{Object, Part, Parts};
 use crate::rows::FindingKind;
@@ -57,7 +57,7 @@ pub(super) fn find(parts: &Parts<'_>, object: &Object, names: &dyn Names, total:
             "Let each thread keep its part of `{name}` in all phases (the same partition); where it cannot, move the pages to \
              their new users when the owners change."
         ),
-        remedy: Remedy::KeepParts { blocks: keepers(&changed) },
+        remedy: Transform::KeepParts { blocks: keepers(&changed) },
         estimate: remote,
     })
 }

@@ -53,7 +53,7 @@ pub(super) fn find(parts: &Parts<'_>, object: &Object, names: &dyn Names, total:
             home(&alone),
         ),
         advice: advice(&object.row.name, making, site.as_ref()),
-        remedy: Remedy::CopyPerNode { blocks: blocks.clone(), makers: makers.values().copied().collect(), making },
+        remedy: Transform::CopyPerNode { blocks: blocks.clone(), makers: makers.values().copied().collect(), making },
         estimate,
     };
     vec![candidate(Making::Build), candidate(Making::Copy)]

@@ -81,7 +81,7 @@ pub(super) fn find(parts: &Parts<'_>, object: &Object, names: &dyn Names, total:
              cache lines of its own, and add the copies up at the end; if each update needs the value it finds (tickets, \
              positions in a queue), take several at a time instead."
         ),
-        remedy: Remedy::CopyPerProcessor { ranges },
+        remedy: Transform::CopyPerProcessor { ranges },
         estimate: cost,
     })
 }

@@ -3,8 +3,8 @@ use super::{EvalContext, FIRST_TOUCH};
 use crate::SimError;
 use crate::evaluation::{Evaluation, Finding, Interval, ObjectRow};
 use crate::evidence::Gap;
-use crate::whatif::{Predicted, Transform, WhatIf};
-use homenode_analysis::{Candidate, Making};
+use crate::whatif::{Predicted, WhatIf};
+use homenode_analysis::{Candidate, Making, Transform};
 use homenode_base::TotalCost;
 use homenode_trace::order::Source;
 use std::cmp::Reverse;
@@ -27,7 +27,7 @@ pub(super) fn fill(
         candidates.into_iter().filter(|c| worth_it(limit(c, &evaluation.objects))).collect();
     let (candidates, untried) = chosen(candidates, context.options.candidates_max);
     note_untried(evaluation, &untried);
-    let changes: Vec<Vec<Transform>> = candidates.iter().map(|c| vec![Transform::from(&c.remedy)]).collect();
+    let changes: Vec<Vec<Transform>> = candidates.iter().map(|c| vec![c.remedy.clone()]).collect();
     let predicted = replay(&changes, source, context)?;
     let tried = candidates.into_iter().zip(changes).zip(predicted).map(|((candidate, change), predicted)| {
         let total = predicted.total();

@@ -23,8 +23,7 @@ use crate::setup::Setup;
 use attribute::Attribution;
 use copies::Copies;
 use gather::Gathered;
-use homenode_analysis::candidate::Part;
-use homenode_analysis::{Making, Remedy};
+use homenode_analysis::Transform;
 use homenode_base::TotalCost;
 use homenode_base::spaces::tag;
 use homenode_machine::Location;
@@ -33,102 +32,6 @@ use homenode_trace::Merged;
 use moves::{Move, Regrouped};
 use pad::Padding;
 use placed::PlacedConsumer;
-
-/// One change. Addresses and block numbers are flat (of one address space: as recorded).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Transform {
-    /// What initialises each block is done by the thread given for it: what a parallel initialisation would do. A
-    /// plain write to words that nobody has touched initialises; so does what a block's first thread does with another's
-    /// block before any other thread has touched that, of which only writes once parts are in use. No reference is
-    /// left out.
-    InitialiseInParallel {
-        /// (block number, thread that uses it).
-        blocks: Vec<(u64, u32)>,
-    },
-    /// Array elements move apart into memory of their own: element `i` of the array at `addr` lies at
-    /// `fresh + i * to_bytes`. Bytes outside the elements stay where they are.
-    PadElements {
-        /// (address of the first element, number of elements).
-        arrays: Vec<(u64, u64)>,
-        /// Stride today, at least 1.
-        element_bytes: u64,
-        /// Stride afterwards, at least `element_bytes`.
-        to_bytes: u64,
-    },
-    /// Parts of memory move into memory of their own, where each group begins at a line and has its parts in order of
-    /// address, one after the other. Bytes outside the parts stay where they are.
-    Regroup {
-        /// Parts; one that overlaps an earlier one stays where it is.
-        parts: Vec<Part>,
-        /// Bytes of a line.
-        line_bytes: u64,
-    },
-    /// Arrays whose elements are dealt out in turn become one block for each owner, which begins at a line and has its
-    /// elements in order.
-    DealBlocks {
-        /// (address of the first element, number of elements), and the owner of each element of a round.
-        arrays: Vec<((u64, u64), Vec<u32>)>,
-        /// Bytes of an element, at least 1.
-        element_bytes: u64,
-        /// Bytes of a line.
-        line_bytes: u64,
-    },
-    /// Every processor has a copy of these ranges for itself, on lines of its own. At the end the first thread reads all
-    /// copies, line by line.
-    CopyPerProcessor {
-        /// (address, bytes).
-        ranges: Vec<(u64, u64)>,
-    },
-    /// Blocks live at the places given for them instead of where they are first touched.
-    Rehome {
-        /// (block number, home).
-        homes: Vec<(u64, Location)>,
-    },
-    /// Each node that uses these blocks has a copy of its own, the home's node the original; reads go to the reader's copy,
-    /// writes after the initialisation to all. What making the copies costs is part of the replay.
-    CopyPerNode {
-        /// Block numbers, ascending.
-        blocks: Vec<u64>,
-        /// The thread that makes the copy, one for each node that gets one.
-        makers: Vec<u32>,
-        /// Way in which each node gets its copy.
-        making: Making,
-    },
-    /// All references to these blocks are made by the threads given for them: parts that change hands no more.
-    KeepParts {
-        /// (block number, thread that keeps it).
-        blocks: Vec<(u64, u32)>,
-    },
-    /// The units of each thread follow each other in memory of their own, which begins at a block, in the order in which the
-    /// thread comes to them, and each thread initialises its own: a cure for blocks of which each node uses a part.
-    /// [`Regroup`](Self::Regroup) is the one for lines of which each processor does: nobody's work changes hands, groups
-    /// begin at lines.
-    OneBlockPerThread {
-        /// (unit number, thread that it belongs to), those of a thread in the order in which they are to lie.
-        units: Vec<(u64, u32)>,
-        /// Bytes of a unit, a power of two.
-        unit_bytes: u64,
-    },
-}
-
-impl From<&Remedy> for Transform {
-    fn from(remedy: &Remedy) -> Transform {
-        match remedy.clone() {
-            Remedy::InitialiseInParallel { blocks } => Transform::InitialiseInParallel { blocks },
-            Remedy::PadElements { arrays, element_bytes, to_bytes } => {
-                Transform::PadElements { arrays, element_bytes, to_bytes }
-            }
-            Remedy::KeepParts { blocks } => Transform::KeepParts { blocks },
-            Remedy::OneBlockPerThread { units, unit_bytes } => Transform::OneBlockPerThread { units, unit_bytes },
-            Remedy::CopyPerNode { blocks, makers, making } => Transform::CopyPerNode { blocks, makers, making },
-            Remedy::Regroup { parts, line_bytes } => Transform::Regroup { parts, line_bytes },
-            Remedy::DealBlocks { arrays, element_bytes, line_bytes } => {
-                Transform::DealBlocks { arrays, element_bytes, line_bytes }
-            }
-            Remedy::CopyPerProcessor { ranges } => Transform::CopyPerProcessor { ranges },
-        }
-    }
-}
 
 /// The transforms of one what-if that change references. Its input has addresses as recorded, its output flat ones.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! The placement of a what-if: first touch, except for blocks with a home.
-use super::Transform;
 use crate::SimError;
 use crate::blocks::NumberMap;
 use crate::consumers::AccessConsumer;
+use homenode_analysis::Transform;
 use homenode_machine::{Location, Machine};
 use homenode_placement::events::{POLICIES, Paths};
 use homenode_placement::policies::{ALL, Choice};

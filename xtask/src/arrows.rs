@@ -44,7 +44,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("export", &["base", "table", "trace", "machine", "analysis", "sim", "sys", "command"]),
     ("sweep", &["base", "table", "trace", "machine", "placement", "sim", "study", "sys", "capture", "command"]),
-    ("planner", &["base", "trace", "objects", "machine", "placement", "sim", "report"]),
+    ("planner", &["base", "trace", "objects", "machine", "placement", "analysis", "sim", "report"]),
     ("place", &["base", "trace", "machine", "placement", "planner", "report", "symbols", "command"]),
     (
         "live",

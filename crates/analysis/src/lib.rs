@@ -52,8 +52,9 @@ mod watched;
 mod words;
 
 pub use analysis::Analysis;
-pub use candidate::{Candidate, Making, Remedy};
+pub use candidate::Candidate;
 pub use feed::{Charge, Setup, Transfer};
 pub use names::{FieldName, Names, ObjectName, SiteName, UNKNOWN_OBJECT, UNKNOWN_SITE};
 pub use patterns::Pattern;
 pub use tables::Analysed;
+pub use transform::{Making, Part, Transform};

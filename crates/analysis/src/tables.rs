@@ -50,7 +50,7 @@ pub struct Analysed {
     pub warnings: Vec<String>,
     /// All charges and transfers.
     pub total: TotalCost,
-    /// The same if each block lived at its best static home.
+    /// Charges and transfers if each block lived at its best static home.
     pub best_static: TotalCost,
 }
 

@@ -116,7 +116,7 @@ impl View<'_> {
             None => (self.space, addr),
         }
     }
-    /// The same as an address of this space, with the tags of both where it does not lie in it.
+    /// Byte that an address of this space stands for, as an address with the tags of both spaces where it lies in another.
     pub fn tagged(&self, addr: u64) -> u64 {
         let (space, at) = self.locate(addr);
         at ^ tag(space) ^ tag(self.space)
@@ -209,7 +209,7 @@ fn undisputed(uses: Uses) -> Vec<Claim> {
     rest
 }
 
-/// The same ranges in order and without overlap.
+/// Ranges in order and without overlap.
 fn joined(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     ranges.sort_unstable();
     ranges.dedup_by(|next, before| {

@@ -44,7 +44,7 @@ impl<'d> Instructions<'d> {
 pub struct Known {
     /// References whose instructions were counted, and how many these were.
     pub counted: (u64, u64),
-    /// The same of those whose instructions are estimated.
+    /// References whose instructions are estimated, and how many these are.
     pub estimated: (u64, u64),
     /// References of which nothing is known.
     pub unknown: u64,

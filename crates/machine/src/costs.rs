@@ -21,7 +21,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// The same matrix for loads, stores and write-backs; no global memory.
+    /// Costs with one matrix for loads, stores and write-backs; no global memory.
     pub fn alike(references: &Matrix, copy: CopyCost) -> Costs {
         let [read, write, write_back] = std::array::from_fn(|_| references.clone());
         Costs { read, write, write_back, remote_access: true, copy, global: None }

@@ -12,12 +12,12 @@ use homenode_placement::{
 use std::sync::{Arc, Mutex};
 
 /// By block: accesses with the placement at each.
-type Diary = Vec<(Vec<Access>, Placement)>;
+type RandomLog = Vec<(Vec<Access>, Placement)>;
 
 /// Places copies anywhere it may, and keeps a diary of where they were.
 struct Anywhere {
     locations: Vec<Location>,
-    seen: Arc<Mutex<Diary>>,
+    seen: Arc<Mutex<RandomLog>>,
 }
 
 /// Copies of a block, and what is drawn next.

@@ -6,7 +6,7 @@ use homenode_base::{NodeId, TotalCost};
 use homenode_machine::{Machine, MapRule, Target};
 use homenode_objects::ObjectTable;
 use homenode_placement::plan::{ObjectKey, Plan};
-use homenode_sim::{ReplayOptions, Setup, Transform, WhatIf};
+use homenode_sim::{ReplayOptions, Setup, WhatIf};
 use homenode_trace::order::{Order, OrderKind, Stream};
 use homenode_trace::{DatasetReader, Merged};
 use std::collections::HashMap;

@@ -9,7 +9,7 @@ use homenode_trace::event::{AffinityHow, EventKind};
 
 /// What is known of one thread.
 #[derive(Clone, Default)]
-struct Known {
+struct ThreadAffinity {
     inherited: Option<Pinned>,
     by_others: Option<Pinned>,
     seen: Option<Pinned>,
@@ -48,8 +48,8 @@ pub fn pinned(data: &DatasetReader) -> Vec<Option<Pinned>> {
     pinned
 }
 
-fn known(data: &DatasetReader) -> Vec<Known> {
-    let mut known = vec![Known::default(); data.threads() as usize];
+fn known(data: &DatasetReader) -> Vec<ThreadAffinity> {
+    let mut known = vec![ThreadAffinity::default(); data.threads() as usize];
     for e in data.events() {
         match &e.kind {
             EventKind::Affinity { target, how, cpus } if *target < data.threads() && !cpus.is_empty() => {

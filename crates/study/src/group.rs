@@ -209,7 +209,7 @@ impl<'m> JobFactory<'m> {
         EventCounts::new(&POLICIES, paths.clone())
     }
 
-    /// Those that look at times, or the others.
+    /// Jobs of policies that look at times, or of the others.
     fn jobs(&self, timed: bool) -> Vec<Box<dyn Job + 'm>> {
         let mut jobs: Vec<Box<dyn Job + 'm>> = Vec::new();
         for (policy, choice) in self.question.policies.iter().enumerate() {

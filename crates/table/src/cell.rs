@@ -24,7 +24,7 @@ pub enum Cell<'a> {
 }
 
 impl Cell<'_> {
-    /// The same with words of its own.
+    /// Cell with words of its own.
     pub fn owned(self) -> Cell<'static> {
         match self {
             Cell::Absent => Cell::Absent,

@@ -81,12 +81,12 @@ impl Column {
     pub fn number(name: impl Into<String>) -> Column {
         Column { side: Some(Side::Right), ..Column::new(name, Kind::Text) }
     }
-    /// The same where every row has a cell.
+    /// Column of which every row has a cell.
     #[must_use]
     pub fn required(self) -> Column {
         Column { required: true, ..self }
     }
-    /// The same with at least so many characters in text.
+    /// Column with at least so many characters in text.
     #[must_use]
     pub fn wide(self, width: usize) -> Column {
         Column { width, ..self }

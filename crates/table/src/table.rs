@@ -28,7 +28,7 @@ impl Table {
         Table { name: Cow::default(), note: Cow::default(), columns, cells, rows: 0 }
     }
 
-    /// The same with a name, and what it says.
+    /// Table with a name, and what it says.
     #[must_use]
     pub fn named(self, name: impl Into<Cow<'static, str>>, note: impl Into<Cow<'static, str>>) -> Table {
         Table { name: name.into(), note: note.into(), ..self }
@@ -60,7 +60,7 @@ impl Table {
         self.push(row.into_iter().map(|word| Cell::Text(word.into())));
     }
 
-    /// Its columns.
+    /// Columns, from left to right.
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
@@ -94,7 +94,7 @@ impl Table {
         self.cells[column].is_text()
     }
 
-    /// The same in Arrow's memory format.
+    /// Rows in Arrow's memory format.
     ///
     /// # Errors
     /// A cell is absent where the column has one in every row.
@@ -102,7 +102,7 @@ impl Table {
         self.batch_of(self.cells.iter().map(Cells::array).collect())
     }
 
-    /// The same, leaving no rows.
+    /// Rows in Arrow's memory format; the table has none afterwards.
     ///
     /// # Errors
     /// A cell is absent where the column has one in every row.

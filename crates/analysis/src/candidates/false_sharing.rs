@@ -7,6 +7,7 @@ use crate::candidate::Candidate;
 use crate::names::Names;
 use crate::parts::{Object, Parts};
 use crate::rows::FindingKind;
+use crate::transform::Transform;
 use homenode_base::TotalCost;
 use std::collections::BTreeMap;
 

@@ -2,10 +2,11 @@
 //! in another's part.
 use super::{at_least, is_placeable, phrases};
 use crate::attribution::Block;
-use crate::candidate::{Candidate, Remedy};
+use crate::candidate::Candidate;
 use crate::names::{Names, SiteName, extent, site_name};
 use crate::parts::{Object, Part, Parts};
 use crate::rows::FindingKind;
+use crate::transform::Transform;
 use homenode_base::{Cost, NodeId, TotalCost};
 use homenode_machine::Location;
 use std::cmp::Reverse;

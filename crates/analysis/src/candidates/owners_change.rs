@@ -4,6 +4,7 @@ use crate::candidate::Candidate;
 use crate::names::Names;
 use crate::parts::{Object, Part, Parts};
 use crate::rows::FindingKind;
+use crate::transform::Transform;
 use homenode_base::TotalCost;
 use std::collections::BTreeMap;
 

@@ -1,10 +1,11 @@
 //! Memory that is only read once it is initialised, by threads of several nodes.
 use super::{at_least, is_placeable, phrases};
-use crate::candidate::{Candidate, Making, Remedy};
+use crate::candidate::Candidate;
 use crate::names::{Names, SiteName, site_name};
 use crate::parts::{Object, Part, Parts};
 use crate::patterns::Pattern;
 use crate::rows::FindingKind;
+use crate::transform::{Making, Transform};
 use homenode_base::{Cost, NodeId, TotalCost};
 use homenode_machine::{AccessClass, Location};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,10 +1,11 @@
 //! Objects that many processors add to: counters, sums and histograms, which each could have for itself.
 use super::fought::blame;
 use super::{at_least, phrases};
-use crate::candidate::{Candidate, Remedy};
+use crate::candidate::Candidate;
 use crate::names::{Names, UNKNOWN_OBJECT, extent};
 use crate::parts::{Object, Parts};
 use crate::rows::FindingKind;
+use crate::transform::Transform;
 use crate::watched::Line;
 use homenode_base::TotalCost;
 

@@ -11,7 +11,7 @@ use homenode_trace::store::ReadAt;
 pub(super) struct Whole {
     /// Byte offset in the file.
     pub(super) offset: u64,
-    /// Its header.
+    /// Header of the frame or chunk.
     pub(super) header: Header,
 }
 

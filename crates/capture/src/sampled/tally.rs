@@ -4,7 +4,7 @@ use homenode_sampling::SampleSource;
 use homenode_sampling::heat::Heat;
 use homenode_trace::{SampleUnit, Sampling};
 
-/// See the module.
+/// Counts of a sampled recording that its manifest tells.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) unaddressed: u64,

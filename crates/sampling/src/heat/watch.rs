@@ -34,7 +34,7 @@ impl Watcher {
     pub fn start(pid: u32) -> Watcher {
         Watcher::below(Path::new("/"), pid, Real::shared())
     }
-    /// The same with the kernel's files below another root, and by another clock.
+    /// Watcher with the kernel's files below another root, and by another clock.
     pub(crate) fn below(root: &Path, pid: u32, clock: Arc<dyn Clock>) -> Watcher {
         let (stop, sums) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Heat::default())));
         let (root, ended, into) = (root.to_owned(), stop.clone(), sums.clone());

@@ -26,7 +26,6 @@ use gather::Gathered;
 use homenode_analysis::Transform;
 use homenode_base::TotalCost;
 use homenode_base::spaces::tag;
-use homenode_machine::Location;
 use homenode_placement::Tally;
 use homenode_trace::Merged;
 use moves::{Move, Regrouped};

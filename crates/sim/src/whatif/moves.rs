@@ -1,7 +1,7 @@
 //! Where bytes lie: changes of layout that are no stride.
 use super::pad::{FRESH_SPACES, Padding};
 use hashbrown::HashSet;
-use homenode_analysis::candidate::Part;
+use homenode_analysis::Part;
 use homenode_base::spaces::tag;
 use homenode_trace::{Merged, Op};
 

@@ -31,13 +31,13 @@ pub(super) struct Node {
     pub(super) next: Next,
     /// 1 for an instruction of the program's own.
     pub(super) counts: u32,
-    /// It makes references: a path ends here.
+    /// Whether the instruction makes references: a path ends here.
     pub(super) refers: bool,
     /// Number of its function.
     pub(super) function: u32,
 }
 
-/// See the module.
+/// Instructions of a module's functions, and which follow which.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     pub(super) nodes: Vec<Node>,

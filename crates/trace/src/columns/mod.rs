@@ -55,7 +55,7 @@ impl Column {
         let same = |c: &&&Column| (u64::from(c.number), u64::from(c.version)) == (number, version);
         ALL.iter().find(same).copied()
     }
-    /// Its place in [`ALL`].
+    /// Place of the column in [`ALL`].
     pub(crate) fn place(&self) -> usize {
         ALL.iter().position(|c| c.number == self.number).expect("every column is in the list")
     }

@@ -172,7 +172,9 @@ fn ticks_of_the_clock_say_which_data_is_used_how_much() {
         let all: f64 = samples.iter().map(|s| f64::from(s.weight)).sum();
         println!("{optimised}: {} samples, {first} and {second} of {all} us", samples.len());
         assert!(samples.len() > 50, "{optimised}: {} samples, {:?}", samples.len(), source.counts());
-        assert!((0.65..0.85).contains(&(first / (first + second))), "{optimised}: {first} {second}");
+        // By time, of which a pass over the second array takes more than the second and third over the first, whose lines are in
+        // a cache: 0.66 to 0.75 on an idle host, and 600 samples leave a standard deviation of 0.02.
+        assert!((0.6..0.85).contains(&(first / (first + second))), "{optimised}: {first} {second}");
         assert!(first + second > 0.9 * all, "{optimised}: {all} in all");
     }
 }

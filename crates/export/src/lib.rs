@@ -109,7 +109,7 @@ pub fn export(request: &ExportRequest, progress: &mut dyn Progress) -> Result<u6
             if exporter.stop.as_ref().is_some_and(|s| s.take().is_some()) {
                 return Err(Failure::work(format!("interrupted; nothing is kept of {}", to.display())));
             }
-            exporter.refs(piece.refs).map_err(|e| failed(&e))?;
+            exporter.refs(piece.refs, |e| failed(e))?;
             piece.event.iter().for_each(|(event, _)| exporter.now.event(event));
         }
         exporter.finish().map_err(|e| failed(&e))
@@ -173,7 +173,8 @@ impl<'a> Exporter<'a> {
         Ok(self.written)
     }
 
-    fn refs(&mut self, refs: &[Merged]) -> Result<(), WriteError> {
+    /// Writes the rows of references; `failed` says which file could not be written.
+    fn refs(&mut self, refs: &[Merged], failed: impl Fn(&WriteError) -> Failure) -> Result<(), Failure> {
         self.read += refs.len() as u64;
         self.progress.at("exporting", self.read, Some(self.total));
         let Exporter { rows, sink, now, bindings, written, .. } = self;
@@ -182,14 +183,15 @@ impl<'a> Exporter<'a> {
                 for r in refs {
                     let binding = bindings.get(r.thread as usize).copied();
                     let node = binding.and_then(|binding| rows.homes.of(r, binding));
-                    let instructions = rows.between(r).map_err(std::io::Error::other)?;
-                    sink.push(Row { instructions, ..recorded(r, binding, node, now) }, &now.texts)?;
+                    let instructions = rows.between(r)?;
+                    sink.push(Row { instructions, ..recorded(r, binding, node, now) }, &now.texts)
+                        .map_err(|e| failed(&e))?;
                 }
                 *written += refs.len() as u64;
             }
             Rows::Filtered(filtered) => {
                 for passed in filtered.refs(refs) {
-                    sink.push(self::passed(passed, now), &now.texts)?;
+                    sink.push(self::passed(passed, now), &now.texts).map_err(|e| failed(&e))?;
                     *written += 1;
                 }
             }

@@ -36,6 +36,7 @@ pub const FAMILIES: &[Family] = &[
     ("machines", "machine models", machines),
     ("rules", "affinity rules: from counts to homes", rules),
     ("backends", "ways to see what a program does to memory", backends),
+    ("columns", "what a recording may say of each reference beside address, size and operation", columns),
     ("formats", "recordings of other tools that `import` reads", formats),
     ("analyses", "questions of `sweep --analysis` that need more than costs", analyses),
     ("experiments", "published studies that `reproduce` repeats", experiments),
@@ -75,6 +76,10 @@ fn policies() -> Vec<Member> {
         Member { name, summary: s.summary.to_owned(), details }
     };
     homenode_placement::policies::ALL.iter().map(row).collect()
+}
+
+fn columns() -> Vec<Member> {
+    homenode_trace::columns::ALL.iter().map(|c| member(c.name, c.summary)).collect()
 }
 
 fn rules() -> Vec<Member> {

@@ -1,6 +1,7 @@
 //! Instructions between references: counted ones come through, and estimates are held against what valgrind counts.
+#[path = "../../capture/tests/support/mod.rs"]
+mod support;
 use homenode_capture::{RecordOptions, record};
-use homenode_hooks::{Mode, compile, install};
 use homenode_report::info::InfoInstructions;
 use homenode_toolkit::info;
 use homenode_trace::columns::INSTRUCTIONS;
@@ -16,20 +17,7 @@ fn workload(name: &str) -> PathBuf {
 
 /// The program with hooks, or as everybody builds it; same options.
 fn build(folder: &Path, source: &Path, hooks: bool) -> PathBuf {
-    let program = folder.join(if hooks { "hooked" } else { "plain" });
-    let mut args: Vec<OsString> = ["-O2", "-g", "-std=gnu11", "-pthread", "-o"].map(OsString::from).to_vec();
-    args.extend([program.clone().into(), source.into(), "-lm".into()]);
-    let mut command = Command::new("gcc");
-    if hooks {
-        args.insert(0, "--compiler=gcc".into());
-        let archive = install::install_in(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
-        command = compile::plan(Mode::Cc, &args, &archive).unwrap().command();
-    } else {
-        command.args(args);
-    }
-    let done = command.output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    program
+    support::build(folder.join(if hooks { "hooked" } else { "plain" }), source, hooks, &["-O2"])
 }
 
 fn of_recording(folder: &Path, program: &Path, arguments: &[&str]) -> InfoInstructions {
@@ -101,12 +89,14 @@ fn counted(folder: &Path, program: &Path, arguments: &[&str]) -> u64 {
     sum
 }
 
+/// Slow tier: `HOMENODE_SLOW=1 cargo test --release -p homenode-toolkit --test instructions -- --nocapture`.
 #[test]
-#[ignore = "slow, and needs valgrind: cargo test --release -p homenode-toolkit --test instructions -- --ignored --nocapture"]
 fn estimates_of_whole_programs_are_held_against_counts() {
+    if std::env::var_os("HOMENODE_SLOW").is_none_or(|v| v != "1") {
+        return support::skipped("slow tier (HOMENODE_SLOW=1)");
+    }
     if Command::new("valgrind").arg("--version").output().is_err() {
-        println!("SKIPPED: there is no valgrind");
-        return;
+        return support::skipped("there is no valgrind");
     }
     let mut far = Vec::new();
     println!("program     counted   estimated  difference  references with an estimate");

@@ -1,14 +1,13 @@
 //! Memory that two processes share is one memory: recordings of a real program.
+#[path = "../../capture/tests/support/mod.rs"]
+mod support;
 use homenode_base::spaces::tag;
-use homenode_capture::{DirStore, RecordOptions, record};
-use homenode_hooks::{Mode, compile, install};
-use homenode_trace::check::check;
+use homenode_capture::{RecordOptions, record};
 use homenode_trace::order::{Order, OrderKind, rest};
 use homenode_trace::{DatasetReader, Merged};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 const PAGE_SHIFT: u32 = 12;
 
@@ -19,16 +18,9 @@ fn source() -> PathBuf {
 fn program() -> &'static Path {
     static AT: OnceLock<PathBuf> = OnceLock::new();
     AT.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let program = folder.join("shared");
-        let args = ["--compiler=gcc", "-O1", "-g", "-std=gnu11", "-pthread"].map(OsString::from);
-        let include = format!("-I{}/../../include", env!("CARGO_MANIFEST_DIR")).into();
-        let args = args.into_iter().chain([include, source().into(), "-o".into(), program.clone().into()]);
-        let archive = install::install_in(folder).unwrap();
-        let plan = compile::plan(Mode::Cc, &args.collect::<Vec<_>>(), &archive).unwrap();
-        let done = plan.command().output().unwrap();
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        program
+        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shared");
+        let include = format!("-I{}/../../include", env!("CARGO_MANIFEST_DIR"));
+        support::build(program, &source(), true, &["-O1", &include])
     })
 }
 
@@ -40,10 +32,7 @@ fn recorded(memory: &str, what: &str) -> DatasetReader {
     let options = RecordOptions { command, out: out.clone(), backend: "hooks".into(), ..RecordOptions::default() };
     let summary = record(&options, &mut ()).unwrap();
     assert_eq!(summary.exit_status, Some(0), "{memory} {what}");
-    let reader = DatasetReader::open(Arc::new(DirStore::open(&out).unwrap())).unwrap();
-    let report = check(&reader);
-    assert!(report.ok(), "{memory} {what}: {:?}", report.problems);
-    reader
+    support::open(&out)
 }
 
 /// References in order whose code is on the line with this mark, with flat addresses.

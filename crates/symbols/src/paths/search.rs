@@ -78,10 +78,7 @@ impl Search {
             match node.next {
                 Next::On => front.add(past, n + 1, way),
                 Next::Jump(to) => front.add(past, to, way),
-                Next::Branch(to) => {
-                    front.add(past, to, way);
-                    front.add(past, n + 1, way);
-                }
+                Next::Branch(to) => [to, n + 1].into_iter().for_each(|next| front.add(past, next, way)),
                 Next::Call(to) => {
                     front.add(past, to, Way::In);
                     if let Some(inside) = self.pass(to, CALLS_MAX) {
@@ -135,10 +132,7 @@ impl Search {
             match node.next {
                 Next::On => front.add(past, n + 1, way),
                 Next::Jump(to) => front.add(past, to, way),
-                Next::Branch(to) => {
-                    front.add(past, to, way);
-                    front.add(past, n + 1, way);
-                }
+                Next::Branch(to) => [to, n + 1].into_iter().for_each(|next| front.add(past, next, way)),
                 Next::Call(to) => {
                     if let Some(inside) = self.pass(to, depth) {
                         front.add(past + inside, n + 1, way);

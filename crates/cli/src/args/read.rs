@@ -94,7 +94,7 @@ pub(crate) struct Export {
   homenode report before.hnt --compare after.hnt
   homenode report app.hnt --verify
 
---map: `sockets`, the default, bindings thread i of the T that live at the same time on node floor(i * nodes / T).
+--map: `sockets`, the default, binds thread i of the T that live at the same time on node floor(i * nodes / T).
 Where the program bound its threads itself (recorded affinity calls) that wins over the default.
 Others: recorded, compact, spread, 0,1,8,9 or 0=cpu3,1=node1; docs/machines.md has them all.")]
 pub(crate) struct Report {

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 const PAGE: u64 = 4096;
 /// Threads 1 to 4 sit on nodes 0 to 3, and so does thread 0, which begins, on node 0.
-const SEATS: [usize; 5] = [0, 0, 1, 2, 3];
+const CPU_OF_THREAD: [usize; 5] = [0, 0, 1, 2, 3];
 /// A ring of four nodes, not all links alike.
 const READ: [[u64; 4]; 4] = [[100, 130, 200, 150], [130, 100, 130, 200], [200, 130, 100, 140], [150, 200, 140, 100]];
 const MACHINE: &str = "name = \"made-up\"\nunit = \"ps\"\nword_bytes = 8\npage_bytes = 4096\ncores = [2, 2, 2, 2]\n\
@@ -84,8 +84,8 @@ fn write(kernel: &mut Kernel, at: &BTreeMap<&'static str, u64>, text: (u64, u64,
         let tid = if thread == 0 { pid } else { 4_000_000 + thread as u32 };
         let (event, source) = [(LOADS, LOCAL), (LOADS, REMOTE), (STORES, STORE_MISS)][n as usize % 3];
         let (addr, period) = (at[array] + page * PAGE + 8 * n, if thread == 0 { 1 } else { 1000 + 7 * n });
-        kernel.sample(Put { event, tid, addr, period, cpu: SEATS[thread] as u64, source });
-        truth.entry((array, page)).or_default()[SEATS[thread]] += period;
+        kernel.sample(Put { event, tid, addr, period, cpu: CPU_OF_THREAD[thread] as u64, source });
+        truth.entry((array, page)).or_default()[CPU_OF_THREAD[thread]] += period;
     };
     // The first thread touches all that is used.
     uses.iter().for_each(|u| put(kernel, (u.0, u.1), 0, 0));

@@ -45,6 +45,10 @@ impl Levels {
     pub(crate) fn top(&self) -> u32 {
         self.of.iter().rposition(Option::is_some).unwrap_or(self.of.len() - 1) as u32
     }
+    /// The least `i` that is asked for.
+    pub(crate) fn least(&self) -> u32 {
+        self.least
+    }
     /// Whether smaller blocks than these are asked for.
     pub(crate) fn below(&self, bits: u32) -> bool {
         bits > self.least

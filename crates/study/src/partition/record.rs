@@ -118,18 +118,8 @@ impl Format {
             into.extend([t as u32, (t >> 32) as u32]);
         }
     }
-    /// Calls `each` with every access in `words`, whole records in order. Codes and units that do not exist (hostile)
-    /// are left out.
-    #[inline]
-    pub(crate) fn for_each(&self, words: &[u32], mut each: impl FnMut(Record)) {
-        self.decode(words, |r, two| {
-            each(r);
-            if two {
-                each(Record { unit: r.unit + 1, ..r });
-            }
-        });
-    }
-    /// As [`Self::for_each`], with two units at once where the first one is even: `each(first, whether it is two)`.
+    /// Calls `each(access, whether it is two)` with every access in `words`, whole records in order; accesses of two units
+    /// are given at once where the first one is even. Codes and units that do not exist (hostile) are left out.
     #[inline]
     pub(crate) fn for_each_pair(&self, words: &[u32], mut each: impl FnMut(Record, bool)) {
         self.decode(words, |r, two| {
@@ -179,6 +169,16 @@ mod tests {
     use super::*;
     use homenode_base::Rng;
 
+    /// Calls `each` with every access of one unit.
+    fn for_each(format: &Format, words: &[u32], mut each: impl FnMut(Record)) {
+        format.for_each_pair(words, |r, pair| {
+            each(r);
+            if pair {
+                each(Record { unit: r.unit + 1, ..r });
+            }
+        });
+    }
+
     #[test]
     fn records_come_back_in_every_format() {
         let mut rng = Rng::new(1);
@@ -199,7 +199,7 @@ mod tests {
             }
             assert_eq!(words.len(), 200 * format.words());
             let mut got = Vec::new();
-            format.for_each(&words, |r| got.push(r));
+            for_each(&format, &words, |r| got.push(r));
             assert_eq!(got, expected);
         }
     }
@@ -215,7 +215,7 @@ mod tests {
             format.first(last, Code::Read, 7),
         ];
         let mut got = Vec::new();
-        format.for_each(&words, |r| got.push((r.unit, r.code, r.by)));
+        for_each(&format, &words, |r| got.push((r.unit, r.code, r.by)));
         assert_eq!(got, [(4, 1, 3), (5, 1, 3), (last, 0, 7)]);
     }
 }

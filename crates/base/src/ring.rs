@@ -145,7 +145,7 @@ layout! {
     /** Event: a sync operation that is both (read-modify-write): takes one number; acquire and then release. */ EVENT_ACQ_REL: 4, "";
     /** Event: w0 addr = address, w1 = bytes; then slot {kind: 0 malloc, 1 stack of thread, 2 mmap, 3 shared}, depth; then two pcs a slot, innermost first. */ EVENT_ALLOC: 5, "";
     /** Event: w0 addr = address. */ EVENT_FREE: 6, "";
-    /** Event: mmap. w0 addr = address, w1 = bytes; next slot w0 = prot<<32|flags, w1 = fd+1; next slot w0 = device, w1 = inode; of a shared mapping a next slot w0 = byte of the file, or of the anonymous memory, at which it begins. */ EVENT_MAP: 7, "";
+    /** Event: mmap. w0 addr = address, w1 = bytes; next slot w0 = prot<<32|flags, w1 = 0 (was fd+1); next slot w0 = device, w1 = inode (device 2^64-1: a segment of System V, and its number); of a shared mapping a next slot w0 = byte of the file, or of the anonymous memory, at which it begins. */ EVENT_MAP: 7, "";
     /** Event: munmap. w0 addr = address, w1 = bytes. */ EVENT_UNMAP: 8, "";
     /** Event: a module (executable or library): w0 addr = load bias, w1 = bytes mapped; then path in slots. */ EVENT_MODULE: 9, "";
     /** Event: phase begins: name in slots. */ EVENT_PHASE_BEGIN: 10, "";

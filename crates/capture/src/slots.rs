@@ -168,7 +168,7 @@ fn plain_event(kind: u64, addr: u64, w1: u64, payload: &[[u64; 2]]) -> Option<(O
         }
         EVENT_FREE => EventKind::Free { addr },
         EVENT_MAP => {
-            let ([protection, _fd], [device, inode]) = (slot(0)?, slot(1)?);
+            let ([protection, _], [device, inode]) = (slot(0)?, slot(1)?);
             // Only a mapping whose memory other processes may have says where in it it begins.
             let offset = slot(2).map(|[offset, _]| offset);
             let (prot, flags) = ((protection >> 32) as u32, protection as u32);

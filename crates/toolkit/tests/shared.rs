@@ -54,7 +54,7 @@ fn users(refs: &[Merged]) -> Vec<BTreeSet<u32>> {
 
 #[test]
 fn halves_of_one_page_are_one_block_of_two_processes() {
-    for memory in ["memfd", "shm", "anonymous", "alloc"] {
+    for memory in ["memfd", "shm", "moved", "segment", "anonymous", "alloc"] {
         let reader = recorded(memory, "halves");
         let pages = users(&marked(&reader, OrderKind::Model, "halves"));
         assert_eq!((pages.len(), pages[0].len()), (1, 2), "{memory}: {pages:?}");
@@ -73,8 +73,8 @@ fn private_memory_is_two_blocks() {
 /// In any legal order each item is read after it was written.
 #[test]
 fn synchronisation_in_shared_memory_orders_processes() {
-    for memory in ["memfd", "shm", "anonymous", "alloc"] {
-        for what in ["mutex", "semaphore", "barrier", "atomic"] {
+    for memory in ["memfd", "shm", "moved", "segment", "anonymous", "alloc"] {
+        for what in ["mutex", "semaphore", "named", "barrier", "atomic"] {
             let reader = recorded(memory, what);
             for kind in [OrderKind::Model, OrderKind::Recorded { seed: 1 }] {
                 let mut refs = marked(&reader, kind, "produce");

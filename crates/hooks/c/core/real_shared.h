@@ -21,6 +21,8 @@
     X(pvalloc, void *, (size_t))                                                                                      \
     X(mmap, void *, (void *, size_t, int, int, int, off_t))                                                           \
     X(mremap, void *, (void *, size_t, size_t, int, ...))                                                             \
+    X(shmat, void *, (int, const void *, int))                                                                        \
+    X(shmdt, int, (const void *))                                                                                     \
     X(munmap, int, (void *, size_t))                                                                                  \
     X(_Fork, pid_t, (void))                                                                                           \
     X(abort, void, (void))                                                                                            \

@@ -287,9 +287,22 @@ extern char hnrt_unannounced; /* object that orders the creation of threads whos
 
 /* ---- shared memory (shared.c) ------------------------------------------------------------------------------------ */
 
+/* The device of segments of System V, whose numbers are their inodes: no file has it. */
+#define HN_DEVICE_SEGMENT UINT64_MAX
+
+/* Which memory a shared mapping is of: the file, 0 and 0 if there is none, and the byte of it at which it begins. */
+struct hn_shared {
+    uint64_t device, inode, offset;
+    int prot, flags; /* of the mapping */
+};
+
 extern uint32_t hnrt_shared_ranges; /* 0 while there was no shared mapping */
 uint64_t *hnrt_shared_counter(const volatile void *object);
 void hnrt_mapped(struct hn_thread *t, const void *p, size_t bytes, int prot, int flags, int fd, uint64_t offset);
+void hnrt_mapped_shared(struct hn_thread *t, const void *p, size_t bytes, const struct hn_shared *of);
+bool hnrt_shared_at(const void *p, struct hn_shared *of);
+size_t hnrt_segment(struct hn_thread *t, const void *p, int id, int flags);
+size_t hnrt_segment_bytes(const void *p);
 void hnrt_shared_gone(const void *p, size_t bytes);
 void hnrt_shared_anonymous(const void *p, size_t bytes);
 void hnrt_shared_announce(struct hn_thread *t);

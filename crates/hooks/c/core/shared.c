@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 
 #include "os.h"
@@ -18,8 +19,7 @@
 static struct range {
     uintptr_t first, last;
     uint64_t memory; /* the same in all processes, different for different memory */
-    uint64_t offset;
-    int prot, flags;
+    struct hn_shared of;
     bool announced; /* an event says so */
 } ranges[RANGES];
 
@@ -80,7 +80,7 @@ uint64_t *hnrt_shared_counter(const volatile void *object) {
     for (uint32_t i = 0; i < n; i++) {
         const struct range *r = &ranges[i];
         if (__atomic_load_n(&r->last, __ATOMIC_ACQUIRE) >= at && r->first <= at)
-            return &counters[mixed(r->memory, r->offset + (at - r->first)) >> 48];
+            return &counters[mixed(r->memory, r->of.offset + (at - r->first)) >> 48];
     }
     return NULL;
 }
@@ -114,7 +114,7 @@ static void take_out(uintptr_t first, uintptr_t last) {
         if (last < old.last) {
             part = old;
             part.first = last + 1;
-            part.offset += part.first - old.first;
+            part.of.offset += part.first - old.first;
             put(part);
         }
     }
@@ -139,30 +139,44 @@ static bool note(struct range range) {
     return noted;
 }
 
+static struct range range_of(const void *p, size_t bytes, uint64_t memory, const struct hn_shared *of) {
+    uintptr_t first = (uintptr_t)p;
+    return (struct range){first, first + ((bytes - 1) | 4095), memory, *of, false};
+}
+
 /* Anonymous memory that only a fork shares: no event until then. */
 void hnrt_shared_anonymous(const void *p, size_t bytes) {
-    uintptr_t first = (uintptr_t)p;
-    note((struct range){first, first + bytes - 1, mixed(os_stamp(), first), 0, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, false});
+    const struct hn_shared of = {.prot = PROT_READ | PROT_WRITE, .flags = MAP_SHARED | MAP_ANONYMOUS};
+    note(range_of(p, bytes, mixed(os_stamp(), (uintptr_t)p), &of));
 }
 
 /* Only a mapping whose memory other processes may have says where in it it begins. */
-static void event(struct hn_thread *t, const struct range *r, uint64_t bytes, int fd, const struct stat *s,
-                  bool shared) {
+static void event(struct hn_thread *t, const struct range *r, uint64_t bytes, bool shared) {
     uint64_t *slot = hnrt_reserve(t, shared ? 4 : 3);
     if (!slot)
         return;
     slot[0] = hnrt_event_word(HN_EVENT_MAP, r->first, shared ? 3 : 2);
     slot[1] = bytes;
-    slot[2] = (uint64_t)(uint32_t)r->prot << 32 | (uint32_t)r->flags;
-    slot[3] = r->flags & MAP_ANONYMOUS ? 0 : (uint64_t)fd + 1;
-    slot[4] = s->st_dev;
-    slot[5] = s->st_ino;
+    slot[2] = (uint64_t)(uint32_t)r->of.prot << 32 | (uint32_t)r->of.flags;
+    slot[3] = 0;
+    slot[4] = r->of.device;
+    slot[5] = r->of.inode;
     if (shared) {
-        slot[6] = r->offset;
+        slot[6] = r->of.offset;
         slot[7] = 0;
     }
     hnrt_commit(t, shared ? 4 : 3);
+}
+
+/* A mapping of memory that other processes may have, too. */
+void hnrt_mapped_shared(struct hn_thread *t, const void *p, size_t bytes, const struct hn_shared *of) {
+    bool anonymous = of->flags & MAP_ANONYMOUS;
+    struct range r =
+        range_of(p, bytes, anonymous ? mixed(os_stamp(), (uintptr_t)p) : mixed(of->device, of->inode), of);
+    r.announced = t != NULL;
+    bool shared = note(r);
+    if (t)
+        event(t, &r, bytes, shared);
 }
 
 /* A mapping that the program made; without a thread that records there is no event. */
@@ -174,25 +188,59 @@ void hnrt_mapped(struct hn_thread *t, const void *p, size_t bytes, int prot, int
         shared = fstat(fd, &s) == 0 && shared;
         errno = saved;
     }
-    uintptr_t first = (uintptr_t)p;
-    uint64_t memory = anonymous ? mixed(os_stamp(), first) : mixed(s.st_dev, s.st_ino);
-    struct range r = {first, first + ((bytes - 1) | 4095), memory, anonymous ? 0 : offset, prot, flags, t != NULL};
+    const struct hn_shared of = {s.st_dev, s.st_ino, anonymous ? 0 : offset, prot, flags};
     if (shared)
-        shared = note(r);
-    else
-        hnrt_shared_gone(p, bytes);
+        return hnrt_mapped_shared(t, p, bytes, &of);
+    hnrt_shared_gone(p, bytes);
+    struct range r = range_of(p, bytes, 0, &of);
     if (t)
-        event(t, &r, bytes, fd, &s, shared);
+        event(t, &r, bytes, false);
+}
+
+/* What of which file lies at an address. */
+bool hnrt_shared_at(const void *p, struct hn_shared *of) {
+    uintptr_t at = (uintptr_t)p;
+    for (uint32_t i = 0; i < hnrt_shared_ranges; i++) {
+        const struct range *r = &ranges[i];
+        if (!r->last || r->last < at || at < r->first || r->of.flags & MAP_ANONYMOUS)
+            continue;
+        *of = r->of;
+        of->offset += at - r->first;
+        return true;
+    }
+    return false;
+}
+
+/* A segment of System V that was attached. Returns its bytes, 0 if they cannot be known. */
+size_t hnrt_segment(struct hn_thread *t, const void *p, int id, int flags) {
+    struct shmid_ds s;
+    int saved = errno, failed = shmctl(id, IPC_STAT, &s);
+    errno = saved;
+    if (failed || !s.shm_segsz)
+        return 0;
+    const struct hn_shared of = {HN_DEVICE_SEGMENT, (uint32_t)id, 0,
+                                 flags & SHM_RDONLY ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED};
+    hnrt_mapped_shared(t, p, s.shm_segsz, &of);
+    return s.shm_segsz;
+}
+
+/* The bytes of the segment of System V that was attached at this address; 0 if there is none. */
+size_t hnrt_segment_bytes(const void *p) {
+    for (uint32_t i = 0; i < hnrt_shared_ranges; i++) {
+        const struct range *r = &ranges[i];
+        if (r->last && r->first == (uintptr_t)p && r->of.device == HN_DEVICE_SEGMENT)
+            return r->last - r->first + 1;
+    }
+    return 0;
 }
 
 /* Before a fork: what the child will have, too, and no event has said yet. */
 void hnrt_shared_announce(struct hn_thread *t) {
-    const struct stat nothing = {0};
     for (uint32_t i = 0; i < hnrt_shared_ranges && t->recording; i++) {
         struct range r = ranges[i];
-        if (!r.last || r.announced || !(r.flags & MAP_ANONYMOUS))
+        if (!r.last || r.announced || !(r.of.flags & MAP_ANONYMOUS))
             continue;
         ranges[i].announced = true;
-        event(t, &r, r.last - r.first + 1, -1, &nothing, true);
+        event(t, &r, r.last - r.first + 1, true);
     }
 }

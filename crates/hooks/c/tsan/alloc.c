@@ -232,17 +232,40 @@ INTERPOSE int munmap(void *p, size_t bytes) {
     return REAL(munmap)(p, bytes);
 }
 
-/* The protection and the file of the moved range are those of the old one, which is not known here: recorded as 0. */
+/* The protection of the moved range is that of the old one, which is known of shared files only: otherwise recorded as 0. */
 INTERPOSE void *mremap(void *p, size_t old_bytes, size_t bytes, int flags, ...) {
     va_list more;
     va_start(more, flags);
     void *at = flags & MREMAP_FIXED ? va_arg(more, void *) : NULL;
     va_end(more);
+    struct hn_shared of;
+    bool shared = hnrt_shared_at(p, &of);
     unmapping(p, old_bytes);
     void *q = REAL(mremap)(p, old_bytes, bytes, flags, at);
     bool moved = q != MAP_FAILED;
-    mapped(moved ? q : p, moved ? bytes : old_bytes, 0, MAP_ANONYMOUS, -1, 0, CALLER());
+    void *now = moved ? q : p;
+    if (shared)
+        hnrt_mapped_shared(hnrt_recording(), now, moved ? bytes : old_bytes, &of);
+    else
+        mapped(now, moved ? bytes : old_bytes, 0, MAP_ANONYMOUS, -1, 0, CALLER());
     return q;
+}
+
+/* Segments of System V. */
+INTERPOSE void *shmat(int id, const void *at, int flags) {
+    void *p = REAL(shmat)(id, at, flags);
+    struct hn_thread *t = p != (void *)-1 ? hnrt_recording() : NULL;
+    size_t bytes = p != (void *)-1 ? hnrt_segment(t, p, id, flags) : 0;
+    if (bytes && t && t->recording)
+        obtained(p, bytes, SOURCE_MAP, CALLER());
+    return p;
+}
+
+INTERPOSE int shmdt(const void *p) {
+    size_t bytes = hnrt_segment_bytes(p);
+    if (bytes)
+        unmapping((void *)p, bytes);
+    return REAL(shmdt)(p);
 }
 
 /* ---- the public header's allocation ------------------------------------------------------------------------------ */

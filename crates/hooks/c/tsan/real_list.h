@@ -48,6 +48,8 @@
     X(sem_wait, int, (sem_t *))                                                                                       \
     X(sem_trywait, int, (sem_t *))                                                                                    \
     X(sem_timedwait, int, (sem_t *, const struct timespec *))                                                         \
+    X(sem_open, sem_t *, (const char *, int, ...))                                                                    \
+    X(sem_close, int, (sem_t *))                                                                                      \
     X(sem_post, int, (sem_t *))                                                                                       \
     X(__cxa_guard_acquire, int, (void *))                                                                             \
     X(__cxa_guard_release, void, (void *))                                                                            \

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 UNRECORDED static void got(const void *p, unsigned long bytes) {
@@ -57,7 +58,9 @@ static void maps(void) {
     homenode_phase_end("allocs");
     homenode_phase_begin("maps");
     p = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
-    printf("map %#lx 4096 1 %d\n", (unsigned long)p, fd + 1);
+    struct stat file;
+    fstat(fd, &file);
+    printf("map %#lx 4096 1 %lu\n", (unsigned long)p, (unsigned long)file.st_ino);
     p = homenode_shared_alloc(100);
     printf("alloc %#lx 100 3\n", (unsigned long)p);
     memset(p, 0, 100);

@@ -42,7 +42,7 @@ impl Item {
                     EVENT_ACQ_REL => format!("acq_rel {addr:#x} {epoch}"),
                     EVENT_FREE => format!("free {addr:#x}"),
                     EVENT_ALLOC => format!("alloc {addr:#x} {} {}", self.w1(), payload[0][0]),
-                    EVENT_MAP => format!("map {addr:#x} {} {} {}", self.w1(), payload[0][0] >> 32, payload[0][1]),
+                    EVENT_MAP => format!("map {addr:#x} {} {} {}", self.w1(), payload[0][0] >> 32, payload[1][1]),
                     EVENT_UNMAP => format!("unmap {addr:#x} {}", self.w1()),
                     EVENT_REALLOC => format!("realloc {addr:#x} {:#x}", self.w1()),
                     EVENT_SPAWN => format!("spawn {addr}"),

@@ -1,4 +1,4 @@
-//! House rules as a program: `cargo run -p xtask -- tidy`, `gen-header [--check]`.
+//! House rules as a program: `cargo run -p xtask -- tidy`, `gen-header [--check]`, `gen-schema [--check]`.
 #![forbid(unsafe_code)]
 
 mod arrows;
@@ -7,6 +7,7 @@ mod comments;
 mod dead;
 mod fmt;
 mod gen_header;
+mod gen_schema;
 mod glossary;
 mod guest;
 mod guest_tests;
@@ -23,6 +24,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   fmt                   format every Rust file by path (rustfmt does not follow `mod` lines inside macros)
   picture               draw the crates and their arrows in ARCHITECTURE.md
   gen-header [--check]  write (or compare) the C headers of the rings and of the agent's plans
+  gen-schema [--check]  write (or compare) the JSON schemas of docs/schema, derived from the types of the documents
   guest ... -- COMMAND  run COMMAND in a Linux guest with several memory nodes (guest --help)
   guest-tests           run the scenarios of tests/guest, each in such a guest (guest-tests --help)";
 
@@ -35,6 +37,8 @@ fn main() -> ExitCode {
         ["picture"] => picture::run(),
         ["gen-header"] => gen_header::run(false),
         ["gen-header", "--check"] => gen_header::run(true),
+        ["gen-schema"] => gen_schema::run(false),
+        ["gen-schema", "--check"] => gen_schema::run(true),
         ["guest-tests", ref rest @ ..] => return finish(guest_tests::run(rest)),
         ["guest", ref rest @ ..] => return finish(guest::run(rest)),
         _ => {

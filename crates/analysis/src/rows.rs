@@ -1,26 +1,30 @@
 //! The rows of a report that this crate fills.
+use crate::patterns::Pattern;
 use homenode_base::TotalCost;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// One sharing pattern.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct PatternRow {
     /// `private`, `read-shared`, `producer-consumer`, `migratory`, `falsely shared`, `write-shared`.
+    #[schemars(extend("enum" = Pattern::ALL.map(Pattern::name)))]
     pub pattern: String,
     /// Bytes touched in units (lines) of this pattern.
     pub bytes: u64,
-    /// Units of this pattern.
+    /// Units (lines) of this pattern.
     pub units: u64,
     /// Cost under first touch.
     pub cost: TotalCost,
 }
 
 /// One data object (a global, all allocations of one call stack, a stack, or unknown memory).
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct ObjectRow {
     /// What people call it: symbol, or `heap allocated at file:line in function`.
     pub name: String,
     /// `global`, `heap`, `stack`, `map`, `shared`, `unknown`.
+    #[schemars(extend("enum" = ["global", "heap", "stack", "map", "shared", "unknown"]))]
     pub kind: String,
     /// `file:line` of the allocation, if known.
     pub place: Option<String>,
@@ -34,7 +38,7 @@ pub struct ObjectRow {
     pub refs: u64,
     /// Threads that used it, ascending.
     pub users: Vec<u32>,
-    /// Threads that touched blocks of it first with the number of blocks, most first.
+    /// Threads that touched blocks of it first: pairs of thread and number of blocks, most first.
     pub first_touch: Vec<(u32, u64)>,
     /// Cost under first touch.
     pub cost: TotalCost,
@@ -51,28 +55,32 @@ pub struct ObjectRow {
 }
 
 /// A 95 % confidence interval: where the value would be found if every reference had been recorded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Interval {
     /// Lower end.
+    #[schemars(with = "Option<f64>")]
     pub low: f64,
     /// Upper end.
+    #[schemars(with = "Option<f64>")]
     pub high: f64,
 }
 
 /// How the samples of a recording scatter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct SampleSpread {
     /// Samples that cost something.
     pub charged: u64,
     /// Independent samples of equal weight that would say as much about shares of cost.
+    #[schemars(with = "Option<f64>")]
     pub effective: f64,
     /// How much more samples scatter than independent ones would, as a factor of the variance, at least 1: above it where
     /// they come in bursts.
+    #[schemars(with = "Option<f64>")]
     pub design_effect: f64,
 }
 
 /// One source line.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct LineRow {
     /// `file:line`, or `module+offset`.
     pub place: String,
@@ -89,15 +97,15 @@ pub struct LineRow {
 }
 
 /// One falsely shared line.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct FalseSharingRow {
     /// Address of the line.
     pub addr: u64,
-    /// Object and byte offset of the line in it (may be negative: the line begins before the object).
+    /// Object that the line holds.
     pub object: String,
-    /// Byte offset.
+    /// Byte offset of the line in the object; negative if the line begins before it.
     pub offset: i64,
-    /// Words: byte offset in the line, bytes, threads, writes, sites.
+    /// Words that threads touch.
     pub words: Vec<FalseWord>,
     /// Cache-to-cache transfers of this line.
     pub transfers: u64,
@@ -106,13 +114,13 @@ pub struct FalseSharingRow {
 }
 
 /// One word of a falsely shared line.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct FalseWord {
     /// Byte offset in the line.
     pub offset: u32,
     /// Bytes.
     pub bytes: u32,
-    /// Threads that touch it.
+    /// Threads that touch it, ascending.
     pub threads: Vec<u32>,
     /// Reads.
     pub reads: u64,
@@ -123,7 +131,7 @@ pub struct FalseWord {
 }
 
 /// Address x time, for the picture. `rows * columns` cells.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct HeatMap {
     /// Time bins.
     pub columns: u32,
@@ -134,13 +142,13 @@ pub struct HeatMap {
 }
 
 /// One band of addresses.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct HeatRow {
     /// First address.
     pub addr: u64,
     /// Bytes.
     pub bytes: u64,
-    /// Object that fills most of it.
+    /// Object that fills most of the band.
     pub object: String,
     /// Home node under first touch of most of its blocks.
     pub home: u16,
@@ -149,7 +157,7 @@ pub struct HeatRow {
 }
 
 /// Kind of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
     /// Touched first by a thread that is not its user.
@@ -178,7 +186,7 @@ impl FindingKind {
 }
 
 /// Where the cost of cache-to-cache transfers comes from. The four classes add up to it exactly.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TransferBreakdown {
     /// The line came, and until it went nothing was touched in it that another processor had changed.
     pub falsely_shared: TransferClass,
@@ -188,7 +196,7 @@ pub struct TransferBreakdown {
     pub locks: TransferClass,
     /// Not told apart: more lines travelled than were watched.
     pub unwatched: TransferClass,
-    /// Of the truly shared lines and the locks, those that threads use in turns; `None` if there are none. Who gets them when
+    /// Of the truly shared lines and the locks, those that threads use in turns; null if there are none. Who gets them when
     /// is decided by the machine, not by the program.
     pub in_turns: Option<InTurns>,
     /// What threads do to the truly shared lines of the object named there.
@@ -196,7 +204,7 @@ pub struct TransferBreakdown {
 }
 
 /// What threads do to lines that they truly share: it decides what may be advised.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrueUse {
     /// Many add to the same words, by atomics or under locks: each can have its own, to be added up.
@@ -209,7 +217,7 @@ pub enum TrueUse {
 }
 
 /// Lines that threads use in turns: under locks, or by atomic operations.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct InTurns {
     /// The object that costs most if turns alternate.
     pub object: String,
@@ -226,13 +234,13 @@ pub struct InTurns {
 }
 
 /// Transfers of one class.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TransferClass {
     /// Number of transfers.
     pub transfers: u64,
     /// Cost of the transfers.
     pub cost: TotalCost,
-    /// Object that the dearest of them belong to; `None` if there are none.
+    /// Object that the dearest of them belong to; null if there are none.
     pub object: Option<String>,
     /// Cost of the transfers of that object.
     pub object_cost: TotalCost,
@@ -241,7 +249,7 @@ pub struct TransferClass {
 }
 
 /// What one source line caused.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TransferLine {
     /// `file:line`, or `module+offset`.
     pub place: String,

@@ -1,11 +1,13 @@
 //! Exact accounting: no floats, no silent wrap.
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Sub};
 
 /// A cost in the unit of its machine: picoseconds on machines given in time, a stated quantum on historical ones.
 /// Arithmetic panics on overflow in every build profile of this workspace (`overflow-checks = true`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Cost(pub i64);
 
@@ -128,6 +130,23 @@ impl TotalCost {
     /// What the serialiser says.
     pub fn serialize_in_words<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         if self.is_infinite() { s.serialize_str("infinite") } else { self.serialize(s) }
+    }
+
+    /// Schema of what [`TotalCost::serialize_in_words`] writes.
+    pub fn schema_in_words(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "type": "integer" }, { "type": "string", "pattern": "^(-?[0-9]+|infinite)$" }] })
+    }
+}
+
+impl JsonSchema for TotalCost {
+    fn schema_name() -> Cow<'static, str> {
+        "TotalCost".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A cost in the unit of its machine: a number if it fits in 53 bits, else its decimal digits as a string.",
+            "anyOf": [{ "type": "integer" }, { "type": "string", "pattern": "^-?[0-9]+$" }],
+        })
     }
 }
 

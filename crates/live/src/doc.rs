@@ -4,21 +4,24 @@ use crate::watch::Left;
 use homenode_base::NodeId;
 use homenode_placement::live::{Locality as Sum, MoveRefusal, RejectedCandidates};
 use homenode_trace::SampleUnit;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What was done and what it was good for.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ActDoc {
-    /// Identifier: `docs/schema/run.json` or `docs/schema/migrate.json`.
+    /// Identifier of this kind of document, described by `docs/schema/run.json` or `docs/schema/migrate.json`.
+    #[schemars(extend("enum" = [RUN_SCHEMA, MIGRATE_SCHEMA]))]
     pub schema: &'static str,
     /// `live`, `plan`, `plain` (nothing to place) or `compare`.
+    #[schemars(extend("enum" = ["live", "plan", "plain", "compare"]))]
     pub mode: &'static str,
     /// The command that was run; empty for a process that was there before.
     pub command: Vec<String>,
     /// The process.
     pub pid: Option<u32>,
-    /// Exit status; negative = killed by that signal; absent = it runs on, or unknown.
+    /// Exit status; negative = killed by that signal; null = it runs on, or unknown.
     pub exit_status: Option<i32>,
     /// Why this report was written now, in words.
     pub ended: String,
@@ -39,7 +42,7 @@ pub struct ActDoc {
 }
 
 /// Bytes on a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NodeBytes {
     /// Operating-system number.
     pub node: u32,
@@ -50,7 +53,7 @@ pub struct NodeBytes {
 }
 
 /// What the live loop did.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LiveDoc {
     /// Policy with its parameters.
     pub policy: String,
@@ -80,31 +83,31 @@ pub struct LiveDoc {
     pub time: Time,
     /// Where the sampled accesses went.
     pub locality: Locality,
-    /// Mean cost of a metered access from beginning to end, by the cost model; absent like the locality.
+    /// Mean cost of a metered access from beginning to end, by the cost model; null like the locality.
     pub mean_cost: Option<f64>,
-    /// Mean cost of a metered access in the last seconds, by the cost model; absent like the locality.
+    /// Mean cost of a metered access in the last seconds, by the cost model; null like the locality.
     pub mean_cost_after: Option<f64>,
     /// What the moves are worth in the cost model.
     pub gain: Gain,
 }
 
 /// What was sampled.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Evidence {
     /// Event in words.
     pub event: String,
-    /// `reference`, `miss` or `window`.
+    /// What a weight counts: `reference`, `miss` or `window`.
     pub unit: SampleUnit,
     /// Samples.
     pub samples: u64,
-    /// Of them, without use: cache hits, unknown processor.
+    /// Of them, those that no move could help: cache hits, unknown processor.
     pub unusable: u64,
     /// Samples lost.
     pub lost: u64,
 }
 
 /// Small pages that went from one node to another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Flow {
     /// Operating-system node.
     pub from: u32,
@@ -115,7 +118,7 @@ pub struct Flow {
 }
 
 /// A reason and how often.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Reason {
     /// In words.
     pub reason: &'static str,
@@ -124,7 +127,7 @@ pub struct Reason {
 }
 
 /// Time taken by the loop.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct Time {
     /// Processor time for looking and deciding, milliseconds.
     pub deciding_ms: f64,
@@ -137,27 +140,28 @@ pub struct Time {
 }
 
 /// Shares of the accesses that went to the accessing node's own memory, by samples that weigh by use, each with the place of
-/// its page at that time. Absent where the evidence does not tell (hinting faults show who uses a page and not how much).
-#[derive(Clone, Copy, Debug, Serialize)]
+/// its page at that time. Null where the evidence does not tell (hinting faults show who uses a page and not how much).
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct Locality {
-    /// From beginning to end.
+    /// Share from beginning to end; null where the evidence does not tell.
     pub whole: Option<f64>,
-    /// Before the first move.
+    /// Share before the first move; null where the evidence does not tell.
     pub before: Option<f64>,
-    /// In the last seconds.
+    /// Share in the last seconds; null where the evidence does not tell.
     pub after: Option<f64>,
     /// How many seconds that is.
+    #[schemars(range(min = 0))]
     pub after_seconds: f64,
 }
 
 /// Worth in the cost model, not measured.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Gain {
     /// Unit of the machine.
     pub unit: String,
     /// What the moves were expected to save a window, from the counts at the time.
     pub expected_per_window: f64,
-    /// What the accesses of the last seconds cost less than they would at the mean cost before the first move; absent like the
+    /// What the accesses of the last seconds cost less than they would at the mean cost before the first move; null like the
     /// locality.
     pub realised_per_window: Option<f64>,
     /// What these figures rest on.
@@ -165,11 +169,12 @@ pub struct Gain {
 }
 
 /// What came of a plan.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct PlanOutcome {
     /// The plan file.
     pub file: String,
     /// `preloaded library` or `from outside`.
+    #[schemars(extend("enum" = ["preloaded library", "from outside"]))]
     pub way: &'static str,
     /// Threads and ranges of data that the plan names.
     pub entries: u64,
@@ -177,7 +182,8 @@ pub struct PlanOutcome {
     pub placed: u64,
     /// Bytes given a home, touched or not.
     pub placed_bytes: u64,
-    /// Whether not a single range (of a plan without ranges: thread) was; `false` for a dry run.
+    /// Whether not a single range (of a plan without ranges: thread) was carried out, so that the status is 1; `false` for a
+    /// dry run.
     pub nothing_placed: bool,
     /// Objects that came with another size and were placed by shares of it.
     pub scaled: Vec<Scaled>,
@@ -194,7 +200,7 @@ pub struct PlanOutcome {
 }
 
 /// An object that came with another size than it had in the recording.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Scaled {
     /// What people call it.
     pub name: String,
@@ -207,7 +213,7 @@ pub struct Scaled {
 }
 
 /// What a plan names and a run did not place.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Unplaced {
     /// What people call it.
     pub name: String,
@@ -220,7 +226,7 @@ pub struct Unplaced {
 }
 
 /// One way of running the program, for `--compare`.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Regime {
     /// `first-touch`, `interleave`, `autonuma` or `homenode`.
     pub name: String,
@@ -228,19 +234,19 @@ pub struct Regime {
     pub ran: bool,
     /// Reason why it was not run, or what to know.
     pub note: String,
-    /// Seconds.
+    /// Seconds on the wall clock.
     pub seconds: f64,
     /// Exit status.
     pub exit_status: Option<i32>,
-    /// Share of the accesses that were local, from beginning to end; absent where the evidence does not tell.
+    /// Share of the accesses that were local, from beginning to end; null where the evidence does not tell.
     pub locality: Option<f64>,
-    /// Mean cost of such an access, by the model.
+    /// Mean cost of a unit of evidence, by the cost model; null like the locality.
     pub mean_cost: Option<f64>,
     /// Pages moved by Homenode.
     pub moved_pages: u64,
     /// Pages moved by the kernel, on the whole machine.
     pub kernel_moves: u64,
-    /// Bytes on each node as last seen.
+    /// Bytes on each node as last seen: pairs of node and bytes.
     pub bytes_on_nodes: Vec<(u32, u64)>,
 }
 

@@ -2,12 +2,17 @@
 use homenode_command::Failure;
 use homenode_placement::live::replay;
 use homenode_placement::policies::Choice;
+use schemars::JsonSchema;
 use std::path::Path;
 
+/// Identifier of these documents, described by `docs/schema/replay.json`.
+const SCHEMA: &str = "https://github.com/homenode/homenode/schema/replay-1";
+
 /// What a replay came to.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, JsonSchema)]
 pub struct ReplayDoc {
     /// Identifier, described by `docs/schema/replay.json`.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: &'static str,
     /// The journal.
     pub journal: String,
@@ -23,7 +28,7 @@ pub struct ReplayDoc {
     pub candidates: u64,
     /// Whether all decisions are the same.
     pub same: bool,
-    /// First line of the journal where they are not; absent if there is none.
+    /// First line of the journal where they are not; null if there is none.
     pub differs_at: Option<usize>,
     /// Whether the journal is whole (one of a run that was killed may end within a line).
     pub complete: bool,
@@ -40,7 +45,7 @@ pub fn replay_journal(path: &Path, policy: Option<&str>) -> Result<ReplayDoc, Fa
     let other = policy.map(Choice::parse).transpose().map_err(Failure::usage)?;
     let done = replay(&text, other.as_ref()).map_err(|e| Failure::input(format!("{}: {e}", path.display())))?;
     Ok(ReplayDoc {
-        schema: "https://github.com/homenode/homenode/schema/replay-1",
+        schema: SCHEMA,
         journal: path.display().to_string(),
         policy: other.map_or_else(|| done.header.policy.clone(), |c| c.to_string()),
         recorded_policy: done.header.policy.clone(),

@@ -5,10 +5,11 @@
 //! Policies and the optimum are entitled to a machine on which nothing is nearer than home.
 use crate::costs::Matrix;
 use homenode_base::{Cost, NodeId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One cell that was changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// Node of the processor.
     pub from: NodeId,

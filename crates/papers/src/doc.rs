@@ -1,17 +1,23 @@
 //! The document of a reproduction.
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Identifier of these documents, described by `docs/schema/reproduce.json`.
 pub(crate) const SCHEMA: &str = "https://github.com/homenode/homenode/schema/reproduce-1";
 
-/// What came out.
-#[derive(Clone, Debug, Serialize)]
+/// Sizes of the programs on the command line, smallest first.
+pub(crate) const SIZES: [&str; 3] = ["XS", "S", "M"];
+
+/// Published results beside ours, with a verdict on each claim.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ReproduceDoc {
     /// Identifier of this kind of document, described by `docs/schema/reproduce.json`.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: &'static str,
     /// Name of the experiment.
     pub experiment: String,
     /// Size of the programs: XS, S or M.
+    #[schemars(extend("enum" = SIZES))]
     pub size: String,
     /// What was run, in a sentence.
     pub programs: String,
@@ -24,7 +30,7 @@ pub struct ReproduceDoc {
 }
 
 /// A table of results.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Table {
     /// What it shows.
     pub title: String,
@@ -35,7 +41,7 @@ pub struct Table {
 }
 
 /// One published claim beside ours.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Claim {
     /// What is claimed.
     pub what: String,
@@ -52,7 +58,7 @@ pub struct Claim {
 }
 
 /// Whether a published value and ours agree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum Verdict {
     /// Within what rounding and the noise of the publication allow.
     #[serde(rename = "agrees")]

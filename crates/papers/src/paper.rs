@@ -1,10 +1,8 @@
 //! What a paper is: a member of the family.
 use crate::doc::ReproduceDoc;
+pub(crate) use crate::doc::SIZES;
 use homenode_command::{Failure, Progress};
 use std::path::Path;
-
-/// Sizes of the programs on the command line, smallest first.
-pub(crate) const SIZES: [&str; 3] = ["XS", "S", "M"];
 
 /// A published study that can be repeated.
 pub struct Paper {

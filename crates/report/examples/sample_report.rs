@@ -1,4 +1,5 @@
-//! Writes sample reports from invented data, to look at and for the browser test:
+//! Writes sample reports from invented data, and all documents of this crate, to look at and for the tests of the browser and
+//! of the schemas:
 //! `cargo run --release -p homenode-report --example sample_report -- DIRECTORY`.
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -17,9 +18,11 @@ fn main() -> std::io::Result<()> {
         ("sampled", support::sampled::report(homenode_trace::SampleUnit::Miss)),
     ] {
         std::fs::write(dir.join(format!("{name}.html")), homenode_report::html::render(&doc))?;
-        std::fs::write(dir.join(format!("{name}.json")), doc.to_json())?;
         std::fs::write(dir.join(format!("{name}.txt")), render(&doc, Style::default()))?;
         println!("{}", dir.join(format!("{name}.html")).display());
+    }
+    for (name, json) in support::documents::documents() {
+        std::fs::write(dir.join(format!("{name}.json")), json)?;
     }
     Ok(())
 }

@@ -3,10 +3,11 @@ use crate::provenance::Provenance;
 use homenode_base::TotalCost;
 use homenode_sim::Evaluation;
 use homenode_sim::evaluation::{Finding, PolicyRow};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A second recording (the repaired program) beside the first one, both on the same machine under first touch.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Comparison {
     /// Where the second recording comes from.
     pub provenance: Provenance,

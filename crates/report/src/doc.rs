@@ -9,19 +9,21 @@ use homenode_sim::Evaluation;
 use homenode_sim::evidence::GapKind;
 use homenode_trace::Manifest;
 use homenode_trace::manifest::Blind;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Value of [`ReportDoc::schema`]; an identifier, described by `docs/schema/report.json`.
 pub const REPORT_SCHEMA: &str = "https://github.com/homenode/homenode/schema/report-1";
 
-/// A report: what was recorded, what it would cost, what to change.
-#[derive(Clone, Debug, Serialize)]
+/// What `homenode report --json` prints: what was recorded, what it would cost, what to change.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ReportDoc {
-    /// [`REPORT_SCHEMA`].
+    /// Identifier of this kind of document.
+    #[schemars(extend("const" = REPORT_SCHEMA))]
     pub schema: &'static str,
     /// Where the data comes from.
     pub provenance: Provenance,
-    /// How it was sampled; absent for exact recordings.
+    /// How it was sampled; null for exact recordings. Every count and cost of a sampled one is an estimate.
     pub sampling: Option<SamplingDoc>,
     /// What the recording could not see, in sentences; empty if it saw everything.
     pub blind: Vec<String>,

@@ -2,6 +2,8 @@
 use crate::doc::to_json_line;
 use crate::provenance::Provenance;
 use crate::sampling::SamplingDoc;
+use homenode_trace::event::SyncKind;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Value of [`InfoDoc::schema`], described by `docs/schema/info.json`.
@@ -9,14 +11,15 @@ pub const INFO_SCHEMA: &str = "https://github.com/homenode/homenode/schema/info-
 /// Value of [`CheckDoc::schema`], described by `docs/schema/check.json`.
 pub const CHECK_SCHEMA: &str = "https://github.com/homenode/homenode/schema/check-1";
 
-/// What is in a dataset.
-#[derive(Clone, Debug, Serialize)]
+/// What `homenode info --json` prints: what is in a dataset.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct InfoDoc {
-    /// [`INFO_SCHEMA`].
+    /// Identifier of this kind of document.
+    #[schemars(extend("const" = INFO_SCHEMA))]
     pub schema: &'static str,
     /// Facts of the manifest.
     pub provenance: Provenance,
-    /// How it was sampled; absent for exact recordings.
+    /// How it was sampled; null for exact recordings.
     pub sampling: Option<SamplingDoc>,
     /// What the recording could not see, in sentences.
     pub blind: Vec<String>,
@@ -28,9 +31,9 @@ pub struct InfoDoc {
     pub bytes_referenced: u64,
     /// Bytes of the dataset on disk.
     pub dataset_bytes: u64,
-    /// `dataset_bytes` per reference; absent if there is no reference.
+    /// `dataset_bytes` per reference; null if there is no reference.
     pub bytes_per_ref: Option<f64>,
-    /// Instructions of the program between its references; absent for sampled recordings.
+    /// Instructions of the program between its references; null for sampled recordings.
     pub instructions: Option<InfoInstructions>,
     /// Frames in all thread files.
     pub frames: u64,
@@ -45,7 +48,7 @@ pub struct InfoDoc {
 }
 
 /// References by operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OpCounts {
     /// Loads.
     pub read: u64,
@@ -65,17 +68,17 @@ impl OpCounts {
 }
 
 /// Instructions of the program's own from one reference of a thread to the next, and how they are known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct InfoInstructions {
-    /// Counted by the recorder.
+    /// Instructions counted by the recorder.
     pub counted: u64,
-    /// Estimated from the program's machine code.
+    /// Instructions estimated from the program's machine code: shortest paths.
     pub estimated: u64,
-    /// References whose instructions are counted.
+    /// References before which the instructions are counted.
     pub counted_refs: u64,
-    /// References whose instructions are estimated.
+    /// References before which the instructions are estimated.
     pub estimated_refs: u64,
-    /// References of whose instructions nothing is known.
+    /// References before which nothing is known of instructions.
     pub unknown_refs: u64,
     /// Different pairs of code locations that follow each other.
     pub pairs: u64,
@@ -84,7 +87,7 @@ pub struct InfoInstructions {
 }
 
 /// One recorded thread.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct InfoThread {
     /// Dataset thread.
     pub thread: u32,
@@ -92,7 +95,7 @@ pub struct InfoThread {
     pub process: u32,
     /// Thread id on the recorded machine.
     pub tid: u32,
-    /// Thread that created it; absent for initial threads.
+    /// Thread that created it; null for initial threads.
     pub parent: Option<u32>,
     /// References by operation.
     pub ops: OpCounts,
@@ -103,11 +106,12 @@ pub struct InfoThread {
 }
 
 /// One kind of synchronisation.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct InfoSync {
     /// What it is called.
+    #[schemars(extend("enum" = SyncKind::names()))]
     pub kind: String,
-    /// How many threads a barrier takes; absent for everything else, and where it is not known.
+    /// How many threads a barrier takes; null for everything else, and where it is not known.
     pub parties: Option<u32>,
     /// Locks, barriers and so on: addresses.
     pub objects: u64,
@@ -118,7 +122,7 @@ pub struct InfoSync {
 }
 
 /// One named phase.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct InfoPhase {
     /// Name.
     pub name: String,
@@ -135,14 +139,15 @@ impl InfoDoc {
     }
 }
 
-/// Whether a dataset can be believed.
-#[derive(Clone, Debug, Serialize)]
+/// What `homenode check --json` prints: whether a dataset can be believed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CheckDoc {
-    /// [`CHECK_SCHEMA`].
+    /// Identifier of this kind of document.
+    #[schemars(extend("const" = CHECK_SCHEMA))]
     pub schema: &'static str,
     /// Path of the dataset as the user gave it.
     pub dataset: String,
-    /// Whether there is no problem.
+    /// Whether there are no problems.
     pub ok: bool,
     /// Whether the recording ended in order; an incomplete one may still be sound.
     pub complete: bool,

@@ -1,22 +1,24 @@
 //! Where the data of a report comes from.
 use homenode_trace::Manifest;
 use homenode_trace::manifest::Clock;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Where the data of a report comes from.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Provenance {
     /// Path of the dataset as the user gave it.
     pub dataset: String,
     /// Command line that was recorded.
     pub command: Vec<String>,
-    /// Exit status of that command; negative = killed by that signal; absent = unknown.
+    /// Exit status of that command; negative = killed by that signal; null = unknown.
     pub exit_status: Option<i32>,
     /// Capture backend.
     pub backend: String,
-    /// Version of homenode that wrote this report.
+    /// Version of homenode that wrote this document.
     pub homenode: String,
     /// Clock of the stamps: `tsc`, `ns` or `logical`.
+    #[schemars(with = "Clock")]
     pub clock: String,
     /// Order in which the references were replayed, e.g. `model`.
     pub order: String,

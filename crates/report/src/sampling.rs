@@ -2,10 +2,11 @@
 use crate::units::{count, percent, plural};
 use homenode_sim::evaluation::{Interval, SampleSpread, SampledTotals, SourceRow};
 use homenode_trace::{DataSource, SampleUnit, Sampling};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How a recording was sampled, and what follows from that for every number beside it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SamplingDoc {
     /// What weights count: `reference`, `miss` or `window`.
     pub unit: SampleUnit,
@@ -20,16 +21,17 @@ pub struct SamplingDoc {
     /// Samples that the kernel or a buffer lost.
     pub lost: u64,
     /// Of all samples that were taken, lost ones included.
+    #[schemars(with = "Option<f64>")]
     pub lost_share: f64,
     /// Samples dropped for want of an address.
     pub unaddressed: u64,
     /// Whether stores are seen.
     pub sees_writes: bool,
-    /// Pages that the kernel moved meanwhile; absent if unknown.
+    /// Pages that the kernel moved meanwhile; null if unknown.
     pub kernel_moves: Option<u64>,
     /// Samples by where their data came from.
     pub sources: Vec<SourceRow>,
-    /// How they scatter; absent where nothing was evaluated.
+    /// How they scatter; null where nothing was evaluated.
     pub spread: Option<SampleSpread>,
     /// What the numbers mean, in sentences.
     pub known: Vec<String>,

@@ -3,6 +3,7 @@ use crate::evidence::Evidence;
 use crate::verified::Verified;
 use homenode_base::TotalCost;
 use homenode_trace::DataSource;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use homenode_analysis::rows::{
@@ -11,7 +12,7 @@ pub use homenode_analysis::rows::{
 };
 
 /// One dataset on one machine at one block size.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Evaluation {
     /// Machine name.
     pub machine: String,
@@ -35,7 +36,7 @@ pub struct Evaluation {
     pub totals: Totals,
     /// Policies in registry order; the first-touch row is the base of findings.
     pub policies: Vec<PolicyRow>,
-    /// Bounds.
+    /// Bounds; ratios are against the first.
     pub optimum: Vec<OptimumRow>,
     /// Sharing patterns, all six always present.
     pub patterns: Vec<PatternRow>,
@@ -55,18 +56,19 @@ pub struct Evaluation {
     pub findings: Vec<Finding>,
     /// Changes that looked worth a replay and got none, because others looked more so.
     pub untried_candidates: u64,
-    /// Predicted first-touch total of the program with all findings applied at once; absent without findings.
+    /// Predicted first-touch total of the program with all findings applied at once; null without findings.
     pub predicted_all: Option<TotalCost>,
-    /// What was not seen, and which conclusions that takes away.
+    /// What was not seen, and which conclusions that takes away. Only with no gap does a report say that there is nothing to
+    /// change.
     pub evidence: Evidence,
-    /// Figures of the evaluation priced again, if that was asked for.
+    /// Figures of the evaluation priced again; null without `--verify`.
     pub verified: Option<Verified>,
     /// Sentences for the reader: wrapped threads, unplaceable pages, order labels and the like.
     pub warnings: Vec<String>,
 }
 
 /// How threads were bound to processors.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BindingRow {
     /// The rule, as `--map` takes it; empty if nobody said.
     pub rule: String,
@@ -120,7 +122,7 @@ impl BindingRow {
 }
 
 /// Binding of one thread.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ThreadRow {
     /// Dataset thread.
     pub thread: u32,
@@ -133,7 +135,7 @@ pub struct ThreadRow {
 }
 
 /// What was replayed.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Totals {
     /// References, spins included.
     pub refs: u64,
@@ -160,7 +162,7 @@ pub struct Totals {
 }
 
 /// Samples replayed, spins left out.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SampledTotals {
     /// Samples.
     pub samples: u64,
@@ -171,7 +173,7 @@ pub struct SampledTotals {
 }
 
 /// Samples of one data source.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SourceRow {
     /// Where the data came from.
     pub source: DataSource,
@@ -184,14 +186,15 @@ pub struct SourceRow {
 }
 
 /// One policy's cost. `local + remote + global + movement + transfer = total`, exactly.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct PolicyRow {
     /// Registry name with parameters, e.g. `ace(4)`.
     pub name: String,
     /// One line.
     pub summary: String,
-    /// Sum.
+    /// Sum; `infinite` if a part of it is not possible on the machine.
     #[serde(serialize_with = "TotalCost::serialize_in_words")]
+    #[schemars(schema_with = "TotalCost::schema_in_words")]
     pub total: TotalCost,
     /// Accesses served by the accessing node.
     pub local: TotalCost,
@@ -207,23 +210,25 @@ pub struct PolicyRow {
     pub moves: u64,
     /// Copies added.
     pub copies: u64,
-    /// total / reference optimum (the first [`OptimumRow`]).
+    /// total / reference optimum (the first of the bounds); null if that is 0 and the total is not.
+    #[schemars(with = "Option<f64>")]
     pub ratio: f64,
-    /// Lowest and highest total over seeded merges, where the order was varied.
+    /// Lowest and highest total over seeded merges, where the order was varied; null in model order.
     pub spread: Option<(TotalCost, TotalCost)>,
 }
 
 /// One bound.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct OptimumRow {
     /// `best static`, `optimum without replication`, `optimum with replication`, `lower bound with replication`.
     pub name: String,
-    /// Whether it is exact or a bound.
+    /// Whether it is exact; else it is a bound that no placement need reach.
     pub exact: bool,
     /// What it means, one line.
     pub summary: String,
-    /// Sum, transfers included.
+    /// Sum, transfers included; `infinite` if a part of it is not possible on the machine.
     #[serde(serialize_with = "TotalCost::serialize_in_words")]
+    #[schemars(schema_with = "TotalCost::schema_in_words")]
     pub total: TotalCost,
     /// Moves and copies part.
     pub movement: TotalCost,
@@ -231,12 +236,12 @@ pub struct OptimumRow {
     pub moves: u64,
     /// Copies added.
     pub copies: u64,
-    /// Lowest and highest total over the merges; absent in model order.
+    /// Lowest and highest total over seeded merges, where the order was varied; null in model order.
     pub spread: Option<(TotalCost, TotalCost)>,
 }
 
 /// What is wrong, what to do and what it is worth. The worth is always that of the same what-if machinery.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Finding {
     /// Kind.
     pub kind: FindingKind,
@@ -253,6 +258,7 @@ pub struct Finding {
     /// Saved: first-touch total minus predicted total.
     pub saving: TotalCost,
     /// saving / first-touch total.
+    #[schemars(with = "Option<f64>")]
     pub saving_share: f64,
     /// In sampled recordings: 95 % confidence interval of `saving_share`, as wide in proportion as that of the object's
     /// share of cost, which it is a part of.

@@ -6,6 +6,7 @@ use homenode_trace::manifest::Blind;
 use homenode_trace::order::Apart;
 use homenode_trace::symbols::Symbols;
 use homenode_trace::{Event, EventKind, Events, Manifest, SampleUnit};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -16,14 +17,14 @@ const NAMED: usize = 4;
 
 /// What was not seen. Empty: every reference of the whole run, in an order that the program enforced or that is known
 /// not to matter, with every remedy tried.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Evidence {
-    /// What is missing, what takes away most first.
+    /// What is missing, what takes away most first, one of each kind.
     pub gaps: Vec<Gap>,
 }
 
 /// One thing that was not seen.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Gap {
     /// What kind of thing.
     pub kind: GapKind,
@@ -36,7 +37,7 @@ pub struct Gap {
 }
 
 /// What a gap takes away, least first; each includes those before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Doubt {
     /// What was found stands, but there may be more: nobody can say that there is nothing to change.
@@ -48,7 +49,7 @@ pub enum Doubt {
 }
 
 /// Kinds of things that are not seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GapKind {
     /// The recording did not end in order: killed, damaged, recovered, still running.

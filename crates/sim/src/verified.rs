@@ -1,23 +1,25 @@
 //! An evaluation whose figures were priced again, in its document.
 use homenode_base::TotalCost;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// One figure of an evaluation, and what its placement costs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct VerifiedRow {
     /// Name of the policy or bound.
     pub name: String,
     /// What the evaluation says, without cache-to-cache transfers: those are the same for all.
     #[serde(serialize_with = "TotalCost::serialize_in_words")]
+    #[schemars(schema_with = "TotalCost::schema_in_words")]
     pub said: TotalCost,
-    /// What the checker says; absent if there is no placement to price, for which `note` has the reason.
+    /// What the checker says; null if there is no placement to price, for which `note` has the reason.
     pub checked: Option<TotalCost>,
     /// Why it was not checked; else empty.
     pub note: String,
 }
 
 /// An evaluation priced again.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Verified {
     /// Policies, then bounds, in the order of the evaluation.
     pub rows: Vec<VerifiedRow>,

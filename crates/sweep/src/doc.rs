@@ -2,6 +2,7 @@
 use crate::tables::SHOWN;
 pub use crate::tables::{AnalysisDoc, TableDoc};
 use homenode_table::{Cell, Column, Kind, Table};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -12,10 +13,11 @@ pub const SWEEP_SCHEMA: &str = "https://github.com/homenode/homenode/schema/swee
 pub(crate) const FIRST_ROWS: usize = 60;
 
 /// A sweep that is done.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SweepDoc {
     /// Identifier of this kind of document.
+    #[schemars(extend("const" = SWEEP_SCHEMA))]
     pub schema: String,
     /// Version of Homenode.
     pub version: String,
@@ -37,19 +39,19 @@ pub struct SweepDoc {
     pub rows: u64,
     /// Units of work.
     pub units: u64,
-    /// Worker processes of the call that ended it; 0 if there were none.
+    /// Worker processes of the call that ended it; 0 if the calling process did the work.
     pub workers: u64,
     /// Memory for all workers together, in bytes.
     pub memory_bytes: u64,
     /// Where the time went.
     pub seconds: SecondsDoc,
-    /// The table.
+    /// Path of the table.
     pub table: PathBuf,
     /// SHA-256 of the table.
     pub table_sha256: String,
-    /// The table as CSV, if it was asked for.
+    /// Path of the table as CSV, if it was asked for.
     pub csv: Option<PathBuf>,
-    /// The first rows.
+    /// The first rows of the table; `docs/sweep.md` describes all columns.
     pub first_rows: Vec<RowDoc>,
     /// What analyses found, trace by trace.
     pub analyses: Vec<AnalysisDoc>,
@@ -58,7 +60,7 @@ pub struct SweepDoc {
 }
 
 /// One dataset of a sweep.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceDoc {
     /// As the study names it.
@@ -72,7 +74,7 @@ pub struct TraceDoc {
 }
 
 /// Where the time went.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SecondsDoc {
     /// Cutting traces into regions: processor time, summed over workers and calls.
@@ -80,13 +82,14 @@ pub struct SecondsDoc {
     /// Answering: processor time, summed over workers and calls.
     pub units: f64,
     /// Analysing: processor time, summed over workers and calls.
+    #[schemars(range(min = 0))]
     pub analyses: f64,
     /// The call that ended it, on the clock.
     pub last_call: f64,
 }
 
 /// A row of the table, in short.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RowDoc {
     /// Dataset.
@@ -103,7 +106,7 @@ pub struct RowDoc {
     pub cost: String,
     /// Cost per access charged.
     pub mcpr: Option<f64>,
-    /// Whether it is no bound.
+    /// Whether it is exact; else it is a lower bound.
     pub exact: bool,
 }
 

@@ -1,5 +1,6 @@
 //! Tables of analyses, in documents and as text.
 use homenode_table::{Cell, Column, Layout, Table};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -11,19 +12,19 @@ const SHOWN_ROWS: usize = 12;
 pub(crate) const SHOWN: Layout = Layout { indent: 2, gap: 2, head: true, width: None, absent: "-" };
 
 /// One analysis of one trace.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AnalysisDoc {
     /// Dataset.
     pub trace: String,
-    /// Name of the analysis.
+    /// Name of the analysis, as `homenode list analyses` has it.
     pub analysis: String,
     /// What it found.
     pub tables: Vec<TableDoc>,
 }
 
 /// A table of an analysis.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TableDoc {
     /// Name.

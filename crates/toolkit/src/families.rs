@@ -2,26 +2,31 @@
 use homenode_command::Failure;
 use homenode_placement::policies::Param;
 use homenode_table::{Column, Layout, Table};
+use schemars::JsonSchema;
 use serde::Serialize;
 
+/// Identifier of these documents, described by `docs/schema/list.json`.
+const SCHEMA: &str = "https://github.com/homenode/homenode/schema/list-1";
+
 /// One member of a family.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Member {
     /// Name as on the command line.
     pub name: String,
     /// One line.
     pub summary: String,
-    /// Parameters and remarks, one line each.
+    /// Parameters and remarks, one line each; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
 }
 
 /// A family and its members, or the families themselves.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ListDoc {
     /// Identifier of this kind of document, described by `docs/schema/list.json`.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: &'static str,
-    /// Name of the family.
+    /// Name of the family, or `families`.
     pub family: String,
     /// Members in order of the list.
     pub members: Vec<Member>,
@@ -44,7 +49,7 @@ pub const FAMILIES: &[Family] = &[
 
 /// Members of one family, or the families if none is named.
 pub fn list(family: Option<&str>) -> Result<ListDoc, Failure> {
-    let schema = "https://github.com/homenode/homenode/schema/list-1";
+    let schema = SCHEMA;
     let Some(wanted) = family else {
         let members = FAMILIES.iter().map(|(n, s, _)| member(n, s)).collect();
         return Ok(ListDoc { schema, family: "families".to_owned(), members });

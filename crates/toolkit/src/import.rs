@@ -2,17 +2,22 @@
 use homenode_command::{Failure, json_line};
 use homenode_import::{ImportError, ImportSummary};
 use homenode_report::units;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
+/// Identifier of these documents, described by `docs/schema/import.json`.
+const SCHEMA: &str = "https://github.com/homenode/homenode/schema/import-1";
+
 /// What an import came to.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ImportDoc {
     /// Identifier of this kind of document, described by `docs/schema/import.json`.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: &'static str,
-    /// The dataset.
+    /// The new dataset.
     pub dataset: String,
-    /// The file.
+    /// The imported file.
     pub file: String,
     /// Samples in the dataset.
     pub samples: u64,
@@ -56,7 +61,7 @@ pub fn import(files: &[PathBuf], out: &Path, force: bool) -> Result<ImportDoc, F
 
 fn document(file: &Path, s: ImportSummary) -> ImportDoc {
     ImportDoc {
-        schema: "https://github.com/homenode/homenode/schema/import-1",
+        schema: SCHEMA,
         dataset: s.path.display().to_string(),
         file: file.display().to_string(),
         samples: s.samples,

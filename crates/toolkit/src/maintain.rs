@@ -3,9 +3,16 @@ use homenode_command::dataset::open;
 use homenode_command::output::next;
 use homenode_command::{Failure, json_line};
 use homenode_report::{CheckDoc, units};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::path::Path;
+
+/// Identifier of these documents, described by `docs/schema/compact.json`.
+const COMPACT_SCHEMA: &str = "https://github.com/homenode/homenode/schema/compact-1";
+
+/// Identifier of these documents, described by `docs/schema/recover.json`.
+const RECOVER_SCHEMA: &str = "https://github.com/homenode/homenode/schema/recover-1";
 
 /// Language of a compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,9 +52,10 @@ pub fn check(path: &Path) -> Result<CheckDoc, Failure> {
 }
 
 /// What recovering came to.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RecoverDoc {
     /// Identifier of this kind of document, described by `docs/schema/recover.json`.
+    #[schemars(extend("const" = RECOVER_SCHEMA))]
     pub schema: &'static str,
     /// The dataset.
     pub dataset: String,
@@ -69,7 +77,7 @@ pub struct RecoverDoc {
 pub fn recover(path: &Path) -> Result<RecoverDoc, Failure> {
     let s = homenode_capture::recover(path)?;
     Ok(RecoverDoc {
-        schema: "https://github.com/homenode/homenode/schema/recover-1",
+        schema: RECOVER_SCHEMA,
         dataset: s.path.display().to_string(),
         changed: s.changed,
         refs: s.refs,
@@ -102,9 +110,10 @@ impl RecoverDoc {
 }
 
 /// What compacting came to.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CompactDoc {
     /// Identifier of this kind of document, described by `docs/schema/compact.json`.
+    #[schemars(extend("const" = COMPACT_SCHEMA))]
     pub schema: &'static str,
     /// The compacted dataset.
     pub dataset: String,
@@ -120,7 +129,7 @@ pub struct CompactDoc {
 pub fn compact(path: &Path, output: Option<&Path>, force: bool) -> Result<CompactDoc, Failure> {
     let s = homenode_capture::compact(path, output, force)?;
     Ok(CompactDoc {
-        schema: "https://github.com/homenode/homenode/schema/compact-1",
+        schema: COMPACT_SCHEMA,
         dataset: s.path.display().to_string(),
         refs: s.refs,
         bytes_before: s.bytes_before,

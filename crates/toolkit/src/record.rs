@@ -2,16 +2,21 @@
 use homenode_capture::{RecordOptions, RecordSummary};
 use homenode_command::{Failure, Progress, Recording};
 use homenode_report::units;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+/// Identifier of these documents, described by `docs/schema/record.json`.
+const SCHEMA: &str = "https://github.com/homenode/homenode/schema/record-1";
+
 /// What a recording came to.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RecordDoc {
     /// Identifier of this kind of document, described by `docs/schema/record.json`.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: &'static str,
-    /// The dataset; absent if references were only counted.
+    /// The dataset; null if references were only counted.
     pub dataset: Option<String>,
     /// References recorded or counted, spins included.
     pub refs: u64,
@@ -25,7 +30,7 @@ pub struct RecordDoc {
     pub processes: u32,
     /// Bytes of the dataset.
     pub bytes: u64,
-    /// Exit status of the program; negative = killed by that signal; absent = unknown.
+    /// Exit status of the program; negative = killed by that signal; null = unknown.
     pub exit_status: Option<i32>,
     /// Whether references are missing because writing failed.
     pub write_failed: bool,
@@ -60,7 +65,7 @@ fn document(s: RecordSummary) -> RecordDoc {
     let mut warnings: Vec<String> = (!s.ended.is_empty()).then(|| s.ended.clone()).into_iter().collect();
     warnings.extend(homenode_report::doc::blind_counts(&s.blind));
     RecordDoc {
-        schema: "https://github.com/homenode/homenode/schema/record-1",
+        schema: SCHEMA,
         dataset: s.path.map(|p| p.display().to_string()),
         refs: s.refs,
         spins: s.spins,

@@ -1,4 +1,5 @@
 //! `manifest.json`: what the dataset is and what its backend could not see.
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Newest dataset format this build reads, and writes for sampled recordings.
@@ -99,7 +100,7 @@ impl Manifest {
 }
 
 /// What stamps mean.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Clock {
     /// Time-stamp counter ticks.

@@ -1,5 +1,6 @@
 //! What a sampled reference says beside address, size, operation and site. Absent is not 0: an exact recording has no
 //! samples at all.
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The extra columns of one sampled reference.
@@ -27,7 +28,7 @@ impl Default for Sample {
 }
 
 /// Where a sampled load found its data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum DataSource {
@@ -89,7 +90,7 @@ impl DataSource {
 }
 
 /// What one unit of weight is. Figures of different units cannot be added or compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SampleUnit {
     /// An executed memory reference.

@@ -3,6 +3,7 @@ use super::Section;
 use crate::limits::{BLOCK_BYTES_MAX, MachineError, reject, validate_cost};
 use crate::shape::Shape;
 use homenode_base::Cost;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Per-core private cache and shared last level per node; MESI at line size, set-associative, LRU.
@@ -22,7 +23,7 @@ pub struct Caches {
 }
 
 /// Size and associativity of a cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CacheGeometry {
     /// Capacity in bytes; a multiple of ways times line.

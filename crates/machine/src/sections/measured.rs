@@ -2,6 +2,7 @@
 use super::Section;
 use crate::limits::{COST_MAX, MachineError, reject};
 use crate::shape::Shape;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What was measured: rectangular, one row a node with processors, one column a node with memory.
@@ -34,8 +35,8 @@ pub struct Measured {
     pub write_mbs: Table,
 }
 
-/// Values of all pairs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Values of all pairs: one row a node with processors, one column a node with memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
     /// Mean over the repeats.

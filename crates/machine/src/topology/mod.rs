@@ -11,10 +11,11 @@ use crate::sections::CacheGeometry;
 use homenode_base::NodeId;
 pub use hwloc::HwlocError;
 pub use ranges::{Ranges, RangesError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The memory nodes and processors of a machine.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Topology {
     /// Online memory nodes, ascending by [`MemoryNode::os_id`]; index = [`NodeId`].
     pub nodes: Vec<MemoryNode>,
@@ -37,7 +38,7 @@ pub struct Topology {
 }
 
 /// Data caches, as far as the machine model uses them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuCaches {
     /// Bytes of a line.
     pub line_bytes: u32,
@@ -48,7 +49,7 @@ pub struct CpuCaches {
 }
 
 /// One memory node.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryNode {
     /// Number that the operating system uses.
     pub os_id: u32,
@@ -69,7 +70,7 @@ pub struct MemoryNode {
 }
 
 /// Performance of memory as seen by its best initiators.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Access {
     /// Operating-system numbers of the nodes whose processors these figures hold for.
     pub initiators: Vec<u32>,

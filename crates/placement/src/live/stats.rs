@@ -1,6 +1,7 @@
 //! What the loop did, for the report after a run.
 use super::event::{MigrationCandidate, MoveRefusal};
 use homenode_base::{NodeId, TotalCost};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 const RECENT: usize = 8;
 
 /// Candidates of the policy that were not carried out, by reason; a page counts once a window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RejectedCandidates {
     /// Not proposed for enough windows running.
     pub too_new: u64,

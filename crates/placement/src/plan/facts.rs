@@ -1,9 +1,10 @@
 //! What a plan says about itself: where it comes from, what it is worth, what it leaves out.
 use homenode_base::TotalCost;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a plan rests on.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evidence {
     /// The dataset as it was named.
@@ -23,17 +24,18 @@ pub struct Evidence {
     /// Command line recorded; empty in plans of an older version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// Of [`Evidence::counted`], those on pages that the plan places; absent in plans of an older version.
+    /// Of `counted`, how many are on pages that the plan places; absent in plans of an older version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
     pub covered: Option<u64>,
-    /// Why the plan may not be worth much, in sentences.
+    /// Why the plan may not be worth much (thin evidence, or less than half of the uses covered), in sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
 /// Costs of the whole program, in the unit of the plan. For sampled evidence they count samples: only their ratios mean
 /// something.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {
     /// Under first touch, transfers between caches included.
@@ -47,7 +49,7 @@ pub struct Expected {
 }
 
 /// Costs of one range.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Worth {
     /// Under first touch.
@@ -59,17 +61,18 @@ pub struct Worth {
 }
 
 /// An executable or library.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModuleBuild {
     /// Build id, hexadecimal.
+    #[schemars(regex(pattern = "^[0-9a-fA-F]+$"))]
     pub build_id: String,
     /// Path when it was recorded.
     pub path: String,
 }
 
 /// What is asked of the memory of nodes whose bandwidths are known, and what was moved for its sake.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bandwidth {
     /// Where the bandwidths come from, in words.
@@ -87,7 +90,7 @@ pub struct Bandwidth {
 }
 
 /// Demand on one node, in MB/s (10^6 bytes).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NodeDemand {
     /// Node.
@@ -101,7 +104,7 @@ pub struct NodeDemand {
 }
 
 /// Pages that the kernel made larger than those that the plan was made for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HugePages {
     /// Size of a huge page in bytes.
@@ -117,7 +120,7 @@ pub struct HugePages {
 }
 
 /// Why data cannot be placed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
     /// Objects smaller than a page share pages.
@@ -131,7 +134,7 @@ pub enum Why {
 }
 
 /// Data that the plan leaves where it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Unplaceable {
     /// What people call it.

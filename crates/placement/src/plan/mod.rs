@@ -1,6 +1,8 @@
 //! A plan: which threads on which processors, which data on which nodes. What `homenode place` writes and what acts on
 //! it reads; the same keys find the same data in another run of the same build.
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 
 mod facts;
@@ -16,15 +18,18 @@ pub const PLAN_SCHEMA: &str = "https://github.com/homenode/homenode/schema/plan-
 /// The one of the version before, which is read too: it knows no sites, no command and no warnings.
 pub const PLAN_SCHEMA_BEFORE: &str = "https://github.com/homenode/homenode/schema/plan-2";
 
-/// A plan.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Which threads on which processors, which data on which nodes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// [`PLAN_SCHEMA`].
+    /// Identifier of this kind of document. plan-3 is written; plan-2, which lacks the fields that are not required, is
+    /// read too.
+    #[schemars(extend("enum" = [PLAN_SCHEMA, PLAN_SCHEMA_BEFORE]))]
     pub schema: String,
     /// Name of the machine it was made for.
     pub machine: String,
     /// Size of the pages it was made for, in bytes: a power of two.
+    #[schemars(range(min = 1))]
     pub page_bytes: u64,
     /// Unit of all costs: `ps` or a quantum in words.
     pub unit: String,
@@ -42,19 +47,22 @@ pub struct Plan {
     pub unplaceable: Vec<Unplaceable>,
     /// What memory is asked for and serves; absent where the machine names no bandwidths or the evidence no demand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bandwidth")]
     pub bandwidth: Option<Bandwidth>,
     /// Huge pages; absent where the recording knows of none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "HugePages")]
     pub huge: Option<HugePages>,
 }
 
 /// Where a thread is to run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadPin {
-    /// Dataset thread, as [`Home::Thread`] names it.
+    /// Dataset thread, as homes name it.
     pub thread: u32,
-    /// How to find it in another run: as [`ObjectKey::Heap::thread_path`].
+    /// How to find it in another run: of the initial thread the a-th thread created, of that one the b-th, and so on; empty
+    /// for the initial thread itself.
     pub path: Vec<u32>,
     /// Processor of the machine.
     pub cpu: u16,
@@ -62,7 +70,7 @@ pub struct ThreadPin {
 
 /// Where a part of an object is to live. In a run where the object comes with another size, the part keeps its share of
 /// it: from `offset / size` to `(offset + bytes) / size`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     /// The object.
@@ -70,6 +78,7 @@ pub struct Entry {
     /// First byte, from the object's begin.
     pub offset: u64,
     /// Bytes, at least 1.
+    #[schemars(range(min = 1))]
     pub bytes: u64,
     /// Home of the part.
     pub home: Home,
@@ -80,14 +89,16 @@ pub struct Entry {
 }
 
 /// What finds an object again in another run.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ObjectKey {
     /// A global variable.
     Symbol {
         /// Build id of its module, hexadecimal.
+        #[schemars(regex(pattern = "^[0-9a-fA-F]+$"))]
         build_id: String,
         /// Name, demangled.
+        #[schemars(length(min = 1))]
         symbol: String,
         /// Address as linked: run-time address minus load bias.
         address: u64,
@@ -97,13 +108,14 @@ pub enum ObjectKey {
     /// An allocation.
     Heap {
         /// Build id of the module that allocated, hexadecimal.
+        #[schemars(regex(pattern = "^[0-9a-fA-F]+$"))]
         build_id: String,
         /// Hash of the call stack.
         stack: StackHash,
         /// The allocating thread: of the initial thread the a-th thread created, of that one the b-th, and so on;
         /// empty for the initial thread itself.
         thread_path: Vec<u32>,
-        /// Allocations of at least [`LEAST_BYTES`] by that thread from that call stack before this one.
+        /// Allocations of at least 4096 bytes ([`LEAST_BYTES`]) by that thread from that call stack before this one.
         ordinal: u64,
         /// Bytes asked for.
         size: u64,
@@ -111,22 +123,24 @@ pub enum ObjectKey {
         size_ordinal: u64,
         /// Where it is allocated: finds it where call stacks cannot be told again, whatever its size.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Site")]
         site: Option<Site>,
     },
     /// The stack of a thread, which lives on one node as a whole.
     Stack {
-        /// The thread, as [`ObjectKey::Heap::thread_path`].
+        /// The thread: of the initial thread the a-th thread created, of that one the b-th, and so on; empty for the initial
+        /// thread itself.
         thread_path: Vec<u32>,
     },
 }
 
 /// The place of the call that asks for memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Site {
     /// Where that call returns to, as linked, in the module whose build id the key has.
     pub address: u64,
-    /// Allocations of at least [`LEAST_BYTES`] by that thread from there before this one.
+    /// Allocations of at least 4096 bytes ([`LEAST_BYTES`]) by that thread from there before this one.
     pub ordinal: u64,
 }
 
@@ -138,7 +152,7 @@ pub const LEAST_BYTES: u64 = 4096;
 pub struct StackHash(pub u64);
 
 /// Where data is to live.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Home {
     /// On the node where this thread runs.
@@ -146,7 +160,7 @@ pub enum Home {
     /// On this node.
     Node(u16),
     /// Block by block over these nodes in turn; block number modulo their count picks one. Not empty, no node twice.
-    Interleave(Vec<u16>),
+    Interleave(#[schemars(length(min = 1), extend("uniqueItems" = true))] Vec<u16>),
 }
 
 impl fmt::Display for StackHash {
@@ -157,6 +171,18 @@ impl fmt::Display for StackHash {
 impl Serialize for StackHash {
     fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.collect_str(self)
+    }
+}
+impl JsonSchema for StackHash {
+    fn schema_name() -> Cow<'static, str> {
+        "StackHash".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Hash of a call stack: 16 hexadecimal digits.",
+            "type": "string",
+            "pattern": "^[0-9a-fA-F]{16}$",
+        })
     }
 }
 impl<'de> Deserialize<'de> for StackHash {

@@ -1,9 +1,9 @@
 //! A synthetic report, rich enough to fill every section; used by the tests and by the example `sample_report`.
 //! The report's numbers are invented but consistent: the parts of each policy add up to its total.
 #![allow(dead_code, reason = "each test binary uses a part of this")]
+pub(crate) mod documents;
 mod rows;
 pub(crate) mod sampled;
-pub(crate) mod schema;
 
 use homenode_base::TotalCost;
 use homenode_report::source::SourceFile;

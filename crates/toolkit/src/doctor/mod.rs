@@ -6,24 +6,30 @@ use homenode_host::probe::{Check, State, ThisHost, checks};
 use homenode_machine::Topology;
 use homenode_sampling::leftovers::clean_up;
 use homenode_table::{Column, Layout, Table};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 
+/// Identifier of these documents, described by `docs/schema/doctor.json`.
+const SCHEMA: &str = "https://github.com/homenode/homenode/schema/doctor-1";
+
 /// What this machine can do. Described by `docs/schema/doctor.json`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DoctorDoc {
     /// Identifier of this kind of document.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: &'static str,
     /// Checks in the order in which a user meets the things.
     pub checks: Vec<DoctorLine>,
 }
 
 /// One check.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DoctorLine {
     /// What this is about.
     pub what: String,
     /// `yes`, `limited` or `no`.
+    #[schemars(extend("enum" = [State::Yes, State::Limited, State::No].map(State::name)))]
     pub state: &'static str,
     /// What was found.
     pub why: String,
@@ -47,7 +53,7 @@ pub fn doctor() -> DoctorDoc {
     }
     lines.extend(found.into_iter().chain([clean_up(Path::new("/")), rings_in_memory()]).map(line));
     lines.extend([compiler(Mode::Cc), compiler(Mode::Cxx)]);
-    DoctorDoc { schema: "https://github.com/homenode/homenode/schema/doctor-1", checks: lines }
+    DoctorDoc { schema: SCHEMA, checks: lines }
 }
 
 fn line(c: Check) -> DoctorLine {

@@ -2,13 +2,18 @@
 use super::TopoRequest;
 use homenode_machine::repair::Change;
 use homenode_machine::{Measured, Table, ThisMachine, Topology};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::PathBuf;
 
+/// Identifier of these documents, described by `docs/schema/topo.json`.
+const SCHEMA: &str = "https://github.com/homenode/homenode/schema/topo-1";
+
 /// What a machine is and what its memory costs. Described by `docs/schema/topo.json`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TopoDoc {
     /// Identifier of this kind of document.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: &'static str,
     /// `this machine`, or the path of the description.
     pub of: String,
@@ -24,8 +29,9 @@ pub struct TopoDoc {
     pub saved: Option<String>,
 }
 
-/// Raw measurements; see [`Measured`], whose file leaves out what is absent where a document says `null`.
-#[derive(Clone, Debug, Serialize)]
+/// Raw measurements: of a machine file, which leaves out what is absent where a document says `null`. Tables have one row a
+/// node with processors, one column a node with memory.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MeasuredDoc {
     /// When, as RFC 3339 in UTC.
     pub when: String,
@@ -79,9 +85,9 @@ impl From<Measured> for MeasuredDoc {
 }
 
 /// The cost model, raw and repaired.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MachineDoc {
-    /// Load latency before the repair, picoseconds; rows of nodes without processors are never charged.
+    /// Load latency before the repair, picoseconds; row = node of the processor; rows of nodes without processors are never charged.
     pub raw_read_ps: Vec<Vec<i64>>,
     /// Load latency as used.
     pub read_ps: Vec<Vec<i64>>,
@@ -103,7 +109,7 @@ pub(super) fn make(
         m.rows().iter().map(|row| row.iter().map(|c| c.0).collect()).collect()
     };
     TopoDoc {
-        schema: "https://github.com/homenode/homenode/schema/topo-1",
+        schema: SCHEMA,
         of: request.from.as_ref().map_or_else(|| "this machine".to_owned(), |p| p.display().to_string()),
         machine: MachineDoc {
             raw_read_ps: rows(&this.raw_read),

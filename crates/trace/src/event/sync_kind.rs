@@ -82,6 +82,10 @@ impl SyncKind {
             plain => plain.row().2,
         }
     }
+    /// Names of all kinds, in the order of their numbers.
+    pub fn names() -> Vec<&'static str> {
+        (0..=u8::MAX).filter_map(|code| SyncKind::of_code(code, 0)).map(SyncKind::name).collect()
+    }
     fn row(self) -> &'static (SyncKind, u64, &'static str) {
         PLAIN.iter().find(|row| row.0 == self).unwrap_or(&PLAIN[0])
     }

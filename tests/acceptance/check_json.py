@@ -91,7 +91,7 @@ def schemas_are_closed(session):
             optional |= set(described["properties"]) - set(described.get("required", []))
             counts[kind] = counts.get(kind, 0) + len(described["properties"])
         expect(optional == OPTIONAL.get(kind, set()), f"{kind} may lack {sorted(optional)}")
-    expect(len(counts) == 16 and sum(counts.values()) > 500, f"16 kinds of documents and their members, not {counts}")
+    expect(len(counts) >= 16 and sum(counts.values()) > 500, f"at least 16 kinds of documents and their members, not {counts}")
     print("  members described: " + ", ".join(f"{kind} {n}" for kind, n in counts.items()))
 
 

@@ -80,6 +80,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "sys",
             "host",
             "sampling",
+            "symbols",
             "capture",
             "import",
             "hooks",

@@ -25,7 +25,9 @@ impl<'d> Instructions<'d> {
     /// what lies between two samples is not what lies between two references.
     pub fn new(reader: &'d DatasetReader) -> Instructions<'d> {
         let exact = reader.manifest().sampling.is_none();
-        Instructions(exact.then(|| Paths::new(reader.symbols(), homenode_hooks::ARCHIVE)))
+        Instructions(
+            exact.then(|| Paths::new(reader.symbols(), homenode_hooks::ARCHIVE, homenode_hooks::plain::beside)),
+        )
     }
 
     /// What lies between a reference at site `to` and the one of the same thread before it, by sites; `column` is what the

@@ -38,6 +38,8 @@
 
 mod names;
 mod rows;
+#[cfg(test)]
+mod tests;
 mod words;
 
 use homenode_base::NodeId;

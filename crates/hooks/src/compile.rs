@@ -32,13 +32,36 @@ impl CompilePlan {
     }
 }
 
+/// Options of the wrapper's own, which stand before the compiler's.
+pub(crate) struct Own<'a> {
+    /// `--compiler=NAME`.
+    pub(crate) compiler: Option<&'a OsStr>,
+    /// `--plain`.
+    pub(crate) plain: bool,
+}
+
+impl<'a> Own<'a> {
+    /// The options, and the rest.
+    pub(crate) fn parse(mut args: &'a [OsString]) -> (Own<'a>, &'a [OsString]) {
+        let mut own = Own { compiler: None, plain: false };
+        while let [first, rest @ ..] = args {
+            match (first == "--plain", first.to_str().and_then(|a| a.strip_prefix("--compiler="))) {
+                (true, _) => own.plain = true,
+                (_, Some(name)) => own.compiler = Some(OsStr::new(name)),
+                _ => break,
+            }
+            args = rest;
+        }
+        (own, args)
+    }
+}
+
 /// What `homenode cc|c++ ARGS` executes, given the installed archive (see [`install::install`]; the specs and the
-/// export list are beside it). A leading `--compiler=NAME` chooses the compiler. Runs the compiler once to learn its
-/// version and reads response files; otherwise as [`plan_with`].
+/// export list are beside it). A leading `--compiler=NAME` chooses the compiler; `--plain` changes nothing here (see
+/// [`plain`](crate::plain)). Runs the compiler once to learn its version and reads response files; otherwise as [`plan_with`].
 pub fn plan(mode: Mode, args: &[OsString], archive: &Path) -> Result<CompilePlan, CompileError> {
-    let chosen = args.first().and_then(|a| a.to_str()).and_then(|a| a.strip_prefix("--compiler="));
-    let args = if chosen.is_some() { &args[1..] } else { args };
-    let toolchain = Toolchain::detect(mode, chosen.map(OsStr::new))?;
+    let (own, args) = Own::parse(args);
+    let toolchain = Toolchain::detect(mode, own.compiler)?;
     plan_with(&toolchain, args, &expand(args, 0), archive)
 }
 
@@ -133,7 +156,7 @@ fn joined(prefix: &str, path: &Path) -> OsString {
 }
 
 /// Replaces `@file` by the words in the file, as far as it can be read; only for understanding the command line.
-fn expand(args: &[OsString], depth: u32) -> Vec<OsString> {
+pub(crate) fn expand(args: &[OsString], depth: u32) -> Vec<OsString> {
     let mut out = Vec::new();
     for arg in args {
         let content = arg.to_str().and_then(|a| a.strip_prefix('@')).filter(|_| depth < 8);

@@ -15,7 +15,7 @@
 //!
 //! Reading order: `c/core/runtime.h`, `c/tsan/entry.c` (fast path), `c/core/slow.c` (once per batch), `thread.c`, `event.c` and
 //! `order.c` there, `c/tsan/atomic.c`, `spin.c`, `sync.c`, `wait.c` and `signal.c` there, `c/core/affinity.c`,
-//! `c/core/fork.c`; then [`toolchain`], [`compile`], [`install`].
+//! `c/core/fork.c`; then [`toolchain`], [`compile`], [`plain`], [`install`].
 //! The agent: `c/agent/agent.h`, `init.c`, `alloc.c`, `obtained.c`, `unwind.c`, `modules.c`; `table.c`,
 //! `plan.c`, `place.c`, `result.c`; sampling by protection: `protect.h` and what it lists.
 //!
@@ -68,6 +68,7 @@ pub mod compile;
 mod error;
 mod flags;
 pub mod install;
+pub mod plain;
 pub mod toolchain;
 
 pub use compile::CompilePlan;

@@ -111,12 +111,7 @@ fn add_debug_info(
     code: Option<&Code<'_>>,
     returns: Option<&mut Returns<'_>>,
 ) {
-    let endian = if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
-    let load = |id: gimli::SectionId| -> Result<Cow<'_, [u8]>, gimli::Error> {
-        let section = file.section_by_name(id.name());
-        Ok(section.and_then(|s| s.uncompressed_data().ok()).unwrap_or_default())
-    };
-    let Ok(sections) = gimli::DwarfSections::load(load) else { return };
+    let Some((sections, endian)) = sections(file) else { return };
     let dwarf = || sections.borrow(|bytes| EndianSlice::new(bytes, endian));
     add_types(types::find(dwarf(), &answers.globals, answers.obtained.keys().copied(), returns), answers);
     let Ok(context) = addr2line::Context::from_dwarf(dwarf()) else { return };
@@ -125,6 +120,29 @@ fn add_debug_info(
         add_calls(&context, code, addresses, answers);
     }
     add_callers(&context, &dwarf(), &mut answers.obtained);
+}
+
+/// Debugging information of a file, and its byte order.
+type Sections<'a> = (gimli::DwarfSections<Cow<'a, [u8]>>, RunTimeEndian);
+
+fn sections<'a>(file: &object::File<'a>) -> Option<Sections<'a>> {
+    let endian = if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
+    let load = |id: gimli::SectionId| -> Result<Cow<'a, [u8]>, gimli::Error> {
+        let section = file.section_by_name(id.name());
+        Ok(section.and_then(|s| s.uncompressed_data().ok()).unwrap_or_default())
+    };
+    gimli::DwarfSections::load(load).ok().map(|sections| (sections, endian))
+}
+
+/// Gives `found` the file and line of each address that has one, innermost first: what lies in a function was inlined.
+pub(crate) fn positions(file: &object::File<'_>, addresses: &[u64], found: &mut dyn FnMut(u64, Vec<(String, u32)>)) {
+    let Some((sections, endian)) = sections(file) else { return };
+    let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
+    let Ok(context) = addr2line::Context::from_dwarf(dwarf) else { return };
+    for &address in addresses {
+        let chain = frames(&context, address).into_iter().map(|f| (f.place.file, f.place.line));
+        found(address, chain.collect());
+    }
 }
 
 fn add_types(found: types::FileTypes, answers: &mut Answers) {

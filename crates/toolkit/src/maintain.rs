@@ -2,6 +2,7 @@
 use homenode_command::dataset::open;
 use homenode_command::output::next;
 use homenode_command::{Failure, json_line};
+use homenode_hooks::{install, plain};
 use homenode_report::{CheckDoc, units};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,13 +24,21 @@ pub enum Language {
     Cxx,
 }
 
-/// Becomes the compiler, with the hooks; returns only if that fails.
+/// Becomes the compiler, with the hooks; returns only if that fails, or if a build without hooks is wanted as well.
 pub fn compile(language: Language, args: &[OsString]) -> Result<u8, Failure> {
     let mode = match language {
         Language::C => homenode_hooks::Mode::Cc,
         Language::Cxx => homenode_hooks::Mode::Cxx,
     };
-    Err(Failure::work(homenode_hooks::compile::exec(mode, args)))
+    if !plain::is_wanted(args) {
+        return Err(Failure::work(homenode_hooks::compile::exec(mode, args)));
+    }
+    let built = install::install().and_then(|archive| plain::build(mode, args, &archive, &build_id));
+    Ok(u8::try_from(built.map_err(Failure::work)?).unwrap_or(1))
+}
+
+fn build_id(program: &Path) -> Option<String> {
+    homenode_symbols::read_module(program).ok()?.build_id
 }
 
 /// Verifies a dataset. What cannot even be opened is a problem like any other, so that scripts get one document.

@@ -62,7 +62,9 @@ pub(crate) struct Record {
 #[command(after_help = "Examples:
   homenode cc -O2 -pthread app.c -o app
   make CC='homenode cc' CXX='homenode c++'
+  homenode cc --plain -O2 -pthread app.c -o app      # app.plain too: without hooks, for info and export to count by
 
+--plain and --compiler=NAME (gcc, clang, ...) stand before the compiler's arguments.
 HOMENODE_REAL_CC and HOMENODE_REAL_CXX name the compiler to use (gcc or clang).")]
 pub(crate) struct Compile {
     /// Arguments of the compiler.

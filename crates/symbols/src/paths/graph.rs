@@ -64,8 +64,14 @@ enum Called {
 }
 
 impl Graph {
-    /// Of the functions whose names are not among `not_own`; `sites` as in [`Graph::sites`].
-    pub(super) fn new(code: &Code<'_>, sites: &BTreeSet<u64>, not_own: &BTreeSet<String>) -> Graph {
+    /// Of the functions whose names are not among `not_own`; `sites` as in [`Graph::sites`], `learnt` what instructions count
+    /// if not by the rules for hooks, by address.
+    pub(super) fn new(
+        code: &Code<'_>,
+        sites: &BTreeSet<u64>,
+        not_own: &BTreeSet<String>,
+        learnt: &HashMap<u64, u32>,
+    ) -> Graph {
         let mut graph = Graph::default();
         let mut all: Vec<Instruction> = Vec::new();
         for (begin, name) in code.begins() {
@@ -75,30 +81,31 @@ impl Graph {
             }
             let number = graph.begins.len() as u32;
             graph.begins.push(all.len() as u32);
-            graph.add(code, &function, number, sites);
+            graph.add(code, &function, number, (sites, learnt));
             all.extend_from_slice(function.instructions());
         }
         graph.connect(code, &all);
         graph
     }
 
-    fn add(&mut self, code: &Code<'_>, function: &Function, number: u32, sites: &BTreeSet<u64>) {
-        let (first, instructions) = (self.nodes.len(), function.instructions());
-        let whole = |i: &Instruction| u32::from(!is_spill(i));
-        let node = |i: &Instruction| Node { next: Next::On, counts: whole(i), refers: false, function: number };
-        self.nodes.extend(instructions.iter().map(node));
-        for (at, i) in instructions.iter().enumerate().filter(|(_, i)| is_call(i)) {
-            let called = code.target(i).and_then(|t| code.name(t)).map_or(Called::Other, |name| called(&name));
+    fn add(
+        &mut self,
+        code: &Code<'_>,
+        function: &Function,
+        number: u32,
+        (sites, learnt): (&BTreeSet<u64>, &HashMap<u64, u32>),
+    ) {
+        let counts = counts(code, function);
+        for (i, by_rule) in function.instructions().iter().zip(counts) {
+            let called = called_by(code, i);
             let site = i.next_ip() - 1;
-            let own = &mut self.nodes[first..];
-            own[at].refers = matches!(called, Called::Hook | Called::Atomic) || sites.contains(&site);
-            if own[at].refers {
-                self.sites.insert(site, (first + at) as u32);
+            let refers =
+                matches!(called, Some(Called::Hook | Called::Atomic)) || called.is_some() && sites.contains(&site);
+            if refers {
+                self.sites.insert(site, self.nodes.len() as u32);
             }
-            if called != Called::Other {
-                own[at].counts = u32::from(called == Called::Atomic);
-                arguments(function, at, called == Called::Atomic).for_each(|argument| own[argument].counts = 0);
-            }
+            let counts = learnt.get(&i.ip()).copied().unwrap_or(by_rule);
+            self.nodes.push(Node { next: Next::On, counts, refers, function: number });
         }
     }
 
@@ -141,8 +148,29 @@ impl Graph {
     }
 }
 
-fn is_call(i: &Instruction) -> bool {
-    matches!(i.flow_control(), FlowControl::Call | FlowControl::IndirectCall)
+/// What each instruction counts by the rules for hooks: 1 for one of the program's own.
+pub(super) fn counts(code: &Code<'_>, function: &Function) -> Vec<u32> {
+    let mut counts: Vec<u32> = function.instructions().iter().map(|i| u32::from(!is_spill(i))).collect();
+    for (at, i) in function.instructions().iter().enumerate() {
+        let atomic = match called_by(code, i) {
+            Some(Called::Other) | None => continue,
+            Some(what) => what == Called::Atomic,
+        };
+        counts[at] = u32::from(atomic);
+        arguments(function, at, atomic).for_each(|argument| counts[argument] = 0);
+    }
+    counts
+}
+
+/// Whether a function calls hooks.
+pub(super) fn is_hooked(code: &Code<'_>, function: &Function) -> bool {
+    function.instructions().iter().any(|i| called_by(code, i).is_some_and(|c| c != Called::Other))
+}
+
+/// What an instruction calls, if it is a call.
+fn called_by(code: &Code<'_>, i: &Instruction) -> Option<Called> {
+    let is_call = matches!(i.flow_control(), FlowControl::Call | FlowControl::IndirectCall);
+    is_call.then(|| code.target(i).and_then(|t| code.name(t)).map_or(Called::Other, |name| called(&name)))
 }
 
 fn called(name: &str) -> Called {

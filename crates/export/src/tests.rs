@@ -1,0 +1,86 @@
+//! What cannot be read is said to be unreadable, and not that the output cannot be written.
+use crate::rows::{Shape, Sink};
+use crate::{ExportRequest, Exporter, export};
+use homenode_command::{Class, Failure};
+use homenode_machine::models::find;
+use homenode_sim::names::NameTable;
+use homenode_sim::{BoundMachine, Setup};
+use homenode_table::Format;
+use homenode_trace::columns::INSTRUCTIONS;
+use homenode_trace::dataset::{DatasetReader, frames_file};
+use homenode_trace::order::{Order, OrderKind, Stream};
+use homenode_trace::store::{MemStore, Store};
+use homenode_trace::synthetic::Builder;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A thread whose references have counts of instructions.
+fn counted() -> Arc<MemStore> {
+    let mut program = Builder::new(1);
+    for i in 0..100 {
+        program.write(0, 8 * i).column(0, INSTRUCTIONS, 1 + i);
+    }
+    program.store()
+}
+
+/// Damages the last byte of the thread's file.
+fn damage(store: &MemStore) {
+    let mut bytes = store.get(&frames_file(0)).unwrap().to_vec();
+    *bytes.last_mut().unwrap() ^= 1;
+    store.put(&frames_file(0), bytes);
+}
+
+fn said(failure: &Failure) {
+    assert_eq!(failure.class, Class::Input, "{failure}");
+    let text = failure.to_string();
+    assert!(text.contains(&frames_file(0)) && !text.contains("cannot write"), "{text}");
+}
+
+/// The instructions are read again beside the order: here they are damaged between.
+#[test]
+fn instructions_that_cannot_be_read_are_no_failure_to_write() {
+    let good = counted();
+    let reader = DatasetReader::open(good.clone()).unwrap();
+    let refs = Order::new(&reader, OrderKind::Model).unwrap().pull().unwrap().unwrap().refs.to_vec();
+    damage(&good);
+    let reader = DatasetReader::open(good).unwrap();
+    let bound = BoundMachine::new(find("numa").unwrap(), None).unwrap();
+    let bindings = bound.bindings(&reader).unwrap();
+    let options = bound.replay_options(&reader);
+    let setup = Setup { machine: &bound.machine, bindings: &bindings, block_bytes: 4096, options };
+    let shape = Shape { sampled: false, after_caches: false };
+    let sink = Sink::new(tempfile::tempfile().unwrap(), Format::Csv, shape).unwrap();
+    let names = NameTable::new(&reader).unwrap();
+    let mut progress = ();
+    let mut exporter = Exporter::new((sink, shape), setup, (&names, &reader), &mut progress).unwrap();
+    let failed = |e: &homenode_table::WriteError| Failure::work(format!("cannot write x.csv: {e}"));
+    said(&exporter.refs(&refs, failed).unwrap_err());
+}
+
+#[test]
+fn a_damaged_dataset_is_said_and_leaves_nothing() {
+    let (folder, store) = (tempfile::tempdir().unwrap(), counted());
+    damage(&store);
+    for name in store.names().unwrap() {
+        let file = folder.path().join("x.hnt").join(&name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, store.get(&name).unwrap().as_slice()).unwrap();
+    }
+    let request = |to: &Path| ExportRequest {
+        dataset: folder.path().join("x.hnt"),
+        to: to.to_owned(),
+        force: false,
+        order: OrderKind::Model,
+        after_caches: false,
+        machine: "numa".to_owned(),
+        block: None,
+        map: None,
+    };
+    for name in ["x.csv", "x.parquet"] {
+        said(&export(&request(&folder.path().join(name)), &mut ()).unwrap_err());
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "only the dataset");
+    // An output that cannot be written is still said to be that.
+    let failure = export(&request(Path::new("/proc/none/x.csv")), &mut ()).unwrap_err();
+    assert!(failure.class == Class::Work && failure.to_string().contains("cannot write"), "{failure}");
+}

@@ -82,6 +82,19 @@ fn a_program_that_uses_memory_in_every_way_does_not_notice() {
     }
 }
 
+/// Whoever protects pages looks into `/proc` now and then, beside the program.
+#[test]
+fn descriptors_are_the_programs_alone() {
+    if !possible() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let program = build(dir.path(), &source("tests/c/descriptors.c"), false);
+    let (summary, _, said) = sampled(dir.path(), &program, &["40"], 1000);
+    assert_eq!(summary.exit_status, Some(0));
+    assert_eq!(said, ["ok"]);
+}
+
 #[test]
 fn pages_belong_to_the_only_thread_that_uses_them() {
     if !possible() {

@@ -1,5 +1,7 @@
 /* The thread that protects pages. It is made by clone(2) alone, so that the C library does not count it among the
- * program's, and it has no thread-local storage of its own: nothing here may use any. */
+ * program's, and it has no thread-local storage of its own: nothing here may use any. Nor does it share the program's table of
+ * descriptors: a number that it had open for a moment would be missing where the program closes one and opens the next, and a
+ * program's dup2 onto it would be closed with it. */
 #ifdef __x86_64__
 #include <sched.h>
 #include <sys/mman.h>
@@ -106,6 +108,7 @@ static long tick(struct budget *b) {
 __attribute__((used, visibility("hidden"))) _Noreturn void hnag_window_main(void) {
     struct budget b = {.random = os_stamp() | 1, .now_ns = hnag_now_ns(CLOCK_MONOTONIC)};
     os(SYS_prctl, PR_SET_NAME, "homenode");
+    hnrt_close_descriptors();
     b.cpu_ns = hnag_now_ns(CLOCK_PROCESS_CPUTIME_ID);
     b.spent_ns = __atomic_load_n(&hnag_shared->spent_ns, __ATOMIC_RELAXED);
     for (; !stopped(&b) && b.credit_ns > -DEBT_NS; b.ticks++) {
@@ -120,7 +123,7 @@ __attribute__((used, visibility("hidden"))) _Noreturn void hnag_window_main(void
 static long clone_window(uint8_t *top) {
     register uint32_t *cleared __asm__("r10") = &window_tid;
     register long storage __asm__("r8") = 0;
-    long result, flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+    long result, flags = CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
                          CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
     __asm__ volatile("syscall\n"
                      "  testl %%eax, %%eax\n"

@@ -133,6 +133,13 @@ bool hnrt_recorder_alive(void) {
     return os(SYS_ppoll, &p, 1, &now, 0, 0) <= 0;
 }
 
+/* Closes all descriptors but the recorder's. The calling thread must have a table of its own. */
+void hnrt_close_descriptors(void) {
+    if (recorder > 0)
+        os(SYS_close_range, 0, recorder - 1, 0);
+    os(SYS_close_range, recorder + 1, ~0u, 0);
+}
+
 /* Ends recording for every process, with the first reason given. */
 void hnrt_stop(uint32_t reason) {
     uint32_t running = 0;

@@ -154,6 +154,7 @@ extern bool hnrt_threaded;         /* more than one thread has existed */
 void hnrt_init(void);
 bool hnrt_control_open(void);
 bool hnrt_recorder_alive(void);
+void hnrt_close_descriptors(void);
 void hnrt_stop(uint32_t reason);
 void hnrt_complain(const char *what);
 static inline uint32_t hnrt_stopped(void) {

@@ -12,6 +12,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("objects", &["base", "trace"]),
     ("machine", &["base"]),
     ("placement", &["base", "trace", "machine"]),
+    ("coherence", &["base", "machine", "placement"]),
     ("analysis", &["base", "trace", "machine"]),
     ("sim", &["base", "trace", "objects", "machine", "placement", "analysis"]),
     ("study", &["base", "table", "trace", "machine", "placement", "analysis", "sim"]),

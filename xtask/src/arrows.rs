@@ -15,7 +15,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("coherence", &["base", "machine", "placement"]),
     ("analysis", &["base", "trace", "machine"]),
     ("sim", &["base", "trace", "objects", "machine", "placement", "analysis"]),
-    ("study", &["base", "table", "trace", "machine", "placement", "analysis", "sim"]),
+    ("study", &["base", "table", "trace", "machine", "placement", "coherence", "analysis", "sim"]),
     ("report", &["base", "table", "trace", "machine", "placement", "analysis", "sim"]),
     ("sys", &["base"]),
     ("hooks", &["base", "sys"]),
@@ -44,7 +44,10 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("export", &["base", "table", "trace", "machine", "analysis", "sim", "sys", "command"]),
-    ("sweep", &["base", "table", "trace", "machine", "placement", "sim", "study", "sys", "capture", "command"]),
+    (
+        "sweep",
+        &["base", "table", "trace", "machine", "placement", "coherence", "sim", "study", "sys", "capture", "command"],
+    ),
     ("planner", &["base", "trace", "objects", "machine", "placement", "analysis", "sim", "report"]),
     ("place", &["base", "trace", "machine", "placement", "planner", "report", "symbols", "command"]),
     (
@@ -75,6 +78,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "trace",
             "machine",
             "placement",
+            "coherence",
             "sim",
             "study",
             "report",

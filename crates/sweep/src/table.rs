@@ -1,6 +1,6 @@
 //! From the answers of units to the table.
 use crate::columns::{Costs, Line, LineFile, Named, PARQUET};
-use crate::doc::{FIRST_ROWS, RowDoc, SWEEP_SCHEMA, SecondsDoc, SweepDoc, TraceDoc};
+use crate::doc::{FIRST_ROWS, FIRST_ROWS_PROTOCOLS, RowDoc, SWEEP_SCHEMA, SecondsDoc, SweepDoc, TraceDoc};
 use crate::estimate::{Estimate, estimates};
 use crate::plan::{Plan, batches};
 use crate::request::SweepRequest;
@@ -22,6 +22,8 @@ use std::time::Instant;
 
 /// The files of the table.
 struct Files {
+    /// Rows that the document holds, at most.
+    first_rows: usize,
     parquet: LineFile,
     csv: Option<LineFile>,
 }
@@ -110,7 +112,8 @@ fn describe(resolved: &ResolvedStudy) -> Result<SweepDoc, Failure> {
 }
 
 fn fill(resolved: &ResolvedStudy, store: &ResultStore, parts: &[PathBuf]) -> Result<Counted, Failure> {
-    let mut files = Files::create(parts).map_err(|e| unwritten(store, &e))?;
+    let first_rows = if resolved.study.protocols.is_empty() { FIRST_ROWS } else { FIRST_ROWS_PROTOCOLS };
+    let mut files = Files::create(parts, first_rows).map_err(|e| unwritten(store, &e))?;
     let mut counted = Counted::default();
     for (number, replay) in resolved.replays().into_iter().enumerate() {
         let gone = || Failure::work(format!("the plan of replay {number} is gone; the same command makes it again"));
@@ -277,14 +280,14 @@ fn costs(machine: &Machine, block_bytes: u64) -> Costs {
 }
 
 impl Files {
-    fn create(parts: &[PathBuf]) -> Result<Files, WriteError> {
+    fn create(parts: &[PathBuf], first_rows: usize) -> Result<Files, WriteError> {
         let parquet = LineFile::new(create_new(&parts[0])?, PARQUET)?;
         let csv = parts.get(1).map(|p| LineFile::new(create_new(p)?, Format::Csv)).transpose()?;
-        Ok(Files { parquet, csv })
+        Ok(Files { first_rows, parquet, csv })
     }
     fn push(&mut self, line: Line, counted: &mut Counted) -> Result<(), WriteError> {
         counted.rows += 1;
-        if counted.first.len() < FIRST_ROWS {
+        if counted.first.len() < self.first_rows {
             counted.first.push(short(&line));
         }
         if let Some(csv) = &mut self.csv {

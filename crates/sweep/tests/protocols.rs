@@ -75,7 +75,7 @@ fn rows(doc: &SweepDoc) -> Vec<BTreeMap<String, String>> {
 fn every_row_is_what_the_plain_engine_says_of_shared_references() {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let program = program(6);
-    support::write(&program.store(), &folder.path().join("x.hnt"));
+    support::write(&*program.store(), &folder.path().join("x.hnt"));
     let doc =
         asked(Inline { counters: true, ..inline(folder.path(), "all") }, folder.path(), "a.sweep").expect("a sweep");
     assert_eq!(doc.protocols.len(), ALL.len());
@@ -117,13 +117,13 @@ fn every_row_is_what_the_plain_engine_says_of_shared_references() {
     }
     let said = format!("protocols see {} of 8000 references", refs.len());
     assert!(doc.notes.iter().any(|n| n.contains(&said)), "{:?}", doc.notes);
-    assert!(doc.to_text().contains("best inv-del by page") || doc.rows > 60);
+    assert!(doc.to_text().contains("best inv-del by page"), "all rows are printed");
 }
 
 #[test]
 fn policies_see_everything_beside_protocols() {
     let folder = tempfile::tempdir().expect("a temporary directory");
-    support::write(&program(4).store(), &folder.path().join("x.hnt"));
+    support::write(&*program(4).store(), &folder.path().join("x.hnt"));
     let text = |s: &str| vec![s.to_owned()];
     let alone = Inline { policies: text("first-touch"), protocols: Vec::new(), ..inline(folder.path(), "") };
     let both = Inline { protocols: text("upt,inv-del(2)"), ..alone.clone() };
@@ -139,7 +139,7 @@ fn policies_see_everything_beside_protocols() {
 #[test]
 fn what_cannot_be_is_refused() {
     let folder = tempfile::tempdir().expect("a temporary directory");
-    support::write(&program(65).store(), &folder.path().join("x.hnt"));
+    support::write(&*program(65).store(), &folder.path().join("x.hnt"));
     let refused = |inline: Inline, word: &str| {
         let e = asked(inline, folder.path(), "x.sweep").expect_err(word);
         assert!(e.message.contains(word) && !e.message.contains('\n'), "{word}: {e}");

@@ -13,7 +13,8 @@ NATIVE_RUNS_MOST = 12
 EXAMPLES = (("homenode-trace", "codec_speed", "encode and decode (goal: read 130 M refs/s a core)"),
             ("homenode-sim", "engine_speed", "plain engine (goal: 10 ns per reference and configuration)"),
             ("homenode-study", "sweep_speed", "folded engine (goals: partition 3 ns/ref; 1e10 references x configurations / s a core "
-                                              "with AVX-512, 5e9 with AVX2; two workers 1.85x; 30x the plain engine)"),
+                                              "with AVX-512, 5e9 with AVX2; two workers 1.85x; 30x the plain engine; six protocols of page coherence at six "
+                                              "page sizes: 10 M refs/s)"),
             ("homenode-sampling", "sample_speed", "ring bytes to samples to frames (goal: 5 M samples/s a core)"),
             ("homenode-migrate", "move_speed", "batches of page moves beside a bare loop of the call (goal: 1.10x)"))
 
@@ -147,6 +148,7 @@ def examples(root, size, datasets):
         if example == "sweep_speed":
             inputs = [*(str(path.resolve()) for _, path in datasets), "1" if size == "XS" else "4"]
             runs = [inputs] + ([["--vectors", "avx2", *inputs]] if " avx2 " in pathlib.Path("/proc/cpuinfo").read_text() else [])
+            runs.append(["--protocols", *inputs])
             runs += [["--budget", "1024", "1000"]] if size == "M" else []
         print(f"\n{title}")
         for arguments in runs:

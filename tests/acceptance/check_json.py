@@ -52,7 +52,7 @@ def commands(session, program, folder):
     yield "topo --measure", ["topo", "--measure", "--quick", "--json"]
     yield "doctor", ["doctor", "--json"]
     yield "list", ["list", "--json"]
-    for family in ("policies", "machines", "rules", "backends", "columns", "formats", "analyses", "experiments"):
+    for family in ("policies", "protocols", "machines", "rules", "backends", "columns", "formats", "analyses", "experiments"):
         yield f"list {family}", ["list", family, "--json"]
 
 

@@ -258,6 +258,30 @@ def phases_lie_between_barriers(session):
 
 
 @check
+def protocols(session):
+    """Each reference to shared memory is one of four things, at the prices of the paper; nothing is below the optimum."""
+    folder = study(session)
+    session.run("sweep", folder / "a.hnt", "-o", folder / "p.sweep", "--protocols", "all", "--counters", "--blocks", "64..65536", "--csv")
+    rows = list(csv.DictReader((folder / "p.sweep" / "results.csv").open()))
+    expect(len(rows) == 11 * (6 + 1 + 4), f"{len(rows)} rows")
+    optimum = {row["block_bytes"]: int(row["cost"]) for row in rows if row["what"] == "optimum-coherence"}
+    for row in rows:
+        page, cost = int(row["block_bytes"]), int(row["cost"])
+        expect(cost >= optimum[row["block_bytes"]], f"{row['what']} at {page} bytes is below the optimum")
+        if not row["updates"]:
+            continue
+        reads, writes, updates, copies = (int(row[name]) for name in ("remote_reads", "remote_writes", "updates", "copies"))
+        local = int(row["accesses"]) - reads - writes - copies
+        copy = 90 + page + 500 * (2 if "-del" in row["what"] else 1)
+        expect(cost == 5 * local + 100 * reads + 10 * (writes + updates) + copy * copies, f"{row['what']} at {page} bytes")
+        expect(int(row["accesses"]) >= int(row["between"]) > 0, f"{row['what']} at {page} bytes")
+        if row["what"].startswith("inv"):
+            expect(updates == 0, "nobody is sent updates where copies are invalidated")
+        else:
+            expect(copies <= 64 * int(row["blocks_touched"]) and row["invalidations"] == "0", "copies stay where they are updated")
+
+
+@check
 def bad_questions(session):
     """One line, the right status, nothing left behind."""
     folder = study(session)
@@ -269,6 +293,8 @@ def bad_questions(session):
         (["--policies", "first-tuch"], 2, "did you mean 'first-touch'?"),
         (["--optimum", "part"], 2, "did you mean 'parts'?"),
         (["--memory", "10M"], 2, "at least 48M"),
+        (["--protocols", "upd"], 2, "did you mean 'upt'?"),
+        (["--protocols", "all", "--machines", "numa"], 2, "no machine has prices for protocols"),
     ]
     for more, status, words in cases:
         done = session.run("sweep", lu, "-o", folder / "bad.sweep", *more, status=status)

@@ -137,3 +137,20 @@ fn conditions_of_the_optimum_are_reported() {
     let unmet = unmet("access = 2", "access = 6");
     assert!(unmet[0].condition.contains("near <= global <= far") && unmet[0].consequence.contains("lower bound"));
 }
+
+#[test]
+fn prices_of_page_coherence_are_read_and_checked() {
+    let good = models::find("markatos").expect("in the registry").to_toml();
+    for (from, to, key) in [
+        ("remote_read = 100", "remote_read = 4", "coherence.remote_read = 4"),
+        ("fault = 500", "fault = -1", "coherence.fault = -1"),
+        ("\nword = 4", "\nword = 1000001", "coherence.word"),
+        ("round_trip = 90\nword = 4\nfault = 500", "round_trip = 0\nword = 4\nfault = 0", "coherence.round_trip = 0"),
+        ("fault = 500", "fault = 0.5", "line"),
+        ("fault = 500", "faults = 500", "line"),
+    ] {
+        assert!(good.contains(from), "{from}: {good}");
+        let e = Machine::from_toml(&good.replace(from, to)).expect_err(to);
+        assert!(e.to_string().contains(key), "{e}");
+    }
+}

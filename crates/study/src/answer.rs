@@ -1,7 +1,9 @@
 //! What comes out.
 use crate::{StudyError, What};
 use homenode_base::TotalCost;
+use homenode_coherence::Effects;
 use homenode_placement::{Solved, Tally};
+use std::collections::BTreeMap;
 
 /// One point: what something costs on a machine at a block size.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +23,17 @@ pub struct Row {
     pub optimum: Option<Solved>,
     /// Whether an optimum is exact and not a bound; true for policies.
     pub exact: bool,
+    /// What a protocol of page coherence did; never there for anything else.
+    pub done: Option<Done>,
+}
+
+/// What a protocol did with pages of one size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Effects, counted.
+    pub effects: Effects,
+    /// References to pages that more than one processor touches, of all references.
+    pub between: u64,
 }
 
 /// What a machine saw, whatever the block size.
@@ -81,6 +94,23 @@ impl Answer {
     }
 }
 
+impl Answer {
+    /// Leaves of the counters in hindsight of each protocol, machine and page size the best one, the smallest of equals, and
+    /// the best of each page. An answer of the whole, since the best of a part is another one.
+    pub fn keep_best_counters(&mut self) {
+        let mut best: BTreeMap<(u32, u64, u32), (TotalCost, What)> = BTreeMap::new();
+        let counters = self.rows.iter().filter_map(|row| Some((row, row.what.as_counter()?)));
+        for (row, (protocol, _)) in counters.filter(|(_, (_, lane))| lane.is_some()) {
+            let found = best.entry((row.machine, row.block_bytes, protocol)).or_insert((row.cost, row.what));
+            *found = (*found).min((row.cost, row.what));
+        }
+        self.rows.retain(|row| match row.what.as_counter() {
+            Some((protocol, Some(_))) => best[&(row.machine, row.block_bytes, protocol)].1 == row.what,
+            _ => true,
+        });
+    }
+}
+
 impl Row {
     fn add(&mut self, other: &Row) {
         self.cost += other.cost;
@@ -89,6 +119,10 @@ impl Row {
         }
         if let (Some(a), Some(b)) = (&mut self.optimum, &other.optimum) {
             a.add(b);
+        }
+        if let (Some(a), Some(b)) = (&mut self.done, &other.done) {
+            a.effects.merge(&b.effects);
+            a.between += b.between;
         }
     }
 }

@@ -7,6 +7,12 @@ pub enum StudyError {
     /// A block size that cannot be had.
     #[error("block of {0} bytes: a block is a power of two from 4 bytes to 2 MiB")]
     Block(u64),
+    /// Protocols together with what sees other accesses.
+    #[error("protocols are asked by themselves: policies and optima see other accesses of the same trace")]
+    ProtocolsAndMore,
+    /// Protocols of a sampled recording.
+    #[error("protocols need an exact recording: samples say nothing about the order of references")]
+    ProtocolsOfSamples,
     /// No block sizes, or out of order.
     #[error("block sizes: at least one, each once, ascending")]
     Blocks,

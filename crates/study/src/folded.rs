@@ -1,7 +1,6 @@
 //! The folded engine: one pass over some regions of a partition.
 use crate::group::{Group, groups};
 use crate::{Answer, Charged, Partition, Question, StudyError};
-use homenode_placement::policies::By;
 use std::ops::Range;
 
 /// The answer as far as these regions go. Answers of disjoint ranges that cover all regions add up to that of the whole.
@@ -81,7 +80,7 @@ fn check(question: &Question, partition: &Partition) -> Result<(), StudyError> {
     if question.blocks.last().is_some_and(|b| *b > partition.region_bytes()) {
         return Err(StudyError::Region(partition.region_bytes()));
     }
-    let timed = question.policies.iter().any(|p| p.spec.decides_by.contains(&By::Time));
+    let timed = question.timed();
     let head = &partition.head;
     let unlike = |s: &crate::partition::Stream| {
         (timed && !s.format.timed) || s.format.weighted != question.options.sampled.is_some()

@@ -2,7 +2,10 @@
 use crate::fold::coarse::{Coarse, Ops, Shared};
 use crate::fold::strict::Strict;
 use crate::fold::{Levels, Visitor};
-use crate::jobs::{BoundsJob, Job, PhasesJob, PolicyJob, SoloJob, StaticJob, WantedRows, priced};
+use crate::jobs::protocols;
+use crate::jobs::{
+    BoundsJob, CountersJob, Job, PhasesJob, PolicyJob, ProtocolJob, SoloJob, StaticJob, WantedRows, priced,
+};
 use crate::kernels::{Parameters, WithReplication, WithoutReplication};
 use crate::partition::stream::Key;
 use crate::{Partition, Question, Row, StudyError, Want, What};
@@ -81,7 +84,6 @@ impl<'m> Group<'m> {
         let skipped = question.blocks.len() - blocks.len();
         let levels = Levels::new(&blocks, skipped, head.format.unit_shift, head.format.region_shift);
         let hits = matches!(head.key, Key::Events(_));
-        let timed = question.policies.iter().any(|p| p.spec.decides_by.contains(&By::Time));
         let fold = |timed: bool| {
             let mut of: Vec<Vec<Box<dyn Job + 'm>>> = Vec::new();
             for block_bytes in question.blocks.iter().copied() {
@@ -89,11 +91,12 @@ impl<'m> Group<'m> {
                 of.push(JobFactory::new(question, block_bytes, able.collect(), hits).jobs(timed));
             }
             let jobs = Jobs { of, touched: vec![0; question.blocks.len()] };
-            let periods = question.policies.iter().filter_map(Choice::period).collect();
+            let policies = question.policies.iter().filter_map(Choice::period);
+            let periods = policies.chain(question.protocols.iter().filter_map(protocols::period)).collect();
             (Strict::new(levels.clone(), head.format, nodes.clone(), hits, timed.then_some(periods)), jobs)
         };
         let mut folds = vec![fold(false)];
-        if timed {
+        if question.timed() {
             folds.push(fold(true));
         }
         let coarse = fast(question, &machines, hits).map(|optima| {
@@ -215,6 +218,16 @@ impl<'m> JobFactory<'m> {
         for (policy, choice) in self.question.policies.iter().enumerate() {
             if choice.spec.decides_by.contains(&By::Time) == timed {
                 self.policy(policy, choice, &mut jobs);
+            }
+        }
+        if !self.question.protocols.is_empty() {
+            let machines = self.machines.iter().map(|m| (*m as u32, &self.question.machines[*m])).collect();
+            let job = ProtocolJob::new(&self.question.protocols, self.block_bytes, machines, timed);
+            jobs.extend(job.map(|job| Box::new(job) as Box<dyn Job + 'm>));
+            if self.question.counters && !timed {
+                let machines = self.machines.iter().map(|m| (*m as u32, &self.question.machines[*m])).collect();
+                let job = CountersJob::new(self.block_bytes, machines);
+                jobs.extend(job.map(|job| Box::new(job) as Box<dyn Job + 'm>));
             }
         }
         if !timed {

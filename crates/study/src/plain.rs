@@ -1,4 +1,5 @@
 //! The plain engine, asked once per machine and block size: what everything else must equal.
+use crate::jobs::protocols;
 use crate::{Answer, Charged, Question, Row, StudyError, Want, What};
 use homenode_machine::Machine;
 use homenode_placement::policies::Choice;
@@ -12,6 +13,9 @@ use homenode_trace::Merged;
 /// The question cannot be answered.
 pub fn answer(question: &Question, refs: &[Merged]) -> Result<Answer, StudyError> {
     question.check()?;
+    if !question.protocols.is_empty() {
+        return Ok(protocols::answer(question, refs));
+    }
     let blocks_touched = vec![0; question.blocks.len()];
     let charged = vec![Charged::default(); question.machines.len()];
     let mut answer = Answer { blocks_touched, charged, ..Answer::default() };
@@ -78,6 +82,7 @@ fn rows(question: &Question, machine: usize, block_bytes: u64, priced: &Priced, 
         parts,
         optimum,
         exact,
+        done: None,
     };
     let tallied = |what, tally: &Tally, parts: bool| row(what, tally.total(), parts.then_some(*tally), None, true);
     let solved =

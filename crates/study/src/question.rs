@@ -1,8 +1,9 @@
 //! What is asked of a trace.
 use crate::{StudyError, Vectors};
+use homenode_coherence::protocols::Timing;
 use homenode_machine::Machine;
 use homenode_placement::Start;
-use homenode_placement::policies::Choice;
+use homenode_placement::policies::{By, Choice};
 use homenode_sim::{ReplayOptions, ThreadBinding};
 
 /// Smallest block that can be asked for, in bytes.
@@ -38,6 +39,12 @@ pub struct Question {
     pub blocks: Vec<u64>,
     /// Policies. One that a machine cannot carry out has no rows there.
     pub policies: Vec<Choice>,
+    /// Protocols of page coherence, of machines with prices for them ([`Coherence`](homenode_machine::Coherence)), with
+    /// their optimum beside them. A question about protocols is about nothing else: they count each reference once, at its
+    /// first byte, and are meant for references to shared memory alone ([`SharedRefs`](crate::SharedRefs)).
+    pub protocols: Vec<homenode_coherence::Choice>,
+    /// Whether the best counter in hindsight is asked about too, with protocols.
+    pub counters: bool,
     /// Each block at its cheapest home for ever.
     pub best_static: Want,
     /// Optimum without replication.
@@ -63,6 +70,8 @@ impl Question {
             bindings,
             blocks,
             policies: Vec::new(),
+            protocols: Vec::new(),
+            counters: false,
             best_static: Want::None,
             without_replication: Want::None,
             with_replication: Want::None,
@@ -89,6 +98,13 @@ impl Question {
         if self.machines.is_empty() || self.machines.len() != self.bindings.len() {
             return Err(StudyError::Machines(self.machines.len(), self.bindings.len()));
         }
+        let wants = [self.best_static, self.without_replication, self.with_replication];
+        if !self.protocols.is_empty() && (!self.policies.is_empty() || wants != [Want::None; 3]) {
+            return Err(StudyError::ProtocolsAndMore);
+        }
+        if !self.protocols.is_empty() && self.options.sampled.is_some() {
+            return Err(StudyError::ProtocolsOfSamples);
+        }
         if !self.vectors.available() {
             return Err(StudyError::Vectors(self.vectors.name()));
         }
@@ -96,6 +112,12 @@ impl Question {
             self.check_machine(machine, bindings)?;
         }
         Ok(())
+    }
+
+    /// Whether anything that is asked looks at when accesses happen.
+    pub(crate) fn timed(&self) -> bool {
+        let policy = |p: &Choice| p.spec.decides_by.contains(&By::Time);
+        self.policies.iter().any(policy) || self.protocols.iter().any(|p| p.timing() != Timing::Order)
     }
 
     fn check_machine(&self, machine: &Machine, bindings: &[ThreadBinding]) -> Result<(), StudyError> {

@@ -2,9 +2,10 @@
 use crate::store::ResultStore;
 use crate::task::Unit;
 use homenode_base::TotalCost;
+use homenode_coherence::{EFFECTS, Effects};
 use homenode_command::Failure;
 use homenode_placement::{Solved, Tally};
-use homenode_study::{Answer, Charged, Row, What};
+use homenode_study::{Answer, Charged, Done, Row, What};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]
@@ -20,10 +21,12 @@ struct File {
     charged: Vec<(u64, u64, TotalCost)>,
 }
 
-/// Machine, block size, what (family and member), cost, exact, parts, optimum.
-type RowFile = (u32, u64, (String, u32), TotalCost, bool, Option<Parts>, Option<Optimum>);
+/// Machine, block size, what (family and member), cost, exact, parts, optimum, what a protocol did.
+type RowFile = (u32, u64, (String, u32), TotalCost, bool, Option<Parts>, Option<Optimum>, Option<DoneFile>);
 /// Local, remote, global, movement, moves, copies.
 type Parts = (TotalCost, TotalCost, TotalCost, TotalCost, u64, u64);
+/// Effects, references between processors.
+type DoneFile = ([u64; EFFECTS], u64);
 /// Movement, moves, copies.
 type Optimum = (TotalCost, u64, u64);
 
@@ -71,16 +74,18 @@ fn pack(row: &Row) -> RowFile {
     let what = (row.what.family().name.to_owned(), row.what.member());
     let parts = row.parts.map(|p| (p.local, p.remote, p.global, p.movement, p.moves, p.copies));
     let optimum = row.optimum.map(|o| (o.movement, o.moves, o.copies));
-    (row.machine, row.block_bytes, what, row.cost, row.exact, parts, optimum)
+    let done = row.done.map(|d| (d.effects.0, d.between));
+    (row.machine, row.block_bytes, what, row.cost, row.exact, parts, optimum, done)
 }
 
-fn unpack((machine, block_bytes, what, cost, exact, parts, optimum): RowFile) -> Option<Row> {
+fn unpack((machine, block_bytes, what, cost, exact, parts, optimum, done): RowFile) -> Option<Row> {
     let what = What::of(&what.0, what.1)?;
     let tally =
         |(local, remote, global, movement, moves, copies)| Tally { local, remote, global, movement, moves, copies };
     let solved = |(movement, moves, copies)| Solved { cost, movement, moves, copies };
     let (parts, optimum) = (parts.map(tally), optimum.map(solved));
-    Some(Row { machine, block_bytes, what, cost, parts, optimum, exact })
+    let done = done.map(|(effects, between)| Done { effects: Effects(effects), between });
+    Some(Row { machine, block_bytes, what, cost, parts, optimum, exact, done })
 }
 
 #[cfg(test)]
@@ -98,6 +103,7 @@ mod tests {
             parts,
             optimum,
             exact: optimum.is_none(),
+            done: (what == What::protocol(3)).then_some(Done { effects: Effects([9; EFFECTS]), between: 4 }),
         };
         let cost = TotalCost(i128::from(u64::MAX) * 1000);
         let solved = Solved { cost, movement: TotalCost(5), moves: 2, copies: 3 };
@@ -106,6 +112,8 @@ mod tests {
                 row(What::policy(0), Some(tally), None),
                 row(What::BEST_STATIC, None, None),
                 row(What::WITH_REPLICATION, None, Some(solved)),
+                row(What::protocol(3), Some(tally), None),
+                row(What::COHERENCE, None, None),
             ],
             refs: 5,
             accesses: 6,

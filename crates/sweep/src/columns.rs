@@ -1,4 +1,6 @@
 //! The columns of a sweep's table, and the files that have them.
+use homenode_coherence::Effect;
+use homenode_study::Done;
 use homenode_table::{Cell, Format, Kind, TableFile, WriteError};
 use std::fs::File;
 use std::sync::Arc;
@@ -27,6 +29,10 @@ pub(crate) struct Line {
     pub(crate) exact: bool,
     pub(crate) interval: Option<(f64, f64)>,
     pub(crate) note: Option<&'static str>,
+    /// Of protocols of page coherence.
+    pub(crate) done: Option<Done>,
+    /// Cost over that of the optimum of page coherence; of these alone.
+    pub(crate) over_optimum: Option<f64>,
 }
 
 /// Which machine.
@@ -104,8 +110,17 @@ pub(crate) static COLUMNS: &[Column] = &[
     column("mcpr_low", Kind::Real, false, |l| real(l.interval.map(|i| i.0))),
     column("mcpr_high", Kind::Real, false, |l| real(l.interval.map(|i| i.1))),
     column("note", Kind::Text, false, |l| Cell::from(l.note)),
+    column("remote_reads", Kind::Int, false, |l| effect(l, Effect::RemoteRead)),
+    column("remote_writes", Kind::Int, false, |l| effect(l, Effect::RemoteWrite)),
+    column("updates", Kind::Int, false, |l| effect(l, Effect::Update)),
+    column("invalidations", Kind::Int, false, |l| effect(l, Effect::Invalidation)),
+    column("between", Kind::Int, false, |l| int(l.done.map(|d| d.between))),
+    column("over_optimum", Kind::Real, false, |l| real(l.over_optimum)),
 ];
 
+fn effect(line: &Line, effect: Effect) -> Cell<'static> {
+    int(line.done.map(|d| d.effects.of(effect)))
+}
 /// Counts are far below 2^63: a program would have to run for centuries.
 fn int(n: Option<u64>) -> Cell<'static> {
     n.map_or(Cell::Absent, |n| Cell::Int(i64::try_from(n).unwrap_or(i64::MAX)))

@@ -45,6 +45,10 @@ pub(crate) fn study(study: &Study, traces: &[(String, String)]) -> String {
         let _ = writeln!(text, "{base}\n{:?}", set.axes);
     }
     let policies: Vec<String> = study.policies.iter().map(ToString::to_string).collect();
+    let protocols: Vec<String> = study.protocols.iter().map(ToString::to_string).collect();
+    if !protocols.is_empty() {
+        let _ = writeln!(text, "protocols {protocols:?} {}", study.counters);
+    }
     let wants = [study.best_static, study.without_replication, study.with_replication];
     if !study.analyses.is_empty() {
         let names: Vec<&str> = study.analyses.iter().map(|s| s.name).collect();

@@ -11,6 +11,8 @@ use std::path::PathBuf;
 pub const SWEEP_SCHEMA: &str = "https://github.com/homenode/homenode/schema/sweep-1";
 /// Rows that the document itself holds, at most.
 pub(crate) const FIRST_ROWS: usize = 60;
+/// The same of a study with protocols of page coherence, which has all of them at all page sizes side by side.
+pub(crate) const FIRST_ROWS_PROTOCOLS: usize = 200;
 
 /// A sweep that is done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,6 +37,8 @@ pub struct SweepDoc {
     pub block_bytes: Vec<u64>,
     /// Policies.
     pub policies: Vec<String>,
+    /// Protocols of page coherence.
+    pub protocols: Vec<String>,
     /// Rows of the table.
     pub rows: u64,
     /// Units of work.
@@ -108,6 +112,8 @@ pub struct RowDoc {
     pub mcpr: Option<f64>,
     /// Whether it is exact; else it is a lower bound.
     pub exact: bool,
+    /// Cost over that of the optimum of page coherence; of protocols of page coherence.
+    pub over_optimum: Option<f64>,
 }
 
 impl SweepDoc {
@@ -159,17 +165,21 @@ impl SweepDoc {
             Column::number("cost"),
             Column::number("per access"),
         ]);
+        let protocols = self.first_rows.iter().any(|r| r.over_optimum.is_some());
+        let columns = columns.chain(protocols.then(|| Column::number("over optimum")));
         let mut table = Table::new(columns.collect());
         for r in &self.first_rows {
             let bound = if r.exact { "" } else { " (bound)" };
             let order = several.then(|| Cell::from(&r.order));
-            table.push([Cell::from(&r.trace)].into_iter().chain(order).chain([
+            let over = protocols.then(|| Cell::from(r.over_optimum.map(|o| format!("{o:.3}"))));
+            let cells = [Cell::from(&r.trace)].into_iter().chain(order).chain([
                 Cell::from(&r.machine),
                 Cell::from(r.block_bytes),
                 Cell::from(format!("{}{bound}", r.what)),
                 Cell::from(&r.cost),
                 Cell::from(r.mcpr.map(|m| format!("{m:.3}"))),
-            ]));
+            ]);
+            table.push(cells.chain(over));
         }
         text.push_str(&table.text(&SHOWN));
     }

@@ -50,6 +50,10 @@ pub struct Inline {
     pub machines: Vec<String>,
     /// Policies.
     pub policies: Vec<String>,
+    /// Protocols of page coherence.
+    pub protocols: Vec<String>,
+    /// Whether the best counters of protocols in hindsight are wanted too.
+    pub counters: bool,
     /// What is wanted of the optimum.
     pub optimum: Option<String>,
     /// Analyses.
@@ -106,6 +110,10 @@ fn from_words(inline: &Inline) -> Result<Text, Failure> {
     table.insert("blocks".into(), strings(&inline.blocks));
     table.insert("machines".into(), strings(&inline.machines));
     table.insert("policies".into(), strings(&inline.policies));
+    table.insert("protocols".into(), strings(&inline.protocols));
+    if inline.counters {
+        table.insert("counters".into(), true.into());
+    }
     table.insert("analyses".into(), strings(&inline.analyses));
     if let Some(optimum) = &inline.optimum {
         table.insert("optimum".into(), optimum.clone().into());

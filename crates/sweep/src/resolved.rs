@@ -5,7 +5,7 @@ use crate::spec::{Disturbance, Point, Study};
 use crate::task::AnalysisTask;
 use homenode_command::Failure;
 use homenode_command::dataset::{Opened, open, refs};
-use homenode_machine::{Machine, ThreadMap, ThreadTable};
+use homenode_machine::{BindingSummary, Machine, ThreadMap, ThreadTable};
 use homenode_sim::{ReplayOptions, ThreadBinding};
 use homenode_study::{Question, Want};
 use homenode_trace::dataset::DatasetReader;
@@ -47,6 +47,8 @@ pub(crate) struct Replay {
     pub(crate) seed: Option<u64>,
     /// What is done to that order.
     pub(crate) disturbance: Option<Disturbance>,
+    /// Whether it is of references to shared memory alone, for protocols of page coherence.
+    pub(crate) shared: bool,
 }
 
 impl ResolvedStudy {
@@ -86,7 +88,11 @@ impl ResolvedStudy {
         for trace in 0..self.traces.len() {
             for &seed in &seeds {
                 let disturbances = std::iter::once(None).chain(study.disturbances.iter().copied().map(Some));
-                all.extend(disturbances.map(|disturbance| Replay { trace, seed, disturbance }));
+                for disturbance in disturbances {
+                    let replay = Replay { trace, seed, disturbance, shared: false };
+                    all.extend(study.asks_placement().then_some(replay));
+                    all.extend((!study.protocols.is_empty()).then_some(Replay { shared: true, ..replay }));
+                }
             }
         }
         all
@@ -101,11 +107,26 @@ impl ResolvedStudy {
     /// A trace as analyses see it: the first merge, undisturbed.
     pub(crate) fn plain_replay(&self, trace: usize) -> Replay {
         let seed = self.study.seeds.as_ref().and_then(|s| s.first().copied());
-        Replay { trace, seed, disturbance: None }
+        Replay { trace, seed, disturbance: None, shared: false }
     }
 
-    /// Whether every machine can be.
+    /// Whether every machine can be, and protocols can be asked about if they are.
     pub(crate) fn check_points(&self) -> Result<(), Failure> {
+        let prices = |m: &Machine| m.sections.coherence.is_some();
+        if !self.study.protocols.is_empty() {
+            if !self.representatives()?.iter().any(prices) {
+                let why = "no machine has prices for protocols of page coherence: name markatos, or write a [coherence] table into \
+                           a machine file (docs/machines.md)";
+                return Err(Failure::usage(why));
+            }
+            if let Some(t) = self.traces.iter().find(|t| t.sampled.is_some()) {
+                let why = "is sampled: protocols of page coherence need the order of all references";
+                return Err(Failure::usage(format!("{} {why}", t.label)));
+            }
+            for trace in &self.traces {
+                self.representatives()?.iter().try_for_each(|m| self.bindings(trace, m).map(drop))?;
+            }
+        }
         (0..self.study.machine_count()).try_for_each(|i| self.point(i).map(drop))
     }
 
@@ -119,10 +140,15 @@ impl ResolvedStudy {
         let bindings = machines.iter().map(|m| self.bindings(trace, m)).collect::<Result<Vec<_>, Failure>>()?;
         let study = &self.study;
         let mut question = Question::new(machines, bindings, study.blocks.clone());
-        question.policies.clone_from(&study.policies);
-        question.best_static = study.best_static;
-        question.without_replication = study.without_replication;
-        question.with_replication = study.with_replication;
+        if replay.shared {
+            question.protocols.clone_from(&study.protocols);
+            question.counters = study.counters;
+        } else {
+            question.policies.clone_from(&study.policies);
+            question.best_static = study.best_static;
+            question.without_replication = study.without_replication;
+            question.with_replication = study.with_replication;
+        }
         question.start = study.start;
         question.options =
             ReplayOptions { charge_spins: study.charge_spins, sampled: trace.sampled, ..ReplayOptions::default() };
@@ -143,7 +169,24 @@ impl ResolvedStudy {
     fn bindings(&self, trace: &Trace, machine: &Machine) -> Result<Vec<ThreadBinding>, Failure> {
         let map = ThreadMap::new(machine, self.study.map.as_ref(), &trace.thread_table);
         let map = map.map_err(|e| Failure::usage(format!("map: {}: {e}", trace.label)))?;
+        self.check_processors(trace, machine, map.summary())?;
         Ok(homenode_sim::bindings(&map, |t| trace.spaces[t as usize]))
+    }
+
+    /// Protocols of page coherence are between processors with one thread each at a time.
+    fn check_processors(&self, trace: &Trace, machine: &Machine, bound: &BindingSummary) -> Result<(), Failure> {
+        if self.study.protocols.is_empty() || machine.sections.coherence.is_none() || bound.shared_cpus == 0 {
+            return Ok(());
+        }
+        let (label, name, cpus, threads) = (&trace.label, &machine.name, bound.cpus, bound.most_at_once);
+        let what = if threads > cpus {
+            format!("{threads} threads run at once, more than the {cpus} processors of machine {name}")
+        } else {
+            format!("the thread map puts several threads at once on a processor of machine {name}")
+        };
+        let instead =
+            "protocols of page coherence need a processor for each: name a machine file with more of them in cores";
+        Err(Failure::usage(format!("{label}: {what}; {instead}, or another map")))
     }
 
     /// Whether the parts of an optimum are wanted anywhere.

@@ -1,6 +1,6 @@
 //! From the answers of units to the table.
 use crate::columns::{Costs, Line, LineFile, Named, PARQUET};
-use crate::doc::{FIRST_ROWS, RowDoc, SWEEP_SCHEMA, SecondsDoc, SweepDoc, TraceDoc};
+use crate::doc::{FIRST_ROWS, FIRST_ROWS_PROTOCOLS, RowDoc, SWEEP_SCHEMA, SecondsDoc, SweepDoc, TraceDoc};
 use crate::estimate::{Estimate, estimates};
 use crate::plan::{Plan, batches};
 use crate::request::SweepRequest;
@@ -9,6 +9,7 @@ use crate::spec::Point;
 use crate::store::{self, ResultStore};
 use crate::task::Unit;
 use crate::{analyses, answers, digest, notes};
+use homenode_base::TotalCost;
 use homenode_command::{Failure, output};
 use homenode_machine::{AccessClass, Machine};
 use homenode_study::{Answer, Question, Row, What};
@@ -21,6 +22,8 @@ use std::time::Instant;
 
 /// The files of the table.
 struct Files {
+    /// Rows that the document holds, at most.
+    first_rows: usize,
     parquet: LineFile,
     csv: Option<LineFile>,
 }
@@ -32,6 +35,7 @@ struct Counted {
     first: Vec<RowDoc>,
     seconds: SecondsDoc,
     units: u64,
+    notes: Vec<String>,
 }
 
 /// Makes the table of all answers, replay by replay, machine by machine, and describes it.
@@ -55,6 +59,7 @@ pub(crate) fn write(
     }
     let (analyses, analysing) = analyses::write(resolved, store)?;
     let seconds = SecondsDoc { analyses: analysing, last_call: began.elapsed().as_secs_f64(), ..counted.seconds };
+    let described = describe(resolved)?;
     let workers = if request.worker.is_some() { workers as u64 } else { 0 };
     Ok(SweepDoc {
         rows: counted.rows,
@@ -67,7 +72,8 @@ pub(crate) fn write(
         csv,
         first_rows: counted.first,
         analyses,
-        ..describe(resolved)?
+        notes: [described.notes, counted.notes].concat(),
+        ..described
     })
 }
 
@@ -90,6 +96,7 @@ fn describe(resolved: &ResolvedStudy) -> Result<SweepDoc, Failure> {
         machines: u64::try_from(study.machine_count()).unwrap_or(u64::MAX),
         block_bytes: study.blocks.clone(),
         policies: study.policies.iter().map(ToString::to_string).collect(),
+        protocols: study.protocols.iter().map(ToString::to_string).collect(),
         rows: 0,
         units: 0,
         workers: 0,
@@ -105,7 +112,8 @@ fn describe(resolved: &ResolvedStudy) -> Result<SweepDoc, Failure> {
 }
 
 fn fill(resolved: &ResolvedStudy, store: &ResultStore, parts: &[PathBuf]) -> Result<Counted, Failure> {
-    let mut files = Files::create(parts).map_err(|e| unwritten(store, &e))?;
+    let first_rows = if resolved.study.protocols.is_empty() { FIRST_ROWS } else { FIRST_ROWS_PROTOCOLS };
+    let mut files = Files::create(parts, first_rows).map_err(|e| unwritten(store, &e))?;
     let mut counted = Counted::default();
     for (number, replay) in resolved.replays().into_iter().enumerate() {
         let gone = || Failure::work(format!("the plan of replay {number} is gone; the same command makes it again"));
@@ -120,6 +128,9 @@ fn fill(resolved: &ResolvedStudy, store: &ResultStore, parts: &[PathBuf]) -> Res
                 answers::read(store, &resolved.digest, unit).ok_or_else(lost)
             });
             let summed = sum(&question, parts, &mut counted)?;
+            if replay.shared && batch == 0 {
+                counted.notes.push(shared(resolved, replay, summed.whole.refs));
+            }
             for line in lines(resolved, replay, &points, &summed) {
                 files.push(line, &mut counted).map_err(|e| unwritten(store, &e))?;
             }
@@ -127,6 +138,17 @@ fn fill(resolved: &ResolvedStudy, store: &ResultStore, parts: &[PathBuf]) -> Res
     }
     files.finish().map_err(|e| unwritten(store, &e))?;
     Ok(counted)
+}
+
+/// How much of a replay is shared.
+fn shared(resolved: &ResolvedStudy, replay: Replay, refs: u64) -> String {
+    let trace = &resolved.traces[replay.trace];
+    let order = replay.seed.map_or_else(String::new, |seed| format!(", seed {seed}"));
+    let disturbed = replay.disturbed().map_or_else(String::new, |d| format!(", {d}"));
+    let (label, all) = (&trace.label, trace.refs);
+    format!(
+        "{label}{order}{disturbed}: protocols see {refs} of {all} references: those to shared memory, not to stacks"
+    )
 }
 
 fn unwritten(store: &ResultStore, e: &WriteError) -> Failure {
@@ -145,6 +167,16 @@ struct Summed {
     /// One a row where the trace is sampled.
     estimates: Vec<Estimate>,
     blocks: Vec<u64>,
+    /// Optimum of page coherence by machine and block size.
+    optima: BTreeMap<(u32, u64), TotalCost>,
+}
+
+impl Summed {
+    /// Cost over that of the optimum of page coherence, of these protocols and itself.
+    fn over_optimum(&self, row: &Row) -> Option<f64> {
+        let of = self.optima.get(&(row.machine, row.block_bytes));
+        of.filter(|_| row.what.is_coherence()).map(|least| row.cost.ratio_to(*least))
+    }
 }
 
 fn sum(
@@ -162,10 +194,13 @@ fn sum(
             kept.push(answer);
         }
     }
+    whole.keep_best_counters();
     let estimates = if kept.is_empty() { Vec::new() } else { estimates(question, &kept)? };
     let names = whole.rows.iter().map(|row| row.what).collect::<BTreeSet<What>>().into_iter();
     let names = names.map(|what| (what, what.key(question).into())).collect();
-    Ok(Summed { names, whole, estimates, blocks: question.blocks.clone() })
+    let optima = whole.rows.iter().filter(|row| row.what == What::COHERENCE);
+    let optima = optima.map(|row| ((row.machine, row.block_bytes), row.cost)).collect();
+    Ok(Summed { names, whole, estimates, blocks: question.blocks.clone(), optima })
 }
 
 fn lines<'s>(
@@ -227,6 +262,8 @@ fn line(row: &Row, summed: &Summed, machine: &Machine) -> Line {
         exact: row.exact,
         interval: None,
         note: None,
+        done: row.done,
+        over_optimum: summed.over_optimum(row),
     }
 }
 
@@ -243,14 +280,14 @@ fn costs(machine: &Machine, block_bytes: u64) -> Costs {
 }
 
 impl Files {
-    fn create(parts: &[PathBuf]) -> Result<Files, WriteError> {
+    fn create(parts: &[PathBuf], first_rows: usize) -> Result<Files, WriteError> {
         let parquet = LineFile::new(create_new(&parts[0])?, PARQUET)?;
         let csv = parts.get(1).map(|p| LineFile::new(create_new(p)?, Format::Csv)).transpose()?;
-        Ok(Files { parquet, csv })
+        Ok(Files { first_rows, parquet, csv })
     }
     fn push(&mut self, line: Line, counted: &mut Counted) -> Result<(), WriteError> {
         counted.rows += 1;
-        if counted.first.len() < FIRST_ROWS {
+        if counted.first.len() < self.first_rows {
             counted.first.push(short(&line));
         }
         if let Some(csv) = &mut self.csv {
@@ -277,6 +314,7 @@ fn short(line: &Line) -> RowDoc {
         cost: line.cost.to_string(),
         mcpr: line.mcpr(),
         exact: line.exact,
+        over_optimum: line.over_optimum,
     }
 }
 

@@ -7,11 +7,14 @@ use crate::store::{self, ResultStore};
 use crate::task::{AnalysisTask, Task, Unit};
 use crate::{analyses, answers};
 use homenode_command::{Failure, output};
-use homenode_study::analyses::Perturbed;
-use homenode_study::{Partition, StudyError, answer};
+use homenode_sim::Objects;
+use homenode_sim::names::NameTable;
+use homenode_study::analyses::{AnalysisError, Perturbed};
+use homenode_study::{Partition, SharedRefs, StudyError, answer};
 use homenode_sys::clock::ThreadClock;
 use homenode_sys::dir::create_new;
-use homenode_trace::order::Again;
+use homenode_trace::TraceError;
+use homenode_trace::order::{Again, Source};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -50,10 +53,22 @@ impl<'a> Worker<'a> {
         let trace = &self.cutter.resolved.traces[replay.trace];
         let reader = trace.open()?;
         let mut recorded = Again { data: &reader, kind: replay.order() };
-        let partition = match replay.disturbance {
-            None => self.cutter.partition_of(&question, &to, &mut recorded, told),
-            Some(d) => Perturbed::new(d.filter, d.sync, d.seed, &question.bindings[0], &mut recorded)
-                .and_then(|mut perturbed| self.cutter.partition_of(&question, &to, &mut perturbed, told)),
+        let unread = |e: TraceError| self.cutter.refused(&trace.path, AnalysisError::Trace(e));
+        let names = replay.shared.then(|| NameTable::new(&reader)).transpose().map_err(unread)?;
+        let mut disturbed;
+        let mut source: &mut dyn Source = &mut recorded;
+        if let Some(d) = replay.disturbance {
+            disturbed = Perturbed::new(d.filter, d.sync, d.seed, &question.bindings[0], source)
+                .map_err(|e| self.cutter.refused(&trace.path, e))?;
+            source = &mut disturbed;
+        }
+        let partition = match &names {
+            None => self.cutter.partition_of(&question, &to, source, told),
+            Some(names) => {
+                let objects = || -> Box<dyn Objects + '_> { Box::new(names.follow()) };
+                let mut shared = SharedRefs::new(source, &objects, &question.bindings[0]);
+                self.cutter.partition_of(&question, &to, &mut shared, told)
+            }
         };
         let partition = partition.map_err(|e| self.cutter.refused(&trace.path, e))?;
         write(&partition, &to).map_err(|e| self.cutter.blame(e))?;

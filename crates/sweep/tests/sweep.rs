@@ -150,9 +150,7 @@ fn the_table_is_parquet_with_exact_decimals_and_the_document_fits_its_schema() {
         blocks: vec!["64".into()],
         machines: vec!["cc+".into(), "numa".into()],
         policies: vec!["ace(1..2),first-touch".into()],
-        optimum: None,
-        analyses: Vec::new(),
-        perturb: false,
+        ..Inline::default()
     };
     let table = folder.path().join("numbers.parquet");
     let asked = StudySource::Inline(inline);

@@ -38,6 +38,7 @@ type Family = (&'static str, &'static str, fn() -> Vec<Member>);
 /// The families; a new one is one line here.
 pub const FAMILIES: &[Family] = &[
     ("policies", "placement policies, on-line and off-line", policies),
+    ("protocols", "protocols of page coherence, for `sweep --protocols`", protocols),
     ("machines", "machine models", machines),
     ("rules", "affinity rules: from counts to homes", rules),
     ("backends", "ways to see what a program does to memory", backends),
@@ -81,6 +82,20 @@ fn policies() -> Vec<Member> {
         Member { name, summary: s.summary.to_owned(), details }
     };
     homenode_placement::policies::ALL.iter().map(row).collect()
+}
+
+fn protocols() -> Vec<Member> {
+    let row = |s: &&'static homenode_coherence::protocols::Spec| {
+        let range = |p: &homenode_coherence::protocols::Param| match p.max {
+            u32::MAX if p.min == 0 => String::new(),
+            u32::MAX => format!(", at least {}", p.min),
+            max => format!(", {} to {max}", p.min),
+        };
+        let params = s.params.iter().map(|p| format!("{} (default {}{}): {}", p.name, p.default, range(p), p.summary));
+        let printed = format!("{} of Markatos and Chronaki", s.printed);
+        Member { details: [printed].into_iter().chain(params).collect(), ..member(s.name, s.summary) }
+    };
+    homenode_coherence::protocols::ALL.iter().map(row).collect()
 }
 
 fn columns() -> Vec<Member> {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   homenode sweep study.toml
   homenode sweep lu.hnt --blocks 64..8192 --machines cc,numa --policies 'ace,delay(100)'
+  homenode sweep lu.hnt --protocols all --counters --blocks 64..65536
   homenode sweep lu.hnt --analysis false-sharing,tlb --blocks 64..4096
   homenode sweep lu.hnt sor.hnt --machines numa,mine.toml --optimum parts -o numbers.parquet
   duckdb -c \"select machine, what, mcpr from 'lu.sweep/results.parquet' order by mcpr\"
@@ -16,6 +17,7 @@ A study names what varies; costs are whole numbers in the machine's unit:
   blocks = \"64..8192\"                # powers of two, or a list
   machines = [\"ace\", \"mine.toml\"]    # names, families, files
   policies = [\"first-touch\", \"ace(1..8)\", \"delay(100..1000:100)\"]
+  protocols = [\"all\"]                # homenode list protocols
   analyses = [\"false-sharing\"]       # homenode list analyses
   optimum = \"parts\"                  # cost (default), parts with moves and copies, none
   [[machine]]
@@ -36,13 +38,21 @@ pub(crate) struct Sweep {
     /// Block sizes in bytes, powers of two, and ranges of them [default: 4096]
     #[arg(long, value_name = "SIZES", value_delimiter = ',')]
     pub(crate) blocks: Vec<String>,
-    /// Machines: names (`homenode list machines`) or TOML files [default: numa]
+    /// Machines: names (`homenode list machines`) or TOML files [default: numa; with --protocols markatos]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) machines: Vec<String>,
-    /// Policies (`homenode list policies`), with ranges such as 'ace(1..8)' [default: first-touch]
+    /// Policies (`homenode list policies`), with ranges such as 'ace(1..8)' [default: first-touch; with --protocols none]
     #[arg(long, value_name = "NAMES")]
     pub(crate) policies: Vec<String>,
-    /// The optimum: cost, parts (moves and copies too) or none [default: cost]
+    /// Protocols of page coherence (`homenode list protocols`), with ranges such as 'upt-del(1..64)', or all; beside
+    /// them their own optimum. They see references to shared memory alone.
+    #[arg(long, value_name = "NAMES")]
+    pub(crate) protocols: Vec<String>,
+    /// With --protocols: also the best counter of upt-del and inv-del in hindsight, one for all pages and one for each
+    /// page.
+    #[arg(long, requires = "protocols")]
+    pub(crate) counters: bool,
+    /// The optimum: cost, parts (moves and copies too) or none [default: cost; with --protocols alone none]
     #[arg(long, value_name = "WHAT")]
     pub(crate) optimum: Option<String>,
     /// Analyses to run too (`homenode list analyses`); each writes its tables as CSV.

@@ -32,8 +32,10 @@ fn asked(a: &Sweep) -> Result<StudySource, Failure> {
         return Ok(StudySource::Inline(Inline {
             traces: a.what.clone(),
             blocks: or(&a.blocks, "4096"),
-            machines: or(&a.machines, "numa"),
-            policies: or(&a.policies, "first-touch"),
+            machines: or(&a.machines, if a.protocols.is_empty() { "numa" } else { "markatos" }),
+            policies: if a.protocols.is_empty() { or(&a.policies, "first-touch") } else { a.policies.clone() },
+            protocols: a.protocols.clone(),
+            counters: a.counters,
             optimum: a.optimum.clone(),
             analyses: a.analyses.clone(),
             perturb: a.perturb,
@@ -42,9 +44,9 @@ fn asked(a: &Sweep) -> Result<StudySource, Failure> {
     if a.what.len() > 1 {
         return Err(Failure::usage("one study at a time, and no datasets beside it: the study names them"));
     }
-    let lists = [&a.blocks, &a.machines, &a.policies, &a.analyses];
-    if lists.iter().any(|l| !l.is_empty()) || a.optimum.is_some() || a.perturb {
-        let options = "--blocks, --machines, --policies, --analysis, --optimum and --perturb";
+    let lists = [&a.blocks, &a.machines, &a.policies, &a.protocols, &a.analyses];
+    if lists.iter().any(|l| !l.is_empty()) || a.optimum.is_some() || a.perturb || a.counters {
+        let options = "--blocks, --machines, --policies, --protocols, --counters, --analysis, --optimum and --perturb";
         return Err(Failure::usage(format!("{options} belong into the study")));
     }
     Ok(StudySource::File(a.what[0].clone()))

@@ -7,9 +7,11 @@ use crate::shape::Shape;
 use serde::{Deserialize, Serialize};
 
 mod caches;
+mod coherence;
 mod measured;
 
 pub use caches::{CacheGeometry, Caches};
+pub use coherence::Coherence;
 pub use measured::{Measured, Table};
 
 /// What a section must be able to do beside being read and written.
@@ -25,6 +27,9 @@ macro_rules! sections {
             /// Caches; without, every reference is charged.
             #[serde(default)]
             caches: crate::sections::Caches,
+            /// What protocols of page coherence cost; without, none can be asked about. Nothing that a placement costs.
+            #[serde(skip)]
+            coherence: crate::sections::Coherence,
             /// Raw measurements that the costs were made of. Machine files keep them; journals, whose decisions rest on
             /// the costs alone, do not.
             #[serde(skip)]

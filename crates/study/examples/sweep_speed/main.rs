@@ -5,11 +5,14 @@
 //! synthetic kernel (names with a star; default 4), or recorded datasets. Seconds are those of processor time of a thread;
 //! those of the merge that reads a dataset are measured by themselves and are in no other column.
 //!
+//! `sweep_speed --protocols [MILLIONS | DATASET.hnt]...`: six protocols of page coherence at six page sizes instead.
+//!
 //! `sweep_speed --budget MIB MILLIONS`: so many millions of references of a stream that is never in memory, records in no
 //! more than that much memory and the rest in a file, beside as many as fit; and the most memory that was resident.
 mod budget;
 mod clock;
 mod one_file;
+mod protocols;
 mod question;
 mod recorded;
 mod synthetic;
@@ -39,22 +42,34 @@ fn main() -> Result<(), Failure> {
     {
         return budget::run(budget_mib.parse()?, millions.parse()?, vectors);
     }
+    let coherence = args.first().is_some_and(|a| a == "--protocols");
+    args.drain(..usize::from(coherence));
     if args.is_empty() {
         args.push("4".into());
     }
-    println!("13 block sizes x {MACHINES} machines, vectors: {} ({})", vectors.name(), vectors.found());
-    println!("kernel        refs  merge  partition  fold  kernels  sum ns/ref   1e9 ref x conf/s  2 workers  x plain");
+    let row =
+        |name: &str, input: Input| if coherence { protocols::row(name, &input) } else { row(name, &input, vectors) };
+    if coherence {
+        println!("{}", protocols::HEAD);
+    } else {
+        head(vectors);
+    }
     for arg in args {
         if let Ok(millions) = arg.parse::<usize>() {
             for (name, refs) in synthetic::synthetic(millions * 1_000_000) {
-                row(&name, &Input::Memory(refs), vectors)?;
+                row(&name, Input::Memory(refs))?;
             }
         } else {
             let name = arg.rsplit('/').next().unwrap_or(&arg).to_owned();
-            row(&name, &Input::Recorded(Box::new(recorded::open(&arg)?)), vectors)?;
+            row(&name, Input::Recorded(Box::new(recorded::open(&arg)?)))?;
         }
     }
     Ok(())
+}
+
+fn head(vectors: Vectors) {
+    println!("13 block sizes x {MACHINES} machines, vectors: {} ({})", vectors.name(), vectors.found());
+    println!("kernel        refs  merge  partition  fold  kernels  sum ns/ref   1e9 ref x conf/s  2 workers  x plain");
 }
 
 /// Where references come from.

@@ -1,14 +1,18 @@
 //! What is computed from the accesses of blocks.
 mod bounds;
+mod counters;
 mod fixed;
 mod phases;
 mod policy;
+pub(crate) mod protocols;
 mod solo;
 
 pub(crate) use bounds::BoundsJob;
+pub(crate) use counters::CountersJob;
 pub(crate) use fixed::{StaticJob, WantedRows};
 pub(crate) use phases::PhasesJob;
 pub(crate) use policy::PolicyJob;
+pub(crate) use protocols::ProtocolJob;
 pub(crate) use solo::SoloJob;
 
 use crate::{Row, What};
@@ -26,10 +30,10 @@ pub(crate) trait Job {
 /// The row of a tally.
 pub(crate) fn tallied(machine: u32, block_bytes: u64, what: What, tally: &Tally, parts: bool) -> Row {
     let parts = parts.then_some(*tally);
-    Row { machine, block_bytes, what, cost: tally.total(), parts, optimum: None, exact: true }
+    Row { machine, block_bytes, what, cost: tally.total(), parts, optimum: None, exact: true, done: None }
 }
 
 /// A row that is a cost and nothing else.
 pub(crate) fn priced(machine: u32, block_bytes: u64, what: What, cost: TotalCost, exact: bool) -> Row {
-    Row { machine, block_bytes, what, cost, parts: None, optimum: None, exact }
+    Row { machine, block_bytes, what, cost, parts: None, optimum: None, exact, done: None }
 }

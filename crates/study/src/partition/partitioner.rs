@@ -9,7 +9,6 @@ use crate::{Question, StudyError};
 use homenode_base::Cost;
 use homenode_base::spaces::tag;
 use homenode_machine::{Caches, Machine};
-use homenode_placement::policies::By;
 use homenode_sim::cache::{CacheEvent, CacheEventKind, CacheFilter};
 use homenode_sim::{Piece, Pieces, ReplayOptions, for_pieces};
 use homenode_trace::{DataSource, Merged, Op};
@@ -77,7 +76,7 @@ impl Partitioner {
             return Err(StudyError::Region(region_bytes));
         }
         let region_shift = region_bytes.trailing_zeros();
-        let timed = question.policies.iter().any(|p| p.spec.decides_by.contains(&By::Time));
+        let timed = question.timed();
         let threads = question.bindings[0].len();
         let weighted = question.options.sampled.is_some();
         let stream = |key: Key| {
@@ -146,6 +145,7 @@ impl Partitioner {
         for (i, Cutter { stream, filter }) in cutter.iter_mut().enumerate() {
             let mut out = Out { stream: i, format: stream.format, region_shift: *region_shift, slots, buffers };
             match filter {
+                None if stream.key == Key::FirstByte => out.words(&Merged { size: 1, ..*r }, at, 1),
                 None => out.words(r, at, 1),
                 Some((filter, cpus)) => {
                     let cpu = usize::from(cpus[at.thread as usize]);

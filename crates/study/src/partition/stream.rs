@@ -10,7 +10,7 @@ use homenode_trace::SampleUnit;
 pub(crate) enum Key {
     /// One access per word of this many bytes.
     Words(u32),
-    /// One access per sample, of its first byte.
+    /// One access per sample, or per reference to a protocol of page coherence, of its first byte.
     FirstByte,
     /// What a cache filter lets through.
     Events(Box<Filtered>),
@@ -35,6 +35,7 @@ impl Key {
     pub(crate) fn of(question: &Question, machine: usize) -> Key {
         let (m, bindings) = (&question.machines[machine], &question.bindings[machine]);
         match (question.options.sampled, &m.sections.caches) {
+            _ if !question.protocols.is_empty() => Key::FirstByte,
             (Some(counting), caches) if counting.unit != SampleUnit::Reference || caches.is_some() => Key::FirstByte,
             (None, Some(c)) => Key::Events(Box::new(Filtered {
                 cores: m.shape.cores.clone(),

@@ -1,5 +1,6 @@
 //! What rows are about: members of families, one file each.
 use crate::Question;
+use homenode_coherence::hindsight::Delayed;
 
 /// Things that have a cost and of which a question asks some.
 pub struct Family {
@@ -13,7 +14,7 @@ pub struct Family {
 
 homenode_base::registry!(
     /** Every family, in the order of rows. */ Family;
-    policies, bounds
+    policies, bounds, protocols, counters
 );
 
 /// What a row is about: a member of a family. In the order of rows.
@@ -26,6 +27,8 @@ pub struct What {
 
 const POLICIES: u8 = 0;
 const BOUNDS: u8 = 1;
+const PROTOCOLS: u8 = 2;
+const COUNTERS: u8 = 3;
 
 impl What {
     /// Each block at its cheapest home for ever.
@@ -35,6 +38,25 @@ impl What {
     /// The optimum with replication, or a lower bound for it.
     pub const WITH_REPLICATION: What = What { family: BOUNDS, member: bounds::WITH_REPLICATION };
 
+    /// The optimum of protocols of page coherence.
+    pub const COHERENCE: What = What { family: PROTOCOLS, member: protocols::OPTIMUM };
+
+    /// A protocol of page coherence, by its place in [`Question::protocols`].
+    pub const fn protocol(place: u32) -> What {
+        What { family: PROTOCOLS, member: place }
+    }
+    /// A protocol of page coherence with one of the counters that hindsight tries, or `None`: the best one of each page.
+    pub const fn counter(protocol: Delayed, lane: Option<usize>) -> What {
+        What { family: COUNTERS, member: counters::member(protocol, lane) }
+    }
+    /// The protocol and counter, if it is one of hindsight's.
+    pub(crate) fn as_counter(self) -> Option<(u32, Option<usize>)> {
+        (self.family == COUNTERS).then(|| counters::parts(self.member))
+    }
+    /// Whether it is about page coherence: a protocol, its optimum, or a counter in hindsight.
+    pub fn is_coherence(self) -> bool {
+        matches!(self.family, PROTOCOLS | COUNTERS)
+    }
     /// A policy, by its place in [`Question::policies`].
     pub const fn policy(place: u32) -> What {
         What { family: POLICIES, member: place }
@@ -74,8 +96,13 @@ mod tests {
     fn families_stand_where_their_members_say() {
         assert_eq!(ALL[usize::from(POLICIES)].name, "policies");
         assert_eq!(ALL[usize::from(BOUNDS)].name, "bounds");
-        let all =
-            [What::policy(0), What::policy(7), What::BEST_STATIC, What::WITHOUT_REPLICATION, What::WITH_REPLICATION];
+        assert_eq!(ALL[usize::from(PROTOCOLS)].name, "protocols");
+        assert_eq!(ALL[usize::from(COUNTERS)].name, "counters");
+        let bounds = [What::BEST_STATIC, What::WITHOUT_REPLICATION, What::WITH_REPLICATION];
+        let protocols = [What::protocol(0), What::protocol(5), What::COHERENCE];
+        let all = [[What::policy(0), What::policy(7), bounds[0]], [bounds[1], bounds[2], protocols[0]]].concat();
+        let counters = [What::counter(Delayed::Update, Some(3)), What::counter(Delayed::Invalidate, None)];
+        let all = [all, protocols[1..].to_vec(), counters.to_vec()].concat();
         assert!(all.is_sorted_by(|a, b| a < b), "rows come in this order");
         for what in all {
             assert_eq!(What::of(what.family().name, what.member()), Some(what));

@@ -54,7 +54,7 @@ fn block(text: &str) -> Result<u64, SpecError> {
 pub fn policies<'a>(items: impl IntoIterator<Item = &'a str>) -> Result<Vec<Choice>, SpecError> {
     let mut all: Vec<Choice> = Vec::new();
     for item in items.into_iter().flat_map(apart) {
-        for text in expand(item)? {
+        for text in expand("policy", item)? {
             let choice = Choice::parse(&text).map_err(|e| unknown_or(&text, &e))?;
             if !all.iter().any(|c| c.spec.name == choice.spec.name && c.values == choice.values) {
                 all.push(choice);
@@ -65,7 +65,7 @@ pub fn policies<'a>(items: impl IntoIterator<Item = &'a str>) -> Result<Vec<Choi
 }
 
 /// The parts between commas that are in no parentheses.
-fn apart(items: &str) -> Vec<&str> {
+pub(super) fn apart(items: &str) -> Vec<&str> {
     let mut depth = 0;
     let parts = items.split(move |c| {
         depth += i32::from(c == '(') - i32::from(c == ')');
@@ -81,8 +81,8 @@ fn unknown_or(text: &str, e: &PolicyError) -> SpecError {
     }
 }
 
-/// All combinations of the ranges in the parameters.
-fn expand(item: &str) -> Result<Vec<String>, SpecError> {
+/// All combinations of the ranges in the parameters of a policy or protocol.
+pub(super) fn expand(what: &str, item: &str) -> Result<Vec<String>, SpecError> {
     let Some((name, rest)) = item.split_once('(') else { return Ok(vec![item.to_owned()]) };
     let Some(list) = rest.trim_end().strip_suffix(')').filter(|l| l.contains("..")) else {
         return Ok(vec![item.to_owned()]);
@@ -90,11 +90,11 @@ fn expand(item: &str) -> Result<Vec<String>, SpecError> {
     let mut heads = vec![String::new()];
     for part in list.split(',').map(str::trim) {
         let values = match part.contains("..") {
-            true => span(item, part)?,
+            true => span(what, item, part)?,
             false => vec![part.to_owned()],
         };
         if heads.len().saturating_mul(values.len()) > CHOICES_MAX {
-            return Err(SpecError::new(format!("policy '{item}' stands for more than {CHOICES_MAX} policies")));
+            return Err(SpecError::new(format!("{what} '{item}' stands for more than {CHOICES_MAX}")));
         }
         let join = |h: &String, v: &String| if h.is_empty() { v.clone() } else { format!("{h},{v}") };
         heads = heads.iter().flat_map(|h| values.iter().map(move |v| join(h, v))).collect();
@@ -103,18 +103,18 @@ fn expand(item: &str) -> Result<Vec<String>, SpecError> {
 }
 
 /// `a..b` or `a..b:step`, both ends contained.
-fn span(item: &str, part: &str) -> Result<Vec<String>, SpecError> {
+fn span(what: &str, item: &str, part: &str) -> Result<Vec<String>, SpecError> {
     let wrong =
-        || SpecError::new(format!("policy '{item}': cannot read the range '{part}': write 1..8 or 100..1000:100"));
+        || SpecError::new(format!("{what} '{item}': cannot read the range '{part}': write 1..8 or 100..1000:100"));
     let (from, rest) = part.split_once("..").ok_or_else(wrong)?;
     let (to, step) = rest.split_once(':').unwrap_or((rest, "1"));
     let number = |t: &str| t.trim().parse::<u32>().map_err(|_| wrong());
     let (from, to, step) = (number(from)?, number(to)?, number(step)?);
     if step == 0 || from > to {
-        return Err(SpecError::new(format!("policy '{item}': the range '{part}' is empty")));
+        return Err(SpecError::new(format!("{what} '{item}': the range '{part}' is empty")));
     }
     if (to - from) / step >= CHOICES_MAX as u32 {
-        return Err(SpecError::new(format!("policy '{item}' stands for more than {CHOICES_MAX} policies")));
+        return Err(SpecError::new(format!("{what} '{item}' stands for more than {CHOICES_MAX}")));
     }
     Ok((from..=to).step_by(step as usize).map(|v| v.to_string()).collect())
 }

@@ -1,7 +1,7 @@
 //! `STUDY.toml` as it is written.
 use super::machines::{Base, MachineSet, PARAMS};
 use super::numbers::Values;
-use super::{Disturbance, SpecError, Study, blocks, error, families};
+use super::{Disturbance, SpecError, Study, blocks, error, families, protocols};
 use homenode_machine::{Machine, MapRule};
 use homenode_placement::Start;
 use homenode_study::Want;
@@ -25,6 +25,10 @@ struct StudyFile {
     machine: Vec<Spanned<MachineTable>>,
     #[serde(default)]
     policies: Vec<Spanned<String>>,
+    #[serde(default)]
+    protocols: Vec<Spanned<String>>,
+    #[serde(default)]
+    counters: bool,
     best_static: Option<Spanned<String>>,
     optimum: Option<Spanned<String>>,
     without_replication: Option<Spanned<String>>,
@@ -121,6 +125,13 @@ pub(super) fn study(text: &str, name: &str, resolve: &Resolve<'_>) -> Result<Stu
         choices.push(item.get_ref().as_str());
         t.put(item, blocks::policies([item.get_ref().as_str()]))?;
     }
+    let mut named_protocols = Vec::new();
+    for item in &file.protocols {
+        named_protocols.push(item.get_ref().as_str());
+        t.put(item, protocols::protocols([item.get_ref().as_str()]))?;
+    }
+    // Who asks about protocols alone does not ask about optima of placement too.
+    let optima = if named_protocols.is_empty() || !choices.is_empty() { WANTS } else { WANTS_NONE_FIRST };
     let map = match &file.map {
         None => None,
         Some(m) => Some(t.put(m, m.get_ref().parse::<MapRule>().map_err(|e| SpecError::new(format!("map: {e}"))))?),
@@ -131,8 +142,10 @@ pub(super) fn study(text: &str, name: &str, resolve: &Resolve<'_>) -> Result<Stu
         blocks: block_sizes,
         machines: machine_sets(&t, &file.machines, &file.machine, resolve)?,
         policies: blocks::policies(choices)?,
+        protocols: protocols::protocols(named_protocols)?,
+        counters: file.counters,
         best_static: t.word("best_static", file.best_static.as_ref(), &WANTS_NONE_FIRST)?,
-        with_replication: t.word("optimum", file.optimum.as_ref(), &WANTS)?,
+        with_replication: t.word("optimum", file.optimum.as_ref(), &optima)?,
         without_replication: t.word("without_replication", file.without_replication.as_ref(), &WANTS_NONE_FIRST)?,
         start: t.word("start", file.start.as_ref(), &[("set", Start::FreeSet), ("single", Start::FreeSingle)])?,
         seeds: seeds(recorded, file.seed.map(Spanned::into_inner), file.merges.map(Spanned::into_inner))?,

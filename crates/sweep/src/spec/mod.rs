@@ -1,12 +1,13 @@
 //! What a study asks: `STUDY.toml`, or the same on a command line.
 //!
-//! Reading order: [`Study`], `file` (the text), `numbers`, `blocks` (values), [`machines`], [`families`], `error`.
+//! Reading order: [`Study`], `file` (the text), `numbers`, `blocks`, `protocols` (values), [`machines`], [`families`], `error`.
 mod blocks;
 mod error;
 pub mod families;
 mod file;
 pub mod machines;
 mod numbers;
+mod protocols;
 #[cfg(test)]
 mod tests;
 
@@ -15,13 +16,17 @@ pub use error::{SpecError, nearest};
 pub use file::Resolve;
 pub use machines::{Base, MachineSet, PARAMS, Param, Point};
 pub use numbers::Values;
+pub use protocols::protocols;
 
+use homenode_coherence::Choice as Protocol;
 use homenode_machine::MapRule;
 use homenode_placement::Start;
 use homenode_placement::policies::Choice;
 use homenode_study::Want;
 use homenode_study::analyses::{Filter, Sync};
 
+/// Rows of counters in hindsight at a page size: of two protocols one for all pages, and one of the best of each page.
+const COUNTER_ROWS: usize = 4;
 /// Machines of a study with analyses, at most: their tables are for people.
 const ANALYSED_MACHINES_MAX: u128 = 64;
 
@@ -49,6 +54,10 @@ pub struct Study {
     pub machines: Vec<MachineSet>,
     /// Policies.
     pub policies: Vec<Choice>,
+    /// Protocols of page coherence.
+    pub protocols: Vec<Protocol>,
+    /// Whether the best counters of protocols in hindsight are wanted too.
+    pub counters: bool,
     /// Each block at its cheapest home for ever.
     pub best_static: Want,
     /// Optimum with replication.
@@ -84,7 +93,12 @@ impl Study {
 
     fn check_rows(&self) -> Result<(), SpecError> {
         if self.rows_each() == 0 && self.analyses.is_empty() {
-            return Err(SpecError::new("nothing is asked: name policies, analyses, or an optimum other than none"));
+            return Err(SpecError::new(
+                "nothing is asked: name policies, protocols, analyses, or an optimum other than none",
+            ));
+        }
+        if self.counters && self.protocols.is_empty() {
+            return Err(SpecError::new("counters go with protocols: name some, or all"));
         }
         if !self.analyses.is_empty() && self.machine_count() > ANALYSED_MACHINES_MAX {
             let (n, most) = (self.machine_count(), ANALYSED_MACHINES_MAX);
@@ -101,7 +115,14 @@ impl Study {
     fn rows_each(&self) -> u128 {
         let wanted = [self.best_static, self.with_replication, self.without_replication];
         let wanted = wanted.iter().filter(|w| **w != Want::None).count();
-        (self.policies.len() + wanted) as u128
+        let counters = if self.counters { COUNTER_ROWS } else { 0 };
+        let protocols = self.protocols.len() + usize::from(!self.protocols.is_empty()) + counters;
+        (self.policies.len() + wanted + protocols) as u128
+    }
+    /// Whether policies or an optimum are asked about, and not protocols of page coherence alone.
+    pub fn asks_placement(&self) -> bool {
+        let wanted = [self.best_static, self.with_replication, self.without_replication];
+        !self.policies.is_empty() || wanted != [Want::None; 3]
     }
     /// Replays of one trace: each merge, as it is and with each disturbance.
     pub fn replays_each(&self) -> usize {

@@ -1,0 +1,104 @@
+//! The hardware counter: a page is copied only after so many remote reads.
+//!
+//! The text sets it to an eighth of the page's bytes and lets every access count. The printed tables contradict that: in
+//! all 84 rows with counters it is an eighth of the page's words, and reads alone count. That is the default.
+use super::Param;
+use crate::effects::words;
+use homenode_base::{NodeId, NodeSet};
+use homenode_placement::{Access, AccessKind};
+
+pub(super) static C: Param = Param {
+    name: "c",
+    summary: "reads of a remote page until it is copied, the last one contained; 0: an eighth of the page's words",
+    default: 0,
+    min: 0,
+    max: u32::MAX,
+};
+pub(super) static EVERY: Param =
+    Param::switch("every", "1: writes count too, and c = 0 means an eighth of the page's bytes, as the text says");
+
+/// Where counters begin, and what lowers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counter {
+    /// The c-th read makes the copy; at least 1.
+    pub start: u32,
+    /// Whether writes count too. They never make the copy.
+    pub every: bool,
+}
+
+impl Counter {
+    /// From the values of `c` and `every`, for pages of so many bytes.
+    pub fn new(c: u32, every: bool, page_bytes: u64) -> Counter {
+        let eighth = if every { page_bytes / 8 } else { words(page_bytes) / 8 };
+        let start = if c == 0 { u32::try_from(eighth).unwrap_or(u32::MAX).max(1) } else { c };
+        Counter { start, every }
+    }
+}
+
+/// The counters of a page's processors.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counters {
+    /// Processors that map the page remotely.
+    mapped: NodeSet,
+    /// Reads left until a copy is made, by processor; of those in `mapped`.
+    left: Vec<u32>,
+}
+
+impl Counters {
+    /// As before the first access.
+    pub(super) fn reset(&mut self) {
+        self.mapped.clear();
+    }
+    pub(super) fn is_mapped(&self, node: NodeId) -> bool {
+        self.mapped.contains(node)
+    }
+    /// Reads until the copy, that one contained.
+    #[inline]
+    pub(super) fn left(&self, node: NodeId, counter: Counter) -> u32 {
+        if self.mapped.contains(node) { self.left[node.index()] } else { counter.start }
+    }
+    fn set(&mut self, node: NodeId, left: u32) {
+        if self.left.len() <= node.index() {
+            self.left.resize(node.index() + 1, 0);
+        }
+        self.left[node.index()] = left;
+        self.mapped.insert(node);
+    }
+    /// Remote reads, fewer than are left.
+    #[inline]
+    pub(super) fn count(&mut self, access: &Access, counter: Counter) {
+        let left = self.left(access.node, counter);
+        self.set(access.node, left - access.weight.min(left - 1));
+    }
+    /// Remote writes: the page is mapped by then.
+    #[inline]
+    pub(super) fn write(&mut self, access: &Access, counter: Counter) {
+        if counter.every {
+            self.count(access, counter);
+        } else if !self.mapped.contains(access.node) {
+            self.set(access.node, counter.start);
+        }
+    }
+    /// The processor maps the page no more, or has a copy.
+    #[inline]
+    pub(super) fn unmap(&mut self, node: NodeId) {
+        self.mapped.remove(node);
+    }
+    /// All but the writer begin to count anew.
+    pub(super) fn restart(&mut self, writer: NodeId) {
+        let mapped = self.mapped.contains(writer);
+        self.mapped.clear();
+        if mapped {
+            self.mapped.insert(writer);
+        }
+    }
+    /// How many accesses by a processor without a copy are alike: the reads before the one that makes the copy, or that one.
+    #[inline]
+    pub(super) fn together(&self, access: &Access, counter: Counter) -> u32 {
+        match (access.kind, self.left(access.node, counter)) {
+            (AccessKind::Write, _) => access.weight,
+            (AccessKind::Read, 0 | 1) => 1,
+            (AccessKind::Read, left) => access.weight.min(left - 1),
+        }
+    }
+}

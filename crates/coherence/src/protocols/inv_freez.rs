@@ -1,0 +1,69 @@
+//! INV.FREEZ: INV, but a page of which a copy was taken away recently is frozen instead of being copied again.
+//!
+//! At a read without a copy: frozen, a remote read; else invalidated recently, the page is frozen, and a remote read; else
+//! a copy. Copies that exist stay until the next write. Freezing costs nothing beyond the remote read: the source prints
+//! neither a cost nor a table.
+use super::copies::Copies;
+use super::freezer::{DEFROST, Freezer, RECENT, Windows};
+use super::{MASTER, Spec, Timing, pages};
+use crate::effects::{Effect, Effects};
+use crate::protocol::Protocol;
+use homenode_base::NodeSet;
+use homenode_placement::{Access, AccessKind};
+
+pub(crate) static SPEC: Spec = Spec {
+    name: "inv-freez",
+    printed: "INV.FREEZ",
+    summary: "As inv, but pages invalidated recently are frozen: read from afar until all pages thaw",
+    params: &[RECENT, DEFROST, MASTER],
+    timing: |values| Timing::Period(values[1].into()),
+    make: |values, _| {
+        let windows = Windows { recent: values[0].into(), defrost: values[1].into() };
+        pages(InvFreez { windows, master: values[2] != 0 })
+    },
+};
+
+/// The protocol.
+#[derive(Clone, Copy, Debug)]
+pub struct InvFreez {
+    /// When pages freeze and thaw.
+    pub windows: Windows,
+    /// Whether a write to the own copy also sends the master copy a packet.
+    pub master: bool,
+}
+
+/// State of a page.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    copies: Copies,
+    freezer: Freezer,
+}
+
+impl Protocol for InvFreez {
+    type State = State;
+    #[inline]
+    fn together(&self, page: &State, access: &Access) -> u32 {
+        let without = access.kind == AccessKind::Read && !page.copies.holders.contains(access.node);
+        if without && !page.freezer.freezes(self.windows, access.t.0) { 1 } else { access.weight }
+    }
+    #[inline]
+    fn step(&self, page: &mut State, access: &Access, effects: &mut Effects) {
+        let State { copies, freezer } = page;
+        if access.kind == AccessKind::Write {
+            if copies.invalidate(access, self.master, effects).1 {
+                freezer.invalidation(access.t.0);
+            }
+        } else if copies.holders.contains(access.node) {
+            effects.add(Effect::Local, access.weight.into());
+        } else if freezer.freezes(self.windows, access.t.0) {
+            freezer.freeze(self.windows, access.t.0);
+            effects.add(Effect::RemoteRead, access.weight.into());
+        } else {
+            copies.holders.insert(access.node);
+            effects.add(Effect::Fetch, 1);
+        }
+    }
+    fn holders<'s>(&self, page: &'s State) -> &'s NodeSet {
+        &page.copies.holders
+    }
+}

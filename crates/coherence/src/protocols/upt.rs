@@ -1,0 +1,47 @@
+//! UPT: a processor that reads a page copies it and keeps the copy for ever; writes go to all copies.
+use super::copies::Copies;
+use super::{MASTER, Spec, Timing, pages};
+use crate::effects::{Effect, Effects};
+use crate::protocol::Protocol;
+use homenode_base::NodeSet;
+use homenode_placement::{Access, AccessKind};
+
+pub(crate) static SPEC: Spec = Spec {
+    name: "upt",
+    printed: "UPT",
+    summary: "Copy a page at the first read; every write sends a packet to each other holder",
+    params: &[MASTER],
+    timing: |_| Timing::Order,
+    make: |values, _| pages(Upt { master: values[0] != 0 }),
+};
+
+/// The protocol.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Upt {
+    /// Whether a write to the own copy also sends the master copy a packet.
+    pub master: bool,
+}
+
+/// State of a page.
+#[derive(Clone, Debug, Default)]
+pub struct State(Copies);
+
+impl Protocol for Upt {
+    type State = State;
+    #[inline]
+    fn together(&self, page: &State, access: &Access) -> u32 {
+        let fetches = access.kind == AccessKind::Read && !page.0.holders.contains(access.node);
+        if fetches { 1 } else { access.weight }
+    }
+    #[inline]
+    fn step(&self, page: &mut State, access: &Access, effects: &mut Effects) {
+        match access.kind {
+            AccessKind::Write => _ = page.0.update(access, self.master, effects),
+            AccessKind::Read if page.0.holders.insert(access.node) => effects.add(Effect::Fetch, 1),
+            AccessKind::Read => effects.add(Effect::Local, access.weight.into()),
+        }
+    }
+    fn holders<'s>(&self, page: &'s State) -> &'s NodeSet {
+        &page.0.holders
+    }
+}

@@ -1,0 +1,108 @@
+//! References to shared memory alone: what protocols of page coherence are asked about.
+//!
+//! Shared is what a program allocates for all its threads: globals, heap, mappings, and memory of which nothing is known.
+//! Stacks are private. Whether a word of it is ever touched by two processors is another question, whose answer stands
+//! beside ([`Done::between`](crate::Done::between)).
+use homenode_analysis::UNKNOWN_OBJECT;
+use homenode_sim::{Objects, ThreadBinding};
+use homenode_trace::event::EventKind;
+use homenode_trace::order::{Piece, Source, Stream};
+use homenode_trace::{Event, Merged, TraceError};
+
+/// Gives what lies where, each time from the start of the trace.
+pub type Start<'a> = dyn Fn() -> Box<dyn Objects + 'a> + 'a;
+
+/// The kind of objects that are private.
+const PRIVATE: &str = "stack";
+
+/// A source without the references to private memory; their events are kept.
+pub struct SharedRefs<'a> {
+    source: &'a mut dyn Source,
+    objects: &'a Start<'a>,
+    spaces: Vec<u32>,
+}
+
+impl<'a> SharedRefs<'a> {
+    /// What is shared of this source. Of the bindings only the address spaces of threads matter.
+    pub fn new(source: &'a mut dyn Source, objects: &'a Start<'a>, bindings: &[ThreadBinding]) -> SharedRefs<'a> {
+        SharedRefs { source, objects, spaces: bindings.iter().map(|b| b.space).collect() }
+    }
+}
+
+impl Source for SharedRefs<'_> {
+    fn stream(&mut self, merge: u32) -> Result<Box<dyn Stream + '_>, TraceError> {
+        let known = vec![Known::default(); SLOTS];
+        let here = Here { objects: (self.objects)(), spaces: &self.spaces, known, generation: 1 };
+        Ok(Box::new(Shared { stream: self.source.stream(merge)?, here, refs: Vec::new() }))
+    }
+}
+
+/// What is remembered of the last answers, by a few bits of the address.
+const SLOTS: usize = 1 << 10;
+
+#[derive(Clone, Copy, Default)]
+struct Known {
+    generation: u64,
+    from: u64,
+    last: u64,
+    space: u32,
+    private: bool,
+}
+
+/// What lies where now.
+struct Here<'a> {
+    objects: Box<dyn Objects + 'a>,
+    spaces: &'a [u32],
+    known: Vec<Known>,
+    /// Raised by every event that may change an answer.
+    generation: u64,
+}
+
+impl Here<'_> {
+    #[inline]
+    fn is_private(&mut self, r: &Merged) -> bool {
+        let Some(&space) = self.spaces.get(r.thread as usize) else { return false };
+        let slot = ((r.addr >> 12) ^ (r.addr >> 22) ^ u64::from(space)) as usize % SLOTS;
+        let known = &self.known[slot];
+        if known.generation == self.generation && known.space == space && (known.from..=known.last).contains(&r.addr) {
+            return known.private;
+        }
+        self.look_up(space, r.addr, slot)
+    }
+
+    fn look_up(&mut self, space: u32, addr: u64, slot: usize) -> bool {
+        let range = self.objects.at(space, addr);
+        let private = range.object != UNKNOWN_OBJECT && self.objects.object(range.object).kind == PRIVATE;
+        self.known[slot] = Known { generation: self.generation, from: range.from, last: range.last, space, private };
+        private
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.objects.event(event);
+        let sync = matches!(
+            event.kind,
+            EventKind::Release { .. } | EventKind::Acquire { .. } | EventKind::AcqRel { .. } | EventKind::Exit
+        );
+        self.generation += u64::from(!sync);
+    }
+}
+
+struct Shared<'s> {
+    stream: Box<dyn Stream + 's>,
+    here: Here<'s>,
+    /// References of the piece at hand that are shared.
+    refs: Vec<Merged>,
+}
+
+impl Stream for Shared<'_> {
+    fn pull(&mut self) -> Result<Option<Piece<'_>>, TraceError> {
+        let Shared { stream, here, refs } = self;
+        let Some(piece) = stream.pull()? else { return Ok(None) };
+        refs.clear();
+        refs.extend(piece.refs.iter().filter(|r| !here.is_private(r)));
+        if let Some((event, _)) = piece.event {
+            here.event(event);
+        }
+        Ok(Some(Piece { refs, event: piece.event }))
+    }
+}

@@ -47,7 +47,7 @@ impl Topology {
         let (read, changes) = repair(&raw_read);
         let (write, _) = repair(&view.matrix(|q, j| view.write(q, j))?);
         let (write_back, _) = repair(&view.matrix(|q, j| view.write_back(q, j))?);
-        let sections = Sections { caches: view.caches(&read), measured: measured.cloned() };
+        let sections = Sections { caches: view.caches(&read), measured: measured.cloned(), ..Sections::default() };
         let machine = Machine {
             name: "this".into(),
             title: self.title(measured.is_some()),

@@ -7,9 +7,11 @@ use crate::shape::Shape;
 use serde::{Deserialize, Serialize};
 
 mod caches;
+mod hybrid;
 mod measured;
 
 pub use caches::{CacheGeometry, Caches};
+pub use hybrid::Hybrid;
 pub use measured::{Measured, Table};
 
 /// What a section must be able to do beside being read and written.
@@ -25,6 +27,9 @@ macro_rules! sections {
             /// Caches; without, every reference is charged.
             #[serde(default)]
             caches: crate::sections::Caches,
+            /// What virtual time needs: caches, buses, engines and page caches of nodes.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            hybrid: crate::sections::Hybrid,
             /// Raw measurements that the costs were made of. Machine files keep them; journals, whose decisions rest on
             /// the costs alone, do not.
             #[serde(skip)]

@@ -1,0 +1,178 @@
+//! The operating system of a node: faults, relocation, eviction, the page-out daemon (Kuo and others 1998, sections 2 to 4.1).
+use super::archs::Pool;
+use super::node::Mapping;
+use super::system::{Shared, System};
+use crate::timed::Effects;
+
+impl System {
+    fn pool(&self, node: u32) -> Pool {
+        Pool { free: self.nodes[node as usize].free(), min: self.sizes.free_min }
+    }
+
+    /// Maps the page if it is not mapped.
+    pub(super) fn fault(&mut self, s: Shared, now: u64, fx: &mut Effects) {
+        let again = match self.nodes[s.node as usize].mapping(s.page) {
+            Mapping::Home | Mapping::Frame(_) => return,
+            Mapping::Nowhere => false,
+            Mapping::Out => true,
+        };
+        if again {
+            self.count(s.node, |c| &mut c.refaults);
+            fx.before.overhead += self.hybrid.interrupt + self.hybrid.relocation;
+        } else {
+            self.count(s.node, |c| &mut c.faults);
+            fx.before.base += self.hybrid.fault;
+        }
+        if s.home == s.node || !self.has_page_cache() {
+            return self.nodes[s.node as usize].map_home(s.page);
+        }
+        let mut overhead = self.daemon(s.node, now, fx);
+        let pool = self.pool(s.node);
+        if self.deciders[s.node as usize].caches_at_fault(pool) {
+            if pool.free == 0 {
+                overhead += self.evict_one(s.node, fx);
+            }
+            self.nodes[s.node as usize].take(s.page);
+        } else {
+            self.nodes[s.node as usize].map_home(s.page);
+        }
+        fx.before.overhead += overhead;
+    }
+
+    /// Moves the page into the page cache if it was refetched often enough.
+    pub(super) fn relocate(&mut self, s: Shared, now: u64, fx: &mut Effects) {
+        let node = s.node as usize;
+        let threshold = self.deciders[node].threshold().unwrap_or(u32::MAX);
+        let due = self.nodes[node].refetches[s.page as usize] >= threshold;
+        if !due || !self.has_page_cache() || threshold == u32::MAX || self.nodes[node].mapping(s.page) != Mapping::Home
+        {
+            return;
+        }
+        self.nodes[node].refetches[s.page as usize] = 0;
+        if self.deciders[node].relocation_stopped() {
+            fx.after.overhead += self.daemon(s.node, now, fx);
+            return;
+        }
+        let mut overhead = self.hybrid.interrupt + self.daemon(s.node, now, fx);
+        if self.pool(s.node).free == 0 && self.deciders[node].evicts() {
+            overhead += self.evict_one(s.node, fx);
+        }
+        if self.pool(s.node).free > 0 {
+            self.flush(s.node, s.page, fx);
+            self.nodes[node].take(s.page);
+            self.count(s.node, |c| &mut c.relocated);
+            overhead += self.hybrid.relocation;
+        } else {
+            self.deciders[node].refused();
+            self.count(s.node, |c| &mut c.refused);
+        }
+        fx.after.overhead += overhead;
+    }
+
+    /// Runs the page-out daemon if frames are short and it is its time. Cycles that it takes.
+    fn daemon(&mut self, node: u32, now: u64, fx: &mut Effects) -> u64 {
+        let n = node as usize;
+        if self.nodes[n].free() >= self.sizes.free_min || now < self.nodes[n].daemon_at {
+            return 0;
+        }
+        let target = self.sizes.free_target.min(self.sizes.page_cache);
+        let mut cycles = self.hybrid.daemon[0];
+        for _ in 0..self.nodes[n].frames.len() {
+            if self.nodes[n].free() >= target {
+                break;
+            }
+            let frame = self.nodes[n].under_hand();
+            if self.nodes[n].frames[frame as usize].page.is_none() {
+                continue;
+            }
+            cycles += self.hybrid.daemon[1];
+            if !self.take_reference(node, frame) {
+                cycles += self.hybrid.relocation;
+                self.evict(node, frame, fx);
+            }
+        }
+        let reached = self.nodes[n].free() >= target;
+        self.deciders[n].daemon_ran(reached);
+        self.nodes[n].daemon_at = now + self.deciders[n].daemon_gap();
+        self.count(node, |c| &mut c.daemon_runs);
+        if !reached {
+            self.count(node, |c| &mut c.daemon_failures);
+        }
+        cycles
+    }
+
+    /// Evicts the first cold page of a sweep, else the one under the hand. Cycles that it takes.
+    fn evict_one(&mut self, node: u32, fx: &mut Effects) -> u64 {
+        for _ in 0..self.nodes[node as usize].frames.len() {
+            let frame = self.nodes[node as usize].under_hand();
+            if !self.take_reference(node, frame) {
+                self.evict(node, frame, fx);
+                return self.hybrid.relocation;
+            }
+        }
+        let frame = self.nodes[node as usize].under_hand();
+        self.evict(node, frame, fx);
+        self.hybrid.relocation
+    }
+
+    /// Clears the reference bit of the page in a frame; whether it was set.
+    fn take_reference(&mut self, node: u32, frame: u32) -> bool {
+        let f = &mut self.nodes[node as usize].frames[frame as usize];
+        let mut referenced = std::mem::take(&mut f.referenced);
+        if let Some(page) = f.page {
+            for line in self.lines_of_page(page) {
+                referenced |= self.caches[node as usize].take_touched(line);
+            }
+        }
+        referenced
+    }
+
+    /// The page in a frame leaves the page cache.
+    fn evict(&mut self, node: u32, frame: u32, fx: &mut Effects) {
+        let f = self.nodes[node as usize].frames[frame as usize];
+        let Some(page) = f.page else { return };
+        self.flush(node, page, fx);
+        let to_home = !self.needs_page_cache();
+        let n = &mut self.nodes[node as usize];
+        n.give_back(frame, to_home);
+        n.refetches[page as usize] = 0;
+        let frames = n.frames.len() as u32;
+        self.deciders[node as usize].replaced(f.refetches, frames);
+        self.count(node, |c| &mut c.evicted);
+    }
+
+    /// Throws away what a node has of a page; what it has written goes home.
+    fn flush(&mut self, node: u32, page: u32, fx: &mut Effects) {
+        let (line_shift, chunk_shift) = self.line_bits();
+        let chunks = 1u64 << (self.layout.page_shift - chunk_shift);
+        let home = self.layout.home(page);
+        let first = self.lines_of_page(page).start;
+        for within in 0..chunks {
+            let chunk = u64::from(page) * chunks + within;
+            let lines = 1u64 << (chunk_shift - line_shift);
+            for line in first + within * lines..first + (within + 1) * lines {
+                self.caches[node as usize].remove(line);
+            }
+            let c = &mut self.chunks[chunk as usize];
+            if c.owner() == Some(node) {
+                c.set_owner(None);
+                fx.posted.push(self.paths.write_back(node, home, chunk));
+                self.count(node, |c| &mut c.written_back);
+            }
+            let c = &mut self.chunks[chunk as usize];
+            if c.has(node) {
+                c.forget(node);
+                c.flushed |= 1 << node;
+            }
+            if self.nodes[node as usize].rac == Some(chunk) {
+                self.nodes[node as usize].rac = None;
+            }
+        }
+    }
+
+    fn lines_of_page(&self, page: u32) -> std::ops::Range<u64> {
+        let shift = self.layout.page_shift - self.line_bits().0;
+        let first = self.layout.flat(page) << shift;
+        first..first + (1 << shift)
+    }
+}

@@ -35,6 +35,7 @@ def commands(session, program, folder):
     yield "run", ["run", "--json", "--", program]
     yield "run --plan", ["run", "--json", "--plan", folder / "plan.json", "--", program]
     yield "sweep", ["sweep", dataset, "--machines", "ace", "--json", "-o", folder / "sweep"]
+    yield "sim-memory", ["sim", "memory", session.record(session.build("gcc", only="em3d") / "em3d", "-p", "8")[0], "--pressure", "70", "--json"]
     yield "migrate", ["migrate", "--json", "--dry-run", "--duration", "1", "--pid", os.getpid()]
     perf_file.write(folder / "perf.data", program)
     yield "import", ["import", folder / "perf.data", "-o", folder / "imported.hnt", "--json"]
@@ -42,7 +43,7 @@ def commands(session, program, folder):
     yield "topo", ["topo", "--json"]
     yield "doctor", ["doctor", "--json"]
     yield "list", ["list", "--json"]
-    for family in ("policies", "machines", "rules", "backends", "columns", "formats", "analyses", "experiments"):
+    for family in ("policies", "machines", "rules", "backends", "columns", "formats", "analyses", "architectures", "experiments"):
         yield f"list {family}", ["list", family, "--json"]
 
 

@@ -39,6 +39,7 @@ pub const FAMILIES: &[Family] = &[
     ("columns", "what a recording may say of each reference beside address, size and operation", columns),
     ("formats", "recordings of other tools that `import` reads", formats),
     ("analyses", "questions of `sweep --analysis` that need more than costs", analyses),
+    ("architectures", "memory architectures of `sim memory`", architectures),
     ("experiments", "published studies that `reproduce` repeats", experiments),
 ];
 
@@ -60,6 +61,10 @@ pub fn list(family: Option<&str>) -> Result<ListDoc, Failure> {
 
 fn member(name: &str, summary: &str) -> Member {
     Member { name: name.to_owned(), summary: summary.to_owned(), details: Vec::new() }
+}
+
+fn architectures() -> Vec<Member> {
+    homenode_sim::memory::archs::ALL.iter().map(|s| member(s.name, s.summary)).collect()
 }
 
 fn policies() -> Vec<Member> {

@@ -43,7 +43,7 @@ def commands(session, program, folder):
     yield "topo", ["topo", "--json"]
     yield "doctor", ["doctor", "--json"]
     yield "list", ["list", "--json"]
-    for family in ("policies", "machines", "rules", "backends", "columns", "formats", "analyses", "architectures", "experiments"):
+    for family in ("policies", "machines", "rules", "backends", "columns", "formats", "analyses", "architectures", "open-points", "experiments"):
         yield f"list {family}", ["list", family, "--json"]
 
 

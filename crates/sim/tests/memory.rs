@@ -1,13 +1,13 @@
 //! Architectures in virtual time: identities, the fast way against the slow one, frames as printed.
 use homenode_base::Rng;
 use homenode_machine::{Hybrid, Machine, models};
-use homenode_sim::memory::{MemoryError, Question, Row, Sizes, archs, run};
+use homenode_sim::memory::{MemoryError, OPEN_POINTS, Question, Row, Sizes, archs, run};
 use homenode_sim::timed::{Gaps, Options};
 use homenode_trace::synthetic::Builder;
-use homenode_trace::{DatasetReader, Merged, Op, TraceError};
+use homenode_trace::{DatasetReader, EventKind, Merged, Op, TraceError};
 
 /// The machine of the study with other nodes and numbers.
-fn machine(nodes: usize, change: impl FnOnce(&mut Hybrid)) -> Machine {
+fn machine(nodes: usize, change: impl FnMut(&mut Hybrid)) -> Machine {
     let mut machine = models::find("ascoma").expect("in the registry");
     let (near, far) = (homenode_base::Cost(58), homenode_base::Cost(147));
     machine.cost =
@@ -82,9 +82,9 @@ fn runs_of_hits_give_what_single_steps_give() {
     let names: Vec<&str> = archs::ALL.iter().map(|s| s.name).collect();
     let (mut evicted, mut relocated) = (0, 0);
     for seed in 0..12 {
-        let data = random(seed, 2 + (seed % 3) as u32, 14 + seed, 700);
+        let data = random(seed, 2 + (seed % 3) as u32, 44 + seed, 900);
         let machine = small(2 + (seed % 3) as usize);
-        for percent in [20, 60, 85] {
+        for percent in [20, 60, 80] {
             let fast = rows(&data, &machine, usize::MAX, &names, percent);
             assert_eq!(fast, rows(&data, &machine, 0, &names, percent), "seed {seed}, {percent} %");
             assert_eq!(fast, rows(&data, &machine, 3, &names, percent), "seed {seed}, {percent} %");
@@ -138,31 +138,62 @@ fn without_a_page_cache_hybrids_are_ccnuma_and_scoma_cannot_run() {
     assert!(matches!(scoma, Err(MemoryError::NoPageCache { name: "scoma", percent: 100 })));
 }
 
-/// A working set that does not fit makes AS-COMA back off; one that does, after it, makes it allocate frames again.
+/// A working set that does not fit makes AS-COMA back off; once pages have gone cold, others are relocated again.
 #[test]
 fn a_change_of_phase_lowers_the_threshold_and_resumes_allocation() {
     let mut b = Builder::new(2);
     (0..60u64).for_each(|p| _ = b.write((p % 2) as u32, 0x10_0000 + p * 4096));
     b.barrier(0x9000, 0..2);
-    let read = |b: &mut Builder, page: u64, round: u64| {
-        (0..4).for_each(|i| _ = b.read(0, 0x10_0000 + page * 4096 + (round % 7 * 4 + i) * 128));
-    };
-    // All remote pages again and again: nothing is ever cold.
-    (0..900u64).for_each(|i| read(&mut b, 1 + 2 * (i % 20), i / 20));
-    let thrashing = b.clone();
-    (0..3000u64).for_each(|i| read(&mut b, 1 + 2 * (i % 3), i / 3));
-    let cold = b.clone();
-    (0..60u64).for_each(|i| read(&mut b, 41 + 2 * (i % 10), i / 10));
+    (0..60u64).for_each(|p| _ = b.read(0, 0x10_0000 + p * 4096).read(1, 0x10_0000 + p * 4096));
+    // All of twenty pages again and again: nothing is ever cold. Then three of them; then ten others.
+    for (name, first, pages, rounds) in [("thrash", 1, 20, 45u64), ("shift", 1, 3, 1000), ("others", 41, 10, 60)] {
+        b.event(0, EventKind::PhaseBegin { name: name.to_owned() });
+        for (round, page) in (0..rounds).flat_map(|r| (0..pages).map(move |p| (r, first + 2 * p))) {
+            (0..4).for_each(|i| _ = b.read(0, 0x10_0000 + page * 4096 + (round % 7 * 4 + i) * 128));
+        }
+        b.event(0, EventKind::PhaseEnd { name: name.to_owned() });
+    }
+    let data = b.open().expect("valid");
     let machine = machine(2, |h| {
         (h.cache_bytes, h.threshold, h.threshold_steps, h.daemon_gap) = (512, [2, 1], 2, [20_000, 40_000]);
     });
-    let of = |b: &Builder| rows(&b.open().expect("valid"), &machine, usize::MAX, &["ascoma"], 75).remove(0);
-    let [before, between, after] = [of(&thrashing), of(&cold), of(&b)];
-    assert!(before.total.daemon_failures > 0 && before.total.refused > 0, "{:?}", before.total);
-    let success = |r: &Row| r.total.daemon_runs - r.total.daemon_failures;
-    assert!(success(&after) > success(&before), "cold pages are found: {:?}", after.total);
-    let moved = |r: &Row| r.total.relocated + r.total.page_cache;
-    assert!(moved(&after) > moved(&between) || moved(&between) > moved(&before), "frames are used again");
+    let of = |phase: &str| {
+        let options = Options { phase: Some(phase.to_owned()), ..Options::default() };
+        let bound = Question { machine: &machine, map: None, options }.bind(&data).expect("bound");
+        run(&bound, archs::find("ascoma").expect("listed"), 75, || Some3).expect("runs").total
+    };
+    let (thrash, others) = (of("thrash"), of("others"));
+    assert!(thrash.daemon_failures > 0 && thrash.relocated == 0 && thrash.refetch > 100, "{thrash:?}");
+    assert!(others.daemon_runs > others.daemon_failures && others.relocated > 0, "{others:?}");
+}
+
+/// Of every open point there is a recording on which the other reading changes something, and single steps give the same then.
+#[test]
+fn every_open_point_matters_to_somebody() {
+    let names: Vec<&str> = archs::ALL.iter().map(|s| s.name).collect();
+    let programs: Vec<DatasetReader> =
+        (0..7).map(|seed| random(40 + seed, 3, [30, 150, 12][seed as usize % 3], 4000)).collect();
+    let of = |machine: &Machine, hits_max| -> Vec<Vec<Row>> {
+        let percents = [40, 60, 75];
+        programs
+            .iter()
+            .zip(percents.iter().cycle())
+            .map(|(p, percent)| rows(p, machine, hits_max, &names, *percent))
+            .collect()
+    };
+    let saturates = |h: &mut Hybrid| h.threshold = [70, 2];
+    for point in &OPEN_POINTS {
+        let mut base = small(3);
+        if point.name == "o4" {
+            base.sections.hybrid.iter_mut().for_each(saturates);
+        }
+        let mut other = base.clone();
+        other.sections.hybrid.iter_mut().for_each(|h| point.apply(h));
+        other.validate().expect("sound");
+        let changed = of(&other, usize::MAX);
+        assert_ne!(changed, of(&base, usize::MAX), "{}: {}", point.name, point.summary);
+        assert_eq!(changed, of(&other, 0), "{}", point.name);
+    }
 }
 
 #[test]

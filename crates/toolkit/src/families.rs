@@ -40,6 +40,7 @@ pub const FAMILIES: &[Family] = &[
     ("formats", "recordings of other tools that `import` reads", formats),
     ("analyses", "questions of `sweep --analysis` that need more than costs", analyses),
     ("architectures", "memory architectures of `sim memory`", architectures),
+    ("open-points", "other readings of what the AS-COMA study leaves open: `sim memory --open`", open_points),
     ("experiments", "published studies that `reproduce` repeats", experiments),
 ];
 
@@ -65,6 +66,10 @@ fn member(name: &str, summary: &str) -> Member {
 
 fn architectures() -> Vec<Member> {
     homenode_sim::memory::archs::ALL.iter().map(|s| member(s.name, s.summary)).collect()
+}
+
+fn open_points() -> Vec<Member> {
+    homenode_sim::memory::OPEN_POINTS.iter().map(|p| member(p.name, p.summary)).collect()
 }
 
 fn policies() -> Vec<Member> {

@@ -26,6 +26,7 @@ fn request(folder: &TempDir) -> SimMemoryRequest {
         map: None,
         phase: None,
         gaps: 1.0,
+        open: Vec::new(),
     }
 }
 
@@ -105,7 +106,7 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
         let failure = sim_memory(&asked, &mut ()).expect_err("refused");
         (failure.class, failure.to_string())
     };
-    let cases: [(&dyn Fn(&mut SimMemoryRequest), &str); 8] = [
+    let cases: [(&dyn Fn(&mut SimMemoryRequest), &str); 9] = [
         (&|r| r.pressures = vec!["0".into()], "0 %"),
         (&|r| r.pressures = vec!["101".into()], "101 %"),
         (&|r| r.pressures = vec!["90..10".into()], "90..10"),
@@ -113,6 +114,7 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
         (&|r| r.machine = "numa".into(), "[hybrid]"),
         (&|r| r.phase = Some("sort".into()), "known are fill, use"),
         (&|r| r.gaps = -1.0, "--gaps"),
+        (&|r| r.open = vec!["o1".into()], "known are o2, o3"),
         (&|r| (r.pressures, r.architectures) = (vec!["100".into()], vec!["scoma".into()]), "no frame is left"),
     ];
     for (change, word) in cases {

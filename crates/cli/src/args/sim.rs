@@ -13,6 +13,7 @@ pub(crate) enum Sim {
   homenode sim memory fft.hnt
   homenode sim memory fft.hnt --architecture ascoma,rnuma --pressure 70,90 --phase transform
   homenode sim memory fft.hnt --pressure 10..90:10 --csv > fft.csv
+  homenode sim memory fft.hnt --pressure 70,90 --open o2      reserve of the page cache, not of all frames
   homenode sim memory fft.hnt --machine mine.toml --json
 
 Every thread runs on a processor of its own, in order, with one miss at a time; buses, DRAM banks, DSM
@@ -45,6 +46,9 @@ pub(crate) struct SimMemory {
     /// Take the instructions between references so many times.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     pub(crate) gaps: f64,
+    /// Take another reading of what the study leaves open (`homenode list open-points`).
+    #[arg(long, value_name = "POINTS", value_delimiter = ',')]
+    pub(crate) open: Vec<String>,
     /// Print the result as JSON.
     #[arg(long, conflicts_with = "csv")]
     pub(crate) json: bool,

@@ -59,6 +59,7 @@ pub(super) fn sim_memory(a: SimMemory, quiet: bool) -> Done {
         map: a.map,
         phase: a.phase,
         gaps: a.gaps,
+        open: a.open,
     };
     let doc = homenode_toolkit::sim_memory(&request, &mut Bar::new(quiet))?;
     print(&if a.json {

@@ -34,6 +34,7 @@ fn build() -> Machine {
         threshold_steps: 16,
         break_even: 16,
         evaluation: 2,
+        readings: Default::default(),
     };
     let near_far = Matrix::uniform(8, Cost(hybrid.local() as i64), Cost(hybrid.remote() as i64));
     Machine {

@@ -3,11 +3,40 @@ use super::Section;
 use crate::limits::{BLOCK_BYTES_MAX, MachineError, reject};
 use crate::shape::Shape;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Nodes that a copy set has room for.
 const NODES_MAX: usize = 64;
 /// Longest service or delay, in cycles.
 const CYCLES_MAX: u64 = 1 << 20;
+
+/// A reading of what the study leaves open that differs from ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reading {
+    /// `free_percent` is of the frames of the page cache, not of all.
+    ReserveOfPageCache,
+    /// A remapping leaves the node in the copy sets, so that the next misses are refetches.
+    CopiesStay,
+    /// Refetch counters have 6 bits.
+    CountersSaturate,
+    /// VC-NUMA compares the mean of the local refetches with the break-even.
+    MeanRefetches,
+    /// A relocation and the eviction for it cost one remapping.
+    OneRemapping,
+    /// Flushing costs a cycle for each line of a page.
+    FlushByLine,
+    /// AS-COMA caches new pages as long as a frame is free.
+    DrainedWhenEmpty,
+    /// AS-COMA evicts for a relocation, too.
+    AscomaEvicts,
+    /// One threshold for all nodes.
+    GlobalThreshold,
+    /// A threshold holds for pages mapped after it was set.
+    NewPagesOnly,
+    /// A remapping costs 50 cycles more, for the TLB.
+    TlbRefill,
+}
 
 /// A machine in virtual time: one processor a node, a directly mapped cache, DRAM in banks, a DSM engine with a remote access cache
 /// of one chunk, a network with contention at its input ports (Kuo and others 1998, section 4.1, tables 3 and 4). Times in cycles.
@@ -54,6 +83,9 @@ pub struct Hybrid {
     pub break_even: u32,
     /// Replacements per frame of the page cache between two looks at them (VC-NUMA).
     pub evaluation: u32,
+    /// Where another reading of the study is taken than ours.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub readings: BTreeSet<Reading>,
 }
 
 impl Section for Hybrid {
@@ -126,6 +158,10 @@ impl Hybrid {
         Ok(())
     }
 
+    /// Whether another reading than ours is taken.
+    pub fn reads(&self, reading: Reading) -> bool {
+        self.readings.contains(&reading)
+    }
     /// Cycles of an access to memory of the own node, without contention.
     pub const fn local(&self) -> u64 {
         self.bus + self.bank

@@ -11,7 +11,7 @@ mod hybrid;
 mod measured;
 
 pub use caches::{CacheGeometry, Caches};
-pub use hybrid::Hybrid;
+pub use hybrid::{Hybrid, Reading};
 pub use measured::{Measured, Table};
 
 /// What a section must be able to do beside being read and written.

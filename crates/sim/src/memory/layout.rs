@@ -49,7 +49,7 @@ impl Layout {
     ) -> Result<Layout, MemoryError> {
         let pages = pages(data, bindings, page_shift)?;
         let declared = declared(data, page_shift);
-        let is_shared = |p: &Page| p.users.count_ones() > 1 || declared.iter().any(|r| r.contains(&p.number));
+        let is_shared = |p: &Page| p.users.count_ones() > 1 || is_in(&declared, p.number);
         let (shared, private): (Vec<Page>, Vec<Page>) = pages.into_iter().partition(is_shared);
         if shared.len() < nodes {
             return Err(MemoryError::FewPages { pages: shared.len(), nodes });
@@ -139,15 +139,28 @@ fn pages(data: &DatasetReader, bindings: &[ThreadBinding], page_shift: u32) -> R
     Ok(pages)
 }
 
-/// Pages that the program allocated as shared.
-fn declared(data: &DatasetReader, page_shift: u32) -> Vec<std::ops::RangeInclusive<u64>> {
+/// Pages that the program allocated as shared: first and last, ascending, the last never below that of the one before.
+fn declared(data: &DatasetReader, page_shift: u32) -> Vec<(u64, u64)> {
     let range = |e: &homenode_trace::Event| match e.kind {
         EventKind::Alloc { addr, bytes, source: AllocSource::Shared, .. } => {
             let flat = tag(data.address_space(e.thread));
             let last = addr.saturating_add(bytes.max(1) - 1);
-            Some((addr ^ flat) >> page_shift..=(last ^ flat) >> page_shift)
+            Some(((addr ^ flat) >> page_shift, (last ^ flat) >> page_shift))
         }
         _ => None,
     };
-    data.events().iter().filter_map(|e| range(&e)).collect()
+    let mut ranges: Vec<(u64, u64)> = data.events().iter().filter_map(|e| range(&e)).collect();
+    ranges.sort_unstable();
+    let mut last = 0;
+    for r in &mut ranges {
+        last = r.1.max(last);
+        r.1 = last;
+    }
+    ranges
+}
+
+/// Whether a page is in one of the ranges that begin before it: the one before has the largest end.
+fn is_in(ranges: &[(u64, u64)], page: u64) -> bool {
+    let before = ranges.partition_point(|r| r.0 <= page);
+    before > 0 && ranges[before - 1].1 >= page
 }

@@ -5,7 +5,7 @@
 //! lost, a chunk has one owner, and whoever holds a copy is in its copy set.
 //!
 //! Reading order: [`Layout`] (pages and homes), [`Sizes`] (frames at a pressure), [`archs`], `system` (where an access goes), `paging`,
-//! `l1`, `node`, `directory`, `paths`, [`Counters`], [`run`].
+//! `l1`, `node`, `directory`, `paths`, [`Counters`], [`run`], [`OPEN_POINTS`].
 //!
 //! ```
 //! use homenode_machine::models;
@@ -31,6 +31,7 @@ mod error;
 mod l1;
 mod layout;
 mod node;
+mod open_points;
 mod paging;
 mod paths;
 mod run;
@@ -42,5 +43,6 @@ mod tests;
 pub use counters::Counters;
 pub use error::MemoryError;
 pub use layout::Layout;
+pub use open_points::{OPEN_POINTS, OpenPoint};
 pub use run::{Bound, Overhead, Question, Relation, Row, relations, run};
 pub use sizes::Sizes;

@@ -33,6 +33,7 @@ pub(super) struct Frame {
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     mapped: Vec<u32>,
+    thresholds: Vec<u32>,
     /// Refetches of each page by this node, as its home counts them.
     pub(super) refetches: Vec<u32>,
     pub(super) frames: Vec<Frame>,
@@ -49,6 +50,7 @@ impl Node {
     pub(super) fn new(pages: usize, frames: u32) -> Node {
         Node {
             mapped: vec![NOWHERE; pages],
+            thresholds: vec![u32::MAX; pages],
             refetches: vec![0; pages],
             frames: vec![Frame::default(); frames as usize],
             free: (0..frames).rev().collect(),
@@ -64,6 +66,13 @@ impl Node {
             OUT => Mapping::Out,
             frame => Mapping::Frame(frame),
         }
+    }
+    /// Refetches after which a page is due, as it was when the page was mapped to its home.
+    pub(super) fn threshold(&self, page: u32) -> u32 {
+        self.thresholds[page as usize]
+    }
+    pub(super) fn set_threshold(&mut self, page: u32, threshold: u32) {
+        self.thresholds[page as usize] = threshold;
     }
     pub(super) fn map_home(&mut self, page: u32) {
         self.mapped[page as usize] = HOME;

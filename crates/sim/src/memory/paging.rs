@@ -3,6 +3,10 @@ use super::archs::Pool;
 use super::node::Mapping;
 use super::system::{Shared, System};
 use crate::timed::Effects;
+use homenode_machine::Reading;
+
+/// What a TLB refill takes where it is not taken to be within a remapping.
+const TLB_REFILL: u64 = 50;
 
 impl System {
     fn pool(&self, node: u32) -> Pool {
@@ -18,23 +22,23 @@ impl System {
         };
         if again {
             self.count(s.node, |c| &mut c.refaults);
-            fx.before.overhead += self.hybrid.interrupt + self.hybrid.relocation;
+            fx.before.overhead += self.hybrid.interrupt + self.remapping();
         } else {
             self.count(s.node, |c| &mut c.faults);
             fx.before.base += self.hybrid.fault;
         }
         if s.home == s.node || !self.has_page_cache() {
-            return self.nodes[s.node as usize].map_home(s.page);
+            return self.map_home(s.node, s.page);
         }
         let mut overhead = self.daemon(s.node, now, fx);
         let pool = self.pool(s.node);
-        if self.deciders[s.node as usize].caches_at_fault(pool) {
+        if self.decider(s.node).caches_at_fault(pool) {
             if pool.free == 0 {
-                overhead += self.evict_one(s.node, fx);
+                overhead += self.evict_one(s.node, again, fx);
             }
             self.nodes[s.node as usize].take(s.page);
         } else {
-            self.nodes[s.node as usize].map_home(s.page);
+            self.map_home(s.node, s.page);
         }
         fx.before.overhead += overhead;
     }
@@ -42,28 +46,31 @@ impl System {
     /// Moves the page into the page cache if it was refetched often enough.
     pub(super) fn relocate(&mut self, s: Shared, now: u64, fx: &mut Effects) {
         let node = s.node as usize;
-        let threshold = self.deciders[node].threshold().unwrap_or(u32::MAX);
+        let mut threshold = self.decider(s.node).threshold().unwrap_or(u32::MAX);
+        if self.hybrid.reads(Reading::NewPagesOnly) {
+            threshold = self.nodes[node].threshold(s.page);
+        }
         let due = self.nodes[node].refetches[s.page as usize] >= threshold;
         if !due || !self.has_page_cache() || threshold == u32::MAX || self.nodes[node].mapping(s.page) != Mapping::Home
         {
             return;
         }
         self.nodes[node].refetches[s.page as usize] = 0;
-        if self.deciders[node].relocation_stopped() {
+        if self.decider(s.node).relocation_stopped() {
             fx.after.overhead += self.daemon(s.node, now, fx);
             return;
         }
         let mut overhead = self.hybrid.interrupt + self.daemon(s.node, now, fx);
-        if self.pool(s.node).free == 0 && self.deciders[node].evicts() {
-            overhead += self.evict_one(s.node, fx);
+        if self.pool(s.node).free == 0 && self.decider(s.node).evicts() {
+            overhead += self.evict_one(s.node, true, fx);
         }
         if self.pool(s.node).free > 0 {
             self.flush(s.node, s.page, fx);
             self.nodes[node].take(s.page);
             self.count(s.node, |c| &mut c.relocated);
-            overhead += self.hybrid.relocation;
+            overhead += self.remapping();
         } else {
-            self.deciders[node].refused();
+            self.decider(s.node).refused();
             self.count(s.node, |c| &mut c.refused);
         }
         fx.after.overhead += overhead;
@@ -87,13 +94,14 @@ impl System {
             }
             cycles += self.hybrid.daemon[1];
             if !self.take_reference(node, frame) {
-                cycles += self.hybrid.relocation;
+                cycles += self.remapping();
                 self.evict(node, frame, fx);
             }
         }
         let reached = self.nodes[n].free() >= target;
-        self.deciders[n].daemon_ran(reached);
-        self.nodes[n].daemon_at = now + self.deciders[n].daemon_gap();
+        self.decider(node).daemon_ran(reached);
+        let gap = self.decider(node).daemon_gap();
+        self.nodes[n].daemon_at = now + gap;
         self.count(node, |c| &mut c.daemon_runs);
         if !reached {
             self.count(node, |c| &mut c.daemon_failures);
@@ -101,18 +109,33 @@ impl System {
         cycles
     }
 
-    /// Evicts the first cold page of a sweep, else the one under the hand. Cycles that it takes.
-    fn evict_one(&mut self, node: u32, fx: &mut Effects) -> u64 {
-        for _ in 0..self.nodes[node as usize].frames.len() {
-            let frame = self.nodes[node as usize].under_hand();
+    /// Cycles of a remapping.
+    fn remapping(&self) -> u64 {
+        let lines = 1 << (self.layout.page_shift - self.line_bits().0);
+        let flush = if self.hybrid.reads(Reading::FlushByLine) { lines } else { 0 };
+        let refill = if self.hybrid.reads(Reading::TlbRefill) { TLB_REFILL } else { 0 };
+        self.hybrid.relocation + flush + refill
+    }
+
+    /// Maps a page to its home, under the threshold of now.
+    fn map_home(&mut self, node: u32, page: u32) {
+        let threshold = self.decider(node).threshold().unwrap_or(u32::MAX);
+        self.nodes[node as usize].map_home(page);
+        self.nodes[node as usize].set_threshold(page, threshold);
+    }
+
+    /// Evicts the first cold page of a sweep, else the one under the hand. Cycles that it takes; `paired` with another remapping.
+    fn evict_one(&mut self, node: u32, paired: bool, fx: &mut Effects) -> u64 {
+        let frames = self.nodes[node as usize].frames.len();
+        let mut frame = self.nodes[node as usize].under_hand();
+        for _ in 0..frames {
             if !self.take_reference(node, frame) {
-                self.evict(node, frame, fx);
-                return self.hybrid.relocation;
+                break;
             }
+            frame = self.nodes[node as usize].under_hand();
         }
-        let frame = self.nodes[node as usize].under_hand();
         self.evict(node, frame, fx);
-        self.hybrid.relocation
+        if paired && self.hybrid.reads(Reading::OneRemapping) { 0 } else { self.remapping() }
     }
 
     /// Clears the reference bit of the page in a frame; whether it was set.
@@ -137,7 +160,10 @@ impl System {
         n.give_back(frame, to_home);
         n.refetches[page as usize] = 0;
         let frames = n.frames.len() as u32;
-        self.deciders[node as usize].replaced(f.refetches, frames);
+        if to_home {
+            self.map_home(node, page);
+        }
+        self.decider(node).replaced(f.refetches, frames);
         self.count(node, |c| &mut c.evicted);
     }
 
@@ -160,7 +186,7 @@ impl System {
                 self.count(node, |c| &mut c.written_back);
             }
             let c = &mut self.chunks[chunk as usize];
-            if c.has(node) {
+            if c.has(node) && !self.hybrid.reads(Reading::CopiesStay) {
                 c.forget(node);
                 c.flushed |= 1 << node;
             }

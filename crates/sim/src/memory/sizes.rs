@@ -1,7 +1,7 @@
 //! Memory pressure and frames (Kuo and others 1998, sections 4.1 and 5).
 use super::MemoryError;
 use super::layout::Layout;
-use homenode_machine::Hybrid;
+use homenode_machine::{Hybrid, Reading};
 use serde::Serialize;
 
 /// How many frames a node has at a pressure.
@@ -34,7 +34,8 @@ impl Sizes {
         if hybrid.cache_bytes > bytes {
             return Err(MemoryError::CacheAboveMemory { cache: hybrid.cache_bytes, memory: bytes });
         }
-        let reserve = |share: u32| (frames * u64::from(share) / 100).max(1);
+        let of = if hybrid.reads(Reading::ReserveOfPageCache) { frames - home } else { frames };
+        let reserve = |share: u32| (of * u64::from(share) / 100).max(1);
         let number = |n: u64| u32::try_from(n).map_err(|_| MemoryError::Pressure(percent));
         let [min, target] = hybrid.free_percent;
         Ok(Sizes {

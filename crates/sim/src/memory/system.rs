@@ -10,8 +10,11 @@ use super::node::{Mapping, Node};
 use super::paths::Paths;
 use super::sizes::Sizes;
 use crate::timed::{Access, Effects, Memory};
-use homenode_machine::Hybrid;
+use homenode_machine::{Hybrid, Reading};
 use std::rc::Rc;
+
+/// What a refetch counter of 6 bits holds (table 2).
+const COUNTER_MAX: u32 = 63;
 
 /// A memory system.
 pub(super) struct System {
@@ -21,7 +24,8 @@ pub(super) struct System {
     pub(super) paths: Paths,
     pub(super) caches: Vec<Cache>,
     pub(super) nodes: Vec<Node>,
-    pub(super) deciders: Vec<Box<dyn Architecture>>,
+    deciders: Vec<Box<dyn Architecture>>,
+    refetches_max: u32,
     pub(super) chunks: Vec<Chunk>,
     has_page_cache: bool,
     needs_page_cache: bool,
@@ -49,12 +53,14 @@ impl System {
         let nodes = layout.nodes;
         let frames = if spec.has_page_cache { sizes.page_cache } else { 0 };
         let (line_shift, chunk_shift) = (hybrid.line_bytes.trailing_zeros(), hybrid.chunk_bytes.trailing_zeros());
+        let deciders = if hybrid.reads(Reading::GlobalThreshold) { 1 } else { nodes };
         let chunks = layout.pages() << (layout.page_shift - chunk_shift);
         System {
             paths: Paths::new(hybrid),
             caches: vec![Cache::new(hybrid.cache_bytes >> line_shift); nodes],
             nodes: vec![Node::new(layout.pages(), frames); nodes],
-            deciders: (0..nodes).map(|_| (spec.decider)(hybrid)).collect(),
+            deciders: (0..deciders).map(|_| (spec.decider)(hybrid)).collect(),
+            refetches_max: if hybrid.reads(Reading::CountersSaturate) { COUNTER_MAX } else { u32::MAX },
             chunks: vec![Chunk::default(); chunks],
             has_page_cache: frames > 0,
             needs_page_cache: spec.needs_page_cache,
@@ -66,6 +72,12 @@ impl System {
             sizes,
             layout,
         }
+    }
+
+    /// What decides for a node.
+    pub(super) fn decider(&mut self, node: u32) -> &mut dyn Architecture {
+        let at = node as usize % self.deciders.len();
+        &mut *self.deciders[at]
     }
 
     /// What was counted, by node.
@@ -276,7 +288,7 @@ impl System {
             (true, ..) => {
                 self.count(s.node, |c| &mut c.refetch);
                 let refetches = &mut self.nodes[s.node as usize].refetches[s.page as usize];
-                *refetches = refetches.saturating_add(1);
+                *refetches = refetches.saturating_add(1).min(self.refetches_max);
             }
             (_, false, _) => self.count(s.node, |c| &mut c.cold),
             (_, _, true) => self.count(s.node, |c| &mut c.cold_induced),

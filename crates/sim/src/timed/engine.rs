@@ -317,7 +317,7 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
             let t = &mut self.threads[other as usize];
             let waited = now - t.since;
             t.spend(waited, now, |t| &mut t.synchronisation);
-            self.to_object(other, object, Doing::Hears, now);
+            self.go_to(other, object, Doing::Hears, now);
         }
         self.let_go = let_go;
         if goes {
@@ -328,7 +328,7 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
     }
 
     /// A message from a thread to an object and back.
-    fn to_object(&mut self, thread: u32, object: Object, doing: Doing, now: u64) {
+    fn go_to(&mut self, thread: u32, object: Object, doing: Doing, now: u64) {
         let mut effects = std::mem::take(&mut self.effects);
         effects.clear();
         let processor = self.threads[thread as usize].processor;
@@ -341,7 +341,7 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
     fn event(&mut self, thread: u32, e: &Event, now: u64) -> bool {
         let space = self.data.address_space(thread);
         if let Some((object, sync)) = self.granted.object(self.data.shared(), space, e) {
-            self.to_object(thread, object, Doing::Asks(object, Deed::of(&e.kind, sync)), now);
+            self.go_to(thread, object, Doing::Asks(object, Deed::of(&e.kind, sync)), now);
             return true;
         }
         let counts = match &e.kind {

@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(act(&mut g, 0, Deed::Give), (true, vec![]));
         assert_eq!(act(&mut g, 1, Deed::Give), (true, vec![2]));
         assert!(act(&mut g, 2, write).0, "both epochs");
-        assert_eq!(act(&mut g, 2, Deed::Give).1, []);
+        assert!(act(&mut g, 2, Deed::Give).1.is_empty(), "it still holds the lock once");
         assert_eq!((act(&mut g, 2, Deed::Give).1, g.waiting()), (vec![3], vec![]));
     }
 

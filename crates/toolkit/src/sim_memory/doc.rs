@@ -21,6 +21,8 @@ pub struct SimMemoryDoc {
     pub phase: Option<String>,
     /// Factor of the instructions between references.
     pub gaps: f64,
+    /// Open points of which another reading than ours is taken.
+    pub open: Vec<String>,
     /// How the instructions between references are known.
     pub instructions: Known,
     /// What the result does not rest on, in words.
@@ -172,6 +174,9 @@ impl SimMemoryDoc {
             l.ideal_pressure,
             l.private_pages,
         );
+        if !self.open.is_empty() {
+            text.push_str(&format!("other readings of the study: {}\n", self.open.join(", ")));
+        }
         self.notes.iter().for_each(|n| text.push_str(&format!("note: {n}\n")));
         let times = TIMES.iter().map(|(name, _)| Column::new(*name, Kind::Text)).collect();
         let base = self.base();

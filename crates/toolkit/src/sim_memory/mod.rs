@@ -11,7 +11,7 @@ use homenode_command::dataset::{Opened, open};
 use homenode_command::{Failure, Progress, machine};
 use homenode_machine::MapRule;
 use homenode_sim::memory::archs::{self, Spec};
-use homenode_sim::memory::{MemoryError, Question, Row, relations, run};
+use homenode_sim::memory::{MemoryError, OPEN_POINTS, OpenPoint, Question, Row, relations, run};
 use homenode_sim::timed::{Options, TimedError};
 use homenode_trace::DatasetReader;
 use homenode_trace::event::{EventKind, SyncKind};
@@ -34,6 +34,8 @@ pub struct SimMemoryRequest {
     pub phase: Option<String>,
     /// Instructions between references are taken so many times.
     pub gaps: f64,
+    /// Open points of which another reading than ours is taken.
+    pub open: Vec<String>,
 }
 
 /// Runs the dataset on every architecture at every pressure; CC-NUMA, which the others are compared with, once.
@@ -46,7 +48,11 @@ pub fn sim_memory(request: &SimMemoryRequest, progress: &mut dyn Progress) -> Re
     if !(0.0..=1000.0).contains(&request.gaps) {
         return Err(Failure::usage(format!("--gaps: {} is not between 0 and 1000", request.gaps)));
     }
-    let machine = machine::named(&request.machine)?;
+    let mut machine = machine::named(&request.machine)?;
+    for name in &request.open {
+        let point = open_point(name)?;
+        machine.sections.hybrid.iter_mut().for_each(|h| point.apply(h));
+    }
     let map: Option<MapRule> =
         request.map.as_deref().map(str::parse).transpose().map_err(|e| Failure::usage(format!("--map: {e}")))?;
     let Opened { reader, .. } = open(&request.dataset)?;
@@ -78,6 +84,7 @@ pub fn sim_memory(request: &SimMemoryRequest, progress: &mut dyn Progress) -> Re
         machine: machine.name.clone(),
         phase: request.phase.clone(),
         gaps: request.gaps,
+        open: request.open.clone(),
         instructions: known,
         notes: notes(&reader, known, &rows[0]),
         layout: LayoutDoc::new(layout),
@@ -93,6 +100,13 @@ fn failure(e: MemoryError) -> Failure {
         MemoryError::Timed(_) | MemoryError::FewPages { .. } => Failure::input(e),
         _ => Failure::usage(e),
     }
+}
+
+fn open_point(name: &str) -> Result<&'static OpenPoint, Failure> {
+    OpenPoint::find(name).ok_or_else(|| {
+        let known: Vec<&str> = OPEN_POINTS.iter().map(|p| p.name).collect();
+        Failure::usage(format!("--open: there is no '{name}'; known are {}", known.join(", ")))
+    })
 }
 
 fn architectures(names: &[String]) -> Result<Vec<&'static Spec>, Failure> {

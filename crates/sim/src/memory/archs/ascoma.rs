@@ -1,6 +1,7 @@
 //! AS-COMA: the page cache first while frames are free, then home first, with a back-off driven by the page-out daemon (Kuo and others
 //! 1998, sections 3 and 4.1).
 use super::{Architecture, Pool, Spec};
+use homenode_machine::Reading;
 
 pub(crate) static SPEC: Spec = Spec {
     name: "ascoma",
@@ -16,6 +17,8 @@ pub(crate) static SPEC: Spec = Spec {
             gaps: h.daemon_gap,
             gap: h.daemon_gap[0],
             failed: false,
+            until_empty: h.reads(Reading::DrainedWhenEmpty),
+            evicts: h.reads(Reading::AscomaEvicts),
         })
     },
 };
@@ -31,6 +34,10 @@ struct AsComa {
     gap: u64,
     /// Whether the daemon's last run failed.
     failed: bool,
+    /// Whether new pages are cached as long as a frame is free.
+    until_empty: bool,
+    /// Whether a page is evicted for one that is to be relocated.
+    evicts: bool,
 }
 
 impl AsComa {
@@ -41,7 +48,7 @@ impl AsComa {
 
 impl Architecture for AsComa {
     fn caches_at_fault(&mut self, pool: Pool) -> bool {
-        pool.free > 0 && !(self.failed && pool.free <= pool.min)
+        pool.free > 0 && (self.until_empty || !(self.failed && pool.free <= pool.min))
     }
     fn threshold(&self) -> Option<u32> {
         Some(self.start.saturating_add(self.step.saturating_mul(self.raised)))
@@ -50,7 +57,7 @@ impl Architecture for AsComa {
         self.raised > self.steps
     }
     fn evicts(&self) -> bool {
-        false
+        self.evicts
     }
     fn refused(&mut self) {
         self.thrashes();

@@ -1,6 +1,7 @@
 //! VC-NUMA: as R-NUMA, with a threshold that rises while replaced pages had not paid for their relocation (Kuo and others 1998,
 //! sections 2.4, 4.1, 5.2; the rule is sketched there, and this reading of it is ours).
 use super::{Architecture, Pool, Spec};
+use homenode_machine::Reading;
 
 pub(crate) static SPEC: Spec = Spec {
     name: "vcnuma",
@@ -17,6 +18,8 @@ pub(crate) static SPEC: Spec = Spec {
             gap: h.daemon_gap[0],
             replaced: 0,
             losers: 0,
+            refetches: 0,
+            by_mean: h.reads(Reading::MeanRefetches),
         })
     },
 };
@@ -32,6 +35,10 @@ struct VcNuma {
     replaced: u32,
     /// Of these, those that satisfied fewer misses than break even.
     losers: u32,
+    /// Misses that all of them satisfied.
+    refetches: u64,
+    /// Whether their mean decides, not how many of them lost.
+    by_mean: bool,
 }
 
 impl Architecture for VcNuma {
@@ -44,14 +51,19 @@ impl Architecture for VcNuma {
     fn replaced(&mut self, local_refetches: u32, frames: u32) {
         self.replaced += 1;
         self.losers += u32::from(local_refetches < self.break_even);
+        self.refetches += u64::from(local_refetches);
         if self.replaced < frames.saturating_mul(self.evaluation) {
             return;
         }
-        self.threshold = match self.losers > self.replaced / 2 {
+        let lost = match self.by_mean {
+            true => self.refetches < u64::from(self.break_even) * u64::from(self.replaced),
+            false => self.losers > self.replaced / 2,
+        };
+        self.threshold = match lost {
             true => self.threshold.saturating_add(self.step),
             false => self.threshold.saturating_sub(self.step).max(self.start),
         };
-        (self.replaced, self.losers) = (0, 0);
+        (self.replaced, self.losers, self.refetches) = (0, 0, 0);
     }
     fn daemon_gap(&self) -> u64 {
         self.gap

@@ -23,6 +23,29 @@ fn documented_example_is_a_machine() {
 }
 
 #[test]
+fn documented_section_of_virtual_time_is_that_of_the_registry() {
+    let from = DOCS.find("```toml\n[hybrid]").expect("the page has one") + "```toml\n".len();
+    let written: toml::Table = DOCS[from..from + DOCS[from..].find("```").expect("it ends")].parse().expect("TOML");
+    let ascoma = models::find("ascoma").expect("in the registry");
+    let ours: toml::Table = ascoma.to_toml().parse().expect("TOML");
+    assert_eq!(written["hybrid"], ours["hybrid"]);
+    assert_eq!(Machine::from_toml(&ascoma.to_toml()), Ok(ascoma.clone()));
+    let damaged = |from: &str, to: &str| {
+        Machine::from_toml(&ascoma.to_toml().replace(from, to)).expect_err("refused").to_string()
+    };
+    for (from, to, key) in [
+        ("cache_bytes = 8192", "cache_bytes = 0", "hybrid.cache_bytes"),
+        ("chunk_bytes = 128", "chunk_bytes = 64", "hybrid.chunk_bytes"),
+        ("page_bytes = 4096", "page_bytes = 4095", "page_bytes"),
+        ("banks = 4", "banks = 0", "hybrid.banks"),
+        ("cores = [1, ", "cores = [2, ", "cores"),
+    ] {
+        let error = damaged(from, to);
+        assert!(error.contains(key), "{error}");
+    }
+}
+
+#[test]
 fn documented_figures_are_those_of_the_registry() {
     for spec in models::ALL {
         let m = spec.build();

@@ -45,6 +45,8 @@ pub const FAMILIES: &[Family] = &[
     ("columns", "what a recording may say of each reference beside address, size and operation", columns),
     ("formats", "recordings of other tools that `import` reads", formats),
     ("analyses", "questions of `sweep --analysis` that need more than costs", analyses),
+    ("architectures", "memory architectures of `sim memory`", architectures),
+    ("open-points", "other readings of what the AS-COMA study leaves open: `sim memory --open`", open_points),
     ("experiments", "published studies that `reproduce` repeats", experiments),
 ];
 
@@ -66,6 +68,14 @@ pub fn list(family: Option<&str>) -> Result<ListDoc, Failure> {
 
 fn member(name: &str, summary: &str) -> Member {
     Member { name: name.to_owned(), summary: summary.to_owned(), details: Vec::new() }
+}
+
+fn architectures() -> Vec<Member> {
+    homenode_sim::memory::archs::ALL.iter().map(|s| member(s.name, s.summary)).collect()
+}
+
+fn open_points() -> Vec<Member> {
+    homenode_sim::memory::OPEN_POINTS.iter().map(|p| member(p.name, p.summary)).collect()
 }
 
 fn policies() -> Vec<Member> {

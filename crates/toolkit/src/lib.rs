@@ -7,7 +7,7 @@
 //! **Invariant:** nothing is computed here that another command needs too; every failure is a
 //! [`Failure`](homenode_command::Failure) that says whose fault it is and what to do.
 //!
-//! Reading order: [`families`], `record`, `import`, `maintain`, `info`, `report`, `sources`,
+//! Reading order: [`families`], `record`, `import`, `maintain`, `info`, `report`, `sources`, `sim_memory`,
 //! [`topo`](mod@topo), [`doctor`](mod@doctor).
 //!
 //! ```
@@ -54,6 +54,7 @@ mod info;
 mod maintain;
 mod record;
 mod report;
+mod sim_memory;
 mod sources;
 pub mod topo;
 
@@ -64,6 +65,7 @@ pub use info::info;
 pub use maintain::{CompactDoc, Language, RecoverDoc, check, compact, compile, recover};
 pub use record::{RecordDoc, default_output, record};
 pub use report::{ReportRequest, html, report, text};
+pub use sim_memory::{SimMemoryDoc, SimMemoryRequest, sim_memory};
 pub use topo::{TopoDoc, TopoRequest, topo};
 
 /// Prepares the process that this library works in: what it cannot write is an error that is told, and does not kill it.

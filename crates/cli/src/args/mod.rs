@@ -6,6 +6,7 @@ mod act;
 mod capture;
 mod machine;
 mod read;
+mod sim;
 mod study;
 mod values;
 
@@ -13,6 +14,7 @@ pub(crate) use act::{Live, Migrate, Place, Run};
 pub(crate) use capture::{Compile, Import, Record};
 pub(crate) use machine::{Doctor, Topo};
 pub(crate) use read::{Compact, Export, List, Order, Reading, Report, Reproduce};
+pub(crate) use sim::{Sim, SimMemory};
 pub(crate) use study::{Sweep, SweepWorker};
 
 /// Where should each page live, what would the best placement be worth, and how do I get it?
@@ -64,6 +66,9 @@ pub(crate) enum Command {
     Report(Report),
     /// Price recordings on many machines, block sizes and policies at once.
     Sweep(Sweep),
+    /// Run recordings again on machines in virtual time.
+    #[command(subcommand)]
+    Sim(Sim),
     /// Decide from a recording where data and threads should live.
     Place(Place),
     /// Run a program with its data placed by a plan, or moved while it runs.

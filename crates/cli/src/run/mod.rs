@@ -4,7 +4,7 @@ mod machine;
 mod study;
 
 use crate::args::{
-    Cli, Command, Compact, Compile, Export, Import, List, Order, Reading, Record, Report, Reproduce, SweepWorker,
+    Cli, Command, Compact, Compile, Export, Import, List, Order, Reading, Record, Report, Reproduce, Sim, SweepWorker,
 };
 use crate::progress::Bar;
 use clap::CommandFactory;
@@ -33,6 +33,7 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::Export(a) => export(a, quiet),
         Command::Report(a) => report(a, quiet),
         Command::Sweep(a) => study::sweep(a, quiet),
+        Command::Sim(Sim::Memory(a)) => study::sim_memory(a, quiet),
         Command::Place(a) => act::place(a, quiet),
         Command::Run(a) => act::run(a, quiet),
         Command::Migrate(a) => act::migrate(a, quiet),

@@ -1,6 +1,6 @@
 //! Commands that ask many questions at once.
 use super::{Done, print};
-use crate::args::{Sweep, SweepWorker};
+use crate::args::{SimMemory, Sweep, SweepWorker};
 use crate::progress::Bar;
 use homenode_command::Failure;
 use homenode_sweep::{Inline, StudySource, SweepRequest};
@@ -50,6 +50,27 @@ fn asked(a: &Sweep) -> Result<StudySource, Failure> {
         return Err(Failure::usage(format!("{options} belong into the study")));
     }
     Ok(StudySource::File(a.what[0].clone()))
+}
+
+pub(super) fn sim_memory(a: SimMemory, quiet: bool) -> Done {
+    let request = homenode_toolkit::SimMemoryRequest {
+        dataset: a.dataset,
+        architectures: a.architecture,
+        pressures: a.pressure,
+        machine: a.machine,
+        map: a.map,
+        phase: a.phase,
+        gaps: a.gaps,
+        open: a.open,
+    };
+    let doc = homenode_toolkit::sim_memory(&request, &mut Bar::new(quiet))?;
+    print(&if a.json {
+        doc.to_json()
+    } else if a.csv {
+        doc.to_csv()
+    } else {
+        doc.to_text()
+    })
 }
 
 pub(super) fn worker(a: &SweepWorker) -> Done {

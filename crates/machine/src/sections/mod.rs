@@ -8,10 +8,12 @@ use serde::{Deserialize, Serialize};
 
 mod caches;
 mod coherence;
+mod hybrid;
 mod measured;
 
 pub use caches::{CacheGeometry, Caches};
 pub use coherence::Coherence;
+pub use hybrid::{Hybrid, Reading};
 pub use measured::{Measured, Table};
 
 /// What a section must be able to do beside being read and written.
@@ -30,6 +32,9 @@ macro_rules! sections {
             /// What protocols of page coherence cost; without, none can be asked about. Nothing that a placement costs.
             #[serde(skip)]
             coherence: crate::sections::Coherence,
+            /// What virtual time needs: caches, buses, engines and page caches of nodes.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            hybrid: crate::sections::Hybrid,
             /// Raw measurements that the costs were made of. Machine files keep them; journals, whose decisions rest on
             /// the costs alone, do not.
             #[serde(skip)]

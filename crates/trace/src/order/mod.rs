@@ -4,15 +4,16 @@
 //! index): it depends on the program and its synchronisation, not on how the host scheduled it. Virtual time is the number
 //! of references of the thread so far, spins excepted; an acquire raises it to that of the releases it follows, and a
 //! thread begins at that of its spawn. In sampled recordings virtual time is what was stamped. *As-recorded order* is a legal merge drawn by a seed: program order,
-//! synchronisation edges and batches that do not overlap in time are kept. [`Paced`] goes by a clock of the caller's.
+//! synchronisation edges and batches that do not overlap in time are kept. [`Feeds`] go by clocks of the caller's.
 //! `docs/design/order.md` gives the reasons.
 mod apart;
 mod chance;
 mod cursor;
 mod families;
+mod feeds;
+mod granted;
 mod model;
 mod output;
-mod paced;
 mod peers;
 mod recorded;
 mod releases;
@@ -26,8 +27,9 @@ use crate::dataset::DatasetReader;
 use crate::event::Event;
 use crate::record::Merged;
 pub use apart::Apart;
+pub use feeds::{Feeds, Next};
+pub use granted::Granted;
 use homenode_base::VirtualTime;
-pub use paced::{Paced, Turn};
 
 /// Which order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -129,7 +131,7 @@ impl<'a> Order<'a> {
     pub fn new(data: &'a DatasetReader, kind: OrderKind) -> Result<Order<'a>, TraceError> {
         let sampled = data.manifest().sampling.is_some();
         let by_turns = kind == OrderKind::Model && !sampled;
-        let mut state = state::State::new(data, by_turns)?;
+        let mut state = state::State::new(data, by_turns, None)?;
         let clock = match kind {
             OrderKind::Model if sampled => Clock::Stamped(stamped::Stamped::new(&mut state)),
             OrderKind::Model => Clock::Model(model::Model::new(&mut state)),

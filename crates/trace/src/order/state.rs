@@ -1,6 +1,7 @@
 //! What both orders share: cursors, synchronisation, and what it means to execute an event.
 use super::apart::{Chance, LONG};
 use super::cursor::{Cursor, Head};
+use super::granted::Granted;
 use super::output::Output;
 use super::sync::{Link, Sync};
 use crate::TraceError;
@@ -35,7 +36,12 @@ pub(super) enum Step {
 
 impl<'a> State<'a> {
     /// With `by_turns` it is not the recording that decides who gets what is taken again and again.
-    pub(super) fn new(data: &'a DatasetReader, by_turns: bool) -> Result<State<'a>, TraceError> {
+    /// What is `granted` by others orders nothing.
+    pub(super) fn new(
+        data: &'a DatasetReader,
+        by_turns: bool,
+        granted: Option<Granted>,
+    ) -> Result<State<'a>, TraceError> {
         let mut cursors: Vec<Cursor> = (0..data.threads()).map(|t| Cursor::new(data, t)).collect();
         cursors.iter_mut().try_for_each(|c| c.refill(data))?;
         let mut spawns = vec![0u32; cursors.len()];
@@ -46,7 +52,7 @@ impl<'a> State<'a> {
                 *n += 1;
             }
         }
-        let sync = Sync::new(data, polls::of(data)?, by_turns)?;
+        let sync = Sync::new(data, polls::of(data)?, by_turns, granted)?;
         let link = |c: &Cursor<'a>| Some(sync.link(data, c.next_event_index(), c.event()?));
         let links = cursors.iter().map(link).collect();
         let woken = (0..data.threads()).filter(|&t| spawns[t as usize] == 0).collect();

@@ -1,5 +1,6 @@
 //! Synchronisation edges: which events wait, and for what.
 use super::apart::LONG;
+use super::granted::Granted;
 use super::releases::{Counted, Releases};
 use super::turns::Turns;
 use crate::TraceError;
@@ -50,6 +51,8 @@ pub(super) struct Sync {
     special: HashMap<u32, (u32, u64, bool)>,
     /// What is taken in turns, if it matters who is next.
     turns: Turns,
+    /// What somebody else grants.
+    granted: Option<Granted>,
 }
 
 /// Events of a thread between memory for a new thread and its creation, and references.
@@ -136,7 +139,12 @@ fn processes(data: &DatasetReader, counted: &mut Counted) -> HashMap<u32, (u32, 
 
 impl Sync {
     /// With `by_turns` objects that threads take again and again go round ([`Turns`]), else as recorded. Errors: a damaged frame.
-    pub(super) fn new(data: &DatasetReader, polls: &Polls, by_turns: bool) -> Result<Sync, TraceError> {
+    pub(super) fn new(
+        data: &DatasetReader,
+        polls: &Polls,
+        by_turns: bool,
+        granted: Option<Granted>,
+    ) -> Result<Sync, TraceError> {
         let mut ignored = if by_turns { handed_to_children(data) } else { HashSet::new() };
         ignored.extend(&polls.events);
         let turns = if by_turns { Turns::find(data, polls)? } else { Turns::default() };
@@ -163,13 +171,21 @@ impl Sync {
         releases.sort();
         let mut objects = Vec::new();
         objects.resize_with(lists, Object::default);
-        Ok(Sync { objects, releases, ignored, special, turns })
+        Ok(Sync { objects, releases, ignored, special, turns, granted })
     }
 
     /// What an event means, given its number.
     pub(super) fn link(&self, data: &DatasetReader, event: u32, e: &Event) -> Link {
         let nothing = Link { event, object: NONE, seq: 0, needs: 0, releases: false };
         let (object, seq, acquires, releases) = match halves(&e.kind) {
+            Some(_)
+                if self
+                    .granted
+                    .as_ref()
+                    .is_some_and(|g| g.object(data.shared(), data.address_space(e.thread), e).is_some()) =>
+            {
+                return nothing;
+            }
             Some(_) if !self.ignored.is_empty() && self.ignored.contains(&event) => return nothing,
             Some(Halves { object: (object, epoch), seq, acquires, releases, .. }) => {
                 let number = data.events().object((data.address_space(e.thread), object, epoch));

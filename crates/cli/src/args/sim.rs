@@ -1,0 +1,58 @@
+//! Commands that run recordings again in virtual time.
+use clap::{Args, Subcommand, ValueHint};
+use std::path::PathBuf;
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Sim {
+    /// CC-NUMA, S-COMA and hybrids of both under memory pressure.
+    Memory(SimMemory),
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  homenode sim memory fft.hnt
+  homenode sim memory fft.hnt --architecture ascoma,rnuma --pressure 70,90 --phase transform
+  homenode sim memory fft.hnt --pressure 10..90:10 --csv > fft.csv
+  homenode sim memory fft.hnt --pressure 70,90 --open o2      reserve of the page cache, not of all frames
+  homenode sim memory fft.hnt --machine mine.toml --json
+
+Every thread runs on a processor of its own, in order, with one miss at a time; buses, DRAM banks, DSM
+engines and input ports of the network serve in order of arrival. Mutexes, reader-writer locks and
+barriers are granted anew in virtual time, everything else as recorded; busy waiting is left out.
+Instructions between references are those counted by the recording, else the shortest way through the
+machine code. Pressure is home pages over frames of a node. Pages of one node alone are private: they
+need no frames and make no coherence.
+
+The machine needs a [hybrid] section (docs/machines.md); `homenode list architectures` says what differs.")]
+pub(crate) struct SimMemory {
+    /// Dataset.
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) dataset: PathBuf,
+    /// Architectures, compared with ccnuma, which always runs [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) architecture: Vec<String>,
+    /// Memory pressures in percent: numbers, ranges in steps of 20 (10..90) or other steps (10..90:10).
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',', default_value = "10..90")]
+    pub(crate) pressure: Vec<String>,
+    /// Machine: a name (`homenode list machines`) or a TOML file.
+    #[arg(long, default_value = "ascoma")]
+    pub(crate) machine: String,
+    /// Threads to processors, as in `homenode report`.
+    #[arg(long)]
+    pub(crate) map: Option<String>,
+    /// Count only this phase of the program; what precedes it is run all the same.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) phase: Option<String>,
+    /// Take the instructions between references so many times.
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    pub(crate) gaps: f64,
+    /// Take another reading of what the study leaves open (`homenode list open-points`).
+    #[arg(long, value_name = "POINTS", value_delimiter = ',')]
+    pub(crate) open: Vec<String>,
+    /// Print the result as JSON.
+    #[arg(long, conflicts_with = "csv")]
+    pub(crate) json: bool,
+    /// Print the table as CSV.
+    #[arg(long)]
+    pub(crate) csv: bool,
+}

@@ -1,0 +1,166 @@
+//! Which pages nodes share, and where each of them is at home.
+use super::MemoryError;
+use crate::binding::ThreadBinding;
+use hashbrown::HashMap;
+use homenode_base::spaces::tag;
+use homenode_trace::event::{AllocSource, EventKind};
+use homenode_trace::order::{Order, OrderKind, Stream};
+use homenode_trace::{DatasetReader, Op};
+
+/// Pages that nodes share and their homes: first touch in the model order, limited to each node's share, afterwards in turn over nodes below
+/// theirs (Kuo and others 1998, section 4.1). The same for all architectures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Page size as a power of two.
+    pub page_shift: u32,
+    /// How many nodes.
+    pub nodes: usize,
+    /// Number of each shared page by its flat page number.
+    numbers: HashMap<u64, u32>,
+    /// Home of each shared page.
+    homes: Vec<u32>,
+    /// Flat page number of each shared page.
+    flats: Vec<u64>,
+    /// Pages with home there, by node.
+    pub home_pages: Vec<u64>,
+    /// Pages used there whose home is elsewhere, by node.
+    pub remote_pages: Vec<u64>,
+    /// Pages that one node uses alone.
+    pub private_pages: u64,
+}
+
+/// What is known of a page.
+struct Page {
+    number: u64,
+    first: u32,
+    users: u64,
+}
+
+impl Layout {
+    /// Finds out by going once over a dataset. Shared is what two nodes touch, and what the program allocated as shared.
+    ///
+    /// # Errors
+    /// A damaged dataset; fewer shared pages than nodes.
+    pub fn find(
+        data: &DatasetReader,
+        bindings: &[ThreadBinding],
+        page_shift: u32,
+        nodes: usize,
+    ) -> Result<Layout, MemoryError> {
+        let pages = pages(data, bindings, page_shift)?;
+        let declared = declared(data, page_shift);
+        let is_shared = |p: &Page| p.users.count_ones() > 1 || is_in(&declared, p.number);
+        let (shared, private): (Vec<Page>, Vec<Page>) = pages.into_iter().partition(is_shared);
+        if shared.len() < nodes {
+            return Err(MemoryError::FewPages { pages: shared.len(), nodes });
+        }
+        let limit = (shared.len() as u64).div_ceil(nodes as u64);
+        let (mut home_pages, mut remote_pages, mut next) = (vec![0u64; nodes], vec![0u64; nodes], 0);
+        let (mut homes, mut numbers) = (Vec::with_capacity(shared.len()), HashMap::new());
+        for page in &shared {
+            let mut home = page.first as usize;
+            while home_pages[home] == limit {
+                home = next;
+                next = (next + 1) % nodes;
+            }
+            home_pages[home] += 1;
+            numbers.insert(page.number, homes.len() as u32);
+            homes.push(home as u32);
+            (0..nodes).filter(|n| page.users >> n & 1 == 1 && *n != home).for_each(|n| remote_pages[n] += 1);
+        }
+        Ok(Layout {
+            page_shift,
+            nodes,
+            numbers,
+            homes,
+            flats: shared.iter().map(|p| p.number).collect(),
+            home_pages,
+            remote_pages,
+            private_pages: private.len() as u64,
+        })
+    }
+
+    /// Number of a shared page; `None` if one node has it alone.
+    #[inline]
+    pub fn number(&self, flat_page: u64) -> Option<u32> {
+        self.numbers.get(&flat_page).copied()
+    }
+    /// Home of a shared page.
+    #[inline]
+    pub fn home(&self, page: u32) -> u32 {
+        self.homes[page as usize]
+    }
+    /// Flat page number of a shared page.
+    pub(super) fn flat(&self, page: u32) -> u64 {
+        self.flats[page as usize]
+    }
+    /// How many pages are shared.
+    pub fn pages(&self) -> usize {
+        self.homes.len()
+    }
+    /// Home pages of the node that has most: what every node's memory is sized by.
+    pub fn home_max(&self) -> u64 {
+        self.home_pages.iter().copied().max().unwrap_or(0)
+    }
+    /// Remote pages of the node that has most.
+    pub fn remote_max(&self) -> u64 {
+        self.remote_pages.iter().copied().max().unwrap_or(0)
+    }
+    /// Pressure in percent below which all remote pages fit into every node's page cache (section 5, table 5).
+    pub fn ideal_pressure(&self) -> f64 {
+        100.0 * self.home_max() as f64 / (self.home_max() + self.remote_max()) as f64
+    }
+}
+
+/// All pages in the order of their first touch.
+fn pages(data: &DatasetReader, bindings: &[ThreadBinding], page_shift: u32) -> Result<Vec<Page>, MemoryError> {
+    let (mut pages, mut places): (Vec<Page>, HashMap<u64, usize>) = (Vec::new(), HashMap::new());
+    let mut last = vec![u64::MAX; bindings.len()];
+    let mut order = Order::new(data, OrderKind::Model)?;
+    while let Some(piece) = order.pull()? {
+        for r in piece.refs.iter().filter(|r| r.op != Op::Spin) {
+            let Some(binding) = bindings.get(r.thread as usize) else { continue };
+            let flat = tag(binding.space);
+            let ends = r.addr.saturating_add(u64::from(r.size.max(1)) - 1) ^ flat;
+            let (first, end) = ((r.addr ^ flat) >> page_shift, ends >> page_shift);
+            if first == end && last[r.thread as usize] == first {
+                continue;
+            }
+            last[r.thread as usize] = end;
+            for number in first..=end {
+                let at = *places.entry(number).or_insert_with(|| {
+                    pages.push(Page { number, first: binding.node.0.into(), users: 0 });
+                    pages.len() - 1
+                });
+                pages[at].users |= 1 << binding.node.0;
+            }
+        }
+    }
+    Ok(pages)
+}
+
+/// Pages that the program allocated as shared: first and last, ascending, the last never below that of the one before.
+fn declared(data: &DatasetReader, page_shift: u32) -> Vec<(u64, u64)> {
+    let range = |e: &homenode_trace::Event| match e.kind {
+        EventKind::Alloc { addr, bytes, source: AllocSource::Shared, .. } => {
+            let flat = tag(data.address_space(e.thread));
+            let last = addr.saturating_add(bytes.max(1) - 1);
+            Some(((addr ^ flat) >> page_shift, (last ^ flat) >> page_shift))
+        }
+        _ => None,
+    };
+    let mut ranges: Vec<(u64, u64)> = data.events().iter().filter_map(|e| range(&e)).collect();
+    ranges.sort_unstable();
+    let mut last = 0;
+    for r in &mut ranges {
+        last = r.1.max(last);
+        r.1 = last;
+    }
+    ranges
+}
+
+/// Whether a page is in one of the ranges that begin before it: the one before has the largest end.
+fn is_in(ranges: &[(u64, u64)], page: u64) -> bool {
+    let before = ranges.partition_point(|r| r.0 <= page);
+    before > 0 && ranges[before - 1].1 >= page
+}

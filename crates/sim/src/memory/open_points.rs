@@ -1,0 +1,51 @@
+//! What the study leaves open and what else could be meant: each reading that differs from ours.
+use homenode_machine::{Hybrid, Reading};
+
+/// An open point.
+pub struct OpenPoint {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// What is taken instead of ours.
+    pub summary: &'static str,
+    apply: fn(&mut Hybrid),
+}
+
+impl OpenPoint {
+    /// Takes the other reading.
+    pub fn apply(&self, hybrid: &mut Hybrid) {
+        (self.apply)(hybrid);
+    }
+    /// The open point with this name.
+    pub fn find(name: &str) -> Option<&'static OpenPoint> {
+        OPEN_POINTS.iter().find(|p| p.name == name)
+    }
+}
+
+const fn point(name: &'static str, summary: &'static str, apply: fn(&mut Hybrid)) -> OpenPoint {
+    OpenPoint { name, summary, apply }
+}
+
+/// Every open point with another reading.
+pub static OPEN_POINTS: [OpenPoint; 15] = [
+    point("o2", "5 and 7 % are of the page cache, not of all frames", |h| read(h, Reading::ReserveOfPageCache)),
+    point("o3", "a remapping leaves the node in the copy sets: the next misses are refetches", |h| {
+        read(h, Reading::CopiesStay)
+    }),
+    point("o4", "refetch counters saturate at 63", |h| read(h, Reading::CountersSaturate)),
+    point("o5", "vcnuma compares the mean of local refetches with the break-even", |h| read(h, Reading::MeanRefetches)),
+    point("o6", "a relocation and the eviction for it cost one remapping", |h| read(h, Reading::OneRemapping)),
+    point("o7", "flushing costs a cycle a line of a page", |h| read(h, Reading::FlushByLine)),
+    point("o8", "first faults cost nothing", |h| h.fault = 0),
+    point("o9", "the daemon's gap does not grow", |h| h.daemon_gap[1] = h.daemon_gap[0]),
+    point("o10", "relocation never stops altogether", |h| h.threshold_steps = 1 << 16),
+    point("o11", "ascoma caches new pages as long as a frame is free", |h| read(h, Reading::DrainedWhenEmpty)),
+    point("o12", "ascoma evicts for a relocation, too", |h| read(h, Reading::AscomaEvicts)),
+    point("o13", "one threshold for all nodes", |h| read(h, Reading::GlobalThreshold)),
+    point("o14", "a threshold holds for pages mapped after it was set", |h| read(h, Reading::NewPagesOnly)),
+    point("o19", "runs of the daemon cost nothing", |h| h.daemon = [0, 0]),
+    point("o20", "a remapping costs 50 cycles more for the TLB", |h| read(h, Reading::TlbRefill)),
+];
+
+fn read(hybrid: &mut Hybrid, reading: Reading) {
+    hybrid.readings.insert(reading);
+}

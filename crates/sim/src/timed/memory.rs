@@ -1,0 +1,100 @@
+//! What the engine asks of a memory system, and of the gaps between references.
+use super::path::Path;
+use homenode_trace::{Merged, TraceError};
+
+/// One line referred to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Processor.
+    pub processor: u32,
+    /// Line number: flat address over line size.
+    pub line: u64,
+    /// Whether memory may change.
+    pub writes: bool,
+}
+
+/// Cycles of the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kernel {
+    /// What every architecture needs.
+    pub base: u64,
+    /// What only this one needs.
+    pub overhead: u64,
+}
+
+impl Kernel {
+    /// Both.
+    pub fn cycles(self) -> u64 {
+        self.base + self.overhead
+    }
+}
+
+/// What a miss brings about beside the change of state, which is done when it is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Effects {
+    /// Kernel work before the request goes out.
+    pub before: Kernel,
+    /// Kernel work after the data has come.
+    pub after: Kernel,
+    /// The request, up to where it divides.
+    pub first: Path,
+    /// What goes on from there side by side; the processor waits for all of it. If neither has stages the access hits after all.
+    pub then: Vec<Path>,
+    /// Messages that nobody waits for.
+    pub posted: Vec<Path>,
+    /// Lines that other processors lost, or may no longer write.
+    pub withdrawn: Vec<(u32, u64)>,
+    /// Whether it is about memory of this processor alone.
+    pub private: bool,
+}
+
+impl Effects {
+    /// Forgets all, keeping the allocations.
+    pub fn clear(&mut self) {
+        let Effects { then, posted, withdrawn, .. } = self;
+        then.clear();
+        posted.clear();
+        withdrawn.clear();
+        (self.before, self.after, self.first, self.private) = Default::default();
+    }
+}
+
+/// A memory system. Its state changes at misses only, so that hits can be found in advance: an access that hits goes on hitting until
+/// the line is withdrawn or its own processor misses.
+pub trait Memory {
+    /// How many processors there are.
+    fn processors(&self) -> u32;
+    /// How many servers there are.
+    fn servers(&self) -> usize;
+    /// Line size as a power of two.
+    fn line_shift(&self) -> u32;
+    /// Whether an access hits in the processor's own cache, which takes one cycle.
+    fn hits(&self, access: Access) -> bool;
+    /// An access has hit.
+    fn touched(&mut self, access: Access);
+    /// An access that does not hit, at the time `now`.
+    fn miss(&mut self, access: Access, now: u64, effects: &mut Effects);
+    /// A processor refers to a synchronisation object at this flat address.
+    fn synchronise(&mut self, processor: u32, address: u64, effects: &mut Effects);
+    /// From now on what this processor does is counted, or not.
+    fn counting(&mut self, processor: u32, counts: bool);
+}
+
+/// Instructions between references.
+pub trait Gaps {
+    /// Instructions of the thread between its reference before this one and this one; `index` counts its references, spins included.
+    ///
+    /// # Errors
+    /// A damaged frame.
+    fn before(&mut self, reference: &Merged, index: u64) -> Result<u32, TraceError>;
+}
+
+/// Nothing between references.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoGaps;
+
+impl Gaps for NoGaps {
+    fn before(&mut self, _: &Merged, _: u64) -> Result<u32, TraceError> {
+        Ok(0)
+    }
+}

@@ -1,0 +1,124 @@
+//! Servers and the messages that queue for them, in order of arrival.
+use super::path::Path;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A first-in first-out server.
+#[derive(Clone, Copy, Debug, Default)]
+struct Server {
+    free_at: u64,
+    waits: Waits,
+}
+
+/// How long messages stood in front of a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Waits {
+    /// Messages served.
+    pub served: u64,
+    /// Cycles of service.
+    pub busy: u64,
+    /// Cycles of waiting.
+    pub waited: u64,
+}
+
+/// What a message is to its thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// The request; what follows it goes out when it is through.
+    First,
+    /// One of those it waits for.
+    Awaited,
+    /// Nothing.
+    Posted,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    path: Path,
+    stage: u8,
+    thread: u32,
+    role: Role,
+    order: u64,
+}
+
+/// Where a message is after a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moved {
+    /// At its next stage at that time.
+    On(u64),
+    /// At its end now: whose it was, and what it was to it.
+    Over(u32, Role),
+}
+
+/// All messages under way.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    servers: Vec<Server>,
+    all: Vec<Message>,
+    free: Vec<u32>,
+    /// Messages that each thread has sent.
+    sent: Vec<u64>,
+}
+
+impl Messages {
+    pub(super) fn new(servers: usize, threads: usize) -> Messages {
+        Messages { servers: vec![Server::default(); servers], sent: vec![0; threads], ..Messages::default() }
+    }
+
+    /// A message that begins its way; its number, and its place among messages of one time.
+    pub(super) fn send(&mut self, thread: u32, path: Path, role: Role) -> (u32, u64) {
+        let sent = &mut self.sent[thread as usize];
+        *sent += 1;
+        let order = u64::from(thread) << 40 | *sent & ((1 << 40) - 1);
+        let message = Message { path, stage: 0, thread, role, order };
+        match self.free.pop() {
+            Some(number) => {
+                self.all[number as usize] = message;
+                (number, order)
+            }
+            None => {
+                self.all.push(message);
+                (self.all.len() as u32 - 1, order)
+            }
+        }
+    }
+
+    /// Place of a message among those of one time.
+    pub(super) fn order(&self, number: u32) -> u64 {
+        self.all[number as usize].order
+    }
+
+    /// A message is at its next stage, or through.
+    pub(super) fn step(&mut self, number: u32, now: u64) -> Moved {
+        let m = &mut self.all[number as usize];
+        let mut time = now;
+        while let Some(stage) = m.path.stages().get(usize::from(m.stage)) {
+            if stage.server.is_some() && time > now {
+                return Moved::On(time);
+            }
+            m.stage += 1;
+            match stage.server {
+                None => time += u64::from(stage.cycles),
+                Some(server) => {
+                    let s = &mut self.servers[usize::from(server)];
+                    let begins = s.free_at.max(now);
+                    s.waits.served += 1;
+                    s.waits.waited += begins - now;
+                    s.waits.busy += u64::from(stage.cycles);
+                    time = begins + u64::from(stage.cycles);
+                    s.free_at = time;
+                }
+            }
+        }
+        if time > now {
+            return Moved::On(time);
+        }
+        self.free.push(number);
+        Moved::Over(m.thread, m.role)
+    }
+
+    /// How each server was used.
+    pub(super) fn waits(&self) -> Vec<Waits> {
+        self.servers.iter().map(|s| s.waits).collect()
+    }
+}

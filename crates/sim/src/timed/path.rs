@@ -1,0 +1,52 @@
+//! The way of a message: servers one after the other, and delays between them.
+
+/// Stages of the longest way.
+const STAGES_MAX: usize = 10;
+
+/// A part of a message's way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stage {
+    /// Number of the server, which is occupied for that time; a delay without contention if there is none.
+    pub server: Option<u16>,
+    /// Cycles.
+    pub cycles: u32,
+}
+
+/// The way of a message, at most ten stages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Path {
+    stages: [Stage; STAGES_MAX],
+    len: u8,
+}
+
+impl Path {
+    /// One more stage through a server.
+    ///
+    /// # Panics
+    /// The way has ten stages.
+    #[must_use]
+    pub fn through(self, server: u16, cycles: u32) -> Path {
+        self.and(Stage { server: Some(server), cycles })
+    }
+    /// One more stage without contention.
+    ///
+    /// # Panics
+    /// The way has ten stages.
+    #[must_use]
+    pub fn delay(self, cycles: u32) -> Path {
+        self.and(Stage { server: None, cycles })
+    }
+    fn and(mut self, stage: Stage) -> Path {
+        self.stages[usize::from(self.len)] = stage;
+        self.len += 1;
+        self
+    }
+    /// The stages.
+    pub fn stages(&self) -> &[Stage] {
+        &self.stages[..usize::from(self.len)]
+    }
+    /// Cycles without contention.
+    pub fn cycles(&self) -> u64 {
+        self.stages().iter().map(|s| u64::from(s.cycles)).sum()
+    }
+}

@@ -1,0 +1,226 @@
+//! One thread: its references, the run of hits that it is in, and what its time went into.
+use super::grants::{Deed, Object};
+use super::memory::{Access, Gaps, Kernel, Memory};
+use super::path::Path;
+use homenode_base::spaces::tag;
+use homenode_trace::{Merged, TraceError};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What a thread's cycles went into (Kuo and others 1998, section 5, footnotes).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Times {
+    /// Instructions and hits: U-INSTR.
+    pub instructions: u64,
+    /// Misses to memory of one processor alone: U-LC-MEM.
+    pub private: u64,
+    /// Stalled on shared memory: U-SH-MEM.
+    pub shared: u64,
+    /// Kernel work that every architecture needs: K-BASE.
+    pub kernel_base: u64,
+    /// Kernel work of the architecture: K-OVERHD.
+    pub kernel_overhead: u64,
+    /// Synchronisation: SYNC.
+    pub synchronisation: u64,
+}
+
+impl Times {
+    /// All of them.
+    pub fn cycles(&self) -> u64 {
+        self.instructions + self.private + self.shared + self.kernel_base + self.kernel_overhead + self.synchronisation
+    }
+    /// Adds others.
+    pub fn add(&mut self, o: &Times) {
+        self.instructions += o.instructions;
+        self.private += o.private;
+        self.shared += o.shared;
+        self.kernel_base += o.kernel_base;
+        self.kernel_overhead += o.kernel_overhead;
+        self.synchronisation += o.synchronisation;
+    }
+}
+
+/// What a thread is at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Doing {
+    /// Goes on with whatever comes next.
+    #[default]
+    Goes,
+    /// Waits for its miss.
+    Misses { private: bool },
+    /// On the way to an object, to do something there.
+    Asks(Object, Deed),
+    /// Waits at an object, since then.
+    Blocked(Object),
+    /// Was let go; the news is on its way.
+    Hears,
+    /// Waits for what the recording says it waited for.
+    Follows,
+    /// Over.
+    Ended,
+}
+
+/// A place among the references of a piece.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Reference.
+    at: usize,
+    /// Line of it.
+    part: u64,
+    /// The time before its gap.
+    pub(super) time: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Thread {
+    pub(super) processor: u32,
+    space_tag: u64,
+    pub(super) doing: Doing,
+    /// When what it is doing began.
+    pub(super) since: u64,
+    /// Number of its event in the queue that counts; older ones do not.
+    pub(super) turn: u64,
+    /// Messages that it waits for.
+    pub(super) outstanding: u32,
+    pub(super) then: Vec<Path>,
+    pub(super) after: Kernel,
+    refs: Vec<Merged>,
+    gaps: Vec<u32>,
+    /// Where the run begins, and where it ends: the next access.
+    begin: Place,
+    pub(super) end: Place,
+    pub(super) times: Times,
+    pub(super) counts: bool,
+    /// First and last time that counts.
+    pub(super) span: Option<(u64, u64)>,
+}
+
+impl Thread {
+    pub(super) fn new(processor: u32, space: u32, counts: bool) -> Thread {
+        Thread {
+            processor,
+            space_tag: tag(space),
+            doing: Doing::Goes,
+            since: 0,
+            turn: 0,
+            outstanding: 0,
+            then: Vec::new(),
+            after: Kernel::default(),
+            refs: Vec::new(),
+            gaps: Vec::new(),
+            begin: Place::default(),
+            end: Place::default(),
+            times: Times::default(),
+            counts,
+            span: None,
+        }
+    }
+
+    /// Cycles until `now` went into something.
+    pub(super) fn spend(&mut self, cycles: u64, now: u64, into: impl FnOnce(&mut Times) -> &mut u64) {
+        if self.counts {
+            *into(&mut self.times) += cycles;
+            let (first, last) = self.span.unwrap_or((now - cycles, now));
+            self.span = Some((first.min(now - cycles), last.max(now)));
+        }
+    }
+
+    /// The next piece of references, from `now` on.
+    pub(super) fn fill(
+        &mut self,
+        refs: &[Merged],
+        first: u64,
+        now: u64,
+        gaps: &mut dyn Gaps,
+    ) -> Result<(), TraceError> {
+        self.refs.clear();
+        self.refs.extend_from_slice(refs);
+        self.gaps.clear();
+        for (r, index) in refs.iter().zip(first..) {
+            self.gaps.push(gaps.before(r, index)?);
+        }
+        self.begin = Place { time: now, ..Place::default() };
+        self.end = self.begin;
+        Ok(())
+    }
+
+    /// The access at a place and when it happens; none at the end of the piece.
+    #[inline]
+    fn access(&self, place: Place, line_shift: u32) -> Option<(Access, u64, bool)> {
+        let r = self.refs.get(place.at)?;
+        let first = (r.addr ^ self.space_tag) >> line_shift;
+        let last = (r.addr.saturating_add(u64::from(r.size.max(1)) - 1) ^ self.space_tag) >> line_shift;
+        let gap = if place.part == 0 { u64::from(self.gaps[place.at]) } else { 0 };
+        let line = first + place.part;
+        let access = Access { processor: self.processor, line, writes: r.op.writes() };
+        Some((access, place.time + gap, line >= last))
+    }
+
+    /// The place after one whose access is done at `time`.
+    #[inline]
+    fn after(place: Place, last: bool, time: u64) -> Place {
+        match last {
+            true => Place { at: place.at + 1, part: 0, time },
+            false => Place { part: place.part + 1, time, ..place },
+        }
+    }
+
+    /// Goes over hits from the end of the run, at most so many, and says when it comes to what is none, or to the end of the piece.
+    pub(super) fn run<M: Memory>(&mut self, memory: &M, hits_max: usize) -> u64 {
+        let shift = memory.line_shift();
+        let mut left = hits_max;
+        while let Some((access, time, last)) = self.access(self.end, shift) {
+            if left == 0 || !memory.hits(access) {
+                return time;
+            }
+            left -= 1;
+            self.end = Thread::after(self.end, last, time + 1);
+        }
+        self.end.time
+    }
+
+    /// Cuts the run before the first access to a line after the moment (`now`, `by`): whoever of the two threads has the smaller number is
+    /// first at equal times. The time of the access at which the run now ends, if it was cut.
+    pub(super) fn cut(&mut self, thread: u32, line: u64, (now, by): (u64, u32), line_shift: u32) -> Option<u64> {
+        let mut place = self.begin;
+        while place != self.end {
+            let (access, time, last) = self.access(place, line_shift)?;
+            if access.line == line && (time, thread) > (now, by) {
+                self.end = place;
+                return Some(time);
+            }
+            place = Thread::after(place, last, time + 1);
+        }
+        None
+    }
+
+    /// The run has happened: tells the memory, and begins the next one at its end.
+    pub(super) fn settle<M: Memory>(&mut self, memory: &mut M) {
+        let shift = memory.line_shift();
+        let mut place = self.begin;
+        while place != self.end {
+            let Some((access, time, last)) = self.access(place, shift) else { break };
+            memory.touched(access);
+            place = Thread::after(place, last, time + 1);
+        }
+        self.spend(self.end.time - self.begin.time, self.end.time, |t| &mut t.instructions);
+        self.begin = self.end;
+    }
+
+    /// The access after the run, its time, and whether it is the last of its reference.
+    pub(super) fn next(&self, line_shift: u32) -> Option<(Access, u64, bool)> {
+        self.access(self.end, line_shift)
+    }
+
+    /// Goes on at `time` with the access after the run.
+    pub(super) fn resume(&mut self, time: u64) {
+        self.end.time = time;
+        self.begin = self.end;
+    }
+
+    /// The access after the run is done at `time`.
+    pub(super) fn done(&mut self, last: bool, time: u64) {
+        self.end = Thread::after(self.end, last, time);
+        self.begin = self.end;
+    }
+}

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 pub const SWEEP_SCHEMA: &str = "https://github.com/homenode/homenode/schema/sweep-1";
 /// Rows that the document itself holds, at most.
 pub(crate) const FIRST_ROWS: usize = 60;
-/// The same of a study with protocols of page coherence, which has all of them at all page sizes side by side.
+/// Rows of a study with protocols of page coherence that the document holds, at most: all of them at all page sizes side by side.
 pub(crate) const FIRST_ROWS_PROTOCOLS: usize = 200;
 
 /// A sweep that is done.

@@ -97,7 +97,7 @@ fn runs_of_hits_give_what_single_steps_give() {
             }
         }
     }
-    assert!(evicted > 500 && relocated > 500, "{evicted} {relocated}");
+    assert!(evicted > 500 && relocated > 200, "{evicted} {relocated}");
 }
 
 #[test]

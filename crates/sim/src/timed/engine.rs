@@ -51,6 +51,8 @@ pub(super) struct Engine<'d, 'm, M: Memory> {
     hits_max: usize,
     phase: Option<String>,
     refs: u64,
+    /// Accesses of threads up to this number have happened at the present time; all of them once a message has.
+    happened: u32,
 }
 
 impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
@@ -81,6 +83,7 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
             hits_max,
             phase,
             refs: 0,
+            happened: 0,
         })
     }
 
@@ -96,10 +99,15 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
                 return self.stuck();
             };
             debug_assert!(time >= now, "time runs forward");
+            if time > now {
+                self.happened = 0;
+            }
             now = time;
             if is_message {
+                self.happened = u32::MAX;
                 self.message(number as u32, now);
             } else if self.threads[id as usize].turn == number {
+                self.happened = self.happened.max(id as u32);
                 self.turn(id as u32, now)?;
             }
         }
@@ -200,7 +208,7 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
         } else {
             self.memory.miss(access, at, &mut effects);
         }
-        self.withdraw(thread, at, &effects.withdrawn);
+        self.withdraw(at, &effects.withdrawn);
         effects.posted.iter().for_each(|&path| self.send(thread, path, Role::Posted, at));
         let t = &mut self.threads[thread as usize];
         let begins = at + effects.before.cycles();
@@ -237,14 +245,14 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
     }
 
     /// Cuts the runs of those that lose lines.
-    fn withdraw(&mut self, by: u32, now: u64, withdrawn: &[(u32, u64)]) {
+    fn withdraw(&mut self, now: u64, withdrawn: &[(u32, u64)]) {
         let shift = self.memory.line_shift();
         for &(processor, line) in withdrawn {
             for n in 0..self.threads.len() {
                 let t = &mut self.threads[n];
                 if t.processor == processor
                     && t.doing == Doing::Goes
-                    && let Some(time) = t.cut(n as u32, line, (now, by), shift)
+                    && let Some(time) = t.cut(n as u32, line, (now, self.happened), shift)
                 {
                     self.schedule(n as u32, time);
                 }

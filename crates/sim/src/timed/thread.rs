@@ -179,13 +179,13 @@ impl Thread {
         self.end.time
     }
 
-    /// Cuts the run before the first access to a line after the moment (`now`, `by`): whoever of the two threads has the smaller number is
-    /// first at equal times. The time of the access at which the run now ends, if it was cut.
-    pub(super) fn cut(&mut self, thread: u32, line: u64, (now, by): (u64, u32), line_shift: u32) -> Option<u64> {
+    /// Cuts the run before the first access to a line after the moment (`now`, `happened`): at `now` threads up to that number have
+    /// made theirs. The time of the access at which the run now ends, if it was cut.
+    pub(super) fn cut(&mut self, thread: u32, line: u64, (now, happened): (u64, u32), line_shift: u32) -> Option<u64> {
         let mut place = self.begin;
         while place != self.end {
             let (access, time, last) = self.access(place, line_shift)?;
-            if access.line == line && (time, thread) > (now, by) {
+            if access.line == line && (time, thread) > (now, happened) {
                 self.end = place;
                 return Some(time);
             }

@@ -16,7 +16,7 @@ static const struct hn_program program = {
     .more = 'r',
     .more_means = "seed of the moves",
     .xs = {1600, 1},
-    .s = {8000, 1},
+    .s = {3200, 1},
     .m = {64000, 1},
     .p = {643552, 1},
 };
@@ -156,7 +156,7 @@ static void make_board(struct board *b, unsigned threads) {
 
 int main(int argc, char **argv) {
     struct hn_options o = hn_parse(&program, argc, argv);
-    struct board *b = thesis_alloc("board", sizeof *b), *start = thesis_alloc("start", sizeof *start);
+    struct board *b = thesis_control("board", sizeof *b), *start = thesis_control("start", sizeof *start);
     b->rounds = o.n / o.threads + 1;
     b->seed = o.more;
     make_board(b, o.threads);

@@ -289,7 +289,7 @@ int main(int argc, char **argv) {
     struct hn_options o = hn_parse(&program, argc, argv);
     if (o.n < 2 || o.n > 512)
         hn_misuse(&program, "2 to 512 rows of the grid");
-    struct cholesky *c = thesis_alloc("cholesky", sizeof *c);
+    struct cholesky *c = thesis_control("cholesky", sizeof *c);
     memset(c, 0, sizeof *c);
     c->side = o.n;
     c->seed = o.more;

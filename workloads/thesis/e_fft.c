@@ -15,7 +15,7 @@ static const struct hn_program program = {
     .xs = {32, 1},
     .s = {128, 1},
     .m = {256, 1},
-    .p = {256, 10},
+    .p = {256, 6},
 };
 
 /* What belongs to one thread: EPEX has such memory by declaration. */
@@ -131,7 +131,7 @@ int main(int argc, char **argv) {
     struct hn_options o = hn_parse(&program, argc, argv);
     if (o.n < 4 || o.n > 16384 || (o.n & (o.n - 1)) || o.more > 1000)
         hn_misuse(&program, "a power of two from 4 to 16384, at most 1000 pairs");
-    struct fft *s = thesis_alloc("fft", sizeof *s + o.threads * sizeof s->lines[0]);
+    struct fft *s = thesis_control("fft", sizeof *s + o.threads * sizeof s->lines[0]);
     s->n = o.n;
     s->pairs = o.more;
     s->re = thesis_alloc("re", o.n * o.n * sizeof(float));

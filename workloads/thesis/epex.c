@@ -20,20 +20,20 @@
 #define NAMED "Fluid with heat conduction in two dimensions (EPEX, a stand-in)."
 #define DIMENSIONS 2u
 #define STENCILS 3u /* fields that are read with their neighbours */
-#define SOLVES 1u   /* private solutions of a line */
-#define SIZES .xs = {24, 1}, .s = {64, 8}, .m = {64, 30}, .p = {64, 110}
+#define SOLVES 3u   /* private solutions of a line */
+#define SIZES .xs = {24, 1}, .s = {64, 8}, .m = {64, 30}, .p = {64, 430}
 #elif HN_EPEX == 2
 #define NAMED "Hydrodynamics in two dimensions (EPEX, a stand-in)."
 #define DIMENSIONS 2u
 #define STENCILS 2u
 #define SOLVES 4u
-#define SIZES .xs = {24, 1}, .s = {64, 5}, .m = {64, 30}, .p = {64, 480}
+#define SIZES .xs = {24, 1}, .s = {64, 5}, .m = {64, 30}, .p = {64, 1320}
 #else
 #define NAMED "Flow of air over a body in three dimensions (EPEX, a stand-in)."
 #define DIMENSIONS 3u
 #define STENCILS 1u
 #define SOLVES 4u
-#define SIZES .xs = {8, 1}, .s = {16, 2}, .m = {24, 8}, .p = {24, 110}
+#define SIZES .xs = {8, 1}, .s = {16, 2}, .m = {24, 8}, .p = {24, 203}
 #endif
 
 static const struct hn_program program = {
@@ -174,7 +174,7 @@ int main(int argc, char **argv) {
     struct hn_options o = hn_parse(&program, argc, argv);
     if (o.n < 3 || o.n > 1024)
         hn_misuse(&program, "3 to 1024 points");
-    struct epex *s = thesis_alloc("epex", sizeof *s + o.threads * sizeof s->lines[0]);
+    struct epex *s = thesis_control("epex", sizeof *s + o.threads * sizeof s->lines[0]);
     s->flow = make_flow(o.n);
     s->steps = o.more;
     for (unsigned t = 0; t < o.threads; t++) {

@@ -59,16 +59,17 @@ static uint32_t inverse(uint32_t odd) {
     return x;
 }
 
-#define ROW(i) (memory + ((pointer *)(memory + *array))[i])
-
 static void eliminate(uint32_t *memory, pointer *array, size_t n, size_t k, size_t from, size_t to) {
     if (to <= k + 1)
         return;
-    uint32_t pivot = inverse(ROW(k)[k]);
+    pointer *rows = (pointer *)(memory + *array);
+    uint32_t pivot = inverse((memory + rows[k])[k]);
     for (size_t i = from > k + 1 ? from : k + 1; i < to; i++) {
-        uint32_t factor = ROW(i)[k] * pivot;
-        for (size_t j = k + 1; j < n; j++)
-            ROW(i)[j] -= ROW(k)[j] * factor;
+        uint32_t factor = (memory + rows[i])[k] * pivot;
+        for (size_t j = k + 1; j < n; j++) {
+            pointer *a = (pointer *)(memory + *array);
+            (memory + a[i])[j] -= (memory + a[k])[j] * factor;
+        }
     }
 }
 
@@ -111,13 +112,13 @@ int main(int argc, char **argv) {
     struct hn_options o = hn_parse(&program, argc, argv);
     if (o.n < 2 || o.n > 32768)
         hn_misuse(&program, "2 to 32768 rows");
-    struct gauss *s = thesis_alloc("gauss", sizeof *s);
+    struct gauss *s = thesis_control("gauss", sizeof *s);
     size_t words = hn_pages(o.n * o.n * sizeof(uint32_t)) / sizeof(uint32_t);
     s->n = o.n;
     s->steps = o.more < o.n - 1 ? o.more : o.n - 1;
     s->first = first_step(o.n, s->steps);
     s->memory = thesis_alloc("matrix and table of rows", (words + o.n) * sizeof(uint32_t));
-    s->array = thesis_alloc("array", sizeof(uint32_t));
+    s->array = thesis_control("array", sizeof(uint32_t));
     *s->array = (uint32_t)words;
     for (size_t i = 0; i < o.n; i++)
         s->memory[words + i] = (uint32_t)(i * o.n);

@@ -124,7 +124,7 @@ int main(int argc, char **argv) {
     struct hn_options o = hn_parse(&program, argc, argv);
     if (o.n > UINT32_MAX)
         hn_misuse(&program, "at most 2^32 - 1 keys");
-    struct sort *s = thesis_alloc("sort", sizeof *s);
+    struct sort *s = thesis_control("sort", sizeof *s);
     s->n = o.n;
     s->times = o.more;
     for (unsigned i = 0; i < 2; i++)

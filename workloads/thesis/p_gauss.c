@@ -18,10 +18,12 @@ static const struct hn_program program = {
     .p = {100, 1},
 };
 
+typedef volatile uint32_t pointer; /* words from the matrix */
+
 struct gauss {
     hn_barrier barrier;
     uint32_t *matrix; /* by columns, then the table of columns */
-    volatile uint32_t *array;
+    pointer *array;
     size_t n;
     uint64_t seed;
 };
@@ -53,19 +55,20 @@ static uint32_t inverse(uint32_t odd) {
     return x;
 }
 
-#define COLUMN(j) (a + ((volatile uint32_t *)(a + *array))[j])
-
 /* The task of column j in step k. */
-static void eliminate(uint32_t *a, volatile uint32_t *array, size_t n, size_t k, size_t j) {
-    uint32_t factor = COLUMN(j)[k] * inverse(COLUMN(k)[k]);
-    for (size_t i = k + 1; i < n; i++)
-        COLUMN(j)[i] -= COLUMN(k)[i] * factor;
+static void eliminate(uint32_t *memory, pointer *array, size_t n, size_t k, size_t j) {
+    pointer *columns = (pointer *)(memory + *array);
+    uint32_t factor = (memory + columns[j])[k] * inverse((memory + columns[k])[k]);
+    for (size_t i = k + 1; i < n; i++) {
+        pointer *a = (pointer *)(memory + *array);
+        (memory + a[j])[i] -= (memory + a[k])[i] * factor;
+    }
 }
 
 static void work(unsigned t, unsigned threads, void *shared) {
     struct gauss *s = shared;
     uint32_t *matrix = s->matrix;
-    volatile uint32_t *array = s->array;
+    pointer *array = s->array;
     size_t n = s->n;
     uint64_t seed = s->seed;
     thesis_begin(&s->barrier, t);
@@ -96,12 +99,12 @@ int main(int argc, char **argv) {
     struct hn_options o = hn_parse(&program, argc, argv);
     if (o.n < 2 || o.n > 16384)
         hn_misuse(&program, "2 to 16384 rows");
-    struct gauss *s = thesis_alloc("gauss", sizeof *s);
+    struct gauss *s = thesis_control("gauss", sizeof *s);
     s->n = o.n;
     s->seed = o.more;
     size_t words = hn_pages(o.n * o.n * sizeof(uint32_t)) / sizeof(uint32_t);
     s->matrix = thesis_alloc("matrix and table of columns", (words + o.n) * sizeof(uint32_t));
-    s->array = thesis_alloc("array", sizeof(uint32_t));
+    s->array = thesis_control("array", sizeof(uint32_t));
     *s->array = (uint32_t)words;
     for (size_t j = 0; j < o.n; j++)
         s->matrix[words + j] = (uint32_t)(j * o.n);

@@ -74,7 +74,7 @@ int main(int argc, char **argv) {
     struct hn_options o = hn_parse(&program, argc, argv);
     if (o.n < 3 || o.n > 16384)
         hn_misuse(&program, "3 to 16384 rows");
-    struct life *s = thesis_alloc("life", sizeof *s);
+    struct life *s = thesis_control("life", sizeof *s);
     s->n = o.n;
     s->generations = o.more;
     for (unsigned i = 0; i < 2; i++)

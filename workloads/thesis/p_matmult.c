@@ -79,7 +79,7 @@ int main(int argc, char **argv) {
     struct hn_options o = hn_parse(&program, argc, argv);
     if (o.n > 16384)
         hn_misuse(&program, "at most 16384 rows");
-    struct matmult *s = thesis_alloc("matmult", sizeof *s);
+    struct matmult *s = thesis_control("matmult", sizeof *s);
     s->n = o.n;
     s->seed = o.more;
     s->left = thesis_alloc("left", o.n * o.n * sizeof(uint32_t));

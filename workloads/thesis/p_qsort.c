@@ -110,7 +110,7 @@ int main(int argc, char **argv) {
     struct hn_options o = hn_parse(&program, argc, argv);
     if (o.n > 1 << 28)
         hn_misuse(&program, "at most 2^28 keys");
-    struct qsort *s = thesis_alloc("qsort", sizeof *s);
+    struct qsort *s = thesis_control("qsort", sizeof *s);
     presto_init(&s->presto, o.threads, o.more, o.n / (o.threads > 8 ? 8 : o.threads) + 2);
     s->n = o.n;
     s->keys = thesis_alloc("keys", o.n * sizeof(uint32_t));

@@ -14,8 +14,8 @@ static const struct hn_program program = {
     .more_means = "triangles",
     .xs = {40, 100},
     .s = {160, 500},
-    .m = {320, 2000},
-    .p = {320, 2000},
+    .m = {320, 1700},
+    .p = {320, 1700},
 };
 
 #define TILE 20u
@@ -229,7 +229,7 @@ int main(int argc, char **argv) {
     struct hn_options o = hn_parse(&program, argc, argv);
     if (o.n % TILE || o.n > 1280 || o.more > 100000)
         hn_misuse(&program, "a multiple of 20 up to 1280, at most 100000 triangles");
-    struct plytrace *all = thesis_alloc("plytrace", sizeof *all);
+    struct plytrace *all = thesis_control("plytrace", sizeof *all);
     struct scene *s = &all->scene, again;
     make_scene(s, o.n, o.more);
     hn_barrier_init(&all->barrier, o.threads);

@@ -44,7 +44,9 @@ static double start_value(size_t n, size_t i, size_t j) {
 #define ROW(i) (g.memory + g.rows[i])
 
 static inline void relax_point(struct grid g, size_t i, size_t j) {
-    ROW(i)[j] = 0.25 * (ROW(i - 1)[j] + ROW(i + 1)[j] + ROW(i)[j - 1] + ROW(i)[j + 1]);
+    const double *above = ROW(i - 1), *below = ROW(i + 1);
+    double *row = ROW(i);
+    row[j] = 0.25 * (above[j] + below[j] + row[j - 1] + row[j + 1]);
 }
 
 /* Inner points of rows from..to-1 with (i + j) % 2 == colour. */
@@ -84,7 +86,7 @@ static void work(unsigned t, unsigned threads, void *shared) {
 static struct grid make_grid(const char *name, size_t n) {
     struct grid g = {.n = n, .stride = hn_pages(n * sizeof(double)) / sizeof(double)};
     g.memory = thesis_alloc(name, n * g.stride * sizeof(double));
-    g.rows = thesis_alloc("table of rows", n * sizeof(uint32_t));
+    g.rows = thesis_control("table of rows", n * sizeof(uint32_t));
     for (size_t i = 0; i < n; i++)
         g.rows[i] = (uint32_t)(i * g.stride);
     return g;
@@ -110,7 +112,7 @@ int main(int argc, char **argv) {
     struct hn_options o = hn_parse(&program, argc, argv);
     if (o.n < 3 || o.n > 16384)
         hn_misuse(&program, "3 to 16384 rows");
-    struct sor *s = thesis_alloc("sor", sizeof *s);
+    struct sor *s = thesis_control("sor", sizeof *s);
     s->sweeps = o.more;
     s->grid = make_grid("grid", o.n);
     hn_barrier_init(&s->barrier, o.threads);

@@ -18,21 +18,34 @@ static struct {
     unsigned count;
 } thesis_memory; /* touched by the first thread only, outside of `traced` */
 
-/* Memory from the next page on. */
+/* A chunk with room for so many bytes. */
+static void thesis_room(const char *name, size_t wanted) {
+    if ((size_t)(thesis_memory.end - thesis_memory.at) >= wanted)
+        return;
+    size_t chunk = (wanted + 3 * THESIS_CHUNK + THESIS_CHUNK - 1) / THESIS_CHUNK * THESIS_CHUNK;
+    if (thesis_memory.count == THESIS_CHUNKS_MAX)
+        hn_die(name, ENOMEM);
+    char *memory = hn_shared_note(aligned_alloc(THESIS_CHUNK, chunk), name, chunk);
+    thesis_memory.chunks[thesis_memory.count++] = memory;
+    thesis_memory.at = memory;
+    thesis_memory.end = memory + chunk;
+}
+
+/* An array, from the next page on. */
 static void *thesis_alloc(const char *name, size_t bytes) {
     size_t wanted = hn_pages(bytes ? bytes : 1);
-    if ((size_t)(thesis_memory.end - thesis_memory.at) < wanted) {
-        size_t chunk = (wanted + 3 * THESIS_CHUNK + THESIS_CHUNK - 1) / THESIS_CHUNK * THESIS_CHUNK;
-        if (thesis_memory.count == THESIS_CHUNKS_MAX)
-            hn_die(name, ENOMEM);
-        char *memory = hn_shared_note(aligned_alloc(THESIS_CHUNK, chunk), name, chunk);
-        thesis_memory.chunks[thesis_memory.count++] = memory;
-        thesis_memory.at = memory;
-        thesis_memory.end = memory + chunk;
-    }
+    thesis_room(name, wanted);
     char *memory = thesis_memory.at;
     thesis_memory.at += wanted;
     return hn_shared_note(memory, name, wanted);
+}
+
+/* What a program keeps beside its arrays, from the end of the chunk: the first array begins where the chunk does. */
+static void *thesis_control(const char *name, size_t bytes) {
+    size_t wanted = hn_pages(bytes);
+    thesis_room(name, wanted);
+    thesis_memory.end -= wanted;
+    return hn_shared_note(thesis_memory.end, name, wanted);
 }
 
 static void thesis_free(void) {

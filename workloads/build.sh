@@ -17,7 +17,7 @@ one() {
     shift 2
     case " ${HN_ONLY:-$name} " in *" $name "*) ;; *) return 0 ;; esac
     # shellcheck disable=SC2086  # the compiler may be several words
-    $cc -std=gnu11 -g -Wall -Wextra -pthread "$@" -o "$out/$name" "$here/$source" -lm
+    $cc -std=gnu11 -g -Wall -Wextra -pthread -I "$here" "$@" -o "$out/$name" "$here/$source" -lm
 }
 
 one lu lu.c "$@"
@@ -39,4 +39,22 @@ one barnes barnes.c "$@"
 one water water.c "$@"
 one mp3d mp3d.c "$@"
 one raytrace raytrace.c "$@"
+# Programs of Bolosky's thesis.
+one e_fft thesis/e_fft.c "$@"
+one e_simp thesis/epex.c "$@"
+one e_hyd thesis/epex.c "$@" -DHN_EPEX=2
+one e_nasa thesis/epex.c "$@" -DHN_EPEX=3
+one gauss_bands thesis/gauss_bands.c "$@"
+one chip thesis/chip.c "$@"
+one bsort thesis/heapmerge.c "$@"
+one kmerge thesis/heapmerge.c "$@" -DHN_KMERGE=1
+one plytrace thesis/plytrace.c "$@"
+one sorbyr thesis/sorby.c "$@"
+one sorbyc thesis/sorby.c "$@" -DHN_COLUMNS=1
+one matmult_timed thesis/matmult_timed.c "$@"
+one cholesky thesis/cholesky.c "$@"
+one p_gauss thesis/p_gauss.c "$@"
+one p_qsort thesis/p_qsort.c "$@"
+one p_matmult thesis/p_matmult.c "$@"
+one p_life thesis/p_life.c "$@"
 one killme killme.c "$@"

@@ -259,6 +259,7 @@ struct hn_program {
     char more;                 /* letter of the second number, 'b' or 'i' */
     const char *more_means;    /* its help text */
     struct hn_size xs, s, m;
+    struct hn_size p;          /* of the paper that the program is from; 0 if it is from none */
     bool expects;              /* has --expect */
 };
 
@@ -269,10 +270,12 @@ struct hn_options {
 };
 
 static inline void hn_usage(FILE *to, const struct hn_program *p) {
-    fprintf(to, "usage: %s [-s XS|S|M] [-p THREADS] [-n N] [-%c N]%s [--pin] [-v] [-h]\n%s\n", program_invocation_short_name,
-            p->more, p->expects ? " [--expect]" : "", p->summary);
+    fprintf(to, "usage: %s [-s XS|S|M%s] [-p THREADS] [-n N] [-%c N]%s [--pin] [-v] [-h]\n%s\n", program_invocation_short_name,
+            p->p.n ? "|P" : "", p->more, p->expects ? " [--expect]" : "", p->summary);
     fprintf(to, "  -s SIZE     XS (n %zu, %c %zu), S (n %zu, %c %zu) or M (n %zu, %c %zu); default XS\n", p->xs.n,
             p->more, p->xs.more, p->s.n, p->more, p->s.more, p->m.n, p->more, p->m.more);
+    if (p->p.n)
+        fprintf(to, "              P (n %zu, %c %zu) is the paper's\n", p->p.n, p->more, p->p.more);
     fprintf(to, "  -p THREADS  1 to %u, default 2\n  -n N        %s\n  -%c N        %s\n", HN_MAX_THREADS, p->n_means,
             p->more, p->more_means);
     if (p->expects)
@@ -303,7 +306,9 @@ static inline const struct hn_size *hn_size_named(const struct hn_program *p, co
         return &p->s;
     if (!strcmp(name, "M"))
         return &p->m;
-    hn_misuse(p, "the size must be XS, S or M");
+    if (p->p.n && !strcmp(name, "P"))
+        return &p->p;
+    hn_misuse(p, p->p.n ? "the size must be XS, S, M or P" : "the size must be XS, S or M");
 }
 
 /* Reads the command line; exits with 0 after -h and with 2 on anything wrong. */

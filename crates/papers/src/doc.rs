@@ -66,17 +66,28 @@ pub enum Verdict {
     /// Not so.
     #[serde(rename = "differs")]
     Differs,
+    /// True of any programs: it follows from the model or from constants.
+    #[serde(rename = "identity")]
+    Identity,
+    /// Recordings of the same programs disagree.
+    #[serde(rename = "unsettled")]
+    Unsettled,
     /// The machines or the programs are gone, or only a clock could tell.
     #[serde(rename = "cannot be known")]
     CannotBeKnown,
 }
 
 impl Verdict {
+    /// All, in the order of a page's summary.
+    pub const ALL: [Verdict; 5] =
+        [Verdict::Agrees, Verdict::Differs, Verdict::Unsettled, Verdict::Identity, Verdict::CannotBeKnown];
     /// The verdict in words.
     pub const fn words(self) -> &'static str {
         match self {
             Verdict::Agrees => "agrees",
             Verdict::Differs => "differs",
+            Verdict::Identity => "identity",
+            Verdict::Unsettled => "unsettled",
             Verdict::CannotBeKnown => "cannot be known",
         }
     }

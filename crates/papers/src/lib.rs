@@ -2,7 +2,8 @@
 //!
 //! A family: to add a paper, write a file or folder here that defines `SPEC`, and its name in the list.
 //!
-//! **Invariant:** every claim of a paper gets a verdict (it agrees, it differs, it cannot be known), and ours comes from the
+//! **Invariant:** every claim of a paper gets a verdict (it agrees, differs, hangs on the recording, holds for any program, or cannot be
+//! known), and ours comes from the
 //! same engines that answer everything else.
 //!
 //! Reading order: [`Paper`], [`ReproduceDoc`], [`reproduce`], `programs` (what is recorded), `page`, then the papers.
@@ -14,7 +15,7 @@
 //! // The constants of chapter 6 need no programs.
 //! let request = ReproduceRequest { what: "bolosky".into(), only: vec!["E6".into()], size: "XS".into(), out: None };
 //! let doc = reproduce(&request, &mut ())?;
-//! assert!(doc.claims.iter().all(|claim| claim.verdict == Verdict::Agrees));
+//! assert!(doc.claims.iter().all(|claim| claim.verdict == Verdict::Identity));
 //! # Ok::<(), homenode_command::Failure>(())
 //! ```
 #![forbid(unsafe_code)]

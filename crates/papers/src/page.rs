@@ -88,8 +88,12 @@ fn shown(table: &doc::Table) -> Table {
 
 fn verdicts(doc: &ReproduceDoc) -> String {
     let count = |v: Verdict| doc.claims.iter().filter(|c| c.verdict == v).count();
-    let [agree, differ, unknown] = [Verdict::Agrees, Verdict::Differs, Verdict::CannotBeKnown].map(count);
-    format!("Of {} published claims {agree} agree, {differ} differ, {unknown} cannot be known.", doc.claims.len())
+    let [agree, differ, unsettled, identity, unknown] = Verdict::ALL.map(count);
+    format!(
+        "Of {} published claims {agree} agree, {differ} differ, {unsettled} are unsettled, {identity} hold for any programs, \
+         {unknown} cannot be known.",
+        doc.claims.len()
+    )
 }
 
 fn claims(out: &mut String, doc: &ReproduceDoc) {
@@ -129,7 +133,7 @@ mod tests {
         let files = ["E10-x.svg", "E2-x.svg", "E3-x.svg", "all.svg"];
         let page = markdown(&doc, &files.map(|f| ("picture".to_owned(), f.to_owned())));
         let order = [
-            "Of 3 published claims 2 agree, 1 differ, 0 cannot be known.",
+            "Of 3 published claims 2 agree, 1 differ, 0 are unsettled, 0 hold for any programs, 0 cannot be known.",
             "](all.svg)",
             "* a note",
             "## Claims",

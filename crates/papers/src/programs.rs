@@ -8,38 +8,67 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 
-const HEADER: (&str, &str) = ("hn_workload.h", include_str!("../../../workloads/hn_workload.h"));
+/// Headers of the workloads.
+const HEADERS: [(&str, &str); 3] = [
+    ("hn_workload.h", include_str!("../../../workloads/hn_workload.h")),
+    ("thesis.h", include_str!("../../../workloads/thesis/thesis.h")),
+    ("presto.h", include_str!("../../../workloads/thesis/presto.h")),
+];
 
-/// Runs a built workload with these options and so many threads, recorded with the hooks.
-pub(crate) fn recorded<'w>(
-    folder: &Path,
-    name: &str,
-    words: impl IntoIterator<Item = &'w str>,
-    threads: u32,
-    progress: &mut dyn Progress,
-) -> Result<DatasetReader, Failure> {
-    let out = dataset(folder, name, threads);
-    let mut command: Vec<OsString> = vec![folder.join(name).into()];
-    command.extend(words.into_iter().map(OsString::from));
-    command.extend(["-p".into(), threads.to_string().into()]);
-    let options =
-        RecordOptions { command, out: out.clone(), backend: "hooks".into(), force: true, ..RecordOptions::default() };
-    let done = homenode_capture::record(&options, &mut Recording(progress))?;
-    if done.write_failed || done.exit_status != Some(0) {
-        let status = done.exit_status.map_or_else(|| "unknown".to_owned(), |s| s.to_string());
-        return Err(Failure::work(format!("{name} failed while it was recorded (status {status}) {}", done.ended)));
+/// A run of a built workload to be recorded.
+#[derive(Clone, Copy)]
+pub(crate) struct Run<'a> {
+    /// Where programs and recordings are.
+    pub(crate) folder: &'a Path,
+    /// Name of the program.
+    pub(crate) name: &'a str,
+    /// Threads.
+    pub(crate) threads: u32,
+    /// Tells recordings of a program apart.
+    pub(crate) number: usize,
+    /// The phase to record; everything if none.
+    pub(crate) phase: Option<&'a str>,
+}
+
+impl Run<'_> {
+    /// Runs the program with these options, recorded with the hooks.
+    pub(crate) fn recorded<'w>(
+        &self,
+        words: impl IntoIterator<Item = &'w str>,
+        progress: &mut dyn Progress,
+    ) -> Result<DatasetReader, Failure> {
+        let out = self.dataset();
+        let mut command: Vec<OsString> = vec![self.folder.join(self.name).into()];
+        command.extend(words.into_iter().map(OsString::from));
+        command.extend(["-p".into(), self.threads.to_string().into()]);
+        let options = RecordOptions {
+            command,
+            out: out.clone(),
+            backend: "hooks".into(),
+            roi: self.phase.map(str::to_owned),
+            force: true,
+            ..RecordOptions::default()
+        };
+        let done = homenode_capture::record(&options, &mut Recording(progress))?;
+        if done.write_failed || done.exit_status != Some(0) {
+            let status = done.exit_status.map_or_else(|| "unknown".to_owned(), |s| s.to_string());
+            return Err(Failure::work(format!(
+                "{} failed while it was recorded (status {status}) {}",
+                self.name, done.ended
+            )));
+        }
+        Ok(DatasetReader::open(Arc::new(DirStore::open(&out)?))?)
     }
-    Ok(DatasetReader::open(Arc::new(DirStore::open(&out)?))?)
-}
 
-fn dataset(folder: &Path, name: &str, threads: u32) -> PathBuf {
-    folder.join(format!("{name}.{threads}.hnt"))
-}
+    /// Bytes on disk of what was recorded.
+    pub(crate) fn bytes(&self) -> Result<u64, Failure> {
+        let store = DirStore::open(&self.dataset())?;
+        store.bytes().map_err(|e| Failure::work(format!("cannot read {}: {e}", self.folder.display())))
+    }
 
-/// Bytes on disk of what [`recorded`] has written.
-pub(crate) fn recorded_bytes(folder: &Path, name: &str, threads: u32) -> Result<u64, Failure> {
-    let store = DirStore::open(&dataset(folder, name, threads))?;
-    store.bytes().map_err(|e| Failure::work(format!("cannot read {}: {e}", folder.display())))
+    fn dataset(&self) -> PathBuf {
+        self.folder.join(format!("{}.{}.{}.hnt", self.name, self.threads, self.number))
+    }
 }
 
 /// Writes the source of a workload below `folder` and builds it; false without a compiler that can.
@@ -47,7 +76,7 @@ pub(crate) fn recorded_bytes(folder: &Path, name: &str, threads: u32) -> Result<
 /// # Errors
 /// The folder cannot be written.
 pub(crate) fn built(folder: &Path, name: &str, source: &str, defines: &[&str]) -> std::io::Result<bool> {
-    std::fs::write(folder.join(HEADER.0), HEADER.1)?;
+    HEADERS.iter().try_for_each(|(file, text)| std::fs::write(folder.join(file), text))?;
     std::fs::write(folder.join(format!("{name}.c")), source)?;
     Ok(compiled(folder, name, defines))
 }

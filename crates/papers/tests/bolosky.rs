@@ -19,7 +19,7 @@ fn constants_agree_exactly_and_need_no_programs() {
     assert!(began.elapsed().as_secs() < 10, "nothing is recorded: {:?}", began.elapsed());
     assert_eq!((doc.claims.len(), doc.tables.len()), (3, 1));
     for c in &doc.claims {
-        assert_eq!(c.verdict, Verdict::Agrees, "{}: {}", c.what, c.ours);
+        assert_eq!(c.verdict, Verdict::Identity, "{}: {}", c.what, c.ours);
         assert!(c.what.starts_with("E6: "));
     }
     assert!(doc.programs.starts_with("no programs"), "{}", doc.programs);
@@ -37,13 +37,13 @@ fn chosen_experiments_are_written_with_pictures_and_data() {
     };
     assert_eq!(verdict("follow from its times"), Verdict::Agrees);
     assert_eq!(verdict("beta of matmult"), Verdict::Differs);
-    assert_eq!(verdict("CC and CC+ do not depend"), Verdict::Agrees);
+    assert_eq!(verdict("CC and CC+ do not depend"), Verdict::Identity);
     let order: Vec<&str> = doc.claims.iter().map(|c| &c.what[..2]).collect();
     assert!(order.is_sorted_by_key(|e| *e != "E9") || order.is_sorted_by_key(|e| *e != "E2"), "{order:?}");
     let text = |name: &str| std::fs::read_to_string(out.path().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
     assert_eq!(text("bolosky.json"), doc.to_json());
     let page = text("bolosky.md");
-    for program in ["matmult", "sor_cols", "radix"] {
+    for program in ["matmult", "sorbyc", "p-qsort"] {
         let picture = format!("E9-{program}.svg");
         assert!(page.contains(&format!("]({picture})")) && text(&picture).ends_with("</svg>\n"), "{picture}");
         let data = text(&picture.replace(".svg", ".csv"));

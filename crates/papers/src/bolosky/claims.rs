@@ -1,4 +1,5 @@
 //! Every table, figure and claim of the thesis that an experiment stands for, with a verdict.
+use super::rules::{Measures, Rule};
 use crate::doc::{Claim, Verdict};
 use homenode_command::Failure;
 use serde::Deserialize;
@@ -18,6 +19,12 @@ pub(super) struct Published {
     theirs: String,
     #[serde(default)]
     unit: String,
+    /// Whether it holds for any programs: it follows from the model or from constants.
+    #[serde(default)]
+    identity: bool,
+    /// By what it is judged, where that is data: all must hold.
+    #[serde(default)]
+    pub(super) rules: Vec<Rule>,
     place: String,
 }
 
@@ -32,7 +39,7 @@ pub(super) struct Judged {
     /// Why that verdict.
     pub(super) why: String,
     /// Whether it would be another with each of [`OTHER_POINTS`].
-    turns: [bool; 2],
+    pub(super) turns: [bool; 2],
 }
 
 /// Points of percent by which a mean or a share may be off and still agree: other programs, other means. The rule is
@@ -55,6 +62,21 @@ impl Judged {
     ) -> Judged {
         let ours_is = agrees(POINTS);
         Judged { turns: OTHER_POINTS.map(|p| agrees(p) != ours_is), ..Judged::by(id, ours, ours_is, why) }
+    }
+    /// Agrees if all rules hold that stand beside the claim; they follow `why` in words.
+    pub(super) fn ruled(id: &'static str, ours: impl Into<String>, measures: &Measures, why: &str) -> Judged {
+        let claim = published().ok().into_iter().flatten().find(|p| p.id == id);
+        let rules = claim.map_or(Vec::new(), |p| p.rules);
+        let words: Vec<String> = rules.iter().map(|r| r.words(POINTS)).collect();
+        let why = format!("{why}. Agrees if {}", words.join("; "));
+        let missing: Vec<&str> = rules.iter().filter_map(|r| r.missing(measures)).collect();
+        let ours = match missing[..] {
+            [] => ours.into(),
+            _ => format!("not measured: {}", missing.join(", ")),
+        };
+        // Without rules nothing could fail.
+        let agrees = |points: f64| !rules.is_empty() && rules.iter().all(|r| r.holds(measures, points));
+        Judged::by_points(id, ours, agrees, why)
     }
     /// Cannot be known; `ours` is what stands beside it here.
     pub(super) fn unknown(id: &'static str, ours: impl Into<String>, why: impl Into<String>) -> Judged {
@@ -95,7 +117,9 @@ pub(super) fn beside(experiments: &[&str], judged: Vec<Judged>) -> Result<Vec<Cl
         };
         let theirs = format!("{} {}", p.theirs, p.unit).trim_end().to_owned();
         let what = format!("{}: {}", p.experiment, p.what);
-        claims.push(Claim { what, place: p.place, theirs, ours: j.ours, verdict: j.verdict, why: j.why });
+        let holds = p.identity && j.verdict == Verdict::Agrees;
+        let verdict = if holds { Verdict::Identity } else { j.verdict };
+        claims.push(Claim { what, place: p.place, theirs, ours: j.ours, verdict, why: j.why });
     }
     match by_id.into_keys().next() {
         Some(id) => Err(Failure::work(format!("a verdict on the claim '{id}', which nobody made"))),

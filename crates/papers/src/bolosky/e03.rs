@@ -3,7 +3,7 @@ use super::claims::Judged;
 use super::paper::{columns, number, rows, short};
 use super::program::{self, Program};
 use super::work::together;
-use super::{Experiment, ExperimentResult, Figure, Spec};
+use super::{ExperimentResult, Figure, Gathered, Spec, Study};
 use crate::doc::Table;
 use homenode_base::TotalCost;
 use homenode_command::Failure;
@@ -17,7 +17,7 @@ use homenode_trace::order::{self, OrderKind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub(super) static SPEC: Spec =
-    Spec { id: "E3", title: "disturbed orders, local and gap", begin: || Box::new(Disturbed::default()) };
+    Spec { id: "E3", title: "disturbed orders, local and gap", begin: Gathered::<Disturbed>::boxed };
 
 const PRINTED: &str = include_str!("../../data/bolosky_table_4_1.csv");
 const MACHINES: [&str; 4] = ["ace", "butterfly", "numa", "cc"];
@@ -30,7 +30,6 @@ const SEEDS_4_4: [u64; 3] = [2, 3, 5];
 /// Programs in figure 4.4: as many as there.
 const SHOWN: usize = 4;
 
-#[derive(Default)]
 struct Disturbed {
     of: Vec<OfProgram>,
     /// Of the local filter with synchronisation ignored, and of all others.
@@ -38,12 +37,15 @@ struct Disturbed {
 }
 
 /// Results of one program.
+#[derive(Clone)]
 struct OfProgram {
     name: &'static str,
     /// References, to make mean costs.
     references: u64,
     /// By filter, synchronisation, and machine; last the ACE policy on the ACE.
     changes: [[Vec<Change>; 2]; 2],
+    /// Of the local filter with synchronisation ignored, and of all others.
+    seeds: [u64; 2],
 }
 
 /// A disturbed order to be judged.
@@ -86,8 +88,8 @@ fn costs(recorded: Recorded<'_>, questions: &[Question; 2], order: Order) -> Res
     let (filter, sync) = (FILTERS[order.filter], SYNCS[order.sync]);
     let stream = order::Order::new(recorded.reader, OrderKind::Model)?;
     let filter = Perturber::new(filter, sync, order.seed, recorded.bindings, stream);
-    let mut filter = filter.expect("the filters of the thesis are within their ranges");
-    let partition = program::partition(&questions[0], &mut filter)?;
+    let filter = filter.expect("the filters of the thesis are within their ranges");
+    let partition = program::partition(&questions[0], filter)?;
     let answer = |q| homenode_study::answer(q, &partition, 0..partition.regions()).map_err(Failure::work);
     let answers = questions.iter().map(answer).collect::<Result<Vec<_>, Failure>>()?;
     Ok(rows_of(answers).into_iter().map(|r| r.cost).collect())
@@ -112,14 +114,15 @@ fn all_costs(
     done.into_iter().map(|(_, costs)| costs).collect()
 }
 
-impl Experiment for Disturbed {
-    fn program(&mut self, program: &Program) -> Result<(), Failure> {
-        self.seeds = [SEEDS_4_4[program.size], SEEDS[program.size]];
+impl Study for Disturbed {
+    type Measured = OfProgram;
+    fn measure(program: &Program) -> Result<OfProgram, Failure> {
+        let seeds_of = [SEEDS_4_4[program.size], SEEDS[program.size]];
         let questions = questions(program)?;
         let recorded = questions.iter().map(|q| program.answer(q)).collect::<Result<Vec<_>, Failure>>()?;
         let references = recorded[0].accesses;
         let undisturbed = rows_of(recorded);
-        let seeds = |i: usize| self.seeds[usize::from(i > 0)];
+        let seeds = |i: usize| seeds_of[usize::from(i > 0)];
         let order = |i: usize, seed| Order { filter: i / 2, sync: i % 2, seed };
         let orders: Vec<Order> =
             (0..4).flat_map(|i| (1..=seeds(i)).map(move |seed| (i, seed))).map(|(i, seed)| order(i, seed)).collect();
@@ -134,11 +137,17 @@ impl Experiment for Disturbed {
             undisturbed.iter().enumerate().map(change).collect::<Vec<Change>>()
         };
         let changes = [[of(0, 0), of(0, 1)], [of(1, 0), of(1, 1)]];
-        self.of.push(OfProgram { name: program.listed.name, references, changes });
-        Ok(())
+        Ok(OfProgram { name: program.listed.name, references, changes, seeds: seeds_of })
     }
 
-    fn finish(self: Box<Self>) -> Result<ExperimentResult, Failure> {
+    fn conclude(of: Vec<OfProgram>) -> Result<ExperimentResult, Failure> {
+        let seeds = of.first().map_or([0; 2], |p| p.seeds);
+        Disturbed { of, seeds }.result()
+    }
+}
+
+impl Disturbed {
+    fn result(&self) -> Result<ExperimentResult, Failure> {
         let [most, others] = self.seeds;
         Ok(ExperimentResult {
             tables: vec![

@@ -3,32 +3,37 @@ use super::claims::Judged;
 use super::lookup::{Answered, names};
 use super::moves_case::{self, PAGE, Parts, machine};
 use super::program::{Listed, Program};
+use super::rules::Measures;
 use super::slopes::{Apart, Price};
-use super::{Experiment, ExperimentResult, Figure, Spec};
+use super::{ExperimentResult, Figure, Gathered, Spec, Study};
 use homenode_command::Failure;
 use homenode_placement::policies::Choice;
 use homenode_study::analyses::{Series, Sweep, is_concave, is_linear, scaled};
 use homenode_study::{Question, Want, What};
 
-pub(super) static SPEC: Spec = Spec { id: "E5", title: "price of a move", begin: || Box::new(Prices::default()) };
+pub(super) static SPEC: Spec = Spec { id: "E5", title: "price of a move", begin: Gathered::<Prices>::boxed };
 
 /// Prices in steps of 64, so that 512 and 1024 lie inside steps.
 const G_FIRST: u64 = 32;
 const G_STEP: u64 = 64;
 const G_STEPS: u64 = 39;
+/// Steps of G that steps of moves are compared with begin here.
+const G_STEPS_FROM: u64 = 4;
 /// Prices R of figure 5.5 and below: 200 is the least that a fault allows, 15360 is a page at r a word.
 const R_VALUES: [u64; 12] = [1, 50, 200, 500, 1000, 2000, 3272, 5000, 7500, 10_000, 12_500, 16_500];
 const POLICIES: [&str; 3] = ["ace", "delay", "platinum"];
 /// Corollary 1 is tried with this factor.
 const FACTOR: u32 = 3;
 
-#[derive(Default)]
 struct Prices {
     programs: Vec<Measured>,
-    sor: Option<Parts>,
 }
 
+/// The program of figure 5.7.
+const SOR: &str = "sorbyr";
+
 /// Lines of one program over a price.
+#[derive(Clone)]
 struct Lines {
     accesses: u64,
     /// Price and cost of the whole program.
@@ -36,6 +41,7 @@ struct Lines {
     policies: Vec<Vec<(i64, i128)>>,
 }
 
+#[derive(Clone)]
 struct Measured {
     listed: &'static Listed,
     over_g: Lines,
@@ -44,10 +50,13 @@ struct Measured {
     moves: Series,
     /// Corollary 1 on the ACE and the Butterfly.
     corollary: bool,
+    /// What the optimum consists of, of [`SOR`] only.
+    parts: Option<Parts>,
 }
 
-impl Experiment for Prices {
-    fn program(&mut self, program: &Program) -> Result<(), Failure> {
+impl Study for Prices {
+    type Measured = Measured;
+    fn measure(program: &Program) -> Result<Measured, Failure> {
         let policies: Vec<Choice> =
             POLICIES.iter().map(|p| Choice::parse(p)).collect::<Result<_, _>>().map_err(Failure::work)?;
         let base = |name: &str| Question {
@@ -59,20 +68,27 @@ impl Experiment for Prices {
         let over_g = Sweep::global_copy(&base("ace"), &machine("ace"), &g).map_err(Failure::work)?;
         let over_r = Sweep::copy(&base("butterfly"), &machine("butterfly"), &R_VALUES);
         let over_r = over_r.map_err(Failure::work)?;
-        self.programs.push(Measured {
+        Ok(Measured {
             listed: program.listed,
             moves: moves(program, &over_g)?,
             over_g: lines(&over_g, program.answer(&over_g.question)?)?,
             over_r: lines(&over_r, program.answer(&over_r.question)?)?,
             corollary: corollary(program)?,
-        });
-        if program.listed.name == "sor" {
-            self.sor = Some(moves_case::parts(program)?);
-        }
-        Ok(())
+            parts: (program.listed.name == SOR).then(|| moves_case::parts(program)).transpose()?,
+        })
     }
 
-    fn finish(self: Box<Self>) -> Result<ExperimentResult, Failure> {
+    fn conclude(programs: Vec<Measured>) -> Result<ExperimentResult, Failure> {
+        Prices { programs }.result()
+    }
+}
+
+impl Prices {
+    fn sor(&self) -> Option<&Parts> {
+        self.programs.iter().find_map(|m| m.parts.as_ref())
+    }
+
+    fn result(&self) -> Result<ExperimentResult, Failure> {
         let shown = |of: fn(&Measured) -> &Lines| self.programs.iter().map(|m| of(m).series(m.listed.name)).collect();
         let moves = |m: &Measured| Series { label: m.listed.name.to_owned(), ..m.moves.clone() };
         let figure = |name: &str, title: &str, axes, lines| Figure {
@@ -103,8 +119,8 @@ impl Experiment for Prices {
                 self.programs.iter().map(moves).collect(),
             ),
         ];
-        figures.extend(self.sor.iter().flat_map(|parts| parts.figures(self.policies_of_sor())));
-        let judged = self.shapes().into_iter().chain(self.steps()).chain(moves_case::judged(self.sor.as_ref()));
+        figures.extend(self.sor().iter().flat_map(|parts| parts.figures(self.policies_of_sor())));
+        let judged = self.shapes().into_iter().chain(self.steps()).chain(moves_case::judged(self.sor()));
         Ok(ExperimentResult { judged: judged.collect(), figures, ..ExperimentResult::default() })
     }
 }
@@ -173,7 +189,7 @@ const STEP: f64 = 1.25;
 
 impl Prices {
     fn policies_of_sor(&self) -> Vec<Series> {
-        let Some(sor) = self.programs.iter().find(|m| m.listed.name == "sor") else { return Vec::new() };
+        let Some(sor) = self.programs.iter().find(|m| m.listed.name == SOR) else { return Vec::new() };
         let named = ["ACE", "Delay", "PLATINUM"].iter().zip(&sor.over_g.policies);
         let optimum = std::iter::once(sor.over_g.series("optimum"));
         optimum.chain(named.map(|(name, line)| per_reference(name, line, sor.over_g.accesses))).collect()
@@ -214,18 +230,36 @@ impl Prices {
     }
 
     fn steps(&self) -> Vec<Judged> {
-        let at = |m: &Measured, g: f64| {
-            let step = m.moves.points.windows(2).find(|w| w[0].0 < g && g < w[1].0);
-            step.is_some_and(|w| w[0].1 > STEP * w[1].1.max(1e-12) && w[0].1 > 0.0)
+        let near = |g: f64| -> Vec<&'static str> {
+            let at = |m: &&Measured| m.moves.points.windows(2).any(|w| w[0].0 < g && g < w[1].0 && steps_down(w));
+            self.programs.iter().filter(at).map(|m| m.listed.name).collect()
         };
-        let near = |g: f64| self.programs.iter().filter(|m| at(m, g)).map(|m| m.listed.name).collect::<Vec<_>>();
         let (page, half) = (near(1024.0), near(512.0));
-        let either = self.count(|m| at(m, 1024.0) || at(m, 512.0));
-        let ours = format!("1024: {}; 512: {}", names(page.iter().copied()), names(half.iter().copied()));
-        let why = format!(
-            "programs whose moves fall by more than {STEP} times within a step of 64 around the point; agrees if a fifth of the programs has one"
+        // Every other step of G, above the prices at which nearly every reference is worth a move.
+        let others: Vec<f64> = (G_STEPS_FROM..G_STEPS)
+            .map(|i| (G_FIRST + i * G_STEP + G_STEP / 2) as f64)
+            .filter(|g| (g - 1024.0).abs() > G_STEP as f64 && (g - 512.0).abs() > G_STEP as f64)
+            .collect();
+        let elsewhere = others.iter().map(|g| near(*g).len() as f64).sum::<f64>() / others.len().max(1) as f64;
+        let times = |names: &[&str]| names.len() as f64 / elsewhere.max(0.5);
+        let ours = format!(
+            "1024: {}; 512: {}; {elsewhere:.1} programs at any other G",
+            names(page.iter().copied()),
+            names(half.iter().copied())
         );
-        let agrees = 5 * either >= self.programs.len();
-        vec![Judged::by("fig-5.6", ours.clone(), agrees, why.clone()), Judged::by("moves-1024-512", ours, agrees, why)]
+        let why = format!(
+            "programs whose moves fall by more than {STEP} times within a step of {G_STEP} around the point, over the mean number of \
+             those at other steps from {} up (at least half a program)",
+            G_FIRST + G_STEPS_FROM * G_STEP
+        );
+        let (at_page, at_half) = (times(&page), times(&half));
+        let both = Measures::default().value("times at 1024", at_page).value("times at 512", at_half);
+        let either = Measures::default().value("greater of both", at_page.max(at_half));
+        vec![Judged::ruled("fig-5.6", ours.clone(), &both, &why), Judged::ruled("moves-1024-512", ours, &either, &why)]
     }
+}
+
+/// Whether moves fall by more than [`STEP`] from a G to the next.
+fn steps_down(w: &[(f64, f64)]) -> bool {
+    w[0].1 > STEP * w[1].1.max(1e-12) && w[0].1 > 0.0
 }

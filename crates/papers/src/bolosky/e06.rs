@@ -1,14 +1,14 @@
 //! E6: the constants of chapter 6, which must agree exactly.
 use super::claims::Judged;
 use super::program::Program;
-use super::{Experiment, ExperimentResult, Spec};
+use super::{ExperimentResult, Gathered, Spec, Study};
 use crate::doc::Table;
 use homenode_base::{Cost, NodeId};
 use homenode_command::Failure;
 use homenode_machine::models::family::{MEMBERS, Parameters};
 use homenode_machine::{AccessClass, Location, Machine};
 
-pub(super) static SPEC: Spec = Spec { id: "E6", title: "constants of chapter 6", begin: || Box::new(Constants) };
+pub(super) static SPEC: Spec = Spec { id: "E6", title: "constants of chapter 6", begin: Gathered::<Constants>::boxed };
 
 struct Constants;
 
@@ -21,14 +21,13 @@ const PRINTED: [(&str, Option<i64>, u64, i64); 5] = [
     ("dsm-plus", Some(250), 4096, 2323),
 ];
 
-impl Experiment for Constants {
-    fn looks(&self) -> bool {
-        false
-    }
-    fn program(&mut self, _: &Program) -> Result<(), Failure> {
+impl Study for Constants {
+    type Measured = ();
+    const LOOKS: bool = false;
+    fn measure(_: &Program) -> Result<(), Failure> {
         Ok(())
     }
-    fn finish(self: Box<Self>) -> Result<ExperimentResult, Failure> {
+    fn conclude(_: Vec<()>) -> Result<ExperimentResult, Failure> {
         let machine = |name: &str| -> Result<Machine, Failure> {
             let member = MEMBERS.iter().find(|m| m.name == name).expect("the family of the thesis");
             member.build(&Parameters::default()).map_err(Failure::work)

@@ -2,39 +2,46 @@
 use super::claims::Judged;
 use super::lookup::{CC, CC_PLUS, DSM, DSM_PLUS, NAMES, NUMA, names, two};
 use super::program::{Listed, Program};
-use super::{Bars, Experiment, ExperimentResult, Spec};
+use super::rules::Measures;
+use super::{Bars, ExperimentResult, Gathered, Spec, Study};
 use homenode_command::Failure;
 
 pub(super) static SPEC: Spec =
-    Spec { id: "E7", title: "machines of chapter 6", begin: || Box::new(BaseMachines::default()) };
+    Spec { id: "E7", title: "machines of chapter 6", begin: Gathered::<BaseMachines>::boxed };
 
 /// Blocks of the base machines in bytes, in the order of the family.
 const BASE: [u64; 5] = [64, 64, 4096, 4096, 4096];
 /// Bars are cut off here in figure 6.2.
 const CUT: f64 = 35.0;
 
-#[derive(Default)]
 struct BaseMachines(Vec<Measured>);
 
+#[derive(Clone)]
 struct Measured {
     listed: &'static Listed,
     base: [f64; 5],
     middle: [f64; 5],
 }
 
-impl Experiment for BaseMachines {
-    fn program(&mut self, program: &Program) -> Result<(), Failure> {
+impl Study for BaseMachines {
+    type Measured = Measured;
+    fn measure(program: &Program) -> Result<Measured, Failure> {
         let machines = program.machines()?;
         let mut new = Measured { listed: program.listed, base: [0.0; 5], middle: [0.0; 5] };
         for (m, base) in BASE.into_iter().enumerate() {
             new.base[m] = machines.at(m, base);
             new.middle[m] = machines.at(m, 512);
         }
-        self.0.push(new);
-        Ok(())
+        Ok(new)
     }
 
-    fn finish(self: Box<Self>) -> Result<ExperimentResult, Failure> {
+    fn conclude(all: Vec<Measured>) -> Result<ExperimentResult, Failure> {
+        BaseMachines(all).result()
+    }
+}
+
+impl BaseMachines {
+    fn result(&self) -> Result<ExperimentResult, Failure> {
         let bars = |name: &str, title: &str, of: fn(&Measured) -> [f64; 5]| Bars {
             name: name.into(),
             title: title.into(),
@@ -69,8 +76,6 @@ impl BaseMachines {
         let of = |name: &str| self.0.iter().find(|m| m.listed.name == name).map_or(f64::NAN, ratio);
         let largest = self.0.iter().max_by(|a, b| a.base[DSM].total_cmp(&b.base[DSM]));
         let largest = largest.map_or(String::new(), |m| format!("{} {:.0}", m.listed.name, m.base[DSM]));
-        let like = |theirs: &str| self.which(|m| m.listed.like.split(", ").any(|l| l == theirs));
-        let counterparts: Vec<&str> = ["gauss", "bsort", "kmerge", "sorbyr"].iter().flat_map(|t| like(t)).collect();
         vec![
             Judged::by(
                 "fig-6.2",
@@ -83,25 +88,22 @@ impl BaseMachines {
                 2 * ahead.len() > all && ordered.len() == all && 2 * wide.len() > all,
                 "agrees if most programs have CC ahead, all the order NUMA, DSM+, DSM, and most a wide gap from NUMA to DSM",
             ),
-            Judged::by(
+            Judged::ruled(
                 "numa-beats-ccplus",
                 names(numa_first.iter().copied()),
-                !numa_first.is_empty()
-                    && numa_first.iter().any(|n| counterparts.contains(n))
-                    && 2 * numa_first.len() < all,
-                "agrees if the few where NUMA wins include a counterpart of theirs (gauss, msort, sor)",
+                &Measures::default().names("ahead", numa_first),
+                "programs where NUMA with pages does not cost more than CC+ with lines",
             ),
-            Judged::by(
+            Judged::ruled(
                 "dsmplus-near-twice",
-                format!("mp3d {:.2}, matmult {:.2} times NUMA", of("mp3d"), of("matmult")),
-                of("mp3d") > 1.5,
-                "agrees if mp3d, which communicates by remote references, is above 1.5; our matmult is the plain one, \
-                 whose matrices are replicated once",
+                format!("mp3d {}, p-matmult {} times NUMA", two(of("mp3d")), two(of("p-matmult"))),
+                &Measures::default().value("mp3d", of("mp3d")).value("p-matmult", of("p-matmult")),
+                "DSM+ over NUMA with pages",
             ),
             Judged::unknown(
                 "dsm-ehyd-75",
                 format!("largest: {largest}"),
-                "e-hyd is gone and none of ours resembles it; bars beyond 35 exist here too",
+                "the source of e-hyd is gone; ours is a stand-in that shares what a program of its kind does",
             ),
         ]
     }

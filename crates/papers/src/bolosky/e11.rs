@@ -3,7 +3,7 @@ use super::claims::Judged;
 use super::paper::{columns, number, rows, short};
 use super::program::Program;
 use super::slopes::{Apart, Price};
-use super::{Experiment, ExperimentResult, Figure, Spec};
+use super::{ExperimentResult, Figure, Gathered, Spec, Study};
 use crate::doc::Table;
 use homenode_base::NodeId;
 use homenode_command::Failure;
@@ -15,21 +15,21 @@ use homenode_study::analyses::{
 };
 use homenode_trace::order::{Order, OrderKind, Stream};
 
-pub(super) static SPEC: Spec = Spec { id: "E11", title: "false sharing", begin: || Box::new(Sharing::default()) };
+pub(super) static SPEC: Spec = Spec { id: "E11", title: "false sharing", begin: Gathered::<Sharing>::boxed };
 
 /// Moves and parts on the three traces of section 7.1.6, computed independently.
 const CLOSED_FORMS: &str = include_str!("../../data/bolosky_check_eq_7_13.csv");
 /// Words first, then the sizes of figures 7.2 to 7.5.
 const SIZES: [u64; 10] = [4, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
 const MACHINES: [&str; 2] = ["cc", "numa"];
-/// What stands for plytrace, p-qsort and cholesky.
-const FALLING: [&str; 3] = ["raytrace", "qsort_tasks", "lu"];
+/// The programs of figures 7.2 to 7.4.
+const FALLING: [&str; 3] = ["plytrace", "p-qsort", "cholesky"];
 
-#[derive(Default)]
 struct Sharing {
     of: Vec<OfProgram>,
 }
 
+#[derive(Clone)]
 struct OfProgram {
     name: &'static str,
     references: u64,
@@ -45,8 +45,9 @@ fn move_cost(machine: &Machine) -> Result<MoveCost, Failure> {
     MoveCost::of_machine(machine).ok_or_else(none)
 }
 
-impl Experiment for Sharing {
-    fn program(&mut self, program: &Program) -> Result<(), Failure> {
+impl Study for Sharing {
+    type Measured = OfProgram;
+    fn measure(program: &Program) -> Result<OfProgram, Failure> {
         let machines: Vec<Machine> = MACHINES.iter().filter_map(|name| models::find(name)).collect();
         let apart = Apart::ask(program, &machines, &SIZES, &[Price::Copies])?;
         let references = apart.accesses();
@@ -62,11 +63,16 @@ impl Experiment for Sharing {
                 parts[at].extend(of.filter(|_| bytes > 4).map(|p| (bytes, p)));
             }
         }
-        self.of.push(OfProgram { name: program.listed.name, references, moves, parts });
-        Ok(())
+        Ok(OfProgram { name: program.listed.name, references, moves, parts })
     }
 
-    fn finish(self: Box<Self>) -> Result<ExperimentResult, Failure> {
+    fn conclude(of: Vec<OfProgram>) -> Result<ExperimentResult, Failure> {
+        Sharing { of }.result()
+    }
+}
+
+impl Sharing {
+    fn result(&self) -> Result<ExperimentResult, Failure> {
         let cc = models::find("cc").ok_or_else(|| Failure::work("no machine cc"))?;
         let cost = move_cost(&cc)?;
         let (exact, of) = closed_forms()?;
@@ -195,11 +201,11 @@ impl Sharing {
     fn judge(&self, cost: MoveCost) -> Vec<Judged> {
         let ratio = |name: &str, large: u64, small: u64| self.named(name).map_or(0.0, |p| p.ratio(large, small));
         let million = |bytes: u64| {
-            let moves = self.named("qsort_tasks").map_or(0, |p| p.at(bytes).1);
+            let moves = self.named("p-qsort").map_or(0, |p| p.at(bytes).1);
             short(moves as f64 * cost.per_word as f64 * bytes as f64 / 4.0 / 1e6)
         };
-        let (kilo, line) = (ratio("qsort_tasks", 8192, 1024), ratio("qsort_tasks", 8192, 128));
-        let sorbyr = ratio("sor", 8192, 32);
+        let (kilo, line) = (ratio("p-qsort", 8192, 1024), ratio("p-qsort", 8192, 128));
+        let sorbyr = ratio("sorbyr", 8192, 32);
         vec![
             Judged::by(
                 "pqsort-data",
@@ -212,7 +218,7 @@ impl Sharing {
                     short(line)
                 ),
                 kilo > 8.0,
-                "quicksort on a queue of tasks, of another size, so ratios are compared (8.7 and 43): agrees if 8 KB over \
+                "the thesis's run is longer, so ratios are compared (8.7 and 43): agrees if 8 KB over \
                  1 KB is above 8, more than fragmentation can do, which proves false sharing",
             ),
             Judged::by(
@@ -249,7 +255,7 @@ impl Sharing {
     }
 
     fn figure_7_5(&self) -> Judged {
-        let Some(parts) = self.named("sor").map(|p| &p.parts[0]) else {
+        let Some(parts) = self.named("sorbyr").map(|p| &p.parts[0]) else {
             return Judged::unknown("figure-7.5", "", "the program was not run");
         };
         let share = |p: &McprParts| p.data / p.mcpr();

@@ -1,8 +1,9 @@
 //! E12: latency, which the thesis only argues about: lambda from 10 to 500, and the price r of a remote word.
 use super::claims::Judged;
-use super::lookup::{Answered, CC, DSM, NAMES, NUMA, member, two};
+use super::lookup::{Answered, CC, DSM, NAMES, NUMA, member, part, two};
 use super::program::{Listed, Program};
-use super::{Experiment, ExperimentResult, Figure, Spec};
+use super::rules::Measures;
+use super::{ExperimentResult, Figure, Gathered, Spec, Study};
 use crate::doc::Table;
 use homenode_base::Cost;
 use homenode_command::Failure;
@@ -12,7 +13,7 @@ use homenode_study::analyses::{Series, is_concave};
 use homenode_study::{Question, Want, What};
 
 pub(super) static SPEC: Spec =
-    Spec { id: "E12", title: "latency (not in the thesis)", begin: || Box::new(Latencies::default()) };
+    Spec { id: "E12", title: "latency (not in the thesis)", begin: Gathered::<Latencies>::boxed };
 
 /// Latencies lambda in local hits; the base machines have 50.
 const LAMBDA: [u32; 9] = [10, 20, 35, 50, 75, 100, 150, 250, 500];
@@ -24,9 +25,9 @@ const BUILT_FOR: [usize; 5] = [0, 0, 2, 2, 2];
 const REMOTE: [i64; 9] = [2, 25, 50, 102, 175, 250, 500, 1000, 4000];
 const PAGE: u64 = 4096;
 
-#[derive(Default)]
 struct Latencies(Vec<Measured>);
 
+#[derive(Clone)]
 struct Measured {
     listed: &'static Listed,
     /// By block, machine and latency.
@@ -38,8 +39,9 @@ struct Measured {
     accesses: u64,
 }
 
-impl Experiment for Latencies {
-    fn program(&mut self, program: &Program) -> Result<(), Failure> {
+impl Study for Latencies {
+    type Measured = Measured;
+    fn measure(program: &Program) -> Result<Measured, Failure> {
         let mut machines = Vec::new();
         for m in &MEMBERS {
             for lambda in LAMBDA {
@@ -59,11 +61,16 @@ impl Experiment for Latencies {
         let whole = |place: usize| Ok::<_, Failure>(answered.row(place, PAGE, What::WITH_REPLICATION)?.cost.0);
         let remote = REMOTE.iter().enumerate().map(|(i, r)| Ok((*r, whole(i)?))).collect::<Result<_, Failure>>()?;
         let accesses = answered.answer.accesses;
-        self.0.push(Measured { listed: program.listed, cost, remote, dsm: whole(REMOTE.len())?, accesses });
-        Ok(())
+        Ok(Measured { listed: program.listed, cost, remote, dsm: whole(REMOTE.len())?, accesses })
     }
 
-    fn finish(self: Box<Self>) -> Result<ExperimentResult, Failure> {
+    fn conclude(all: Vec<Measured>) -> Result<ExperimentResult, Failure> {
+        Latencies(all).result()
+    }
+}
+
+impl Latencies {
+    fn result(&self) -> Result<ExperimentResult, Failure> {
         let figures = BLOCKS.iter().enumerate().map(|(b, block)| self.means(b, *block)).collect();
         Ok(ExperimentResult {
             tables: vec![self.gains()],
@@ -132,7 +139,7 @@ impl Latencies {
     fn judged(&self) -> Vec<Judged> {
         let all = self.0.len();
         let count = |wanted: &dyn Fn(&Measured) -> bool| self.0.iter().filter(|p| wanted(p)).count();
-        let [numa, dsm] = [NUMA, DSM].map(|m| count(&|p| p.gain(CC) >= p.gain(m)));
+        let [numa, dsm] = [NUMA, DSM].map(|m| count(&|p| p.gain(CC) > p.gain(m)));
         let capped = |p: &Measured| p.remote.iter().all(|r| r.1 <= p.dsm);
         let shaped = count(&|p| is_concave(&p.remote) && capped(p));
         let reached = count(&|p| p.remote.last().is_some_and(|r| r.1 == p.dsm));
@@ -140,11 +147,14 @@ impl Latencies {
         let steps = MEMBERS.len() * BLOCKS.len() * all;
         let concave = self.0.iter().flat_map(|p| p.cost.iter().flatten()).filter(|line| concave_line(line)).count();
         vec![
-            Judged::by(
+            Judged::ruled(
                 "latency-cc",
                 format!("more than DSM in {dsm}, than NUMA in {numa} of {all}"),
-                2 * numa > all && 2 * dsm > all,
-                "base machines: going from lambda 50 to 10 divides the cost on CC by at least as much as on the other; agrees if so for most. Moves of pages hardly contain latency, but remote words consist of it, and on NUMA the optimum uses them",
+                &Measures::default()
+                    .value("share above DSM", part(dsm, all))
+                    .value("share above NUMA", part(numa, all)),
+                "base machines: going from lambda 50 to 10 divides the cost on CC by more than on the other. Moves of pages hardly \
+                 contain latency, but remote words consist of it, and on NUMA the optimum uses them",
             ),
             Judged::by(
                 "mcpr-over-r",

@@ -73,3 +73,15 @@ pub(super) fn names<'a>(all: impl IntoIterator<Item = &'a str>) -> String {
     let joined = all.into_iter().collect::<Vec<_>>().join(", ");
     if joined.is_empty() { "none".into() } else { joined }
 }
+
+/// The middle one, the upper of two; not a number of none.
+pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut all: Vec<f64> = values.collect();
+    all.sort_by(f64::total_cmp);
+    all.get(all.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Part of a whole.
+pub(super) fn part(some: usize, all: usize) -> f64 {
+    some as f64 / all.max(1) as f64
+}

@@ -1,16 +1,23 @@
 //! Bolosky 1993 again: experiments E1 to E12 on our programs, with a verdict on every table, figure and claim.
 //!
 //! The references of one program at a time are recorded, partitioned and given to every experiment in turn, so memory does
-//! not grow with the number of programs. To add an experiment: a file here that defines `SPEC`, and its name in the list.
+//! not grow with the number of programs. Each program is recorded three times, and what was measured in one recording is
+//! taken for another one with the same references. To add an experiment: a file here that defines `SPEC`, and its name in
+//! the list.
 //!
-//! Reading order: this file, [`program`] (what is run), [`claims`] (what was published), then the experiments.
+//! Reading order: this file, [`program`] (what is run), [`repeat`] (an experiment over several recordings), [`claims`] (what
+//! was published) and [`rules`] (by what it is judged), then the experiments.
 mod bars;
+mod cards;
 mod claims;
 mod figure;
 mod lookup;
 mod moves_case;
 mod paper;
 mod program;
+mod repeat;
+mod rules;
+mod settled;
 mod slopes;
 mod work;
 
@@ -20,7 +27,8 @@ use bars::Bars;
 use claims::Judged;
 use figure::Figure;
 use homenode_command::{Failure, Progress};
-use program::{Listed, Program, of_size};
+use program::{Listed, Program};
+use repeat::{Gathered, RECORDINGS, Study};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::mpsc::sync_channel;
@@ -47,8 +55,10 @@ trait Experiment: Send {
     fn looks(&self) -> bool {
         true
     }
-    /// The next program.
-    fn program(&mut self, program: &Program) -> Result<(), Failure>;
+    /// The recording of this number of the next program.
+    fn program(&mut self, number: usize, program: &Program) -> Result<(), Failure>;
+    /// The recording of this number has the references of one before.
+    fn as_before(&mut self, number: usize, before: usize);
     /// All programs were seen.
     fn finish(self: Box<Self>) -> Result<ExperimentResult, Failure>;
 }
@@ -102,8 +112,8 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
     let size_number = SIZES.iter().position(|s| *s == job.size).unwrap_or(0);
     let mut running: Vec<Running> = chosen.iter().map(|spec| Running::new(spec)).collect();
     let looks = running.iter().any(|r| r.experiment.looks());
-    let programs = if looks { of_size(size_number) } else { Vec::new() };
-    let recording = all_programs(&programs, (job.folder, size_number), &mut running, progress)?;
+    let programs = if looks { program::all() } else { &[] };
+    let recording = all_programs(programs, (job.folder, size_number), &mut running, progress)?;
     let costs = costs(recording, &running);
     let found =
         running.into_iter().map(|r| r.experiment.finish()).collect::<Result<Vec<ExperimentResult>, Failure>>()?;
@@ -128,7 +138,7 @@ impl Running {
 /// Gives all programs to all experiments. While they look at one, the next is recorded: recordings wait for threads and
 /// disks. Returns the seconds on the clock that recordings took.
 fn all_programs(
-    programs: &[&'static Listed],
+    programs: &'static [Listed],
     (folder, size): (&Path, usize),
     running: &mut [Running],
     progress: &mut dyn Progress,
@@ -136,9 +146,9 @@ fn all_programs(
     std::thread::scope(|scope| {
         let (send, receive) = sync_channel(0);
         scope.spawn(move || {
-            for listed in programs {
+            for (listed, number) in programs.iter().flat_map(|l| (0..RECORDINGS).map(move |n| (l, n))) {
                 let began = std::time::Instant::now();
-                let program = Program::record(listed, folder, size, &mut ());
+                let program = Program::record(listed, folder, (size, number), &mut ());
                 if send.send((program, began.elapsed())).is_err() {
                     return;
                 }
@@ -147,23 +157,31 @@ fn all_programs(
         let mut seconds = 0.0;
         for (i, listed) in (0..).zip(programs) {
             progress.at(listed.name, i, Some(programs.len() as u64));
-            let (program, took) = receive.recv().map_err(|_| Failure::work("recording ended early"))?;
-            seconds += took.as_secs_f64();
-            all_experiments(running, &program?)?;
+            let mut seen = Vec::new();
+            for number in 0..RECORDINGS {
+                let (program, took) = receive.recv().map_err(|_| Failure::work("recording ended early"))?;
+                seconds += took.as_secs_f64();
+                let program = program?;
+                match seen.iter().position(|print| *print == program.print()) {
+                    Some(before) => running.iter_mut().for_each(|r| r.experiment.as_before(number, before)),
+                    None => all_experiments(running, number, &program)?,
+                }
+                seen.push(program.print());
+            }
         }
         Ok(seconds)
     })
 }
 
 /// Gives a program to all experiments, as many at a time as there are processors, the dearest so far first.
-fn all_experiments(running: &mut [Running], program: &Program) -> Result<(), Failure> {
+fn all_experiments(running: &mut [Running], number: usize, program: &Program) -> Result<(), Failure> {
     let mut dearest: Vec<&mut Running> = running.iter_mut().collect();
     dearest.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     let queue = Mutex::new(dearest.into_iter());
     let next = || queue.lock().expect("nobody panics while taking one").next();
     let work = || -> Result<(), Failure> {
         while let Some(one) = next() {
-            let (result, seconds) = timed(|| one.experiment.program(program));
+            let (result, seconds) = timed(|| one.experiment.program(number, program));
             one.seconds += seconds;
             result?;
         }
@@ -219,8 +237,8 @@ fn page(
         programs: match programs {
             0 => "no programs: nothing here depends on any".into(),
             n => format!(
-                "{n} workloads of Homenode with {} threads, recorded with the hooks just now",
-                program::PROCESSORS
+                "the {n} programs of the thesis, written anew as it describes them, each recorded {RECORDINGS} times with \
+                 the hooks just now"
             ),
         },
         tables,

@@ -20,6 +20,7 @@ pub(super) fn machine(name: &str) -> Machine {
 }
 
 /// The optimum's cost above all references being local, by G, in local references.
+#[derive(Clone)]
 pub(super) struct Parts {
     accesses: u64,
     points: Vec<Part>,
@@ -80,14 +81,14 @@ impl Parts {
         ];
         vec![
             figure(
-                "E5-sor-parts",
-                "sor: what the optimum spends above local references (figure 5.7)",
+                "E5-sorbyr-parts",
+                "sorbyr: what the optimum spends above local references (figure 5.7)",
                 "cost per reference above 1",
                 parts,
             ),
             figure(
-                "E5-sor",
-                "sor: optimum and policies over G (figure 5.7)",
+                "E5-sorbyr",
+                "sorbyr: optimum and policies over G (figure 5.7)",
                 "mean cost per reference above 1 (local references)",
                 policies,
             ),
@@ -104,7 +105,7 @@ impl Parts {
 
 pub(super) fn judged(sor: Option<&Parts>) -> Vec<Judged> {
     let Some(sor) = sor else {
-        return ["fig-5.7", "sor-1200-400"].map(|id| Judged::unknown(id, "", "sor was not run")).into();
+        return ["fig-5.7", "sor-1200-400"].map(|id| Judged::unknown(id, "", "sorbyr was not run")).into();
     };
     let says = |at: Option<i64>| at.map_or("nowhere".to_owned(), |g| g.to_string());
     let (first, second) = (sor.crossing(|p| p.remote), sor.crossing(|p| p.global));
@@ -113,11 +114,11 @@ pub(super) fn judged(sor: Option<&Parts>) -> Vec<Judged> {
     let ordered = both.is_some_and(|(first, second)| first > second);
     let ratio = both.map_or(f64::NAN, |(f, s)| f as f64 / s as f64);
     let shape = format!(
-        "sor, G where half of the remote and of the global references are gone as moves get cheaper; agrees if remote \
+        "sorbyr, G where half of the remote and of the global references are gone as moves get cheaper; agrees if remote \
          ones go first. Ratio {ratio:.1}; the printed points have 3"
     );
-    let place = "in theory 3 N and N for N words in a turn of the reader: the printed points fit N = 406; \
-                 half a row of ours is 256 words at size XS, else 512. Agrees if the ratio is that of the printed points, 3, as nearly as \
+    let place = "in theory 3 N and N for N words in a turn of the reader: the printed points fit N = 406, \
+                 half a row of 406 doubles, which ours has too but at size XS. Agrees if the ratio is that of the printed points, 3, as nearly as \
                  steps of 64 tell";
     vec![
         Judged::by("fig-5.7", ours.clone(), ordered, shape),

@@ -2,7 +2,7 @@
 use super::claims::Judged;
 use super::paper::{columns, short};
 use super::program::Program;
-use super::{Experiment, ExperimentResult, Spec};
+use super::{ExperimentResult, Gathered, Spec, Study};
 use crate::doc::Table;
 use homenode_base::{Cost, NodeId, Rng, TotalCost, VirtualTime};
 use homenode_command::Failure;
@@ -13,7 +13,7 @@ use homenode_study::analyses::{Figure43, figure_4_3};
 use homenode_study::{Answer, Want};
 
 pub(super) static SPEC: Spec =
-    Spec { id: "F4.3", title: "figure 4.3 as printed against the optimum", begin: || Box::new(Beside::default()) };
+    Spec { id: "F4.3", title: "figure 4.3 as printed against the optimum", begin: Gathered::<Beside>::boxed };
 
 /// Machines with decisions to take, then those without; with the block that each has by itself.
 const MACHINES: [(&str, u64); 6] =
@@ -23,7 +23,6 @@ const DECIDING: usize = 4;
 const BUTTERFLY: usize = 3;
 const BLOCKS: [u64; 3] = [64, 512, 4096];
 
-#[derive(Default)]
 struct Beside {
     of: Vec<OfProgram>,
 }
@@ -31,6 +30,7 @@ struct Beside {
 /// Costs by machine and block size.
 type Costs = [[f64; BLOCKS.len()]; MACHINES.len()];
 
+#[derive(Clone)]
 struct OfProgram {
     name: &'static str,
     /// By the figure; on machines without decisions the optimum with its start.
@@ -43,8 +43,9 @@ struct OfProgram {
     work: [u64; 2],
 }
 
-impl Experiment for Beside {
-    fn program(&mut self, program: &Program) -> Result<(), Failure> {
+impl Study for Beside {
+    type Measured = OfProgram;
+    fn measure(program: &Program) -> Result<OfProgram, Failure> {
         let machines: Vec<Machine> = MACHINES.iter().filter_map(|(name, _)| models::find(name)).collect();
         let mut question = program.question(machines, &BLOCKS);
         question.with_replication = Want::Cost;
@@ -62,11 +63,16 @@ impl Experiment for Beside {
             printed[row.machine as usize][at] += row.printed.cost.as_f64();
             work = [work[0] + row.printed.stated_work, work[1] + row.printed.literal_work];
         }
-        self.of.push(OfProgram { name: program.listed.name, printed, single, best, work });
-        Ok(())
+        Ok(OfProgram { name: program.listed.name, printed, single, best, work })
     }
 
-    fn finish(self: Box<Self>) -> Result<ExperimentResult, Failure> {
+    fn conclude(of: Vec<OfProgram>) -> Result<ExperimentResult, Failure> {
+        Beside { of }.result()
+    }
+}
+
+impl Beside {
+    fn result(&self) -> Result<ExperimentResult, Failure> {
         Ok(ExperimentResult {
             tables: vec![self.by_machine(), self.by_program()],
             judged: vec![self.optimality(), self.order(), self.best_blocks(), self.running_time(), linear()],

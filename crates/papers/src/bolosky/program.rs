@@ -1,7 +1,7 @@
-//! The programs: our workloads at sizes like those of the thesis, recorded now, one after the other.
+//! The programs of the thesis, written anew as it describes them and recorded now, one after the other.
 use super::lookup::{Answered, BLOCKS, Machines, member};
 use super::work::{together, workers};
-use crate::programs;
+use crate::programs::{self, Run};
 use homenode_base::NodeId;
 use homenode_command::{Failure, Progress};
 use homenode_machine::models::family::{MEMBERS, Parameters};
@@ -12,6 +12,7 @@ use homenode_study::{Answer, Layout, Partition, Partitioner, Question, StudyErro
 use homenode_trace::Merged;
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Order, OrderKind, Stream};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -20,62 +21,77 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Processors: those of the thesis's traces (section 2.1).
 pub(super) const PROCESSORS: u16 = 8;
 
-/// A workload and what it stands for.
+/// A program of the thesis, written anew.
 pub(super) struct Listed {
-    /// Name here.
+    /// Name in the thesis.
     pub(super) name: &'static str,
-    /// Programs of the thesis that it resembles; empty if none.
-    pub(super) like: &'static str,
-    /// Whether work is dealt out in many small tasks, as in the thesis's Presto programs.
+    /// Whether work is dealt out in many small tasks, or without regard to locality: the thesis's Presto programs.
     pub(super) presto: bool,
-    /// Whether it is a program of the SPLASH collection, as some of the thesis's.
+    /// Whether it is a program of the SPLASH collection.
     pub(super) splash: bool,
+    /// Whether it stands in for an EPEX program, of which little more than the name is known.
+    pub(super) epex: bool,
+    /// Threads, on a processor each; `-r` is the seed that deals tasks.
+    threads: u16,
+    seeded: bool,
+    /// The phase that is recorded; all if none.
+    phase: Option<&'static str>,
     source: &'static str,
     defines: &'static [&'static str],
-    /// `-n` and further options, for XS, S and M; empty: too large for that size.
+    /// Options for XS, S and M.
     sizes: [&'static str; 3],
 }
 
+const PLAIN: Listed = Listed {
+    name: "",
+    presto: false,
+    splash: false,
+    epex: false,
+    threads: PROCESSORS,
+    seeded: false,
+    phase: Some("traced"),
+    source: "",
+    defines: &[],
+    sizes: ["-s XS", "-s S", "-s M"],
+};
+
 macro_rules! listed {
-    ($name:literal, $file:literal, $like:literal, [$($is:ident),*], [$($define:literal),*], $sizes:expr) => {
+    ($name:literal, $file:literal $(, $field:ident: $value:expr)*) => {
         Listed {
             name: $name,
-            like: $like,
             source: include_str!(concat!("../../../../workloads/", $file)),
-            defines: &[$($define),*],
-            sizes: $sizes,
-            $($is: true,)*
+            $($field: $value,)*
             ..PLAIN
         }
     };
 }
 
-const PLAIN: Listed =
-    Listed { name: "", like: "", presto: false, splash: false, source: "", defines: &[], sizes: ["", "", ""] };
-
-/// All programs, in the order of the page. XS makes 0.3 to 1 million references a program, S 2 to 4 million, M 10 to
-/// 20. The least that barnes can do is 4 million.
+/// All programs, in the order of table 2.1. S makes 0.5 to 8 million references a program, M up to 40.
 static LIST: &[Listed] = &[
-    listed!("matmult", "matmult.c", "matmult, p-matmult", [], [], ["-n 64", "-n 96", "-n 200"]),
-    listed!("gauss", "gauss.c", "gauss, p-gauss", [], [], ["-n 64", "-n 130", "-n 250"]),
-    listed!("fft", "fft.c", "e-fft", [], [], ["-n 4096", "-n 16384", "-n 65536"]),
-    listed!("sor", "sor.c", "sorbyr", [], [], ["-n 256 -i 2", "-n 512 -i 2", "-n 512 -i 8"]),
-    listed!("sor_cols", "sor.c", "sorbyc", [], ["-DHN_COLUMNS=1"], ["-n 256 -i 2", "-n 512 -i 2", "-n 512 -i 8"]),
-    listed!("msort", "msort.c", "kmerge, bsort", [], [], ["-n 8192", "-n 40000", "-n 200000"]),
-    listed!("qsort_tasks", "qsort_tasks.c", "p-qsort", [presto], [], ["-n 8192", "-n 50000", "-n 200000"]),
-    listed!("water", "water.c", "water", [splash], [], ["-n 64 -i 1", "-n 125 -i 2", "-n 343 -i 6"]),
-    listed!("mp3d", "mp3d.c", "mp3d", [splash], [], ["-n 2048 -i 6", "-n 8192 -i 6", "-n 32768 -i 10"]),
-    listed!("barnes", "barnes.c", "", [splash], [], ["", "-n 512 -i 1", "-n 2048 -i 1"]),
-    listed!("em3d", "em3d.c", "", [], [], ["-n 512 -i 10", "-n 1024 -i 25", "-n 4096 -i 40"]),
-    listed!("bfs", "bfs.c", "", [], [], ["-n 4096", "-n 16384", "-n 65536"]),
-    listed!("raytrace", "raytrace.c", "plytrace", [], [], ["-n 24 -b 64", "-n 40 -b 128", "-n 80 -b 256"]),
-    listed!("lu", "lu.c", "cholesky", [splash], [], ["-n 96 -b 16", "-n 128 -b 16", "-n 224 -b 16"]),
-    listed!("radix", "radix.c", "", [splash], [], ["-n 16384 -b 32", "-n 65536 -b 32", "-n 300000 -b 32"]),
+    listed!("e-fft", "thesis/e_fft.c", epex: true),
+    listed!("e-simp", "thesis/epex.c", epex: true),
+    listed!("e-hyd", "thesis/epex.c", epex: true, defines: &["-DHN_EPEX=2"]),
+    listed!("e-nasa", "thesis/epex.c", epex: true, defines: &["-DHN_EPEX=3"]),
+    listed!("gauss", "thesis/gauss_bands.c"),
+    listed!("chip", "thesis/chip.c", seeded: true),
+    listed!("bsort", "thesis/heapmerge.c"),
+    listed!("kmerge", "thesis/heapmerge.c", defines: &["-DHN_KMERGE=1"]),
+    listed!("plytrace", "thesis/plytrace.c"),
+    listed!("sorbyc", "thesis/sorby.c", threads: 7, defines: &["-DHN_COLUMNS=1"]),
+    listed!("sorbyr", "thesis/sorby.c", threads: 7),
+    listed!("matmult", "thesis/matmult_timed.c", threads: 7),
+    listed!("mp3d", "mp3d.c", splash: true, phase: None, sizes: ["-n 2048 -i 6", "-n 8192 -i 6", "-n 32768 -i 10"]),
+    listed!("cholesky", "thesis/cholesky.c", splash: true, seeded: true),
+    listed!("water", "water.c", splash: true, phase: None, sizes: ["-n 64 -i 1", "-n 125 -i 2", "-n 343 -i 6"]),
+    listed!("p-gauss", "thesis/p_gauss.c", presto: true, seeded: true),
+    listed!("p-qsort", "thesis/p_qsort.c", presto: true, seeded: true),
+    listed!("p-matmult", "thesis/p_matmult.c", presto: true, seeded: true),
+    listed!("p-life", "thesis/p_life.c", presto: true),
 ];
 
-/// The programs of a size: 0, 1 or 2 for XS, S and M.
-pub(super) fn of_size(size: usize) -> Vec<&'static Listed> {
-    LIST.iter().filter(|l| !l.sizes[size].is_empty()).collect()
+/// All programs.
+pub(super) fn all() -> &'static [Listed] {
+    LIST
 }
 
 /// Parts of a question for each worker, so that none waits long for the last.
@@ -87,6 +103,8 @@ pub(super) struct Program {
     pub(super) listed: &'static Listed,
     /// 0, 1 or 2 for XS, S and M.
     pub(super) size: usize,
+    /// Of all references in order.
+    print: u64,
     reader: DatasetReader,
     bindings: Vec<ThreadBinding>,
     partition: Partition,
@@ -96,25 +114,28 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Builds, records and partitions a program of the list; `size` is 0, 1 or 2 for XS, S and M.
+    /// Builds, records and partitions a program of the list; `size` is 0, 1 or 2 for XS, S and M, and `number` that of the
+    /// recording, which is also the seed that deals tasks.
     ///
     /// # Errors
     /// No compiler that can build it, or it fails.
     pub(super) fn record(
         listed: &'static Listed,
         folder: &Path,
-        size: usize,
+        (size, number): (usize, usize),
         progress: &mut dyn Progress,
     ) -> Result<Program, Failure> {
         let name = listed.name;
         let failed = |e: std::io::Error| Failure::work(format!("cannot write {}: {e}", folder.display()));
-        if !programs::built(folder, name, listed.source, listed.defines).map_err(failed)? {
+        if number == 0 && !programs::built(folder, name, listed.source, listed.defines).map_err(failed)? {
             return Err(Failure::work(format!("{name} cannot be built: a C compiler is needed (homenode doctor)")));
         }
-        let words = listed.sizes[size].split_whitespace();
-        let reader = programs::recorded(folder, name, words, u32::from(PROCESSORS), progress)?;
-        let bytes = programs::recorded_bytes(folder, name, u32::from(PROCESSORS))?;
-        Program::of(listed, size, reader, bytes)
+        let seed = (number + 1).to_string();
+        let seed = if listed.seeded { vec!["-r", &seed] } else { Vec::new() };
+        let words = listed.sizes[size].split_whitespace().chain(seed);
+        let run = Run { folder, name, threads: listed.threads.into(), number, phase: listed.phase };
+        let reader = run.recorded(words, progress)?;
+        Program::of(listed, size, reader, run.bytes()?)
     }
     /// Partitions a recording of so many bytes.
     pub(super) fn of(
@@ -126,8 +147,8 @@ impl Program {
         let node = |t: u32| NodeId(t.min(u32::from(PROCESSORS) - 1) as u16);
         let binding = |t: u32| ThreadBinding { cpu: node(t).0, node: node(t), space: reader.address_space(t) };
         let bindings: Vec<ThreadBinding> = (0..reader.threads()).map(binding).collect();
-        let partition = partitioned(&reader, &bindings)?;
-        Ok(Program { listed, size, reader, bindings, partition, machines: OnceLock::new(), recorded_bytes })
+        let (partition, print) = partitioned(&reader, &bindings)?;
+        Ok(Program { listed, size, print, reader, bindings, partition, machines: OnceLock::new(), recorded_bytes })
     }
     /// A question on these machines at these block sizes, with every thread on a processor and node of its own.
     pub(super) fn question(&self, machines: Vec<Machine>, blocks: &[u64]) -> Question {
@@ -186,6 +207,11 @@ impl Program {
         }
         Ok(Machines(all))
     }
+    /// What recordings with the same references in the same order have in common, and with luck no others. Memory may
+    /// lie elsewhere, in whole chunks.
+    pub(super) fn print(&self) -> u64 {
+        self.print
+    }
     /// References and the bytes of the recording.
     pub(super) fn recorded(&self) -> (u64, u64) {
         ((0..self.reader.threads()).map(|t| self.reader.refs(t)).sum(), self.recorded_bytes)
@@ -214,22 +240,57 @@ impl Program {
 
 /// All machines of the thesis count words of four bytes: one partition answers every question about them. Times are
 /// kept, for policies that look at a clock.
-fn partitioned(reader: &DatasetReader, bindings: &[ThreadBinding]) -> Result<Partition, Failure> {
+fn partitioned(reader: &DatasetReader, bindings: &[ThreadBinding]) -> Result<(Partition, u64), Failure> {
     let machines: Vec<Machine> = ["ace", "numa"].iter().filter_map(|name| models::find(name)).collect();
     let mut question = Question::new(machines, vec![bindings.to_vec(); 2], BLOCKS.to_vec());
     question.policies = vec![Choice::parse("platinum").map_err(Failure::work)?];
-    partition(&question, &mut Order::new(reader, OrderKind::Model)?)
+    let mut print = Print::default();
+    let order = Order::new(reader, OrderKind::Model)?;
+    let partition = partition_seen(&question, order, |refs| refs.iter().for_each(|r| print.take(r)))?;
+    Ok((partition, print.sum))
+}
+
+/// Chunks of memory that the programs begin arrays in.
+const CHUNK_BITS: u32 = 20;
+
+/// Folds references into one number; chunks count by when they come first.
+#[derive(Default)]
+struct Print {
+    sum: u64,
+    chunks: HashMap<u64, u64>,
+}
+
+impl Print {
+    fn take(&mut self, r: &Merged) {
+        let next = self.chunks.len() as u64;
+        let chunk = *self.chunks.entry(r.addr >> CHUNK_BITS).or_insert(next);
+        let place = chunk << CHUNK_BITS | r.addr & ((1 << CHUNK_BITS) - 1);
+        let what = u64::from(r.size) << 40 | u64::from(r.thread) << 8 | u64::from(r.op.writes());
+        for value in [place, what] {
+            self.sum = (self.sum ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        }
+    }
 }
 
 /// Partitions a stream, for this question.
 ///
 /// # Errors
 /// The question cannot be answered, or the references cannot be read.
-pub(super) fn partition(question: &Question, stream: &mut dyn Stream) -> Result<Partition, Failure> {
+pub(super) fn partition(question: &Question, stream: impl Stream) -> Result<Partition, Failure> {
+    partition_seen(question, stream, |_| ())
+}
+
+/// Partitions a stream and shows its references to `seen`.
+fn partition_seen(
+    question: &Question,
+    mut stream: impl Stream,
+    mut seen: impl FnMut(&[Merged]),
+) -> Result<Partition, Failure> {
     // Regions of one block: nothing above the largest block is cut, and work divides well.
     let layout = Layout { region_bytes: question.blocks.last().copied(), ..Layout::default() };
     let mut partitioner = Partitioner::new(question, layout).map_err(Failure::work)?;
     while let Some(piece) = stream.pull()? {
+        seen(piece.refs);
         partitioner.refs(piece.refs).map_err(Failure::work)?;
     }
     partitioner.finish().map_err(Failure::work)

@@ -119,7 +119,7 @@ fn dearer(m: &Machine, price: Price) -> Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bolosky::program::of_size;
+    use crate::bolosky::program;
     use homenode_base::Rng;
     use homenode_machine::models;
     use homenode_trace::synthetic::Builder;
@@ -139,7 +139,7 @@ mod tests {
                 b.read(thread, addr)
             };
         }
-        Program::of(of_size(0)[0], 0, b.open().expect("valid"), 1).expect("partitioned")
+        Program::of(&program::all()[0], 0, b.open().expect("valid"), 1).expect("partitioned")
     }
 
     /// Numbers of moves from costs alone, compared with the placement itself, which the slow solvers return.

@@ -1,6 +1,6 @@
 //! The programs: our workloads, recorded now; synthetic ones where there is no compiler.
 use super::synthetic;
-use crate::programs::{built, recorded};
+use crate::programs::{Run, built};
 use homenode_command::{Failure, Progress};
 use homenode_trace::dataset::DatasetReader;
 use std::path::{Path, PathBuf};
@@ -48,6 +48,6 @@ impl Programs {
     /// The references of one program.
     pub(super) fn run(&self, name: &str, threads: u32, progress: &mut dyn Progress) -> Result<DatasetReader, Failure> {
         let Some(folder) = &self.folder else { return synthetic::dataset(name, threads) };
-        recorded(folder, name, ["-s", &self.size], threads, progress)
+        Run { folder, name, threads, number: 0, phase: None }.recorded(["-s", &self.size], progress)
     }
 }

@@ -1,0 +1,48 @@
+//! Several recordings of each program: an experiment is concluded for each of them, and what differs is said.
+use super::program::Program;
+use super::settled;
+use super::{Experiment, ExperimentResult};
+use homenode_command::Failure;
+
+/// Recordings of each program.
+pub(super) const RECORDINGS: usize = 3;
+
+/// What an experiment measures in a program and makes of all programs.
+pub(super) trait Study: Send + 'static {
+    /// What it keeps of one recording of one program.
+    type Measured: Clone + Send;
+    /// Whether it looks at programs at all.
+    const LOOKS: bool = true;
+    /// One recording.
+    fn measure(program: &Program) -> Result<Self::Measured, Failure>;
+    /// One recording of every program, in the order of the page.
+    fn conclude(all: Vec<Self::Measured>) -> Result<ExperimentResult, Failure>;
+}
+
+/// What was measured, by number of the recording.
+pub(super) struct Gathered<S: Study>([Vec<S::Measured>; RECORDINGS]);
+
+impl<S: Study> Gathered<S> {
+    /// Ready for the first program.
+    pub(super) fn boxed() -> Box<dyn Experiment> {
+        Box::new(Gathered::<S>(Default::default()))
+    }
+}
+
+impl<S: Study> Experiment for Gathered<S> {
+    fn looks(&self) -> bool {
+        S::LOOKS
+    }
+    fn program(&mut self, number: usize, program: &Program) -> Result<(), Failure> {
+        self.0[number].push(S::measure(program)?);
+        Ok(())
+    }
+    fn as_before(&mut self, number: usize, before: usize) {
+        let same = self.0[before].last().cloned();
+        self.0[number].extend(same);
+    }
+    fn finish(self: Box<Self>) -> Result<ExperimentResult, Failure> {
+        let each = self.0.into_iter().map(S::conclude);
+        Ok(settled::merged(each.collect::<Result<_, Failure>>()?))
+    }
+}

@@ -1,0 +1,183 @@
+//! Rules by which claims are judged, as data beside the claims: bands for numbers, and programs that must be among those
+//! which an experiment found.
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// What an experiment measured for a claim.
+#[derive(Default)]
+pub(super) struct Measures {
+    values: BTreeMap<&'static str, f64>,
+    names: BTreeMap<&'static str, Vec<&'static str>>,
+}
+
+impl Measures {
+    /// With a number.
+    pub(super) fn value(mut self, name: &'static str, value: f64) -> Measures {
+        self.values.insert(name, value);
+        self
+    }
+    /// With the programs of which something holds.
+    pub(super) fn names(mut self, name: &'static str, programs: Vec<&'static str>) -> Measures {
+        self.names.insert(name, programs);
+        self
+    }
+}
+
+/// One condition; a claim agrees if all of its rules hold.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(untagged, deny_unknown_fields)]
+pub(super) enum Rule {
+    /// A number lies in a band, ends included.
+    Band {
+        /// Name of the number.
+        value: String,
+        /// Least, if there is one.
+        from: Option<f64>,
+        /// Greatest, if there is one.
+        to: Option<f64>,
+    },
+    /// A share in percent is within the points of the page's rule of the published one.
+    Near {
+        /// Name of the number.
+        share: String,
+        /// The published one.
+        near: f64,
+    },
+    /// Programs found are those that are published, but for some.
+    Names {
+        /// Name of what was found.
+        found: String,
+        /// The published ones.
+        of: Vec<String>,
+        /// So many of these at least.
+        at_least: usize,
+        /// And so many others at most.
+        others_at_most: usize,
+    },
+}
+
+impl Rule {
+    /// Whether it holds, with shares within so many points. What was not measured does not hold.
+    pub(super) fn holds(&self, measures: &Measures, points: f64) -> bool {
+        let number = |name: &String| measures.values.get(name.as_str()).copied().unwrap_or(f64::NAN);
+        match self {
+            Rule::Band { value, from, to } => {
+                let x = number(value);
+                !x.is_nan() && from.is_none_or(|least| x >= least) && to.is_none_or(|most| x <= most)
+            }
+            Rule::Near { share, near } => (number(share) - near).abs() <= points,
+            Rule::Names { found, of, at_least, others_at_most } => {
+                measures.names.get(found.as_str()).is_some_and(|names| {
+                    let hits = names.iter().filter(|n| of.iter().any(|o| o == *n)).count();
+                    hits >= *at_least && names.len() - hits <= *others_at_most
+                })
+            }
+        }
+    }
+
+    /// What it asks for, if that was not measured.
+    pub(super) fn missing(&self, measures: &Measures) -> Option<&str> {
+        let (name, known) = match self {
+            Rule::Band { value: name, .. } | Rule::Near { share: name, .. } => {
+                (name, measures.values.contains_key(name.as_str()))
+            }
+            Rule::Names { found: name, .. } => (name, measures.names.contains_key(name.as_str())),
+        };
+        (!known).then_some(name)
+    }
+
+    /// For the reader.
+    pub(super) fn words(&self, points: f64) -> String {
+        match self {
+            Rule::Band { value, from, to } => match (from, to) {
+                (Some(least), Some(most)) => format!("{value} is from {least} to {most}"),
+                (Some(least), None) => format!("{value} is at least {least}"),
+                (None, Some(most)) => format!("{value} is at most {most}"),
+                (None, None) => format!("{value} is known"),
+            },
+            Rule::Near { share, near } => format!("{share} is within {points} points of {near}"),
+            Rule::Names { found, of, at_least, others_at_most } => {
+                format!("{found}: at least {at_least} of {} and at most {others_at_most} others", of.join(", "))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bolosky::claims::{POINTS, published};
+
+    /// Leaks, which a test may: names of measures are static.
+    fn still(name: &str) -> &'static str {
+        name.to_owned().leak()
+    }
+
+    fn programs(of: &[String], hits: usize, others: usize) -> Vec<&'static str> {
+        let strangers = (0..others).map(|i| still(&format!("stranger {i}")));
+        of.iter().take(hits).map(|n| still(n)).chain(strangers).collect()
+    }
+
+    /// Adds what makes a rule hold.
+    fn kept(m: Measures, rule: &Rule) -> Measures {
+        match rule {
+            Rule::Band { value, from, to } => m.value(still(value), from.or(*to).expect("an end")),
+            Rule::Near { share, near } => m.value(still(share), *near),
+            Rule::Names { found, of, at_least, others_at_most } => {
+                m.names(still(found), programs(of, *at_least, *others_at_most))
+            }
+        }
+    }
+
+    /// Everything that just breaks a rule.
+    fn broken(rule: &Rule, fresh: impl Fn() -> Measures) -> Vec<Measures> {
+        match rule {
+            Rule::Band { value, from, to } => {
+                let outside = from.map(|x| x - 1e-6).into_iter().chain(to.map(|x| x + 1e-6));
+                outside.chain([f64::NAN]).map(|x| fresh().value(still(value), x)).collect()
+            }
+            Rule::Near { share, near } => {
+                [near - POINTS - 0.1, near + POINTS + 0.1].map(|x| fresh().value(still(share), x)).into()
+            }
+            Rule::Names { found, of, at_least, others_at_most } => {
+                let fewer = at_least.checked_sub(1).map(|hits| programs(of, hits, 0));
+                let more = programs(of, *at_least, others_at_most + 1);
+                fewer.into_iter().chain([more]).map(|names| fresh().names(still(found), names)).collect()
+            }
+        }
+    }
+
+    #[test]
+    fn every_rule_of_the_data_can_hold_and_can_fail() {
+        let mut rules = 0;
+        for claim in published().expect("data") {
+            let all = || claim.rules.iter().fold(Measures::default(), kept);
+            assert!(claim.rules.iter().all(|r| r.holds(&all(), POINTS)), "{}: can hold", claim.id);
+            for rule in &claim.rules {
+                let failures = broken(rule, all);
+                assert!(!failures.is_empty(), "{}: {rule:?} can fail", claim.id);
+                for measures in failures {
+                    assert!(!rule.holds(&measures, POINTS), "{}: {rule:?} holds where it must not", claim.id);
+                }
+                assert!(!rule.holds(&Measures::default(), POINTS), "{}: nothing measured, nothing held", claim.id);
+                assert!(rule.missing(&Measures::default()).is_some() && rule.missing(&all()).is_none(), "{}", claim.id);
+                assert!(!rule.words(POINTS).ends_with("known"), "{}: a band has an end", claim.id);
+                rules += 1;
+            }
+        }
+        assert!(rules >= 30, "{rules} rules");
+    }
+
+    #[test]
+    fn programs_of_the_rules_exist() {
+        let known: Vec<&str> = crate::bolosky::program::all().iter().map(|l| l.name).collect();
+        for claim in published().expect("data") {
+            for rule in claim.rules {
+                if let Rule::Names { of, at_least, .. } = rule {
+                    assert!(of.len() >= at_least, "{}", claim.id);
+                    assert!(of.iter().all(|n| known.contains(&n.as_str())), "{}: {of:?}", claim.id);
+                }
+            }
+        }
+    }
+}

@@ -97,25 +97,28 @@ fn counted_instructions_take_a_cycle_each() {
     assert_eq!(instructions(0.5) - instructions(0.0), 8 * 500);
 }
 
+/// What is asked for, changed.
+type Change = fn(&mut SimMemoryRequest);
+
 #[test]
 fn what_cannot_be_run_is_refused_with_the_reason() {
     let folder = dataset(&program());
-    let refused = |change: &dyn Fn(&mut SimMemoryRequest)| {
+    let refused = |change: Change| {
         let mut asked = request(&folder);
         change(&mut asked);
         let failure = sim_memory(&asked, &mut ()).expect_err("refused");
         (failure.class, failure.to_string())
     };
-    let cases: [(&dyn Fn(&mut SimMemoryRequest), &str); 9] = [
-        (&|r| r.pressures = vec!["0".into()], "0 %"),
-        (&|r| r.pressures = vec!["101".into()], "101 %"),
-        (&|r| r.pressures = vec!["90..10".into()], "90..10"),
-        (&|r| r.architectures = vec!["coma".into()], "known are ccnuma, scoma"),
-        (&|r| r.machine = "numa".into(), "[hybrid]"),
-        (&|r| r.phase = Some("sort".into()), "known are fill, use"),
-        (&|r| r.gaps = -1.0, "--gaps"),
-        (&|r| r.open = vec!["o1".into()], "known are o2, o3"),
-        (&|r| (r.pressures, r.architectures) = (vec!["100".into()], vec!["scoma".into()]), "no frame is left"),
+    let cases: [(Change, &str); 9] = [
+        (|r| r.pressures = vec!["0".into()], "0 %"),
+        (|r| r.pressures = vec!["101".into()], "101 %"),
+        (|r| r.pressures = vec!["90..10".into()], "90..10"),
+        (|r| r.architectures = vec!["coma".into()], "known are ccnuma, scoma"),
+        (|r| r.machine = "numa".into(), "[hybrid]"),
+        (|r| r.phase = Some("sort".into()), "known are fill, use"),
+        (|r| r.gaps = -1.0, "--gaps"),
+        (|r| r.open = vec!["o1".into()], "known are o2, o3"),
+        (|r| (r.pressures, r.architectures) = (vec!["100".into()], vec!["scoma".into()]), "no frame is left"),
     ];
     for (change, word) in cases {
         let (class, text) = refused(change);

@@ -19,7 +19,8 @@
 //! (0..80).for_each(|i| _ = program.read(1 + i % 7, 0x10_0000 + 0x1000 * u64::from(i % 8)));
 //! let machine = models::find("ascoma").expect("in the registry");
 //! let question = Question { machine: &machine, map: None, options: Default::default() };
-//! let bound = question.bind(&program.open()?)?;
+//! let dataset = program.open()?;
+//! let bound = question.bind(&dataset)?;
 //! let row = run(&bound, archs::find("ascoma").expect("in the registry"), 50, || NoGaps)?;
 //! assert_eq!(row.total.relocated, 0, "nothing is refetched 32 times");
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -70,10 +70,17 @@ pub fn sim_memory(request: &SimMemoryRequest, progress: &mut dyn Progress) -> Re
     let others = specs.into_iter().filter(|s| s.name != archs::BASE.name);
     asked.extend(others.flat_map(|s| pressures.iter().map(move |p| (s, *p))));
     let total = asked.len() as u64;
-    let mut rows: Vec<Row> = Vec::new();
+    let (mut rows, mut left_out): (Vec<Row>, Vec<MemoryError>) = Default::default();
     for (done, (spec, pressure)) in (0..).zip(asked) {
         progress.at("simulating", done, Some(total));
-        rows.push(run(&bound, spec, pressure, || source.run()).map_err(failure)?);
+        match run(&bound, spec, pressure, || source.run()) {
+            Ok(row) => rows.push(row),
+            Err(e @ MemoryError::NoPageCache { .. }) => left_out.push(e),
+            Err(e) => return Err(failure(e)),
+        }
+    }
+    if rows.len() == 1 && !left_out.is_empty() {
+        return Err(failure(left_out.remove(0)));
     }
     progress.at("simulating", total, Some(total));
     let known = source.known();
@@ -86,7 +93,7 @@ pub fn sim_memory(request: &SimMemoryRequest, progress: &mut dyn Progress) -> Re
         gaps: request.gaps,
         open: request.open.clone(),
         instructions: known,
-        notes: notes(&reader, known, &rows[0]),
+        notes: left_out.iter().map(|e| format!("left out: {e}")).chain(notes(&reader, known, &rows[0])).collect(),
         layout: LayoutDoc::new(layout),
         relations: relations(&rows, layout),
         rows: doc::relative(rows),

@@ -18,8 +18,7 @@ pub struct SimMemoryDoc {
     pub dataset: String,
     /// Name of the machine.
     pub machine: String,
-    /// The phase that is counted; all if absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The phase that is counted; null: everything is.
     pub phase: Option<String>,
     /// Factor of the instructions between references.
     pub gaps: f64,

@@ -15,8 +15,17 @@ pub(crate) fn mistake(e: &clap::Error) -> Option<String> {
 /// The command that explains the one that was meant.
 fn help(words: impl Iterator<Item = String>) -> String {
     let cli = Cli::command();
-    let named = words.into_iter().find_map(|w| cli.find_subcommand(&w).map(|c| c.get_name().to_owned()));
-    named.map_or_else(|| "homenode --help".to_owned(), |name| format!("homenode {name} --help"))
+    let (mut command, mut named) = (&cli, "homenode".to_owned());
+    for word in words {
+        if !command.has_subcommands() {
+            break;
+        }
+        if let Some(inner) = command.find_subcommand(&word) {
+            named = format!("{named} {}", inner.get_name());
+            command = inner;
+        }
+    }
+    format!("{named} --help")
 }
 
 /// clap's paragraphs as one line: what is wrong, then its tips, without the usage.
@@ -55,6 +64,7 @@ mod tests {
         assert!(unknown.contains("--limit-refs") && unknown.ends_with("see 'homenode record --help'"), "{unknown}");
         let value = said(&["record", "--limit-refs", "0", "./a"]);
         assert!(value.contains("at least 1, such as 250000, 10M or 2G"), "{value}");
+        assert!(said(&["sim", "memory", "--json", "--csv", "x.hnt"]).ends_with("see 'homenode sim memory --help'"));
         assert!(said(&["reprot"]).ends_with("see 'homenode --help'"));
         assert!([missing, unknown, value].iter().all(|l| !l.contains('\n')));
         let help = Cli::try_parse_from(["homenode", "record", "--help"]).expect_err("no command");

@@ -3,7 +3,8 @@
 //! The text sets it to an eighth of the page's bytes and lets every access count. The printed tables contradict that: in
 //! all 84 rows with counters it is an eighth of the page's words, and reads alone count. That is the default.
 use super::Param;
-use crate::effects::words;
+use super::copies::Copies;
+use crate::effects::{Effect, Effects, words};
 use homenode_base::{NodeId, NodeSet};
 use homenode_placement::{Access, AccessKind};
 
@@ -100,5 +101,43 @@ impl Counters {
             (AccessKind::Read, 0 | 1) => 1,
             (AccessKind::Read, left) => access.weight.min(left - 1),
         }
+    }
+}
+
+/// Copies of a page that are made when a counter has run out.
+#[derive(Clone, Debug, Default)]
+pub struct Counted {
+    pub(super) copies: Copies,
+    pub(super) counters: Counters,
+}
+
+impl Counted {
+    /// How many equal accesses do the same.
+    #[inline]
+    pub(super) fn together(&self, access: &Access, counter: Counter) -> u32 {
+        match self.copies.holders.contains(access.node) {
+            true => access.weight,
+            false => self.counters.together(access, counter),
+        }
+    }
+    /// Reads of the own copy, of the master copy while the processor counts, or the one that makes the copy.
+    #[inline]
+    pub(super) fn read(&mut self, access: &Access, counter: Counter, effects: &mut Effects) {
+        let Counted { copies, counters } = self;
+        if copies.holders.contains(access.node) {
+            effects.add(Effect::Local, access.weight.into());
+        } else if counters.left(access.node, counter) > 1 {
+            counters.count(access, counter);
+            effects.add(Effect::RemoteRead, access.weight.into());
+        } else {
+            counters.unmap(access.node);
+            copies.holders.insert(access.node);
+            effects.add(Effect::FetchMapped, 1);
+        }
+    }
+    /// As before the first access.
+    pub(super) fn reset(&mut self) {
+        self.copies.holders.clear();
+        self.counters.reset();
     }
 }

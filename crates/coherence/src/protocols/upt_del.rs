@@ -1,8 +1,7 @@
 //! UPT.DEL: UPT, but a processor copies a page only at its c-th read of it; before that it references the master copy.
-use super::copies::Copies;
-use super::counters::{C, Counter, Counters, EVERY};
+use super::counters::{C, Counted, Counter, EVERY};
 use super::{MASTER, Spec, Timing, pages};
-use crate::effects::{Effect, Effects};
+use crate::effects::Effects;
 use crate::protocol::Protocol;
 use homenode_base::NodeSet;
 use homenode_placement::{Access, AccessKind};
@@ -28,45 +27,26 @@ pub struct UptDel {
     pub master: bool,
 }
 
-/// State of a page.
-#[derive(Clone, Debug, Default)]
-pub struct State {
-    copies: Copies,
-    counters: Counters,
-}
-
 impl Protocol for UptDel {
-    type State = State;
+    type State = Counted;
     #[inline]
-    fn together(&self, page: &State, access: &Access) -> u32 {
-        match page.copies.holders.contains(access.node) {
-            true => access.weight,
-            false => page.counters.together(access, self.counter),
-        }
+    fn together(&self, page: &Counted, access: &Access) -> u32 {
+        page.together(access, self.counter)
     }
     #[inline]
-    fn step(&self, page: &mut State, access: &Access, effects: &mut Effects) {
-        let State { copies, counters } = page;
-        if access.kind == AccessKind::Write {
-            if !copies.update(access, self.master, effects) {
-                counters.write(access, self.counter);
-            }
-        } else if copies.holders.contains(access.node) {
-            effects.add(Effect::Local, access.weight.into());
-        } else if counters.left(access.node, self.counter) > 1 {
-            counters.count(access, self.counter);
-            effects.add(Effect::RemoteRead, access.weight.into());
-        } else {
-            counters.unmap(access.node);
-            copies.holders.insert(access.node);
-            effects.add(Effect::FetchMapped, 1);
+    fn step(&self, page: &mut Counted, access: &Access, effects: &mut Effects) {
+        if access.kind == AccessKind::Read {
+            return page.read(access, self.counter, effects);
+        }
+        let Counted { copies, counters } = page;
+        if !copies.update(access, self.master, effects) {
+            counters.write(access, self.counter);
         }
     }
-    fn holders<'s>(&self, page: &'s State) -> &'s NodeSet {
+    fn holders<'s>(&self, page: &'s Counted) -> &'s NodeSet {
         &page.copies.holders
     }
-    fn reset(&self, page: &mut State) {
-        page.copies.holders.clear();
-        page.counters.reset();
+    fn reset(&self, page: &mut Counted) {
+        page.reset();
     }
 }

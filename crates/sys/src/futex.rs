@@ -43,6 +43,7 @@ mod tests {
             word.store(1, Ordering::Release);
             wake_all(&word);
             sleeper.join().unwrap();
+            assert!(start.elapsed() < Duration::from_secs(30), "woken, and not by the end of its patience");
         });
     }
 }

@@ -6,7 +6,7 @@
 //! known), and ours comes from the
 //! same engines that answer everything else.
 //!
-//! Reading order: [`Paper`], [`ReproduceDoc`], [`reproduce`], `programs` (what is recorded), `page`, then the papers.
+//! Reading order: [`Paper`], [`ReproduceDoc`], [`reproduce`], `judging` (claims, rules, pictures), `programs` (what is recorded), `page`, then the papers.
 //!
 //! ```
 //! use homenode_papers::{ALL, ReproduceRequest, Verdict, reproduce};
@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod doc;
+mod judging;
 mod page;
 mod paper;
 mod programs;

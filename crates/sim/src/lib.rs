@@ -1,13 +1,13 @@
 //! # homenode-sim: what it would have cost
 //!
-//! Cache filter, plain engine and what-if transforms over the merged trace; memory systems in virtual time over the threads.
+//! Cache filter, plain engine and what-if transforms over the merged trace.
 //!
 //! **Invariant:** pure; the same trace, machine and options give the same [`Evaluation`] everywhere, and the parts of
 //! every result add up to its total exactly.
 //!
 //! Reading order: [`evaluation`] (what comes out), [`evidence`] (what that does not rest on), [`evaluate`](mod@evaluate) (the passes), `affinity` and `lives` (where threads were told to run, and which lived beside each other), `replay` (one pass: `binding`,
 //! `split`, [`cache`], `memory_side`, `seen`, `fold`), `consumers` and `usage` (what is computed beside each other), [`engine`], [`filtered`], [`profile`], [`names`] (of addresses and code),
-//! [`whatif`], [`verify`]; beside all of that [`timed`] and [`memory`] (virtual time, `docs/design/virtual-time.md`). The definitions, exact enough to recompute results by other means, are in `docs/design/replay.md`.
+//! [`whatif`], [`verify`]. The definitions, exact enough to recompute results by other means, are in `docs/design/replay.md`.
 //!
 //! ```
 //! use homenode_machine::models;
@@ -48,7 +48,6 @@ pub mod evidence;
 pub mod filtered;
 mod fold;
 mod lives;
-pub mod memory;
 mod memory_side;
 pub mod names;
 mod observer;
@@ -57,7 +56,6 @@ mod replay;
 mod seen;
 mod setup;
 mod split;
-pub mod timed;
 mod usage;
 mod verified;
 pub mod verify;

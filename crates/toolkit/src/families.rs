@@ -71,11 +71,11 @@ fn member(name: &str, summary: &str) -> Member {
 }
 
 fn architectures() -> Vec<Member> {
-    homenode_sim::memory::archs::ALL.iter().map(|s| member(s.name, s.summary)).collect()
+    homenode_timed::memory::archs::ALL.iter().map(|s| member(s.name, s.summary)).collect()
 }
 
 fn open_points() -> Vec<Member> {
-    homenode_sim::memory::OPEN_POINTS.iter().map(|p| member(p.name, p.summary)).collect()
+    homenode_timed::memory::OPEN_POINTS.iter().map(|p| member(p.name, p.summary)).collect()
 }
 
 fn policies() -> Vec<Member> {

@@ -1,12 +1,12 @@
 //! E1: how large our recordings are and what they consist of, beside table 2.1.
 use super::cards::{self, Card};
-use super::claims::{Judged, POINTS};
 use super::lookup::two;
 use super::paper::{columns, short};
 use super::program::Program;
-use super::rules::Measures;
-use super::{ExperimentResult, Gathered, Spec, Study};
+use super::{CLAIMS, Found, Gathered, Spec, Study};
 use crate::doc::Table;
+use crate::judging::claims::{Judged, POINTS};
+use crate::judging::rules::Measures;
 use homenode_command::Failure;
 use homenode_trace::Merged;
 use std::collections::HashMap;
@@ -87,9 +87,9 @@ impl Study for Sizes {
         })
     }
 
-    fn conclude(programs: Vec<Size>) -> Result<ExperimentResult, Failure> {
+    fn conclude(programs: Vec<Size>) -> Result<Found, Failure> {
         let all = Sizes { programs };
-        Ok(ExperimentResult { tables: vec![all.cards()], judged: all.judged(), ..ExperimentResult::default() })
+        Ok(Found { tables: vec![all.cards()], judged: all.judged(), ..Found::default() })
     }
 }
 
@@ -171,7 +171,7 @@ impl Sizes {
                 |points| more_loads == all && 2 * near(points) > total,
                 "agrees if loads prevail everywhere and most shares are near those of the counterpart",
             ),
-            Judged::ruled(
+            CLAIMS.ruled(
                 "table-2.1-private",
                 format!("{} of references to pages of one thread in the EPEX programs", words.join(", ")),
                 &Measures::default().value("least share of EPEX, %", least_private),

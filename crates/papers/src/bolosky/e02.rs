@@ -1,11 +1,11 @@
 //! E2: how much of the writable data a policy keeps local (alpha), how much that matters (beta), what is left (gamma).
-use super::claims::Judged;
 use super::lookup::median;
 use super::paper::{columns, number, rows, short};
 use super::program::Program;
-use super::rules::Measures;
-use super::{ExperimentResult, Gathered, Spec, Study};
+use super::{CLAIMS, Found, Gathered, Spec, Study};
 use crate::doc::Table;
+use crate::judging::claims::Judged;
+use crate::judging::rules::Measures;
 use homenode_command::Failure;
 use homenode_machine::models;
 use homenode_placement::policies::Choice;
@@ -83,7 +83,7 @@ impl Study for Shares {
         Err(Failure::work(format!("{}: no alpha, beta and gamma", program.listed.name)))
     }
 
-    fn conclude(ours: Vec<Ours>) -> Result<ExperimentResult, Failure> {
+    fn conclude(ours: Vec<Ours>) -> Result<Found, Failure> {
         let all = Shares { ours };
         let mut judged = printed_3_1()?;
         judged.extend(printed_3_2());
@@ -104,7 +104,7 @@ impl Study for Shares {
             "movement / T_numa, %",
         ]);
         let rows = all.ours.iter().map(row).collect();
-        Ok(ExperimentResult {
+        Ok(Found {
             tables: vec![Table { title: "tables 3.1 and 3.2 with our programs".into(), columns, rows }],
             judged,
             notes: vec![
@@ -113,7 +113,7 @@ impl Study for Shares {
                  beta is larger than in a program that also computes, and gamma with it."
                     .into(),
             ],
-            ..ExperimentResult::default()
+            ..Found::default()
         })
     }
 }
@@ -232,7 +232,7 @@ impl Shares {
                 all(&gammas, |g| g <= 1.05),
                 "agrees if each is at most 1.05; ours do nothing but reference memory, so misplacement weighs more",
             ),
-            Judged::ruled(
+            CLAIMS.ruled(
                 "alpha-shared",
                 format!("Presto median {}, others {}; least {who} {}", short(presto), short(others), short(least)),
                 &Measures::default().value("least of Presto", least_presto).value("median of the others", others),

@@ -1,10 +1,10 @@
 //! E3: how much results change when the recorded order of references is disturbed.
-use super::claims::Judged;
 use super::paper::{columns, number, rows, short};
 use super::program::{self, Program};
-use super::work::together;
-use super::{ExperimentResult, Figure, Gathered, Spec, Study};
+use super::{Figure, Found, Gathered, Spec, Study};
 use crate::doc::Table;
+use crate::judging::claims::Judged;
+use crate::judging::work::together;
 use homenode_base::TotalCost;
 use homenode_command::Failure;
 use homenode_machine::models;
@@ -140,16 +140,16 @@ impl Study for Disturbed {
         Ok(OfProgram { name: program.listed.name, references, changes, seeds: seeds_of })
     }
 
-    fn conclude(of: Vec<OfProgram>) -> Result<ExperimentResult, Failure> {
+    fn conclude(of: Vec<OfProgram>) -> Result<Found, Failure> {
         let seeds = of.first().map_or([0; 2], |p| p.seeds);
         Disturbed { of, seeds }.result()
     }
 }
 
 impl Disturbed {
-    fn result(&self) -> Result<ExperimentResult, Failure> {
+    fn result(&self) -> Result<Found, Failure> {
         let [most, others] = self.seeds;
-        Ok(ExperimentResult {
+        Ok(Found {
             tables: vec![
                 self.table("table 4.1: largest change in percent, synchronisation ignored as there", 0),
                 self.table("the same with the happens-before of recorded synchronisation kept", 1),
@@ -161,7 +161,7 @@ impl Disturbed {
                 "E3: at this size {most} orders of the local filter with synchronisation ignored, which figure 4.4 needs, \
                  and {others} of each other kind (5 of every kind at M)."
             )],
-            ..ExperimentResult::default()
+            ..Found::default()
         })
     }
 }

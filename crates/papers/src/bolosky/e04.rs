@@ -1,10 +1,10 @@
 //! E4: the policies of chapter 5 beside the optimum on the ACE and the Butterfly.
-use super::claims::{Judged, POINTS};
 use super::lookup::{median, names, part, two};
 use super::program::{Listed, Program};
-use super::rules::Measures;
-use super::{Bars, ExperimentResult, Gathered, Spec, Study};
+use super::{Bars, CLAIMS, Found, Gathered, Spec, Study};
 use crate::doc::Table;
+use crate::judging::claims::{Judged, POINTS};
+use crate::judging::rules::Measures;
 use homenode_command::Failure;
 use homenode_machine::Machine;
 use homenode_machine::models;
@@ -61,20 +61,20 @@ impl Study for Policies {
         Ok(new)
     }
 
-    fn conclude(all: Vec<Measured>) -> Result<ExperimentResult, Failure> {
+    fn conclude(all: Vec<Measured>) -> Result<Found, Failure> {
         Policies(all).result()
     }
 }
 
 impl Policies {
-    fn result(&self) -> Result<ExperimentResult, Failure> {
+    fn result(&self) -> Result<Found, Failure> {
         let dear = |m: &&Measured| m.optimum[BUTTERFLY] > DEAR;
         let bars = vec![
             self.bars("E4-ace", "ACE: cost of policies (figure 5.1)", ACE, |_| true),
             self.bars("E4-butterfly", "Butterfly: cost of policies (figure 5.2)", BUTTERFLY, |m| !dear(m)),
             self.bars("E4-butterfly-dear", "Butterfly: programs of high cost (figure 5.3)", BUTTERFLY, dear),
         ];
-        Ok(ExperimentResult {
+        Ok(Found {
             tables: vec![self.table(), self.clock()],
             bars,
             judged: self.judged(PLATINUM),
@@ -85,7 +85,7 @@ impl Policies {
                  on it."
                     .into(),
             ],
-            ..ExperimentResult::default()
+            ..Found::default()
         })
     }
 }
@@ -202,15 +202,17 @@ impl Policies {
             ("share-platinum-ace", ACE, platinum),
             ("share-ace-butterfly", BUTTERFLY, OF_ACE),
         ];
-        let judge = |(id, machine, policy): (&'static str, usize, usize)| match self.mean(machine, policy) {
+        let judge = |(id, machine, policy): (&'static str, usize, usize)| {
+            match self.mean(machine, policy) {
             None => Judged::unknown(id, "", "the optimum saves nothing in any program"),
-            Some(ours) => Judged::ruled(
+            Some(ours) => CLAIMS.ruled(
                 id,
                 format!("{ours:.0} percent; median {:.0}", self.median(machine, policy)),
                 &Measures::default().value("mean", ours).value("median", self.median(machine, policy)),
                 "mean of the programs where the optimum saves a twentieth at least (where it saves nothing a share means nothing), \
                  median of all",
             ),
+        }
         };
         all.into_iter().map(judge).collect()
     }
@@ -281,13 +283,13 @@ impl Policies {
                 "optimum below 1.26 in all programs but those of many tasks and mp3d",
             ),
             Judged::by("optimum-butterfly-25", above(&butterfly, usuals), butterfly.is_empty(), "the same programs"),
-            Judged::ruled(
+            CLAIMS.ruled(
                 "delay-15",
                 above(&delay, self.0.len()),
                 &Measures::default().names("beyond", delay),
                 "programs on which Delay costs more than 1.15 times the optimum on the ACE",
             ),
-            Judged::ruled(
+            CLAIMS.ruled(
                 "policies-below-4",
                 above(&four, plains),
                 &Measures::default().names("above", four),
@@ -313,19 +315,19 @@ impl Policies {
             |presto: bool| self.0.iter().filter(move |m| m.listed.presto == presto).map(|m| m.optimum[BUTTERFLY]);
         let (presto, rest) = (median(optimum(true)), median(optimum(false)));
         vec![
-            Judged::ruled(
+            CLAIMS.ruled(
                 "fig-5.1",
                 format!("PLATINUM worst in {}", names(poor.iter().copied())),
                 &Measures::default().names("worst", poor),
                 "programs where PLATINUM costs more than ACE and a tenth more than the optimum on the ACE",
             ),
-            Judged::ruled(
+            CLAIMS.ruled(
                 "fig-5.2",
                 format!("Delay better in {}; alike in {like} of {all}", names(differ.iter().copied())),
                 &Measures::default().names("better", differ).value("share alike", part(like, all)),
                 "on the Butterfly: better by more than a tenth, alike within a tenth",
             ),
-            Judged::ruled(
+            CLAIMS.ruled(
                 "fig-5.3",
                 format!("medians {presto:.1} and {rest:.1}; above {DEAR}: {}", names(dear.iter().copied())),
                 &Measures::default().value("ratio", presto / rest).names("dear", dear),

@@ -1,11 +1,11 @@
 //! E5: the optimum over the price of a move: G on the ACE, R on the Butterfly.
-use super::claims::Judged;
 use super::lookup::{Answered, names};
 use super::moves_case::{self, PAGE, Parts, machine};
 use super::program::{Listed, Program};
-use super::rules::Measures;
 use super::slopes::{Apart, Price};
-use super::{ExperimentResult, Figure, Gathered, Spec, Study};
+use super::{CLAIMS, Figure, Found, Gathered, Spec, Study};
+use crate::judging::claims::Judged;
+use crate::judging::rules::Measures;
 use homenode_command::Failure;
 use homenode_placement::policies::Choice;
 use homenode_study::analyses::{Series, Sweep, is_concave, is_linear, scaled};
@@ -78,7 +78,7 @@ impl Study for Prices {
         })
     }
 
-    fn conclude(programs: Vec<Measured>) -> Result<ExperimentResult, Failure> {
+    fn conclude(programs: Vec<Measured>) -> Result<Found, Failure> {
         Prices { programs }.result()
     }
 }
@@ -88,7 +88,7 @@ impl Prices {
         self.programs.iter().find_map(|m| m.parts.as_ref())
     }
 
-    fn result(&self) -> Result<ExperimentResult, Failure> {
+    fn result(&self) -> Result<Found, Failure> {
         let shown = |of: fn(&Measured) -> &Lines| self.programs.iter().map(|m| of(m).series(m.listed.name)).collect();
         let moves = |m: &Measured| Series { label: m.listed.name.to_owned(), ..m.moves.clone() };
         let figure = |name: &str, title: &str, axes, lines| Figure {
@@ -121,7 +121,7 @@ impl Prices {
         ];
         figures.extend(self.sor().iter().flat_map(|parts| parts.figures(self.policies_of_sor())));
         let judged = self.shapes().into_iter().chain(self.steps()).chain(moves_case::judged(self.sor()));
-        Ok(ExperimentResult { judged: judged.collect(), figures, ..ExperimentResult::default() })
+        Ok(Found { judged: judged.collect(), figures, ..Found::default() })
     }
 }
 
@@ -255,7 +255,7 @@ impl Prices {
         let (at_page, at_half) = (times(&page), times(&half));
         let both = Measures::default().value("times at 1024", at_page).value("times at 512", at_half);
         let either = Measures::default().value("greater of both", at_page.max(at_half));
-        vec![Judged::ruled("fig-5.6", ours.clone(), &both, &why), Judged::ruled("moves-1024-512", ours, &either, &why)]
+        vec![CLAIMS.ruled("fig-5.6", ours.clone(), &both, &why), CLAIMS.ruled("moves-1024-512", ours, &either, &why)]
     }
 }
 

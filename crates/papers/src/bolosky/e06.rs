@@ -1,8 +1,8 @@
 //! E6: the constants of chapter 6, which must agree exactly.
-use super::claims::Judged;
 use super::program::Program;
-use super::{ExperimentResult, Gathered, Spec, Study};
+use super::{Found, Gathered, Spec, Study};
 use crate::doc::Table;
+use crate::judging::claims::Judged;
 use homenode_base::{Cost, NodeId};
 use homenode_command::Failure;
 use homenode_machine::models::family::{MEMBERS, Parameters};
@@ -27,7 +27,7 @@ impl Study for Constants {
     fn measure(_: &Program) -> Result<(), Failure> {
         Ok(())
     }
-    fn conclude(_: Vec<()>) -> Result<ExperimentResult, Failure> {
+    fn conclude(_: Vec<()>) -> Result<Found, Failure> {
         let machine = |name: &str| -> Result<Machine, Failure> {
             let member = MEMBERS.iter().find(|m| m.name == name).expect("the family of the thesis");
             member.build(&Parameters::default()).map_err(Failure::work)
@@ -51,14 +51,14 @@ impl Study for Constants {
             if agree { "all eight numbers as printed" } else { "not all eight numbers as printed: see the table" };
         let columns = ["machine", "r printed", "r", "R printed", "R"].map(str::to_owned).to_vec();
         let why = "computed from lambda 50, o_h 2, o_s 75 by the formulas of section 6.1";
-        Ok(ExperimentResult {
+        Ok(Found {
             tables: vec![Table { title: "table 6.3 from table 6.2".into(), columns, rows }],
             judged: vec![
                 Judged::by("table-6.3", eight, agree, why),
                 Judged::by("page-numa", page.to_string(), page == 2323, why),
                 Judged::by("page-cc", lines.to_string(), lines == 11_776, "64 lines of 184"),
             ],
-            ..ExperimentResult::default()
+            ..Found::default()
         })
     }
 }

@@ -1,9 +1,9 @@
 //! E7: the five machines of chapter 6 with the blocks they are built for, and all with 512 bytes.
-use super::claims::Judged;
 use super::lookup::{CC, CC_PLUS, DSM, DSM_PLUS, NAMES, NUMA, names, two};
 use super::program::{Listed, Program};
-use super::rules::Measures;
-use super::{Bars, ExperimentResult, Gathered, Spec, Study};
+use super::{Bars, CLAIMS, Found, Gathered, Spec, Study};
+use crate::judging::claims::Judged;
+use crate::judging::rules::Measures;
 use homenode_command::Failure;
 
 pub(super) static SPEC: Spec =
@@ -35,13 +35,13 @@ impl Study for BaseMachines {
         Ok(new)
     }
 
-    fn conclude(all: Vec<Measured>) -> Result<ExperimentResult, Failure> {
+    fn conclude(all: Vec<Measured>) -> Result<Found, Failure> {
         BaseMachines(all).result()
     }
 }
 
 impl BaseMachines {
-    fn result(&self) -> Result<ExperimentResult, Failure> {
+    fn result(&self) -> Result<Found, Failure> {
         let bars = |name: &str, title: &str, of: fn(&Measured) -> [f64; 5]| Bars {
             name: name.into(),
             title: title.into(),
@@ -50,13 +50,13 @@ impl BaseMachines {
             groups: self.0.iter().map(|m| (m.listed.name.to_owned(), of(m).to_vec())).collect(),
             at_most: CUT,
         };
-        Ok(ExperimentResult {
+        Ok(Found {
             bars: vec![
                 bars("E7-base", "Base machines: lines of 64 bytes, pages of 4096 (figure 6.2)", |m| m.base),
                 bars("E7-512", "All machines with blocks of 512 bytes (figure 6.3)", |m| m.middle),
             ],
             judged: self.base_claims().into_iter().chain(self.middle_claims()).collect(),
-            ..ExperimentResult::default()
+            ..Found::default()
         })
     }
 }
@@ -88,13 +88,13 @@ impl BaseMachines {
                 2 * ahead.len() > all && ordered.len() == all && 2 * wide.len() > all,
                 "agrees if most programs have CC ahead, all the order NUMA, DSM+, DSM, and most a wide gap from NUMA to DSM",
             ),
-            Judged::ruled(
+            CLAIMS.ruled(
                 "numa-beats-ccplus",
                 names(numa_first.iter().copied()),
                 &Measures::default().names("ahead", numa_first),
                 "programs where NUMA with pages does not cost more than CC+ with lines",
             ),
-            Judged::ruled(
+            CLAIMS.ruled(
                 "dsmplus-near-twice",
                 format!("mp3d {}, p-matmult {} times NUMA", two(of("mp3d")), two(of("p-matmult"))),
                 &Measures::default().value("mp3d", of("mp3d")).value("p-matmult", of("p-matmult")),

@@ -1,10 +1,10 @@
 //! E8: block sizes from a word to two pages on the five machines of chapter 6.
-use super::claims::Judged;
 use super::lookup::{BLOCKS, CC, CC_PLUS, DSM, DSM_PLUS, Machines, NAMES, NUMA, names, part};
 use super::program::{Listed, Program};
-use super::rules::Measures;
-use super::{ExperimentResult, Figure, Gathered, Spec, Study};
+use super::{CLAIMS, Figure, Found, Gathered, Spec, Study};
 use crate::doc::Table;
+use crate::judging::claims::Judged;
+use crate::judging::rules::Measures;
 use homenode_command::Failure;
 use homenode_study::analyses::Series;
 
@@ -17,20 +17,20 @@ impl Study for BlockSizes {
     fn measure(program: &Program) -> Result<Self::Measured, Failure> {
         Ok((program.listed, program.machines()?.clone()))
     }
-    fn conclude(all: Vec<Self::Measured>) -> Result<ExperimentResult, Failure> {
+    fn conclude(all: Vec<Self::Measured>) -> Result<Found, Failure> {
         BlockSizes(all).result()
     }
 }
 
 impl BlockSizes {
-    fn result(&self) -> Result<ExperimentResult, Failure> {
+    fn result(&self) -> Result<Found, Failure> {
         let figures = self.0.iter().map(|(listed, machines)| figure(listed, machines)).collect();
         let judged = [self.shapes(), self.best_blocks(), self.figures_of_the_text(), self.appendix()];
-        Ok(ExperimentResult {
+        Ok(Found {
             tables: vec![self.table()],
             figures,
             judged: judged.into_iter().flatten().collect(),
-            ..ExperimentResult::default()
+            ..Found::default()
         })
     }
 }
@@ -150,7 +150,7 @@ impl BlockSizes {
         let most = |n: &[&str]| 2 * n.len() > all;
         vec![
             Judged::by("fig-6.1", count(&dominated), dominated.len() == all, "at all twelve block sizes"),
-            Judged::ruled(
+            CLAIMS.ruled(
                 "block-64-128",
                 format!("below: {}; above: {}", count(&little), count(&gains)),
                 &Measures::default()
@@ -165,7 +165,7 @@ impl BlockSizes {
                 most(&grows),
                 "CC over CC+ and DSM over DSM+ are larger at 4096 than at 64 bytes; agrees if so for most",
             ),
-            Judged::ruled(
+            CLAIMS.ruled(
                 "jump-4-8",
                 format!("{}: {}", count(&jump), names(jump.iter().copied())),
                 &Measures::default().value("share", part(jump.len(), all)),
@@ -199,7 +199,7 @@ impl BlockSizes {
             numa <= plus && plus <= dsm && cc <= dsm
         });
         vec![
-            Judged::ruled(
+            CLAIMS.ruled(
                 "table-6.4",
                 format!(
                     "in order: {} of {all}; within {NEAR} points of {total}: CC {}, NUMA {}, DSM+ {}, DSM {}",
@@ -226,7 +226,7 @@ impl BlockSizes {
                 most(plus) && most(dsm),
                 "agrees if so for most",
             ),
-            Judged::ruled(
+            CLAIMS.ruled(
                 "numa-20-of-cc",
                 format!("beyond 20 %: {}", names(beyond.iter().copied())),
                 &Measures::default().value("programs beyond", beyond.len() as f64),

@@ -1,9 +1,9 @@
 //! E9: the overhead of software at 512-byte blocks.
-use super::claims::Judged;
 use super::lookup::{CC, CC_PLUS, DSM, DSM_PLUS, NAMES, NUMA, member, names};
 use super::program::{Listed, Program};
-use super::rules::Measures;
-use super::{ExperimentResult, Figure, Gathered, Spec, Study};
+use super::{CLAIMS, Figure, Found, Gathered, Spec, Study};
+use crate::judging::claims::Judged;
+use crate::judging::rules::Measures;
 use homenode_command::Failure;
 use homenode_machine::Machine;
 use homenode_machine::models::family::{Coherence, MEMBERS, Parameters};
@@ -63,18 +63,14 @@ impl Study for Overheads {
         Ok(new)
     }
 
-    fn conclude(all: Vec<Measured>) -> Result<ExperimentResult, Failure> {
+    fn conclude(all: Vec<Measured>) -> Result<Found, Failure> {
         Overheads(all).result()
     }
 }
 
 impl Overheads {
-    fn result(&self) -> Result<ExperimentResult, Failure> {
-        Ok(ExperimentResult {
-            figures: self.0.iter().map(Measured::figure).collect(),
-            judged: self.judged(),
-            ..ExperimentResult::default()
-        })
+    fn result(&self) -> Result<Found, Failure> {
+        Ok(Found { figures: self.0.iter().map(Measured::figure).collect(), judged: self.judged(), ..Found::default() })
     }
 }
 
@@ -137,7 +133,7 @@ impl Overheads {
                 flat.len() == all,
                 "their machines do not contain o_s",
             ),
-            Judged::ruled(
+            CLAIMS.ruled(
                 "os-good",
                 names(low.iter().copied()),
                 &Measures::default().names("low", low),

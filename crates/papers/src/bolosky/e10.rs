@@ -1,11 +1,11 @@
 //! E10: what TLBs add to small pages.
-use super::claims::Judged;
 use super::lookup::two;
 use super::paper::{columns, number, rows, short};
 use super::program::Program;
-use super::rules::Measures;
-use super::{ExperimentResult, Figure, Gathered, Spec, Study};
+use super::{CLAIMS, Figure, Found, Gathered, Spec, Study};
 use crate::doc::Table;
+use crate::judging::claims::Judged;
+use crate::judging::rules::Measures;
 use homenode_command::Failure;
 use homenode_machine::models;
 use homenode_study::Want;
@@ -73,14 +73,14 @@ impl Study for Translation {
         Ok(OfProgram { name: program.listed.name, rows: tlbs.rows(), mcpr })
     }
 
-    fn conclude(of: Vec<OfProgram>) -> Result<ExperimentResult, Failure> {
+    fn conclude(of: Vec<OfProgram>) -> Result<Found, Failure> {
         Translation { of }.result()
     }
 }
 
 impl Translation {
-    fn result(&self) -> Result<ExperimentResult, Failure> {
-        Ok(ExperimentResult {
+    fn result(&self) -> Result<Found, Failure> {
+        Ok(Found {
             tables: vec![self.rates(), self.table_6_5()],
             figures: self.of.iter().map(OfProgram::figure).collect(),
             judged: self.judge(),
@@ -89,7 +89,7 @@ impl Translation {
                  nothing, as there. The ACE's miss costs 2.5 and the R4000's 10 local references."
                     .into(),
             ],
-            ..ExperimentResult::default()
+            ..Found::default()
         })
     }
 }
@@ -141,15 +141,15 @@ impl Translation {
         let scene = "plytrace, with a scene and a picture of ours, which move it";
         let value = |name, x| Measures::default().value(name, x);
         let mut judged = vec![
-            Judged::ruled("tlb-ace", format!("{} %", short(ace)), &value("rate", ace), scene),
-            Judged::ruled("tlb-r4000", format!("{} %", short(r4000)), &value("rate", r4000), scene),
-            Judged::ruled(
+            CLAIMS.ruled("tlb-ace", format!("{} %", short(ace)), &value("rate", ace), scene),
+            CLAIMS.ruled("tlb-r4000", format!("{} %", short(r4000)), &value("rate", r4000), scene),
+            CLAIMS.ruled(
                 "tlb-others",
                 others.iter().map(|r| short(*r)).collect::<Vec<_>>().join(", ") + " %",
                 &value("least", others.iter().copied().fold(f64::INFINITY, f64::min)),
                 "68040, 68851, 88200 and 68030 on plytrace",
             ),
-            Judged::ruled(
+            CLAIMS.ruled(
                 "tlb-growth",
                 format!("{} and {} times", short(growth("ace")), short(growth("r4000"))),
                 &value("ACE", growth("ace")).value("R4000", growth("r4000")),
@@ -220,7 +220,7 @@ impl Translation {
         let rate =
             |model: &str| self.of.iter().find(|p| p.name == "matmult").map_or(0.0, |p| 100.0 * p.rate(model, 128));
         let (ours_ace, ours_r4000) = (rate("ace"), rate("r4000"));
-        Judged::ruled(
+        CLAIMS.ruled(
             "table-6.5-matmult",
             format!("{} and {} %", short(ours_ace), short(ours_r4000)),
             &Measures::default()

@@ -1,10 +1,10 @@
 //! E11: false sharing by block size.
-use super::claims::Judged;
 use super::paper::{columns, number, rows, short};
 use super::program::Program;
 use super::slopes::{Apart, Price};
-use super::{ExperimentResult, Figure, Gathered, Spec, Study};
+use super::{Figure, Found, Gathered, Spec, Study};
 use crate::doc::Table;
+use crate::judging::claims::Judged;
 use homenode_base::NodeId;
 use homenode_command::Failure;
 use homenode_machine::{Machine, models};
@@ -66,13 +66,13 @@ impl Study for Sharing {
         Ok(OfProgram { name: program.listed.name, references, moves, parts })
     }
 
-    fn conclude(of: Vec<OfProgram>) -> Result<ExperimentResult, Failure> {
+    fn conclude(of: Vec<OfProgram>) -> Result<Found, Failure> {
         Sharing { of }.result()
     }
 }
 
 impl Sharing {
-    fn result(&self) -> Result<ExperimentResult, Failure> {
+    fn result(&self) -> Result<Found, Failure> {
         let cc = models::find("cc").ok_or_else(|| Failure::work("no machine cc"))?;
         let cost = move_cost(&cc)?;
         let (exact, of) = closed_forms()?;
@@ -84,7 +84,7 @@ impl Sharing {
              with the printed moves, in whole numbers",
         )];
         judged.extend(self.judge(cost));
-        Ok(ExperimentResult {
+        Ok(Found {
             tables: vec![self.bounds(cost)],
             figures: self.of.iter().flat_map(OfProgram::figures).collect(),
             judged,
@@ -94,7 +94,7 @@ impl Sharing {
                  being told which words go together."
                     .into(),
             ],
-            ..ExperimentResult::default()
+            ..Found::default()
         })
     }
 }

@@ -1,10 +1,10 @@
 //! E12: latency, which the thesis only argues about: lambda from 10 to 500, and the price r of a remote word.
-use super::claims::Judged;
 use super::lookup::{Answered, CC, DSM, NAMES, NUMA, member, part, two};
 use super::program::{Listed, Program};
-use super::rules::Measures;
-use super::{ExperimentResult, Figure, Gathered, Spec, Study};
+use super::{CLAIMS, Figure, Found, Gathered, Spec, Study};
 use crate::doc::Table;
+use crate::judging::claims::Judged;
+use crate::judging::rules::Measures;
 use homenode_base::Cost;
 use homenode_command::Failure;
 use homenode_machine::models::family::{self, MEMBERS, Parameters};
@@ -64,20 +64,15 @@ impl Study for Latencies {
         Ok(Measured { listed: program.listed, cost, remote, dsm: whole(REMOTE.len())?, accesses })
     }
 
-    fn conclude(all: Vec<Measured>) -> Result<ExperimentResult, Failure> {
+    fn conclude(all: Vec<Measured>) -> Result<Found, Failure> {
         Latencies(all).result()
     }
 }
 
 impl Latencies {
-    fn result(&self) -> Result<ExperimentResult, Failure> {
+    fn result(&self) -> Result<Found, Failure> {
         let figures = BLOCKS.iter().enumerate().map(|(b, block)| self.means(b, *block)).collect();
-        Ok(ExperimentResult {
-            tables: vec![self.gains()],
-            figures,
-            judged: self.judged(),
-            ..ExperimentResult::default()
-        })
+        Ok(Found { tables: vec![self.gains()], figures, judged: self.judged(), ..Found::default() })
     }
 }
 
@@ -147,7 +142,7 @@ impl Latencies {
         let steps = MEMBERS.len() * BLOCKS.len() * all;
         let concave = self.0.iter().flat_map(|p| p.cost.iter().flatten()).filter(|line| concave_line(line)).count();
         vec![
-            Judged::ruled(
+            CLAIMS.ruled(
                 "latency-cc",
                 format!("more than DSM in {dsm}, than NUMA in {numa} of {all}"),
                 &Measures::default()

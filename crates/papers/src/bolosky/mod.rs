@@ -5,34 +5,29 @@
 //! taken for another one with the same references. To add an experiment: a file here that defines `SPEC`, and its name in
 //! the list.
 //!
-//! Reading order: this file, [`program`] (what is run), [`repeat`] (an experiment over several recordings), [`claims`] (what
-//! was published) and [`rules`] (by what it is judged), then the experiments.
-mod bars;
+//! Reading order: this file, [`program`] (what is run), [`repeat`] (an experiment over several recordings), [`CLAIMS`] (what
+//! was published), then the experiments.
 mod cards;
-mod claims;
-mod figure;
 mod lookup;
 mod moves_case;
 mod paper;
 mod program;
 mod repeat;
-mod rules;
-mod settled;
 mod slopes;
-mod work;
 
 use crate::doc::{ReproduceDoc, SCHEMA, Table};
-use crate::paper::{Drawn, Job, Page, Paper, SIZES};
-use bars::Bars;
-use claims::Judged;
-use figure::Figure;
+use crate::judging::bars::Bars;
+use crate::judging::claims::{self, Claims};
+use crate::judging::figure::Figure;
+use crate::judging::work::{timed, together};
+use crate::judging::{Found, Pictures};
+use crate::paper::{Job, Page, Paper, SIZES};
 use homenode_command::{Failure, Progress};
 use program::{Listed, Program};
 use repeat::{Gathered, RECORDINGS, Study};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::mpsc::sync_channel;
-use work::{timed, together};
 
 homenode_base::registry!(
     /** Every experiment, in the order of the page. */ Spec;
@@ -60,41 +55,11 @@ trait Experiment: Send {
     /// The recording of this number has the references of one before.
     fn as_before(&mut self, number: usize, before: usize);
     /// All programs were seen.
-    fn finish(self: Box<Self>) -> Result<ExperimentResult, Failure>;
+    fn finish(self: Box<Self>) -> Result<Found, Failure>;
 }
 
-/// What an experiment found.
-#[derive(Default)]
-struct ExperimentResult {
-    tables: Vec<Table>,
-    figures: Vec<Figure>,
-    bars: Vec<Bars>,
-    /// A verdict on each claim that names this experiment.
-    judged: Vec<Judged>,
-    notes: Vec<String>,
-}
-
-/// All pictures of a page.
-#[derive(Default)]
-struct Pictures {
-    bars: Vec<Bars>,
-    figures: Vec<Figure>,
-}
-
-impl Drawn for Pictures {
-    fn write(&self, folder: &Path) -> Result<Vec<(String, String)>, Failure> {
-        let bars = self.bars.iter().map(|b| b.write(folder));
-        let mut all = bars.chain(self.figures.iter().map(|f| f.write(folder))).collect::<Result<Vec<_>, _>>()?;
-        all.sort_by_key(|(_, file)| number_of(file));
-        Ok(all)
-    }
-}
-
-/// The number in `E8-gauss.svg`.
-fn number_of(file: &str) -> u32 {
-    let digits: String = file.chars().skip(1).take_while(char::is_ascii_digit).collect();
-    digits.parse().unwrap_or(u32::MAX)
-}
+/// What was published.
+pub(crate) const CLAIMS: Claims = Claims(include_str!("../../data/bolosky_claims.json"));
 
 pub(crate) static SPEC: Paper = Paper {
     name: "bolosky",
@@ -115,8 +80,7 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
     let programs = if looks { program::all() } else { &[] };
     let recording = all_programs(programs, (job.folder, size_number), &mut running, progress)?;
     let costs = costs(recording, &running);
-    let found =
-        running.into_iter().map(|r| r.experiment.finish()).collect::<Result<Vec<ExperimentResult>, Failure>>()?;
+    let found = running.into_iter().map(|r| r.experiment.finish()).collect::<Result<Vec<Found>, Failure>>()?;
     let (doc, pictures) = page(&chosen, job.size, programs.len(), found, costs)?;
     Ok((doc, Box::new(pictures)))
 }
@@ -216,7 +180,7 @@ fn page(
     chosen: &[&Spec],
     size: &str,
     programs: usize,
-    found: Vec<ExperimentResult>,
+    found: Vec<Found>,
     costs: String,
 ) -> Result<(ReproduceDoc, Pictures), Failure> {
     let ids: Vec<&str> = chosen.iter().map(|s| s.id).collect();
@@ -242,8 +206,33 @@ fn page(
             ),
         },
         tables,
-        claims: claims::beside(&ids, judged)?,
+        claims: CLAIMS.beside(&ids, judged)?,
         notes,
     };
     Ok((doc, pictures))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CLAIMS;
+    use crate::judging::rules::{Rule, tests::checked};
+
+    #[test]
+    fn every_rule_of_the_data_can_hold_and_can_fail() {
+        let rules = checked(&CLAIMS);
+        assert!(rules >= 30, "{rules} rules");
+    }
+
+    #[test]
+    fn programs_of_the_rules_exist() {
+        let known: Vec<&str> = super::program::all().iter().map(|l| l.name).collect();
+        for claim in CLAIMS.published().expect("data") {
+            for rule in claim.rules {
+                if let Rule::Names { of, at_least, .. } = rule {
+                    assert!(of.len() >= at_least, "{}", claim.id);
+                    assert!(of.iter().all(|n| known.contains(&n.as_str())), "{}: {of:?}", claim.id);
+                }
+            }
+        }
+    }
 }

@@ -1,9 +1,9 @@
 //! The case study of successive over-relaxation (section 5.3.1): what the optimum spends its references on as moves get
 //! cheaper.
 use super::Figure;
-use super::claims::Judged;
 use super::program::Program;
 use super::slopes::{Apart, Price};
+use crate::judging::claims::Judged;
 use homenode_base::Cost;
 use homenode_command::Failure;
 use homenode_machine::{CopyCost, Costs, GlobalMemory, Machine, models};

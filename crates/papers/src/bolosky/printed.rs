@@ -1,9 +1,9 @@
 //! Figure 4.3 as printed beside the optimum: what the thesis's own algorithm would have said of our programs.
-use super::claims::Judged;
 use super::paper::{columns, short};
 use super::program::Program;
-use super::{ExperimentResult, Gathered, Spec, Study};
+use super::{Found, Gathered, Spec, Study};
 use crate::doc::Table;
+use crate::judging::claims::Judged;
 use homenode_base::{Cost, NodeId, Rng, TotalCost, VirtualTime};
 use homenode_command::Failure;
 use homenode_machine::{AccessClass, CopyCost, Machine, Matrix, models};
@@ -66,18 +66,18 @@ impl Study for Beside {
         Ok(OfProgram { name: program.listed.name, printed, single, best, work })
     }
 
-    fn conclude(of: Vec<OfProgram>) -> Result<ExperimentResult, Failure> {
+    fn conclude(of: Vec<OfProgram>) -> Result<Found, Failure> {
         Beside { of }.result()
     }
 }
 
 impl Beside {
-    fn result(&self) -> Result<ExperimentResult, Failure> {
-        Ok(ExperimentResult {
+    fn result(&self) -> Result<Found, Failure> {
+        Ok(Found {
             tables: vec![self.by_machine(), self.by_program()],
             judged: vec![self.optimality(), self.order(), self.best_blocks(), self.running_time(), linear()],
             notes: self.notes(),
-            ..ExperimentResult::default()
+            ..Found::default()
         })
     }
 }

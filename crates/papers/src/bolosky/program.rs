@@ -1,6 +1,6 @@
 //! The programs of the thesis, written anew as it describes them and recorded now, one after the other.
 use super::lookup::{Answered, BLOCKS, Machines, member};
-use super::work::{together, workers};
+use crate::judging::work::{together, workers};
 use crate::programs::{self, Run};
 use homenode_base::NodeId;
 use homenode_command::{Failure, Progress};

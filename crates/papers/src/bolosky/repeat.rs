@@ -1,7 +1,7 @@
 //! Several recordings of each program: an experiment is concluded for each of them, and what differs is said.
 use super::program::Program;
-use super::settled;
-use super::{Experiment, ExperimentResult};
+use super::{Experiment, Found};
+use crate::judging::settled;
 use homenode_command::Failure;
 
 /// Recordings of each program.
@@ -16,7 +16,7 @@ pub(super) trait Study: Send + 'static {
     /// One recording.
     fn measure(program: &Program) -> Result<Self::Measured, Failure>;
     /// One recording of every program, in the order of the page.
-    fn conclude(all: Vec<Self::Measured>) -> Result<ExperimentResult, Failure>;
+    fn conclude(all: Vec<Self::Measured>) -> Result<Found, Failure>;
 }
 
 /// What was measured, by number of the recording.
@@ -41,7 +41,7 @@ impl<S: Study> Experiment for Gathered<S> {
         let same = self.0[before].last().cloned();
         self.0[number].extend(same);
     }
-    fn finish(self: Box<Self>) -> Result<ExperimentResult, Failure> {
+    fn finish(self: Box<Self>) -> Result<Found, Failure> {
         let each = self.0.into_iter().map(S::conclude);
         Ok(settled::merged(each.collect::<Result<_, Failure>>()?))
     }

@@ -1,7 +1,7 @@
 //! What `homenode sim memory` says.
 use super::gaps::Known;
-use homenode_sim::memory::{Layout, Relation, Row};
 use homenode_table::{Cell, Column, Kind, Table};
+use homenode_timed::memory::{Layout, Relation, Row};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! Instructions between references for virtual time: counted, estimated, or one.
 use homenode_command::instructions::{Between, Instructions};
-use homenode_sim::timed::Gaps;
+use homenode_timed::engine::Gaps;
 use homenode_trace::columns::INSTRUCTIONS;
 use homenode_trace::frame::DecodedFrame;
 use homenode_trace::{DatasetReader, Merged, TraceError};

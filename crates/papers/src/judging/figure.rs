@@ -8,17 +8,17 @@ use std::ops::Range;
 use std::path::Path;
 
 /// A figure to be drawn.
-pub(super) struct Figure {
+pub(crate) struct Figure {
     /// Name of its files, without ending: `E8-gauss`.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Title.
-    pub(super) title: String,
+    pub(crate) title: String,
     /// What runs along each axis, with units.
-    pub(super) axes: [&'static str; 2],
+    pub(crate) axes: [&'static str; 2],
     /// Whether the axes are logarithmic; points at zero or below are then left out of the picture.
-    pub(super) log: bool,
+    pub(crate) log: bool,
     /// Lines.
-    pub(super) lines: Vec<Series>,
+    pub(crate) lines: Vec<Series>,
 }
 
 const SIZE: (u32, u32) = (760, 420);
@@ -30,7 +30,7 @@ impl Figure {
     ///
     /// # Errors
     /// The folder cannot be written.
-    pub(super) fn write(&self, folder: &Path) -> Result<(String, String), Failure> {
+    pub(crate) fn write(&self, folder: &Path) -> Result<(String, String), Failure> {
         crate::page::make(folder)?;
         let picture = format!("{}.svg", self.name);
         output::write(&folder.join(format!("{}.csv", self.name)), self.csv().as_bytes())?;
@@ -146,13 +146,13 @@ const COLOURS: [(u8, u8, u8); 15] = [
 ];
 
 /// The colour of the i-th line or bar.
-pub(super) fn colour(i: usize) -> RGBColor {
+pub(crate) fn colour(i: usize) -> RGBColor {
     let (r, g, b) = COLOURS[i % COLOURS.len()];
     RGBColor(r, g, b)
 }
 
 /// What drawing returns.
-pub(super) type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
+pub(crate) type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
 /// A number on an axis, without digits that say nothing.
 fn short(value: f64) -> String {

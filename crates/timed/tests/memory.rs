@@ -1,8 +1,8 @@
 //! Architectures in virtual time: identities, the fast way against the slow one, frames as printed.
 use homenode_base::Rng;
 use homenode_machine::{Hybrid, Machine, models};
-use homenode_sim::memory::{MemoryError, OPEN_POINTS, Question, Row, Sizes, archs, run};
-use homenode_sim::timed::{Gaps, Options};
+use homenode_timed::engine::{Gaps, Options};
+use homenode_timed::memory::{MemoryError, OPEN_POINTS, Question, Row, Sizes, archs, run};
 use homenode_trace::synthetic::Builder;
 use homenode_trace::{DatasetReader, EventKind, Merged, Op, TraceError};
 

@@ -1,13 +1,13 @@
 //! Results of several recordings as one: median and range of every number, and verdicts on which they disagree.
 use super::claims::Judged;
-use super::{Bars, ExperimentResult, Figure};
+use super::{Bars, Figure, Found};
 use crate::doc::{Table, Verdict};
 use homenode_study::analyses::Series;
 
 /// One result of several, in which tables, figures and verdicts stand in the same order.
-pub(super) fn merged(mut all: Vec<ExperimentResult>) -> ExperimentResult {
+pub(crate) fn merged(mut all: Vec<Found>) -> Found {
     let rest = all.split_off(1);
-    let Some(mut first) = all.pop() else { return ExperimentResult::default() };
+    let Some(mut first) = all.pop() else { return Found::default() };
     let others = || rest.iter();
     for (i, table) in first.tables.iter_mut().enumerate() {
         merge_table(table, &others().filter_map(|r| r.tables.get(i)).collect::<Vec<_>>());
@@ -19,7 +19,7 @@ pub(super) fn merged(mut all: Vec<ExperimentResult>) -> ExperimentResult {
         merge_bars(bars, &others().filter_map(|r| r.bars.get(i)).collect::<Vec<_>>());
     }
     for judged in &mut first.judged {
-        let same = |r: &&'_ ExperimentResult| r.judged.iter().position(|j| j.id == judged.id);
+        let same = |r: &&'_ Found| r.judged.iter().position(|j| j.id == judged.id);
         let found: Vec<&Judged> = others().filter_map(|r| same(&r).map(|i| &r.judged[i])).collect();
         merge_judged(judged, &found);
     }
@@ -92,7 +92,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 
 /// Texts that are the same but for their numbers, as one with "median (least to greatest)" where numbers differ; other
 /// texts one after the other, each once.
-pub(super) fn text(all: &[&str]) -> String {
+pub(crate) fn text(all: &[&str]) -> String {
     let Some((first, rest)) = all.split_first() else { return String::new() };
     if rest.iter().all(|other| other == first) {
         return (*first).to_owned();
@@ -171,10 +171,10 @@ mod tests {
 
     #[test]
     fn recordings_that_disagree_settle_nothing() {
-        let result = |agrees: bool, cost: &str| ExperimentResult {
+        let result = |agrees: bool, cost: &str| Found {
             tables: vec![Table { title: "t".into(), columns: vec!["c".into()], rows: vec![vec![cost.into()]] }],
             judged: vec![Judged::by("one", cost, agrees, "why"), Judged::by("two", "", true, "why")],
-            ..ExperimentResult::default()
+            ..Found::default()
         };
         let found = merged(vec![result(true, "1"), result(false, "3"), result(true, "2")]);
         assert_eq!(found.tables[0].rows[0][0], "2 (1 to 3)");
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn figures_take_medians_where_they_lie_over_the_same_values() {
-        let figure = |points: &[(f64, f64)]| ExperimentResult {
+        let figure = |points: &[(f64, f64)]| Found {
             figures: vec![Figure {
                 name: "f".into(),
                 title: "f".into(),
@@ -193,9 +193,9 @@ mod tests {
                 log: false,
                 lines: vec![Series { label: "l".into(), points: points.to_vec() }],
             }],
-            ..ExperimentResult::default()
+            ..Found::default()
         };
-        let of = |all: Vec<ExperimentResult>| merged(all).figures[0].lines[0].points.clone();
+        let of = |all: Vec<Found>| merged(all).figures[0].lines[0].points.clone();
         let alike = vec![figure(&[(1.0, 5.0)]), figure(&[(1.0, 2.0)]), figure(&[(1.0, 3.0)])];
         assert_eq!(of(alike), [(1.0, 3.0)]);
         assert_eq!(of(vec![figure(&[(1.0, 5.0)]), figure(&[(2.0, 2.0)]), figure(&[(3.0, 3.0)])]), [(1.0, 5.0)]);

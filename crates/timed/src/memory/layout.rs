@@ -1,8 +1,8 @@
 //! Which pages nodes share, and where each of them is at home.
 use super::MemoryError;
-use crate::binding::ThreadBinding;
 use hashbrown::HashMap;
 use homenode_base::spaces::tag;
+use homenode_sim::ThreadBinding;
 use homenode_trace::event::{AllocSource, EventKind};
 use homenode_trace::order::{Order, OrderKind, Stream};
 use homenode_trace::{DatasetReader, Op};

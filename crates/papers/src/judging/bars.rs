@@ -6,19 +6,19 @@ use plotters::prelude::*;
 use std::path::Path;
 
 /// Bars lying under each other, grouped by program as in the thesis.
-pub(super) struct Bars {
+pub(crate) struct Bars {
     /// Name of its files, without ending: `E4-ace`.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Title.
-    pub(super) title: String,
+    pub(crate) title: String,
     /// What is measured, with its unit.
-    pub(super) axis: &'static str,
+    pub(crate) axis: &'static str,
     /// Names of the bars of a group.
-    pub(super) series: Vec<String>,
+    pub(crate) series: Vec<String>,
     /// Programs with a value for each bar, from 1 up.
-    pub(super) groups: Vec<(String, Vec<f64>)>,
+    pub(crate) groups: Vec<(String, Vec<f64>)>,
     /// Longer bars are cut off and have their value printed beside them.
-    pub(super) at_most: f64,
+    pub(crate) at_most: f64,
 }
 
 /// Bars begin at what a local reference costs.
@@ -34,7 +34,7 @@ impl Bars {
     ///
     /// # Errors
     /// The folder cannot be written.
-    pub(super) fn write(&self, folder: &Path) -> Result<(String, String), Failure> {
+    pub(crate) fn write(&self, folder: &Path) -> Result<(String, String), Failure> {
         crate::page::make(folder)?;
         let picture = format!("{}.svg", self.name);
         output::write(&folder.join(format!("{}.csv", self.name)), self.csv().as_bytes())?;

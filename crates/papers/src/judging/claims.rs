@@ -5,16 +5,17 @@ use homenode_command::Failure;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-const CLAIMS: &str = include_str!("../../data/bolosky_claims.json");
+/// Claims as data: JSON, an array of [`Published`].
+pub(crate) struct Claims(pub(crate) &'static str);
 
 /// One published claim.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Published {
+pub(crate) struct Published {
     /// Short name, by which experiments judge it.
-    pub(super) id: String,
+    pub(crate) id: String,
     /// `E1` to `E12`: who judges it.
-    pub(super) experiment: String,
+    pub(crate) experiment: String,
     what: String,
     theirs: String,
     #[serde(default)]
@@ -24,37 +25,37 @@ pub(super) struct Published {
     identity: bool,
     /// By what it is judged, where that is data: all must hold.
     #[serde(default)]
-    pub(super) rules: Vec<Rule>,
+    pub(crate) rules: Vec<Rule>,
     place: String,
 }
 
 /// Ours beside one claim.
-pub(super) struct Judged {
+pub(crate) struct Judged {
     /// The claim's short name.
-    pub(super) id: &'static str,
+    pub(crate) id: &'static str,
     /// Ours; empty where there is none.
-    pub(super) ours: String,
+    pub(crate) ours: String,
     /// Whether they agree.
-    pub(super) verdict: Verdict,
+    pub(crate) verdict: Verdict,
     /// Why that verdict.
-    pub(super) why: String,
+    pub(crate) why: String,
     /// Whether it would be another with each of [`OTHER_POINTS`].
-    pub(super) turns: [bool; 2],
+    pub(crate) turns: [bool; 2],
 }
 
 /// Points of percent by which a mean or a share may be off and still agree: other programs, other means. The rule is
 /// ours, and so is that "most programs" are more than half of them.
-pub(super) const POINTS: f64 = 15.0;
+pub(crate) const POINTS: f64 = 15.0;
 const OTHER_POINTS: [f64; 2] = [10.0, 20.0];
 
 impl Judged {
     /// Agrees or differs.
-    pub(super) fn by(id: &'static str, ours: impl Into<String>, agrees: bool, why: impl Into<String>) -> Judged {
+    pub(crate) fn by(id: &'static str, ours: impl Into<String>, agrees: bool, why: impl Into<String>) -> Judged {
         let verdict = if agrees { Verdict::Agrees } else { Verdict::Differs };
         Judged { id, ours: ours.into(), verdict, why: why.into(), turns: [false; 2] }
     }
     /// Agrees or differs by a number of points; `agrees` says which for any of them.
-    pub(super) fn by_points(
+    pub(crate) fn by_points(
         id: &'static str,
         ours: impl Into<String>,
         agrees: impl Fn(f64) -> bool,
@@ -63,29 +64,14 @@ impl Judged {
         let ours_is = agrees(POINTS);
         Judged { turns: OTHER_POINTS.map(|p| agrees(p) != ours_is), ..Judged::by(id, ours, ours_is, why) }
     }
-    /// Agrees if all rules hold that stand beside the claim; they follow `why` in words.
-    pub(super) fn ruled(id: &'static str, ours: impl Into<String>, measures: &Measures, why: &str) -> Judged {
-        let claim = published().ok().into_iter().flatten().find(|p| p.id == id);
-        let rules = claim.map_or(Vec::new(), |p| p.rules);
-        let words: Vec<String> = rules.iter().map(|r| r.words(POINTS)).collect();
-        let why = format!("{why}. Agrees if {}", words.join("; "));
-        let missing: Vec<&str> = rules.iter().filter_map(|r| r.missing(measures)).collect();
-        let ours = match missing[..] {
-            [] => ours.into(),
-            _ => format!("not measured: {}", missing.join(", ")),
-        };
-        // Without rules nothing could fail.
-        let agrees = |points: f64| !rules.is_empty() && rules.iter().all(|r| r.holds(measures, points));
-        Judged::by_points(id, ours, agrees, why)
-    }
     /// Cannot be known; `ours` is what stands beside it here.
-    pub(super) fn unknown(id: &'static str, ours: impl Into<String>, why: impl Into<String>) -> Judged {
+    pub(crate) fn unknown(id: &'static str, ours: impl Into<String>, why: impl Into<String>) -> Judged {
         Judged { id, ours: ours.into(), verdict: Verdict::CannotBeKnown, why: why.into(), turns: [false; 2] }
     }
 }
 
 /// The rules that are ours, and what hangs on one of them.
-pub(super) fn rules(judged: &[Judged]) -> String {
+pub(crate) fn rules(judged: &[Judged]) -> String {
     let turned = |i: usize| {
         let ids: Vec<&str> = judged.iter().filter(|j| j.turns[i]).map(|j| j.id).collect();
         let names = if ids.is_empty() { String::new() } else { format!(" ({})", ids.join(", ")) };
@@ -99,31 +85,48 @@ pub(super) fn rules(judged: &[Judged]) -> String {
     )
 }
 
-/// What was published, in the order of the file.
-pub(super) fn published() -> Result<Vec<Published>, Failure> {
-    serde_json::from_str(CLAIMS).map_err(Failure::work)
-}
-
-/// The claims of these experiments with their verdicts, in the order of the file.
-///
-/// # Errors
-/// A claim without a verdict, or a verdict without a claim: both would leave the page untrue.
-pub(super) fn beside(experiments: &[&str], judged: Vec<Judged>) -> Result<Vec<Claim>, Failure> {
-    let mut by_id: BTreeMap<&str, Judged> = judged.into_iter().map(|j| (j.id, j)).collect();
-    let mut claims = Vec::new();
-    for p in published()?.into_iter().filter(|p| experiments.contains(&p.experiment.as_str())) {
-        let Some(j) = by_id.remove(p.id.as_str()) else {
-            return Err(Failure::work(format!("{} says nothing of the claim '{}'", p.experiment, p.id)));
-        };
-        let theirs = format!("{} {}", p.theirs, p.unit).trim_end().to_owned();
-        let what = format!("{}: {}", p.experiment, p.what);
-        let holds = p.identity && j.verdict == Verdict::Agrees;
-        let verdict = if holds { Verdict::Identity } else { j.verdict };
-        claims.push(Claim { what, place: p.place, theirs, ours: j.ours, verdict, why: j.why });
+impl Claims {
+    /// What was published, in the order of the file.
+    pub(crate) fn published(&self) -> Result<Vec<Published>, Failure> {
+        serde_json::from_str(self.0).map_err(Failure::work)
     }
-    match by_id.into_keys().next() {
-        Some(id) => Err(Failure::work(format!("a verdict on the claim '{id}', which nobody made"))),
-        None => Ok(claims),
+
+    /// The claims of these experiments with their verdicts, in the order of the file.
+    ///
+    /// # Errors
+    /// A claim without a verdict, or a verdict without a claim: both would leave the page untrue.
+    pub(crate) fn beside(&self, experiments: &[&str], judged: Vec<Judged>) -> Result<Vec<Claim>, Failure> {
+        let mut by_id: BTreeMap<&str, Judged> = judged.into_iter().map(|j| (j.id, j)).collect();
+        let mut claims = Vec::new();
+        for p in self.published()?.into_iter().filter(|p| experiments.contains(&p.experiment.as_str())) {
+            let Some(j) = by_id.remove(p.id.as_str()) else {
+                return Err(Failure::work(format!("{} says nothing of the claim '{}'", p.experiment, p.id)));
+            };
+            let theirs = format!("{} {}", p.theirs, p.unit).trim_end().to_owned();
+            let what = format!("{}: {}", p.experiment, p.what);
+            let holds = p.identity && j.verdict == Verdict::Agrees;
+            let verdict = if holds { Verdict::Identity } else { j.verdict };
+            claims.push(Claim { what, place: p.place, theirs, ours: j.ours, verdict, why: j.why });
+        }
+        match by_id.into_keys().next() {
+            Some(id) => Err(Failure::work(format!("a verdict on the claim '{id}', which nobody made"))),
+            None => Ok(claims),
+        }
+    }
+    /// Agrees if all rules hold that stand beside the claim; they follow `why` in words.
+    pub(crate) fn ruled(&self, id: &'static str, ours: impl Into<String>, measures: &Measures, why: &str) -> Judged {
+        let claim = self.published().ok().into_iter().flatten().find(|p| p.id == id);
+        let rules = claim.map_or(Vec::new(), |p| p.rules);
+        let words: Vec<String> = rules.iter().map(|r| r.words(POINTS)).collect();
+        let why = format!("{why}. Agrees if {}", words.join("; "));
+        let missing: Vec<&str> = rules.iter().filter_map(|r| r.missing(measures)).collect();
+        let ours = match missing[..] {
+            [] => ours.into(),
+            _ => format!("not measured: {}", missing.join(", ")),
+        };
+        // Without rules nothing could fail.
+        let agrees = |points: f64| !rules.is_empty() && rules.iter().all(|r| r.holds(measures, points));
+        Judged::by_points(id, ours, agrees, why)
     }
 }
 

@@ -1,5 +1,5 @@
 //! Ways through buses, banks, engines and input ports (Kuo and others 1998, tables 3 and 4; the split of 147 cycles is ours).
-use crate::timed::Path;
+use crate::engine::Path;
 use homenode_machine::Hybrid;
 
 /// The ways of a machine. Each node has a bus, an engine, an input port and banks, in that order.

@@ -1,7 +1,7 @@
 //! Synchronisation in virtual time.
 use homenode_base::NodeId;
 use homenode_sim::ThreadBinding;
-use homenode_sim::timed::{Access, Effects, Memory, NoGaps, Options, Path, Simulated, TimedError, simulate};
+use homenode_timed::engine::{Access, Effects, Memory, NoGaps, Options, Path, Simulated, TimedError, simulate};
 use homenode_trace::DatasetReader;
 use homenode_trace::event::SyncKind;
 use homenode_trace::synthetic::Builder;

@@ -9,8 +9,8 @@
 //!
 //! ```
 //! use homenode_machine::models;
-//! use homenode_sim::memory::{Question, archs, run};
-//! use homenode_sim::timed::NoGaps;
+//! use homenode_timed::memory::{Question, archs, run};
+//! use homenode_timed::engine::NoGaps;
 //! use homenode_trace::synthetic::Builder;
 //!
 //! let mut program = Builder::new(8);

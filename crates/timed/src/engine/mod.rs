@@ -8,10 +8,10 @@
 //! **Invariant:** events happen in the order (time, threads before messages, number), whatever is computed in advance: a run of
 //! hits is one event, which is cut where another processor takes a line of it away, and gives what single steps give.
 //!
-//! Reading order: [`Memory`] and `path` (what a memory system is asked), `engine`, `thread` (runs), `grants` (locks and barriers),
+//! Reading order: [`Memory`] and `path` (what a memory system is asked), `events`, `thread` (runs), `grants` (locks and barriers),
 //! `messages`, [`simulate`].
-mod engine;
 mod error;
+mod events;
 mod grants;
 mod memory;
 mod messages;

@@ -1,11 +1,11 @@
 //! A dataset on a memory system.
-use super::engine::{End, Engine};
 use super::error::TimedError;
+use super::events::{End, Engine};
 use super::memory::{Gaps, Memory};
 use super::messages::Waits;
 use super::thread::Times;
-use crate::binding::ThreadBinding;
-use crate::lives::lives;
+use homenode_sim::ThreadBinding;
+use homenode_sim::lives;
 use homenode_trace::DatasetReader;
 use homenode_trace::order::Granted;
 

@@ -2,7 +2,7 @@
 use super::archs::Pool;
 use super::node::Mapping;
 use super::system::{Shared, System};
-use crate::timed::Effects;
+use crate::engine::Effects;
 use homenode_machine::Reading;
 
 /// What a TLB refill takes where it is not taken to be within a remapping.

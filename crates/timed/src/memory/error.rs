@@ -1,5 +1,5 @@
 //! Why a memory system cannot be simulated.
-use crate::timed::TimedError;
+use crate::engine::TimedError;
 use homenode_trace::TraceError;
 
 /// Why a recording cannot be run on a memory system.

@@ -9,7 +9,7 @@ use super::layout::Layout;
 use super::node::{Mapping, Node};
 use super::paths::Paths;
 use super::sizes::Sizes;
-use crate::timed::{Access, Effects, Memory};
+use crate::engine::{Access, Effects, Memory};
 use homenode_machine::{Hybrid, Reading};
 use std::rc::Rc;
 

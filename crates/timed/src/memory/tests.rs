@@ -5,11 +5,11 @@ use super::layout::Layout;
 use super::node::Mapping;
 use super::sizes::Sizes;
 use super::system::System;
-use crate::binding::ThreadBinding;
-use crate::timed::{Access, Effects, Memory, NoGaps, Options, simulate};
+use crate::engine::{Access, Effects, Memory, NoGaps, Options, simulate};
 use hashbrown::HashMap;
 use homenode_base::{NodeId, Rng};
 use homenode_machine::{Hybrid, models};
+use homenode_sim::ThreadBinding;
 use homenode_trace::DatasetReader;
 use homenode_trace::synthetic::Builder;
 use std::rc::Rc;
@@ -179,7 +179,7 @@ fn every_architecture_keeps_frames_owners_and_copies_straight() {
                 let make = || {
                     let system = system(spec, &hybrid, layout.clone(), percent);
                     let (written, held) = (HashMap::new(), HashMap::new());
-                    Ok::<_, crate::timed::TimedError>((Checked { system, now: 0, written, held, checks: 0 }, NoGaps))
+                    Ok::<_, crate::engine::TimedError>((Checked { system, now: 0, written, held, checks: 0 }, NoGaps))
                 };
                 let options = Options { hits_max: 0, phase: None };
                 let done = simulate(&data, &bindings(3), &options, make).expect("runs");

@@ -70,7 +70,7 @@ impl Search {
         front.add(0, from + 1, Way::Out);
         while let Some((before, n, way)) = front.take() {
             let Some(node) = self.graph.nodes.get(n as usize).copied() else { continue };
-            let past = before + node.counts;
+            let past = before.saturating_add(node.counts);
             if node.refers {
                 found.entry(n).or_insert(past);
                 continue;
@@ -82,7 +82,7 @@ impl Search {
                 Next::Call(to) => {
                     front.add(past, to, Way::In);
                     if let Some(inside) = self.pass(to, CALLS_MAX) {
-                        front.add(past + inside, n + 1, way);
+                        front.add(past.saturating_add(inside), n + 1, way);
                     }
                 }
                 Next::Return if way == Way::Out => {
@@ -125,7 +125,7 @@ impl Search {
         front.add(0, begin, Way::In);
         while let Some((before, n, way)) = front.take() {
             let node = self.graph.nodes.get(n as usize).copied()?;
-            let past = before + node.counts;
+            let past = before.saturating_add(node.counts);
             if node.refers {
                 continue;
             }
@@ -135,7 +135,7 @@ impl Search {
                 Next::Branch(to) => [to, n + 1].into_iter().for_each(|next| front.add(past, next, way)),
                 Next::Call(to) => {
                     if let Some(inside) = self.pass(to, depth) {
-                        front.add(past + inside, n + 1, way);
+                        front.add(past.saturating_add(inside), n + 1, way);
                     }
                 }
                 Next::Return => return Some(past),

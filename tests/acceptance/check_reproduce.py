@@ -54,7 +54,7 @@ ALIKE = [
     ("section 5.3.1", "where the optimum trades"),
     ("figure 6.7", "sorbyr"),
 ]
-VERDICTS = ["agrees", "differs", "unsettled", "identity", "cannot be known"]
+VERDICTS = ["agrees", "differs", "unsettled", "identity", "cannot be known", "not judged"]
 # Programs of the thesis, each with a card.
 PROGRAMS = 19
 PICTURES_MIN = 60
@@ -191,7 +191,7 @@ def thesis_at_its_size(session):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--homenode", type=pathlib.Path, default=harness.ROOT / "target/release/homenode")
-    parser.add_argument("--size", default="S", choices=["XS", "S", "M"])
+    parser.add_argument("--size", default="S", choices=["XS", "S", "M", "P"])
     parser.add_argument("--keep", type=pathlib.Path, help="folder for everything that is made; kept")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="homenode-reproduce-") as folder:

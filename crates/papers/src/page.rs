@@ -88,10 +88,11 @@ fn shown(table: &doc::Table) -> Table {
 
 fn verdicts(doc: &ReproduceDoc) -> String {
     let count = |v: Verdict| doc.claims.iter().filter(|c| c.verdict == v).count();
-    let [agree, differ, unsettled, identity, unknown] = Verdict::ALL.map(count);
+    let [agree, differ, unsettled, identity, unknown, open] = Verdict::ALL.map(count);
+    let open = if open == 0 { String::new() } else { format!(", {open} are not judged at this size") };
     format!(
         "Of {} published claims {agree} agree, {differ} differ, {unsettled} are unsettled, {identity} hold for any programs, \
-         {unknown} cannot be known.",
+         {unknown} cannot be known{open}.",
         doc.claims.len()
     )
 }

@@ -159,7 +159,7 @@ pub(crate) struct Reproduce {
     /// Only this experiment of it, such as E8; may be repeated.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) experiment: Vec<String>,
-    /// Size of the programs: XS, S or M.
+    /// Size of the programs: XS, S, M, or P, which is that of the paper and takes hours.
     #[arg(long, default_value = "XS")]
     pub(crate) size: String,
     /// Folder for the page, the plot and the data; made if missing.

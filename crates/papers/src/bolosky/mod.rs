@@ -65,6 +65,7 @@ pub(crate) static SPEC: Paper = Paper {
     name: "bolosky",
     summary: "policies, machines, TLBs, false sharing and disturbance of Bolosky 1993: E1 to E12",
     experiments: Some("E1 to E12"),
+    sizes: &SIZES,
     run,
 };
 
@@ -206,7 +207,7 @@ fn page(
             ),
         },
         tables,
-        claims: CLAIMS.beside(&ids, judged)?,
+        claims: CLAIMS.beside(&ids, judged, size)?,
         notes,
     };
     Ok((doc, pictures))

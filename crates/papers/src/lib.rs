@@ -5,7 +5,7 @@
 //! **Invariant:** every claim of a paper gets a verdict (it agrees, differs, hangs on the recording, holds for any program, cannot be
 //! known, or is not judged with programs so small), and ours comes from the same engines that answer everything else.
 //!
-//! Reading order: [`Paper`], [`ReproduceDoc`], [`reproduce`], `judging` (claims, rules, pictures), `programs` (what is recorded), `page`, then the papers.
+//! Reading order: [`Paper`], [`ReproduceDoc`], [`reproduce`], `judging` (claims, rules, pictures), `programs` (what is recorded), `page` and `html`, then the papers.
 //!
 //! ```
 //! use homenode_papers::{ALL, ReproduceRequest, Verdict, reproduce};
@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod doc;
+mod html;
 mod judging;
 mod page;
 mod paper;
@@ -50,8 +51,8 @@ pub struct ReproduceRequest {
     pub out: Option<PathBuf>,
 }
 
-/// Records programs and runs experiments on them. With a folder to write to, also writes a page `NAME.md`, `NAME.json`,
-/// and pictures with their data.
+/// Records programs and runs experiments on them. With a folder to write to, also writes the page as `NAME.md` and, with pictures
+/// inside, as `NAME.html`; `NAME.json`; and pictures with their data.
 ///
 /// # Errors
 /// A paper, experiment or size that does not exist, a folder that cannot be written, or no compiler where one is needed

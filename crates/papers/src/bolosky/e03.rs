@@ -245,9 +245,10 @@ impl Disturbed {
         Figure {
             name: "E3-figure-4-4".into(),
             title: "Figure 4.4: optimum on CC, recorded (0) and under local disturbance".into(),
-            axes: ["change of the mean cost per reference, percent (as recorded: beside the name)", "program"],
+            axes: ["change of the mean cost per reference (percent; as recorded: beside the name)", "program (number)"],
             log: false,
             lines: self.shaken().iter().enumerate().map(line).collect(),
+            ..Figure::default()
         }
     }
 

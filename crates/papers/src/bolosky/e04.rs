@@ -131,6 +131,7 @@ impl Policies {
             series: ["optimum", "ACE", "Delay", "PLATINUM"].map(str::to_owned).to_vec(),
             groups: self.0.iter().filter(wanted).map(|m| (m.listed.name.to_owned(), values(m))).collect(),
             at_most: 20.0,
+            ..Bars::default()
         }
     }
 

@@ -97,6 +97,7 @@ impl Prices {
             axes,
             log: name.ends_with("moves"),
             lines,
+            ..Figure::default()
         };
         let cost = "mean cost per reference above 1 (local references)";
         let mut figures = vec![
@@ -115,7 +116,7 @@ impl Prices {
             figure(
                 "E5-moves",
                 "Moves of the optimum over G (figure 5.6)",
-                ["G (local references)", "copies to or from global memory per page"],
+                ["G (local references)", "copies to or from global memory (per page)"],
                 self.programs.iter().map(moves).collect(),
             ),
         ];

@@ -49,6 +49,7 @@ impl BaseMachines {
             series: NAMES.map(str::to_owned).to_vec(),
             groups: self.0.iter().map(|m| (m.listed.name.to_owned(), of(m).to_vec())).collect(),
             at_most: CUT,
+            ..Bars::default()
         };
         Ok(Found {
             bars: vec![

@@ -46,6 +46,7 @@ fn figure(listed: &Listed, machines: &Machines) -> Figure {
         axes: ["block (bytes)", "mean cost per reference (local hits)"],
         log: true,
         lines: NAMES.iter().enumerate().map(line).collect(),
+        ..Figure::default()
     }
 }
 

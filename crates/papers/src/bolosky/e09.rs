@@ -86,6 +86,7 @@ impl Measured {
             axes: ["overhead o_s (local hits)", "mean cost per reference (local hits)"],
             log: true,
             lines: NAMES.iter().zip(&self.lines).map(line).collect(),
+            ..Figure::default()
         }
     }
     /// Growth of a machine's cost when the overhead grows from 10 to 1000.

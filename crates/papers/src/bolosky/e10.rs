@@ -51,9 +51,10 @@ impl OfProgram {
         Figure {
             name: format!("E10-{}", self.name),
             title: format!("Figures 6.10 and A.17 to A.29: TLB misses, {}", self.name),
-            axes: ["page, bytes", "misses per reference"],
+            axes: ["page (bytes)", "miss rate (misses per reference)"],
             log: true,
             lines: TLB_MODELS.iter().take(MODELS).map(line).collect(),
+            ..Figure::default()
         }
     }
 }

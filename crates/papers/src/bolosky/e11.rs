@@ -156,9 +156,10 @@ impl OfProgram {
             Figure {
                 name: format!("E11-{}-{machine}", self.name),
                 title: format!("Figures 7.2 to 7.5: parts of the mean cost beyond 1, {} on {machine}", self.name),
-                axes: ["block, bytes", "cost per reference"],
+                axes: ["block (bytes)", "cost per reference (local hits)"],
                 log: true,
                 lines: vec![line("overhead", |p| p.overhead), line("data", |p| p.data), line("remote", |p| p.remote)],
+                ..Figure::default()
             }
         };
         MACHINES.iter().zip(&self.parts).map(figure).collect()

@@ -116,6 +116,7 @@ impl Latencies {
             axes: ["one-way latency lambda (local hits)", "mean cost per reference (local hits)"],
             log: true,
             lines: NAMES.iter().enumerate().map(line).collect(),
+            ..Figure::default()
         }
     }
 

@@ -73,6 +73,7 @@ impl Parts {
             axes: ["G (local references)", axis],
             log: false,
             lines,
+            ..Figure::default()
         };
         let parts = vec![
             line("moves", |p| p.movement),

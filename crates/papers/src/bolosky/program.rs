@@ -80,13 +80,13 @@ static LIST: &[Listed] = &[
     listed!("plytrace", "thesis/plytrace.c"),
     listed!("sorbyc", "thesis/sorby.c", threads: 7, defines: &["-DHN_COLUMNS=1"]),
     listed!("sorbyr", "thesis/sorby.c", threads: 7),
-    listed!("matmult", "thesis/matmult_timed.c", threads: 7),
+    listed!("matmult", "thesis/matmult.c", threads: 7),
     listed!("mp3d", "mp3d.c", splash: true, phase: None, sizes: ["-n 2048 -i 6", "-n 8192 -i 6", "-n 32768 -i 10", "-n 32768 -i 10"]),
     listed!("cholesky", "thesis/cholesky.c", splash: true, seeded: true),
     listed!("water", "water.c", splash: true, phase: None, sizes: ["-n 64 -i 1", "-n 125 -i 2", "-n 343 -i 6", "-n 343 -i 6"]),
     listed!("p-gauss", "thesis/p_gauss.c", presto: true, seeded: true),
     listed!("p-qsort", "thesis/p_qsort.c", presto: true, seeded: true),
-    listed!("p-matmult", "thesis/p_matmult.c", presto: true, seeded: true),
+    listed!("p-matmult", "thesis/matmult.c", presto: true, seeded: true, defines: &["-DHN_TASKS=1"]),
     listed!("p-life", "thesis/p_life.c", presto: true),
 ];
 

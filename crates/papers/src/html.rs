@@ -32,7 +32,10 @@ pub(crate) fn html(doc: &ReproduceDoc, pictures: &[Picture]) -> String {
 
 /// Text or a double-quoted attribute: markup characters as entities, characters without a safe picture as U+FFFD.
 fn esc(text: &str) -> String {
-    let hostile = |c: char| c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+    let hostile = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
     let one = |c: char| match c {
         '&' => "&amp;".to_owned(),
         '<' => "&lt;".to_owned(),
@@ -93,7 +96,8 @@ fn section(out: &mut String, section: &Section<'_>) {
             // From the element on: what stands before it belongs at the head of a file.
             let inside = picture.svg.find("<svg").map_or("", |at| &picture.svg[at + 4..]);
             let title = esc(&picture.title);
-            writeln!(out, "<figure><svg role=\"img\" aria-label=\"{title}\"{}</figure>", inside.trim_end()).expect(WRITES);
+            writeln!(out, "<figure><svg role=\"img\" aria-label=\"{title}\"{}</figure>", inside.trim_end())
+                .expect(WRITES);
         }
         out.push_str("</div>\n");
     }
@@ -125,12 +129,15 @@ mod tests {
         assert!(page.contains("&lt;/td&gt;&lt;img src=x&gt;") && !page.contains("<img"));
         let outside = ["<script", "<link", "src=", "http-equiv=\"refresh", "@import", "url("];
         let named = page.replace("&lt;img src=x&gt;", "").replace("http://www.w3.org/2000/svg", "");
-        assert!(outside.iter().all(|o| !named.contains(o)) && !named.contains("http://") && !named.contains("https://"));
+        assert!(
+            outside.iter().all(|o| !named.contains(o)) && !named.contains("http://") && !named.contains("https://")
+        );
         assert_eq!(page.matches("<svg role=\"img\" aria-label=\"picture\"").count(), 2);
         for verdict in &doc.claims {
             assert!(page.contains(&format!("verdict {}\">{}", class(verdict.verdict), verdict.verdict.words())));
         }
-        let places = ["<dl", "id=\"claims\"", "<h2 id=\"e2\"", "<h2 id=\"e10\"", "E10 ten", "F4 last"].map(|w| page.find(w));
+        let places =
+            ["<dl", "id=\"claims\"", "<h2 id=\"e2\"", "<h2 id=\"e10\"", "E10 ten", "F4 last"].map(|w| page.find(w));
         assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}");
         assert!(page.matches("<svg").count() == page.matches("</svg>").count() && page.ends_with("</html>\n"));
     }

@@ -1,6 +1,6 @@
 //! E1: how large our recordings are and what they consist of, beside table 2.1.
 use super::cards::{self, Card};
-use super::lookup::two;
+use super::lookup::{median, part, two};
 use super::paper::{columns, short};
 use super::program::Program;
 use super::{CLAIMS, Found, Gathered, Spec, Study};
@@ -155,20 +155,23 @@ impl Sizes {
         let words: Vec<String> = declared().map(|s| format!("{} {:.0} %", s.name, s.own_percent)).collect();
         let least_private = declared().map(|s| s.own_percent).fold(f64::INFINITY, f64::min);
         vec![
-            Judged::by(
+            CLAIMS.ruled(
                 "table-2.1-bytes",
                 format!("{least:.2} to {most:.2}"),
-                most <= 2.18,
-                "whole datasets on disk, with events and names; small recordings carry more of these for each reference. \
-                 Agrees if none of ours takes more than the worst of theirs",
+                &Measures::of([("worst of ours, bytes", most)]),
+                "whole datasets on disk, with events and names; small recordings carry more of these for each \
+                 reference",
             ),
-            Judged::by_points(
+            CLAIMS.ruled(
                 "table-2.1-loads",
                 format!(
                     "{more_loads} of {all} above half; {} of {total} within {POINTS} points of their counterpart",
                     near(POINTS)
                 ),
-                |points| more_loads == all && 2 * near(points) > total,
+                &Measures::of([
+                    ("share of programs above half", part(more_loads, all)),
+                    ("median distance in points", median(pairs().map(|(s, p)| (s.loads_percent - p.loads).abs()))),
+                ]),
                 "agrees if loads prevail everywhere and most shares are near those of the counterpart",
             ),
             CLAIMS.ruled(

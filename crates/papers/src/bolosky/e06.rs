@@ -1,8 +1,8 @@
 //! E6: the constants of chapter 6, which must agree exactly.
 use super::program::Program;
-use super::{Found, Gathered, Spec, Study};
+use super::{CLAIMS, Found, Gathered, Spec, Study};
 use crate::doc::Table;
-use crate::judging::claims::Judged;
+use crate::judging::rules::Measures;
 use homenode_base::{Cost, NodeId};
 use homenode_command::Failure;
 use homenode_machine::models::family::{MEMBERS, Parameters};
@@ -54,9 +54,9 @@ impl Study for Constants {
         Ok(Found {
             tables: vec![Table { title: "table 6.3 from table 6.2".into(), columns, rows }],
             judged: vec![
-                Judged::by("table-6.3", eight, agree, why),
-                Judged::by("page-numa", page.to_string(), page == 2323, why),
-                Judged::by("page-cc", lines.to_string(), lines == 11_776, "64 lines of 184"),
+                CLAIMS.ruled("table-6.3", eight, &Measures::of([("rows as printed", f64::from(u8::from(agree)))]), why),
+                CLAIMS.ruled("page-numa", page.to_string(), &Measures::of([("cost", page as f64)]), why),
+                CLAIMS.ruled("page-cc", lines.to_string(), &Measures::of([("cost", lines as f64)]), "64 lines of 184"),
             ],
             ..Found::default()
         })

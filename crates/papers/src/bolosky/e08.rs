@@ -148,36 +148,40 @@ impl BlockSizes {
         let by_machine = |m: &Machines| m.at(NUMA, 128) / m.at(CC_PLUS, 128);
         let dominant = self.which(|m| by_size(m) > by_machine(m));
         let count = |n: &[&str]| format!("{} of {all}", n.len());
-        let most = |n: &[&str]| 2 * n.len() > all;
         vec![
-            Judged::by("fig-6.1", count(&dominated), dominated.len() == all, "at all twelve block sizes"),
+            CLAIMS.ruled(
+                "fig-6.1",
+                count(&dominated),
+                &Measures::of([("share of programs", part(dominated.len(), all))]),
+                "at all twelve block sizes",
+            ),
             CLAIMS.ruled(
                 "block-64-128",
                 format!("below: {}; above: {}", count(&little), count(&gains)),
                 &Measures::default()
                     .value("share without gain below", part(little.len(), all))
                     .value("share with gain above", part(gains.len(), all)),
-                "on CC+ and NUMA: programs where no block below 64 bytes is a tenth better than 64 or 128, and where one of \
-                 these is a tenth better than 512",
+                "on CC+ and NUMA: programs where no block below 64 bytes is a tenth better than 64 or 128, and \
+                 where one of these is a tenth better than 512",
             ),
-            Judged::by(
+            CLAIMS.ruled(
                 "remote-with-size",
                 count(&grows),
-                most(&grows),
-                "CC over CC+ and DSM over DSM+ are larger at 4096 than at 64 bytes; agrees if so for most",
+                &Measures::of([("share of programs", part(grows.len(), all))]),
+                "CC over CC+ and DSM over DSM+ are larger at 4096 than at 64 bytes",
             ),
             CLAIMS.ruled(
                 "jump-4-8",
                 format!("{}: {}", count(&jump), names(jump.iter().copied())),
                 &Measures::default().value("share", part(jump.len(), all)),
-                "programs of which NUMA is more than a tenth dearer at 8192 than at 4096 bytes. Arrays of ours begin on pages, as \
-                 theirs",
+                "programs of which NUMA is more than a tenth dearer at 8192 than at 4096 bytes. Arrays of ours \
+                 begin on pages, as theirs",
             ),
-            Judged::by(
+            CLAIMS.ruled(
                 "block-size-dominant",
                 count(&dominant),
-                most(&dominant),
-                "NUMA with 4096 over 128 bytes is a larger factor than NUMA over CC+ at 128 bytes; agrees if so for most",
+                &Measures::of([("share of programs", part(dominant.len(), all))]),
+                "NUMA with 4096 over 128 bytes is a larger factor than NUMA over CC+ at 128 bytes",
             ),
         ]
     }
@@ -185,7 +189,6 @@ impl BlockSizes {
     fn best_blocks(&self) -> Vec<Judged> {
         let all = self.0.len();
         let within = |i: usize, percent: f64| self.which(|m| excess(m, i) <= percent).len();
-        let most = |n: usize| 2 * n > all;
         let (cc, numa) = (within(CC, 30.0), within(NUMA, 30.0));
         let (plus, dsm) = (within(DSM_PLUS, 50.0), within(DSM, 50.0));
         let beyond = self.0.iter().filter(|(l, m)| !l.presto && m.best(NUMA).1 > 1.2 * m.best(CC).1);
@@ -215,22 +218,22 @@ impl BlockSizes {
                     .value("least share near", by_machine.iter().map(|n| part(*n, total)).fold(1.0, f64::min)),
                 "in order NUMA, DSM+, DSM, and entries near the printed ones, by machine",
             ),
-            Judged::by(
+            CLAIMS.ruled(
                 "best-cc-numa",
                 format!("CC {cc}, NUMA {numa} of {all} within 30 %"),
-                most(cc) && most(numa),
-                "agrees if so for most",
+                &Measures::of([("share of programs, CC", part(cc, all)), ("NUMA", part(numa, all))]),
+                "",
             ),
-            Judged::by(
+            CLAIMS.ruled(
                 "best-dsm",
                 format!("DSM+ {plus}, DSM {dsm} of {all} within 50 %"),
-                most(plus) && most(dsm),
-                "agrees if so for most",
+                &Measures::of([("share of programs, DSM+", part(plus, all)), ("DSM", part(dsm, all))]),
+                "",
             ),
             CLAIMS.ruled(
                 "numa-20-of-cc",
                 format!("beyond 20 %: {}", names(beyond.iter().copied())),
-                &Measures::default().value("programs beyond", beyond.len() as f64),
+                &Measures::default().names("beyond", beyond),
                 "programs outside Presto, NUMA over CC, each at its best block. In table 6.4 the one is chip",
             ),
         ]
@@ -241,11 +244,24 @@ impl BlockSizes {
         let qsort = self.falling("fig-6.5", "p-qsort");
         let Some(sor) = self.of("sorbyr") else { return vec![cholesky, qsort] };
         let best: Vec<u64> = (0..NAMES.len()).map(|m| sor.best(m).0).collect();
-        let rising = (0..NAMES.len()).all(|m| sor.at(m, 64) > sor.at(m, 1024) && sor.at(m, 16) > sor.at(m, 64));
-        let inside = best.iter().all(|b| (1024..=4096).contains(b));
+        let rises = |m: usize| (sor.at(m, 64) / sor.at(m, 1024)).min(sor.at(m, 16) / sor.at(m, 64));
+        let rise = (0..NAMES.len()).map(rises).fold(f64::INFINITY, f64::min);
         let ours = format!("best blocks {}", best.iter().map(u64::to_string).collect::<Vec<_>>().join(", "));
         let why = "sorbyr; agrees if all five minima lie there and all curves rise below";
-        vec![cholesky, qsort, Judged::by("fig-6.6", ours, inside && rising, why)]
+        vec![
+            cholesky,
+            qsort,
+            CLAIMS.ruled(
+                "fig-6.6",
+                ours,
+                &Measures::of([
+                    ("least best block", best.iter().copied().min().unwrap_or(0) as f64),
+                    ("greatest best block", best.iter().copied().max().unwrap_or(0) as f64),
+                    ("least rise below", rise),
+                ]),
+                why,
+            ),
+        ]
     }
 
     /// Whether the curves of a program fall with the block down to 128 bytes.
@@ -254,10 +270,9 @@ impl BlockSizes {
         let factor = |i: usize| m.at(i, 4096) / m.at(i, 128);
         let factors: Vec<f64> = (0..NAMES.len()).map(factor).collect();
         let ours = factors.iter().map(|f| format!("{f:.1}")).collect::<Vec<_>>().join(", ");
-        let falls = factors.iter().all(|f| *f > 1.1);
-        let why =
-            format!("{name}, whose cost at 4096 bytes over that at 128 stands here; agrees if all five exceed 1.1");
-        Judged::by(id, ours, falls, why)
+        let least = factors.iter().copied().fold(f64::INFINITY, f64::min);
+        let why = format!("{name}, cost at 4096 bytes over that at 128 on all five machines");
+        CLAIMS.ruled(id, ours, &Measures::of([("least factor", least)]), &why)
     }
 
     fn appendix(&self) -> Vec<Judged> {
@@ -273,7 +288,7 @@ impl BlockSizes {
     fn well_behaved(&self, id: &'static str, name: &str) -> Judged {
         let Some(m) = self.of(name) else { return Judged::unknown(id, "", "the program was not run") };
         let (numa, plus) = (m.at(NUMA, 4096), m.at(CC_PLUS, 64));
-        let why = format!("{name}; agrees if NUMA with pages does not cost more than CC+ with lines");
-        Judged::by(id, format!("NUMA {numa:.2}, CC+ {plus:.2}"), numa <= plus, why)
+        let both = Measures::of([("NUMA with pages", numa), ("CC+ with lines", plus)]);
+        CLAIMS.ruled(id, format!("NUMA {numa:.2}, CC+ {plus:.2}"), &both, name)
     }
 }

@@ -96,8 +96,18 @@ impl Bars {
             .margin_right(60)
             .set_label_area_size(LabelAreaPosition::Left, LEFT)
             .set_label_area_size(LabelAreaPosition::Bottom, BOTTOM)
-            .build_cartesian_2d(Axis::new(LEAST..longest, Scale::Linear), 0.0..f64::from(self.group() * self.groups.len() as u32))?;
-        chart.configure_mesh().disable_y_mesh().y_labels(0).x_desc(self.axis).x_label_formatter(&label).light_line_style(WHITE).draw()?;
+            .build_cartesian_2d(
+                Axis::new(LEAST..longest, Scale::Linear),
+                0.0..f64::from(self.group() * self.groups.len() as u32),
+            )?;
+        chart
+            .configure_mesh()
+            .disable_y_mesh()
+            .y_labels(0)
+            .x_desc(self.axis)
+            .x_label_formatter(&label)
+            .light_line_style(WHITE)
+            .draw()?;
         let (left, width) = (f64::from(LEFT), f64::from(WIDTH - LEFT - 60));
         let x = |value: f64| (left + width * (value.clamp(LEAST, longest) - LEAST) / (longest - LEAST)) as i32;
         let words = ("sans-serif", 11).into_font();

@@ -26,6 +26,10 @@ pub(crate) struct Published {
     /// Whether it is about printed numbers or references at random alone, so that programs of any size settle it.
     #[serde(default)]
     exact: bool,
+    /// What differs where it does not agree: the program, its compiler, its size, the machine. The numbers beside it
+    /// are the evidence.
+    #[serde(default)]
+    cause: String,
     /// By what it is judged, where that is data: all must hold.
     #[serde(default)]
     pub(crate) rules: Vec<Rule>,
@@ -115,7 +119,9 @@ impl Claims {
                 _ if open => Verdict::NotJudged,
                 other => other,
             };
-            claims.push(Claim { what, place: p.place, theirs, ours: j.ours, verdict, why: j.why });
+            let caused = matches!(verdict, Verdict::Differs | Verdict::Unsettled) && !p.cause.is_empty();
+            let why = if caused { format!("{}. Cause: {}", j.why, p.cause) } else { j.why };
+            claims.push(Claim { what, place: p.place, theirs, ours: j.ours, verdict, why });
         }
         match by_id.into_keys().next() {
             Some(id) => Err(Failure::work(format!("a verdict on the claim '{id}', which nobody made"))),
@@ -127,7 +133,8 @@ impl Claims {
         let claim = self.published().ok().into_iter().flatten().find(|p| p.id == id);
         let rules = claim.map_or(Vec::new(), |p| p.rules);
         let words: Vec<String> = rules.iter().map(|r| r.words(POINTS)).collect();
-        let why = format!("{why}. Agrees if {}", words.join("; "));
+        let why = if why.is_empty() { String::new() } else { format!("{why}. ") };
+        let why = format!("{why}Agrees if {}", words.join("; "));
         let missing: Vec<&str> = rules.iter().filter_map(|r| r.missing(measures)).collect();
         let ours = match missing[..] {
             [] => ours.into(),

@@ -112,7 +112,12 @@ impl Figure {
         low.is_finite().then_some(room.0..room.1)
     }
 
-    fn draw(&self, root: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, x: Axis, y: Axis) -> Result<(), Failure> {
+    fn draw(
+        &self,
+        root: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
+        x: Axis,
+        y: Axis,
+    ) -> Result<(), Failure> {
         root.fill(&WHITE).map_err(Failure::work)?;
         let mut chart = ChartBuilder::on(root)
             .caption(&self.title, ("sans-serif", 15))

@@ -42,7 +42,11 @@ impl Ranged for Axis {
         first + (f64::from(last - first) * (at - low) / (high - low)).round() as i32
     }
     fn key_points<H: KeyPointHint>(&self, hint: H) -> Vec<f64> {
-        if hint.weight().allow_light_points() { Vec::new() } else { ticks(self.range.start, self.range.end, self.scale) }
+        if hint.weight().allow_light_points() {
+            Vec::new()
+        } else {
+            ticks(self.range.start, self.range.end, self.scale)
+        }
     }
     fn range(&self) -> Range<f64> {
         self.range.clone()

@@ -108,7 +108,7 @@ impl Sizes {
     fn cards(&self) -> Table {
         let row = |s: &Size| {
             let card = cards::of(s.name);
-            let of = |words: fn(&Card) -> String| card.map_or(String::new(), words);
+            let of = |words: fn(&Card) -> String| card.as_ref().map_or(String::new(), words);
             vec![
                 s.name.to_owned(),
                 of(|c| short(c.millions[0])),
@@ -119,10 +119,11 @@ impl Sizes {
                 format!("{:.0}", s.own_percent),
                 of(|c| format!("{:.0}", c.loads)),
                 format!("{:.0}", s.loads_percent),
+                of(|c| short(c.mbytes)),
                 of(|c| two(c.bytes)),
                 two(s.bytes_per_ref),
                 s.working_set.to_string(),
-                card.filter(|c| s.misses(c)).map_or(String::new(), |c| c.why.to_owned()),
+                card.as_ref().filter(|c| s.misses(c)).map_or(String::new(), |c| c.why.clone()),
             ]
         };
         let columns = columns([
@@ -135,6 +136,7 @@ impl Sizes {
             "to pages of one thread %",
             "printed: loads %",
             "loads %",
+            "printed: file, MB",
             "printed: bytes a reference",
             "bytes a reference",
             "working set, KiB",

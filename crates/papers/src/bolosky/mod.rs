@@ -31,7 +31,7 @@ use std::sync::mpsc::sync_channel;
 
 homenode_base::registry!(
     /** Every experiment, in the order of the page. */ Spec;
-    e01, e02, e03, e04, e05, e06, e07, e08, e09, e10, e11, e12, printed
+    e01, e02, e03, e04, e05, e06, e07, e08, e09, e10, e11, e12, printed, figures
 );
 
 /// One experiment.

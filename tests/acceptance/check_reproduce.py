@@ -23,7 +23,10 @@ from harness import Session, alone, expect, slow_check
 
 # Place and text of claims that follow from the model, whatever the programs: they hold to the last unit.
 IDENTITIES = [
+    ("table 6.1", "reach words of others"),
+    ("table 6.2", "formulas of r and R"),
     ("table 6.3", "remote reference and move"),
+    ("figure 3.1", "the ACE: processors"),
     ("section 6.2.1", "moving 4 KB as one NUMA page"),
     ("section 6.2.1", "moving 4 KB as 64 lines"),
     ("figure 5.4", "concave"),
@@ -41,6 +44,10 @@ EXACT = [
     ("section 3.2.3", "e-hyd's"),
     ("section 7.1.6", "T_F, T_S and T_Gamma"),
     ("chapter 4", "variant of Dietz"),
+    ("figure 3.3", "on a fault"),
+    ("figure 4.1", "without replication"),
+    ("figure 4.2", "run of reads"),
+    ("figure 7.1", "not unique"),
 ]
 # What is printed wrongly, or is not what the text says of it.
 MISPRINTED = [

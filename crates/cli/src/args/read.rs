@@ -162,7 +162,7 @@ pub(crate) struct Reproduce {
     /// Size of the programs: XS, S, M, or P, which is that of the paper and takes hours.
     #[arg(long, default_value = "XS")]
     pub(crate) size: String,
-    /// Folder for the page, the plot and the data; made if missing.
+    /// Folder for the page (Markdown, HTML with its pictures inside), pictures and data; made if missing.
     #[arg(short, long, value_hint = ValueHint::DirPath)]
     pub(crate) output: Option<PathBuf>,
     /// Print the result as JSON.

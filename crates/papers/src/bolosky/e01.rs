@@ -126,22 +126,11 @@ impl Sizes {
                 card.as_ref().filter(|c| s.misses(c)).map_or(String::new(), |c| c.why.clone()),
             ]
         };
-        let columns = columns([
-            "program",
-            "printed: references, M",
-            "printed: private, M",
-            "all here, M",
-            "all at the thesis's size, M",
-            "printed: private %",
-            "to pages of one thread %",
-            "printed: loads %",
-            "loads %",
-            "printed: file, MB",
-            "printed: bytes a reference",
-            "bytes a reference",
-            "working set, KiB",
-            "why one is off by more than 15 %",
-        ]);
+        let columns = columns(
+            "program | printed: references, M | printed: private, M | all here, M | all at the thesis's size, M | \
+             printed: private % | to pages of one thread % | printed: loads % | loads % | printed: file, MB | \
+             printed: bytes a reference | bytes a reference | working set, KiB | why one is off by more than 15 %",
+        );
         Table { title: "programs (table 2.1)".into(), columns, rows: self.programs.iter().map(row).collect() }
     }
 

@@ -93,16 +93,9 @@ impl Study for Shares {
             let alpha = o.alpha.map_or("n/a".into(), short);
             vec![o.name.into(), global, numa, local, alpha, short(o.beta), short(o.gamma), short(100.0 * o.movement)]
         };
-        let columns = columns([
-            "program",
-            "T_global, M references",
-            "T_numa",
-            "T_local",
-            "alpha",
-            "beta",
-            "gamma",
-            "movement / T_numa, %",
-        ]);
+        let columns = columns(
+            "program | T_global, M references | T_numa | T_local | alpha | beta | gamma | movement / T_numa, %",
+        );
         let rows = all.ours.iter().map(row).collect();
         Ok(Found {
             tables: vec![Table { title: "tables 3.1 and 3.2 with our programs".into(), columns, rows }, as_printed()?],
@@ -138,18 +131,8 @@ fn as_printed() -> Result<Table, Failure> {
         let [name, global, numa, local, a, b, c] = [0, 1, 2, 3, 4, 5, 6].map(|i| r[i].clone());
         vec![name, global, numa, local, a, alpha, b, beta, c, gamma]
     };
-    let columns = columns([
-        "program",
-        "T_global, s",
-        "T_numa",
-        "T_local",
-        "alpha",
-        "by equation 3.4",
-        "beta",
-        "by 3.5",
-        "gamma",
-        "by 3.1",
-    ]);
+    let columns =
+        columns("program | T_global, s | T_numa | T_local | alpha | by equation 3.4 | beta | by 3.5 | gamma | by 3.1");
     Ok(Table {
         title: "table 3.1 as printed, and from its times".into(),
         columns,

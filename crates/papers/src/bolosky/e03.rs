@@ -199,19 +199,10 @@ impl Disturbed {
             };
             std::iter::once(p.name.to_owned()).chain(cells.map(cell)).collect()
         };
-        let columns = columns([
-            "program",
-            "local: ACE",
-            "Butterfly",
-            "NUMA",
-            "CC",
-            "ACE policy on ACE",
-            "gap: ACE",
-            "Butterfly",
-            "NUMA",
-            "CC",
-            "ACE policy on ACE",
-        ]);
+        let columns = columns(
+            "program | local: ACE | Butterfly | NUMA | CC | ACE policy on ACE | gap: ACE | Butterfly | NUMA | CC \
+             | ACE policy on ACE",
+        );
         Table { title: title.into(), columns, rows: self.of.iter().map(row).collect() }
     }
 
@@ -229,15 +220,10 @@ impl Disturbed {
             let causes = [kept, ignored - kept].map(short);
             std::iter::once(p.name.to_owned()).chain(machines).chain(causes).collect()
         };
-        let columns = columns([
-            "program",
-            "ACE",
-            "Butterfly",
-            "NUMA",
-            "CC",
-            "of that on CC: with synchronisation kept",
-            "by crossing synchronisation",
-        ]);
+        let columns = columns(
+            "program | ACE | Butterfly | NUMA | CC | of that on CC: with synchronisation kept | by crossing \
+             synchronisation",
+        );
         let title = "mean change of the optimum in percent under the local filter (95 % interval over the seeds)";
         Table { title: title.into(), columns, rows: self.of.iter().map(row).collect() }
     }

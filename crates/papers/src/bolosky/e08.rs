@@ -122,19 +122,10 @@ impl BlockSizes {
             ];
             Some(cells.map(str::to_owned).to_vec())
         };
-        let columns = columns([
-            "program",
-            "NUMA 4096 B",
-            "another",
-            "table 6.5",
-            "NUMA 128 B",
-            "another",
-            "table 6.5",
-            "CC, NUMA, DSM+, DSM: % over CC+",
-            "another",
-            "factor that may lie between",
-            "beyond it",
-        ]);
+        let columns = columns(
+            "program | NUMA 4096 B | another | table 6.5 | NUMA 128 B | another | table 6.5 | CC, NUMA, DSM+, \
+             DSM: % over CC+ | another | factor that may lie between | beyond it",
+        );
         let title = "nine programs beside another transcription of them at the sizes of section 2.2".into();
         Table { title, columns, rows: rows(OTHER).filter_map(row).collect() }
     }

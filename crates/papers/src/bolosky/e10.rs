@@ -116,17 +116,10 @@ impl Translation {
             let printed = (1..=4).map(|i| printed.as_ref().map_or(String::new(), |r| r[i].clone()));
             std::iter::once(p.name.to_owned()).chain(cells.map(two)).chain(printed).collect()
         };
-        let columns = columns([
-            "program",
-            "NUMA 4096 B",
-            "NUMA 128 B",
-            "with ACE TLB",
-            "with R4000 TLB",
-            "printed: 4096 B",
-            "128 B",
-            "with ACE TLB",
-            "with R4000 TLB",
-        ]);
+        let columns = columns(
+            "program | NUMA 4096 B | NUMA 128 B | with ACE TLB | with R4000 TLB | printed: 4096 B | 128 B | with \
+             ACE TLB | with R4000 TLB",
+        );
         Table { title: "table 6.5: mean cost per reference".into(), columns, rows: self.of.iter().map(row).collect() }
     }
 

@@ -184,16 +184,10 @@ impl Sharing {
                 table.push(row);
             }
         }
-        let columns = columns([
-            "program",
-            "block, bytes",
-            "moves of blocks",
-            "moves of words",
-            "at least",
-            "at most (7.14)",
-            "one-word difference",
-            "proven by the ratio test at",
-        ]);
+        let columns = columns(
+            "program | block, bytes | moves of blocks | moves of words | at least | at most (7.14) | one-word \
+             difference | proven by the ratio test at",
+        );
         Table { title: "false sharing on CC, cost per reference".into(), columns, rows: table }
     }
 

@@ -147,14 +147,10 @@ impl Beside {
             let cells = [short(candidate.0), short(candidate.1), candidate.2.into(), short(start.0), short(start.1)];
             rows.push(std::iter::once(format!("{name} {} B{base}", BLOCKS[b])).chain(cells).collect());
         }
-        let columns = columns([
-            "machine",
-            "missing candidate: mean, %",
-            "worst, %",
-            "of",
-            "with its start, against equation 4.2: mean, %",
-            "worst, %",
-        ]);
+        let columns = columns(
+            "machine | missing candidate: mean, % | worst, % | of | with its start, against equation 4.2: mean, % \
+             | worst, %",
+        );
         Table { title: "how much dearer than the optimum".into(), columns, rows }
     }
 
@@ -164,7 +160,7 @@ impl Beside {
             short(excess(p.printed[m][b], p.single[m][b]))
         };
         let row = |p: &OfProgram| std::iter::once(p.name.to_owned()).chain((0..DECIDING).map(|m| at(p, m))).collect();
-        let columns = columns(["program", "cc-plus 64 B", "numa 4096 B", "dsm-plus 4096 B", "butterfly 4096 B"]);
+        let columns = columns("program | cc-plus 64 B | numa 4096 B | dsm-plus 4096 B | butterfly 4096 B");
         let rows = self.of.iter().map(row).collect();
         Table { title: "missing candidate, by program, at base blocks, %".into(), columns, rows }
     }

@@ -51,10 +51,10 @@ one kmerge thesis/heapmerge.c "$@" -DHN_KMERGE=1
 one plytrace thesis/plytrace.c "$@"
 one sorbyr thesis/sorby.c "$@"
 one sorbyc thesis/sorby.c "$@" -DHN_COLUMNS=1
-one matmult_timed thesis/matmult_timed.c "$@"
+one matmult_timed thesis/matmult.c "$@"
 one cholesky thesis/cholesky.c "$@"
 one p_gauss thesis/p_gauss.c "$@"
 one p_qsort thesis/p_qsort.c "$@"
-one p_matmult thesis/p_matmult.c "$@"
+one p_matmult thesis/matmult.c "$@" -DHN_TASKS=1
 one p_life thesis/p_life.c "$@"
 one killme killme.c "$@"

@@ -1,9 +1,10 @@
 """Reproductions of Bolosky 1993 and Thakkar 2008, whole: exact rows, a verdict and a reason for every claim, page, pictures
 and data; Thakkar's verdicts are drawn again here from the numbers of the page.
 
-    check_reproduce.py [--homenode PATH] [--size S] [--keep DIR]
+    check_reproduce.py [--homenode PATH] [--size S] [--keep DIR] [--against OTHER.json]
 
-runs it at one size. Programs are recorded anew each time, so only what follows from the model, or holds for these
+runs it at one size. With the `bolosky.json` of another run, no claim may have another verdict there; one that recordings
+leave unsettled in either run is shown. Programs are recorded anew each time, so only what follows from the model, or holds for these
 programs in any order, is asserted; verdicts that hang on order are counted and shown.
 """
 import argparse
@@ -11,6 +12,7 @@ import collections
 import csv
 import json
 import pathlib
+import re
 import sys
 import tempfile
 import time
@@ -21,7 +23,10 @@ from harness import Session, alone, expect, slow_check
 
 # Place and text of claims that follow from the model, whatever the programs: they hold to the last unit.
 IDENTITIES = [
+    ("table 6.1", "reach words of others"),
+    ("table 6.2", "formulas of r and R"),
     ("table 6.3", "remote reference and move"),
+    ("figure 3.1", "the ACE: processors"),
     ("section 6.2.1", "moving 4 KB as one NUMA page"),
     ("section 6.2.1", "moving 4 KB as 64 lines"),
     ("figure 5.4", "concave"),
@@ -39,6 +44,10 @@ EXACT = [
     ("section 3.2.3", "e-hyd's"),
     ("section 7.1.6", "T_F, T_S and T_Gamma"),
     ("chapter 4", "variant of Dietz"),
+    ("figure 3.3", "on a fault"),
+    ("figure 4.1", "without replication"),
+    ("figure 4.2", "run of reads"),
+    ("figure 7.1", "not unique"),
 ]
 # What is printed wrongly, or is not what the text says of it.
 MISPRINTED = [
@@ -54,39 +63,57 @@ ALIKE = [
     ("section 5.3.1", "where the optimum trades"),
     ("figure 6.7", "sorbyr"),
 ]
-VERDICTS = ["agrees", "differs", "unsettled", "identity", "cannot be known"]
+# A reproduction at size P takes hours.
+TIMEOUT_S = 24 * 3600
+VERDICTS = ["agrees", "differs", "unsettled", "identity", "cannot be known", "not judged"]
 # Programs of the thesis, each with a card.
 PROGRAMS = 19
 PICTURES_MIN = 60
 
 
-def reproduced(session, size):
+def reproduced(session, size, against=None):
     """Runs the whole reproduction and looks at everything it leaves."""
     out = session.path(f"reproduce/bolosky-{size}")
     began = time.monotonic()
-    text = session.run("reproduce", "bolosky", "--size", size, "-o", out, timeout=3600).stdout
+    text = session.run("reproduce", "bolosky", "--size", size, "-o", out, timeout=TIMEOUT_S).stdout
     seconds = time.monotonic() - began
     document = json.loads((out / "bolosky.json").read_text())
     expect(not schema.problems(document), "the document is of its schema")
     expect(document["size"] == size and len(document["tables"]) > 10, "the document is of this size and has its tables")
-    rows(document["claims"])
+    rows(document["claims"], size)
     whole(document)
     pictures = page(out, document)
     counts = collections.Counter(c["verdict"] for c in document["claims"])
     print(f"  {seconds:.0f} s; {len(document['claims'])} claims: " + ", ".join(f"{counts[v]} {v}" for v in VERDICTS)
           + f"; {pictures} pictures")
+    if against:
+        turned(document, json.loads(against.read_text()))
     print("\n".join(f"  {note}" for note in document["notes"] if note.startswith(("Cost", "Two rules"))))
     expect("Claims" in text and all(c["what"] in text for c in document["claims"]), "the terminal shows every claim")
 
 
-def rows(claims):
-    """The claims whose verdict is known beforehand."""
-    for verdict, wanted in (("identity", IDENTITIES), ("agrees", EXACT + ALIKE), ("differs", MISPRINTED)):
+def turned(document, other):
+    """Verdicts of two runs of one size: none turns from agreement to difference or back."""
+    expect(document["size"] == other["size"], f"two runs of one size, not {document['size']} and {other['size']}")
+    before = {c["what"]: c["verdict"] for c in other["claims"]}
+    expect(set(before) == {c["what"] for c in document["claims"]}, "two runs judge the same claims")
+    changed = [(c["what"], before[c["what"]], c["verdict"]) for c in document["claims"] if before[c["what"]] != c["verdict"]]
+    open_ = [c for c in changed if "unsettled" in c[1:]]
+    print("\n".join(f"  {what}: {one}, then {two}" for what, one, two in changed) or "  no verdict of the other run is another")
+    expect(len(open_) == len(changed), f"verdicts that turn: {[c for c in changed if c not in open_]}")
+
+
+def rows(claims, size):
+    """The claims whose verdict is known beforehand; at size XS nothing else has one."""
+    alike = [] if size == "XS" else ALIKE
+    for verdict, wanted in (("identity", IDENTITIES), ("agrees", EXACT + alike), ("differs", MISPRINTED)):
         for place, what in wanted:
             found = [c for c in claims if place in c["place"] and what in c["what"]]
             expect(len(found) == 1, f"one claim of {place} on '{what}', not {len(found)}")
             c = found[0]
             expect(c["verdict"] == verdict, f"{place}, {what}: {c['verdict']}, not {verdict}: {c['ours']}; {c['why']}")
+    open_ = sum(c["verdict"] == "not judged" for c in claims)
+    expect((open_ > 0) == (size == "XS"), f"{open_} claims are not judged at size {size}")
 
 
 def whole(document):
@@ -98,6 +125,7 @@ def whole(document):
         expect(c["ours"] or c["verdict"] == "cannot be known", f"{c['what']}: a value of ours")
         expect("NaN" not in c["ours"] and "not measured" not in c["ours"], f"{c['what']}: {c['ours']}")
         expect(c["verdict"] != "unsettled" or "recordings disagree" in c["why"], f"{c['what']}: who disagrees")
+        expect(c["verdict"] != "differs" or "Cause: " in c["why"], f"{c['what']} differs, and nothing says why: {c['why']}")
     expect(sum(c["verdict"] == "identity" for c in document["claims"]) == len(IDENTITIES), "each identity is known")
     cards = [t for t in document["tables"] if "table 2.1" in t["title"]]
     expect(len(cards) == 1 and len(cards[0]["rows"]) == PROGRAMS, "a card for each program")
@@ -117,12 +145,42 @@ def page(out, document):
     expect(len(pictures) >= PICTURES_MIN, f"pictures: {len(pictures)}")
     for picture in pictures:
         expect(f"]({picture.name})" in text, f"{picture.name} is on the page")
-        expect(picture.read_text().endswith("</svg>\n"), f"{picture.name} is whole")
+        drawn(picture)
         with picture.with_suffix(".csv").open(newline="") as file:
             data = list(csv.reader(file))
         expect(len(data) > 1 and len({len(row) for row in data}) == 1, f"{picture.name} has data")
         expect(not any("NaN" in cell for row in data for cell in row), f"{picture.name}: numbers")
+    html = (out / "bolosky.html").read_text()
+    expect(html.count("<svg") == len(pictures) and html.endswith("</html>\n"), "the page in HTML has every picture inside")
+    outside = re.search(r"<(script|link|img|iframe|object)\b|@import|url\(|https?://(?!www\.w3\.org/2000/svg)", html)
+    expect(not outside, f"the page in HTML needs nothing from outside: {outside and outside.group()}")
+    expect(all(html.count(f">{v}</td>") == sum(c["verdict"] == v for c in document["claims"]) for v in VERDICTS),
+           "the page in HTML has every verdict")
     return len(pictures)
+
+
+# Of a text in a picture: its attributes, and what it says.
+TEXT = re.compile(r"<text([^>]*)>\s*(.*?)\s*</text>", re.DOTALL)
+NUMBERS_MIN = 3
+
+
+def drawn(picture):
+    """A picture is whole and has a title, units, and three numbers on each axis that has numbers."""
+    svg = picture.read_text()
+    expect(svg.endswith("</svg>\n"), f"{picture.name} is whole")
+    texts = TEXT.findall(svg)
+    axes = {"middle": set(), "end": set()}
+    for attributes, text in texts:
+        for anchor, found in axes.items():
+            if f'text-anchor="{anchor}"' in attributes and re.fullmatch(r"-?[\d.]+(e-?\d+)?", text):
+                found.add(float(text))
+    # Bars have the names of programs along one axis.
+    bars = picture.name.startswith(("E4-", "E7-"))
+    expect(len(axes["middle"]) >= NUMBERS_MIN, f"{picture.name}: numbers along x: {axes['middle']}")
+    expect(bars or len(axes["end"]) >= NUMBERS_MIN, f"{picture.name}: numbers along y: {axes['end']}")
+    units = [text for _, text in texts if re.search(r"\(.+\)", text)]
+    expect(len(units) >= (1 if bars else 2), f"{picture.name}: units: {units}")
+    expect(any(len(text) > 15 and text not in units[-2:] for _, text in texts), f"{picture.name}: a title")
 
 
 # Claims of Thakkar 2008 that no number of the page speaks of.
@@ -191,13 +249,14 @@ def thesis_at_its_size(session):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--homenode", type=pathlib.Path, default=harness.ROOT / "target/release/homenode")
-    parser.add_argument("--size", default="S", choices=["XS", "S", "M"])
+    parser.add_argument("--size", default="S", choices=["XS", "S", "M", "P"])
+    parser.add_argument("--against", type=pathlib.Path, help="bolosky.json of another run of this size")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for everything that is made; kept")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="homenode-reproduce-") as folder:
         def thesis_again(session):
             """The thesis again on our programs."""
-            reproduced(session, options.size)
+            reproduced(session, options.size, options.against)
         sys.exit(bool(harness.run_all(Session(options.homenode, options.keep or folder), [guided_placement, thesis_again])))
 
 

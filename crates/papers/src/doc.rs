@@ -5,8 +5,8 @@ use serde::Serialize;
 /// Identifier of these documents, described by `docs/schema/reproduce.json`.
 pub(crate) const SCHEMA: &str = "https://github.com/homenode/homenode/schema/reproduce-1";
 
-/// Sizes of the programs on the command line, smallest first.
-pub(crate) const SIZES: [&str; 3] = ["XS", "S", "M"];
+/// Sizes of the programs on the command line, smallest first; P is what the paper ran.
+pub(crate) const SIZES: [&str; 4] = ["XS", "S", "M", "P"];
 
 /// Published results beside ours, with a verdict on each claim.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -16,7 +16,7 @@ pub struct ReproduceDoc {
     pub schema: &'static str,
     /// Name of the experiment.
     pub experiment: String,
-    /// Size of the programs: XS, S or M.
+    /// Size of the programs: XS, S, M or P, which is that of the paper.
     #[schemars(extend("enum" = SIZES))]
     pub size: String,
     /// What was run, in a sentence.
@@ -75,12 +75,21 @@ pub enum Verdict {
     /// The machines or the programs are gone, or only a clock could tell.
     #[serde(rename = "cannot be known")]
     CannotBeKnown,
+    /// The programs are too small to speak of it: at size XS only exact rows and identities are judged.
+    #[serde(rename = "not judged")]
+    NotJudged,
 }
 
 impl Verdict {
     /// All, in the order of a page's summary.
-    pub const ALL: [Verdict; 5] =
-        [Verdict::Agrees, Verdict::Differs, Verdict::Unsettled, Verdict::Identity, Verdict::CannotBeKnown];
+    pub const ALL: [Verdict; 6] = [
+        Verdict::Agrees,
+        Verdict::Differs,
+        Verdict::Unsettled,
+        Verdict::Identity,
+        Verdict::CannotBeKnown,
+        Verdict::NotJudged,
+    ];
     /// The verdict in words.
     pub const fn words(self) -> &'static str {
         match self {
@@ -89,6 +98,7 @@ impl Verdict {
             Verdict::Identity => "identity",
             Verdict::Unsettled => "unsettled",
             Verdict::CannotBeKnown => "cannot be known",
+            Verdict::NotJudged => "not judged",
         }
     }
 }

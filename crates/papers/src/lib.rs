@@ -2,11 +2,10 @@
 //!
 //! A family: to add a paper, write a file or folder here that defines `SPEC`, and its name in the list.
 //!
-//! **Invariant:** every claim of a paper gets a verdict (it agrees, differs, hangs on the recording, holds for any program, or cannot be
-//! known), and ours comes from the
-//! same engines that answer everything else.
+//! **Invariant:** every claim of a paper gets a verdict (it agrees, differs, hangs on the recording, holds for any program, cannot be
+//! known, or is not judged with programs so small), and ours comes from the same engines that answer everything else.
 //!
-//! Reading order: [`Paper`], [`ReproduceDoc`], [`reproduce`], `judging` (claims, rules, pictures), `programs` (what is recorded), `page`, then the papers.
+//! Reading order: [`Paper`], [`ReproduceDoc`], [`reproduce`], `judging` (claims, rules, pictures), `programs` (what is recorded), `page` and `html`, then the papers.
 //!
 //! ```
 //! use homenode_papers::{ALL, ReproduceRequest, Verdict, reproduce};
@@ -21,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod doc;
+mod html;
 mod judging;
 mod page;
 mod paper;
@@ -45,14 +45,14 @@ pub struct ReproduceRequest {
     pub what: String,
     /// Only these experiments of it, such as `E8`; all if empty.
     pub only: Vec<String>,
-    /// Size of the programs: XS, S or M.
+    /// Size of the programs: XS, S, M or P, which is that of the paper.
     pub size: String,
     /// Folder for the page, pictures and data; made if missing.
     pub out: Option<PathBuf>,
 }
 
-/// Records programs and runs experiments on them. With a folder to write to, also writes a page `NAME.md`, `NAME.json`,
-/// and pictures with their data.
+/// Records programs and runs experiments on them. With a folder to write to, also writes the page as `NAME.md` and, with pictures
+/// inside, as `NAME.html`; `NAME.json`; and pictures with their data.
 ///
 /// # Errors
 /// A paper, experiment or size that does not exist, a folder that cannot be written, or no compiler where one is needed
@@ -65,6 +65,10 @@ pub fn reproduce(request: &ReproduceRequest, progress: &mut dyn Progress) -> Res
     };
     if !SIZES.contains(&request.size.as_str()) {
         return Err(Failure::usage(format!("--size: '{}' is none of {}", request.size, SIZES.join(", "))));
+    }
+    if !paper.sizes.contains(&request.size.as_str()) {
+        let (size, known) = (&request.size, paper.sizes.join(", "));
+        return Err(Failure::usage(format!("--size: {name} has no size {size}, only {known}")));
     }
     if paper.experiments.is_none() && !request.only.is_empty() {
         let others = ALL.iter().filter_map(|p| Some(format!("{} has {}", p.name, p.experiments?)));

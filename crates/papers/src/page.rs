@@ -1,5 +1,6 @@
-//! A reproduction as text and as a page in Markdown.
+//! A reproduction as text and as pages in Markdown and HTML.
 use crate::doc::{self, ReproduceDoc, Verdict};
+use crate::html;
 use homenode_command::{Failure, output};
 use homenode_table::{Column, Layout, Table};
 use std::collections::BTreeSet;
@@ -36,36 +37,74 @@ pub(crate) fn make(folder: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|e| Failure::work(format!("cannot create {}: {e}", folder.display())))
 }
 
-/// The page and the document; `pictures` are titles and file names.
-pub(crate) fn write(doc: &ReproduceDoc, out: &Path, pictures: &[(String, String)]) -> Result<(), Failure> {
-    make(out)?;
-    output::write(&out.join(format!("{}.md", doc.experiment)), markdown(doc, pictures).as_bytes())?;
-    output::write(&out.join(format!("{}.json", doc.experiment)), doc.to_json().as_bytes())
+/// A picture of a page.
+pub(crate) struct Picture {
+    /// Title.
+    pub(crate) title: String,
+    /// Name of its file.
+    pub(crate) file: String,
+    /// What is in that.
+    pub(crate) svg: String,
 }
 
-/// The page; `pictures` are titles and file names. First what a reader wants to know, then tables and pictures, experiment
-/// by experiment where they are numbered: the picture `E8-gauss.svg` goes with the table `E8 block size`.
-pub(crate) fn markdown(doc: &ReproduceDoc, pictures: &[(String, String)]) -> String {
-    let mut out = format!("# {} at size {}\n\n{}\n\n{}\n", doc.experiment, doc.size, doc.programs, verdicts(doc));
-    let show = |out: &mut String, wanted: Option<u32>| {
-        let mine = pictures.iter().filter(|(_, file)| number(file) == wanted);
-        mine.for_each(|(title, file)| write!(out, "\n![{title}]({file})\n").expect(WRITES));
+/// What a page shows together.
+pub(crate) struct Section<'a> {
+    /// The 8 of `E8`; none where nothing is numbered.
+    pub(crate) number: Option<u32>,
+    /// Tables.
+    pub(crate) tables: Vec<&'a doc::Table>,
+    /// Pictures.
+    pub(crate) pictures: Vec<&'a Picture>,
+}
+
+/// The pages and the document; `pictures` are titles and names of files in the folder.
+pub(crate) fn write(doc: &ReproduceDoc, out: &Path, pictures: &[(String, String)]) -> Result<(), Failure> {
+    make(out)?;
+    let read = |(title, file): &(String, String)| {
+        let svg = std::fs::read_to_string(out.join(file));
+        let svg = svg.map_err(|e| Failure::work(format!("cannot read {}: {e}", out.join(file).display())))?;
+        Ok(Picture { title: title.clone(), file: file.clone(), svg })
     };
-    show(&mut out, None);
+    let pictures = pictures.iter().map(read).collect::<Result<Vec<Picture>, Failure>>()?;
+    let named = |ending: &str| out.join(format!("{}.{ending}", doc.experiment));
+    output::write(&named("md"), markdown(doc, &pictures).as_bytes())?;
+    output::write(&named("html"), html::html(doc, &pictures).as_bytes())?;
+    output::write(&named("json"), doc.to_json().as_bytes())
+}
+
+/// Tables and pictures, experiment by experiment where they are numbered: the picture `E8-gauss.svg` goes with the table
+/// `E8 block size`. What has no number comes last.
+pub(crate) fn sections<'a>(doc: &'a ReproduceDoc, pictures: &'a [Picture]) -> Vec<Section<'a>> {
+    let of_tables = doc.tables.iter().filter_map(|t| number(&t.title));
+    let numbers: BTreeSet<u32> = of_tables.chain(pictures.iter().filter_map(|p| number(&p.file))).collect();
+    let of = |n: Option<u32>| Section {
+        number: n,
+        tables: doc.tables.iter().filter(|t| number(&t.title) == n).collect(),
+        pictures: pictures.iter().filter(|p| number(&p.file) == n).collect(),
+    };
+    numbers.into_iter().map(Some).chain([None]).map(of).collect()
+}
+
+/// The page: first what a reader wants to know, then tables and pictures.
+pub(crate) fn markdown(doc: &ReproduceDoc, pictures: &[Picture]) -> String {
+    let mut out = format!("# {} at size {}\n\n{}\n\n{}\n", doc.experiment, doc.size, doc.programs, verdicts(doc));
+    let show = |out: &mut String, pictures: &[&Picture]| {
+        pictures.iter().for_each(|p| write!(out, "\n![{}]({})\n", p.title, p.file).expect(WRITES));
+    };
+    let all = sections(doc, pictures);
+    let (numbered, rest) = all.split_at(all.len() - 1);
+    rest.iter().for_each(|s| show(&mut out, &s.pictures));
     out.push('\n');
     doc.notes.iter().for_each(|n| writeln!(out, "* {n}").expect(WRITES));
     claims(&mut out, doc);
-    let of_tables = doc.tables.iter().filter_map(|t| number(&t.title));
-    let numbers: BTreeSet<u32> = of_tables.chain(pictures.iter().filter_map(|(_, file)| number(file))).collect();
-    for n in numbers {
-        let mut mine = doc.tables.iter().filter(|t| number(&t.title) == Some(n)).peekable();
-        if mine.peek().is_none() {
+    for section in numbered {
+        if let (Some(n), true) = (section.number, section.tables.is_empty()) {
             write!(out, "\n## E{n}\n").expect(WRITES);
         }
-        mine.for_each(|t| table(&mut out, t));
-        show(&mut out, Some(n));
+        section.tables.iter().for_each(|t| table(&mut out, t));
+        show(&mut out, &section.pictures);
     }
-    doc.tables.iter().filter(|t| number(&t.title).is_none()).for_each(|t| table(&mut out, t));
+    rest.iter().flat_map(|s| &s.tables).for_each(|t| table(&mut out, t));
     out
 }
 
@@ -88,10 +127,11 @@ fn shown(table: &doc::Table) -> Table {
 
 fn verdicts(doc: &ReproduceDoc) -> String {
     let count = |v: Verdict| doc.claims.iter().filter(|c| c.verdict == v).count();
-    let [agree, differ, unsettled, identity, unknown] = Verdict::ALL.map(count);
+    let [agree, differ, unsettled, identity, unknown, open] = Verdict::ALL.map(count);
+    let open = if open == 0 { String::new() } else { format!(", {open} are not judged at this size") };
     format!(
         "Of {} published claims {agree} agree, {differ} differ, {unsettled} are unsettled, {identity} hold for any programs, \
-         {unknown} cannot be known.",
+         {unknown} cannot be known{open}.",
         doc.claims.len()
     )
 }
@@ -105,12 +145,12 @@ fn claims(out: &mut String, doc: &ReproduceDoc) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::doc::Claim;
 
-    #[test]
-    fn a_page_says_first_what_came_out_and_keeps_pictures_with_their_tables() {
+    /// Tables out of order, and three claims.
+    pub(crate) fn document() -> ReproduceDoc {
         let table =
             |title: &str| doc::Table { title: title.into(), columns: vec!["a|b".into()], rows: vec![vec!["1".into()]] };
         let claim = |verdict| Claim {
@@ -121,7 +161,7 @@ mod tests {
             verdict,
             why: "because".into(),
         };
-        let doc = ReproduceDoc {
+        ReproduceDoc {
             schema: "",
             experiment: "thesis".into(),
             size: "S".into(),
@@ -129,9 +169,17 @@ mod tests {
             tables: vec![table("F4 last"), table("E2 one"), table("E2 two"), table("E10 ten")],
             claims: vec![claim(Verdict::Agrees), claim(Verdict::Differs), claim(Verdict::Agrees)],
             notes: vec!["a note".into()],
-        };
-        let files = ["E10-x.svg", "E2-x.svg", "E3-x.svg", "all.svg"];
-        let page = markdown(&doc, &files.map(|f| ("picture".to_owned(), f.to_owned())));
+        }
+    }
+
+    pub(crate) fn picture(file: &str) -> Picture {
+        Picture { title: "picture".into(), file: file.into(), svg: "<?xml?>\n<svg width=\"1\"></svg>\n".into() }
+    }
+
+    #[test]
+    fn a_page_says_first_what_came_out_and_keeps_pictures_with_their_tables() {
+        let mut doc = document();
+        let page = markdown(&doc, &["E10-x.svg", "E2-x.svg", "E3-x.svg", "all.svg"].map(picture));
         let order = [
             "Of 3 published claims 2 agree, 1 differ, 0 are unsettled, 0 hold for any programs, 0 cannot be known.",
             "](all.svg)",
@@ -150,5 +198,7 @@ mod tests {
             order.iter().map(|what| page.find(what).unwrap_or_else(|| panic!("{what}: {page}"))).collect();
         assert!(places.is_sorted(), "{places:?}: {page}");
         assert!(page.contains("| a\\|b |"));
+        doc.claims[0].verdict = Verdict::NotJudged;
+        assert!(markdown(&doc, &[]).contains("0 cannot be known, 1 are not judged at this size."));
     }
 }

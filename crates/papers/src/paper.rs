@@ -12,6 +12,8 @@ pub struct Paper {
     pub summary: &'static str,
     /// Names of its experiments, in words; `None` where it is one and nothing can be chosen.
     pub experiments: Option<&'static str>,
+    /// Sizes that it has programs of, of [`SIZES`].
+    pub sizes: &'static [&'static str],
     /// Runs the experiments asked for.
     pub(crate) run: fn(&Job<'_>, &mut dyn Progress) -> Page,
 }

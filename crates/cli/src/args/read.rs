@@ -159,10 +159,10 @@ pub(crate) struct Reproduce {
     /// Only this experiment of it, such as E8; may be repeated.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) experiment: Vec<String>,
-    /// Size of the programs: XS, S or M.
+    /// Size of the programs: XS, S, M, or P, which is that of the paper and takes hours.
     #[arg(long, default_value = "XS")]
     pub(crate) size: String,
-    /// Folder for the page, the plot and the data; made if missing.
+    /// Folder for the page (Markdown, HTML with its pictures inside), pictures and data; made if missing.
     #[arg(short, long, value_hint = ValueHint::DirPath)]
     pub(crate) output: Option<PathBuf>,
     /// Print the result as JSON.

@@ -1,5 +1,5 @@
 //! E5: the optimum over the price of a move: G on the ACE, R on the Butterfly.
-use super::lookup::{Answered, names};
+use super::lookup::{Answered, names, part};
 use super::moves_case::{self, PAGE, Parts, machine};
 use super::program::{Listed, Program};
 use super::slopes::{Apart, Price};
@@ -97,6 +97,7 @@ impl Prices {
             axes,
             log: name.ends_with("moves"),
             lines,
+            ..Figure::default()
         };
         let cost = "mean cost per reference above 1 (local references)";
         let mut figures = vec![
@@ -115,7 +116,7 @@ impl Prices {
             figure(
                 "E5-moves",
                 "Moves of the optimum over G (figure 5.6)",
-                ["G (local references)", "copies to or from global memory per page"],
+                ["G (local references)", "copies to or from global memory (per page)"],
                 self.programs.iter().map(moves).collect(),
             ),
         ];
@@ -207,23 +208,28 @@ impl Prices {
         let corollary = self.count(|m| m.corollary);
         let free = self.programs.iter().map(|m| m.over_r.at_cheapest()).fold(0.0, f64::max);
         vec![
-            Judged::by("fig-5.4", of(g), g == all, "concave in G, checked exactly at forty prices"),
-            Judged::by(
+            CLAIMS.ruled(
+                "fig-5.4",
+                of(g),
+                &Measures::of([("share of programs", part(g, all))]),
+                "concave in G, checked exactly at forty prices",
+            ),
+            CLAIMS.ruled(
                 "fig-5.5",
                 format!("{}; with R = 1 no program above {free:.2}", of(r)),
-                r == all && free < 1.5,
+                &Measures::of([("share of programs", part(r, all)), ("greatest at R = 1", free)]),
                 "concave in R, and towards 1 where moves are free; checked exactly",
             ),
-            Judged::by(
+            CLAIMS.ruled(
                 "policy-lines",
                 of(lines),
-                lines == all,
+                &Measures::of([("share of programs", part(lines, all))]),
                 "ACE, Delay and PLATINUM over G and R: straight lines, nowhere below the optimum, checked exactly",
             ),
-            Judged::by(
+            CLAIMS.ruled(
                 "corollary-1",
                 of(corollary),
-                corollary == all,
+                &Measures::of([("share of programs", part(corollary, all))]),
                 "r - 1, g - 1, R and G times 3 multiply MCPR - 1 by 3 exactly, on the ACE and the Butterfly",
             ),
         ]
@@ -254,7 +260,9 @@ impl Prices {
         );
         let (at_page, at_half) = (times(&page), times(&half));
         let both = Measures::default().value("times at 1024", at_page).value("times at 512", at_half);
-        let either = Measures::default().value("greater of both", at_page.max(at_half));
+        let either = Measures::default()
+            .value("greater of both", at_page.max(at_half))
+            .value("lesser of both", at_page.min(at_half));
         vec![CLAIMS.ruled("fig-5.6", ours.clone(), &both, &why), CLAIMS.ruled("moves-1024-512", ours, &either, &why)]
     }
 }

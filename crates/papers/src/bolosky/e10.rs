@@ -1,5 +1,5 @@
 //! E10: what TLBs add to small pages.
-use super::lookup::two;
+use super::lookup::{part, two};
 use super::paper::{columns, number, rows, short};
 use super::program::Program;
 use super::{CLAIMS, Figure, Found, Gathered, Spec, Study};
@@ -51,9 +51,10 @@ impl OfProgram {
         Figure {
             name: format!("E10-{}", self.name),
             title: format!("Figures 6.10 and A.17 to A.29: TLB misses, {}", self.name),
-            axes: ["page, bytes", "misses per reference"],
+            axes: ["page (bytes)", "miss rate (misses per reference)"],
             log: true,
             lines: TLB_MODELS.iter().take(MODELS).map(line).collect(),
+            ..Figure::default()
         }
     }
 }
@@ -115,17 +116,10 @@ impl Translation {
             let printed = (1..=4).map(|i| printed.as_ref().map_or(String::new(), |r| r[i].clone()));
             std::iter::once(p.name.to_owned()).chain(cells.map(two)).chain(printed).collect()
         };
-        let columns = columns([
-            "program",
-            "NUMA 4096 B",
-            "NUMA 128 B",
-            "with ACE TLB",
-            "with R4000 TLB",
-            "printed: 4096 B",
-            "128 B",
-            "with ACE TLB",
-            "with R4000 TLB",
-        ]);
+        let columns = columns(
+            "program | NUMA 4096 B | NUMA 128 B | with ACE TLB | with R4000 TLB | printed: 4096 B | 128 B | with \
+             ACE TLB | with R4000 TLB",
+        );
         Table { title: "table 6.5: mean cost per reference".into(), columns, rows: self.of.iter().map(row).collect() }
     }
 
@@ -162,7 +156,7 @@ impl Translation {
 
     /// Whether larger pages miss less.
     fn shape(&self) -> Judged {
-        let (mut falls, mut steps) = (0, 0);
+        let (mut falls, mut steps) = (0_u32, 0_u32);
         for p in &self.of {
             for model in TLB_MODELS.iter().take(MODELS) {
                 for pair in PAGES.windows(2) {
@@ -172,11 +166,11 @@ impl Translation {
             }
         }
         let ours = format!("{falls} of {steps} doublings");
-        Judged::by(
+        CLAIMS.ruled(
             "figure-a.17",
             ours,
-            20 * falls >= 19 * steps,
-            "every program and TLB; agrees if 19 in 20 doublings do not miss more",
+            &Measures::of([("share of doublings", f64::from(falls) / f64::from(steps.max(1)))]),
+            "every program and TLB",
         )
     }
 
@@ -189,7 +183,7 @@ impl Translation {
         let ours: Vec<[f64; 4]> = self.of.iter().map(mine).collect();
         let small = |all: &[[f64; 4]]| all.iter().filter(|c| c[1] < c[0]).count();
         let (here, there) = (flips(&ours), flips(&theirs));
-        Judged::by(
+        CLAIMS.ruled(
             "table-6.5",
             format!(
                 "128 bytes better in {} of {}; of these no longer with the TLB of the ACE {}, of the R4000 {}",
@@ -198,8 +192,8 @@ impl Translation {
                 here[0],
                 here[1]
             ),
-            2 * small(&ours) > ours.len() && 3 * here[0] <= small(&ours) && 3 * here[1] <= small(&ours),
-            format!(
+            &Measures::of([("share with small pages better", part(small(&ours), ours.len())), ("part that the ACE's TLB turns", part(here[0], small(&ours))), ("part that the R4000's turns", part(here[1], small(&ours)))]),
+            &format!(
                 "printed: {} of {}, then {} and {}; agrees if small pages win in most programs and TLBs change that in at \
                  most a third of them",
                 small(&theirs),

@@ -1,10 +1,12 @@
 //! E11: false sharing by block size.
+use super::lookup::part;
 use super::paper::{columns, number, rows, short};
 use super::program::Program;
 use super::slopes::{Apart, Price};
-use super::{Figure, Found, Gathered, Spec, Study};
+use super::{CLAIMS, Figure, Found, Gathered, Spec, Study};
 use crate::doc::Table;
 use crate::judging::claims::Judged;
+use crate::judging::rules::Measures;
 use homenode_base::NodeId;
 use homenode_command::Failure;
 use homenode_machine::{Machine, models};
@@ -76,12 +78,12 @@ impl Sharing {
         let cc = models::find("cc").ok_or_else(|| Failure::work("no machine cc"))?;
         let cost = move_cost(&cc)?;
         let (exact, of) = closed_forms()?;
-        let mut judged = vec![Judged::by(
+        let mut judged = vec![CLAIMS.ruled(
             "eq-7.13",
             format!("{exact} of {of} rows"),
-            exact == of,
-            "T_F, T_S and T_Gamma replayed: moves of blocks and words, S and Gamma by equation 7.13 with the simulated and \
-             with the printed moves, in whole numbers",
+            &Measures::of([("share of rows", part(exact, of))]),
+            "T_F, T_S and T_Gamma replayed: moves of blocks and words, S and Gamma by equation 7.13 with the \
+             simulated and with the printed moves, in whole numbers",
         )];
         judged.extend(self.judge(cost));
         Ok(Found {
@@ -156,9 +158,10 @@ impl OfProgram {
             Figure {
                 name: format!("E11-{}-{machine}", self.name),
                 title: format!("Figures 7.2 to 7.5: parts of the mean cost beyond 1, {} on {machine}", self.name),
-                axes: ["block, bytes", "cost per reference"],
+                axes: ["block (bytes)", "cost per reference (local hits)"],
                 log: true,
                 lines: vec![line("overhead", |p| p.overhead), line("data", |p| p.data), line("remote", |p| p.remote)],
+                ..Figure::default()
             }
         };
         MACHINES.iter().zip(&self.parts).map(figure).collect()
@@ -181,16 +184,10 @@ impl Sharing {
                 table.push(row);
             }
         }
-        let columns = columns([
-            "program",
-            "block, bytes",
-            "moves of blocks",
-            "moves of words",
-            "at least",
-            "at most (7.14)",
-            "one-word difference",
-            "proven by the ratio test at",
-        ]);
+        let columns = columns(
+            "program | block, bytes | moves of blocks | moves of words | at least | at most (7.14) | one-word \
+             difference | proven by the ratio test at",
+        );
         Table { title: "false sharing on CC, cost per reference".into(), columns, rows: table }
     }
 
@@ -207,7 +204,7 @@ impl Sharing {
         let (kilo, line) = (ratio("p-qsort", 8192, 1024), ratio("p-qsort", 8192, 128));
         let sorbyr = ratio("sorbyr", 8192, 32);
         vec![
-            Judged::by(
+            CLAIMS.ruled(
                 "pqsort-data",
                 format!(
                     "{}; {}; {}: ratios {} and {}",
@@ -217,21 +214,20 @@ impl Sharing {
                     short(kilo),
                     short(line)
                 ),
-                kilo > 8.0,
-                "the thesis's run is longer, so ratios are compared (8.7 and 43): agrees if 8 KB over \
-                 1 KB is above 8, more than fragmentation can do, which proves false sharing",
+                &Measures::of([("8 KB over 1 KB", kilo)]),
+                "the thesis's run is longer, so ratios are compared (8.7 and 43)",
             ),
-            Judged::by(
+            CLAIMS.ruled(
                 "pqsort-line",
                 short(line),
-                line < 64.0,
+                &Measures::of([("8 KB over 128 bytes", line)]),
                 "below 64, so false sharing below 1 KB is likely but not proven, as there",
             ),
-            Judged::by(
+            CLAIMS.ruled(
                 "sorbyr-data",
                 short(sorbyr),
-                sorbyr > 0.0 && sorbyr <= 15.0,
-                "of 256 that fragmentation allows; agrees if within a factor of 3",
+                &Measures::of([("8 KB over 32 bytes", sorbyr)]),
+                "of 256 that fragmentation allows",
             ),
             self.falling(),
             self.figure_7_5(),
@@ -245,12 +241,12 @@ impl Sharing {
         let found: Vec<f64> = programs.iter().map(exponent).collect();
         let words: Vec<String> =
             programs.iter().zip(&found).map(|(p, e)| format!("{} {}", p.name, short(*e))).collect();
-        Judged::by(
+        CLAIMS.ruled(
             "figure-7.2",
             words.join(", "),
-            !found.is_empty() && found.iter().all(|e| *e >= 0.7),
-            "exponent of the data part over the block size, 32 B to 8 KB on CC: 1 is as fast as the block, 0 not at all; \
-             agrees if each is at least .7",
+            &Measures::of([("least exponent", found.iter().copied().fold(f64::INFINITY, f64::min))]),
+            "exponent of the data part over the block size, 32 B to 8 KB on CC: 1 is as fast as the block, 0 not \
+             at all",
         )
     }
 
@@ -262,7 +258,7 @@ impl Sharing {
         let most = parts.iter().map(|(_, p)| share(p)).fold(0.0, f64::max);
         let overhead = |bytes: u64| parts.iter().find(|(b, _)| *b == bytes).map_or(0.0, |(_, p)| p.overhead);
         let (small, large) = (overhead(32), overhead(8192));
-        Judged::by(
+        CLAIMS.ruled(
             "figure-7.5",
             format!(
                 "data at most {} %; overhead {} at 32 B, {} at 8 KB",
@@ -270,7 +266,11 @@ impl Sharing {
                 short(small),
                 short(large)
             ),
-            most < 0.1 && small > large,
+            &Measures::of([
+                ("greatest share of data", most),
+                ("overhead at 8 KB", large),
+                ("overhead at 32 bytes", small),
+            ]),
             "SOR by rows on CC; share of the mean cost, and overhead per reference",
         )
     }

@@ -116,6 +116,7 @@ impl Latencies {
             axes: ["one-way latency lambda (local hits)", "mean cost per reference (local hits)"],
             log: true,
             lines: NAMES.iter().enumerate().map(line).collect(),
+            ..Figure::default()
         }
     }
 
@@ -148,20 +149,25 @@ impl Latencies {
                 &Measures::default()
                     .value("share above DSM", part(dsm, all))
                     .value("share above NUMA", part(numa, all)),
-                "base machines: going from lambda 50 to 10 divides the cost on CC by more than on the other. Moves of pages hardly \
-                 contain latency, but remote words consist of it, and on NUMA the optimum uses them",
+                "base machines: going from lambda 50 to 10 divides the cost on CC by more than on the other. \
+                 Moves of pages hardly contain latency, but remote words consist of it, and on NUMA the optimum \
+                 uses them",
             ),
-            Judged::by(
+            CLAIMS.ruled(
                 "mcpr-over-r",
                 format!("concave and below DSM in {shaped} of {all}; at DSM when r is 4000 in {reached}"),
-                shaped == all && local == all,
+                &Measures::of([
+                    ("share of programs", part(shaped, all)),
+                    ("share at no less than local", part(local, all)),
+                ]),
                 "NUMA with pages, r from 2 to 4000",
             ),
-            Judged::by(
+            CLAIMS.ruled(
                 "latency-ours",
                 format!("{concave} of {steps} lines concave"),
-                concave == steps,
-                "lambda is in R and r alike: every placement costs a straight line, so the least of them is concave",
+                &Measures::of([("share of lines", part(concave, steps))]),
+                "lambda is in R and r alike: every placement costs a straight line, so the least of them is \
+                 concave",
             ),
         ]
     }

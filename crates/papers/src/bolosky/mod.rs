@@ -31,7 +31,7 @@ use std::sync::mpsc::sync_channel;
 
 homenode_base::registry!(
     /** Every experiment, in the order of the page. */ Spec;
-    e01, e02, e03, e04, e05, e06, e07, e08, e09, e10, e11, e12, printed
+    e01, e02, e03, e04, e05, e06, e07, e08, e09, e10, e11, e12, printed, figures
 );
 
 /// One experiment.
@@ -65,6 +65,7 @@ pub(crate) static SPEC: Paper = Paper {
     name: "bolosky",
     summary: "policies, machines, TLBs, false sharing and disturbance of Bolosky 1993: E1 to E12",
     experiments: Some("E1 to E12"),
+    sizes: &SIZES,
     run,
 };
 
@@ -206,7 +207,7 @@ fn page(
             ),
         },
         tables,
-        claims: CLAIMS.beside(&ids, judged)?,
+        claims: CLAIMS.beside(&ids, judged, size)?,
         notes,
     };
     Ok((doc, pictures))

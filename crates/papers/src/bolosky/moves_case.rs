@@ -1,9 +1,10 @@
 //! The case study of successive over-relaxation (section 5.3.1): what the optimum spends its references on as moves get
 //! cheaper.
-use super::Figure;
 use super::program::Program;
 use super::slopes::{Apart, Price};
+use super::{CLAIMS, Figure};
 use crate::judging::claims::Judged;
+use crate::judging::rules::Measures;
 use homenode_base::Cost;
 use homenode_command::Failure;
 use homenode_machine::{CopyCost, Costs, GlobalMemory, Machine, models};
@@ -73,6 +74,7 @@ impl Parts {
             axes: ["G (local references)", axis],
             log: false,
             lines,
+            ..Figure::default()
         };
         let parts = vec![
             line("moves", |p| p.movement),
@@ -110,8 +112,8 @@ pub(super) fn judged(sor: Option<&Parts>) -> Vec<Judged> {
     let says = |at: Option<i64>| at.map_or("nowhere".to_owned(), |g| g.to_string());
     let (first, second) = (sor.crossing(|p| p.remote), sor.crossing(|p| p.global));
     let ours = format!("remote references trade at {}, global ones at {}", says(first), says(second));
+    let number = |at: Option<i64>| at.map_or(f64::NAN, |g| g as f64);
     let both = first.zip(second);
-    let ordered = both.is_some_and(|(first, second)| first > second);
     let ratio = both.map_or(f64::NAN, |(f, s)| f as f64 / s as f64);
     let shape = format!(
         "sorbyr, G where half of the remote and of the global references are gone as moves get cheaper; agrees if remote \
@@ -121,7 +123,17 @@ pub(super) fn judged(sor: Option<&Parts>) -> Vec<Judged> {
                  half a row of 406 doubles, which ours has too but at size XS. Agrees if the ratio is that of the printed points, 3, as nearly as \
                  steps of 64 tell";
     vec![
-        Judged::by("fig-5.7", ours.clone(), ordered, shape),
-        Judged::by("sor-1200-400", ours, (2.5..3.6).contains(&ratio), place),
+        CLAIMS.ruled(
+            "fig-5.7",
+            ours.clone(),
+            &Measures::of([("G of global references", number(second)), ("G of remote references", number(first))]),
+            &shape,
+        ),
+        CLAIMS.ruled(
+            "sor-1200-400",
+            ours,
+            &Measures::of([("remote", number(first)), ("global", number(second))]),
+            &place,
+        ),
     ]
 }

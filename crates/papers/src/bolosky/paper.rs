@@ -34,9 +34,9 @@ pub(super) fn short(x: f64) -> String {
     }
 }
 
-/// Column headings.
-pub(super) fn columns<const N: usize>(names: [&str; N]) -> Vec<String> {
-    names.map(str::to_owned).to_vec()
+/// Column headings, from one text with bars between them.
+pub(super) fn columns(names: &str) -> Vec<String> {
+    names.split(" | ").map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! Bars: a few values for each program, written as a picture and as data.
 use super::figure::{Drawn, colour};
+use super::ticks::{Axis, Scale, label};
 use homenode_command::{Failure, output};
 use homenode_table::{Cell, Column, Kind, Table};
 use plotters::prelude::*;
 use std::path::Path;
 
 /// Bars lying under each other, grouped by program as in the thesis.
+#[derive(Default)]
 pub(crate) struct Bars {
     /// Name of its files, without ending: `E4-ace`.
     pub(crate) name: String,
@@ -19,6 +21,8 @@ pub(crate) struct Bars {
     pub(crate) groups: Vec<(String, Vec<f64>)>,
     /// Longer bars are cut off and have their value printed beside them.
     pub(crate) at_most: f64,
+    /// Least and greatest of several recordings, by group and bar; empty where there is one recording.
+    pub(crate) ranges: Vec<Vec<(f64, f64)>>,
 }
 
 /// Bars begin at what a local reference costs.
@@ -43,10 +47,16 @@ impl Bars {
     }
 
     fn csv(&self) -> String {
-        let values = self.series.iter().map(|name| Column::new(name, Kind::Real));
-        let mut table = Table::new(std::iter::once(Column::new("program", Kind::Text)).chain(values).collect());
-        for (name, values) in &self.groups {
-            table.push(std::iter::once(Cell::from(name)).chain(values.iter().map(|v| Cell::Real(*v))));
+        let of = |words: &str| -> Vec<Column> {
+            self.series.iter().map(|name| Column::new(&format!("{name}{words}"), Kind::Real)).collect()
+        };
+        let program = vec![Column::new("program", Kind::Text)];
+        let mut table = Table::new([program, of(""), of(", least"), of(", greatest")].concat());
+        for (g, (name, values)) in self.groups.iter().enumerate() {
+            let spread = |i: usize| self.spread(g, i).unwrap_or((values[i], values[i]));
+            let least = (0..values.len()).map(|i| spread(i).0);
+            let all = values.iter().copied().chain(least).chain((0..values.len()).map(|i| spread(i).1));
+            table.push(std::iter::once(Cell::from(name)).chain(all.map(Cell::Real)));
         }
         table.csv()
     }
@@ -60,6 +70,11 @@ impl Bars {
             root.present()?;
         }
         Ok(text)
+    }
+
+    /// Least and greatest of all recordings of a bar.
+    fn spread(&self, group: usize, bar: usize) -> Option<(f64, f64)> {
+        self.ranges.get(group)?.get(bar).copied()
     }
 
     /// Pixels of a group: its bars and a gap.
@@ -81,8 +96,18 @@ impl Bars {
             .margin_right(60)
             .set_label_area_size(LabelAreaPosition::Left, LEFT)
             .set_label_area_size(LabelAreaPosition::Bottom, BOTTOM)
-            .build_cartesian_2d(LEAST..longest, 0.0..f64::from(self.group() * self.groups.len() as u32))?;
-        chart.configure_mesh().disable_y_mesh().y_labels(0).x_desc(self.axis).light_line_style(WHITE).draw()?;
+            .build_cartesian_2d(
+                Axis::new(LEAST..longest, Scale::Linear),
+                0.0..f64::from(self.group() * self.groups.len() as u32),
+            )?;
+        chart
+            .configure_mesh()
+            .disable_y_mesh()
+            .y_labels(0)
+            .x_desc(self.axis)
+            .x_label_formatter(&label)
+            .light_line_style(WHITE)
+            .draw()?;
         let (left, width) = (f64::from(LEFT), f64::from(WIDTH - LEFT - 60));
         let x = |value: f64| (left + width * (value.clamp(LEAST, longest) - LEAST) / (longest - LEAST)) as i32;
         let words = ("sans-serif", 11).into_font();
@@ -97,6 +122,10 @@ impl Bars {
                 let from = top + i as i32 * BAR as i32;
                 let bar = [(x(LEAST), from), (x(*value).max(x(LEAST) + 1), from + BAR as i32 - 1)];
                 root.draw(&Rectangle::new(bar, colour(i).filled()))?;
+                if let Some((least, most)) = self.spread(g as usize, i).filter(|(least, most)| least < most) {
+                    let middle = from + BAR as i32 / 2;
+                    root.draw(&PathElement::new([(x(least), middle), (x(most), middle)], BLACK))?;
+                }
                 if *value > longest {
                     root.draw(&Text::new(format!("{value:.0}"), (x(longest) + 4, from - 2), words.clone()))?;
                 }
@@ -114,5 +143,30 @@ impl Bars {
             at += 30 + 8 * name.chars().count() as i32;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judging::figure::tests::numbers;
+
+    #[test]
+    fn bars_have_three_numbers_on_their_axis_and_ranges() {
+        for most in [1.0, 1.001, 1.7, 40.0] {
+            let bars = Bars {
+                title: "a title".into(),
+                axis: "cost (local hits)",
+                series: vec!["optimum".into()],
+                groups: vec![("gauss".into(), vec![most])],
+                at_most: 35.0,
+                ranges: vec![vec![(1.0, most + 0.5)]],
+                ..Bars::default()
+            };
+            let svg = bars.svg().expect("drawn");
+            assert!(numbers(&svg, "middle") >= 3, "{most}: {svg}");
+            assert!(["a title", "cost (local hits)", "gauss", "optimum"].iter().all(|w| svg.contains(w)));
+            assert!(bars.csv().starts_with("program,optimum,\"optimum, least\",\"optimum, greatest\"\ngauss,"));
+        }
     }
 }

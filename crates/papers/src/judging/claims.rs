@@ -1,6 +1,6 @@
 //! Every table, figure and claim of the thesis that an experiment stands for, with a verdict.
 use super::rules::{Measures, Rule};
-use crate::doc::{Claim, Verdict};
+use crate::doc::{Claim, SIZES, Verdict};
 use homenode_command::Failure;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -23,6 +23,13 @@ pub(crate) struct Published {
     /// Whether it holds for any programs: it follows from the model or from constants.
     #[serde(default)]
     identity: bool,
+    /// Whether it is about printed numbers or references at random alone, so that programs of any size settle it.
+    #[serde(default)]
+    exact: bool,
+    /// What differs where it does not agree: the program, its compiler, its size, the machine. The numbers beside it
+    /// are the evidence.
+    #[serde(default)]
+    cause: String,
     /// By what it is judged, where that is data: all must hold.
     #[serde(default)]
     pub(crate) rules: Vec<Rule>,
@@ -91,11 +98,12 @@ impl Claims {
         serde_json::from_str(self.0).map_err(Failure::work)
     }
 
-    /// The claims of these experiments with their verdicts, in the order of the file.
+    /// The claims of these experiments with their verdicts, in the order of the file. At size XS programs are too small to
+    /// speak for anything but exact rows and identities: the others have numbers and no verdict.
     ///
     /// # Errors
     /// A claim without a verdict, or a verdict without a claim: both would leave the page untrue.
-    pub(crate) fn beside(&self, experiments: &[&str], judged: Vec<Judged>) -> Result<Vec<Claim>, Failure> {
+    pub(crate) fn beside(&self, experiments: &[&str], judged: Vec<Judged>, size: &str) -> Result<Vec<Claim>, Failure> {
         let mut by_id: BTreeMap<&str, Judged> = judged.into_iter().map(|j| (j.id, j)).collect();
         let mut claims = Vec::new();
         for p in self.published()?.into_iter().filter(|p| experiments.contains(&p.experiment.as_str())) {
@@ -105,8 +113,15 @@ impl Claims {
             let theirs = format!("{} {}", p.theirs, p.unit).trim_end().to_owned();
             let what = format!("{}: {}", p.experiment, p.what);
             let holds = p.identity && j.verdict == Verdict::Agrees;
-            let verdict = if holds { Verdict::Identity } else { j.verdict };
-            claims.push(Claim { what, place: p.place, theirs, ours: j.ours, verdict, why: j.why });
+            let open = size == SIZES[0] && !p.identity && !p.exact && j.verdict != Verdict::CannotBeKnown;
+            let verdict = match j.verdict {
+                _ if holds => Verdict::Identity,
+                _ if open => Verdict::NotJudged,
+                other => other,
+            };
+            let caused = matches!(verdict, Verdict::Differs | Verdict::Unsettled) && !p.cause.is_empty();
+            let why = if caused { format!("{}. Cause: {}", j.why, p.cause) } else { j.why };
+            claims.push(Claim { what, place: p.place, theirs, ours: j.ours, verdict, why });
         }
         match by_id.into_keys().next() {
             Some(id) => Err(Failure::work(format!("a verdict on the claim '{id}', which nobody made"))),
@@ -118,7 +133,8 @@ impl Claims {
         let claim = self.published().ok().into_iter().flatten().find(|p| p.id == id);
         let rules = claim.map_or(Vec::new(), |p| p.rules);
         let words: Vec<String> = rules.iter().map(|r| r.words(POINTS)).collect();
-        let why = format!("{why}. Agrees if {}", words.join("; "));
+        let why = if why.is_empty() { String::new() } else { format!("{why}. ") };
+        let why = format!("{why}Agrees if {}", words.join("; "));
         let missing: Vec<&str> = rules.iter().filter_map(|r| r.missing(measures)).collect();
         let ours = match missing[..] {
             [] => ours.into(),

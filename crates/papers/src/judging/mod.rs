@@ -1,12 +1,13 @@
 //! What papers have in common: claims as data, the rules by which they are judged, results of several recordings as one,
 //! and pictures.
 //!
-//! Reading order: [`claims`], [`rules`], [`Found`], [`settled`], [`figure`] and [`bars`], [`work`] (on all processors at once).
+//! Reading order: [`claims`], [`rules`], [`Found`], [`settled`], [`figure`] and [`bars`] with `ticks`, [`work`] (on all processors at once).
 pub(crate) mod bars;
 pub(crate) mod claims;
 pub(crate) mod figure;
 pub(crate) mod rules;
 pub(crate) mod settled;
+mod ticks;
 pub(crate) mod work;
 
 use crate::doc::Table;

@@ -11,10 +11,18 @@ pub(crate) struct Measures {
 }
 
 impl Measures {
+    /// These numbers.
+    pub(crate) fn of<const N: usize>(values: [(&'static str, f64); N]) -> Measures {
+        Measures { values: values.into(), ..Measures::default() }
+    }
     /// With a number.
     pub(crate) fn value(mut self, name: &'static str, value: f64) -> Measures {
         self.values.insert(name, value);
         self
+    }
+    /// Whether something has been measured under this name.
+    fn has(&self, name: &str) -> bool {
+        self.values.contains_key(name) || self.names.contains_key(name)
     }
     /// With the programs of which something holds.
     pub(crate) fn names(mut self, name: &'static str, programs: Vec<&'static str>) -> Measures {
@@ -43,6 +51,22 @@ pub(crate) enum Rule {
         /// The published one.
         near: f64,
     },
+    /// One number over another lies in a band, ends included.
+    Ratio {
+        /// Name of the number.
+        ratio: String,
+        /// What it is divided by.
+        over: String,
+        /// Least, if there is one.
+        from: Option<f64>,
+        /// Greatest, if there is one.
+        to: Option<f64>,
+    },
+    /// Numbers in this order, none above the next.
+    Ascending {
+        /// Their names.
+        ascending: Vec<String>,
+    },
     /// Programs found are those that are published, but for some.
     Names {
         /// Name of what was found.
@@ -60,11 +84,13 @@ impl Rule {
     /// Whether it holds, with shares within so many points. What was not measured does not hold.
     pub(crate) fn holds(&self, measures: &Measures, points: f64) -> bool {
         let number = |name: &String| measures.values.get(name.as_str()).copied().unwrap_or(f64::NAN);
+        let inside = |x: f64, from: &Option<f64>, to: &Option<f64>| {
+            !x.is_nan() && from.is_none_or(|least| x >= least) && to.is_none_or(|most| x <= most)
+        };
         match self {
-            Rule::Band { value, from, to } => {
-                let x = number(value);
-                !x.is_nan() && from.is_none_or(|least| x >= least) && to.is_none_or(|most| x <= most)
-            }
+            Rule::Band { value, from, to } => inside(number(value), from, to),
+            Rule::Ratio { ratio, over, from, to } => inside(number(ratio) / number(over), from, to),
+            Rule::Ascending { ascending } => ascending.windows(2).all(|w| number(&w[0]) <= number(&w[1])),
             Rule::Near { share, near } => (number(share) - near).abs() <= points,
             Rule::Names { found, of, at_least, others_at_most } => {
                 measures.names.get(found.as_str()).is_some_and(|names| {
@@ -77,24 +103,31 @@ impl Rule {
 
     /// What it asks for, if that was not measured.
     pub(crate) fn missing(&self, measures: &Measures) -> Option<&str> {
-        let (name, known) = match self {
-            Rule::Band { value: name, .. } | Rule::Near { share: name, .. } => {
-                (name, measures.values.contains_key(name.as_str()))
+        let names = match self {
+            Rule::Band { value: name, .. } | Rule::Near { share: name, .. } | Rule::Names { found: name, .. } => {
+                std::slice::from_ref(name)
             }
-            Rule::Names { found: name, .. } => (name, measures.names.contains_key(name.as_str())),
+            Rule::Ratio { ratio, over, .. } => {
+                return [ratio, over].map(String::as_str).into_iter().find(|n| !measures.has(n));
+            }
+            Rule::Ascending { ascending } => ascending,
         };
-        (!known).then_some(name)
+        names.iter().map(String::as_str).find(|n| !measures.has(n))
     }
 
     /// For the reader.
     pub(crate) fn words(&self, points: f64) -> String {
+        let band = |what: &str, from: &Option<f64>, to: &Option<f64>| match (from, to) {
+            (Some(least), Some(most)) if least == most => format!("{what} is {least}"),
+            (Some(least), Some(most)) => format!("{what} is from {least} to {most}"),
+            (Some(least), None) => format!("{what} is at least {least}"),
+            (None, Some(most)) => format!("{what} is at most {most}"),
+            (None, None) => format!("{what} is known"),
+        };
         match self {
-            Rule::Band { value, from, to } => match (from, to) {
-                (Some(least), Some(most)) => format!("{value} is from {least} to {most}"),
-                (Some(least), None) => format!("{value} is at least {least}"),
-                (None, Some(most)) => format!("{value} is at most {most}"),
-                (None, None) => format!("{value} is known"),
-            },
+            Rule::Band { value, from, to } => band(value, from, to),
+            Rule::Ratio { ratio, over, from, to } => band(&format!("{ratio} over {over}"), from, to),
+            Rule::Ascending { ascending } => format!("{}, in this order", ascending.join(" <= ")),
             Rule::Near { share, near } => format!("{share} is within {points} points of {near}"),
             Rule::Names { found, of, at_least, others_at_most } => {
                 format!("{found}: at least {at_least} of {} and at most {others_at_most} others", of.join(", "))
@@ -123,6 +156,12 @@ pub(crate) mod tests {
         match rule {
             Rule::Band { value, from, to } => m.value(still(value), from.or(*to).expect("an end")),
             Rule::Near { share, near } => m.value(still(share), *near),
+            Rule::Ratio { ratio, over, from, to } => {
+                m.value(still(ratio), 2.0 * from.or(*to).expect("an end")).value(still(over), 2.0)
+            }
+            Rule::Ascending { ascending } => {
+                ascending.iter().zip(0..).fold(m, |m, (name, i)| m.value(still(name), f64::from(i)))
+            }
             Rule::Names { found, of, at_least, others_at_most } => {
                 m.names(still(found), programs(of, *at_least, *others_at_most))
             }
@@ -138,6 +177,14 @@ pub(crate) mod tests {
             }
             Rule::Near { share, near } => {
                 [near - POINTS - 0.1, near + POINTS + 0.1].map(|x| fresh().value(still(share), x)).into()
+            }
+            Rule::Ratio { ratio, over, from, to } => {
+                let outside = from.map(|x| 2.0 * x - 1e-6).into_iter().chain(to.map(|x| 2.0 * x + 1e-6));
+                outside.chain([f64::NAN]).map(|x| fresh().value(still(ratio), x).value(still(over), 2.0)).collect()
+            }
+            Rule::Ascending { ascending } => {
+                let last = ascending.last().expect("two names");
+                [-1.0, f64::NAN].map(|x| fresh().value(still(last), x)).into()
             }
             Rule::Names { found, of, at_least, others_at_most } => {
                 let fewer = at_least.checked_sub(1).map(|hits| programs(of, hits, 0));

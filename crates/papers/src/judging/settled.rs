@@ -41,27 +41,37 @@ fn merge_table(table: &mut Table, others: &[&Table]) {
     }
 }
 
-/// Medians of points over the same values; where lines do not lie over the same ones, those of the first recording.
+/// Medians and ranges of points over the same values; where lines do not lie over the same ones, those of the first recording.
 fn merge_figure(figure: &mut Figure, others: &[&Figure]) {
+    figure.ranges.clear();
     for (i, line) in figure.lines.iter_mut().enumerate() {
         let same = |other: &&Series| {
             let alike = |(a, b): (&(f64, f64), &(f64, f64))| a.0 == b.0;
             other.points.len() == line.points.len() && other.points.iter().zip(&line.points).all(alike)
         };
         let found: Vec<Series> = others.iter().filter_map(|f| f.lines.get(i)).filter(same).cloned().collect();
+        let mut spread = Vec::new();
         for (p, point) in line.points.iter_mut().enumerate() {
-            point.1 = median(std::iter::once(point.1).chain(found.iter().map(|s| s.points[p].1)));
+            let each = || std::iter::once(point.1).chain(found.iter().map(|s| s.points[p].1));
+            spread.push(ends(each()));
+            point.1 = median(each());
         }
+        figure.ranges.push(spread);
     }
 }
 
 fn merge_bars(bars: &mut Bars, others: &[&Bars]) {
+    bars.ranges.clear();
     for (name, values) in &mut bars.groups {
         let found: Vec<&Vec<f64>> =
             others.iter().filter_map(|b| b.groups.iter().find(|g| g.0 == *name)).map(|g| &g.1).collect();
+        let mut spread = Vec::new();
         for (i, value) in values.iter_mut().enumerate() {
-            *value = median(std::iter::once(*value).chain(found.iter().filter_map(|f| f.get(i).copied())));
+            let each = || std::iter::once(*value).chain(found.iter().filter_map(|f| f.get(i).copied()));
+            spread.push(ends(each()));
+            *value = median(each());
         }
+        bars.ranges.push(spread);
     }
 }
 
@@ -77,6 +87,11 @@ fn merge_judged(first: &mut Judged, others: &[&Judged]) {
     for other in others {
         first.turns = [0, 1].map(|i| first.turns[i] || other.turns[i]);
     }
+}
+
+/// The least and the greatest.
+fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)))
 }
 
 /// The middle one, the mean of the two middle ones of an even number; not a number if one is not.
@@ -192,10 +207,13 @@ mod tests {
                 axes: ["x", "y"],
                 log: false,
                 lines: vec![Series { label: "l".into(), points: points.to_vec() }],
+                ..Figure::default()
             }],
             ..Found::default()
         };
         let of = |all: Vec<Found>| merged(all).figures[0].lines[0].points.clone();
+        let alike = vec![figure(&[(1.0, 5.0)]), figure(&[(1.0, 2.0)]), figure(&[(1.0, 3.0)])];
+        assert_eq!(merged(alike).figures[0].ranges, [[(2.0, 5.0)]]);
         let alike = vec![figure(&[(1.0, 5.0)]), figure(&[(1.0, 2.0)]), figure(&[(1.0, 3.0)])];
         assert_eq!(of(alike), [(1.0, 3.0)]);
         assert_eq!(of(vec![figure(&[(1.0, 5.0)]), figure(&[(2.0, 2.0)]), figure(&[(3.0, 3.0)])]), [(1.0, 5.0)]);

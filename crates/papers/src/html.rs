@@ -1,0 +1,144 @@
+//! A reproduction as one page of HTML that needs no other file: pictures stand inside it.
+use crate::doc::{ReproduceDoc, Table, Verdict};
+use crate::page::{Picture, Section, sections};
+use std::fmt::Write;
+
+const WRITES: &str = "writing to a string cannot fail";
+const STYLE: &str = include_str!("../assets/page.css");
+
+/// The page.
+pub(crate) fn html(doc: &ReproduceDoc, pictures: &[Picture]) -> String {
+    let title = format!("{} at size {}", esc(&doc.experiment), esc(&doc.size));
+    let mut out = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" \
+         content=\"default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
+         <style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n<p>{}</p>\n",
+        esc(&doc.programs)
+    );
+    counts(&mut out, doc);
+    let all = sections(doc, pictures);
+    out.push_str("<nav><a href=\"#claims\">Claims</a>");
+    let named = all.iter().filter_map(|s| Some((s.number?, s)));
+    named.for_each(|(n, _)| write!(out, "<a href=\"#e{n}\">E{n}</a>").expect(WRITES));
+    out.push_str("</nav>\n<ul class=\"notes\">\n");
+    doc.notes.iter().for_each(|n| writeln!(out, "<li>{}</li>", esc(n)).expect(WRITES));
+    out.push_str("</ul>\n");
+    claims(&mut out, doc);
+    all.iter().for_each(|s| section(&mut out, s));
+    out.push_str("</main>\n</body>\n</html>\n");
+    out
+}
+
+/// Text or a double-quoted attribute: markup characters as entities, characters without a safe picture as U+FFFD.
+fn esc(text: &str) -> String {
+    let hostile = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
+    let one = |c: char| match c {
+        '&' => "&amp;".to_owned(),
+        '<' => "&lt;".to_owned(),
+        '>' => "&gt;".to_owned(),
+        '"' => "&quot;".to_owned(),
+        '\'' => "&#39;".to_owned(),
+        '\n' | '\t' => " ".to_owned(),
+        c if hostile(c) => "\u{fffd}".to_owned(),
+        c => c.to_string(),
+    };
+    text.chars().map(one).collect()
+}
+
+/// The class of a verdict: its first word.
+fn class(verdict: Verdict) -> &'static str {
+    verdict.words().split(' ').next().unwrap_or_default()
+}
+
+fn counts(out: &mut String, doc: &ReproduceDoc) {
+    out.push_str("<dl class=\"counts\">\n");
+    for verdict in Verdict::ALL {
+        let n = doc.claims.iter().filter(|c| c.verdict == verdict).count();
+        if n > 0 || verdict != Verdict::NotJudged {
+            let (class, words) = (class(verdict), verdict.words());
+            writeln!(out, "<div><dt>{words}</dt><dd class=\"{class}\">{n}</dd></div>").expect(WRITES);
+        }
+    }
+    out.push_str("</dl>\n");
+}
+
+fn claims(out: &mut String, doc: &ReproduceDoc) {
+    out.push_str("<h2 id=\"claims\">Claims</h2>\n<div class=\"scroll\"><table class=\"claims\">\n<tr>");
+    for name in ["claim", "where", "published", "ours", "verdict", "why"] {
+        write!(out, "<th>{name}</th>").expect(WRITES);
+    }
+    out.push_str("</tr>\n");
+    for c in &doc.claims {
+        let [what, place, theirs, ours, why] = [&c.what, &c.place, &c.theirs, &c.ours, &c.why].map(|t| esc(t));
+        let (class, verdict) = (class(c.verdict), c.verdict.words());
+        writeln!(
+            out,
+            "<tr><td>{what}</td><td>{place}</td><td>{theirs}</td><td>{ours}</td><td class=\"verdict {class}\">{verdict}</td>\
+             <td>{why}</td></tr>"
+        )
+        .expect(WRITES);
+    }
+    out.push_str("</table></div>\n");
+}
+
+fn section(out: &mut String, section: &Section<'_>) {
+    if let Some(n) = section.number {
+        writeln!(out, "<h2 id=\"e{n}\">E{n}</h2>").expect(WRITES);
+    }
+    section.tables.iter().for_each(|t| table(out, t));
+    if !section.pictures.is_empty() {
+        out.push_str("<div class=\"pictures\">\n");
+        for picture in &section.pictures {
+            // From the element on: what stands before it belongs at the head of a file.
+            let inside = picture.svg.find("<svg").map_or("", |at| &picture.svg[at + 4..]);
+            let title = esc(&picture.title);
+            writeln!(out, "<figure><svg role=\"img\" aria-label=\"{title}\"{}</figure>", inside.trim_end())
+                .expect(WRITES);
+        }
+        out.push_str("</div>\n");
+    }
+}
+
+fn table(out: &mut String, table: &Table) {
+    let row = |out: &mut String, cells: &[String], mark: &str| {
+        let cells: String = cells.iter().map(|c| format!("<{mark}>{}</{mark}>", esc(c))).collect();
+        writeln!(out, "<tr>{cells}</tr>").expect(WRITES);
+    };
+    writeln!(out, "<h3>{}</h3>\n<div class=\"scroll\"><table>", esc(&table.title)).expect(WRITES);
+    row(out, &table.columns, "th");
+    table.rows.iter().for_each(|cells| row(out, cells, "td"));
+    out.push_str("</table></div>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::tests::{document, picture};
+
+    #[test]
+    fn a_page_is_whole_and_nothing_from_outside_is_markup() {
+        let mut doc = document();
+        doc.claims[1].ours = "<script>alert('1')</script> & \"more\"\u{202e}".into();
+        doc.tables[0].rows[0][0] = "</td><img src=x>".into();
+        let page = html(&doc, &[picture("E10-x.svg"), picture("all.svg")]);
+        assert!(page.contains("&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt; &amp; &quot;more&quot;\u{fffd}"));
+        assert!(page.contains("&lt;/td&gt;&lt;img src=x&gt;") && !page.contains("<img"));
+        let outside = ["<script", "<link", "src=", "http-equiv=\"refresh", "@import", "url("];
+        let named = page.replace("&lt;img src=x&gt;", "").replace("http://www.w3.org/2000/svg", "");
+        assert!(
+            outside.iter().all(|o| !named.contains(o)) && !named.contains("http://") && !named.contains("https://")
+        );
+        assert_eq!(page.matches("<svg role=\"img\" aria-label=\"picture\"").count(), 2);
+        for verdict in &doc.claims {
+            assert!(page.contains(&format!("verdict {}\">{}", class(verdict.verdict), verdict.verdict.words())));
+        }
+        let places =
+            ["<dl", "id=\"claims\"", "<h2 id=\"e2\"", "<h2 id=\"e10\"", "E10 ten", "F4 last"].map(|w| page.find(w));
+        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}");
+        assert!(page.matches("<svg").count() == page.matches("</svg>").count() && page.ends_with("</html>\n"));
+    }
+}

@@ -10,10 +10,12 @@
 //! moves takes room for its widest reference in that window, so that locations do not overlap where they go unless they
 //! overlapped before; a reference that spans two words goes where the first does.
 //!
-//! Reading order: [`words`] (the transform), [`stream`] (a source transformed). The slow obvious way is in `tests/realign.rs`.
+//! Reading order: [`words`] (the transform), [`stream`] (a source transformed), [`rule`] (as text). The slow obvious way is in `tests/realign.rs`.
+pub mod rule;
 pub mod stream;
 pub mod words;
 
+pub use rule::{Rule, WORD};
 pub use stream::{Private, Realigned};
 pub use words::Realigner;
 
@@ -77,6 +79,12 @@ pub enum RealignError {
     /// Candidates cannot be marked by such pages.
     #[error("realignment by pages of {0} bytes is not possible: powers of two from a word to 1 GiB are")]
     Page(u64),
+    /// No such realignment.
+    #[error("there is no realignment '{0}': {WORD} is one")]
+    Unknown(String),
+    /// A text that is none.
+    #[error("realignment '{0}': {1}")]
+    Text(String, &'static str),
     /// No such window.
     #[error("realignment in windows of {0} references is not possible: 1 to {WINDOW_MAX} are")]
     Window(u64),

@@ -204,8 +204,7 @@ impl<'a> Exporter<'a> {
                     let row = Row { instructions, ..recorded(r, binding, node, now) };
                     // A moved word has no address in any process: it is given as it is, flat.
                     let addr = if to.addr == r.addr { row.addr } else { to.addr ^ tag(binding.map_or(0, |b| b.space)) };
-                    sink.push(Row { addr, ..row }, &now.texts)
-                        .map_err(|e| failed(&e))?;
+                    sink.push(Row { addr, ..row }, &now.texts).map_err(|e| failed(&e))?;
                 }
                 *written += refs.len() as u64;
             }

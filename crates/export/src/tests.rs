@@ -126,8 +126,8 @@ fn realigned_rows_are_the_same_with_other_addresses() {
     let (before, after) = (rows(None), rows(Some("word(25)")));
     let mut moved = 0;
     for (b, a) in before.iter().zip(&after) {
-        // Thread, address, and node 11: where the page is under first touch.
-        let but = |row: &[String]| [&row[..1], &row[2..11], &row[12..]].concat();
+        // Column 1 is the address, column 10 the node: where the page is under first touch.
+        let but = |row: &[String]| [&row[..1], &row[2..10], &row[11..]].concat();
         assert_eq!(but(b), but(a));
         let [from, to] = [b, a].map(|row| row[1].parse::<u64>().unwrap());
         if from == 0x40f0 {
@@ -136,7 +136,7 @@ fn realigned_rows_are_the_same_with_other_addresses() {
         }
         moved += 1;
         let owner = homenode_sim::realign::owner(to).expect("in an area");
-        assert_eq!((owner.0.to_string(), &a[10], &a[11]), (a[0].clone(), &a[0], &a[0]), "{a:?}");
+        assert_eq!((owner.0.to_string(), &a[9], &a[10]), (a[0].clone(), &a[0], &a[0]), "{a:?}");
     }
     assert_eq!(moved, 20);
     let refused = |realign: &str, after_caches, word: &str| {

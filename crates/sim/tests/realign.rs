@@ -1,7 +1,7 @@
 //! Re-alignment: the transform against the definition carried out slowly, cases by hand, and what must hold of any trace.
 use homenode_base::NodeId;
 use homenode_base::spaces::tag;
-use homenode_sim::realign::{Counted, Moves, Private, RealignError, Realignment, Realigner, WINDOW_MAX, area, owner};
+use homenode_sim::realign::{Counted, Moves, Private, RealignError, Realigner, Realignment, WINDOW_MAX, area, owner};
 use homenode_sim::{NoObjects, Objects, Realigned, SharedRefs, ThreadBinding, names::NameTable};
 use homenode_trace::event::{AllocSource, EventKind};
 use homenode_trace::order::{Again, Listed, OrderKind, Source, rest};
@@ -215,7 +215,8 @@ fn a_private_word_that_is_shared_later_moves_again() {
 
 #[test]
 fn a_reference_of_several_words_goes_with_its_first_and_takes_room() {
-    let refs = [reference(0, W, 0x102, 4), reference(0, W, 0x108, 12), reference(0, R, 0x110, 4), reference(1, R, 0x120, 4)];
+    let refs =
+        [reference(0, W, 0x102, 4), reference(0, W, 0x108, 12), reference(0, R, 0x110, 4), reference(1, R, 0x120, 4)];
     let got = realigned(&refs, by(64, 10)).0;
     let places: Vec<u64> = got[..3].iter().map(|r| r.addr - area(NodeId(0))).collect();
     assert_eq!(places, [2, 8, 20], "two words, three words, one");
@@ -300,5 +301,8 @@ fn what_cannot_be_is_refused() {
         assert_eq!(refused(Realignment { word_bytes, ..good }), RealignError::Word(word_bytes));
     }
     assert_eq!(good.shared_alone(0).window, 1);
-    assert_eq!([owner(area(NodeId(63))), owner(area(NodeId(63)) + 5), owner(0x1000)], [Some(NodeId(63)), Some(NodeId(63)), None]);
+    assert_eq!(
+        [owner(area(NodeId(63))), owner(area(NodeId(63)) + 5), owner(0x1000)],
+        [Some(NodeId(63)), Some(NodeId(63)), None]
+    );
 }

@@ -160,7 +160,8 @@ impl ResolvedStudy {
             for other in &priced[1..] {
                 if nodes(other)? != first {
                     let (a, b) = (&priced[0].name, &other.name);
-                    let why = "threads have other processors there, so words go elsewhere; ask about one of them at a time";
+                    let why =
+                        "threads have other processors there, so words go elsewhere; ask about one of them at a time";
                     return Err(Failure::usage(format!("realign: machines {a} and {b}: {why}")));
                 }
             }

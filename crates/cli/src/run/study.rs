@@ -47,7 +47,8 @@ fn asked(a: &Sweep) -> Result<StudySource, Failure> {
     }
     let lists = [&a.blocks, &a.machines, &a.policies, &a.protocols, &a.realign, &a.analyses];
     if lists.iter().any(|l| !l.is_empty()) || a.optimum.is_some() || a.perturb || a.counters {
-        let options = "--blocks, --machines, --policies, --protocols, --counters, --realign, --analysis, --optimum and --perturb";
+        let options =
+            "--blocks, --machines, --policies, --protocols, --counters, --realign, --analysis, --optimum and --perturb";
         return Err(Failure::usage(format!("{options} belong into the study")));
     }
     Ok(StudySource::File(a.what[0].clone()))

@@ -39,7 +39,8 @@ impl Rule {
             return Err(RealignError::Unknown(name.trim().to_owned()));
         }
         let wrong = |what: &'static str| RealignError::Text(text.to_owned(), what);
-        let inside = rest.map(|r| r.trim_end().strip_suffix(')').ok_or_else(|| wrong("a closing parenthesis is missing")));
+        let inside =
+            rest.map(|r| r.trim_end().strip_suffix(')').ok_or_else(|| wrong("a closing parenthesis is missing")));
         let number = |word: &str| word.trim().parse::<u64>().map_err(|_| wrong("parameters are whole numbers"));
         let given = inside.transpose()?.map_or(Ok(Vec::new()), |inside| inside.split(',').map(number).collect())?;
         if given.len() > 3 {

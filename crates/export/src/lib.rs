@@ -29,6 +29,7 @@
 //!     machine: "numa".to_owned(),
 //!     block: None,
 //!     map: None,
+//!     realign: None,
 //! };
 //! assert_eq!(export(&request, &mut ())?, 2);
 //! assert_eq!(std::fs::read_to_string(&request.to).unwrap().lines().count(), 3);
@@ -49,12 +50,13 @@ use homenode_command::instructions::{Between, Column, Instructions};
 use homenode_command::{Failure, Progress, machine, output};
 use homenode_machine::AccessClass;
 use homenode_sim::names::NameTable;
-use homenode_sim::{BoundMachine, Filtered, Passed, Setup, ThreadBinding, for_pieces};
+use homenode_sim::realign::{Private, RealignError, Realigned, Realignment, Rule};
+use homenode_sim::{BoundMachine, Filtered, Objects, Passed, Setup, ThreadBinding, for_pieces};
 use homenode_sys::dir::create_new;
 use homenode_table::{Format, WriteError};
 use homenode_trace::dataset::DatasetReader;
-use homenode_trace::order::{Order, OrderKind, Stream};
-use homenode_trace::{DataSource, Merged, Op};
+use homenode_trace::order::{Again, Order, OrderKind, Source, Stream};
+use homenode_trace::{DataSource, Merged, Op, TraceError};
 use names::{NOWHERE, Now};
 use rows::{GROUP_ROWS, Row, Shape, Sink};
 use std::collections::HashMap;
@@ -79,6 +81,8 @@ pub struct ExportRequest {
     pub block: Option<u64>,
     /// Threads to processors; the default rule if absent.
     pub map: Option<String>,
+    /// Words where [`Rule`] moves them, for pages of the placement block; as recorded if absent.
+    pub realign: Option<String>,
 }
 
 /// Writes the rows and returns their number. The file appears only when it is whole.
@@ -96,6 +100,7 @@ pub fn export(request: &ExportRequest, progress: &mut dyn Progress) -> Result<u6
     let opened = open(&request.dataset)?;
     let bindings = bound_machine.bindings(&opened.reader).map_err(|e| Failure::usage(format!("--map: {e}")))?;
     let options = bound_machine.replay_options(&opened.reader);
+    let realignment = realignment(request, block_bytes, options.sampled.is_some())?;
     let setup = Setup { machine: &bound_machine.machine, bindings: &bindings, block_bytes, options };
     let part = output::temporary(to);
     let failed = |e: &dyn std::fmt::Display| Failure::work(format!("cannot write {}: {e}", to.display()));
@@ -105,8 +110,14 @@ pub fn export(request: &ExportRequest, progress: &mut dyn Progress) -> Result<u6
     let format = if parquet { Format::Parquet("homenode", GROUP_ROWS) } else { Format::Csv };
     let done = Sink::new(file, format, shape).map_err(|e| failed(&e)).and_then(|sink| {
         let names = NameTable::new(&opened.reader)?;
+        let objects = || -> Box<dyn Objects + '_> { Box::new(names.follow()) };
+        let mut again = Again { data: &opened.reader, kind: request.order };
+        let mut moved = realignment
+            .map(|how| Realigned::new(&mut again, &objects, &bindings, how, Private::Kept).map_err(Failure::usage))
+            .transpose()?;
         let mut exporter = Exporter::new((sink, shape), setup, (&names, &opened.reader), progress)?;
         let mut order = Order::new(&opened.reader, request.order)?;
+        exporter.moved = moved.as_mut().map(|m| m.stream(0)).transpose()?.map(Beside::new);
         while let Some(piece) = order.pull()? {
             if exporter.stop.as_ref().is_some_and(|s| s.take().is_some()) {
                 return Err(Failure::work(format!("interrupted; nothing is kept of {}", to.display())));
@@ -139,6 +150,8 @@ struct Exporter<'a> {
     bindings: &'a [ThreadBinding],
     read: u64,
     written: u64,
+    /// The same references with their words moved.
+    moved: Option<Beside<'a>>,
     total: u64,
     progress: &'a mut dyn Progress,
     stop: Option<homenode_sys::signals::StopRequests>,
@@ -163,6 +176,7 @@ impl<'a> Exporter<'a> {
             bindings: setup.bindings,
             read: 0,
             written: 0,
+            moved: None,
             total: refs(reader),
             progress,
             // Without handlers (nested use) Ctrl-C just ends the process and leaves the hidden part file behind.
@@ -179,15 +193,18 @@ impl<'a> Exporter<'a> {
     fn refs(&mut self, refs: &[Merged], failed: impl Fn(&WriteError) -> Failure) -> Result<(), Failure> {
         self.read += refs.len() as u64;
         self.progress.at("exporting", self.read, Some(self.total));
-        let Exporter { rows, sink, now, bindings, written, .. } = self;
+        let Exporter { rows, sink, now, bindings, written, moved, .. } = self;
         match rows {
             Rows::Recorded(rows) => {
                 for r in refs {
                     let binding = bindings.get(r.thread as usize).copied();
-                    let node = binding.and_then(|binding| rows.homes.of(r, binding));
+                    let to = moved.as_mut().map_or(Ok(*r), Beside::next)?;
+                    let node = binding.and_then(|binding| rows.homes.of(&to, binding));
                     let instructions = rows.between(r)?;
-                    sink.push(Row { instructions, ..recorded(r, binding, node, now) }, &now.texts)
-                        .map_err(|e| failed(&e))?;
+                    let row = Row { instructions, ..recorded(r, binding, node, now) };
+                    // A moved word has no address in any process: it is given as it is, flat.
+                    let addr = if to.addr == r.addr { row.addr } else { to.addr ^ tag(binding.map_or(0, |b| b.space)) };
+                    sink.push(Row { addr, ..row }, &now.texts).map_err(|e| failed(&e))?;
                 }
                 *written += refs.len() as u64;
             }
@@ -199,6 +216,46 @@ impl<'a> Exporter<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// How words move, if they do.
+fn realignment(request: &ExportRequest, block_bytes: u64, sampled: bool) -> Result<Option<Realignment>, Failure> {
+    let Some(text) = &request.realign else { return Ok(None) };
+    let wrong = |e: RealignError| Failure::usage(format!("--realign: {e}"));
+    let how = Rule::parse(text).map_err(wrong)?.of_pages(block_bytes);
+    how.check().map_err(wrong)?;
+    if request.after_caches {
+        return Err(Failure::usage("--realign is for references as recorded: leave --after-caches out"));
+    }
+    if sampled {
+        let name = request.dataset.display();
+        return Err(Failure::usage(format!("{name} is sampled: --realign needs all references")));
+    }
+    Ok(Some(how))
+}
+
+/// A stream that is read beside another with the same references.
+struct Beside<'s> {
+    stream: Box<dyn Stream + 's>,
+    piece: Vec<Merged>,
+    given: usize,
+}
+
+impl<'s> Beside<'s> {
+    fn new(stream: Box<dyn Stream + 's>) -> Beside<'s> {
+        Beside { stream, piece: Vec::new(), given: 0 }
+    }
+    /// The next reference.
+    fn next(&mut self) -> Result<Merged, TraceError> {
+        while self.given == self.piece.len() {
+            let piece = self.stream.pull()?.expect("the order has the same references each time");
+            self.piece.clear();
+            self.piece.extend_from_slice(piece.refs);
+            self.given = 0;
+        }
+        self.given += 1;
+        Ok(self.piece[self.given - 1])
     }
 }
 

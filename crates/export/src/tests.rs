@@ -74,6 +74,7 @@ fn a_damaged_dataset_is_said_and_leaves_nothing() {
         after_caches: false,
         machine: "numa".to_owned(),
         block: None,
+        realign: None,
         map: None,
     };
     for name in ["x.csv", "x.parquet"] {
@@ -83,4 +84,66 @@ fn a_damaged_dataset_is_said_and_leaves_nothing() {
     // An output that cannot be written is still said to be that.
     let failure = export(&request(Path::new("/proc/none/x.csv")), &mut ()).unwrap_err();
     assert!(failure.class == Class::Work && failure.to_string().contains("cannot write"), "{failure}");
+}
+
+/// Two threads write words in turn on a page, one of which both read; each has a stack.
+fn falsely_shared() -> Arc<MemStore> {
+    let mut program = Builder::new(2);
+    program.spawn_all();
+    program.alloc(0, 0x4000, 0x100, &[]);
+    for i in 0..20 {
+        let thread = (i % 2) as u32;
+        program.write(thread, 0x4000 + i * 4).read(thread, 0x40f0);
+    }
+    program.store()
+}
+
+#[test]
+fn realigned_rows_are_the_same_with_other_addresses() {
+    let (folder, store) = (tempfile::tempdir().unwrap(), falsely_shared());
+    for name in store.names().unwrap() {
+        let file = folder.path().join("x.hnt").join(&name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, store.get(&name).unwrap().as_slice()).unwrap();
+    }
+    let request = |realign: Option<&str>| ExportRequest {
+        dataset: folder.path().join("x.hnt"),
+        to: folder.path().join(realign.map_or("x.csv", |_| "y.csv")),
+        force: true,
+        order: OrderKind::Model,
+        after_caches: false,
+        machine: "markatos".to_owned(),
+        block: Some(4096),
+        realign: realign.map(str::to_owned),
+        map: None,
+    };
+    let rows = |realign| -> Vec<Vec<String>> {
+        let request = request(realign);
+        assert_eq!(export(&request, &mut ()).unwrap(), 40);
+        let text = std::fs::read_to_string(&request.to).unwrap();
+        text.lines().skip(1).map(|l| l.split(',').map(str::to_owned).collect()).collect()
+    };
+    let (before, after) = (rows(None), rows(Some("word(25)")));
+    let mut moved = 0;
+    for (b, a) in before.iter().zip(&after) {
+        // Column 1 is the address, column 10 the node: where the page is under first touch.
+        let but = |row: &[String]| [&row[..1], &row[2..10], &row[11..]].concat();
+        assert_eq!(but(b), but(a));
+        let [from, to] = [b, a].map(|row| row[1].parse::<u64>().unwrap());
+        if from == 0x40f0 {
+            assert_eq!(to, from, "both read it");
+            continue;
+        }
+        moved += 1;
+        let owner = homenode_sim::realign::owner(to).expect("in an area");
+        assert_eq!((owner.0.to_string(), &a[9], &a[10]), (a[0].clone(), &a[0], &a[0]), "{a:?}");
+    }
+    assert_eq!(moved, 20);
+    let refused = |realign: &str, after_caches, word: &str| {
+        let failure = export(&ExportRequest { after_caches, ..request(Some(realign)) }, &mut ()).unwrap_err();
+        assert!(failure.class == Class::Usage && failure.to_string().contains(word), "{failure}");
+    };
+    refused("line", false, "--realign: there is no realignment 'line': word is one");
+    refused("word(0)", false, "windows of 0");
+    refused("word", true, "--after-caches");
 }

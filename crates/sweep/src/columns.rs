@@ -11,6 +11,8 @@ pub(crate) struct Line {
     pub(crate) trace: Arc<str>,
     pub(crate) seed: Option<u64>,
     pub(crate) disturbed: Option<Arc<str>>,
+    /// How words were realigned, if they were.
+    pub(crate) realigned: Option<Arc<str>>,
     pub(crate) machine: Arc<Named>,
     pub(crate) costs: Costs,
     pub(crate) block_bytes: u64,
@@ -115,6 +117,7 @@ pub(crate) static COLUMNS: &[Column] = &[
     column("updates", Kind::Int, false, |l| effect(l, Effect::Update)),
     column("invalidations", Kind::Int, false, |l| effect(l, Effect::Invalidation)),
     column("between", Kind::Int, false, |l| int(l.done.map(|d| d.between))),
+    column("realigned", Kind::Text, false, |l| Cell::from(l.realigned.as_deref())),
     column("over_optimum", Kind::Real, false, |l| real(l.over_optimum)),
 ];
 

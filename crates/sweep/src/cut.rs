@@ -3,6 +3,7 @@ use crate::resolved::ResolvedStudy;
 use crate::spill::FileSpill;
 use crate::store::ResultStore;
 use homenode_command::{Failure, output};
+use homenode_sim::Realignment;
 use homenode_study::analyses::AnalysisError;
 use homenode_study::{Layout, Partition, Partitioner, Question, StudyError};
 use homenode_trace::order::Source;
@@ -16,6 +17,14 @@ const OTHER_BYTES: u64 = 40 << 20;
 const FOLD_BYTES: u64 = 64;
 /// Smallest regions that are made, unless blocks are larger: each has a buffer of its own.
 const REGION_BYTES_MIN: u64 = 4096;
+/// What a reference of a window that is realigned takes, in bytes: itself, its location if it has one of its own, its page.
+const WINDOW_REF_BYTES: u64 = 120;
+
+/// Memory that a window takes while its words move, in bytes.
+pub(crate) fn window_bytes(how: Realignment) -> u64 {
+    how.window * WINDOW_REF_BYTES
+}
+
 /// References between two reports of progress.
 const REPORT_REFS: u64 = 1 << 20;
 

@@ -49,6 +49,10 @@ pub(crate) fn study(study: &Study, traces: &[(String, String)]) -> String {
     if !protocols.is_empty() {
         let _ = writeln!(text, "protocols {protocols:?} {}", study.counters);
     }
+    if !study.realign.is_empty() {
+        let names: Vec<String> = study.realign.iter().map(ToString::to_string).collect();
+        let _ = writeln!(text, "realign {names:?}");
+    }
     let wants = [study.best_static, study.without_replication, study.with_replication];
     if !study.analyses.is_empty() {
         let names: Vec<&str> = study.analyses.iter().map(|s| s.name).collect();

@@ -4,6 +4,7 @@ pub use crate::tables::{AnalysisDoc, TableDoc};
 use homenode_table::{Cell, Column, Kind, Table};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -11,7 +12,8 @@ use std::path::PathBuf;
 pub const SWEEP_SCHEMA: &str = "https://github.com/homenode/homenode/schema/sweep-1";
 /// Rows that the document itself holds, at most.
 pub(crate) const FIRST_ROWS: usize = 60;
-/// Rows of a study with protocols of page coherence that the document holds, at most: all of them at all page sizes side by side.
+/// Rows of a study with protocols of page coherence that the document holds, at most, and as many of each realignment: all of
+/// them at all page sizes side by side.
 pub(crate) const FIRST_ROWS_PROTOCOLS: usize = 200;
 
 /// A sweep that is done.
@@ -39,6 +41,8 @@ pub struct SweepDoc {
     pub policies: Vec<String>,
     /// Protocols of page coherence.
     pub protocols: Vec<String>,
+    /// Realignments on which the protocols were asked about too.
+    pub realign: Vec<String>,
     /// Rows of the table.
     pub rows: u64,
     /// Units of work.
@@ -100,6 +104,8 @@ pub struct RowDoc {
     pub trace: String,
     /// Order of its references: `model`, or the seed of the recorded one; and what was done to it.
     pub order: String,
+    /// How words were realigned before the protocols saw them, if they were.
+    pub realigned: Option<String>,
     /// Machine, with what was set.
     pub machine: String,
     /// Block size in bytes.
@@ -114,6 +120,15 @@ pub struct RowDoc {
     pub exact: bool,
     /// Cost over that of the optimum of page coherence; of protocols of page coherence.
     pub over_optimum: Option<f64>,
+}
+
+/// What a row is of: trace, order, machine, block size, policy or protocol.
+type Key<'r> = (&'r str, &'r str, &'r str, u64, &'r str);
+
+impl RowDoc {
+    fn key(&self) -> Key<'_> {
+        (&self.trace, &self.order, &self.machine, self.block_bytes, &self.what)
+    }
 }
 
 impl SweepDoc {
@@ -153,6 +168,11 @@ impl SweepDoc {
         text
     }
 
+    /// Rows of realigned references by the name of the realignment and what they stand beside.
+    fn realigned(&self) -> BTreeMap<(&str, Key<'_>), &RowDoc> {
+        self.first_rows.iter().filter_map(|r| Some(((r.realigned.as_deref()?, r.key()), r))).collect()
+    }
+
     fn write_rows(&self, text: &mut String) {
         // One order for all needs no column.
         let several = self.first_rows.iter().any(|r| r.order != self.first_rows[0].order);
@@ -167,8 +187,10 @@ impl SweepDoc {
         ]);
         let protocols = self.first_rows.iter().any(|r| r.over_optimum.is_some());
         let columns = columns.chain(protocols.then(|| Column::number("over optimum")));
-        let mut table = Table::new(columns.collect());
-        for r in &self.first_rows {
+        let beside = self.realign.iter().flat_map(|name| [Column::number(name), Column::number("gain")]);
+        let mut table = Table::new(columns.chain(beside).collect());
+        let realigned = self.realigned();
+        for r in self.first_rows.iter().filter(|r| r.realigned.is_none()) {
             let bound = if r.exact { "" } else { " (bound)" };
             let order = several.then(|| Cell::from(&r.order));
             let over = protocols.then(|| Cell::from(r.over_optimum.map(|o| format!("{o:.3}"))));
@@ -179,7 +201,12 @@ impl SweepDoc {
                 Cell::from(&r.cost),
                 Cell::from(r.mcpr.map(|m| format!("{m:.3}"))),
             ]);
-            table.push(cells.chain(over));
+            let beside = self.realign.iter().flat_map(|name| {
+                let mcpr = realigned.get(&(name.as_str(), r.key())).and_then(|moved| moved.mcpr);
+                let gain = r.mcpr.zip(mcpr.filter(|m| *m > 0.0)).map(|(before, after)| before / after);
+                [mcpr, gain].map(|x| Cell::from(x.map(|x| format!("{x:.3}"))))
+            });
+            table.push(cells.chain(over).chain(beside));
         }
         text.push_str(&table.text(&SHOWN));
     }

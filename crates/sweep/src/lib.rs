@@ -100,6 +100,7 @@ pub use task::{AnalysisTask, Task, Unit};
 pub use work::{Message, Worker, serve};
 
 use homenode_command::{Failure, Progress};
+use homenode_sim::realign::Rule;
 use std::time::Instant;
 
 /// Points that a sweep computes without being asked twice.
@@ -117,6 +118,11 @@ pub fn sweep(request: &SweepRequest, progress: &mut dyn Progress) -> Result<Swee
         return Err(Failure::usage(format!("--memory: at least {least}M, which is what one worker needs")));
     }
     let resolved = ResolvedStudy::load(&request.asked)?;
+    let least = worker_bytes(&resolved.study);
+    if request.memory_bytes < least {
+        let least = least.div_ceil(1 << 20);
+        return Err(Failure::usage(format!("--memory: at least {least}M, for a window that is realigned in memory")));
+    }
     let points = resolved.study.points();
     if points > POINTS_MAX && !request.yes {
         return Err(Failure::usage(format!(
@@ -130,7 +136,7 @@ pub fn sweep(request: &SweepRequest, progress: &mut dyn Progress) -> Result<Swee
     if let Claim::Done(doc) = claim {
         return table::again(&store, *doc, request, table.as_deref());
     }
-    schedule::run(&resolved, &store, request, workers(request), progress)?;
+    schedule::run(&resolved, &store, request, workers(request, &resolved), progress)?;
     let doc = finish(&resolved, &store, request, began)?;
     table::copy_to(&store, table.as_deref(), request.force)?;
     Ok(doc)
@@ -146,14 +152,20 @@ pub fn finish(
     request: &SweepRequest,
     began: Instant,
 ) -> Result<SweepDoc, Failure> {
-    let doc = table::write(resolved, store, request, (workers(request), began))?;
+    let doc = table::write(resolved, store, request, (workers(request, resolved), began))?;
     store.finish(&doc)?;
     Ok(doc)
 }
 
+/// Memory that one worker needs at least, in bytes.
+fn worker_bytes(study: &Study) -> u64 {
+    let window = |r: &Rule| cut::window_bytes(r.of_pages(0));
+    WORKER_BYTES_MIN + study.realign.iter().map(window).max().unwrap_or(0)
+}
+
 /// Number of workers: as many as asked for, processors or memory allow.
-fn workers(request: &SweepRequest) -> usize {
+fn workers(request: &SweepRequest, resolved: &ResolvedStudy) -> usize {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let fit = (request.memory_bytes / WORKER_BYTES_MIN) as usize;
+    let fit = (request.memory_bytes / worker_bytes(&resolved.study)) as usize;
     request.workers.unwrap_or(processors).clamp(1, fit.max(1))
 }

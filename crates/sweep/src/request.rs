@@ -54,6 +54,8 @@ pub struct Inline {
     pub protocols: Vec<String>,
     /// Whether the best counters of protocols in hindsight are wanted too.
     pub counters: bool,
+    /// Realignments on which protocols are asked about too.
+    pub realign: Vec<String>,
     /// What is wanted of the optimum.
     pub optimum: Option<String>,
     /// Analyses.
@@ -111,6 +113,9 @@ fn from_words(inline: &Inline) -> Result<Text, Failure> {
     table.insert("machines".into(), strings(&inline.machines));
     table.insert("policies".into(), strings(&inline.policies));
     table.insert("protocols".into(), strings(&inline.protocols));
+    if !inline.realign.is_empty() {
+        table.insert("realign".into(), strings(&inline.realign));
+    }
     if inline.counters {
         table.insert("counters".into(), true.into());
     }

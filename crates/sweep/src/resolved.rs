@@ -3,9 +3,11 @@ use crate::digest;
 use crate::request::{StudySource, Text};
 use crate::spec::{Disturbance, Point, Study};
 use crate::task::AnalysisTask;
+use homenode_base::NodeId;
 use homenode_command::Failure;
 use homenode_command::dataset::{Opened, open, refs};
 use homenode_machine::{BindingSummary, Machine, ThreadMap, ThreadTable};
+use homenode_sim::realign::{Realignment, Rule};
 use homenode_sim::{ReplayOptions, ThreadBinding};
 use homenode_study::{Question, Want};
 use homenode_trace::dataset::DatasetReader;
@@ -49,6 +51,8 @@ pub(crate) struct Replay {
     pub(crate) disturbance: Option<Disturbance>,
     /// Whether it is of references to shared memory alone, for protocols of page coherence.
     pub(crate) shared: bool,
+    /// How these are realigned, and for which block size, if not for all.
+    pub(crate) realigned: Option<(Rule, Option<u64>)>,
 }
 
 impl ResolvedStudy {
@@ -89,13 +93,26 @@ impl ResolvedStudy {
             for &seed in &seeds {
                 let disturbances = std::iter::once(None).chain(study.disturbances.iter().copied().map(Some));
                 for disturbance in disturbances {
-                    let replay = Replay { trace, seed, disturbance, shared: false };
+                    let replay = Replay { trace, seed, disturbance, shared: false, realigned: None };
                     all.extend(study.asks_placement().then_some(replay));
-                    all.extend((!study.protocols.is_empty()).then_some(Replay { shared: true, ..replay }));
+                    let shared = Replay { shared: true, ..replay };
+                    all.extend((!study.protocols.is_empty()).then_some(shared));
+                    all.extend(self.realigned().map(|r| Replay { realigned: Some(r), ..shared }));
                 }
             }
         }
         all
+    }
+
+    /// Each realignment, with the block size it is for if each has its own.
+    fn realigned(&self) -> impl Iterator<Item = (Rule, Option<u64>)> + use<'_> {
+        self.study.realign.iter().flat_map(|realign| {
+            let sizes: Vec<Option<u64>> = match realign.page_bytes {
+                Some(_) => vec![None],
+                None => self.study.blocks.iter().copied().map(Some).collect(),
+            };
+            sizes.into_iter().map(|size| (*realign, size))
+        })
     }
 
     /// All that is to be analysed, trace by trace.
@@ -107,7 +124,7 @@ impl ResolvedStudy {
     /// A trace as analyses see it: the first merge, undisturbed.
     pub(crate) fn plain_replay(&self, trace: usize) -> Replay {
         let seed = self.study.seeds.as_ref().and_then(|s| s.first().copied());
-        Replay { trace, seed, disturbance: None, shared: false }
+        Replay { trace, seed, disturbance: None, shared: false, realigned: None }
     }
 
     /// Whether every machine can be, and protocols can be asked about if they are.
@@ -126,8 +143,38 @@ impl ResolvedStudy {
             for trace in &self.traces {
                 self.representatives()?.iter().try_for_each(|m| self.bindings(trace, m).map(drop))?;
             }
+            self.check_realigned()?;
         }
         (0..self.study.machine_count()).try_for_each(|i| self.point(i).map(drop))
+    }
+
+    /// Where words go depends on the processors of threads, so they must be the same on all machines with prices.
+    fn check_realigned(&self) -> Result<(), Failure> {
+        let machines = self.representatives()?;
+        let priced: Vec<&Machine> = machines.iter().filter(|m| m.sections.coherence.is_some()).collect();
+        for trace in self.traces.iter().filter(|_| !self.study.realign.is_empty()) {
+            let nodes = |m: &Machine| -> Result<Vec<NodeId>, Failure> {
+                Ok(self.bindings(trace, m)?.iter().map(|b| b.node).collect())
+            };
+            let first = nodes(priced[0])?;
+            for other in &priced[1..] {
+                if nodes(other)? != first {
+                    let (a, b) = (&priced[0].name, &other.name);
+                    let why =
+                        "threads have other processors there, so words go elsewhere; ask about one of them at a time";
+                    return Err(Failure::usage(format!("realign: machines {a} and {b}: {why}")));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The bindings by which words are realigned: those of the first machine with prices.
+    pub(crate) fn realigning_bindings(&self, trace: usize) -> Result<Vec<ThreadBinding>, Failure> {
+        let machines = self.representatives()?;
+        let priced = machines.iter().find(|m| m.sections.coherence.is_some());
+        let priced = priced.ok_or_else(|| Failure::usage("realign: no machine has prices for protocols"))?;
+        self.bindings(&self.traces[trace], priced)
     }
 
     pub(crate) fn point(&self, number: u128) -> Result<Point, Failure> {
@@ -143,6 +190,9 @@ impl ResolvedStudy {
         if replay.shared {
             question.protocols.clone_from(&study.protocols);
             question.counters = study.counters;
+            if let Some((_, Some(block))) = replay.realigned {
+                question.blocks = vec![block];
+            }
         } else {
             question.policies.clone_from(&study.policies);
             question.best_static = study.best_static;
@@ -219,6 +269,10 @@ impl Trace {
 impl Replay {
     pub(crate) fn order(self) -> OrderKind {
         self.seed.map_or(OrderKind::Model, |seed| OrderKind::Recorded { seed })
+    }
+    /// How and by which pages words are realigned.
+    pub(crate) fn realignment(self) -> Option<Realignment> {
+        self.realigned.map(|(realign, block)| realign.of_pages(block.unwrap_or_default()))
     }
     /// What is done to the order, in words.
     pub(crate) fn disturbed(self) -> Option<String> {

@@ -97,6 +97,7 @@ fn describe(resolved: &ResolvedStudy) -> Result<SweepDoc, Failure> {
         block_bytes: study.blocks.clone(),
         policies: study.policies.iter().map(ToString::to_string).collect(),
         protocols: study.protocols.iter().map(ToString::to_string).collect(),
+        realign: study.realign.iter().map(ToString::to_string).collect(),
         rows: 0,
         units: 0,
         workers: 0,
@@ -112,7 +113,8 @@ fn describe(resolved: &ResolvedStudy) -> Result<SweepDoc, Failure> {
 }
 
 fn fill(resolved: &ResolvedStudy, store: &ResultStore, parts: &[PathBuf]) -> Result<Counted, Failure> {
-    let first_rows = if resolved.study.protocols.is_empty() { FIRST_ROWS } else { FIRST_ROWS_PROTOCOLS };
+    let of_protocols = FIRST_ROWS_PROTOCOLS * (1 + resolved.study.realign.len());
+    let first_rows = if resolved.study.protocols.is_empty() { FIRST_ROWS } else { of_protocols };
     let mut files = Files::create(parts, first_rows).map_err(|e| unwritten(store, &e))?;
     let mut counted = Counted::default();
     for (number, replay) in resolved.replays().into_iter().enumerate() {
@@ -128,7 +130,7 @@ fn fill(resolved: &ResolvedStudy, store: &ResultStore, parts: &[PathBuf]) -> Res
                 answers::read(store, &resolved.digest, unit).ok_or_else(lost)
             });
             let summed = sum(&question, parts, &mut counted)?;
-            if replay.shared && batch == 0 {
+            if replay.shared && replay.realigned.is_none() && batch == 0 {
                 counted.notes.push(shared(resolved, replay, summed.whole.refs));
             }
             for line in lines(resolved, replay, &points, &summed) {
@@ -211,13 +213,14 @@ fn lines<'s>(
 ) -> impl Iterator<Item = Line> + use<'s> {
     let trace: Arc<str> = resolved.traces[replay.trace].label.as_str().into();
     let disturbed: Option<Arc<str>> = replay.disturbed().map(Into::into);
+    let realigned: Option<Arc<str>> = replay.realigned.map(|(realign, _)| realign.to_string().into());
     let named: Vec<Arc<Named>> = points.iter().map(|p| Arc::new(name(p))).collect();
     summed.whole.rows.iter().enumerate().map(move |(i, row)| {
         let m = row.machine as usize;
         let line = line(row, summed, &points[m].machine);
         let (interval, note) = summed.estimates.get(i).copied().unwrap_or_default();
         let (trace, disturbed, machine) = (trace.clone(), disturbed.clone(), named[m].clone());
-        Line { trace, seed: replay.seed, disturbed, machine, interval, note, ..line }
+        Line { trace, seed: replay.seed, disturbed, realigned: realigned.clone(), machine, interval, note, ..line }
     })
 }
 
@@ -244,6 +247,7 @@ fn line(row: &Row, summed: &Summed, machine: &Machine) -> Line {
         trace: "".into(),
         seed: None,
         disturbed: None,
+        realigned: None,
         machine: Arc::default(),
         costs: costs(machine, row.block_bytes),
         block_bytes: row.block_bytes,
@@ -308,6 +312,7 @@ fn short(line: &Line) -> RowDoc {
     RowDoc {
         trace: line.trace.to_string(),
         order: order(line),
+        realigned: line.realigned.as_deref().map(str::to_owned),
         machine: format!("{}{space}{}", machine.name, machine.params),
         block_bytes: line.block_bytes,
         what: line.what.to_string(),

@@ -1,5 +1,5 @@
 //! Doing one task; and the worker process, which does those it reads from its standard input.
-use crate::cut::Cutter;
+use crate::cut::{Cutter, window_bytes};
 use crate::plan::{Plan, batches};
 use crate::resolved::ResolvedStudy;
 use crate::spill::FileStore;
@@ -9,6 +9,7 @@ use crate::{analyses, answers};
 use homenode_command::{Failure, output};
 use homenode_sim::Objects;
 use homenode_sim::names::NameTable;
+use homenode_sim::realign::{Private, Realigned};
 use homenode_study::analyses::{AnalysisError, Perturbed};
 use homenode_study::{Partition, SharedRefs, StudyError, answer};
 use homenode_sys::clock::ThreadClock;
@@ -62,9 +63,17 @@ impl<'a> Worker<'a> {
                 .map_err(|e| self.cutter.refused(&trace.path, e))?;
             source = &mut disturbed;
         }
-        let partition = match &names {
-            None => self.cutter.partition_of(&question, &to, source, told),
-            Some(names) => {
+        let partition = match (&names, replay.realignment()) {
+            (None, _) => self.cutter.partition_of(&question, &to, source, told),
+            (Some(names), Some(how)) => {
+                let objects = || -> Box<dyn Objects + '_> { Box::new(names.follow()) };
+                let bindings = self.cutter.resolved.realigning_bindings(replay.trace)?;
+                let mut moved = Realigned::new(source, &objects, &bindings, how, Private::LeftOut)
+                    .map_err(|e| Failure::usage(format!("realign: {e}")))?;
+                let memory_bytes = self.cutter.memory_bytes.saturating_sub(window_bytes(how));
+                Cutter { memory_bytes, ..self.cutter }.partition_of(&question, &to, &mut moved, told)
+            }
+            (Some(names), None) => {
                 let objects = || -> Box<dyn Objects + '_> { Box::new(names.follow()) };
                 let mut shared = SharedRefs::new(source, &objects, &question.bindings[0]);
                 self.cutter.partition_of(&question, &to, &mut shared, told)

@@ -2,15 +2,17 @@
 mod support;
 
 use homenode_base::Rng;
+use homenode_coherence::Choice;
 use homenode_coherence::protocols::ALL;
 use homenode_command::{Class, Failure};
 use homenode_machine::models;
 use homenode_sim::names::NameTable;
+use homenode_sim::realign::{Private, Realigned, Realignment};
 use homenode_sim::{Objects, bindings};
 use homenode_study::{Question, SharedRefs, plain};
 use homenode_sweep::{Inline, StudySource, SweepDoc, SweepRequest, sweep};
 use homenode_trace::event::{AllocSource, EventKind};
-use homenode_trace::order::{Again, OrderKind, Source};
+use homenode_trace::order::{Again, OrderKind, Source, rest};
 use homenode_trace::synthetic::Builder;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -121,6 +123,50 @@ fn every_row_is_what_the_plain_engine_says_of_shared_references() {
 }
 
 #[test]
+fn realigned_rows_are_what_the_plain_engine_says_of_realigned_references() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let program = program(6);
+    support::write(&*program.store(), &folder.path().join("x.hnt"));
+    let realign: Vec<String> = ["word", "word(3000)", "word(2000,1024,900)"].map(str::to_owned).to_vec();
+    let asked_for = Inline { realign: realign.clone(), ..inline(folder.path(), "upt,inv-del(4)") };
+    let doc = asked(asked_for, folder.path(), "a.sweep").expect("a sweep");
+
+    let (reader, machine) = (program.open().expect("valid"), models::find("markatos").expect("in the registry"));
+    let map = homenode_sim::thread_map(&reader, &machine, None).expect("bindings");
+    let bound = bindings(&map, |t| reader.address_space(t));
+    let names = NameTable::new(&reader).expect("events agree");
+    let got = rows(&doc);
+    assert_eq!(got.len(), 4 * 11 * 3);
+    assert!(got[..33].iter().all(|row| row["realigned"].is_empty()));
+    let mut cheaper = 0;
+    for (row, before) in got[33..].iter().zip((0..3).flat_map(|_| &got[..33])) {
+        let block: u64 = row["block_bytes"].parse().expect("a number");
+        let how = match realign.iter().position(|name| *name == row["realigned"]) {
+            Some(0) => Realignment::by_pages_of(block),
+            Some(1) => Realignment { window: 3000, ..Realignment::by_pages_of(block) },
+            Some(2) => Realignment { window: 2000, ..Realignment::by_pages_of(1024) }.shared_alone(900_000),
+            _ => panic!("not asked: {row:?}"),
+        };
+        let objects = || -> Box<dyn Objects + '_> { Box::new(names.follow()) };
+        let mut all = Again { data: &reader, kind: OrderKind::Model };
+        let mut source = Realigned::new(&mut all, &objects, &bound, how, Private::LeftOut).expect("it can be");
+        let refs = rest(&mut *source.stream(0).expect("in order")).expect("in order");
+        let mut question = Question::new(vec![machine.clone()], vec![bound.clone()], vec![block]);
+        question.protocols = ["upt", "inv-del(4)"].map(|p| Choice::parse(p).expect("a protocol")).to_vec();
+        let want = plain::answer(&question, &refs).expect("an answer");
+        let want = want.rows.iter().find(|r| r.what.key(&question) == row["what"]).expect("a row");
+        assert_eq!(row["cost"], want.cost.0.to_string(), "{row:?}");
+        assert_eq!((&row["what"], &row["block_bytes"]), (&before["what"], &before["block_bytes"]));
+        cheaper += u32::from(want.cost.0 < before["cost"].parse().expect("a number"));
+    }
+    assert!(cheaper > 30, "it is worth something to whom pages are shared falsely: {cheaper}");
+    let text = doc.to_text();
+    let head = text.lines().find(|l| l.contains("over optimum")).expect("a table");
+    assert!(head.ends_with("word(2000,1024,900)  gain"), "{head}");
+    assert!(text.contains("moves cost nothing"));
+}
+
+#[test]
 fn policies_see_everything_beside_protocols() {
     let folder = tempfile::tempdir().expect("a temporary directory");
     support::write(&*program(4).store(), &folder.path().join("x.hnt"));
@@ -151,4 +197,9 @@ fn what_cannot_be_is_refused() {
     refused(Inline { blocks: vec!["96".into()], ..all() }, "powers of two");
     refused(inline(folder.path(), "upd"), "did you mean 'upt'?");
     refused(Inline { protocols: Vec::new(), counters: true, ..all() }, "counters go with protocols");
+    let realign = |how: &str| vec![how.to_owned()];
+    refused(Inline { protocols: Vec::new(), realign: realign("word"), ..all() }, "realign goes with protocols");
+    refused(Inline { realign: realign("line"), ..all() }, "realignment 'line'");
+    refused(Inline { realign: realign("word(0)"), ..all() }, "windows of 0 references");
+    refused(Inline { realign: realign("word(16000000)"), ..all() }, "--memory: at least");
 }

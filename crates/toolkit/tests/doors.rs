@@ -83,6 +83,7 @@ fn outputs_are_whole_or_absent_and_never_replaced_unasked() {
         after_caches: false,
         machine: "two-socket".to_owned(),
         block: None,
+        realign: None,
         map: None,
     };
     let rows = export(&request, &mut ());

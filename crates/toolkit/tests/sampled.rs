@@ -40,6 +40,7 @@ fn whole(dataset: &Path, to: &Path) -> ExportRequest {
         after_caches: false,
         machine: "two-socket".to_owned(),
         block: None,
+        realign: None,
         map: None,
     }
 }

@@ -41,6 +41,7 @@ pub(crate) enum Order {
 #[command(after_help = "Examples:
   homenode export lu.hnt -o lu.parquet
   duckdb -c \"select object, count(*) from 'lu.parquet' where node <> thread_node group by object\"
+  homenode export lu.hnt -o lu-moved.parquet --realign word --machine markatos
   homenode export lu.hnt -o lu-seen.parquet --after-caches --machine two-socket
 
 One row a reference, in order:
@@ -76,6 +77,11 @@ pub(crate) struct Export {
     /// Threads to processors, as in `homenode report`.
     #[arg(long)]
     pub(crate) map: Option<String>,
+    /// Where words would be if what is private in a falsely shared page lay in a page of its processor's own, as in
+    /// `homenode sweep --realign`, for pages of --block bytes: word, or word(WINDOW,PAGE,SHARE). The rows are the same;
+    /// a word that moved has an address above 2^47.
+    #[arg(long, value_name = "HOW", conflicts_with = "after_caches")]
+    pub(crate) realign: Option<String>,
     /// Order of the rows.
     #[arg(long, value_enum, default_value = "model")]
     pub(crate) order: Order,

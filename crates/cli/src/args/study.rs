@@ -8,6 +8,7 @@ use std::path::PathBuf;
   homenode sweep study.toml
   homenode sweep lu.hnt --blocks 64..8192 --machines cc,numa --policies 'ace,delay(100)'
   homenode sweep lu.hnt --protocols all --counters --blocks 64..65536
+  homenode sweep lu.hnt --protocols all --blocks 64..65536 --realign word
   homenode sweep lu.hnt --analysis false-sharing,tlb --blocks 64..4096
   homenode sweep lu.hnt sor.hnt --machines numa,mine.toml --optimum parts -o numbers.parquet
   duckdb -c \"select machine, what, mcpr from 'lu.sweep/results.parquet' order by mcpr\"
@@ -18,6 +19,7 @@ A study names what varies; costs are whole numbers in the machine's unit:
   machines = [\"ace\", \"mine.toml\"]    # names, families, files
   policies = [\"first-touch\", \"ace(1..8)\", \"delay(100..1000:100)\"]
   protocols = [\"all\"]                # homenode list protocols
+  realign = [\"word\"]                # protocols on realigned references too
   analyses = [\"false-sharing\"]       # homenode list analyses
   optimum = \"parts\"                  # cost (default), parts with moves and copies, none
   [[machine]]
@@ -52,6 +54,12 @@ pub(crate) struct Sweep {
     /// page.
     #[arg(long, requires = "protocols")]
     pub(crate) counters: bool,
+    /// With --protocols: also on references realigned word by word, beside those as they are: what is private in a falsely
+    /// shared page moves to a page of its processor's own. word, word(WINDOW) for windows of so many references, or
+    /// word(WINDOW,PAGE,SHARE): candidates by pages of PAGE bytes instead of each simulated size (0); windows as if SHARE
+    /// in a thousand references were shared, for recordings without private ones.
+    #[arg(long, value_name = "HOW", requires = "protocols")]
+    pub(crate) realign: Vec<String>,
     /// The optimum: cost, parts (moves and copies too) or none [default: cost; with --protocols alone none]
     #[arg(long, value_name = "WHAT")]
     pub(crate) optimum: Option<String>,

@@ -158,6 +158,7 @@ fn export(a: Export, quiet: bool) -> Done {
         machine: a.machine,
         block: a.block,
         map: a.map,
+        realign: a.realign,
     };
     let rows = homenode_export::export(&request, &mut Bar::new(quiet))?;
     if !quiet {

@@ -36,6 +36,7 @@ fn asked(a: &Sweep) -> Result<StudySource, Failure> {
             policies: if a.protocols.is_empty() { or(&a.policies, "first-touch") } else { a.policies.clone() },
             protocols: a.protocols.clone(),
             counters: a.counters,
+            realign: a.realign.clone(),
             optimum: a.optimum.clone(),
             analyses: a.analyses.clone(),
             perturb: a.perturb,
@@ -44,9 +45,10 @@ fn asked(a: &Sweep) -> Result<StudySource, Failure> {
     if a.what.len() > 1 {
         return Err(Failure::usage("one study at a time, and no datasets beside it: the study names them"));
     }
-    let lists = [&a.blocks, &a.machines, &a.policies, &a.protocols, &a.analyses];
+    let lists = [&a.blocks, &a.machines, &a.policies, &a.protocols, &a.realign, &a.analyses];
     if lists.iter().any(|l| !l.is_empty()) || a.optimum.is_some() || a.perturb || a.counters {
-        let options = "--blocks, --machines, --policies, --protocols, --counters, --analysis, --optimum and --perturb";
+        let options =
+            "--blocks, --machines, --policies, --protocols, --counters, --realign, --analysis, --optimum and --perturb";
         return Err(Failure::usage(format!("{options} belong into the study")));
     }
     Ok(StudySource::File(a.what[0].clone()))

@@ -1,9 +1,10 @@
 //! `STUDY.toml` as it is written.
 use super::machines::{Base, MachineSet, PARAMS};
 use super::numbers::Values;
-use super::{Disturbance, SpecError, Study, blocks, error, families, protocols};
+use super::{Disturbance, SpecError, Study, blocks, error, families, protocols, realign};
 use homenode_machine::{Machine, MapRule};
 use homenode_placement::Start;
+use homenode_sim::realign::Rule;
 use homenode_study::Want;
 use homenode_study::analyses::{self, Spec as Analysis};
 use serde::Deserialize;
@@ -29,6 +30,8 @@ struct StudyFile {
     protocols: Vec<Spanned<String>>,
     #[serde(default)]
     counters: bool,
+    #[serde(default)]
+    realign: Vec<Spanned<String>>,
     best_static: Option<Spanned<String>>,
     optimum: Option<Spanned<String>>,
     without_replication: Option<Spanned<String>>,
@@ -144,6 +147,7 @@ pub(super) fn study(text: &str, name: &str, resolve: &Resolve<'_>) -> Result<Stu
         policies: blocks::policies(choices)?,
         protocols: protocols::protocols(named_protocols)?,
         counters: file.counters,
+        realign: realigns(&t, &file.realign)?,
         best_static: t.word("best_static", file.best_static.as_ref(), &WANTS_NONE_FIRST)?,
         with_replication: t.word("optimum", file.optimum.as_ref(), &optima)?,
         without_replication: t.word("without_replication", file.without_replication.as_ref(), &WANTS_NONE_FIRST)?,
@@ -155,6 +159,13 @@ pub(super) fn study(text: &str, name: &str, resolve: &Resolve<'_>) -> Result<Stu
         analyses: named_analyses(&t, &file.analyses)?,
         disturbances: disturbances(&t, &file.perturb)?,
     })
+}
+
+fn realigns(t: &Text<'_>, items: &[Spanned<String>]) -> Result<Vec<Rule>, SpecError> {
+    for item in items {
+        t.put(item, realign::realigns([item.get_ref().as_str()]))?;
+    }
+    realign::realigns(items.iter().map(|i| i.get_ref().as_str()))
 }
 
 /// Each trace once, and at least one.

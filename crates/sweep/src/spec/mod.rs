@@ -1,6 +1,6 @@
 //! What a study asks: `STUDY.toml`, or the same on a command line.
 //!
-//! Reading order: [`Study`], `file` (the text), `numbers`, `blocks`, `protocols` (values), [`machines`], [`families`], `error`.
+//! Reading order: [`Study`], `file` (the text), `numbers`, `blocks`, `protocols`, `realign` (values), [`machines`], [`families`], `error`.
 mod blocks;
 mod error;
 pub mod families;
@@ -8,6 +8,7 @@ mod file;
 pub mod machines;
 mod numbers;
 mod protocols;
+mod realign;
 #[cfg(test)]
 mod tests;
 
@@ -17,11 +18,13 @@ pub use file::Resolve;
 pub use machines::{Base, MachineSet, PARAMS, Param, Point};
 pub use numbers::Values;
 pub use protocols::protocols;
+pub use realign::realigns;
 
 use homenode_coherence::Choice as Protocol;
 use homenode_machine::MapRule;
 use homenode_placement::Start;
 use homenode_placement::policies::Choice;
+use homenode_sim::realign::Rule;
 use homenode_study::Want;
 use homenode_study::analyses::{Filter, Sync};
 
@@ -58,6 +61,8 @@ pub struct Study {
     pub protocols: Vec<Protocol>,
     /// Whether the best counters of protocols in hindsight are wanted too.
     pub counters: bool,
+    /// Realignments on which protocols are asked about too, beside the references as they are.
+    pub realign: Vec<Rule>,
     /// Each block at its cheapest home for ever.
     pub best_static: Want,
     /// Optimum with replication.
@@ -100,6 +105,9 @@ impl Study {
         if self.counters && self.protocols.is_empty() {
             return Err(SpecError::new("counters go with protocols: name some, or all"));
         }
+        if !self.realign.is_empty() && self.protocols.is_empty() {
+            return Err(SpecError::new("realign goes with protocols: name some, or all"));
+        }
         if !self.analyses.is_empty() && self.machine_count() > ANALYSED_MACHINES_MAX {
             let (n, most) = (self.machine_count(), ANALYSED_MACHINES_MAX);
             return Err(SpecError::new(format!("analyses take at most {most} machines, and the study has {n}")));
@@ -117,7 +125,7 @@ impl Study {
         let wanted = wanted.iter().filter(|w| **w != Want::None).count();
         let counters = if self.counters { COUNTER_ROWS } else { 0 };
         let protocols = self.protocols.len() + usize::from(!self.protocols.is_empty()) + counters;
-        (self.policies.len() + wanted + protocols) as u128
+        (self.policies.len() + wanted + protocols * (1 + self.realign.len())) as u128
     }
     /// Whether policies or an optimum are asked about, and not protocols of page coherence alone.
     pub fn asks_placement(&self) -> bool {

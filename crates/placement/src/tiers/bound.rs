@@ -20,6 +20,7 @@ pub fn bound(pages: &Pages, moves: Moves, frames: u64, rounds: u32) -> Bound {
     let ours = worth(pages, moves, frames, &plan);
     let mut best = Bound { at_most: TotalCost(i128::MAX / 4), saved: ours, plan };
     let mut prices = vec![0i128; pages.ticks as usize];
+    let mut best_prices = prices.clone();
     // Numerator of the step's factor, of 16; halved where three rounds bring nothing.
     let (mut factor, mut idle) = (16i128, 0);
     for round in 0..rounds {
@@ -28,6 +29,7 @@ pub fn bound(pages: &Pages, moves: Moves, frames: u64, rounds: u32) -> Bound {
         let value = asked.value + frames_cost;
         if value < best.at_most.0 {
             (best.at_most, idle) = (TotalCost(value), 0);
+            best_prices.clone_from(&prices);
         } else {
             idle += 1;
         }
@@ -50,7 +52,48 @@ pub fn bound(pages: &Pages, moves: Moves, frames: u64, rounds: u32) -> Bound {
         let step = |o: &i128| gap * factor * o / (16 * squares);
         prices.iter_mut().zip(&over).for_each(|(p, o)| *p = (*p + step(o)).max(0));
     }
+    let free = vec![0i128; prices.len()];
+    let mut priced = best.plan.clone();
+    improve(pages, moves, frames, &best_prices, &mut priced);
+    improve(pages, moves, frames, &free, &mut priced);
+    improve(pages, moves, frames, &free, &mut best.plan);
+    best.saved = worth(pages, moves, frames, &best.plan);
+    let ours = worth(pages, moves, frames, &priced);
+    if ours > best.saved {
+        (best.saved, best.plan) = (ours, priced);
+    }
     best
+}
+
+/// Price of a frame where none is free: no page pays it.
+const WALL: i128 = 1 << 100;
+/// How often every page is asked again where it would rather be.
+const SWEEPS: u32 = 3;
+
+/// Lets each page in turn choose its best stays at prices, among the frames that the others leave free.
+fn improve(pages: &Pages, moves: Moves, frames: u64, prices: &[i128], plan: &mut TierPlan) {
+    let ticks = pages.ticks as usize;
+    let mut used = vec![0u64; ticks];
+    for (gains, stays) in pages.gains.iter().zip(&plan.stays) {
+        stays.iter().for_each(|s| each(&mut used, s, gains, |u| *u += 1));
+    }
+    let (mut before, mut came) = (vec![0i128; ticks + 1], Vec::new());
+    for _ in 0..SWEEPS {
+        for (gains, stays) in pages.gains.iter().zip(&mut plan.stays) {
+            stays.iter().for_each(|s| each(&mut used, s, gains, |u| *u -= 1));
+            for tick in gains[0].tick as usize..ticks {
+                before[tick + 1] = before[tick] + if used[tick] >= frames { WALL } else { prices[tick] };
+            }
+            *stays = page(gains, moves, &before, &mut came).1;
+            stays.iter().for_each(|s| each(&mut used, s, gains, |u| *u += 1));
+        }
+    }
+}
+
+/// The ticks of a stay.
+fn each(used: &mut [u64], stay: &Stay, gains: &[super::Gain], change: fn(&mut u64)) {
+    let ticks = span(stay, gains, used.len() as u32);
+    used[ticks.start as usize..ticks.end as usize].iter_mut().for_each(change);
 }
 
 fn worth(pages: &Pages, moves: Moves, frames: u64, plan: &TierPlan) -> TotalCost {

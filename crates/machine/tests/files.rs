@@ -61,7 +61,11 @@ fn documented_section_of_tiers_is_that_of_the_registry_and_is_checked() {
         ("[68719476736, 137438953472]", "[-1, 1]", "line"),
         ("tick = 10000", "tick = 0", "tiers.tick = 0"),
         ("[tiers.promote]\nfixed = 1200000", "[tiers.promote]\nfixed = -1", "tiers.promote.fixed = -1"),
-        ("[tiers.demote]\nfixed = 1200000\nper_word = 800", "[tiers.demote]\nfixed = 0\nper_word = 1000001", "tiers.demote.per_word"),
+        (
+            "[tiers.demote]\nfixed = 1200000\nper_word = 800",
+            "[tiers.demote]\nfixed = 0\nper_word = 1000001",
+            "tiers.demote.per_word",
+        ),
         ("cores = [8, 0]", "cores = [8, 8]", "at least one node without processors"),
         ("cores = [8, 0]", "cores = [0, 0]", "0 processors"),
     ] {

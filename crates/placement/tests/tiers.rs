@@ -153,9 +153,17 @@ fn plans_that_are_none_are_refused() {
     let moves = Moves { promote: Cost(1), demote: Cost(1) };
     let stay = |from, to, leaves| Stay { from, to, leaves };
     let of = |a: Vec<Stay>, b: Vec<Stay>, frames| saved(&two, moves, frames, &TierPlan { stays: vec![a, b] });
-    assert_eq!(of(vec![stay(0, 1, false)], vec![stay(0, 0, true)], 1), Err(IllegalPlan::Full { tick: 1, used: 2, frames: 1 }));
+    assert_eq!(
+        of(vec![stay(0, 1, false)], vec![stay(0, 0, true)], 1),
+        Err(IllegalPlan::Full { tick: 1, used: 2, frames: 1 })
+    );
     assert_eq!(of(vec![stay(0, 0, true), stay(1, 1, false)], vec![stay(0, 0, true)], 1), Ok(TotalCost(15 - 3)));
-    for wrong in [vec![stay(0, 0, false)], vec![stay(1, 0, true)], vec![stay(0, 2, true)], vec![stay(0, 1, true), stay(1, 1, true)]] {
+    for wrong in [
+        vec![stay(0, 0, false)],
+        vec![stay(1, 0, true)],
+        vec![stay(0, 2, true)],
+        vec![stay(0, 1, true), stay(1, 1, true)],
+    ] {
         assert_eq!(of(wrong, vec![], 2), Err(IllegalPlan::Stays { page: 0 }));
     }
 }

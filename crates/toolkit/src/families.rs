@@ -77,7 +77,8 @@ fn architectures() -> Vec<Member> {
 
 fn tier_policies() -> Vec<Member> {
     let row = |s: &&'static homenode_timed::tiers::policies::Spec| {
-        let param = |p: homenode_timed::tiers::policies::Param| format!("{} (default {}): {}", p.name, p.default, p.summary);
+        let param =
+            |p: homenode_timed::tiers::policies::Param| format!("{} (default {}): {}", p.name, p.default, p.summary);
         Member { details: s.param.map(param).into_iter().collect(), ..member(&s.choose().to_string(), s.summary) }
     };
     homenode_timed::tiers::policies::ALL.iter().map(row).collect()

@@ -55,7 +55,11 @@ fn asked(a: &Sweep) -> Result<StudySource, Failure> {
 pub(super) fn sim_memory(a: SimMemory, quiet: bool) -> Done {
     let (tiers, nodes) = (tier_options(&a), node_options(&a));
     if homenode_toolkit::has_tiers(&a.machine)? {
-        refuse(&nodes, &a.machine, "DRAM in front of slower memory and no page caches of nodes; machine 'ascoma' has them")?;
+        refuse(
+            &nodes,
+            &a.machine,
+            "DRAM in front of slower memory and no page caches of nodes; machine 'ascoma' has them",
+        )?;
         return sim_tiers(a, quiet);
     }
     refuse(&tiers, &a.machine, "no node without processors, so no tiers of memory; machine 'dram-cxl' has them")?;

@@ -31,7 +31,8 @@ fn build() -> Machine {
     let references = Matrix::uniform(2, DRAM, EXPANDER);
     Machine {
         name: SPEC.name.into(),
-        title: "One socket, 8 cores with 1 MiB private and 11 MiB shared cache, 64 GiB of DRAM and 128 GiB behind CXL".into(),
+        title: "One socket, 8 cores with 1 MiB private and 11 MiB shared cache, 64 GiB of DRAM and 128 GiB behind CXL"
+            .into(),
         sources: SOURCES.iter().map(|s| (*s).into()).collect(),
         unit: Unit::Picoseconds,
         shape: Shape { cores: vec![8, 0], word_bytes: 8, page_bytes: 4096 },

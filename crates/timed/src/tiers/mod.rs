@@ -13,7 +13,7 @@
 //! use homenode_trace::synthetic::Builder;
 //!
 //! let mut program = Builder::new(1);
-//! (0..4096u64).for_each(|i| _ = program.write(0, i * 4096));
+//! (0..4096u64).for_each(|i| _ = program.read(0, i * 4096));
 //! let machine = models::find("dram-cxl").expect("in the registry");
 //! let tiers = TierMachine::of(&machine, 4096, None)?;
 //! let recorded = Recorded::of(&program.open()?, &machine, &tiers, None, &mut |_| ())?;

@@ -67,7 +67,7 @@ pub fn sim_tiers(request: &SimTiersRequest, progress: &mut dyn Progress) -> Resu
     let map: Option<MapRule> =
         request.map.as_deref().map(str::parse).transpose().map_err(|e| Failure::usage(format!("--map: {e}")))?;
     let Opened { reader, .. } = open(&request.dataset)?;
-    let refs = (0..reader.threads()).map(|t| reader.refs(t)).sum();
+    let refs: u64 = (0..reader.threads()).map(|t| reader.refs(t)).sum();
     let recorded =
         Recorded::of(&reader, &machine, &tiers, map.as_ref(), &mut |done| progress.at("reading", done, Some(refs)))
             .map_err(failure)?;

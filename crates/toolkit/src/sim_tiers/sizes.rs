@@ -34,7 +34,11 @@ impl Sizes {
     }
 
     /// Frames, ascending, each number once; and what had to be left out.
-    pub(super) fn frames(&self, recorded: &Recorded, tiers: &TierMachine) -> Result<(Vec<SizeDoc>, Vec<String>), Failure> {
+    pub(super) fn frames(
+        &self,
+        recorded: &Recorded,
+        tiers: &TierMachine,
+    ) -> Result<(Vec<SizeDoc>, Vec<String>), Failure> {
         let pages = recorded.pages.len() as u64;
         let (mut sizes, mut left_out): (Vec<SizeDoc>, Vec<String>) = Default::default();
         for size in &self.0 {
@@ -45,7 +49,9 @@ impl Sizes {
             let page = tiers.page_bytes;
             let wrong = match tiers.capacity {
                 _ if frames == 0 => Some(format!("is fewer frames than one of {page} bytes")),
-                Some([dram, _]) if frames > dram => Some(format!("is more than the {dram} frames of the machine's DRAM")),
+                Some([dram, _]) if frames > dram => {
+                    Some(format!("is more than the {dram} frames of the machine's DRAM"))
+                }
                 Some([_, expander]) if pages - frames.min(pages) > expander => {
                     Some(format!("leaves more pages over than the {expander} that the machine's expander holds"))
                 }
@@ -53,7 +59,9 @@ impl Sizes {
             };
             match wrong {
                 Some(why) => left_out.push(format!("left out: DRAM of {words} {why}")),
-                None => sizes.push(SizeDoc { frames, bytes: frames * page, percent: 100.0 * frames as f64 / pages as f64 }),
+                None => {
+                    sizes.push(SizeDoc { frames, bytes: frames * page, percent: 100.0 * frames as f64 / pages as f64 })
+                }
             }
         }
         sizes.sort_by_key(|s| s.frames);
@@ -66,7 +74,7 @@ impl Sizes {
 }
 
 fn one(word: &str) -> Option<Vec<Size>> {
-    let percent = |text: &str| text.trim_end_matches('%').parse().ok().filter(|p| (1..=100).contains(p));
+    let percent = |text: &str| text.trim_end_matches('%').parse::<u64>().ok().filter(|p| (1..=100).contains(p));
     if let Some((from, to)) = word.split_once("..") {
         let (to, step) = to.split_once(':').map_or((to, Some(STEP)), |(to, step)| (to, step.parse().ok()));
         let (from, to, step): (u64, u64, u64) = (percent(from)?, percent(to)?, step.filter(|s| *s > 0)?);

@@ -43,6 +43,7 @@ def commands(session, program, folder):
     yield "sweep --analysis", ["sweep", dataset, "--machines", "numa", "--analysis", "false-sharing,phases", "--json", "-o", folder / "analyses"]
     yield "replay", ["migrate", "--replay", JOURNAL, "--json"]
     yield "sim-memory", ["sim", "memory", session.record(session.build("gcc", only="em3d") / "em3d", "-p", "8")[0], "--pressure", "70", "--json"]
+    yield "sim-tiers", ["sim", "memory", dataset, "--machine", "dram-cxl", "--dram", "50,100", "--tick", "10", "--json"]
     yield "migrate", ["migrate", "--json", "--dry-run", "--duration", "1", "--pid", os.getpid()]
     perf_file.write(folder / "perf.data", program)
     yield "import", ["import", folder / "perf.data", "-o", folder / "imported.hnt", "--json"]
@@ -53,7 +54,7 @@ def commands(session, program, folder):
     yield "topo --measure", ["topo", "--measure", "--quick", "--json"]
     yield "doctor", ["doctor", "--json"]
     yield "list", ["list", "--json"]
-    for family in ("policies", "protocols", "machines", "rules", "backends", "columns", "formats", "analyses", "architectures", "open-points", "experiments"):
+    for family in ("policies", "protocols", "machines", "rules", "backends", "columns", "formats", "analyses", "architectures", "tier-policies", "open-points", "experiments"):
         yield f"list {family}", ["list", family, "--json"]
 
 

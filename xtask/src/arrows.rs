@@ -15,7 +15,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("coherence", &["base", "machine", "placement"]),
     ("analysis", &["base", "trace", "machine"]),
     ("sim", &["base", "trace", "objects", "machine", "placement", "analysis"]),
-    ("timed", &["base", "trace", "machine", "sim"]),
+    ("timed", &["base", "trace", "machine", "placement", "sim"]),
     ("study", &["base", "table", "trace", "machine", "placement", "coherence", "analysis", "sim"]),
     ("report", &["base", "table", "trace", "machine", "placement", "analysis", "sim"]),
     ("sys", &["base"]),

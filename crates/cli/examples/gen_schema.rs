@@ -8,7 +8,7 @@ use homenode_placement::plan::Plan;
 use homenode_report::{CheckDoc, InfoDoc, ReportDoc};
 use homenode_sweep::SweepDoc;
 use homenode_toolkit::families::ListDoc;
-use homenode_toolkit::{CompactDoc, DoctorDoc, ImportDoc, RecordDoc, RecoverDoc, SimMemoryDoc, TopoDoc};
+use homenode_toolkit::{CompactDoc, DoctorDoc, ImportDoc, RecordDoc, RecoverDoc, SimMemoryDoc, SimTiersDoc, TopoDoc};
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
@@ -37,6 +37,7 @@ const DOCUMENTS: &[Document] = &[
     ("reproduce", "Reproduction", written::<ReproduceDoc>),
     ("run", "homenode run --json", written::<ActDoc>),
     ("sim-memory", "homenode sim memory --json", written::<SimMemoryDoc>),
+    ("sim-tiers", "homenode sim memory --json, of DRAM and an expander", written::<SimTiersDoc>),
     ("sweep", "homenode sweep --json, and run.json in the folder of a sweep", written::<SweepDoc>),
     ("topo", "homenode topo --json", written::<TopoDoc>),
 ];

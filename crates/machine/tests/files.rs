@@ -46,6 +46,36 @@ fn documented_section_of_virtual_time_is_that_of_the_registry() {
 }
 
 #[test]
+fn documented_section_of_tiers_is_that_of_the_registry_and_is_checked() {
+    let from = DOCS.find("```toml\n[tiers]").expect("the page has one") + "```toml\n".len();
+    let written: toml::Table = DOCS[from..from + DOCS[from..].find("```").expect("it ends")].parse().expect("TOML");
+    let machine = models::find("dram-cxl").expect("in the registry");
+    let text = machine.to_toml();
+    let ours: toml::Table = text.parse().expect("TOML");
+    assert_eq!(written["tiers"], ours["tiers"]);
+    for (from, to, named) in [
+        ("page_bytes = 4096", "page_bytes = 274877906944", "page_bytes"),
+        ("[68719476736, 137438953472]", "[0, 137438953472]", "tiers.capacity_bytes = 0"),
+        ("[68719476736, 137438953472]", "[68719476736, 4095]", "node 1 holds at least one page"),
+        ("[68719476736, 137438953472]", "[68719476736]", "one per node, of which there are 2"),
+        ("[68719476736, 137438953472]", "[-1, 1]", "line"),
+        ("tick = 10000", "tick = 0", "tiers.tick = 0"),
+        ("[tiers.promote]\nfixed = 1200000", "[tiers.promote]\nfixed = -1", "tiers.promote.fixed = -1"),
+        (
+            "[tiers.demote]\nfixed = 1200000\nper_word = 800",
+            "[tiers.demote]\nfixed = 0\nper_word = 1000001",
+            "tiers.demote.per_word",
+        ),
+        ("cores = [8, 0]", "cores = [8, 8]", "at least one node without processors"),
+        ("cores = [8, 0]", "cores = [0, 0]", "0 processors"),
+    ] {
+        assert!(text.contains(from), "{from}: {text}");
+        let error = Machine::from_toml(&text.replacen(from, to, 1)).expect_err(to).to_string();
+        assert!(error.contains(named), "{to}: {error}");
+    }
+}
+
+#[test]
 fn documented_figures_are_those_of_the_registry() {
     for spec in models::ALL {
         let m = spec.build();

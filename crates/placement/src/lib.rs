@@ -6,7 +6,7 @@
 //! **Invariant:** an algorithm returns the placement it claims the cost of, and the checker agrees to the last unit.
 //!
 //! Reading order: [`access`], [`placement`], [`checker`], [`optimum`], [`policy`], [`events`], [`engine`], [`policies`],
-//! [`counts`], [`affinity`], [`assign`], [`threads`] (from evidence to homes and bindings), [`plan`]; [`oracle`] is brute
+//! [`counts`], [`affinity`], [`assign`], [`threads`] (from evidence to homes and bindings), [`plan`], [`tiers`] (DRAM and slower memory); [`oracle`] is brute
 //! force for tests.
 //!
 //! ```
@@ -46,6 +46,7 @@ pub mod plan;
 pub mod policies;
 pub mod policy;
 pub mod threads;
+pub mod tiers;
 
 pub use access::{Access, AccessKind};
 pub use engine::{BlockEngine, Meter, Step};

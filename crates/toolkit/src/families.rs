@@ -46,6 +46,7 @@ pub const FAMILIES: &[Family] = &[
     ("formats", "recordings of other tools that `import` reads", formats),
     ("analyses", "questions of `sweep --analysis` that need more than costs", analyses),
     ("architectures", "memory architectures of `sim memory`", architectures),
+    ("tier-policies", "policies of DRAM and slower memory, for `sim memory --policy`", tier_policies),
     ("open-points", "other readings of what the AS-COMA study leaves open: `sim memory --open`", open_points),
     ("experiments", "published studies that `reproduce` repeats", experiments),
 ];
@@ -72,6 +73,15 @@ fn member(name: &str, summary: &str) -> Member {
 
 fn architectures() -> Vec<Member> {
     homenode_timed::memory::archs::ALL.iter().map(|s| member(s.name, s.summary)).collect()
+}
+
+fn tier_policies() -> Vec<Member> {
+    let row = |s: &&'static homenode_timed::tiers::policies::Spec| {
+        let param =
+            |p: homenode_timed::tiers::policies::Param| format!("{} (default {}): {}", p.name, p.default, p.summary);
+        Member { details: s.param.map(param).into_iter().collect(), ..member(&s.choose().to_string(), s.summary) }
+    };
+    homenode_timed::tiers::policies::ALL.iter().map(row).collect()
 }
 
 fn open_points() -> Vec<Member> {

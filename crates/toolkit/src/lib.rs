@@ -7,7 +7,7 @@
 //! **Invariant:** nothing is computed here that another command needs too; every failure is a
 //! [`Failure`](homenode_command::Failure) that says whose fault it is and what to do.
 //!
-//! Reading order: [`families`], `record`, `import`, `maintain`, `info`, `report`, `sources`, `sim_memory`,
+//! Reading order: [`families`], `record`, `import`, `maintain`, `info`, `report`, `sources`, `sim_memory`, `sim_tiers`,
 //! [`topo`](mod@topo), [`doctor`](mod@doctor).
 //!
 //! ```
@@ -55,6 +55,7 @@ mod maintain;
 mod record;
 mod report;
 mod sim_memory;
+mod sim_tiers;
 mod sources;
 pub mod topo;
 
@@ -66,6 +67,7 @@ pub use maintain::{CompactDoc, Language, RecoverDoc, check, compact, compile, re
 pub use record::{RecordDoc, default_output, record};
 pub use report::{ReportRequest, html, report, text};
 pub use sim_memory::{SimMemoryDoc, SimMemoryRequest, sim_memory};
+pub use sim_tiers::{SimTiersDoc, SimTiersRequest, has_tiers, sim_tiers};
 pub use topo::{TopoDoc, TopoRequest, topo};
 
 /// Prepares the process that this library works in: what it cannot write is an error that is told, and does not kill it.

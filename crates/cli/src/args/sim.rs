@@ -15,6 +15,8 @@ pub(crate) enum Sim {
   homenode sim memory fft.hnt --pressure 10..90:10 --csv > fft.csv
   homenode sim memory fft.hnt --pressure 70,90 --open o2      reserve of the page cache, not of all frames
   homenode sim memory fft.hnt --machine mine.toml --json
+  homenode sim memory fft.hnt --machine dram-cxl              DRAM in front of a CXL expander
+  homenode sim memory fft.hnt --machine dram-cxl --dram 5..50:5,64M --policy recency,hotness(64) --page 2M
 
 Every thread runs on a processor of its own, in order, with one miss at a time; buses, DRAM banks, DSM
 engines and input ports of the network serve in order of arrival. Mutexes, reader-writer locks and
@@ -23,7 +25,11 @@ Instructions between references are those counted by the recording, else the sho
 machine code. Pressure is home pages over frames of a node. Pages of one node alone are private: they
 need no frames and make no coherence.
 
-The machine needs a [hybrid] section (docs/machines.md); `homenode list architectures` says what differs.")]
+That machine needs a [hybrid] section (docs/machines.md); `homenode list architectures` says what differs.
+
+A machine with a node without processors (dram-cxl) has DRAM in front of slower memory. What reaches memory behind
+its caches is counted by page and tick; policies (`homenode list tier-policies`) and the exact optimum move pages
+between ticks. Printed are costs over the size of DRAM, and the least DRAM within 5 % of all in DRAM.")]
 pub(crate) struct SimMemory {
     /// Dataset.
     #[arg(value_hint = ValueHint::DirPath)]
@@ -31,8 +37,8 @@ pub(crate) struct SimMemory {
     /// Architectures, compared with ccnuma, which always runs [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) architecture: Vec<String>,
-    /// Memory pressures in percent: numbers, ranges in steps of 20 (10..90) or other steps (10..90:10).
-    #[arg(long, value_name = "PERCENT", value_delimiter = ',', default_value = "10..90")]
+    /// Memory pressures in percent: numbers, ranges in steps of 20 (10..90) or other steps (10..90:10) [default: 10..90]
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
     pub(crate) pressure: Vec<String>,
     /// Machine: a name (`homenode list machines`) or a TOML file.
     #[arg(long, default_value = "ascoma")]
@@ -43,12 +49,24 @@ pub(crate) struct SimMemory {
     /// Count only this phase of the program; what precedes it is run all the same.
     #[arg(long, value_name = "NAME")]
     pub(crate) phase: Option<String>,
-    /// Take the instructions between references so many times.
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
-    pub(crate) gaps: f64,
+    /// Take the instructions between references so many times [default: 1]
+    #[arg(long, value_name = "FACTOR")]
+    pub(crate) gaps: Option<f64>,
     /// Take another reading of what the study leaves open (`homenode list open-points`).
     #[arg(long, value_name = "POINTS", value_delimiter = ',')]
     pub(crate) open: Vec<String>,
+    /// Sizes of DRAM before an expander: percent of the pages used, ranges in steps of 10 or others (10..90:20), bytes (64M) [default: 10..100]
+    #[arg(long, value_name = "SIZES", value_delimiter = ',')]
+    pub(crate) dram: Vec<String>,
+    /// Policies of DRAM before an expander (`homenode list tier-policies`) [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) policy: Vec<String>,
+    /// Bytes of a page of DRAM and expander, a power of two: 4K, 2M [default: the machine's]
+    #[arg(long, value_name = "BYTES", value_parser = super::values::bytes)]
+    pub(crate) page: Option<u64>,
+    /// Accesses to memory between two moves of pages [default: the machine's]
+    #[arg(long, value_name = "ACCESSES", value_parser = super::values::count)]
+    pub(crate) tick: Option<u64>,
     /// Print the result as JSON.
     #[arg(long, conflicts_with = "csv")]
     pub(crate) json: bool,

@@ -55,14 +55,24 @@ fn asked(a: &Sweep) -> Result<StudySource, Failure> {
 }
 
 pub(super) fn sim_memory(a: SimMemory, quiet: bool) -> Done {
+    let (tiers, nodes) = (tier_options(&a), node_options(&a));
+    if homenode_toolkit::has_tiers(&a.machine)? {
+        refuse(
+            &nodes,
+            &a.machine,
+            "DRAM in front of slower memory and no page caches of nodes; machine 'ascoma' has them",
+        )?;
+        return sim_tiers(a, quiet);
+    }
+    refuse(&tiers, &a.machine, "no node without processors, so no tiers of memory; machine 'dram-cxl' has them")?;
     let request = homenode_toolkit::SimMemoryRequest {
         dataset: a.dataset,
         architectures: a.architecture,
-        pressures: a.pressure,
+        pressures: if a.pressure.is_empty() { vec!["10..90".to_owned()] } else { a.pressure },
         machine: a.machine,
         map: a.map,
         phase: a.phase,
-        gaps: a.gaps,
+        gaps: a.gaps.unwrap_or(1.0),
         open: a.open,
     };
     let doc = homenode_toolkit::sim_memory(&request, &mut Bar::new(quiet))?;
@@ -73,6 +83,53 @@ pub(super) fn sim_memory(a: SimMemory, quiet: bool) -> Done {
     } else {
         doc.to_text()
     })
+}
+
+fn sim_tiers(a: SimMemory, quiet: bool) -> Done {
+    let request = homenode_toolkit::SimTiersRequest {
+        dataset: a.dataset,
+        policies: a.policy,
+        dram: a.dram,
+        machine: a.machine,
+        map: a.map,
+        page_bytes: a.page,
+        tick: a.tick,
+    };
+    let doc = homenode_toolkit::sim_tiers(&request, &mut Bar::new(quiet))?;
+    print(&if a.json {
+        doc.to_json()
+    } else if a.csv {
+        doc.to_csv()
+    } else {
+        doc.to_text()
+    })
+}
+
+/// An option and whether it was given.
+type Given = (&'static str, bool);
+
+/// What only machines with tiers understand.
+fn tier_options(a: &SimMemory) -> [Given; 4] {
+    let (dram, policy) = (!a.dram.is_empty(), !a.policy.is_empty());
+    [("--dram", dram), ("--policy", policy), ("--page", a.page.is_some()), ("--tick", a.tick.is_some())]
+}
+
+/// What only machines with page caches in virtual time understand.
+fn node_options(a: &SimMemory) -> [Given; 5] {
+    [
+        ("--architecture", !a.architecture.is_empty()),
+        ("--pressure", !a.pressure.is_empty()),
+        ("--phase", a.phase.is_some()),
+        ("--gaps", a.gaps.is_some()),
+        ("--open", !a.open.is_empty()),
+    ]
+}
+
+fn refuse(options: &[Given], machine: &str, why: &str) -> Result<(), Failure> {
+    match options.iter().find(|(_, given)| *given) {
+        Some((option, _)) => Err(Failure::usage(format!("{option}: machine '{machine}' has {why}"))),
+        None => Ok(()),
+    }
 }
 
 pub(super) fn worker(a: &SweepWorker) -> Done {

@@ -10,11 +10,13 @@ mod caches;
 mod coherence;
 mod hybrid;
 mod measured;
+mod tiers;
 
 pub use caches::{CacheGeometry, Caches};
 pub use coherence::Coherence;
 pub use hybrid::{Hybrid, Reading};
 pub use measured::{Measured, Table};
+pub use tiers::Tiers;
 
 /// What a section must be able to do beside being read and written.
 pub(crate) trait Section {
@@ -39,6 +41,9 @@ macro_rules! sections {
             /// the costs alone, do not.
             #[serde(skip)]
             measured: crate::sections::Measured,
+            /// DRAM and an expander: capacities, and what moving pages between them costs. Nothing that a placement costs.
+            #[serde(skip)]
+            tiers: crate::sections::Tiers,
         }
     };
 }

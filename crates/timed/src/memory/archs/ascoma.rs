@@ -1,6 +1,7 @@
 //! AS-COMA: the page cache first while frames are free, then home first, with a back-off driven by the page-out daemon (Kuo and others
 //! 1998, sections 3 and 4.1).
 use super::{Architecture, Pool, Spec};
+use crate::backoff::{BackOff, BackingOff};
 use homenode_machine::Reading;
 
 pub(crate) static SPEC: Spec = Spec {
@@ -9,72 +10,43 @@ pub(crate) static SPEC: Spec = Spec {
     has_page_cache: true,
     needs_page_cache: false,
     decider: |h| {
-        Box::new(AsComa {
-            start: h.threshold[0],
-            step: h.threshold[1],
+        let rules = BackOff {
+            threshold: h.threshold,
             steps: h.threshold_steps,
-            raised: 0,
             gaps: h.daemon_gap,
-            gap: h.daemon_gap[0],
-            failed: false,
             until_empty: h.reads(Reading::DrainedWhenEmpty),
-            evicts: h.reads(Reading::AscomaEvicts),
-        })
+        };
+        Box::new(AsComa { back_off: rules.begin(), evicts: h.reads(Reading::AscomaEvicts) })
     },
 };
 
 struct AsComa {
-    start: u32,
-    step: u32,
-    /// Steps after which relocation stops.
-    steps: u32,
-    /// Steps that the threshold is raised.
-    raised: u32,
-    gaps: [u64; 2],
-    gap: u64,
-    /// Whether the daemon's last run failed.
-    failed: bool,
-    /// Whether new pages are cached as long as a frame is free.
-    until_empty: bool,
+    back_off: BackingOff,
     /// Whether a page is evicted for one that is to be relocated.
     evicts: bool,
 }
 
-impl AsComa {
-    fn thrashes(&mut self) {
-        self.raised = (self.raised + 1).min(self.steps + 1);
-    }
-}
-
 impl Architecture for AsComa {
     fn caches_at_fault(&mut self, pool: Pool) -> bool {
-        pool.free > 0 && (self.until_empty || !(self.failed && pool.free <= pool.min))
+        self.back_off.takes_new(pool)
     }
     fn threshold(&self) -> Option<u32> {
-        Some(self.start.saturating_add(self.step.saturating_mul(self.raised)))
+        Some(self.back_off.threshold())
     }
     fn relocation_stopped(&self) -> bool {
-        self.raised > self.steps
+        self.back_off.stopped()
     }
     fn evicts(&self) -> bool {
         self.evicts
     }
     fn refused(&mut self) {
-        self.thrashes();
+        self.back_off.thrashes();
     }
     fn daemon_ran(&mut self, reached: bool) {
-        self.failed = !reached;
-        if reached {
-            // Relocation that had stopped goes on at once.
-            self.raised = self.raised.min(self.steps + 1).saturating_sub(1);
-            self.gap = (self.gap / 2).max(self.gaps[0]);
-        } else {
-            self.thrashes();
-            self.gap = self.gap.saturating_mul(2).clamp(self.gaps[0], self.gaps[1]);
-        }
+        self.back_off.daemon_ran(reached);
     }
     fn daemon_gap(&self) -> u64 {
-        self.gap
+        self.back_off.gap()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Architectures: where a page goes at its first access, when it is moved into the page cache, and what happens when that is full.
 //!
 //! The hardware is the same for all of them (`system`); an architecture decides for one node.
+pub(crate) use crate::backoff::Pool;
 use homenode_machine::Hybrid;
 
 /// An architecture of the registry.
@@ -28,15 +29,6 @@ pub const BASE: &Spec = &ccnuma::SPEC;
 /// The architecture with this name.
 pub fn find(name: &str) -> Option<&'static Spec> {
     ALL.iter().find(|s| s.name == name).copied()
-}
-
-/// A node's page cache, as its operating system sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pool {
-    /// Frames that are free.
-    pub(crate) free: u32,
-    /// Frames below which the daemon runs.
-    pub(crate) min: u32,
 }
 
 /// What decides for one node.

@@ -1,0 +1,13 @@
+//! No policy: pages stay where they were first touched.
+use super::{Spec, TierPolicy};
+
+pub(crate) static SPEC: Spec = Spec {
+    name: "none",
+    summary: "first touch: DRAM while frames are free, then the expander; nothing moves",
+    param: None,
+    make: |_| Box::new(FirstTouch),
+};
+
+struct FirstTouch;
+
+impl TierPolicy for FirstTouch {}

@@ -5,6 +5,7 @@
 use super::Param;
 use super::copies::Copies;
 use crate::effects::{Effect, Effects, words};
+use crate::history::Turn;
 use homenode_base::{NodeId, NodeSet};
 use homenode_placement::{Access, AccessKind};
 
@@ -79,6 +80,16 @@ impl Counters {
         } else if !self.mapped.contains(access.node) {
             self.set(access.node, counter.start);
         }
+    }
+    /// A turn by a processor without a copy, if its counter does not run out. Else nothing is done, and false comes back.
+    #[inline]
+    pub(super) fn counts_turn(&mut self, turn: &Turn, counter: Counter) -> bool {
+        let left = self.left(turn.node, counter);
+        let counts = !counter.every && turn.reads < u64::from(left);
+        if counts {
+            self.set(turn.node, left - turn.reads as u32);
+        }
+        counts
     }
     /// The processor maps the page no more, or has a copy.
     #[inline]

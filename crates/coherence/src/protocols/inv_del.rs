@@ -5,6 +5,7 @@
 use super::counters::{C, Counted, Counter, EVERY};
 use super::{MASTER, Param, Spec, Timing, pages};
 use crate::effects::Effects;
+use crate::history::Turn;
 use crate::protocol::Protocol;
 use homenode_base::NodeSet;
 use homenode_placement::{Access, AccessKind};
@@ -54,6 +55,21 @@ impl Protocol for InvDel {
         if !holds {
             counters.write(access, self.counter);
         }
+    }
+    #[inline]
+    fn turn(&self, page: &mut Counted, turn: &Turn, effects: &mut Effects) -> bool {
+        let Counted { copies, counters } = page;
+        let taken = if copies.holders.contains(turn.node) {
+            copies.invalidate_turn(turn, self.master, effects)
+        } else if counters.counts_turn(turn, self.counter) {
+            copies.invalidate_remotely(turn, effects)
+        } else {
+            return false;
+        };
+        if taken && self.restart {
+            counters.restart(turn.node);
+        }
+        true
     }
     fn holders<'s>(&self, page: &'s Counted) -> &'s NodeSet {
         &page.copies.holders

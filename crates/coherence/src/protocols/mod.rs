@@ -47,10 +47,9 @@ impl Param {
 pub enum Timing {
     /// Nothing: the order of a page's accesses is enough.
     Order,
-    /// Between which multiples of so many shared references an access happens, and of the first of equal ones in a row when.
+    /// Between which multiples of so many shared references an access happens, and of the first of equal ones in a row when;
+    /// and of the others in some cases ([`Clocks`](crate::history::Clocks)).
     Period(u64),
-    /// When each access happens.
-    Each,
 }
 
 /// A protocol of the registry.

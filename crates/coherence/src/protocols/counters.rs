@@ -2,7 +2,7 @@
 //!
 //! The text sets it to an eighth of the page's bytes and lets every access count. The printed tables contradict that: in
 //! all 84 rows with counters it is an eighth of the page's words, and reads alone count. That is the default.
-use super::Param;
+use super::{Param, switch};
 use super::copies::Copies;
 use crate::effects::{Effect, Effects, words};
 use crate::history::Turn;
@@ -15,9 +15,10 @@ pub(super) static C: Param = Param {
     default: 0,
     min: 0,
     max: u32::MAX,
+    variant: true,
 };
 pub(super) static EVERY: Param =
-    Param::switch("every", "1: writes count too, and c = 0 means an eighth of the page's bytes, as the text says");
+    switch("every", "1: writes count too, and c = 0 means an eighth of the page's bytes, as the text says");
 
 /// Where counters begin, and what lowers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,6 +10,7 @@ pub(super) static RECENT: Param = Param {
     default: 100_000,
     min: 0,
     max: u32::MAX,
+    variant: true,
 };
 pub(super) static DEFROST: Param = Param {
     name: "defrost",
@@ -17,6 +18,7 @@ pub(super) static DEFROST: Param = Param {
     default: 1_000_000,
     min: 1,
     max: u32::MAX,
+    variant: true,
 };
 
 /// The two lengths, in shared references of the machine.

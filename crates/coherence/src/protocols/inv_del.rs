@@ -3,7 +3,7 @@
 //! A processor whose copy is taken away begins to count anew. Others, who were still counting, go on (`restart` = 0) or begin
 //! anew too; the source says neither.
 use super::counters::{C, Counted, Counter, EVERY};
-use super::{MASTER, Param, Spec, Timing, pages};
+use super::{MASTER, Param, Spec, Timing, pages, switch};
 use crate::effects::Effects;
 use crate::history::Turn;
 use crate::protocol::Protocol;
@@ -11,7 +11,7 @@ use homenode_base::NodeSet;
 use homenode_placement::{Access, AccessKind};
 
 pub(super) static RESTART: Param =
-    Param::switch("restart", "1: an invalidation lets all other processors begin to count anew, not holders alone");
+    switch("restart", "1: an invalidation lets all other processors begin to count anew, not holders alone");
 
 pub(crate) static SPEC: Spec = Spec {
     name: "inv-del",

@@ -7,14 +7,14 @@ use super::copies::Copies;
 use super::counters::{C, Counter, Counters, EVERY};
 use super::freezer::{DEFROST, Freezer, RECENT, Windows};
 use super::inv_del::RESTART;
-use super::{MASTER, Param, Spec, Timing, pages};
+use super::{MASTER, Param, Spec, Timing, pages, switch};
 use crate::effects::{Effect, Effects};
 use crate::history::Turn;
 use crate::protocol::Protocol;
 use homenode_base::NodeSet;
 use homenode_placement::{Access, AccessKind};
 
-static LATE: Param = Param::switch("late", "1: a page whose counter has run out is copied even if it would freeze");
+static LATE: Param = switch("late", "1: a page whose counter has run out is copied even if it would freeze");
 
 pub(crate) static SPEC: Spec = Spec {
     name: "inv-freez-del",

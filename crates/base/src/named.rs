@@ -152,7 +152,9 @@ mod tests {
 
     #[test]
     fn what_is_no_name_is_refused() {
-        for text in ["x(", "x(1", "x()", "x( )", "x(1,)", "x(,1)", "x(+1)", "x(-1)", "x(a)", "x(1)y", "x(1,1,99999999999)"] {
+        for text in
+            ["x(", "x(1", "x()", "x( )", "x(1,)", "x(,1)", "x(+1)", "x(-1)", "x(a)", "x(1)y", "x(1,1,99999999999)"]
+        {
             assert_eq!(values(text), Err(ParamError::Syntax), "{text}");
         }
         assert_eq!(values("x(1,1,1)"), Err(ParamError::TooMany { takes: 2, given: 3 }));

@@ -12,7 +12,7 @@ pub trait Clocks {
     fn time(&self, step: usize, nth: u64) -> VirtualTime;
 }
 
-/// Those of steps that stand for one access each, or whose times do not matter.
+/// Clocks of steps that stand for one access each, or whose times do not matter.
 pub struct FirstTimes<'s>(pub &'s [Step]);
 
 impl Clocks for FirstTimes<'_> {

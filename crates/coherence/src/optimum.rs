@@ -62,7 +62,7 @@ impl Optimum {
         self.sum()
     }
 
-    /// The same from a history in turns.
+    /// Cost of the optimum for the whole history of a page in turns.
     pub fn turns(&mut self, history: &History<'_>) -> TotalCost {
         let mut writes = 0u64;
         for turn in history.turns {

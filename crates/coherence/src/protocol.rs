@@ -43,7 +43,7 @@ pub trait Protocol: Send {
 pub trait PageEngine: Send {
     /// The whole history of a page, from its first access. What happens is added to `effects`.
     fn page(&mut self, steps: &[Step], effects: &mut Effects);
-    /// The same from a history in turns: equal to `page` with each access of the history as a step of its own.
+    /// The whole history of a page in turns: equal to `page` with each access of the history as a step of its own.
     fn turns(&mut self, history: &History<'_>, effects: &mut Effects);
     /// The processors with a copy of that page at the end.
     fn holders(&self) -> &NodeSet;

@@ -2,8 +2,8 @@
 //!
 //! The text sets it to an eighth of the page's bytes and lets every access count. The printed tables contradict that: in
 //! all 84 rows with counters it is an eighth of the page's words, and reads alone count. That is the default.
-use super::{Param, switch};
 use super::copies::Copies;
+use super::{Param, switch};
 use crate::effects::{Effect, Effects, words};
 use crate::history::Turn;
 use homenode_base::{NodeId, NodeSet};

@@ -24,7 +24,7 @@ use homenode_placement::{Step, Tally};
 pub(crate) trait Job {
     /// One block, all its accesses.
     fn block(&mut self, number: u64, steps: &[Step]);
-    /// The same for a job that asks for times beyond those of the first of equal accesses in a row.
+    /// One block, all its accesses, for a job that asks for times beyond those of the first of equal accesses in a row.
     fn timed_block(&mut self, number: u64, steps: &[Step], _clocks: &dyn Clocks) {
         self.block(number, steps);
     }

@@ -7,6 +7,7 @@ needed to run it again. Nothing here is a test: it prints, it does not judge.
 At size M (the slow tier) every native run of the gcc -O2 builds takes at least a second on two cores.
 """
 import argparse
+import json
 import os
 import pathlib
 import platform
@@ -106,6 +107,24 @@ def sweep_table(bench, datasets):
                   head, rows)
 
 
+VIRTUAL = {"em3d": ("-p", "8"), "lu": ("-p", "8", "-n", "128"), "radix": ("-p", "8", "-n", "131072")}
+
+
+def virtual_table(bench):
+    """Recordings of eight threads run again on memory systems that take time, every server on, from start to end."""
+    rows = []
+    for kernel, arguments in VIRTUAL.items():
+        dataset = bench.folder / f"virtual-{kernel}.hnt"
+        bench.json("record", "--force", "--json", "-o", dataset, "--", bench.program("gcc", "-O2", kernel, hooks=True), *arguments)
+        words = [bench.homenode, "sim", "memory", dataset, "--architecture", "ascoma,rnuma,scoma", "--pressure", "70", "--json", "--quiet"]
+        seconds, text = bench.timed(words)
+        ran = [row["refs"] for row in json.loads(text)["rows"]]
+        rows.append((" ".join([kernel, *arguments]), len(ran), f"{ran[0]:,}", f"{seconds:.2f}", f"{sum(ran) / seconds / 1e6:.1f}"))
+        bench.remove(dataset)
+    head = ("program", "architectures", "references", "s", "M refs/s all in")
+    measure.table("virtual time: homenode sim memory at a pressure of 70 % (goal: 10 M references/s a core, all servers on)", head, rows)
+
+
 def memory_datasets(bench):
     """The same memory, referenced more and more often; at size M up to 1 G references over 105 MB."""
     n, sweeps = ("3620", (2, 8, 18)) if bench.size == "M" else ("1024", (1, 4))
@@ -157,6 +176,7 @@ def main():
         datasets = capture_table(bench, kernels)
         report_table(bench, datasets + memory_datasets(bench))
         sweep_table(bench, datasets)
+        virtual_table(bench)
         measure.examples(ROOT, bench.size, datasets)
         peer_table(bench, kernels)
         bench.print_commands()

@@ -272,6 +272,62 @@ def a_thousand_threads(session):
     expect(any("thread" in w and "processor" in w for w in said), "the report warns that threads share processors")
 
 
+HYBRID = """name = "small"
+word_bytes = 4
+page_bytes = {page}
+cores = {cores}
+unit = "cycle"
+read = {{ near = 58, far = 147 }}
+copy = {{ fixed = 6000, per_word = 5 }}
+[hybrid]
+cache_bytes = {cache}
+line_bytes = 32
+chunk_bytes = 128
+banks = 4
+bus = 6
+bank = 52
+fill = 5
+engine = 12
+network = 15
+port = 6
+fault = 2000
+interrupt = 2000
+relocation = 6000
+daemon = [2000, 20]
+daemon_gap = [1_000_000, 64_000_000]
+free_percent = [5, 7]
+threshold = [32, 8]
+threshold_steps = 16
+break_even = 16
+evaluation = 2
+"""
+
+
+@check
+def memory_systems_that_cannot_be(session):
+    """Sizes, pressures and machines that make no sense in virtual time; and what is not known of a recording is said."""
+    dataset, machine = small(session), session.path("bad/hybrid.toml")
+
+    def asked(*arguments, nodes=4, page=4096, cache=8192, **options):
+        machine.write_text(HYBRID.format(cores=[1] * nodes, page=page, cache=cache))
+        return session.run("sim", "memory", dataset, "--machine", machine, "--json", *arguments, **options)
+
+    done = asked("--pressure", "70")
+    expect(done.stdout == asked("--pressure", "70").stdout, "the same question has the same answer to the byte")
+    document = json.loads(done.stdout)
+    expect(document["instructions"]["counted"] == 0 and any("estimated" in n for n in document["notes"]), "gaps are labelled")
+    wrong = [
+        ("0 %", {}, ["--pressure", "0"]), ("101 %", {}, ["--pressure", "101"]), ("'high'", {}, ["--pressure", "high"]),
+        ("hybrid.cache_bytes = 0", {"cache": 0}, []), ("more than a node's memory", {"cache": 1 << 26}, []),
+        ("page_bytes = 3000", {"page": 3000}, []), ("page_bytes = 0", {"page": 0}, []),
+        ("fewer frames than nodes", {"nodes": 60}, []), ("more threads than processors", {"nodes": 2}, []),
+        ("scoma at a pressure of 100 %", {}, ["--architecture", "scoma", "--pressure", "100"]),
+    ]
+    for said, change, arguments in wrong:
+        done = asked(*arguments, **change, status={2, 3})
+        expect(said in one_line(done) and not done.stdout, f"{said}: {done.stderr}")
+
+
 @check
 def outputs(session):
     """An output that exists is refused without --force; one that cannot be made is named; the program is unharmed."""

@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** nothing here knows what a policy, a machine or a trace is, and no accounting uses floating point.
 //!
-//! Reading order: [`ids`], [`cost`], [`nodeset`], [`cpus`], [`rng`], [`lives`], [`spaces`], [`registry`](crate::registry!), [`ring`],
+//! Reading order: [`ids`], [`cost`], [`nodeset`], [`cpus`], [`rng`], [`lives`], [`named`], [`spaces`], [`registry`](crate::registry!), [`ring`],
 //! [`stackhash`], [`agentplan`], [`agenttable`], [`agentresult`].
 //!
 //! ```
@@ -27,6 +27,7 @@ pub mod cost;
 pub mod cpus;
 pub mod ids;
 pub mod lives;
+pub mod named;
 pub mod nodeset;
 mod registry;
 pub mod ring;

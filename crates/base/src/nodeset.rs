@@ -58,8 +58,10 @@ impl NodeSet {
         self.low == 0 && self.high.is_empty()
     }
     /// Removes every member.
+    #[inline]
     pub fn clear(&mut self) {
-        *self = NodeSet::new();
+        self.low = 0;
+        self.high.clear();
     }
     /// The member with the lowest number.
     pub fn first(&self) -> Option<NodeId> {
@@ -70,8 +72,9 @@ impl NodeSet {
         std::iter::once(self.low)
             .chain(self.high.iter().copied())
             .enumerate()
-            .flat_map(|(w, bits)| (0..64).filter(move |b| bits >> b & 1 == 1).map(move |b| NodeId((w * 64 + b) as u16)))
+            .flat_map(|(w, bits)| members(bits).map(move |b| NodeId((w * 64) as u16 + b)))
     }
+    #[inline]
     fn word_mut(&mut self, n: NodeId) -> (&mut u64, u64) {
         let i = n.index();
         if i < 64 {
@@ -82,6 +85,16 @@ impl NodeSet {
         }
         (&mut self.high[i / 64 - 1], 1 << (i % 64))
     }
+}
+
+/// The bits that are set, from the lowest.
+fn members(mut bits: u64) -> impl Iterator<Item = u16> {
+    std::iter::from_fn(move || {
+        let lowest = bits.trailing_zeros() as u16;
+        let some = bits != 0;
+        bits &= bits.wrapping_sub(1);
+        some.then_some(lowest)
+    })
 }
 
 impl FromIterator<NodeId> for NodeSet {

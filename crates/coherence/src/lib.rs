@@ -7,7 +7,7 @@
 //! **Invariant:** pure; protocols count what they do ([`Effects`]) and know no money, a machine with prices
 //! ([`Coherence`](homenode_machine::Coherence)) turns counts into cost, and no protocol costs less than the optimum.
 //!
-//! Reading order: [`effects`], [`protocol`], [`protocols`], [`optimum`], [`hindsight`]; [`oracle`] is a table and brute force for tests.
+//! Reading order: [`effects`], [`history`], [`protocol`], [`protocols`], [`optimum`], [`hindsight`]; [`oracle`] is a table and brute force for tests.
 //!
 //! ```
 //! use homenode_base::{NodeId, VirtualTime};
@@ -43,6 +43,7 @@
 
 pub mod effects;
 pub mod hindsight;
+pub mod history;
 pub mod optimum;
 pub mod oracle;
 pub mod protocol;

@@ -1,6 +1,7 @@
 //! Protocols behind one object-safe trait: the history of a page at a time.
 use crate::effects::Effects;
-use homenode_base::NodeSet;
+use crate::history::{History, Turn};
+use homenode_base::{NodeSet, VirtualTime};
 use homenode_placement::{Access, Step};
 
 /// A protocol of page coherence, for pages of one size. Pages are independent but for the clock that accesses carry: the
@@ -19,6 +20,16 @@ pub trait Protocol: Send {
     /// all: those that would be treated alike if they came one by one.
     fn together(&self, page: &Self::State, access: &Access) -> u32;
 
+    /// All accesses of a turn at once, if they do the same whatever their order and times are beyond what the turn says;
+    /// else nothing is done, and false comes back.
+    fn turn(&self, page: &mut Self::State, turn: &Turn, effects: &mut Effects) -> bool;
+
+    /// Whether what an access does depends on its own time, where only that of an earlier access of its turn is known.
+    #[inline]
+    fn needs_time(&self, _page: &Self::State, _access: &Access) -> bool {
+        false
+    }
+
     /// The processors with a copy.
     fn holders<'s>(&self, page: &'s Self::State) -> &'s NodeSet;
 
@@ -32,6 +43,8 @@ pub trait Protocol: Send {
 pub trait PageEngine: Send {
     /// The whole history of a page, from its first access. What happens is added to `effects`.
     fn page(&mut self, steps: &[Step], effects: &mut Effects);
+    /// The whole history of a page in turns: equal to `page` with each access of the history as a step of its own.
+    fn turns(&mut self, history: &History<'_>, effects: &mut Effects);
     /// The processors with a copy of that page at the end.
     fn holders(&self) -> &NodeSet;
 }
@@ -53,7 +66,20 @@ impl<P: Protocol> PageEngine for Pages<P> {
     fn page(&mut self, steps: &[Step], effects: &mut Effects) {
         self.protocol.reset(&mut self.state);
         for step in steps {
-            advance(&self.protocol, &mut self.state, &step.access, effects);
+            let first = |_: u64| step.access.t;
+            advance(&self.protocol, &mut self.state, &step.access, first, effects);
+        }
+    }
+    fn turns(&mut self, history: &History<'_>, effects: &mut Effects) {
+        self.protocol.reset(&mut self.state);
+        for turn in history.turns {
+            if self.protocol.turn(&mut self.state, turn, effects) {
+                continue;
+            }
+            for at in turn.steps.clone() {
+                let time = |nth: u64| history.clocks.time(at, nth);
+                advance(&self.protocol, &mut self.state, &history.steps[at].access, time, effects);
+            }
         }
     }
     fn holders(&self) -> &NodeSet {
@@ -61,11 +87,20 @@ impl<P: Protocol> PageEngine for Pages<P> {
     }
 }
 
-/// One access, in as many parts as the protocol wants.
+/// One step, in as many parts as the protocol wants. `time` says when the accesses after the first one were.
 #[inline]
-fn advance<P: Protocol>(protocol: &P, page: &mut P::State, access: &Access, effects: &mut Effects) {
+fn advance<P: Protocol>(
+    protocol: &P,
+    page: &mut P::State,
+    access: &Access,
+    time: impl Fn(u64) -> VirtualTime,
+    effects: &mut Effects,
+) {
     let mut rest = *access;
     while rest.weight > 0 {
+        if rest.weight < access.weight && protocol.needs_time(page, &rest) {
+            rest.t = time(u64::from(access.weight - rest.weight));
+        }
         let together = protocol.together(page, &rest).clamp(1, rest.weight);
         protocol.step(page, &Access { weight: together, ..rest }, effects);
         rest.weight -= together;

@@ -3,6 +3,7 @@ mod common;
 
 use common::{PROTOCOLS, check, choice, history, prices, references, run, step};
 use homenode_base::{Cost, TotalCost};
+use homenode_coherence::history::{FirstTimes, History, turns};
 use homenode_coherence::optimum::Optimum;
 use homenode_coherence::oracle::brute_force;
 use homenode_machine::Coherence;
@@ -43,6 +44,10 @@ fn equals_the_best_of_all_sets_of_holders() {
         |(prices, page_bytes, steps)| {
             let found = Optimum::new(&prices, page_bytes).page(&steps);
             assert_eq!(found, brute_force(&prices, page_bytes, 4, &steps), "{prices:?}: {steps:?}");
+            let mut all = Vec::new();
+            turns(&steps, &mut all);
+            let history = History { steps: &steps, turns: &all, clocks: &FirstTimes(&steps) };
+            assert_eq!(Optimum::new(&prices, page_bytes).turns(&history), found, "{prices:?}: {steps:?}");
         },
     );
 }

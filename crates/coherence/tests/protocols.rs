@@ -2,7 +2,8 @@
 mod common;
 
 use common::{PROTOCOLS, Reference, check, choice, history, references, run};
-use homenode_base::NodeId;
+use homenode_base::{NodeId, VirtualTime};
+use homenode_coherence::history::{Clocks, FirstTimes, History, turns};
 use homenode_coherence::oracle::{Mapping, Table};
 use homenode_coherence::protocols::{ALL, Timing};
 use homenode_coherence::{Choice, Effect, Effects, ProtocolError};
@@ -60,38 +61,77 @@ fn long_histories_are_as_the_table_says() {
     check(600, 1, &cases, |(at, page_bytes, refs)| same_as_the_table(&choice(PROTOCOLS[at]), page_bytes, 70, &refs));
 }
 
+/// Times of all accesses of each step.
+struct Times(Vec<Vec<u64>>);
+
+impl Clocks for Times {
+    fn time(&self, step: usize, nth: u64) -> VirtualTime {
+        VirtualTime(self.0[step][nth as usize])
+    }
+}
+
 /// Equal accesses in a row as one, as far as [`Timing`] allows it.
-fn folded(steps: &[Step], timing: Timing) -> Vec<Step> {
-    let mut all: Vec<Step> = Vec::new();
+fn folded(steps: &[Step], timing: Timing) -> (Vec<Step>, Times) {
+    let (mut all, mut times): (Vec<Step>, Vec<Vec<u64>>) = (Vec::new(), Vec::new());
     for step in steps {
         let apart = |a: u64, b: u64| match timing {
             Timing::Order => false,
             Timing::Period(p) => a / p != b / p,
-            Timing::Each => true,
         };
-        match all.last_mut().map(|s| &mut s.access) {
-            Some(last)
-                if (last.node, last.kind) == (step.access.node, step.access.kind)
-                    && !apart(last.t.0, step.access.t.0) =>
+        let t = step.access.t.0;
+        match all.last_mut().map(|s| &mut s.access).zip(times.last_mut()) {
+            Some((last, times))
+                if (last.node, last.kind) == (step.access.node, step.access.kind) && !apart(last.t.0, t) =>
             {
                 last.weight += 1;
+                times.push(t);
             }
-            _ => all.push(*step),
+            _ => {
+                all.push(*step);
+                times.push(vec![t]);
+            }
         }
     }
-    all
+    (all, Times(times))
+}
+
+/// In turns, of steps and as they are folded, everything is as one by one.
+fn same_in_turns(choice: &Choice, page_bytes: u64, steps: &[Step]) {
+    let mut engine = choice.engine(page_bytes);
+    let mut one_by_one = Effects::default();
+    engine.page(steps, &mut one_by_one);
+    let holders = engine.holders().clone();
+    let (folded, times) = folded(steps, choice.timing());
+    for (steps, clocks) in [(steps, &FirstTimes(steps) as &dyn Clocks), (&folded, &times)] {
+        let (mut all, mut together) = (Vec::new(), Effects::default());
+        turns(steps, &mut all);
+        engine.turns(&History { steps, turns: &all, clocks }, &mut together);
+        assert_eq!((together, engine.holders()), (one_by_one, &holders), "{choice}: {steps:?}");
+    }
 }
 
 #[test]
 fn equal_accesses_in_a_row_are_one_as_far_as_timing_says() {
     check(600, 2, &(0..PROTOCOLS.len(), references(4, 1, 80)), |(at, refs)| {
-        let choice = choice(PROTOCOLS[at]);
-        let (steps, mut one_by_one, mut together) = (history(&refs, 0), Effects::default(), Effects::default());
-        let mut engine = choice.engine(256);
-        engine.page(&steps, &mut one_by_one);
-        engine.page(&folded(&steps, choice.timing()), &mut together);
-        assert_eq!(together, one_by_one, "{choice}");
+        same_in_turns(&choice(PROTOCOLS[at]), 256, &history(&refs, 0));
     });
+    // Turns long enough for counters to run out in the midst of them, while invalidations cease to be recent.
+    check(600, 7, &(1..9u32, 0..30u32, 1..60u32, 0..16u32, references(3, 1, 60)), |(c, recent, defrost, how, refs)| {
+        let bit = |n: u32| how >> n & 1;
+        let text = format!("inv-freez-del({c},{recent},{defrost},{},{},{},{})", bit(0), bit(1), bit(2), bit(3));
+        for text in [text, format!("inv-freez({recent},{defrost},{})", bit(0))] {
+            same_in_turns(&choice(&text), 256, &history(&refs, 0));
+        }
+    });
+}
+
+#[test]
+fn every_short_history_is_the_same_in_turns() {
+    for text in PROTOCOLS {
+        let choice = choice(text);
+        every_history(2, 1, 7, |refs| same_in_turns(&choice, 64, &history(refs, 0)));
+        every_history(3, 1, 5, |refs| same_in_turns(&choice, 64, &history(refs, 0)));
+    }
 }
 
 /// What a protocol has done after each reference to a page, and whether each processor has a copy.

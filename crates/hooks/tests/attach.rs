@@ -118,6 +118,9 @@ fn after_a_stop_references_are_dropped_and_counted() {
     }
 }
 
+/// After which a program that should wait for its ring to be emptied is given up.
+const WAIT_MAX: std::time::Duration = std::time::Duration::from_secs(50);
+
 fn waits_for_space(r: &Recording) -> bool {
     let mut waiting = [0; 4];
     let ring = std::fs::File::open(r.dir.path().join("0.ring"));
@@ -132,8 +135,14 @@ fn the_death_of_the_recorder_stops_recording_and_not_the_program() {
     let mut recorder = Command::new("sleep").arg("60").spawn().unwrap();
     r.set32(CONTROL_OFF_RECORDER_PID, recorder.id().into());
     let mut child = r.command(&ends, &["thread"]).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let begun = std::time::Instant::now();
     while !waits_for_space(&r) {
         assert!(child.try_wait().unwrap().is_none(), "the program cannot end while nobody empties its ring");
+        if begun.elapsed() > WAIT_MAX {
+            child.kill().unwrap();
+            recorder.kill().unwrap();
+            panic!("after {WAIT_MAX:?} the program has not filled its ring");
+        }
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
     recorder.kill().unwrap(); // a zombie until we wait for it: death must be seen all the same

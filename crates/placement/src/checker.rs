@@ -61,10 +61,15 @@ pub fn recost(machine: &Machine, block_bytes: u64, trace: &[Access], p: &Placeme
     let mut tally = Tally::default();
     let mut before = p.start.map(LocationSet::single);
     for (at, (access, set)) in trace.iter().zip(&p.sets).enumerate() {
-        check_set(machine, at, access, set)?;
-        if let Some(before) = &before {
-            charge_movement(machine, block_bytes, before, set, &mut tally);
+        let stays = at > 0 && before.as_ref() == Some(set);
+        if !stays {
+            check_locations(machine, at, set)?;
+            if let Some(before) = &before {
+                charge_movement(machine, block_bytes, before, set, &mut tally);
+            }
+            before = Some(set.clone());
         }
+        check_number(at, access, set)?;
         let from = match p.served.get(at) {
             Some(&location) if !set.contains(location) => return Err(Illegal::ServedElsewhere { at, location }),
             Some(&location) => location,
@@ -72,19 +77,22 @@ pub fn recost(machine: &Machine, block_bytes: u64, trace: &[Access], p: &Placeme
         };
         let cost = machine.access(access.class, access.node, from).times(u64::from(access.weight));
         tally.served(access.node, from, cost);
-        before = Some(set.clone());
     }
     Ok(tally)
 }
 
-fn check_set(machine: &Machine, at: usize, access: &Access, set: &LocationSet) -> Result<(), Illegal> {
+fn check_locations(machine: &Machine, at: usize, set: &LocationSet) -> Result<(), Illegal> {
     let exists = |l: &Location| match l {
         Location::Node(n) => n.index() < machine.nodes(),
         Location::Global => machine.cost.global.is_some(),
     };
-    if let Some(location) = set.iter().find(|l| !exists(l)) {
-        return Err(Illegal::NoSuchLocation { at, location });
+    match set.iter().find(|l| !exists(l)) {
+        Some(location) => Err(Illegal::NoSuchLocation { at, location }),
+        None => Ok(()),
     }
+}
+
+fn check_number(at: usize, access: &Access, set: &LocationSet) -> Result<(), Illegal> {
     match (set.len(), access.kind) {
         (0, _) => Err(Illegal::Nowhere { at }),
         (copies @ 2.., AccessKind::Write) => Err(Illegal::CopiesAtWrite { at, copies }),

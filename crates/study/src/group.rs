@@ -9,6 +9,7 @@ use crate::jobs::{
 use crate::kernels::{Parameters, WithReplication, WithoutReplication};
 use crate::partition::stream::Key;
 use crate::{Partition, Question, Row, StudyError, Want, What};
+use homenode_coherence::history::Clocks;
 use homenode_machine::Machine;
 use homenode_placement::events::{POLICIES, Paths};
 use homenode_placement::optimum::{Bounds, PhaseStatic};
@@ -47,9 +48,9 @@ struct Jobs<'m> {
 }
 
 impl Visitor for Jobs<'_> {
-    fn block(&mut self, level: usize, number: u64, steps: &[Step]) {
+    fn block(&mut self, level: usize, number: u64, steps: &[Step], clocks: &dyn Clocks) {
         self.touched[level] += 1;
-        self.of[level].iter_mut().for_each(|job| job.block(number, steps));
+        self.of[level].iter_mut().for_each(|job| job.timed_block(number, steps, clocks));
     }
 }
 
@@ -95,10 +96,12 @@ impl<'m> Group<'m> {
             let periods = policies.chain(question.protocols.iter().filter_map(protocols::period)).collect();
             (Strict::new(levels.clone(), head.format, nodes.clone(), hits, timed.then_some(periods)), jobs)
         };
-        let mut folds = vec![fold(false)];
-        if question.timed() {
-            folds.push(fold(true));
-        }
+        let mut folds = match (question.timed(), question.protocols.is_empty()) {
+            (false, _) => vec![fold(false)],
+            (true, true) => vec![fold(false), fold(true)],
+            // All protocols take the runs of those that look at times.
+            (true, false) => vec![fold(true)],
+        };
         let coarse = fast(question, &machines, hits).map(|optima| {
             let reads_cost = question.start != Start::FreeSet;
             let places = question.blocks.len();
@@ -222,15 +225,15 @@ impl<'m> JobFactory<'m> {
         }
         if !self.question.protocols.is_empty() {
             let machines = self.machines.iter().map(|m| (*m as u32, &self.question.machines[*m])).collect();
-            let job = ProtocolJob::new(&self.question.protocols, self.block_bytes, machines, timed);
+            let job = ProtocolJob::new(&self.question.protocols, self.block_bytes, machines);
             jobs.extend(job.map(|job| Box::new(job) as Box<dyn Job + 'm>));
-            if self.question.counters && !timed {
+            if self.question.counters {
                 let machines = self.machines.iter().map(|m| (*m as u32, &self.question.machines[*m])).collect();
                 let job = CountersJob::new(self.block_bytes, machines);
                 jobs.extend(job.map(|job| Box::new(job) as Box<dyn Job + 'm>));
             }
         }
-        if !timed {
+        if !timed && self.question.protocols.is_empty() {
             self.fixed(&mut jobs);
             self.bounds(&mut jobs);
         }

@@ -2,9 +2,10 @@
 //!
 //! The text sets it to an eighth of the page's bytes and lets every access count. The printed tables contradict that: in
 //! all 84 rows with counters it is an eighth of the page's words, and reads alone count. That is the default.
-use super::Param;
 use super::copies::Copies;
+use super::{Param, switch};
 use crate::effects::{Effect, Effects, words};
+use crate::history::Turn;
 use homenode_base::{NodeId, NodeSet};
 use homenode_placement::{Access, AccessKind};
 
@@ -14,9 +15,10 @@ pub(super) static C: Param = Param {
     default: 0,
     min: 0,
     max: u32::MAX,
+    variant: true,
 };
 pub(super) static EVERY: Param =
-    Param::switch("every", "1: writes count too, and c = 0 means an eighth of the page's bytes, as the text says");
+    switch("every", "1: writes count too, and c = 0 means an eighth of the page's bytes, as the text says");
 
 /// Where counters begin, and what lowers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +81,16 @@ impl Counters {
         } else if !self.mapped.contains(access.node) {
             self.set(access.node, counter.start);
         }
+    }
+    /// A turn by a processor without a copy, if its counter does not run out. Else nothing is done, and false comes back.
+    #[inline]
+    pub(super) fn counts_turn(&mut self, turn: &Turn, counter: Counter) -> bool {
+        let left = self.left(turn.node, counter);
+        let counts = !counter.every && turn.reads < u64::from(left);
+        if counts {
+            self.set(turn.node, left - turn.reads as u32);
+        }
+        counts
     }
     /// The processor maps the page no more, or has a copy.
     #[inline]

@@ -10,6 +10,7 @@ pub(super) static RECENT: Param = Param {
     default: 100_000,
     min: 0,
     max: u32::MAX,
+    variant: true,
 };
 pub(super) static DEFROST: Param = Param {
     name: "defrost",
@@ -17,6 +18,7 @@ pub(super) static DEFROST: Param = Param {
     default: 1_000_000,
     min: 1,
     max: u32::MAX,
+    variant: true,
 };
 
 /// The two lengths, in shared references of the machine.
@@ -33,8 +35,8 @@ pub struct Windows {
 pub(super) struct Freezer {
     /// When a write last took a copy from another processor.
     invalidated: Option<u64>,
-    /// Between which thaws the page was frozen last.
-    frozen: Option<u64>,
+    /// At what time the page thaws, or has thawed.
+    thaws: u64,
 }
 
 impl Freezer {
@@ -45,11 +47,17 @@ impl Freezer {
     /// Whether the page is frozen, or would be by a read that would copy it.
     #[inline]
     pub(super) fn freezes(&self, windows: Windows, now: u64) -> bool {
-        self.frozen == Some(now / windows.defrost)
-            || self.invalidated.is_some_and(|then| now.saturating_sub(then) <= windows.recent)
+        self.frozen_until(now) || self.invalidated.is_some_and(|then| now.saturating_sub(then) <= windows.recent)
+    }
+    /// Whether the page is frozen from the last access to this time.
+    #[inline]
+    pub(super) fn frozen_until(&self, time: u64) -> bool {
+        time < self.thaws
     }
     /// Freezes the page until the next thaw.
     pub(super) fn freeze(&mut self, windows: Windows, now: u64) {
-        self.frozen = Some(now / windows.defrost);
+        if !self.frozen_until(now) {
+            self.thaws = (now / windows.defrost + 1).saturating_mul(windows.defrost);
+        }
     }
 }

@@ -3,14 +3,15 @@
 //! A processor whose copy is taken away begins to count anew. Others, who were still counting, go on (`restart` = 0) or begin
 //! anew too; the source says neither.
 use super::counters::{C, Counted, Counter, EVERY};
-use super::{MASTER, Param, Spec, Timing, pages};
+use super::{MASTER, Param, Spec, Timing, pages, switch};
 use crate::effects::Effects;
+use crate::history::Turn;
 use crate::protocol::Protocol;
 use homenode_base::NodeSet;
 use homenode_placement::{Access, AccessKind};
 
 pub(super) static RESTART: Param =
-    Param::switch("restart", "1: an invalidation lets all other processors begin to count anew, not holders alone");
+    switch("restart", "1: an invalidation lets all other processors begin to count anew, not holders alone");
 
 pub(crate) static SPEC: Spec = Spec {
     name: "inv-del",
@@ -54,6 +55,21 @@ impl Protocol for InvDel {
         if !holds {
             counters.write(access, self.counter);
         }
+    }
+    #[inline]
+    fn turn(&self, page: &mut Counted, turn: &Turn, effects: &mut Effects) -> bool {
+        let Counted { copies, counters } = page;
+        let taken = if copies.holders.contains(turn.node) {
+            copies.invalidate_turn(turn, self.master, effects)
+        } else if counters.counts_turn(turn, self.counter) {
+            copies.invalidate_remotely(turn, effects)
+        } else {
+            return false;
+        };
+        if taken && self.restart {
+            counters.restart(turn.node);
+        }
+        true
     }
     fn holders<'s>(&self, page: &'s Counted) -> &'s NodeSet {
         &page.copies.holders

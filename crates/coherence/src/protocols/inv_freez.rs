@@ -7,6 +7,7 @@ use super::copies::Copies;
 use super::freezer::{DEFROST, Freezer, RECENT, Windows};
 use super::{MASTER, Spec, Timing, pages};
 use crate::effects::{Effect, Effects};
+use crate::history::Turn;
 use crate::protocol::Protocol;
 use homenode_base::NodeSet;
 use homenode_placement::{Access, AccessKind};
@@ -62,6 +63,21 @@ impl Protocol for InvFreez {
             copies.holders.insert(access.node);
             effects.add(Effect::Fetch, 1);
         }
+    }
+    #[inline]
+    fn turn(&self, page: &mut State, turn: &Turn, effects: &mut Effects) -> bool {
+        let State { copies, freezer } = page;
+        let taken = if copies.holders.contains(turn.node) {
+            copies.invalidate_turn(turn, self.master, effects)
+        } else if turn.reads == 0 || freezer.frozen_until(turn.last) {
+            copies.invalidate_remotely(turn, effects)
+        } else {
+            return false;
+        };
+        if taken {
+            freezer.invalidation(turn.wrote);
+        }
+        true
     }
     fn holders<'s>(&self, page: &'s State) -> &'s NodeSet {
         &page.copies.holders

@@ -7,20 +7,21 @@ use super::copies::Copies;
 use super::counters::{C, Counter, Counters, EVERY};
 use super::freezer::{DEFROST, Freezer, RECENT, Windows};
 use super::inv_del::RESTART;
-use super::{MASTER, Param, Spec, Timing, pages};
+use super::{MASTER, Param, Spec, Timing, pages, switch};
 use crate::effects::{Effect, Effects};
+use crate::history::Turn;
 use crate::protocol::Protocol;
 use homenode_base::NodeSet;
 use homenode_placement::{Access, AccessKind};
 
-static LATE: Param = Param::switch("late", "1: a page whose counter has run out is copied even if it would freeze");
+static LATE: Param = switch("late", "1: a page whose counter has run out is copied even if it would freeze");
 
 pub(crate) static SPEC: Spec = Spec {
     name: "inv-freez-del",
     printed: "INV.FREEZ.DEL",
     summary: "As inv-del, but pages invalidated recently are frozen",
     params: &[C, RECENT, DEFROST, EVERY, RESTART, LATE, MASTER],
-    timing: |_| Timing::Each,
+    timing: |values| Timing::Period(values[2].into()),
     make: |values, page_bytes| {
         pages(InvFreezDel {
             counter: Counter::new(values[0], values[3] != 0, page_bytes),
@@ -80,10 +81,12 @@ impl Protocol for InvFreezDel {
     type State = State;
     #[inline]
     fn together(&self, page: &State, access: &Access) -> u32 {
-        // What reads do depends on the time of each.
-        match access.kind == AccessKind::Write || page.copies.holders.contains(access.node) {
+        let State { copies, counters, freezer } = page;
+        // Where an unmapped page freezes, it stays frozen and unmapped to the end of the period.
+        let freezes = || !counters.is_mapped(access.node) && freezer.freezes(self.windows, access.t.0);
+        match access.kind == AccessKind::Write || copies.holders.contains(access.node) || freezes() {
             true => access.weight,
-            false => 1,
+            false => counters.together(access, self.counter),
         }
     }
     #[inline]
@@ -104,6 +107,40 @@ impl Protocol for InvFreezDel {
         } else {
             self.remote(page, access, effects);
         }
+    }
+    #[inline]
+    fn turn(&self, page: &mut State, turn: &Turn, effects: &mut Effects) -> bool {
+        let State { copies, counters, freezer } = page;
+        // A read of an unmapped page asks whether it freezes; a write maps it.
+        let asks = turn.lead == 0 && turn.reads > 0 && !counters.is_mapped(turn.node);
+        let taken = if copies.holders.contains(turn.node) {
+            copies.invalidate_turn(turn, self.master, effects)
+        } else if asks && turn.writes == 0 && freezer.frozen_until(turn.last) {
+            copies.invalidate_remotely(turn, effects)
+        } else if asks && freezer.freezes(self.windows, turn.first) {
+            return false;
+        } else if counters.counts_turn(turn, self.counter) {
+            copies.invalidate_remotely(turn, effects)
+        } else {
+            return false;
+        };
+        if taken {
+            freezer.invalidation(turn.wrote);
+            if self.restart {
+                counters.restart(turn.node);
+            }
+        }
+        true
+    }
+    #[inline]
+    fn needs_time(&self, page: &State, access: &Access) -> bool {
+        let State { counters, freezer, .. } = page;
+        // The counter runs out: is the invalidation still recent? Only later accesses of a turn can find that it is not.
+        access.kind == AccessKind::Read
+            && !self.late
+            && counters.left(access.node, self.counter) <= 1
+            && counters.is_mapped(access.node)
+            && freezer.freezes(self.windows, access.t.0)
     }
     fn holders<'s>(&self, page: &'s State) -> &'s NodeSet {
         &page.copies.holders

@@ -15,42 +15,23 @@
 //! `inv-freez` and `inv-freez-del` say in their files what freezing adds. Source: Markatos and Chronaki, sections 2 to 4,
 //! and their tables where the text leaves something open.
 use crate::protocol::{PageEngine, Pages, Protocol};
+use homenode_base::named::{self, ParamError};
 use std::fmt;
 
 mod copies;
 mod counters;
 mod freezer;
 
-/// A whole-number parameter of a protocol.
-#[derive(Clone, Copy, Debug)]
-pub struct Param {
-    /// Name, for lists and errors.
-    pub name: &'static str,
-    /// What it does, one line.
-    pub summary: &'static str,
-    /// Value when none is given.
-    pub default: u32,
-    /// Least value allowed.
-    pub min: u32,
-    /// Largest value allowed.
-    pub max: u32,
-}
-
-impl Param {
-    const fn switch(name: &'static str, summary: &'static str) -> Param {
-        Param { name, summary, default: 0, min: 0, max: 1 }
-    }
-}
+pub use homenode_base::named::Param;
 
 /// What a protocol must know of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {
     /// Nothing: the order of a page's accesses is enough.
     Order,
-    /// Between which multiples of so many shared references an access happens, and of the first of equal ones in a row when.
+    /// Between which multiples of so many shared references an access happens, and of the first of equal ones in a row when;
+    /// and of the others in some cases ([`Clocks`](crate::history::Clocks)).
     Period(u64),
-    /// When each access happens.
-    Each,
 }
 
 /// A protocol of the registry.
@@ -82,8 +63,13 @@ pub use upt_del::UptDel;
 pub use counters::Counter;
 pub use freezer::Windows;
 
+/// A parameter that is 0 or 1.
+const fn switch(name: &'static str, summary: &'static str) -> Param {
+    Param::variant(name, summary, 0, 1)
+}
+
 /// Whether a holder's write sends the master copy a packet.
-static MASTER: Param = Param::switch("master", "1: a write to the own copy also sends the master copy a packet");
+static MASTER: Param = switch("master", "1: a write to the own copy also sends the master copy a packet");
 
 /// A protocol with its parameters: what `--protocols` names.
 #[derive(Clone)]
@@ -143,21 +129,19 @@ impl Spec {
     /// # Errors
     /// Too many of them, or one out of range.
     pub fn choose(&'static self, given: &[u32]) -> Result<Choice, ProtocolError> {
-        if given.len() > self.params.len() {
-            return Err(ProtocolError::TooMany { protocol: self.name, takes: self.params.len(), given: given.len() });
-        }
-        let mut values: Vec<u32> = self.params.iter().map(|p| p.default).collect();
-        for (i, (&value, p)) in given.iter().zip(self.params).enumerate() {
-            if value < p.min || value > p.max {
-                return Err(self.out_of_range(p, value.to_string()));
-            }
-            values[i] = value;
-        }
+        let values = named::choose(self.params, given).map_err(|e| self.refused("", e))?;
         Ok(Choice { spec: self, values })
     }
 
-    fn out_of_range(&self, p: &Param, value: String) -> ProtocolError {
-        ProtocolError::Range { protocol: self.name, param: p.name, value, min: p.min, max: p.max }
+    /// What is wrong with the parameters; `text` is what was written.
+    fn refused(&self, text: &str, e: ParamError) -> ProtocolError {
+        match e {
+            ParamError::Syntax => ProtocolError::Syntax { given: text.into() },
+            ParamError::TooMany { takes, given } => ProtocolError::TooMany { protocol: self.name, takes, given },
+            ParamError::Range { param: p, value } => {
+                ProtocolError::Range { protocol: self.name, param: p.name, value, min: p.min, max: p.max }
+            }
+        }
     }
 }
 
@@ -168,24 +152,12 @@ impl Choice {
     /// No such protocol, or a parameter that it cannot have.
     pub fn parse(text: &str) -> Result<Choice, ProtocolError> {
         let text = text.trim();
-        let syntax = || ProtocolError::Syntax { given: text.into() };
-        let (name, list) = match text.split_once('(') {
-            None => (text, None),
-            Some((name, rest)) => (name.trim_end(), Some(rest.strip_suffix(')').ok_or_else(syntax)?)),
-        };
+        let (name, list) = named::split(text).map_err(|_| ProtocolError::Syntax { given: text.into() })?;
         let known = || ALL.iter().map(|s| s.name).collect::<Vec<_>>().join(", ");
         let spec = ALL.iter().find(|s| s.name == name);
         let spec = spec.ok_or_else(|| ProtocolError::Unknown { given: name.into(), known: known() })?;
-        let mut values = Vec::new();
-        for (i, value) in list.map_or(Vec::new(), |l| l.split(',').map(str::trim).collect()).into_iter().enumerate() {
-            let digits = !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit());
-            values.push(match (value.parse::<u32>(), spec.params.get(i)) {
-                (Ok(v), _) if digits => v,
-                (Err(_), Some(p)) if digits => return Err(spec.out_of_range(p, value.into())),
-                _ => return Err(syntax()),
-            });
-        }
-        spec.choose(&values)
+        let values = named::read(spec.params, list).map_err(|e| spec.refused(text, e))?;
+        Ok(Choice { spec, values })
     }
 
     /// The engine for pages of so many bytes, a power of two.
@@ -202,12 +174,7 @@ impl Choice {
 impl fmt::Display for Choice {
     /// As [`Choice::parse`] reads it; parameters are written up to the last one that is not the default.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let said = |(p, value): (&Param, &u32)| *value != p.default;
-        let Some(last) = self.spec.params.iter().zip(&self.values).rposition(said) else {
-            return f.write_str(self.spec.name);
-        };
-        let values: Vec<String> = self.values[..=last].iter().map(u32::to_string).collect();
-        write!(f, "{}({})", self.spec.name, values.join(","))
+        named::write(f, self.spec.name, self.spec.params, &self.values)
     }
 }
 

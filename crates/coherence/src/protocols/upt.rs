@@ -2,6 +2,7 @@
 use super::copies::Copies;
 use super::{MASTER, Spec, Timing, pages};
 use crate::effects::{Effect, Effects};
+use crate::history::Turn;
 use crate::protocol::Protocol;
 use homenode_base::NodeSet;
 use homenode_placement::{Access, AccessKind};
@@ -40,6 +41,18 @@ impl Protocol for Upt {
             AccessKind::Read if page.0.holders.insert(access.node) => effects.add(Effect::Fetch, 1),
             AccessKind::Read => effects.add(Effect::Local, access.weight.into()),
         }
+    }
+    #[inline]
+    fn turn(&self, page: &mut State, turn: &Turn, effects: &mut Effects) -> bool {
+        let State(copies) = page;
+        if copies.holders.contains(turn.node) {
+            copies.update_turn(turn, self.master, effects);
+        } else if turn.reads == 0 {
+            copies.update_remotely(turn, effects);
+        } else {
+            return false;
+        }
+        true
     }
     fn holders<'s>(&self, page: &'s State) -> &'s NodeSet {
         &page.0.holders

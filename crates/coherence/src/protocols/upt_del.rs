@@ -2,6 +2,7 @@
 use super::counters::{C, Counted, Counter, EVERY};
 use super::{MASTER, Spec, Timing, pages};
 use crate::effects::Effects;
+use crate::history::Turn;
 use crate::protocol::Protocol;
 use homenode_base::NodeSet;
 use homenode_placement::{Access, AccessKind};
@@ -42,6 +43,18 @@ impl Protocol for UptDel {
         if !copies.update(access, self.master, effects) {
             counters.write(access, self.counter);
         }
+    }
+    #[inline]
+    fn turn(&self, page: &mut Counted, turn: &Turn, effects: &mut Effects) -> bool {
+        let Counted { copies, counters } = page;
+        if copies.holders.contains(turn.node) {
+            copies.update_turn(turn, self.master, effects);
+        } else if counters.counts_turn(turn, self.counter) {
+            copies.update_remotely(turn, effects);
+        } else {
+            return false;
+        }
+        true
     }
     fn holders<'s>(&self, page: &'s Counted) -> &'s NodeSet {
         &page.copies.holders

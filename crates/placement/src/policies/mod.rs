@@ -2,31 +2,11 @@
 use crate::engine::{BlockEngine, Table};
 use crate::policy::{Policy, Sink};
 use homenode_base::NodeId;
+use homenode_base::named::{self, ParamError};
 use homenode_machine::{Location, Machine};
 use std::fmt;
 
-/// A whole-number parameter of a policy.
-#[derive(Clone, Copy, Debug)]
-pub struct Param {
-    /// Name, for lists and errors.
-    pub name: &'static str,
-    /// What it does, one line.
-    pub summary: &'static str,
-    /// Value when none is given.
-    pub default: u32,
-    /// Least value allowed.
-    pub min: u32,
-    /// Largest value allowed.
-    pub max: u32,
-    /// Whether it chooses a variant: then the value is written out only where it is not the default.
-    pub variant: bool,
-}
-
-impl Param {
-    const fn variant(name: &'static str, summary: &'static str, default: u32, max: u32) -> Param {
-        Param { name, summary, default, min: 0, max, variant: true }
-    }
-}
+pub use homenode_base::named::Param;
 
 mod copies;
 mod resident;
@@ -147,21 +127,19 @@ pub enum PolicyError {
 impl Spec {
     /// The policy with these parameters, missing ones at their defaults.
     pub fn choose(&'static self, given: &[u32]) -> Result<Choice, PolicyError> {
-        if given.len() > self.params.len() {
-            return Err(PolicyError::TooMany { policy: self.name, takes: self.params.len(), given: given.len() });
-        }
-        let mut values: Vec<u32> = self.params.iter().map(|p| p.default).collect();
-        for (i, (&value, p)) in given.iter().zip(self.params).enumerate() {
-            if value < p.min || value > p.max {
-                return Err(self.out_of_range(p, value.to_string()));
-            }
-            values[i] = value;
-        }
+        let values = named::choose(self.params, given).map_err(|e| self.refused("", e))?;
         Ok(Choice { spec: self, values })
     }
 
-    fn out_of_range(&self, p: &Param, value: String) -> PolicyError {
-        PolicyError::Range { policy: self.name, param: p.name, value, min: p.min, max: p.max }
+    /// What is wrong with the parameters; `text` is what was written.
+    fn refused(&self, text: &str, e: ParamError) -> PolicyError {
+        match e {
+            ParamError::Syntax => PolicyError::Syntax { given: text.into() },
+            ParamError::TooMany { takes, given } => PolicyError::TooMany { policy: self.name, takes, given },
+            ParamError::Range { param: p, value } => {
+                PolicyError::Range { policy: self.name, param: p.name, value, min: p.min, max: p.max }
+            }
+        }
     }
 }
 
@@ -169,27 +147,12 @@ impl Choice {
     /// Reads `first-touch`, `ace(4)`, `fixed(1)`.
     pub fn parse(text: &str) -> Result<Choice, PolicyError> {
         let text = text.trim();
-        let syntax = || PolicyError::Syntax { given: text.into() };
-        let (name, list) = match text.split_once('(') {
-            None => (text, ""),
-            Some((name, rest)) => (name.trim_end(), rest.strip_suffix(')').ok_or_else(syntax)?),
-        };
+        let (name, list) = named::split(text).map_err(|_| PolicyError::Syntax { given: text.into() })?;
         let known = || ALL.iter().map(|s| s.name).collect::<Vec<_>>().join(", ");
         let spec = ALL.iter().find(|s| s.name == name);
         let spec = spec.ok_or_else(|| PolicyError::Unknown { given: name.into(), known: known() })?;
-        let written: Vec<&str> =
-            list.split(',').map(str::trim).filter(|v| !v.is_empty() || list.contains(',')).collect();
-        let mut values = Vec::new();
-        for (i, value) in written.iter().enumerate() {
-            values.push(match (value.parse::<u32>(), spec.params.get(i)) {
-                (Ok(v), _) => v,
-                (Err(_), Some(p)) if value.bytes().all(|b| b.is_ascii_digit()) && !value.is_empty() => {
-                    return Err(spec.out_of_range(p, (*value).into()));
-                }
-                (Err(_), _) => return Err(syntax()),
-            });
-        }
-        spec.choose(&values)
+        let values = named::read(spec.params, list).map_err(|e| spec.refused(text, e))?;
+        Ok(Choice { spec, values })
     }
 
     /// Names that were cut at every comma put together again: `ace(2)`, `delay(100` and `4)` are two.
@@ -226,12 +189,7 @@ impl fmt::Display for Choice {
     /// As [`Choice::parse`] reads it; parameters are always written out, those that choose variants up to the last one
     /// that is not the default.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let said = |(p, value): (&Param, &u32)| !p.variant || *value != p.default;
-        let Some(last) = self.spec.params.iter().zip(&self.values).rposition(said) else {
-            return f.write_str(self.spec.name);
-        };
-        let values: Vec<String> = self.values[..=last].iter().map(u32::to_string).collect();
-        write!(f, "{}({})", self.spec.name, values.join(","))
+        named::write(f, self.spec.name, self.spec.params, &self.values)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::fold::strict::Strict;
 use crate::fold::{Levels, Visitor};
 use crate::{Partition, Question, StudyError};
 use homenode_base::TotalCost;
+use homenode_coherence::history::Clocks;
 use homenode_machine::Machine;
 use homenode_placement::{Access, AccessKind, Step};
 
@@ -172,7 +173,7 @@ fn cheapest(cost: &[i128]) -> usize {
 struct Sums(Vec<Vec<(u32, Figure43, Printed)>>);
 
 impl Visitor for Sums {
-    fn block(&mut self, level: usize, _: u64, steps: &[Step]) {
+    fn block(&mut self, level: usize, _: u64, steps: &[Step], _: &dyn Clocks) {
         for (_, figure, sum) in &mut self.0[level] {
             let found = figure.solve(steps.iter().map(|s| s.access));
             sum.cost += found.cost;

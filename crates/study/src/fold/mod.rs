@@ -7,13 +7,14 @@
 pub(crate) mod coarse;
 pub(crate) mod strict;
 
+use homenode_coherence::history::Clocks;
 use homenode_placement::Step;
 
 /// What is done with the accesses of each block.
 pub(crate) trait Visitor {
     /// The accesses of a block of `level` (place in the ascending list of sizes), in order, equal ones in a row as one;
-    /// their slot is 0.
-    fn block(&mut self, level: usize, number: u64, steps: &[Step]);
+    /// their slot is 0. `clocks` knows the times of all of them, if times matter.
+    fn block(&mut self, level: usize, number: u64, steps: &[Step], clocks: &dyn Clocks);
 }
 
 /// Block sizes of a fold.

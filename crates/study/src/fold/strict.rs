@@ -1,7 +1,11 @@
 //! Folding that keeps the order of all accesses: for policies, and for solvers that want single accesses.
+//!
+//! If times matter, an entry has the time of its first access, a run of equal ones ends at multiples of the periods, and the times
+//! of the others are looked up among all accesses of the region: those of a block from the first one of a run on are the run.
 use super::{Levels, Visitor};
 use crate::partition::record::{Format, MEANING, Record};
 use homenode_base::{NodeId, VirtualTime};
+use homenode_coherence::history::Clocks;
 use homenode_machine::AccessClass;
 use homenode_placement::{Access, Step};
 use homenode_sim::Seen;
@@ -13,16 +17,20 @@ struct Entry {
     weight: u32,
     node: u16,
     code: u8,
+    /// Whether a run begins here.
+    begins: bool,
 }
 
 /// Accesses in order, with the run of equal ones at the end.
 #[derive(Default)]
 struct List {
     entries: Vec<Entry>,
-    /// Virtual time of each entry, if times matter.
-    times: Vec<u64>,
-    /// Node and code of the last entry, as the run is called in the stamps.
+    /// Place of the first access of each entry among all of the region, if times matter.
+    firsts: Vec<usize>,
+    /// The run of the last entry, as it is called in the stamps.
     run: u32,
+    /// When that run ends, if times matter.
+    until: u64,
 }
 
 /// Where a unit is in the current run.
@@ -36,12 +44,42 @@ struct Stamp {
 struct Units {
     /// A unit here is `1 << shift` units of the format: smaller blocks are not asked for.
     shift: u32,
-    /// Whether equal units of a run may be added up: not if times matter, nor where hits are left out block by block.
+    /// Whether equal units of a run may be added up: not where hits are left out block by block.
     merge: bool,
     /// Whether times matter.
     timed: bool,
+    /// At multiples of these runs end, if times matter.
+    periods: Vec<u64>,
     stamps: Vec<Stamp>,
     runs: u32,
+    /// All accesses of the region in order, if times matter: their units and times.
+    all: Accesses,
+}
+
+/// Units and times of accesses.
+#[derive(Default)]
+struct Accesses {
+    units: Vec<u32>,
+    times: Vec<u64>,
+}
+
+/// The times of a block's accesses.
+struct BlockClocks<'a> {
+    all: &'a Accesses,
+    /// A block here is so many times two units.
+    shift: u32,
+    /// Place of the first access of each step.
+    firsts: &'a [usize],
+}
+
+impl Clocks for BlockClocks<'_> {
+    fn time(&self, step: usize, nth: u64) -> VirtualTime {
+        let first = self.firsts[step];
+        let block = self.all.units[first] >> self.shift;
+        let of_block = (first..).zip(&self.all.units[first..]).filter(|(_, unit)| **unit >> self.shift == block);
+        let at = of_block.map(|(at, _)| at).nth(usize::try_from(nth).unwrap_or(usize::MAX));
+        VirtualTime(self.all.times[at.unwrap_or(first)])
+    }
 }
 
 /// Folds regions one after another.
@@ -50,8 +88,6 @@ pub(crate) struct Strict {
     format: Format,
     /// Node of each thread of the stream.
     nodes: Vec<u16>,
-    /// Across multiples of these nothing is folded, if times matter.
-    periods: Vec<u64>,
     /// Whether the stream has hits, most of which change nothing.
     hits: bool,
     /// Blocks of the largest size that is asked for.
@@ -59,6 +95,8 @@ pub(crate) struct Strict {
     halves: Vec<[List; 2]>,
     units: Units,
     steps: Vec<Step>,
+    /// Place of the first access of each step among all of the region, if times matter.
+    firsts: Vec<usize>,
     /// Accesses charged so far: reads, and writes with write-backs.
     pub(crate) accesses: [u64; 2],
 }
@@ -73,14 +111,22 @@ impl Strict {
         periods: Option<Vec<u64>>,
     ) -> Strict {
         let (top, shift) = (levels.top(), levels.least().min(format.unit_bits()));
-        let (merge, timed) = (!hits && periods.is_none(), periods.is_some());
+        let (merge, timed) = (!hits, periods.is_some());
         let stamps = vec![Stamp::default(); if merge { format.units() >> shift } else { 0 }];
         Strict {
             tops: (0..1 << (format.unit_bits() - top)).map(|_| List::default()).collect(),
             halves: (0..top).map(|_| Default::default()).collect(),
-            units: Units { shift, merge, timed, stamps, runs: 0 },
-            periods: periods.unwrap_or_default(),
+            units: Units {
+                shift,
+                merge,
+                timed,
+                periods: periods.unwrap_or_default(),
+                stamps,
+                runs: 0,
+                all: Accesses::default(),
+            },
             steps: Vec::new(),
+            firsts: Vec::new(),
             accesses: [0; 2],
             levels,
             format,
@@ -104,9 +150,13 @@ impl Strict {
                 _ => accesses[1] += u64::from(r.weight) << u32::from(pair),
             }
             let mut put = |unit: u32, weight: u32| {
-                let entry = Entry { unit: unit >> shift, weight, node, code: r.code };
+                let entry = Entry { unit: unit >> shift, weight, node, code: r.code, begins: false };
                 if let Some(list) = tops.get_mut((entry.unit >> top) as usize) {
-                    list.push(entry, r.t, units);
+                    list.push(entry, units.all.times.len(), r.t, units);
+                    if units.timed {
+                        units.all.units.push(entry.unit);
+                        units.all.times.push(r.t);
+                    }
                 }
             };
             match r.weight.checked_mul(2) {
@@ -129,6 +179,8 @@ impl Strict {
             list.empty();
         }
         self.tops = tops;
+        self.units.all.units.clear();
+        self.units.all.times.clear();
     }
 
     fn block(&mut self, list: &List, bits: u32, number: u64, visitor: &mut impl Visitor) {
@@ -137,7 +189,8 @@ impl Strict {
         }
         if let Some(level) = self.levels.place(bits) {
             self.gather(list);
-            visitor.block(level, number, &self.steps);
+            let (all, shift) = (&self.units.all, bits - self.units.shift);
+            visitor.block(level, number, &self.steps, &BlockClocks { all, shift, firsts: &self.firsts });
         }
         if !self.levels.below(bits) {
             return;
@@ -157,31 +210,39 @@ impl Strict {
         units.number(list.entries.len() + 1, &mut []);
         let bit = half - units.shift;
         for (i, entry) in list.entries.iter().enumerate() {
-            let t = if units.timed { list.times[i] } else { 0 };
-            halves[(entry.unit >> bit & 1) as usize].push(*entry, t, units);
+            let first = if units.timed { list.firsts[i] } else { 0 };
+            let t = if units.timed { units.all.times[first] } else { 0 };
+            halves[(entry.unit >> bit & 1) as usize].push(*entry, first, t, units);
         }
     }
 
     /// The accesses of a block, equal ones in a row as one, exactly as the plain engine folds them.
     fn gather(&mut self, list: &List) {
         self.steps.clear();
+        self.firsts.clear();
+        let Units { periods, all, timed, .. } = &self.units;
         let mut seen = self.hits.then(Seen::default);
         for (i, e) in list.entries.iter().enumerate() {
             let (kind, class) = MEANING[usize::from(e.code)];
-            let (node, t) = (NodeId(e.node), list.times.get(i).copied().unwrap_or(0));
+            let node = NodeId(e.node);
             if seen.as_mut().is_some_and(|s| !s.note(node, kind, class)) {
                 continue;
             }
-            let access = Access { node, kind, class, weight: e.weight, t: VirtualTime(t) };
+            let time = || if *timed { all.times[list.firsts[i]] } else { 0 };
             if let Some(Step { access: last, .. }) = self.steps.last_mut()
                 && (last.node, last.kind, last.class) == (node, kind, class)
-                && self.periods.iter().all(|p| last.t.0 / p == t / p)
+                // Of hits those that begin runs may have been left out.
+                && (!(e.begins || self.hits) || periods.iter().all(|p| last.t.0 / p == time() / p))
                 && let Some(weight) = last.weight.checked_add(e.weight)
             {
                 last.weight = weight;
                 continue;
             }
+            let access = Access { node, kind, class, weight: e.weight, t: VirtualTime(time()) };
             self.steps.push(Step { slot: 0, access });
+            if *timed {
+                self.firsts.push(list.firsts[i]);
+            }
         }
     }
 }
@@ -205,30 +266,40 @@ impl Units {
 impl List {
     fn empty(&mut self) {
         self.entries.clear();
-        self.times.clear();
+        self.firsts.clear();
     }
+    /// One more access, or some at once; `first` is its place among all of the region, and `t` its time.
     #[inline]
-    fn push(&mut self, entry: Entry, t: u64, units: &mut Units) {
-        if !units.merge {
-            if units.timed {
-                self.times.push(t);
-            }
-            return self.entries.push(entry);
-        }
-        let same = self.entries.last().is_some_and(|last| (last.node, last.code) == (entry.node, entry.code));
+    fn push(&mut self, entry: Entry, first: usize, t: u64, units: &mut Units) {
+        let same = self.entries.last().is_some_and(|last| (last.node, last.code) == (entry.node, entry.code))
+            && (!units.timed || t < self.until);
         if !same {
-            units.runs += 1;
-            self.run = units.runs;
+            self.begin(t, units);
         }
-        let stamp = &mut units.stamps[entry.unit as usize];
-        if stamp.run == self.run {
-            let known = &mut self.entries[stamp.at as usize];
-            if let Some(weight) = known.weight.checked_add(entry.weight) {
-                known.weight = weight;
-                return;
+        if units.merge {
+            let stamp = &mut units.stamps[entry.unit as usize];
+            if stamp.run == self.run {
+                let known = &mut self.entries[stamp.at as usize];
+                if let Some(weight) = known.weight.checked_add(entry.weight) {
+                    known.weight = weight;
+                    return;
+                }
             }
+            *stamp = Stamp { run: self.run, at: self.entries.len() as u32 };
         }
-        *stamp = Stamp { run: self.run, at: self.entries.len() as u32 };
-        self.entries.push(entry);
+        if units.timed {
+            self.firsts.push(first);
+        }
+        self.entries.push(Entry { begins: !same, ..entry });
+    }
+    /// A run begins.
+    #[inline]
+    fn begin(&mut self, t: u64, units: &mut Units) {
+        units.runs += 1;
+        self.run = units.runs;
+        if units.timed {
+            let next = |p: &u64| (t / p + 1).saturating_mul(*p);
+            self.until = units.periods.iter().map(next).min().unwrap_or(u64::MAX);
+        }
     }
 }

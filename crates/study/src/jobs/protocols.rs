@@ -4,6 +4,7 @@ use crate::{Answer, Charged, Done, Question, Row, What};
 use homenode_base::spaces::tag;
 use homenode_base::{TotalCost, VirtualTime};
 use homenode_coherence::hindsight::{Delayed, Hindsight, STARTS};
+use homenode_coherence::history::{Clocks, FirstTimes, History, Turn, turns};
 use homenode_coherence::optimum::Optimum;
 use homenode_coherence::protocols::{ALL, Timing};
 use homenode_coherence::{Choice, Effects, PageEngine};
@@ -17,7 +18,6 @@ pub(crate) fn period(choice: &Choice) -> Option<u64> {
     match choice.timing() {
         Timing::Order => None,
         Timing::Period(period) => Some(period),
-        Timing::Each => Some(1),
     }
 }
 
@@ -26,8 +26,6 @@ struct Counting {
     /// Place in the question.
     place: u32,
     engine: Box<dyn PageEngine>,
-    /// Across multiples of this nothing is folded.
-    period: Option<u64>,
     effects: Effects,
 }
 
@@ -44,59 +42,46 @@ pub(crate) struct ProtocolJob<'m> {
     protocols: Vec<Counting>,
     optima: Vec<Least>,
     between: u64,
-    /// Steps folded further than they come.
-    folded: Vec<Step>,
+    turns: Vec<Turn>,
 }
 
 impl<'m> ProtocolJob<'m> {
-    /// The ones that look at times, or the others with the optimum; `None` if there is nothing to do.
+    /// All of them, with the optimum; `None` if no machine has prices.
     pub(crate) fn new(
         choices: &[Choice],
         page_bytes: u64,
         machines: Vec<(u32, &'m Machine)>,
-        timed: bool,
     ) -> Option<ProtocolJob<'m>> {
         let machines: Vec<_> = machines.into_iter().filter(|(_, m)| m.sections.coherence.is_some()).collect();
         let counting = |(place, choice): (u32, &Choice)| {
-            let (engine, period) = (choice.engine(page_bytes), period(choice));
-            Counting { place, engine, period, effects: Effects::default() }
+            let engine = choice.engine(page_bytes);
+            Counting { place, engine, effects: Effects::default() }
         };
-        let asked = (0..).zip(choices).filter(|(_, c)| (c.timing() != Timing::Order) == timed);
-        let mut protocols: Vec<Counting> = asked.map(counting).collect();
-        // Those for whom accesses are folded alike stand together.
-        protocols.sort_by_key(|p| p.period);
+        let protocols = (0..).zip(choices).map(counting).collect();
         let optimum = |(machine, prices): (u32, &Coherence)| Least {
             machine,
             optimum: Optimum::new(prices, page_bytes),
             cost: TotalCost::ZERO,
         };
         let prices = machines.iter().filter_map(|(at, m)| Some((*at, m.sections.coherence.as_ref()?)));
-        let optima: Vec<Least> = if timed { Vec::new() } else { prices.map(optimum).collect() };
-        let nothing = machines.is_empty() || (protocols.is_empty() && optima.is_empty());
-        let (between, folded) = (0, Vec::new());
-        (!nothing).then_some(ProtocolJob { machines, protocols, optima, between, folded })
+        let optima: Vec<Least> = prices.map(optimum).collect();
+        let (between, turns) = (0, Vec::new());
+        (!machines.is_empty()).then_some(ProtocolJob { machines, protocols, optima, between, turns })
     }
 }
 
 impl Job for ProtocolJob<'_> {
-    fn block(&mut self, _: u64, steps: &[Step]) {
-        let first = steps[0].access.node;
-        if steps.iter().any(|s| s.access.node != first) {
-            self.between += steps.iter().map(|s| u64::from(s.access.weight)).sum::<u64>();
+    fn block(&mut self, number: u64, steps: &[Step]) {
+        self.timed_block(number, steps, &FirstTimes(steps));
+    }
+    fn timed_block(&mut self, _: u64, steps: &[Step], clocks: &dyn Clocks) {
+        turns(steps, &mut self.turns);
+        if self.turns.len() > 1 {
+            self.between += self.turns.iter().map(Turn::accesses).sum::<u64>();
         }
-        self.optima.iter_mut().for_each(|least| least.cost += least.optimum.page(steps));
-        let finest = self.protocols.first().and_then(|p| p.period);
-        let mut folded_by = None;
-        for p in &mut self.protocols {
-            // Steps come as the protocol with the shortest period needs them; others may take more at once.
-            let coarser = p.period.filter(|_| p.period > finest);
-            if coarser.is_some() && coarser != folded_by {
-                fold(steps, coarser, &mut self.folded);
-                folded_by = coarser;
-            }
-            let steps = if coarser.is_some() { &self.folded } else { steps };
-            p.engine.page(steps, &mut p.effects);
-        }
+        let history = History { steps, turns: &self.turns, clocks };
+        self.optima.iter_mut().for_each(|least| least.cost += least.optimum.turns(&history));
+        self.protocols.iter_mut().for_each(|p| p.engine.turns(&history, &mut p.effects));
     }
     fn rows(&self, page_bytes: u64, _: [u64; 2]) -> Vec<Row> {
         let mut rows = Vec::new();
@@ -108,23 +93,6 @@ impl Job for ProtocolJob<'_> {
         let optimum = |least: &Least| priced(least.machine, page_bytes, What::COHERENCE, least.cost, true);
         rows.extend(self.optima.iter().map(optimum));
         rows
-    }
-}
-
-/// Equal accesses in a row as one, but across multiples of the period.
-fn fold(steps: &[Step], period: Option<u64>, folded: &mut Vec<Step>) {
-    folded.clear();
-    for step in steps {
-        let Access { node, kind, class, weight, t } = step.access;
-        if let Some(Step { access: last, .. }) = folded.last_mut()
-            && (last.node, last.kind, last.class) == (node, kind, class)
-            && period.is_none_or(|p| last.t.0 / p == t.0 / p)
-            && let Some(sum) = last.weight.checked_add(weight)
-        {
-            last.weight = sum;
-            continue;
-        }
-        folded.push(*step);
     }
 }
 

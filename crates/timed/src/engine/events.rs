@@ -1,18 +1,14 @@
-//! The event queue, and what happens at each event.
+//! What happens at each event.
 use super::error::TimedError;
 use super::grants::{Deed, Grants, Object};
 use super::memory::{Access, Effects, Gaps, Memory};
 use super::messages::{Messages, Moved, Role, Waits};
+use super::queue::{self, Queue};
 use super::thread::{Doing, Thread, Times};
 use homenode_base::spaces::tag;
 use homenode_trace::DatasetReader;
 use homenode_trace::event::{Event, EventKind};
 use homenode_trace::order::{Feeds, Granted, Next};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
-/// Time; threads before messages; number of the thread or place of the message; turn of the thread or number of the message.
-type Entry = Reverse<(u64, bool, u64, u64)>;
 
 /// References of a piece.
 const PIECE_REFS: usize = 4096;
@@ -44,7 +40,7 @@ pub(super) struct Engine<'d, 'm, M: Memory> {
     gaps: &'m mut dyn Gaps,
     messages: Messages,
     grants: Grants,
-    queue: BinaryHeap<Entry>,
+    queue: Queue,
     effects: Effects,
     /// Threads let go by what happens now.
     let_go: Vec<u32>,
@@ -77,7 +73,7 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
             gaps,
             messages,
             grants: Grants::default(),
-            queue: BinaryHeap::new(),
+            queue: Queue::default(),
             effects: Effects::default(),
             let_go: Vec::new(),
             hits_max,
@@ -92,23 +88,28 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
         let mut now = 0;
         loop {
             self.wake(now);
-            let Some(Reverse((time, is_message, id, number))) = self.queue.pop() else {
+            let Some(next) = self.queue.pop() else {
                 if self.feeds.give_up_turns() {
                     continue;
                 }
                 return self.stuck();
             };
+            let time = next.time();
             debug_assert!(time >= now, "time runs forward");
             if time > now {
                 self.happened = 0;
             }
             now = time;
-            if is_message {
-                self.happened = u32::MAX;
-                self.message(number as u32, now);
-            } else if self.threads[id as usize].turn == number {
-                self.happened = self.happened.max(id as u32);
-                self.turn(id as u32, now)?;
+            match next.thread() {
+                None => {
+                    self.happened = u32::MAX;
+                    self.message(next.number as u32, now);
+                }
+                Some(thread) if self.threads[thread as usize].turn == next.number => {
+                    self.happened = self.happened.max(thread);
+                    self.turn(thread, now)?;
+                }
+                Some(_) => {}
             }
         }
     }
@@ -117,7 +118,7 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
     fn schedule(&mut self, thread: u32, time: u64) {
         let t = &mut self.threads[thread as usize];
         t.turn += 1;
-        self.queue.push(Reverse((time, false, thread.into(), t.turn)));
+        self.queue.push(queue::Event::turn(time, thread, t.turn));
     }
 
     /// Schedules whom the recording lets go on.
@@ -241,7 +242,7 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
 
     fn send(&mut self, thread: u32, path: super::path::Path, role: Role, now: u64) {
         let (number, order) = self.messages.send(thread, path, role);
-        self.queue.push(Reverse((now, true, order, number.into())));
+        self.queue.push(queue::Event::message(now, order, number));
     }
 
     /// Cuts the runs of those that lose lines.
@@ -264,7 +265,7 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
     fn message(&mut self, number: u32, now: u64) {
         let order = self.messages.order(number);
         let (thread, role) = match self.messages.step(number, now) {
-            Moved::On(time) => return self.queue.push(Reverse((time, true, order, number.into()))),
+            Moved::On(time) => return self.queue.push(queue::Event::message(time, order, number)),
             Moved::Over(thread, role) => (thread, role),
         };
         if role == Role::Posted {

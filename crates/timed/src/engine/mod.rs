@@ -8,7 +8,7 @@
 //! **Invariant:** events happen in the order (time, threads before messages, number), whatever is computed in advance: a run of
 //! hits is one event, which is cut where another processor takes a line of it away, and gives what single steps give.
 //!
-//! Reading order: [`Memory`] and `path` (what a memory system is asked), `events`, `thread` (runs), `grants` (locks and barriers),
+//! Reading order: [`Memory`] and `path` (what a memory system is asked), `events`, `queue`, `thread` (runs), `grants` (locks and barriers),
 //! `messages`, [`simulate`].
 mod error;
 mod events;
@@ -16,6 +16,7 @@ mod grants;
 mod memory;
 mod messages;
 mod path;
+mod queue;
 mod simulate;
 mod thread;
 

@@ -16,7 +16,7 @@ pub struct Layout {
     /// How many nodes.
     pub nodes: usize,
     /// Number of each shared page by its flat page number.
-    numbers: HashMap<u64, u32>,
+    numbers: Numbers,
     /// Home of each shared page.
     homes: Vec<u32>,
     /// Flat page number of each shared page.
@@ -56,7 +56,7 @@ impl Layout {
         }
         let limit = (shared.len() as u64).div_ceil(nodes as u64);
         let (mut home_pages, mut remote_pages, mut next) = (vec![0u64; nodes], vec![0u64; nodes], 0);
-        let (mut homes, mut numbers) = (Vec::with_capacity(shared.len()), HashMap::new());
+        let (mut homes, mut numbers) = (Vec::with_capacity(shared.len()), Vec::with_capacity(shared.len()));
         for page in &shared {
             let mut home = page.first as usize;
             while home_pages[home] == limit {
@@ -64,14 +64,14 @@ impl Layout {
                 next = (next + 1) % nodes;
             }
             home_pages[home] += 1;
-            numbers.insert(page.number, homes.len() as u32);
+            numbers.push((page.number, homes.len() as u32));
             homes.push(home as u32);
             (0..nodes).filter(|n| page.users >> n & 1 == 1 && *n != home).for_each(|n| remote_pages[n] += 1);
         }
         Ok(Layout {
             page_shift,
             nodes,
-            numbers,
+            numbers: Numbers::new(numbers),
             homes,
             flats: shared.iter().map(|p| p.number).collect(),
             home_pages,
@@ -83,7 +83,7 @@ impl Layout {
     /// Number of a shared page; `None` if one node has it alone.
     #[inline]
     pub fn number(&self, flat_page: u64) -> Option<u32> {
-        self.numbers.get(&flat_page).copied()
+        self.numbers.get(flat_page)
     }
     /// Home of a shared page.
     #[inline]
@@ -109,6 +109,45 @@ impl Layout {
     /// Pressure in percent below which all remote pages fit into every node's page cache (section 5, table 5).
     pub fn ideal_pressure(&self) -> f64 {
         100.0 * self.home_max() as f64 / (self.home_max() + self.remote_max()) as f64
+    }
+}
+
+/// Pages that lie further apart than this are in different stretches.
+const GAP_PAGES: u64 = 64;
+/// What has no number.
+const NO_NUMBER: u32 = u32::MAX;
+
+/// Numbers of pages: tables of stretches of memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Numbers {
+    /// First page of each stretch, ascending.
+    firsts: Vec<u64>,
+    stretches: Vec<Vec<u32>>,
+}
+
+impl Numbers {
+    /// Of pages with their numbers, each page once.
+    fn new(mut pages: Vec<(u64, u32)>) -> Numbers {
+        pages.sort_unstable();
+        let (mut numbers, mut last) = (Numbers::default(), None);
+        for (page, number) in pages {
+            if last.is_none_or(|last| page - last > GAP_PAGES) {
+                numbers.firsts.push(page);
+                numbers.stretches.push(Vec::new());
+            }
+            last = Some(page);
+            if let (Some(first), Some(stretch)) = (numbers.firsts.last(), numbers.stretches.last_mut()) {
+                stretch.resize((page - first) as usize, NO_NUMBER);
+                stretch.push(number);
+            }
+        }
+        numbers
+    }
+    #[inline]
+    fn get(&self, page: u64) -> Option<u32> {
+        let at = self.firsts.partition_point(|first| *first <= page).checked_sub(1)?;
+        let number = self.stretches[at].get(usize::try_from(page - self.firsts[at]).ok()?).copied()?;
+        (number != NO_NUMBER).then_some(number)
     }
 }
 
@@ -163,4 +202,27 @@ fn declared(data: &DatasetReader, page_shift: u32) -> Vec<(u64, u64)> {
 fn is_in(ranges: &[(u64, u64)], page: u64) -> bool {
     let before = ranges.partition_point(|r| r.0 <= page);
     before > 0 && ranges[before - 1].1 >= page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use homenode_base::Rng;
+
+    #[test]
+    fn numbers_are_found_and_no_others() {
+        let mut rng = Rng::new(9);
+        for _ in 0..50 {
+            let spread = 1 << rng.below(40);
+            let pages: HashMap<u64, u32> = (0..200).map(|n| (rng.below(spread) << 3 * rng.below(2), n)).collect();
+            let numbers = Numbers::new(pages.iter().map(|(page, number)| (*page, *number)).collect());
+            for (page, number) in &pages {
+                assert_eq!(numbers.get(*page), Some(*number));
+                assert_eq!(numbers.get(page + 1), pages.get(&(page + 1)).copied());
+                assert_eq!(numbers.get(page + 1000), pages.get(&(page + 1000)).copied());
+            }
+            assert_eq!(numbers.get(u64::MAX), None);
+        }
+        assert_eq!(Numbers::default().get(0), None);
+    }
 }

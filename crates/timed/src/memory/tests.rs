@@ -151,6 +151,46 @@ impl Memory for Checked {
     }
 }
 
+/// One access, an event of its own.
+fn refer(checked: &mut Checked, a: Access, now: u64) {
+    if checked.hits(a) {
+        checked.touched(a);
+        checked.check();
+    } else {
+        checked.miss(a, now, &mut Effects::default());
+    }
+}
+
+/// Every history of four references by two or three nodes to two pages: since a miss changes all state when it is asked for, these
+/// are all interleavings that the directory can see. The cache has two lines, for which both pages compete, and the page cache a frame.
+#[test]
+fn every_short_history_keeps_them_straight() {
+    let hybrid = Hybrid { cache_bytes: 64, threshold: [1, 1], daemon_gap: [1, 2], ..hybrid() };
+    let (mut histories, mut moved) = (0u32, 0);
+    for nodes in [2u32, 3] {
+        let layout = layout(nodes, nodes);
+        let ways = 4 * nodes;
+        for spec in archs::ALL {
+            for number in 0..ways.pow(4) {
+                let system = system(spec, &hybrid, layout.clone(), 50);
+                let (written, held) = (HashMap::new(), HashMap::new());
+                let mut checked = Checked { system, now: 0, written, held, checks: 0 };
+                for step in 0..4 {
+                    let way = number / ways.pow(step) % ways;
+                    let line = u64::from(way / 2 % 2) << 7;
+                    let access = Access { processor: way / 4, line, writes: way % 2 == 1 };
+                    refer(&mut checked, access, u64::from(step) * 1000);
+                }
+                assert_eq!(checked.checks, 4);
+                histories += 1;
+                moved += checked.system.counters().iter().map(|c| c.relocated + c.evicted).sum::<u64>();
+            }
+        }
+    }
+    assert_eq!(histories as usize, archs::ALL.len() * (8usize.pow(4) + 12usize.pow(4)));
+    assert!(moved > 1000, "{moved}");
+}
+
 fn random(seed: u64) -> DatasetReader {
     let (mut rng, mut b) = (Rng::new(seed), Builder::new(3));
     for _ in 0..400 {

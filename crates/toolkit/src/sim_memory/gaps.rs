@@ -132,7 +132,10 @@ impl Gaps for Run<'_, '_> {
         };
         self.source.known.set(known);
         // The last of them makes the reference.
-        let others = instructions.saturating_sub(1) as f64 * self.source.factor;
-        Ok(others.round().min(f64::from(u32::MAX)) as u32)
+        let others = instructions.saturating_sub(1);
+        if self.source.factor == 1.0 {
+            return Ok(u32::try_from(others).unwrap_or(u32::MAX));
+        }
+        Ok((others as f64 * self.source.factor).round().min(f64::from(u32::MAX)) as u32)
     }
 }

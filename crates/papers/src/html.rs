@@ -1,13 +1,30 @@
-//! A reproduction as one page of HTML that needs no other file: pictures stand inside it.
+//! A reproduction as one page of HTML that needs no other file: pictures stand inside it. And all files of it.
 use crate::doc::{ReproduceDoc, Table, Verdict};
-use crate::page::{Picture, Section, sections};
+use crate::page::{self, Picture, Section, sections};
+use homenode_command::{Failure, output};
 use std::fmt::Write;
+use std::path::Path;
 
 const WRITES: &str = "writing to a string cannot fail";
 const STYLE: &str = include_str!("../assets/page.css");
 
+/// The pages and the document; `pictures` are titles and names of files in the folder.
+pub(crate) fn write(doc: &ReproduceDoc, out: &Path, pictures: &[(String, String)]) -> Result<(), Failure> {
+    page::make(out)?;
+    let read = |(title, file): &(String, String)| {
+        let svg = std::fs::read_to_string(out.join(file));
+        let svg = svg.map_err(|e| Failure::work(format!("cannot read {}: {e}", out.join(file).display())))?;
+        Ok(Picture { title: title.clone(), file: file.clone(), svg })
+    };
+    let pictures = pictures.iter().map(read).collect::<Result<Vec<Picture>, Failure>>()?;
+    let named = |ending: &str| out.join(format!("{}.{ending}", doc.experiment));
+    output::write(&named("md"), page::markdown(doc, &pictures).as_bytes())?;
+    output::write(&named("html"), html(doc, &pictures).as_bytes())?;
+    output::write(&named("json"), doc.to_json().as_bytes())
+}
+
 /// The page.
-pub(crate) fn html(doc: &ReproduceDoc, pictures: &[Picture]) -> String {
+fn html(doc: &ReproduceDoc, pictures: &[Picture]) -> String {
     let title = format!("{} at size {}", esc(&doc.experiment), esc(&doc.size));
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" \

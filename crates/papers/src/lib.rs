@@ -81,7 +81,7 @@ pub fn reproduce(request: &ReproduceRequest, progress: &mut dyn Progress) -> Res
     let job = Job { only: &request.only, size: &request.size, folder: folder.path() };
     let (doc, pictures) = (paper.run)(&job, progress)?;
     if let Some(out) = &request.out {
-        page::write(&doc, out, &pictures.write(out)?)?;
+        html::write(&doc, out, &pictures.write(out)?)?;
     }
     Ok(doc)
 }

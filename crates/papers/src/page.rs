@@ -1,7 +1,6 @@
-//! A reproduction as text and as pages in Markdown and HTML.
+//! A reproduction as text and as a page in Markdown.
 use crate::doc::{self, ReproduceDoc, Verdict};
-use crate::html;
-use homenode_command::{Failure, output};
+use homenode_command::Failure;
 use homenode_table::{Column, Layout, Table};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -55,21 +54,6 @@ pub(crate) struct Section<'a> {
     pub(crate) tables: Vec<&'a doc::Table>,
     /// Pictures.
     pub(crate) pictures: Vec<&'a Picture>,
-}
-
-/// The pages and the document; `pictures` are titles and names of files in the folder.
-pub(crate) fn write(doc: &ReproduceDoc, out: &Path, pictures: &[(String, String)]) -> Result<(), Failure> {
-    make(out)?;
-    let read = |(title, file): &(String, String)| {
-        let svg = std::fs::read_to_string(out.join(file));
-        let svg = svg.map_err(|e| Failure::work(format!("cannot read {}: {e}", out.join(file).display())))?;
-        Ok(Picture { title: title.clone(), file: file.clone(), svg })
-    };
-    let pictures = pictures.iter().map(read).collect::<Result<Vec<Picture>, Failure>>()?;
-    let named = |ending: &str| out.join(format!("{}.{ending}", doc.experiment));
-    output::write(&named("md"), markdown(doc, &pictures).as_bytes())?;
-    output::write(&named("html"), html::html(doc, &pictures).as_bytes())?;
-    output::write(&named("json"), doc.to_json().as_bytes())
 }
 
 /// Tables and pictures, experiment by experiment where they are numbered: the picture `E8-gauss.svg` goes with the table

@@ -165,9 +165,9 @@ fn figure_4_1(trace: &[usize], prices @ (g, r): (i64, i64)) -> i64 {
     let mut so_far = [0; MEMORIES];
     for &processor in trace {
         let (mut least, mut cheapest, mut come) = (so_far[global], global, g);
-        for m in 0..global {
-            if so_far[m] + r < least + come {
-                (least, cheapest, come) = (so_far[m], m, r);
+        for (m, cost) in so_far.iter().take(global).enumerate() {
+            if cost + r < least + come {
+                (least, cheapest, come) = (*cost, m, r);
             }
         }
         let new = |m: usize| {

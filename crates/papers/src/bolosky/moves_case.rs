@@ -133,7 +133,7 @@ pub(super) fn judged(sor: Option<&Parts>) -> Vec<Judged> {
             "sor-1200-400",
             ours,
             &Measures::of([("remote", number(first)), ("global", number(second))]),
-            &place,
+            place,
         ),
     ]
 }

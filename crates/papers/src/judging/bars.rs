@@ -48,7 +48,7 @@ impl Bars {
 
     fn csv(&self) -> String {
         let of = |words: &str| -> Vec<Column> {
-            self.series.iter().map(|name| Column::new(&format!("{name}{words}"), Kind::Real)).collect()
+            self.series.iter().map(|name| Column::new(format!("{name}{words}"), Kind::Real)).collect()
         };
         let program = vec![Column::new("program", Kind::Text)];
         let mut table = Table::new([program, of(""), of(", least"), of(", greatest")].concat());

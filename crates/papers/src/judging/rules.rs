@@ -11,7 +11,7 @@ pub(crate) struct Measures {
 }
 
 impl Measures {
-    /// These numbers.
+    /// Numbers by name.
     pub(crate) fn of<const N: usize>(values: [(&'static str, f64); N]) -> Measures {
         Measures { values: values.into(), ..Measures::default() }
     }
@@ -64,7 +64,7 @@ pub(crate) enum Rule {
     },
     /// Numbers in this order, none above the next.
     Ascending {
-        /// Their names.
+        /// Names of the numbers.
         ascending: Vec<String>,
     },
     /// Programs found are those that are published, but for some.

@@ -3,7 +3,7 @@
 /// Where a page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// It was never accessed.
+    /// Before the first access.
     Absent,
     Expander,
     Frame(u32),

@@ -15,7 +15,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { exact: 200_000_000, rounds: 200 }
+        Limits { exact: 100_000_000, rounds: 200 }
     }
 }
 

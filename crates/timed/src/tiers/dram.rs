@@ -3,7 +3,7 @@
 /// Where a page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// It was never accessed.
+    /// Before the first access.
     Absent,
     Expander,
     Frame(u32),
@@ -104,8 +104,8 @@ impl Dram {
     /// Whether every frame is free or has the one page that is in it.
     pub(super) fn is_sound(&self) -> bool {
         let frames = self.frames.iter().zip(0..);
-        let held = frames.filter_map(|(page, frame)| page.map(|p| self.places[p as usize] == Place::Frame(frame)));
+        let mut held = frames.filter_map(|(page, frame)| page.map(|p| self.places[p as usize] == Place::Frame(frame)));
         let count = self.places.iter().filter(|p| matches!(p, Place::Frame(_))).count();
-        held.fold(true, |all, right| all && right) && count + self.free.len() == self.frames.len()
+        held.all(|right| right) && count + self.free.len() == self.frames.len()
     }
 }

@@ -178,7 +178,7 @@ impl SimTiersDoc {
     /// For people.
     pub fn to_text(&self) -> String {
         let mut text = format!(
-            "{} on {}\n{} pages of {} B, {} accesses to memory in {} ticks of {}; a page costs {} to move in and {} to move out ({})\n\
+            "{} on {}\n{} pages of {} B, {} accesses to memory in {} tick{} of {}; a page costs {} to move in and {} to move out ({})\n\
              all in DRAM {}, all in the expander {:.3} times that\n",
             self.dataset,
             self.machine,
@@ -186,6 +186,7 @@ impl SimTiersDoc {
             self.page_bytes,
             self.accesses,
             self.ticks,
+            if self.ticks == 1 { "" } else { "s" },
             self.tick,
             self.promote.0,
             self.demote.0,

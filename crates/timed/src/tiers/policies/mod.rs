@@ -19,7 +19,7 @@ pub struct Spec {
     pub name: &'static str,
     /// One line for lists.
     pub summary: &'static str,
-    /// Its parameter, from 1 on, if it has one.
+    /// Parameter, from 1 on, if there is one.
     pub param: Option<Param>,
     make: fn(&Given<'_>) -> Box<dyn TierPolicy>,
 }
@@ -54,7 +54,7 @@ pub(crate) trait TierPolicy {
 pub struct Choice {
     /// The policy.
     pub spec: &'static Spec,
-    /// Its parameter; 0 if it has none.
+    /// Value of the parameter; 0 if there is none.
     pub value: u32,
 }
 

@@ -150,7 +150,7 @@ struct Exporter<'a> {
     bindings: &'a [ThreadBinding],
     read: u64,
     written: u64,
-    /// The same references with their words moved.
+    /// References with their words moved, one for each as recorded.
     moved: Option<Beside<'a>>,
     total: u64,
     progress: &'a mut dyn Progress,

@@ -10,7 +10,7 @@
 //! moves takes room for its widest reference in that window, so that locations do not overlap where they go unless they
 //! overlapped before; a reference that spans two words goes where the first does.
 //!
-//! Reading order: [`words`] (the transform), [`stream`] (a source transformed), [`rule`] (as text). The slow obvious way is in `tests/realign.rs`.
+//! Reading order: [`words`] (the transform), [`stream`] (a source transformed), [`rule`] (as text). The slow obvious way is in `crates/sim/tests/realign.rs`.
 pub mod rule;
 pub mod stream;
 pub mod words;
@@ -56,7 +56,7 @@ pub enum Counted {
     /// All, those to private memory too.
     #[default]
     All,
-    /// Those to shared memory.
+    /// References to shared memory alone.
     Shared,
 }
 

@@ -16,9 +16,9 @@ const OTHERS_MAX: u64 = 1 << 22;
 /// What becomes of references to private memory, which never moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Private {
-    /// They are left out, as by [`SharedRefs`](crate::SharedRefs).
+    /// References left out, as by [`SharedRefs`](crate::SharedRefs).
     LeftOut,
-    /// They stay where they are, in order.
+    /// References kept where they are, in order.
     Kept,
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 pub(crate) const SCHEMA: &str = "https://github.com/homenode/homenode/schema/reproduce-1";
 
 /// Sizes of the programs on the command line, smallest first.
-pub(crate) const SIZES: [&str; 3] = ["XS", "S", "M"];
+pub(crate) const SIZES: [&str; 4] = ["XS", "S", "M", "P"];
 
 /// Published results beside ours, with a verdict on each claim.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

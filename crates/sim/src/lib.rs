@@ -7,7 +7,7 @@
 //!
 //! Reading order: [`evaluation`] (what comes out), [`evidence`] (what that does not rest on), [`evaluate`](mod@evaluate) (the passes), `affinity` and `lives` (where threads were told to run, and which lived beside each other), `replay` (one pass: `binding`,
 //! `split`, [`cache`], `memory_side`, `seen`, `fold`), `consumers` and `usage` (what is computed beside each other), [`engine`], [`filtered`], [`profile`], [`names`] (of addresses and code),
-//! [`whatif`], [`verify`]. The definitions, exact enough to recompute results by other means, are in `docs/design/replay.md`.
+//! [`whatif`], [`shared`] (what protocols of page coherence are asked about), [`realign`], [`verify`]. The definitions, exact enough to recompute results by other means, are in `docs/design/replay.md`.
 //!
 //! ```
 //! use homenode_machine::models;
@@ -52,9 +52,11 @@ mod memory_side;
 pub mod names;
 mod observer;
 pub mod profile;
+pub mod realign;
 mod replay;
 mod seen;
 mod setup;
+pub mod shared;
 mod split;
 mod usage;
 mod verified;
@@ -73,8 +75,10 @@ pub use evidence::Evidence;
 pub use filtered::{Filtered, Passed};
 pub use lives::lives;
 pub use profile::{Profile, Profiled};
+pub use realign::{Realigned, Realignment};
 pub use seen::Seen;
 pub use setup::{ReplayOptions, Setup};
+pub use shared::SharedRefs;
 pub use split::{Piece, Pieces, for_pieces};
 pub use usage::Usage;
 pub use verified::{Verified, VerifiedRow};

@@ -7,7 +7,7 @@
 //! budget and the number of workers, and answers of parts of a trace add up to the answer of the whole.
 //!
 //! Reading order: [`question`], [`what`], [`answer`](mod@answer), [`plain`] (slow and obvious), [`partition`], `fold`, `kernels`, `jobs`, `group`,
-//! [`folded`], [`shared`] (what protocols of page coherence are asked about), [`analyses`].
+//! [`folded`], [`analyses`]. [`SharedRefs`] is what protocols of page coherence are asked about.
 //!
 //! ```
 //! use homenode_base::NodeId;
@@ -44,14 +44,13 @@ mod kernels;
 pub mod partition;
 pub mod plain;
 pub mod question;
-pub mod shared;
 pub mod what;
 
 pub use answer::{Answer, Charged, Done, Row};
 pub use error::StudyError;
 pub use folded::{answer, answer_these};
+pub use homenode_sim::SharedRefs;
 pub use kernels::Vectors;
 pub use partition::{InMemory, Layout, Partition, Partitioner, Spill, Store};
 pub use question::{Question, Want};
-pub use shared::SharedRefs;
 pub use what::What;

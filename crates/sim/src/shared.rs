@@ -2,9 +2,10 @@
 //!
 //! Shared is what a program allocates for all its threads: globals, heap, mappings, and memory of which nothing is known.
 //! Stacks are private. Whether a word of it is ever touched by two processors is another question, whose answer stands
-//! beside ([`Done::between`](crate::Done::between)).
+//! beside the rows of a study.
+use crate::binding::ThreadBinding;
+use crate::evaluate::Objects;
 use homenode_analysis::UNKNOWN_OBJECT;
-use homenode_sim::{Objects, ThreadBinding};
 use homenode_trace::event::EventKind;
 use homenode_trace::order::{Piece, Source, Stream};
 use homenode_trace::{Event, Merged, TraceError};
@@ -31,8 +32,7 @@ impl<'a> SharedRefs<'a> {
 
 impl Source for SharedRefs<'_> {
     fn stream(&mut self, merge: u32) -> Result<Box<dyn Stream + '_>, TraceError> {
-        let known = vec![Known::default(); SLOTS];
-        let here = Here { objects: (self.objects)(), spaces: &self.spaces, known, generation: 1 };
+        let here = Here::new((self.objects)(), &self.spaces);
         Ok(Box::new(Shared { stream: self.source.stream(merge)?, here, refs: Vec::new() }))
     }
 }
@@ -50,7 +50,7 @@ struct Known {
 }
 
 /// What lies where now.
-struct Here<'a> {
+pub(crate) struct Here<'a> {
     objects: Box<dyn Objects + 'a>,
     spaces: &'a [u32],
     known: Vec<Known>,
@@ -58,9 +58,15 @@ struct Here<'a> {
     generation: u64,
 }
 
-impl Here<'_> {
+impl<'a> Here<'a> {
+    /// At the start of the trace.
+    pub(crate) fn new(objects: Box<dyn Objects + 'a>, spaces: &'a [u32]) -> Here<'a> {
+        Here { objects, spaces, known: vec![Known::default(); SLOTS], generation: 1 }
+    }
+
+    /// Whether memory is private that this reference is to.
     #[inline]
-    fn is_private(&mut self, r: &Merged) -> bool {
+    pub(crate) fn is_private(&mut self, r: &Merged) -> bool {
         let Some(&space) = self.spaces.get(r.thread as usize) else { return false };
         let slot = ((r.addr >> 12) ^ (r.addr >> 22) ^ u64::from(space)) as usize % SLOTS;
         let known = &self.known[slot];
@@ -77,7 +83,8 @@ impl Here<'_> {
         private
     }
 
-    fn event(&mut self, event: &Event) {
+    /// The next event.
+    pub(crate) fn event(&mut self, event: &Event) {
         self.objects.event(event);
         let sync = matches!(
             event.kind,

@@ -1,6 +1,6 @@
 //! Costs over those of local references, whether printed or measured: what claims are judged by.
 use super::printed::Row;
-use super::program::{Answers, Measured};
+use super::program::{Answers, Measured, ORIGINAL};
 use super::variant::{PROTOCOLS, Variant};
 use homenode_coherence::{Effect, Effects, effects};
 use homenode_command::Failure;
@@ -66,6 +66,8 @@ pub(super) struct View<'a> {
     pub(super) prices: &'a Coherence,
     /// Parameters.
     pub(super) variant: Variant,
+    /// Which layout counts as realigned.
+    pub(super) realigned: usize,
 }
 
 impl View<'_> {
@@ -75,7 +77,7 @@ impl View<'_> {
     }
     fn answers(&self, app: &str, realigned: bool) -> Option<&Answers> {
         let program = self.program(app)?;
-        if realigned { None } else { Some(&program.original) }
+        Some(&program.layouts[if realigned { self.realigned } else { ORIGINAL }])
     }
     /// What a protocol did.
     ///

@@ -22,8 +22,7 @@ use crate::paper::{Job, Page, Paper};
 use costs::{Printed, View};
 use homenode_command::{Failure, Progress};
 use homenode_machine::{Coherence, Machine, models};
-use program::{Asked, LIST, Measured, Recorded};
-use std::path::Path;
+use program::{Asked, LIST, Measured, Piece, REALIGNED, Recorder};
 use std::sync::mpsc::sync_channel;
 use variant::{BASE, OTHERS, Variant};
 
@@ -65,15 +64,16 @@ struct Context<'a> {
 
 impl Context<'_> {
     fn view<'v>(&'v self, programs: &'v [Measured]) -> View<'v> {
-        View { programs, prices: self.printed.prices, variant: BASE }
+        View { programs, prices: self.printed.prices, variant: BASE, realigned: REALIGNED }
     }
 }
 
 /// Every experiment, in the order of the page.
-static ALL: [Spec; 7] = [
+static ALL: [Spec; 8] = [
     Spec { id: "E1", title: "exact rows", looks: false, of_size: false, conclude: |c, _| Ok(prices::exact(c.machine, &c.printed)) },
     Spec { id: "E2", title: "programs", looks: true, of_size: false, conclude: |c, p| Ok(tables::cards(c.size, &c.view(p))) },
     Spec { id: "E3", title: "protocols", looks: true, of_size: true, conclude: |c, p| tables::original(&c.printed, &c.view(p)) },
+    Spec { id: "E4", title: "re-aligned", looks: true, of_size: true, conclude: |c, p| tables::realigned(&c.printed, &c.view(p)) },
     Spec { id: "E5", title: "the text", looks: true, of_size: true, conclude: |c, p| Ok(open::of_text(&c.printed, &c.view(p))) },
     Spec { id: "E6", title: "orders", looks: true, of_size: true, conclude: |c, p| Ok(orders::orders(&c.printed, &c.view(p))) },
     Spec { id: "E7", title: "crossings", looks: true, of_size: true, conclude: |c, p| Ok(orders::crossing(&c.printed, &c.view(p))) },
@@ -109,10 +109,9 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
     let sweeps = chosen.iter().any(|s| s.id == "E8");
     let variants: Vec<Variant> = std::iter::once(BASE).chain(OTHERS.into_iter().filter(|_| sweeps)).collect();
     let recordings = if smallest { 1 } else { RECORDINGS };
-    let measured = match looks {
-        true => measured(&Asked::new(machine.clone(), &variants)?, (job.folder, job.size), recordings, progress)?,
-        false => Vec::new(),
-    };
+    let asked = Asked::new(machine.clone(), &variants)?;
+    let recorder = Recorder { folder: job.folder, size: job.size, asked: &asked, all_layouts: sweeps };
+    let measured = if looks { measured(&recorder, recordings, progress)? } else { Vec::new() };
     let mut found = Vec::new();
     for spec in &chosen {
         let each: Result<Vec<Found>, Failure> = match spec.looks {
@@ -134,10 +133,9 @@ fn too_small(judged: Judged) -> Judged {
     Judged { verdict: Verdict::CannotBeKnown, why, turns: [false; 2], ..judged }
 }
 
-/// All recordings of all programs, by recording. While protocols look at one, the next is recorded.
+/// All recordings of all programs, by recording. While protocols look at one, the next is recorded and cut.
 fn measured(
-    asked: &Asked,
-    (folder, size): (&Path, &str),
+    recorder: &Recorder<'_>,
     recordings: usize,
     progress: &mut dyn Progress,
 ) -> Result<Vec<Vec<Measured>>, Failure> {
@@ -145,9 +143,10 @@ fn measured(
         let (send, receive) = sync_channel(0);
         scope.spawn(move || {
             for (listed, number) in LIST.iter().flat_map(|l| (0..recordings).map(move |n| (l, n))) {
-                let recorded = Recorded::new(listed, (folder, size), number, asked, &mut ());
-                if send.send(recorded).is_err() {
-                    return;
+                // Nobody receives any more after a failure.
+                let done = recorder.record(listed, number, &mut |piece| drop(send.send(Ok(piece))));
+                if let Err(failure) = done {
+                    return drop(send.send(Err(failure)));
                 }
             }
         });
@@ -155,8 +154,17 @@ fn measured(
         for (i, listed) in (0..).zip(&LIST) {
             progress.at(listed.app, i, Some(LIST.len() as u64));
             for of_recording in &mut all {
-                let recorded = receive.recv().map_err(|_| Failure::work("recording ended early"))?;
-                of_recording.push(recorded?.measured()?);
+                let mut one = Measured::new(listed.app);
+                loop {
+                    match receive.recv().map_err(|_| Failure::work("recording ended early"))?? {
+                        Piece::Cut(cut) => one.ask(&cut)?,
+                        Piece::End(counted) => {
+                            one.counted = counted;
+                            break;
+                        }
+                    }
+                }
+                of_recording.push(one);
             }
         }
         Ok(all)

@@ -12,22 +12,12 @@ const PRINTED: [usize; 4] = [UPT, INV, UPT_DEL, INV_DEL];
 /// Part by which exact sums must differ for an order to count; ours.
 const APART: f64 = 0.10;
 
-/// What the claims on one program are called.
-struct Ids {
-    app: &'static str,
-    order: &'static str,
-    crossing: &'static str,
-}
-
-const fn ids(app: &'static str, order: &'static str, crossing: &'static str) -> Ids {
-    Ids { app, order, crossing }
-}
-
-const ORIGINAL: [Ids; 4] = [
-    ids("FFT", "order-fft", "crossing-fft"),
-    ids("SIMPLE", "order-simple", "crossing-simple"),
-    ids("WEATHER", "order-weather", "crossing-weather"),
-    ids("SPEECH", "order-speech", "crossing-speech"),
+/// What the claims on one program are called: on orders, on orders of realigned data, on crossings.
+const IDS: [(&str, [&str; 3]); 4] = [
+    ("FFT", ["order-fft", "order-fft-realigned", "crossing-fft"]),
+    ("SIMPLE", ["order-simple", "order-simple-realigned", "crossing-simple"]),
+    ("WEATHER", ["order-weather", "order-weather-realigned", "crossing-weather"]),
+    ("SPEECH", ["order-speech", "order-speech-realigned", "crossing-speech"]),
 ];
 
 /// Pairs of protocols.
@@ -95,14 +85,14 @@ fn cause(app: &str, realigned: bool, page: u64, pair: [usize; 2], printed: &Prin
 /// E6: every pair of protocols that exact sums separate keeps its order in our programs.
 pub(super) fn orders(printed: &Printed<'_>, ours: &View<'_>) -> Found {
     let (mut judged, mut rows) = (Vec::new(), Vec::new());
-    for one in &ORIGINAL {
-        let (kept, all, lost) = kept(one.app, false, printed, ours);
+    for (id, app, realigned) in IDS.iter().flat_map(|(app, ids)| [(ids[0], *app, false), (ids[1], *app, true)]) {
+        let (kept, all, lost) = kept(app, realigned, printed, ours);
         let measures = Measures::default().value("orders lost", (all - kept) as f64).value("orders", all as f64);
         let why = match lost.first() {
             None => "all keep their order".to_owned(),
             Some(_) => format!("lost: {}", lost.iter().map(|l| why_lost(l)).collect::<Vec<_>>().join("; ")),
         };
-        judged.push(CLAIMS.ruled(one.order, format!("{kept} of {all}"), &measures, &why));
+        judged.push(CLAIMS.ruled(id, format!("{kept} of {all}"), &measures, &why));
         rows.extend(lost);
     }
     Found { tables: vec![lost_table(rows)], judged, ..Found::default() }
@@ -163,23 +153,25 @@ fn alike(theirs: &(Vec<(usize, usize)>, bool), ours: &(Vec<(usize, usize)>, bool
 /// E7: page sizes at which one protocol overtakes another.
 pub(super) fn crossing(printed: &Printed<'_>, ours: &View<'_>) -> Found {
     let (mut judged, mut rows) = (Vec::new(), Vec::new());
-    for one in &ORIGINAL {
+    for (app, [.., id]) in IDS {
         let (mut same, mut all, mut other) = (0, 0, Vec::new());
         for pair in pairs() {
-            let Some(theirs) = crossings(printed, one.app, pair, APART) else { continue };
-            let Some(mine) = crossings(&OnPrintedPages(printed, ours), one.app, pair, APART) else { continue };
+            let Some(theirs) = crossings(printed, app, pair, APART) else { continue };
+            let Some(mine) = crossings(&OnPrintedPages(printed, ours), app, pair, APART) else { continue };
             let fits = alike(&theirs, &mine);
             (same, all) = (same + usize::from(fits), all + 1);
             let row = [named(pair), places(&theirs.0), places(&mine.0)];
             if !fits {
-                other.push(format!("{}: there {}, here {}", row[0], row[1], row[2]));
+                let page = PAGES[theirs.0.iter().chain(&mine.0).map(|c| c.0).min().unwrap_or(0)];
+                let cause = cause(app, false, page, pair, printed, ours);
+                other.push(format!("{}: there {}, here {}; at {page} B {cause}", row[0], row[1], row[2]));
             }
             let verdict = if fits { "same" } else { "another" };
-            rows.push([one.app.to_owned()].into_iter().chain(row).chain([verdict.to_owned()]).collect());
+            rows.push([app.to_owned()].into_iter().chain(row).chain([verdict.to_owned()]).collect());
         }
         let measures = Measures::default().value("pairs that cross elsewhere", (all - same) as f64).value("pairs", all as f64);
         let why = if other.is_empty() { "all cross where theirs do".into() } else { other.join("; ") };
-        judged.push(CLAIMS.ruled(one.crossing, format!("{same} of {all}"), &measures, &why));
+        judged.push(CLAIMS.ruled(id, format!("{same} of {all}"), &measures, &why));
     }
     let table = Table {
         title: "page sizes in bytes between which one protocol overtakes the other; where they are within 10 % of each other, neither is ahead".into(),

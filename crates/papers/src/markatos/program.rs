@@ -1,12 +1,13 @@
 //! The four programs, recorded now with 64 threads, and what every protocol did with them.
-use super::variant::{self, PAGES, PROTOCOLS, Variant};
+use super::variant::{self, BASE, PAGES, PROTOCOLS, Variant};
 use crate::judging::work::{together, workers};
 use crate::programs::{self, Run};
 use homenode_base::{NodeId, TotalCost};
 use homenode_coherence::{Choice, Effects};
-use homenode_command::{Failure, Progress};
+use homenode_command::Failure;
 use homenode_machine::Machine;
 use homenode_sim::names::NameTable;
+use homenode_sim::realign::{Private, Realigned, Realignment};
 use homenode_sim::{Objects, ThreadBinding};
 use homenode_study::{Answer, Layout, Partition, Partitioner, Question, SharedRefs, StudyError, What};
 use homenode_trace::dataset::DatasetReader;
@@ -65,11 +66,25 @@ pub(super) struct Measured {
     pub(super) app: &'static str,
     /// Its references.
     pub(super) counted: Counted,
-    /// As it lies in memory.
-    pub(super) original: Answers,
+    /// By layout of its data: as it lies in memory ([`ORIGINAL`]), and realigned in several ways.
+    pub(super) layouts: [Answers; LAYOUTS],
 }
 
+/// As data lie in memory.
+pub(super) const ORIGINAL: usize = 0;
+/// Realigned; pages are marked by the size that is simulated, windows count all references.
+pub(super) const REALIGNED: usize = 1;
+/// O4: pages are marked by 4 KB whatever is simulated.
+pub(super) const MARKED_BY_4K: usize = 2;
+/// O5: windows count shared references alone, so many of them as are among a million of all.
+pub(super) const SHARED_WINDOWS: usize = 3;
+const LAYOUTS: usize = 4;
+
+/// Page sizes of the paper's realigned tables.
+const PAGES_REALIGNED: [u64; 5] = [256, 1024, 4096, 16384, 65536];
+
 /// What protocols did with one layout of data.
+#[derive(Default)]
 pub(super) struct Answers {
     effects: BTreeMap<(String, u64), Effects>,
     optimum: BTreeMap<u64, TotalCost>,
@@ -98,70 +113,131 @@ impl Answers {
 pub(super) struct Asked {
     machine: Machine,
     protocols: Vec<Choice>,
+    /// Those of the defaults.
+    defaults: Vec<Choice>,
 }
 
 impl Asked {
     /// The protocols of all variants on the paper's machine.
     pub(super) fn new(machine: Machine, variants: &[Variant]) -> Result<Asked, Failure> {
-        let mut names: Vec<String> = Vec::new();
-        for variant in variants {
-            for page in PAGES {
-                names.extend((0..PROTOCOLS.len()).map(|role| variant.protocol(role, page)));
-            }
-        }
-        names.sort_unstable();
-        names.dedup();
-        let protocols = names.iter().map(|name| Choice::parse(name).map_err(Failure::work));
-        Ok(Asked { machine, protocols: protocols.collect::<Result<_, _>>()? })
+        Ok(Asked { machine, protocols: choices(variants)?, defaults: choices(&[BASE])? })
     }
 
-    fn question(&self, bindings: Vec<ThreadBinding>, pages: &[u64]) -> Question {
+    /// With the protocols of all variants, or with the defaults.
+    fn question(&self, bindings: Vec<ThreadBinding>, pages: &[u64], variants: bool) -> Question {
         let mut question = Question::new(vec![self.machine.clone()], vec![bindings], pages.to_vec());
-        question.protocols.clone_from(&self.protocols);
+        question.protocols.clone_from(if variants { &self.protocols } else { &self.defaults });
         question
     }
 }
 
-/// A recording, cut into parts for the protocols.
-pub(super) struct Recorded {
-    listed: &'static Listed,
-    counted: Counted,
+/// What the recorder hands over.
+pub(super) enum Piece {
+    /// One layout of data, cut into parts for the protocols.
+    Cut(Box<Cut>),
+    /// All layouts of a recording were handed over.
+    End(Counted),
+}
+
+/// A question with its references.
+pub(super) struct Cut {
+    layout: usize,
     question: Question,
     partition: Partition,
 }
 
-impl Recorded {
-    /// Builds the program if this is the first of its recordings, and records it; the number of the recording is the seed
-    /// that deals its work.
+/// Where to record, what, and whom to give it to.
+pub(super) struct Recorder<'a> {
+    /// Programs and recordings.
+    pub(super) folder: &'a Path,
+    /// XS, S, M or P.
+    pub(super) size: &'a str,
+    /// Questions.
+    pub(super) asked: &'a Asked,
+    /// Whether the other ways of realignment are wanted too.
+    pub(super) all_layouts: bool,
+}
+
+impl Recorder<'_> {
+    /// Builds the program if this is the first of its recordings, records it, and cuts it; the number of the recording is
+    /// the seed that deals its work.
     ///
     /// # Errors
     /// No compiler that can build it, or it fails.
-    pub(super) fn new(
+    pub(super) fn record(
+        &self,
         listed: &'static Listed,
-        (folder, size): (&Path, &str),
         number: usize,
-        asked: &Asked,
-        progress: &mut dyn Progress,
-    ) -> Result<Recorded, Failure> {
-        let name = listed.name;
+        give: &mut dyn FnMut(Piece),
+    ) -> Result<(), Failure> {
+        let (name, folder) = (listed.name, self.folder);
         let failed = |e: std::io::Error| Failure::work(format!("cannot write {}: {e}", folder.display()));
         if number == 0 && !programs::built(folder, name, listed.source, listed.defines).map_err(failed)? {
             return Err(Failure::work(format!("{name} cannot be built: a C compiler is needed (homenode doctor)")));
         }
         let run = Run { folder, name, threads: PROCESSORS.into(), number, phase: Some("traced") };
-        let reader = run.recorded(["-s", size, "-r", &(number + 1).to_string()], progress)?;
+        let reader = run.recorded(["-s", self.size, "-r", &(number + 1).to_string()], &mut ())?;
+        let names = NameTable::new(&reader)?;
         let all = (0..reader.threads()).map(|t| reader.refs(t)).sum();
-        let question = asked.question(bindings(&reader), &PAGES);
-        let mut source = Again { data: &reader, kind: OrderKind::Model };
-        let (partition, counted) = partitioned(&reader, &question, &mut source)?;
-        Ok(Recorded { listed, counted: Counted { all, ..counted }, question, partition })
+        let recorded = || Again { data: &reader, kind: OrderKind::Model };
+        let question = self.asked.question(bindings(&reader), &PAGES, true);
+        let places = question.bindings[0].clone();
+        let mut all_refs = recorded();
+        let objects = || -> Box<dyn Objects + '_> { Box::new(names.follow()) };
+        let mut shared = SharedRefs::new(&mut all_refs, &objects, &places);
+        let (partition, counted) = partitioned(&question, &mut shared)?;
+        give(Piece::Cut(Box::new(Cut { layout: ORIGINAL, question, partition })));
+        let counted = Counted { all, ..counted };
+        for (layout, how, pages) in layouts(counted).into_iter().filter(|l| self.all_layouts || l.0 == REALIGNED) {
+            let question = self.asked.question(bindings(&reader), &pages, false);
+            let mut all_refs = recorded();
+            let objects = || -> Box<dyn Objects + '_> { Box::new(names.follow()) };
+            let mut source = Realigned::new(&mut all_refs, &objects, &places, how, Private::LeftOut).map_err(Failure::work)?;
+            let (partition, _) = partitioned(&question, &mut source)?;
+            give(Piece::Cut(Box::new(Cut { layout, question, partition })));
+        }
+        give(Piece::End(counted));
+        Ok(())
     }
+}
 
-    /// What all protocols did.
-    pub(super) fn measured(self) -> Result<Measured, Failure> {
-        let original = answers(&self.question, &self.partition)?;
-        Ok(Measured { app: self.listed.app, counted: self.counted, original })
+/// Every way to realign, with the page sizes that one pass is good for.
+fn layouts(counted: Counted) -> Vec<(usize, Realignment, Vec<u64>)> {
+    let ppm = counted.shared * 1_000_000 / counted.all.max(1);
+    let mut all = Vec::new();
+    for page in PAGES_REALIGNED {
+        all.push((REALIGNED, Realignment::by_pages_of(page), vec![page]));
+        all.push((SHARED_WINDOWS, Realignment::by_pages_of(page).shared_alone(ppm), vec![page]));
     }
+    all.push((MARKED_BY_4K, Realignment::by_pages_of(4096), PAGES_REALIGNED.to_vec()));
+    all
+}
+
+impl Measured {
+    /// Nothing yet.
+    pub(super) fn new(app: &'static str) -> Measured {
+        Measured { app, counted: Counted::default(), layouts: Default::default() }
+    }
+    /// Asks the protocols about a layout.
+    ///
+    /// # Errors
+    /// The question cannot be answered.
+    pub(super) fn ask(&mut self, cut: &Cut) -> Result<(), Failure> {
+        answer(&cut.question, &cut.partition, &mut self.layouts[cut.layout])
+    }
+}
+
+/// The protocols of variants, each once.
+fn choices(variants: &[Variant]) -> Result<Vec<Choice>, Failure> {
+    let mut names: Vec<String> = Vec::new();
+    for variant in variants {
+        for page in PAGES {
+            names.extend((0..PROTOCOLS.len()).map(|role| variant.protocol(role, page)));
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    names.iter().map(|name| Choice::parse(name).map_err(Failure::work)).collect()
 }
 
 /// Each thread on a processor of its own.
@@ -171,24 +247,18 @@ fn bindings(reader: &DatasetReader) -> Vec<ThreadBinding> {
     (0..reader.threads()).map(binding).collect()
 }
 
-/// The references to shared memory, cut into regions of the largest page, and how many there are.
-fn partitioned(
-    reader: &DatasetReader,
-    question: &Question,
-    source: &mut dyn Source,
-) -> Result<(Partition, Counted), Failure> {
-    let names = NameTable::new(reader)?;
-    let objects = || -> Box<dyn Objects + '_> { Box::new(names.follow()) };
-    let mut shared = SharedRefs::new(source, &objects, &question.bindings[0]);
-    let layout = Layout { region_bytes: question.blocks.last().copied(), ..Layout::default() };
+/// References cut into regions of the largest page, and how many there are.
+fn partitioned(question: &Question, source: &mut dyn Source) -> Result<(Partition, Counted), Failure> {
+    let layout = Layout { region_bytes: PAGES.last().copied(), ..Layout::default() };
     let mut partitioner = Partitioner::new(question, layout).map_err(Failure::work)?;
     let mut counted = Counted::default();
-    let mut stream = shared.stream(0)?;
+    let mut stream = source.stream(0)?;
     while let Some(piece) = stream.pull()? {
         counted.shared += piece.refs.len() as u64;
         counted.writes += piece.refs.iter().filter(|r| r.op.writes()).count() as u64;
         partitioner.refs(piece.refs).map_err(Failure::work)?;
     }
+    drop(stream);
     Ok((partitioner.finish().map_err(Failure::work)?, counted))
 }
 
@@ -196,7 +266,7 @@ fn partitioned(
 const PARTS_EACH: usize = 6;
 
 /// The folded engine's answer, on all processors: answers of parts add up.
-fn answers(question: &Question, partition: &Partition) -> Result<Answers, Failure> {
+fn answer(question: &Question, partition: &Partition, found: &mut Answers) -> Result<(), Failure> {
     let regions = partition.regions();
     let step = regions.div_ceil(workers() * PARTS_EACH).max(1);
     let next = AtomicUsize::new(0);
@@ -217,7 +287,6 @@ fn answers(question: &Question, partition: &Partition) -> Result<Answers, Failur
             whole.add(&part).map_err(Failure::work)?;
         }
     }
-    let mut found = Answers { effects: BTreeMap::new(), optimum: BTreeMap::new() };
     for row in &whole.rows {
         if row.what == What::COHERENCE {
             found.optimum.insert(row.block_bytes, row.cost);
@@ -229,5 +298,5 @@ fn answers(question: &Question, partition: &Partition) -> Result<Answers, Failur
             found.effects.insert((variant::key(protocol), row.block_bytes), effects);
         }
     }
-    Ok(found)
+    Ok(())
 }

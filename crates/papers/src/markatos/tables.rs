@@ -85,6 +85,24 @@ pub(super) fn original(printed: &Printed<'_>, ours: &View<'_>) -> Result<Found, 
     Ok(found)
 }
 
+/// Numbers of the figures with realigned data, and their program.
+const REALIGNED: [(u32, &str); 4] = [(9, "FFT"), (10, "SPEECH"), (11, "SIMPLE"), (12, "WEATHER")];
+
+/// E4: tables 10 to 13 and figures 9 to 12, with what the text says of them.
+pub(super) fn realigned(printed: &Printed<'_>, ours: &View<'_>) -> Result<Found, Failure> {
+    let mut found = Found { judged: super::open::of_realigned(ours), ..Found::default() };
+    for number in 10..=13 {
+        found.tables.extend(table(number, printed.rows, ours)?);
+    }
+    found.tables.push(optimum(true, ours));
+    let all: Vec<usize> = (0..PROTOCOLS.len()).collect();
+    for (number, app) in REALIGNED {
+        let title = format!("Figure {number}: {app} re-aligned");
+        found.figures.push(drawn(format!("E4-figure-{number}"), title, (app, true), &all, printed, ours));
+    }
+    Ok(found)
+}
+
 /// A table of the paper beside ours: `printed / ours` in every cell.
 fn table(number: u32, rows: &[Row], ours: &View<'_>) -> Result<Option<Table>, Failure> {
     let mine: Vec<&Row> = rows.iter().filter(|r| r.table == number).collect();

@@ -256,3 +256,14 @@ pub(super) fn best(costs: &dyn Costs) -> Reckoned {
         measures: Measures::default().value("worst over the best", worst.0),
     }
 }
+
+/// INV.FREEZ of FFT, realigned, over everything remote: least and greatest.
+pub(super) fn realigned_freezing(costs: &dyn Costs) -> Reckoned {
+    let remote = costs.all_remote("FFT").unwrap_or(f64::NAN);
+    let over = line(costs, "FFT", true, FREEZ).into_iter().map(|l| l.1 / remote);
+    let (low, high) = over.fold((f64::INFINITY, 0.0f64), |(l, h), x| (l.min(x), h.max(x)));
+    Reckoned {
+        shown: format!("{low:.2} to {high:.2}"),
+        measures: Measures::default().value("least over all remote", low).value("greatest over all remote", high),
+    }
+}

@@ -42,9 +42,8 @@ fn remote(prices: &Coherence, writes: f64) -> f64 {
 impl Printed<'_> {
     /// The row of a protocol.
     pub(super) fn row(&self, app: &str, realigned: bool, role: usize, page_bytes: u64) -> Option<&Row> {
-        let wanted = |r: &&Row| {
-            (r.table_kind(), r.policy, r.page_bytes) == ((app, realigned), PROTOCOLS[role], page_bytes)
-        };
+        let wanted =
+            |r: &&Row| (r.table_kind(), r.policy, r.page_bytes) == ((app, realigned), PROTOCOLS[role], page_bytes);
         self.rows.iter().find(wanted)
     }
 }
@@ -171,7 +170,14 @@ mod tests {
             for i in [4, 5, 6, 7] {
                 let off = (found[i] - row.cells[i]).abs();
                 // Replications were reckoned from the printed traffic and os, whichever says more.
-                assert!(off <= 0.0011 + 1e-4 * found[i], "{} {} {i}: {}, {}", row.app, row.policy, found[i], row.cells[i]);
+                assert!(
+                    off <= 0.0011 + 1e-4 * found[i],
+                    "{} {} {i}: {}, {}",
+                    row.app,
+                    row.policy,
+                    found[i],
+                    row.cells[i]
+                );
             }
         }
     }

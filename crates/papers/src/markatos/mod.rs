@@ -70,14 +70,62 @@ impl Context<'_> {
 
 /// Every experiment, in the order of the page.
 static ALL: [Spec; 8] = [
-    Spec { id: "E1", title: "exact rows", looks: false, of_size: false, conclude: |c, _| Ok(prices::exact(c.machine, &c.printed)) },
-    Spec { id: "E2", title: "programs", looks: true, of_size: false, conclude: |c, p| Ok(tables::cards(c.size, &c.view(p))) },
-    Spec { id: "E3", title: "protocols", looks: true, of_size: true, conclude: |c, p| tables::original(&c.printed, &c.view(p)) },
-    Spec { id: "E4", title: "re-aligned", looks: true, of_size: true, conclude: |c, p| tables::realigned(&c.printed, &c.view(p)) },
-    Spec { id: "E5", title: "the text", looks: true, of_size: true, conclude: |c, p| Ok(open::of_text(&c.printed, &c.view(p))) },
-    Spec { id: "E6", title: "orders", looks: true, of_size: true, conclude: |c, p| Ok(orders::orders(&c.printed, &c.view(p))) },
-    Spec { id: "E7", title: "crossings", looks: true, of_size: true, conclude: |c, p| Ok(orders::crossing(&c.printed, &c.view(p))) },
-    Spec { id: "E8", title: "open points", looks: true, of_size: true, conclude: |c, p| Ok(open::points(&c.printed, p)) },
+    Spec {
+        id: "E1",
+        title: "exact rows",
+        looks: false,
+        of_size: false,
+        conclude: |c, _| Ok(prices::exact(c.machine, &c.printed)),
+    },
+    Spec {
+        id: "E2",
+        title: "programs",
+        looks: true,
+        of_size: false,
+        conclude: |c, p| Ok(tables::cards(c.size, &c.view(p))),
+    },
+    Spec {
+        id: "E3",
+        title: "protocols",
+        looks: true,
+        of_size: true,
+        conclude: |c, p| tables::original(&c.printed, &c.view(p)),
+    },
+    Spec {
+        id: "E4",
+        title: "re-aligned",
+        looks: true,
+        of_size: true,
+        conclude: |c, p| tables::realigned(&c.printed, &c.view(p)),
+    },
+    Spec {
+        id: "E5",
+        title: "the text",
+        looks: true,
+        of_size: true,
+        conclude: |c, p| Ok(open::of_text(&c.printed, &c.view(p))),
+    },
+    Spec {
+        id: "E6",
+        title: "orders",
+        looks: true,
+        of_size: true,
+        conclude: |c, p| Ok(orders::orders(&c.printed, &c.view(p))),
+    },
+    Spec {
+        id: "E7",
+        title: "crossings",
+        looks: true,
+        of_size: true,
+        conclude: |c, p| Ok(orders::crossing(&c.printed, &c.view(p))),
+    },
+    Spec {
+        id: "E8",
+        title: "open points",
+        looks: true,
+        of_size: true,
+        conclude: |c, p| Ok(open::points(&c.printed, p)),
+    },
 ];
 
 /// The paper's machine.
@@ -104,7 +152,8 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
     let chosen: Vec<&Spec> = choose(job.only)?.into_iter().filter(|s| !(smallest && s.id == "E8")).collect();
     let machine = machine()?;
     let rows = printed::rows();
-    let context = Context { machine: &machine, printed: Printed { rows: &rows, prices: coherence(&machine)? }, size: job.size };
+    let context =
+        Context { machine: &machine, printed: Printed { rows: &rows, prices: coherence(&machine)? }, size: job.size };
     let looks = chosen.iter().any(|s| s.looks);
     let sweeps = chosen.iter().any(|s| s.id == "E8");
     let variants: Vec<Variant> = std::iter::once(BASE).chain(OTHERS.into_iter().filter(|_| sweeps)).collect();

@@ -14,14 +14,34 @@ type OfText = (&'static str, Reckon, &'static str);
 const TEXT: [OfText; 12] = [
     ("speech-inv", text::speech_inv, "a stand-in: within a factor of three"),
     ("speech-inv-del", text::speech_inv_del, "a stand-in: within a factor of 1.5"),
-    ("fft-4k", text::fft_4k, "a stand-in: within a factor of 1.5; where it differs, by multicasts of UPT.DEL: steps after the first write pages that all have"),
+    (
+        "fft-4k",
+        text::fft_4k,
+        "a stand-in: within a factor of 1.5; where it differs, by multicasts of UPT.DEL: steps after the first write pages that all have",
+    ),
     ("half", text::half, "medians of pages from 1 KB"),
-    ("small-pages", text::small_pages, "UPT against INV; in the paper's exact sums SPEECH at 256 B is an exception too: a write there goes to 62 copies"),
-    ("updates", text::updates_win, "UPT against INV, UPT.DEL against INV.DEL, all pages; the paper's own exact sums disagree too"),
-    ("counters", text::counters_help, "each protocol with and without a counter; the paper's own tables have exceptions too"),
+    (
+        "small-pages",
+        text::small_pages,
+        "UPT against INV; in the paper's exact sums SPEECH at 256 B is an exception too: a write there goes to 62 copies",
+    ),
+    (
+        "updates",
+        text::updates_win,
+        "UPT against INV, UPT.DEL against INV.DEL, all pages; the paper's own exact sums disagree too",
+    ),
+    (
+        "counters",
+        text::counters_help,
+        "each protocol with and without a counter; the paper's own tables have exceptions too",
+    ),
     ("explodes", text::explodes, "pages of 64 KB over pages of 64 B"),
     ("bounded", text::bounded, "INV over INV.DEL"),
-    ("freez-flat", text::freezing_is_flat, "64 KB over 64 B, and from 256 B over everything remote; where it is well below, copies of pages that nobody writes stay local; where it grows, FFT is too small for its largest pages"),
+    (
+        "freez-flat",
+        text::freezing_is_flat,
+        "64 KB over 64 B, and from 256 B over everything remote; where it is well below, copies of pages that nobody writes stay local; where it grows, FFT is too small for its largest pages",
+    ),
     ("freez-upt", text::updates_near_freezing, "UPT over INV.FREEZ"),
     ("inv-worst", text::inv_is_worst, "pages from 4 KB"),
 ];
@@ -30,7 +50,11 @@ const OF_REALIGNED: [OfText; 6] = [
     ("realigned-fft-4k", text::realigned, "a stand-in: within a factor of 1.5"),
     ("realigned-inv", text::realigned_inv, "the paper's own tables have 58 times at best"),
     ("realigned-upt", text::realigned_upt, "the order of magnitude of the greatest gain"),
-    ("realigned-all", text::realigned_all, "cells before over cells after; the paper's own tables have five that get worse"),
+    (
+        "realigned-all",
+        text::realigned_all,
+        "cells before over cells after; the paper's own tables have five that get worse",
+    ),
     ("realigned-best", text::best, "the better of both counters re-aligned over the best of all, within 10 %"),
     ("realigned-freez", text::realigned_freezing, "FFT, pages from 256 B"),
 ];
@@ -66,10 +90,8 @@ fn judged_realigned(printed: &Printed<'_>, ours: &View<'_>) -> Vec<Judged> {
 }
 
 /// O4 and O5: other ways to realign.
-const LAYOUTS: [(&str, usize); 2] = [
-    ("O4: pages are marked by 4 KB", MARKED_BY_4K),
-    ("O5: windows of shared references alone", SHARED_WINDOWS),
-];
+const LAYOUTS: [(&str, usize); 2] =
+    [("O4: pages are marked by 4 KB", MARKED_BY_4K), ("O5: windows of shared references alone", SHARED_WINDOWS)];
 
 /// E8.
 pub(super) fn points(printed: &Printed<'_>, programs: &[Measured]) -> Found {

@@ -35,7 +35,12 @@ fn apart(costs: [f64; 2]) -> f64 {
 }
 
 /// Orders of one program: kept, of so many, and rows on those that are not.
-fn kept(app: &'static str, realigned: bool, printed: &Printed<'_>, ours: &View<'_>) -> (usize, usize, Vec<Vec<String>>) {
+fn kept(
+    app: &'static str,
+    realigned: bool,
+    printed: &Printed<'_>,
+    ours: &View<'_>,
+) -> (usize, usize, Vec<Vec<String>>) {
     let (mut kept, mut all, mut lost) = (0, 0, Vec::new());
     for page in PAGES {
         for pair in pairs() {
@@ -76,7 +81,10 @@ fn cause(app: &str, realigned: bool, page: u64, pair: [usize; 2], printed: &Prin
         let row = printed.row(app, realigned, role, page)?;
         let theirs = row.exact_cells(printed.prices, role);
         let (column, by) = dearest(&mine, &theirs);
-        Some((by.abs(), format!("{} of {}: {:.1} here, {:.1} there", CELLS[column], PROTOCOLS[role], mine[column], theirs[column])))
+        Some((
+            by.abs(),
+            format!("{} of {}: {:.1} here, {:.1} there", CELLS[column], PROTOCOLS[role], mine[column], theirs[column]),
+        ))
     };
     let most = pair.into_iter().filter_map(far).max_by(|a, b| a.0.total_cmp(&b.0));
     most.map_or_else(String::new, |m| m.1)
@@ -103,12 +111,25 @@ fn why_lost(row: &[String]) -> String {
 }
 
 fn lost_table(mut rows: Vec<Vec<String>>) -> Table {
-    let columns = ["program", "page", "one", "other", "one, printed", "other, printed", "one, ours", "other, ours", "farthest off, cycles a reference"];
+    let columns = [
+        "program",
+        "page",
+        "one",
+        "other",
+        "one, printed",
+        "other, printed",
+        "one, ours",
+        "other, ours",
+        "farthest off, cycles a reference",
+    ];
     if rows.is_empty() {
         rows.push(columns.map(|_| "-".to_owned()).to_vec());
     }
     Table {
-        title: format!("pairs that exact sums of the printed tables set apart by {:.0} % or more and whose order is another here (cost over local)", 100.0 * APART),
+        title: format!(
+            "pairs that exact sums of the printed tables set apart by {:.0} % or more and whose order is another here (cost over local)",
+            100.0 * APART
+        ),
         columns: texts(&columns),
         rows,
     }
@@ -169,7 +190,8 @@ pub(super) fn crossing(printed: &Printed<'_>, ours: &View<'_>) -> Found {
             let verdict = if fits { "same" } else { "another" };
             rows.push([app.to_owned()].into_iter().chain(row).chain([verdict.to_owned()]).collect());
         }
-        let measures = Measures::default().value("pairs that cross elsewhere", (all - same) as f64).value("pairs", all as f64);
+        let measures =
+            Measures::default().value("pairs that cross elsewhere", (all - same) as f64).value("pairs", all as f64);
         let why = if other.is_empty() { "all cross where theirs do".into() } else { other.join("; ") };
         judged.push(CLAIMS.ruled(id, format!("{same} of {all}"), &measures, &why));
     }

@@ -53,7 +53,12 @@ pub(super) fn exact(machine: &Machine, printed: &Printed<'_>) -> Found {
         listed_flips(),
         unlisted.join("; ")
     );
-    Found { tables: vec![machine_table(prices), rows_table(rows, prices), flips_table(rows, prices)], judged, notes: vec![note], ..Found::default() }
+    Found {
+        tables: vec![machine_table(prices), rows_table(rows, prices), flips_table(rows, prices)],
+        judged,
+        notes: vec![note],
+        ..Found::default()
+    }
 }
 
 fn words(f: &super::printed::Flip) -> String {
@@ -120,7 +125,9 @@ const TABLE_1: [(&str, Price); 6] = [
 const WRITTEN: [i64; 6] = [90, 5, 100, 10, 4, 500];
 
 fn machine_table(prices: &Coherence) -> Table {
-    let row = |((name, of), written): (&(&str, Price), i64)| vec![(*name).to_owned(), written.to_string(), of(prices).to_string()];
+    let row = |((name, of), written): (&(&str, Price), i64)| {
+        vec![(*name).to_owned(), written.to_string(), of(prices).to_string()]
+    };
     Table {
         title: "table 1, cycles".into(),
         columns: texts(&["parameter", "printed", "machine markatos"]),
@@ -162,4 +169,3 @@ fn flips_table(rows: &[Row], prices: &Coherence) -> Table {
         rows: flips(rows, prices).iter().map(row).collect(),
     }
 }
-

@@ -35,17 +35,8 @@ pub(super) struct Row {
 }
 
 /// Names of [`Row::cells`].
-pub(super) const CELLS: [&str; 9] = [
-    "local",
-    "remote",
-    "repl.",
-    "multicasts",
-    "os",
-    "traffic repl.",
-    "traffic remote",
-    "traffic multicasts",
-    "mls",
-];
+pub(super) const CELLS: [&str; 9] =
+    ["local", "remote", "repl.", "multicasts", "os", "traffic repl.", "traffic remote", "traffic multicasts", "mls"];
 
 /// All 168 rows, table by table.
 pub(super) fn rows() -> Vec<Row> {
@@ -162,14 +153,7 @@ pub(super) fn flips(rows: &[Row], prices: &Coherence) -> Vec<Flip> {
             let (printed, exact) = ([a, b].map(|r| r.printed(prices)), [a, b].map(|r| r.cost(prices)));
             if (printed[0] - printed[1]) * (exact[0] - exact[1]) < 0.0 {
                 let pair = [a.policy, b.policy];
-                found.push(Flip {
-                    app: a.app,
-                    realigned: a.realigned,
-                    page_bytes: a.page_bytes,
-                    pair,
-                    printed,
-                    exact,
-                });
+                found.push(Flip { app: a.app, realigned: a.realigned, page_bytes: a.page_bytes, pair, printed, exact });
             }
         }
     }

@@ -33,12 +33,7 @@ const MESH: &str = include_str!("../../../../workloads/markatos/m_mesh.c");
 
 /// All, in the order of the paper's table of programs.
 pub(super) static LIST: [Listed; 4] = [
-    Listed {
-        app: "FFT",
-        name: "m_fft",
-        source: include_str!("../../../../workloads/markatos/m_fft.c"),
-        defines: &[],
-    },
+    Listed { app: "FFT", name: "m_fft", source: include_str!("../../../../workloads/markatos/m_fft.c"), defines: &[] },
     Listed { app: "SIMPLE", name: "m_simple", source: MESH, defines: &[] },
     Listed { app: "WEATHER", name: "m_weather", source: MESH, defines: &["-DHN_WEATHER=1"] },
     Listed {
@@ -192,7 +187,8 @@ impl Recorder<'_> {
             let question = self.asked.question(bindings(&reader), &pages, false);
             let mut all_refs = recorded();
             let objects = || -> Box<dyn Objects + '_> { Box::new(names.follow()) };
-            let mut source = Realigned::new(&mut all_refs, &objects, &places, how, Private::LeftOut).map_err(Failure::work)?;
+            let mut source =
+                Realigned::new(&mut all_refs, &objects, &places, how, Private::LeftOut).map_err(Failure::work)?;
             let (partition, _) = partitioned(&question, &mut source)?;
             give(Piece::Cut(Box::new(Cut { layout, question, partition })));
         }

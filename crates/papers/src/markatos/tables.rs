@@ -40,7 +40,8 @@ pub(super) fn cards(size: &str, ours: &View<'_>) -> Found {
         let printed = writes(card.app).unwrap_or(f64::NAN);
         let length = if size == "P" { miss(millions[0], card.millions[0]) } else { None };
         let misses = [("length", length), ("shared share", miss(share, theirs)), ("write share", miss(write, printed))];
-        let missed: Vec<String> = misses.iter().filter_map(|(what, m)| Some(format!("{what} {:+.0} %", 100.0 * (*m)?))).collect();
+        let missed: Vec<String> =
+            misses.iter().filter_map(|(what, m)| Some(format!("{what} {:+.0} %", 100.0 * (*m)?))).collect();
         far += missed.len();
         let note = if missed.is_empty() { "-".to_owned() } else { format!("{}: {}", missed.join(", "), card.why) };
         rows.push(vec![
@@ -185,5 +186,11 @@ pub(super) fn drawn(
     lines.push(line("optimum".into(), &|page| ours.optimum(app, realigned, page)));
     lines.push(line("all remote".into(), &|_| ours.all_remote(app)));
     lines.push(line("all local".into(), &|_| Some(1.0)));
-    Figure { name, title, axes: ["page size (bytes)", "mean cost of a shared reference (local references)"], log: true, lines }
+    Figure {
+        name,
+        title,
+        axes: ["page size (bytes)", "mean cost of a shared reference (local references)"],
+        log: true,
+        lines,
+    }
 }

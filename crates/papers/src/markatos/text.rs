@@ -118,7 +118,9 @@ pub(super) fn counters_help(costs: &dyn Costs) -> Reckoned {
     let all: usize = worse.iter().map(|w| w.0.len()).sum();
     Reckoned {
         shown: format!("worse in {}", words.join("; ")),
-        measures: Measures::default().value("cells that are worse", all as f64).value("of these with 64 words or more", large as f64),
+        measures: Measures::default()
+            .value("cells that are worse", all as f64)
+            .value("of these with 64 words or more", large as f64),
     }
 }
 
@@ -165,9 +167,8 @@ pub(super) fn freezing_is_flat(costs: &dyn Costs) -> Reckoned {
 /// UPT over INV.FREEZ: the median of all cells.
 pub(super) fn updates_near_freezing(costs: &dyn Costs) -> Reckoned {
     let cells = APPS.into_iter().flat_map(|app| PAGES.map(|page| (app, page)));
-    let ratio = |(app, page): (&str, u64)| {
-        Some(costs.cost(app, false, UPT, page)? / costs.cost(app, false, FREEZ, page)?)
-    };
+    let ratio =
+        |(app, page): (&str, u64)| Some(costs.cost(app, false, UPT, page)? / costs.cost(app, false, FREEZ, page)?);
     let mut all: Vec<f64> = cells.filter_map(ratio).collect();
     all.sort_by(f64::total_cmp);
     let middle = all.get(all.len() / 2).copied().unwrap_or(f64::NAN);
@@ -214,7 +215,10 @@ fn greatest_gain(costs: &dyn Costs, role: usize) -> Reckoned {
     let all = gains(costs, &[role]);
     let best = all.iter().max_by(|a, b| a.1.total_cmp(&b.1));
     let (name, gain) = best.map_or(("", f64::NAN), |b| (b.0.as_str(), b.1));
-    Reckoned { shown: format!("at best {gain:.1} times ({name})"), measures: Measures::default().value("greatest gain", gain) }
+    Reckoned {
+        shown: format!("at best {gain:.1} times ({name})"),
+        measures: Measures::default().value("greatest gain", gain),
+    }
 }
 
 /// What realignment gains for plain invalidation, at best.
@@ -233,7 +237,9 @@ pub(super) fn realigned_all(costs: &dyn Costs) -> Reckoned {
     let worse: Vec<String> = all.iter().filter(|g| g.1 < 1.0).map(|g| format!("{} ({:.2})", g.0, g.1)).collect();
     Reckoned {
         shown: format!("worse in {} of {}: {}", worse.len(), all.len(), listed(&worse)),
-        measures: Measures::default().value("cells that get worse", worse.len() as f64).value("cells", all.len() as f64),
+        measures: Measures::default()
+            .value("cells that get worse", worse.len() as f64)
+            .value("cells", all.len() as f64),
     }
 }
 

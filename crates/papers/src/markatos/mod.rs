@@ -193,9 +193,14 @@ fn measured(
         scope.spawn(move || {
             for (listed, number) in LIST.iter().flat_map(|l| (0..recordings).map(move |n| (l, n))) {
                 // Nobody receives any more after a failure.
-                let done = recorder.record(listed, number, &mut |piece| drop(send.send(Ok(piece))));
+                let mut gone = false;
+                let done = recorder.record(listed, number, &mut |piece| gone |= send.send(Ok(piece)).is_err());
                 if let Err(failure) = done {
-                    return drop(send.send(Err(failure)));
+                    gone = true;
+                    _ = send.send(Err(failure));
+                }
+                if gone {
+                    return;
                 }
             }
         });

@@ -253,7 +253,7 @@ pub(super) fn best(costs: &dyn Costs) -> Reckoned {
         let counted = least(true, &[UPT_DEL, INV_DEL]);
         let all = least(true, &[UPT, INV, UPT_DEL, INV_DEL]).min(least(false, &[UPT, INV, UPT_DEL, INV_DEL]));
         let over = counted / all;
-        if over.is_finite() && !(over <= worst.0) {
+        if over.is_finite() && (worst.0.is_nan() || over > worst.0) {
             worst = (over, format!("{app} {page}"));
         }
     }

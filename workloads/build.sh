@@ -57,4 +57,9 @@ one p_gauss thesis/p_gauss.c "$@"
 one p_qsort thesis/p_qsort.c "$@"
 one p_matmult thesis/matmult.c "$@" -DHN_TASKS=1
 one p_life thesis/p_life.c "$@"
+# Programs after Markatos and Chronaki.
+one m_fft markatos/m_fft.c -I "$here/thesis" "$@"
+one m_simple markatos/m_mesh.c -I "$here/thesis" "$@"
+one m_weather markatos/m_mesh.c -I "$here/thesis" "$@" -DHN_WEATHER=1
+one m_speech markatos/m_speech.c -I "$here/thesis" "$@"
 one killme killme.c "$@"

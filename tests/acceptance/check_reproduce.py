@@ -1,4 +1,4 @@
-"""Reproductions of Bolosky 1993 and Thakkar 2008, whole: exact rows, a verdict and a reason for every claim, page, pictures
+"""Reproductions of Bolosky 1993, Thakkar 2008 and Markatos 1993, whole: exact rows, a verdict and a reason for every claim, page, pictures
 and data; Thakkar's verdicts are drawn again here from the numbers of the page.
 
     check_reproduce.py [--homenode PATH] [--size S] [--keep DIR] [--against OTHER.json]
@@ -241,6 +241,55 @@ def directions(saved, differ):
     yield "pages on which uniform and hop-sensitive", same(max(row[1] for row in differ) <= 7.76)
 
 
+# Claims of Markatos and Chronaki that follow from printed numbers: identities, and what the tables contradict.
+COHERENCE_EXACT = 19
+CONTRADICTED = ["a counter starts at an eighth", "the tables: invalidation beats updates only", "the tables: update protocols",
+                "the tables: counters are always useful", "the tables: re-alignment gains two orders", "the tables: re-alignment improves all"]
+
+
+def coherence(session, size):
+    """`reproduce markatos`: exact rows to the last, a verdict with a reason for each claim, tables, pictures and data."""
+    out = session.path(f"reproduce/markatos-{size}")
+    began = time.monotonic()
+    session.run("reproduce", "markatos", "--size", size, "-o", out, timeout=3600)
+    seconds = time.monotonic() - began
+    document = json.loads((out / "markatos.json").read_text())
+    expect(not schema.problems(document), "the document is of its schema")
+    claims = document["claims"]
+    exact = [c for c in claims if c["what"].startswith("E1: ")]
+    expect(len(exact) == COHERENCE_EXACT, f"{len(exact)} claims of E1")
+    for c in exact:
+        wanted = "differs" if any(what in c["what"] for what in CONTRADICTED) else "identity"
+        expect(c["verdict"] == wanted, f"{c['what']}: {c['verdict']}, not {wanted}: {c['ours']}")
+    for c in claims:
+        expect(c["ours"] and c["why"] and "not measured" not in c["ours"], f"{c['what']}: {c['ours']}")
+        judged = size != "XS" or c["what"][:2] in ("E1", "E2") or c["verdict"] == "cannot be known"
+        expect(judged, f"{c['what']}: size XS judges exact rows alone")
+    for t in document["tables"]:
+        expect(t["rows"] and all(len(r) == len(t["columns"]) for r in t["rows"]), f"{t['title']}: rows as wide as headings")
+    for number in range(2, 14):
+        expect(sum(f"table {number}, " in t["title"] for t in document["tables"]) == 1, f"table {number} of the paper")
+    expect(any("lists 17; it lacks SPEECH at 256 B" in n for n in document["notes"]), "which pair the other list lacks")
+    pictures = sorted(out.glob("*.svg"))
+    expect(len(pictures) == 12, f"the paper's twelve figures: {len(pictures)}")
+    for picture in pictures:
+        expect(picture.read_text().endswith("</svg>\n") and picture.with_suffix(".csv").exists(), f"{picture.name} is whole, with data")
+    counts = collections.Counter(c["verdict"] for c in claims)
+    print(f"  {seconds:.0f} s; {len(claims)} claims: " + ", ".join(f"{counts[v]} {v}" for v in VERDICTS))
+
+
+def coherence_smallest(session):
+    """Markatos and Chronaki again at size XS."""
+    coherence(session, "XS")
+
+
+@slow_check
+@alone
+def coherence_again(session):
+    """`reproduce markatos --size S`: every claim with a verdict on programs of a quarter of the paper's length."""
+    coherence(session, "S")
+
+
 @slow_check
 @alone
 def thesis_at_its_size(session):
@@ -259,7 +308,8 @@ def main():
         def thesis_again(session):
             """The thesis again on our programs."""
             reproduced(session, options.size, options.against)
-        sys.exit(bool(harness.run_all(Session(options.homenode, options.keep or folder), [guided_placement, thesis_again])))
+        checks = [guided_placement, coherence_smallest, thesis_again]
+        sys.exit(bool(harness.run_all(Session(options.homenode, options.keep or folder), checks)))
 
 
 if __name__ == "__main__":

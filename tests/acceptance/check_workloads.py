@@ -106,13 +106,13 @@ def other_sizes(session):
         expect(len(sums) == 1, f"{n} keys: {sums}")
     sums = {result(folder / name, "-n", "9", "-i", "3", "-p", "16") for name in ("sorbyr", "sorbyc")}
     expect(len(sums) == 1, f"relaxed by rows and by columns: {sums}")
-    for name in ("p_qsort", "p_matmult", "p_gauss", "cholesky", "chip"):
+    for name in ("p_qsort", "p_matmult", "p_gauss", "cholesky", "chip", "m_fft", "m_simple", "m_weather", "m_speech"):
         sums = {result(folder / name, "-r", seed, "-p", "5") for seed in ("1", "2", "3")}
         expect(len(sums) == 1, f"{name}: who does what changes no result: {sums}")
     small = {"fft": "16", "gauss": "2", "matmult": "1", "em3d": "16", "bfs": "2", "water": "27", "mp3d": "64",
              "raytrace": "1", "barnes": "512", "e_fft": "4", "e_simp": "3", "e_hyd": "3", "e_nasa": "3", "gauss_bands": "2",
              "sorbyr": "3", "sorbyc": "3", "matmult_timed": "1", "plytrace": "20", "cholesky": "2", "p_gauss": "2",
-             "p_matmult": "1", "p_life": "3"}
+             "p_matmult": "1", "p_life": "3", "m_fft": "4", "m_simple": "4", "m_weather": "4", "m_speech": "4"}
     for name, n in small.items():
         result(folder / name, "-n", n, "-p", "16")
 

@@ -22,10 +22,12 @@ pub enum Effect {
     FetchMapped = 5,
     /// A copy of another processor given up because of a write.
     Invalidation = 6,
+    /// A write that sends updates to one holder at least, beside what each of them costs.
+    Multicast = 7,
 }
 
 /// Number of [`Effect`]s.
-pub const EFFECTS: usize = 7;
+pub const EFFECTS: usize = 8;
 
 /// The events of protocols of page coherence, by [`Effect`]; a machine without prices
 /// ([`Sections::coherence`](homenode_machine::Sections::coherence)) cannot do them.
@@ -39,6 +41,7 @@ pub static PROTOCOLS: Family = Family {
         Kind { name: "fetch", part: Part::Copy, price: |m, b, _, _| on(m, Effect::Fetch, b) },
         Kind { name: "fetch of a mapped page", part: Part::Copy, price: |m, b, _, _| on(m, Effect::FetchMapped, b) },
         Kind { name: "invalidation", part: Part::Served, price: |m, b, _, _| on(m, Effect::Invalidation, b) },
+        Kind { name: "multicast", part: Part::Served, price: |m, b, _, _| on(m, Effect::Multicast, b) },
     ],
 };
 
@@ -50,6 +53,7 @@ const ALL: [Effect; EFFECTS] = [
     Effect::Fetch,
     Effect::FetchMapped,
     Effect::Invalidation,
+    Effect::Multicast,
 ];
 
 fn on(machine: &Machine, effect: Effect, page_bytes: u64) -> Cost {
@@ -65,7 +69,7 @@ impl Effect {
             Effect::RemoteWrite | Effect::Update => prices.remote_write,
             Effect::Fetch => transfer(prices, page_bytes) + prices.fault,
             Effect::FetchMapped => transfer(prices, page_bytes) + prices.fault * 2,
-            Effect::Invalidation => Cost::ZERO,
+            Effect::Invalidation | Effect::Multicast => Cost::ZERO,
         }
     }
 }

@@ -75,7 +75,7 @@ impl AllCounters {
         }
     }
 
-    /// Effects of the whole history of a page, by counter; invalidations, which cost nothing, are not counted.
+    /// Effects of the whole history of a page, by counter; invalidations and multicasts, which cost nothing, are not counted.
     pub fn page(&mut self, steps: &[Step]) -> [Effects; LANES] {
         for step in steps {
             let node = step.access.node;

@@ -136,6 +136,7 @@ impl Table {
         let others = self.holders(page, processor);
         if self.update {
             effects.add(Effect::Update, others.len() as u64);
+            effects.add(Effect::Multicast, u64::from(!others.is_empty()));
         } else if !others.is_empty() {
             effects.add(Effect::Invalidation, others.len() as u64);
             for p in 0..self.processors {

@@ -9,10 +9,11 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 /// Headers of the workloads.
-const HEADERS: [(&str, &str); 3] = [
+const HEADERS: [(&str, &str); 4] = [
     ("hn_workload.h", include_str!("../../../workloads/hn_workload.h")),
     ("thesis.h", include_str!("../../../workloads/thesis/thesis.h")),
     ("presto.h", include_str!("../../../workloads/thesis/presto.h")),
+    ("markatos.h", include_str!("../../../workloads/markatos/markatos.h")),
 ];
 
 /// A run of a built workload to be recorded.

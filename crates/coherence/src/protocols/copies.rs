@@ -18,6 +18,7 @@ impl Copies {
         effects.add(if holds { Effect::Local } else { Effect::RemoteWrite }, times);
         let others = self.holders.len() as u64 - u64::from(holds);
         effects.add(Effect::Update, times * (others + u64::from(holds && master)));
+        effects.add(Effect::Multicast, times * u64::from(others > 0));
         holds
     }
 

@@ -1,0 +1,286 @@
+//! Markatos and Chronaki 1993 again: protocols of page coherence on 64 processors, with a verdict on what the paper says.
+//!
+//! The traces are gone, so programs of ours stand in: orders can be compared, digits cannot. What follows from printed numbers
+//! needs no programs. Each program is recorded three times, with three seeds, and what recordings disagree about is unsettled.
+//!
+//! Reading order: this file, [`variant`] (what protocols are asked), [`program`] (what is run), [`costs`], [`text`] and [`orders`]
+//! (what is claimed), then what makes tables of it.
+mod costs;
+mod open;
+mod orders;
+mod prices;
+mod printed;
+mod program;
+mod tables;
+mod text;
+mod variant;
+
+use crate::doc::{ReproduceDoc, SCHEMA, Table, Verdict};
+use crate::judging::claims::{self, Claims, Judged};
+use crate::judging::{Found, Pictures, settled};
+use crate::paper::{Job, Page, Paper};
+use costs::{Printed, View};
+use homenode_command::{Failure, Progress};
+use homenode_machine::{Coherence, Machine, models};
+use program::{Asked, LIST, Measured, Piece, REALIGNED, Recorder};
+use std::sync::mpsc::sync_channel;
+use variant::{BASE, OTHERS, Variant};
+
+/// What was published.
+pub(crate) const CLAIMS: Claims = Claims(include_str!("../../data/markatos_claims.json"));
+
+pub(crate) static SPEC: Paper = Paper {
+    name: "markatos",
+    summary: "update, invalidate, counters and freezing of Markatos and Chronaki 1993: E1 to E8",
+    experiments: Some("E1 to E8"),
+    run,
+};
+
+/// Recordings of each program.
+const RECORDINGS: usize = 3;
+/// At this size programs are too small to judge what hangs on them.
+const SMALLEST: &str = "XS";
+
+/// What an experiment makes of one recording of every program.
+type Conclude = fn(&Context<'_>, &[Measured]) -> Result<Found, Failure>;
+
+/// One experiment.
+struct Spec {
+    id: &'static str,
+    title: &'static str,
+    /// Whether it looks at programs.
+    looks: bool,
+    /// Whether its claims hang on how large programs are.
+    of_size: bool,
+    conclude: Conclude,
+}
+
+/// What all experiments look at beside programs.
+struct Context<'a> {
+    machine: &'a Machine,
+    printed: Printed<'a>,
+    size: &'a str,
+}
+
+impl Context<'_> {
+    fn view<'v>(&'v self, programs: &'v [Measured]) -> View<'v> {
+        View { programs, prices: self.printed.prices, variant: BASE, realigned: REALIGNED }
+    }
+}
+
+/// Every experiment, in the order of the page.
+static ALL: [Spec; 8] = [
+    Spec {
+        id: "E1",
+        title: "exact rows",
+        looks: false,
+        of_size: false,
+        conclude: |c, _| Ok(prices::exact(c.machine, &c.printed)),
+    },
+    Spec {
+        id: "E2",
+        title: "programs",
+        looks: true,
+        of_size: false,
+        conclude: |c, p| Ok(tables::cards(c.size, &c.view(p))),
+    },
+    Spec {
+        id: "E3",
+        title: "protocols",
+        looks: true,
+        of_size: true,
+        conclude: |c, p| tables::original(&c.printed, &c.view(p)),
+    },
+    Spec {
+        id: "E4",
+        title: "re-aligned",
+        looks: true,
+        of_size: true,
+        conclude: |c, p| tables::realigned(&c.printed, &c.view(p)),
+    },
+    Spec {
+        id: "E5",
+        title: "the text",
+        looks: true,
+        of_size: true,
+        conclude: |c, p| Ok(open::of_text(&c.printed, &c.view(p))),
+    },
+    Spec {
+        id: "E6",
+        title: "orders",
+        looks: true,
+        of_size: true,
+        conclude: |c, p| Ok(orders::orders(&c.printed, &c.view(p))),
+    },
+    Spec {
+        id: "E7",
+        title: "crossings",
+        looks: true,
+        of_size: true,
+        conclude: |c, p| Ok(orders::crossing(&c.printed, &c.view(p))),
+    },
+    Spec {
+        id: "E8",
+        title: "open points",
+        looks: true,
+        of_size: true,
+        conclude: |c, p| Ok(open::points(&c.printed, p)),
+    },
+];
+
+/// The paper's machine.
+fn machine() -> Result<Machine, Failure> {
+    models::find("markatos").ok_or_else(|| Failure::work("there is no machine markatos"))
+}
+
+fn coherence(machine: &Machine) -> Result<&Coherence, Failure> {
+    machine.sections.coherence.as_ref().ok_or_else(|| Failure::work("machine markatos has no prices of coherence"))
+}
+
+/// Headings of a table.
+fn texts(all: &[&str]) -> Vec<String> {
+    all.iter().map(|t| (*t).to_owned()).collect()
+}
+
+/// Runs the experiments of these names, or all if there is none.
+///
+/// # Errors
+/// A name that does not exist; a program that cannot be built or recorded.
+fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
+    let smallest = job.size == SMALLEST;
+    // Open points are not judged by programs that are too small.
+    let chosen: Vec<&Spec> = choose(job.only)?.into_iter().filter(|s| !(smallest && s.id == "E8")).collect();
+    let machine = machine()?;
+    let rows = printed::rows();
+    let context =
+        Context { machine: &machine, printed: Printed { rows: &rows, prices: coherence(&machine)? }, size: job.size };
+    let looks = chosen.iter().any(|s| s.looks);
+    let sweeps = chosen.iter().any(|s| s.id == "E8");
+    let variants: Vec<Variant> = std::iter::once(BASE).chain(OTHERS.into_iter().filter(|_| sweeps)).collect();
+    let recordings = if smallest { 1 } else { RECORDINGS };
+    let asked = Asked::new(machine.clone(), &variants)?;
+    let recorder = Recorder { folder: job.folder, size: job.size, asked: &asked, all_layouts: sweeps };
+    let measured = if looks { measured(&recorder, recordings, progress)? } else { Vec::new() };
+    let mut found = Vec::new();
+    for spec in &chosen {
+        let each: Result<Vec<Found>, Failure> = match spec.looks {
+            true => measured.iter().map(|programs| (spec.conclude)(&context, programs)).collect(),
+            false => (spec.conclude)(&context, &[]).map(|one| vec![one]),
+        };
+        let mut one = settled::merged(each?);
+        if smallest && spec.of_size {
+            one.judged = one.judged.into_iter().map(too_small).collect();
+        }
+        found.push(one);
+    }
+    let (doc, pictures) = page(&chosen, job.size, looks.then_some(recordings), found)?;
+    Ok((doc, Box::new(pictures)))
+}
+
+fn too_small(judged: Judged) -> Judged {
+    let why = format!("size {SMALLEST} is too small to judge what hangs on programs: {}", judged.why);
+    Judged { verdict: Verdict::CannotBeKnown, why, turns: [false; 2], ..judged }
+}
+
+/// All recordings of all programs, by recording. While protocols look at one, the next is recorded and cut.
+fn measured(
+    recorder: &Recorder<'_>,
+    recordings: usize,
+    progress: &mut dyn Progress,
+) -> Result<Vec<Vec<Measured>>, Failure> {
+    std::thread::scope(|scope| {
+        let (send, receive) = sync_channel(0);
+        scope.spawn(move || {
+            for (listed, number) in LIST.iter().flat_map(|l| (0..recordings).map(move |n| (l, n))) {
+                // Nobody receives any more after a failure.
+                let mut gone = false;
+                let done = recorder.record(listed, number, &mut |piece| gone |= send.send(Ok(piece)).is_err());
+                if let Err(failure) = done {
+                    gone = true;
+                    _ = send.send(Err(failure));
+                }
+                if gone {
+                    return;
+                }
+            }
+        });
+        let mut all: Vec<Vec<Measured>> = (0..recordings).map(|_| Vec::new()).collect();
+        for (i, listed) in (0..).zip(&LIST) {
+            progress.at(listed.app, i, Some(LIST.len() as u64));
+            for of_recording in &mut all {
+                let mut one = Measured::new(listed.app);
+                loop {
+                    match receive.recv().map_err(|_| Failure::work("recording ended early"))?? {
+                        Piece::Cut(cut) => one.ask(&cut)?,
+                        Piece::End(counted) => {
+                            one.counted = counted;
+                            break;
+                        }
+                    }
+                }
+                of_recording.push(one);
+            }
+        }
+        Ok(all)
+    })
+}
+
+fn choose(only: &[String]) -> Result<Vec<&'static Spec>, Failure> {
+    let known = || ALL.iter().map(|s| s.id).collect::<Vec<_>>().join(", ");
+    let unknown = only.iter().find(|name| ALL.iter().all(|s| !s.id.eq_ignore_ascii_case(name)));
+    match unknown {
+        Some(name) => Err(Failure::usage(format!("--experiment: there is no '{name}'; known are {}", known()))),
+        None => {
+            let wanted = |s: &&Spec| only.is_empty() || only.iter().any(|name| s.id.eq_ignore_ascii_case(name));
+            Ok(ALL.iter().filter(wanted).collect())
+        }
+    }
+}
+
+fn page(
+    chosen: &[&Spec],
+    size: &str,
+    recordings: Option<usize>,
+    found: Vec<Found>,
+) -> Result<(ReproduceDoc, Pictures), Failure> {
+    let ids: Vec<&str> = chosen.iter().map(|s| s.id).collect();
+    let (mut tables, mut pictures, mut judged, mut notes) = (Vec::new(), Pictures::default(), Vec::new(), Vec::new());
+    for (spec, found) in chosen.iter().zip(found) {
+        let titled = |t: Table| Table { title: format!("{} {}: {}", spec.id, spec.title, t.title), ..t };
+        tables.extend(found.tables.into_iter().map(titled));
+        pictures.figures.extend(found.figures);
+        judged.extend(found.judged);
+        notes.extend(found.notes);
+    }
+    notes.push(claims::rules(&judged));
+    let doc = ReproduceDoc {
+        schema: SCHEMA,
+        experiment: SPEC.name.into(),
+        size: size.into(),
+        programs: match recordings {
+            None => "no programs: nothing here depends on any".into(),
+            Some(n) => format!(
+                "four programs that stand in for those of the paper, 64 threads each, recorded {n} time(s) with the hooks just now: \
+                 orders count, digits do not"
+            ),
+        },
+        tables,
+        claims: CLAIMS.beside(&ids, judged)?,
+        notes,
+    };
+    Ok((doc, pictures))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CLAIMS;
+    use crate::judging::rules::tests::checked;
+
+    #[test]
+    fn every_rule_of_the_data_can_hold_and_can_fail() {
+        let rules = checked(&CLAIMS);
+        assert!(rules >= 35, "{rules} rules");
+        let ruled = |c: &crate::judging::claims::Published| !c.rules.is_empty();
+        assert!(CLAIMS.published().expect("data").iter().all(ruled), "no claim is judged without a rule");
+    }
+}

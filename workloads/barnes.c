@@ -7,7 +7,7 @@
  * of bodies agree with direct sums over all others; momentum stays near the zero that it began with.
  *
  * Compiled with HN_SPACE=1 bodies are numbered along a curve through space (Morton's order), so that a thread has those of a
- * region, records are as long as those of the SPLASH-2 program (Woo and others 1995) on a machine of 32 bits, a node is one
+ * region, records are as long as the pages of a study with 16384 bodies ask for (Kuo and others 1998, table 5), a node is one
  * body already if it is as wide as far, and phase `steps` begins after the first pulls. */
 #include "hn_workload.h"
 
@@ -40,7 +40,7 @@ struct body {
     double at[3], speed[3], pull[3];
     double mass;
 #if HN_SPACE
-    double more[4]; /* level, parent, cost, potential: 112 bytes in all */
+    double more[6]; /* level, parent, cost, potential, links: 128 bytes in all */
 #endif
 };
 
@@ -48,7 +48,7 @@ struct node {
     double centre[3], mass;
     uint32_t children[8];
 #if HN_SPACE
-    double more[6]; /* the same and links: 112 bytes in all */
+    double more[14]; /* the same, and a leaf's bodies: 176 bytes in all */
 #endif
 };
 

@@ -92,9 +92,15 @@ static void initialise(struct fft *s, unsigned t, unsigned threads, struct rows 
 static void transpose(const struct point *from, struct point *to, size_t side, struct rows mine) {
     for (size_t top = mine.from; top < mine.to; top += TILE)
         for (size_t left = 0; left < side; left += TILE)
+#if HN_PAD /* along what may be far, so that all of a line is used while it is there */
+            for (size_t c = left; c < left + TILE && c < side; c++)
+                for (size_t r = top; r < top + TILE && r < mine.to; r++)
+                    to[r * (side + HN_PAD) + c] = from[c * (side + HN_PAD) + r];
+#else
             for (size_t r = top; r < top + TILE && r < mine.to; r++)
                 for (size_t c = left; c < left + TILE && c < side; c++)
                     to[r * (side + HN_PAD) + c] = from[c * (side + HN_PAD) + r];
+#endif
 }
 
 /* Puts each element where the reversed bits of its index say. */

@@ -6,7 +6,7 @@ use serde::Serialize;
 pub(crate) const SCHEMA: &str = "https://github.com/homenode/homenode/schema/reproduce-1";
 
 /// Sizes of the programs on the command line, smallest first.
-pub(crate) const SIZES: [&str; 3] = ["XS", "S", "M"];
+pub(crate) const SIZES: [&str; 4] = ["XS", "S", "M", "P"];
 
 /// Published results beside ours, with a verdict on each claim.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -16,7 +16,7 @@ pub struct ReproduceDoc {
     pub schema: &'static str,
     /// Name of the experiment.
     pub experiment: String,
-    /// Size of the programs: XS, S or M.
+    /// Size of the programs: XS, S, M, or P for those of the paper.
     #[schemars(extend("enum" = SIZES))]
     pub size: String,
     /// What was run, in a sentence.

@@ -35,7 +35,7 @@ use std::path::PathBuf;
 
 homenode_base::registry!(
     /** Every paper. */ Paper;
-    thakkar, bolosky
+    thakkar, bolosky, ascoma
 );
 
 /// What to reproduce.
@@ -45,7 +45,7 @@ pub struct ReproduceRequest {
     pub what: String,
     /// Only these experiments of it, such as `E8`; all if empty.
     pub only: Vec<String>,
-    /// Size of the programs: XS, S or M.
+    /// Size of the programs: XS, S, M, or P for those of the paper.
     pub size: String,
     /// Folder for the page, pictures and data; made if missing.
     pub out: Option<PathBuf>,
@@ -65,6 +65,9 @@ pub fn reproduce(request: &ReproduceRequest, progress: &mut dyn Progress) -> Res
     };
     if !SIZES.contains(&request.size.as_str()) {
         return Err(Failure::usage(format!("--size: '{}' is none of {}", request.size, SIZES.join(", "))));
+    }
+    if request.size == "P" && name != ascoma::SPEC.name {
+        return Err(Failure::usage(format!("--size: {name} has XS, S and M; P is for {}", ascoma::SPEC.name)));
     }
     if paper.experiments.is_none() && !request.only.is_empty() {
         let others = ALL.iter().filter_map(|p| Some(format!("{} has {}", p.name, p.experiments?)));

@@ -57,4 +57,7 @@ one p_gauss thesis/p_gauss.c "$@"
 one p_qsort thesis/p_qsort.c "$@"
 one p_matmult thesis/p_matmult.c "$@"
 one p_life thesis/p_life.c "$@"
+# Programs of the AS-COMA study that are none of the others.
+one em3d_built ascoma/em3d_built.c "$@"
+one ocean ascoma/ocean.c "$@"
 one killme killme.c "$@"

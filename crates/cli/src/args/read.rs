@@ -152,14 +152,15 @@ pub(crate) struct List {
 #[command(after_help = "Examples:
   homenode reproduce thakkar
   homenode reproduce thakkar --size S -o thakkar/     also a page, a plot and the data
-  homenode reproduce bolosky --experiment E8 -o e8/   one of the twelve experiments")]
+  homenode reproduce bolosky --experiment E8 -o e8/   one of the twelve experiments
+  homenode reproduce ascoma --size S -o ascoma/       hybrids under memory pressure, 3 recordings; tens of minutes")]
 pub(crate) struct Reproduce {
     /// What to reproduce (`homenode list experiments`).
     pub(crate) what: String,
     /// Only this experiment of it, such as E8; may be repeated.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) experiment: Vec<String>,
-    /// Size of the programs: XS, S or M.
+    /// Size of the programs: XS, S or M; P, those of the paper, for ascoma.
     #[arg(long, default_value = "XS")]
     pub(crate) size: String,
     /// Folder for the page, the plot and the data; made if missing.

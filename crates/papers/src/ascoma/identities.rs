@@ -19,7 +19,7 @@ fn same(a: Option<&Row>, b: Option<&Row>) -> bool {
     matches!((a, b), (Some(a), Some(b)) if of(a) == of(b))
 }
 
-/// Those of the programs for which something holds, in words, and whether it is all of them.
+/// How many programs something holds for, in words, and whether it is all of them.
 fn all(runs: &[Runs], holds: impl Fn(&Runs) -> bool) -> (String, bool) {
     let count = runs.iter().filter(|r| holds(r)).count();
     (format!("{count} of {} programs", runs.len()), count == runs.len())
@@ -35,7 +35,12 @@ pub(super) fn judged(runs: &[Runs]) -> Vec<Judged> {
     let frames = runs.first().map_or(0, |r| frames(&r.hybrid));
     vec![
         Judged::by("never", never, is_never, "cycles, classes of time and all counts of every node, at 50 %"),
-        Judged::by("fits", fits, is_fits, "at the greatest pressure at which remote pages and the reserve fit, to the last cycle"),
+        Judged::by(
+            "fits",
+            fits,
+            is_fits,
+            "at the greatest pressure at which remote pages and the reserve fit, to the last cycle",
+        ),
         Judged::by("full", none, is_none, "at 100 %: all counts of the three hybrids; S-COMA is refused"),
         Judged::by(
             "latencies",
@@ -43,7 +48,12 @@ pub(super) fn judged(runs: &[Runs]) -> Vec<Judged> {
             latencies == [1, 23, 58, 147, 33],
             "a hit, bus + engine + fill, bus + bank, there and back, and what a forward adds",
         ),
-        Judged::by("frames", format!("{frames} of 30 cells"), frames == 30, "whole frames, from the printed home pages"),
+        Judged::by(
+            "frames",
+            format!("{frames} of 30 cells"),
+            frames == 30,
+            "whole frames, from the printed home pages",
+        ),
     ]
 }
 
@@ -58,6 +68,8 @@ fn frames(hybrid: &Hybrid) -> usize {
         let sizes = Sizes::at(hybrid, 4096, home, percent);
         sizes.is_ok_and(|s| u64::from(s.frames) == frames && u64::from(s.page_cache) == frames - home)
     };
-    let cells = FRAMES.iter().flat_map(|(_, home, all)| [10, 30, 50, 70, 90].into_iter().zip(all).map(move |(p, f)| (*home, p, *f)));
+    let cells = FRAMES
+        .iter()
+        .flat_map(|(_, home, all)| [10, 30, 50, 70, 90].into_iter().zip(all).map(move |(p, f)| (*home, p, *f)));
     cells.filter(|(home, percent, frames)| right(*home, *percent, *frames)).count()
 }

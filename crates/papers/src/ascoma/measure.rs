@@ -76,7 +76,11 @@ impl Study<'_> {
             ruled("low-17", "greatest of all programs at 10 %", &[("points", low)]),
             ruled("high-90", "greatest of all programs and pressures", &[("points", high)]),
             ruled("worst-5", "all programs and pressures", &[("worst, points", loss)]),
-            ruled("beats-5-of-6", "never slower at any pressure", &[("programs", self.names().filter(beats).count() as f64)]),
+            ruled(
+                "beats-5-of-6",
+                "never slower at any pressure",
+                &[("programs", self.names().filter(beats).count() as f64)],
+            ),
             ruled(
                 "large-20-90",
                 "barnes at 70 %, em3d and radix at 90 %, over the worse of R-NUMA and VC-NUMA",
@@ -108,9 +112,8 @@ impl Study<'_> {
     fn em3d(&self) -> Vec<Judged> {
         let gain = |better, worse, p| [("points", self.gain("em3d", better, worse, p))];
         let runs = self.program("em3d");
-        let eligible = runs.map_or(f64::NAN, |r| {
-            100.0 * r.relocated as f64 / r.layout.remote_pages.iter().sum::<u64>().max(1) as f64
-        });
+        let eligible = runs
+            .map_or(f64::NAN, |r| 100.0 * r.relocated as f64 / r.layout.remote_pages.iter().sum::<u64>().max(1) as f64);
         let free = runs.and_then(|r| r.row(0, "rnuma", 70)).map(|r| r.sizes);
         let share = free.map_or(f64::NAN, |s| 100.0 * f64::from(s.page_cache) / f64::from(s.home));
         vec![

@@ -190,7 +190,11 @@ fn all(
             }
             let Some((_, source)) = sources.iter().find(|s| s.0 == switch.gaps) else { continue };
             let other = bound.with(switch.hybrid(bound.hybrid()));
-            let row = run(&other, spec, (*pressure).max(1), || source.run()).map_err(Failure::work)?;
+            let row = match run(&other, spec, (*pressure).max(1), || source.run()) {
+                // A program of few pages has none left for a page cache: left out.
+                Err(MemoryError::NoPageCache { .. }) => continue,
+                row => row.map_err(Failure::work)?,
+            };
             rows.lock().expect("nobody panics while adding one").insert((*number, spec.name, *pressure), row);
         }
         Ok(())

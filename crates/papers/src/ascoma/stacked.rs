@@ -81,21 +81,30 @@ impl Stacked {
                 sum += value;
                 let colour = COLOURS[i % COLOURS.len()];
                 let width = to - from;
-                writeln!(out, "<rect x=\"{from:.1}\" y=\"{y:.0}\" width=\"{width:.1}\" height=\"{BAR}\" fill=\"{colour}\"/>")
-                    .expect(WRITES);
+                writeln!(
+                    out,
+                    "<rect x=\"{from:.1}\" y=\"{y:.0}\" width=\"{width:.1}\" height=\"{BAR}\" fill=\"{colour}\"/>"
+                )
+                .expect(WRITES);
             }
         }
         let step = step(longest);
         for tick in 0..=(longest / step) as u32 {
             let value = f64::from(tick) * step;
             let (at, text) = (x(value), (value * 1000.0).round() / 1000.0);
-            writeln!(out, "<line x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{bottom:.0}\" stroke=\"#bbb\"/>").expect(WRITES);
+            writeln!(out, "<line x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{bottom:.0}\" stroke=\"#bbb\"/>")
+                .expect(WRITES);
             let y = bottom + 14.0;
             writeln!(out, "<text x=\"{at:.1}\" y=\"{y:.0}\" text-anchor=\"middle\">{text}</text>").expect(WRITES);
         }
         let middle = LEFT + WIDTH / 2.0;
-        writeln!(out, "<text x=\"{middle:.0}\" y=\"{:.0}\" text-anchor=\"middle\">{}</text>\n</svg>", bottom + 30.0, self.axis)
-            .expect(WRITES);
+        writeln!(
+            out,
+            "<text x=\"{middle:.0}\" y=\"{:.0}\" text-anchor=\"middle\">{}</text>\n</svg>",
+            bottom + 30.0,
+            self.axis
+        )
+        .expect(WRITES);
         out
     }
 }

@@ -60,8 +60,20 @@ fn cards(all: &[Runs]) -> Table {
     table(
         "tables 5 and 6: pages of 4 KiB, printed and ours (the printed ones are of size P)",
         &[
-            "program", "home pages", "ours", "max remote", "ours", "ideal %", "ours", "remote in all", "ours", "refetched 32 times",
-            "ours", "%", "ours", "where ours is off by more than 15 %",
+            "program",
+            "home pages",
+            "ours",
+            "max remote",
+            "ours",
+            "ideal %",
+            "ours",
+            "remote in all",
+            "ours",
+            "refetched 32 times",
+            "ours",
+            "%",
+            "ours",
+            "where ours is off by more than 15 %",
         ],
         all.iter().map(card).collect(),
     )
@@ -96,7 +108,8 @@ fn key(r: &Runs, row: &Row) -> Vec<String> {
 }
 
 fn each_run(all: &[Runs], title: &str, columns: &[&str], cells: impl Fn(&Runs, &Row) -> Vec<String>) -> Table {
-    let columns: Vec<&str> = ["program", "architecture", "pressure %"].into_iter().chain(columns.iter().copied()).collect();
+    let columns: Vec<&str> =
+        ["program", "architecture", "pressure %"].into_iter().chain(columns.iter().copied()).collect();
     let row = |r: &Runs, row: &Row| key(r, row).into_iter().chain(cells(r, row)).collect();
     table(title, &columns, all.iter().flat_map(|r| r.ours().into_iter().map(move |one| row(r, one))).collect())
 }
@@ -109,7 +122,8 @@ fn overhead(all: &[Runs]) -> Table {
         &["N_pagecache T", "N_remote T", "N_cold T", "T_overhead", "sum", "stalled"],
         |_, row| {
             let o = &row.overhead;
-            let terms = [o.page_cache, o.remote, o.cold, o.kernel, o.cycles(), row.times.shared + row.times.kernel_overhead];
+            let terms =
+                [o.page_cache, o.remote, o.cold, o.kernel, o.cycles(), row.times.shared + row.times.kernel_overhead];
             terms.map(|cycles| (cycles / 1000).to_string()).into()
         },
     )
@@ -152,12 +166,18 @@ fn counts(row: &Row) -> [u64; 7] {
 }
 
 fn misses(all: &[Runs]) -> Table {
-    let columns: Vec<&str> = MISSES.into_iter().chain(["relocated", "refused", "evicted", "failed runs of the daemon"]).collect();
-    each_run(all, "figures 2 and 3, right: where misses were satisfied; coherence stands with COLD in the study", &columns, |_, row| {
-        let c = &row.total;
-        let others = [c.relocated, c.refused, c.evicted, c.daemon_failures];
-        counts(row).into_iter().chain(others).map(|n| n.to_string()).collect()
-    })
+    let columns: Vec<&str> =
+        MISSES.into_iter().chain(["relocated", "refused", "evicted", "failed runs of the daemon"]).collect();
+    each_run(
+        all,
+        "figures 2 and 3, right: where misses were satisfied; coherence stands with COLD in the study",
+        &columns,
+        |_, row| {
+            let c = &row.total;
+            let others = [c.relocated, c.refused, c.evicted, c.daemon_failures];
+            counts(row).into_iter().chain(others).map(|n| n.to_string()).collect()
+        },
+    )
 }
 
 /// Relations 1 to 5; the first three are about R-NUMA and VC-NUMA, which begin at home.
@@ -232,7 +252,9 @@ pub(super) fn sensitivities(all: &[Runs], turned: &[Vec<&'static str>]) -> Table
 /// Both pictures of each program.
 pub(super) fn pictures(all: &[Runs]) -> Vec<Stacked> {
     let bars = |r: &Runs, of: &dyn Fn(&Row) -> Vec<f64>| {
-        let name = |row: &Row| row.pressure.map_or_else(|| row.architecture.to_owned(), |p| format!("{} {p} %", row.architecture));
+        let name = |row: &Row| {
+            row.pressure.map_or_else(|| row.architecture.to_owned(), |p| format!("{} {p} %", row.architecture))
+        };
         r.ours().into_iter().map(|row| (name(row), of(row))).collect::<Vec<_>>()
     };
     let both = |r: &Runs| {

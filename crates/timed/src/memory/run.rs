@@ -60,13 +60,13 @@ impl Bound<'_> {
     pub fn hybrid(&self) -> &Hybrid {
         &self.hybrid
     }
-    /// The same recording, all of which counts.
+    /// A copy without a phase: all of the recording counts.
     pub fn whole(&self) -> Bound<'_> {
         let mut whole = self.with(self.hybrid.clone());
         whole.options.phase = None;
         whole
     }
-    /// The same recording on a machine that differs in what it says of virtual time, but not in pages and nodes.
+    /// A copy of the recording's binding for a machine that differs in what it says of virtual time, but not in pages and nodes.
     pub fn with(&self, hybrid: Hybrid) -> Bound<'_> {
         let Bound { data, bindings, options, layout, .. } = self;
         Bound { data, bindings: bindings.clone(), hybrid, options: options.clone(), layout: layout.clone() }

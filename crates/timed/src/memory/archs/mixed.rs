@@ -4,7 +4,7 @@
 //! others of the six are here.
 use super::{Architecture, Pool, Spec, ascoma, rnuma, vcnuma};
 
-/// Those that are no architecture of the study.
+/// Mixtures that are no architecture of the study.
 pub static ALL: [&Spec; 3] = [&CACHE_FIRST, &CACHE_FIRST_VCNUMA, &HOME_FIRST_ASCOMA];
 
 static CACHE_FIRST: Spec = Spec {

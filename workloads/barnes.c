@@ -4,8 +4,16 @@
  *
  * The tree does not depend on who builds which branch or where its nodes lie, so neither does the result on the thread
  * count. The self-check, at the last positions: the root holds the mass and the centre of all bodies; the forces of a sample
- * of bodies agree with direct sums over all others; momentum stays near the zero that it began with. */
+ * of bodies agree with direct sums over all others; momentum stays near the zero that it began with.
+ *
+ * Compiled with HN_SPACE=1 bodies are numbered along a curve through space (Morton's order), so that a thread has those of a
+ * region, records are as long as the pages of a study with 16384 bodies ask for (Kuo and others 1998, table 5), a node is one
+ * body already if it is as wide as far, and phase `steps` begins after the first pulls. */
 #include "hn_workload.h"
+
+#ifndef HN_SPACE
+#define HN_SPACE 0
+#endif
 
 static const struct hn_program program = {
     .summary = "Barnes-Hut simulation of bodies under gravity.",
@@ -17,7 +25,7 @@ static const struct hn_program program = {
     .m = {65536, 4},
 };
 
-#define NARROW 0.6      /* a node is one body if its edge is less than this times its distance */
+#define NARROW (HN_SPACE ? 1.0 : 0.6)      /* a node is one body if its edge is less than this times its distance */
 #define SOFT 1e-4       /* added to the square of a distance */
 #define STEP 0.002
 #define CUBES 64u       /* branches: the eighths of eighths */
@@ -31,11 +39,17 @@ static const struct hn_program program = {
 struct body {
     double at[3], speed[3], pull[3];
     double mass;
+#if HN_SPACE
+    double more[6]; /* level, parent, cost, potential, links: 128 bytes in all */
+#endif
 };
 
 struct node {
     double centre[3], mass;
     uint32_t children[8];
+#if HN_SPACE
+    double more[14]; /* the same, and a leaf's bodies: 176 bytes in all */
+#endif
 };
 
 /* A cube by its middle and half of its edge. */
@@ -63,13 +77,21 @@ static double noise_at(size_t i) {
     return (double)(int64_t)hn_mix(i) * 0x1p-63;
 }
 
+/* Coordinate d of the i-th of n places along Morton's curve, from -1 to 1. */
+static double along_curve(size_t i, size_t n, unsigned d) {
+    uint64_t place = (((uint64_t)i << 30) + (hn_mix(i) >> 34)) / n, x = 0;
+    for (unsigned bit = 0; bit < 10; bit++)
+        x |= (place >> (3 * bit + d) & 1) << bit;
+    return ((double)x + 0.5 + 0.4 * noise_at(3 * i + d)) / 512 - 1;
+}
+
 /* Denser in the middle; neighbours by number fly in opposite directions. */
 static void make_bodies(struct barnes *s, size_t from, size_t to) {
     for (size_t i = from; i < to; i++) {
         struct body *b = &s->bodies[i];
         for (unsigned d = 0; d < 3; d++) {
             double x = noise_at(6 * i + d), speed = noise_at(6 * (i / 2) + d + 3);
-            b->at[d] = x * fabs(x);
+            b->at[d] = HN_SPACE ? along_curve(i, s->n, d) : x * fabs(x);
             b->speed[d] = i % 2 ? -speed : speed;
             b->pull[d] = 0;
         }
@@ -299,7 +321,7 @@ static bool pulled_right(const struct barnes *s, size_t b) {
     }
     for (unsigned d = 0; d < 3; d++)
         off += (s->bodies[b].pull[d] - direct[d]) * (s->bodies[b].pull[d] - direct[d]);
-    return sqrt(off) <= 0.02 * strengths;
+    return sqrt(off) <= (HN_SPACE ? 0.06 : 0.02) * strengths;
 }
 
 static void verify(struct barnes *s, unsigned t, unsigned threads, size_t from, size_t to) {
@@ -334,17 +356,21 @@ static bool whole(const struct barnes *s) {
 static void work(unsigned t, unsigned threads, void *shared) {
     struct barnes *s = shared;
     size_t from = hn_part(s->n, t, threads), to = hn_part(s->n, t + 1, threads);
+    hn_traced_begin(&s->barrier, t);
     hn_phase_begin("initialise");
     make_bodies(s, from, to);
     hn_barrier_wait(&s->barrier);
     hn_phase_end("initialise");
     hn_phase_begin("gravity");
     find_pulls(s, t, threads, from, to);
+    hn_phase_begin("steps");
     for (size_t step = 0; step < s->steps; step++) {
         advance(s, from, to);
         find_pulls(s, t, threads, from, to);
     }
+    hn_phase_end("steps");
     hn_phase_end("gravity");
+    hn_traced_end(&s->barrier, t);
     if (HN_DAMAGE) {
         if (t == 0)
             s->bodies[0].pull[0] += 1;

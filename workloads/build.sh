@@ -62,4 +62,7 @@ one m_fft markatos/m_fft.c -I "$here/thesis" "$@"
 one m_simple markatos/m_mesh.c -I "$here/thesis" "$@"
 one m_weather markatos/m_mesh.c -I "$here/thesis" "$@" -DHN_WEATHER=1
 one m_speech markatos/m_speech.c -I "$here/thesis" "$@"
+# Programs of the AS-COMA study that are none of the others.
+one em3d_built ascoma/em3d_built.c "$@"
+one ocean ascoma/ocean.c "$@"
 one killme killme.c "$@"

@@ -4,8 +4,13 @@
  *
  * The signal is noise by position. Checks: Parseval's equation; the bins 0, n/4, n/2 and 3n/4, which are sums without
  * a multiplication; and the inverse transform, which must give the signal back. The operations on an element
- * are the same whatever the thread count, so the checksum, of the spectrum, does not depend on it. */
+ * are the same whatever the thread count, so the checksum, of the spectrum, does not depend on it. Compiled with HN_PAD, a
+ * row is so many points longer than it needs to be, lest the lines of a column fall on each other in a cache. */
 #include "hn_workload.h"
+
+#ifndef HN_PAD
+#define HN_PAD 0
+#endif
 
 static const struct hn_program program = {
     .summary = "Complex Fourier transform in six steps, there and back.",
@@ -38,6 +43,11 @@ struct fft {
     } parts[];
 };
 
+/* Where point i of a matrix lies. */
+static inline size_t place(size_t i, size_t side) {
+    return HN_PAD ? i / side * (side + HN_PAD) + i % side : i;
+}
+
 /* The rows of one thread. */
 struct rows {
     size_t from, to;
@@ -67,10 +77,11 @@ static void initialise(struct fft *s, unsigned t, unsigned threads, struct rows 
     for (size_t r = mine.from; r < mine.to; r++)
         for (size_t c = 0; c < side; c++) {
             size_t i = r * side + c;
+            size_t at = r * (side + HN_PAD) + c;
             struct point p = signal_at(i);
-            s->data[i] = p;
-            s->other[i] = (struct point){0, 0};
-            s->twiddles[i] = root(r * c, s->n);
+            s->data[at] = p;
+            s->other[at] = (struct point){0, 0};
+            s->twiddles[at] = root(r * c, s->n);
             part->sums[c % 4].re += p.re;
             part->sums[c % 4].im += p.im;
             part->before += p.re * p.re + p.im * p.im;
@@ -81,9 +92,15 @@ static void initialise(struct fft *s, unsigned t, unsigned threads, struct rows 
 static void transpose(const struct point *from, struct point *to, size_t side, struct rows mine) {
     for (size_t top = mine.from; top < mine.to; top += TILE)
         for (size_t left = 0; left < side; left += TILE)
+#if HN_PAD /* along what may be far, so that all of a line is used while it is there */
+            for (size_t c = left; c < left + TILE && c < side; c++)
+                for (size_t r = top; r < top + TILE && r < mine.to; r++)
+                    to[r * (side + HN_PAD) + c] = from[c * (side + HN_PAD) + r];
+#else
             for (size_t r = top; r < top + TILE && r < mine.to; r++)
                 for (size_t c = left; c < left + TILE && c < side; c++)
-                    to[r * side + c] = from[c * side + r];
+                    to[r * (side + HN_PAD) + c] = from[c * (side + HN_PAD) + r];
+#endif
 }
 
 /* Puts each element where the reversed bits of its index say. */
@@ -118,15 +135,15 @@ static void transform(struct fft *s, struct point *data, struct point *other, st
     size_t side = s->side;
     transpose(data, other, side, mine);
     for (size_t r = mine.from; r < mine.to; r++) {
-        struct point *row = other + r * side;
+        struct point *row = other + r * (side + HN_PAD);
         transform_row(row, s->roots, side, sign);
         for (size_t c = 0; c < side; c++)
-            row[c] = times(row[c], s->twiddles[r * side + c], sign);
+            row[c] = times(row[c], s->twiddles[r * (side + HN_PAD) + c], sign);
     }
     hn_barrier_wait(&s->barrier);
     transpose(other, data, side, mine);
     for (size_t r = mine.from; r < mine.to; r++)
-        transform_row(data + r * side, s->roots, side, sign);
+        transform_row(data + r * (side + HN_PAD), s->roots, side, sign);
     hn_barrier_wait(&s->barrier);
     transpose(data, other, side, mine);
     hn_barrier_wait(&s->barrier);
@@ -137,7 +154,7 @@ static void look_at_spectrum(struct fft *s, unsigned t, struct rows mine) {
     double energy = 0;
     uint64_t checksum = 0;
     for (size_t i = mine.from * s->side; i < mine.to * s->side; i++) {
-        struct point p = s->other[i];
+        struct point p = s->other[place(i, s->side)];
         energy += p.re * p.re + p.im * p.im;
         checksum += hn_mix(hn_bits(p.re) ^ hn_mix(hn_bits(p.im) ^ i));
     }
@@ -159,7 +176,7 @@ static bool plausible(const struct fft *s, unsigned threads) {
         after += s->parts[t].after;
     }
     for (unsigned bin = 0; bin < 4; bin++) {
-        struct point found = s->other[bin * (s->n / 4)], wanted = {0, 0};
+        struct point found = s->other[place(bin * (s->n / 4), s->side)], wanted = {0, 0};
         for (unsigned k = 0; k < 4; k++) {
             struct point p = times(sums[k], quarter[bin * k % 4], 1);
             wanted.re += p.re;
@@ -174,7 +191,7 @@ static bool plausible(const struct fft *s, unsigned threads) {
 static bool same_signal(const struct fft *s, struct rows mine) {
     double worst = 0, scale = 1 / (double)s->n;
     for (size_t i = mine.from * s->side; i < mine.to * s->side; i++) {
-        struct point found = s->data[i], wanted = signal_at(i);
+        struct point found = s->data[place(i, s->side)], wanted = signal_at(i);
         worst = fmax(worst, fmax(fabs(found.re * scale - wanted.re), fabs(found.im * scale - wanted.im)));
     }
     return worst < 1e-10;
@@ -184,14 +201,15 @@ static bool same_signal(const struct fft *s, struct rows mine) {
 static void divide(struct point *data, size_t n, size_t side, struct rows mine) {
     double scale = 1 / (double)n;
     for (size_t i = mine.from * side; i < mine.to * side; i++) {
-        data[i].re *= scale;
-        data[i].im *= scale;
+        data[place(i, side)].re *= scale;
+        data[place(i, side)].im *= scale;
     }
 }
 
 static void work(unsigned t, unsigned threads, void *shared) {
     struct fft *s = shared;
     struct rows mine = {hn_part(s->side, t, threads), hn_part(s->side, t + 1, threads)};
+    hn_traced_begin(&s->barrier, t);
     hn_phase_begin("initialise");
     initialise(s, t, threads, mine);
     hn_barrier_wait(&s->barrier);
@@ -200,6 +218,8 @@ static void work(unsigned t, unsigned threads, void *shared) {
         hn_phase_begin("transform");
         transform(s, s->data, s->other, mine, 1);
         hn_phase_end("transform");
+        if (i == 0)
+            hn_traced_end(&s->barrier, t);
         if (HN_DAMAGE && t == 0)
             s->other[1].re += 0.01 * (double)s->n;
         if (i + 1 == s->times) {
@@ -232,10 +252,10 @@ int main(int argc, char **argv) {
     s->n = o.n;
     s->side = side;
     s->times = o.more;
-    s->data = hn_shared_alloc("data", o.n * sizeof(struct point));
-    s->other = hn_shared_alloc("other", o.n * sizeof(struct point));
+    s->data = hn_shared_alloc("data", (o.n + side * HN_PAD) * sizeof(struct point));
+    s->other = hn_shared_alloc("other", (o.n + side * HN_PAD) * sizeof(struct point));
     s->roots = hn_shared_alloc("roots", side / 2 * sizeof(struct point));
-    s->twiddles = hn_shared_alloc("twiddles", o.n * sizeof(struct point));
+    s->twiddles = hn_shared_alloc("twiddles", (o.n + side * HN_PAD) * sizeof(struct point));
     hn_barrier_init(&s->barrier, o.threads);
     hn_run(o.threads, work, s);
     uint64_t checksum;

@@ -53,6 +53,12 @@ static inline void hn_check(int error, const char *what) {
         hn_die(what, error);
 }
 
+/* Compiled with HN_TRACED=1 a run is one phase `traced` up to its check: recording can be restricted to it, and what precedes
+ * the measured phase is in it. Shared allocations then say so, whoever uses them. */
+#ifndef HN_TRACED
+#define HN_TRACED 0
+#endif
+
 /* ---- shared allocation -------------------------------------------------------------------------------------- */
 
 static bool hn_verbose; /* -v; written before any thread is created */
@@ -71,12 +77,25 @@ static inline void *hn_shared_note(void *memory, const char *name, size_t bytes)
 
 /* Page-aligned, untouched memory: the pages belong to whoever touches them first. A macro, so that the allocation is
  * attributed to the line that asked for it and not to this header. `name` is for -v only. */
+#if HN_TRACED
+extern void *homenode_shared_alloc(size_t bytes) __attribute__((weak));
+#define hn_shared_alloc(name, bytes)                                                                      \
+    hn_shared_note(homenode_shared_alloc ? homenode_shared_alloc(hn_pages(bytes))                         \
+                                         : aligned_alloc(HN_PAGE_BYTES, hn_pages(bytes)),                 \
+                   (name), (bytes))
+
+/* The end of the process gives it back. */
+static inline void hn_shared_free(void *memory) {
+    (void)memory;
+}
+#else
 #define hn_shared_alloc(name, bytes) \
     hn_shared_note(aligned_alloc(HN_PAGE_BYTES, hn_pages(bytes)), (name), (bytes))
 
 static inline void hn_shared_free(void *memory) {
     free(memory);
 }
+#endif
 
 /* ---- lock, barrier ------------------------------------------------------------------------------------------ */
 
@@ -168,6 +187,25 @@ static inline void hn_run(unsigned threads, hn_worker *worker, void *shared) {
         hn_check(pthread_join(starts[t].handle, NULL), "pthread_join");
     hn_check(pthread_attr_destroy(&attributes), "pthread_attr_destroy");
     free(starts);
+}
+
+/* One thread marks, when all have come. */
+static inline void hn_traced_begin(hn_barrier *barrier, unsigned thread) {
+    if (!HN_TRACED)
+        return;
+    hn_barrier_wait(barrier);
+    if (thread == 0)
+        hn_phase_begin("traced");
+    hn_barrier_wait(barrier);
+}
+
+static inline void hn_traced_end(hn_barrier *barrier, unsigned thread) {
+    if (!HN_TRACED)
+        return;
+    hn_barrier_wait(barrier);
+    if (thread == 0)
+        hn_phase_end("traced");
+    hn_barrier_wait(barrier);
 }
 
 /* First item of thread t if `items` are dealt out in contiguous, nearly equal parts. */

@@ -27,8 +27,14 @@ static const struct hn_program program = {
     .expects = true,
 };
 
+/* Compiled with HN_GROUPED=1 the blocks of a thread lie together. */
+#ifndef HN_GROUPED
+#define HN_GROUPED 0
+#endif
+
 struct lu {
     hn_barrier barrier;
+    unsigned threads;
     double *matrix; /* blocks of B x B one after the other, row by row */
     double *sides;  /* solution; worker 0 only */
     size_t n, block, blocks;
@@ -56,6 +62,11 @@ static unsigned owner(size_t i, size_t j, unsigned threads) {
 }
 
 static double *block_at(const struct lu *s, size_t i, size_t j) {
+#if HN_GROUPED
+    size_t rows = processor_rows(s->threads), columns = s->threads / rows;
+    size_t across = (s->blocks + columns - 1) / columns, each = (s->blocks + rows - 1) / rows * across;
+    return s->matrix + (owner(i, j, s->threads) * each + i / rows * across + j / columns) * s->block * s->block;
+#endif
     return s->matrix + (i * s->blocks + j) * s->block * s->block;
 }
 
@@ -163,6 +174,7 @@ static void solve_and_check(struct lu *s) {
 
 static void work(unsigned t, unsigned threads, void *shared) {
     struct lu *s = shared;
+    hn_traced_begin(&s->barrier, t);
     hn_phase_begin("initialise");
     initialise(s, t, threads);
     hn_barrier_wait(&s->barrier);
@@ -171,6 +183,7 @@ static void work(unsigned t, unsigned threads, void *shared) {
     factor(s, t, threads);
     hn_barrier_wait(&s->barrier);
     hn_phase_end("factor");
+    hn_traced_end(&s->barrier, t);
     if (t == 0) {
         if (HN_DAMAGE)
             s->matrix[s->n] += 1;
@@ -198,10 +211,13 @@ int main(int argc, char **argv) {
     if (o.expect)
         return print_expected(o.n, o.more);
     struct lu *s = hn_shared_alloc("lu", sizeof *s);
+    s->threads = o.threads;
     s->n = o.n;
     s->block = o.more;
     s->blocks = o.n / o.more;
-    s->matrix = hn_shared_alloc("matrix", o.n * o.n * sizeof(double));
+    /* Grouped, a thread may have a row and a column of blocks fewer than another one. */
+    size_t room = HN_GROUPED ? (s->blocks + o.threads) * (s->blocks + o.threads) * o.more * o.more : o.n * o.n;
+    s->matrix = hn_shared_alloc("matrix", room * sizeof(double));
     s->sides = hn_shared_alloc("sides", o.n * sizeof(double));
     hn_barrier_init(&s->barrier, o.threads);
     hn_run(o.threads, work, s);

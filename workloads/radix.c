@@ -1,9 +1,17 @@
-/* Parallel radix sort of 32-bit keys, 8 bits a pass: each thread counts its part, all threads compute their own
+/* Parallel radix sort of 32-bit keys, 8 bits a pass (compiled with HN_DIGIT_BITS: so many): each thread counts its part, all threads compute their own
  * offsets from all counts, each thread permutes its part into the other array.
  *
  * Keys are a function of their position; the self-check is that the result ascends and has the same sum of mixed keys.
- * The result does not depend on the thread count. */
+ * The result does not depend on the thread count. Compiled with HN_BELL=1 a key is the mean of four numbers, so that
+ * middling ones are frequent. */
 #include "hn_workload.h"
+
+#ifndef HN_DIGIT_BITS
+#define HN_DIGIT_BITS 8
+#endif
+#ifndef HN_BELL
+#define HN_BELL 0
+#endif
 
 static const struct hn_program program = {
     .summary = "Parallel radix sort of 32-bit keys.",
@@ -15,7 +23,7 @@ static const struct hn_program program = {
     .m = {3 << 25, 32},
 };
 
-#define DIGITS 256u
+#define DIGITS (1u << HN_DIGIT_BITS)
 
 struct radix {
     hn_barrier barrier;
@@ -28,7 +36,12 @@ struct radix {
 };
 
 static uint32_t key_at(size_t i, unsigned bits) {
-    return (uint32_t)(hn_mix(i) >> (64 - bits));
+    if (!HN_BELL)
+        return (uint32_t)(hn_mix(i) >> (64 - bits));
+    uint64_t sum = 0;
+    for (unsigned k = 0; k < 4; k++)
+        sum += hn_mix(4 * i + k) >> (64 - bits);
+    return (uint32_t)(sum / 4);
 }
 
 static void count(const uint32_t *keys, size_t from, size_t to, unsigned shift, uint32_t *mine, uint32_t zero) {
@@ -82,12 +95,15 @@ static void work(unsigned t, unsigned threads, void *shared) {
     size_t n = s->n, from = hn_part(n, t, threads), to = hn_part(n, t + 1, threads);
     uint32_t *source = s->keys[0], *target = s->keys[1], *mine = s->counts + 2 * t * DIGITS;
     unsigned bits = s->bits;
+    hn_traced_begin(&s->barrier, t);
     hn_phase_begin("initialise");
     for (size_t i = from; i < to; i++)
         source[i] = key_at(i, bits);
     hn_phase_end("initialise");
+    if (HN_TRACED)
+        hn_barrier_wait(&s->barrier);
     hn_phase_begin("sort");
-    for (unsigned shift = 0; shift < bits; shift += 8) {
+    for (unsigned shift = 0; shift < bits; shift += HN_DIGIT_BITS) {
         count(source, from, to, shift, mine, s->zero);
         hn_barrier_wait(&s->barrier);
         place(s->counts, t, threads, mine + DIGITS);
@@ -98,6 +114,7 @@ static void work(unsigned t, unsigned threads, void *shared) {
         target = swap;
     }
     hn_phase_end("sort");
+    hn_traced_end(&s->barrier, t);
     if (HN_DAMAGE && t == 0)
         source[0] ^= 1;
     hn_phase_begin("verify");
@@ -107,7 +124,7 @@ static void work(unsigned t, unsigned threads, void *shared) {
 
 int main(int argc, char **argv) {
     struct hn_options o = hn_parse(&program, argc, argv);
-    if (o.n > UINT32_MAX || o.more % 8 || o.more > 32)
+    if (o.n > UINT32_MAX || (HN_DIGIT_BITS == 8 && o.more % 8) || o.more > 32)
         hn_misuse(&program, "at most 2^32 - 1 keys of 8, 16, 24 or 32 bits");
     struct radix *s = hn_shared_alloc("radix", sizeof *s + o.threads * sizeof s->parts[0]);
     s->n = o.n;

@@ -26,7 +26,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("capture", &["base", "trace", "sys", "hooks", "host", "sampling", "symbols"]),
     ("import", &["base", "trace", "sys", "sampling", "symbols", "capture"]),
     ("migrate", &["base", "machine", "placement", "sys"]),
-    ("command", &["base", "trace", "machine", "sys", "hooks", "host", "sampling", "symbols", "capture"]),
+    ("command", &["base", "trace", "machine", "timed", "sys", "hooks", "host", "sampling", "symbols", "capture"]),
     (
         "papers",
         &[

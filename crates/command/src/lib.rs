@@ -6,7 +6,7 @@
 //! **Invariant:** every failure is one line that says whose fault it is and what to do, and an output file is whole or not
 //! there. What only some commands need belongs to them and not here.
 //!
-//! Reading order: [`Failure`], [`Progress`], [`dataset`], [`machine`], [`instructions`], [`output`].
+//! Reading order: [`Failure`], [`Progress`], [`dataset`], [`machine`], [`instructions`], [`gaps`], [`output`].
 //!
 //! ```
 //! use homenode_command::{Class, dataset, machine, output};
@@ -26,6 +26,7 @@
 
 pub mod dataset;
 mod failure;
+pub mod gaps;
 pub mod instructions;
 pub mod machine;
 pub mod output;

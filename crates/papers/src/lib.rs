@@ -35,7 +35,7 @@ use std::path::PathBuf;
 
 homenode_base::registry!(
     /** Every paper. */ Paper;
-    thakkar, bolosky, markatos
+    thakkar, bolosky, markatos, ascoma
 );
 
 /// What to reproduce.

@@ -72,7 +72,7 @@ fn member(name: &str, summary: &str) -> Member {
 }
 
 fn architectures() -> Vec<Member> {
-    homenode_timed::memory::archs::ALL.iter().map(|s| member(s.name, s.summary)).collect()
+    homenode_timed::memory::archs::known().map(|s| member(s.name, s.summary)).collect()
 }
 
 fn tier_policies() -> Vec<Member> {

@@ -15,10 +15,10 @@ mod tables;
 mod text;
 mod variant;
 
-use crate::doc::{ReproduceDoc, SCHEMA, Table, Verdict};
-use crate::judging::claims::{self, Claims, Judged};
+use crate::doc::{ReproduceDoc, SCHEMA, Table};
+use crate::judging::claims::{self, Claims};
 use crate::judging::{Found, Pictures, settled};
-use crate::paper::{Job, Page, Paper};
+use crate::paper::{Job, Page, Paper, SIZES};
 use costs::{Printed, View};
 use homenode_command::{Failure, Progress};
 use homenode_machine::{Coherence, Machine, models};
@@ -33,12 +33,13 @@ pub(crate) static SPEC: Paper = Paper {
     name: "markatos",
     summary: "update, invalidate, counters and freezing of Markatos and Chronaki 1993: E1 to E8",
     experiments: Some("E1 to E8"),
+    sizes: &SIZES,
     run,
 };
 
 /// Recordings of each program.
 const RECORDINGS: usize = 3;
-/// At this size programs are too small to judge what hangs on them.
+/// At this size only what hangs on no program is judged.
 const SMALLEST: &str = "XS";
 
 /// What an experiment makes of one recording of every program.
@@ -50,8 +51,6 @@ struct Spec {
     title: &'static str,
     /// Whether it looks at programs.
     looks: bool,
-    /// Whether its claims hang on how large programs are.
-    of_size: bool,
     conclude: Conclude,
 }
 
@@ -74,56 +73,48 @@ static ALL: [Spec; 8] = [
         id: "E1",
         title: "exact rows",
         looks: false,
-        of_size: false,
         conclude: |c, _| Ok(prices::exact(c.machine, &c.printed)),
     },
     Spec {
         id: "E2",
         title: "programs",
         looks: true,
-        of_size: false,
         conclude: |c, p| Ok(tables::cards(c.size, &c.view(p))),
     },
     Spec {
         id: "E3",
         title: "protocols",
         looks: true,
-        of_size: true,
         conclude: |c, p| tables::original(&c.printed, &c.view(p)),
     },
     Spec {
         id: "E4",
         title: "re-aligned",
         looks: true,
-        of_size: true,
         conclude: |c, p| tables::realigned(&c.printed, &c.view(p)),
     },
     Spec {
         id: "E5",
         title: "the text",
         looks: true,
-        of_size: true,
         conclude: |c, p| Ok(open::of_text(&c.printed, &c.view(p))),
     },
     Spec {
         id: "E6",
         title: "orders",
         looks: true,
-        of_size: true,
         conclude: |c, p| Ok(orders::orders(&c.printed, &c.view(p))),
     },
     Spec {
         id: "E7",
         title: "crossings",
         looks: true,
-        of_size: true,
         conclude: |c, p| Ok(orders::crossing(&c.printed, &c.view(p))),
     },
     Spec {
         id: "E8",
         title: "open points",
         looks: true,
-        of_size: true,
         conclude: |c, p| Ok(open::points(&c.printed, p)),
     },
 ];
@@ -167,19 +158,10 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
             true => measured.iter().map(|programs| (spec.conclude)(&context, programs)).collect(),
             false => (spec.conclude)(&context, &[]).map(|one| vec![one]),
         };
-        let mut one = settled::merged(each?);
-        if smallest && spec.of_size {
-            one.judged = one.judged.into_iter().map(too_small).collect();
-        }
-        found.push(one);
+        found.push(settled::merged(each?));
     }
     let (doc, pictures) = page(&chosen, job.size, looks.then_some(recordings), found)?;
     Ok((doc, Box::new(pictures)))
-}
-
-fn too_small(judged: Judged) -> Judged {
-    let why = format!("size {SMALLEST} is too small to judge what hangs on programs: {}", judged.why);
-    Judged { verdict: Verdict::CannotBeKnown, why, turns: [false; 2], ..judged }
 }
 
 /// All recordings of all programs, by recording. While protocols look at one, the next is recorded and cut.
@@ -265,7 +247,7 @@ fn page(
             ),
         },
         tables,
-        claims: CLAIMS.beside(&ids, judged)?,
+        claims: CLAIMS.beside(&ids, judged, size)?,
         notes,
     };
     Ok((doc, pictures))

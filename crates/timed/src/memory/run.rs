@@ -11,7 +11,7 @@ use homenode_sim::{ThreadBinding, bindings, thread_map};
 use homenode_trace::DatasetReader;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// What is asked of recordings.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ pub struct Bound<'d> {
     bindings: Vec<ThreadBinding>,
     hybrid: Hybrid,
     options: Options,
-    layout: Rc<Layout>,
+    layout: Arc<Layout>,
 }
 
 impl Question<'_> {
@@ -46,7 +46,7 @@ impl Question<'_> {
         let map = thread_map(data, machine, self.map.as_ref())?;
         let bindings = bindings(&map, |thread| data.address_space(thread));
         let shift = machine.shape.page_bytes.trailing_zeros();
-        let layout = Rc::new(Layout::find(data, &bindings, shift, machine.nodes())?);
+        let layout = Arc::new(Layout::find(data, &bindings, shift, machine.nodes())?);
         Ok(Bound { data, bindings, hybrid, options: self.options.clone(), layout })
     }
 }
@@ -55,6 +55,21 @@ impl Bound<'_> {
     /// Where pages are at home.
     pub fn layout(&self) -> &Layout {
         &self.layout
+    }
+    /// What the machine says of virtual time.
+    pub fn hybrid(&self) -> &Hybrid {
+        &self.hybrid
+    }
+    /// A copy without a phase: all of the recording counts.
+    pub fn whole(&self) -> Bound<'_> {
+        let mut whole = self.with(self.hybrid.clone());
+        whole.options.phase = None;
+        whole
+    }
+    /// A copy of the recording's binding for a machine that differs in what it says of virtual time, but not in pages and nodes.
+    pub fn with(&self, hybrid: Hybrid) -> Bound<'_> {
+        let Bound { data, bindings, options, layout, .. } = self;
+        Bound { data, bindings: bindings.clone(), hybrid, options: options.clone(), layout: layout.clone() }
     }
 }
 

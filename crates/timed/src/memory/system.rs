@@ -11,7 +11,7 @@ use super::paths::Paths;
 use super::sizes::Sizes;
 use crate::engine::{Access, Effects, Memory};
 use homenode_machine::{Hybrid, Reading};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// What a refetch counter of 6 bits holds (table 2).
 const COUNTER_MAX: u32 = 63;
@@ -20,7 +20,7 @@ const COUNTER_MAX: u32 = 63;
 pub(super) struct System {
     pub(super) hybrid: Hybrid,
     pub(super) sizes: Sizes,
-    pub(super) layout: Rc<Layout>,
+    pub(super) layout: Arc<Layout>,
     pub(super) paths: Paths,
     pub(super) caches: Vec<Cache>,
     pub(super) nodes: Vec<Node>,
@@ -49,7 +49,7 @@ pub(super) struct Shared {
 
 impl System {
     /// All caches empty, nothing mapped.
-    pub(super) fn new(spec: &Spec, hybrid: &Hybrid, sizes: Sizes, layout: Rc<Layout>) -> System {
+    pub(super) fn new(spec: &Spec, hybrid: &Hybrid, sizes: Sizes, layout: Arc<Layout>) -> System {
         let nodes = layout.nodes;
         let frames = if spec.has_page_cache { sizes.page_cache } else { 0 };
         let (line_shift, chunk_shift) = (hybrid.line_bytes.trailing_zeros(), hybrid.chunk_bytes.trailing_zeros());

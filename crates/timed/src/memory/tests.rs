@@ -12,7 +12,7 @@ use homenode_machine::{Hybrid, models};
 use homenode_sim::ThreadBinding;
 use homenode_trace::DatasetReader;
 use homenode_trace::synthetic::Builder;
-use std::rc::Rc;
+use std::sync::Arc;
 
 fn hybrid() -> Hybrid {
     models::find("ascoma").and_then(|m| m.sections.hybrid).expect("a section")
@@ -23,15 +23,15 @@ fn bindings(threads: u32) -> Vec<ThreadBinding> {
 }
 
 /// Page `n` is at home on node `n`, and everybody shares all.
-fn layout(nodes: u32, pages: u32) -> Rc<Layout> {
+fn layout(nodes: u32, pages: u32) -> Arc<Layout> {
     let mut b = Builder::new(nodes);
     (0..pages).for_each(|p| _ = b.write(p % nodes, u64::from(p) << 12));
     b.barrier(0x9000_0000, 0..nodes);
     (0..pages).for_each(|p| (0..nodes).for_each(|t| _ = b.read(t, u64::from(p) << 12)));
-    Rc::new(Layout::find(&b.open().expect("valid"), &bindings(nodes), 12, nodes as usize).expect("shared"))
+    Arc::new(Layout::find(&b.open().expect("valid"), &bindings(nodes), 12, nodes as usize).expect("shared"))
 }
 
-fn system(spec: &Spec, hybrid: &Hybrid, layout: Rc<Layout>, percent: u32) -> System {
+fn system(spec: &Spec, hybrid: &Hybrid, layout: Arc<Layout>, percent: u32) -> System {
     let sizes = Sizes::at(hybrid, 4096, layout.home_max(), percent).expect("possible");
     System::new(spec, hybrid, sizes, layout)
 }
@@ -213,7 +213,7 @@ fn every_architecture_keeps_frames_owners_and_copies_straight() {
     for seed in 0..25 {
         let data = random(seed);
         let hybrid = Hybrid { cache_bytes: 512, threshold: [2, 1], daemon_gap: [3000, 20_000], ..hybrid() };
-        let layout = Rc::new(Layout::find(&data, &bindings(3), 12, 3).expect("shared"));
+        let layout = Arc::new(Layout::find(&data, &bindings(3), 12, 3).expect("shared"));
         for spec in archs::ALL {
             for percent in [35, 60, 75] {
                 let make = || {

@@ -1,5 +1,5 @@
 //! What `homenode sim memory` says.
-use super::gaps::Known;
+use homenode_command::gaps::Known;
 use homenode_table::{Cell, Column, Kind, Table};
 use homenode_timed::memory::{Layout, Relation, Row};
 use schemars::JsonSchema;

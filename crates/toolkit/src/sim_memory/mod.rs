@@ -1,13 +1,10 @@
 //! `homenode sim memory`: CC-NUMA, S-COMA and hybrids of both in virtual time under memory pressure.
 mod doc;
-mod gaps;
 
 pub use doc::SimMemoryDoc;
 use doc::{LayoutDoc, SIM_MEMORY_SCHEMA};
-use gaps::Known;
-
-use gaps::Source;
 use homenode_command::dataset::{Opened, open};
+use homenode_command::gaps::{Known, Source};
 use homenode_command::{Failure, Progress, machine};
 use homenode_machine::MapRule;
 use homenode_timed::engine::{Options, TimedError};
@@ -122,7 +119,7 @@ fn architectures(names: &[String]) -> Result<Vec<&'static Spec>, Failure> {
     }
     let find = |name: &String| {
         archs::find(name).ok_or_else(|| {
-            let known: Vec<&str> = archs::ALL.iter().map(|s| s.name).collect();
+            let known: Vec<&str> = archs::known().map(|s| s.name).collect();
             Failure::usage(format!("--architecture: there is no '{name}'; known are {}", known.join(", ")))
         })
     };

@@ -18,6 +18,8 @@ pub struct Spec {
     pub(crate) decider: fn(&Hybrid) -> Box<dyn Architecture>,
 }
 
+pub mod mixed;
+
 homenode_base::registry!(
     /** Every architecture; what others are compared with first. */ Spec;
     ccnuma, scoma, rnuma, vcnuma, ascoma
@@ -26,9 +28,14 @@ homenode_base::registry!(
 /// The architecture that the others are compared with.
 pub const BASE: &Spec = &ccnuma::SPEC;
 
-/// The architecture with this name.
+/// Every architecture, and mixtures that tell apart what hybrids invent: where pages begin, and how they back off.
+pub fn known() -> impl Iterator<Item = &'static Spec> {
+    ALL.iter().chain(&mixed::ALL).copied()
+}
+
+/// The architecture or mixture with this name.
 pub fn find(name: &str) -> Option<&'static Spec> {
-    ALL.iter().find(|s| s.name == name).copied()
+    known().find(|s| s.name == name)
 }
 
 /// What decides for one node.

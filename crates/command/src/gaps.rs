@@ -1,5 +1,5 @@
 //! Instructions between references for virtual time: counted, estimated, or one.
-use homenode_command::instructions::{Between, Instructions};
+use crate::instructions::{Between, Instructions};
 use homenode_timed::engine::Gaps;
 use homenode_trace::columns::INSTRUCTIONS;
 use homenode_trace::frame::DecodedFrame;
@@ -20,7 +20,7 @@ pub struct Known {
 }
 
 /// What all runs over a dataset share.
-pub(super) struct Source<'d> {
+pub struct Source<'d> {
     reader: &'d DatasetReader,
     estimates: RefCell<Instructions<'d>>,
     factor: f64,
@@ -29,12 +29,12 @@ pub(super) struct Source<'d> {
 
 impl<'d> Source<'d> {
     /// Instructions times `factor`.
-    pub(super) fn new(reader: &'d DatasetReader, factor: f64) -> Source<'d> {
+    pub fn new(reader: &'d DatasetReader, factor: f64) -> Source<'d> {
         let estimates = RefCell::new(Instructions::new(reader));
         Source { reader, estimates, factor, known: Cell::default() }
     }
     /// For a run from the beginning.
-    pub(super) fn run(&self) -> Run<'d, '_> {
+    pub fn run(&self) -> Run<'d, '_> {
         self.known.set(Known::default());
         let threads = vec![Place::default(); self.reader.threads() as usize];
         Run {
@@ -46,7 +46,7 @@ impl<'d> Source<'d> {
         }
     }
     /// Of the run begun last.
-    pub(super) fn known(&self) -> Known {
+    pub fn known(&self) -> Known {
         self.known.get()
     }
 }
@@ -68,7 +68,7 @@ struct Place {
 }
 
 /// One run.
-pub(super) struct Run<'d, 's> {
+pub struct Run<'d, 's> {
     source: &'s Source<'d>,
     threads: Vec<Place>,
     memo: Vec<Pair>,

@@ -1,0 +1,204 @@
+//! What is run of a recording: every architecture at every pressure, mixtures, switched open points, and what identities need.
+use super::program::Listed;
+use crate::judging::work::together;
+use homenode_command::Failure;
+use homenode_command::gaps::Source;
+use homenode_machine::Hybrid;
+use homenode_timed::engine::Options;
+use homenode_timed::memory::archs::{self, BASE, Spec, mixed};
+use homenode_timed::memory::{Bound, Layout, MemoryError, OPEN_POINTS, OpenPoint, Question, Row, Sizes, run};
+use homenode_trace::DatasetReader;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Pressures at which open points are switched (as far as the program is run at them).
+const SWITCHED_AT: [u32; 2] = [70, 90];
+/// At which no frame is left.
+pub(super) const FULL: u32 = 100;
+
+/// What is taken otherwise than we do.
+pub(super) struct Switch {
+    /// Name on the page.
+    pub(super) name: String,
+    /// In words.
+    pub(super) words: &'static str,
+    point: Option<&'static OpenPoint>,
+    gaps: f64,
+    /// Whether relocation never comes about.
+    never: bool,
+}
+
+/// Ours first; then relocation that never comes about, the open points, and gaps.
+pub(super) fn switches() -> Vec<Switch> {
+    let plain = |name: &str, words| Switch { name: name.to_owned(), words, point: None, gaps: 1.0, never: false };
+    let mut all = vec![plain("ours", "our choices")];
+    all.push(Switch { never: true, ..plain("infinite", "a threshold that is never reached") });
+    all.extend(OPEN_POINTS.iter().map(|p| Switch { point: Some(p), ..plain(p.name, p.summary) }));
+    let gaps = |factor, name, words| Switch { gaps: factor, ..plain(name, words) };
+    all.push(gaps(0.5, "gaps x 0.5", "half as many instructions between references"));
+    all.push(gaps(2.0, "gaps x 2", "twice as many instructions between references"));
+    all
+}
+
+/// The switch of identities; sensitivities come after it.
+pub(super) const NEVER: usize = 1;
+
+impl Switch {
+    fn hybrid(&self, ours: &Hybrid) -> Hybrid {
+        let mut hybrid = ours.clone();
+        self.point.iter().for_each(|p| p.apply(&mut hybrid));
+        if self.never {
+            hybrid.threshold[0] = u32::MAX;
+        }
+        hybrid
+    }
+    /// Whether a run of an architecture can be another one with it.
+    fn matters(&self, architecture: &str) -> bool {
+        match self.name.as_str() {
+            "o5" => architecture == "vcnuma",
+            "o9" | "o10" | "o11" | "o12" => architecture == "ascoma",
+            "o13" | "o14" => ["vcnuma", "ascoma"].contains(&architecture),
+            "o8" | "gaps x 0.5" | "gaps x 2" => true,
+            "o4" => !["ccnuma", "scoma"].contains(&architecture),
+            _ => architecture != BASE.name,
+        }
+    }
+}
+
+/// A run: number of the switch, architecture, pressure (0 where it has no influence).
+type Key = (usize, &'static str, u32);
+
+/// What came of one recording of one program.
+pub(super) struct Runs {
+    /// The program.
+    pub(super) listed: &'static Listed,
+    /// Pages and homes.
+    pub(super) layout: Layout,
+    /// The machine.
+    pub(super) hybrid: Hybrid,
+    rows: BTreeMap<Key, Row>,
+    /// Pressure at which all remote pages fit beside the reserve.
+    pub(super) fits_at: u32,
+    /// Whether S-COMA is refused where no frame is left.
+    pub(super) scoma_refused: bool,
+    /// Pages that R-NUMA relocates at the least pressure in the whole run, not in the measured phase alone.
+    pub(super) relocated: u64,
+}
+
+impl Runs {
+    /// Runs a recording; `switched`: with each open point switched, too.
+    ///
+    /// # Errors
+    /// A recording that cannot be run.
+    pub(super) fn of(listed: &'static Listed, reader: &DatasetReader, switched: bool) -> Result<Runs, Failure> {
+        let machine = listed.machine()?;
+        let options = Options { phase: Some(listed.phase.to_owned()), ..Options::default() };
+        let bound = Question { machine: &machine, map: None, options }.bind(reader).map_err(Failure::work)?;
+        let fits_at = fits_at(&bound)?;
+        let asked = asked(listed, fits_at, switched);
+        let rows = all(&bound, reader, &asked)?;
+        let source = Source::new(reader, 1.0);
+        let scoma = archs::find("scoma").ok_or_else(|| Failure::work("no S-COMA"))?;
+        let refused = matches!(run(&bound, scoma, FULL, || source.run()), Err(MemoryError::NoPageCache { .. }));
+        let rnuma = archs::find("rnuma").ok_or_else(|| Failure::work("no R-NUMA"))?;
+        let whole = run(&bound.whole(), rnuma, listed.pressures[0], || source.run()).map_err(Failure::work)?;
+        let (layout, hybrid) = (bound.layout().clone(), bound.hybrid().clone());
+        Ok(Runs { listed, layout, hybrid, rows, fits_at, scoma_refused: refused, relocated: whole.total.relocated })
+    }
+
+    /// A run with a switch, or ours where it makes no difference or was not run.
+    pub(super) fn row(&self, switch: usize, architecture: &str, pressure: u32) -> Option<&Row> {
+        let pressure = if architecture == BASE.name { 0 } else { pressure };
+        let find = |s: usize| {
+            let from = (s, "", 0);
+            let mut after = self.rows.range(from..).take_while(|(k, _)| k.0 == s);
+            after.find(|(k, _)| k.1 == architecture && k.2 == pressure).map(|(_, row)| row)
+        };
+        find(switch).or_else(|| find(0))
+    }
+    /// Cycles over those of CC-NUMA; not a number where it was not run.
+    pub(super) fn time(&self, switch: usize, architecture: &str, pressure: u32) -> f64 {
+        let cycles = |a: &str| self.row(switch, a, pressure).map_or(f64::NAN, |r| r.cycles as f64);
+        cycles(architecture) / cycles(BASE.name)
+    }
+    /// Rows of our choices at the program's pressures, CC-NUMA first.
+    pub(super) fn ours(&self) -> Vec<&Row> {
+        let base = self.row(0, BASE.name, 0);
+        let others = archs::ALL.iter().filter(|s| s.name != BASE.name);
+        let each = others.flat_map(|s| self.listed.pressures.iter().filter_map(|p| self.row(0, s.name, *p)));
+        base.into_iter().chain(each).collect()
+    }
+}
+
+/// The greatest pressure at which all remote pages of every node fit beside the reserve.
+fn fits_at(bound: &Bound<'_>) -> Result<u32, Failure> {
+    let layout = bound.layout();
+    for percent in (1..FULL).rev() {
+        let sizes = Sizes::at(bound.hybrid(), 1 << layout.page_shift, layout.home_max(), percent);
+        let sizes = sizes.map_err(Failure::work)?;
+        if u64::from(sizes.page_cache) >= layout.remote_max() + u64::from(sizes.free_min) {
+            return Ok(percent);
+        }
+    }
+    Ok(1)
+}
+
+fn asked(listed: &Listed, fits_at: u32, switched: bool) -> Vec<(usize, &'static Spec, u32)> {
+    let hybrids = || archs::ALL.iter().copied().filter(|s| s.name != BASE.name);
+    let mut asked = vec![(0, BASE, 0)];
+    for spec in hybrids() {
+        asked.extend(listed.pressures.iter().map(|p| (0, spec, *p)));
+        if !spec.needs_page_cache {
+            asked.push((0, spec, FULL));
+        }
+        if ["scoma", "ascoma"].contains(&spec.name) {
+            asked.push((0, spec, fits_at));
+        }
+        if spec.name == "rnuma" {
+            asked.push((NEVER, spec, 50));
+        }
+    }
+    if switched {
+        asked.extend(mixed::ALL.iter().flat_map(|s| listed.pressures.iter().map(move |p| (0, *s, *p))));
+        for (number, switch) in switches().iter().enumerate().skip(NEVER + 1) {
+            if switch.matters(BASE.name) {
+                asked.push((number, BASE, 0));
+            }
+            let at = || SWITCHED_AT.iter().filter(|p| listed.pressures.contains(p));
+            asked.extend(hybrids().filter(|s| switch.matters(s.name)).flat_map(|s| at().map(move |p| (number, s, *p))));
+        }
+    }
+    asked.sort_by_key(|a| (a.0, a.1.name, a.2));
+    asked.dedup_by_key(|a| (a.0, a.1.name, a.2));
+    asked
+}
+
+/// All runs, as many at a time as there are processors.
+fn all(
+    bound: &Bound<'_>,
+    reader: &DatasetReader,
+    asked: &[(usize, &'static Spec, u32)],
+) -> Result<BTreeMap<Key, Row>, Failure> {
+    let (next, rows, switches) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()), switches());
+    let work = || -> Result<(), Failure> {
+        let mut sources: Vec<(f64, Source<'_>)> = Vec::new();
+        while let Some((number, spec, pressure)) = asked.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let switch = &switches[*number];
+            if !sources.iter().any(|s| s.0 == switch.gaps) {
+                sources.push((switch.gaps, Source::new(reader, switch.gaps)));
+            }
+            let Some((_, source)) = sources.iter().find(|s| s.0 == switch.gaps) else { continue };
+            let other = bound.with(switch.hybrid(bound.hybrid()));
+            let row = match run(&other, spec, (*pressure).max(1), || source.run()) {
+                // A program of few pages has none left for a page cache: left out.
+                Err(MemoryError::NoPageCache { .. }) => continue,
+                row => row.map_err(Failure::work)?,
+            };
+            rows.lock().expect("nobody panics while adding one").insert((*number, spec.name, *pressure), row);
+        }
+        Ok(())
+    };
+    together(work).into_iter().collect::<Result<(), Failure>>()?;
+    Ok(rows.into_inner().expect("nobody panics while adding one"))
+}

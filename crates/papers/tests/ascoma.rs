@@ -1,0 +1,16 @@
+//! `reproduce ascoma` is asked for what it has; the whole of it runs in `tests/acceptance/check_reproduce.py`.
+use homenode_papers::{ALL, ReproduceRequest, reproduce};
+
+fn refused(what: &str, size: &str, only: &[&str]) -> String {
+    let only = only.iter().map(|e| (*e).to_owned()).collect();
+    let request = ReproduceRequest { what: what.into(), only, size: size.into(), out: None };
+    reproduce(&request, &mut ()).expect_err("refused").message
+}
+
+#[test]
+fn sizes_and_experiments_that_there_are_not_are_refused_with_those_that_there_are() {
+    assert!(ALL.iter().any(|paper| paper.name == "ascoma"));
+    assert_eq!(refused("ascoma", "L", &[]), "--size: 'L' is none of XS, S, M, P");
+    assert!(refused("thakkar", "P", &[]).contains("P is for ascoma"), "{}", refused("thakkar", "P", &[]));
+    assert!(refused("ascoma", "XS", &["E1"]).contains("ascoma is one experiment"));
+}

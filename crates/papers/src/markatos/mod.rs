@@ -69,54 +69,14 @@ impl Context<'_> {
 
 /// Every experiment, in the order of the page.
 static ALL: [Spec; 8] = [
-    Spec {
-        id: "E1",
-        title: "exact rows",
-        looks: false,
-        conclude: |c, _| Ok(prices::exact(c.machine, &c.printed)),
-    },
-    Spec {
-        id: "E2",
-        title: "programs",
-        looks: true,
-        conclude: |c, p| Ok(tables::cards(c.size, &c.view(p))),
-    },
-    Spec {
-        id: "E3",
-        title: "protocols",
-        looks: true,
-        conclude: |c, p| tables::original(&c.printed, &c.view(p)),
-    },
-    Spec {
-        id: "E4",
-        title: "re-aligned",
-        looks: true,
-        conclude: |c, p| tables::realigned(&c.printed, &c.view(p)),
-    },
-    Spec {
-        id: "E5",
-        title: "the text",
-        looks: true,
-        conclude: |c, p| Ok(open::of_text(&c.printed, &c.view(p))),
-    },
-    Spec {
-        id: "E6",
-        title: "orders",
-        looks: true,
-        conclude: |c, p| Ok(orders::orders(&c.printed, &c.view(p))),
-    },
-    Spec {
-        id: "E7",
-        title: "crossings",
-        looks: true,
-        conclude: |c, p| Ok(orders::crossing(&c.printed, &c.view(p))),
-    },
-    Spec {
-        id: "E8",
-        title: "open points",
-        looks: true,
-        conclude: |c, p| Ok(open::points(&c.printed, p)),
-    },
+    Spec { id: "E1", title: "exact rows", looks: false, conclude: |c, _| Ok(prices::exact(c.machine, &c.printed)) },
+    Spec { id: "E2", title: "programs", looks: true, conclude: |c, p| Ok(tables::cards(c.size, &c.view(p))) },
+    Spec { id: "E3", title: "protocols", looks: true, conclude: |c, p| tables::original(&c.printed, &c.view(p)) },
+    Spec { id: "E4", title: "re-aligned", looks: true, conclude: |c, p| tables::realigned(&c.printed, &c.view(p)) },
+    Spec { id: "E5", title: "the text", looks: true, conclude: |c, p| Ok(open::of_text(&c.printed, &c.view(p))) },
+    Spec { id: "E6", title: "orders", looks: true, conclude: |c, p| Ok(orders::orders(&c.printed, &c.view(p))) },
+    Spec { id: "E7", title: "crossings", looks: true, conclude: |c, p| Ok(orders::crossing(&c.printed, &c.view(p))) },
+    Spec { id: "E8", title: "open points", looks: true, conclude: |c, p| Ok(open::points(&c.printed, p)) },
 ];
 
 /// The paper's machine.

@@ -192,5 +192,6 @@ pub(super) fn drawn(
         axes: ["page size (bytes)", "mean cost of a shared reference (local references)"],
         log: true,
         lines,
+        ranges: Vec::new(),
     }
 }

@@ -27,6 +27,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("import", &["base", "trace", "sys", "sampling", "symbols", "capture"]),
     ("migrate", &["base", "machine", "placement", "sys"]),
     ("command", &["base", "trace", "machine", "timed", "sys", "hooks", "host", "sampling", "symbols", "capture"]),
+    ("judging", &["table", "study", "sys", "command"]),
     (
         "papers",
         &[
@@ -44,6 +45,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "hooks",
             "capture",
             "command",
+            "judging",
         ],
     ),
     ("export", &["base", "table", "trace", "machine", "analysis", "sim", "sys", "command"]),

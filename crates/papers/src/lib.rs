@@ -5,7 +5,7 @@
 //! **Invariant:** every claim of a paper gets a verdict (it agrees, differs, hangs on the recording, holds for any program, cannot be
 //! known, or is not judged with programs so small), and ours comes from the same engines that answer everything else.
 //!
-//! Reading order: [`Paper`], [`ReproduceDoc`], [`reproduce`], `judging` (claims, rules, pictures), `programs` (what is recorded), `page` and `html`, then the papers.
+//! Reading order: [`Paper`], [`ReproduceDoc`], [`reproduce`], `programs` (what is recorded), then the papers; claims, rules, pictures and pages are in `homenode_judging`.
 //!
 //! ```
 //! use homenode_papers::{ALL, ReproduceRequest, Verdict, reproduce};
@@ -19,14 +19,10 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod doc;
-mod html;
-mod judging;
-mod page;
 mod paper;
 mod programs;
 
-pub use doc::{Claim, ReproduceDoc, Table, Verdict};
+pub use homenode_judging::doc::{Claim, ReproduceDoc, Table, Verdict};
 pub use paper::Paper;
 
 use homenode_command::{Failure, Progress};
@@ -81,7 +77,7 @@ pub fn reproduce(request: &ReproduceRequest, progress: &mut dyn Progress) -> Res
     let job = Job { only: &request.only, size: &request.size, folder: folder.path() };
     let (doc, pictures) = (paper.run)(&job, progress)?;
     if let Some(out) = &request.out {
-        html::write(&doc, out, &pictures.write(out)?)?;
+        homenode_judging::html::write(&doc, out, &pictures.write(out)?)?;
     }
     Ok(doc)
 }

@@ -1,7 +1,8 @@
 //! What a paper is: a member of the family.
-use crate::doc::ReproduceDoc;
-pub(crate) use crate::doc::SIZES;
 use homenode_command::{Failure, Progress};
+use homenode_judging::Drawn;
+use homenode_judging::doc::ReproduceDoc;
+pub(crate) use homenode_judging::doc::SIZES;
 use std::path::Path;
 
 /// A published study that can be repeated.
@@ -29,13 +30,4 @@ pub(crate) struct Job<'a> {
     pub(crate) size: &'a str,
     /// An empty folder for programs and recordings.
     pub(crate) folder: &'a Path,
-}
-
-/// Pictures of a page.
-pub(crate) trait Drawn {
-    /// Writes them with their data into a folder, which is made if missing; returns titles and file names.
-    ///
-    /// # Errors
-    /// The folder cannot be written.
-    fn write(&self, folder: &Path) -> Result<Vec<(String, String)>, Failure>;
 }

@@ -1,6 +1,6 @@
 //! What holds for any program, judged to the last unit.
 use super::runs::{FULL, NEVER, Runs};
-use crate::judging::claims::Judged;
+use homenode_judging::claims::Judged;
 use homenode_machine::Hybrid;
 use homenode_timed::memory::{Row, Sizes};
 

@@ -1,8 +1,8 @@
 //! What each claim is about, measured. Percentages are differences of execution time in units of CC-NUMA's time, as the study's are.
 use super::CLAIMS;
 use super::runs::Runs;
-use crate::judging::claims::Judged;
-use crate::judging::rules::Measures;
+use homenode_judging::claims::Judged;
+use homenode_judging::rules::Measures;
 
 /// Programs of which the study says that they have little locality or large sets.
 const LARGE: [&str; 3] = ["barnes", "em3d", "radix"];

@@ -13,11 +13,11 @@ mod runs;
 mod stacked;
 mod tables;
 
-use crate::doc::{ReproduceDoc, SCHEMA, Table, Verdict};
-use crate::judging::claims::Claims;
-use crate::judging::{Found, settled};
 use crate::paper::{Job, Page, Paper, SIZES};
 use homenode_command::Progress;
+use homenode_judging::claims::Claims;
+use homenode_judging::doc::{ReproduceDoc, SCHEMA, Table, Verdict};
+use homenode_judging::{Found, settled};
 use measure::Study;
 use program::LIST;
 use runs::{NEVER, Runs, switches};
@@ -140,7 +140,7 @@ const REASONS: [(&[&str], &str); 2] = [
 #[cfg(test)]
 mod tests {
     use super::{CLAIMS, REASONS};
-    use crate::judging::rules::tests::checked;
+    use homenode_judging::checked::checked;
 
     #[test]
     fn every_rule_of_the_data_can_hold_and_can_fail() {

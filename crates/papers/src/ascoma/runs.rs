@@ -1,8 +1,8 @@
 //! What is run of a recording: every architecture at every pressure, mixtures, switched open points, and what identities need.
 use super::program::Listed;
-use crate::judging::work::together;
 use homenode_command::Failure;
 use homenode_command::gaps::Source;
+use homenode_judging::work::together;
 use homenode_machine::Hybrid;
 use homenode_timed::engine::Options;
 use homenode_timed::memory::archs::{self, BASE, Spec, mixed};

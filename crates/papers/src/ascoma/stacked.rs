@@ -1,7 +1,7 @@
 //! Stacked bars, as in figures 2 and 3 of the study.
-use crate::page;
-use crate::paper::Drawn;
 use homenode_command::{Failure, output};
+use homenode_judging::Drawn;
+use homenode_judging::page;
 use homenode_table::{Cell, Column, Kind, Table};
 use std::fmt::Write;
 use std::path::Path;

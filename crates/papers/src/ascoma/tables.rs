@@ -2,7 +2,7 @@
 use super::identities::latencies;
 use super::runs::{NEVER, Runs, switches};
 use super::stacked::Stacked;
-use crate::doc::Table;
+use homenode_judging::doc::Table;
 use homenode_timed::memory::{Row, relations};
 
 /// A miss of more than this part is explained.

@@ -4,10 +4,10 @@ use super::lookup::{median, part, two};
 use super::paper::{columns, short};
 use super::program::Program;
 use super::{CLAIMS, Found, Gathered, Spec, Study};
-use crate::doc::Table;
-use crate::judging::claims::{Judged, POINTS};
-use crate::judging::rules::Measures;
 use homenode_command::Failure;
+use homenode_judging::claims::{Judged, POINTS};
+use homenode_judging::doc::Table;
+use homenode_judging::rules::Measures;
 use homenode_trace::Merged;
 use std::collections::HashMap;
 

@@ -2,10 +2,10 @@
 use super::lookup::{median, names, part, two};
 use super::program::{Listed, Program};
 use super::{Bars, CLAIMS, Found, Gathered, Spec, Study};
-use crate::doc::Table;
-use crate::judging::claims::{Judged, POINTS};
-use crate::judging::rules::Measures;
 use homenode_command::Failure;
+use homenode_judging::claims::{Judged, POINTS};
+use homenode_judging::doc::Table;
+use homenode_judging::rules::Measures;
 use homenode_machine::Machine;
 use homenode_machine::models;
 use homenode_placement::policies::{Choice, REFERENCES_PER_SECOND, platinum_windows};

@@ -1,10 +1,10 @@
 //! E6: the constants of chapter 6, which must agree exactly.
 use super::program::Program;
 use super::{CLAIMS, Found, Gathered, Spec, Study};
-use crate::doc::Table;
-use crate::judging::rules::Measures;
 use homenode_base::{Cost, NodeId};
 use homenode_command::Failure;
+use homenode_judging::doc::Table;
+use homenode_judging::rules::Measures;
 use homenode_machine::models::family::{MEMBERS, Parameters};
 use homenode_machine::{AccessClass, Location, Machine};
 

@@ -2,9 +2,9 @@
 use super::lookup::{CC, CC_PLUS, DSM, DSM_PLUS, NAMES, NUMA, names, part, two};
 use super::program::{Listed, Program};
 use super::{Bars, CLAIMS, Found, Gathered, Spec, Study};
-use crate::judging::claims::Judged;
-use crate::judging::rules::Measures;
 use homenode_command::Failure;
+use homenode_judging::claims::Judged;
+use homenode_judging::rules::Measures;
 
 pub(super) static SPEC: Spec =
     Spec { id: "E7", title: "machines of chapter 6", begin: Gathered::<BaseMachines>::boxed };

@@ -3,10 +3,10 @@ use super::lookup::{BLOCKS, CC, CC_PLUS, DSM, DSM_PLUS, Machines, NAMES, NUMA, n
 use super::paper::{columns, number, rows};
 use super::program::{Listed, Program};
 use super::{CLAIMS, Figure, Found, Gathered, Spec, Study};
-use crate::doc::Table;
-use crate::judging::claims::Judged;
-use crate::judging::rules::Measures;
 use homenode_command::Failure;
+use homenode_judging::claims::Judged;
+use homenode_judging::doc::Table;
+use homenode_judging::rules::Measures;
 use homenode_study::analyses::Series;
 
 pub(super) static SPEC: Spec = Spec { id: "E8", title: "block size", begin: Gathered::<BlockSizes>::boxed };

@@ -2,9 +2,9 @@
 use super::lookup::{CC, CC_PLUS, DSM, DSM_PLUS, NAMES, NUMA, member, names, part};
 use super::program::{Listed, Program};
 use super::{CLAIMS, Figure, Found, Gathered, Spec, Study};
-use crate::judging::claims::Judged;
-use crate::judging::rules::Measures;
 use homenode_command::Failure;
+use homenode_judging::claims::Judged;
+use homenode_judging::rules::Measures;
 use homenode_machine::Machine;
 use homenode_machine::models::family::{Coherence, MEMBERS, Parameters};
 use homenode_study::analyses::Series;

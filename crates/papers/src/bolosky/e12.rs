@@ -2,11 +2,11 @@
 use super::lookup::{Answered, CC, DSM, NAMES, NUMA, member, part, two};
 use super::program::{Listed, Program};
 use super::{CLAIMS, Figure, Found, Gathered, Spec, Study};
-use crate::doc::Table;
-use crate::judging::claims::Judged;
-use crate::judging::rules::Measures;
 use homenode_base::Cost;
 use homenode_command::Failure;
+use homenode_judging::claims::Judged;
+use homenode_judging::doc::Table;
+use homenode_judging::rules::Measures;
 use homenode_machine::models::family::{self, MEMBERS, Parameters};
 use homenode_machine::{Costs, Machine, Matrix};
 use homenode_study::analyses::{Series, is_concave};

@@ -1,10 +1,10 @@
 //! Figures that are machines, rules and algorithms: drawn again as code, and held against what they stand for.
 use super::program::Program;
 use super::{CLAIMS, Found, Gathered, Spec, Study};
-use crate::judging::claims::Judged;
-use crate::judging::rules::Measures;
 use homenode_base::{NodeId, Rng, VirtualTime};
 use homenode_command::Failure;
+use homenode_judging::claims::Judged;
+use homenode_judging::rules::Measures;
 use homenode_machine::{AccessClass, Location, Machine, models};
 use homenode_placement::policies::Choice;
 use homenode_placement::policy::{Outcome, Sink};

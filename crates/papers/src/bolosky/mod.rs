@@ -15,14 +15,14 @@ mod program;
 mod repeat;
 mod slopes;
 
-use crate::doc::{ReproduceDoc, SCHEMA, Table};
-use crate::judging::bars::Bars;
-use crate::judging::claims::{self, Claims};
-use crate::judging::figure::Figure;
-use crate::judging::work::{timed, together};
-use crate::judging::{Found, Pictures};
 use crate::paper::{Job, Page, Paper, SIZES};
 use homenode_command::{Failure, Progress};
+use homenode_judging::bars::Bars;
+use homenode_judging::claims::{self, Claims};
+use homenode_judging::doc::{ReproduceDoc, SCHEMA, Table};
+use homenode_judging::figure::Figure;
+use homenode_judging::work::{timed, together};
+use homenode_judging::{Found, Pictures};
 use program::{Listed, Program};
 use repeat::{Gathered, RECORDINGS, Study};
 use std::path::Path;
@@ -216,11 +216,11 @@ fn page(
 #[cfg(test)]
 mod tests {
     use super::CLAIMS;
-    use crate::judging::rules::{Rule, tests::checked};
+    use homenode_judging::rules::Rule;
 
     #[test]
     fn every_rule_of_the_data_can_hold_and_can_fail() {
-        let rules = checked(&CLAIMS);
+        let rules = homenode_judging::checked::checked(&CLAIMS);
         assert!(rules >= 30, "{rules} rules");
     }
 

@@ -3,10 +3,10 @@
 use super::program::Program;
 use super::slopes::{Apart, Price};
 use super::{CLAIMS, Figure};
-use crate::judging::claims::Judged;
-use crate::judging::rules::Measures;
 use homenode_base::Cost;
 use homenode_command::Failure;
+use homenode_judging::claims::Judged;
+use homenode_judging::rules::Measures;
 use homenode_machine::{CopyCost, Costs, GlobalMemory, Machine, models};
 use homenode_study::analyses::Series;
 

@@ -3,11 +3,11 @@ use super::lookup::part;
 use super::paper::{columns, short};
 use super::program::Program;
 use super::{CLAIMS, Found, Gathered, Spec, Study};
-use crate::doc::Table;
-use crate::judging::claims::Judged;
-use crate::judging::rules::Measures;
 use homenode_base::{Cost, NodeId, Rng, TotalCost, VirtualTime};
 use homenode_command::Failure;
+use homenode_judging::claims::Judged;
+use homenode_judging::doc::Table;
+use homenode_judging::rules::Measures;
 use homenode_machine::{AccessClass, CopyCost, Machine, Matrix, models};
 use homenode_placement::optimum::{Solo, SoloLinear, Solver};
 use homenode_placement::{Access, AccessKind, Start};
@@ -252,7 +252,8 @@ impl Beside {
     fn notes(&self) -> Vec<String> {
         let (chapter, place) = self.worst(0..BUTTERFLY);
         let (butterfly, _) = self.worst(BUTTERFLY..DECIDING);
-        let stands = |j: Judged| if j.verdict == crate::doc::Verdict::Agrees { "stands" } else { "does not stand" };
+        let stands =
+            |j: Judged| if j.verdict == homenode_judging::doc::Verdict::Agrees { "stands" } else { "does not stand" };
         vec![format!(
             "Figure 4.3 as printed is not optimal: it misses one candidate for where a run of reads begins, and charges the \
              copies of a block's first reads, which equation 4.2 does not. On our programs the missing candidate costs at \

@@ -1,9 +1,9 @@
 //! The programs of the thesis, written anew as it describes them and recorded now, one after the other.
 use super::lookup::{Answered, BLOCKS, Machines, member};
-use crate::judging::work::{together, workers};
 use crate::programs::{self, Run};
 use homenode_base::NodeId;
 use homenode_command::{Failure, Progress};
+use homenode_judging::work::{together, workers};
 use homenode_machine::models::family::{MEMBERS, Parameters};
 use homenode_machine::{Machine, models};
 use homenode_placement::policies::Choice;

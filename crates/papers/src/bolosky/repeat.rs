@@ -1,8 +1,8 @@
 //! Several recordings of each program: an experiment is concluded for each of them, and what differs is said.
 use super::program::Program;
 use super::{Experiment, Found};
-use crate::judging::settled;
 use homenode_command::Failure;
+use homenode_judging::settled;
 
 /// Recordings of each program.
 pub(super) const RECORDINGS: usize = 3;

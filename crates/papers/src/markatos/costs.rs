@@ -13,15 +13,15 @@ pub(super) const APPS: [&str; 4] = ["FFT", "SIMPLE", "WEATHER", "SPEECH"];
 pub(super) trait Costs {
     /// Over the cost of a local reference; `None` where there is none.
     fn cost(&self, app: &str, realigned: bool, role: usize, page_bytes: u64) -> Option<f64>;
-    /// The same with all shared references remote, none replicated.
+    /// Cost with all shared references remote, none replicated.
     fn all_remote(&self, app: &str) -> Option<f64>;
 }
 
-/// Those of the paper, with exact sums.
+/// Costs of the paper, with exact sums.
 pub(super) struct Printed<'a> {
     /// Rows of its tables.
     pub(super) rows: &'a [Row],
-    /// Its prices.
+    /// Prices of the machine.
     pub(super) prices: &'a Coherence,
 }
 
@@ -57,7 +57,7 @@ impl Costs for Printed<'_> {
     }
 }
 
-/// Those of one recording of each program, with one choice of parameters.
+/// Costs of one recording of each program, with one choice of parameters.
 pub(super) struct View<'a> {
     /// The programs.
     pub(super) programs: &'a [Measured],
@@ -115,7 +115,7 @@ impl Costs for View<'_> {
 }
 
 impl Row {
-    /// Its columns with exact sums, from its rates.
+    /// Columns of the row with exact sums, from its rates.
     pub(super) fn exact_cells(&self, prices: &Coherence, role: usize) -> [f64; 9] {
         cells(&self.effects(), prices, role, self.page_bytes)
     }

@@ -15,12 +15,12 @@ mod tables;
 mod text;
 mod variant;
 
-use crate::doc::{ReproduceDoc, SCHEMA, Table};
-use crate::judging::claims::{self, Claims};
-use crate::judging::{Found, Pictures, settled};
 use crate::paper::{Job, Page, Paper, SIZES};
 use costs::{Printed, View};
 use homenode_command::{Failure, Progress};
+use homenode_judging::claims::{self, Claims};
+use homenode_judging::doc::{ReproduceDoc, SCHEMA, Table};
+use homenode_judging::{Found, Pictures, settled};
 use homenode_machine::{Coherence, Machine, models};
 use program::{Asked, LIST, Measured, Piece, REALIGNED, Recorder};
 use std::sync::mpsc::sync_channel;
@@ -216,13 +216,13 @@ fn page(
 #[cfg(test)]
 mod tests {
     use super::CLAIMS;
-    use crate::judging::rules::tests::checked;
+    use homenode_judging::checked::checked;
 
     #[test]
     fn every_rule_of_the_data_can_hold_and_can_fail() {
         let rules = checked(&CLAIMS);
         assert!(rules >= 35, "{rules} rules");
-        let ruled = |c: &crate::judging::claims::Published| !c.rules.is_empty();
+        let ruled = |c: &homenode_judging::claims::Published| !c.rules.is_empty();
         assert!(CLAIMS.published().expect("data").iter().all(ruled), "no claim is judged without a rule");
     }
 }

@@ -4,9 +4,9 @@ use super::program::{MARKED_BY_4K, Measured, REALIGNED, SHARED_WINDOWS};
 use super::text::{self, Reckon};
 use super::variant::{BASE, OTHERS};
 use super::{CLAIMS, orders, texts};
-use crate::doc::{Table, Verdict};
-use crate::judging::Found;
-use crate::judging::claims::Judged;
+use homenode_judging::Found;
+use homenode_judging::claims::Judged;
+use homenode_judging::doc::{Table, Verdict};
 
 /// A claim, how it is reckoned, and why ours may differ.
 type OfText = (&'static str, Reckon, &'static str);

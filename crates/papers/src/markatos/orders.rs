@@ -3,9 +3,9 @@ use super::costs::{Costs, Printed, View, dearest};
 use super::printed::CELLS;
 use super::variant::{INV, INV_DEL, PAGES, PROTOCOLS, UPT, UPT_DEL};
 use super::{CLAIMS, texts};
-use crate::doc::Table;
-use crate::judging::Found;
-use crate::judging::rules::Measures;
+use homenode_judging::Found;
+use homenode_judging::doc::Table;
+use homenode_judging::rules::Measures;
 
 /// Protocols that the tables have.
 const PRINTED: [usize; 4] = [UPT, INV, UPT_DEL, INV_DEL];

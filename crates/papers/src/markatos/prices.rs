@@ -5,11 +5,11 @@ use super::program::PROCESSORS;
 use super::text::Reckon;
 use super::variant::PAGES;
 use super::{CLAIMS, text, texts};
-use crate::doc::Table;
-use crate::judging::Found;
-use crate::judging::claims::Judged;
-use crate::judging::rules::Measures;
 use homenode_coherence::Effect;
+use homenode_judging::Found;
+use homenode_judging::claims::Judged;
+use homenode_judging::doc::Table;
+use homenode_judging::rules::Measures;
 use homenode_machine::{Coherence, Machine};
 
 /// Claims of the text that its own tables can be asked about.

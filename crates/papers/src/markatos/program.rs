@@ -1,10 +1,10 @@
 //! The four programs, recorded now with 64 threads, and what every protocol did with them.
 use super::variant::{self, BASE, PAGES, PROTOCOLS, Variant};
-use crate::judging::work::{together, workers};
 use crate::programs::{self, Run};
 use homenode_base::{NodeId, TotalCost};
 use homenode_coherence::{Choice, Effects};
 use homenode_command::Failure;
+use homenode_judging::work::{together, workers};
 use homenode_machine::Machine;
 use homenode_sim::names::NameTable;
 use homenode_sim::realign::{Private, Realigned, Realignment};
@@ -59,7 +59,7 @@ pub(super) struct Counted {
 pub(super) struct Measured {
     /// Which program.
     pub(super) app: &'static str,
-    /// Its references.
+    /// References of the program.
     pub(super) counted: Counted,
     /// By layout of its data: as it lies in memory ([`ORIGINAL`]), and realigned in several ways.
     pub(super) layouts: [Answers; LAYOUTS],
@@ -108,7 +108,7 @@ impl Answers {
 pub(super) struct Asked {
     machine: Machine,
     protocols: Vec<Choice>,
-    /// Those of the defaults.
+    /// Protocols with default parameters.
     defaults: Vec<Choice>,
 }
 

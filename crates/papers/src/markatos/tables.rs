@@ -3,11 +3,11 @@ use super::costs::{APPS, Costs, Printed, View, writes};
 use super::printed::{CELLS, Row};
 use super::variant::{PAGES, PROTOCOLS};
 use super::{CLAIMS, texts};
-use crate::doc::Table;
-use crate::judging::Found;
-use crate::judging::figure::Figure;
-use crate::judging::rules::Measures;
 use homenode_command::Failure;
+use homenode_judging::Found;
+use homenode_judging::doc::Table;
+use homenode_judging::figure::Figure;
+use homenode_judging::rules::Measures;
 use homenode_study::analyses::Series;
 
 /// What the paper tells of a program.

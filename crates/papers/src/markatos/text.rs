@@ -1,7 +1,7 @@
 //! What the text claims, reckoned from costs: of the printed tables and of our programs alike.
 use super::costs::{APPS, Costs};
 use super::variant::{FREEZ, INV, INV_DEL, PAGES, PROTOCOLS, UPT, UPT_DEL};
-use crate::judging::rules::Measures;
+use homenode_judging::rules::Measures;
 
 /// A claim reckoned: what to show, and what its rules look at.
 pub(super) struct Reckoned {
@@ -40,7 +40,7 @@ pub(super) fn speech_inv(costs: &dyn Costs) -> Reckoned {
     one(at(costs, "SPEECH", false, INV, 65536))
 }
 
-/// The same behind a counter.
+/// SPEECH under INV.DEL with pages of 64 KB.
 pub(super) fn speech_inv_del(costs: &dyn Costs) -> Reckoned {
     one(at(costs, "SPEECH", false, INV_DEL, 65536))
 }

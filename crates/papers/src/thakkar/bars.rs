@@ -1,7 +1,7 @@
 //! The picture of the page: bars for each program.
-use crate::page;
-use crate::paper::Drawn;
 use homenode_command::{Failure, output};
+use homenode_judging::Drawn;
+use homenode_judging::page;
 use std::fmt::Write;
 use std::path::Path;
 

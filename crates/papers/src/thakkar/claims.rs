@@ -1,7 +1,7 @@
 //! Every claim of the thesis with a verdict.
 use super::Outcome;
-use crate::doc::{Claim, Verdict};
 use homenode_command::Failure;
+use homenode_judging::doc::{Claim, Verdict};
 use homenode_machine::{Machine, models};
 use serde::Deserialize;
 

@@ -6,12 +6,12 @@ mod counting;
 mod programs;
 mod synthetic;
 
-use crate::doc::{ReproduceDoc, SCHEMA, Table};
 use crate::paper::{Job, Page, Paper};
 use bars::Bars;
 use counting::LOSSES;
 use homenode_base::{NodeId, ThreadId, TotalCost};
 use homenode_command::{Failure, Progress};
+use homenode_judging::doc::{ReproduceDoc, SCHEMA, Table};
 use homenode_machine::{Machine, ThreadMap, models};
 use homenode_placement::affinity::{Distances, Question, Rule, Terms};
 use homenode_placement::counts::{ClassCounts, Counts, PageKey, PageUse};

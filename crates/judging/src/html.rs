@@ -9,7 +9,7 @@ const WRITES: &str = "writing to a string cannot fail";
 const STYLE: &str = include_str!("../assets/page.css");
 
 /// The pages and the document; `pictures` are titles and names of files in the folder.
-pub(crate) fn write(doc: &ReproduceDoc, out: &Path, pictures: &[(String, String)]) -> Result<(), Failure> {
+pub fn write(doc: &ReproduceDoc, out: &Path, pictures: &[(String, String)]) -> Result<(), Failure> {
     page::make(out)?;
     let read = |(title, file): &(String, String)| {
         let svg = std::fs::read_to_string(out.join(file));

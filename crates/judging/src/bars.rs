@@ -8,21 +8,21 @@ use std::path::Path;
 
 /// Bars lying under each other, grouped by program as in the thesis.
 #[derive(Default)]
-pub(crate) struct Bars {
+pub struct Bars {
     /// Name of its files, without ending: `E4-ace`.
-    pub(crate) name: String,
+    pub name: String,
     /// Title.
-    pub(crate) title: String,
+    pub title: String,
     /// What is measured, with its unit.
-    pub(crate) axis: &'static str,
+    pub axis: &'static str,
     /// Names of the bars of a group.
-    pub(crate) series: Vec<String>,
+    pub series: Vec<String>,
     /// Programs with a value for each bar, from 1 up.
-    pub(crate) groups: Vec<(String, Vec<f64>)>,
+    pub groups: Vec<(String, Vec<f64>)>,
     /// Longer bars are cut off and have their value printed beside them.
-    pub(crate) at_most: f64,
+    pub at_most: f64,
     /// Least and greatest of several recordings, by group and bar; empty where there is one recording.
-    pub(crate) ranges: Vec<Vec<(f64, f64)>>,
+    pub ranges: Vec<Vec<(f64, f64)>>,
 }
 
 /// Bars begin at what a local reference costs.
@@ -38,7 +38,7 @@ impl Bars {
     ///
     /// # Errors
     /// The folder cannot be written.
-    pub(crate) fn write(&self, folder: &Path) -> Result<(String, String), Failure> {
+    pub fn write(&self, folder: &Path) -> Result<(String, String), Failure> {
         crate::page::make(folder)?;
         let picture = format!("{}.svg", self.name);
         output::write(&folder.join(format!("{}.csv", self.name)), self.csv().as_bytes())?;
@@ -149,7 +149,7 @@ impl Bars {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judging::figure::tests::numbers;
+    use crate::figure::tests::numbers;
 
     #[test]
     fn bars_have_three_numbers_on_their_axis_and_ranges() {

@@ -11,13 +11,13 @@ thread_local! {
 }
 
 /// Threads that [`together`] uses.
-pub(crate) fn workers() -> usize {
+pub fn workers() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX)
 }
 
 /// Calls `work` on as many threads as there are processors, this one among them, and returns what each of them returned.
 /// `work` takes its share from whatever all of them look at.
-pub(crate) fn together<T: Send>(work: impl Fn() -> T + Sync) -> Vec<T> {
+pub fn together<T: Send>(work: impl Fn() -> T + Sync) -> Vec<T> {
     std::thread::scope(|scope| {
         let helpers: Vec<_> = (1..workers()).map(|_| scope.spawn(|| timed(&work))).collect();
         let mut all = vec![work()];
@@ -31,7 +31,7 @@ pub(crate) fn together<T: Send>(work: impl Fn() -> T + Sync) -> Vec<T> {
 }
 
 /// What `work` returns, and the processor seconds that it took, those of helpers included.
-pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+pub fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let (before, clock) = (HELPERS.replace(0.0), ThreadClock::start());
     let result = work();
     let seconds = clock.seconds() + HELPERS.get();

@@ -32,33 +32,33 @@ fn text(doc: &ReproduceDoc) -> String {
 }
 
 /// Makes a folder if it is missing.
-pub(crate) fn make(folder: &Path) -> Result<(), Failure> {
+pub fn make(folder: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|e| Failure::work(format!("cannot create {}: {e}", folder.display())))
 }
 
 /// A picture of a page.
-pub(crate) struct Picture {
+pub struct Picture {
     /// Title.
-    pub(crate) title: String,
+    pub title: String,
     /// Name of its file.
-    pub(crate) file: String,
+    pub file: String,
     /// What is in that.
-    pub(crate) svg: String,
+    pub svg: String,
 }
 
 /// What a page shows together.
-pub(crate) struct Section<'a> {
+pub struct Section<'a> {
     /// The 8 of `E8`; none where nothing is numbered.
-    pub(crate) number: Option<u32>,
+    pub number: Option<u32>,
     /// Tables.
-    pub(crate) tables: Vec<&'a doc::Table>,
+    pub tables: Vec<&'a doc::Table>,
     /// Pictures.
-    pub(crate) pictures: Vec<&'a Picture>,
+    pub pictures: Vec<&'a Picture>,
 }
 
 /// Tables and pictures, experiment by experiment where they are numbered: the picture `E8-gauss.svg` goes with the table
 /// `E8 block size`. What has no number comes last.
-pub(crate) fn sections<'a>(doc: &'a ReproduceDoc, pictures: &'a [Picture]) -> Vec<Section<'a>> {
+pub fn sections<'a>(doc: &'a ReproduceDoc, pictures: &'a [Picture]) -> Vec<Section<'a>> {
     let of_tables = doc.tables.iter().filter_map(|t| number(&t.title));
     let numbers: BTreeSet<u32> = of_tables.chain(pictures.iter().filter_map(|p| number(&p.file))).collect();
     let of = |n: Option<u32>| Section {
@@ -70,7 +70,7 @@ pub(crate) fn sections<'a>(doc: &'a ReproduceDoc, pictures: &'a [Picture]) -> Ve
 }
 
 /// The page: first what a reader wants to know, then tables and pictures.
-pub(crate) fn markdown(doc: &ReproduceDoc, pictures: &[Picture]) -> String {
+pub fn markdown(doc: &ReproduceDoc, pictures: &[Picture]) -> String {
     let mut out = format!("# {} at size {}\n\n{}\n\n{}\n", doc.experiment, doc.size, doc.programs, verdicts(doc));
     let show = |out: &mut String, pictures: &[&Picture]| {
         pictures.iter().for_each(|p| write!(out, "\n![{}]({})\n", p.title, p.file).expect(WRITES));
@@ -129,12 +129,12 @@ fn claims(out: &mut String, doc: &ReproduceDoc) {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+pub mod tests {
     use super::*;
     use crate::doc::Claim;
 
     /// Tables out of order, and three claims.
-    pub(crate) fn document() -> ReproduceDoc {
+    pub fn document() -> ReproduceDoc {
         let table =
             |title: &str| doc::Table { title: title.into(), columns: vec!["a|b".into()], rows: vec![vec!["1".into()]] };
         let claim = |verdict| Claim {
@@ -156,7 +156,7 @@ pub(crate) mod tests {
         }
     }
 
-    pub(crate) fn picture(file: &str) -> Picture {
+    pub fn picture(file: &str) -> Picture {
         Picture { title: "picture".into(), file: file.into(), svg: "<?xml?>\n<svg width=\"1\"></svg>\n".into() }
     }
 

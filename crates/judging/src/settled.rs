@@ -5,7 +5,7 @@ use crate::doc::{Table, Verdict};
 use homenode_study::analyses::Series;
 
 /// One result of several, in which tables, figures and verdicts stand in the same order.
-pub(crate) fn merged(mut all: Vec<Found>) -> Found {
+pub fn merged(mut all: Vec<Found>) -> Found {
     let rest = all.split_off(1);
     let Some(mut first) = all.pop() else { return Found::default() };
     let others = || rest.iter();
@@ -107,7 +107,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 
 /// Texts that are the same but for their numbers, as one with "median (least to greatest)" where numbers differ; other
 /// texts one after the other, each once.
-pub(crate) fn text(all: &[&str]) -> String {
+pub fn text(all: &[&str]) -> String {
     let Some((first, rest)) = all.split_first() else { return String::new() };
     if rest.iter().all(|other| other == first) {
         return (*first).to_owned();

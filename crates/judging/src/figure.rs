@@ -9,19 +9,19 @@ use std::path::Path;
 
 /// A figure to be drawn.
 #[derive(Default)]
-pub(crate) struct Figure {
+pub struct Figure {
     /// Name of its files, without ending: `E8-gauss`.
-    pub(crate) name: String,
+    pub name: String,
     /// Title.
-    pub(crate) title: String,
+    pub title: String,
     /// What runs along each axis, with units.
-    pub(crate) axes: [&'static str; 2],
+    pub axes: [&'static str; 2],
     /// Whether the axes are logarithmic; points at zero or below are then left out of the picture.
-    pub(crate) log: bool,
+    pub log: bool,
     /// Lines.
-    pub(crate) lines: Vec<Series>,
+    pub lines: Vec<Series>,
     /// Least and greatest of several recordings, by line and point; empty where there is one recording.
-    pub(crate) ranges: Vec<Vec<(f64, f64)>>,
+    pub ranges: Vec<Vec<(f64, f64)>>,
 }
 
 const SIZE: (u32, u32) = (760, 420);
@@ -33,7 +33,7 @@ impl Figure {
     ///
     /// # Errors
     /// The folder cannot be written.
-    pub(crate) fn write(&self, folder: &Path) -> Result<(String, String), Failure> {
+    pub fn write(&self, folder: &Path) -> Result<(String, String), Failure> {
         crate::page::make(folder)?;
         let picture = format!("{}.svg", self.name);
         output::write(&folder.join(format!("{}.csv", self.name)), self.csv().as_bytes())?;
@@ -179,13 +179,13 @@ const COLOURS: [(u8, u8, u8); 15] = [
 ];
 
 /// The colour of the i-th line or bar.
-pub(crate) fn colour(i: usize) -> RGBColor {
+pub fn colour(i: usize) -> RGBColor {
     let (r, g, b) = COLOURS[i % COLOURS.len()];
     RGBColor(r, g, b)
 }
 
 /// What drawing returns.
-pub(crate) type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
+pub type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
 #[cfg(test)]
 pub(super) mod tests {
@@ -193,7 +193,7 @@ pub(super) mod tests {
     use std::collections::BTreeSet;
 
     /// Different numbers in a picture whose text is anchored so: `middle` below the axis, `end` beside it.
-    pub(in crate::judging) fn numbers(svg: &str, anchor: &str) -> usize {
+    pub(crate) fn numbers(svg: &str, anchor: &str) -> usize {
         let texts = svg.split("<text").skip(1).filter(|t| t.contains(&format!("text-anchor=\"{anchor}\"")));
         let words = texts.filter_map(|t| t.split_once('>')?.1.split('<').next());
         words.filter_map(|w| w.trim().parse::<f64>().ok()).map(f64::to_bits).collect::<BTreeSet<u64>>().len()

@@ -6,16 +6,16 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// Claims as data: JSON, an array of [`Published`].
-pub(crate) struct Claims(pub(crate) &'static str);
+pub struct Claims(pub &'static str);
 
 /// One published claim.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Published {
+pub struct Published {
     /// Short name, by which experiments judge it.
-    pub(crate) id: String,
+    pub id: String,
     /// `E1` to `E12`: who judges it.
-    pub(crate) experiment: String,
+    pub experiment: String,
     what: String,
     theirs: String,
     #[serde(default)]
@@ -32,37 +32,37 @@ pub(crate) struct Published {
     cause: String,
     /// By what it is judged, where that is data: all must hold.
     #[serde(default)]
-    pub(crate) rules: Vec<Rule>,
+    pub rules: Vec<Rule>,
     place: String,
 }
 
 /// Ours beside one claim.
-pub(crate) struct Judged {
+pub struct Judged {
     /// The claim's short name.
-    pub(crate) id: &'static str,
+    pub id: &'static str,
     /// Ours; empty where there is none.
-    pub(crate) ours: String,
+    pub ours: String,
     /// Whether they agree.
-    pub(crate) verdict: Verdict,
+    pub verdict: Verdict,
     /// Why that verdict.
-    pub(crate) why: String,
+    pub why: String,
     /// Whether it would be another with each of [`OTHER_POINTS`].
-    pub(crate) turns: [bool; 2],
+    pub turns: [bool; 2],
 }
 
 /// Points of percent by which a mean or a share may be off and still agree: other programs, other means. The rule is
 /// ours, and so is that "most programs" are more than half of them.
-pub(crate) const POINTS: f64 = 15.0;
+pub const POINTS: f64 = 15.0;
 const OTHER_POINTS: [f64; 2] = [10.0, 20.0];
 
 impl Judged {
     /// Agrees or differs.
-    pub(crate) fn by(id: &'static str, ours: impl Into<String>, agrees: bool, why: impl Into<String>) -> Judged {
+    pub fn by(id: &'static str, ours: impl Into<String>, agrees: bool, why: impl Into<String>) -> Judged {
         let verdict = if agrees { Verdict::Agrees } else { Verdict::Differs };
         Judged { id, ours: ours.into(), verdict, why: why.into(), turns: [false; 2] }
     }
     /// Agrees or differs by a number of points; `agrees` says which for any of them.
-    pub(crate) fn by_points(
+    pub fn by_points(
         id: &'static str,
         ours: impl Into<String>,
         agrees: impl Fn(f64) -> bool,
@@ -72,13 +72,13 @@ impl Judged {
         Judged { turns: OTHER_POINTS.map(|p| agrees(p) != ours_is), ..Judged::by(id, ours, ours_is, why) }
     }
     /// Cannot be known; `ours` is what stands beside it here.
-    pub(crate) fn unknown(id: &'static str, ours: impl Into<String>, why: impl Into<String>) -> Judged {
+    pub fn unknown(id: &'static str, ours: impl Into<String>, why: impl Into<String>) -> Judged {
         Judged { id, ours: ours.into(), verdict: Verdict::CannotBeKnown, why: why.into(), turns: [false; 2] }
     }
 }
 
 /// The rules that are ours, and what hangs on one of them.
-pub(crate) fn rules(judged: &[Judged]) -> String {
+pub fn rules(judged: &[Judged]) -> String {
     let turned = |i: usize| {
         let ids: Vec<&str> = judged.iter().filter(|j| j.turns[i]).map(|j| j.id).collect();
         let names = if ids.is_empty() { String::new() } else { format!(" ({})", ids.join(", ")) };
@@ -94,7 +94,7 @@ pub(crate) fn rules(judged: &[Judged]) -> String {
 
 impl Claims {
     /// What was published, in the order of the file.
-    pub(crate) fn published(&self) -> Result<Vec<Published>, Failure> {
+    pub fn published(&self) -> Result<Vec<Published>, Failure> {
         serde_json::from_str(self.0).map_err(Failure::work)
     }
 
@@ -103,7 +103,7 @@ impl Claims {
     ///
     /// # Errors
     /// A claim without a verdict, or a verdict without a claim: both would leave the page untrue.
-    pub(crate) fn beside(&self, experiments: &[&str], judged: Vec<Judged>, size: &str) -> Result<Vec<Claim>, Failure> {
+    pub fn beside(&self, experiments: &[&str], judged: Vec<Judged>, size: &str) -> Result<Vec<Claim>, Failure> {
         let mut by_id: BTreeMap<&str, Judged> = judged.into_iter().map(|j| (j.id, j)).collect();
         let mut claims = Vec::new();
         for p in self.published()?.into_iter().filter(|p| experiments.contains(&p.experiment.as_str())) {
@@ -129,7 +129,7 @@ impl Claims {
         }
     }
     /// Agrees if all rules hold that stand beside the claim; they follow `why` in words.
-    pub(crate) fn ruled(&self, id: &'static str, ours: impl Into<String>, measures: &Measures, why: &str) -> Judged {
+    pub fn ruled(&self, id: &'static str, ours: impl Into<String>, measures: &Measures, why: &str) -> Judged {
         let claim = self.published().ok().into_iter().flatten().find(|p| p.id == id);
         let rules = claim.map_or(Vec::new(), |p| p.rules);
         let words: Vec<String> = rules.iter().map(|r| r.words(POINTS)).collect();

@@ -3,10 +3,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Identifier of these documents, described by `docs/schema/reproduce.json`.
-pub(crate) const SCHEMA: &str = "https://github.com/homenode/homenode/schema/reproduce-1";
+pub const SCHEMA: &str = "https://github.com/homenode/homenode/schema/reproduce-1";
 
 /// Sizes of the programs on the command line, smallest first; P is what the paper ran.
-pub(crate) const SIZES: [&str; 4] = ["XS", "S", "M", "P"];
+pub const SIZES: [&str; 4] = ["XS", "S", "M", "P"];
 
 /// Published results beside ours, with a verdict on each claim.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -129,12 +129,12 @@ fn claims(out: &mut String, doc: &ReproduceDoc) {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::doc::Claim;
 
     /// Tables out of order, and three claims.
-    pub fn document() -> ReproduceDoc {
+    pub(crate) fn document() -> ReproduceDoc {
         let table =
             |title: &str| doc::Table { title: title.into(), columns: vec!["a|b".into()], rows: vec![vec!["1".into()]] };
         let claim = |verdict| Claim {
@@ -156,7 +156,7 @@ pub mod tests {
         }
     }
 
-    pub fn picture(file: &str) -> Picture {
+    pub(crate) fn picture(file: &str) -> Picture {
         Picture { title: "picture".into(), file: file.into(), svg: "<?xml?>\n<svg width=\"1\"></svg>\n".into() }
     }
 

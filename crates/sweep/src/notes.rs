@@ -16,7 +16,8 @@ pub(crate) fn notes(resolved: &ResolvedStudy) -> Result<Vec<String>, Failure> {
         notes.push("sampled traces: see mcpr_low and mcpr_high, and note for what cannot be known".to_owned());
     }
     if !resolved.study.realign.is_empty() {
-        let what = "realigned rows: in each window, words of falsely shared pages that one processor uses lie in pages of its own;                     moves cost nothing: a bound for a change of layout, not a policy";
+        let what = "realigned rows: in each window, words of falsely shared pages that one processor uses lie in pages of its own; \
+                    moves cost nothing: a bound for a change of layout, not a policy";
         notes.push(what.to_owned());
     }
     if resolved.wants_parts() {

@@ -51,6 +51,7 @@ impl Copies {
         effects.add(Effect::Local, turn.accesses());
         let others = self.holders.len() as u64 - 1;
         effects.add(Effect::Update, turn.writes * (others + u64::from(master)));
+        effects.add(Effect::Multicast, turn.writes * u64::from(others > 0));
     }
 
     /// A turn of a processor that has a copy, where writes leave no other. Whether another's went.
@@ -66,7 +67,9 @@ impl Copies {
     pub(super) fn update_remotely(&self, turn: &Turn, effects: &mut Effects) {
         effects.add(Effect::RemoteRead, turn.reads);
         effects.add(Effect::RemoteWrite, turn.writes);
-        effects.add(Effect::Update, turn.writes * self.holders.len() as u64);
+        let others = self.holders.len() as u64;
+        effects.add(Effect::Update, turn.writes * others);
+        effects.add(Effect::Multicast, turn.writes * u64::from(others > 0));
     }
 
     /// A turn of a processor that has no copy and makes none, where writes leave no copy. Whether one went.

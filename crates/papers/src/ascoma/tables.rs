@@ -184,8 +184,7 @@ fn misses(all: &[Runs]) -> Table {
 fn relations_of(all: &[Runs]) -> Table {
     let of = |r: &Runs| {
         let rows: Vec<Row> = r.ours().into_iter().cloned().collect();
-        let meant = |number: u32, architecture: &str| number > 3 || architecture != "ascoma";
-        let all = relations(&rows, &r.layout).into_iter().filter(|x| meant(x.number, x.architecture));
+        let all = relations(&rows, &r.layout).into_iter();
         let name = r.listed.name.to_owned();
         let row = move |x: homenode_timed::memory::Relation| {
             let [a, b] = x.values.map(|v| v.to_string());

@@ -214,7 +214,7 @@ mod tests {
         let mut rng = Rng::new(9);
         for _ in 0..50 {
             let spread = 1 << rng.below(40);
-            let pages: HashMap<u64, u32> = (0..200).map(|n| (rng.below(spread) << 3 * rng.below(2), n)).collect();
+            let pages: HashMap<u64, u32> = (0..200).map(|n| (rng.below(spread) << (3 * rng.below(2)), n)).collect();
             let numbers = Numbers::new(pages.iter().map(|(page, number)| (*page, *number)).collect());
             for (page, number) in &pages {
                 assert_eq!(numbers.get(*page), Some(*number));

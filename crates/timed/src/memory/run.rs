@@ -1,6 +1,6 @@
 //! A recording on an architecture at a pressure.
 use super::MemoryError;
-use super::archs::{BASE, Spec};
+use super::archs::{self, BASE, Spec};
 use super::counters::Counters;
 use super::layout::Layout;
 use super::sizes::Sizes;
@@ -197,6 +197,7 @@ pub struct Relation {
 }
 
 /// The relations between these rows: 1 to 3 where all remote pages of every node fit (pressure below the ideal), 4 and 5 elsewhere.
+/// The first three are about hybrids whose pages begin at home.
 pub fn relations(rows: &[Row], layout: &Layout) -> Vec<Relation> {
     let base = rows.iter().find(|r| r.architecture == BASE.name);
     let hybrids = rows.iter().filter(|r| r.architecture != "scoma" && r.pressure.is_some());
@@ -215,6 +216,7 @@ pub fn relations(rows: &[Row], layout: &Layout) -> Vec<Relation> {
         };
         let more = |number, words, values: [u64; 2]| relation(number, words, values, values[0] > values[1]);
         match (low, scoma, base) {
+            (true, ..) if archs::find(row.architecture).is_some_and(|s| s.begins_cached) => Vec::new(),
             (true, Some(scoma), _) => {
                 let pages = [row.total.page_cache, scoma.total.page_cache];
                 vec![

@@ -9,6 +9,7 @@ pub(crate) static SPEC: Spec = Spec {
     summary: "the page cache while frames are free, then home first; backs off when the daemon finds no cold pages",
     has_page_cache: true,
     needs_page_cache: false,
+    begins_cached: true,
     decider: |h| {
         let rules = BackOff {
             threshold: h.threshold,

@@ -6,6 +6,7 @@ pub(crate) static SPEC: Spec = Spec {
     summary: "pages stay at home; remote data in the processor's cache and the remote access cache",
     has_page_cache: false,
     needs_page_cache: false,
+    begins_cached: false,
     decider: |_| Box::new(CcNuma),
 };
 

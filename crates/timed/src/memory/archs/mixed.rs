@@ -10,6 +10,7 @@ pub static ALL: [&Spec; 3] = [&CACHE_FIRST, &CACHE_FIRST_VCNUMA, &HOME_FIRST_ASC
 static CACHE_FIRST: Spec = Spec {
     name: "scoma-first",
     summary: "the page cache while frames are free, then home first as rnuma; no back-off",
+    begins_cached: true,
     decider: |h| Box::new(First { cached: true, then: (rnuma::SPEC.decider)(h) }),
     ..rnuma::SPEC
 };
@@ -17,6 +18,7 @@ static CACHE_FIRST: Spec = Spec {
 static CACHE_FIRST_VCNUMA: Spec = Spec {
     name: "scoma-first-vcnuma",
     summary: "the page cache while frames are free, then home first; backs off as vcnuma",
+    begins_cached: true,
     decider: |h| Box::new(First { cached: true, then: (vcnuma::SPEC.decider)(h) }),
     ..vcnuma::SPEC
 };
@@ -24,6 +26,7 @@ static CACHE_FIRST_VCNUMA: Spec = Spec {
 static HOME_FIRST_ASCOMA: Spec = Spec {
     name: "home-first-ascoma",
     summary: "home first; backs off as ascoma",
+    begins_cached: false,
     decider: |h| Box::new(First { cached: false, then: (ascoma::SPEC.decider)(h) }),
     ..ascoma::SPEC
 };

@@ -14,6 +14,8 @@ pub struct Spec {
     pub has_page_cache: bool,
     /// Whether pages of other nodes can be used through the page cache only.
     pub needs_page_cache: bool,
+    /// Whether pages of other nodes begin in the page cache, while it has room.
+    pub begins_cached: bool,
     /// What decides for one node.
     pub(crate) decider: fn(&Hybrid) -> Box<dyn Architecture>,
 }

@@ -6,6 +6,7 @@ pub(crate) static SPEC: Spec = Spec {
     summary: "home first; into the page cache after a fixed number of refetches",
     has_page_cache: true,
     needs_page_cache: false,
+    begins_cached: false,
     decider: |h| Box::new(RNuma { threshold: h.threshold[0], gap: h.daemon_gap[0] }),
 };
 

@@ -6,6 +6,7 @@ pub(crate) static SPEC: Spec = Spec {
     summary: "every remote page in the page cache, whatever has to leave it",
     has_page_cache: true,
     needs_page_cache: true,
+    begins_cached: true,
     decider: |h| Box::new(SComa { gap: h.daemon_gap[0] }),
 };
 

@@ -8,6 +8,7 @@ pub(crate) static SPEC: Spec = Spec {
     summary: "as rnuma; the threshold rises while pages leave the page cache before they paid for their relocation",
     has_page_cache: true,
     needs_page_cache: false,
+    begins_cached: false,
     decider: |h| {
         Box::new(VcNuma {
             start: h.threshold[0],

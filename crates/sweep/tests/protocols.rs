@@ -175,7 +175,7 @@ fn realigned_rows_are_what_the_plain_engine_says_of_realigned_references() {
     assert!(cheaper > 10, "it is worth something to whom pages are shared falsely: {cheaper}");
     let text = doc.to_text();
     let head = text.lines().find(|l| l.contains("over optimum")).expect("a table");
-    assert!(head.ends_with("word(2000,1024,900)  gain"), "{head}");
+    assert!(head.split_whitespace().rev().take(2).eq(["gain", "word(2000,1024,900)"]), "{head}");
     assert!(text.contains("moves cost nothing"));
 }
 

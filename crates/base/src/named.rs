@@ -39,6 +39,19 @@ pub enum ParamError {
     },
 }
 
+impl fmt::Display for ParamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ParamError::Syntax => f.write_str("write a name, or a name and whole numbers: name(1,2)"),
+            ParamError::TooMany { takes: 0, .. } => f.write_str("it takes no parameter"),
+            ParamError::TooMany { takes, given } => write!(f, "it takes at most {takes} parameter(s), not {given}"),
+            ParamError::Range { param, value } => {
+                write!(f, "{} is {value}; allowed is {} to {}", param.name, param.min, param.max)
+            }
+        }
+    }
+}
+
 impl PartialEq for Param {
     fn eq(&self, other: &Param) -> bool {
         self.name == other.name

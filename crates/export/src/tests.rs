@@ -144,6 +144,6 @@ fn realigned_rows_are_the_same_with_other_addresses() {
         assert!(failure.class == Class::Usage && failure.to_string().contains(word), "{failure}");
     };
     refused("line", false, "--realign: there is no realignment 'line': word is one");
-    refused("word(0)", false, "windows of 0");
+    refused("word(0)", false, "window is 0");
     refused("word", true, "--after-caches");
 }

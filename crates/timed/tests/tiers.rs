@@ -110,7 +110,7 @@ fn every_policy_keeps_to_its_frames_and_none_costs_less_than_the_optimum() {
         let n = recorded.pages.len() as u64;
         let sizes: Vec<u64> = (0..=n).collect();
         let exact = points(&recorded, &tiers, &sizes, &all());
-        let limits = Limits { exact: 0, rounds: 60 };
+        let limits = Limits { exact: 0, rounds: 60, ..Limits::default() };
         let bounds = curve(&recorded, &tiers, &sizes, &all(), limits, &mut |_| ()).expect("two nodes");
         for (point, bounded) in exact.iter().zip(&bounds) {
             assert!(bounded.optimum.at_least <= point.optimum.at_least, "case {case}");
@@ -195,13 +195,14 @@ fn more_nodes_give_bounds_and_other_machines_a_reason() {
     for (given, word) in [
         ("lru", "known are none"),
         ("none(3)", "takes no parameter"),
-        ("hotness(0)", "from 1"),
-        ("hotness(x", "from 1"),
+        ("hotness(0)", "allowed is 1 to"),
+        ("hotness(x", "whole numbers"),
+        ("hotness()", "whole numbers"),
     ] {
         let error = Choice::parse(given).err().expect(given).to_string();
         assert!(error.contains(word), "{error}");
     }
     for spec in policies::ALL {
-        assert_eq!(Choice::parse(&spec.choose().to_string()).expect("its own name").value, spec.choose().value);
+        assert_eq!(Choice::parse(&spec.choose().to_string()).expect("its own name").values, spec.choose().values);
     }
 }

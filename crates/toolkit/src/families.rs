@@ -75,11 +75,20 @@ fn architectures() -> Vec<Member> {
     homenode_timed::memory::archs::known().map(|s| member(s.name, s.summary)).collect()
 }
 
+/// A parameter of a member, with its range.
+fn parameter(p: &Param) -> String {
+    let range = match p.max {
+        u32::MAX if p.min == 0 => String::new(),
+        u32::MAX => format!(", at least {}", p.min),
+        max => format!(", {} to {max}", p.min),
+    };
+    format!("{} (default {}{range}): {}", p.name, p.default, p.summary)
+}
+
 fn tier_policies() -> Vec<Member> {
-    let row = |s: &&'static homenode_timed::tiers::policies::Spec| {
-        let param =
-            |p: homenode_timed::tiers::policies::Param| format!("{} (default {}): {}", p.name, p.default, p.summary);
-        Member { details: s.param.map(param).into_iter().collect(), ..member(&s.choose().to_string(), s.summary) }
+    let row = |s: &&'static homenode_timed::tiers::policies::Spec| Member {
+        details: s.params.iter().map(parameter).collect(),
+        ..member(&s.choose().to_string(), s.summary)
     };
     homenode_timed::tiers::policies::ALL.iter().map(row).collect()
 }
@@ -91,14 +100,8 @@ fn open_points() -> Vec<Member> {
 fn policies() -> Vec<Member> {
     let row = |s: &&'static homenode_placement::policies::Spec| {
         let name = s.choose(&[]).map_or_else(|_| s.name.to_owned(), |c| c.to_string());
-        let range = |p: &Param| match p.max {
-            u32::MAX if p.min == 0 => String::new(),
-            u32::MAX => format!(", at least {}", p.min),
-            max => format!(", {} to {max}", p.min),
-        };
-        let param = |p: &Param| format!("{} (default {}{}): {}", p.name, p.default, range(p), p.summary);
         let named = (!s.reported).then(|| "for studies: in reports only if named".to_owned());
-        let details = s.params.iter().map(param).chain(named).collect();
+        let details = s.params.iter().map(parameter).chain(named).collect();
         Member { name, summary: s.summary.to_owned(), details }
     };
     homenode_placement::policies::ALL.iter().map(row).collect()
@@ -106,14 +109,11 @@ fn policies() -> Vec<Member> {
 
 fn protocols() -> Vec<Member> {
     let row = |s: &&'static homenode_coherence::protocols::Spec| {
-        let range = |p: &homenode_coherence::protocols::Param| match p.max {
-            u32::MAX if p.min == 0 => String::new(),
-            u32::MAX => format!(", at least {}", p.min),
-            max => format!(", {} to {max}", p.min),
-        };
-        let params = s.params.iter().map(|p| format!("{} (default {}{}): {}", p.name, p.default, range(p), p.summary));
         let printed = format!("{} of Markatos and Chronaki", s.printed);
-        Member { details: [printed].into_iter().chain(params).collect(), ..member(s.name, s.summary) }
+        Member {
+            details: [printed].into_iter().chain(s.params.iter().map(parameter)).collect(),
+            ..member(s.name, s.summary)
+        }
     };
     homenode_coherence::protocols::ALL.iter().map(row).collect()
 }

@@ -98,7 +98,7 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
     let folder = dataset(&program());
     let cases: [(Change, &str); 10] = [
         (|r| r.policies = vec!["lru".into()], "known are none"),
-        (|r| r.policies = vec!["hotness(0)".into()], "from 1"),
+        (|r| r.policies = vec!["hotness(0)".into()], "allowed is 1 to"),
         (|r| r.dram = vec!["0".into()], "--dram: '0'"),
         (|r| r.dram = vec!["4096".into()], "bytes with a unit"),
         (|r| r.dram = vec!["1".into()], "1 % of 80 pages is fewer frames than one"),

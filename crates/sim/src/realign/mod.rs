@@ -20,6 +20,7 @@ pub use stream::{Private, Realigned};
 pub use words::Realigner;
 
 use homenode_base::NodeId;
+use homenode_base::named::ParamError;
 use homenode_base::spaces::{USER_LAST, tag};
 
 /// References of a window in the source.
@@ -84,7 +85,7 @@ pub enum RealignError {
     Unknown(String),
     /// A text that is none.
     #[error("realignment '{0}': {1}")]
-    Text(String, &'static str),
+    Text(String, ParamError),
     /// No such window.
     #[error("realignment in windows of {0} references is not possible: 1 to {WINDOW_MAX} are")]
     Window(u64),

@@ -1,11 +1,23 @@
 //! Realignments as people write them.
-use super::{RealignError, Realignment, SHARE_WHOLE, WINDOW};
+use super::{PAGE_BYTES_MAX, RealignError, Realignment, SHARE_WHOLE, WINDOW, WINDOW_MAX};
+use homenode_base::named::{self, Param, ParamError};
 use std::fmt;
 
 /// The only granule: a word.
 pub const WORD: &str = "word";
 /// Parts of a whole in which a share is written.
-const SHARE_PARTS: u64 = 1000;
+const SHARE_PARTS: u32 = 1000;
+/// What stands in parentheses.
+const PARAMS: [Param; 3] = [
+    Param { min: 1, ..Param::variant("window", "references of a window", WINDOW as u32, WINDOW_MAX as u32) },
+    Param::variant(
+        "page",
+        "bytes of the pages that candidates are marked by; 0: of those simulated",
+        0,
+        PAGE_BYTES_MAX as u32,
+    ),
+    Param::variant("share", "in a thousand: windows of as many shared references; 0: of all", 0, SHARE_PARTS),
+];
 /// A page size, where any will do.
 const PAGE_BYTES: u64 = 4096;
 
@@ -26,7 +38,7 @@ impl Rule {
     pub fn of_pages(self, block_bytes: u64) -> Realignment {
         let page_bytes = self.page_bytes.unwrap_or(block_bytes);
         let how = Realignment { window: self.window, ..Realignment::by_pages_of(page_bytes) };
-        self.share.map_or(how, |share| how.shared_alone(share * (SHARE_WHOLE / SHARE_PARTS)))
+        self.share.map_or(how, |share| how.shared_alone(share * (SHARE_WHOLE / u64::from(SHARE_PARTS))))
     }
 
     /// Reads one.
@@ -34,24 +46,14 @@ impl Rule {
     /// # Errors
     /// Another word, or a parameter out of range.
     pub fn parse(text: &str) -> Result<Rule, RealignError> {
-        let (name, rest) = text.split_once('(').map_or((text, None), |(name, rest)| (name, Some(rest)));
-        if name.trim() != WORD {
-            return Err(RealignError::Unknown(name.trim().to_owned()));
+        let wrong = |e: ParamError| RealignError::Text(text.to_owned(), e);
+        let (name, list) = named::split(text).map_err(wrong)?;
+        if name != WORD {
+            return Err(RealignError::Unknown(name.to_owned()));
         }
-        let wrong = |what: &'static str| RealignError::Text(text.to_owned(), what);
-        let inside =
-            rest.map(|r| r.trim_end().strip_suffix(')').ok_or_else(|| wrong("a closing parenthesis is missing")));
-        let number = |word: &str| word.trim().parse::<u64>().map_err(|_| wrong("parameters are whole numbers"));
-        let given = inside.transpose()?.map_or(Ok(Vec::new()), |inside| inside.split(',').map(number).collect())?;
-        if given.len() > 3 {
-            return Err(wrong("parameters are the window, the page and the share, and no more"));
-        }
-        let some = |i: usize| given.get(i).copied().filter(|n| *n != 0);
-        let window = given.first().copied().unwrap_or(WINDOW);
-        let rule = Rule { window, page_bytes: some(1), share: some(2) };
-        if rule.share.is_some_and(|s| s > SHARE_PARTS) {
-            return Err(wrong("the share is in a thousand, from 1 to 1000"));
-        }
+        let values = named::read(&PARAMS, list).map_err(wrong)?;
+        let some = |i: usize| Some(u64::from(values[i])).filter(|n| *n != 0);
+        let rule = Rule { window: values[0].into(), page_bytes: some(1), share: some(2) };
         rule.of_pages(PAGE_BYTES).check()?;
         Ok(rule)
     }
@@ -60,11 +62,7 @@ impl Rule {
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let given = [self.window, self.page_bytes.unwrap_or(0), self.share.unwrap_or(0)];
-        let defaults = [WINDOW, 0, 0];
-        f.write_str(WORD)?;
-        let Some(last) = (0..3).rev().find(|i| given[*i] != defaults[*i]) else { return Ok(()) };
-        let numbers: Vec<String> = given[..=last].iter().map(u64::to_string).collect();
-        write!(f, "({})", numbers.join(","))
+        named::write(f, WORD, &PARAMS, &given.map(|n| u32::try_from(n).unwrap_or(u32::MAX)))
     }
 }
 
@@ -88,12 +86,12 @@ mod tests {
             assert!(e.contains(word) && !e.contains('\n'), "{text}: {e}");
         };
         wrong("line", "'line'");
-        wrong("word(1", "parenthesis");
+        wrong("word(1", "whole numbers");
         wrong("word(x)", "whole numbers");
         wrong("word()", "whole numbers");
-        wrong("word(0)", "windows of 0 references");
+        wrong("word(0)", "window is 0; allowed is 1 to 16777216");
         wrong("word(1,100)", "pages of 100 bytes");
-        wrong("word(1,0,1001)", "from 1 to 1000");
-        wrong("word(1,2,3,4)", "no more");
+        wrong("word(1,0,1001)", "share is 1001; allowed is 0 to 1000");
+        wrong("word(1,2,3,4)", "at most 3");
     }
 }

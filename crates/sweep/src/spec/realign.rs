@@ -31,6 +31,6 @@ mod tests {
         assert_eq!(all.iter().map(Rule::to_string).collect::<Vec<_>>(), ["word", "word(5,0,250)"]);
         let wrong = |item: &str| realigns([item]).expect_err(item).to_string();
         assert!(wrong("wrod").contains("did you mean 'word'?"));
-        assert!(wrong("word(0)").contains("windows of 0"));
+        assert!(wrong("word(0)").contains("window is 0"));
     }
 }

@@ -9,13 +9,15 @@ use homenode_placement::tiers::{Frames, bound};
 pub struct Limits {
     /// Most entries (ticks in which a page is accessed) times frames for which the exact optimum is sought.
     pub exact: u64,
+    /// Most entries for which it is sought, however few frames there are: each takes some 500 bytes.
+    pub entries: u64,
     /// Rounds of the bound where it is not.
     pub rounds: u32,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { exact: 100_000_000, rounds: 200 }
+        Limits { exact: 100_000_000, entries: 2_000_000, rounds: 200 }
     }
 }
 
@@ -55,9 +57,10 @@ pub fn curve(
 ) -> Result<Vec<Point>, TierError> {
     debug_assert!(frames.is_sorted());
     let most = frames.last().copied().unwrap_or(0).min(recorded.pages.len() as u64);
-    let work = (recorded.pages.entries() as u64).saturating_mul(most);
+    let entries = recorded.pages.entries() as u64;
+    let is_small = entries <= limits.entries && entries.saturating_mul(most) <= limits.exact;
     let choices = if tiers.is_exact { choices } else { &[] };
-    let mut flow = (work <= limits.exact).then(|| Frames::new(&recorded.pages, tiers.moves));
+    let mut flow = is_small.then(|| Frames::new(&recorded.pages, tiers.moves));
     let mut points = Vec::new();
     for (&frames, done) in frames.iter().zip(0..) {
         progress(done);

@@ -1,5 +1,5 @@
 //! A policy over a recording.
-use super::policies::{Choice, Given};
+use super::policies::Choice;
 use super::{Dram, Recorded};
 use homenode_base::TotalCost;
 use homenode_placement::tiers::Moves;
@@ -22,7 +22,7 @@ pub struct Outcome {
 /// Runs a policy with so many frames. New pages get a place at their first access, all others may move between ticks.
 pub fn run(recorded: &Recorded, moves: Moves, frames: u64, choice: &Choice) -> Outcome {
     let mut dram = Dram::new(recorded.pages.len(), frames);
-    let mut policy = choice.begin(&Given { pages: &recorded.pages, frames: dram.frames(), value: choice.value });
+    let mut policy = choice.begin(&recorded.pages, dram.frames());
     let (mut saved, mut dram_accesses) = (TotalCost::ZERO, 0);
     for (tick, uses) in recorded.ticks.iter().enumerate() {
         for u in uses {

@@ -6,7 +6,7 @@ use crate::tiers::{Dram, Use};
 pub(crate) static SPEC: Spec = Spec {
     name: "ascoma",
     summary: "DRAM while frames are free; then a counter a page, whose threshold backs off when the daemon finds no cold pages",
-    param: None,
+    params: &[],
     make: |given| Box::new(AsComa::new(given)),
 };
 

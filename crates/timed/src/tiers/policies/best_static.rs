@@ -6,7 +6,7 @@ use homenode_placement::tiers::best_static;
 pub(crate) static SPEC: Spec = Spec {
     name: "best-static",
     summary: "in hindsight the pages that gain most, in DRAM for good: exact",
-    param: None,
+    params: &[],
     make: |given| {
         let mut chosen = vec![false; given.pages.len()];
         best_static(given.pages, given.frames.into()).iter().for_each(|p| chosen[*p as usize] = true);

@@ -1,13 +1,21 @@
 //! Promotion by counter: pages above a threshold change places with the coldest.
-use super::{Param, Spec, TierPolicy};
+use super::{Spec, TierPolicy};
 use crate::tiers::{Dram, Use};
+use homenode_base::named::Param;
 use std::cmp::Reverse;
 
 pub(crate) static SPEC: Spec = Spec {
     name: "hotness",
     summary: "pages with so many accesses in a tick move into DRAM, for the coldest there if those are colder",
-    param: Some(Param { name: "accesses", summary: "accesses in a tick from which on a page is hot", default: 32 }),
-    make: |given| Box::new(Hotness { threshold: given.value.into(), accesses: vec![0; given.pages.len()] }),
+    params: &[Param {
+        name: "accesses",
+        summary: "accesses in a tick from which on a page is hot",
+        default: 32,
+        min: 1,
+        max: u32::MAX,
+        variant: false,
+    }],
+    make: |given| Box::new(Hotness { threshold: given.values[0].into(), accesses: vec![0; given.pages.len()] }),
 };
 
 struct Hotness {

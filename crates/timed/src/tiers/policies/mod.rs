@@ -1,17 +1,7 @@
 //! Tier policies: where a new page goes, and which pages change places between two ticks.
 use super::{Dram, TierError, Use};
+use homenode_base::named::{self, Param, ParamError};
 use homenode_placement::tiers::Pages;
-
-/// A whole-number parameter.
-#[derive(Clone, Copy, Debug)]
-pub struct Param {
-    /// What it is, in a word.
-    pub name: &'static str,
-    /// What it does, one line.
-    pub summary: &'static str,
-    /// Value when none is given.
-    pub default: u32,
-}
 
 /// A policy of the registry.
 pub struct Spec {
@@ -19,8 +9,8 @@ pub struct Spec {
     pub name: &'static str,
     /// One line for lists.
     pub summary: &'static str,
-    /// Parameter, from 1 on, if there is one.
-    pub param: Option<Param>,
+    /// Parameters in the order written: `name(1,2)`.
+    pub params: &'static [Param],
     make: fn(&Given<'_>) -> Box<dyn TierPolicy>,
 }
 
@@ -35,8 +25,8 @@ pub(crate) struct Given<'r> {
     pub(crate) pages: &'r Pages,
     /// Frames of DRAM, not more than pages.
     pub(crate) frames: u32,
-    /// The parameter.
-    pub(crate) value: u32,
+    /// One value per parameter.
+    pub(crate) values: &'r [u32],
 }
 
 /// What decides.
@@ -49,19 +39,19 @@ pub(crate) trait TierPolicy {
     fn tick(&mut self, _seen: &[Use], _dram: &mut Dram) {}
 }
 
-/// A policy with its parameter.
-#[derive(Clone, Copy)]
+/// A policy with its parameters.
+#[derive(Clone)]
 pub struct Choice {
     /// The policy.
     pub spec: &'static Spec,
-    /// Value of the parameter; 0 if there is none.
-    pub value: u32,
+    /// One value per [`Spec::params`].
+    pub values: Vec<u32>,
 }
 
 impl Spec {
-    /// The policy with its default.
+    /// The policy with its defaults.
     pub fn choose(&'static self) -> Choice {
-        Choice { spec: self, value: self.param.map_or(0, |p| p.default) }
+        Choice { spec: self, values: self.params.iter().map(|p| p.default).collect() }
     }
 }
 
@@ -71,34 +61,22 @@ impl Choice {
     /// # Errors
     /// No such policy, or a parameter that it cannot have.
     pub fn parse(text: &str) -> Result<Choice, TierError> {
-        let text = text.trim();
-        let (name, value) = match text.split_once('(') {
-            Some((name, rest)) => (name.trim_end(), Some(rest.strip_suffix(')').unwrap_or("").trim())),
-            None => (text, None),
-        };
+        let wrong = |e: ParamError| TierError::Value { given: text.trim().to_owned(), allowed: e.to_string() };
+        let (name, list) = named::split(text).map_err(wrong)?;
         let known = || ALL.iter().map(|s| s.name).collect::<Vec<_>>().join(", ");
         let spec = ALL.iter().find(|s| s.name == name);
         let spec = spec.ok_or_else(|| TierError::Unknown { given: name.to_owned(), known: known() })?;
-        let Some(value) = value else { return Ok(spec.choose()) };
-        let wrong = |allowed: String| TierError::Value { given: text.to_owned(), allowed };
-        let Some(param) = spec.param else { return Err(wrong("it takes no parameter".to_owned())) };
-        match value.parse() {
-            Ok(value) if value >= 1 => Ok(Choice { spec, value }),
-            _ => Err(wrong(format!("write {name}({}), with {} from 1 to {}", param.default, param.name, u32::MAX))),
-        }
+        Ok(Choice { spec, values: named::read(spec.params, list).map_err(wrong)? })
     }
 
-    pub(super) fn begin(&self, given: &Given<'_>) -> Box<dyn TierPolicy> {
-        (self.spec.make)(given)
+    pub(super) fn begin(&self, pages: &Pages, frames: u32) -> Box<dyn TierPolicy> {
+        (self.spec.make)(&Given { pages, frames, values: &self.values })
     }
 }
 
 impl std::fmt::Display for Choice {
     /// As [`Choice::parse`] reads it.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.spec.param {
-            Some(_) => write!(f, "{}({})", self.spec.name, self.value),
-            None => f.write_str(self.spec.name),
-        }
+        named::write(f, self.spec.name, self.spec.params, &self.values)
     }
 }

@@ -4,7 +4,7 @@ use super::{Spec, TierPolicy};
 pub(crate) static SPEC: Spec = Spec {
     name: "none",
     summary: "first touch: DRAM while frames are free, then the expander; nothing moves",
-    param: None,
+    params: &[],
     make: |_| Box::new(FirstTouch),
 };
 

@@ -5,7 +5,7 @@ use crate::tiers::{Dram, Use};
 pub(crate) static SPEC: Spec = Spec {
     name: "recency",
     summary: "whatever was accessed moves into DRAM; the clock's hand (second chance) finds what leaves",
-    param: None,
+    params: &[],
     make: |given| Box::new(Recency { came: vec![0; given.pages.len()], now: 0 }),
 };
 

@@ -76,13 +76,7 @@ pub(super) fn sim_memory(a: SimMemory, quiet: bool) -> Done {
         open: a.open,
     };
     let doc = homenode_toolkit::sim_memory(&request, &mut Bar::new(quiet))?;
-    print(&if a.json {
-        doc.to_json()
-    } else if a.csv {
-        doc.to_csv()
-    } else {
-        doc.to_text()
-    })
+    shown((a.json, a.csv), [&|| doc.to_json(), &|| doc.to_csv(), &|| doc.to_text()])
 }
 
 fn sim_tiers(a: SimMemory, quiet: bool) -> Done {
@@ -96,12 +90,15 @@ fn sim_tiers(a: SimMemory, quiet: bool) -> Done {
         tick: a.tick,
     };
     let doc = homenode_toolkit::sim_tiers(&request, &mut Bar::new(quiet))?;
-    print(&if a.json {
-        doc.to_json()
-    } else if a.csv {
-        doc.to_csv()
-    } else {
-        doc.to_text()
+    shown((a.json, a.csv), [&|| doc.to_json(), &|| doc.to_csv(), &|| doc.to_text()])
+}
+
+/// Prints as JSON, as CSV or as text.
+fn shown((json, csv): (bool, bool), [as_json, as_csv, as_text]: [&dyn Fn() -> String; 3]) -> Done {
+    print(&match (json, csv) {
+        (true, _) => as_json(),
+        (_, true) => as_csv(),
+        _ => as_text(),
     })
 }
 

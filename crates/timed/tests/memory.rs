@@ -239,3 +239,22 @@ fn what_cannot_be_is_refused() {
         .map(|b| [0, 101].map(|p| matches!(run(&b, archs::BASE, p, || Some3), Err(MemoryError::Pressure(_)))));
     assert_eq!(bound.expect("bound"), [true, true]);
 }
+
+#[test]
+fn open_points_change_nothing_but_the_architectures_that_they_name() {
+    let names: Vec<&str> = archs::ALL.iter().map(|s| s.name).collect();
+    for seed in 0..4 {
+        let data = random(seed, 3, 46, 900);
+        for point in &OPEN_POINTS {
+            let other = machine(3, |h| {
+                *h = small(3).sections.hybrid.expect("a section");
+                point.apply(h);
+            });
+            let (before, after) =
+                (rows(&data, &small(3), usize::MAX, &names, 70), rows(&data, &other, usize::MAX, &names, 70));
+            for (a, b) in before.iter().zip(&after).filter(|(a, _)| !point.changes(a.architecture)) {
+                assert_eq!(a, b, "{} {}", point.name, a.architecture);
+            }
+        }
+    }
+}

@@ -269,7 +269,7 @@ def coherence(session, size):
         expect(t["rows"] and all(len(r) == len(t["columns"]) for r in t["rows"]), f"{t['title']}: rows as wide as headings")
     for number in range(2, 14):
         expect(sum(f"table {number}, " in t["title"] for t in document["tables"]) == 1, f"table {number} of the paper")
-    expect(any("lists 17; it lacks SPEECH at 256 B" in n for n in document["notes"]), "which pair the other list lacks")
+    expect(any("turn 18 orders" in n for n in document["notes"]), "how many orders exact sums turn")
     pictures = sorted(out.glob("*.svg"))
     expect(len(pictures) == 12, f"the paper's twelve figures: {len(pictures)}")
     for picture in pictures:

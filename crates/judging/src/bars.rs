@@ -1,7 +1,8 @@
 //! Bars: a few values for each program, written as a picture and as data.
 use super::figure::{Drawn, colour};
 use super::ticks::{Axis, Scale, label};
-use homenode_command::{Failure, output};
+use crate::page::Picture;
+use homenode_command::Failure;
 use homenode_table::{Cell, Column, Kind, Table};
 use plotters::prelude::*;
 use std::path::Path;
@@ -34,16 +35,12 @@ const TOP: u32 = 56;
 const BOTTOM: u32 = 44;
 
 impl Bars {
-    /// Writes `NAME.svg` and `NAME.csv`; returns title and name of the picture.
+    /// Writes `NAME.svg` and `NAME.csv`.
     ///
     /// # Errors
     /// The folder cannot be written.
-    pub fn write(&self, folder: &Path) -> Result<(String, String), Failure> {
-        crate::page::make(folder)?;
-        let picture = format!("{}.svg", self.name);
-        output::write(&folder.join(format!("{}.csv", self.name)), self.csv().as_bytes())?;
-        output::write(&folder.join(&picture), self.svg().map_err(Failure::work)?.as_bytes())?;
-        Ok((self.title.clone(), picture))
+    pub fn write(&self, folder: &Path) -> Result<Picture, Failure> {
+        Picture::written(folder, &self.name, &self.title, self.svg().map_err(Failure::work)?, &self.csv())
     }
 
     fn csv(&self) -> String {

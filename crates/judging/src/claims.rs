@@ -36,6 +36,13 @@ pub struct Published {
     place: String,
 }
 
+impl Published {
+    /// Whether it says what differs where it does not agree.
+    pub fn has_cause(&self) -> bool {
+        !self.cause.is_empty()
+    }
+}
+
 /// Ours beside one claim.
 pub struct Judged {
     /// The claim's short name.

@@ -1,6 +1,7 @@
 //! A figure: lines over a parameter, written as a picture and as data.
 use super::ticks::{Axis, Scale, label};
-use homenode_command::{Failure, output};
+use crate::page::Picture;
+use homenode_command::Failure;
 use homenode_study::analyses::Series;
 use homenode_table::{Cell, Column, Kind, Table};
 use plotters::prelude::*;
@@ -29,16 +30,12 @@ const SIZE: (u32, u32) = (760, 420);
 const LEGEND: u32 = 130;
 
 impl Figure {
-    /// Writes `NAME.svg` and `NAME.csv`; returns title and name of the picture.
+    /// Writes `NAME.svg` and `NAME.csv`.
     ///
     /// # Errors
     /// The folder cannot be written.
-    pub fn write(&self, folder: &Path) -> Result<(String, String), Failure> {
-        crate::page::make(folder)?;
-        let picture = format!("{}.svg", self.name);
-        output::write(&folder.join(format!("{}.csv", self.name)), self.csv().as_bytes())?;
-        output::write(&folder.join(&picture), self.svg()?.as_bytes())?;
-        Ok((self.title.clone(), picture))
+    pub fn write(&self, folder: &Path) -> Result<Picture, Failure> {
+        Picture::written(folder, &self.name, &self.title, self.svg()?, &self.csv())
     }
 
     fn csv(&self) -> String {

@@ -2,24 +2,22 @@
 use crate::doc::{ReproduceDoc, Table, Verdict};
 use crate::page::{self, Picture, Section, sections};
 use homenode_command::{Failure, output};
+use homenode_table::esc;
 use std::fmt::Write;
 use std::path::Path;
 
 const WRITES: &str = "writing to a string cannot fail";
 const STYLE: &str = include_str!("../assets/page.css");
 
-/// The pages and the document; `pictures` are titles and names of files in the folder.
-pub fn write(doc: &ReproduceDoc, out: &Path, pictures: &[(String, String)]) -> Result<(), Failure> {
+/// The pages and the document.
+///
+/// # Errors
+/// The folder cannot be written.
+pub fn write(doc: &ReproduceDoc, out: &Path, pictures: &[Picture]) -> Result<(), Failure> {
     page::make(out)?;
-    let read = |(title, file): &(String, String)| {
-        let svg = std::fs::read_to_string(out.join(file));
-        let svg = svg.map_err(|e| Failure::work(format!("cannot read {}: {e}", out.join(file).display())))?;
-        Ok(Picture { title: title.clone(), file: file.clone(), svg })
-    };
-    let pictures = pictures.iter().map(read).collect::<Result<Vec<Picture>, Failure>>()?;
     let named = |ending: &str| out.join(format!("{}.{ending}", doc.experiment));
-    output::write(&named("md"), page::markdown(doc, &pictures).as_bytes())?;
-    output::write(&named("html"), html(doc, &pictures).as_bytes())?;
+    output::write(&named("md"), page::markdown(doc, pictures).as_bytes())?;
+    output::write(&named("html"), html(doc, pictures).as_bytes())?;
     output::write(&named("json"), doc.to_json().as_bytes())
 }
 
@@ -45,25 +43,6 @@ fn html(doc: &ReproduceDoc, pictures: &[Picture]) -> String {
     all.iter().for_each(|s| section(&mut out, s));
     out.push_str("</main>\n</body>\n</html>\n");
     out
-}
-
-/// Text or a double-quoted attribute: markup characters as entities, characters without a safe picture as U+FFFD.
-fn esc(text: &str) -> String {
-    let hostile = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-    };
-    let one = |c: char| match c {
-        '&' => "&amp;".to_owned(),
-        '<' => "&lt;".to_owned(),
-        '>' => "&gt;".to_owned(),
-        '"' => "&quot;".to_owned(),
-        '\'' => "&#39;".to_owned(),
-        '\n' | '\t' => " ".to_owned(),
-        c if hostile(c) => "\u{fffd}".to_owned(),
-        c => c.to_string(),
-    };
-    text.chars().map(one).collect()
 }
 
 /// The class of a verdict: its first word.

@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** a claim without a verdict, or a verdict without a claim, is an error; nothing that was not measured agrees.
 //!
-//! Reading order: [`doc`], [`claims`], [`rules`], [`Found`], [`settled`], [`figure`] and [`bars`] with `ticks`, [`page`] and [`html`],
+//! Reading order: [`doc`], [`claims`], [`rules`], [`Found`], [`settled`], [`figure`] and [`bars`] with `ticks`, [`experiments`], [`page`] and [`html`],
 //! [`work`] (on all processors at once), [`checked`] (for tests).
 #![forbid(unsafe_code)]
 
@@ -13,6 +13,7 @@ pub mod bars;
 pub mod checked;
 pub mod claims;
 pub mod doc;
+pub mod experiments;
 pub mod figure;
 pub mod html;
 pub mod page;
@@ -26,15 +27,16 @@ use claims::Judged;
 use doc::Table;
 use figure::Figure;
 use homenode_command::Failure;
+use page::Picture;
 use std::path::Path;
 
 /// Pictures of a page.
 pub trait Drawn {
-    /// Writes them with their data into a folder, which is made if missing; returns titles and file names.
+    /// Writes them with their data into a folder, which is made if missing.
     ///
     /// # Errors
     /// The folder cannot be written.
-    fn write(&self, folder: &Path) -> Result<Vec<(String, String)>, Failure>;
+    fn write(&self, folder: &Path) -> Result<Vec<Picture>, Failure>;
 }
 
 /// What an experiment found.
@@ -62,16 +64,8 @@ pub struct Pictures {
 }
 
 impl Drawn for Pictures {
-    fn write(&self, folder: &Path) -> Result<Vec<(String, String)>, Failure> {
+    fn write(&self, folder: &Path) -> Result<Vec<Picture>, Failure> {
         let bars = self.bars.iter().map(|b| b.write(folder));
-        let mut all = bars.chain(self.figures.iter().map(|f| f.write(folder))).collect::<Result<Vec<_>, _>>()?;
-        all.sort_by_key(|(_, file)| number_of(file));
-        Ok(all)
+        bars.chain(self.figures.iter().map(|f| f.write(folder))).collect()
     }
-}
-
-/// The number in `E8-gauss.svg`.
-fn number_of(file: &str) -> u32 {
-    let digits: String = file.chars().skip(1).take_while(char::is_ascii_digit).collect();
-    digits.parse().unwrap_or(u32::MAX)
 }

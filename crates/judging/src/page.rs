@@ -1,6 +1,6 @@
 //! A reproduction as text and as a page in Markdown.
 use crate::doc::{self, ReproduceDoc, Verdict};
-use homenode_command::Failure;
+use homenode_command::{Failure, output};
 use homenode_table::{Column, Layout, Table};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -44,6 +44,20 @@ pub struct Picture {
     pub file: String,
     /// What is in that.
     pub svg: String,
+}
+
+impl Picture {
+    /// Writes a picture as `NAME.svg` with its data as `NAME.csv` into a folder, which is made if missing.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn written(folder: &Path, name: &str, title: &str, svg: String, csv: &str) -> Result<Picture, Failure> {
+        make(folder)?;
+        let file = format!("{name}.svg");
+        output::write(&folder.join(format!("{name}.csv")), csv.as_bytes())?;
+        output::write(&folder.join(&file), svg.as_bytes())?;
+        Ok(Picture { title: title.to_owned(), file, svg })
+    }
 }
 
 /// What a page shows together.

@@ -1,6 +1,10 @@
 //! Work on all processors at once, and what it costs.
+use homenode_command::Failure;
+use homenode_study::{Answer, Partition, Question, StudyError};
 use homenode_sys::clock::ThreadClock;
 use std::cell::Cell;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Threads that work at once, at most: each has buffers of its own.
 const WORKERS_MAX: usize = 8;
@@ -37,6 +41,47 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let seconds = clock.seconds() + HELPERS.get();
     HELPERS.set(before);
     (result, seconds)
+}
+
+/// Parts of a question for each worker, so that none waits long for the last.
+const PARTS_EACH: usize = 6;
+
+/// What `each` returns for ranges of regions that make up the whole, in no order, on all processors.
+///
+/// # Errors
+/// The first of `each`.
+pub fn by_parts<T: Send>(
+    partition: &Partition,
+    each: impl Fn(Range<usize>) -> Result<T, StudyError> + Sync,
+) -> Result<Vec<T>, Failure> {
+    let regions = partition.regions();
+    let step = regions.div_ceil(workers() * PARTS_EACH).max(1);
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<Vec<T>, StudyError> {
+        let mut mine = Vec::new();
+        loop {
+            let from = next.fetch_add(step, Ordering::Relaxed);
+            // Without regions there is still an answer: nothing.
+            if from >= regions && from > 0 {
+                return Ok(mine);
+            }
+            mine.push(each(from..(from + step).min(regions))?);
+        }
+    };
+    let all: Result<Vec<Vec<T>>, StudyError> = together(work).into_iter().collect();
+    Ok(all.map_err(Failure::work)?.into_iter().flatten().collect())
+}
+
+/// The answer of the folded engine, on all processors: answers of parts add up.
+///
+/// # Errors
+/// The question cannot be answered.
+pub fn answer(question: &Question, partition: &Partition) -> Result<Answer, Failure> {
+    let mut whole = Answer::default();
+    for part in by_parts(partition, |part| homenode_study::answer(question, partition, part))? {
+        whole.add(&part).map_err(Failure::work)?;
+    }
+    Ok(whole)
 }
 
 #[cfg(test)]

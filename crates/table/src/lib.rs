@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** every form of a table comes from the same columns and cells: whoever adds a column adds it to all of them.
 //!
-//! Reading order: [`Column`], [`Cell`], [`Table`], `text`, `csv`, `markdown`, `parquet`, [`TableFile`].
+//! Reading order: [`Column`], [`Cell`], [`Table`], `text`, `csv`, `markdown`, `parquet`, [`TableFile`]; [`esc`] for pages.
 //!
 //! ```
 //! use homenode_table::{Cell, Column, Kind, Layout, Table};
@@ -28,6 +28,7 @@ mod cells;
 mod column;
 mod csv;
 mod file;
+mod html;
 mod markdown;
 mod parquet;
 mod table;
@@ -37,5 +38,6 @@ mod words;
 pub use cell::Cell;
 pub use column::{Column, Kind, Side};
 pub use file::{Format, TableFile, WriteError};
+pub use html::esc;
 pub use table::Table;
 pub use text::{Layout, clean, cut_front};

@@ -31,7 +31,7 @@ pub(super) fn judged(runs: &[Runs]) -> Vec<Judged> {
     let (fits, is_fits) = all(runs, |r| same(r.row(0, "ascoma", r.fits_at), r.row(0, "scoma", r.fits_at)));
     let full = |r: &Runs| ["rnuma", "vcnuma", "ascoma"].iter().all(|a| same(r.row(0, a, FULL), r.row(0, "ccnuma", 0)));
     let (none, is_none) = all(runs, |r| full(r) && r.scoma_refused);
-    let latencies = runs.first().map(|r| latencies(&r.hybrid)).unwrap_or_default();
+    let latencies = runs.first().map(|r| r.latencies).unwrap_or_default();
     let frames = runs.first().map_or(0, |r| frames(&r.hybrid));
     vec![
         Judged::by("never", never, is_never, "cycles, classes of time and all counts of every node, at 50 %"),
@@ -46,7 +46,7 @@ pub(super) fn judged(runs: &[Runs]) -> Vec<Judged> {
             "latencies",
             latencies.map(|l| l.to_string()).join(", "),
             latencies == [1, 23, 58, 147, 33],
-            "a hit, bus + engine + fill, bus + bank, there and back, and what a forward adds",
+            "what one access more adds to a small program: a hit, the remote access cache, the own node, another one, and a forward on top",
         ),
         Judged::by(
             "frames",
@@ -55,11 +55,6 @@ pub(super) fn judged(runs: &[Runs]) -> Vec<Judged> {
             "whole frames, from the printed home pages",
         ),
     ]
-}
-
-/// A hit, the remote access cache, local, remote, and a forward on top.
-pub(super) fn latencies(h: &Hybrid) -> [u64; 5] {
-    [1, h.rac(), h.local(), h.remote(), h.hop()]
 }
 
 /// Cells of the derived frames that come out.

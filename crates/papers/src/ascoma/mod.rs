@@ -8,13 +8,14 @@
 //! [`tables`], [`stacked`] (pictures).
 mod identities;
 mod measure;
+mod probes;
 mod program;
 mod runs;
 mod stacked;
 mod tables;
 
 use crate::paper::{Job, Page, Paper, SIZES};
-use homenode_command::Progress;
+use homenode_command::{Failure, Progress};
 use homenode_judging::claims::Claims;
 use homenode_judging::doc::{ReproduceDoc, SCHEMA, Table, Verdict};
 use homenode_judging::{Found, settled};
@@ -54,7 +55,7 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
     let found = studies.iter().map(|all| found(all)).collect();
     let mut found = settled::merged(found);
     if let Some(first) = studies.first().filter(|_| size != XS) {
-        sensitivities(first, &mut found);
+        sensitivities(first, &mut found)?;
     }
     let pictures = studies.first().map_or_else(Vec::new, |first| tables::pictures(first));
     let doc = ReproduceDoc {
@@ -80,7 +81,8 @@ fn found(all: &[Runs]) -> Found {
 }
 
 /// Adds what switching open points does to one recording, and says at each claim that differs which of them decide it.
-fn sensitivities(first: &[Runs], found: &mut Found) {
+fn sensitivities(first: &[Runs], found: &mut Found) -> Result<(), Failure> {
+    let published = CLAIMS.published()?;
     let verdicts = |switch| Study { all: first, switch }.judged();
     let ours = verdicts(0);
     let turned: Vec<Vec<&'static str>> = (0..switches().len())
@@ -95,13 +97,13 @@ fn sensitivities(first: &[Runs], found: &mut Found) {
     for j in found.judged.iter_mut().filter(|j| j.verdict == Verdict::Differs) {
         let deciding: Vec<&str> =
             (0..names.len()).filter(|s| turned[*s].contains(&j.id)).map(|s| names[s].name.as_str()).collect();
-        let reason = REASONS.iter().find(|r| r.0.contains(&j.id)).map(|r| r.1);
-        let said = match (deciding.is_empty(), reason) {
-            (false, _) => format!("turns with {}", deciding.join(", ")),
-            (true, Some(reason)) => format!("no open point turns it: {reason}"),
-            (true, None) => "no open point turns it, and it is not explained".to_owned(),
+        let is_caused = published.iter().any(|p| p.id == j.id && p.has_cause());
+        let said = match (deciding.is_empty(), is_caused) {
+            (false, _) => format!("Turns with {}", deciding.join(", ")),
+            (true, true) => "No open point turns it".to_owned(),
+            (true, false) => "No open point turns it, and it is not explained".to_owned(),
         };
-        match deciding.is_empty() && reason.is_none() {
+        match deciding.is_empty() && !is_caused {
             true => unexplained.push(j.id),
             false => explained += 1,
         }
@@ -111,35 +113,14 @@ fn sensitivities(first: &[Runs], found: &mut Found) {
     let list = if unexplained.is_empty() { String::new() } else { format!(": {}", unexplained.join(", ")) };
     let n = unexplained.len();
     found.notes.push(format!(
-        "Of the claims that differ {explained} turn with an open point or have a reason, {n} are not explained{list}."
+        "Of the claims that differ {explained} turn with an open point or have a cause, {n} are not explained{list}."
     ));
+    Ok(())
 }
-
-/// Why claims differ where no open point decides: their names, and the reason.
-const REASONS: [(&[&str], &str); 2] = [
-    (
-        &[
-            "gain-20-35",
-            "em3d-90-rnuma",
-            "em3d-90-vcnuma-rnuma",
-            "em3d-90-vcnuma",
-            "em3d-90-ascoma-vcnuma",
-            "em3d-90-ascoma-rnuma",
-        ],
-        "refetches of our em3d are a small part of its misses (figure 2, right): it reads ten edges of its own for each node, so that \
-         neither saving all of them nor relocating after every 32 moves its time by as much; degree and records are ours, as the \
-         study tells neither",
-    ),
-    (
-        &["ocean-within-3"],
-        "in our ocean a point of a neighbouring column is a chunk of its own, fetched again for each colour and sweep, and how many \
-         fields have their neighbours looked at is ours",
-    ),
-];
 
 #[cfg(test)]
 mod tests {
-    use super::{CLAIMS, REASONS};
+    use super::CLAIMS;
     use homenode_judging::checked::checked;
 
     #[test]
@@ -148,12 +129,9 @@ mod tests {
     }
 
     #[test]
-    fn there_are_32_claims_and_reasons_are_of_claims() {
+    fn there_are_32_claims_and_five_identities() {
         let all = CLAIMS.published().expect("data");
         let of = |experiment: &str| all.iter().filter(|p| p.experiment == experiment).count();
         assert_eq!((of("claim"), of("identity")), (32, 5));
-        for id in REASONS.iter().flat_map(|r| r.0) {
-            assert!(all.iter().any(|p| p.id == *id), "{id}");
-        }
     }
 }

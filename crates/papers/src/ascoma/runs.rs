@@ -1,4 +1,5 @@
 //! What is run of a recording: every architecture at every pressure, mixtures, switched open points, and what identities need.
+use super::probes::latencies;
 use super::program::Listed;
 use homenode_command::Failure;
 use homenode_command::gaps::Source;
@@ -55,14 +56,7 @@ impl Switch {
     }
     /// Whether a run of an architecture can be another one with it.
     fn matters(&self, architecture: &str) -> bool {
-        match self.name.as_str() {
-            "o5" => architecture == "vcnuma",
-            "o9" | "o10" | "o11" | "o12" => architecture == "ascoma",
-            "o13" | "o14" => ["vcnuma", "ascoma"].contains(&architecture),
-            "o8" | "gaps x 0.5" | "gaps x 2" => true,
-            "o4" => !["ccnuma", "scoma"].contains(&architecture),
-            _ => architecture != BASE.name,
-        }
+        self.point.is_none_or(|p| p.changes(architecture))
     }
 }
 
@@ -80,6 +74,8 @@ pub(super) struct Runs {
     rows: BTreeMap<Key, Row>,
     /// Pressure at which all remote pages fit beside the reserve.
     pub(super) fits_at: u32,
+    /// A hit, the remote access cache, memory of the own node, of another one, and what a forward adds, in cycles.
+    pub(super) latencies: [u64; 5],
     /// Whether S-COMA is refused where no frame is left.
     pub(super) scoma_refused: bool,
     /// Pages that R-NUMA relocates at the least pressure in the whole run, not in the measured phase alone.
@@ -104,7 +100,16 @@ impl Runs {
         let rnuma = archs::find("rnuma").ok_or_else(|| Failure::work("no R-NUMA"))?;
         let whole = run(&bound.whole(), rnuma, listed.pressures[0], || source.run()).map_err(Failure::work)?;
         let (layout, hybrid) = (bound.layout().clone(), bound.hybrid().clone());
-        Ok(Runs { listed, layout, hybrid, rows, fits_at, scoma_refused: refused, relocated: whole.total.relocated })
+        Ok(Runs {
+            listed,
+            layout,
+            hybrid,
+            rows,
+            fits_at,
+            latencies: latencies(&machine)?,
+            scoma_refused: refused,
+            relocated: whole.total.relocated,
+        })
     }
 
     /// A run with a switch, or ours where it makes no difference or was not run.

@@ -1,7 +1,7 @@
 //! Stacked bars, as in figures 2 and 3 of the study.
-use homenode_command::{Failure, output};
+use homenode_command::Failure;
 use homenode_judging::Drawn;
-use homenode_judging::page;
+use homenode_judging::page::Picture;
 use homenode_table::{Cell, Column, Kind, Table};
 use std::fmt::Write;
 use std::path::Path;
@@ -31,20 +31,12 @@ pub(super) struct Stacked {
 pub(super) struct Stacks(pub(super) Vec<Stacked>);
 
 impl Drawn for Stacks {
-    fn write(&self, folder: &Path) -> Result<Vec<(String, String)>, Failure> {
-        page::make(folder)?;
-        self.0.iter().map(|s| s.write(folder)).collect()
+    fn write(&self, folder: &Path) -> Result<Vec<Picture>, Failure> {
+        self.0.iter().map(|s| Picture::written(folder, &s.name, &s.title, s.svg(), &s.csv())).collect()
     }
 }
 
 impl Stacked {
-    fn write(&self, folder: &Path) -> Result<(String, String), Failure> {
-        let picture = format!("{}.svg", self.name);
-        output::write(&folder.join(format!("{}.csv", self.name)), self.csv().as_bytes())?;
-        output::write(&folder.join(&picture), self.svg().as_bytes())?;
-        Ok((self.title.clone(), picture))
-    }
-
     fn csv(&self) -> String {
         let pieces = self.pieces.iter().map(|name| Column::new(*name, Kind::Real));
         let mut table = Table::new(std::iter::once(Column::new("run", Kind::Text)).chain(pieces).collect());

@@ -1,5 +1,4 @@
 //! Tables 1 to 6 of the study beside ours, and pictures 2 and 3.
-use super::identities::latencies;
 use super::runs::{NEVER, Runs, switches};
 use super::stacked::Stacked;
 use homenode_judging::doc::Table;
@@ -82,7 +81,7 @@ fn cards(all: &[Runs]) -> Table {
 /// Tables 3 and 4.
 fn machine(first: &Runs) -> Table {
     let h = &first.hybrid;
-    let [hit, rac, local, remote, forward] = latencies(h).map(|l| l.to_string());
+    let [hit, rac, local, remote, forward] = first.latencies.map(|l| l.to_string());
     let row = |what: &str, printed: &str, ours: String| vec![what.to_owned(), printed.to_owned(), ours];
     table(
         "tables 3 and 4: the machine, printed and ours",

@@ -19,10 +19,10 @@ use crate::paper::{Job, Page, Paper, SIZES};
 use homenode_command::{Failure, Progress};
 use homenode_judging::bars::Bars;
 use homenode_judging::claims::{self, Claims};
-use homenode_judging::doc::{ReproduceDoc, SCHEMA, Table};
+use homenode_judging::doc::{ReproduceDoc, SCHEMA};
 use homenode_judging::figure::Figure;
 use homenode_judging::work::{timed, together};
-use homenode_judging::{Found, Pictures};
+use homenode_judging::{Found, Pictures, experiments};
 use program::{Listed, Program};
 use repeat::{Gathered, RECORDINGS, Study};
 use std::path::Path;
@@ -74,7 +74,7 @@ pub(crate) static SPEC: Paper = Paper {
 /// # Errors
 /// A name that does not exist; a program that cannot be built or recorded.
 fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
-    let chosen = choose(job.only)?;
+    let chosen = experiments::chosen(ALL.iter().copied(), |s| s.id, job.only)?;
     let size_number = SIZES.iter().position(|s| *s == job.size).unwrap_or(0);
     let mut running: Vec<Running> = chosen.iter().map(|spec| Running::new(spec)).collect();
     let looks = running.iter().any(|r| r.experiment.looks());
@@ -165,18 +165,6 @@ fn costs(recording: f64, running: &[Running]) -> String {
     )
 }
 
-fn choose(only: &[String]) -> Result<Vec<&'static Spec>, Failure> {
-    let known = || ALL.iter().map(|s| s.id).collect::<Vec<_>>().join(", ");
-    let unknown = only.iter().find(|name| ALL.iter().all(|s| !s.id.eq_ignore_ascii_case(name)));
-    match unknown {
-        Some(name) => Err(Failure::usage(format!("--experiment: there is no '{name}'; known are {}", known()))),
-        None => {
-            let wanted = |s: &&&Spec| only.is_empty() || only.iter().any(|name| s.id.eq_ignore_ascii_case(name));
-            Ok(ALL.iter().filter(wanted).copied().collect())
-        }
-    }
-}
-
 fn page(
     chosen: &[&Spec],
     size: &str,
@@ -185,16 +173,8 @@ fn page(
     costs: String,
 ) -> Result<(ReproduceDoc, Pictures), Failure> {
     let ids: Vec<&str> = chosen.iter().map(|s| s.id).collect();
-    let (mut tables, mut pictures, mut judged, mut notes) = (Vec::new(), Pictures::default(), Vec::new(), Vec::new());
-    for (spec, found) in chosen.iter().zip(found) {
-        let titled = |t: Table| Table { title: format!("{} {}: {}", spec.id, spec.title, t.title), ..t };
-        tables.extend(found.tables.into_iter().map(titled));
-        pictures.bars.extend(found.bars);
-        pictures.figures.extend(found.figures);
-        judged.extend(found.judged);
-        notes.extend(found.notes);
-    }
-    notes.extend([claims::rules(&judged), costs]);
+    let mut found = experiments::whole(chosen.iter().zip(found).map(|(spec, found)| (spec.id, spec.title, found)));
+    found.notes.extend([claims::rules(&found.judged), costs]);
     let doc = ReproduceDoc {
         schema: SCHEMA,
         experiment: "bolosky".into(),
@@ -206,11 +186,11 @@ fn page(
                  the hooks just now"
             ),
         },
-        tables,
-        claims: CLAIMS.beside(&ids, judged, size)?,
-        notes,
+        tables: found.tables,
+        claims: CLAIMS.beside(&ids, found.judged, size)?,
+        notes: found.notes,
     };
-    Ok((doc, pictures))
+    Ok((doc, Pictures { bars: found.bars, figures: found.figures }))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@ use super::lookup::{Answered, BLOCKS, Machines, member};
 use crate::programs::{self, Run};
 use homenode_base::NodeId;
 use homenode_command::{Failure, Progress};
-use homenode_judging::work::{together, workers};
+use homenode_judging::work;
 use homenode_machine::models::family::{MEMBERS, Parameters};
 use homenode_machine::{Machine, models};
 use homenode_placement::policies::Choice;
@@ -16,7 +16,6 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Processors: those of the thesis's traces (section 2.1).
 pub(super) const PROCESSORS: u16 = 8;
@@ -95,9 +94,6 @@ pub(super) fn all() -> &'static [Listed] {
     LIST
 }
 
-/// Parts of a question for each worker, so that none waits long for the last.
-const PARTS_EACH: usize = 6;
-
 /// One program's references.
 pub(super) struct Program {
     /// What it is.
@@ -156,13 +152,9 @@ impl Program {
         let bindings = vec![self.bindings.clone(); machines.len()];
         Question::new(machines, bindings, blocks.to_vec())
     }
-    /// The answer of the folded engine, on all processors: answers of parts add up.
+    /// The answer of the folded engine, on all processors.
     pub(super) fn answer(&self, question: &Question) -> Result<Answer, Failure> {
-        let mut whole = Answer::default();
-        for part in self.by_parts(|part| homenode_study::answer(question, &self.partition, part))? {
-            whole.add(&part).map_err(Failure::work)?;
-        }
-        Ok(whole)
+        work::answer(question, &self.partition)
     }
     /// The answer of the folded engine with the question, which values are looked up by.
     pub(super) fn ask(&self, question: Question) -> Result<Answered, Failure> {
@@ -174,22 +166,7 @@ impl Program {
         &self,
         each: impl Fn(Range<usize>) -> Result<T, StudyError> + Sync,
     ) -> Result<Vec<T>, Failure> {
-        let regions = self.partition.regions();
-        let step = regions.div_ceil(workers() * PARTS_EACH).max(1);
-        let next = AtomicUsize::new(0);
-        let work = || -> Result<Vec<T>, StudyError> {
-            let mut mine = Vec::new();
-            loop {
-                let from = next.fetch_add(step, Ordering::Relaxed);
-                // Without regions there is still an answer: nothing.
-                if from >= regions && from > 0 {
-                    return Ok(mine);
-                }
-                mine.push(each(from..(from + step).min(regions))?);
-            }
-        };
-        let all: Result<Vec<Vec<T>>, StudyError> = together(work).into_iter().collect();
-        Ok(all.map_err(Failure::work)?.into_iter().flatten().collect())
+        work::by_parts(&self.partition, each)
     }
     /// What the five machines of chapter 6 make of it at every block size; computed once.
     pub(super) fn machines(&self) -> Result<&Machines, Failure> {

@@ -19,8 +19,8 @@ use crate::paper::{Job, Page, Paper, SIZES};
 use costs::{Printed, View};
 use homenode_command::{Failure, Progress};
 use homenode_judging::claims::{self, Claims};
-use homenode_judging::doc::{ReproduceDoc, SCHEMA, Table};
-use homenode_judging::{Found, Pictures, settled};
+use homenode_judging::doc::{ReproduceDoc, SCHEMA};
+use homenode_judging::{Found, Pictures, experiments, settled};
 use homenode_machine::{Coherence, Machine, models};
 use program::{Asked, LIST, Measured, Piece, REALIGNED, Recorder};
 use std::sync::mpsc::sync_channel;
@@ -78,7 +78,7 @@ static ALL: [Spec; 8] = [
     Spec { id: "E2", title: "programs", looks: true, conclude: |c, p| Ok(tables::cards(c.size, &c.view(p))) },
     Spec { id: "E3", title: "protocols", looks: true, conclude: |c, p| tables::original(&c.printed, &c.view(p)) },
     Spec { id: "E4", title: "re-aligned", looks: true, conclude: |c, p| tables::realigned(&c.printed, &c.view(p)) },
-    Spec { id: "E5", title: "the text", looks: true, conclude: |c, p| Ok(open::of_text(&c.printed, &c.view(p))) },
+    Spec { id: "E5", title: "the text", looks: true, conclude: |c, p| Ok(open::of_text(&c.view(p))) },
     Spec { id: "E6", title: "orders", looks: true, conclude: |c, p| Ok(orders::orders(&c.printed, &c.view(p))) },
     Spec { id: "E7", title: "crossings", looks: true, conclude: |c, p| Ok(orders::crossing(&c.printed, &c.view(p))) },
     Spec { id: "E8", title: "open points", looks: true, conclude: |c, p| Ok(open::points(&c.printed, p)) },
@@ -105,7 +105,10 @@ fn texts(all: &[&str]) -> Vec<String> {
 fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
     let smallest = job.size == SMALLEST;
     // Open points are not judged by programs that are too small.
-    let chosen: Vec<&Spec> = choose(job.only)?.into_iter().filter(|s| !(smallest && s.id == "E8")).collect();
+    let chosen: Vec<&Spec> = experiments::chosen(ALL.iter(), |s| s.id, job.only)?
+        .into_iter()
+        .filter(|s| !(smallest && s.id == "E8"))
+        .collect();
     let machine = machine()?;
     let rows = printed::rows();
     let context =
@@ -172,18 +175,6 @@ fn measured(
     })
 }
 
-fn choose(only: &[String]) -> Result<Vec<&'static Spec>, Failure> {
-    let known = || ALL.iter().map(|s| s.id).collect::<Vec<_>>().join(", ");
-    let unknown = only.iter().find(|name| ALL.iter().all(|s| !s.id.eq_ignore_ascii_case(name)));
-    match unknown {
-        Some(name) => Err(Failure::usage(format!("--experiment: there is no '{name}'; known are {}", known()))),
-        None => {
-            let wanted = |s: &&Spec| only.is_empty() || only.iter().any(|name| s.id.eq_ignore_ascii_case(name));
-            Ok(ALL.iter().filter(wanted).collect())
-        }
-    }
-}
-
 fn page(
     chosen: &[&Spec],
     size: &str,
@@ -191,16 +182,9 @@ fn page(
     found: Vec<Found>,
 ) -> Result<(ReproduceDoc, Pictures), Failure> {
     let ids: Vec<&str> = chosen.iter().map(|s| s.id).collect();
-    let (mut tables, mut pictures, mut judged, mut notes) = (Vec::new(), Pictures::default(), Vec::new(), Vec::new());
-    for (spec, found) in chosen.iter().zip(found) {
-        let titled = |t: Table| Table { title: format!("{} {}: {}", spec.id, spec.title, t.title), ..t };
-        tables.extend(found.tables.into_iter().map(titled));
-        pictures.figures.extend(found.figures);
-        judged.extend(found.judged);
-        notes.extend(found.notes);
-    }
-    notes.extend(recordings.map(|_| FITTED.to_owned()));
-    notes.push(claims::rules(&judged));
+    let mut found = experiments::whole(chosen.iter().zip(found).map(|(spec, found)| (spec.id, spec.title, found)));
+    found.notes.extend(recordings.map(|_| FITTED.to_owned()));
+    found.notes.push(claims::rules(&found.judged));
     let doc = ReproduceDoc {
         schema: SCHEMA,
         experiment: SPEC.name.into(),
@@ -212,11 +196,11 @@ fn page(
                  orders count, digits do not"
             ),
         },
-        tables,
-        claims: CLAIMS.beside(&ids, judged, size)?,
-        notes,
+        tables: found.tables,
+        claims: CLAIMS.beside(&ids, found.judged, size)?,
+        notes: found.notes,
     };
-    Ok((doc, pictures))
+    Ok((doc, Pictures { bars: found.bars, figures: found.figures }))
 }
 
 #[cfg(test)]

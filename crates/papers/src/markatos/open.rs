@@ -69,7 +69,7 @@ pub(super) fn of_realigned(ours: &View<'_>) -> Vec<Judged> {
 }
 
 /// E5.
-pub(super) fn of_text(_: &Printed<'_>, ours: &View<'_>) -> Found {
+pub(super) fn of_text(ours: &View<'_>) -> Found {
     let judge = |(id, reckon, why): &OfText| {
         let found = reckon(ours);
         CLAIMS.ruled(id, found.shown, &found.measures, why)
@@ -79,7 +79,7 @@ pub(super) fn of_text(_: &Printed<'_>, ours: &View<'_>) -> Found {
 
 /// All verdicts that hang on our programs.
 fn judged(printed: &Printed<'_>, ours: &View<'_>) -> Vec<Judged> {
-    let parts = [of_text(printed, ours), orders::orders(printed, ours), orders::crossing(printed, ours)];
+    let parts = [of_text(ours), orders::orders(printed, ours), orders::crossing(printed, ours)];
     parts.into_iter().flat_map(|found| found.judged).filter(|j| !j.id.ends_with("realigned")).collect()
 }
 

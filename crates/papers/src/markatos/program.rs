@@ -4,17 +4,16 @@ use crate::programs::{self, Run};
 use homenode_base::{NodeId, TotalCost};
 use homenode_coherence::{Choice, Effects};
 use homenode_command::Failure;
-use homenode_judging::work::{together, workers};
+use homenode_judging::work;
 use homenode_machine::Machine;
 use homenode_sim::names::NameTable;
 use homenode_sim::realign::{Private, Realigned, Realignment};
 use homenode_sim::{Objects, ThreadBinding};
-use homenode_study::{Answer, Layout, Partition, Partitioner, Question, SharedRefs, StudyError, What};
+use homenode_study::{Layout, Partition, Partitioner, Question, SharedRefs, What};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Again, OrderKind, Source};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Processors, each with a thread (section 3.1.1).
 pub(super) const PROCESSORS: u16 = 64;
@@ -258,31 +257,9 @@ fn partitioned(question: &Question, source: &mut dyn Source) -> Result<(Partitio
     Ok((partitioner.finish().map_err(Failure::work)?, counted))
 }
 
-/// Parts of a question for each worker, so that none waits long for the last.
-const PARTS_EACH: usize = 6;
-
-/// The folded engine's answer, on all processors: answers of parts add up.
+/// The folded engine's answer, taken apart.
 fn answer(question: &Question, partition: &Partition, found: &mut Answers) -> Result<(), Failure> {
-    let regions = partition.regions();
-    let step = regions.div_ceil(workers() * PARTS_EACH).max(1);
-    let next = AtomicUsize::new(0);
-    let work = || -> Result<Answer, StudyError> {
-        let mut mine = Answer::default();
-        loop {
-            let from = next.fetch_add(step, Ordering::Relaxed);
-            if from >= regions && from > 0 {
-                return Ok(mine);
-            }
-            mine.add(&homenode_study::answer(question, partition, from..(from + step).min(regions))?)?;
-        }
-    };
-    let mut whole = Answer::default();
-    for part in together(work) {
-        let part = part.map_err(Failure::work)?;
-        if part != Answer::default() {
-            whole.add(&part).map_err(Failure::work)?;
-        }
-    }
+    let whole = work::answer(question, partition)?;
     for row in &whole.rows {
         if row.what == What::COHERENCE {
             found.optimum.insert(row.block_bytes, row.cost);

@@ -1,7 +1,8 @@
 //! The picture of the page: bars for each program.
-use homenode_command::{Failure, output};
+use homenode_command::Failure;
 use homenode_judging::Drawn;
-use homenode_judging::page;
+use homenode_judging::page::Picture;
+use homenode_table::{Cell, Column, Kind, Table, esc};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -15,11 +16,19 @@ pub(super) struct Bars {
 }
 
 impl Drawn for Bars {
-    fn write(&self, folder: &Path) -> Result<Vec<(String, String)>, Failure> {
-        let picture = "thakkar.svg".to_owned();
-        page::make(folder)?;
-        output::write(&folder.join(&picture), svg(self).as_bytes())?;
-        Ok(vec![("savings".to_owned(), picture)])
+    fn write(&self, folder: &Path) -> Result<Vec<Picture>, Failure> {
+        Ok(vec![Picture::written(folder, "thakkar", "savings", svg(self), &self.csv())?])
+    }
+}
+
+impl Bars {
+    fn csv(&self) -> String {
+        let series = self.series.iter().map(|name| Column::new(*name, Kind::Real));
+        let mut table = Table::new(std::iter::once(Column::new("program", Kind::Text)).chain(series).collect());
+        for (name, values) in &self.groups {
+            table.push(std::iter::once(Cell::from(name)).chain(values.iter().map(|v| Cell::Real(*v))));
+        }
+        table.csv()
     }
 }
 
@@ -39,7 +48,7 @@ fn svg(bars: &Bars) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {:.0}\" font-family=\"sans-serif\" font-size=\"11\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"white\"/><text x=\"8\" y=\"16\" font-size=\"13\">{}</text>\n",
         HEIGHT + 110.0,
-        escape(&bars.title)
+        esc(&bars.title)
     );
     for (i, name) in bars.series.iter().enumerate() {
         let x = 8.0 + 130.0 * i as f64;
@@ -48,7 +57,7 @@ fn svg(bars: &Bars) -> String {
             out,
             "<rect x=\"{x}\" y=\"22\" width=\"10\" height=\"10\" fill=\"{colour}\"/><text x=\"{}\" y=\"31\">{}</text>",
             x + 14.0,
-            escape(name)
+            esc(name)
         )
         .expect(WRITES);
     }
@@ -68,13 +77,9 @@ fn svg(bars: &Bars) -> String {
             .expect(WRITES);
         }
         let (x, bottom) = (from + 4.0, y(low) + 14.0);
-        writeln!(out, "<text transform=\"translate({x:.1},{bottom:.1}) rotate(35)\">{}</text>", escape(name))
+        writeln!(out, "<text transform=\"translate({x:.1},{bottom:.1}) rotate(35)\">{}</text>", esc(name))
             .expect(WRITES);
     }
     out.push_str("</svg>\n");
     out
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

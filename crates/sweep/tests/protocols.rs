@@ -213,6 +213,6 @@ fn what_cannot_be_is_refused() {
     let realign = |how: &str| vec![how.to_owned()];
     refused(Inline { protocols: Vec::new(), realign: realign("word"), ..all() }, "realign goes with protocols");
     refused(Inline { realign: realign("line"), ..all() }, "realignment 'line'");
-    refused(Inline { realign: realign("word(0)"), ..all() }, "windows of 0 references");
+    refused(Inline { realign: realign("word(0)"), ..all() }, "window is 0");
     refused(Inline { realign: realign("word(16000000)"), ..all() }, "--memory: at least");
 }

@@ -78,19 +78,27 @@ impl Counters {
     pub(super) fn write(&mut self, access: &Access, counter: Counter) {
         if counter.every {
             self.count(access, counter);
-        } else if !self.mapped.contains(access.node) {
-            self.set(access.node, counter.start);
+        } else {
+            self.map(access.node, counter);
         }
     }
-    /// A turn by a processor without a copy, if its counter does not run out. Else nothing is done, and false comes back.
+    /// The page is mapped, if it was not.
     #[inline]
-    pub(super) fn counts_turn(&mut self, turn: &Turn, counter: Counter) -> bool {
-        let left = self.left(turn.node, counter);
-        let counts = !counter.every && turn.reads < u64::from(left);
-        if counts {
-            self.set(turn.node, left - turn.reads as u32);
+    pub(super) fn map(&mut self, node: NodeId, counter: Counter) {
+        if !self.mapped.contains(node) {
+            self.set(node, counter.start);
         }
-        counts
+    }
+    /// A turn by a processor without a copy, where reads alone count: the read at which its counter runs out, if it does.
+    #[inline]
+    pub(super) fn turn(&mut self, turn: &Turn, counter: Counter) -> Option<u64> {
+        let left = u64::from(self.left(turn.node(), counter));
+        if turn.reads() < left {
+            self.set(turn.node(), left as u32 - turn.reads() as u32);
+            return None;
+        }
+        self.unmap(turn.node());
+        Some(left.max(1))
     }
     /// The processor maps the page no more, or has a copy.
     #[inline]

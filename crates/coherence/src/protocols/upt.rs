@@ -1,5 +1,5 @@
 //! UPT: a processor that reads a page copies it and keeps the copy for ever; writes go to all copies.
-use super::copies::Copies;
+use super::copies::{Copies, Made};
 use super::{MASTER, Spec, Timing, pages};
 use crate::effects::{Effect, Effects};
 use crate::history::Turn;
@@ -45,12 +45,12 @@ impl Protocol for Upt {
     #[inline]
     fn turn(&self, page: &mut State, turn: &Turn, effects: &mut Effects) -> bool {
         let State(copies) = page;
-        if copies.holders.contains(turn.node) {
+        if copies.holders.contains(turn.node()) {
             copies.update_turn(turn, self.master, effects);
-        } else if turn.reads == 0 {
+        } else if turn.reads() == 0 {
             copies.update_remotely(turn, effects);
         } else {
-            return false;
+            copies.update_copying(turn, 1, Made { by: Effect::Fetch, master: self.master }, effects);
         }
         true
     }

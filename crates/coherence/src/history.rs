@@ -24,7 +24,7 @@ impl Clocks for NoTimes {
 }
 
 /// All that a processor did with a page between others, or part of it, in a stretch of time in which no page thaws. It has at most
-/// 64 accesses, or only reads come after those, or it begins with more writes than that and only reads come after these.
+/// 64 accesses, or only reads come after those, or it begins with so many writes and more, and only reads come after these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
     /// The stretch of time, and in the low 16 bits the processor.
@@ -67,23 +67,35 @@ impl Turn {
     pub fn is_none(&self) -> bool {
         self.accesses == 0
     }
-    /// Takes the next access of the page, if it belongs to this turn; false if it begins another one.
-    #[inline]
-    pub fn takes(&mut self, key: u64, write: bool, t: u64) -> bool {
-        if self.key != key || (write && self.accesses >= KNOWN && self.accesses > self.writes) {
+    /// Takes what comes next on the page, if it belongs to this turn and there is room; false if it begins another one.
+    #[inline(always)]
+    pub fn takes(&mut self, next: &Turn) -> bool {
+        if self.key != next.key {
             return false;
         }
         let pure = self.writes == 0 || self.writes == self.accesses;
-        if pure && (self.kinds & 1 > 0) != write {
-            self.other = t;
+        if self.accesses + next.accesses <= KNOWN {
+            self.kinds |= next.kinds << (self.accesses % KNOWN);
+        } else if next.writes == 0 {
+            // All beyond those that are known are reads.
+        } else if pure && self.writes > 0 && next.writes == next.accesses {
+            self.kinds = u64::MAX;
+        } else {
+            return false;
         }
-        if self.accesses < KNOWN {
-            self.kinds |= u64::from(write) << self.accesses;
+        if pure {
+            let alike = (self.kinds ^ next.kinds) & 1 == 0;
+            self.other = if alike { next.other } else { next.first };
         }
-        self.accesses += 1;
-        self.writes += u64::from(write);
-        self.last = t;
+        self.accesses += next.accesses;
+        self.writes += next.writes;
+        self.last = next.last;
         true
+    }
+    /// As one of another page.
+    #[inline]
+    pub fn on(self, page: u32) -> Turn {
+        Turn { page, ..self }
     }
     /// The processor.
     #[inline]

@@ -8,15 +8,35 @@ use homenode_placement::Access;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Copies {
     pub(super) holders: NodeSet,
+    /// How many there are.
+    count: u32,
 }
 
 impl Copies {
+    /// A copy more, if the processor has none; true if it had none.
+    #[inline]
+    pub(super) fn insert(&mut self, node: NodeId) -> bool {
+        let new = self.holders.insert(node);
+        self.count += u32::from(new);
+        new
+    }
+    /// Whether there is no copy.
+    #[inline]
+    pub(super) fn none(&self) -> bool {
+        self.count == 0
+    }
+    /// No copies.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        self.holders.clear();
+        self.count = 0;
+    }
     /// Writes that go to all copies. Returns whether the writer has one.
     #[inline]
     pub(super) fn update(&self, access: &Access, master: bool, effects: &mut Effects) -> bool {
         let (times, holds) = (u64::from(access.weight), self.holders.contains(access.node));
         effects.add(if holds { Effect::Local } else { Effect::RemoteWrite }, times);
-        let others = self.holders.len() as u64 - u64::from(holds);
+        let others = self.others(holds);
         effects.add(Effect::Update, times * (others + u64::from(holds && master)));
         effects.add(Effect::Multicast, times * u64::from(others > 0));
         holds
@@ -34,12 +54,12 @@ impl Copies {
     /// Takes the copies of all others away. Whether there were any.
     #[inline]
     fn take(&mut self, node: NodeId, holds: bool, effects: &mut Effects) -> bool {
-        let others = self.holders.len() as u64 - u64::from(holds);
+        let others = self.others(holds);
         if others > 0 {
             effects.add(Effect::Invalidation, others);
-            self.holders.clear();
+            self.clear();
             if holds {
-                self.holders.insert(node);
+                self.insert(node);
             }
         }
         others > 0
@@ -88,7 +108,7 @@ impl Copies {
             self.packets(turn, self.others(false), effects);
         }
         made.count(turn, nth, effects);
-        self.holders.insert(turn.node());
+        self.insert(turn.node());
     }
 
     /// A turn of a processor that makes its copy at the `nth` read of it, where writes leave no other. Whether another's went.
@@ -96,14 +116,14 @@ impl Copies {
     pub(super) fn invalidate_copying(&mut self, turn: &Turn, nth: u64, made: Made, effects: &mut Effects) -> bool {
         made.count(turn, nth, effects);
         let taken = turn.writes() > 0 && self.take(turn.node(), false, effects);
-        self.holders.insert(turn.node());
+        self.insert(turn.node());
         taken
     }
 
     /// Copies of others than a processor, which has one or not.
     #[inline]
     fn others(&self, holds: bool) -> u64 {
-        self.holders.len() as u64 - u64::from(holds)
+        u64::from(self.count) - u64::from(holds)
     }
 
     /// Those that the writes of a turn send to so many others.

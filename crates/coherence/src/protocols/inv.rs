@@ -40,7 +40,7 @@ impl Protocol for Inv {
     fn step(&self, page: &mut State, access: &Access, effects: &mut Effects) {
         match access.kind {
             AccessKind::Write => _ = page.0.invalidate(access, self.master, effects),
-            AccessKind::Read if page.0.holders.insert(access.node) => effects.add(Effect::Fetch, 1),
+            AccessKind::Read if page.0.insert(access.node) => effects.add(Effect::Fetch, 1),
             AccessKind::Read => effects.add(Effect::Local, access.weight.into()),
         }
     }

@@ -44,7 +44,7 @@ impl InvFreez {
     /// Whether the first read of a turn, by a processor without a copy, finds the page frozen or freezes it: to the end of the turn.
     #[inline]
     fn stays_away(&self, copies: &Copies, freezer: &mut Freezer, turn: &Turn) -> bool {
-        if turn.lead() > 0 && !copies.holders.is_empty() {
+        if turn.lead() > 0 && !copies.none() {
             freezer.invalidation(turn.first);
         }
         let freezes = freezer.freezes(self.windows, turn.read());
@@ -75,7 +75,7 @@ impl Protocol for InvFreez {
             freezer.freeze(self.windows, access.t.0);
             effects.add(Effect::RemoteRead, access.weight.into());
         } else {
-            copies.holders.insert(access.node);
+            copies.insert(access.node);
             effects.add(Effect::Fetch, 1);
         }
     }

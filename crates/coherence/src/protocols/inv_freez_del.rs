@@ -68,7 +68,7 @@ impl InvFreezDel {
             effects.add(Effect::RemoteRead, access.weight.into());
         } else if due {
             counters.unmap(access.node);
-            copies.holders.insert(access.node);
+            copies.insert(access.node);
             effects.add(Effect::FetchMapped, 1);
         } else {
             counters.count(access, self.counter);
@@ -84,7 +84,7 @@ impl InvFreezDel {
         // A read of an unmapped page asks, a write maps it; and that at which the counter runs out asks.
         let unmapped = turn.lead() == 0 && !counters.is_mapped(turn.node());
         let due = !self.late && turn.reads() >= u64::from(counters.left(turn.node(), self.counter));
-        let invalidates = turn.writes() > 0 && !copies.holders.is_empty();
+        let invalidates = turn.writes() > 0 && !copies.none();
         (unmapped && freezer.freezes(self.windows, turn.first))
             || (due && (invalidates || freezer.freezes(self.windows, turn.first)))
     }
@@ -161,7 +161,7 @@ impl Protocol for InvFreezDel {
         &page.copies.holders
     }
     fn reset(&self, page: &mut State) {
-        page.copies.holders.clear();
+        page.copies.clear();
         page.counters.reset();
         page.freezer = Freezer::default();
     }

@@ -38,7 +38,7 @@ impl Protocol for Upt {
     fn step(&self, page: &mut State, access: &Access, effects: &mut Effects) {
         match access.kind {
             AccessKind::Write => _ = page.0.update(access, self.master, effects),
-            AccessKind::Read if page.0.holders.insert(access.node) => effects.add(Effect::Fetch, 1),
+            AccessKind::Read if page.0.insert(access.node) => effects.add(Effect::Fetch, 1),
             AccessKind::Read => effects.add(Effect::Local, access.weight.into()),
         }
     }

@@ -88,8 +88,9 @@ pub(crate) fn turns(steps: &[Step], timing: Timing, mut cut: impl FnMut() -> boo
             Timing::Period(p) => t / p + 1,
         };
         let key = key(access.node.0, stretch);
-        if cut() || !all.last_mut().is_some_and(|turn| turn.takes(key, write, t)) {
-            all.push(Turn::begin(key, 0, times.len() as u32, write, t));
+        let next = Turn::begin(key, 0, times.len() as u32, write, t);
+        if cut() || !all.last_mut().is_some_and(|turn| turn.takes(&next)) {
+            all.push(next);
         }
         times.push(t);
     }

@@ -7,8 +7,8 @@ use crate::partition::record::{Format, MEANING, Record};
 use homenode_coherence::history::{Clocks, Turn, key};
 use homenode_placement::AccessKind;
 
-/// Accesses that are taken from level to level together: few enough for a first-level cache.
-const TOGETHER: usize = 512;
+/// Turns of the smallest pages that are taken from level to level together: few enough for a first-level cache.
+const TOGETHER: usize = 256;
 
 /// What is done with turns.
 pub(crate) trait Turns {
@@ -18,21 +18,14 @@ pub(crate) trait Turns {
     fn end(&mut self, level: usize, pages: &[u32]);
 }
 
-/// An access on its way.
-#[derive(Clone, Copy)]
-struct Access {
-    t: u64,
-    unit: u32,
-    node: u16,
-    write: bool,
-}
-
 /// Pages of one size.
 struct Level {
     /// Place in the list of sizes.
     place: usize,
     /// A page is `1 << shift` units.
     shift: u32,
+    /// And so many smallest pages.
+    above: u32,
     /// The open turn of each page.
     open: Vec<Turn>,
     seen: Vec<bool>,
@@ -54,9 +47,10 @@ pub(crate) struct TurnFold {
     until: u64,
     /// Stretches of time, counted.
     stretch: u64,
-    waiting: Vec<Access>,
-    /// Place of the first one that waits, in the piece at hand.
-    first: usize,
+    /// The smallest pages are `1 << least` units.
+    least: u32,
+    /// Accesses by one processor to one of the smallest pages with none to others of the region between, in order.
+    waiting: Vec<Turn>,
     /// Accesses charged so far: reads, and writes.
     pub(crate) accesses: [u64; 2],
 }
@@ -92,11 +86,12 @@ impl Clocks for Records<'_> {
 impl TurnFold {
     /// `periods`: those of the protocols.
     pub(crate) fn new(levels: &Levels, format: Format, nodes: Vec<u16>, periods: Vec<u64>) -> TurnFold {
+        let least = levels.least().min(format.unit_bits());
         let level = |shift: u32| {
             let place = levels.place(shift)?;
             let pages = format.units() >> shift;
             let (open, seen) = (vec![Turn::NONE; pages], vec![false; pages]);
-            Some(Level { place, shift, open, seen, touched: Vec::new(), ended: Vec::new() })
+            Some(Level { place, shift, above: shift - least, open, seen, touched: Vec::new(), ended: Vec::new() })
         };
         TurnFold {
             levels: (0..=format.unit_bits()).filter_map(level).collect(),
@@ -104,9 +99,9 @@ impl TurnFold {
             nodes,
             periods,
             until: 0,
-            stretch: 0,
+            stretch: 1,
+            least,
             waiting: Vec::with_capacity(TOGETHER),
-            first: 0,
             accesses: [0; 2],
         }
     }
@@ -118,41 +113,41 @@ impl TurnFold {
     }
 
     fn piece(&mut self, words: &[u32], visitor: &mut impl Turns) {
-        let per = self.format.words();
-        let mut at = 0;
-        for some in words.chunks(per * TOGETHER) {
-            self.first = at;
-            let format = self.format;
+        let (format, mut at) = (self.format, 0);
+        for some in words.chunks(format.words() * TOGETHER) {
             format.for_each_pair(some, |r, pair| {
-                let Some(&node) = self.nodes.get(r.by as usize) else { return };
-                if r.t >= self.until && format.timed {
-                    self.next_stretch(r.t, words, visitor);
+                if let Some(&node) = self.nodes.get(r.by as usize) {
+                    if r.t >= self.until && format.timed {
+                        self.next_stretch(r.t, words, visitor);
+                    }
+                    self.put(r, node, at);
+                    // References count once, at their first byte: only a damaged file has accesses of two units.
+                    if pair {
+                        self.put(Record { unit: r.unit + 1, ..r }, node, at);
+                    }
                 }
-                self.put(r, node);
-                // References count once, at their first byte: only a damaged file has accesses of two units.
-                if pair {
-                    self.put(Record { unit: r.unit + 1, ..r }, node);
-                }
+                at = at.wrapping_add(1);
             });
             self.levels_take(words, visitor);
-            at += some.len() / per;
         }
         self.close(words, visitor);
     }
 
     #[inline(always)]
-    fn put(&mut self, r: Record, node: u16) {
+    fn put(&mut self, r: Record, node: u16, at: u32) {
         let write = MEANING[usize::from(r.code)].0 == AccessKind::Write;
         self.accesses[usize::from(write)] += 1;
-        self.waiting.push(Access { t: r.t, unit: r.unit, node, write });
+        let page = r.unit >> self.least;
+        let next = Turn::begin(key(node, self.stretch), page, at, write, r.t);
+        if !self.waiting.last_mut().is_some_and(|turn| turn.page == page && turn.takes(&next)) {
+            self.waiting.push(next);
+        }
     }
 
     /// A page may thaw now.
     #[cold]
     fn next_stretch(&mut self, t: u64, words: &[u32], visitor: &mut impl Turns) {
-        let waited = self.waiting.len();
         self.levels_take(words, visitor);
-        self.first += waited;
         self.stretch += 1;
         let next = |p: &u64| (t / p + 1).saturating_mul(*p);
         self.until = self.periods.iter().map(next).min().unwrap_or(u64::MAX);
@@ -161,7 +156,7 @@ impl TurnFold {
     /// All that waits, level by level.
     fn levels_take(&mut self, words: &[u32], visitor: &mut impl Turns) {
         for level in &mut self.levels {
-            level.take(&self.waiting, self.first as u32, self.stretch + 1);
+            level.take(&self.waiting);
             level.give(self.format, words, visitor);
         }
         self.waiting.clear();
@@ -183,17 +178,16 @@ impl TurnFold {
             visitor.end(level.place, &level.touched);
             level.touched.drain(..).for_each(|page| level.seen[page as usize] = false);
         }
-        (self.until, self.stretch) = (0, 0);
+        (self.until, self.stretch) = (0, 1);
     }
 }
 
 impl Level {
-    fn take(&mut self, some: &[Access], first: u32, stretch: u64) {
-        for (at, access) in (first..).zip(some) {
-            let page = access.unit >> self.shift;
+    fn take(&mut self, some: &[Turn]) {
+        for next in some {
+            let page = next.page >> self.above;
             let Some(turn) = self.open.get_mut(page as usize) else { continue };
-            let key = key(access.node, stretch);
-            if turn.takes(key, access.write, access.t) {
+            if turn.takes(next) {
                 continue;
             }
             if !turn.is_none() {
@@ -201,7 +195,7 @@ impl Level {
             } else if !std::mem::replace(&mut self.seen[page as usize], true) {
                 self.touched.push(page);
             }
-            *turn = Turn::begin(key, page, at, access.write, access.t);
+            *turn = next.on(page);
         }
     }
 

@@ -77,7 +77,7 @@ impl Turn {
         if self.accesses + next.accesses <= KNOWN {
             self.kinds |= next.kinds << (self.accesses % KNOWN);
         } else if next.writes == 0 {
-            // All beyond those that are known are reads.
+            // What is not known is a read.
         } else if pure && self.writes > 0 && next.writes == next.accesses {
             self.kinds = u64::MAX;
         } else {

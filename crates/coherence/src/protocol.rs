@@ -47,7 +47,7 @@ pub trait PageEngine: Send {
     fn page(&mut self, steps: &[Step], effects: &mut Effects);
     /// Turns of any pages, each page's in order: equal to `page` with each access as a step of its own.
     fn turns(&mut self, turns: &[Turn], clocks: &dyn Clocks, effects: &mut Effects);
-    /// These pages begin anew.
+    /// Lets pages begin anew.
     fn reset(&mut self, pages: &[u32]);
     /// The processors with a copy of a page: after [`turns`](PageEngine::turns), or of page 0 after [`page`](PageEngine::page).
     fn holders(&self, page: u32) -> &NodeSet;
@@ -100,13 +100,7 @@ impl<P: Protocol> PageEngine for Pages<P> {
 
 /// A turn that does more than one thing.
 #[inline(never)]
-fn run_by_run<P: Protocol>(
-    protocol: &P,
-    page: &mut P::State,
-    turn: &Turn,
-    clocks: &dyn Clocks,
-    effects: &mut Effects,
-) {
+fn run_by_run<P: Protocol>(protocol: &P, page: &mut P::State, turn: &Turn, clocks: &dyn Clocks, effects: &mut Effects) {
     let mut run = 0;
     turn.runs(|kind, mut nth, times| {
         let class = if kind == AccessKind::Read { AccessClass::Read } else { AccessClass::Write };

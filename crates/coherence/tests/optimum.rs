@@ -63,6 +63,26 @@ fn equals_the_best_of_all_sets_of_holders() {
 }
 
 #[test]
+fn sums_that_leave_64_bits_are_exact() {
+    const DEAR: i64 = 10_000_000_000_000_000;
+    check(300, 3, &(any_prices(), steps()), |(p, steps)| {
+        let dear = |cost: Cost| Cost(cost.0 * DEAR);
+        let prices = Coherence {
+            local: dear(p.local),
+            remote_read: dear(p.remote_read),
+            remote_write: dear(p.remote_write),
+            round_trip: dear(p.round_trip),
+            word: dear(p.word),
+            fault: dear(p.fault),
+        };
+        let expected = TotalCost(Optimum::new(&p, 16).page(&steps).0 * i128::from(DEAR));
+        let mut optimum = Optimum::new(&prices, 16);
+        turns(&steps, Timing::Order, || false).0.iter().for_each(|turn| optimum.turns(&[*turn]));
+        assert_eq!((optimum.take(&[0]), optimum.page(&steps)), (expected, expected), "{p:?}: {steps:?}");
+    });
+}
+
+#[test]
 fn one_solver_takes_one_page_after_another() {
     check(300, 2, &(steps(), steps()), |(first, second)| {
         let fresh = |steps: &[Step]| Optimum::new(&prices(), 64).page(steps);

@@ -3,8 +3,8 @@ mod common;
 
 use common::{PROTOCOLS, Reference, check, choice, history, references, run, turns};
 use homenode_base::NodeId;
-use homenode_coherence::oracle::{Mapping, Table};
 use homenode_coherence::history::Clocks;
+use homenode_coherence::oracle::{Mapping, Table};
 use homenode_coherence::protocols::{ALL, Timing};
 use homenode_coherence::{Choice, Effect, Effects, ProtocolError};
 use homenode_placement::{AccessKind, Step};
@@ -99,7 +99,8 @@ fn long_histories_are_the_same_in_turns() {
 fn long_turns_say_what_is_in_them() {
     let runs = proptest::collection::vec((any::<bool>(), prop_oneof![3 => 1..6u64, 1 => 50..150u64]), 1..40);
     check(400, 8, &runs, |runs| {
-        let kinds = runs.iter().flat_map(|(write, times)| std::iter::repeat_n(KINDS[usize::from(*write)], *times as usize));
+        let kinds =
+            runs.iter().flat_map(|(write, times)| std::iter::repeat_n(KINDS[usize::from(*write)], *times as usize));
         let refs: Vec<Reference> = (1..).zip(kinds).map(|(t, kind)| (0, 1, kind, t * 3)).collect();
         let (all, times) = turns(&history(&refs, 0), Timing::Order, || false);
         let mut rest = &refs[..];
@@ -109,7 +110,10 @@ fn long_turns_say_what_is_in_them() {
             let of = |kind| these.iter().enumerate().filter(move |(_, r)| r.2 == kind);
             let (reads, writes) = (of(KINDS[0]), of(KINDS[1]));
             let lead = these.iter().take_while(|r| r.2 == AccessKind::Write).count() as u64;
-            assert_eq!((turn.reads(), turn.writes(), turn.lead()), (reads.clone().count() as u64, writes.clone().count() as u64, lead));
+            assert_eq!(
+                (turn.reads(), turn.writes(), turn.lead()),
+                (reads.clone().count() as u64, writes.clone().count() as u64, lead)
+            );
             assert_eq!((turn.first, turn.last), (these[0].3, these[these.len() - 1].3));
             assert!(writes.clone().next().is_none_or(|(_, r)| r.3 == turn.wrote()));
             assert!(reads.clone().next().is_none_or(|(_, r)| r.3 == turn.read()));
@@ -125,7 +129,12 @@ fn long_turns_say_what_is_in_them() {
             assert_eq!(times.time(turn, 0), turn.first);
         }
         assert!(rest.is_empty());
-        for text in PROTOCOLS.into_iter().chain(["upt-del(40)", "inv-del(70)", "inv-freez-del(90,200,1000)", "inv-freez(30,400)"]) {
+        for text in PROTOCOLS.into_iter().chain([
+            "upt-del(40)",
+            "inv-del(70)",
+            "inv-freez-del(90,200,1000)",
+            "inv-freez(30,400)",
+        ]) {
             same_in_turns(&choice(text), 256, &history(&refs, 0));
         }
     });

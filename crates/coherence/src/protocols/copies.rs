@@ -126,7 +126,7 @@ impl Copies {
         u64::from(self.count) - u64::from(holds)
     }
 
-    /// Those that the writes of a turn send to so many others.
+    /// Packets of the writes of a turn to so many others.
     #[inline]
     fn packets(&self, turn: &Turn, others: u64, effects: &mut Effects) {
         effects.add(Effect::Update, turn.writes() * others);

@@ -84,14 +84,7 @@ impl Strict {
         Strict {
             tops: (0..1 << (format.unit_bits() - top)).map(|_| List::default()).collect(),
             halves: (0..top).map(|_| Default::default()).collect(),
-            units: Units {
-                shift,
-                merge,
-                timed,
-                periods: periods.unwrap_or_default(),
-                stamps,
-                runs: 0,
-            },
+            units: Units { shift, merge, timed, periods: periods.unwrap_or_default(), stamps, runs: 0 },
             steps: Vec::new(),
             accesses: [0; 2],
             levels,

@@ -14,7 +14,7 @@ const TOGETHER: usize = 256;
 pub(crate) trait Turns {
     /// Turns of any pages of a level (place in the ascending list of sizes), each page's in order; pages have numbers within the region.
     fn turns(&mut self, level: usize, turns: &[Turn], clocks: &dyn Clocks);
-    /// These are all pages of the region that there were; others come after.
+    /// Ends a region, with all its pages that were touched.
     fn end(&mut self, level: usize, pages: &[u32]);
 }
 
@@ -29,7 +29,7 @@ struct Level {
     /// The open turn of each page.
     open: Vec<Turn>,
     seen: Vec<bool>,
-    /// Those that were seen.
+    /// Numbers of the pages that were seen.
     touched: Vec<u32>,
     /// Turns that have ended and wait.
     ended: Vec<Turn>,

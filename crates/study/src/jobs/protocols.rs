@@ -112,7 +112,7 @@ pub(crate) struct ProtocolJobs<'m> {
 }
 
 impl<'m> ProtocolJobs<'m> {
-    /// Those of a question on these machines.
+    /// All protocols of a question on some of its machines.
     pub(crate) fn new(question: &'m Question, machines: &[usize]) -> ProtocolJobs<'m> {
         let job = |bytes: &u64| {
             let able = machines.iter().filter(|m| question.usable(**m, *bytes));

@@ -1,11 +1,11 @@
 //! The optimum against every set of holders, and the protocols against the optimum.
 mod common;
 
-use common::{PROTOCOLS, check, choice, history, prices, references, run, step};
+use common::{PROTOCOLS, check, choice, history, prices, references, run, step, turns};
 use homenode_base::{Cost, TotalCost};
-use homenode_coherence::history::{FirstTimes, History, turns};
 use homenode_coherence::optimum::Optimum;
 use homenode_coherence::oracle::brute_force;
+use homenode_coherence::protocols::Timing;
 use homenode_machine::Coherence;
 use homenode_placement::{AccessKind, Step};
 use proptest::collection::vec;
@@ -44,12 +44,42 @@ fn equals_the_best_of_all_sets_of_holders() {
         |(prices, page_bytes, steps)| {
             let found = Optimum::new(&prices, page_bytes).page(&steps);
             assert_eq!(found, brute_force(&prices, page_bytes, 4, &steps), "{prices:?}: {steps:?}");
-            let mut all = Vec::new();
-            turns(&steps, &mut all);
-            let history = History { steps: &steps, turns: &all, clocks: &FirstTimes(&steps) };
-            assert_eq!(Optimum::new(&prices, page_bytes).turns(&history), found, "{prices:?}: {steps:?}");
+            let mut in_turns = Optimum::new(&prices, page_bytes);
+            in_turns.turns(&turns(&steps, Timing::Order, || false).0);
+            assert_eq!(in_turns.take(&[0]), found, "{prices:?}: {steps:?}");
+            // Cut anywhere, one at a time, the second page of two.
+            let mut odd = false;
+            let cut = || {
+                odd = !odd;
+                odd
+            };
+            for mut turn in turns(&steps, Timing::Order, cut).0 {
+                turn.page = 1;
+                in_turns.turns(&[turn]);
+            }
+            assert_eq!(in_turns.take(&[1]), found, "{prices:?}: {steps:?}");
         },
     );
+}
+
+#[test]
+fn sums_that_leave_64_bits_are_exact() {
+    const DEAR: i64 = 10_000_000_000_000_000;
+    check(300, 3, &(any_prices(), steps()), |(p, steps)| {
+        let dear = |cost: Cost| Cost(cost.0 * DEAR);
+        let prices = Coherence {
+            local: dear(p.local),
+            remote_read: dear(p.remote_read),
+            remote_write: dear(p.remote_write),
+            round_trip: dear(p.round_trip),
+            word: dear(p.word),
+            fault: dear(p.fault),
+        };
+        let expected = TotalCost(Optimum::new(&p, 16).page(&steps).0 * i128::from(DEAR));
+        let mut optimum = Optimum::new(&prices, 16);
+        turns(&steps, Timing::Order, || false).0.iter().for_each(|turn| optimum.turns(&[*turn]));
+        assert_eq!((optimum.take(&[0]), optimum.page(&steps)), (expected, expected), "{p:?}: {steps:?}");
+    });
 }
 
 #[test]

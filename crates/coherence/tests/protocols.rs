@@ -1,9 +1,9 @@
 //! The protocols against the table of states: every short history, random long ones; and what must always hold.
 mod common;
 
-use common::{PROTOCOLS, Reference, check, choice, history, references, run};
-use homenode_base::{NodeId, VirtualTime};
-use homenode_coherence::history::{Clocks, FirstTimes, History, turns};
+use common::{PROTOCOLS, Reference, check, choice, history, references, run, turns};
+use homenode_base::NodeId;
+use homenode_coherence::history::Clocks;
 use homenode_coherence::oracle::{Mapping, Table};
 use homenode_coherence::protocols::{ALL, Timing};
 use homenode_coherence::{Choice, Effect, Effects, ProtocolError};
@@ -25,7 +25,7 @@ fn same_as_the_table(choice: &Choice, page_bytes: u64, processors: u16, refs: &[
     for page in 0..3 {
         engine.page(&history(refs, page), &mut Effects::default());
         for p in 0..processors {
-            let holds = engine.holders().contains(NodeId(p));
+            let holds = engine.holders(0).contains(NodeId(p));
             assert_eq!(holds, table.mapping(page, p) == Mapping::Local, "{choice}: page {page}, {p}: {refs:?}");
         }
     }
@@ -61,57 +61,26 @@ fn long_histories_are_as_the_table_says() {
     check(600, 1, &cases, |(at, page_bytes, refs)| same_as_the_table(&choice(PROTOCOLS[at]), page_bytes, 70, &refs));
 }
 
-/// Times of all accesses of each step.
-struct Times(Vec<Vec<u64>>);
-
-impl Clocks for Times {
-    fn time(&self, step: usize, nth: u64) -> VirtualTime {
-        VirtualTime(self.0[step][nth as usize])
-    }
-}
-
-/// Equal accesses in a row as one, as far as [`Timing`] allows it.
-fn folded(steps: &[Step], timing: Timing) -> (Vec<Step>, Times) {
-    let (mut all, mut times): (Vec<Step>, Vec<Vec<u64>>) = (Vec::new(), Vec::new());
-    for step in steps {
-        let apart = |a: u64, b: u64| match timing {
-            Timing::Order => false,
-            Timing::Period(p) => a / p != b / p,
-        };
-        let t = step.access.t.0;
-        match all.last_mut().map(|s| &mut s.access).zip(times.last_mut()) {
-            Some((last, times))
-                if (last.node, last.kind) == (step.access.node, step.access.kind) && !apart(last.t.0, t) =>
-            {
-                last.weight += 1;
-                times.push(t);
-            }
-            _ => {
-                all.push(*step);
-                times.push(vec![t]);
-            }
-        }
-    }
-    (all, Times(times))
-}
-
-/// In turns, of steps and as they are folded, everything is as one by one.
+/// In turns, however they are cut, everything is as one by one.
 fn same_in_turns(choice: &Choice, page_bytes: u64, steps: &[Step]) {
     let mut engine = choice.engine(page_bytes);
     let mut one_by_one = Effects::default();
     engine.page(steps, &mut one_by_one);
-    let holders = engine.holders().clone();
-    let (folded, times) = folded(steps, choice.timing());
-    for (steps, clocks) in [(steps, &FirstTimes(steps) as &dyn Clocks), (&folded, &times)] {
-        let (mut all, mut together) = (Vec::new(), Effects::default());
-        turns(steps, &mut all);
-        engine.turns(&History { steps, turns: &all, clocks }, &mut together);
-        assert_eq!((together, engine.holders()), (one_by_one, &holders), "{choice}: {steps:?}");
+    let holders = engine.holders(0).clone();
+    for every in [usize::MAX, 1, 3] {
+        let (mut seen, mut in_turns) = (0, Effects::default());
+        let (turns, times) = turns(steps, choice.timing(), || {
+            seen += 1;
+            seen % every == 0
+        });
+        engine.reset(&[0]);
+        engine.turns(&turns, &times, &mut in_turns);
+        assert_eq!((in_turns, engine.holders(0)), (one_by_one, &holders), "{choice}, {every}: {steps:?}");
     }
 }
 
 #[test]
-fn equal_accesses_in_a_row_are_one_as_far_as_timing_says() {
+fn long_histories_are_the_same_in_turns() {
     check(600, 2, &(0..PROTOCOLS.len(), references(4, 1, 80)), |(at, refs)| {
         same_in_turns(&choice(PROTOCOLS[at]), 256, &history(&refs, 0));
     });
@@ -121,6 +90,52 @@ fn equal_accesses_in_a_row_are_one_as_far_as_timing_says() {
         let text = format!("inv-freez-del({c},{recent},{defrost},{},{},{},{})", bit(0), bit(1), bit(2), bit(3));
         for text in [text, format!("inv-freez({recent},{defrost},{})", bit(0))] {
             same_in_turns(&choice(&text), 256, &history(&refs, 0));
+        }
+    });
+}
+
+/// Turns of more accesses than are known one by one: reads, writes and both, at any place.
+#[test]
+fn long_turns_say_what_is_in_them() {
+    let runs = proptest::collection::vec((any::<bool>(), prop_oneof![3 => 1..6u64, 1 => 50..150u64]), 1..40);
+    check(400, 8, &runs, |runs| {
+        let kinds =
+            runs.iter().flat_map(|(write, times)| std::iter::repeat_n(KINDS[usize::from(*write)], *times as usize));
+        let refs: Vec<Reference> = (1..).zip(kinds).map(|(t, kind)| (0, 1, kind, t * 3)).collect();
+        let (all, times) = turns(&history(&refs, 0), Timing::Order, || false);
+        let mut rest = &refs[..];
+        for turn in &all {
+            let (these, after) = rest.split_at(turn.accesses() as usize);
+            rest = after;
+            let of = |kind| these.iter().enumerate().filter(move |(_, r)| r.2 == kind);
+            let (reads, writes) = (of(KINDS[0]), of(KINDS[1]));
+            let lead = these.iter().take_while(|r| r.2 == AccessKind::Write).count() as u64;
+            assert_eq!(
+                (turn.reads(), turn.writes(), turn.lead()),
+                (reads.clone().count() as u64, writes.clone().count() as u64, lead)
+            );
+            assert_eq!((turn.first, turn.last), (these[0].3, these[these.len() - 1].3));
+            assert!(writes.clone().next().is_none_or(|(_, r)| r.3 == turn.wrote()));
+            assert!(reads.clone().next().is_none_or(|(_, r)| r.3 == turn.read()));
+            for (nth, (at, _)) in (1..).zip(reads) {
+                assert_eq!(turn.writes_before(nth), at as u64 - (nth - 1), "{turn:?}, read {nth}");
+            }
+            let mut listed = Vec::new();
+            turn.runs(|kind, at, times| {
+                assert_eq!(at, listed.len() as u64);
+                listed.extend(std::iter::repeat_n(kind, times as usize));
+            });
+            assert!(listed.iter().eq(these.iter().map(|r| &r.2)), "{turn:?}");
+            assert_eq!(times.time(turn, 0), turn.first);
+        }
+        assert!(rest.is_empty());
+        for text in PROTOCOLS.into_iter().chain([
+            "upt-del(40)",
+            "inv-del(70)",
+            "inv-freez-del(90,200,1000)",
+            "inv-freez(30,400)",
+        ]) {
+            same_in_turns(&choice(text), 256, &history(&refs, 0));
         }
     });
 }
@@ -141,7 +156,7 @@ fn stages(choice: &Choice, page_bytes: u64, refs: &[Reference]) -> Vec<(Effects,
     let mut stage = |n: usize| {
         let mut effects = Effects::default();
         engine.page(&steps[..n], &mut effects);
-        (effects, engine.holders().iter().collect())
+        (effects, engine.holders(0).iter().collect())
     };
     (0..=steps.len()).map(&mut stage).collect()
 }

@@ -1,15 +1,15 @@
 //! Machines that see the same accesses, and all that is computed for them from one fold.
 use crate::fold::coarse::{Coarse, Ops, Shared};
 use crate::fold::strict::Strict;
+use crate::fold::turns::TurnFold;
 use crate::fold::{Levels, Visitor};
 use crate::jobs::protocols;
 use crate::jobs::{
-    BoundsJob, CountersJob, Job, PhasesJob, PolicyJob, ProtocolJob, SoloJob, StaticJob, WantedRows, priced,
+    BoundsJob, CountersJob, Job, PhasesJob, PolicyJob, ProtocolJobs, SoloJob, StaticJob, WantedRows, priced,
 };
 use crate::kernels::{Parameters, WithReplication, WithoutReplication};
 use crate::partition::stream::Key;
 use crate::{Partition, Question, Row, StudyError, Want, What};
-use homenode_coherence::history::Clocks;
 use homenode_machine::Machine;
 use homenode_placement::events::{POLICIES, Paths};
 use homenode_placement::optimum::{Bounds, PhaseStatic};
@@ -25,6 +25,8 @@ pub(crate) struct Group<'m> {
     pub(crate) machines: Vec<usize>,
     /// The one that adds up most, and one for policies that look at times; whichever has something to do.
     folds: Vec<(Strict, Jobs<'m>)>,
+    /// For protocols of page coherence.
+    turns: Option<(TurnFold, ProtocolJobs<'m>)>,
     /// For the optimum with replication.
     coarse: Option<(Coarse, Optima)>,
 }
@@ -48,9 +50,9 @@ struct Jobs<'m> {
 }
 
 impl Visitor for Jobs<'_> {
-    fn block(&mut self, level: usize, number: u64, steps: &[Step], clocks: &dyn Clocks) {
+    fn block(&mut self, level: usize, number: u64, steps: &[Step]) {
         self.touched[level] += 1;
-        self.of[level].iter_mut().for_each(|job| job.timed_block(number, steps, clocks));
+        self.of[level].iter_mut().for_each(|job| job.block(number, steps));
     }
 }
 
@@ -92,54 +94,60 @@ impl<'m> Group<'m> {
                 of.push(JobFactory::new(question, block_bytes, able.collect(), hits).jobs(timed));
             }
             let jobs = Jobs { of, touched: vec![0; question.blocks.len()] };
-            let policies = question.policies.iter().filter_map(Choice::period);
-            let periods = policies.chain(question.protocols.iter().filter_map(protocols::period)).collect();
+            let periods = question.policies.iter().filter_map(Choice::period).collect();
             (Strict::new(levels.clone(), head.format, nodes.clone(), hits, timed.then_some(periods)), jobs)
         };
-        let mut folds = match (question.timed(), question.protocols.is_empty()) {
-            (false, _) => vec![fold(false)],
-            (true, true) => vec![fold(false), fold(true)],
-            // All protocols take the runs of those that look at times.
-            (true, false) => vec![fold(true)],
-        };
+        let turns = (!question.protocols.is_empty()).then(|| {
+            let periods = question.protocols.iter().filter_map(protocols::period).collect();
+            let fold = TurnFold::new(&levels, head.format, nodes.clone(), periods);
+            (fold, ProtocolJobs::new(question, &machines))
+        });
+        let mut folds = vec![fold(false)];
+        if question.timed() && turns.is_none() {
+            folds.push(fold(true));
+        }
         let coarse = fast(question, &machines, hits).map(|optima| {
             let reads_cost = question.start != Start::FreeSet;
             let places = question.blocks.len();
             (Coarse::new(levels, places, head.format, nodes.clone(), reads_cost, question.fold_bytes), optima)
         });
         // One fold at least, since it counts accesses and blocks.
-        let first = coarse.is_none();
+        let first = coarse.is_none() && turns.is_none();
         let mut at = 0;
         folds.retain(|(_, jobs)| {
             at += 1;
             jobs.of.iter().any(|jobs| !jobs.is_empty()) || (first && at == 1)
         });
-        Group { stream, folds, coarse, machines }
+        Group { stream, folds, turns, coarse, machines }
     }
 
     /// One region, whole.
     pub(crate) fn region(&mut self, partition: &Partition, region: usize) -> Result<(), StudyError> {
-        let Group { folds, coarse, .. } = self;
+        let Group { folds, turns, coarse, .. } = self;
         partition.read(self.stream, region, &mut |words| {
             folds.iter_mut().for_each(|(fold, _)| fold.records(words));
+            turns.iter_mut().for_each(|(fold, jobs)| fold.records(words, jobs));
             coarse.iter_mut().for_each(|(fold, optima)| fold.records(words, optima));
         })?;
         folds.iter_mut().for_each(|(fold, jobs)| fold.region(partition.head.regions[region], jobs));
+        turns.iter_mut().for_each(|(fold, jobs)| fold.region(jobs));
         coarse.iter_mut().for_each(|(fold, optima)| fold.region(optima));
         Ok(())
     }
     /// Accesses charged so far.
     pub(crate) fn accesses(&self) -> u64 {
-        match (&self.coarse, self.folds.first()) {
-            (Some((fold, _)), _) => fold.accesses.iter().sum(),
-            (None, first) => first.map_or(0, |(fold, _)| fold.accesses.iter().sum()),
+        match (&self.coarse, &self.turns, self.folds.first()) {
+            (Some((fold, _)), _, _) => fold.accesses.iter().sum(),
+            (_, Some((fold, _)), _) => fold.accesses.iter().sum(),
+            (None, None, first) => first.map_or(0, |(fold, _)| fold.accesses.iter().sum()),
         }
     }
     /// Blocks of a level touched so far.
     pub(crate) fn touched(&self, level: usize) -> u64 {
-        match (&self.coarse, self.folds.first()) {
-            (Some((fold, _)), _) => fold.touched[level],
-            (None, first) => first.map_or(0, |(_, jobs)| jobs.touched[level]),
+        match (&self.coarse, &self.turns, self.folds.first()) {
+            (Some((fold, _)), _, _) => fold.touched[level],
+            (_, Some((_, jobs)), _) => jobs.touched(level),
+            (None, None, first) => first.map_or(0, |(_, jobs)| jobs.touched[level]),
         }
     }
     /// All rows, in no order.
@@ -150,6 +158,7 @@ impl<'m> Group<'m> {
                 rows.extend(jobs.iter().flat_map(|job| job.rows(*bytes, fold.accesses)));
             }
         }
+        rows.extend(self.turns.iter().flat_map(|(_, jobs)| jobs.rows(blocks)));
         if let Some((fold, optima)) = &self.coarse {
             for (optima, bytes) in optima.of.iter().zip(blocks) {
                 let costs = optima.costs(fold.accesses).into_iter();
@@ -223,15 +232,10 @@ impl<'m> JobFactory<'m> {
                 self.policy(policy, choice, &mut jobs);
             }
         }
-        if !self.question.protocols.is_empty() {
+        if self.question.counters && !self.question.protocols.is_empty() {
             let machines = self.machines.iter().map(|m| (*m as u32, &self.question.machines[*m])).collect();
-            let job = ProtocolJob::new(&self.question.protocols, self.block_bytes, machines);
+            let job = CountersJob::new(self.block_bytes, machines);
             jobs.extend(job.map(|job| Box::new(job) as Box<dyn Job + 'm>));
-            if self.question.counters {
-                let machines = self.machines.iter().map(|m| (*m as u32, &self.question.machines[*m])).collect();
-                let job = CountersJob::new(self.block_bytes, machines);
-                jobs.extend(job.map(|job| Box::new(job) as Box<dyn Job + 'm>));
-            }
         }
         if !timed && self.question.protocols.is_empty() {
             self.fixed(&mut jobs);

@@ -6,7 +6,7 @@ use super::copies::Copies;
 use super::{Param, switch};
 use crate::effects::{Effect, Effects, words};
 use crate::history::Turn;
-use homenode_base::{NodeId, NodeSet};
+use homenode_base::NodeId;
 use homenode_placement::{Access, AccessKind};
 
 pub(super) static C: Param = Param {
@@ -41,31 +41,30 @@ impl Counter {
 /// The counters of a page's processors.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counters {
-    /// Processors that map the page remotely.
-    mapped: NodeSet,
-    /// Reads left until a copy is made, by processor; of those in `mapped`.
+    /// Reads left until a copy is made, by processor; 0 of those that do not map the page remotely.
     left: Vec<u32>,
 }
 
 impl Counters {
     /// As before the first access.
     pub(super) fn reset(&mut self) {
-        self.mapped.clear();
+        self.left.clear();
     }
+    #[inline]
     pub(super) fn is_mapped(&self, node: NodeId) -> bool {
-        self.mapped.contains(node)
+        self.left.get(node.index()).is_some_and(|left| *left > 0)
     }
     /// Reads until the copy, that one contained.
     #[inline]
     pub(super) fn left(&self, node: NodeId, counter: Counter) -> u32 {
-        if self.mapped.contains(node) { self.left[node.index()] } else { counter.start }
+        self.left.get(node.index()).copied().filter(|left| *left > 0).unwrap_or(counter.start)
     }
+    #[inline]
     fn set(&mut self, node: NodeId, left: u32) {
         if self.left.len() <= node.index() {
             self.left.resize(node.index() + 1, 0);
         }
         self.left[node.index()] = left;
-        self.mapped.insert(node);
     }
     /// Remote reads, fewer than are left.
     #[inline]
@@ -78,31 +77,39 @@ impl Counters {
     pub(super) fn write(&mut self, access: &Access, counter: Counter) {
         if counter.every {
             self.count(access, counter);
-        } else if !self.mapped.contains(access.node) {
-            self.set(access.node, counter.start);
+        } else {
+            self.map(access.node, counter);
         }
     }
-    /// A turn by a processor without a copy, if its counter does not run out. Else nothing is done, and false comes back.
+    /// The page is mapped, if it was not.
     #[inline]
-    pub(super) fn counts_turn(&mut self, turn: &Turn, counter: Counter) -> bool {
-        let left = self.left(turn.node, counter);
-        let counts = !counter.every && turn.reads < u64::from(left);
-        if counts {
-            self.set(turn.node, left - turn.reads as u32);
+    pub(super) fn map(&mut self, node: NodeId, counter: Counter) {
+        if !self.is_mapped(node) {
+            self.set(node, counter.start);
         }
-        counts
+    }
+    /// A turn by a processor without a copy, where reads alone count: the read at which its counter runs out, if it does.
+    #[inline]
+    pub(super) fn turn(&mut self, turn: &Turn, counter: Counter) -> Option<u64> {
+        let left = u64::from(self.left(turn.node(), counter));
+        if turn.reads() < left {
+            self.set(turn.node(), left as u32 - turn.reads() as u32);
+            return None;
+        }
+        self.unmap(turn.node());
+        Some(left.max(1))
     }
     /// The processor maps the page no more, or has a copy.
     #[inline]
     pub(super) fn unmap(&mut self, node: NodeId) {
-        self.mapped.remove(node);
+        if let Some(left) = self.left.get_mut(node.index()) {
+            *left = 0;
+        }
     }
     /// All but the writer begin to count anew.
     pub(super) fn restart(&mut self, writer: NodeId) {
-        let mapped = self.mapped.contains(writer);
-        self.mapped.clear();
-        if mapped {
-            self.mapped.insert(writer);
+        for (node, left) in self.left.iter_mut().enumerate() {
+            *left *= u32::from(node == writer.index());
         }
     }
     /// How many accesses by a processor without a copy are alike: the reads before the one that makes the copy, or that one.
@@ -143,13 +150,13 @@ impl Counted {
             effects.add(Effect::RemoteRead, access.weight.into());
         } else {
             counters.unmap(access.node);
-            copies.holders.insert(access.node);
+            copies.insert(access.node);
             effects.add(Effect::FetchMapped, 1);
         }
     }
     /// As before the first access.
     pub(super) fn reset(&mut self) {
-        self.copies.holders.clear();
+        self.copies.clear();
         self.counters.reset();
     }
 }

@@ -1,7 +1,7 @@
 //! INV: a processor that reads a page copies it; a write takes the copies of all others away.
 //!
 //! A writer without a copy sends the word to the master copy, stays without, and all copies go.
-use super::copies::Copies;
+use super::copies::{Copies, Made};
 use super::{MASTER, Spec, Timing, pages};
 use crate::effects::{Effect, Effects};
 use crate::history::Turn;
@@ -40,19 +40,19 @@ impl Protocol for Inv {
     fn step(&self, page: &mut State, access: &Access, effects: &mut Effects) {
         match access.kind {
             AccessKind::Write => _ = page.0.invalidate(access, self.master, effects),
-            AccessKind::Read if page.0.holders.insert(access.node) => effects.add(Effect::Fetch, 1),
+            AccessKind::Read if page.0.insert(access.node) => effects.add(Effect::Fetch, 1),
             AccessKind::Read => effects.add(Effect::Local, access.weight.into()),
         }
     }
     #[inline]
     fn turn(&self, page: &mut State, turn: &Turn, effects: &mut Effects) -> bool {
         let State(copies) = page;
-        if copies.holders.contains(turn.node) {
+        if copies.holders.contains(turn.node()) {
             copies.invalidate_turn(turn, self.master, effects);
-        } else if turn.reads == 0 {
+        } else if turn.reads() == 0 {
             copies.invalidate_remotely(turn, effects);
         } else {
-            return false;
+            copies.invalidate_copying(turn, 1, Made { by: Effect::Fetch, master: self.master }, effects);
         }
         true
     }

@@ -2,9 +2,10 @@
 //!
 //! A processor whose copy is taken away begins to count anew. Others, who were still counting, go on (`restart` = 0) or begin
 //! anew too; the source says neither.
+use super::copies::Made;
 use super::counters::{C, Counted, Counter, EVERY};
 use super::{MASTER, Param, Spec, Timing, pages, switch};
-use crate::effects::Effects;
+use crate::effects::{Effect, Effects};
 use crate::history::Turn;
 use crate::protocol::Protocol;
 use homenode_base::NodeSet;
@@ -59,15 +60,17 @@ impl Protocol for InvDel {
     #[inline]
     fn turn(&self, page: &mut Counted, turn: &Turn, effects: &mut Effects) -> bool {
         let Counted { copies, counters } = page;
-        let taken = if copies.holders.contains(turn.node) {
+        let taken = if copies.holders.contains(turn.node()) {
             copies.invalidate_turn(turn, self.master, effects)
-        } else if counters.counts_turn(turn, self.counter) {
-            copies.invalidate_remotely(turn, effects)
-        } else {
+        } else if self.counter.every {
             return false;
+        } else if let Some(nth) = counters.turn(turn, self.counter) {
+            copies.invalidate_copying(turn, nth, Made { by: Effect::FetchMapped, master: self.master }, effects)
+        } else {
+            copies.invalidate_remotely(turn, effects)
         };
         if taken && self.restart {
-            counters.restart(turn.node);
+            counters.restart(turn.node());
         }
         true
     }

@@ -3,7 +3,7 @@
 //! At a read without a copy: frozen, a remote read; else invalidated recently, the page is frozen, and a remote read; else
 //! a copy. Copies that exist stay until the next write. Freezing costs nothing beyond the remote read: the source prints
 //! neither a cost nor a table.
-use super::copies::Copies;
+use super::copies::{Copies, Made};
 use super::freezer::{DEFROST, Freezer, RECENT, Windows};
 use super::{MASTER, Spec, Timing, pages};
 use crate::effects::{Effect, Effects};
@@ -40,6 +40,21 @@ pub struct State {
     freezer: Freezer,
 }
 
+impl InvFreez {
+    /// Whether the first read of a turn, by a processor without a copy, finds the page frozen or freezes it: to the end of the turn.
+    #[inline]
+    fn stays_away(&self, copies: &Copies, freezer: &mut Freezer, turn: &Turn) -> bool {
+        if turn.lead() > 0 && !copies.none() {
+            freezer.invalidation(turn.first);
+        }
+        let freezes = freezer.freezes(self.windows, turn.read());
+        if freezes {
+            freezer.freeze(self.windows, turn.read());
+        }
+        freezes
+    }
+}
+
 impl Protocol for InvFreez {
     type State = State;
     #[inline]
@@ -60,22 +75,22 @@ impl Protocol for InvFreez {
             freezer.freeze(self.windows, access.t.0);
             effects.add(Effect::RemoteRead, access.weight.into());
         } else {
-            copies.holders.insert(access.node);
+            copies.insert(access.node);
             effects.add(Effect::Fetch, 1);
         }
     }
     #[inline]
     fn turn(&self, page: &mut State, turn: &Turn, effects: &mut Effects) -> bool {
         let State { copies, freezer } = page;
-        let taken = if copies.holders.contains(turn.node) {
+        let taken = if copies.holders.contains(turn.node()) {
             copies.invalidate_turn(turn, self.master, effects)
-        } else if turn.reads == 0 || freezer.frozen_until(turn.last) {
+        } else if turn.reads() == 0 || self.stays_away(copies, freezer, turn) {
             copies.invalidate_remotely(turn, effects)
         } else {
-            return false;
+            copies.invalidate_copying(turn, 1, Made { by: Effect::Fetch, master: self.master }, effects)
         };
         if taken {
-            freezer.invalidation(turn.wrote);
+            freezer.invalidation(turn.wrote());
         }
         true
     }

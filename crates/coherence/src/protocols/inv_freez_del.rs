@@ -3,7 +3,7 @@
 //! A read of an unmapped page tests first whether the page is frozen or was invalidated recently: then it is frozen, and the
 //! read is a remote one. Else the page is mapped and counted as in INV.DEL. When the counter runs out, a page that is frozen
 //! or was invalidated recently is frozen and unmapped instead of being copied; with `late` = 1 it is copied all the same.
-use super::copies::Copies;
+use super::copies::{Copies, Made};
 use super::counters::{C, Counter, Counters, EVERY};
 use super::freezer::{DEFROST, Freezer, RECENT, Windows};
 use super::inv_del::RESTART;
@@ -68,12 +68,25 @@ impl InvFreezDel {
             effects.add(Effect::RemoteRead, access.weight.into());
         } else if due {
             counters.unmap(access.node);
-            copies.holders.insert(access.node);
+            copies.insert(access.node);
             effects.add(Effect::FetchMapped, 1);
         } else {
             counters.count(access, self.counter);
             effects.add(Effect::RemoteRead, access.weight.into());
         }
+    }
+}
+
+impl InvFreezDel {
+    /// Whether a turn of a processor without a copy, with reads, has one that may freeze the page.
+    #[inline]
+    fn asks(&self, copies: &Copies, counters: &Counters, freezer: &Freezer, turn: &Turn) -> bool {
+        // A read of an unmapped page asks, a write maps it; and that at which the counter runs out asks.
+        let unmapped = turn.lead() == 0 && !counters.is_mapped(turn.node());
+        let due = !self.late && turn.reads() >= u64::from(counters.left(turn.node(), self.counter));
+        let invalidates = turn.writes() > 0 && !copies.none();
+        (unmapped && freezer.freezes(self.windows, turn.first))
+            || (due && (invalidates || freezer.freezes(self.windows, turn.first)))
     }
 }
 
@@ -111,42 +124,44 @@ impl Protocol for InvFreezDel {
     #[inline]
     fn turn(&self, page: &mut State, turn: &Turn, effects: &mut Effects) -> bool {
         let State { copies, counters, freezer } = page;
-        // A read of an unmapped page asks whether it freezes; a write maps it.
-        let asks = turn.lead == 0 && turn.reads > 0 && !counters.is_mapped(turn.node);
-        let taken = if copies.holders.contains(turn.node) {
+        let node = turn.node();
+        let taken = if copies.holders.contains(node) {
             copies.invalidate_turn(turn, self.master, effects)
-        } else if asks && turn.writes == 0 && freezer.frozen_until(turn.last) {
+        } else if turn.reads() == 0 && !self.counter.every {
+            counters.map(node, self.counter);
             copies.invalidate_remotely(turn, effects)
-        } else if asks && freezer.freezes(self.windows, turn.first) {
+        } else if turn.writes() == 0 && !counters.is_mapped(node) && freezer.freezes(self.windows, turn.first) {
+            freezer.freeze(self.windows, turn.first);
+            copies.invalidate_remotely(turn, effects)
+        } else if self.counter.every || self.asks(copies, counters, freezer, turn) {
             return false;
-        } else if counters.counts_turn(turn, self.counter) {
-            copies.invalidate_remotely(turn, effects)
+        } else if let Some(nth) = counters.turn(turn, self.counter) {
+            copies.invalidate_copying(turn, nth, Made { by: Effect::FetchMapped, master: self.master }, effects)
         } else {
-            return false;
+            copies.invalidate_remotely(turn, effects)
         };
         if taken {
-            freezer.invalidation(turn.wrote);
+            freezer.invalidation(turn.wrote());
             if self.restart {
-                counters.restart(turn.node);
+                counters.restart(node);
             }
         }
         true
     }
     #[inline]
-    fn needs_time(&self, page: &State, access: &Access) -> bool {
+    fn needs_time(&self, page: &State, access: &Access, last: u64) -> bool {
         let State { counters, freezer, .. } = page;
-        // The counter runs out: is the invalidation still recent? Only later accesses of a turn can find that it is not.
+        let freezes = |time| freezer.freezes(self.windows, time);
+        // Is the last invalidation still recent?
         access.kind == AccessKind::Read
-            && !self.late
-            && counters.left(access.node, self.counter) <= 1
-            && counters.is_mapped(access.node)
-            && freezer.freezes(self.windows, access.t.0)
+            && (!counters.is_mapped(access.node) || (!self.late && counters.left(access.node, self.counter) <= 1))
+            && freezes(access.t.0) != freezes(last)
     }
     fn holders<'s>(&self, page: &'s State) -> &'s NodeSet {
         &page.copies.holders
     }
     fn reset(&self, page: &mut State) {
-        page.copies.holders.clear();
+        page.copies.clear();
         page.counters.reset();
         page.freezer = Freezer::default();
     }

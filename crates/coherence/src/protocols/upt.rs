@@ -1,5 +1,5 @@
 //! UPT: a processor that reads a page copies it and keeps the copy for ever; writes go to all copies.
-use super::copies::Copies;
+use super::copies::{Copies, Made};
 use super::{MASTER, Spec, Timing, pages};
 use crate::effects::{Effect, Effects};
 use crate::history::Turn;
@@ -38,19 +38,19 @@ impl Protocol for Upt {
     fn step(&self, page: &mut State, access: &Access, effects: &mut Effects) {
         match access.kind {
             AccessKind::Write => _ = page.0.update(access, self.master, effects),
-            AccessKind::Read if page.0.holders.insert(access.node) => effects.add(Effect::Fetch, 1),
+            AccessKind::Read if page.0.insert(access.node) => effects.add(Effect::Fetch, 1),
             AccessKind::Read => effects.add(Effect::Local, access.weight.into()),
         }
     }
     #[inline]
     fn turn(&self, page: &mut State, turn: &Turn, effects: &mut Effects) -> bool {
         let State(copies) = page;
-        if copies.holders.contains(turn.node) {
+        if copies.holders.contains(turn.node()) {
             copies.update_turn(turn, self.master, effects);
-        } else if turn.reads == 0 {
+        } else if turn.reads() == 0 {
             copies.update_remotely(turn, effects);
         } else {
-            return false;
+            copies.update_copying(turn, 1, Made { by: Effect::Fetch, master: self.master }, effects);
         }
         true
     }

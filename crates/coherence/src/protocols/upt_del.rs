@@ -1,7 +1,8 @@
 //! UPT.DEL: UPT, but a processor copies a page only at its c-th read of it; before that it references the master copy.
+use super::copies::Made;
 use super::counters::{C, Counted, Counter, EVERY};
 use super::{MASTER, Spec, Timing, pages};
-use crate::effects::Effects;
+use crate::effects::{Effect, Effects};
 use crate::history::Turn;
 use crate::protocol::Protocol;
 use homenode_base::NodeSet;
@@ -47,12 +48,14 @@ impl Protocol for UptDel {
     #[inline]
     fn turn(&self, page: &mut Counted, turn: &Turn, effects: &mut Effects) -> bool {
         let Counted { copies, counters } = page;
-        if copies.holders.contains(turn.node) {
+        if copies.holders.contains(turn.node()) {
             copies.update_turn(turn, self.master, effects);
-        } else if counters.counts_turn(turn, self.counter) {
-            copies.update_remotely(turn, effects);
-        } else {
+        } else if self.counter.every {
             return false;
+        } else if let Some(nth) = counters.turn(turn, self.counter) {
+            copies.update_copying(turn, nth, Made { by: Effect::FetchMapped, master: self.master }, effects);
+        } else {
+            copies.update_remotely(turn, effects);
         }
         true
     }

@@ -1,6 +1,8 @@
 //! Histories of pages for tests.
 #![allow(dead_code, reason = "each test binary uses a part")]
 use homenode_base::{NodeId, VirtualTime};
+use homenode_coherence::history::{Clocks, Turn, key};
+use homenode_coherence::protocols::Timing;
 use homenode_coherence::{Choice, Effects};
 use homenode_machine::{AccessClass, Coherence, models};
 use homenode_placement::{Access, AccessKind, Step};
@@ -65,6 +67,34 @@ pub(crate) fn run(choice: &Choice, page_bytes: u64, refs: &[Reference]) -> Effec
     let mut engine = choice.engine(page_bytes);
     pages.iter().for_each(|page| engine.page(&history(refs, *page), &mut effects));
     effects
+}
+
+/// Times of accesses, all of page 0.
+pub(crate) struct Times(Vec<u64>);
+
+impl Clocks for Times {
+    fn time(&self, turn: &Turn, nth: u64) -> u64 {
+        self.0[turn.at as usize + nth as usize]
+    }
+}
+
+/// The history of page 0 in turns that end where pages thaw (each access is as many as its weight, at one time), and where `cut` says so.
+pub(crate) fn turns(steps: &[Step], timing: Timing, mut cut: impl FnMut() -> bool) -> (Vec<Turn>, Times) {
+    let (mut all, mut times): (Vec<Turn>, Vec<u64>) = (Vec::new(), Vec::new());
+    for access in steps.iter().flat_map(|s| std::iter::repeat_n(s.access, s.access.weight as usize)) {
+        let (t, write) = (access.t.0, access.kind == AccessKind::Write);
+        let stretch = match timing {
+            Timing::Order => 1,
+            Timing::Period(p) => t / p + 1,
+        };
+        let key = key(access.node.0, stretch);
+        let next = Turn::begin(key, 0, times.len() as u32, write, t);
+        if cut() || !all.last_mut().is_some_and(|turn| turn.takes(&next)) {
+            all.push(next);
+        }
+        times.push(t);
+    }
+    (all, Times(times))
 }
 
 /// Random references: few or many pages and processors, bursts, all mixes of reads and writes, gaps in time.

@@ -12,7 +12,6 @@ use crate::fold::strict::Strict;
 use crate::fold::{Levels, Visitor};
 use crate::{Partition, Question, StudyError};
 use homenode_base::TotalCost;
-use homenode_coherence::history::Clocks;
 use homenode_machine::Machine;
 use homenode_placement::{Access, AccessKind, Step};
 
@@ -173,7 +172,7 @@ fn cheapest(cost: &[i128]) -> usize {
 struct Sums(Vec<Vec<(u32, Figure43, Printed)>>);
 
 impl Visitor for Sums {
-    fn block(&mut self, level: usize, _: u64, steps: &[Step], _: &dyn Clocks) {
+    fn block(&mut self, level: usize, _: u64, steps: &[Step]) {
         for (_, figure, sum) in &mut self.0[level] {
             let found = figure.solve(steps.iter().map(|s| s.access));
             sum.cost += found.cost;

@@ -6,15 +6,15 @@
 //! and halves begin with the shorter list. Depth first, so that the lists at work stay in a first-level cache.
 pub(crate) mod coarse;
 pub(crate) mod strict;
+pub(crate) mod turns;
 
-use homenode_coherence::history::Clocks;
 use homenode_placement::Step;
 
 /// What is done with the accesses of each block.
 pub(crate) trait Visitor {
     /// The accesses of a block of `level` (place in the ascending list of sizes), in order, equal ones in a row as one;
-    /// their slot is 0. `clocks` knows the times of all of them, if times matter.
-    fn block(&mut self, level: usize, number: u64, steps: &[Step], clocks: &dyn Clocks);
+    /// their slot is 0.
+    fn block(&mut self, level: usize, number: u64, steps: &[Step]);
 }
 
 /// Block sizes of a fold.

@@ -1,11 +1,9 @@
 //! Folding that keeps the order of all accesses: for policies, and for solvers that want single accesses.
 //!
-//! If times matter, an entry has the time of its first access, a run of equal ones ends at multiples of the periods, and the times
-//! of the others are looked up among all accesses of the region: those of a block from the first one of a run on are the run.
+//! If times matter, an entry has the time of its first access, and a run of equal ones ends at multiples of the periods.
 use super::{Levels, Visitor};
 use crate::partition::record::{Format, MEANING, Record};
 use homenode_base::{NodeId, VirtualTime};
-use homenode_coherence::history::Clocks;
 use homenode_machine::AccessClass;
 use homenode_placement::{Access, Step};
 use homenode_sim::Seen;
@@ -25,8 +23,8 @@ struct Entry {
 #[derive(Default)]
 struct List {
     entries: Vec<Entry>,
-    /// Place of the first access of each entry among all of the region, if times matter.
-    firsts: Vec<usize>,
+    /// Time of the first access of each entry, if times matter.
+    times: Vec<u64>,
     /// The run of the last entry, as it is called in the stamps.
     run: u32,
     /// When that run ends, if times matter.
@@ -52,34 +50,6 @@ struct Units {
     periods: Vec<u64>,
     stamps: Vec<Stamp>,
     runs: u32,
-    /// All accesses of the region in order, if times matter: their units and times.
-    all: Accesses,
-}
-
-/// Units and times of accesses.
-#[derive(Default)]
-struct Accesses {
-    units: Vec<u32>,
-    times: Vec<u64>,
-}
-
-/// The times of a block's accesses.
-struct BlockClocks<'a> {
-    all: &'a Accesses,
-    /// A block here is so many times two units.
-    shift: u32,
-    /// Place of the first access of each step.
-    firsts: &'a [usize],
-}
-
-impl Clocks for BlockClocks<'_> {
-    fn time(&self, step: usize, nth: u64) -> VirtualTime {
-        let first = self.firsts[step];
-        let block = self.all.units[first] >> self.shift;
-        let of_block = (first..).zip(&self.all.units[first..]).filter(|(_, unit)| **unit >> self.shift == block);
-        let at = of_block.map(|(at, _)| at).nth(usize::try_from(nth).unwrap_or(usize::MAX));
-        VirtualTime(self.all.times[at.unwrap_or(first)])
-    }
 }
 
 /// Folds regions one after another.
@@ -95,8 +65,6 @@ pub(crate) struct Strict {
     halves: Vec<[List; 2]>,
     units: Units,
     steps: Vec<Step>,
-    /// Place of the first access of each step among all of the region, if times matter.
-    firsts: Vec<usize>,
     /// Accesses charged so far: reads, and writes with write-backs.
     pub(crate) accesses: [u64; 2],
 }
@@ -116,17 +84,8 @@ impl Strict {
         Strict {
             tops: (0..1 << (format.unit_bits() - top)).map(|_| List::default()).collect(),
             halves: (0..top).map(|_| Default::default()).collect(),
-            units: Units {
-                shift,
-                merge,
-                timed,
-                periods: periods.unwrap_or_default(),
-                stamps,
-                runs: 0,
-                all: Accesses::default(),
-            },
+            units: Units { shift, merge, timed, periods: periods.unwrap_or_default(), stamps, runs: 0 },
             steps: Vec::new(),
-            firsts: Vec::new(),
             accesses: [0; 2],
             levels,
             format,
@@ -152,11 +111,7 @@ impl Strict {
             let mut put = |unit: u32, weight: u32| {
                 let entry = Entry { unit: unit >> shift, weight, node, code: r.code, begins: false };
                 if let Some(list) = tops.get_mut((entry.unit >> top) as usize) {
-                    list.push(entry, units.all.times.len(), r.t, units);
-                    if units.timed {
-                        units.all.units.push(entry.unit);
-                        units.all.times.push(r.t);
-                    }
+                    list.push(entry, r.t, units);
                 }
             };
             match r.weight.checked_mul(2) {
@@ -179,8 +134,6 @@ impl Strict {
             list.empty();
         }
         self.tops = tops;
-        self.units.all.units.clear();
-        self.units.all.times.clear();
     }
 
     fn block(&mut self, list: &List, bits: u32, number: u64, visitor: &mut impl Visitor) {
@@ -189,8 +142,7 @@ impl Strict {
         }
         if let Some(level) = self.levels.place(bits) {
             self.gather(list);
-            let (all, shift) = (&self.units.all, bits - self.units.shift);
-            visitor.block(level, number, &self.steps, &BlockClocks { all, shift, firsts: &self.firsts });
+            visitor.block(level, number, &self.steps);
         }
         if !self.levels.below(bits) {
             return;
@@ -210,17 +162,15 @@ impl Strict {
         units.number(list.entries.len() + 1, &mut []);
         let bit = half - units.shift;
         for (i, entry) in list.entries.iter().enumerate() {
-            let first = if units.timed { list.firsts[i] } else { 0 };
-            let t = if units.timed { units.all.times[first] } else { 0 };
-            halves[(entry.unit >> bit & 1) as usize].push(*entry, first, t, units);
+            let t = if units.timed { list.times[i] } else { 0 };
+            halves[(entry.unit >> bit & 1) as usize].push(*entry, t, units);
         }
     }
 
     /// The accesses of a block, equal ones in a row as one, exactly as the plain engine folds them.
     fn gather(&mut self, list: &List) {
         self.steps.clear();
-        self.firsts.clear();
-        let Units { periods, all, timed, .. } = &self.units;
+        let Units { periods, timed, .. } = &self.units;
         let mut seen = self.hits.then(Seen::default);
         for (i, e) in list.entries.iter().enumerate() {
             let (kind, class) = MEANING[usize::from(e.code)];
@@ -228,7 +178,7 @@ impl Strict {
             if seen.as_mut().is_some_and(|s| !s.note(node, kind, class)) {
                 continue;
             }
-            let time = || if *timed { all.times[list.firsts[i]] } else { 0 };
+            let time = || if *timed { list.times[i] } else { 0 };
             if let Some(Step { access: last, .. }) = self.steps.last_mut()
                 && (last.node, last.kind, last.class) == (node, kind, class)
                 // Of hits those that begin runs may have been left out.
@@ -240,9 +190,6 @@ impl Strict {
             }
             let access = Access { node, kind, class, weight: e.weight, t: VirtualTime(time()) };
             self.steps.push(Step { slot: 0, access });
-            if *timed {
-                self.firsts.push(list.firsts[i]);
-            }
         }
     }
 }
@@ -266,11 +213,11 @@ impl Units {
 impl List {
     fn empty(&mut self) {
         self.entries.clear();
-        self.firsts.clear();
+        self.times.clear();
     }
-    /// One more access, or some at once; `first` is its place among all of the region, and `t` its time.
+    /// One more access, or some at once, at a time.
     #[inline]
-    fn push(&mut self, entry: Entry, first: usize, t: u64, units: &mut Units) {
+    fn push(&mut self, entry: Entry, t: u64, units: &mut Units) {
         let same = self.entries.last().is_some_and(|last| (last.node, last.code) == (entry.node, entry.code))
             && (!units.timed || t < self.until);
         if !same {
@@ -288,7 +235,7 @@ impl List {
             *stamp = Stamp { run: self.run, at: self.entries.len() as u32 };
         }
         if units.timed {
-            self.firsts.push(first);
+            self.times.push(t);
         }
         self.entries.push(Entry { begins: !same, ..entry });
     }

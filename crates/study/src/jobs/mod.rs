@@ -12,22 +12,17 @@ pub(crate) use counters::CountersJob;
 pub(crate) use fixed::{StaticJob, WantedRows};
 pub(crate) use phases::PhasesJob;
 pub(crate) use policy::PolicyJob;
-pub(crate) use protocols::ProtocolJob;
+pub(crate) use protocols::ProtocolJobs;
 pub(crate) use solo::SoloJob;
 
 use crate::{Row, What};
 use homenode_base::TotalCost;
-use homenode_coherence::history::Clocks;
 use homenode_placement::{Step, Tally};
 
 /// Something that wants the accesses of every block of one size, in order.
 pub(crate) trait Job {
     /// One block, all its accesses.
     fn block(&mut self, number: u64, steps: &[Step]);
-    /// One block, all its accesses, for a job that asks for times beyond those of the first of equal accesses in a row.
-    fn timed_block(&mut self, number: u64, steps: &[Step], _clocks: &dyn Clocks) {
-        self.block(number, steps);
-    }
     /// The rows, after so many reads and other accesses.
     fn rows(&self, block_bytes: u64, accesses: [u64; 2]) -> Vec<Row>;
 }

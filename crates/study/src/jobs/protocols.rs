@@ -1,10 +1,11 @@
 //! Protocols of page coherence: all of a question at once, and their optimum; and the same, slowly.
-use super::{Job, counters, priced, tallied};
+use super::{counters, priced, tallied};
+use crate::fold::turns::Turns;
 use crate::{Answer, Charged, Done, Question, Row, What};
 use homenode_base::spaces::tag;
 use homenode_base::{TotalCost, VirtualTime};
 use homenode_coherence::hindsight::{Delayed, Hindsight, STARTS};
-use homenode_coherence::history::{Clocks, FirstTimes, History, Turn, turns};
+use homenode_coherence::history::{Clocks, Turn};
 use homenode_coherence::optimum::Optimum;
 use homenode_coherence::protocols::{ALL, Timing};
 use homenode_coherence::{Choice, Effects, PageEngine};
@@ -36,28 +37,36 @@ struct Least {
     cost: TotalCost,
 }
 
+/// Who has been at a page.
+#[derive(Clone, Copy, Default)]
+struct Users {
+    first: u16,
+    several: bool,
+    accesses: u64,
+}
+
 /// Protocols on machines with prices for them, with pages of one size.
-pub(crate) struct ProtocolJob<'m> {
+struct ProtocolJob<'m> {
     machines: Vec<(u32, &'m Machine)>,
     protocols: Vec<Counting>,
     optima: Vec<Least>,
+    /// By page of the region at hand.
+    users: Vec<Users>,
     between: u64,
-    turns: Vec<Turn>,
+    /// Pages that were touched.
+    touched: u64,
 }
 
 impl<'m> ProtocolJob<'m> {
-    /// All of them, with the optimum; `None` if no machine has prices.
-    pub(crate) fn new(
-        choices: &[Choice],
-        page_bytes: u64,
-        machines: Vec<(u32, &'m Machine)>,
-    ) -> Option<ProtocolJob<'m>> {
+    /// All of them, with the optimum; nothing if no machine has prices.
+    fn new(choices: &[Choice], page_bytes: u64, machines: Vec<(u32, &'m Machine)>) -> ProtocolJob<'m> {
         let machines: Vec<_> = machines.into_iter().filter(|(_, m)| m.sections.coherence.is_some()).collect();
         let counting = |(place, choice): (u32, &Choice)| {
             let engine = choice.engine(page_bytes);
             Counting { place, engine, effects: Effects::default() }
         };
-        let protocols = (0..).zip(choices).map(counting).collect();
+        let any = usize::from(!machines.is_empty());
+        let protocols = (0..).zip(choices).map(counting).take(any * choices.len()).collect();
         let optimum = |(machine, prices): (u32, &Coherence)| Least {
             machine,
             optimum: Optimum::new(prices, page_bytes),
@@ -65,25 +74,25 @@ impl<'m> ProtocolJob<'m> {
         };
         let prices = machines.iter().filter_map(|(at, m)| Some((*at, m.sections.coherence.as_ref()?)));
         let optima: Vec<Least> = prices.map(optimum).collect();
-        let (between, turns) = (0, Vec::new());
-        (!machines.is_empty()).then_some(ProtocolJob { machines, protocols, optima, between, turns })
+        ProtocolJob { machines, protocols, optima, users: Vec::new(), between: 0, touched: 0 }
     }
-}
 
-impl Job for ProtocolJob<'_> {
-    fn block(&mut self, number: u64, steps: &[Step]) {
-        self.timed_block(number, steps, &FirstTimes(steps));
-    }
-    fn timed_block(&mut self, _: u64, steps: &[Step], clocks: &dyn Clocks) {
-        turns(steps, &mut self.turns);
-        if self.turns.len() > 1 {
-            self.between += self.turns.iter().map(Turn::accesses).sum::<u64>();
+    fn note_users(&mut self, turns: &[Turn]) {
+        for turn in turns {
+            let (page, node) = (turn.page as usize, turn.node().0);
+            if self.users.len() <= page {
+                self.users.resize(page + 1, Users::default());
+            }
+            let users = &mut self.users[page];
+            if users.accesses == 0 {
+                users.first = node;
+            }
+            users.several |= users.first != node;
+            users.accesses += turn.accesses();
         }
-        let history = History { steps, turns: &self.turns, clocks };
-        self.optima.iter_mut().for_each(|least| least.cost += least.optimum.turns(&history));
-        self.protocols.iter_mut().for_each(|p| p.engine.turns(&history, &mut p.effects));
     }
-    fn rows(&self, page_bytes: u64, _: [u64; 2]) -> Vec<Row> {
+
+    fn rows(&self, page_bytes: u64) -> Vec<Row> {
         let mut rows = Vec::new();
         for (at, machine) in &self.machines {
             for p in &self.protocols {
@@ -93,6 +102,51 @@ impl Job for ProtocolJob<'_> {
         let optimum = |least: &Least| priced(least.machine, page_bytes, What::COHERENCE, least.cost, true);
         rows.extend(self.optima.iter().map(optimum));
         rows
+    }
+}
+
+/// Protocols with pages of all sizes.
+pub(crate) struct ProtocolJobs<'m> {
+    /// By size, in the order of the question.
+    of: Vec<ProtocolJob<'m>>,
+}
+
+impl<'m> ProtocolJobs<'m> {
+    /// All protocols of a question on some of its machines.
+    pub(crate) fn new(question: &'m Question, machines: &[usize]) -> ProtocolJobs<'m> {
+        let job = |bytes: &u64| {
+            let able = machines.iter().filter(|m| question.usable(**m, *bytes));
+            let machines = able.map(|m| (*m as u32, &question.machines[*m])).collect();
+            ProtocolJob::new(&question.protocols, *bytes, machines)
+        };
+        ProtocolJobs { of: question.blocks.iter().map(job).collect() }
+    }
+    /// Pages of a size touched so far.
+    pub(crate) fn touched(&self, level: usize) -> u64 {
+        self.of[level].touched
+    }
+    /// All rows.
+    pub(crate) fn rows(&self, blocks: &[u64]) -> Vec<Row> {
+        self.of.iter().zip(blocks).flat_map(|(job, bytes)| job.rows(*bytes)).collect()
+    }
+}
+
+impl Turns for ProtocolJobs<'_> {
+    fn turns(&mut self, level: usize, turns: &[Turn], clocks: &dyn Clocks) {
+        let job = &mut self.of[level];
+        job.note_users(turns);
+        job.optima.iter_mut().for_each(|least| least.optimum.turns(turns));
+        job.protocols.iter_mut().for_each(|p| p.engine.turns(turns, clocks, &mut p.effects));
+    }
+    fn end(&mut self, level: usize, pages: &[u32]) {
+        let job = &mut self.of[level];
+        job.touched += pages.len() as u64;
+        for page in pages {
+            let users = std::mem::take(&mut job.users[*page as usize]);
+            job.between += if users.several { users.accesses } else { 0 };
+        }
+        job.optima.iter_mut().for_each(|least| least.cost += least.optimum.take(pages));
+        job.protocols.iter_mut().for_each(|p| p.engine.reset(pages));
     }
 }
 

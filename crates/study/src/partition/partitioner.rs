@@ -86,8 +86,8 @@ impl Partitioner {
         let streams: Vec<Stream> = needed(question).into_iter().map(stream).collect();
         let spins = question.options.charge_spins;
         let scatter = match &streams[..] {
-            [Stream { key: Key::Words(_), format, .. }] if !weighted && format.words() == 1 => {
-                Some(Scatter::new(*format, region_shift, spins))
+            [Stream { key: key @ (Key::Words(_) | Key::FirstByte), format, .. }] if !weighted && !format.wide => {
+                Some(Scatter::new(*format, region_shift, spins, *key == Key::FirstByte))
             }
             _ => None,
         };

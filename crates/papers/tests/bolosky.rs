@@ -5,7 +5,7 @@ use std::path::Path;
 
 fn request(only: &[&str], size: &str, out: Option<&Path>) -> ReproduceRequest {
     let only = only.iter().map(|e| (*e).to_owned()).collect();
-    ReproduceRequest { what: "bolosky".into(), only, size: size.into(), out: out.map(Into::into) }
+    ReproduceRequest { what: "bolosky".into(), only, programs: Vec::new(), size: size.into(), out: out.map(Into::into) }
 }
 
 fn done(only: &[&str], out: Option<&Path>) -> ReproduceDoc {

@@ -272,7 +272,7 @@ impl BlockSizes {
 
     /// Whether the curves of a program fall with the block down to 128 bytes.
     fn falling(&self, id: &'static str, name: &str) -> Judged {
-        let Some(m) = self.of(name) else { return Judged::unknown(id, "", "the program was not run") };
+        let Some(m) = self.of(name) else { return Judged::not_run(id) };
         let factor = |i: usize| m.at(i, 4096) / m.at(i, 128);
         let factors: Vec<f64> = (0..NAMES.len()).map(factor).collect();
         let ours = factors.iter().map(|f| format!("{f:.1}")).collect::<Vec<_>>().join(", ");
@@ -292,7 +292,7 @@ impl BlockSizes {
     }
 
     fn well_behaved(&self, id: &'static str, name: &str) -> Judged {
-        let Some(m) = self.of(name) else { return Judged::unknown(id, "", "the program was not run") };
+        let Some(m) = self.of(name) else { return Judged::not_run(id) };
         let (numa, plus) = (m.at(NUMA, 4096), m.at(CC_PLUS, 64));
         let both = Measures::of([("NUMA with pages", numa), ("CC+ with lines", plus)]);
         CLAIMS.ruled(id, format!("NUMA {numa:.2}, CC+ {plus:.2}"), &both, name)

@@ -9,6 +9,7 @@ use homenode_machine::{Machine, models};
 use homenode_placement::policies::Choice;
 use homenode_sim::ThreadBinding;
 use homenode_study::{Answer, Layout, Partition, Partitioner, Question, StudyError, Want, What};
+use homenode_sweep::FileSpill;
 use homenode_trace::Merged;
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Order, OrderKind, Stream};
@@ -250,6 +251,11 @@ impl Print {
     }
 }
 
+/// Records of a partition that stay in memory; the rest lies in a file without a name in the folder for temporary files. No
+/// program of size S has as many. Up to four partitions are held at a time: of the recording that is looked at, of the next one,
+/// and of two disturbed orders.
+const BUDGET_BYTES: usize = 512 << 20;
+
 /// Partitions a stream, for this question.
 ///
 /// # Errors
@@ -264,8 +270,10 @@ fn partition_seen(
     mut stream: impl Stream,
     mut seen: impl FnMut(&[Merged]),
 ) -> Result<Partition, Failure> {
+    let file = tempfile::tempfile().map_err(|e| Failure::work(format!("cannot create a temporary file: {e}")))?;
     // Regions of one block: nothing above the largest block is cut, and work divides well.
-    let layout = Layout { region_bytes: question.blocks.last().copied(), ..Layout::default() };
+    let region_bytes = question.blocks.last().copied();
+    let layout = Layout { region_bytes, budget_bytes: BUDGET_BYTES, spill: Box::new(FileSpill::of(file)) };
     let mut partitioner = Partitioner::new(question, layout).map_err(Failure::work)?;
     while let Some(piece) = stream.pull()? {
         seen(piece.refs);

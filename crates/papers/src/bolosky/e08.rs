@@ -1,7 +1,7 @@
 //! E8: block sizes from a word to two pages on the five machines of chapter 6.
 use super::lookup::{BLOCKS, CC, CC_PLUS, DSM, DSM_PLUS, Machines, NAMES, NUMA, names, part, two};
 use super::paper::{columns, number, rows};
-use super::program::{Listed, Program};
+use super::program::{Listed, Program, QSORTS};
 use super::{CLAIMS, Figure, Found, Gathered, Spec, Study};
 use homenode_command::Failure;
 use homenode_judging::claims::Judged;
@@ -11,24 +11,42 @@ use homenode_study::analyses::Series;
 
 pub(super) static SPEC: Spec = Spec { id: "E8", title: "block size", begin: Gathered::<BlockSizes>::boxed };
 
-struct BlockSizes(Vec<(&'static Listed, Machines)>);
+/// Cost of the optimum on NUMA at 4096 and at 128 bytes.
+type OnNuma = [f64; 2];
+
+struct BlockSizes(Vec<(&'static Listed, Machines)>, Vec<(&'static str, OnNuma)>);
+
+/// A program, and p-qsort in other ways.
+type Measured = (&'static Listed, Machines, Vec<(&'static str, OnNuma)>);
 
 impl Study for BlockSizes {
-    type Measured = (&'static Listed, Machines);
-    fn measure(program: &Program) -> Result<Self::Measured, Failure> {
-        Ok((program.listed, program.machines()?.clone()))
+    type Measured = Measured;
+    fn measure(program: &Program) -> Result<Measured, Failure> {
+        let others: &[(&str, Listed)] = if program.listed.name == P_QSORT { &QSORTS } else { &[] };
+        let others = others.iter().map(|(way, listed)| Ok((*way, on_numa(program.other(listed)?.machines()?))));
+        Ok((program.listed, program.machines()?.clone(), others.collect::<Result<_, Failure>>()?))
     }
-    fn conclude(all: Vec<Self::Measured>) -> Result<Found, Failure> {
-        BlockSizes(all).result()
+    fn conclude(all: Vec<Measured>) -> Result<Found, Failure> {
+        let qsorts = all.iter().flat_map(|(_, _, others)| others.clone()).collect();
+        BlockSizes(all.into_iter().map(|(listed, machines, _)| (listed, machines)).collect(), qsorts).result()
     }
+}
+
+const P_QSORT: &str = "p-qsort";
+
+fn on_numa(machines: &Machines) -> OnNuma {
+    [4096, 128].map(|b| machines.at(NUMA, b))
 }
 
 impl BlockSizes {
     fn result(&self) -> Result<Found, Failure> {
         let figures = self.0.iter().map(|(listed, machines)| figure(listed, machines)).collect();
         let judged = [self.shapes(), self.best_blocks(), self.figures_of_the_text(), self.appendix()];
+        let mut tables = vec![self.table(), self.other()];
+        tables.extend(self.qsorts());
         Ok(Found {
-            tables: vec![self.table(), self.other()],
+            tables,
+            notes: self.of(P_QSORT).map(|m| self.of_qsorts(&on_numa(m))).into_iter().collect(),
             figures,
             judged: judged.into_iter().flatten().collect(),
             ..Found::default()
@@ -95,13 +113,14 @@ impl BlockSizes {
     fn other(&self) -> Table {
         let row = |r: Vec<String>| {
             let machines = self.of(&r[0])?;
-            let ours = [4096, 128].map(|b| machines.at(NUMA, b));
+            let ours = on_numa(machines);
             let band = number(&r[9])?;
             let beyond = ours
                 .iter()
                 .zip([1, 3])
                 .any(|(x, at)| number(&r[at]).is_some_and(|other| (x / other).max(other / x) > band));
             let over = (1..NAMES.len()).map(|m| format!("{:.0}", excess(machines, m))).collect::<Vec<_>>().join(", ");
+            let printed = rows(TABLE_6_4).find(|t| t[0] == r[0]).map_or(String::new(), |t| t[1..5].join(", "));
             let why = match (beyond, r[10].as_str()) {
                 (false, _) => "",
                 (true, "") => "beyond the factor; not explained",
@@ -117,6 +136,7 @@ impl BlockSizes {
                 &r[4],
                 &over,
                 &r[5..9].join(", "),
+                &printed,
                 &r[9],
                 why,
             ];
@@ -124,10 +144,36 @@ impl BlockSizes {
         };
         let columns = columns(
             "program | NUMA 4096 B | another | table 6.5 | NUMA 128 B | another | table 6.5 | CC, NUMA, DSM+, \
-             DSM: % over CC+ | another | factor that may lie between | beyond it",
+             DSM: % over CC+ | another | table 6.4 | factor that may lie between | beyond it",
         );
         let title = "nine programs beside another transcription of them at the sizes of section 2.2".into();
         Table { title, columns, rows: rows(OTHER).filter_map(row).collect() }
+    }
+
+    /// p-qsort in other ways beside that of the list and the published ones; none if it was not run.
+    fn qsorts(&self) -> Option<Table> {
+        let row = |name: &str, cells: [String; 2]| std::iter::once(name.to_owned()).chain(cells).collect::<Vec<_>>();
+        let ours = on_numa(self.of(P_QSORT)?);
+        let mut all = vec![row("forks one side, all processors at once", ours.map(two))];
+        all.extend(self.1.iter().map(|(way, costs)| row(way, costs.map(two))));
+        let published = rows(OTHER).find(|r| r[0] == P_QSORT)?;
+        all.push(row("another transcription", [1, 3].map(|i| published[i].clone())));
+        all.push(row("table 6.5", [2, 4].map(|i| published[i].clone())));
+        let columns = columns("p-qsort | NUMA 4096 B | NUMA 128 B");
+        Some(Table { title: "p-qsort in other ways that the text allows".into(), columns, rows: all })
+    }
+
+    /// What each way does to the cost.
+    fn of_qsorts(&self, ours: &OnNuma) -> String {
+        let times = |(way, costs): &(&str, OnNuma)| {
+            format!("{way}: times {} and {}", two(costs[0] / ours[0]), two(costs[1] / ours[1]))
+        };
+        let all: Vec<String> = self.1.iter().map(times).collect();
+        format!(
+            "E8: the thesis does not say how many tasks of p-qsort run at once, nor who goes on with a side. Cost on NUMA at 4096 \
+             and at 128 bytes against the program of the list: {}.",
+            all.join("; ")
+        )
     }
 
     fn shapes(&self) -> Vec<Judged> {

@@ -15,7 +15,7 @@ use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Order, OrderKind, Stream};
 use std::collections::HashMap;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Processors: those of the thesis's traces (section 2.1).
@@ -90,6 +90,16 @@ static LIST: &[Listed] = &[
     listed!("p-life", "thesis/p_life.c", presto: true),
 ];
 
+/// p-qsort in other ways that the thesis's text allows: it says neither who goes on with a side, nor how many tasks run at once.
+pub(super) static QSORTS: [(&str, Listed); 3] = [
+    ("forks both sides", listed!("p-qsort-both", "thesis/p_qsort.c", seeded: true, defines: &["-DHN_BOTH=1"])),
+    ("one task at a time", listed!("p-qsort-alone", "thesis/p_qsort.c", seeded: true, defines: &["-DHN_ALONE=1"])),
+    (
+        "forks both sides, one task at a time",
+        listed!("p-qsort-both-alone", "thesis/p_qsort.c", seeded: true, defines: &["-DHN_BOTH=1", "-DHN_ALONE=1"]),
+    ),
+];
+
 /// All programs.
 pub(super) fn all() -> &'static [Listed] {
     LIST
@@ -109,6 +119,8 @@ pub(super) struct Program {
     machines: OnceLock<Result<Machines, Failure>>,
     /// On disk.
     recorded_bytes: u64,
+    /// Where it was recorded, and as what number; nowhere if it was not run here.
+    run: Option<(PathBuf, usize)>,
 }
 
 impl Program {
@@ -133,7 +145,16 @@ impl Program {
         let words = listed.sizes[size].split_whitespace().chain(seed);
         let run = Run { folder, name, threads: listed.threads.into(), number, phase: listed.phase };
         let reader = run.recorded(words, progress)?;
-        Program::of(listed, size, reader, run.bytes()?)
+        let program = Program::of(listed, size, reader, run.bytes()?)?;
+        Ok(Program { run: Some((folder.to_path_buf(), number)), ..program })
+    }
+    /// Another program, recorded where this one was, at its size and with its seed.
+    ///
+    /// # Errors
+    /// As [`Program::record`].
+    pub(super) fn other(&self, listed: &'static Listed) -> Result<Program, Failure> {
+        let Some((folder, number)) = &self.run else { return Err(Failure::work("the program was not recorded here")) };
+        Program::record(listed, folder, (self.size, *number), &mut ())
     }
     /// Partitions a recording of so many bytes.
     pub(super) fn of(
@@ -146,7 +167,17 @@ impl Program {
         let binding = |t: u32| ThreadBinding { cpu: node(t).0, node: node(t), space: reader.address_space(t) };
         let bindings: Vec<ThreadBinding> = (0..reader.threads()).map(binding).collect();
         let (partition, print) = partitioned(&reader, &bindings)?;
-        Ok(Program { listed, size, print, reader, bindings, partition, machines: OnceLock::new(), recorded_bytes })
+        Ok(Program {
+            listed,
+            size,
+            print,
+            reader,
+            bindings,
+            partition,
+            machines: OnceLock::new(),
+            recorded_bytes,
+            run: None,
+        })
     }
     /// A question on these machines at these block sizes, with every thread on a processor and node of its own.
     pub(super) fn question(&self, machines: Vec<Machine>, blocks: &[u64]) -> Question {

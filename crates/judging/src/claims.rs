@@ -33,6 +33,9 @@ pub struct Published {
     /// The programs that it is about, where it is not about all: they alone decide it.
     #[serde(default)]
     programs: Vec<String>,
+    /// Whether the cause is a guess: nothing that was measured decides it.
+    #[serde(default)]
+    guess: bool,
     /// By what it is judged, where that is data: all must hold.
     #[serde(default)]
     pub rules: Vec<Rule>,
@@ -195,7 +198,10 @@ fn claim(p: Published, j: Judged, size: &str, stands: bool) -> Claim {
         other => other,
     };
     let why = match verdict {
-        Verdict::Differs | Verdict::Unsettled if !p.cause.is_empty() => format!("{}. Cause: {}", j.why, p.cause),
+        Verdict::Differs | Verdict::Unsettled if !p.cause.is_empty() => {
+            let cause = if p.guess { "Probable cause, which nothing here decides" } else { "Cause" };
+            format!("{}. {cause}: {}", j.why, p.cause)
+        }
         Verdict::NotJudged if !stands && j.why.is_empty() => "programs that it needs were left out".to_owned(),
         Verdict::NotJudged if !stands => format!("programs that it needs were left out; {}", j.why),
         _ => j.why,
@@ -221,5 +227,26 @@ mod tests {
         let text = rules(&all);
         assert!(text.contains("with 10 points 1 of 5 verdicts would be another (twelve)"), "{text}");
         assert!(text.contains("with 20 points 1 of 5 verdicts would be another (eighteen)"), "{text}");
+    }
+
+    #[test]
+    fn claims_that_need_what_was_left_out_are_not_judged() {
+        let claim = |id: &str, more: &str| {
+            format!(r#"{{"id": "{id}", "experiment": "E1", "what": "{id}", "theirs": "", "place": "here"{more}}}"#)
+        };
+        let one = r#", "programs": ["one"], "cause": "size", "guess": true"#;
+        let all = [claim("all", ""), claim("one", one), claim("two", r#", "programs": ["two"]"#)];
+        let more = [claim("exact", r#", "exact": true"#), claim("unsaid", ""), claim("unknown", "")];
+        let text = format!("[{}, {}]", all.join(", "), more.join(", "));
+        let claims = Claims(text.leak());
+        let differs = |id| Judged::by(id, "", false, "so");
+        let judged = || ["all", "one", "two", "exact"].map(differs).into_iter().chain([Judged::unknown("unknown", "", "gone")]);
+        let found = claims.beside_without(&["E1"], judged().collect(), "S", &["two"]).expect("beside");
+        let verdicts: Vec<Verdict> = found.iter().map(|c| c.verdict).collect();
+        let open = Verdict::NotJudged;
+        assert_eq!(verdicts, [open, Verdict::Differs, open, Verdict::Differs, open, Verdict::CannotBeKnown]);
+        assert!(found[1].why.contains("Probable cause") && found[0].why.contains("were left out"), "{found:?}");
+        let failure = claims.beside(&["E1"], judged().collect(), "S").expect_err("one claim has no verdict");
+        assert!(failure.message.contains("unsaid"), "{}", failure.message);
     }
 }

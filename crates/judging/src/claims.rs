@@ -130,7 +130,7 @@ impl Claims {
         self.beside_without(experiments, judged, size, &[])
     }
 
-    /// The same where some of the paper's programs were left out: claims that need them have numbers, if any, and no verdict.
+    /// Claims with their verdicts where some of the paper's programs were left out: claims that need them have numbers, if any, and no verdict.
     ///
     /// # Errors
     /// As [`Claims::beside`], but for claims that need a program that was left out.
@@ -240,7 +240,8 @@ mod tests {
         let text = format!("[{}, {}]", all.join(", "), more.join(", "));
         let claims = Claims(text.leak());
         let differs = |id| Judged::by(id, "", false, "so");
-        let judged = || ["all", "one", "two", "exact"].map(differs).into_iter().chain([Judged::unknown("unknown", "", "gone")]);
+        let judged =
+            || ["all", "one", "two", "exact"].map(differs).into_iter().chain([Judged::unknown("unknown", "", "gone")]);
         let found = claims.beside_without(&["E1"], judged().collect(), "S", &["two"]).expect("beside");
         let verdicts: Vec<Verdict> = found.iter().map(|c| c.verdict).collect();
         let open = Verdict::NotJudged;

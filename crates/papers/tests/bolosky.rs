@@ -81,7 +81,8 @@ fn an_unknown_experiment_is_answered_with_those_there_are() {
 #[test]
 fn chosen_programs_are_run_alone_and_a_page_says_so() {
     let asked = ["P-QSORT", "bsort"].map(str::to_owned).to_vec();
-    let doc = reproduce(&ReproduceRequest { programs: asked, ..request(&["E8"], "XS", None) }, &mut ()).expect("reproduced");
+    let doc =
+        reproduce(&ReproduceRequest { programs: asked, ..request(&["E8"], "XS", None) }, &mut ()).expect("reproduced");
     let named = |table: &str| {
         let found = doc.tables.iter().find(|t| t.title.contains(table)).unwrap_or_else(|| panic!("{table}"));
         found.rows.iter().map(|row| row[0].as_str()).collect::<Vec<_>>()
@@ -91,7 +92,11 @@ fn chosen_programs_are_run_alone_and_a_page_says_so() {
     assert!(nine.len() == 2 && nine.contains(&"bsort"), "{nine:?}");
     assert_eq!(named("p-qsort in other ways").len(), 6, "ours, three other ways, two published ones");
     assert!(doc.programs.contains("the 2 of 19 programs"), "{}", doc.programs);
-    assert!(doc.notes.iter().any(|n| n.starts_with("Left out as asked for: e-fft, ") && !n.contains("bsort,")), "{:?}", doc.notes);
+    assert!(
+        doc.notes.iter().any(|n| n.starts_with("Left out as asked for: e-fft, ") && !n.contains("bsort,")),
+        "{:?}",
+        doc.notes
+    );
     let of = |place: &str| doc.claims.iter().find(|c| c.place == place).expect("judged");
     assert_eq!(of("figure 6.4").verdict, Verdict::NotJudged, "cholesky was not run");
     assert!(of("figure 6.4").why.contains("left out"), "{}", of("figure 6.4").why);

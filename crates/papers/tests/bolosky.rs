@@ -81,13 +81,16 @@ fn an_unknown_experiment_is_answered_with_those_there_are() {
 #[test]
 fn chosen_programs_are_run_alone_and_a_page_says_so() {
     let asked = ["P-QSORT", "bsort"].map(str::to_owned).to_vec();
-    let doc =
-        reproduce(&ReproduceRequest { programs: asked, ..request(&["E8"], "XS", None) }, &mut ()).expect("reproduced");
+    let doc = reproduce(&ReproduceRequest { programs: asked, ..request(&["E3", "E8"], "XS", None) }, &mut ())
+        .expect("reproduced");
     let named = |table: &str| {
         let found = doc.tables.iter().find(|t| t.title.contains(table)).unwrap_or_else(|| panic!("{table}"));
         found.rows.iter().map(|row| row[0].as_str()).collect::<Vec<_>>()
     };
     assert_eq!(named("table 6.4"), ["bsort", "p-qsort"]);
+    let ranges = |t: &homenode_papers::Table| t.rows.iter().flatten().map(|cell| cell.matches('(').count()).max();
+    let disturbed = doc.tables.iter().find(|t| t.title.contains("under the local filter")).expect("E3's");
+    assert!(ranges(disturbed) <= Some(1), "a number and a range: {:?}", disturbed.rows);
     let nine = named("nine programs");
     assert!(nine.len() == 2 && nine.contains(&"bsort"), "{nine:?}");
     assert_eq!(named("p-qsort in other ways").len(), 6, "ours, three other ways, two published ones");

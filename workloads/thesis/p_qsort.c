@@ -2,6 +2,8 @@
  * side and goes on with the lower one; ten keys or fewer are bubble sorted, so 20000 keys make some 2000 tasks. Tasks go to processors at random, so lines and pages of keys go
  * wherever the next task runs.
  *
+ * HN_BOTH: a task forks both sides and ends. HN_ALONE: tasks run one at a time.
+ *
  * The self-check is that the result ascends and has the same sum of mixed keys. Who sorts what depends on the seed and
  * the thread count, the result does not. */
 #include "presto.h"
@@ -17,12 +19,20 @@ static const struct hn_program program = {
     .p = {20000, 1},
 };
 
+#ifndef HN_BOTH
+#define HN_BOTH 0
+#endif
+#ifndef HN_ALONE
+#define HN_ALONE 0
+#endif
+
 #define SMALL 10u
 
 struct qsort {
     struct presto presto;
     uint32_t *keys;
     size_t n;
+    hn_lock *alone;
     bool *busy; /* by thread and parity of the round: whether it had tasks; a line each */
 };
 
@@ -58,14 +68,19 @@ static uint32_t split(uint32_t *keys, uint32_t from, uint32_t to) {
     return i > from ? i : from + 1;
 }
 
-/* Forks the upper side and goes on with the lower one. */
+/* Forks the upper side and goes on with the lower one, or forks that, too. */
 static void perform(const struct qsort *s, unsigned t, unsigned round, uint32_t from, uint32_t to) {
-    while (to - from > SMALL) {
+    bool leaves = false;
+    while (to - from > SMALL && !leaves) {
         uint32_t middle = split(s->keys, from, to);
         presto_fork(&s->presto, t, round + 1, middle, to);
+        leaves = HN_BOTH;
+        if (leaves)
+            presto_fork(&s->presto, t, round + 1, from, middle);
         to = middle;
     }
-    bubble_sort(s->keys, from, to);
+    if (!leaves)
+        bubble_sort(s->keys, from, to);
 }
 
 /* All tasks left to thread `t` for a round; how many there were. */
@@ -73,8 +88,13 @@ static uint32_t run(const struct qsort *s, unsigned t, unsigned round) {
     uint32_t count = 0;
     for (unsigned from = 0; from < s->presto.threads; from++) {
         struct presto_box *box = presto_box(&s->presto, round, from, t);
-        for (uint32_t i = 0; i < box->count; i++)
+        for (uint32_t i = 0; i < box->count; i++) {
+            if (HN_ALONE)
+                hn_lock_acquire(s->alone);
             perform(s, t, round, box->tasks[i][0], box->tasks[i][1]);
+            if (HN_ALONE)
+                hn_lock_release(s->alone);
+        }
         count += box->count;
         box->count = 0;
     }
@@ -114,6 +134,10 @@ int main(int argc, char **argv) {
     presto_init(&s->presto, o.threads, o.more, o.n / (o.threads > 8 ? 8 : o.threads) + 2);
     s->n = o.n;
     s->keys = thesis_alloc("keys", o.n * sizeof(uint32_t));
+    if (HN_ALONE) {
+        s->alone = thesis_control("alone", sizeof *s->alone);
+        hn_lock_init(s->alone);
+    }
     s->busy = thesis_alloc("busy", 2 * (size_t)o.threads * HN_LINE_BYTES);
     hn_run(o.threads, work, s);
     if (HN_DAMAGE)

@@ -28,6 +28,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("migrate", &["base", "machine", "placement", "sys"]),
     ("command", &["base", "trace", "machine", "timed", "sys", "hooks", "host", "sampling", "symbols", "capture"]),
     ("judging", &["table", "study", "sys", "command"]),
+    ("export", &["base", "table", "trace", "machine", "analysis", "sim", "sys", "command"]),
+    (
+        "sweep",
+        &["base", "table", "trace", "machine", "placement", "coherence", "sim", "study", "sys", "capture", "command"],
+    ),
     (
         "papers",
         &[
@@ -41,17 +46,13 @@ const ARROWS: &[(&str, &[&str])] = &[
             "sim",
             "timed",
             "study",
+            "sweep",
             "sys",
             "hooks",
             "capture",
             "command",
             "judging",
         ],
-    ),
-    ("export", &["base", "table", "trace", "machine", "analysis", "sim", "sys", "command"]),
-    (
-        "sweep",
-        &["base", "table", "trace", "machine", "placement", "coherence", "sim", "study", "sys", "capture", "command"],
     ),
     ("planner", &["base", "trace", "objects", "machine", "placement", "analysis", "sim", "report"]),
     ("place", &["base", "trace", "machine", "placement", "planner", "report", "symbols", "command"]),

@@ -30,6 +30,12 @@ pub struct Published {
     /// are the evidence.
     #[serde(default)]
     cause: String,
+    /// The programs that it is about, where it is not about all: they alone decide it.
+    #[serde(default)]
+    programs: Vec<String>,
+    /// Whether the cause is a guess: nothing that was measured decides it.
+    #[serde(default)]
+    guess: bool,
     /// By what it is judged, where that is data: all must hold.
     #[serde(default)]
     pub rules: Vec<Rule>,
@@ -37,6 +43,11 @@ pub struct Published {
 }
 
 impl Published {
+    /// Whether it can be judged although these programs were not run.
+    fn stands_without(&self, left_out: &[&str]) -> bool {
+        let needs = |name: &&str| self.programs.is_empty() || self.programs.iter().any(|p| p == name);
+        self.identity || self.exact || !left_out.iter().any(needs)
+    }
     /// Whether it says what differs where it does not agree.
     pub fn has_cause(&self) -> bool {
         !self.cause.is_empty()
@@ -78,6 +89,11 @@ impl Judged {
         let ours_is = agrees(POINTS);
         Judged { turns: OTHER_POINTS.map(|p| agrees(p) != ours_is), ..Judged::by(id, ours, ours_is, why) }
     }
+    /// Not judged: the program that it is about was not run.
+    pub fn not_run(id: &'static str) -> Judged {
+        let why = "the program was not run".into();
+        Judged { id, ours: String::new(), verdict: Verdict::NotJudged, why, turns: [false; 2] }
+    }
     /// Cannot be known; `ours` is what stands beside it here.
     pub fn unknown(id: &'static str, ours: impl Into<String>, why: impl Into<String>) -> Judged {
         Judged { id, ours: ours.into(), verdict: Verdict::CannotBeKnown, why: why.into(), turns: [false; 2] }
@@ -111,24 +127,40 @@ impl Claims {
     /// # Errors
     /// A claim without a verdict, or a verdict without a claim: both would leave the page untrue.
     pub fn beside(&self, experiments: &[&str], judged: Vec<Judged>, size: &str) -> Result<Vec<Claim>, Failure> {
+        self.beside_without(experiments, judged, size, &[])
+    }
+
+    /// Claims with their verdicts where some of the paper's programs were left out: claims that need them have numbers, if any, and no verdict.
+    ///
+    /// # Errors
+    /// As [`Claims::beside`], but for claims that need a program that was left out.
+    pub fn beside_without(
+        &self,
+        experiments: &[&str],
+        judged: Vec<Judged>,
+        size: &str,
+        left_out: &[&str],
+    ) -> Result<Vec<Claim>, Failure> {
         let mut by_id: BTreeMap<&str, Judged> = judged.into_iter().map(|j| (j.id, j)).collect();
         let mut claims = Vec::new();
         for p in self.published()?.into_iter().filter(|p| experiments.contains(&p.experiment.as_str())) {
-            let Some(j) = by_id.remove(p.id.as_str()) else {
-                return Err(Failure::work(format!("{} says nothing of the claim '{}'", p.experiment, p.id)));
-            };
-            let theirs = format!("{} {}", p.theirs, p.unit).trim_end().to_owned();
-            let what = format!("{}: {}", p.experiment, p.what);
-            let holds = p.identity && j.verdict == Verdict::Agrees;
-            let open = size == SIZES[0] && !p.identity && !p.exact && j.verdict != Verdict::CannotBeKnown;
-            let verdict = match j.verdict {
-                _ if holds => Verdict::Identity,
-                _ if open => Verdict::NotJudged,
-                other => other,
-            };
-            let caused = matches!(verdict, Verdict::Differs | Verdict::Unsettled) && !p.cause.is_empty();
-            let why = if caused { format!("{}. Cause: {}", j.why, p.cause) } else { j.why };
-            claims.push(Claim { what, place: p.place, theirs, ours: j.ours, verdict, why });
+            let stands = p.stands_without(left_out);
+            match by_id.remove(p.id.as_str()) {
+                Some(j) => claims.push(claim(p, j, size, stands)),
+                None if stands => {
+                    return Err(Failure::work(format!("{} says nothing of the claim '{}'", p.experiment, p.id)));
+                }
+                None => {
+                    let none = Judged {
+                        id: "",
+                        ours: String::new(),
+                        verdict: Verdict::NotJudged,
+                        why: String::new(),
+                        turns: [false; 2],
+                    };
+                    claims.push(claim(p, none, size, stands));
+                }
+            }
         }
         match by_id.into_keys().next() {
             Some(id) => Err(Failure::work(format!("a verdict on the claim '{id}', which nobody made"))),
@@ -143,14 +175,38 @@ impl Claims {
         let why = if why.is_empty() { String::new() } else { format!("{why}. ") };
         let why = format!("{why}Agrees if {}", words.join("; "));
         let missing: Vec<&str> = rules.iter().filter_map(|r| r.missing(measures)).collect();
-        let ours = match missing[..] {
-            [] => ours.into(),
-            _ => format!("not measured: {}", missing.join(", ")),
-        };
+        if !missing.is_empty() {
+            let ours = format!("not measured: {}", missing.join(", "));
+            return Judged { id, ours, verdict: Verdict::NotJudged, why, turns: [false; 2] };
+        }
         // Without rules nothing could fail.
         let agrees = |points: f64| !rules.is_empty() && rules.iter().all(|r| r.holds(measures, points));
         Judged::by_points(id, ours, agrees, why)
     }
+}
+
+/// A claim with its verdict; `stands` unless programs that it needs were left out.
+fn claim(p: Published, j: Judged, size: &str, stands: bool) -> Claim {
+    let theirs = format!("{} {}", p.theirs, p.unit).trim_end().to_owned();
+    let what = format!("{}: {}", p.experiment, p.what);
+    let holds = p.identity && j.verdict == Verdict::Agrees;
+    let small = size == SIZES[0] && !p.identity && !p.exact;
+    let open = (small || !stands) && j.verdict != Verdict::CannotBeKnown;
+    let verdict = match j.verdict {
+        _ if holds => Verdict::Identity,
+        _ if open => Verdict::NotJudged,
+        other => other,
+    };
+    let why = match verdict {
+        Verdict::Differs | Verdict::Unsettled if !p.cause.is_empty() => {
+            let cause = if p.guess { "Probable cause, which nothing here decides" } else { "Cause" };
+            format!("{}. {cause}: {}", j.why, p.cause)
+        }
+        Verdict::NotJudged if !stands && j.why.is_empty() => "programs that it needs were left out".to_owned(),
+        Verdict::NotJudged if !stands => format!("programs that it needs were left out; {}", j.why),
+        _ => j.why,
+    };
+    Claim { what, place: p.place, theirs, ours: j.ours, verdict, why }
 }
 
 #[cfg(test)]
@@ -171,5 +227,27 @@ mod tests {
         let text = rules(&all);
         assert!(text.contains("with 10 points 1 of 5 verdicts would be another (twelve)"), "{text}");
         assert!(text.contains("with 20 points 1 of 5 verdicts would be another (eighteen)"), "{text}");
+    }
+
+    #[test]
+    fn claims_that_need_what_was_left_out_are_not_judged() {
+        let claim = |id: &str, more: &str| {
+            format!(r#"{{"id": "{id}", "experiment": "E1", "what": "{id}", "theirs": "", "place": "here"{more}}}"#)
+        };
+        let one = r#", "programs": ["one"], "cause": "size", "guess": true"#;
+        let all = [claim("all", ""), claim("one", one), claim("two", r#", "programs": ["two"]"#)];
+        let more = [claim("exact", r#", "exact": true"#), claim("unsaid", ""), claim("unknown", "")];
+        let text = format!("[{}, {}]", all.join(", "), more.join(", "));
+        let claims = Claims(text.leak());
+        let differs = |id| Judged::by(id, "", false, "so");
+        let judged =
+            || ["all", "one", "two", "exact"].map(differs).into_iter().chain([Judged::unknown("unknown", "", "gone")]);
+        let found = claims.beside_without(&["E1"], judged().collect(), "S", &["two"]).expect("beside");
+        let verdicts: Vec<Verdict> = found.iter().map(|c| c.verdict).collect();
+        let open = Verdict::NotJudged;
+        assert_eq!(verdicts, [open, Verdict::Differs, open, Verdict::Differs, open, Verdict::CannotBeKnown]);
+        assert!(found[1].why.contains("Probable cause") && found[0].why.contains("were left out"), "{found:?}");
+        let failure = claims.beside(&["E1"], judged().collect(), "S").expect_err("one claim has no verdict");
+        assert!(failure.message.contains("unsaid"), "{}", failure.message);
     }
 }

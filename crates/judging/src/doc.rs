@@ -75,7 +75,8 @@ pub enum Verdict {
     /// The machines or the programs are gone, or only a clock could tell.
     #[serde(rename = "cannot be known")]
     CannotBeKnown,
-    /// The programs are too small to speak of it: at size XS only exact rows and identities are judged.
+    /// The programs are too small to speak of it, as at size XS, where only exact rows and identities are judged; or those that
+    /// it needs were left out.
     #[serde(rename = "not judged")]
     NotJudged,
 }

@@ -126,7 +126,7 @@ fn shown(table: &doc::Table) -> Table {
 fn verdicts(doc: &ReproduceDoc) -> String {
     let count = |v: Verdict| doc.claims.iter().filter(|c| c.verdict == v).count();
     let [agree, differ, unsettled, identity, unknown, open] = Verdict::ALL.map(count);
-    let open = if open == 0 { String::new() } else { format!(", {open} are not judged at this size") };
+    let open = if open == 0 { String::new() } else { format!(", {open} are not judged with these programs") };
     format!(
         "Of {} published claims {agree} agree, {differ} differ, {unsettled} are unsettled, {identity} hold for any programs, \
          {unknown} cannot be known{open}.",
@@ -197,6 +197,6 @@ pub(crate) mod tests {
         assert!(places.is_sorted(), "{places:?}: {page}");
         assert!(page.contains("| a\\|b |"));
         doc.claims[0].verdict = Verdict::NotJudged;
-        assert!(markdown(&doc, &[]).contains("0 cannot be known, 1 are not judged at this size."));
+        assert!(markdown(&doc, &[]).contains("0 cannot be known, 1 are not judged with these programs."));
     }
 }

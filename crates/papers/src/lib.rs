@@ -12,7 +12,7 @@
 //!
 //! assert!(ALL.iter().any(|paper| paper.name == "bolosky"));
 //! // The constants of chapter 6 need no programs.
-//! let request = ReproduceRequest { what: "bolosky".into(), only: vec!["E6".into()], size: "XS".into(), out: None };
+//! let request = ReproduceRequest { what: "bolosky".into(), only: vec!["E6".into()], size: "XS".into(), ..Default::default() };
 //! let doc = reproduce(&request, &mut ())?;
 //! assert!(doc.claims.iter().all(|claim| claim.verdict == Verdict::Identity));
 //! # Ok::<(), homenode_command::Failure>(())
@@ -41,6 +41,8 @@ pub struct ReproduceRequest {
     pub what: String,
     /// Only these experiments of it, such as `E8`; all if empty.
     pub only: Vec<String>,
+    /// Only these programs of it, such as `gauss`; all if empty. Claims that need others are not judged.
+    pub programs: Vec<String>,
     /// Size of the programs: XS, S, M or P, which is that of the paper.
     pub size: String,
     /// Folder for the page, pictures and data; made if missing.
@@ -51,7 +53,7 @@ pub struct ReproduceRequest {
 /// inside, as `NAME.html`; `NAME.json`; and pictures with their data.
 ///
 /// # Errors
-/// A paper, experiment or size that does not exist, a folder that cannot be written, or no compiler where one is needed
+/// A paper, experiment, program or size that does not exist, a folder that cannot be written, or no compiler where one is needed
 /// (`thakkar` has synthetic programs then, which the document says).
 pub fn reproduce(request: &ReproduceRequest, progress: &mut dyn Progress) -> Result<ReproduceDoc, Failure> {
     let name = request.what.as_str();
@@ -71,10 +73,11 @@ pub fn reproduce(request: &ReproduceRequest, progress: &mut dyn Progress) -> Res
         let others: Vec<String> = others.collect();
         return Err(Failure::usage(format!("--experiment: {name} is one experiment; {}", others.join(", "))));
     }
+    let left_out = paper.left_out(&request.programs)?;
     // Removed with all that is in it: one process may reproduce twice at a time, so each has its own.
     let folder = tempfile::Builder::new().prefix("homenode-reproduce-").tempdir();
     let folder = folder.map_err(|e| Failure::work(format!("cannot create a temporary folder: {e}")))?;
-    let job = Job { only: &request.only, size: &request.size, folder: folder.path() };
+    let job = Job { only: &request.only, left_out: &left_out, size: &request.size, folder: folder.path() };
     let (doc, pictures) = (paper.run)(&job, progress)?;
     if let Some(out) = &request.out {
         homenode_judging::html::write(&doc, out, &pictures.write(out)?)?;

@@ -3,7 +3,7 @@ use homenode_papers::{ALL, ReproduceRequest, reproduce};
 
 fn refused(what: &str, size: &str, only: &[&str]) -> String {
     let only = only.iter().map(|e| (*e).to_owned()).collect();
-    let request = ReproduceRequest { what: what.into(), only, size: size.into(), out: None };
+    let request = ReproduceRequest { what: what.into(), only, programs: Vec::new(), size: size.into(), out: None };
     reproduce(&request, &mut ()).expect_err("refused").message
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 fn request(only: &[&str], size: &str, out: Option<&Path>) -> ReproduceRequest {
     let only = only.iter().map(|e| (*e).to_owned()).collect();
-    ReproduceRequest { what: "bolosky".into(), only, size: size.into(), out: out.map(Into::into) }
+    ReproduceRequest { what: "bolosky".into(), only, programs: Vec::new(), size: size.into(), out: out.map(Into::into) }
 }
 
 fn done(only: &[&str], out: Option<&Path>) -> ReproduceDoc {
@@ -76,4 +76,43 @@ fn chosen_experiments_are_written_with_pictures_and_data() {
 fn an_unknown_experiment_is_answered_with_those_there_are() {
     let failure = reproduce(&request(&["E99"], "XS", None), &mut ()).expect_err("there is none");
     assert!(failure.message.contains("there is no 'E99'; known are E1, "), "{}", failure.message);
+}
+
+#[test]
+fn chosen_programs_are_run_alone_and_a_page_says_so() {
+    let asked = ["P-QSORT", "bsort"].map(str::to_owned).to_vec();
+    let doc = reproduce(&ReproduceRequest { programs: asked, ..request(&["E3", "E8"], "XS", None) }, &mut ())
+        .expect("reproduced");
+    let named = |table: &str| {
+        let found = doc.tables.iter().find(|t| t.title.contains(table)).unwrap_or_else(|| panic!("{table}"));
+        found.rows.iter().map(|row| row[0].as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(named("table 6.4"), ["bsort", "p-qsort"]);
+    let ranges = |t: &homenode_papers::Table| t.rows.iter().flatten().map(|cell| cell.matches('(').count()).max();
+    let disturbed = doc.tables.iter().find(|t| t.title.contains("under the local filter")).expect("E3's");
+    assert!(ranges(disturbed) <= Some(1), "a number and a range: {:?}", disturbed.rows);
+    let nine = named("nine programs");
+    assert!(nine.len() == 2 && nine.contains(&"bsort"), "{nine:?}");
+    assert_eq!(named("p-qsort in other ways").len(), 6, "ours, three other ways, two published ones");
+    assert!(doc.programs.contains("the 2 of 19 programs"), "{}", doc.programs);
+    assert!(
+        doc.notes.iter().any(|n| n.starts_with("Left out as asked for: e-fft, ") && !n.contains("bsort,")),
+        "{:?}",
+        doc.notes
+    );
+    let of = |place: &str| doc.claims.iter().find(|c| c.place == place).expect("judged");
+    assert_eq!(of("figure 6.4").verdict, Verdict::NotJudged, "cholesky was not run");
+    assert!(of("figure 6.4").why.contains("left out"), "{}", of("figure 6.4").why);
+}
+
+#[test]
+fn unknown_programs_are_answered_with_those_there_are() {
+    let refused = |what: &str, word: &str| {
+        let request = ReproduceRequest { what: what.into(), programs: vec![word.into()], ..request(&[], "XS", None) };
+        reproduce(&request, &mut ()).expect_err("refused")
+    };
+    let failure = refused("bolosky", "gaus");
+    assert!(failure.message.contains("has no program 'gaus'; it has e-fft, "), "{}", failure.message);
+    assert_eq!(failure.class.exit_status(), 2);
+    assert!(refused("thakkar", "lu").message.contains("programs of thakkar cannot be chosen, those of bolosky"));
 }

@@ -4,7 +4,13 @@ use homenode_papers::{ReproduceDoc, ReproduceRequest, Verdict, reproduce};
 
 fn done(only: &[&str], size: &str, out: Option<&std::path::Path>) -> ReproduceDoc {
     let only = only.iter().map(|e| (*e).to_owned()).collect();
-    let request = ReproduceRequest { what: "markatos".into(), only, size: size.into(), out: out.map(Into::into) };
+    let request = ReproduceRequest {
+        what: "markatos".into(),
+        only,
+        programs: Vec::new(),
+        size: size.into(),
+        out: out.map(Into::into),
+    };
     reproduce(&request, &mut ()).expect("reproduced")
 }
 

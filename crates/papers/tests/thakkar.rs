@@ -6,7 +6,13 @@ fn number(text: &str) -> f64 {
 }
 
 fn request(what: &str, size: &str, out: Option<&std::path::Path>) -> ReproduceRequest {
-    ReproduceRequest { what: what.into(), only: Vec::new(), size: size.into(), out: out.map(Into::into) }
+    ReproduceRequest {
+        what: what.into(),
+        only: Vec::new(),
+        programs: Vec::new(),
+        size: size.into(),
+        out: out.map(Into::into),
+    }
 }
 
 #[test]

@@ -95,6 +95,7 @@ pub use pending::pending;
 pub use request::{Inline, StudySource, SweepRequest, Text};
 pub use resolved::ResolvedStudy;
 pub use spec::Study;
+pub use spill::FileSpill;
 pub use store::{Claim, ResultStore};
 pub use task::{AnalysisTask, Task, Unit};
 pub use work::{Message, Worker, serve};

@@ -15,7 +15,7 @@ const PIECE_BYTES: usize = 1 << 16;
 
 /// One file for all regions: each region is a list of pieces in it. The file has no name any more, so that nothing is
 /// left if the process dies.
-pub(crate) struct FileSpill {
+pub struct FileSpill {
     file: File,
     /// (offset, bytes) of the pieces of each region, neighbours joined.
     pieces: HashMap<u64, Vec<(u64, u64)>>,
@@ -34,7 +34,11 @@ impl FileSpill {
     pub(crate) fn new(path: &Path) -> io::Result<FileSpill> {
         let file = create_new(path)?;
         std::fs::remove_file(path)?;
-        Ok(FileSpill { file, pieces: HashMap::new(), pending: Mutex::default() })
+        Ok(FileSpill::of(file))
+    }
+    /// An empty file without a name, open for reading and writing.
+    pub fn of(file: File) -> FileSpill {
+        FileSpill { file, pieces: HashMap::new(), pending: Mutex::default() }
     }
 
     fn flush(&self) -> Result<(), String> {

@@ -159,6 +159,7 @@ pub(crate) struct List {
   homenode reproduce thakkar
   homenode reproduce thakkar --size S -o thakkar/     also a page, a plot and the data
   homenode reproduce bolosky --experiment E8 -o e8/   one of the twelve experiments
+  homenode reproduce bolosky -e E8 --only gauss,kmerge --size P -o nine/   two of its programs, at its size
   homenode reproduce markatos --size S -o markatos/    protocols of page coherence, E1 to E8
   homenode reproduce ascoma --size S -o ascoma/       hybrids under memory pressure, 3 recordings; tens of minutes")]
 pub(crate) struct Reproduce {
@@ -167,6 +168,9 @@ pub(crate) struct Reproduce {
     /// Only this experiment of it, such as E8; may be repeated.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) experiment: Vec<String>,
+    /// Only these programs of it, such as gauss,kmerge; claims that need others are not judged.
+    #[arg(long, value_name = "PROGRAMS", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
     /// Size of the programs: XS, S, M, or P, which is that of the paper and takes hours.
     #[arg(long, default_value = "XS")]
     pub(crate) size: String,

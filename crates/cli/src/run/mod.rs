@@ -110,6 +110,7 @@ fn reproduce(a: &Reproduce, quiet: bool) -> Done {
     let request = homenode_papers::ReproduceRequest {
         what: a.what.clone(),
         only: a.experiment.clone(),
+        programs: a.only.clone(),
         size: a.size.clone(),
         out: a.output.clone(),
     };

@@ -31,6 +31,7 @@ pub(crate) static SPEC: Paper = Paper {
     name: "ascoma",
     summary: "CC-NUMA, S-COMA and hybrids under memory pressure of Kuo and others 1998",
     experiments: None,
+    programs: None,
     sizes: &SIZES,
     run,
 };

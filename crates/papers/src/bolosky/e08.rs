@@ -1,34 +1,65 @@
 //! E8: block sizes from a word to two pages on the five machines of chapter 6.
 use super::lookup::{BLOCKS, CC, CC_PLUS, DSM, DSM_PLUS, Machines, NAMES, NUMA, names, part, two};
 use super::paper::{columns, number, rows};
-use super::program::{Listed, Program};
+use super::program::{Listed, Program, QSORTS};
 use super::{CLAIMS, Figure, Found, Gathered, Spec, Study};
 use homenode_command::Failure;
 use homenode_judging::claims::Judged;
 use homenode_judging::doc::Table;
 use homenode_judging::rules::Measures;
+use homenode_machine::models::family::Parameters;
 use homenode_study::analyses::Series;
 
 pub(super) static SPEC: Spec = Spec { id: "E8", title: "block size", begin: Gathered::<BlockSizes>::boxed };
 
-struct BlockSizes(Vec<(&'static Listed, Machines)>);
+/// Cost of the optimum on NUMA at 4096 and at 128 bytes, and what CC transfers at 8192 bytes over that at 128.
+type Way = [f64; 3];
+
+struct BlockSizes(Vec<(&'static Listed, Machines)>, Vec<(&'static str, Way)>);
+
+/// A program, and p-qsort in other ways.
+type Measured = (&'static Listed, Machines, Vec<(&'static str, Way)>);
 
 impl Study for BlockSizes {
-    type Measured = (&'static Listed, Machines);
-    fn measure(program: &Program) -> Result<Self::Measured, Failure> {
-        Ok((program.listed, program.machines()?.clone()))
+    type Measured = Measured;
+    fn measure(program: &Program) -> Result<Measured, Failure> {
+        let others: &[(&str, Listed)] = if program.listed.name == P_QSORT { &QSORTS } else { &[] };
+        let others = others.iter().map(|(name, listed)| Ok((*name, way(program.other(listed)?.machines()?))));
+        Ok((program.listed, program.machines()?.clone(), others.collect::<Result<_, Failure>>()?))
     }
-    fn conclude(all: Vec<Self::Measured>) -> Result<Found, Failure> {
-        BlockSizes(all).result()
+    fn conclude(all: Vec<Measured>) -> Result<Found, Failure> {
+        let qsorts = all.iter().flat_map(|(_, _, others)| others.clone()).collect();
+        BlockSizes(all.into_iter().map(|(listed, machines, _)| (listed, machines)).collect(), qsorts).result()
     }
+}
+
+const P_QSORT: &str = "p-qsort";
+
+fn on_numa(machines: &Machines) -> [f64; 2] {
+    [4096, 128].map(|b| machines.at(NUMA, b))
+}
+
+fn way(machines: &Machines) -> Way {
+    let [pages, lines] = on_numa(machines);
+    [pages, lines, transferred(machines, 8192) / transferred(machines, 128)]
+}
+
+/// Data part of the mean cost on CC: all beyond local references are moves, at bytes / 2 + 3 lambda + o_h each (table 6.2).
+fn transferred(machines: &Machines, block_bytes: u64) -> f64 {
+    let p = Parameters::default();
+    let (data, rest) = (block_bytes as f64 / 2.0, 3.0 * f64::from(p.lambda) + f64::from(p.o_h));
+    (machines.at(CC, block_bytes) - 1.0) * data / (data + rest)
 }
 
 impl BlockSizes {
     fn result(&self) -> Result<Found, Failure> {
         let figures = self.0.iter().map(|(listed, machines)| figure(listed, machines)).collect();
         let judged = [self.shapes(), self.best_blocks(), self.figures_of_the_text(), self.appendix()];
+        let mut tables = vec![self.table(), self.other()];
+        tables.extend(self.qsorts());
         Ok(Found {
-            tables: vec![self.table(), self.other()],
+            tables,
+            notes: self.of(P_QSORT).map(|m| self.of_qsorts(&way(m))).into_iter().collect(),
             figures,
             judged: judged.into_iter().flatten().collect(),
             ..Found::default()
@@ -95,13 +126,14 @@ impl BlockSizes {
     fn other(&self) -> Table {
         let row = |r: Vec<String>| {
             let machines = self.of(&r[0])?;
-            let ours = [4096, 128].map(|b| machines.at(NUMA, b));
+            let ours = on_numa(machines);
             let band = number(&r[9])?;
             let beyond = ours
                 .iter()
                 .zip([1, 3])
                 .any(|(x, at)| number(&r[at]).is_some_and(|other| (x / other).max(other / x) > band));
             let over = (1..NAMES.len()).map(|m| format!("{:.0}", excess(machines, m))).collect::<Vec<_>>().join(", ");
+            let printed = rows(TABLE_6_4).find(|t| t[0] == r[0]).map_or(String::new(), |t| t[1..5].join(", "));
             let why = match (beyond, r[10].as_str()) {
                 (false, _) => "",
                 (true, "") => "beyond the factor; not explained",
@@ -117,6 +149,7 @@ impl BlockSizes {
                 &r[4],
                 &over,
                 &r[5..9].join(", "),
+                &printed,
                 &r[9],
                 why,
             ];
@@ -124,10 +157,39 @@ impl BlockSizes {
         };
         let columns = columns(
             "program | NUMA 4096 B | another | table 6.5 | NUMA 128 B | another | table 6.5 | CC, NUMA, DSM+, \
-             DSM: % over CC+ | another | factor that may lie between | beyond it",
+             DSM: % over CC+ | another | table 6.4 | factor that may lie between | beyond it",
         );
         let title = "nine programs beside another transcription of them at the sizes of section 2.2".into();
         Table { title, columns, rows: rows(OTHER).filter_map(row).collect() }
+    }
+
+    /// p-qsort in other ways beside that of the list and the published ones; none if it was not run.
+    fn qsorts(&self) -> Option<Table> {
+        let row = |name: &str, cells: [String; 3]| std::iter::once(name.to_owned()).chain(cells).collect::<Vec<_>>();
+        let shown = |[pages, lines, data]: Way| [two(pages), two(lines), format!("{data:.0}")];
+        let mut all = vec![row("forks one side, all processors at once", shown(way(self.of(P_QSORT)?)))];
+        all.extend(self.1.iter().map(|(name, way)| row(name, shown(*way))));
+        let published = rows(OTHER).find(|r| r[0] == P_QSORT)?;
+        let [other, printed] = [[1, 3], [2, 4]].map(|at| at.map(|i| published[i].clone()));
+        let [[pages, lines], [printed_pages, printed_lines]] = [other, printed];
+        all.push(row("another transcription", [pages, lines, String::new()]));
+        all.push(row("as printed (table 6.5, section 7.2)", [printed_pages, printed_lines, "43".into()]));
+        let columns = columns("p-qsort | NUMA 4096 B | NUMA 128 B | data on CC, 8 KB over 128 B");
+        Some(Table { title: "p-qsort in other ways that the text allows".into(), columns, rows: all })
+    }
+
+    /// What each way does to cost and data.
+    fn of_qsorts(&self, ours: &Way) -> String {
+        let times = |(name, way): &(&str, Way)| {
+            let [pages, lines, data] = [0, 1, 2].map(|i| two(way[i] / ours[i]));
+            format!("{name}: {pages} and {lines}, data {data}")
+        };
+        let all: Vec<String> = self.1.iter().map(times).collect();
+        format!(
+            "E8: the thesis does not say how many tasks of p-qsort run at once, nor who goes on with a side. Cost on NUMA at 4096 \
+             and at 128 bytes, and data on CC at 8 KB over 128 bytes, times what they are for the program of the list: {}.",
+            all.join("; ")
+        )
     }
 
     fn shapes(&self) -> Vec<Judged> {
@@ -272,7 +334,7 @@ impl BlockSizes {
 
     /// Whether the curves of a program fall with the block down to 128 bytes.
     fn falling(&self, id: &'static str, name: &str) -> Judged {
-        let Some(m) = self.of(name) else { return Judged::unknown(id, "", "the program was not run") };
+        let Some(m) = self.of(name) else { return Judged::not_run(id) };
         let factor = |i: usize| m.at(i, 4096) / m.at(i, 128);
         let factors: Vec<f64> = (0..NAMES.len()).map(factor).collect();
         let ours = factors.iter().map(|f| format!("{f:.1}")).collect::<Vec<_>>().join(", ");
@@ -292,7 +354,7 @@ impl BlockSizes {
     }
 
     fn well_behaved(&self, id: &'static str, name: &str) -> Judged {
-        let Some(m) = self.of(name) else { return Judged::unknown(id, "", "the program was not run") };
+        let Some(m) = self.of(name) else { return Judged::not_run(id) };
         let (numa, plus) = (m.at(NUMA, 4096), m.at(CC_PLUS, 64));
         let both = Measures::of([("NUMA with pages", numa), ("CC+ with lines", plus)]);
         CLAIMS.ruled(id, format!("NUMA {numa:.2}, CC+ {plus:.2}"), &both, name)

@@ -156,7 +156,7 @@ impl Overheads {
     }
 
     fn together(&self) -> Judged {
-        let Some(sor) = self.of("sorbyr") else { return Judged::unknown("fig-6.7", "", "sorbyr was not run") };
+        let Some(sor) = self.of("sorbyr") else { return Judged::not_run("fig-6.7") };
         let growth = [NUMA, DSM_PLUS, DSM].map(|i| sor.growth(i));
         // Beside the growth of NUMA itself.
         let apart = growth.map(|g| (g - growth[0]).abs() / (growth[0] - 1.0).max(0.05)).into_iter().fold(0.0, f64::max);
@@ -174,7 +174,7 @@ impl Overheads {
     }
 
     fn two_patterns(&self, id: &'static str, name: &str) -> Judged {
-        let Some(m) = self.of(name) else { return Judged::unknown(id, "", "the program was not run") };
+        let Some(m) = self.of(name) else { return Judged::not_run(id) };
         let (first, last) = (m.gap(0), m.gap(VALUES.len() - 1));
         let ours = format!(
             "growth NUMA {:.2}, DSM {:.2}; DSM over DSM+ {first:.2} to {last:.2}",

@@ -252,7 +252,7 @@ impl Sharing {
 
     fn figure_7_5(&self) -> Judged {
         let Some(parts) = self.named("sorbyr").map(|p| &p.parts[0]) else {
-            return Judged::unknown("figure-7.5", "", "the program was not run");
+            return Judged::not_run("figure-7.5");
         };
         let share = |p: &McprParts| p.data / p.mcpr();
         let most = parts.iter().map(|(_, p)| share(p)).fold(0.0, f64::max);

@@ -65,6 +65,7 @@ pub(crate) static SPEC: Paper = Paper {
     name: "bolosky",
     summary: "policies, machines, TLBs, false sharing and disturbance of Bolosky 1993: E1 to E12",
     experiments: Some("E1 to E12"),
+    programs: Some(|| program::all().iter().map(|l| l.name).collect()),
     sizes: &SIZES,
     run,
 };
@@ -78,11 +79,11 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
     let size_number = SIZES.iter().position(|s| *s == job.size).unwrap_or(0);
     let mut running: Vec<Running> = chosen.iter().map(|spec| Running::new(spec)).collect();
     let looks = running.iter().any(|r| r.experiment.looks());
-    let programs = if looks { program::all() } else { &[] };
-    let recording = all_programs(programs, (job.folder, size_number), &mut running, progress)?;
+    let programs: Vec<&Listed> = program::all().iter().filter(|l| looks && job.runs(l.name)).collect();
+    let recording = all_programs(&programs, (job.folder, size_number), &mut running, progress)?;
     let costs = costs(recording, &running);
     let found = running.into_iter().map(|r| r.experiment.finish()).collect::<Result<Vec<Found>, Failure>>()?;
-    let (doc, pictures) = page(&chosen, job.size, programs.len(), found, costs)?;
+    let (doc, pictures) = page(&chosen, job, programs.len(), found, costs)?;
     Ok((doc, Box::new(pictures)))
 }
 
@@ -103,7 +104,7 @@ impl Running {
 /// Gives all programs to all experiments. While they look at one, the next is recorded: recordings wait for threads and
 /// disks. Returns the seconds on the clock that recordings took.
 fn all_programs(
-    programs: &'static [Listed],
+    programs: &[&'static Listed],
     (folder, size): (&Path, usize),
     running: &mut [Running],
     progress: &mut dyn Progress,
@@ -167,7 +168,7 @@ fn costs(recording: f64, running: &[Running]) -> String {
 
 fn page(
     chosen: &[&Spec],
-    size: &str,
+    job: &Job<'_>,
     programs: usize,
     found: Vec<Found>,
     costs: String,
@@ -175,19 +176,21 @@ fn page(
     let ids: Vec<&str> = chosen.iter().map(|s| s.id).collect();
     let mut found = experiments::whole(chosen.iter().zip(found).map(|(spec, found)| (spec.id, spec.title, found)));
     found.notes.extend([claims::rules(&found.judged), costs]);
+    found.notes.splice(0..0, job.left_out_note().filter(|_| programs > 0));
+    let of_all = if job.left_out.is_empty() { String::new() } else { format!(" of {}", program::all().len()) };
     let doc = ReproduceDoc {
         schema: SCHEMA,
         experiment: "bolosky".into(),
-        size: size.into(),
+        size: job.size.into(),
         programs: match programs {
             0 => "no programs: nothing here depends on any".into(),
             n => format!(
-                "the {n} programs of the thesis, written anew as it describes them, each recorded {RECORDINGS} times with \
+                "the {n}{of_all} programs of the thesis, written anew as it describes them, each recorded {RECORDINGS} times with \
                  the hooks just now"
             ),
         },
         tables: found.tables,
-        claims: CLAIMS.beside(&ids, found.judged, size)?,
+        claims: CLAIMS.beside_without(&ids, found.judged, job.size, if programs > 0 { job.left_out } else { &[] })?,
         notes: found.notes,
     };
     Ok((doc, Pictures { bars: found.bars, figures: found.figures }))

@@ -107,7 +107,7 @@ impl Parts {
 
 pub(super) fn judged(sor: Option<&Parts>) -> Vec<Judged> {
     let Some(sor) = sor else {
-        return ["fig-5.7", "sor-1200-400"].map(|id| Judged::unknown(id, "", "sorbyr was not run")).into();
+        return ["fig-5.7", "sor-1200-400"].map(Judged::not_run).into();
     };
     let says = |at: Option<i64>| at.map_or("nowhere".to_owned(), |g| g.to_string());
     let (first, second) = (sor.crossing(|p| p.remote), sor.crossing(|p| p.global));

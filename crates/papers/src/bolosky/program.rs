@@ -9,12 +9,13 @@ use homenode_machine::{Machine, models};
 use homenode_placement::policies::Choice;
 use homenode_sim::ThreadBinding;
 use homenode_study::{Answer, Layout, Partition, Partitioner, Question, StudyError, Want, What};
+use homenode_sweep::FileSpill;
 use homenode_trace::Merged;
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Order, OrderKind, Stream};
 use std::collections::HashMap;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Processors: those of the thesis's traces (section 2.1).
@@ -89,6 +90,16 @@ static LIST: &[Listed] = &[
     listed!("p-life", "thesis/p_life.c", presto: true),
 ];
 
+/// p-qsort in other ways that the thesis's text allows: it says neither who goes on with a side, nor how many tasks run at once.
+pub(super) static QSORTS: [(&str, Listed); 3] = [
+    ("forks both sides", listed!("p-qsort-both", "thesis/p_qsort.c", seeded: true, defines: &["-DHN_BOTH=1"])),
+    ("one task at a time", listed!("p-qsort-alone", "thesis/p_qsort.c", seeded: true, defines: &["-DHN_ALONE=1"])),
+    (
+        "forks both sides, one task at a time",
+        listed!("p-qsort-both-alone", "thesis/p_qsort.c", seeded: true, defines: &["-DHN_BOTH=1", "-DHN_ALONE=1"]),
+    ),
+];
+
 /// All programs.
 pub(super) fn all() -> &'static [Listed] {
     LIST
@@ -108,6 +119,8 @@ pub(super) struct Program {
     machines: OnceLock<Result<Machines, Failure>>,
     /// On disk.
     recorded_bytes: u64,
+    /// Where it was recorded, and as what number; nowhere if it was not run here.
+    run: Option<(PathBuf, usize)>,
 }
 
 impl Program {
@@ -132,7 +145,16 @@ impl Program {
         let words = listed.sizes[size].split_whitespace().chain(seed);
         let run = Run { folder, name, threads: listed.threads.into(), number, phase: listed.phase };
         let reader = run.recorded(words, progress)?;
-        Program::of(listed, size, reader, run.bytes()?)
+        let program = Program::of(listed, size, reader, run.bytes()?)?;
+        Ok(Program { run: Some((folder.to_path_buf(), number)), ..program })
+    }
+    /// Another program, recorded where this one was, at its size and with its seed.
+    ///
+    /// # Errors
+    /// As [`Program::record`].
+    pub(super) fn other(&self, listed: &'static Listed) -> Result<Program, Failure> {
+        let Some((folder, number)) = &self.run else { return Err(Failure::work("the program was not recorded here")) };
+        Program::record(listed, folder, (self.size, *number), &mut ())
     }
     /// Partitions a recording of so many bytes.
     pub(super) fn of(
@@ -145,7 +167,17 @@ impl Program {
         let binding = |t: u32| ThreadBinding { cpu: node(t).0, node: node(t), space: reader.address_space(t) };
         let bindings: Vec<ThreadBinding> = (0..reader.threads()).map(binding).collect();
         let (partition, print) = partitioned(&reader, &bindings)?;
-        Ok(Program { listed, size, print, reader, bindings, partition, machines: OnceLock::new(), recorded_bytes })
+        Ok(Program {
+            listed,
+            size,
+            print,
+            reader,
+            bindings,
+            partition,
+            machines: OnceLock::new(),
+            recorded_bytes,
+            run: None,
+        })
     }
     /// A question on these machines at these block sizes, with every thread on a processor and node of its own.
     pub(super) fn question(&self, machines: Vec<Machine>, blocks: &[u64]) -> Question {
@@ -250,6 +282,11 @@ impl Print {
     }
 }
 
+/// Records of a partition that stay in memory; the rest lies in a file without a name in the folder for temporary files. No
+/// program of size S has as many. Up to four partitions are held at a time: of the recording that is looked at, of the next one,
+/// and of two disturbed orders.
+const BUDGET_BYTES: usize = 512 << 20;
+
 /// Partitions a stream, for this question.
 ///
 /// # Errors
@@ -264,8 +301,10 @@ fn partition_seen(
     mut stream: impl Stream,
     mut seen: impl FnMut(&[Merged]),
 ) -> Result<Partition, Failure> {
+    let file = tempfile::tempfile().map_err(|e| Failure::work(format!("cannot create a temporary file: {e}")))?;
     // Regions of one block: nothing above the largest block is cut, and work divides well.
-    let layout = Layout { region_bytes: question.blocks.last().copied(), ..Layout::default() };
+    let region_bytes = question.blocks.last().copied();
+    let layout = Layout { region_bytes, budget_bytes: BUDGET_BYTES, spill: Box::new(FileSpill::of(file)) };
     let mut partitioner = Partitioner::new(question, layout).map_err(Failure::work)?;
     while let Some(piece) = stream.pull()? {
         seen(piece.refs);

@@ -33,6 +33,7 @@ pub(crate) static SPEC: Paper = Paper {
     name: "markatos",
     summary: "update, invalidate, counters and freezing of Markatos and Chronaki 1993: E1 to E8",
     experiments: Some("E1 to E8"),
+    programs: None,
     sizes: &SIZES,
     run,
 };

@@ -37,6 +37,7 @@ pub(crate) static SPEC: Paper = Paper {
     name: "thakkar",
     summary: "affinity, sampling loss and guided placement of Thakkar 2008, in the model",
     experiments: None,
+    programs: None,
     sizes: &["XS", "S", "M"],
     run,
 };

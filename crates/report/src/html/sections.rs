@@ -52,6 +52,9 @@ pub(super) fn evaluation(out: &mut String, doc: &ReportDoc, e: &Evaluation, i: u
     if let Some(s) = &doc.sampling {
         sampling::section(out, s);
     }
+    if let (0, Some(l)) = (i, &doc.layout) {
+        section(out, "Layout of data for page coherence", &l.sentence, &tables::layout(l));
+    }
     section(out, "Policies against the optimum", &policies_intro(e), &policies(e, i));
     section(
         out,

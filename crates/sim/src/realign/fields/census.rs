@@ -28,12 +28,15 @@ pub(super) struct WordUse {
     pub(super) writes: u32,
     /// Bytes of the widest reference from the word's first byte on.
     pub(super) bytes: u32,
+    /// Whether it was only written, by one processor: initialised for somebody who never came, or a result.
+    pub(super) only_written: bool,
 }
 
 impl WordUse {
     fn new(by: NodeId) -> WordUse {
         let users = [(by, 0); COUNTED];
-        WordUse { opener: Some(by), opening: 0, users, refs: 0, writes: 0, bytes: 1 << WORD_SHIFT }
+        let bytes = 1 << WORD_SHIFT;
+        WordUse { opener: Some(by), opening: 0, users, refs: 0, writes: 0, bytes, only_written: false }
     }
 
     fn add(&mut self, by: NodeId, r: &Merged) {
@@ -75,6 +78,7 @@ impl WordUse {
     fn finish(&mut self) {
         if let Some(opener) = self.opener.take() {
             self.count(opener, self.opening, self.opening);
+            self.only_written = true;
         }
     }
 
@@ -157,7 +161,8 @@ mod tests {
 
     #[test]
     fn the_most_frequent_user_is_found_among_many() {
-        let refs: Vec<(u16, Op)> = (0..4000u16).map(|i| (if i % 10 == 0 { i / 10 % 60 } else { 77 }, Op::Atomic)).collect();
+        let refs: Vec<(u16, Op)> =
+            (0..4000u16).map(|i| (if i % 10 == 0 { i / 10 % 60 } else { 77 }, Op::Atomic)).collect();
         let (owner, least) = uses(&refs).owner();
         assert_eq!((owner, uses(&refs).refs), (NodeId(77), 4000));
         assert!((3400..=3600).contains(&least), "{least} of 3600");

@@ -205,7 +205,9 @@ fn disjoint(mut ranges: Vec<Range>) -> Vec<Range> {
     for r in ranges {
         match out.last_mut() {
             Some(before) if r.from <= before.last => {}
-            Some(before) if before.last + 1 == r.from && before.to + (r.from - before.from) == r.to => before.last = r.last,
+            Some(before) if before.last + 1 == r.from && before.to + (r.from - before.from) == r.to => {
+                before.last = r.last
+            }
             _ => out.push(r),
         }
     }

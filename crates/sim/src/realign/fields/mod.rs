@@ -10,6 +10,7 @@
 //! - else *shared*.
 //!
 //! What a word's first user wrote before anybody else came counts for nothing, if others came: data is initialised by anybody.
+//! Words of an element that were only written, by one processor, go with the element's other words if these have one user.
 //! Owned units that lie on written pages with words of others, and read units that lie on pages with words that are shared
 //! and written, are moved. An object of which each processor uses few parts in one piece has these parts begin at pages
 //! of their own (*pad*); what is dealt out more finely goes to pages of the processor that uses it, with all else that it

@@ -99,6 +99,8 @@ impl Units {
                 let word = all.word(&mut known, row, addr, (extent, uses), objects);
                 all.words.push(word);
             }
+            let first = all.words.len() - words.len();
+            all.words[first..].chunk_by_mut(|a, b| a.element == b.element).for_each(give_unused);
         }
         all.count();
         all
@@ -195,6 +197,13 @@ impl Units {
 /// First and last byte of a field, of the word at least: fields that share a word move together.
 fn whole_words(word: u64, from: u64, bytes: u64) -> (u64, u64) {
     (from.min(word), from.saturating_add(bytes - 1).max(word + ((1 << WORD_SHIFT) - 1)))
+}
+
+/// In an element that one processor uses, what was only ever written belongs to it too, whoever initialised it.
+fn give_unused(element: &mut [Word]) {
+    let mut users = element.iter().filter(|w| !w.uses.only_written).map(|w| w.owner);
+    let Some(user) = users.next().filter(|user| users.all(|other| other == *user)) else { return };
+    element.iter_mut().for_each(|w| w.owner = user);
 }
 
 /// The allocation around a flat address.

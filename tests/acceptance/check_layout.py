@@ -107,6 +107,20 @@ static void work(long me) {
 }
 int main(int n, char **v) { (void)v; table[0] = n; return go(); }
 """
+# Words that would be apart on pages of their own, but are hardly used: the pages would cost more than they save.
+LOSS = COMMON + """
+static _Alignas(PAGE) struct { volatile long own, all; } items[THREADS];
+static volatile _Alignas(PAGE) long sink[THREADS][PAGE / sizeof(long)];
+static void work(long me) {
+    long sum = 0;
+    for (long i = 0; i < ROUNDS; i++) {
+        sum += items[i % THREADS].all;
+        if (i % 500 == 0) items[me].own += i;
+    }
+    sink[me][0] = sum;
+}
+int main(int n, char **v) { (void)v; for (int t = 0; t < THREADS; t++) items[t].all = n; return go(); }
+"""
 # Program, and what is advised: kind, object, fields.
 PAIRS = {
     "counters": (COUNTERS, [("pad", "counts", [])]),
@@ -160,7 +174,13 @@ def layouts_gain_what_they_are_said_to(session):
 
 @check
 def nothing_is_advised_where_nothing_helps(session):
-    """A program whose data lies as it should, and machines without protocols."""
+    """A program whose data lies as it should, one whose cure would cost more, and machines without protocols."""
+    dataset = recorded(session, "loss", LOSS, 0)
+    layout = session.json("report", dataset, "--machine", "markatos", "--json")["layout"]
+    print(f"  {layout['sentence']}")
+    expect(layout["verdict"] == "no-gain" and not layout["changes"], layout["sentence"])
+    both = costs(session, dataset, "--realign", "field")
+    expect(both[4096, "upt", True] > both[4096, "upt", False], "moving it would cost more")
     dataset = recorded(session, "clean", CLEAN, 0)
     layout = session.json("report", dataset, "--machine", "markatos", "--json")["layout"]
     print(f"  {layout['sentence']}")

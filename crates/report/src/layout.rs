@@ -8,7 +8,7 @@ use serde::Serialize;
 pub struct LayoutDoc {
     /// What can be said.
     pub verdict: LayoutVerdict,
-    /// The same in a sentence.
+    /// Verdict in a sentence, with costs.
     pub sentence: String,
     /// Unit of every cost below.
     pub unit: String,

@@ -1,7 +1,7 @@
 //! One layout for a whole run: against the definition carried out slowly, what must hold of any trace, and cases by hand.
 use homenode_analysis::{FieldName, ObjectName, SiteName, UNKNOWN_OBJECT};
 use homenode_base::NodeId;
-use homenode_sim::realign::fields::{Census, Kind, Layout, Relocated};
+use homenode_sim::realign::fields::{self, Census, Kind, Layout, Relocated};
 use homenode_sim::realign::{Private, area};
 use homenode_sim::{ObjectRange, Objects, ThreadBinding};
 use homenode_trace::order::{Listed, Source, rest};
@@ -55,7 +55,14 @@ impl Objects for Things {
         let begin = start(object as usize) + (addr - start(object as usize)) / each.max(1) * each;
         let (name, offset, bytes) = fields.iter().find(|f| (f.1..f.1 + f.2).contains(&(addr - begin)))?;
         let (member, addr) = ((*name).to_owned(), begin + offset);
-        Some(FieldName { member, addr, bytes: *bytes, element_addr: begin, element_bytes: each, ..FieldName::default() })
+        Some(FieldName {
+            member,
+            addr,
+            bytes: *bytes,
+            element_addr: begin,
+            element_bytes: each,
+            ..FieldName::default()
+        })
     }
     fn site(&self, _: u32) -> SiteName {
         SiteName::default()
@@ -73,7 +80,7 @@ fn reference(thread: u32, op: Op, addr: u64, size: u32) -> Merged {
 fn layout(refs: &[Merged], page_bytes: u64) -> Layout {
     let objects = || -> Box<dyn Objects> { Box::new(Things) };
     let census = Census::of(&mut Listed::new(refs), 0, &objects, &bindings()).expect("listed");
-    census.layout(&Things, page_bytes, &|_, _| true)
+    fields::layout(&census, &Things, page_bytes, &|_, _| true)
 }
 
 fn relocated(refs: &[Merged], page_bytes: u64, private: Private) -> Vec<Merged> {
@@ -113,7 +120,8 @@ impl Plain {
 /// Everything known of each word, from all its references at once.
 fn words(refs: &[Merged]) -> BTreeMap<u64, Plain> {
     let mut by_word: BTreeMap<u64, Vec<&Merged>> = BTreeMap::new();
-    let counts = |r: &&Merged| r.op != Op::Spin && r.thread < 3 && thing_at(r.addr).is_none_or(|t| THINGS[t].1 != "stack");
+    let counts =
+        |r: &&Merged| r.op != Op::Spin && r.thread < 3 && thing_at(r.addr).is_none_or(|t| THINGS[t].1 != "stack");
     refs.iter().filter(counts).for_each(|r| by_word.entry(r.addr / 4 * 4).or_default().push(r));
     let word = |(addr, refs): (u64, Vec<&Merged>)| {
         let opening = refs.iter().take_while(|r| r.op == Op::Write && r.thread == refs[0].thread).count();
@@ -261,7 +269,7 @@ fn plainly(refs: &[Merged], page_bytes: u64) -> Vec<Merged> {
     for (from, last, to) in (0..THINGS.len()).flat_map(|thing| all.moves(thing)) {
         // Of two that overlap the first one moves.
         if !map.contains_key(&from) {
-            (from..=last).for_each(|a| drop(map.insert(a, to + (a - from))));
+            map.extend((from..=last).map(|a| (a, to + (a - from))));
         }
     }
     let private = |r: &&Merged| thing_at(r.addr).is_some_and(|t| THINGS[t].1 == "stack");
@@ -293,7 +301,7 @@ fn traces() -> impl Strategy<Value = Vec<Merged>> {
 
 #[test]
 fn random_traces_are_laid_out_as_the_definition_says() {
-    let cases = if std::env::var_os("HOMENODE_SLOW").is_some() { 10_000 } else { 600 };
+    let cases = if std::env::var_os("HOMENODE_SLOW").is_some() { 5000 } else { 150 };
     let config = Config { cases, failure_persistence: None, rng_seed: RngSeed::Fixed(7), ..Config::default() };
     let pages = prop::sample::select(&[16_u64, 64, 256, 4096][..]);
     let kinds = std::cell::RefCell::new(BTreeSet::new());

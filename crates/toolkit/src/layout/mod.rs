@@ -13,7 +13,7 @@ use homenode_report::layout::{LayoutChange, LayoutDoc, LayoutRow, LayoutSize, La
 use homenode_sim::evidence::Doubt;
 use homenode_sim::names::NameTable;
 use homenode_sim::realign::Private;
-use homenode_sim::realign::fields::{Census, Change, Kind, Layout, Relocated};
+use homenode_sim::realign::fields::{self, Census, Change, Kind, Layout, Relocated};
 use homenode_sim::{Evaluation, Objects, SharedRefs, ThreadBinding};
 use homenode_study::{Partitioner, Question, answer};
 use homenode_trace::order::Source;
@@ -163,7 +163,7 @@ impl Trial<'_, '_> {
     /// The layout for pages of this size, with all changes or these.
     fn layout(&self, page_bytes: u64, only: Option<&BTreeSet<Key>>) -> Layout {
         let keep = |row: u32, kind: Kind| only.is_none_or(|only| only.contains(&(row, kind)));
-        self.census.layout(&self.asked.names.follow(), page_bytes, &keep)
+        fields::layout(&self.census, &self.asked.names.follow(), page_bytes, &keep)
     }
 
     /// Costs of the references as they are.

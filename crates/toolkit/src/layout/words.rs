@@ -84,8 +84,8 @@ pub(super) fn advice(change: &Change, page_bytes: u64) -> String {
             change.users.len()
         ),
         Kind::Separate => format!(
-            "Move {} to pages of {page} of the processor that uses it, one block for each of {}, with all else that only this processor \
-             uses{}.",
+            "Move {} to pages of {page} of the processor that uses each: one block for each of {} processors, with all else that it \
+             uses alone{}.",
             fields(change),
             change.users.len(),
             rest(change)

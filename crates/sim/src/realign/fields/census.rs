@@ -1,7 +1,6 @@
 //! Who uses which words, over a whole recording.
 use crate::binding::ThreadBinding;
 use crate::blocks::NumberMap;
-use crate::evaluate::Objects;
 use crate::shared::{Here, Start};
 use homenode_base::NodeId;
 use homenode_base::spaces::tag;
@@ -130,11 +129,6 @@ impl Census {
             words
         };
         Ok(Census { rows: rows.into_iter().map(|(row, words)| (row, sorted(words))).collect() })
-    }
-
-    /// What is known of these words by name; see [`Layout`](super::Layout).
-    pub fn layout(&self, objects: &dyn Objects, page_bytes: u64, keep: super::Keep<'_>) -> super::Layout {
-        super::decide::layout(self, objects, page_bytes, keep)
     }
 }
 

@@ -47,8 +47,9 @@ fn side(unit: &Unit, word: &Word) -> Side {
     }
 }
 
-/// The layout for pages of this size. Only changes that `keep` wants are made.
-pub(super) fn layout(census: &Census, objects: &dyn Objects, page_bytes: u64, keep: Keep<'_>) -> Layout {
+/// The layout for pages of this size, a power of two of bytes. `objects` says what data is called; only changes that `keep` wants are
+/// made.
+pub fn layout(census: &Census, objects: &dyn Objects, page_bytes: u64, keep: Keep<'_>) -> Layout {
     let units = Units::of(census, objects);
     let leaving = troubled(&units, page_bytes.trailing_zeros());
     let mut areas = Areas { page_bytes, next: BTreeMap::new() };

@@ -24,6 +24,7 @@ pub mod stream;
 mod units;
 
 pub use census::Census;
+pub use decide::layout;
 pub use stream::Relocated;
 
 use homenode_analysis::ObjectName;

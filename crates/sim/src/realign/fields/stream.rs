@@ -1,5 +1,5 @@
 //! A source with its data where a layout puts it.
-use super::{Census, Keep, Layout};
+use super::{Census, Keep, Layout, layout};
 use crate::binding::ThreadBinding;
 use crate::realign::Private;
 use crate::shared::{Here, Start};
@@ -53,7 +53,7 @@ impl Source for Relocated<'_> {
     fn stream(&mut self, merge: u32) -> Result<Box<dyn Stream + '_>, TraceError> {
         if self.layout.as_ref().is_none_or(|(of, _)| of.is_some_and(|m| m != merge)) {
             let census = Census::of(self.source, merge, self.objects, self.bindings)?;
-            let layout = census.layout(&*(self.objects)(), self.page_bytes, ALL);
+            let layout = layout(&census, &*(self.objects)(), self.page_bytes, ALL);
             self.layout = Some((Some(merge), layout));
         }
         let layout = self.layout.as_ref().map(|(_, layout)| layout).expect("made just now");

@@ -27,6 +27,9 @@ pub struct Opening<'a> {
     pub private: Private,
 }
 
+/// A source realigned, or why it cannot be.
+type Opened<'a> = Result<Box<dyn Source + 'a>, RealignError>;
+
 /// A realignment of the registry.
 pub struct Spec {
     /// Name on the command line.
@@ -40,7 +43,7 @@ pub struct Spec {
     check: fn(&Values) -> Result<(), RealignError>,
     page_bytes: fn(&Values) -> Option<u64>,
     window: fn(&Values) -> u64,
-    open: for<'a> fn(&Values, Opening<'a>) -> Result<Box<dyn Source + 'a>, RealignError>,
+    open: for<'a> fn(&Values, Opening<'a>) -> Opened<'a>,
 }
 
 homenode_base::registry!(
@@ -91,7 +94,7 @@ impl Rule {
     ///
     /// # Errors
     /// Pages of this size are too small or too large for it.
-    pub fn open<'a>(&self, what: Opening<'a>) -> Result<Box<dyn Source + 'a>, RealignError> {
+    pub fn open<'a>(&self, what: Opening<'a>) -> Opened<'a> {
         (self.spec.open)(&self.values, what)
     }
 }

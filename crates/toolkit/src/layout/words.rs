@@ -34,7 +34,7 @@ pub(super) fn sentence(verdict: LayoutVerdict, size: Option<&LayoutSize>, found:
             format!("Another layout of data would save {}: without the changes below {costs}.", percent(saved))
         }
         _ if !found => format!(
-            "No layout is known that would help: no page of {page} holds data that processors could use apart{}.",
+            "No change of layout looks worth trying for protocols of page coherence with pages of {page}{}.",
             unless(verdict, e)
         ),
         _ if after.cost < before.cost => {

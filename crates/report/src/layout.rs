@@ -107,3 +107,13 @@ impl LayoutKind {
         }
     }
 }
+
+/// What is said of placement, with a word on layouts where these are worth changing: one has nothing to do with the other.
+pub(crate) fn beside(verdict: &str, layout: Option<&LayoutDoc>) -> String {
+    match layout.filter(|l| l.verdict == LayoutVerdict::Advice) {
+        Some(_) => format!(
+            "{verdict} With protocols of page coherence another layout of data would save something: see below."
+        ),
+        None => verdict.to_owned(),
+    }
+}

@@ -188,7 +188,11 @@ fn rows_laid_out_by_field_are_what_the_plain_engine_says_of_relocated_references
     for i in 0..4000u64 {
         let thread = (i % 4) as u32;
         let addr = 0x40_0000 + if i % 16 < 4 { 2048 } else { u64::from(thread) * 8 + i / 400 * 32 };
-        if i % 3 == 0 { program.write(thread, addr) } else { program.read(thread, addr) };
+        if i % 3 == 0 {
+            program.write(thread, addr)
+        } else {
+            program.read(thread, addr)
+        };
     }
     support::write(&*program.store(), &folder.path().join("x.hnt"));
     let realign = ["field", "field(256)"].map(str::to_owned).to_vec();

@@ -4,7 +4,7 @@ mod sections;
 mod terminal;
 
 use crate::doc::ReportDoc;
-use crate::headline;
+use crate::{headline, layout};
 use homenode_sim::Verified;
 use homenode_sim::evidence::Doubt;
 use homenode_table::clean;
@@ -82,7 +82,7 @@ fn heading(doc: &ReportDoc, width: usize, paint: Paint) -> Vec<String> {
     if let Some(e) = doc.evaluations.first() {
         let words = headline::headline(e);
         lines.extend(brief(&words.cost, width).iter().map(|l| paint.bold(l)));
-        let verdict = brief(&words.verdict, width);
+        let verdict = brief(&layout::beside(&words.verdict, doc.layout.as_ref()), width);
         lines.extend(verdict.iter().map(|l| if words.actionable { paint.warn(l) } else { paint.good(l) }));
         lines.extend(sections::further_findings(e, width));
         let binding = clean(&e.binding.sentence());

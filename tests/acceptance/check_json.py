@@ -54,7 +54,7 @@ def commands(session, program, folder):
     yield "topo --measure", ["topo", "--measure", "--quick", "--json"]
     yield "doctor", ["doctor", "--json"]
     yield "list", ["list", "--json"]
-    for family in ("policies", "protocols", "machines", "rules", "backends", "columns", "formats", "analyses", "architectures", "tier-policies", "open-points", "experiments"):
+    for family in ("policies", "protocols", "realignments", "machines", "rules", "backends", "columns", "formats", "analyses", "architectures", "tier-policies", "open-points", "experiments"):
         yield f"list {family}", ["list", family, "--json"]
 
 

@@ -50,12 +50,13 @@ use homenode_command::instructions::{Between, Column, Instructions};
 use homenode_command::{Failure, Progress, machine, output};
 use homenode_machine::AccessClass;
 use homenode_sim::names::NameTable;
-use homenode_sim::realign::{Private, RealignError, Realigned, Realignment, Rule};
+use homenode_sim::realign::{Opening, Private, RealignError, Rule};
+use homenode_sim::shared::Start;
 use homenode_sim::{BoundMachine, Filtered, Objects, Passed, Setup, ThreadBinding, for_pieces};
 use homenode_sys::dir::create_new;
 use homenode_table::{Format, WriteError};
 use homenode_trace::dataset::DatasetReader;
-use homenode_trace::order::{Again, Order, OrderKind, Source, Stream};
+use homenode_trace::order::{Again, Order, OrderKind, Stream};
 use homenode_trace::{DataSource, Merged, Op, TraceError};
 use names::{NOWHERE, Now};
 use rows::{GROUP_ROWS, Row, Shape, Sink};
@@ -81,7 +82,7 @@ pub struct ExportRequest {
     pub block: Option<u64>,
     /// Threads to processors; the default rule if absent.
     pub map: Option<String>,
-    /// Words where [`Rule`] moves them, for pages of the placement block; as recorded if absent.
+    /// Data where a [`Rule`] moves it, for pages of the placement block; as recorded if absent.
     pub realign: Option<String>,
 }
 
@@ -100,7 +101,7 @@ pub fn export(request: &ExportRequest, progress: &mut dyn Progress) -> Result<u6
     let opened = open(&request.dataset)?;
     let bindings = bound_machine.bindings(&opened.reader).map_err(|e| Failure::usage(format!("--map: {e}")))?;
     let options = bound_machine.replay_options(&opened.reader);
-    let realignment = realignment(request, block_bytes, options.sampled.is_some())?;
+    let rule = realignment(request, options.sampled.is_some())?;
     let setup = Setup { machine: &bound_machine.machine, bindings: &bindings, block_bytes, options };
     let part = output::temporary(to);
     let failed = |e: &dyn std::fmt::Display| Failure::work(format!("cannot write {}: {e}", to.display()));
@@ -112,9 +113,10 @@ pub fn export(request: &ExportRequest, progress: &mut dyn Progress) -> Result<u6
         let names = NameTable::new(&opened.reader)?;
         let objects = || -> Box<dyn Objects + '_> { Box::new(names.follow()) };
         let mut again = Again { data: &opened.reader, kind: request.order };
-        let mut moved = realignment
-            .map(|how| Realigned::new(&mut again, &objects, &bindings, how, Private::Kept).map_err(Failure::usage))
-            .transpose()?;
+        let (objects, bindings, private): (&Start<'_>, &[_], _) = (&objects, &bindings, Private::Kept);
+        let what = Opening { source: &mut again, objects, bindings, page_bytes: block_bytes, private };
+        let moved = rule.map(|rule| rule.open(what)).transpose();
+        let mut moved = moved.map_err(|e| Failure::usage(format!("--realign: {e}")))?;
         let mut exporter = Exporter::new((sink, shape), setup, (&names, &opened.reader), progress)?;
         let mut order = Order::new(&opened.reader, request.order)?;
         exporter.moved = moved.as_mut().map(|m| m.stream(0)).transpose()?.map(Beside::new);
@@ -220,11 +222,10 @@ impl<'a> Exporter<'a> {
 }
 
 /// How words move, if they do.
-fn realignment(request: &ExportRequest, block_bytes: u64, sampled: bool) -> Result<Option<Realignment>, Failure> {
+fn realignment(request: &ExportRequest, sampled: bool) -> Result<Option<Rule>, Failure> {
     let Some(text) = &request.realign else { return Ok(None) };
     let wrong = |e: RealignError| Failure::usage(format!("--realign: {e}"));
-    let how = Rule::parse(text).map_err(wrong)?.of_pages(block_bytes);
-    how.check().map_err(wrong)?;
+    let rule = Rule::parse(text).map_err(wrong)?;
     if request.after_caches {
         return Err(Failure::usage("--realign is for references as recorded: leave --after-caches out"));
     }
@@ -232,7 +233,7 @@ fn realignment(request: &ExportRequest, block_bytes: u64, sampled: bool) -> Resu
         let name = request.dataset.display();
         return Err(Failure::usage(format!("{name} is sampled: --realign needs all references")));
     }
-    Ok(Some(how))
+    Ok(Some(rule))
 }
 
 /// A stream that is read beside another with the same references.

@@ -143,7 +143,7 @@ fn realigned_rows_are_the_same_with_other_addresses() {
         let failure = export(&ExportRequest { after_caches, ..request(Some(realign)) }, &mut ()).unwrap_err();
         assert!(failure.class == Class::Usage && failure.to_string().contains(word), "{failure}");
     };
-    refused("line", false, "--realign: there is no realignment 'line': word is one");
+    refused("line", false, "--realign: there is no realignment 'line': known are word, field");
     refused("word(0)", false, "window is 0");
     refused("word", true, "--after-caches");
 }

@@ -1,5 +1,6 @@
 //! The document that the three outputs are views of.
 use crate::compare::{Comparison, first_touch};
+use crate::layout::LayoutDoc;
 use crate::provenance::Provenance;
 use crate::sampling::SamplingDoc;
 use crate::source::Sources;
@@ -29,6 +30,9 @@ pub struct ReportDoc {
     pub blind: Vec<String>,
     /// One evaluation per machine and block size; the first one is what the finding is about.
     pub evaluations: Vec<Evaluation>,
+    /// What another layout of data would be worth to protocols of page coherence, with pages of the first evaluation; null on
+    /// machines without prices for them.
+    pub layout: Option<LayoutDoc>,
     /// A second recording beside the first evaluation: what was predicted and what came true.
     pub compare: Option<Comparison>,
     /// Sentences about the whole report, e.g. that the recording ended early.
@@ -56,6 +60,7 @@ impl ReportDoc {
             sampling: sampling(manifest, evaluations.first()),
             blind: blind_sentences(manifest),
             evaluations,
+            layout: None,
             compare: None,
             warnings,
             sources: Sources::new(),

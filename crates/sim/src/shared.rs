@@ -46,6 +46,7 @@ struct Known {
     from: u64,
     last: u64,
     space: u32,
+    row: u32,
     private: bool,
 }
 
@@ -67,20 +68,27 @@ impl<'a> Here<'a> {
     /// Whether memory is private that this reference is to.
     #[inline]
     pub(crate) fn is_private(&mut self, r: &Merged) -> bool {
-        let Some(&space) = self.spaces.get(r.thread as usize) else { return false };
+        self.at(r).1
+    }
+
+    /// The object row that a reference is to, and whether it is private.
+    #[inline]
+    pub(crate) fn at(&mut self, r: &Merged) -> (u32, bool) {
+        let Some(&space) = self.spaces.get(r.thread as usize) else { return (UNKNOWN_OBJECT, false) };
         let slot = ((r.addr >> 12) ^ (r.addr >> 22) ^ u64::from(space)) as usize % SLOTS;
         let known = &self.known[slot];
         if known.generation == self.generation && known.space == space && (known.from..=known.last).contains(&r.addr) {
-            return known.private;
+            return (known.row, known.private);
         }
         self.look_up(space, r.addr, slot)
     }
 
-    fn look_up(&mut self, space: u32, addr: u64, slot: usize) -> bool {
+    fn look_up(&mut self, space: u32, addr: u64, slot: usize) -> (u32, bool) {
         let range = self.objects.at(space, addr);
         let private = range.object != UNKNOWN_OBJECT && self.objects.object(range.object).kind == PRIVATE;
-        self.known[slot] = Known { generation: self.generation, from: range.from, last: range.last, space, private };
-        private
+        let (generation, row) = (self.generation, range.object);
+        self.known[slot] = Known { generation, from: range.from, last: range.last, space, row, private };
+        (row, private)
     }
 
     /// The next event.

@@ -3,7 +3,7 @@ use crate::resolved::ResolvedStudy;
 use crate::spill::FileSpill;
 use crate::store::ResultStore;
 use homenode_command::{Failure, output};
-use homenode_sim::Realignment;
+use homenode_sim::realign::Rule;
 use homenode_study::analyses::AnalysisError;
 use homenode_study::{Layout, Partition, Partitioner, Question, StudyError};
 use homenode_trace::order::Source;
@@ -21,8 +21,8 @@ const REGION_BYTES_MIN: u64 = 4096;
 const WINDOW_REF_BYTES: u64 = 120;
 
 /// Memory that a window takes while its words move, in bytes.
-pub(crate) fn window_bytes(how: Realignment) -> u64 {
-    how.window * WINDOW_REF_BYTES
+pub(crate) fn window_bytes(rule: Rule) -> u64 {
+    rule.window() * WINDOW_REF_BYTES
 }
 
 /// References between two reports of progress.

@@ -160,7 +160,7 @@ pub fn finish(
 
 /// Memory that one worker needs at least, in bytes.
 fn worker_bytes(study: &Study) -> u64 {
-    let window = |r: &Rule| cut::window_bytes(r.of_pages(0));
+    let window = |r: &Rule| cut::window_bytes(*r);
     WORKER_BYTES_MIN + study.realign.iter().map(window).max().unwrap_or(0)
 }
 

@@ -15,10 +15,11 @@ pub(crate) fn notes(resolved: &ResolvedStudy) -> Result<Vec<String>, Failure> {
     if resolved.traces.iter().any(|t| t.sampled.is_some()) {
         notes.push("sampled traces: see mcpr_low and mcpr_high, and note for what cannot be known".to_owned());
     }
-    if !resolved.study.realign.is_empty() {
-        let what = "realigned rows: in each window, words of falsely shared pages that one processor uses lie in pages of its own; \
-                    moves cost nothing: a bound for a change of layout, not a policy";
-        notes.push(what.to_owned());
+    for rule in &resolved.study.realign {
+        let note = rule.spec().note.to_owned();
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
     }
     if resolved.wants_parts() {
         notes.push(

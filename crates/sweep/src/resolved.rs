@@ -7,7 +7,7 @@ use homenode_base::NodeId;
 use homenode_command::Failure;
 use homenode_command::dataset::{Opened, open, refs};
 use homenode_machine::{BindingSummary, Machine, ThreadMap, ThreadTable};
-use homenode_sim::realign::{Realignment, Rule};
+use homenode_sim::realign::Rule;
 use homenode_sim::{ReplayOptions, ThreadBinding};
 use homenode_study::{Question, Want};
 use homenode_trace::dataset::DatasetReader;
@@ -107,7 +107,7 @@ impl ResolvedStudy {
     /// Each realignment, with the block size it is for if each has its own.
     fn realigned(&self) -> impl Iterator<Item = (Rule, Option<u64>)> + use<'_> {
         self.study.realign.iter().flat_map(|realign| {
-            let sizes: Vec<Option<u64>> = match realign.page_bytes {
+            let sizes: Vec<Option<u64>> = match realign.page_bytes() {
                 Some(_) => vec![None],
                 None => self.study.blocks.iter().copied().map(Some).collect(),
             };
@@ -270,9 +270,9 @@ impl Replay {
     pub(crate) fn order(self) -> OrderKind {
         self.seed.map_or(OrderKind::Model, |seed| OrderKind::Recorded { seed })
     }
-    /// How and by which pages words are realigned.
-    pub(crate) fn realignment(self) -> Option<Realignment> {
-        self.realigned.map(|(realign, block)| realign.of_pages(block.unwrap_or_default()))
+    /// How words are realigned, and for which simulated pages if that matters.
+    pub(crate) fn realignment(self) -> Option<(Rule, u64)> {
+        self.realigned.map(|(rule, block)| (rule, block.or(rule.page_bytes()).unwrap_or_default()))
     }
     /// What is done to the order, in words.
     pub(crate) fn disturbed(self) -> Option<String> {

@@ -9,7 +9,8 @@ use crate::{analyses, answers};
 use homenode_command::{Failure, output};
 use homenode_sim::Objects;
 use homenode_sim::names::NameTable;
-use homenode_sim::realign::{Private, Realigned};
+use homenode_sim::realign::{Opening, Private};
+use homenode_sim::shared::Start;
 use homenode_study::analyses::{AnalysisError, Perturbed};
 use homenode_study::{Partition, SharedRefs, StudyError, answer};
 use homenode_sys::clock::ThreadClock;
@@ -65,13 +66,15 @@ impl<'a> Worker<'a> {
         }
         let partition = match (&names, replay.realignment()) {
             (None, _) => self.cutter.partition_of(&question, &to, source, told),
-            (Some(names), Some(how)) => {
+            (Some(names), Some((rule, page_bytes))) => {
                 let objects = || -> Box<dyn Objects + '_> { Box::new(names.follow()) };
                 let bindings = self.cutter.resolved.realigning_bindings(replay.trace)?;
-                let mut moved = Realigned::new(source, &objects, &bindings, how, Private::LeftOut)
+                let (objects, bindings, private): (&Start<'_>, _, _) = (&objects, &*bindings, Private::LeftOut);
+                let mut moved = rule
+                    .open(Opening { source, objects, bindings, page_bytes, private })
                     .map_err(|e| Failure::usage(format!("realign: {e}")))?;
-                let memory_bytes = self.cutter.memory_bytes.saturating_sub(window_bytes(how));
-                Cutter { memory_bytes, ..self.cutter }.partition_of(&question, &to, &mut moved, told)
+                let memory_bytes = self.cutter.memory_bytes.saturating_sub(window_bytes(rule));
+                Cutter { memory_bytes, ..self.cutter }.partition_of(&question, &to, &mut *moved, told)
             }
             (Some(names), None) => {
                 let objects = || -> Box<dyn Objects + '_> { Box::new(names.follow()) };

@@ -7,6 +7,7 @@ use homenode_coherence::protocols::ALL;
 use homenode_command::{Class, Failure};
 use homenode_machine::models;
 use homenode_sim::names::NameTable;
+use homenode_sim::realign::fields::Relocated;
 use homenode_sim::realign::{Private, Realigned, Realignment};
 use homenode_sim::{Objects, bindings};
 use homenode_study::{Question, SharedRefs, plain};
@@ -177,6 +178,50 @@ fn realigned_rows_are_what_the_plain_engine_says_of_realigned_references() {
     let head = text.lines().find(|l| l.contains("over optimum")).expect("a table");
     assert!(head.split_whitespace().rev().take(2).eq(["gain", "word(2000,1024,900)"]), "{head}");
     assert!(text.contains("moves cost nothing"));
+}
+
+#[test]
+fn rows_laid_out_by_field_are_what_the_plain_engine_says_of_relocated_references() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let mut program = Builder::new(4);
+    program.alloc(0, 0x40_0000, 4096, &[]).spawn_all();
+    for i in 0..4000u64 {
+        let thread = (i % 4) as u32;
+        let addr = 0x40_0000 + if i % 16 < 4 { 2048 } else { u64::from(thread) * 8 + i / 400 * 32 };
+        if i % 3 == 0 {
+            program.write(thread, addr)
+        } else {
+            program.read(thread, addr)
+        };
+    }
+    support::write(&*program.store(), &folder.path().join("x.hnt"));
+    let realign = ["field", "field(256)"].map(str::to_owned).to_vec();
+    let asked_for = Inline { realign, ..inline(folder.path(), "upt,inv-del(4)") };
+    let doc = asked(asked_for, folder.path(), "a.sweep").expect("a sweep");
+
+    let (reader, machine) = (program.open().expect("valid"), models::find("markatos").expect("in the registry"));
+    let map = homenode_sim::thread_map(&reader, &machine, None).expect("bindings");
+    let bound = bindings(&map, |t| reader.address_space(t));
+    let names = NameTable::new(&reader).expect("events agree");
+    let got = rows(&doc);
+    assert_eq!(got.len(), 3 * 11 * 3);
+    let mut cheaper = 0;
+    for (row, before) in got[33..].iter().zip((0..2).flat_map(|_| &got[..33])) {
+        let block: u64 = row["block_bytes"].parse().expect("a number");
+        let page = if row["realigned"] == "field" { block } else { 256 };
+        let objects = || -> Box<dyn Objects + '_> { Box::new(names.follow()) };
+        let mut all = Again { data: &reader, kind: OrderKind::Model };
+        let mut source = Relocated::new(&mut all, &objects, &bound, page, Private::LeftOut);
+        let refs = rest(&mut *source.stream(0).expect("in order")).expect("in order");
+        let mut question = Question::new(vec![machine.clone()], vec![bound.clone()], vec![block]);
+        question.protocols = ["upt", "inv-del(4)"].map(|p| Choice::parse(p).expect("a protocol")).to_vec();
+        let want = plain::answer(&question, &refs).expect("an answer");
+        let want = want.rows.iter().find(|r| r.what.key(&question) == row["what"]).expect("a row");
+        assert_eq!(row["cost"], want.cost.0.to_string(), "{row:?}");
+        cheaper += u32::from(want.cost.0 < before["cost"].parse().expect("a number"));
+    }
+    assert!(cheaper > 40, "what each thread uses alone lies apart: {cheaper}");
+    assert!(doc.to_text().contains("one layout for the whole run"));
 }
 
 #[test]

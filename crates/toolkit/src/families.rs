@@ -39,6 +39,7 @@ type Family = (&'static str, &'static str, fn() -> Vec<Member>);
 pub const FAMILIES: &[Family] = &[
     ("policies", "placement policies, on-line and off-line", policies),
     ("protocols", "protocols of page coherence, for `sweep --protocols`", protocols),
+    ("realignments", "other layouts of data, for `sweep --realign`", realignments),
     ("machines", "machine models", machines),
     ("rules", "affinity rules: from counts to homes", rules),
     ("backends", "ways to see what a program does to memory", backends),
@@ -116,6 +117,14 @@ fn protocols() -> Vec<Member> {
         }
     };
     homenode_coherence::protocols::ALL.iter().map(row).collect()
+}
+
+fn realignments() -> Vec<Member> {
+    let row = |s: &&'static homenode_sim::realign::rules::Spec| Member {
+        details: s.params.iter().map(parameter).collect(),
+        ..member(s.name, s.summary)
+    };
+    homenode_sim::realign::rules::ALL.iter().map(row).collect()
 }
 
 fn columns() -> Vec<Member> {

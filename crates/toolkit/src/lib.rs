@@ -7,7 +7,7 @@
 //! **Invariant:** nothing is computed here that another command needs too; every failure is a
 //! [`Failure`](homenode_command::Failure) that says whose fault it is and what to do.
 //!
-//! Reading order: [`families`], `record`, `import`, `maintain`, `info`, `report`, `sources`, `sim_memory`, `sim_tiers`,
+//! Reading order: [`families`], `record`, `import`, `maintain`, `info`, `report`, `layout`, `sources`, `sim_memory`, `sim_tiers`,
 //! [`topo`](mod@topo), [`doctor`](mod@doctor).
 //!
 //! ```
@@ -51,6 +51,7 @@ pub mod doctor;
 pub mod families;
 mod import;
 mod info;
+mod layout;
 mod maintain;
 mod record;
 mod report;

@@ -1,10 +1,11 @@
 //! `homenode report`: where pages should live, what that is worth and what to change.
 use crate::info::{provenance, unseen};
+use crate::layout::{Asked, advise};
 use homenode_command::dataset::{Opened, open, refs};
 use homenode_command::{Failure, Progress, machine};
 use homenode_placement::policies::{self, Choice};
 use homenode_report::units::{self, CostUnit};
-use homenode_report::{Comparison, ReportDoc};
+use homenode_report::{Comparison, LayoutDoc, ReportDoc};
 use homenode_sim::evaluation::BindingRow;
 use homenode_sim::names::NameTable;
 use homenode_sim::{
@@ -13,7 +14,7 @@ use homenode_sim::{
 };
 use homenode_trace::TraceError;
 use homenode_trace::dataset::{DatasetReader, MANIFEST_FILE};
-use homenode_trace::order::{Apart, Order, OrderKind, Piece, Source, Stream};
+use homenode_trace::order::{Again, Apart, Order, OrderKind, Piece, Source, Stream};
 use std::path::{Path, PathBuf};
 
 /// Further merges on which policies are run where the order was recorded: three seeds in all.
@@ -72,6 +73,7 @@ pub fn report(request: &ReportRequest, progress: &mut dyn Progress) -> Result<Re
     let facts = provenance(&request.dataset, &opened.reader, order);
     let mut doc = ReportDoc::new(opened.reader.manifest(), facts, evaluations);
     doc.blind = unseen(&opened.reader);
+    doc.layout = plan.layout(&opened.reader, &doc.evaluations[0], progress)?;
     let written = std::fs::metadata(request.dataset.join(MANIFEST_FILE)).and_then(|m| m.modified());
     doc.sources = crate::sources::read(&doc, opened.reader.symbols(), written.ok());
     if let (Some(path), Some(second)) = (&request.compare, &second) {
@@ -162,6 +164,34 @@ impl Plan<'_> {
             evaluation.verified = Some(verified(&mut source, &context, &evaluation)?);
         }
         Ok(evaluation)
+    }
+
+    /// What another layout would be worth, on machines with prices for protocols of page coherence.
+    fn layout(
+        &self,
+        reader: &DatasetReader,
+        first: &Evaluation,
+        whole: &mut Whole<'_>,
+    ) -> Result<Option<LayoutDoc>, Failure> {
+        let machine = &self.bound_machine.machine;
+        if machine.sections.coherence.is_none() {
+            return Ok(None);
+        }
+        let map = self.bound_machine.map(reader).map_err(|e| Failure::usage(format!("--map: {e}")))?;
+        let bindings = homenode_sim::bindings(&map, |t| reader.address_space(t));
+        let (names, crowded) = (NameTable::new(reader)?, map.summary().shared_cpus > 0);
+        let asked = Asked {
+            machine,
+            bindings: &bindings,
+            page_bytes: self.blocks[0],
+            percent: self.request.threshold_percent,
+            names: &names,
+            refs: refs(reader),
+            crowded,
+        };
+        whole.progress.at("trying layouts", whole.total, Some(whole.total));
+        let mut source = Again { data: reader, kind: self.request.order };
+        advise(&asked, &mut source, first).map(Some)
     }
 
     /// How often an evaluation reads the references at most: once for everything, for the findings one by one, for all of

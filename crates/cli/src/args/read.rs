@@ -77,9 +77,8 @@ pub(crate) struct Export {
     /// Threads to processors, as in `homenode report`.
     #[arg(long)]
     pub(crate) map: Option<String>,
-    /// Where words would be if what is private in a falsely shared page lay in a page of its processor's own, as in
-    /// `homenode sweep --realign`, for pages of --block bytes: word, or word(WINDOW,PAGE,SHARE). The rows are the same;
-    /// a word that moved has an address above 2^47.
+    /// Where data would be if it were laid out as by `homenode sweep --realign`, for pages of --block bytes: word,
+    /// word(WINDOW,PAGE,SHARE) or field. The rows are the same; what moved has an address above 2^47.
     #[arg(long, value_name = "HOW", conflicts_with = "after_caches")]
     pub(crate) realign: Option<String>,
     /// Order of the rows.

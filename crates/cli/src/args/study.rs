@@ -8,7 +8,7 @@ use std::path::PathBuf;
   homenode sweep study.toml
   homenode sweep lu.hnt --blocks 64..8192 --machines cc,numa --policies 'ace,delay(100)'
   homenode sweep lu.hnt --protocols all --counters --blocks 64..65536
-  homenode sweep lu.hnt --protocols all --blocks 64..65536 --realign word
+  homenode sweep lu.hnt --protocols all --blocks 64..65536 --realign word --realign field
   homenode sweep lu.hnt --analysis false-sharing,tlb --blocks 64..4096
   homenode sweep lu.hnt sor.hnt --machines numa,mine.toml --optimum parts -o numbers.parquet
   duckdb -c \"select machine, what, mcpr from 'lu.sweep/results.parquet' order by mcpr\"
@@ -19,7 +19,7 @@ A study names what varies; costs are whole numbers in the machine's unit:
   machines = [\"ace\", \"mine.toml\"]    # names, families, files
   policies = [\"first-touch\", \"ace(1..8)\", \"delay(100..1000:100)\"]
   protocols = [\"all\"]                # homenode list protocols
-  realign = [\"word\"]                # protocols on realigned references too
+  realign = [\"word\", \"field\"]       # protocols on realigned references too
   analyses = [\"false-sharing\"]       # homenode list analyses
   optimum = \"parts\"                  # cost (default), parts with moves and copies, none
   [[machine]]
@@ -54,10 +54,12 @@ pub(crate) struct Sweep {
     /// page.
     #[arg(long, requires = "protocols")]
     pub(crate) counters: bool,
-    /// With --protocols: also on references realigned word by word, beside those as they are: what is private in a falsely
-    /// shared page moves to a page of its processor's own. word, word(WINDOW) for windows of so many references, or
-    /// word(WINDOW,PAGE,SHARE): candidates by pages of PAGE bytes instead of each simulated size (0); windows as if SHARE
-    /// in a thousand references were shared, for recordings without private ones.
+    /// With --protocols: also on data laid out otherwise, beside the references as they are (`homenode list realignments`).
+    /// word: word by word and window by window, what is private in a falsely shared page moves to a page of its
+    /// processor's own; word(WINDOW,PAGE,SHARE): windows of so many references; candidates by pages of PAGE bytes
+    /// instead of each simulated size (0); windows as if SHARE in a thousand references were shared, for recordings
+    /// without private ones. field: one layout for the whole run, fields and elements padded, separated or grouped;
+    /// field(PAGE): that for pages of PAGE bytes.
     #[arg(long, value_name = "HOW", requires = "protocols")]
     pub(crate) realign: Vec<String>,
     /// The optimum: cost, parts (moves and copies too) or none [default: cost; with --protocols alone none]

@@ -7,6 +7,7 @@ use crate::doc::ReportDoc;
 use crate::headline::{
     all_changes, best_placement, capitalised, comparison, decapitalised, headline, kind_name, named, placement_words,
 };
+use crate::layout;
 use crate::provenance::Provenance;
 use crate::sampling::share_with_interval;
 use crate::source::Sources;
@@ -52,6 +53,9 @@ pub(super) fn evaluation(out: &mut String, doc: &ReportDoc, e: &Evaluation, i: u
     if let Some(s) = &doc.sampling {
         sampling::section(out, s);
     }
+    if let (0, Some(l)) = (i, &doc.layout) {
+        section(out, "Layout of data for page coherence", &l.sentence, &tables::layout(l));
+    }
     section(out, "Policies against the optimum", &policies_intro(e), &policies(e, i));
     section(
         out,
@@ -92,7 +96,7 @@ fn hero(out: &mut String, doc: &ReportDoc, e: &Evaluation) {
     out.push_str(&format!(
         "<section class=\"hero {tone}\">\n<h1>{}</h1>\n<p class=\"verdict\">{}</p>\n",
         prose(&words.cost),
-        prose(&words.verdict)
+        prose(&layout::beside(&words.verdict, doc.layout.as_ref()))
     ));
     out.push_str("<dl class=\"figures\">\n");
     for (name, value, note) in figures(e) {

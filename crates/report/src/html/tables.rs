@@ -4,6 +4,7 @@ use super::escape::{esc, name, prose};
 use super::view;
 use crate::compare::{first_touch, share};
 use crate::headline::bound_name;
+use crate::layout::{LayoutChange, LayoutDoc, LayoutSize};
 use crate::sampling::{range, share_with_interval};
 use crate::text::sorted;
 use crate::units::{CostUnit, bytes, count, factor, percent, ranges};
@@ -81,6 +82,35 @@ fn count_cell(n: u64) -> Cell {
 /// A share.
 fn share_cell(share: f64) -> Cell {
     num(&percent(share)).key(share)
+}
+
+/// Changes of layout, and costs by page size.
+pub(super) fn layout(l: &LayoutDoc) -> String {
+    let unit = CostUnit::of(&l.unit);
+    let change =
+        |c: &LayoutChange| vec![code(&c.object), text(c.kind.name()), raw(prose(&c.advice)), cost_cell(&unit, c.worth)];
+    let size = |s: &LayoutSize| {
+        let saved = share(s.before.cost - s.after.cost, s.before.cost);
+        let cells = [&s.before, &s.after].map(|p| [cost_cell(&unit, p.cost), code(&p.protocol)]);
+        let ends = [num(&bytes(s.page_bytes)).key(s.page_bytes as f64), share_cell(saved)];
+        let [first, last] = ends;
+        [first].into_iter().chain(cells.into_iter().flatten()).chain([last]).collect()
+    };
+    let mut out = String::new();
+    if !l.changes.is_empty() {
+        let heads = [("object", false), ("change", false), ("what to do", false), ("worth", true)];
+        out += &table("Changes of layout", &heads, l.changes.iter().map(change).collect());
+        let heads = [
+            ("pages", true),
+            ("before", true),
+            ("protocol", false),
+            ("after", true),
+            ("protocol", false),
+            ("saved", true),
+        ];
+        out += &table("Cheapest protocol by page size", &heads, l.sizes.iter().map(size).collect());
+    }
+    out
 }
 
 /// A table in a scrolling frame; `heads` are (text, is a number).

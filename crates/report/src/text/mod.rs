@@ -4,7 +4,7 @@ mod sections;
 mod terminal;
 
 use crate::doc::ReportDoc;
-use crate::headline;
+use crate::{headline, layout};
 use homenode_sim::Verified;
 use homenode_sim::evidence::Doubt;
 use homenode_table::clean;
@@ -46,18 +46,19 @@ pub fn render(doc: &ReportDoc, style: Style) -> String {
         return join(lines);
     }
     let policies = sections::policies(e, width, paint);
+    let mut layout = sections::layout(doc, width, paint);
     let mut others = sections::other_evaluations(doc, width, paint);
     let mut patterns = sections::patterns(e, width, paint);
     let height = |b: &Vec<String>| if b.is_empty() { 0 } else { b.len() + 1 };
     let mut room = SCREEN_LINES.saturating_sub(lines.len() + height(&policies));
-    for block in [&mut tail, &mut others, &mut patterns] {
+    for block in [&mut tail, &mut layout, &mut others, &mut patterns] {
         if height(block) > room {
             block.clear();
         }
         room -= height(block);
     }
     let tables = sections::fit(sections::tables(e), room, width, paint);
-    let blocks = [policies, others].into_iter().chain(tables).chain([patterns]).filter(|b| !b.is_empty());
+    let blocks = [policies, layout, others].into_iter().chain(tables).chain([patterns]).filter(|b| !b.is_empty());
     for block in blocks {
         lines.extend(block);
         lines.push(String::new());
@@ -81,7 +82,7 @@ fn heading(doc: &ReportDoc, width: usize, paint: Paint) -> Vec<String> {
     if let Some(e) = doc.evaluations.first() {
         let words = headline::headline(e);
         lines.extend(brief(&words.cost, width).iter().map(|l| paint.bold(l)));
-        let verdict = brief(&words.verdict, width);
+        let verdict = brief(&layout::beside(&words.verdict, doc.layout.as_ref()), width);
         lines.extend(verdict.iter().map(|l| if words.actionable { paint.warn(l) } else { paint.good(l) }));
         lines.extend(sections::further_findings(e, width));
         let binding = clean(&e.binding.sentence());

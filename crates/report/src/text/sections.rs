@@ -3,6 +3,7 @@ use super::terminal::{Paint, cut_end, render, wrap};
 use crate::compare::{first_touch, share};
 use crate::doc::ReportDoc;
 use crate::headline::{best_placement, bound_name, named};
+use crate::layout::LayoutVerdict;
 use crate::sampling::{range, share_with_interval};
 use crate::units::{CostUnit, bytes, count, factor, percent, plural, ranges};
 use homenode_base::TotalCost;
@@ -22,6 +23,8 @@ const TRUST_LINES: usize = 4;
 const POLICIES: usize = 10;
 /// Bounds in the table.
 const BOUNDS: usize = 4;
+/// Changes of layout that are spelt out.
+const LAYOUT_CHANGES: usize = 3;
 /// Findings named in the heading after the first.
 const FURTHER: usize = 3;
 
@@ -159,6 +162,33 @@ fn bar(share: f64, width: usize) -> String {
     let eighths = (share.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
     let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
     format!("{}{rest}", "█".repeat(eighths / 8))
+}
+
+/// Another layout of data: what can be said, what to change, and what it would be worth by page size.
+pub(super) fn layout(doc: &ReportDoc, width: usize, paint: Paint) -> Vec<String> {
+    let Some(l) = &doc.layout else { return Vec::new() };
+    let unit = CostUnit::of(&l.unit);
+    let mut lines = wrap(&clean(&l.sentence), width, 0);
+    for c in l.changes.iter().take(LAYOUT_CHANGES) {
+        let words = format!("  {} (worth {})", c.advice.trim_end_matches('.'), unit.cost(c.worth));
+        lines.extend(wrap(&clean(&words), width, 4));
+    }
+    if l.changes.len() > LAYOUT_CHANGES {
+        lines.push(format!("  and {} more with --json or -o report.html", l.changes.len() - LAYOUT_CHANGES));
+    }
+    if l.verdict != LayoutVerdict::Advice {
+        return lines;
+    }
+    let head = ["before", "after"].map(|when| [Column::number(when), Column::words("protocol", 8)]);
+    let columns = [Column::words("Pages", 8)].into_iter().chain(head.into_iter().flatten());
+    let mut table = Table::new(columns.chain([Column::number("saved")]).collect());
+    for s in &l.sizes {
+        let costs = [&s.before, &s.after].map(|p| [unit.cost(p.cost), p.protocol.clone()]);
+        let saved = percent(share(s.before.cost - s.after.cost, s.before.cost));
+        table.push_words([bytes(s.page_bytes)].into_iter().chain(costs.into_iter().flatten()).chain([saved]));
+    }
+    lines.extend(render(&table, width, paint));
+    lines
 }
 
 /// One line for each evaluation after the first.

@@ -10,12 +10,15 @@
 //! moves takes room for its widest reference in that window, so that locations do not overlap where they go unless they
 //! overlapped before; a reference that spans two words goes where the first does.
 //!
-//! Reading order: [`words`] (the transform), [`stream`] (a source transformed), [`rule`] (as text). The slow obvious way is in `crates/sim/tests/realign.rs`.
-pub mod rule;
+//! [`fields`] is another realignment: one layout for the whole run.
+//!
+//! Reading order: [`words`] (the transform), [`stream`] (a source transformed), [`fields`], [`rules`] (all of them, as text). The slow obvious way is in `crates/sim/tests/realign.rs`.
+pub mod fields;
+pub mod rules;
 pub mod stream;
 pub mod words;
 
-pub use rule::{Rule, WORD};
+pub use rules::{Opening, Rule};
 pub use stream::{Private, Realigned};
 pub use words::Realigner;
 
@@ -81,7 +84,7 @@ pub enum RealignError {
     #[error("realignment by pages of {0} bytes is not possible: powers of two from a word to 1 GiB are")]
     Page(u64),
     /// No such realignment.
-    #[error("there is no realignment '{0}': {WORD} is one")]
+    #[error("there is no realignment '{0}': known are {known}", known = rules::names().collect::<Vec<_>>().join(", "))]
     Unknown(String),
     /// A text that is none.
     #[error("realignment '{0}': {1}")]

@@ -1,17 +1,17 @@
 //! Realignments, as lists.
 use super::SpecError;
 use super::blocks::apart;
-use homenode_sim::realign::{RealignError, Rule, WORD};
+use homenode_sim::realign::{RealignError, Rule, rules};
 
 /// Reads realignments separated by commas, each once.
 ///
 /// # Errors
-/// No such realignment (with the one that there is), or a parameter out of range.
+/// No such realignment (with those that there are), or a parameter out of range.
 pub fn realigns<'a>(items: impl IntoIterator<Item = &'a str>) -> Result<Vec<Rule>, SpecError> {
     let mut all: Vec<Rule> = Vec::new();
     for item in items.into_iter().flat_map(apart) {
         let rule = Rule::parse(item).map_err(|e| match e {
-            RealignError::Unknown(given) => SpecError::unknown("realignment", &given, [WORD]),
+            RealignError::Unknown(given) => SpecError::unknown("realignment", &given, rules::names()),
             other => SpecError::new(other.to_string()),
         })?;
         if !all.contains(&rule) {

@@ -53,15 +53,8 @@ impl Queue {
         if !self.far.is_empty() && self.near.first().is_none_or(|last| last.key < event.key) {
             return self.far.push(Reverse(event));
         }
-        let mut at = self.near.len();
-        self.near.push(event);
-        while let Some(before) = at.checked_sub(1)
-            && self.near[before].key < event.key
-        {
-            self.near[at] = self.near[before];
-            at = before;
-        }
-        self.near[at] = event;
+        let sooner = self.near.iter().rev().take_while(|e| e.key < event.key).count();
+        self.near.insert(self.near.len() - sooner, event);
         if self.near.len() > NEAR {
             self.far.extend(self.near.drain(..NEAR / 2).map(Reverse));
         }

@@ -3,7 +3,6 @@ use super::error::TimedError;
 use super::grants::{Deed, Grants, Object};
 use super::memory::{Access, Effects, Gaps, Memory};
 use super::messages::{Messages, Moved, Role, Waits};
-use super::path::Path;
 use super::queue::{self, Queue};
 use super::thread::{Doing, Thread, Times};
 use homenode_base::spaces::tag;
@@ -215,7 +214,10 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
             self.memory.miss(access, at, &mut effects);
         }
         self.withdraw(at, &effects.withdrawn);
-        effects.posted.iter().for_each(|path| self.send(thread, path, Role::Posted, at));
+        for path in &effects.posted {
+            let begun = self.messages.begin(thread, path, Role::Posted);
+            self.sent(begun, at);
+        }
         let t = &mut self.threads[thread as usize];
         let begins = at + effects.before.cycles();
         t.spend(effects.before.base, at + effects.before.base, |t| &mut t.kernel_base);
@@ -230,27 +232,39 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
         } else {
             t.done(begins);
             t.after = effects.after;
-            self.ask(thread, Doing::Misses { private: effects.private }, &effects, begins);
+            let first = self.ask(thread, Doing::Misses { private: effects.private }, &effects, begins);
+            match begins == at {
+                true => self.sent(first, at),
+                false => self.queue.push(queue::Event::message(begins, first.1, first.0)),
+            }
         }
         self.effects = effects;
     }
 
-    /// Sends a thread's request.
-    fn ask(&mut self, thread: u32, doing: Doing, effects: &Effects, now: u64) {
+    /// A thread's request; its number, and its place among messages of one time.
+    fn ask(&mut self, thread: u32, doing: Doing, effects: &Effects, now: u64) -> (u32, u64) {
         let t = &mut self.threads[thread as usize];
         (t.doing, t.since) = (doing, now);
         t.outstanding = 1;
-        self.send(thread, &effects.first, Role::First, now);
+        let first = self.messages.begin(thread, &effects.first, Role::First);
         // They go out when it is through, as the next ones of this thread, which does nothing else meanwhile.
-        let then = effects.then.iter().map(|path| self.messages.begin(thread, path, Role::Awaited));
-        let t = &mut self.threads[thread as usize];
         t.then.clear();
-        t.then.extend(then);
+        for path in &effects.then {
+            t.then.push(self.messages.begin(thread, path, Role::Awaited));
+        }
+        first
     }
 
-    fn send(&mut self, thread: u32, path: &Path, role: Role, now: u64) {
-        let (number, order) = self.messages.begin(thread, path, role);
-        self.queue.push(queue::Event::message(now, order, number));
+    /// A message goes out now, and nothing is still to be done now that comes before it but what is in the queue: if there is nothing
+    /// either, it need not stand there itself.
+    fn sent(&mut self, (number, order): (u32, u64), now: u64) {
+        let event = queue::Event::message(now, order, number);
+        if self.queue.is_next(event) {
+            self.happened = u32::MAX;
+            self.message(number, now);
+        } else {
+            self.queue.push(event);
+        }
     }
 
     /// Cuts the runs of those that lose lines.
@@ -282,7 +296,7 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
         if role == Role::First {
             let then = std::mem::take(&mut t.then);
             t.outstanding += then.len() as u32;
-            then.iter().for_each(|&(number, order)| self.queue.push(queue::Event::message(now, order, number)));
+            then.iter().for_each(|&begun| self.sent(begun, now));
             self.threads[thread as usize].then = then;
         }
         if self.threads[thread as usize].outstanding == 0 {
@@ -348,7 +362,9 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
         effects.clear();
         let processor = self.threads[thread as usize].processor;
         self.memory.synchronise(processor, object.1 ^ tag(object.0), &mut effects);
-        self.ask(thread, doing, &effects, now);
+        // Who else is let go now may come before it.
+        let (number, order) = self.ask(thread, doing, &effects, now);
+        self.queue.push(queue::Event::message(now, order, number));
         self.effects = effects;
     }
 

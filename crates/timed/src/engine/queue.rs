@@ -60,6 +60,15 @@ impl Queue {
         }
     }
 
+    /// Whether an event would be the next one.
+    #[inline]
+    pub(super) fn is_next(&self, event: Event) -> bool {
+        match self.near.last() {
+            Some(next) => event.key < next.key,
+            None => self.far.is_empty(),
+        }
+    }
+
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Event> {
         let next = self.near.pop();
@@ -85,7 +94,7 @@ mod tests {
     fn events_come_in_the_order_of_time_kind_and_number() {
         for (seed, spread, most) in [(3, 50, 4), (4, 3000, 6), (5, 5, 4)] {
             let mut rng = Rng::new(seed);
-            let (mut queue, mut slow, mut now) = (Queue::default(), Vec::new(), 0);
+            let (mut queue, mut slow, mut now, mut nexts) = (Queue::default(), Vec::new(), 0, 0);
             for n in 0..20_000u32 {
                 for _ in 0..rng.below(most) {
                     let far = if rng.below(20) == 0 { rng.below(1 << 40) } else { 0 };
@@ -96,8 +105,12 @@ mod tests {
                         false => Event::turn(time, id as u32, n.into()),
                     };
                     assert_eq!((event.time(), event.thread()), (time, (!message).then_some(id as u32)));
+                    let place = (time, message, if message { id << 40 } else { id });
+                    let first = slow.iter().all(|s: &(u64, bool, u64, u64)| (s.0, s.1, s.2) > place);
+                    assert!(first || !queue.is_next(event), "{place:?}");
+                    nexts += u32::from(queue.is_next(event));
                     queue.push(event);
-                    slow.push((time, message, if message { id << 40 } else { id }, event.number));
+                    slow.push((place.0, place.1, place.2, event.number));
                 }
                 for _ in 0..rng.below(4) {
                     slow.sort_unstable_by_key(|e| Reverse(*e));
@@ -106,6 +119,7 @@ mod tests {
                     now = got.map_or(now, |g| g.0);
                 }
             }
+            assert!(nexts > 100, "{nexts}");
         }
     }
 }

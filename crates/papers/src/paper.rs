@@ -28,6 +28,6 @@ pub(crate) struct Job<'a> {
     pub(crate) only: &'a [String],
     /// One of [`SIZES`].
     pub(crate) size: &'a str,
-    /// An empty folder for programs and recordings.
+    /// A folder for programs and recordings, which may have those of a run that was killed.
     pub(crate) folder: &'a Path,
 }

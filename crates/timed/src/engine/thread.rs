@@ -72,7 +72,7 @@ pub(super) struct Place {
 /// One reference.
 #[derive(Clone, Copy, Debug)]
 struct Step {
-    /// Its first line, times two; one more if it writes.
+    /// First line, times two; one more if it writes.
     first: u64,
     /// How many lines follow.
     more: u32,
@@ -91,7 +91,7 @@ pub(super) struct Thread {
     pub(super) turn: u64,
     /// Messages that it waits for.
     pub(super) outstanding: u32,
-    /// Those that go out when its request is through: numbers, and places among messages of one time.
+    /// Messages that go out when its request is through: numbers, and places among messages of one time.
     pub(super) then: Vec<(u32, u64)>,
     pub(super) after: Kernel,
     steps: Vec<Step>,

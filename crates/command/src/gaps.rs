@@ -43,9 +43,10 @@ impl<'d> Source<'d> {
             memo: vec![((0, 0), None); 1 << MEMO_BITS],
             bytes: Vec::new(),
             frame: DecodedFrame::default(),
+            known: Known::default(),
         }
     }
-    /// Of the run begun last.
+    /// Of the run that ended last.
     pub fn known(&self) -> Known {
         self.known.get()
     }
@@ -74,6 +75,13 @@ pub struct Run<'d, 's> {
     memo: Vec<Pair>,
     bytes: Vec<u8>,
     frame: DecodedFrame,
+    known: Known,
+}
+
+impl Drop for Run<'_, '_> {
+    fn drop(&mut self) {
+        self.source.known.set(self.known);
+    }
 }
 
 impl Run<'_, '_> {
@@ -115,8 +123,9 @@ impl Gaps for Run<'_, '_> {
     fn before(&mut self, r: &Merged, index: u64) -> Result<u32, TraceError> {
         let column = self.column(r.thread, index)?;
         let last = self.threads[r.thread as usize].last.replace(r.site);
-        let mut known = self.source.known.get();
-        let instructions = match self.between(last, r.site, column) {
+        let between = self.between(last, r.site, column);
+        let known = &mut self.known;
+        let instructions = match between {
             Between::Counted(n) => {
                 known.counted += 1;
                 n
@@ -130,7 +139,6 @@ impl Gaps for Run<'_, '_> {
                 1
             }
         };
-        self.source.known.set(known);
         // The last of them makes the reference.
         let others = instructions.saturating_sub(1);
         if self.source.factor == 1.0 {

@@ -19,6 +19,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod kept;
 mod paper;
 mod programs;
 
@@ -50,7 +51,8 @@ pub struct ReproduceRequest {
 }
 
 /// Records programs and runs experiments on them. With a folder to write to, also writes the page as `NAME.md` and, with pictures
-/// inside, as `NAME.html`; `NAME.json`; and pictures with their data.
+/// inside, as `NAME.html`; `NAME.json`; and pictures with their data. Recordings that are finished stay there until it comes to its end:
+/// a run that is killed is taken up by the next one with the same size.
 ///
 /// # Errors
 /// A paper, experiment, program or size that does not exist, a folder that cannot be written, or no compiler where one is needed
@@ -74,13 +76,12 @@ pub fn reproduce(request: &ReproduceRequest, progress: &mut dyn Progress) -> Res
         return Err(Failure::usage(format!("--experiment: {name} is one experiment; {}", others.join(", "))));
     }
     let left_out = paper.left_out(&request.programs)?;
-    // Removed with all that is in it: one process may reproduce twice at a time, so each has its own.
-    let folder = tempfile::Builder::new().prefix("homenode-reproduce-").tempdir();
-    let folder = folder.map_err(|e| Failure::work(format!("cannot create a temporary folder: {e}")))?;
-    let job = Job { only: &request.only, left_out: &left_out, size: &request.size, folder: folder.path() };
+    let place = kept::Place::new(request.out.as_deref(), &format!("{name}-{}.recordings", request.size))?;
+    let job = Job { only: &request.only, left_out: &left_out, size: &request.size, folder: place.path() };
     let (doc, pictures) = (paper.run)(&job, progress)?;
     if let Some(out) = &request.out {
         homenode_judging::html::write(&doc, out, &pictures.write(out)?)?;
     }
+    place.over();
     Ok(doc)
 }

@@ -32,7 +32,7 @@ pub(crate) struct Job<'a> {
     pub(crate) left_out: &'a [&'static str],
     /// One of [`SIZES`].
     pub(crate) size: &'a str,
-    /// An empty folder for programs and recordings.
+    /// A folder for programs and recordings, which may have those of a run that was killed.
     pub(crate) folder: &'a Path,
 }
 

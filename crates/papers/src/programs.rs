@@ -1,4 +1,5 @@
-//! Our workloads, built with the hooks and recorded now.
+//! Our workloads, built with the hooks and recorded now, unless a run that was killed has done so.
+use crate::kept::Card;
 use homenode_capture::{DirStore, RecordOptions};
 use homenode_command::{Failure, Progress, Recording};
 use homenode_hooks::{Mode, compile, install};
@@ -32,14 +33,24 @@ pub(crate) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Runs the program with these options, recorded with the hooks.
+    /// Runs the program with these options, recorded with the hooks; or takes up the recording of a run that was killed.
     pub(crate) fn recorded<'w>(
         &self,
         words: impl IntoIterator<Item = &'w str>,
         progress: &mut dyn Progress,
     ) -> Result<DatasetReader, Failure> {
-        let out = self.dataset();
-        let mut command: Vec<OsString> = vec![self.folder.join(self.name).into()];
+        let (out, program) = (self.dataset(), self.folder.join(self.name));
+        let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+        let failed = |e: std::io::Error| Failure::work(format!("cannot keep {}: {e}", out.display()));
+        let other = format!("{} threads, recording {}, phase {:?}", self.threads, self.number, self.phase);
+        let card = Card::new(&out, &program, &words, &other).map_err(failed)?;
+        match card.fits() {
+            Ok(true) => return Ok(DatasetReader::open(Arc::new(DirStore::open(&out)?))?),
+            Ok(false) => {}
+            Err(line) => eprintln!("homenode: note: {line}"),
+        }
+        card.remove();
+        let mut command: Vec<OsString> = vec![program.into()];
         command.extend(words.into_iter().map(OsString::from));
         command.extend(["-p".into(), self.threads.to_string().into()]);
         let options = RecordOptions {
@@ -58,6 +69,7 @@ impl Run<'_> {
                 self.name, done.ended
             )));
         }
+        card.write().map_err(failed)?;
         Ok(DatasetReader::open(Arc::new(DirStore::open(&out)?))?)
     }
 

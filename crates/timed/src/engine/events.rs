@@ -86,10 +86,11 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
     /// Until all threads are at their ends.
     pub(super) fn run(mut self) -> Result<End, TimedError> {
         let mut now = 0;
+        self.wake(now);
         loop {
-            self.wake(now);
             let Some(next) = self.queue.pop() else {
                 if self.feeds.give_up_turns() {
+                    self.wake(now);
                     continue;
                 }
                 return self.stuck();
@@ -139,15 +140,17 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
             }
             Doing::Goes => {
                 t.settle(self.memory);
-                if let Some((access, at, last)) = t.next(self.memory.line_shift()) {
-                    self.access(thread, access, at, last);
+                if let Some((access, at)) = t.next() {
+                    self.access(thread, access, at);
                     return Ok(());
                 }
             }
             // Its messages move it.
             Doing::Misses { .. } | Doing::Asks(..) | Doing::Blocked(_) | Doing::Hears | Doing::Ended => return Ok(()),
         }
-        self.program(thread, now)
+        let done = self.program(thread, now);
+        self.wake(now);
+        done
     }
 
     /// What the program does next.
@@ -156,7 +159,8 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
             match self.feeds.next(thread, now, PIECE_REFS)? {
                 Next::Refs(refs, first) => {
                     self.refs += refs.len() as u64;
-                    self.threads[thread as usize].fill(refs, first, now, self.gaps)?;
+                    let shift = self.memory.line_shift();
+                    self.threads[thread as usize].fill(refs, (first, now), self.gaps, shift)?;
                     self.go(thread);
                     return Ok(());
                 }
@@ -198,7 +202,7 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
     }
 
     /// The access at the end of a run, now: a miss unless the run ended for other reasons.
-    fn access(&mut self, thread: u32, access: Access, at: u64, last: bool) {
+    fn access(&mut self, thread: u32, access: Access, at: u64) {
         let t = &mut self.threads[thread as usize];
         // The gap before it.
         t.spend(at - t.end.time, at, |t| &mut t.instructions);
@@ -210,7 +214,10 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
             self.memory.miss(access, at, &mut effects);
         }
         self.withdraw(at, &effects.withdrawn);
-        effects.posted.iter().for_each(|&path| self.send(thread, path, Role::Posted, at));
+        for path in &effects.posted {
+            let begun = self.messages.begin(thread, path, Role::Posted);
+            self.sent(begun, at);
+        }
         let t = &mut self.threads[thread as usize];
         let begins = at + effects.before.cycles();
         t.spend(effects.before.base, at + effects.before.base, |t| &mut t.kernel_base);
@@ -220,40 +227,54 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
             let ends = begins + 1 + effects.after.cycles();
             t.spend(effects.after.base, ends, |t| &mut t.kernel_base);
             t.spend(effects.after.overhead, ends, |t| &mut t.kernel_overhead);
-            t.done(last, ends);
+            t.done(ends);
             self.go(thread);
         } else {
-            t.done(last, begins);
+            t.done(begins);
             t.after = effects.after;
-            self.ask(thread, Doing::Misses { private: effects.private }, &effects, begins);
+            let first = self.ask(thread, Doing::Misses { private: effects.private }, &effects, begins);
+            match begins == at {
+                true => self.sent(first, at),
+                false => self.queue.push(queue::Event::message(begins, first.1, first.0)),
+            }
         }
         self.effects = effects;
     }
 
-    /// Sends a thread's request.
-    fn ask(&mut self, thread: u32, doing: Doing, effects: &Effects, now: u64) {
+    /// A thread's request; its number, and its place among messages of one time.
+    fn ask(&mut self, thread: u32, doing: Doing, effects: &Effects, now: u64) -> (u32, u64) {
         let t = &mut self.threads[thread as usize];
         (t.doing, t.since) = (doing, now);
-        t.then.clear();
-        t.then.extend_from_slice(&effects.then);
         t.outstanding = 1;
-        self.send(thread, effects.first, Role::First, now);
+        let first = self.messages.begin(thread, &effects.first, Role::First);
+        // They go out when it is through, as the next ones of this thread, which does nothing else meanwhile.
+        t.then.clear();
+        for path in &effects.then {
+            t.then.push(self.messages.begin(thread, path, Role::Awaited));
+        }
+        first
     }
 
-    fn send(&mut self, thread: u32, path: super::path::Path, role: Role, now: u64) {
-        let (number, order) = self.messages.send(thread, path, role);
-        self.queue.push(queue::Event::message(now, order, number));
+    /// A message goes out now, and nothing is still to be done now that comes before it but what is in the queue: if there is nothing
+    /// either, it need not stand there itself.
+    fn sent(&mut self, (number, order): (u32, u64), now: u64) {
+        let event = queue::Event::message(now, order, number);
+        if self.queue.is_next(event) {
+            self.happened = u32::MAX;
+            self.message(number, now);
+        } else {
+            self.queue.push(event);
+        }
     }
 
     /// Cuts the runs of those that lose lines.
     fn withdraw(&mut self, now: u64, withdrawn: &[(u32, u64)]) {
-        let shift = self.memory.line_shift();
         for &(processor, line) in withdrawn {
             for n in 0..self.threads.len() {
                 let t = &mut self.threads[n];
                 if t.processor == processor
                     && t.doing == Doing::Goes
-                    && let Some(time) = t.cut(n as u32, line, (now, self.happened), shift)
+                    && let Some(time) = t.cut(n as u32, line, (now, self.happened))
                 {
                     self.schedule(n as u32, time);
                 }
@@ -263,9 +284,8 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
 
     /// A message is where it was going.
     fn message(&mut self, number: u32, now: u64) {
-        let order = self.messages.order(number);
         let (thread, role) = match self.messages.step(number, now) {
-            Moved::On(time) => return self.queue.push(queue::Event::message(time, order, number)),
+            Moved::On(time, order) => return self.queue.push(queue::Event::message(time, order, number)),
             Moved::Over(thread, role) => (thread, role),
         };
         if role == Role::Posted {
@@ -276,7 +296,7 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
         if role == Role::First {
             let then = std::mem::take(&mut t.then);
             t.outstanding += then.len() as u32;
-            then.iter().for_each(|&path| self.send(thread, path, Role::Awaited, now));
+            then.iter().for_each(|&begun| self.sent(begun, now));
             self.threads[thread as usize].then = then;
         }
         if self.threads[thread as usize].outstanding == 0 {
@@ -342,7 +362,9 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
         effects.clear();
         let processor = self.threads[thread as usize].processor;
         self.memory.synchronise(processor, object.1 ^ tag(object.0), &mut effects);
-        self.ask(thread, doing, &effects, now);
+        // Who else is let go now may come before it.
+        let (number, order) = self.ask(thread, doing, &effects, now);
+        self.queue.push(queue::Event::message(now, order, number));
         self.effects = effects;
     }
 

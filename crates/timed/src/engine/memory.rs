@@ -98,3 +98,9 @@ impl Gaps for NoGaps {
         Ok(0)
     }
 }
+
+impl<G: Gaps + ?Sized> Gaps for Box<G> {
+    fn before(&mut self, reference: &Merged, index: u64) -> Result<u32, TraceError> {
+        (**self).before(reference, index)
+    }
+}

@@ -44,8 +44,8 @@ struct Message {
 /// Where a message is after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moved {
-    /// At its next stage at that time.
-    On(u64),
+    /// At its next stage at that time; its place among messages of one time.
+    On(u64, u64),
     /// At its end now: whose it was, and what it was to it.
     Over(u32, Role),
 }
@@ -66,11 +66,11 @@ impl Messages {
     }
 
     /// A message that begins its way; its number, and its place among messages of one time.
-    pub(super) fn send(&mut self, thread: u32, path: Path, role: Role) -> (u32, u64) {
+    pub(super) fn begin(&mut self, thread: u32, path: &Path, role: Role) -> (u32, u64) {
         let sent = &mut self.sent[thread as usize];
         *sent += 1;
         let order = u64::from(thread) << 40 | *sent & ((1 << 40) - 1);
-        let message = Message { path, stage: 0, thread, role, order };
+        let message = Message { path: *path, stage: 0, thread, role, order };
         match self.free.pop() {
             Some(number) => {
                 self.all[number as usize] = message;
@@ -83,37 +83,35 @@ impl Messages {
         }
     }
 
-    /// Place of a message among those of one time.
-    pub(super) fn order(&self, number: u32) -> u64 {
-        self.all[number as usize].order
-    }
-
     /// A message is at its next stage, or through.
+    #[inline]
     pub(super) fn step(&mut self, number: u32, now: u64) -> Moved {
-        let m = &mut self.all[number as usize];
-        let mut time = now;
-        while let Some(stage) = m.path.stages().get(usize::from(m.stage)) {
-            if stage.server.is_some() && time > now {
-                return Moved::On(time);
+        let Messages { servers, all, free, .. } = self;
+        let m = &mut all[number as usize];
+        let (stages, mut time) = (m.path.stages(), now);
+        while let Some(stage) = stages.get(usize::from(m.stage)) {
+            let Some(server) = stage.server else {
+                time += u64::from(stage.cycles);
+                m.stage += 1;
+                continue;
+            };
+            if time > now {
+                return Moved::On(time, m.order);
             }
+            let s = &mut servers[usize::from(server)];
+            let begins = s.free_at.max(now);
+            s.waits.served += 1;
+            s.waits.waited += begins - now;
+            s.waits.busy += u64::from(stage.cycles);
+            time = begins + u64::from(stage.cycles);
+            s.free_at = time;
             m.stage += 1;
-            match stage.server {
-                None => time += u64::from(stage.cycles),
-                Some(server) => {
-                    let s = &mut self.servers[usize::from(server)];
-                    let begins = s.free_at.max(now);
-                    s.waits.served += 1;
-                    s.waits.waited += begins - now;
-                    s.waits.busy += u64::from(stage.cycles);
-                    time = begins + u64::from(stage.cycles);
-                    s.free_at = time;
-                }
-            }
         }
-        if time > now {
-            return Moved::On(time);
+        // Nobody hears of the end of one that nobody waits for.
+        if time > now && m.role != Role::Posted {
+            return Moved::On(time, m.order);
         }
-        self.free.push(number);
+        free.push(number);
         Moved::Over(m.thread, m.role)
     }
 

@@ -25,6 +25,7 @@ impl Path {
     /// # Panics
     /// The way has ten stages.
     #[must_use]
+    #[inline]
     pub fn through(self, server: u16, cycles: u32) -> Path {
         self.and(Stage { server: Some(server), cycles })
     }
@@ -33,15 +34,18 @@ impl Path {
     /// # Panics
     /// The way has ten stages.
     #[must_use]
+    #[inline]
     pub fn delay(self, cycles: u32) -> Path {
         self.and(Stage { server: None, cycles })
     }
+    #[inline]
     fn and(mut self, stage: Stage) -> Path {
         self.stages[usize::from(self.len)] = stage;
         self.len += 1;
         self
     }
     /// The stages.
+    #[inline]
     pub fn stages(&self) -> &[Stage] {
         &self.stages[..usize::from(self.len)]
     }

@@ -1,7 +1,6 @@
 //! One thread: its references, the run of hits that it is in, and what its time went into.
 use super::grants::{Deed, Object};
 use super::memory::{Access, Gaps, Kernel, Memory};
-use super::path::Path;
 use homenode_base::spaces::tag;
 use homenode_trace::{Merged, TraceError};
 use schemars::JsonSchema;
@@ -60,15 +59,25 @@ pub(super) enum Doing {
     Ended,
 }
 
-/// A place among the references of a piece.
+/// A place among the steps of a piece.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Reference.
     at: usize,
-    /// Line of it.
-    part: u64,
+    /// Line of the step.
+    part: u32,
     /// The time before its gap.
     pub(super) time: u64,
+}
+
+/// One reference.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    /// First line, times two; one more if it writes.
+    first: u64,
+    /// How many lines follow.
+    more: u32,
+    /// Instructions before it.
+    gap: u32,
 }
 
 #[derive(Debug)]
@@ -82,10 +91,10 @@ pub(super) struct Thread {
     pub(super) turn: u64,
     /// Messages that it waits for.
     pub(super) outstanding: u32,
-    pub(super) then: Vec<Path>,
+    /// Messages that go out when its request is through: numbers, and places among messages of one time.
+    pub(super) then: Vec<(u32, u64)>,
     pub(super) after: Kernel,
-    refs: Vec<Merged>,
-    gaps: Vec<u32>,
+    steps: Vec<Step>,
     /// Where the run begins, and where it ends: the next access.
     begin: Place,
     pub(super) end: Place,
@@ -106,8 +115,7 @@ impl Thread {
             outstanding: 0,
             then: Vec::new(),
             after: Kernel::default(),
-            refs: Vec::new(),
-            gaps: Vec::new(),
+            steps: Vec::new(),
             begin: Place::default(),
             end: Place::default(),
             times: Times::default(),
@@ -117,6 +125,7 @@ impl Thread {
     }
 
     /// Cycles until `now` went into something.
+    #[inline]
     pub(super) fn spend(&mut self, cycles: u64, now: u64, into: impl FnOnce(&mut Times) -> &mut u64) {
         if self.counts {
             *into(&mut self.times) += cycles;
@@ -129,15 +138,17 @@ impl Thread {
     pub(super) fn fill(
         &mut self,
         refs: &[Merged],
-        first: u64,
-        now: u64,
+        (first, now): (u64, u64),
         gaps: &mut dyn Gaps,
+        line_shift: u32,
     ) -> Result<(), TraceError> {
-        self.refs.clear();
-        self.refs.extend_from_slice(refs);
-        self.gaps.clear();
+        self.steps.clear();
         for (r, index) in refs.iter().zip(first..) {
-            self.gaps.push(gaps.before(r, index)?);
+            let (gap, writes) = (gaps.before(r, index)?, r.op.writes());
+            let line = (r.addr ^ self.space_tag) >> line_shift;
+            let last = (r.addr.saturating_add(u64::from(r.size.max(1)) - 1) ^ self.space_tag) >> line_shift;
+            let more = u32::try_from(last.saturating_sub(line)).unwrap_or(u32::MAX);
+            self.steps.push(Step { first: line << 1 | u64::from(writes), more, gap });
         }
         self.begin = Place { time: now, ..Place::default() };
         self.end = self.begin;
@@ -146,20 +157,18 @@ impl Thread {
 
     /// The access at a place and when it happens; none at the end of the piece.
     #[inline]
-    fn access(&self, place: Place, line_shift: u32) -> Option<(Access, u64, bool)> {
-        let r = self.refs.get(place.at)?;
-        let first = (r.addr ^ self.space_tag) >> line_shift;
-        let last = (r.addr.saturating_add(u64::from(r.size.max(1)) - 1) ^ self.space_tag) >> line_shift;
-        let gap = if place.part == 0 { u64::from(self.gaps[place.at]) } else { 0 };
-        let line = first + place.part;
-        let access = Access { processor: self.processor, line, writes: r.op.writes() };
-        Some((access, place.time + gap, line >= last))
+    fn access(&self, place: Place) -> Option<(Access, u64)> {
+        let step = self.steps.get(place.at)?;
+        let gap = if place.part == 0 { step.gap } else { 0 };
+        let line = (step.first >> 1) + u64::from(place.part);
+        let access = Access { processor: self.processor, line, writes: step.first & 1 == 1 };
+        Some((access, place.time + u64::from(gap)))
     }
 
     /// The place after one whose access is done at `time`.
     #[inline]
-    fn after(place: Place, last: bool, time: u64) -> Place {
-        match last {
+    fn after(&self, place: Place, time: u64) -> Place {
+        match self.steps[place.at].more == place.part {
             true => Place { at: place.at + 1, part: 0, time },
             false => Place { part: place.part + 1, time, ..place },
         }
@@ -167,49 +176,50 @@ impl Thread {
 
     /// Goes over hits from the end of the run, at most so many, and says when it comes to what is none, or to the end of the piece.
     pub(super) fn run<M: Memory>(&mut self, memory: &M, hits_max: usize) -> u64 {
-        let shift = memory.line_shift();
-        let mut left = hits_max;
-        while let Some((access, time, last)) = self.access(self.end, shift) {
+        let (mut place, mut left) = (self.end, hits_max);
+        while let Some((access, time)) = self.access(place) {
             if left == 0 || !memory.hits(access) {
+                self.end = place;
                 return time;
             }
             left -= 1;
-            self.end = Thread::after(self.end, last, time + 1);
+            place = self.after(place, time + 1);
         }
-        self.end.time
+        self.end = place;
+        place.time
     }
 
     /// Cuts the run before the first access to a line after the moment (`now`, `happened`): at `now` threads up to that number have
     /// made theirs. The time of the access at which the run now ends, if it was cut.
-    pub(super) fn cut(&mut self, thread: u32, line: u64, (now, happened): (u64, u32), line_shift: u32) -> Option<u64> {
+    pub(super) fn cut(&mut self, thread: u32, line: u64, (now, happened): (u64, u32)) -> Option<u64> {
         let mut place = self.begin;
         while place != self.end {
-            let (access, time, last) = self.access(place, line_shift)?;
+            let (access, time) = self.access(place)?;
             if access.line == line && (time, thread) > (now, happened) {
                 self.end = place;
                 return Some(time);
             }
-            place = Thread::after(place, last, time + 1);
+            place = self.after(place, time + 1);
         }
         None
     }
 
     /// The run has happened: tells the memory, and begins the next one at its end.
     pub(super) fn settle<M: Memory>(&mut self, memory: &mut M) {
-        let shift = memory.line_shift();
         let mut place = self.begin;
         while place != self.end {
-            let Some((access, time, last)) = self.access(place, shift) else { break };
+            let Some((access, time)) = self.access(place) else { break };
             memory.touched(access);
-            place = Thread::after(place, last, time + 1);
+            place = self.after(place, time + 1);
         }
         self.spend(self.end.time - self.begin.time, self.end.time, |t| &mut t.instructions);
         self.begin = self.end;
     }
 
-    /// The access after the run, its time, and whether it is the last of its reference.
-    pub(super) fn next(&self, line_shift: u32) -> Option<(Access, u64, bool)> {
-        self.access(self.end, line_shift)
+    /// The access after the run, and its time.
+    #[inline]
+    pub(super) fn next(&self) -> Option<(Access, u64)> {
+        self.access(self.end)
     }
 
     /// Goes on at `time` with the access after the run.
@@ -219,8 +229,8 @@ impl Thread {
     }
 
     /// The access after the run is done at `time`.
-    pub(super) fn done(&mut self, last: bool, time: u64) {
-        self.end = Thread::after(self.end, last, time);
+    pub(super) fn done(&mut self, time: u64) {
+        self.end = self.after(self.end, time);
         self.begin = self.end;
     }
 }

@@ -30,8 +30,12 @@ impl Chunk {
     }
     /// Nodes beside this one that may have a copy.
     pub(super) fn others(&self, node: u32) -> impl Iterator<Item = u32> + use<> {
-        let others = self.copies & !(1 << node);
-        (0..64).filter(move |n| others >> n & 1 == 1)
+        let mut others = self.copies & !(1 << node);
+        std::iter::from_fn(move || {
+            let next = (others != 0).then(|| others.trailing_zeros())?;
+            others &= others - 1;
+            Some(next)
+        })
     }
     pub(super) fn has(&self, node: u32) -> bool {
         self.copies >> node & 1 == 1

@@ -112,42 +112,46 @@ impl Layout {
     }
 }
 
-/// Pages that lie further apart than this are in different stretches.
-const GAP_PAGES: u64 = 64;
 /// What has no number.
 const NO_NUMBER: u32 = u32::MAX;
 
-/// Numbers of pages: tables of stretches of memory.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Numbers of pages: a table with room for twice as many at least, in which a page stands where its hash says or in the next free
+/// place after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Numbers {
-    /// First page of each stretch, ascending.
-    firsts: Vec<u64>,
-    stretches: Vec<Vec<u32>>,
+    places: Vec<(u64, u32)>,
+    /// Bits of a hash that are no place.
+    shift: u32,
 }
 
 impl Numbers {
     /// Of pages with their numbers, each page once.
-    fn new(mut pages: Vec<(u64, u32)>) -> Numbers {
-        pages.sort_unstable();
-        let (mut numbers, mut last) = (Numbers::default(), None);
-        for (page, number) in pages {
-            if last.is_none_or(|last| page - last > GAP_PAGES) {
-                numbers.firsts.push(page);
-                numbers.stretches.push(Vec::new());
-            }
-            last = Some(page);
-            if let (Some(first), Some(stretch)) = (numbers.firsts.last(), numbers.stretches.last_mut()) {
-                stretch.resize((page - first) as usize, NO_NUMBER);
-                stretch.push(number);
-            }
+    fn new(pages: Vec<(u64, u32)>) -> Numbers {
+        let bits = (2 * pages.len()).next_power_of_two().trailing_zeros().max(1);
+        let mut numbers = Numbers { places: vec![(0, NO_NUMBER); 1 << bits], shift: u64::BITS - bits };
+        for page in pages {
+            let at = numbers.place(page.0);
+            numbers.places[at] = page;
         }
         numbers
     }
+    /// Where a page stands, or would stand.
+    #[inline]
+    fn place(&self, page: u64) -> usize {
+        let mask = self.places.len() - 1;
+        let mut at = (page.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize;
+        loop {
+            let place = self.places[at & mask];
+            if place.0 == page || place.1 == NO_NUMBER {
+                return at & mask;
+            }
+            at += 1;
+        }
+    }
     #[inline]
     fn get(&self, page: u64) -> Option<u32> {
-        let at = self.firsts.partition_point(|first| *first <= page).checked_sub(1)?;
-        let number = self.stretches[at].get(usize::try_from(page - self.firsts[at]).ok()?).copied()?;
-        (number != NO_NUMBER).then_some(number)
+        let (found, number) = self.places[self.place(page)];
+        (found == page && number != NO_NUMBER).then_some(number)
     }
 }
 
@@ -223,6 +227,6 @@ mod tests {
             }
             assert_eq!(numbers.get(u64::MAX), None);
         }
-        assert_eq!(Numbers::default().get(0), None);
+        assert_eq!(Numbers::new(Vec::new()).get(0), None);
     }
 }

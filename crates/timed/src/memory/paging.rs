@@ -46,13 +46,15 @@ impl System {
     /// Moves the page into the page cache if it was refetched often enough.
     pub(super) fn relocate(&mut self, s: Shared, now: u64, fx: &mut Effects) {
         let node = s.node as usize;
+        if !self.has_page_cache() || self.nodes[node].mapping(s.page) != Mapping::Home {
+            return;
+        }
         let mut threshold = self.decider(s.node).threshold().unwrap_or(u32::MAX);
         if self.hybrid.reads(Reading::NewPagesOnly) {
             threshold = self.nodes[node].threshold(s.page);
         }
         let due = self.nodes[node].refetches[s.page as usize] >= threshold;
-        if !due || !self.has_page_cache() || threshold == u32::MAX || self.nodes[node].mapping(s.page) != Mapping::Home
-        {
+        if !due || threshold == u32::MAX {
             return;
         }
         self.nodes[node].refetches[s.page as usize] = 0;

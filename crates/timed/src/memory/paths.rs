@@ -35,19 +35,25 @@ impl Paths {
     pub(super) fn each(&self) -> u32 {
         3 + self.banks
     }
+    #[inline]
     fn server(&self, node: u32, which: u32) -> u16 {
         (node * self.each() + which) as u16
     }
+    #[inline]
     fn bus(&self, path: Path, node: u32, cycles: u32) -> Path {
         path.through(self.server(node, 0), cycles)
     }
+    #[inline]
     fn engine(&self, path: Path, node: u32) -> Path {
         path.through(self.server(node, 1), self.engine)
     }
+    #[inline]
     fn memory(&self, path: Path, node: u32, chunk: u64) -> Path {
-        let bank = (chunk % u64::from(self.banks)) as u32;
+        let banks = u64::from(self.banks);
+        let bank = if banks.is_power_of_two() { chunk & (banks - 1) } else { chunk % banks } as u32;
         self.bus(path, node, self.bus).through(self.server(node, 3 + bank), self.bank)
     }
+    #[inline]
     fn hop(&self, path: Path, to: u32) -> Path {
         self.engine(path.delay(self.network).through(self.server(to, 2), self.port), to)
     }

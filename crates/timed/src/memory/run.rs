@@ -130,11 +130,21 @@ pub struct Row {
 ///
 /// # Errors
 /// [`MemoryError`].
-pub fn run<G: Gaps>(
+pub fn run<'g, G: Gaps + 'g>(
     bound: &Bound<'_>,
     spec: &'static Spec,
     percent: u32,
     mut gaps: impl FnMut() -> G,
+) -> Result<Row, MemoryError> {
+    run_boxed(bound, spec, percent, &mut || Box::new(gaps()))
+}
+
+/// Not generic: the engine is compiled here, with the memory system in it, and not by everybody who calls.
+fn run_boxed<'g>(
+    bound: &Bound<'_>,
+    spec: &'static Spec,
+    percent: u32,
+    gaps: &mut dyn FnMut() -> Box<dyn Gaps + 'g>,
 ) -> Result<Row, MemoryError> {
     let Bound { data, bindings, hybrid, options, layout } = bound;
     let sizes = Sizes::at(hybrid, 1 << layout.page_shift, layout.home_max(), percent)?;

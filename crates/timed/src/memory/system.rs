@@ -76,7 +76,7 @@ impl System {
 
     /// What decides for a node.
     pub(super) fn decider(&mut self, node: u32) -> &mut dyn Architecture {
-        let at = node as usize % self.deciders.len();
+        let at = if self.deciders.len() == 1 { 0 } else { node as usize };
         &mut *self.deciders[at]
     }
 
@@ -91,6 +91,7 @@ impl System {
     }
 
     /// Counts something of a node, while it counts.
+    #[inline]
     pub(super) fn count(&mut self, node: u32, what: impl FnOnce(&mut Counters) -> &mut u64) {
         if self.counts[node as usize] {
             *what(&mut self.counters[node as usize]) += 1;
@@ -117,6 +118,7 @@ impl System {
         (u64::from(page) << shift) + within
     }
     /// The access as one to a shared page, if it is.
+    #[inline]
     pub(super) fn shared(&self, a: Access) -> Option<Shared> {
         let page = self.layout.number(a.line >> (self.layout.page_shift - self.line_shift))?;
         let (chunk, home) = (self.chunk_of(page, a.line), self.layout.home(page));

@@ -1,0 +1,166 @@
+//! Recordings that a run leaves behind when it is killed, and that the next one takes up.
+//!
+//! A finished recording has a card beside it: how it was made, and a sum of its files. It is written last, under another name first, so that a
+//! recording with a card is whole. Whose card says anything else is made anew.
+use homenode_command::Failure;
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hasher};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// Where programs and recordings are while a paper is reproduced.
+pub(crate) enum Place {
+    /// Goes when the run ends.
+    Passing(TempDir),
+    /// Stays until a run has come to its end; nobody else uses it meanwhile.
+    Stays { path: PathBuf, _lock: File },
+}
+
+impl Place {
+    /// A folder of that name in the one for results, if there is one.
+    ///
+    /// # Errors
+    /// It cannot be made, or another run uses it.
+    pub(crate) fn new(out: Option<&Path>, name: &str) -> Result<Place, Failure> {
+        let Some(out) = out else {
+            // One process may reproduce twice at a time, so each has its own.
+            let folder = tempfile::Builder::new().prefix("homenode-reproduce-").tempdir();
+            return folder
+                .map(Place::Passing)
+                .map_err(|e| Failure::work(format!("cannot create a temporary folder: {e}")));
+        };
+        let path = out.join(name);
+        let failed = |e: io::Error| Failure::work(format!("cannot create {}: {e}", path.display()));
+        fs::create_dir_all(&path).map_err(failed)?;
+        // Programs are built and run there: by their full names.
+        let path = path.canonicalize().map_err(failed)?;
+        let lock = File::create(path.join("lock")).map_err(failed)?;
+        if lock.try_lock().is_err() {
+            let path = path.display();
+            return Err(Failure::work(format!("{path} is used by another `homenode reproduce`: take another -o")));
+        }
+        Ok(Place::Stays { path, _lock: lock })
+    }
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Place::Passing(folder) => folder.path(),
+            Place::Stays { path, .. } => path,
+        }
+    }
+    /// All is done: nothing is taken up again.
+    pub(crate) fn over(self) {
+        if let Place::Stays { path, .. } = &self {
+            // What is left takes room and does no harm.
+            let _ = fs::remove_dir_all(path);
+        }
+    }
+}
+
+/// Sum of what is in a file or folder, names and all.
+fn sum(path: &Path) -> io::Result<u64> {
+    let mut hasher = DefaultHasher::new();
+    let mut files: Vec<PathBuf> = match path.is_dir() {
+        true => fs::read_dir(path)?.map(|e| e.map(|e| e.path())).collect::<io::Result<_>>()?,
+        false => vec![path.to_owned()],
+    };
+    files.sort_unstable();
+    let mut buffer = vec![0; 1 << 20];
+    for file in files {
+        hasher.write(file.file_name().unwrap_or_default().as_encoded_bytes());
+        hasher.write_u64(if file.is_dir() { sum(&file)? } else { file.metadata()?.len() });
+        let mut open = if file.is_dir() { continue } else { File::open(file)? };
+        loop {
+            let n = open.read(&mut buffer)?;
+            if n == 0 {
+                break;
+            }
+            hasher.write(&buffer[..n]);
+        }
+    }
+    Ok(hasher.finish())
+}
+
+/// The card of a recording.
+pub(crate) struct Card {
+    dataset: PathBuf,
+    /// How it is made: version, program, words.
+    made: String,
+}
+
+impl Card {
+    /// Of a recording of a program with these words, and whatever else it depends on.
+    pub(crate) fn new(dataset: &Path, program: &Path, words: &[String], other: &str) -> io::Result<Card> {
+        let (version, program) = (env!("CARGO_PKG_VERSION"), sum(program)?);
+        let made = format!("homenode {version}\nprogram {program:016x}\n{other}\n{}\n", words.join(" "));
+        Ok(Card { dataset: dataset.to_owned(), made })
+    }
+    fn path(&self, ending: &str) -> PathBuf {
+        self.dataset.with_extension(ending)
+    }
+    fn text(&self) -> io::Result<String> {
+        Ok(format!("{}recording {:016x}\n", self.made, sum(&self.dataset)?))
+    }
+    /// Whether the recording is there, whole, and made the same way; a line about one that is not.
+    pub(crate) fn fits(&self) -> Result<bool, String> {
+        if !self.dataset.exists() {
+            return Ok(false);
+        }
+        let (card, text) = (fs::read_to_string(self.path("card")), self.text());
+        match (card, text) {
+            (Ok(card), Ok(text)) if card == text => Ok(true),
+            _ => {
+                Err(format!("{}: not finished, changed, or of another program: recorded anew", self.dataset.display()))
+            }
+        }
+    }
+    /// The recording is about to be made.
+    pub(crate) fn remove(&self) {
+        let _ = fs::remove_file(self.path("card"));
+    }
+    /// The recording is made.
+    pub(crate) fn write(&self) -> io::Result<()> {
+        fs::write(self.path("card.new"), self.text()?)?;
+        fs::rename(self.path("card.new"), self.path("card"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_recordings_made_the_same_way_are_taken_up() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (program, dataset) = (folder.path().join("program"), folder.path().join("program.2.0.hnt"));
+        fs::write(&program, "code").expect("written");
+        let card = |word: &str| Card::new(&dataset, &program, &[word.to_owned()], "2 threads").expect("a card");
+        assert_eq!(card("-n").fits(), Ok(false), "there is none");
+        fs::create_dir(&dataset).expect("made");
+        fs::write(dataset.join("frames"), "one").expect("written");
+        assert!(card("-n").fits().is_err(), "not finished");
+        card("-n").write().expect("written");
+        assert_eq!(card("-n").fits(), Ok(true));
+        assert!(card("-m").fits().is_err(), "other words");
+        fs::write(dataset.join("frames"), "two").expect("written");
+        assert!(card("-n").fits().is_err(), "changed");
+        fs::write(dataset.join("frames"), "one").expect("written");
+        assert_eq!(card("-n").fits(), Ok(true));
+        fs::write(&program, "other code").expect("written");
+        assert!(card("-n").fits().is_err(), "another program");
+    }
+
+    #[test]
+    fn a_place_is_used_by_one_and_goes_when_all_is_done() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = || Place::new(Some(folder.path()), "paper-XS.recordings");
+        let first = place().expect("made");
+        let path = first.path().to_owned();
+        assert!(place().map(|_| ()).expect_err("in use").to_string().contains("another"));
+        drop(first);
+        assert!(path.exists(), "a run that does not come to its end leaves it");
+        place().expect("free again").over();
+        assert!(!path.exists());
+    }
+}

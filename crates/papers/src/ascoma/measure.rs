@@ -90,7 +90,9 @@ impl Study<'_> {
         let beats = |n: &&str| self.pressures(n).iter().all(|p| self.time(n, "ascoma", *p) <= 1.0);
         let last = |n: &str| self.pressures(n).last().copied().unwrap_or(0);
         let large = LARGE.map(|n| over_others(n, last(n)));
-        let mild = |n: &str| greatest(self.pressures(n).iter().filter(|p| **p <= 70).map(|p| self.gain(n, "vcnuma", "rnuma", *p)));
+        let mild = |n: &str| {
+            greatest(self.pressures(n).iter().filter(|p| **p <= 70).map(|p| self.gain(n, "vcnuma", "rnuma", *p)))
+        };
         let best = |n: &str, p| self.time(n, "ccnuma", p).min(self.time(n, "scoma", p));
         let published = |n, p| 100.0 * (best(n, p) / self.time(n, "rnuma", p) - 1.0);
         let [most, fewest] = [greatest(self.each(published)), least(self.each(published))];
@@ -169,7 +171,12 @@ impl Study<'_> {
             ruled(
                 "barnes-thrashes",
                 "R-NUMA relocates a quarter more often than where every page fits",
-                &[("from, percent", from), ("more at 30 %, percent", again(30)), ("at 50 %", again(50)), ("at 70 %", again(70))],
+                &[
+                    ("from, percent", from),
+                    ("more at 30 %, percent", again(30)),
+                    ("at 50 %", again(50)),
+                    ("at 70 %", again(70)),
+                ],
             ),
             ruled("barnes-20", "10 to 70 %", &[("least, points", least(gains())), ("most, points", greatest(gains()))]),
         ]

@@ -72,8 +72,18 @@ pub(super) static LIST: [Listed; 6] = [
         refetched: [6224, 1868],
         why: "the length of its records (24 bytes, from table 6), the degree and how the graph is built are ours: the study tells nodes, share and updates",
         changes: &[
-            Change { name: "em3d-long-records", words: "em3d: a record has 96 bytes, not 24", defines: &["-DHN_LINKS=21"], option: "" },
-            Change { name: "em3d-half-remote", words: "em3d: half of the edges are remote, not 15 %", defines: &[], option: "-b 50" },
+            Change {
+                name: "em3d-long-records",
+                words: "em3d: a record has 96 bytes, not 24",
+                defines: &["-DHN_LINKS=21"],
+                option: "",
+            },
+            Change {
+                name: "em3d-half-remote",
+                words: "em3d: half of the edges are remote, not 15 %",
+                defines: &[],
+                option: "-b 50",
+            },
         ],
     },
     Listed {
@@ -136,7 +146,12 @@ pub(super) static LIST: [Listed; 6] = [
         pages: [259, 1306, 17],
         refetched: [10448, 10236],
         why: "with fewer keys a digit has less than a page, and every node writes to all of them in the second pass, too",
-        changes: &[Change { name: "radix-even-keys", words: "radix: all keys are as frequent", defines: &["-DHN_BELL=0"], option: "" }],
+        changes: &[Change {
+            name: "radix-even-keys",
+            words: "radix: all keys are as frequent",
+            defines: &["-DHN_BELL=0"],
+            option: "",
+        }],
     },
 ];
 

@@ -114,7 +114,8 @@ impl Runs {
     pub(super) fn row(&self, switch: usize, architecture: &str, pressure: u32) -> Option<&Row> {
         let pressure = if architecture == BASE.name { 0 } else { pressure };
         // Another run is no substitute for one that there is not: times are over those of the same switch.
-        let switch = if switches().get(switch).is_some_and(|s| s.never || s.matters(architecture)) { switch } else { 0 };
+        let switch =
+            if switches().get(switch).is_some_and(|s| s.never || s.matters(architecture)) { switch } else { 0 };
         let find = |s: usize| {
             let from = (s, "", 0);
             let mut after = self.rows.range(from..).take_while(|(k, _)| k.0 == s);

@@ -273,7 +273,16 @@ pub(super) fn changes(all: &[Runs], changed: &[(&'static Change, Runs)], turned:
     let plain = all.iter().map(|r| cells(r.listed.name, "as it is", r, String::new()));
     table(
         "programs with one thing changed: pages of a node, CONF/CAPC in percent of CC-NUMA's misses, and times over CC-NUMA's of S-COMA, R-NUMA, VC-NUMA, AS-COMA; first recording",
-        &["program", "changed", "home pages", "max remote", "refetches %", "least pressure", "highest pressure", "verdicts that turn"],
+        &[
+            "program",
+            "changed",
+            "home pages",
+            "max remote",
+            "refetches %",
+            "least pressure",
+            "highest pressure",
+            "verdicts that turn",
+        ],
         plain.chain(changed.iter().zip(turned).map(one)).collect(),
     )
 }

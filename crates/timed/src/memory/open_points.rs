@@ -63,8 +63,12 @@ pub static OPEN_POINTS: [OpenPoint; 17] = [
     point("o12", ASCOMA, "ascoma evicts for a relocation, too", |h| read(h, Reading::AscomaEvicts)),
     point("o13", BACKS_OFF, "one threshold for all nodes", |h| read(h, Reading::GlobalThreshold)),
     point("o14", BACKS_OFF, "a threshold holds for pages mapped after it was set", |h| read(h, Reading::NewPagesOnly)),
-    point("o15", ALL, "a chunk for another node keeps bus and bank busy for each of its lines", |h| read(h, Reading::ChunkByLine)),
-    point("no-rac", FETCHED, "no remote access cache: the study has one, and says that it mattered", |h| read(h, Reading::NoRac)),
+    point("o15", ALL, "a chunk for another node keeps bus and bank busy for each of its lines", |h| {
+        read(h, Reading::ChunkByLine)
+    }),
+    point("no-rac", FETCHED, "no remote access cache: the study has one, and says that it mattered", |h| {
+        read(h, Reading::NoRac)
+    }),
     point("o19", CACHED, "runs of the daemon cost nothing", |h| h.daemon = [0, 0]),
     point("o20", CACHED, "a remapping costs 50 cycles more for the TLB", |h| read(h, Reading::TlbRefill)),
 ];

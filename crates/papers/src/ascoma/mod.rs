@@ -68,6 +68,7 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
         sensitivities(first, &changed, &mut found)?;
         found.tables.extend([printed::allows()]);
     }
+    found.notes.push("* Bands are ours: the study prints a number, \"about\" or a range.".to_owned());
     let pictures = studies.first().map_or_else(Vec::new, |first| tables::pictures(first));
     let doc = ReproduceDoc {
         schema: SCHEMA,
@@ -162,7 +163,6 @@ fn sensitivities(first: &[Runs], changed: &[(&'static Change, Runs)], found: &mu
     found.notes.push(format!(
         "Of the claims that differ {explained} turn with an open point or a changed program or have a cause, {n} are not explained{list}."
     ));
-    found.notes.push("* Bands are ours: the study prints a number, \"about\" or a range.".to_owned());
     Ok(())
 }
 

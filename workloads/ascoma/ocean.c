@@ -36,6 +36,11 @@ struct field {
     size_t n;
 };
 
+/* Compiled with HN_STRIPS=1 the grid is cut into strips of rows, so that neighbours in other parts lie side by side. */
+#ifndef HN_STRIPS
+#define HN_STRIPS 0
+#endif
+
 struct ocean {
     hn_barrier barrier;
     size_t n, steps;
@@ -288,6 +293,8 @@ int main(int argc, char **argv) {
     s->down = 1;
     for (unsigned r = 1; r * r <= o.threads; r++)
         s->down = o.threads % r ? s->down : r;
+    if (HN_STRIPS)
+        s->down = o.threads;
     s->across = o.threads / s->down;
     if (s->across > 8)
         hn_misuse(&program, "too many threads in a row");

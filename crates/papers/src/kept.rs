@@ -33,6 +33,10 @@ impl Place {
         let path = out.join(name);
         let failed = |e: io::Error| Failure::work(format!("cannot create {}: {e}", path.display()));
         fs::create_dir_all(&path).map_err(failed)?;
+        if path.is_symlink() {
+            // All that is in it goes in the end.
+            return Err(Failure::work(format!("{} is a link: remove it, or take another -o", path.display())));
+        }
         // Programs are built and run there: by their full names.
         let path = path.canonicalize().map_err(failed)?;
         let lock = File::create(path.join("lock")).map_err(failed)?;
@@ -66,6 +70,10 @@ fn sum(path: &Path) -> io::Result<u64> {
         false => vec![path.to_owned()],
     };
     files.sort_unstable();
+    // A link leads elsewhere, and a pipe has no end.
+    if files.iter().any(|f| !f.symlink_metadata().is_ok_and(|m| m.is_file() || m.is_dir())) {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
     let mut buffer = vec![0; 1 << 20];
     for file in files {
         hasher.write(file.file_name().unwrap_or_default().as_encoded_bytes());
@@ -147,6 +155,10 @@ mod tests {
         assert!(card("-n").fits().is_err(), "changed");
         fs::write(dataset.join("frames"), "one").expect("written");
         assert_eq!(card("-n").fits(), Ok(true));
+        std::os::unix::fs::symlink("/dev/zero", dataset.join("more")).expect("linked");
+        assert!(card("-n").fits().is_err(), "a link");
+        fs::remove_file(dataset.join("more")).expect("removed");
+        assert_eq!(card("-n").fits(), Ok(true));
         fs::write(&program, "other code").expect("written");
         assert!(card("-n").fits().is_err(), "another program");
     }
@@ -162,5 +174,8 @@ mod tests {
         assert!(path.exists(), "a run that does not come to its end leaves it");
         place().expect("free again").over();
         assert!(!path.exists());
+        std::os::unix::fs::symlink("/", folder.path().join("paper-S.recordings")).expect("linked");
+        let linked = Place::new(Some(folder.path()), "paper-S.recordings").map(|_| ());
+        assert!(linked.expect_err("a link").to_string().contains("is a link"));
     }
 }

@@ -34,6 +34,10 @@ pub enum Reading {
     GlobalThreshold,
     /// A threshold holds for pages mapped after it was set.
     NewPagesOnly,
+    /// A chunk from another node keeps bus and bank of its source busy for each of its lines.
+    ChunkByLine,
+    /// There is no remote access cache.
+    NoRac,
     /// A remapping costs 50 cycles more, for the TLB.
     TlbRefill,
 }

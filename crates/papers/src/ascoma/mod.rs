@@ -4,10 +4,13 @@
 //! Programs are recorded, initialisation included, and run in virtual time; the study's measured phase counts. Each is recorded three
 //! times, at XS once. At XS only what holds for any program is judged: page caches of a few frames say nothing of others.
 //!
+//! Where a claim differs, open points are switched and programs changed, one at a time, to see what decides it.
+//!
 //! Reading order: this file, [`program`] (what is run), [`runs`] (how), [`measure`] (what claims are about), [`identities`],
 //! [`tables`], [`stacked`] (pictures).
 mod identities;
 mod measure;
+mod printed;
 mod probes;
 mod program;
 mod runs;
@@ -17,10 +20,10 @@ mod tables;
 use crate::paper::{Job, Page, Paper, SIZES};
 use homenode_command::{Failure, Progress};
 use homenode_judging::claims::Claims;
-use homenode_judging::doc::{ReproduceDoc, SCHEMA, Table, Verdict};
+use homenode_judging::doc::{Claim, ReproduceDoc, SCHEMA, Table, Verdict};
 use homenode_judging::{Found, settled};
 use measure::Study;
-use program::LIST;
+use program::{Change, LIST, Listed};
 use runs::{NEVER, Runs, switches};
 use stacked::Stacks;
 
@@ -31,7 +34,7 @@ pub(crate) static SPEC: Paper = Paper {
     name: "ascoma",
     summary: "CC-NUMA, S-COMA and hybrids under memory pressure of Kuo and others 1998",
     experiments: None,
-    programs: None,
+    programs: Some(|| LIST.iter().map(|l| l.name).collect()),
     sizes: &SIZES,
     run,
 };
@@ -45,64 +48,106 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
     let size = SIZES.iter().position(|s| *s == job.size).unwrap_or(XS);
     let recordings = if size == XS { 1 } else { RECORDINGS };
     let mut studies: Vec<Vec<Runs>> = (0..recordings).map(|_| Vec::new()).collect();
-    let total = (LIST.len() * recordings) as u64;
-    for (i, listed) in LIST.iter().enumerate() {
+    let chosen: Vec<&Listed> = LIST.iter().filter(|l| job.runs(l.name)).collect();
+    let total = (chosen.len() * recordings) as u64;
+    for (i, &listed) in chosen.iter().enumerate() {
         for (number, study) in studies.iter_mut().enumerate() {
             progress.at(listed.name, (i * recordings + number) as u64, Some(total));
-            let reader = listed.recorded(job.folder, (size, number), &mut ())?;
+            let reader = listed.recorded(job.folder, (size, number), None, &mut ())?;
             study.push(Runs::of(listed, &reader, size != XS && number == 0)?);
         }
     }
     let found = studies.iter().map(|all| found(all)).collect();
     let mut found = settled::merged(found);
     if let Some(first) = studies.first().filter(|_| size != XS) {
-        sensitivities(first, &mut found)?;
+        let mut changed = Vec::new();
+        for (listed, change) in chosen.iter().flat_map(|l| l.changes.iter().map(move |c| (*l, c))) {
+            progress.at(change.name, total, Some(total));
+            let reader = listed.recorded(job.folder, (size, 0), Some(change), &mut ())?;
+            changed.push((change, Runs::of(listed, &reader, false)?));
+        }
+        sensitivities(first, &changed, &mut found)?;
+        found.tables.extend([printed::allows()]);
     }
+    found.notes.splice(0..0, job.left_out_note());
+    found.notes.push("* Bands are ours: the study prints a number, \"about\" or a range.".to_owned());
     let pictures = studies.first().map_or_else(Vec::new, |first| tables::pictures(first));
     let doc = ReproduceDoc {
         schema: SCHEMA,
         experiment: "ascoma".into(),
         size: job.size.into(),
         programs: format!(
-            "the six programs of the study, written as it describes them; {recordings} recording(s) of each with the hooks just now; \
-             pictures are of the first"
+            "{} of the six programs of the study, written as it describes them; {recordings} recording(s) of each with the hooks just \
+             now; pictures, switched points and changed programs are of the first",
+            chosen.len()
         ),
         tables: found.tables,
-        claims: CLAIMS.beside(&["claim", "identity"], found.judged, job.size)?,
+        claims: worded(CLAIMS.beside(&["claim", "identity"], found.judged, job.size)?),
         notes: found.notes,
     };
     Ok((doc, Box::new(Stacks(pictures))))
 }
 
+/// Claims are no experiments: without the name of one; and bands are marked as ours.
+fn worded(claims: Vec<Claim>) -> Vec<Claim> {
+    let what = |c: &Claim| c.what.strip_prefix("claim: ").unwrap_or(&c.what).to_owned();
+    claims.into_iter().map(|c| Claim { what: what(&c), why: c.why.replace("Agrees if ", "Agrees* if "), ..c }).collect()
+}
+
 /// Tables and verdicts of one recording of every program.
 fn found(all: &[Runs]) -> Found {
-    let mut judged = Study { all, switch: 0 }.judged();
+    let mut judged = Study { all: all.iter().collect(), switch: 0 }.judged();
     judged.extend(identities::judged(all));
     Found { tables: tables::tables(all), judged, ..Found::default() }
 }
 
-/// Adds what switching open points does to one recording, and says at each claim that differs which of them decide it.
-fn sensitivities(first: &[Runs], found: &mut Found) -> Result<(), Failure> {
+/// A study with one program in place of the one of that name.
+fn with<'r>(first: &'r [Runs], other: &'r Runs) -> Vec<&'r Runs> {
+    first.iter().map(|r| if r.listed.name == other.listed.name { other } else { r }).collect()
+}
+
+/// Studies with two programs changed, where one is not enough for a claim about several.
+fn pairs<'r>(first: &'r [Runs], changed: &'r [(&'static Change, Runs)]) -> Vec<(String, Vec<&'r Runs>)> {
+    let mut pairs = Vec::new();
+    for (i, (one, runs)) in changed.iter().enumerate() {
+        for (two, others) in changed[i + 1..].iter().filter(|(_, r)| r.listed.name != runs.listed.name) {
+            let place = |r: &'r Runs| if r.listed.name == others.listed.name { others } else { r };
+            pairs.push((format!("{} and {}", one.name, two.name), with(first, runs).into_iter().map(place).collect()));
+        }
+    }
+    pairs
+}
+
+/// Adds what switching open points and changing programs does to one recording, and says at each claim that differs which decide it.
+fn sensitivities(first: &[Runs], changed: &[(&'static Change, Runs)], found: &mut Found) -> Result<(), Failure> {
     let published = CLAIMS.published()?;
-    let verdicts = |switch| Study { all: first, switch }.judged();
-    let ours = verdicts(0);
-    let turned: Vec<Vec<&'static str>> = (0..switches().len())
-        .map(|switch| {
-            let others = verdicts(switch);
-            let pairs = ours.iter().zip(&others).filter(|(a, b)| switch > NEVER && a.verdict != b.verdict);
-            pairs.map(|(a, _)| a.id).collect()
-        })
+    let ours = Study { all: first.iter().collect(), switch: 0 }.judged();
+    let turned = |study: Study<'_>| -> Vec<&'static str> {
+        let others = study.judged();
+        let pairs = ours.iter().zip(&others).filter(|(a, b)| a.verdict != b.verdict && !b.ours.contains("NaN"));
+        pairs.map(|(a, _)| a.id).collect()
+    };
+    let by_switch: Vec<Vec<&str>> = (0..switches().len())
+        .map(|switch| if switch > NEVER { turned(Study { all: first.iter().collect(), switch }) } else { Vec::new() })
         .collect();
-    let names = switches();
+    let by_change: Vec<Vec<&str>> =
+        changed.iter().map(|(_, runs)| turned(Study { all: with(first, runs), switch: 0 })).collect();
+    let names = switches().into_iter().map(|s| s.name).chain(changed.iter().map(|(c, _)| c.name.to_owned()));
+    let all: Vec<(String, &Vec<&str>)> = names.zip(by_switch.iter().chain(&by_change)).collect();
+    let pairs = pairs(first, changed);
+    let by_pair: Vec<(String, Vec<&str>)> =
+        pairs.into_iter().map(|(name, all)| (name, turned(Study { all, switch: 0 }))).collect();
     let (mut explained, mut unexplained) = (0, Vec::new());
     for j in found.judged.iter_mut().filter(|j| j.verdict == Verdict::Differs) {
-        let deciding: Vec<&str> =
-            (0..names.len()).filter(|s| turned[*s].contains(&j.id)).map(|s| names[s].name.as_str()).collect();
+        let mut deciding: Vec<&str> = all.iter().filter(|(_, t)| t.contains(&j.id)).map(|(n, _)| n.as_str()).collect();
+        if deciding.is_empty() {
+            deciding = by_pair.iter().filter(|(_, t)| t.contains(&j.id)).map(|(n, _)| n.as_str()).collect();
+        }
         let is_caused = published.iter().any(|p| p.id == j.id && p.has_cause());
         let said = match (deciding.is_empty(), is_caused) {
             (false, _) => format!("Turns with {}", deciding.join(", ")),
-            (true, true) => "No open point turns it".to_owned(),
-            (true, false) => "No open point turns it, and it is not explained".to_owned(),
+            (true, true) => "Nothing that was switched or changed turns it".to_owned(),
+            (true, false) => "Nothing that was switched or changed turns it, and it is not explained".to_owned(),
         };
         match deciding.is_empty() && !is_caused {
             true => unexplained.push(j.id),
@@ -110,11 +155,15 @@ fn sensitivities(first: &[Runs], found: &mut Found) -> Result<(), Failure> {
         }
         j.why = format!("{}. {said}", j.why);
     }
-    found.tables.extend([tables::mixtures(first), tables::sensitivities(first, &turned)] as [Table; 2]);
+    found.tables.extend([
+        tables::mixtures(first),
+        tables::sensitivities(first, &by_switch),
+        tables::changes(first, changed, &by_change),
+    ] as [Table; 3]);
     let list = if unexplained.is_empty() { String::new() } else { format!(": {}", unexplained.join(", ")) };
     let n = unexplained.len();
     found.notes.push(format!(
-        "Of the claims that differ {explained} turn with an open point or have a cause, {n} are not explained{list}."
+        "Of the claims that differ {explained} turn with an open point or a changed program or have a cause, {n} are not explained{list}."
     ));
     Ok(())
 }

@@ -27,6 +27,20 @@ pub(super) struct Listed {
     pub(super) refetched: [u64; 2],
     /// Why ours misses, at the study's size.
     pub(super) why: &'static str,
+    /// The program changed, one thing at a time: what of its results is the program's doing.
+    pub(super) changes: &'static [Change],
+}
+
+/// A program of which one thing is changed that the study does not tell, or tells otherwise.
+pub(super) struct Change {
+    /// Name on the page.
+    pub(super) name: &'static str,
+    /// What is changed.
+    pub(super) words: &'static str,
+    /// Definitions that are added.
+    defines: &'static [&'static str],
+    /// An option that is added, and wins over one before it.
+    option: &'static str,
 }
 
 const ALL_PRESSURES: &[u32] = &[10, 30, 50, 70, 90];
@@ -44,6 +58,7 @@ pub(super) static LIST: [Listed; 6] = [
         pages: [102, 552, 16],
         refetched: [4416, 3498],
         why: "bodies and tree alone: no arrays of locks, leaves or costs; bodies fill space evenly",
+        changes: &[],
     },
     Listed {
         name: "em3d",
@@ -55,7 +70,21 @@ pub(super) static LIST: [Listed; 6] = [
         pressures: ALL_PRESSURES,
         pages: [491, 778, 39],
         refetched: [6224, 1868],
-        why: "the length of its records, the degree and how the graph is built are ours: the study tells nodes, share and updates",
+        why: "the length of its records (24 bytes, from table 6), the degree and how the graph is built are ours: the study tells nodes, share and updates",
+        changes: &[
+            Change {
+                name: "em3d-long-records",
+                words: "em3d: a record has 96 bytes, not 24",
+                defines: &["-DHN_LINKS=21"],
+                option: "",
+            },
+            Change {
+                name: "em3d-half-remote",
+                words: "em3d: half of the edges are remote, not 15 %",
+                defines: &[],
+                option: "-b 50",
+            },
+        ],
     },
     Listed {
         name: "fft",
@@ -68,6 +97,7 @@ pub(super) static LIST: [Listed; 6] = [
         pages: [390, 1254, 24],
         refetched: [10032, 5],
         why: "each thread initialises its own rows; where one thread does, its share is spread over the others, and own rows are remote too",
+        changes: &[],
     },
     Listed {
         name: "lu",
@@ -80,6 +110,12 @@ pub(super) static LIST: [Listed; 6] = [
         pages: [514, 405, 56],
         refetched: [1620, 1606],
         why: "a thread of four reads half of the blocks of two others, 1056 of 2 KiB at the study's size: they cannot lie on fewer than 528 pages",
+        changes: &[Change {
+            name: "lu-one-initialises",
+            words: "lu: thread 0 initialises the matrix, so that blocks of the others are spread over all nodes",
+            defines: &["-DHN_ONE_INITIALISES=1"],
+            option: "",
+        }],
     },
     Listed {
         name: "ocean",
@@ -92,6 +128,12 @@ pub(super) static LIST: [Listed; 6] = [
         pages: [473, 356, 57],
         refetched: [2848, 569],
         why: "how many fields there are, and at how many neighbours are looked, is ours",
+        changes: &[Change {
+            name: "ocean-strips",
+            words: "ocean: cut into strips of rows, so that neighbours of other nodes lie side by side",
+            defines: &["-DHN_STRIPS=1"],
+            option: "",
+        }],
     },
     Listed {
         name: "radix",
@@ -104,11 +146,17 @@ pub(super) static LIST: [Listed; 6] = [
         pages: [259, 1306, 17],
         refetched: [10448, 10236],
         why: "with fewer keys a digit has less than a page, and every node writes to all of them in the second pass, too",
+        changes: &[Change {
+            name: "radix-even-keys",
+            words: "radix: all keys are as frequent",
+            defines: &["-DHN_BELL=0"],
+            option: "",
+        }],
     },
 ];
 
 impl Listed {
-    /// Builds it for the first recording, and records it; `size` is 0 to 3 for XS, S, M and P.
+    /// Builds it for the first recording, and records it, perhaps changed; `size` is 0 to 3 for XS, S, M and P.
     ///
     /// # Errors
     /// No compiler that can build it, or it fails.
@@ -116,15 +164,18 @@ impl Listed {
         &'static self,
         folder: &Path,
         (size, number): (usize, usize),
+        change: Option<&'static Change>,
         progress: &mut dyn Progress,
     ) -> Result<DatasetReader, Failure> {
-        let name = self.name;
+        let name = change.map_or(self.name, |c| c.name);
+        let defines: Vec<&str> = self.defines.iter().chain(change.map_or(&[][..], |c| c.defines)).copied().collect();
         let failed = |e: std::io::Error| Failure::work(format!("cannot write {}: {e}", folder.display()));
-        if number == 0 && !programs::built(folder, name, self.source, self.defines).map_err(failed)? {
+        if number == 0 && !programs::built(folder, name, self.source, &defines).map_err(failed)? {
             return Err(Failure::work(format!("{name} cannot be built: a C compiler is needed (homenode doctor)")));
         }
         let run = Run { folder, name, threads: self.nodes.into(), number, phase: Some("traced") };
-        run.recorded(self.sizes[size].split_whitespace(), progress)
+        let options = [self.sizes[size], change.map_or("", |c| c.option)];
+        run.recorded(options.into_iter().flat_map(str::split_whitespace), progress)
     }
 
     /// The study's machine with the nodes that the program has.

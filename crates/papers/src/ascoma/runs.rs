@@ -13,8 +13,6 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Pressures at which open points are switched (as far as the program is run at them).
-const SWITCHED_AT: [u32; 2] = [70, 90];
 /// At which no frame is left.
 pub(super) const FULL: u32 = 100;
 
@@ -112,15 +110,18 @@ impl Runs {
         })
     }
 
-    /// A run with a switch, or ours where it makes no difference or was not run.
+    /// A run with a switch, or ours where it makes no difference. A program that was changed is run with ours only.
     pub(super) fn row(&self, switch: usize, architecture: &str, pressure: u32) -> Option<&Row> {
         let pressure = if architecture == BASE.name { 0 } else { pressure };
+        // Another run is no substitute for one that there is not: times are over those of the same switch.
+        let switch =
+            if switches().get(switch).is_some_and(|s| s.never || s.matters(architecture)) { switch } else { 0 };
         let find = |s: usize| {
             let from = (s, "", 0);
             let mut after = self.rows.range(from..).take_while(|(k, _)| k.0 == s);
             after.find(|(k, _)| k.1 == architecture && k.2 == pressure).map(|(_, row)| row)
         };
-        find(switch).or_else(|| find(0))
+        find(switch)
     }
     /// Cycles over those of CC-NUMA; not a number where it was not run.
     pub(super) fn time(&self, switch: usize, architecture: &str, pressure: u32) -> f64 {
@@ -170,7 +171,8 @@ fn asked(listed: &Listed, fits_at: u32, switched: bool) -> Vec<(usize, &'static 
             if switch.matters(BASE.name) {
                 asked.push((number, BASE, 0));
             }
-            let at = || SWITCHED_AT.iter().filter(|p| listed.pressures.contains(p));
+            // At every pressure: claims are about all of them.
+            let at = || listed.pressures.iter();
             asked.extend(hybrids().filter(|s| switch.matters(s.name)).flat_map(|s| at().map(move |p| (number, s, *p))));
         }
     }

@@ -1,4 +1,5 @@
 //! Tables 1 to 6 of the study beside ours, and pictures 2 and 3.
+use super::program::Change;
 use super::runs::{NEVER, Runs, switches};
 use super::stacked::Stacked;
 use homenode_judging::doc::Table;
@@ -244,6 +245,45 @@ pub(super) fn sensitivities(all: &[Runs], turned: &[Vec<&'static str>]) -> Table
         "open points, one at a time: times over CC-NUMA's of S-COMA, R-NUMA, VC-NUMA, AS-COMA at the highest pressure, first recording",
         &columns,
         rows,
+    )
+}
+
+/// What each changed program does, and which verdicts turn.
+pub(super) fn changes(all: &[Runs], changed: &[(&'static Change, Runs)], turned: &[Vec<&'static str>]) -> Table {
+    let times = |r: &Runs| {
+        let last = r.listed.pressures.last().copied().unwrap_or(0);
+        [r.listed.pressures[0], last].map(|p| {
+            let times = ["scoma", "rnuma", "vcnuma", "ascoma"].map(|a| format!("{:.2}", r.time(0, a, p)));
+            times.join(" ")
+        })
+    };
+    let refetched = |r: &Runs| {
+        let part = r.row(0, "ccnuma", 0).map_or(0.0, |row| row.total.refetch as f64 / row.total.misses().max(1) as f64);
+        format!("{:.1}", 100.0 * part)
+    };
+    let cells = |name: &str, words: &str, r: &Runs, verdicts: String| {
+        let [low, high] = times(r);
+        let (home, remote) = (r.layout.home_max().to_string(), r.layout.remote_max().to_string());
+        vec![name.to_owned(), words.to_owned(), home, remote, refetched(r), low, high, verdicts]
+    };
+    let one = |((change, runs), verdicts): (&(&'static Change, Runs), &Vec<&str>)| {
+        let verdicts = if verdicts.is_empty() { "-".to_owned() } else { verdicts.join(", ") };
+        cells(change.name, change.words, runs, verdicts)
+    };
+    let plain = all.iter().map(|r| cells(r.listed.name, "as it is", r, String::new()));
+    table(
+        "programs with one thing changed: pages of a node, CONF/CAPC in percent of CC-NUMA's misses, and times over CC-NUMA's of S-COMA, R-NUMA, VC-NUMA, AS-COMA; first recording",
+        &[
+            "program",
+            "changed",
+            "home pages",
+            "max remote",
+            "refetches %",
+            "least pressure",
+            "highest pressure",
+            "verdicts that turn",
+        ],
+        plain.chain(changed.iter().zip(turned).map(one)).collect(),
     )
 }
 

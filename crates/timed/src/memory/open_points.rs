@@ -27,7 +27,9 @@ impl OpenPoint {
     }
 }
 
-/// Architectures with frames of remote pages, those with counters, with back-off, and AS-COMA alone.
+/// All architectures, those that use pages at their homes, those with frames of remote pages, those with counters, with back-off, and AS-COMA alone.
+const ALL: &[&str] = &["ccnuma", "scoma", "rnuma", "vcnuma", "ascoma"];
+const FETCHED: &[&str] = &["ccnuma", "rnuma", "vcnuma", "ascoma"];
 const CACHED: &[&str] = &["scoma", "rnuma", "vcnuma", "ascoma"];
 const COUNTED: &[&str] = &["rnuma", "vcnuma", "ascoma"];
 const BACKS_OFF: &[&str] = &["vcnuma", "ascoma"];
@@ -43,7 +45,7 @@ const fn point(
 }
 
 /// Every open point with another reading.
-pub static OPEN_POINTS: [OpenPoint; 15] = [
+pub static OPEN_POINTS: [OpenPoint; 17] = [
     point("o2", CACHED, "5 and 7 % are of the page cache, not of all frames", |h| read(h, Reading::ReserveOfPageCache)),
     point("o3", CACHED, "a remapping leaves the node in the copy sets: the next misses are refetches", |h| {
         read(h, Reading::CopiesStay)
@@ -54,13 +56,19 @@ pub static OPEN_POINTS: [OpenPoint; 15] = [
     }),
     point("o6", CACHED, "a relocation and the eviction for it cost one remapping", |h| read(h, Reading::OneRemapping)),
     point("o7", CACHED, "flushing costs a cycle a line of a page", |h| read(h, Reading::FlushByLine)),
-    point("o8", &["ccnuma", "scoma", "rnuma", "vcnuma", "ascoma"], "first faults cost nothing", |h| h.fault = 0),
+    point("o8", ALL, "first faults cost nothing", |h| h.fault = 0),
     point("o9", ASCOMA, "the daemon's gap does not grow", |h| h.daemon_gap[1] = h.daemon_gap[0]),
     point("o10", ASCOMA, "relocation never stops altogether", |h| h.threshold_steps = 1 << 16),
     point("o11", ASCOMA, "ascoma caches new pages as long as a frame is free", |h| read(h, Reading::DrainedWhenEmpty)),
     point("o12", ASCOMA, "ascoma evicts for a relocation, too", |h| read(h, Reading::AscomaEvicts)),
     point("o13", BACKS_OFF, "one threshold for all nodes", |h| read(h, Reading::GlobalThreshold)),
     point("o14", BACKS_OFF, "a threshold holds for pages mapped after it was set", |h| read(h, Reading::NewPagesOnly)),
+    point("o15", ALL, "a chunk for another node keeps bus and bank busy for each of its lines", |h| {
+        read(h, Reading::ChunkByLine)
+    }),
+    point("no-rac", FETCHED, "no remote access cache: the study has one, and says that it mattered", |h| {
+        read(h, Reading::NoRac)
+    }),
     point("o19", CACHED, "runs of the daemon cost nothing", |h| h.daemon = [0, 0]),
     point("o20", CACHED, "a remapping costs 50 cycles more for the TLB", |h| read(h, Reading::TlbRefill)),
 ];

@@ -176,7 +176,7 @@ impl System {
             self.displace(s.node, s.line, fx);
         }
         let mapping = self.nodes[s.node as usize].mapping(s.page);
-        let rac = self.nodes[s.node as usize].rac == Some(s.chunk);
+        let rac = self.nodes[s.node as usize].rac == Some(s.chunk) && !self.hybrid.reads(Reading::NoRac);
         match mapping {
             _ if held => self.own(s, fx),
             _ if s.home == s.node => self.at_home(s, fx),
@@ -262,7 +262,14 @@ impl System {
     fn fetch(&mut self, s: Shared, fx: &mut Effects) {
         self.classify(s);
         fx.first = self.paths.request(s.node, s.home);
-        match self.chunks[s.chunk as usize].owner().filter(|o| *o != s.node) {
+        let owner = self.chunks[s.chunk as usize].owner().filter(|o| *o != s.node);
+        if self.hybrid.reads(Reading::ChunkByLine) {
+            // Minimal latencies stay: nobody waits for the lines after the first but those who come later.
+            let more = (1 << (self.chunk_shift - self.line_shift)) - 1;
+            let from = owner.unwrap_or(s.home);
+            fx.posted.extend((0..more).map(|_| self.paths.local(from, s.chunk)));
+        }
+        match owner {
             Some(owner) if owner != s.home => {
                 self.count(s.node, |c| &mut c.forwarded);
                 fx.then.push(self.paths.forward(owner, s.node, s.chunk));

@@ -115,44 +115,57 @@ impl Layout {
 /// What has no number.
 const NO_NUMBER: u32 = u32::MAX;
 
-/// Numbers of pages: a table with room for twice as many at least, in which a page stands where its hash says or in the next free
-/// place after it.
+/// Places that are looked at for a page at most: a recording may have been made for its pages to collide.
+const PLACES: usize = 64;
+
+/// Numbers of pages: a table with room for twice as many at least, in which a page stands where its hash says or in one of the next
+/// places; or, where too many collide, all pages in ascending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Numbers {
     places: Vec<(u64, u32)>,
-    /// Bits of a hash that are no place.
-    shift: u32,
+    /// Bits of a hash that are no place; none if pages are in order.
+    shift: Option<u32>,
 }
 
 impl Numbers {
     /// Of pages with their numbers, each page once.
-    fn new(pages: Vec<(u64, u32)>) -> Numbers {
+    fn new(mut pages: Vec<(u64, u32)>) -> Numbers {
         let bits = (2 * pages.len()).next_power_of_two().trailing_zeros().max(1);
-        let mut numbers = Numbers { places: vec![(0, NO_NUMBER); 1 << bits], shift: u64::BITS - bits };
-        for page in pages {
-            let at = numbers.place(page.0);
-            numbers.places[at] = page;
+        let shift = u64::BITS - bits;
+        let mut places = vec![(0, NO_NUMBER); 1 << bits];
+        for page in &pages {
+            let Some(at) = probed(page.0, shift, places.len()).find(|at| places[*at].1 == NO_NUMBER) else {
+                pages.sort_unstable();
+                return Numbers { places: pages, shift: None };
+            };
+            places[at] = *page;
         }
-        numbers
-    }
-    /// Where a page stands, or would stand.
-    #[inline]
-    fn place(&self, page: u64) -> usize {
-        let mask = self.places.len() - 1;
-        let mut at = (page.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize;
-        loop {
-            let place = self.places[at & mask];
-            if place.0 == page || place.1 == NO_NUMBER {
-                return at & mask;
-            }
-            at += 1;
-        }
+        Numbers { places, shift: Some(shift) }
     }
     #[inline]
     fn get(&self, page: u64) -> Option<u32> {
-        let (found, number) = self.places[self.place(page)];
-        (found == page && number != NO_NUMBER).then_some(number)
+        let Some(shift) = self.shift else {
+            let at = self.places.binary_search_by_key(&page, |p| p.0).ok()?;
+            return Some(self.places[at].1);
+        };
+        for at in probed(page, shift, self.places.len()) {
+            let (found, number) = self.places[at];
+            if number == NO_NUMBER {
+                return None;
+            }
+            if found == page {
+                return Some(number);
+            }
+        }
+        None
     }
+}
+
+/// Where a page may stand in a table of so many places.
+#[inline]
+fn probed(page: u64, shift: u32, places: usize) -> impl Iterator<Item = usize> {
+    let first = (page.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> shift) as usize;
+    (first..first + PLACES.min(places)).map(move |at| at & (places - 1))
 }
 
 /// All pages in the order of their first touch.
@@ -228,5 +241,18 @@ mod tests {
             assert_eq!(numbers.get(u64::MAX), None);
         }
         assert_eq!(Numbers::new(Vec::new()).get(0), None);
+    }
+
+    #[test]
+    fn pages_that_collide_are_found_in_order() {
+        // Times the factor of the hash these are small numbers, whose first bits are 0.
+        let inverse =
+            (0..6).fold(1u64, |x, _| x.wrapping_mul(2u64.wrapping_sub(0x9e37_79b9_7f4a_7c15u64.wrapping_mul(x))));
+        let page = |n: u32| inverse.wrapping_mul(n.into());
+        for count in [60, 5000] {
+            let numbers = Numbers::new((0..count).map(|n| (page(n), n)).collect());
+            assert_eq!(numbers.shift.is_none(), count > 64);
+            assert!((0..count).all(|n| numbers.get(page(n)) == Some(n)) && numbers.get(page(count)).is_none());
+        }
     }
 }

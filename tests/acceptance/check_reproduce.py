@@ -13,6 +13,7 @@ import csv
 import json
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 import time
@@ -242,7 +243,7 @@ def directions(saved, differ):
 
 
 # Claims of Markatos and Chronaki that follow from printed numbers: identities, and what the tables contradict.
-COHERENCE_EXACT = 19
+COHERENCE_EXACT, COHERENCE_PROGRAMS = 19, 4
 CONTRADICTED = ["a counter starts at an eighth", "the tables: invalidation beats updates only", "the tables: update protocols",
                 "the tables: counters are always useful", "the tables: re-alignment gains two orders", "the tables: re-alignment improves all"]
 
@@ -281,6 +282,26 @@ def coherence(session, size):
 def coherence_smallest(session):
     """Markatos and Chronaki again at size XS."""
     coherence(session, "XS")
+
+
+def taken_up_after_a_kill(session):
+    """A reproduction that is killed once a recording is finished: the next one records only the other programs."""
+    out = session.path("reproduce/killed")
+    command = ["reproduce", "markatos", "--size", "XS", "-o", out]
+    kept = out / "markatos-XS.recordings"
+    first = subprocess.Popen([str(session.homenode), *map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    until = time.monotonic() + 120
+    while not list(kept.glob("*.card")) and first.poll() is None and time.monotonic() < until:
+        time.sleep(0.01)
+    first.kill()
+    first.communicate()
+    finished = list(kept.glob("*.card"))
+    expect(finished and first.returncode != 0, "it was killed after its first recording")
+    done = session.run(*command)
+    made = done.stdout.count("verified OK")
+    expect(made == COHERENCE_PROGRAMS - len(finished), f"{len(finished)} recordings were kept and {made} made")
+    expect((out / "markatos.html").is_file() and not kept.exists(), "the page is there, and nothing is kept beyond the end")
+    print(f"  {len(finished)} recordings of {COHERENCE_PROGRAMS} taken up")
 
 
 # Claims of Kuo and others 1998, and what holds for any programs.
@@ -342,7 +363,7 @@ def main():
         def thesis_again(session):
             """The thesis again on our programs."""
             reproduced(session, options.size, options.against)
-        checks = [guided_placement, thesis_again]
+        checks = [guided_placement, coherence_smallest, taken_up_after_a_kill, hybrids_again, thesis_again]
         sys.exit(bool(harness.run_all(Session(options.homenode, options.keep or folder), checks)))
 
 

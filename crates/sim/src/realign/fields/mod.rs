@@ -95,8 +95,4 @@ impl Layout {
         let range = ranges.get(ranges.partition_point(|r| r.last < flat)).filter(|r| r.from <= flat);
         range.map_or(flat, |r| r.to + (flat - r.from))
     }
-    /// Whether nothing moves.
-    pub fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
-    }
 }

@@ -184,7 +184,11 @@ fn realigned_rows_are_what_the_plain_engine_says_of_realigned_references() {
 fn rows_laid_out_by_field_are_what_the_plain_engine_says_of_relocated_references() {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let mut program = Builder::new(4);
-    program.alloc(0, 0x40_0000, 4096, &[]).spawn_all();
+    // Records of four words, a word for each thread, and a word for all of them.
+    (0..10).for_each(|record| {
+        program.alloc(0, 0x40_0000 + 32 * record, 32, &[1]);
+    });
+    program.alloc(0, 0x40_0800, 8, &[2]).spawn_all();
     for i in 0..4000u64 {
         let thread = (i % 4) as u32;
         let addr = 0x40_0000 + if i % 16 < 4 { 2048 } else { u64::from(thread) * 8 + i / 400 * 32 };

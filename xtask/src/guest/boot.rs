@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// How many lines of the guest's console explain a failure.
-const LAST_LINES: usize = 25;
+const LAST_LINES: usize = 60;
 /// How often the harness looks whether QEMU still lives.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// After QEMU's end nothing new is written, only read: this much silence means that all has been read.
@@ -186,7 +186,9 @@ fn finish(result: &[u8], out: Option<&Path>) -> anyhow::Result<u8> {
 fn why(console: &str) -> String {
     let line = |word: &str| console.lines().find(|l| l.contains(word)).map(|l| l.trim().to_owned());
     if let Some(panic) = line("Kernel panic") {
-        return format!("the guest's kernel stopped: {panic}");
+        // The kernel numbers its complaints; the first one is the cause.
+        let cause = line("[#1]").map_or_else(String::new, |cause| format!("{cause}; "));
+        return format!("the guest's kernel stopped: {cause}{panic}");
     }
     match line("qemu-system-x86_64:") {
         Some(complaint) => format!("QEMU refused: {complaint}"),
@@ -206,16 +208,21 @@ mod tests {
     #[test]
     fn the_reason_of_a_dead_guest_is_found() {
         assert!(why("a\r\n[ 1.0] Kernel panic - not syncing: no init\r\n").contains("not syncing: no init"));
+        let oops = "[ 1.5] int3: 0000 [#1] PREEMPT SMP\n[ 1.6] RIP: enqueue_timer\n[ 1.7] Kernel panic - not syncing: Fatal\n";
+        assert_eq!(
+            why(oops),
+            "the guest's kernel stopped: [ 1.5] int3: 0000 [#1] PREEMPT SMP; [ 1.7] Kernel panic - not syncing: Fatal"
+        );
         assert!(why("qemu-system-x86_64: -numa: bad\n").contains("-numa: bad"));
         assert!(why("").contains("memory"));
     }
 
     #[test]
     fn only_the_last_lines_are_shown() {
-        let console: String = (0..100).map(|i| format!("line {i}\r\n\r\n")).collect();
+        let console: String = (0..200).map(|i| format!("line {i}\r\n\r\n")).collect();
         let shown = last_lines(&console);
         assert_eq!(shown.lines().count(), LAST_LINES);
-        assert!(shown.starts_with("console| line 75\n") && shown.ends_with("console| line 99\n"));
+        assert!(shown.starts_with("console| line 140\n") && shown.ends_with("console| line 199\n"));
     }
 
     #[test]

@@ -8,7 +8,8 @@ mod programs;
 mod scenario;
 mod verdict;
 
-use crate::guest::boot::{self, Port};
+use crate::guest::boot::{self, Ended, Port, Run};
+use crate::guest::options::Vm;
 use anyhow::{Context, ensure};
 use clap::Parser;
 use scenario::Scenario;
@@ -88,6 +89,9 @@ fn built(name: &str) -> PathBuf {
     target.join("release").join(name)
 }
 
+/// How often a guest is booted for a scenario at most.
+const BOOTS: u32 = 3;
+
 /// Runs one scenario and prints its line; what it printed follows if it did not end as it should.
 fn one(s: &Scenario, setting: &Setting) -> anyhow::Result<bool> {
     let mut vm = s.vm.clone();
@@ -98,15 +102,16 @@ fn one(s: &Scenario, setting: &Setting) -> anyhow::Result<bool> {
         vm.add.push(as_added(file)?);
     }
     let command = ["sh".to_owned(), format!("./{}.sh", s.name)];
-    let mut printed = Vec::new();
-    let mut collect = |port: Port, bytes: &[u8]| {
-        if matches!(port, Port::Out | Port::Err) {
-            printed.extend_from_slice(bytes);
-        }
-    };
     let began = Instant::now();
-    let run = boot::run(&vm, &command, false, &mut collect).with_context(|| s.name.clone())?;
-    let printed = String::from_utf8_lossy(&printed);
+    let (mut run, mut printed) = boot(s, &vm, &command)?;
+    for again in 2..=BOOTS {
+        if let Ended::Broken(why) = &run.ended
+            && verdict::says_nothing(&run.ended, &printed)
+        {
+            println!("     {:<24} boot {again} of at most {BOOTS}: {why}", s.name);
+            (run, printed) = boot(s, &vm, &command)?;
+        }
+    }
     let judged = verdict::judge(&s.expect, &run.ended, &printed);
     line(&s.name, &judged, began);
     if setting.verbose || judged.is_err() {
@@ -114,6 +119,18 @@ fn one(s: &Scenario, setting: &Setting) -> anyhow::Result<bool> {
         print!("{}", indented(&run.last_lines));
     }
     Ok(judged.is_ok())
+}
+
+/// One run of a scenario, and what it printed.
+fn boot(s: &Scenario, vm: &Vm, command: &[String]) -> anyhow::Result<(Run, String)> {
+    let mut printed = Vec::new();
+    let mut collect = |port: Port, bytes: &[u8]| {
+        if matches!(port, Port::Out | Port::Err) {
+            printed.extend_from_slice(bytes);
+        }
+    };
+    let run = boot::run(vm, command, false, &mut collect).with_context(|| s.name.clone())?;
+    Ok((run, String::from_utf8_lossy(&printed).into_owned()))
 }
 
 fn timed(name: &str, test: fn() -> Result<String, String>) -> bool {

@@ -1,12 +1,17 @@
-//! Recordings that a run leaves behind when it is killed, and that the next one takes up.
+//! Recordings, and results of them, that a run leaves behind when it is killed, and that the next one takes up.
 //!
 //! A finished recording has a card beside it: how it was made, and a sum of its files. It is written last, under another name first, so that a
-//! recording with a card is whole. Whose card says anything else is made anew.
+//! recording with a card is whole. Whose card says anything else is made anew. Results count for the very program that computed them and
+//! the recording that they are of.
 use homenode_command::Failure;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hasher};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock};
 use tempfile::TempDir;
 
 /// Where programs and recordings are while a paper is reproduced.
@@ -134,6 +139,63 @@ impl Card {
     }
 }
 
+/// Sum of the program that runs: another one may compute something else.
+fn this_program() -> io::Result<u64> {
+    static SUM: OnceLock<u64> = OnceLock::new();
+    if let Some(known) = SUM.get() {
+        return Ok(*known);
+    }
+    let found = sum(&std::env::current_exe()?)?;
+    Ok(*SUM.get_or_init(|| found))
+}
+
+/// Results of one recording, a line each: a name, a tab, JSON. The first line says what they are of.
+pub(crate) struct Results {
+    file: Mutex<File>,
+    found: BTreeMap<String, String>,
+}
+
+impl Results {
+    /// Of a finished recording, in a file beside it; empty if what is there is of another program or recording.
+    ///
+    /// # Errors
+    /// The file cannot be read or written, or is none.
+    pub(crate) fn of(dataset: &Path) -> io::Result<Results> {
+        let card = fs::read_to_string(dataset.with_extension("card"))?;
+        let head = format!("results of program {:016x}, {}\n", this_program()?, card.replace(['\n', '\t'], ", "));
+        let path = dataset.with_extension("results");
+        if path.symlink_metadata().is_ok_and(|m| !m.is_file()) {
+            // A link leads elsewhere, and a pipe has no end.
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let old = fs::read(&path).unwrap_or_default();
+        let old = String::from_utf8_lossy(&old);
+        let whole = old.rfind('\n').map_or("", |end| &old[..=end]);
+        let rows = whole.strip_prefix(&head);
+        let found = rows.unwrap_or("").lines().filter_map(|l| l.split_once('\t'));
+        let found: BTreeMap<String, String> = found.map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
+        // A line that a kill cut short is left out.
+        let new = dataset.with_extension("results.new");
+        let mut file = File::create(&new)?;
+        file.write_all(head.as_bytes())?;
+        file.write_all(rows.unwrap_or("").as_bytes())?;
+        fs::rename(&new, &path)?;
+        Ok(Results { file: Mutex::new(file), found })
+    }
+    /// One that an earlier run left.
+    pub(crate) fn get<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        serde_json::from_str(self.found.get(name)?).ok()
+    }
+    /// Keeps one for a later run.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn keep<T: Serialize>(&self, name: &str, result: &T) -> io::Result<()> {
+        let line = format!("{name}\t{}\n", serde_json::to_string(result)?);
+        self.file.lock().expect("nobody panics while writing one").write_all(line.as_bytes())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,6 +223,29 @@ mod tests {
         assert_eq!(card("-n").fits(), Ok(true));
         fs::write(&program, "other code").expect("written");
         assert!(card("-n").fits().is_err(), "another program");
+    }
+
+    #[test]
+    fn results_are_taken_up_if_they_are_whole_and_of_the_same_recording() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let dataset = folder.path().join("program.2.0.hnt");
+        let kept = |name: &str| Results::of(&dataset).expect("readable").get::<u64>(name);
+        assert!(Results::of(&dataset).is_err(), "no card");
+        fs::write(dataset.with_extension("card"), "a card\n").expect("written");
+        assert_eq!(kept("ccnuma 0"), None);
+        let results = Results::of(&dataset).expect("made");
+        results.keep("ccnuma 0", &17_u64).expect("kept");
+        results.keep("rnuma 10", &18_u64).expect("kept");
+        assert_eq!((kept("ccnuma 0"), kept("rnuma 10")), (Some(17), Some(18)));
+        let path = dataset.with_extension("results");
+        let text = fs::read_to_string(&path).expect("there");
+        fs::write(&path, text.trim_end()).expect("written");
+        assert_eq!((kept("ccnuma 0"), kept("rnuma 10")), (Some(17), None), "cut short by a kill");
+        fs::write(dataset.with_extension("card"), "another card\n").expect("written");
+        assert_eq!(kept("ccnuma 0"), None, "of another recording");
+        fs::remove_file(&path).expect("removed");
+        std::os::unix::fs::symlink("/dev/zero", &path).expect("linked");
+        assert!(Results::of(&dataset).is_err(), "a link");
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Our workloads, built with the hooks and recorded now, unless a run that was killed has done so.
-use crate::kept::Card;
+use crate::kept::{Card, Results};
 use homenode_capture::{DirStore, RecordOptions};
 use homenode_command::{Failure, Progress, Recording};
 use homenode_hooks::{Mode, compile, install};
@@ -77,6 +77,15 @@ impl Run<'_> {
     pub(crate) fn bytes(&self) -> Result<u64, Failure> {
         let store = DirStore::open(&self.dataset())?;
         store.bytes().map_err(|e| Failure::work(format!("cannot read {}: {e}", self.folder.display())))
+    }
+
+    /// Results of what was recorded.
+    ///
+    /// # Errors
+    /// They cannot be kept.
+    pub(crate) fn results(&self) -> Result<Results, Failure> {
+        let dataset = self.dataset();
+        Results::of(&dataset).map_err(|e| Failure::work(format!("cannot keep results of {}: {e}", dataset.display())))
     }
 
     fn dataset(&self) -> PathBuf {

@@ -208,7 +208,8 @@ mod tests {
     #[test]
     fn the_reason_of_a_dead_guest_is_found() {
         assert!(why("a\r\n[ 1.0] Kernel panic - not syncing: no init\r\n").contains("not syncing: no init"));
-        let oops = "[ 1.5] int3: 0000 [#1] PREEMPT SMP\n[ 1.6] RIP: enqueue_timer\n[ 1.7] Kernel panic - not syncing: Fatal\n";
+        let oops =
+            "[ 1.5] int3: 0000 [#1] PREEMPT SMP\n[ 1.6] RIP: enqueue_timer\n[ 1.7] Kernel panic - not syncing: Fatal\n";
         assert_eq!(
             why(oops),
             "the guest's kernel stopped: [ 1.5] int3: 0000 [#1] PREEMPT SMP; [ 1.7] Kernel panic - not syncing: Fatal"

@@ -161,7 +161,7 @@ pub(crate) struct List {
   homenode reproduce bolosky -e E8 --only gauss,kmerge --size P -o nine/   two of its programs, at its size
   homenode reproduce markatos --size S -o markatos/    protocols of page coherence, E1 to E8
   homenode reproduce ascoma --size S -o ascoma/       hybrids under memory pressure, 3 recordings; tens of minutes
-  homenode reproduce ascoma -e radix --size P -o radix/  one of its programs as long as the study's")]
+  homenode reproduce ascoma --only radix --size P -o radix/  one of its programs as long as the study's")]
 pub(crate) struct Reproduce {
     /// What to reproduce (`homenode list experiments`).
     pub(crate) what: String,

@@ -1,9 +1,10 @@
 //! What each claim is about, measured. Percentages are differences of execution time in units of CC-NUMA's time, as the study's are.
 use super::CLAIMS;
-use super::program::LIST;
+use super::program::{LIST, Listed};
 use super::runs::Runs;
 use homenode_judging::claims::Judged;
 use homenode_judging::rules::Measures;
+use std::collections::BTreeSet;
 
 /// Programs of which the study says that they have little locality or large sets.
 const LARGE: [&str; 3] = ["barnes", "em3d", "radix"];
@@ -34,6 +35,19 @@ fn needed(id: &str) -> impl Iterator<Item = &'static str> {
         Some(one) => one == name,
         None => of.is_empty() || of.contains(name),
     })
+}
+
+/// Pressures of a program that a claim is about: the one in its name, if that is all it speaks of, else all.
+fn pressures_of(id: &str, listed: &Listed) -> Vec<u32> {
+    let named = id.split('-').filter_map(|part| part.parse().ok()).find(|p| listed.pressures.contains(p));
+    named.filter(|_| id.starts_with(listed.name)).map_or_else(|| listed.pressures.to_vec(), |p| vec![p])
+}
+
+/// At which pressures claims that are about this program alone are decided.
+pub(super) fn deciding(listed: &Listed, ids: &[&str]) -> Vec<u32> {
+    let alone = |id: &&&str| needed(id).eq([listed.name]);
+    let pressures: BTreeSet<u32> = ids.iter().filter(alone).flat_map(|id| pressures_of(id, listed)).collect();
+    pressures.into_iter().collect()
 }
 
 fn greatest(values: impl IntoIterator<Item = f64>) -> f64 {
@@ -75,7 +89,8 @@ impl Study<'_> {
     /// A verdict on every claim.
     pub(super) fn judged(&self) -> Vec<Judged> {
         let parts = [self.whole(), self.allocation(), self.em3d(), self.barnes(), self.radix(), self.second_group()];
-        let known = |j: Judged| match needed(j.id).find(|name| self.program(name).is_none()) {
+        let ran = |id: &str, name| self.program(name).is_some_and(|r| r.has(self.switch, &pressures_of(id, r.listed)));
+        let known = |j: Judged| match needed(j.id).find(|name| !ran(j.id, name)) {
             Some(_) => Judged::not_run(j.id),
             None => j,
         };
@@ -217,5 +232,21 @@ impl Study<'_> {
             ruled("lu-33", "", &[("least, points", least(lu())), ("most, points", greatest(lu()))]),
             ruled("lu-90-scoma", "behind AS-COMA", &[("points", self.gain("lu", "ascoma", "scoma", 90))]),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_about_one_program_is_decided_on_it_at_its_pressure() {
+        let radix = LIST.iter().find(|l| l.name == "radix").expect("listed");
+        let barnes = LIST.iter().find(|l| l.name == "barnes").expect("listed");
+        let ids = ["radix-90-vcnuma", "radix-30-scoma", "barnes-20", "high-90", "large-20-90", "gain-20-35"];
+        assert_eq!(deciding(radix, &ids), [30, 90]);
+        assert_eq!(deciding(barnes, &ids), barnes.pressures, "20 is no pressure of it, but points of time");
+        assert_eq!(deciding(radix, &ids[2..]), [0; 0], "of others, or of several");
+        assert_eq!(pressures_of("high-90", radix), radix.pressures, "a claim about all looks everywhere");
     }
 }

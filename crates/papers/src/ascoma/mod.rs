@@ -4,7 +4,9 @@
 //! Programs are recorded, initialisation included, and run in virtual time; the study's measured phase counts. Each is recorded three
 //! times, at XS once. At XS only what holds for any program is judged: page caches of a few frames say nothing of others.
 //!
-//! Where a claim differs, open points are switched and programs changed, one at a time, to see what decides it.
+//! Where a claim differs, open points are switched and programs changed, one at a time, to see what decides it: above size S only on
+//! the programs, and at the pressures, of claims that differ, are about one program, and have no cause. A run that was killed is taken
+//! up with every result that it had.
 //!
 //! Reading order: this file, [`program`] (what is run), [`runs`] (how), [`measure`] (what claims are about), [`identities`],
 //! [`tables`], [`stacked`] (pictures).
@@ -19,10 +21,10 @@ mod tables;
 
 use crate::paper::{Job, Page, Paper, SIZES};
 use homenode_command::{Failure, Progress};
-use homenode_judging::claims::Claims;
+use homenode_judging::claims::{Claims, Judged};
 use homenode_judging::doc::{Claim, ReproduceDoc, SCHEMA, Table, Verdict};
 use homenode_judging::{Found, settled};
-use measure::Study;
+use measure::{Study, deciding};
 use program::{Change, LIST, Listed};
 use runs::{NEVER, Runs, switches};
 use stacked::Stacks;
@@ -43,6 +45,8 @@ pub(crate) static SPEC: Paper = Paper {
 const RECORDINGS: usize = 3;
 /// The least size.
 const XS: usize = 0;
+/// The greatest size at which every open point is switched for every program.
+const S: usize = 1;
 
 fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
     let size = SIZES.iter().position(|s| *s == job.size).unwrap_or(XS);
@@ -53,18 +57,26 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
     for (i, &listed) in chosen.iter().enumerate() {
         for (number, study) in studies.iter_mut().enumerate() {
             progress.at(listed.name, (i * recordings + number) as u64, Some(total));
-            let reader = listed.recorded(job.folder, (size, number), None, &mut ())?;
-            study.push(Runs::of(listed, &reader, size != XS && number == 0)?);
+            let recorded = listed.recorded(job.folder, (size, number), None, &mut ())?;
+            study.push(Runs::of(&recorded, if size == S && number == 0 { listed.pressures } else { &[] })?);
         }
     }
     let found = studies.iter().map(|all| found(all)).collect();
     let mut found = settled::merged(found);
-    if let Some(first) = studies.first().filter(|_| size != XS) {
+    if let Some(first) = studies.first_mut().filter(|_| size != XS) {
+        let asked = undecided(&found.judged)?;
+        for (listed, runs) in chosen.iter().zip(first.iter_mut()).filter(|_| size > S) {
+            let pressures = deciding(listed, &asked);
+            if !pressures.is_empty() {
+                progress.at(&format!("{}, open points", listed.name), total, Some(total));
+                *runs = Runs::of(&listed.recorded(job.folder, (size, 0), None, &mut ())?, &pressures)?;
+            }
+        }
         let mut changed = Vec::new();
         for (listed, change) in chosen.iter().flat_map(|l| l.changes.iter().map(move |c| (*l, c))) {
             progress.at(change.name, total, Some(total));
-            let reader = listed.recorded(job.folder, (size, 0), Some(change), &mut ())?;
-            changed.push((change, Runs::of(listed, &reader, false)?));
+            let recorded = listed.recorded(job.folder, (size, 0), Some(change), &mut ())?;
+            changed.push((change, Runs::of(&recorded, &[])?));
         }
         sensitivities(first, &changed, &mut found)?;
         found.tables.extend([printed::allows()]);
@@ -101,6 +113,14 @@ fn found(all: &[Runs]) -> Found {
     Found { tables: tables::tables(all), judged, ..Found::default() }
 }
 
+/// Claims that differ and have no cause.
+fn undecided(judged: &[Judged]) -> Result<Vec<&'static str>, Failure> {
+    let published = CLAIMS.published()?;
+    let is_caused = |id| published.iter().any(|p| p.id == id && p.has_cause());
+    let differs = judged.iter().filter(|j| j.verdict == Verdict::Differs && !is_caused(j.id));
+    Ok(differs.map(|j| j.id).collect())
+}
+
 /// A study with one program in place of the one of that name.
 fn with<'r>(first: &'r [Runs], other: &'r Runs) -> Vec<&'r Runs> {
     first.iter().map(|r| if r.listed.name == other.listed.name { other } else { r }).collect()
@@ -120,11 +140,12 @@ fn pairs<'r>(first: &'r [Runs], changed: &'r [(&'static Change, Runs)]) -> Vec<(
 
 /// Adds what switching open points and changing programs does to one recording, and says at each claim that differs which decide it.
 fn sensitivities(first: &[Runs], changed: &[(&'static Change, Runs)], found: &mut Found) -> Result<(), Failure> {
-    let published = CLAIMS.published()?;
+    let undecided = undecided(&found.judged)?;
     let ours = Study { all: first.iter().collect(), switch: 0 }.judged();
     let turned = |study: Study<'_>| -> Vec<&'static str> {
         let others = study.judged();
-        let pairs = ours.iter().zip(&others).filter(|(a, b)| a.verdict != b.verdict && !b.ours.contains("NaN"));
+        let is_other = |a: &Judged, b: &Judged| a.verdict != b.verdict && b.verdict != Verdict::NotJudged;
+        let pairs = ours.iter().zip(&others).filter(|(a, b)| is_other(a, b) && !b.ours.contains("NaN"));
         pairs.map(|(a, _)| a.id).collect()
     };
     let by_switch: Vec<Vec<&str>> = (0..switches().len())
@@ -137,23 +158,20 @@ fn sensitivities(first: &[Runs], changed: &[(&'static Change, Runs)], found: &mu
     let pairs = pairs(first, changed);
     let by_pair: Vec<(String, Vec<&str>)> =
         pairs.into_iter().map(|(name, all)| (name, turned(Study { all, switch: 0 }))).collect();
+    let switched = Study { all: first.iter().collect(), switch: NEVER + 1 }.judged();
     let (mut explained, mut unexplained) = (0, Vec::new());
     for j in found.judged.iter_mut().filter(|j| j.verdict == Verdict::Differs) {
         let mut deciding: Vec<&str> = all.iter().filter(|(_, t)| t.contains(&j.id)).map(|(n, _)| n.as_str()).collect();
         if deciding.is_empty() {
             deciding = by_pair.iter().filter(|(_, t)| t.contains(&j.id)).map(|(n, _)| n.as_str()).collect();
         }
-        let is_caused = published.iter().any(|p| p.id == j.id && p.has_cause());
-        let said = match (deciding.is_empty(), is_caused) {
-            (false, _) => format!("Turns with {}", deciding.join(", ")),
-            (true, true) => "Nothing that was switched or changed turns it".to_owned(),
-            (true, false) => "Nothing that was switched or changed turns it, and it is not explained".to_owned(),
-        };
+        let is_tried = switched.iter().any(|s| s.id == j.id && s.verdict != Verdict::NotJudged);
+        let is_caused = !undecided.contains(&j.id);
+        j.why = format!("{}. {}", j.why, said(&deciding, is_tried, is_caused));
         match deciding.is_empty() && !is_caused {
             true => unexplained.push(j.id),
             false => explained += 1,
         }
-        j.why = format!("{}. {said}", j.why);
     }
     found.tables.extend([
         tables::mixtures(first),
@@ -166,6 +184,18 @@ fn sensitivities(first: &[Runs], changed: &[(&'static Change, Runs)], found: &mu
         "Of the claims that differ {explained} turn with an open point or a changed program or have a cause, {n} are not explained{list}."
     ));
     Ok(())
+}
+
+/// What was found of a claim that differs.
+fn said(deciding: &[&str], is_tried: bool, is_caused: bool) -> String {
+    if !deciding.is_empty() {
+        return format!("Turns with {}", deciding.join(", "));
+    }
+    let nothing = match is_tried {
+        true => "Nothing that was switched or changed turns it",
+        false => "No changed program turns it; at this size open points are not switched for it",
+    };
+    format!("{nothing}{}", if is_caused { "" } else { ", and it is not explained" })
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 //! The six programs of the study, and what it prints of them.
+use crate::kept::Results;
 use crate::programs::{self, Run};
 use homenode_base::Cost;
 use homenode_command::{Failure, Progress};
@@ -41,6 +42,16 @@ pub(super) struct Change {
     defines: &'static [&'static str],
     /// An option that is added, and wins over one before it.
     option: &'static str,
+}
+
+/// A recording of one, and what a run that was killed found of it.
+pub(super) struct Recorded {
+    /// The program.
+    pub(super) listed: &'static Listed,
+    /// The recording.
+    pub(super) reader: DatasetReader,
+    /// Of an earlier run.
+    pub(super) results: Results,
 }
 
 const ALL_PRESSURES: &[u32] = &[10, 30, 50, 70, 90];
@@ -166,7 +177,7 @@ impl Listed {
         (size, number): (usize, usize),
         change: Option<&'static Change>,
         progress: &mut dyn Progress,
-    ) -> Result<DatasetReader, Failure> {
+    ) -> Result<Recorded, Failure> {
         let name = change.map_or(self.name, |c| c.name);
         let defines: Vec<&str> = self.defines.iter().chain(change.map_or(&[][..], |c| c.defines)).copied().collect();
         let failed = |e: std::io::Error| Failure::work(format!("cannot write {}: {e}", folder.display()));
@@ -175,7 +186,8 @@ impl Listed {
         }
         let run = Run { folder, name, threads: self.nodes.into(), number, phase: Some("traced") };
         let options = [self.sizes[size], change.map_or("", |c| c.option)];
-        run.recorded(options.into_iter().flat_map(str::split_whitespace), progress)
+        let reader = run.recorded(options.into_iter().flat_map(str::split_whitespace), progress)?;
+        Ok(Recorded { listed: self, reader, results: run.results()? })
     }
 
     /// The study's machine with the nodes that the program has.

@@ -1,6 +1,7 @@
 //! What is run of a recording: every architecture at every pressure, mixtures, switched open points, and what identities need.
 use super::probes::latencies;
-use super::program::Listed;
+use super::program::{Listed, Recorded};
+use crate::kept::Results;
 use homenode_command::Failure;
 use homenode_command::gaps::Source;
 use homenode_judging::work::together;
@@ -8,7 +9,6 @@ use homenode_machine::Hybrid;
 use homenode_timed::engine::Options;
 use homenode_timed::memory::archs::{self, BASE, Spec, mixed};
 use homenode_timed::memory::{Bound, Layout, MemoryError, OPEN_POINTS, OpenPoint, Question, Row, Sizes, run};
-use homenode_trace::DatasetReader;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -81,22 +81,24 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// Runs a recording; `switched`: with each open point switched, too.
+    /// Runs a recording, but for what an earlier run found; with each open point switched at some pressures, too.
     ///
     /// # Errors
     /// A recording that cannot be run.
-    pub(super) fn of(listed: &'static Listed, reader: &DatasetReader, switched: bool) -> Result<Runs, Failure> {
+    pub(super) fn of(recorded: &Recorded, switched: &[u32]) -> Result<Runs, Failure> {
+        let (listed, reader) = (recorded.listed, &recorded.reader);
         let machine = listed.machine()?;
         let options = Options { phase: Some(listed.phase.to_owned()), ..Options::default() };
         let bound = Question { machine: &machine, map: None, options }.bind(reader).map_err(Failure::work)?;
         let fits_at = fits_at(&bound)?;
         let asked = asked(listed, fits_at, switched);
-        let rows = all(&bound, reader, &asked)?;
+        let rows = all(&bound, recorded, &asked)?;
         let source = Source::new(reader, 1.0);
         let scoma = archs::find("scoma").ok_or_else(|| Failure::work("no S-COMA"))?;
         let refused = matches!(run(&bound, scoma, FULL, || source.run()), Err(MemoryError::NoPageCache { .. }));
         let rnuma = archs::find("rnuma").ok_or_else(|| Failure::work("no R-NUMA"))?;
-        let whole = run(&bound.whole(), rnuma, listed.pressures[0], || source.run()).map_err(Failure::work)?;
+        let whole =
+            kept(&recorded.results, "whole", || run(&bound.whole(), rnuma, listed.pressures[0], || source.run()))?;
         let (layout, hybrid) = (bound.layout().clone(), bound.hybrid().clone());
         Ok(Runs {
             listed,
@@ -106,7 +108,7 @@ impl Runs {
             fits_at,
             latencies: latencies(&machine)?,
             scoma_refused: refused,
-            relocated: whole.total.relocated,
+            relocated: whole.map_or(0, |row| row.total.relocated),
         })
     }
 
@@ -127,6 +129,11 @@ impl Runs {
     pub(super) fn time(&self, switch: usize, architecture: &str, pressure: u32) -> f64 {
         let cycles = |a: &str| self.row(switch, a, pressure).map_or(f64::NAN, |r| r.cycles as f64);
         cycles(architecture) / cycles(BASE.name)
+    }
+    /// Whether all that was run with ours at these pressures was run with a switch, too.
+    pub(super) fn has(&self, switch: usize, pressures: &[u32]) -> bool {
+        let mut ours = self.ours().into_iter().filter(|r| r.pressure.is_none_or(|p| pressures.contains(&p)));
+        ours.all(|r| self.row(switch, r.architecture, r.pressure.unwrap_or(0)).is_some())
     }
     /// Rows of our choices at the program's pressures, CC-NUMA first.
     pub(super) fn ours(&self) -> Vec<&Row> {
@@ -150,7 +157,24 @@ fn fits_at(bound: &Bound<'_>) -> Result<u32, Failure> {
     Ok(1)
 }
 
-fn asked(listed: &Listed, fits_at: u32, switched: bool) -> Vec<(usize, &'static Spec, u32)> {
+/// What an earlier run found, or what is found now, and kept; none without a frame for a page cache.
+fn kept(
+    results: &Results,
+    name: &str,
+    find: impl FnOnce() -> Result<Row, MemoryError>,
+) -> Result<Option<Row>, Failure> {
+    if let Some(row) = results.get(name) {
+        return Ok(Some(row));
+    }
+    let row = match find() {
+        Err(MemoryError::NoPageCache { .. }) => return Ok(None),
+        row => row.map_err(Failure::work)?,
+    };
+    results.keep(name, &row).map_err(|e| Failure::work(format!("cannot keep a result: {e}")))?;
+    Ok(Some(row))
+}
+
+fn asked(listed: &Listed, fits_at: u32, switched: &[u32]) -> Vec<(usize, &'static Spec, u32)> {
     let hybrids = || archs::ALL.iter().copied().filter(|s| s.name != BASE.name);
     let mut asked = vec![(0, BASE, 0)];
     for spec in hybrids() {
@@ -165,14 +189,13 @@ fn asked(listed: &Listed, fits_at: u32, switched: bool) -> Vec<(usize, &'static 
             asked.push((NEVER, spec, 50));
         }
     }
-    if switched {
+    if !switched.is_empty() {
         asked.extend(mixed::ALL.iter().flat_map(|s| listed.pressures.iter().map(move |p| (0, *s, *p))));
         for (number, switch) in switches().iter().enumerate().skip(NEVER + 1) {
             if switch.matters(BASE.name) {
                 asked.push((number, BASE, 0));
             }
-            // At every pressure: claims are about all of them.
-            let at = || listed.pressures.iter();
+            let at = || switched.iter();
             asked.extend(hybrids().filter(|s| switch.matters(s.name)).flat_map(|s| at().map(move |p| (number, s, *p))));
         }
     }
@@ -184,7 +207,7 @@ fn asked(listed: &Listed, fits_at: u32, switched: bool) -> Vec<(usize, &'static 
 /// All runs, as many at a time as there are processors.
 fn all(
     bound: &Bound<'_>,
-    reader: &DatasetReader,
+    recorded: &Recorded,
     asked: &[(usize, &'static Spec, u32)],
 ) -> Result<BTreeMap<Key, Row>, Failure> {
     let (next, rows, switches) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()), switches());
@@ -193,19 +216,53 @@ fn all(
         while let Some((number, spec, pressure)) = asked.get(next.fetch_add(1, Ordering::Relaxed)) {
             let switch = &switches[*number];
             if !sources.iter().any(|s| s.0 == switch.gaps) {
-                sources.push((switch.gaps, Source::new(reader, switch.gaps)));
+                sources.push((switch.gaps, Source::new(&recorded.reader, switch.gaps)));
             }
             let Some((_, source)) = sources.iter().find(|s| s.0 == switch.gaps) else { continue };
             let other = bound.with(switch.hybrid(bound.hybrid()));
-            let row = match run(&other, spec, (*pressure).max(1), || source.run()) {
-                // A program of few pages has none left for a page cache: left out.
-                Err(MemoryError::NoPageCache { .. }) => continue,
-                row => row.map_err(Failure::work)?,
-            };
+            let name = format!("{}, {} at {pressure} %", switch.name, spec.name);
+            // A program of few pages has none left for a page cache: left out.
+            let row = kept(&recorded.results, &name, || run(&other, spec, (*pressure).max(1), || source.run()))?;
+            let Some(row) = row else { continue };
             rows.lock().expect("nobody panics while adding one").insert((*number, spec.name, *pressure), row);
         }
         Ok(())
     };
     together(work).into_iter().collect::<Result<(), Failure>>()?;
     Ok(rows.into_inner().expect("nobody panics while adding one"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use homenode_timed::memory::Overhead;
+
+    #[test]
+    fn what_was_found_once_is_not_run_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let dataset = folder.path().join("radix.8.0.hnt");
+        std::fs::write(dataset.with_extension("card"), "a card\n").expect("written");
+        let sizes = Sizes { home: 1, frames: 2, page_cache: 1, free_min: 0, free_target: 0 };
+        let row = Row {
+            architecture: "home-first-ascoma",
+            pressure: Some(90),
+            sizes,
+            cycles: u64::MAX,
+            times: Default::default(),
+            idle: 1,
+            total: Default::default(),
+            nodes: vec![Default::default(); 2],
+            overhead: Overhead::default(),
+            state_bits: 3,
+            servers: Default::default(),
+            refs: 4,
+            spins: 5,
+            recorded_objects: 6,
+        };
+        let results = || Results::of(&dataset).expect("made");
+        let full = || Err(MemoryError::NoPageCache { name: "scoma", percent: 100 });
+        assert!(kept(&results(), "one", full).expect("no failure").is_none());
+        assert_eq!(kept(&results(), "one", || Ok(row.clone())).expect("kept"), Some(row.clone()));
+        assert_eq!(kept(&results(), "one", || unreachable!("known")).expect("read"), Some(row));
+    }
 }

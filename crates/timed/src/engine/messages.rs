@@ -1,7 +1,7 @@
 //! Servers and the messages that queue for them, in order of arrival.
 use super::path::Path;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A first-in first-out server.
 #[derive(Clone, Copy, Debug, Default)]
@@ -11,7 +11,7 @@ struct Server {
 }
 
 /// How long messages stood in front of a server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Waits {
     /// Messages served.
     pub served: u64,

@@ -4,10 +4,10 @@ use super::memory::{Access, Gaps, Kernel, Memory};
 use homenode_base::spaces::tag;
 use homenode_trace::{Merged, TraceError};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a thread's cycles went into (Kuo and others 1998, section 5, footnotes).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Times {
     /// Instructions and hits: U-INSTR.
     pub instructions: u64,

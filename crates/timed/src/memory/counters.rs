@@ -1,9 +1,9 @@
 //! What is counted.
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Where misses were satisfied, and what remapping did. All of it of what counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counters {
     /// Misses to pages that one node has alone: not among those below.
     pub private: u64,

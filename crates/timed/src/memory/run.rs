@@ -10,7 +10,8 @@ use homenode_machine::{Hybrid, Machine, MapRule};
 use homenode_sim::{ThreadBinding, bindings, thread_map};
 use homenode_trace::DatasetReader;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::sync::Arc;
 
 /// What is asked of recordings.
@@ -74,7 +75,7 @@ impl Bound<'_> {
 }
 
 /// What remote data cost, by the study's equation (section 2.3, table 1): cycles.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Overhead {
     /// Misses satisfied by the page cache, times a local access.
     pub page_cache: u64,
@@ -94,10 +95,11 @@ impl Overhead {
 }
 
 /// What came of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
     /// Architecture.
-    pub architecture: &'static str,
+    #[serde(deserialize_with = "known")]
+    pub architecture: Name,
     /// Pressure in percent; none for an architecture on which it has no influence.
     pub pressure: Option<u32>,
     /// Frames.
@@ -124,6 +126,15 @@ pub struct Row {
     pub spins: u64,
     /// Objects granted in their recorded order.
     pub recorded_objects: u64,
+}
+
+/// Name of an architecture. (Not written as the reference that it is, which serde would borrow from what it reads.)
+pub(crate) type Name = &'static str;
+
+/// The name of an architecture that there is.
+fn known<'de, D: Deserializer<'de>>(from: D) -> Result<&'static str, D::Error> {
+    let name = String::deserialize(from)?;
+    archs::find(&name).map(|s| s.name).ok_or_else(|| D::Error::custom(format!("no architecture '{name}'")))
 }
 
 /// Runs a recording; `gaps` makes the instructions between references, anew for each attempt.

@@ -3,10 +3,10 @@ use super::MemoryError;
 use super::layout::Layout;
 use homenode_machine::{Hybrid, Reading};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How many frames a node has at a pressure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sizes {
     /// Home pages that every node has room for.
     pub home: u32,

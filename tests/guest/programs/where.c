@@ -9,7 +9,8 @@
  *   where maps PID                                                     /proc/PID/numa_maps says the same as move_pages
  *
  * -w: ask again until the answer is yes or the time is over; -l: enough if so many percent are right (default 100);
- * -b: the first and the last unit of each part may also be with the neighbouring thread, which uses it too.
+ * -b: the first and the last unit of each part may also be with the neighbouring thread, which uses it too, or on any node where
+ *     both together are as near as there, by the firmware's distances: where both use a page alike, all of these cost the same.
  * Status: 0 yes, 1 no, 2 could not ask. A region without any present page is a "no": nothing was seen. */
 #include "tool.h"
 
@@ -147,11 +148,32 @@ static bool regions(int pid, const char *path) {
     return conclude(&v);
 }
 
-/* A unit that two neighbours use: right beside either. */
+/* Distances from a node to all nodes, as the firmware tells them. */
+static void distances_from(int node, int *to) {
+    char path[64], line[512];
+    snprintf(path, sizeof path, "/sys/devices/system/node/node%d/distance", node);
+    if (!first_line(path, line, sizeof line))
+        die(path);
+    char *at = line, *end;
+    for (int n = 0; n < NODES_MAX; n++, at = end) {
+        long distance = strtol(at, &end, 10);
+        to[n] = end == at ? INT_MAX / 2 : (int)distance;
+    }
+}
+
+/* A unit that two neighbours use: right where both together are as near as beside either. */
 static void judge_border(struct verdict *v, int pid, uintptr_t start, size_t bytes, int tid, int other) {
     struct tally t = ask(pid, start, bytes);
-    int home = node_of_thread(pid, tid), also = node_of_thread(pid, other);
-    size_t seen = present(&t), right = t.on[home] + (also == home ? 0 : t.on[also]);
+    int home = node_of_thread(pid, tid), also = node_of_thread(pid, other), of_home[NODES_MAX], of_also[NODES_MAX];
+    size_t seen = present(&t), right = 0;
+    bool known = home >= 0 && also >= 0;
+    if (known) {
+        distances_from(home, of_home);
+        distances_from(also, of_also);
+    }
+    for (int n = 0; known && n < NODES_MAX; n++)
+        if (n == home || n == also || of_home[n] + of_also[n] <= of_home[home] + of_also[home])
+            right += t.on[n];
     printf("border of threads %d and %d, nodes %d and %d: %zu of %zu at home;", tid, other, home, also, right, seen);
     print_tally(&t);
     v->right += right;

@@ -114,6 +114,10 @@ fn one(s: &Scenario, setting: &Setting) -> anyhow::Result<bool> {
     }
     let judged = verdict::judge(&s.expect, &run.ended, &printed);
     line(&s.name, &judged, began);
+    if judged.is_err() {
+        print!("{}", indented(&verdict::failures(&printed)));
+        println!("     everything that it printed:");
+    }
     if setting.verbose || judged.is_err() {
         print!("{}", indented(&printed));
         print!("{}", indented(&run.last_lines));

@@ -51,6 +51,17 @@ pub(crate) fn says_nothing(ended: &Ended, printed: &str) -> bool {
     matches!(ended, Ended::Broken(why) if printed.is_empty() || why.contains(CHANGED_CODE))
 }
 
+/// The lines of the checks that failed, each with what its command said: `check.sh` sets that in. They come first where a log may
+/// be cut.
+pub(crate) fn failures(printed: &str) -> String {
+    let mut inside = false;
+    let of_failures = |line: &&str| {
+        inside = line.starts_with("FAIL: ") || inside && line.starts_with("    ");
+        inside
+    };
+    printed.lines().filter(of_failures).map(|l| format!("{l}\n")).collect()
+}
+
 fn checks(ended: &Ended, printed: &str, should_fail: &[String]) -> Result<String, String> {
     let named = |prefix: &str| -> Vec<String> {
         let names = printed.lines().filter_map(|l| l.strip_prefix(prefix));
@@ -129,6 +140,13 @@ mod tests {
         assert!(says_nothing(&broken("[ 1.5] int3: 0000 [#1] PREEMPT SMP; Kernel panic"), "ok: a\n"));
         assert!(!says_nothing(&broken("Kernel panic - not syncing: sysrq"), "ok: a\n"));
         assert!(!says_nothing(&Ended::TimeOut, "") && !says_nothing(&Ended::Status(1), ""));
+    }
+
+    #[test]
+    fn failures_come_with_what_they_said_and_nothing_else() {
+        let printed = "ok: a\n    of a\nFAIL: b -- status 1\n    one\n    two\nplain\n    of plain\nFAIL: c -- status 2\nend: 3 checks\n";
+        assert_eq!(failures(printed), "FAIL: b -- status 1\n    one\n    two\nFAIL: c -- status 2\n");
+        assert_eq!(failures(GOOD), "");
     }
 
     #[test]

@@ -12,6 +12,9 @@ const GAINING: [&str; 4] = ["lu", "radix", "barnes", "em3d"];
 const OTHERS: [&str; 2] = ["rnuma", "vcnuma"];
 /// Percent of relocations on top of those where every page fits that are thrashing: ours.
 const AGAIN: f64 = 25.0;
+/// Claims about the part of the misses that other nodes satisfy, and the pressure at which we look.
+const REMOTE: [&str; 2] = ["ocean-remote", "lu-remote"];
+const REMOTE_AT: u32 = 90;
 const HYBRIDS: [&str; 3] = ["rnuma", "vcnuma", "ascoma"];
 
 /// One recording of every program, with a switch.
@@ -39,6 +42,9 @@ fn needed(id: &str) -> impl Iterator<Item = &'static str> {
 
 /// Pressures of a program that a claim is about: the one in its name, if that is all it speaks of, else all.
 fn pressures_of(id: &str, listed: &Listed) -> Vec<u32> {
+    if REMOTE.contains(&id) {
+        return vec![REMOTE_AT];
+    }
     let named = id.split('-').filter_map(|part| part.parse().ok()).find(|p| listed.pressures.contains(p));
     named.filter(|_| id.starts_with(listed.name)).map_or_else(|| listed.pressures.to_vec(), |p| vec![p])
 }
@@ -226,9 +232,9 @@ impl Study<'_> {
         };
         let lu = || self.pressures("lu").iter().flat_map(|p| HYBRIDS.map(|a| self.gain("lu", a, "ccnuma", *p)));
         vec![
-            ruled("ocean-remote", "AS-COMA at 90 %", &[("percent", self.remote("ocean", "ascoma", 90))]),
+            ruled("ocean-remote", "AS-COMA at 90 %", &[("percent", self.remote("ocean", "ascoma", REMOTE_AT))]),
             ruled("ocean-within-3", "", &[("apart, points", greatest(self.pressures("ocean").iter().map(apart)))]),
-            ruled("lu-remote", "", &[("percent", self.remote("lu", "ccnuma", 90))]),
+            ruled("lu-remote", "", &[("percent", self.remote("lu", "ccnuma", REMOTE_AT))]),
             ruled("lu-33", "", &[("least, points", least(lu())), ("most, points", greatest(lu()))]),
             ruled("lu-90-scoma", "behind AS-COMA", &[("points", self.gain("lu", "ascoma", "scoma", 90))]),
         ]
@@ -247,6 +253,8 @@ mod tests {
         assert_eq!(deciding(radix, &ids), [30, 90]);
         assert_eq!(deciding(barnes, &ids), barnes.pressures, "20 is no pressure of it, but points of time");
         assert_eq!(deciding(radix, &ids[2..]), [0; 0], "of others, or of several");
+        let lu = LIST.iter().find(|l| l.name == "lu").expect("listed");
+        assert_eq!(deciding(lu, &["lu-remote", "ocean-remote"]), [90]);
         assert_eq!(pressures_of("high-90", radix), radix.pressures, "a claim about all looks everywhere");
     }
 }

@@ -4,9 +4,9 @@
 //! Programs are recorded, initialisation included, and run in virtual time; the study's measured phase counts. Each is recorded three
 //! times, at XS once. At XS only what holds for any program is judged: page caches of a few frames say nothing of others.
 //!
-//! Where a claim differs, open points are switched and programs changed, one at a time, to see what decides it: above size S only on
-//! the programs, and at the pressures, of claims that differ, are about one program, and have no cause. A run that was killed is taken
-//! up with every result that it had.
+//! Where a claim differs, programs are changed and open points switched, one at a time, to see what decides it: above size S points only
+//! on the programs, and at the pressures, of claims that differ, are about one program, have no cause, and that no changed program
+//! turns. A run that was killed is taken up with every result that it had.
 //!
 //! Reading order: this file, [`program`] (what is run), [`runs`] (how), [`measure`] (what claims are about), [`identities`],
 //! [`tables`], [`stacked`] (pictures).
@@ -64,19 +64,21 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
     let found = studies.iter().map(|all| found(all)).collect();
     let mut found = settled::merged(found);
     if let Some(first) = studies.first_mut().filter(|_| size != XS) {
-        let asked = undecided(&found.judged)?;
+        let mut changed = Vec::new();
+        for (listed, change) in chosen.iter().flat_map(|l| l.changes.iter().map(move |c| (*l, c))) {
+            progress.at(change.name, total, Some(total));
+            let recorded = listed.recorded(job.folder, (size, 0), Some(change), &mut ())?;
+            changed.push((change, Runs::of(&recorded, &[])?));
+        }
+        let mut asked = undecided(&found.judged)?;
+        let by_change = by_change(first, &changed);
+        asked.retain(|id| !by_change.iter().any(|turned| turned.contains(id)));
         for (listed, runs) in chosen.iter().zip(first.iter_mut()).filter(|_| size > S) {
             let pressures = deciding(listed, &asked);
             if !pressures.is_empty() {
                 progress.at(&format!("{}, open points", listed.name), total, Some(total));
                 *runs = Runs::of(&listed.recorded(job.folder, (size, 0), None, &mut ())?, &pressures)?;
             }
-        }
-        let mut changed = Vec::new();
-        for (listed, change) in chosen.iter().flat_map(|l| l.changes.iter().map(move |c| (*l, c))) {
-            progress.at(change.name, total, Some(total));
-            let recorded = listed.recorded(job.folder, (size, 0), Some(change), &mut ())?;
-            changed.push((change, Runs::of(&recorded, &[])?));
         }
         sensitivities(first, &changed, &mut found)?;
         found.tables.extend([printed::allows()]);
@@ -138,26 +140,38 @@ fn pairs<'r>(first: &'r [Runs], changed: &'r [(&'static Change, Runs)]) -> Vec<(
     pairs
 }
 
+/// Claims with another verdict in a study than in one of ours.
+fn turned(ours: &[Judged], study: &Study<'_>) -> Vec<&'static str> {
+    let others = study.judged();
+    let is_other = |a: &Judged, b: &Judged| a.verdict != b.verdict && b.verdict != Verdict::NotJudged;
+    let pairs = ours.iter().zip(&others).filter(|(a, b)| is_other(a, b) && !b.ours.contains("NaN"));
+    pairs.map(|(a, _)| a.id).collect()
+}
+
+/// The study as we made it.
+fn ours(first: &[Runs]) -> Vec<Judged> {
+    Study { all: first.iter().collect(), switch: 0 }.judged()
+}
+
+/// Claims that each changed program turns.
+fn by_change(first: &[Runs], changed: &[(&'static Change, Runs)]) -> Vec<Vec<&'static str>> {
+    let (ours, all) = (ours(first), changed.iter());
+    all.map(|(_, runs)| turned(&ours, &Study { all: with(first, runs), switch: 0 })).collect()
+}
+
 /// Adds what switching open points and changing programs does to one recording, and says at each claim that differs which decide it.
 fn sensitivities(first: &[Runs], changed: &[(&'static Change, Runs)], found: &mut Found) -> Result<(), Failure> {
     let undecided = undecided(&found.judged)?;
-    let ours = Study { all: first.iter().collect(), switch: 0 }.judged();
-    let turned = |study: Study<'_>| -> Vec<&'static str> {
-        let others = study.judged();
-        let is_other = |a: &Judged, b: &Judged| a.verdict != b.verdict && b.verdict != Verdict::NotJudged;
-        let pairs = ours.iter().zip(&others).filter(|(a, b)| is_other(a, b) && !b.ours.contains("NaN"));
-        pairs.map(|(a, _)| a.id).collect()
-    };
+    let ours = ours(first);
     let by_switch: Vec<Vec<&str>> = (0..switches().len())
-        .map(|switch| if switch > NEVER { turned(Study { all: first.iter().collect(), switch }) } else { Vec::new() })
+        .map(|switch| if switch > NEVER { turned(&ours, &Study { all: first.iter().collect(), switch }) } else { Vec::new() })
         .collect();
-    let by_change: Vec<Vec<&str>> =
-        changed.iter().map(|(_, runs)| turned(Study { all: with(first, runs), switch: 0 })).collect();
+    let by_change = by_change(first, changed);
     let names = switches().into_iter().map(|s| s.name).chain(changed.iter().map(|(c, _)| c.name.to_owned()));
     let all: Vec<(String, &Vec<&str>)> = names.zip(by_switch.iter().chain(&by_change)).collect();
     let pairs = pairs(first, changed);
     let by_pair: Vec<(String, Vec<&str>)> =
-        pairs.into_iter().map(|(name, all)| (name, turned(Study { all, switch: 0 }))).collect();
+        pairs.into_iter().map(|(name, all)| (name, turned(&ours, &Study { all, switch: 0 }))).collect();
     let switched = Study { all: first.iter().collect(), switch: NEVER + 1 }.judged();
     let (mut explained, mut unexplained) = (0, Vec::new());
     for j in found.judged.iter_mut().filter(|j| j.verdict == Verdict::Differs) {

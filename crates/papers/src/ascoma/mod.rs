@@ -48,15 +48,30 @@ const XS: usize = 0;
 /// The greatest size at which every open point is switched for every program.
 const S: usize = 1;
 
+/// How far a reproduction is: recordings, changed programs and programs with open points.
+struct Steps {
+    done: u64,
+    total: u64,
+}
+
+impl Steps {
+    fn next(&mut self, progress: &mut dyn Progress, name: &str) {
+        progress.at(name, self.done, Some(self.total));
+        self.done += 1;
+    }
+}
+
 fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
     let size = SIZES.iter().position(|s| *s == job.size).unwrap_or(XS);
     let recordings = if size == XS { 1 } else { RECORDINGS };
     let mut studies: Vec<Vec<Runs>> = (0..recordings).map(|_| Vec::new()).collect();
     let chosen: Vec<&Listed> = LIST.iter().filter(|l| job.runs(l.name)).collect();
-    let total = (chosen.len() * recordings) as u64;
-    for (i, &listed) in chosen.iter().enumerate() {
+    let changes: usize = chosen.iter().map(|l| l.changes.len()).sum();
+    let beyond = [0, changes, changes + chosen.len()][size.min(S + 1)];
+    let mut steps = Steps { done: 0, total: (chosen.len() * recordings + beyond) as u64 };
+    for &listed in &chosen {
         for (number, study) in studies.iter_mut().enumerate() {
-            progress.at(listed.name, (i * recordings + number) as u64, Some(total));
+            steps.next(progress, listed.name);
             let recorded = listed.recorded(job.folder, (size, number), None, &mut ())?;
             study.push(Runs::of(&recorded, if size == S && number == 0 { listed.pressures } else { &[] })?);
         }
@@ -66,7 +81,7 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
     if let Some(first) = studies.first_mut().filter(|_| size != XS) {
         let mut changed = Vec::new();
         for (listed, change) in chosen.iter().flat_map(|l| l.changes.iter().map(move |c| (*l, c))) {
-            progress.at(change.name, total, Some(total));
+            steps.next(progress, change.name);
             let recorded = listed.recorded(job.folder, (size, 0), Some(change), &mut ())?;
             changed.push((change, Runs::of(&recorded, &[])?));
         }
@@ -76,7 +91,7 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
         for (listed, runs) in chosen.iter().zip(first.iter_mut()).filter(|_| size > S) {
             let pressures = deciding(listed, &asked);
             if !pressures.is_empty() {
-                progress.at(&format!("{}, open points", listed.name), total, Some(total));
+                steps.next(progress, &format!("{}, open points", listed.name));
                 *runs = Runs::of(&listed.recorded(job.folder, (size, 0), None, &mut ())?, &pressures)?;
             }
         }

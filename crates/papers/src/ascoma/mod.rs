@@ -178,9 +178,12 @@ fn by_change(first: &[Runs], changed: &[(&'static Change, Runs)]) -> Vec<Vec<&'s
 fn sensitivities(first: &[Runs], changed: &[(&'static Change, Runs)], found: &mut Found) -> Result<(), Failure> {
     let undecided = undecided(&found.judged)?;
     let ours = ours(first);
-    let by_switch: Vec<Vec<&str>> = (0..switches().len())
-        .map(|switch| if switch > NEVER { turned(&ours, &Study { all: first.iter().collect(), switch }) } else { Vec::new() })
-        .collect();
+    let by_switch: Vec<Vec<&str>> =
+        (0..switches().len())
+            .map(|switch| {
+                if switch > NEVER { turned(&ours, &Study { all: first.iter().collect(), switch }) } else { Vec::new() }
+            })
+            .collect();
     let by_change = by_change(first, changed);
     let names = switches().into_iter().map(|s| s.name).chain(changed.iter().map(|(c, _)| c.name.to_owned()));
     let all: Vec<(String, &Vec<&str>)> = names.zip(by_switch.iter().chain(&by_change)).collect();

@@ -1,0 +1,308 @@
+//! The cluster as every node knows it, and where each word of a node's *region* lies: the memory beside the heap that peers read and
+//! change.
+use crate::steps::Step;
+use homenode_base::NodeId;
+
+/// A page of the heap, counted from its beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PageId(pub u32);
+
+impl PageId {
+    /// The page as an index.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Where pages without a home get one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Homes {
+    /// With the node that touches the page first.
+    FirstTouch,
+    /// Page by page in turn.
+    RoundRobin,
+    /// Equal parts of the pages below this number, in order of addresses; pages above in turn.
+    Block(u32),
+}
+
+/// Shape of a cluster. Equal on all nodes but for `me`.
+#[derive(Clone, Copy, Debug)]
+pub struct Cluster {
+    /// This node.
+    pub me: NodeId,
+    /// Nodes, at least 1.
+    pub nodes: u16,
+    /// Application threads a node, at least 1.
+    pub threads: u16,
+    /// Pages of the heap.
+    pub pages: u32,
+    /// Words of 64 bits a page.
+    pub page_words: usize,
+    /// Step of the ladder.
+    pub step: &'static Step,
+    /// Homes.
+    pub homes: Homes,
+    /// Entries of a log of notices, a power of two.
+    pub log: u32,
+    /// Words of the inbox from each node, a power of two.
+    pub inbox: u32,
+    /// Slots for locks and barriers.
+    pub slots: u32,
+    /// Words at the end of a region that the host uses for itself.
+    pub extra: u32,
+}
+
+/// Words of a slot before its vectors: key, tail, token, grant, local, arrived, released, gathered.
+const SLOT_WORDS: usize = 8;
+
+/// Where each word of a region is, as indices of words. All regions are laid out alike.
+///
+/// | words | what |
+/// |---|---|
+/// | stamps | a page, a writer: up to which notice of that writer the home's copy has its changes |
+/// | homes | a page: its home + 1; only the words of node `page % nodes` are used |
+/// | logs | a writer: pages that it wrote, a ring; a notice is named by its number, from 0 |
+/// | tails | a writer: how many of its notices are in the log here |
+/// | inboxes | a sender: a ring of messages |
+/// | freed | a receiver: how many words of what was sent to it, it has taken |
+/// | replies | a thread of this node: the page reply that it waits for |
+/// | slots | locks and barriers |
+/// | extra | what the host needs beside the protocol |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    nodes: usize,
+    slot_words: usize,
+    log: usize,
+    inbox: usize,
+    homes: usize,
+    logs: usize,
+    tails: usize,
+    inboxes: usize,
+    freed: usize,
+    replies: usize,
+    slots: usize,
+    extra: usize,
+    end: usize,
+}
+
+impl Cluster {
+    /// The layout of every region of this cluster.
+    pub fn layout(&self) -> Layout {
+        let (n, pages) = (usize::from(self.nodes), self.pages as usize);
+        let slot_words = SLOT_WORDS + 2 * n;
+        let homes = pages * n;
+        let logs = homes + pages;
+        let tails = logs + n * self.log as usize;
+        let inboxes = tails + n;
+        let freed = inboxes + n * self.inbox as usize;
+        let replies = freed + n;
+        let slots = replies + usize::from(self.threads);
+        let extra = slots + self.slots as usize * slot_words;
+        let end = extra + self.extra as usize;
+        Layout {
+            nodes: n,
+            slot_words,
+            log: self.log as usize,
+            inbox: self.inbox as usize,
+            homes,
+            logs,
+            tails,
+            inboxes,
+            freed,
+            replies,
+            slots,
+            extra,
+            end,
+        }
+    }
+
+    /// All nodes, this one included.
+    pub fn all(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.nodes).map(NodeId)
+    }
+
+    /// All nodes but this one, the next one first: not all begin with the same.
+    pub fn others(&self) -> impl Iterator<Item = NodeId> + use<> {
+        let (me, n) = (self.me.0, self.nodes);
+        (1..n).map(move |k| NodeId((me + k) % n))
+    }
+
+    /// The home that the rule gives without asking anybody.
+    pub fn fixed_home(&self, page: PageId) -> Option<NodeId> {
+        let turn = NodeId((page.0 % u32::from(self.nodes)) as u16);
+        match self.homes {
+            Homes::FirstTouch => None,
+            Homes::RoundRobin => Some(turn),
+            Homes::Block(below) if page.0 < below => {
+                let part = u64::from(page.0) * u64::from(self.nodes) / u64::from(below);
+                Some(NodeId(part as u16))
+            }
+            Homes::Block(_) => Some(turn),
+        }
+    }
+
+    /// The node whose region says who is the home of a page.
+    pub fn directory(&self, page: PageId) -> NodeId {
+        NodeId((page.0 % u32::from(self.nodes)) as u16)
+    }
+
+    /// The node that looks after a slot.
+    pub fn manager(&self, slot: u32) -> NodeId {
+        NodeId((slot % u32::from(self.nodes)) as u16)
+    }
+
+    /// Threads of the cluster.
+    pub fn all_threads(&self) -> u64 {
+        u64::from(self.nodes) * u64::from(self.threads)
+    }
+}
+
+impl Layout {
+    /// Words of a region.
+    pub fn words(&self) -> usize {
+        self.end
+    }
+    /// First of the stamps of a page, one a writer.
+    pub fn stamps(&self, page: PageId) -> usize {
+        page.index() * self.nodes
+    }
+    /// Home of a page.
+    pub fn home(&self, page: PageId) -> usize {
+        self.homes + page.index()
+    }
+    /// The notice with this number of a writer.
+    pub fn notice(&self, writer: NodeId, number: u64) -> usize {
+        self.logs + writer.index() * self.log + number as usize % self.log
+    }
+    /// Notices of a writer that are in the log.
+    pub fn tail(&self, writer: NodeId) -> usize {
+        self.tails + writer.index()
+    }
+    /// The word of a sender's inbox at this position.
+    pub fn inbox(&self, sender: NodeId, position: u64) -> usize {
+        self.inboxes + sender.index() * self.inbox + position as usize % self.inbox
+    }
+    /// Words that a receiver has taken of what was sent to it.
+    pub fn freed(&self, receiver: NodeId) -> usize {
+        self.freed + receiver.index()
+    }
+    /// The reply for a thread of this node.
+    pub fn reply(&self, thread: u16) -> usize {
+        self.replies + usize::from(thread)
+    }
+    /// First of the words that the host uses for itself.
+    pub fn extra(&self) -> usize {
+        self.extra
+    }
+    fn slot(&self, slot: u32, word: usize) -> usize {
+        self.slots + slot as usize * self.slot_words + word
+    }
+    /// Address that the slot stands for; at the manager, and remembered elsewhere.
+    pub fn key(&self, slot: u32) -> usize {
+        self.slot(slot, 0)
+    }
+    /// Who asked for the lock last, + 1; at the manager.
+    pub fn queue(&self, slot: u32) -> usize {
+        self.slot(slot, 1)
+    }
+    /// Token of the lock at a node.
+    pub fn token(&self, slot: u32) -> usize {
+        self.slot(slot, 2)
+    }
+    /// Number of times that the token has come to this node from another one.
+    pub fn grant(&self, slot: u32) -> usize {
+        self.slot(slot, 3)
+    }
+    /// The lock among threads of a node.
+    pub fn local(&self, slot: u32) -> usize {
+        self.slot(slot, 4)
+    }
+    /// Threads that have arrived at the barrier in all; at the manager.
+    pub fn arrived(&self, slot: u32) -> usize {
+        self.slot(slot, 5)
+    }
+    /// Number of times that the barrier has opened for this node.
+    pub fn released(&self, slot: u32) -> usize {
+        self.slot(slot, 6)
+    }
+    /// Threads of this node that have come to the barrier in all.
+    pub fn gathered(&self, slot: u32) -> usize {
+        self.slot(slot, 7)
+    }
+    /// First word of the vector that a lock's token leaves with, or of what all know who have arrived at a barrier.
+    pub fn leaving(&self, slot: u32) -> usize {
+        self.slot(slot, SLOT_WORDS)
+    }
+    /// First word of the vector that came with the token or the opening of a barrier.
+    pub fn came(&self, slot: u32) -> usize {
+        self.slot(slot, SLOT_WORDS + self.nodes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::steps;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_word_is_one_thing_only() {
+        let cluster = Cluster {
+            me: NodeId(0),
+            nodes: 3,
+            threads: 2,
+            pages: 5,
+            page_words: 8,
+            step: steps::ALL[0],
+            homes: Homes::FirstTouch,
+            log: 4,
+            inbox: 16,
+            slots: 2,
+            extra: 0,
+        };
+        let l = cluster.layout();
+        let mut seen = BTreeSet::new();
+        let mut take = |word: usize| assert!(seen.insert(word), "{word} twice");
+        for page in (0..5).map(PageId) {
+            (0..3).for_each(|w| take(l.stamps(page) + w));
+            take(l.home(page));
+        }
+        for node in cluster.all() {
+            (0..4).for_each(|i| take(l.notice(node, i)));
+            (0..16).for_each(|i| take(l.inbox(node, i)));
+            take(l.tail(node));
+            take(l.freed(node));
+        }
+        (0..2).for_each(|t| take(l.reply(t)));
+        for slot in 0..2 {
+            let singles = [l.key(slot), l.queue(slot), l.token(slot), l.grant(slot), l.local(slot), l.arrived(slot)];
+            singles.into_iter().chain([l.released(slot), l.gathered(slot)]).for_each(&mut take);
+            (0..3).for_each(|w| take(l.leaving(slot) + w));
+            (0..3).for_each(|w| take(l.came(slot) + w));
+        }
+        assert_eq!(seen.len(), l.words());
+        assert_eq!(seen.last(), Some(&(l.words() - 1)));
+    }
+
+    #[test]
+    fn homes_by_rule_are_shared_out() {
+        let mut cluster = Cluster {
+            me: NodeId(1),
+            nodes: 4,
+            threads: 1,
+            pages: 100,
+            page_words: 8,
+            step: steps::ALL[0],
+            homes: Homes::Block(10),
+            log: 4,
+            inbox: 16,
+            slots: 2,
+            extra: 0,
+        };
+        let homes: Vec<u16> = (0..12).map(|p| cluster.fixed_home(PageId(p)).expect("a rule").0).collect();
+        assert_eq!(homes, [0, 0, 0, 1, 1, 2, 2, 2, 3, 3, 2, 3]);
+        cluster.homes = Homes::FirstTouch;
+        assert_eq!(cluster.fixed_home(PageId(3)), None);
+        assert_eq!(cluster.others().collect::<Vec<_>>(), [NodeId(2), NodeId(3), NodeId(0)]);
+    }
+}

@@ -1,0 +1,115 @@
+//! What a node's protocol stands on: its memory, its own state, and operations on the memory of peers. Real clusters and simulated
+//! ones implement it.
+use crate::cluster::{Cluster, Layout, PageId};
+use crate::state::Tables;
+use homenode_base::NodeId;
+use std::ops::{Deref, Range};
+use std::sync::atomic::AtomicU64;
+
+/// What the program may do to a page without a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    /// Nothing.
+    None,
+    /// Read it.
+    Read,
+    /// Read and write it.
+    Write,
+}
+
+/// What an interrupt of a host is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interrupt {
+    /// A page is wanted.
+    Page,
+    /// A diff is to be applied.
+    Diff,
+    /// A lock is wanted.
+    Lock,
+}
+
+/// What the protocol did, to be counted by the host. Each is an event, unless said otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// A page read or requested from its home.
+    Fetch,
+    /// A fetch that found the home's copy too old and was made again.
+    FetchRetry,
+    /// A twin made.
+    Twin,
+    /// A diff made.
+    Diff,
+    /// A run of changed words in a diff.
+    DiffRun,
+    /// A page taken from the program because another node wrote it.
+    Invalidation,
+    /// A message to one node that carries notices.
+    NoticeMessage,
+    /// A notice in such a message.
+    Notice,
+    /// A lock that came from another node.
+    LockRemote,
+    /// A lock that was here.
+    LockLocal,
+    /// A request that this node served for another one.
+    Served,
+}
+
+/// A node. Its memory is words of 64 bits that peers may read and change at any time, so all of it is atomic.
+///
+/// *Order:* what one node puts to another arrives in the order in which it was put; nothing else is promised. Operations end when
+/// they are done at the other side, but [`Host::put`], [`Host::put_page`], [`Host::put_runs`] and [`Host::interrupt`] may end as
+/// soon as their place in that order is taken.
+///
+/// *Threads:* several threads of a node are in the protocol at a time, each in an operation of its own. No function may wait, but the
+/// `async` ones.
+#[allow(async_fn_in_trait, reason = "futures are polled where they are made, by one thread")]
+pub trait Host {
+    /// Memory for words that begin as zero.
+    type Words: Deref<Target = [AtomicU64]>;
+
+    /// The cluster.
+    fn cluster(&self) -> &Cluster;
+    /// The layout of every region.
+    fn layout(&self) -> &Layout;
+    /// Number of the calling thread among those of this node, below [`Cluster::threads`].
+    fn thread(&self) -> u16;
+
+    /// This node's state that nobody else sees.
+    fn tables(&self) -> &Tables<Self::Words>;
+    /// This node's region.
+    fn region(&self) -> &[AtomicU64];
+    /// This node's copy of a page, whatever the program may do to it; [`Cluster::page_words`].
+    fn copy(&self, page: PageId) -> &[AtomicU64];
+    /// Room for the twin of a page.
+    fn twin(&self, page: PageId) -> &[AtomicU64];
+    /// Sets what all threads of this node may do to these pages, before it returns.
+    fn allow(&self, pages: Range<u32>, access: Access);
+
+    /// Reads words of a peer's region: `into[0]` first.
+    async fn get(&self, node: NodeId, word: usize, into: &mut [u64]);
+    /// Writes words of a peer's region, and wakes it if it waits.
+    async fn put(&self, node: NodeId, word: usize, values: &[u64]);
+    /// Sets a word of a peer's region to `new` if it is `old`, and wakes it if it waits; the word before that.
+    async fn compare_swap(&self, node: NodeId, word: usize, old: u64, new: u64) -> u64;
+    /// Adds to a word of a peer's region, and wakes it if it waits; the word before that.
+    async fn fetch_add(&self, node: NodeId, word: usize, add: u64) -> u64;
+    /// Reads a peer's copy of a page into ours.
+    async fn get_page(&self, node: NodeId, page: PageId);
+    /// Writes our copy of a page into a peer's.
+    async fn put_page(&self, node: NodeId, page: PageId);
+    /// Writes bytes of a peer's copy of a page: of each word those whose bits are set in its mask. One deposit.
+    async fn put_run(&self, node: NodeId, page: PageId, first_word: usize, run: &[(u64, u64)]);
+    /// Makes a processor of the peer run [`serve`](crate::serve::serve), unless one of its threads waits and does so anyway.
+    async fn interrupt(&self, node: NodeId, why: Interrupt);
+
+    /// Number of times that this node was woken.
+    fn bell(&self) -> u64;
+    /// Wakes the threads of this node that wait.
+    fn ring(&self);
+    /// Waits until the bell is another one than `seen`, or some time has gone by.
+    async fn until_rung(&self, seen: u64);
+
+    /// Counts what happened.
+    fn count(&self, what: Count, times: u64);
+}

@@ -1,0 +1,20 @@
+//! # homenode-hlrc: home-based lazy release consistency, from Base to GeNIMA
+//!
+//! The protocol of a shared virtual memory on nodes that share none: each page has a home, whose copy the changes of all writers come
+//! to; whoever acquires a lock or leaves a barrier learns which pages others wrote (*write notices*) and gives its copies of them up.
+//! [`steps`] is the ladder of Bilas and Singh.
+//!
+//! **Invariant:** pure: no operating system, no clock; all that an operation does goes through [`Host`](host::Host), and nothing but the
+//! words of its region, its pages and its own [`state`] decides what that is. Programs without data races see what sequential consistency
+//! would show them.
+//!
+//! Operations are `async` functions: where they wait for a peer is an `await`. On a real cluster the thread that faulted polls them;
+//! simulations hold many of them at a time.
+//!
+//! Reading order: [`steps`], [`cluster`], [`host`], [`state`].
+#![forbid(unsafe_code)]
+
+pub mod cluster;
+pub mod host;
+pub mod state;
+pub mod steps;

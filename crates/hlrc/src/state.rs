@@ -1,0 +1,253 @@
+//! What a node knows for itself: the state of its pages, what it must see of others, what it has written.
+use crate::cluster::{Cluster, PageId};
+use crate::host::Access;
+use homenode_base::NodeId;
+use std::ops::{Deref, Range};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A page as a node sees it. All zero: nobody here has touched it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageState {
+    /// What the program may do.
+    pub access: Access,
+    /// Home, if this node knows it.
+    pub home: Option<NodeId>,
+    /// Whether it stands in the list of written pages.
+    pub dirty: bool,
+    /// Whether a thread is fetching it; the others wait.
+    pub busy: bool,
+}
+
+const LOCKED: u64 = 1;
+const DIRTY: u64 = 1 << 1;
+const BUSY: u64 = 1 << 2;
+const ACCESS_SHIFT: u32 = 3;
+const HOME_SHIFT: u32 = 8;
+
+impl PageState {
+    fn of(word: u64) -> PageState {
+        let access = match word >> ACCESS_SHIFT & 3 {
+            0 => Access::None,
+            1 => Access::Read,
+            _ => Access::Write,
+        };
+        let home = (word >> HOME_SHIFT) as u16;
+        PageState {
+            access,
+            home: home.checked_sub(1).map(NodeId),
+            dirty: word & DIRTY != 0,
+            busy: word & BUSY != 0,
+        }
+    }
+
+    fn word(self) -> u64 {
+        let flag = |set: bool, bit: u64| if set { bit } else { 0 };
+        let home = self.home.map_or(0, |h| u64::from(h.0) + 1);
+        flag(self.dirty, DIRTY) | flag(self.busy, BUSY) | (self.access as u64) << ACCESS_SHIFT | home << HOME_SHIFT
+    }
+}
+
+/// Sizes of the memory for a node's [`Tables`], in words.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// States of pages.
+    pub pages: usize,
+    /// What must be seen of each page, a writer.
+    pub needed: usize,
+    /// Each of the two lists of written pages.
+    pub written: usize,
+    /// All else.
+    pub node: usize,
+}
+
+/// State of a node, in memory that the host gives.
+#[derive(Debug)]
+pub struct Tables<W> {
+    nodes: usize,
+    pages: W,
+    needed: W,
+    written: [W; 2],
+    node: W,
+}
+
+/// Words of `node`.
+const LOCK: usize = 0;
+const LIST: usize = 1;
+const SERVING: usize = 2;
+const VECTORS: usize = 3;
+
+/// The list in use is the highest bit, its length the rest.
+const SECOND: u64 = 1 << 63;
+
+impl<W: Deref<Target = [AtomicU64]>> Tables<W> {
+    /// How much memory is needed.
+    pub fn sizes(cluster: &Cluster) -> Sizes {
+        let (n, pages) = (usize::from(cluster.nodes), cluster.pages as usize);
+        Sizes { pages, needed: pages * n, written: pages, node: VECTORS + 3 * n }
+    }
+
+    /// State of a node that has seen nothing. `zeros` gives so many words that are zero.
+    pub fn new(cluster: &Cluster, mut zeros: impl FnMut(usize) -> W) -> Tables<W> {
+        let sizes = Self::sizes(cluster);
+        Tables {
+            nodes: usize::from(cluster.nodes),
+            pages: zeros(sizes.pages),
+            needed: zeros(sizes.needed),
+            written: [zeros(sizes.written), zeros(sizes.written)],
+            node: zeros(sizes.node),
+        }
+    }
+
+    /// Looks at a page and changes it, under its lock. `change` must not wait, nor ask for another page below this one.
+    pub fn page<R>(&self, page: PageId, change: impl FnOnce(&mut PageState) -> R) -> R {
+        let word = &self.pages[page.index()];
+        let mut state = PageState::of(lock(word));
+        let result = change(&mut state);
+        word.store(state.word(), Ordering::Release);
+        result
+    }
+
+    /// Takes the locks of consecutive pages, the first one first.
+    pub fn run(&self, pages: Range<u32>) -> Run<'_> {
+        let words = &self.pages[pages.start as usize..pages.end as usize];
+        for word in words {
+            lock(word);
+        }
+        Run { first: pages.start, words }
+    }
+
+    /// Up to which notice of each writer a copy of the page must have the changes.
+    pub fn needed(&self, page: PageId) -> &[AtomicU64] {
+        &self.needed[page.index() * self.nodes..][..self.nodes]
+    }
+
+    /// Adds a page to the list of written ones.
+    pub fn note_written(&self, page: PageId) {
+        let at = self.node[LIST].fetch_add(1, Ordering::AcqRel);
+        let list = &self.written[usize::from(at & SECOND != 0)];
+        list[(at & !SECOND) as usize].store(u64::from(page.0) + 1, Ordering::Release);
+    }
+
+    /// Whether no page was written.
+    pub fn none_written(&self) -> bool {
+        self.node[LIST].load(Ordering::Acquire) & !SECOND == 0
+    }
+
+    /// Takes the list of written pages; the next ones go into another list. Only under the node's lock, and what was taken before
+    /// is no longer looked at.
+    pub fn take_written(&self) -> Written<'_> {
+        let other = if self.node[LIST].load(Ordering::Relaxed) & SECOND == 0 { SECOND } else { 0 };
+        let taken = self.node[LIST].swap(other, Ordering::AcqRel);
+        let list = &self.written[usize::from(taken & SECOND != 0)];
+        Written { list: &list[..(taken & !SECOND) as usize] }
+    }
+
+    /// Tries to take the lock of the node: intervals, notices and what is handed to other nodes are changed under it.
+    pub fn try_lock(&self) -> bool {
+        self.node[LOCK].compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+    }
+    /// Gives the lock of the node back.
+    pub fn unlock(&self) {
+        self.node[LOCK].store(0, Ordering::SeqCst);
+    }
+    /// Whether the lock of the node is free.
+    pub fn is_free(&self) -> bool {
+        self.node[LOCK].load(Ordering::SeqCst) == 0
+    }
+
+    /// Tries to become the thread that takes messages out of the inbox.
+    pub fn try_serving(&self) -> bool {
+        self.node[SERVING].compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+    }
+    /// The inbox is anybody's again.
+    pub fn served(&self) {
+        self.node[SERVING].store(0, Ordering::SeqCst);
+    }
+
+    /// Notices of a writer that were applied here; of this node itself: that it wrote.
+    pub fn applied(&self, writer: NodeId) -> &AtomicU64 {
+        &self.node[VECTORS + writer.index()]
+    }
+    /// Words that were put into a receiver's inbox.
+    pub fn sent(&self, receiver: NodeId) -> &AtomicU64 {
+        &self.node[VECTORS + self.nodes + receiver.index()]
+    }
+    /// Words that were taken out of a sender's inbox.
+    pub fn taken(&self, sender: NodeId) -> &AtomicU64 {
+        &self.node[VECTORS + 2 * self.nodes + sender.index()]
+    }
+}
+
+/// Consecutive pages under their locks, which end with it.
+#[derive(Debug)]
+pub struct Run<'t> {
+    first: u32,
+    words: &'t [AtomicU64],
+}
+
+impl Run<'_> {
+    /// State of one of the pages.
+    pub fn get(&self, page: PageId) -> PageState {
+        PageState::of(self.words[(page.0 - self.first) as usize].load(Ordering::Relaxed))
+    }
+    /// Changes the state of one of the pages.
+    pub fn set(&self, page: PageId, state: PageState) {
+        self.words[(page.0 - self.first) as usize].store(state.word() | LOCKED, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        for word in self.words {
+            word.fetch_and(!LOCKED, Ordering::Release);
+        }
+    }
+}
+
+/// Spins: whoever has the lock of a page changes its protection and nothing else.
+fn lock(word: &AtomicU64) -> u64 {
+    loop {
+        let seen = word.load(Ordering::Relaxed);
+        if seen & LOCKED == 0
+            && word.compare_exchange_weak(seen, seen | LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        {
+            return seen;
+        }
+        std::hint::spin_loop();
+    }
+}
+
+/// Pages that were written in an interval, in the order of their first write.
+#[derive(Debug)]
+pub struct Written<'t> {
+    list: &'t [AtomicU64],
+}
+
+impl Written<'_> {
+    /// Pages.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+    /// The page at a place, taken: each can be taken once. Who wrote the page may still be putting it there.
+    pub fn take(&self, at: usize) -> PageId {
+        loop {
+            match self.list[at].swap(0, Ordering::Acquire) {
+                0 => std::hint::spin_loop(),
+                page => return PageId((page - 1) as u32),
+            }
+        }
+    }
+    /// The page at a place, left there.
+    pub fn peek(&self, at: usize) -> PageId {
+        loop {
+            match self.list[at].load(Ordering::Acquire) {
+                0 => std::hint::spin_loop(),
+                page => return PageId((page - 1) as u32),
+            }
+        }
+    }
+}

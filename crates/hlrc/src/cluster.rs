@@ -42,9 +42,11 @@ pub struct Cluster {
     pub step: &'static Step,
     /// Homes.
     pub homes: Homes,
-    /// Entries of a log of notices, a power of two.
+    /// Whether the other nodes have not begun: this one tells nobody what it writes, and asks nobody.
+    pub alone: bool,
+    /// Entries of a log of notices, at least 4.
     pub log: u32,
-    /// Words of the inbox from each node, a power of two.
+    /// Words of the inbox from each node, at least [`Cluster::least_inbox`].
     pub inbox: u32,
     /// Slots for locks and barriers.
     pub slots: u32,
@@ -65,6 +67,9 @@ const SLOT_WORDS: usize = 8;
 /// | tails | a writer: how many of its notices are in the log here |
 /// | inboxes | a sender: a ring of messages |
 /// | freed | a receiver: how many words of what was sent to it, it has taken |
+/// | applied | a writer: how many of its notices this node has applied; of itself, has made |
+/// | posted | a sender, a writer: how many of the writer's notices the sender had applied when it posted |
+/// | called | whether somebody's log is full of what this node has not applied |
 /// | replies | a thread of this node: the page reply that it waits for |
 /// | slots | locks and barriers |
 /// | extra | what the host needs beside the protocol |
@@ -79,6 +84,9 @@ pub struct Layout {
     tails: usize,
     inboxes: usize,
     freed: usize,
+    applied: usize,
+    posted: usize,
+    called: usize,
     replies: usize,
     slots: usize,
     extra: usize,
@@ -95,7 +103,10 @@ impl Cluster {
         let tails = logs + n * self.log as usize;
         let inboxes = tails + n;
         let freed = inboxes + n * self.inbox as usize;
-        let replies = freed + n;
+        let applied = freed + n;
+        let posted = applied + n;
+        let called = posted + n * n;
+        let replies = called + 1;
         let slots = replies + usize::from(self.threads);
         let extra = slots + self.slots as usize * slot_words;
         let end = extra + self.extra as usize;
@@ -109,11 +120,19 @@ impl Cluster {
             tails,
             inboxes,
             freed,
+            applied,
+            posted,
+            called,
             replies,
             slots,
             extra,
             end,
         }
+    }
+
+    /// Words of the smallest inbox that takes four of the largest messages: a diff of which every other word differs in part.
+    pub fn least_inbox(&self) -> u32 {
+        4 * (3 * self.page_words as u32 + u32::from(self.nodes) + 8)
     }
 
     /// All nodes, this one included.
@@ -186,6 +205,18 @@ impl Layout {
     pub fn freed(&self, receiver: NodeId) -> usize {
         self.freed + receiver.index()
     }
+    /// Notices of a writer that this node has applied; of itself, that it has made.
+    pub fn applied(&self, writer: NodeId) -> usize {
+        self.applied + writer.index()
+    }
+    /// First word of the vector that a sender posted here, one a writer.
+    pub fn posted(&self, sender: NodeId) -> usize {
+        self.posted + sender.index() * self.nodes
+    }
+    /// Whether this node is asked to apply what was posted to it.
+    pub fn called(&self) -> usize {
+        self.called
+    }
     /// The reply for a thread of this node.
     pub fn reply(&self, thread: u16) -> usize {
         self.replies + usize::from(thread)
@@ -255,6 +286,7 @@ mod tests {
             page_words: 8,
             step: steps::ALL[0],
             homes: Homes::FirstTouch,
+            alone: false,
             log: 4,
             inbox: 16,
             slots: 2,
@@ -272,7 +304,10 @@ mod tests {
             (0..16).for_each(|i| take(l.inbox(node, i)));
             take(l.tail(node));
             take(l.freed(node));
+            take(l.applied(node));
+            (0..3).for_each(|w| take(l.posted(node) + w));
         }
+        take(l.called());
         (0..2).for_each(|t| take(l.reply(t)));
         for slot in 0..2 {
             let singles = [l.key(slot), l.queue(slot), l.token(slot), l.grant(slot), l.local(slot), l.arrived(slot)];
@@ -294,6 +329,7 @@ mod tests {
             page_words: 8,
             step: steps::ALL[0],
             homes: Homes::Block(10),
+            alone: false,
             log: 4,
             inbox: 16,
             slots: 2,

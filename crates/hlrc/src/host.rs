@@ -26,6 +26,8 @@ pub enum Interrupt {
     Diff,
     /// A lock is wanted.
     Lock,
+    /// A log of notices is full, and must be applied.
+    Notices,
 }
 
 /// What the protocol did, to be counted by the host. Each is an event, unless said otherwise.
@@ -98,7 +100,7 @@ pub trait Host {
     async fn get_page(&self, node: NodeId, page: PageId);
     /// Writes our copy of a page into a peer's.
     async fn put_page(&self, node: NodeId, page: PageId);
-    /// Writes bytes of a peer's copy of a page: of each word those whose bits are set in its mask. One deposit.
+    /// Writes into a peer's copy of a page, as [`diff::merge`](crate::diff::merge) does: words and masks of one run. One deposit.
     async fn put_run(&self, node: NodeId, page: PageId, first_word: usize, run: &[(u64, u64)]);
     /// Makes a processor of the peer run [`serve`](crate::serve::serve), unless one of its threads waits and does so anyway.
     async fn interrupt(&self, node: NodeId, why: Interrupt);

@@ -11,10 +11,23 @@
 //! Operations are `async` functions: where they wait for a peer is an `await`. On a real cluster the thread that faulted polls them;
 //! simulations hold many of them at a time.
 //!
-//! Reading order: [`steps`], [`cluster`], [`host`], [`state`].
+//! Reading order: [`steps`], [`cluster`], [`host`], [`state`], [`page`], `interval`, [`lock`], [`barrier`], [`team`], [`serve`], `inbox`, [`diff`].
 #![forbid(unsafe_code)]
 
+pub mod barrier;
 pub mod cluster;
+pub mod diff;
 pub mod host;
+mod inbox;
+mod interval;
+pub mod lock;
+pub mod page;
+pub mod serve;
+pub mod slots;
 pub mod state;
 pub mod steps;
+pub mod team;
+mod vector;
+mod wait;
+
+pub use vector::MAX_NODES;

@@ -73,8 +73,15 @@ pub struct Tables<W> {
 /// Words of `node`.
 const LOCK: usize = 0;
 const LIST: usize = 1;
-const SERVING: usize = 2;
-const VECTORS: usize = 3;
+const SCANNING: usize = 2;
+const WANTED: usize = 3;
+const GRANTING: usize = 4;
+const DEFERRED: usize = 5;
+const ROOM: usize = 6;
+const VECTORS: usize = 7;
+
+/// Words of a request before its vector: what it is about + 1.
+const REQUEST: usize = 1;
 
 /// The list in use is the highest bit, its length the rest.
 const SECOND: u64 = 1 << 63;
@@ -83,7 +90,8 @@ impl<W: Deref<Target = [AtomicU64]>> Tables<W> {
     /// How much memory is needed.
     pub fn sizes(cluster: &Cluster) -> Sizes {
         let (n, pages) = (usize::from(cluster.nodes), cluster.pages as usize);
-        Sizes { pages, needed: pages * n, written: pages, node: VECTORS + 3 * n }
+        let threads = n * usize::from(cluster.threads);
+        Sizes { pages, needed: pages * n, written: pages, node: VECTORS + 3 * n + 2 * threads * (REQUEST + n) }
     }
 
     /// State of a node that has seen nothing. `zeros` gives so many words that are zero.
@@ -155,26 +163,63 @@ impl<W: Deref<Target = [AtomicU64]>> Tables<W> {
         self.node[LOCK].load(Ordering::SeqCst) == 0
     }
 
-    /// Tries to become the thread that takes messages out of the inbox.
-    pub fn try_serving(&self) -> bool {
-        self.node[SERVING].compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+    /// Announces that there may be messages.
+    pub fn want_scan(&self) {
+        self.node[WANTED].fetch_add(1, Ordering::SeqCst);
     }
-    /// The inbox is anybody's again.
-    pub fn served(&self) {
-        self.node[SERVING].store(0, Ordering::SeqCst);
+    /// Number of announcements.
+    pub fn scans_wanted(&self) -> u64 {
+        self.node[WANTED].load(Ordering::SeqCst)
+    }
+    /// Tries to become the thread that takes messages out of the inboxes.
+    pub fn try_scanning(&self) -> bool {
+        self.node[SCANNING].compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+    }
+    /// The inboxes are anybody's again.
+    pub fn scanned(&self) {
+        self.node[SCANNING].store(0, Ordering::SeqCst);
+    }
+    /// Tries to become the thread that looks after deferred requests.
+    pub fn try_granting(&self) -> bool {
+        self.node[GRANTING].compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+    }
+    /// Deferred requests are anybody's again.
+    pub fn granted(&self) {
+        self.node[GRANTING].store(0, Ordering::SeqCst);
+    }
+    /// Number of requests that wait until they can be looked after.
+    pub fn deferred(&self) -> &AtomicU64 {
+        &self.node[DEFERRED]
+    }
+    /// Own notice before which no log at another node is full.
+    pub fn room(&self) -> &AtomicU64 {
+        &self.node[ROOM]
     }
 
-    /// Notices of a writer that were applied here; of this node itself: that it wrote.
-    pub fn applied(&self, writer: NodeId) -> &AtomicU64 {
-        &self.node[VECTORS + writer.index()]
-    }
     /// Words that were put into a receiver's inbox.
     pub fn sent(&self, receiver: NodeId) -> &AtomicU64 {
-        &self.node[VECTORS + self.nodes + receiver.index()]
+        &self.node[VECTORS + receiver.index()]
     }
     /// Words that were taken out of a sender's inbox.
     pub fn taken(&self, sender: NodeId) -> &AtomicU64 {
-        &self.node[VECTORS + 2 * self.nodes + sender.index()]
+        &self.node[VECTORS + self.nodes + sender.index()]
+    }
+    /// Notices of a writer that all nodes have applied at the last barrier.
+    pub fn floor(&self, writer: NodeId) -> &AtomicU64 {
+        &self.node[VECTORS + 2 * self.nodes + writer.index()]
+    }
+
+    /// The page request of a thread of the cluster that this node cannot answer yet: page + 1, and what it must have seen.
+    pub fn page_request(&self, thread: usize) -> &[AtomicU64] {
+        self.request(2 * thread)
+    }
+    /// The lock request of a thread of the cluster that waits to be looked after: a word, and what its node has applied.
+    pub fn lock_request(&self, thread: usize) -> &[AtomicU64] {
+        self.request(2 * thread + 1)
+    }
+    fn request(&self, at: usize) -> &[AtomicU64] {
+        let words = REQUEST + self.nodes;
+        &self.node[VECTORS + 3 * self.nodes + at * words..][..words]
     }
 }
 

@@ -1,0 +1,79 @@
+//! Barriers of all threads of the cluster. The last thread of each node to come is its leader: it tells the manager what the node wrote, and
+//! applies what the others did.
+use crate::host::Host;
+use crate::vector::Vector;
+use crate::{interval, team, wait};
+use homenode_base::NodeId;
+use std::sync::atomic::Ordering;
+
+/// Waits until all threads of all nodes have come here; then all see what all wrote before.
+pub async fn wait<H: Host>(host: &H, slot: u32) {
+    let threads = u64::from(host.cluster().threads);
+    let word = |at: usize| &host.region()[at];
+    let (gathered, released) = (word(host.layout().gathered(slot)), word(host.layout().released(slot)));
+    let before = gathered.fetch_add(1, Ordering::AcqRel);
+    let round = before / threads + 1;
+    if before % threads != threads - 1 {
+        return wait::until(host, || released.load(Ordering::Acquire) >= round).await;
+    }
+    arrive(host, slot, round).await;
+    let opened = word(host.layout().grant(slot));
+    wait::until(host, || opened.load(Ordering::Acquire) >= round).await;
+    let all = Vector::here(host, host.layout().came(slot));
+    wait::lock(host).await;
+    interval::apply(host, &all).await;
+    for writer in host.cluster().all() {
+        host.tables().floor(writer).store(all.get(writer), Ordering::Release);
+    }
+    wait::unlock(host).await;
+    released.store(round, Ordering::Release);
+    host.ring();
+}
+
+/// Tells the manager, and if this node is the one that must, opens the barrier when all have come.
+async fn arrive<H: Host>(host: &H, slot: u32, round: u64) {
+    let (cluster, layout) = (host.cluster(), host.layout());
+    let (manager, me) = (cluster.manager(slot), cluster.me);
+    wait::lock(host).await;
+    interval::end(host).await;
+    let made = Vector::applied(host).get(me);
+    if interval::is_lazy(host) && manager != me {
+        interval::put_notices(host, manager, me, host.tables().floor(me).load(Ordering::Acquire)..made).await;
+    }
+    wait::unlock(host).await;
+    host.put(manager, layout.leaving(slot) + me.index(), &[made]).await;
+    let there = host.fetch_add(manager, layout.arrived(slot), 1).await + 1;
+    let all = u64::from(cluster.nodes) * round;
+    if !interval::is_lazy(host) {
+        if there == all {
+            let mut vector = Vector::zero(cluster.nodes);
+            host.get(manager, layout.leaving(slot), vector.words_mut()).await;
+            open(host, slot, &vector).await;
+        }
+    } else if manager == me {
+        // Notices of all nodes are here, so nobody else could hand them on.
+        let arrived = &host.region()[layout.arrived(slot)];
+        wait::until(host, || arrived.load(Ordering::Acquire) >= all).await;
+        let vector = Vector::here(host, layout.leaving(slot));
+        for node in cluster.others() {
+            let mut has = Vector::zero(cluster.nodes);
+            cluster.all().for_each(|w| has.set(w, host.tables().floor(w).load(Ordering::Acquire)));
+            has.set(node, vector.get(node));
+            team::put_notices_between(host, node, &has, &vector).await;
+        }
+        open(host, slot, &vector).await;
+    }
+}
+
+/// Opens the barrier for all nodes.
+async fn open<H: Host>(host: &H, slot: u32, vector: &Vector) {
+    let layout = host.layout();
+    let open = |node: NodeId| async move {
+        host.put(node, layout.came(slot), vector.words()).await;
+        host.fetch_add(node, layout.grant(slot), 1).await;
+    };
+    for node in host.cluster().others() {
+        open(node).await;
+    }
+    open(host.cluster().me).await;
+}

@@ -1,0 +1,168 @@
+//! Faults: what happens when the program touches a page that it may not touch.
+use crate::cluster::PageId;
+use crate::host::{Access, Count, Host, Interrupt};
+use crate::state::PageState;
+use crate::steps::Pages;
+use crate::vector::Vector;
+use crate::{inbox, wait};
+use homenode_base::NodeId;
+use std::sync::atomic::Ordering;
+
+/// What a fault has to do next.
+enum Next {
+    /// The program may do it now.
+    Done,
+    /// Another thread is at it.
+    Wait,
+    /// Ask who the home is.
+    Locate,
+    /// Bring the page from its home.
+    Fetch(NodeId),
+    /// This is the home, and changes that must be seen are still on their way.
+    Catch,
+}
+
+/// Resolves a trapped access: at the end the program may do it, unless another thread has taken the page away again.
+pub async fn fault<H: Host>(host: &H, page: PageId, write: bool) {
+    loop {
+        match enter(host, page, write) {
+            Next::Done => return,
+            Next::Wait => wait::until(host, || !host.tables().page(page, |s| s.busy)).await,
+            Next::Locate => {
+                let home = locate(host, page).await;
+                host.tables().page(page, |s| {
+                    s.home = Some(home);
+                    s.busy = false;
+                });
+                host.ring();
+            }
+            Next::Fetch(home) => {
+                fetch(host, page, home, write).await;
+                host.ring();
+            }
+            Next::Catch => {
+                wait::until(host, || stamps(host, page).covers(&needed(host, page))).await;
+                host.tables().page(page, |s| s.busy = false);
+                host.ring();
+            }
+        }
+    }
+}
+
+fn enter<H: Host>(host: &H, page: PageId, write: bool) -> Next {
+    let me = host.cluster().me;
+    let wanted = if write { Access::Write } else { Access::Read };
+    host.tables().page(page, |s| {
+        if s.busy {
+            return Next::Wait;
+        }
+        if s.access >= wanted {
+            return Next::Done;
+        }
+        let next = match s.home {
+            None => Next::Locate,
+            Some(home) if home == me && s.access == Access::None && !is_current(host, page) => Next::Catch,
+            Some(home) if home != me && s.access == Access::None => Next::Fetch(home),
+            Some(_) => {
+                open(host, page, s, write);
+                return Next::Done;
+            }
+        };
+        s.busy = true;
+        next
+    })
+}
+
+/// Lets the program read or write a page whose copy here is good.
+fn open<H: Host>(host: &H, page: PageId, s: &mut PageState, write: bool) {
+    if write {
+        if s.home != Some(host.cluster().me) {
+            for (twin, word) in host.twin(page).iter().zip(host.copy(page)) {
+                twin.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
+            }
+            host.count(Count::Twin, 1);
+        }
+        if !s.dirty {
+            s.dirty = true;
+            host.tables().note_written(page);
+        }
+    }
+    s.access = if write { Access::Write } else { Access::Read };
+    host.allow(page.0..page.0 + 1, s.access);
+}
+
+/// Who the home is; this node, if nobody was.
+async fn locate<H: Host>(host: &H, page: PageId) -> NodeId {
+    let cluster = host.cluster();
+    if let Some(home) = cluster.fixed_home(page) {
+        return home;
+    }
+    let mine = u64::from(cluster.me.0) + 1;
+    let found = host.compare_swap(cluster.directory(page), host.layout().home(page), 0, mine).await;
+    // What a peer says is checked: a home that does not exist would be an index out of range.
+    let home = if found == 0 { mine } else { found };
+    NodeId(u16::try_from(home - 1).unwrap_or(0).min(cluster.nodes - 1))
+}
+
+/// Brings a page that nobody here may touch from its home, as new as it must be, and opens it.
+async fn fetch<H: Host>(host: &H, page: PageId, home: NodeId, write: bool) {
+    loop {
+        let wanted = needed(host, page);
+        match host.cluster().step.pages {
+            Pages::Fetched => read(host, page, home, &wanted).await,
+            Pages::Requested => request(host, page, home, &wanted).await,
+        }
+        host.count(Count::Fetch, 1);
+        // A notice that came meanwhile asks for more. It is noted under the page's lock.
+        let is_good = host.tables().page(page, |s| {
+            let is_good = wanted.covers(&needed(host, page));
+            if is_good {
+                s.busy = false;
+                open(host, page, s, write);
+            }
+            is_good
+        });
+        if is_good {
+            return;
+        }
+    }
+}
+
+/// Reads stamps, then the page: data is deposited before its stamp, so the page is at least as new as they say.
+async fn read<H: Host>(host: &H, page: PageId, home: NodeId, wanted: &Vector) {
+    let mut found = Vector::zero(host.cluster().nodes);
+    loop {
+        host.get(home, host.layout().stamps(page), found.words_mut()).await;
+        if found.covers(wanted) {
+            break;
+        }
+        host.count(Count::FetchRetry, 1);
+        wait::a_moment(host).await;
+    }
+    host.get_page(home, page).await;
+}
+
+/// Asks the home's processor, which answers when its copy is new enough.
+async fn request<H: Host>(host: &H, page: PageId, home: NodeId, wanted: &Vector) {
+    let thread = host.thread();
+    let reply = &host.region()[host.layout().reply(thread)];
+    reply.store(0, Ordering::Release);
+    inbox::send(host, home, inbox::Kind::Page, [u64::from(page.0), u64::from(thread)], wanted.words()).await;
+    host.interrupt(home, Interrupt::Page).await;
+    wait::until(host, || reply.load(Ordering::Acquire) != 0).await;
+}
+
+/// Up to where this node's copy, if it is the home, has everybody's changes.
+pub(crate) fn stamps<H: Host>(host: &H, page: PageId) -> Vector {
+    Vector::here(host, host.layout().stamps(page))
+}
+
+/// Up to where a copy must have everybody's changes before the program may see it.
+pub(crate) fn needed<H: Host>(host: &H, page: PageId) -> Vector {
+    Vector::of(host.tables().needed(page))
+}
+
+/// Whether the home's copy may be seen by its own program.
+pub(crate) fn is_current<H: Host>(host: &H, page: PageId) -> bool {
+    stamps(host, page).covers(&needed(host, page))
+}

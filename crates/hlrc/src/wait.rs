@@ -1,0 +1,56 @@
+//! Waiting: whoever waits serves what other nodes ask for, or two nodes would wait for each other.
+use crate::host::Host;
+use crate::serve;
+
+/// Waits for something that a peer or another thread of this node brings about. Not under the node's lock.
+pub(crate) async fn until<H: Host>(host: &H, ready: impl Fn() -> bool) {
+    loop {
+        let seen = host.bell();
+        if ready() {
+            return;
+        }
+        serve::serve(host).await;
+        if ready() {
+            return;
+        }
+        host.until_rung(seen).await;
+    }
+}
+
+/// As [`until`], under the node's lock: what needs that lock is put aside.
+pub(crate) async fn until_locked<H: Host>(host: &H, ready: impl Fn() -> bool) {
+    loop {
+        let seen = host.bell();
+        if ready() {
+            return;
+        }
+        serve::scan(host).await;
+        if ready() {
+            return;
+        }
+        host.until_rung(seen).await;
+    }
+}
+
+/// Some time, in which others may do something: before a word of a peer is looked at again.
+pub(crate) async fn a_moment<H: Host>(host: &H) {
+    let seen = host.bell();
+    serve::scan(host).await;
+    host.until_rung(seen).await;
+}
+
+/// Takes the lock of the node. [`unlock`] gives it back.
+pub(crate) async fn lock<H: Host>(host: &H) {
+    while !host.tables().try_lock() {
+        until(host, || host.tables().is_free()).await;
+    }
+}
+
+/// Gives the lock of the node back, and serves what waited for it.
+pub(crate) async fn unlock<H: Host>(host: &H) {
+    host.tables().unlock();
+    host.ring();
+    if serve::is_pending(host) {
+        serve::serve(host).await;
+    }
+}

@@ -1,0 +1,102 @@
+//! What the protocol stands on, on a real node.
+use crate::node::Node;
+use crate::shared::{BELL, Kind};
+use crate::transports::Transport;
+use crate::{bell, me};
+use homenode_base::NodeId;
+use homenode_hlrc::cluster::{Cluster, Layout, PageId};
+use homenode_hlrc::host::{Access, Count, Host, Interrupt};
+use homenode_hlrc::state::Tables;
+use homenode_sys::words::Words;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+impl Node {
+    fn first_word(&self, page: PageId) -> usize {
+        page.index() * self.together.page_words
+    }
+    /// Counts a message unless it is to this node itself.
+    fn message(&self, to: NodeId, kind: Kind, words: usize) {
+        if to != self.me() {
+            self.sent(kind, 8 * words);
+        }
+    }
+}
+
+impl Host for Node {
+    type Words = Words;
+
+    fn cluster(&self) -> &Cluster {
+        if self.has_begun() { &self.together } else { &self.alone }
+    }
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+    fn thread(&self) -> u16 {
+        me::number().unwrap_or(0)
+    }
+
+    fn tables(&self) -> &Tables<Words> {
+        &self.tables
+    }
+    fn region(&self) -> &[AtomicU64] {
+        &self.region
+    }
+    fn copy(&self, page: PageId) -> &[AtomicU64] {
+        &self.heap.words()[self.first_word(page)..][..self.together.page_words]
+    }
+    fn twin(&self, page: PageId) -> &[AtomicU64] {
+        &self.twins[self.first_word(page)..][..self.together.page_words]
+    }
+    fn allow(&self, pages: Range<u32>, access: Access) {
+        self.allow_pages(pages, access);
+    }
+
+    async fn get(&self, node: NodeId, word: usize, into: &mut [u64]) {
+        self.message(node, Kind::Get, into.len());
+        self.wire.get(node, word, into).await;
+    }
+    async fn put(&self, node: NodeId, word: usize, values: &[u64]) {
+        self.message(node, Kind::Put, values.len());
+        self.wire.put(node, word, values).await;
+    }
+    async fn compare_swap(&self, node: NodeId, word: usize, old: u64, new: u64) -> u64 {
+        self.message(node, Kind::Atomic, 1);
+        self.wire.compare_swap(node, word, old, new).await
+    }
+    async fn fetch_add(&self, node: NodeId, word: usize, add: u64) -> u64 {
+        self.message(node, Kind::Atomic, 1);
+        self.wire.fetch_add(node, word, add).await
+    }
+    async fn get_page(&self, node: NodeId, page: PageId) {
+        self.message(node, Kind::GetPage, self.together.page_words);
+        self.wire.get_page(node, self.first_word(page), self.copy(page)).await;
+    }
+    async fn put_page(&self, node: NodeId, page: PageId) {
+        self.message(node, Kind::PutPage, self.together.page_words);
+        self.wire.put_page(node, self.first_word(page), self.copy(page)).await;
+    }
+    async fn put_run(&self, node: NodeId, page: PageId, first_word: usize, run: &[(u64, u64)]) {
+        self.message(node, Kind::PutRun, run.len());
+        self.wire.put_run(node, self.first_word(page) + first_word, run).await;
+    }
+    async fn interrupt(&self, node: NodeId, why: Interrupt) {
+        self.shared().interrupts(why).fetch_add(1, Ordering::Relaxed);
+        self.wire.interrupt(node).await;
+    }
+
+    fn bell(&self) -> u64 {
+        self.shared().word(BELL).load(Ordering::Acquire)
+    }
+    fn ring(&self) {
+        bell::ring(self.shared());
+    }
+    async fn until_rung(&self, seen: u64) {
+        let rung = bell::wait(self.shared(), seen, self.turns, me::sleep());
+        me::slept(!rung);
+    }
+
+    fn count(&self, what: Count, times: u64) {
+        self.shared().count(what).fetch_add(times, Ordering::Relaxed);
+    }
+}

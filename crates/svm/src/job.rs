@@ -1,0 +1,227 @@
+//! A job: what the launcher tells the program in one environment variable.
+use crate::shared;
+use crate::transports;
+use homenode_base::NodeId;
+use homenode_hlrc::cluster::{Cluster, Homes};
+use homenode_hlrc::steps::{self, Step};
+use std::fmt;
+
+/// Environment variable with the text of a [`Job`].
+pub const JOB_ENV: &str = "HOMENODE_SVM_JOB";
+/// Most nodes, and most threads a node.
+pub const MOST: u16 = 64;
+/// Largest heap in bytes: 1 TiB.
+pub const HEAP_MOST: u64 = 1 << 40;
+
+/// Version of the text.
+const VERSION: &str = "svm-1";
+/// Entries of a log of notices.
+const LOG: u32 = 1 << 16;
+/// Fewest words of an inbox.
+const INBOX: u32 = 1 << 14;
+/// Slots for locks and barriers.
+const SLOTS: u32 = 1 << 16;
+
+/// Which thread of a node an interrupt stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// The first one that computes.
+    First,
+    /// One after the other.
+    RoundRobin,
+}
+
+/// A cluster that is to be, and the descriptors of its memory.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Nodes.
+    pub nodes: u16,
+    /// Threads a node.
+    pub threads: u16,
+    /// Step of the ladder.
+    pub step: &'static Step,
+    /// Transport.
+    pub transport: &'static transports::Spec,
+    /// Homes of pages.
+    pub homes: Homes,
+    /// Bytes of the heap, a multiple of the page.
+    pub heap_bytes: u64,
+    /// Bytes of a page, a power of two.
+    pub page_bytes: u64,
+    /// Which thread an interrupt stops.
+    pub stopped: Stopped,
+    /// Descriptors of the heaps, one a node.
+    pub heaps: Vec<i32>,
+    /// Descriptors of the regions, one a node.
+    pub regions: Vec<i32>,
+}
+
+impl Job {
+    /// The cluster as a node knows it.
+    pub fn cluster(&self, me: NodeId, alone: bool) -> Cluster {
+        let mut cluster = Cluster {
+            me,
+            nodes: self.nodes,
+            threads: self.threads,
+            pages: u32::try_from(self.heap_bytes / self.page_bytes).unwrap_or(u32::MAX),
+            page_words: (self.page_bytes / 8) as usize,
+            step: self.step,
+            homes: self.homes,
+            alone,
+            log: LOG,
+            inbox: INBOX,
+            slots: SLOTS,
+            extra: shared::words(self.threads),
+        };
+        cluster.inbox = INBOX.max(cluster.least_inbox().next_power_of_two());
+        cluster
+    }
+
+    /// Whether the sizes make sense; what is wrong otherwise.
+    pub fn check(&self) -> Result<(), String> {
+        let within = |what: &str, n: u16| match n {
+            1..=MOST => Ok(()),
+            _ => Err(format!("{n} {what}: from 1 to {MOST} are possible")),
+        };
+        within("nodes", self.nodes)?;
+        within("threads a node", self.threads)?;
+        let page = self.page_bytes;
+        if !page.is_power_of_two() || !(4096..=1 << 20).contains(&page) {
+            return Err(format!("a page of {page} bytes: a power of two from 4096 to 1048576 is possible"));
+        }
+        let heap = self.heap_bytes;
+        if heap == 0 || !heap.is_multiple_of(page) || heap > HEAP_MOST {
+            return Err(format!("a heap of {heap} bytes: a multiple of the page, {page}, up to 1T is possible"));
+        }
+        Ok(())
+    }
+
+    /// Reads the text of a job.
+    pub fn parse(text: &str) -> Result<Job, String> {
+        let mut words = text.split_ascii_whitespace();
+        if words.next() != Some(VERSION) {
+            return Err(format!("it does not begin with {VERSION}"));
+        }
+        let pairs: Vec<(&str, &str)> = words.filter_map(|w| w.split_once('=')).collect();
+        let find = |key: &str| {
+            let found = pairs.iter().find(|(k, _)| *k == key).map(|(_, value)| *value);
+            found.ok_or_else(|| format!("it has no {key}"))
+        };
+        let bad = |key: &'static str| move || format!("its {key} cannot be read");
+        let job = Job {
+            nodes: number(find("nodes")?).ok_or_else(bad("nodes"))?,
+            threads: number(find("threads")?).ok_or_else(bad("threads"))?,
+            step: steps::find(find("step")?).ok_or_else(bad("step"))?,
+            transport: transports::find(find("transport")?).ok_or_else(bad("transport"))?,
+            homes: homes(find("homes")?).ok_or_else(bad("homes"))?,
+            heap_bytes: number(find("heap")?).ok_or_else(bad("heap"))?,
+            page_bytes: number(find("page")?).ok_or_else(bad("page"))?,
+            stopped: stopped(find("interrupts")?).ok_or_else(bad("interrupts"))?,
+            heaps: numbers(find("heaps")?).ok_or_else(bad("heaps"))?,
+            regions: numbers(find("regions")?).ok_or_else(bad("regions"))?,
+        };
+        job.check()?;
+        let nodes = usize::from(job.nodes);
+        if job.heaps.len() != nodes || job.regions.len() != nodes {
+            return Err(format!("it does not have a heap and a region for each of {nodes} nodes"));
+        }
+        Ok(job)
+    }
+}
+
+impl fmt::Display for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{VERSION} nodes={} threads={} step={} ", self.nodes, self.threads, self.step.name)?;
+        write!(f, "transport={} homes={} ", self.transport.name, homes_text(self.homes))?;
+        write!(f, "heap={} page={} ", self.heap_bytes, self.page_bytes)?;
+        write!(f, "interrupts={} ", if self.stopped == Stopped::First { "first" } else { "round-robin" })?;
+        write!(f, "heaps={} regions={}", list(&self.heaps), list(&self.regions))
+    }
+}
+
+fn number<N: std::str::FromStr>(text: &str) -> Option<N> {
+    text.parse().ok()
+}
+
+fn numbers(text: &str) -> Option<Vec<i32>> {
+    text.split(',').map(|n| number(n).filter(|n| *n >= 0)).collect()
+}
+
+fn list(numbers: &[i32]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn homes(text: &str) -> Option<Homes> {
+    match text {
+        "first-touch" => Some(Homes::FirstTouch),
+        "round-robin" => Some(Homes::RoundRobin),
+        _ => text.strip_prefix("block:").and_then(number).filter(|pages| *pages > 0).map(Homes::Block),
+    }
+}
+
+fn homes_text(homes: Homes) -> String {
+    match homes {
+        Homes::FirstTouch => "first-touch".to_owned(),
+        Homes::RoundRobin => "round-robin".to_owned(),
+        Homes::Block(pages) => format!("block:{pages}"),
+    }
+}
+
+fn stopped(text: &str) -> Option<Stopped> {
+    match text {
+        "first" => Some(Stopped::First),
+        "round-robin" => Some(Stopped::RoundRobin),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job() -> Job {
+        Job {
+            nodes: 2,
+            threads: 3,
+            step: steps::ALL[0],
+            transport: transports::ALL[0],
+            homes: Homes::Block(7),
+            heap_bytes: 1 << 30,
+            page_bytes: 4096,
+            stopped: Stopped::RoundRobin,
+            heaps: vec![3, 5],
+            regions: vec![4, 6],
+        }
+    }
+
+    #[test]
+    fn a_job_is_read_as_it_was_written() {
+        let text = job().to_string();
+        assert_eq!(Job::parse(&text).expect("whole").to_string(), text);
+    }
+
+    #[test]
+    fn damaged_jobs_are_refused_in_words() {
+        let text = job().to_string();
+        let refused = |from: &str, to: &str, why: &str| {
+            assert!(text.contains(from));
+            let said = Job::parse(&text.replace(from, to)).expect_err(to);
+            assert!(said.contains(why), "{said}");
+        };
+        refused("svm-1", "svm-9", "begin with");
+        refused("nodes=2", "nodes=0", "from 1 to 64");
+        refused("nodes=2", "nodes=65", "from 1 to 64");
+        refused("nodes=2", "nodes=3", "each of 3 nodes");
+        refused("threads=3", "threads=-1", "its threads");
+        refused("step=base", "step=bass", "its step");
+        refused("transport=shm ", "", "no transport");
+        refused("page=4096", "page=4095", "power of two");
+        refused("heap=1073741824", "heap=99999999999999", "a heap of");
+        refused("heaps=3,5", "heaps=3,-5", "its heaps");
+        refused("homes=block:7", "homes=block:0", "its homes");
+        for end in 0..text.len() - 1 {
+            // A number that is cut short is another number; everything else is refused, and nothing panics.
+            let _ = Job::parse(&text[..end]);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Locks and barriers of the program.
+use crate::block_on::block_on;
+use crate::node::Node;
+use crate::process::here;
+use crate::shared::Class;
+use crate::trouble::Trouble;
+use homenode_hlrc::{barrier, lock, slots};
+
+/// Takes the lock that has this address as its name.
+///
+/// # Errors
+/// No name, or too many of them.
+pub fn acquire(name: u64) -> Result<(), Trouble> {
+    let node = here()?;
+    let _inside = node.enter(Class::Lock);
+    let slot = slot(node, "homenode_lock", name)?;
+    block_on(lock::acquire(node, slot));
+    Ok(())
+}
+
+/// Gives it back.
+///
+/// # Errors
+/// The calling thread does not have it.
+pub fn release(name: u64) -> Result<(), Trouble> {
+    let node = here()?;
+    let _inside = node.enter(Class::Lock);
+    let slot = slot(node, "homenode_unlock", name)?;
+    let not_held = |_| Trouble::of(format!("homenode_unlock: the calling thread does not have the lock {name:#x}"));
+    block_on(lock::release(node, slot)).map_err(not_held)
+}
+
+/// Waits at the barrier that has this address as its name for all threads.
+///
+/// # Errors
+/// Not as many threads as the cluster has, or no name, or too many of them.
+pub fn wait(name: u64, threads: u32) -> Result<(), Trouble> {
+    let node = here()?;
+    if u64::from(threads) != node.all_threads() {
+        return Err(Trouble::of(format!(
+            "homenode_barrier: {threads} threads are to meet where {} nodes of {} threads have {}: all threads must take part",
+            node.job.nodes,
+            node.job.threads,
+            node.all_threads()
+        )));
+    }
+    if node.all_threads() > 1 && !node.has_begun() {
+        return Err(Trouble::of("homenode_barrier: no thread has been created, so nobody else can come"));
+    }
+    let _inside = node.enter(Class::Barrier);
+    let slot = slot(node, "homenode_barrier", name)?;
+    block_on(barrier::wait(node, slot));
+    Ok(())
+}
+
+fn slot(node: &Node, function: &str, name: u64) -> Result<u32, Trouble> {
+    if name == 0 {
+        return Err(Trouble::of(format!("{function}: NULL is no name")));
+    }
+    let full = |_| Trouble::of(format!("{function}: there are more than {} locks and barriers", node.together.slots));
+    block_on(slots::find(node, name)).map_err(full)
+}

@@ -1,0 +1,222 @@
+//! Threads of the program on all nodes: the first one creates the nodes; a node's own first thread starts what is created there and
+//! ends the node.
+use crate::block_on::block_on;
+use crate::node::Node;
+use crate::process::{self, become_node, border, here};
+use crate::shared::{CALLS, CREATED, Class, DONE, Doing, END, EXITED, PROCESS, STATUS, Thread};
+use crate::transports::Transport;
+use crate::trouble::Trouble;
+use crate::{bell, me};
+use homenode_base::NodeId;
+use homenode_hlrc::host::Host;
+use homenode_hlrc::{serve, team};
+use homenode_sys::fork::{self, Forked, fork_alone};
+use homenode_sys::interrupt;
+use homenode_sys::process::{Change, Polled, Whom, poll_child, signal};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// The node of the program's first thread, which all others come back to.
+const FIRST: NodeId = NodeId(0);
+/// Bytes of a thread's stack: what the C library gives by default.
+const STACK: usize = 8 << 20;
+/// How long a node's own thread sleeps if nobody calls it.
+const ATTEND: Duration = Duration::from_millis(100);
+/// How long nodes may take to end.
+const END_MOST: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(1);
+const SIGKILL: i32 = 9;
+
+/// Where [`create`] returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Returned {
+    /// In the thread that created one.
+    Creator,
+    /// In a process that was another node, and is to end.
+    Node,
+}
+
+/// Creates a thread that calls `start` with `argument`, on the node whose turn it is. The first call creates the nodes.
+///
+/// # Errors
+/// There are as many threads as the cluster has room for, or a node or a thread cannot be made.
+pub fn create(start: u64, argument: u64) -> Result<Returned, Trouble> {
+    let node = here()?;
+    if node.all_threads() > 1 && !node.has_begun() && !make_nodes(node)? {
+        return Ok(Returned::Node);
+    }
+    let _inside = node.enter(Class::Other);
+    let number = block_on(node.fetch_add(FIRST, node.word(CREATED), 1)) + 1;
+    if number >= node.all_threads() {
+        block_on(node.fetch_add(FIRST, node.word(CREATED), u64::MAX));
+        return Err(Trouble::of(format!(
+            "homenode_create: {} nodes of {} threads have no room for another thread; give more nodes or --threads",
+            node.job.nodes, node.job.threads
+        )));
+    }
+    // Below 64 times 64.
+    let (to, thread) = (number / u64::from(node.job.threads), (number % u64::from(node.job.threads)) as u16);
+    let to = NodeId(to as u16);
+    if to == node.me() {
+        spawn(node, thread, start, argument)?;
+    } else {
+        let record = node.word(Thread::record_word(thread));
+        block_on(async {
+            team::post(node, to).await;
+            node.put(to, record + 1, &[start, argument]).await;
+            node.put(to, record, &[1]).await;
+            node.wire.call(to).await;
+        });
+    }
+    Ok(Returned::Creator)
+}
+
+/// Waits until all created threads are over; then new ones can be created.
+///
+/// # Errors
+/// Another than the program's first thread calls it.
+pub fn join() -> Result<(), Trouble> {
+    let node = here()?;
+    if node.me() != FIRST || me::number() != Some(0) {
+        return Err(Trouble::of("homenode_join: only the program's first thread may wait for the others"));
+    }
+    let _inside = node.enter(Class::Other);
+    let [created, done] = [CREATED, DONE].map(|word| node.shared().word(word));
+    block_on(async {
+        loop {
+            let seen = node.bell();
+            if done.load(Ordering::SeqCst) >= created.load(Ordering::SeqCst) {
+                break;
+            }
+            serve::serve(node).await;
+            node.until_rung(seen).await;
+        }
+        team::take(node).await;
+    });
+    created.store(0, Ordering::SeqCst);
+    done.store(0, Ordering::SeqCst);
+    Ok(())
+}
+
+/// Forks the other nodes. True in the program's process; false in another node's when it is to end.
+fn make_nodes(first: &'static Node) -> Result<bool, Trouble> {
+    // What was written so far is where the others look for it; they have seen nothing, so they need no notice.
+    block_on(team::post(first, FIRST));
+    let mut children = Vec::new();
+    for me in (1..first.job.nodes).map(NodeId) {
+        match fork_alone().map_err(|e| Trouble::new("cannot make the nodes", e))? {
+            Forked::Child => {
+                attend(become_node(first, me)?);
+                return Ok(false);
+            }
+            Forked::Parent(child) => children.push((me, child)),
+        }
+    }
+    for (node, child) in children {
+        await_node(first, node, child)?;
+    }
+    first.begin();
+    Ok(true)
+}
+
+/// Waits until a node is ready.
+fn await_node(first: &Node, node: NodeId, child: u32) -> Result<(), Trouble> {
+    loop {
+        let mut announced = [0];
+        block_on(first.get(node, first.word(PROCESS), &mut announced));
+        if announced[0] != 0 {
+            return Ok(());
+        }
+        if let Polled::Changed(_, Change::Exited(_) | Change::Killed(_)) = poll_child(Whom::Process(child)) {
+            return Err(Trouble::of(format!("node {node} ended before it had begun")));
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// The life of a node's own first thread: it starts created threads, serves while there is none, and returns when the node is to
+/// end.
+fn attend(node: &'static Node) {
+    loop {
+        let calls = node.shared().word(CALLS).load(Ordering::SeqCst);
+        for thread in 0..node.job.threads {
+            let [written, start, argument] = node.shared().thread(thread).record();
+            if written.swap(0, Ordering::SeqCst) != 0 {
+                let [start, argument] = [start, argument].map(|word| word.load(Ordering::SeqCst));
+                spawn(node, thread, start, argument).unwrap_or_else(|e| process::die(&e.to_string()));
+            }
+        }
+        if node.shared().word(END).load(Ordering::SeqCst) != 0 {
+            node.shared().word(STATUS).store(EXITED, Ordering::SeqCst);
+            return;
+        }
+        if node.living.load(Ordering::SeqCst) == 0 && node.is_wanted() {
+            node.serve_now();
+        } else {
+            bell::await_call(node.shared(), calls, ATTEND);
+        }
+    }
+}
+
+fn spawn(node: &'static Node, thread: u16, start: u64, argument: u64) -> Result<(), Trouble> {
+    node.living.fetch_add(1, Ordering::SeqCst);
+    let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || {
+        run(node, thread, start, argument);
+    });
+    thread.map(drop).map_err(|e| Trouble::new("cannot make a thread", e))
+}
+
+fn run(node: &'static Node, thread: u16, start: u64, argument: u64) {
+    me::become_thread(thread, fork::thread_id());
+    let inside = node.enter(Class::Other);
+    block_on(team::take(node));
+    drop(inside);
+    if let Some(border) = border() {
+        (border.call)(start, argument);
+    }
+    let inside = node.enter(Class::Other);
+    block_on(team::post(node, FIRST));
+    drop(inside);
+    count_life(node);
+    // Signals that come from now on find nobody, but who sent them has said before that it wants something.
+    interrupt::blocked(|| {
+        node.thread_words().does(me::id(), Doing::Inside);
+        block_on(node.fetch_add(FIRST, node.word(DONE), 1));
+        node.thread_words().does(me::id(), Doing::Nothing);
+        if node.is_wanted() {
+            node.serve_now();
+        }
+        me::leave();
+    });
+    node.living.fetch_sub(1, Ordering::SeqCst);
+    bell::call(node.shared());
+}
+
+/// Notes how long the calling thread has been one.
+pub(crate) fn count_life(node: &Node) {
+    let nanoseconds = u64::try_from(me::age().as_nanos()).unwrap_or(u64::MAX);
+    node.thread_words().life().fetch_add(nanoseconds, Ordering::Relaxed);
+}
+
+/// Tells the other nodes to end and waits until they have, not for long.
+pub(crate) fn end_others(node: &Node) {
+    let mut processes = Vec::new();
+    for other in node.together.others() {
+        let mut process = [0];
+        block_on(async {
+            node.put(other, node.word(END), &[1]).await;
+            node.wire.call(other).await;
+            node.get(other, node.word(PROCESS), &mut process).await;
+        });
+        processes.push(process[0] as u32);
+    }
+    let since = Instant::now();
+    let lives = |process: &u32| matches!(poll_child(Whom::Process(*process)), Polled::Quiet | Polled::Changed(_, Change::Stopped(_)));
+    while !processes.is_empty() && since.elapsed() < END_MOST {
+        processes.retain(lives);
+        std::thread::sleep(LOOK);
+    }
+    for process in processes {
+        signal(process, SIGKILL);
+    }
+}

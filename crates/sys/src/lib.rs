@@ -8,7 +8,9 @@
 //!
 //! Reading order: [`map`] (typed views of mapped files), [`futex`], [`process`], [`held`], [`signals`], [`dir`] (folders
 //! that others made), [`private`] (folders that nobody else can change), [`disk`], [`clock`], [`stdio`],
-//! [`numa`] (pages and nodes), [`terminal`].
+//! [`numa`] (pages and nodes), [`terminal`]. Then what a shared virtual memory stands on: [`words`] (memory that is atomics),
+//! [`views`] (a heap whose accesses can be trapped page by page), [`trap`] (what handles them), [`interrupt`] (a thread of
+//! another process made to serve), [`fork`].
 //!
 //! ```
 //! use homenode_sys::dir::Dir;
@@ -27,8 +29,10 @@ pub mod clock;
 pub mod cpu;
 pub mod dir;
 pub mod disk;
+pub mod fork;
 pub mod futex;
 pub mod held;
+pub mod interrupt;
 pub mod map;
 pub mod numa;
 pub mod perf;
@@ -38,6 +42,10 @@ pub mod process;
 pub mod signals;
 pub mod stdio;
 pub mod terminal;
+pub mod trap;
+mod userfault;
+pub mod views;
+pub mod words;
 
 use std::io;
 

@@ -1,6 +1,6 @@
 /* The one header that every workload is written against: threads, barrier, lock, shared allocation, phase marks,
- * options and the result line. Today it maps to pthreads and malloc; shared data never lives outside
- * hn_shared_alloc, so the same kernels can run on any memory that a later version of this header allocates.
+ * options and the result line. It maps to pthreads and malloc, and under `homenode svm run` to its functions: shared data
+ * never lives outside hn_shared_alloc, so the same kernels run on nodes that share nothing else.
  *
  * A workload defines one `struct hn_program`, calls hn_parse, then hn_run, then returns hn_result.
  * Worker 0 is the main thread: T threads in all, T-1 of them created. */
@@ -41,6 +41,22 @@ static inline void hn_phase_end(const char *name) {
         homenode_phase_end(name);
 }
 
+/* ---- shared virtual memory: only under `homenode svm run` --------------------------------------------------------- */
+
+extern unsigned homenode_svm_threads(void) __attribute__((weak));
+extern void homenode_create(void (*start)(void *), void *argument) __attribute__((weak));
+extern void homenode_join(void) __attribute__((weak));
+extern void homenode_lock(void *name) __attribute__((weak));
+extern void homenode_unlock(void *name) __attribute__((weak));
+extern void homenode_barrier(void *name, unsigned threads) __attribute__((weak));
+extern void *homenode_shared_alloc(size_t bytes) __attribute__((weak));
+
+/* Threads of all nodes; 0 without shared virtual memory. Asked of the library each time: a variable would be one more that
+ * recordings see. */
+static inline unsigned hn_svm_threads(void) {
+    return homenode_svm_threads ? homenode_svm_threads() : 0;
+}
+
 /* ---- failure ------------------------------------------------------------------------------------------------ */
 
 static inline _Noreturn void hn_die(const char *what, int error) {
@@ -51,6 +67,16 @@ static inline _Noreturn void hn_die(const char *what, int error) {
 static inline void hn_check(int error, const char *what) {
     if (error)
         hn_die(what, error);
+}
+
+/* Under shared virtual memory a program has the threads that all nodes have together. */
+static inline void hn_svm_check(unsigned threads) {
+    unsigned all = hn_svm_threads();
+    if (all && threads != all) {
+        fprintf(stderr, "%s: %u threads where the nodes have %u: give -p %u\n", program_invocation_short_name, threads, all,
+                all);
+        exit(1);
+    }
 }
 
 /* Compiled with HN_TRACED=1 a run is one phase `traced` up to its check: recording can be restricted to it, and what precedes
@@ -78,7 +104,6 @@ static inline void *hn_shared_note(void *memory, const char *name, size_t bytes)
 /* Page-aligned, untouched memory: the pages belong to whoever touches them first. A macro, so that the allocation is
  * attributed to the line that asked for it and not to this header. `name` is for -v only. */
 #if HN_TRACED
-extern void *homenode_shared_alloc(size_t bytes) __attribute__((weak));
 #define hn_shared_alloc(name, bytes)                                                                      \
     hn_shared_note(homenode_shared_alloc ? homenode_shared_alloc(hn_pages(bytes))                         \
                                          : aligned_alloc(HN_PAGE_BYTES, hn_pages(bytes)),                 \
@@ -89,11 +114,14 @@ static inline void hn_shared_free(void *memory) {
     (void)memory;
 }
 #else
-#define hn_shared_alloc(name, bytes) \
-    hn_shared_note(aligned_alloc(HN_PAGE_BYTES, hn_pages(bytes)), (name), (bytes))
+#define hn_shared_alloc(name, bytes)                                                                      \
+    hn_shared_note(hn_svm_threads() ? homenode_shared_alloc(hn_pages(bytes))                              \
+                                    : aligned_alloc(HN_PAGE_BYTES, hn_pages(bytes)),                      \
+                   (name), (bytes))
 
 static inline void hn_shared_free(void *memory) {
-    free(memory);
+    if (!hn_svm_threads())
+        free(memory);
 }
 #endif
 
@@ -109,22 +137,40 @@ typedef struct {
 } hn_barrier;
 
 static inline void hn_lock_init(hn_lock *l) {
+    if (hn_svm_threads())
+        return;
     hn_check(pthread_mutex_init(&l->mutex, NULL), "pthread_mutex_init");
 }
 
 static inline void hn_lock_acquire(hn_lock *l) {
+    if (hn_svm_threads()) {
+        homenode_lock(l);
+        return;
+    }
     hn_check(pthread_mutex_lock(&l->mutex), "pthread_mutex_lock");
 }
 
 static inline void hn_lock_release(hn_lock *l) {
+    if (hn_svm_threads()) {
+        homenode_unlock(l);
+        return;
+    }
     hn_check(pthread_mutex_unlock(&l->mutex), "pthread_mutex_unlock");
 }
 
 static inline void hn_barrier_init(hn_barrier *b, unsigned threads) {
+    if (hn_svm_threads()) {
+        hn_svm_check(threads);
+        return;
+    }
     hn_check(pthread_barrier_init(&b->barrier, NULL, threads), "pthread_barrier_init");
 }
 
 static inline void hn_barrier_wait(hn_barrier *b) {
+    if (hn_svm_threads()) {
+        homenode_barrier(b, hn_svm_threads());
+        return;
+    }
     int error = pthread_barrier_wait(&b->barrier);
     if (error != PTHREAD_BARRIER_SERIAL_THREAD)
         hn_check(error, "pthread_barrier_wait");
@@ -166,8 +212,32 @@ static void *hn_thread_main(void *argument) {
     return NULL;
 }
 
+static void hn_svm_thread_main(void *argument) {
+    hn_thread_main(argument);
+}
+
+/* As hn_run, on all nodes. They have what this one's memory holds when the first thread is created, so all is filled in before. */
+static inline void hn_svm_run(unsigned threads, hn_worker *worker, void *shared) {
+    struct hn_start *starts = aligned_alloc(HN_PAGE_BYTES, hn_pages(threads * sizeof *starts));
+    if (!starts)
+        hn_die("threads", ENOMEM);
+    hn_svm_check(threads);
+    hn_pin(0);
+    for (unsigned t = 1; t < threads; t++)
+        starts[t] = (struct hn_start){.worker = worker, .shared = shared, .thread = t, .threads = threads};
+    for (unsigned t = 1; t < threads; t++)
+        homenode_create(hn_svm_thread_main, &starts[t]);
+    worker(0, threads, shared);
+    homenode_join();
+    free(starts);
+}
+
 /* Runs `worker` on threads 0..threads-1 and returns when all are done. Thread 0 is the caller. */
 static inline void hn_run(unsigned threads, hn_worker *worker, void *shared) {
+    if (hn_svm_threads()) {
+        hn_svm_run(threads, worker, shared);
+        return;
+    }
     struct hn_start *starts = aligned_alloc(HN_PAGE_BYTES, hn_pages(threads * sizeof *starts));
     pthread_attr_t attributes;
     if (!starts)

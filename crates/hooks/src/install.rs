@@ -31,6 +31,15 @@ pub fn install_in(base: &Path) -> io::Result<PathBuf> {
     Ok(write_all(base, "hooks", FILES)?.join(ARCHIVE_NAME))
 }
 
+/// Writes a library that is to be preloaded where [`install`] writes the archive, in a directory named after `what` and its
+/// content, and returns its path.
+///
+/// # Errors
+/// It can be written nowhere.
+pub fn library(what: &str, name: &str, bytes: &[u8]) -> Result<PathBuf, CompileError> {
+    first_base(|base| Ok(write_all(base, what, &[(name, bytes)])?.join(name)))
+}
+
 /// The first place where something can be written.
 pub(crate) fn first_base(write: impl Fn(&Path) -> io::Result<PathBuf>) -> Result<PathBuf, CompileError> {
     let mut failed = None;

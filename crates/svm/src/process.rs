@@ -53,8 +53,8 @@ pub(crate) fn border() -> Option<&'static Border> {
 /// # Errors
 /// Something that it needs cannot be had.
 pub fn start(job: Job, files: Files, border: Border) -> Result<(), Trouble> {
-    let node = Node::new(job, files, NodeId(0), false)?;
-    if BORDER.set(border).is_err() || FIRST.set(node).is_err() {
+    let first = Node::new(job, files, NodeId(0), false)?;
+    if BORDER.set(border).is_err() || FIRST.set(first).is_err() {
         return Err(Trouble::of("the library is loaded twice"));
     }
     let failed = |e| Trouble::new("cannot handle signals", e);
@@ -74,8 +74,8 @@ pub(crate) fn become_node(first: &Node, me: NodeId) -> Result<&'static Node, Tro
     fork::die_with_parent().map_err(failed)?;
     me::leave();
     let files = first.files.try_clone().map_err(failed)?;
-    let node = Node::new(first.job.clone(), files, me, true)?;
-    if FORKED.set(node).is_err() {
+    let made = Node::new(first.job.clone(), files, me, true)?;
+    if FORKED.set(made).is_err() {
         return Err(Trouble::of("a node cannot be made a node again"));
     }
     announce();

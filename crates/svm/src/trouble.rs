@@ -7,7 +7,7 @@ pub struct Trouble(String);
 
 impl Trouble {
     /// Something that the system refused.
-    pub(crate) fn new(what: &str, why: impl fmt::Display) -> Trouble {
+    pub fn new(what: &str, why: impl fmt::Display) -> Trouble {
         Trouble(format!("{what}: {why}"))
     }
     /// Something that the program did.

@@ -1,0 +1,100 @@
+//! Before `main`: the launcher's job is read and the process made a node; after it, the other nodes are told.
+use homenode_svm::job::{JOB_ENV, Job};
+use homenode_svm::transports::Files;
+use homenode_svm::{Border, Trouble, exited, start};
+use std::ffi::{CString, OsStr, c_int, c_void};
+use std::fs::File;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::os::unix::ffi::OsStrExt;
+
+/// Environment variable by which the loader got this library, as the first of a list.
+const PRELOAD_ENV: &str = "LD_PRELOAD";
+
+/// Called by the loader before the program's own constructors.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEGIN: extern "C" fn() = begin;
+
+unsafe extern "C" {
+    /// Calls `handler` with the status when the process ends by `exit` or by returning from `main`.
+    fn on_exit(handler: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+}
+
+extern "C" fn begin() {
+    let Some(text) = std::env::var_os(JOB_ENV) else { return };
+    let preloaded = std::env::var_os(PRELOAD_ENV).unwrap_or_default();
+    set(JOB_ENV, None);
+    set(PRELOAD_ENV, after_first(&preloaded));
+    if let Err(why) = read(&text).and_then(|(job, files)| start(job, files, Border { call, end })) {
+        crate::give_up(&why);
+    }
+    // SAFETY: `at_exit` has the type that on_exit(3) wants, and lives as long as the process, for this library is never unloaded.
+    unsafe { on_exit(at_exit, std::ptr::null_mut()) };
+}
+
+extern "C" fn at_exit(status: c_int, _: *mut c_void) {
+    exited(status);
+}
+
+/// What follows the first entry of a list of libraries to preload.
+fn after_first(list: &OsStr) -> Option<&OsStr> {
+    let bytes = list.as_bytes();
+    let end = bytes.iter().position(|b| matches!(b, b':' | b' '))?;
+    Some(OsStr::from_bytes(&bytes[end + 1..]))
+}
+
+/// Sets a variable of the environment, or takes it out.
+fn set(name: &str, value: Option<&OsStr>) {
+    // SAFETY: the loader calls constructors in the process's only thread, before the program's own code runs.
+    unsafe {
+        match value {
+            Some(value) => std::env::set_var(name, value),
+            None => std::env::remove_var(name),
+        }
+    }
+}
+
+fn read(text: &OsStr) -> Result<(Job, Files), Trouble> {
+    let bad = |why: String| Trouble::new(&format!("{JOB_ENV} is not what `homenode svm run` writes"), why);
+    let job = text.to_str().ok_or_else(|| "it is no text".to_owned()).and_then(Job::parse).map_err(bad)?;
+    let all = |numbers: &[c_int]| numbers.iter().map(|n| taken(*n)).collect::<io::Result<Vec<File>>>();
+    let files = all(&job.heaps).and_then(|heaps| Ok(Files { heaps, regions: all(&job.regions)? }));
+    let files = files.map_err(|e| bad(format!("a descriptor cannot be used: {e}")))?;
+    for number in job.heaps.iter().chain(&job.regions) {
+        // SAFETY: the launcher opened these for this process alone, they were open a moment ago, and nothing in it owns them.
+        unsafe { libc::close(*number) };
+    }
+    Ok((job, files))
+}
+
+/// A descriptor of our own for the file behind one of the launcher's, which programs that this one starts do not inherit.
+fn taken(number: c_int) -> io::Result<File> {
+    // SAFETY: fcntl takes plain numbers, and F_GETFD changes nothing.
+    if number < 0 || unsafe { libc::fcntl(number, libc::F_GETFD) } == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is open, as just seen, and stays so during this call: there is one thread.
+    let theirs = unsafe { BorrowedFd::borrow_raw(number) };
+    Ok(File::from(theirs.try_clone_to_owned()?))
+}
+
+/// Calls a function of the program.
+fn call(start: u64, argument: u64) {
+    // SAFETY: `start` is what homenode_create was given by the program in this process or in the one it was forked from, so the same
+    // function is there; its type is that of the declaration.
+    let start = unsafe { std::mem::transmute::<usize, extern "C" fn(*mut c_void)>(start as usize) };
+    start(std::ptr::without_provenance_mut(argument as usize));
+}
+
+fn end() -> ! {
+    // SAFETY: _exit ends the process, also out of handlers of signals.
+    unsafe { libc::_exit(1) }
+}
+
+/// The address of a function further behind in the order of libraries, for calls that are passed on.
+pub(crate) fn behind(name: &str) -> *mut c_void {
+    let Ok(name) = CString::new(name) else { return std::ptr::null_mut() };
+    // SAFETY: a pseudo handle and a text that ends with 0, valid during the call.
+    unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) }
+}

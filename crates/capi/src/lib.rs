@@ -1,0 +1,21 @@
+//! # homenode-capi: shared virtual memory for C programs
+//!
+//! The library that `homenode svm run` preloads into a program: the functions of `include/homenode.h` about shared memory, threads,
+//! locks and barriers, and the C library's input and output for buffers in shared memory.
+//!
+//! **Invariant:** without the launcher's environment variable it does nothing at all, and what it stands in front of passes every call
+//! on; programs that the program starts are not affected. A panic aborts, as it must not go through C.
+//!
+//! Reading order: `begin`, `functions`, `calls`.
+
+mod begin;
+mod calls;
+mod functions;
+
+use homenode_svm::Trouble;
+
+/// Ends the program, status 1, with a line that says why.
+pub(crate) fn give_up(why: &Trouble) -> ! {
+    eprintln!("homenode: {why}");
+    std::process::exit(1)
+}

@@ -1,0 +1,97 @@
+//! # homenode-svmrun: a program on nodes that share their memory by a protocol
+//!
+//! The command `homenode svm run`: the launcher makes the memory of all nodes, starts the program with a library before it that makes
+//! it the first node, and watches. What nodes count lies in their regions, where the launcher reads it.
+//!
+//! **Invariant:** when the command returns, no process of the cluster is left; a node that ended before its time is named.
+//!
+//! Reading order: `options`, `memory`, `library`, `watch`, [`doc`], `text`; then [`run`].
+//!
+//! ```
+//! use homenode_command::Class;
+//! use homenode_svmrun::{SvmRequest, run};
+//!
+//! let mut request = SvmRequest { command: vec!["true".into()], nodes: 0, ..SvmRequest::default() };
+//! assert_eq!(run(&request).unwrap_err().class, Class::Usage);
+//!
+//! // A program that creates no thread runs alone.
+//! request.nodes = 2;
+//! assert_eq!(run(&request)?.exit_status, 0);
+//! # Ok::<(), homenode_command::Failure>(())
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod doc;
+mod library;
+mod memory;
+mod options;
+mod text;
+mod watch;
+
+pub use doc::SvmDoc;
+pub use options::SvmRequest;
+
+use crate::memory::Memory;
+use homenode_command::Failure;
+use homenode_host::clock::Real;
+use homenode_host::launch;
+use homenode_svm::job::JOB_ENV;
+use homenode_sys::process::Subreaper;
+use std::ffi::OsStr;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Runs the program and waits for its end.
+pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
+    let mut job = request.job()?;
+    let program = launch::find_program(&request.command).map_err(Failure::work)?;
+    if let Some(why) = launch::secure_mode(&program) {
+        let what = format!("{} is {why}: the loader gives it no library; run a copy", program.display());
+        return Err(Failure::work(what));
+    }
+    let preload = library::preload()?;
+    let mut memory = Memory::make(&mut job)?;
+    let text = job.to_string();
+    let environment: [(&str, &OsStr); 2] = [(JOB_ENV, OsStr::new(&text)), (library::PRELOAD_ENV, &preload)];
+    // Nodes are children of the program: when it dies, they are the launcher's to wait for.
+    let _reaper = Subreaper::set().map_err(|e| Failure::work(format!("cannot look after the nodes: {e}")))?;
+    let start = Instant::now();
+    let main = launch::start(&request.command, &environment).map_err(Failure::work)?;
+    memory.close();
+    let ended = watch::watch(main, &memory, Arc::new(Real));
+    let seconds = start.elapsed().as_secs_f64();
+    if let Some(lost) = ended.lost {
+        return Err(Failure::work(format!("{lost}; the other nodes were ended")));
+    }
+    let nodes = doc::nodes(&job, &memory.layout, &memory.regions);
+    if nodes.is_empty() {
+        return Err(not_loaded(request, ended.status));
+    }
+    Ok(SvmDoc {
+        schema: doc::SCHEMA,
+        command: request.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        exit_status: ended.status,
+        seconds,
+        protocol: job.step.name,
+        transport: job.transport.name,
+        threads_per_node: job.threads,
+        page_bytes: job.page_bytes,
+        heap_used_bytes: memory.allocated(),
+        notes: notes(usize::from(job.nodes), nodes.len()),
+        nodes,
+    })
+}
+
+/// What to say of a program that ran, but not as a node.
+fn not_loaded(request: &SvmRequest, status: i32) -> Failure {
+    let program = request.command.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
+    Failure::work(format!(
+        "{program} ended with status {status} and never loaded the library of shared memory: it is linked statically, or for another \
+         processor; link it dynamically"
+    ))
+}
+
+fn notes(wanted: usize, began: usize) -> Vec<String> {
+    let alone = "the program created no thread with homenode_create, so it ran alone on node 0".to_owned();
+    if wanted > 1 && began == 1 { vec![alone] } else { Vec::new() }
+}

@@ -1,0 +1,64 @@
+//! Memory of a cluster: a heap and a region a node, made by the launcher, which reads in the regions how the nodes are.
+use crate::doc::process;
+use homenode_command::Failure;
+use homenode_hlrc::cluster::Layout;
+use homenode_base::NodeId;
+use homenode_svm::job::Job;
+use homenode_svm::shared::{ALLOCATED, EXITED, STATUS, Shared};
+use homenode_sys::words::{Words, memory_file};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::sync::atomic::Ordering;
+
+/// The files, which the program inherits, and the regions as the launcher sees them.
+pub(crate) struct Memory {
+    heaps: Vec<File>,
+    files: Vec<File>,
+    pub(crate) layout: Layout,
+    pub(crate) regions: Vec<Words>,
+}
+
+impl Memory {
+    /// Makes the memory for a job, which is told the descriptors.
+    pub(crate) fn make(job: &mut Job) -> Result<Memory, Failure> {
+        let failed = |e| Failure::work(format!("cannot make memory for {} nodes: {e}", job.nodes));
+        let layout = job.cluster(NodeId(0), false).layout();
+        let words = layout.words();
+        let each = |kind: &str, bytes: u64| {
+            let make = |node| memory_file(&format!("homenode {kind} {node}"), bytes);
+            (0..job.nodes).map(make).collect::<io::Result<Vec<File>>>()
+        };
+        let heaps = each("heap", job.heap_bytes).map_err(failed)?;
+        // Mapped in whole pages of the system.
+        let files = each("region", (8 * words as u64).next_multiple_of(4096)).map_err(failed)?;
+        let regions = files.iter().map(|f| Words::of_file(f, 0, words)).collect::<io::Result<_>>().map_err(failed)?;
+        job.heaps = heaps.iter().map(AsRawFd::as_raw_fd).collect();
+        job.regions = files.iter().map(AsRawFd::as_raw_fd).collect();
+        Ok(Memory { heaps, files, layout, regions })
+    }
+
+    /// Gives the launcher's own descriptors up, once the program has its.
+    pub(crate) fn close(&mut self) {
+        self.heaps.clear();
+        self.files.clear();
+    }
+
+    fn words(&self, node: usize) -> Shared<'_> {
+        Shared::of(&self.regions[node], self.layout.extra())
+    }
+    /// Processes of the nodes that have begun, by node.
+    pub(crate) fn processes(&self) -> impl Iterator<Item = (usize, u32)> {
+        let all = self.regions.iter().enumerate().map(|(node, region)| (node, process(region, &self.layout)));
+        all.filter(|(_, process)| *process != 0)
+    }
+    /// Status with which a node ended; `None` if it did not say.
+    pub(crate) fn status(&self, node: usize) -> Option<u8> {
+        let word = self.words(node).word(STATUS).load(Ordering::Acquire);
+        (word & EXITED != 0).then_some(word as u8)
+    }
+    /// Bytes of the heap that were given out.
+    pub(crate) fn allocated(&self) -> u64 {
+        self.words(0).word(ALLOCATED).load(Ordering::Acquire)
+    }
+}

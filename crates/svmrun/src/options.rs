@@ -1,0 +1,129 @@
+//! What `homenode svm run` is asked to do.
+use homenode_command::Failure;
+use homenode_hlrc::cluster::Homes;
+use homenode_hlrc::steps::{self, Step};
+use homenode_svm::job::{Job, Stopped};
+use homenode_svm::transports::{self, Spec};
+use std::ffi::OsString;
+
+/// A cluster and a program.
+#[derive(Clone, Debug)]
+pub struct SvmRequest {
+    /// Program and arguments.
+    pub command: Vec<OsString>,
+    /// Nodes.
+    pub nodes: u16,
+    /// Threads a node.
+    pub threads: u16,
+    /// Step of the ladder, by name.
+    pub protocol: String,
+    /// Transport, by name.
+    pub transport: String,
+    /// `first-touch`, `round-robin`, `block`.
+    pub homes: String,
+    /// Bytes of the heap.
+    pub heap_bytes: u64,
+    /// Bytes of a page.
+    pub page_bytes: u64,
+    /// `first`, `round-robin`.
+    pub interrupts: String,
+}
+
+impl Default for SvmRequest {
+    fn default() -> SvmRequest {
+        SvmRequest {
+            command: Vec::new(),
+            nodes: 2,
+            threads: 1,
+            protocol: "genima".to_owned(),
+            transport: "shm".to_owned(),
+            homes: "first-touch".to_owned(),
+            heap_bytes: 16 << 30,
+            page_bytes: 4096,
+            interrupts: "first".to_owned(),
+        }
+    }
+}
+
+impl SvmRequest {
+    /// The job for the program, still without memory.
+    pub(crate) fn job(&self) -> Result<Job, Failure> {
+        let job = Job {
+            nodes: self.nodes,
+            threads: self.threads,
+            step: self.step()?,
+            transport: self.wire()?,
+            homes: self.homes()?,
+            heap_bytes: self.heap_bytes,
+            page_bytes: self.page_bytes,
+            stopped: self.stopped()?,
+            heaps: Vec::new(),
+            regions: Vec::new(),
+        };
+        job.check().map_err(Failure::usage)?;
+        Ok(job)
+    }
+
+    fn step(&self) -> Result<&'static Step, Failure> {
+        steps::find(&self.protocol).ok_or_else(|| {
+            let known: Vec<&str> = steps::ALL.iter().flat_map(|s| [s.name, s.also]).collect();
+            unknown("protocol", &self.protocol, &known)
+        })
+    }
+    fn wire(&self) -> Result<&'static Spec, Failure> {
+        transports::find(&self.transport).ok_or_else(|| {
+            let known: Vec<&str> = transports::ALL.iter().map(|t| t.name).collect();
+            unknown("transport", &self.transport, &known)
+        })
+    }
+    fn homes(&self) -> Result<Homes, Failure> {
+        let pages = self.heap_bytes / self.page_bytes.max(1);
+        match self.homes.as_str() {
+            "first-touch" => Ok(Homes::FirstTouch),
+            "round-robin" => Ok(Homes::RoundRobin),
+            "block" => Ok(Homes::Block(u32::try_from(pages).unwrap_or(u32::MAX).max(1))),
+            other => Err(unknown("homes", other, &["first-touch", "round-robin", "block"])),
+        }
+    }
+    fn stopped(&self) -> Result<Stopped, Failure> {
+        match self.interrupts.as_str() {
+            "first" => Ok(Stopped::First),
+            "round-robin" => Ok(Stopped::RoundRobin),
+            other => Err(unknown("interrupts", other, &["first", "round-robin"])),
+        }
+    }
+}
+
+fn unknown(what: &str, given: &str, known: &[&str]) -> Failure {
+    let mut known = known.to_vec();
+    known.dedup();
+    Failure::usage(format!("--{what}: '{given}' is none of {}", known.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use homenode_command::Class;
+
+    #[test]
+    fn what_cannot_be_is_said_before_anything_is_started() {
+        let said = |change: fn(&mut SvmRequest)| {
+            let mut request = SvmRequest::default();
+            change(&mut request);
+            let failure = request.job().expect_err("it cannot be");
+            assert_eq!(failure.class, Class::Usage);
+            failure.message
+        };
+        assert!(said(|r| r.nodes = 0).contains("0 nodes: from 1 to 64"));
+        assert!(said(|r| r.nodes = 65).contains("65 nodes"));
+        assert!(said(|r| r.threads = 0).contains("0 threads a node"));
+        assert!(said(|r| r.page_bytes = 5000).contains("power of two"));
+        assert!(said(|r| r.page_bytes = 0).contains("power of two"));
+        assert!(said(|r| r.heap_bytes = 4097).contains("multiple of the page"));
+        assert!(said(|r| r.protocol = "bass".to_owned()).contains("base, dw, rf, dd, nil, genima"));
+        assert!(said(|r| r.transport = "ether".to_owned()).contains("shm"));
+        assert!(said(|r| r.homes = "x".to_owned()).contains("first-touch"));
+        assert!(said(|r| r.interrupts = "x".to_owned()).contains("round-robin"));
+        SvmRequest::default().job().expect("defaults are possible");
+    }
+}

@@ -1,0 +1,73 @@
+//! The report for people.
+use crate::doc::{Counted, NodeDoc, SvmDoc};
+use homenode_table::{Column, Layout, Table};
+use std::fmt::Write;
+
+impl SvmDoc {
+    /// For people: a line, and a table of the nodes.
+    pub fn to_text(&self) -> String {
+        let mut out = String::new();
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            out,
+            "{} nodes of {} threads, {} over {}: status {} after {:.2} s",
+            self.nodes.len(),
+            self.threads_per_node,
+            self.protocol,
+            self.transport,
+            self.exit_status,
+            self.seconds
+        );
+        out += &times(&self.nodes).text(&Layout::default());
+        out += &counts(&self.nodes).text(&Layout::default());
+        self.notes.iter().for_each(|note| {
+            let _ = writeln!(out, "note: {note}");
+        });
+        out
+    }
+}
+
+/// Seconds a thread, by what for.
+fn times(nodes: &[NodeDoc]) -> Table {
+    let names = ["thread", "node", "compute", "data", "lock", "barrier", "serving", "other", "read faults", "write faults"];
+    let mut table = Table::new(names.map(Column::number).into());
+    for node in nodes {
+        for t in &node.threads {
+            let seconds = [
+                t.compute_seconds,
+                t.data_seconds,
+                t.lock_seconds,
+                t.barrier_seconds,
+                t.serving_seconds,
+                t.other_seconds,
+            ];
+            let front = [t.thread.to_string(), node.node.to_string()];
+            let back = [t.read_faults.to_string(), t.write_faults.to_string()];
+            table.push_words(front.into_iter().chain(seconds.map(|s| format!("{s:.3}"))).chain(back));
+        }
+    }
+    table
+}
+
+/// Counters a node, those that are not 0 everywhere.
+fn counts(nodes: &[NodeDoc]) -> Table {
+    let names = nodes.iter().map(|n| Column::number(format!("node {}", n.node)));
+    let mut table = Table::new([Column::words("", 0)].into_iter().chain(names).collect());
+    let all: Vec<Vec<(String, u64)>> = nodes.iter().map(rows).collect();
+    let Some(first) = all.first() else { return table };
+    for (row, (what, _)) in first.iter().enumerate() {
+        if all.iter().any(|node| node[row].1 > 0) {
+            table.push_words([what.clone()].into_iter().chain(all.iter().map(|node| node[row].1.to_string())));
+        }
+    }
+    table
+}
+
+fn rows(node: &NodeDoc) -> Vec<(String, u64)> {
+    let counted = |c: &Counted| (c.what.to_owned(), c.times);
+    let interrupts = node.interrupts.iter().map(|c| (format!("interrupts: {}", c.what), c.times));
+    let messages =
+        node.messages.iter().flat_map(|m| [(format!("{}: messages", m.kind), m.messages), (format!("{}: bytes", m.kind), m.bytes)]);
+    let signals = [("signals received".to_owned(), node.signals)];
+    node.counts.iter().map(counted).chain(interrupts).chain(signals).chain(messages).collect()
+}

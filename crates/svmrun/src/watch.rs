@@ -1,0 +1,82 @@
+//! The cluster's life: the program is started and watched, and if a node ends before its time, the others do, too.
+use crate::memory::Memory;
+use homenode_host::supervise::{Outcome, Supervised, Supervisor};
+use homenode_sys::process;
+use homenode_sys::signals;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// How often the launcher looks.
+const LOOK: Duration = Duration::from_millis(50);
+const SIGKILL: i32 = 9;
+
+/// How it ended.
+pub(crate) struct Ended {
+    /// Exit status of the program; negative = killed by that signal.
+    pub(crate) status: i32,
+    /// The node that ended before its time, and what is known about it.
+    pub(crate) lost: Option<String>,
+}
+
+/// Nodes as the supervisor sees them.
+struct Nodes<'m> {
+    memory: &'m Memory,
+    main: u32,
+    /// Processes that are over.
+    over: RefCell<BTreeSet<u32>>,
+    /// The first node that ended before its time.
+    lost: RefCell<Option<(usize, u32)>>,
+}
+
+impl Supervised for Nodes<'_> {
+    fn stop(&self) {}
+    fn live_pids(&self) -> Vec<u32> {
+        let over = self.over.borrow();
+        self.memory.processes().map(|(_, process)| process).filter(|process| !over.contains(process)).collect()
+    }
+    fn orphan(&self, pid: u32) {
+        self.over.borrow_mut().insert(pid);
+        let node = self.memory.processes().find(|(_, process)| *process == pid).map(|(node, _)| node);
+        // The program's own end is seen anyway; who has said its status before was allowed to end.
+        if let Some(node) = node.filter(|node| *node > 0) {
+            if self.memory.status(node).is_none_or(|status| status != 0) && self.lost.borrow().is_none() {
+                self.lost.replace(Some((node, pid)));
+            }
+        }
+    }
+}
+
+/// Watches the program `main` to its end, and leaves nothing behind.
+pub(crate) fn watch(main: u32, memory: &Memory, clock: std::sync::Arc<dyn homenode_host::clock::Clock>) -> Ended {
+    let nodes = Nodes { memory, main, over: RefCell::default(), lost: RefCell::default() };
+    let mut supervisor = Supervisor::new(main, clock);
+    let mut outcome = None;
+    while outcome.is_none() {
+        outcome = supervisor.look(&nodes);
+        if nodes.lost.borrow().is_some() || !process::alive(main) {
+            // What is left of the cluster cannot go on.
+            process::signal_group(main, SIGKILL);
+        }
+        if outcome.is_none() {
+            supervisor.wait(LOOK);
+        }
+    }
+    ended(&nodes, &outcome.unwrap_or_default())
+}
+
+fn ended(nodes: &Nodes<'_>, outcome: &Outcome) -> Ended {
+    let status = outcome.status.unwrap_or(0);
+    let lost = *nodes.lost.borrow();
+    if let Some((node, process)) = lost {
+        return match nodes.memory.status(node) {
+            // The program called exit in a thread of that node.
+            Some(status) => Ended { status: status.into(), lost: None },
+            None => Ended { status: 1, lost: Some(format!("node {node} (process {process}) was killed or crashed")) },
+        };
+    }
+    let said = nodes.memory.status(0).is_some();
+    let is_lost = status < 0 && !said && outcome.stopped_by.is_none();
+    let how = || format!("node 0 (process {}) was killed by {}", nodes.main, signals::name(-status));
+    Ended { status, lost: is_lost.then(how) }
+}

@@ -10,7 +10,7 @@ pub(crate) const CASES: &[Case] = &[
     ("only whole pages at free addresses are mapped", refusals),
     ("a dropped heap leaves nothing mapped", dropped),
     ("a heap of 64 GiB takes what is touched", large),
-    ("traps without wish, and on ordinary files", without_wish),
+    ("traps that nobody chose, and on ordinary files", unforced),
     ("one mapping with userfaultfd, a clear limit with mprotect", limits),
     ("system calls on trapped memory fail", system_calls),
     ("errno survives a trap, and deferred signals wait", quiet),
@@ -87,7 +87,7 @@ fn large() {
     }
 }
 
-fn without_wish() {
+fn unforced() {
     let file = memory_file("f", 8192).unwrap();
     let views = Views::map(&file, AT, 8192, 4096, None).unwrap();
     assert_eq!(views.traps(), Traps::Userfaultfd, "this host has it");

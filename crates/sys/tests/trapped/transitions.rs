@@ -10,6 +10,7 @@ pub(crate) const CASES: &[Case] = &[
     ("every transition of one page", every_transition),
     ("ranges of mixed states", mixed_ranges),
     ("ranges of mixed states, large pages", mixed_ranges_large),
+    ("many scattered pages at a time", scattered),
     ("both views show the same words, and content survives", same_words),
     ("two threads fault at once on a page", two_threads),
     ("threads allow neighbouring pages", neighbours),
@@ -85,8 +86,14 @@ fn walk(views: &Views, steps: usize) {
         let first = numbers.below(pages);
         let many = 1 + numbers.below(pages - first);
         let what = STATES[numbers.below(3)];
-        views.allow(first as u32, many as u32, what).unwrap();
-        states[first..first + many].fill(what);
+        if numbers.below(4) == 0 {
+            let some: Vec<u32> = (0..many as u32).map(|_| numbers.below(pages) as u32).collect();
+            views.forbid(&some).unwrap();
+            some.iter().for_each(|page| states[*page as usize] = Allowed::Nothing);
+        } else {
+            views.allow(first as u32, many as u32, what).unwrap();
+            states[first..first + many].fill(what);
+        }
         for _ in 0..numbers.below(6) {
             let (place, write) = (numbers.below(content.len()), numbers.below(2) == 1);
             let page = place * PAGE / bytes;
@@ -101,6 +108,24 @@ fn walk(views: &Views, steps: usize) {
             states[page] = states[page].max(if write { Allowed::Writing } else { Allowed::Reading });
         }
     }
+}
+
+/// More ranges than one request takes.
+fn scattered() {
+    for_both(|traps| {
+        let views = heap(1000, PAGE, traps);
+        views.allow(0, 1000, Allowed::Writing).unwrap();
+        let pages: Vec<u32> = (0..1000).filter(|p| p % 7 < 2 || p % 11 == 3).collect();
+        views.forbid(&pages).unwrap();
+        views.forbid(&[]).unwrap();
+        for page in 0..1000 {
+            store(AT + page as usize * PAGE, 1);
+            assert_eq!(trapped(), (0, usize::from(pages.contains(&page))), "{page}");
+        }
+        assert!(views.forbid(&[0, 1000]).is_err() && views.forbid(&[u32::MAX]).is_err());
+        load(AT);
+        assert_eq!(trapped(), (0, 0), "refused as a whole");
+    });
 }
 
 fn same_words() {

@@ -112,8 +112,7 @@ fn pass_on(signal: libc::c_int, is_fault: bool, info: *mut libc::siginfo_t, cont
         }
         handler => {
             // SAFETY: whoever installed it without SA_SIGINFO gave a function of this type.
-            let handler =
-                unsafe { std::mem::transmute::<libc::sighandler_t, extern "C" fn(libc::c_int)>(handler) };
+            let handler = unsafe { std::mem::transmute::<libc::sighandler_t, extern "C" fn(libc::c_int)>(handler) };
             handler(signal);
         }
     }

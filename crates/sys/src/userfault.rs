@@ -58,7 +58,12 @@ struct Continue {
 pub(crate) struct Userfault {
     handle: OwnedFd,
     page_bytes: usize,
+    /// This process, for requests about several ranges at a time; a kernel that has userfaultfd has it.
+    own: OwnedFd,
 }
+
+/// Ranges that one request unmaps, at most.
+const BATCH: usize = 64;
 
 impl Userfault {
     /// Traps every access to `range`, which is a shared mapping of a memory file.
@@ -77,7 +82,14 @@ impl Userfault {
         }
         // SAFETY: the kernel just returned this descriptor, so nothing else owns it; descriptors are ints.
         let handle = unsafe { OwnedFd::from_raw_fd(handle as libc::c_int) };
-        let kernel = Userfault { handle, page_bytes };
+        // SAFETY: pidfd_open takes plain numbers and returns a new descriptor or -1.
+        let own = unsafe { libc::syscall(libc::SYS_pidfd_open, libc::getpid(), 0) };
+        if own < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: as above.
+        let own = unsafe { OwnedFd::from_raw_fd(own as libc::c_int) };
+        let kernel = Userfault { handle, page_bytes, own };
         let mut api = Api { api: API, features: FEATURES, ioctls: 0 };
         kernel.ioctl(0x3F, &mut api).map_err(|e| lacks("traps by SIGBUS for memory files", e))?;
         let (start, bytes) = (range.start as u64, range.len() as u64);
@@ -144,6 +156,33 @@ impl Userfault {
             match self.ioctl(0x06, &mut request) {
                 Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => std::hint::spin_loop(),
                 other => return other,
+            }
+        }
+    }
+
+    /// Unmaps pages as [`unmap`] does, with few requests for many ranges, which takes about a third off the
+    /// cost of each.
+    pub(crate) fn unmap_all(&self, mut ranges: impl Iterator<Item = Range<usize>>) -> io::Result<()> {
+        loop {
+            let mut batch = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH];
+            let mut count = 0;
+            for (slot, range) in batch.iter_mut().zip(&mut ranges) {
+                *slot = libc::iovec { iov_base: range.start as *mut libc::c_void, iov_len: range.len() };
+                count += 1;
+            }
+            let batch = &batch[..count];
+            let bytes: usize = batch.iter().map(|b| b.iov_len).sum();
+            if count == 0 {
+                return Ok(());
+            }
+            let (own, advice) = (self.own.as_raw_fd(), libc::MADV_DONTNEED);
+            // SAFETY: as in `unmap`, for the ranges in the array, which outlives the call.
+            let done = unsafe { libc::syscall(libc::SYS_process_madvise, own, batch.as_ptr(), count, advice, 0) };
+            // A kernel before 6.13 does not permit this advice, and a request may be done in part.
+            if usize::try_from(done) != Ok(bytes) {
+                for range in batch {
+                    unmap(&(range.iov_base as usize..range.iov_base as usize + range.iov_len))?;
+                }
             }
         }
     }

@@ -105,7 +105,10 @@ mod tests {
                 let words = |rng: &mut Rng| (0..len).map(|_| AtomicU64::new(rng.next_u64())).collect::<Vec<_>>();
                 let (twin, home) = (words(&mut rng), words(&mut rng));
                 let copy: Vec<AtomicU64> = twin.iter().map(|w| AtomicU64::new(w.load(Ordering::Relaxed))).collect();
-                for word in copy.iter().filter(|_| rng.below(100) < dense) {
+                for word in &copy {
+                    if rng.below(100) >= dense {
+                        continue;
+                    }
                     merge(word, rng.next_u64(), bytes_of(rng.next_u64() & rng.next_u64() & rng.next_u64()));
                 }
                 let before: Vec<u64> = home.iter().map(|w| w.load(Ordering::Relaxed)).collect();

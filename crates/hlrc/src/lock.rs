@@ -68,8 +68,7 @@ pub async fn release<H: Host>(host: &H, slot: u32) -> Result<(), NotHeld> {
     if !stays {
         let_go(host, slot).await;
     }
-    local.fetch_sub(held % WAITER, Ordering::AcqRel);
-    if held >= WAITER {
+    if local.fetch_sub(held % WAITER, Ordering::AcqRel) >= WAITER {
         host.ring();
     }
     Ok(())

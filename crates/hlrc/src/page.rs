@@ -82,8 +82,9 @@ fn open<H: Host>(host: &H, page: PageId, s: &mut PageState, write: bool) {
             }
             host.count(Count::Twin, 1);
         }
-        if !s.dirty {
-            s.dirty = true;
+        s.dirty = true;
+        if !s.listed {
+            s.listed = true;
             host.tables().note_written(page);
         }
     }

@@ -1,5 +1,6 @@
 //! Changes of a page against its twin: words are compared, and of those that differ the bytes that changed are written, as nodes may
 //! share a word.
+use crate::rules::{Rule, holds};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Longest run that is handed over at a time; a longer one is several.
@@ -43,7 +44,8 @@ impl Run {
             if difference == 0 {
                 break;
             }
-            self.words[self.len] = (now, bytes_of(difference));
+            let mask = if holds(Rule::ChangedBytesOnly) { bytes_of(difference) } else { u64::MAX };
+            self.words[self.len] = (now, mask);
             self.len += 1;
         }
         true

@@ -4,6 +4,7 @@ use crate::cluster::PageId;
 use crate::diff::{RUN_WORDS, Run};
 use crate::host::{Access, Count, Host, Interrupt};
 use crate::inbox::{self, Kind, Room};
+use crate::rules::{Rule, holds};
 use crate::serve::Packed;
 use crate::state::PageState;
 use crate::steps::{Diffs, Notices};
@@ -57,7 +58,9 @@ async fn flush<H: Host>(host: &H, pages: Range<u32>) {
                 tables.page(page, |s| sent(host, page, s));
             }
             if !cluster.alone {
-                tables.needed(page)[cluster.me.index()].store(stamp, Ordering::Release);
+                if holds(Rule::OwnChangesSeen) {
+                    tables.needed(page)[cluster.me.index()].store(stamp, Ordering::Release);
+                }
                 host.region()[host.layout().notice(cluster.me, stamp - 1)].store(page.0.into(), Ordering::Release);
                 host.region()[host.layout().applied(cluster.me)].store(stamp, Ordering::Release);
             }
@@ -78,7 +81,7 @@ fn protect<H: Host>(host: &H, pages: &mut Range<u32>) -> Option<u32> {
         let mut s = guard.get(PageId(page));
         s.dirty = false;
         s.busy = s.home != Some(host.cluster().me);
-        if s.access == Access::Write {
+        if s.access == Access::Write && holds(Rule::ProtectedAgain) {
             s.access = Access::Read;
             if writable.end != page {
                 allow(host, &writable);
@@ -120,14 +123,18 @@ async fn diff<H: Host>(host: &H, page: PageId, home: NodeId, stamp: u64) {
 }
 
 async fn deposit<H: Host>(host: &H, page: PageId, home: NodeId, stamp: u64) {
+    let word = host.layout().stamps(page) + host.cluster().me.index();
+    let stamp_too_early = !holds(Rule::DataBeforeStamp);
+    if stamp > 0 && stamp_too_early {
+        host.put(home, word, &[stamp]).await;
+    }
     let (mut run, mut from) = (Run::new(), 0);
     while run.find(host.copy(page), host.twin(page), from) {
         from = run.end();
         host.put_run(home, page, run.first, run.words()).await;
         host.count(Count::DiffRun, 1);
     }
-    if stamp > 0 {
-        let word = host.layout().stamps(page) + host.cluster().me.index();
+    if stamp > 0 && !stamp_too_early {
         host.put(home, word, &[stamp]).await;
     }
 }
@@ -214,8 +221,10 @@ pub(crate) async fn put_notices<H: Host>(host: &H, to: NodeId, writer: NodeId, m
 pub(crate) async fn apply<H: Host>(host: &H, upto: &Vector) {
     for writer in host.cluster().others() {
         let tail = &host.region()[host.layout().tail(writer)];
-        wait::until_locked(host, || tail.load(Ordering::Acquire) >= upto.get(writer)).await;
-        give_up(host, writer, upto.get(writer));
+        if holds(Rule::NoticesBeforeLock) {
+            wait::until_locked(host, || tail.load(Ordering::Acquire) >= upto.get(writer)).await;
+        }
+        give_up(host, writer, upto.get(writer).min(tail.load(Ordering::Acquire)));
     }
     if host.tables().stales().load(Ordering::Acquire) > 0 {
         end_stale(host).await;
@@ -288,7 +297,7 @@ fn give_up_run<H: Host>(host: &H, writer: NodeId, pages: Range<u32>, number: u64
         let needed = &host.tables().needed(PageId(page))[writer.index()];
         needed.fetch_max(number + u64::from(page - pages.start) + 1, Ordering::AcqRel);
         let is_good = is_home && page::is_current(host, PageId(page));
-        let is_written = s.dirty && !is_home;
+        let is_written = s.dirty && !is_home && holds(Rule::DiffBeforeGivingUp);
         if s.access == Access::None || s.stale || is_good || s.busy && !is_written {
             continue;
         }

@@ -22,11 +22,14 @@ mod inbox;
 mod interval;
 pub mod lock;
 pub mod page;
+mod rules;
 pub mod serve;
 pub mod slots;
 pub mod state;
 pub mod steps;
 pub mod team;
+#[cfg(test)]
+mod tests;
 mod vector;
 mod wait;
 

@@ -1,20 +1,18 @@
 //! Programs without races read what was last written, on every step of the ladder, whatever the network does.
-mod world;
-
+use super::world::{Shape, Sim, World};
+use crate::cluster::Homes;
+use crate::host::Count;
+use crate::steps::{ALL, Diffs, Locks, Pages, Step, find};
 use homenode_base::{NodeId, Rng};
-use homenode_hlrc::cluster::Homes;
-use homenode_hlrc::host::Count;
-use homenode_hlrc::steps::{ALL, Diffs, Locks, Pages, Step, find};
 use std::cell::RefCell;
 use std::rc::Rc;
-use world::{Shape, Sim, World};
 
-fn shape(step: &'static Step, nodes: u16, threads: u16, seed: u64) -> Shape {
+pub(super) fn shape(step: &'static Step, nodes: u16, threads: u16, seed: u64) -> Shape {
     Shape { nodes, threads, pages: 4, page_words: 8, step, homes: Homes::FirstTouch, log: 64, delay: 20, seed }
 }
 
 /// Runs `program` on every thread of the cluster.
-fn run<F: Future<Output = ()> + 'static>(shape: Shape, program: impl Fn(Sim, u64) -> F) -> Rc<World> {
+pub(super) fn run<F: Future<Output = ()> + 'static>(shape: Shape, program: impl Fn(Sim, u64) -> F) -> Rc<World> {
     let world = World::new(shape);
     for me in (0..shape.nodes).map(NodeId) {
         for thread in 0..shape.threads {
@@ -128,27 +126,30 @@ async fn locked(sim: &Sim, own: &mut Rng, name: u64, role: &[u64], all: u64) {
     sim.unlock(name).await;
 }
 
+/// A cluster and a program of a seed.
+pub(super) fn generated_run(step: &'static Step, seed: u64) -> u64 {
+    let mut rng = Rng::new(seed);
+    let homes = [Homes::FirstTouch, Homes::RoundRobin, Homes::Block(3)][rng.below(3) as usize];
+    let shape = Shape {
+        nodes: 1 + rng.below(4) as u16,
+        threads: 1 + rng.below(3) as u16,
+        pages: 1 + rng.below(5) as u32,
+        page_words: 2 << rng.below(3),
+        step,
+        homes,
+        log: 4 << rng.below(5),
+        delay: 1 + rng.below(60),
+        seed,
+    };
+    run(shape, |sim, number| generated(sim, number, shape)).reads.get()
+}
+
 #[test]
 fn generated_programs_without_races_read_what_was_last_written() {
     let seeds = if std::env::var_os("HOMENODE_SLOW").is_some() { 10_000 } else { 200 };
     let mut reads = 0;
     for step in ALL {
-        for seed in 0..seeds {
-            let mut rng = Rng::new(seed);
-            let homes = [Homes::FirstTouch, Homes::RoundRobin, Homes::Block(3)][rng.below(3) as usize];
-            let shape = Shape {
-                nodes: 1 + rng.below(4) as u16,
-                threads: 1 + rng.below(3) as u16,
-                pages: 1 + rng.below(5) as u32,
-                page_words: 2 << rng.below(3),
-                step,
-                homes,
-                log: 4 << rng.below(5),
-                delay: 1 + rng.below(60),
-                seed,
-            };
-            reads += run(shape, |sim, number| generated(sim, number, shape)).reads.get();
-        }
+        reads += (0..seeds).map(|seed| generated_run(step, seed)).sum::<u64>();
     }
     assert!(reads > 10_000, "{reads}");
 }

@@ -55,6 +55,8 @@ async fn arrive<H: Host>(host: &H, slot: u32, round: u64) {
         let arrived = &host.region()[layout.arrived(slot)];
         wait::until(host, || arrived.load(Ordering::Acquire) >= all).await;
         let vector = Vector::here(host, layout.leaving(slot));
+        let has_come = |w: NodeId| host.region()[layout.tail(w)].load(Ordering::Acquire) >= vector.get(w);
+        wait::until(host, || cluster.others().all(has_come)).await;
         for node in cluster.others() {
             let mut has = Vector::zero(cluster.nodes);
             cluster.all().for_each(|w| has.set(w, host.tables().floor(w).load(Ordering::Acquire)));

@@ -1,5 +1,6 @@
 //! Changes of a page against its twin: words are compared, and of those that differ the bytes that changed are written, as nodes may
 //! share a word.
+use crate::rules::{Rule, holds};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Longest run that is handed over at a time; a longer one is several.
@@ -43,7 +44,8 @@ impl Run {
             if difference == 0 {
                 break;
             }
-            self.words[self.len] = (now, bytes_of(difference));
+            let mask = if holds(Rule::ChangedBytesOnly) { bytes_of(difference) } else { u64::MAX };
+            self.words[self.len] = (now, mask);
             self.len += 1;
         }
         true
@@ -105,7 +107,10 @@ mod tests {
                 let words = |rng: &mut Rng| (0..len).map(|_| AtomicU64::new(rng.next_u64())).collect::<Vec<_>>();
                 let (twin, home) = (words(&mut rng), words(&mut rng));
                 let copy: Vec<AtomicU64> = twin.iter().map(|w| AtomicU64::new(w.load(Ordering::Relaxed))).collect();
-                for word in copy.iter().filter(|_| rng.below(100) < dense) {
+                for word in &copy {
+                    if rng.below(100) >= dense {
+                        continue;
+                    }
                     merge(word, rng.next_u64(), bytes_of(rng.next_u64() & rng.next_u64() & rng.next_u64()));
                 }
                 let before: Vec<u64> = home.iter().map(|w| w.load(Ordering::Relaxed)).collect();

@@ -59,9 +59,9 @@ pub enum Count {
 
 /// A node. Its memory is words of 64 bits that peers may read and change at any time, so all of it is atomic.
 ///
-/// *Order:* what one node puts to another arrives in the order in which it was put; nothing else is promised. Operations end when
-/// they are done at the other side, but [`Host::put`], [`Host::put_page`], [`Host::put_runs`] and [`Host::interrupt`] may end as
-/// soon as their place in that order is taken.
+/// *Order:* what one node changes of another's memory is changed in the order of its operations; nothing else is promised, and reads
+/// keep no order. Operations end when they are done at the other side, but [`Host::put`], [`Host::put_page`], [`Host::put_run`] and
+/// [`Host::interrupt`] may end as soon as their place in that order is taken. A node may name itself.
 ///
 /// *Threads:* several threads of a node are in the protocol at a time, each in an operation of its own. No function may wait, but the
 /// `async` ones.

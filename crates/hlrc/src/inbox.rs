@@ -16,11 +16,13 @@ pub(crate) enum Kind {
     Lock,
     /// To the last holder, on behalf of another node: slot, node and thread; what that node has applied.
     Forward,
+    /// Notices that the receiver will be told to apply: writer, number of the first; pages.
+    Notices,
 }
 
 impl Kind {
     fn of(code: u64) -> Option<Kind> {
-        [Kind::Page, Kind::Diff, Kind::Lock, Kind::Forward].into_iter().find(|k| *k as u64 + 1 == code)
+        [Kind::Page, Kind::Diff, Kind::Lock, Kind::Forward, Kind::Notices].into_iter().find(|k| *k as u64 + 1 == code)
     }
 }
 

@@ -3,8 +3,10 @@
 use crate::cluster::PageId;
 use crate::diff::{RUN_WORDS, Run};
 use crate::host::{Access, Count, Host, Interrupt};
-use crate::inbox::{Kind, Room};
+use crate::inbox::{self, Kind, Room};
+use crate::rules::{Rule, holds};
 use crate::serve::Packed;
+use crate::state::PageState;
 use crate::steps::{Diffs, Notices};
 use crate::vector::Vector;
 use crate::{page, team, wait};
@@ -17,11 +19,9 @@ pub(crate) fn is_lazy<H: Host>(host: &H) -> bool {
     host.cluster().step.notices == Notices::Pulled
 }
 
-/// Ends the interval: diffs to the homes, a notice a page, and where notices are pushed, these to all nodes.
+/// Ends the interval: diffs to the homes, a notice a page, and where notices are pushed, these to all nodes, with those of pages whose
+/// changes were sent before.
 pub(crate) async fn end<H: Host>(host: &H) {
-    if host.tables().none_written() {
-        return;
-    }
     let written = host.tables().take_written();
     let most = (host.cluster().log / 4).max(1) as usize;
     let mut at = 0;
@@ -33,7 +33,11 @@ pub(crate) async fn end<H: Host>(host: &H) {
             pages += 1;
         }
         at += pages;
-        flush(host, first..first + pages as u32).await;
+        let pages = first..first + pages as u32;
+        for page in pages.clone() {
+            host.tables().page(PageId(page), |s| s.listed = false);
+        }
+        flush(host, pages).await;
     }
     push(host).await;
 }
@@ -51,10 +55,12 @@ async fn flush<H: Host>(host: &H, pages: Range<u32>) {
                 host.region()[host.layout().stamps(page) + cluster.me.index()].store(stamp, Ordering::Release);
             } else {
                 diff(host, page, home, stamp).await;
-                tables.page(page, |s| s.busy = false);
+                tables.page(page, |s| sent(host, page, s));
             }
             if !cluster.alone {
-                tables.needed(page)[cluster.me.index()].store(stamp, Ordering::Release);
+                if holds(Rule::OwnChangesSeen) {
+                    tables.needed(page)[cluster.me.index()].store(stamp, Ordering::Release);
+                }
                 host.region()[host.layout().notice(cluster.me, stamp - 1)].store(page.0.into(), Ordering::Release);
                 host.region()[host.layout().applied(cluster.me)].store(stamp, Ordering::Release);
             }
@@ -75,7 +81,7 @@ fn protect<H: Host>(host: &H, pages: &mut Range<u32>) -> Option<u32> {
         let mut s = guard.get(PageId(page));
         s.dirty = false;
         s.busy = s.home != Some(host.cluster().me);
-        if s.access == Access::Write {
+        if s.access == Access::Write && holds(Rule::ProtectedAgain) {
             s.access = Access::Read;
             if writable.end != page {
                 allow(host, &writable);
@@ -88,6 +94,17 @@ fn protect<H: Host>(host: &H, pages: &mut Range<u32>) -> Option<u32> {
     allow(host, &writable);
     pages.start = end;
     Some(first)
+}
+
+/// The changes of a page have been sent.
+fn sent<H: Host>(host: &H, page: PageId, s: &mut PageState) {
+    s.busy = false;
+    if std::mem::take(&mut s.stale) {
+        host.tables().stales().fetch_sub(1, Ordering::AcqRel);
+        s.access = Access::None;
+        host.allow(page.0..page.0 + 1, Access::None);
+        host.count(Count::Invalidation, 1);
+    }
 }
 
 fn allow<H: Host>(host: &H, reading: &Range<u32>) {
@@ -106,14 +123,18 @@ async fn diff<H: Host>(host: &H, page: PageId, home: NodeId, stamp: u64) {
 }
 
 async fn deposit<H: Host>(host: &H, page: PageId, home: NodeId, stamp: u64) {
+    let word = host.layout().stamps(page) + host.cluster().me.index();
+    let stamp_too_early = !holds(Rule::DataBeforeStamp);
+    if stamp > 0 && stamp_too_early {
+        host.put(home, word, &[stamp]).await;
+    }
     let (mut run, mut from) = (Run::new(), 0);
     while run.find(host.copy(page), host.twin(page), from) {
         from = run.end();
         host.put_run(home, page, run.first, run.words()).await;
         host.count(Count::DiffRun, 1);
     }
-    if stamp > 0 {
-        let word = host.layout().stamps(page) + host.cluster().me.index();
+    if stamp > 0 && !stamp_too_early {
         host.put(home, word, &[stamp]).await;
     }
 }
@@ -157,7 +178,7 @@ async fn put_words<H: Host>(host: &H, room: &mut Room, run: &Run, is_whole: bool
 }
 
 /// Deposits own notices that have not been at all other nodes: the notices, and then how many there are.
-async fn push<H: Host>(host: &H) {
+pub(crate) async fn push<H: Host>(host: &H) {
     let (cluster, layout) = (host.cluster(), host.layout());
     let tail = &host.region()[layout.tail(cluster.me)];
     let (from, to) = (tail.load(Ordering::Acquire), Vector::applied(host).get(cluster.me));
@@ -171,74 +192,96 @@ async fn push<H: Host>(host: &H) {
     tail.store(to, Ordering::Release);
 }
 
-/// Writes notices of a writer into a peer's log.
+/// Brings notices of a writer into a peer's log: as messages where they are pulled, else by deposit.
 pub(crate) async fn put_notices<H: Host>(host: &H, to: NodeId, writer: NodeId, mut numbers: Range<u64>) {
     const SOME: usize = 64;
-    if numbers.is_empty() {
-        return;
-    }
-    host.count(Count::NoticeMessage, 1);
-    host.count(Count::Notice, numbers.end - numbers.start);
+    let most = SOME.min(host.cluster().inbox as usize / 8);
     let log = u64::from(host.cluster().log);
     while !numbers.is_empty() {
         let (mut words, mut len) = ([0; SOME], 0);
         let first = numbers.start;
         let before_wrap = log - first % log;
-        for (word, number) in words.iter_mut().zip(first..numbers.end.min(first + before_wrap)) {
+        for (word, number) in words[..most].iter_mut().zip(first..numbers.end.min(first + before_wrap)) {
             *word = host.region()[host.layout().notice(writer, number)].load(Ordering::Acquire);
             len += 1;
         }
-        host.put(to, host.layout().notice(writer, first), &words[..len]).await;
+        if is_lazy(host) {
+            inbox::send(host, to, Kind::Notices, [writer.0.into(), first], &words[..len]).await;
+        } else {
+            host.put(to, host.layout().notice(writer, first), &words[..len]).await;
+        }
+        host.count(Count::NoticeMessage, 1);
+        host.count(Count::Notice, len as u64);
         numbers.start += len as u64;
     }
 }
 
-/// Applies notices of others up to `upto`: waits until they have come, and gives up the pages that they name.
+/// Applies notices of others up to `upto`: waits until they have come, and gives up the pages that they name. What was written to them
+/// here goes home first.
 pub(crate) async fn apply<H: Host>(host: &H, upto: &Vector) {
-    let (cluster, layout) = (host.cluster(), host.layout());
-    for writer in cluster.others() {
-        let tail = &host.region()[layout.tail(writer)];
-        if is_lazy(host) {
-            tail.fetch_max(upto.get(writer), Ordering::AcqRel);
+    for writer in host.cluster().others() {
+        let tail = &host.region()[host.layout().tail(writer)];
+        if holds(Rule::NoticesBeforeLock) {
+            wait::until_locked(host, || tail.load(Ordering::Acquire) >= upto.get(writer)).await;
         }
-        let applied = &host.region()[layout.applied(writer)];
-        let (from, to) = (applied.load(Ordering::Acquire), upto.get(writer));
-        if from < to {
-            wait::until_locked(host, || tail.load(Ordering::Acquire) >= to).await;
-            let mut number = from;
-            while number < to {
-                number = apply_some(host, writer, number, to).await;
+        give_up(host, writer, upto.get(writer).min(tail.load(Ordering::Acquire)));
+    }
+    if host.tables().stales().load(Ordering::Acquire) > 0 {
+        end_stale(host).await;
+    }
+}
+
+/// Applies the notices that have come, so that there is room for others, and sends nothing: pages that were written here stay until
+/// their changes are sent.
+pub(crate) fn apply_early<H: Host>(host: &H) {
+    for writer in host.cluster().others() {
+        let tail = &host.region()[host.layout().tail(writer)];
+        give_up(host, writer, tail.load(Ordering::Acquire));
+    }
+}
+
+/// Sends the changes of stale pages, which are given up then; others stay as they are.
+async fn end_stale<H: Host>(host: &H) {
+    let written = host.tables().take_written();
+    for at in 0..written.len() {
+        let page = written.take(at);
+        let is_stale = host.tables().page(page, |s| {
+            if !s.stale && s.dirty {
+                host.tables().note_written(page);
+            } else {
+                s.listed = false;
             }
-            applied.store(to, Ordering::Release);
+            s.stale
+        });
+        if is_stale {
+            flush(host, page.0..page.0 + 1).await;
         }
     }
 }
 
-/// Applies the notice with this number and those after it whose pages follow one another. The number behind them.
-async fn apply_some<H: Host>(host: &H, writer: NodeId, number: u64, to: u64) -> u64 {
+/// Gives up the pages that a writer's notices before number `to` name.
+fn give_up<H: Host>(host: &H, writer: NodeId, to: u64) {
+    let applied = &host.region()[host.layout().applied(writer)];
     let noticed = |number| {
         let word = host.region()[host.layout().notice(writer, number)].load(Ordering::Acquire);
         (word as u32).min(host.cluster().pages - 1)
     };
-    let first = noticed(number);
-    let mut end = number + 1;
-    while end < to && noticed(end) == first + (end - number) as u32 {
-        end += 1;
-    }
-    let pages = first..first + (end - number) as u32;
-    let mut from = pages.start;
-    while from < pages.end {
-        from = give_up(host, writer, from..pages.end, number + u64::from(from - first));
-        if from < pages.end {
-            // Written here, too: its changes go home first, so that no word is lost.
-            flush(host, from..from + 1).await;
+    let mut number = applied.load(Ordering::Acquire);
+    while number < to {
+        let first = noticed(number);
+        let mut pages = first..first + 1;
+        while number + u64::from(pages.end - first) < to && noticed(number + u64::from(pages.end - first)) == pages.end
+        {
+            pages.end += 1;
         }
+        give_up_run(host, writer, pages.clone(), number);
+        number += u64::from(pages.end - first);
     }
-    end
+    applied.fetch_max(to, Ordering::AcqRel);
 }
 
-/// Gives up pages that `writer` has written, the first one's notice being `number`. The first that has changes of this node's, or the end.
-fn give_up<H: Host>(host: &H, writer: NodeId, pages: Range<u32>, number: u64) -> u32 {
+/// Gives up pages that `writer` has written, the first one's notice being `number`.
+fn give_up_run<H: Host>(host: &H, writer: NodeId, pages: Range<u32>, number: u64) {
     let me = host.cluster().me;
     let guard = host.tables().run(pages.clone());
     let mut lost = pages.start..pages.start;
@@ -248,28 +291,28 @@ fn give_up<H: Host>(host: &H, writer: NodeId, pages: Range<u32>, number: u64) ->
             host.count(Count::Invalidation, u64::from(lost.end - lost.start));
         }
     };
-    let mut stop = pages.end;
     for page in pages.clone() {
         let mut s = guard.get(PageId(page));
         let is_home = s.home == Some(me);
-        if s.dirty && !is_home {
-            stop = page;
-            break;
-        }
         let needed = &host.tables().needed(PageId(page))[writer.index()];
         needed.fetch_max(number + u64::from(page - pages.start) + 1, Ordering::AcqRel);
         let is_good = is_home && page::is_current(host, PageId(page));
-        if s.access == Access::None || s.busy || is_good {
+        let is_written = s.dirty && !is_home && holds(Rule::DiffBeforeGivingUp);
+        if s.access == Access::None || s.stale || is_good || s.busy && !is_written {
             continue;
         }
-        s.access = Access::None;
-        guard.set(PageId(page), s);
-        if lost.end != page {
-            lose(&lost);
-            lost = page..page;
+        if is_written {
+            s.stale = true;
+            host.tables().stales().fetch_add(1, Ordering::AcqRel);
+        } else {
+            s.access = Access::None;
+            if lost.end != page {
+                lose(&lost);
+                lost = page..page;
+            }
+            lost.end += 1;
         }
-        lost.end += 1;
+        guard.set(PageId(page), s);
     }
     lose(&lost);
-    stop
 }

@@ -12,6 +12,15 @@
 //! simulations hold many of them at a time.
 //!
 //! Reading order: [`steps`], [`cluster`], [`host`], [`state`], [`page`], `interval`, [`lock`], [`barrier`], [`team`], [`serve`], `inbox`, [`diff`].
+//!
+//! ```
+//! use homenode_hlrc::steps::{self, Locks, Pages};
+//!
+//! let ladder: Vec<&str> = steps::ALL.iter().map(|s| s.name).collect();
+//! assert_eq!(ladder, ["base", "dw", "rf", "dd", "nil"]);
+//! let genima = steps::find("genima").expect("the top of the ladder");
+//! assert_eq!((genima.name, genima.pages, genima.locks), ("nil", Pages::Fetched, Locks::Queued));
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod barrier;
@@ -22,11 +31,14 @@ mod inbox;
 mod interval;
 pub mod lock;
 pub mod page;
+mod rules;
 pub mod serve;
 pub mod slots;
 pub mod state;
 pub mod steps;
 pub mod team;
+#[cfg(test)]
+mod tests;
 mod vector;
 mod wait;
 

@@ -2,6 +2,7 @@
 //! instructions. With the token goes a vector: what whoever takes it must have applied.
 use crate::host::{Count, Host, Interrupt};
 use crate::inbox::{self, Kind};
+use crate::rules::{Rule, holds};
 use crate::steps::Locks;
 use crate::vector::Vector;
 use crate::{interval, team, wait};
@@ -68,8 +69,7 @@ pub async fn release<H: Host>(host: &H, slot: u32) -> Result<(), NotHeld> {
     if !stays {
         let_go(host, slot).await;
     }
-    local.fetch_sub(held % WAITER, Ordering::AcqRel);
-    if held >= WAITER {
+    if local.fetch_sub(held % WAITER, Ordering::AcqRel) >= WAITER {
         host.ring();
     }
     Ok(())
@@ -97,7 +97,9 @@ async fn take_local<H: Host>(host: &H, slot: u32) {
 async fn let_go<H: Host>(host: &H, slot: u32) {
     if !interval::is_lazy(host) {
         wait::lock(host).await;
-        interval::end(host).await;
+        if holds(Rule::IntervalBeforeLock) {
+            interval::end(host).await;
+        }
         Vector::applied(host).store(leaving(host, slot));
         wait::unlock(host).await;
     }
@@ -124,7 +126,9 @@ fn leaving<H: Host>(host: &H, slot: u32) -> &[AtomicU64] {
 /// lazily under the node's lock.
 async fn hand_over<H: Host>(host: &H, slot: u32, to: NodeId) {
     let vector = if interval::is_lazy(host) {
-        interval::end(host).await;
+        if holds(Rule::IntervalBeforeLock) {
+            interval::end(host).await;
+        }
         team::put_missing(host, to, &Vector::of(leaving(host, slot))).await;
         Vector::applied(host)
     } else {

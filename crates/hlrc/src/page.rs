@@ -1,6 +1,7 @@
 //! Faults: what happens when the program touches a page that it may not touch.
 use crate::cluster::PageId;
 use crate::host::{Access, Count, Host, Interrupt};
+use crate::rules::{Rule, holds};
 use crate::state::PageState;
 use crate::steps::Pages;
 use crate::vector::Vector;
@@ -53,7 +54,7 @@ fn enter<H: Host>(host: &H, page: PageId, write: bool) -> Next {
     let me = host.cluster().me;
     let wanted = if write { Access::Write } else { Access::Read };
     host.tables().page(page, |s| {
-        if s.busy {
+        if s.busy && holds(Rule::OneFetches) {
             return Next::Wait;
         }
         if s.access >= wanted {
@@ -82,8 +83,9 @@ fn open<H: Host>(host: &H, page: PageId, s: &mut PageState, write: bool) {
             }
             host.count(Count::Twin, 1);
         }
-        if !s.dirty {
-            s.dirty = true;
+        s.dirty = true;
+        if !s.listed {
+            s.listed = true;
             host.tables().note_written(page);
         }
     }
@@ -115,7 +117,7 @@ async fn fetch<H: Host>(host: &H, page: PageId, home: NodeId, write: bool) {
         host.count(Count::Fetch, 1);
         // A notice that came meanwhile asks for more. It is noted under the page's lock.
         let is_good = host.tables().page(page, |s| {
-            let is_good = wanted.covers(&needed(host, page));
+            let is_good = wanted.covers(&needed(host, page)) || !holds(Rule::NoticeDuringFetch);
             if is_good {
                 s.busy = false;
                 open(host, page, s, write);
@@ -131,15 +133,20 @@ async fn fetch<H: Host>(host: &H, page: PageId, home: NodeId, write: bool) {
 /// Reads stamps, then the page: data is deposited before its stamp, so the page is at least as new as they say.
 async fn read<H: Host>(host: &H, page: PageId, home: NodeId, wanted: &Vector) {
     let mut found = Vector::zero(host.cluster().nodes);
+    if !holds(Rule::StampBeforeData) {
+        host.get_page(home, page).await;
+    }
     loop {
         host.get(home, host.layout().stamps(page), found.words_mut()).await;
-        if found.covers(wanted) {
+        if found.covers(wanted) || !holds(Rule::OldCopyFetchedAgain) {
             break;
         }
         host.count(Count::FetchRetry, 1);
         wait::a_moment(host).await;
     }
-    host.get_page(home, page).await;
+    if holds(Rule::StampBeforeData) {
+        host.get_page(home, page).await;
+    }
 }
 
 /// Asks the home's processor, which answers when its copy is new enough.
@@ -164,5 +171,5 @@ pub(crate) fn needed<H: Host>(host: &H, page: PageId) -> Vector {
 
 /// Whether the home's copy may be seen by its own program.
 pub(crate) fn is_current<H: Host>(host: &H, page: PageId) -> bool {
-    stamps(host, page).covers(&needed(host, page))
+    stamps(host, page).covers(&needed(host, page)) || !holds(Rule::HomeWaits)
 }

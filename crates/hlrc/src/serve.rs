@@ -16,7 +16,7 @@ pub async fn serve<H: Host>(host: &H) {
             return;
         }
         grant_all(host).await;
-        team::catch_up(host).await;
+        team::catch_up(host);
         host.tables().granted();
         // Who left something to us meanwhile has seen that we were at it. What needs the node's lock is looked after by whoever has it.
         if !is_pending(host) || !host.tables().is_free() {
@@ -55,6 +55,7 @@ async fn take<H: Host>(host: &H, message: &Message) {
         Kind::Page => take_page(host, message).await,
         Kind::Diff => take_diff(host, message).await,
         Kind::Lock | Kind::Forward => defer_lock(host, message),
+        Kind::Notices => take_notices(host, message),
     }
 }
 
@@ -117,6 +118,22 @@ async fn take_diff<H: Host>(host: &H, message: &Message) {
     host.region()[host.layout().stamps(page) + message.from.index()].fetch_max(stamp, Ordering::AcqRel);
     host.ring();
     answer_pages(host, None).await;
+}
+
+/// Notes notices that were not known yet. They lie behind those that are, as senders begin with what the receiver has applied.
+fn take_notices<H: Host>(host: &H, message: &Message) {
+    let [writer, first] = message.fixed;
+    let writer = NodeId((writer as u16).min(host.cluster().nodes - 1));
+    let tail = &host.region()[host.layout().tail(writer)];
+    for at in 0..message.len() {
+        let number = first.saturating_add(at as u64);
+        if number == tail.load(Ordering::Acquire) {
+            let word = &host.region()[host.layout().notice(writer, number)];
+            word.store(message.word(host, at), Ordering::Release);
+            tail.store(number + 1, Ordering::Release);
+        }
+    }
+    host.ring();
 }
 
 /// First word of a run in a message.

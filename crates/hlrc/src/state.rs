@@ -12,16 +12,22 @@ pub struct PageState {
     pub access: Access,
     /// Home, if this node knows it.
     pub home: Option<NodeId>,
-    /// Whether it stands in the list of written pages.
+    /// Whether it was written since its changes were last sent.
     pub dirty: bool,
+    /// Whether it stands in the list of written pages: at most once, so that the list has room.
+    pub listed: bool,
     /// Whether a thread is fetching it; the others wait.
     pub busy: bool,
+    /// Whether another node's changes are missing, and it is given up as soon as its own have been sent.
+    pub stale: bool,
 }
 
 const LOCKED: u64 = 1;
 const DIRTY: u64 = 1 << 1;
 const BUSY: u64 = 1 << 2;
-const ACCESS_SHIFT: u32 = 3;
+const LISTED: u64 = 1 << 3;
+const STALE: u64 = 1 << 4;
+const ACCESS_SHIFT: u32 = 5;
 const HOME_SHIFT: u32 = 8;
 
 impl PageState {
@@ -37,13 +43,17 @@ impl PageState {
             home: home.checked_sub(1).map(NodeId),
             dirty: word & DIRTY != 0,
             busy: word & BUSY != 0,
+            listed: word & LISTED != 0,
+            stale: word & STALE != 0,
         }
     }
 
     fn word(self) -> u64 {
         let flag = |set: bool, bit: u64| if set { bit } else { 0 };
         let home = self.home.map_or(0, |h| u64::from(h.0) + 1);
-        flag(self.dirty, DIRTY) | flag(self.busy, BUSY) | (self.access as u64) << ACCESS_SHIFT | home << HOME_SHIFT
+        let flags =
+            flag(self.dirty, DIRTY) | flag(self.busy, BUSY) | flag(self.listed, LISTED) | flag(self.stale, STALE);
+        flags | (self.access as u64) << ACCESS_SHIFT | home << HOME_SHIFT
     }
 }
 
@@ -78,7 +88,8 @@ const WANTED: usize = 3;
 const GRANTING: usize = 4;
 const DEFERRED: usize = 5;
 const ROOM: usize = 6;
-const VECTORS: usize = 7;
+const STALES: usize = 7;
+const VECTORS: usize = 8;
 
 /// Words of a request before its vector: what it is about + 1.
 const REQUEST: usize = 1;
@@ -136,11 +147,6 @@ impl<W: Deref<Target = [AtomicU64]>> Tables<W> {
         list[(at & !SECOND) as usize].store(u64::from(page.0) + 1, Ordering::Release);
     }
 
-    /// Whether no page was written.
-    pub fn none_written(&self) -> bool {
-        self.node[LIST].load(Ordering::Acquire) & !SECOND == 0
-    }
-
     /// Takes the list of written pages; the next ones go into another list. Only under the node's lock, and what was taken before
     /// is no longer looked at.
     pub fn take_written(&self) -> Written<'_> {
@@ -190,6 +196,10 @@ impl<W: Deref<Target = [AtomicU64]>> Tables<W> {
     /// Number of requests that wait until they can be looked after.
     pub fn deferred(&self) -> &AtomicU64 {
         &self.node[DEFERRED]
+    }
+    /// Number of stale pages.
+    pub fn stales(&self) -> &AtomicU64 {
+        &self.node[STALES]
     }
     /// Own notice before which no log at another node is full.
     pub fn room(&self) -> &AtomicU64 {

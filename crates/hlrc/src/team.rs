@@ -38,6 +38,8 @@ async fn deliver<H: Host>(host: &H, to: NodeId) {
         let mut has = Vector::zero(host.cluster().nodes);
         host.cluster().all().for_each(|w| has.set(w, host.tables().floor(w).load(Ordering::Acquire)));
         put_notices_between(host, to, &has, &vector).await;
+    } else {
+        interval::push(host).await;
     }
     host.put(to, host.layout().posted(host.cluster().me), vector.words()).await;
 }
@@ -60,17 +62,13 @@ pub(crate) fn is_called<H: Host>(host: &H) -> bool {
 }
 
 /// Applies what was posted if somebody asked for it, unless a thread has the node's lock.
-pub(crate) async fn catch_up<H: Host>(host: &H) {
+pub(crate) fn catch_up<H: Host>(host: &H) {
     if is_called(host) && host.tables().try_lock() {
-        answer_call(host).await;
+        host.region()[host.layout().called()].store(0, Ordering::SeqCst);
+        interval::apply_early(host);
         host.tables().unlock();
         host.ring();
     }
-}
-
-async fn answer_call<H: Host>(host: &H) {
-    host.region()[host.layout().called()].store(0, Ordering::SeqCst);
-    take_locked(host).await;
 }
 
 /// Waits until there is room for so many own notices in the logs of all nodes. Under the node's lock, and not while a page is being
@@ -101,6 +99,8 @@ pub(crate) async fn make_room<H: Host>(host: &H, notices: u64) {
                 host.interrupt(node, Interrupt::Notices).await;
                 is_called = true;
             }
+            // The other one may wait for this one in the same way.
+            interval::apply_early(host);
             wait::a_moment(host).await;
         }
     }

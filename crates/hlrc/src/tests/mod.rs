@@ -1,0 +1,4 @@
+//! The protocol on a simulated cluster.
+mod broken;
+mod programs;
+mod world;

@@ -1,0 +1,259 @@
+//! Programs without races read what was last written, on every step of the ladder, whatever the network does.
+use super::world::{Shape, Sim, World};
+use crate::cluster::Homes;
+use crate::host::Count;
+use crate::steps::{ALL, Diffs, Locks, Pages, Step, find};
+use homenode_base::{NodeId, Rng};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+pub(super) fn shape(step: &'static Step, nodes: u16, threads: u16, seed: u64) -> Shape {
+    Shape { nodes, threads, pages: 4, page_words: 8, step, homes: Homes::FirstTouch, log: 64, delay: 20, seed }
+}
+
+/// Runs `program` on every thread of the cluster.
+pub(super) fn run<F: Future<Output = ()> + 'static>(shape: Shape, program: impl Fn(Sim, u64) -> F) -> Rc<World> {
+    let world = World::new(shape);
+    for me in (0..shape.nodes).map(NodeId) {
+        for thread in 0..shape.threads {
+            let number = u64::from(me.0) * u64::from(shape.threads) + u64::from(thread);
+            world.spawn(program(Sim { world: world.clone(), me, thread }, number));
+        }
+    }
+    let left = world.run(3_000_000);
+    assert_eq!(left, 0, "tasks that never end: {shape:?}\n{}", world.describe());
+    world.check();
+    world
+}
+
+fn everywhere(mut test: impl FnMut(&'static Step, u16, u16, u64)) {
+    for step in ALL {
+        for (nodes, threads) in [(1, 1), (2, 1), (3, 1), (2, 2), (4, 3)] {
+            for seed in 0..6 {
+                test(step, nodes, threads, seed);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_counter_under_a_lock_loses_nothing() {
+    everywhere(|step, nodes, threads, seed| {
+        let total = Rc::new(RefCell::new(0));
+        run(shape(step, nodes, threads, seed), |sim, _| {
+            let total = total.clone();
+            async move {
+                for _ in 0..6 {
+                    sim.lock(3).await;
+                    let value = sim.read(17).await;
+                    sim.sleep(sim.world.below(5)).await;
+                    sim.write(17, value + 1).await;
+                    sim.unlock(3).await;
+                    sim.sleep(sim.world.below(60)).await;
+                }
+                sim.barrier().await;
+                *total.borrow_mut() = sim.read(17).await;
+            }
+        });
+        assert_eq!(u16::from(*total.borrow()), 6 * nodes * threads, "{} {nodes} {threads} {seed}", step.name);
+    });
+}
+
+#[test]
+fn threads_that_write_bytes_of_one_word_between_barriers_lose_nothing() {
+    everywhere(|step, nodes, threads, seed| {
+        run(shape(step, nodes, threads, seed), move |sim, number| async move {
+            let all = u64::from(nodes) * u64::from(threads);
+            for round in 0..5 {
+                sim.write(number as usize + 30, (round * 16 + number) as u8).await;
+                sim.barrier().await;
+                for other in 0..all {
+                    sim.read(other as usize + 30).await;
+                }
+                sim.barrier().await;
+            }
+        });
+    });
+}
+
+/// What a thread does between two barriers, decided by the seed alone so that all know it: bytes that one thread has, bytes that all
+/// read, and bytes under locks.
+async fn generated(sim: Sim, number: u64, shape: Shape) {
+    let all = u64::from(shape.nodes) * u64::from(shape.threads);
+    let bytes = u64::from(shape.pages) * shape.page_words as u64 * 8;
+    let mut roles = Rng::new(shape.seed ^ 0x5eed);
+    let mut own = Rng::new(shape.seed * 1000 + number);
+    for _ in 0..4 {
+        // A role for each byte: owner, or shared for reading, or under one of three locks.
+        let role: Vec<u64> = (0..bytes).map(|_| roles.below(all + 4)).collect();
+        for _ in 0..12 {
+            let byte = own.below(bytes);
+            match role[byte as usize] {
+                r if r == number => match own.chance(2, 3) {
+                    true => sim.write(byte as usize, own.next_u64() as u8).await,
+                    false => drop(sim.read(byte as usize).await),
+                },
+                r if r < all => {}
+                r if r == all => drop(sim.read(byte as usize).await),
+                r => locked(&sim, &mut own, r - all, &role, all).await,
+            }
+            if own.chance(1, 3) {
+                sim.sleep(own.below(100)).await;
+            }
+        }
+        sim.barrier().await;
+    }
+}
+
+/// Reads and writes bytes of a lock, sometimes with another lock taken inside.
+async fn locked(sim: &Sim, own: &mut Rng, name: u64, role: &[u64], all: u64) {
+    sim.lock(name).await;
+    let inner = if name < 3 && own.chance(1, 3) { Some(3) } else { None };
+    if let Some(inner) = inner {
+        sim.lock(inner).await;
+    }
+    for (byte, r) in role.iter().enumerate().filter(|(_, r)| **r == all + name || inner.is_some_and(|i| **r == all + i))
+    {
+        match (r + own.below(4)) % 4 {
+            0 => drop(sim.read(byte).await),
+            1 => sim.write(byte, own.next_u64() as u8).await,
+            _ => {}
+        }
+    }
+    if let Some(inner) = inner {
+        sim.unlock(inner).await;
+    }
+    sim.unlock(name).await;
+}
+
+/// A cluster and a program of a seed.
+pub(super) fn generated_run(step: &'static Step, seed: u64) -> u64 {
+    let mut rng = Rng::new(seed);
+    let homes = [Homes::FirstTouch, Homes::RoundRobin, Homes::Block(3)][rng.below(3) as usize];
+    let shape = Shape {
+        nodes: 1 + rng.below(4) as u16,
+        threads: 1 + rng.below(3) as u16,
+        pages: 1 + rng.below(5) as u32,
+        page_words: 2 << rng.below(3),
+        step,
+        homes,
+        log: 4 << rng.below(5),
+        delay: 1 + rng.below(60),
+        seed,
+    };
+    run(shape, |sim, number| generated(sim, number, shape)).reads.get()
+}
+
+#[test]
+fn generated_programs_without_races_read_what_was_last_written() {
+    let seeds = if std::env::var_os("HOMENODE_SLOW").is_some() { 10_000 } else { 200 };
+    let mut reads = 0;
+    for step in ALL {
+        reads += (0..seeds).map(|seed| generated_run(step, seed)).sum::<u64>();
+    }
+    assert!(reads > 10_000, "{reads}");
+}
+
+#[test]
+fn a_log_that_is_full_is_emptied_by_nodes_that_never_take_a_lock() {
+    for step in ALL {
+        for seed in 0..10 {
+            let mut shape = shape(step, 3, 1, seed);
+            shape.log = 4;
+            run(shape, |sim, number| async move {
+                if number != 1 {
+                    for round in 0..30 {
+                        sim.lock(number).await;
+                        sim.write(number as usize * 64, round).await;
+                        sim.unlock(number).await;
+                        sim.lock(9).await;
+                        sim.write(100, round).await;
+                        sim.unlock(9).await;
+                    }
+                }
+                sim.barrier().await;
+                sim.read(0).await;
+                sim.read(100).await;
+                sim.read(128).await;
+            });
+        }
+    }
+}
+
+#[test]
+fn what_is_posted_is_seen_by_who_takes_it() {
+    for step in ALL {
+        for seed in 0..20 {
+            let told = Rc::new(RefCell::new(0));
+            run(shape(step, 3, 1, seed), |sim, number| {
+                let told = told.clone();
+                async move {
+                    if number == 0 {
+                        sim.lock(1).await;
+                        sim.write(5, 7).await;
+                        sim.unlock(1).await;
+                        sim.post(NodeId(1)).await;
+                        *told.borrow_mut() = 1;
+                    }
+                    // Node 1 hands on what it has only heard of.
+                    while *told.borrow() < number {
+                        sim.sleep(10).await;
+                    }
+                    // What tells it comes by the same way as the post.
+                    sim.sleep(100).await;
+                    if number == 1 {
+                        sim.take().await;
+                        sim.read(5).await;
+                        sim.post(NodeId(2)).await;
+                        *told.borrow_mut() = 2;
+                    } else if number == 2 {
+                        sim.take().await;
+                        sim.read(5).await;
+                    }
+                }
+            });
+        }
+    }
+}
+
+/// A script with all kinds of requests.
+fn script(step: &'static Step) -> Rc<World> {
+    run(shape(step, 3, 1, 4), |sim, number| async move {
+        sim.write(64 * number as usize, number as u8).await;
+        sim.barrier().await;
+        for _ in 0..10 {
+            sim.lock(2).await;
+            let value = sim.read(70).await;
+            sim.write(70, value + 1).await;
+            sim.unlock(2).await;
+            sim.sleep(50).await;
+        }
+        sim.barrier().await;
+        sim.read(64 * ((number as usize + 1) % 3)).await;
+        sim.read(70).await;
+    })
+}
+
+#[test]
+fn each_step_interrupts_for_what_it_has_not_given_to_the_network() {
+    for step in ALL {
+        let world = script(step);
+        let of =
+            |why: &str| world.nodes.iter().map(|n| n.interrupts.borrow().get(why).copied().unwrap_or(0)).sum::<u64>();
+        assert_eq!(of("page") > 0, step.pages == Pages::Requested, "{}", step.name);
+        assert_eq!(of("diff") > 0, step.diffs == Diffs::Sent, "{}", step.name);
+        assert_eq!(of("lock") > 0, step.locks == Locks::Managed, "{}", step.name);
+        assert_eq!(of("notices"), 0);
+    }
+}
+
+#[test]
+fn genima_is_nil_and_no_host_serves_anybody() {
+    let nil = find("genima").expect("another name of nil");
+    let world = script(nil);
+    for me in (0..3).map(NodeId) {
+        let sim = Sim { world: world.clone(), me, thread: 0 };
+        assert_eq!(sim.counted(Count::Served), 0);
+        assert!(sim.counted(Count::LockRemote) > 0);
+    }
+}

@@ -1,0 +1,518 @@
+//! A simulated cluster: nodes of a few small pages, a network with delays that keeps the order of changes for each pair and nothing else,
+//! and a memory beside it that knows what a program without races must read.
+use crate::cluster::{Cluster, Homes, Layout, PageId};
+use crate::host::{Access, Count, Host, Interrupt};
+use crate::state::Tables;
+use crate::steps::Step;
+use crate::{barrier, diff, lock, page, serve, slots, team};
+use homenode_base::{NodeId, Rng};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::ops::Range;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker};
+
+type Task = Pin<Box<dyn Future<Output = ()>>>;
+type Action = Box<dyn FnOnce(&Rc<World>)>;
+
+pub(crate) struct Node {
+    cluster: Cluster,
+    region: Vec<AtomicU64>,
+    copies: Vec<AtomicU64>,
+    twins: Vec<AtomicU64>,
+    access: Vec<Cell<Access>>,
+    tables: Tables<Vec<AtomicU64>>,
+    bell: Cell<u64>,
+    waiting: RefCell<Vec<usize>>,
+    pub(crate) interrupts: RefCell<BTreeMap<&'static str, u64>>,
+    pub(crate) counts: RefCell<BTreeMap<String, u64>>,
+}
+
+pub(crate) struct World {
+    pub(crate) nodes: Vec<Node>,
+    layout: Layout,
+    rng: RefCell<Rng>,
+    now: Cell<u64>,
+    number: Cell<u64>,
+    events: RefCell<BTreeMap<(u64, u64), Action>>,
+    /// When the last change of a pair of nodes arrives.
+    arrives: RefCell<Vec<u64>>,
+    tasks: RefCell<Vec<Option<Task>>>,
+    ready: RefCell<Vec<usize>>,
+    current: Cell<usize>,
+    delay: u64,
+    /// What each byte is, if the program has no races.
+    shadow: RefCell<Vec<u8>>,
+    pub(crate) reads: Cell<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) nodes: u16,
+    pub(crate) threads: u16,
+    pub(crate) pages: u32,
+    pub(crate) page_words: usize,
+    pub(crate) step: &'static Step,
+    pub(crate) homes: Homes,
+    pub(crate) log: u32,
+    pub(crate) delay: u64,
+    pub(crate) seed: u64,
+}
+
+fn zeros(words: usize) -> Vec<AtomicU64> {
+    (0..words).map(|_| AtomicU64::new(0)).collect()
+}
+
+impl World {
+    pub(crate) fn new(shape: Shape) -> Rc<World> {
+        let cluster = |me| {
+            let mut cluster = Cluster {
+                me,
+                nodes: shape.nodes,
+                threads: shape.threads,
+                pages: shape.pages,
+                page_words: shape.page_words,
+                step: shape.step,
+                homes: shape.homes,
+                alone: false,
+                log: shape.log,
+                inbox: 0,
+                slots: 16,
+                extra: 0,
+            };
+            cluster.inbox = cluster.least_inbox();
+            cluster
+        };
+        let node = |me| {
+            let cluster: Cluster = cluster(NodeId(me));
+            let words = shape.pages as usize * shape.page_words;
+            Node {
+                cluster,
+                region: zeros(cluster.layout().words()),
+                copies: zeros(words),
+                twins: zeros(words),
+                access: vec![Cell::new(Access::None); shape.pages as usize],
+                tables: Tables::new(&cluster, zeros),
+                bell: Cell::new(0),
+                waiting: RefCell::default(),
+                interrupts: RefCell::default(),
+                counts: RefCell::default(),
+            }
+        };
+        let nodes = usize::from(shape.nodes);
+        Rc::new(World {
+            nodes: (0..shape.nodes).map(node).collect(),
+            layout: cluster(NodeId(0)).layout(),
+            rng: RefCell::new(Rng::new(shape.seed)),
+            now: Cell::new(0),
+            number: Cell::new(0),
+            events: RefCell::default(),
+            arrives: RefCell::new(vec![0; nodes * nodes]),
+            tasks: RefCell::default(),
+            ready: RefCell::default(),
+            current: Cell::new(0),
+            delay: shape.delay,
+            shadow: RefCell::new(vec![0; shape.pages as usize * shape.page_words * 8]),
+            reads: Cell::new(0),
+        })
+    }
+
+    pub(crate) fn below(&self, bound: u64) -> u64 {
+        self.rng.borrow_mut().below(bound)
+    }
+
+    fn at(&self, time: u64, action: Action) {
+        self.number.set(self.number.get() + 1);
+        self.events.borrow_mut().insert((time, self.number.get()), action);
+    }
+
+    fn after(&self, delay: u64, action: Action) {
+        self.at(self.now.get() + delay, action);
+    }
+
+    /// Begins a task.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        let mut tasks = self.tasks.borrow_mut();
+        self.ready.borrow_mut().push(tasks.len());
+        tasks.push(Some(Box::pin(task)));
+    }
+
+    fn ring(&self, node: NodeId) {
+        let node = &self.nodes[node.index()];
+        node.bell.set(node.bell.get() + 1);
+        self.ready.borrow_mut().append(&mut node.waiting.borrow_mut());
+    }
+
+    /// Runs until nothing is left to do; tasks that have not ended then.
+    pub(crate) fn run(self: &Rc<World>, most_events: u64) -> usize {
+        let mut context = Context::from_waker(Waker::noop());
+        for _ in 0..most_events {
+            while let Some(at) = self.next_ready() {
+                let Some(mut task) = self.tasks.borrow_mut()[at].take() else { continue };
+                self.current.set(at);
+                if task.as_mut().poll(&mut context).is_pending() {
+                    self.tasks.borrow_mut()[at] = Some(task);
+                }
+            }
+            if self.tasks.borrow().iter().all(Option::is_none) {
+                return 0;
+            }
+            let Some(((time, _), action)) = self.pop() else { break };
+            self.now.set(time);
+            action(self);
+        }
+        self.tasks.borrow().iter().flatten().count()
+    }
+
+    fn pop(&self) -> Option<((u64, u64), Action)> {
+        self.events.borrow_mut().pop_first()
+    }
+
+    fn next_ready(&self) -> Option<usize> {
+        let mut ready = self.ready.borrow_mut();
+        let len = ready.len() as u64;
+        (len > 0).then(|| ready.swap_remove(self.below(len) as usize))
+    }
+
+    /// Has `act` done at a node: changes in the order in which they were begun there by `from`.
+    fn deliver(
+        self: &Rc<World>,
+        from: NodeId,
+        to: NodeId,
+        ordered: bool,
+        act: impl FnOnce(&Rc<World>, &Node) + 'static,
+    ) {
+        // Now and then a message takes longer than many others one after the other.
+        let slow = if self.below(8) == 0 { 20 } else { 1 };
+        let mut time = self.now.get() + 1 + slow * self.below(self.delay);
+        if ordered {
+            let last = &mut self.arrives.borrow_mut()[from.index() * self.nodes.len() + to.index()];
+            time = time.max(*last);
+            *last = time;
+        }
+        self.at(time, Box::new(move |world| act(world, &world.nodes[to.index()])));
+    }
+
+    /// All that is known of each node, for tests that fail.
+    pub(crate) fn describe(&self) -> String {
+        use std::fmt::Write;
+        let (mut text, l) = (String::new(), &self.layout);
+        for node in &self.nodes {
+            let n = self.nodes.len();
+            let words = |at: usize, len: usize| {
+                node.region[at..at + len].iter().map(|w| w.load(Ordering::SeqCst)).collect::<Vec<_>>()
+            };
+            let t = &node.tables;
+            let zero = NodeId(0);
+            let _ = writeln!(text, "node {}: lock free {}, deferred {:?}", node.cluster.me, t.is_free(), t.deferred());
+            let _ = writeln!(
+                text,
+                " applied {:?} tails {:?} replies {:?}",
+                words(l.applied(zero), n),
+                words(l.tail(zero), n),
+                words(l.reply(0), usize::from(node.cluster.threads))
+            );
+            for to in node.cluster.others() {
+                let _ = writeln!(
+                    text,
+                    " {to}: sent {:?} freed {:?} taken {:?}",
+                    t.sent(to),
+                    words(l.freed(to), 1),
+                    t.taken(to)
+                );
+            }
+            for page in (0..node.cluster.pages).map(PageId) {
+                let _ = writeln!(
+                    text,
+                    " {page:?} {:?} needed {:?} stamps {:?}",
+                    t.page(page, |s| *s),
+                    t.needed(page),
+                    words(l.stamps(page), n)
+                );
+            }
+            for slot in (0..node.cluster.slots).filter(|s| words(l.key(*s), 1) != [0]) {
+                let _ = writeln!(
+                    text,
+                    " slot {slot}: key, queue, token, grant, local, arrived, released, gathered {:?}",
+                    words(l.key(slot), 8)
+                );
+            }
+        }
+        text
+    }
+
+    /// Looks whether each node's structures are consistent when nothing goes on.
+    pub(crate) fn check(&self) {
+        for node in &self.nodes {
+            for at in 0..node.access.len() {
+                let state = node.tables.page(PageId(at as u32), |s| *s);
+                assert!(!state.busy);
+                assert_eq!(state.access, node.access[at].get(), "page {at}");
+            }
+        }
+    }
+}
+
+/// A word of a future: what an operation at another node came to.
+struct Answer<T> {
+    slot: Rc<RefCell<Option<T>>>,
+}
+
+impl<T> Future for Answer<T> {
+    type Output = T;
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<T> {
+        self.slot.borrow_mut().take().map_or(Poll::Pending, Poll::Ready)
+    }
+}
+
+/// A thread of a node.
+#[derive(Clone)]
+pub(crate) struct Sim {
+    pub(crate) world: Rc<World>,
+    pub(crate) me: NodeId,
+    pub(crate) thread: u16,
+}
+
+impl Sim {
+    fn node(&self) -> &Node {
+        &self.world.nodes[self.me.index()]
+    }
+
+    /// An operation at a peer whose answer comes back.
+    async fn asked<T: 'static>(
+        &self,
+        to: NodeId,
+        ordered: bool,
+        act: impl FnOnce(&Rc<World>, &Node) -> T + 'static,
+    ) -> T {
+        let slot = Rc::new(RefCell::new(None));
+        let (answer, task) = (Answer { slot: slot.clone() }, self.world.current.get());
+        self.world.deliver(self.me, to, ordered, move |world, node| {
+            let result = act(world, node);
+            let back = 1 + world.below(world.delay);
+            world.after(
+                back,
+                Box::new(move |world| {
+                    *slot.borrow_mut() = Some(result);
+                    world.ready.borrow_mut().push(task);
+                }),
+            );
+        });
+        answer.await
+    }
+
+    pub(crate) async fn sleep(&self, ticks: u64) {
+        let slot = Rc::new(RefCell::new(None));
+        let (answer, task) = (Answer { slot: slot.clone() }, self.world.current.get());
+        self.world.after(
+            ticks,
+            Box::new(move |world| {
+                *slot.borrow_mut() = Some(());
+                world.ready.borrow_mut().push(task);
+            }),
+        );
+        answer.await;
+    }
+
+    async fn touch(&self, address: usize, write: bool) {
+        let page = PageId((address / (8 * self.node().cluster.page_words)) as u32);
+        let wanted = if write { Access::Write } else { Access::Read };
+        while self.node().access[page.index()].get() < wanted {
+            page::fault(self, page, write).await;
+        }
+    }
+
+    /// Reads a byte, which must be what was last written.
+    pub(crate) async fn read(&self, address: usize) -> u8 {
+        self.touch(address, false).await;
+        let word = self.node().copies[address / 8].load(Ordering::Relaxed);
+        let (found, wanted) = (word.to_ne_bytes()[address % 8], self.world.shadow.borrow()[address]);
+        assert_eq!(found, wanted, "byte {address} at node {} thread {}", self.me, self.thread);
+        self.world.reads.set(self.world.reads.get() + 1);
+        found
+    }
+
+    pub(crate) async fn write(&self, address: usize, value: u8) {
+        self.touch(address, true).await;
+        let mut mask = [0; 8];
+        mask[address % 8] = 0xff;
+        let value_word = [value; 8];
+        diff::merge(&self.node().copies[address / 8], u64::from_ne_bytes(value_word), u64::from_ne_bytes(mask));
+        self.world.shadow.borrow_mut()[address] = value;
+    }
+
+    pub(crate) async fn slot(&self, name: u64) -> u32 {
+        slots::find(self, name + 1).await.expect("enough slots")
+    }
+    pub(crate) async fn lock(&self, name: u64) {
+        lock::acquire(self, self.slot(name).await).await;
+    }
+    pub(crate) async fn unlock(&self, name: u64) {
+        lock::release(self, self.slot(name).await).await.expect("it was taken");
+    }
+    pub(crate) async fn barrier(&self) {
+        barrier::wait(self, self.slot(1000).await).await;
+    }
+    pub(crate) async fn post(&self, to: NodeId) {
+        team::post(self, to).await;
+    }
+    pub(crate) async fn take(&self) {
+        team::take(self).await;
+    }
+    pub(crate) fn counted(&self, what: Count) -> u64 {
+        self.node().counts.borrow().get(&format!("{what:?}")).copied().unwrap_or(0)
+    }
+}
+
+impl Host for Sim {
+    type Words = Vec<AtomicU64>;
+
+    fn cluster(&self) -> &Cluster {
+        &self.node().cluster
+    }
+    fn layout(&self) -> &Layout {
+        &self.world.layout
+    }
+    fn thread(&self) -> u16 {
+        self.thread
+    }
+    fn tables(&self) -> &Tables<Vec<AtomicU64>> {
+        &self.node().tables
+    }
+    fn region(&self) -> &[AtomicU64] {
+        &self.node().region
+    }
+    fn copy(&self, page: PageId) -> &[AtomicU64] {
+        let words = self.node().cluster.page_words;
+        &self.node().copies[page.index() * words..][..words]
+    }
+    fn twin(&self, page: PageId) -> &[AtomicU64] {
+        let words = self.node().cluster.page_words;
+        &self.node().twins[page.index() * words..][..words]
+    }
+    fn allow(&self, pages: Range<u32>, access: Access) {
+        for page in pages {
+            self.node().access[page as usize].set(access);
+        }
+    }
+
+    async fn get(&self, node: NodeId, word: usize, into: &mut [u64]) {
+        let len = into.len();
+        // Words are read one after the other, and others may write between: the first ones first.
+        let read = |w: &AtomicU64| w.load(Ordering::SeqCst);
+        let half = len / 2;
+        let first =
+            self.asked(node, false, move |_, n| n.region[word..][..half].iter().map(read).collect::<Vec<_>>()).await;
+        let second = self
+            .asked(node, false, move |_, n| n.region[word + half..][..len - half].iter().map(read).collect::<Vec<_>>())
+            .await;
+        for (to, from) in into.iter_mut().zip(first.into_iter().chain(second)) {
+            *to = from;
+        }
+    }
+    async fn put(&self, node: NodeId, word: usize, values: &[u64]) {
+        let values = values.to_vec();
+        self.world.deliver(self.me, node, true, move |world, n| {
+            for (to, from) in n.region[word..].iter().zip(values) {
+                to.store(from, Ordering::SeqCst);
+            }
+            world.ring(node);
+        });
+    }
+    async fn compare_swap(&self, node: NodeId, word: usize, old: u64, new: u64) -> u64 {
+        self.asked(node, true, move |world, n| {
+            world.ring(node);
+            n.region[word].compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst).unwrap_or_else(|found| found)
+        })
+        .await
+    }
+    async fn fetch_add(&self, node: NodeId, word: usize, add: u64) -> u64 {
+        self.asked(node, true, move |world, n| {
+            world.ring(node);
+            n.region[word].fetch_add(add, Ordering::SeqCst)
+        })
+        .await
+    }
+    async fn get_page(&self, node: NodeId, page: PageId) {
+        let words = self.node().cluster.page_words;
+        // Half a page is older than the other half: a program without races does not see which.
+        for half in [0..words / 2, words / 2..words] {
+            let range = page.index() * words + half.start..page.index() * words + half.end;
+            let found = self.asked(node, false, move |_, n| {
+                n.copies[range].iter().map(|w| w.load(Ordering::SeqCst)).collect::<Vec<_>>()
+            });
+            for (to, from) in self.copy(page)[half].iter().zip(found.await) {
+                to.store(from, Ordering::SeqCst);
+            }
+        }
+    }
+    async fn put_page(&self, node: NodeId, page: PageId) {
+        let words: Vec<u64> = self.copy(page).iter().map(|w| w.load(Ordering::SeqCst)).collect();
+        self.world.deliver(self.me, node, true, move |_, n| {
+            let first = page.index() * words.len();
+            for (to, from) in n.copies[first..].iter().zip(words) {
+                to.store(from, Ordering::SeqCst);
+            }
+        });
+    }
+    async fn put_run(&self, node: NodeId, page: PageId, first_word: usize, run: &[(u64, u64)]) {
+        let (run, words) = (run.to_vec(), self.node().cluster.page_words);
+        self.world.deliver(self.me, node, true, move |_, n| {
+            for (to, (value, mask)) in n.copies[page.index() * words + first_word..].iter().zip(run) {
+                diff::merge(to, value, mask);
+            }
+        });
+    }
+    async fn interrupt(&self, node: NodeId, why: Interrupt) {
+        self.world.deliver(self.me, node, true, move |world, n| {
+            let name = match why {
+                Interrupt::Page => "page",
+                Interrupt::Diff => "diff",
+                Interrupt::Lock => "lock",
+                Interrupt::Notices => "notices",
+            };
+            *n.interrupts.borrow_mut().entry(name).or_default() += 1;
+            let host = Sim { world: world.clone(), me: node, thread: 0 };
+            world.spawn(async move { serve::serve(&host).await });
+            world.ring(node);
+        });
+    }
+
+    fn bell(&self) -> u64 {
+        self.node().bell.get()
+    }
+    fn ring(&self) {
+        self.world.ring(self.me);
+    }
+    async fn until_rung(&self, seen: u64) {
+        if self.bell() != seen {
+            return;
+        }
+        let task = self.world.current.get();
+        self.node().waiting.borrow_mut().push(task);
+        let is_over = Rc::new(Cell::new(false));
+        let (limit, over) = (20 * self.world.delay + self.world.below(self.world.delay), is_over.clone());
+        self.world.after(
+            limit,
+            Box::new(move |world| {
+                if !over.get() {
+                    world.ready.borrow_mut().push(task);
+                }
+            }),
+        );
+        // Ready at the next poll, whoever asks for it.
+        let mut is_polled = false;
+        std::future::poll_fn(move |_| {
+            is_over.set(is_polled);
+            if std::mem::replace(&mut is_polled, true) { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+
+    fn count(&self, what: Count, times: u64) {
+        *self.node().counts.borrow_mut().entry(format!("{what:?}")).or_default() += times;
+    }
+}

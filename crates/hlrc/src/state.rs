@@ -117,6 +117,13 @@ impl<W: Deref<Target = [AtomicU64]>> Tables<W> {
         }
     }
 
+    /// All words: two nodes with equal ones, regions and pages go on alike.
+    #[cfg(test)]
+    pub(crate) fn words(&self) -> impl Iterator<Item = &AtomicU64> {
+        let written = self.written.iter().flat_map(|w| w.iter());
+        self.pages.iter().chain(self.needed.iter()).chain(written).chain(self.node.iter())
+    }
+
     /// Looks at a page and changes it, under its lock. `change` must not wait, nor ask for another page below this one.
     pub fn page<R>(&self, page: PageId, change: impl FnOnce(&mut PageState) -> R) -> R {
         let word = &self.pages[page.index()];

@@ -1,4 +1,5 @@
 //! The protocol on a simulated cluster.
 mod broken;
+mod explored;
 mod programs;
 mod world;

@@ -8,7 +8,18 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 pub(super) fn shape(step: &'static Step, nodes: u16, threads: u16, seed: u64) -> Shape {
-    Shape { nodes, threads, pages: 4, page_words: 8, step, homes: Homes::FirstTouch, log: 64, delay: 20, seed }
+    Shape {
+        nodes,
+        threads,
+        pages: 4,
+        page_words: 8,
+        step,
+        homes: Homes::FirstTouch,
+        log: 64,
+        slots: 16,
+        delay: 20,
+        seed,
+    }
 }
 
 /// Runs `program` on every thread of the cluster.
@@ -17,7 +28,7 @@ pub(super) fn run<F: Future<Output = ()> + 'static>(shape: Shape, program: impl 
     for me in (0..shape.nodes).map(NodeId) {
         for thread in 0..shape.threads {
             let number = u64::from(me.0) * u64::from(shape.threads) + u64::from(thread);
-            world.spawn(program(Sim { world: world.clone(), me, thread }, number));
+            world.spawn(me, program(Sim { world: world.clone(), me, thread }, number));
         }
     }
     let left = world.run(3_000_000);
@@ -138,6 +149,7 @@ pub(super) fn generated_run(step: &'static Step, seed: u64) -> u64 {
         step,
         homes,
         log: 4 << rng.below(5),
+        slots: 16,
         delay: 1 + rng.below(60),
         seed,
     };

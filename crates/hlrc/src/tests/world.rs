@@ -7,8 +7,9 @@ use crate::steps::Step;
 use crate::{barrier, diff, lock, page, serve, slots, team};
 use homenode_base::{NodeId, Rng};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -17,6 +18,21 @@ use std::task::{Context, Poll, Waker};
 
 type Task = Pin<Box<dyn Future<Output = ()>>>;
 type Action = Box<dyn FnOnce(&Rc<World>)>;
+
+/// Something that happens later.
+struct Event {
+    /// Pair of nodes, if its events keep their order.
+    pair: Option<usize>,
+    /// Hash of what it does.
+    print: u64,
+    act: Action,
+}
+
+fn hashed(what: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
+}
 
 pub(crate) struct Node {
     cluster: Cluster,
@@ -37,10 +53,14 @@ pub(crate) struct World {
     rng: RefCell<Rng>,
     now: Cell<u64>,
     number: Cell<u64>,
-    events: RefCell<BTreeMap<(u64, u64), Action>>,
+    events: RefCell<BTreeMap<(u64, u64), Event>>,
     /// When the last change of a pair of nodes arrives.
     arrives: RefCell<Vec<u64>>,
     tasks: RefCell<Vec<Option<Task>>>,
+    /// Of each task, its node and the hash of all that it has seen.
+    histories: RefCell<Vec<(NodeId, u64)>>,
+    /// Whether every order of events is tried, and time does not pass.
+    is_explored: bool,
     ready: RefCell<Vec<usize>>,
     current: Cell<usize>,
     delay: u64,
@@ -58,6 +78,8 @@ pub(crate) struct Shape {
     pub(crate) step: &'static Step,
     pub(crate) homes: Homes,
     pub(crate) log: u32,
+    pub(crate) slots: u32,
+    /// Longest delay, but for those that are twenty times as long; 0 if every order of events is tried.
     pub(crate) delay: u64,
     pub(crate) seed: u64,
 }
@@ -80,7 +102,7 @@ impl World {
                 alone: false,
                 log: shape.log,
                 inbox: 0,
-                slots: 16,
+                slots: shape.slots,
                 extra: 0,
             };
             cluster.inbox = cluster.least_inbox();
@@ -112,6 +134,8 @@ impl World {
             events: RefCell::default(),
             arrives: RefCell::new(vec![0; nodes * nodes]),
             tasks: RefCell::default(),
+            histories: RefCell::default(),
+            is_explored: shape.delay == 0,
             ready: RefCell::default(),
             current: Cell::new(0),
             delay: shape.delay,
@@ -124,20 +148,71 @@ impl World {
         self.rng.borrow_mut().below(bound)
     }
 
-    fn at(&self, time: u64, action: Action) {
+    fn at(&self, time: u64, event: Event) {
         self.number.set(self.number.get() + 1);
-        self.events.borrow_mut().insert((time, self.number.get()), action);
+        self.events.borrow_mut().insert((time, self.number.get()), event);
     }
 
-    fn after(&self, delay: u64, action: Action) {
-        self.at(self.now.get() + delay, action);
+    fn after(&self, delay: u64, print: u64, act: Action) {
+        let delay = if self.is_explored { 0 } else { delay };
+        self.at(self.now.get() + delay, Event { pair: None, print, act });
     }
 
-    /// Begins a task.
-    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+    /// Begins a task of a node.
+    pub(crate) fn spawn(&self, me: NodeId, task: impl Future<Output = ()> + 'static) {
         let mut tasks = self.tasks.borrow_mut();
         self.ready.borrow_mut().push(tasks.len());
         tasks.push(Some(Box::pin(task)));
+        self.histories.borrow_mut().push((me, 0));
+    }
+
+    /// A task goes on, having seen this.
+    fn wake(&self, task: usize, seen: u64) {
+        let history = &mut self.histories.borrow_mut()[task].1;
+        *history = hashed((*history, seen));
+        self.ready.borrow_mut().push(task);
+    }
+
+    /// Hash of all that a node's tasks can see.
+    fn memory(&self, node: NodeId) -> u64 {
+        let node = &self.nodes[node.index()];
+        let mut hasher = DefaultHasher::new();
+        for word in node.region.iter().chain(&node.copies).chain(&node.twins).chain(node.tables.words()) {
+            word.load(Ordering::SeqCst).hash(&mut hasher);
+        }
+        node.access.iter().for_each(|a| (a.get() as u8).hash(&mut hasher));
+        hasher.finish()
+    }
+
+    /// Hash of everything on which it depends how the world goes on, and how many tasks there are.
+    pub(crate) fn print(&self) -> (u64, usize) {
+        let nodes: Vec<u64> = (0..self.nodes.len() as u16).map(|n| self.memory(NodeId(n))).collect();
+        let live = |(at, t): (usize, &Option<Task>)| t.as_ref().map(|_| self.histories.borrow()[at]);
+        let mut tasks: Vec<(NodeId, u64)> = self.tasks.borrow().iter().enumerate().filter_map(live).collect();
+        tasks.sort_unstable();
+        let events = self.events.borrow();
+        let mut loose: Vec<u64> = events.values().filter(|e| e.pair.is_none()).map(|e| e.print).collect();
+        loose.sort_unstable();
+        let mut pairs: Vec<(usize, u64)> = events.values().filter_map(|e| Some((e.pair?, e.print))).collect();
+        pairs.sort_by_key(|p| p.0);
+        (hashed((nodes, &tasks, loose, pairs, &*self.shadow.borrow())), tasks.len())
+    }
+
+    /// Events that may be the next one: the first of each pair of nodes, and all without a pair.
+    fn possible(&self) -> Vec<(u64, u64)> {
+        let mut pairs = BTreeSet::new();
+        let events = self.events.borrow();
+        events.iter().filter(|(_, e)| e.pair.is_none_or(|p| pairs.insert(p))).map(|(key, _)| *key).collect()
+    }
+
+    /// Polls the tasks that can go on; then has the event happen that `choice` says. How many there are to choose from afterwards.
+    pub(crate) fn step(self: &Rc<World>, choice: Option<usize>) -> usize {
+        if let Some(key) = choice.map(|c| self.possible()[c]) {
+            let event = self.events.borrow_mut().remove(&key).expect("it is possible");
+            (event.act)(self);
+        }
+        self.poll_ready();
+        self.possible().len()
     }
 
     fn ring(&self, node: NodeId) {
@@ -148,52 +223,70 @@ impl World {
 
     /// Runs until nothing is left to do; tasks that have not ended then.
     pub(crate) fn run(self: &Rc<World>, most_events: u64) -> usize {
-        let mut context = Context::from_waker(Waker::noop());
         for _ in 0..most_events {
-            while let Some(at) = self.next_ready() {
-                let Some(mut task) = self.tasks.borrow_mut()[at].take() else { continue };
-                self.current.set(at);
-                if task.as_mut().poll(&mut context).is_pending() {
-                    self.tasks.borrow_mut()[at] = Some(task);
-                }
-            }
+            self.poll_ready();
             if self.tasks.borrow().iter().all(Option::is_none) {
                 return 0;
             }
-            let Some(((time, _), action)) = self.pop() else { break };
+            let Some(((time, _), event)) = self.pop() else { break };
             self.now.set(time);
-            action(self);
+            (event.act)(self);
         }
         self.tasks.borrow().iter().flatten().count()
     }
 
-    fn pop(&self) -> Option<((u64, u64), Action)> {
+    fn poll_ready(self: &Rc<World>) {
+        let mut context = Context::from_waker(Waker::noop());
+        while let Some(at) = self.next_ready() {
+            let Some(mut task) = self.tasks.borrow_mut()[at].take() else { continue };
+            self.current.set(at);
+            if self.is_explored {
+                let node = self.histories.borrow()[at].0;
+                let seen = self.memory(node);
+                let history = &mut self.histories.borrow_mut()[at].1;
+                *history = hashed((*history, seen));
+            }
+            if task.as_mut().poll(&mut context).is_pending() {
+                self.tasks.borrow_mut()[at] = Some(task);
+            }
+        }
+    }
+
+    fn pop(&self) -> Option<((u64, u64), Event)> {
         self.events.borrow_mut().pop_first()
     }
 
     fn next_ready(&self) -> Option<usize> {
         let mut ready = self.ready.borrow_mut();
         let len = ready.len() as u64;
+        if self.is_explored && len > 0 {
+            return Some(ready.remove(0));
+        }
         (len > 0).then(|| ready.swap_remove(self.below(len) as usize))
     }
 
     /// Has `act` done at a node: changes in the order in which they were begun there by `from`.
     fn deliver(
         self: &Rc<World>,
-        from: NodeId,
-        to: NodeId,
+        (from, to): (NodeId, NodeId),
         ordered: bool,
+        print: u64,
         act: impl FnOnce(&Rc<World>, &Node) + 'static,
     ) {
-        // Now and then a message takes longer than many others one after the other.
-        let slow = if self.below(8) == 0 { 20 } else { 1 };
-        let mut time = self.now.get() + 1 + slow * self.below(self.delay);
+        let pair = from.index() * self.nodes.len() + to.index();
+        let mut time = 0;
+        if !self.is_explored {
+            // Now and then a message takes longer than many others one after the other.
+            let slow = if self.below(8) == 0 { 20 } else { 1 };
+            time = self.now.get() + 1 + slow * self.below(self.delay);
+        }
         if ordered {
-            let last = &mut self.arrives.borrow_mut()[from.index() * self.nodes.len() + to.index()];
+            let last = &mut self.arrives.borrow_mut()[pair];
             time = time.max(*last);
             *last = time;
         }
-        self.at(time, Box::new(move |world| act(world, &world.nodes[to.index()])));
+        let act: Action = Box::new(move |world| act(world, &world.nodes[to.index()]));
+        self.at(time, Event { pair: ordered.then_some(pair), print: hashed((from, to, print)), act });
     }
 
     /// All that is known of each node, for tests that fail.
@@ -282,24 +375,24 @@ impl Sim {
     }
 
     /// An operation at a peer whose answer comes back.
-    async fn asked<T: 'static>(
+    async fn asked<T: Hash + 'static>(
         &self,
         to: NodeId,
         ordered: bool,
+        print: u64,
         act: impl FnOnce(&Rc<World>, &Node) -> T + 'static,
     ) -> T {
         let slot = Rc::new(RefCell::new(None));
         let (answer, task) = (Answer { slot: slot.clone() }, self.world.current.get());
-        self.world.deliver(self.me, to, ordered, move |world, node| {
+        self.world.deliver((self.me, to), ordered, hashed((print, task)), move |world, node| {
             let result = act(world, node);
-            let back = 1 + world.below(world.delay);
-            world.after(
-                back,
-                Box::new(move |world| {
-                    *slot.borrow_mut() = Some(result);
-                    world.ready.borrow_mut().push(task);
-                }),
-            );
+            let back = if world.is_explored { 0 } else { 1 + world.below(world.delay) };
+            let seen = hashed(&result);
+            let act = move |world: &Rc<World>| {
+                *slot.borrow_mut() = Some(result);
+                world.wake(task, seen);
+            };
+            world.after(back, hashed((task, seen)), Box::new(act));
         });
         answer.await
     }
@@ -307,13 +400,11 @@ impl Sim {
     pub(crate) async fn sleep(&self, ticks: u64) {
         let slot = Rc::new(RefCell::new(None));
         let (answer, task) = (Answer { slot: slot.clone() }, self.world.current.get());
-        self.world.after(
-            ticks,
-            Box::new(move |world| {
-                *slot.borrow_mut() = Some(());
-                world.ready.borrow_mut().push(task);
-            }),
-        );
+        let act = move |world: &Rc<World>| {
+            *slot.borrow_mut() = Some(());
+            world.wake(task, 1);
+        };
+        self.world.after(ticks, hashed((task, "sleep")), Box::new(act));
         answer.await;
     }
 
@@ -404,18 +495,16 @@ impl Host for Sim {
         // Words are read one after the other, and others may write between: the first ones first.
         let read = |w: &AtomicU64| w.load(Ordering::SeqCst);
         let half = len / 2;
-        let first =
-            self.asked(node, false, move |_, n| n.region[word..][..half].iter().map(read).collect::<Vec<_>>()).await;
-        let second = self
-            .asked(node, false, move |_, n| n.region[word + half..][..len - half].iter().map(read).collect::<Vec<_>>())
-            .await;
-        for (to, from) in into.iter_mut().zip(first.into_iter().chain(second)) {
-            *to = from;
+        let mut found = Vec::new();
+        for part in [word..word + half, word + half..word + len] {
+            let read = move |_: &Rc<World>, n: &Node| n.region[part].iter().map(read).collect::<Vec<_>>();
+            found.extend(self.asked(node, false, hashed(("get", word)), read).await);
         }
+        into.copy_from_slice(&found);
     }
     async fn put(&self, node: NodeId, word: usize, values: &[u64]) {
         let values = values.to_vec();
-        self.world.deliver(self.me, node, true, move |world, n| {
+        self.world.deliver((self.me, node), true, hashed(("put", word, &values)), move |world, n| {
             for (to, from) in n.region[word..].iter().zip(values) {
                 to.store(from, Ordering::SeqCst);
             }
@@ -423,14 +512,14 @@ impl Host for Sim {
         });
     }
     async fn compare_swap(&self, node: NodeId, word: usize, old: u64, new: u64) -> u64 {
-        self.asked(node, true, move |world, n| {
+        self.asked(node, true, hashed(("swap", word, old, new)), move |world, n| {
             world.ring(node);
             n.region[word].compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst).unwrap_or_else(|found| found)
         })
         .await
     }
     async fn fetch_add(&self, node: NodeId, word: usize, add: u64) -> u64 {
-        self.asked(node, true, move |world, n| {
+        self.asked(node, true, hashed(("add", word, add)), move |world, n| {
             world.ring(node);
             n.region[word].fetch_add(add, Ordering::SeqCst)
         })
@@ -441,9 +530,9 @@ impl Host for Sim {
         // Half a page is older than the other half: a program without races does not see which.
         for half in [0..words / 2, words / 2..words] {
             let range = page.index() * words + half.start..page.index() * words + half.end;
-            let found = self.asked(node, false, move |_, n| {
-                n.copies[range].iter().map(|w| w.load(Ordering::SeqCst)).collect::<Vec<_>>()
-            });
+            let read = |w: &AtomicU64| w.load(Ordering::SeqCst);
+            let read = move |_: &Rc<World>, n: &Node| n.copies[range].iter().map(read).collect::<Vec<_>>();
+            let found = self.asked(node, false, hashed(("page", page, half.start)), read);
             for (to, from) in self.copy(page)[half].iter().zip(found.await) {
                 to.store(from, Ordering::SeqCst);
             }
@@ -451,7 +540,7 @@ impl Host for Sim {
     }
     async fn put_page(&self, node: NodeId, page: PageId) {
         let words: Vec<u64> = self.copy(page).iter().map(|w| w.load(Ordering::SeqCst)).collect();
-        self.world.deliver(self.me, node, true, move |_, n| {
+        self.world.deliver((self.me, node), true, hashed(("put page", page, &words)), move |_, n| {
             let first = page.index() * words.len();
             for (to, from) in n.copies[first..].iter().zip(words) {
                 to.store(from, Ordering::SeqCst);
@@ -460,14 +549,14 @@ impl Host for Sim {
     }
     async fn put_run(&self, node: NodeId, page: PageId, first_word: usize, run: &[(u64, u64)]) {
         let (run, words) = (run.to_vec(), self.node().cluster.page_words);
-        self.world.deliver(self.me, node, true, move |_, n| {
+        self.world.deliver((self.me, node), true, hashed(("run", page, first_word, &run)), move |_, n| {
             for (to, (value, mask)) in n.copies[page.index() * words + first_word..].iter().zip(run) {
                 diff::merge(to, value, mask);
             }
         });
     }
     async fn interrupt(&self, node: NodeId, why: Interrupt) {
-        self.world.deliver(self.me, node, true, move |world, n| {
+        self.world.deliver((self.me, node), true, hashed(("interrupt", why as u8)), move |world, n| {
             let name = match why {
                 Interrupt::Page => "page",
                 Interrupt::Diff => "diff",
@@ -476,7 +565,7 @@ impl Host for Sim {
             };
             *n.interrupts.borrow_mut().entry(name).or_default() += 1;
             let host = Sim { world: world.clone(), me: node, thread: 0 };
-            world.spawn(async move { serve::serve(&host).await });
+            world.spawn(node, async move { serve::serve(&host).await });
             world.ring(node);
         });
     }
@@ -494,15 +583,15 @@ impl Host for Sim {
         let task = self.world.current.get();
         self.node().waiting.borrow_mut().push(task);
         let is_over = Rc::new(Cell::new(false));
-        let (limit, over) = (20 * self.world.delay + self.world.below(self.world.delay), is_over.clone());
-        self.world.after(
-            limit,
-            Box::new(move |world| {
+        if !self.world.is_explored {
+            let (limit, over) = (20 * self.world.delay + self.world.below(self.world.delay), is_over.clone());
+            let act = move |world: &Rc<World>| {
                 if !over.get() {
                     world.ready.borrow_mut().push(task);
                 }
-            }),
-        );
+            };
+            self.world.after(limit, 0, Box::new(act));
+        }
         // Ready at the next poll, whoever asks for it.
         let mut is_polled = false;
         std::future::poll_fn(move |_| {

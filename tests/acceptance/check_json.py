@@ -50,11 +50,12 @@ def commands(session, program, folder):
     for name in ("info", "report"):
         yield f"{name} of samples", [name, folder / "imported.hnt", "--json"]
     yield "reproduce", ["reproduce", "bolosky", "-e", "E1", "--json"]
+    yield "svm-run", ["svm", "run", "-n", "2", "--json", "--", program]
     yield "topo", ["topo", "--json"]
     yield "topo --measure", ["topo", "--measure", "--quick", "--json"]
     yield "doctor", ["doctor", "--json"]
     yield "list", ["list", "--json"]
-    for family in ("policies", "protocols", "realignments", "machines", "rules", "backends", "columns", "formats", "analyses", "architectures", "tier-policies", "open-points", "experiments"):
+    for family in ("policies", "protocols", "realignments", "machines", "rules", "backends", "columns", "formats", "analyses", "architectures", "tier-policies", "open-points", "svm-steps", "svm-transports", "experiments"):
         yield f"list {family}", ["list", family, "--json"]
 
 

@@ -19,6 +19,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("study", &["base", "table", "trace", "machine", "placement", "coherence", "analysis", "sim"]),
     ("report", &["base", "table", "trace", "machine", "placement", "analysis", "sim"]),
     ("sys", &["base"]),
+    ("hlrc", &["base"]),
+    ("svm", &["base", "hlrc", "sys"]),
+    ("capi", &["svm"]),
     ("hooks", &["base", "sys"]),
     ("host", &["base", "machine", "sys"]),
     ("sampling", &["base", "trace", "sys", "host"]),
@@ -27,6 +30,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("import", &["base", "trace", "sys", "sampling", "symbols", "capture"]),
     ("migrate", &["base", "machine", "placement", "sys"]),
     ("command", &["base", "trace", "machine", "timed", "sys", "hooks", "host", "sampling", "symbols", "capture"]),
+    ("svmrun", &["base", "table", "sys", "hlrc", "svm", "hooks", "host", "command"]),
     ("judging", &["table", "study", "sys", "command"]),
     ("export", &["base", "table", "trace", "machine", "analysis", "sim", "sys", "command"]),
     (
@@ -98,9 +102,11 @@ const ARROWS: &[(&str, &[&str])] = &[
             "hooks",
             "command",
             "papers",
+            "hlrc",
+            "svm",
         ],
     ),
-    ("cli", &["trace", "command", "export", "papers", "sweep", "place", "live", "toolkit"]),
+    ("cli", &["trace", "command", "export", "papers", "sweep", "place", "live", "svmrun", "toolkit"]),
 ];
 
 pub(crate) fn check() -> anyhow::Result<Vec<String>> {

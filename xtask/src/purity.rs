@@ -10,6 +10,7 @@ const PURE: &[&str] = &[
     "machine",
     "placement",
     "coherence",
+    "hlrc",
     "analysis",
     "sim",
     "timed",

@@ -16,7 +16,7 @@ pub const CALLS: usize = 4;
 pub const END: usize = 5;
 /// Thread that was interrupted last.
 pub const TURN: usize = 6;
-/// Status that the node's program ended with, with [`EXITED`].
+/// How the node ended: [`TOLD`], or [`EXITED`] with the program's status; 0 if it has not, or was killed.
 pub const STATUS: usize = 7;
 /// At node 0: threads created.
 pub const CREATED: usize = 8;
@@ -31,8 +31,10 @@ const COUNTS: usize = SIGNALS + 1;
 const MESSAGES: usize = COUNTS + 11;
 const THREADS: usize = MESSAGES + 2 * Kind::ALL.len();
 
-/// Set in [`STATUS`] when it is one.
+/// Set in [`STATUS`] when the program ended there; its status is below.
 pub const EXITED: u64 = 1 << 32;
+/// In [`STATUS`] when the node ended because it was told to.
+pub const TOLD: u64 = 1 << 33;
 
 /// Words a thread: those of [`Thread`].
 const THREAD_WORDS: usize = 4 + 2 + 1 + Class::ALL.len();

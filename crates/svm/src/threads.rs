@@ -3,7 +3,7 @@
 use crate::block_on::block_on;
 use crate::node::Node;
 use crate::process::{self, become_node, border, here};
-use crate::shared::{CALLS, CREATED, Class, DONE, Doing, END, EXITED, PROCESS, STATUS, Thread};
+use crate::shared::{CALLS, CREATED, Class, DONE, Doing, END, PROCESS, STATUS, TOLD, Thread};
 use crate::transports::Transport;
 use crate::trouble::Trouble;
 use crate::{bell, me};
@@ -147,7 +147,7 @@ fn attend(node: &'static Node) {
             }
         }
         if node.shared().word(END).load(Ordering::SeqCst) != 0 {
-            node.shared().word(STATUS).store(EXITED, Ordering::SeqCst);
+            node.shared().word(STATUS).store(TOLD, Ordering::SeqCst);
             return;
         }
         if node.living.load(Ordering::SeqCst) == 0 && node.is_wanted() {

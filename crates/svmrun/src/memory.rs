@@ -1,15 +1,26 @@
 //! Memory of a cluster: a heap and a region a node, made by the launcher, which reads in the regions how the nodes are.
 use crate::doc::process;
+use homenode_base::NodeId;
 use homenode_command::Failure;
 use homenode_hlrc::cluster::Layout;
-use homenode_base::NodeId;
 use homenode_svm::job::Job;
-use homenode_svm::shared::{ALLOCATED, EXITED, STATUS, Shared};
+use homenode_svm::shared::{ALLOCATED, EXITED, STATUS, Shared, TOLD};
 use homenode_sys::words::{Words, memory_file};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::Ordering;
+
+/// How a node ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NodeEnd {
+    /// The program ended there, with this status.
+    Exited(u8),
+    /// It was told to end.
+    Told,
+    /// It lives, or was killed.
+    Unknown,
+}
 
 /// The files, which the program inherits, and the regions as the launcher sees them.
 pub(crate) struct Memory {
@@ -52,10 +63,13 @@ impl Memory {
         let all = self.regions.iter().enumerate().map(|(node, region)| (node, process(region, &self.layout)));
         all.filter(|(_, process)| *process != 0)
     }
-    /// Status with which a node ended; `None` if it did not say.
-    pub(crate) fn status(&self, node: usize) -> Option<u8> {
-        let word = self.words(node).word(STATUS).load(Ordering::Acquire);
-        (word & EXITED != 0).then_some(word as u8)
+    /// How a node ended, as far as it said so itself.
+    pub(crate) fn end(&self, node: usize) -> NodeEnd {
+        match self.words(node).word(STATUS).load(Ordering::Acquire) {
+            word if word & EXITED != 0 => NodeEnd::Exited(word as u8),
+            word if word & TOLD != 0 => NodeEnd::Told,
+            _ => NodeEnd::Unknown,
+        }
     }
     /// Bytes of the heap that were given out.
     pub(crate) fn allocated(&self) -> u64 {

@@ -1,5 +1,5 @@
 //! The cluster's life: the program is started and watched, and if a node ends before its time, the others do, too.
-use crate::memory::Memory;
+use crate::memory::{Memory, NodeEnd};
 use homenode_host::supervise::{Outcome, Supervised, Supervisor};
 use homenode_sys::process;
 use homenode_sys::signals;
@@ -38,11 +38,12 @@ impl Supervised for Nodes<'_> {
     fn orphan(&self, pid: u32) {
         self.over.borrow_mut().insert(pid);
         let node = self.memory.processes().find(|(_, process)| *process == pid).map(|(node, _)| node);
-        // The program's own end is seen anyway; who has said its status before was allowed to end.
-        if let Some(node) = node.filter(|node| *node > 0) {
-            if self.memory.status(node).is_none_or(|status| status != 0) && self.lost.borrow().is_none() {
-                self.lost.replace(Some((node, pid)));
-            }
+        // The end of node 0 is that of the program.
+        let node = node.filter(|node| *node > 0 && self.memory.end(*node) != NodeEnd::Told);
+        // When the program dies, the other nodes die with it.
+        let is_first = self.lost.borrow().is_none() && process::alive(self.main);
+        if let Some(node) = node.filter(|_| is_first) {
+            self.lost.replace(Some((node, pid)));
         }
     }
 }
@@ -67,16 +68,18 @@ pub(crate) fn watch(main: u32, memory: &Memory, clock: std::sync::Arc<dyn homeno
 
 fn ended(nodes: &Nodes<'_>, outcome: &Outcome) -> Ended {
     let status = outcome.status.unwrap_or(0);
-    let lost = *nodes.lost.borrow();
-    if let Some((node, process)) = lost {
-        return match nodes.memory.status(node) {
+    let first = nodes.memory.end(0);
+    if outcome.stopped_by.is_some() {
+        return Ended { status, lost: None };
+    }
+    if let (Some((node, process)), NodeEnd::Unknown) = (*nodes.lost.borrow(), first) {
+        return match nodes.memory.end(node) {
             // The program called exit in a thread of that node.
-            Some(status) => Ended { status: status.into(), lost: None },
-            None => Ended { status: 1, lost: Some(format!("node {node} (process {process}) was killed or crashed")) },
+            NodeEnd::Exited(status) => Ended { status: status.into(), lost: None },
+            _ => Ended { status: 1, lost: Some(format!("node {node} (process {process}) was killed or crashed")) },
         };
     }
-    let said = nodes.memory.status(0).is_some();
-    let is_lost = status < 0 && !said && outcome.stopped_by.is_none();
+    let is_lost = status < 0 && first == NodeEnd::Unknown;
     let how = || format!("node 0 (process {}) was killed by {}", nodes.main, signals::name(-status));
     Ended { status, lost: is_lost.then(how) }
 }

@@ -49,6 +49,8 @@ pub const FAMILIES: &[Family] = &[
     ("architectures", "memory architectures of `sim memory`", architectures),
     ("tier-policies", "policies of DRAM and slower memory, for `sim memory --policy`", tier_policies),
     ("open-points", "other readings of what the AS-COMA study leaves open: `sim memory --open`", open_points),
+    ("svm-steps", "steps of the protocol of `svm run --protocol`, from the bottom of the ladder upwards", svm_steps),
+    ("svm-transports", "how nodes of `svm run --transport` reach each other's memory", svm_transports),
     ("experiments", "published studies that `reproduce` repeats", experiments),
 ];
 
@@ -145,6 +147,14 @@ fn analyses() -> Vec<Member> {
 
 fn experiments() -> Vec<Member> {
     homenode_papers::ALL.iter().map(|p| member(p.name, p.summary)).collect()
+}
+
+fn svm_steps() -> Vec<Member> {
+    homenode_hlrc::steps::ALL.iter().map(|s| member(s.name, s.summary)).collect()
+}
+
+fn svm_transports() -> Vec<Member> {
+    homenode_svm::transports::ALL.iter().map(|t| member(t.name, t.summary)).collect()
 }
 
 fn machines() -> Vec<Member> {

@@ -8,6 +8,7 @@ mod machine;
 mod read;
 mod sim;
 mod study;
+mod svm;
 mod values;
 
 pub(crate) use act::{Live, Migrate, Place, Run};
@@ -16,6 +17,7 @@ pub(crate) use machine::{Doctor, Topo};
 pub(crate) use read::{Compact, Export, List, Order, Reading, Report, Reproduce};
 pub(crate) use sim::{Sim, SimMemory};
 pub(crate) use study::{Sweep, SweepWorker};
+pub(crate) use svm::{Svm, SvmRun};
 
 /// Where should each page live, what would the best placement be worth, and how do I get it?
 #[derive(Parser, Debug)]
@@ -75,6 +77,9 @@ pub(crate) enum Command {
     Run(Run),
     /// Move the pages of a running process to where they are used.
     Migrate(Migrate),
+    /// Run programs on nodes that share their memory by a protocol.
+    #[command(subcommand)]
+    Svm(Svm),
     /// Show this machine's memory nodes, and measure what they cost.
     Topo(Topo),
     /// Repeat a published study and compare with its results.

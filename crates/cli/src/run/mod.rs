@@ -2,6 +2,7 @@
 mod act;
 mod machine;
 mod study;
+mod svm;
 
 use crate::args::{
     Cli, Command, Compact, Compile, Export, Import, List, Order, Reading, Record, Report, Reproduce, Sim, SweepWorker,
@@ -37,6 +38,7 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::Place(a) => act::place(a, quiet),
         Command::Run(a) => act::run(a, quiet),
         Command::Migrate(a) => act::migrate(a, quiet),
+        Command::Svm(a) => svm::svm(a, quiet),
         Command::Doctor(a) => machine::doctor(&a),
         Command::Topo(a) => machine::topo(a, quiet),
         Command::List(a) => list(a),

@@ -1,0 +1,55 @@
+//! Commands of shared virtual memory.
+use super::values::bytes;
+use clap::{Args, Subcommand, ValueHint};
+use std::ffi::OsString;
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Svm {
+    /// Run a program on nodes that share their memory by a protocol.
+    Run(SvmRun),
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  homenode svm run -n 4 -- ./lu -p 4
+  homenode svm run -n 2 --threads 2 --protocol base -- ./water -p 4
+  homenode svm run -n 4 --homes round-robin --json -- ./fft -p 4
+
+The program is written against homenode.h: it takes shared memory with homenode_shared_alloc, and
+threads, locks and barriers of the same header. Its nodes are processes of this machine that share
+nothing else; every page is copied between them. It must be linked dynamically, and be the program
+itself and no script that starts it. What it did is said on stderr (not with --quiet); the status
+is the program's, and 1 with one line on stderr if a node was lost. `homenode list svm-steps` names
+the protocols, `homenode list svm-transports` the transports.")]
+pub(crate) struct SvmRun {
+    /// Nodes, 1 to 64.
+    #[arg(short, long, value_name = "N")]
+    pub(crate) nodes: u16,
+    /// Threads a node, 1 to 64.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) threads: u16,
+    /// Step of the ladder from Base to GeNIMA: base, dw, rf, dd, nil (genima is the same).
+    #[arg(long, value_name = "STEP", default_value = "genima")]
+    pub(crate) protocol: String,
+    /// How nodes reach each other's memory.
+    #[arg(long, value_name = "NAME", default_value = "shm")]
+    pub(crate) transport: String,
+    /// Homes of pages: with who touches them first, page by page in turn, or equal parts of the heap in a row.
+    #[arg(long, value_name = "RULE", default_value = "first-touch", value_parser = ["first-touch", "round-robin", "block"])]
+    pub(crate) homes: String,
+    /// Bytes of the shared heap; K, M, G and T are powers of 1024. Memory is taken where it is touched.
+    #[arg(long, value_name = "BYTES", default_value = "16G", value_parser = bytes)]
+    pub(crate) heap: u64,
+    /// Bytes of a page: a power of two from 4096 to 1M.
+    #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = bytes)]
+    pub(crate) page: u64,
+    /// Which thread of a node an interrupt stops: the first that computes, or one after the other.
+    #[arg(long, value_name = "WHICH", default_value = "first", value_parser = ["first", "round-robin"])]
+    pub(crate) interrupts: String,
+    /// Print the result as JSON, and nothing else on stdout: what the program prints there goes to stderr.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Program and its arguments, which may follow `--`; all options stand before it.
+    #[arg(trailing_var_arg = true, required = true, value_name = "CMD", value_hint = ValueHint::CommandWithArguments)]
+    pub(crate) command: Vec<OsString>,
+}

@@ -1,0 +1,163 @@
+//! What `include/homenode.h` promises to programs, on real nodes.
+mod support;
+
+use homenode_svmrun::SvmRequest;
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+use support::{cluster, compile, on};
+
+/// Every step of the ladder.
+const STEPS: [&str; 5] = ["base", "dw", "rf", "dd", "genima"];
+
+fn program() -> &'static Path {
+    static BUILT: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
+    let build = || {
+        let folder = tempfile::tempdir().expect("a folder");
+        let program = compile("crates/svmrun/tests/c/shared.c", folder.path(), &[]);
+        (folder, program)
+    };
+    &BUILT.get_or_init(build).1
+}
+
+fn shared(request: &SvmRequest, arguments: &[&str]) -> i32 {
+    let doc = on(request, program(), arguments).unwrap_or_else(|e| panic!("{arguments:?}: {e}"));
+    doc.exit_status
+}
+
+/// A command of the program holds on clusters of 2 and 4 nodes, with each step.
+fn holds(command: &str) {
+    for step in STEPS {
+        for (nodes, threads) in [(2, 1), (4, 1), (2, 2)] {
+            assert_eq!(shared(&cluster(nodes, threads, step), &[command]), 0, "{command}: {step}, {nodes} x {threads}");
+        }
+    }
+}
+
+#[test]
+fn counters_under_a_lock_lose_nothing_and_threads_are_created_again() {
+    holds("count");
+}
+
+#[test]
+fn what_was_written_before_a_barrier_is_seen_after_it() {
+    holds("phases");
+}
+
+#[test]
+fn bytes_and_words_of_one_page_can_be_written_by_all_nodes() {
+    holds("sharing");
+}
+
+#[test]
+fn homes_and_pages_can_be_chosen() {
+    for homes in ["round-robin", "block"] {
+        for step in ["base", "genima"] {
+            let request = SvmRequest { homes: homes.to_owned(), ..cluster(3, 1, step) };
+            assert_eq!(shared(&request, &["sharing"]), 0, "{homes}, {step}");
+            assert_eq!(shared(&SvmRequest { page_bytes: 16384, ..request }, &["sharing"]), 0, "{homes}, {step}, 16 KiB");
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_computes_is_interrupted_in_base_only() {
+    for (step, which) in [("base", "first"), ("base", "round-robin"), ("genima", "first")] {
+        let request = SvmRequest { interrupts: which.to_owned(), ..cluster(2, 2, step) };
+        let doc = on(&request, program(), &["busy"]).expect("it runs");
+        assert_eq!(doc.exit_status, 0, "{step}");
+        let signals: u64 = doc.nodes.iter().map(|n| n.signals).sum();
+        assert_eq!(signals > 0, step == "base", "{step}: {signals} signals");
+        let page = doc.nodes[0].interrupts.iter().find(|i| i.what == "page").expect("counted");
+        assert_eq!(page.times > 0, step == "base");
+    }
+}
+
+#[test]
+fn memory_is_zeroed_aligned_and_used_again() {
+    assert_eq!(shared(&cluster(2, 1, "genima"), &["memory"]), 0);
+}
+
+#[test]
+fn files_are_read_and_written_at_shared_memory() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("data");
+    let bytes: Vec<u8> = (0..4 * 4096).map(|i| (i / 16) as u8).collect();
+    fs::write(&file, bytes).expect("written");
+    for step in ["base", "genima"] {
+        assert_eq!(shared(&cluster(2, 1, step), &["io", file.to_str().expect("a name")]), 0);
+        assert_eq!(shared(&cluster(2, 2, step), &["io", file.to_str().expect("a name")]), 0);
+    }
+}
+
+#[test]
+fn the_programs_status_is_the_runs() {
+    let doc = on(&cluster(2, 1, "genima"), program(), &["status"]).expect("it runs");
+    assert_eq!((doc.exit_status, doc.status(), doc.nodes.len()), (5, 5, 1));
+    assert!(doc.notes[0].contains("created no thread"), "{:?}", doc.notes);
+    assert_eq!(shared(&cluster(2, 1, "genima"), &["leave"]), 9, "exit in a thread of another node");
+    assert_eq!(shared(&cluster(2, 2, "base"), &["leave"]), 9);
+}
+
+#[test]
+fn programs_that_the_program_starts_are_not_affected() {
+    assert_eq!(shared(&cluster(2, 1, "genima"), &["children"]), 0);
+}
+
+#[test]
+fn mistakes_are_said_in_one_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = |command: &str| {
+        let file = folder.path().join(command);
+        assert_eq!(shared(&cluster(3, 1, "genima"), &[command, file.to_str().expect("a name")]), 1, "{command}");
+        fs::read_to_string(file).expect("what was said")
+    };
+    assert!(said("few").contains("homenode_barrier: 2 threads are to meet where 3 nodes of 1 threads have 3"));
+    assert!(said("many").contains("no room for another thread"));
+    assert!(said("unheld").contains("does not have the lock"));
+}
+
+#[test]
+fn programs_without_the_library_are_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile("crates/svmrun/tests/c/shared.c", folder.path(), &["-static"]);
+    let said = on(&cluster(2, 1, "genima"), &program, &["status"]).expect_err("static").to_string();
+    assert!(said.contains("linked statically") && said.contains("status 6"), "{said}");
+    let said = on(&cluster(2, 1, "genima"), Path::new("/no/such"), &[]).expect_err("nothing").to_string();
+    assert!(said.contains("no such file"), "{said}");
+}
+
+#[test]
+fn a_node_that_is_killed_takes_the_others_with_it() {
+    for victim in 0..3 {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("processes");
+        let path = file.to_str().expect("a name").to_owned();
+        let killer = std::thread::spawn(move || kill_one(&file, victim));
+        let said = on(&cluster(3, 1, "base"), program(), &["forever", &path]).expect_err("lost").to_string();
+        let (processes, killed) = killer.join().expect("it found them");
+        assert!(killed.elapsed() < Duration::from_secs(5), "{:?}", killed.elapsed());
+        assert!(said.contains(&format!("node {victim} (process {})", processes[victim])), "{said}");
+        assert!(processes.iter().all(|p| !Path::new(&format!("/proc/{p}")).exists()), "{processes:?}");
+    }
+}
+
+/// Waits for the nodes' processes, and kills one of them; when that was.
+fn kill_one(file: &Path, victim: usize) -> (Vec<u32>, Instant) {
+    let since = Instant::now();
+    loop {
+        assert!(since.elapsed() < Duration::from_secs(60), "the program has not begun");
+        std::thread::sleep(Duration::from_millis(5));
+        let mut bytes = [0; 100];
+        let read = fs::File::open(file).and_then(|f| f.read_at(&mut bytes, 0)).unwrap_or(0);
+        let text = String::from_utf8_lossy(&bytes[..read]).into_owned();
+        if text.lines().count() == 3 && text.ends_with('\n') {
+            let processes: Vec<u32> = text.lines().map(|l| l.parse().expect("a number")).collect();
+            let killed = Instant::now();
+            homenode_sys::process::signal(processes[victim], 9);
+            return (processes, killed);
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Programs for tests, compiled once a test binary, and run on clusters.
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses its part")]
+use homenode_command::Failure;
+use homenode_svmrun::{SvmDoc, SvmRequest, run};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Compiles a C file of the repository, named by its path in it.
+pub fn compile(source: &str, folder: &Path, flags: &[&str]) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let source = root.join(source);
+    let out = folder.join(source.file_stem().expect("a file"));
+    let mut cc = Command::new("cc");
+    cc.args(["-O2", "-std=gnu11", "-Wall", "-pthread", "-I"]).arg(root.join("include")).arg("-I").arg(root.join("workloads"));
+    let done = cc.args(flags).arg("-o").arg(&out).arg(&source).arg("-lm").output().expect("a C compiler");
+    assert!(done.status.success(), "{}: {}", source.display(), String::from_utf8_lossy(&done.stderr));
+    out
+}
+
+/// A cluster of `nodes` of `threads` with a step of the ladder.
+pub fn cluster(nodes: u16, threads: u16, protocol: &str) -> SvmRequest {
+    SvmRequest { nodes, threads, protocol: protocol.to_owned(), heap_bytes: 1 << 30, ..SvmRequest::default() }
+}
+
+/// Runs a program with these arguments.
+pub fn on(request: &SvmRequest, program: &Path, arguments: &[&str]) -> Result<SvmDoc, Failure> {
+    let words = arguments.iter().map(OsString::from);
+    run(&SvmRequest { command: [program.into()].into_iter().chain(words).collect(), ..request.clone() })
+}

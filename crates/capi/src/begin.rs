@@ -16,6 +16,7 @@ const PRELOAD_ENV: &str = "LD_PRELOAD";
 #[unsafe(link_section = ".init_array")]
 static BEGIN: extern "C" fn() = begin;
 
+// SAFETY: the C library's function has this type.
 unsafe extern "C" {
     /// Calls `handler` with the status when the process ends by `exit` or by returning from `main`.
     fn on_exit(handler: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;

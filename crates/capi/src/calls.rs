@@ -101,6 +101,7 @@ macro_rules! before {
         ///
         /// # Safety
         /// As the C library's.
+        // SAFETY: nothing but this call of the C library's function needs what its caller promises.
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $name($($before: $b,)* $buffer: $pointer, $bytes: $size $(, $after: $a)*) -> ssize_t {
             type Next = unsafe extern "C" fn($($b,)* $pointer, $size $(, $a)*) -> ssize_t;
@@ -128,6 +129,7 @@ before! {
 ///
 /// # Safety
 /// As the C library's.
+// SAFETY: nothing but this call of the C library's function needs what its caller promises.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn fread(buffer: *mut c_void, size: size_t, items: size_t, stream: *mut FILE) -> size_t {
     type Next = unsafe extern "C" fn(*mut c_void, size_t, size_t, *mut FILE) -> size_t;
@@ -141,8 +143,14 @@ pub(crate) unsafe extern "C" fn fread(buffer: *mut c_void, size: size_t, items: 
 ///
 /// # Safety
 /// As the C library's.
+// SAFETY: nothing but this call of the C library's function needs what its caller promises.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn fwrite(buffer: *const c_void, size: size_t, items: size_t, stream: *mut FILE) -> size_t {
+pub(crate) unsafe extern "C" fn fwrite(
+    buffer: *const c_void,
+    size: size_t,
+    items: size_t,
+    stream: *mut FILE,
+) -> size_t {
     type Next = unsafe extern "C" fn(*const c_void, size_t, size_t, *mut FILE) -> size_t;
     let Some(next) = next!(fwrite: Next) else { return 0 };
     touch(buffer, size.saturating_mul(items), Use::Reads);

@@ -1,28 +1,19 @@
 //! The shared heap: pages at the same address in all nodes. Memory is given out from the front and, once given back, again by its
 //! size.
 use crate::block_on::block_on;
-use crate::job::Job;
+use crate::current::{here, node};
+use crate::mapped::ADDRESS;
 use crate::node::Node;
-use crate::process;
 use crate::shared::{ALLOCATED, Class};
 use crate::trouble::Trouble;
 use homenode_base::NodeId;
 use homenode_hlrc::host::Host;
-use homenode_sys::views::Views;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{MutexGuard, PoisonError};
 
-/// Where the heap lies in every node: far from what the system chooses by itself.
-pub const ADDRESS: u64 = 0x2000_0000_0000;
 /// Node whose words count the memory given out.
 const KEEPER: NodeId = NodeId(0);
-
-/// Memory that was given back in this process: addresses by size in bytes.
-#[derive(Debug, Default)]
-pub(crate) struct Freed(Mutex<BTreeMap<u64, Vec<u64>>>);
 
 /// A piece of the heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,22 +26,9 @@ pub struct Piece {
     pub used: bool,
 }
 
-/// Maps a node's heap.
-pub(crate) fn map(file: &File, job: &Job) -> Result<Views, Trouble> {
-    let address = usize::try_from(ADDRESS).map_err(|e| Trouble::new("needs addresses of 64 bits", e))?;
-    Views::map(file, address, job.heap_bytes, job.page_bytes as usize, None).map_err(|e| {
-        let (bytes, taken) = (job.heap_bytes, e.kind() == io::ErrorKind::AddrInUse);
-        let what = format!("cannot map the shared heap, {bytes} bytes at {ADDRESS:#x}");
-        match taken {
-            true => Trouble::of(format!("{what}: the program uses addresses there; give a smaller --heap")),
-            false => Trouble::new(&what, e),
-        }
-    })
-}
-
 /// Addresses of the heap; empty without shared virtual memory.
 pub fn range() -> Range<u64> {
-    process::node().map_or(0..0, |node| ADDRESS..ADDRESS + node.job.heap_bytes)
+    node().map_or(0..0, |node| ADDRESS..ADDRESS + node.job.heap_bytes)
 }
 
 /// Takes a piece of at least so many bytes.
@@ -58,7 +36,7 @@ pub fn range() -> Range<u64> {
 /// # Errors
 /// The heap is full.
 pub fn take(bytes: u64) -> Result<Piece, Trouble> {
-    let node = process::here()?;
+    let node = here()?;
     let _inside = node.enter(Class::Other);
     let page = node.job.page_bytes;
     let bytes = bytes.max(1).checked_next_multiple_of(page).unwrap_or(u64::MAX);
@@ -89,7 +67,7 @@ pub fn take(bytes: u64) -> Result<Piece, Trouble> {
 /// # Errors
 /// There is no such piece.
 pub fn give_back(address: u64, bytes: u64) -> Result<(), Trouble> {
-    let node = process::here()?;
+    let node = here()?;
     let _inside = node.enter(Class::Other);
     let page = node.job.page_bytes;
     let bytes = bytes.max(1).checked_next_multiple_of(page).unwrap_or(u64::MAX);
@@ -102,6 +80,6 @@ pub fn give_back(address: u64, bytes: u64) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn lists(node: &Node) -> std::sync::MutexGuard<'_, BTreeMap<u64, Vec<u64>>> {
+fn lists(node: &Node) -> MutexGuard<'_, BTreeMap<u64, Vec<u64>>> {
     node.freed.0.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,6 +1,6 @@
 //! A job: what the launcher tells the program in one environment variable.
 use crate::shared;
-use crate::transports;
+use crate::transports::{self, Stopped};
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Homes};
 use homenode_hlrc::steps::{self, Step};
@@ -21,15 +21,6 @@ const LOG: u32 = 1 << 16;
 const INBOX: u32 = 1 << 14;
 /// Slots for locks and barriers.
 const SLOTS: u32 = 1 << 16;
-
-/// Which thread of a node an interrupt stops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stopped {
-    /// The first one that computes.
-    First,
-    /// One after the other.
-    RoundRobin,
-}
 
 /// A cluster that is to be, and the descriptors of its memory.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@
 //! inside is not interrupted, and serves what it was asked for meanwhile before it leaves.
 //!
 //! Reading order: [`job`] (what the launcher says), [`shared`] (what nodes tell each other), [`transports`], `node`, `host` (the
-//! protocol's ground), `entry` (the border to the program), `process`, [`threads`], [`locks`], [`heap`].
+//! protocol's ground), `entry` (who is inside), `border`, `process`, `end`, [`threads`], [`locks`], [`heap`].
 //!
 //! ```
 //! use homenode_svm::{heap, job::Job, locks};
@@ -22,11 +22,15 @@
 
 mod bell;
 mod block_on;
+mod border;
+mod current;
+mod end;
 mod entry;
 pub mod heap;
 mod host;
 pub mod job;
 pub mod locks;
+mod mapped;
 mod me;
 mod node;
 mod process;
@@ -35,7 +39,9 @@ pub mod threads;
 pub mod transports;
 mod trouble;
 
-pub use process::{Border, die, exited, start};
+pub use border::Border;
+pub use end::exited;
+pub use process::start;
 pub use trouble::Trouble;
 
 /// Place of the calling thread in the cluster.
@@ -53,7 +59,7 @@ pub struct Place {
 
 /// Where the calling thread is; `None` without shared virtual memory.
 pub fn place() -> Option<Place> {
-    let node = process::node()?;
+    let node = current::node()?;
     let (me, each) = (node.me().0, u32::from(node.job.threads));
     let thread = me::number().map_or(0, |n| u32::from(me) * each + u32::from(n));
     Some(Place { nodes: node.job.nodes, threads: u32::from(node.job.nodes) * each, node: me, thread })

@@ -1,7 +1,7 @@
 //! Locks and barriers of the program.
 use crate::block_on::block_on;
+use crate::current::here;
 use crate::node::Node;
-use crate::process::here;
 use crate::shared::Class;
 use crate::trouble::Trouble;
 use homenode_hlrc::{barrier, lock, slots};

@@ -1,10 +1,11 @@
 //! A node: one process of the cluster, its memory and its way to the others.
-use crate::heap::{self, Freed};
+use crate::border::die;
 use crate::job::Job;
-use crate::{me, process};
+use crate::mapped::{self, Freed};
+use crate::me;
 use crate::shared::{self, Shared, Thread};
+use crate::transports::{Files, Opening, Wire};
 use crate::trouble::Trouble;
-use crate::transports::{Files, Wire};
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Layout};
 use homenode_hlrc::host::Access;
@@ -54,9 +55,16 @@ impl Node {
         let memory = |e| Trouble::new("has no memory for its state", e);
         let (heap_words, at) = ((job.heap_bytes / 8) as usize, me.index());
         Ok(Node {
-            wire: (job.transport.open)(&job, &layout, &files).map_err(memory)?,
+            wire: (job.transport.open)(&Opening {
+                layout: &layout,
+                files: &files,
+                heap_words,
+                threads: job.threads,
+                stopped: job.stopped,
+            })
+            .map_err(memory)?,
             region: Words::of_file(&files.regions[at], 0, layout.words()).map_err(memory)?,
-            heap: heap::map(&files.heaps[at], &job)?,
+            heap: mapped::map(&files.heaps[at], &job)?,
             twins: zeros(heap_words),
             tables: Tables::new(&together, zeros),
             turns: turns(&together),
@@ -109,7 +117,7 @@ impl Node {
         };
         if let Err(e) = self.heap.allow(pages.start, pages.end - pages.start, allowed) {
             let why = self.heap.why(&e).map_or_else(String::new, |why| format!(" ({why})"));
-            process::die(&format!("cannot protect pages {} to {} of the heap: {e}{why}", pages.start, pages.end));
+            die(&format!("cannot protect pages {} to {} of the heap: {e}{why}", pages.start, pages.end));
         }
     }
     /// Adds to a counter that several threads may count with.
@@ -122,7 +130,7 @@ impl Node {
 
 /// Words that are 0; without memory for its state a node cannot go on.
 fn zeros(words: usize) -> Words {
-    Words::zeroed(words).unwrap_or_else(|e| process::die(&format!("no memory for the state of this node: {e}")))
+    Words::zeroed(words).unwrap_or_else(|e| die(&format!("no memory for the state of this node: {e}")))
 }
 
 fn turns(cluster: &Cluster) -> u32 {

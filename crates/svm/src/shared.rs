@@ -124,12 +124,8 @@ pub const COUNTED: [(Count, &str); 11] = [
 ];
 
 /// Counters of [`Interrupt`] in order, with their names in reports.
-pub const INTERRUPTED: [(Interrupt, &str); 4] = [
-    (Interrupt::Page, "page"),
-    (Interrupt::Diff, "diff"),
-    (Interrupt::Lock, "lock"),
-    (Interrupt::Notices, "notices"),
-];
+pub const INTERRUPTED: [(Interrupt, &str); 4] =
+    [(Interrupt::Page, "page"), (Interrupt::Diff, "diff"), (Interrupt::Lock, "lock"), (Interrupt::Notices, "notices")];
 
 /// Words of a node behind those of the protocol.
 #[derive(Clone, Copy, Debug)]
@@ -170,7 +166,7 @@ impl<'r> Shared<'r> {
 pub struct Thread<'r>(&'r [AtomicU64]);
 
 impl<'r> Thread<'r> {
-    /// Its id in the system, and what it does.
+    /// The thread's id in the system, and what it does.
     pub fn doing(self) -> (u32, Doing) {
         let word = self.0[0].load(Ordering::SeqCst);
         let doing = match word & 3 {

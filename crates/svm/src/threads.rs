@@ -1,8 +1,11 @@
 //! Threads of the program on all nodes: the first one creates the nodes; a node's own first thread starts what is created there and
 //! ends the node.
 use crate::block_on::block_on;
+use crate::border::{self, die};
+use crate::current::here;
+use crate::end::count_life;
 use crate::node::Node;
-use crate::process::{self, become_node, border, here};
+use crate::process::become_forked;
 use crate::shared::{CALLS, CREATED, Class, DONE, Doing, END, PROCESS, STATUS, TOLD, Thread};
 use crate::transports::Transport;
 use crate::trouble::Trouble;
@@ -12,9 +15,9 @@ use homenode_hlrc::host::Host;
 use homenode_hlrc::{serve, team};
 use homenode_sys::fork::{self, Forked, fork_alone};
 use homenode_sys::interrupt;
-use homenode_sys::process::{Change, Polled, Whom, poll_child, signal};
+use homenode_sys::process::{Change, Polled, Whom, poll_child};
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The node of the program's first thread, which all others come back to.
 const FIRST: NodeId = NodeId(0);
@@ -22,10 +25,7 @@ const FIRST: NodeId = NodeId(0);
 const STACK: usize = 8 << 20;
 /// How long a node's own thread sleeps if nobody calls it.
 const ATTEND: Duration = Duration::from_millis(100);
-/// How long nodes may take to end.
-const END_MOST: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(1);
-const SIGKILL: i32 = 9;
 
 /// Where [`create`] returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +106,7 @@ fn make_nodes(first: &'static Node) -> Result<bool, Trouble> {
     for me in (1..first.job.nodes).map(NodeId) {
         match fork_alone().map_err(|e| Trouble::new("cannot make the nodes", e))? {
             Forked::Child => {
-                attend(become_node(first, me)?);
+                attend(become_forked(first, me)?);
                 return Ok(false);
             }
             Forked::Parent(child) => children.push((me, child)),
@@ -143,7 +143,7 @@ fn attend(node: &'static Node) {
             let [written, start, argument] = node.shared().thread(thread).record();
             if written.swap(0, Ordering::SeqCst) != 0 {
                 let [start, argument] = [start, argument].map(|word| word.load(Ordering::SeqCst));
-                spawn(node, thread, start, argument).unwrap_or_else(|e| process::die(&e.to_string()));
+                spawn(node, thread, start, argument).unwrap_or_else(|e| die(&e.to_string()));
             }
         }
         if node.shared().word(END).load(Ordering::SeqCst) != 0 {
@@ -171,9 +171,7 @@ fn run(node: &'static Node, thread: u16, start: u64, argument: u64) {
     let inside = node.enter(Class::Other);
     block_on(team::take(node));
     drop(inside);
-    if let Some(border) = border() {
-        (border.call)(start, argument);
-    }
+    border::call(start, argument);
     let inside = node.enter(Class::Other);
     block_on(team::post(node, FIRST));
     drop(inside);
@@ -190,33 +188,4 @@ fn run(node: &'static Node, thread: u16, start: u64, argument: u64) {
     });
     node.living.fetch_sub(1, Ordering::SeqCst);
     bell::call(node.shared());
-}
-
-/// Notes how long the calling thread has been one.
-pub(crate) fn count_life(node: &Node) {
-    let nanoseconds = u64::try_from(me::age().as_nanos()).unwrap_or(u64::MAX);
-    node.thread_words().life().fetch_add(nanoseconds, Ordering::Relaxed);
-}
-
-/// Tells the other nodes to end and waits until they have, not for long.
-pub(crate) fn end_others(node: &Node) {
-    let mut processes = Vec::new();
-    for other in node.together.others() {
-        let mut process = [0];
-        block_on(async {
-            node.put(other, node.word(END), &[1]).await;
-            node.wire.call(other).await;
-            node.get(other, node.word(PROCESS), &mut process).await;
-        });
-        processes.push(process[0] as u32);
-    }
-    let since = Instant::now();
-    let lives = |process: &u32| matches!(poll_child(Whom::Process(*process)), Polled::Quiet | Polled::Changed(_, Change::Stopped(_)));
-    while !processes.is_empty() && since.elapsed() < END_MOST {
-        processes.retain(lives);
-        std::thread::sleep(LOOK);
-    }
-    for process in processes {
-        signal(process, SIGKILL);
-    }
 }

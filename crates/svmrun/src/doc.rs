@@ -120,7 +120,9 @@ impl SvmDoc {
 pub(crate) fn nodes(job: &Job, layout: &Layout, regions: &[Words]) -> Vec<NodeDoc> {
     let began = |region: &&Words| process(region, layout) != 0;
     let numbered = (0..).zip(regions.iter().take_while(began));
-    numbered.map(|(node, region)| node_doc(node, job, Shared::of(region, layout.extra()), process(region, layout))).collect()
+    numbered
+        .map(|(node, region)| node_doc(node, job, Shared::of(region, layout.extra()), process(region, layout)))
+        .collect()
 }
 
 /// Process of a node; 0 before it has begun.

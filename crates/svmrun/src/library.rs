@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 /// The library: the loader wants it as a file.
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libhomenode_svm.so"));
-/// Its file name.
+/// File name of the library.
 const NAME: &str = "libhomenode_svm.so";
 /// Environment variable with the libraries that the loader loads first.
 pub(crate) const PRELOAD_ENV: &str = "LD_PRELOAD";

@@ -16,9 +16,9 @@ use std::sync::atomic::Ordering;
 pub(crate) enum NodeEnd {
     /// The program ended there, with this status.
     Exited(u8),
-    /// It was told to end.
+    /// Another node told it to end.
     Told,
-    /// It lives, or was killed.
+    /// Nothing was said: the node lives, or was killed.
     Unknown,
 }
 

@@ -2,8 +2,8 @@
 use homenode_command::Failure;
 use homenode_hlrc::cluster::Homes;
 use homenode_hlrc::steps::{self, Step};
-use homenode_svm::job::{Job, Stopped};
-use homenode_svm::transports::{self, Spec};
+use homenode_svm::job::Job;
+use homenode_svm::transports::{self, Spec, Stopped};
 use std::ffi::OsString;
 
 /// A cluster and a program.

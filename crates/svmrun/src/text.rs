@@ -29,7 +29,8 @@ impl SvmDoc {
 
 /// Seconds a thread, by what for.
 fn times(nodes: &[NodeDoc]) -> Table {
-    let names = ["thread", "node", "compute", "data", "lock", "barrier", "serving", "other", "read faults", "write faults"];
+    let names =
+        ["thread", "node", "compute", "data", "lock", "barrier", "serving", "other", "read faults", "write faults"];
     let mut table = Table::new(names.map(Column::number).into());
     for node in nodes {
         for t in &node.threads {
@@ -66,8 +67,10 @@ fn counts(nodes: &[NodeDoc]) -> Table {
 fn rows(node: &NodeDoc) -> Vec<(String, u64)> {
     let counted = |c: &Counted| (c.what.to_owned(), c.times);
     let interrupts = node.interrupts.iter().map(|c| (format!("interrupts: {}", c.what), c.times));
-    let messages =
-        node.messages.iter().flat_map(|m| [(format!("{}: messages", m.kind), m.messages), (format!("{}: bytes", m.kind), m.bytes)]);
+    let messages = node
+        .messages
+        .iter()
+        .flat_map(|m| [(format!("{}: messages", m.kind), m.messages), (format!("{}: bytes", m.kind), m.bytes)]);
     let signals = [("signals received".to_owned(), node.signals)];
     node.counts.iter().map(counted).chain(interrupts).chain(signals).chain(messages).collect()
 }

@@ -57,7 +57,11 @@ fn homes_and_pages_can_be_chosen() {
         for step in ["base", "genima"] {
             let request = SvmRequest { homes: homes.to_owned(), ..cluster(3, 1, step) };
             assert_eq!(shared(&request, &["sharing"]), 0, "{homes}, {step}");
-            assert_eq!(shared(&SvmRequest { page_bytes: 16384, ..request }, &["sharing"]), 0, "{homes}, {step}, 16 KiB");
+            assert_eq!(
+                shared(&SvmRequest { page_bytes: 16384, ..request }, &["sharing"]),
+                0,
+                "{homes}, {step}, 16 KiB"
+            );
         }
     }
 }

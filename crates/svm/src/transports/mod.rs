@@ -1,5 +1,4 @@
 //! Transports: how a node reads and changes the memory of its peers. A family, one file each.
-use crate::job::Job;
 use crate::shared::Shared;
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::Layout;
@@ -11,8 +10,7 @@ use std::sync::atomic::AtomicU64;
 ///
 /// *Order:* what one node writes to another (`put`, `put_page`, `put_run`, and words changed by `compare_swap` and `fetch_add`) is
 /// seen there in the order in which it was written, whichever of the writer's threads wrote it, as long as these threads took turns.
-/// Reads are done in the order in which they were asked for: `get` and then `get_page` give a page at least as new as the words.
-/// Nothing else is promised, and nothing about writes to different nodes.
+/// Nothing else is promised: nothing about writes to different nodes, nor about the words of one read.
 ///
 /// *Ends:* `get`, `get_page`, `compare_swap` and `fetch_add` end with their result; the others may end as soon as their place in
 /// that order is taken. What changes words of a region wakes the peer's threads that wait.
@@ -41,6 +39,30 @@ pub trait Transport {
     async fn call(&self, node: NodeId);
 }
 
+/// Which thread of a node an interrupt stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// The first one that computes.
+    First,
+    /// One after the other.
+    RoundRobin,
+}
+
+/// What a transport is opened with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opening<'n> {
+    /// Layout of every region.
+    pub(crate) layout: &'n Layout,
+    /// Memory of all nodes.
+    pub(crate) files: &'n Files,
+    /// Words of a heap.
+    pub(crate) heap_words: usize,
+    /// Threads a node.
+    pub(crate) threads: u16,
+    /// Which thread an interrupt stops.
+    pub(crate) stopped: Stopped,
+}
+
 /// Memory of all nodes of one host.
 #[derive(Debug)]
 pub struct Files {
@@ -51,7 +73,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// The same memory, by other descriptors.
+    /// Other descriptors for the same memory.
     pub(crate) fn try_clone(&self) -> io::Result<Files> {
         let again = |files: &[File]| files.iter().map(File::try_clone).collect::<io::Result<Vec<_>>>();
         Ok(Files { heaps: again(&self.heaps)?, regions: again(&self.regions)? })
@@ -66,7 +88,7 @@ pub struct Spec {
     /// One line for lists and reports.
     pub summary: &'static str,
     /// Opens it for a node.
-    pub(crate) open: fn(&Job, &Layout, &Files) -> io::Result<Wire>,
+    pub(crate) open: fn(&Opening<'_>) -> io::Result<Wire>,
 }
 
 homenode_base::registry!(

@@ -1,8 +1,7 @@
 //! Memory of one host: every node has the regions and the heaps of all nodes mapped, and operations are loads and stores. Page data
 //! is always copied.
-use super::{Files, Spec, Transport, Wire, shared};
+use super::{Opening, Spec, Stopped, Transport, Wire, shared};
 use crate::bell;
-use crate::job::{Job, Stopped};
 use crate::shared::{self as words, Doing, Shared};
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::Layout;
@@ -25,16 +24,16 @@ pub(crate) struct Shm {
     stopped: Stopped,
 }
 
-fn open(job: &Job, layout: &Layout, files: &Files) -> io::Result<Wire> {
+fn open(opening: &Opening<'_>) -> io::Result<Wire> {
     let map = |files: &[std::fs::File], words: usize| {
         files.iter().map(|file| Words::of_file(file, 0, words)).collect::<io::Result<Vec<_>>>()
     };
     Ok(Wire::Shm(Shm {
-        regions: map(&files.regions, layout.words())?,
-        heaps: map(&files.heaps, (job.heap_bytes / 8) as usize)?,
-        layout: *layout,
-        threads: job.threads,
-        stopped: job.stopped,
+        regions: map(&opening.files.regions, opening.layout.words())?,
+        heaps: map(&opening.files.heaps, opening.heap_words)?,
+        layout: *opening.layout,
+        threads: opening.threads,
+        stopped: opening.stopped,
     }))
 }
 

@@ -12,7 +12,10 @@ pub fn compile(source: &str, folder: &Path, flags: &[&str]) -> PathBuf {
     let source = root.join(source);
     let out = folder.join(source.file_stem().expect("a file"));
     let mut cc = Command::new("cc");
-    cc.args(["-O2", "-std=gnu11", "-Wall", "-pthread", "-I"]).arg(root.join("include")).arg("-I").arg(root.join("workloads"));
+    cc.args(["-O2", "-std=gnu11", "-Wall", "-pthread", "-I"])
+        .arg(root.join("include"))
+        .arg("-I")
+        .arg(root.join("workloads"));
     let done = cc.args(flags).arg("-o").arg(&out).arg(&source).arg("-lm").output().expect("a C compiler");
     assert!(done.status.success(), "{}: {}", source.display(), String::from_utf8_lossy(&done.stderr));
     out

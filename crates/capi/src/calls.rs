@@ -4,6 +4,7 @@ use crate::begin::behind;
 use homenode_svm::heap;
 use libc::{FILE, iovec, off_t, size_t, ssize_t};
 use std::ffi::{c_int, c_void};
+use std::hint::black_box;
 use std::ops::Range;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
@@ -32,10 +33,12 @@ fn touch(start: *const c_void, bytes: usize, what: Use) {
         // SAFETY: the address lies in the heap, which is mapped, and in a buffer that the caller lets the kernel use; a trapped access is
         // resolved.
         let byte = unsafe { AtomicU8::from_ptr(std::ptr::with_exposed_provenance_mut(at)) };
-        match what {
-            Use::Reads => drop(byte.load(Ordering::Relaxed)),
-            Use::Writes => drop(byte.fetch_or(0, Ordering::Relaxed)),
-        }
+        // A compiler that knew the operand would see that nothing changes, and leave the access out.
+        let byte = match what {
+            Use::Reads => byte.load(Ordering::Relaxed),
+            Use::Writes => byte.fetch_or(black_box(0), Ordering::Relaxed),
+        };
+        black_box(byte);
         at = (at / PAGE + 1) * PAGE;
     }
 }

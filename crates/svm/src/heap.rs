@@ -66,7 +66,9 @@ pub fn take(bytes: u64) -> Result<Piece, Trouble> {
     if let Some(address) = again {
         return Ok(Piece { address, bytes, used: true });
     }
-    let (word, mut before) = (node.word(ALLOCATED), 0);
+    let (word, mut before) = (node.word(ALLOCATED), [0]);
+    block_on(node.get(KEEPER, word, &mut before));
+    let [mut before] = before;
     loop {
         let Some(end) = bytes.checked_add(before).filter(|end| *end <= node.job.heap_bytes) else {
             let (all, left) = (node.job.heap_bytes, node.job.heap_bytes.saturating_sub(before));

@@ -35,8 +35,9 @@ async fn deliver<H: Host>(host: &H, to: NodeId) {
     }
     let vector = Vector::applied(host);
     if interval::is_lazy(host) {
+        // Not from what all had applied at the last barrier: `to` may still be leaving that, with notices that it has not looked at.
         let mut has = Vector::zero(host.cluster().nodes);
-        host.cluster().all().for_each(|w| has.set(w, host.tables().floor(w).load(Ordering::Acquire)));
+        host.get(to, host.layout().applied(NodeId(0)), has.words_mut()).await;
         put_notices_between(host, to, &has, &vector).await;
     } else {
         interval::push(host).await;

@@ -228,6 +228,37 @@ fn what_is_posted_is_seen_by_who_takes_it() {
     }
 }
 
+#[test]
+fn what_is_posted_behind_a_barrier_does_not_overtake_it() {
+    for step in ALL {
+        for seed in 0..60 {
+            let done = Rc::new(RefCell::new(0));
+            run(shape(step, 4, 1, seed), |sim, number| {
+                let done = done.clone();
+                async move {
+                    sim.write(64 * number as usize, 7).await;
+                    sim.barrier().await;
+                    if number != 0 {
+                        sim.write(64 * number as usize, 8).await;
+                        sim.post(NodeId(0)).await;
+                        *done.borrow_mut() += 1;
+                        return;
+                    }
+                    while *done.borrow() < 3 {
+                        sim.sleep(10).await;
+                    }
+                    // As long as the slowest message takes.
+                    sim.sleep(400).await;
+                    sim.take().await;
+                    for other in 1..4 {
+                        sim.read(64 * other).await;
+                    }
+                }
+            });
+        }
+    }
+}
+
 /// A script with all kinds of requests.
 fn script(step: &'static Step) -> Rc<World> {
     run(shape(step, 3, 1, 4), |sim, number| async move {

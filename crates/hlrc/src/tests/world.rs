@@ -148,6 +148,12 @@ impl World {
         self.rng.borrow_mut().below(bound)
     }
 
+    /// A delay: now and then longer than many others one after the other.
+    fn some_time(&self) -> u64 {
+        let slow = if self.below(8) == 0 { 20 } else { 1 };
+        slow * self.below(self.delay)
+    }
+
     fn at(&self, time: u64, event: Event) {
         self.number.set(self.number.get() + 1);
         self.events.borrow_mut().insert((time, self.number.get()), event);
@@ -218,7 +224,15 @@ impl World {
     fn ring(&self, node: NodeId) {
         let node = &self.nodes[node.index()];
         node.bell.set(node.bell.get() + 1);
-        self.ready.borrow_mut().append(&mut node.waiting.borrow_mut());
+        for task in std::mem::take(&mut *node.waiting.borrow_mut()) {
+            if self.is_explored {
+                self.ready.borrow_mut().push(task);
+            } else {
+                // Whoever wakes is not the first to run.
+                let act: Action = Box::new(move |world: &Rc<World>| world.ready.borrow_mut().push(task));
+                self.after(self.some_time(), 0, act);
+            }
+        }
     }
 
     /// Runs until nothing is left to do; tasks that have not ended then.
@@ -276,9 +290,7 @@ impl World {
         let pair = from.index() * self.nodes.len() + to.index();
         let mut time = 0;
         if !self.is_explored {
-            // Now and then a message takes longer than many others one after the other.
-            let slow = if self.below(8) == 0 { 20 } else { 1 };
-            time = self.now.get() + 1 + slow * self.below(self.delay);
+            time = self.now.get() + 1 + self.some_time();
         }
         if ordered {
             let last = &mut self.arrives.borrow_mut()[pair];

@@ -81,14 +81,14 @@ async fn take_local<H: Host>(host: &H, slot: u32) {
     let mine = u64::from(host.thread()) + 1;
     let try_take = || {
         let seen = local.load(Ordering::Acquire);
-        seen % WAITER == 0 && swap(local, seen, seen + mine)
+        seen.is_multiple_of(WAITER) && swap(local, seen, seen + mine)
     };
     if try_take() {
         return;
     }
     local.fetch_add(WAITER, Ordering::AcqRel);
     while !try_take() {
-        wait::until(host, || local.load(Ordering::Acquire) % WAITER == 0).await;
+        wait::until(host, || local.load(Ordering::Acquire).is_multiple_of(WAITER)).await;
     }
     local.fetch_sub(WAITER, Ordering::AcqRel);
 }

@@ -146,7 +146,7 @@ fn defer_lock<H: Host>(host: &H, message: &Message) {
         request[1 + at].store(message.word(host, at), Ordering::Relaxed);
     }
     let kind = if message.kind == Kind::Forward { IS_FORWARD } else { 0 };
-    request[0].store(slot + 1 | kind, Ordering::Release);
+    request[0].store((slot + 1) | kind, Ordering::Release);
     host.tables().deferred().fetch_add(1, Ordering::SeqCst);
 }
 

@@ -2,7 +2,7 @@
 //! applies what the others did.
 use crate::host::Host;
 use crate::vector::Vector;
-use crate::{interval, team, wait};
+use crate::{interval, notices, wait};
 use homenode_base::NodeId;
 use std::sync::atomic::Ordering;
 
@@ -37,14 +37,14 @@ async fn arrive<H: Host>(host: &H, slot: u32, round: u64) {
     wait::lock(host).await;
     interval::end(host).await;
     let made = Vector::applied(host).get(me);
-    if interval::is_lazy(host) && manager != me {
-        interval::put_notices(host, manager, me, host.tables().floor(me).load(Ordering::Acquire)..made).await;
+    if notices::is_lazy(host) && manager != me {
+        notices::put_notices(host, manager, me, host.tables().floor(me).load(Ordering::Acquire)..made).await;
     }
     wait::unlock(host).await;
     host.put(manager, layout.leaving(slot) + me.index(), &[made]).await;
     let there = host.fetch_add(manager, layout.arrived(slot), 1).await + 1;
     let all = u64::from(cluster.nodes) * round;
-    if !interval::is_lazy(host) {
+    if !notices::is_lazy(host) {
         if there == all {
             let mut vector = Vector::zero(cluster.nodes);
             host.get(manager, layout.leaving(slot), vector.words_mut()).await;
@@ -61,7 +61,7 @@ async fn arrive<H: Host>(host: &H, slot: u32, round: u64) {
             let mut has = Vector::zero(cluster.nodes);
             cluster.all().for_each(|w| has.set(w, host.tables().floor(w).load(Ordering::Acquire)));
             has.set(node, vector.get(node));
-            team::put_notices_between(host, node, &has, &vector).await;
+            notices::put_notices_between(host, node, &has, &vector).await;
         }
         open(host, slot, &vector).await;
     }

@@ -63,6 +63,27 @@ impl Default for Run {
     }
 }
 
+/// First word of a run in a message.
+pub(crate) struct Packed {
+    pub(crate) first: usize,
+    pub(crate) words: usize,
+    pub(crate) is_whole: bool,
+}
+
+impl Packed {
+    pub(crate) fn of(word: u64) -> Packed {
+        let part = |shift: u32| (word >> shift) as usize & 0xff_ffff;
+        Packed { first: part(0), words: part(24), is_whole: word >> 48 & 1 == 1 }
+    }
+    pub(crate) fn word(&self) -> u64 {
+        self.first as u64 | (self.words as u64) << 24 | u64::from(self.is_whole) << 48
+    }
+    /// Words of the run in a message, this one included.
+    pub(crate) fn length(&self) -> usize {
+        1 + self.words * if self.is_whole { 1 } else { 2 }
+    }
+}
+
 /// Mask of the bytes that have a bit set.
 fn bytes_of(difference: u64) -> u64 {
     const LOW: u64 = 0x0101_0101_0101_0101;

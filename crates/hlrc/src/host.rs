@@ -1,21 +1,11 @@
 //! What a node's protocol stands on: its memory, its own state, and operations on the memory of peers. Real clusters and simulated
 //! ones implement it.
 use crate::cluster::{Cluster, Layout, PageId};
+pub use crate::state::Access;
 use crate::state::Tables;
 use homenode_base::NodeId;
 use std::ops::{Deref, Range};
 use std::sync::atomic::AtomicU64;
-
-/// What the program may do to a page without a fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Access {
-    /// Nothing.
-    None,
-    /// Read it.
-    Read,
-    /// Read and write it.
-    Write,
-}
 
 /// What an interrupt of a host is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +101,11 @@ pub trait Host {
     fn ring(&self);
     /// Waits until the bell is another one than `seen`, or some time has gone by.
     async fn until_rung(&self, seen: u64);
+
+    /// Runs [`serve::serve`](crate::serve::serve): whoever waits serves.
+    async fn serve(&self);
+    /// Runs [`serve::scan`](crate::serve::scan), for who waits under the node's lock.
+    async fn scan(&self);
 
     /// Counts what happened.
     fn count(&self, what: Count, times: u64);

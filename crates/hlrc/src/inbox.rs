@@ -30,7 +30,7 @@ impl Kind {
 const FIXED: usize = 2;
 
 fn header(kind: Kind, words: usize) -> u64 {
-    kind as u64 + 1 | (words as u64) << 8
+    (kind as u64 + 1) | ((words as u64) << 8)
 }
 
 /// Words of a message with so many after the fixed ones.

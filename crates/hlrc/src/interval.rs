@@ -1,23 +1,17 @@
 //! Intervals: what a node has written since it last told, as diffs and notices; and what it does about notices of others. All of it
 //! under the node's lock.
 use crate::cluster::PageId;
-use crate::diff::{RUN_WORDS, Run};
+use crate::diff::{Packed, RUN_WORDS, Run};
 use crate::host::{Access, Count, Host, Interrupt};
-use crate::inbox::{self, Kind, Room};
+use crate::inbox::{Kind, Room};
 use crate::rules::{Rule, holds};
-use crate::serve::Packed;
 use crate::state::PageState;
-use crate::steps::{Diffs, Notices};
+use crate::steps::Diffs;
 use crate::vector::Vector;
-use crate::{page, team, wait};
+use crate::{notices, wait};
 use homenode_base::NodeId;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
-
-/// Whether intervals end only when another node asks.
-pub(crate) fn is_lazy<H: Host>(host: &H) -> bool {
-    host.cluster().step.notices == Notices::Pulled
-}
 
 /// Ends the interval: diffs to the homes, a notice a page, and where notices are pushed, these to all nodes, with those of pages whose
 /// changes were sent before.
@@ -39,13 +33,13 @@ pub(crate) async fn end<H: Host>(host: &H) {
         }
         flush(host, pages).await;
     }
-    push(host).await;
+    notices::push(host).await;
 }
 
 /// Sends the changes of those of the pages that are dirty, and notes a notice each. The program may only read them then.
 async fn flush<H: Host>(host: &H, pages: Range<u32>) {
     let (cluster, tables) = (host.cluster(), host.tables());
-    team::make_room(host, u64::from(pages.end - pages.start)).await;
+    notices::make_room(host, u64::from(pages.end - pages.start)).await;
     let mut dirty = pages.clone();
     while let Some(first) = protect(host, &mut dirty) {
         for page in (first..dirty.start).map(PageId) {
@@ -177,45 +171,6 @@ async fn put_words<H: Host>(host: &H, room: &mut Room, run: &Run, is_whole: bool
     }
 }
 
-/// Deposits own notices that have not been at all other nodes: the notices, and then how many there are.
-pub(crate) async fn push<H: Host>(host: &H) {
-    let (cluster, layout) = (host.cluster(), host.layout());
-    let tail = &host.region()[layout.tail(cluster.me)];
-    let (from, to) = (tail.load(Ordering::Acquire), Vector::applied(host).get(cluster.me));
-    if from == to || is_lazy(host) {
-        return;
-    }
-    for node in cluster.others() {
-        put_notices(host, node, cluster.me, from..to).await;
-        host.put(node, layout.tail(cluster.me), &[to]).await;
-    }
-    tail.store(to, Ordering::Release);
-}
-
-/// Brings notices of a writer into a peer's log: as messages where they are pulled, else by deposit.
-pub(crate) async fn put_notices<H: Host>(host: &H, to: NodeId, writer: NodeId, mut numbers: Range<u64>) {
-    const SOME: usize = 64;
-    let most = SOME.min(host.cluster().inbox as usize / 8);
-    let log = u64::from(host.cluster().log);
-    while !numbers.is_empty() {
-        let (mut words, mut len) = ([0; SOME], 0);
-        let first = numbers.start;
-        let before_wrap = log - first % log;
-        for (word, number) in words[..most].iter_mut().zip(first..numbers.end.min(first + before_wrap)) {
-            *word = host.region()[host.layout().notice(writer, number)].load(Ordering::Acquire);
-            len += 1;
-        }
-        if is_lazy(host) {
-            inbox::send(host, to, Kind::Notices, [writer.0.into(), first], &words[..len]).await;
-        } else {
-            host.put(to, host.layout().notice(writer, first), &words[..len]).await;
-        }
-        host.count(Count::NoticeMessage, 1);
-        host.count(Count::Notice, len as u64);
-        numbers.start += len as u64;
-    }
-}
-
 /// Applies notices of others up to `upto`: waits until they have come, and gives up the pages that they name. What was written to them
 /// here goes home first.
 pub(crate) async fn apply<H: Host>(host: &H, upto: &Vector) {
@@ -224,19 +179,10 @@ pub(crate) async fn apply<H: Host>(host: &H, upto: &Vector) {
         if holds(Rule::NoticesBeforeLock) {
             wait::until_locked(host, || tail.load(Ordering::Acquire) >= upto.get(writer)).await;
         }
-        give_up(host, writer, upto.get(writer).min(tail.load(Ordering::Acquire)));
+        notices::give_up(host, writer, upto.get(writer).min(tail.load(Ordering::Acquire)));
     }
     if host.tables().stales().load(Ordering::Acquire) > 0 {
         end_stale(host).await;
-    }
-}
-
-/// Applies the notices that have come, so that there is room for others, and sends nothing: pages that were written here stay until
-/// their changes are sent.
-pub(crate) fn apply_early<H: Host>(host: &H) {
-    for writer in host.cluster().others() {
-        let tail = &host.region()[host.layout().tail(writer)];
-        give_up(host, writer, tail.load(Ordering::Acquire));
     }
 }
 
@@ -257,62 +203,4 @@ async fn end_stale<H: Host>(host: &H) {
             flush(host, page.0..page.0 + 1).await;
         }
     }
-}
-
-/// Gives up the pages that a writer's notices before number `to` name.
-fn give_up<H: Host>(host: &H, writer: NodeId, to: u64) {
-    let applied = &host.region()[host.layout().applied(writer)];
-    let noticed = |number| {
-        let word = host.region()[host.layout().notice(writer, number)].load(Ordering::Acquire);
-        (word as u32).min(host.cluster().pages - 1)
-    };
-    let mut number = applied.load(Ordering::Acquire);
-    while number < to {
-        let first = noticed(number);
-        let mut pages = first..first + 1;
-        while number + u64::from(pages.end - first) < to && noticed(number + u64::from(pages.end - first)) == pages.end
-        {
-            pages.end += 1;
-        }
-        give_up_run(host, writer, pages.clone(), number);
-        number += u64::from(pages.end - first);
-    }
-    applied.fetch_max(to, Ordering::AcqRel);
-}
-
-/// Gives up pages that `writer` has written, the first one's notice being `number`.
-fn give_up_run<H: Host>(host: &H, writer: NodeId, pages: Range<u32>, number: u64) {
-    let me = host.cluster().me;
-    let guard = host.tables().run(pages.clone());
-    let mut lost = pages.start..pages.start;
-    let lose = |lost: &Range<u32>| {
-        if !lost.is_empty() {
-            host.allow(lost.clone(), Access::None);
-            host.count(Count::Invalidation, u64::from(lost.end - lost.start));
-        }
-    };
-    for page in pages.clone() {
-        let mut s = guard.get(PageId(page));
-        let is_home = s.home == Some(me);
-        let needed = &host.tables().needed(PageId(page))[writer.index()];
-        needed.fetch_max(number + u64::from(page - pages.start) + 1, Ordering::AcqRel);
-        let is_good = is_home && page::is_current(host, PageId(page));
-        let is_written = s.dirty && !is_home && holds(Rule::DiffBeforeGivingUp);
-        if s.access == Access::None || s.stale || is_good || s.busy && !is_written {
-            continue;
-        }
-        if is_written {
-            s.stale = true;
-            host.tables().stales().fetch_add(1, Ordering::AcqRel);
-        } else {
-            s.access = Access::None;
-            if lost.end != page {
-                lose(&lost);
-                lost = page..page;
-            }
-            lost.end += 1;
-        }
-        guard.set(PageId(page), s);
-    }
-    lose(&lost);
 }

@@ -11,7 +11,7 @@
 //! Operations are `async` functions: where they wait for a peer is an `await`. On a real cluster the thread that faulted polls them;
 //! simulations hold many of them at a time.
 //!
-//! Reading order: [`steps`], [`cluster`], [`host`], [`state`], [`page`], `interval`, [`lock`], [`barrier`], [`team`], [`serve`], `inbox`, [`diff`].
+//! Reading order: [`steps`], [`cluster`], [`host`], [`state`], [`page`], `interval`, `notices`, [`lock`], [`barrier`], [`team`], [`serve`], `inbox`, [`diff`].
 //!
 //! ```
 //! use homenode_hlrc::steps::{self, Locks, Pages};
@@ -30,6 +30,7 @@ pub mod host;
 mod inbox;
 mod interval;
 pub mod lock;
+mod notices;
 pub mod page;
 mod rules;
 pub mod serve;

@@ -5,7 +5,7 @@ use crate::inbox::{self, Kind};
 use crate::rules::{Rule, holds};
 use crate::steps::Locks;
 use crate::vector::Vector;
-use crate::{interval, team, wait};
+use crate::{interval, notices, wait};
 use homenode_base::NodeId;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -81,21 +81,21 @@ async fn take_local<H: Host>(host: &H, slot: u32) {
     let mine = u64::from(host.thread()) + 1;
     let try_take = || {
         let seen = local.load(Ordering::Acquire);
-        seen % WAITER == 0 && swap(local, seen, seen + mine)
+        seen.is_multiple_of(WAITER) && swap(local, seen, seen + mine)
     };
     if try_take() {
         return;
     }
     local.fetch_add(WAITER, Ordering::AcqRel);
     while !try_take() {
-        wait::until(host, || local.load(Ordering::Acquire) % WAITER == 0).await;
+        wait::until(host, || local.load(Ordering::Acquire).is_multiple_of(WAITER)).await;
     }
     local.fetch_sub(WAITER, Ordering::AcqRel);
 }
 
 /// Lets the token go: to who waits for it, or it stays here, free.
 async fn let_go<H: Host>(host: &H, slot: u32) {
-    if !interval::is_lazy(host) {
+    if !notices::is_lazy(host) {
         wait::lock(host).await;
         if holds(Rule::IntervalBeforeLock) {
             interval::end(host).await;
@@ -108,7 +108,7 @@ async fn let_go<H: Host>(host: &H, slot: u32) {
     }
     let next = next_of(token(host, slot).load(Ordering::SeqCst));
     let Some(next) = next else { return };
-    if interval::is_lazy(host) {
+    if notices::is_lazy(host) {
         wait::lock(host).await;
         hand_over(host, slot, next).await;
         wait::unlock(host).await;
@@ -125,11 +125,11 @@ fn leaving<H: Host>(host: &H, slot: u32) -> &[AtomicU64] {
 /// Sends the token, which is not free for anybody here, to another node, with all that the node must know. Where intervals end
 /// lazily under the node's lock.
 async fn hand_over<H: Host>(host: &H, slot: u32, to: NodeId) {
-    let vector = if interval::is_lazy(host) {
+    let vector = if notices::is_lazy(host) {
         if holds(Rule::IntervalBeforeLock) {
             interval::end(host).await;
         }
-        team::put_missing(host, to, &Vector::of(leaving(host, slot))).await;
+        notices::put_missing(host, to, &Vector::of(leaving(host, slot))).await;
         Vector::applied(host)
     } else {
         Vector::of(leaving(host, slot))
@@ -238,7 +238,7 @@ pub(crate) async fn manage<H: Host>(host: &H, asked: &Asked) {
 
 /// What the last holder does with a request: hands the token over if it is free, else notes who comes next.
 pub(crate) async fn hold_or_hand_over<H: Host>(host: &H, asked: &Asked) {
-    if interval::is_lazy(host) {
+    if notices::is_lazy(host) {
         asked.vector.store(leaving(host, asked.slot));
     }
     let token = token(host, asked.slot);

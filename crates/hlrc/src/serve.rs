@@ -4,7 +4,7 @@ use crate::diff;
 use crate::host::{Count, Host};
 use crate::inbox::{Kind, Message};
 use crate::vector::Vector;
-use crate::{interval, lock, page, team};
+use crate::{lock, notices, page, wait};
 use homenode_base::NodeId;
 use std::sync::atomic::Ordering;
 
@@ -12,26 +12,21 @@ use std::sync::atomic::Ordering;
 pub async fn serve<H: Host>(host: &H) {
     loop {
         scan(host).await;
-        if !is_pending(host) || !host.tables().try_granting() {
+        if !wait::is_pending(host) || !host.tables().try_granting() {
             return;
         }
         grant_all(host).await;
-        team::catch_up(host);
+        notices::catch_up(host);
         host.tables().granted();
         // Who left something to us meanwhile has seen that we were at it. What needs the node's lock is looked after by whoever has it.
-        if !is_pending(host) || !host.tables().is_free() {
+        if !wait::is_pending(host) || !host.tables().is_free() {
             return;
         }
     }
 }
 
-/// Whether requests wait for somebody to look after them.
-pub(crate) fn is_pending<H: Host>(host: &H) -> bool {
-    host.tables().deferred().load(Ordering::SeqCst) != 0 || team::is_called(host)
-}
-
 /// Takes all messages: answers what can be answered, puts the rest aside. Never waits.
-pub(crate) async fn scan<H: Host>(host: &H) {
+pub async fn scan<H: Host>(host: &H) {
     let tables = host.tables();
     tables.want_scan();
     while tables.try_scanning() {
@@ -104,7 +99,7 @@ async fn take_diff<H: Host>(host: &H, message: &Message) {
     let copy = host.copy(page);
     let mut at = 0;
     while at < message.len() {
-        let run = Packed::of(message.word(host, at));
+        let run = diff::Packed::of(message.word(host, at));
         at += 1;
         for word in (run.first..).take(run.words) {
             let value = message.word(host, at);
@@ -136,27 +131,6 @@ fn take_notices<H: Host>(host: &H, message: &Message) {
     host.ring();
 }
 
-/// First word of a run in a message.
-pub(crate) struct Packed {
-    pub(crate) first: usize,
-    pub(crate) words: usize,
-    pub(crate) is_whole: bool,
-}
-
-impl Packed {
-    fn of(word: u64) -> Packed {
-        let part = |shift: u32| (word >> shift) as usize & 0xff_ffff;
-        Packed { first: part(0), words: part(24), is_whole: word >> 48 & 1 == 1 }
-    }
-    pub(crate) fn word(&self) -> u64 {
-        self.first as u64 | (self.words as u64) << 24 | u64::from(self.is_whole) << 48
-    }
-    /// Words of the run in a message, this one included.
-    pub(crate) fn length(&self) -> usize {
-        1 + self.words * if self.is_whole { 1 } else { 2 }
-    }
-}
-
 /// Kind of a deferred request, and its slot.
 const IS_FORWARD: u64 = 1 << 40;
 
@@ -172,7 +146,7 @@ fn defer_lock<H: Host>(host: &H, message: &Message) {
         request[1 + at].store(message.word(host, at), Ordering::Relaxed);
     }
     let kind = if message.kind == Kind::Forward { IS_FORWARD } else { 0 };
-    request[0].store(slot + 1 | kind, Ordering::Release);
+    request[0].store((slot + 1) | kind, Ordering::Release);
     host.tables().deferred().fetch_add(1, Ordering::SeqCst);
 }
 
@@ -185,7 +159,7 @@ async fn grant_all<H: Host>(host: &H) {
         if word == 0 {
             continue;
         }
-        let needs_lock = interval::is_lazy(host);
+        let needs_lock = notices::is_lazy(host);
         if needs_lock && !host.tables().try_lock() {
             return;
         }

@@ -1,6 +1,6 @@
 //! Waiting: whoever waits serves what other nodes ask for, or two nodes would wait for each other.
 use crate::host::Host;
-use crate::serve;
+use std::sync::atomic::Ordering;
 
 /// Waits for something that a peer or another thread of this node brings about. Not under the node's lock.
 pub(crate) async fn until<H: Host>(host: &H, ready: impl Fn() -> bool) {
@@ -9,7 +9,7 @@ pub(crate) async fn until<H: Host>(host: &H, ready: impl Fn() -> bool) {
         if ready() {
             return;
         }
-        serve::serve(host).await;
+        host.serve().await;
         if ready() {
             return;
         }
@@ -24,7 +24,7 @@ pub(crate) async fn until_locked<H: Host>(host: &H, ready: impl Fn() -> bool) {
         if ready() {
             return;
         }
-        serve::scan(host).await;
+        host.scan().await;
         if ready() {
             return;
         }
@@ -35,7 +35,7 @@ pub(crate) async fn until_locked<H: Host>(host: &H, ready: impl Fn() -> bool) {
 /// Some time, in which others may do something: before a word of a peer is looked at again.
 pub(crate) async fn a_moment<H: Host>(host: &H) {
     let seen = host.bell();
-    serve::scan(host).await;
+    host.scan().await;
     host.until_rung(seen).await;
 }
 
@@ -50,7 +50,17 @@ pub(crate) async fn lock<H: Host>(host: &H) {
 pub(crate) async fn unlock<H: Host>(host: &H) {
     host.tables().unlock();
     host.ring();
-    if serve::is_pending(host) {
-        serve::serve(host).await;
+    if is_pending(host) {
+        host.serve().await;
     }
+}
+
+/// Whether requests wait for somebody to look after them.
+pub(crate) fn is_pending<H: Host>(host: &H) -> bool {
+    host.tables().deferred().load(Ordering::SeqCst) != 0 || is_called(host)
+}
+
+/// Whether somebody's log is full, and this node has not applied what is in it.
+pub(crate) fn is_called<H: Host>(host: &H) -> bool {
+    host.region()[host.layout().called()].load(Ordering::SeqCst) != 0
 }

@@ -6,6 +6,7 @@ use crate::{bell, me};
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Layout, PageId};
 use homenode_hlrc::host::{Access, Count, Host, Interrupt};
+use homenode_hlrc::serve;
 use homenode_hlrc::state::Tables;
 use homenode_sys::words::Words;
 use std::ops::Range;
@@ -94,6 +95,12 @@ impl Host for Node {
     async fn until_rung(&self, seen: u64) {
         let rung = bell::wait(self.shared(), seen, self.turns, me::sleep());
         me::slept(!rung);
+    }
+    async fn serve(&self) {
+        serve::serve(self).await;
+    }
+    async fn scan(&self) {
+        serve::scan(self).await;
     }
 
     fn count(&self, what: Count, times: u64) {

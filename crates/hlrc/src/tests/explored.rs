@@ -4,7 +4,8 @@
 //! A state is found again by carrying out the choices that led to it: futures cannot be copied. Two states are one if their memories, what is
 //! under way, and all that each task has seen, are equal.
 use super::programs::shape;
-use super::world::{Shape, Sim, World};
+use super::sim::Sim;
+use super::world::{Shape, World};
 use crate::cluster::Homes;
 use crate::steps::{Step, find};
 use homenode_base::NodeId;

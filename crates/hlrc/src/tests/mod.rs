@@ -2,4 +2,5 @@
 mod broken;
 mod explored;
 mod programs;
+mod sim;
 mod world;

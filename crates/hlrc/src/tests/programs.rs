@@ -1,5 +1,6 @@
 //! Programs without races read what was last written, on every step of the ladder, whatever the network does.
-use super::world::{Shape, Sim, World};
+use super::sim::Sim;
+use super::world::{Shape, World};
 use crate::cluster::Homes;
 use crate::host::Count;
 use crate::steps::{ALL, Diffs, Locks, Pages, Step, find};
@@ -158,7 +159,7 @@ pub(super) fn generated_run(step: &'static Step, seed: u64) -> u64 {
 
 #[test]
 fn generated_programs_without_races_read_what_was_last_written() {
-    let seeds = if std::env::var_os("HOMENODE_SLOW").is_some() { 10_000 } else { 200 };
+    let seeds = if option_env!("HOMENODE_SLOW").is_some() { 10_000 } else { 200 };
     let mut reads = 0;
     for step in ALL {
         reads += (0..seeds).map(|seed| generated_run(step, seed)).sum::<u64>();

@@ -1,0 +1,193 @@
+/* What operations of shared virtual memory cost on two nodes of one thread: a line each, name, operations, median and 99th percentile
+ * in microseconds. Without `homenode svm run` it prints floors: what the machine takes for the least that must happen.
+ * The numbers are as good as the machine is idle; bench/svm/run.py puts them beside each other. */
+#define _GNU_SOURCE
+#include <homenode.h>
+#include <linux/futex.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, PAGES = 2048, DIRTY = 64, ROUNDS = 400, TURNS = 4000 };
+
+struct shared {
+    char pages[PAGES][PAGE];    /* home of all: node 0 */
+    char computing[PAGES][PAGE];
+    char written[DIRTY][PAGE];
+    char lock, barrier;
+};
+
+static double now_us(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void report(const char *name, double *us, size_t count, double each) {
+    qsort(us, count, sizeof *us, by_value);
+    printf("%s\t%zu\t%.3f\t%.3f\n", name, count, us[count / 2] / each, us[count * 99 / 100] / each);
+    fflush(stdout);
+}
+
+static void meet(struct shared *s) {
+    homenode_barrier(&s->barrier, homenode_svm_threads());
+}
+
+/* Thread 1 uses pages of node 0; thread 0 waits at the barrier, or computes for a while. */
+static void pages(struct shared *s, unsigned me) {
+    static double us[PAGES];
+    volatile uint64_t work = 0;
+    for (int at = 0; me == 0 && at < PAGES; at++)
+        s->pages[at][0] = s->computing[at][0] = 1;
+    meet(s);
+    for (int at = 0; me == 1 && at < PAGES; at++) {
+        double began = now_us();
+        work += (unsigned char)*(volatile char *)s->pages[at];
+        us[at] = now_us() - began;
+    }
+    if (me == 1)
+        report("cold page, home idle", us, PAGES, 1);
+    for (int at = 0; me == 1 && at < PAGES; at++) {
+        double began = now_us();
+        *(volatile char *)s->pages[at] = 2;
+        us[at] = now_us() - began;
+    }
+    if (me == 1)
+        report("first write", us, PAGES, 1);
+    meet(s);
+    double end = now_us() + 3e5;
+    while (me == 0 && now_us() < end)
+        for (int i = 0; i < 1000; i++)
+            work += (uint64_t)i;
+    for (int at = 0; me == 1 && at < PAGES; at++) {
+        double began = now_us();
+        work += (unsigned char)*(volatile char *)s->computing[at];
+        us[at] = now_us() - began;
+    }
+    if (me == 1)
+        report("cold page, home computing", us, PAGES, 1);
+    meet(s);
+}
+
+static void releases(struct shared *s, unsigned me) {
+    static double us[ROUNDS];
+    for (int at = 0; me == 0 && at < DIRTY; at++)
+        s->written[at][0] = 1;
+    meet(s);
+    for (int round = 0; me == 1 && round < ROUNDS; round++) {
+        homenode_lock(&s->lock);
+        for (int at = 0; at < DIRTY; at++)
+            s->written[at][8] = (char)round;
+        double began = now_us();
+        homenode_unlock(&s->lock);
+        us[round] = now_us() - began;
+    }
+    if (me == 1)
+        report("release, a word in each of 64 pages, a page", us, ROUNDS, DIRTY);
+    meet(s);
+}
+
+static void synchronisation(struct shared *s, unsigned me) {
+    static double us[TURNS];
+    for (int turn = 0; turn < TURNS; turn++) {
+        double began = now_us();
+        homenode_lock(&s->lock);
+        us[turn] = now_us() - began;
+        homenode_unlock(&s->lock);
+        for (volatile int i = 0; i < 2000; i++)
+            ;
+    }
+    if (me == 1)
+        report("lock, both at it", us, TURNS, 1);
+    for (int turn = 0; turn < TURNS; turn++) {
+        double began = now_us();
+        meet(s);
+        us[turn] = now_us() - began;
+    }
+    if (me == 1)
+        report("empty barrier", us, TURNS, 1);
+}
+
+static void run(void *argument) {
+    struct shared *s = argument;
+    unsigned me = homenode_node();
+    pages(s, me);
+    releases(s, me);
+    synchronisation(s, me);
+}
+
+static void *mapped(size_t bytes) {
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) {
+        perror("mmap");
+        exit(1);
+    }
+    return at;
+}
+
+/* A page copied out of memory that another process wrote; a futex handed to and fro between two processes. */
+static int floors(void) {
+    static double us[TURNS];
+    char (*from)[PAGE] = mapped((size_t)PAGES * PAGE), (*to)[PAGE] = mapped((size_t)PAGES * PAGE);
+    uint32_t *word = mapped(PAGE);
+    memset(to, 1, (size_t)PAGES * PAGE);
+    pid_t child = fork();
+    if (child < 0) {
+        perror("fork");
+        return 1;
+    }
+    if (child == 0) {
+        memset(from, 1, (size_t)PAGES * PAGE);
+        for (uint32_t turn = 0; turn < TURNS; turn++) {
+            while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != 2 * turn + 1)
+                syscall(SYS_futex, word, FUTEX_WAIT, 2 * turn, NULL, NULL, 0);
+            __atomic_store_n(word, 2 * turn + 2, __ATOMIC_RELEASE);
+            syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+        }
+        _exit(0);
+    }
+    for (uint32_t turn = 0; turn < TURNS; turn++) {
+        double began = now_us();
+        __atomic_store_n(word, 2 * turn + 1, __ATOMIC_RELEASE);
+        syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+        while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != 2 * turn + 2)
+            syscall(SYS_futex, word, FUTEX_WAIT, 2 * turn + 1, NULL, NULL, 0);
+        us[turn] = now_us() - began;
+    }
+    report("futex round trip, parked", us, TURNS, 1);
+    waitpid(child, NULL, 0);
+    for (int at = 0; at < PAGES; at++) {
+        double began = now_us();
+        memcpy(to[at], from[at], PAGE);
+        us[at] = now_us() - began;
+    }
+    report("copy of a page", us, PAGES, 1);
+    return 0;
+}
+
+int main(void) {
+    if (!homenode_svm_threads || homenode_svm_threads() == 0)
+        return floors();
+    if (homenode_nodes() != 2 || homenode_svm_threads() != 2) {
+        fputs("ops: give -n 2\n", stderr);
+        return 2;
+    }
+    struct shared *s = homenode_shared_alloc(sizeof *s);
+    if (!s)
+        return 1;
+    homenode_create(run, s);
+    run(s);
+    homenode_join();
+    return 0;
+}

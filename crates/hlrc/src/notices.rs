@@ -1,0 +1,197 @@
+//! Write notices: brought to other nodes, and applied to the pages of this one. All of it under the node's lock.
+use crate::cluster::PageId;
+use crate::host::{Access, Count, Host, Interrupt};
+use crate::inbox::{self, Kind};
+use crate::rules::{Rule, holds};
+use crate::steps::Notices;
+use crate::vector::Vector;
+use crate::{page, wait};
+use homenode_base::NodeId;
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+/// Whether intervals end only when another node asks.
+pub(crate) fn is_lazy<H: Host>(host: &H) -> bool {
+    host.cluster().step.notices == Notices::Pulled
+}
+
+/// Deposits own notices that have not been at all other nodes: the notices, and then how many there are.
+pub(crate) async fn push<H: Host>(host: &H) {
+    let (cluster, layout) = (host.cluster(), host.layout());
+    let tail = &host.region()[layout.tail(cluster.me)];
+    let (from, to) = (tail.load(Ordering::Acquire), Vector::applied(host).get(cluster.me));
+    if from == to || is_lazy(host) {
+        return;
+    }
+    for node in cluster.others() {
+        put_notices(host, node, cluster.me, from..to).await;
+        host.put(node, layout.tail(cluster.me), &[to]).await;
+    }
+    tail.store(to, Ordering::Release);
+}
+
+/// Brings notices of a writer into a peer's log: as messages where they are pulled, else by deposit.
+pub(crate) async fn put_notices<H: Host>(host: &H, to: NodeId, writer: NodeId, mut numbers: Range<u64>) {
+    const SOME: usize = 64;
+    let most = SOME.min(host.cluster().inbox as usize / 8);
+    let log = u64::from(host.cluster().log);
+    while !numbers.is_empty() {
+        let (mut words, mut len) = ([0; SOME], 0);
+        let first = numbers.start;
+        let before_wrap = log - first % log;
+        for (word, number) in words[..most].iter_mut().zip(first..numbers.end.min(first + before_wrap)) {
+            *word = host.region()[host.layout().notice(writer, number)].load(Ordering::Acquire);
+            len += 1;
+        }
+        if is_lazy(host) {
+            inbox::send(host, to, Kind::Notices, [writer.0.into(), first], &words[..len]).await;
+        } else {
+            host.put(to, host.layout().notice(writer, first), &words[..len]).await;
+        }
+        host.count(Count::NoticeMessage, 1);
+        host.count(Count::Notice, len as u64);
+        numbers.start += len as u64;
+    }
+}
+
+/// Applies the notices that have come, so that there is room for others, and sends nothing: pages that were written here stay until
+/// their changes are sent.
+pub(crate) fn apply_early<H: Host>(host: &H) {
+    for writer in host.cluster().others() {
+        let tail = &host.region()[host.layout().tail(writer)];
+        give_up(host, writer, tail.load(Ordering::Acquire));
+    }
+}
+
+/// Gives up the pages that a writer's notices before number `to` name.
+pub(crate) fn give_up<H: Host>(host: &H, writer: NodeId, to: u64) {
+    let applied = &host.region()[host.layout().applied(writer)];
+    let noticed = |number| {
+        let word = host.region()[host.layout().notice(writer, number)].load(Ordering::Acquire);
+        (word as u32).min(host.cluster().pages - 1)
+    };
+    let mut number = applied.load(Ordering::Acquire);
+    while number < to {
+        let first = noticed(number);
+        let mut pages = first..first + 1;
+        while number + u64::from(pages.end - first) < to && noticed(number + u64::from(pages.end - first)) == pages.end
+        {
+            pages.end += 1;
+        }
+        give_up_run(host, writer, pages.clone(), number);
+        number += u64::from(pages.end - first);
+    }
+    applied.fetch_max(to, Ordering::AcqRel);
+}
+
+/// Gives up pages that `writer` has written, the first one's notice being `number`.
+fn give_up_run<H: Host>(host: &H, writer: NodeId, pages: Range<u32>, number: u64) {
+    let me = host.cluster().me;
+    let guard = host.tables().run(pages.clone());
+    let mut lost = pages.start..pages.start;
+    let lose = |lost: &Range<u32>| {
+        if !lost.is_empty() {
+            host.allow(lost.clone(), Access::None);
+            host.count(Count::Invalidation, u64::from(lost.end - lost.start));
+        }
+    };
+    for page in pages.clone() {
+        let mut s = guard.get(PageId(page));
+        let is_home = s.home == Some(me);
+        let needed = &host.tables().needed(PageId(page))[writer.index()];
+        needed.fetch_max(number + u64::from(page - pages.start) + 1, Ordering::AcqRel);
+        let is_good = is_home && page::is_current(host, PageId(page));
+        let is_written = s.dirty && !is_home && holds(Rule::DiffBeforeGivingUp);
+        if s.access == Access::None || s.stale || is_good || s.busy && !is_written {
+            continue;
+        }
+        if is_written {
+            s.stale = true;
+            host.tables().stales().fetch_add(1, Ordering::AcqRel);
+        } else {
+            s.access = Access::None;
+            if lost.end != page {
+                lose(&lost);
+                lost = page..page;
+            }
+            lost.end += 1;
+        }
+        guard.set(PageId(page), s);
+    }
+    lose(&lost);
+}
+
+/// Under the node's lock: posts what has been applied so far.
+pub(crate) async fn deliver<H: Host>(host: &H, to: NodeId) {
+    if to == host.cluster().me || host.cluster().alone {
+        return;
+    }
+    let vector = Vector::applied(host);
+    if is_lazy(host) {
+        // Not from what all had applied at the last barrier: `to` may still be leaving that, with notices that it has not looked at.
+        let mut has = Vector::zero(host.cluster().nodes);
+        host.get(to, host.layout().applied(NodeId(0)), has.words_mut()).await;
+        put_notices_between(host, to, &has, &vector).await;
+    } else {
+        push(host).await;
+    }
+    host.put(to, host.layout().posted(host.cluster().me), vector.words()).await;
+}
+
+/// Writes all notices that this node has applied and `to` has not, into its logs.
+pub(crate) async fn put_missing<H: Host>(host: &H, to: NodeId, has: &Vector) {
+    put_notices_between(host, to, has, &Vector::applied(host)).await;
+}
+
+/// Writes notices of all writers but `to` into its logs.
+pub(crate) async fn put_notices_between<H: Host>(host: &H, to: NodeId, from: &Vector, upto: &Vector) {
+    for writer in host.cluster().all().filter(|w| *w != to) {
+        put_notices(host, to, writer, from.get(writer)..upto.get(writer)).await;
+    }
+}
+
+/// Applies what was posted if somebody asked for it, unless a thread has the node's lock.
+pub(crate) fn catch_up<H: Host>(host: &H) {
+    if wait::is_called(host) && host.tables().try_lock() {
+        host.region()[host.layout().called()].store(0, Ordering::SeqCst);
+        apply_early(host);
+        host.tables().unlock();
+        host.ring();
+    }
+}
+
+/// Waits until there is room for so many own notices in the logs of all nodes. Under the node's lock, and not while a page is being
+/// flushed.
+pub(crate) async fn make_room<H: Host>(host: &H, notices: u64) {
+    let (cluster, room) = (host.cluster(), host.tables().room());
+    if cluster.alone {
+        return;
+    }
+    let end = Vector::applied(host).get(cluster.me) + notices;
+    let log = u64::from(cluster.log);
+    if end <= room.load(Ordering::Relaxed).max(log) {
+        return;
+    }
+    let mut least = u64::MAX;
+    for node in cluster.others() {
+        let mut is_called = false;
+        loop {
+            let mut applied = [0];
+            host.get(node, host.layout().applied(cluster.me), &mut applied).await;
+            if end <= applied[0] + log {
+                least = least.min(applied[0]);
+                break;
+            }
+            if !is_called {
+                deliver(host, node).await;
+                host.put(node, host.layout().called(), &[1]).await;
+                host.interrupt(node, Interrupt::Notices).await;
+                is_called = true;
+            }
+            // The other one may wait for this one in the same way.
+            apply_early(host);
+            wait::a_moment(host).await;
+        }
+    }
+    room.store(least.saturating_add(log), Ordering::Relaxed);
+}

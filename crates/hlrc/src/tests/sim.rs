@@ -1,0 +1,279 @@
+//! A thread of a simulated node: what the protocol stands on, and what a program does.
+use super::world::{Node, World, hashed};
+use crate::cluster::{Cluster, Layout, PageId};
+use crate::host::{Access, Count, Host, Interrupt};
+use crate::state::Tables;
+use crate::{barrier, diff, lock, page, serve, slots, team};
+use homenode_base::NodeId;
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::hash::Hash;
+use std::ops::Range;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+/// A word of a future: what an operation at another node came to.
+struct Answer<T> {
+    slot: Rc<RefCell<Option<T>>>,
+}
+
+impl<T> Future for Answer<T> {
+    type Output = T;
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<T> {
+        self.slot.borrow_mut().take().map_or(Poll::Pending, Poll::Ready)
+    }
+}
+
+/// A thread of a node.
+#[derive(Clone)]
+pub(crate) struct Sim {
+    pub(crate) world: Rc<World>,
+    pub(crate) me: NodeId,
+    pub(crate) thread: u16,
+}
+
+impl Sim {
+    fn node(&self) -> &Node {
+        &self.world.nodes[self.me.index()]
+    }
+
+    /// An operation at a peer whose answer comes back.
+    async fn asked<T: Hash + 'static>(
+        &self,
+        to: NodeId,
+        ordered: bool,
+        print: u64,
+        act: impl FnOnce(&Rc<World>, &Node) -> T + 'static,
+    ) -> T {
+        let slot = Rc::new(RefCell::new(None));
+        let (answer, task) = (Answer { slot: slot.clone() }, self.world.current.get());
+        self.world.deliver((self.me, to), ordered, hashed((print, task)), move |world, node| {
+            let result = act(world, node);
+            let back = if world.is_explored { 0 } else { 1 + world.below(world.delay) };
+            let seen = hashed(&result);
+            let act = move |world: &Rc<World>| {
+                *slot.borrow_mut() = Some(result);
+                world.wake(task, seen);
+            };
+            world.after(back, hashed((task, seen)), Box::new(act));
+        });
+        answer.await
+    }
+
+    pub(crate) async fn sleep(&self, ticks: u64) {
+        let slot = Rc::new(RefCell::new(None));
+        let (answer, task) = (Answer { slot: slot.clone() }, self.world.current.get());
+        let act = move |world: &Rc<World>| {
+            *slot.borrow_mut() = Some(());
+            world.wake(task, 1);
+        };
+        self.world.after(ticks, hashed((task, "sleep")), Box::new(act));
+        answer.await;
+    }
+
+    async fn touch(&self, address: usize, write: bool) {
+        let page = PageId((address / (8 * self.node().cluster.page_words)) as u32);
+        let wanted = if write { Access::Write } else { Access::Read };
+        while self.node().access[page.index()].get() < wanted {
+            page::fault(self, page, write).await;
+        }
+    }
+
+    /// Reads a byte, which must be what was last written.
+    pub(crate) async fn read(&self, address: usize) -> u8 {
+        self.touch(address, false).await;
+        let word = self.node().copies[address / 8].load(Ordering::Relaxed);
+        let (found, wanted) = (word.to_ne_bytes()[address % 8], self.world.shadow.borrow()[address]);
+        assert_eq!(found, wanted, "byte {address} at node {} thread {}", self.me, self.thread);
+        self.world.reads.set(self.world.reads.get() + 1);
+        found
+    }
+
+    pub(crate) async fn write(&self, address: usize, value: u8) {
+        self.touch(address, true).await;
+        let mut mask = [0; 8];
+        mask[address % 8] = 0xff;
+        let value_word = [value; 8];
+        diff::merge(&self.node().copies[address / 8], u64::from_ne_bytes(value_word), u64::from_ne_bytes(mask));
+        self.world.shadow.borrow_mut()[address] = value;
+    }
+
+    pub(crate) async fn slot(&self, name: u64) -> u32 {
+        slots::find(self, name + 1).await.expect("enough slots")
+    }
+    pub(crate) async fn lock(&self, name: u64) {
+        lock::acquire(self, self.slot(name).await).await;
+    }
+    pub(crate) async fn unlock(&self, name: u64) {
+        lock::release(self, self.slot(name).await).await.expect("it was taken");
+    }
+    pub(crate) async fn barrier(&self) {
+        barrier::wait(self, self.slot(1000).await).await;
+    }
+    pub(crate) async fn post(&self, to: NodeId) {
+        team::post(self, to).await;
+    }
+    pub(crate) async fn take(&self) {
+        team::take(self).await;
+    }
+    pub(crate) fn counted(&self, what: Count) -> u64 {
+        self.node().counts.borrow().get(&format!("{what:?}")).copied().unwrap_or(0)
+    }
+}
+
+impl Host for Sim {
+    type Words = Vec<AtomicU64>;
+
+    fn cluster(&self) -> &Cluster {
+        &self.node().cluster
+    }
+    fn layout(&self) -> &Layout {
+        &self.world.layout
+    }
+    fn thread(&self) -> u16 {
+        self.thread
+    }
+    fn tables(&self) -> &Tables<Vec<AtomicU64>> {
+        &self.node().tables
+    }
+    fn region(&self) -> &[AtomicU64] {
+        &self.node().region
+    }
+    fn copy(&self, page: PageId) -> &[AtomicU64] {
+        let words = self.node().cluster.page_words;
+        &self.node().copies[page.index() * words..][..words]
+    }
+    fn twin(&self, page: PageId) -> &[AtomicU64] {
+        let words = self.node().cluster.page_words;
+        &self.node().twins[page.index() * words..][..words]
+    }
+    fn allow(&self, pages: Range<u32>, access: Access) {
+        for page in pages {
+            self.node().access[page as usize].set(access);
+        }
+    }
+
+    async fn get(&self, node: NodeId, word: usize, into: &mut [u64]) {
+        let len = into.len();
+        // Words are read one after the other, and others may write between: the first ones first.
+        let read = |w: &AtomicU64| w.load(Ordering::SeqCst);
+        let half = len / 2;
+        let mut found = Vec::new();
+        for part in [word..word + half, word + half..word + len] {
+            let read = move |_: &Rc<World>, n: &Node| n.region[part].iter().map(read).collect::<Vec<_>>();
+            found.extend(self.asked(node, false, hashed(("get", word)), read).await);
+        }
+        into.copy_from_slice(&found);
+    }
+    async fn put(&self, node: NodeId, word: usize, values: &[u64]) {
+        let values = values.to_vec();
+        self.world.deliver((self.me, node), true, hashed(("put", word, &values)), move |world, n| {
+            for (to, from) in n.region[word..].iter().zip(values) {
+                to.store(from, Ordering::SeqCst);
+            }
+            world.ring(node);
+        });
+    }
+    async fn compare_swap(&self, node: NodeId, word: usize, old: u64, new: u64) -> u64 {
+        self.asked(node, true, hashed(("swap", word, old, new)), move |world, n| {
+            world.ring(node);
+            n.region[word].compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst).unwrap_or_else(|found| found)
+        })
+        .await
+    }
+    async fn fetch_add(&self, node: NodeId, word: usize, add: u64) -> u64 {
+        self.asked(node, true, hashed(("add", word, add)), move |world, n| {
+            world.ring(node);
+            n.region[word].fetch_add(add, Ordering::SeqCst)
+        })
+        .await
+    }
+    async fn get_page(&self, node: NodeId, page: PageId) {
+        let words = self.node().cluster.page_words;
+        // Half a page is older than the other half: a program without races does not see which.
+        for half in [0..words / 2, words / 2..words] {
+            let range = page.index() * words + half.start..page.index() * words + half.end;
+            let read = |w: &AtomicU64| w.load(Ordering::SeqCst);
+            let read = move |_: &Rc<World>, n: &Node| n.copies[range].iter().map(read).collect::<Vec<_>>();
+            let found = self.asked(node, false, hashed(("page", page, half.start)), read);
+            for (to, from) in self.copy(page)[half].iter().zip(found.await) {
+                to.store(from, Ordering::SeqCst);
+            }
+        }
+    }
+    async fn put_page(&self, node: NodeId, page: PageId) {
+        let words: Vec<u64> = self.copy(page).iter().map(|w| w.load(Ordering::SeqCst)).collect();
+        self.world.deliver((self.me, node), true, hashed(("put page", page, &words)), move |_, n| {
+            let first = page.index() * words.len();
+            for (to, from) in n.copies[first..].iter().zip(words) {
+                to.store(from, Ordering::SeqCst);
+            }
+        });
+    }
+    async fn put_run(&self, node: NodeId, page: PageId, first_word: usize, run: &[(u64, u64)]) {
+        let (run, words) = (run.to_vec(), self.node().cluster.page_words);
+        self.world.deliver((self.me, node), true, hashed(("run", page, first_word, &run)), move |_, n| {
+            for (to, (value, mask)) in n.copies[page.index() * words + first_word..].iter().zip(run) {
+                diff::merge(to, value, mask);
+            }
+        });
+    }
+    async fn interrupt(&self, node: NodeId, why: Interrupt) {
+        self.world.deliver((self.me, node), true, hashed(("interrupt", why as u8)), move |world, n| {
+            let name = match why {
+                Interrupt::Page => "page",
+                Interrupt::Diff => "diff",
+                Interrupt::Lock => "lock",
+                Interrupt::Notices => "notices",
+            };
+            *n.interrupts.borrow_mut().entry(name).or_default() += 1;
+            let host = Sim { world: world.clone(), me: node, thread: 0 };
+            world.spawn(node, async move { serve::serve(&host).await });
+            world.ring(node);
+        });
+    }
+
+    fn bell(&self) -> u64 {
+        self.node().bell.get()
+    }
+    fn ring(&self) {
+        self.world.ring(self.me);
+    }
+    async fn until_rung(&self, seen: u64) {
+        if self.bell() != seen {
+            return;
+        }
+        let task = self.world.current.get();
+        self.node().waiting.borrow_mut().push(task);
+        let is_over = Rc::new(Cell::new(false));
+        if !self.world.is_explored {
+            let (limit, over) = (20 * self.world.delay + self.world.below(self.world.delay), is_over.clone());
+            let act = move |world: &Rc<World>| {
+                if !over.get() {
+                    world.ready.borrow_mut().push(task);
+                }
+            };
+            self.world.after(limit, 0, Box::new(act));
+        }
+        // Ready at the next poll, whoever asks for it.
+        let mut is_polled = false;
+        std::future::poll_fn(move |_| {
+            is_over.set(is_polled);
+            if std::mem::replace(&mut is_polled, true) { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+
+    async fn serve(&self) {
+        serve::serve(self).await;
+    }
+    async fn scan(&self) {
+        serve::scan(self).await;
+    }
+
+    fn count(&self, what: Count, times: u64) {
+        *self.node().counts.borrow_mut().entry(format!("{what:?}")).or_default() += times;
+    }
+}

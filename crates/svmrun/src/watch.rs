@@ -40,8 +40,7 @@ impl Supervised for Nodes<'_> {
         let node = self.memory.processes().find(|(_, process)| *process == pid).map(|(node, _)| node);
         // The end of node 0 is that of the program.
         let node = node.filter(|node| *node > 0 && self.memory.end(*node) != NodeEnd::Told);
-        // When the program dies, the other nodes die with it.
-        let is_first = self.lost.borrow().is_none() && process::alive(self.main);
+        let is_first = self.lost.borrow().is_none();
         if let Some(node) = node.filter(|_| is_first) {
             self.lost.replace(Some((node, pid)));
         }
@@ -52,27 +51,34 @@ impl Supervised for Nodes<'_> {
 pub(crate) fn watch(main: u32, memory: &Memory, clock: std::sync::Arc<dyn homenode_host::clock::Clock>) -> Ended {
     let nodes = Nodes { memory, main, over: RefCell::default(), lost: RefCell::default() };
     let mut supervisor = Supervisor::new(main, clock);
-    let mut outcome = None;
-    while outcome.is_none() {
-        outcome = supervisor.look(&nodes);
-        if nodes.lost.borrow().is_some() || !process::alive(main) {
+    // Nodes die with the program, and may be seen dead before it is: only what it survives for a moment is a node's own end.
+    let (mut survived, mut killed) = (false, false);
+    let outcome = loop {
+        if let Some(outcome) = supervisor.look(&nodes) {
+            break outcome;
+        }
+        let lost = nodes.lost.borrow().is_some();
+        if !process::alive(main) {
             // What is left of the cluster cannot go on.
             process::signal_group(main, SIGKILL);
+        } else if lost && survived {
+            killed = true;
+            process::signal_group(main, SIGKILL);
         }
-        if outcome.is_none() {
-            supervisor.wait(LOOK);
-        }
-    }
-    ended(&nodes, &outcome.unwrap_or_default())
+        survived = lost;
+        supervisor.wait(LOOK);
+    };
+    ended(&nodes, &outcome, killed)
 }
 
-fn ended(nodes: &Nodes<'_>, outcome: &Outcome) -> Ended {
+/// What came of it; `killed`: the launcher ended the program, because a node was lost.
+fn ended(nodes: &Nodes<'_>, outcome: &Outcome, killed: bool) -> Ended {
     let status = outcome.status.unwrap_or(0);
     let first = nodes.memory.end(0);
     if outcome.stopped_by.is_some() {
         return Ended { status, lost: None };
     }
-    if let (Some((node, process)), NodeEnd::Unknown) = (*nodes.lost.borrow(), first) {
+    if let Some((node, process)) = nodes.lost.borrow().filter(|_| killed && first == NodeEnd::Unknown) {
         return match nodes.memory.end(node) {
             // The program called exit in a thread of that node.
             NodeEnd::Exited(status) => Ended { status: status.into(), lost: None },

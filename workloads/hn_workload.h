@@ -127,7 +127,10 @@ static inline void hn_shared_free(void *memory) {
 
 /* ---- lock, barrier ------------------------------------------------------------------------------------------ */
 
-/* Each fills cache lines of its own, so that locks never share falsely. */
+/* Under shared virtual memory locks and barriers are named by their addresses. That the library is there is asked of its functions'
+ * addresses: nothing is loaded that a recording would see.
+ *
+ * Each fills cache lines of its own, so that locks never share falsely. */
 typedef struct {
     _Alignas(2 * HN_LINE_BYTES) pthread_mutex_t mutex;
 } hn_lock;
@@ -143,19 +146,11 @@ static inline void hn_lock_init(hn_lock *l) {
 }
 
 static inline void hn_lock_acquire(hn_lock *l) {
-    if (hn_svm_threads()) {
-        homenode_lock(l);
-        return;
-    }
-    hn_check(pthread_mutex_lock(&l->mutex), "pthread_mutex_lock");
+    hn_check(homenode_lock ? (homenode_lock(l), 0) : pthread_mutex_lock(&l->mutex), "pthread_mutex_lock");
 }
 
 static inline void hn_lock_release(hn_lock *l) {
-    if (hn_svm_threads()) {
-        homenode_unlock(l);
-        return;
-    }
-    hn_check(pthread_mutex_unlock(&l->mutex), "pthread_mutex_unlock");
+    hn_check(homenode_unlock ? (homenode_unlock(l), 0) : pthread_mutex_unlock(&l->mutex), "pthread_mutex_unlock");
 }
 
 static inline void hn_barrier_init(hn_barrier *b, unsigned threads) {

@@ -77,7 +77,7 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
         threads_per_node: job.threads,
         page_bytes: job.page_bytes,
         heap_used_bytes: memory.allocated(),
-        notes: notes(usize::from(job.nodes), nodes.len()),
+        notes: notes(usize::from(job.nodes), nodes.len(), memory.allocated()),
         nodes,
     })
 }
@@ -91,7 +91,16 @@ fn not_loaded(request: &SvmRequest, status: i32) -> Failure {
     ))
 }
 
-fn notes(wanted: usize, began: usize) -> Vec<String> {
-    let alone = "the program created no thread with homenode_create, so it ran alone on node 0".to_owned();
-    if wanted > 1 && began == 1 { vec![alone] } else { Vec::new() }
+fn notes(wanted: usize, began: usize, heap_bytes: u64) -> Vec<String> {
+    if wanted > 1 && began == 1 {
+        return vec!["the program created no thread with homenode_create, so it ran alone on node 0".to_owned()];
+    }
+    if heap_bytes == 0 {
+        return vec![
+            "no memory of the shared heap was taken; a program compiled with `homenode cc` has a homenode_shared_alloc of its own: compile \
+             it with another compiler"
+                .to_owned(),
+        ];
+    }
+    Vec::new()
 }

@@ -101,6 +101,8 @@ fn the_programs_status_is_the_runs() {
     let doc = on(&cluster(2, 1, "genima"), program(), &["status"]).expect("it runs");
     assert_eq!((doc.exit_status, doc.status(), doc.nodes.len()), (5, 5, 1));
     assert!(doc.notes[0].contains("created no thread"), "{:?}", doc.notes);
+    let doc = on(&cluster(1, 1, "base"), program(), &["status"]).expect("it runs");
+    assert!(doc.notes[0].contains("no memory of the shared heap"), "{:?}", doc.notes);
     assert_eq!(shared(&cluster(2, 1, "genima"), &["leave"]), 9, "exit in a thread of another node");
     assert_eq!(shared(&cluster(2, 2, "base"), &["leave"]), 9);
 }

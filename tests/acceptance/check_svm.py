@@ -1,0 +1,31 @@
+"""`homenode svm run` from outside: programs of the repository on nodes, statuses, mistakes."""
+from check_bad_input import source
+from harness import check, expect, one_line
+
+STATIC = "int main(void) { return 0; }"
+
+
+@check
+def programs_verify_on_nodes(session):
+    """LU and water on 4 nodes, on the lowest and the highest step; the document counts interrupts on the lowest alone."""
+    built = session.build("gcc", only="lu water", hooks=False)
+    for name in ("lu", "water"):
+        for protocol in ("base", "genima"):
+            document = session.json("svm", "run", "-n", "4", "--protocol", protocol, "--json", "--", built / name, "-p", "4")
+            expect(document["exit_status"] == 0 and len(document["nodes"]) == 4, f"{name}, {protocol}: four nodes, verified")
+            pages = sum(c["times"] for n in document["nodes"] for c in n["interrupts"] if c["what"] in ("page", "lock", "diff"))
+            expect((pages > 0) == (protocol == "base"), f"{name}, {protocol}: {pages} interrupts")
+            print(f"  {name}, {protocol}: {document['seconds']:.2f} s, {pages} interrupts")
+
+
+@check
+def statuses_and_mistakes(session):
+    """The program's status is the command's; wrong sizes are usage, a program that cannot be a node is one line."""
+    lu = session.build("gcc", only="lu water", hooks=False) / "lu"
+    session.run("-q", "svm", "run", "-n", "2", "--", lu, "-p", "3", status=1)
+    session.run("-q", "svm", "run", "-n", "2", "--", "sh", "-c", "exit 7", status=7)
+    for words in (["-n", "0"], ["-n", "65"], ["-n", "2", "--page", "5000"], ["-n", "2", "--protocol", "mesi"]):
+        one_line(session.run("svm", "run", *words, "--", lu, status=2))
+    static = source(session, "static", STATIC, hooks=False, flags=["-static"])
+    said = one_line(session.run("svm", "run", "-n", "2", "--", static, status=1))
+    expect("linked statically" in said, said)

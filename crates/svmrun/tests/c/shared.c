@@ -159,7 +159,7 @@ static void forever(void *argument) {
             fprintf(out, "%lu\n", s->own[t]);
         fclose(out);
     }
-    meet();
+    meet(); /* nobody counts before all processes are written down */
     for (;;) {
         s->own[homenode_thread()]++;
         meet();

@@ -145,7 +145,10 @@ fn a_node_that_is_killed_takes_the_others_with_it() {
         let said = on(&cluster(3, 1, "base"), program(), &["forever", &path]).expect_err("lost").to_string();
         let (processes, killed) = killer.join().expect("it found them");
         assert!(killed.elapsed() < Duration::from_secs(5), "{:?}", killed.elapsed());
-        assert!(said.contains(&format!("node {victim} (process {})", processes[victim])), "{victim} of {processes:?}: {said}");
+        assert!(
+            said.contains(&format!("node {victim} (process {})", processes[victim])),
+            "{victim} of {processes:?}: {said}"
+        );
         assert!(!processes.iter().any(|p| homenode_sys::process::alive(*p)), "{processes:?}");
     }
 }

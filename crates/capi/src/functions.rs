@@ -1,13 +1,23 @@
 //! The functions that `include/homenode.h` declares.
-use crate::give_up;
+use crate::{give_up, site};
 use homenode_svm::threads::Returned;
+use homenode_svm::{begin_phase, end_phase};
 use homenode_svm::{heap, locks, place, threads};
-use std::ffi::{c_uint, c_void};
+use std::ffi::{CStr, c_char, c_uint, c_void};
 
 /// Memory at the same address on all nodes, zeroed, of whole pages; NULL if none is left, and a line on stderr says so.
 #[unsafe(no_mangle)]
+#[unsafe(naked)]
 pub(crate) extern "C" fn homenode_shared_alloc(bytes: usize) -> *mut c_void {
-    match heap::take(bytes as u64) {
+    // The address that the call returns to, which says who asks, becomes the second argument; all else stays as it was at the call.
+    #[cfg(target_arch = "x86_64")]
+    std::arch::naked_asm!("mov rsi, [rsp]", "jmp {}", sym alloc_for);
+    #[cfg(target_arch = "aarch64")]
+    std::arch::naked_asm!("mov x1, x30", "b {}", sym alloc_for);
+}
+
+extern "C" fn alloc_for(bytes: usize, returns_to: usize) -> *mut c_void {
+    match heap::take(bytes as u64, site::in_program(returns_to)) {
         Ok(piece) => {
             let memory = std::ptr::with_exposed_provenance_mut::<c_void>(piece.address as usize);
             if piece.used {
@@ -71,6 +81,25 @@ pub(crate) extern "C" fn homenode_unlock(name: *mut c_void) {
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn homenode_barrier(name: *mut c_void, threads: c_uint) {
     locks::wait(name.addr() as u64, threads).unwrap_or_else(|why| give_up(&why));
+}
+
+/// A phase of this name begins in the calling thread.
+///
+/// # Safety
+/// `name` is NULL or a text that ends with 0.
+// SAFETY: nothing but reading the name needs what the caller promises.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn homenode_phase_begin(name: *const c_char) {
+    if !name.is_null() {
+        // SAFETY: the caller gives a text, which is not kept.
+        begin_phase(unsafe { CStr::from_ptr(name) }.to_bytes());
+    }
+}
+
+/// The innermost phase of the calling thread ends. Its name is for readers.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn homenode_phase_end(_name: *const c_char) {
+    end_phase();
 }
 
 /// Nodes of the cluster; 0 without shared virtual memory.

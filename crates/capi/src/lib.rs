@@ -6,11 +6,12 @@
 //! **Invariant:** without the launcher's environment variable it does nothing at all, and what it stands in front of passes every call
 //! on; programs that the program starts are not affected. A panic aborts, as it must not go through C.
 //!
-//! Reading order: `begin`, `functions`, `calls`.
+//! Reading order: `begin`, `functions`, `site`, `calls`.
 
 mod begin;
 mod calls;
 mod functions;
+mod site;
 
 use homenode_svm::Trouble;
 

@@ -33,6 +33,8 @@ pub enum Count {
     Diff,
     /// A run of changed words in a diff.
     DiffRun,
+    /// An interval in which a home wrote a page of its own.
+    HomeWrite,
     /// A page taken from the program because another node wrote it.
     Invalidation,
     /// A message to one node that carries notices.
@@ -109,4 +111,8 @@ pub trait Host {
 
     /// Counts what happened.
     fn count(&self, what: Count, times: u64);
+    /// Counts what happened to a page.
+    fn count_at(&self, page: PageId, what: Count, times: u64);
+    /// This thread begins to look for the changes of a page and to send them, or has sent them.
+    fn diffing(&self, begins: bool);
 }

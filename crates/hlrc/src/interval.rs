@@ -46,6 +46,7 @@ async fn flush<H: Host>(host: &H, pages: Range<u32>) {
             let home = tables.page(page, |s| s.home).unwrap_or(cluster.me);
             let stamp = if cluster.alone { 0 } else { Vector::applied(host).get(cluster.me) + 1 };
             if home == cluster.me {
+                host.count_at(page, Count::HomeWrite, u64::from(!cluster.alone));
                 host.region()[host.layout().stamps(page) + cluster.me.index()].store(stamp, Ordering::Release);
             } else {
                 diff(host, page, home, stamp).await;
@@ -97,7 +98,7 @@ fn sent<H: Host>(host: &H, page: PageId, s: &mut PageState) {
         host.tables().stales().fetch_sub(1, Ordering::AcqRel);
         s.access = Access::None;
         host.allow(page.0..page.0 + 1, Access::None);
-        host.count(Count::Invalidation, 1);
+        host.count_at(page, Count::Invalidation, 1);
     }
 }
 
@@ -109,11 +110,13 @@ fn allow<H: Host>(host: &H, reading: &Range<u32>) {
 
 /// Brings the changes of a page, which nobody here may write meanwhile, to its home.
 async fn diff<H: Host>(host: &H, page: PageId, home: NodeId, stamp: u64) {
-    host.count(Count::Diff, 1);
+    host.count_at(page, Count::Diff, 1);
+    host.diffing(true);
     match host.cluster().step.diffs {
         Diffs::Deposited => deposit(host, page, home, stamp).await,
         Diffs::Sent => send(host, page, home, stamp).await,
     }
+    host.diffing(false);
 }
 
 async fn deposit<H: Host>(host: &H, page: PageId, home: NodeId, stamp: u64) {
@@ -126,7 +129,7 @@ async fn deposit<H: Host>(host: &H, page: PageId, home: NodeId, stamp: u64) {
     while run.find(host.copy(page), host.twin(page), from) {
         from = run.end();
         host.put_run(home, page, run.first, run.words()).await;
-        host.count(Count::DiffRun, 1);
+        host.count_at(page, Count::DiffRun, 1);
     }
     if stamp > 0 && !stamp_too_early {
         host.put(home, word, &[stamp]).await;
@@ -140,7 +143,7 @@ async fn send<H: Host>(host: &H, page: PageId, home: NodeId, stamp: u64) {
     while run.find(host.copy(page), host.twin(page), from) {
         from = run.end();
         words += packed(&run).length();
-        host.count(Count::DiffRun, 1);
+        host.count_at(page, Count::DiffRun, 1);
     }
     let mut room = Room::take(host, home, Kind::Diff, words).await;
     room.put(host, &[page.0.into(), stamp]).await;

@@ -92,7 +92,7 @@ fn give_up_run<H: Host>(host: &H, writer: NodeId, pages: Range<u32>, number: u64
     let lose = |lost: &Range<u32>| {
         if !lost.is_empty() {
             host.allow(lost.clone(), Access::None);
-            host.count(Count::Invalidation, u64::from(lost.end - lost.start));
+            lost.clone().for_each(|page| host.count_at(PageId(page), Count::Invalidation, 1));
         }
     };
     for page in pages.clone() {

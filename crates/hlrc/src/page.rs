@@ -81,7 +81,7 @@ fn open<H: Host>(host: &H, page: PageId, s: &mut PageState, write: bool) {
             for (twin, word) in host.twin(page).iter().zip(host.copy(page)) {
                 twin.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
             }
-            host.count(Count::Twin, 1);
+            host.count_at(page, Count::Twin, 1);
         }
         s.dirty = true;
         if !s.listed {
@@ -114,7 +114,7 @@ async fn fetch<H: Host>(host: &H, page: PageId, home: NodeId, write: bool) {
             Pages::Fetched => read(host, page, home, &wanted).await,
             Pages::Requested => request(host, page, home, &wanted).await,
         }
-        host.count(Count::Fetch, 1);
+        host.count_at(page, Count::Fetch, 1);
         // A notice that came meanwhile asks for more. It is noted under the page's lock.
         let is_good = host.tables().page(page, |s| {
             let is_good = wanted.covers(&needed(host, page)) || !holds(Rule::NoticeDuringFetch);

@@ -3,6 +3,7 @@ use crate::block_on::block_on;
 use crate::current::announced;
 use crate::me;
 use crate::node::Node;
+use crate::phases;
 use crate::shared::{END, EXITED, PROCESS, STATUS};
 use crate::transports::Transport;
 use homenode_base::NodeId;
@@ -30,6 +31,7 @@ pub fn exited(status: i32) {
 
 /// Notes how long the calling thread has been one.
 pub(crate) fn count_life(node: &Node) {
+    phases::end_thread(node);
     let nanoseconds = u64::try_from(me::age().as_nanos()).unwrap_or(u64::MAX);
     node.thread_words().life().fetch_add(nanoseconds, Ordering::Relaxed);
 }

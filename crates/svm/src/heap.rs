@@ -2,7 +2,7 @@
 //! size.
 use crate::block_on::block_on;
 use crate::current::{here, node};
-use crate::mapped::ADDRESS;
+pub use crate::mapped::ADDRESS;
 use crate::node::Node;
 use crate::shared::{ALLOCATED, Class};
 use crate::trouble::Trouble;
@@ -31,11 +31,11 @@ pub fn range() -> Range<u64> {
     node().map_or(0..0, |node| ADDRESS..ADDRESS + node.job.heap_bytes)
 }
 
-/// Takes a piece of at least so many bytes.
+/// Takes a piece of at least so many bytes. `site`: who asks, as an offset in the program's file; 0 if that is not known.
 ///
 /// # Errors
 /// The heap is full.
-pub fn take(bytes: u64) -> Result<Piece, Trouble> {
+pub fn take(bytes: u64, site: u64) -> Result<Piece, Trouble> {
     let node = here()?;
     let _inside = node.enter(Class::Other);
     let page = node.job.page_bytes;
@@ -56,6 +56,7 @@ pub fn take(bytes: u64) -> Result<Piece, Trouble> {
         };
         let found = block_on(node.compare_swap(KEEPER, word, before, end));
         if found == before {
+            node.profile().add_piece(ADDRESS + before, bytes, site);
             return Ok(Piece { address: ADDRESS + before, bytes, used: false });
         }
         before = found;

@@ -1,6 +1,6 @@
 //! What the protocol stands on, on a real node.
 use crate::node::Node;
-use crate::shared::{BELL, Kind};
+use crate::shared::{Across, BELL, Kind};
 use crate::transports::Transport;
 use crate::{bell, me};
 use homenode_base::NodeId;
@@ -105,5 +105,17 @@ impl Host for Node {
 
     fn count(&self, what: Count, times: u64) {
         self.shared().count(what).fetch_add(times, Ordering::Relaxed);
+        if what == Count::LockRemote {
+            me::lock_came();
+        }
+    }
+    fn count_at(&self, page: PageId, what: Count, times: u64) {
+        self.count(what, times);
+        self.profile().count_at(page, what, times);
+    }
+    fn diffing(&self, begins: bool) {
+        if let Some(since) = me::diffing(begins) {
+            self.spent(Across::Diff, since);
+        }
     }
 }

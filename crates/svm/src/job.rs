@@ -1,5 +1,5 @@
 //! A job: what the launcher tells the program in one environment variable.
-use crate::shared;
+use crate::profile::Profile;
 use crate::transports::{self, Stopped};
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Homes};
@@ -62,8 +62,9 @@ impl Job {
             log: LOG,
             inbox: INBOX,
             slots: SLOTS,
-            extra: shared::words(self.threads),
+            extra: 0,
         };
+        cluster.extra = u32::try_from(Profile::words(&cluster)).unwrap_or(u32::MAX);
         cluster.inbox = INBOX.max(cluster.least_inbox().next_power_of_two());
         cluster
     }

@@ -7,8 +7,8 @@
 //! **Invariant:** what runs in handlers of signals neither allocates nor takes a lock that the program may hold; a thread that is
 //! inside is not interrupted, and serves what it was asked for meanwhile before it leaves.
 //!
-//! Reading order: [`job`] (what the launcher says), [`shared`] (what nodes tell each other), [`transports`], `node`, `host` (the
-//! protocol's ground), `entry` (who is inside), `border`, `process`, `end`, [`threads`], [`locks`], [`heap`].
+//! Reading order: [`job`] (what the launcher says), [`shared`] (what nodes tell each other), [`profile`] (what they count), [`transports`], `node`, `host` (the
+//! protocol's ground), `entry` (who is inside), `border`, `process`, `end`, [`threads`], [`locks`], [`heap`], `phases`.
 //!
 //! ```
 //! use homenode_svm::{heap, job::Job, locks};
@@ -33,7 +33,9 @@ pub mod locks;
 mod mapped;
 mod me;
 mod node;
+mod phases;
 mod process;
+pub mod profile;
 pub mod shared;
 pub mod threads;
 pub mod transports;
@@ -41,6 +43,7 @@ mod trouble;
 
 pub use border::Border;
 pub use end::exited;
+pub use phases::{begin_phase, end_phase};
 pub use process::start;
 pub use trouble::Trouble;
 

@@ -1,10 +1,13 @@
 //! Locks and barriers of the program.
 use crate::block_on::block_on;
 use crate::current::here;
+use crate::me;
 use crate::node::Node;
 use crate::shared::Class;
 use crate::trouble::Trouble;
 use homenode_hlrc::{barrier, lock, slots};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 /// Takes the lock that has this address as its name.
 ///
@@ -14,7 +17,13 @@ pub fn acquire(name: u64) -> Result<(), Trouble> {
     let node = here()?;
     let _inside = node.enter(Class::Lock);
     let slot = slot(node, "homenode_lock", name)?;
+    let since = Instant::now();
+    me::has_lock_come();
     block_on(lock::acquire(node, slot));
+    let words = node.profile().slot(slot);
+    words[0].fetch_add(1, Ordering::Relaxed);
+    words[1].fetch_add(u64::from(me::has_lock_come()), Ordering::Relaxed);
+    count_wait(&words[2], since);
     Ok(())
 }
 
@@ -49,8 +58,16 @@ pub fn wait(name: u64, threads: u32) -> Result<(), Trouble> {
     }
     let _inside = node.enter(Class::Barrier);
     let slot = slot(node, "homenode_barrier", name)?;
+    let since = Instant::now();
     block_on(barrier::wait(node, slot));
+    let words = node.profile().slot(slot);
+    words[3].fetch_add(1, Ordering::Relaxed);
+    count_wait(&words[2], since);
     Ok(())
+}
+
+fn count_wait(word: &AtomicU64, since: Instant) {
+    word.fetch_add(u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
 }
 
 fn slot(node: &Node, function: &str, name: u64) -> Result<u32, Trouble> {

@@ -8,7 +8,7 @@ use std::io;
 use std::sync::Mutex;
 
 /// Where the heap lies in every node: far from what the system chooses by itself.
-pub(crate) const ADDRESS: u64 = 0x2000_0000_0000;
+pub const ADDRESS: u64 = 0x2000_0000_0000;
 /// Memory that was given back in this process: addresses by size in bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Freed(pub(crate) Mutex<BTreeMap<u64, Vec<u64>>>);

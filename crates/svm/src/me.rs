@@ -15,6 +15,8 @@ struct Me {
     depth: Cell<u32>,
     sleep: Cell<Duration>,
     began: Cell<Option<Instant>>,
+    diffing: Cell<Option<Instant>>,
+    came: Cell<bool>,
 }
 
 thread_local! {
@@ -25,6 +27,8 @@ thread_local! {
             depth: Cell::new(0),
             sleep: Cell::new(SLEEP_LEAST),
             began: Cell::new(None),
+            diffing: Cell::new(None),
+            came: Cell::new(false),
         }
     };
 }
@@ -90,4 +94,19 @@ pub(crate) fn sleep() -> Duration {
 /// After a sleep: a longer one next time if nothing happened.
 pub(crate) fn slept(in_vain: bool) {
     ME.with(|me| me.sleep.set(if in_vain { (me.sleep.get() * 2).min(SLEEP_MOST) } else { SLEEP_LEAST }));
+}
+
+/// The calling thread begins a diff, or ends one: when that began.
+pub(crate) fn diffing(begins: bool) -> Option<Instant> {
+    ME.with(|me| me.diffing.replace(begins.then(Instant::now)))
+}
+
+/// The lock that the calling thread takes came from another node.
+pub(crate) fn lock_came() {
+    ME.with(|me| me.came.set(true));
+}
+
+/// Whether one came since this was asked last.
+pub(crate) fn has_lock_come() -> bool {
+    ME.with(|me| me.came.replace(false))
 }

@@ -3,7 +3,8 @@ use crate::border::die;
 use crate::job::Job;
 use crate::mapped::{self, Freed};
 use crate::me;
-use crate::shared::{self, Shared, Thread};
+use crate::profile::Profile;
+use crate::shared::{self, Across, Shared, Thread};
 use crate::transports::{Files, Opening, Wire};
 use crate::trouble::Trouble;
 use homenode_base::NodeId;
@@ -15,6 +16,7 @@ use homenode_sys::views::{Allowed, Views};
 use homenode_sys::words::Words;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Instant;
 
 /// Step while there is one node only: nothing in it needs another processor.
 const STEP_ALONE: &str = "nil";
@@ -96,6 +98,10 @@ impl Node {
     pub(crate) fn shared(&self) -> Shared<'_> {
         Shared::of(&self.region, self.layout.extra())
     }
+    /// What this node counts of pages, locks and phases.
+    pub(crate) fn profile(&self) -> Profile<'_> {
+        Profile::of(&self.region, &self.together, &self.layout)
+    }
     /// Index of such a word in a region.
     pub(crate) fn word(&self, word: usize) -> usize {
         self.layout.extra() + word
@@ -115,10 +121,18 @@ impl Node {
             Access::Read => Allowed::Reading,
             Access::Write => Allowed::Writing,
         };
-        if let Err(e) = self.heap.allow(pages.start, pages.end - pages.start, allowed) {
+        let since = Instant::now();
+        let done = self.heap.allow(pages.start, pages.end - pages.start, allowed);
+        self.spent(Across::Protect, since);
+        if let Err(e) = done {
             let why = self.heap.why(&e).map_or_else(String::new, |why| format!(" ({why})"));
             die(&format!("cannot protect pages {} to {} of the heap: {e}{why}", pages.start, pages.end));
         }
+    }
+    /// Counts the time that the calling thread needed for something.
+    pub(crate) fn spent(&self, work: Across, since: Instant) {
+        let nanoseconds = u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.thread_words().across(work).fetch_add(nanoseconds, Ordering::Relaxed);
     }
     /// Adds to a counter that several threads may count with.
     pub(crate) fn sent(&self, kind: shared::Kind, bytes: usize) {

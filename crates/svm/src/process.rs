@@ -6,6 +6,7 @@ use crate::job::Job;
 use crate::mapped::ADDRESS;
 use crate::me;
 use crate::node::Node;
+use crate::phases;
 use crate::shared::{Class, EXITED, STATUS};
 use crate::transports::Files;
 use crate::trouble::Trouble;
@@ -28,6 +29,7 @@ pub fn start(job: Job, files: Files, functions: Border) -> Result<(), Trouble> {
     trap::on_trap(trapped, Some(interrupt::signal())).map_err(failed)?;
     interrupt::on_interrupt(interrupted).map_err(failed)?;
     me::become_thread(0, fork::thread_id());
+    phases::begin_thread(first);
     drop(first.enter(Class::Other));
     Ok(())
 }

@@ -28,7 +28,7 @@ const INTERRUPTS: usize = 11;
 /// Signals really sent to this node's threads.
 pub const SIGNALS: usize = INTERRUPTS + 4;
 const COUNTS: usize = SIGNALS + 1;
-const MESSAGES: usize = COUNTS + 11;
+const MESSAGES: usize = COUNTS + COUNTED.len();
 const THREADS: usize = MESSAGES + 2 * Kind::ALL.len();
 
 /// Set in [`STATUS`] when the program ended there; its status is below.
@@ -37,11 +37,11 @@ pub const EXITED: u64 = 1 << 32;
 pub const TOLD: u64 = 1 << 33;
 
 /// Words a thread: those of [`Thread`].
-const THREAD_WORDS: usize = 4 + 2 + 1 + Class::ALL.len();
+const THREAD_WORDS: usize = 4 + 2 + 1 + Class::ALL.len() + Across::ALL.len();
 
 /// Words for so many threads.
-pub const fn words(threads: u16) -> u32 {
-    (THREADS + threads as usize * THREAD_WORDS) as u32
+pub const fn words(threads: u16) -> usize {
+    THREADS + threads as usize * THREAD_WORDS
 }
 
 /// What a message of the transport is.
@@ -97,6 +97,20 @@ impl Class {
     pub const ALL: [Class; 5] = [Class::Data, Class::Lock, Class::Barrier, Class::Serving, Class::Other];
 }
 
+/// Work that is part of several classes of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Across {
+    /// Changing what the program may do to pages.
+    Protect,
+    /// Looking for changes and sending them.
+    Diff,
+}
+
+impl Across {
+    /// All, in the order of their words.
+    pub const ALL: [Across; 2] = [Across::Protect, Across::Diff];
+}
+
 /// What a thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
@@ -109,12 +123,13 @@ pub enum Doing {
 }
 
 /// Counters of [`Count`] in order, with their names in reports.
-pub const COUNTED: [(Count, &str); 11] = [
+pub const COUNTED: [(Count, &str); 12] = [
     (Count::Fetch, "pages fetched"),
     (Count::FetchRetry, "fetches repeated"),
     (Count::Twin, "twins"),
     (Count::Diff, "diffs"),
     (Count::DiffRun, "runs in diffs"),
+    (Count::HomeWrite, "home writes"),
     (Count::Invalidation, "invalidations"),
     (Count::NoticeMessage, "notice messages"),
     (Count::Notice, "notices"),
@@ -200,6 +215,10 @@ impl<'r> Thread<'r> {
     pub fn time(self, class: Class) -> &'r AtomicU64 {
         &self.0[7 + class as usize]
     }
+    /// Nanoseconds for this, whatever class they are of.
+    pub fn across(self, work: Across) -> &'r AtomicU64 {
+        &self.0[7 + Class::ALL.len() + work as usize]
+    }
 }
 
 #[cfg(test)]
@@ -225,6 +244,7 @@ mod tests {
             thread.record().into_iter().for_each(&mut take);
             [thread.faults(false), thread.faults(true), thread.life()].into_iter().for_each(&mut take);
             Class::ALL.iter().for_each(|c| take(thread.time(*c)));
+            Across::ALL.iter().for_each(|a| take(thread.across(*a)));
         }
         assert_eq!(seen.len(), words.len());
         let record = shared.thread(2).record()[0];

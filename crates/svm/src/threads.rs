@@ -9,7 +9,7 @@ use crate::process::become_forked;
 use crate::shared::{CALLS, CREATED, Class, DONE, Doing, END, PROCESS, STATUS, TOLD, Thread};
 use crate::transports::Transport;
 use crate::trouble::Trouble;
-use crate::{bell, me};
+use crate::{bell, me, phases};
 use homenode_base::NodeId;
 use homenode_hlrc::host::Host;
 use homenode_hlrc::{serve, team};
@@ -168,6 +168,7 @@ fn spawn(node: &'static Node, thread: u16, start: u64, argument: u64) -> Result<
 
 fn run(node: &'static Node, thread: u16, start: u64, argument: u64) {
     me::become_thread(thread, fork::thread_id());
+    phases::begin_thread(node);
     let inside = node.enter(Class::Other);
     block_on(team::take(node));
     drop(inside);

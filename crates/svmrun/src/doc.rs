@@ -1,21 +1,17 @@
 //! What a run came to: the document of `homenode svm run`.
-use homenode_hlrc::cluster::Layout;
-use homenode_svm::job::Job;
-use homenode_svm::shared::{COUNTED, Class, INTERRUPTED, Kind, SIGNALS, Shared};
-use homenode_sys::words::Words;
 use schemars::JsonSchema;
-use serde::Serialize;
-use std::sync::atomic::{AtomicU64, Ordering};
+use serde::{Deserialize, Serialize};
 
 /// Identifier of these documents, described by `docs/schema/svm-run.json`.
 pub(crate) const SCHEMA: &str = "https://github.com/homenode/homenode/schema/svm-run-1";
 
 /// A program that ran on nodes that share their memory by a protocol.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct SvmDoc {
     /// Identifier of this kind of document, described by `docs/schema/svm-run.json`.
     #[schemars(extend("const" = SCHEMA))]
-    pub schema: &'static str,
+    pub schema: String,
     /// The command that was run.
     pub command: Vec<String>,
     /// Exit status of the program; negative = killed by that signal.
@@ -23,9 +19,9 @@ pub struct SvmDoc {
     /// Seconds from the start to the end.
     pub seconds: f64,
     /// Step of the ladder.
-    pub protocol: &'static str,
+    pub protocol: String,
     /// Transport.
-    pub transport: &'static str,
+    pub transport: String,
     /// Threads a node.
     pub threads_per_node: u16,
     /// Bytes of a page.
@@ -34,12 +30,21 @@ pub struct SvmDoc {
     pub heap_used_bytes: u64,
     /// Nodes; only the first one if the program created no thread.
     pub nodes: Vec<NodeDoc>,
+    /// Phases of the program, in the order in which they first began; what is outside of all, without a name, comes first.
+    pub phases: Vec<PhaseDoc>,
+    /// Shared memory that the program took, in that order; at most 1024 pieces a node.
+    pub objects: Vec<ObjectDoc>,
+    /// Pages that were fetched or changed most, at most 64.
+    pub pages: Vec<PageDoc>,
+    /// Locks and barriers that were waited for longest, at most 64.
+    pub locks: Vec<LockDoc>,
     /// What a reader should know, in sentences.
     pub notes: Vec<String>,
 }
 
 /// What a node did.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct NodeDoc {
     /// Number.
     pub node: u16,
@@ -58,19 +63,21 @@ pub struct NodeDoc {
 }
 
 /// A thing and how often.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Counted {
     /// In words.
-    pub what: &'static str,
+    pub what: String,
     /// How often.
     pub times: u64,
 }
 
 /// Messages of a kind.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Messages {
     /// In words.
-    pub kind: &'static str,
+    pub kind: String,
     /// How many.
     pub messages: u64,
     /// Bytes of data in them, without heads.
@@ -78,7 +85,8 @@ pub struct Messages {
 }
 
 /// What a thread did with its time.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ThreadDoc {
     /// Number in the cluster.
     pub thread: u32,
@@ -100,6 +108,90 @@ pub struct ThreadDoc {
     pub serving_seconds: f64,
     /// Seconds for creating and joining threads, and for memory.
     pub other_seconds: f64,
+    /// Of all these, seconds for changing what the program may do to pages.
+    pub protect_seconds: f64,
+    /// Of all these, seconds for looking for changes and sending them.
+    pub diff_seconds: f64,
+}
+
+/// A phase: what threads spent while it was the innermost one.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PhaseDoc {
+    /// Name; empty for what is outside of all phases.
+    pub name: String,
+    /// Times that threads entered it.
+    pub entered: u64,
+    /// Threads that were in it; their seconds and faults are those of the phase.
+    pub threads: Vec<ThreadDoc>,
+}
+
+/// A piece of shared memory.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ObjectDoc {
+    /// Who asked for it: file and line, or function; empty if that is not known.
+    pub site: String,
+    /// Address.
+    pub address: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// What happened to its pages.
+    pub traffic: TrafficDoc,
+}
+
+/// What happened to pages.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TrafficDoc {
+    /// Pages fetched, by node.
+    pub fetches: Vec<u64>,
+    /// Intervals in which a page was written, by node: a diff each, but at its home.
+    pub writes: Vec<u64>,
+    /// Runs of changed words in diffs.
+    pub runs: u64,
+    /// Invalidations.
+    pub invalidations: u64,
+    /// Of the fetches, those of pages of which no node made nine of ten writes.
+    pub fetches_of_shared_writes: u64,
+    /// Of the fetches, those of pages of which one node did, which is not their home.
+    pub fetches_of_remote_writes: u64,
+}
+
+/// A page.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PageDoc {
+    /// Number, from the beginning of the heap.
+    pub page: u32,
+    /// Index of the object that it is of, if that is known.
+    pub object: Option<u32>,
+    /// Bytes from the object's beginning, or from that of the heap.
+    pub offset: u64,
+    /// Home; unknown if no node touched it.
+    pub home: Option<u16>,
+    /// What happened to it.
+    pub traffic: TrafficDoc,
+}
+
+/// A lock or a barrier.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LockDoc {
+    /// Its name, an address.
+    pub name: u64,
+    /// Index of the object that the address is in, if it is in shared memory and that is known.
+    pub object: Option<u32>,
+    /// Bytes from that object's beginning.
+    pub offset: u64,
+    /// Times that a thread took the lock.
+    pub taken: u64,
+    /// Of these, times that it came from another node.
+    pub remote: u64,
+    /// Times that a thread came to the barrier of this name.
+    pub barriers: u64,
+    /// Seconds until threads had the lock, or left the barrier, all threads together.
+    pub wait_seconds: f64,
 }
 
 impl SvmDoc {
@@ -114,63 +206,4 @@ impl SvmDoc {
             status => u8::try_from(status).unwrap_or(1),
         }
     }
-}
-
-/// What nodes say of themselves in their regions.
-pub(crate) fn nodes(job: &Job, layout: &Layout, regions: &[Words]) -> Vec<NodeDoc> {
-    let began = |region: &&Words| process(region, layout) != 0;
-    let numbered = (0..).zip(regions.iter().take_while(began));
-    numbered
-        .map(|(node, region)| node_doc(node, job, Shared::of(region, layout.extra()), process(region, layout)))
-        .collect()
-}
-
-/// Process of a node; 0 before it has begun.
-pub(crate) fn process(region: &[AtomicU64], layout: &Layout) -> u32 {
-    load(Shared::of(region, layout.extra()).word(homenode_svm::shared::PROCESS)) as u32
-}
-
-fn load(word: &AtomicU64) -> u64 {
-    word.load(Ordering::Acquire)
-}
-
-fn node_doc(node: u16, job: &Job, words: Shared<'_>, pid: u32) -> NodeDoc {
-    let messages = |kind: &Kind| {
-        let (messages, bytes) = words.messages(*kind);
-        Messages { kind: kind.name(), messages: load(messages), bytes: load(bytes) }
-    };
-    let threads = (0..job.threads).filter_map(|t| thread_doc(u32::from(node) * u32::from(job.threads), t, words));
-    NodeDoc {
-        node,
-        pid,
-        threads: threads.collect(),
-        counts: COUNTED.iter().map(|(c, what)| Counted { what, times: load(words.count(*c)) }).collect(),
-        interrupts: INTERRUPTED.iter().map(|(i, what)| Counted { what, times: load(words.interrupts(*i)) }).collect(),
-        signals: load(words.word(SIGNALS)),
-        messages: Kind::ALL.iter().map(messages).collect(),
-    }
-}
-
-/// What a thread did; `None` if it never ran.
-fn thread_doc(first: u32, number: u16, words: Shared<'_>) -> Option<ThreadDoc> {
-    let thread = words.thread(number);
-    if thread.doing().0 == 0 {
-        return None;
-    }
-    let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
-    let of = |class| load(thread.time(class));
-    let life = load(thread.life());
-    let inside: u64 = Class::ALL.into_iter().map(of).fold(0, u64::saturating_add);
-    Some(ThreadDoc {
-        thread: first + u32::from(number),
-        read_faults: load(thread.faults(false)),
-        write_faults: load(thread.faults(true)),
-        seconds: seconds(life),
-        compute_seconds: seconds(life.saturating_sub(inside)),
-        data_seconds: seconds(of(Class::Data)),
-        lock_seconds: seconds(of(Class::Lock)),
-        barrier_seconds: seconds(of(Class::Barrier)),
-        serving_seconds: seconds(of(Class::Serving)),
-        other_seconds: seconds(of(Class::Other)),
-    })
 }

@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** when the command returns, no process of the cluster is left; a node that ended before its time is named.
 //!
-//! Reading order: `options`, `memory`, `library`, `watch`, [`doc`], `text`; then [`run`].
+//! Reading order: `options`, `memory`, `library`, `watch`, [`doc`], `collect`, `sites`, `text`; then [`run`]; `advice`, [`report`].
 //!
 //! ```
 //! use homenode_command::Class;
@@ -21,16 +21,23 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod advice;
+mod collect;
 pub mod doc;
 mod library;
 mod memory;
 mod options;
+mod report;
+mod sites;
 mod text;
 mod watch;
 
+pub use advice::Advice;
 pub use doc::SvmDoc;
 pub use options::SvmRequest;
+pub use report::{SvmReport, report};
 
+use crate::collect::Regions;
 use crate::memory::Memory;
 use homenode_command::Failure;
 use homenode_host::clock::Real;
@@ -63,21 +70,34 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
     if let Some(lost) = ended.lost {
         return Err(Failure::work(format!("{lost}; the other nodes were ended")));
     }
-    let nodes = doc::nodes(&job, &memory.layout, &memory.regions);
+    let regions = Regions::of(&job, &memory.layout, &memory.regions);
+    let nodes = regions.nodes();
     if nodes.is_empty() {
         return Err(not_loaded(request, ended.status));
     }
+    let mut notes = notes(usize::from(job.nodes), nodes.len(), memory.allocated());
+    let mut objects = sites::named(regions.objects(), &program, &mut notes);
+    match regions.forgotten() {
+        0 => {}
+        n => notes.push(format!(
+            "{n} pieces of shared memory more than a node remembers were taken: their pages have no object"
+        )),
+    }
     Ok(SvmDoc {
-        schema: doc::SCHEMA,
+        schema: doc::SCHEMA.to_owned(),
         command: request.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         exit_status: ended.status,
         seconds,
-        protocol: job.step.name,
-        transport: job.transport.name,
+        protocol: job.step.name.to_owned(),
+        transport: job.transport.name.to_owned(),
         threads_per_node: job.threads,
         page_bytes: job.page_bytes,
         heap_used_bytes: memory.allocated(),
-        notes: notes(usize::from(job.nodes), nodes.len(), memory.allocated()),
+        phases: regions.phases(),
+        pages: regions.pages(&mut objects, memory.allocated()),
+        locks: regions.locks(&objects),
+        objects,
+        notes,
         nodes,
     })
 }

@@ -1,5 +1,5 @@
 //! Memory of a cluster: a heap and a region a node, made by the launcher, which reads in the regions how the nodes are.
-use crate::doc::process;
+use crate::collect::process;
 use homenode_base::NodeId;
 use homenode_command::Failure;
 use homenode_hlrc::cluster::Layout;

@@ -2,11 +2,36 @@
 use super::values::bytes;
 use clap::{Args, Subcommand, ValueHint};
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Svm {
     /// Run a program on nodes that share their memory by a protocol.
     Run(SvmRun),
+    /// Say where the time of such a run went, and what would save some of it.
+    Report(SvmReportArgs),
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  homenode svm run -n 4 -o radix.svm -- ./radix -p 4
+  homenode svm report radix.svm
+  homenode svm report radix.svm --compare radix-local.svm
+
+Seconds a thread by class and phase, what was fetched of which object and page, which locks were
+waited for, and advice with what it saves at most. Phases are those that the program marks with
+homenode_phase_begin. Objects have names if the program was compiled with -g. With --compare, what
+the other run did without.")]
+pub(crate) struct SvmReportArgs {
+    /// Document that `homenode svm run -o` wrote.
+    #[arg(value_name = "RUN", value_hint = ValueHint::FilePath)]
+    pub(crate) run: PathBuf,
+    /// Document of another run.
+    #[arg(long, value_name = "OTHER", value_hint = ValueHint::FilePath)]
+    pub(crate) compare: Option<PathBuf>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args, Debug)]
@@ -46,6 +71,12 @@ pub(crate) struct SvmRun {
     /// Which thread of a node an interrupt stops: the first that computes, or one after the other.
     #[arg(long, value_name = "WHICH", default_value = "first", value_parser = ["first", "round-robin"])]
     pub(crate) interrupts: String,
+    /// Write the result as JSON to this file as well, for `homenode svm report`.
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace that file.
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
     /// Print the result as JSON, and nothing else on stdout: what the program prints there goes to stderr.
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,13 +1,20 @@
 //! Commands of shared virtual memory.
 use super::Done;
-use crate::args::{Svm, SvmRun};
-use homenode_command::output::Results;
+use crate::args::{Svm, SvmReportArgs, SvmRun};
+use homenode_command::output::{self, Results};
 use homenode_svmrun::SvmRequest;
 
 pub(super) fn svm(what: Svm, quiet: bool) -> Done {
     match what {
         Svm::Run(a) => run(a, quiet),
+        Svm::Report(a) => report(&a),
     }
+}
+
+fn report(a: &SvmReportArgs) -> Done {
+    let report = homenode_svmrun::report(&a.run, a.compare.as_deref())?;
+    Results::new(a.json)?.print(&if a.json { report.to_json() } else { report.to_text() })?;
+    Ok(0)
 }
 
 fn run(a: SvmRun, quiet: bool) -> Done {
@@ -22,8 +29,14 @@ fn run(a: SvmRun, quiet: bool) -> Done {
         page_bytes: a.page,
         interrupts: a.interrupts,
     };
+    if let Some(file) = &a.output {
+        output::refuse_existing(file, a.force)?;
+    }
     let mut results = Results::new(a.json)?;
     let doc = homenode_svmrun::run(&request)?;
+    if let Some(file) = &a.output {
+        output::write(file, doc.to_json().as_bytes())?;
+    }
     if a.json {
         results.print(&doc.to_json())?;
     } else if !quiet {

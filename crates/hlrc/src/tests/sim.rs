@@ -273,6 +273,10 @@ impl Host for Sim {
         serve::scan(self).await;
     }
 
+    fn count_at(&self, _: PageId, what: Count, times: u64) {
+        self.count(what, times);
+    }
+    fn diffing(&self, _: bool) {}
     fn count(&self, what: Count, times: u64) {
         *self.node().counts.borrow_mut().entry(format!("{what:?}")).or_default() += times;
     }

@@ -1,0 +1,235 @@
+//! What a run on nodes could do without: each piece of advice names what takes the time, and how much of it that is.
+use crate::collect::sum;
+use crate::doc::{LockDoc, ObjectDoc, SvmDoc, ThreadDoc};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Share of a thread's life below which nothing is said.
+const LEAST_SHARE: f64 = 0.05;
+/// Seconds of a thread's life below which nothing can be told.
+const LEAST_SECONDS: f64 = 0.01;
+/// How many times the mean a node must fetch to stand out.
+const UNEVEN: f64 = 1.5;
+/// Fetches of the node that fetches most below which unevenness says nothing.
+const FETCHES_LEAST: u64 = 64;
+
+/// What could be saved.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Advice {
+    /// What it is about.
+    pub about: About,
+    /// A sentence: what was seen, and what to do.
+    pub text: String,
+    /// Mean seconds a thread that go to it: what threads waited and the protocol did. What traps cost in the kernel counts as the
+    /// program's own work, and is not in it.
+    pub seconds: f64,
+}
+
+/// What advice is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum About {
+    /// Pages that several nodes write.
+    SharedWrites,
+    /// Pages whose one writer is not their home.
+    RemoteWrites,
+    /// Pages that others read than the one that writes them.
+    Reading,
+    /// A node that fetches more than the others.
+    UnevenFetches,
+    /// A lock.
+    Lock,
+    /// Threads that come to barriers earlier than others.
+    Imbalance,
+}
+
+/// What threads spent, a thread.
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
+pub struct Mean {
+    /// Seconds from beginning to end.
+    pub seconds: f64,
+    /// Own work.
+    pub compute: f64,
+    /// Data.
+    pub data: f64,
+    /// Locks.
+    pub lock: f64,
+    /// Barriers.
+    pub barrier: f64,
+    /// Serving other nodes.
+    pub serving: f64,
+    /// Creating and joining threads, memory.
+    pub other: f64,
+    /// Of all these: changing what the program may do to pages.
+    pub protect: f64,
+    /// Of all these: writes.
+    pub diff: f64,
+}
+
+impl Mean {
+    /// Of these threads; all zero of none.
+    pub fn of<'t>(threads: impl Iterator<Item = &'t ThreadDoc>) -> Mean {
+        let (mut sum, mut count) = (Mean::default(), 0.0_f64);
+        for t in threads {
+            count += 1.0;
+            sum.seconds += t.seconds;
+            sum.compute += t.compute_seconds;
+            sum.data += t.data_seconds;
+            sum.lock += t.lock_seconds;
+            sum.barrier += t.barrier_seconds;
+            sum.serving += t.serving_seconds;
+            sum.other += t.other_seconds;
+            sum.protect += t.protect_seconds;
+            sum.diff += t.diff_seconds;
+        }
+        let each = |seconds: f64| seconds / count.max(1.0);
+        Mean {
+            seconds: each(sum.seconds),
+            compute: each(sum.compute),
+            data: each(sum.data),
+            lock: each(sum.lock),
+            barrier: each(sum.barrier),
+            serving: each(sum.serving),
+            other: each(sum.other),
+            protect: each(sum.protect),
+            diff: each(sum.diff),
+        }
+    }
+    /// The classes of time with their names, which add up to the whole.
+    pub fn classes(&self) -> [(&'static str, f64); 6] {
+        [
+            ("compute", self.compute),
+            ("data", self.data),
+            ("lock", self.lock),
+            ("barrier", self.barrier),
+            ("serving", self.serving),
+            ("other", self.other),
+        ]
+    }
+}
+
+/// Threads of a run that are over: of others no times are known.
+pub(crate) fn finished(doc: &SvmDoc) -> impl Iterator<Item = &ThreadDoc> {
+    doc.nodes.iter().flat_map(|n| &n.threads).filter(|t| t.seconds > 0.0)
+}
+
+/// What the run could do without, the greatest saving first; and a sentence if that is nothing.
+pub(crate) fn advice(doc: &SvmDoc) -> (Vec<Advice>, Option<String>) {
+    let mean = Mean::of(finished(doc));
+    if mean.seconds < LEAST_SECONDS || doc.nodes.len() < 2 {
+        let why = format!(
+            "cannot tell what to change: {} nodes, whose threads lived {:.1} ms",
+            doc.nodes.len(),
+            mean.seconds * 1e3
+        );
+        return (Vec::new(), Some(why));
+    }
+    let mut all: Vec<Advice> = doc.objects.iter().flat_map(|o| of_object(doc, o, &mean)).collect();
+    all.extend(uneven(doc, &mean));
+    all.extend(doc.locks.iter().filter(|l| l.taken > 0).map(|l| of_lock(doc, l)));
+    all.extend(imbalance(doc, &mean));
+    all.retain(|a| a.seconds >= LEAST_SHARE * mean.seconds);
+    all.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    let nothing = all.is_empty().then(|| {
+        format!(
+            "nothing stands out: no object, lock or barrier costs a thread {:.0} % of its time",
+            100.0 * LEAST_SHARE
+        )
+    });
+    (all, nothing)
+}
+
+fn named(object: &ObjectDoc) -> String {
+    match object.site.as_str() {
+        "" => format!("the memory at {:#x}", object.address),
+        site => format!("the memory of {site} ({} bytes)", object.bytes),
+    }
+}
+
+/// Shares of the waiting for data and of the time of diffs that an object's pages have, by how they are used.
+fn of_object(doc: &SvmDoc, object: &ObjectDoc, mean: &Mean) -> Vec<Advice> {
+    let all = |of: fn(&ObjectDoc) -> u64| doc.objects.iter().map(of).fold(0, u64::saturating_add).max(1) as f64;
+    let fetches = all(|o| sum(&o.traffic.fetches));
+    let traffic = &object.traffic;
+    let diffs = traffic.runs as f64 / all(|o| o.traffic.runs) * mean.diff;
+    let data = |fetched: u64| fetched as f64 / fetches * mean.data;
+    let (shared, remote) = (traffic.fetches_of_shared_writes, traffic.fetches_of_remote_writes);
+    let read = sum(&traffic.fetches).saturating_sub(shared).saturating_sub(remote);
+    let name = named(object);
+    vec![
+        Advice {
+            about: About::SharedWrites,
+            text: format!(
+                "{name}: {shared} fetches of pages that several nodes write: give each node's part \
+                 pages of its own"
+            ),
+            seconds: if shared > 0 { data(shared) + diffs } else { 0.0 },
+        },
+        Advice {
+            about: About::RemoteWrites,
+            text: format!(
+                "{name}: {remote} fetches of pages whose one writer is not their home: let the node that writes them touch them first"
+            ),
+            seconds: if remote > 0 { data(remote) + diffs } else { 0.0 },
+        },
+        Advice {
+            about: About::Reading,
+            text: format!(
+                "{name}: {read} fetches of what another node, their home, wrote: read less of it, or less often; larger pages (--page) \
+                 bring more at a time if neighbours are read"
+            ),
+            seconds: data(read),
+        },
+    ]
+}
+
+/// A node that fetches far more than the others makes them wait.
+fn uneven(doc: &SvmDoc, mean: &Mean) -> Option<Advice> {
+    let of = |node: usize| {
+        doc.objects.iter().filter_map(|o| o.traffic.fetches.get(node)).fold(0_u64, |s, n| s.saturating_add(*n))
+    };
+    let by_node: Vec<u64> = (0..doc.nodes.len()).map(of).collect();
+    let (node, most) = by_node.iter().enumerate().max_by_key(|(_, n)| **n)?;
+    let average = sum(&by_node) as f64 / by_node.len() as f64;
+    let times = *most as f64 / average.max(1.0);
+    if times < UNEVEN || *most < FETCHES_LEAST {
+        return None;
+    }
+    let own = Mean::of(doc.nodes.get(node)?.threads.iter().filter(|t| t.seconds > 0.0));
+    Some(Advice {
+        about: About::UnevenFetches,
+        text: format!(
+            "node {node} fetches {times:.1} times as many pages as the mean: share the data out, or let nodes begin in different places"
+        ),
+        seconds: (own.data * (1.0 - 1.0 / times)).min(mean.barrier + mean.lock),
+    })
+}
+
+fn of_lock(doc: &SvmDoc, lock: &LockDoc) -> Advice {
+    let threads = finished(doc).count().max(1) as f64;
+    let place = lock.object.and_then(|o| doc.objects.get(o as usize));
+    let name = place.map_or_else(|| format!("{:#x}", lock.name), |o| format!("{:#x} in {}", lock.name, named(o)));
+    Advice {
+        about: About::Lock,
+        text: format!(
+            "lock {name}: taken {} times, {} times from another node: take it less often, or use one a node or a part",
+            lock.taken, lock.remote
+        ),
+        seconds: lock.wait_seconds / threads,
+    }
+}
+
+/// Waiting at barriers for threads that have more to do.
+fn imbalance(doc: &SvmDoc, mean: &Mean) -> Option<Advice> {
+    let (thread, most) = finished(doc).map(|t| (t.thread, t.compute_seconds)).max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let average = mean.compute;
+    Some(Advice {
+        about: About::Imbalance,
+        text: format!(
+            "threads wait {:.3} s at barriers, and thread {thread} computes {most:.3} s where the mean is {average:.3} s: share the work out \
+             more evenly",
+            mean.barrier
+        ),
+        seconds: (most - average).min(mean.barrier).max(0.0),
+    })
+}

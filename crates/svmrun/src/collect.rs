@@ -1,0 +1,275 @@
+//! What nodes say of themselves in their regions, as a document.
+use crate::doc::{Counted, LockDoc, Messages, NodeDoc, ObjectDoc, PageDoc, PhaseDoc, ThreadDoc, TrafficDoc};
+use homenode_base::NodeId;
+use homenode_hlrc::cluster::{Cluster, Layout, PageId};
+use homenode_svm::heap::ADDRESS;
+use homenode_svm::job::Job;
+use homenode_svm::profile::{PHASES, Profile, TOTALS};
+use homenode_svm::shared::{Across, COUNTED, Class, INTERRUPTED, Kind, SIGNALS, Shared};
+use homenode_sys::words::Words;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Pages and locks in a document.
+const MOST: usize = 64;
+
+/// Regions of the nodes that have begun.
+pub(crate) struct Regions<'r> {
+    job: &'r Job,
+    cluster: Cluster,
+    layout: &'r Layout,
+    regions: Vec<&'r [AtomicU64]>,
+}
+
+/// Process of a node; 0 before it has begun.
+pub(crate) fn process(region: &[AtomicU64], layout: &Layout) -> u32 {
+    load(Shared::of(region, layout.extra()).word(homenode_svm::shared::PROCESS)) as u32
+}
+
+fn load(word: &AtomicU64) -> u64 {
+    word.load(Ordering::Acquire)
+}
+
+impl<'r> Regions<'r> {
+    /// The nodes that have begun.
+    pub(crate) fn of(job: &'r Job, layout: &'r Layout, regions: &'r [Words]) -> Regions<'r> {
+        let began = |region: &&'r Words| process(region, layout) != 0;
+        let regions = regions.iter().take_while(began).map(|region| &**region).collect();
+        Regions { job, cluster: job.cluster(NodeId(0), false), layout, regions }
+    }
+
+    fn profile(&self, region: &'r [AtomicU64]) -> Profile<'r> {
+        Profile::of(region, &self.cluster, self.layout)
+    }
+    fn profiles(&self) -> impl Iterator<Item = Profile<'r>> {
+        self.regions.iter().map(|region| self.profile(region))
+    }
+
+    /// The nodes.
+    pub(crate) fn nodes(&self) -> Vec<NodeDoc> {
+        (0..).zip(&self.regions).map(|(node, region)| self.node(node, region)).collect()
+    }
+
+    fn node(&self, node: u16, region: &[AtomicU64]) -> NodeDoc {
+        let words = Shared::of(region, self.layout.extra());
+        let messages = |kind: &Kind| {
+            let (messages, bytes) = words.messages(*kind);
+            Messages { kind: kind.name().to_owned(), messages: load(messages), bytes: load(bytes) }
+        };
+        let counted = |what: &str, word| Counted { what: what.to_owned(), times: load(word) };
+        let first = u32::from(node) * u32::from(self.job.threads);
+        NodeDoc {
+            node,
+            pid: process(region, self.layout),
+            threads: (0..self.job.threads).filter_map(|t| thread_doc(first, t, words)).collect(),
+            counts: COUNTED.iter().map(|(c, what)| counted(what, words.count(*c))).collect(),
+            interrupts: INTERRUPTED.iter().map(|(i, what)| counted(what, words.interrupts(*i))).collect(),
+            signals: load(words.word(SIGNALS)),
+            messages: Kind::ALL.iter().map(messages).collect(),
+        }
+    }
+
+    /// Phases by name; each node has numbers of its own for them.
+    pub(crate) fn phases(&self) -> Vec<PhaseDoc> {
+        let mut all: Vec<PhaseDoc> = vec![PhaseDoc { name: String::new(), entered: 0, threads: Vec::new() }];
+        for (node, profile) in (0..).zip(self.profiles()) {
+            for phase in 0..PHASES {
+                let Some(name) = (if phase == 0 { Some(String::new()) } else { profile.name(phase) }) else { break };
+                let at = all.iter().position(|p| p.name == name).unwrap_or_else(|| {
+                    all.push(PhaseDoc { name, entered: 0, threads: Vec::new() });
+                    all.len() - 1
+                });
+                for thread in 0..self.job.threads {
+                    let words = profile.phase_of(thread, phase);
+                    all[at].entered += load(&words[0]);
+                    let number = node * u32::from(self.job.threads) + u32::from(thread);
+                    all[at].threads.extend(phase_thread(number, words));
+                }
+            }
+        }
+        all.retain(|p| !p.threads.is_empty());
+        all
+    }
+
+    /// Pieces of memory, and where in the program's file each was asked for, in order of addresses.
+    pub(crate) fn objects(&self) -> Vec<(ObjectDoc, u64)> {
+        let pieces = self.profiles().flat_map(Profile::piece_list);
+        let mut objects: Vec<(ObjectDoc, u64)> = pieces
+            .map(|[address, bytes, site]| {
+                (ObjectDoc { site: String::new(), address, bytes, traffic: self.no_traffic() }, site)
+            })
+            .collect();
+        objects.sort_by_key(|(o, _)| o.address);
+        objects
+    }
+    /// Pieces that there was no room to remember.
+    pub(crate) fn forgotten(&self) -> u64 {
+        self.profiles().map(Profile::forgotten).sum()
+    }
+
+    fn no_traffic(&self) -> TrafficDoc {
+        TrafficDoc {
+            fetches: vec![0; self.regions.len()],
+            writes: vec![0; self.regions.len()],
+            ..TrafficDoc::default()
+        }
+    }
+
+    /// Adds what happened to each page below `used_bytes` to its object; the pages to which most happened.
+    pub(crate) fn pages(&self, objects: &mut [ObjectDoc], used_bytes: u64) -> Vec<PageDoc> {
+        let pages = u32::try_from(used_bytes / self.job.page_bytes).unwrap_or(u32::MAX).min(self.cluster.pages);
+        let mut hottest: Vec<PageDoc> = Vec::new();
+        for page in (0..pages).map(PageId) {
+            let Some(doc) = self.page(page, objects) else { continue };
+            if let Some(object) = doc.object.and_then(|o| objects.get_mut(o as usize)) {
+                add(&mut object.traffic, &doc.traffic);
+            }
+            hottest.push(doc);
+            if hottest.len() > 64 * MOST {
+                keep_hottest(&mut hottest);
+            }
+        }
+        keep_hottest(&mut hottest);
+        hottest
+    }
+
+    fn page(&self, page: PageId, objects: &[ObjectDoc]) -> Option<PageDoc> {
+        let mut traffic = self.no_traffic();
+        for (node, profile) in self.profiles().enumerate() {
+            let [fetches, invalidations, writes, runs] = profile.counts_at(page).map(u64::from);
+            (traffic.fetches[node], traffic.writes[node]) = (fetches, writes);
+            traffic.invalidations += invalidations;
+            traffic.runs += runs;
+        }
+        let happened = sum(&traffic.fetches) + sum(&traffic.writes) + traffic.invalidations;
+        let home = self.home(page);
+        if happened == 0 {
+            return None;
+        }
+        match main_writer(&traffic.writes) {
+            Writer::None => {}
+            Writer::One(writer) if Some(writer) != home => traffic.fetches_of_remote_writes = sum(&traffic.fetches),
+            Writer::One(_) => {}
+            Writer::Several => traffic.fetches_of_shared_writes = sum(&traffic.fetches),
+        }
+        let start = u64::from(page.0) * self.job.page_bytes;
+        let object = object_of(objects, ADDRESS + start);
+        let offset = object.map_or(start, |(_, offset)| offset);
+        Some(PageDoc { page: page.0, object: object.map(|(o, _)| o), offset, home, traffic })
+    }
+
+    fn home(&self, page: PageId) -> Option<u16> {
+        let fixed = self.cluster.fixed_home(page).map(|n| n.0);
+        let noted = self.regions.get(self.cluster.directory(page).index()).map(|r| load(&r[self.layout.home(page)]));
+        fixed.or_else(|| noted.and_then(|word| u16::try_from(word).ok()).and_then(|word| word.checked_sub(1)))
+    }
+    /// Locks and barriers that were waited for longest.
+    pub(crate) fn locks(&self, objects: &[ObjectDoc]) -> Vec<LockDoc> {
+        let mut all: BTreeMap<u64, [u64; 4]> = BTreeMap::new();
+        for region in &self.regions {
+            for slot in 0..self.cluster.slots {
+                let name = load(&region[self.layout.key(slot)]);
+                if name == 0 {
+                    continue;
+                }
+                let sums = all.entry(name).or_default();
+                sums.iter_mut().zip(self.profile(region).slot(slot)).for_each(|(sum, word)| *sum += load(word));
+            }
+        }
+        let mut locks: Vec<LockDoc> = all
+            .into_iter()
+            .map(|(name, [taken, remote, nanoseconds, barriers])| {
+                let object = object_of(objects, name);
+                let offset = object.map_or(0, |(_, offset)| offset);
+                let wait_seconds = nanoseconds as f64 / 1e9;
+                LockDoc { name, object: object.map(|(o, _)| o), offset, taken, remote, barriers, wait_seconds }
+            })
+            .collect();
+        locks.sort_by(|a, b| b.wait_seconds.total_cmp(&a.wait_seconds));
+        locks.truncate(MOST);
+        locks
+    }
+}
+
+/// Who writes a page.
+enum Writer {
+    None,
+    /// Nine of ten times this node.
+    One(u16),
+    Several,
+}
+
+fn main_writer(writes: &[u64]) -> Writer {
+    let most = (0..).zip(writes).max_by_key(|(_, n)| **n);
+    match most {
+        None | Some((_, 0)) => Writer::None,
+        Some((node, n)) if n.saturating_mul(10) >= sum(writes).saturating_mul(9) => Writer::One(node),
+        Some(_) => Writer::Several,
+    }
+}
+
+fn keep_hottest(pages: &mut Vec<PageDoc>) {
+    let heat = |p: &PageDoc| sum(&p.traffic.fetches) + sum(&p.traffic.writes);
+    pages.sort_by_key(|p| (std::cmp::Reverse(heat(p)), p.page));
+    pages.truncate(MOST);
+}
+
+/// Index of the object that an address is in, of objects in order of addresses, and bytes from its beginning.
+fn object_of(objects: &[ObjectDoc], address: u64) -> Option<(u32, u64)> {
+    let at = objects.partition_point(|o| o.address <= address).checked_sub(1)?;
+    let offset = address - objects[at].address;
+    (offset < objects[at].bytes).then_some((at as u32, offset))
+}
+
+fn add(to: &mut TrafficDoc, from: &TrafficDoc) {
+    to.fetches.iter_mut().zip(&from.fetches).for_each(|(to, from)| *to += from);
+    to.writes.iter_mut().zip(&from.writes).for_each(|(to, from)| *to += from);
+    to.runs += from.runs;
+    to.invalidations += from.invalidations;
+    to.fetches_of_shared_writes += from.fetches_of_shared_writes;
+    to.fetches_of_remote_writes += from.fetches_of_remote_writes;
+}
+
+pub(crate) fn sum(by_node: &[u64]) -> u64 {
+    by_node.iter().fold(0, |sum, n| sum.saturating_add(*n))
+}
+
+/// What a thread did; `None` if it never ran.
+fn thread_doc(first: u32, number: u16, words: Shared<'_>) -> Option<ThreadDoc> {
+    let thread = words.thread(number);
+    if thread.doing().0 == 0 {
+        return None;
+    }
+    let times = Class::ALL.map(|class| load(thread.time(class)));
+    let across = Across::ALL.map(|work| load(thread.across(work)));
+    let faults = [false, true].map(|write| load(thread.faults(write)));
+    Some(of_times(first + u32::from(number), load(thread.life()), times, across, faults))
+}
+
+/// What a thread did in a phase, whose words are times entered, nanoseconds and totals; `None` if it was never there.
+fn phase_thread(number: u32, words: &[AtomicU64]) -> Option<ThreadDoc> {
+    let life = load(&words[1]);
+    let [data, lock, barrier, serving, other, protect, diff, reads, writes]: [u64; TOTALS] =
+        std::array::from_fn(|at| load(&words[2 + at]));
+    let times = [data, lock, barrier, serving, other];
+    (life > 0).then(|| of_times(number, life, times, [protect, diff], [reads, writes]))
+}
+
+fn of_times(thread: u32, life: u64, times: [u64; 5], across: [u64; 2], faults: [u64; 2]) -> ThreadDoc {
+    let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
+    let [data, lock, barrier, serving, other] = times.map(seconds);
+    ThreadDoc {
+        thread,
+        read_faults: faults[0],
+        write_faults: faults[1],
+        seconds: seconds(life),
+        compute_seconds: seconds(life.saturating_sub(sum(&times))),
+        data_seconds: data,
+        lock_seconds: lock,
+        barrier_seconds: barrier,
+        serving_seconds: serving,
+        other_seconds: other,
+        protect_seconds: seconds(across[0]),
+        diff_seconds: seconds(across[1]),
+    }
+}

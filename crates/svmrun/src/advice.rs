@@ -219,14 +219,18 @@ fn of_lock(doc: &SvmDoc, lock: &LockDoc) -> Advice {
     }
 }
 
-/// Waiting at barriers for threads that have more to do.
+/// Waiting at barriers for threads that have more to do. Threads without a processor each wait for others to leave theirs, whatever they
+/// have to do.
 fn imbalance(doc: &SvmDoc, mean: &Mean) -> Option<Advice> {
+    if finished(doc).count() > doc.processors as usize {
+        return None;
+    }
     let (thread, most) = finished(doc).map(|t| (t.thread, t.compute_seconds)).max_by(|a, b| a.1.total_cmp(&b.1))?;
     let average = mean.compute;
     Some(Advice {
         about: About::Imbalance,
         text: format!(
-            "threads wait {:.3} s at barriers, and thread {thread} computes {most:.3} s where the mean is {average:.3} s: share the work out \
+            "threads wait {:.3} s at barriers, and thread {thread} computes for {most:.3} s (by the clock on the wall) where the mean is {average:.3} s: share the work out \
              more evenly",
             mean.barrier
         ),

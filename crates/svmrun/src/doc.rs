@@ -24,6 +24,8 @@ pub struct SvmDoc {
     pub transport: String,
     /// Threads a node.
     pub threads_per_node: u16,
+    /// Processors that the nodes could use.
+    pub processors: u32,
     /// Bytes of a page.
     pub page_bytes: u64,
     /// Bytes of the heap that were given out.

@@ -32,7 +32,7 @@ mod sites;
 mod text;
 mod watch;
 
-pub use advice::Advice;
+pub use advice::{About, Advice};
 pub use doc::SvmDoc;
 pub use options::SvmRequest;
 pub use report::{SvmReport, report};
@@ -91,6 +91,7 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
         protocol: job.step.name.to_owned(),
         transport: job.transport.name.to_owned(),
         threads_per_node: job.threads,
+        processors: std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
         page_bytes: job.page_bytes,
         heap_used_bytes: memory.allocated(),
         phases: regions.phases(),

@@ -24,11 +24,13 @@ one lu lu.c "$@"
 one sor sor.c "$@"
 one sor_cols sor.c "$@" -DHN_COLUMNS=1
 one radix radix.c "$@"
+one radix_local radix.c "$@" -DHN_LOCAL=1
 one stencil stencil.c "$@"
 one stencil_fixed stencil.c "$@" -DHN_FIXED=1
 one kv kv.c "$@"
 one kv_padded kv.c "$@" -DHN_PADDED=1
 one fft fft.c "$@"
+one fft_staggered fft.c "$@" -DHN_STAGGERED=1
 one gauss gauss.c "$@"
 one matmult matmult.c "$@"
 one msort msort.c "$@"
@@ -37,6 +39,7 @@ one em3d em3d.c "$@"
 one bfs bfs.c "$@"
 one barnes barnes.c "$@"
 one water water.c "$@"
+one water_gathered water.c "$@" -DHN_GATHERED=1
 one mp3d mp3d.c "$@"
 one raytrace raytrace.c "$@"
 # Programs of Bolosky's thesis.

@@ -5,11 +5,15 @@
  * The signal is noise by position. Checks: Parseval's equation; the bins 0, n/4, n/2 and 3n/4, which are sums without
  * a multiplication; and the inverse transform, which must give the signal back. The operations on an element
  * are the same whatever the thread count, so the checksum, of the spectrum, does not depend on it. Compiled with HN_PAD, a
- * row is so many points longer than it needs to be, lest the lines of a column fall on each other in a cache. */
+ * row is so many points longer than it needs to be, lest the lines of a column fall on each other in a cache. Compiled with
+ * HN_STAGGERED=1 a thread begins a transpose with its own rows, and so each with those of another. */
 #include "hn_workload.h"
 
 #ifndef HN_PAD
 #define HN_PAD 0
+#endif
+#ifndef HN_STAGGERED
+#define HN_STAGGERED 0
 #endif
 
 static const struct hn_program program = {
@@ -91,7 +95,8 @@ static void initialise(struct fft *s, unsigned t, unsigned threads, struct rows 
 /* Rows mine of `to` become the columns mine of `from`. */
 static void transpose(const struct point *from, struct point *to, size_t side, struct rows mine) {
     for (size_t top = mine.from; top < mine.to; top += TILE)
-        for (size_t left = 0; left < side; left += TILE)
+        for (size_t k = 0; k < side; k += TILE) {
+            size_t left = HN_STAGGERED ? (mine.from / TILE * TILE + k) % side : k;
 #if HN_PAD /* along what may be far, so that all of a line is used while it is there */
             for (size_t c = left; c < left + TILE && c < side; c++)
                 for (size_t r = top; r < top + TILE && r < mine.to; r++)
@@ -101,6 +106,7 @@ static void transpose(const struct point *from, struct point *to, size_t side, s
                 for (size_t c = left; c < left + TILE && c < side; c++)
                     to[r * (side + HN_PAD) + c] = from[c * (side + HN_PAD) + r];
 #endif
+        }
 }
 
 /* Puts each element where the reversed bits of its index say. */

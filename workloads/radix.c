@@ -3,7 +3,8 @@
  *
  * Keys are a function of their position; the self-check is that the result ascends and has the same sum of mixed keys.
  * The result does not depend on the thread count. Compiled with HN_BELL=1 a key is the mean of four numbers, so that
- * middling ones are frequent. */
+ * middling ones are frequent. Compiled with HN_LOCAL=1 a thread first puts its keys in order in memory of its own, and then
+ * copies those of a digit together. */
 #include "hn_workload.h"
 
 #ifndef HN_DIGIT_BITS
@@ -11,6 +12,9 @@
 #endif
 #ifndef HN_BELL
 #define HN_BELL 0
+#endif
+#ifndef HN_LOCAL
+#define HN_LOCAL 0
 #endif
 
 static const struct hn_program program = {
@@ -66,6 +70,7 @@ static void place(const uint32_t *counts, unsigned t, unsigned threads, uint32_t
     }
 }
 
+#if !HN_LOCAL
 static void permute(const uint32_t *from_keys, size_t from, size_t to, unsigned shift, uint32_t *places,
                     uint32_t *to_keys) {
     for (size_t i = from; i < to; i++) {
@@ -73,6 +78,22 @@ static void permute(const uint32_t *from_keys, size_t from, size_t to, unsigned 
         to_keys[places[key >> shift & (DIGITS - 1)]++] = key;
     }
 }
+
+#else
+/* As permute, through `own`, which has room for the part. */
+static void permute_runs(const uint32_t *from_keys, size_t from, size_t to, unsigned shift, const uint32_t *counts,
+                         const uint32_t *places, uint32_t *own, uint32_t *to_keys) {
+    uint32_t next[DIGITS], before = 0;
+    for (size_t d = 0; d < DIGITS; d++) {
+        next[d] = before;
+        before += counts[d];
+    }
+    for (size_t i = from; i < to; i++)
+        own[next[from_keys[i] >> shift & (DIGITS - 1)]++] = from_keys[i];
+    for (size_t d = 0; d < DIGITS; d++)
+        memcpy(to_keys + places[d], own + next[d] - counts[d], counts[d] * sizeof *own);
+}
+#endif
 
 static void verify(struct radix *s, unsigned t, size_t from, size_t to, const uint32_t *keys) {
     uint64_t before = 0, after = 0;
@@ -95,6 +116,11 @@ static void work(unsigned t, unsigned threads, void *shared) {
     size_t n = s->n, from = hn_part(n, t, threads), to = hn_part(n, t + 1, threads);
     uint32_t *source = s->keys[0], *target = s->keys[1], *mine = s->counts + 2 * t * DIGITS;
     unsigned bits = s->bits;
+#if HN_LOCAL
+    uint32_t *own = malloc((to - from) * sizeof *own + 1);
+    if (!own)
+        hn_die("own", ENOMEM);
+#endif
     hn_traced_begin(&s->barrier, t);
     hn_phase_begin("initialise");
     for (size_t i = from; i < to; i++)
@@ -107,7 +133,11 @@ static void work(unsigned t, unsigned threads, void *shared) {
         count(source, from, to, shift, mine, s->zero);
         hn_barrier_wait(&s->barrier);
         place(s->counts, t, threads, mine + DIGITS);
+#if HN_LOCAL
+        permute_runs(source, from, to, shift, mine, mine + DIGITS, own, target);
+#else
         permute(source, from, to, shift, mine + DIGITS, target);
+#endif
         hn_barrier_wait(&s->barrier);
         uint32_t *swap = source;
         source = target;
@@ -120,6 +150,9 @@ static void work(unsigned t, unsigned threads, void *shared) {
     hn_phase_begin("verify");
     verify(s, t, from, to, source);
     hn_phase_end("verify");
+#if HN_LOCAL
+    free(own);
+#endif
 }
 
 int main(int argc, char **argv) {

@@ -6,8 +6,14 @@
  * softened; both fade to nothing at the cutoff, so energy is conserved. Forces and energies are added up as integers,
  * so the order does not matter and the result does not depend on the thread count.
  *
+ * Compiled with HN_GATHERED=1 each thread adds up what its pairs do to a molecule before it takes that one's lock, once.
+ *
  * The self-check: energy at the end as in the beginning, momentum zero, molecules in one piece, every pair compared. */
 #include "hn_workload.h"
+
+#ifndef HN_GATHERED
+#define HN_GATHERED 0
+#endif
 
 static const struct hn_program program = {
     .summary = "Molecular dynamics of three-site molecules.",
@@ -137,6 +143,24 @@ static void give(struct water *s, size_t i, int64_t force[SITES][3]) {
     hn_lock_release(&s->locks[i]);
 }
 
+/* What a thread has found on a molecule and not given yet. */
+struct gathered {
+    int64_t force[SITES][3];
+    bool any;
+};
+
+/* Gives it now, or notes it for later. */
+static void give_or_note(struct water *s, struct gathered *all, size_t i, int64_t force[SITES][3]) {
+    if (!HN_GATHERED) {
+        give(s, i, force);
+        return;
+    }
+    for (unsigned k = 0; k < SITES; k++)
+        for (unsigned d = 0; d < 3; d++)
+            all[i].force[k][d] += force[k][d];
+    all[i].any = true;
+}
+
 /* From oxygen to oxygen through the nearest image; its length squared. */
 static double nearest(const struct water *s, const struct molecule *a, const struct molecule *b, double way[3]) {
     for (unsigned d = 0; d < 3; d++) {
@@ -147,7 +171,7 @@ static double nearest(const struct water *s, const struct molecule *a, const str
 }
 
 /* Adds the forces of molecule i with itself and the half of the others that follow it; returns the energy. */
-static int64_t half_shell(struct water *s, struct part *part, size_t i) {
+static int64_t half_shell(struct water *s, struct part *part, struct gathered *all, size_t i) {
     const struct molecule *m = &s->molecules[i];
     int64_t mine[SITES][3] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}, energy = (int64_t)(bend(m, mine) * ONE);
     size_t half = s->n % 2 || i < s->n / 2 ? s->n / 2 : s->n / 2 - 1;
@@ -159,17 +183,26 @@ static int64_t half_shell(struct water *s, struct part *part, size_t i) {
             continue;
         int64_t theirs[SITES][3] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
         energy += (int64_t)(interact(m, &s->molecules[j], way, square, mine, theirs) * ONE);
-        give(s, j, theirs);
+        give_or_note(s, all, j, theirs);
     }
-    give(s, i, mine);
+    give_or_note(s, all, i, mine);
     return energy;
 }
 
 /* Forces where the molecules are now, which must be zero before; ends with a barrier. */
 static int64_t find_forces(struct water *s, struct part *part, size_t from, size_t to) {
+    struct gathered *all = HN_GATHERED ? calloc(s->n, sizeof *all) : NULL;
     int64_t energy = 0;
+    if (HN_GATHERED && !all)
+        hn_die("forces", ENOMEM);
     for (size_t i = from; i < to; i++)
-        energy += half_shell(s, part, i);
+        energy += half_shell(s, part, all, i);
+    for (size_t k = 0; all && k < s->n; k++) {
+        size_t i = (from + k) % s->n; /* not all begin with the same */
+        if (all[i].any)
+            give(s, i, all[i].force);
+    }
+    free(all);
     hn_barrier_wait(&s->barrier);
     return energy;
 }

@@ -29,3 +29,26 @@ def statuses_and_mistakes(session):
     static = source(session, "static", STATIC, hooks=False, flags=["-static"])
     said = one_line(session.run("svm", "run", "-n", "2", "--", static, status=1))
     expect("linked statically" in said, said)
+
+
+@check
+def where_the_time_went(session):
+    """A run kept, reported on, and compared with one on another step; what is no such document is one line."""
+    lu = session.build("gcc", only="lu water", hooks=False) / "lu"
+    folder = session.path("svm-report")
+    folder.mkdir()
+    for step in ("base", "genima"):
+        session.run("-q", "svm", "run", "-n", "2", "--protocol", step, "-o", folder / step, "--", lu, "-p", "2")
+    one_line(session.run("svm", "run", "-n", "2", "-o", folder / "base", "--", lu, "-p", "2", status=2))
+    said = session.json("svm", "report", "--json", folder / "base", "--compare", folder / "genima")
+    phases = {p["name"] for p in said["run"]["phases"]}
+    expect({"initialise", "factor", "verify"} <= phases, f"phases {phases}")
+    expect(any("lu.c:" in o["site"] for o in said["run"]["objects"]), f"objects {said['run']['objects']}")
+    pages = sum(sum(o["traffic"]["fetches"]) for o in said["run"]["objects"])
+    counted = sum(c["times"] for n in said["run"]["nodes"] for c in n["counts"] if c["what"] == "pages fetched")
+    expect(0 < pages == counted, f"{pages} fetches by object, {counted} by node")
+    text = session.run("svm", "report", folder / "base", "--compare", folder / "genima")
+    expect("beside it:" in text.stdout and "lu.c:" in text.stdout, text.stdout)
+    (folder / "half").write_bytes((folder / "base").read_bytes()[:1000])
+    one_line(session.run("svm", "report", folder / "half", status=3))
+    one_line(session.run("svm", "report", folder / "none", status=1))

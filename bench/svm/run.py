@@ -2,7 +2,7 @@
 """What operations of shared virtual memory cost on two nodes of this machine, a column a step of the protocol, beside floors of the same
 run: traps (crates/sys/examples/trap_speed.rs), a copied page, a futex between processes. Nothing here is a test.
 
-    run.py [--homenode PATH] [--steps base,dw,rf,dd,nil] [--folder DIR]
+    run.py [--homenode PATH] [--steps base,dw,rf,dd,nil] [--transport shm,tcp] [--folder DIR]
 """
 import argparse
 import os
@@ -30,15 +30,19 @@ def measured(words):
     return {name: (float(median), float(tail)) for name, _, median, tail in rows}
 
 
-def table(homenode, ops, steps):
-    """One row an operation: median and 99th percentile of each step."""
+def table(homenode, ops, steps, transports):
+    """One row an operation and transport: median and 99th percentile of each step."""
     floors = measured([ops])
-    by_step = {step: measured([homenode, "svm", "run", "--quiet", "-n", "2", "--protocol", step, "--", ops]) for step in steps}
-    width = max(map(len, next(iter(by_step.values()))))
+    svm = [homenode, "svm", "run", "--quiet", "-n", "2"]
+    by = {(transport, step): measured([*svm, "--transport", transport, "--protocol", step, "--", ops])
+          for transport in transports for step in steps}
+    names = list(by[transports[0], steps[0]])
+    width = max(map(len, names)) + max(map(len, transports)) + 2
     lines = [f"{'operation (us: median / 99 %)':{width}}" + "".join(f"{step:>18}" for step in steps)]
-    for name in next(iter(by_step.values())):
-        cells = (by_step[step][name] for step in steps)
-        lines.append(f"{name:{width}}" + "".join(f"{f'{m:.2f} / {t:.1f}':>18}" for m, t in cells))
+    for name in names:
+        for transport in transports:
+            cells = (by[transport, step][name] for step in steps)
+            lines.append(f"{f'{name}, {transport}':{width}}" + "".join(f"{f'{m:.2f} / {t:.1f}':>18}" for m, t in cells))
     lines += [f"floor: {name}: {m:.2f} / {t:.1f}" for name, (m, t) in floors.items()]
     return "\n".join(lines)
 
@@ -47,12 +51,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--homenode", type=pathlib.Path, default=TARGET / "release/homenode")
     parser.add_argument("--steps", default=",".join(STEPS))
+    parser.add_argument("--transport", default="shm,tcp", help="those to be measured; default %(default)s")
     parser.add_argument("--folder", type=pathlib.Path, help="where the program is built; default a temporary folder")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="homenode-svm-") as temporary:
         ops = (options.folder or pathlib.Path(temporary)) / "ops"
         output(["cc", "-O2", "-g", "-Wall", "-Wextra", "-I", "include", "-o", ops, "bench/svm/ops.c"])
-        print(table(options.homenode, ops, options.steps.split(",")))
+        print(table(options.homenode, ops, options.steps.split(","), options.transport.split(",")))
     print("floors: traps of this machine, `cargo run --release -p homenode-sys --example trap_speed`:")
     print(output(["cargo", "run", "-q", "--release", "--locked", "-p", "homenode-sys", "--example", "trap_speed"]).rstrip())
 

@@ -60,9 +60,10 @@ fn read(text: &OsStr) -> Result<(Job, Files), Trouble> {
     let bad = |why: String| Trouble::new(&format!("{JOB_ENV} is not what `homenode svm run` writes"), why);
     let job = text.to_str().ok_or_else(|| "it is no text".to_owned()).and_then(Job::parse).map_err(bad)?;
     let all = |numbers: &[c_int]| numbers.iter().map(|n| taken(*n)).collect::<io::Result<Vec<File>>>();
-    let files = all(&job.heaps).and_then(|heaps| Ok(Files { heaps, regions: all(&job.regions)? }));
+    let secret = job.secret.map(taken).transpose();
+    let files = secret.and_then(|secret| Ok(Files { heaps: all(&job.heaps)?, regions: all(&job.regions)?, secret }));
     let files = files.map_err(|e| bad(format!("a descriptor cannot be used: {e}")))?;
-    for number in job.heaps.iter().chain(&job.regions) {
+    for number in job.heaps.iter().chain(&job.regions).chain(&job.secret) {
         // SAFETY: the launcher opened these for this process alone, they were open a moment ago, and nothing in it owns them.
         unsafe { libc::close(*number) };
     }

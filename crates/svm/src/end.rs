@@ -42,9 +42,10 @@ fn end_others(node: &Node) {
     for other in node.together.others() {
         let mut process = [0];
         block_on(async {
-            node.put(other, node.word(END), &[1]).await;
-            node.wire.call(other).await;
             node.get(other, node.word(PROCESS), &mut process).await;
+            // Who has been told may be gone at once.
+            node.put(other, node.word(END), &[1]).await;
+            node.wire().call(other).await;
         });
         processes.push(process[0] as u32);
     }

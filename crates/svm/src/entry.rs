@@ -4,6 +4,7 @@ use crate::block_on::block_on;
 use crate::me;
 use crate::node::Node;
 use crate::shared::{Class, Doing, WANTED};
+use crate::transports::Transport;
 use homenode_hlrc::serve;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -32,6 +33,7 @@ impl Node {
     pub(crate) fn serve_now(&self) {
         self.noted.store(self.shared().word(WANTED).load(Ordering::SeqCst), Ordering::SeqCst);
         block_on(serve::serve(self));
+        self.wire().flush();
     }
 
     /// Whether somebody wants this node to serve and nobody here has taken note.
@@ -46,6 +48,7 @@ impl Drop for Inside<'_> {
             me::back();
             return;
         };
+        self.node.wire().flush();
         let words = self.node.thread_words();
         let elapsed = u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
         words.time(self.class).fetch_add(elapsed, Ordering::Relaxed);

@@ -55,35 +55,35 @@ impl Host for Node {
 
     async fn get(&self, node: NodeId, word: usize, into: &mut [u64]) {
         self.message(node, Kind::Get, into.len());
-        self.wire.get(node, word, into).await;
+        self.wire().get(node, word, into).await;
     }
     async fn put(&self, node: NodeId, word: usize, values: &[u64]) {
         self.message(node, Kind::Put, values.len());
-        self.wire.put(node, word, values).await;
+        self.wire().put(node, word, values).await;
     }
     async fn compare_swap(&self, node: NodeId, word: usize, old: u64, new: u64) -> u64 {
         self.message(node, Kind::Atomic, 1);
-        self.wire.compare_swap(node, word, old, new).await
+        self.wire().compare_swap(node, word, old, new).await
     }
     async fn fetch_add(&self, node: NodeId, word: usize, add: u64) -> u64 {
         self.message(node, Kind::Atomic, 1);
-        self.wire.fetch_add(node, word, add).await
+        self.wire().fetch_add(node, word, add).await
     }
     async fn get_page(&self, node: NodeId, page: PageId) {
         self.message(node, Kind::GetPage, self.together.page_words);
-        self.wire.get_page(node, self.first_word(page), self.copy(page)).await;
+        self.wire().get_page(node, self.first_word(page), self.copy(page)).await;
     }
     async fn put_page(&self, node: NodeId, page: PageId) {
         self.message(node, Kind::PutPage, self.together.page_words);
-        self.wire.put_page(node, self.first_word(page), self.copy(page)).await;
+        self.wire().put_page(node, self.first_word(page), self.copy(page)).await;
     }
     async fn put_run(&self, node: NodeId, page: PageId, first_word: usize, run: &[(u64, u64)]) {
         self.message(node, Kind::PutRun, run.len());
-        self.wire.put_run(node, self.first_word(page) + first_word, run).await;
+        self.wire().put_run(node, self.first_word(page) + first_word, run).await;
     }
     async fn interrupt(&self, node: NodeId, why: Interrupt) {
         self.shared().interrupts(why).fetch_add(1, Ordering::Relaxed);
-        self.wire.interrupt(node).await;
+        self.wire().interrupt(node).await;
     }
 
     fn bell(&self) -> u64 {
@@ -93,6 +93,7 @@ impl Host for Node {
         bell::ring(self.shared());
     }
     async fn until_rung(&self, seen: u64) {
+        self.wire().flush();
         let rung = bell::wait(self.shared(), seen, self.turns, me::sleep());
         me::slept(!rung);
     }

@@ -13,6 +13,9 @@ pub const MOST: u16 = 64;
 /// Largest heap in bytes: 1 TiB.
 pub const HEAP_MOST: u64 = 1 << 40;
 
+/// Bytes of a job's secret.
+pub const SECRET_BYTES: usize = 32;
+
 /// Version of the text.
 const VERSION: &str = "svm-1";
 /// Entries of a log of notices.
@@ -45,6 +48,8 @@ pub struct Job {
     pub heaps: Vec<i32>,
     /// Descriptors of the regions, one a node.
     pub regions: Vec<i32>,
+    /// Descriptor of the job's secret, if the transport needs one: [`SECRET_BYTES`] random bytes.
+    pub secret: Option<i32>,
 }
 
 impl Job {
@@ -111,11 +116,18 @@ impl Job {
             stopped: stopped(find("interrupts")?).ok_or_else(bad("interrupts"))?,
             heaps: numbers(find("heaps")?).ok_or_else(bad("heaps"))?,
             regions: numbers(find("regions")?).ok_or_else(bad("regions"))?,
+            secret: match find("secret") {
+                Ok(text) => Some(number(text).filter(|n| *n >= 0).ok_or_else(bad("secret"))?),
+                Err(_) => None,
+            },
         };
         job.check()?;
         let nodes = usize::from(job.nodes);
         if job.heaps.len() != nodes || job.regions.len() != nodes {
             return Err(format!("it does not have a heap and a region for each of {nodes} nodes"));
+        }
+        if job.transport.is_apart && job.secret.is_none() {
+            return Err(format!("it has no secret, which the transport {} needs", job.transport.name));
         }
         Ok(job)
     }
@@ -127,7 +139,8 @@ impl fmt::Display for Job {
         write!(f, "transport={} homes={} ", self.transport.name, homes_text(self.homes))?;
         write!(f, "heap={} page={} ", self.heap_bytes, self.page_bytes)?;
         write!(f, "interrupts={} ", if self.stopped == Stopped::First { "first" } else { "round-robin" })?;
-        write!(f, "heaps={} regions={}", list(&self.heaps), list(&self.regions))
+        write!(f, "heaps={} regions={}", list(&self.heaps), list(&self.regions))?;
+        self.secret.map_or(Ok(()), |secret| write!(f, " secret={secret}"))
     }
 }
 
@@ -183,6 +196,7 @@ mod tests {
             stopped: Stopped::RoundRobin,
             heaps: vec![3, 5],
             regions: vec![4, 6],
+            secret: Some(7),
         }
     }
 
@@ -211,6 +225,15 @@ mod tests {
         refused("heap=1073741824", "heap=99999999999999", "a heap of");
         refused("heaps=3,5", "heaps=3,-5", "its heaps");
         refused("homes=block:7", "homes=block:0", "its homes");
+        refused("secret=7", "secret=-7", "its secret");
+        refused("transport=shm", "transport=ether", "its transport");
+        let apart = text.replace("transport=shm", "transport=tcp");
+        assert_eq!(Job::parse(&apart).expect("whole").to_string(), apart);
+        assert!(
+            Job::parse(&apart.replace(" secret=7", ""))
+                .expect_err("no secret")
+                .contains("which the transport tcp needs")
+        );
         for end in 0..text.len() - 1 {
             // A number that is cut short is another number; everything else is refused, and nothing panics.
             let _ = Job::parse(&text[..end]);

@@ -5,7 +5,7 @@ use crate::mapped::{self, Freed};
 use crate::me;
 use crate::profile::Profile;
 use crate::shared::{self, Across, Shared, Thread};
-use crate::transports::{Files, Opening, Wire};
+use crate::transports::{self, Files, Meeting, Opening, Wire};
 use crate::trouble::Trouble;
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Layout};
@@ -14,8 +14,10 @@ use homenode_hlrc::state::Tables;
 use homenode_hlrc::steps;
 use homenode_sys::views::{Allowed, Views};
 use homenode_sys::words::Words;
+use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 /// Step while there is one node only: nothing in it needs another processor.
@@ -27,7 +29,10 @@ const TURNS: [u32; 2] = [20_000, 200];
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) job: Job,
-    pub(crate) files: Files,
+    /// Memory of all nodes, until they exist.
+    files: Mutex<Option<Files>>,
+    /// What nodes find each other by, while they are made.
+    meeting: Mutex<Option<Meeting>>,
     pub(crate) alone: Cluster,
     pub(crate) together: Cluster,
     pub(crate) layout: Layout,
@@ -37,7 +42,10 @@ pub(crate) struct Node {
     pub(crate) region: Words,
     pub(crate) heap: Views,
     pub(crate) twins: Words,
-    pub(crate) wire: Wire,
+    /// The way to the others' memory from the beginning on; of the first node, while it is alone and has all memory.
+    first_wire: Wire,
+    /// The way to the others' memory once they exist, if that is another one.
+    later_wire: OnceLock<Wire>,
     pub(crate) freed: Freed,
     /// Number of wishes to serve that somebody here has taken note of.
     pub(crate) noted: AtomicU64,
@@ -48,40 +56,84 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Makes this process a node. `begun`: the other nodes exist.
-    pub(crate) fn new(job: Job, files: Files, me: NodeId, begun: bool) -> Result<Node, Trouble> {
+    /// Makes this process the first node, which is alone.
+    pub(crate) fn first(job: Job, files: Files) -> Result<Node, Trouble> {
+        Node::new(job, files, NodeId(0), None)
+    }
+    /// Makes this process, forked from the first node's, another node.
+    pub(crate) fn forked(first: &Node, me: NodeId) -> Result<Node, Trouble> {
+        let gone = || Trouble::of("the first node has given its files away");
+        let files = taken(&first.files).ok_or_else(gone)?;
+        let meeting = taken(&first.meeting).ok_or_else(gone)?;
+        if first.job.transport.is_apart {
+            let left = |e| Trouble::new("cannot leave the memory of the first node", e);
+            first.heap.detach().map_err(left)?;
+            first.region.detach().map_err(left)?;
+            first.first_wire.detach().map_err(left)?;
+        }
+        Node::new(first.job.clone(), files, me, Some(&meeting))
+    }
+
+    /// A node, forked if there is a meeting: then the others exist.
+    fn new(job: Job, files: Files, me: NodeId, meeting: Option<&Meeting>) -> Result<Node, Trouble> {
         let together = job.cluster(me, false);
         let step = steps::find(STEP_ALONE).unwrap_or(job.step);
         let alone = Cluster { step, alone: true, ..together };
         let layout = together.layout();
         let memory = |e| Trouble::new("has no memory for its state", e);
         let (heap_words, at) = ((job.heap_bytes / 8) as usize, me.index());
+        let region = Words::of_file(&files.regions[at], 0, layout.words()).map_err(memory)?;
+        let heap = mapped::map(&files.heaps[at], &job)?;
+        let (nobody, turns) = (Meeting::default(), turns(&together, job.transport.is_apart));
+        let opening = opening(&job, &layout, &files, me, meeting.unwrap_or(&nobody), turns, &|| Ok(()));
+        let first_wire = match meeting {
+            Some(_) => (job.transport.open)(&opening).map_err(unreachable)?,
+            None => transports::alone(&opening).map_err(memory)?,
+        };
         Ok(Node {
-            wire: (job.transport.open)(&Opening {
-                layout: &layout,
-                files: &files,
-                heap_words,
-                threads: job.threads,
-                stopped: job.stopped,
-            })
-            .map_err(memory)?,
-            region: Words::of_file(&files.regions[at], 0, layout.words()).map_err(memory)?,
-            heap: mapped::map(&files.heaps[at], &job)?,
+            first_wire,
+            later_wire: OnceLock::new(),
+            region,
+            heap,
             twins: zeros(heap_words),
             tables: Tables::new(&together, zeros),
-            turns: turns(&together),
-            begun: AtomicBool::new(begun),
+            turns,
+            begun: AtomicBool::new(meeting.is_some()),
             freed: Freed::default(),
             noted: AtomicU64::new(0),
             living: AtomicU32::new(0),
+            files: Mutex::new(meeting.is_none().then_some(files)),
+            meeting: Mutex::new(None),
             job,
-            files,
             alone,
             together,
             layout,
         })
     }
 
+    /// Makes, at the first node, what the others will find each other by.
+    pub(crate) fn prepare(&self) -> Result<(), Trouble> {
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(files) = &*files else { return Err(Trouble::of("the other nodes exist already")) };
+        let meeting = (self.job.transport.meet)(files).map_err(unreachable)?;
+        self.meeting.lock().unwrap_or_else(PoisonError::into_inner).replace(meeting);
+        Ok(())
+    }
+    /// Opens, at the first node, the way to the others, which have been made, and leaves to each what is its own. `look` says whether
+    /// it is worth waiting for them.
+    pub(crate) fn meet(&self, look: &dyn Fn() -> io::Result<()>) -> Result<(), Trouble> {
+        let (files, meeting) = (taken(&self.files), taken(&self.meeting));
+        let (true, Some(files), Some(meeting)) = (self.job.transport.is_apart, files, meeting) else { return Ok(()) };
+        let opening = opening(&self.job, &self.layout, &files, self.me(), &meeting, self.turns, look);
+        let wire = (self.job.transport.open)(&opening).map_err(unreachable)?;
+        self.first_wire.detach().map_err(|e| Trouble::new("cannot leave the memory of the other nodes", e))?;
+        self.later_wire.set(wire).map_err(|_| Trouble::of("the other nodes exist already"))
+    }
+
+    /// The way to the others' memory.
+    pub(crate) fn wire(&self) -> &Wire {
+        self.later_wire.get().unwrap_or(&self.first_wire)
+    }
     /// This node.
     pub(crate) fn me(&self) -> NodeId {
         self.together.me
@@ -147,7 +199,30 @@ fn zeros(words: usize) -> Words {
     Words::zeroed(words).unwrap_or_else(|e| die(&format!("no memory for the state of this node: {e}")))
 }
 
-fn turns(cluster: &Cluster) -> u32 {
+/// Turns before a wait sleeps. `served`: each node has a thread more, which serves others and needs a processor, too.
+fn turns(cluster: &Cluster, served: bool) -> u32 {
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    TURNS[usize::from(cluster.all_threads() > processors as u64)]
+    let threads = cluster.all_threads() + if served { cluster.nodes.into() } else { 0 };
+    TURNS[usize::from(threads > processors as u64)]
+}
+
+fn unreachable(e: io::Error) -> Trouble {
+    Trouble::new("cannot reach the other nodes", e)
+}
+
+fn taken<T>(place: &Mutex<Option<T>>) -> Option<T> {
+    place.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+fn opening<'n>(
+    job: &Job,
+    layout: &'n Layout,
+    files: &'n Files,
+    me: NodeId,
+    meeting: &'n Meeting,
+    turns: u32,
+    look: &'n dyn Fn() -> io::Result<()>,
+) -> Opening<'n> {
+    let (nodes, threads, stopped, heap_words) = (job.nodes, job.threads, job.stopped, (job.heap_bytes / 8) as usize);
+    Opening { me, nodes, layout, files, heap_words, threads, stopped, meeting, turns, look }
 }

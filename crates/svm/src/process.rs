@@ -24,7 +24,7 @@ pub fn start(job: Job, files: Files, functions: Border) -> Result<(), Trouble> {
     if !border::set(functions, note_death) {
         return Err(Trouble::of("the library is loaded twice"));
     }
-    let first = become_node(Node::new(job, files, NodeId(0), false)?, false)?;
+    let first = become_node(Node::first(job, files)?, false)?;
     let failed = |e| Trouble::new("cannot handle signals", e);
     trap::on_trap(trapped, Some(interrupt::signal())).map_err(failed)?;
     interrupt::on_interrupt(interrupted).map_err(failed)?;
@@ -39,8 +39,7 @@ pub(crate) fn become_forked(first: &Node, me: NodeId) -> Result<&'static Node, T
     let failed = |e| Trouble::new("cannot make a node of a process", e);
     fork::die_with_parent().map_err(failed)?;
     me::leave();
-    let files = first.files.try_clone().map_err(failed)?;
-    become_node(Node::new(first.job.clone(), files, me, true)?, true)
+    become_node(Node::forked(first, me)?, true)
 }
 
 /// Notes for the launcher that the process ends itself.

@@ -16,6 +16,7 @@ use homenode_hlrc::{serve, team};
 use homenode_sys::fork::{self, Forked, fork_alone};
 use homenode_sys::interrupt;
 use homenode_sys::process::{Change, Polled, Whom, poll_child};
+use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -65,7 +66,7 @@ pub fn create(start: u64, argument: u64) -> Result<Returned, Trouble> {
             team::post(node, to).await;
             node.put(to, record + 1, &[start, argument]).await;
             node.put(to, record, &[1]).await;
-            node.wire.call(to).await;
+            node.wire().call(to).await;
         });
     }
     Ok(Returned::Creator)
@@ -102,6 +103,7 @@ pub fn join() -> Result<(), Trouble> {
 fn make_nodes(first: &'static Node) -> Result<bool, Trouble> {
     // What was written so far is where the others look for it; they have seen nothing, so they need no notice.
     block_on(team::post(first, FIRST));
+    first.prepare()?;
     let mut children = Vec::new();
     for me in (1..first.job.nodes).map(NodeId) {
         match fork_alone().map_err(|e| Trouble::new("cannot make the nodes", e))? {
@@ -112,8 +114,9 @@ fn make_nodes(first: &'static Node) -> Result<bool, Trouble> {
             Forked::Parent(child) => children.push((me, child)),
         }
     }
-    for (node, child) in children {
-        await_node(first, node, child)?;
+    first.meet(&|| children.iter().try_for_each(|(node, child)| lives(*node, *child).map_err(io::Error::other)))?;
+    for (node, child) in &children {
+        await_node(first, *node, *child)?;
     }
     first.begin();
     Ok(true)
@@ -127,10 +130,18 @@ fn await_node(first: &Node, node: NodeId, child: u32) -> Result<(), Trouble> {
         if announced[0] != 0 {
             return Ok(());
         }
-        if let Polled::Changed(_, Change::Exited(_) | Change::Killed(_)) = poll_child(Whom::Process(child)) {
-            return Err(Trouble::of(format!("node {node} ended before it had begun")));
-        }
+        lives(node, child).map_err(Trouble::of)?;
         std::thread::sleep(LOOK);
+    }
+}
+
+/// Whether a node's process lives; what is wrong otherwise.
+fn lives(node: NodeId, child: u32) -> Result<(), String> {
+    match poll_child(Whom::Process(child)) {
+        Polled::Changed(_, Change::Exited(_) | Change::Killed(_)) => {
+            Err(format!("node {node} ended before it had begun"))
+        }
+        _ => Ok(()),
     }
 }
 

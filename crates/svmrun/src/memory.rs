@@ -3,12 +3,14 @@ use crate::collect::process;
 use homenode_base::NodeId;
 use homenode_command::Failure;
 use homenode_hlrc::cluster::Layout;
-use homenode_svm::job::Job;
+use homenode_svm::job::{Job, SECRET_BYTES};
 use homenode_svm::shared::{ALLOCATED, EXITED, STATUS, Shared, TOLD};
+use homenode_sys::net;
 use homenode_sys::words::{Words, memory_file};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 use std::sync::atomic::Ordering;
 
 /// How a node ended.
@@ -24,7 +26,7 @@ pub(crate) enum NodeEnd {
 
 /// The files, which the program inherits, and the regions as the launcher sees them.
 pub(crate) struct Memory {
-    heaps: Vec<File>,
+    /// Open until the program has its own.
     files: Vec<File>,
     pub(crate) layout: Layout,
     pub(crate) regions: Vec<Words>,
@@ -46,12 +48,14 @@ impl Memory {
         let regions = files.iter().map(|f| Words::of_file(f, 0, words)).collect::<io::Result<_>>().map_err(failed)?;
         job.heaps = heaps.iter().map(AsRawFd::as_raw_fd).collect();
         job.regions = files.iter().map(AsRawFd::as_raw_fd).collect();
-        Ok(Memory { heaps, files, layout, regions })
+        let secret = job.transport.is_apart.then(secret).transpose();
+        let secret = secret.map_err(|e| Failure::work(format!("cannot make a secret for the nodes: {e}")))?;
+        job.secret = secret.as_ref().map(AsRawFd::as_raw_fd);
+        Ok(Memory { files: heaps.into_iter().chain(files).chain(secret).collect(), layout, regions })
     }
 
     /// Gives the launcher's own descriptors up, once the program has its.
     pub(crate) fn close(&mut self) {
-        self.heaps.clear();
         self.files.clear();
     }
 
@@ -75,4 +79,13 @@ impl Memory {
     pub(crate) fn allocated(&self) -> u64 {
         self.words(0).word(ALLOCATED).load(Ordering::Acquire)
     }
+}
+
+/// A file of random bytes that nobody else can open.
+fn secret() -> io::Result<File> {
+    let mut bytes = [0; SECRET_BYTES];
+    net::random(&mut bytes)?;
+    let file = memory_file("homenode secret", SECRET_BYTES as u64)?;
+    file.write_all_at(&bytes, 0)?;
+    Ok(file)
 }

@@ -59,6 +59,7 @@ impl SvmRequest {
             stopped: self.stopped()?,
             heaps: Vec::new(),
             regions: Vec::new(),
+            secret: None,
         };
         job.check().map_err(Failure::usage)?;
         Ok(job)
@@ -121,7 +122,7 @@ mod tests {
         assert!(said(|r| r.page_bytes = 0).contains("power of two"));
         assert!(said(|r| r.heap_bytes = 4097).contains("multiple of the page"));
         assert!(said(|r| r.protocol = "bass".to_owned()).contains("base, dw, rf, dd, nil, genima"));
-        assert!(said(|r| r.transport = "ether".to_owned()).contains("shm"));
+        assert!(said(|r| r.transport = "ether".to_owned()).contains("shm, tcp"));
         assert!(said(|r| r.homes = "x".to_owned()).contains("first-touch"));
         assert!(said(|r| r.interrupts = "x".to_owned()).contains("round-robin"));
         SvmRequest::default().job().expect("defaults are possible");

@@ -3,11 +3,10 @@ mod support;
 
 use homenode_svmrun::SvmRequest;
 use std::fs;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
-use support::{cluster, compile, on};
+use std::time::Duration;
+use support::{cluster, compile, kill_one, on};
 
 /// Every step of the ladder.
 const STEPS: [&str; 5] = ["base", "dw", "rf", "dd", "genima"];
@@ -141,7 +140,7 @@ fn a_node_that_is_killed_takes_the_others_with_it() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("processes");
         let path = file.to_str().expect("a name").to_owned();
-        let killer = std::thread::spawn(move || kill_one(&file, victim));
+        let killer = std::thread::spawn(move || kill_one(&file, 3, victim));
         let said = on(&cluster(3, 1, "base"), program(), &["forever", &path]).expect_err("lost").to_string();
         let (processes, killed) = killer.join().expect("it found them");
         assert!(killed.elapsed() < Duration::from_secs(5), "{:?}", killed.elapsed());
@@ -150,23 +149,5 @@ fn a_node_that_is_killed_takes_the_others_with_it() {
             "{victim} of {processes:?}: {said}"
         );
         assert!(!processes.iter().any(|p| homenode_sys::process::alive(*p)), "{processes:?}");
-    }
-}
-
-/// Waits for the nodes' processes, and kills one of them; when that was.
-fn kill_one(file: &Path, victim: usize) -> (Vec<u32>, Instant) {
-    let since = Instant::now();
-    loop {
-        assert!(since.elapsed() < Duration::from_secs(60), "the program has not begun");
-        std::thread::sleep(Duration::from_millis(5));
-        let mut bytes = [0; 100];
-        let read = fs::File::open(file).and_then(|f| f.read_at(&mut bytes, 0)).unwrap_or(0);
-        let text = String::from_utf8_lossy(&bytes[..read]).into_owned();
-        if text.lines().count() == 3 && text.ends_with('\n') {
-            let processes: Vec<u32> = text.lines().map(|l| l.parse().expect("a number")).collect();
-            let killed = Instant::now();
-            homenode_sys::process::signal(processes[victim], 9);
-            return (processes, killed);
-        }
     }
 }

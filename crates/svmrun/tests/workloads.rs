@@ -1,16 +1,25 @@
 //! The project's own programs verify their results on nodes that share their memory by the protocol.
 mod support;
 
-use support::{cluster, compile, on};
+use support::{cluster, compile, is_slow, on, over};
+
+/// Transports and shapes of clusters: over sockets a sample unless told otherwise.
+fn shapes() -> Vec<(&'static str, u16, u16)> {
+    let all = [(2, 1), (4, 1), (2, 2)];
+    let apart = if is_slow() { &all[..] } else { &all[..1] };
+    let of = |transport, shapes: &[(u16, u16)]| shapes.iter().map(|(n, t)| (transport, *n, *t)).collect::<Vec<_>>();
+    [of("shm", &all), of("tcp", apart)].concat()
+}
 
 fn verifies(name: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let program = compile(&format!("workloads/{name}.c"), folder.path(), &[]);
     for step in ["base", "genima"] {
-        for (nodes, threads) in [(2, 1), (4, 1), (2, 2)] {
+        for (transport, nodes, threads) in shapes() {
             let all = (nodes * threads).to_string();
-            let doc = on(&cluster(nodes, threads, step), &program, &["-s", "XS", "-p", &all]).expect("it runs");
-            assert_eq!(doc.exit_status, 0, "{name}: {step}, {nodes} x {threads}");
+            let request = over(transport, cluster(nodes, threads, step));
+            let doc = on(&request, &program, &["-s", "XS", "-p", &all]).expect("it runs");
+            assert_eq!(doc.exit_status, 0, "{name}: {step}, {nodes} x {threads}, {transport}");
             assert_eq!(doc.nodes.len(), usize::from(nodes));
         }
     }

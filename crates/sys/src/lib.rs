@@ -10,7 +10,7 @@
 //! that others made), [`private`] (folders that nobody else can change), [`disk`], [`clock`], [`stdio`],
 //! [`numa`] (pages and nodes), [`terminal`]. Then what a shared virtual memory stands on: [`words`] (memory that is atomics),
 //! [`views`] (a heap whose accesses can be trapped page by page), [`trap`] (what handles them), [`interrupt`] (a thread of
-//! another process made to serve), [`fork`].
+//! another process made to serve), [`fork`], [`net`] (sockets that block nobody).
 //!
 //! ```
 //! use homenode_sys::dir::Dir;
@@ -34,6 +34,7 @@ pub mod futex;
 pub mod held;
 pub mod interrupt;
 pub mod map;
+pub mod net;
 pub mod numa;
 pub mod perf;
 pub mod private;

@@ -1,5 +1,6 @@
 //! Requests to stop: SIGINT, SIGTERM and SIGHUP counted instead of killing the recorder.
 use crate::check;
+use crate::interrupt::set_of;
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
@@ -81,6 +82,24 @@ pub fn fail_beyond_file_limit() -> io::Result<()> {
     Ok(())
 }
 
+/// Runs `body`, during which this thread gets no signals; threads that it makes get none for good.
+pub fn blocked<R>(body: impl FnOnce() -> R) -> R {
+    struct Unblock(libc::sigset_t);
+    impl Drop for Unblock {
+        fn drop(&mut self) {
+            // SAFETY: the set is what the kernel returned; only this thread's mask changes.
+            unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
+        }
+    }
+    let (mut all, mut before) = (set_of(&[]), Unblock(set_of(&[])));
+    // SAFETY: both sets are valid; only this thread's mask changes.
+    unsafe {
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before.0);
+    }
+    body()
+}
+
 fn replace_action(signal: libc::c_int) -> io::Result<libc::sigaction> {
     // SAFETY: sigaction is a plain C struct for which all-zero means default action, no flags, empty mask.
     let (mut old, mut new): (libc::sigaction, libc::sigaction) = unsafe { std::mem::zeroed() };
@@ -153,5 +172,17 @@ mod tests {
         assert_eq!(StopRequests::install().unwrap().take(), None);
         assert!(!INSTALLED.load(Ordering::Acquire));
         assert_eq!((name(11), name(64)), ("SIGSEGV".to_owned(), "signal 64".to_owned()));
+    }
+
+    #[test]
+    fn threads_that_are_made_meanwhile_get_no_signals() {
+        let mask = || {
+            let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+            let line = status.lines().find_map(|l| l.strip_prefix("SigBlk:")).unwrap().trim().to_owned();
+            u64::from_str_radix(&line, 16).unwrap()
+        };
+        let term = 1 << (libc::SIGTERM - 1);
+        let inside = blocked(|| std::thread::spawn(mask)).join().unwrap();
+        assert_eq!((mask() & term, inside & term), (0, term));
     }
 }

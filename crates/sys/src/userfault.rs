@@ -3,6 +3,7 @@
 //! Numbers and layouts are those of the kernel's header `linux/userfaultfd.h`, which the C library's crate does not have.
 //! Faults in the kernel's own accesses (system calls that are handed such memory) are not trapped: the call fails with
 //! EFAULT. That needs no privilege.
+use crate::check;
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -101,6 +102,16 @@ impl Userfault {
             (0, _) => Ok(kernel),
             _ => unmap(&(range.start..range.start + page_bytes)).map(|()| kernel),
         }
+    }
+
+    /// Closes what it was made of, which a forked child inherited: it would reach into the parent's memory. Requests fail from then on.
+    pub(crate) fn give_up(&self) -> io::Result<()> {
+        let nothing = std::fs::File::open("/dev/null")?;
+        for handle in [&self.handle, &self.own] {
+            // SAFETY: the number stays open and this value's, as something that takes no request; dup3 takes plain numbers.
+            check(unsafe { libc::dup3(nothing.as_raw_fd(), handle.as_raw_fd(), libc::O_CLOEXEC) })?;
+        }
+        Ok(())
     }
 
     /// Maps pages, read-only if so told, whatever they were before. Where the file has no page, `fill` is asked to make

@@ -193,6 +193,21 @@ impl Views {
         }
     }
 
+    /// Gives up, in a child that inherited this value through fork(2), what it reaches of the parent's memory beside the application's
+    /// view, which another value is to replace: the protocol's view is memory of the child alone from then on.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::PermissionDenied`] in the process that mapped it, else what the system says.
+    pub fn detach(&self) -> io::Result<()> {
+        if self.generation == fork::generation() {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        if let Kernel::Userfault { userfault, .. } = &self.kernel {
+            userfault.give_up()?;
+        }
+        self.protocol.detach()
+    }
+
     /// Whether this process may allow something on these pages.
     fn check(&self, first_page: u32, pages: u32) -> io::Result<()> {
         let heap_pages = self.protocol.len() * 8 / self.page_bytes;

@@ -49,6 +49,23 @@ impl Words {
         Words::map(words, libc::MAP_SHARED | libc::MAP_NORESERVE, file.as_raw_fd(), offset)
     }
 
+    /// Puts zeros in place of what is mapped there, in this process alone: from now on this memory is nobody else's. A child that
+    /// was forked gives up so what it inherited.
+    ///
+    /// # Errors
+    /// What mmap(2) says; then nothing has changed.
+    pub fn detach(&self) -> io::Result<()> {
+        if self.words == 0 {
+            return Ok(());
+        }
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+        // SAFETY: the range is this value's own mapping, replaced as a whole in one step by one of the same length and protection: views
+        // stay valid, and that words change at any time is what they expect.
+        let done = unsafe { libc::mmap(self.start.as_ptr().cast(), self.words * 8, protection, flags, -1, 0) };
+        if done == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
     fn map(words: usize, flags: libc::c_int, file: libc::c_int, offset: libc::off_t) -> io::Result<Words> {
         let bytes = bytes_of(words)?;
         if bytes == 0 {
@@ -141,6 +158,18 @@ mod tests {
             assert_eq!(kind, io::ErrorKind::InvalidData, "{offset} {words}");
         }
         assert_eq!(Words::of_file(&file, 8, 1).unwrap_err().kind(), io::ErrorKind::InvalidInput, "inside a page");
+    }
+
+    #[test]
+    fn detached_words_are_nobody_elses() {
+        let file = memory_file("detached", 8192).unwrap();
+        let (kept, left) = (Words::of_file(&file, 0, 1024).unwrap(), Words::of_file(&file, 0, 1024).unwrap());
+        left[1000].store(5, Ordering::Release);
+        left.detach().unwrap();
+        assert_eq!((kept[1000].load(Ordering::Acquire), left[1000].load(Ordering::Acquire)), (5, 0));
+        left[7].store(6, Ordering::Release);
+        assert_eq!(kept[7].load(Ordering::Acquire), 0);
+        Words::zeroed(0).unwrap().detach().unwrap();
     }
 
     #[test]

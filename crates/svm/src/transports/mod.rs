@@ -1,9 +1,16 @@
 //! Transports: how a node reads and changes the memory of its peers. A family, one file each.
+mod memory;
+#[cfg(test)]
+mod tests;
+
+pub use tcp::message;
+
 use crate::shared::Shared;
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::Layout;
 use std::fs::File;
 use std::io;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::AtomicU64;
 
 /// Operations on the memory of peers. Words of a region and words of a heap are counted from its beginning.
@@ -13,7 +20,7 @@ use std::sync::atomic::AtomicU64;
 /// Nothing else is promised: nothing about writes to different nodes, nor about the words of one read.
 ///
 /// *Ends:* `get`, `get_page`, `compare_swap` and `fetch_add` end with their result; the others may end as soon as their place in
-/// that order is taken. What changes words of a region wakes the peer's threads that wait.
+/// that order is taken, and are done soon after [`Transport::flush`]. What changes words of a region wakes the peer's threads that wait.
 ///
 /// *Signals:* operations are called by handlers of signals: none of them allocates or takes a lock that a thread may hold while the
 /// program computes.
@@ -37,6 +44,8 @@ pub trait Transport {
     async fn interrupt(&self, node: NodeId);
     /// Calls the first thread of the node.
     async fn call(&self, node: NodeId);
+    /// Sends all that was written so far. Who waits for something, or leaves the library, does so before.
+    fn flush(&self);
 }
 
 /// Which thread of a node an interrupt stops.
@@ -49,8 +58,12 @@ pub enum Stopped {
 }
 
 /// What a transport is opened with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Opening<'n> {
+    /// The node that opens it.
+    pub(crate) me: NodeId,
+    /// Nodes.
+    pub(crate) nodes: u16,
     /// Layout of every region.
     pub(crate) layout: &'n Layout,
     /// Memory of all nodes.
@@ -61,22 +74,44 @@ pub(crate) struct Opening<'n> {
     pub(crate) threads: u16,
     /// Which thread an interrupt stops.
     pub(crate) stopped: Stopped,
+    /// What was made for all nodes to find each other.
+    pub(crate) meeting: &'n Meeting,
+    /// Times that a thread of the node looks, while it waits, before it sleeps.
+    pub(crate) turns: u32,
+    /// Says, while nodes are looked for, whether that is worth it.
+    pub(crate) look: &'n dyn Fn() -> io::Result<()>,
 }
 
-/// Memory of all nodes of one host.
+/// What nodes find each other by, made before there are several.
+#[derive(Debug, Default)]
+pub(crate) struct Meeting {
+    /// Listening sockets where the others connect, one a node.
+    pub(crate) listening: Vec<TcpListener>,
+    /// Addresses of these.
+    pub(crate) addresses: Vec<SocketAddr>,
+    /// What all nodes know and nobody else.
+    pub(crate) secret: tcp::Secret,
+}
+
+/// Memory of all nodes of one host, and what they share otherwise.
 #[derive(Debug)]
 pub struct Files {
     /// Heaps, one a node.
     pub heaps: Vec<File>,
     /// Regions, one a node.
     pub regions: Vec<File>,
+    /// The job's secret, if the transport needs one: [`SECRET_BYTES`](crate::job::SECRET_BYTES).
+    pub secret: Option<File>,
 }
 
 impl Files {
-    /// Other descriptors for the same memory.
-    pub(crate) fn try_clone(&self) -> io::Result<Files> {
-        let again = |files: &[File]| files.iter().map(File::try_clone).collect::<io::Result<Vec<_>>>();
-        Ok(Files { heaps: again(&self.heaps)?, regions: again(&self.regions)? })
+    /// The heap of a node.
+    fn heap(&self, node: NodeId) -> io::Result<&File> {
+        self.heaps.get(node.index()).ok_or_else(|| io::Error::other("the node has no heap"))
+    }
+    /// The region of a node.
+    fn region(&self, node: NodeId) -> io::Result<&File> {
+        self.regions.get(node.index()).ok_or_else(|| io::Error::other("the node has no region"))
     }
 }
 
@@ -87,13 +122,17 @@ pub struct Spec {
     pub name: &'static str,
     /// One line for lists and reports.
     pub summary: &'static str,
-    /// Opens it for a node.
+    /// Whether nodes have nothing of each other's memory, and find each other by a secret.
+    pub is_apart: bool,
+    /// Makes what nodes find each other by.
+    pub(crate) meet: fn(&Files) -> io::Result<Meeting>,
+    /// Opens it for a node, once all nodes exist or are about to.
     pub(crate) open: fn(&Opening<'_>) -> io::Result<Wire>,
 }
 
 homenode_base::registry!(
     /** Every transport. */ Spec;
-    shm
+    shm, tcp
 );
 
 /// The transport with this name.
@@ -101,57 +140,58 @@ pub fn find(name: &str) -> Option<&'static Spec> {
     ALL.iter().copied().find(|s| s.name == name)
 }
 
+/// Opens the transport of a node that is alone: the memory of all nodes is its own until they exist.
+pub(crate) fn alone(opening: &Opening<'_>) -> io::Result<Wire> {
+    Ok(Wire::Shm(shm::Shm::open(opening)?))
+}
+
 /// An open transport.
 #[derive(Debug)]
 pub(crate) enum Wire {
     /// Memory of one host.
     Shm(shm::Shm),
+    /// Sockets.
+    Tcp(tcp::Tcp),
+}
+
+impl Wire {
+    /// Leaves memory of other nodes, if it has any: what is done from now on reaches nobody.
+    pub(crate) fn detach(&self) -> io::Result<()> {
+        match self {
+            Wire::Shm(shm) => shm.detach(),
+            Wire::Tcp(_) => Ok(()),
+        }
+    }
+}
+
+/// Declares operations of [`Wire`] as those of the transport that it is.
+macro_rules! passed_on {
+    ($(async $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)+) => {$(
+        async fn $name(&self, $($argument: $type),*) $(-> $result)? {
+            match self {
+                Wire::Shm(t) => t.$name($($argument),*).await,
+                Wire::Tcp(t) => t.$name($($argument),*).await,
+            }
+        }
+    )+};
 }
 
 impl Transport for Wire {
-    async fn get(&self, node: NodeId, word: usize, into: &mut [u64]) {
-        match self {
-            Wire::Shm(t) => t.get(node, word, into).await,
-        }
+    passed_on! {
+        async get(node: NodeId, word: usize, into: &mut [u64]);
+        async put(node: NodeId, word: usize, values: &[u64]);
+        async compare_swap(node: NodeId, word: usize, old: u64, new: u64) -> u64;
+        async fetch_add(node: NodeId, word: usize, add: u64) -> u64;
+        async get_page(node: NodeId, first_word: usize, into: &[AtomicU64]);
+        async put_page(node: NodeId, first_word: usize, from: &[AtomicU64]);
+        async put_run(node: NodeId, first_word: usize, run: &[(u64, u64)]);
+        async interrupt(node: NodeId);
+        async call(node: NodeId);
     }
-    async fn put(&self, node: NodeId, word: usize, values: &[u64]) {
+    fn flush(&self) {
         match self {
-            Wire::Shm(t) => t.put(node, word, values).await,
-        }
-    }
-    async fn compare_swap(&self, node: NodeId, word: usize, old: u64, new: u64) -> u64 {
-        match self {
-            Wire::Shm(t) => t.compare_swap(node, word, old, new).await,
-        }
-    }
-    async fn fetch_add(&self, node: NodeId, word: usize, add: u64) -> u64 {
-        match self {
-            Wire::Shm(t) => t.fetch_add(node, word, add).await,
-        }
-    }
-    async fn get_page(&self, node: NodeId, first_word: usize, into: &[AtomicU64]) {
-        match self {
-            Wire::Shm(t) => t.get_page(node, first_word, into).await,
-        }
-    }
-    async fn put_page(&self, node: NodeId, first_word: usize, from: &[AtomicU64]) {
-        match self {
-            Wire::Shm(t) => t.put_page(node, first_word, from).await,
-        }
-    }
-    async fn put_run(&self, node: NodeId, first_word: usize, run: &[(u64, u64)]) {
-        match self {
-            Wire::Shm(t) => t.put_run(node, first_word, run).await,
-        }
-    }
-    async fn interrupt(&self, node: NodeId) {
-        match self {
-            Wire::Shm(t) => t.interrupt(node).await,
-        }
-    }
-    async fn call(&self, node: NodeId) {
-        match self {
-            Wire::Shm(t) => t.call(node).await,
+            Wire::Shm(t) => t.flush(),
+            Wire::Tcp(t) => t.flush(),
         }
     }
 }

@@ -5,6 +5,7 @@ use homenode_svmrun::{SvmDoc, SvmRequest, run};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// Compiles a C file of the repository, named by its path in it.
 pub fn compile(source: &str, folder: &Path, flags: &[&str]) -> PathBuf {
@@ -26,8 +27,39 @@ pub fn cluster(nodes: u16, threads: u16, protocol: &str) -> SvmRequest {
     SvmRequest { nodes, threads, protocol: protocol.to_owned(), heap_bytes: 1 << 30, ..SvmRequest::default() }
 }
 
+/// The same with another transport.
+pub fn over(transport: &str, request: SvmRequest) -> SvmRequest {
+    SvmRequest { transport: transport.to_owned(), ..request }
+}
+
+/// Whether the tests are run that take long.
+pub fn is_slow() -> bool {
+    std::env::var_os("HOMENODE_SLOW").is_some()
+}
+
 /// Runs a program with these arguments.
 pub fn on(request: &SvmRequest, program: &Path, arguments: &[&str]) -> Result<SvmDoc, Failure> {
     let words = arguments.iter().map(OsString::from);
     run(&SvmRequest { command: [program.into()].into_iter().chain(words).collect(), ..request.clone() })
+}
+
+/// Waits until a program has written so many processes to a file, a line each.
+pub fn processes(file: &Path, nodes: usize) -> Vec<u32> {
+    let since = Instant::now();
+    loop {
+        assert!(since.elapsed() < Duration::from_secs(60), "the program has not begun");
+        std::thread::sleep(Duration::from_millis(5));
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        if text.lines().count() == nodes && text.ends_with('\n') {
+            return text.lines().map(|l| l.parse().expect("a number")).collect();
+        }
+    }
+}
+
+/// Waits for the nodes' processes, and kills one of them; when that was.
+pub fn kill_one(file: &Path, nodes: usize, victim: usize) -> (Vec<u32>, Instant) {
+    let processes = processes(file, nodes);
+    let killed = Instant::now();
+    homenode_sys::process::signal(processes[victim], 9);
+    (processes, killed)
 }

@@ -1,7 +1,7 @@
 //! Children with a heap of their own at the same address.
 use crate::support::{AT, BOTH, Case, GOOD, PAGE, end_of, heap, in_child, load, store, trapped, watch, word};
 use homenode_sys::fork::{Forked, die_with_parent, fork_alone, thread_id};
-use homenode_sys::views::{Allowed, Views};
+use homenode_sys::views::{Allowed, Traps, Views};
 use homenode_sys::words::memory_file;
 use std::io::{self, ErrorKind, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,6 +10,7 @@ use std::time::Duration;
 pub(crate) const CASES: &[Case] = &[
     ("a child has its own heap and the parent's globals", own_heap),
     ("an inherited heap can be dropped after it was replaced", dropped_after),
+    ("a child leaves its parent's heap and keeps nothing of it", left),
     ("threads that were joined do not hinder a fork", joined),
     ("a second thread does", second_thread),
     ("a child dies with its parent", dies),
@@ -65,6 +66,34 @@ fn dropped_after() {
         assert_eq!(end, GOOD, "{traps:?}");
         // The parent's copy was moved into the closure, and dropped with it in the parent, too.
         assert!(Views::address_free(AT, BYTES));
+    }
+}
+
+fn left() {
+    for traps in BOTH {
+        let file = memory_file("of the parent", BYTES).unwrap();
+        let views = Views::map(&file, AT, BYTES, PAGE, Some(traps)).unwrap();
+        views.allow(0, 16, Allowed::Writing).unwrap();
+        store(AT, 10);
+        drop(file);
+        assert_eq!(views.detach().unwrap_err().kind(), ErrorKind::PermissionDenied, "its own");
+        let end = in_child(|| {
+            views.detach().unwrap();
+            let file = memory_file("of the child", BYTES).unwrap();
+            let own = watch(Views::map(&file, AT, BYTES, PAGE, Some(traps)).unwrap());
+            own.allow(0, 16, Allowed::Writing).unwrap();
+            store(AT, 20);
+            word(&views, 0).store(30, Ordering::Relaxed);
+            let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+            assert!(maps.contains("of the child") && !maps.contains("of the parent"), "{maps}");
+            let open =
+                |entry: io::Result<std::fs::DirEntry>| std::fs::read_link(entry.unwrap().path()).unwrap_or_default();
+            let open: Vec<_> = std::fs::read_dir("/proc/self/fd").unwrap().map(open).collect();
+            let faults = open.iter().filter(|to| to.to_string_lossy().contains("userfaultfd")).count();
+            assert_eq!(faults, usize::from(traps == Traps::Userfaultfd), "its own alone: {open:?}");
+        });
+        assert_eq!(end, GOOD, "{traps:?}");
+        assert_eq!((load(AT), word(&views, 0).load(Ordering::Relaxed)), (10, 10));
     }
 }
 

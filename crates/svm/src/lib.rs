@@ -8,7 +8,7 @@
 //! inside is not interrupted, and serves what it was asked for meanwhile before it leaves.
 //!
 //! Reading order: [`job`] (what the launcher says), [`shared`] (what nodes tell each other), [`transports`], `node`, `host` (the
-//! protocol's ground), `entry` (who is inside), `border`, `process`, `end`, [`threads`], [`locks`], [`heap`].
+//! protocol's ground), `entry` (who is inside), `border`, `process`, `end`, [`threads`], [`locks`], [`heap`]; [`trial`] for transports alone.
 //!
 //! ```
 //! use homenode_svm::{heap, job::Job, locks};
@@ -37,6 +37,7 @@ mod process;
 pub mod shared;
 pub mod threads;
 pub mod transports;
+pub mod trial;
 mod trouble;
 
 pub use border::Border;

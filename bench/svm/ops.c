@@ -20,7 +20,7 @@ struct shared {
     char pages[PAGES][PAGE];    /* home of all: node 0 */
     char computing[PAGES][PAGE];
     char written[DIRTY][PAGE];
-    char lock, barrier;
+    char lock, other, barrier;
 };
 
 static double now_us(void) {
@@ -98,6 +98,36 @@ static void releases(struct shared *s, unsigned me) {
     meet(s);
 }
 
+/* A lock that was the other node's, and one that is here. */
+static void locks(struct shared *s, unsigned me) {
+    static double taken[ROUNDS], again[ROUNDS], given[ROUNDS];
+    for (int round = 0; round < ROUNDS; round++) {
+        if (me == 0) {
+            homenode_lock(&s->other);
+            homenode_unlock(&s->other);
+        }
+        meet(s);
+        if (me == 1) {
+            double began = now_us();
+            homenode_lock(&s->other);
+            taken[round] = now_us() - began;
+            homenode_unlock(&s->other);
+            began = now_us();
+            homenode_lock(&s->other);
+            double held = now_us();
+            homenode_unlock(&s->other);
+            again[round] = held - began;
+            given[round] = now_us() - held;
+        }
+        meet(s);
+    }
+    if (me == 1) {
+        report("lock that was last at the other node", taken, ROUNDS, 1);
+        report("lock that was last here", again, ROUNDS, 1);
+        report("unlock, nobody waits", given, ROUNDS, 1);
+    }
+}
+
 static void synchronisation(struct shared *s, unsigned me) {
     static double us[TURNS];
     for (int turn = 0; turn < TURNS; turn++) {
@@ -117,6 +147,7 @@ static void synchronisation(struct shared *s, unsigned me) {
     }
     if (me == 1)
         report("empty barrier", us, TURNS, 1);
+    locks(s, me);
 }
 
 static void run(void *argument) {

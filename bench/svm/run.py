@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What operations of shared virtual memory cost on two nodes of this machine, a column a step of the protocol, beside floors of the same
-run: traps (crates/sys/examples/trap_speed.rs), a copied page, a futex between processes. Nothing here is a test.
+run: transports by themselves (crates/svm/examples/transport_speed.rs), traps (crates/sys/examples/trap_speed.rs), a copied page, a futex between processes. Nothing here is a test.
 
     run.py [--homenode PATH] [--steps base,dw,rf,dd,nil] [--transport shm,tcp] [--folder DIR]
 """
@@ -58,6 +58,9 @@ def main():
         ops = (options.folder or pathlib.Path(temporary)) / "ops"
         output(["cc", "-O2", "-g", "-Wall", "-Wextra", "-I", "include", "-o", ops, "bench/svm/ops.c"])
         print(table(options.homenode, ops, options.steps.split(","), options.transport.split(",")))
+    print("what a transport costs by itself, `cargo run --release -p homenode-svm --example transport_speed`:")
+    speed = ["cargo", "run", "-q", "--release", "--locked", "-p", "homenode-svm", "--example", "transport_speed", "--"]
+    print(output(speed + options.transport.split(",")).rstrip())
     print("floors: traps of this machine, `cargo run --release -p homenode-sys --example trap_speed`:")
     print(output(["cargo", "run", "-q", "--release", "--locked", "-p", "homenode-sys", "--example", "trap_speed"]).rstrip())
 

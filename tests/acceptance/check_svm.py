@@ -19,12 +19,25 @@ def programs_verify_on_nodes(session):
 
 
 @check
+def programs_verify_over_sockets(session):
+    """LU and water on nodes with only sockets between them, which the list of transports has."""
+    built = session.build("gcc", only="lu water", hooks=False)
+    listed = session.run("list", "svm-transports").stdout
+    expect("tcp" in listed and "shm" in listed, listed)
+    for name, nodes in (("lu", 2), ("water", 4)):
+        document = session.json("svm", "run", "-n", nodes, "--transport", "tcp", "--json", "--", built / name, "-p", nodes)
+        expect(document["exit_status"] == 0 and len(document["nodes"]) == nodes, f"{name}: {nodes} nodes, verified")
+        expect(document["transport"] == "tcp", document["transport"])
+        print(f"  {name}, {nodes} nodes: {document['seconds']:.2f} s")
+
+
+@check
 def statuses_and_mistakes(session):
     """The program's status is the command's; wrong sizes are usage, a program that cannot be a node is one line."""
     lu = session.build("gcc", only="lu water", hooks=False) / "lu"
     session.run("-q", "svm", "run", "-n", "2", "--", lu, "-p", "3", status=1)
     session.run("-q", "svm", "run", "-n", "2", "--", "sh", "-c", "exit 7", status=7)
-    for words in (["-n", "0"], ["-n", "65"], ["-n", "2", "--page", "5000"], ["-n", "2", "--protocol", "mesi"]):
+    for words in (["-n", "0"], ["-n", "65"], ["-n", "2", "--page", "5000"], ["-n", "2", "--protocol", "mesi"], ["-n", "2", "--transport", "ether"]):
         one_line(session.run("svm", "run", *words, "--", lu, status=2))
     static = source(session, "static", STATIC, hooks=False, flags=["-static"])
     said = one_line(session.run("svm", "run", "-n", "2", "--", static, status=1))

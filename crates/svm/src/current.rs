@@ -1,7 +1,7 @@
 //! The node that this process is.
 use crate::me;
 use crate::node::Node;
-use crate::shared::PROCESS;
+use crate::shared::{PROCESS, READY};
 use crate::trouble::Trouble;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
@@ -25,14 +25,14 @@ pub(crate) fn here() -> Result<&'static Node, Trouble> {
     }
 }
 
-/// Makes this process a node: the program's own, or one that was forked. The others, and the launcher, learn which process it is.
+/// Makes this process a node: the program's own, or one that was forked. The others learn that it is ready.
 pub(crate) fn become_node(made: Node, forked: bool) -> Result<&'static Node, Trouble> {
     let place = if forked { &FORKED } else { &FIRST };
     if place.set(made).is_err() {
         return Err(Trouble::of("a process cannot become a node twice"));
     }
     let node = place.get().ok_or_else(|| Trouble::of("there is no node"))?;
-    node.shared().word(PROCESS).store(std::process::id().into(), Ordering::Release);
+    node.shared().word(READY).store(1, Ordering::Release);
     Ok(node)
 }
 

@@ -7,8 +7,9 @@
 //! **Invariant:** what runs in handlers of signals neither allocates nor takes a lock that the program may hold; a thread that is
 //! inside is not interrupted, and serves what it was asked for meanwhile before it leaves.
 //!
-//! Reading order: [`job`] (what the launcher says), [`shared`] (what nodes tell each other), [`profile`] (what they count), [`transports`], `node`, `host` (the
-//! protocol's ground), `entry` (who is inside), `border`, `process`, `end`, [`threads`], [`locks`], [`heap`], `phases`.
+//! Reading order: [`job`] (what the launcher says), [`shared`] (what nodes tell each other), [`profile`] (what they count), [`transports`],
+//! `node`, `host` (the protocol's ground), `entry` (who is inside), `border`, `process`, `end`, [`threads`], [`locks`], [`heap`], `phases`;
+//! [`trial`] for transports alone.
 //!
 //! ```
 //! use homenode_svm::{heap, job::Job, locks};
@@ -39,6 +40,7 @@ pub mod profile;
 pub mod shared;
 pub mod threads;
 pub mod transports;
+pub mod trial;
 mod trouble;
 
 pub use border::Border;

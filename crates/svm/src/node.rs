@@ -4,7 +4,7 @@ use crate::job::Job;
 use crate::mapped::{self, Freed};
 use crate::me;
 use crate::profile::Profile;
-use crate::shared::{self, Across, Shared, Thread};
+use crate::shared::{self, Across, EXITED, PROCESS, STATUS, Shared, Thread};
 use crate::transports::{self, Files, Meeting, Opening, Wire};
 use crate::trouble::Trouble;
 use homenode_base::NodeId;
@@ -84,10 +84,16 @@ impl Node {
         let (heap_words, at) = ((job.heap_bytes / 8) as usize, me.index());
         let region = Words::of_file(&files.regions[at], 0, layout.words()).map_err(memory)?;
         let heap = mapped::map(&files.heaps[at], &job)?;
+        // Whoever watches sees from now on if this process ends: it may wait for others that wait for it.
+        let words = Shared::of(&region, layout.extra());
+        words.word(PROCESS).store(std::process::id().into(), Ordering::Release);
         let (nobody, turns) = (Meeting::default(), turns(&together, job.transport.is_apart));
         let opening = opening(&job, &layout, &files, me, meeting.unwrap_or(&nobody), turns, &|| Ok(()));
         let first_wire = match meeting {
-            Some(_) => (job.transport.open)(&opening).map_err(unreachable)?,
+            Some(_) => (job.transport.open)(&opening).map_err(|e| {
+                words.word(STATUS).store(EXITED | 1, Ordering::Release);
+                unreachable(e)
+            })?,
             None => transports::alone(&opening).map_err(memory)?,
         };
         Ok(Node {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub const BELL: usize = 0;
 /// Threads that sleep until the bell is rung.
 pub const SLEEPERS: usize = 1;
-/// Process id; 0 before the node has begun.
+/// Process id; 0 before the node's process has its memory.
 pub const PROCESS: usize = 2;
 /// Number of times that somebody wanted this node to serve.
 pub const WANTED: usize = 3;
@@ -24,7 +24,9 @@ pub const CREATED: usize = 8;
 pub const DONE: usize = 9;
 /// At node 0: bytes of the heap that are given out.
 pub const ALLOCATED: usize = 10;
-const INTERRUPTS: usize = 11;
+/// Not 0 when the node has all that it needs, and may be told to create threads.
+pub const READY: usize = 11;
+const INTERRUPTS: usize = 12;
 /// Signals really sent to this node's threads.
 pub const SIGNALS: usize = INTERRUPTS + 4;
 const COUNTS: usize = SIGNALS + 1;
@@ -232,7 +234,7 @@ mod tests {
         let shared = Shared::of(&words, 0);
         let mut seen = BTreeSet::new();
         let mut take = |word: &AtomicU64| assert!(seen.insert(std::ptr::from_ref(word).addr()));
-        (BELL..=ALLOCATED).chain([SIGNALS]).for_each(|w| take(shared.word(w)));
+        (BELL..=READY).chain([SIGNALS]).for_each(|w| take(shared.word(w)));
         INTERRUPTED.iter().for_each(|(i, _)| take(shared.interrupts(*i)));
         COUNTED.iter().for_each(|(c, _)| take(shared.count(*c)));
         for kind in Kind::ALL {

@@ -6,7 +6,7 @@ use crate::current::here;
 use crate::end::count_life;
 use crate::node::Node;
 use crate::process::become_forked;
-use crate::shared::{CALLS, CREATED, Class, DONE, Doing, END, PROCESS, STATUS, TOLD, Thread};
+use crate::shared::{CALLS, CREATED, Class, DONE, Doing, END, READY, STATUS, TOLD, Thread};
 use crate::transports::Transport;
 use crate::trouble::Trouble;
 use crate::{bell, me, phases};
@@ -125,9 +125,9 @@ fn make_nodes(first: &'static Node) -> Result<bool, Trouble> {
 /// Waits until a node is ready.
 fn await_node(first: &Node, node: NodeId, child: u32) -> Result<(), Trouble> {
     loop {
-        let mut announced = [0];
-        block_on(first.get(node, first.word(PROCESS), &mut announced));
-        if announced[0] != 0 {
+        let mut ready = [0];
+        block_on(first.get(node, first.word(READY), &mut ready));
+        if ready[0] != 0 {
             return Ok(());
         }
         lives(node, child).map_err(Trouble::of)?;

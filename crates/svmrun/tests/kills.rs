@@ -2,7 +2,6 @@
 //! lost, and leaves no process behind.
 mod support;
 
-use homenode_svmrun::SvmRequest;
 use std::fs;
 use std::path::Path;
 use std::thread;
@@ -54,12 +53,11 @@ fn whoever_is_killed_whenever_the_run_ends_and_leaves_nothing() {
     let program = compile("crates/svmrun/tests/c/churn.c", folder.path(), &[]).canonicalize().expect("it was built");
     for seed in 0..KILLS {
         let (step, shape) = (STEPS[seed as usize % 5], [(2, 1), (4, 1), (2, 2)][seed as usize % 3]);
-        let transport = ["shm", "tcp"][seed as usize % 2].to_owned();
         let killer = {
             let program = program.clone();
             thread::spawn(move || kill_one(&program, seed))
         };
-        let ended = on(&SvmRequest { transport, ..cluster(shape.0, shape.1, step) }, &program, &[]);
+        let ended = on(&cluster(shape.0, shape.1, step), &program, &[]);
         let (victim, killed) = killer.join().expect("it found one");
         let took = killed.elapsed();
         assert!(took < Duration::from_secs(5), "seed {seed}: {took:?}");

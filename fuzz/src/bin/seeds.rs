@@ -40,6 +40,7 @@ fn outside() -> Result<()> {
     seed("plan_parse", "all", plan().to_json().as_bytes())?;
     seed("journal_replay", "journal", journal().as_bytes())?;
     seed("agent_table", "all", &agent_table())?;
+    seed("svm_message", "all", &svm_messages())?;
     for (name, code) in [("load", &[0x48, 0x8b, 0x04, 0x8b][..]), ("arm", &[0x20, 0x04, 0x40, 0xf9])] {
         let mut all = vec![0];
         all.extend(u64::MAX.to_le_bytes());
@@ -75,6 +76,14 @@ fn plan() -> Plan {
         plan.entries.push(Entry { object, offset: 0, bytes: 4096, home, name, worth: Default::default() });
     }
     plan
+}
+
+/// Requests between nodes of every kind, in pieces of 31 bytes.
+fn svm_messages() -> Vec<u8> {
+    let [get, put, swap, add, get_page, put_page, put_run] = [1, 2, 3, 4, 5, 6, 7].map(|kind: u64| kind | 1 << 8);
+    let words = [get, 5, put, 5, 77, swap, 5, 77, 78, add, 5, 1, get_page, 9, put_page, 9, 3, put_run, 9, 4, u64::MAX];
+    let ends = [8, 0, 9, 0, 10, 0];
+    [30].into_iter().chain(words.into_iter().chain(ends).flat_map(u64::to_le_bytes)).collect()
 }
 
 /// An agent's plan with a line of every kind.

@@ -38,6 +38,7 @@ pub(crate) struct SvmReportArgs {
 #[command(after_help = "Examples:
   homenode svm run -n 4 -- ./lu -p 4
   homenode svm run -n 2 --threads 2 --protocol base -- ./water -p 4
+  homenode svm run -n 2 --transport tcp -- ./lu -p 2
   homenode svm run -n 4 --homes round-robin --json -- ./fft -p 4
 
 The program is written against homenode.h: it takes shared memory with homenode_shared_alloc, and
@@ -56,7 +57,7 @@ pub(crate) struct SvmRun {
     /// Step of the ladder from Base to GeNIMA: base, dw, rf, dd, nil (genima is the same).
     #[arg(long, value_name = "STEP", default_value = "genima")]
     pub(crate) protocol: String,
-    /// How nodes reach each other's memory.
+    /// How nodes reach each other's memory: shm copies between memories of one host, tcp has sockets alone.
     #[arg(long, value_name = "NAME", default_value = "shm")]
     pub(crate) transport: String,
     /// Homes of pages: with who touches them first, page by page in turn, or equal parts of the heap in a row.

@@ -1,124 +1,25 @@
 //! What the trait promises, held against every transport: nodes are opened in one process, each with threads of its own.
-use super::{ALL, Files, Meeting, Opening, Spec, Stopped, Transport, Wire, shared};
+use super::{ALL, Transport, Wire};
 use crate::bell;
 use crate::block_on::block_on;
-use crate::job::{Job, SECRET_BYTES};
-use crate::shared::{BELL, CALLS, Doing, PROCESS, SIGNALS, Shared, WANTED};
+use crate::shared::{BELL, CALLS, Doing, PROCESS, SIGNALS, WANTED};
+use crate::trial::{HANDLER, HEAP_WORDS, LARGE, Nodes, PAGE};
 use homenode_base::{NodeId, Rng};
-use homenode_hlrc::cluster::{Homes, Layout};
-use homenode_hlrc::steps;
-use homenode_sys::words::{Words, memory_file};
 use homenode_sys::{fork, interrupt};
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc;
+use std::sync::{PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const HEAP: u64 = 4 << 20;
-const HEAP_WORDS: usize = (HEAP / 8) as usize;
-const PAGE: usize = 512;
-/// Words of the largest page.
-const LARGE: usize = 1 << 17;
 /// Longest time that anything here may take.
 const LIMIT: Duration = Duration::from_secs(60);
-
-/// Nodes with an open transport, and their memory as tests look at it.
-pub(super) struct Nodes {
-    pub(super) wires: Vec<Wire>,
-    regions: Vec<Words>,
-    heaps: Vec<Words>,
-    pub(super) layout: Layout,
-}
-
-pub(super) fn files(layout: &Layout, nodes: u16) -> Files {
-    let each = |bytes: u64| -> Vec<File> { (0..nodes).map(|_| memory_file("test", bytes).expect("memory")).collect() };
-    let secret = memory_file("test", SECRET_BYTES as u64).expect("memory");
-    secret.write_all_at(&[7; SECRET_BYTES], 0).expect("written");
-    Files { heaps: each(HEAP), regions: each((8 * layout.words() as u64).next_multiple_of(4096)), secret: Some(secret) }
-}
-
-pub(super) fn layout(spec: &'static Spec, nodes: u16) -> Layout {
-    let job = Job {
-        nodes,
-        threads: 2,
-        step: steps::ALL[0],
-        transport: spec,
-        homes: Homes::FirstTouch,
-        heap_bytes: HEAP,
-        page_bytes: 4096,
-        stopped: Stopped::First,
-        heaps: Vec::new(),
-        regions: Vec::new(),
-        secret: None,
-    };
-    job.cluster(NodeId(0), false).layout()
-}
-
-pub(super) fn open(
-    spec: &Spec,
-    layout: &Layout,
-    files: &Files,
-    meeting: &Meeting,
-    me: u16,
-    look: Look<'_>,
-) -> io::Result<Wire> {
-    let nodes = files.regions.len() as u16;
-    (spec.open)(&Opening {
-        me: NodeId(me),
-        nodes,
-        layout,
-        files,
-        heap_words: HEAP_WORDS,
-        threads: 2,
-        stopped: Stopped::First,
-        meeting,
-        turns: 200,
-        look,
-    })
-}
-
-/// Says whether it is worth going on.
-type Look<'l> = &'l dyn Fn() -> io::Result<()>;
-
-impl Nodes {
-    fn of(spec: &'static Spec, nodes: u16) -> Nodes {
-        let layout = layout(spec, nodes);
-        let files = files(&layout, nodes);
-        let meeting = (spec.meet)(&files).expect("a meeting");
-        Nodes::met(spec, layout, &files, &meeting)
-    }
-
-    pub(super) fn met(spec: &'static Spec, layout: Layout, files: &Files, meeting: &Meeting) -> Nodes {
-        let nodes = files.regions.len() as u16;
-        let wires = thread::scope(|scope| {
-            let opened =
-                |me| scope.spawn(move || open(spec, &layout, files, meeting, me, &|| Ok(())).expect("it opens"));
-            let all: Vec<_> = (0..nodes).map(opened).collect();
-            all.into_iter().map(|one| one.join().expect("it opens")).collect()
-        });
-        let map = |files: &[File], words| files.iter().map(|f| Words::of_file(f, 0, words).expect("mapped")).collect();
-        let (regions, heaps) = (map(&files.regions, layout.words()), map(&files.heaps, HEAP_WORDS));
-        Nodes { wires, regions, heaps, layout }
-    }
-
-    fn shared(&self, node: usize) -> Shared<'_> {
-        shared(&self.regions[node], &self.layout)
-    }
-    /// Waits until all that a node wrote to another one before is there.
-    fn settle(&self, from: usize, to: u16) {
-        block_on(self.wires[from].fetch_add(NodeId(to), self.layout.called(), 0));
-    }
-}
 
 /// Runs a test on each transport; one that hangs fails.
 fn on_each(nodes: u16, test: fn(&Nodes)) {
     for spec in ALL {
         let (done, wait) = mpsc::channel();
         let run = thread::spawn(move || {
-            test(&Nodes::of(spec, nodes));
+            test(&Nodes::of(spec, nodes).expect("nodes"));
             done.send(()).expect("somebody waits");
         });
         match wait.recv_timeout(LIMIT) {
@@ -269,6 +170,7 @@ fn nodes_that_write_and_read_more_than_anything_holds_do_not_wait_for_each_other
 #[test]
 fn who_waits_is_woken_and_who_computes_is_interrupted() {
     static SERVED: AtomicU64 = AtomicU64::new(0);
+    let _handler = HANDLER.lock().unwrap_or_else(PoisonError::into_inner);
     interrupt::on_interrupt(|| _ = SERVED.fetch_add(1, Ordering::SeqCst)).expect("a handler");
     on_each(2, |nodes| {
         let (wire, to, its) = (&nodes.wires[0], NodeId(1), nodes.shared(1));

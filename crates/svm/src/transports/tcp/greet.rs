@@ -237,6 +237,10 @@ impl Caller<'_> {
                     (self.look)()?;
                     net::wait(socket, Ready::Reading, LOOK);
                 }
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                    let what = format!("no answer for {} s", MEET_MOST.as_secs());
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, what));
+                }
                 Err(e) => return Err(e),
             }
         }

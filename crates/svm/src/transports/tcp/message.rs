@@ -287,6 +287,36 @@ mod tests {
     }
 
     #[test]
+    fn any_bytes_are_about_memory_that_exists_or_are_refused() {
+        let mut rng = Rng::new(12);
+        let (mut whole, mut refused) = (0, 0);
+        for _ in 0..20_000 {
+            let head = |rng: &mut Rng| [rng.below(12) | rng.below(1100) << 8, rng.below(5500)];
+            let stream: Vec<u8> = (0..4).flat_map(|_| head(&mut rng)).flat_map(u64::to_le_bytes).collect();
+            let (mut parser, mut bytes) = (Parser::new(LIMITS), &stream[..stream.len() - rng.below(16) as usize]);
+            loop {
+                match parser.next(&mut bytes) {
+                    Ok(Part::More) => break,
+                    Ok(Part::Written(request, done, some)) => {
+                        assert!(!some.is_empty() && done + some.len() / WORD <= request.payload());
+                    }
+                    Ok(Part::Whole(request)) => {
+                        let ([first, word, ..], _) = request.head();
+                        let of = if (5..=7).contains(&(first as u8)) { LIMITS.heap } else { LIMITS.region };
+                        assert!(word + (first >> 8) <= of, "{request:?}");
+                        whole += 1;
+                    }
+                    Err(_) => {
+                        refused += 1;
+                        break;
+                    }
+                }
+            }
+        }
+        assert!(whole > 1000 && refused > 1000, "{whole} {refused}");
+    }
+
+    #[test]
     fn what_memory_does_not_have_is_refused() {
         let refused = |words: &[u64]| {
             let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();

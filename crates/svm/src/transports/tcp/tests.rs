@@ -1,17 +1,18 @@
 //! Strangers who connect, and peers that send what is no request.
+use super::greet::Listening;
 use super::message::Malformed;
 use super::secret::Secret;
 use super::served::Served;
 use super::{SPEC, meet};
 use crate::block_on::block_on;
 use crate::transports::memory::Memory;
-use crate::transports::tests::{Nodes, files, layout, open};
 use crate::transports::{Meeting, Opening, Stopped, Transport};
+use crate::trial::{Nodes, files, layout, open};
 use homenode_base::NodeId;
-use homenode_sys::net::{self, Ready};
-use std::io::{self, Read, Write};
+use homenode_sys::net::{self, Ready, Signal};
+use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -26,7 +27,7 @@ fn stranger(address: SocketAddr, says: &[u8]) -> TcpStream {
 #[test]
 fn strangers_hinder_nobody_and_find_nobody_listening_afterwards() {
     let layout = layout(&SPEC, 3);
-    let files = files(&layout, 3);
+    let files = files(&layout, 3).expect("memory");
     let meeting = meet(&files).expect("a meeting");
     // Silent, half a greeting, garbage, and the greeting of a node that is none; more than there is room for.
     let half = b"HNSVM\x01\r\n\x01\0\0";
@@ -50,7 +51,7 @@ fn strangers_hinder_nobody_and_find_nobody_listening_afterwards() {
         }
     });
     let since = Instant::now();
-    let nodes = Nodes::met(&SPEC, layout, &files, &meeting);
+    let nodes = Nodes::met(&SPEC, layout, &files, &meeting).expect("they meet");
     assert!(since.elapsed() < LIMIT / 3, "{:?}", since.elapsed());
     more.join().expect("strangers");
     for to in (0..3).map(NodeId) {
@@ -68,33 +69,38 @@ fn strangers_hinder_nobody_and_find_nobody_listening_afterwards() {
 #[test]
 fn who_does_not_know_the_secret_is_refused_on_both_sides() {
     let layout = layout(&SPEC, 2);
-    let files = files(&layout, 2);
+    let files = files(&layout, 2).expect("memory");
     let meeting = meet(&files).expect("a meeting");
-    let others = Meeting {
-        listening: meeting.listening.iter().map(|socket| socket.try_clone().expect("a socket")).collect(),
-        addresses: meeting.addresses.clone(),
-        secret: Secret([8; 32]),
+    let listening = |node: u16, secret: Secret| {
+        let socket = meeting.listening[usize::from(node)].try_clone().expect("a socket");
+        Listening { socket, me: NodeId(node), nodes: 2, secret }
     };
-    // Node 1 is an impostor: node 0 does not go on with it, nor it with node 0, if that has not gone before.
-    let (files, layout, others, gone) = (&files, &layout, &others, AtomicBool::new(false));
-    let look = || match gone.load(Ordering::Acquire) {
-        true => Err(io::ErrorKind::PermissionDenied.into()),
-        false => Ok(()),
-    };
+    let stop = Signal::new().expect("a descriptor");
     thread::scope(|scope| {
-        let impostor = scope.spawn(|| open(&SPEC, layout, files, others, 1, &look).map(drop));
-        let said = open(&SPEC, layout, files, &meeting, 0, &|| Ok(())).map(drop).expect_err("no node 1");
+        // An impostor listens where node 1 should: node 0 does not go on with it.
+        let impostor = listening(1, Secret([8; 32]));
+        scope.spawn(|| impostor.accept_all(&stop).map(drop).expect("it was stopped"));
+        let said = open(&SPEC, &layout, &files, &meeting, 0, &|| Ok(())).map(drop).expect_err("no node 1");
         assert!(said.to_string().contains("node 1 cannot be reached at 127.0.0.1"), "{said}");
         assert!(said.to_string().contains("does not know this job's secret"), "{said}");
-        gone.store(true, Ordering::Release);
-        assert_eq!(impostor.join().expect("it ends").expect_err("refused").kind(), io::ErrorKind::PermissionDenied);
+        // An impostor calls node 0 as node 1, and sends something for a proof: it is let go.
+        let server = listening(0, meeting.secret.clone());
+        scope.spawn(|| server.accept_all(&stop).map(drop).expect("it was stopped"));
+        let mut hello = [5; 44];
+        hello[..12].copy_from_slice(b"HNSVM\x01\r\n\x01\0\0\0");
+        let (mut socket, mut answer) = (stranger(meeting.addresses[0], &hello), [0; 64]);
+        socket.set_read_timeout(Some(LIMIT)).expect("a limit");
+        socket.read_exact(&mut answer).expect("an answer");
+        socket.write_all(&answer[32..]).expect("the wrong proof, of the other side");
+        assert_eq!(socket.read(&mut answer).expect("an end"), 0);
+        stop.give();
     });
 }
 
 /// A served connection, and the peer's end of it.
 pub(super) fn served() -> (Memory, Served, TcpStream) {
     let layout = layout(&SPEC, 2);
-    let files = files(&layout, 2);
+    let files = files(&layout, 2).expect("memory");
     let memory = Memory::map(
         &Opening {
             me: NodeId(0),

@@ -8,7 +8,8 @@
 //! inside is not interrupted, and serves what it was asked for meanwhile before it leaves.
 //!
 //! Reading order: [`job`] (what the launcher says), [`shared`] (what nodes tell each other), [`transports`], `node`, `host` (the
-//! protocol's ground), `entry` (who is inside), `border`, `process`, `end`, [`threads`], [`locks`], [`heap`].
+//! protocol's ground), `entry` (who is inside), `border`, `process`, `end`, [`threads`], [`locks`], [`conditions`], [`words`],
+//! [`reductions`], [`heap`].
 //!
 //! ```
 //! use homenode_svm::{heap, job::Job, locks};
@@ -23,6 +24,7 @@
 mod bell;
 mod block_on;
 mod border;
+pub mod conditions;
 mod current;
 mod end;
 mod entry;
@@ -34,10 +36,12 @@ mod mapped;
 mod me;
 mod node;
 mod process;
+pub mod reductions;
 pub mod shared;
 pub mod threads;
 pub mod transports;
 mod trouble;
+pub mod words;
 
 pub use border::Border;
 pub use end::exited;

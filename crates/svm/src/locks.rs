@@ -4,6 +4,7 @@ use crate::current::here;
 use crate::node::Node;
 use crate::shared::Class;
 use crate::trouble::Trouble;
+use homenode_hlrc::slots::Use;
 use homenode_hlrc::{barrier, lock, slots};
 
 /// Takes the lock that has this address as its name.
@@ -13,7 +14,7 @@ use homenode_hlrc::{barrier, lock, slots};
 pub fn acquire(name: u64) -> Result<(), Trouble> {
     let node = here()?;
     let _inside = node.enter(Class::Lock);
-    let slot = slot(node, "homenode_lock", name)?;
+    let slot = slot(node, "homenode_lock", Use::Lock, name)?;
     block_on(lock::acquire(node, slot));
     Ok(())
 }
@@ -25,7 +26,7 @@ pub fn acquire(name: u64) -> Result<(), Trouble> {
 pub fn release(name: u64) -> Result<(), Trouble> {
     let node = here()?;
     let _inside = node.enter(Class::Lock);
-    let slot = slot(node, "homenode_unlock", name)?;
+    let slot = slot(node, "homenode_unlock", Use::Lock, name)?;
     let not_held = |_| Trouble::of(format!("homenode_unlock: the calling thread does not have the lock {name:#x}"));
     block_on(lock::release(node, slot)).map_err(not_held)
 }
@@ -44,19 +45,29 @@ pub fn wait(name: u64, threads: u32) -> Result<(), Trouble> {
             node.all_threads()
         )));
     }
-    if node.all_threads() > 1 && !node.has_begun() {
-        return Err(Trouble::of("homenode_barrier: no thread has been created, so nobody else can come"));
-    }
+    others_live(node, "homenode_barrier")?;
     let _inside = node.enter(Class::Barrier);
-    let slot = slot(node, "homenode_barrier", name)?;
+    let slot = slot(node, "homenode_barrier", Use::Barrier, name)?;
     block_on(barrier::wait(node, slot));
     Ok(())
 }
 
-fn slot(node: &Node, function: &str, name: u64) -> Result<u32, Trouble> {
+/// Refuses a wait that nobody can end: the other threads do not exist.
+pub(crate) fn others_live(node: &Node, function: &str) -> Result<(), Trouble> {
+    if node.all_threads() > 1 && !node.has_begun() {
+        return Err(Trouble::of(format!("{function}: no thread has been created, so nobody else can come")));
+    }
+    Ok(())
+}
+
+/// The slot of a name. `function` is what the program called.
+pub(crate) fn slot(node: &Node, function: &str, what: Use, name: u64) -> Result<u32, Trouble> {
     if name == 0 {
         return Err(Trouble::of(format!("{function}: NULL is no name")));
     }
-    let full = |_| Trouble::of(format!("{function}: there are more than {} locks and barriers", node.together.slots));
-    block_on(slots::find(node, name)).map_err(full)
+    let full = |_| {
+        let most = node.together.slots;
+        Trouble::of(format!("{function}: there are more than {most} locks, barriers, conditions and flags"))
+    };
+    block_on(slots::find(node, slots::key(what, name))).map_err(full)
 }

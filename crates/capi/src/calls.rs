@@ -86,7 +86,7 @@ macro_rules! next {
         static NEXT: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
         let mut at = NEXT.load(Ordering::Acquire);
         if at.is_null() {
-            at = behind(stringify!($name));
+            at = behind(concat!(stringify!($name), "\0"));
             NEXT.store(at, Ordering::Release);
         }
         // SAFETY: the C library's function of this name has this type; without one the option is empty.

@@ -38,7 +38,10 @@ async fn arrive<H: Host>(host: &H, slot: u32, round: u64) {
     interval::end(host).await;
     let made = Vector::applied(host).get(me);
     if notices::is_lazy(host) && manager != me {
-        notices::put_notices(host, manager, me, host.tables().floor(me).load(Ordering::Acquire)..made).await;
+        // Not from what all had applied at the last barrier: the manager may still be leaving that, with notices that it has not looked at.
+        let mut has = [0];
+        host.get(manager, layout.applied(me), &mut has).await;
+        notices::put_notices(host, manager, me, has[0]..made).await;
     }
     wait::unlock(host).await;
     host.put(manager, layout.leaving(slot) + me.index(), &[made]).await;

@@ -32,7 +32,7 @@ pub struct Cluster {
     pub me: NodeId,
     /// Nodes, at least 1.
     pub nodes: u16,
-    /// Application threads a node, at least 1.
+    /// Application threads a node, 1 to 64.
     pub threads: u16,
     /// Pages of the heap.
     pub pages: u32,
@@ -48,14 +48,16 @@ pub struct Cluster {
     pub log: u32,
     /// Words of the inbox from each node, at least [`Cluster::least_inbox`].
     pub inbox: u32,
-    /// Slots for locks and barriers.
+    /// Slots for locks, barriers, conditions and flags.
     pub slots: u32,
     /// Words at the end of a region that the host uses for itself.
     pub extra: u32,
 }
 
-/// Words of a slot before its vectors: key, tail, token, grant, local, arrived, released, gathered.
-const SLOT_WORDS: usize = 8;
+/// Words of a slot before its vectors: key, tail, token, grant, local, arrived, released, gathered, state.
+const SLOT_WORDS: usize = 9;
+/// Words of a thread's part in a reduction: which one, and its value.
+const TERM_WORDS: usize = 2;
 
 /// Where each word of a region is, as indices of words. All regions are laid out alike.
 ///
@@ -71,7 +73,9 @@ const SLOT_WORDS: usize = 8;
 /// | posted | a sender, a writer: how many of the writer's notices the sender had applied when it posted |
 /// | called | whether somebody's log is full of what this node has not applied |
 /// | replies | a thread of this node: the page reply that it waits for |
-/// | slots | locks and barriers |
+/// | wakes | a thread of this node: how often it was woken from a condition or a flag |
+/// | terms | a turn (even, odd), a thread of the cluster: its part in a reduction; at the manager |
+/// | slots | locks, barriers, conditions, flags |
 /// | extra | what the host needs beside the protocol |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
@@ -88,6 +92,9 @@ pub struct Layout {
     posted: usize,
     called: usize,
     replies: usize,
+    wakes: usize,
+    terms: usize,
+    threads: usize,
     slots: usize,
     extra: usize,
     end: usize,
@@ -97,7 +104,8 @@ impl Cluster {
     /// The layout of every region of this cluster.
     pub fn layout(&self) -> Layout {
         let (n, pages) = (usize::from(self.nodes), self.pages as usize);
-        let slot_words = SLOT_WORDS + 2 * n;
+        let threads = usize::from(self.threads);
+        let slot_words = SLOT_WORDS + 3 * n;
         let homes = pages * n;
         let logs = homes + pages;
         let tails = logs + n * self.log as usize;
@@ -107,7 +115,9 @@ impl Cluster {
         let posted = applied + n;
         let called = posted + n * n;
         let replies = called + 1;
-        let slots = replies + usize::from(self.threads);
+        let wakes = replies + threads;
+        let terms = wakes + threads;
+        let slots = terms + 2 * n * threads * TERM_WORDS;
         let extra = slots + self.slots as usize * slot_words;
         let end = extra + self.extra as usize;
         Layout {
@@ -124,6 +134,9 @@ impl Cluster {
             posted,
             called,
             replies,
+            wakes,
+            terms,
+            threads,
             slots,
             extra,
             end,
@@ -221,6 +234,15 @@ impl Layout {
     pub fn reply(&self, thread: u16) -> usize {
         self.replies + usize::from(thread)
     }
+    /// Number of times that a thread of this node was woken.
+    pub fn wakes(&self, thread: u16) -> usize {
+        self.wakes + usize::from(thread)
+    }
+    /// First word of what a thread of the cluster brings into a reduction, in an even or an odd turn: which one, and its value.
+    pub fn term(&self, turn: u64, thread: usize) -> usize {
+        let first = (turn % 2) as usize * self.nodes * self.threads;
+        self.terms + (first + thread) * TERM_WORDS
+    }
     /// First of the words that the host uses for itself.
     pub fn extra(&self) -> usize {
         self.extra
@@ -260,13 +282,21 @@ impl Layout {
     pub fn gathered(&self, slot: u32) -> usize {
         self.slot(slot, 7)
     }
+    /// Whether a flag is set; of a condition, who is the first one to be woken next. At the manager.
+    pub fn state(&self, slot: u32) -> usize {
+        self.slot(slot, 8)
+    }
+    /// First of the words of who waits for a condition or a flag, one a node, a bit a thread; at the manager, behind the state.
+    pub fn waiting(&self, slot: u32) -> usize {
+        self.slot(slot, SLOT_WORDS)
+    }
     /// First word of the vector that a lock's token leaves with, or of what all know who have arrived at a barrier.
     pub fn leaving(&self, slot: u32) -> usize {
-        self.slot(slot, SLOT_WORDS)
+        self.slot(slot, SLOT_WORDS + self.nodes)
     }
     /// First word of the vector that came with the token or the opening of a barrier.
     pub fn came(&self, slot: u32) -> usize {
-        self.slot(slot, SLOT_WORDS + self.nodes)
+        self.slot(slot, SLOT_WORDS + 2 * self.nodes)
     }
 }
 
@@ -309,9 +339,15 @@ mod tests {
         }
         take(l.called());
         (0..2).for_each(|t| take(l.reply(t)));
+        (0..2).for_each(|t| take(l.wakes(t)));
+        for turn in 7..9 {
+            (0..6).for_each(|t| (0..2).for_each(|word| take(l.term(turn, t) + word)));
+        }
         for slot in 0..2 {
             let singles = [l.key(slot), l.queue(slot), l.token(slot), l.grant(slot), l.local(slot), l.arrived(slot)];
-            singles.into_iter().chain([l.released(slot), l.gathered(slot)]).for_each(&mut take);
+            singles.into_iter().chain([l.released(slot), l.gathered(slot), l.state(slot)]).for_each(&mut take);
+            (0..3).for_each(|w| take(l.waiting(slot) + w));
+            assert_eq!(l.waiting(slot), l.state(slot) + 1);
             (0..3).for_each(|w| take(l.leaving(slot) + w));
             (0..3).for_each(|w| take(l.came(slot) + w));
         }

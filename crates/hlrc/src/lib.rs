@@ -11,7 +11,7 @@
 //! Operations are `async` functions: where they wait for a peer is an `await`. On a real cluster the thread that faulted polls them;
 //! simulations hold many of them at a time.
 //!
-//! Reading order: [`steps`], [`cluster`], [`host`], [`state`], [`page`], `interval`, `notices`, [`lock`], [`barrier`], [`team`], [`serve`], `inbox`, [`diff`].
+//! Reading order: [`steps`], [`cluster`], [`host`], [`state`], [`page`], `interval`, `notices`, [`lock`], [`barrier`], [`team`], `park`, [`condition`], [`flag`], [`word`], [`reduce`], [`serve`], `inbox`, [`diff`].
 //!
 //! ```
 //! use homenode_hlrc::steps::{self, Locks, Pages};
@@ -25,13 +25,17 @@
 
 pub mod barrier;
 pub mod cluster;
+pub mod condition;
 pub mod diff;
+pub mod flag;
 pub mod host;
 mod inbox;
 mod interval;
 pub mod lock;
 mod notices;
 pub mod page;
+mod park;
+pub mod reduce;
 mod rules;
 pub mod serve;
 pub mod slots;
@@ -42,5 +46,6 @@ pub mod team;
 mod tests;
 mod vector;
 mod wait;
+pub mod word;
 
 pub use vector::MAX_NODES;

@@ -55,16 +55,28 @@ pub async fn acquire<H: Host>(host: &H, slot: u32) {
     wait::unlock(host).await;
 }
 
+/// Whether the calling thread has the lock.
+pub fn is_held<H: Host>(host: &H, slot: u32) -> bool {
+    let local = &host.region()[host.layout().local(slot)];
+    local.load(Ordering::Acquire) % WAITER == u64::from(host.thread()) + 1
+}
+
 /// Gives a lock up.
 ///
 /// # Errors
 /// [`NotHeld`] if this thread does not have it.
 pub async fn release<H: Host>(host: &H, slot: u32) -> Result<(), NotHeld> {
-    let local = &host.region()[host.layout().local(slot)];
-    let held = local.load(Ordering::Acquire);
-    if held % WAITER != u64::from(host.thread()) + 1 {
+    if !is_held(host, slot) {
         return Err(NotHeld);
     }
+    give_back(host, slot).await;
+    Ok(())
+}
+
+/// Gives a lock up that the calling thread has.
+pub(crate) async fn give_back<H: Host>(host: &H, slot: u32) {
+    let local = &host.region()[host.layout().local(slot)];
+    let held = local.load(Ordering::Acquire);
     let stays = held >= WAITER && next_of(token(host, slot).load(Ordering::SeqCst)).is_none();
     if !stays {
         let_go(host, slot).await;
@@ -72,7 +84,6 @@ pub async fn release<H: Host>(host: &H, slot: u32) -> Result<(), NotHeld> {
     if local.fetch_sub(held % WAITER, Ordering::AcqRel) >= WAITER {
         host.ring();
     }
-    Ok(())
 }
 
 /// The lock among the threads of a node: hardware shares memory among them, so nothing else is needed.

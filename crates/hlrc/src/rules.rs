@@ -25,6 +25,10 @@ pub(crate) enum Rule {
     IntervalBeforeLock,
     /// After an interval the next write to a page is noticed again.
     ProtectedAgain,
+    /// Who waits for a condition can be found before its lock is given up.
+    ParkedBeforeRelease,
+    /// Who is woken learns first what the waker has seen.
+    PostBeforeWake,
     /// A node with several threads: while one fetches a page, others wait.
     OneFetches,
 }
@@ -42,7 +46,7 @@ mod switch {
     use super::Rule;
     use std::cell::Cell;
 
-    pub(crate) const RULES: [Rule; 12] = [
+    pub(crate) const RULES: [Rule; 14] = [
         Rule::DataBeforeStamp,
         Rule::StampBeforeData,
         Rule::OldCopyFetchedAgain,
@@ -55,6 +59,8 @@ mod switch {
         Rule::IntervalBeforeLock,
         Rule::ProtectedAgain,
         Rule::OneFetches,
+        Rule::ParkedBeforeRelease,
+        Rule::PostBeforeWake,
     ];
 
     thread_local! {

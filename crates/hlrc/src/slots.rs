@@ -1,4 +1,4 @@
-//! Slots of locks and barriers: each is named by its address in shared memory, and has the slot that its manager has noted for it.
+//! Slots of locks, barriers, conditions and flags: each is named by an address, and has the slot that its manager has noted for it.
 use crate::host::Host;
 use std::sync::atomic::Ordering;
 
@@ -6,24 +6,49 @@ use std::sync::atomic::Ordering;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableFull;
 
-/// The slot of an address, which must not be 0. Nodes that ask at the same time agree.
+/// What a slot is used as: one address may be the name of several things.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// A lock.
+    Lock,
+    /// A barrier.
+    Barrier,
+    /// A condition variable.
+    Condition,
+    /// A flag.
+    Flag,
+    /// The lock of words that are changed at once.
+    Word,
+    /// The barrier of reductions.
+    Reduction,
+}
+
+/// Bits of an address.
+const ADDRESS_BITS: u32 = 56;
+
+/// The key of a name: an address of 56 bits, which is not 0, and what it names.
+pub const fn key(what: Use, address: u64) -> u64 {
+    address & ((1 << ADDRESS_BITS) - 1) | (what as u64) << ADDRESS_BITS
+}
+
+/// The slot of a key, which must not be 0. Nodes that ask at the same time agree.
 ///
 /// # Errors
-/// [`TableFull`] if there are more locks and barriers than slots.
-pub async fn find<H: Host>(host: &H, address: u64) -> Result<u32, TableFull> {
+/// [`TableFull`] if there are more names than slots.
+pub async fn find<H: Host>(host: &H, key: u64) -> Result<u32, TableFull> {
     let cluster = host.cluster();
-    let first = mixed(address) % u64::from(cluster.slots);
+    let first = mixed(key) % u64::from(cluster.slots);
     for probe in 0..u64::from(cluster.slots) {
         let slot = ((first + probe) % u64::from(cluster.slots)) as u32;
         let word = host.layout().key(slot);
         let known = &host.region()[word];
-        let mut key = known.load(Ordering::Acquire);
-        if key == 0 {
-            let found = host.compare_swap(cluster.manager(slot), word, 0, address).await;
-            key = if found == 0 { address } else { found };
-            known.store(key, Ordering::Release);
+        let mut noted = known.load(Ordering::Acquire);
+        if noted == 0 {
+            let found = host.compare_swap(cluster.manager(slot), word, 0, key).await;
+            noted = if found == 0 { key } else { found };
+            known.store(noted, Ordering::Release);
         }
-        if key == address {
+        if noted == key {
             return Ok(slot);
         }
     }
@@ -31,8 +56,8 @@ pub async fn find<H: Host>(host: &H, address: u64) -> Result<u32, TableFull> {
 }
 
 /// The mixer of SplitMix64 (Steele, Lea, Flood 2014).
-fn mixed(address: u64) -> u64 {
-    let x = (address ^ address >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+fn mixed(key: u64) -> u64 {
+    let x = (key ^ key >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ x >> 31
 }

@@ -8,8 +8,8 @@
 //! inside is not interrupted, and serves what it was asked for meanwhile before it leaves.
 //!
 //! Reading order: [`job`] (what the launcher says), [`shared`] (what nodes tell each other), [`profile`] (what they count), [`transports`],
-//! `node`, `host` (the protocol's ground), `entry` (who is inside), `border`, `process`, `end`, [`threads`], [`locks`], [`heap`], `phases`;
-//! [`trial`] for transports alone.
+//! `node`, `host` (the protocol's ground), `entry` (who is inside), `border`, `process`, `end`, [`threads`], [`locks`], [`conditions`],
+//! [`words`], [`reductions`], [`heap`], `phases`; [`trial`] for transports alone.
 //!
 //! ```
 //! use homenode_svm::{heap, job::Job, locks};
@@ -24,6 +24,7 @@
 mod bell;
 mod block_on;
 mod border;
+pub mod conditions;
 mod current;
 mod end;
 mod entry;
@@ -37,11 +38,13 @@ mod node;
 mod phases;
 mod process;
 pub mod profile;
+pub mod reductions;
 pub mod shared;
 pub mod threads;
 pub mod transports;
 pub mod trial;
 mod trouble;
+pub mod words;
 
 pub use border::Border;
 pub use end::exited;

@@ -5,6 +5,7 @@ use crate::me;
 use crate::node::Node;
 use crate::shared::Class;
 use crate::trouble::Trouble;
+use homenode_hlrc::slots::Use;
 use homenode_hlrc::{barrier, lock, slots};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -16,7 +17,7 @@ use std::time::Instant;
 pub fn acquire(name: u64) -> Result<(), Trouble> {
     let node = here()?;
     let _inside = node.enter(Class::Lock);
-    let slot = slot(node, "homenode_lock", name)?;
+    let slot = slot(node, "homenode_lock", Use::Lock, name)?;
     let since = Instant::now();
     me::has_lock_come();
     block_on(lock::acquire(node, slot));
@@ -34,7 +35,7 @@ pub fn acquire(name: u64) -> Result<(), Trouble> {
 pub fn release(name: u64) -> Result<(), Trouble> {
     let node = here()?;
     let _inside = node.enter(Class::Lock);
-    let slot = slot(node, "homenode_unlock", name)?;
+    let slot = slot(node, "homenode_unlock", Use::Lock, name)?;
     let not_held = |_| Trouble::of(format!("homenode_unlock: the calling thread does not have the lock {name:#x}"));
     block_on(lock::release(node, slot)).map_err(not_held)
 }
@@ -53,11 +54,9 @@ pub fn wait(name: u64, threads: u32) -> Result<(), Trouble> {
             node.all_threads()
         )));
     }
-    if node.all_threads() > 1 && !node.has_begun() {
-        return Err(Trouble::of("homenode_barrier: no thread has been created, so nobody else can come"));
-    }
+    others_live(node, "homenode_barrier")?;
     let _inside = node.enter(Class::Barrier);
-    let slot = slot(node, "homenode_barrier", name)?;
+    let slot = slot(node, "homenode_barrier", Use::Barrier, name)?;
     let since = Instant::now();
     block_on(barrier::wait(node, slot));
     let words = node.profile().slot(slot);
@@ -70,10 +69,22 @@ fn count_wait(word: &AtomicU64, since: Instant) {
     word.fetch_add(u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
 }
 
-fn slot(node: &Node, function: &str, name: u64) -> Result<u32, Trouble> {
+/// Refuses a wait that nobody can end: the other threads do not exist.
+pub(crate) fn others_live(node: &Node, function: &str) -> Result<(), Trouble> {
+    if node.all_threads() > 1 && !node.has_begun() {
+        return Err(Trouble::of(format!("{function}: no thread has been created, so nobody else can come")));
+    }
+    Ok(())
+}
+
+/// The slot of a name. `function` is what the program called.
+pub(crate) fn slot(node: &Node, function: &str, what: Use, name: u64) -> Result<u32, Trouble> {
     if name == 0 {
         return Err(Trouble::of(format!("{function}: NULL is no name")));
     }
-    let full = |_| Trouble::of(format!("{function}: there are more than {} locks and barriers", node.together.slots));
-    block_on(slots::find(node, name)).map_err(full)
+    let full = |_| {
+        let most = node.together.slots;
+        Trouble::of(format!("{function}: there are more than {most} locks, barriers, conditions and flags"))
+    };
+    block_on(slots::find(node, slots::key(what, name))).map_err(full)
 }

@@ -84,9 +84,9 @@ impl Kind {
 pub enum Class {
     /// Waiting for data: faults.
     Data,
-    /// Getting and giving back locks.
+    /// Locks, conditions, flags, and words that are changed at once.
     Lock,
-    /// Barriers.
+    /// Barriers and reductions.
     Barrier,
     /// Serving other nodes, interrupted.
     Serving,

@@ -102,9 +102,9 @@ pub struct ThreadDoc {
     pub compute_seconds: f64,
     /// Seconds for data: faults.
     pub data_seconds: f64,
-    /// Seconds for getting and giving back locks.
+    /// Seconds for locks, conditions, flags, and words that are changed at once.
     pub lock_seconds: f64,
-    /// Seconds at barriers.
+    /// Seconds at barriers and reductions.
     pub barrier_seconds: f64,
     /// Seconds for serving other nodes, interrupted.
     pub serving_seconds: f64,

@@ -117,11 +117,7 @@ fn notes(wanted: usize, began: usize, heap_bytes: u64) -> Vec<String> {
         return vec!["the program created no thread with homenode_create, so it ran alone on node 0".to_owned()];
     }
     if heap_bytes == 0 {
-        return vec![
-            "no memory of the shared heap was taken; a program compiled with `homenode cc` has a homenode_shared_alloc of its own: compile \
-             it with another compiler"
-                .to_owned(),
-        ];
+        return vec!["no memory of the shared heap was taken: homenode_shared_alloc gives it".to_owned()];
     }
     Vec::new()
 }

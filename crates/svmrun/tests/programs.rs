@@ -5,8 +5,8 @@ use homenode_svmrun::SvmRequest;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::time::Duration;
-use support::{cluster, compile, kill_one, on};
+use std::time::{Duration, Instant};
+use support::{cluster, compile, compile_recorded, kill_one, on};
 
 /// Every step of the ladder.
 const STEPS: [&str; 5] = ["base", "dw", "rf", "dd", "genima"];
@@ -48,6 +48,46 @@ fn what_was_written_before_a_barrier_is_seen_after_it() {
 #[test]
 fn bytes_and_words_of_one_page_can_be_written_by_all_nodes() {
     holds("sharing");
+}
+
+#[test]
+fn condition_variables_lose_no_signal() {
+    holds("conditions");
+}
+
+#[test]
+fn flags_hand_over_what_was_written() {
+    holds("flags");
+}
+
+#[test]
+fn words_are_changed_at_once_and_synchronise() {
+    holds("atomics");
+}
+
+#[test]
+fn reductions_are_the_same_everywhere() {
+    holds("reductions");
+}
+
+#[test]
+fn nothing_that_waits_interrupts_a_host_in_genima() {
+    for command in ["conditions", "flags", "atomics", "reductions"] {
+        let doc = on(&cluster(2, 1, "genima"), program(), &[command]).expect("it runs");
+        assert_eq!(doc.exit_status, 0, "{command}");
+        for node in &doc.nodes {
+            assert!(
+                node.interrupts.iter().all(|i| i.times == 0) && node.signals == 0,
+                "{command}: {:?}",
+                node.interrupts
+            );
+        }
+    }
+}
+
+#[test]
+fn pthreads_of_a_nodes_own_are_left_alone() {
+    assert_eq!(shared(&cluster(2, 1, "genima"), &["own-pthreads"]), 0);
 }
 
 #[test]
@@ -107,6 +147,19 @@ fn the_programs_status_is_the_runs() {
 }
 
 #[test]
+fn programs_that_record_themselves_have_their_memory_in_the_shared_heap() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for compiler in ["gcc", "clang"] {
+        let program = compile_recorded(compiler, "crates/svmrun/tests/c/shared.c", folder.path());
+        for command in ["count", "sharing", "conditions"] {
+            let doc = on(&cluster(2, 1, "genima"), &program, &[command]).expect("it runs");
+            assert_eq!((doc.exit_status, &doc.notes[..]), (0, &[][..]), "{compiler} {command}");
+            assert!(doc.heap_used_bytes > 4096, "{compiler} {command}: {} bytes", doc.heap_used_bytes);
+        }
+    }
+}
+
+#[test]
 fn programs_that_the_program_starts_are_not_affected() {
     assert_eq!(shared(&cluster(2, 1, "genima"), &["children"]), 0);
 }
@@ -122,6 +175,26 @@ fn mistakes_are_said_in_one_line() {
     assert!(said("few").contains("homenode_barrier: 2 threads are to meet where 3 nodes of 1 threads have 3"));
     assert!(said("many").contains("no room for another thread"));
     assert!(said("unheld").contains("does not have the lock"));
+    assert!(said("unheld-wait").contains("homenode_cond_wait: the calling thread does not have the lock"));
+    assert!(said("early").contains("homenode_flag_wait: no thread has been created, so nobody else can come"));
+    assert!(said("mixed").contains("another thread called another reduction"));
+    assert!(
+        said("private-word").contains("homenode_fetch_add64: 0x")
+            && said("private-word").contains("is no shared memory")
+    );
+    assert!(said("crooked-word").contains("homenode_load64: the word at 0x200"));
+    for (command, called, instead) in [
+        ("mutex", "pthread_mutex_lock", "homenode_lock"),
+        ("cond", "pthread_cond_wait", "homenode_cond_wait"),
+        ("barrier", "pthread_barrier_wait", "homenode_barrier"),
+        ("semaphore", "sem_wait", "homenode_cond_wait"),
+    ] {
+        let said = said(command);
+        assert!(
+            said.starts_with(&format!("homenode: {called}: ")) && said.contains(&format!("use {instead}")),
+            "{said}"
+        );
+    }
 }
 
 #[test]

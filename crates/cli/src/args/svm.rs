@@ -42,7 +42,8 @@ pub(crate) struct SvmReportArgs {
   homenode svm run -n 4 --homes round-robin --json -- ./fft -p 4
 
 The program is written against homenode.h: it takes shared memory with homenode_shared_alloc, and
-threads, locks and barriers of the same header. Its nodes are processes of this machine that share
+threads, locks, barriers and what else threads wait with of the same header; or in PARMACS, with the
+macros of parmacs.m4. Its nodes are processes of this machine that share
 nothing else; every page is copied between them. It must be linked dynamically, and be the program
 itself and no script that starts it. What it did is said on stderr (not with --quiet); the status
 is the program's, and 1 with one line on stderr if a node was lost. `homenode list svm-steps` names

@@ -1,4 +1,5 @@
 //! Each rule of the protocol is needed: without it, a program without races reads what was not last written, or never ends.
+use super::litmus::turns;
 use super::programs::generated_run;
 use crate::rules::{RULES, Rule, without};
 use crate::steps::ALL;
@@ -13,8 +14,12 @@ fn without_any_one_rule_some_program_fails() {
     assert_eq!(needless, [], "rules whose absence nothing shows");
 }
 
-/// Whether some generated program fails without the rule.
+/// Whether some program fails without the rule.
 fn is_missed(rule: Rule) -> bool {
-    let mut runs = (0..400).flat_map(|seed| ALL.iter().map(move |step| (step, seed)));
-    runs.any(|(step, seed)| panic::catch_unwind(|| without(rule, || generated_run(step, seed))).is_err())
+    let fails = |program: &dyn Fn()| panic::catch_unwind(panic::AssertUnwindSafe(|| without(rule, program))).is_err();
+    let mut runs = (0..1000).flat_map(|seed| ALL.iter().map(move |step| (step, seed)));
+    let generated = |step, seed| {
+        generated_run(step, seed);
+    };
+    runs.any(|(step, seed)| fails(&|| generated(step, seed)) || fails(&|| turns(step, seed)))
 }

@@ -1,6 +1,8 @@
 //! The protocol on a simulated cluster.
 mod broken;
 mod explored;
+mod generated;
+mod litmus;
 mod programs;
 mod sim;
 mod world;

@@ -1,4 +1,5 @@
 //! Programs without races read what was last written, on every step of the ladder, whatever the network does.
+use super::generated::generated;
 use super::sim::Sim;
 use super::world::{Shape, World};
 use crate::cluster::Homes;
@@ -88,56 +89,6 @@ fn threads_that_write_bytes_of_one_word_between_barriers_lose_nothing() {
     });
 }
 
-/// What a thread does between two barriers, decided by the seed alone so that all know it: bytes that one thread has, bytes that all
-/// read, and bytes under locks.
-async fn generated(sim: Sim, number: u64, shape: Shape) {
-    let all = u64::from(shape.nodes) * u64::from(shape.threads);
-    let bytes = u64::from(shape.pages) * shape.page_words as u64 * 8;
-    let mut roles = Rng::new(shape.seed ^ 0x5eed);
-    let mut own = Rng::new(shape.seed * 1000 + number);
-    for _ in 0..4 {
-        // A role for each byte: owner, or shared for reading, or under one of three locks.
-        let role: Vec<u64> = (0..bytes).map(|_| roles.below(all + 4)).collect();
-        for _ in 0..12 {
-            let byte = own.below(bytes);
-            match role[byte as usize] {
-                r if r == number => match own.chance(2, 3) {
-                    true => sim.write(byte as usize, own.next_u64() as u8).await,
-                    false => drop(sim.read(byte as usize).await),
-                },
-                r if r < all => {}
-                r if r == all => drop(sim.read(byte as usize).await),
-                r => locked(&sim, &mut own, r - all, &role, all).await,
-            }
-            if own.chance(1, 3) {
-                sim.sleep(own.below(100)).await;
-            }
-        }
-        sim.barrier().await;
-    }
-}
-
-/// Reads and writes bytes of a lock, sometimes with another lock taken inside.
-async fn locked(sim: &Sim, own: &mut Rng, name: u64, role: &[u64], all: u64) {
-    sim.lock(name).await;
-    let inner = if name < 3 && own.chance(1, 3) { Some(3) } else { None };
-    if let Some(inner) = inner {
-        sim.lock(inner).await;
-    }
-    for (byte, r) in role.iter().enumerate().filter(|(_, r)| **r == all + name || inner.is_some_and(|i| **r == all + i))
-    {
-        match (r + own.below(4)) % 4 {
-            0 => drop(sim.read(byte).await),
-            1 => sim.write(byte, own.next_u64() as u8).await,
-            _ => {}
-        }
-    }
-    if let Some(inner) = inner {
-        sim.unlock(inner).await;
-    }
-    sim.unlock(name).await;
-}
-
 /// A cluster and a program of a seed.
 pub(super) fn generated_run(step: &'static Step, seed: u64) -> u64 {
     let mut rng = Rng::new(seed);
@@ -150,7 +101,7 @@ pub(super) fn generated_run(step: &'static Step, seed: u64) -> u64 {
         step,
         homes,
         log: 4 << rng.below(5),
-        slots: 16,
+        slots: 64,
         delay: 1 + rng.below(60),
         seed,
     };

@@ -2,8 +2,10 @@
 use super::world::{Node, World, hashed};
 use crate::cluster::{Cluster, Layout, PageId};
 use crate::host::{Access, Count, Host, Interrupt};
+use crate::reduce::{self, Reduction};
+use crate::slots::Use;
 use crate::state::Tables;
-use crate::{barrier, diff, lock, page, serve, slots, team};
+use crate::{barrier, condition, diff, flag, lock, page, serve, slots, team, word};
 use homenode_base::NodeId;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -110,7 +112,66 @@ impl Sim {
         lock::release(self, self.slot(name).await).await.expect("it was taken");
     }
     pub(crate) async fn barrier(&self) {
-        barrier::wait(self, self.slot(1000).await).await;
+        self.meet(1000).await;
+    }
+    /// A barrier of this name.
+    pub(crate) async fn meet(&self, name: u64) {
+        barrier::wait(self, self.named(Use::Barrier, name).await).await;
+    }
+    async fn named(&self, what: Use, name: u64) -> u32 {
+        slots::find(self, slots::key(what, name + 1)).await.expect("enough slots")
+    }
+    /// Gives the lock up, waits for a signal, takes it again.
+    pub(crate) async fn wait(&self, name: u64, lock: u64) {
+        let (slot, lock) = (self.named(Use::Condition, name).await, self.slot(lock).await);
+        condition::wait(self, slot, lock).await.expect("it was taken");
+    }
+    /// Whether a wait is refused: the lock is not held.
+    pub(crate) async fn waits_without(&self, name: u64) -> bool {
+        let (slot, lock) = (self.named(Use::Condition, name).await, self.slot(name).await);
+        condition::wait(self, slot, lock).await.is_err()
+    }
+    pub(crate) async fn signal(&self, name: u64) {
+        condition::signal(self, self.named(Use::Condition, name).await).await;
+    }
+    pub(crate) async fn broadcast(&self, name: u64) {
+        condition::broadcast(self, self.named(Use::Condition, name).await).await;
+    }
+    pub(crate) async fn set(&self, name: u64) {
+        flag::set(self, self.named(Use::Flag, name).await).await;
+    }
+    pub(crate) async fn clear(&self, name: u64) {
+        flag::clear(self, self.named(Use::Flag, name).await).await;
+    }
+    pub(crate) async fn is_set(&self, name: u64) -> bool {
+        flag::is_set(self, self.named(Use::Flag, name).await).await
+    }
+    pub(crate) async fn until_set(&self, name: u64) {
+        flag::wait(self, self.named(Use::Flag, name).await).await;
+    }
+    /// Changes a word at once; what it was, which must be what was last written.
+    pub(crate) async fn change(&self, word: usize, to: impl Fn(u64) -> u64) -> u64 {
+        let slot = self.named(Use::Word, word::name(word)).await;
+        let bytes = 8 * word..8 * word + 8;
+        word::change(self, slot, word, |value| {
+            let shadow = &mut self.world.shadow.borrow_mut()[bytes.clone()];
+            assert_eq!(value.to_ne_bytes(), *shadow, "word {word} at node {} thread {}", self.me, self.thread);
+            shadow.copy_from_slice(&to(value).to_ne_bytes());
+            to(value)
+        })
+        .await
+    }
+    /// Reads a word at once.
+    pub(crate) async fn look(&self, word: usize) -> u64 {
+        let slot = self.named(Use::Word, word::name(word)).await;
+        word::read(self, slot, word, |value| {
+            let shadow = &self.world.shadow.borrow()[8 * word..8 * word + 8];
+            assert_eq!(value.to_ne_bytes(), *shadow, "word {word} at node {} thread {}", self.me, self.thread);
+        })
+        .await
+    }
+    pub(crate) async fn reduce(&self, what: Reduction, value: u64) -> Result<u64, reduce::Mixed> {
+        reduce::all(self, self.named(Use::Reduction, 0).await, what, value).await
     }
     pub(crate) async fn post(&self, to: NodeId) {
         team::post(self, to).await;

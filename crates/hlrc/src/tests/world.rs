@@ -65,6 +65,8 @@ pub(crate) struct World {
     /// What each byte is, if the program has no races.
     pub(super) shadow: RefCell<Vec<u8>>,
     pub(crate) reads: Cell<u64>,
+    /// Operations that nodes began at each other, or at themselves.
+    pub(crate) operations: Cell<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -139,6 +141,7 @@ impl World {
             delay: shape.delay,
             shadow: RefCell::new(vec![0; shape.pages as usize * shape.page_words * 8]),
             reads: Cell::new(0),
+            operations: Cell::new(0),
         })
     }
 
@@ -286,6 +289,7 @@ impl World {
         act: impl FnOnce(&Rc<World>, &Node) + 'static,
     ) {
         let pair = from.index() * self.nodes.len() + to.index();
+        self.operations.set(self.operations.get() + 1);
         let mut time = 0;
         if !self.is_explored {
             time = self.now.get() + 1 + self.some_time();

@@ -152,4 +152,7 @@
     X(longjmp, void, (jmp_buf, int))                                                                                  \
     X(siglongjmp, void, (sigjmp_buf, int))                                                                            \
     X(__longjmp_chk, void, (jmp_buf, int))                                                                            \
-    X(fork, pid_t, (void))
+    X(fork, pid_t, (void))                                                                                            \
+    X(homenode_svm_threads, unsigned, (void))                                                                         \
+    X(homenode_shared_alloc, void *, (size_t))                                                                        \
+    X(homenode_shared_free, void, (void *, size_t))

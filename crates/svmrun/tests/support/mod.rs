@@ -1,6 +1,7 @@
 //! Programs for tests, compiled once a test binary, and run on clusters.
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its part")]
 use homenode_command::Failure;
+use homenode_hooks::{Mode, compile as hooks, install};
 use homenode_svmrun::{SvmDoc, SvmRequest, run};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,16 +10,41 @@ use std::time::{Duration, Instant};
 
 /// Compiles a C file of the repository, named by its path in it.
 pub fn compile(source: &str, folder: &Path, flags: &[&str]) -> PathBuf {
+    compile_all(&[Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(source)], folder, flags)
+}
+
+/// Compiles C files to a program that is named after the first one.
+pub fn compile_all(sources: &[PathBuf], folder: &Path, flags: &[&str]) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let source = root.join(source);
-    let out = folder.join(source.file_stem().expect("a file"));
+    let out = folder.join(sources[0].file_stem().expect("a file"));
     let mut cc = Command::new("cc");
     cc.args(["-O2", "-std=gnu11", "-Wall", "-pthread", "-I"])
         .arg(root.join("include"))
         .arg("-I")
         .arg(root.join("workloads"));
-    let done = cc.args(flags).arg("-o").arg(&out).arg(&source).arg("-lm").output().expect("a C compiler");
-    assert!(done.status.success(), "{}: {}", source.display(), String::from_utf8_lossy(&done.stderr));
+    let done = cc.args(flags).arg("-o").arg(&out).args(sources).arg("-lm").output().expect("a C compiler");
+    assert!(done.status.success(), "{sources:?}: {}", String::from_utf8_lossy(&done.stderr));
+    out
+}
+
+/// As [`compile`], by a compiler of `homenode cc`.
+pub fn compile_recorded(compiler: &str, source: &str, folder: &Path) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let out = folder.join(format!("recorded-{compiler}"));
+    let mut words = vec![OsString::from(format!("--compiler={compiler}"))];
+    words.extend(["-O2", "-std=gnu11", "-pthread", "-I"].map(OsString::from));
+    words.extend([
+        root.join("include").into(),
+        "-I".into(),
+        root.join("workloads").into(),
+        "-o".into(),
+        out.clone().into(),
+    ]);
+    words.extend([root.join(source).into(), "-lm".into()]);
+    let archive = install::install_in(Path::new(env!("CARGO_TARGET_TMPDIR"))).expect("the target folder is writable");
+    let plan = hooks::plan(Mode::Cc, &words, &archive).expect("a plan");
+    let done = plan.command().output().expect("the compiler starts");
+    assert!(done.status.success(), "{source}: {}", String::from_utf8_lossy(&done.stderr));
     out
 }
 

@@ -1,0 +1,26 @@
+//! Reductions of the program.
+use crate::block_on::block_on;
+use crate::current::here;
+use crate::locks::{others_live, slot};
+use crate::shared::Class;
+use crate::trouble::Trouble;
+use homenode_hlrc::reduce;
+pub use homenode_hlrc::reduce::Reduction;
+use homenode_hlrc::slots::Use;
+
+/// Name of all reductions: all threads take part in each.
+const NAME: u64 = 1;
+
+/// Brings a value, as bits, and waits for what comes of the values of all threads. `function` is what the program called.
+///
+/// # Errors
+/// No other thread exists, or threads called different functions.
+pub fn reduce(function: &str, what: Reduction, value: u64) -> Result<u64, Trouble> {
+    let node = here()?;
+    others_live(node, function)?;
+    let _inside = node.enter(Class::Barrier);
+    let slot = slot(node, function, Use::Reduction, NAME)?;
+    let mixed =
+        |_| Trouble::of(format!("{function}: another thread called another reduction: all must call the same one"));
+    block_on(reduce::all(node, slot, what, value)).map_err(mixed)
+}

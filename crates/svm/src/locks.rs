@@ -36,8 +36,11 @@ pub fn release(name: u64) -> Result<(), Trouble> {
     let node = here()?;
     let _inside = node.enter(Class::Lock);
     let slot = slot(node, "homenode_unlock", Use::Lock, name)?;
+    let since = Instant::now();
     let not_held = |_| Trouble::of(format!("homenode_unlock: the calling thread does not have the lock {name:#x}"));
-    block_on(lock::release(node, slot)).map_err(not_held)
+    block_on(lock::release(node, slot)).map_err(not_held)?;
+    count_wait(&node.profile().slot(slot)[2], since);
+    Ok(())
 }
 
 /// Waits at the barrier that has this address as its name for all threads.

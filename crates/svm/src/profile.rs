@@ -98,8 +98,8 @@ impl<'r> Profile<'r> {
         self.pieces()[0].load(Ordering::Relaxed).saturating_sub(PIECES as u64)
     }
 
-    /// A lock or barrier: times taken, of these times that its token came from another node, nanoseconds until it was there, times that
-    /// a thread came to the barrier.
+    /// A lock or barrier: times taken, of these times that its token came from another node, nanoseconds of taking and giving back or at
+    /// the barrier, times that a thread came to the barrier.
     pub fn slot(self, slot: u32) -> &'r [AtomicU64] {
         let at = before_pages(self.threads, 0) + slot as usize * SLOT_WORDS;
         &self.words[at..][..SLOT_WORDS]

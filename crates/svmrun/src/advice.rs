@@ -1,6 +1,6 @@
 //! What a run on nodes could do without: each piece of advice names what takes the time, and how much of it that is.
 use crate::collect::sum;
-use crate::doc::{LockDoc, ObjectDoc, SvmDoc, ThreadDoc};
+use crate::doc::{LockGroupDoc, ObjectDoc, SvmDoc, ThreadDoc};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -37,7 +37,7 @@ pub enum About {
     Reading,
     /// A node that fetches more than the others.
     UnevenFetches,
-    /// A lock.
+    /// Locks of one object.
     Lock,
     /// Threads that come to barriers earlier than others.
     Imbalance,
@@ -126,7 +126,7 @@ pub(crate) fn advice(doc: &SvmDoc) -> (Vec<Advice>, Option<String>) {
     }
     let mut all: Vec<Advice> = doc.objects.iter().flat_map(|o| of_object(doc, o, &mean)).collect();
     all.extend(uneven(doc, &mean));
-    all.extend(doc.locks.iter().filter(|l| l.taken > 0).map(|l| of_lock(doc, l)));
+    all.extend(doc.lock_groups.iter().filter(|g| g.taken > 0).map(|g| of_locks(doc, g)));
     all.extend(imbalance(doc, &mean));
     all.retain(|a| a.seconds >= LEAST_SHARE * mean.seconds);
     all.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
@@ -205,17 +205,17 @@ fn uneven(doc: &SvmDoc, mean: &Mean) -> Option<Advice> {
     })
 }
 
-fn of_lock(doc: &SvmDoc, lock: &LockDoc) -> Advice {
+fn of_locks(doc: &SvmDoc, group: &LockGroupDoc) -> Advice {
     let threads = finished(doc).count().max(1) as f64;
-    let place = lock.object.and_then(|o| doc.objects.get(o as usize));
-    let name = place.map_or_else(|| format!("{:#x}", lock.name), |o| format!("{:#x} in {}", lock.name, named(o)));
+    let place = group.object.and_then(|o| doc.objects.get(o as usize));
+    let name = place.map_or_else(|| "memory that is not shared".to_owned(), named);
     Advice {
         about: About::Lock,
         text: format!(
-            "lock {name}: taken {} times, {} times from another node: take it less often, or use one a node or a part",
-            lock.taken, lock.remote
+            "{} locks in {name}: taken {} times, {} times from another node: take them less often, or give each node or part its own",
+            group.locks, group.taken, group.remote
         ),
-        seconds: lock.wait_seconds / threads,
+        seconds: group.lock_seconds / threads,
     }
 }
 

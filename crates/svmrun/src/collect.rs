@@ -1,5 +1,7 @@
 //! What nodes say of themselves in their regions, as a document.
-use crate::doc::{Counted, LockDoc, Messages, NodeDoc, ObjectDoc, PageDoc, PhaseDoc, ThreadDoc, TrafficDoc};
+use crate::doc::{
+    Counted, LockDoc, LockGroupDoc, Messages, NodeDoc, ObjectDoc, PageDoc, PhaseDoc, ThreadDoc, TrafficDoc,
+};
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Layout, PageId};
 use homenode_svm::heap::ADDRESS;
@@ -163,8 +165,8 @@ impl<'r> Regions<'r> {
         let noted = self.regions.get(self.cluster.directory(page).index()).map(|r| load(&r[self.layout.home(page)]));
         fixed.or_else(|| noted.and_then(|word| u16::try_from(word).ok()).and_then(|word| word.checked_sub(1)))
     }
-    /// Locks and barriers that were waited for longest.
-    pub(crate) fn locks(&self, objects: &[ObjectDoc]) -> Vec<LockDoc> {
+    /// Locks and barriers that were waited for longest, and all of them by object.
+    pub(crate) fn locks(&self, objects: &[ObjectDoc]) -> (Vec<LockDoc>, Vec<LockGroupDoc>) {
         let mut all: BTreeMap<u64, [u64; 4]> = BTreeMap::new();
         for region in &self.regions {
             for slot in 0..self.cluster.slots {
@@ -185,10 +187,26 @@ impl<'r> Regions<'r> {
                 LockDoc { name, object: object.map(|(o, _)| o), offset, taken, remote, barriers, wait_seconds }
             })
             .collect();
+        let groups = lock_groups(&locks);
         locks.sort_by(|a, b| b.wait_seconds.total_cmp(&a.wait_seconds));
         locks.truncate(MOST);
-        locks
+        (locks, groups)
     }
+}
+
+fn lock_groups(locks: &[LockDoc]) -> Vec<LockGroupDoc> {
+    let mut groups: BTreeMap<u32, LockGroupDoc> = BTreeMap::new();
+    for lock in locks {
+        let group = groups.entry(lock.object.unwrap_or(u32::MAX)).or_default();
+        group.object = lock.object;
+        group.locks += u64::from(lock.taken > 0);
+        group.taken += lock.taken;
+        group.remote += lock.remote;
+        // A name that is both is a lock: barriers are not told apart there.
+        let seconds = if lock.taken > 0 { &mut group.lock_seconds } else { &mut group.barrier_seconds };
+        *seconds += lock.wait_seconds;
+    }
+    groups.into_values().collect()
 }
 
 /// Who writes a page.

@@ -40,6 +40,8 @@ pub struct SvmDoc {
     pub pages: Vec<PageDoc>,
     /// Locks and barriers that were waited for longest, at most 64.
     pub locks: Vec<LockDoc>,
+    /// All locks and barriers, those in one object together; those outside of shared memory come last.
+    pub lock_groups: Vec<LockGroupDoc>,
     /// What a reader should know, in sentences.
     pub notes: Vec<String>,
 }
@@ -192,8 +194,26 @@ pub struct LockDoc {
     pub remote: u64,
     /// Times that a thread came to the barrier of this name.
     pub barriers: u64,
-    /// Seconds until threads had the lock, or left the barrier, all threads together.
+    /// Seconds of taking the lock and giving it back, or at the barrier, all threads together.
     pub wait_seconds: f64,
+}
+
+/// Locks and barriers of one object.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LockGroupDoc {
+    /// Index of the object; none for those outside of shared memory.
+    pub object: Option<u32>,
+    /// Locks that were taken.
+    pub locks: u64,
+    /// Times that a thread took one.
+    pub taken: u64,
+    /// Of these, times that it came from another node.
+    pub remote: u64,
+    /// Seconds of taking and giving back, all threads together.
+    pub lock_seconds: f64,
+    /// Seconds at barriers, all threads together.
+    pub barrier_seconds: f64,
 }
 
 impl SvmDoc {

@@ -83,6 +83,8 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
             "{n} pieces of shared memory more than a node remembers were taken: their pages have no object"
         )),
     }
+    let pages = regions.pages(&mut objects, memory.allocated());
+    let (locks, lock_groups) = regions.locks(&objects);
     Ok(SvmDoc {
         schema: doc::SCHEMA.to_owned(),
         command: request.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
@@ -95,8 +97,9 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
         page_bytes: job.page_bytes,
         heap_used_bytes: memory.allocated(),
         phases: regions.phases(),
-        pages: regions.pages(&mut objects, memory.allocated()),
-        locks: regions.locks(&objects),
+        pages,
+        locks,
+        lock_groups,
         objects,
         notes,
         nodes,

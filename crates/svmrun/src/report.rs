@@ -44,7 +44,7 @@ pub struct Compared {
     pub mean: Mean,
     /// Seconds a thread of the first run over those of the other.
     pub speedup: Option<f64>,
-    /// Class of time of which the other run saved most, and how many seconds a thread; none if it saved nothing.
+    /// Class of time that differs most, in the direction in which the whole does, and how many seconds a thread the other run saved of it.
     pub saved_most: Option<(String, f64)>,
 }
 
@@ -73,7 +73,8 @@ fn load(path: &Path) -> Result<SvmDoc, Failure> {
 fn compared(mean: &Mean, run: SvmDoc) -> Compared {
     let other = Mean::of(finished(&run));
     let saved = mean.classes().into_iter().zip(other.classes()).map(|((name, a), (_, b))| (name, a - b));
-    let most = saved.filter(|(_, s)| *s > 0.0).max_by(|a, b| a.1.total_cmp(&b.1));
+    let direction = if mean.seconds < other.seconds { -1.0 } else { 1.0 };
+    let most = saved.filter(|(_, s)| s * direction > 0.0).max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
     Compared {
         speedup: (other.seconds > 0.0).then(|| mean.seconds / other.seconds),
         saved_most: most.map(|(name, seconds)| (name.to_owned(), seconds)),
@@ -219,7 +220,8 @@ impl SvmReport {
             return "cannot tell which run is faster: no thread of one of them ended".to_owned();
         };
         let saved = match &other.saved_most {
-            Some((class, seconds)) => format!("; it saves most of {class}, {seconds:.3} s"),
+            Some((class, seconds)) if *seconds > 0.0 => format!("; it saves most of {class}, {seconds:.3} s"),
+            Some((class, seconds)) => format!("; most of what it takes more is {class}, {:.3} s", -seconds),
             None => String::new(),
         };
         let predicted = match self.advice.first() {

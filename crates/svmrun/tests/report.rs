@@ -55,6 +55,8 @@ fn a_lock_that_all_take_is_named() {
     let lock = said.run.locks.iter().max_by_key(|l| l.taken).expect("one");
     assert!(lock.taken == 2000 && lock.remote > 0 && lock.remote <= 2000, "{lock:?}");
     assert_eq!(lock.object, Some(0));
+    let group = said.run.lock_groups.iter().find(|g| g.object == Some(0)).expect("that of the object");
+    assert_eq!((group.locks, group.taken), (1, 2000));
 }
 
 #[test]

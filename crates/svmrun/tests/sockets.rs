@@ -1,6 +1,7 @@
 //! Nodes that have only sockets between them: what they keep of each other, what they do with garbage, how they die.
 mod support;
 
+use homenode_svmrun::SvmRequest;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard};
@@ -52,10 +53,10 @@ fn large_pages_and_other_homes_do_over_sockets() {
     let _others = beside_others();
     for homes in ["round-robin", "block"] {
         for page_bytes in [4096, 1 << 20] {
-            let mut request = over("tcp", cluster(3, 1, "genima"));
-            (request.homes, request.page_bytes) = (homes.to_owned(), page_bytes);
+            let homes = homes.to_owned();
+            let request = SvmRequest { homes, page_bytes, ..over("tcp", cluster(3, 1, "genima")) };
             let doc = on(&request, program("shared"), &["sharing"]).expect("it runs");
-            assert_eq!(doc.exit_status, 0, "{homes}, {page_bytes}");
+            assert_eq!(doc.exit_status, 0, "{}, {page_bytes}", request.homes);
         }
     }
 }
@@ -76,6 +77,21 @@ fn the_status_is_the_programs_over_sockets() {
     for (command, status) in [("status", 5), ("leave", 9)] {
         let doc = on(&over("tcp", cluster(2, 1, "genima")), program("shared"), &[command]).expect("it runs");
         assert_eq!(doc.exit_status, status, "{command}");
+    }
+}
+
+#[test]
+fn what_was_done_before_there_were_nodes_is_theirs() {
+    let _others = beside_others();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("before");
+    let path = file.to_str().expect("a name");
+    for homes in ["first-touch", "round-robin", "block"] {
+        for step in ["base", "genima"] {
+            let request = SvmRequest { homes: homes.to_owned(), ..over("tcp", cluster(3, 1, step)) };
+            let doc = on(&request, program("sockets"), &["before", path]).expect("it runs");
+            assert_eq!((doc.exit_status, doc.nodes.len()), (0, 3), "{homes}, {step}");
+        }
     }
 }
 

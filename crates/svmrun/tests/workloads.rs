@@ -14,7 +14,8 @@ fn shapes() -> Vec<(&'static str, u16, u16)> {
 fn verifies(name: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let program = compile(&format!("workloads/{name}.c"), folder.path(), &[]);
-    for step in ["base", "genima"] {
+    let steps: &[&str] = if is_slow() { &["base", "dw", "rf", "dd", "genima"] } else { &["base", "genima"] };
+    for step in steps {
         for (transport, nodes, threads) in shapes() {
             let all = (nodes * threads).to_string();
             let request = over(transport, cluster(nodes, threads, step));

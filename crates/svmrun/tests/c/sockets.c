@@ -1,4 +1,5 @@
-/* What a node does with its own sockets, a subcommand each:
+/* What nodes do that have only sockets between them, a subcommand each:
+ *   sockets before FILE       what was written and locked before there were nodes is seen, and can be taken; FILE as next
  *   sockets garbage FILE      node 1 sends to others what is no request; stderr of all goes to FILE
  *   sockets forever FILE      never ends by itself; FILE gets the processes of the nodes, and FILE.said stderr of all */
 #include <homenode.h>
@@ -14,6 +15,37 @@ enum { DESCRIPTORS = 256 };
 
 static const char *path;
 static unsigned long *processes;
+
+/* Pages that node 0 wrote while it was alone, whoever their home is, and locks that it had. */
+enum { PAGES = 64, PAGE = 4096, LOCKS = 32 };
+static struct before {
+    unsigned char bytes[PAGES][PAGE], names[LOCKS];
+    unsigned long counters[LOCKS];
+} *written;
+
+static void alone(void) {
+    written = homenode_shared_alloc(sizeof *written);
+    for (int page = 0; page < PAGES; page++)
+        memset(written->bytes[page], page + 1, PAGE);
+    for (int lock = 0; lock < LOCKS; lock++) {
+        homenode_lock(&written->names[lock]);
+        written->counters[lock] = 100;
+        homenode_unlock(&written->names[lock]);
+    }
+}
+
+static void before(void *argument) {
+    (void)argument;
+    for (int page = 0; page < PAGES; page++)
+        for (int at = 0; at < PAGE; at++)
+            if (written->bytes[page][at] != page + 1)
+                exit(3);
+    for (int lock = 0; lock < LOCKS; lock++) {
+        homenode_lock(&written->names[lock]);
+        written->counters[lock]++;
+        homenode_unlock(&written->names[lock]);
+    }
+}
 
 static void garbage(void *argument) {
     unsigned char bytes[16];
@@ -51,9 +83,10 @@ int main(int argc, char **argv) {
     path = argv[2];
     alarm(100); /* a test that waits for ever says nothing */
     processes = homenode_shared_alloc(4096);
-    void (*body)(void *) = strcmp(argv[1], "garbage") ? forever : garbage;
+    void (*body)(void *) = !strcmp(argv[1], "before") ? before : !strcmp(argv[1], "garbage") ? garbage : forever;
     char said[4096];
     snprintf(said, sizeof said, "%s%s", path, body == garbage ? "" : ".said");
+    alone();
     if (!freopen(said, "w", stderr))
         return 2;
     for (unsigned t = 1; t < homenode_svm_threads(); t++)
@@ -62,5 +95,11 @@ int main(int argc, char **argv) {
         homenode_join();
     else
         body(NULL);
+    if (body == before) {
+        homenode_join();
+        for (int lock = 0; lock < LOCKS; lock++)
+            if (written->counters[lock] != 100 + homenode_svm_threads())
+                return 4;
+    }
     return 0;
 }

@@ -31,6 +31,17 @@ pub const fn key(what: Use, address: u64) -> u64 {
     address & ((1 << ADDRESS_BITS) - 1) | (what as u64) << ADDRESS_BITS
 }
 
+impl Use {
+    /// All, in the order of their codes.
+    pub const ALL: [Use; 6] = [Use::Lock, Use::Barrier, Use::Condition, Use::Flag, Use::Word, Use::Reduction];
+}
+
+/// What a key names, and the address.
+pub fn of_key(key: u64) -> Option<(Use, u64)> {
+    let what = Use::ALL.get((key >> ADDRESS_BITS) as usize)?;
+    Some((*what, key & ((1 << ADDRESS_BITS) - 1)))
+}
+
 /// The slot of a key, which must not be 0. Nodes that ask at the same time agree.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! Condition variables and flags of the program.
 use crate::block_on::block_on;
 use crate::current::here;
-use crate::locks::{others_live, slot};
+use crate::locks::{named, others_live, slot};
 use crate::shared::Class;
 use crate::trouble::Trouble;
 use homenode_hlrc::slots::Use;
@@ -16,11 +16,12 @@ pub fn wait(name: u64, lock: u64) -> Result<(), Trouble> {
     let node = here()?;
     others_live(node, CALLED)?;
     let _inside = node.enter(Class::Lock);
-    let (condition, held) = (slot(node, CALLED, Use::Condition, name)?, slot(node, CALLED, Use::Lock, lock)?);
+    let (condition, held) = (named(node, CALLED, Use::Condition, name)?, slot(node, CALLED, Use::Lock, lock)?);
     let not_held = |_| {
         Trouble::of(format!("{CALLED}: the calling thread does not have the lock {lock:#x}: take it before it waits"))
     };
-    block_on(condition::wait(node, condition, held)).map_err(not_held)
+    condition.used(false);
+    block_on(condition::wait(node, condition.slot, held)).map_err(not_held)
 }
 
 /// Wakes one thread that waits for the condition, if there is one.
@@ -30,8 +31,9 @@ pub fn wait(name: u64, lock: u64) -> Result<(), Trouble> {
 pub fn signal(name: u64) -> Result<(), Trouble> {
     let node = here()?;
     let _inside = node.enter(Class::Lock);
-    let slot = slot(node, "homenode_cond_signal", Use::Condition, name)?;
-    block_on(condition::signal(node, slot));
+    let it = named(node, "homenode_cond_signal", Use::Condition, name)?;
+    it.used(false);
+    block_on(condition::signal(node, it.slot));
     Ok(())
 }
 
@@ -42,8 +44,9 @@ pub fn signal(name: u64) -> Result<(), Trouble> {
 pub fn broadcast(name: u64) -> Result<(), Trouble> {
     let node = here()?;
     let _inside = node.enter(Class::Lock);
-    let slot = slot(node, "homenode_cond_broadcast", Use::Condition, name)?;
-    block_on(condition::broadcast(node, slot));
+    let it = named(node, "homenode_cond_broadcast", Use::Condition, name)?;
+    it.used(false);
+    block_on(condition::broadcast(node, it.slot));
     Ok(())
 }
 
@@ -55,10 +58,11 @@ pub fn set(name: u64, to: bool) -> Result<(), Trouble> {
     let node = here()?;
     let _inside = node.enter(Class::Lock);
     let function = if to { "homenode_flag_set" } else { "homenode_flag_clear" };
-    let slot = slot(node, function, Use::Flag, name)?;
+    let it = named(node, function, Use::Flag, name)?;
+    it.used(false);
     match to {
-        true => block_on(flag::set(node, slot)),
-        false => block_on(flag::clear(node, slot)),
+        true => block_on(flag::set(node, it.slot)),
+        false => block_on(flag::clear(node, it.slot)),
     }
     Ok(())
 }
@@ -70,8 +74,9 @@ pub fn set(name: u64, to: bool) -> Result<(), Trouble> {
 pub fn is_set(name: u64) -> Result<bool, Trouble> {
     let node = here()?;
     let _inside = node.enter(Class::Lock);
-    let slot = slot(node, "homenode_flag_is_set", Use::Flag, name)?;
-    Ok(block_on(flag::is_set(node, slot)))
+    let it = named(node, "homenode_flag_is_set", Use::Flag, name)?;
+    it.used(false);
+    Ok(block_on(flag::is_set(node, it.slot)))
 }
 
 /// Waits until a flag is set.
@@ -82,10 +87,11 @@ pub fn until_set(name: u64) -> Result<(), Trouble> {
     const CALLED: &str = "homenode_flag_wait";
     let node = here()?;
     let _inside = node.enter(Class::Lock);
-    let slot = slot(node, CALLED, Use::Flag, name)?;
+    let it = named(node, CALLED, Use::Flag, name)?;
+    it.used(false);
     if let Err(nobody) = others_live(node, CALLED) {
-        return if block_on(flag::is_set(node, slot)) { Ok(()) } else { Err(nobody) };
+        return if block_on(flag::is_set(node, it.slot)) { Ok(()) } else { Err(nobody) };
     }
-    block_on(flag::wait(node, slot));
+    block_on(flag::wait(node, it.slot));
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::shared::Class;
 use crate::trouble::Trouble;
 use homenode_hlrc::slots::Use;
 use homenode_hlrc::{barrier, lock, slots};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// Takes the lock that has this address as its name.
@@ -17,14 +17,10 @@ use std::time::Instant;
 pub fn acquire(name: u64) -> Result<(), Trouble> {
     let node = here()?;
     let _inside = node.enter(Class::Lock);
-    let slot = slot(node, "homenode_lock", Use::Lock, name)?;
-    let since = Instant::now();
+    let lock = named(node, "homenode_lock", Use::Lock, name)?;
     me::has_lock_come();
-    block_on(lock::acquire(node, slot));
-    let words = node.profile().slot(slot);
-    words[0].fetch_add(1, Ordering::Relaxed);
-    words[1].fetch_add(u64::from(me::has_lock_come()), Ordering::Relaxed);
-    count_wait(&words[2], since);
+    block_on(lock::acquire(node, lock.slot));
+    lock.used(me::has_lock_come());
     Ok(())
 }
 
@@ -35,12 +31,9 @@ pub fn acquire(name: u64) -> Result<(), Trouble> {
 pub fn release(name: u64) -> Result<(), Trouble> {
     let node = here()?;
     let _inside = node.enter(Class::Lock);
-    let slot = slot(node, "homenode_unlock", Use::Lock, name)?;
-    let since = Instant::now();
+    let lock = named(node, "homenode_unlock", Use::Lock, name)?;
     let not_held = |_| Trouble::of(format!("homenode_unlock: the calling thread does not have the lock {name:#x}"));
-    block_on(lock::release(node, slot)).map_err(not_held)?;
-    count_wait(&node.profile().slot(slot)[2], since);
-    Ok(())
+    block_on(lock::release(node, lock.slot)).map_err(not_held)
 }
 
 /// Waits at the barrier that has this address as its name for all threads.
@@ -59,17 +52,40 @@ pub fn wait(name: u64, threads: u32) -> Result<(), Trouble> {
     }
     others_live(node, "homenode_barrier")?;
     let _inside = node.enter(Class::Barrier);
-    let slot = slot(node, "homenode_barrier", Use::Barrier, name)?;
-    let since = Instant::now();
-    block_on(barrier::wait(node, slot));
-    let words = node.profile().slot(slot);
-    words[3].fetch_add(1, Ordering::Relaxed);
-    count_wait(&words[2], since);
+    let barrier = named(node, "homenode_barrier", Use::Barrier, name)?;
+    block_on(barrier::wait(node, barrier.slot));
+    barrier.used(false);
     Ok(())
 }
 
-fn count_wait(word: &AtomicU64, since: Instant) {
-    word.fetch_add(u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+/// A named thing that the calling thread does something with; how long that takes is counted there when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Named<'n> {
+    node: &'n Node,
+    pub(crate) slot: u32,
+    since: Instant,
+}
+
+impl Named<'_> {
+    /// Counts a use. `remote`: what it needed came from another node.
+    pub(crate) fn used(&self, remote: bool) {
+        let words = self.node.profile().slot(self.slot);
+        words[0].fetch_add(1, Ordering::Relaxed);
+        words[1].fetch_add(u64::from(remote), Ordering::Relaxed);
+    }
+}
+
+impl Drop for Named<'_> {
+    fn drop(&mut self) {
+        let elapsed = u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.node.profile().slot(self.slot)[2].fetch_add(elapsed, Ordering::Relaxed);
+    }
+}
+
+/// What has this name. `function` is what the program called.
+pub(crate) fn named<'n>(node: &'n Node, function: &str, what: Use, name: u64) -> Result<Named<'n>, Trouble> {
+    let since = Instant::now();
+    Ok(Named { node, slot: slot(node, function, what, name)?, since })
 }
 
 /// Refuses a wait that nobody can end: the other threads do not exist.

@@ -14,8 +14,8 @@ pub const PIECES: usize = 1024;
 
 const NAME_WORDS: usize = NAME_BYTES / 8;
 const PIECE_WORDS: usize = 3;
-/// Words of a slot: taken, taken from another node, nanoseconds, barriers.
-const SLOT_WORDS: usize = 4;
+/// Words of a slot: used, with what came from another node, nanoseconds.
+const SLOT_WORDS: usize = 3;
 /// Words of a page: fetches and invalidations; writes and runs in diffs.
 const PAGE_WORDS: usize = 2;
 /// Words of a phase of a thread: times entered, nanoseconds, and those of [`Totals`].
@@ -98,8 +98,8 @@ impl<'r> Profile<'r> {
         self.pieces()[0].load(Ordering::Relaxed).saturating_sub(PIECES as u64)
     }
 
-    /// A lock or barrier: times taken, of these times that its token came from another node, nanoseconds of taking and giving back or at
-    /// the barrier, times that a thread came to the barrier.
+    /// A lock, barrier or whatever else has a name: times used (a lock: taken), of these times with what came from another node, and
+    /// nanoseconds in it.
     pub fn slot(self, slot: u32) -> &'r [AtomicU64] {
         let at = before_pages(self.threads, 0) + slot as usize * SLOT_WORDS;
         &self.words[at..][..SLOT_WORDS]

@@ -1,7 +1,7 @@
 //! Reductions of the program.
 use crate::block_on::block_on;
 use crate::current::here;
-use crate::locks::{others_live, slot};
+use crate::locks::{named, others_live};
 use crate::shared::Class;
 use crate::trouble::Trouble;
 use homenode_hlrc::reduce;
@@ -19,8 +19,9 @@ pub fn reduce(function: &str, what: Reduction, value: u64) -> Result<u64, Troubl
     let node = here()?;
     others_live(node, function)?;
     let _inside = node.enter(Class::Barrier);
-    let slot = slot(node, function, Use::Reduction, NAME)?;
+    let it = named(node, function, Use::Reduction, NAME)?;
+    it.used(false);
     let mixed =
         |_| Trouble::of(format!("{function}: another thread called another reduction: all must call the same one"));
-    block_on(reduce::all(node, slot, what, value)).map_err(mixed)
+    block_on(reduce::all(node, it.slot, what, value)).map_err(mixed)
 }

@@ -1,7 +1,7 @@
 //! Words of the heap that the program reads and changes at once.
 use crate::block_on::block_on;
 use crate::current::here;
-use crate::locks::slot;
+use crate::locks::named;
 use crate::mapped::ADDRESS;
 use crate::node::Node;
 use crate::shared::Class;
@@ -48,8 +48,9 @@ pub fn load(function: &str, of: Word) -> Result<u64, Trouble> {
     let node = here()?;
     let _inside = node.enter(Class::Lock);
     let (at, shift) = of.place(node, function)?;
-    let slot = slot(node, function, Use::Word, word::name(at))?;
-    Ok(block_on(word::read(node, slot, at, |_| ())) >> shift & of.mask())
+    let it = named(node, function, Use::Word, word::name(at))?;
+    it.used(false);
+    Ok(block_on(word::read(node, it.slot, at, |_| ())) >> shift & of.mask())
 }
 
 /// Changes a word to what `change` makes of it; what it was.
@@ -60,8 +61,9 @@ pub fn change(function: &str, of: Word, change: impl Fn(u64) -> u64) -> Result<u
     let node = here()?;
     let _inside = node.enter(Class::Lock);
     let (at, shift) = of.place(node, function)?;
-    let slot = slot(node, function, Use::Word, word::name(at))?;
+    let it = named(node, function, Use::Word, word::name(at))?;
+    it.used(false);
     let mask = of.mask();
     let whole = |value: u64| value & !(mask << shift) | (change(value >> shift & mask) & mask) << shift;
-    Ok(block_on(word::change(node, slot, at, whole)) >> shift & mask)
+    Ok(block_on(word::change(node, it.slot, at, whole)) >> shift & mask)
 }

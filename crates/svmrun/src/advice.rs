@@ -215,7 +215,7 @@ fn of_locks(doc: &SvmDoc, group: &LockGroupDoc) -> Advice {
             "{} locks in {name}: taken {} times, {} times from another node: take them less often, or give each node or part its own",
             group.locks, group.taken, group.remote
         ),
-        seconds: group.lock_seconds / threads,
+        seconds: group.seconds / threads,
     }
 }
 

@@ -4,6 +4,7 @@ use crate::doc::{
 };
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Layout, PageId};
+use homenode_hlrc::slots::{self, Use};
 use homenode_svm::heap::ADDRESS;
 use homenode_svm::job::Job;
 use homenode_svm::profile::{PHASES, Profile, TOTALS};
@@ -165,46 +166,62 @@ impl<'r> Regions<'r> {
         let noted = self.regions.get(self.cluster.directory(page).index()).map(|r| load(&r[self.layout.home(page)]));
         fixed.or_else(|| noted.and_then(|word| u16::try_from(word).ok()).and_then(|word| word.checked_sub(1)))
     }
-    /// Locks and barriers that were waited for longest, and all of them by object.
+    /// Locks and other named things with the most time in them, and all locks by object.
     pub(crate) fn locks(&self, objects: &[ObjectDoc]) -> (Vec<LockDoc>, Vec<LockGroupDoc>) {
-        let mut all: BTreeMap<u64, [u64; 4]> = BTreeMap::new();
+        let mut all: BTreeMap<u64, [u64; 3]> = BTreeMap::new();
         for region in &self.regions {
             for slot in 0..self.cluster.slots {
-                let name = load(&region[self.layout.key(slot)]);
-                if name == 0 {
+                let key = load(&region[self.layout.key(slot)]);
+                if key == 0 {
                     continue;
                 }
-                let sums = all.entry(name).or_default();
+                let sums = all.entry(key).or_default();
                 sums.iter_mut().zip(self.profile(region).slot(slot)).for_each(|(sum, word)| *sum += load(word));
             }
         }
-        let mut locks: Vec<LockDoc> = all
-            .into_iter()
-            .map(|(name, [taken, remote, nanoseconds, barriers])| {
-                let object = object_of(objects, name);
-                let offset = object.map_or(0, |(_, offset)| offset);
-                let wait_seconds = nanoseconds as f64 / 1e9;
-                LockDoc { name, object: object.map(|(o, _)| o), offset, taken, remote, barriers, wait_seconds }
-            })
-            .collect();
-        let groups = lock_groups(&locks);
-        locks.sort_by(|a, b| b.wait_seconds.total_cmp(&a.wait_seconds));
+        let named = all.into_iter().filter_map(|(key, sums)| Some((slots::of_key(key)?, sums)));
+        let mut locks: Vec<LockDoc> = named.map(|((what, name), sums)| lock_doc(objects, what, name, sums)).collect();
+        let groups = lock_groups(locks.iter().filter(|l| l.what == what(Use::Lock)));
+        locks.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
         locks.truncate(MOST);
         (locks, groups)
     }
 }
 
-fn lock_groups(locks: &[LockDoc]) -> Vec<LockGroupDoc> {
+/// A thing with a name, in words.
+fn what(named: Use) -> &'static str {
+    match named {
+        Use::Lock => "lock",
+        Use::Barrier => "barrier",
+        Use::Condition => "condition",
+        Use::Flag => "flag",
+        Use::Word => "words",
+        Use::Reduction => "reductions",
+    }
+}
+
+fn lock_doc(objects: &[ObjectDoc], named: Use, name: u64, [times, remote, nanoseconds]: [u64; 3]) -> LockDoc {
+    let object = object_of(objects, name);
+    LockDoc {
+        what: what(named).to_owned(),
+        name,
+        object: object.map(|(o, _)| o),
+        offset: object.map_or(0, |(_, offset)| offset),
+        times,
+        remote,
+        seconds: nanoseconds as f64 / 1e9,
+    }
+}
+
+fn lock_groups<'l>(locks: impl Iterator<Item = &'l LockDoc>) -> Vec<LockGroupDoc> {
     let mut groups: BTreeMap<u32, LockGroupDoc> = BTreeMap::new();
     for lock in locks {
         let group = groups.entry(lock.object.unwrap_or(u32::MAX)).or_default();
         group.object = lock.object;
-        group.locks += u64::from(lock.taken > 0);
-        group.taken += lock.taken;
+        group.locks += 1;
+        group.taken += lock.times;
         group.remote += lock.remote;
-        // A name that is both is a lock: barriers are not told apart there.
-        let seconds = if lock.taken > 0 { &mut group.lock_seconds } else { &mut group.barrier_seconds };
-        *seconds += lock.wait_seconds;
+        group.seconds += lock.seconds;
     }
     groups.into_values().collect()
 }

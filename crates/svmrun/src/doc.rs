@@ -38,9 +38,9 @@ pub struct SvmDoc {
     pub objects: Vec<ObjectDoc>,
     /// Pages that were fetched or changed most, at most 64.
     pub pages: Vec<PageDoc>,
-    /// Locks and barriers that were waited for longest, at most 64.
+    /// Locks, barriers, conditions and flags with the most time in them, at most 64.
     pub locks: Vec<LockDoc>,
-    /// All locks and barriers, those in one object together; those outside of shared memory come last.
+    /// All locks, those in one object together; those outside of shared memory come last.
     pub lock_groups: Vec<LockGroupDoc>,
     /// What a reader should know, in sentences.
     pub notes: Vec<String>,
@@ -178,27 +178,27 @@ pub struct PageDoc {
     pub traffic: TrafficDoc,
 }
 
-/// A lock or a barrier.
+/// A lock, barrier, condition or flag.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LockDoc {
-    /// Its name, an address.
+    /// What it is: lock, barrier, condition, flag, words (that are changed at once), reductions.
+    pub what: String,
+    /// Its name, an address; of words and reductions a number.
     pub name: u64,
     /// Index of the object that the address is in, if it is in shared memory and that is known.
     pub object: Option<u32>,
     /// Bytes from that object's beginning.
     pub offset: u64,
-    /// Times that a thread took the lock.
-    pub taken: u64,
-    /// Of these, times that it came from another node.
+    /// Times used: a lock taken, a barrier waited at.
+    pub times: u64,
+    /// Of these, times that a lock came from another node.
     pub remote: u64,
-    /// Times that a thread came to the barrier of this name.
-    pub barriers: u64,
-    /// Seconds of taking the lock and giving it back, or at the barrier, all threads together.
-    pub wait_seconds: f64,
+    /// Seconds in it, all threads together: of a lock, of taking it and giving it back.
+    pub seconds: f64,
 }
 
-/// Locks and barriers of one object.
+/// Locks of one object.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LockGroupDoc {
@@ -211,9 +211,7 @@ pub struct LockGroupDoc {
     /// Of these, times that it came from another node.
     pub remote: u64,
     /// Seconds of taking and giving back, all threads together.
-    pub lock_seconds: f64,
-    /// Seconds at barriers, all threads together.
-    pub barrier_seconds: f64,
+    pub seconds: f64,
 }
 
 impl SvmDoc {

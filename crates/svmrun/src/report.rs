@@ -102,7 +102,7 @@ impl SvmReport {
         table("seconds a thread, by phase (the last two are part of the others)", &self.phases());
         table("what happened to shared memory, by object", &self.objects());
         table("pages to which most happened", &self.pages());
-        table("locks and barriers that were waited for longest, all threads together", &self.locks());
+        table("locks, barriers, conditions and flags with the most time in them, all threads together", &self.locks());
         if let Some(other) = &self.compared {
             table(&format!("beside it: {}", headline(&other.run)), &self.beside(other));
         }
@@ -174,15 +174,16 @@ impl SvmReport {
     }
 
     fn locks(&self) -> Table {
-        let columns = ["taken", "remote", "barrier waits", "seconds"].map(Column::number);
-        let mut table = Table::new([Column::words("name", 8)].into_iter().chain(columns).collect());
+        let names = [Column::words("name", 8), Column::words("what", 7)];
+        let mut table =
+            Table::new(names.into_iter().chain(["times", "remote", "seconds"].map(Column::number)).collect());
         for lock in self.run.locks.iter().take(ROWS) {
             let name = match lock.object {
                 Some(_) => self.place(lock.object, lock.offset),
                 None => format!("{:#x}", lock.name),
             };
-            let counts = [lock.taken, lock.remote, lock.barriers].map(|n| n.to_string());
-            table.push_words([name].into_iter().chain(counts).chain([format!("{:.3}", lock.wait_seconds)]));
+            let numbers = [lock.times.to_string(), lock.remote.to_string(), format!("{:.3}", lock.seconds)];
+            table.push_words([name, clean(&lock.what)].into_iter().chain(numbers));
         }
         table
     }

@@ -2,34 +2,54 @@
 mod support;
 
 use homenode_command::Class;
-use homenode_svmrun::{About, Advice, SvmReport, report};
+use homenode_svmrun::{About, SvmReport, report};
 use std::fs;
 use std::path::{Path, PathBuf};
 use support::{cluster, compile, on};
 
-/// Runs a way of `tests/c/placed.c` and reports on it; `compare`: beside another way.
-fn reported(way: &str, compare: Option<&str>) -> SvmReport {
+/// Runs a way of `tests/c/placed.c` and reports on it; `compare`: beside another way. What was counted is what happened; how long it took is not
+/// this test's to say, so every thread gets these seconds: computing, for data (a fourth of it for diffs), for locks, at barriers.
+fn reported(way: &str, compare: Option<&str>, seconds: [f64; 4]) -> SvmReport {
     let folder = tempfile::tempdir().expect("a folder");
     let program = compile("crates/svmrun/tests/c/placed.c", folder.path(), &["-g"]);
-    let document = |way: &str| -> PathBuf {
-        let doc = on(&cluster(2, 1, "genima"), &program, &[way]).expect("it runs");
+    let document = |way: &str, [compute, data, lock, barrier]: [f64; 4]| -> PathBuf {
+        let mut doc = on(&cluster(2, 1, "genima"), &program, &[way]).expect("it runs");
         assert_eq!(doc.exit_status, 0, "{way}");
+        doc.processors = 2;
+        for thread in doc.nodes.iter_mut().flat_map(|n| &mut n.threads) {
+            (thread.compute_seconds, thread.data_seconds, thread.diff_seconds) = (compute, data, data / 4.0);
+            (thread.lock_seconds, thread.barrier_seconds) = (lock, barrier);
+            thread.seconds = compute + data + lock + barrier;
+        }
+        doc.lock_groups.iter_mut().for_each(|g| g.seconds = 2.0 * lock);
         let file = folder.path().join(way);
         fs::write(&file, doc.to_json()).expect("written");
         file
     };
-    let other = compare.map(document);
-    report(&document(way), other.as_deref()).expect("it can be read")
+    let other = compare.map(|way| document(way, [1.0, 0.0, 0.0, 0.0]));
+    let said = report(&document(way, seconds), other.as_deref()).expect("it can be read");
+    println!("{}", said.to_text());
+    said
+}
+
+fn first(said: &SvmReport) -> (About, &str) {
+    let first = said.advice.first().expect("there is something to say");
+    (first.about, &first.text)
 }
 
 #[test]
 fn words_of_several_nodes_in_one_page_are_named_and_parts_of_their_own_are_not() {
-    let said = reported("mixed", Some("apart"));
-    println!("{}", said.to_text());
-    let is_named = |a: &Advice| a.text.contains("placed.c") && a.text.contains("several nodes write");
-    assert!(said.advice.iter().any(is_named), "{:?}", said.advice);
+    let said = reported("mixed", Some("apart"), [1.0, 0.8, 0.0, 0.2]);
+    let (about, text) = first(&said);
+    assert!(
+        about == About::SharedWrites && text.contains("placed.c") && text.contains("several nodes write"),
+        "{text}"
+    );
+    // All waiting for data, and all diffs, are that object's.
+    assert!((said.advice[0].seconds - 1.0).abs() < 1e-9, "{:?}", said.advice);
     let compared = said.compared.as_ref().expect("two runs");
-    assert!(compared.speedup.expect("both ended") > 1.0);
+    assert_eq!(compared.speedup, Some(2.0));
+    assert_eq!(compared.saved_most.as_ref().map(|(class, _)| class.as_str()), Some("data"));
     let object = &said.run.objects[0];
     assert!(object.traffic.fetches_of_shared_writes > 50, "{object:?}");
     assert!(said.run.pages[0].traffic.writes.iter().all(|n| *n >= 40), "{:?}", said.run.pages[0]);
@@ -40,8 +60,8 @@ fn words_of_several_nodes_in_one_page_are_named_and_parts_of_their_own_are_not()
 
 #[test]
 fn pages_at_home_elsewhere_are_named() {
-    let said = reported("remote", None);
-    println!("{}", said.to_text());
+    let said = reported("remote", None, [1.0, 1.0, 0.0, 0.0]);
+    assert_eq!(first(&said).0, About::RemoteWrites);
     let object = &said.run.objects[0].traffic;
     assert!(object.fetches_of_remote_writes >= 50 && object.fetches_of_shared_writes == 0, "{object:?}");
     assert_eq!(said.run.pages[0].home, Some(0));
@@ -50,10 +70,11 @@ fn pages_at_home_elsewhere_are_named() {
 
 #[test]
 fn a_lock_that_all_take_is_named() {
-    let said = reported("locked", None);
-    println!("{}", said.to_text());
-    let lock = said.run.locks.iter().max_by_key(|l| l.taken).expect("one");
-    assert!(lock.taken == 2000 && lock.remote > 0 && lock.remote <= 2000, "{lock:?}");
+    let said = reported("locked", None, [1.0, 0.0, 1.0, 0.0]);
+    let (about, text) = first(&said);
+    assert!(about == About::Lock && text.contains("placed.c") && text.contains("2000 times"), "{text}");
+    let lock = said.run.locks.iter().find(|l| l.what == "lock").expect("one");
+    assert!(lock.times == 2000 && lock.remote > 0 && lock.remote <= 2000, "{lock:?}");
     assert_eq!(lock.object, Some(0));
     let group = said.run.lock_groups.iter().find(|g| g.object == Some(0)).expect("that of the object");
     assert_eq!((group.locks, group.taken), (1, 2000));
@@ -61,12 +82,10 @@ fn a_lock_that_all_take_is_named() {
 
 #[test]
 fn a_program_that_shares_nothing_has_no_advice() {
-    let said = reported("alone", None);
-    println!("{}", said.to_text());
-    // Whatever else runs on this machine, one thread may wait for the other.
-    assert!(said.advice.iter().all(|a| a.about == About::Imbalance), "{:?}", said.advice);
-    assert!(said.without_advice.is_none_or(|why| why.contains("nothing stands out")));
-    let said = reported("short", None);
+    let said = reported("alone", None, [1.0, 0.02, 0.02, 0.02]);
+    assert!(said.advice.is_empty(), "{:?}", said.advice);
+    assert!(said.without_advice.expect("it says so").contains("nothing stands out"));
+    let said = reported("alone", None, [0.001, 0.002, 0.0, 0.0]);
     assert!(said.without_advice.expect("it says so").contains("cannot tell"));
 }
 

@@ -1,6 +1,6 @@
 /* Ways of sharing memory whose cost is known: two threads, each with what it writes where the way says.
  *
- *   placed mixed|apart|remote|locked|alone|short */
+ *   placed mixed|apart|remote|locked|alone */
 #include "homenode.h"
 #include <stdint.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ static void body(void *unused) {
         }
     else if (is("alone"))
         spin(200 * 1000 * 1000);
-    else if (!is("short"))
+    else
         work(me);
     HOMENODE_PHASE_END("work");
 }

@@ -184,7 +184,7 @@ pub struct PageDoc {
 pub struct LockDoc {
     /// What it is: lock, barrier, condition, flag, words (that are changed at once), reductions.
     pub what: String,
-    /// Its name, an address; of words and reductions a number.
+    /// Name, an address; of words and reductions a number.
     pub name: u64,
     /// Index of the object that the address is in, if it is in shared memory and that is known.
     pub object: Option<u32>,

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use support::{cluster, compile, on};
 
-/// Runs a way of `tests/c/placed.c` and reports on it; `compare`: beside another way. What was counted is what happened; how long it took is not
+/// Runs a way of `crates/svmrun/tests/c/placed.c` and reports on it; `compare`: beside another way. What was counted is what happened; how long it took is not
 /// this test's to say, so every thread gets these seconds: computing, for data (a fourth of it for diffs), for locks, at barriers.
 fn reported(way: &str, compare: Option<&str>, seconds: [f64; 4]) -> SvmReport {
     let folder = tempfile::tempdir().expect("a folder");

@@ -174,7 +174,7 @@ pub(crate) async fn make_room<H: Host>(host: &H, notices: u64) {
     }
     let mut least = u64::MAX;
     for node in cluster.others() {
-        let mut is_called = false;
+        let mut is_delivered = false;
         loop {
             let mut applied = [0];
             host.get(node, host.layout().applied(cluster.me), &mut applied).await;
@@ -182,11 +182,13 @@ pub(crate) async fn make_room<H: Host>(host: &H, notices: u64) {
                 least = least.min(applied[0]);
                 break;
             }
-            if !is_called {
+            if !is_delivered {
                 deliver(host, node).await;
-                host.put(node, host.layout().called(), &[1]).await;
+                is_delivered = true;
+            }
+            // Called again if it has looked and found too little: it may have looked before it took the messages with the notices.
+            if host.compare_swap(node, host.layout().called(), 0, 1).await == 0 {
                 host.interrupt(node, Interrupt::Notices).await;
-                is_called = true;
             }
             // The other one may wait for this one in the same way.
             apply_early(host);

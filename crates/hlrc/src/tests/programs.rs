@@ -119,6 +119,12 @@ fn generated_programs_without_races_read_what_was_last_written() {
 }
 
 #[test]
+fn a_node_that_was_called_before_the_notices_came_is_called_again() {
+    let base = find("base").expect("a step");
+    assert!(generated_run(base, 3559) > 0);
+}
+
+#[test]
 fn a_log_that_is_full_is_emptied_by_nodes_that_never_take_a_lock() {
     for step in ALL {
         for seed in 0..10 {

@@ -141,6 +141,20 @@ fn garbage_of_a_node_ends_the_run_with_its_name() {
 }
 
 #[test]
+fn a_node_that_cannot_be_reached_any_more_is_named() {
+    let _others = beside_others();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("said");
+    let path = file.to_str().expect("a name");
+    let doc = on(&over("tcp", cluster(2, 1, "genima")), program("sockets"), &["closed", path]).expect("one ends it");
+    assert_eq!(doc.exit_status, 1);
+    let said = fs::read_to_string(&file).expect("what was said");
+    // Both see it at about the same time.
+    let lines = ["node 0", "node 1"].map(|node| format!("homenode: shared memory: the connection to {node} was lost"));
+    assert!(said.lines().count() > 0 && said.lines().all(|line| lines.iter().any(|l| l == line)), "{said}");
+}
+
+#[test]
 fn a_killed_node_is_named_and_no_other_says_anything_before() {
     let _others = beside_others();
     let times = if is_slow() { 20 } else { 1 };

@@ -1,9 +1,11 @@
 /* What nodes do that have only sockets between them, a subcommand each:
  *   sockets before FILE       what was written and locked before there were nodes is seen, and can be taken; FILE as next
  *   sockets garbage FILE      node 1 sends to others what is no request; stderr of all goes to FILE
+ *   sockets closed FILE       node 1 closes its connections and lives on; stderr as before
  *   sockets forever FILE      never ends by itself; FILE gets the processes of the nodes, and FILE.said stderr of all */
 #include <homenode.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +49,8 @@ static void before(void *argument) {
     }
 }
 
+static bool closes;
+
 static void garbage(void *argument) {
     unsigned char bytes[16];
     (void)argument;
@@ -54,7 +58,11 @@ static void garbage(void *argument) {
     for (int socket = 3; homenode_node() == 1 && socket < DESCRIPTORS; socket++) {
         struct sockaddr_in peer;
         socklen_t length = sizeof peer;
-        if (!getpeername(socket, (struct sockaddr *)&peer, &length) && peer.sin_family == AF_INET)
+        if (getpeername(socket, (struct sockaddr *)&peer, &length) || peer.sin_family != AF_INET)
+            continue;
+        if (closes)
+            shutdown(socket, SHUT_RDWR);
+        else
             send(socket, bytes, sizeof bytes, MSG_NOSIGNAL);
     }
     pause();
@@ -83,7 +91,8 @@ int main(int argc, char **argv) {
     path = argv[2];
     alarm(100); /* a test that waits for ever says nothing */
     processes = homenode_shared_alloc(4096);
-    void (*body)(void *) = !strcmp(argv[1], "before") ? before : !strcmp(argv[1], "garbage") ? garbage : forever;
+    closes = !strcmp(argv[1], "closed");
+    void (*body)(void *) = !strcmp(argv[1], "before") ? before : closes || !strcmp(argv[1], "garbage") ? garbage : forever;
     char said[4096];
     snprintf(said, sizeof said, "%s%s", path, body == garbage ? "" : ".said");
     alone();

@@ -5,7 +5,7 @@ use homenode_svmrun::SvmRequest;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use support::{cluster, compile, compile_recorded, kill_one, on};
 
 /// Every step of the ladder.

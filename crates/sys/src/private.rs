@@ -7,9 +7,12 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 const STICKY: u32 = 0o1000;
 const WRITABLE_BY_OTHERS: u32 = 0o022;
+/// Times that a file is looked at which was just written.
+const LOOKS: u32 = 16;
 
 fn refused(path: &Path, why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, format!("{} {why}", path.display()))
@@ -98,9 +101,12 @@ impl Dir {
             false => Err(refused(sub.path(), "does not belong to this user alone")),
         }
     }
-    /// Puts a file with this content into a directory of [`directory`], in one step: several processes may be at it. One
-    /// that is there, this user's own, closed to others and equal, is left alone.
+    /// Puts a file with this content into a directory of [`directory`], in one step: several processes and threads may be at it.
+    /// One that is there, this user's own, closed to others and equal, is left alone.
     pub fn keep_own(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        // The temporary file is named after the process.
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         if self.has_own(name, bytes) {
             return Ok(());
         }
@@ -111,7 +117,8 @@ impl Dir {
         file.set_permissions(fs::Permissions::from_mode(0o600))?;
         file.write_all(bytes)?;
         self.rename(&temporary, name)?;
-        match self.has_own(name, bytes) {
+        // Another process may put the same in its place while it is looked at.
+        match (0..LOOKS).any(|_| self.has_own(name, bytes)) {
             true => Ok(()),
             false => Err(io::Error::other(format!("{name} is not what was written a moment ago"))),
         }
@@ -179,6 +186,22 @@ mod tests {
         assert!(directory(Path::new("relative")).is_err());
         fs::write(root.join("file"), "").unwrap();
         assert!(directory(&root.join("file")).is_err());
+    }
+
+    #[test]
+    fn threads_that_keep_the_same_files_do_not_disturb_each_other() {
+        let t = tempfile::tempdir().unwrap();
+        for round in 0..50 {
+            let path = t.path().join(format!("d{round}"));
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| {
+                        let dir = directory(&path).unwrap();
+                        ["a", "b"].iter().for_each(|name| dir.keep_own(name, &[7; 50_000]).unwrap());
+                    });
+                }
+            });
+        }
     }
 
     #[test]

@@ -22,7 +22,7 @@ const VERSION: &str = "svm-1";
 const LOG: u32 = 1 << 16;
 /// Fewest words of an inbox.
 const INBOX: u32 = 1 << 14;
-/// Slots for locks and barriers.
+/// Slots for locks, barriers and whatever else has a name.
 const SLOTS: u32 = 1 << 16;
 
 /// A cluster that is to be, and the descriptors of its memory.

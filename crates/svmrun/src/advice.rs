@@ -62,7 +62,7 @@ pub struct Mean {
     pub other: f64,
     /// Of all these: changing what the program may do to pages.
     pub protect: f64,
-    /// Of all these: writes.
+    /// Of all these: diffs.
     pub diff: f64,
 }
 

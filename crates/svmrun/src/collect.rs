@@ -166,6 +166,7 @@ impl<'r> Regions<'r> {
         let noted = self.regions.get(self.cluster.directory(page).index()).map(|r| load(&r[self.layout.home(page)]));
         fixed.or_else(|| noted.and_then(|word| u16::try_from(word).ok()).and_then(|word| word.checked_sub(1)))
     }
+
     /// Locks and other named things with the most time in them, and all locks by object.
     pub(crate) fn locks(&self, objects: &[ObjectDoc]) -> (Vec<LockDoc>, Vec<LockGroupDoc>) {
         let mut all: BTreeMap<u64, [u64; 3]> = BTreeMap::new();

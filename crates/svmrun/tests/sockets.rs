@@ -5,7 +5,7 @@ use homenode_svmrun::SvmRequest;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use support::{cluster, compile, is_slow, kill_one, on, over, processes};
 
 /// Held alone by the test that looks at descriptors: a launcher's are inherited by the programs of other launchers of this process.
@@ -171,56 +171,5 @@ fn a_killed_node_is_named_and_no_other_says_anything_before() {
         assert!(said.to_string().contains(&name), "{victim} of {processes:?}: {said}");
         assert!(!processes.iter().any(|p| homenode_sys::process::alive(*p)), "{processes:?}");
         assert_eq!(fs::read_to_string(others).expect("what the nodes said"), "");
-    }
-}
-
-/// Processes that were started with this word among their arguments, in order.
-fn started_with(word: &str) -> Vec<u32> {
-    let all = fs::read_dir("/proc").expect("proc").flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
-    let has = |process: &u32| {
-        let words = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-        words.split(|b| *b == 0).any(|w| w == word.as_bytes())
-    };
-    let mut found: Vec<u32> = all.filter(has).filter(|process| homenode_sys::process::alive(*process)).collect();
-    found.sort_unstable();
-    found
-}
-
-#[test]
-fn any_process_killed_at_any_time_ends_the_run() {
-    let _others = beside_others();
-    let mut rng = homenode_base::Rng::new(5);
-    for time in 0..if is_slow() { 200 } else { 8 } {
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("processes");
-        let path = file.to_str().expect("a name").to_owned();
-        // Before the nodes are forked, while they find each other, and when they run.
-        let (after, which, word) = (Duration::from_micros(rng.below(60_000)), rng.below(4) as usize, path.clone());
-        let killer = std::thread::spawn(move || {
-            let since = Instant::now();
-            let first = loop {
-                assert!(since.elapsed() < Duration::from_secs(60), "it has not begun");
-                if let Some(first) = started_with(&word).first() {
-                    break *first;
-                }
-            };
-            std::thread::sleep(after);
-            let victim = *started_with(&word).get(which).unwrap_or(&first);
-            let killed = Instant::now();
-            homenode_sys::process::signal(victim, 9);
-            (victim, killed)
-        });
-        let done = on(&over("tcp", cluster(4, 1, "genima")), program("sockets"), &["forever", &path]);
-        let (victim, killed) = killer.join().expect("it found them");
-        assert!(killed.elapsed() < Duration::from_secs(5), "{time}: {:?}", killed.elapsed());
-        assert!(started_with(&path).is_empty(), "{time}: processes that are left");
-        match done {
-            Err(why) => assert!(why.to_string().contains(&format!("(process {victim})")), "{time}, {victim}: {why}"),
-            // It had not said yet that it was a node; node 0 saw it.
-            Ok(doc) => {
-                let said = fs::read_to_string(format!("{path}.said")).expect("what the nodes said");
-                assert!(doc.exit_status == 1 && said.contains("ended before it had begun"), "{time}: {said}");
-            }
-        }
     }
 }

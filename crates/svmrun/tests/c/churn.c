@@ -1,6 +1,9 @@
-/* Locks, barriers, faults and diffs on all nodes, for ever: for tests that kill. */
+/* Locks, barriers, faults and diffs on all nodes, for ever: for tests that kill.
+ *
+ *   churn FILE      FILE gets stderr of all */
 #include "homenode.h"
 #include <stdint.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #define PAGES 32
@@ -26,8 +29,10 @@ static void churn(void *unused) {
     }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     alarm(100); /* a test that waits for ever says nothing */
+    if (argc != 2 || !freopen(argv[1], "w", stderr))
+        return 78;
     threads = homenode_svm_threads();
     s = homenode_shared_alloc(sizeof *s);
     for (unsigned t = 1; t < threads; t++)

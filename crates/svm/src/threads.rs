@@ -138,7 +138,8 @@ fn await_node(first: &Node, node: NodeId, child: u32) -> Result<(), Trouble> {
 /// Whether a node's process lives; what is wrong otherwise.
 fn lives(node: NodeId, child: u32) -> Result<(), String> {
     match poll_child(Whom::Process(child)) {
-        Polled::Changed(_, Change::Exited(_) | Change::Killed(_)) => {
+        // Whoever has been told once that a child has ended is told later that there is none.
+        Polled::Changed(_, Change::Exited(_) | Change::Killed(_)) | Polled::NoChild => {
             Err(format!("node {node} ended before it had begun"))
         }
         _ => Ok(()),

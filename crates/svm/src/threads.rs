@@ -202,3 +202,20 @@ fn run(node: &'static Node, thread: u16, start: u64, argument: u64) {
     node.living.fetch_sub(1, Ordering::SeqCst);
     bell::call(node.shared());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_that_has_ended_has_ended_whenever_one_asks() {
+        let child = std::process::Command::new("sleep").arg("0.05").spawn().expect("it begins").id();
+        assert_eq!(lives(NodeId(1), child), Ok(()));
+        let since = std::time::Instant::now();
+        while lives(NodeId(1), child).is_ok() {
+            assert!(since.elapsed() < Duration::from_secs(60), "it does not end");
+            std::thread::sleep(LOOK);
+        }
+        assert!(lives(NodeId(1), child).expect_err("again").contains("node 1 ended"));
+    }
+}

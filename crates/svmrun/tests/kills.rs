@@ -49,7 +49,9 @@ fn whoever_is_killed_whenever_the_run_ends_and_leaves_nothing() {
     for kill in 0..if is_slow() { 500 } else { 20 } {
         let (nodes, threads) = SHAPES[kill % 3];
         let request = over(TRANSPORTS[kill % 2], cluster(nodes, threads, STEPS[kill % 5]));
-        let (after, which) = (Duration::from_micros(rng.below(60_000)), rng.below(4) as usize);
+        // While nodes are forked and find each other, and when they run.
+        let most_us = [6_000, 60_000][kill / 2 % 2];
+        let (after, which) = (Duration::from_micros(rng.below(most_us)), rng.below(4) as usize);
         let (ended, (victim, killed)) = std::thread::scope(|scope| {
             let killer = scope.spawn(|| kill_one(&program, after, which));
             let ended = on(&request, &program, &[said.to_str().expect("a name")]);

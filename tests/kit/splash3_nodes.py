@@ -2,6 +2,7 @@
 """Splash-3 on nodes that share no memory: built unchanged with include/parmacs.m4, and run with pthreads and on nodes.
 
     splash3_nodes.py CHECKOUT [--homenode PATH] [--only WORD,...] [--nodes 2,4] [--steps base,nil] [--threads N]
+                     [--transport shm]
 
 CHECKOUT is a checkout of https://github.com/SakalisC/Splash-3; it is copied, not changed. m4 and make must be installed.
 Prints a row a run: seconds, and whether the result is right: the program's own check passes, and it prints what it prints with pthreads.
@@ -69,6 +70,7 @@ def main():
     parser.add_argument("--nodes", default="2,4")
     parser.add_argument("--steps", default="base,nil")
     parser.add_argument("--threads", type=int, default=1, help="threads a node")
+    parser.add_argument("--transport", default="shm")
     options = parser.parse_args()
     if not (options.checkout / "codes").is_dir():
         parser.error(f"{options.checkout} is no checkout of Splash-3: it has no folder `codes`")
@@ -91,7 +93,8 @@ def main():
                 words = [a.replace("#", all_threads) for a in arguments]
                 text_of = text.replace("#", all_threads) if text else None
                 for step in options.steps.split(","):
-                    before = [homenode, "-q", "svm", "run", "-n", str(nodes), "--threads", str(options.threads), "--heap", HEAP]
+                    before = [homenode, "-q", "svm", "run", "-n", str(nodes), "--threads", str(options.threads), "--heap", HEAP,
+                              "--transport", options.transport]
                     try:
                         at = build(codes, place, program)
                         right, alone = result(at, [], program, words, text_of, lines)

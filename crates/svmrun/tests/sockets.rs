@@ -38,7 +38,8 @@ fn promises_hold_over_sockets() {
         })
         .collect();
     let shapes = if is_slow() { &all[..] } else { few };
-    for command in ["count", "phases", "sharing", "busy", "memory", "children"] {
+    let commands = ["count", "phases", "sharing", "busy", "memory", "children"];
+    for command in commands.into_iter().chain(["conditions", "flags", "atomics", "reductions"]) {
         for (step, nodes, threads) in shapes {
             let doc = on(&over("tcp", cluster(*nodes, *threads, step)), program("shared"), &[command]);
             let doc = doc.unwrap_or_else(|e| panic!("{command}: {step}, {nodes} x {threads}: {e}"));

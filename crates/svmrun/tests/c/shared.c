@@ -463,9 +463,14 @@ int main(int argc, char **argv) {
     if (!strcmp(command, "many"))
         for (unsigned t = 0; t < threads; t++)
             homenode_create(nothing, NULL);
+    bool known = mistaken;
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++)
-        if (!strcmp(command, bodies[i].name))
+        if (!strcmp(command, bodies[i].name)) {
+            known = true;
             everywhere(bodies[i].body);
+        }
+    if (!known)
+        return 64;
     if (!strcmp(command, "count")) {
         everywhere(count); /* threads can be created again after the others have been joined */
         if (s->counter != 600ul * threads)

@@ -410,6 +410,15 @@ static int children(void) {
     return system("test -z \"$HOMENODE_SVM_JOB\" && ! grep -q homenode_svm /proc/self/maps && ! ls -l /proc/self/fd | grep -q 'homenode heap'");
 }
 
+static void count_again(void) {
+    everywhere(count); /* threads can be created again after the others have been joined */
+    if (s->counter != 600ul * threads)
+        fail("an increment was lost");
+    for (unsigned t = 0; t < threads; t++)
+        if (s->own[t] != 600)
+            fail("what a thread wrote is not seen after it has ended");
+}
+
 int main(int argc, char **argv) {
     static const struct {
         const char *name;
@@ -471,13 +480,7 @@ int main(int argc, char **argv) {
         }
     if (!known)
         return 64;
-    if (!strcmp(command, "count")) {
-        everywhere(count); /* threads can be created again after the others have been joined */
-        if (s->counter != 600ul * threads)
-            fail("an increment was lost");
-        for (unsigned t = 0; t < threads; t++)
-            if (s->own[t] != 600)
-                fail("what a thread wrote is not seen after it has ended");
-    }
+    if (!strcmp(command, "count"))
+        count_again();
     return 0;
 }

@@ -132,20 +132,17 @@ async fn fetch<H: Host>(host: &H, page: PageId, home: NodeId, write: bool) {
 
 /// Reads stamps, then the page: data is deposited before its stamp, so the page is at least as new as they say.
 async fn read<H: Host>(host: &H, page: PageId, home: NodeId, wanted: &Vector) {
-    let mut found = Vector::zero(host.cluster().nodes);
-    if !holds(Rule::StampBeforeData) {
-        host.get_page(home, page).await;
-    }
+    let (mut found, stamps) = (Vector::zero(host.cluster().nodes), host.layout().stamps(page));
     loop {
-        host.get(home, host.layout().stamps(page), found.words_mut()).await;
+        host.get_page(home, stamps, found.words_mut(), page).await;
+        if !holds(Rule::StampBeforeData) {
+            host.get(home, stamps, found.words_mut()).await;
+        }
         if found.covers(wanted) || !holds(Rule::OldCopyFetchedAgain) {
-            break;
+            return;
         }
         host.count(Count::FetchRetry, 1);
         wait::a_moment(host).await;
-    }
-    if holds(Rule::StampBeforeData) {
-        host.get_page(home, page).await;
     }
 }
 

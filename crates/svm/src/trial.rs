@@ -159,7 +159,7 @@ pub fn speeds(spec: &'static Spec) -> io::Result<Vec<Times>> {
     let [page, large] = &pages;
     let row = |what, microseconds, bytes| Times { what, microseconds, bytes };
     let bytes = |words: &[AtomicU64]| 8 * words.len();
-    let fetch = |page: &[AtomicU64]| block_on(wire.get_page(to, 0, page));
+    let fetch = |page: &[AtomicU64]| block_on(wire.get_page(to, (0, &mut [0]), (0, page)));
     Ok(vec![
         row("send of a word, one way", bounced(&nodes, &[], 2000), 0),
         row("fetch of a word", timed(2000, 1.0, || block_on(wire.get(to, 0, &mut [0]))), 0),

@@ -251,7 +251,8 @@ impl Host for Sim {
         })
         .await
     }
-    async fn get_page(&self, node: NodeId, page: PageId) {
+    async fn get_page(&self, node: NodeId, word: usize, stamps: &mut [u64], page: PageId) {
+        self.get(node, word, stamps).await;
         let words = self.node().cluster.page_words;
         // Half a page is older than the other half: a program without races does not see which.
         for half in [0..words / 2, words / 2..words] {

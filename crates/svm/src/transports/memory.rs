@@ -80,7 +80,8 @@ impl Memory {
         self.ring();
         before
     }
-    pub(super) fn get_page(&self, first_word: usize, into: &[AtomicU64]) {
+    pub(super) fn get_page(&self, region: (usize, &mut [u64]), (first_word, into): (usize, &[AtomicU64])) {
+        self.get(region.0, region.1);
         for (to, from) in into.iter().zip(&self.heap[first_word..][..into.len()]) {
             to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
         }

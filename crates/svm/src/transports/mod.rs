@@ -17,7 +17,8 @@ use std::sync::atomic::AtomicU64;
 ///
 /// *Order:* what one node writes to another (`put`, `put_page`, `put_run`, and words changed by `compare_swap` and `fetch_add`) is
 /// seen there in the order in which it was written, whichever of the writer's threads wrote it, as long as these threads took turns.
-/// Nothing else is promised: nothing about writes to different nodes, nor about the words of one read.
+/// Nothing else is promised: nothing about writes to different nodes, nor about the words of one read
+/// but that `get_page` reads those of the region first.
 ///
 /// *Ends:* `get`, `get_page`, `compare_swap` and `fetch_add` end with their result; the others may end as soon as their place in
 /// that order is taken, and are done soon after [`Transport::flush`]. What changes words of a region wakes the peer's threads that wait.
@@ -34,8 +35,8 @@ pub trait Transport {
     async fn compare_swap(&self, node: NodeId, word: usize, old: u64, new: u64) -> u64;
     /// Adds to a word of a region; the word before that.
     async fn fetch_add(&self, node: NodeId, word: usize, add: u64) -> u64;
-    /// Reads words of a heap into `into`.
-    async fn get_page(&self, node: NodeId, first_word: usize, into: &[AtomicU64]);
+    /// Reads words of a region, and after these words of a heap.
+    async fn get_page(&self, node: NodeId, region: (usize, &mut [u64]), heap: (usize, &[AtomicU64]));
     /// Writes words of a heap.
     async fn put_page(&self, node: NodeId, first_word: usize, from: &[AtomicU64]);
     /// Writes into words of a heap what [`merge`](homenode_hlrc::diff::merge) would: values and masks.
@@ -182,7 +183,7 @@ impl Transport for Wire {
         async put(node: NodeId, word: usize, values: &[u64]);
         async compare_swap(node: NodeId, word: usize, old: u64, new: u64) -> u64;
         async fetch_add(node: NodeId, word: usize, add: u64) -> u64;
-        async get_page(node: NodeId, first_word: usize, into: &[AtomicU64]);
+        async get_page(node: NodeId, region: (usize, &mut [u64]), heap: (usize, &[AtomicU64]));
         async put_page(node: NodeId, first_word: usize, from: &[AtomicU64]);
         async put_run(node: NodeId, first_word: usize, run: &[(u64, u64)]);
         async interrupt(node: NodeId);

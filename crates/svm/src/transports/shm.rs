@@ -49,8 +49,8 @@ impl Transport for Shm {
     async fn fetch_add(&self, node: NodeId, word: usize, add: u64) -> u64 {
         self.at(node).fetch_add(word, add)
     }
-    async fn get_page(&self, node: NodeId, first_word: usize, into: &[AtomicU64]) {
-        self.at(node).get_page(first_word, into);
+    async fn get_page(&self, node: NodeId, region: (usize, &mut [u64]), heap: (usize, &[AtomicU64])) {
+        self.at(node).get_page(region, heap);
     }
     async fn put_page(&self, node: NodeId, first_word: usize, from: &[AtomicU64]) {
         self.at(node).put_page(first_word, from);

@@ -55,7 +55,9 @@ fn operations_do_what_they_say_to_others_and_to_oneself() {
                     nodes.settle(0, to.0);
                     assert_eq!(plain(&heap[HEAP_WORDS - words..]), plain(&page));
                     let back = atomics((0..words as u64).map(|_| 7));
-                    wire.get_page(to, HEAP_WORDS - words, &back).await;
+                    let mut before = [0; 2];
+                    wire.get_page(to, (11, &mut before), (HEAP_WORDS - words, &back)).await;
+                    assert_eq!(before, [20, 1]);
                     assert_eq!(plain(&back), plain(&page));
                 }
                 heap[3].store(0x1122_3344_5566_7788, Ordering::Release);
@@ -152,7 +154,7 @@ fn nodes_that_write_and_read_more_than_anything_holds_do_not_wait_for_each_other
                     // Two readers, whose answers stand behind each other.
                     scope.spawn(move || {
                         let back = atomics((0..LARGE as u64).map(|_| 0));
-                        (0..12).for_each(|_| block_on(wire.get_page(to, half * LARGE, &back)));
+                        (0..12).for_each(|_| block_on(wire.get_page(to, (0, &mut [0]), (half * LARGE, &back))));
                     });
                 }
             }
@@ -164,6 +166,28 @@ fn nodes_that_write_and_read_more_than_anything_holds_do_not_wait_for_each_other
                 assert!(heap.iter().enumerate().all(|(at, w)| w.load(Ordering::Acquire) == (at + half) as u64));
             }
         }
+    });
+}
+
+#[test]
+fn a_page_is_at_least_as_new_as_the_words_that_are_read_with_it() {
+    const ROUNDS: u64 = 500;
+    on_each(3, |nodes| {
+        let (written, read, to) = (&nodes.wires[0], &nodes.wires[2], NodeId(1));
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                for round in 1..=ROUNDS {
+                    block_on(written.put_page(to, 0, &atomics((0..PAGE).map(|_| round))));
+                    block_on(written.put(to, 10, &[round]));
+                    written.flush();
+                }
+            });
+            let (mut stamp, page) = ([0], atomics((0..PAGE).map(|_| 0)));
+            while stamp[0] < ROUNDS {
+                block_on(read.get_page(to, (10, &mut stamp), (0, &page)));
+                assert!(plain(&page).iter().all(|word| *word >= stamp[0]), "stamp {}", stamp[0]);
+            }
+        });
     });
 }
 
@@ -289,7 +313,9 @@ fn any_operations_in_any_order_leave_what_was_written_last() {
                 _ => {
                     nodes.settle(from, node.0);
                     let there = atomics((0..count as u64).map(|_| 0));
-                    block_on(wire.get_page(node, first + at, &there));
+                    let mut before = [0];
+                    block_on(wire.get_page(node, (first, &mut before), (first + at, &there)));
+                    assert_eq!(before[0], region[0]);
                     assert_eq!(plain(&there), heap[at..][..count]);
                 }
             }

@@ -80,11 +80,19 @@ impl Link {
     }
     /// Sends a request that has an answer, and all before it.
     pub(super) fn ask(&self, request: Request) -> Turn {
+        let [turn] = self.ask_all([request]);
+        turn
+    }
+    /// Sends requests that have answers, together, and all before them.
+    pub(super) fn ask_all<const N: usize>(&self, requests: [Request; N]) -> [Turn; N] {
         let mut sending = locked(&self.sending);
-        self.append(&mut sending, request, std::iter::empty());
+        let turns = requests.map(|request| {
+            self.append(&mut sending, request, std::iter::empty());
+            sending.asked += 1;
+            Turn(sending.asked - 1)
+        });
         self.drain(&mut sending);
-        sending.asked += 1;
-        Turn(sending.asked - 1)
+        turns
     }
     /// Sends what has been collected.
     pub(super) fn flush(&self) {

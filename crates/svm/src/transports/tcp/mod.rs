@@ -124,10 +124,13 @@ impl Transport for Tcp {
         link.answer(&turn, 1, |_, word| before = word);
         before
     }
-    async fn get_page(&self, node: NodeId, first_word: usize, into: &[AtomicU64]) {
-        let Some(link) = self.to(node) else { return self.own().get_page(first_word, into) };
-        let turn = link.ask(Request::GetPage { word: first_word, count: into.len() });
-        link.answer(&turn, into.len(), |at, word| into[at].store(word, Ordering::Relaxed));
+    async fn get_page(&self, node: NodeId, region: (usize, &mut [u64]), heap: (usize, &[AtomicU64])) {
+        let Some(link) = self.to(node) else { return self.own().get_page(region, heap) };
+        let ((word, words), (first_word, into)) = (region, heap);
+        let get = Request::Get { word, count: words.len() };
+        let [stamps, page] = link.ask_all([get, Request::GetPage { word: first_word, count: into.len() }]);
+        link.answer(&stamps, words.len(), |at, word| words[at] = word);
+        link.answer(&page, into.len(), |at, word| into[at].store(word, Ordering::Relaxed));
     }
     async fn put_page(&self, node: NodeId, first_word: usize, from: &[AtomicU64]) {
         let Some(link) = self.to(node) else { return self.own().put_page(first_word, from) };

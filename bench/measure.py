@@ -7,16 +7,18 @@ import subprocess
 import sys
 import time
 
+from examples import example
+
 NATIVE_RUNS = 3
 NATIVE_SECONDS = 1.0  # short programs run again until they have run this long, within reason
 NATIVE_RUNS_MOST = 12
-EXAMPLES = (("homenode-trace", "codec_speed", "encode and decode (goal: read 130 M refs/s a core)"),
-            ("homenode-sim", "engine_speed", "plain engine (goal: 10 ns per reference and configuration)"),
-            ("homenode-study", "sweep_speed", "folded engine (goals: partition 3 ns/ref; 1e10 references x configurations / s a core "
+EXAMPLES = (("codec_speed", "encode and decode (goal: read 130 M refs/s a core)"),
+            ("engine_speed", "plain engine (goal: 10 ns per reference and configuration)"),
+            ("sweep_speed", "folded engine (goals: partition 3 ns/ref; 1e10 references x configurations / s a core "
                                               "with AVX-512, 5e9 with AVX2; two workers 1.85x; 30x the plain engine; six protocols of page coherence at six "
                                               "page sizes: 10 M refs/s)"),
-            ("homenode-sampling", "sample_speed", "ring bytes to samples to frames (goal: 5 M samples/s a core)"),
-            ("homenode-migrate", "move_speed", "batches of page moves beside a bare loop of the call (goal: 1.10x)"))
+            ("sample_speed", "ring bytes to samples to frames (goal: 5 M samples/s a core)"),
+            ("move_speed", "batches of page moves beside a bare loop of the call (goal: 1.10x)"))
 
 # Examples whose first argument is millions of references.
 TAKE_MILLIONS = ("engine_speed", "sweep_speed")
@@ -139,26 +141,20 @@ def table(title, head, rows):
         print("  " + "  ".join(cells).rstrip(), flush=True)
 
 
-def examples(root, size, datasets):
+def examples(size, datasets):
     """The speed examples of the crates, which measure what no command shows alone; at size XS on a million references. The
     folded engine is measured on recorded datasets and on synthetic ones, with both widths of vectors, and at size M with
     more references than its budget of memory holds."""
-    for package, example, title in EXAMPLES:
-        runs = [["1"] if size == "XS" and example in TAKE_MILLIONS else []]
-        if example == "sweep_speed":
+    for name, title in EXAMPLES:
+        runs = [["1"] if size == "XS" and name in TAKE_MILLIONS else []]
+        if name == "sweep_speed":
             inputs = [*(str(path.resolve()) for _, path in datasets), "1" if size == "XS" else "4"]
             runs = [inputs] + ([["--vectors", "avx2", *inputs]] if " avx2 " in pathlib.Path("/proc/cpuinfo").read_text() else [])
             runs.append(["--protocols", *inputs])
             runs += [["--budget", "1024", "1000"]] if size == "M" else []
         print(f"\n{title}")
         for arguments in runs:
-            words = ["cargo", "run", "-q", "--release", "--locked", "-p", package, "--example", example]
-            words += ["--", *arguments] if arguments else []
-            print(f"  $ {' '.join(words)}", flush=True)
-            done = subprocess.run(words, cwd=root, stdout=subprocess.PIPE, text=True)
-            if done.returncode:
-                sys.exit(f"bench: {example} ended with status {done.returncode}")
-            print("".join(f"  {line}\n" for line in done.stdout.splitlines()), end="", flush=True)
+            example(name, arguments)
 
 
 def processor():

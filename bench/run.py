@@ -177,7 +177,7 @@ def main():
         report_table(bench, datasets + memory_datasets(bench))
         sweep_table(bench, datasets)
         virtual_table(bench)
-        measure.examples(ROOT, bench.size, datasets)
+        measure.examples(bench.size, datasets)
         peer_table(bench, kernels)
         bench.print_commands()
 

@@ -12,6 +12,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "bench"))
+from examples import example  # noqa: E402
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 STEPS = ("base", "dw", "rf", "dd", "nil")
 
@@ -58,11 +60,10 @@ def main():
         ops = (options.folder or pathlib.Path(temporary)) / "ops"
         output(["cc", "-O2", "-g", "-Wall", "-Wextra", "-I", "include", "-o", ops, "bench/svm/ops.c"])
         print(table(options.homenode, ops, options.steps.split(","), options.transport.split(",")))
-    print("what a transport costs by itself, `cargo run --release -p homenode-svm --example transport_speed`:")
-    speed = ["cargo", "run", "-q", "--release", "--locked", "-p", "homenode-svm", "--example", "transport_speed", "--"]
-    print(output(speed + options.transport.split(",")).rstrip())
-    print("floors: traps of this machine, `cargo run --release -p homenode-sys --example trap_speed`:")
-    print(output(["cargo", "run", "-q", "--release", "--locked", "-p", "homenode-sys", "--example", "trap_speed"]).rstrip())
+    print("what a transport costs by itself:")
+    example("transport_speed", options.transport.split(","))
+    print("floors: traps of this machine:")
+    example("trap_speed")
 
 
 if __name__ == "__main__":

@@ -81,7 +81,8 @@ def first_touch_twins(session):
     """Stencil, 8 threads: the two arrays, their lines and the remedy in text, JSON and page; the promise comes true."""
     source, folder = WORKLOADS / "stencil.c", session.build()
     wanted = places(source, ARRAYS)
-    pair = stencil(session, folder, "8", wanted, source.name, first_store(source))
+    size = () if SLOW else ("-n", "384", "-i", "8")
+    pair = stencil(session, folder, "8", wanted, source.name, first_store(source), *size)
     told(session, pair[0], [*wanted, "parallel"])
     text = session.run("report", pair[1]).stdout
     expect("parallel" not in text, "the repaired program's text gives no advice")

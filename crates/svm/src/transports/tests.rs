@@ -268,62 +268,63 @@ fn any_operations_in_any_order_leave_what_was_written_last() {
             });
         }
     });
+}
 
-    fn writes(nodes: &Nodes, seed: u64, thread: usize, mine: usize) {
-        let (from, mut rng) = (thread / 2, Rng::new(1000 * seed + thread as u64));
-        let (wire, first) = (&nodes.wires[from], thread * mine);
-        let mut wanted: Vec<[Vec<u64>; 2]> = (0..3)
-            .map(|to| [plain(&nodes.regions[to][first..][..mine]), plain(&nodes.heaps[to][first..][..mine])])
-            .collect();
-        for _ in 0..200 {
-            let (to, at) = (rng.below(3) as usize, rng.below(mine as u64) as usize);
-            let count = 1 + rng.below((mine - at) as u64) as usize;
-            let (node, [region, heap]) = (NodeId(to as u16), &mut wanted[to]);
-            let new: Vec<u64> = (0..count).map(|_| rng.next_u64()).collect();
-            match rng.below(7) {
-                0 => {
-                    block_on(wire.put(node, first + at, &new));
-                    region[at..][..count].copy_from_slice(&new);
-                }
-                1 => {
-                    block_on(wire.put_page(node, first + at, &atomics(new.iter().copied())));
-                    heap[at..][..count].copy_from_slice(&new);
-                }
-                2 => {
-                    let run: Vec<(u64, u64)> =
-                        new.iter().map(|w| (*w, if w.is_multiple_of(3) { u64::MAX } else { 0xff00_00ff })).collect();
-                    block_on(wire.put_run(node, first + at, &run));
-                    run.iter().zip(&mut heap[at..]).for_each(|((w, mask), to)| *to = *to & !mask | w & mask);
-                }
-                3 => {
-                    assert_eq!(block_on(wire.fetch_add(node, first + at, new[0])), region[at]);
-                    region[at] = region[at].wrapping_add(new[0]);
-                }
-                4 => {
-                    let old = if new[0].is_multiple_of(2) { region[at] } else { new[0] };
-                    assert_eq!(block_on(wire.compare_swap(node, first + at, old, 9)), region[at]);
-                    region[at] = if old == region[at] { 9 } else { region[at] };
-                }
-                5 => {
-                    nodes.settle(from, node.0);
-                    let mut there = vec![0; count];
-                    block_on(wire.get(node, first + at, &mut there));
-                    assert_eq!(there, region[at..][..count]);
-                }
-                _ => {
-                    nodes.settle(from, node.0);
-                    let there = atomics((0..count as u64).map(|_| 0));
-                    let mut before = [0];
-                    block_on(wire.get_page(node, (first, &mut before), (first + at, &there)));
-                    assert_eq!(before[0], region[0]);
-                    assert_eq!(plain(&there), heap[at..][..count]);
-                }
+/// One thread of that test: 200 operations, and what is there at its end.
+fn writes(nodes: &Nodes, seed: u64, thread: usize, mine: usize) {
+    let (from, mut rng) = (thread / 2, Rng::new(1000 * seed + thread as u64));
+    let (wire, first) = (&nodes.wires[from], thread * mine);
+    let mut wanted: Vec<[Vec<u64>; 2]> = (0..3)
+        .map(|to| [plain(&nodes.regions[to][first..][..mine]), plain(&nodes.heaps[to][first..][..mine])])
+        .collect();
+    for _ in 0..200 {
+        let (to, at) = (rng.below(3) as usize, rng.below(mine as u64) as usize);
+        let count = 1 + rng.below((mine - at) as u64) as usize;
+        let (node, [region, heap]) = (NodeId(to as u16), &mut wanted[to]);
+        let new: Vec<u64> = (0..count).map(|_| rng.next_u64()).collect();
+        match rng.below(7) {
+            0 => {
+                block_on(wire.put(node, first + at, &new));
+                region[at..][..count].copy_from_slice(&new);
+            }
+            1 => {
+                block_on(wire.put_page(node, first + at, &atomics(new.iter().copied())));
+                heap[at..][..count].copy_from_slice(&new);
+            }
+            2 => {
+                let run: Vec<(u64, u64)> =
+                    new.iter().map(|w| (*w, if w.is_multiple_of(3) { u64::MAX } else { 0xff00_00ff })).collect();
+                block_on(wire.put_run(node, first + at, &run));
+                run.iter().zip(&mut heap[at..]).for_each(|((w, mask), to)| *to = *to & !mask | w & mask);
+            }
+            3 => {
+                assert_eq!(block_on(wire.fetch_add(node, first + at, new[0])), region[at]);
+                region[at] = region[at].wrapping_add(new[0]);
+            }
+            4 => {
+                let old = if new[0].is_multiple_of(2) { region[at] } else { new[0] };
+                assert_eq!(block_on(wire.compare_swap(node, first + at, old, 9)), region[at]);
+                region[at] = if old == region[at] { 9 } else { region[at] };
+            }
+            5 => {
+                nodes.settle(from, node.0);
+                let mut there = vec![0; count];
+                block_on(wire.get(node, first + at, &mut there));
+                assert_eq!(there, region[at..][..count]);
+            }
+            _ => {
+                nodes.settle(from, node.0);
+                let there = atomics((0..count as u64).map(|_| 0));
+                let mut before = [0];
+                block_on(wire.get_page(node, (first, &mut before), (first + at, &there)));
+                assert_eq!(before[0], region[0]);
+                assert_eq!(plain(&there), heap[at..][..count]);
             }
         }
-        for (to, [region, heap]) in (0..).zip(&wanted) {
-            nodes.settle(from, to);
-            assert_eq!(plain(&nodes.regions[usize::from(to)][first..][..mine]), *region);
-            assert_eq!(plain(&nodes.heaps[usize::from(to)][first..][..mine]), *heap);
-        }
+    }
+    for (to, [region, heap]) in (0..).zip(&wanted) {
+        nodes.settle(from, to);
+        assert_eq!(plain(&nodes.regions[usize::from(to)][first..][..mine]), *region);
+        assert_eq!(plain(&nodes.heaps[usize::from(to)][first..][..mine]), *heap);
     }
 }

@@ -11,7 +11,7 @@ fn about(request: Request) -> (u64, u64, u64, usize) {
     let of = |word: usize, count: usize, words: u64, written: usize| (word as u64, count as u64, words, written);
     match request {
         Request::Get { word, count } => of(word, count, LIMITS.region, 0),
-        Request::Put { word, count } => of(word, count, LIMITS.region, count),
+        Request::Put { word, count, .. } => of(word, count, LIMITS.region, count),
         Request::CompareSwap { word, .. } | Request::FetchAdd { word, .. } => of(word, 1, LIMITS.region, 0),
         Request::GetPage { word, count } => of(word, count, LIMITS.heap, 0),
         Request::PutPage { word, count } => of(word, count, LIMITS.heap, count),

@@ -1,6 +1,6 @@
 //! Barriers of all threads of the cluster. The last thread of each node to come is its leader: it tells the manager what the node wrote, and
 //! applies what the others did.
-use crate::host::Host;
+use crate::host::{Host, Wake};
 use crate::vector::Vector;
 use crate::{interval, notices, wait};
 use homenode_base::NodeId;
@@ -44,8 +44,10 @@ async fn arrive<H: Host>(host: &H, slot: u32, round: u64) {
         notices::put_notices(host, manager, me, has[0]..made).await;
     }
     wait::unlock(host).await;
-    host.put(manager, layout.leaving(slot) + me.index(), &[made]).await;
-    let there = host.fetch_add(manager, layout.arrived(slot), 1).await + 1;
+    host.put(manager, layout.leaving(slot) + me.index(), &[made], Wake::Nobody).await;
+    // Where notices are everywhere, the last one to come opens; nobody waits for it to come.
+    let wake = if notices::is_lazy(host) { Wake::All } else { Wake::Nobody };
+    let there = host.fetch_add(manager, layout.arrived(slot), 1, wake).await + 1;
     let all = u64::from(cluster.nodes) * round;
     if !notices::is_lazy(host) {
         if there == all {
@@ -74,8 +76,8 @@ async fn arrive<H: Host>(host: &H, slot: u32, round: u64) {
 async fn open<H: Host>(host: &H, slot: u32, vector: &Vector) {
     let layout = host.layout();
     let open = |node: NodeId| async move {
-        host.put(node, layout.came(slot), vector.words()).await;
-        host.fetch_add(node, layout.grant(slot), 1).await;
+        host.put(node, layout.came(slot), vector.words(), Wake::Nobody).await;
+        host.fetch_add(node, layout.grant(slot), 1, Wake::All).await;
     };
     for node in host.cluster().others() {
         open(node).await;

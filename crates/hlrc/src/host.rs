@@ -20,6 +20,17 @@ pub enum Interrupt {
     Notices,
 }
 
+/// Which threads of the other node a change of its words wakes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wake {
+    /// None: nobody waits for these words.
+    Nobody,
+    /// Those that wait, if one of them waits for deposits ([`Host::expects`]).
+    Expecting,
+    /// Those that wait.
+    All,
+}
+
 /// What the protocol did, to be counted by the host. Each is an event, unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
@@ -82,12 +93,12 @@ pub trait Host {
 
     /// Reads words of a peer's region: `into[0]` first.
     async fn get(&self, node: NodeId, word: usize, into: &mut [u64]);
-    /// Writes words of a peer's region, and wakes it if it waits.
-    async fn put(&self, node: NodeId, word: usize, values: &[u64]);
-    /// Sets a word of a peer's region to `new` if it is `old`, and wakes it if it waits; the word before that.
+    /// Writes words of a peer's region.
+    async fn put(&self, node: NodeId, word: usize, values: &[u64], wake: Wake);
+    /// Sets a word of a peer's region to `new` if it is `old`, and wakes nobody; the word before that.
     async fn compare_swap(&self, node: NodeId, word: usize, old: u64, new: u64) -> u64;
-    /// Adds to a word of a peer's region, and wakes it if it waits; the word before that.
-    async fn fetch_add(&self, node: NodeId, word: usize, add: u64) -> u64;
+    /// Adds to a word of a peer's region; the word before that.
+    async fn fetch_add(&self, node: NodeId, word: usize, add: u64, wake: Wake) -> u64;
     /// Reads words of a peer's region, `words[0]` first, and after these its copy of a page into ours.
     async fn get_page(&self, node: NodeId, word: usize, words: &mut [u64], page: PageId);
     /// Writes our copy of a page into a peer's.
@@ -101,8 +112,13 @@ pub trait Host {
     fn bell(&self) -> u64;
     /// Wakes the threads of this node that wait.
     fn ring(&self);
-    /// Waits until the bell is another one than `seen`, or some time has gone by.
+    /// Waits until the bell is another one than `seen`.
     async fn until_rung(&self, seen: u64);
+    /// As that, for some time at most.
+    async fn a_moment(&self, seen: u64);
+    /// A thread of this node begins to wait for what others deposit, stamps and notices, or has ended to. Who deposits after
+    /// that sees it.
+    fn expects(&self, begins: bool);
 
     /// Runs [`serve::serve`](crate::serve::serve): whoever waits serves.
     async fn serve(&self);

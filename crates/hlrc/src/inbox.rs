@@ -1,6 +1,6 @@
 //! Messages to hosts: a ring of words for each pair of nodes, in the receiver's region. A message is a header, which is written last, and
 //! its words; the receiver sets what it has taken to zero.
-use crate::host::Host;
+use crate::host::{Host, Wake};
 use crate::wait;
 use homenode_base::NodeId;
 use std::sync::atomic::Ordering;
@@ -59,24 +59,26 @@ impl Room {
 
     /// Writes the next words.
     pub(crate) async fn put<H: Host>(&mut self, host: &H, words: &[u64]) {
-        put_ring(host, self.to, self.next, words).await;
+        put_ring(host, self.to, self.next, words, Wake::Nobody).await;
         self.next += words.len() as u64;
     }
 
     /// Makes the message one.
     pub(crate) async fn end<H: Host>(self, host: &H) {
         debug_assert_eq!(self.next, self.start + length(self.words));
-        put_ring(host, self.to, self.start, &[header(self.kind, self.words)]).await;
+        // The others have an interrupt behind them.
+        let wake = if self.kind == Kind::Notices { Wake::All } else { Wake::Nobody };
+        put_ring(host, self.to, self.start, &[header(self.kind, self.words)], wake).await;
     }
 }
 
-async fn put_ring<H: Host>(host: &H, to: NodeId, position: u64, words: &[u64]) {
+async fn put_ring<H: Host>(host: &H, to: NodeId, position: u64, words: &[u64], wake: Wake) {
     let (me, size) = (host.cluster().me, host.cluster().inbox as usize);
     let before_wrap = (size - position as usize % size).min(words.len());
     let (first, second) = words.split_at(before_wrap);
-    host.put(to, host.layout().inbox(me, position), first).await;
+    host.put(to, host.layout().inbox(me, position), first, wake).await;
     if !second.is_empty() {
-        host.put(to, host.layout().inbox(me, position + before_wrap as u64), second).await;
+        host.put(to, host.layout().inbox(me, position + before_wrap as u64), second, wake).await;
     }
 }
 
@@ -132,7 +134,7 @@ impl Message {
         // The sender is told a few times a lap: three quarters of the ring are enough for any message.
         let quarter = u64::from(host.cluster().inbox) / 4;
         if end / quarter != self.start / quarter {
-            host.put(self.from, host.layout().freed(host.cluster().me), &[end]).await;
+            host.put(self.from, host.layout().freed(host.cluster().me), &[end], Wake::All).await;
         }
     }
 }

@@ -2,7 +2,7 @@
 //! under the node's lock.
 use crate::cluster::PageId;
 use crate::diff::{Packed, RUN_WORDS, Run};
-use crate::host::{Access, Count, Host, Interrupt};
+use crate::host::{Access, Count, Host, Interrupt, Wake};
 use crate::inbox::{Kind, Room};
 use crate::rules::{Rule, holds};
 use crate::state::PageState;
@@ -123,7 +123,7 @@ async fn deposit<H: Host>(host: &H, page: PageId, home: NodeId, stamp: u64) {
     let word = host.layout().stamps(page) + host.cluster().me.index();
     let stamp_too_early = !holds(Rule::DataBeforeStamp);
     if stamp > 0 && stamp_too_early {
-        host.put(home, word, &[stamp]).await;
+        host.put(home, word, &[stamp], Wake::Expecting).await;
     }
     let (mut run, mut from) = (Run::new(), 0);
     while run.find(host.copy(page), host.twin(page), from) {
@@ -132,7 +132,7 @@ async fn deposit<H: Host>(host: &H, page: PageId, home: NodeId, stamp: u64) {
         host.count_at(page, Count::DiffRun, 1);
     }
     if stamp > 0 && !stamp_too_early {
-        host.put(home, word, &[stamp]).await;
+        host.put(home, word, &[stamp], Wake::Expecting).await;
     }
 }
 
@@ -180,7 +180,10 @@ pub(crate) async fn apply<H: Host>(host: &H, upto: &Vector) {
     for writer in host.cluster().others() {
         let tail = &host.region()[host.layout().tail(writer)];
         if holds(Rule::NoticesBeforeLock) {
-            wait::until_locked(host, || tail.load(Ordering::Acquire) >= upto.get(writer)).await;
+            let come = || tail.load(Ordering::Acquire) >= upto.get(writer);
+            if !come() {
+                wait::expecting(host, wait::until_locked(host, come)).await;
+            }
         }
         notices::give_up(host, writer, upto.get(writer).min(tail.load(Ordering::Acquire)));
     }

@@ -1,6 +1,6 @@
 //! Locks. A token for each goes from node to node and stays with its last holder, where taking the lock again is a few
 //! instructions. With the token goes a vector: what whoever takes it must have applied.
-use crate::host::{Count, Host, Interrupt};
+use crate::host::{Count, Host, Interrupt, Wake};
 use crate::inbox::{self, Kind};
 use crate::rules::{Rule, holds};
 use crate::steps::Locks;
@@ -152,8 +152,8 @@ async fn hand_over<H: Host>(host: &H, slot: u32, to: NodeId) {
 /// The token is at `to`.
 async fn grant<H: Host>(host: &H, slot: u32, to: NodeId, vector: &Vector) {
     let layout = host.layout();
-    host.put(to, layout.came(slot), vector.words()).await;
-    host.fetch_add(to, layout.grant(slot), 1).await;
+    host.put(to, layout.came(slot), vector.words(), Wake::Nobody).await;
+    host.fetch_add(to, layout.grant(slot), 1, Wake::All).await;
 }
 
 /// Marks that the token has come: who stands behind this node in the queue stays noted.

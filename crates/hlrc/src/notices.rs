@@ -1,6 +1,6 @@
 //! Write notices: brought to other nodes, and applied to the pages of this one. All of it under the node's lock.
 use crate::cluster::PageId;
-use crate::host::{Access, Count, Host, Interrupt};
+use crate::host::{Access, Count, Host, Interrupt, Wake};
 use crate::inbox::{self, Kind};
 use crate::rules::{Rule, holds};
 use crate::steps::Notices;
@@ -25,7 +25,7 @@ pub(crate) async fn push<H: Host>(host: &H) {
     }
     for node in cluster.others() {
         put_notices(host, node, cluster.me, from..to).await;
-        host.put(node, layout.tail(cluster.me), &[to]).await;
+        host.put(node, layout.tail(cluster.me), &[to], Wake::Expecting).await;
     }
     tail.store(to, Ordering::Release);
 }
@@ -46,7 +46,7 @@ pub(crate) async fn put_notices<H: Host>(host: &H, to: NodeId, writer: NodeId, m
         if is_lazy(host) {
             inbox::send(host, to, Kind::Notices, [writer.0.into(), first], &words[..len]).await;
         } else {
-            host.put(to, host.layout().notice(writer, first), &words[..len]).await;
+            host.put(to, host.layout().notice(writer, first), &words[..len], Wake::Nobody).await;
         }
         host.count(Count::NoticeMessage, 1);
         host.count(Count::Notice, len as u64);
@@ -135,7 +135,7 @@ pub(crate) async fn deliver<H: Host>(host: &H, to: NodeId) {
     } else {
         push(host).await;
     }
-    host.put(to, host.layout().posted(host.cluster().me), vector.words()).await;
+    host.put(to, host.layout().posted(host.cluster().me), vector.words(), Wake::Nobody).await;
 }
 
 /// Writes all notices that this node has applied and `to` has not, into its logs.

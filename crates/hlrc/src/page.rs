@@ -42,7 +42,8 @@ pub async fn fault<H: Host>(host: &H, page: PageId, write: bool) {
                 host.ring();
             }
             Next::Catch => {
-                wait::until(host, || stamps(host, page).covers(&needed(host, page))).await;
+                let caught_up = wait::until(host, || stamps(host, page).covers(&needed(host, page)));
+                wait::expecting(host, caught_up).await;
                 host.tables().page(page, |s| s.busy = false);
                 host.ring();
             }

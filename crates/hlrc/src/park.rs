@@ -1,6 +1,6 @@
 //! Threads that wait to be woken, for a condition or a flag: each sets its bit at the slot's manager, and who takes the bit away wakes the
 //! thread. A thread that waits looks at a word of its own node, and at none of a peer's.
-use crate::host::Host;
+use crate::host::{Host, Wake};
 use crate::rules::{Rule, holds};
 use crate::vector::MAX_NODES;
 use crate::{team, wait};
@@ -21,7 +21,7 @@ pub(crate) async fn enter<H: Host>(host: &H, slot: u32) -> Parked {
     let before = host.region()[host.layout().wakes(host.thread())].load(Ordering::Acquire);
     let cluster = host.cluster();
     let word = host.layout().waiting(slot) + cluster.me.index();
-    host.fetch_add(cluster.manager(slot), word, 1 << host.thread()).await;
+    host.fetch_add(cluster.manager(slot), word, 1 << host.thread(), Wake::Nobody).await;
     Parked { before }
 }
 
@@ -46,7 +46,7 @@ pub(crate) async fn wake_one<H: Host>(host: &H, slot: u32) {
         let word = layout.waiting(slot) + node.index();
         if host.compare_swap(manager, word, there, there & !(1 << thread)).await == there {
             let turn = u64::from(node.0) * u64::from(THREADS) + u64::from(thread) + 1;
-            host.put(manager, layout.state(slot), &[turn]).await;
+            host.put(manager, layout.state(slot), &[turn], Wake::Nobody).await;
             tell(host, node).await;
             return wake(host, node, thread).await;
         }
@@ -85,7 +85,7 @@ async fn tell<H: Host>(host: &H, node: NodeId) {
 }
 
 async fn wake<H: Host>(host: &H, node: NodeId, thread: u16) {
-    host.fetch_add(node, host.layout().wakes(thread), 1).await;
+    host.fetch_add(node, host.layout().wakes(thread), 1, Wake::All).await;
 }
 
 /// Bits of the threads that there are: what a peer says is checked.

@@ -1,7 +1,7 @@
 //! Reductions: every thread brings a value, and all get what comes of all. A barrier goes with it. Values are put together in the order of
 //! threads, so that sums of real numbers are the same every time.
 use crate::barrier;
-use crate::host::Host;
+use crate::host::{Host, Wake};
 use std::sync::atomic::Ordering;
 
 /// What comes of two values.
@@ -52,7 +52,7 @@ pub async fn all<H: Host>(host: &H, slot: u32, what: Reduction, value: u64) -> R
     // other place.
     let turn = host.region()[layout.released(slot)].load(Ordering::Acquire);
     let me = cluster.me.index() * usize::from(cluster.threads) + usize::from(host.thread());
-    host.put(manager, layout.term(turn, me), &[what as u64, value]).await;
+    host.put(manager, layout.term(turn, me), &[what as u64, value], Wake::Nobody).await;
     barrier::wait(host, slot).await;
     let (mut result, mut is_mixed) = (None, false);
     for thread in 0..cluster.all_threads() as usize {

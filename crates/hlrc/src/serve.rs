@@ -1,7 +1,7 @@
 //! What a host does for others: pages and diffs at once, locks when it can.
 use crate::cluster::PageId;
 use crate::diff;
-use crate::host::{Count, Host};
+use crate::host::{Count, Host, Wake};
 use crate::inbox::{Kind, Message};
 use crate::vector::Vector;
 use crate::{lock, notices, page, wait};
@@ -88,7 +88,7 @@ async fn answer_pages<H: Host>(host: &H, only: Option<usize>) {
         request[0].store(0, Ordering::Relaxed);
         let (node, thread) = (NodeId((requester / threads) as u16), (requester % threads) as u16);
         host.put_page(node, page).await;
-        host.put(node, host.layout().reply(thread), &[1]).await;
+        host.put(node, host.layout().reply(thread), &[1], Wake::All).await;
     }
 }
 

@@ -32,11 +32,18 @@ pub(crate) async fn until_locked<H: Host>(host: &H, ready: impl Fn() -> bool) {
     }
 }
 
+/// Waits in a way for what other nodes deposit: stamps or notices. Who deposits wakes nobody else.
+pub(crate) async fn expecting<H: Host>(host: &H, wait: impl Future<Output = ()>) {
+    host.expects(true);
+    wait.await;
+    host.expects(false);
+}
+
 /// Some time, in which others may do something: before a word of a peer is looked at again.
 pub(crate) async fn a_moment<H: Host>(host: &H) {
     let seen = host.bell();
     host.scan().await;
-    host.until_rung(seen).await;
+    host.a_moment(seen).await;
 }
 
 /// Takes the lock of the node. [`unlock`] gives it back.

@@ -7,7 +7,7 @@ use crate::phases;
 use crate::shared::{END, EXITED, PROCESS, STATUS};
 use crate::transports::Transport;
 use homenode_base::NodeId;
-use homenode_hlrc::host::Host;
+use homenode_hlrc::host::{Host, Wake};
 use homenode_sys::process::{Change, Polled, Whom, poll_child, signal};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -44,7 +44,7 @@ fn end_others(node: &Node) {
         block_on(async {
             node.get(other, node.word(PROCESS), &mut process).await;
             // Who has been told may be gone at once.
-            node.put(other, node.word(END), &[1]).await;
+            node.put(other, node.word(END), &[1], Wake::Nobody).await;
             node.wire().call(other).await;
         });
         processes.push(process[0] as u32);

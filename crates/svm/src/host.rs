@@ -1,16 +1,20 @@
 //! What the protocol stands on, on a real node.
 use crate::node::Node;
-use crate::shared::{Across, BELL, Kind};
+use crate::shared::{Across, BELL, EXPECTING, Kind};
 use crate::transports::Transport;
 use crate::{bell, me};
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Layout, PageId};
-use homenode_hlrc::host::{Access, Count, Host, Interrupt};
+use homenode_hlrc::host::{Access, Count, Host, Interrupt, Wake};
 use homenode_hlrc::serve;
 use homenode_hlrc::state::Tables;
 use homenode_sys::words::Words;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::time::Duration;
+
+/// How long a thread sleeps that will be woken: whoever has something for it rings the bell.
+const SLEEP: Duration = Duration::from_millis(100);
 
 impl Node {
     fn first_word(&self, page: PageId) -> usize {
@@ -57,17 +61,17 @@ impl Host for Node {
         self.message(node, Kind::Get, into.len());
         self.wire().get(node, word, into).await;
     }
-    async fn put(&self, node: NodeId, word: usize, values: &[u64]) {
+    async fn put(&self, node: NodeId, word: usize, values: &[u64], wake: Wake) {
         self.message(node, Kind::Put, values.len());
-        self.wire().put(node, word, values).await;
+        self.wire().put(node, word, values, wake).await;
     }
     async fn compare_swap(&self, node: NodeId, word: usize, old: u64, new: u64) -> u64 {
         self.message(node, Kind::Atomic, 1);
         self.wire().compare_swap(node, word, old, new).await
     }
-    async fn fetch_add(&self, node: NodeId, word: usize, add: u64) -> u64 {
+    async fn fetch_add(&self, node: NodeId, word: usize, add: u64, wake: Wake) -> u64 {
         self.message(node, Kind::Atomic, 1);
-        self.wire().fetch_add(node, word, add).await
+        self.wire().fetch_add(node, word, add, wake).await
     }
     async fn get_page(&self, node: NodeId, word: usize, words: &mut [u64], page: PageId) {
         self.message(node, Kind::GetPage, words.len() + self.together.page_words);
@@ -94,8 +98,17 @@ impl Host for Node {
     }
     async fn until_rung(&self, seen: u64) {
         self.wire().flush();
+        bell::wait(self.shared(), seen, self.turns, SLEEP);
+    }
+    async fn a_moment(&self, seen: u64) {
+        self.wire().flush();
         let rung = bell::wait(self.shared(), seen, self.turns, me::sleep());
         me::slept(!rung);
+    }
+    fn expects(&self, begins: bool) {
+        let change = if begins { 1 } else { u64::MAX };
+        self.shared().word(EXPECTING).fetch_add(change, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
     }
     async fn serve(&self) {
         serve::serve(self).await;

@@ -26,7 +26,9 @@ pub const DONE: usize = 9;
 pub const ALLOCATED: usize = 10;
 /// Not 0 when the node has all that it needs, and may be told to create threads.
 pub const READY: usize = 11;
-const INTERRUPTS: usize = 12;
+/// Threads that wait for what others deposit: stamps and notices.
+pub const EXPECTING: usize = 12;
+const INTERRUPTS: usize = 13;
 /// Signals really sent to this node's threads.
 pub const SIGNALS: usize = INTERRUPTS + 4;
 const COUNTS: usize = SIGNALS + 1;
@@ -234,7 +236,7 @@ mod tests {
         let shared = Shared::of(&words, 0);
         let mut seen = BTreeSet::new();
         let mut take = |word: &AtomicU64| assert!(seen.insert(std::ptr::from_ref(word).addr()));
-        (BELL..=READY).chain([SIGNALS]).for_each(|w| take(shared.word(w)));
+        (BELL..=EXPECTING).chain([SIGNALS]).for_each(|w| take(shared.word(w)));
         INTERRUPTED.iter().for_each(|(i, _)| take(shared.interrupts(*i)));
         COUNTED.iter().for_each(|(c, _)| take(shared.count(*c)));
         for kind in Kind::ALL {

@@ -11,7 +11,7 @@ use crate::transports::Transport;
 use crate::trouble::Trouble;
 use crate::{bell, me, phases};
 use homenode_base::NodeId;
-use homenode_hlrc::host::Host;
+use homenode_hlrc::host::{Host, Wake};
 use homenode_hlrc::{serve, team};
 use homenode_sys::fork::{self, Forked, fork_alone};
 use homenode_sys::interrupt;
@@ -47,9 +47,9 @@ pub fn create(start: u64, argument: u64) -> Result<Returned, Trouble> {
         return Ok(Returned::Node);
     }
     let _inside = node.enter(Class::Other);
-    let number = block_on(node.fetch_add(FIRST, node.word(CREATED), 1)) + 1;
+    let number = block_on(node.fetch_add(FIRST, node.word(CREATED), 1, Wake::Nobody)) + 1;
     if number >= node.all_threads() {
-        block_on(node.fetch_add(FIRST, node.word(CREATED), u64::MAX));
+        block_on(node.fetch_add(FIRST, node.word(CREATED), u64::MAX, Wake::Nobody));
         return Err(Trouble::of(format!(
             "homenode_create: {} nodes of {} threads have no room for another thread; give more nodes or --threads",
             node.job.nodes, node.job.threads
@@ -64,8 +64,8 @@ pub fn create(start: u64, argument: u64) -> Result<Returned, Trouble> {
         let record = node.word(Thread::record_word(thread));
         block_on(async {
             team::post(node, to).await;
-            node.put(to, record + 1, &[start, argument]).await;
-            node.put(to, record, &[1]).await;
+            node.put(to, record + 1, &[start, argument], Wake::Nobody).await;
+            node.put(to, record, &[1], Wake::Nobody).await;
             node.wire().call(to).await;
         });
     }
@@ -192,7 +192,7 @@ fn run(node: &'static Node, thread: u16, start: u64, argument: u64) {
     // Signals that come from now on find nobody, but who sent them has said before that it wants something.
     interrupt::blocked(|| {
         node.thread_words().does(me::id(), Doing::Inside);
-        block_on(node.fetch_add(FIRST, node.word(DONE), 1));
+        block_on(node.fetch_add(FIRST, node.word(DONE), 1, Wake::All));
         node.thread_words().does(me::id(), Doing::Nothing);
         if node.is_wanted() {
             node.serve_now();

@@ -6,6 +6,7 @@ use crate::shared::{BELL, Doing, PROCESS, Shared};
 use crate::transports::{Files, Meeting, Opening, Spec, Stopped, Transport, Wire, shared};
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Homes, Layout};
+use homenode_hlrc::host::Wake;
 use homenode_hlrc::steps;
 use homenode_sys::words::{Words, memory_file};
 use homenode_sys::{fork, interrupt, net};
@@ -120,7 +121,7 @@ impl Nodes {
     /// Waits until all that a node wrote to another one before is there.
     #[cfg(test)]
     pub(crate) fn settle(&self, from: usize, to: u16) {
-        block_on(self.wires[from].fetch_add(NodeId(to), self.layout.called(), 0));
+        block_on(self.wires[from].fetch_add(NodeId(to), self.layout.called(), 0, Wake::Nobody));
     }
 }
 
@@ -180,7 +181,7 @@ fn bounced(nodes: &Nodes, page: &[AtomicU64], times: usize) -> Vec<f64> {
             if !page.is_empty() {
                 nodes.wires[from].put_page(to, 0, page).await;
             }
-            nodes.wires[from].put(to, word, &[1]).await;
+            nodes.wires[from].put(to, word, &[1], Wake::All).await;
         });
         nodes.wires[from].flush();
     };

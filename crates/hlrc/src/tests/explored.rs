@@ -128,20 +128,20 @@ fn flagged(sim: Sim) -> Pin<Box<dyn Future<Output = ()>>> {
 
 #[test]
 fn a_flag_in_every_order() {
-    assert_eq!(explored(find("nil").expect("a step"), flagged), 49_736);
+    assert_eq!(explored(find("nil").expect("a step"), flagged), 42_395);
     if option_env!("HOMENODE_SLOW").is_some() {
-        assert_eq!(explored(find("base").expect("a step"), flagged), 140_942);
+        assert_eq!(explored(find("base").expect("a step"), flagged), 95_128);
     }
 }
 
 #[test]
 fn lock_hand_over_in_every_order() {
     let counts = ["base", "nil"].map(|name| explored(find(name).expect("a step"), hand_over));
-    assert_eq!(counts, [2705, 9341]);
+    assert_eq!(counts, [1399, 8728]);
 }
 
 #[test]
 fn a_barrier_epoch_in_every_order() {
     let counts = ["base", "nil"].map(|name| explored(find(name).expect("a step"), epoch));
-    assert_eq!(counts, [26_602, 21_820]);
+    assert_eq!(counts, [20_601, 15_301]);
 }

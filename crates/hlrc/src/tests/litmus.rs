@@ -93,6 +93,42 @@ fn message_passing_goes_through_a_third_thread() {
     });
 }
 
+/// GeNIMA: what others do to a node's memory, locks and pages included, wakes nobody there who waits for something else.
+#[test]
+fn a_parked_node_is_woken_by_what_it_waits_for_alone() {
+    let step = find("nil").expect("a step");
+    for seed in 0..SEEDS {
+        let shape = Shape { slots: 64, ..shape(step, 3, 1, seed) };
+        let world = run(shape, |sim, number| async move {
+            let bell = {
+                let world = sim.world.clone();
+                move || world.nodes[2].bell.get()
+            };
+            // Pages of every node, the parked one's among them.
+            sim.write(PAGE * number as usize, 1).await;
+            sim.meet(0).await;
+            if number == 2 {
+                return sim.barrier().await;
+            }
+            sim.sleep(20_000).await;
+            let before = bell();
+            for lock in 0..8 {
+                sim.lock(lock).await;
+                for page in 0..3 {
+                    sim.write(PAGE * page + number as usize + 8, 2).await;
+                    sim.read(PAGE * page).await;
+                }
+                sim.unlock(lock).await;
+                sim.change(28, |word| word + 1).await;
+            }
+            sim.sleep(20_000).await;
+            assert_eq!(bell(), before, "the parked node was woken");
+            sim.barrier().await;
+        });
+        assert!(world.nodes[2].bell.get() > 0);
+    }
+}
+
 #[test]
 fn store_buffering_is_not_seen() {
     let outcomes = outcomes(|sim, number, seen| async move {

@@ -1,7 +1,7 @@
 //! A thread of a simulated node: what the protocol stands on, and what a program does.
 use super::world::{Node, World, hashed};
 use crate::cluster::{Cluster, Layout, PageId};
-use crate::host::{Access, Count, Host, Interrupt};
+use crate::host::{Access, Count, Host, Interrupt, Wake};
 use crate::reduce::{self, Reduction};
 use crate::slots::Use;
 use crate::state::Tables;
@@ -228,25 +228,24 @@ impl Host for Sim {
         }
         into.copy_from_slice(&found);
     }
-    async fn put(&self, node: NodeId, word: usize, values: &[u64]) {
+    async fn put(&self, node: NodeId, word: usize, values: &[u64], wake: Wake) {
         let values = values.to_vec();
         self.world.deliver((self.me, node), true, hashed(("put", word, &values)), move |world, n| {
             for (to, from) in n.region[word..].iter().zip(values) {
                 to.store(from, Ordering::SeqCst);
             }
-            world.ring(node);
+            world.wake_threads(node, wake);
         });
     }
     async fn compare_swap(&self, node: NodeId, word: usize, old: u64, new: u64) -> u64 {
-        self.asked(node, true, hashed(("swap", word, old, new)), move |world, n| {
-            world.ring(node);
+        self.asked(node, true, hashed(("swap", word, old, new)), move |_, n| {
             n.region[word].compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst).unwrap_or_else(|found| found)
         })
         .await
     }
-    async fn fetch_add(&self, node: NodeId, word: usize, add: u64) -> u64 {
+    async fn fetch_add(&self, node: NodeId, word: usize, add: u64, wake: Wake) -> u64 {
         self.asked(node, true, hashed(("add", word, add)), move |world, n| {
-            world.ring(node);
+            world.wake_threads(node, wake);
             n.region[word].fetch_add(add, Ordering::SeqCst)
         })
         .await
@@ -304,28 +303,14 @@ impl Host for Sim {
         self.world.ring(self.me);
     }
     async fn until_rung(&self, seen: u64) {
-        if self.bell() != seen {
-            return;
-        }
-        let task = self.world.current.get();
-        self.node().waiting.borrow_mut().push(task);
-        let is_over = Rc::new(Cell::new(false));
-        if !self.world.is_explored {
-            let (limit, over) = (20 * self.world.delay + self.world.below(self.world.delay), is_over.clone());
-            let act = move |world: &Rc<World>| {
-                if !over.get() {
-                    world.ready.borrow_mut().push(task);
-                }
-            };
-            self.world.after(limit, 0, Box::new(act));
-        }
-        // Ready at the next poll, whoever asks for it.
-        let mut is_polled = false;
-        std::future::poll_fn(move |_| {
-            is_over.set(is_polled);
-            if std::mem::replace(&mut is_polled, true) { Poll::Ready(()) } else { Poll::Pending }
-        })
-        .await;
+        self.until_bell(seen, false).await;
+    }
+    async fn a_moment(&self, seen: u64) {
+        self.until_bell(seen, !self.world.is_explored).await;
+    }
+    fn expects(&self, begins: bool) {
+        let expecting = &self.node().expecting;
+        expecting.set(if begins { expecting.get() + 1 } else { expecting.get() - 1 });
     }
 
     async fn serve(&self) {
@@ -341,5 +326,33 @@ impl Host for Sim {
     fn diffing(&self, _: bool) {}
     fn count(&self, what: Count, times: u64) {
         *self.node().counts.borrow_mut().entry(format!("{what:?}")).or_default() += times;
+    }
+}
+
+impl Sim {
+    /// Waits until the node's bell is another one than `seen`; for a while only, if that is asked for.
+    async fn until_bell(&self, seen: u64, is_limited: bool) {
+        if self.bell() != seen {
+            return;
+        }
+        let task = self.world.current.get();
+        self.node().waiting.borrow_mut().push(task);
+        let is_over = Rc::new(Cell::new(false));
+        if is_limited {
+            let (limit, over) = (20 * self.world.delay + self.world.below(self.world.delay), is_over.clone());
+            let act = move |world: &Rc<World>| {
+                if !over.get() {
+                    world.ready.borrow_mut().push(task);
+                }
+            };
+            self.world.after(limit, 0, Box::new(act));
+        }
+        // Ready at the next poll, whoever asks for it.
+        let mut is_polled = false;
+        std::future::poll_fn(move |_| {
+            is_over.set(is_polled);
+            if std::mem::replace(&mut is_polled, true) { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
     }
 }

@@ -1,7 +1,7 @@
 //! A simulated cluster: nodes of a few small pages, a network with delays that keeps the order of changes for each pair and nothing else,
 //! and a memory beside it that knows what a program without races must read.
 use crate::cluster::{Cluster, Homes, Layout, PageId};
-use crate::host::Access;
+use crate::host::{Access, Wake};
 use crate::state::Tables;
 use crate::steps::Step;
 use homenode_base::{NodeId, Rng};
@@ -40,6 +40,8 @@ pub(crate) struct Node {
     pub(super) access: Vec<Cell<Access>>,
     pub(super) tables: Tables<Vec<AtomicU64>>,
     pub(super) bell: Cell<u64>,
+    /// Threads that wait for deposits.
+    pub(super) expecting: Cell<u64>,
     pub(super) waiting: RefCell<Vec<usize>>,
     pub(crate) interrupts: RefCell<BTreeMap<&'static str, u64>>,
     pub(crate) counts: RefCell<BTreeMap<String, u64>>,
@@ -119,6 +121,7 @@ impl World {
                 access: vec![Cell::new(Access::None); shape.pages as usize],
                 tables: Tables::new(&cluster, zeros),
                 bell: Cell::new(0),
+                expecting: Cell::new(0),
                 waiting: RefCell::default(),
                 interrupts: RefCell::default(),
                 counts: RefCell::default(),
@@ -188,6 +191,7 @@ impl World {
             word.load(Ordering::SeqCst).hash(&mut hasher);
         }
         node.access.iter().for_each(|a| (a.get() as u8).hash(&mut hasher));
+        node.expecting.get().hash(&mut hasher);
         hasher.finish()
     }
 
@@ -222,6 +226,14 @@ impl World {
         self.possible().len()
     }
 
+    /// Wakes threads of a node as a change of its words does.
+    pub(super) fn wake_threads(&self, node: NodeId, wake: Wake) {
+        let is_expecting = self.nodes[node.index()].expecting.get() > 0;
+        if wake == Wake::All || wake == Wake::Expecting && is_expecting {
+            self.ring(node);
+        }
+    }
+    /// Wakes the threads of a node that wait.
     pub(super) fn ring(&self, node: NodeId) {
         let node = &self.nodes[node.index()];
         node.bell.set(node.bell.get() + 1);

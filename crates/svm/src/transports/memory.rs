@@ -5,6 +5,7 @@ use crate::shared::{self as words, Doing, Shared};
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::Layout;
 use homenode_hlrc::diff;
+use homenode_hlrc::host::Wake;
 use homenode_sys::interrupt;
 use homenode_sys::words::Words;
 use std::io;
@@ -49,9 +50,16 @@ impl Memory {
     pub(super) fn shared(&self) -> Shared<'_> {
         shared(&self.region, &self.layout)
     }
-    /// Wakes the node's threads that wait.
-    pub(super) fn ring(&self) {
-        bell::ring(self.shared());
+    /// Wakes the node's threads after a change of its words.
+    pub(super) fn wake(&self, wake: Wake) {
+        let is_expected = || {
+            // Who waits for deposits says so before it looks, and who deposits looks after it has.
+            fence(Ordering::SeqCst);
+            self.shared().word(words::EXPECTING).load(Ordering::SeqCst) > 0
+        };
+        if wake == Wake::All || wake == Wake::Expecting && is_expected() {
+            bell::ring(self.shared());
+        }
     }
     /// Calls the node's first thread.
     pub(super) fn call(&self) {
@@ -72,12 +80,11 @@ impl Memory {
     }
     pub(super) fn compare_swap(&self, word: usize, old: u64, new: u64) -> u64 {
         let before = self.region[word].compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst);
-        self.ring();
         before.unwrap_or_else(|found| found)
     }
-    pub(super) fn fetch_add(&self, word: usize, add: u64) -> u64 {
+    pub(super) fn fetch_add(&self, word: usize, add: u64, wake: Wake) -> u64 {
         let before = self.region[word].fetch_add(add, Ordering::SeqCst);
-        self.ring();
+        self.wake(wake);
         before
     }
     pub(super) fn get_page(&self, region: (usize, &mut [u64]), (first_word, into): (usize, &[AtomicU64])) {
@@ -107,7 +114,7 @@ impl Memory {
         let to = self.shared();
         // What is asked for is there before anybody is asked to look; a thread that leaves looks at this word after it has said so.
         to.word(words::WANTED).fetch_add(1, Ordering::SeqCst);
-        self.ring();
+        self.wake(Wake::All);
         let inside = (0..self.threads).any(|t| to.thread(t).doing().1 == Doing::Inside);
         if !inside && !self.stop_one(process) {
             self.call();

@@ -8,6 +8,7 @@ pub use tcp::message;
 use crate::shared::Shared;
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::Layout;
+use homenode_hlrc::host::Wake;
 use std::fs::File;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -21,7 +22,8 @@ use std::sync::atomic::AtomicU64;
 /// but that `get_page` reads those of the region first.
 ///
 /// *Ends:* `get`, `get_page`, `compare_swap` and `fetch_add` end with their result; the others may end as soon as their place in
-/// that order is taken, and are done soon after [`Transport::flush`]. What changes words of a region wakes the peer's threads that wait.
+/// that order is taken, and are done soon after [`Transport::flush`]. `put` and `fetch_add` wake threads of the peer
+/// that wait, as they say; nothing else does but an interrupt.
 ///
 /// *Signals:* operations are called by handlers of signals: none of them allocates or takes a lock that a thread may hold while the
 /// program computes.
@@ -30,11 +32,11 @@ pub trait Transport {
     /// Reads words of a region.
     async fn get(&self, node: NodeId, word: usize, into: &mut [u64]);
     /// Writes words of a region.
-    async fn put(&self, node: NodeId, word: usize, values: &[u64]);
+    async fn put(&self, node: NodeId, word: usize, values: &[u64], wake: Wake);
     /// Sets a word of a region to `new` if it is `old`; the word before that.
     async fn compare_swap(&self, node: NodeId, word: usize, old: u64, new: u64) -> u64;
     /// Adds to a word of a region; the word before that.
-    async fn fetch_add(&self, node: NodeId, word: usize, add: u64) -> u64;
+    async fn fetch_add(&self, node: NodeId, word: usize, add: u64, wake: Wake) -> u64;
     /// Reads words of a region, and after these words of a heap.
     async fn get_page(&self, node: NodeId, region: (usize, &mut [u64]), heap: (usize, &[AtomicU64]));
     /// Writes words of a heap.
@@ -180,9 +182,9 @@ macro_rules! passed_on {
 impl Transport for Wire {
     passed_on! {
         async get(node: NodeId, word: usize, into: &mut [u64]);
-        async put(node: NodeId, word: usize, values: &[u64]);
+        async put(node: NodeId, word: usize, values: &[u64], wake: Wake);
         async compare_swap(node: NodeId, word: usize, old: u64, new: u64) -> u64;
-        async fetch_add(node: NodeId, word: usize, add: u64) -> u64;
+        async fetch_add(node: NodeId, word: usize, add: u64, wake: Wake) -> u64;
         async get_page(node: NodeId, region: (usize, &mut [u64]), heap: (usize, &[AtomicU64]));
         async put_page(node: NodeId, first_word: usize, from: &[AtomicU64]);
         async put_run(node: NodeId, first_word: usize, run: &[(u64, u64)]);

@@ -3,6 +3,7 @@
 use super::memory::Memory;
 use super::{Opening, Spec, Transport, Wire};
 use homenode_base::NodeId;
+use homenode_hlrc::host::Wake;
 use std::io;
 use std::sync::atomic::AtomicU64;
 
@@ -39,15 +40,15 @@ impl Transport for Shm {
     async fn get(&self, node: NodeId, word: usize, into: &mut [u64]) {
         self.at(node).get(word, into);
     }
-    async fn put(&self, node: NodeId, word: usize, values: &[u64]) {
+    async fn put(&self, node: NodeId, word: usize, values: &[u64], wake: Wake) {
         self.at(node).put(word, values);
-        self.at(node).ring();
+        self.at(node).wake(wake);
     }
     async fn compare_swap(&self, node: NodeId, word: usize, old: u64, new: u64) -> u64 {
         self.at(node).compare_swap(word, old, new)
     }
-    async fn fetch_add(&self, node: NodeId, word: usize, add: u64) -> u64 {
-        self.at(node).fetch_add(word, add)
+    async fn fetch_add(&self, node: NodeId, word: usize, add: u64, wake: Wake) -> u64 {
+        self.at(node).fetch_add(word, add, wake)
     }
     async fn get_page(&self, node: NodeId, region: (usize, &mut [u64]), heap: (usize, &[AtomicU64])) {
         self.at(node).get_page(region, heap);

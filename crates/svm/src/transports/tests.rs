@@ -2,9 +2,10 @@
 use super::{ALL, Transport, Wire};
 use crate::bell;
 use crate::block_on::block_on;
-use crate::shared::{BELL, CALLS, Doing, PROCESS, SIGNALS, WANTED};
+use crate::shared::{BELL, CALLS, Doing, EXPECTING, PROCESS, SIGNALS, WANTED};
 use crate::trial::{HANDLER, HEAP_WORDS, LARGE, Nodes, PAGE};
 use homenode_base::{NodeId, Rng};
+use homenode_hlrc::host::Wake;
 use homenode_sys::{fork, interrupt};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{PoisonError, mpsc};
@@ -42,10 +43,10 @@ fn operations_do_what_they_say_to_others_and_to_oneself() {
         for to in [1, 0].map(NodeId) {
             let (wire, region, heap) = (&nodes.wires[0], &nodes.regions[to.index()], &nodes.heaps[to.index()]);
             block_on(async {
-                wire.put(to, 10, &[1, 2, u64::MAX]).await;
+                wire.put(to, 10, &[1, 2, u64::MAX], Wake::Nobody).await;
                 assert_eq!(wire.compare_swap(to, 11, 2, 20).await, 2);
                 assert_eq!(wire.compare_swap(to, 11, 2, 21).await, 20);
-                assert_eq!((wire.fetch_add(to, 12, 2).await, wire.fetch_add(to, 12, 0).await), (u64::MAX, 1));
+                assert_eq!([wire.fetch_add(to, 12, 2, Wake::All).await, wire.fetch_add(to, 12, 0, Wake::Nobody).await], [u64::MAX, 1]);
                 let mut words = [0; 4];
                 wire.get(to, 10, &mut words).await;
                 assert_eq!(words, [1, 20, 1, 0]);
@@ -84,8 +85,8 @@ fn what_is_written_is_seen_in_the_order_in_which_it_was_written() {
                 block_on(async {
                     wire.put_page(to, 0, &atomics((0..PAGE as u64).map(|_| round))).await;
                     wire.put_run(to, PAGE, &[(round, u64::MAX); 100]).await;
-                    wire.put(to, 0, &[round; 3]).await;
-                    wire.put(to, stamp, &[round]).await;
+                    wire.put(to, 0, &[round; 3], Wake::Nobody).await;
+                    wire.put(to, stamp, &[round], Wake::All).await;
                 });
                 turn.store(round + 1, Ordering::Release);
             }
@@ -116,7 +117,7 @@ fn words_are_changed_whole_whoever_changes_them() {
         let (to, added, swapped) = (NodeId(1), 20, 21);
         let change = |wire: &Wire| {
             for _ in 0..TIMES {
-                block_on(wire.fetch_add(to, added, 3));
+                block_on(wire.fetch_add(to, added, 3, Wake::Nobody));
                 let mut seen = 0;
                 loop {
                     match block_on(wire.compare_swap(to, swapped, seen, seen + 1)) {
@@ -178,7 +179,7 @@ fn a_page_is_at_least_as_new_as_the_words_that_are_read_with_it() {
             scope.spawn(move || {
                 for round in 1..=ROUNDS {
                     block_on(written.put_page(to, 0, &atomics((0..PAGE).map(|_| round))));
-                    block_on(written.put(to, 10, &[round]));
+                    block_on(written.put(to, 10, &[round], Wake::Nobody));
                     written.flush();
                 }
             });
@@ -210,9 +211,22 @@ fn who_waits_is_woken_and_who_computes_is_interrupted() {
                 assert!(rung && at - since < LIMIT / 2);
             });
         };
-        woken(&|| block_on(wire.put(to, 0, &[1])));
-        woken(&|| _ = block_on(wire.fetch_add(to, 0, 1)));
-        woken(&|| _ = block_on(wire.compare_swap(to, 0, 2, 3)));
+        woken(&|| block_on(wire.put(to, 0, &[1], Wake::All)));
+        woken(&|| _ = block_on(wire.fetch_add(to, 0, 1, Wake::All)));
+        let bell = || its.word(BELL).load(Ordering::SeqCst);
+        let before = bell();
+        block_on(async {
+            for wake in [Wake::Nobody, Wake::Expecting] {
+                wire.put(to, 0, &[1], wake).await;
+                wire.fetch_add(to, 0, 1, wake).await;
+            }
+            wire.compare_swap(to, 0, 2, 3).await;
+        });
+        assert_eq!(bell(), before, "nobody waits for deposits");
+        its.word(EXPECTING).fetch_add(1, Ordering::SeqCst);
+        woken(&|| block_on(wire.put(to, 0, &[1], Wake::Expecting)));
+        woken(&|| _ = block_on(wire.fetch_add(to, 0, 1, Wake::Expecting)));
+        its.word(EXPECTING).fetch_sub(1, Ordering::SeqCst);
         // Nobody is there: the first thread is called.
         woken(&|| block_on(wire.interrupt(to)));
         let words = || [WANTED, CALLS, SIGNALS].map(|word| its.word(word).load(Ordering::SeqCst));
@@ -284,7 +298,7 @@ fn writes(nodes: &Nodes, seed: u64, thread: usize, mine: usize) {
         let new: Vec<u64> = (0..count).map(|_| rng.next_u64()).collect();
         match rng.below(7) {
             0 => {
-                block_on(wire.put(node, first + at, &new));
+                block_on(wire.put(node, first + at, &new, Wake::Nobody));
                 region[at..][..count].copy_from_slice(&new);
             }
             1 => {
@@ -298,7 +312,7 @@ fn writes(nodes: &Nodes, seed: u64, thread: usize, mine: usize) {
                 run.iter().zip(&mut heap[at..]).for_each(|((w, mask), to)| *to = *to & !mask | w & mask);
             }
             3 => {
-                assert_eq!(block_on(wire.fetch_add(node, first + at, new[0])), region[at]);
+                assert_eq!(block_on(wire.fetch_add(node, first + at, new[0], Wake::Nobody)), region[at]);
                 region[at] = region[at].wrapping_add(new[0]);
             }
             4 => {

@@ -1,5 +1,6 @@
 //! Requests as bytes. A request is a head of words of 64 bits, the lowest byte first, and for writes the words that are written; every
 //! number in a head is checked here, so that what follows can use it. Pure.
+use homenode_hlrc::host::Wake;
 use std::fmt;
 
 /// Bytes of a word.
@@ -34,6 +35,8 @@ pub enum Request {
         word: usize,
         /// How many.
         count: usize,
+        /// Who is woken.
+        wake: Wake,
     },
     /// A word of the region is set if it is `old`.
     CompareSwap {
@@ -50,6 +53,8 @@ pub enum Request {
         word: usize,
         /// The number that is added.
         add: u64,
+        /// Who is woken.
+        wake: Wake,
     },
     /// Words of the heap are read.
     GetPage {
@@ -98,6 +103,16 @@ impl fmt::Display for Malformed {
     }
 }
 
+/// Bits of an operation's number; those above say who is woken.
+const KIND: u8 = 0x3f;
+/// Who may be woken, by code.
+const WAKES: [Wake; 3] = [Wake::Nobody, Wake::Expecting, Wake::All];
+
+/// Who is woken, above the number of an operation.
+fn code(wake: Wake) -> u64 {
+    (wake as u64) << KIND.count_ones()
+}
+
 /// Words of a head: how many there are, and they.
 pub(crate) type Head = ([u64; HEAD_MOST], usize);
 
@@ -107,9 +122,9 @@ impl Request {
         let first = |kind: u64, count: usize| kind | (count as u64) << 8;
         match self {
             Request::Get { word, count } => ([first(1, count), word as u64, 0, 0], 2),
-            Request::Put { word, count } => ([first(2, count), word as u64, 0, 0], 2),
+            Request::Put { word, count, wake } => ([first(2 | code(wake), count), word as u64, 0, 0], 2),
             Request::CompareSwap { word, old, new } => ([first(3, 1), word as u64, old, new], 4),
-            Request::FetchAdd { word, add } => ([first(4, 1), word as u64, add, 0], 3),
+            Request::FetchAdd { word, add, wake } => ([first(4 | code(wake), 1), word as u64, add, 0], 3),
             Request::GetPage { word, count } => ([first(5, count), word as u64, 0, 0], 2),
             Request::PutPage { word, count } => ([first(6, count), word as u64, 0, 0], 2),
             Request::PutRun { word, count } => ([first(7, count), word as u64, 0, 0], 2),
@@ -131,7 +146,12 @@ impl Request {
     fn parse(bytes: &[u8], limits: &Limits) -> Result<Option<(Request, usize)>, Malformed> {
         let word_at = |at: usize| bytes.get(at * WORD..(at + 1) * WORD).map(word_of);
         let (Some(first), Some(word)) = (word_at(0), word_at(1)) else { return Ok(None) };
-        let (kind, count) = (first as u8, first >> 8);
+        let (kind, count) = (first as u8 & KIND, first >> 8);
+        let woken = first as u8 & !KIND;
+        let wake = WAKES.into_iter().find(|wake| code(*wake) == u64::from(woken));
+        let Some(wake) = wake.filter(|_| woken == 0 || kind == 2 || kind == 4) else {
+            return Err(Malformed::Kind(first as u8));
+        };
         let operands = match kind {
             3 => 2,
             4 => 1,
@@ -157,9 +177,9 @@ impl Request {
         let (word, count) = (word as usize, count as usize);
         let request = match kind {
             1 => Request::Get { word, count },
-            2 => Request::Put { word, count },
+            2 => Request::Put { word, count, wake },
             3 => Request::CompareSwap { word, old: a, new: b },
-            4 => Request::FetchAdd { word, add: a },
+            4 => Request::FetchAdd { word, add: a, wake },
             5 => Request::GetPage { word, count },
             6 => Request::PutPage { word, count },
             7 => Request::PutRun { word, count },
@@ -246,9 +266,9 @@ mod tests {
         let (word, count) = (rng.below(500) as usize, rng.below(500) as usize);
         match rng.below(9) {
             0 => Request::Get { word, count },
-            1 => Request::Put { word, count },
+            1 => Request::Put { word, count, wake: WAKES[count % 3] },
             2 => Request::CompareSwap { word, old: rng.next_u64(), new: rng.next_u64() },
-            3 => Request::FetchAdd { word, add: rng.next_u64() },
+            3 => Request::FetchAdd { word, add: rng.next_u64(), wake: WAKES[count % 3] },
             4 => Request::GetPage { word: word * 9, count },
             5 => Request::PutPage { word: word * 9, count },
             6 => Request::PutRun { word: word * 9, count },

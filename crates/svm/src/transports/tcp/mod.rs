@@ -17,6 +17,7 @@ use super::memory::Memory;
 use super::{Files, Meeting, Opening, Spec, Transport, Wire};
 use greet::{Caller, Listening};
 use homenode_base::NodeId;
+use homenode_hlrc::host::Wake;
 use homenode_sys::net::Signal;
 use homenode_sys::signals;
 use link::Link;
@@ -103,12 +104,12 @@ impl Transport for Tcp {
         let turn = link.ask(Request::Get { word, count: into.len() });
         link.answer(&turn, into.len(), |at, word| into[at] = word);
     }
-    async fn put(&self, node: NodeId, word: usize, values: &[u64]) {
+    async fn put(&self, node: NodeId, word: usize, values: &[u64], wake: Wake) {
         match self.to(node) {
-            Some(link) => link.tell(Request::Put { word, count: values.len() }, values.iter().copied()),
+            Some(link) => link.tell(Request::Put { word, count: values.len(), wake }, values.iter().copied()),
             None => {
                 self.own().put(word, values);
-                self.own().ring();
+                self.own().wake(wake);
             }
         }
     }
@@ -118,9 +119,9 @@ impl Transport for Tcp {
         link.answer(&turn, 1, |_, word| before = word);
         before
     }
-    async fn fetch_add(&self, node: NodeId, word: usize, add: u64) -> u64 {
-        let Some(link) = self.to(node) else { return self.own().fetch_add(word, add) };
-        let (turn, mut before) = (link.ask(Request::FetchAdd { word, add }), 0);
+    async fn fetch_add(&self, node: NodeId, word: usize, add: u64, wake: Wake) -> u64 {
+        let Some(link) = self.to(node) else { return self.own().fetch_add(word, add, wake) };
+        let (turn, mut before) = (link.ask(Request::FetchAdd { word, add, wake }), 0);
         link.answer(&turn, 1, |_, word| before = word);
         before
     }

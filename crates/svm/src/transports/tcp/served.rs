@@ -103,7 +103,7 @@ impl Served {
             match part {
                 Part::More => return Ok(false),
                 Part::Written(request, done, bytes) => write(memory, request, done, bytes),
-                Part::Whole(Request::Put { .. }) => memory.ring(),
+                Part::Whole(Request::Put { wake, .. }) => memory.wake(wake),
                 Part::Whole(Request::PutPage { .. } | Request::PutRun { .. }) => {}
                 Part::Whole(Request::Interrupt) => memory.interrupt(process),
                 Part::Whole(Request::Call) => memory.call(),
@@ -119,8 +119,8 @@ impl Served {
                     self.put_out(memory.compare_swap(word, old, new));
                     return Ok(true);
                 }
-                Part::Whole(Request::FetchAdd { word, add }) => {
-                    self.put_out(memory.fetch_add(word, add));
+                Part::Whole(Request::FetchAdd { word, add, wake }) => {
+                    self.put_out(memory.fetch_add(word, add, wake));
                     return Ok(true);
                 }
             }

@@ -1,7 +1,7 @@
 //! The functions that `include/homenode.h` declares.
 use crate::{give_up, site};
 use homenode_svm::threads::Returned;
-use homenode_svm::{begin_phase, end_phase};
+use homenode_svm::{begin_phase, end_phase, say};
 use homenode_svm::{heap, locks, place, threads};
 use std::ffi::{CStr, c_char, c_uint, c_void};
 
@@ -28,7 +28,7 @@ extern "C" fn alloc_for(bytes: usize, returns_to: usize) -> *mut c_void {
             memory
         }
         Err(why) => {
-            eprintln!("homenode: homenode_shared_alloc: {why}");
+            say(&format!("homenode_shared_alloc: {why}"));
             std::ptr::null_mut()
         }
     }

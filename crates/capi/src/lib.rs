@@ -16,16 +16,16 @@ mod refused;
 mod site;
 mod sync;
 
-use homenode_svm::Trouble;
+use homenode_svm::{Trouble, say};
 
 /// Ends the program, status 1, with a line that says why.
 pub(crate) fn give_up(why: &Trouble) -> ! {
-    eprintln!("homenode: {why}");
+    say(&why.to_string());
     std::process::exit(1)
 }
 
 /// As [`give_up`], with the name of the function that the program called.
 pub(crate) fn give_up_in(called: &str, why: &str) -> ! {
-    eprintln!("homenode: {called}: {why}");
+    say(&format!("{called}: {why}"));
     std::process::exit(1)
 }

@@ -23,11 +23,11 @@ pub enum Interrupt {
 /// Which threads of the other node a change of its words wakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
-    /// None: nobody waits for these words.
+    /// No thread: none waits for these words.
     Nobody,
-    /// Those that wait, if one of them waits for deposits ([`Host::expects`]).
+    /// Threads that wait, if one of them waits for deposits ([`Host::expects`]).
     Expecting,
-    /// Those that wait.
+    /// Threads that wait.
     All,
 }
 

@@ -1,4 +1,5 @@
 //! What only the program's side of the border can do for this library: to call the program, and to end the process.
+use std::io::Write;
 use std::sync::OnceLock;
 
 /// Functions that the library in front of the program gives.
@@ -24,9 +25,15 @@ pub(crate) fn call(start: u64, argument: u64) {
     }
 }
 
+/// Says something on stderr, a line at once: nodes may say something at the same time.
+pub fn say(what: &str) {
+    // Where nobody hears it, it is said in vain.
+    let _ = std::io::stderr().write_all(format!("homenode: {what}\n").as_bytes());
+}
+
 /// Ends the process with a line on stderr. For what leaves nothing to go on with, wherever it happens.
 pub(crate) fn die(what: &str) -> ! {
-    eprintln!("homenode: shared memory: {what}");
+    say(&format!("shared memory: {what}"));
     match BORDER.get() {
         Some((border, note)) => {
             note();

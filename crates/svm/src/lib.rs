@@ -46,7 +46,7 @@ pub mod trial;
 mod trouble;
 pub mod words;
 
-pub use border::Border;
+pub use border::{Border, say};
 pub use end::exited;
 pub use phases::{begin_phase, end_phase};
 pub use process::start;

@@ -46,7 +46,10 @@ fn operations_do_what_they_say_to_others_and_to_oneself() {
                 wire.put(to, 10, &[1, 2, u64::MAX], Wake::Nobody).await;
                 assert_eq!(wire.compare_swap(to, 11, 2, 20).await, 2);
                 assert_eq!(wire.compare_swap(to, 11, 2, 21).await, 20);
-                assert_eq!([wire.fetch_add(to, 12, 2, Wake::All).await, wire.fetch_add(to, 12, 0, Wake::Nobody).await], [u64::MAX, 1]);
+                assert_eq!(
+                    [wire.fetch_add(to, 12, 2, Wake::All).await, wire.fetch_add(to, 12, 0, Wake::Nobody).await],
+                    [u64::MAX, 1]
+                );
                 let mut words = [0; 4];
                 wire.get(to, 10, &mut words).await;
                 assert_eq!(words, [1, 20, 1, 0]);
@@ -192,25 +195,25 @@ fn a_page_is_at_least_as_new_as_the_words_that_are_read_with_it() {
     });
 }
 
+/// Whether a thread of node 1 that waits is woken by a change.
+fn woken(nodes: &Nodes, change: &dyn Fn()) {
+    let its = nodes.shared(1);
+    let seen = its.word(BELL).load(Ordering::SeqCst);
+    thread::scope(|scope| {
+        let waits = scope.spawn(|| (bell::wait(its, seen, 0, LIMIT), Instant::now()));
+        let since = Instant::now();
+        change();
+        nodes.wires[0].flush();
+        let (rung, at) = waits.join().expect("it waits");
+        assert!(rung && at - since < LIMIT / 2);
+    });
+}
+
 #[test]
-fn who_waits_is_woken_and_who_computes_is_interrupted() {
-    static SERVED: AtomicU64 = AtomicU64::new(0);
-    let _handler = HANDLER.lock().unwrap_or_else(PoisonError::into_inner);
-    interrupt::on_interrupt(|| _ = SERVED.fetch_add(1, Ordering::SeqCst)).expect("a handler");
+fn who_waits_is_woken_by_what_it_waits_for() {
     on_each(2, |nodes| {
         let (wire, to, its) = (&nodes.wires[0], NodeId(1), nodes.shared(1));
-        its.word(PROCESS).store(std::process::id().into(), Ordering::SeqCst);
-        let woken = |change: &dyn Fn()| {
-            let seen = its.word(BELL).load(Ordering::SeqCst);
-            thread::scope(|scope| {
-                let waits = scope.spawn(|| (bell::wait(its, seen, 0, LIMIT), Instant::now()));
-                let since = Instant::now();
-                change();
-                wire.flush();
-                let (rung, at) = waits.join().expect("it waits");
-                assert!(rung && at - since < LIMIT / 2);
-            });
-        };
+        let woken = |change: &dyn Fn()| woken(nodes, change);
         woken(&|| block_on(wire.put(to, 0, &[1], Wake::All)));
         woken(&|| _ = block_on(wire.fetch_add(to, 0, 1, Wake::All)));
         let bell = || its.word(BELL).load(Ordering::SeqCst);
@@ -227,6 +230,18 @@ fn who_waits_is_woken_and_who_computes_is_interrupted() {
         woken(&|| block_on(wire.put(to, 0, &[1], Wake::Expecting)));
         woken(&|| _ = block_on(wire.fetch_add(to, 0, 1, Wake::Expecting)));
         its.word(EXPECTING).fetch_sub(1, Ordering::SeqCst);
+    });
+}
+
+#[test]
+fn who_waits_is_called_and_who_computes_is_interrupted() {
+    static SERVED: AtomicU64 = AtomicU64::new(0);
+    let _handler = HANDLER.lock().unwrap_or_else(PoisonError::into_inner);
+    interrupt::on_interrupt(|| _ = SERVED.fetch_add(1, Ordering::SeqCst)).expect("a handler");
+    on_each(2, |nodes| {
+        let (wire, to, its) = (&nodes.wires[0], NodeId(1), nodes.shared(1));
+        its.word(PROCESS).store(std::process::id().into(), Ordering::SeqCst);
+        let woken = |change: &dyn Fn()| woken(nodes, change);
         // Nobody is there: the first thread is called.
         woken(&|| block_on(wire.interrupt(to)));
         let words = || [WANTED, CALLS, SIGNALS].map(|word| its.word(word).load(Ordering::SeqCst));

@@ -56,7 +56,8 @@ fn strangers_hinder_nobody_and_find_nobody_listening_afterwards() {
     assert!(since.elapsed() < LIMIT / 3, "{:?}", since.elapsed());
     more.join().expect("strangers");
     for to in (0..3).map(NodeId) {
-        let added = (0..).zip(&nodes.wires).map(|(before, wire)| block_on(wire.fetch_add(to, 0, 1, Wake::Nobody)) == before);
+        let added =
+            (0..).zip(&nodes.wires).map(|(before, wire)| block_on(wire.fetch_add(to, 0, 1, Wake::Nobody)) == before);
         assert!(added.into_iter().all(|right| right));
     }
     // The answer to a right greeting proves who is there, and no more can be had without the secret.

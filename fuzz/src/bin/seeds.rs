@@ -81,37 +81,10 @@ fn plan() -> Plan {
 /// Requests between nodes of every kind, in pieces of 31 bytes.
 fn svm_messages() -> Vec<u8> {
     let [get, put, swap, add, get_page, put_page, put_run] = [1, 2, 3, 4, 5, 6, 7].map(|kind: u64| kind | 1 << 8);
-    let words = [
-        get,
-        5,
-        put,
-        5,
-        77,
-        put | 1 << 6,
-        5,
-        77,
-        put | 2 << 6,
-        5,
-        77,
-        swap,
-        5,
-        77,
-        78,
-        add,
-        5,
-        1,
-        get_page,
-        9,
-        put_page,
-        9,
-        3,
-        put_run,
-        9,
-        4,
-        u64::MAX,
-    ];
+    let puts = [0, 1, 2].map(|wake| [put | wake << 6, 5, 77]).concat();
+    let words = [get, 5, swap, 5, 77, 78, add, 5, 1, get_page, 9, put_page, 9, 3, put_run, 9, 4, u64::MAX];
     let ends = [8, 0, 9, 0, 10, 0];
-    [30].into_iter().chain(words.into_iter().chain(ends).flat_map(u64::to_le_bytes)).collect()
+    [30].into_iter().chain(puts.into_iter().chain(words).chain(ends).flat_map(u64::to_le_bytes)).collect()
 }
 
 /// An agent's plan with a line of every kind.

@@ -119,7 +119,8 @@ fn other_allocators_and_other_preloads() {
     let program = plain(dir.path(), "gcc", "polite.c", &["-ldl"]);
     let rival = plain(dir.path(), "gcc", "rival.c", &["-shared", "-fPIC", "-ldl"]);
     let (us, rival) = (preload::library().to_str().unwrap(), rival.to_str().unwrap());
-    let mut others = vec![format!("{us}:{rival}"), format!("{us} {rival}")];
+    let mapper = plain(dir.path(), "gcc", "mapper.c", &["-shared", "-fPIC"]);
+    let mut others = vec![format!("{us}:{rival}"), format!("{us} {rival}"), format!("{us}:{}", mapper.display())];
     let debian = ["libjemalloc.so.2", "libmimalloc.so.2", "libtcmalloc_minimal.so.4"];
     let installed = debian.iter().map(|n| format!("/usr/lib/x86_64-linux-gnu/{n}")).filter(|p| Path::new(p).exists());
     others.extend(installed.map(|p| format!("{us}:{p}")));

@@ -35,7 +35,9 @@ void hnag_obtained(const void *p, size_t bytes, enum hnag_source source) {
     struct hn_thread *t = hnag_enter();
     if (!t)
         return;
-    if (!(source == HNAG_HEAP && hnag_registry_get(p, &known))) {
+    /* One allocation function may be made of another. A block that begins where its allocator's mapping does is new. */
+    bool is_known = source == HNAG_HEAP && hnag_registry_get(p, &known) && known.source == HNAG_HEAP;
+    if (!is_known) {
         struct hnag_frames f = {0};
         if (t->recording || hnag_plan_wants_stacks())
             hnag_unwind(&f, t->recording ? HNAG_FRAMES : HNAG_HASHED);

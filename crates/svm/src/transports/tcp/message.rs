@@ -344,6 +344,10 @@ mod tests {
         };
         assert_eq!(refused(&[0, 0]), Malformed::Kind(0));
         assert_eq!(refused(&[10, 0]), Malformed::Kind(10));
+        // Nobody has the third code of who is woken, and only what writes words of a region wakes.
+        for wakes in [2 | 3 << 6, 4 | 3 << 6, 1 | 1 << 6, 3 | 2 << 6, 6 | 1 << 6, 8 | 2 << 6] {
+            assert_eq!(refused(&[wakes | 1 << 8, 0]), Malformed::Kind(wakes as u8));
+        }
         assert_eq!(refused(&[1 | 1001 << 8, 0]), Malformed::Words(0, 1001));
         assert_eq!(refused(&[2 | 1 << 8, 1000]), Malformed::Words(1000, 1));
         assert_eq!(refused(&[2 | 1 << 8, u64::MAX]), Malformed::Words(u64::MAX, 1));

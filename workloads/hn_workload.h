@@ -211,11 +211,10 @@ static void hn_svm_thread_main(void *argument) {
     hn_thread_main(argument);
 }
 
-/* As hn_run, on all nodes. They have what this one's memory holds when the first thread is created, so all is filled in before. */
+/* As hn_run, on all nodes. They have what this one's variables hold when the first thread is created, so all is filled in before; on
+ * other hosts they have nothing else of it. */
 static inline void hn_svm_run(unsigned threads, hn_worker *worker, void *shared) {
-    struct hn_start *starts = aligned_alloc(HN_PAGE_BYTES, hn_pages(threads * sizeof *starts));
-    if (!starts)
-        hn_die("threads", ENOMEM);
+    static struct hn_start starts[64 * 64]; /* there are no more threads */
     hn_svm_check(threads);
     hn_pin(0);
     for (unsigned t = 1; t < threads; t++)
@@ -224,7 +223,6 @@ static inline void hn_svm_run(unsigned threads, hn_worker *worker, void *shared)
         homenode_create(hn_svm_thread_main, &starts[t]);
     worker(0, threads, shared);
     homenode_join();
-    free(starts);
 }
 
 /* Runs `worker` on threads 0..threads-1 and returns when all are done. Thread 0 is the caller. */

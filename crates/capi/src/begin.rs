@@ -1,11 +1,13 @@
 //! Before `main`: the launcher's job is read and the process made a node; after it, the other nodes are told.
-use homenode_svm::job::{JOB_ENV, Job};
-use homenode_svm::transports::Files;
-use homenode_svm::{Border, Trouble, exited, start};
+use crate::functions::end_node;
+use homenode_svm::job::{Hosts, JOB_ENV, Job};
+use homenode_svm::transports::{Files, HostFiles};
+use homenode_svm::{Border, Started, Trouble, exited, start};
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::fs::File;
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::net::TcpListener;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
 /// Environment variable by which the loader got this library, as the first of a list.
@@ -29,8 +31,11 @@ extern "C" fn begin() {
     let preloaded = std::env::var_os(PRELOAD_ENV).unwrap_or_default();
     set(JOB_ENV, None);
     set(PRELOAD_ENV, after_first(&preloaded));
-    if let Err(why) = read(&text).and_then(|(job, files)| start(job, files, Border { call, end })) {
-        crate::give_up(&why);
+    match read(&text).and_then(|(job, files)| start(job, files, Border { call, end })) {
+        Err(why) => crate::give_up(&why),
+        // The program runs on another host, and nothing of it but its threads here.
+        Ok(Started::Node) => end_node(),
+        Ok(Started::Program) => {}
     }
     // SAFETY: `at_exit` has the type that on_exit(3) wants, and lives as long as the process, for this library is never unloaded.
     unsafe { on_exit(at_exit, std::ptr::null_mut()) };
@@ -62,14 +67,23 @@ fn read(text: &OsStr) -> Result<(Job, Files), Trouble> {
     let bad = |why: String| Trouble::new(&format!("{JOB_ENV} is not what `homenode svm run` writes"), why);
     let job = text.to_str().ok_or_else(|| "it is no text".to_owned()).and_then(Job::parse).map_err(bad)?;
     let all = |numbers: &[c_int]| numbers.iter().map(|n| taken(*n)).collect::<io::Result<Vec<File>>>();
-    let secret = job.secret.map(taken).transpose();
-    let files = secret.and_then(|secret| Ok(Files { heaps: all(&job.heaps)?, regions: all(&job.regions)?, secret }));
-    let files = files.map_err(|e| bad(format!("a descriptor cannot be used: {e}")))?;
-    for number in job.heaps.iter().chain(&job.regions).chain(&job.secret) {
+    let files = || {
+        let (secret, hosts) = (job.secret.map(taken).transpose()?, job.hosts.as_ref().map(of_hosts).transpose()?);
+        Ok(Files { heaps: all(&job.heaps)?, regions: all(&job.regions)?, secret, hosts })
+    };
+    let files = files().map_err(|e: io::Error| bad(format!("a descriptor cannot be used: {e}")))?;
+    let of_hosts = job.hosts.iter().flat_map(|h| [Some(h.listening), Some(h.image), h.gate]).flatten();
+    for number in job.heaps.iter().chain(&job.regions).chain(&job.secret).copied().chain(of_hosts) {
         // SAFETY: the launcher opened these for this process alone, they were open a moment ago, and nothing in it owns them.
-        unsafe { libc::close(*number) };
+        unsafe { libc::close(number) };
     }
     Ok((job, files))
+}
+
+fn of_hosts(job: &Hosts) -> io::Result<HostFiles> {
+    let (listening, gate) = (taken(job.listening)?, job.gate.map(taken).transpose()?);
+    let listening = TcpListener::from(OwnedFd::from(listening));
+    Ok(HostFiles { me: job.me, listening, image: taken(job.image)?, gate, peers: job.peers.clone() })
 }
 
 /// A descriptor of our own for the file behind one of the launcher's, which programs that this one starts do not inherit.

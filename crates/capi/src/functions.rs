@@ -50,11 +50,7 @@ pub(crate) extern "C" fn homenode_create(start: Option<extern "C" fn(*mut c_void
     flush();
     match threads::create(start, argument.expose_provenance() as u64) {
         Ok(Returned::Creator) => {}
-        Ok(Returned::Node) => {
-            flush();
-            // SAFETY: _exit ends the process: handlers and destructors of the program are its first node's to run.
-            unsafe { libc::_exit(0) }
-        }
+        Ok(Returned::Node) => end_node(),
         Err(why) => give_up(&why),
     }
 }
@@ -124,6 +120,13 @@ pub(crate) extern "C" fn homenode_thread() -> c_uint {
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn homenode_svm_threads() -> c_uint {
     place().map_or(0, |p| p.threads)
+}
+
+/// Ends a process that was another node than the first.
+pub(crate) fn end_node() -> ! {
+    flush();
+    // SAFETY: _exit ends the process: handlers and destructors of the program are its first node's to run.
+    unsafe { libc::_exit(0) }
 }
 
 fn flush() {

@@ -38,7 +38,7 @@ pub(crate) fn count_life(node: &Node) {
 
 /// Tells the other nodes to end and waits until they have, not for long.
 fn end_others(node: &Node) {
-    let mut processes = Vec::new();
+    let (mut processes, here) = (Vec::new(), node.job.hosts.is_none());
     for other in node.together.others() {
         let mut process = [0];
         block_on(async {
@@ -47,20 +47,24 @@ fn end_others(node: &Node) {
             node.put(other, node.word(END), &[1], Wake::Nobody).await;
             node.wire().call(other).await;
         });
-        processes.push(process[0] as u32);
+        processes.push((other, process[0] as u32));
     }
     let since = Instant::now();
     let stopped = |change| matches!(change, Change::Stopped(_));
-    let lives = |process: &u32| match poll_child(Whom::Process(*process)) {
+    let is_child = |process: u32| match poll_child(Whom::Process(process)) {
         Polled::Quiet => true,
         Polled::Changed(_, change) => stopped(change),
         Polled::NoChild => false,
+    };
+    // The number of another host's process says nothing here.
+    let lives = |(other, process): &(NodeId, u32)| {
+        if here { is_child(*process) } else { !node.wire().is_gone(*other) }
     };
     while !processes.is_empty() && since.elapsed() < END_MOST {
         processes.retain(lives);
         std::thread::sleep(LOOK);
     }
-    for process in processes {
+    for (_, process) in processes.into_iter().filter(|_| here) {
         signal(process, SIGKILL);
     }
 }

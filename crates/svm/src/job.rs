@@ -5,6 +5,7 @@ use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Homes};
 use homenode_hlrc::steps::{self, Step};
 use std::fmt;
+use std::net::SocketAddr;
 
 /// Environment variable with the text of a [`Job`].
 pub const JOB_ENV: &str = "HOMENODE_SVM_JOB";
@@ -50,6 +51,24 @@ pub struct Job {
     pub regions: Vec<i32>,
     /// Descriptor of the job's secret, if the transport needs one: [`SECRET_BYTES`] random bytes.
     pub secret: Option<i32>,
+    /// What a node has besides if nodes run on several hosts. All but the first have the memory of themselves alone then.
+    pub hosts: Option<Hosts>,
+}
+
+/// What a process is told that becomes one node of a cluster on several hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hosts {
+    /// The node.
+    pub me: NodeId,
+    /// Descriptor of its listening socket.
+    pub listening: i32,
+    /// Descriptor of a file in memory for the program's variables ([`Image`](crate::image::Image)): the first node writes it, the
+    /// others read it.
+    pub image: i32,
+    /// Descriptor of a pipe that a node other than the first waits at before `main`; a byte opens it.
+    pub gate: Option<i32>,
+    /// Where each node listens.
+    pub peers: Vec<SocketAddr>,
 }
 
 impl Job {
@@ -93,6 +112,11 @@ impl Job {
         Ok(())
     }
 
+    /// Whether the process waits before `main` until it is a node of another host's program.
+    pub fn waits(&self) -> bool {
+        self.hosts.as_ref().is_some_and(|hosts| hosts.me != NodeId(0))
+    }
+
     /// Reads the text of a job.
     pub fn parse(text: &str) -> Result<Job, String> {
         let mut words = text.split_ascii_whitespace();
@@ -120,9 +144,11 @@ impl Job {
                 Ok(text) => Some(number(text).filter(|n| *n >= 0).ok_or_else(bad("secret"))?),
                 Err(_) => None,
             },
+            hosts: find("node").ok().map(|me| Hosts::parse(me, find)).transpose()?,
         };
         job.check()?;
-        let nodes = usize::from(job.nodes);
+        job.hosts.as_ref().map_or(Ok(()), |hosts| hosts.check(&job))?;
+        let nodes = if job.waits() { 1 } else { usize::from(job.nodes) };
         if job.heaps.len() != nodes || job.regions.len() != nodes {
             return Err(format!("it does not have a heap and a region for each of {nodes} nodes"));
         }
@@ -140,7 +166,43 @@ impl fmt::Display for Job {
         write!(f, "heap={} page={} ", self.heap_bytes, self.page_bytes)?;
         write!(f, "interrupts={} ", if self.stopped == Stopped::First { "first" } else { "round-robin" })?;
         write!(f, "heaps={} regions={}", list(&self.heaps), list(&self.regions))?;
-        self.secret.map_or(Ok(()), |secret| write!(f, " secret={secret}"))
+        self.secret.map_or(Ok(()), |secret| write!(f, " secret={secret}"))?;
+        self.hosts.as_ref().map_or(Ok(()), |hosts| write!(f, " {hosts}"))
+    }
+}
+
+impl Hosts {
+    /// Reads what a job says besides of this node.
+    fn parse<'t>(me: &str, find: impl Fn(&str) -> Result<&'t str, String>) -> Result<Hosts, String> {
+        let bad = |key: &'static str| move || format!("its {key} cannot be read");
+        let file = |key: &'static str| number(find(key)?).filter(|n| *n >= 0).ok_or_else(bad(key));
+        let peers = find("peers")?.split(',').map(|peer| peer.parse().ok()).collect::<Option<_>>();
+        Ok(Hosts {
+            me: NodeId(number(me).ok_or_else(bad("node"))?),
+            listening: file("listening")?,
+            image: file("image")?,
+            gate: find("gate").is_ok().then(|| file("gate")).transpose()?,
+            peers: peers.ok_or_else(bad("peers"))?,
+        })
+    }
+
+    fn check(&self, job: &Job) -> Result<(), String> {
+        if self.me.0 >= job.nodes || self.peers.len() != usize::from(job.nodes) {
+            return Err(format!("it has no address for each of {} nodes", job.nodes));
+        }
+        if !job.transport.is_apart {
+            return Err(format!("the transport {} does not reach other hosts", job.transport.name));
+        }
+        let needs_gate = self.me != NodeId(0);
+        if self.gate.is_some() == needs_gate { Ok(()) } else { Err("its gate is not where it belongs".to_owned()) }
+    }
+}
+
+impl fmt::Display for Hosts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let peers: Vec<String> = self.peers.iter().map(ToString::to_string).collect();
+        write!(f, "node={} listening={} image={} peers={}", self.me, self.listening, self.image, peers.join(","))?;
+        self.gate.map_or(Ok(()), |gate| write!(f, " gate={gate}"))
     }
 }
 
@@ -197,13 +259,46 @@ mod tests {
             heaps: vec![3, 5],
             regions: vec![4, 6],
             secret: Some(7),
+            hosts: None,
         }
+    }
+
+    /// Of a cluster on two hosts.
+    fn on_hosts(me: u16) -> Job {
+        let peers = ["10.0.0.1:4000", "[fe80::1]:4001"].map(|peer| peer.parse().expect("an address")).to_vec();
+        let hosts = Hosts { me: NodeId(me), listening: 8, image: 9, gate: (me > 0).then_some(10), peers };
+        let transport = transports::find("tcp").expect("known");
+        let own = if me > 0 { vec![3] } else { vec![3, 5] };
+        Job { transport, hosts: Some(hosts), heaps: own.clone(), regions: own, ..job() }
     }
 
     #[test]
     fn a_job_is_read_as_it_was_written() {
-        let text = job().to_string();
-        assert_eq!(Job::parse(&text).expect("whole").to_string(), text);
+        for job in [job(), on_hosts(0), on_hosts(1)] {
+            let text = job.to_string();
+            assert_eq!(Job::parse(&text).expect("whole").to_string(), text);
+        }
+    }
+
+    #[test]
+    fn damaged_jobs_of_several_hosts_are_refused() {
+        let refused = |me: u16, from: &str, to: &str, why: &str| {
+            let text = on_hosts(me).to_string();
+            assert!(text.contains(from), "{text}");
+            let said = Job::parse(&text.replace(from, to)).expect_err(to);
+            assert!(said.contains(why), "{said}");
+        };
+        refused(1, "node=1", "node=2", "no address for each");
+        refused(1, "node=1", "node=x", "its node");
+        refused(1, ",[fe80::1]:4001", "", "no address for each");
+        refused(1, "10.0.0.1:4000", "somewhere", "its peers");
+        refused(1, " gate=10", "", "its gate");
+        refused(0, "node=0", "node=1", "its gate");
+        refused(1, "heaps=3", "heaps=3,4", "each of 1 nodes");
+        refused(0, "heaps=3,5", "heaps=3", "each of 2 nodes");
+        refused(0, "transport=tcp", "transport=shm", "does not reach other hosts");
+        refused(0, "image=9", "image=-9", "its image");
+        refused(0, "listening=8 ", "", "no listening");
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! inside is not interrupted, and serves what it was asked for meanwhile before it leaves.
 //!
 //! Reading order: [`job`] (what the launcher says), [`shared`] (what nodes tell each other), [`profile`] (what they count), [`transports`],
-//! `node`, `host` (the protocol's ground), `entry` (who is inside), `border`, `process`, `end`, [`threads`], [`locks`], [`conditions`],
+//! `node`, `host` (the protocol's ground), `entry` (who is inside), `border`, `process`, `start`, `end`, `hosts` (nodes elsewhere), [`image`], [`threads`], [`locks`], [`conditions`],
 //! [`words`], [`reductions`], [`heap`], `phases`; [`trial`] for transports alone.
 //!
 //! ```
@@ -30,6 +30,8 @@ mod end;
 mod entry;
 pub mod heap;
 mod host;
+mod hosts;
+pub mod image;
 pub mod job;
 pub mod locks;
 mod mapped;
@@ -40,6 +42,7 @@ mod process;
 pub mod profile;
 pub mod reductions;
 pub mod shared;
+mod start;
 pub mod threads;
 pub mod transports;
 pub mod trial;
@@ -49,7 +52,8 @@ pub mod words;
 pub use border::{Border, say};
 pub use end::exited;
 pub use phases::{begin_phase, end_phase};
-pub use process::start;
+
+pub use start::{Started, start};
 pub use trouble::Trouble;
 
 /// Place of the calling thread in the cluster.

@@ -14,6 +14,7 @@ use homenode_hlrc::state::Tables;
 use homenode_hlrc::steps;
 use homenode_sys::views::{Allowed, Views};
 use homenode_sys::words::Words;
+use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -74,16 +75,22 @@ impl Node {
         Node::new(first.job.clone(), files, me, Some(&meeting))
     }
 
-    /// A node, forked if there is a meeting: then the others exist.
+    /// Makes this process a node of a program that runs on another host and has made its nodes.
+    pub(crate) fn waited(job: Job, files: Files, me: NodeId) -> Result<Node, Trouble> {
+        let meeting = (job.transport.meet)(&files).map_err(unreachable)?;
+        Node::new(job, files, me, Some(&meeting))
+    }
+
+    /// A node; if there is a meeting, the others exist.
     fn new(job: Job, files: Files, me: NodeId, meeting: Option<&Meeting>) -> Result<Node, Trouble> {
         let together = job.cluster(me, false);
         let step = steps::find(STEP_ALONE).unwrap_or(job.step);
         let alone = Cluster { step, alone: true, ..together };
         let layout = together.layout();
         let memory = |e| Trouble::new("has no memory for its state", e);
-        let (heap_words, at) = ((job.heap_bytes / 8) as usize, me.index());
-        let region = Words::of_file(&files.regions[at], 0, layout.words()).map_err(memory)?;
-        let heap = mapped::map(&files.heaps[at], &job)?;
+        let heap_words = (job.heap_bytes / 8) as usize;
+        let region = Words::of_file(files.region(me).map_err(memory)?, 0, layout.words()).map_err(memory)?;
+        let heap = mapped::map(files.heap(me).map_err(memory)?, &job)?;
         // Whoever watches sees from now on if this process ends: it may wait for others that wait for it.
         let words = Shared::of(&region, layout.extra());
         words.word(PROCESS).store(std::process::id().into(), Ordering::Release);
@@ -117,6 +124,12 @@ impl Node {
         })
     }
 
+    /// The file for the program's variables, if there are nodes on other hosts.
+    pub(crate) fn image(&self) -> io::Result<Option<File>> {
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let hosts = files.as_ref().and_then(|files| files.hosts.as_ref());
+        hosts.map(|hosts| hosts.image.try_clone()).transpose()
+    }
     /// Makes, at the first node, what the others will find each other by.
     pub(crate) fn prepare(&self) -> Result<(), Trouble> {
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,14 +1,11 @@
 //! How a process becomes a node, and what its handlers of signals do.
 use crate::block_on::block_on;
-use crate::border::{self, Border, die};
-use crate::current::{announced, become_node, node};
-use crate::job::Job;
+use crate::border::die;
+use crate::current::{become_node, node};
 use crate::mapped::ADDRESS;
 use crate::me;
 use crate::node::Node;
-use crate::phases;
-use crate::shared::{Class, EXITED, STATUS};
-use crate::transports::Files;
+use crate::shared::Class;
 use crate::trouble::Trouble;
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::PageId;
@@ -16,22 +13,11 @@ use homenode_hlrc::page;
 use homenode_sys::{fork, interrupt, trap};
 use std::sync::atomic::Ordering;
 
-/// Makes the program, before it begins, the first node of the cluster.
-///
-/// # Errors
-/// Something that it needs cannot be had.
-pub fn start(job: Job, files: Files, functions: Border) -> Result<(), Trouble> {
-    if !border::set(functions, note_death) {
-        return Err(Trouble::of("the library is loaded twice"));
-    }
-    let first = become_node(Node::first(job, files)?, false)?;
+/// Installs the handlers of traps and interrupts.
+pub(crate) fn handle_signals() -> Result<(), Trouble> {
     let failed = |e| Trouble::new("cannot handle signals", e);
     trap::on_trap(trapped, Some(interrupt::signal())).map_err(failed)?;
-    interrupt::on_interrupt(interrupted).map_err(failed)?;
-    me::become_thread(0, fork::thread_id());
-    phases::begin_thread(first);
-    drop(first.enter(Class::Other));
-    Ok(())
+    interrupt::on_interrupt(interrupted).map_err(failed)
 }
 
 /// Makes a forked child this node. The handlers are there already.
@@ -40,13 +26,6 @@ pub(crate) fn become_forked(first: &Node, me: NodeId) -> Result<&'static Node, T
     fork::die_with_parent().map_err(failed)?;
     me::leave();
     become_node(Node::forked(first, me)?, true)
-}
-
-/// Notes for the launcher that the process ends itself.
-fn note_death() {
-    if let Some(node) = announced() {
-        node.shared().word(STATUS).store(EXITED | 1, Ordering::Release);
-    }
 }
 
 /// A trapped access; false if it is none to the heap.

@@ -28,13 +28,19 @@ pub const ALLOCATED: usize = 10;
 pub const READY: usize = 11;
 /// Threads that wait for what others deposit: stamps and notices.
 pub const EXPECTING: usize = 12;
-const INTERRUPTS: usize = 13;
+/// At node 0: 0, or [`WRITTEN`] once the program's variables are written for nodes of other hosts, or [`SENT`] once these have them.
+pub const IMAGE: usize = 13;
+const INTERRUPTS: usize = 14;
 /// Signals really sent to this node's threads.
 pub const SIGNALS: usize = INTERRUPTS + 4;
 const COUNTS: usize = SIGNALS + 1;
 const MESSAGES: usize = COUNTS + COUNTED.len();
 const THREADS: usize = MESSAGES + 2 * Kind::ALL.len();
 
+/// In [`IMAGE`], said by the first node.
+pub const WRITTEN: u64 = 1;
+/// In [`IMAGE`], said by the launcher.
+pub const SENT: u64 = 2;
 /// Set in [`STATUS`] when the program ended there; its status is below.
 pub const EXITED: u64 = 1 << 32;
 /// In [`STATUS`] when the node ended because it was told to.
@@ -236,7 +242,7 @@ mod tests {
         let shared = Shared::of(&words, 0);
         let mut seen = BTreeSet::new();
         let mut take = |word: &AtomicU64| assert!(seen.insert(std::ptr::from_ref(word).addr()));
-        (BELL..=EXPECTING).chain([SIGNALS]).for_each(|w| take(shared.word(w)));
+        (BELL..=IMAGE).chain([SIGNALS]).for_each(|w| take(shared.word(w)));
         INTERRUPTED.iter().for_each(|(i, _)| take(shared.interrupts(*i)));
         COUNTED.iter().for_each(|(c, _)| take(shared.count(*c)));
         for kind in Kind::ALL {

@@ -6,10 +6,10 @@ use crate::current::here;
 use crate::end::count_life;
 use crate::node::Node;
 use crate::process::become_forked;
-use crate::shared::{CALLS, CREATED, Class, DONE, Doing, END, READY, STATUS, TOLD, Thread};
+use crate::shared::{CALLS, CREATED, Class, DONE, Doing, END, STATUS, TOLD, Thread};
 use crate::transports::Transport;
 use crate::trouble::Trouble;
-use crate::{bell, me, phases};
+use crate::{bell, hosts, me, phases};
 use homenode_base::NodeId;
 use homenode_hlrc::host::{Host, Wake};
 use homenode_hlrc::{serve, team};
@@ -61,6 +61,7 @@ pub fn create(start: u64, argument: u64) -> Result<Returned, Trouble> {
     if to == node.me() {
         spawn(node, thread, start, argument)?;
     } else {
+        hosts::check_argument(node, to, argument)?;
         let record = node.word(Thread::record_word(thread));
         block_on(async {
             team::post(node, to).await;
@@ -99,10 +100,14 @@ pub fn join() -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Forks the other nodes. True in the program's process; false in another node's when it is to end.
+/// Forks the other nodes, if they are not on other hosts. True in the program's process; false in another node's when it is to end.
 fn make_nodes(first: &'static Node) -> Result<bool, Trouble> {
     // What was written so far is where the others look for it; they have seen nothing, so they need no notice.
     block_on(team::post(first, FIRST));
+    if let Some(image) = first.image().map_err(|e| Trouble::new("cannot reach other hosts", e))? {
+        hosts::make_nodes(first, &image)?;
+        return Ok(true);
+    }
     first.prepare()?;
     let mut children = Vec::new();
     for me in (1..first.job.nodes).map(NodeId) {
@@ -124,15 +129,11 @@ fn make_nodes(first: &'static Node) -> Result<bool, Trouble> {
 
 /// Waits until a node is ready.
 fn await_node(first: &Node, node: NodeId, child: u32) -> Result<(), Trouble> {
-    loop {
-        let mut ready = [0];
-        block_on(first.get(node, first.word(READY), &mut ready));
-        if ready[0] != 0 {
-            return Ok(());
-        }
+    while !hosts::is_ready(first, node) {
         lives(node, child).map_err(Trouble::of)?;
         std::thread::sleep(LOOK);
     }
+    Ok(())
 }
 
 /// Whether a node's process lives; what is wrong otherwise.
@@ -148,7 +149,7 @@ fn lives(node: NodeId, child: u32) -> Result<(), String> {
 
 /// The life of a node's own first thread: it starts created threads, serves while there is none, and returns when the node is to
 /// end.
-fn attend(node: &'static Node) {
+pub(crate) fn attend(node: &'static Node) {
     loop {
         let calls = node.shared().word(CALLS).load(Ordering::SeqCst);
         for thread in 0..node.job.threads {

@@ -51,7 +51,7 @@ pub(crate) fn files(layout: &Layout, nodes: u16) -> io::Result<Files> {
     net::random(&mut bytes)?;
     secret.write_all_at(&bytes, 0)?;
     let regions = each((8 * layout.words() as u64).next_multiple_of(4096))?;
-    Ok(Files { heaps: each(HEAP)?, regions, secret: Some(secret) })
+    Ok(Files { heaps: each(HEAP)?, regions, secret: Some(secret), hosts: None })
 }
 
 /// Layout of the regions of so many nodes.
@@ -68,6 +68,7 @@ pub(crate) fn layout(spec: &'static Spec, nodes: u16) -> Layout {
         heaps: Vec::new(),
         regions: Vec::new(),
         secret: None,
+        hosts: None,
     };
     job.cluster(NodeId(0), false).layout()
 }

@@ -63,6 +63,7 @@ impl<'r> Regions<'r> {
         let first = u32::from(node) * u32::from(self.job.threads);
         NodeDoc {
             node,
+            host: None,
             pid: process(region, self.layout),
             threads: (0..self.job.threads).filter_map(|t| thread_doc(first, t, words)).collect(),
             counts: COUNTED.iter().map(|(c, what)| counted(what, words.count(*c))).collect(),

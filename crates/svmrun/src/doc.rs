@@ -52,7 +52,10 @@ pub struct SvmDoc {
 pub struct NodeDoc {
     /// Number.
     pub node: u16,
-    /// Process id.
+    /// Host that it ran on, if there were several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Process id there.
     pub pid: u32,
     /// Threads that ran there.
     pub threads: Vec<ThreadDoc>,

@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** when the command returns, no process of the cluster is left; a node that ended before its time is named.
 //!
-//! Reading order: `options`, `memory`, `library`, `watch`, [`doc`], `collect`, `sites`, `text`; then [`run`]; `advice`, [`report`].
+//! Reading order: `options`, `memory`, `library`, `watch`, `hosts` (nodes elsewhere), [`doc`], `collect`, `sites`, `text`; then [`run`]; `advice`, [`report`].
 //!
 //! ```
 //! use homenode_command::Class;
@@ -24,6 +24,7 @@
 mod advice;
 mod collect;
 pub mod doc;
+mod hosts;
 mod library;
 mod memory;
 mod options;
@@ -34,16 +35,18 @@ mod watch;
 
 pub use advice::{About, Advice};
 pub use doc::SvmDoc;
+pub use hosts::agent;
 pub use options::SvmRequest;
 pub use report::{SvmReport, report};
 
 use crate::collect::Regions;
+use crate::hosts::Agents;
 use crate::memory::Memory;
 use homenode_command::Failure;
 use homenode_host::clock::Real;
 use homenode_host::launch;
-use homenode_svm::job::JOB_ENV;
-use homenode_sys::process::Subreaper;
+use homenode_svm::job::{JOB_ENV, Job};
+use homenode_sys::process::{Subreaper, Unrandomized};
 use std::ffi::OsStr;
 use std::sync::Arc;
 use std::time::Instant;
@@ -56,22 +59,30 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
         let what = format!("{} is {why}: the loader gives it no library; run a copy", program.display());
         return Err(Failure::work(what));
     }
-    let preload = library::preload()?;
+    let preload = library::preload(std::env::var_os(library::PRELOAD_ENV).as_deref())?;
+    let agents = request.plan()?.map(|plan| Agents::prepare(plan, &mut job, &program)).transpose()?;
     let mut memory = Memory::make(&mut job)?;
     let text = job.to_string();
     let environment: [(&str, &OsStr); 2] = [(JOB_ENV, OsStr::new(&text)), (library::PRELOAD_ENV, &preload)];
     // Nodes are children of the program: when it dies, they are the launcher's to wait for.
     let _reaper = Subreaper::set().map_err(|e| Failure::work(format!("cannot look after the nodes: {e}")))?;
     let start = Instant::now();
-    let main = launch::start(&request.command, &environment).map_err(Failure::work)?;
-    memory.close();
-    let ended = watch::watch(main, &memory, Arc::new(Real));
+    let main = match &agents {
+        None => launch::start(&request.command, &environment).map_err(Failure::work)?,
+        Some(agents) => start_on_hosts(agents, &job, &memory, request, &environment)?,
+    };
+    if agents.is_none() {
+        memory.close();
+    }
+    let hosts: Vec<String> = agents.iter().flat_map(|a| (0..job.nodes).map(|n| a.host(n).to_owned())).collect();
+    let ended = watch::watch(main, &memory, agents, Arc::new(Real));
     let seconds = start.elapsed().as_secs_f64();
     if let Some(lost) = ended.lost {
         return Err(Failure::work(format!("{lost}; the other nodes were ended")));
     }
     let regions = Regions::of(&job, &memory.layout, &memory.regions);
-    let nodes = regions.nodes();
+    let mut nodes = regions.nodes();
+    nodes.iter_mut().zip(hosts).for_each(|(node, host)| node.host = Some(host));
     if nodes.is_empty() {
         return Err(not_loaded(request, ended.status));
     }
@@ -104,6 +115,22 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
         notes,
         nodes,
     })
+}
+
+/// Starts node 0 here, where nothing is random about where it lies, and lets the agents start the others.
+fn start_on_hosts(
+    agents: &Agents,
+    job: &Job,
+    memory: &Memory,
+    request: &SvmRequest,
+    environment: &[(&str, &OsStr)],
+) -> Result<u32, Failure> {
+    let failed = |e| Failure::work(format!("cannot start node 0 as other hosts can follow: {e}"));
+    agents.start(job, memory.secret().map_err(failed)?, &request.command);
+    let (_inherited, _unrandomized) = (agents.inherited().map_err(failed)?, Unrandomized::set().map_err(failed)?);
+    let main = launch::start(&request.command, environment).map_err(Failure::work)?;
+    memory.hide().map_err(failed)?;
+    Ok(main)
 }
 
 /// What to say of a program that ran, but not as a node.

@@ -1,19 +1,19 @@
 //! The library that makes a program a node, and how the loader gets it.
 use homenode_command::Failure;
 use homenode_hooks::install;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 /// The library: the loader wants it as a file.
-static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libhomenode_svm.so"));
+pub(crate) static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libhomenode_svm.so"));
 /// File name of the library.
 const NAME: &str = "libhomenode_svm.so";
 /// Environment variable with the libraries that the loader loads first.
 pub(crate) const PRELOAD_ENV: &str = "LD_PRELOAD";
 
-/// Writes the library where it is found again, and the value of [`PRELOAD_ENV`] with it as the first one.
-pub(crate) fn preload() -> Result<OsString, Failure> {
+/// Writes the library where it is found again, and the value of [`PRELOAD_ENV`] with it as the first one of those `before`.
+pub(crate) fn preload(before: Option<&OsStr>) -> Result<OsString, Failure> {
     let mut preload = OsString::from(install::library("svm", NAME, LIBRARY).map_err(Failure::work)?);
-    if let Some(before) = std::env::var_os(PRELOAD_ENV).filter(|list| !list.is_empty()) {
+    if let Some(before) = before.filter(|list| !list.is_empty()) {
         preload.push(":");
         preload.push(before);
     }

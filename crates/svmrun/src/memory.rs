@@ -6,10 +6,11 @@ use homenode_hlrc::cluster::Layout;
 use homenode_svm::job::{Job, SECRET_BYTES};
 use homenode_svm::shared::{ALLOCATED, EXITED, STATUS, Shared, TOLD};
 use homenode_sys::net;
+use homenode_sys::process::hide;
 use homenode_sys::words::{Words, memory_file};
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::Ordering;
 
@@ -26,8 +27,10 @@ pub(crate) enum NodeEnd {
 
 /// The files, which the program inherits, and the regions as the launcher sees them.
 pub(crate) struct Memory {
-    /// Open until the program has its own.
+    /// Heaps and regions by node, and the secret: open until the program has its own, or to the end if nodes run on several hosts.
+    heaps: Vec<File>,
     files: Vec<File>,
+    secret: Option<File>,
     pub(crate) layout: Layout,
     pub(crate) regions: Vec<Words>,
 }
@@ -43,23 +46,38 @@ impl Memory {
             (0..job.nodes).map(make).collect::<io::Result<Vec<File>>>()
         };
         let heaps = each("heap", job.heap_bytes).map_err(failed)?;
-        // Mapped in whole pages of the system.
-        let files = each("region", (8 * words as u64).next_multiple_of(4096)).map_err(failed)?;
+        let files = each("region", region_bytes(job)).map_err(failed)?;
         let regions = files.iter().map(|f| Words::of_file(f, 0, words)).collect::<io::Result<_>>().map_err(failed)?;
         job.heaps = heaps.iter().map(AsRawFd::as_raw_fd).collect();
         job.regions = files.iter().map(AsRawFd::as_raw_fd).collect();
         let secret = job.transport.is_apart.then(secret).transpose();
         let secret = secret.map_err(|e| Failure::work(format!("cannot make a secret for the nodes: {e}")))?;
         job.secret = secret.as_ref().map(AsRawFd::as_raw_fd);
-        Ok(Memory { files: heaps.into_iter().chain(files).chain(secret).collect(), layout, regions })
+        Ok(Memory { heaps, files, secret, layout, regions })
     }
 
     /// Gives the launcher's own descriptors up, once the program has its.
     pub(crate) fn close(&mut self) {
+        self.heaps.clear();
         self.files.clear();
+        self.secret = None;
+    }
+    /// Keeps them, for nodes of other hosts, from programs that are started from now on.
+    pub(crate) fn hide(&self) -> io::Result<()> {
+        self.heaps.iter().chain(&self.files).chain(&self.secret).try_for_each(|file| hide(file.as_fd()))
+    }
+    /// Heap and region of a node, while they are open.
+    pub(crate) fn files(&self, node: u16) -> [&File; 2] {
+        [&self.heaps, &self.files].map(|files| &files[usize::from(node)])
+    }
+    /// The job's secret, if it has one.
+    pub(crate) fn secret(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; SECRET_BYTES];
+        self.secret.as_ref().map_or(Ok(()), |file| file.read_exact_at(&mut bytes, 0))?;
+        Ok(bytes)
     }
 
-    fn words(&self, node: usize) -> Shared<'_> {
+    pub(crate) fn words(&self, node: usize) -> Shared<'_> {
         Shared::of(&self.regions[node], self.layout.extra())
     }
     /// Processes of the nodes that have begun, by node.
@@ -79,6 +97,11 @@ impl Memory {
     pub(crate) fn allocated(&self) -> u64 {
         self.words(0).word(ALLOCATED).load(Ordering::Acquire)
     }
+}
+
+/// Bytes of a region's file, which is mapped in whole pages of the system.
+pub(crate) fn region_bytes(job: &Job) -> u64 {
+    (8 * job.cluster(NodeId(0), false).layout().words() as u64).next_multiple_of(4096)
 }
 
 /// A file of random bytes that nobody else can open.

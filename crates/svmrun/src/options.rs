@@ -1,4 +1,5 @@
 //! What `homenode svm run` is asked to do.
+use crate::hosts::{AGENT, Plan};
 use homenode_command::Failure;
 use homenode_hlrc::cluster::Homes;
 use homenode_hlrc::steps::{self, Step};
@@ -17,8 +18,12 @@ pub struct SvmRequest {
     pub threads: u16,
     /// Step of the ladder, by name.
     pub protocol: String,
-    /// Transport, by name.
-    pub transport: String,
+    /// Transport, by name; `None` for the fastest that reaches all nodes.
+    pub transport: Option<String>,
+    /// Hosts that nodes run on, the first of which is this one, each `NAME` or `NAME=ADDRESS`; none for this one alone.
+    pub hosts: Vec<String>,
+    /// Command that starts another on a host, with `{host}` in it; `None` for ssh.
+    pub agent: Option<String>,
     /// `first-touch`, `round-robin`, `block`.
     pub homes: String,
     /// Bytes of the heap.
@@ -36,7 +41,9 @@ impl Default for SvmRequest {
             nodes: 2,
             threads: 1,
             protocol: "genima".to_owned(),
-            transport: "shm".to_owned(),
+            transport: None,
+            hosts: Vec::new(),
+            agent: None,
             homes: "first-touch".to_owned(),
             heap_bytes: 16 << 30,
             page_bytes: 4096,
@@ -60,6 +67,7 @@ impl SvmRequest {
             heaps: Vec::new(),
             regions: Vec::new(),
             secret: None,
+            hosts: None,
         };
         job.check().map_err(Failure::usage)?;
         Ok(job)
@@ -72,10 +80,27 @@ impl SvmRequest {
         })
     }
     fn wire(&self) -> Result<&'static Spec, Failure> {
-        transports::find(&self.transport).ok_or_else(|| {
+        let reaches = |t: &&&'static Spec| self.hosts.is_empty() || t.is_apart;
+        let Some(name) = &self.transport else {
+            let found = transports::ALL.iter().find(reaches);
+            return found.copied().ok_or_else(|| Failure::usage("--hosts: no transport reaches other hosts"));
+        };
+        let found = transports::find(name).ok_or_else(|| {
             let known: Vec<&str> = transports::ALL.iter().map(|t| t.name).collect();
-            unknown("transport", &self.transport, &known)
-        })
+            unknown("transport", name, &known)
+        })?;
+        match reaches(&&found) {
+            true => Ok(found),
+            false => Err(Failure::usage(format!("--transport: {name} does not reach other hosts"))),
+        }
+    }
+    /// Which nodes run where, if not all do here.
+    pub(crate) fn plan(&self) -> Result<Option<Plan>, Failure> {
+        match (&self.agent, self.hosts.is_empty()) {
+            (Some(_), true) => Err(Failure::usage("--agent: it starts programs on --hosts, and there are none")),
+            (None, true) => Ok(None),
+            (agent, false) => Plan::new(&self.hosts, agent.as_deref().unwrap_or(AGENT), self.nodes).map(Some),
+        }
     }
     fn homes(&self) -> Result<Homes, Failure> {
         let pages = self.heap_bytes / self.page_bytes.max(1);
@@ -122,7 +147,10 @@ mod tests {
         assert!(said(|r| r.page_bytes = 0).contains("power of two"));
         assert!(said(|r| r.heap_bytes = 4097).contains("multiple of the page"));
         assert!(said(|r| r.protocol = "bass".to_owned()).contains("base, dw, rf, dd, nil, genima"));
-        assert!(said(|r| r.transport = "ether".to_owned()).contains("shm, tcp"));
+        assert!(said(|r| r.transport = Some("ether".to_owned())).contains("shm, tcp"));
+        assert!(
+            said(|r| (r.transport, r.hosts) = (Some("shm".to_owned()), vec!["a".to_owned()])).contains("other hosts")
+        );
         assert!(said(|r| r.homes = "x".to_owned()).contains("first-touch"));
         assert!(said(|r| r.interrupts = "x".to_owned()).contains("round-robin"));
         SvmRequest::default().job().expect("defaults are possible");

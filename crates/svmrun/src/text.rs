@@ -52,7 +52,8 @@ fn times(nodes: &[NodeDoc]) -> Table {
 
 /// Counters a node, those that are not 0 everywhere.
 fn counts(nodes: &[NodeDoc]) -> Table {
-    let names = nodes.iter().map(|n| Column::number(format!("node {}", n.node)));
+    let host = |n: &NodeDoc| n.host.as_ref().map_or_else(String::new, |host| format!(" on {host}"));
+    let names = nodes.iter().map(|n| Column::number(format!("node {}{}", n.node, host(n))));
     let mut table = Table::new([Column::words("", 0)].into_iter().chain(names).collect());
     let all: Vec<Vec<(String, u64)>> = nodes.iter().map(rows).collect();
     let Some(first) = all.first() else { return table };

@@ -1,14 +1,19 @@
 //! The cluster's life: the program is started and watched, and if a node ends before its time, the others do, too.
+use crate::hosts::{Agents, Came};
 use crate::memory::{Memory, NodeEnd};
+use homenode_host::clock::Clock;
 use homenode_host::supervise::{Outcome, Supervised, Supervisor};
 use homenode_sys::process;
 use homenode_sys::signals;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How often the launcher looks.
 const LOOK: Duration = Duration::from_millis(50);
+/// How often, if other hosts may say something.
+const LOOK_FAR: Duration = Duration::from_millis(5);
 const SIGKILL: i32 = 9;
 
 /// How it ended.
@@ -47,15 +52,20 @@ impl Supervised for Nodes<'_> {
     }
 }
 
-/// Watches the program `main` to its end, and leaves nothing behind.
-pub(crate) fn watch(main: u32, memory: &Memory, clock: std::sync::Arc<dyn homenode_host::clock::Clock>) -> Ended {
+/// Watches the program `main` and its nodes on other hosts to their end, and leaves nothing behind.
+pub(crate) fn watch(main: u32, memory: &Memory, mut agents: Option<Agents>, clock: Arc<dyn Clock>) -> Ended {
     let nodes = Nodes { memory, main, over: RefCell::default(), lost: RefCell::default() };
     let mut supervisor = Supervisor::new(main, clock);
     // Nodes die with the program, and may be seen dead before it is: only what it survives for a moment is a node's own end.
-    let (mut survived, mut killed) = (false, false);
+    let (mut survived, mut killed, mut came) = (false, false, None);
     let outcome = loop {
         if let Some(outcome) = supervisor.look(&nodes) {
             break outcome;
+        }
+        let look = agents.as_mut().filter(|_| came.is_none() && process::alive(main));
+        came = came.or_else(|| look.and_then(|agents| agents.look(memory, main)));
+        if came.is_some() && memory.end(0) == NodeEnd::Unknown {
+            process::signal_group(main, SIGKILL);
         }
         let lost = nodes.lost.borrow().is_some();
         if !process::alive(main) {
@@ -66,9 +76,15 @@ pub(crate) fn watch(main: u32, memory: &Memory, clock: std::sync::Arc<dyn homeno
             process::signal_group(main, SIGKILL);
         }
         survived = lost;
-        supervisor.wait(LOOK);
+        supervisor.wait(if agents.is_some() { LOOK_FAR } else { LOOK });
     };
-    ended(&nodes, &outcome, killed)
+    let is_over = outcome.stopped_by.is_none() && memory.end(0) != NodeEnd::Unknown;
+    let late = agents.as_mut().filter(|_| is_over && came.is_none()).and_then(|agents| agents.finish(memory));
+    match came.or(late) {
+        Some(Came::Exited(status)) if memory.end(0) == NodeEnd::Unknown => Ended { status: status.into(), lost: None },
+        Some(Came::Lost(why)) if outcome.stopped_by.is_none() => Ended { status: 1, lost: Some(why) },
+        _ => ended(&nodes, &outcome, killed),
+    }
 }
 
 /// What came of it; `killed`: the launcher ended the program, because a node was lost.

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long [`fork_alone`] waits for threads that have been joined but that the kernel has not yet taken off its list.
+/// How long [`alone`] waits for threads that have been joined but that the kernel has not yet taken off its list.
 const ENDING_THREADS: Duration = Duration::from_millis(200);
 /// The process that [`fork_alone`] made this one from; 0 if it did not.
 static PARENT: AtomicI32 = AtomicI32::new(0);
@@ -28,19 +28,7 @@ pub enum Forked {
 /// # Errors
 /// [`io::ErrorKind::ResourceBusy`] if this process has more than one thread, else what fork(2) says.
 pub fn fork_alone() -> io::Result<Forked> {
-    let start = Instant::now();
-    // A thread that has been joined is on the kernel's list for a moment more.
-    let threads = loop {
-        let threads = std::fs::read_dir("/proc/self/task")?.count();
-        if threads == 1 || start.elapsed() > ENDING_THREADS {
-            break threads;
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    };
-    if threads != 1 {
-        let why = format!("this process has {threads} threads, and only one with a single thread can be forked");
-        return Err(io::Error::new(io::ErrorKind::ResourceBusy, why));
-    }
+    alone()?;
     // Output that cannot be written is reported to whoever writes next.
     let _ = io::stdout().flush();
     // SAFETY: getpid and fork take nothing. The only thread of the process is this one, so the child's memory is in a state
@@ -53,6 +41,27 @@ pub fn fork_alone() -> io::Result<Forked> {
         }
         pid => Ok(Forked::Parent(pid.unsigned_abs())),
     }
+}
+
+/// Whether the calling thread is this process's only one.
+///
+/// # Errors
+/// [`io::ErrorKind::ResourceBusy`] if it is not, or what reading /proc says.
+pub(crate) fn alone() -> io::Result<()> {
+    let start = Instant::now();
+    // A thread that has been joined is on the kernel's list for a moment more.
+    let threads = loop {
+        let threads = std::fs::read_dir("/proc/self/task")?.count();
+        if threads == 1 || start.elapsed() > ENDING_THREADS {
+            break threads;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    };
+    if threads != 1 {
+        let why = format!("this process has {threads} threads, and only one with a single thread can be copied");
+        return Err(io::Error::new(io::ErrorKind::ResourceBusy, why));
+    }
+    Ok(())
 }
 
 /// The kernel's number of the calling thread, which no other thread of any process has at the same time.

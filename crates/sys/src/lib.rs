@@ -10,7 +10,8 @@
 //! that others made), [`private`] (folders that nobody else can change), [`disk`], [`clock`], [`stdio`],
 //! [`numa`] (pages and nodes), [`terminal`]. Then what a shared virtual memory stands on: [`words`] (memory that is atomics),
 //! [`views`] (a heap whose accesses can be trapped page by page), [`trap`] (what handles them), [`interrupt`] (a thread of
-//! another process made to serve), [`fork`], [`net`] (sockets that block nobody).
+//! another process made to serve), [`fork`], [`segments`] (global variables for a process of another host), [`sparse`], [`net`] (sockets that block
+//! nobody).
 //!
 //! ```
 //! use homenode_sys::dir::Dir;
@@ -40,7 +41,9 @@ pub mod perf;
 pub mod private;
 pub mod probe;
 pub mod process;
+pub mod segments;
 pub mod signals;
+pub mod sparse;
 pub mod stdio;
 pub mod terminal;
 pub mod trap;

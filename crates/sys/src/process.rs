@@ -1,8 +1,10 @@
 //! Starting the recorded program and learning what becomes of it and of its descendants.
 use crate::check;
+use rustix::io::FdFlags;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::marker::PhantomData;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
@@ -47,6 +49,73 @@ pub fn spawn(command: &[OsString], environment: &[(&str, &OsStr)]) -> io::Result
     }
     let child = start.spawn()?;
     Ok(child.id())
+}
+
+/// While this value lives, programs that the calling thread starts are placed in memory without randomness: the same program, with the
+/// same libraries and limits, lies at the same addresses.
+#[derive(Debug)]
+pub struct Unrandomized {
+    before: libc::c_int,
+    /// The thread's own.
+    _here: PhantomData<*const ()>,
+}
+
+impl Unrandomized {
+    /// Sets ADDR_NO_RANDOMIZE.
+    ///
+    /// # Errors
+    /// What personality(2) says; containers may forbid it.
+    pub fn set() -> io::Result<Unrandomized> {
+        const ASK: libc::c_ulong = 0xffff_ffff;
+        // SAFETY: personality takes a plain number, and this one only asks.
+        let before = check(unsafe { libc::personality(ASK) })?;
+        // SAFETY: as above; the flag concerns programs that are started from now on.
+        check(unsafe { libc::personality((before | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong) })?;
+        Ok(Unrandomized { before, _here: PhantomData })
+    }
+}
+
+impl Drop for Unrandomized {
+    fn drop(&mut self) {
+        // SAFETY: as in `set`.
+        unsafe { libc::personality(self.before as libc::c_ulong) };
+    }
+}
+
+/// Keeps a descriptor from programs that are started.
+///
+/// # Errors
+/// What fcntl(2) says.
+pub fn hide(file: BorrowedFd<'_>) -> io::Result<()> {
+    Ok(rustix::io::fcntl_setfd(file, FdFlags::CLOEXEC)?)
+}
+
+/// While this value lives, programs that are started inherit these descriptors, and afterwards do not.
+#[derive(Debug)]
+pub struct Inherited<'f>(Vec<BorrowedFd<'f>>);
+
+impl<'f> Inherited<'f> {
+    /// Takes close-on-exec from them.
+    ///
+    /// # Errors
+    /// What fcntl(2) says.
+    pub fn of(files: impl IntoIterator<Item = BorrowedFd<'f>>) -> io::Result<Inherited<'f>> {
+        let mut inherited = Inherited(Vec::new());
+        for file in files {
+            rustix::io::fcntl_setfd(file, FdFlags::empty())?;
+            inherited.0.push(file);
+        }
+        Ok(inherited)
+    }
+}
+
+impl Drop for Inherited<'_> {
+    fn drop(&mut self) {
+        for file in &self.0 {
+            // What worked the other way round works.
+            let _ = hide(*file);
+        }
+    }
 }
 
 /// From now on this process, and every program it starts, gets no transparent huge pages.

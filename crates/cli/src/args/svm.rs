@@ -10,6 +10,15 @@ pub(crate) enum Svm {
     Run(SvmRun),
     /// Say where the time of such a run went, and what would save some of it.
     Report(SvmReportArgs),
+    /// Look after nodes of this host for a launcher on another one, which starts this.
+    #[command(
+        after_help = "`homenode svm run --hosts` starts it on each host, speaks with it over its standard input and output,
+and ends it with the run. There is nothing else to do with it.
+
+Example (what the launcher does for a host):
+  ssh -o BatchMode=yes b /usr/local/bin/homenode svm agent"
+    )]
+    Agent,
 }
 
 #[derive(Args, Debug)]
@@ -40,12 +49,14 @@ pub(crate) struct SvmReportArgs {
   homenode svm run -n 2 --threads 2 --protocol base -- ./water -p 4
   homenode svm run -n 2 --transport tcp -- ./lu -p 2
   homenode svm run -n 4 --homes round-robin --json -- ./fft -p 4
+  homenode svm run -n 4 --hosts a=10.0.0.1,b,c,d -- ./lu -p 4
 
 The program is written against homenode.h: it takes shared memory with homenode_shared_alloc, and
 threads, locks, barriers and what else threads wait with of the same header; or in PARMACS, with the
-macros of parmacs.m4. Its nodes are processes of this machine that share
+macros of parmacs.m4. Its nodes are processes that share
 nothing else; every page is copied between them. It must be linked dynamically, and be the program
-itself and no script that starts it. What it did is said on stderr (not with --quiet); the status
+itself and no script that starts it. With --hosts nodes run on other machines, too: homenode, the
+program and its libraries must be the same there, at the same paths. What it did is said on stderr (not with --quiet); the status
 is the program's, and 1 with one line on stderr if a node was lost. `homenode list svm-steps` names
 the protocols, `homenode list svm-transports` the transports.")]
 pub(crate) struct SvmRun {
@@ -58,9 +69,15 @@ pub(crate) struct SvmRun {
     /// Step of the ladder from Base to GeNIMA: base, dw, rf, dd, nil (genima is the same).
     #[arg(long, value_name = "STEP", default_value = "genima")]
     pub(crate) protocol: String,
-    /// How nodes reach each other's memory: shm copies between memories of one host, tcp has sockets alone.
-    #[arg(long, value_name = "NAME", default_value = "shm")]
-    pub(crate) transport: String,
+    /// How nodes reach each other's memory: shm copies between memories of one host, tcp has sockets alone. Default: shm, with --hosts tcp.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) transport: Option<String>,
+    /// Hosts that nodes run on, each getting as many as any other or one more; the first one is this machine.
+    #[arg(long, value_name = "HOST[=ADDRESS],...", value_delimiter = ',', value_hint = ValueHint::Hostname)]
+    pub(crate) hosts: Vec<String>,
+    /// Command that starts a program on another host, whose name takes the place of {host}.
+    #[arg(long, value_name = "COMMAND", requires = "hosts")]
+    pub(crate) agent: Option<String>,
     /// Homes of pages: with who touches them first, page by page in turn, or equal parts of the heap in a row.
     #[arg(long, value_name = "RULE", default_value = "first-touch", value_parser = ["first-touch", "round-robin", "block"])]
     pub(crate) homes: String,

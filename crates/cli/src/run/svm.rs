@@ -8,6 +8,7 @@ pub(super) fn svm(what: Svm, quiet: bool) -> Done {
     match what {
         Svm::Run(a) => run(a, quiet),
         Svm::Report(a) => report(&a),
+        Svm::Agent => homenode_svmrun::agent(),
     }
 }
 
@@ -24,6 +25,8 @@ fn run(a: SvmRun, quiet: bool) -> Done {
         threads: a.threads,
         protocol: a.protocol,
         transport: a.transport,
+        hosts: a.hosts,
+        agent: a.agent,
         homes: a.homes,
         heap_bytes: a.heap,
         page_bytes: a.page,

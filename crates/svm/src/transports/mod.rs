@@ -88,8 +88,8 @@ pub(crate) struct Opening<'n> {
 /// What nodes find each other by, made before there are several.
 #[derive(Debug, Default)]
 pub(crate) struct Meeting {
-    /// Listening sockets where the others connect, one a node.
-    pub(crate) listening: Vec<TcpListener>,
+    /// Listening sockets where the others connect, by node; of a node of another host there is none.
+    pub(crate) listening: Vec<Option<TcpListener>>,
     /// Addresses of these.
     pub(crate) addresses: Vec<SocketAddr>,
     /// What all nodes know and nobody else.
@@ -99,22 +99,43 @@ pub(crate) struct Meeting {
 /// Memory of all nodes of one host, and what they share otherwise.
 #[derive(Debug)]
 pub struct Files {
-    /// Heaps, one a node.
+    /// Heaps, one a node; only the node's own if it waits for a program of another host ([`Job::waits`](crate::job::Job::waits)).
     pub heaps: Vec<File>,
-    /// Regions, one a node.
+    /// Regions, as the heaps.
     pub regions: Vec<File>,
     /// The job's secret, if the transport needs one: [`SECRET_BYTES`](crate::job::SECRET_BYTES).
     pub secret: Option<File>,
+    /// What there is besides if nodes run on several hosts.
+    pub hosts: Option<HostFiles>,
+}
+
+/// What [`Hosts`](crate::job::Hosts) names, open.
+#[derive(Debug)]
+pub struct HostFiles {
+    /// The node.
+    pub me: NodeId,
+    /// The node's listening socket.
+    pub listening: TcpListener,
+    /// For the program's variables.
+    pub image: File,
+    /// Where a node other than the first waits.
+    pub gate: Option<File>,
+    /// Where each node listens.
+    pub peers: Vec<SocketAddr>,
 }
 
 impl Files {
     /// The heap of a node.
-    fn heap(&self, node: NodeId) -> io::Result<&File> {
-        self.heaps.get(node.index()).ok_or_else(|| io::Error::other("the node has no heap"))
+    pub(crate) fn heap(&self, node: NodeId) -> io::Result<&File> {
+        self.place(node).and_then(|at| self.heaps.get(at)).ok_or_else(|| io::Error::other("the node has no heap"))
     }
     /// The region of a node.
-    fn region(&self, node: NodeId) -> io::Result<&File> {
-        self.regions.get(node.index()).ok_or_else(|| io::Error::other("the node has no region"))
+    pub(crate) fn region(&self, node: NodeId) -> io::Result<&File> {
+        self.place(node).and_then(|at| self.regions.get(at)).ok_or_else(|| io::Error::other("the node has no region"))
+    }
+    fn place(&self, node: NodeId) -> Option<usize> {
+        let first = self.hosts.as_ref().map_or(0, |hosts| hosts.me.index());
+        node.index().checked_sub(first)
     }
 }
 
@@ -158,6 +179,13 @@ pub(crate) enum Wire {
 }
 
 impl Wire {
+    /// Whether the connection to a node is closed at its side; never over memory.
+    pub(crate) fn is_gone(&self, node: NodeId) -> bool {
+        match self {
+            Wire::Shm(_) => false,
+            Wire::Tcp(tcp) => tcp.is_gone(node),
+        }
+    }
     /// Leaves memory of other nodes, if it has any: what is done from now on reaches nobody.
     pub(crate) fn detach(&self) -> io::Result<()> {
         match self {

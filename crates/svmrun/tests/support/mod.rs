@@ -55,7 +55,7 @@ pub fn cluster(nodes: u16, threads: u16, protocol: &str) -> SvmRequest {
 
 /// The same with another transport.
 pub fn over(transport: &str, request: SvmRequest) -> SvmRequest {
-    SvmRequest { transport: transport.to_owned(), ..request }
+    SvmRequest { transport: Some(transport.to_owned()), ..request }
 }
 
 /// Whether the tests are run that take long.

@@ -125,6 +125,14 @@ impl Link {
         self.is_filled.store(false, Ordering::Release);
     }
 
+    /// Whether the peer has closed the connection. Answers that have come stay.
+    pub(super) fn is_gone(&self) -> bool {
+        match self.socket.peek(&mut [0]) {
+            Ok(bytes) => bytes == 0,
+            Err(e) => !matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted),
+        }
+    }
+
     /// Reads an answer of so many words: the number of each, and it.
     pub(super) fn answer(&self, turn: &Turn, words: usize, mut take: impl FnMut(usize, u64)) {
         self.await_turn(turn);

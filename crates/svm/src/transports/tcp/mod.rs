@@ -54,21 +54,27 @@ pub(crate) struct Tcp {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Makes the listening sockets of nodes of one host, which nobody outside it can reach.
+/// The listening sockets of nodes: those of one host, which nobody outside it can reach, are made here.
 fn meet(files: &Files) -> io::Result<Meeting> {
     let mut secret = Secret::default();
     let file = files.secret.as_ref().ok_or_else(|| io::Error::other("the job has no secret"))?;
     file.read_exact_at(&mut secret.0, 0)?;
+    if let Some(hosts) = &files.hosts {
+        let mut listening: Vec<Option<TcpListener>> = hosts.peers.iter().map(|_| None).collect();
+        listening[hosts.me.index()] = Some(hosts.listening.try_clone()?);
+        return Ok(Meeting { listening, addresses: hosts.peers.clone(), secret });
+    }
     let listen = |_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
     let listening: Vec<TcpListener> = files.regions.iter().map(listen).collect::<io::Result<_>>()?;
     let addresses = listening.iter().map(TcpListener::local_addr).collect::<io::Result<_>>()?;
-    Ok(Meeting { listening, addresses, secret })
+    Ok(Meeting { listening: listening.into_iter().map(Some).collect(), addresses, secret })
 }
 
 impl Tcp {
     fn open(opening: &Opening<'_>) -> io::Result<Tcp> {
         let (me, meeting) = (opening.me, opening.meeting);
-        let socket = meeting.listening.get(me.index()).ok_or_else(|| io::Error::other("the node does not listen"))?;
+        let socket = meeting.listening.get(me.index()).and_then(Option::as_ref);
+        let socket = socket.ok_or_else(|| io::Error::other("the node does not listen"))?;
         let secret = meeting.secret.clone();
         let listening = Listening { socket: socket.try_clone()?, me, nodes: opening.nodes, secret };
         let interface = Arc::new(Interface {
@@ -95,6 +101,10 @@ impl Tcp {
     }
     fn own(&self) -> &Memory {
         &self.interface.memory
+    }
+    /// Whether the connection to a node is closed at its side.
+    pub(super) fn is_gone(&self, node: NodeId) -> bool {
+        self.to(node).is_some_and(Link::is_gone)
     }
 }
 

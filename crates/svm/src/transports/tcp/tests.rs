@@ -74,7 +74,7 @@ fn who_does_not_know_the_secret_is_refused_on_both_sides() {
     let files = files(&layout, 2).expect("memory");
     let meeting = meet(&files).expect("a meeting");
     let listening = |node: u16, secret: Secret| {
-        let socket = meeting.listening[usize::from(node)].try_clone().expect("a socket");
+        let socket = meeting.listening[usize::from(node)].as_ref().expect("it listens").try_clone().expect("a socket");
         Listening { socket, me: NodeId(node), nodes: 2, secret }
     };
     let stop = Signal::new().expect("a descriptor");

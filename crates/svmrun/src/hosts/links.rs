@@ -1,0 +1,383 @@
+//! The launcher's side: agents are started, told what to do, and heard.
+use super::digest::{digest, library};
+use super::frame::{self, Frame, FromAgent, Of, Prepare, Start, ToAgent};
+use super::plan::Plan;
+use super::{private, sent};
+use crate::memory::{Memory, NodeEnd, region_bytes};
+use homenode_base::NodeId;
+use homenode_command::Failure;
+use homenode_svm::image::Image;
+use homenode_svm::job::{Hosts, JOB_ENV, Job};
+use homenode_svm::shared::{IMAGE, SENT, WRITTEN};
+use homenode_sys::process::{Inherited, hide};
+use homenode_sys::sparse;
+use homenode_sys::words::memory_file;
+use homenode_table::clean;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long an agent may take to answer: a connection is made, and a user's profile read.
+const ANSWER_MOST: Duration = Duration::from_secs(60);
+/// How long nodes may take to end that were told to, and their agents.
+const END_MOST: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(10);
+
+/// What is to be told to an agent.
+enum Telling {
+    Message(ToAgent),
+    /// What of a file is not zero.
+    File(u16, Of, File),
+}
+
+/// What an agent says; `None` once it has ended.
+type Heard = (usize, Option<Frame<FromAgent>>);
+
+/// An agent of a host.
+struct Agent {
+    /// Index of the host.
+    host: usize,
+    child: Child,
+    /// `None` once it has been told all.
+    tell: Option<Sender<Telling>>,
+    teller: Option<JoinHandle<()>>,
+    nodes: Vec<u16>,
+    has_gone: bool,
+}
+
+/// How far nodes on other hosts are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Processes wait for the program to create threads.
+    Waiting,
+    /// Memory is on its way.
+    Sending,
+    Running,
+}
+
+/// What ends a run, come from another host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Came {
+    /// The program ended there, with this status.
+    Exited(u8),
+    /// A node or a host was lost, or cannot take part.
+    Lost(String),
+}
+
+/// The agents of all hosts. When this value is dropped, so are they and their nodes.
+pub(crate) struct Agents {
+    plan: Plan,
+    agents: Vec<Agent>,
+    heard: Receiver<Heard>,
+    stage: Stage,
+    ended: BTreeSet<u16>,
+    program: PathBuf,
+    /// Node 0's.
+    listening: TcpListener,
+    /// For the program's variables.
+    image: File,
+}
+
+impl Agents {
+    /// Starts the agents, which prepare their nodes; the job is told where nodes listen.
+    pub(crate) fn prepare(plan: Plan, job: &mut Job, program: &Path) -> Result<Agents, Failure> {
+        let failed = |what: &str, e: io::Error| Failure::work(format!("{what}: {e}"));
+        let first = &plan.hosts[0];
+        let listening = TcpListener::bind((first.address, 0)).map_err(|e| {
+            let (name, address) = (&first.name, first.address);
+            Failure::usage(format!(
+                "--hosts: the first one must be this machine, where node 0 runs, and {name} ({address}) is not: {e}"
+            ))
+        })?;
+        let folder = std::env::current_dir().map_err(|e| failed("there is no current folder", e))?;
+        let program = folder.join(program);
+        let wanted = Prepare {
+            library: library(),
+            folder: folder.as_os_str().as_bytes().to_vec(),
+            program: program.as_os_str().as_bytes().to_vec(),
+            digest: digest(&program).map_err(|e| failed(&program.to_string_lossy(), e))?,
+            address: first.address,
+            nodes: Vec::new(),
+            bytes: [job.heap_bytes, region_bytes(job)],
+        };
+        let own = listening.local_addr().map_err(|e| failed("cannot listen", e))?;
+        let image = memory_file("homenode image", 0).and_then(|file| hide(file.as_fd()).map(|()| file));
+        let image = image.map_err(|e| failed("no memory for the program's variables", e))?;
+        let (say, heard) = channel();
+        let mut agents = Agents {
+            agents: Vec::new(),
+            heard,
+            stage: Stage::Waiting,
+            ended: BTreeSet::new(),
+            program,
+            listening,
+            image,
+            plan,
+        };
+        for host in 0..agents.plan.hosts.len() {
+            let nodes: Vec<u16> = agents.plan.hosts[host].nodes.iter().copied().filter(|node| *node > 0).collect();
+            if !nodes.is_empty() {
+                let agent = Agent::start(&agents.plan, host, nodes.clone(), say.clone())?;
+                let address = agents.plan.hosts[host].address;
+                agent.tell(Telling::Message(ToAgent::Prepare(Prepare { address, nodes, ..wanted.clone() })));
+                agents.agents.push(agent);
+            }
+        }
+        let peers = agents.addresses(own)?;
+        let (listening, image) = (agents.listening.as_raw_fd(), agents.image.as_raw_fd());
+        job.hosts = Some(Hosts { me: NodeId(0), listening, image, gate: None, peers });
+        Ok(agents)
+    }
+
+    /// Waits until all agents have said where their nodes listen; addresses by node.
+    fn addresses(&mut self, own: SocketAddr) -> Result<Vec<SocketAddr>, Failure> {
+        let since = Instant::now();
+        let mut found = std::collections::BTreeMap::from([(0, own)]);
+        for _ in 0..self.agents.len() {
+            let heard = self.heard.recv_timeout(ANSWER_MOST.saturating_sub(since.elapsed()));
+            let Ok((host, frame)) = heard else {
+                return Err(Failure::work(format!("no answer from all agents for {} s", ANSWER_MOST.as_secs())));
+            };
+            let nodes = self.agents.iter().find(|a| a.host == host).map(|a| a.nodes.clone()).unwrap_or_default();
+            match frame {
+                Some(Frame::Message(FromAgent::Listening(there))) if there.len() == nodes.len() => {
+                    found.extend(nodes.into_iter().zip(there));
+                }
+                other => return Err(Failure::work(self.failed(host, other))),
+            }
+        }
+        Ok(found.into_values().collect())
+    }
+
+    /// In words, what an agent said that ends all.
+    fn failed(&self, host: usize, said: Option<Frame<FromAgent>>) -> String {
+        let name = &self.plan.hosts[host].name;
+        match said {
+            Some(Frame::Message(FromAgent::Failed(why))) => format!("host {name}: {}", clean(&why)),
+            Some(_) => format!("host {name}: its agent says what no agent does"),
+            None => {
+                let command = self.plan.command(host, &agent_command());
+                let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+                format!("host {name}: its agent ended, which was started by: {}", clean(&words.join(" ")))
+            }
+        }
+    }
+
+    /// Lets the agents start their nodes, which wait.
+    pub(crate) fn start(&self, job: &Job, secret: Vec<u8>, command: &[OsString]) {
+        let bytes = |word: &OsString| word.as_bytes().to_vec();
+        let environment = std::env::vars_os().filter(|(name, _)| name != JOB_ENV);
+        let start = Start {
+            job: job.to_string(),
+            secret,
+            command: command.iter().map(bytes).collect(),
+            environment: environment.map(|(name, value)| (bytes(&name), bytes(&value))).collect(),
+        };
+        self.tell_all(|| ToAgent::Start(start.clone()));
+    }
+    fn tell_all(&self, message: impl Fn() -> ToAgent) {
+        self.agents.iter().for_each(|agent| agent.tell(Telling::Message(message())));
+    }
+
+    /// What node 0 inherits besides the memory, while the value lives.
+    pub(crate) fn inherited(&self) -> io::Result<Inherited<'_>> {
+        Inherited::of([self.listening.as_fd(), self.image.as_fd()])
+    }
+    /// The host that a node runs on.
+    pub(crate) fn host(&self, node: u16) -> &str {
+        &self.plan.host(node).name
+    }
+
+    /// Does what there is to do while the program, `main`, runs; what ends the run, if anything does.
+    pub(crate) fn look(&mut self, memory: &Memory, main: u32) -> Option<Came> {
+        let asked = memory.words(0).word(IMAGE).load(Ordering::Acquire) == WRITTEN;
+        if self.stage == Stage::Waiting && asked {
+            self.stage = Stage::Sending;
+            if let Err(why) = self.send(memory, main) {
+                return Some(Came::Lost(why));
+            }
+        }
+        while let Ok((host, frame)) = self.heard.try_recv() {
+            if let Some(came) = self.hear(memory, host, frame) {
+                return Some(came);
+            }
+        }
+        None
+    }
+
+    /// Sends all agents the memory of their nodes, as node 0 has left it, and the program's variables.
+    fn send(&self, memory: &Memory, main: u32) -> Result<(), String> {
+        let failed = |what: &str, e: io::Error| format!("{what}: {e}");
+        let image = Image::read(&self.image).map_err(|e| failed("cannot read the program's variables", e))?;
+        let maps =
+            fs::read_to_string(format!("/proc/{main}/maps")).map_err(|e| failed("cannot see node 0's memory", e))?;
+        if let Some(why) = private::refusal(&private::pointers(&image, &maps), &self.program) {
+            return Err(why);
+        }
+        let copied = |e| failed("cannot send memory to other hosts", e);
+        for agent in &self.agents {
+            agent.tell(Telling::File(0, Of::Image, self.image.try_clone().map_err(copied)?));
+            for &node in &agent.nodes {
+                let [heap, region] = memory.files(node);
+                agent.tell(Telling::File(node, Of::Heap, heap.try_clone().map_err(copied)?));
+                agent.tell(Telling::File(node, Of::Region, region.try_clone().map_err(copied)?));
+            }
+        }
+        self.tell_all(|| ToAgent::Go);
+        Ok(())
+    }
+
+    fn hear(&mut self, memory: &Memory, host: usize, frame: Option<Frame<FromAgent>>) -> Option<Came> {
+        let at = self.agents.iter().position(|a| a.host == host)?;
+        match frame {
+            Some(Frame::Output(bytes)) => {
+                // Where nobody reads it, it is written in vain.
+                let _ = io::stdout().write_all(&bytes).and_then(|()| io::stdout().flush());
+                None
+            }
+            Some(Frame::Data(node, Of::Region, offset, bytes)) if self.is_running(at, node) => {
+                let [_, region] = memory.files(node);
+                sent::put(region, offset, &bytes).err().map(|e| Came::Lost(format!("host {}: {e}", self.host(node))))
+            }
+            Some(Frame::Message(FromAgent::Gone)) if self.stage == Stage::Sending => {
+                self.agents[at].has_gone = true;
+                self.agents.iter().all(|a| a.has_gone).then(|| self.begin(memory).err()).flatten()
+            }
+            Some(Frame::Message(FromAgent::Ended(node))) if self.agents[at].nodes.contains(&node) => {
+                self.ended.insert(node);
+                match (self.stage, memory.end(node.into())) {
+                    (Stage::Running, NodeEnd::Told) => None,
+                    (_, NodeEnd::Exited(status)) => Some(Came::Exited(status)),
+                    _ => Some(Came::Lost(format!("node {node} on host {} was killed or crashed", self.host(node)))),
+                }
+            }
+            None if self.agents[at].nodes.iter().all(|node| self.ended.contains(node)) => None,
+            other => Some(Came::Lost(self.failed(host, other))),
+        }
+    }
+    fn is_running(&self, agent: usize, node: u16) -> bool {
+        self.stage != Stage::Waiting && self.agents[agent].nodes.contains(&node) && !self.ended.contains(&node)
+    }
+
+    /// Lets node 0 go on, as all nodes of other hosts do.
+    fn begin(&mut self, memory: &Memory) -> Result<(), Came> {
+        // What nodes count will come from them, to take the place of what was sent.
+        for &node in self.agents.iter().flat_map(|a| &a.nodes) {
+            let [_, region] = memory.files(node);
+            sparse::clear(region).map_err(|e| Came::Lost(format!("cannot clear memory: {e}")))?;
+        }
+        self.stage = Stage::Running;
+        memory.words(0).word(IMAGE).store(SENT, Ordering::Release);
+        Ok(())
+    }
+
+    /// Waits, after the program's end, for that of its nodes, and for what they counted.
+    pub(crate) fn finish(&mut self, memory: &Memory) -> Option<Came> {
+        let (since, nodes) = (Instant::now(), self.agents.iter().map(|a| a.nodes.len()).sum());
+        while self.stage == Stage::Running && self.ended.len() < nodes {
+            match self.heard.recv_timeout(END_MOST.saturating_sub(since.elapsed())) {
+                Ok((host, frame)) => {
+                    if let Some(came) = self.hear(memory, host, frame) {
+                        return Some(came);
+                    }
+                }
+                Err(_) => {
+                    let missing = self.agents.iter().flat_map(|a| &a.nodes).find(|node| !self.ended.contains(node));
+                    let missing = missing.copied().unwrap_or_default();
+                    let (host, most) = (self.host(missing), END_MOST.as_secs());
+                    return Some(Came::Lost(format!("node {missing} on host {host} did not end for {most} s")));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// The command of an agent: this program, which has the same path on all hosts.
+fn agent_command() -> [OsString; 3] {
+    let own = std::env::current_exe().map_or_else(|_| "homenode".into(), OsString::from);
+    [own, "svm".into(), "agent".into()]
+}
+
+impl Drop for Agents {
+    fn drop(&mut self) {
+        // All hear the end before one is waited for.
+        self.agents.iter_mut().for_each(|agent| agent.tell = None);
+    }
+}
+
+impl Agent {
+    fn start(plan: &Plan, host: usize, nodes: Vec<u16>, say: Sender<Heard>) -> Result<Agent, Failure> {
+        let words = plan.command(host, &agent_command());
+        let (program, arguments) = words.split_first().unwrap_or_else(|| unreachable!());
+        let mut command = Command::new(program);
+        // A group of its own: what the terminal tells the program is not for it.
+        command.args(arguments).process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let name = &plan.hosts[host].name;
+        let failed = |e| Failure::work(format!("host {name}: cannot start {}: {e}", program.to_string_lossy()));
+        let mut child = command.spawn().map_err(failed)?;
+        let (Some(input), Some(mut output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(Failure::work(format!("host {name}: its agent has no pipes")));
+        };
+        std::thread::spawn(move || {
+            while let Ok(Some(frame)) = frame::read(&mut output) {
+                if say.send((host, Some(frame))).is_err() {
+                    return;
+                }
+            }
+            let _ = say.send((host, None));
+        });
+        let (tell, told) = channel();
+        let teller = Some(std::thread::spawn(move || tell_on(input, &told)));
+        Ok(Agent { host, child, tell: Some(tell), teller, nodes, has_gone: false })
+    }
+
+    fn tell(&self, what: Telling) {
+        if let Some(tell) = &self.tell {
+            // One that is gone is heard to be.
+            let _ = tell.send(what);
+        }
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        self.tell = None;
+        let since = Instant::now();
+        while since.elapsed() < END_MOST && matches!(self.child.try_wait(), Ok(None)) {
+            std::thread::sleep(LOOK);
+        }
+        // One that is over already cannot be killed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if let Some(teller) = self.teller.take() {
+            let _ = teller.join();
+        }
+    }
+}
+
+/// Tells an agent what is to be told, until there is no more.
+fn tell_on(mut to: ChildStdin, told: &Receiver<Telling>) {
+    while let Ok(what) = told.recv() {
+        let done = match what {
+            Telling::Message(message) => frame::write(&mut to, &Frame::Message(message)),
+            Telling::File(node, of, file) => {
+                sent::frames::<ToAgent>(&file, node, of, |frame| frame::write(&mut to, &frame))
+            }
+        };
+        if done.is_err() {
+            return;
+        }
+    }
+}

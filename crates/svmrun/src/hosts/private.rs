@@ -1,0 +1,100 @@
+//! Global variables that point to memory which their process alone has: on another host there is something else, or nothing.
+use homenode_svm::image::{Image, private_areas};
+use std::path::Path;
+
+/// A variable's word that points to private memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Pointer {
+    /// Address of the word in the program's file.
+    pub(super) at: u64,
+    /// Where it points to.
+    pub(super) to: u64,
+    /// What is there.
+    pub(super) what: &'static str,
+}
+
+/// The pointers to private memory in an image, given what the system has mapped for that process, as in /proc/PID/maps.
+pub(super) fn pointers(image: &Image, maps: &str) -> Vec<Pointer> {
+    let areas = private_areas(maps, &image.modules);
+    let base = image.modules.first().map_or(0, |program| program.base);
+    let mut found = Vec::new();
+    for (range, bytes) in &image.data {
+        // A compiler aligns pointers, but a range need not begin aligned.
+        let skip = (range.start.next_multiple_of(8) - range.start) as usize;
+        let words = bytes.get(skip..).unwrap_or_default().chunks_exact(8);
+        for (at, word) in (range.start + skip as u64..).step_by(8).zip(words) {
+            let to = u64::from_le_bytes(word.try_into().unwrap_or_default());
+            if let Some((_, what)) = areas.iter().find(|(area, _)| area.contains(&to)) {
+                found.push(Pointer { at: at - base, to, what });
+            }
+        }
+    }
+    found
+}
+
+/// Why a program with such pointers cannot go on elsewhere, with the names of the variables if its file has them.
+pub(super) fn refusal(pointers: &[Pointer], program: &Path) -> Option<String> {
+    const NAMED: usize = 3;
+    let first = pointers.first()?;
+    let globals = homenode_symbols::image::resolve(program, &[], &[], None).map(|a| a.globals).unwrap_or_default();
+    let mut names: Vec<String> = Vec::new();
+    for pointer in pointers {
+        let global = globals.iter().find(|g| !g.thread_local && (g.address..g.address + g.bytes).contains(&pointer.at));
+        let name = global.map_or_else(|| format!("that at {:#x} of the program", pointer.at), |g| g.name.clone());
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let (count, shown) = (names.len(), names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", "));
+    let more = if count > NAMED { format!(" and {} more", count - NAMED) } else { String::new() };
+    let (what, verb) = if count > 1 { ("variables", "point") } else { ("variable", "points") };
+    Some(format!(
+        "the global {what} {shown}{more} {verb} to memory that node 0 alone has ({}, {:#x}), and nodes on other hosts would have nothing \
+         there: take it with homenode_shared_alloc, or set the {what} after the first homenode_create",
+        first.what, first.to
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use homenode_sys::segments::Module;
+
+    const MAPS: &str = "\
+555555554000-555555556000 r-xp 00000000 08:01 77 /home/me/lu
+555555556000-555555558000 rw-p 00002000 08:01 77 /home/me/lu
+555555559000-55555557a000 rw-p 00000000 00:00 0 [heap]
+200000000000-200040000000 ---s 00000000 00:01 8 /memfd:homenode heap 0 (deleted)
+7ffff7a00000-7ffff7a10000 rw-p 00000000 00:00 0 
+7ffff7c00000-7ffff7c02000 rw-p 00000000 08:01 99 /lib/libc.so.6
+7ffff7c02000-7ffff7c10000 rw-p 00000000 00:00 0 
+7ffffffde000-7ffffffff000 rw-p 00000000 00:00 0 [stack]
+garbage
+";
+
+    fn image(words: &[u64]) -> Image {
+        let module =
+            |base: u64, end: u64| Module { name: String::new(), base, addresses: base..end, build: Vec::new() };
+        let start = 0x5555_5555_6004u64;
+        let bytes: Vec<u8> =
+            [0; 4].into_iter().chain(words.iter().flat_map(|w| w.to_le_bytes())).chain([9; 3]).collect();
+        let data = vec![(start..start + bytes.len() as u64, bytes)];
+        Image {
+            modules: vec![module(0x5555_5555_4000, 0x5555_5555_8000), module(0x7fff_f7c0_0000, 0x7fff_f7c1_0000)],
+            data,
+        }
+    }
+
+    #[test]
+    fn what_points_to_private_memory_is_found_and_nothing_else() {
+        let harmless =
+            [0, 0x5555_5555_6010, 0x2000_0000_1000, 0x7fff_f7c0_8000, 0x5555_5555_8fff, u64::MAX, 0x7fff_f7a1_0000];
+        assert_eq!(pointers(&image(&harmless), MAPS), []);
+        let found = pointers(&image(&[1, 0x5555_5555_9000, 0x7fff_ffff_efff, 0x7fff_f7a0_0008]), MAPS);
+        let expected = [(0x2010, "its heap"), (0x2018, "its stack"), (0x2020, "its private memory")];
+        assert_eq!(found.iter().map(|p| (p.at, p.what)).collect::<Vec<_>>(), expected);
+        let why = refusal(&found, Path::new("/nowhere")).expect("a refusal");
+        assert!(why.contains("that at 0x2010 of the program, that at 0x2018") && why.contains("its heap"), "{why}");
+        assert_eq!(refusal(&[], Path::new("/nowhere")), None);
+    }
+}

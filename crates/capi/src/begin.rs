@@ -31,14 +31,14 @@ extern "C" fn begin() {
     let preloaded = std::env::var_os(PRELOAD_ENV).unwrap_or_default();
     set(JOB_ENV, None);
     set(PRELOAD_ENV, after_first(&preloaded));
+    // SAFETY: `at_exit` has the type that on_exit(3) wants, and lives as long as the process, for this library is never unloaded.
+    unsafe { on_exit(at_exit, std::ptr::null_mut()) };
     match read(&text).and_then(|(job, files)| start(job, files, Border { call, end })) {
         Err(why) => crate::give_up(&why),
         // The program runs on another host, and nothing of it but its threads here.
         Ok(Started::Node) => end_node(),
         Ok(Started::Program) => {}
     }
-    // SAFETY: `at_exit` has the type that on_exit(3) wants, and lives as long as the process, for this library is never unloaded.
-    unsafe { on_exit(at_exit, std::ptr::null_mut()) };
 }
 
 extern "C" fn at_exit(status: c_int, _: *mut c_void) {

@@ -78,7 +78,7 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
     let ended = watch::watch(main, &memory, agents, Arc::new(Real));
     let seconds = start.elapsed().as_secs_f64();
     if let Some(lost) = ended.lost {
-        return Err(Failure::work(format!("{lost}; the other nodes were ended")));
+        return Err(Failure::work(lost));
     }
     let regions = Regions::of(&job, &memory.layout, &memory.regions);
     let mut nodes = regions.nodes();

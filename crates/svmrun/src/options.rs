@@ -6,6 +6,7 @@ use homenode_hlrc::steps::{self, Step};
 use homenode_svm::job::Job;
 use homenode_svm::transports::{self, Spec, Stopped};
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// A cluster and a program.
 #[derive(Clone, Debug)]
@@ -24,6 +25,8 @@ pub struct SvmRequest {
     pub hosts: Vec<String>,
     /// Command that starts another on a host, with `{host}` in it; `None` for ssh.
     pub agent: Option<String>,
+    /// The file of `homenode` on all hosts; `None` for this program's own.
+    pub homenode: Option<PathBuf>,
     /// `first-touch`, `round-robin`, `block`.
     pub homes: String,
     /// Bytes of the heap.
@@ -44,6 +47,7 @@ impl Default for SvmRequest {
             transport: None,
             hosts: Vec::new(),
             agent: None,
+            homenode: None,
             homes: "first-touch".to_owned(),
             heap_bytes: 16 << 30,
             page_bytes: 4096,
@@ -99,7 +103,11 @@ impl SvmRequest {
         match (&self.agent, self.hosts.is_empty()) {
             (Some(_), true) => Err(Failure::usage("--agent: it starts programs on --hosts, and there are none")),
             (None, true) => Ok(None),
-            (agent, false) => Plan::new(&self.hosts, agent.as_deref().unwrap_or(AGENT), self.nodes).map(Some),
+            (agent, false) => {
+                let own = || std::env::current_exe().unwrap_or_else(|_| "homenode".into());
+                let homenode = self.homenode.clone().unwrap_or_else(own);
+                Plan::new(&self.hosts, agent.as_deref().unwrap_or(AGENT), homenode, self.nodes).map(Some)
+            }
         }
     }
     fn homes(&self) -> Result<Homes, Failure> {

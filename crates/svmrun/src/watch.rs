@@ -15,12 +15,14 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How often, if other hosts may say something.
 const LOOK_FAR: Duration = Duration::from_millis(5);
 const SIGKILL: i32 = 9;
+/// What became of a cluster that lost a node.
+const REST: &str = "the other nodes were ended";
 
 /// How it ended.
 pub(crate) struct Ended {
     /// Exit status of the program; negative = killed by that signal.
     pub(crate) status: i32,
-    /// The node that ended before its time, and what is known about it.
+    /// Why the run is none: the node that ended before its time, and what is known about it.
     pub(crate) lost: Option<String>,
 }
 
@@ -82,7 +84,10 @@ pub(crate) fn watch(main: u32, memory: &Memory, mut agents: Option<Agents>, cloc
     let late = agents.as_mut().filter(|_| is_over && came.is_none()).and_then(|agents| agents.finish(memory));
     match came.or(late) {
         Some(Came::Exited(status)) if memory.end(0) == NodeEnd::Unknown => Ended { status: status.into(), lost: None },
-        Some(Came::Lost(why)) if outcome.stopped_by.is_none() => Ended { status: 1, lost: Some(why) },
+        Some(Came::Lost(why)) if outcome.stopped_by.is_none() => {
+            Ended { status: 1, lost: Some(format!("{why}; {REST}")) }
+        }
+        Some(Came::Refused(why)) if outcome.stopped_by.is_none() => Ended { status: 1, lost: Some(why) },
         _ => ended(&nodes, &outcome, killed),
     }
 }
@@ -98,10 +103,13 @@ fn ended(nodes: &Nodes<'_>, outcome: &Outcome, killed: bool) -> Ended {
         return match nodes.memory.end(node) {
             // The program called exit in a thread of that node.
             NodeEnd::Exited(status) => Ended { status: status.into(), lost: None },
-            _ => Ended { status: 1, lost: Some(format!("node {node} (process {process}) was killed or crashed")) },
+            _ => Ended {
+                status: 1,
+                lost: Some(format!("node {node} (process {process}) was killed or crashed; {REST}")),
+            },
         };
     }
     let is_lost = status < 0 && first == NodeEnd::Unknown;
-    let how = || format!("node 0 (process {}) was killed by {}", nodes.main, signals::name(-status));
+    let how = || format!("node 0 (process {}) was killed by {}; {REST}", nodes.main, signals::name(-status));
     Ended { status, lost: is_lost.then(how) }
 }

@@ -188,7 +188,7 @@ impl Host {
             if let Some(stdout) = stdout {
                 let (number, out, event) = (node.number, out.clone(), event.clone());
                 std::thread::spawn(move || {
-                    pass_on(stdout, &out);
+                    pass_on(stdout, |bytes| say(&out, &Frame::Output(bytes.to_vec())));
                     let _ = event.send(Event::Quiet(number));
                 });
             }
@@ -271,18 +271,60 @@ impl Node {
     }
 }
 
-/// Passes a node's output on, to its end.
-fn pass_on(mut from: ChildStdout, out: &Out) {
-    let mut bytes = vec![0; SOME];
+/// Passes a node's output on, to its end: whole lines, if they are no longer than a frame.
+fn pass_on(mut from: impl Read, mut say: impl FnMut(&[u8]) -> io::Result<()>) {
+    let (mut bytes, mut filled) = (vec![0; SOME], 0);
     loop {
-        match from.read(&mut bytes) {
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) | Ok(0) => return,
-            Ok(read) => {
-                if say(out, &Frame::Output(bytes[..read].to_vec())).is_err() {
-                    return;
-                }
-            }
+        let held = filled;
+        match from.read(&mut bytes[filled..]) {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) | Ok(0) => break,
+            Ok(read) => filled += read,
+        }
+        let end = bytes[held..filled].iter().rposition(|byte| *byte == b'\n').map(|at| held + at + 1);
+        let Some(whole) = end.or_else(|| (filled == SOME).then_some(filled)) else { continue };
+        if say(&bytes[..whole]).is_err() {
+            return;
+        }
+        bytes.copy_within(whole..filled, 0);
+        filled -= whole;
+    }
+    if filled > 0 {
+        // Whoever does not hear it hears nothing more.
+        let _ = say(&bytes[..filled]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives so many bytes at a time.
+    struct Pieces<'b>(&'b [u8], usize);
+
+    impl Read for Pieces<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let some = self.1.min(self.0.len()).min(into.len());
+            into[..some].copy_from_slice(&self.0[..some]);
+            self.0 = &self.0[some..];
+            Ok(some)
+        }
+    }
+
+    #[test]
+    fn lines_are_passed_on_whole() {
+        let long = vec![b'x'; 2 * SOME + 5];
+        let text = [b"one\ntwo\n\nthree", &long[..], b"\nlast"].concat();
+        for piece in [1, 7, 4096, SOME] {
+            let mut said = Vec::new();
+            pass_on(Pieces(&text, piece), |bytes| {
+                said.push(bytes.to_vec());
+                Ok(())
+            });
+            assert_eq!(said.concat(), text);
+            let whole = said.iter().filter(|part| part.ends_with(b"\n")).count();
+            // All but pieces of the long line, and the last.
+            assert!(said.len() - whole <= 3 && said.iter().all(|part| !part.is_empty()), "{piece}: {}", said.len());
         }
     }
 }

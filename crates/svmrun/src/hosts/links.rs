@@ -71,8 +71,10 @@ enum Stage {
 pub(crate) enum Came {
     /// The program ended there, with this status.
     Exited(u8),
-    /// A node or a host was lost, or cannot take part.
+    /// A node or a host was lost.
     Lost(String),
+    /// The program cannot go on with nodes on other hosts.
+    Refused(String),
 }
 
 /// The agents of all hosts. When this value is dropped, so are they and their nodes.
@@ -167,7 +169,7 @@ impl Agents {
             Some(Frame::Message(FromAgent::Failed(why))) => format!("host {name}: {}", clean(&why)),
             Some(_) => format!("host {name}: its agent says what no agent does"),
             None => {
-                let command = self.plan.command(host, &agent_command());
+                let command = self.plan.command(host);
                 let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
                 format!("host {name}: its agent ended, which was started by: {}", clean(&words.join(" ")))
             }
@@ -205,7 +207,7 @@ impl Agents {
         if self.stage == Stage::Waiting && asked {
             self.stage = Stage::Sending;
             if let Err(why) = self.send(memory, main) {
-                return Some(Came::Lost(why));
+                return Some(Came::Refused(why));
             }
         }
         while let Ok((host, frame)) = self.heard.try_recv() {
@@ -259,12 +261,17 @@ impl Agents {
                 match (self.stage, memory.end(node.into())) {
                     (Stage::Running, NodeEnd::Told) => None,
                     (_, NodeEnd::Exited(status)) => Some(Came::Exited(status)),
-                    _ => Some(Came::Lost(format!("node {node} on host {} was killed or crashed", self.host(node)))),
+                    _ => Some(Came::Lost(self.crashed(memory, node))),
                 }
             }
             None if self.agents[at].nodes.iter().all(|node| self.ended.contains(node)) => None,
             other => Some(Came::Lost(self.failed(host, other))),
         }
+    }
+    fn crashed(&self, memory: &Memory, node: u16) -> String {
+        let process = memory.processes().find(|(n, _)| *n == usize::from(node)).map(|(_, process)| process);
+        let process = process.map_or_else(String::new, |process| format!(" (process {process})"));
+        format!("node {node}{process} on host {} was killed or crashed", self.host(node))
     }
     fn is_running(&self, agent: usize, node: u16) -> bool {
         self.stage != Stage::Waiting && self.agents[agent].nodes.contains(&node) && !self.ended.contains(&node)
@@ -304,12 +311,6 @@ impl Agents {
     }
 }
 
-/// The command of an agent: this program, which has the same path on all hosts.
-fn agent_command() -> [OsString; 3] {
-    let own = std::env::current_exe().map_or_else(|_| "homenode".into(), OsString::from);
-    [own, "svm".into(), "agent".into()]
-}
-
 impl Drop for Agents {
     fn drop(&mut self) {
         // All hear the end before one is waited for.
@@ -319,7 +320,7 @@ impl Drop for Agents {
 
 impl Agent {
     fn start(plan: &Plan, host: usize, nodes: Vec<u16>, say: Sender<Heard>) -> Result<Agent, Failure> {
-        let words = plan.command(host, &agent_command());
+        let words = plan.command(host);
         let (program, arguments) = words.split_first().unwrap_or_else(|| unreachable!());
         let mut command = Command::new(program);
         // A group of its own: what the terminal tells the program is not for it.

@@ -2,6 +2,7 @@
 use homenode_command::Failure;
 use std::ffi::OsString;
 use std::net::{IpAddr, ToSocketAddrs};
+use std::path::PathBuf;
 
 /// How an agent is started, if nothing else is said.
 pub(crate) const AGENT: &str = "ssh -o BatchMode=yes {host}";
@@ -25,11 +26,13 @@ pub(crate) struct Plan {
     pub(crate) hosts: Vec<Host>,
     /// Words that start a command on a host.
     agent: Vec<String>,
+    /// The file of homenode, the same on all hosts.
+    homenode: PathBuf,
 }
 
 impl Plan {
     /// Reads `A,B=ADDRESS,...` and shares so many nodes out, each host getting as many as any other, or one more.
-    pub(crate) fn new(hosts: &[String], agent: &str, nodes: u16) -> Result<Plan, Failure> {
+    pub(crate) fn new(hosts: &[String], agent: &str, homenode: PathBuf, nodes: u16) -> Result<Plan, Failure> {
         let agent: Vec<String> = agent.split_whitespace().map(str::to_owned).collect();
         if agent.is_empty() || !agent.iter().any(|word| word.contains(HOST)) {
             return Err(Failure::usage(format!("--agent: a command with {HOST} in it starts programs on a host")));
@@ -53,7 +56,7 @@ impl Plan {
             let why = format!("is {address}, which other hosts cannot reach; write {name}=ADDRESS");
             return Err(Failure::usage(format!("--hosts: {name} {why}")));
         }
-        Ok(Plan { hosts: planned, agent })
+        Ok(Plan { hosts: planned, agent, homenode })
     }
 
     /// The host of a node.
@@ -61,11 +64,12 @@ impl Plan {
         self.hosts.iter().find(|host| host.nodes.contains(&node)).unwrap_or(&self.hosts[0])
     }
 
-    /// The command that starts `command` on a host; on the first, itself.
-    pub(crate) fn command(&self, host: usize, command: &[OsString]) -> Vec<OsString> {
+    /// The command that starts the agent of a host; of the first, where one needs not be brought to.
+    pub(crate) fn command(&self, host: usize) -> Vec<OsString> {
         let name = &self.hosts[host].name;
-        let agent = self.agent.iter().map(|word| OsString::from(word.replace(HOST, name)));
-        agent.filter(|_| host > 0).chain(command.iter().cloned()).collect()
+        let words = self.agent.iter().map(|word| OsString::from(word.replace(HOST, name)));
+        let agent = [self.homenode.clone().into(), "svm".into(), "agent".into()];
+        words.filter(|_| host > 0).chain(agent).collect()
     }
 }
 
@@ -87,7 +91,7 @@ mod tests {
     use homenode_command::Class;
 
     fn plan(hosts: &[&str], agent: &str, nodes: u16) -> Result<Plan, Failure> {
-        Plan::new(&hosts.iter().map(|&h| h.to_owned()).collect::<Vec<_>>(), agent, nodes)
+        Plan::new(&hosts.iter().map(|&h| h.to_owned()).collect::<Vec<_>>(), agent, "/bin/homenode".into(), nodes)
     }
 
     #[test]
@@ -96,9 +100,8 @@ mod tests {
         let nodes: Vec<&[u16]> = plan.hosts.iter().map(|h| &h.nodes[..]).collect();
         assert_eq!(nodes, [&[0][..], &[1, 2], &[3, 4]]);
         assert_eq!([0, 2, 4].map(|node| plan.host(node).name.as_str()), ["a", "10.0.0.2", "c"]);
-        let command = [OsString::from("homenode"), "svm".into()];
-        assert_eq!(plan.command(2, &command), ["rsh", "-l", "me", "c", "homenode", "svm"]);
-        assert_eq!(plan.command(0, &command), command);
+        assert_eq!(plan.command(2), ["rsh", "-l", "me", "c", "/bin/homenode", "svm", "agent"]);
+        assert_eq!(plan.command(0), ["/bin/homenode", "svm", "agent"]);
     }
 
     #[test]

@@ -15,7 +15,8 @@
 
 enum { DESCRIPTORS = 256 };
 
-static const char *path;
+/* Not the argument itself, which nodes of other hosts do not have. */
+static char path[4096];
 static unsigned long *processes;
 
 /* Pages that node 0 wrote while it was alone, whoever their home is, and locks that it had. */
@@ -88,7 +89,7 @@ static void forever(void *argument) {
 int main(int argc, char **argv) {
     if (argc != 3 || !homenode_svm_threads || !homenode_svm_threads())
         return 2;
-    path = argv[2];
+    snprintf(path, sizeof path, "%s", argv[2]);
     alarm(100); /* a test that waits for ever says nothing */
     processes = homenode_shared_alloc(4096);
     closes = !strcmp(argv[1], "closed");

@@ -58,6 +58,19 @@ pub fn over(transport: &str, request: SvmRequest) -> SvmRequest {
     SvmRequest { transport: Some(transport.to_owned()), ..request }
 }
 
+/// The same on so many hosts, which are addresses of this one.
+pub fn on_hosts(hosts: usize, request: SvmRequest) -> SvmRequest {
+    let own = std::env::current_exe().expect("known");
+    let agent = own.parent().and_then(Path::parent).expect("a target folder").join("examples/agent");
+    assert!(agent.exists(), "no {}: `cargo test` without --test builds examples, too", agent.display());
+    SvmRequest {
+        hosts: (1..=hosts).map(|host| format!("127.0.0.{host}")).collect(),
+        agent: Some("env HN_HOST={host}".to_owned()),
+        homenode: Some(agent),
+        ..request
+    }
+}
+
 /// Whether the tests are run that take long.
 pub fn is_slow() -> bool {
     std::env::var_os("HOMENODE_SLOW").is_some()

@@ -1,8 +1,25 @@
 """`homenode svm run` from outside: programs of the repository on nodes, statuses, mistakes."""
+import contextlib
+import os
+import subprocess
+
 from check_bad_input import source
-from harness import check, expect, one_line
+from harness import ROOT, Skipped, check, expect, one_line
 
 STATIC = "int main(void) { return 0; }"
+PRIVATE = """
+#include <homenode.h>
+#include <stdlib.h>
+double *table, *shared;
+static void work(void *argument) { (void)argument; shared[1] = 2; }
+int main(void) {
+    table = calloc(10, sizeof *table);
+    shared = homenode_shared_alloc(4096);
+    homenode_create(work, NULL);
+    homenode_join();
+    return shared[1] + table[1] == 2 ? 0 : 1;
+}
+"""
 
 
 @check
@@ -65,3 +82,64 @@ def where_the_time_went(session):
     (folder / "half").write_bytes((folder / "base").read_bytes()[:1000])
     one_line(session.run("svm", "report", folder / "half", status=3))
     one_line(session.run("svm", "report", folder / "none", status=1))
+
+
+@contextlib.contextmanager
+def two_hosts():
+    """Two network namespaces with nothing but a link between them: their names, and their addresses."""
+    if os.geteuid() != 0:
+        raise Skipped("network namespaces are root's to make")
+    names = [f"hn{os.getpid()}{end}" for end in "ab"]
+    hosts = [(name, f"10.200.77.{number}") for number, name in enumerate(names, 1)]
+
+    def ip(*words, check=True):
+        done = subprocess.run(["ip", *words], capture_output=True, text=True)
+        if check and done.returncode:
+            raise Skipped(f"ip {' '.join(words)}: {done.stderr.strip()}")
+    try:
+        for name in names:
+            ip("netns", "add", name)
+        ip("-n", names[0], "link", "add", "up0", "type", "veth", "peer", "name", "up0", "netns", names[1])
+        for name, address in hosts:
+            ip("-n", name, "addr", "add", f"{address}/24", "dev", "up0")
+            for device in ("lo", "up0"):
+                ip("-n", name, "link", "set", device, "up")
+        yield hosts
+    finally:
+        for name in names:
+            ip("netns", "del", name, check=False)
+
+
+@check
+def programs_run_across_hosts(session):
+    """LU and water on nodes of two network namespaces; who cannot be reached, and pointers to memory of one process, are one line."""
+    built = session.build("gcc", only="lu water", hooks=False)
+    with two_hosts() as hosts:
+        inside = ["ip", "netns", "exec", hosts[0][0], session.homenode, "-q", "svm", "run", "--agent", "ip netns exec {host}"]
+        where = ",".join(f"{name}={address}" for name, address in hosts)
+
+        def run(*words, status=0):
+            done = subprocess.run([str(w) for w in (*inside, *words)], capture_output=True, text=True, timeout=120)
+            expect(done.returncode == status, f"{words}: status {done.returncode}: {done.stderr}")
+            return done
+        for name, nodes in (("lu", 2), ("water", 4)):
+            file = session.path(f"hosts-{name}.svm")
+            said = run("--hosts", where, "-n", nodes, "-o", file, "--", built / name, "-p", nodes).stdout
+            expect("verified OK" in said, said)
+            told = session.json("svm", "report", "--json", file)["run"]
+            on = [node["host"] for node in told["nodes"]]
+            expect(on == sorted(on) and set(on) == {name for name, _ in hosts} and len(on) == nodes, f"{name}: {on}")
+            print(f"  {name}, {nodes} nodes: {told['seconds']:.2f} s")
+        words = ("-n", 2, "--", built / "lu", "-p", 2)
+        said = one_line(run("--hosts", f"{hosts[1][0]}={hosts[1][1]},{hosts[0][0]}={hosts[0][1]}", *words, status=2))
+        expect("must be this machine" in said, said)
+        # The other host believes to have an address that it does not have.
+        said = one_line(run("--hosts", f"{hosts[0][0]}={hosts[0][1]},{hosts[1][0]}=10.200.77.9", *words, status=1))
+        expect("cannot listen at 10.200.77.9" in said and hosts[1][0] in said, said)
+    private = source(session, "private", PRIVATE, hooks=False, flags=["-g", "-I", str(ROOT / "include")])
+    words = ["-q", "svm", "run", "-n", "2", "--hosts", "127.0.0.1,127.0.0.2", "--agent", "env HN_HOST={host}"]
+    said = one_line(session.run(*words, "--", private, status=1))
+    expect("variable table points" in said and "homenode_shared_alloc" in said, said)
+    session.run(*words, "--private-pointers", "null", "--", private, status=0)
+    for wrong in (["--hosts", "127.0.0.1", "--transport", "shm"], ["--agent", "ssh {host}"], ["--hosts", "127.0.0.1", "--agent", "ssh"]):
+        session.run("svm", "run", "-n", "2", *wrong, "--", private, status=2)

@@ -2,7 +2,7 @@
 """Splash-3 on nodes that share no memory: built unchanged with include/parmacs.m4, and run with pthreads and on nodes.
 
     splash3_nodes.py CHECKOUT [--homenode PATH] [--only WORD,...] [--nodes 2,4] [--steps base,nil] [--threads N]
-                     [--transport shm]
+                     [--transport shm | --hosts HOST,... --agent COMMAND]
 
 CHECKOUT is a checkout of https://github.com/SakalisC/Splash-3; it is copied, not changed. m4 and make must be installed.
 Prints a row a run: seconds, and whether the result is right: the program's own check passes, and it prints what it prints with pthreads.
@@ -71,6 +71,9 @@ def main():
     parser.add_argument("--steps", default="base,nil")
     parser.add_argument("--threads", type=int, default=1, help="threads a node")
     parser.add_argument("--transport", default="shm")
+    parser.add_argument("--hosts", help="as of `homenode svm run`; 127.0.0.1,127.0.0.2 are hosts for want of others")
+    parser.add_argument("--agent", default="env HN_HOST={host}", help="default %(default)s, for addresses of this machine")
+    parser.add_argument("--private-pointers", default="refuse", choices=("refuse", "null"))
     options = parser.parse_args()
     if not (options.checkout / "codes").is_dir():
         parser.error(f"{options.checkout} is no checkout of Splash-3: it has no folder `codes`")
@@ -93,8 +96,8 @@ def main():
                 words = [a.replace("#", all_threads) for a in arguments]
                 text_of = text.replace("#", all_threads) if text else None
                 for step in options.steps.split(","):
-                    before = [homenode, "-q", "svm", "run", "-n", str(nodes), "--threads", str(options.threads), "--heap", HEAP,
-                              "--transport", options.transport]
+                    where = ["--hosts", options.hosts, "--agent", options.agent, "--private-pointers", options.private_pointers] if options.hosts else ["--transport", options.transport]
+                    before = [homenode, "-q", "svm", "run", "-n", str(nodes), "--threads", str(options.threads), "--heap", HEAP, *where]
                     try:
                         at = build(codes, place, program)
                         right, alone = result(at, [], program, words, text_of, lines)

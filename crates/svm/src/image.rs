@@ -49,11 +49,8 @@ impl Image {
         Ok(())
     }
 
-    /// Writes it to the beginning of a file.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn write(&self, file: &File) -> io::Result<()> {
+    /// The image as [`Image::parse`] reads it.
+    pub fn bytes(&self) -> Vec<u8> {
         let mut words = Vec::new();
         words.extend([MAGIC, self.modules.len() as u64, self.data.len() as u64].map(u64::to_le_bytes).concat());
         for module in &self.modules {
@@ -65,6 +62,15 @@ impl Image {
             words.extend(range.start.to_le_bytes());
             text(&mut words, bytes);
         }
+        words
+    }
+
+    /// Writes it, and before it the number of all bytes, to the beginning of a file.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write(&self, file: &File) -> io::Result<()> {
+        let words = self.bytes();
         let length = words.len() as u64 + 8;
         if file.metadata()?.len() < length {
             file.set_len(length)?;
@@ -245,8 +251,7 @@ mod tests {
     fn damaged_images_are_none() {
         let file = memory_file("image", 0).expect("a file");
         image().write(&file).expect("written");
-        let mut bytes = vec![0; file.metadata().expect("known").len() as usize - 8];
-        file.read_exact_at(&mut bytes, 8).expect("read");
+        let bytes = image().bytes();
         assert_eq!(Image::parse(&bytes), Some(image()));
         for end in 0..bytes.len() {
             assert_eq!(Image::parse(&bytes[..end]), None, "{end}");

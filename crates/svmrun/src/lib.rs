@@ -60,7 +60,7 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
         return Err(Failure::work(what));
     }
     let preload = library::preload(std::env::var_os(library::PRELOAD_ENV).as_deref())?;
-    let agents = request.plan()?.map(|plan| Agents::prepare(plan, &mut job, &program)).transpose()?;
+    let mut agents = request.plan()?.map(|plan| Agents::prepare(plan, &mut job, &program)).transpose()?;
     let mut memory = Memory::make(&mut job)?;
     let text = job.to_string();
     let environment: [(&str, &OsStr); 2] = [(JOB_ENV, OsStr::new(&text)), (library::PRELOAD_ENV, &preload)];
@@ -75,7 +75,8 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
         memory.close();
     }
     let hosts: Vec<String> = agents.iter().flat_map(|a| (0..job.nodes).map(|n| a.host(n).to_owned())).collect();
-    let ended = watch::watch(main, &memory, agents, Arc::new(Real));
+    let ended = watch::watch(main, &memory, agents.as_mut(), Arc::new(Real));
+    let note = agents.and_then(Agents::end);
     let seconds = start.elapsed().as_secs_f64();
     if let Some(lost) = ended.lost {
         return Err(Failure::work(lost));
@@ -87,6 +88,7 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
         return Err(not_loaded(request, ended.status));
     }
     let mut notes = notes(usize::from(job.nodes), nodes.len(), memory.allocated());
+    notes.extend(note);
     let mut objects = sites::named(regions.objects(), &program, &mut notes);
     match regions.forgotten() {
         0 => {}

@@ -25,6 +25,8 @@ pub struct SvmRequest {
     pub hosts: Vec<String>,
     /// Command that starts another on a host, with `{host}` in it; `None` for ssh.
     pub agent: Option<String>,
+    /// Variables that point to memory of node 0 alone, with other hosts: `refuse` the program, or make them `null` there.
+    pub private_pointers: String,
     /// The file of `homenode` on all hosts; `None` for this program's own.
     pub homenode: Option<PathBuf>,
     /// `first-touch`, `round-robin`, `block`.
@@ -47,6 +49,7 @@ impl Default for SvmRequest {
             transport: None,
             hosts: Vec::new(),
             agent: None,
+            private_pointers: "refuse".to_owned(),
             homenode: None,
             homes: "first-touch".to_owned(),
             heap_bytes: 16 << 30,
@@ -106,7 +109,15 @@ impl SvmRequest {
             (agent, false) => {
                 let own = || std::env::current_exe().unwrap_or_else(|_| "homenode".into());
                 let homenode = self.homenode.clone().unwrap_or_else(own);
-                Plan::new(&self.hosts, agent.as_deref().unwrap_or(AGENT), homenode, self.nodes).map(Some)
+                let clears = match self.private_pointers.as_str() {
+                    "refuse" => false,
+                    "null" => true,
+                    other => return Err(unknown("private-pointers", other, &["refuse", "null"])),
+                };
+                let agent = agent.as_deref().unwrap_or(AGENT);
+                let mut plan = Plan::new(&self.hosts, agent, homenode, self.nodes)?;
+                plan.clears = clears;
+                Ok(Some(plan))
             }
         }
     }

@@ -55,7 +55,7 @@ impl Supervised for Nodes<'_> {
 }
 
 /// Watches the program `main` and its nodes on other hosts to their end, and leaves nothing behind.
-pub(crate) fn watch(main: u32, memory: &Memory, mut agents: Option<Agents>, clock: Arc<dyn Clock>) -> Ended {
+pub(crate) fn watch(main: u32, memory: &Memory, mut agents: Option<&mut Agents>, clock: Arc<dyn Clock>) -> Ended {
     let nodes = Nodes { memory, main, over: RefCell::default(), lost: RefCell::default() };
     let mut supervisor = Supervisor::new(main, clock);
     // Nodes die with the program, and may be seen dead before it is: only what it survives for a moment is a node's own end.

@@ -71,6 +71,13 @@ fn variables_and_what_node_0_did_alone_are_everywhere() {
 fn pointers_to_private_memory_are_refused_by_name() {
     let why = hosts(2, 2, 1, &["pointer"]).expect_err("private").message;
     assert!(why.contains("private") && why.contains("arguments") && why.contains("homenode_shared_alloc"), "{why}");
+    let null = SvmRequest { private_pointers: "null".to_owned(), ..on_hosts(2, cluster(2, 1, "genima")) };
+    let doc = on(&null, program("hosts"), &["pointer"]).expect("it runs");
+    assert!(
+        doc.exit_status == 2 && doc.notes.iter().any(|n| n.contains("private") && n.contains("null")),
+        "{:?}",
+        doc.notes
+    );
     // On one host they are as good as ever.
     assert_eq!(on(&cluster(2, 1, "genima"), program("hosts"), &["pointer"]).expect("it runs").exit_status, 2);
     let doc = hosts(2, 2, 1, &["argument"]).expect("it ends itself");

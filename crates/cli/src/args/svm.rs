@@ -78,6 +78,9 @@ pub(crate) struct SvmRun {
     /// Command that starts a program on another host, whose name takes the place of {host}.
     #[arg(long, value_name = "COMMAND", requires = "hosts")]
     pub(crate) agent: Option<String>,
+    /// Global variables that point to memory which node 0 alone has, as of malloc: refuse the program, or make them null on other nodes.
+    #[arg(long, value_name = "WHAT", default_value = "refuse", requires = "hosts", value_parser = ["refuse", "null"])]
+    pub(crate) private_pointers: String,
     /// Homes of pages: with who touches them first, page by page in turn, or equal parts of the heap in a row.
     #[arg(long, value_name = "RULE", default_value = "first-touch", value_parser = ["first-touch", "round-robin", "block"])]
     pub(crate) homes: String,

@@ -27,6 +27,7 @@ fn run(a: SvmRun, quiet: bool) -> Done {
         transport: a.transport,
         hosts: a.hosts,
         agent: a.agent,
+        private_pointers: a.private_pointers,
         homenode: None,
         homes: a.homes,
         heap_bytes: a.heap,

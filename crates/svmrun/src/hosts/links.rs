@@ -89,6 +89,8 @@ pub(crate) struct Agents {
     listening: TcpListener,
     /// For the program's variables.
     image: File,
+    /// What a reader of the run should know.
+    note: Option<String>,
 }
 
 impl Agents {
@@ -125,6 +127,7 @@ impl Agents {
             program,
             listening,
             image,
+            note: None,
             plan,
         };
         for host in 0..agents.plan.hosts.len() {
@@ -219,12 +222,18 @@ impl Agents {
     }
 
     /// Sends all agents the memory of their nodes, as node 0 has left it, and the program's variables.
-    fn send(&self, memory: &Memory, main: u32) -> Result<(), String> {
+    fn send(&mut self, memory: &Memory, main: u32) -> Result<(), String> {
         let failed = |what: &str, e: io::Error| format!("{what}: {e}");
-        let image = Image::read(&self.image).map_err(|e| failed("cannot read the program's variables", e))?;
-        let maps =
-            fs::read_to_string(format!("/proc/{main}/maps")).map_err(|e| failed("cannot see node 0's memory", e))?;
-        if let Some(why) = private::refusal(&private::pointers(&image, &maps), &self.program) {
+        let unread = |e| failed("cannot read the program's variables", e);
+        let mut image = Image::read(&self.image).map_err(unread)?;
+        let maps = fs::read_to_string(format!("/proc/{main}/maps"));
+        let maps = maps.map_err(|e| failed("cannot see node 0's memory", e))?;
+        let pointers = private::pointers(&image, &maps);
+        if self.plan.clears {
+            self.note = private::note(&pointers, &self.program);
+            private::clear(&mut image, &pointers);
+            image.write(&self.image).map_err(unread)?;
+        } else if let Some(why) = private::refusal(&pointers, &self.program) {
             return Err(why);
         }
         let copied = |e| failed("cannot send memory to other hosts", e);
@@ -289,6 +298,10 @@ impl Agents {
         Ok(())
     }
 
+    /// Ends the agents; what a reader of the run should know.
+    pub(crate) fn end(mut self) -> Option<String> {
+        self.note.take()
+    }
     /// Waits, after the program's end, for that of its nodes, and for what they counted.
     pub(crate) fn finish(&mut self, memory: &Memory) -> Option<Came> {
         let (since, nodes) = (Instant::now(), self.agents.iter().map(|a| a.nodes.len()).sum());

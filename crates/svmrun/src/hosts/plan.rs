@@ -28,6 +28,8 @@ pub(crate) struct Plan {
     agent: Vec<String>,
     /// The file of homenode, the same on all hosts.
     homenode: PathBuf,
+    /// Whether variables that point to private memory are null on other hosts, and not refused.
+    pub(crate) clears: bool,
 }
 
 impl Plan {
@@ -56,7 +58,7 @@ impl Plan {
             let why = format!("is {address}, which other hosts cannot reach; write {name}=ADDRESS");
             return Err(Failure::usage(format!("--hosts: {name} {why}")));
         }
-        Ok(Plan { hosts: planned, agent, homenode })
+        Ok(Plan { hosts: planned, agent, homenode, clears: false })
     }
 
     /// The host of a node.

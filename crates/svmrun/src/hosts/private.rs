@@ -32,10 +32,21 @@ pub(super) fn pointers(image: &Image, maps: &str) -> Vec<Pointer> {
     found
 }
 
-/// Why a program with such pointers cannot go on elsewhere, with the names of the variables if its file has them.
-pub(super) fn refusal(pointers: &[Pointer], program: &Path) -> Option<String> {
+/// Makes these words null: who follows them elsewhere is stopped at once.
+pub(super) fn clear(image: &mut Image, pointers: &[Pointer]) {
+    let base = image.modules.first().map_or(0, |program| program.base);
+    for address in pointers.iter().map(|pointer| pointer.at + base) {
+        let found = image.data.iter_mut().find(|(range, _)| range.contains(&address));
+        if let Some((range, bytes)) = found {
+            let at = (address - range.start) as usize;
+            bytes[at..at + 8].fill(0);
+        }
+    }
+}
+
+/// The variables with such pointers, and whether there are several, with their names if the program's file has them.
+fn named(pointers: &[Pointer], program: &Path) -> (String, bool) {
     const NAMED: usize = 3;
-    let first = pointers.first()?;
     let globals = homenode_symbols::image::resolve(program, &[], &[], None).map(|a| a.globals).unwrap_or_default();
     let mut names: Vec<String> = Vec::new();
     for pointer in pointers {
@@ -47,12 +58,27 @@ pub(super) fn refusal(pointers: &[Pointer], program: &Path) -> Option<String> {
     }
     let (count, shown) = (names.len(), names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", "));
     let more = if count > NAMED { format!(" and {} more", count - NAMED) } else { String::new() };
-    let (what, verb) = if count > 1 { ("variables", "point") } else { ("variable", "points") };
+    (format!("global variable{} {shown}{more}", if count > 1 { "s" } else { "" }), count > 1)
+}
+
+/// Why a program with such pointers cannot go on elsewhere.
+pub(super) fn refusal(pointers: &[Pointer], program: &Path) -> Option<String> {
+    let first = pointers.first()?;
+    let (names, several) = named(pointers, program);
+    let (verb, them) = if several { ("point", "them") } else { ("points", "it") };
     Some(format!(
-        "the global {what} {shown}{more} {verb} to memory that node 0 alone has ({}, {:#x}), and nodes on other hosts would have nothing \
-         there: take it with homenode_shared_alloc, or set the {what} after the first homenode_create",
+        "the {names} {verb} to memory that node 0 alone has ({}, {:#x}), and nodes on other hosts would have nothing there: take that with \
+         homenode_shared_alloc, set {them} after the first homenode_create, or, if no other node follows {them}, give --private-pointers null",
         first.what, first.to
     ))
+}
+
+/// What to say of a program whose pointers were made null elsewhere.
+pub(super) fn note(pointers: &[Pointer], program: &Path) -> Option<String> {
+    pointers.first()?;
+    let (names, several) = named(pointers, program);
+    let verb = if several { "point" } else { "points" };
+    Some(format!("the {names} {verb} to memory that node 0 alone has: null on all other nodes"))
 }
 
 #[cfg(test)]
@@ -96,5 +122,17 @@ garbage
         let why = refusal(&found, Path::new("/nowhere")).expect("a refusal");
         assert!(why.contains("that at 0x2010 of the program, that at 0x2018") && why.contains("its heap"), "{why}");
         assert_eq!(refusal(&[], Path::new("/nowhere")), None);
+        assert_eq!(note(&[], Path::new("/nowhere")), None);
+    }
+
+    #[test]
+    fn pointers_made_null_leave_all_else() {
+        let words = [1, 0x5555_5555_9000, 2, 0x7fff_ffff_efff, 3];
+        let mut made = image(&words);
+        let found = pointers(&made, MAPS);
+        clear(&mut made, &found);
+        assert_eq!(made, image(&[1, 0, 2, 0, 3]));
+        let said = note(&found, Path::new("/nowhere")).expect("a note");
+        assert!(said.contains("that at 0x2010 of the program, that at 0x2020") && said.contains("null"), "{said}");
     }
 }

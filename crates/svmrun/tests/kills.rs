@@ -6,7 +6,7 @@ use homenode_base::Rng;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use support::{cluster, compile, is_slow, on, over};
+use support::{cluster, compile, is_slow, on, on_hosts, over};
 
 /// Every step of the ladder.
 const STEPS: [&str; 5] = ["base", "dw", "rf", "dd", "genima"];
@@ -67,5 +67,31 @@ fn whoever_is_killed_whenever_the_run_ends_and_leaves_nothing() {
                 assert!(doc.exit_status == 1 && said.contains("ended before it had begun"), "{kill}: {said}");
             }
         }
+    }
+}
+
+/// The same on two hosts, agents among those that are killed.
+#[test]
+fn whoever_is_killed_on_hosts_the_run_ends_and_leaves_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile("crates/svmrun/tests/c/churn.c", folder.path(), &[]).canonicalize().expect("it was built");
+    let said = folder.path().join("said");
+    let mut rng = Rng::new(6);
+    for kill in 0..if is_slow() { 200 } else { 10 } {
+        let (nodes, threads) = SHAPES[kill % 3];
+        let request = on_hosts(2, cluster(nodes, threads, STEPS[kill % 5]));
+        let agent = request.homenode.clone().expect("one").canonicalize().expect("it was built");
+        let (after, which) = (Duration::from_micros(rng.below([20_000, 80_000][kill / 2 % 2])), rng.below(5) as usize);
+        let (ended, (victim, killed)) = std::thread::scope(|scope| {
+            let victim = if kill % 4 == 3 { &agent } else { &program };
+            let killer = scope.spawn(|| kill_one(victim, after, which));
+            let ended = on(&request, &program, &[said.to_str().expect("a name")]);
+            (ended, killer.join().expect("it found one"))
+        });
+        assert!(killed.elapsed() < Duration::from_secs(5), "{kill}: {:?}", killed.elapsed());
+        assert_eq!([running(&program), running(&agent)].concat(), Vec::<u32>::new(), "{kill}");
+        let why = ended.expect_err("it never ends by itself").message;
+        assert!(why.contains("node ") || why.contains("127.0.0."), "{kill}, {victim}: {why}");
+        assert!(why.contains("killed") || why.contains("its agent ended"), "{kill}, {victim}: {why}");
     }
 }

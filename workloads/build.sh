@@ -40,8 +40,10 @@ one bfs bfs.c "$@"
 one barnes barnes.c "$@"
 one water water.c "$@"
 one water_gathered water.c "$@" -DHN_GATHERED=1
+one water_spatial water.c "$@" -DHN_SPATIAL=1
 one mp3d mp3d.c "$@"
 one raytrace raytrace.c "$@"
+one raytrace_ids raytrace.c "$@" -DHN_RAY_IDS=1
 # Programs of Bolosky's thesis.
 one e_fft thesis/e_fft.c "$@"
 one e_simp thesis/epex.c "$@"

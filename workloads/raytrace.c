@@ -2,9 +2,17 @@
  * thread builds the scene, a tree of boxes that everybody then only reads. A tile is half a cache line wide, so
  * neighbours in the queue, which different threads render at one time, share the lines of the image.
  *
+ * Compiled with HN_RAY_IDS=1 every ray, mirrored ones and those towards the light included, first takes a number of its own under
+ * one lock, as the program of SPLASH-2 does; what is better for nodes that share no memory does without.
+ *
  * A pixel depends on its place alone, so the image does not depend on the thread count. The self-check: a sample of pixels
- * is traced again without the tree, sphere by sphere; every pixel was rendered once, and the image holds what was rendered. */
+ * is traced again without the tree, sphere by sphere; every pixel was rendered once, and the image holds what was rendered; no
+ * number of a ray is missing or was given twice. */
 #include "hn_workload.h"
+
+#ifndef HN_RAY_IDS
+#define HN_RAY_IDS 0
+#endif
 
 static const struct hn_program program = {
     .summary = "Ray tracer of spheres, tiles in a shared queue.",
@@ -43,10 +51,17 @@ struct hit {
     uint32_t sphere; /* or NOTHING */
 };
 
+/* The numbers of rays. */
+struct ids {
+    hn_lock lock;
+    uint64_t next;
+};
+
 struct raytrace {
     hn_barrier barrier;
     hn_lock lock; /* of taken */
     size_t taken; /* tiles */
+    struct ids *ids; /* with HN_RAY_IDS */
     struct sphere *spheres;
     struct box *boxes;
     uint32_t *image;
@@ -54,6 +69,7 @@ struct raytrace {
     struct part {
         struct hn_verdict verdict;
         uint64_t rendered, sum; /* pixels that the thread has rendered: how many, mixed with their places */
+        uint64_t rays, numbers; /* numbers that its rays took: how many, their mixed sum */
     } parts[];
 };
 
@@ -179,6 +195,19 @@ static struct hit nearest_of_all(const struct raytrace *s, const struct ray *ray
 
 typedef struct hit finder(const struct raytrace *s, const struct ray *ray);
 
+/* Numbers that rays of the calling thread took: how many, their mixed sum. */
+static __thread uint64_t rays, numbers;
+
+/* As nearest_in_tree, for a ray that takes its number first. */
+static struct hit nearest_numbered(const struct raytrace *s, const struct ray *ray) {
+    hn_lock_acquire(&s->ids->lock);
+    uint64_t number = s->ids->next++;
+    hn_lock_release(&s->ids->lock);
+    rays++;
+    numbers += hn_mix(number);
+    return nearest_in_tree(s, ray);
+}
+
 /* Adds what a hit sphere shows of its own, times `weight`; turns the ray to where it mirrors. */
 static void shade(const struct raytrace *s, finder *find, struct hit hit, struct ray *ray, double weight, double sum[3]) {
     const struct sphere *sphere = &s->spheres[hit.sphere];
@@ -233,7 +262,7 @@ static void render_tile(struct raytrace *s, struct part *part, size_t tile) {
     for (size_t row = top; row < top + TILE && row < s->n; row++)
         for (size_t column = left; column < left + TILE && column < s->n; column++) {
             size_t place = row * s->n + column;
-            uint32_t colour = pixel(s, nearest_in_tree, row, column);
+            uint32_t colour = pixel(s, HN_RAY_IDS ? nearest_numbered : nearest_in_tree, row, column);
             s->image[place] = colour;
             part->rendered++;
             part->sum += mixed(colour, place);
@@ -279,6 +308,10 @@ static void work(unsigned t, unsigned threads, void *shared) {
     hn_phase_end("initialise");
     hn_phase_begin("render");
     render(s, part);
+    if (HN_RAY_IDS) {
+        part->rays = rays;
+        part->numbers = numbers;
+    }
     hn_barrier_wait(&s->barrier);
     hn_phase_end("render");
     if (HN_DAMAGE) {
@@ -289,6 +322,18 @@ static void work(unsigned t, unsigned threads, void *shared) {
     hn_phase_begin("verify");
     verify(s, t, threads);
     hn_phase_end("verify");
+}
+
+/* Whether the rays of all threads have the numbers that were given out, each once. */
+static bool numbered(const struct raytrace *s, unsigned threads) {
+    uint64_t all = 0, found = 0, wanted = 0;
+    for (unsigned t = 0; t < threads; t++) {
+        all += s->parts[t].rays;
+        found += s->parts[t].numbers;
+    }
+    for (uint64_t number = 0; number < s->ids->next; number++)
+        wanted += hn_mix(number);
+    return all == s->ids->next && all >= s->n * s->n && found == wanted;
 }
 
 int main(int argc, char **argv) {
@@ -302,6 +347,11 @@ int main(int argc, char **argv) {
     s->spheres = hn_shared_alloc("spheres", o.more * sizeof(struct sphere));
     s->boxes = hn_shared_alloc("boxes", 2 * o.more * sizeof(struct box));
     s->image = hn_shared_alloc("image", o.n * o.n * sizeof(uint32_t));
+    if (HN_RAY_IDS) {
+        s->ids = hn_shared_alloc("ray ids", sizeof *s->ids);
+        s->ids->next = 0;
+        hn_lock_init(&s->ids->lock);
+    }
     hn_lock_init(&s->lock);
     hn_barrier_init(&s->barrier, o.threads);
     hn_run(o.threads, work, s);
@@ -313,7 +363,10 @@ int main(int argc, char **argv) {
         rendered += s->parts[t].rendered;
         sum += s->parts[t].sum;
     }
+    ok = ok && (!HN_RAY_IDS || numbered(s, o.threads));
     int status = hn_result(&program, &o, ok && rendered == o.n * o.n && sum == checksum, checksum);
+    if (HN_RAY_IDS)
+        hn_shared_free(s->ids);
     hn_shared_free(s->image);
     hn_shared_free(s->boxes);
     hn_shared_free(s->spheres);

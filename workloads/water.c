@@ -6,13 +6,18 @@
  * softened; both fade to nothing at the cutoff, so energy is conserved. Forces and energies are added up as integers,
  * so the order does not matter and the result does not depend on the thread count.
  *
- * Compiled with HN_GATHERED=1 each thread adds up what its pairs do to a molecule before it takes that one's lock, once.
+ * Compiled with HN_GATHERED=1 each thread adds up what its pairs do to a molecule before it takes that one's lock, once. Compiled with
+ * HN_SPATIAL=1 molecules lie in cells, and only those in a cell and beside it are compared (water_cells.h); the result is the same.
  *
  * The self-check: energy at the end as in the beginning, momentum zero, molecules in one piece, every pair compared. */
 #include "hn_workload.h"
 
 #ifndef HN_GATHERED
 #define HN_GATHERED 0
+#endif
+
+#ifndef HN_SPATIAL
+#define HN_SPATIAL 0
 #endif
 
 static const struct hn_program program = {
@@ -44,13 +49,16 @@ struct molecule {
 struct water {
     hn_barrier barrier;
     struct molecule *molecules;
-    hn_lock *locks; /* one for each */
+    hn_lock *locks; /* one for each; none with HN_SPATIAL */
+    struct cell *cells; /* with HN_SPATIAL */
+    size_t along; /* cells along an edge */
     size_t n, steps;
     double box; /* edge */
     struct part {
         struct hn_verdict verdict;
         int64_t potential[2], kinetic[2]; /* in the beginning and in the end */
         uint64_t pairs;
+        uint64_t met; /* molecules found in cells, over all steps */
         double momentum[3];
     } parts[];
 };
@@ -74,7 +82,8 @@ static void make_molecules(struct water *s, size_t from, size_t to) {
                 m->speed[k][d] = i % 2 ? -speed : speed;
                 m->force[k][d] = 0;
             }
-        hn_lock_init(&s->locks[i]);
+        if (!HN_SPATIAL)
+            hn_lock_init(&s->locks[i]);
     }
 }
 
@@ -245,22 +254,28 @@ static void simulate(struct water *s, struct part *part, size_t from, size_t to)
     }
 }
 
+/* Adds molecule i to checksum and momentum; whether it is in one piece, and all before were well. */
+static bool look_at(const struct molecule *m, size_t i, bool ok, struct part *part, uint64_t *checksum) {
+    for (unsigned k = 0; k < SITES; k++)
+        for (unsigned d = 0; d < 3; d++) {
+            ok = ok && fabs(m->at[k][d] - m->at[0][d]) < 1;
+            part->momentum[d] += masses[k] * m->speed[k][d];
+            *checksum += hn_mix(hn_bits(m->at[k][d]) ^ hn_mix(hn_bits(m->speed[k][d]) ^ ((i * SITES + k) * 3 + d)));
+        }
+    return ok;
+}
+
 static void verify(struct water *s, struct part *part, size_t from, size_t to) {
     uint64_t checksum = 0;
     bool ok = true;
     part->kinetic[1] = kinetic(s, from, to);
-    for (size_t i = from; i < to; i++) {
-        const struct molecule *m = &s->molecules[i];
-        for (unsigned k = 0; k < SITES; k++)
-            for (unsigned d = 0; d < 3; d++) {
-                ok = ok && fabs(m->at[k][d] - m->at[0][d]) < 1;
-                part->momentum[d] += masses[k] * m->speed[k][d];
-                checksum += hn_mix(hn_bits(m->at[k][d]) ^ hn_mix(hn_bits(m->speed[k][d]) ^ ((i * SITES + k) * 3 + d)));
-            }
-    }
+    for (size_t i = from; i < to; i++)
+        ok = look_at(&s->molecules[i], i, ok, part, &checksum);
     part->verdict.ok = ok;
     part->verdict.checksum = checksum;
 }
+
+#include "water_cells.h"
 
 static void work(unsigned t, unsigned threads, void *shared) {
     struct water *s = shared;
@@ -270,20 +285,31 @@ static void work(unsigned t, unsigned threads, void *shared) {
     memset(part, 0, sizeof *part);
     make_molecules(s, from, to);
     hn_barrier_wait(&s->barrier);
+    struct cells mine = {0, 0, NULL, 0};
+    if (HN_SPATIAL) {
+        mine = fill_cells(s, t, threads);
+        hn_barrier_wait(&s->barrier);
+    }
     hn_phase_end("initialise");
     hn_phase_begin("simulate");
-    simulate(s, part, from, to);
+    if (HN_SPATIAL)
+        simulate_cells(s, part, &mine);
+    else
+        simulate(s, part, from, to);
     hn_phase_end("simulate");
     if (HN_DAMAGE && t == 0)
         s->molecules[0].speed[1][2] += 0.1;
     hn_phase_begin("verify");
-    verify(s, part, from, to);
+    if (HN_SPATIAL)
+        verify_cells(s, part, &mine);
+    else
+        verify(s, part, from, to);
     hn_phase_end("verify");
 }
 
 static bool conserved(const struct water *s, unsigned threads) {
     int64_t energy[2] = {0, 0}, moving = 0;
-    uint64_t pairs = 0;
+    uint64_t pairs = 0, met = 0;
     double momentum[3] = {0, 0, 0};
     for (unsigned t = 0; t < threads; t++) {
         const struct part *p = &s->parts[t];
@@ -291,11 +317,13 @@ static bool conserved(const struct water *s, unsigned threads) {
         energy[1] += p->kinetic[1] + p->potential[1];
         moving += p->kinetic[0];
         pairs += p->pairs;
+        met += p->met;
         for (unsigned d = 0; d < 3; d++)
             momentum[d] += p->momentum[d];
     }
     double change = (double)(energy[1] - energy[0]) / (double)moving;
-    return sqrt(length2(momentum)) < 1e-9 && fabs(change) < 1e-4 && pairs == s->n * (s->n - 1) / 2 * (s->steps + 1);
+    bool all = HN_SPATIAL ? met == s->n * (s->steps + 1) : pairs == s->n * (s->n - 1) / 2 * (s->steps + 1);
+    return sqrt(length2(momentum)) < 1e-9 && fabs(change) < 1e-4 && all;
 }
 
 int main(int argc, char **argv) {
@@ -310,13 +338,21 @@ int main(int argc, char **argv) {
     s->steps = o.more;
     s->box = SPACING * (double)side;
     s->molecules = hn_shared_alloc("molecules", o.n * sizeof(struct molecule));
-    s->locks = hn_shared_alloc("locks", o.n * sizeof(hn_lock));
+    if (HN_SPATIAL) {
+        s->along = cells_along(s->box);
+        s->cells = hn_shared_alloc("cells", cells_of(s) * sizeof(struct cell));
+    } else {
+        s->locks = hn_shared_alloc("locks", o.n * sizeof(hn_lock));
+    }
     hn_barrier_init(&s->barrier, o.threads);
     hn_run(o.threads, work, s);
     uint64_t checksum;
     bool ok = hn_verdicts(&s->parts[0].verdict, sizeof s->parts[0], o.threads, &checksum);
     int status = hn_result(&program, &o, ok && conserved(s, o.threads), checksum);
-    hn_shared_free(s->locks);
+    if (HN_SPATIAL)
+        hn_shared_free(s->cells);
+    else
+        hn_shared_free(s->locks);
     hn_shared_free(s->molecules);
     hn_shared_free(s);
     return status;

@@ -4,7 +4,8 @@ import os
 import subprocess
 
 from check_bad_input import source
-from harness import ROOT, Skipped, check, expect, one_line
+from check_workloads import result
+from harness import ROOT, WORKLOADS, Skipped, check, expect, line_of, one_line
 
 STATIC = "int main(void) { return 0; }"
 PRIVATE = """
@@ -143,3 +144,89 @@ def programs_run_across_hosts(session):
     session.run(*words, "--private-pointers", "null", "--", private, status=0)
     for wrong in (["--hosts", "127.0.0.1", "--transport", "shm"], ["--agent", "ssh {host}"], ["--hosts", "127.0.0.1", "--agent", "ssh"]):
         session.run("svm", "run", "-n", "2", *wrong, "--", private, status=2)
+def beside(session, worse, better):
+    """The report of a program's run on two nodes beside that of a better one, which prints the same result; and its text."""
+    built = session.build("gcc", only=f"{worse.name} {better.name}", hooks=False)
+    folder = session.path(f"beside-{worse.name}")
+    folder.mkdir()
+    for program in (worse, better):
+        session.run("-q", "svm", "run", "-n", "2", "-o", folder / program.name, "--", built / program.name, *program.words)
+    files = (folder / worse.name, "--compare", folder / better.name)
+    return session.json("svm", "report", "--json", *files), session.run("svm", "report", *files).stdout
+
+
+class Program:
+    """A workload with its arguments, but for the number of threads: those of two nodes."""
+
+    def __init__(self, name, *arguments):
+        self.name, self.words = name, (*arguments, "-p", "2")
+
+
+def locks_taken(run):
+    """Times that locks were taken, by the place that took the memory they lie in."""
+    sites = [o["site"].split(",")[0] for o in run["objects"]]
+    return {sites[g["object"]]: g for g in run["lock_groups"] if g["taken"]}
+
+
+@check
+def the_lock_of_ray_ids_is_named(session):
+    """The ray tracer whose rays take their numbers under a lock, and the one without: the lock, each ray, and what it took."""
+    said, text = beside(session, Program("raytrace_ids"), Program("raytrace"))
+    place = f"raytrace.c:{line_of(WORKLOADS / 'raytrace.c', 'hn_shared_alloc.*.ray ids.,')}"
+    group = locks_taken(said["run"])[place]
+    expect(group["locks"] == 1 and group["taken"] > 80 * 80, f"each ray takes it, at least one a pixel: {group}")
+    expect(0 < group["remote"] <= group["taken"] and group["seconds"] > 0, f"{group}")
+    advice = [a for a in said["advice"] if a["about"] == "lock"]
+    expect(advice and place in advice[0]["text"] and f"taken {group['taken']} times" in advice[0]["text"], f"{said['advice']}")
+    expect(abs(advice[0]["seconds"] - group["seconds"] / 2) < 1e-6, f"half of the lock's seconds a thread: {advice[0]}, {group}")
+    expect(place not in locks_taken(said["compared"]["run"]), "the better one has no such lock")
+    expect(said["mean"]["lock"] > said["compared"]["mean"]["lock"], "it waits less for locks")
+    expect(any(line.startswith("lock, s a thread") for line in text.splitlines()), text)
+    print(f"  the lock {group['seconds'] / 2:.3f} s a thread of {said['mean']['seconds']:.3f}, without it "
+          f"{said['compared']['mean']['seconds']:.3f} (measured)")
+
+
+@check
+def cells_take_fewer_locks(session):
+    """Water with its molecules in cells, beside every pair under locks: the locks of molecules are gone, those of cells are few."""
+    long = ("-n", "343", "-i", "40")
+    said, _ = beside(session, Program("water", *long), Program("water_spatial", *long))
+    taken = [sum(g["taken"] for g in locks_taken(run).values()) for run in (said["run"], said["compared"]["run"])]
+    expect(taken[0] > 343 * 41 and taken[1] < taken[0] / 100, f"{taken} locks taken")
+    place = f"water.c:{line_of(WORKLOADS / 'water.c', 'hn_shared_alloc.*.locks.,')}"
+    expect(any(a["about"] == "lock" and place in a["text"] for a in said["advice"]), f"{place}: {said['advice']}")
+    fetched = [sum(sum(o["traffic"]["fetches"]) for o in run["objects"]) for run in (said["run"], said["compared"]["run"])]
+    expect(fetched[1] < fetched[0], f"{fetched} pages fetched")
+    print(f"  locks taken {taken}, pages fetched {fetched}, seconds a thread {said['mean']['seconds']:.3f} and "
+          f"{said['compared']['mean']['seconds']:.3f} (measured)")
+
+
+@check
+def variants_agree_on_nodes(session):
+    """Water in three variants and the ray tracer in two print one result each: with pthreads and on 1, 2 and 4 nodes, base and nil."""
+    built = session.build("gcc", only="water water_gathered water_spatial raytrace raytrace_ids", hooks=False)
+    for names, words in ((("water", "water_gathered", "water_spatial"), ("-n", "125", "-i", "10")), (("raytrace", "raytrace_ids"), ("-n", "40"))):
+        sums = set()
+        for name in names:
+            for threads in ("1", "2", "4"):
+                sums.add(result(built / name, "-p", threads, *words))
+                for step in ("base", "nil"):
+                    under = (session.homenode, "-q", "svm", "run", "-n", threads, "--protocol", step, "--")
+                    sums.add(result(built / name, "-p", threads, *words, under=under))
+        expect(len(sums) == 1, f"{names}: {sums}")
+
+
+@check
+def molecules_change_cells_on_nodes(session):
+    """Water in cells, long enough for molecules to go to other threads' cells: as with every pair compared, and cells' locks were taken."""
+    built = session.build("gcc", only="water water_spatial", hooks=False)
+    words = ("-n", "343", "-i", "300")
+    wanted = result(built / "water", "-p", "2", *words)
+    for nodes in ("2", "4"):
+        kept = session.path(f"cells-{nodes}")
+        under = (session.homenode, "-q", "svm", "run", "-n", nodes, "-o", kept, "--")
+        found = result(built / "water_spatial", "-p", nodes, *words, under=under)
+        expect(found == wanted, f"{nodes} nodes: {found}, not {wanted}")
+        taken = sum(g["taken"] for g in locks_taken(session.json("svm", "report", "--json", kept)["run"]).values())
+        expect(taken > 0, f"{nodes} nodes: no molecule changed its cell")
+        print(f"  {nodes} nodes: {taken} molecules changed their cells")

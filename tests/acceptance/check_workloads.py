@@ -101,6 +101,9 @@ def other_sizes(session):
         expect(len(sums) == 1, f"{n} keys: {sums}")
     sums = {result(folder / name, "-n", "9", "-p", "16") for name in ("sor", "sor_cols")}
     expect(len(sums) == 1, f"by rows and by columns: {sums}")
+    for words in (("-n", "27"), ("-n", "64"), ("-n", "125"), ("-n", "343", "-i", "300")):  # in the last molecules change cells
+        sums = {result(folder / name, *words, "-p", "16") for name in ("water", "water_gathered", "water_spatial")}
+        expect(len(sums) == 1, f"water, {shown(words)}: {sums}")
     for n in ("1", "2", "9", "1000"):
         sums = {result(folder / name, "-n", n, "-p", "16") for name in ("bsort", "kmerge", "p_qsort", "msort")}
         expect(len(sums) == 1, f"{n} keys: {sums}")
@@ -109,8 +112,8 @@ def other_sizes(session):
     for name in ("p_qsort", "p_matmult", "p_gauss", "cholesky", "chip", "m_fft", "m_simple", "m_weather", "m_speech"):
         sums = {result(folder / name, "-r", seed, "-p", "5") for seed in ("1", "2", "3")}
         expect(len(sums) == 1, f"{name}: who does what changes no result: {sums}")
-    small = {"fft": "16", "gauss": "2", "matmult": "1", "em3d": "16", "bfs": "2", "water": "27", "mp3d": "64",
-             "raytrace": "1", "barnes": "512", "e_fft": "4", "e_simp": "3", "e_hyd": "3", "e_nasa": "3", "gauss_bands": "2",
+    small = {"fft": "16", "gauss": "2", "matmult": "1", "em3d": "16", "bfs": "2", "water": "27", "water_spatial": "27", "mp3d": "64",
+             "raytrace": "1", "raytrace_ids": "1", "barnes": "512", "e_fft": "4", "e_simp": "3", "e_hyd": "3", "e_nasa": "3", "gauss_bands": "2",
              "sorbyr": "3", "sorbyc": "3", "matmult_timed": "1", "plytrace": "20", "cholesky": "2", "p_gauss": "2",
              "p_matmult": "1", "p_life": "3", "m_fft": "4", "m_simple": "4", "m_weather": "4", "m_speech": "4"}
     for name, n in small.items():

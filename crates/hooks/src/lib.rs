@@ -14,7 +14,7 @@
 //! signal handler or forked child of the program could need.
 //!
 //! Reading order: `c/core/runtime.h`, `c/tsan/entry.c` (fast path), `c/core/slow.c` (once per batch), `thread.c`, `event.c` and
-//! `order.c` there, `c/tsan/atomic.c`, `spin.c`, `sync.c`, `wait.c` and `signal.c` there, `c/core/affinity.c`,
+//! `order.c` there, `c/tsan/atomic.c`, `spin.c`, `sync.c`, `wait.c`, `signal.c` and `svm.c` there, `c/core/affinity.c`,
 //! `c/core/fork.c`; then [`toolchain`], [`compile`], [`plain`], [`install`].
 //! The agent: `c/agent/agent.h`, `init.c`, `alloc.c`, `obtained.c`, `unwind.c`, `modules.c`; `table.c`,
 //! `plan.c`, `place.c`, `result.c`; sampling by protection: `protect.h` and what it lists.

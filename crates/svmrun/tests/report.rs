@@ -2,10 +2,10 @@
 mod support;
 
 use homenode_command::Class;
-use homenode_svmrun::{About, SvmReport, report};
+use homenode_svmrun::{About, SvmDoc, SvmReport, report};
 use std::fs;
 use std::path::{Path, PathBuf};
-use support::{cluster, compile, on};
+use support::{cluster, compile, compile_recorded, on};
 
 /// Runs a way of `crates/svmrun/tests/c/placed.c` and reports on it; `compare`: beside another way. What was counted is what happened; how long it took is not
 /// this test's to say, so every thread gets these seconds: computing, for data (a fourth of it for diffs), for locks, at barriers.
@@ -87,6 +87,36 @@ fn a_program_that_shares_nothing_has_no_advice() {
     assert!(said.without_advice.expect("it says so").contains("nothing stands out"));
     let said = reported("alone", None, [0.001, 0.002, 0.0, 0.0]);
     assert!(said.without_advice.expect("it says so").contains("cannot tell"));
+}
+
+/// Phases with the times that threads entered them, and places that took memory with its bytes.
+fn named(doc: &SvmDoc) -> (Vec<(&str, u64, usize)>, Vec<(&str, u64)>) {
+    let mut phases: Vec<_> = doc.phases.iter().map(|p| (p.name.as_str(), p.entered, p.threads.len())).collect();
+    phases.sort_unstable();
+    (phases, doc.objects.iter().map(|o| (o.site.as_str(), o.bytes)).collect())
+}
+
+#[test]
+fn programs_that_record_themselves_have_the_same_phases_and_places() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let programs: [(&str, &[&str], [&str; 2]); 2] = [
+        ("crates/svmrun/tests/c/placed.c", &["locked"], ["touch", "work"]),
+        ("workloads/radix.c", &["-p", "2"], ["initialise", "sort"]),
+    ];
+    for (source, arguments, phases) in programs {
+        let run = |program: &Path| on(&cluster(2, 1, "genima"), program, arguments).expect("it runs");
+        let plain = run(&compile(source, folder.path(), &["-g"]));
+        let file = Path::new(source).file_name().and_then(|f| f.to_str()).expect("a name");
+        let (found, places) = named(&plain);
+        for phase in phases {
+            assert!(found.iter().any(|(name, ..)| *name == phase), "{source}: {found:?}");
+        }
+        assert!(!places.is_empty() && places.iter().all(|(site, _)| site.contains(file)), "{source}: {places:?}");
+        for compiler in ["gcc", "clang"] {
+            let recorded = run(&compile_recorded(compiler, source, folder.path()));
+            assert_eq!(named(&recorded), named(&plain), "{source}, {compiler}");
+        }
+    }
 }
 
 #[test]

@@ -12,8 +12,13 @@ fn shapes() -> Vec<(&'static str, u16, u16)> {
 }
 
 fn verifies(name: &str) {
+    verifies_as(name, &[]);
+}
+
+/// A workload compiled with these flags, which choose a variant.
+fn verifies_as(name: &str, flags: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder");
-    let program = compile(&format!("workloads/{name}.c"), folder.path(), &[]);
+    let program = compile(&format!("workloads/{name}.c"), folder.path(), flags);
     let steps: &[&str] = if is_slow() { &["base", "dw", "rf", "dd", "genima"] } else { &["base", "genima"] };
     for step in steps {
         for (transport, nodes, threads) in shapes() {
@@ -51,4 +56,19 @@ fn fft() {
 #[test]
 fn water() {
     verifies("water");
+}
+
+#[test]
+fn water_in_cells() {
+    verifies_as("water", &["-DHN_SPATIAL=1"]);
+}
+
+#[test]
+fn raytrace() {
+    verifies("raytrace");
+}
+
+#[test]
+fn raytrace_with_ids() {
+    verifies_as("raytrace", &["-DHN_RAY_IDS=1"]);
 }

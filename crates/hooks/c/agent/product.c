@@ -30,6 +30,14 @@ void hnrt_at_process_end(void) {
     hnag_result_write();
 }
 
+void hnrt_at_phase_begin(const char *name) {
+    (void)name;
+}
+
+void hnrt_at_phase_end(const char *name) {
+    (void)name;
+}
+
 bool hnrt_placed_by_us(const struct hn_thread *t) {
     return t->own.pinned;
 }

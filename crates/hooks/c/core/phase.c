@@ -42,9 +42,11 @@ EXPORT void homenode_phase_begin(const char *name) {
         hnrt_event_text(t, HN_EVENT_PHASE_BEGIN, 0, 0, name);
     if (is_region(name))
         change(t, 1);
+    hnrt_at_phase_begin(name);
 }
 
 EXPORT void homenode_phase_end(const char *name) {
+    hnrt_at_phase_end(name);
     struct hn_thread *t = hnrt_self ? hnrt_self : hnrt_thread_attach();
     if (is_region(name))
         change(t, UINT32_MAX);

@@ -133,6 +133,8 @@ void hnrt_at_attach(struct hn_thread *first);  /* the initial thread is known, a
 void hnrt_at_batch(struct hn_thread *t);       /* before a batch is begun */
 void hnrt_at_thread_end(struct hn_thread *t);  /* before its last events */
 void hnrt_at_process_end(void);
+void hnrt_at_phase_begin(const char *name);    /* after it was logged */
+void hnrt_at_phase_end(const char *name);      /* before it is logged */
 bool hnrt_placed_by_us(const struct hn_thread *t); /* where it runs is not the program's wish */
 void hnrt_at_fork(void);
 void hnrt_at_forked(void);                     /* in parent and child */
@@ -326,6 +328,7 @@ void hnrt_modules_scan(struct hn_thread *t);
 void hnrt_modules_forget(void);
 void hnrt_phase_init(void);
 bool hnrt_roi_open(void);
+bool hnrt_in_svm(void); /* of the hooks alone: whether the program runs on nodes that share memory by a library */
 void hnrt_fork_init(void);
 void hnrt_exit_init(void);
 void hnrt_process_end(void);

@@ -274,18 +274,12 @@ static size_t whole_pages(size_t bytes) {
     return (bytes + 4095) & ~(size_t)4095;
 }
 
-/* Under `homenode svm run` memory is shared by the library that it preloads, which stands behind the program's own functions:
- * a mapping of ours would be shared by the processes of one host, and be no part of the shared heap. */
-static bool in_svm(void) {
-    if (!REAL(mmap) || !hnrt_real.homenode_svm_threads)
-        return false;
-    return hnrt_real.homenode_svm_threads() > 0 && hnrt_real.homenode_shared_alloc && hnrt_real.homenode_shared_free;
-}
-
 EXPORT void *homenode_shared_alloc(size_t bytes) {
     size_t whole = whole_pages(bytes);
-    if (in_svm())
-        return obtained(hnrt_real.homenode_shared_alloc(bytes), bytes, SOURCE_SHARED, CALLER());
+    if (hnrt_in_svm()) {
+        uintptr_t returns_to = (uintptr_t)__builtin_return_address(0);
+        return obtained(hnrt_real.homenode_shared_alloc_for(bytes, returns_to), bytes, SOURCE_SHARED, CALLER());
+    }
     if (!bytes || whole < bytes)
         return NULL;
     void *p = REAL(mmap)(NULL, whole, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -299,7 +293,7 @@ EXPORT void homenode_shared_free(void *p, size_t bytes) {
     if (!p)
         return;
     giving_back(p);
-    if (in_svm()) {
+    if (hnrt_in_svm()) {
         hnrt_real.homenode_shared_free(p, bytes);
         return;
     }

@@ -144,6 +144,8 @@ def programs_run_across_hosts(session):
     session.run(*words, "--private-pointers", "null", "--", private, status=0)
     for wrong in (["--hosts", "127.0.0.1", "--transport", "shm"], ["--agent", "ssh {host}"], ["--hosts", "127.0.0.1", "--agent", "ssh"]):
         session.run("svm", "run", "-n", "2", *wrong, "--", private, status=2)
+
+
 def beside(session, worse, better):
     """The report of a program's run on two nodes beside that of a better one, which prints the same result; and its text."""
     built = session.build("gcc", only=f"{worse.name} {better.name}", hooks=False)

@@ -1,5 +1,6 @@
 //! Before `main`: the launcher's job is read and the process made a node; after it, the other nodes are told.
 use crate::functions::end_node;
+use crate::recorded;
 use homenode_svm::job::{Hosts, JOB_ENV, Job};
 use homenode_svm::transports::{Files, HostFiles};
 use homenode_svm::{Border, Started, Trouble, exited, start};
@@ -102,12 +103,19 @@ fn call(start: u64, argument: u64) {
     // SAFETY: `start` is what homenode_create was given by the program in this process or in the one it was forked from, so the same
     // function is there; its type is that of the declaration.
     let start = unsafe { std::mem::transmute::<usize, extern "C" fn(*mut c_void)>(start as usize) };
-    start(std::ptr::without_provenance_mut(argument as usize));
+    recorded::in_thread(|| start(std::ptr::without_provenance_mut(argument as usize)));
 }
 
 fn end() -> ! {
     // SAFETY: _exit ends the process, also out of handlers of signals.
     unsafe { libc::_exit(1) }
+}
+
+/// The address of a function wherever it is, the program's own first; null if there is none. The name ends with 0.
+pub(crate) fn in_program(name: &'static str) -> *mut c_void {
+    debug_assert!(name.ends_with('\0'));
+    // SAFETY: a pseudo handle and a text that ends with 0.
+    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr().cast()) }
 }
 
 /// The address of a function further behind in the order of libraries, for calls that are passed on. The name ends with 0; nothing is

@@ -1,4 +1,5 @@
 //! The functions that `include/homenode.h` declares.
+use crate::recorded::{Sync, acquired, at_barrier, creates, declare_heap, joined, releases};
 use crate::{give_up, site};
 use homenode_svm::threads::Returned;
 use homenode_svm::{begin_phase, end_phase, say};
@@ -20,6 +21,7 @@ pub(crate) extern "C" fn homenode_shared_alloc(bytes: usize) -> *mut c_void {
 /// address that the program's own call returns to, which says who asks.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn homenode_shared_alloc_for(bytes: usize, returns_to: usize) -> *mut c_void {
+    declare_heap();
     match heap::take(bytes as u64, site::in_program(returns_to)) {
         Ok(piece) => {
             let memory = std::ptr::with_exposed_provenance_mut::<c_void>(piece.address as usize);
@@ -51,6 +53,7 @@ pub(crate) extern "C" fn homenode_create(start: Option<extern "C" fn(*mut c_void
     let start = start.map_or(0, |start| start as usize as u64);
     // What stdio still holds would be written by each node: the first call makes them.
     flush();
+    creates();
     match threads::create(start, argument.expose_provenance() as u64) {
         Ok(Returned::Creator) => {}
         Ok(Returned::Node) => end_node(),
@@ -62,24 +65,28 @@ pub(crate) extern "C" fn homenode_create(start: Option<extern "C" fn(*mut c_void
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn homenode_join() {
     threads::join().unwrap_or_else(|why| give_up(&why));
+    joined();
 }
 
 /// Takes the lock of this name.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn homenode_lock(name: *mut c_void) {
     locks::acquire(name.addr() as u64).unwrap_or_else(|why| give_up(&why));
+    acquired(name.addr() as u64, Sync::Lock);
 }
 
 /// Gives the lock of this name back.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn homenode_unlock(name: *mut c_void) {
+    releases(name.addr() as u64, Sync::Lock);
     locks::release(name.addr() as u64).unwrap_or_else(|why| give_up(&why));
 }
 
 /// Waits at the barrier of this name until `threads` threads have come.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn homenode_barrier(name: *mut c_void, threads: c_uint) {
-    locks::wait(name.addr() as u64, threads).unwrap_or_else(|why| give_up(&why));
+    let wait = || locks::wait(name.addr() as u64, threads);
+    at_barrier(name.addr() as u64, wait).unwrap_or_else(|why| give_up(&why));
 }
 
 /// A phase of this name begins in the calling thread.

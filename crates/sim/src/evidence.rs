@@ -276,7 +276,8 @@ const WRITABLE: u32 = 2;
 
 fn shared_memory(manifest: &Manifest, events: &Events) -> Option<Gap> {
     let shared = |e: &Event| match e.kind {
-        EventKind::Map { prot, flags, .. } => flags & SHARED != 0 && prot & WRITABLE != 0,
+        // One that says from which byte of which file it begins is known to be the same memory as others of that file.
+        EventKind::Map { prot, flags, offset: None, .. } => flags & SHARED != 0 && prot & WRITABLE != 0,
         _ => false,
     };
     let found = events.iter().any(|e| shared(&e));

@@ -31,6 +31,13 @@ pub fn range() -> Range<u64> {
     node().map_or(0..0, |node| ADDRESS..ADDRESS + node.job.heap_bytes)
 }
 
+/// A number by which nodes of one host tell this cluster's heap from those of others; 0 without shared virtual memory. For one that was
+/// not forked from the first node it is the same if the job names peers.
+pub fn job() -> u64 {
+    let port = |node: &Node| node.job.hosts.as_ref().and_then(|h| h.peers.first()).map(|peer| peer.port().into());
+    node().map_or(0, |node| port(node).unwrap_or_else(|| std::process::id().into()))
+}
+
 /// Takes a piece of at least so many bytes. `site`: who asks, as an offset in the program's file; 0 if that is not known.
 ///
 /// # Errors

@@ -288,10 +288,14 @@ void hnrt_lock_word(const volatile void *lock, unsigned code, enum hn_op op, uin
 void hnrt_unlocking(const volatile void *lock, unsigned code, enum hn_op op, uint64_t sync, uintptr_t pc);
 extern char hnrt_unannounced; /* object that orders the creation of threads whose first reference we wait for */
 
+uint64_t hnrt_barrier_arrival(const void *name, unsigned here, unsigned all);
+
 /* ---- shared memory (shared.c) ------------------------------------------------------------------------------------ */
 
 /* The device of segments of System V, whose numbers are their inodes: no file has it. */
 #define HN_DEVICE_SEGMENT UINT64_MAX
+/* The heap of a job of shared virtual memory, which is one memory, although each node has a copy: its "device". */
+#define HN_DEVICE_SVM (UINT64_MAX - 1)
 
 /* Which memory a shared mapping is of: the file, 0 and 0 if there is none, and the byte of it at which it begins. */
 struct hn_shared {
@@ -329,6 +333,7 @@ void hnrt_modules_forget(void);
 void hnrt_phase_init(void);
 bool hnrt_roi_open(void);
 bool hnrt_in_svm(void); /* of the hooks alone: whether the program runs on nodes that share memory by a library */
+bool hnrt_by_svm(uintptr_t pc);
 void hnrt_fork_init(void);
 void hnrt_exit_init(void);
 void hnrt_process_end(void);

@@ -202,6 +202,8 @@ HN_OPERATORS_NEW(OPERATOR_NEW)
 /* ---- mappings ---------------------------------------------------------------------------------------------------- */
 
 static void *mapped(void *p, size_t bytes, int prot, int flags, int fd, off_t offset, uintptr_t pc) {
+    if (hnrt_by_svm(pc))
+        return p;
     struct hn_thread *t = p != MAP_FAILED ? hnrt_recording() : NULL;
     if (p != MAP_FAILED)
         hnrt_mapped(t, p, bytes, prot, flags, fd, (uint64_t)offset);
@@ -210,7 +212,9 @@ static void *mapped(void *p, size_t bytes, int prot, int flags, int fd, off_t of
     return p;
 }
 
-static void unmapping(void *p, size_t bytes) {
+static void unmapping(void *p, size_t bytes, uintptr_t pc) {
+    if (hnrt_by_svm(pc))
+        return;
     hnrt_shared_gone(p, bytes);
     struct hn_thread *t = hnrt_recording();
     if (t)
@@ -228,7 +232,7 @@ INTERPOSE void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off_
 }
 
 INTERPOSE int munmap(void *p, size_t bytes) {
-    unmapping(p, bytes);
+    unmapping(p, bytes, CALLER());
     return REAL(munmap)(p, bytes);
 }
 
@@ -240,7 +244,7 @@ INTERPOSE void *mremap(void *p, size_t old_bytes, size_t bytes, int flags, ...) 
     va_end(more);
     struct hn_shared of;
     bool shared = hnrt_shared_at(p, &of);
-    unmapping(p, old_bytes);
+    unmapping(p, old_bytes, CALLER());
     void *q = REAL(mremap)(p, old_bytes, bytes, flags, at);
     bool moved = q != MAP_FAILED;
     void *now = moved ? q : p;
@@ -264,7 +268,7 @@ INTERPOSE void *shmat(int id, const void *at, int flags) {
 INTERPOSE int shmdt(const void *p) {
     size_t bytes = hnrt_segment_bytes(p);
     if (bytes)
-        unmapping((void *)p, bytes);
+        unmapping((void *)p, bytes, CALLER());
     return REAL(shmdt)(p);
 }
 

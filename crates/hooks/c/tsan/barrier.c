@@ -47,6 +47,14 @@ static uint64_t arrive(struct barrier *b) {
     return b->first_epoch + __atomic_fetch_add(&b->arrivals, 1, __ATOMIC_ACQ_REL) / b->parties;
 }
 
+/* The epoch of a barrier of shared virtual memory, which `here` threads of this process come to, of `all`. */
+uint64_t hnrt_barrier_arrival(const void *name, unsigned here, unsigned all) {
+    struct barrier *b = here ? entry_of(name, true) : NULL;
+    if (b)
+        b->parties = here;
+    return (arrive(b) & HN_BARRIER_GENERATION_MASK) | (uint64_t)all << HN_BARRIER_PARTIES_SHIFT;
+}
+
 INTERPOSE int pthread_barrier_wait(pthread_barrier_t *barrier) {
     struct hn_thread *t = hnrt_recording();
     /* Arrivals of other processes are not counted here: numbers alone order what lies in shared memory. */

@@ -11,12 +11,15 @@ use std::ffi::{CStr, c_char, c_uint, c_void};
 pub(crate) extern "C" fn homenode_shared_alloc(bytes: usize) -> *mut c_void {
     // The address that the call returns to, which says who asks, becomes the second argument; all else stays as it was at the call.
     #[cfg(target_arch = "x86_64")]
-    std::arch::naked_asm!("mov rsi, [rsp]", "jmp {}", sym alloc_for);
+    std::arch::naked_asm!("mov rsi, [rsp]", "jmp {}", sym homenode_shared_alloc_for);
     #[cfg(target_arch = "aarch64")]
-    std::arch::naked_asm!("mov x1, x30", "b {}", sym alloc_for);
+    std::arch::naked_asm!("mov x1, x30", "b {}", sym homenode_shared_alloc_for);
 }
 
-extern "C" fn alloc_for(bytes: usize, returns_to: usize) -> *mut c_void {
+/// As [`homenode_shared_alloc`], for who is called in its place: the hooks of programs that record themselves, which say where the
+/// program's own call returns to.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn homenode_shared_alloc_for(bytes: usize, returns_to: usize) -> *mut c_void {
     match heap::take(bytes as u64, site::in_program(returns_to)) {
         Ok(piece) => {
             let memory = std::ptr::with_exposed_provenance_mut::<c_void>(piece.address as usize);

@@ -279,13 +279,13 @@ static size_t whole_pages(size_t bytes) {
 static bool in_svm(void) {
     if (!REAL(mmap) || !hnrt_real.homenode_svm_threads)
         return false;
-    return hnrt_real.homenode_svm_threads() > 0 && hnrt_real.homenode_shared_alloc && hnrt_real.homenode_shared_free;
+    return hnrt_real.homenode_svm_threads() > 0 && hnrt_real.homenode_shared_alloc_for && hnrt_real.homenode_shared_free;
 }
 
 EXPORT void *homenode_shared_alloc(size_t bytes) {
     size_t whole = whole_pages(bytes);
     if (in_svm())
-        return obtained(hnrt_real.homenode_shared_alloc(bytes), bytes, SOURCE_SHARED, CALLER());
+        return obtained(hnrt_real.homenode_shared_alloc_for(bytes, CALLER() + 1), bytes, SOURCE_SHARED, CALLER());
     if (!bytes || whole < bytes)
         return NULL;
     void *p = REAL(mmap)(NULL, whole, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

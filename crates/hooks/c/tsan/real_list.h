@@ -154,5 +154,5 @@
     X(__longjmp_chk, void, (jmp_buf, int))                                                                            \
     X(fork, pid_t, (void))                                                                                            \
     X(homenode_svm_threads, unsigned, (void))                                                                         \
-    X(homenode_shared_alloc, void *, (size_t))                                                                        \
+    X(homenode_shared_alloc_for, void *, (size_t, size_t))                                                            \
     X(homenode_shared_free, void, (void *, size_t))

@@ -63,9 +63,11 @@ fn read(text: &OsStr) -> Result<(Job, Files), Trouble> {
     let job = text.to_str().ok_or_else(|| "it is no text".to_owned()).and_then(Job::parse).map_err(bad)?;
     let all = |numbers: &[c_int]| numbers.iter().map(|n| taken(*n)).collect::<io::Result<Vec<File>>>();
     let secret = job.secret.map(taken).transpose();
-    let files = secret.and_then(|secret| Ok(Files { heaps: all(&job.heaps)?, regions: all(&job.regions)?, secret }));
+    let plan = job.plan.map(taken).transpose();
+    let files = secret
+        .and_then(|secret| Ok(Files { heaps: all(&job.heaps)?, regions: all(&job.regions)?, secret, plan: plan? }));
     let files = files.map_err(|e| bad(format!("a descriptor cannot be used: {e}")))?;
-    for number in job.heaps.iter().chain(&job.regions).chain(&job.secret) {
+    for number in job.heaps.iter().chain(&job.regions).chain(&job.secret).chain(&job.plan) {
         // SAFETY: the launcher opened these for this process alone, they were open a moment ago, and nothing in it owns them.
         unsafe { libc::close(*number) };
     }

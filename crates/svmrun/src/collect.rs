@@ -7,7 +7,7 @@ use homenode_hlrc::cluster::{Cluster, Layout, PageId};
 use homenode_hlrc::slots::{self, Use};
 use homenode_svm::heap::ADDRESS;
 use homenode_svm::job::Job;
-use homenode_svm::profile::{PHASES, Profile, TOTALS};
+use homenode_svm::profile::{PHASES, PieceTaken, Profile, TOTALS};
 use homenode_svm::shared::{Across, COUNTED, Class, INTERRUPTED, Kind, SIGNALS, Shared};
 use homenode_sys::words::Words;
 use std::collections::BTreeMap;
@@ -94,16 +94,21 @@ impl<'r> Regions<'r> {
         all
     }
 
-    /// Pieces of memory, and where in the program's file each was asked for, in order of addresses.
-    pub(crate) fn objects(&self) -> Vec<(ObjectDoc, u64)> {
-        let pieces = self.profiles().flat_map(Profile::piece_list);
-        let mut objects: Vec<(ObjectDoc, u64)> = pieces
-            .map(|[address, bytes, site]| {
-                (ObjectDoc { site: String::new(), address, bytes, traffic: self.no_traffic() }, site)
-            })
-            .collect();
-        objects.sort_by_key(|(o, _)| o.address);
-        objects
+    /// Pieces of memory in order of addresses.
+    pub(crate) fn pieces(&self) -> Vec<PieceTaken> {
+        let mut pieces: Vec<PieceTaken> = self.profiles().flat_map(Profile::piece_list).collect();
+        pieces.sort_by_key(|p| p.address);
+        pieces
+    }
+    /// Pieces as objects, and where in the program's file each was asked for.
+    pub(crate) fn objects(&self, pieces: &[PieceTaken]) -> Vec<(ObjectDoc, u64)> {
+        let object = |p: &PieceTaken| ObjectDoc {
+            site: String::new(),
+            address: p.address,
+            bytes: p.bytes,
+            traffic: self.no_traffic(),
+        };
+        pieces.iter().map(|p| (object(p), p.site)).collect()
     }
     /// Pieces that there was no room to remember.
     pub(crate) fn forgotten(&self) -> u64 {

@@ -26,6 +26,13 @@ pub struct SvmDoc {
     pub threads_per_node: u16,
     /// Processors that the nodes could use.
     pub processors: u32,
+    /// Rule for homes of pages; empty in documents of an older version.
+    #[serde(default)]
+    pub homes: String,
+    /// What came of the plan; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "PlannedDoc")]
+    pub planned: Option<PlannedDoc>,
     /// Bytes of a page.
     pub page_bytes: u64,
     /// Bytes of the heap that were given out.
@@ -44,6 +51,54 @@ pub struct SvmDoc {
     pub lock_groups: Vec<LockGroupDoc>,
     /// What a reader should know, in sentences.
     pub notes: Vec<String>,
+}
+
+/// What came of a plan.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedDoc {
+    /// The plan as it was named.
+    pub file: String,
+    /// Allocations of which it places a part.
+    pub objects: u64,
+    /// Variables and stacks that it places: each node has its own, so they are no shared memory.
+    pub own: u64,
+    /// Of these, how many were found in pieces of shared memory that the program took.
+    pub met: u64,
+    /// Pages that were given a home by it before anybody touched them.
+    pub placed_pages: u64,
+    /// Bytes of these pages.
+    pub placed_bytes: u64,
+    /// Allocations that came with another size: their parts kept their shares.
+    pub resized: Vec<ResizedDoc>,
+    /// Allocations that were not found, the largest first.
+    pub unmet: Vec<UnmetDoc>,
+}
+
+/// An allocation of a plan that came with another size.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ResizedDoc {
+    /// Name in the plan.
+    pub name: String,
+    /// Bytes in the plan.
+    pub planned_bytes: u64,
+    /// Bytes in this run.
+    pub came_bytes: u64,
+}
+
+/// An allocation of a plan that was not found.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UnmetDoc {
+    /// Name in the plan.
+    pub name: String,
+    /// Bytes that the plan places.
+    pub bytes: u64,
+    /// Ranges of it that the plan places.
+    pub ranges: u64,
+    /// Why it was not found.
+    pub why: String,
 }
 
 /// What a node did.

@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** when the command returns, no process of the cluster is left; a node that ended before its time is named.
 //!
-//! Reading order: `options`, `memory`, `library`, `watch`, [`doc`], `collect`, `sites`, `text`; then [`run`]; `advice`, [`report`].
+//! Reading order: `options`, `planned`, `memory`, `library`, `watch`, [`doc`], `collect`, `sites`, `text`; then [`run`]; `advice`, [`report`].
 //!
 //! ```
 //! use homenode_command::Class;
@@ -27,6 +27,7 @@ pub mod doc;
 mod library;
 mod memory;
 mod options;
+mod planned;
 mod report;
 mod sites;
 mod text;
@@ -57,7 +58,8 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
         return Err(Failure::work(what));
     }
     let preload = library::preload()?;
-    let mut memory = Memory::make(&mut job)?;
+    let planned = request.planned(&job, &program)?;
+    let mut memory = Memory::make(&mut job, planned.as_ref().map(|p| p.list.to_string()).as_deref())?;
     let text = job.to_string();
     let environment: [(&str, &OsStr); 2] = [(JOB_ENV, OsStr::new(&text)), (library::PRELOAD_ENV, &preload)];
     // Nodes are children of the program: when it dies, they are the launcher's to wait for.
@@ -76,12 +78,18 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
         return Err(not_loaded(request, ended.status));
     }
     let mut notes = notes(usize::from(job.nodes), nodes.len(), memory.allocated());
-    let mut objects = sites::named(regions.objects(), &program, &mut notes);
-    match regions.forgotten() {
+    let (pieces, forgotten) = (regions.pieces(), regions.forgotten());
+    let mut objects = sites::named(regions.objects(&pieces), &program, &mut notes);
+    notes.extend(planned.iter().flat_map(|p| p.notes.clone()));
+    match forgotten {
         0 => {}
         n => notes.push(format!(
             "{n} pieces of shared memory more than a node remembers were taken: their pages have no object"
         )),
+    }
+    let planned = planned.map(|p| p.outcome(&pieces, forgotten));
+    if planned.as_ref().is_some_and(|p| p.met == 0 && forgotten == 0) {
+        notes.push("nothing of the plan was found: it is of another program, or of one that was changed".to_owned());
     }
     let pages = regions.pages(&mut objects, memory.allocated());
     let (locks, lock_groups) = regions.locks(&objects);
@@ -94,6 +102,8 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
         transport: job.transport.name.to_owned(),
         threads_per_node: job.threads,
         processors: std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
+        homes: job.homes.name().to_owned(),
+        planned,
         page_bytes: job.page_bytes,
         heap_used_bytes: memory.allocated(),
         phases: regions.phases(),

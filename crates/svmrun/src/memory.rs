@@ -33,8 +33,8 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Makes the memory for a job, which is told the descriptors.
-    pub(crate) fn make(job: &mut Job) -> Result<Memory, Failure> {
+    /// Makes the memory for a job, which is told the descriptors; `plan`: the text of a list of homes.
+    pub(crate) fn make(job: &mut Job, plan: Option<&str>) -> Result<Memory, Failure> {
         let failed = |e| Failure::work(format!("cannot make memory for {} nodes: {e}", job.nodes));
         let layout = job.cluster(NodeId(0), false).layout();
         let words = layout.words();
@@ -51,7 +51,10 @@ impl Memory {
         let secret = job.transport.is_apart.then(secret).transpose();
         let secret = secret.map_err(|e| Failure::work(format!("cannot make a secret for the nodes: {e}")))?;
         job.secret = secret.as_ref().map(AsRawFd::as_raw_fd);
-        Ok(Memory { files: heaps.into_iter().chain(files).chain(secret).collect(), layout, regions })
+        let plan = plan.map(list_file).transpose();
+        let plan = plan.map_err(|e| Failure::work(format!("cannot write the list of homes for the nodes: {e}")))?;
+        job.plan = plan.as_ref().map(AsRawFd::as_raw_fd);
+        Ok(Memory { files: heaps.into_iter().chain(files).chain(secret).chain(plan).collect(), layout, regions })
     }
 
     /// Gives the launcher's own descriptors up, once the program has its.
@@ -79,6 +82,13 @@ impl Memory {
     pub(crate) fn allocated(&self) -> u64 {
         self.words(0).word(ALLOCATED).load(Ordering::Acquire)
     }
+}
+
+/// A file in memory with this text.
+fn list_file(text: &str) -> io::Result<File> {
+    let file = memory_file("homenode homes", text.len() as u64)?;
+    file.write_all_at(text.as_bytes(), 0)?;
+    Ok(file)
 }
 
 /// A file of random bytes that nobody else can open.

@@ -40,6 +40,8 @@ pub(crate) struct SvmReportArgs {
   homenode svm run -n 2 --threads 2 --protocol base -- ./water -p 4
   homenode svm run -n 2 --transport tcp -- ./lu -p 2
   homenode svm run -n 4 --homes round-robin --json -- ./fft -p 4
+  homenode place fft.hnt --machine 4-nodes.toml -o plan.json
+  homenode svm run -n 4 --homes plan.json -- ./fft -p 4
 
 The program is written against homenode.h: it takes shared memory with homenode_shared_alloc, and
 threads, locks, barriers and what else threads wait with of the same header; or in PARMACS, with the
@@ -47,7 +49,9 @@ macros of parmacs.m4. Its nodes are processes of this machine that share
 nothing else; every page is copied between them. It must be linked dynamically, and be the program
 itself and no script that starts it. What it did is said on stderr (not with --quiet); the status
 is the program's, and 1 with one line on stderr if a node was lost. `homenode list svm-steps` names
-the protocols, `homenode list svm-transports` the transports.")]
+the protocols, `homenode list svm-transports` the transports. A plan is one of a recording of the
+same source with threads (docs/design/svm-runtime.md): its objects are found by the line that takes
+them, so both programs are compiled with -g; its nodes are those of the run that have the same threads.")]
 pub(crate) struct SvmRun {
     /// Nodes, 1 to 64.
     #[arg(short, long, value_name = "N")]
@@ -61,8 +65,10 @@ pub(crate) struct SvmRun {
     /// How nodes reach each other's memory: shm copies between memories of one host, tcp has sockets alone.
     #[arg(long, value_name = "NAME", default_value = "shm")]
     pub(crate) transport: String,
-    /// Homes of pages: with who touches them first, page by page in turn, or equal parts of the heap in a row.
-    #[arg(long, value_name = "RULE", default_value = "first-touch", value_parser = ["first-touch", "round-robin", "block"])]
+    /// Homes of pages: first-touch (with who touches them first), round-robin (page by page in turn), block (equal parts of each
+    /// piece of memory), or the file of a plan that `homenode place` wrote; what it does not name then lives with who touches
+    /// it first. (A plan of such a name: ./block.)
+    #[arg(long, value_name = "RULE|PLAN", default_value = "first-touch", value_hint = ValueHint::FilePath)]
     pub(crate) homes: String,
     /// Bytes of the shared heap; K, M, G and T are powers of 1024. Memory is taken where it is touched.
     #[arg(long, value_name = "BYTES", default_value = "16G", value_parser = bytes)]

@@ -141,6 +141,12 @@ def where_the_time_went(session):
     expect(0 < pages == counted, f"{pages} fetches by object, {counted} by node")
     text = session.run("svm", "report", folder / "base", "--compare", folder / "genima")
     expect("beside it:" in text.stdout and "lu.c:" in text.stdout, text.stdout)
+    homes = folder / "homes.json"
+    said = session.run("svm", "report", folder / "genima", "--plan", homes).stdout
+    expect("lives there already" in said or "move to the node" in said, said)
+    document = session.json("svm", "run", "-n", "2", "--homes", homes, "--json", "--", lu, "-p", "2")
+    expect(document["exit_status"] == 0 and document["planned"]["met"] == document["planned"]["objects"] > 0, str(document["planned"]))
+    one_line(session.run("svm", "report", folder / "genima", "--plan", homes, status=2))
     (folder / "half").write_bytes((folder / "base").read_bytes()[:1000])
     one_line(session.run("svm", "report", folder / "half", status=3))
     one_line(session.run("svm", "report", folder / "none", status=1))

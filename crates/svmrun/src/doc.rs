@@ -1,4 +1,5 @@
 //! What a run came to: the document of `homenode svm run`.
+use homenode_placement::plan::SourceLine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -191,12 +192,44 @@ pub struct PhaseDoc {
 pub struct ObjectDoc {
     /// Who asked for it: file and line, or function; empty if that is not known.
     pub site: String,
+    /// The line that asked for it, and how many pieces of at least 4096 bytes its thread had taken there before; absent if that is not
+    /// known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SourceLine")]
+    pub source: Option<SourceLine>,
+    /// Number of the thread that took it.
+    #[serde(default)]
+    pub thread: u32,
+    /// Bytes that were asked for; 0 in documents of an older version.
+    #[serde(default)]
+    pub asked_bytes: u64,
     /// Address.
     pub address: u64,
     /// Bytes.
     pub bytes: u64,
     /// What happened to its pages.
     pub traffic: TrafficDoc,
+    /// Pages of the object from the first one on; empty in documents of an older version, and if there were too many runs of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pages: Vec<PageRunDoc>,
+}
+
+/// Pages that follow one another, with the same home and the same main writer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PageRunDoc {
+    /// How many.
+    pub pages: u64,
+    /// Home; none if no node touched them.
+    pub home: Option<u16>,
+    /// The node that made nine of ten writes; none if there is none.
+    pub writer: Option<u16>,
+    /// Intervals in which a node wrote one of them: a diff each, but at its home.
+    pub writes: u64,
+    /// Of these, those of the home.
+    pub of_home: u64,
+    /// Of the writes, those of the main writer.
+    pub of_writer: u64,
 }
 
 /// What happened to pages.

@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** when the command returns, no process of the cluster is left; a node that ended before its time is named.
 //!
-//! Reading order: `options`, `planned`, `memory`, `library`, `watch`, [`doc`], `collect`, `sites`, `text`; then [`run`]; `advice`, [`report`].
+//! Reading order: `options`, `planned`, `memory`, `library`, `watch`, [`doc`], `collect`, `sites`, `text`; then [`run`]; `advice`, [`report`], [`replan`].
 //!
 //! ```
 //! use homenode_command::Class;
@@ -28,6 +28,7 @@ mod library;
 mod memory;
 mod options;
 mod planned;
+mod replan;
 mod report;
 mod sites;
 mod text;
@@ -36,6 +37,7 @@ mod watch;
 pub use advice::{About, Advice};
 pub use doc::SvmDoc;
 pub use options::SvmRequest;
+pub use replan::{Replanned, replan};
 pub use report::{SvmReport, report};
 
 use crate::collect::Regions;

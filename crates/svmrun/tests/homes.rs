@@ -3,7 +3,8 @@ mod support;
 
 use homenode_command::{Class, Failure};
 use homenode_placement::plan::{Entry, Home, ModuleBuild, ObjectKey, Plan, SourceLine, StackHash, ThreadPin, Worth};
-use homenode_svmrun::{SvmDoc, SvmRequest};
+use homenode_svmrun::doc::PageRunDoc;
+use homenode_svmrun::{Replanned, SvmDoc, SvmRequest, replan};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -218,6 +219,66 @@ fn what_is_not_there_is_named_and_what_comes_with_another_size_keeps_its_shares(
     }
     let text = doc.to_text();
     assert!(text.contains("not found: `other`") && text.contains("2 variables and stacks"), "{text}");
+}
+
+/// Runs the program and has a plan made of what was counted; `change`d before that.
+fn replanned(request: &SvmRequest, homes: &str, change: &dyn Fn(&mut SvmDoc)) -> Result<Replanned, Failure> {
+    let threads = (request.nodes * request.threads).to_string();
+    let request = SvmRequest { homes: homes.to_owned(), ..request.clone() };
+    let mut doc = on(&request, program(), &[&threads, &PAGES.to_string(), "20", "filled"]).expect("it runs");
+    change(&mut doc);
+    replan(&doc, "x.svm")
+}
+
+#[test]
+fn a_run_tells_the_next_one_where_pages_are_written_and_that_one_has_nothing_to_tell() {
+    for (nodes, threads) in [(2, 1), (3, 1), (2, 2)] {
+        let request = cluster(nodes, threads, "genima");
+        let others = PAGES * u64::from(nodes - 1) * u64::from(threads);
+        let first = replanned(&request, "first-touch", &|_| {}).expect("a plan");
+        assert_eq!((first.moved_pages, first.saved_diffs), (others, 20 * others), "{}", first.to_text());
+        // What is filled in before the other nodes begin is no interval.
+        let expected = &first.plan.expected;
+        assert_eq!((expected.now.0, expected.planned.0), (i128::from(20 * others), 0));
+        let doc = planned(&request, &first.plan, "filled").expect("it runs");
+        let met = doc.planned.as_ref().expect("there is a plan");
+        assert_eq!((met.met, met.placed_pages), (1, PAGES * u64::from(nodes) * u64::from(threads)));
+        let beside = |first: u64| [vec![first], vec![0; usize::from(nodes) - 1]].concat();
+        assert_eq!((counts(&doc, "diffs"), counts(&doc, "pages fetched")), (beside(others), beside(others)));
+
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("plan.json");
+        fs::write(&file, first.plan.to_json()).expect("written");
+        let second = replanned(&request, file.to_str().expect("a text"), &|_| {}).expect("a plan");
+        assert_eq!((second.moved_pages, second.plan.entries.len()), (0, first.plan.entries.len()));
+        assert!(second.to_text().contains("already"), "{}", second.to_text());
+    }
+}
+
+#[test]
+fn runs_that_say_too_little_or_what_cannot_be_give_no_plan() {
+    let request = cluster(2, 1, "genima");
+    let refused = |change: &dyn Fn(&mut SvmDoc), why: &str| {
+        let failure = replanned(&request, "first-touch", change).expect_err(why);
+        assert!(failure.message.contains(why) && failure.class == Class::Input, "{}", failure.message);
+    };
+    refused(&|d| d.nodes.truncate(1), "no run on several nodes");
+    refused(&|d| d.objects.clear(), "does not say which pages lived where");
+    refused(&|d| d.objects[0].pages.clear(), "does not say which pages lived where");
+    refused(&|d| d.objects[0].asked_bytes = 0, "older version");
+    refused(&|d| d.objects[0].pages[0].home = Some(2), "nodes that the run did not have");
+    refused(&|d| d.objects[0].source.as_mut().expect("known").line = 0, "names no line");
+    refused(&|d| d.objects.push(d.objects[0].clone()), "overlaps");
+    let wild = |d: &mut SvmDoc| {
+        let run = d.objects[0].pages[0].clone();
+        d.objects[0].pages =
+            vec![PageRunDoc { pages: u64::MAX, writes: u64::MAX, of_home: u64::MAX, of_writer: u64::MAX, ..run }; 3];
+    };
+    assert_eq!(replanned(&request, "first-touch", &wild).expect("a plan").plan.entries.len(), 1);
+    // Without a line nothing can be named.
+    let bare = replanned(&request, "first-touch", &|d| d.objects[0].source = None).expect("a plan");
+    assert_eq!((bare.plan.entries.len(), bare.unnamed_pages), (0, 2 * PAGES));
+    assert!(bare.to_text().contains("compile with -g"), "{}", bare.to_text());
 }
 
 #[test]

@@ -17,11 +17,14 @@ pub(crate) enum Svm {
   homenode svm run -n 4 -o radix.svm -- ./radix -p 4
   homenode svm report radix.svm
   homenode svm report radix.svm --compare radix-local.svm
+  homenode svm report radix.svm --plan homes.json
+  homenode svm run -n 4 --homes homes.json -- ./radix -p 4
 
 Seconds a thread by class and phase, what was fetched of which object and page, which locks were
 waited for, and advice with what it saves at most. Phases are those that the program marks with
 homenode_phase_begin. Objects have names if the program was compiled with -g. With --compare, what
-the other run did without.")]
+the other run did without. The plan of --plan names every page of memory that a line of the program
+took: where it lived, or with the node that made nine of ten of its writes, if that is another one.")]
 pub(crate) struct SvmReportArgs {
     /// Document that `homenode svm run -o` wrote.
     #[arg(value_name = "RUN", value_hint = ValueHint::FilePath)]
@@ -29,6 +32,12 @@ pub(crate) struct SvmReportArgs {
     /// Document of another run.
     #[arg(long, value_name = "OTHER", value_hint = ValueHint::FilePath)]
     pub(crate) compare: Option<PathBuf>,
+    /// Write a plan of homes for the next run (`homenode svm run --homes`): each page with the node that writes it.
+    #[arg(long, value_name = "PLAN", value_hint = ValueHint::FilePath)]
+    pub(crate) plan: Option<PathBuf>,
+    /// Replace that file.
+    #[arg(long, requires = "plan")]
+    pub(crate) force: bool,
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,

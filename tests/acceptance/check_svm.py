@@ -54,7 +54,7 @@ near = 100
 far = 1000
 [write]
 near = 100
-far = 10000
+far = 1000
 [copy]
 fixed = 20000
 per_word = 1

@@ -10,10 +10,13 @@ use homenode_svm::job::MOST;
 /// Build of the program in keys: these are for runs on nodes, which know memory by lines, whatever the build.
 const ANY_BUILD: &str = "00";
 
+/// Writes of a page by its main writer below which it stays where it is.
+const WRITES_LEAST: u64 = 4;
+
 /// What a plan from a run changes.
 #[derive(Clone, Debug)]
 pub struct Replanned {
-    /// The plan: for every page its home in the run, but where another node made nine of ten writes.
+    /// The plan: for every page its home in the run, but where another node made nine of ten writes, and at least four a page.
     pub plan: Plan,
     /// Pages with another home than in the run.
     pub moved_pages: u64,
@@ -119,7 +122,7 @@ fn add(object: &ObjectDoc, doc: &SvmDoc, out: &mut Replanned) {
         let end = offset.saturating_add(run.pages.saturating_mul(doc.page_bytes)).min(object.asked_bytes);
         let bytes = end.saturating_sub(offset);
         let begin = std::mem::replace(&mut offset, end);
-        let Some(home) = run.writer.or(run.home).filter(|_| bytes > 0) else { continue };
+        let Some(home) = home(run).filter(|_| bytes > 0) else { continue };
         if Some(home) != run.home {
             out.moved_pages = out.moved_pages.saturating_add(run.pages);
             out.saved_diffs = out.saved_diffs.saturating_add(run.of_writer);
@@ -129,9 +132,16 @@ fn add(object: &ObjectDoc, doc: &SvmDoc, out: &mut Replanned) {
     }
 }
 
+/// Where pages are to live. What the former home wrote before the other nodes began was no diff and was not counted, but is one, and a fetch,
+/// for a page that moves: so it must be worth more.
+fn home(run: &PageRunDoc) -> Option<u16> {
+    let writer = run.writer.filter(|_| run.of_writer >= run.pages.saturating_mul(WRITES_LEAST));
+    if run.home.is_some() { writer.or(run.home) } else { None }
+}
+
 /// Diffs of pages: what others than their home write.
 fn worth(run: &PageRunDoc) -> Worth {
     let but = |own: u64| TotalCost(i128::from(run.writes.saturating_sub(own)));
-    let planned = if run.writer.is_some() { run.of_writer } else { run.of_home };
+    let planned = if home(run) == run.writer { run.of_writer } else { run.of_home };
     Worth { now: but(run.of_home), planned: but(planned), moving: TotalCost(0) }
 }

@@ -275,6 +275,11 @@ fn runs_that_say_too_little_or_what_cannot_be_give_no_plan() {
             vec![PageRunDoc { pages: u64::MAX, writes: u64::MAX, of_home: u64::MAX, of_writer: u64::MAX, ..run }; 3];
     };
     assert_eq!(replanned(&request, "first-touch", &wild).expect("a plan").plan.entries.len(), 1);
+    // Three writes a page are too few to move it for.
+    let few = |n: u64| move |d: &mut SvmDoc| d.objects[0].pages.iter_mut().for_each(|r| r.of_writer = n * r.pages);
+    for (writes, moved) in [(3, 0), (4, PAGES)] {
+        assert_eq!(replanned(&request, "first-touch", &few(writes)).expect("a plan").moved_pages, moved);
+    }
     // Without a line nothing can be named.
     let bare = replanned(&request, "first-touch", &|d| d.objects[0].source = None).expect("a plan");
     assert_eq!((bare.plan.entries.len(), bare.unnamed_pages), (0, 2 * PAGES));

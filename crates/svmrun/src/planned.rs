@@ -6,6 +6,7 @@ use homenode_svm::homes::{List, Part, Piece};
 use homenode_svm::profile::PieceTaken;
 use homenode_symbols::lines::code_of;
 use homenode_sys::dir;
+use homenode_table::clean;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -45,7 +46,7 @@ pub(crate) struct Shape {
 /// Reads a plan for a program on a cluster.
 pub(crate) fn read(path: &Path, program: &Path, shape: Shape) -> Result<Planned, Failure> {
     let file = path.display().to_string();
-    let bad = |why: &dyn std::fmt::Display| Failure::input(format!("{file}: {why}"));
+    let bad = |why: &dyn std::fmt::Display| Failure::input(format!("{file}: {}", clean(&why.to_string())));
     let bytes = dir::content(path, BYTES_MOST).map_err(|e| Failure::work(format!("{file}: {e}")))?;
     let text = String::from_utf8(bytes).map_err(|_| bad(&"a plan is JSON, and this is no text"))?;
     let plan = Plan::from_json(&text).map_err(|e| bad(&e))?;

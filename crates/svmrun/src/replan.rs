@@ -6,6 +6,7 @@ use homenode_placement::plan::{
     Entry, Evidence, Expected, Home, ModuleBuild, ObjectKey, Plan, StackHash, ThreadPin, Worth,
 };
 use homenode_svm::job::MOST;
+use homenode_table::clean;
 
 /// Build of the program in keys: these are for runs on nodes, which know memory by lines, whatever the build.
 const ANY_BUILD: &str = "00";
@@ -48,7 +49,7 @@ impl Replanned {
 /// # Errors
 /// The document is of an older version, or of a run that took no memory.
 pub fn replan(doc: &SvmDoc, name: &str) -> Result<Replanned, Failure> {
-    let bad = |why: &str| Failure::input(format!("{name}: {why}"));
+    let bad = |why: &str| Failure::input(format!("{name}: {}", clean(why)));
     let nodes = doc.nodes.len();
     if nodes < 2 || nodes > usize::from(MOST) || doc.threads_per_node > MOST {
         return Err(bad("no homes to plan: it is of no run on several nodes"));

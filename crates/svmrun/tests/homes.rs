@@ -304,6 +304,7 @@ fn plans_that_do_not_fit_are_refused_in_one_line_before_the_program_starts() {
     refused(&|p| p.threads[1].cpu = 2, "names processor 2");
     refused(&|p| p.cores = vec![2, 0], "threads 0 and 1 are on one node");
     refused(&|p| p.schema = "plan-9".into(), "plan-9");
+    refused(&|p| p.schema = "a\n\u{1b}[31mb".into(), "its schema is 'a");
     refused(&|p| p.entries[0].bytes = u64::MAX, "entries[0]");
     refused(&|p| p.entries.clear(), "no memory by the line");
     let elsewhere = |p: &mut Plan| {

@@ -1,4 +1,5 @@
 """`homenode svm run` from outside: programs of the repository on nodes, statuses, mistakes."""
+import schema
 from check_bad_input import source
 from harness import ROOT, check, expect, one_line
 
@@ -100,6 +101,7 @@ def homes_by_a_plan(session):
     def diffs(program, *words):
         document = session.json("svm", "run", "-n", "2", *words, "--json", "--", program)
         expect(document["exit_status"] == 0, f"{words}: {document['exit_status']}")
+        expect(not schema.problems(document), str(schema.problems(document)[:3]))
         return sum(c["times"] for n in document["nodes"] for c in n["counts"] if c["what"] == "diffs"), document
 
     for program in (plain, recorded):

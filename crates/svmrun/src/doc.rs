@@ -29,6 +29,7 @@ pub struct SvmDoc {
     pub processors: u32,
     /// Rule for homes of pages; empty in documents of an older version.
     #[serde(default)]
+    #[schemars(required)]
     pub homes: String,
     /// What came of the plan; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -199,9 +200,11 @@ pub struct ObjectDoc {
     pub source: Option<SourceLine>,
     /// Number of the thread that took it.
     #[serde(default)]
+    #[schemars(required)]
     pub thread: u32,
     /// Bytes that were asked for; 0 in documents of an older version.
     #[serde(default)]
+    #[schemars(required)]
     pub asked_bytes: u64,
     /// Address.
     pub address: u64,
@@ -210,7 +213,8 @@ pub struct ObjectDoc {
     /// What happened to its pages.
     pub traffic: TrafficDoc,
     /// Pages of the object from the first one on; empty in documents of an older version, and if there were too many runs of them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
+    #[schemars(required)]
     pub pages: Vec<PageRunDoc>,
 }
 

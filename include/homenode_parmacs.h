@@ -45,13 +45,19 @@ static inline unsigned hn_parmacs_svm(void) {
 
 #define HN_PARMACS_PIECE ((size_t)1 << 16)
 
-/* Zeroed memory that all threads share; NULL if there is none. From a page on it begins with one. */
-static inline void *hn_parmacs_alloc(size_t bytes) {
+/* Zeroed memory that all threads share; NULL if there is none. From a page on it begins with one. A macro, so that the line that
+ * asks for it is the program's, with pthreads and on nodes alike: reports and plans know memory by that. */
+#define hn_parmacs_alloc(bytes)                                                                                                     \
+    __extension__({                                                                                                                 \
+        size_t hn_parmacs_bytes = (size_t)(bytes);                                                                                  \
+        !hn_parmacs_svm()          ? calloc(1, hn_parmacs_bytes ? hn_parmacs_bytes : 1)                                             \
+        : hn_parmacs_bytes >= 4096 ? homenode_shared_alloc(hn_parmacs_bytes)                                                        \
+                                   : hn_parmacs_small(hn_parmacs_bytes);                                                            \
+    })
+
+/* Less than a page of it, of all nodes'. */
+static inline void *hn_parmacs_small(size_t bytes) {
     void *memory = NULL;
-    if (!hn_parmacs_svm())
-        return calloc(1, bytes ? bytes : 1);
-    if (bytes >= 4096)
-        return homenode_shared_alloc(bytes);
     bytes = bytes ? (bytes + 15) & ~(size_t)15 : 16;
     pthread_mutex_lock(&hn_parmacs.mutex);
     /* What is left of the piece belongs to the node that the process was forked from. */

@@ -78,7 +78,9 @@ def json_and_nothing_else(session):
 # Members that documents leave out where there is nothing to say; every other one is always written.
 OPTIONAL = {
     "list": {"details"},
-    "plan": {"bandwidth", "huge", "site", "command", "covered", "warnings"},
+    "plan": {"bandwidth", "huge", "site", "source", "cores", "command", "covered", "warnings"},
+    "svm-run": {"planned", "source"},
+    "svm-report": {"planned", "source"},
 }
 
 

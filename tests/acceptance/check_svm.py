@@ -3,6 +3,7 @@ import contextlib
 import os
 import subprocess
 
+import schema
 from check_bad_input import source
 from check_workloads import result
 from harness import ROOT, WORKLOADS, Skipped, check, expect, line_of, one_line
@@ -62,6 +63,86 @@ def statuses_and_mistakes(session):
     expect("linked statically" in said, said)
 
 
+MACHINE = """name = "2-nodes"
+unit = "ns"
+word_bytes = 8
+page_bytes = 4096
+cores = [1, 1]
+[read]
+near = 100
+far = 1000
+[write]
+near = 100
+far = 1000
+[copy]
+fixed = 20000
+per_word = 1
+"""
+# Thread 0 fills the data in, and then each thread changes its own half, ten times.
+HALVES = """
+#include "hn_workload.h"
+#define WORDS (64 * 512)
+static uint64_t *data;
+static hn_barrier barrier;
+static void work(unsigned thread, unsigned threads, void *unused) {
+    (void)threads, (void)unused;
+    for (unsigned round = 0; round < 10; round++) {
+        for (unsigned w = 0; w < WORDS; w++)
+            data[thread * WORDS + w] += w;
+        hn_barrier_wait(&barrier);
+    }
+}
+int main(void) {
+    data = hn_shared_alloc("data", 2 * WORDS * sizeof *data);
+    memset(data, 1, 2 * WORDS * sizeof *data);
+    hn_barrier_init(&barrier, 2);
+    hn_run(2, work, NULL);
+    return 0;
+}
+"""
+
+
+@check
+def homes_by_a_plan(session):
+    """A recording with threads, its plan, and nodes whose pages live as it says: 640 diffs of what each changes elsewhere become 64, when
+    what was filled in goes home. The same by the very program that records itself; other clusters and programs are refused."""
+    folder = session.path("svm-homes")
+    folder.mkdir()
+    (folder / "2-nodes.toml").write_text(MACHINE)
+    flags = ["-g", "-pthread", "-I", ROOT / "workloads"]
+    recorded = source(session, "halves", HALVES, hooks=True, flags=flags).rename(folder / "recorded")
+    plain = source(session, "halves", HALVES, hooks=False, flags=flags)
+    session.run("record", "-o", folder / "x.hnt", "--", recorded)
+    plan = folder / "plan.json"
+    session.run("place", folder / "x.hnt", "--machine", folder / "2-nodes.toml", "-o", plan)
+
+    def diffs(program, *words):
+        document = session.json("svm", "run", "-n", "2", *words, "--json", "--", program)
+        expect(document["exit_status"] == 0, f"{words}: {document['exit_status']}")
+        expect(not schema.problems(document), str(schema.problems(document)[:3]))
+        return sum(c["times"] for n in document["nodes"] for c in n["counts"] if c["what"] == "diffs"), document
+
+    for program in (plain, recorded):
+        by_touch, _ = diffs(program)
+        by_plan, document = diffs(program, "--homes", plan)
+        print(f"  {program.name}: {by_touch} diffs by first touch, {by_plan} by plan")
+        expect((by_touch, by_plan) == (640, 64), f"{by_touch} and {by_plan} diffs")
+        planned = document["planned"]
+        expect(planned["met"] == 1 and planned["placed_pages"] == 128, str(planned))
+    said = one_line(session.run("svm", "run", "-n", "3", "--homes", plan, "--", plain, status=3))
+    expect("2 nodes (2-nodes), and the run has 3" in said, said)
+    lu = session.build("gcc", only="lu water", hooks=False) / "lu"
+    # Both have the threads of hn_workload.h, and nothing else.
+    said = session.run("svm", "run", "-n", "2", "--homes", plan, "--", lu, "-p", "2").stderr
+    expect("nothing of the plan was found" in said and "halves.c:15 is no code of this program" in said, said)
+    other = source(session, "shares_nothing", STATIC, hooks=False, flags=["-g"])
+    said = one_line(session.run("svm", "run", "-n", "2", "--homes", plan, "--", other, status=3))
+    expect("another program" in said, said)
+    plan.write_text(plan.read_text()[:999])
+    one_line(session.run("svm", "run", "-n", "2", "--homes", plan, "--", plain, status=3))
+    one_line(session.run("svm", "run", "-n", "2", "--homes", folder / "none.json", "--", plain, status=2))
+
+
 @check
 def where_the_time_went(session):
     """A run kept, reported on, and compared with one on another step; what is no such document is one line."""
@@ -80,6 +161,12 @@ def where_the_time_went(session):
     expect(0 < pages == counted, f"{pages} fetches by object, {counted} by node")
     text = session.run("svm", "report", folder / "base", "--compare", folder / "genima")
     expect("beside it:" in text.stdout and "lu.c:" in text.stdout, text.stdout)
+    homes = folder / "homes.json"
+    said = session.run("svm", "report", folder / "genima", "--plan", homes).stdout
+    expect("lives there already" in said or "move to the node" in said, said)
+    document = session.json("svm", "run", "-n", "2", "--homes", homes, "--json", "--", lu, "-p", "2")
+    expect(document["exit_status"] == 0 and document["planned"]["met"] == document["planned"]["objects"] > 0, str(document["planned"]))
+    one_line(session.run("svm", "report", folder / "genima", "--plan", homes, status=2))
     (folder / "half").write_bytes((folder / "base").read_bytes()[:1000])
     one_line(session.run("svm", "report", folder / "half", status=3))
     one_line(session.run("svm", "report", folder / "none", status=1))

@@ -30,7 +30,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("import", &["base", "trace", "sys", "sampling", "symbols", "capture"]),
     ("migrate", &["base", "machine", "placement", "sys"]),
     ("command", &["base", "trace", "machine", "timed", "sys", "hooks", "host", "sampling", "symbols", "capture"]),
-    ("svmrun", &["base", "table", "sys", "hlrc", "svm", "hooks", "host", "symbols", "command"]),
+    ("svmrun", &["base", "table", "placement", "sys", "hlrc", "svm", "hooks", "host", "symbols", "command"]),
     ("judging", &["table", "study", "sys", "command"]),
     ("export", &["base", "table", "trace", "machine", "analysis", "sim", "sys", "command"]),
     (

@@ -69,12 +69,14 @@ fn read(text: &OsStr) -> Result<(Job, Files), Trouble> {
     let job = text.to_str().ok_or_else(|| "it is no text".to_owned()).and_then(Job::parse).map_err(bad)?;
     let all = |numbers: &[c_int]| numbers.iter().map(|n| taken(*n)).collect::<io::Result<Vec<File>>>();
     let files = || {
-        let (secret, hosts) = (job.secret.map(taken).transpose()?, job.hosts.as_ref().map(of_hosts).transpose()?);
-        Ok(Files { heaps: all(&job.heaps)?, regions: all(&job.regions)?, secret, hosts })
+        let (secret, plan) = (job.secret.map(taken).transpose()?, job.plan.map(taken).transpose()?);
+        let hosts = job.hosts.as_ref().map(of_hosts).transpose()?;
+        Ok(Files { heaps: all(&job.heaps)?, regions: all(&job.regions)?, secret, plan, hosts })
     };
     let files = files().map_err(|e: io::Error| bad(format!("a descriptor cannot be used: {e}")))?;
     let of_hosts = job.hosts.iter().flat_map(|h| [Some(h.listening), Some(h.image), h.gate]).flatten();
-    for number in job.heaps.iter().chain(&job.regions).chain(&job.secret).copied().chain(of_hosts) {
+    let of_all = job.heaps.iter().chain(&job.regions).chain(&job.secret).chain(&job.plan);
+    for number in of_all.copied().chain(of_hosts) {
         // SAFETY: the launcher opened these for this process alone, they were open a moment ago, and nothing in it owns them.
         unsafe { libc::close(number) };
     }

@@ -17,12 +17,11 @@ impl PageId {
 /// Where pages without a home get one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Homes {
-    /// With the node that touches the page first.
+    /// Where the directory says. If that says nothing, with the node that touches the page first, which notes it there; who gives a page
+    /// away may note another home before anybody touches it ([`page::give_home`](crate::page::give_home)).
     FirstTouch,
     /// Page by page in turn.
     RoundRobin,
-    /// Equal parts of the pages below this number, in order of addresses; pages above in turn.
-    Block(u32),
 }
 
 /// Shape of a cluster. Equal on all nodes but for `me`.
@@ -161,15 +160,9 @@ impl Cluster {
 
     /// The home that the rule gives without asking anybody.
     pub fn fixed_home(&self, page: PageId) -> Option<NodeId> {
-        let turn = NodeId((page.0 % u32::from(self.nodes)) as u16);
         match self.homes {
             Homes::FirstTouch => None,
-            Homes::RoundRobin => Some(turn),
-            Homes::Block(below) if page.0 < below => {
-                let part = u64::from(page.0) * u64::from(self.nodes) / u64::from(below);
-                Some(NodeId(part as u16))
-            }
-            Homes::Block(_) => Some(turn),
+            Homes::RoundRobin => Some(NodeId((page.0 % u32::from(self.nodes)) as u16)),
         }
     }
 
@@ -364,15 +357,15 @@ mod tests {
             pages: 100,
             page_words: 8,
             step: steps::ALL[0],
-            homes: Homes::Block(10),
+            homes: Homes::RoundRobin,
             alone: false,
             log: 4,
             inbox: 16,
             slots: 2,
             extra: 0,
         };
-        let homes: Vec<u16> = (0..12).map(|p| cluster.fixed_home(PageId(p)).expect("a rule").0).collect();
-        assert_eq!(homes, [0, 0, 0, 1, 1, 2, 2, 2, 3, 3, 2, 3]);
+        let homes: Vec<u16> = (0..6).map(|p| cluster.fixed_home(PageId(p)).expect("a rule").0).collect();
+        assert_eq!(homes, [0, 1, 2, 3, 0, 1]);
         cluster.homes = Homes::FirstTouch;
         assert_eq!(cluster.fixed_home(PageId(3)), None);
         assert_eq!(cluster.others().collect::<Vec<_>>(), [NodeId(2), NodeId(3), NodeId(0)]);

@@ -107,6 +107,16 @@ async fn locate<H: Host>(host: &H, page: PageId) -> NodeId {
     NodeId(u16::try_from(home - 1).unwrap_or(0).min(cluster.nodes - 1))
 }
 
+/// Notes the home of a page that nobody has touched, and that nobody will touch before this has ended. With [`Homes::FirstTouch`] it is
+/// the page's home then; a rule that knows the home of every page asks nobody.
+///
+/// [`Homes::FirstTouch`]: crate::cluster::Homes::FirstTouch
+pub async fn give_home<H: Host>(host: &H, page: PageId, home: NodeId) {
+    // Not by a put, which may be under way while whoever is told of the page asks another node.
+    let word = host.layout().home(page);
+    host.compare_swap(host.cluster().directory(page), word, 0, u64::from(home.0) + 1).await;
+}
+
 /// Brings a page that nobody here may touch from its home, as new as it must be, and opens it.
 async fn fetch<H: Host>(host: &H, page: PageId, home: NodeId, write: bool) {
     loop {

@@ -150,7 +150,7 @@ impl Writer<'_> {
                 there.map(line).into_iter().collect()
             }
             ObjectKey::Heap { size, .. } if *size < LEAST_BYTES => Vec::new(),
-            ObjectKey::Heap { build_id, stack, thread_path, ordinal, size, size_ordinal, site } => {
+            ObjectKey::Heap { build_id, stack, thread_path, ordinal, size, size_ordinal, site, .. } => {
                 let (build, ways) = match self.matching {
                     Match::Build if self.unwound() => (Some(build_id.clone()), vec![(By::Stack(stack.0), *ordinal)]),
                     Match::Build => {

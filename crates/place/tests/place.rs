@@ -198,8 +198,19 @@ fn allocations_are_counted_by_stack_and_by_size() {
         let stack = vec![BIAS + pc];
         b.event(0, EventKind::Alloc { addr, bytes, source: AllocSource::Map, stack }).write(0, addr);
     }
+    // Two calls of one line.
+    b.site(BIAS + 0x1000, "take", "src/app.c", 5).site(BIAS + 0x2000, "take", "src/app.c", 5);
     let dataset = saved(dir.path(), "a.hnt", &b);
     let plan = place(&request(&dataset, "opteron4"), &mut ()).expect("a plan").plan;
+    let source = |key: &ObjectKey| match key {
+        ObjectKey::Heap { source: Some(s), size, .. } => (s.ordinal, *size, s.file.clone(), s.line),
+        other => panic!("{other:?}"),
+    };
+    let mut lines: Vec<_> = plan.entries.iter().map(|e| source(&e.object)).collect();
+    lines.sort_unstable();
+    let line = |ordinal, size| (ordinal, size, "src/app.c".to_owned(), 5);
+    assert_eq!(lines, [line(0, 8192), line(1, 4096), line(2, 8192), line(3, 8192)]);
+    assert_eq!(plan.cores, [1; 4]);
     let mut found: Vec<(u64, u64, u64)> = plan
         .entries
         .iter()

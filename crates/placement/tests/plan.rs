@@ -2,8 +2,8 @@
 use homenode_base::{NodeId, TotalCost};
 use homenode_machine::{Location, models};
 use homenode_placement::plan::{
-    Conflict, Entry, Expected, Home, ModuleBuild, ObjectKey, PLAN_SCHEMA, Plan, StackHash, ThreadPin, Unplaceable, Why,
-    Worth,
+    Conflict, Entry, Expected, Home, ModuleBuild, ObjectKey, PLAN_SCHEMA, Plan, SourceLine, StackHash, ThreadPin,
+    Unplaceable, Why, Worth,
 };
 
 fn symbol(name: &str) -> ObjectKey {
@@ -20,6 +20,7 @@ fn heap(ordinal: u64, size: u64) -> ObjectKey {
         size,
         size_ordinal: 3,
         site: None,
+        source: Some(SourceLine { file: "src/app.c".into(), line: 7, ordinal }),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Objects of a dataset by what finds them again in another run.
 use homenode_base::stackhash::{Frame, stack_hash};
-use homenode_placement::plan::{LEAST_BYTES, ModuleBuild, ObjectKey, Site, StackHash, Why};
+use homenode_placement::plan::{LEAST_BYTES, ModuleBuild, ObjectKey, Site, SourceLine, StackHash, Why};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::event::{AllocSource, EventKind};
 use std::collections::HashMap;
@@ -155,38 +155,50 @@ fn created(
     loaded: &[MappedModule],
 ) -> Vec<Result<ObjectKey, Why>> {
     let (mut stacks, mut sizes, mut places) = (Ordinals::default(), Ordinals::default(), Ordinals::default());
+    let mut lines = Ordinals::default();
     let hooked = reader.manifest().backend == "hooks";
     let mut keys = Vec::new();
     for event in reader.thread_events(thread) {
-        let key = match &event.kind {
-            EventKind::Map { .. } => Err(Why::UnknownMemory),
-            EventKind::Alloc { source: AllocSource::Stack, .. } => {
-                path.map(|p| ObjectKey::Stack { thread_path: p.to_vec() }).ok_or(Why::OtherProcess)
-            }
-            EventKind::Alloc { bytes, .. } if *bytes < LEAST_BYTES => Err(Why::SmallObjects),
-            EventKind::Alloc { bytes, stack, .. } => {
-                let hash = hash(stack, loaded);
-                let (ordinal, size_ordinal) = (stacks.next(hash), sizes.next(*bytes));
-                let module = stack.first().and_then(|pc| Some((*pc, module_at(loaded, *pc)?)));
-                let build = module.and_then(|(_, m)| m.build_id.clone());
-                // As in [`hash`]: recorded program counters stand inside the call.
-                let site = module.filter(|_| hooked).map(|(pc, m)| {
-                    let address = pc.wrapping_add(1).wrapping_sub(m.bias);
-                    Site { address, ordinal: places.next((m.bias, address)) }
-                });
-                // Another process has other modules, so its builds are not known here.
-                let path = path.ok_or(Why::OtherProcess);
-                let found = path.and_then(|path| Ok((build.ok_or(Why::NoBuildId)?, path.to_vec())));
-                found.map(|(build_id, thread_path)| {
-                    let (stack, size) = (StackHash(hash), *bytes);
-                    ObjectKey::Heap { build_id, stack, thread_path, ordinal, size, size_ordinal, site }
-                })
-            }
-            _ => continue,
-        };
+        let key =
+            match &event.kind {
+                EventKind::Map { .. } => Err(Why::UnknownMemory),
+                EventKind::Alloc { source: AllocSource::Stack, .. } => {
+                    path.map(|p| ObjectKey::Stack { thread_path: p.to_vec() }).ok_or(Why::OtherProcess)
+                }
+                EventKind::Alloc { bytes, .. } if *bytes < LEAST_BYTES => Err(Why::SmallObjects),
+                EventKind::Alloc { bytes, stack, .. } => {
+                    let hash = hash(stack, loaded);
+                    let (ordinal, size_ordinal) = (stacks.next(hash), sizes.next(*bytes));
+                    let module = stack.first().and_then(|pc| Some((*pc, module_at(loaded, *pc)?)));
+                    let build = module.and_then(|(_, m)| m.build_id.clone());
+                    // As in [`hash`]: recorded program counters stand inside the call.
+                    let site = module.filter(|_| hooked).map(|(pc, m)| {
+                        let address = pc.wrapping_add(1).wrapping_sub(m.bias);
+                        Site { address, ordinal: places.next((m.bias, address)) }
+                    });
+                    let source = stack.first().and_then(|pc| line_of(reader, thread, *pc)).map(|(file, line)| {
+                        SourceLine { file: file.to_owned(), line, ordinal: lines.next((file, line)) }
+                    });
+                    // Another process has other modules, so its builds are not known here.
+                    let path = path.ok_or(Why::OtherProcess);
+                    let found = path.and_then(|path| Ok((build.ok_or(Why::NoBuildId)?, path.to_vec())));
+                    found.map(|(build_id, thread_path)| {
+                        let (stack, size) = (StackHash(hash), *bytes);
+                        ObjectKey::Heap { build_id, stack, thread_path, ordinal, size, size_ordinal, site, source }
+                    })
+                }
+                _ => continue,
+            };
         keys.push(key);
     }
     keys
+}
+
+/// File and line of a program counter, where the recording knows them.
+fn line_of(reader: &DatasetReader, thread: u32, pc: u64) -> Option<(&str, u32)> {
+    let (symbols, process) = (reader.symbols(), reader.manifest().threads.get(thread as usize)?.process);
+    let site = symbols.site(symbols.site_id(process, pc)?)?;
+    (site.line > 0 && !site.file.is_empty()).then_some((site.file.as_str(), site.line))
 }
 
 /// The hash of recorded program counters, which stand inside the call, a byte before where it returns to.

@@ -199,6 +199,7 @@ impl Planner<'_> {
             RangeBuilder { chooser: &self.chooser, evidence: &d.evidence, keys: &self.keys, table: &self.table };
         let manifest = self.reader.manifest();
         let mut plan = Plan::new(&self.chooser.machine.name);
+        plan.cores.clone_from(&self.chooser.machine.shape.cores);
         plan.page_bytes = self.chooser.page_bytes;
         plan.unit = self.chooser.machine.unit.to_string();
         plan.expected = d.expected;

@@ -2,12 +2,18 @@
 //! size.
 use crate::block_on::block_on;
 use crate::current::{here, node};
+use crate::homes::{self, Homes};
 pub use crate::mapped::ADDRESS;
+use crate::me;
 use crate::node::Node;
+use crate::place;
+use crate::profile::PieceTaken;
 use crate::shared::{ALLOCATED, Class};
 use crate::trouble::Trouble;
 use homenode_base::NodeId;
+use homenode_hlrc::cluster::PageId;
 use homenode_hlrc::host::Host;
+use homenode_hlrc::page;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{MutexGuard, PoisonError};
@@ -45,8 +51,10 @@ pub fn job() -> u64 {
 pub fn take(bytes: u64, site: u64) -> Result<Piece, Trouble> {
     let node = here()?;
     let _inside = node.enter(Class::Other);
-    let page = node.job.page_bytes;
+    let (page, asked) = (node.job.page_bytes, bytes);
     let bytes = bytes.max(1).checked_next_multiple_of(page).unwrap_or(u64::MAX);
+    let thread = place().filter(|_| me::number().is_some()).map(|p| p.thread);
+    let planned = thread.and_then(|thread| node.taken.next(thread, site, asked));
     let again = lists(node).get_mut(&bytes).and_then(Vec::pop);
     if let Some(address) = again {
         return Ok(Piece { address, bytes, used: true });
@@ -63,11 +71,27 @@ pub fn take(bytes: u64, site: u64) -> Result<Piece, Trouble> {
         };
         let found = block_on(node.compare_swap(KEEPER, word, before, end));
         if found == before {
-            node.profile().add_piece(ADDRESS + before, bytes, site);
+            let (address, thread) = (ADDRESS + before, thread.unwrap_or(0));
+            let pages = PageId((before / page) as u32)..PageId((end / page) as u32);
+            let placed = give_homes(node, pages, asked, planned.map(|(_, piece)| piece));
+            let planned = planned.map(|(at, _)| at);
+            node.profile().add_piece(PieceTaken { address, bytes, site, asked, thread, planned, placed });
             return Ok(Piece { address: ADDRESS + before, bytes, used: false });
         }
         before = found;
     }
+}
+
+/// Notes the homes of pages that were just taken, as the job says; how many got one.
+fn give_homes(node: &Node, pages: Range<PageId>, asked: u64, planned: Option<&homes::Piece>) -> u64 {
+    let (count, page_bytes) = (u64::from(pages.end.0 - pages.start.0), node.job.page_bytes);
+    let homes: Vec<Option<NodeId>> = match (node.job.homes, planned) {
+        (Homes::Block, _) => homes::blocks(count, node.job.nodes).collect(),
+        (Homes::Plan, Some(piece)) => piece.homes(asked, pages.start, page_bytes),
+        _ => Vec::new(),
+    };
+    let named = (pages.start.0..pages.end.0).zip(homes).filter_map(|(page, home)| Some((PageId(page), home?)));
+    named.map(|(page, home)| block_on(page::give_home(node, page, home))).count() as u64
 }
 
 /// Gives a piece back, which was taken with this size.

@@ -1,8 +1,9 @@
 //! A job: what the launcher tells the program in one environment variable.
+use crate::homes::Homes;
 use crate::profile::Profile;
 use crate::transports::{self, Stopped};
 use homenode_base::NodeId;
-use homenode_hlrc::cluster::{Cluster, Homes};
+use homenode_hlrc::cluster::{self, Cluster};
 use homenode_hlrc::steps::{self, Step};
 use std::fmt;
 use std::net::SocketAddr;
@@ -51,6 +52,8 @@ pub struct Job {
     pub regions: Vec<i32>,
     /// Descriptor of the job's secret, if the transport needs one: [`SECRET_BYTES`] random bytes.
     pub secret: Option<i32>,
+    /// Descriptor of the list of homes ([`List`](crate::homes::List)) with [`Homes::Plan`].
+    pub plan: Option<i32>,
     /// What a node has besides if nodes run on several hosts. All but the first have the memory of themselves alone then.
     pub hosts: Option<Hosts>,
 }
@@ -81,7 +84,11 @@ impl Job {
             pages: u32::try_from(self.heap_bytes / self.page_bytes).unwrap_or(u32::MAX),
             page_words: (self.page_bytes / 8) as usize,
             step: self.step,
-            homes: self.homes,
+            homes: if self.homes == Homes::RoundRobin {
+                cluster::Homes::RoundRobin
+            } else {
+                cluster::Homes::FirstTouch
+            },
             alone,
             log: LOG,
             inbox: INBOX,
@@ -129,21 +136,23 @@ impl Job {
             found.ok_or_else(|| format!("it has no {key}"))
         };
         let bad = |key: &'static str| move || format!("its {key} cannot be read");
+        let optional = |key: &'static str| match find(key) {
+            Ok(text) => number(text).filter(|n| *n >= 0).map(Some).ok_or_else(bad(key)),
+            Err(_) => Ok(None),
+        };
         let job = Job {
             nodes: number(find("nodes")?).ok_or_else(bad("nodes"))?,
             threads: number(find("threads")?).ok_or_else(bad("threads"))?,
             step: steps::find(find("step")?).ok_or_else(bad("step"))?,
             transport: transports::find(find("transport")?).ok_or_else(bad("transport"))?,
-            homes: homes(find("homes")?).ok_or_else(bad("homes"))?,
+            homes: Homes::find(find("homes")?).ok_or_else(bad("homes"))?,
             heap_bytes: number(find("heap")?).ok_or_else(bad("heap"))?,
             page_bytes: number(find("page")?).ok_or_else(bad("page"))?,
             stopped: stopped(find("interrupts")?).ok_or_else(bad("interrupts"))?,
             heaps: numbers(find("heaps")?).ok_or_else(bad("heaps"))?,
             regions: numbers(find("regions")?).ok_or_else(bad("regions"))?,
-            secret: match find("secret") {
-                Ok(text) => Some(number(text).filter(|n| *n >= 0).ok_or_else(bad("secret"))?),
-                Err(_) => None,
-            },
+            secret: optional("secret")?,
+            plan: optional("plan")?,
             hosts: find("node").ok().map(|me| Hosts::parse(me, find)).transpose()?,
         };
         job.check()?;
@@ -155,6 +164,9 @@ impl Job {
         if job.transport.is_apart && job.secret.is_none() {
             return Err(format!("it has no secret, which the transport {} needs", job.transport.name));
         }
+        if (job.homes == Homes::Plan) != job.plan.is_some() {
+            return Err("a list of homes is there with homes=plan alone".to_owned());
+        }
         Ok(job)
     }
 }
@@ -162,11 +174,12 @@ impl Job {
 impl fmt::Display for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{VERSION} nodes={} threads={} step={} ", self.nodes, self.threads, self.step.name)?;
-        write!(f, "transport={} homes={} ", self.transport.name, homes_text(self.homes))?;
+        write!(f, "transport={} homes={} ", self.transport.name, self.homes.name())?;
         write!(f, "heap={} page={} ", self.heap_bytes, self.page_bytes)?;
         write!(f, "interrupts={} ", if self.stopped == Stopped::First { "first" } else { "round-robin" })?;
         write!(f, "heaps={} regions={}", list(&self.heaps), list(&self.regions))?;
         self.secret.map_or(Ok(()), |secret| write!(f, " secret={secret}"))?;
+        self.plan.map_or(Ok(()), |plan| write!(f, " plan={plan}"))?;
         self.hosts.as_ref().map_or(Ok(()), |hosts| write!(f, " {hosts}"))
     }
 }
@@ -218,22 +231,6 @@ fn list(numbers: &[i32]) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-fn homes(text: &str) -> Option<Homes> {
-    match text {
-        "first-touch" => Some(Homes::FirstTouch),
-        "round-robin" => Some(Homes::RoundRobin),
-        _ => text.strip_prefix("block:").and_then(number).filter(|pages| *pages > 0).map(Homes::Block),
-    }
-}
-
-fn homes_text(homes: Homes) -> String {
-    match homes {
-        Homes::FirstTouch => "first-touch".to_owned(),
-        Homes::RoundRobin => "round-robin".to_owned(),
-        Homes::Block(pages) => format!("block:{pages}"),
-    }
-}
-
 fn stopped(text: &str) -> Option<Stopped> {
     match text {
         "first" => Some(Stopped::First),
@@ -252,13 +249,14 @@ mod tests {
             threads: 3,
             step: steps::ALL[0],
             transport: transports::ALL[0],
-            homes: Homes::Block(7),
+            homes: Homes::Plan,
             heap_bytes: 1 << 30,
             page_bytes: 4096,
             stopped: Stopped::RoundRobin,
             heaps: vec![3, 5],
             regions: vec![4, 6],
             secret: Some(7),
+            plan: Some(9),
             hosts: None,
         }
     }
@@ -319,7 +317,10 @@ mod tests {
         refused("page=4096", "page=4095", "power of two");
         refused("heap=1073741824", "heap=99999999999999", "a heap of");
         refused("heaps=3,5", "heaps=3,-5", "its heaps");
-        refused("homes=block:7", "homes=block:0", "its homes");
+        refused("homes=plan", "homes=plane", "its homes");
+        refused("homes=plan", "homes=block", "homes=plan alone");
+        refused(" plan=9", "", "homes=plan alone");
+        refused("plan=9", "plan=-9", "its plan");
         refused("secret=7", "secret=-7", "its secret");
         refused("transport=shm", "transport=ether", "its transport");
         let apart = text.replace("transport=shm", "transport=tcp");

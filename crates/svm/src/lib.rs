@@ -9,7 +9,7 @@
 //!
 //! Reading order: [`job`] (what the launcher says), [`shared`] (what nodes tell each other), [`profile`] (what they count), [`transports`],
 //! `node`, `host` (the protocol's ground), `entry` (who is inside), `border`, `process`, `start`, `end`, `hosts` (nodes elsewhere), [`image`], [`threads`], [`locks`], [`conditions`],
-//! [`words`], [`reductions`], [`heap`], `phases`; [`trial`] for transports alone.
+//! [`words`], [`reductions`], [`homes`], [`heap`], `phases`; [`trial`] for transports alone.
 //!
 //! ```
 //! use homenode_svm::{heap, job::Job, locks};
@@ -29,6 +29,7 @@ mod current;
 mod end;
 mod entry;
 pub mod heap;
+pub mod homes;
 mod host;
 mod hosts;
 pub mod image;

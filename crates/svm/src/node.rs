@@ -1,5 +1,6 @@
 //! A node: one process of the cluster, its memory and its way to the others.
 use crate::border::die;
+use crate::homes::{List, Taken};
 use crate::job::Job;
 use crate::mapped::{self, Freed};
 use crate::me;
@@ -17,6 +18,7 @@ use homenode_sys::words::Words;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
@@ -48,6 +50,8 @@ pub(crate) struct Node {
     /// The way to the others' memory once they exist, if that is another one.
     later_wire: OnceLock<Wire>,
     pub(crate) freed: Freed,
+    /// Pieces of memory whose homes are planned.
+    pub(crate) taken: Taken,
     /// Number of wishes to serve that somebody here has taken note of.
     pub(crate) noted: AtomicU64,
     /// Created threads of this node that live.
@@ -113,6 +117,7 @@ impl Node {
             turns,
             begun: AtomicBool::new(meeting.is_some()),
             freed: Freed::default(),
+            taken: planned(&files, job.nodes)?,
             noted: AtomicU64::new(0),
             living: AtomicU32::new(0),
             files: Mutex::new(meeting.is_none().then_some(files)),
@@ -211,6 +216,16 @@ impl Node {
         messages.fetch_add(1, Ordering::Relaxed);
         all.fetch_add(bytes as u64, Ordering::Relaxed);
     }
+}
+
+/// The list of homes that the launcher gave, of which nothing was taken here.
+fn planned(files: &Files, nodes: u16) -> Result<Taken, Trouble> {
+    let Some(file) = &files.plan else { return Ok(Taken::default()) };
+    let bad = |why: String| Trouble::new("cannot read the list of homes", why);
+    let mut text = vec![0; file.metadata().map_or(0, |m| m.len() as usize)];
+    file.read_exact_at(&mut text, 0).map_err(|e| bad(e.to_string()))?;
+    let text = String::from_utf8(text).map_err(|e| bad(e.to_string()))?;
+    Ok(Taken::nothing(List::parse(&text, nodes).map_err(bad)?))
 }
 
 /// Words that are 0; without memory for its state a node cannot go on.

@@ -13,7 +13,7 @@ pub const NAME_BYTES: usize = 32;
 pub const PIECES: usize = 1024;
 
 const NAME_WORDS: usize = NAME_BYTES / 8;
-const PIECE_WORDS: usize = 3;
+const PIECE_WORDS: usize = 7;
 /// Words of a slot: used, with what came from another node, nanoseconds.
 const SLOT_WORDS: usize = 3;
 /// Words of a page: fetches and invalidations; writes and runs in diffs.
@@ -25,6 +25,36 @@ pub const TOTALS: usize = Class::ALL.len() + Across::ALL.len() + 2;
 
 /// What a thread has spent so far: classes of time, work across them, faults at reads and at writes.
 pub type Totals = [u64; TOTALS];
+
+/// A piece of the heap that a thread took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PieceTaken {
+    /// Address.
+    pub address: u64,
+    /// Bytes, whole pages.
+    pub bytes: u64,
+    /// Who asked for it, as an offset in the program's file; 0 if that is not known.
+    pub site: u64,
+    /// Bytes that were asked for.
+    pub asked: u64,
+    /// Number of the thread in the cluster.
+    pub thread: u32,
+    /// Which piece of the list of homes it is.
+    pub planned: Option<u32>,
+    /// Pages that were given a home before anybody touched them.
+    pub placed: u64,
+}
+
+impl PieceTaken {
+    fn words(self) -> [u64; PIECE_WORDS] {
+        let planned = self.planned.map_or(0, |at| u64::from(at) + 1);
+        [self.address, self.bytes, self.site, self.asked, self.thread.into(), planned, self.placed]
+    }
+    fn of([address, bytes, site, asked, thread, planned, placed]: [u64; PIECE_WORDS]) -> PieceTaken {
+        let planned = planned.checked_sub(1).map(|at| at as u32);
+        PieceTaken { address, bytes, site, asked, thread: thread as u32, planned, placed }
+    }
+}
 
 /// The profile of one node.
 #[derive(Clone, Copy, Debug)]
@@ -79,19 +109,19 @@ impl<'r> Profile<'r> {
     fn pieces(self) -> &'r [AtomicU64] {
         &self.words[PHASES * NAME_WORDS + self.threads * PHASES * PHASE_WORDS..][..1 + PIECES * PIECE_WORDS]
     }
-    /// Remembers a piece of the heap: address, bytes, and who asked for it as an offset in the program's file; 0 if that is not known.
-    pub(crate) fn add_piece(self, address: u64, bytes: u64, site: u64) {
+    /// Remembers a piece of the heap.
+    pub(crate) fn add_piece(self, taken: PieceTaken) {
         let words = self.pieces();
         let at = words[0].fetch_add(1, Ordering::Relaxed) as usize;
         if let Some(piece) = words[1..].chunks_exact(PIECE_WORDS).nth(at) {
-            piece.iter().zip([address, bytes, site]).rev().for_each(|(to, word)| to.store(word, Ordering::Release));
+            piece.iter().zip(taken.words()).rev().for_each(|(to, word)| to.store(word, Ordering::Release));
         }
     }
-    /// The pieces that were remembered: address, bytes, site.
-    pub fn piece_list(self) -> impl Iterator<Item = [u64; 3]> + use<'r> {
+    /// The pieces that were remembered.
+    pub fn piece_list(self) -> impl Iterator<Item = PieceTaken> + use<'r> {
         let pieces = self.pieces()[1..].chunks_exact(PIECE_WORDS);
-        let all = pieces.map(|p| [0, 1, 2].map(|at| p[at].load(Ordering::Acquire)));
-        all.take_while(|[address, ..]| *address != 0)
+        let all = pieces.map(|p| PieceTaken::of(std::array::from_fn(|at| p[at].load(Ordering::Acquire))));
+        all.take_while(|piece| piece.address != 0)
     }
     /// Pieces that there was no room to remember.
     pub fn forgotten(self) -> u64 {
@@ -201,9 +231,18 @@ mod tests {
         (3..PHASES).for_each(|p| assert_eq!(profile.phase(&[b'a' + p as u8]), Some(p)));
         assert_eq!((profile.phase(b"one more"), profile.phase(b"solve")), (None, Some(1)));
 
-        (0..PIECES as u64 + 2).for_each(|k| profile.add_piece(4096 * (k + 1), 4096, k));
+        let piece = |k: u64| PieceTaken {
+            address: 4096 * (k + 1),
+            bytes: 4096,
+            site: k,
+            asked: 4000 + k,
+            thread: k as u32,
+            planned: k.checked_sub(1).map(|at| at as u32),
+            placed: k + 7,
+        };
+        (0..PIECES as u64 + 2).for_each(|k| profile.add_piece(piece(k)));
         assert_eq!((profile.piece_list().count(), profile.forgotten()), (PIECES, 2));
-        assert_eq!(profile.piece_list().nth(1), Some([8192, 4096, 1]));
+        assert!(profile.piece_list().enumerate().all(|(k, taken)| taken == piece(k as u64)));
 
         for (what, times) in [(Count::Fetch, 1), (Count::Invalidation, 2), (Count::Diff, 3), (Count::DiffRun, 4)] {
             profile.count_at(PageId(6), what, times);

@@ -1,11 +1,12 @@
 //! Nodes in one process with a transport between them and no protocol on it: transports are tested with them, and measured.
 use crate::bell;
 use crate::block_on::block_on;
+use crate::homes::Homes;
 use crate::job::{Job, SECRET_BYTES};
 use crate::shared::{BELL, Doing, PROCESS, Shared};
 use crate::transports::{Files, Meeting, Opening, Spec, Stopped, Transport, Wire, shared};
 use homenode_base::NodeId;
-use homenode_hlrc::cluster::{Homes, Layout};
+use homenode_hlrc::cluster::Layout;
 use homenode_hlrc::host::Wake;
 use homenode_hlrc::steps;
 use homenode_sys::words::{Words, memory_file};
@@ -51,7 +52,7 @@ pub(crate) fn files(layout: &Layout, nodes: u16) -> io::Result<Files> {
     net::random(&mut bytes)?;
     secret.write_all_at(&bytes, 0)?;
     let regions = each((8 * layout.words() as u64).next_multiple_of(4096))?;
-    Ok(Files { heaps: each(HEAP)?, regions, secret: Some(secret), hosts: None })
+    Ok(Files { heaps: each(HEAP)?, regions, secret: Some(secret), plan: None, hosts: None })
 }
 
 /// Layout of the regions of so many nodes.
@@ -69,6 +70,7 @@ pub(crate) fn layout(spec: &'static Spec, nodes: u16) -> Layout {
         regions: Vec::new(),
         secret: None,
         hosts: None,
+        plan: None,
     };
     job.cluster(NodeId(0), false).layout()
 }

@@ -168,7 +168,8 @@ fn of_object(doc: &SvmDoc, object: &ObjectDoc, mean: &Mean) -> Vec<Advice> {
         Advice {
             about: About::RemoteWrites,
             text: format!(
-                "{name}: {remote} fetches of pages whose one writer is not their home: let the node that writes them touch them first"
+                "{name}: {remote} fetches of pages whose one writer is not their home: let the node that writes them touch them first, or \
+                 write a plan of that (svm report --plan)"
             ),
             seconds: if remote > 0 { data(remote) + diffs } else { 0.0 },
         },

@@ -1,13 +1,13 @@
 //! What nodes say of themselves in their regions, as a document.
 use crate::doc::{
-    Counted, LockDoc, LockGroupDoc, Messages, NodeDoc, ObjectDoc, PageDoc, PhaseDoc, ThreadDoc, TrafficDoc,
+    Counted, LockDoc, LockGroupDoc, Messages, NodeDoc, ObjectDoc, PageDoc, PageRunDoc, PhaseDoc, ThreadDoc, TrafficDoc,
 };
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Layout, PageId};
 use homenode_hlrc::slots::{self, Use};
 use homenode_svm::heap::ADDRESS;
 use homenode_svm::job::Job;
-use homenode_svm::profile::{PHASES, Profile, TOTALS};
+use homenode_svm::profile::{PHASES, PieceTaken, Profile, TOTALS};
 use homenode_svm::shared::{Across, COUNTED, Class, INTERRUPTED, Kind, SIGNALS, Shared};
 use homenode_sys::words::Words;
 use std::collections::BTreeMap;
@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Pages and locks in a document.
 const MOST: usize = 64;
+/// Runs of pages in a document.
+const RUNS_MOST: usize = 1 << 18;
 
 /// Regions of the nodes that have begun.
 pub(crate) struct Regions<'r> {
@@ -95,16 +97,25 @@ impl<'r> Regions<'r> {
         all
     }
 
-    /// Pieces of memory, and where in the program's file each was asked for, in order of addresses.
-    pub(crate) fn objects(&self) -> Vec<(ObjectDoc, u64)> {
-        let pieces = self.profiles().flat_map(Profile::piece_list);
-        let mut objects: Vec<(ObjectDoc, u64)> = pieces
-            .map(|[address, bytes, site]| {
-                (ObjectDoc { site: String::new(), address, bytes, traffic: self.no_traffic() }, site)
-            })
-            .collect();
-        objects.sort_by_key(|(o, _)| o.address);
-        objects
+    /// Pieces of memory in order of addresses.
+    pub(crate) fn pieces(&self) -> Vec<PieceTaken> {
+        let mut pieces: Vec<PieceTaken> = self.profiles().flat_map(Profile::piece_list).collect();
+        pieces.sort_by_key(|p| p.address);
+        pieces
+    }
+    /// Pieces as objects, and where in the program's file each was asked for.
+    pub(crate) fn objects(&self, pieces: &[PieceTaken]) -> Vec<(ObjectDoc, u64)> {
+        let object = |p: &PieceTaken| ObjectDoc {
+            site: String::new(),
+            source: None,
+            thread: p.thread,
+            asked_bytes: p.asked,
+            address: p.address,
+            bytes: p.bytes,
+            traffic: self.no_traffic(),
+            pages: Vec::new(),
+        };
+        pieces.iter().map(|p| (object(p), p.site)).collect()
     }
     /// Pieces that there was no room to remember.
     pub(crate) fn forgotten(&self) -> u64 {
@@ -123,8 +134,11 @@ impl<'r> Regions<'r> {
     pub(crate) fn pages(&self, objects: &mut [ObjectDoc], used_bytes: u64) -> Vec<PageDoc> {
         let pages = u32::try_from(used_bytes / self.job.page_bytes).unwrap_or(u32::MAX).min(self.cluster.pages);
         let mut hottest: Vec<PageDoc> = Vec::new();
+        let mut runs = 0;
         for page in (0..pages).map(PageId) {
-            let Some(doc) = self.page(page, objects) else { continue };
+            let doc = self.page(page, objects);
+            self.note_page(page, doc.as_ref(), objects, &mut runs);
+            let Some(doc) = doc else { continue };
             if let Some(object) = doc.object.and_then(|o| objects.get_mut(o as usize)) {
                 add(&mut object.traffic, &doc.traffic);
             }
@@ -134,7 +148,30 @@ impl<'r> Regions<'r> {
             }
         }
         keep_hottest(&mut hottest);
+        if runs > RUNS_MOST {
+            objects.iter_mut().for_each(|o| o.pages.clear());
+        }
         hottest
+    }
+
+    /// Adds a page to the runs of its object, and to how many there are.
+    fn note_page(&self, page: PageId, doc: Option<&PageDoc>, objects: &mut [ObjectDoc], runs: &mut usize) {
+        let address = ADDRESS + u64::from(page.0) * self.job.page_bytes;
+        let Some((object, _)) = object_of(objects, address).filter(|_| *runs <= RUNS_MOST) else { return };
+        let home = self.home(page);
+        let writes = doc.map_or(&[][..], |d| &d.traffic.writes);
+        let writer = if let Writer::One(node) = main_writer(writes) { Some(node) } else { None };
+        let by = |node: Option<u16>| node.and_then(|n| writes.get(usize::from(n))).copied().unwrap_or(0);
+        let all = &mut objects[object as usize].pages;
+        if all.last().is_none_or(|run| (run.home, run.writer) != (home, writer)) {
+            *runs += 1;
+            all.push(PageRunDoc { pages: 0, home, writer, writes: 0, of_home: 0, of_writer: 0 });
+        }
+        let Some(run) = all.last_mut() else { return };
+        run.pages += 1;
+        run.writes += sum(writes);
+        run.of_home += by(home);
+        run.of_writer += by(writer);
     }
 
     fn page(&self, page: PageId, objects: &[ObjectDoc]) -> Option<PageDoc> {

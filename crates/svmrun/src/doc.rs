@@ -1,4 +1,5 @@
 //! What a run came to: the document of `homenode svm run`.
+use homenode_placement::plan::SourceLine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,14 @@ pub struct SvmDoc {
     pub threads_per_node: u16,
     /// Processors that the nodes could use.
     pub processors: u32,
+    /// Rule for homes of pages; empty in documents of an older version.
+    #[serde(default)]
+    #[schemars(required)]
+    pub homes: String,
+    /// What came of the plan; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "PlannedDoc")]
+    pub planned: Option<PlannedDoc>,
     /// Bytes of a page.
     pub page_bytes: u64,
     /// Bytes of the heap that were given out.
@@ -44,6 +53,54 @@ pub struct SvmDoc {
     pub lock_groups: Vec<LockGroupDoc>,
     /// What a reader should know, in sentences.
     pub notes: Vec<String>,
+}
+
+/// What came of a plan.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedDoc {
+    /// The plan as it was named.
+    pub file: String,
+    /// Allocations of which it places a part.
+    pub objects: u64,
+    /// Variables and stacks that it places: each node has its own, so they are no shared memory.
+    pub own: u64,
+    /// Of these, how many were found in pieces of shared memory that the program took.
+    pub met: u64,
+    /// Pages that were given a home by it before anybody touched them.
+    pub placed_pages: u64,
+    /// Bytes of these pages.
+    pub placed_bytes: u64,
+    /// Allocations that came with another size: their parts kept their shares.
+    pub resized: Vec<ResizedDoc>,
+    /// Allocations that were not found, the largest first.
+    pub unmet: Vec<UnmetDoc>,
+}
+
+/// An allocation of a plan that came with another size.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ResizedDoc {
+    /// Name in the plan.
+    pub name: String,
+    /// Bytes in the plan.
+    pub planned_bytes: u64,
+    /// Bytes in this run.
+    pub came_bytes: u64,
+}
+
+/// An allocation of a plan that was not found.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UnmetDoc {
+    /// Name in the plan.
+    pub name: String,
+    /// Bytes that the plan places.
+    pub bytes: u64,
+    /// Ranges of it that the plan places.
+    pub ranges: u64,
+    /// Why it was not found.
+    pub why: String,
 }
 
 /// What a node did.
@@ -139,12 +196,47 @@ pub struct PhaseDoc {
 pub struct ObjectDoc {
     /// Who asked for it: file and line, or function; empty if that is not known.
     pub site: String,
+    /// The line that asked for it, and how many pieces of at least 4096 bytes its thread had taken there before; absent if that is not
+    /// known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SourceLine")]
+    pub source: Option<SourceLine>,
+    /// Number of the thread that took it.
+    #[serde(default)]
+    #[schemars(required)]
+    pub thread: u32,
+    /// Bytes that were asked for; 0 in documents of an older version.
+    #[serde(default)]
+    #[schemars(required)]
+    pub asked_bytes: u64,
     /// Address.
     pub address: u64,
     /// Bytes.
     pub bytes: u64,
     /// What happened to its pages.
     pub traffic: TrafficDoc,
+    /// Pages of the object from the first one on; empty in documents of an older version, and if there were too many runs of them.
+    #[serde(default)]
+    #[schemars(required)]
+    pub pages: Vec<PageRunDoc>,
+}
+
+/// Pages that follow one another, with the same home and the same main writer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PageRunDoc {
+    /// How many.
+    pub pages: u64,
+    /// Home; none if no node touched them.
+    pub home: Option<u16>,
+    /// The node that made nine of ten writes; none if there is none.
+    pub writer: Option<u16>,
+    /// Intervals in which a node wrote one of them: a diff each, but at its home.
+    pub writes: u64,
+    /// Of these, those of the home.
+    pub of_home: u64,
+    /// Of the writes, those of the main writer.
+    pub of_writer: u64,
 }
 
 /// What happened to pages.

@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** when the command returns, no process of the cluster is left; a node that ended before its time is named.
 //!
-//! Reading order: `options`, `memory`, `library`, `watch`, `hosts` (nodes elsewhere), [`doc`], `collect`, `sites`, `text`; then [`run`]; `advice`, [`report`].
+//! Reading order: `options`, `planned`, `memory`, `library`, `watch`, `hosts` (nodes elsewhere), [`doc`], `collect`, `sites`, `text`; then [`run`]; `advice`, [`report`], [`replan`].
 //!
 //! ```
 //! use homenode_command::Class;
@@ -28,6 +28,8 @@ mod hosts;
 mod library;
 mod memory;
 mod options;
+mod planned;
+mod replan;
 mod report;
 mod sites;
 mod text;
@@ -37,6 +39,7 @@ pub use advice::{About, Advice};
 pub use doc::SvmDoc;
 pub use hosts::agent;
 pub use options::SvmRequest;
+pub use replan::{Replanned, replan};
 pub use report::{SvmReport, report};
 
 use crate::collect::Regions;
@@ -60,8 +63,9 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
         return Err(Failure::work(what));
     }
     let preload = library::preload(std::env::var_os(library::PRELOAD_ENV).as_deref())?;
+    let planned = request.planned(&job, &program)?;
     let mut agents = request.plan()?.map(|plan| Agents::prepare(plan, &mut job, &program)).transpose()?;
-    let mut memory = Memory::make(&mut job)?;
+    let mut memory = Memory::make(&mut job, planned.as_ref().map(|p| p.list.to_string()).as_deref())?;
     let text = job.to_string();
     let environment: [(&str, &OsStr); 2] = [(JOB_ENV, OsStr::new(&text)), (library::PRELOAD_ENV, &preload)];
     // Nodes are children of the program: when it dies, they are the launcher's to wait for.
@@ -89,12 +93,18 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
     }
     let mut notes = notes(usize::from(job.nodes), nodes.len(), memory.allocated());
     notes.extend(note);
-    let mut objects = sites::named(regions.objects(), &program, &mut notes);
-    match regions.forgotten() {
+    let (pieces, forgotten) = (regions.pieces(), regions.forgotten());
+    let mut objects = sites::named(regions.objects(&pieces), &program, &mut notes);
+    notes.extend(planned.iter().flat_map(|p| p.notes.clone()));
+    match forgotten {
         0 => {}
         n => notes.push(format!(
             "{n} pieces of shared memory more than a node remembers were taken: their pages have no object"
         )),
+    }
+    let planned = planned.map(|p| p.outcome(&pieces, forgotten));
+    if planned.as_ref().is_some_and(|p| p.met == 0 && forgotten == 0) {
+        notes.push("nothing of the plan was found: it is of another program, or of one that was changed".to_owned());
     }
     let pages = regions.pages(&mut objects, memory.allocated());
     let (locks, lock_groups) = regions.locks(&objects);
@@ -107,6 +117,8 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
         transport: job.transport.name.to_owned(),
         threads_per_node: job.threads,
         processors: std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
+        homes: job.homes.name().to_owned(),
+        planned,
         page_bytes: job.page_bytes,
         heap_used_bytes: memory.allocated(),
         phases: regions.phases(),
@@ -128,7 +140,7 @@ fn start_on_hosts(
     environment: &[(&str, &OsStr)],
 ) -> Result<u32, Failure> {
     let failed = |e| Failure::work(format!("cannot start node 0 as other hosts can follow: {e}"));
-    agents.start(job, memory.secret().map_err(failed)?, &request.command);
+    agents.start(job, memory, &request.command).map_err(failed)?;
     let (_inherited, _unrandomized) = (agents.inherited().map_err(failed)?, Unrandomized::set().map_err(failed)?);
     let main = launch::start(&request.command, environment).map_err(Failure::work)?;
     memory.hide().map_err(failed)?;

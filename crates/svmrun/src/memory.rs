@@ -27,17 +27,18 @@ pub(crate) enum NodeEnd {
 
 /// The files, which the program inherits, and the regions as the launcher sees them.
 pub(crate) struct Memory {
-    /// Heaps and regions by node, and the secret: open until the program has its own, or to the end if nodes run on several hosts.
+    /// Heaps and regions by node, the secret and the list of homes: open until the program has its own, or to the end if nodes run on several hosts.
     heaps: Vec<File>,
     files: Vec<File>,
     secret: Option<File>,
+    plan: Option<File>,
     pub(crate) layout: Layout,
     pub(crate) regions: Vec<Words>,
 }
 
 impl Memory {
-    /// Makes the memory for a job, which is told the descriptors.
-    pub(crate) fn make(job: &mut Job) -> Result<Memory, Failure> {
+    /// Makes the memory for a job, which is told the descriptors; `plan`: the text of a list of homes.
+    pub(crate) fn make(job: &mut Job, plan: Option<&str>) -> Result<Memory, Failure> {
         let failed = |e| Failure::work(format!("cannot make memory for {} nodes: {e}", job.nodes));
         let layout = job.cluster(NodeId(0), false).layout();
         let words = layout.words();
@@ -53,22 +54,37 @@ impl Memory {
         let secret = job.transport.is_apart.then(secret).transpose();
         let secret = secret.map_err(|e| Failure::work(format!("cannot make a secret for the nodes: {e}")))?;
         job.secret = secret.as_ref().map(AsRawFd::as_raw_fd);
-        Ok(Memory { heaps, files, secret, layout, regions })
+        let plan = plan.map(list_file).transpose();
+        let plan = plan.map_err(|e| Failure::work(format!("cannot write the list of homes for the nodes: {e}")))?;
+        job.plan = plan.as_ref().map(AsRawFd::as_raw_fd);
+        Ok(Memory { heaps, files, secret, plan, layout, regions })
     }
 
     /// Gives the launcher's own descriptors up, once the program has its.
     pub(crate) fn close(&mut self) {
         self.heaps.clear();
         self.files.clear();
-        self.secret = None;
+        (self.secret, self.plan) = (None, None);
     }
     /// Keeps them, for nodes of other hosts, from programs that are started from now on.
     pub(crate) fn hide(&self) -> io::Result<()> {
-        self.heaps.iter().chain(&self.files).chain(&self.secret).try_for_each(|file| hide(file.as_fd()))
+        self.heaps
+            .iter()
+            .chain(&self.files)
+            .chain(&self.secret)
+            .chain(&self.plan)
+            .try_for_each(|file| hide(file.as_fd()))
     }
     /// Heap and region of a node, while they are open.
     pub(crate) fn files(&self, node: u16) -> [&File; 2] {
         [&self.heaps, &self.files].map(|files| &files[usize::from(node)])
+    }
+    /// The list of homes, if there is one.
+    pub(crate) fn plan(&self) -> io::Result<Option<Vec<u8>>> {
+        let Some(file) = &self.plan else { return Ok(None) };
+        let mut bytes = vec![0; file.metadata()?.len() as usize];
+        file.read_exact_at(&mut bytes, 0)?;
+        Ok(Some(bytes))
     }
     /// The job's secret, if it has one.
     pub(crate) fn secret(&self) -> io::Result<Vec<u8>> {
@@ -102,6 +118,13 @@ impl Memory {
 /// Bytes of a region's file, which is mapped in whole pages of the system.
 pub(crate) fn region_bytes(job: &Job) -> u64 {
     (8 * job.cluster(NodeId(0), false).layout().words() as u64).next_multiple_of(4096)
+}
+
+/// A file in memory with this text.
+fn list_file(text: &str) -> io::Result<File> {
+    let file = memory_file("homenode homes", text.len() as u64)?;
+    file.write_all_at(text.as_bytes(), 0)?;
+    Ok(file)
 }
 
 /// A file of random bytes that nobody else can open.

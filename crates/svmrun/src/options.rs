@@ -1,12 +1,13 @@
 //! What `homenode svm run` is asked to do.
 use crate::hosts::{AGENT, Plan};
+use crate::planned::{self, Planned, Shape};
 use homenode_command::Failure;
-use homenode_hlrc::cluster::Homes;
 use homenode_hlrc::steps::{self, Step};
+use homenode_svm::homes::Homes;
 use homenode_svm::job::Job;
 use homenode_svm::transports::{self, Spec, Stopped};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A cluster and a program.
 #[derive(Clone, Debug)]
@@ -29,7 +30,7 @@ pub struct SvmRequest {
     pub private_pointers: String,
     /// The file of `homenode` on all hosts; `None` for this program's own.
     pub homenode: Option<PathBuf>,
-    /// `first-touch`, `round-robin`, `block`.
+    /// `first-touch`, `round-robin`, `block`, or the file of a plan.
     pub homes: String,
     /// Bytes of the heap.
     pub heap_bytes: u64,
@@ -75,6 +76,7 @@ impl SvmRequest {
             regions: Vec::new(),
             secret: None,
             hosts: None,
+            plan: None,
         };
         job.check().map_err(Failure::usage)?;
         Ok(job)
@@ -122,14 +124,22 @@ impl SvmRequest {
         }
     }
     fn homes(&self) -> Result<Homes, Failure> {
-        let pages = self.heap_bytes / self.page_bytes.max(1);
-        match self.homes.as_str() {
-            "first-touch" => Ok(Homes::FirstTouch),
-            "round-robin" => Ok(Homes::RoundRobin),
-            "block" => Ok(Homes::Block(u32::try_from(pages).unwrap_or(u32::MAX).max(1))),
-            other => Err(unknown("homes", other, &["first-touch", "round-robin", "block"])),
+        match Homes::find(&self.homes).filter(|homes| *homes != Homes::Plan) {
+            Some(homes) => Ok(homes),
+            None if Path::new(&self.homes).exists() => Ok(Homes::Plan),
+            None => {
+                let known = Homes::ALL.iter().filter(|(homes, _)| *homes != Homes::Plan).map(|(_, name)| *name);
+                Err(unknown("homes", &self.homes, &known.chain(["the file of a plan"]).collect::<Vec<_>>()))
+            }
         }
     }
+    /// The plan that homes come from, for this program.
+    pub(crate) fn planned(&self, job: &Job, program: &Path) -> Result<Option<Planned>, Failure> {
+        let shape = Shape { nodes: job.nodes, threads: job.threads, page_bytes: job.page_bytes };
+        let is_planned = job.homes == Homes::Plan;
+        is_planned.then(|| planned::read(Path::new(&self.homes), program, shape)).transpose()
+    }
+
     fn stopped(&self) -> Result<Stopped, Failure> {
         match self.interrupts.as_str() {
             "first" => Ok(Stopped::First),
@@ -170,7 +180,8 @@ mod tests {
         assert!(
             said(|r| (r.transport, r.hosts) = (Some("shm".to_owned()), vec!["a".to_owned()])).contains("other hosts")
         );
-        assert!(said(|r| r.homes = "x".to_owned()).contains("first-touch"));
+        assert!(said(|r| r.homes = "x".to_owned()).contains("first-touch, round-robin, block, the file of a plan"));
+        assert!(said(|r| r.homes = "plan".to_owned()).contains("first-touch"));
         assert!(said(|r| r.interrupts = "x".to_owned()).contains("round-robin"));
         SvmRequest::default().job().expect("defaults are possible");
     }

@@ -1,7 +1,10 @@
 //! Names for the places in the program that asked for shared memory.
 use crate::doc::ObjectDoc;
+use homenode_placement::plan::SourceLine;
+use homenode_svm::homes::LEAST_BYTES;
 use homenode_symbols::answers::Place;
 use homenode_symbols::image;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The objects with the names of the places that asked for them, as the program's file gives them; what is missing is noted.
@@ -18,11 +21,23 @@ pub(crate) fn named(objects: Vec<(ObjectDoc, u64)>, program: &Path, notes: &mut 
     if let Some(missing) = answers.missing.filter(|_| !objects.is_empty()) {
         notes.push(format!("{} has {missing}", program.display()));
     }
+    let mut counts: BTreeMap<(u32, String, u32), u64> = BTreeMap::new();
     let name = |((object, site), place): ((ObjectDoc, u64), Place)| match site {
         0 => object,
-        _ => ObjectDoc { site: text(&place), ..object },
+        _ => ObjectDoc { site: text(&place), source: source(&place, &object, &mut counts), ..object },
     };
     objects.into_iter().zip(answers.places).map(name).collect()
+}
+
+/// The line, and how many pieces the thread took there before; objects come in the order in which a thread took them. Of small ones there
+/// is none, as plans name no such.
+fn source(place: &Place, object: &ObjectDoc, counts: &mut BTreeMap<(u32, String, u32), u64>) -> Option<SourceLine> {
+    if place.line == 0 || place.file.is_empty() || object.asked_bytes < LEAST_BYTES {
+        return None;
+    }
+    let count = counts.entry((object.thread, place.file.clone(), place.line)).or_default();
+    *count += 1;
+    Some(SourceLine { file: place.file.clone(), line: place.line, ordinal: *count - 1 })
 }
 
 fn text(place: &Place) -> String {

@@ -1,6 +1,6 @@
 //! The report for people.
-use crate::doc::{Counted, NodeDoc, SvmDoc};
-use homenode_table::{Column, Layout, Table};
+use crate::doc::{Counted, NodeDoc, PlannedDoc, SvmDoc};
+use homenode_table::{Column, Layout, Table, clean};
 use std::fmt::Write;
 
 impl SvmDoc {
@@ -20,10 +20,45 @@ impl SvmDoc {
         );
         out += &times(&self.nodes).text(&Layout::default());
         out += &counts(&self.nodes).text(&Layout::default());
+        self.planned.iter().for_each(|p| planned(p, self, &mut out));
         self.notes.iter().for_each(|note| {
             let _ = writeln!(out, "note: {note}");
         });
         out
+    }
+}
+
+/// Rows of a list before it is cut.
+const ROWS: usize = 8;
+
+/// What came of the plan.
+fn planned(p: &PlannedDoc, doc: &SvmDoc, out: &mut String) {
+    let pages = doc.heap_used_bytes / doc.page_bytes.max(1);
+    let mut line = |text: String| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "{text}");
+    };
+    line(format!(
+        "homes by {}: {} of its {} allocations found, {} pages ({} bytes) placed; {} other pages of shared memory by first touch",
+        clean(&p.file),
+        p.met,
+        p.objects,
+        p.placed_pages,
+        p.placed_bytes,
+        pages.saturating_sub(p.placed_pages)
+    ));
+    if p.own > 0 {
+        line(format!("  {} variables and stacks of the plan are each node's own", p.own));
+    }
+    for r in p.resized.iter().take(ROWS) {
+        let (name, planned, came) = (clean(&r.name), r.planned_bytes, r.came_bytes);
+        line(format!("  `{name}`: {came} bytes instead of {planned}; its parts kept their shares"));
+    }
+    for u in p.unmet.iter().take(ROWS) {
+        line(format!("  not found: `{}`, {} bytes in {} ranges: {}", clean(&u.name), u.bytes, u.ranges, clean(&u.why)));
+    }
+    for more in [p.resized.len(), p.unmet.len()].into_iter().filter_map(|n| n.checked_sub(ROWS)).filter(|n| *n > 0) {
+        line(format!("  and {more} more"));
     }
 }
 

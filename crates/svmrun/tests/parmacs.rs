@@ -22,7 +22,7 @@ fn program() -> Option<&'static Path> {
             expand(name, folder.path());
         }
         let sources = ["parmacs.c", "parmacs_more.c"].map(|name| folder.path().join(name));
-        let program = compile_all(&sources, folder.path(), &["-std=c11", "-D_POSIX_C_SOURCE=200112", "-Werror"]);
+        let program = compile_all(&sources, folder.path(), &["-g", "-std=c11", "-D_POSIX_C_SOURCE=200112", "-Werror"]);
         Some((folder, program))
     });
     built.as_ref().map(|(_, program)| program.as_path())
@@ -60,6 +60,16 @@ fn every_macro_on_nodes() {
             assert_eq!(doc.nodes.len(), usize::from(nodes));
         }
     }
+}
+
+#[test]
+fn memory_is_known_by_the_programs_own_lines() {
+    let Some(program) = program() else { return };
+    let doc = on(&cluster(2, 1, "genima"), program, &["memory", "2"]).expect("it runs");
+    let taken = |small: bool| doc.objects.iter().filter(move |o| (o.site.contains("homenode_parmacs.h:")) == small);
+    assert!(taken(false).count() > 0 && taken(false).all(|o| o.site.contains("parmacs")), "{:?}", doc.objects);
+    // Small allocations are cut from pieces of the header's own.
+    assert!(taken(true).all(|o| o.asked_bytes == 1 << 16), "{:?}", doc.objects);
 }
 
 #[test]

@@ -123,9 +123,9 @@ fn add_debug_info(
 }
 
 /// Debugging information of a file, and its byte order.
-type Sections<'a> = (gimli::DwarfSections<Cow<'a, [u8]>>, RunTimeEndian);
+pub(crate) type Sections<'a> = (gimli::DwarfSections<Cow<'a, [u8]>>, RunTimeEndian);
 
-fn sections<'a>(file: &object::File<'a>) -> Option<Sections<'a>> {
+pub(crate) fn sections<'a>(file: &object::File<'a>) -> Option<Sections<'a>> {
     let endian = if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
     let load = |id: gimli::SectionId| -> Result<Cow<'a, [u8]>, gimli::Error> {
         let section = file.section_by_name(id.name());
@@ -249,7 +249,7 @@ fn user_frame(frames: &[Frame]) -> Option<Place> {
 }
 
 /// A path without `.` and `..`: clang finds the headers of gcc by way of its own directory.
-fn normal(path: &str) -> String {
+pub(crate) fn normal(path: &str) -> String {
     if !path.contains("/.") {
         return path.to_owned();
     }

@@ -23,7 +23,7 @@
 //! ```
 //!
 //! Reading order: [`modules`] (which file lies where in a process), [`answers`] and [`image`] (one file: addresses to functions and
-//! lines, global data), `debug_file`, `demangle`, `shorten`, `inlines`, `callsites`, `returns` (what a call's value becomes),
+//! lines, global data), [`lines`] (back from lines), `debug_file`, `demangle`, `shorten`, `inlines`, `callsites`, `returns` (what a call's value becomes),
 //! `types`; [`paths`] (instructions between references); `sites` (the addresses that a dataset mentions) and [`naming`] (names for all of them).
 #![forbid(unsafe_code)]
 
@@ -33,6 +33,7 @@ mod debug_file;
 mod demangle;
 pub mod image;
 mod inlines;
+pub mod lines;
 pub mod modules;
 pub mod naming;
 pub mod paths;

@@ -4,7 +4,7 @@ use homenode_fuzz::{host, killed, partition, perf, texts};
 use homenode_machine::{Machine, models};
 use homenode_placement::live::journal::JOURNAL_SCHEMA;
 use homenode_placement::live::{Config, Event, Header, Line, PageId, Use};
-use homenode_placement::plan::{Entry, Home, ObjectKey, Plan, StackHash};
+use homenode_placement::plan::{Entry, Home, ObjectKey, Plan, SourceLine, StackHash};
 use homenode_trace::Sampling;
 use homenode_trace::dataset::{EVENTS_FILE, MANIFEST_FILE};
 use homenode_trace::framing::Codec;
@@ -68,6 +68,7 @@ fn plan() -> Plan {
             size: 65_536,
             size_ordinal: 2,
             site: None,
+            source: Some(SourceLine { file: "a.c".into(), line: 7, ordinal: 0 }),
         },
         ObjectKey::Stack { thread_path: vec![1] },
     ];

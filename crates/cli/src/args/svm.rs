@@ -26,11 +26,14 @@ Example (what the launcher does for a host):
   homenode svm run -n 4 -o radix.svm -- ./radix -p 4
   homenode svm report radix.svm
   homenode svm report radix.svm --compare radix-local.svm
+  homenode svm report radix.svm --plan homes.json
+  homenode svm run -n 4 --homes homes.json -- ./radix -p 4
 
 Seconds a thread by class and phase, what was fetched of which object and page, which locks were
 waited for, and advice with what it saves at most. Phases are those that the program marks with
 homenode_phase_begin. Objects have names if the program was compiled with -g. With --compare, what
-the other run did without.")]
+the other run did without. The plan of --plan names every page of memory that a line of the program
+took: where it lived, or with the node that made nine of ten of its writes, if that is another one.")]
 pub(crate) struct SvmReportArgs {
     /// Document that `homenode svm run -o` wrote.
     #[arg(value_name = "RUN", value_hint = ValueHint::FilePath)]
@@ -38,6 +41,12 @@ pub(crate) struct SvmReportArgs {
     /// Document of another run.
     #[arg(long, value_name = "OTHER", value_hint = ValueHint::FilePath)]
     pub(crate) compare: Option<PathBuf>,
+    /// Write a plan of homes for the next run (`homenode svm run --homes`): each page with the node that writes it.
+    #[arg(long, value_name = "PLAN", value_hint = ValueHint::FilePath)]
+    pub(crate) plan: Option<PathBuf>,
+    /// Replace that file.
+    #[arg(long, requires = "plan")]
+    pub(crate) force: bool,
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -50,6 +59,8 @@ pub(crate) struct SvmReportArgs {
   homenode svm run -n 2 --transport tcp -- ./lu -p 2
   homenode svm run -n 4 --homes round-robin --json -- ./fft -p 4
   homenode svm run -n 4 --hosts a=10.0.0.1,b,c,d -- ./lu -p 4
+  homenode place fft.hnt --machine 4-nodes.toml -o plan.json
+  homenode svm run -n 4 --homes plan.json -- ./fft -p 4
 
 The program is written against homenode.h: it takes shared memory with homenode_shared_alloc, and
 threads, locks, barriers and what else threads wait with of the same header; or in PARMACS, with the
@@ -58,7 +69,9 @@ nothing else; every page is copied between them. It must be linked dynamically, 
 itself and no script that starts it. With --hosts nodes run on other machines, too: homenode, the
 program and its libraries must be the same there, at the same paths. What it did is said on stderr (not with --quiet); the status
 is the program's, and 1 with one line on stderr if a node was lost. `homenode list svm-steps` names
-the protocols, `homenode list svm-transports` the transports.")]
+the protocols, `homenode list svm-transports` the transports. A plan is one of a recording of the
+same source with threads (docs/design/svm-runtime.md): its objects are found by the line that takes
+them, so both programs are compiled with -g; its nodes are those of the run that have the same threads.")]
 pub(crate) struct SvmRun {
     /// Nodes, 1 to 64.
     #[arg(short, long, value_name = "N")]
@@ -81,8 +94,10 @@ pub(crate) struct SvmRun {
     /// Global variables that point to memory which node 0 alone has, as of malloc: refuse the program, or make them null on other nodes.
     #[arg(long, value_name = "WHAT", default_value = "refuse", requires = "hosts", value_parser = ["refuse", "null"])]
     pub(crate) private_pointers: String,
-    /// Homes of pages: with who touches them first, page by page in turn, or equal parts of the heap in a row.
-    #[arg(long, value_name = "RULE", default_value = "first-touch", value_parser = ["first-touch", "round-robin", "block"])]
+    /// Homes of pages: first-touch (with who touches them first), round-robin (page by page in turn), block (equal parts of each
+    /// piece of memory), or the file of a plan that `homenode place` wrote; what it does not name then lives with who touches
+    /// it first. (A plan of such a name: ./block.)
+    #[arg(long, value_name = "RULE|PLAN", default_value = "first-touch", value_hint = ValueHint::FilePath)]
     pub(crate) homes: String,
     /// Bytes of the shared heap; K, M, G and T are powers of 1024. Memory is taken where it is touched.
     #[arg(long, value_name = "BYTES", default_value = "16G", value_parser = bytes)]

@@ -13,8 +13,19 @@ pub(super) fn svm(what: Svm, quiet: bool) -> Done {
 }
 
 fn report(a: &SvmReportArgs) -> Done {
+    if let Some(file) = &a.plan {
+        output::refuse_existing(file, a.force)?;
+    }
     let report = homenode_svmrun::report(&a.run, a.compare.as_deref())?;
-    Results::new(a.json)?.print(&if a.json { report.to_json() } else { report.to_text() })?;
+    let mut said = if a.json { report.to_json() } else { report.to_text() };
+    if let Some(file) = &a.plan {
+        let replanned = homenode_svmrun::replan(&report.run, &a.run.display().to_string())?;
+        output::write(file, (replanned.plan.to_json() + "\n").as_bytes())?;
+        if !a.json {
+            said += &replanned.to_text();
+        }
+    }
+    Results::new(a.json)?.print(&said)?;
     Ok(0)
 }
 

@@ -2,8 +2,9 @@
 use super::generated::generated;
 use super::sim::Sim;
 use super::world::{Shape, World};
-use crate::cluster::Homes;
+use crate::cluster::{Homes, PageId};
 use crate::host::Count;
+use crate::page::give_home;
 use crate::steps::{ALL, Diffs, Locks, Pages, Step, find};
 use homenode_base::{NodeId, Rng};
 use std::cell::RefCell;
@@ -17,6 +18,7 @@ pub(super) fn shape(step: &'static Step, nodes: u16, threads: u16, seed: u64) ->
         page_words: 8,
         step,
         homes: Homes::FirstTouch,
+        given: false,
         log: 64,
         slots: 16,
         delay: 20,
@@ -27,6 +29,16 @@ pub(super) fn shape(step: &'static Step, nodes: u16, threads: u16, seed: u64) ->
 /// Runs `program` on every thread of the cluster.
 pub(super) fn run<F: Future<Output = ()> + 'static>(shape: Shape, program: impl Fn(Sim, u64) -> F) -> Rc<World> {
     let world = World::new(shape);
+    let given = move |page: u32| NodeId(((shape.seed + u64::from(page)) % u64::from(shape.nodes)) as u16);
+    if shape.given {
+        let sim = Sim { world: world.clone(), me: given(0), thread: 0 };
+        world.spawn(sim.me, async move {
+            for page in 1..shape.pages {
+                give_home(&sim, PageId(page), given(page)).await;
+            }
+        });
+        assert_eq!(world.run(3_000_000), 0, "homes that are never given: {shape:?}");
+    }
     for me in (0..shape.nodes).map(NodeId) {
         for thread in 0..shape.threads {
             let number = u64::from(me.0) * u64::from(shape.threads) + u64::from(thread);
@@ -36,6 +48,10 @@ pub(super) fn run<F: Future<Output = ()> + 'static>(shape: Shape, program: impl 
     let left = world.run(3_000_000);
     assert_eq!(left, 0, "tasks that never end: {shape:?}\n{}", world.describe());
     world.check();
+    for page in 1..if shape.given { shape.pages } else { 0 } {
+        let known = world.homes(PageId(page));
+        assert!(known.iter().all(|home| *home == given(page)), "page {page}: {known:?}");
+    }
     world
 }
 
@@ -92,7 +108,8 @@ fn threads_that_write_bytes_of_one_word_between_barriers_lose_nothing() {
 /// A cluster and a program of a seed.
 pub(super) fn generated_run(step: &'static Step, seed: u64) -> u64 {
     let mut rng = Rng::new(seed);
-    let homes = [Homes::FirstTouch, Homes::RoundRobin, Homes::Block(3)][rng.below(3) as usize];
+    let (homes, given) =
+        [(Homes::FirstTouch, false), (Homes::RoundRobin, false), (Homes::FirstTouch, true)][rng.below(3) as usize];
     let shape = Shape {
         nodes: 1 + rng.below(4) as u16,
         threads: 1 + rng.below(3) as u16,
@@ -100,6 +117,7 @@ pub(super) fn generated_run(step: &'static Step, seed: u64) -> u64 {
         page_words: 2 << rng.below(3),
         step,
         homes,
+        given,
         log: 4 << rng.below(5),
         slots: 64,
         delay: 1 + rng.below(60),

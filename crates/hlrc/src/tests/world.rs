@@ -79,6 +79,8 @@ pub(crate) struct Shape {
     pub(crate) page_words: usize,
     pub(crate) step: &'static Step,
     pub(crate) homes: Homes,
+    /// Whether pages are given a home of some node before anybody touches them, all but the first one.
+    pub(crate) given: bool,
     pub(crate) log: u32,
     pub(crate) slots: u32,
     /// Longest delay, but for those that are twenty times as long; 0 if every order of events is tried.
@@ -361,6 +363,11 @@ impl World {
             }
         }
         text
+    }
+
+    /// The home of a page as the nodes know it that have touched it.
+    pub(crate) fn homes(&self, page: PageId) -> Vec<NodeId> {
+        self.nodes.iter().filter_map(|node| node.tables.page(page, |s| s.home)).collect()
     }
 
     /// Looks whether each node's structures are consistent when nothing goes on.

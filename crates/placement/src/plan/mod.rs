@@ -28,6 +28,9 @@ pub struct Plan {
     pub schema: String,
     /// Name of the machine it was made for.
     pub machine: String,
+    /// Processors of each node of that machine; empty in plans of an older version.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cores: Vec<u16>,
     /// Size of the pages it was made for, in bytes: a power of two.
     #[schemars(range(min = 1))]
     pub page_bytes: u64,
@@ -125,6 +128,11 @@ pub enum ObjectKey {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Site")]
         site: Option<Site>,
+        /// The line of the program that allocates: finds it in whatever is compiled from the same source. Absent in plans of an
+        /// older version and where the program has no line numbers.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "SourceLine")]
+        source: Option<SourceLine>,
     },
     /// The stack of a thread, which lives on one node as a whole.
     Stack {
@@ -141,6 +149,20 @@ pub struct Site {
     /// Where that call returns to, as linked, in the module whose build id the key has.
     pub address: u64,
     /// Allocations of at least 4096 bytes ([`LEAST_BYTES`]) by that thread from there before this one.
+    pub ordinal: u64,
+}
+
+/// A line of the program's source that asks for memory.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SourceLine {
+    /// Source file as the compiler was told.
+    #[schemars(length(min = 1))]
+    pub file: String,
+    /// Line, from 1.
+    #[schemars(range(min = 1))]
+    pub line: u32,
+    /// Allocations of at least 4096 bytes ([`LEAST_BYTES`]) by that thread from this line before this one.
     pub ordinal: u64,
 }
 
@@ -200,6 +222,7 @@ impl Plan {
         Plan {
             schema: PLAN_SCHEMA.into(),
             machine: machine.into(),
+            cores: Vec::new(),
             page_bytes: 4096,
             unit: "ps".into(),
             evidence: Evidence::default(),

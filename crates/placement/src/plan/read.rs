@@ -136,6 +136,9 @@ fn check_build_id(id: &str) -> Result<(), String> {
 fn validate_key(key: &ObjectKey) -> Result<Option<u64>, (&'static str, String)> {
     let (build_id, size) = match key {
         ObjectKey::Symbol { symbol, .. } if symbol.is_empty() => return Err(("object.symbol", "is empty".into())),
+        ObjectKey::Heap { source: Some(at), .. } if at.file.is_empty() || at.line == 0 => {
+            return Err(("object.source", "names no line of a file".into()));
+        }
         ObjectKey::Symbol { build_id, size, .. } => (build_id, *size),
         ObjectKey::Heap { build_id, size, .. } => (build_id, *size),
         ObjectKey::Stack { .. } => return Ok(None),

@@ -105,6 +105,8 @@ pub struct Files {
     pub regions: Vec<File>,
     /// The job's secret, if the transport needs one: [`SECRET_BYTES`](crate::job::SECRET_BYTES).
     pub secret: Option<File>,
+    /// The list of homes, if there is one.
+    pub plan: Option<File>,
     /// What there is besides if nodes run on several hosts.
     pub hosts: Option<HostFiles>,
 }

@@ -137,6 +137,13 @@ fn hidden(name: &str, bytes: u64) -> io::Result<File> {
     Ok(file)
 }
 
+/// The same with bytes in it.
+fn filled(name: &str, bytes: &[u8]) -> io::Result<File> {
+    let file = hidden(name, bytes.len() as u64)?;
+    file.write_all_at(bytes, 0)?;
+    Ok(file)
+}
+
 impl Host {
     fn prepare(wanted: &Prepare) -> Result<Host, String> {
         let (folder, program) = (Path::new(OsStr::from_bytes(&wanted.folder)), OsStr::from_bytes(&wanted.program));
@@ -174,8 +181,8 @@ impl Host {
         let failed =
             |e: io::Error| format!("cannot start {}: {e}", Path::new(OsStr::from_bytes(&wanted.program)).display());
         let job = Job::parse(&start.job).map_err(|why| format!("the job that the launcher gives is none: {why}"))?;
-        let secret = hidden("homenode secret", start.secret.len() as u64).map_err(failed)?;
-        secret.write_all_at(&start.secret, 0).map_err(failed)?;
+        let secret = filled("homenode secret", &start.secret).map_err(failed)?;
+        let homes = start.homes.as_ref().map(|list| filled("homenode homes", list)).transpose().map_err(failed)?;
         let before = start.environment.iter().find(|(name, _)| name == PRELOAD_ENV.as_bytes());
         let preload = preload(before.map(|(_, value)| OsStr::from_bytes(value))).map_err(|e| e.message)?;
         let mut command = Command::new(OsStr::from_bytes(&wanted.program));
@@ -184,7 +191,8 @@ impl Host {
         command.env_clear().envs(start.environment.iter().map(|(n, v)| (OsStr::from_bytes(n), OsStr::from_bytes(v))));
         command.env(PRELOAD_ENV, preload).process_group(0).stdin(Stdio::null()).stdout(Stdio::piped());
         for node in &mut self.nodes {
-            let stdout = node.start(&mut command, &job, &secret, &self.image).map_err(failed)?;
+            let stdout =
+                node.start(&mut command, &job, [Some(&self.image), Some(&secret), homes.as_ref()]).map_err(failed)?;
             if let Some(stdout) = stdout {
                 let (number, out, event) = (node.number, out.clone(), event.clone());
                 std::thread::spawn(move || {
@@ -237,32 +245,27 @@ impl Host {
 }
 
 impl Node {
-    /// Starts the program, which waits at the node's gate; what it writes to its standard output.
+    /// Starts the program, which waits at the node's gate; what it writes to its standard output. `common`: the files of the variables, the
+    /// secret and the homes, which all nodes have.
     fn start(
         &mut self,
         command: &mut Command,
         job: &Job,
-        secret: &File,
-        image: &File,
+        common: [Option<&File>; 3],
     ) -> io::Result<Option<ChildStdout>> {
         let (reader, gate) = pipe()?;
-        let peers = job.hosts.as_ref().map(|hosts| hosts.peers.clone()).unwrap_or_default();
+        let [image, secret, plan] = common.map(|file| file.map(AsRawFd::as_raw_fd));
         let hosts = Hosts {
             me: NodeId(self.number),
             listening: self.listening.as_raw_fd(),
-            image: image.as_raw_fd(),
+            image: image.ok_or(io::ErrorKind::NotFound)?,
             gate: Some(reader.as_raw_fd()),
-            peers,
+            peers: job.hosts.as_ref().map(|hosts| hosts.peers.clone()).unwrap_or_default(),
         };
-        let job = Job {
-            heaps: vec![self.heap.as_raw_fd()],
-            regions: vec![self.region.as_raw_fd()],
-            secret: Some(secret.as_raw_fd()),
-            hosts: Some(hosts),
-            ..job.clone()
-        };
-        let files = [&self.heap, &self.region, secret, image].map(AsFd::as_fd);
-        let _inherited = Inherited::of(files.into_iter().chain([self.listening.as_fd(), reader.as_fd()]))?;
+        let [heaps, regions] = [&self.heap, &self.region].map(|file| vec![file.as_raw_fd()]);
+        let job = Job { heaps, regions, secret, plan, hosts: Some(hosts), ..job.clone() };
+        let own = [self.heap.as_fd(), self.region.as_fd(), self.listening.as_fd(), reader.as_fd()];
+        let _inherited = Inherited::of(own.into_iter().chain(common.into_iter().flatten().map(AsFd::as_fd)))?;
         let _unrandomized = Unrandomized::set()?;
         let mut child = command.env(JOB_ENV, job.to_string()).spawn()?;
         let stdout = child.stdout.take();

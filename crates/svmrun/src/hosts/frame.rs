@@ -76,6 +76,8 @@ pub(super) struct Start {
     pub(super) job: String,
     /// The job's secret.
     pub(super) secret: Bytes,
+    /// The list of homes, if there is one.
+    pub(super) homes: Option<Bytes>,
     /// Program and arguments.
     pub(super) command: Vec<Bytes>,
     /// The environment: names and values.
@@ -170,7 +172,13 @@ mod tests {
     fn frames() -> Vec<Frame<ToAgent>> {
         let (job, secret) = ("svm-1".to_owned(), vec![1; 32]);
         let command = vec![b"./lu".to_vec(), vec![0xff]];
-        let start = Start { job, secret, command, environment: vec![(b"A".to_vec(), b"b".to_vec())] };
+        let start = Start {
+            job,
+            secret,
+            homes: Some(b"x".to_vec()),
+            command,
+            environment: vec![(b"A".to_vec(), b"b".to_vec())],
+        };
         vec![
             Frame::Message(ToAgent::Start(start)),
             Frame::Data(3, Of::Region, 1 << 40, vec![7; 100]),

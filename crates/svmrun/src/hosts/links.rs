@@ -180,16 +180,18 @@ impl Agents {
     }
 
     /// Lets the agents start their nodes, which wait.
-    pub(crate) fn start(&self, job: &Job, secret: Vec<u8>, command: &[OsString]) {
+    pub(crate) fn start(&self, job: &Job, memory: &Memory, command: &[OsString]) -> io::Result<()> {
         let bytes = |word: &OsString| word.as_bytes().to_vec();
         let environment = std::env::vars_os().filter(|(name, _)| name != JOB_ENV);
         let start = Start {
             job: job.to_string(),
-            secret,
+            secret: memory.secret()?,
+            homes: memory.plan()?,
             command: command.iter().map(bytes).collect(),
             environment: environment.map(|(name, value)| (bytes(&name), bytes(&value))).collect(),
         };
         self.tell_all(|| ToAgent::Start(start.clone()));
+        Ok(())
     }
     fn tell_all(&self, message: impl Fn() -> ToAgent) {
         self.agents.iter().for_each(|agent| agent.tell(Telling::Message(message())));

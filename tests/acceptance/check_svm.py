@@ -1,5 +1,7 @@
 """`homenode svm run` from outside: programs of the repository on nodes, statuses, mistakes."""
+import collections
 import contextlib
+import csv
 import os
 import subprocess
 
@@ -319,3 +321,43 @@ def molecules_change_cells_on_nodes(session):
         taken = sum(g["taken"] for g in locks_taken(session.json("svm", "report", "--json", kept)["run"]).values())
         expect(taken > 0, f"{nodes} nodes: no molecule changed its cell")
         print(f"  {nodes} nodes: {taken} molecules changed their cells")
+
+
+def references(session, dataset):
+    """References to memory that LU's own lines took, by object, block of 4 KiB in it, thread (in order) and kind."""
+    table = session.path(f"{dataset.name}.csv")
+    session.run("export", dataset, "-o", table)
+    with open(table, newline="") as file:
+        rows = [row for row in csv.DictReader(file) if "from lu.c:" in row["object"]]
+    line = lambda row: row["object"].split("from ")[1]  # noqa: E731
+    first = {}
+    for row in rows:
+        first[line(row)] = min(first.get(line(row), 1 << 64), int(row["addr"]))
+    threads = sorted({int(row["thread"]) for row in rows})
+    return collections.Counter((line(row), (int(row["addr"]) - first[line(row)]) // 4096, threads.index(int(row["thread"])), row["op"])
+                               for row in rows)
+
+
+@check
+def recordings_on_nodes_are_those_of_threads(session):
+    """LU recorded with threads and on nodes: the same references to every block, the same synchronisation, the same verdict."""
+    lu = session.build("gcc", only="lu") / "lu"
+    words = [lu, "-p", 2, "-n", 64, "-b", 8]
+    wanted, runs = None, {"threads": [], "shm": ["-n", 2], "tcp": ["-n", 2, "--transport", "tcp", "--protocol", "base"]}
+    for name, options in runs.items():
+        dataset = session.path(f"data/lu-on-{name}.hnt")
+        before = [session.homenode, "-q", "svm", "run", *options, "--"] if options else []
+        session.run("-q", "record", "-o", dataset, "--", *before, *words)
+        session.run("check", dataset)
+        found, info = references(session, dataset), session.run("info", dataset).stdout
+        barriers = next(line.split()[-2:] for line in info.splitlines() if line.startswith("barrier of 2"))
+        document = session.json("report", "--json", dataset)["evaluations"][0]
+        gaps = [gap["kind"] for gap in document["evidence"]["gaps"]]
+        expect("shared-memory" not in gaps, f"{name}: {gaps}")
+        best = document["optimum"][0]["total"]
+        wanted = wanted or (found, barriers, best)
+        expect(found == wanted[0], f"{name}: {len(found)} blocks, threads and kinds, not as with threads")
+        expect(barriers == wanted[1], f"{name}: barriers {barriers}, with threads {wanted[1]}")
+        # Who comes to a line first is not the same every time.
+        expect(abs(best / wanted[2] - 1) < 0.03, f"{name}: the best placement costs {best}, with threads {wanted[2]}")
+        print(f"  {name}: {sum(found.values())} references in {len(found)} blocks, threads and kinds; barriers {' '.join(barriers)}; optimum {best}")

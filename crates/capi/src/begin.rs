@@ -4,7 +4,7 @@ use crate::recorded;
 use homenode_svm::job::{Hosts, JOB_ENV, Job};
 use homenode_svm::transports::{Files, HostFiles};
 use homenode_svm::{Border, Started, Trouble, exited, start};
-use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
+use std::ffi::{OsStr, c_int, c_void};
 use std::fs::File;
 use std::io;
 use std::net::TcpListener;
@@ -19,10 +19,8 @@ const PRELOAD_ENV: &str = "LD_PRELOAD";
 #[unsafe(link_section = ".init_array")]
 static BEGIN: extern "C" fn() = begin;
 
-// SAFETY: the C library's functions have these types.
+// SAFETY: the C library's function has this type.
 unsafe extern "C" {
-    /// The address of a function with a version.
-    fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
     /// Calls `handler` with the status when the process ends by `exit` or by returning from `main`.
     fn on_exit(handler: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
 }
@@ -111,28 +109,4 @@ fn call(start: u64, argument: u64) {
 fn end() -> ! {
     // SAFETY: _exit ends the process, also out of handlers of signals.
     unsafe { libc::_exit(1) }
-}
-
-/// The address of a function wherever it is, the program's own first; null if there is none. The name ends with 0.
-pub(crate) fn in_program(name: &'static str) -> *mut c_void {
-    debug_assert!(name.ends_with('\0'));
-    // SAFETY: a pseudo handle and a text that ends with 0.
-    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr().cast()) }
-}
-
-/// The address of a function further behind in the order of libraries, for calls that are passed on. The name ends with 0; nothing is
-/// allocated.
-pub(crate) fn behind(name: &'static str) -> *mut c_void {
-    debug_assert!(name.ends_with('\0'));
-    // SAFETY: a pseudo handle and a text that ends with 0.
-    unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr().cast()) }
-}
-
-/// As [`behind`], for condition variables: these changed in glibc 2.3.2, and a name without a version may be that of the older ones.
-pub(crate) fn behind_cond(name: &'static str) -> *mut c_void {
-    const CHANGED: &CStr = c"GLIBC_2.3.2";
-    debug_assert!(name.ends_with('\0'));
-    // SAFETY: a pseudo handle and texts that end with 0.
-    let found = unsafe { dlvsym(libc::RTLD_NEXT, name.as_ptr().cast(), CHANGED.as_ptr()) };
-    if found.is_null() { behind(name) } else { found }
 }

@@ -1,6 +1,6 @@
 //! Input and output of the C library for buffers in shared memory. The kernel does not wait for a page that the program may not touch
 //! yet: the call would fail with EFAULT. So such buffers are touched before the call, and again if it failed nevertheless.
-use crate::begin::behind;
+use crate::lookup::behind;
 use homenode_svm::heap;
 use libc::{FILE, iovec, off_t, size_t, ssize_t};
 use std::ffi::{c_int, c_void};

@@ -7,11 +7,12 @@
 //! **Invariant:** without the launcher's environment variable it does nothing at all, and what it stands in front of passes every call
 //! on; programs that the program starts are not affected. A panic aborts, as it must not go through C.
 //!
-//! Reading order: `begin`, `functions`, `sync`, `recorded`, `site`, `calls`, `refused`.
+//! Reading order: `lookup`, `begin`, `functions`, `sync`, `recorded`, `site`, `calls`, `refused`.
 
 mod begin;
 mod calls;
 mod functions;
+mod lookup;
 mod recorded;
 mod refused;
 mod site;

@@ -1,6 +1,6 @@
 //! What a recording learns of shared virtual memory: the hooks in a program that `homenode cc` built are told where the heap is, which all
 //! nodes have, and when what an address names is released and acquired.
-use crate::begin::in_program;
+use crate::lookup::in_program;
 use homenode_svm::{heap, place};
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::OnceLock;

@@ -1,7 +1,7 @@
 //! Objects of pthreads in shared memory are refused: each node would have one of its own, and threads of different nodes would never meet.
 //! Every other call is passed on.
-use crate::begin::{behind, behind_cond};
 use crate::give_up_in;
+use crate::lookup::{behind, behind_cond};
 use homenode_svm::heap;
 use libc::{pthread_barrier_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t, sem_t, timespec};
 use std::ffi::{c_int, c_void};

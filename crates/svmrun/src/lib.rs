@@ -45,14 +45,29 @@ pub use report::{SvmReport, report};
 use crate::collect::Regions;
 use crate::hosts::Agents;
 use crate::memory::Memory;
+use crate::planned::Planned;
 use homenode_command::Failure;
 use homenode_host::clock::Real;
 use homenode_host::launch;
 use homenode_svm::job::{JOB_ENV, Job};
 use homenode_sys::process::{Subreaper, Unrandomized};
 use std::ffi::OsStr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
+
+/// A run that has ended.
+struct Ran {
+    job: Job,
+    program: PathBuf,
+    memory: Memory,
+    planned: Option<Planned>,
+    /// Host of each node; none if all ran here.
+    hosts: Vec<String>,
+    note: Option<String>,
+    status: i32,
+    seconds: f64,
+}
 
 /// Runs the program and waits for its end.
 pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
@@ -78,31 +93,37 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
     if agents.is_none() {
         memory.close();
     }
-    let hosts: Vec<String> = agents.iter().flat_map(|a| (0..job.nodes).map(|n| a.host(n).to_owned())).collect();
+    let hosts = agents.iter().flat_map(|a| (0..job.nodes).map(|n| a.host(n).to_owned())).collect();
     let ended = watch::watch(main, &memory, agents.as_mut(), Arc::new(Real));
     let note = agents.and_then(Agents::end);
     let seconds = start.elapsed().as_secs_f64();
-    if let Some(lost) = ended.lost {
-        return Err(Failure::work(lost));
+    match ended.lost {
+        Some(lost) => Err(Failure::work(lost)),
+        None => document(request, Ran { job, program, memory, planned, hosts, note, status: ended.status, seconds }),
     }
-    let regions = Regions::of(&job, &memory.layout, &memory.regions);
+}
+
+/// What the nodes counted in a run.
+fn document(request: &SvmRequest, ran: Ran) -> Result<SvmDoc, Failure> {
+    let (job, memory) = (&ran.job, &ran.memory);
+    let regions = Regions::of(job, &memory.layout, &memory.regions);
     let mut nodes = regions.nodes();
-    nodes.iter_mut().zip(hosts).for_each(|(node, host)| node.host = Some(host));
+    nodes.iter_mut().zip(ran.hosts).for_each(|(node, host)| node.host = Some(host));
     if nodes.is_empty() {
-        return Err(not_loaded(request, ended.status));
+        return Err(not_loaded(request, ran.status));
     }
     let mut notes = notes(usize::from(job.nodes), nodes.len(), memory.allocated());
-    notes.extend(note);
+    notes.extend(ran.note);
     let (pieces, forgotten) = (regions.pieces(), regions.forgotten());
-    let mut objects = sites::named(regions.objects(&pieces), &program, &mut notes);
-    notes.extend(planned.iter().flat_map(|p| p.notes.clone()));
+    let mut objects = sites::named(regions.objects(&pieces), &ran.program, &mut notes);
+    notes.extend(ran.planned.iter().flat_map(|p| p.notes.clone()));
     match forgotten {
         0 => {}
         n => notes.push(format!(
             "{n} pieces of shared memory more than a node remembers were taken: their pages have no object"
         )),
     }
-    let planned = planned.map(|p| p.outcome(&pieces, forgotten));
+    let planned = ran.planned.map(|p| p.outcome(&pieces, forgotten));
     if planned.as_ref().is_some_and(|p| p.met == 0 && forgotten == 0) {
         notes.push("nothing of the plan was found: it is of another program, or of one that was changed".to_owned());
     }
@@ -111,8 +132,8 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
     Ok(SvmDoc {
         schema: doc::SCHEMA.to_owned(),
         command: request.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-        exit_status: ended.status,
-        seconds,
+        exit_status: ran.status,
+        seconds: ran.seconds,
         protocol: job.step.name.to_owned(),
         transport: job.transport.name.to_owned(),
         threads_per_node: job.threads,

@@ -137,7 +137,7 @@ fn hidden(name: &str, bytes: u64) -> io::Result<File> {
     Ok(file)
 }
 
-/// The same with bytes in it.
+/// A file in memory that no other program gets, with bytes in it.
 fn filled(name: &str, bytes: &[u8]) -> io::Result<File> {
     let file = hidden(name, bytes.len() as u64)?;
     file.write_all_at(bytes, 0)?;

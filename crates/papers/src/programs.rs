@@ -12,6 +12,7 @@ use std::sync::Arc;
 /// Headers of the workloads.
 const HEADERS: [(&str, &str); 4] = [
     ("hn_workload.h", include_str!("../../../workloads/hn_workload.h")),
+    ("water_cells.h", include_str!("../../../workloads/water_cells.h")),
     ("thesis.h", include_str!("../../../workloads/thesis/thesis.h")),
     ("presto.h", include_str!("../../../workloads/thesis/presto.h")),
     ("markatos.h", include_str!("../../../workloads/markatos/markatos.h")),

@@ -78,7 +78,7 @@ const TERM_WORDS: usize = 2;
 /// | terms | a turn (even, odd), a thread of the cluster: its part in a reduction; at the manager |
 /// | slots | locks, barriers, conditions, flags |
 /// | copies | how many times a page got its first copy at another node; at its home |
-/// | copied | a page: whether another node may have a copy; at its home, with [`Cluster::exclusive`] |
+/// | copied | a page: whether another node may have a copy ([`exclusive`](crate::exclusive)); at its home, with [`Cluster::exclusive`] |
 /// | extra | what the host needs beside the protocol |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {

@@ -8,10 +8,10 @@ use crate::rules::{Rule, holds};
 use crate::state::PageState;
 use crate::steps::Diffs;
 use crate::vector::Vector;
-use crate::{notices, wait};
+use crate::{exclusive, notices, wait};
 use homenode_base::NodeId;
 use std::ops::Range;
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::Ordering;
 
 /// Ends the interval: diffs to the homes, a notice a page, and where notices are pushed, these to all nodes, with those of pages whose
 /// changes were sent before.
@@ -25,7 +25,7 @@ pub(crate) async fn end_before_barrier<H: Host>(host: &H) {
 }
 
 async fn end_with<H: Host>(host: &H, at_barrier: bool) {
-    note_copied(host);
+    exclusive::note_copied(host);
     let written = host.tables().take_written();
     let most = (host.cluster().log / 4).max(1) as usize;
     let mut at = 0;
@@ -42,59 +42,11 @@ async fn end_with<H: Host>(host: &H, at_barrier: bool) {
             host.tables().page(PageId(page), |s| s.listed = false);
         }
         if at_barrier {
-            forget_copies(host, pages.clone());
+            exclusive::forget_copies(host, pages.clone());
         }
         flush(host, pages).await;
     }
     notices::push(host).await;
-}
-
-/// Notes as written those exclusive pages that other nodes have got copies of: they may have been written since.
-fn note_copied<H: Host>(host: &H) {
-    if !host.cluster().exclusive {
-        return;
-    }
-    // What this node wrote until now comes before the look at who has copies.
-    fence(Ordering::SeqCst);
-    let (tables, copies) = (host.tables(), host.region()[host.layout().copies()].load(Ordering::SeqCst));
-    if tables.copies_seen().swap(copies, Ordering::Relaxed) == copies || !holds(Rule::CopiedPagesNoted) {
-        return;
-    }
-    let pages = tables.take_exclusive();
-    for page in (0..pages.len()).map(|at| pages.take(at)) {
-        let is_copied = host.region()[host.layout().copied(page)].load(Ordering::SeqCst) != 0;
-        tables.page(page, |s| {
-            if !is_copied {
-                return tables.note_exclusive(page);
-            }
-            s.kept = false;
-            note_unnoted(host, page, s);
-        });
-    }
-}
-
-/// Notes an exclusive page as written, as it may have been.
-pub(crate) fn note_unnoted<H: Host>(host: &H, page: PageId, s: &mut PageState) {
-    if s.home == Some(host.cluster().me) && s.is_exclusive() {
-        s.dirty = true;
-        if !std::mem::replace(&mut s.listed, true) {
-            host.tables().note_written(page);
-        }
-    }
-}
-
-/// Pages that are about to get a notice before a barrier: copies that other nodes have now are given up there. Who gets one from now on says
-/// so again, and if it has applied that notice already, this comes after.
-fn forget_copies<H: Host>(host: &H, pages: Range<u32>) {
-    if !host.cluster().exclusive {
-        return;
-    }
-    for page in pages.map(PageId) {
-        let is_own = host.tables().page(page, |s| s.home == Some(host.cluster().me) && s.dirty);
-        if is_own {
-            host.region()[host.layout().copied(page)].store(0, Ordering::SeqCst);
-        }
-    }
 }
 
 /// Sends the changes of those of the pages that are dirty, and notes a notice each. The program may only read them then.

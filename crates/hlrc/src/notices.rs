@@ -5,7 +5,7 @@ use crate::inbox::{self, Kind};
 use crate::rules::{Rule, holds};
 use crate::steps::Notices;
 use crate::vector::Vector;
-use crate::{interval, page, wait};
+use crate::{exclusive, page, wait};
 use homenode_base::NodeId;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -106,7 +106,7 @@ fn give_up_run<H: Host>(host: &H, writer: NodeId, pages: Range<u32>, number: u64
             continue;
         }
         if is_home {
-            interval::note_unnoted(host, PageId(page), &mut s);
+            exclusive::note(host, PageId(page), &mut s);
         }
         if is_written {
             s.stale = true;

@@ -1,11 +1,11 @@
 //! Faults: what happens when the program touches a page that it may not touch.
 use crate::cluster::PageId;
-use crate::host::{Access, Count, Host, Interrupt, Wake};
+use crate::host::{Access, Count, Host, Interrupt};
 use crate::rules::{Rule, holds};
 use crate::state::PageState;
 use crate::steps::Pages;
 use crate::vector::Vector;
-use crate::{inbox, wait};
+use crate::{exclusive, inbox, wait};
 use homenode_base::NodeId;
 use std::sync::atomic::Ordering;
 
@@ -75,38 +75,9 @@ fn enter<H: Host>(host: &H, page: PageId, write: bool) -> Next {
     })
 }
 
-/// Whether the program may go on writing a page unnoted: this is the home, and no other node has a copy. Whoever gets one says so first
-/// ([`announce`]), and what was written until then is in it; what is written later is noted from the end of the interval on.
-fn is_exclusive<H: Host>(host: &H, page: PageId, s: &mut PageState) -> bool {
-    let cluster = host.cluster();
-    if !cluster.exclusive || cluster.alone || s.home != Some(cluster.me) || s.dirty {
-        return false;
-    }
-    let is_copied = || host.region()[host.layout().copied(page)].load(Ordering::SeqCst) != 0;
-    if is_copied() {
-        return false;
-    }
-    if !s.kept {
-        s.kept = true;
-        host.tables().note_exclusive(page);
-    }
-    // Who announces a copy after this finds the page in the list when the interval ends.
-    !is_copied()
-}
-
-/// Says at the home of a page that there will be a copy here, before one is made.
-async fn announce<H: Host>(host: &H, page: PageId, home: NodeId) {
-    if host.cluster().exclusive && holds(Rule::CopyAnnounced) {
-        let (copied, copies) = (host.layout().copied(page), host.layout().copies());
-        if host.compare_swap(home, copied, 0, 1).await == 0 {
-            host.fetch_add(home, copies, 1, Wake::Nobody).await;
-        }
-    }
-}
-
 /// Lets the program read or write a page whose copy here is good.
 fn open<H: Host>(host: &H, page: PageId, s: &mut PageState, write: bool) {
-    if write && is_exclusive(host, page, s) {
+    if write && exclusive::keep(host, page, s) {
         s.access = Access::Write;
         return host.allow(page.0..page.0 + 1, s.access);
     }
@@ -154,7 +125,7 @@ pub async fn give_home<H: Host>(host: &H, page: PageId, home: NodeId) {
 async fn fetch<H: Host>(host: &H, page: PageId, home: NodeId, write: bool) {
     loop {
         let wanted = needed(host, page);
-        announce(host, page, home).await;
+        exclusive::announce(host, page, home).await;
         match host.cluster().step.pages {
             Pages::Fetched => read(host, page, home, &wanted).await,
             Pages::Requested => request(host, page, home, &wanted).await,

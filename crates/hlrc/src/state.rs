@@ -34,13 +34,6 @@ pub struct PageState {
     pub kept: bool,
 }
 
-impl PageState {
-    /// Whether the program may write the page although that is noted nowhere: no other node had a copy when it was opened.
-    pub fn is_exclusive(self) -> bool {
-        self.access == Access::Write && !self.dirty
-    }
-}
-
 const LOCKED: u64 = 1;
 const DIRTY: u64 = 1 << 1;
 const BUSY: u64 = 1 << 2;

@@ -167,6 +167,14 @@ fn exclusive_pages_are_noted_only_when_there_are_copies() {
     }
 }
 
+/// While one node announces a copy at the home of an exclusive page, another one comes, and has its copy before the home knows to look.
+#[test]
+fn a_copy_that_is_being_announced_is_announced_by_whoever_comes_meanwhile() {
+    for (name, seed) in [("dw", 7810), ("rf", 6258), ("dd", 7870), ("nil", 3921), ("nil", 5202)] {
+        assert!(generated_run(find(name).expect("a step"), seed) > 0);
+    }
+}
+
 #[test]
 fn a_node_that_was_called_before_the_notices_came_is_called_again() {
     let base = find("base").expect("a step");

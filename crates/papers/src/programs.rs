@@ -10,8 +10,9 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 /// Headers of the workloads.
-const HEADERS: [(&str, &str); 4] = [
+const HEADERS: [(&str, &str); 5] = [
     ("hn_workload.h", include_str!("../../../workloads/hn_workload.h")),
+    ("water_cells.h", include_str!("../../../workloads/water_cells.h")),
     ("thesis.h", include_str!("../../../workloads/thesis/thesis.h")),
     ("presto.h", include_str!("../../../workloads/thesis/presto.h")),
     ("markatos.h", include_str!("../../../workloads/markatos/markatos.h")),

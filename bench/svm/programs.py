@@ -6,7 +6,8 @@ machine: the time of the first thread in the phases that are parallel, without i
     programs.py ladder  [--programs lu,radix_local,...] [--transport shm] [--steps base,dw,rf,dd,nil]
         [--homenode PATH] [--nodes 2] [--repeats 5] [--wait 15] [--folder DIR]
 
-threads: seconds with as many pthreads as nodes, and how many times as long on nodes; locks taken there.
+threads: seconds with as many pthreads as nodes, and how many times as long on nodes; locks taken there. A step may have an option of
+`homenode svm run` behind it: nil+exclusive.
 ladder: time on each step beside that of the first, and the gain of each step over the one before it.
 
 A round runs everything that is compared in turn; all figures are medians of the rounds' ratios, and in brackets the lowest and the highest. A gain is not
@@ -74,10 +75,12 @@ class Bench:
         return sum(float(phases[p]) for p in PROGRAMS[name].phases)
 
     def on_nodes(self, name, words, transport, step):
-        """Seconds in the parallel phases on nodes, and locks taken: all, and those that came from another node."""
+        """Seconds in the parallel phases on nodes, and locks taken: all, and those that came from another node. After a step's name may stand
+        an option, as in nil+exclusive."""
+        step, _, option = step.partition("+")
         kept = self.folder / "run.svm"
         kept.unlink(missing_ok=True)
-        done([self.homenode, "-q", "svm", "run", "-n", str(self.nodes), "--transport", transport, "--protocol", step, "-o", kept, "--",
+        done([self.homenode, "-q", "svm", "run", "-n", str(self.nodes), "--transport", transport, "--protocol", step, "-o", kept, *([f"--{option}"] if option else []), "--",
               self.folder / name, *words, "-p", str(self.nodes)])
         run = json.loads(kept.read_text())
         first = [t["seconds"] for p in run["phases"] if p["name"] in PROGRAMS[name].phases for t in p["threads"] if t["thread"] == 0]

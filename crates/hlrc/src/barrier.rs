@@ -35,7 +35,7 @@ async fn arrive<H: Host>(host: &H, slot: u32, round: u64) {
     let (cluster, layout) = (host.cluster(), host.layout());
     let (manager, me) = (cluster.manager(slot), cluster.me);
     wait::lock(host).await;
-    interval::end(host).await;
+    interval::end_before_barrier(host).await;
     let made = Vector::applied(host).get(me);
     if notices::is_lazy(host) && manager != me {
         // Not from what all had applied at the last barrier: the manager may still be leaving that, with notices that it has not looked at.

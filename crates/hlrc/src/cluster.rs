@@ -49,6 +49,8 @@ pub struct Cluster {
     pub inbox: u32,
     /// Slots for locks, barriers, conditions and flags.
     pub slots: u32,
+    /// Whether a home's pages that no other node has a copy of stay writable there, unnoted.
+    pub exclusive: bool,
     /// Words at the end of a region that the host uses for itself.
     pub extra: u32,
 }
@@ -75,6 +77,8 @@ const TERM_WORDS: usize = 2;
 /// | wakes | a thread of this node: how often it was woken from a condition or a flag |
 /// | terms | a turn (even, odd), a thread of the cluster: its part in a reduction; at the manager |
 /// | slots | locks, barriers, conditions, flags |
+/// | copies | how many times a page got its first copy at another node; at its home |
+/// | copied | a page: whether another node may have a copy ([`exclusive`](crate::exclusive)); at its home, with [`Cluster::exclusive`] |
 /// | extra | what the host needs beside the protocol |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
@@ -95,6 +99,7 @@ pub struct Layout {
     terms: usize,
     threads: usize,
     slots: usize,
+    copies: usize,
     extra: usize,
     end: usize,
 }
@@ -117,7 +122,8 @@ impl Cluster {
         let wakes = replies + threads;
         let terms = wakes + threads;
         let slots = terms + 2 * n * threads * TERM_WORDS;
-        let extra = slots + self.slots as usize * slot_words;
+        let copies = slots + self.slots as usize * slot_words;
+        let extra = copies + 1 + if self.exclusive { pages } else { 0 };
         let end = extra + self.extra as usize;
         Layout {
             nodes: n,
@@ -137,6 +143,7 @@ impl Cluster {
             terms,
             threads,
             slots,
+            copies,
             extra,
             end,
         }
@@ -236,6 +243,14 @@ impl Layout {
         let first = (turn % 2) as usize * self.nodes * self.threads;
         self.terms + (first + thread) * TERM_WORDS
     }
+    /// Number of times that a page of this home got its first copy at another node.
+    pub fn copies(&self) -> usize {
+        self.copies
+    }
+    /// Whether another node may have a copy of a page of this home; there is such a word only with [`Cluster::exclusive`].
+    pub fn copied(&self, page: PageId) -> usize {
+        self.copies + 1 + page.index()
+    }
     /// First of the words that the host uses for itself.
     pub fn extra(&self) -> usize {
         self.extra
@@ -313,6 +328,7 @@ mod tests {
             log: 4,
             inbox: 16,
             slots: 2,
+            exclusive: true,
             extra: 0,
         };
         let l = cluster.layout();
@@ -321,6 +337,7 @@ mod tests {
         for page in (0..5).map(PageId) {
             (0..3).for_each(|w| take(l.stamps(page) + w));
             take(l.home(page));
+            take(l.copied(page));
         }
         for node in cluster.all() {
             (0..4).for_each(|i| take(l.notice(node, i)));
@@ -331,6 +348,7 @@ mod tests {
             (0..3).for_each(|w| take(l.posted(node) + w));
         }
         take(l.called());
+        take(l.copies());
         (0..2).for_each(|t| take(l.reply(t)));
         (0..2).for_each(|t| take(l.wakes(t)));
         for turn in 7..9 {
@@ -362,6 +380,7 @@ mod tests {
             log: 4,
             inbox: 16,
             slots: 2,
+            exclusive: true,
             extra: 0,
         };
         let homes: Vec<u16> = (0..6).map(|p| cluster.fixed_home(PageId(p)).expect("a rule").0).collect();

@@ -8,7 +8,7 @@ use crate::rules::{Rule, holds};
 use crate::state::PageState;
 use crate::steps::Diffs;
 use crate::vector::Vector;
-use crate::{notices, wait};
+use crate::{exclusive, notices, wait};
 use homenode_base::NodeId;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -16,6 +16,16 @@ use std::sync::atomic::Ordering;
 /// Ends the interval: diffs to the homes, a notice a page, and where notices are pushed, these to all nodes, with those of pages whose
 /// changes were sent before.
 pub(crate) async fn end<H: Host>(host: &H) {
+    end_with(host, false).await;
+}
+
+/// As [`end`], before a barrier of all: pages of this home that get a notice now have no copy any more once the barrier is passed.
+pub(crate) async fn end_before_barrier<H: Host>(host: &H) {
+    end_with(host, true).await;
+}
+
+async fn end_with<H: Host>(host: &H, at_barrier: bool) {
+    exclusive::note_copied(host);
     let written = host.tables().take_written();
     let most = (host.cluster().log / 4).max(1) as usize;
     let mut at = 0;
@@ -30,6 +40,9 @@ pub(crate) async fn end<H: Host>(host: &H) {
         let pages = first..first + pages as u32;
         for page in pages.clone() {
             host.tables().page(PageId(page), |s| s.listed = false);
+        }
+        if at_barrier {
+            exclusive::forget_copies(host, pages.clone());
         }
         flush(host, pages).await;
     }

@@ -11,7 +11,7 @@
 //! Operations are `async` functions: where they wait for a peer is an `await`. On a real cluster the thread that faulted polls them;
 //! simulations hold many of them at a time.
 //!
-//! Reading order: [`steps`], [`cluster`], [`host`], [`state`], [`page`], `interval`, `notices`, [`lock`], [`barrier`], [`team`], `park`, [`condition`], [`flag`], [`word`], [`reduce`], [`serve`], `inbox`, [`diff`].
+//! Reading order: [`steps`], [`cluster`], [`host`], [`state`], [`page`], `interval`, `notices`, `exclusive`, [`lock`], [`barrier`], [`team`], `park`, [`condition`], [`flag`], [`word`], [`reduce`], [`serve`], `inbox`, [`diff`].
 //!
 //! ```
 //! use homenode_hlrc::steps::{self, Locks, Pages};
@@ -27,6 +27,7 @@ pub mod barrier;
 pub mod cluster;
 pub mod condition;
 pub mod diff;
+mod exclusive;
 pub mod flag;
 pub mod host;
 mod inbox;

@@ -5,7 +5,7 @@ use crate::inbox::{self, Kind};
 use crate::rules::{Rule, holds};
 use crate::steps::Notices;
 use crate::vector::Vector;
-use crate::{page, wait};
+use crate::{exclusive, page, wait};
 use homenode_base::NodeId;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -104,6 +104,9 @@ fn give_up_run<H: Host>(host: &H, writer: NodeId, pages: Range<u32>, number: u64
         let is_written = s.dirty && !is_home && holds(Rule::DiffBeforeGivingUp);
         if s.access == Access::None || s.stale || is_good || s.busy && !is_written {
             continue;
+        }
+        if is_home {
+            exclusive::note(host, PageId(page), &mut s);
         }
         if is_written {
             s.stale = true;

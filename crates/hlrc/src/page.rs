@@ -5,7 +5,7 @@ use crate::rules::{Rule, holds};
 use crate::state::PageState;
 use crate::steps::Pages;
 use crate::vector::Vector;
-use crate::{inbox, wait};
+use crate::{exclusive, inbox, wait};
 use homenode_base::NodeId;
 use std::sync::atomic::Ordering;
 
@@ -77,6 +77,10 @@ fn enter<H: Host>(host: &H, page: PageId, write: bool) -> Next {
 
 /// Lets the program read or write a page whose copy here is good.
 fn open<H: Host>(host: &H, page: PageId, s: &mut PageState, write: bool) {
+    if write && exclusive::keep(host, page, s) {
+        s.access = Access::Write;
+        return host.allow(page.0..page.0 + 1, s.access);
+    }
     if write {
         if s.home != Some(host.cluster().me) {
             for (twin, word) in host.twin(page).iter().zip(host.copy(page)) {
@@ -121,6 +125,7 @@ pub async fn give_home<H: Host>(host: &H, page: PageId, home: NodeId) {
 async fn fetch<H: Host>(host: &H, page: PageId, home: NodeId, write: bool) {
     loop {
         let wanted = needed(host, page);
+        exclusive::announce(host, page, home).await;
         match host.cluster().step.pages {
             Pages::Fetched => read(host, page, home, &wanted).await,
             Pages::Requested => request(host, page, home, &wanted).await,

@@ -31,6 +31,10 @@ pub(crate) enum Rule {
     PostBeforeWake,
     /// A node with several threads: while one fetches a page, others wait.
     OneFetches,
+    /// Who gets a copy of a page that may be exclusive says so before.
+    CopyAnnounced,
+    /// A home notes exclusive pages of which there are copies.
+    CopiedPagesNoted,
 }
 
 #[cfg(not(test))]
@@ -46,7 +50,7 @@ mod switch {
     use super::Rule;
     use std::cell::Cell;
 
-    pub(crate) const RULES: [Rule; 14] = [
+    pub(crate) const RULES: [Rule; 16] = [
         Rule::DataBeforeStamp,
         Rule::StampBeforeData,
         Rule::OldCopyFetchedAgain,
@@ -61,6 +65,8 @@ mod switch {
         Rule::OneFetches,
         Rule::ParkedBeforeRelease,
         Rule::PostBeforeWake,
+        Rule::CopyAnnounced,
+        Rule::CopiedPagesNoted,
     ];
 
     thread_local! {

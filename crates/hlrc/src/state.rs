@@ -30,6 +30,8 @@ pub struct PageState {
     pub busy: bool,
     /// Whether another node's changes are missing, and it is given up as soon as its own have been sent.
     pub stale: bool,
+    /// Whether it stands in the list of exclusive pages: at most once, so that the list has room.
+    pub kept: bool,
 }
 
 const LOCKED: u64 = 1;
@@ -38,6 +40,7 @@ const BUSY: u64 = 1 << 2;
 const LISTED: u64 = 1 << 3;
 const STALE: u64 = 1 << 4;
 const ACCESS_SHIFT: u32 = 5;
+const KEPT: u64 = 1 << 7;
 const HOME_SHIFT: u32 = 8;
 
 impl PageState {
@@ -55,14 +58,18 @@ impl PageState {
             busy: word & BUSY != 0,
             listed: word & LISTED != 0,
             stale: word & STALE != 0,
+            kept: word & KEPT != 0,
         }
     }
 
     fn word(self) -> u64 {
         let flag = |set: bool, bit: u64| if set { bit } else { 0 };
         let home = self.home.map_or(0, |h| u64::from(h.0) + 1);
-        let flags =
-            flag(self.dirty, DIRTY) | flag(self.busy, BUSY) | flag(self.listed, LISTED) | flag(self.stale, STALE);
+        let flags = flag(self.dirty, DIRTY)
+            | flag(self.busy, BUSY)
+            | flag(self.listed, LISTED)
+            | flag(self.stale, STALE)
+            | flag(self.kept, KEPT);
         flags | (self.access as u64) << ACCESS_SHIFT | home << HOME_SHIFT
     }
 }
@@ -76,6 +83,8 @@ pub struct Sizes {
     pub needed: usize,
     /// Each of the two lists of written pages.
     pub written: usize,
+    /// Each of the two lists of exclusive pages.
+    pub exclusive: usize,
     /// All else.
     pub node: usize,
 }
@@ -87,6 +96,7 @@ pub struct Tables<W> {
     pages: W,
     needed: W,
     written: [W; 2],
+    exclusive: [W; 2],
     node: W,
 }
 
@@ -99,7 +109,9 @@ const GRANTING: usize = 4;
 const DEFERRED: usize = 5;
 const ROOM: usize = 6;
 const STALES: usize = 7;
-const VECTORS: usize = 8;
+const LIST_EXCLUSIVE: usize = 8;
+const COPIES: usize = 9;
+const VECTORS: usize = 10;
 
 /// Words of a request before its vector: what it is about + 1.
 const REQUEST: usize = 1;
@@ -112,7 +124,9 @@ impl<W: Deref<Target = [AtomicU64]>> Tables<W> {
     pub fn sizes(cluster: &Cluster) -> Sizes {
         let (n, pages) = (usize::from(cluster.nodes), cluster.pages as usize);
         let threads = n * usize::from(cluster.threads);
-        Sizes { pages, needed: pages * n, written: pages, node: VECTORS + 3 * n + 2 * threads * (REQUEST + n) }
+        let exclusive = if cluster.exclusive { pages } else { 0 };
+        let node = VECTORS + 3 * n + 2 * threads * (REQUEST + n);
+        Sizes { pages, needed: pages * n, written: pages, exclusive, node }
     }
 
     /// State of a node that has seen nothing. `zeros` gives so many words that are zero.
@@ -123,6 +137,7 @@ impl<W: Deref<Target = [AtomicU64]>> Tables<W> {
             pages: zeros(sizes.pages),
             needed: zeros(sizes.needed),
             written: [zeros(sizes.written), zeros(sizes.written)],
+            exclusive: [zeros(sizes.exclusive), zeros(sizes.exclusive)],
             node: zeros(sizes.node),
         }
     }
@@ -130,7 +145,7 @@ impl<W: Deref<Target = [AtomicU64]>> Tables<W> {
     /// All words: two nodes with equal ones, regions and pages go on alike.
     #[cfg(test)]
     pub(crate) fn words(&self) -> impl Iterator<Item = &AtomicU64> {
-        let written = self.written.iter().flat_map(|w| w.iter());
+        let written = self.written.iter().chain(&self.exclusive).flat_map(|w| w.iter());
         self.pages.iter().chain(self.needed.iter()).chain(written).chain(self.node.iter())
     }
 
@@ -159,18 +174,36 @@ impl<W: Deref<Target = [AtomicU64]>> Tables<W> {
 
     /// Adds a page to the list of written ones.
     pub fn note_written(&self, page: PageId) {
-        let at = self.node[LIST].fetch_add(1, Ordering::AcqRel);
-        let list = &self.written[usize::from(at & SECOND != 0)];
+        self.note(LIST, &self.written, page);
+    }
+    /// Adds a page to the list of exclusive ones.
+    pub fn note_exclusive(&self, page: PageId) {
+        self.note(LIST_EXCLUSIVE, &self.exclusive, page);
+    }
+    fn note(&self, list: usize, lists: &[W; 2], page: PageId) {
+        let at = self.node[list].fetch_add(1, Ordering::SeqCst);
+        let list = &lists[usize::from(at & SECOND != 0)];
         list[(at & !SECOND) as usize].store(u64::from(page.0) + 1, Ordering::Release);
     }
 
     /// Takes the list of written pages; the next ones go into another list. Only under the node's lock, and what was taken before
     /// is no longer looked at.
     pub fn take_written(&self) -> Written<'_> {
-        let other = if self.node[LIST].load(Ordering::Relaxed) & SECOND == 0 { SECOND } else { 0 };
-        let taken = self.node[LIST].swap(other, Ordering::AcqRel);
-        let list = &self.written[usize::from(taken & SECOND != 0)];
+        self.take(LIST, &self.written)
+    }
+    /// Takes the list of exclusive pages in the same way.
+    pub fn take_exclusive(&self) -> Written<'_> {
+        self.take(LIST_EXCLUSIVE, &self.exclusive)
+    }
+    fn take<'t>(&self, list: usize, lists: &'t [W; 2]) -> Written<'t> {
+        let other = if self.node[list].load(Ordering::Relaxed) & SECOND == 0 { SECOND } else { 0 };
+        let taken = self.node[list].swap(other, Ordering::SeqCst);
+        let list = &lists[usize::from(taken & SECOND != 0)];
         Written { list: &list[..(taken & !SECOND) as usize] }
+    }
+    /// How many first copies of pages this node has looked after.
+    pub fn copies_seen(&self) -> &AtomicU64 {
+        &self.node[COPIES]
     }
 
     /// Tries to take the lock of the node: intervals, notices and what is handed to other nodes are changed under it.
@@ -289,7 +322,7 @@ fn lock(word: &AtomicU64) -> u64 {
     }
 }
 
-/// Pages that were written in an interval, in the order of their first write.
+/// A list of pages, written in an interval or exclusive, in the order in which they came into it.
 #[derive(Debug)]
 pub struct Written<'t> {
     list: &'t [AtomicU64],

@@ -10,7 +10,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 /// Headers of the workloads.
-const HEADERS: [(&str, &str); 4] = [
+const HEADERS: [(&str, &str); 5] = [
     ("hn_workload.h", include_str!("../../../workloads/hn_workload.h")),
     ("water_cells.h", include_str!("../../../workloads/water_cells.h")),
     ("thesis.h", include_str!("../../../workloads/thesis/thesis.h")),

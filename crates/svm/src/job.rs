@@ -38,6 +38,8 @@ pub struct Job {
     pub step: &'static Step,
     /// Transport.
     pub transport: &'static transports::Spec,
+    /// Whether homes keep pages exclusive of which no other node has a copy.
+    pub exclusive: bool,
     /// Homes of pages.
     pub homes: Homes,
     /// Bytes of the heap, a multiple of the page.
@@ -93,6 +95,7 @@ impl Job {
             log: LOG,
             inbox: INBOX,
             slots: SLOTS,
+            exclusive: self.exclusive,
             extra: 0,
         };
         cluster.extra = u32::try_from(Profile::words(&cluster)).unwrap_or(u32::MAX);
@@ -146,6 +149,11 @@ impl Job {
             step: steps::find(find("step")?).ok_or_else(bad("step"))?,
             transport: transports::find(find("transport")?).ok_or_else(bad("transport"))?,
             homes: Homes::find(find("homes")?).ok_or_else(bad("homes"))?,
+            exclusive: match find("exclusive")? {
+                "no" => false,
+                "yes" => true,
+                _ => return Err(bad("exclusive")()),
+            },
             heap_bytes: number(find("heap")?).ok_or_else(bad("heap"))?,
             page_bytes: number(find("page")?).ok_or_else(bad("page"))?,
             stopped: stopped(find("interrupts")?).ok_or_else(bad("interrupts"))?,
@@ -176,6 +184,7 @@ impl fmt::Display for Job {
         write!(f, "{VERSION} nodes={} threads={} step={} ", self.nodes, self.threads, self.step.name)?;
         write!(f, "transport={} homes={} ", self.transport.name, self.homes.name())?;
         write!(f, "heap={} page={} ", self.heap_bytes, self.page_bytes)?;
+        write!(f, "exclusive={} ", if self.exclusive { "yes" } else { "no" })?;
         write!(f, "interrupts={} ", if self.stopped == Stopped::First { "first" } else { "round-robin" })?;
         write!(f, "heaps={} regions={}", list(&self.heaps), list(&self.regions))?;
         self.secret.map_or(Ok(()), |secret| write!(f, " secret={secret}"))?;
@@ -253,6 +262,7 @@ mod tests {
             heap_bytes: 1 << 30,
             page_bytes: 4096,
             stopped: Stopped::RoundRobin,
+            exclusive: true,
             heaps: vec![3, 5],
             regions: vec![4, 6],
             secret: Some(7),
@@ -322,6 +332,7 @@ mod tests {
         refused(" plan=9", "", "homes=plan alone");
         refused("plan=9", "plan=-9", "its plan");
         refused("secret=7", "secret=-7", "its secret");
+        refused("exclusive=yes", "exclusive=maybe", "its exclusive");
         refused("transport=shm", "transport=ether", "its transport");
         let apart = text.replace("transport=shm", "transport=tcp");
         assert_eq!(Job::parse(&apart).expect("whole").to_string(), apart);

@@ -66,6 +66,7 @@ pub(crate) fn layout(spec: &'static Spec, nodes: u16) -> Layout {
         heap_bytes: HEAP,
         page_bytes: 8 * PAGE as u64,
         stopped: Stopped::First,
+        exclusive: false,
         heaps: Vec::new(),
         regions: Vec::new(),
         secret: None,

@@ -32,6 +32,8 @@ pub struct SvmRequest {
     pub homenode: Option<PathBuf>,
     /// `first-touch`, `round-robin`, `block`, or the file of a plan.
     pub homes: String,
+    /// Whether homes keep pages writable, without notices, of which no other node has a copy.
+    pub exclusive: bool,
     /// Bytes of the heap.
     pub heap_bytes: u64,
     /// Bytes of a page.
@@ -53,6 +55,7 @@ impl Default for SvmRequest {
             private_pointers: "refuse".to_owned(),
             homenode: None,
             homes: "first-touch".to_owned(),
+            exclusive: false,
             heap_bytes: 16 << 30,
             page_bytes: 4096,
             interrupts: "first".to_owned(),
@@ -72,6 +75,7 @@ impl SvmRequest {
             heap_bytes: self.heap_bytes,
             page_bytes: self.page_bytes,
             stopped: self.stopped()?,
+            exclusive: self.exclusive,
             heaps: Vec::new(),
             regions: Vec::new(),
             secret: None,

@@ -30,7 +30,11 @@ fn shared(request: &SvmRequest, arguments: &[&str]) -> i32 {
 fn holds(command: &str) {
     for step in STEPS {
         for (nodes, threads) in [(2, 1), (4, 1), (2, 2)] {
-            assert_eq!(shared(&cluster(nodes, threads, step), &[command]), 0, "{command}: {step}, {nodes} x {threads}");
+            for exclusive in [false, true] {
+                let request = SvmRequest { exclusive, ..cluster(nodes, threads, step) };
+                let what = format!("{command}: {step}, {nodes} x {threads}, {exclusive}");
+                assert_eq!(shared(&request, &[command]), 0, "{what}");
+            }
         }
     }
 }

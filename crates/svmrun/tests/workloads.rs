@@ -1,6 +1,7 @@
 //! The project's own programs verify their results on nodes that share their memory by the protocol.
 mod support;
 
+use homenode_svmrun::SvmRequest;
 use support::{cluster, compile, is_slow, on, over};
 
 /// Transports and shapes of clusters: over sockets a sample unless told otherwise.
@@ -23,7 +24,8 @@ fn verifies_as(name: &str, flags: &[&str]) {
     for step in steps {
         for (transport, nodes, threads) in shapes() {
             let all = (nodes * threads).to_string();
-            let request = over(transport, cluster(nodes, threads, step));
+            let exclusive = SvmRequest { exclusive: nodes % 2 == 1 || threads > 1, ..cluster(nodes, threads, step) };
+            let request = over(transport, exclusive);
             let doc = on(&request, &program, &["-s", "XS", "-p", &all]).expect("it runs");
             assert_eq!(doc.exit_status, 0, "{name}: {step}, {nodes} x {threads}, {transport}");
             assert_eq!(doc.nodes.len(), usize::from(nodes));

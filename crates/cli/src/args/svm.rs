@@ -99,6 +99,9 @@ pub(crate) struct SvmRun {
     /// it first. (A plan of such a name: ./block.)
     #[arg(long, value_name = "RULE|PLAN", default_value = "first-touch", value_hint = ValueHint::FilePath)]
     pub(crate) homes: String,
+    /// Pages of which no other node has a copy stay writable at their homes, which tell nobody of it; from Base to GeNIMA it is not so.
+    #[arg(long)]
+    pub(crate) exclusive: bool,
     /// Bytes of the shared heap; K, M, G and T are powers of 1024. Memory is taken where it is touched.
     #[arg(long, value_name = "BYTES", default_value = "16G", value_parser = bytes)]
     pub(crate) heap: u64,

@@ -41,6 +41,7 @@ fn run(a: SvmRun, quiet: bool) -> Done {
         private_pointers: a.private_pointers,
         homenode: None,
         homes: a.homes,
+        exclusive: a.exclusive,
         heap_bytes: a.heap,
         page_bytes: a.page,
         interrupts: a.interrupts,

@@ -26,7 +26,9 @@ fn on_all<F: Future<Output = ()> + 'static>(program: impl Fn(Sim, u64, u64) -> F
 fn each(mut test: impl FnMut(Shape)) {
     for step in ALL {
         for (nodes, threads) in [(2, 1), (3, 1), (4, 1), (2, 2)] {
-            (0..SEEDS).for_each(|seed| test(Shape { slots: 64, ..shape(step, nodes, threads, seed) }));
+            (0..SEEDS).for_each(|seed| {
+                test(Shape { slots: 64, exclusive: seed % 2 == 1, ..shape(step, nodes, threads, seed) })
+            });
         }
     }
 }
@@ -345,7 +347,7 @@ fn condition_variables_between_producers_and_consumers() {
 
 /// Threads have turns, which they hand on by a condition: a signal that is lost stops all.
 pub(super) fn turns(step: &'static Step, seed: u64) {
-    let shape = Shape { slots: 64, ..shape(step, 3, 1 + (seed % 2) as u16, seed) };
+    let shape = Shape { slots: 64, exclusive: seed % 4 > 1, ..shape(step, 3, 1 + (seed % 2) as u16, seed) };
     run(shape, |sim, number| async move {
         let all = (shape.nodes * shape.threads) as u8;
         for _ in 0..4 {

@@ -20,6 +20,7 @@ pub(super) fn shape(step: &'static Step, nodes: u16, threads: u16, seed: u64) ->
         homes: Homes::FirstTouch,
         given: false,
         log: 64,
+        exclusive: false,
         slots: 16,
         delay: 20,
         seed,
@@ -119,6 +120,7 @@ pub(super) fn generated_run(step: &'static Step, seed: u64) -> u64 {
         homes,
         given,
         log: 4 << rng.below(5),
+        exclusive: matches!(seed % 4, 1 | 2),
         slots: 64,
         delay: 1 + rng.below(60),
         seed,
@@ -134,6 +136,43 @@ fn generated_programs_without_races_read_what_was_last_written() {
         reads += (0..seeds).map(|seed| generated_run(step, seed)).sum::<u64>();
     }
     assert!(reads > 10_000, "{reads}");
+}
+
+/// Pages that only their home touches, and pages that another node reads after each barrier.
+#[test]
+fn exclusive_pages_are_noted_only_when_there_are_copies() {
+    const EPOCHS: u64 = 10;
+    const PAGE: usize = 64;
+    for step in ALL {
+        for (exclusive, seed) in [(false, 1), (true, 1), (true, 2), (true, 3)] {
+            let shape = Shape { exclusive, ..shape(step, 3, 1, seed) };
+            let world = run(shape, |sim, number| async move {
+                for epoch in 0..EPOCHS {
+                    // Each has a page of its own; the first one's is read by the second.
+                    sim.write(PAGE * number as usize, epoch as u8).await;
+                    sim.barrier().await;
+                    if number == 1 {
+                        sim.read(0).await;
+                    }
+                    sim.barrier().await;
+                }
+            });
+            let noted: Vec<u64> =
+                world.nodes.iter().map(|n| n.counts.borrow().get("HomeWrite").copied().unwrap_or(0)).collect();
+            let wanted = if exclusive { [EPOCHS - 1, 0, 0] } else { [EPOCHS; 3] };
+            // The copy that the second one gets after an epoch asks for a notice of the next; the last one is asked for and not written.
+            assert!(noted[0].abs_diff(wanted[0]) <= 1, "{}: {noted:?}", step.name);
+            assert_eq!(noted[1..], wanted[1..], "{}", step.name);
+        }
+    }
+}
+
+/// While one node announces a copy at the home of an exclusive page, another one comes, and has its copy before the home knows to look.
+#[test]
+fn a_copy_that_is_being_announced_is_announced_by_whoever_comes_meanwhile() {
+    for (name, seed) in [("dw", 7810), ("rf", 6258), ("dd", 7870), ("nil", 3921), ("nil", 5202)] {
+        assert!(generated_run(find(name).expect("a step"), seed) > 0);
+    }
 }
 
 #[test]

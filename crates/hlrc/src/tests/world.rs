@@ -82,6 +82,8 @@ pub(crate) struct Shape {
     /// Whether pages are given a home of some node before anybody touches them, all but the first one.
     pub(crate) given: bool,
     pub(crate) log: u32,
+    /// Whether homes keep pages exclusive.
+    pub(crate) exclusive: bool,
     pub(crate) slots: u32,
     /// Longest delay, but for those that are twenty times as long; 0 if every order of events is tried.
     pub(crate) delay: u64,
@@ -107,6 +109,7 @@ impl World {
                 log: shape.log,
                 inbox: 0,
                 slots: shape.slots,
+                exclusive: shape.exclusive,
                 extra: 0,
             };
             cluster.inbox = cluster.least_inbox();

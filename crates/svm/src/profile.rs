@@ -191,6 +191,7 @@ mod tests {
             log: 4,
             inbox: 16,
             slots: 5,
+            exclusive: false,
             extra: 0,
         };
         cluster.extra = Profile::words(&cluster) as u32;

@@ -89,8 +89,11 @@ fn a_program_that_shares_nothing_has_no_advice() {
     assert!(said.without_advice.expect("it says so").contains("cannot tell"));
 }
 
-/// Phases with the times that threads entered them, and places that took memory with its bytes.
-fn named(doc: &SvmDoc) -> (Vec<(&str, u64, usize)>, Vec<(&str, u64)>) {
+/// A phase, how often it was entered and by how many threads.
+type Phase<'d> = (&'d str, u64, usize);
+
+/// Phases, and places that took memory with its bytes.
+fn named(doc: &SvmDoc) -> (Vec<Phase<'_>>, Vec<(&str, u64)>) {
     let mut phases: Vec<_> = doc.phases.iter().map(|p| (p.name.as_str(), p.entered, p.threads.len())).collect();
     phases.sort_unstable();
     (phases, doc.objects.iter().map(|o| (o.site.as_str(), o.bytes)).collect())

@@ -82,7 +82,7 @@ mod tests {
         let all: Rows = [("/a/x.c", 7), ("/b/x.c", 7), ("/b/x.c", 8), ("/c/xx.c", 9)]
             .iter()
             .enumerate()
-            .map(|(i, (f, l))| (((*f).to_owned(), *l), vec![i as u64..i as u64 + 1]))
+            .map(|(i, (f, l))| (((*f).to_owned(), *l), std::iter::once(i as u64..i as u64 + 1).collect()))
             .collect();
         let found = |file: &str, line: u32| of_line(&all, file, line).first().map(|r| r.start);
         assert_eq!(found("/b/x.c", 7), Some(1));

@@ -26,9 +26,7 @@ fn on_all<F: Future<Output = ()> + 'static>(program: impl Fn(Sim, u64, u64) -> F
 fn each(mut test: impl FnMut(Shape)) {
     for step in ALL {
         for (nodes, threads) in [(2, 1), (3, 1), (4, 1), (2, 2)] {
-            (0..SEEDS).for_each(|seed| {
-                test(Shape { slots: 64, exclusive: seed % 2 == 1, ..shape(step, nodes, threads, seed) })
-            });
+            (0..SEEDS).for_each(|s| test(Shape { slots: 64, exclusive: s % 2 == 1, ..shape(step, nodes, threads, s) }));
         }
     }
 }

@@ -231,6 +231,10 @@ def programs_run_across_hosts(session):
     said = one_line(session.run(*words, "--", private, status=1))
     expect("variable table points" in said and "homenode_shared_alloc" in said, said)
     session.run(*words, "--private-pointers", "null", "--", private, status=0)
+    # What no launcher says is answered in a frame, with a status.
+    done = session.run("svm", "agent", input="hello, who is there?\n", status=1)
+    expect("standard input is not what" in done.stdout, done.stdout)
+    expect(session.run("svm", "agent", input="", status=1).stdout, "an end is no beginning")
     for wrong in (["--hosts", "127.0.0.1", "--transport", "shm"], ["--agent", "ssh {host}"], ["--hosts", "127.0.0.1", "--agent", "ssh"]):
         session.run("svm", "run", "-n", "2", *wrong, "--", private, status=2)
 

@@ -12,7 +12,7 @@ use homenode_sys::process::{Inherited, Unrandomized, hide, signal_group};
 use homenode_sys::words::memory_file;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read, Write, pipe};
+use std::io::{self, IsTerminal, Read, Write, pipe};
 use std::net::TcpListener;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
@@ -57,8 +57,13 @@ struct Node {
 /// Serves the launcher until it ends; the status to end with: 1 if nodes could not be made or started and the launcher has been told.
 ///
 /// # Errors
-/// The launcher could not be told.
+/// The launcher could not be told, or there is none.
 pub fn agent() -> Result<u8, Failure> {
+    if io::stdin().is_terminal() {
+        return Err(Failure::usage(
+            "`homenode svm run --hosts` starts agents, and speaks with them; people have nothing to say here",
+        ));
+    }
     let (event, events) = channel();
     let out = Arc::new(Mutex::new(io::stdout()));
     let hears = event.clone();

@@ -152,7 +152,9 @@ impl Agents {
         for _ in 0..self.agents.len() {
             let heard = self.heard.recv_timeout(ANSWER_MOST.saturating_sub(since.elapsed()));
             let Ok((host, frame)) = heard else {
-                return Err(Failure::work(format!("no answer from all agents for {} s", ANSWER_MOST.as_secs())));
+                let missing = self.agents.iter().find(|a| !found.contains_key(&a.nodes[0])).map_or(0, |a| a.host);
+                let (name, most) = (&self.plan.hosts[missing].name, ANSWER_MOST.as_secs());
+                return Err(Failure::work(format!("host {name}: no answer from its agent for {most} s")));
             };
             let nodes = self.agents.iter().find(|a| a.host == host).map(|a| a.nodes.clone()).unwrap_or_default();
             match frame {

@@ -88,7 +88,7 @@ pub(crate) struct SvmRun {
     /// Hosts that nodes run on, each getting as many as any other or one more; the first one is this machine.
     #[arg(long, value_name = "HOST[=ADDRESS],...", value_delimiter = ',', value_hint = ValueHint::Hostname)]
     pub(crate) hosts: Vec<String>,
-    /// Command that starts a program on another host, whose name takes the place of {host}.
+    /// Command that starts a program on another host, whose name takes the place of {host} [default: ssh -o BatchMode=yes {host}]
     #[arg(long, value_name = "COMMAND", requires = "hosts")]
     pub(crate) agent: Option<String>,
     /// Global variables that point to memory which node 0 alone has, as of malloc: refuse the program, or make them null on other nodes.

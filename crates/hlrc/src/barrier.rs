@@ -1,15 +1,16 @@
 //! Barriers of all threads of the cluster. The last thread of each node to come is its leader: it tells the manager what the node wrote, and
 //! applies what the others did.
+use crate::access::region;
 use crate::host::{Host, Wake};
 use crate::vector::Vector;
-use crate::{interval, notices, wait};
+use crate::{interval, notices, state, wait};
 use homenode_base::NodeId;
 use std::sync::atomic::Ordering;
 
 /// Waits until all threads of all nodes have come here; then all see what all wrote before.
 pub async fn wait<H: Host>(host: &H, slot: u32) {
     let threads = u64::from(host.cluster().threads);
-    let word = |at: usize| &host.region()[at];
+    let word = |at: usize| region(host, at);
     let (gathered, released) = (word(host.layout().gathered(slot)), word(host.layout().released(slot)));
     let before = gathered.fetch_add(1, Ordering::AcqRel);
     let round = before / threads + 1;
@@ -23,7 +24,7 @@ pub async fn wait<H: Host>(host: &H, slot: u32) {
     wait::lock(host).await;
     interval::apply(host, &all).await;
     for writer in host.cluster().all() {
-        host.tables().floor(writer).store(all.get(writer), Ordering::Release);
+        state::of(host).floor(writer).store(all.get(writer), Ordering::Release);
     }
     wait::unlock(host).await;
     released.store(round, Ordering::Release);
@@ -57,14 +58,14 @@ async fn arrive<H: Host>(host: &H, slot: u32, round: u64) {
         }
     } else if manager == me {
         // Notices of all nodes are here, so nobody else could hand them on.
-        let arrived = &host.region()[layout.arrived(slot)];
+        let arrived = region(host, layout.arrived(slot));
         wait::until(host, || arrived.load(Ordering::Acquire) >= all).await;
         let vector = Vector::here(host, layout.leaving(slot));
-        let has_come = |w: NodeId| host.region()[layout.tail(w)].load(Ordering::Acquire) >= vector.get(w);
+        let has_come = |w: NodeId| region(host, layout.tail(w)).load(Ordering::Acquire) >= vector.get(w);
         wait::until(host, || cluster.others().all(has_come)).await;
         for node in cluster.others() {
             let mut has = Vector::zero(cluster.nodes);
-            cluster.all().for_each(|w| has.set(w, host.tables().floor(w).load(Ordering::Acquire)));
+            cluster.all().for_each(|w| has.set(w, state::of(host).floor(w).load(Ordering::Acquire)));
             has.set(node, vector.get(node));
             notices::put_notices_between(host, node, &has, &vector).await;
         }

@@ -4,13 +4,15 @@
 //! Who gets a copy says so first, at the home (*announces* it), and so has in it what the home wrote until then. When an interval ends after
 //! that, the home notes the page as written. At a barrier copies of a page that got a notice before it are given up, and the page is
 //! exclusive again when the home writes it next.
+use crate::access::{Does, Word, region};
 use crate::cluster::{Cluster, PageId};
 use crate::host::{Access, Host, Wake};
 use crate::rules::{Rule, holds};
+use crate::state;
 use crate::state::PageState;
 use homenode_base::NodeId;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{Ordering, fence};
 
 /// States of a page's word, [`copied`](crate::cluster::Layout::copied), above which it counts how often the page became exclusive again: what
 /// was begun before is not ended after.
@@ -22,8 +24,8 @@ fn is_on(cluster: &Cluster) -> bool {
     cluster.exclusive && !cluster.alone
 }
 
-fn copied<H: Host>(host: &H, page: PageId) -> &AtomicU64 {
-    &host.region()[host.layout().copied(page)]
+fn copied<H: Host>(host: &H, page: PageId) -> Word<'_, H> {
+    region(host, host.layout().copied(page))
 }
 
 /// Whether another node may have a copy of a page of this home.
@@ -63,7 +65,7 @@ pub(crate) fn keep<H: Host>(host: &H, page: PageId, s: &mut PageState) -> bool {
     }
     if !s.kept {
         s.kept = true;
-        host.tables().note_exclusive(page);
+        state::of(host).note_exclusive(page);
     }
     // Who announces a copy after this finds the page in the list.
     !is_copied(host, page)
@@ -74,7 +76,7 @@ pub(crate) fn note<H: Host>(host: &H, page: PageId, s: &mut PageState) {
     if s.access == Access::Write && !s.dirty {
         s.dirty = true;
         if !std::mem::replace(&mut s.listed, true) {
-            host.tables().note_written(page);
+            state::of(host).note_written(page);
         }
     }
 }
@@ -86,7 +88,7 @@ pub(crate) fn note_copied<H: Host>(host: &H) {
     }
     // What this node wrote until now comes before the look at who has copies.
     fence(Ordering::SeqCst);
-    let (tables, copies) = (host.tables(), host.region()[host.layout().copies()].load(Ordering::SeqCst));
+    let (tables, copies) = (state::of(host), region(host, host.layout().copies()).load(Ordering::SeqCst));
     if tables.copies_seen().swap(copies, Ordering::Relaxed) == copies || !holds(Rule::CopiedPagesNoted) {
         return;
     }
@@ -109,10 +111,15 @@ pub(crate) fn note_copied<H: Host>(host: &H) {
 pub(crate) fn forget_copies<H: Host>(host: &H, pages: Range<u32>) {
     let cluster = host.cluster();
     for page in pages.filter(|_| is_on(cluster)).map(PageId) {
-        if host.tables().page(page, |s| s.home == Some(cluster.me) && s.dirty) {
-            let again = |word: u64| Some((word / STATES + 1) * STATES);
-            // It always says how to go on.
-            let _ = copied(host, page).fetch_update(Ordering::SeqCst, Ordering::SeqCst, again);
+        if state::of(host).page(page, |s| s.home == Some(cluster.me) && s.dirty) {
+            let word = copied(host, page);
+            let mut seen = word.load(Ordering::SeqCst);
+            loop {
+                match word.does(Does::CompareSwap(seen, (seen / STATES + 1) * STATES)) {
+                    found if found == seen => break,
+                    found => seen = found,
+                }
+            }
         }
     }
 }

@@ -1,11 +1,11 @@
 //! What a node's protocol stands on: its memory, its own state, and operations on the memory of peers. Real clusters and simulated
 //! ones implement it.
+use crate::access::{Does, Place};
 use crate::cluster::{Cluster, Layout, PageId};
+use crate::diff::Run;
 pub use crate::state::Access;
-use crate::state::Tables;
 use homenode_base::NodeId;
-use std::ops::{Deref, Range};
-use std::sync::atomic::AtomicU64;
+use std::ops::Range;
 
 /// What an interrupt of a host is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,9 +70,6 @@ pub enum Count {
 /// `async` ones.
 #[allow(async_fn_in_trait, reason = "futures are polled where they are made, by one thread")]
 pub trait Host {
-    /// Memory for words that begin as zero.
-    type Words: Deref<Target = [AtomicU64]>;
-
     /// The cluster.
     fn cluster(&self) -> &Cluster;
     /// The layout of every region.
@@ -80,14 +77,13 @@ pub trait Host {
     /// Number of the calling thread among those of this node, below [`Cluster::threads`].
     fn thread(&self) -> u16;
 
-    /// This node's state that nobody else sees.
-    fn tables(&self) -> &Tables<Self::Words>;
-    /// This node's region.
-    fn region(&self) -> &[AtomicU64];
-    /// This node's copy of a page, whatever the program may do to it; [`Cluster::page_words`].
-    fn copy(&self, page: PageId) -> &[AtomicU64];
-    /// Room for the twin of a page.
-    fn twin(&self, page: PageId) -> &[AtomicU64];
+    /// Does something to a word of this node's own memory, its region, its copy of the heap or its [`Tables`](crate::state::Tables), at
+    /// once.
+    fn access(&self, place: Place, does: Does) -> u64;
+    /// Makes the twin of a page: its copy as it is now.
+    fn make_twin(&self, page: PageId);
+    /// Finds the next run of words of a page that its twin does not have, at word `from` or later. False at the end of the page.
+    fn changed(&self, page: PageId, from: usize, run: &mut Run) -> bool;
     /// Sets what all threads of this node may do to these pages, before it returns.
     fn allow(&self, pages: Range<u32>, access: Access);
 

@@ -1,7 +1,8 @@
 //! Messages to hosts: a ring of words for each pair of nodes, in the receiver's region. A message is a header, which is written last, and
 //! its words; the receiver sets what it has taken to zero.
+use crate::access::region;
 use crate::host::{Host, Wake};
-use crate::wait;
+use crate::{state, wait};
 use homenode_base::NodeId;
 use std::sync::atomic::Ordering;
 
@@ -50,9 +51,9 @@ pub(crate) struct Room {
 impl Room {
     /// Takes the next place in the order of messages to `to`, and waits until it is free.
     pub(crate) async fn take<H: Host>(host: &H, to: NodeId, kind: Kind, words: usize) -> Room {
-        let start = host.tables().sent(to).fetch_add(length(words), Ordering::AcqRel);
+        let start = state::of(host).sent(to).fetch_add(length(words), Ordering::AcqRel);
         let end = start + length(words);
-        let freed = &host.region()[host.layout().freed(to)];
+        let freed = region(host, host.layout().freed(to));
         wait::until_locked(host, || end - freed.load(Ordering::Acquire) <= u64::from(host.cluster().inbox)).await;
         Room { to, start, next: start + 1, kind, words }
     }
@@ -102,8 +103,8 @@ pub(crate) struct Message {
 impl Message {
     /// The next message of a sender. One that makes no sense is taken for none, and blocks that sender's inbox.
     pub(crate) fn next<H: Host>(host: &H, from: NodeId) -> Option<Message> {
-        let start = host.tables().taken(from).load(Ordering::Acquire);
-        let at = |position| host.region()[host.layout().inbox(from, position)].load(Ordering::Acquire);
+        let start = state::of(host).taken(from).load(Ordering::Acquire);
+        let at = |position| region(host, host.layout().inbox(from, position)).load(Ordering::Acquire);
         let header = at(start);
         let kind = Kind::of(header & 0xff)?;
         let words = (header >> 8) as usize;
@@ -122,15 +123,15 @@ impl Message {
             return 0;
         }
         let position = self.start + length(at);
-        host.region()[host.layout().inbox(self.from, position)].load(Ordering::Relaxed)
+        region(host, host.layout().inbox(self.from, position)).load(Ordering::Relaxed)
     }
     /// Gives the room back.
     pub(crate) async fn done<H: Host>(self, host: &H) {
         let end = self.start + length(self.words);
         for position in self.start..end {
-            host.region()[host.layout().inbox(self.from, position)].store(0, Ordering::Relaxed);
+            region(host, host.layout().inbox(self.from, position)).store(0, Ordering::Relaxed);
         }
-        host.tables().taken(self.from).store(end, Ordering::Release);
+        state::of(host).taken(self.from).store(end, Ordering::Release);
         // The sender is told a few times a lap: three quarters of the ring are enough for any message.
         let quarter = u64::from(host.cluster().inbox) / 4;
         if end / quarter != self.start / quarter {

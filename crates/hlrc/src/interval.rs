@@ -1,5 +1,6 @@
 //! Intervals: what a node has written since it last told, as diffs and notices; and what it does about notices of others. All of it
 //! under the node's lock.
+use crate::access::region;
 use crate::cluster::PageId;
 use crate::diff::{Packed, RUN_WORDS, Run};
 use crate::host::{Access, Count, Host, Interrupt, Wake};
@@ -8,7 +9,7 @@ use crate::rules::{Rule, holds};
 use crate::state::PageState;
 use crate::steps::Diffs;
 use crate::vector::Vector;
-use crate::{exclusive, notices, wait};
+use crate::{exclusive, notices, state, wait};
 use homenode_base::NodeId;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -26,7 +27,7 @@ pub(crate) async fn end_before_barrier<H: Host>(host: &H) {
 
 async fn end_with<H: Host>(host: &H, at_barrier: bool) {
     exclusive::note_copied(host);
-    let written = host.tables().take_written();
+    let written = state::of(host).take_written();
     let most = (host.cluster().log / 4).max(1) as usize;
     let mut at = 0;
     while at < written.len() {
@@ -39,7 +40,7 @@ async fn end_with<H: Host>(host: &H, at_barrier: bool) {
         at += pages;
         let pages = first..first + pages as u32;
         for page in pages.clone() {
-            host.tables().page(PageId(page), |s| s.listed = false);
+            state::of(host).page(PageId(page), |s| s.listed = false);
         }
         if at_barrier {
             exclusive::forget_copies(host, pages.clone());
@@ -51,7 +52,7 @@ async fn end_with<H: Host>(host: &H, at_barrier: bool) {
 
 /// Sends the changes of those of the pages that are dirty, and notes a notice each. The program may only read them then.
 async fn flush<H: Host>(host: &H, pages: Range<u32>) {
-    let (cluster, tables) = (host.cluster(), host.tables());
+    let (cluster, tables) = (host.cluster(), state::of(host));
     notices::make_room(host, u64::from(pages.end - pages.start)).await;
     let mut dirty = pages.clone();
     while let Some(first) = protect(host, &mut dirty) {
@@ -60,17 +61,17 @@ async fn flush<H: Host>(host: &H, pages: Range<u32>) {
             let stamp = if cluster.alone { 0 } else { Vector::applied(host).get(cluster.me) + 1 };
             if home == cluster.me {
                 host.count_at(page, Count::HomeWrite, u64::from(!cluster.alone));
-                host.region()[host.layout().stamps(page) + cluster.me.index()].store(stamp, Ordering::Release);
+                region(host, host.layout().stamps(page) + cluster.me.index()).store(stamp, Ordering::Release);
             } else {
                 diff(host, page, home, stamp).await;
                 tables.page(page, |s| sent(host, page, s));
             }
             if !cluster.alone {
                 if holds(Rule::OwnChangesSeen) {
-                    tables.needed(page)[cluster.me.index()].store(stamp, Ordering::Release);
+                    tables.needed(page).at(cluster.me.index()).store(stamp, Ordering::Release);
                 }
-                host.region()[host.layout().notice(cluster.me, stamp - 1)].store(page.0.into(), Ordering::Release);
-                host.region()[host.layout().applied(cluster.me)].store(stamp, Ordering::Release);
+                region(host, host.layout().notice(cluster.me, stamp - 1)).store(page.0.into(), Ordering::Release);
+                region(host, host.layout().applied(cluster.me)).store(stamp, Ordering::Release);
             }
         }
         host.ring();
@@ -80,7 +81,7 @@ async fn flush<H: Host>(host: &H, pages: Range<u32>) {
 /// Takes the next dirty pages that follow one another from the front of `pages`, and makes them read-only; the first of them. Those that
 /// are to have a diff are busy then.
 fn protect<H: Host>(host: &H, pages: &mut Range<u32>) -> Option<u32> {
-    let guard = host.tables().run(pages.clone());
+    let guard = state::of(host).run(pages.clone());
     let is_dirty = |page: &u32| guard.get(PageId(*page)).dirty;
     let first = pages.clone().find(is_dirty)?;
     let end = (first..pages.end).find(|p| !is_dirty(p)).unwrap_or(pages.end);
@@ -108,7 +109,7 @@ fn protect<H: Host>(host: &H, pages: &mut Range<u32>) -> Option<u32> {
 fn sent<H: Host>(host: &H, page: PageId, s: &mut PageState) {
     s.busy = false;
     if std::mem::take(&mut s.stale) {
-        host.tables().stales().fetch_sub(1, Ordering::AcqRel);
+        state::of(host).stales().fetch_sub(1, Ordering::AcqRel);
         s.access = Access::None;
         host.allow(page.0..page.0 + 1, Access::None);
         host.count_at(page, Count::Invalidation, 1);
@@ -139,7 +140,7 @@ async fn deposit<H: Host>(host: &H, page: PageId, home: NodeId, stamp: u64) {
         host.put(home, word, &[stamp], Wake::Expecting).await;
     }
     let (mut run, mut from) = (Run::new(), 0);
-    while run.find(host.copy(page), host.twin(page), from) {
+    while host.changed(page, from, &mut run) {
         from = run.end();
         host.put_run(home, page, run.first, run.words()).await;
         host.count_at(page, Count::DiffRun, 1);
@@ -153,7 +154,7 @@ async fn send<H: Host>(host: &H, page: PageId, home: NodeId, stamp: u64) {
     let mut run = Run::new();
     let packed = |run: &Run| Packed { first: run.first, words: run.words().len(), is_whole: run.is_whole() };
     let (mut words, mut from) = (0, 0);
-    while run.find(host.copy(page), host.twin(page), from) {
+    while host.changed(page, from, &mut run) {
         from = run.end();
         words += packed(&run).length();
         host.count_at(page, Count::DiffRun, 1);
@@ -161,7 +162,7 @@ async fn send<H: Host>(host: &H, page: PageId, home: NodeId, stamp: u64) {
     let mut room = Room::take(host, home, Kind::Diff, words).await;
     room.put(host, &[page.0.into(), stamp]).await;
     from = 0;
-    while run.find(host.copy(page), host.twin(page), from) {
+    while host.changed(page, from, &mut run) {
         from = run.end();
         let head = packed(&run);
         room.put(host, &[head.word()]).await;
@@ -191,7 +192,7 @@ async fn put_words<H: Host>(host: &H, room: &mut Room, run: &Run, is_whole: bool
 /// here goes home first.
 pub(crate) async fn apply<H: Host>(host: &H, upto: &Vector) {
     for writer in host.cluster().others() {
-        let tail = &host.region()[host.layout().tail(writer)];
+        let tail = region(host, host.layout().tail(writer));
         if holds(Rule::NoticesBeforeLock) {
             let come = || tail.load(Ordering::Acquire) >= upto.get(writer);
             if !come() {
@@ -200,19 +201,19 @@ pub(crate) async fn apply<H: Host>(host: &H, upto: &Vector) {
         }
         notices::give_up(host, writer, upto.get(writer).min(tail.load(Ordering::Acquire)));
     }
-    if host.tables().stales().load(Ordering::Acquire) > 0 {
+    if state::of(host).stales().load(Ordering::Acquire) > 0 {
         end_stale(host).await;
     }
 }
 
 /// Sends the changes of stale pages, which are given up then; others stay as they are.
 async fn end_stale<H: Host>(host: &H) {
-    let written = host.tables().take_written();
+    let written = state::of(host).take_written();
     for at in 0..written.len() {
         let page = written.take(at);
-        let is_stale = host.tables().page(page, |s| {
+        let is_stale = state::of(host).page(page, |s| {
             if !s.stale && s.dirty {
-                host.tables().note_written(page);
+                state::of(host).note_written(page);
             } else {
                 s.listed = false;
             }

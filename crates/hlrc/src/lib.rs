@@ -23,6 +23,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod access;
 pub mod barrier;
 pub mod cluster;
 pub mod condition;

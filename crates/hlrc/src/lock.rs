@@ -1,5 +1,6 @@
 //! Locks. A token for each goes from node to node and stays with its last holder, where taking the lock again is a few
 //! instructions. With the token goes a vector: what whoever takes it must have applied.
+use crate::access::{Word, Words, region};
 use crate::host::{Count, Host, Interrupt, Wake};
 use crate::inbox::{self, Kind};
 use crate::rules::{Rule, holds};
@@ -7,7 +8,7 @@ use crate::steps::Locks;
 use crate::vector::Vector;
 use crate::{interval, notices, wait};
 use homenode_base::NodeId;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// The lock is not held by the thread that releases it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,18 +31,14 @@ fn with_next(token: u64, next: NodeId) -> u64 {
 /// Threads that wait for the lock of their node; below them the thread that has it, + 1.
 const WAITER: u64 = 1 << 16;
 
-fn token<H: Host>(host: &H, slot: u32) -> &AtomicU64 {
-    &host.region()[host.layout().token(slot)]
-}
-
-fn swap(word: &AtomicU64, old: u64, new: u64) -> bool {
-    word.compare_exchange(old, new, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+fn token<H: Host>(host: &H, slot: u32) -> Word<'_, H> {
+    region(host, host.layout().token(slot))
 }
 
 /// Takes a lock, and applies the notices that go with it.
 pub async fn acquire<H: Host>(host: &H, slot: u32) {
     take_local(host, slot).await;
-    if swap(token(host, slot), FREE, HELD) || token(host, slot).load(Ordering::SeqCst) & STATE == HELD {
+    if token(host, slot).replace(FREE, HELD) || token(host, slot).load(Ordering::SeqCst) & STATE == HELD {
         host.count(Count::LockLocal, 1);
         return;
     }
@@ -57,7 +54,7 @@ pub async fn acquire<H: Host>(host: &H, slot: u32) {
 
 /// Whether the calling thread has the lock.
 pub fn is_held<H: Host>(host: &H, slot: u32) -> bool {
-    let local = &host.region()[host.layout().local(slot)];
+    let local = region(host, host.layout().local(slot));
     local.load(Ordering::Acquire) % WAITER == u64::from(host.thread()) + 1
 }
 
@@ -75,7 +72,7 @@ pub async fn release<H: Host>(host: &H, slot: u32) -> Result<(), NotHeld> {
 
 /// Gives a lock up that the calling thread has.
 pub(crate) async fn give_back<H: Host>(host: &H, slot: u32) {
-    let local = &host.region()[host.layout().local(slot)];
+    let local = region(host, host.layout().local(slot));
     let held = local.load(Ordering::Acquire);
     let stays = held >= WAITER && next_of(token(host, slot).load(Ordering::SeqCst)).is_none();
     if !stays {
@@ -88,11 +85,11 @@ pub(crate) async fn give_back<H: Host>(host: &H, slot: u32) {
 
 /// The lock among the threads of a node: hardware shares memory among them, so nothing else is needed.
 async fn take_local<H: Host>(host: &H, slot: u32) {
-    let local = &host.region()[host.layout().local(slot)];
+    let local = region(host, host.layout().local(slot));
     let mine = u64::from(host.thread()) + 1;
     let try_take = || {
         let seen = local.load(Ordering::Acquire);
-        seen.is_multiple_of(WAITER) && swap(local, seen, seen + mine)
+        seen.is_multiple_of(WAITER) && local.replace(seen, seen + mine)
     };
     if try_take() {
         return;
@@ -114,7 +111,7 @@ async fn let_go<H: Host>(host: &H, slot: u32) {
         Vector::applied(host).store(leaving(host, slot));
         wait::unlock(host).await;
     }
-    if swap(token(host, slot), HELD, FREE) {
+    if token(host, slot).replace(HELD, FREE) {
         return;
     }
     let next = next_of(token(host, slot).load(Ordering::SeqCst));
@@ -129,8 +126,8 @@ async fn let_go<H: Host>(host: &H, slot: u32) {
 }
 
 /// What leaves with the token; where intervals end lazily, what the next node has applied already.
-fn leaving<H: Host>(host: &H, slot: u32) -> &[AtomicU64] {
-    &host.region()[host.layout().leaving(slot)..][..usize::from(host.cluster().nodes)]
+fn leaving<H: Host>(host: &H, slot: u32) -> Words<'_, H> {
+    Words::region(host, host.layout().leaving(slot), host.cluster().nodes.into())
 }
 
 /// Sends the token, which is not free for anybody here, to another node, with all that the node must know. Where intervals end
@@ -166,7 +163,7 @@ fn arrived<H: Host>(host: &H, slot: u32) {
 async fn enqueue<H: Host>(host: &H, slot: u32) {
     let (cluster, layout) = (host.cluster(), host.layout());
     let (manager, me) = (cluster.manager(slot), u64::from(cluster.me.0) + 1);
-    let granted = &host.region()[layout.grant(slot)];
+    let granted = region(host, layout.grant(slot));
     let before = granted.load(Ordering::Acquire);
     let mut last = 0;
     loop {
@@ -200,8 +197,8 @@ async fn enqueue<H: Host>(host: &H, slot: u32) {
 }
 
 /// What came with the token.
-fn came<H: Host>(host: &H, slot: u32) -> &[AtomicU64] {
-    &host.region()[host.layout().came(slot)..][..usize::from(host.cluster().nodes)]
+fn came<H: Host>(host: &H, slot: u32) -> Words<'_, H> {
+    Words::region(host, host.layout().came(slot), host.cluster().nodes.into())
 }
 
 /// A request for a lock, at its manager or at who holds it.
@@ -216,7 +213,7 @@ pub(crate) struct Asked {
 /// Takes the token by asking the manager.
 async fn ask<H: Host>(host: &H, slot: u32) {
     let cluster = host.cluster();
-    let granted = &host.region()[host.layout().grant(slot)];
+    let granted = region(host, host.layout().grant(slot));
     let before = granted.load(Ordering::Acquire);
     let asked = Asked { slot, node: cluster.me, thread: host.thread(), vector: Vector::applied(host) };
     let manager = cluster.manager(slot);
@@ -234,7 +231,7 @@ async fn ask<H: Host>(host: &H, slot: u32) {
 /// What the manager does with a request: the last one who asked is to hand the token over.
 pub(crate) async fn manage<H: Host>(host: &H, asked: &Asked) {
     let cluster = host.cluster();
-    let queue = &host.region()[host.layout().queue(asked.slot)];
+    let queue = region(host, host.layout().queue(asked.slot));
     let last = queue.swap(u64::from(asked.node.0) + 1, Ordering::AcqRel);
     match (last as u16).checked_sub(1).map(|n| NodeId(n.min(cluster.nodes - 1))) {
         None => grant(host, asked.slot, asked.node, &Vector::zero(cluster.nodes)).await,
@@ -256,10 +253,10 @@ pub(crate) async fn hold_or_hand_over<H: Host>(host: &H, asked: &Asked) {
     loop {
         let seen = token.load(Ordering::SeqCst);
         if seen & STATE == FREE {
-            if swap(token, seen, ABSENT) {
+            if token.replace(seen, ABSENT) {
                 return hand_over(host, asked.slot, asked.node).await;
             }
-        } else if swap(token, seen, with_next(seen, asked.node)) {
+        } else if token.replace(seen, with_next(seen, asked.node)) {
             return;
         }
     }

@@ -1,11 +1,12 @@
 //! Write notices: brought to other nodes, and applied to the pages of this one. All of it under the node's lock.
+use crate::access::region;
 use crate::cluster::PageId;
 use crate::host::{Access, Count, Host, Interrupt, Wake};
 use crate::inbox::{self, Kind};
 use crate::rules::{Rule, holds};
 use crate::steps::Notices;
 use crate::vector::Vector;
-use crate::{exclusive, page, wait};
+use crate::{exclusive, page, state, wait};
 use homenode_base::NodeId;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -18,7 +19,7 @@ pub(crate) fn is_lazy<H: Host>(host: &H) -> bool {
 /// Deposits own notices that have not been at all other nodes: the notices, and then how many there are.
 pub(crate) async fn push<H: Host>(host: &H) {
     let (cluster, layout) = (host.cluster(), host.layout());
-    let tail = &host.region()[layout.tail(cluster.me)];
+    let tail = region(host, layout.tail(cluster.me));
     let (from, to) = (tail.load(Ordering::Acquire), Vector::applied(host).get(cluster.me));
     if from == to || is_lazy(host) {
         return;
@@ -40,7 +41,7 @@ pub(crate) async fn put_notices<H: Host>(host: &H, to: NodeId, writer: NodeId, m
         let first = numbers.start;
         let before_wrap = log - first % log;
         for (word, number) in words[..most].iter_mut().zip(first..numbers.end.min(first + before_wrap)) {
-            *word = host.region()[host.layout().notice(writer, number)].load(Ordering::Acquire);
+            *word = region(host, host.layout().notice(writer, number)).load(Ordering::Acquire);
             len += 1;
         }
         if is_lazy(host) {
@@ -58,16 +59,16 @@ pub(crate) async fn put_notices<H: Host>(host: &H, to: NodeId, writer: NodeId, m
 /// their changes are sent.
 pub(crate) fn apply_early<H: Host>(host: &H) {
     for writer in host.cluster().others() {
-        let tail = &host.region()[host.layout().tail(writer)];
+        let tail = region(host, host.layout().tail(writer));
         give_up(host, writer, tail.load(Ordering::Acquire));
     }
 }
 
 /// Gives up the pages that a writer's notices before number `to` name.
 pub(crate) fn give_up<H: Host>(host: &H, writer: NodeId, to: u64) {
-    let applied = &host.region()[host.layout().applied(writer)];
+    let applied = region(host, host.layout().applied(writer));
     let noticed = |number| {
-        let word = host.region()[host.layout().notice(writer, number)].load(Ordering::Acquire);
+        let word = region(host, host.layout().notice(writer, number)).load(Ordering::Acquire);
         (word as u32).min(host.cluster().pages - 1)
     };
     let mut number = applied.load(Ordering::Acquire);
@@ -87,7 +88,7 @@ pub(crate) fn give_up<H: Host>(host: &H, writer: NodeId, to: u64) {
 /// Gives up pages that `writer` has written, the first one's notice being `number`.
 fn give_up_run<H: Host>(host: &H, writer: NodeId, pages: Range<u32>, number: u64) {
     let me = host.cluster().me;
-    let guard = host.tables().run(pages.clone());
+    let guard = state::of(host).run(pages.clone());
     let mut lost = pages.start..pages.start;
     let lose = |lost: &Range<u32>| {
         if !lost.is_empty() {
@@ -98,7 +99,7 @@ fn give_up_run<H: Host>(host: &H, writer: NodeId, pages: Range<u32>, number: u64
     for page in pages.clone() {
         let mut s = guard.get(PageId(page));
         let is_home = s.home == Some(me);
-        let needed = &host.tables().needed(PageId(page))[writer.index()];
+        let needed = state::of(host).needed(PageId(page)).at(writer.index());
         needed.fetch_max(number + u64::from(page - pages.start) + 1, Ordering::AcqRel);
         let is_good = is_home && page::is_current(host, PageId(page));
         let is_written = s.dirty && !is_home && holds(Rule::DiffBeforeGivingUp);
@@ -110,7 +111,7 @@ fn give_up_run<H: Host>(host: &H, writer: NodeId, pages: Range<u32>, number: u64
         }
         if is_written {
             s.stale = true;
-            host.tables().stales().fetch_add(1, Ordering::AcqRel);
+            state::of(host).stales().fetch_add(1, Ordering::AcqRel);
         } else {
             s.access = Access::None;
             if lost.end != page {
@@ -155,10 +156,10 @@ pub(crate) async fn put_notices_between<H: Host>(host: &H, to: NodeId, from: &Ve
 
 /// Applies what was posted if somebody asked for it, unless a thread has the node's lock.
 pub(crate) fn catch_up<H: Host>(host: &H) {
-    if wait::is_called(host) && host.tables().try_lock() {
-        host.region()[host.layout().called()].store(0, Ordering::SeqCst);
+    if wait::is_called(host) && state::of(host).try_lock() {
+        region(host, host.layout().called()).store(0, Ordering::SeqCst);
         apply_early(host);
-        host.tables().unlock();
+        state::of(host).unlock();
         host.ring();
     }
 }
@@ -166,7 +167,7 @@ pub(crate) fn catch_up<H: Host>(host: &H) {
 /// Waits until there is room for so many own notices in the logs of all nodes. Under the node's lock, and not while a page is being
 /// flushed.
 pub(crate) async fn make_room<H: Host>(host: &H, notices: u64) {
-    let (cluster, room) = (host.cluster(), host.tables().room());
+    let (cluster, room) = (host.cluster(), state::of(host).room());
     if cluster.alone {
         return;
     }

@@ -1,11 +1,12 @@
 //! Faults: what happens when the program touches a page that it may not touch.
+use crate::access::region;
 use crate::cluster::PageId;
 use crate::host::{Access, Count, Host, Interrupt};
 use crate::rules::{Rule, holds};
 use crate::state::PageState;
 use crate::steps::Pages;
 use crate::vector::Vector;
-use crate::{exclusive, inbox, wait};
+use crate::{exclusive, inbox, state, wait};
 use homenode_base::NodeId;
 use std::sync::atomic::Ordering;
 
@@ -28,10 +29,10 @@ pub async fn fault<H: Host>(host: &H, page: PageId, write: bool) {
     loop {
         match enter(host, page, write) {
             Next::Done => return,
-            Next::Wait => wait::until(host, || !host.tables().page(page, |s| s.busy)).await,
+            Next::Wait => wait::until(host, || !state::of(host).page(page, |s| s.busy)).await,
             Next::Locate => {
                 let home = locate(host, page).await;
-                host.tables().page(page, |s| {
+                state::of(host).page(page, |s| {
                     s.home = Some(home);
                     s.busy = false;
                 });
@@ -44,7 +45,7 @@ pub async fn fault<H: Host>(host: &H, page: PageId, write: bool) {
             Next::Catch => {
                 let caught_up = wait::until(host, || stamps(host, page).covers(&needed(host, page)));
                 wait::expecting(host, caught_up).await;
-                host.tables().page(page, |s| s.busy = false);
+                state::of(host).page(page, |s| s.busy = false);
                 host.ring();
             }
         }
@@ -54,7 +55,7 @@ pub async fn fault<H: Host>(host: &H, page: PageId, write: bool) {
 fn enter<H: Host>(host: &H, page: PageId, write: bool) -> Next {
     let me = host.cluster().me;
     let wanted = if write { Access::Write } else { Access::Read };
-    host.tables().page(page, |s| {
+    state::of(host).page(page, |s| {
         if s.busy && holds(Rule::OneFetches) {
             return Next::Wait;
         }
@@ -83,15 +84,13 @@ fn open<H: Host>(host: &H, page: PageId, s: &mut PageState, write: bool) {
     }
     if write {
         if s.home != Some(host.cluster().me) {
-            for (twin, word) in host.twin(page).iter().zip(host.copy(page)) {
-                twin.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
-            }
+            host.make_twin(page);
             host.count_at(page, Count::Twin, 1);
         }
         s.dirty = true;
         if !s.listed {
             s.listed = true;
-            host.tables().note_written(page);
+            state::of(host).note_written(page);
         }
     }
     s.access = if write { Access::Write } else { Access::Read };
@@ -132,7 +131,7 @@ async fn fetch<H: Host>(host: &H, page: PageId, home: NodeId, write: bool) {
         }
         host.count_at(page, Count::Fetch, 1);
         // A notice that came meanwhile asks for more. It is noted under the page's lock.
-        let is_good = host.tables().page(page, |s| {
+        let is_good = state::of(host).page(page, |s| {
             let is_good = wanted.covers(&needed(host, page)) || !holds(Rule::NoticeDuringFetch);
             if is_good {
                 s.busy = false;
@@ -165,7 +164,7 @@ async fn read<H: Host>(host: &H, page: PageId, home: NodeId, wanted: &Vector) {
 /// Asks the home's processor, which answers when its copy is new enough.
 async fn request<H: Host>(host: &H, page: PageId, home: NodeId, wanted: &Vector) {
     let thread = host.thread();
-    let reply = &host.region()[host.layout().reply(thread)];
+    let reply = region(host, host.layout().reply(thread));
     reply.store(0, Ordering::Release);
     inbox::send(host, home, inbox::Kind::Page, [u64::from(page.0), u64::from(thread)], wanted.words()).await;
     host.interrupt(home, Interrupt::Page).await;
@@ -179,7 +178,7 @@ pub(crate) fn stamps<H: Host>(host: &H, page: PageId) -> Vector {
 
 /// Up to where a copy must have everybody's changes before the program may see it.
 pub(crate) fn needed<H: Host>(host: &H, page: PageId) -> Vector {
-    Vector::of(host.tables().needed(page))
+    Vector::of(state::of(host).needed(page))
 }
 
 /// Whether the home's copy may be seen by its own program.

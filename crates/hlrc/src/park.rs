@@ -1,5 +1,6 @@
 //! Threads that wait to be woken, for a condition or a flag: each sets its bit at the slot's manager, and who takes the bit away wakes the
 //! thread. A thread that waits looks at a word of its own node, and at none of a peer's.
+use crate::access::region;
 use crate::host::{Host, Wake};
 use crate::rules::{Rule, holds};
 use crate::vector::MAX_NODES;
@@ -18,7 +19,7 @@ pub(crate) struct Parked {
 
 /// Sets the calling thread's bit; when this ends, whoever looks sees it.
 pub(crate) async fn enter<H: Host>(host: &H, slot: u32) -> Parked {
-    let before = host.region()[host.layout().wakes(host.thread())].load(Ordering::Acquire);
+    let before = region(host, host.layout().wakes(host.thread())).load(Ordering::Acquire);
     let cluster = host.cluster();
     let word = host.layout().waiting(slot) + cluster.me.index();
     host.fetch_add(cluster.manager(slot), word, 1 << host.thread(), Wake::Nobody).await;
@@ -28,7 +29,7 @@ pub(crate) async fn enter<H: Host>(host: &H, slot: u32) -> Parked {
 impl Parked {
     /// Waits until somebody takes the bit away; then the thread sees what that one saw.
     pub(crate) async fn until_woken<H: Host>(self, host: &H) {
-        let wakes = &host.region()[host.layout().wakes(host.thread())];
+        let wakes = region(host, host.layout().wakes(host.thread()));
         wait::until(host, || wakes.load(Ordering::Acquire) != self.before).await;
         team::take(host).await;
     }

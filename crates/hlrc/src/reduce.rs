@@ -1,5 +1,6 @@
 //! Reductions: every thread brings a value, and all get what comes of all. A barrier goes with it. Values are put together in the order of
 //! threads, so that sums of real numbers are the same every time.
+use crate::access::region;
 use crate::barrier;
 use crate::host::{Host, Wake};
 use std::sync::atomic::Ordering;
@@ -50,7 +51,7 @@ pub async fn all<H: Host>(host: &H, slot: u32, what: Reduction, value: u64) -> R
     let manager = cluster.manager(slot);
     // Threads of this node have left the turns before, so all threads have brought their values there; who reads the turn before is at the
     // other place.
-    let turn = host.region()[layout.released(slot)].load(Ordering::Acquire);
+    let turn = region(host, layout.released(slot)).load(Ordering::Acquire);
     let me = cluster.me.index() * usize::from(cluster.threads) + usize::from(host.thread());
     host.put(manager, layout.term(turn, me), &[what as u64, value], Wake::Nobody).await;
     barrier::wait(host, slot).await;

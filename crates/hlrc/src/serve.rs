@@ -1,10 +1,11 @@
 //! What a host does for others: pages and diffs at once, locks when it can.
+use crate::access::{Does, Place, Word, region};
 use crate::cluster::PageId;
 use crate::diff;
 use crate::host::{Count, Host, Wake};
 use crate::inbox::{Kind, Message};
 use crate::vector::Vector;
-use crate::{lock, notices, page, wait};
+use crate::{lock, notices, page, state, wait};
 use homenode_base::NodeId;
 use std::sync::atomic::Ordering;
 
@@ -12,14 +13,14 @@ use std::sync::atomic::Ordering;
 pub async fn serve<H: Host>(host: &H) {
     loop {
         scan(host).await;
-        if !wait::is_pending(host) || !host.tables().try_granting() {
+        if !wait::is_pending(host) || !state::of(host).try_granting() {
             return;
         }
         grant_all(host).await;
         notices::catch_up(host);
-        host.tables().granted();
+        state::of(host).granted();
         // Who left something to us meanwhile has seen that we were at it. What needs the node's lock is looked after by whoever has it.
-        if !wait::is_pending(host) || !host.tables().is_free() {
+        if !wait::is_pending(host) || !state::of(host).is_free() {
             return;
         }
     }
@@ -27,7 +28,7 @@ pub async fn serve<H: Host>(host: &H) {
 
 /// Takes all messages: answers what can be answered, puts the rest aside. Never waits.
 pub async fn scan<H: Host>(host: &H) {
-    let tables = host.tables();
+    let tables = state::of(host);
     tables.want_scan();
     while tables.try_scanning() {
         let wanted = tables.scans_wanted();
@@ -66,11 +67,11 @@ fn page_of<H: Host>(host: &H, word: u64) -> PageId {
 
 async fn take_page<H: Host>(host: &H, message: &Message) {
     let [page, thread] = message.fixed;
-    let request = host.tables().page_request(requester(host, message.from, thread));
+    let request = state::of(host).page_request(requester(host, message.from, thread));
     for at in 0..message.len().min(request.len() - 1) {
-        request[1 + at].store(message.word(host, at), Ordering::Relaxed);
+        request.at(1 + at).store(message.word(host, at), Ordering::Relaxed);
     }
-    request[0].store(u64::from(page_of(host, page).0) + 1, Ordering::Release);
+    request.at(0).store(u64::from(page_of(host, page).0) + 1, Ordering::Release);
     answer_pages(host, Some(requester(host, message.from, thread))).await;
 }
 
@@ -79,13 +80,13 @@ async fn answer_pages<H: Host>(host: &H, only: Option<usize>) {
     let threads = usize::from(host.cluster().threads);
     let all = only.map_or(0..host.cluster().all_threads() as usize, |one| one..one + 1);
     for requester in all {
-        let request = host.tables().page_request(requester);
-        let wanted = request[0].load(Ordering::Acquire);
+        let request = state::of(host).page_request(requester);
+        let wanted = request.at(0).load(Ordering::Acquire);
         let Some(page) = wanted.checked_sub(1).map(|p| PageId(p as u32)) else { continue };
-        if !page::stamps(host, page).covers(&Vector::of(&request[1..])) {
+        if !page::stamps(host, page).covers(&Vector::of(request.from(1))) {
             continue;
         }
-        request[0].store(0, Ordering::Relaxed);
+        request.at(0).store(0, Ordering::Relaxed);
         let (node, thread) = (NodeId((requester / threads) as u16), (requester % threads) as u16);
         host.put_page(node, page).await;
         host.put(node, host.layout().reply(thread), &[1], Wake::All).await;
@@ -96,7 +97,7 @@ async fn answer_pages<H: Host>(host: &H, only: Option<usize>) {
 async fn take_diff<H: Host>(host: &H, message: &Message) {
     let [page, stamp] = message.fixed;
     let page = page_of(host, page);
-    let copy = host.copy(page);
+    let first = page.index() * host.cluster().page_words;
     let mut at = 0;
     while at < message.len() {
         let run = diff::Packed::of(message.word(host, at));
@@ -105,12 +106,12 @@ async fn take_diff<H: Host>(host: &H, message: &Message) {
             let value = message.word(host, at);
             let mask = if run.is_whole { u64::MAX } else { message.word(host, at + 1) };
             at += if run.is_whole { 1 } else { 2 };
-            if let Some(home) = copy.get(word) {
-                diff::merge(home, value, mask);
+            if word < host.cluster().page_words {
+                Word::at(host, Place::Copy(first + word)).does(Does::Merge(value, mask));
             }
         }
     }
-    host.region()[host.layout().stamps(page) + message.from.index()].fetch_max(stamp, Ordering::AcqRel);
+    region(host, host.layout().stamps(page) + message.from.index()).fetch_max(stamp, Ordering::AcqRel);
     host.ring();
     answer_pages(host, None).await;
 }
@@ -119,11 +120,11 @@ async fn take_diff<H: Host>(host: &H, message: &Message) {
 fn take_notices<H: Host>(host: &H, message: &Message) {
     let [writer, first] = message.fixed;
     let writer = NodeId((writer as u16).min(host.cluster().nodes - 1));
-    let tail = &host.region()[host.layout().tail(writer)];
+    let tail = region(host, host.layout().tail(writer));
     for at in 0..message.len() {
         let number = first.saturating_add(at as u64);
         if number == tail.load(Ordering::Acquire) {
-            let word = &host.region()[host.layout().notice(writer, number)];
+            let word = region(host, host.layout().notice(writer, number));
             word.store(message.word(host, at), Ordering::Release);
             tail.store(number + 1, Ordering::Release);
         }
@@ -141,31 +142,31 @@ fn defer_lock<H: Host>(host: &H, message: &Message) {
         Kind::Forward => (NodeId((who >> 32) as u16 % host.cluster().nodes), who & 0xffff_ffff),
         _ => (message.from, who),
     };
-    let request = host.tables().lock_request(requester(host, node, thread));
+    let request = state::of(host).lock_request(requester(host, node, thread));
     for at in 0..message.len().min(request.len() - 1) {
-        request[1 + at].store(message.word(host, at), Ordering::Relaxed);
+        request.at(1 + at).store(message.word(host, at), Ordering::Relaxed);
     }
     let kind = if message.kind == Kind::Forward { IS_FORWARD } else { 0 };
-    request[0].store((slot + 1) | kind, Ordering::Release);
-    host.tables().deferred().fetch_add(1, Ordering::SeqCst);
+    request.at(0).store((slot + 1) | kind, Ordering::Release);
+    state::of(host).deferred().fetch_add(1, Ordering::SeqCst);
 }
 
 /// Looks after deferred lock requests, unless they need the node's lock and somebody has it.
 async fn grant_all<H: Host>(host: &H) {
     let threads = usize::from(host.cluster().threads);
     for requester in 0..host.cluster().all_threads() as usize {
-        let request = host.tables().lock_request(requester);
-        let word = request[0].load(Ordering::Acquire);
+        let request = state::of(host).lock_request(requester);
+        let word = request.at(0).load(Ordering::Acquire);
         if word == 0 {
             continue;
         }
         let needs_lock = notices::is_lazy(host);
-        if needs_lock && !host.tables().try_lock() {
+        if needs_lock && !state::of(host).try_lock() {
             return;
         }
-        let vector = Vector::of(&request[1..]);
-        request[0].store(0, Ordering::Relaxed);
-        host.tables().deferred().fetch_sub(1, Ordering::SeqCst);
+        let vector = Vector::of(request.from(1));
+        request.at(0).store(0, Ordering::Relaxed);
+        state::of(host).deferred().fetch_sub(1, Ordering::SeqCst);
         let asked = lock::Asked {
             slot: ((word & !IS_FORWARD) - 1) as u32,
             node: NodeId((requester / threads) as u16),
@@ -178,7 +179,7 @@ async fn grant_all<H: Host>(host: &H) {
             lock::manage(host, &asked).await;
         }
         if needs_lock {
-            host.tables().unlock();
+            state::of(host).unlock();
             host.ring();
         }
     }

@@ -1,4 +1,5 @@
 //! Slots of locks, barriers, conditions and flags: each is named by an address, and has the slot that its manager has noted for it.
+use crate::access::region;
 use crate::host::Host;
 use std::sync::atomic::Ordering;
 
@@ -52,7 +53,7 @@ pub async fn find<H: Host>(host: &H, key: u64) -> Result<u32, TableFull> {
     for probe in 0..u64::from(cluster.slots) {
         let slot = ((first + probe) % u64::from(cluster.slots)) as u32;
         let word = host.layout().key(slot);
-        let known = &host.region()[word];
+        let known = region(host, word);
         let mut noted = known.load(Ordering::Acquire);
         if noted == 0 {
             let found = host.compare_swap(cluster.manager(slot), word, 0, key).await;

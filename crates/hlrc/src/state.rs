@@ -1,5 +1,7 @@
 //! What a node knows for itself: the state of its pages, what it must see of others, what it has written.
+use crate::access::{Area, Does, Place, Word, Words};
 use crate::cluster::{Cluster, PageId};
+use crate::host::Host;
 use homenode_base::NodeId;
 use std::ops::{Deref, Range};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -92,7 +94,6 @@ pub struct Sizes {
 /// State of a node, in memory that the host gives.
 #[derive(Debug)]
 pub struct Tables<W> {
-    nodes: usize,
     pages: W,
     needed: W,
     written: [W; 2],
@@ -133,7 +134,6 @@ impl<W: Deref<Target = [AtomicU64]>> Tables<W> {
     pub fn new(cluster: &Cluster, mut zeros: impl FnMut(usize) -> W) -> Tables<W> {
         let sizes = Self::sizes(cluster);
         Tables {
-            nodes: usize::from(cluster.nodes),
             pages: zeros(sizes.pages),
             needed: zeros(sizes.needed),
             written: [zeros(sizes.written), zeros(sizes.written)],
@@ -149,210 +149,230 @@ impl<W: Deref<Target = [AtomicU64]>> Tables<W> {
         self.pages.iter().chain(self.needed.iter()).chain(written).chain(self.node.iter())
     }
 
+    /// A word, for [`Host::access`].
+    #[inline(always)]
+    pub fn word(&self, area: Area, at: usize) -> &AtomicU64 {
+        let words = match area {
+            Area::Pages => &self.pages,
+            Area::Needed => &self.needed,
+            Area::Written => &self.written[0],
+            Area::WrittenNext => &self.written[1],
+            Area::Exclusive => &self.exclusive[0],
+            Area::ExclusiveNext => &self.exclusive[1],
+            Area::Node => &self.node,
+        };
+        &words[at]
+    }
+}
+
+/// State of a node as the protocol reads and changes it.
+#[derive(Debug)]
+pub(crate) struct State<'h, H> {
+    host: &'h H,
+}
+
+impl<H> Clone for State<'_, H> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<H> Copy for State<'_, H> {}
+
+/// The state of this node.
+pub(crate) fn of<H: Host>(host: &H) -> State<'_, H> {
+    State { host }
+}
+
+/// The two lists of written pages, and of exclusive ones.
+const WRITTEN: [Area; 2] = [Area::Written, Area::WrittenNext];
+const EXCLUSIVE: [Area; 2] = [Area::Exclusive, Area::ExclusiveNext];
+
+impl<'h, H: Host> State<'h, H> {
+    fn nodes(self) -> usize {
+        usize::from(self.host.cluster().nodes)
+    }
+    fn node(self, word: usize) -> Word<'h, H> {
+        Word::at(self.host, Place::Table(Area::Node, word))
+    }
+
     /// Looks at a page and changes it, under its lock. `change` must not wait, nor ask for another page below this one.
-    pub fn page<R>(&self, page: PageId, change: impl FnOnce(&mut PageState) -> R) -> R {
-        let word = &self.pages[page.index()];
-        let mut state = PageState::of(lock(word));
+    pub(crate) fn page<R>(self, page: PageId, change: impl FnOnce(&mut PageState) -> R) -> R {
+        let word = Word::at(self.host, Place::Table(Area::Pages, page.index()));
+        let mut state = PageState::of(word.does(Does::Lock(LOCKED)));
         let result = change(&mut state);
         word.store(state.word(), Ordering::Release);
         result
     }
 
     /// Takes the locks of consecutive pages, the first one first.
-    pub fn run(&self, pages: Range<u32>) -> Run<'_> {
-        let words = &self.pages[pages.start as usize..pages.end as usize];
-        for word in words {
-            lock(word);
+    pub(crate) fn run(self, pages: Range<u32>) -> Run<'h, H> {
+        let len = (pages.end - pages.start) as usize;
+        let words = Words::at_place(self.host, Place::Table(Area::Pages, pages.start as usize), len);
+        for word in words.iter() {
+            word.does(Does::Lock(LOCKED));
         }
         Run { first: pages.start, words }
     }
 
     /// Up to which notice of each writer a copy of the page must have the changes.
-    pub fn needed(&self, page: PageId) -> &[AtomicU64] {
-        &self.needed[page.index() * self.nodes..][..self.nodes]
+    pub(crate) fn needed(self, page: PageId) -> Words<'h, H> {
+        let nodes = self.nodes();
+        Words::at_place(self.host, Place::Table(Area::Needed, page.index() * nodes), nodes)
     }
 
     /// Adds a page to the list of written ones.
-    pub fn note_written(&self, page: PageId) {
-        self.note(LIST, &self.written, page);
+    pub(crate) fn note_written(self, page: PageId) {
+        self.note(LIST, WRITTEN, page);
     }
     /// Adds a page to the list of exclusive ones.
-    pub fn note_exclusive(&self, page: PageId) {
-        self.note(LIST_EXCLUSIVE, &self.exclusive, page);
+    pub(crate) fn note_exclusive(self, page: PageId) {
+        self.note(LIST_EXCLUSIVE, EXCLUSIVE, page);
     }
-    fn note(&self, list: usize, lists: &[W; 2], page: PageId) {
-        let at = self.node[list].fetch_add(1, Ordering::SeqCst);
-        let list = &lists[usize::from(at & SECOND != 0)];
-        list[(at & !SECOND) as usize].store(u64::from(page.0) + 1, Ordering::Release);
+    fn note(self, list: usize, lists: [Area; 2], page: PageId) {
+        let at = self.node(list).fetch_add(1, Ordering::SeqCst);
+        let list = lists[usize::from(at & SECOND != 0)];
+        let word = Word::at(self.host, Place::Table(list, (at & !SECOND) as usize));
+        word.store(u64::from(page.0) + 1, Ordering::Release);
     }
 
     /// Takes the list of written pages; the next ones go into another list. Only under the node's lock, and what was taken before
     /// is no longer looked at.
-    pub fn take_written(&self) -> Written<'_> {
-        self.take(LIST, &self.written)
+    pub(crate) fn take_written(self) -> Written<'h, H> {
+        self.take(LIST, WRITTEN)
     }
     /// Takes the list of exclusive pages in the same way.
-    pub fn take_exclusive(&self) -> Written<'_> {
-        self.take(LIST_EXCLUSIVE, &self.exclusive)
+    pub(crate) fn take_exclusive(self) -> Written<'h, H> {
+        self.take(LIST_EXCLUSIVE, EXCLUSIVE)
     }
-    fn take<'t>(&self, list: usize, lists: &'t [W; 2]) -> Written<'t> {
-        let other = if self.node[list].load(Ordering::Relaxed) & SECOND == 0 { SECOND } else { 0 };
-        let taken = self.node[list].swap(other, Ordering::SeqCst);
-        let list = &lists[usize::from(taken & SECOND != 0)];
-        Written { list: &list[..(taken & !SECOND) as usize] }
+    fn take(self, list: usize, lists: [Area; 2]) -> Written<'h, H> {
+        let other = if self.node(list).load(Ordering::Relaxed) & SECOND == 0 { SECOND } else { 0 };
+        let taken = self.node(list).swap(other, Ordering::SeqCst);
+        let list = lists[usize::from(taken & SECOND != 0)];
+        Written { list: Words::at_place(self.host, Place::Table(list, 0), (taken & !SECOND) as usize) }
     }
     /// How many first copies of pages this node has looked after.
-    pub fn copies_seen(&self) -> &AtomicU64 {
-        &self.node[COPIES]
+    pub(crate) fn copies_seen(self) -> Word<'h, H> {
+        self.node(COPIES)
     }
 
     /// Tries to take the lock of the node: intervals, notices and what is handed to other nodes are changed under it.
-    pub fn try_lock(&self) -> bool {
-        self.node[LOCK].compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+    pub(crate) fn try_lock(self) -> bool {
+        self.node(LOCK).replace(0, 1)
     }
     /// Gives the lock of the node back.
-    pub fn unlock(&self) {
-        self.node[LOCK].store(0, Ordering::SeqCst);
+    pub(crate) fn unlock(self) {
+        self.node(LOCK).store(0, Ordering::SeqCst);
     }
     /// Whether the lock of the node is free.
-    pub fn is_free(&self) -> bool {
-        self.node[LOCK].load(Ordering::SeqCst) == 0
+    pub(crate) fn is_free(self) -> bool {
+        self.node(LOCK).load(Ordering::SeqCst) == 0
     }
 
     /// Announces that there may be messages.
-    pub fn want_scan(&self) {
-        self.node[WANTED].fetch_add(1, Ordering::SeqCst);
+    pub(crate) fn want_scan(self) {
+        self.node(WANTED).fetch_add(1, Ordering::SeqCst);
     }
     /// Number of announcements.
-    pub fn scans_wanted(&self) -> u64 {
-        self.node[WANTED].load(Ordering::SeqCst)
+    pub(crate) fn scans_wanted(self) -> u64 {
+        self.node(WANTED).load(Ordering::SeqCst)
     }
     /// Tries to become the thread that takes messages out of the inboxes.
-    pub fn try_scanning(&self) -> bool {
-        self.node[SCANNING].compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+    pub(crate) fn try_scanning(self) -> bool {
+        self.node(SCANNING).replace(0, 1)
     }
     /// The inboxes are anybody's again.
-    pub fn scanned(&self) {
-        self.node[SCANNING].store(0, Ordering::SeqCst);
+    pub(crate) fn scanned(self) {
+        self.node(SCANNING).store(0, Ordering::SeqCst);
     }
     /// Tries to become the thread that looks after deferred requests.
-    pub fn try_granting(&self) -> bool {
-        self.node[GRANTING].compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+    pub(crate) fn try_granting(self) -> bool {
+        self.node(GRANTING).replace(0, 1)
     }
     /// Deferred requests are anybody's again.
-    pub fn granted(&self) {
-        self.node[GRANTING].store(0, Ordering::SeqCst);
+    pub(crate) fn granted(self) {
+        self.node(GRANTING).store(0, Ordering::SeqCst);
     }
     /// Number of requests that wait until they can be looked after.
-    pub fn deferred(&self) -> &AtomicU64 {
-        &self.node[DEFERRED]
+    pub(crate) fn deferred(self) -> Word<'h, H> {
+        self.node(DEFERRED)
     }
     /// Number of stale pages.
-    pub fn stales(&self) -> &AtomicU64 {
-        &self.node[STALES]
+    pub(crate) fn stales(self) -> Word<'h, H> {
+        self.node(STALES)
     }
     /// Own notice before which no log at another node is full.
-    pub fn room(&self) -> &AtomicU64 {
-        &self.node[ROOM]
+    pub(crate) fn room(self) -> Word<'h, H> {
+        self.node(ROOM)
     }
 
     /// Words that were put into a receiver's inbox.
-    pub fn sent(&self, receiver: NodeId) -> &AtomicU64 {
-        &self.node[VECTORS + receiver.index()]
+    pub(crate) fn sent(self, receiver: NodeId) -> Word<'h, H> {
+        self.node(VECTORS + receiver.index())
     }
     /// Words that were taken out of a sender's inbox.
-    pub fn taken(&self, sender: NodeId) -> &AtomicU64 {
-        &self.node[VECTORS + self.nodes + sender.index()]
+    pub(crate) fn taken(self, sender: NodeId) -> Word<'h, H> {
+        self.node(VECTORS + self.nodes() + sender.index())
     }
     /// Notices of a writer that all nodes have applied at the last barrier.
-    pub fn floor(&self, writer: NodeId) -> &AtomicU64 {
-        &self.node[VECTORS + 2 * self.nodes + writer.index()]
+    pub(crate) fn floor(self, writer: NodeId) -> Word<'h, H> {
+        self.node(VECTORS + 2 * self.nodes() + writer.index())
     }
 
     /// The page request of a thread of the cluster that this node cannot answer yet: page + 1, and what it must have seen.
-    pub fn page_request(&self, thread: usize) -> &[AtomicU64] {
+    pub(crate) fn page_request(self, thread: usize) -> Words<'h, H> {
         self.request(2 * thread)
     }
     /// The lock request of a thread of the cluster that waits to be looked after: a word, and what its node has applied.
-    pub fn lock_request(&self, thread: usize) -> &[AtomicU64] {
+    pub(crate) fn lock_request(self, thread: usize) -> Words<'h, H> {
         self.request(2 * thread + 1)
     }
-    fn request(&self, at: usize) -> &[AtomicU64] {
-        let words = REQUEST + self.nodes;
-        &self.node[VECTORS + 3 * self.nodes + at * words..][..words]
+    fn request(self, at: usize) -> Words<'h, H> {
+        let words = REQUEST + self.nodes();
+        Words::at_place(self.host, Place::Table(Area::Node, VECTORS + 3 * self.nodes() + at * words), words)
     }
 }
 
 /// Consecutive pages under their locks, which end with it.
-#[derive(Debug)]
-pub struct Run<'t> {
+pub(crate) struct Run<'h, H: Host> {
     first: u32,
-    words: &'t [AtomicU64],
+    words: Words<'h, H>,
 }
 
-impl Run<'_> {
+impl<H: Host> Run<'_, H> {
     /// State of one of the pages.
-    pub fn get(&self, page: PageId) -> PageState {
-        PageState::of(self.words[(page.0 - self.first) as usize].load(Ordering::Relaxed))
+    pub(crate) fn get(&self, page: PageId) -> PageState {
+        PageState::of(self.words.at((page.0 - self.first) as usize).load(Ordering::Relaxed))
     }
     /// Changes the state of one of the pages.
-    pub fn set(&self, page: PageId, state: PageState) {
-        self.words[(page.0 - self.first) as usize].store(state.word() | LOCKED, Ordering::Relaxed);
+    pub(crate) fn set(&self, page: PageId, state: PageState) {
+        self.words.at((page.0 - self.first) as usize).store(state.word() | LOCKED, Ordering::Relaxed);
     }
 }
 
-impl Drop for Run<'_> {
+impl<H: Host> Drop for Run<'_, H> {
     fn drop(&mut self) {
-        for word in self.words {
-            word.fetch_and(!LOCKED, Ordering::Release);
+        for word in self.words.iter() {
+            word.does(Does::Unlock(LOCKED));
         }
-    }
-}
-
-/// Spins: whoever has the lock of a page changes its protection and nothing else.
-fn lock(word: &AtomicU64) -> u64 {
-    loop {
-        let seen = word.load(Ordering::Relaxed);
-        if seen & LOCKED == 0
-            && word.compare_exchange_weak(seen, seen | LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok()
-        {
-            return seen;
-        }
-        std::hint::spin_loop();
     }
 }
 
 /// A list of pages, written in an interval or exclusive, in the order in which they came into it.
-#[derive(Debug)]
-pub struct Written<'t> {
-    list: &'t [AtomicU64],
+pub(crate) struct Written<'h, H> {
+    list: Words<'h, H>,
 }
 
-impl Written<'_> {
+impl<H: Host> Written<'_, H> {
     /// Pages.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.list.len()
     }
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
-    }
     /// The page at a place, taken: each can be taken once. Who wrote the page may still be putting it there.
-    pub fn take(&self, at: usize) -> PageId {
-        loop {
-            match self.list[at].swap(0, Ordering::Acquire) {
-                0 => std::hint::spin_loop(),
-                page => return PageId((page - 1) as u32),
-            }
-        }
+    pub(crate) fn take(&self, at: usize) -> PageId {
+        PageId((self.list.at(at).does(Does::Take) - 1) as u32)
     }
     /// The page at a place, left there.
-    pub fn peek(&self, at: usize) -> PageId {
-        loop {
-            match self.list[at].load(Ordering::Acquire) {
-                0 => std::hint::spin_loop(),
-                page => return PageId((page - 1) as u32),
-            }
-        }
+    pub(crate) fn peek(&self, at: usize) -> PageId {
+        PageId((self.list.at(at).does(Does::Await) - 1) as u32)
     }
 }

@@ -1,7 +1,8 @@
 //! Vectors: how many notices of each writer somebody has applied.
+use crate::access::Words;
 use crate::host::Host;
 use homenode_base::NodeId;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// Most nodes of a cluster.
 pub const MAX_NODES: usize = 64;
@@ -18,22 +19,22 @@ impl Vector {
         Vector { counts: [0; MAX_NODES], nodes: usize::from(nodes) }
     }
     /// A copy of words that may change meanwhile.
-    pub(crate) fn of(words: &[AtomicU64]) -> Vector {
+    pub(crate) fn of<H: Host>(words: Words<'_, H>) -> Vector {
         let mut vector = Vector { counts: [0; MAX_NODES], nodes: words.len() };
-        for (count, word) in vector.counts.iter_mut().zip(words) {
+        for (count, word) in vector.counts.iter_mut().zip(words.iter()) {
             *count = word.load(Ordering::Acquire);
         }
         vector
     }
     /// Words of this node's region from `word` on.
     pub(crate) fn here<H: Host>(host: &H, word: usize) -> Vector {
-        Vector::of(&host.region()[word..][..usize::from(host.cluster().nodes)])
+        Vector::of(Words::region(host, word, host.cluster().nodes.into()))
     }
     /// What this node has applied, and of itself, made.
     pub(crate) fn applied<H: Host>(host: &H) -> Vector {
         Vector::here(host, host.layout().applied(NodeId(0)))
     }
-    pub(crate) fn store(&self, words: &[AtomicU64]) {
+    pub(crate) fn store<H: Host>(&self, words: Words<'_, H>) {
         for (word, count) in words.iter().zip(self.words()) {
             word.store(*count, Ordering::Release);
         }

@@ -1,5 +1,7 @@
 //! Waiting: whoever waits serves what other nodes ask for, or two nodes would wait for each other.
+use crate::access::region;
 use crate::host::Host;
+use crate::state;
 use std::sync::atomic::Ordering;
 
 /// Waits for something that a peer or another thread of this node brings about. Not under the node's lock.
@@ -48,14 +50,14 @@ pub(crate) async fn a_moment<H: Host>(host: &H) {
 
 /// Takes the lock of the node. [`unlock`] gives it back.
 pub(crate) async fn lock<H: Host>(host: &H) {
-    while !host.tables().try_lock() {
-        until(host, || host.tables().is_free()).await;
+    while !state::of(host).try_lock() {
+        until(host, || state::of(host).is_free()).await;
     }
 }
 
 /// Gives the lock of the node back, and serves what waited for it.
 pub(crate) async fn unlock<H: Host>(host: &H) {
-    host.tables().unlock();
+    state::of(host).unlock();
     host.ring();
     if is_pending(host) {
         host.serve().await;
@@ -64,10 +66,10 @@ pub(crate) async fn unlock<H: Host>(host: &H) {
 
 /// Whether requests wait for somebody to look after them.
 pub(crate) fn is_pending<H: Host>(host: &H) -> bool {
-    host.tables().deferred().load(Ordering::SeqCst) != 0 || is_called(host)
+    state::of(host).deferred().load(Ordering::SeqCst) != 0 || is_called(host)
 }
 
 /// Whether somebody's log is full, and this node has not applied what is in it.
 pub(crate) fn is_called<H: Host>(host: &H) -> bool {
-    host.region()[host.layout().called()].load(Ordering::SeqCst) != 0
+    region(host, host.layout().called()).load(Ordering::SeqCst) != 0
 }

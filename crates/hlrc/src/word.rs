@@ -1,9 +1,10 @@
 //! Words of shared memory that are changed at once, by one thread after the other: each change synchronises with the ones before. They
 //! stay words of their page, under a lock.
+use crate::access::{Does, Place, Word};
 use crate::cluster::PageId;
 use crate::host::{Access, Host};
-use crate::{lock, page};
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::{lock, page, state};
+use std::sync::atomic::Ordering;
 
 /// Locks of all words together: no thread holds two of them.
 pub const LOCKS: u64 = 4096;
@@ -19,9 +20,9 @@ pub async fn change<H: Host>(host: &H, slot: u32, word: usize, mut change: impl 
         let mut before = at.load(Ordering::SeqCst);
         loop {
             // Other threads of this node may write bytes of the word that are none of the program's atomics.
-            match at.compare_exchange(before, change(before), Ordering::SeqCst, Ordering::SeqCst) {
-                Ok(before) => return before,
-                Err(found) => before = found,
+            match at.does(Does::CompareSwap(before, change(before))) {
+                found if found == before => return before,
+                found => before = found,
             }
         }
     })
@@ -39,14 +40,19 @@ pub async fn read<H: Host>(host: &H, slot: u32, word: usize, mut seen: impl FnMu
 }
 
 /// Does something with the word while the program could, too: under the page's lock that does not change.
-async fn at<H: Host>(host: &H, slot: u32, word: usize, write: bool, mut act: impl FnMut(&AtomicU64) -> u64) -> u64 {
-    let page_words = host.cluster().page_words;
-    let (page, within) = (PageId((word / page_words) as u32), word % page_words);
+async fn at<'h, H: Host>(
+    host: &'h H,
+    slot: u32,
+    word: usize,
+    write: bool,
+    mut act: impl FnMut(Word<'h, H>) -> u64,
+) -> u64 {
+    let page = PageId((word / host.cluster().page_words) as u32);
     let wanted = if write { Access::Write } else { Access::Read };
     lock::acquire(host, slot).await;
     let result = loop {
         page::fault(host, page, write).await;
-        let done = host.tables().page(page, |s| (s.access >= wanted).then(|| act(&host.copy(page)[within])));
+        let done = state::of(host).page(page, |s| (s.access >= wanted).then(|| act(Word::at(host, Place::Copy(word)))));
         if let Some(result) = done {
             break result;
         }

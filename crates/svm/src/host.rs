@@ -4,11 +4,11 @@ use crate::shared::{Across, BELL, EXPECTING, Kind};
 use crate::transports::Transport;
 use crate::{bell, me};
 use homenode_base::NodeId;
+use homenode_hlrc::access::{Does, Place};
 use homenode_hlrc::cluster::{Cluster, Layout, PageId};
+use homenode_hlrc::diff::Run;
 use homenode_hlrc::host::{Access, Count, Host, Interrupt, Wake};
 use homenode_hlrc::serve;
-use homenode_hlrc::state::Tables;
-use homenode_sys::words::Words;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
@@ -20,6 +20,12 @@ impl Node {
     fn first_word(&self, page: PageId) -> usize {
         page.index() * self.together.page_words
     }
+    fn copy(&self, page: PageId) -> &[AtomicU64] {
+        &self.heap.words()[self.first_word(page)..][..self.together.page_words]
+    }
+    fn twin(&self, page: PageId) -> &[AtomicU64] {
+        &self.twins[self.first_word(page)..][..self.together.page_words]
+    }
     /// Counts a message unless it is to this node itself.
     fn message(&self, to: NodeId, kind: Kind, words: usize) {
         if to != self.me() {
@@ -29,8 +35,6 @@ impl Node {
 }
 
 impl Host for Node {
-    type Words = Words;
-
     fn cluster(&self) -> &Cluster {
         if self.has_begun() { &self.together } else { &self.alone }
     }
@@ -41,17 +45,21 @@ impl Host for Node {
         me::number().unwrap_or(0)
     }
 
-    fn tables(&self) -> &Tables<Words> {
-        &self.tables
+    #[inline(always)]
+    fn access(&self, place: Place, does: Does) -> u64 {
+        does.on(match place {
+            Place::Region(at) => &self.region[at],
+            Place::Copy(at) => &self.heap.words()[at],
+            Place::Table(area, at) => self.tables.word(area, at),
+        })
     }
-    fn region(&self) -> &[AtomicU64] {
-        &self.region
+    fn make_twin(&self, page: PageId) {
+        for (twin, word) in self.twin(page).iter().zip(self.copy(page)) {
+            twin.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
     }
-    fn copy(&self, page: PageId) -> &[AtomicU64] {
-        &self.heap.words()[self.first_word(page)..][..self.together.page_words]
-    }
-    fn twin(&self, page: PageId) -> &[AtomicU64] {
-        &self.twins[self.first_word(page)..][..self.together.page_words]
+    fn changed(&self, page: PageId, from: usize, run: &mut Run) -> bool {
+        run.find(self.copy(page), self.twin(page), from)
     }
     fn allow(&self, pages: Range<u32>, access: Access) {
         self.allow_pages(pages, access);

@@ -1,11 +1,13 @@
 //! A thread of a simulated node: what the protocol stands on, and what a program does.
 use super::world::{Node, World, hashed};
+use crate::access::{Does, Place};
 use crate::cluster::{Cluster, Layout, PageId};
+use crate::diff::Run;
 use crate::host::{Access, Count, Host, Interrupt, Wake};
 use crate::reduce::{self, Reduction};
 use crate::slots::Use;
-use crate::state::Tables;
-use crate::{barrier, condition, diff, flag, lock, page, serve, slots, team, word};
+use crate::vector::Vector;
+use crate::{barrier, condition, diff, flag, lock, page, serve, slots, state, team, word};
 use homenode_base::NodeId;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -39,6 +41,15 @@ pub(crate) struct Sim {
 impl Sim {
     fn node(&self) -> &Node {
         &self.world.nodes[self.me.index()]
+    }
+
+    fn copy(&self, page: PageId) -> &[AtomicU64] {
+        let words = self.node().cluster.page_words;
+        &self.node().copies[page.index() * words..][..words]
+    }
+    fn twin(&self, page: PageId) -> &[AtomicU64] {
+        let words = self.node().cluster.page_words;
+        &self.node().twins[page.index() * words..][..words]
     }
 
     /// An operation at a peer whose answer comes back.
@@ -185,8 +196,6 @@ impl Sim {
 }
 
 impl Host for Sim {
-    type Words = Vec<AtomicU64>;
-
     fn cluster(&self) -> &Cluster {
         &self.node().cluster
     }
@@ -196,19 +205,21 @@ impl Host for Sim {
     fn thread(&self) -> u16 {
         self.thread
     }
-    fn tables(&self) -> &Tables<Vec<AtomicU64>> {
-        &self.node().tables
+    fn access(&self, place: Place, does: Does) -> u64 {
+        let node = self.node();
+        does.on(match place {
+            Place::Region(at) => &node.region[at],
+            Place::Copy(at) => &node.copies[at],
+            Place::Table(area, at) => node.tables.word(area, at),
+        })
     }
-    fn region(&self) -> &[AtomicU64] {
-        &self.node().region
+    fn make_twin(&self, page: PageId) {
+        for (twin, word) in self.twin(page).iter().zip(self.copy(page)) {
+            twin.store(word.load(Ordering::SeqCst), Ordering::SeqCst);
+        }
     }
-    fn copy(&self, page: PageId) -> &[AtomicU64] {
-        let words = self.node().cluster.page_words;
-        &self.node().copies[page.index() * words..][..words]
-    }
-    fn twin(&self, page: PageId) -> &[AtomicU64] {
-        let words = self.node().cluster.page_words;
-        &self.node().twins[page.index() * words..][..words]
+    fn changed(&self, page: PageId, from: usize, run: &mut Run) -> bool {
+        run.find(self.copy(page), self.twin(page), from)
     }
     fn allow(&self, pages: Range<u32>, access: Access) {
         for page in pages {
@@ -354,5 +365,83 @@ impl Sim {
             if std::mem::replace(&mut is_polled, true) { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
+    }
+}
+
+impl World {
+    fn first_thread(self: &Rc<World>, me: NodeId) -> Sim {
+        Sim { world: Rc::clone(self), me, thread: 0 }
+    }
+
+    /// All that is known of each node, for tests that fail.
+    pub(crate) fn describe(self: &Rc<World>) -> String {
+        use std::fmt::Write;
+        let (mut text, l) = (String::new(), &self.layout);
+        for node in &self.nodes {
+            let n = self.nodes.len();
+            let words = |at: usize, len: usize| {
+                node.region[at..at + len].iter().map(|w| w.load(Ordering::SeqCst)).collect::<Vec<_>>()
+            };
+            let sim = self.first_thread(node.cluster.me);
+            let t = state::of(&sim);
+            let zero = NodeId(0);
+            let _ = writeln!(
+                text,
+                "node {}: lock free {}, deferred {}",
+                node.cluster.me,
+                t.is_free(),
+                t.deferred().load(Ordering::SeqCst)
+            );
+            let _ = writeln!(
+                text,
+                " applied {:?} tails {:?} replies {:?}",
+                words(l.applied(zero), n),
+                words(l.tail(zero), n),
+                words(l.reply(0), usize::from(node.cluster.threads))
+            );
+            for to in node.cluster.others() {
+                let _ = writeln!(
+                    text,
+                    " {to}: sent {} freed {:?} taken {}",
+                    t.sent(to).load(Ordering::SeqCst),
+                    words(l.freed(to), 1),
+                    t.taken(to).load(Ordering::SeqCst)
+                );
+            }
+            for page in (0..node.cluster.pages).map(PageId) {
+                let _ = writeln!(
+                    text,
+                    " {page:?} {:?} needed {:?} stamps {:?}",
+                    t.page(page, |s| *s),
+                    Vector::of(t.needed(page)).words(),
+                    words(l.stamps(page), n)
+                );
+            }
+            for slot in (0..node.cluster.slots).filter(|s| words(l.key(*s), 1) != [0]) {
+                let _ = writeln!(
+                    text,
+                    " slot {slot}: key, queue, token, grant, local, arrived, released, gathered {:?}",
+                    words(l.key(slot), 8)
+                );
+            }
+        }
+        text
+    }
+
+    /// The home of a page as the nodes know it that have touched it.
+    pub(crate) fn homes(self: &Rc<World>, page: PageId) -> Vec<NodeId> {
+        let known = |node: &Node| state::of(&self.first_thread(node.cluster.me)).page(page, |s| s.home);
+        self.nodes.iter().filter_map(known).collect()
+    }
+
+    /// Looks whether each node's structures are consistent when nothing goes on.
+    pub(crate) fn check(self: &Rc<World>) {
+        for node in &self.nodes {
+            for at in 0..node.access.len() {
+                let state = state::of(&self.first_thread(node.cluster.me)).page(PageId(at as u32), |s| *s);
+                assert!(!state.busy);
+                assert_eq!(state.access, node.access[at].get(), "page {at}");
+            }
+        }
     }
 }

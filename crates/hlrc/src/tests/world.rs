@@ -1,6 +1,6 @@
 //! A simulated cluster: nodes of a few small pages, a network with delays that keeps the order of changes for each pair and nothing else,
 //! and a memory beside it that knows what a program without races must read.
-use crate::cluster::{Cluster, Homes, Layout, PageId};
+use crate::cluster::{Cluster, Homes, Layout};
 use crate::host::{Access, Wake};
 use crate::state::Tables;
 use crate::steps::Step;
@@ -318,69 +318,5 @@ impl World {
         }
         let act: Action = Box::new(move |world| act(world, &world.nodes[to.index()]));
         self.at(time, Event { pair: ordered.then_some(pair), print: hashed((from, to, print)), act });
-    }
-
-    /// All that is known of each node, for tests that fail.
-    pub(crate) fn describe(&self) -> String {
-        use std::fmt::Write;
-        let (mut text, l) = (String::new(), &self.layout);
-        for node in &self.nodes {
-            let n = self.nodes.len();
-            let words = |at: usize, len: usize| {
-                node.region[at..at + len].iter().map(|w| w.load(Ordering::SeqCst)).collect::<Vec<_>>()
-            };
-            let t = &node.tables;
-            let zero = NodeId(0);
-            let _ = writeln!(text, "node {}: lock free {}, deferred {:?}", node.cluster.me, t.is_free(), t.deferred());
-            let _ = writeln!(
-                text,
-                " applied {:?} tails {:?} replies {:?}",
-                words(l.applied(zero), n),
-                words(l.tail(zero), n),
-                words(l.reply(0), usize::from(node.cluster.threads))
-            );
-            for to in node.cluster.others() {
-                let _ = writeln!(
-                    text,
-                    " {to}: sent {:?} freed {:?} taken {:?}",
-                    t.sent(to),
-                    words(l.freed(to), 1),
-                    t.taken(to)
-                );
-            }
-            for page in (0..node.cluster.pages).map(PageId) {
-                let _ = writeln!(
-                    text,
-                    " {page:?} {:?} needed {:?} stamps {:?}",
-                    t.page(page, |s| *s),
-                    t.needed(page),
-                    words(l.stamps(page), n)
-                );
-            }
-            for slot in (0..node.cluster.slots).filter(|s| words(l.key(*s), 1) != [0]) {
-                let _ = writeln!(
-                    text,
-                    " slot {slot}: key, queue, token, grant, local, arrived, released, gathered {:?}",
-                    words(l.key(slot), 8)
-                );
-            }
-        }
-        text
-    }
-
-    /// The home of a page as the nodes know it that have touched it.
-    pub(crate) fn homes(&self, page: PageId) -> Vec<NodeId> {
-        self.nodes.iter().filter_map(|node| node.tables.page(page, |s| s.home)).collect()
-    }
-
-    /// Looks whether each node's structures are consistent when nothing goes on.
-    pub(crate) fn check(&self) {
-        for node in &self.nodes {
-            for at in 0..node.access.len() {
-                let state = node.tables.page(PageId(at as u32), |s| *s);
-                assert!(!state.busy);
-                assert_eq!(state.access, node.access[at].get(), "page {at}");
-            }
-        }
     }
 }

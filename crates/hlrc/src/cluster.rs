@@ -1,6 +1,6 @@
 //! The cluster as every node knows it, and where each word of a node's *region* lies: the memory beside the heap that peers read and
 //! change.
-use crate::steps::Step;
+use crate::steps::{self, Step};
 use homenode_base::NodeId;
 
 /// A page of the heap, counted from its beginning.
@@ -104,7 +104,14 @@ pub struct Layout {
     end: usize,
 }
 
+/// Step of the first node before there are others: nothing in it needs another processor.
+const STEP_ALONE: &str = "nil";
+
 impl Cluster {
+    /// This cluster before the other nodes have begun.
+    pub fn before_others(&self) -> Cluster {
+        Cluster { step: steps::find(STEP_ALONE).unwrap_or(self.step), alone: true, ..*self }
+    }
     /// The layout of every region of this cluster.
     pub fn layout(&self) -> Layout {
         let (n, pages) = (usize::from(self.nodes), self.pages as usize);
@@ -311,7 +318,6 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::steps;
     use std::collections::BTreeSet;
 
     #[test]

@@ -12,7 +12,6 @@ use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Layout};
 use homenode_hlrc::host::Access;
 use homenode_hlrc::state::Tables;
-use homenode_hlrc::steps;
 use homenode_sys::views::{Allowed, Views};
 use homenode_sys::words::Words;
 use std::fs::File;
@@ -23,8 +22,6 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
-/// Step while there is one node only: nothing in it needs another processor.
-const STEP_ALONE: &str = "nil";
 /// Turns of a waiting thread before it sleeps, if each has a processor of its own; otherwise few.
 const TURNS: [u32; 2] = [20_000, 200];
 
@@ -88,8 +85,7 @@ impl Node {
     /// A node; if there is a meeting, the others exist.
     fn new(job: Job, files: Files, me: NodeId, meeting: Option<&Meeting>) -> Result<Node, Trouble> {
         let together = job.cluster(me, false);
-        let step = steps::find(STEP_ALONE).unwrap_or(job.step);
-        let alone = Cluster { step, alone: true, ..together };
+        let alone = together.before_others();
         let layout = together.layout();
         let memory = |e| Trouble::new("has no memory for its state", e);
         let heap_words = (job.heap_bytes / 8) as usize;

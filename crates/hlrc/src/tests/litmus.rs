@@ -4,7 +4,8 @@ use super::programs::{run, shape};
 use super::sim::Sim;
 use super::world::{Shape, World};
 use crate::host::Count;
-use crate::reduce::{Mixed, Reduction};
+use crate::operation::Refused;
+use crate::reduce::Reduction;
 use crate::steps::{ALL, Locks, Step, find};
 use homenode_base::NodeId;
 use std::cell::{Cell, RefCell};
@@ -344,8 +345,8 @@ fn condition_variables_between_producers_and_consumers() {
 }
 
 /// Threads have turns, which they hand on by a condition: a signal that is lost stops all.
-pub(super) fn turns(step: &'static Step, seed: u64) {
-    let shape = Shape { slots: 64, exclusive: seed % 4 > 1, ..shape(step, 3, 1 + (seed % 2) as u16, seed) };
+pub(super) fn turns(step: &'static Step, seed: u64, noted: bool) -> Rc<World> {
+    let shape = Shape { slots: 64, exclusive: seed % 4 > 1, noted, ..shape(step, 3, 1 + (seed % 2) as u16, seed) };
     run(shape, |sim, number| async move {
         let all = (shape.nodes * shape.threads) as u8;
         for _ in 0..4 {
@@ -358,13 +359,13 @@ pub(super) fn turns(step: &'static Step, seed: u64) {
             sim.broadcast(1).await;
             sim.unlock(1).await;
         }
-    });
+    })
 }
 
 #[test]
 fn condition_variables_hand_turns_on() {
     for step in ALL {
-        (0..SEEDS).for_each(|seed| turns(step, seed));
+        (0..SEEDS).for_each(|seed| drop(turns(step, seed, false)));
     }
 }
 
@@ -416,7 +417,7 @@ fn reductions_give_all_the_same_and_are_barriers() {
             assert_eq!(greatest, Ok(((all - 1) as f64).to_bits()));
         }
         let what = if number == 0 { Reduction::SumOfInts } else { Reduction::LeastInt };
-        assert_eq!(sim.reduce(what, 1).await, Err(Mixed));
+        assert_eq!(sim.reduce(what, 1).await, Err(Refused::Mixed));
     });
 }
 

@@ -2,6 +2,7 @@
 mod broken;
 mod explored;
 mod generated;
+mod journals;
 mod litmus;
 mod programs;
 mod sim;

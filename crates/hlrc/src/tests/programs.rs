@@ -22,6 +22,7 @@ pub(super) fn shape(step: &'static Step, nodes: u16, threads: u16, seed: u64) ->
         log: 64,
         exclusive: false,
         slots: 16,
+        noted: false,
         delay: 20,
         seed,
     }
@@ -106,12 +107,12 @@ fn threads_that_write_bytes_of_one_word_between_barriers_lose_nothing() {
     });
 }
 
-/// A cluster and a program of a seed.
-pub(super) fn generated_run(step: &'static Step, seed: u64) -> u64 {
+/// A cluster of a seed.
+pub(super) fn generated_shape(step: &'static Step, seed: u64) -> Shape {
     let mut rng = Rng::new(seed);
     let (homes, given) =
         [(Homes::FirstTouch, false), (Homes::RoundRobin, false), (Homes::FirstTouch, true)][rng.below(3) as usize];
-    let shape = Shape {
+    Shape {
         nodes: 1 + rng.below(4) as u16,
         threads: 1 + rng.below(3) as u16,
         pages: 1 + rng.below(5) as u32,
@@ -122,9 +123,15 @@ pub(super) fn generated_run(step: &'static Step, seed: u64) -> u64 {
         log: 4 << rng.below(5),
         exclusive: matches!(seed % 4, 1 | 2),
         slots: 64,
+        noted: false,
         delay: 1 + rng.below(60),
         seed,
-    };
+    }
+}
+
+/// A cluster and a program of a seed.
+pub(super) fn generated_run(step: &'static Step, seed: u64) -> u64 {
+    let shape = generated_shape(step, seed);
     run(shape, |sim, number| generated(sim, number, shape)).reads.get()
 }
 

@@ -4,10 +4,12 @@ use crate::access::{Does, Place};
 use crate::cluster::{Cluster, Layout, PageId};
 use crate::diff::Run;
 use crate::host::{Access, Count, Host, Interrupt, Wake};
-use crate::reduce::{self, Reduction};
+use crate::journal::{self, Record, Tape};
+use crate::operation::{self, Operation, Refused};
+use crate::reduce::Reduction;
 use crate::slots::Use;
 use crate::vector::Vector;
-use crate::{barrier, condition, diff, flag, lock, page, serve, slots, state, team, word};
+use crate::{diff, serve, slots, state, word};
 use homenode_base::NodeId;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -27,6 +29,20 @@ impl<T> Future for Answer<T> {
     type Output = T;
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<T> {
         self.slot.borrow_mut().take().map_or(Poll::Pending, Poll::Ready)
+    }
+}
+
+/// A journal that is written.
+#[derive(Default)]
+struct Noted(RefCell<Vec<Record>>);
+
+impl Tape for Noted {
+    fn asks(&self, record: Record) {
+        self.0.borrow_mut().push(record);
+    }
+    fn given(&self, record: Record) -> u64 {
+        self.0.borrow_mut().push(record);
+        record.value
     }
 }
 
@@ -50,6 +66,21 @@ impl Sim {
     fn twin(&self, page: PageId) -> &[AtomicU64] {
         let words = self.node().cluster.page_words;
         &self.node().twins[page.index() * words..][..words]
+    }
+
+    async fn run(&self, operation: Operation) -> Result<u64, Refused> {
+        self.run_with(operation, &mut |value| value).await
+    }
+    /// Carries an operation out, and keeps its journal if journals are written.
+    async fn run_with(&self, operation: Operation, program: &mut impl FnMut(u64) -> u64) -> Result<u64, Refused> {
+        let Some(journals) = &self.world.journals else { return operation::run(self, operation, program).await };
+        let noted = Noted::default();
+        let result = journal::run(self, &noted, operation, program).await;
+        journals.borrow_mut().push((self.me, noted.0.into_inner()));
+        result
+    }
+    async fn find(&self, key: u64) -> u32 {
+        u32::try_from(self.run(Operation::Find { key }).await.expect("enough slots")).expect("it is a slot")
     }
 
     /// An operation at a peer whose answer comes back.
@@ -90,7 +121,7 @@ impl Sim {
         let page = PageId((address / (8 * self.node().cluster.page_words)) as u32);
         let wanted = if write { Access::Write } else { Access::Read };
         while self.node().access[page.index()].get() < wanted {
-            page::fault(self, page, write).await;
+            self.run(Operation::Fault { page, write }).await.expect("it is not refused");
         }
     }
 
@@ -114,81 +145,92 @@ impl Sim {
     }
 
     pub(crate) async fn slot(&self, name: u64) -> u32 {
-        slots::find(self, name + 1).await.expect("enough slots")
+        self.find(name + 1).await
     }
     pub(crate) async fn lock(&self, name: u64) {
-        lock::acquire(self, self.slot(name).await).await;
+        let slot = self.slot(name).await;
+        self.run(Operation::Acquire { slot }).await.expect("it is not refused");
     }
     pub(crate) async fn unlock(&self, name: u64) {
-        lock::release(self, self.slot(name).await).await.expect("it was taken");
+        let slot = self.slot(name).await;
+        self.run(Operation::Release { slot }).await.expect("it was taken");
     }
     pub(crate) async fn barrier(&self) {
         self.meet(1000).await;
     }
     /// A barrier of this name.
     pub(crate) async fn meet(&self, name: u64) {
-        barrier::wait(self, self.named(Use::Barrier, name).await).await;
+        let slot = self.named(Use::Barrier, name).await;
+        self.run(Operation::Barrier { slot }).await.expect("it is not refused");
     }
     async fn named(&self, what: Use, name: u64) -> u32 {
-        slots::find(self, slots::key(what, name + 1)).await.expect("enough slots")
+        self.find(slots::key(what, name + 1)).await
     }
     /// Gives the lock up, waits for a signal, takes it again.
     pub(crate) async fn wait(&self, name: u64, lock: u64) {
         let (slot, lock) = (self.named(Use::Condition, name).await, self.slot(lock).await);
-        condition::wait(self, slot, lock).await.expect("it was taken");
+        self.run(Operation::Wait { slot, lock }).await.expect("it was taken");
     }
     /// Whether a wait is refused: the lock is not held.
     pub(crate) async fn waits_without(&self, name: u64) -> bool {
         let (slot, lock) = (self.named(Use::Condition, name).await, self.slot(name).await);
-        condition::wait(self, slot, lock).await.is_err()
+        self.run(Operation::Wait { slot, lock }).await == Err(Refused::NotHeld)
     }
     pub(crate) async fn signal(&self, name: u64) {
-        condition::signal(self, self.named(Use::Condition, name).await).await;
+        let slot = self.named(Use::Condition, name).await;
+        self.run(Operation::Signal { slot }).await.expect("it is not refused");
     }
     pub(crate) async fn broadcast(&self, name: u64) {
-        condition::broadcast(self, self.named(Use::Condition, name).await).await;
+        let slot = self.named(Use::Condition, name).await;
+        self.run(Operation::Broadcast { slot }).await.expect("it is not refused");
     }
     pub(crate) async fn set(&self, name: u64) {
-        flag::set(self, self.named(Use::Flag, name).await).await;
+        let slot = self.named(Use::Flag, name).await;
+        self.run(Operation::SetFlag { slot }).await.expect("it is not refused");
     }
     pub(crate) async fn clear(&self, name: u64) {
-        flag::clear(self, self.named(Use::Flag, name).await).await;
+        let slot = self.named(Use::Flag, name).await;
+        self.run(Operation::ClearFlag { slot }).await.expect("it is not refused");
     }
     pub(crate) async fn is_set(&self, name: u64) -> bool {
-        flag::is_set(self, self.named(Use::Flag, name).await).await
+        let slot = self.named(Use::Flag, name).await;
+        self.run(Operation::IsFlagSet { slot }).await == Ok(1)
     }
     pub(crate) async fn until_set(&self, name: u64) {
-        flag::wait(self, self.named(Use::Flag, name).await).await;
+        let slot = self.named(Use::Flag, name).await;
+        self.run(Operation::AwaitFlag { slot }).await.expect("it is not refused");
     }
     /// Changes a word at once; what it was, which must be what was last written.
     pub(crate) async fn change(&self, word: usize, to: impl Fn(u64) -> u64) -> u64 {
         let slot = self.named(Use::Word, word::name(word)).await;
         let bytes = 8 * word..8 * word + 8;
-        word::change(self, slot, word, |value| {
+        let program = &mut |value: u64| {
             let shadow = &mut self.world.shadow.borrow_mut()[bytes.clone()];
             assert_eq!(value.to_ne_bytes(), *shadow, "word {word} at node {} thread {}", self.me, self.thread);
             shadow.copy_from_slice(&to(value).to_ne_bytes());
             to(value)
-        })
-        .await
+        };
+        self.run_with(Operation::Change { slot, word }, program).await.expect("it is not refused")
     }
     /// Reads a word at once.
     pub(crate) async fn look(&self, word: usize) -> u64 {
         let slot = self.named(Use::Word, word::name(word)).await;
-        word::read(self, slot, word, |value| {
+        let program = &mut |value: u64| {
             let shadow = &self.world.shadow.borrow()[8 * word..8 * word + 8];
             assert_eq!(value.to_ne_bytes(), *shadow, "word {word} at node {} thread {}", self.me, self.thread);
-        })
-        .await
+            value
+        };
+        self.run_with(Operation::Read { slot, word }, program).await.expect("it is not refused")
     }
-    pub(crate) async fn reduce(&self, what: Reduction, value: u64) -> Result<u64, reduce::Mixed> {
-        reduce::all(self, self.named(Use::Reduction, 0).await, what, value).await
+    pub(crate) async fn reduce(&self, what: Reduction, value: u64) -> Result<u64, Refused> {
+        let slot = self.named(Use::Reduction, 0).await;
+        self.run(Operation::Reduce { slot, what, value }).await
     }
     pub(crate) async fn post(&self, to: NodeId) {
-        team::post(self, to).await;
+        self.run(Operation::Post { to }).await.expect("it is not refused");
     }
     pub(crate) async fn take(&self) {
-        team::take(self).await;
+        self.run(Operation::Take).await.expect("it is not refused");
     }
     pub(crate) fn counted(&self, what: Count) -> u64 {
         self.node().counts.borrow().get(&format!("{what:?}")).copied().unwrap_or(0)
@@ -302,7 +344,7 @@ impl Host for Sim {
             };
             *n.interrupts.borrow_mut().entry(name).or_default() += 1;
             let host = Sim { world: world.clone(), me: node, thread: 0 };
-            world.spawn(node, async move { serve::serve(&host).await });
+            world.spawn(node, async move { host.run(Operation::Serve).await.map(drop).expect("it is not refused") });
             world.ring(node);
         });
     }

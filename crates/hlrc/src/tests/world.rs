@@ -2,6 +2,7 @@
 //! and a memory beside it that knows what a program without races must read.
 use crate::cluster::{Cluster, Homes, Layout};
 use crate::host::{Access, Wake};
+use crate::journal::Record;
 use crate::state::Tables;
 use crate::steps::Step;
 use homenode_base::{NodeId, Rng};
@@ -67,6 +68,8 @@ pub(crate) struct World {
     /// What each byte is, if the program has no races.
     pub(super) shadow: RefCell<Vec<u8>>,
     pub(crate) reads: Cell<u64>,
+    /// Journals of the operations that have ended, each with its node, if they are written.
+    pub(super) journals: Option<RefCell<Vec<(NodeId, Vec<Record>)>>>,
     /// Operations that nodes began at each other, or at themselves.
     pub(crate) operations: Cell<u64>,
 }
@@ -85,6 +88,8 @@ pub(crate) struct Shape {
     /// Whether homes keep pages exclusive.
     pub(crate) exclusive: bool,
     pub(crate) slots: u32,
+    /// Whether operations write journals.
+    pub(crate) noted: bool,
     /// Longest delay, but for those that are twenty times as long; 0 if every order of events is tried.
     pub(crate) delay: u64,
     pub(crate) seed: u64,
@@ -149,6 +154,7 @@ impl World {
             delay: shape.delay,
             shadow: RefCell::new(vec![0; shape.pages as usize * shape.page_words * 8]),
             reads: Cell::new(0),
+            journals: shape.noted.then(RefCell::default),
             operations: Cell::new(0),
         })
     }

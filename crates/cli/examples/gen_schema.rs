@@ -6,7 +6,7 @@ use homenode_live::{ActDoc, ReplayDoc};
 use homenode_papers::ReproduceDoc;
 use homenode_placement::plan::Plan;
 use homenode_report::{CheckDoc, InfoDoc, ReportDoc};
-use homenode_svmrun::{SvmDoc, SvmReport};
+use homenode_svmrun::{SvmDoc, SvmReplay, SvmReport};
 use homenode_sweep::SweepDoc;
 use homenode_toolkit::families::ListDoc;
 use homenode_toolkit::{CompactDoc, DoctorDoc, ImportDoc, RecordDoc, RecoverDoc, SimMemoryDoc, SimTiersDoc, TopoDoc};
@@ -39,6 +39,7 @@ const DOCUMENTS: &[Document] = &[
     ("run", "homenode run --json", written::<ActDoc>),
     ("sim-memory", "homenode sim memory --json", written::<SimMemoryDoc>),
     ("sim-tiers", "homenode sim memory --json, of DRAM and an expander", written::<SimTiersDoc>),
+    ("svm-replay", "homenode svm replay --json", written::<SvmReplay>),
     ("svm-report", "homenode svm report --json", written::<SvmReport>),
     ("svm-run", "homenode svm run --json", written::<SvmDoc>),
     ("sweep", "homenode sweep --json, and run.json in the folder of a sweep", written::<SweepDoc>),

@@ -1,11 +1,10 @@
 //! Condition variables and flags of the program.
-use crate::block_on::block_on;
 use crate::current::here;
 use crate::locks::{named, others_live, slot};
 use crate::shared::Class;
 use crate::trouble::Trouble;
+use homenode_hlrc::operation::Operation;
 use homenode_hlrc::slots::Use;
-use homenode_hlrc::{condition, flag};
 
 /// Gives the lock up, waits for a signal of the condition, and takes the lock again.
 ///
@@ -21,7 +20,7 @@ pub fn wait(name: u64, lock: u64) -> Result<(), Trouble> {
         Trouble::of(format!("{CALLED}: the calling thread does not have the lock {lock:#x}: take it before it waits"))
     };
     condition.used(false);
-    block_on(condition::wait(node, condition.slot, held)).map_err(not_held)
+    node.run(Operation::Wait { slot: condition.slot, lock: held }).map(drop).map_err(not_held)
 }
 
 /// Wakes one thread that waits for the condition, if there is one.
@@ -33,7 +32,7 @@ pub fn signal(name: u64) -> Result<(), Trouble> {
     let _inside = node.enter(Class::Lock);
     let it = named(node, "homenode_cond_signal", Use::Condition, name)?;
     it.used(false);
-    block_on(condition::signal(node, it.slot));
+    node.does(Operation::Signal { slot: it.slot });
     Ok(())
 }
 
@@ -46,7 +45,7 @@ pub fn broadcast(name: u64) -> Result<(), Trouble> {
     let _inside = node.enter(Class::Lock);
     let it = named(node, "homenode_cond_broadcast", Use::Condition, name)?;
     it.used(false);
-    block_on(condition::broadcast(node, it.slot));
+    node.does(Operation::Broadcast { slot: it.slot });
     Ok(())
 }
 
@@ -61,8 +60,8 @@ pub fn set(name: u64, to: bool) -> Result<(), Trouble> {
     let it = named(node, function, Use::Flag, name)?;
     it.used(false);
     match to {
-        true => block_on(flag::set(node, it.slot)),
-        false => block_on(flag::clear(node, it.slot)),
+        true => node.does(Operation::SetFlag { slot: it.slot }),
+        false => node.does(Operation::ClearFlag { slot: it.slot }),
     }
     Ok(())
 }
@@ -76,7 +75,7 @@ pub fn is_set(name: u64) -> Result<bool, Trouble> {
     let _inside = node.enter(Class::Lock);
     let it = named(node, "homenode_flag_is_set", Use::Flag, name)?;
     it.used(false);
-    Ok(block_on(flag::is_set(node, it.slot)))
+    Ok(node.run(Operation::IsFlagSet { slot: it.slot }) == Ok(1))
 }
 
 /// Waits until a flag is set.
@@ -90,8 +89,8 @@ pub fn until_set(name: u64) -> Result<(), Trouble> {
     let it = named(node, CALLED, Use::Flag, name)?;
     it.used(false);
     if let Err(nobody) = others_live(node, CALLED) {
-        return if block_on(flag::is_set(node, it.slot)) { Ok(()) } else { Err(nobody) };
+        return if node.run(Operation::IsFlagSet { slot: it.slot }) == Ok(1) { Ok(()) } else { Err(nobody) };
     }
-    block_on(flag::wait(node, it.slot));
+    node.does(Operation::AwaitFlag { slot: it.slot });
     Ok(())
 }

@@ -1,11 +1,10 @@
 //! The border between the program and this library: who is inside is not interrupted, serves what was asked for meanwhile when it
 //! leaves, and its time is counted.
-use crate::block_on::block_on;
 use crate::me;
 use crate::node::Node;
 use crate::shared::{Class, Doing, WANTED};
 use crate::transports::Transport;
-use homenode_hlrc::serve;
+use homenode_hlrc::operation::Operation;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -32,7 +31,7 @@ impl Node {
     /// Serves what other nodes have asked for until now.
     pub(crate) fn serve_now(&self) {
         self.noted.store(self.shared().word(WANTED).load(Ordering::SeqCst), Ordering::SeqCst);
-        block_on(serve::serve(self));
+        self.does(Operation::Serve);
         self.wire().flush();
     }
 

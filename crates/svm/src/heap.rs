@@ -13,7 +13,7 @@ use crate::trouble::Trouble;
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::PageId;
 use homenode_hlrc::host::Host;
-use homenode_hlrc::page;
+use homenode_hlrc::operation::Operation;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{MutexGuard, PoisonError};
@@ -91,7 +91,7 @@ fn give_homes(node: &Node, pages: Range<PageId>, asked: u64, planned: Option<&ho
         _ => Vec::new(),
     };
     let named = (pages.start.0..pages.end.0).zip(homes).filter_map(|(page, home)| Some((PageId(page), home?)));
-    named.map(|(page, home)| block_on(page::give_home(node, page, home))).count() as u64
+    named.map(|(page, home)| node.does(Operation::GiveHome { page, home })).count() as u64
 }
 
 /// Gives a piece back, which was taken with this size.

@@ -56,6 +56,8 @@ pub struct Job {
     pub secret: Option<i32>,
     /// Descriptor of the list of homes ([`List`](crate::homes::List)) with [`Homes::Plan`].
     pub plan: Option<i32>,
+    /// Descriptors of the files that nodes write journals to ([`journal`](crate::journal)), one a node; none if they write none.
+    pub journals: Vec<i32>,
     /// What a node has besides if nodes run on several hosts. All but the first have the memory of themselves alone then.
     pub hosts: Option<Hosts>,
 }
@@ -161,6 +163,7 @@ impl Job {
             regions: numbers(find("regions")?).ok_or_else(bad("regions"))?,
             secret: optional("secret")?,
             plan: optional("plan")?,
+            journals: find("journals").map_or(Some(Vec::new()), numbers).ok_or_else(bad("journals"))?,
             hosts: find("node").ok().map(|me| Hosts::parse(me, find)).transpose()?,
         };
         job.check()?;
@@ -168,6 +171,9 @@ impl Job {
         let nodes = if job.waits() { 1 } else { usize::from(job.nodes) };
         if job.heaps.len() != nodes || job.regions.len() != nodes {
             return Err(format!("it does not have a heap and a region for each of {nodes} nodes"));
+        }
+        if !job.journals.is_empty() && (job.journals.len() != nodes || job.hosts.is_some()) {
+            return Err(format!("it does not have a journal for each of {nodes} nodes of one host"));
         }
         if job.transport.is_apart && job.secret.is_none() {
             return Err(format!("it has no secret, which the transport {} needs", job.transport.name));
@@ -189,6 +195,9 @@ impl fmt::Display for Job {
         write!(f, "heaps={} regions={}", list(&self.heaps), list(&self.regions))?;
         self.secret.map_or(Ok(()), |secret| write!(f, " secret={secret}"))?;
         self.plan.map_or(Ok(()), |plan| write!(f, " plan={plan}"))?;
+        if !self.journals.is_empty() {
+            write!(f, " journals={}", list(&self.journals))?;
+        }
         self.hosts.as_ref().map_or(Ok(()), |hosts| write!(f, " {hosts}"))
     }
 }
@@ -267,6 +276,7 @@ mod tests {
             regions: vec![4, 6],
             secret: Some(7),
             plan: Some(9),
+            journals: vec![11, 12],
             hosts: None,
         }
     }
@@ -277,7 +287,7 @@ mod tests {
         let hosts = Hosts { me: NodeId(me), listening: 8, image: 9, gate: (me > 0).then_some(10), peers };
         let transport = transports::find("tcp").expect("known");
         let own = if me > 0 { vec![3] } else { vec![3, 5] };
-        Job { transport, hosts: Some(hosts), heaps: own.clone(), regions: own, ..job() }
+        Job { transport, hosts: Some(hosts), journals: Vec::new(), heaps: own.clone(), regions: own, ..job() }
     }
 
     #[test]
@@ -332,6 +342,8 @@ mod tests {
         refused(" plan=9", "", "homes=plan alone");
         refused("plan=9", "plan=-9", "its plan");
         refused("secret=7", "secret=-7", "its secret");
+        refused("journals=11,12", "journals=11,x", "its journals");
+        refused("journals=11,12", "journals=11", "a journal for each");
         refused("exclusive=yes", "exclusive=maybe", "its exclusive");
         refused("transport=shm", "transport=ether", "its transport");
         let apart = text.replace("transport=shm", "transport=tcp");

@@ -8,7 +8,7 @@
 //! inside is not interrupted, and serves what it was asked for meanwhile before it leaves.
 //!
 //! Reading order: [`job`] (what the launcher says), [`shared`] (what nodes tell each other), [`profile`] (what they count), [`transports`],
-//! `node`, `host` (the protocol's ground), `entry` (who is inside), `border`, `process`, `start`, `end`, `hosts` (nodes elsewhere), [`image`], [`threads`], [`locks`], [`conditions`],
+//! `node`, `host` (the protocol's ground), `entry` (who is inside), `border`, `process`, `start`, `end`, [`journal`], `hosts` (nodes elsewhere), [`image`], [`threads`], [`locks`], [`conditions`],
 //! [`words`], [`reductions`], [`homes`], [`heap`], `phases`; [`trial`] for transports alone.
 //!
 //! ```
@@ -34,6 +34,7 @@ mod host;
 mod hosts;
 pub mod image;
 pub mod job;
+pub mod journal;
 pub mod locks;
 mod mapped;
 mod me;

@@ -1,12 +1,12 @@
 //! Locks and barriers of the program.
-use crate::block_on::block_on;
 use crate::current::here;
 use crate::me;
 use crate::node::Node;
 use crate::shared::Class;
 use crate::trouble::Trouble;
+use homenode_hlrc::operation::Operation;
+use homenode_hlrc::slots;
 use homenode_hlrc::slots::Use;
-use homenode_hlrc::{barrier, lock, slots};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -19,7 +19,7 @@ pub fn acquire(name: u64) -> Result<(), Trouble> {
     let _inside = node.enter(Class::Lock);
     let lock = named(node, "homenode_lock", Use::Lock, name)?;
     me::has_lock_come();
-    block_on(lock::acquire(node, lock.slot));
+    node.does(Operation::Acquire { slot: lock.slot });
     lock.used(me::has_lock_come());
     Ok(())
 }
@@ -33,7 +33,7 @@ pub fn release(name: u64) -> Result<(), Trouble> {
     let _inside = node.enter(Class::Lock);
     let lock = named(node, "homenode_unlock", Use::Lock, name)?;
     let not_held = |_| Trouble::of(format!("homenode_unlock: the calling thread does not have the lock {name:#x}"));
-    block_on(lock::release(node, lock.slot)).map_err(not_held)
+    node.run(Operation::Release { slot: lock.slot }).map(drop).map_err(not_held)
 }
 
 /// Waits at the barrier that has this address as its name for all threads.
@@ -53,7 +53,7 @@ pub fn wait(name: u64, threads: u32) -> Result<(), Trouble> {
     others_live(node, "homenode_barrier")?;
     let _inside = node.enter(Class::Barrier);
     let barrier = named(node, "homenode_barrier", Use::Barrier, name)?;
-    block_on(barrier::wait(node, barrier.slot));
+    node.does(Operation::Barrier { slot: barrier.slot });
     barrier.used(false);
     Ok(())
 }
@@ -105,5 +105,7 @@ pub(crate) fn slot(node: &Node, function: &str, what: Use, name: u64) -> Result<
         let most = node.together.slots;
         Trouble::of(format!("{function}: there are more than {most} locks, barriers, conditions and flags"))
     };
-    block_on(slots::find(node, slots::key(what, name))).map_err(full)
+    let slot = node.run(Operation::Find { key: slots::key(what, name) }).map_err(full)?;
+    // Slots have numbers of 32 bits.
+    Ok(slot as u32)
 }

@@ -1,7 +1,9 @@
 //! A node: one process of the cluster, its memory and its way to the others.
+use crate::block_on::block_on;
 use crate::border::die;
 use crate::homes::{List, Taken};
 use crate::job::Job;
+use crate::journal::Writer;
 use crate::mapped::{self, Freed};
 use crate::me;
 use crate::profile::Profile;
@@ -11,6 +13,8 @@ use crate::trouble::Trouble;
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Layout};
 use homenode_hlrc::host::Access;
+use homenode_hlrc::journal;
+use homenode_hlrc::operation::{self, Operation, Refused};
 use homenode_hlrc::state::Tables;
 use homenode_sys::views::{Allowed, Views};
 use homenode_sys::words::Words;
@@ -55,6 +59,8 @@ pub(crate) struct Node {
     pub(crate) living: AtomicU32,
     /// Turns of a waiting thread before it sleeps.
     pub(crate) turns: u32,
+    /// Where operations are noted, if they are.
+    journal: Option<Writer>,
 }
 
 impl Node {
@@ -73,6 +79,8 @@ impl Node {
             first.region.detach().map_err(left)?;
             first.first_wire.detach().map_err(left)?;
         }
+        let left = |e| Trouble::new("cannot leave the journal of the first node", e);
+        first.journal.as_ref().map_or(Ok(()), Writer::detach).map_err(left)?;
         Node::new(first.job.clone(), files, me, Some(&meeting))
     }
 
@@ -114,6 +122,7 @@ impl Node {
             begun: AtomicBool::new(meeting.is_some()),
             freed: Freed::default(),
             taken: planned(&files, job.nodes)?,
+            journal: journal(&files, &together)?,
             noted: AtomicU64::new(0),
             living: AtomicU32::new(0),
             files: Mutex::new(meeting.is_none().then_some(files)),
@@ -148,6 +157,23 @@ impl Node {
         let wire = (self.job.transport.open)(&opening).map_err(unreachable)?;
         self.first_wire.detach().map_err(|e| Trouble::new("cannot leave the memory of the other nodes", e))?;
         self.later_wire.set(wire).map_err(|_| Trouble::of("the other nodes exist already"))
+    }
+
+    /// Carries an operation of the protocol out on the calling thread.
+    pub(crate) fn run(&self, operation: Operation) -> Result<u64, Refused> {
+        self.run_with(operation, &mut |value| value)
+    }
+    /// As that; `program` is asked what a word becomes.
+    pub(crate) fn run_with(&self, operation: Operation, program: &mut impl FnMut(u64) -> u64) -> Result<u64, Refused> {
+        match self.journal.as_ref().and_then(|journal| journal.tape(me::number())) {
+            None => block_on(operation::run(self, operation, program)),
+            Some(tape) => block_on(journal::run(self, &tape, operation, program)),
+        }
+    }
+    /// As [`Node::run`], of what cannot be refused.
+    pub(crate) fn does(&self, operation: Operation) {
+        // Nothing is in the result of these.
+        let _ = self.run(operation);
     }
 
     /// The way to the others' memory.
@@ -222,6 +248,13 @@ fn planned(files: &Files, nodes: u16) -> Result<Taken, Trouble> {
     file.read_exact_at(&mut text, 0).map_err(|e| bad(e.to_string()))?;
     let text = String::from_utf8(text).map_err(|e| bad(e.to_string()))?;
     Ok(Taken::nothing(List::parse(&text, nodes).map_err(bad)?))
+}
+
+/// The node's journal, if the launcher gave a file for it.
+fn journal(files: &Files, cluster: &Cluster) -> Result<Option<Writer>, Trouble> {
+    let Some(file) = files.journals.get(cluster.me.index()) else { return Ok(None) };
+    let writer = file.try_clone().and_then(|file| Writer::map(file, cluster));
+    writer.map(Some).map_err(|e| Trouble::new("cannot write a journal", e))
 }
 
 /// Words that are 0; without memory for its state a node cannot go on.

@@ -1,5 +1,4 @@
 //! How a process becomes a node, and what its handlers of signals do.
-use crate::block_on::block_on;
 use crate::border::die;
 use crate::current::{become_node, node};
 use crate::mapped::ADDRESS;
@@ -9,7 +8,7 @@ use crate::shared::Class;
 use crate::trouble::Trouble;
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::PageId;
-use homenode_hlrc::page;
+use homenode_hlrc::operation::Operation;
 use homenode_sys::{fork, interrupt, trap};
 use std::sync::atomic::Ordering;
 
@@ -39,7 +38,7 @@ fn trapped(address: usize, write: bool) -> bool {
     let _inside = node.enter(Class::Data);
     node.thread_words().faults(write).fetch_add(1, Ordering::Relaxed);
     // A page number fits: the job was checked.
-    block_on(page::fault(node, PageId((offset / node.job.page_bytes) as u32), write));
+    node.does(Operation::Fault { page: PageId((offset / node.job.page_bytes) as u32), write });
     true
 }
 

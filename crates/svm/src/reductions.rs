@@ -1,10 +1,9 @@
 //! Reductions of the program.
-use crate::block_on::block_on;
 use crate::current::here;
 use crate::locks::{named, others_live};
 use crate::shared::Class;
 use crate::trouble::Trouble;
-use homenode_hlrc::reduce;
+use homenode_hlrc::operation::Operation;
 pub use homenode_hlrc::reduce::Reduction;
 use homenode_hlrc::slots::Use;
 
@@ -23,5 +22,5 @@ pub fn reduce(function: &str, what: Reduction, value: u64) -> Result<u64, Troubl
     it.used(false);
     let mixed =
         |_| Trouble::of(format!("{function}: another thread called another reduction: all must call the same one"));
-    block_on(reduce::all(node, it.slot, what, value)).map_err(mixed)
+    node.run(Operation::Reduce { slot: it.slot, what, value }).map_err(mixed)
 }

@@ -12,7 +12,7 @@ use crate::trouble::Trouble;
 use crate::{bell, hosts, me, phases};
 use homenode_base::NodeId;
 use homenode_hlrc::host::{Host, Wake};
-use homenode_hlrc::{serve, team};
+use homenode_hlrc::operation::Operation;
 use homenode_sys::fork::{self, Forked, fork_alone};
 use homenode_sys::interrupt;
 use homenode_sys::process::{Change, Polled, Whom, poll_child};
@@ -63,8 +63,8 @@ pub fn create(start: u64, argument: u64) -> Result<Returned, Trouble> {
     } else {
         hosts::check_argument(node, to, argument)?;
         let record = node.word(Thread::record_word(thread));
+        node.does(Operation::Post { to });
         block_on(async {
-            team::post(node, to).await;
             node.put(to, record + 1, &[start, argument], Wake::Nobody).await;
             node.put(to, record, &[1], Wake::Nobody).await;
             node.wire().call(to).await;
@@ -84,17 +84,15 @@ pub fn join() -> Result<(), Trouble> {
     }
     let _inside = node.enter(Class::Other);
     let [created, done] = [CREATED, DONE].map(|word| node.shared().word(word));
-    block_on(async {
-        loop {
-            let seen = node.bell();
-            if done.load(Ordering::SeqCst) >= created.load(Ordering::SeqCst) {
-                break;
-            }
-            serve::serve(node).await;
-            node.until_rung(seen).await;
+    loop {
+        let seen = node.bell();
+        if done.load(Ordering::SeqCst) >= created.load(Ordering::SeqCst) {
+            break;
         }
-        team::take(node).await;
-    });
+        node.does(Operation::Serve);
+        block_on(node.until_rung(seen));
+    }
+    node.does(Operation::Take);
     created.store(0, Ordering::SeqCst);
     done.store(0, Ordering::SeqCst);
     Ok(())
@@ -103,7 +101,7 @@ pub fn join() -> Result<(), Trouble> {
 /// Forks the other nodes, if they are not on other hosts. True in the program's process; false in another node's when it is to end.
 fn make_nodes(first: &'static Node) -> Result<bool, Trouble> {
     // What was written so far is where the others look for it; they have seen nothing, so they need no notice.
-    block_on(team::post(first, FIRST));
+    first.does(Operation::Post { to: FIRST });
     if let Some(image) = first.image().map_err(|e| Trouble::new("cannot reach other hosts", e))? {
         hosts::make_nodes(first, &image)?;
         return Ok(true);
@@ -183,11 +181,11 @@ fn run(node: &'static Node, thread: u16, start: u64, argument: u64) {
     me::become_thread(thread, fork::thread_id());
     phases::begin_thread(node);
     let inside = node.enter(Class::Other);
-    block_on(team::take(node));
+    node.does(Operation::Take);
     drop(inside);
     border::call(start, argument);
     let inside = node.enter(Class::Other);
-    block_on(team::post(node, FIRST));
+    node.does(Operation::Post { to: FIRST });
     drop(inside);
     count_life(node);
     // Signals that come from now on find nobody, but who sent them has said before that it wants something.

@@ -52,7 +52,7 @@ pub(crate) fn files(layout: &Layout, nodes: u16) -> io::Result<Files> {
     net::random(&mut bytes)?;
     secret.write_all_at(&bytes, 0)?;
     let regions = each((8 * layout.words() as u64).next_multiple_of(4096))?;
-    Ok(Files { heaps: each(HEAP)?, regions, secret: Some(secret), plan: None, hosts: None })
+    Ok(Files { heaps: each(HEAP)?, regions, secret: Some(secret), plan: None, journals: Vec::new(), hosts: None })
 }
 
 /// Layout of the regions of so many nodes.
@@ -72,6 +72,7 @@ pub(crate) fn layout(spec: &'static Spec, nodes: u16) -> Layout {
         secret: None,
         hosts: None,
         plan: None,
+        journals: Vec::new(),
     };
     job.cluster(NodeId(0), false).layout()
 }

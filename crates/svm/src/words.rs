@@ -1,11 +1,11 @@
 //! Words of the heap that the program reads and changes at once.
-use crate::block_on::block_on;
 use crate::current::here;
 use crate::locks::named;
 use crate::mapped::ADDRESS;
 use crate::node::Node;
 use crate::shared::Class;
 use crate::trouble::Trouble;
+use homenode_hlrc::operation::{Operation, Refused};
 use homenode_hlrc::slots::Use;
 use homenode_hlrc::word;
 
@@ -50,7 +50,7 @@ pub fn load(function: &str, of: Word) -> Result<u64, Trouble> {
     let (at, shift) = of.place(node, function)?;
     let it = named(node, function, Use::Word, word::name(at))?;
     it.used(false);
-    Ok(block_on(word::read(node, it.slot, at, |_| ())) >> shift & of.mask())
+    Ok(value_of(node.run(Operation::Read { slot: it.slot, word: at })) >> shift & of.mask())
 }
 
 /// Changes a word to what `change` makes of it; what it was.
@@ -64,6 +64,11 @@ pub fn change(function: &str, of: Word, change: impl Fn(u64) -> u64) -> Result<u
     let it = named(node, function, Use::Word, word::name(at))?;
     it.used(false);
     let mask = of.mask();
-    let whole = |value: u64| value & !(mask << shift) | (change(value >> shift & mask) & mask) << shift;
-    Ok(block_on(word::change(node, it.slot, at, whole)) >> shift & mask)
+    let mut whole = |value: u64| value & !(mask << shift) | (change(value >> shift & mask) & mask) << shift;
+    Ok(value_of(node.run_with(Operation::Change { slot: it.slot, word: at }, &mut whole)) >> shift & mask)
+}
+
+/// What an operation gave that is never refused.
+fn value_of(result: Result<u64, Refused>) -> u64 {
+    result.unwrap_or(0)
 }

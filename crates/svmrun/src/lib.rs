@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** when the command returns, no process of the cluster is left; a node that ended before its time is named.
 //!
-//! Reading order: `options`, `planned`, `memory`, `library`, `watch`, `hosts` (nodes elsewhere), [`doc`], `collect`, `sites`, `text`; then [`run`]; `advice`, [`report`], [`replan`].
+//! Reading order: `options`, `planned`, `memory`, `library`, `watch`, `journals`, `hosts` (nodes elsewhere), [`doc`], `collect`, `sites`, `text`; then [`run`]; `advice`, [`report`], [`replan`].
 //!
 //! ```
 //! use homenode_command::Class;
@@ -25,6 +25,7 @@ mod advice;
 mod collect;
 pub mod doc;
 mod hosts;
+mod journals;
 mod library;
 mod memory;
 mod options;
@@ -38,12 +39,14 @@ mod watch;
 pub use advice::{About, Advice};
 pub use doc::SvmDoc;
 pub use hosts::agent;
+pub use journals::{ReplayedDoc, SvmReplay, replay};
 pub use options::SvmRequest;
 pub use replan::{Replanned, replan};
 pub use report::{SvmReport, report};
 
 use crate::collect::Regions;
 use crate::hosts::Agents;
+use crate::journals::Journals;
 use crate::memory::Memory;
 use crate::planned::Planned;
 use homenode_command::Failure;
@@ -64,7 +67,7 @@ struct Ran {
     planned: Option<Planned>,
     /// Host of each node; none if all ran here.
     hosts: Vec<String>,
-    note: Option<String>,
+    notes: Vec<String>,
     status: i32,
     seconds: f64,
 }
@@ -81,13 +84,18 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
     let planned = request.planned(&job, &program)?;
     let mut agents = request.plan()?.map(|plan| Agents::prepare(plan, &mut job, &program)).transpose()?;
     let mut memory = Memory::make(&mut job, planned.as_ref().map(|p| p.list.to_string()).as_deref())?;
+    let journals = request.journals.as_deref().map(|folder| Journals::make(folder, &mut job)).transpose()?;
     let text = job.to_string();
     let environment: [(&str, &OsStr); 2] = [(JOB_ENV, OsStr::new(&text)), (library::PRELOAD_ENV, &preload)];
     // Nodes are children of the program: when it dies, they are the launcher's to wait for.
     let _reaper = Subreaper::set().map_err(|e| Failure::work(format!("cannot look after the nodes: {e}")))?;
     let start = Instant::now();
     let main = match &agents {
-        None => launch::start(&request.command, &environment).map_err(Failure::work)?,
+        None => {
+            let inherited = journals.as_ref().map(Journals::inherited).transpose();
+            let _inherited = inherited.map_err(|e| Failure::work(format!("cannot give journals to the nodes: {e}")))?;
+            launch::start(&request.command, &environment).map_err(Failure::work)?
+        }
         Some(agents) => start_on_hosts(agents, &job, &memory, request, &environment)?,
     };
     if agents.is_none() {
@@ -95,11 +103,12 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
     }
     let hosts = agents.iter().flat_map(|a| (0..job.nodes).map(|n| a.host(n).to_owned())).collect();
     let ended = watch::watch(main, &memory, agents.as_mut(), Arc::new(Real));
-    let note = agents.and_then(Agents::end);
+    let mut notes: Vec<String> = agents.and_then(Agents::end).into_iter().collect();
+    notes.extend(journals.map(Journals::end).transpose()?.into_iter().flatten());
     let seconds = start.elapsed().as_secs_f64();
     match ended.lost {
         Some(lost) => Err(Failure::work(lost)),
-        None => document(request, Ran { job, program, memory, planned, hosts, note, status: ended.status, seconds }),
+        None => document(request, Ran { job, program, memory, planned, hosts, notes, status: ended.status, seconds }),
     }
 }
 
@@ -113,7 +122,7 @@ fn document(request: &SvmRequest, ran: Ran) -> Result<SvmDoc, Failure> {
         return Err(not_loaded(request, ran.status));
     }
     let mut notes = notes(usize::from(job.nodes), nodes.len(), memory.allocated());
-    notes.extend(ran.note);
+    notes.extend(ran.notes);
     let (pieces, forgotten) = (regions.pieces(), regions.forgotten());
     let mut objects = sites::named(regions.objects(&pieces), &ran.program, &mut notes);
     notes.extend(ran.planned.iter().flat_map(|p| p.notes.clone()));

@@ -34,6 +34,8 @@ pub struct SvmRequest {
     pub homes: String,
     /// Whether homes keep pages writable, without notices, of which no other node has a copy.
     pub exclusive: bool,
+    /// Folder for journals of the nodes, which must be empty or not there; `None` if they write none.
+    pub journals: Option<PathBuf>,
     /// Bytes of the heap.
     pub heap_bytes: u64,
     /// Bytes of a page.
@@ -56,6 +58,7 @@ impl Default for SvmRequest {
             homenode: None,
             homes: "first-touch".to_owned(),
             exclusive: false,
+            journals: None,
             heap_bytes: 16 << 30,
             page_bytes: 4096,
             interrupts: "first".to_owned(),
@@ -81,8 +84,12 @@ impl SvmRequest {
             secret: None,
             hosts: None,
             plan: None,
+            journals: Vec::new(),
         };
         job.check().map_err(Failure::usage)?;
+        if self.journals.is_some() && !self.hosts.is_empty() {
+            return Err(Failure::usage("--journal: nodes of one host alone can write journals, not those of --hosts"));
+        }
         Ok(job)
     }
 
@@ -186,6 +193,8 @@ mod tests {
         );
         assert!(said(|r| r.homes = "x".to_owned()).contains("first-touch, round-robin, block, the file of a plan"));
         assert!(said(|r| r.homes = "plan".to_owned()).contains("first-touch"));
+        let journals = |r: &mut SvmRequest| (r.journals, r.hosts) = (Some("j".into()), vec!["a".to_owned()]);
+        assert!(said(journals).contains("--journal"));
         assert!(said(|r| r.interrupts = "x".to_owned()).contains("round-robin"));
         SvmRequest::default().job().expect("defaults are possible");
     }

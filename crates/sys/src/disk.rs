@@ -18,6 +18,11 @@ pub fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     }
 }
 
+/// Has the file system give `file` blocks for `bytes` bytes from byte `from` on, in the same way; nothing of it is written.
+pub fn allocate_part(file: &File, from: u64, bytes: u64) -> io::Result<()> {
+    Ok(rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), from, bytes)?)
+}
+
 /// Bytes that an unprivileged user may still write on the file system of `path`.
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
     let path = c_path(path)?;

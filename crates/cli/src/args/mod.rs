@@ -17,7 +17,7 @@ pub(crate) use machine::{Doctor, Topo};
 pub(crate) use read::{Compact, Export, List, Order, Reading, Report, Reproduce};
 pub(crate) use sim::{Sim, SimMemory};
 pub(crate) use study::{Sweep, SweepWorker};
-pub(crate) use svm::{Svm, SvmReportArgs, SvmRun};
+pub(crate) use svm::{Svm, SvmReplayArgs, SvmReportArgs, SvmRun};
 
 /// Where should each page live, what would the best placement be worth, and how do I get it?
 #[derive(Parser, Debug)]

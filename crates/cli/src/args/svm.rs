@@ -10,6 +10,8 @@ pub(crate) enum Svm {
     Run(SvmRun),
     /// Say where the time of such a run went, and what would save some of it.
     Report(SvmReportArgs),
+    /// Carry out again what nodes noted in journals, and compare what the protocol does.
+    Replay(SvmReplayArgs),
     /// Look after nodes of this host for a launcher on another one, which starts this.
     #[command(
         after_help = "`homenode svm run --hosts` starts it on each host, speaks with it over its standard input and output,
@@ -19,6 +21,25 @@ Example (what the launcher does for a host):
   ssh -o BatchMode=yes b /usr/local/bin/homenode svm agent"
     )]
     Agent,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  homenode svm run -n 2 --journal lu.journals -- ./lu -p 2
+  homenode svm replay lu.journals
+
+A journal has of each operation (a page fault, a lock, a barrier...) what the protocol asked its node
+for and what the node gave: words read, pages fetched, interrupts. The protocol of this homenode is
+given the same, and must ask for the same; the first thing that it does otherwise is named, with
+status 1. So a run that went wrong can be looked at again, and a changed protocol be compared with
+what happened. Contents of pages are not in it, but for the words that diffs carry.")]
+pub(crate) struct SvmReplayArgs {
+    /// Folder that `homenode svm run --journal` wrote.
+    #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: PathBuf,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args, Debug)]
@@ -102,6 +123,10 @@ pub(crate) struct SvmRun {
     /// Pages of which no other node has a copy stay writable at their homes, which tell nobody of it; from Base to GeNIMA it is not so.
     #[arg(long)]
     pub(crate) exclusive: bool,
+    /// Note what the protocol does in journals in this folder, which is made or empty, for `homenode svm replay`: 16 bytes for each word
+    /// it reads or writes, at most 512 MiB a thread. The run is slower by that. Nodes of this host alone.
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, conflicts_with = "hosts")]
+    pub(crate) journal: Option<PathBuf>,
     /// Bytes of the shared heap; K, M, G and T are powers of 1024. Memory is taken where it is touched.
     #[arg(long, value_name = "BYTES", default_value = "16G", value_parser = bytes)]
     pub(crate) heap: u64,

@@ -1,6 +1,6 @@
 //! Commands of shared virtual memory.
 use super::Done;
-use crate::args::{Svm, SvmReportArgs, SvmRun};
+use crate::args::{Svm, SvmReplayArgs, SvmReportArgs, SvmRun};
 use homenode_command::output::{self, Results};
 use homenode_svmrun::SvmRequest;
 
@@ -8,6 +8,7 @@ pub(super) fn svm(what: Svm, quiet: bool) -> Done {
     match what {
         Svm::Run(a) => run(a, quiet),
         Svm::Report(a) => report(&a),
+        Svm::Replay(a) => replay(&a),
         Svm::Agent => homenode_svmrun::agent(),
     }
 }
@@ -29,6 +30,12 @@ fn report(a: &SvmReportArgs) -> Done {
     Ok(0)
 }
 
+fn replay(a: &SvmReplayArgs) -> Done {
+    let replayed = homenode_svmrun::replay(&a.folder)?;
+    Results::new(a.json)?.print(&if a.json { replayed.to_json() } else { replayed.to_text() })?;
+    Ok(u8::from(!replayed.is_equal()))
+}
+
 fn run(a: SvmRun, quiet: bool) -> Done {
     let request = SvmRequest {
         command: a.command,
@@ -42,6 +49,7 @@ fn run(a: SvmRun, quiet: bool) -> Done {
         homenode: None,
         homes: a.homes,
         exclusive: a.exclusive,
+        journals: a.journal,
         heap_bytes: a.heap,
         page_bytes: a.page,
         interrupts: a.interrupts,

@@ -107,6 +107,8 @@ pub struct Files {
     pub secret: Option<File>,
     /// The list of homes, if there is one.
     pub plan: Option<File>,
+    /// Journals, one a node, if nodes write them.
+    pub journals: Vec<File>,
     /// What there is besides if nodes run on several hosts.
     pub hosts: Option<HostFiles>,
 }

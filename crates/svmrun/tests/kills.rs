@@ -3,6 +3,7 @@
 mod support;
 
 use homenode_base::Rng;
+use homenode_svmrun::{SvmRequest, replay};
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -48,7 +49,10 @@ fn whoever_is_killed_whenever_the_run_ends_and_leaves_nothing() {
     let mut rng = Rng::new(5);
     for kill in 0..if is_slow() { 500 } else { 20 } {
         let (nodes, threads) = SHAPES[kill % 3];
+        // Some write journals, which are right as far as they go.
+        let journals = (kill % 4 < 2).then(|| folder.path().join(format!("journals {kill}")));
         let request = over(TRANSPORTS[kill % 2], cluster(nodes, threads, STEPS[kill % 5]));
+        let request = SvmRequest { journals: journals.clone(), ..request };
         // While nodes are forked and find each other, and when they run.
         let most_us = [6_000, 60_000][kill / 2 % 2];
         let (after, which) = (Duration::from_micros(rng.below(most_us)), rng.below(4) as usize);
@@ -59,6 +63,10 @@ fn whoever_is_killed_whenever_the_run_ends_and_leaves_nothing() {
         });
         assert!(killed.elapsed() < Duration::from_secs(5), "{kill}: {:?}", killed.elapsed());
         assert_eq!(running(&program), Vec::<u32>::new(), "{kill}");
+        for folder in journals {
+            let replayed = replay(&folder).expect("journals");
+            assert!(replayed.is_equal(), "{kill}: {}", replayed.to_text());
+        }
         match ended {
             Err(why) => assert!(why.message.contains(&format!("(process {victim})")), "{kill}, {victim}: {why}"),
             // It had not said yet that it was a node; node 0 saw it.

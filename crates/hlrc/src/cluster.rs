@@ -51,6 +51,8 @@ pub struct Cluster {
     pub slots: u32,
     /// Whether a home's pages that no other node has a copy of stay writable there, unnoted.
     pub exclusive: bool,
+    /// How many pages come with one that is fetched, up to [`PREFETCH_MOST`](crate::PREFETCH_MOST); where pages are requested none do.
+    pub prefetch: u8,
     /// Words at the end of a region that the host uses for itself.
     pub extra: u32,
 }
@@ -335,6 +337,7 @@ mod tests {
             inbox: 16,
             slots: 2,
             exclusive: true,
+            prefetch: 0,
             extra: 0,
         };
         let l = cluster.layout();
@@ -387,6 +390,7 @@ mod tests {
             inbox: 16,
             slots: 2,
             exclusive: true,
+            prefetch: 0,
             extra: 0,
         };
         let homes: Vec<u16> = (0..6).map(|p| cluster.fixed_home(PageId(p)).expect("a rule").0).collect();

@@ -38,6 +38,10 @@ pub enum Count {
     Fetch,
     /// A fetch that found the home's copy too old and was made again.
     FetchRetry,
+    /// A page read with another one, before the program has touched it.
+    Prefetch,
+    /// The last of such pages given up before the program has touched it.
+    PrefetchInVain,
     /// A twin made.
     Twin,
     /// A diff made.
@@ -63,7 +67,7 @@ pub enum Count {
 /// A node. Its memory is words of 64 bits that peers may read and change at any time, so all of it is atomic.
 ///
 /// *Order:* what one node changes of another's memory is changed in the order of its operations; nothing else is promised, and reads
-/// keep no order but that of [`Host::get_page`]. Operations end when they are done at the other side, but [`Host::put`], [`Host::put_page`], [`Host::put_run`] and
+/// keep no order but that of [`Host::get_pages`]. Operations end when they are done at the other side, but [`Host::put`], [`Host::put_page`], [`Host::put_run`] and
 /// [`Host::interrupt`] may end as soon as their place in that order is taken. A node may name itself.
 ///
 /// *Threads:* several threads of a node are in the protocol at a time, each in an operation of its own. No function may wait, but the
@@ -95,8 +99,8 @@ pub trait Host {
     async fn compare_swap(&self, node: NodeId, word: usize, old: u64, new: u64) -> u64;
     /// Adds to a word of a peer's region; the word before that.
     async fn fetch_add(&self, node: NodeId, word: usize, add: u64, wake: Wake) -> u64;
-    /// Reads words of a peer's region, `words[0]` first, and after these its copy of a page into ours.
-    async fn get_page(&self, node: NodeId, word: usize, words: &mut [u64], page: PageId);
+    /// Reads words of a peer's region, `words[0]` first, and after these its copy of pages into ours.
+    async fn get_pages(&self, node: NodeId, word: usize, words: &mut [u64], pages: Range<u32>);
     /// Writes our copy of a page into a peer's.
     async fn put_page(&self, node: NodeId, page: PageId);
     /// Writes into a peer's copy of a page, as [`diff::merge`](crate::diff::merge) does: words and masks of one run. One deposit.

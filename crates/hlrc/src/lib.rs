@@ -11,7 +11,7 @@
 //! Operations are `async` functions: where they wait for a peer is an `await`. On a real cluster the thread that faulted polls them;
 //! simulations hold many of them at a time.
 //!
-//! Reading order: [`steps`], [`cluster`], [`host`], [`access`], [`state`], [`page`], `interval`, `notices`, `exclusive`, [`lock`], [`barrier`], [`team`], `park`, [`condition`], [`flag`], [`word`], [`reduce`], [`serve`], `inbox`, [`diff`]; [`operation`], [`journal`].
+//! Reading order: [`steps`], [`cluster`], [`host`], [`access`], [`state`], [`page`], `interval`, `notices`, `exclusive`, `prefetch`, [`lock`], [`barrier`], [`team`], `park`, [`condition`], [`flag`], [`word`], [`reduce`], [`serve`], `inbox`, [`diff`]; [`operation`], [`journal`].
 //!
 //! ```
 //! use homenode_hlrc::steps::{self, Locks, Pages};
@@ -39,6 +39,7 @@ mod notices;
 pub mod operation;
 pub mod page;
 mod park;
+mod prefetch;
 pub mod reduce;
 mod rules;
 pub mod serve;
@@ -52,4 +53,5 @@ mod vector;
 mod wait;
 pub mod word;
 
+pub use prefetch::MOST as PREFETCH_MOST;
 pub use vector::MAX_NODES;

@@ -6,7 +6,7 @@ use crate::inbox::{self, Kind};
 use crate::rules::{Rule, holds};
 use crate::steps::Notices;
 use crate::vector::Vector;
-use crate::{exclusive, page, state, wait};
+use crate::{exclusive, page, prefetch, state, wait};
 use homenode_base::NodeId;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -101,6 +101,10 @@ fn give_up_run<H: Host>(host: &H, writer: NodeId, pages: Range<u32>, number: u64
         let is_home = s.home == Some(me);
         let needed = state::of(host).needed(PageId(page)).at(writer.index());
         needed.fetch_max(number + u64::from(page - pages.start) + 1, Ordering::AcqRel);
+        if s.ahead > 0 {
+            prefetch::lapse(host, PageId(page), &mut s);
+            guard.set(PageId(page), s);
+        }
         let is_good = is_home && page::is_current(host, PageId(page));
         let is_written = s.dirty && !is_home && holds(Rule::DiffBeforeGivingUp);
         if s.access == Access::None || s.stale || is_good || s.busy && !is_written {

@@ -6,7 +6,7 @@ use crate::rules::{Rule, holds};
 use crate::state::PageState;
 use crate::steps::Pages;
 use crate::vector::Vector;
-use crate::{exclusive, inbox, state, wait};
+use crate::{exclusive, inbox, prefetch, state, wait};
 use homenode_base::NodeId;
 use std::sync::atomic::Ordering;
 
@@ -65,6 +65,12 @@ fn enter<H: Host>(host: &H, page: PageId, write: bool) -> Next {
         let next = match s.home {
             None => Next::Locate,
             Some(home) if home == me && s.access == Access::None && !is_current(host, page) => Next::Catch,
+            Some(_) if s.ahead > 0 => {
+                // It was fetched ahead, and no notice has come since.
+                (s.ahead, s.lapsed) = (0, 0);
+                open(host, page, s, write);
+                return Next::Done;
+            }
             Some(home) if home != me && s.access == Access::None => Next::Fetch(home),
             Some(_) => {
                 open(host, page, s, write);
@@ -72,6 +78,7 @@ fn enter<H: Host>(host: &H, page: PageId, write: bool) -> Next {
             }
         };
         s.busy = true;
+        s.lapsed = 0;
         next
     })
 }
@@ -105,9 +112,14 @@ async fn locate<H: Host>(host: &H, page: PageId) -> NodeId {
     }
     let mine = u64::from(cluster.me.0) + 1;
     let found = host.compare_swap(cluster.directory(page), host.layout().home(page), 0, mine).await;
+    home_of(host, found).unwrap_or(cluster.me)
+}
+
+/// The home that a page's directory says.
+pub(crate) fn home_of<H: Host>(host: &H, found: u64) -> Option<NodeId> {
     // What a peer says is checked: a home that does not exist would be an index out of range.
-    let home = if found == 0 { mine } else { found };
-    NodeId(u16::try_from(home - 1).unwrap_or(0).min(cluster.nodes - 1))
+    let home = found.checked_sub(1)?;
+    Some(NodeId(u16::try_from(home).unwrap_or(0).min(host.cluster().nodes - 1)))
 }
 
 /// Notes the home of a page that nobody has touched, and that nobody will touch before this has ended. With [`Homes::FirstTouch`] it is
@@ -122,12 +134,23 @@ pub async fn give_home<H: Host>(host: &H, page: PageId, home: NodeId) {
 
 /// Brings a page that nobody here may touch from its home, as new as it must be, and opens it.
 async fn fetch<H: Host>(host: &H, page: PageId, home: NodeId, write: bool) {
+    let mut ahead = prefetch::claim(host, page, home).await;
     loop {
         let wanted = needed(host, page);
-        exclusive::announce(host, page, home).await;
-        match host.cluster().step.pages {
-            Pages::Fetched => read(host, page, home, &wanted).await,
-            Pages::Requested => request(host, page, home, &wanted).await,
+        let is_here = match std::mem::take(&mut ahead) {
+            0 => false,
+            ahead => {
+                let is_new_enough = prefetch::fetch(host, page, home, ahead, &wanted).await;
+                host.count(Count::FetchRetry, u64::from(!is_new_enough));
+                is_new_enough
+            }
+        };
+        if !is_here {
+            exclusive::announce(host, page, home).await;
+            match host.cluster().step.pages {
+                Pages::Fetched => read(host, page, home, &wanted).await,
+                Pages::Requested => request(host, page, home, &wanted).await,
+            }
         }
         host.count_at(page, Count::Fetch, 1);
         // A notice that came meanwhile asks for more. It is noted under the page's lock.
@@ -149,7 +172,7 @@ async fn fetch<H: Host>(host: &H, page: PageId, home: NodeId, write: bool) {
 async fn read<H: Host>(host: &H, page: PageId, home: NodeId, wanted: &Vector) {
     let (mut found, stamps) = (Vector::zero(host.cluster().nodes), host.layout().stamps(page));
     loop {
-        host.get_page(home, stamps, found.words_mut(), page).await;
+        host.get_pages(home, stamps, found.words_mut(), page.0..page.0 + 1).await;
         if !holds(Rule::StampBeforeData) {
             host.get(home, stamps, found.words_mut()).await;
         }

@@ -35,6 +35,10 @@ pub(crate) enum Rule {
     CopyAnnounced,
     /// A home notes exclusive pages of which there are copies.
     CopiedPagesNoted,
+    /// Pages that were fetched ahead are opened only if they are new enough.
+    AheadNewEnough,
+    /// A page that was fetched ahead and not opened is given up if a notice comes.
+    AheadGivenUp,
 }
 
 #[cfg(not(test))]
@@ -50,7 +54,7 @@ mod switch {
     use super::Rule;
     use std::cell::Cell;
 
-    pub(crate) const RULES: [Rule; 16] = [
+    pub(crate) const RULES: [Rule; 18] = [
         Rule::DataBeforeStamp,
         Rule::StampBeforeData,
         Rule::OldCopyFetchedAgain,
@@ -67,6 +71,8 @@ mod switch {
         Rule::PostBeforeWake,
         Rule::CopyAnnounced,
         Rule::CopiedPagesNoted,
+        Rule::AheadNewEnough,
+        Rule::AheadGivenUp,
     ];
 
     thread_local! {

@@ -32,6 +32,11 @@ pub struct PageState {
     pub busy: bool,
     /// Whether another node's changes are missing, and it is given up as soon as its own have been sent.
     pub stale: bool,
+    /// By how many pages it lies behind the one that was fetched when this one was, as the last, fetched ahead and not opened; 0 if it was
+    /// not, or is not good any more.
+    pub ahead: u8,
+    /// That number if the page was given up before the program touched it; 0 again when it has.
+    pub lapsed: u8,
     /// Whether it stands in the list of exclusive pages: at most once, so that the list has room.
     pub kept: bool,
 }
@@ -44,6 +49,10 @@ const STALE: u64 = 1 << 4;
 const ACCESS_SHIFT: u32 = 5;
 const KEPT: u64 = 1 << 7;
 const HOME_SHIFT: u32 = 8;
+const AHEAD_SHIFT: u32 = 24;
+const LAPSED_SHIFT: u32 = 28;
+/// Bits of a distance between pages.
+const DISTANCE: u64 = 15;
 
 impl PageState {
     fn of(word: u64) -> PageState {
@@ -61,6 +70,8 @@ impl PageState {
             listed: word & LISTED != 0,
             stale: word & STALE != 0,
             kept: word & KEPT != 0,
+            ahead: (word >> AHEAD_SHIFT & DISTANCE) as u8,
+            lapsed: (word >> LAPSED_SHIFT & DISTANCE) as u8,
         }
     }
 
@@ -72,7 +83,8 @@ impl PageState {
             | flag(self.listed, LISTED)
             | flag(self.stale, STALE)
             | flag(self.kept, KEPT);
-        flags | (self.access as u64) << ACCESS_SHIFT | home << HOME_SHIFT
+        let distances = u64::from(self.ahead) << AHEAD_SHIFT | u64::from(self.lapsed) << LAPSED_SHIFT;
+        flags | (self.access as u64) << ACCESS_SHIFT | home << HOME_SHIFT | distances
     }
 }
 

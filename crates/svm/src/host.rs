@@ -81,9 +81,10 @@ impl Host for Node {
         self.message(node, Kind::Atomic, 1);
         self.wire().fetch_add(node, word, add, wake).await
     }
-    async fn get_page(&self, node: NodeId, word: usize, words: &mut [u64], page: PageId) {
-        self.message(node, Kind::GetPage, words.len() + self.together.page_words);
-        self.wire().get_page(node, (word, words), (self.first_word(page), self.copy(page))).await;
+    async fn get_pages(&self, node: NodeId, word: usize, words: &mut [u64], pages: Range<u32>) {
+        let (first, len) = (self.first_word(PageId(pages.start)), pages.len() * self.together.page_words);
+        self.message(node, Kind::GetPage, words.len() + len);
+        self.wire().get_page(node, (word, words), (first, &self.heap.words()[first..][..len])).await;
     }
     async fn put_page(&self, node: NodeId, page: PageId) {
         self.message(node, Kind::PutPage, self.together.page_words);

@@ -192,6 +192,7 @@ mod tests {
             inbox: 16,
             slots: 5,
             exclusive: false,
+            prefetch: 0,
             extra: 0,
         };
         cluster.extra = Profile::words(&cluster) as u32;

@@ -133,9 +133,11 @@ pub enum Doing {
 }
 
 /// Counters of [`Count`] in order, with their names in reports.
-pub const COUNTED: [(Count, &str); 12] = [
+pub const COUNTED: [(Count, &str); 14] = [
     (Count::Fetch, "pages fetched"),
     (Count::FetchRetry, "fetches repeated"),
+    (Count::Prefetch, "pages fetched ahead"),
+    (Count::PrefetchInVain, "prefetches in vain"),
     (Count::Twin, "twins"),
     (Count::Diff, "diffs"),
     (Count::DiffRun, "runs in diffs"),

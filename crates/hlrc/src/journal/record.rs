@@ -48,10 +48,10 @@ pub enum Kind {
     CompareSwap,
     /// A word of a peer is added to: whose, which; what.
     FetchAdd,
-    /// Words and then a page of a peer are read: whose, from which word; how many.
-    GetPage,
-    /// That page.
-    Page,
+    /// Words and then pages of a peer are read: whose, from which word; how many words.
+    GetPages,
+    /// These pages: the first one; how many.
+    Pages,
     /// A page is written to a peer: whose, which.
     PutPage,
     /// A run is written to a peer: whose, which page; from which word.
@@ -102,8 +102,8 @@ impl Kind {
         Kind::Wake,
         Kind::CompareSwap,
         Kind::FetchAdd,
-        Kind::GetPage,
-        Kind::Page,
+        Kind::GetPages,
+        Kind::Pages,
         Kind::PutPage,
         Kind::PutRun,
         Kind::Interrupt,
@@ -207,9 +207,11 @@ pub(crate) fn wake(wake: Wake) -> u64 {
 }
 
 const INTERRUPTS: [Interrupt; 4] = [Interrupt::Page, Interrupt::Diff, Interrupt::Lock, Interrupt::Notices];
-const COUNTS: [Count; 12] = [
+const COUNTS: [Count; 14] = [
     Count::Fetch,
     Count::FetchRetry,
+    Count::Prefetch,
+    Count::PrefetchInVain,
     Count::Twin,
     Count::Diff,
     Count::DiffRun,
@@ -234,7 +236,7 @@ impl fmt::Display for Record {
                 let manner = CHANGES.get(usize::from(small / MANNER)).unwrap_or(&"?");
                 write!(f, "{manner} {} {value:#x}", shown(small % MANNER, large))
             }
-            Kind::Get | Kind::Put | Kind::GetPage => write!(f, "{kind:?} {value} words of node {node} from {large}"),
+            Kind::Get | Kind::Put | Kind::GetPages => write!(f, "{kind:?} {value} words of node {node} from {large}"),
             Kind::CompareSwap | Kind::FetchAdd => write!(f, "{kind:?} word {large} of node {node}: {value:#x}"),
             Kind::PutPage => write!(f, "PutPage {large} to node {node}"),
             Kind::PutRun => write!(f, "PutRun to page {large} of node {node} from word {value}"),

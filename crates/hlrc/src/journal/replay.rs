@@ -220,7 +220,7 @@ impl Host for Nowhere {
     async fn fetch_add(&self, _: NodeId, _: usize, _: u64, _: Wake) -> u64 {
         0
     }
-    async fn get_page(&self, _: NodeId, _: usize, _: &mut [u64], _: PageId) {}
+    async fn get_pages(&self, _: NodeId, _: usize, _: &mut [u64], _: Range<u32>) {}
     async fn put_page(&self, _: NodeId, _: PageId) {}
     async fn put_run(&self, _: NodeId, _: PageId, _: usize, _: &[(u64, u64)]) {}
     async fn interrupt(&self, _: NodeId, _: Interrupt) {}

@@ -92,10 +92,10 @@ impl<H: Host, T: Tape> Host for Taped<'_, H, T> {
         self.asks(Kind::Wake, 0, 0, record::wake(wake));
         self.given(Kind::Before, self.host.fetch_add(node, word, add, wake).await)
     }
-    async fn get_page(&self, node: NodeId, word: usize, words: &mut [u64], page: PageId) {
-        self.asks(Kind::GetPage, node.0, word as u64, words.len() as u64);
-        self.asks(Kind::Page, 0, page.0.into(), 0);
-        self.host.get_page(node, word, words, page).await;
+    async fn get_pages(&self, node: NodeId, word: usize, words: &mut [u64], pages: Range<u32>) {
+        self.asks(Kind::GetPages, node.0, word as u64, words.len() as u64);
+        self.asks(Kind::Pages, 0, pages.start.into(), pages.len() as u64);
+        self.host.get_pages(node, word, words, pages).await;
         self.got(words);
     }
     async fn put_page(&self, node: NodeId, page: PageId) {

@@ -303,11 +303,11 @@ impl Host for Sim {
         })
         .await
     }
-    async fn get_page(&self, node: NodeId, word: usize, stamps: &mut [u64], page: PageId) {
+    async fn get_pages(&self, node: NodeId, word: usize, stamps: &mut [u64], pages: Range<u32>) {
         self.get(node, word, stamps).await;
         let words = self.node().cluster.page_words;
         // Half a page is older than the other half: a program without races does not see which.
-        for half in [0..words / 2, words / 2..words] {
+        for (page, half) in pages.flat_map(|page| [(PageId(page), 0..words / 2), (PageId(page), words / 2..words)]) {
             let range = page.index() * words + half.start..page.index() * words + half.end;
             let read = |w: &AtomicU64| w.load(Ordering::SeqCst);
             let read = move |_: &Rc<World>, n: &Node| n.copies[range].iter().map(read).collect::<Vec<_>>();

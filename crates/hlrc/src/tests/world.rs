@@ -87,6 +87,8 @@ pub(crate) struct Shape {
     pub(crate) log: u32,
     /// Whether homes keep pages exclusive.
     pub(crate) exclusive: bool,
+    /// How many pages come with one that is fetched.
+    pub(crate) prefetch: u8,
     pub(crate) slots: u32,
     /// Whether operations write journals.
     pub(crate) noted: bool,
@@ -115,6 +117,7 @@ impl World {
                 inbox: 0,
                 slots: shape.slots,
                 exclusive: shape.exclusive,
+                prefetch: shape.prefetch,
                 extra: 0,
             };
             cluster.inbox = cluster.least_inbox();

@@ -1,10 +1,12 @@
 //! A job: what the launcher tells the program in one environment variable.
 use crate::homes::Homes;
 use crate::profile::Profile;
+use crate::transports::message::WORDS_MOST;
 use crate::transports::{self, Stopped};
 use homenode_base::NodeId;
+use homenode_hlrc::PREFETCH_MOST;
 use homenode_hlrc::cluster::{self, Cluster};
-use homenode_hlrc::steps::{self, Step};
+use homenode_hlrc::steps::{self, Pages, Step};
 use std::fmt;
 use std::net::SocketAddr;
 
@@ -40,6 +42,8 @@ pub struct Job {
     pub transport: &'static transports::Spec,
     /// Whether homes keep pages exclusive of which no other node has a copy.
     pub exclusive: bool,
+    /// How many pages come with one that is fetched, up to [`PREFETCH_MOST`].
+    pub prefetch: u8,
     /// Homes of pages.
     pub homes: Homes,
     /// Bytes of the heap, a multiple of the page.
@@ -98,6 +102,7 @@ impl Job {
             inbox: INBOX,
             slots: SLOTS,
             exclusive: self.exclusive,
+            prefetch: self.prefetch,
             extra: 0,
         };
         cluster.extra = u32::try_from(Profile::words(&cluster)).unwrap_or(u32::MAX);
@@ -120,6 +125,23 @@ impl Job {
         let heap = self.heap_bytes;
         if heap == 0 || !heap.is_multiple_of(page) || heap > HEAP_MOST {
             return Err(format!("a heap of {heap} bytes: a multiple of the page, {page}, up to 1T is possible"));
+        }
+        if self.prefetch > PREFETCH_MOST {
+            return Err(format!("{} pages to prefetch: up to {PREFETCH_MOST} are possible", self.prefetch));
+        }
+        if self.prefetch > 0 && self.step.pages != Pages::Fetched {
+            return Err(format!(
+                "pages to prefetch: {} asks homes for pages, and none come with them; rf fetches",
+                self.step.name
+            ));
+        }
+        let window = (u64::from(self.prefetch) + 1) * (page / 8);
+        if self.prefetch > 0 && window > WORDS_MOST {
+            let most = 8 * WORDS_MOST;
+            return Err(format!(
+                "{} pages to prefetch of {page} bytes: with the first, up to {most} bytes are possible",
+                self.prefetch
+            ));
         }
         Ok(())
     }
@@ -156,6 +178,7 @@ impl Job {
                 "yes" => true,
                 _ => return Err(bad("exclusive")()),
             },
+            prefetch: number(find("prefetch")?).ok_or_else(bad("prefetch"))?,
             heap_bytes: number(find("heap")?).ok_or_else(bad("heap"))?,
             page_bytes: number(find("page")?).ok_or_else(bad("page"))?,
             stopped: stopped(find("interrupts")?).ok_or_else(bad("interrupts"))?,
@@ -191,6 +214,7 @@ impl fmt::Display for Job {
         write!(f, "transport={} homes={} ", self.transport.name, self.homes.name())?;
         write!(f, "heap={} page={} ", self.heap_bytes, self.page_bytes)?;
         write!(f, "exclusive={} ", if self.exclusive { "yes" } else { "no" })?;
+        write!(f, "prefetch={} ", self.prefetch)?;
         write!(f, "interrupts={} ", if self.stopped == Stopped::First { "first" } else { "round-robin" })?;
         write!(f, "heaps={} regions={}", list(&self.heaps), list(&self.regions))?;
         self.secret.map_or(Ok(()), |secret| write!(f, " secret={secret}"))?;
@@ -265,13 +289,14 @@ mod tests {
         Job {
             nodes: 2,
             threads: 3,
-            step: steps::ALL[0],
+            step: steps::ALL[2],
             transport: transports::ALL[0],
             homes: Homes::Plan,
             heap_bytes: 1 << 30,
             page_bytes: 4096,
             stopped: Stopped::RoundRobin,
             exclusive: true,
+            prefetch: 4,
             heaps: vec![3, 5],
             regions: vec![4, 6],
             secret: Some(7),
@@ -332,7 +357,11 @@ mod tests {
         refused("nodes=2", "nodes=65", "from 1 to 64");
         refused("nodes=2", "nodes=3", "each of 3 nodes");
         refused("threads=3", "threads=-1", "its threads");
-        refused("step=base", "step=bass", "its step");
+        refused("step=rf", "step=base", "asks homes for pages");
+        refused("prefetch=4", "prefetch=16", "up to 15");
+        refused("prefetch=4", "prefetch=x", "its prefetch");
+        refused("page=4096", "page=1048576", "with the first");
+        refused("step=rf", "step=bass", "its step");
         refused("transport=shm ", "", "no transport");
         refused("page=4096", "page=4095", "power of two");
         refused("heap=1073741824", "heap=99999999999999", "a heap of");

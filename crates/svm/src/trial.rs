@@ -67,6 +67,7 @@ pub(crate) fn layout(spec: &'static Spec, nodes: u16) -> Layout {
         page_bytes: 8 * PAGE as u64,
         stopped: Stopped::First,
         exclusive: false,
+        prefetch: 0,
         heaps: Vec::new(),
         regions: Vec::new(),
         secret: None,

@@ -34,6 +34,8 @@ pub struct SvmRequest {
     pub homes: String,
     /// Whether homes keep pages writable, without notices, of which no other node has a copy.
     pub exclusive: bool,
+    /// How many pages come with one that is fetched.
+    pub prefetch: u8,
     /// Folder for journals of the nodes, which must be empty or not there; `None` if they write none.
     pub journals: Option<PathBuf>,
     /// Bytes of the heap.
@@ -58,6 +60,7 @@ impl Default for SvmRequest {
             homenode: None,
             homes: "first-touch".to_owned(),
             exclusive: false,
+            prefetch: 0,
             journals: None,
             heap_bytes: 16 << 30,
             page_bytes: 4096,
@@ -79,6 +82,7 @@ impl SvmRequest {
             page_bytes: self.page_bytes,
             stopped: self.stopped()?,
             exclusive: self.exclusive,
+            prefetch: self.prefetch,
             heaps: Vec::new(),
             regions: Vec::new(),
             secret: None,
@@ -194,6 +198,9 @@ mod tests {
         assert!(said(|r| r.homes = "x".to_owned()).contains("first-touch, round-robin, block, the file of a plan"));
         assert!(said(|r| r.homes = "plan".to_owned()).contains("first-touch"));
         let journals = |r: &mut SvmRequest| (r.journals, r.hosts) = (Some("j".into()), vec!["a".to_owned()]);
+        assert!(said(|r| r.prefetch = 16).contains("up to 15"));
+        assert!(said(|r| (r.prefetch, r.protocol) = (4, "dw".to_owned())).contains("dw asks homes"));
+        assert!(said(|r| (r.prefetch, r.page_bytes) = (4, 1 << 20)).contains("with the first"));
         assert!(said(journals).contains("--journal"));
         assert!(said(|r| r.interrupts = "x".to_owned()).contains("round-robin"));
         SvmRequest::default().job().expect("defaults are possible");

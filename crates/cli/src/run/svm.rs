@@ -49,6 +49,7 @@ fn run(a: SvmRun, quiet: bool) -> Done {
         homenode: None,
         homes: a.homes,
         exclusive: a.exclusive,
+        prefetch: a.prefetch,
         journals: a.journal,
         heap_bytes: a.heap,
         page_bytes: a.page,

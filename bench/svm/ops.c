@@ -14,12 +14,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, PAGES = 2048, DIRTY = 64, ROUNDS = 400, TURNS = 4000 };
+enum { PAGE = 4096, PAGES = 2048, DIRTY = 64, ROUNDS = 400, TURNS = 4000, LARGE = 64 << 20, READS = 5 };
 
 struct shared {
     char pages[PAGES][PAGE];    /* home of all: node 0 */
     char computing[PAGES][PAGE];
     char written[DIRTY][PAGE];
+    char large[LARGE];
     char lock, other, barrier;
 };
 
@@ -150,12 +151,31 @@ static void synchronisation(struct shared *s, unsigned me) {
     locks(s, me);
 }
 
+/* Thread 1 reads memory in order that thread 0 has written. */
+static void in_order(struct shared *s, unsigned me) {
+    static double us[READS];
+    uint64_t sum = 0;
+    for (int round = 0; round < READS; round++) {
+        if (me == 0)
+            memset(s->large, round + 1, LARGE);
+        meet(s);
+        double began = now_us();
+        for (size_t at = 0; me == 1 && at < LARGE; at += 64)
+            sum += *(volatile uint64_t *)(s->large + at);
+        us[round] = now_us() - began;
+        meet(s);
+    }
+    if (me == 1 && sum)
+        report("64 MiB in order, a page", us, READS, LARGE / PAGE);
+}
+
 static void run(void *argument) {
     struct shared *s = argument;
     unsigned me = homenode_node();
     pages(s, me);
     releases(s, me);
     synchronisation(s, me);
+    in_order(s, me);
 }
 
 static void *mapped(size_t bytes) {

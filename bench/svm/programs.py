@@ -76,11 +76,11 @@ class Bench:
 
     def on_nodes(self, name, words, transport, step):
         """Seconds in the parallel phases on nodes, and locks taken: all, and those that came from another node. After a step's name may stand
-        an option, as in nil+exclusive."""
-        step, _, option = step.partition("+")
+        options, as in nil+exclusive+prefetch=4."""
+        step, *more = step.split("+")
         kept = self.folder / "run.svm"
         kept.unlink(missing_ok=True)
-        done([self.homenode, "-q", "svm", "run", "-n", str(self.nodes), "--transport", transport, "--protocol", step, "-o", kept, *([f"--{option}"] if option else []), "--",
+        done([self.homenode, "-q", "svm", "run", "-n", str(self.nodes), "--transport", transport, "--protocol", step, "-o", kept, *(f"--{option}" for option in more), "--",
               self.folder / name, *words, "-p", str(self.nodes)])
         run = json.loads(kept.read_text())
         first = [t["seconds"] for p in run["phases"] if p["name"] in PROGRAMS[name].phases for t in p["threads"] if t["thread"] == 0]

@@ -36,7 +36,8 @@ def table(homenode, ops, steps, transports):
     """One row an operation and transport: median and 99th percentile of each step."""
     floors = measured([ops])
     svm = [homenode, "svm", "run", "--quiet", "-n", "2"]
-    by = {(transport, step): measured([*svm, "--transport", transport, "--protocol", step, "--", ops])
+    words = {step: ["--protocol", step.partition("+")[0], *(f"--{o}" for o in step.split("+")[1:])] for step in steps}
+    by = {(transport, step): measured([*svm, "--transport", transport, *words[step], "--", ops])
           for transport in transports for step in steps}
     names = list(by[transports[0], steps[0]])
     width = max(map(len, names)) + max(map(len, transports)) + 2
@@ -52,7 +53,8 @@ def table(homenode, ops, steps, transports):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--homenode", type=pathlib.Path, default=TARGET / "release/homenode")
-    parser.add_argument("--steps", default=",".join(STEPS))
+    parser.add_argument("--steps", default=",".join((*STEPS, "nil+prefetch=15")),
+                        help="with options of `homenode svm run` behind them; default %(default)s")
     parser.add_argument("--transport", default="shm,tcp", help="those to be measured; default %(default)s")
     parser.add_argument("--folder", type=pathlib.Path, help="where the program is built; default a temporary folder")
     options = parser.parse_args()

@@ -19,6 +19,10 @@ pub enum Area {
     Exclusive,
     /// The other one.
     ExclusiveNext,
+    /// Pages that move behind an even barrier.
+    Moving,
+    /// Behind an odd one.
+    MovingNext,
     /// All else.
     Node,
 }

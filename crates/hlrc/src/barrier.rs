@@ -3,7 +3,7 @@
 use crate::access::region;
 use crate::host::{Host, Wake};
 use crate::vector::Vector;
-use crate::{interval, notices, state, wait};
+use crate::{interval, migrate, notices, state, wait};
 use homenode_base::NodeId;
 use std::sync::atomic::Ordering;
 
@@ -23,6 +23,7 @@ pub async fn wait<H: Host>(host: &H, slot: u32) {
     let all = Vector::here(host, host.layout().came(slot));
     wait::lock(host).await;
     interval::apply(host, &all).await;
+    migrate::follow(host).await;
     for writer in host.cluster().all() {
         state::of(host).floor(writer).store(all.get(writer), Ordering::Release);
     }

@@ -53,6 +53,8 @@ pub struct Cluster {
     pub exclusive: bool,
     /// How many pages come with one that is fetched, up to [`PREFETCH_MOST`](crate::PREFETCH_MOST); where pages are requested none do.
     pub prefetch: u8,
+    /// Whether the home of a page that one node alone writes moves to that node.
+    pub migrate: bool,
     /// Words at the end of a region that the host uses for itself.
     pub extra: u32,
 }
@@ -338,6 +340,7 @@ mod tests {
             slots: 2,
             exclusive: true,
             prefetch: 0,
+            migrate: false,
             extra: 0,
         };
         let l = cluster.layout();
@@ -391,6 +394,7 @@ mod tests {
             slots: 2,
             exclusive: true,
             prefetch: 0,
+            migrate: false,
             extra: 0,
         };
         let homes: Vec<u16> = (0..6).map(|p| cluster.fixed_home(PageId(p)).expect("a rule").0).collect();

@@ -50,6 +50,8 @@ pub enum Count {
     DiffRun,
     /// An interval in which a home wrote a page of its own.
     HomeWrite,
+    /// A page whose home moved to the node that counts it.
+    Migration,
     /// A page taken from the program because another node wrote it.
     Invalidation,
     /// A message to one node that carries notices.

@@ -9,7 +9,7 @@ use crate::rules::{Rule, holds};
 use crate::state::PageState;
 use crate::steps::Diffs;
 use crate::vector::Vector;
-use crate::{exclusive, notices, state, wait};
+use crate::{exclusive, migrate, notices, state, wait};
 use homenode_base::NodeId;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -45,13 +45,13 @@ async fn end_with<H: Host>(host: &H, at_barrier: bool) {
         if at_barrier {
             exclusive::forget_copies(host, pages.clone());
         }
-        flush(host, pages).await;
+        flush(host, pages, at_barrier).await;
     }
     notices::push(host).await;
 }
 
 /// Sends the changes of those of the pages that are dirty, and notes a notice each. The program may only read them then.
-async fn flush<H: Host>(host: &H, pages: Range<u32>) {
+async fn flush<H: Host>(host: &H, pages: Range<u32>, at_barrier: bool) {
     let (cluster, tables) = (host.cluster(), state::of(host));
     notices::make_room(host, u64::from(pages.end - pages.start)).await;
     let mut dirty = pages.clone();
@@ -59,18 +59,24 @@ async fn flush<H: Host>(host: &H, pages: Range<u32>) {
         for page in (first..dirty.start).map(PageId) {
             let home = tables.page(page, |s| s.home).unwrap_or(cluster.me);
             let stamp = if cluster.alone { 0 } else { Vector::applied(host).get(cluster.me) + 1 };
+            let mut notice = u64::from(page.0);
             if home == cluster.me {
                 host.count_at(page, Count::HomeWrite, u64::from(!cluster.alone));
                 region(host, host.layout().stamps(page) + cluster.me.index()).store(stamp, Ordering::Release);
             } else {
                 diff(host, page, home, stamp).await;
-                tables.page(page, |s| sent(host, page, s));
+                tables.page(page, |s| {
+                    sent(host, page, s);
+                    if at_barrier {
+                        notice |= migrate::ask(host, page, s);
+                    }
+                });
             }
             if !cluster.alone {
                 if holds(Rule::OwnChangesSeen) {
                     tables.needed(page).at(cluster.me.index()).store(stamp, Ordering::Release);
                 }
-                region(host, host.layout().notice(cluster.me, stamp - 1)).store(page.0.into(), Ordering::Release);
+                region(host, host.layout().notice(cluster.me, stamp - 1)).store(notice, Ordering::Release);
                 region(host, host.layout().applied(cluster.me)).store(stamp, Ordering::Release);
             }
         }
@@ -108,6 +114,7 @@ fn protect<H: Host>(host: &H, pages: &mut Range<u32>) -> Option<u32> {
 /// The changes of a page have been sent.
 fn sent<H: Host>(host: &H, page: PageId, s: &mut PageState) {
     s.busy = false;
+    s.diffs = s.diffs.saturating_add(1);
     if std::mem::take(&mut s.stale) {
         state::of(host).stales().fetch_sub(1, Ordering::AcqRel);
         s.access = Access::None;
@@ -220,7 +227,7 @@ async fn end_stale<H: Host>(host: &H) {
             s.stale
         });
         if is_stale {
-            flush(host, page.0..page.0 + 1).await;
+            flush(host, page.0..page.0 + 1, false).await;
         }
     }
 }

@@ -11,7 +11,7 @@
 //! Operations are `async` functions: where they wait for a peer is an `await`. On a real cluster the thread that faulted polls them;
 //! simulations hold many of them at a time.
 //!
-//! Reading order: [`steps`], [`cluster`], [`host`], [`access`], [`state`], [`page`], `interval`, `notices`, `exclusive`, `prefetch`, [`lock`], [`barrier`], [`team`], `park`, [`condition`], [`flag`], [`word`], [`reduce`], [`serve`], `inbox`, [`diff`]; [`operation`], [`journal`].
+//! Reading order: [`steps`], [`cluster`], [`host`], [`access`], [`state`], [`page`], `interval`, `notices`, `exclusive`, `prefetch`, `migrate`, [`lock`], [`barrier`], [`team`], `park`, [`condition`], [`flag`], [`word`], [`reduce`], [`serve`], `inbox`, [`diff`]; [`operation`], [`journal`].
 //!
 //! ```
 //! use homenode_hlrc::steps::{self, Locks, Pages};
@@ -35,6 +35,7 @@ mod inbox;
 mod interval;
 pub mod journal;
 pub mod lock;
+mod migrate;
 mod notices;
 pub mod operation;
 pub mod page;

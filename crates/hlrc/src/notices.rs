@@ -6,7 +6,7 @@ use crate::inbox::{self, Kind};
 use crate::rules::{Rule, holds};
 use crate::steps::Notices;
 use crate::vector::Vector;
-use crate::{exclusive, page, prefetch, state, wait};
+use crate::{exclusive, migrate, page, prefetch, state, wait};
 use homenode_base::NodeId;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -67,19 +67,22 @@ pub(crate) fn apply_early<H: Host>(host: &H) {
 /// Gives up the pages that a writer's notices before number `to` name.
 pub(crate) fn give_up<H: Host>(host: &H, writer: NodeId, to: u64) {
     let applied = region(host, host.layout().applied(writer));
-    let noticed = |number| {
-        let word = region(host, host.layout().notice(writer, number)).load(Ordering::Acquire);
-        (word as u32).min(host.cluster().pages - 1)
-    };
+    let noticed = |number| region(host, host.layout().notice(writer, number)).load(Ordering::Acquire);
+    let page_of = |notice: u64| (notice as u32).min(host.cluster().pages - 1);
     let mut number = applied.load(Ordering::Acquire);
     while number < to {
-        let first = noticed(number);
+        let first = page_of(noticed(number));
         let mut pages = first..first + 1;
-        while number + u64::from(pages.end - first) < to && noticed(number + u64::from(pages.end - first)) == pages.end
+        while number + u64::from(pages.end - first) < to
+            && page_of(noticed(number + u64::from(pages.end - first))) == pages.end
         {
             pages.end += 1;
         }
         give_up_run(host, writer, pages.clone(), number);
+        for (page, number) in pages.clone().zip(number..).filter(|_| migrate::is_on(host.cluster())) {
+            let notice = noticed(number);
+            state::of(host).page(PageId(page), |s| migrate::note(host, PageId(page), s, writer, notice));
+        }
         number += u64::from(pages.end - first);
     }
     applied.fetch_max(to, Ordering::AcqRel);
@@ -101,8 +104,9 @@ fn give_up_run<H: Host>(host: &H, writer: NodeId, pages: Range<u32>, number: u64
         let is_home = s.home == Some(me);
         let needed = state::of(host).needed(PageId(page)).at(writer.index());
         needed.fetch_max(number + u64::from(page - pages.start) + 1, Ordering::AcqRel);
-        if s.ahead > 0 {
+        if s.ahead > 0 || s.diffs > 0 {
             prefetch::lapse(host, PageId(page), &mut s);
+            s.diffs = 0;
             guard.set(PageId(page), s);
         }
         let is_good = is_home && page::is_current(host, PageId(page));

@@ -6,7 +6,7 @@ use crate::rules::{Rule, holds};
 use crate::state::PageState;
 use crate::steps::Pages;
 use crate::vector::Vector;
-use crate::{exclusive, inbox, prefetch, state, wait};
+use crate::{exclusive, inbox, migrate, prefetch, state, wait};
 use homenode_base::NodeId;
 use std::sync::atomic::Ordering;
 
@@ -169,8 +169,9 @@ async fn fetch<H: Host>(host: &H, page: PageId, home: NodeId, write: bool) {
 }
 
 /// Reads stamps, then the page: data is deposited before its stamp, so the page is at least as new as they say.
-async fn read<H: Host>(host: &H, page: PageId, home: NodeId, wanted: &Vector) {
+pub(crate) async fn read<H: Host>(host: &H, page: PageId, home: NodeId, wanted: &Vector) {
     let (mut found, stamps) = (Vector::zero(host.cluster().nodes), host.layout().stamps(page));
+    migrate::let_read(host, page, home, wanted).await;
     loop {
         host.get_pages(home, stamps, found.words_mut(), page.0..page.0 + 1).await;
         if !holds(Rule::StampBeforeData) {

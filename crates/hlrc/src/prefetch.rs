@@ -9,7 +9,7 @@ use crate::rules::{Rule, holds};
 use crate::state::{self, PageState};
 use crate::steps::Pages;
 use crate::vector::{MAX_NODES, Vector};
-use crate::{exclusive, page};
+use crate::{exclusive, migrate, page};
 use homenode_base::NodeId;
 use std::ops::Range;
 
@@ -45,7 +45,7 @@ async fn claim_one<H: Host>(host: &H, page: PageId, home: NodeId) -> bool {
     let claimed = state::of(host).page(page, |s| {
         let is_there = s.access != Access::None || s.ahead > 0;
         let is_anothers = s.home.is_some_and(|known| known != home);
-        if s.busy || s.dirty || s.stale || is_there || is_anothers {
+        if s.busy || s.dirty || s.stale || s.read_by_home || is_there || is_anothers {
             return None;
         }
         s.busy = true;
@@ -81,6 +81,7 @@ async fn claim_one<H: Host>(host: &H, page: PageId, home: NodeId) -> bool {
 pub(crate) async fn fetch<H: Host>(host: &H, page: PageId, home: NodeId, ahead: u32, wanted: &Vector) -> bool {
     let nodes = usize::from(host.cluster().nodes);
     let pages = page.0..page.0 + 1 + ahead;
+    migrate::let_read(host, page, home, wanted).await;
     for page in pages.clone() {
         exclusive::announce(host, PageId(page), home).await;
     }

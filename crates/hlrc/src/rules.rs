@@ -39,6 +39,10 @@ pub(crate) enum Rule {
     AheadNewEnough,
     /// A page that was fetched ahead and not opened is given up if a notice comes.
     AheadGivenUp,
+    /// A page that moves is complete at its new home before that says so.
+    NewHomeComplete,
+    /// What an old home has of a page stays until the new one has it.
+    OldHomeKept,
 }
 
 #[cfg(not(test))]
@@ -54,7 +58,7 @@ mod switch {
     use super::Rule;
     use std::cell::Cell;
 
-    pub(crate) const RULES: [Rule; 18] = [
+    pub(crate) const RULES: [Rule; 20] = [
         Rule::DataBeforeStamp,
         Rule::StampBeforeData,
         Rule::OldCopyFetchedAgain,
@@ -73,6 +77,8 @@ mod switch {
         Rule::CopiedPagesNoted,
         Rule::AheadNewEnough,
         Rule::AheadGivenUp,
+        Rule::NewHomeComplete,
+        Rule::OldHomeKept,
     ];
 
     thread_local! {

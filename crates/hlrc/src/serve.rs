@@ -7,7 +7,7 @@ use crate::inbox::{Kind, Message};
 use crate::vector::Vector;
 use crate::{lock, notices, page, state, wait};
 use homenode_base::NodeId;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{Ordering, fence};
 
 /// Serves all that other nodes have asked for. Not under the node's lock.
 pub async fn serve<H: Host>(host: &H) {
@@ -72,11 +72,13 @@ async fn take_page<H: Host>(host: &H, message: &Message) {
         request.at(1 + at).store(message.word(host, at), Ordering::Relaxed);
     }
     request.at(0).store(u64::from(page_of(host, page).0) + 1, Ordering::Release);
+    // First the request, then the stamps; who becomes the home of a page does it in the other order.
+    fence(Ordering::SeqCst);
     answer_pages(host, Some(requester(host, message.from, thread))).await;
 }
 
 /// Answers page requests that can be answered: one thread's, or all.
-async fn answer_pages<H: Host>(host: &H, only: Option<usize>) {
+pub(crate) async fn answer_pages<H: Host>(host: &H, only: Option<usize>) {
     let threads = usize::from(host.cluster().threads);
     let all = only.map_or(0..host.cluster().all_threads() as usize, |one| one..one + 1);
     for requester in all {
@@ -86,7 +88,9 @@ async fn answer_pages<H: Host>(host: &H, only: Option<usize>) {
         if !page::stamps(host, page).covers(&Vector::of(request.from(1))) {
             continue;
         }
-        request.at(0).store(0, Ordering::Relaxed);
+        if !request.at(0).replace(wanted, 0) {
+            continue;
+        }
         let (node, thread) = (NodeId((requester / threads) as u16), (requester % threads) as u16);
         host.put_page(node, page).await;
         host.put(node, host.layout().reply(thread), &[1], Wake::All).await;

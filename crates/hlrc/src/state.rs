@@ -37,6 +37,12 @@ pub struct PageState {
     pub ahead: u8,
     /// That number if the page was given up before the program touched it; 0 again when it has.
     pub lapsed: u8,
+    /// Diffs of it that this node sent since another one wrote it, up to 7.
+    pub diffs: u8,
+    /// To whom its home moves, behind the next even and the next odd barrier.
+    pub mover: [Option<NodeId>; 2],
+    /// Whether this node was its home and the new one may still read what is here: nothing older may come in its place.
+    pub read_by_home: bool,
     /// Whether it stands in the list of exclusive pages: at most once, so that the list has room.
     pub kept: bool,
 }
@@ -51,6 +57,13 @@ const KEPT: u64 = 1 << 7;
 const HOME_SHIFT: u32 = 8;
 const AHEAD_SHIFT: u32 = 24;
 const LAPSED_SHIFT: u32 = 28;
+const DIFFS_SHIFT: u32 = 32;
+/// Most diffs that are counted.
+const DIFFS: u64 = 7;
+const MOVER_SHIFTS: [u32; 2] = [36, 43];
+/// Bits of the number of a node, plus 1.
+const MOVER: u64 = 127;
+const READ_BY_HOME: u64 = 1 << 50;
 /// Bits of a distance between pages.
 const DISTANCE: u64 = 15;
 
@@ -70,8 +83,11 @@ impl PageState {
             listed: word & LISTED != 0,
             stale: word & STALE != 0,
             kept: word & KEPT != 0,
+            read_by_home: word & READ_BY_HOME != 0,
             ahead: (word >> AHEAD_SHIFT & DISTANCE) as u8,
             lapsed: (word >> LAPSED_SHIFT & DISTANCE) as u8,
+            diffs: (word >> DIFFS_SHIFT & DIFFS) as u8,
+            mover: MOVER_SHIFTS.map(|shift| ((word >> shift & MOVER) as u16).checked_sub(1).map(NodeId)),
         }
     }
 
@@ -82,8 +98,11 @@ impl PageState {
             | flag(self.busy, BUSY)
             | flag(self.listed, LISTED)
             | flag(self.stale, STALE)
-            | flag(self.kept, KEPT);
-        let distances = u64::from(self.ahead) << AHEAD_SHIFT | u64::from(self.lapsed) << LAPSED_SHIFT;
+            | flag(self.kept, KEPT)
+            | flag(self.read_by_home, READ_BY_HOME);
+        let mover = |turn: usize| self.mover[turn].map_or(0, |node| u64::from(node.0) + 1) << MOVER_SHIFTS[turn];
+        let moves = u64::from(self.diffs).min(DIFFS) << DIFFS_SHIFT | mover(0) | mover(1);
+        let distances = u64::from(self.ahead) << AHEAD_SHIFT | u64::from(self.lapsed) << LAPSED_SHIFT | moves;
         flags | (self.access as u64) << ACCESS_SHIFT | home << HOME_SHIFT | distances
     }
 }
@@ -99,6 +118,8 @@ pub struct Sizes {
     pub written: usize,
     /// Each of the two lists of exclusive pages.
     pub exclusive: usize,
+    /// Each of the two lists of pages that move.
+    pub moving: usize,
     /// All else.
     pub node: usize,
 }
@@ -110,6 +131,7 @@ pub struct Tables<W> {
     needed: W,
     written: [W; 2],
     exclusive: [W; 2],
+    moving: [W; 2],
     node: W,
 }
 
@@ -124,7 +146,9 @@ const ROOM: usize = 6;
 const STALES: usize = 7;
 const LIST_EXCLUSIVE: usize = 8;
 const COPIES: usize = 9;
-const VECTORS: usize = 10;
+const BARRIERS: usize = 10;
+const LIST_MOVING: [usize; 2] = [11, 12];
+const VECTORS: usize = 13;
 
 /// Words of a request before its vector: what it is about + 1.
 const REQUEST: usize = 1;
@@ -139,7 +163,8 @@ impl<W: Deref<Target = [AtomicU64]>> Tables<W> {
         let threads = n * usize::from(cluster.threads);
         let exclusive = if cluster.exclusive { pages } else { 0 };
         let node = VECTORS + 3 * n + 2 * threads * (REQUEST + n);
-        Sizes { pages, needed: pages * n, written: pages, exclusive, node }
+        let moving = if cluster.migrate { pages } else { 0 };
+        Sizes { pages, needed: pages * n, written: pages, exclusive, moving, node }
     }
 
     /// State of a node that has seen nothing. `zeros` gives so many words that are zero.
@@ -150,6 +175,7 @@ impl<W: Deref<Target = [AtomicU64]>> Tables<W> {
             needed: zeros(sizes.needed),
             written: [zeros(sizes.written), zeros(sizes.written)],
             exclusive: [zeros(sizes.exclusive), zeros(sizes.exclusive)],
+            moving: [zeros(sizes.moving), zeros(sizes.moving)],
             node: zeros(sizes.node),
         }
     }
@@ -157,7 +183,7 @@ impl<W: Deref<Target = [AtomicU64]>> Tables<W> {
     /// All words: two nodes with equal ones, regions and pages go on alike.
     #[cfg(test)]
     pub(crate) fn words(&self) -> impl Iterator<Item = &AtomicU64> {
-        let written = self.written.iter().chain(&self.exclusive).flat_map(|w| w.iter());
+        let written = self.written.iter().chain(&self.exclusive).chain(&self.moving).flat_map(|w| w.iter());
         self.pages.iter().chain(self.needed.iter()).chain(written).chain(self.node.iter())
     }
 
@@ -171,6 +197,8 @@ impl<W: Deref<Target = [AtomicU64]>> Tables<W> {
             Area::WrittenNext => &self.written[1],
             Area::Exclusive => &self.exclusive[0],
             Area::ExclusiveNext => &self.exclusive[1],
+            Area::Moving => &self.moving[0],
+            Area::MovingNext => &self.moving[1],
             Area::Node => &self.node,
         };
         &words[at]
@@ -198,6 +226,8 @@ pub(crate) fn of<H: Host>(host: &H) -> State<'_, H> {
 /// The two lists of written pages, and of exclusive ones.
 const WRITTEN: [Area; 2] = [Area::Written, Area::WrittenNext];
 const EXCLUSIVE: [Area; 2] = [Area::Exclusive, Area::ExclusiveNext];
+/// Pages that move behind an even barrier, and behind an odd one.
+const MOVING: [Area; 2] = [Area::Moving, Area::MovingNext];
 
 impl<'h, H: Host> State<'h, H> {
     fn nodes(self) -> usize {
@@ -261,6 +291,20 @@ impl<'h, H: Host> State<'h, H> {
         let taken = self.node(list).swap(other, Ordering::SeqCst);
         let list = lists[usize::from(taken & SECOND != 0)];
         Written { list: Words::at_place(self.host, Place::Table(list, 0), (taken & !SECOND) as usize) }
+    }
+    /// Adds a page to those that move behind an even barrier (0) or an odd one (1). Under the node's lock, and of no page twice before they are taken.
+    pub(crate) fn note_moving(self, turn: usize, page: PageId) {
+        let at = self.node(LIST_MOVING[turn]).fetch_add(1, Ordering::Relaxed) as usize;
+        Word::at(self.host, Place::Table(MOVING[turn], at)).store(u64::from(page.0) + 1, Ordering::Relaxed);
+    }
+    /// Takes the list of these. Under the node's lock, and none is noted before all are looked at.
+    pub(crate) fn take_moving(self, turn: usize) -> Written<'h, H> {
+        let len = self.node(LIST_MOVING[turn]).swap(0, Ordering::Relaxed) as usize;
+        Written { list: Words::at_place(self.host, Place::Table(MOVING[turn], 0), len) }
+    }
+    /// Barriers that this node has passed, if homes move.
+    pub(crate) fn barriers(self) -> Word<'h, H> {
+        self.node(BARRIERS)
     }
     /// How many first copies of pages this node has looked after.
     pub(crate) fn copies_seen(self) -> Word<'h, H> {

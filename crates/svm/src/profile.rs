@@ -193,6 +193,7 @@ mod tests {
             slots: 5,
             exclusive: false,
             prefetch: 0,
+            migrate: false,
             extra: 0,
         };
         cluster.extra = Profile::words(&cluster) as u32;

@@ -133,7 +133,7 @@ pub enum Doing {
 }
 
 /// Counters of [`Count`] in order, with their names in reports.
-pub const COUNTED: [(Count, &str); 14] = [
+pub const COUNTED: [(Count, &str); 15] = [
     (Count::Fetch, "pages fetched"),
     (Count::FetchRetry, "fetches repeated"),
     (Count::Prefetch, "pages fetched ahead"),
@@ -142,6 +142,7 @@ pub const COUNTED: [(Count, &str); 14] = [
     (Count::Diff, "diffs"),
     (Count::DiffRun, "runs in diffs"),
     (Count::HomeWrite, "home writes"),
+    (Count::Migration, "homes moved here"),
     (Count::Invalidation, "invalidations"),
     (Count::NoticeMessage, "notice messages"),
     (Count::Notice, "notices"),

@@ -172,8 +172,17 @@ fn place(place: Place) -> (u16, u64) {
     }
 }
 
-const AREAS: [Area; 7] =
-    [Area::Pages, Area::Needed, Area::Written, Area::WrittenNext, Area::Exclusive, Area::ExclusiveNext, Area::Node];
+const AREAS: [Area; 9] = [
+    Area::Pages,
+    Area::Needed,
+    Area::Written,
+    Area::WrittenNext,
+    Area::Exclusive,
+    Area::ExclusiveNext,
+    Area::Moving,
+    Area::MovingNext,
+    Area::Node,
+];
 const CHANGES: [&str; 10] = ["store", "swap", "compare-swap", "add", "max", "or", "merge", "lock", "unlock", "take"];
 /// By how much the manner of a change lies above the place.
 const MANNER: u16 = 16;
@@ -207,7 +216,7 @@ pub(crate) fn wake(wake: Wake) -> u64 {
 }
 
 const INTERRUPTS: [Interrupt; 4] = [Interrupt::Page, Interrupt::Diff, Interrupt::Lock, Interrupt::Notices];
-const COUNTS: [Count; 14] = [
+const COUNTS: [Count; 15] = [
     Count::Fetch,
     Count::FetchRetry,
     Count::Prefetch,
@@ -216,6 +225,7 @@ const COUNTS: [Count; 14] = [
     Count::Diff,
     Count::DiffRun,
     Count::HomeWrite,
+    Count::Migration,
     Count::Invalidation,
     Count::NoticeMessage,
     Count::Notice,

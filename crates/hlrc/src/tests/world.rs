@@ -89,6 +89,8 @@ pub(crate) struct Shape {
     pub(crate) exclusive: bool,
     /// How many pages come with one that is fetched.
     pub(crate) prefetch: u8,
+    /// Whether homes move.
+    pub(crate) migrate: bool,
     pub(crate) slots: u32,
     /// Whether operations write journals.
     pub(crate) noted: bool,
@@ -118,6 +120,7 @@ impl World {
                 slots: shape.slots,
                 exclusive: shape.exclusive,
                 prefetch: shape.prefetch,
+                migrate: shape.migrate,
                 extra: 0,
             };
             cluster.inbox = cluster.least_inbox();

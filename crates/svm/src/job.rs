@@ -44,6 +44,8 @@ pub struct Job {
     pub exclusive: bool,
     /// How many pages come with one that is fetched, up to [`PREFETCH_MOST`].
     pub prefetch: u8,
+    /// Whether the home of a page that one node alone writes moves to that node.
+    pub migrate: bool,
     /// Homes of pages.
     pub homes: Homes,
     /// Bytes of the heap, a multiple of the page.
@@ -103,6 +105,7 @@ impl Job {
             slots: SLOTS,
             exclusive: self.exclusive,
             prefetch: self.prefetch,
+            migrate: self.migrate,
             extra: 0,
         };
         cluster.extra = u32::try_from(Profile::words(&cluster)).unwrap_or(u32::MAX);
@@ -173,11 +176,8 @@ impl Job {
             step: steps::find(find("step")?).ok_or_else(bad("step"))?,
             transport: transports::find(find("transport")?).ok_or_else(bad("transport"))?,
             homes: Homes::find(find("homes")?).ok_or_else(bad("homes"))?,
-            exclusive: match find("exclusive")? {
-                "no" => false,
-                "yes" => true,
-                _ => return Err(bad("exclusive")()),
-            },
+            exclusive: is_yes(find("exclusive")?).ok_or_else(bad("exclusive"))?,
+            migrate: is_yes(find("migrate")?).ok_or_else(bad("migrate"))?,
             prefetch: number(find("prefetch")?).ok_or_else(bad("prefetch"))?,
             heap_bytes: number(find("heap")?).ok_or_else(bad("heap"))?,
             page_bytes: number(find("page")?).ok_or_else(bad("page"))?,
@@ -213,8 +213,8 @@ impl fmt::Display for Job {
         write!(f, "{VERSION} nodes={} threads={} step={} ", self.nodes, self.threads, self.step.name)?;
         write!(f, "transport={} homes={} ", self.transport.name, self.homes.name())?;
         write!(f, "heap={} page={} ", self.heap_bytes, self.page_bytes)?;
-        write!(f, "exclusive={} ", if self.exclusive { "yes" } else { "no" })?;
-        write!(f, "prefetch={} ", self.prefetch)?;
+        let yes = |is: bool| if is { "yes" } else { "no" };
+        write!(f, "exclusive={} prefetch={} migrate={} ", yes(self.exclusive), self.prefetch, yes(self.migrate))?;
         write!(f, "interrupts={} ", if self.stopped == Stopped::First { "first" } else { "round-robin" })?;
         write!(f, "heaps={} regions={}", list(&self.heaps), list(&self.regions))?;
         self.secret.map_or(Ok(()), |secret| write!(f, " secret={secret}"))?;
@@ -261,6 +261,14 @@ impl fmt::Display for Hosts {
     }
 }
 
+fn is_yes(text: &str) -> Option<bool> {
+    match text {
+        "no" => Some(false),
+        "yes" => Some(true),
+        _ => None,
+    }
+}
+
 fn number<N: std::str::FromStr>(text: &str) -> Option<N> {
     text.parse().ok()
 }
@@ -297,6 +305,7 @@ mod tests {
             stopped: Stopped::RoundRobin,
             exclusive: true,
             prefetch: 4,
+            migrate: true,
             heaps: vec![3, 5],
             regions: vec![4, 6],
             secret: Some(7),
@@ -373,6 +382,7 @@ mod tests {
         refused("secret=7", "secret=-7", "its secret");
         refused("journals=11,12", "journals=11,x", "its journals");
         refused("journals=11,12", "journals=11", "a journal for each");
+        refused("migrate=yes", "migrate=1", "its migrate");
         refused("exclusive=yes", "exclusive=maybe", "its exclusive");
         refused("transport=shm", "transport=ether", "its transport");
         let apart = text.replace("transport=shm", "transport=tcp");

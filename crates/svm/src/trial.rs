@@ -68,6 +68,7 @@ pub(crate) fn layout(spec: &'static Spec, nodes: u16) -> Layout {
         stopped: Stopped::First,
         exclusive: false,
         prefetch: 0,
+        migrate: false,
         heaps: Vec::new(),
         regions: Vec::new(),
         secret: None,

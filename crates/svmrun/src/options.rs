@@ -36,6 +36,8 @@ pub struct SvmRequest {
     pub exclusive: bool,
     /// How many pages come with one that is fetched.
     pub prefetch: u8,
+    /// Whether homes move to the node that alone writes a page.
+    pub migrate: bool,
     /// Folder for journals of the nodes, which must be empty or not there; `None` if they write none.
     pub journals: Option<PathBuf>,
     /// Bytes of the heap.
@@ -61,6 +63,7 @@ impl Default for SvmRequest {
             homes: "first-touch".to_owned(),
             exclusive: false,
             prefetch: 0,
+            migrate: false,
             journals: None,
             heap_bytes: 16 << 30,
             page_bytes: 4096,
@@ -83,6 +86,7 @@ impl SvmRequest {
             stopped: self.stopped()?,
             exclusive: self.exclusive,
             prefetch: self.prefetch,
+            migrate: self.migrate,
             heaps: Vec::new(),
             regions: Vec::new(),
             secret: None,

@@ -126,6 +126,9 @@ pub(crate) struct SvmRun {
     /// Pages that come with one that is fetched, if the program was not seen to leave them alone: 0 to 15, the paper's is 4.
     #[arg(long, value_name = "PAGES", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=15))]
     pub(crate) prefetch: u8,
+    /// Homes move, at barriers, to the node that alone writes a page: three diffs of it without a notice of another node between them.
+    #[arg(long)]
+    pub(crate) migrate: bool,
     /// Note what the protocol does in journals in this folder, which is made or empty, for `homenode svm replay`: 16 bytes for each word
     /// it reads or writes, at most 512 MiB a thread. The run is slower by that. Nodes of this host alone.
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, conflicts_with = "hosts")]

@@ -50,6 +50,7 @@ fn run(a: SvmRun, quiet: bool) -> Done {
         homes: a.homes,
         exclusive: a.exclusive,
         prefetch: a.prefetch,
+        migrate: a.migrate,
         journals: a.journal,
         heap_bytes: a.heap,
         page_bytes: a.page,

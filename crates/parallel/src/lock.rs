@@ -7,6 +7,7 @@ use crate::team::{LOOK, free, look, taken};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+use std::panic::RefUnwindSafe;
 use std::sync::{Condvar, Mutex, MutexGuard};
 
 /// A lock and the value that it guards, in shared memory: a handle, which can be copied and means the same on all nodes. Not recursive.
@@ -37,6 +38,8 @@ struct Guarded<T> {
 
 // SAFETY: one thread at a time has the lock, and with it the value.
 unsafe impl<T: Send> Sync for Guarded<T> {}
+// A lock that a panic has left is not taken again.
+impl<T> RefUnwindSafe for Guarded<T> {}
 // SAFETY: it refers to shared memory alone.
 unsafe impl<T: Shared> Shared for Lock<T> {}
 

@@ -21,8 +21,6 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    // Inlined up to the program's own function: `homenode svm report` names the line that calls the library.
-    #[inline(always)]
     pub(crate) fn take(bytes: usize) -> Result<Pages, Error> {
         let bytes = bytes.max(1);
         let memory = match checked()? {

@@ -100,6 +100,7 @@ fn on_nodes<T: Shared>(library: &'static Library, value: T, function: fn(&Worker
         return Err(Error::of("run: on nodes only the program's first thread may begin others"));
     }
     let job = Place::of(Job { function, value })?.get();
+    flush();
     for _ in 1..library.svm_threads() {
         library.create(job);
     }
@@ -134,7 +135,14 @@ impl<T: Shared> Work for Job<T> {
             let _ = std::io::stderr().write_all(said.as_bytes());
             exit(PANICKED);
         }
+        flush();
     }
+}
+
+/// Writes what this process has printed of a line: other nodes begin with what is left of it, and end without a look at theirs.
+fn flush() {
+    // Where nobody reads it, it is written in vain.
+    let _ = std::io::stdout().flush();
 }
 
 /// A thread of [`run`]: which one it is, and what it does together with the others. It stays in its thread.
@@ -194,7 +202,7 @@ impl Worker {
     /// Waits until all threads have come here. What they wrote before is seen after it.
     pub fn barrier(&self) {
         match &self.with {
-            With::Team(team) => drop(team.meet(self.index, "barrier", 0, |_, last| last)),
+            With::Team(team) => _ = team.meet(self.index, "barrier", 0, |_, last| last),
             With::Nodes { library, count, name } => library.barrier(std::ptr::without_provenance(*name), *count),
         }
     }

@@ -58,8 +58,6 @@ impl<T: Plain> SharedSlice<T> {
     ///
     /// # Errors
     /// There is not so much memory.
-    // Inlined: `homenode svm report` names the line that calls the library.
-    #[inline(always)]
     pub fn zeroed(len: usize) -> Result<SharedSlice<T>, Error> {
         let pages = Pages::take(bytes::<T>(len)?)?;
         Ok(SharedSlice { start: pages.start().cast(), len })
@@ -68,7 +66,6 @@ impl<T: Plain> SharedSlice<T> {
     ///
     /// # Errors
     /// There is not so much memory.
-    #[inline(always)]
     pub fn from_slice(values: &[T]) -> Result<SharedSlice<T>, Error> {
         let slice = SharedSlice::zeroed(values.len())?;
         slice.write(0, values);

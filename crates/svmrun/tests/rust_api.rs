@@ -6,7 +6,7 @@ use homenode_svmrun::SvmDoc;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
-use support::{cluster, is_slow, on, on_hosts, over};
+use support::{cluster, compile_all, is_slow, on, on_hosts, over};
 
 /// An example of the crate, built by a cargo of its own: cargo builds no examples of other crates.
 fn program(name: &str) -> PathBuf {
@@ -100,6 +100,21 @@ fn a_panic_ends_all_nodes() {
 fn a_stack_that_is_full_is_a_crash_of_its_node() {
     let why = on(&cluster(2, 1, "nil"), &program("promises"), &["overflow"]).expect_err("a crash").message;
     assert!(why.contains("node 1 (process "), "{why}");
+}
+
+#[test]
+fn a_library_of_another_version_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("older.c");
+    std::fs::write(&source, "unsigned homenode_svm_threads(void) { return 2; }\n").expect("written");
+    let library = compile_all(&[source], folder.path(), &["-shared", "-fPIC"]);
+    let run = |name| Command::new(program(name)).env("LD_PRELOAD", &library).output().expect("it runs");
+    let said = String::from_utf8_lossy(&run("queue").stderr).into_owned();
+    assert!(
+        said.starts_with("queue: this process has functions") && said.contains("but not homenode_create: use"),
+        "{said}"
+    );
+    assert_eq!(said.lines().count(), 1, "{said}");
 }
 
 /// What a test of this file prints as a process of its own.

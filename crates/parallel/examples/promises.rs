@@ -176,6 +176,23 @@ fn std() -> Result<(), Error> {
     Ok(())
 }
 
+/// Threads are begun again and again.
+fn again() -> Result<(), Error> {
+    const RUNS: i64 = 20;
+    let sum = SharedSlice::<i64>::zeroed(1)?;
+    for round in 0..RUNS {
+        run(THREADS, (sum, round), |worker, (sum, round)| {
+            let seen = sum.get(0);
+            worker.barrier();
+            if worker.index() + 1 == worker.count() {
+                sum.set(0, seen + *round);
+            }
+        })?;
+    }
+    assert_eq!(sum.get(0), RUNS * (RUNS - 1) / 2);
+    Ok(())
+}
+
 /// A thread panics while the others wait for it.
 fn panic(worker: &Worker, who: &Lock<usize>) {
     let lock = who.lock();
@@ -202,6 +219,7 @@ fn command(word: &str) -> Result<(), Box<dyn std::error::Error>> {
         "reductions" => reductions(),
         "memory" => memory(),
         "std" => std(),
+        "again" => again(),
         "panic-first" => run(THREADS, Lock::new(0)?, panic),
         "panic-last" => run(THREADS, Lock::new(usize::MAX)?, panic),
         "overflow" => run(THREADS, (), overflow),

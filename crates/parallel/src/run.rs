@@ -19,6 +19,8 @@ pub const THREADS_ENV: &str = "HOMENODE_THREADS";
 const THREADS_MOST: usize = 64 * 64;
 /// Bytes of a thread's stack, as on nodes.
 const STACK: usize = 8 << 20;
+/// What has the address by which the barrier of all threads is named: the same on all nodes, and in each run.
+static BARRIER: u8 = 0;
 /// Exit status of a program that has panicked, as Rust's own.
 const PANICKED: i32 = 101;
 
@@ -118,12 +120,12 @@ struct Job<T> {
 impl<T: Shared> Work for Job<T> {
     fn work(&self) {
         let Ok(Some(library)) = checked() else { return };
-        let (count, name) = (library.svm_threads(), std::ptr::from_ref(self).addr());
+        let count = library.svm_threads();
         let worker = Worker {
             index: library.thread() as usize,
             node: library.node() as usize,
             nodes: library.nodes() as usize,
-            with: With::Nodes { library, count, name },
+            with: With::Nodes { library, count },
             stays: PhantomData,
         };
         // One thread of a node may be in one run at a time, as by itself.
@@ -171,7 +173,7 @@ pub struct Worker {
 #[derive(Debug)]
 enum With {
     Team(Arc<Team>),
-    Nodes { library: &'static Library, count: u32, name: usize },
+    Nodes { library: &'static Library, count: u32 },
 }
 
 impl Worker {
@@ -203,7 +205,7 @@ impl Worker {
     pub fn barrier(&self) {
         match &self.with {
             With::Team(team) => _ = team.meet(self.index, "barrier", 0, |_, last| last),
-            With::Nodes { library, count, name } => library.barrier(std::ptr::without_provenance(*name), *count),
+            With::Nodes { library, count } => library.barrier((&raw const BARRIER).cast(), *count),
         }
     }
     /// Sum of the values of all threads, which is the same every time: they are added in the order of threads. Of whole numbers modulo

@@ -21,7 +21,7 @@ fn examples_hold() {
             let said = String::from_utf8_lossy(&done.stdout);
             assert!(done.status.success() && said.contains("verified OK"), "{name}, {threads}: {done:?}");
         }
-        for command in ["counts", "turns", "reductions", "memory", "std", "nested"] {
+        for command in ["counts", "turns", "reductions", "memory", "std", "again", "nested"] {
             let done = example("promises", threads, &[command]);
             assert!(done.status.success(), "{command}, {threads}: {done:?}");
         }

@@ -61,6 +61,15 @@ fn promises_hold() {
     }
 }
 
+#[test]
+fn runs_share_their_barrier() {
+    let doc = on(&cluster(2, 2, "nil"), &program("promises"), &["again"]).expect("it runs");
+    assert_eq!(doc.exit_status, 0);
+    // There is room for so many names in a cluster, and for as many runs as a program likes.
+    let barriers: Vec<u64> = doc.locks.iter().filter(|lock| lock.what == "barrier").map(|lock| lock.times).collect();
+    assert_eq!(barriers, [4 * 20]);
+}
+
 fn hosts(nodes: u16, threads: u16, name: &str, words: &[&str]) -> Result<SvmDoc, Failure> {
     on(&on_hosts(2, cluster(nodes, threads, "nil")), &program(name), words)
 }

@@ -22,6 +22,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("hlrc", &["base"]),
     ("svm", &["base", "hlrc", "sys"]),
     ("capi", &["svm"]),
+    // Alone, so that whoever uses it needs nothing else of the workspace.
+    ("parallel", &[]),
     ("hooks", &["base", "sys"]),
     ("host", &["base", "machine", "sys"]),
     ("sampling", &["base", "trace", "sys", "host"]),

@@ -18,7 +18,9 @@ const PURE: &[&str] = &[
     "report",
     "planner",
 ];
-const MAY_BE_UNSAFE: &[&str] = &["crates/sys/", "crates/hooks/", "crates/capi/"];
+/// The system, what is linked into recorded programs, and both sides of the C functions for programs: the library that has them, and the crate
+/// for programs in Rust, which calls them and hands out memory that threads share.
+const MAY_BE_UNSAFE: &[&str] = &["crates/sys/", "crates/hooks/", "crates/capi/", "crates/parallel/"];
 /// Paths that reach the operating system or the wall clock.
 const IMPURE: &[&str] =
     &["std::fs", "std::net", "std::process", "std::env", "std::thread", "std::os::", "Instant::now", "SystemTime"];

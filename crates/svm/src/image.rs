@@ -40,13 +40,25 @@ impl Image {
     pub(crate) fn enter(&self) -> Result<(), String> {
         let loaded = Segments::loaded();
         same(&self.modules, loaded.modules())?;
-        if !self.data.iter().map(|(range, _)| range).eq(loaded.writable()) {
-            return Err("its variables lie elsewhere than on node 0".to_owned());
-        }
-        for (at, (_, bytes)) in self.data.iter().enumerate() {
-            loaded.replace(at, bytes).map_err(|e| e.to_string())?;
+        for (range, bytes) in &self.data {
+            let elsewhere = |e| format!("its variables lie elsewhere than on node 0: {e}");
+            loaded.replace(range.start, bytes).map_err(elsewhere)?;
         }
         Ok(())
+    }
+    /// Leaves variables out, which then begin where the image is entered as in any process.
+    pub fn leave_out(&mut self, variable: &Range<u64>) {
+        for (range, bytes) in std::mem::take(&mut self.data) {
+            let [from, to] = [variable.start, variable.end].map(|at| at.clamp(range.start, range.end));
+            if from >= to {
+                self.data.push((range, bytes));
+                continue;
+            }
+            for part in [range.start..from, to..range.end].into_iter().filter(|part| !part.is_empty()) {
+                let [first, end] = [part.start, part.end].map(|at| (at - range.start) as usize);
+                self.data.push((part, bytes[first..end].to_vec()));
+            }
+        }
     }
 
     /// The image as [`Image::parse`] reads it.
@@ -232,6 +244,23 @@ mod tests {
         // A file may be longer than what it holds.
         file.set_len(1 << 20).expect("longer");
         assert_eq!(Image::read(&file).expect("read"), image());
+    }
+
+    #[test]
+    fn variables_that_are_left_out_leave_what_is_beside_them() {
+        let left = |variable: Range<u64>| {
+            let mut image = Image { modules: vec![], data: vec![(10..14, vec![0, 1, 2, 3]), (20..22, vec![8, 9])] };
+            image.leave_out(&variable);
+            image.data.into_iter().map(|(range, bytes)| (range.start, bytes)).collect::<Vec<_>>()
+        };
+        let all = vec![(10, vec![0, 1, 2, 3]), (20, vec![8, 9])];
+        assert_eq!(left(0..10), all);
+        assert_eq!(left(14..20), all);
+        assert_eq!(left(12..12), all);
+        assert_eq!(left(11..13), [(10, vec![0]), (13, vec![3]), (20, vec![8, 9])]);
+        assert_eq!(left(10..12), [(12, vec![2, 3]), (20, vec![8, 9])]);
+        assert_eq!(left(13..21), [(10, vec![0, 1, 2]), (21, vec![9])]);
+        assert_eq!(left(9..22), []);
     }
 
     #[test]

@@ -55,18 +55,19 @@ impl Segments {
         unsafe { std::ptr::copy_nonoverlapping(pointer(range.start), bytes.as_mut_ptr(), bytes.len()) };
         Ok(bytes)
     }
-    /// Puts other bytes into a writable range, as many as it has. For a process whose `main` has not begun.
+    /// Puts other bytes at an address of a writable range. For a process whose `main` has not begun.
     ///
     /// # Errors
-    /// [`io::ErrorKind::ResourceBusy`] as for [`Segments::content`]; [`io::ErrorKind::InvalidInput`] for another number of bytes.
-    pub fn replace(&self, at: usize, bytes: &[u8]) -> io::Result<()> {
+    /// [`io::ErrorKind::ResourceBusy`] as for [`Segments::content`]; [`io::ErrorKind::InvalidInput`] for bytes that lie outside.
+    pub fn replace(&self, start: u64, bytes: &[u8]) -> io::Result<()> {
         fork::alone()?;
-        let range = &self.writable[at];
-        if bytes.len() as u64 != range.end - range.start {
+        let is_in =
+            |range: &Range<u64>| range.start <= start && start <= range.end && bytes.len() as u64 <= range.end - start;
+        if !self.writable.iter().any(is_in) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         // SAFETY: as in `content`; what the program finds in its variables is data of the same program that another process wrote.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), pointer(range.start), bytes.len()) };
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), pointer(start), bytes.len()) };
         Ok(())
     }
 }
@@ -244,7 +245,10 @@ mod tests {
         let other = std::thread::spawn(move || wait.recv());
         let found = Segments::loaded();
         assert_eq!(found.content(0).expect_err("threads").kind(), io::ErrorKind::ResourceBusy);
-        assert_eq!(found.replace(0, &[]).expect_err("threads").kind(), io::ErrorKind::ResourceBusy);
+        assert_eq!(
+            found.replace(found.writable()[0].start, &[]).expect_err("threads").kind(),
+            io::ErrorKind::ResourceBusy
+        );
         drop(tell);
         assert!(other.join().expect("it ended").is_err());
     }

@@ -233,13 +233,14 @@ impl Agents {
         let maps = fs::read_to_string(format!("/proc/{main}/maps"));
         let maps = maps.map_err(|e| failed("cannot see node 0's memory", e))?;
         let pointers = private::pointers(&image, &maps);
+        let pointers = private::begin_anew(&mut image, pointers, &self.program);
         if self.plan.clears {
             self.note = private::note(&pointers, &self.program);
             private::clear(&mut image, &pointers);
-            image.write(&self.image).map_err(unread)?;
         } else if let Some(why) = private::refusal(&pointers, &self.program) {
             return Err(why);
         }
+        image.write(&self.image).map_err(unread)?;
         let copied = |e| failed("cannot send memory to other hosts", e);
         for agent in &self.agents {
             agent.tell(Telling::File(0, Of::Image, self.image.try_clone().map_err(copied)?));

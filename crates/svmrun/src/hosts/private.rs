@@ -1,5 +1,7 @@
 //! Global variables that point to memory which their process alone has: on another host there is something else, or nothing.
 use homenode_svm::image::{Image, private_areas};
+use homenode_symbols::answers::Global;
+use std::ops::Range;
 use std::path::Path;
 
 /// A variable's word that points to private memory.
@@ -44,10 +46,39 @@ pub(super) fn clear(image: &mut Image, pointers: &[Pointer]) {
     }
 }
 
+/// Modules of Rust's standard library, which is a part of each program: their variables are those of a process. One that has bought memory
+/// for its output, say, buys it anew elsewhere.
+const OF_RUST: [&str; 4] = ["std::io::stdio::", "std::sys::", "std::panicking::", "std::backtrace_rs::"];
+
+/// Leaves variables of Rust's standard library that have such pointers out of the image, so that they begin elsewhere as in any process.
+/// The other pointers.
+pub(super) fn begin_anew(image: &mut Image, pointers: Vec<Pointer>, program: &Path) -> Vec<Pointer> {
+    if pointers.is_empty() {
+        return pointers;
+    }
+    let base = image.modules.first().map_or(0, |program| program.base);
+    let of_rust = |global: &Global| {
+        let name = global.name.trim_start_matches('<');
+        !global.thread_local && OF_RUST.iter().any(|module| name.starts_with(module))
+    };
+    let globals = globals(program).into_iter().filter(of_rust);
+    let globals: Vec<Range<u64>> = globals.map(|g| g.address..g.address.saturating_add(g.bytes)).collect();
+    let (anew, others): (Vec<_>, Vec<_>) =
+        pointers.into_iter().partition(|p| globals.iter().any(|g| g.contains(&p.at)));
+    for global in globals.iter().filter(|global| anew.iter().any(|pointer| global.contains(&pointer.at))) {
+        image.leave_out(&(base.wrapping_add(global.start)..base.wrapping_add(global.end)));
+    }
+    others
+}
+
+fn globals(program: &Path) -> Vec<Global> {
+    homenode_symbols::image::resolve(program, &[], &[], None).map(|answers| answers.globals).unwrap_or_default()
+}
+
 /// The variables with such pointers, and whether there are several, with their names if the program's file has them.
 fn named(pointers: &[Pointer], program: &Path) -> (String, bool) {
     const NAMED: usize = 3;
-    let globals = homenode_symbols::image::resolve(program, &[], &[], None).map(|a| a.globals).unwrap_or_default();
+    let globals = globals(program);
     let mut names: Vec<String> = Vec::new();
     for pointer in pointers {
         let global = globals.iter().find(|g| !g.thread_local && (g.address..g.address + g.bytes).contains(&pointer.at));
@@ -85,6 +116,7 @@ pub(super) fn note(pointers: &[Pointer], program: &Path) -> Option<String> {
 mod tests {
     use super::*;
     use homenode_sys::segments::Module;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     const MAPS: &str = "\
 555555554000-555555556000 r-xp 00000000 08:01 77 /home/me/lu
@@ -123,6 +155,25 @@ garbage
         assert!(why.contains("that at 0x2010 of the program, that at 0x2018") && why.contains("its heap"), "{why}");
         assert_eq!(refusal(&[], Path::new("/nowhere")), None);
         assert_eq!(note(&[], Path::new("/nowhere")), None);
+    }
+
+    static MINE: AtomicU64 = AtomicU64::new(0);
+
+    #[test]
+    fn variables_of_rusts_library_begin_anew() {
+        println!("Rust's library has a variable for this, and the test one of its own");
+        std::hint::black_box(&MINE).store(1, Ordering::Relaxed);
+        let own = std::env::current_exe().expect("known");
+        let variable = |name: &str| globals(&own).into_iter().find(|g| g.name.contains(name)).expect("a variable");
+        let (of_rust, mine) = (variable("std::io::stdio::STDOUT"), variable("private::tests::MINE"));
+        let pointer = |of: &Global| Pointer { at: of.address, to: 1, what: "its heap" };
+        let base = 0x5000_0000;
+        let module = Module { name: String::new(), base, addresses: base..2 * base, build: Vec::new() };
+        let content = |of: &Global| (base + of.address..base + of.address + of.bytes, vec![1; of.bytes as usize]);
+        let mut image = Image { modules: vec![module], data: vec![content(&of_rust), content(&mine)] };
+        assert_eq!(begin_anew(&mut image, vec![pointer(&of_rust), pointer(&mine)], &own), [pointer(&mine)]);
+        assert_eq!(image.data, [content(&mine)]);
+        assert_eq!(begin_anew(&mut image, vec![pointer(&mine)], Path::new("/nowhere")), [pointer(&mine)]);
     }
 
     #[test]

@@ -129,6 +129,31 @@ fn by_first_touch_each_change_of_another_nodes_part_is_a_diff_and_by_plan_none_i
 }
 
 #[test]
+fn homes_move_to_who_alone_writes_and_stay_where_they_are() {
+    for (transport, step) in [("shm", "genima"), ("tcp", "genima"), ("shm", "rf"), ("shm", "base"), ("tcp", "base")] {
+        for nodes in [2, 4] {
+            let request = SvmRequest { migrate: true, ..over(transport, cluster(nodes, 1, step)) };
+            let others = usize::from(nodes) - 1;
+            let beside = |first: u64, other: u64| [vec![first], vec![other; others]].concat();
+            let what = format!("{transport} {step} {nodes}");
+            let moved = run(&request, "first-touch", "filled").expect("it runs");
+            assert_eq!(moved.exit_status, 0, "{what}");
+            // The third diff asks for the page; the rest of five rounds are writes of a home.
+            assert_eq!(counts(&moved, "diffs"), beside(0, 3 * PAGES), "{what}");
+            assert_eq!(counts(&moved, "homes moved here"), beside(0, PAGES), "{what}");
+            assert_eq!(counts(&moved, "home writes"), beside(ROUNDS * PAGES, (ROUNDS - 3) * PAGES), "{what}");
+            assert_eq!(counts(&moved, "pages fetched"), beside(0, PAGES), "{what}");
+            assert!(
+                moved.pages.iter().all(|p| u64::from(p.page) / PAGES == u64::from(p.home.expect("known"))),
+                "{what}"
+            );
+            let own = run(&request, "first-touch", "own").expect("it runs");
+            assert_eq!(counts(&own, "homes moved here"), beside(0, 0), "{what}");
+        }
+    }
+}
+
+#[test]
 fn a_plan_of_the_homes_that_pages_have_anyway_changes_nothing() {
     let request = cluster(2, 1, "genima");
     let (by_touch, by_plan) = (

@@ -35,7 +35,9 @@ fn what_nodes_noted_is_the_same_again() {
             let (nodes, threads) = [(2, 1), (3, 1), (2, 2)][(at + step.0) % 3];
             let exclusive = at % 2 == 0;
             let journals = folder.path().join(format!("{command}-{}-{transport}", step.1));
-            let request = SvmRequest { exclusive, ..over(transport, cluster(nodes, threads, step.1)) };
+            let prefetch = if exclusive && step.0 > 1 { 4 } else { 0 };
+            let request = over(transport, cluster(nodes, threads, step.1));
+            let request = SvmRequest { exclusive, prefetch, migrate: exclusive, ..request };
             let doc = on(&noted(&request, &journals), &program, &[command]).expect("it runs");
             let what = format!("{command}: {} over {transport}, {nodes} x {threads}", step.1);
             assert_eq!(doc.exit_status, 0, "{what}");

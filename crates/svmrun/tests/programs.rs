@@ -31,7 +31,9 @@ fn holds(command: &str) {
     for step in STEPS {
         for (nodes, threads) in [(2, 1), (4, 1), (2, 2)] {
             for exclusive in [false, true] {
-                let request = SvmRequest { exclusive, ..cluster(nodes, threads, step) };
+                // All that is optional, or nothing of it.
+                let prefetch = if exclusive && !["base", "dw"].contains(&step) { 3 } else { 0 };
+                let request = SvmRequest { exclusive, prefetch, migrate: exclusive, ..cluster(nodes, threads, step) };
                 let what = format!("{command}: {step}, {nodes} x {threads}, {exclusive}");
                 assert_eq!(shared(&request, &[command]), 0, "{what}");
             }

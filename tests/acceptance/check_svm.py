@@ -65,6 +65,28 @@ def statuses_and_mistakes(session):
     expect("linked statically" in said, said)
 
 
+@check
+def journals_replay(session):
+    """What nodes noted, over both transports, is carried out again effect for effect; a byte that is changed is found, with status 1."""
+    lu = session.build("gcc", only="lu water", hooks=False) / "lu"
+    for transport, step in (("shm", "base"), ("shm", "nil"), ("tcp", "nil")):
+        folder = session.path(f"journals-{transport}-{step}")
+        session.run("-q", "svm", "run", "-n", "2", "--transport", transport, "--protocol", step, "--journal", folder, "--", lu, "-s", "XS", "-p", "2")
+        document = session.json("svm", "replay", folder, "--json")
+        expect(not schema.problems(document), str(schema.problems(document)[:3]))
+        found = document["journals"]
+        expect(len(found) == 2 and all(j["difference"] is None and j["unfinished"] == 0 and j["compared"] > 5000 for j in found), str(found))
+        print(f"  {transport}, {step}: " + "; ".join(f"{j['operations']} operations, {j['compared']} effects" for j in found))
+    one_line(session.run("svm", "run", "-n", "2", "--journal", folder, "--", lu, status=2))
+    journal = folder / "node-1.journal"
+    damaged = bytearray(journal.read_bytes())
+    damaged[4096] ^= 0x40
+    journal.write_bytes(damaged)
+    said = session.run("svm", "replay", folder, status=1).stdout
+    expect("node-1.journal: differs" in said and "record 0" in said, said)
+    one_line(session.run("svm", "replay", session.path("no-journals"), status=3))
+
+
 MACHINE = """name = "2-nodes"
 unit = "ns"
 word_bytes = 8

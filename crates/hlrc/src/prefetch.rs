@@ -82,6 +82,9 @@ pub(crate) async fn fetch<H: Host>(host: &H, page: PageId, home: NodeId, ahead: 
     let nodes = usize::from(host.cluster().nodes);
     let pages = page.0..page.0 + 1 + ahead;
     migrate::let_read(host, page, home, wanted).await;
+    // Notices that come from now on may have taken back what is announced.
+    let mut before = [0; MOST as usize + 1];
+    before.iter_mut().zip(pages.clone()).for_each(|(sum, page)| *sum = notices_of(&page::needed(host, PageId(page))));
     for page in pages.clone() {
         exclusive::announce(host, PageId(page), home).await;
     }
@@ -89,13 +92,19 @@ pub(crate) async fn fetch<H: Host>(host: &H, page: PageId, home: NodeId, ahead: 
     let stamps = &mut stamps[..nodes * pages.len()];
     host.get_pages(home, host.layout().stamps(page), stamps, pages.clone()).await;
     let (own, others) = stamps.split_at(nodes);
-    open(host, page.0 + 1..pages.end, others, nodes);
+    open(host, page.0 + 1..pages.end, others.chunks(nodes).zip(&before[1..]));
     host.ring();
     own.iter().zip(wanted.words()).all(|(found, wanted)| found >= wanted)
 }
 
-/// Opens pages that were fetched ahead, but for the marker.
-fn open<H: Host>(host: &H, pages: Range<u32>, stamps: &[u64], nodes: usize) {
+/// Notices of a page together: as none is taken back, there are as many as before only if none has come.
+fn notices_of(needed: &Vector) -> u64 {
+    needed.words().iter().sum()
+}
+
+/// Opens pages that were fetched ahead, but for the marker, if they are new enough and no notice has come meanwhile: how many of each there were before goes
+/// with its stamps.
+fn open<'s, H: Host>(host: &H, pages: Range<u32>, found: impl Iterator<Item = (&'s [u64], &'s u64)>) {
     let guard = state::of(host).run(pages.clone());
     let mut opened = pages.start..pages.start;
     let allow = |opened: &Range<u32>| {
@@ -103,12 +112,12 @@ fn open<H: Host>(host: &H, pages: Range<u32>, stamps: &[u64], nodes: usize) {
             host.allow(opened.clone(), Access::Read);
         }
     };
-    for (page, found) in pages.clone().zip(stamps.chunks(nodes)) {
+    for (page, (found, before)) in pages.clone().zip(found) {
         let mut s = guard.get(PageId(page));
         s.busy = false;
         let needed = page::needed(host, PageId(page));
-        let is_good = found.iter().zip(needed.words()).all(|(found, needed)| found >= needed);
-        if is_good || !holds(Rule::AheadNewEnough) {
+        let is_new = found.iter().zip(needed.words()).all(|(found, needed)| found >= needed);
+        if is_new && notices_of(&needed) == *before || !holds(Rule::AheadNewEnough) {
             host.count_at(PageId(page), Count::Prefetch, 1);
             if page + 1 == pages.end {
                 // Distances are below 16.

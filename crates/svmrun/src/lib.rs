@@ -5,17 +5,17 @@
 //!
 //! **Invariant:** when the command returns, no process of the cluster is left; a node that ended before its time is named.
 //!
-//! Reading order: `options`, `planned`, `memory`, `library`, `watch`, `hosts` (nodes elsewhere), [`doc`], `collect`, `sites`, `text`; then [`run`]; `advice`, [`report`], [`replan`].
+//! Reading order: `options`, `planned`, `memory`, `library`, `watch`, `hosts` (nodes elsewhere), `mpi` (nodes that an mpirun starts), [`doc`], `collect`, `sites`, `text`; then [`run`]; `advice`, [`report`], [`replan`].
 //!
 //! ```
 //! use homenode_command::Class;
 //! use homenode_svmrun::{SvmRequest, run};
 //!
-//! let mut request = SvmRequest { command: vec!["true".into()], nodes: 0, ..SvmRequest::default() };
+//! let mut request = SvmRequest { command: vec!["true".into()], nodes: Some(0), ..SvmRequest::default() };
 //! assert_eq!(run(&request).unwrap_err().class, Class::Usage);
 //!
 //! // A program that creates no thread runs alone.
-//! request.nodes = 2;
+//! request.nodes = Some(2);
 //! assert_eq!(run(&request)?.exit_status, 0);
 //! # Ok::<(), homenode_command::Failure>(())
 //! ```
@@ -27,6 +27,7 @@ pub mod doc;
 mod hosts;
 mod library;
 mod memory;
+mod mpi;
 mod options;
 mod planned;
 mod replan;
@@ -38,6 +39,7 @@ mod watch;
 pub use advice::{About, Advice};
 pub use doc::SvmDoc;
 pub use hosts::agent;
+pub use mpi::{Joined, Ranks};
 pub use options::SvmRequest;
 pub use replan::{Replanned, replan};
 pub use report::{SvmReport, report};
@@ -64,13 +66,24 @@ struct Ran {
     planned: Option<Planned>,
     /// Host of each node; none if all ran here.
     hosts: Vec<String>,
-    note: Option<String>,
+    notes: Vec<String>,
     status: i32,
     seconds: f64,
 }
 
 /// Runs the program and waits for its end.
 pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
+    run_among(request, None)
+}
+
+/// The same at rank 0 of an mpirun: the other ranks are the other nodes.
+pub fn run_on(request: &SvmRequest, mut ranks: Ranks) -> Result<SvmDoc, Failure> {
+    let doc = run_among(&ranks.request(request), Some(&mut ranks))?;
+    ranks.leave();
+    Ok(doc)
+}
+
+fn run_among(request: &SvmRequest, mut ranks: Option<&mut Ranks>) -> Result<SvmDoc, Failure> {
     let mut job = request.job()?;
     let program = launch::find_program(&request.command).map_err(Failure::work)?;
     if let Some(why) = launch::secure_mode(&program) {
@@ -79,7 +92,12 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
     }
     let preload = library::preload(std::env::var_os(library::PRELOAD_ENV).as_deref())?;
     let planned = request.planned(&job, &program)?;
-    let mut agents = request.plan()?.map(|plan| Agents::prepare(plan, &mut job, &program)).transpose()?;
+    let found = match &mut ranks {
+        Some(ranks) => Some(ranks.meet(request.clears()?)?),
+        None => request.plan()?.map(|plan| (plan, Vec::new())),
+    };
+    let agents = found.map(|(plan, came)| Agents::prepare(plan, came, &mut job, &program));
+    let mut agents = agents.transpose()?;
     let mut memory = Memory::make(&mut job, planned.as_ref().map(|p| p.list.to_string()).as_deref())?;
     let text = job.to_string();
     let environment: [(&str, &OsStr); 2] = [(JOB_ENV, OsStr::new(&text)), (library::PRELOAD_ENV, &preload)];
@@ -95,11 +113,11 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
     }
     let hosts = agents.iter().flat_map(|a| (0..job.nodes).map(|n| a.host(n).to_owned())).collect();
     let ended = watch::watch(main, &memory, agents.as_mut(), Arc::new(Real));
-    let note = agents.and_then(Agents::end);
+    let notes = agents.and_then(Agents::end).into_iter().chain(ranks.map(|_| Ranks::note())).collect();
     let seconds = start.elapsed().as_secs_f64();
     match ended.lost {
         Some(lost) => Err(Failure::work(lost)),
-        None => document(request, Ran { job, program, memory, planned, hosts, note, status: ended.status, seconds }),
+        None => document(request, Ran { job, program, memory, planned, hosts, notes, status: ended.status, seconds }),
     }
 }
 
@@ -113,7 +131,7 @@ fn document(request: &SvmRequest, ran: Ran) -> Result<SvmDoc, Failure> {
         return Err(not_loaded(request, ran.status));
     }
     let mut notes = notes(usize::from(job.nodes), nodes.len(), memory.allocated());
-    notes.extend(ran.note);
+    notes.extend(ran.notes);
     let (pieces, forgotten) = (regions.pieces(), regions.forgotten());
     let mut objects = sites::named(regions.objects(&pieces), &ran.program, &mut notes);
     notes.extend(ran.planned.iter().flat_map(|p| p.notes.clone()));

@@ -3,7 +3,7 @@ mod memory;
 #[cfg(test)]
 mod tests;
 
-pub use tcp::message;
+pub use tcp::{message, ranks};
 
 use crate::shared::Shared;
 use homenode_base::NodeId;

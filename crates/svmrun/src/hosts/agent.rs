@@ -1,5 +1,5 @@
 //! `homenode svm agent`: the nodes of one host. The launcher on another host says on standard input what to do, and hears on standard
-//! output what became of it; when the input ends, so do the nodes.
+//! output what became of it; when the input ends, so do the nodes. A rank of MPI is that for its one node, over a connection.
 use super::digest::{digest, library};
 use super::frame::{self, Frame, FromAgent, Of, Prepare, SOME, Start, ToAgent};
 use super::sent;
@@ -30,8 +30,8 @@ const LOOK: Duration = Duration::from_millis(20);
 const OUTPUT_MOST: Duration = Duration::from_secs(1);
 const SIGKILL: i32 = 9;
 
-/// Standard output, for frames.
-type Out = Arc<Mutex<io::Stdout>>;
+/// Where frames go: standard output, or a connection.
+pub(crate) type Out = Arc<Mutex<dyn Write + Send>>;
 
 /// What happens to an agent.
 enum Event {
@@ -64,11 +64,14 @@ pub fn agent() -> Result<u8, Failure> {
             "`homenode svm run --hosts` starts agents, and speaks with them; people have nothing to say here",
         ));
     }
+    attend(io::stdin(), Arc::new(Mutex::new(io::stdout())))
+}
+
+/// The same of a launcher that is heard on `input` and told on `out`.
+pub(crate) fn attend(mut input: impl Read + Send + 'static, out: Out) -> Result<u8, Failure> {
     let (event, events) = channel();
-    let out = Arc::new(Mutex::new(io::stdout()));
     let hears = event.clone();
     std::thread::spawn(move || {
-        let mut input = io::stdin().lock();
         while let Ok(Some(said)) = frame::read(&mut input) {
             if hears.send(Event::Said(said)).is_err() {
                 return;

@@ -8,6 +8,7 @@ mod link;
 mod lost;
 pub mod message;
 mod ni;
+pub mod ranks;
 mod secret;
 mod served;
 #[cfg(test)]
@@ -89,7 +90,7 @@ impl Tcp {
         let links = (0..opening.nodes).map(|_| None).collect();
         let mut tcp = Tcp { interface, links, thread };
         for (to, address) in (0..opening.nodes).map(NodeId).zip(&meeting.addresses).filter(|(to, _)| *to != me) {
-            let caller = Caller { from: me, to, address: *address, secret: &meeting.secret, look: opening.look };
+            let caller = Caller { from: me, to, addresses: &[*address], secret: &meeting.secret, look: opening.look };
             tcp.links[to.index()] = Some(Link::new(to, caller.call()?, opening.turns / LOOKS));
         }
         Ok(tcp)

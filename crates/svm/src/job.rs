@@ -56,6 +56,8 @@ pub struct Job {
     pub secret: Option<i32>,
     /// Descriptor of the list of homes ([`List`](crate::homes::List)) with [`Homes::Plan`].
     pub plan: Option<i32>,
+    /// Descriptor of the node's mailbox, if the transport needs one.
+    pub mailbox: Option<i32>,
     /// What a node has besides if nodes run on several hosts. All but the first have the memory of themselves alone then.
     pub hosts: Option<Hosts>,
 }
@@ -161,6 +163,7 @@ impl Job {
             regions: numbers(find("regions")?).ok_or_else(bad("regions"))?,
             secret: optional("secret")?,
             plan: optional("plan")?,
+            mailbox: optional("mailbox")?,
             hosts: find("node").ok().map(|me| Hosts::parse(me, find)).transpose()?,
         };
         job.check()?;
@@ -171,6 +174,9 @@ impl Job {
         }
         if job.transport.is_apart && job.secret.is_none() {
             return Err(format!("it has no secret, which the transport {} needs", job.transport.name));
+        }
+        if job.transport.has_mailbox != job.mailbox.is_some() {
+            return Err(format!("a mailbox is there with transport=mpi alone, and not with {}", job.transport.name));
         }
         if (job.homes == Homes::Plan) != job.plan.is_some() {
             return Err("a list of homes is there with homes=plan alone".to_owned());
@@ -189,6 +195,7 @@ impl fmt::Display for Job {
         write!(f, "heaps={} regions={}", list(&self.heaps), list(&self.regions))?;
         self.secret.map_or(Ok(()), |secret| write!(f, " secret={secret}"))?;
         self.plan.map_or(Ok(()), |plan| write!(f, " plan={plan}"))?;
+        self.mailbox.map_or(Ok(()), |mailbox| write!(f, " mailbox={mailbox}"))?;
         self.hosts.as_ref().map_or(Ok(()), |hosts| write!(f, " {hosts}"))
     }
 }
@@ -267,6 +274,7 @@ mod tests {
             regions: vec![4, 6],
             secret: Some(7),
             plan: Some(9),
+            mailbox: None,
             hosts: None,
         }
     }
@@ -282,7 +290,9 @@ mod tests {
 
     #[test]
     fn a_job_is_read_as_it_was_written() {
-        for job in [job(), on_hosts(0), on_hosts(1)] {
+        let mpi = || transports::find("mpi").expect("known");
+        let over_mpi = Job { transport: mpi(), mailbox: Some(11), ..on_hosts(1) };
+        for job in [job(), on_hosts(0), on_hosts(1), over_mpi] {
             let text = job.to_string();
             assert_eq!(Job::parse(&text).expect("whole").to_string(), text);
         }
@@ -307,6 +317,8 @@ mod tests {
         refused(0, "transport=tcp", "transport=shm", "does not reach other hosts");
         refused(0, "image=9", "image=-9", "its image");
         refused(0, "listening=8 ", "", "no listening");
+        refused(1, "transport=tcp", "transport=mpi", "a mailbox");
+        refused(1, " gate=10", " gate=10 mailbox=12", "a mailbox");
     }
 
     #[test]

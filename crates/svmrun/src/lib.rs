@@ -52,8 +52,10 @@ use homenode_command::Failure;
 use homenode_host::clock::Real;
 use homenode_host::launch;
 use homenode_svm::job::{JOB_ENV, Job};
-use homenode_sys::process::{Subreaper, Unrandomized};
+use homenode_sys::process::{Inherited, Subreaper, Unrandomized};
 use std::ffi::OsStr;
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -99,6 +101,10 @@ fn run_among(request: &SvmRequest, mut ranks: Option<&mut Ranks>) -> Result<SvmD
     let agents = found.map(|(plan, came)| Agents::prepare(plan, came, &mut job, &program));
     let mut agents = agents.transpose()?;
     let mut memory = Memory::make(&mut job, planned.as_ref().map(|p| p.list.to_string()).as_deref())?;
+    let exposed = ranks.as_mut().map(|ranks| ranks.expose(memory.files(0))).transpose();
+    let mailbox =
+        exposed.map_err(|e| Failure::work(format!("cannot let ranks reach each other's memory: {e}")))?.flatten();
+    job.mailbox = mailbox.as_ref().map(AsRawFd::as_raw_fd);
     let text = job.to_string();
     let environment: [(&str, &OsStr); 2] = [(JOB_ENV, OsStr::new(&text)), (library::PRELOAD_ENV, &preload)];
     // Nodes are children of the program: when it dies, they are the launcher's to wait for.
@@ -106,14 +112,14 @@ fn run_among(request: &SvmRequest, mut ranks: Option<&mut Ranks>) -> Result<SvmD
     let start = Instant::now();
     let main = match &agents {
         None => launch::start(&request.command, &environment).map_err(Failure::work)?,
-        Some(agents) => start_on_hosts(agents, &job, &memory, request, &environment)?,
+        Some(agents) => start_on_hosts(agents, &job, (&memory, mailbox.as_ref()), request, &environment)?,
     };
     if agents.is_none() {
         memory.close();
     }
     let hosts = agents.iter().flat_map(|a| (0..job.nodes).map(|n| a.host(n).to_owned())).collect();
     let ended = watch::watch(main, &memory, agents.as_mut(), Arc::new(Real));
-    let notes = agents.and_then(Agents::end).into_iter().chain(ranks.map(|_| Ranks::note())).collect();
+    let notes = agents.and_then(Agents::end).into_iter().chain(ranks.and_then(|ranks| ranks.note())).collect();
     let seconds = start.elapsed().as_secs_f64();
     match ended.lost {
         Some(lost) => Err(Failure::work(lost)),
@@ -174,13 +180,14 @@ fn document(request: &SvmRequest, ran: Ran) -> Result<SvmDoc, Failure> {
 fn start_on_hosts(
     agents: &Agents,
     job: &Job,
-    memory: &Memory,
+    (memory, mailbox): (&Memory, Option<&File>),
     request: &SvmRequest,
     environment: &[(&str, &OsStr)],
 ) -> Result<u32, Failure> {
     let failed = |e| Failure::work(format!("cannot start node 0 as other hosts can follow: {e}"));
     agents.start(job, memory, &request.command).map_err(failed)?;
-    let (_inherited, _unrandomized) = (agents.inherited().map_err(failed)?, Unrandomized::set().map_err(failed)?);
+    let _inherited = Inherited::of(agents.inherited().into_iter().chain(mailbox.map(AsFd::as_fd))).map_err(failed)?;
+    let _unrandomized = Unrandomized::set().map_err(failed)?;
     let main = launch::start(&request.command, environment).map_err(Failure::work)?;
     memory.hide().map_err(failed)?;
     Ok(main)

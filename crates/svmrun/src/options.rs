@@ -78,7 +78,9 @@ impl SvmRequest {
         let has_hosts = !self.hosts.is_empty();
         let clears = self.clears()?;
         match () {
-            () if is_mpi && has_hosts => Err(Failure::usage("--hosts: with --transport mpi the hosts are those of mpirun")),
+            () if is_mpi && has_hosts => {
+                Err(Failure::usage("--hosts: with --transport mpi the hosts are those of mpirun"))
+            }
             () if self.agent.is_some() && !has_hosts => {
                 Err(Failure::usage("--agent: it starts programs on --hosts, and there are none"))
             }
@@ -118,6 +120,7 @@ impl SvmRequest {
             secret: None,
             hosts: None,
             plan: None,
+            mailbox: None,
         };
         job.check().map_err(Failure::usage)?;
         Ok(job)
@@ -136,8 +139,8 @@ impl SvmRequest {
             return found.copied().ok_or_else(|| Failure::usage("--hosts: no transport reaches other hosts"));
         };
         let found = transports::find(name).ok_or_else(|| {
-            let known = transports::ALL.iter().map(|t| t.name).chain([mpi::NAME]);
-            unknown("transport", name, &known.collect::<Vec<_>>())
+            let known: Vec<&str> = transports::ALL.iter().map(|t| t.name).collect();
+            unknown("transport", name, &known)
         })?;
         match reaches(&&found) {
             true => Ok(found),
@@ -147,6 +150,9 @@ impl SvmRequest {
     /// Which nodes run where, if not all do here.
     pub(crate) fn plan(&self) -> Result<Option<Plan>, Failure> {
         self.check_ways()?;
+        if self.transport.as_deref() == Some(mpi::NAME) {
+            return Err(mpi::not_started(self));
+        }
         if self.hosts.is_empty() {
             return Ok(None);
         }

@@ -33,6 +33,24 @@ fn mpiruns() -> Vec<&'static str> {
     here
 }
 
+/// An mpirun, with a variable for its MPI, and the transport that comes of it if that is known.
+type Way = (&'static str, [&'static str; 2], Option<&'static str>);
+
+/// The mpiruns of this machine, and how their MPIs reach memory.
+fn ways() -> Vec<Way> {
+    let all = [
+        // Memory of processes on the same host, if the system lets one read another's.
+        (MPIRUNS[0], ["OMPI_MCA_osc", "rdma"], None),
+        // By messages, with the target's help.
+        (MPIRUNS[0], ["OMPI_MCA_osc", "pt2pt"], Some("tcp")),
+        (MPIRUNS[1], ["MPICH_ASYNC_PROGRESS", "0"], Some("tcp")),
+        // By messages that a thread of the MPI serves, if it has a processor in time.
+        (MPIRUNS[1], ["MPICH_ASYNC_PROGRESS", "1"], None),
+    ];
+    let here = mpiruns();
+    all.into_iter().filter(|(mpirun, ..)| here.contains(mpirun)).collect()
+}
+
 /// So many ranks of what `homenode svm run --transport mpi` is, with these words.
 fn ranks(mpirun: &str, ranks: u16, words: &[&str]) -> Command {
     let own = std::env::current_exe().expect("known");
@@ -71,34 +89,65 @@ fn program(name: &str) -> &'static str {
 fn programs_run_on_ranks() {
     let (folder, host) = (tempfile::tempdir().expect("a folder"), fs::read_to_string("/proc/sys/kernel/hostname"));
     let (file, host) = (folder.path().join("doc"), host.expect("known"));
-    for mpirun in mpiruns() {
+    for (mpirun, [name, value], transport) in ways() {
         for nodes in [1u16, 2, 3] {
             let (count, said) = (nodes.to_string(), file.to_str().expect("a name"));
             let words = ["-n", &count, "-o", said, "--", program("lu"), "-p", &count];
-            let done = ranks(mpirun, nodes, &words).output().expect("it starts");
+            let done = ranks(mpirun, nodes, &words).env(name, value).output().expect("it starts");
             let text = String::from_utf8_lossy(&done.stdout);
             assert!(done.status.success(), "{mpirun} -n {nodes}: {}", String::from_utf8_lossy(&done.stderr));
             assert_eq!(text.matches("verified OK").count(), 1, "{mpirun} -n {nodes}: {text}");
             let doc: SvmDoc = serde_json::from_slice(&fs::read(&file).expect("written")).expect("a document");
-            assert_eq!((doc.transport.as_str(), doc.nodes.len()), ("tcp", nodes.into()), "{mpirun}");
+            assert_eq!(doc.nodes.len(), usize::from(nodes), "{mpirun}, {value}");
+            assert!(transport.is_none_or(|t| t == doc.transport), "{mpirun}, {value}: {}", doc.transport);
+            let wanted = match (nodes, doc.transport.as_str()) {
+                (1, "tcp") => None,
+                (_, "tcp") => Some("mpi: the MPI reads and writes memory of a rank only with that rank's help"),
+                (_, "mpi") => Some("mpi: pages and words go by one-sided operations"),
+                (_, other) => panic!("{mpirun}, {value}: {other}"),
+            };
+            let said = doc.notes.iter().find(|note| note.starts_with("mpi: ")).map(String::as_str);
+            assert!(
+                said.zip(wanted).is_some_and(|(s, w)| s.starts_with(w)) || (said, wanted) == (None, None),
+                "{mpirun}: {said:?}"
+            );
             assert!(doc.nodes.iter().all(|node| node.host.as_deref() == Some(host.trim())), "{mpirun}");
-            assert!(doc.notes.iter().any(|note| note.starts_with("mpi: ")), "{mpirun}: {:?}", doc.notes);
         }
         for command in ["count", "phases", "sharing", "memory", "conditions", "flags", "atomics"] {
-            let done = ranks(mpirun, 3, &["--", program("shared"), command]).output().expect("it starts");
+            let done =
+                ranks(mpirun, 3, &["--", program("shared"), command]).env(name, value).output().expect("it starts");
             assert!(done.status.success(), "{mpirun}, {command}: {}", String::from_utf8_lossy(&done.stderr));
         }
-        let done = ranks(mpirun, 3, &["--", program("hosts"), "says"]).output().expect("it starts");
+        let done = ranks(mpirun, 3, &["--", program("hosts"), "says"]).env(name, value).output().expect("it starts");
         let text = String::from_utf8_lossy(&done.stdout);
         for (thread, line) in [(1, 0), (1, 2999), (2, 0), (2, 2999)] {
             let wanted = format!("thread {thread} says line {line} to whoever reads what it has to say\n");
             assert_eq!(text.matches(&wanted).count(), 1, "{mpirun}: {wanted}");
         }
         for (command, status) in [("alone", 4), ("exits", 7)] {
-            let done = ranks(mpirun, 2, &["--", program("hosts"), command]).output().expect("it starts");
+            let done =
+                ranks(mpirun, 2, &["--", program("hosts"), command]).env(name, value).output().expect("it starts");
             assert_eq!(done.status.code(), Some(status), "{mpirun}: {command}");
         }
     }
+}
+
+#[test]
+fn memory_that_can_be_reached_without_help_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("doc");
+    let (said, lu) = (file.to_str().expect("a name"), program("lu"));
+    if !mpiruns().contains(&MPIRUNS[1]) {
+        return;
+    }
+    // MPICH's thread may have no processor when it is tried.
+    let over = || {
+        let mut command = ranks(MPIRUNS[1], 2, &["-o", said, "--", lu, "-p", "2", "-n", "128"]);
+        let done = command.env("MPICH_ASYNC_PROGRESS", "1").output().expect("it starts");
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        serde_json::from_slice::<SvmDoc>(&fs::read(&file).expect("written")).expect("a document").transport
+    };
+    assert!((0..20).any(|_| over() == "mpi"), "nothing was one-sided");
 }
 
 #[test]
@@ -114,7 +163,8 @@ fn the_library_is_made_once_and_where_nobody_else_can_change_it() {
         let made = |base: &Path| {
             let folders = fs::read_dir(base.join("homenode")).into_iter().flatten();
             let folders = folders.map(|entry| entry.expect("an entry").path());
-            let mut found = folders.filter(|path| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("mpi-")));
+            let mut found =
+                folders.filter(|path| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("mpi-")));
             (found.next(), found.next())
         };
         run();
@@ -159,14 +209,23 @@ fn what_cannot_be_is_one_line() {
         refused(&["--mpicc", failing], 1, "ranks.c:1: error: mpi.h is not there");
         for other in here.iter().filter(|other| *other != mpirun) {
             let (own, other) = (mpirun.replace("run", "cc"), other.replace("run", "cc"));
-            refused(&["--mpicc", &other], 2, &format!("another MPI than mpirun's; name the one of mpirun's with --mpicc, as --mpicc {own}"));
+            refused(
+                &["--mpicc", &other],
+                2,
+                &format!("another MPI than mpirun's; name the one of mpirun's with --mpicc, as --mpicc {own}"),
+            );
         }
         // Only the ranks see no compiler: the mpirun needs its own parts.
         let mut command = ranks(mpirun, 2, &[]);
         let words: Vec<OsString> = command.get_args().map(Into::into).collect();
         let (example, before) = words.split_last().expect("the example");
         command = Command::new(mpirun);
-        command.args(before).args(["/usr/bin/env", "PATH=/nowhere"]).arg(example).args(["--", program("lu"), "-p", "2"]);
+        command.args(before).args(["/usr/bin/env", "PATH=/nowhere"]).arg(example).args([
+            "--",
+            program("lu"),
+            "-p",
+            "2",
+        ]);
         let said = one_line(&command.output().expect("it starts"));
         assert!(said.contains("there is no mpicc"), "{mpirun}: {said}");
     }
@@ -196,10 +255,12 @@ fn whoever_dies_the_run_ends_and_leaves_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let victims = [0, 1, 2].map(Victim::Node).into_iter().chain([0, 1, 2].map(Victim::Rank));
     let victims: Vec<Victim> = victims.chain([SIGTERM, SIGKILL].map(Victim::Mpirun)).collect();
-    for (mpirun, victim) in mpiruns().into_iter().flat_map(|m| victims.iter().map(move |v| (m, *v))) {
+    let ways = ways().into_iter().filter(|(.., transport)| transport.is_none());
+    for ((mpirun, [name, value], _), victim) in ways.flat_map(|way| victims.iter().map(move |v| (way, *v))) {
         let file = folder.path().join(format!("{mpirun}-{victim:?}"));
         let words = ["--", program("hosts"), "forever", file.to_str().expect("a name")];
         let mut command = ranks(mpirun, 3, &words);
+        command.env(name, value);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         let nodes = processes(&file, 3);
         let ranks: Vec<u32> = nodes.iter().map(|node| parent(*node)).collect();

@@ -48,6 +48,7 @@ struct Node {
     heap: File,
     region: File,
     listening: TcpListener,
+    mailbox: Option<File>,
     gate: Option<io::PipeWriter>,
     child: Option<Child>,
     is_quiet: bool,
@@ -64,11 +65,16 @@ pub fn agent() -> Result<u8, Failure> {
             "`homenode svm run --hosts` starts agents, and speaks with them; people have nothing to say here",
         ));
     }
-    attend(io::stdin(), Arc::new(Mutex::new(io::stdout())))
+    attend(io::stdin(), Arc::new(Mutex::new(io::stdout())), |_| Ok(None))
 }
 
-/// The same of a launcher that is heard on `input` and told on `out`.
-pub(crate) fn attend(mut input: impl Read + Send + 'static, out: Out) -> Result<u8, Failure> {
+/// The same of a launcher that is heard on `input` and told on `out`. `expose` lets others reach heap and region of a node, and gives
+/// the node's mailbox if they can.
+pub(crate) fn attend(
+    mut input: impl Read + Send + 'static,
+    out: Out,
+    expose: impl FnMut([&File; 2]) -> io::Result<Option<File>>,
+) -> Result<u8, Failure> {
     let (event, events) = channel();
     let hears = event.clone();
     std::thread::spawn(move || {
@@ -79,7 +85,7 @@ pub(crate) fn attend(mut input: impl Read + Send + 'static, out: Out) -> Result<
         }
         let _ = hears.send(Event::Closed);
     });
-    let Err(why) = serve(&out, event, &events) else { return Ok(0) };
+    let Err(why) = serve(&out, event, &events, expose) else { return Ok(0) };
     let said = say(&out, &Frame::Message(FromAgent::Failed(why.clone())));
     said.map(|()| 1).map_err(|_| Failure::work(why))
 }
@@ -88,13 +94,22 @@ fn say(out: &Out, frame: &Frame<FromAgent>) -> io::Result<()> {
     frame::write(&mut *out.lock().unwrap_or_else(PoisonError::into_inner), frame)
 }
 
-fn serve(out: &Out, event: Sender<Event>, events: &Receiver<Event>) -> Result<(), String> {
+fn serve(
+    out: &Out,
+    event: Sender<Event>,
+    events: &Receiver<Event>,
+    mut expose: impl FnMut([&File; 2]) -> io::Result<Option<File>>,
+) -> Result<(), String> {
     let heard = |e: io::Error| format!("the launcher does not hear any more: {e}");
     let Ok(Event::Said(Frame::Message(ToAgent::Prepare(wanted)))) = events.recv() else { return Err(stranger()) };
     let mut host = Host::prepare(&wanted)?;
     let listening = host.nodes.iter().map(|n| n.listening.local_addr()).collect::<io::Result<_>>();
     let listening = listening.map_err(|e| format!("cannot listen: {e}"))?;
     say(out, &Frame::Message(FromAgent::Listening(listening))).map_err(heard)?;
+    for node in &mut host.nodes {
+        let mailbox = expose([&node.heap, &node.region]);
+        node.mailbox = mailbox.map_err(|e| format!("cannot let other ranks reach its node's memory: {e}"))?;
+    }
     match events.recv() {
         Ok(Event::Said(Frame::Message(ToAgent::Start(start)))) => host.start(&wanted, &start, out, &event)?,
         Ok(Event::Closed) => return Ok(()),
@@ -175,6 +190,7 @@ impl Host {
                         format!("cannot listen at {}, which the launcher takes for its address: {e}", wanted.address);
                     io::Error::new(e.kind(), what)
                 })?,
+                mailbox: None,
                 gate: None,
                 child: None,
                 is_quiet: false,
@@ -271,9 +287,11 @@ impl Node {
             peers: job.hosts.as_ref().map(|hosts| hosts.peers.clone()).unwrap_or_default(),
         };
         let [heaps, regions] = [&self.heap, &self.region].map(|file| vec![file.as_raw_fd()]);
-        let job = Job { heaps, regions, secret, plan, hosts: Some(hosts), ..job.clone() };
+        let mailbox = self.mailbox.as_ref().map(AsRawFd::as_raw_fd);
+        let job = Job { heaps, regions, secret, plan, mailbox, hosts: Some(hosts), ..job.clone() };
         let own = [self.heap.as_fd(), self.region.as_fd(), self.listening.as_fd(), reader.as_fd()];
-        let _inherited = Inherited::of(own.into_iter().chain(common.into_iter().flatten().map(AsFd::as_fd)))?;
+        let rest = common.into_iter().flatten().chain(&self.mailbox).map(AsFd::as_fd);
+        let _inherited = Inherited::of(own.into_iter().chain(rest))?;
         let _unrandomized = Unrandomized::set()?;
         let mut child = command.env(JOB_ENV, job.to_string()).spawn()?;
         let stdout = child.stdout.take();

@@ -9,7 +9,7 @@ use homenode_command::Failure;
 use homenode_svm::image::Image;
 use homenode_svm::job::{Hosts, JOB_ENV, Job};
 use homenode_svm::shared::{IMAGE, SENT, WRITTEN};
-use homenode_sys::process::{Inherited, hide};
+use homenode_sys::process::hide;
 use homenode_sys::sparse;
 use homenode_sys::words::memory_file;
 use homenode_table::clean;
@@ -18,7 +18,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -98,12 +98,7 @@ pub(crate) struct Agents {
 
 impl Agents {
     /// Starts the agents, or takes them as they `came`, in the order of their hosts; they prepare their nodes, and the job is told where these listen.
-    pub(crate) fn prepare(
-        plan: Plan,
-        came: Vec<TcpStream>,
-        job: &mut Job,
-        program: &Path,
-    ) -> Result<Agents, Failure> {
+    pub(crate) fn prepare(plan: Plan, came: Vec<TcpStream>, job: &mut Job, program: &Path) -> Result<Agents, Failure> {
         let failed = |what: &str, e: io::Error| Failure::work(format!("{what}: {e}"));
         let first = &plan.hosts[0];
         let listening = TcpListener::bind((first.address, 0)).map_err(|e| plan.unheard(&e))?;
@@ -202,9 +197,9 @@ impl Agents {
         self.agents.iter().for_each(|agent| agent.tell(Telling::Message(message())));
     }
 
-    /// What node 0 inherits besides the memory, while the value lives.
-    pub(crate) fn inherited(&self) -> io::Result<Inherited<'_>> {
-        Inherited::of([self.listening.as_fd(), self.image.as_fd()])
+    /// What node 0 inherits besides the memory.
+    pub(crate) fn inherited(&self) -> [BorrowedFd<'_>; 2] {
+        [self.listening.as_fd(), self.image.as_fd()]
     }
     /// The host that a node runs on.
     pub(crate) fn host(&self, node: u16) -> &str {
@@ -428,9 +423,7 @@ fn tell_on(to: &mut impl Write, told: &Receiver<Telling>) {
     while let Ok(what) = told.recv() {
         let done = match what {
             Telling::Message(message) => frame::write(to, &Frame::Message(message)),
-            Telling::File(node, of, file) => {
-                sent::frames::<ToAgent>(&file, node, of, |frame| frame::write(to, &frame))
-            }
+            Telling::File(node, of, file) => sent::frames::<ToAgent>(&file, node, of, |frame| frame::write(to, &frame)),
         };
         if done.is_err() {
             return;

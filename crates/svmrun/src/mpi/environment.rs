@@ -77,11 +77,7 @@ mod tests {
     #[test]
     fn ranks_are_known_by_what_their_mpirun_says() {
         assert_eq!(of(&[("PATH", "/bin")]).expect("nothing is wrong"), None);
-        let open = [
-            ("OMPI_COMM_WORLD_SIZE", "3"),
-            ("OMPI_COMM_WORLD_RANK", "2"),
-            ("OMPI_COMM_WORLD_LOCAL_RANK", "0"),
-        ];
+        let open = [("OMPI_COMM_WORLD_SIZE", "3"), ("OMPI_COMM_WORLD_RANK", "2"), ("OMPI_COMM_WORLD_LOCAL_RANK", "0")];
         let started = Started { family: Family::OpenMpi, size: 3, rank: 2, speaks: true };
         assert_eq!(of(&open).expect("whole"), Some(started));
         let pmi = [("PMI_SIZE", "2"), ("PMI_RANK", "1"), ("MPI_LOCALRANKID", "1")];

@@ -1,17 +1,19 @@
 //! Nodes that an mpirun starts, one a rank. Rank 0 is the launcher and starts node 0; each other rank is the agent of its node. They
 //! meet by MPI, which is in these processes and never in the program.
+mod carrier;
 mod environment;
 mod library;
 
 use crate::hosts::{Host, Out, Plan, attend};
 use crate::options::SvmRequest;
+use carrier::Carrier;
 use environment::Started;
 use homenode_command::Failure;
 use homenode_svm::transports::ranks::{self, Known};
 use homenode_sys::{mpi, net};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -19,10 +21,15 @@ use std::time::Duration;
 
 /// Name of the transport for which the ranks of an mpirun are nodes.
 pub(crate) const NAME: &str = "mpi";
-/// What nodes have between them until something better is shown to work.
-const WIRE: &str = "tcp";
+/// What nodes have between them where the MPI needs the other side's help to read and write its memory.
+const OTHERWISE: &str = "tcp";
+/// How long a rank calls no MPI while it is tried whether others reach its memory.
+const TRIED: Duration = Duration::from_millis(100);
 /// What a reader of the run should know.
-const NOTE: &str = "mpi: mpirun's ranks are the nodes, and tcp goes between them";
+const NOTES: [&str; 2] = [
+    "mpi: the MPI reads and writes memory of a rank only with that rank's help, so tcp goes between the nodes",
+    "mpi: pages and words go by one-sided operations of the MPI, atomic operations and interrupts by sockets",
+];
 /// Bytes in which a rank says where it is.
 const PLACE: usize = 256;
 /// Bytes in which rank 0 says where it listens.
@@ -48,9 +55,13 @@ pub enum Joined {
 /// A process among the ranks of an mpirun.
 #[derive(Debug)]
 pub struct Ranks {
-    ranks: mpi::Ranks,
+    /// Until memory is exposed.
+    ranks: Option<mpi::Ranks>,
+    carrier: Option<Carrier>,
     me: u16,
     places: Vec<Place>,
+    /// Whether ranks reach each other's memory without each other's help.
+    are_one_sided: bool,
 }
 
 /// Where a rank is.
@@ -109,17 +120,32 @@ impl Ranks {
             )));
         }
         let places = place().and_then(|place| ranks.gather::<PLACE>(&padded(&place)?));
-        let places = places.and_then(|all| all.iter().map(|bytes| unpadded(bytes)).collect()).map_err(|e| unusable(&e))?;
-        Ok(Ranks { ranks, me: rank, places })
+        let places =
+            places.and_then(|all| all.iter().map(|bytes| unpadded(bytes)).collect()).map_err(|e| unusable(&e))?;
+        let are_one_sided = size > 1 && ranks.are_one_sided(TRIED).map_err(|e| unusable(&e))?;
+        Ok(Ranks { ranks: Some(ranks), carrier: None, me: rank, places, are_one_sided })
     }
 
     /// The request as one on as many nodes as there are ranks, with what goes between them.
     pub(crate) fn request(&self, request: &SvmRequest) -> SvmRequest {
-        SvmRequest { nodes: u16::try_from(self.places.len()).ok(), transport: Some(WIRE.to_owned()), ..request.clone() }
+        let transport = if self.are_one_sided { NAME } else { OTHERWISE };
+        let nodes = u16::try_from(self.places.len()).ok();
+        SvmRequest { nodes, transport: Some(transport.to_owned()), ..request.clone() }
     }
-    /// What a reader of the run should know.
-    pub(crate) fn note() -> String {
-        NOTE.to_owned()
+    /// What a reader of the run should know; nothing of a single node.
+    pub(crate) fn note(&self) -> Option<String> {
+        (self.places.len() > 1).then(|| NOTES[usize::from(self.are_one_sided)].to_owned())
+    }
+    /// Lets the other ranks reach the memory of this one's node, if they can: heap and region. The node's mailbox. Waits until all ranks do so.
+    pub(crate) fn expose(&mut self, memory: [&File; 2]) -> io::Result<Option<File>> {
+        let Some(ranks) = self.ranks.take_if(|_| self.are_one_sided) else { return Ok(None) };
+        let (carrier, mailbox) = Carrier::start(ranks, memory)?;
+        self.carrier = Some(carrier);
+        Ok(Some(mailbox))
+    }
+    fn broadcast(&mut self, said: &mut [u8]) -> Result<(), Failure> {
+        let ranks = self.ranks.as_mut().ok_or_else(|| io::Error::other("it serves a node already"));
+        ranks.and_then(|ranks| ranks.broadcast(said)).map_err(|e| unusable(&e))
     }
 
     /// At rank 0, lets the others connect: where nodes are, and the connections of the other ranks in their order.
@@ -129,7 +155,7 @@ impl Ranks {
         let (socket, addresses) = listen(is_one_network).map_err(failed)?;
         let known = Known::random().map_err(failed)?;
         let mut said: [u8; ANNOUNCED] = padded(&Announced { addresses, secret: *known.bytes() }).map_err(failed)?;
-        self.ranks.broadcast(&mut said).map_err(|e| unusable(&e))?;
+        self.broadcast(&mut said)?;
         let came = ranks::accept(socket, self.places.len() as u16, &known).map_err(failed)?;
         let is_near: Vec<bool> = self.places[1..].iter().map(|p| p.network == self.places[0].network).collect();
         let addresses = addresses_of(&came, &is_near).map_err(failed)?;
@@ -147,13 +173,13 @@ impl Ranks {
     /// Rank 0 cannot be reached.
     pub fn serve(mut self) -> Result<u8, Failure> {
         let mut said = [0; ANNOUNCED];
-        self.ranks.broadcast(&mut said).map_err(|e| unusable(&e))?;
+        self.broadcast(&mut said)?;
         let announced: Announced = unpadded(&said).map_err(|e| unusable(&e))?;
         let failed = |e: io::Error| Failure::work(format!("rank {} cannot reach rank 0: {e}", self.me));
         let to = ranks::connect(self.me, &announced.addresses, &Known::of(announced.secret)).map_err(failed)?;
         let out: Out = Arc::new(Mutex::new(to.try_clone().map_err(failed)?));
         // Whatever went wrong, the launcher has been told.
-        attend(to.try_clone().map_err(failed)?, out)?;
+        attend(to.try_clone().map_err(failed)?, out, |memory| self.expose(memory))?;
         // It waits for that, and may have gone first.
         let _ = to.shutdown(Shutdown::Both);
         self.leave();
@@ -162,7 +188,7 @@ impl Ranks {
     /// Leaves the other ranks, when all do: what ends without it has failed, and the mpirun ends the rest.
     pub(crate) fn leave(self) {
         // What MPI has to say it says itself; the run is over.
-        let _ = self.ranks.end();
+        let _ = self.carrier.map_or(self.ranks, Carrier::end).map(mpi::Ranks::end);
     }
 }
 
@@ -170,10 +196,12 @@ impl Ranks {
 fn addresses_of(came: &[TcpStream], is_near: &[bool]) -> io::Result<Vec<IpAddr>> {
     let ip = |address: io::Result<SocketAddr>| Ok::<_, io::Error>(address?.ip().to_canonical());
     let far = (1..).zip(came).zip(is_near).filter(|(_, is_near)| !**is_near);
-    let first = far.map(|((rank, c), _)| Ok((rank, ip(c.local_addr())?))).collect::<io::Result<Vec<(usize, IpAddr)>>>()?;
+    let first =
+        far.map(|((rank, c), _)| Ok((rank, ip(c.local_addr())?))).collect::<io::Result<Vec<(usize, IpAddr)>>>()?;
     let here = first.first().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |(_, address)| *address);
     if let Some((rank, other)) = first.iter().find(|(_, address)| *address != here) {
-        let why = format!("rank {} comes to {here} and rank {rank} to {other}, so these are of several networks", first[0].0);
+        let why =
+            format!("rank {} comes to {here} and rank {rank} to {other}, so these are of several networks", first[0].0);
         return Err(io::Error::other(why));
     }
     let theirs = came.iter().zip(is_near).map(|(c, is_near)| if *is_near { Ok(here) } else { ip(c.peer_addr()) });
@@ -220,7 +248,7 @@ fn unusable(why: &io::Error) -> Failure {
 }
 
 /// What to do without an mpirun.
-fn not_started(request: &SvmRequest) -> Failure {
+pub(crate) fn not_started(request: &SvmRequest) -> Failure {
     let nodes = request.nodes.unwrap_or(SvmRequest::NODES);
     let command = request.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
     Failure::usage(format!(

@@ -37,6 +37,7 @@ pub(crate) static SPEC: Spec = Spec {
     name: "tcp",
     summary: "nodes that have only sockets between them; a thread of each serves the others",
     is_apart: true,
+    has_mailbox: false,
     meet,
     open: |opening| Ok(Wire::Tcp(Tcp::open(opening)?)),
 };
@@ -56,7 +57,7 @@ pub(crate) struct Tcp {
 }
 
 /// The listening sockets of nodes: those of one host, which nobody outside it can reach, are made here.
-fn meet(files: &Files) -> io::Result<Meeting> {
+pub(super) fn meet(files: &Files) -> io::Result<Meeting> {
     let mut secret = Secret::default();
     let file = files.secret.as_ref().ok_or_else(|| io::Error::other("the job has no secret"))?;
     file.read_exact_at(&mut secret.0, 0)?;
@@ -72,7 +73,7 @@ fn meet(files: &Files) -> io::Result<Meeting> {
 }
 
 impl Tcp {
-    fn open(opening: &Opening<'_>) -> io::Result<Tcp> {
+    pub(super) fn open(opening: &Opening<'_>) -> io::Result<Tcp> {
         let (me, meeting) = (opening.me, opening.meeting);
         let socket = meeting.listening.get(me.index()).and_then(Option::as_ref);
         let socket = socket.ok_or_else(|| io::Error::other("the node does not listen"))?;

@@ -78,7 +78,7 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
     run_among(request, None)
 }
 
-/// The same at rank 0 of an mpirun: the other ranks are the other nodes.
+/// Runs the program at rank 0 of an mpirun, with the other ranks as the other nodes, and waits for its end.
 pub fn run_on(request: &SvmRequest, mut ranks: Ranks) -> Result<SvmDoc, Failure> {
     let doc = run_among(&ranks.request(request), Some(&mut ranks))?;
     ranks.leave();

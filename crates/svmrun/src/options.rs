@@ -1,6 +1,5 @@
 //! What `homenode svm run` is asked to do.
 use crate::hosts::{AGENT, Plan};
-use crate::mpi;
 use crate::planned::{self, Planned, Shape};
 use homenode_command::Failure;
 use homenode_hlrc::steps::{self, Step};
@@ -9,6 +8,9 @@ use homenode_svm::job::Job;
 use homenode_svm::transports::{self, Spec, Stopped};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+
+/// Name of the transport for which the ranks of an mpirun are nodes.
+pub(crate) const MPI: &str = "mpi";
 
 /// A cluster and a program.
 #[derive(Clone, Debug)]
@@ -74,7 +76,7 @@ impl SvmRequest {
 
     /// Refuses what is said of ways to other hosts that the request does not go.
     pub(crate) fn check_ways(&self) -> Result<(), Failure> {
-        let is_mpi = self.transport.as_deref() == Some(mpi::NAME);
+        let is_mpi = self.transport.as_deref() == Some(MPI);
         let has_hosts = !self.hosts.is_empty();
         let clears = self.clears()?;
         match () {
@@ -92,6 +94,14 @@ impl SvmRequest {
             )),
             () => Ok(()),
         }
+    }
+    /// What to do where no mpirun has started this, and one is needed.
+    pub(crate) fn without_mpirun(&self) -> Failure {
+        let nodes = self.nodes.unwrap_or(SvmRequest::NODES);
+        let command = self.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        Failure::usage(format!(
+            "--transport mpi: no mpirun started this; one starts a node a rank: mpirun -n {nodes} homenode svm run --transport mpi -- {command}"
+        ))
     }
     /// Whether variables that point to private memory are null on other nodes, and not refused.
     pub(crate) fn clears(&self) -> Result<bool, Failure> {
@@ -150,8 +160,8 @@ impl SvmRequest {
     /// Which nodes run where, if not all do here.
     pub(crate) fn plan(&self) -> Result<Option<Plan>, Failure> {
         self.check_ways()?;
-        if self.transport.as_deref() == Some(mpi::NAME) {
-            return Err(mpi::not_started(self));
+        if self.transport.as_deref() == Some(MPI) {
+            return Err(self.without_mpirun());
         }
         if self.hosts.is_empty() {
             return Ok(None);
@@ -251,5 +261,12 @@ mod tests {
         };
         over_mpi(&mut whole);
         whole.check_ways().expect("it is possible");
+    }
+
+    #[test]
+    fn without_an_mpirun_the_command_line_is_said() {
+        let command = ["./lu", "-p", "4"].map(Into::into).to_vec();
+        let why = SvmRequest { nodes: Some(4), command, ..SvmRequest::default() }.without_mpirun().message;
+        assert!(why.contains("mpirun -n 4 homenode svm run --transport mpi -- ./lu -p 4"), "{why}");
     }
 }

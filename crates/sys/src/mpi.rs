@@ -17,6 +17,7 @@ macro_rules! functions {
         /// Functions of the library. Each returns 0 if all went well.
         #[derive(Clone, Copy, Debug)]
         struct Functions {
+            // SAFETY: who calls one says why its arguments are what the library expects.
             $($field: unsafe extern "C" fn($($argument),*) -> c_int,)+
         }
 

@@ -68,7 +68,7 @@ pub fn agent() -> Result<u8, Failure> {
     attend(io::stdin(), Arc::new(Mutex::new(io::stdout())), |_| Ok(None))
 }
 
-/// The same of a launcher that is heard on `input` and told on `out`. `expose` lets others reach heap and region of a node, and gives
+/// Serves a launcher that is heard on `input` and told on `out`. `expose` lets others reach heap and region of a node, and gives
 /// the node's mailbox if they can.
 pub(crate) fn attend(
     mut input: impl Read + Send + 'static,

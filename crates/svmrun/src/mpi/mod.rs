@@ -5,7 +5,7 @@ mod environment;
 mod library;
 
 use crate::hosts::{Host, Out, Plan, attend};
-use crate::options::SvmRequest;
+use crate::options::{MPI, SvmRequest};
 use carrier::Carrier;
 use environment::Started;
 use homenode_command::Failure;
@@ -19,8 +19,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, Tc
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Name of the transport for which the ranks of an mpirun are nodes.
-pub(crate) const NAME: &str = "mpi";
 /// What nodes have between them where the MPI needs the other side's help to read and write its memory.
 const OTHERWISE: &str = "tcp";
 /// How long a rank calls no MPI while it is tried whether others reach its memory.
@@ -87,11 +85,11 @@ impl Ranks {
     /// There is no mpirun, or it started other ranks than the request wants; its MPI cannot be used.
     pub fn join(request: &SvmRequest) -> Result<Joined, Failure> {
         request.check_ways()?;
-        if request.transport.as_deref() != Some(NAME) {
+        if request.transport.as_deref() != Some(MPI) {
             return Ok(Joined::Alone);
         }
         let started = environment::started(|name| std::env::var_os(name).map(|v| v.to_string_lossy().into_owned()));
-        let Some(started) = started? else { return Err(not_started(request)) };
+        let Some(started) = started? else { return Err(request.without_mpirun()) };
         match Ranks::of(started, request) {
             Ok(ranks) if started.rank == 0 => Ok(Joined::First(ranks)),
             Ok(ranks) => Ok(Joined::Other(ranks)),
@@ -128,7 +126,7 @@ impl Ranks {
 
     /// The request as one on as many nodes as there are ranks, with what goes between them.
     pub(crate) fn request(&self, request: &SvmRequest) -> SvmRequest {
-        let transport = if self.are_one_sided { NAME } else { OTHERWISE };
+        let transport = if self.are_one_sided { MPI } else { OTHERWISE };
         let nodes = u16::try_from(self.places.len()).ok();
         SvmRequest { nodes, transport: Some(transport.to_owned()), ..request.clone() }
     }
@@ -247,15 +245,6 @@ fn unusable(why: &io::Error) -> Failure {
     Failure::work(format!("--transport mpi: the MPI of mpirun cannot be used: {why}"))
 }
 
-/// What to do without an mpirun.
-pub(crate) fn not_started(request: &SvmRequest) -> Failure {
-    let nodes = request.nodes.unwrap_or(SvmRequest::NODES);
-    let command = request.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
-    Failure::usage(format!(
-        "--transport mpi: no mpirun started this; one starts a node a rank: mpirun -n {nodes} homenode svm run --transport mpi -- {command}"
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -284,12 +273,5 @@ mod tests {
         }
         let (_, addresses) = listen(false).expect("it listens");
         assert!(addresses.iter().all(|address| !address.ip().is_loopback()));
-    }
-
-    #[test]
-    fn without_an_mpirun_the_command_line_is_said() {
-        let command = ["./lu", "-p", "4"].map(Into::into).to_vec();
-        let why = not_started(&SvmRequest { nodes: Some(4), command, ..SvmRequest::default() }).message;
-        assert!(why.contains("mpirun -n 4 homenode svm run --transport mpi -- ./lu -p 4"), "{why}");
     }
 }

@@ -1,23 +1,19 @@
 //! One-sided operations on memory of this process, in place of an MPI's: mailboxes are tried with them, and measured.
 use crate::transports::Files;
-use crate::transports::carried::{OneSided, Part, serve};
+use crate::transports::carried::{OneSided, serve};
 use crate::transports::mailbox::Mailbox;
 use homenode_base::NodeId;
 use homenode_hlrc::diff;
 use homenode_sys::words::Words;
-use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
-/// Memory of all nodes.
+/// Heaps of all nodes.
 #[derive(Debug)]
-struct All {
-    regions: Vec<Words>,
-    heaps: Vec<Words>,
-}
+struct All(Vec<Words>);
 
 /// Threads that do what is asked in the mailboxes of all nodes, until the value is dropped.
 #[derive(Debug)]
@@ -28,11 +24,11 @@ pub(crate) struct Near {
 
 impl Near {
     /// Does what is asked in these mailboxes.
-    pub(crate) fn of(files: &Files, region_words: usize, heap_words: usize) -> io::Result<Near> {
+    pub(crate) fn of(files: &Files, heap_words: usize) -> io::Result<Near> {
         let mut near = Near { is_over: Arc::default(), threads: Vec::new() };
-        let map = |files: &[File], words| files.iter().map(|f| Words::of_file(f, 0, words)).collect::<io::Result<_>>();
         for file in &files.mailboxes {
-            let mut all = All { regions: map(&files.regions, region_words)?, heaps: map(&files.heaps, heap_words)? };
+            let heaps = files.heaps.iter().map(|heap| Words::of_file(heap, 0, heap_words));
+            let mut all = All(heaps.collect::<io::Result<_>>()?);
             let (mailbox, is_over) = (Mailbox::of(file)?, near.is_over.clone());
             near.threads.push(thread::spawn(move || {
                 // Who asks for what does not exist sees that nothing is done any more.
@@ -54,18 +50,15 @@ impl Drop for Near {
 }
 
 impl All {
-    fn words(&self, node: NodeId, part: Part, words: Range<usize>) -> Result<&[AtomicU64], String> {
-        let of = match part {
-            Part::Region => &self.regions,
-            Part::Heap => &self.heaps,
-        };
-        of.get(node.index()).and_then(|memory| memory.get(words)).ok_or_else(|| "no such words".to_owned())
+    fn words(&self, node: NodeId, words: Range<usize>) -> Result<&[AtomicU64], String> {
+        let found = self.0.get(node.index()).and_then(|heap| heap.get(words));
+        found.ok_or_else(|| "no such words".to_owned())
     }
 }
 
 impl OneSided for All {
-    fn get(&mut self, node: NodeId, part: Part, word: usize, into: &[AtomicU64]) -> Result<(), String> {
-        for (to, from) in into.iter().zip(self.words(node, part, word..word + into.len())?) {
+    fn get(&mut self, node: NodeId, word: usize, into: &[AtomicU64]) -> Result<(), String> {
+        for (to, from) in into.iter().zip(self.words(node, word..word + into.len())?) {
             to.store(from.load(Ordering::Acquire), Ordering::Relaxed);
         }
         Ok(())
@@ -73,14 +66,13 @@ impl OneSided for All {
     fn put(
         &mut self,
         node: NodeId,
-        part: Part,
         word: usize,
         from: &[AtomicU64],
         bytes: impl Iterator<Item = Range<usize>>,
     ) -> Result<(), String> {
         for Range { start, end } in bytes {
             let (first, end_word) = (start / 8, end.div_ceil(8));
-            let to = self.words(node, part, word + first..word + end_word)?;
+            let to = self.words(node, word + first..word + end_word)?;
             for ((to, from), at) in to.iter().zip(&from[first..]).zip((8 * first..).step_by(8)) {
                 let value = from.load(Ordering::Relaxed);
                 let mask = std::array::from_fn(|byte| if (start..end).contains(&(at + byte)) { 0xff } else { 0 });

@@ -108,7 +108,7 @@ impl Nodes {
     /// Nodes with this memory that meet so.
     pub(crate) fn met(spec: &'static Spec, layout: Layout, files: &Files, meeting: &Meeting) -> io::Result<Nodes> {
         let nodes = files.regions.len() as u16;
-        let near = spec.has_mailbox.then(|| Near::of(files, layout.words(), HEAP_WORDS)).transpose()?;
+        let near = spec.has_mailbox.then(|| Near::of(files, HEAP_WORDS)).transpose()?;
         let wires = thread::scope(|scope| {
             let opened = |me| scope.spawn(move || open(spec, &layout, files, meeting, me, &|| Ok(())));
             let all: Vec<_> = (0..nodes).map(opened).collect();

@@ -101,7 +101,7 @@ fn run_among(request: &SvmRequest, mut ranks: Option<&mut Ranks>) -> Result<SvmD
     let agents = found.map(|(plan, came)| Agents::prepare(plan, came, &mut job, &program));
     let mut agents = agents.transpose()?;
     let mut memory = Memory::make(&mut job, planned.as_ref().map(|p| p.list.to_string()).as_deref())?;
-    let exposed = ranks.as_mut().map(|ranks| ranks.expose(memory.files(0))).transpose();
+    let exposed = ranks.as_mut().map(|ranks| ranks.expose(memory.files(0)[0])).transpose();
     let mailbox =
         exposed.map_err(|e| Failure::work(format!("cannot let ranks reach each other's memory: {e}")))?.flatten();
     job.mailbox = mailbox.as_ref().map(AsRawFd::as_raw_fd);

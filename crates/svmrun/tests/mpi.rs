@@ -103,7 +103,7 @@ fn programs_run_on_ranks() {
             let wanted = match (nodes, doc.transport.as_str()) {
                 (1, "tcp") => None,
                 (_, "tcp") => Some("mpi: the MPI reads and writes memory of a rank only with that rank's help"),
-                (_, "mpi") => Some("mpi: pages and words go by one-sided operations"),
+                (_, "mpi") => Some("mpi: pages go by one-sided operations"),
                 (_, other) => panic!("{mpirun}, {value}: {other}"),
             };
             let said = doc.notes.iter().find(|note| note.starts_with("mpi: ")).map(String::as_str);
@@ -261,6 +261,10 @@ fn whoever_dies_the_run_ends_and_leaves_nothing() {
         let words = ["--", program("hosts"), "forever", file.to_str().expect("a name")];
         let mut command = ranks(mpirun, 3, &words);
         command.env(name, value);
+        // Open MPI's own files, which it leaves if the mpirun is killed.
+        for variable in ["OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_orte_tmpdir_base"] {
+            command.env(variable, folder.path());
+        }
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         let nodes = processes(&file, 3);
         let ranks: Vec<u32> = nodes.iter().map(|node| parent(*node)).collect();

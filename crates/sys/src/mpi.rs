@@ -39,11 +39,11 @@ functions! {
     gather = c"homenode_mpi_gather": fn(*const c_void, *mut c_void, c_int);
     broadcast = c"homenode_mpi_broadcast": fn(*mut c_void, c_int);
     is_one_sided = c"homenode_mpi_is_one_sided": fn(c_int, *mut c_int);
-    expose = c"homenode_mpi_expose": fn(*mut c_void, u64, *mut c_void, u64);
+    expose = c"homenode_mpi_expose": fn(*mut c_void, u64);
     hide = c"homenode_mpi_hide": fn();
-    get = c"homenode_mpi_get": fn(c_int, c_int, u64, *mut c_void, c_int);
-    put = c"homenode_mpi_put": fn(c_int, c_int, u64, *const c_void, c_int);
-    flush = c"homenode_mpi_flush": fn(c_int, c_int);
+    get = c"homenode_mpi_get": fn(c_int, u64, *mut c_void, c_int);
+    put = c"homenode_mpi_put": fn(c_int, u64, *const c_void, c_int);
+    flush = c"homenode_mpi_flush": fn(c_int);
     go_on = c"homenode_mpi_go_on": fn();
     end = c"homenode_mpi_end": fn();
 }
@@ -124,14 +124,12 @@ impl Ranks {
     ///
     /// # Errors
     /// MPI refuses.
-    pub fn expose(self, region: Words, heap: Words) -> io::Result<Exposed> {
-        let bytes = |words: &Words| size_of_val::<[AtomicU64]>(words) as u64;
-        let start = |words: &Words| words.as_ptr().cast_mut().cast::<c_void>();
-        // SAFETY: the memory is mapped for writing, and stays so until it is taken back: the value owns it, and is only dropped after that or leaks
-        // it. That words change at any time is what who looks at them expects. No two threads call MPI, as above.
-        let done = unsafe { (self.functions.expose)(start(&region), bytes(&region), start(&heap), bytes(&heap)) };
-        check("MPI_Win_create", done)?;
-        Ok(Exposed { ranks: self, parts: ManuallyDrop::new([region, heap]) })
+    pub fn expose(self, memory: Words) -> io::Result<Exposed> {
+        let (start, bytes) = (memory.as_ptr().cast_mut().cast(), size_of_val::<[AtomicU64]>(&memory) as u64);
+        // SAFETY: the memory is mapped for writing, and stays so until it is taken back: the value owns it, and drops it only after that or
+        // never. That words change at any time is what who looks at them expects. No two threads call MPI, as above.
+        check("MPI_Win_create", unsafe { (self.functions.expose)(start, bytes) })?;
+        Ok(Exposed { ranks: self, memory: ManuallyDrop::new(memory) })
     }
     /// Leaves the other ranks; waits until all do.
     ///
@@ -143,41 +141,40 @@ impl Ranks {
     }
 }
 
-/// Memory of this rank that others read and write, and the way to theirs. Two parts: the region, and the heap.
+/// Memory of this rank that others read and write, and the way to theirs.
 #[derive(Debug)]
 pub struct Exposed {
     ranks: Ranks,
     /// Mapped until it is taken back, as other ranks may write to it.
-    parts: ManuallyDrop<[Words; 2]>,
+    memory: ManuallyDrop<Words>,
 }
 
 impl Exposed {
-    /// Reads words of a part of a rank's memory.
+    /// Reads words of a rank's memory.
     ///
     /// # Errors
     /// They do not exist; MPI refuses.
-    pub fn get(&mut self, rank: usize, part: usize, word: usize, into: &[AtomicU64]) -> io::Result<()> {
-        let (who, which, at) = self.place(rank, part, word, into.len())?;
+    pub fn get(&mut self, rank: usize, word: usize, into: &[AtomicU64]) -> io::Result<()> {
+        let (who, at) = self.place(rank, word, into.len())?;
         let bytes = length(size_of_val(into))?;
         // SAFETY: `into` is writable memory of so many bytes, for words that are atomic may change at any time, and it lives to the end of the flush.
         // No two threads call MPI, as this borrows the only value for that.
-        let done = unsafe { (self.ranks.functions.get)(which, who, at, into.as_ptr().cast_mut().cast(), bytes) };
+        let done = unsafe { (self.ranks.functions.get)(who, at, into.as_ptr().cast_mut().cast(), bytes) };
         check("MPI_Get", done)?;
-        self.flush(rank, part)
+        self.flush(rank)
     }
-    /// Writes `bytes` of the words `from`, the first of which is `word` there, to a part of a rank's memory, and is done when it ends.
+    /// Writes `bytes` of the words `from`, the first of which is `word` there, to a rank's memory, and is done when it ends.
     ///
     /// # Errors
     /// They do not exist; MPI refuses.
     pub fn put(
         &mut self,
         rank: usize,
-        part: usize,
         word: usize,
         from: &[AtomicU64],
         bytes: impl Iterator<Item = Range<usize>>,
     ) -> io::Result<()> {
-        let (who, which, at) = self.place(rank, part, word, from.len())?;
+        let (who, at) = self.place(rank, word, from.len())?;
         let size = size_of_val(from);
         let mut begun = Ok(());
         for Range { start, end } in bytes {
@@ -188,14 +185,14 @@ impl Exposed {
             let count = length(end - start)?;
             // SAFETY: the bytes lie in `from`, which lives to the end of the flush. No two threads call MPI, as above.
             let done = unsafe {
-                (self.ranks.functions.put)(which, who, at + start as u64, from.as_ptr().byte_add(start).cast(), count)
+                (self.ranks.functions.put)(who, at + start as u64, from.as_ptr().byte_add(start).cast(), count)
             };
             begun = check("MPI_Put", done);
             if begun.is_err() {
                 break;
             }
         }
-        self.flush(rank, part).and(begun)
+        self.flush(rank).and(begun)
     }
     /// Goes on with what others want of this rank.
     ///
@@ -213,24 +210,22 @@ impl Exposed {
         // SAFETY: no two threads call MPI, as above.
         check("MPI_Win_free", unsafe { (self.ranks.functions.hide)() })?;
         // Nobody reaches it any more.
-        drop(ManuallyDrop::into_inner(self.parts));
+        drop(ManuallyDrop::into_inner(self.memory));
         Ok(self.ranks)
     }
 
-    fn flush(&mut self, rank: usize, part: usize) -> io::Result<()> {
-        let (who, which, _) = self.place(rank, part, 0, 0)?;
+    fn flush(&mut self, rank: usize) -> io::Result<()> {
+        let (who, _) = self.place(rank, 0, 0)?;
         // SAFETY: no two threads call MPI, as above.
-        check("MPI_Win_flush", unsafe { (self.ranks.functions.flush)(which, who) })
+        check("MPI_Win_flush", unsafe { (self.ranks.functions.flush)(who) })
     }
-    /// Rank, part, and offset in bytes, of words that exist: all ranks have as many.
-    fn place(&self, rank: usize, part: usize, word: usize, count: usize) -> io::Result<(c_int, c_int, u64)> {
-        let words = self.parts.get(part).map_or(0, |words| words.len());
-        if rank >= self.ranks.size || part >= self.parts.len() || word.checked_add(count).is_none_or(|end| end > words)
-        {
-            let why = format!("no {count} words from {word} on in part {part} of rank {rank}");
+    /// Rank, and offset in bytes, of words that exist: all ranks have as many.
+    fn place(&self, rank: usize, word: usize, count: usize) -> io::Result<(c_int, u64)> {
+        if rank >= self.ranks.size || word.checked_add(count).is_none_or(|end| end > self.memory.len()) {
+            let why = format!("rank {rank} has no {count} words from {word} on");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
-        Ok((rank as c_int, part as c_int, 8 * word as u64))
+        Ok((rank as c_int, 8 * word as u64))
     }
 }
 

@@ -84,8 +84,8 @@ pub(crate) struct SvmRun {
     /// Step of the ladder from Base to GeNIMA: base, dw, rf, dd, nil (genima is the same).
     #[arg(long, value_name = "STEP", default_value = "genima")]
     pub(crate) protocol: String,
-    /// How nodes reach each other's memory: shm copies between memories of one host, tcp has sockets alone, mpi is for the ranks of an
-    /// mpirun. Default: shm, with --hosts tcp.
+    /// How nodes reach each other's memory: shm copies between memories of one host, tcp has sockets alone, mpi moves pages by the
+    /// MPI of the mpirun that started this, or is tcp where that needs help there. Default: shm, with --hosts tcp.
     #[arg(long, value_name = "NAME")]
     pub(crate) transport: Option<String>,
     /// Hosts that nodes run on, each getting as many as any other or one more; the first one is this machine.

@@ -68,12 +68,12 @@ pub fn agent() -> Result<u8, Failure> {
     attend(io::stdin(), Arc::new(Mutex::new(io::stdout())), |_| Ok(None))
 }
 
-/// Serves a launcher that is heard on `input` and told on `out`. `expose` lets others reach heap and region of a node, and gives
+/// Serves a launcher that is heard on `input` and told on `out`. `expose` lets others reach the heap of a node, and gives
 /// the node's mailbox if they can.
 pub(crate) fn attend(
     mut input: impl Read + Send + 'static,
     out: Out,
-    expose: impl FnMut([&File; 2]) -> io::Result<Option<File>>,
+    expose: impl FnMut(&File) -> io::Result<Option<File>>,
 ) -> Result<u8, Failure> {
     let (event, events) = channel();
     let hears = event.clone();
@@ -98,7 +98,7 @@ fn serve(
     out: &Out,
     event: Sender<Event>,
     events: &Receiver<Event>,
-    mut expose: impl FnMut([&File; 2]) -> io::Result<Option<File>>,
+    mut expose: impl FnMut(&File) -> io::Result<Option<File>>,
 ) -> Result<(), String> {
     let heard = |e: io::Error| format!("the launcher does not hear any more: {e}");
     let Ok(Event::Said(Frame::Message(ToAgent::Prepare(wanted)))) = events.recv() else { return Err(stranger()) };
@@ -107,7 +107,7 @@ fn serve(
     let listening = listening.map_err(|e| format!("cannot listen: {e}"))?;
     say(out, &Frame::Message(FromAgent::Listening(listening))).map_err(heard)?;
     for node in &mut host.nodes {
-        let mailbox = expose([&node.heap, &node.region]);
+        let mailbox = expose(&node.heap);
         node.mailbox = mailbox.map_err(|e| format!("cannot let other ranks reach its node's memory: {e}"))?;
     }
     match events.recv() {

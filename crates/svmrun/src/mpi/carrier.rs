@@ -1,6 +1,6 @@
 //! The thread of a rank that does, by its MPI, what the rank's node asks in its mailbox.
 use homenode_base::NodeId;
-use homenode_svm::transports::carried::{OneSided, Part, serve};
+use homenode_svm::transports::carried::{OneSided, serve};
 use homenode_svm::transports::mailbox::Mailbox;
 use homenode_sys::mpi::{Exposed, Ranks};
 use homenode_sys::process::hide;
@@ -23,20 +23,20 @@ pub(super) struct Carrier {
     is_over: Arc<AtomicBool>,
 }
 
-/// Memory of all nodes, as ranks reach it.
-struct Memory(Exposed);
+/// Heaps of all nodes, as ranks reach them.
+struct Heaps(Exposed);
 
 impl Carrier {
-    /// Lets other ranks reach the memory in these files, heap and region, and starts the thread; waits until all do. The node's mailbox.
-    pub(super) fn start(ranks: Ranks, [heap, region]: [&File; 2]) -> io::Result<(Carrier, File)> {
-        let map = |file: &File| Words::of_file(file, 0, (file.metadata()?.len() / 8) as usize);
+    /// Lets other ranks reach the heap in this file, and starts the thread; waits until all do. The node's mailbox.
+    pub(super) fn start(ranks: Ranks, heap: &File) -> io::Result<(Carrier, File)> {
+        let words = (heap.metadata()?.len() / 8) as usize;
         let file = Mailbox::file()?;
         hide(file.as_fd())?;
-        let (mailbox, mut memory) = (Mailbox::of(&file)?, Memory(ranks.expose(map(region)?, map(heap)?)?));
+        let (mailbox, mut heaps) = (Mailbox::of(&file)?, Heaps(ranks.expose(Words::of_file(heap, 0, words)?)?));
         let is_over = Arc::new(AtomicBool::new(false));
         let ends = is_over.clone();
-        let carry = move || match serve(&mailbox, &mut memory, || ends.load(Ordering::Acquire)) {
-            Ok(()) => memory.0.hide().ok(),
+        let carry = move || match serve(&mailbox, &mut heaps, || ends.load(Ordering::Acquire)) {
+            Ok(()) => heaps.0.hide().ok(),
             Err(why) => {
                 // The node sees that nobody serves it, and ends the run.
                 eprintln!("homenode: the MPI beside a node: {why}");
@@ -53,27 +53,18 @@ impl Carrier {
     }
 }
 
-/// The number of a part of memory.
-const fn number(part: Part) -> usize {
-    match part {
-        Part::Region => 0,
-        Part::Heap => 1,
-    }
-}
-
-impl OneSided for Memory {
-    fn get(&mut self, node: NodeId, part: Part, word: usize, into: &[AtomicU64]) -> Result<(), String> {
-        self.0.get(node.index(), number(part), word, into).map_err(|e| e.to_string())
+impl OneSided for Heaps {
+    fn get(&mut self, node: NodeId, word: usize, into: &[AtomicU64]) -> Result<(), String> {
+        self.0.get(node.index(), word, into).map_err(|e| e.to_string())
     }
     fn put(
         &mut self,
         node: NodeId,
-        part: Part,
         word: usize,
         from: &[AtomicU64],
         bytes: impl Iterator<Item = Range<usize>>,
     ) -> Result<(), String> {
-        self.0.put(node.index(), number(part), word, from, bytes).map_err(|e| e.to_string())
+        self.0.put(node.index(), word, from, bytes).map_err(|e| e.to_string())
     }
     fn go_on(&mut self) -> Result<(), String> {
         self.0.go_on().map_err(|e| e.to_string())

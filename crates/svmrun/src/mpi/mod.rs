@@ -26,7 +26,7 @@ const TRIED: Duration = Duration::from_millis(100);
 /// What a reader of the run should know.
 const NOTES: [&str; 2] = [
     "mpi: the MPI reads and writes memory of a rank only with that rank's help, so tcp goes between the nodes",
-    "mpi: pages and words go by one-sided operations of the MPI, atomic operations and interrupts by sockets",
+    "mpi: pages go by one-sided operations of the MPI, stamps and what wakes by sockets",
 ];
 /// Bytes in which a rank says where it is.
 const PLACE: usize = 256;
@@ -134,10 +134,10 @@ impl Ranks {
     pub(crate) fn note(&self) -> Option<String> {
         (self.places.len() > 1).then(|| NOTES[usize::from(self.are_one_sided)].to_owned())
     }
-    /// Lets the other ranks reach the memory of this one's node, if they can: heap and region. The node's mailbox. Waits until all ranks do so.
-    pub(crate) fn expose(&mut self, memory: [&File; 2]) -> io::Result<Option<File>> {
+    /// Lets the other ranks reach the heap of this one's node, if they can. The node's mailbox. Waits until all ranks do so.
+    pub(crate) fn expose(&mut self, heap: &File) -> io::Result<Option<File>> {
         let Some(ranks) = self.ranks.take_if(|_| self.are_one_sided) else { return Ok(None) };
-        let (carrier, mailbox) = Carrier::start(ranks, memory)?;
+        let (carrier, mailbox) = Carrier::start(ranks, heap)?;
         self.carrier = Some(carrier);
         Ok(Some(mailbox))
     }
@@ -177,7 +177,7 @@ impl Ranks {
         let to = ranks::connect(self.me, &announced.addresses, &Known::of(announced.secret)).map_err(failed)?;
         let out: Out = Arc::new(Mutex::new(to.try_clone().map_err(failed)?));
         // Whatever went wrong, the launcher has been told.
-        attend(to.try_clone().map_err(failed)?, out, |memory| self.expose(memory))?;
+        attend(to.try_clone().map_err(failed)?, out, |heap| self.expose(heap))?;
         // It waits for that, and may have gone first.
         let _ = to.shutdown(Shutdown::Both);
         self.leave();

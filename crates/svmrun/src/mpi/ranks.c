@@ -118,48 +118,38 @@ int homenode_mpi_is_one_sided(int milliseconds, int *result)
     return MPI_Win_free(&window) != MPI_SUCCESS;
 }
 
-/* Memory that others read and write: a region and a heap. */
-static MPI_Win windows[2];
+/* Memory that others read and write. */
+static MPI_Win exposed;
 
 /* Lets all ranks read and write this memory of this one; all ranks do so. */
-int homenode_mpi_expose(void *region, uint64_t region_bytes, void *heap, uint64_t heap_bytes)
+int homenode_mpi_expose(void *start, uint64_t bytes)
 {
-    void *start[2] = {region, heap};
-    uint64_t bytes[2] = {region_bytes, heap_bytes};
-    for (int part = 0; part < 2; part++) {
-        if (MPI_Win_create(start[part], (MPI_Aint)bytes[part], 1, MPI_INFO_NULL, MPI_COMM_WORLD, &windows[part]) != MPI_SUCCESS)
-            return 1;
-        if (MPI_Win_lock_all(MPI_MODE_NOCHECK, windows[part]) != MPI_SUCCESS)
-            return 1;
-    }
-    return 0;
+    return MPI_Win_create(start, (MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &exposed) != MPI_SUCCESS ||
+           MPI_Win_lock_all(MPI_MODE_NOCHECK, exposed) != MPI_SUCCESS;
 }
 
 /* Takes that back, when all do. */
 int homenode_mpi_hide(void)
 {
-    for (int part = 0; part < 2; part++)
-        if (MPI_Win_unlock_all(windows[part]) != MPI_SUCCESS || MPI_Win_free(&windows[part]) != MPI_SUCCESS)
-            return 1;
-    return 0;
+    return MPI_Win_unlock_all(exposed) != MPI_SUCCESS || MPI_Win_free(&exposed) != MPI_SUCCESS;
 }
 
 /* Begins to read bytes of a rank's memory, which are there after a flush. */
-int homenode_mpi_get(int part, int rank, uint64_t at, void *to, int bytes)
+int homenode_mpi_get(int rank, uint64_t at, void *to, int bytes)
 {
-    return MPI_Get(to, bytes, MPI_BYTE, rank, (MPI_Aint)at, bytes, MPI_BYTE, windows[part]) != MPI_SUCCESS;
+    return MPI_Get(to, bytes, MPI_BYTE, rank, (MPI_Aint)at, bytes, MPI_BYTE, exposed) != MPI_SUCCESS;
 }
 
 /* Begins to write bytes of a rank's memory. */
-int homenode_mpi_put(int part, int rank, uint64_t at, const void *from, int bytes)
+int homenode_mpi_put(int rank, uint64_t at, const void *from, int bytes)
 {
-    return MPI_Put(from, bytes, MPI_BYTE, rank, (MPI_Aint)at, bytes, MPI_BYTE, windows[part]) != MPI_SUCCESS;
+    return MPI_Put(from, bytes, MPI_BYTE, rank, (MPI_Aint)at, bytes, MPI_BYTE, exposed) != MPI_SUCCESS;
 }
 
 /* Waits until all that was begun with a rank's memory is done, here and there. */
-int homenode_mpi_flush(int part, int rank)
+int homenode_mpi_flush(int rank)
 {
-    return MPI_Win_flush(rank, windows[part]) != MPI_SUCCESS;
+    return MPI_Win_flush(rank, exposed) != MPI_SUCCESS;
 }
 
 /* Goes on with what others want, where nobody else does. */

@@ -11,22 +11,13 @@ const TURNS: u32 = 2000;
 /// How long it sleeps at most: somebody may wait for this process, too.
 const NAP: Duration = Duration::from_millis(1);
 
-/// A part of a node's memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// The region.
-    Region,
-    /// The heap.
-    Heap,
-}
-
-/// Who reads and writes memory of other nodes. Words are counted from the beginning of a part.
+/// Who reads and writes heaps of other nodes. Words are counted from their beginning.
 pub trait OneSided {
     /// Reads words, and has them when it ends.
     ///
     /// # Errors
     /// They do not exist.
-    fn get(&mut self, node: NodeId, part: Part, word: usize, into: &[AtomicU64]) -> Result<(), String>;
+    fn get(&mut self, node: NodeId, word: usize, into: &[AtomicU64]) -> Result<(), String>;
     /// Writes bytes of words, those in `bytes` of `from`, whose first word is `word` there. They are there when it ends.
     ///
     /// # Errors
@@ -34,7 +25,6 @@ pub trait OneSided {
     fn put(
         &mut self,
         node: NodeId,
-        part: Part,
         word: usize,
         from: &[AtomicU64],
         bytes: impl Iterator<Item = Range<usize>>,
@@ -49,22 +39,12 @@ pub trait OneSided {
 /// Does what was asked.
 fn carry(asked: &Asked<'_>, by: &mut impl OneSided) -> Result<(), String> {
     let (node, data) = (asked.node, asked.data);
-    let mut write = |part, word, data: &[AtomicU64]| by.put(node, part, word, data, iter::once(0..size_of_val(data)));
     match asked.operation {
-        Operation::Get { region, heap } => {
-            let (first, second) = data.split_at(region.1);
-            for (part, word, into) in [(Part::Region, region.0, first), (Part::Heap, heap.0, second)] {
-                if !into.is_empty() {
-                    by.get(node, part, word, into)?;
-                }
-            }
-            Ok(())
-        }
-        Operation::PutRegion((word, _)) => write(Part::Region, word, data),
-        Operation::PutHeap((word, _)) => write(Part::Heap, word, data),
+        Operation::Get((word, _)) => by.get(node, word, data),
+        Operation::Put((word, _)) => by.put(node, word, data, iter::once(0..size_of_val(data))),
         Operation::PutRun((word, count)) => {
             let (values, masks) = data.split_at(count);
-            by.put(node, Part::Heap, word, values, runs(masks))
+            by.put(node, word, values, runs(masks))
         }
     }
 }
@@ -114,4 +94,72 @@ fn step(mailbox: &Mailbox, by: &mut impl OneSided, idle: u32) -> Result<u32, Str
     by.go_on()?;
     mailbox.wait(seen, NAP);
     Ok(idle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transports::mpi::mailbox::{DATA, FIRST, KIND, STATE};
+    use homenode_sys::words::Words;
+
+    #[test]
+    fn runs_are_of_the_bytes_that_the_masks_name() {
+        let masks = |words: &[u64]| words.iter().map(|word| AtomicU64::new(word.to_le())).collect::<Vec<_>>();
+        let found = |words: &[u64]| runs(&masks(words)).collect::<Vec<_>>();
+        assert_eq!(found(&[]), []);
+        assert_eq!(found(&[0, 0]), []);
+        assert_eq!(found(&[u64::MAX, u64::MAX]), vec![0..16]);
+        assert_eq!(found(&[0xff00, 0, 0xff00_0000_0000_0000, 0xff]), [1..2, 23..25]);
+        assert_eq!(found(&[0x00ff_00ff]), [0..1, 2..3]);
+    }
+
+    /// Nobody's memory: whatever is asked is wrong.
+    struct Nothing;
+
+    impl OneSided for Nothing {
+        fn get(&mut self, _: NodeId, _: usize, _: &[AtomicU64]) -> Result<(), String> {
+            Err("nothing can be read".to_owned())
+        }
+        fn put(
+            &mut self,
+            _: NodeId,
+            _: usize,
+            _: &[AtomicU64],
+            _: impl Iterator<Item = Range<usize>>,
+        ) -> Result<(), String> {
+            Ok(())
+        }
+        fn go_on(&mut self) -> Result<(), String> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_does_not_exist_ends_the_service_and_nobody_waits_for_it() {
+        let asked = |words: [u64; 3]| {
+            let file = Mailbox::file().expect("memory");
+            let (mailbox, words_of) = (Mailbox::of(&file).expect("one"), file.metadata().expect("known").len() / 8);
+            let seen = Words::of_file(&file, 0, words_of as usize).expect("mapped");
+            let slot = &seen[8..];
+            slot[KIND].store(words[0], Ordering::Relaxed);
+            slot[FIRST..][..2].iter().zip(&words[1..]).for_each(|(to, word)| to.store(*word, Ordering::Relaxed));
+            slot[STATE].store(2, Ordering::Release);
+            let why = serve(&mailbox, &mut Nothing, || false).expect_err("it is wrong");
+            assert_eq!(seen[2].load(Ordering::Relaxed), 1, "the node sees it");
+            why
+        };
+        for wrong in [
+            [0, 0, 0],
+            [4, 0, 1],
+            [1, 0, DATA as u64 + 1],
+            [1, 0, u64::MAX],
+            [2, 0, DATA as u64 + 1],
+            [3, 0, DATA as u64 / 2 + 1],
+            [3, 0, u64::MAX],
+        ] {
+            assert!(asked(wrong).contains("does not exist"), "{wrong:?}");
+        }
+        assert_eq!(asked([1, u64::MAX, 1]), "nothing can be read");
+        assert!(Mailbox::of(&homenode_sys::words::memory_file("short", 4096).expect("memory")).is_err());
+    }
 }

@@ -26,11 +26,11 @@ const SLEEPS: usize = 1;
 const BROKEN: usize = 2;
 
 /// Words of a slot's head.
-const STATE: usize = 0;
+pub(super) const STATE: usize = 0;
 const SLEEPER: usize = 1;
-const KIND: usize = 2;
+pub(super) const KIND: usize = 2;
 const NODE: usize = 3;
-const FIRST: usize = 4;
+pub(super) const FIRST: usize = 4;
 
 /// States of a slot.
 const FREE: u64 = 0;
@@ -41,54 +41,42 @@ const DONE: u64 = 3;
 /// How long to sleep at a time.
 const SLEEP: Duration = Duration::from_millis(100);
 
-/// Words of a node's memory: the first one and how many.
+/// Words of a node's heap: the first one and how many.
 pub type Span = (usize, usize);
 
-/// An operation on another node's memory.
+/// An operation on another node's heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Words of the region are read, and after these words of the heap; either may be none.
-    Get {
-        /// Of the region.
-        region: Span,
-        /// Of the heap.
-        heap: Span,
-    },
-    /// Words of the region are written.
-    PutRegion(Span),
-    /// Words of the heap are written.
-    PutHeap(Span),
-    /// Bytes of words of the heap are written: values, and after these masks.
+    /// Words are read.
+    Get(Span),
+    /// Words are written.
+    Put(Span),
+    /// Bytes of words are written: values, and after these masks.
     PutRun(Span),
 }
 
 impl Operation {
-    fn words(self) -> [u64; 5] {
-        let words =
-            |kind, (at, count): Span, (more, also): Span| [kind, at as u64, count as u64, more as u64, also as u64];
-        match self {
-            Operation::Get { region, heap } => words(1, region, heap),
-            Operation::PutRegion(span) => words(2, span, (0, 0)),
-            Operation::PutHeap(span) => words(3, span, (0, 0)),
-            Operation::PutRun(span) => words(4, span, (0, 0)),
-        }
+    fn words(self) -> [u64; 3] {
+        let (kind, (word, count)) = match self {
+            Operation::Get(span) => (1, span),
+            Operation::Put(span) => (2, span),
+            Operation::PutRun(span) => (3, span),
+        };
+        [kind, word as u64, count as u64]
     }
-    fn of([kind, at, count, more, also]: [u64; 5]) -> Option<Operation> {
-        let number = |n: u64| usize::try_from(n).ok();
-        let (span, second) = ((number(at)?, number(count)?), (number(more)?, number(also)?));
+    fn of([kind, word, count]: [u64; 3]) -> Option<Operation> {
+        let span = (usize::try_from(word).ok()?, usize::try_from(count).ok()?);
         match kind {
-            1 => Some(Operation::Get { region: span, heap: second }),
-            2 => Some(Operation::PutRegion(span)),
-            3 => Some(Operation::PutHeap(span)),
-            4 => Some(Operation::PutRun(span)),
+            1 => Some(Operation::Get(span)),
+            2 => Some(Operation::Put(span)),
+            3 => Some(Operation::PutRun(span)),
             _ => None,
         }
     }
     /// Words of data that it needs.
     fn data(self) -> Option<usize> {
         match self {
-            Operation::Get { region, heap } => region.1.checked_add(heap.1),
-            Operation::PutRegion(span) | Operation::PutHeap(span) => Some(span.1),
+            Operation::Get(span) | Operation::Put(span) => Some(span.1),
             Operation::PutRun(span) => span.1.checked_mul(2),
         }
     }
@@ -196,7 +184,7 @@ impl Mailbox {
             return Ok(None);
         };
         let number = |at: usize| head[at].load(Ordering::Relaxed);
-        let words = [number(KIND), number(FIRST), number(FIRST + 1), number(FIRST + 2), number(FIRST + 3)];
+        let words = [number(KIND), number(FIRST), number(FIRST + 1)];
         let found = Operation::of(words).and_then(|operation| Some((operation, data.get(..operation.data()?)?)));
         let node = u16::try_from(number(NODE)).ok().map(NodeId);
         match (found, node) {

@@ -3,6 +3,8 @@ import collections
 import contextlib
 import csv
 import os
+import pathlib
+import shutil
 import subprocess
 
 import schema
@@ -259,6 +261,58 @@ def programs_run_across_hosts(session):
     expect(session.run("svm", "agent", input="", status=1).stdout, "an end is no beginning")
     for wrong in (["--hosts", "127.0.0.1", "--transport", "shm"], ["--agent", "ssh {host}"], ["--hosts", "127.0.0.1", "--agent", "ssh"]):
         session.run("svm", "run", "-n", "2", *wrong, "--", private, status=2)
+
+
+def mpiruns():
+    """The mpiruns of this machine, each with what it needs here."""
+    words = {"mpirun.openmpi": ["--allow-run-as-root", "--oversubscribe"], "mpirun.mpich": []}
+    found = [[shutil.which(name), *rest] for name, rest in words.items() if shutil.which(name)]
+    expect(len(found) == len(words) or os.environ.get("HOMENODE_NO_MPI"), f"both of {list(words)}: `./bootstrap test` installs them")
+    return found
+
+
+@check
+def programs_run_under_mpirun(session):
+    """LU on the ranks of each mpirun; without one the command line is said; as root, ranks of two network namespaces."""
+    lu = session.build("gcc", only="lu water", hooks=False) / "lu"
+    words = [session.homenode, "svm", "run", "--transport", "mpi"]
+
+    def run(*command, status=0):
+        done = subprocess.run([str(w) for w in command], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+        expect(done.returncode == status, f"{command}: status {done.returncode}: {done.stderr}")
+        return done
+    for mpirun in mpiruns():
+        file = session.path(f"{os.path.basename(mpirun[0])}.svm")
+        done = run(*mpirun, "-n", 2, *words, "-o", file, "--", lu, "-p", 2)
+        expect("verified OK" in done.stdout and "note: mpi: " in done.stderr, f"{done.stdout} {done.stderr}")
+        told = session.json("svm", "report", "--json", file)["run"]
+        expect(len(told["nodes"]) == 2, f"{mpirun}: {told['nodes']}")
+        print(f"  {os.path.basename(mpirun[0])}: {told['seconds']:.2f} s over {told['transport']}")
+    said = one_line(session.run("svm", "run", "-n", "2", "--transport", "mpi", "--", lu, "-p", "2", status=2))
+    expect("mpirun -n 2 homenode svm run --transport mpi --" in said, said)
+    session.run("svm", "run", "-n", "2", "--mpicc", "mpicc", "--", lu, "-p", "2", status=2)
+    session.run("svm", "run", "--", lu, "-p", "2", status=2)
+    hydra = shutil.which("mpirun.mpich")
+    if not hydra:
+        return
+    with two_hosts() as hosts:
+        names, file = [name for name, _ in hosts], session.path("namespaces.svm")
+        start, known = session.path("start.sh"), session.path("known-hosts")
+        # Each namespace is a host with its own name, and knows the other's.
+        known.write_text(pathlib.Path("/etc/hosts").read_text() + "".join(f"{address} {name}\n" for name, address in hosts))
+        inside = f'exec ip netns exec $host unshare --uts --mount sh -c "hostname $host; mount --bind {known} /etc/hosts; $*"'
+        start.write_text(f'#!/bin/sh\nwhile [ "${{1#-}}" != "$1" ]; do shift; done\nhost=$1\nshift\n{inside}\n')
+        start.chmod(0o755)
+        mpirun = [hydra, "-launcher", "rsh", "-launcher-exec", start, "-hosts", ",".join(names), "-ppn", 1, "-n", 2]
+        # MPICH's own thread serves one-sided operations, if it has a processor when that is tried.
+        for thread in "01":
+            variable = f"MPICH_ASYNC_PROGRESS={thread}"
+            done = run(start, names[0], "env", variable, *mpirun, *words, "-o", file, "--force", "--", lu, "-p", 2)
+            expect("verified OK" in done.stdout, f"{variable}: {done.stdout} {done.stderr}")
+            told = session.json("svm", "report", "--json", file)["run"]
+            on = [node["host"] for node in told["nodes"]]
+            expect(on == names, f"{variable}: nodes ran on {on}")
+            print(f"  mpirun.mpich, two hosts, {variable}: {told['seconds']:.2f} s over {told['transport']}")
 
 
 def beside(session, worse, better):

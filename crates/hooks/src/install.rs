@@ -40,6 +40,14 @@ pub fn library(what: &str, name: &str, bytes: &[u8]) -> Result<PathBuf, CompileE
     first_base(|base| Ok(write_all(base, what, &[(name, bytes)])?.join(name)))
 }
 
+/// A directory of this name where [`install`] writes the archive, which nobody but this user can change, for what can be made again.
+///
+/// # Errors
+/// It can be made nowhere.
+pub fn directory(name: &str) -> Result<PathBuf, CompileError> {
+    first_base(|base| Ok(private::directory(&base.join(name))?.path().to_owned()))
+}
+
 /// The first place where something can be written.
 pub(crate) fn first_base(write: impl Fn(&Path) -> io::Result<PathBuf>) -> Result<PathBuf, CompileError> {
     let mut failed = None;

@@ -1,6 +1,6 @@
 //! What the basic operations of each transport cost between two nodes, as in table 1.5 of Bilas and Singh:
 //! `cargo run --release -p homenode-svm --example transport_speed [TRANSPORT...]`. The nodes are threads of one process here; each has
-//! its own memory as ever.
+//! its own memory as ever. Copies between their memories take the place of an MPI's operations.
 use homenode_svm::transports;
 use homenode_svm::trial::speeds;
 

@@ -64,6 +64,8 @@ pub struct Job {
     pub plan: Option<i32>,
     /// Descriptors of the files that nodes write journals to ([`journal`](crate::journal)), one a node; none if they write none.
     pub journals: Vec<i32>,
+    /// Descriptor of the node's mailbox, if the transport needs one.
+    pub mailbox: Option<i32>,
     /// What a node has besides if nodes run on several hosts. All but the first have the memory of themselves alone then.
     pub hosts: Option<Hosts>,
 }
@@ -187,6 +189,7 @@ impl Job {
             secret: optional("secret")?,
             plan: optional("plan")?,
             journals: find("journals").map_or(Some(Vec::new()), numbers).ok_or_else(bad("journals"))?,
+            mailbox: optional("mailbox")?,
             hosts: find("node").ok().map(|me| Hosts::parse(me, find)).transpose()?,
         };
         job.check()?;
@@ -200,6 +203,9 @@ impl Job {
         }
         if job.transport.is_apart && job.secret.is_none() {
             return Err(format!("it has no secret, which the transport {} needs", job.transport.name));
+        }
+        if job.transport.has_mailbox != job.mailbox.is_some() {
+            return Err(format!("a mailbox is there with transport=mpi alone, and not with {}", job.transport.name));
         }
         if (job.homes == Homes::Plan) != job.plan.is_some() {
             return Err("a list of homes is there with homes=plan alone".to_owned());
@@ -222,6 +228,7 @@ impl fmt::Display for Job {
         if !self.journals.is_empty() {
             write!(f, " journals={}", list(&self.journals))?;
         }
+        self.mailbox.map_or(Ok(()), |mailbox| write!(f, " mailbox={mailbox}"))?;
         self.hosts.as_ref().map_or(Ok(()), |hosts| write!(f, " {hosts}"))
     }
 }
@@ -311,6 +318,7 @@ mod tests {
             secret: Some(7),
             plan: Some(9),
             journals: vec![11, 12],
+            mailbox: None,
             hosts: None,
         }
     }
@@ -326,7 +334,9 @@ mod tests {
 
     #[test]
     fn a_job_is_read_as_it_was_written() {
-        for job in [job(), on_hosts(0), on_hosts(1)] {
+        let mpi = || transports::find("mpi").expect("known");
+        let over_mpi = Job { transport: mpi(), mailbox: Some(11), ..on_hosts(1) };
+        for job in [job(), on_hosts(0), on_hosts(1), over_mpi] {
             let text = job.to_string();
             assert_eq!(Job::parse(&text).expect("whole").to_string(), text);
         }
@@ -351,6 +361,8 @@ mod tests {
         refused(0, "transport=tcp", "transport=shm", "does not reach other hosts");
         refused(0, "image=9", "image=-9", "its image");
         refused(0, "listening=8 ", "", "no listening");
+        refused(1, "transport=tcp", "transport=mpi", "a mailbox");
+        refused(1, " gate=10", " gate=10 mailbox=12", "a mailbox");
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //!
 //! Reading order: [`job`] (what the launcher says), [`shared`] (what nodes tell each other), [`profile`] (what they count), [`transports`],
 //! `node`, `host` (the protocol's ground), `entry` (who is inside), `border`, `process`, `start`, `end`, [`journal`], `hosts` (nodes elsewhere), [`image`], [`threads`], [`locks`], [`conditions`],
-//! [`words`], [`reductions`], [`homes`], [`heap`], `phases`; [`trial`] for transports alone.
+//! [`words`], [`reductions`], [`homes`], [`heap`], `phases`; [`trial`], `near` for transports alone.
 //!
 //! ```
 //! use homenode_svm::{heap, job::Job, locks};
@@ -38,6 +38,7 @@ pub mod journal;
 pub mod locks;
 mod mapped;
 mod me;
+mod near;
 mod node;
 mod phases;
 mod process;

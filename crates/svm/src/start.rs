@@ -29,9 +29,12 @@ pub fn start(job: Job, files: Files, functions: Border) -> Result<Started, Troub
     if !border::set(functions, note_death) {
         return Err(Trouble::of("the library is loaded twice"));
     }
+    if files.hosts.is_some() {
+        // Nobody else would end the first one, which may wait for a launcher, or the others, which wait for the first.
+        fork::die_with_parent().map_err(|e| Trouble::new("cannot make a node of a process", e))?;
+    }
     let waits = files.hosts.as_ref().filter(|_| job.waits());
     if let Some(hosts) = waits {
-        fork::die_with_parent().map_err(|e| Trouble::new("cannot make a node of a process", e))?;
         if hosts::wait(hosts)? {
             let me = hosts.me;
             handle_signals()?;

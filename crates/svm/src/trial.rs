@@ -3,7 +3,9 @@ use crate::bell;
 use crate::block_on::block_on;
 use crate::homes::Homes;
 use crate::job::{Job, SECRET_BYTES};
+use crate::near::Near;
 use crate::shared::{BELL, Doing, PROCESS, Shared};
+use crate::transports::mailbox::Mailbox;
 use crate::transports::{Files, Meeting, Opening, Spec, Stopped, Transport, Wire, shared};
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::Layout;
@@ -40,6 +42,8 @@ pub(crate) struct Nodes {
     #[cfg(test)]
     pub(crate) heaps: Vec<Words>,
     pub(crate) layout: Layout,
+    /// Who does what is asked in mailboxes.
+    _near: Option<Near>,
 }
 
 /// Says whether it is worth going on.
@@ -52,7 +56,8 @@ pub(crate) fn files(layout: &Layout, nodes: u16) -> io::Result<Files> {
     net::random(&mut bytes)?;
     secret.write_all_at(&bytes, 0)?;
     let regions = each((8 * layout.words() as u64).next_multiple_of(4096))?;
-    Ok(Files { heaps: each(HEAP)?, regions, secret: Some(secret), plan: None, journals: Vec::new(), hosts: None })
+    let mailboxes = (0..nodes).map(|_| Mailbox::file()).collect::<io::Result<_>>()?;
+    Ok(Files { heaps: each(HEAP)?, regions, secret: Some(secret), plan: None, mailboxes, journals: Vec::new(), hosts: None })
 }
 
 /// Layout of the regions of so many nodes.
@@ -75,6 +80,7 @@ pub(crate) fn layout(spec: &'static Spec, nodes: u16) -> Layout {
         hosts: None,
         plan: None,
         journals: Vec::new(),
+        mailbox: None,
     };
     job.cluster(NodeId(0), false).layout()
 }
@@ -105,6 +111,7 @@ impl Nodes {
     /// Nodes with this memory that meet so.
     pub(crate) fn met(spec: &'static Spec, layout: Layout, files: &Files, meeting: &Meeting) -> io::Result<Nodes> {
         let nodes = files.regions.len() as u16;
+        let near = spec.has_mailbox.then(|| Near::of(files, HEAP_WORDS)).transpose()?;
         let wires = thread::scope(|scope| {
             let opened = |me| scope.spawn(move || open(spec, &layout, files, meeting, me, &|| Ok(())));
             let all: Vec<_> = (0..nodes).map(opened).collect();
@@ -118,6 +125,7 @@ impl Nodes {
             #[cfg(test)]
             heaps: map(&files.heaps, HEAP_WORDS)?,
             layout,
+            _near: near,
         })
     }
 

@@ -5,17 +5,17 @@
 //!
 //! **Invariant:** when the command returns, no process of the cluster is left; a node that ended before its time is named.
 //!
-//! Reading order: `options`, `planned`, `memory`, `library`, `watch`, `journals`, `hosts` (nodes elsewhere), [`doc`], `collect`, `sites`, `text`; then [`run`]; `advice`, [`report`], [`replan`].
+//! Reading order: `options`, `planned`, `memory`, `library`, `watch`, `journals`, `hosts` (nodes elsewhere), `mpi` (nodes that an mpirun starts), [`doc`], `collect`, `sites`, `text`; then [`run`]; `advice`, [`report`], [`replan`].
 //!
 //! ```
 //! use homenode_command::Class;
 //! use homenode_svmrun::{SvmRequest, run};
 //!
-//! let mut request = SvmRequest { command: vec!["true".into()], nodes: 0, ..SvmRequest::default() };
+//! let mut request = SvmRequest { command: vec!["true".into()], nodes: Some(0), ..SvmRequest::default() };
 //! assert_eq!(run(&request).unwrap_err().class, Class::Usage);
 //!
 //! // A program that creates no thread runs alone.
-//! request.nodes = 2;
+//! request.nodes = Some(2);
 //! assert_eq!(run(&request)?.exit_status, 0);
 //! # Ok::<(), homenode_command::Failure>(())
 //! ```
@@ -28,6 +28,7 @@ mod hosts;
 mod journals;
 mod library;
 mod memory;
+mod mpi;
 mod options;
 mod planned;
 mod replan;
@@ -40,6 +41,7 @@ pub use advice::{About, Advice};
 pub use doc::SvmDoc;
 pub use hosts::agent;
 pub use journals::{ReplayedDoc, SvmReplay, replay};
+pub use mpi::{Joined, Ranks};
 pub use options::SvmRequest;
 pub use replan::{Replanned, replan};
 pub use report::{SvmReport, report};
@@ -53,8 +55,10 @@ use homenode_command::Failure;
 use homenode_host::clock::Real;
 use homenode_host::launch;
 use homenode_svm::job::{JOB_ENV, Job};
-use homenode_sys::process::{Subreaper, Unrandomized};
+use homenode_sys::process::{Inherited, Subreaper, Unrandomized};
 use std::ffi::OsStr;
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -74,6 +78,17 @@ struct Ran {
 
 /// Runs the program and waits for its end.
 pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
+    run_among(request, None)
+}
+
+/// Runs the program at rank 0 of an mpirun, with the other ranks as the other nodes, and waits for its end.
+pub fn run_on(request: &SvmRequest, mut ranks: Ranks) -> Result<SvmDoc, Failure> {
+    let doc = run_among(&ranks.request(request), Some(&mut ranks))?;
+    ranks.leave();
+    Ok(doc)
+}
+
+fn run_among(request: &SvmRequest, mut ranks: Option<&mut Ranks>) -> Result<SvmDoc, Failure> {
     let mut job = request.job()?;
     let program = launch::find_program(&request.command).map_err(Failure::work)?;
     if let Some(why) = launch::secure_mode(&program) {
@@ -82,9 +97,18 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
     }
     let preload = library::preload(std::env::var_os(library::PRELOAD_ENV).as_deref())?;
     let planned = request.planned(&job, &program)?;
-    let mut agents = request.plan()?.map(|plan| Agents::prepare(plan, &mut job, &program)).transpose()?;
+    let found = match &mut ranks {
+        Some(ranks) => Some(ranks.meet(request.clears()?)?),
+        None => request.plan()?.map(|plan| (plan, Vec::new())),
+    };
+    let agents = found.map(|(plan, came)| Agents::prepare(plan, came, &mut job, &program));
+    let mut agents = agents.transpose()?;
     let mut memory = Memory::make(&mut job, planned.as_ref().map(|p| p.list.to_string()).as_deref())?;
     let journals = request.journals.as_deref().map(|folder| Journals::make(folder, &mut job)).transpose()?;
+    let exposed = ranks.as_mut().map(|ranks| ranks.expose(memory.files(0)[0])).transpose();
+    let mailbox =
+        exposed.map_err(|e| Failure::work(format!("cannot let ranks reach each other's memory: {e}")))?.flatten();
+    job.mailbox = mailbox.as_ref().map(AsRawFd::as_raw_fd);
     let text = job.to_string();
     let environment: [(&str, &OsStr); 2] = [(JOB_ENV, OsStr::new(&text)), (library::PRELOAD_ENV, &preload)];
     // Nodes are children of the program: when it dies, they are the launcher's to wait for.
@@ -96,7 +120,7 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
             let _inherited = inherited.map_err(|e| Failure::work(format!("cannot give journals to the nodes: {e}")))?;
             launch::start(&request.command, &environment).map_err(Failure::work)?
         }
-        Some(agents) => start_on_hosts(agents, &job, &memory, request, &environment)?,
+        Some(agents) => start_on_hosts(agents, &job, (&memory, mailbox.as_ref()), request, &environment)?,
     };
     if agents.is_none() {
         memory.close();
@@ -104,6 +128,7 @@ pub fn run(request: &SvmRequest) -> Result<SvmDoc, Failure> {
     let hosts = agents.iter().flat_map(|a| (0..job.nodes).map(|n| a.host(n).to_owned())).collect();
     let ended = watch::watch(main, &memory, agents.as_mut(), Arc::new(Real));
     let mut notes: Vec<String> = agents.and_then(Agents::end).into_iter().collect();
+    notes.extend(ranks.and_then(|ranks| ranks.note()));
     notes.extend(journals.map(Journals::end).transpose()?.into_iter().flatten());
     let seconds = start.elapsed().as_secs_f64();
     match ended.lost {
@@ -165,13 +190,14 @@ fn document(request: &SvmRequest, ran: Ran) -> Result<SvmDoc, Failure> {
 fn start_on_hosts(
     agents: &Agents,
     job: &Job,
-    memory: &Memory,
+    (memory, mailbox): (&Memory, Option<&File>),
     request: &SvmRequest,
     environment: &[(&str, &OsStr)],
 ) -> Result<u32, Failure> {
     let failed = |e| Failure::work(format!("cannot start node 0 as other hosts can follow: {e}"));
     agents.start(job, memory, &request.command).map_err(failed)?;
-    let (_inherited, _unrandomized) = (agents.inherited().map_err(failed)?, Unrandomized::set().map_err(failed)?);
+    let _inherited = Inherited::of(agents.inherited().into_iter().chain(mailbox.map(AsFd::as_fd))).map_err(failed)?;
+    let _unrandomized = Unrandomized::set().map_err(failed)?;
     let main = launch::start(&request.command, environment).map_err(Failure::work)?;
     memory.hide().map_err(failed)?;
     Ok(main)

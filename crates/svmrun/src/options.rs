@@ -9,24 +9,30 @@ use homenode_svm::transports::{self, Spec, Stopped};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+/// Name of the transport for which the ranks of an mpirun are nodes.
+pub(crate) const MPI: &str = "mpi";
+
 /// A cluster and a program.
 #[derive(Clone, Debug)]
 pub struct SvmRequest {
     /// Program and arguments.
     pub command: Vec<OsString>,
-    /// Nodes.
-    pub nodes: u16,
+    /// Nodes; `None` for as many as an mpirun has started ranks.
+    pub nodes: Option<u16>,
     /// Threads a node.
     pub threads: u16,
     /// Step of the ladder, by name.
     pub protocol: String,
-    /// Transport, by name; `None` for the fastest that reaches all nodes.
+    /// Transport, by name, or `mpi` for what reaches the ranks of an mpirun ([`Ranks`](crate::Ranks)); `None` for the fastest that reaches
+    /// all nodes.
     pub transport: Option<String>,
     /// Hosts that nodes run on, the first of which is this one, each `NAME` or `NAME=ADDRESS`; none for this one alone.
     pub hosts: Vec<String>,
     /// Command that starts another on a host, with `{host}` in it; `None` for ssh.
     pub agent: Option<String>,
-    /// Variables that point to memory of node 0 alone, with other hosts: `refuse` the program, or make them `null` there.
+    /// The compiler of the mpirun's MPI; `None` for the one that is found.
+    pub mpicc: Option<PathBuf>,
+    /// Variables that point to memory of node 0 alone, with other hosts or ranks: `refuse` the program, or make them `null` there.
     pub private_pointers: String,
     /// The file of `homenode` on all hosts; `None` for this program's own.
     pub homenode: Option<PathBuf>,
@@ -52,12 +58,13 @@ impl Default for SvmRequest {
     fn default() -> SvmRequest {
         SvmRequest {
             command: Vec::new(),
-            nodes: 2,
+            nodes: Some(SvmRequest::NODES),
             threads: 1,
             protocol: "genima".to_owned(),
             transport: None,
             hosts: Vec::new(),
             agent: None,
+            mpicc: None,
             private_pointers: "refuse".to_owned(),
             homenode: None,
             homes: "first-touch".to_owned(),
@@ -73,10 +80,52 @@ impl Default for SvmRequest {
 }
 
 impl SvmRequest {
+    /// Nodes if nothing is said.
+    pub(crate) const NODES: u16 = 2;
+
+    /// Refuses what is said of ways to other hosts that the request does not go.
+    pub(crate) fn check_ways(&self) -> Result<(), Failure> {
+        let is_mpi = self.transport.as_deref() == Some(MPI);
+        let has_hosts = !self.hosts.is_empty();
+        let clears = self.clears()?;
+        match () {
+            () if is_mpi && has_hosts => {
+                Err(Failure::usage("--hosts: with --transport mpi the hosts are those of mpirun"))
+            }
+            () if self.agent.is_some() && !has_hosts => {
+                Err(Failure::usage("--agent: it starts programs on --hosts, and there are none"))
+            }
+            () if self.mpicc.is_some() && !is_mpi => {
+                Err(Failure::usage("--mpicc: it is the compiler of the MPI for --transport mpi"))
+            }
+            () if clears && !has_hosts && !is_mpi => Err(Failure::usage(
+                "--private-pointers: it is of --hosts and --transport mpi, and without them all nodes have this memory",
+            )),
+            () => Ok(()),
+        }
+    }
+    /// What to do where no mpirun has started this, and one is needed.
+    pub(crate) fn without_mpirun(&self) -> Failure {
+        let nodes = self.nodes.unwrap_or(SvmRequest::NODES);
+        let command = self.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        Failure::usage(format!(
+            "--transport mpi: no mpirun started this; one starts a node a rank: mpirun -n {nodes} homenode svm run --transport mpi -- {command}"
+        ))
+    }
+    /// Whether variables that point to private memory are null on other nodes, and not refused.
+    pub(crate) fn clears(&self) -> Result<bool, Failure> {
+        match self.private_pointers.as_str() {
+            "refuse" => Ok(false),
+            "null" => Ok(true),
+            other => Err(unknown("private-pointers", other, &["refuse", "null"])),
+        }
+    }
+
     /// The job for the program, still without memory.
     pub(crate) fn job(&self) -> Result<Job, Failure> {
+        let unsaid = "-n: how many nodes? Only with --transport mpi mpirun says it";
         let job = Job {
-            nodes: self.nodes,
+            nodes: self.nodes.ok_or_else(|| Failure::usage(unsaid))?,
             threads: self.threads,
             step: self.step()?,
             transport: self.wire()?,
@@ -93,6 +142,7 @@ impl SvmRequest {
             hosts: None,
             plan: None,
             journals: Vec::new(),
+            mailbox: None,
         };
         job.check().map_err(Failure::usage)?;
         if self.journals.is_some() && !self.hosts.is_empty() {
@@ -124,23 +174,19 @@ impl SvmRequest {
     }
     /// Which nodes run where, if not all do here.
     pub(crate) fn plan(&self) -> Result<Option<Plan>, Failure> {
-        match (&self.agent, self.hosts.is_empty()) {
-            (Some(_), true) => Err(Failure::usage("--agent: it starts programs on --hosts, and there are none")),
-            (None, true) => Ok(None),
-            (agent, false) => {
-                let own = || std::env::current_exe().unwrap_or_else(|_| "homenode".into());
-                let homenode = self.homenode.clone().unwrap_or_else(own);
-                let clears = match self.private_pointers.as_str() {
-                    "refuse" => false,
-                    "null" => true,
-                    other => return Err(unknown("private-pointers", other, &["refuse", "null"])),
-                };
-                let agent = agent.as_deref().unwrap_or(AGENT);
-                let mut plan = Plan::new(&self.hosts, agent, homenode, self.nodes)?;
-                plan.clears = clears;
-                Ok(Some(plan))
-            }
+        self.check_ways()?;
+        if self.transport.as_deref() == Some(MPI) {
+            return Err(self.without_mpirun());
         }
+        if self.hosts.is_empty() {
+            return Ok(None);
+        }
+        let own = || std::env::current_exe().unwrap_or_else(|_| "homenode".into());
+        let homenode = self.homenode.clone().unwrap_or_else(own);
+        let agent = self.agent.as_deref().unwrap_or(AGENT);
+        let mut plan = Plan::new(&self.hosts, agent, homenode, self.nodes.unwrap_or(SvmRequest::NODES))?;
+        plan.clears = self.clears()?;
+        Ok(Some(plan))
     }
     fn homes(&self) -> Result<Homes, Failure> {
         match Homes::find(&self.homes).filter(|homes| *homes != Homes::Plan) {
@@ -188,14 +234,15 @@ mod tests {
             assert_eq!(failure.class, Class::Usage);
             failure.message
         };
-        assert!(said(|r| r.nodes = 0).contains("0 nodes: from 1 to 64"));
-        assert!(said(|r| r.nodes = 65).contains("65 nodes"));
+        assert!(said(|r| r.nodes = Some(0)).contains("0 nodes: from 1 to 64"));
+        assert!(said(|r| r.nodes = None).contains("how many nodes"));
+        assert!(said(|r| r.nodes = Some(65)).contains("65 nodes"));
         assert!(said(|r| r.threads = 0).contains("0 threads a node"));
         assert!(said(|r| r.page_bytes = 5000).contains("power of two"));
         assert!(said(|r| r.page_bytes = 0).contains("power of two"));
         assert!(said(|r| r.heap_bytes = 4097).contains("multiple of the page"));
         assert!(said(|r| r.protocol = "bass".to_owned()).contains("base, dw, rf, dd, nil, genima"));
-        assert!(said(|r| r.transport = Some("ether".to_owned())).contains("shm, tcp"));
+        assert!(said(|r| r.transport = Some("ether".to_owned())).contains("shm, tcp, mpi"));
         assert!(
             said(|r| (r.transport, r.hosts) = (Some("shm".to_owned()), vec!["a".to_owned()])).contains("other hosts")
         );
@@ -208,5 +255,38 @@ mod tests {
         assert!(said(journals).contains("--journal"));
         assert!(said(|r| r.interrupts = "x".to_owned()).contains("round-robin"));
         SvmRequest::default().job().expect("defaults are possible");
+    }
+
+    #[test]
+    fn options_of_ways_that_are_not_gone_are_refused() {
+        let said = |change: fn(&mut SvmRequest)| {
+            let mut request = SvmRequest::default();
+            change(&mut request);
+            let failure = request.check_ways().expect_err("it is of no use");
+            assert_eq!(failure.class, Class::Usage);
+            failure.message
+        };
+        let over_mpi = |r: &mut SvmRequest| r.transport = Some("mpi".to_owned());
+        assert!(said(|r| r.agent = Some("ssh {host}".to_owned())).contains("--agent"));
+        assert!(said(|r| r.mpicc = Some("mpicc".into())).contains("--mpicc"));
+        assert!(said(|r| r.private_pointers = "null".to_owned()).contains("--private-pointers"));
+        assert!(said(|r| r.private_pointers = "void".to_owned()).contains("refuse, null"));
+        let both = |r: &mut SvmRequest| (r.transport, r.hosts) = (Some("mpi".to_owned()), vec!["a".to_owned()]);
+        assert!(said(both).contains("those of mpirun"));
+        let mut whole = SvmRequest {
+            mpicc: Some("mpicc".into()),
+            private_pointers: "null".to_owned(),
+            nodes: None,
+            ..SvmRequest::default()
+        };
+        over_mpi(&mut whole);
+        whole.check_ways().expect("it is possible");
+    }
+
+    #[test]
+    fn without_an_mpirun_the_command_line_is_said() {
+        let command = ["./lu", "-p", "4"].map(Into::into).to_vec();
+        let why = SvmRequest { nodes: Some(4), command, ..SvmRequest::default() }.without_mpirun().message;
+        assert!(why.contains("mpirun -n 4 homenode svm run --transport mpi -- ./lu -p 4"), "{why}");
     }
 }

@@ -74,7 +74,7 @@ fn own_parts(nodes: u16) -> Plan {
 }
 
 fn run(request: &SvmRequest, homes: &str, way: &str) -> Result<SvmDoc, Failure> {
-    let threads = (request.nodes * request.threads).to_string();
+    let threads = (request.nodes.expect("a number") * request.threads).to_string();
     let request = SvmRequest { homes: homes.to_owned(), ..request.clone() };
     on(&request, program(), &[&threads, &PAGES.to_string(), &ROUNDS.to_string(), way])
 }
@@ -248,7 +248,7 @@ fn what_is_not_there_is_named_and_what_comes_with_another_size_keeps_its_shares(
 
 /// Runs the program and has a plan made of what was counted; `change`d before that.
 fn replanned(request: &SvmRequest, homes: &str, change: &dyn Fn(&mut SvmDoc)) -> Result<Replanned, Failure> {
-    let threads = (request.nodes * request.threads).to_string();
+    let threads = (request.nodes.expect("a number") * request.threads).to_string();
     let request = SvmRequest { homes: homes.to_owned(), ..request.clone() };
     let mut doc = on(&request, program(), &[&threads, &PAGES.to_string(), "20", "filled"]).expect("it runs");
     change(&mut doc);

@@ -5,6 +5,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
@@ -167,6 +168,56 @@ pub fn random(bytes: &mut [u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// Addresses of this machine that others may reach: of interfaces that are up, but for loopback and addresses of one link alone.
+///
+/// # Errors
+/// What getifaddrs(3) says.
+pub fn addresses() -> io::Result<Vec<IpAddr>> {
+    let mut first = std::ptr::null_mut();
+    // SAFETY: `first` is valid for the call, which makes it the begin of a list.
+    crate::check(unsafe { libc::getifaddrs(&raw mut first) })?;
+    let (mut found, mut next) = (Vec::new(), first);
+    // SAFETY: `next` is null or an entry of the list, which is freed below.
+    while let Some(entry) = unsafe { next.as_ref() } {
+        let is_up = entry.ifa_flags & libc::IFF_UP as libc::c_uint != 0;
+        // SAFETY: the address of an entry is null or of the family that it says.
+        let address = unsafe { entry.ifa_addr.as_ref() }.and_then(|any| unsafe { address(any) });
+        found.extend(address.filter(|a| is_up && !a.is_loopback() && !is_of_one_link(a)));
+        next = entry.ifa_next;
+    }
+    // SAFETY: the list is the call's, and nothing of it is kept.
+    unsafe { libc::freeifaddrs(first) };
+    Ok(found)
+}
+
+/// The address in a socket's address, if it is one of the internet.
+///
+/// # Safety
+/// It is one of the family that it says, whole.
+unsafe fn address(any: &libc::sockaddr) -> Option<IpAddr> {
+    let start: *const libc::sockaddr = any;
+    match libc::c_int::from(any.sa_family) {
+        libc::AF_INET => {
+            // SAFETY: the caller promises the family; it may lie anywhere, so it is copied.
+            let v4 = unsafe { start.cast::<libc::sockaddr_in>().read_unaligned() };
+            Some(IpAddr::from(v4.sin_addr.s_addr.to_ne_bytes()))
+        }
+        libc::AF_INET6 => {
+            // SAFETY: as above.
+            let v6 = unsafe { start.cast::<libc::sockaddr_in6>().read_unaligned() };
+            Some(IpAddr::from(v6.sin6_addr.s6_addr))
+        }
+        _ => None,
+    }
+}
+
+fn is_of_one_link(address: &IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => v4.is_link_local(),
+        IpAddr::V6(v6) => v6.is_unicast_link_local(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -214,6 +265,16 @@ mod tests {
         assert_eq!(poller.wait(Duration::from_millis(1)).unwrap().count(), 0);
         drop(a);
         assert_eq!(poller.wait(LONG).unwrap().collect::<Vec<_>>(), [6]);
+    }
+
+    #[test]
+    fn addresses_are_this_machines() {
+        for address in addresses().unwrap() {
+            assert!(!address.is_loopback() && !address.is_unspecified(), "{address}");
+            // Nobody else can listen there.
+            std::net::TcpListener::bind((address, 0)).unwrap_or_else(|e| panic!("{address}: {e}"));
+        }
+        assert!(is_of_one_link(&"fe80::1".parse().unwrap()) && !is_of_one_link(&"10.0.0.1".parse().unwrap()));
     }
 
     #[test]

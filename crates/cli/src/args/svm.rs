@@ -80,6 +80,7 @@ pub(crate) struct SvmReportArgs {
   homenode svm run -n 2 --transport tcp -- ./lu -p 2
   homenode svm run -n 4 --homes round-robin --json -- ./fft -p 4
   homenode svm run -n 4 --hosts a=10.0.0.1,b,c,d -- ./lu -p 4
+  mpirun -n 4 homenode svm run --transport mpi -- ./lu -p 4
   homenode place fft.hnt --machine 4-nodes.toml -o plan.json
   homenode svm run -n 4 --homes plan.json -- ./fft -p 4
 
@@ -88,22 +89,24 @@ threads, locks, barriers and what else threads wait with of the same header; or 
 macros of parmacs.m4. Its nodes are processes that share
 nothing else; every page is copied between them. It must be linked dynamically, and be the program
 itself and no script that starts it. With --hosts nodes run on other machines, too: homenode, the
-program and its libraries must be the same there, at the same paths. What it did is said on stderr (not with --quiet); the status
+program and its libraries must be the same there, at the same paths. With --transport mpi each rank
+of the mpirun that starts this is a node, on whichever host (docs/design/svm-mpi.md). What it did is said on stderr (not with --quiet); the status
 is the program's, and 1 with one line on stderr if a node was lost. `homenode list svm-steps` names
 the protocols, `homenode list svm-transports` the transports. A plan is one of a recording of the
 same source with threads (docs/design/svm-runtime.md): its objects are found by the line that takes
 them, so both programs are compiled with -g; its nodes are those of the run that have the same threads.")]
 pub(crate) struct SvmRun {
-    /// Nodes, 1 to 64.
+    /// Nodes, 1 to 64. With --transport mpi mpirun says it.
     #[arg(short, long, value_name = "N")]
-    pub(crate) nodes: u16,
+    pub(crate) nodes: Option<u16>,
     /// Threads a node, 1 to 64.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) threads: u16,
     /// Step of the ladder from Base to GeNIMA: base, dw, rf, dd, nil (genima is the same).
     #[arg(long, value_name = "STEP", default_value = "genima")]
     pub(crate) protocol: String,
-    /// How nodes reach each other's memory: shm copies between memories of one host, tcp has sockets alone. Default: shm, with --hosts tcp.
+    /// How nodes reach each other's memory: shm copies between memories of one host, tcp has sockets alone, mpi moves pages by the
+    /// MPI of the mpirun that started this, or is tcp where that needs help there. Default: shm, with --hosts tcp.
     #[arg(long, value_name = "NAME")]
     pub(crate) transport: Option<String>,
     /// Hosts that nodes run on, each getting as many as any other or one more; the first one is this machine.
@@ -112,8 +115,11 @@ pub(crate) struct SvmRun {
     /// Command that starts a program on another host, whose name takes the place of {host} [default: ssh -o BatchMode=yes {host}]
     #[arg(long, value_name = "COMMAND", requires = "hosts")]
     pub(crate) agent: Option<String>,
+    /// Compiler of mpirun's MPI, with --transport mpi [default: the mpicc of the MPI that the environment names, else mpicc]
+    #[arg(long, value_name = "PROGRAM", value_hint = ValueHint::CommandName)]
+    pub(crate) mpicc: Option<PathBuf>,
     /// Global variables that point to memory which node 0 alone has, as of malloc: refuse the program, or make them null on other nodes.
-    #[arg(long, value_name = "WHAT", default_value = "refuse", requires = "hosts", value_parser = ["refuse", "null"])]
+    #[arg(long, value_name = "WHAT", default_value = "refuse", value_parser = ["refuse", "null"])]
     pub(crate) private_pointers: String,
     /// Homes of pages: first-touch (with who touches them first), round-robin (page by page in turn), block (equal parts of each
     /// piece of memory), or the file of a plan that `homenode place` wrote; what it does not name then lives with who touches

@@ -2,7 +2,7 @@
 use super::Done;
 use crate::args::{Svm, SvmReplayArgs, SvmReportArgs, SvmRun};
 use homenode_command::output::{self, Results};
-use homenode_svmrun::SvmRequest;
+use homenode_svmrun::{Joined, Ranks, SvmRequest};
 
 pub(super) fn svm(what: Svm, quiet: bool) -> Done {
     match what {
@@ -45,6 +45,7 @@ fn run(a: SvmRun, quiet: bool) -> Done {
         transport: a.transport,
         hosts: a.hosts,
         agent: a.agent,
+        mpicc: a.mpicc,
         private_pointers: a.private_pointers,
         homenode: None,
         homes: a.homes,
@@ -56,11 +57,20 @@ fn run(a: SvmRun, quiet: bool) -> Done {
         page_bytes: a.page,
         interrupts: a.interrupts,
     };
+    let ranks = match Ranks::join(&request)? {
+        Joined::Alone => None,
+        Joined::First(ranks) => Some(ranks),
+        Joined::Other(ranks) => return ranks.serve(),
+        Joined::Silent(status) => return Ok(status),
+    };
     if let Some(file) = &a.output {
         output::refuse_existing(file, a.force)?;
     }
     let mut results = Results::new(a.json)?;
-    let doc = homenode_svmrun::run(&request)?;
+    let doc = match ranks {
+        Some(ranks) => homenode_svmrun::run_on(&request, ranks),
+        None => homenode_svmrun::run(&request),
+    }?;
     if let Some(file) = &a.output {
         output::write(file, doc.to_json().as_bytes())?;
     }

@@ -3,7 +3,8 @@ mod memory;
 #[cfg(test)]
 mod tests;
 
-pub use tcp::message;
+pub use mpi::{carried, mailbox};
+pub use tcp::{message, ranks};
 
 use crate::shared::Shared;
 use homenode_base::NodeId;
@@ -109,6 +110,8 @@ pub struct Files {
     pub plan: Option<File>,
     /// Journals, one a node, if nodes write them.
     pub journals: Vec<File>,
+    /// Mailboxes, as the heaps, if the transport needs them ([`mailbox::Mailbox`]).
+    pub mailboxes: Vec<File>,
     /// What there is besides if nodes run on several hosts.
     pub hosts: Option<HostFiles>,
 }
@@ -137,6 +140,11 @@ impl Files {
     pub(crate) fn region(&self, node: NodeId) -> io::Result<&File> {
         self.place(node).and_then(|at| self.regions.get(at)).ok_or_else(|| io::Error::other("the node has no region"))
     }
+    /// The mailbox of a node.
+    pub(crate) fn mailbox(&self, node: NodeId) -> io::Result<&File> {
+        let found = self.place(node).and_then(|at| self.mailboxes.get(at));
+        found.ok_or_else(|| io::Error::other("the node has no mailbox"))
+    }
     fn place(&self, node: NodeId) -> Option<usize> {
         let first = self.hosts.as_ref().map_or(0, |hosts| hosts.me.index());
         node.index().checked_sub(first)
@@ -152,6 +160,8 @@ pub struct Spec {
     pub summary: &'static str,
     /// Whether nodes have nothing of each other's memory, and find each other by a secret.
     pub is_apart: bool,
+    /// Whether each node has a mailbox, and a process beside it that does what is asked there.
+    pub has_mailbox: bool,
     /// Makes what nodes find each other by.
     pub(crate) meet: fn(&Files) -> io::Result<Meeting>,
     /// Opens it for a node, once all nodes exist or are about to.
@@ -160,7 +170,7 @@ pub struct Spec {
 
 homenode_base::registry!(
     /** Every transport. */ Spec;
-    shm, tcp
+    shm, tcp, mpi
 );
 
 /// The transport with this name.
@@ -180,6 +190,8 @@ pub(crate) enum Wire {
     Shm(shm::Shm),
     /// Sockets.
     Tcp(tcp::Tcp),
+    /// One-sided operations, and sockets.
+    Mpi(mpi::Mpi),
 }
 
 impl Wire {
@@ -188,13 +200,14 @@ impl Wire {
         match self {
             Wire::Shm(_) => false,
             Wire::Tcp(tcp) => tcp.is_gone(node),
+            Wire::Mpi(mpi) => mpi.is_gone(node),
         }
     }
     /// Leaves memory of other nodes, if it has any: what is done from now on reaches nobody.
     pub(crate) fn detach(&self) -> io::Result<()> {
         match self {
             Wire::Shm(shm) => shm.detach(),
-            Wire::Tcp(_) => Ok(()),
+            Wire::Tcp(_) | Wire::Mpi(_) => Ok(()),
         }
     }
 }
@@ -206,6 +219,7 @@ macro_rules! passed_on {
             match self {
                 Wire::Shm(t) => t.$name($($argument),*).await,
                 Wire::Tcp(t) => t.$name($($argument),*).await,
+                Wire::Mpi(t) => t.$name($($argument),*).await,
             }
         }
     )+};
@@ -227,6 +241,7 @@ impl Transport for Wire {
         match self {
             Wire::Shm(t) => t.flush(),
             Wire::Tcp(t) => t.flush(),
+            Wire::Mpi(t) => t.flush(),
         }
     }
 }

@@ -11,6 +11,7 @@ pub(crate) static SPEC: Spec = Spec {
     name: "shm",
     summary: "nodes of one host; data is copied between their memories",
     is_apart: false,
+    has_mailbox: false,
     meet: |_| Ok(super::Meeting::default()),
     open: |opening| Ok(Wire::Shm(Shm::open(opening)?)),
 };

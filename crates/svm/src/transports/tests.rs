@@ -103,6 +103,10 @@ fn what_is_written_is_seen_in_the_order_in_which_it_was_written() {
                 let seen = nodes.regions[1][stamp].load(Ordering::Acquire);
                 let there = nodes.heaps[1][..PAGE + 100].iter().chain(&nodes.regions[1][..3]);
                 assert!(there.into_iter().all(|w| w.load(Ordering::Acquire) >= seen), "what came before {seen}");
+                // A page does not overtake the word that was written before it.
+                let page = nodes.heaps[1][0].load(Ordering::Acquire);
+                let word = nodes.regions[1][stamp].load(Ordering::Acquire);
+                assert!(word + 1 >= page, "{page} came before {word}");
                 if seen == ROUNDS {
                     break;
                 }

@@ -1,5 +1,5 @@
 //! `homenode svm agent`: the nodes of one host. The launcher on another host says on standard input what to do, and hears on standard
-//! output what became of it; when the input ends, so do the nodes.
+//! output what became of it; when the input ends, so do the nodes. A rank of MPI is that for its one node, over a connection.
 use super::digest::{digest, library};
 use super::frame::{self, Frame, FromAgent, Of, Prepare, SOME, Start, ToAgent};
 use super::sent;
@@ -30,8 +30,8 @@ const LOOK: Duration = Duration::from_millis(20);
 const OUTPUT_MOST: Duration = Duration::from_secs(1);
 const SIGKILL: i32 = 9;
 
-/// Standard output, for frames.
-type Out = Arc<Mutex<io::Stdout>>;
+/// Where frames go: standard output, or a connection.
+pub(crate) type Out = Arc<Mutex<dyn Write + Send>>;
 
 /// What happens to an agent.
 enum Event {
@@ -48,6 +48,7 @@ struct Node {
     heap: File,
     region: File,
     listening: TcpListener,
+    mailbox: Option<File>,
     gate: Option<io::PipeWriter>,
     child: Option<Child>,
     is_quiet: bool,
@@ -64,11 +65,19 @@ pub fn agent() -> Result<u8, Failure> {
             "`homenode svm run --hosts` starts agents, and speaks with them; people have nothing to say here",
         ));
     }
+    attend(io::stdin(), Arc::new(Mutex::new(io::stdout())), |_| Ok(None))
+}
+
+/// Serves a launcher that is heard on `input` and told on `out`. `expose` lets others reach the heap of a node, and gives
+/// the node's mailbox if they can.
+pub(crate) fn attend(
+    mut input: impl Read + Send + 'static,
+    out: Out,
+    expose: impl FnMut(&File) -> io::Result<Option<File>>,
+) -> Result<u8, Failure> {
     let (event, events) = channel();
-    let out = Arc::new(Mutex::new(io::stdout()));
     let hears = event.clone();
     std::thread::spawn(move || {
-        let mut input = io::stdin().lock();
         while let Ok(Some(said)) = frame::read(&mut input) {
             if hears.send(Event::Said(said)).is_err() {
                 return;
@@ -76,7 +85,7 @@ pub fn agent() -> Result<u8, Failure> {
         }
         let _ = hears.send(Event::Closed);
     });
-    let Err(why) = serve(&out, event, &events) else { return Ok(0) };
+    let Err(why) = serve(&out, event, &events, expose) else { return Ok(0) };
     let said = say(&out, &Frame::Message(FromAgent::Failed(why.clone())));
     said.map(|()| 1).map_err(|_| Failure::work(why))
 }
@@ -85,13 +94,22 @@ fn say(out: &Out, frame: &Frame<FromAgent>) -> io::Result<()> {
     frame::write(&mut *out.lock().unwrap_or_else(PoisonError::into_inner), frame)
 }
 
-fn serve(out: &Out, event: Sender<Event>, events: &Receiver<Event>) -> Result<(), String> {
+fn serve(
+    out: &Out,
+    event: Sender<Event>,
+    events: &Receiver<Event>,
+    mut expose: impl FnMut(&File) -> io::Result<Option<File>>,
+) -> Result<(), String> {
     let heard = |e: io::Error| format!("the launcher does not hear any more: {e}");
     let Ok(Event::Said(Frame::Message(ToAgent::Prepare(wanted)))) = events.recv() else { return Err(stranger()) };
     let mut host = Host::prepare(&wanted)?;
     let listening = host.nodes.iter().map(|n| n.listening.local_addr()).collect::<io::Result<_>>();
     let listening = listening.map_err(|e| format!("cannot listen: {e}"))?;
     say(out, &Frame::Message(FromAgent::Listening(listening))).map_err(heard)?;
+    for node in &mut host.nodes {
+        let mailbox = expose(&node.heap);
+        node.mailbox = mailbox.map_err(|e| format!("cannot let other ranks reach its node's memory: {e}"))?;
+    }
     match events.recv() {
         Ok(Event::Said(Frame::Message(ToAgent::Start(start)))) => host.start(&wanted, &start, out, &event)?,
         Ok(Event::Closed) => return Ok(()),
@@ -172,6 +190,7 @@ impl Host {
                         format!("cannot listen at {}, which the launcher takes for its address: {e}", wanted.address);
                     io::Error::new(e.kind(), what)
                 })?,
+                mailbox: None,
                 gate: None,
                 child: None,
                 is_quiet: false,
@@ -268,9 +287,11 @@ impl Node {
             peers: job.hosts.as_ref().map(|hosts| hosts.peers.clone()).unwrap_or_default(),
         };
         let [heaps, regions] = [&self.heap, &self.region].map(|file| vec![file.as_raw_fd()]);
-        let job = Job { heaps, regions, secret, plan, hosts: Some(hosts), ..job.clone() };
+        let mailbox = self.mailbox.as_ref().map(AsRawFd::as_raw_fd);
+        let job = Job { heaps, regions, secret, plan, mailbox, hosts: Some(hosts), ..job.clone() };
         let own = [self.heap.as_fd(), self.region.as_fd(), self.listening.as_fd(), reader.as_fd()];
-        let _inherited = Inherited::of(own.into_iter().chain(common.into_iter().flatten().map(AsFd::as_fd)))?;
+        let rest = common.into_iter().flatten().chain(&self.mailbox).map(AsFd::as_fd);
+        let _inherited = Inherited::of(own.into_iter().chain(rest))?;
         let _unrandomized = Unrandomized::set()?;
         let mut child = command.env(JOB_ENV, job.to_string()).spawn()?;
         let stdout = child.stdout.take();

@@ -107,7 +107,7 @@ pub(super) enum FromAgent {
 }
 
 /// Writes a frame.
-pub(super) fn write<M: Serialize>(to: &mut impl Write, frame: &Frame<M>) -> io::Result<()> {
+pub(super) fn write<M: Serialize>(to: &mut (impl Write + ?Sized), frame: &Frame<M>) -> io::Result<()> {
     let mut bytes = vec![0; 4];
     match frame {
         Frame::Message(message) => {

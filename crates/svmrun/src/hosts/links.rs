@@ -9,20 +9,20 @@ use homenode_command::Failure;
 use homenode_svm::image::Image;
 use homenode_svm::job::{Hosts, JOB_ENV, Job};
 use homenode_svm::shared::{IMAGE, SENT, WRITTEN};
-use homenode_sys::process::{Inherited, hide};
+use homenode_sys::process::hide;
 use homenode_sys::sparse;
 use homenode_sys::words::memory_file;
 use homenode_table::clean;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Write};
-use std::net::{SocketAddr, TcpListener};
-use std::os::fd::{AsFd, AsRawFd};
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -48,7 +48,10 @@ type Heard = (usize, Option<Frame<FromAgent>>);
 struct Agent {
     /// Index of the host.
     host: usize,
-    child: Child,
+    /// `None` if it is no child of this process.
+    child: Option<Child>,
+    /// Reads what it says, to the end.
+    reader: JoinHandle<()>,
     /// `None` once it has been told all.
     tell: Option<Sender<Telling>>,
     teller: Option<JoinHandle<()>>,
@@ -94,16 +97,11 @@ pub(crate) struct Agents {
 }
 
 impl Agents {
-    /// Starts the agents, which prepare their nodes; the job is told where nodes listen.
-    pub(crate) fn prepare(plan: Plan, job: &mut Job, program: &Path) -> Result<Agents, Failure> {
+    /// Starts the agents, or takes them as they `came`, in the order of their hosts; they prepare their nodes, and the job is told where these listen.
+    pub(crate) fn prepare(plan: Plan, came: Vec<TcpStream>, job: &mut Job, program: &Path) -> Result<Agents, Failure> {
         let failed = |what: &str, e: io::Error| Failure::work(format!("{what}: {e}"));
         let first = &plan.hosts[0];
-        let listening = TcpListener::bind((first.address, 0)).map_err(|e| {
-            let (name, address) = (&first.name, first.address);
-            Failure::usage(format!(
-                "--hosts: the first one must be this machine, where node 0 runs, and {name} ({address}) is not: {e}"
-            ))
-        })?;
+        let listening = TcpListener::bind((first.address, 0)).map_err(|e| plan.unheard(&e))?;
         let folder = std::env::current_dir().map_err(|e| failed("there is no current folder", e))?;
         let program = folder.join(program);
         let wanted = Prepare {
@@ -130,10 +128,14 @@ impl Agents {
             note: None,
             plan,
         };
+        let mut came = came.into_iter();
         for host in 0..agents.plan.hosts.len() {
             let nodes: Vec<u16> = agents.plan.hosts[host].nodes.iter().copied().filter(|node| *node > 0).collect();
             if !nodes.is_empty() {
-                let agent = Agent::start(&agents.plan, host, nodes.clone(), say.clone())?;
+                let agent = match came.next() {
+                    Some(connection) => Agent::connected(connection, host, nodes.clone(), say.clone()),
+                    None => Agent::start(&agents.plan, host, nodes.clone(), say.clone()),
+                }?;
                 let address = agents.plan.hosts[host].address;
                 agent.tell(Telling::Message(ToAgent::Prepare(Prepare { address, nodes, ..wanted.clone() })));
                 agents.agents.push(agent);
@@ -173,11 +175,7 @@ impl Agents {
         match said {
             Some(Frame::Message(FromAgent::Failed(why))) => format!("host {name}: {}", clean(&why)),
             Some(_) => format!("host {name}: its agent says what no agent does"),
-            None => {
-                let command = self.plan.command(host);
-                let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
-                format!("host {name}: its agent ended, which was started by: {}", clean(&words.join(" ")))
-            }
+            None => format!("host {name}: {}", self.plan.ended(host)),
         }
     }
 
@@ -199,9 +197,9 @@ impl Agents {
         self.agents.iter().for_each(|agent| agent.tell(Telling::Message(message())));
     }
 
-    /// What node 0 inherits besides the memory, while the value lives.
-    pub(crate) fn inherited(&self) -> io::Result<Inherited<'_>> {
-        Inherited::of([self.listening.as_fd(), self.image.as_fd()])
+    /// What node 0 inherits besides the memory.
+    pub(crate) fn inherited(&self) -> [BorrowedFd<'_>; 2] {
+        [self.listening.as_fd(), self.image.as_fd()]
     }
     /// The host that a node runs on.
     pub(crate) fn host(&self, node: u16) -> &str {
@@ -338,28 +336,61 @@ impl Drop for Agents {
 
 impl Agent {
     fn start(plan: &Plan, host: usize, nodes: Vec<u16>, say: Sender<Heard>) -> Result<Agent, Failure> {
-        let words = plan.command(host);
-        let (program, arguments) = words.split_first().unwrap_or_else(|| unreachable!());
+        let name = &plan.hosts[host].name;
+        let words = plan.command(host).unwrap_or_default();
+        let Some((program, arguments)) = words.split_first() else {
+            return Err(Failure::work(format!("host {name}: its agent has not come")));
+        };
         let mut command = Command::new(program);
         // A group of its own: what the terminal tells the program is not for it.
         command.args(arguments).process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let name = &plan.hosts[host].name;
         let failed = |e| Failure::work(format!("host {name}: cannot start {}: {e}", program.to_string_lossy()));
         let mut child = command.spawn().map_err(failed)?;
-        let (Some(input), Some(mut output)) = (child.stdin.take(), child.stdout.take()) else {
+        let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(Failure::work(format!("host {name}: its agent has no pipes")));
         };
-        std::thread::spawn(move || {
+        let tell = move |told: &Receiver<Telling>| tell_on(&mut input, told);
+        Ok(Agent::of(host, nodes, Some(child), output, say, tell))
+    }
+    /// An agent that was started by somebody else.
+    fn connected(to: TcpStream, host: usize, nodes: Vec<u16>, say: Sender<Heard>) -> Result<Agent, Failure> {
+        let output = to.try_clone().map_err(|e| Failure::work(format!("cannot hear a rank: {e}")))?;
+        let mut to = to;
+        let tell = move |told: &Receiver<Telling>| {
+            tell_on(&mut to, told);
+            // One that has closed it hears nothing anyway.
+            let _ = to.shutdown(Shutdown::Write);
+        };
+        Ok(Agent::of(host, nodes, None, output, say, tell))
+    }
+    fn of(
+        host: usize,
+        nodes: Vec<u16>,
+        child: Option<Child>,
+        mut output: impl Read + Send + 'static,
+        say: Sender<Heard>,
+        teller: impl FnOnce(&Receiver<Telling>) + Send + 'static,
+    ) -> Agent {
+        let reader = std::thread::spawn(move || {
             while let Ok(Some(frame)) = frame::read(&mut output) {
                 if say.send((host, Some(frame))).is_err() {
-                    return;
+                    break;
                 }
             }
             let _ = say.send((host, None));
+            // Whoever waits for its end waits for that of its output.
+            let _ = io::copy(&mut output, &mut io::sink());
         });
         let (tell, told) = channel();
-        let teller = Some(std::thread::spawn(move || tell_on(input, &told)));
-        Ok(Agent { host, child, tell: Some(tell), teller, nodes, has_gone: false })
+        let teller = Some(std::thread::spawn(move || teller(&told)));
+        Agent { host, child, reader, tell: Some(tell), teller, nodes, has_gone: false }
+    }
+
+    fn is_over(&mut self) -> bool {
+        match &mut self.child {
+            Some(child) => !matches!(child.try_wait(), Ok(None)),
+            None => self.reader.is_finished(),
+        }
     }
 
     fn tell(&self, what: Telling) {
@@ -374,26 +405,26 @@ impl Drop for Agent {
     fn drop(&mut self) {
         self.tell = None;
         let since = Instant::now();
-        while since.elapsed() < END_MOST && matches!(self.child.try_wait(), Ok(None)) {
+        while since.elapsed() < END_MOST && !self.is_over() {
             std::thread::sleep(LOOK);
         }
-        // One that is over already cannot be killed.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        if let Some(teller) = self.teller.take() {
+        if let Some(child) = &mut self.child {
+            // One that is over already cannot be killed.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        if let Some(teller) = self.teller.take().filter(|teller| self.child.is_some() || teller.is_finished()) {
             let _ = teller.join();
         }
     }
 }
 
 /// Tells an agent what is to be told, until there is no more.
-fn tell_on(mut to: ChildStdin, told: &Receiver<Telling>) {
+fn tell_on(to: &mut impl Write, told: &Receiver<Telling>) {
     while let Ok(what) = told.recv() {
         let done = match what {
-            Telling::Message(message) => frame::write(&mut to, &Frame::Message(message)),
-            Telling::File(node, of, file) => {
-                sent::frames::<ToAgent>(&file, node, of, |frame| frame::write(&mut to, &frame))
-            }
+            Telling::Message(message) => frame::write(to, &Frame::Message(message)),
+            Telling::File(node, of, file) => sent::frames::<ToAgent>(&file, node, of, |frame| frame::write(to, &frame)),
         };
         if done.is_err() {
             return;

@@ -8,5 +8,6 @@ mod private;
 mod sent;
 
 pub use agent::agent;
+pub(crate) use agent::{Out, attend};
 pub(crate) use links::{Agents, Came};
-pub(crate) use plan::{AGENT, Plan};
+pub(crate) use plan::{AGENT, Host, Plan};

@@ -1,6 +1,8 @@
 //! Which hosts nodes run on, and how agents are started there.
 use homenode_command::Failure;
+use homenode_table::clean;
 use std::ffi::OsString;
+use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
@@ -20,14 +22,26 @@ pub(crate) struct Host {
     pub(crate) nodes: Vec<u16>,
 }
 
+/// How agents come to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum By {
+    /// The launcher starts them.
+    Command {
+        /// Words that start a command on a host.
+        words: Vec<String>,
+        /// The file of homenode, the same on all hosts.
+        homenode: PathBuf,
+    },
+    /// MPI has started them, one a node.
+    Mpi,
+}
+
 /// Hosts in order; the first one is this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     pub(crate) hosts: Vec<Host>,
-    /// Words that start a command on a host.
-    agent: Vec<String>,
-    /// The file of homenode, the same on all hosts.
-    homenode: PathBuf,
+    /// How agents come to be.
+    agents: By,
     /// Whether variables that point to private memory are null on other hosts, and not refused.
     pub(crate) clears: bool,
 }
@@ -58,7 +72,11 @@ impl Plan {
             let why = format!("is {address}, which other hosts cannot reach; write {name}=ADDRESS");
             return Err(Failure::usage(format!("--hosts: {name} {why}")));
         }
-        Ok(Plan { hosts: planned, agent, homenode, clears: false })
+        Ok(Plan { hosts: planned, agents: By::Command { words: agent, homenode }, clears: false })
+    }
+    /// Ranks of MPI as hosts of one node each; several may be of one machine.
+    pub(crate) fn of_ranks(hosts: Vec<Host>, clears: bool) -> Plan {
+        Plan { hosts, agents: By::Mpi, clears }
     }
 
     /// The host of a node.
@@ -66,12 +84,29 @@ impl Plan {
         self.hosts.iter().find(|host| host.nodes.contains(&node)).unwrap_or(&self.hosts[0])
     }
 
-    /// The command that starts the agent of a host; of the first, where one needs not be brought to.
-    pub(crate) fn command(&self, host: usize) -> Vec<OsString> {
+    /// The command that starts the agent of a host; of the first, where one needs not be brought to. `None` if nobody starts it here.
+    pub(crate) fn command(&self, host: usize) -> Option<Vec<OsString>> {
+        let By::Command { words, homenode } = &self.agents else { return None };
         let name = &self.hosts[host].name;
-        let words = self.agent.iter().map(|word| OsString::from(word.replace(HOST, name)));
-        let agent = [self.homenode.clone().into(), "svm".into(), "agent".into()];
-        words.filter(|_| host > 0).chain(agent).collect()
+        let words = words.iter().map(|word| OsString::from(word.replace(HOST, name)));
+        let agent = [homenode.clone().into(), "svm".into(), "agent".into()];
+        Some(words.filter(|_| host > 0).chain(agent).collect())
+    }
+    /// In words, that an agent has ended.
+    pub(crate) fn ended(&self, host: usize) -> String {
+        let Some(command) = self.command(host) else { return format!("rank {host} of MPI ended") };
+        let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+        format!("its agent ended, which was started by: {}", clean(&words.join(" ")))
+    }
+    /// Why node 0 cannot listen.
+    pub(crate) fn unheard(&self, why: &io::Error) -> Failure {
+        let Host { name, address, .. } = &self.hosts[0];
+        match self.agents {
+            By::Command { .. } => Failure::usage(format!(
+                "--hosts: the first one must be this machine, where node 0 runs, and {name} ({address}) is not: {why}"
+            )),
+            By::Mpi => Failure::work(format!("cannot listen at {address}, where the other ranks reach rank 0: {why}")),
+        }
     }
 }
 
@@ -102,8 +137,12 @@ mod tests {
         let nodes: Vec<&[u16]> = plan.hosts.iter().map(|h| &h.nodes[..]).collect();
         assert_eq!(nodes, [&[0][..], &[1, 2], &[3, 4]]);
         assert_eq!([0, 2, 4].map(|node| plan.host(node).name.as_str()), ["a", "10.0.0.2", "c"]);
-        assert_eq!(plan.command(2), ["rsh", "-l", "me", "c", "/bin/homenode", "svm", "agent"]);
-        assert_eq!(plan.command(0), ["/bin/homenode", "svm", "agent"]);
+        let command = |host: usize| plan.command(host).expect("a command");
+        assert_eq!(command(2), ["rsh", "-l", "me", "c", "/bin/homenode", "svm", "agent"]);
+        assert_eq!(command(0), ["/bin/homenode", "svm", "agent"]);
+        assert!(plan.ended(2).contains("rsh -l me c /bin/homenode svm agent"));
+        let ranks = Plan::of_ranks(plan.hosts, true);
+        assert!(ranks.clears && ranks.command(2).is_none() && ranks.ended(2).contains("rank 2 of MPI"));
     }
 
     #[test]

@@ -50,7 +50,13 @@ pub fn compile_recorded(compiler: &str, source: &str, folder: &Path) -> PathBuf 
 
 /// A cluster of `nodes` of `threads` with a step of the ladder.
 pub fn cluster(nodes: u16, threads: u16, protocol: &str) -> SvmRequest {
-    SvmRequest { nodes, threads, protocol: protocol.to_owned(), heap_bytes: 1 << 30, ..SvmRequest::default() }
+    SvmRequest {
+        nodes: Some(nodes),
+        threads,
+        protocol: protocol.to_owned(),
+        heap_bytes: 1 << 30,
+        ..SvmRequest::default()
+    }
 }
 
 /// The same with another transport.

@@ -176,7 +176,8 @@ impl Listening {
 pub(super) struct Caller<'c> {
     pub(super) from: NodeId,
     pub(super) to: NodeId,
-    pub(super) address: SocketAddr,
+    /// Where it may be: who knows the secret is it.
+    pub(super) addresses: &'c [SocketAddr],
     pub(super) secret: &'c Secret,
     /// Says whether it is worth going on.
     pub(super) look: &'c dyn Fn() -> io::Result<()>,
@@ -190,22 +191,30 @@ impl Caller<'_> {
     pub(super) fn call(&self) -> io::Result<TcpStream> {
         let until = Instant::now() + MEET_MOST;
         loop {
-            match self.try_once(until) {
-                Err(e) if e.kind() != io::ErrorKind::PermissionDenied && Instant::now() < until => {
-                    (self.look)()?;
-                    std::thread::sleep(LOOK);
+            let (mut failed, mut is_worth_it) = (Vec::new(), false);
+            for address in self.addresses {
+                match self.try_once(address, until) {
+                    Ok(socket) => return Ok(socket),
+                    Err(e) => {
+                        is_worth_it |= e.kind() != io::ErrorKind::PermissionDenied;
+                        failed.push((address, e));
+                    }
                 }
-                Err(e) => {
-                    let what = format!("node {} cannot be reached at {}: {e}", self.to, self.address);
-                    return Err(io::Error::new(e.kind(), what));
-                }
-                Ok(socket) => return Ok(socket),
             }
+            if is_worth_it && Instant::now() < until {
+                (self.look)()?;
+                std::thread::sleep(LOOK);
+                continue;
+            }
+            let kind = failed.last().map_or(io::ErrorKind::AddrNotAvailable, |(_, e)| e.kind());
+            let failed: Vec<String> = failed.iter().map(|(address, e)| format!(" at {address}: {e}")).collect();
+            let what = format!("node {} cannot be reached{}", self.to, failed.join(";"));
+            return Err(io::Error::new(kind, what));
         }
     }
 
-    fn try_once(&self, until: Instant) -> io::Result<TcpStream> {
-        let socket = TcpStream::connect_timeout(&self.address, CONNECT_MOST)?;
+    fn try_once(&self, address: &SocketAddr, until: Instant) -> io::Result<TcpStream> {
+        let socket = TcpStream::connect_timeout(address, CONNECT_MOST)?;
         socket.set_nodelay(true)?;
         socket.set_nonblocking(true)?;
         let mine = Nonce::random()?;

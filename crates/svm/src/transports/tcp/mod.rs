@@ -8,6 +8,7 @@ mod link;
 mod lost;
 pub mod message;
 mod ni;
+pub mod ranks;
 mod secret;
 mod served;
 #[cfg(test)]
@@ -36,6 +37,7 @@ pub(crate) static SPEC: Spec = Spec {
     name: "tcp",
     summary: "nodes that have only sockets between them; a thread of each serves the others",
     is_apart: true,
+    has_mailbox: false,
     meet,
     open: |opening| Ok(Wire::Tcp(Tcp::open(opening)?)),
 };
@@ -55,7 +57,7 @@ pub(crate) struct Tcp {
 }
 
 /// The listening sockets of nodes: those of one host, which nobody outside it can reach, are made here.
-fn meet(files: &Files) -> io::Result<Meeting> {
+pub(super) fn meet(files: &Files) -> io::Result<Meeting> {
     let mut secret = Secret::default();
     let file = files.secret.as_ref().ok_or_else(|| io::Error::other("the job has no secret"))?;
     file.read_exact_at(&mut secret.0, 0)?;
@@ -71,7 +73,7 @@ fn meet(files: &Files) -> io::Result<Meeting> {
 }
 
 impl Tcp {
-    fn open(opening: &Opening<'_>) -> io::Result<Tcp> {
+    pub(super) fn open(opening: &Opening<'_>) -> io::Result<Tcp> {
         let (me, meeting) = (opening.me, opening.meeting);
         let socket = meeting.listening.get(me.index()).and_then(Option::as_ref);
         let socket = socket.ok_or_else(|| io::Error::other("the node does not listen"))?;
@@ -89,7 +91,7 @@ impl Tcp {
         let links = (0..opening.nodes).map(|_| None).collect();
         let mut tcp = Tcp { interface, links, thread };
         for (to, address) in (0..opening.nodes).map(NodeId).zip(&meeting.addresses).filter(|(to, _)| *to != me) {
-            let caller = Caller { from: me, to, address: *address, secret: &meeting.secret, look: opening.look };
+            let caller = Caller { from: me, to, addresses: &[*address], secret: &meeting.secret, look: opening.look };
             tcp.links[to.index()] = Some(Link::new(to, caller.call()?, opening.turns / LOOKS));
         }
         Ok(tcp)

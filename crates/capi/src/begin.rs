@@ -82,7 +82,14 @@ fn read(text: &OsStr) -> Result<(Job, Files), Trouble> {
     };
     let files = files().map_err(|e: io::Error| bad(format!("a descriptor cannot be used: {e}")))?;
     let of_hosts = job.hosts.iter().flat_map(|h| [Some(h.listening), Some(h.image), h.gate]).flatten();
-    let of_all = job.heaps.iter().chain(&job.regions).chain(&job.secret).chain(&job.plan).chain(&job.journals).chain(&job.mailbox);
+    let of_all = job
+        .heaps
+        .iter()
+        .chain(&job.regions)
+        .chain(&job.secret)
+        .chain(&job.plan)
+        .chain(&job.journals)
+        .chain(&job.mailbox);
     for number in of_all.copied().chain(of_hosts) {
         // SAFETY: the launcher opened these for this process alone, they were open a moment ago, and nothing in it owns them.
         unsafe { libc::close(number) };

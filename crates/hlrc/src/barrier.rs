@@ -1,7 +1,7 @@
 //! Barriers of all threads of the cluster. The last thread of each node to come is its leader: it tells the manager what the node wrote, and
 //! applies what the others did.
-use crate::access::region;
 use crate::host::{Host, Wake};
+use crate::memory::region;
 use crate::vector::Vector;
 use crate::{interval, migrate, notices, state, wait};
 use homenode_base::NodeId;

@@ -4,9 +4,10 @@
 //! Who gets a copy says so first, at the home (*announces* it), and so has in it what the home wrote until then. When an interval ends after
 //! that, the home notes the page as written. At a barrier copies of a page that got a notice before it are given up, and the page is
 //! exclusive again when the home writes it next.
-use crate::access::{Does, Word, region};
+use crate::access::Does;
 use crate::cluster::{Cluster, PageId};
 use crate::host::{Access, Host, Wake};
+use crate::memory::{Word, region};
 use crate::rules::{Rule, holds};
 use crate::state;
 use crate::state::PageState;

@@ -1,9 +1,9 @@
 //! What a node's protocol stands on: its memory, its own state, and operations on the memory of peers. Real clusters and simulated
 //! ones implement it.
+pub use crate::access::Access;
 use crate::access::{Does, Place};
 use crate::cluster::{Cluster, Layout, PageId};
 use crate::diff::Run;
-pub use crate::state::Access;
 use homenode_base::NodeId;
 use std::ops::Range;
 

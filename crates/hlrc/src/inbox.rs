@@ -1,7 +1,7 @@
 //! Messages to hosts: a ring of words for each pair of nodes, in the receiver's region. A message is a header, which is written last, and
 //! its words; the receiver sets what it has taken to zero.
-use crate::access::region;
 use crate::host::{Host, Wake};
+use crate::memory::region;
 use crate::{state, wait};
 use homenode_base::NodeId;
 use std::sync::atomic::Ordering;

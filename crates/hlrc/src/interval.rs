@@ -1,10 +1,10 @@
 //! Intervals: what a node has written since it last told, as diffs and notices; and what it does about notices of others. All of it
 //! under the node's lock.
-use crate::access::region;
 use crate::cluster::PageId;
 use crate::diff::{Packed, RUN_WORDS, Run};
 use crate::host::{Access, Count, Host, Interrupt, Wake};
 use crate::inbox::{Kind, Room};
+use crate::memory::region;
 use crate::rules::{Rule, holds};
 use crate::state::PageState;
 use crate::steps::Diffs;

@@ -11,7 +11,7 @@
 //! Operations are `async` functions: where they wait for a peer is an `await`. On a real cluster the thread that faulted polls them;
 //! simulations hold many of them at a time.
 //!
-//! Reading order: [`steps`], [`cluster`], [`host`], [`access`], [`state`], [`page`], `interval`, `notices`, `exclusive`, `prefetch`, `migrate`, [`lock`], [`barrier`], [`team`], `park`, [`condition`], [`flag`], [`word`], [`reduce`], [`serve`], `inbox`, [`diff`]; [`operation`], [`journal`].
+//! Reading order: [`steps`], [`cluster`], [`host`], [`access`], `memory`, [`state`], `stamps`, [`page`], `interval`, `notices`, `exclusive`, `prefetch`, `migrate`, [`lock`], [`barrier`], [`team`], `park`, [`condition`], [`flag`], [`word`], [`reduce`], [`serve`], `answer`, `inbox`, [`diff`]; [`operation`], [`journal`].
 //!
 //! ```
 //! use homenode_hlrc::steps::{self, Locks, Pages};
@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 pub mod access;
+mod answer;
 pub mod barrier;
 pub mod cluster;
 pub mod condition;
@@ -35,6 +36,7 @@ mod inbox;
 mod interval;
 pub mod journal;
 pub mod lock;
+mod memory;
 mod migrate;
 mod notices;
 pub mod operation;
@@ -45,6 +47,7 @@ pub mod reduce;
 mod rules;
 pub mod serve;
 pub mod slots;
+mod stamps;
 pub mod state;
 pub mod steps;
 pub mod team;

@@ -1,8 +1,8 @@
 //! Locks. A token for each goes from node to node and stays with its last holder, where taking the lock again is a few
 //! instructions. With the token goes a vector: what whoever takes it must have applied.
-use crate::access::{Word, Words, region};
 use crate::host::{Count, Host, Interrupt, Wake};
 use crate::inbox::{self, Kind};
+use crate::memory::{Word, Words, region};
 use crate::rules::{Rule, holds};
 use crate::steps::Locks;
 use crate::vector::Vector;

@@ -6,13 +6,12 @@
 //!
 //! Who has left a barrier may be before the next one when another node still follows behind the first. So notices say which of two
 //! barriers in turn they are before, and a node notes pages by that.
-use crate::access::region;
 use crate::cluster::{Cluster, PageId};
 use crate::host::{Access, Count, Host, Wake};
+use crate::memory::region;
 use crate::rules::{Rule, holds};
 use crate::state::{self, PageState};
-use crate::vector::Vector;
-use crate::{page, serve, wait};
+use crate::{answer, stamps};
 use homenode_base::NodeId;
 use std::sync::atomic::{Ordering, fence};
 
@@ -88,29 +87,13 @@ fn give_up<H: Host>(host: &H, page: PageId, s: &mut PageState, was_home: bool) {
     }
 }
 
-/// Before a page is fetched: if this node was its home, waits until the new one has read what is here.
-pub(crate) async fn let_read<H: Host>(host: &H, page: PageId, home: NodeId, wanted: &Vector) {
-    if !state::of(host).page(page, |s| std::mem::take(&mut s.read_by_home)) || !holds(Rule::OldHomeKept) {
-        return;
-    }
-    let mut found = Vector::zero(host.cluster().nodes);
-    loop {
-        host.get(home, host.layout().stamps(page), found.words_mut()).await;
-        if found.covers(wanted) {
-            return;
-        }
-        host.count(Count::FetchRetry, 1);
-        wait::a_moment(host).await;
-    }
-}
-
 /// Makes this node's copy of a page that of its home. If another node wrote it, too, the changes are on their way to the old one.
 async fn complete<H: Host>(host: &H, page: PageId, old: NodeId, access: Access) {
     let (cluster, layout) = (host.cluster(), host.layout());
-    let needed = page::needed(host, page);
+    let needed = stamps::needed(host, page);
     if access == Access::None && old != cluster.me && holds(Rule::NewHomeComplete) {
         // Also where pages are asked for elsewhere: under the node's lock nobody waits for a host.
-        page::read(host, page, old, &needed).await;
+        stamps::read(host, page, old, &needed).await;
     }
     for writer in cluster.all() {
         let stamp = region(host, layout.stamps(page) + writer.index());
@@ -118,7 +101,7 @@ async fn complete<H: Host>(host: &H, page: PageId, old: NodeId, access: Access) 
     }
     fence(Ordering::SeqCst);
     // Who has followed already may have asked.
-    serve::answer_pages(host, None).await;
+    answer::pages(host, None).await;
     host.ring();
     host.count_at(page, Count::Migration, 1);
     // For who asks later where the page lives.

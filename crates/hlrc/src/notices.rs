@@ -1,12 +1,12 @@
 //! Write notices: brought to other nodes, and applied to the pages of this one. All of it under the node's lock.
-use crate::access::region;
 use crate::cluster::PageId;
 use crate::host::{Access, Count, Host, Interrupt, Wake};
 use crate::inbox::{self, Kind};
+use crate::memory::region;
 use crate::rules::{Rule, holds};
 use crate::steps::Notices;
 use crate::vector::Vector;
-use crate::{exclusive, migrate, page, prefetch, state, wait};
+use crate::{exclusive, migrate, prefetch, stamps, state, wait};
 use homenode_base::NodeId;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -109,7 +109,7 @@ fn give_up_run<H: Host>(host: &H, writer: NodeId, pages: Range<u32>, number: u64
             s.diffs = 0;
             guard.set(PageId(page), s);
         }
-        let is_good = is_home && page::is_current(host, PageId(page));
+        let is_good = is_home && stamps::is_current(host, PageId(page));
         let is_written = s.dirty && !is_home && holds(Rule::DiffBeforeGivingUp);
         if s.access == Access::None || s.stale || is_good || s.busy && !is_written {
             continue;

@@ -22,17 +22,17 @@ pub enum Operation {
     },
     /// Takes a lock.
     Acquire {
-        /// Its slot.
+        /// Slot.
         slot: u32,
     },
     /// Gives a lock up.
     Release {
-        /// Its slot.
+        /// Slot.
         slot: u32,
     },
     /// Waits at a barrier.
     Barrier {
-        /// Its slot.
+        /// Slot.
         slot: u32,
     },
     /// Waits for a signal of a condition.
@@ -54,22 +54,22 @@ pub enum Operation {
     },
     /// Sets a flag.
     SetFlag {
-        /// Its slot.
+        /// Slot.
         slot: u32,
     },
     /// Takes a flag back.
     ClearFlag {
-        /// Its slot.
+        /// Slot.
         slot: u32,
     },
     /// Whether a flag is set; gives 1 or 0.
     IsFlagSet {
-        /// Its slot.
+        /// Slot.
         slot: u32,
     },
     /// Waits until a flag is set.
     AwaitFlag {
-        /// Its slot.
+        /// Slot.
         slot: u32,
     },
     /// Changes a word of the heap at once, to what the program makes of it; gives what it was.
@@ -108,7 +108,7 @@ pub enum Operation {
     GiveHome {
         /// The page.
         page: PageId,
-        /// Its home.
+        /// Home.
         home: NodeId,
     },
 }

@@ -1,12 +1,12 @@
 //! Faults: what happens when the program touches a page that it may not touch.
-use crate::access::region;
 use crate::cluster::PageId;
 use crate::host::{Access, Count, Host, Interrupt};
+use crate::memory::region;
 use crate::rules::{Rule, holds};
 use crate::state::PageState;
 use crate::steps::Pages;
 use crate::vector::Vector;
-use crate::{exclusive, inbox, migrate, prefetch, state, wait};
+use crate::{exclusive, inbox, prefetch, stamps, state, wait};
 use homenode_base::NodeId;
 use std::sync::atomic::Ordering;
 
@@ -43,7 +43,7 @@ pub async fn fault<H: Host>(host: &H, page: PageId, write: bool) {
                 host.ring();
             }
             Next::Catch => {
-                let caught_up = wait::until(host, || stamps(host, page).covers(&needed(host, page)));
+                let caught_up = wait::until(host, || stamps::of(host, page).covers(&stamps::needed(host, page)));
                 wait::expecting(host, caught_up).await;
                 state::of(host).page(page, |s| s.busy = false);
                 host.ring();
@@ -64,7 +64,7 @@ fn enter<H: Host>(host: &H, page: PageId, write: bool) -> Next {
         }
         let next = match s.home {
             None => Next::Locate,
-            Some(home) if home == me && s.access == Access::None && !is_current(host, page) => Next::Catch,
+            Some(home) if home == me && s.access == Access::None && !stamps::is_current(host, page) => Next::Catch,
             Some(_) if s.ahead > 0 => {
                 // It was fetched ahead, and no notice has come since.
                 (s.ahead, s.lapsed) = (0, 0);
@@ -112,14 +112,7 @@ async fn locate<H: Host>(host: &H, page: PageId) -> NodeId {
     }
     let mine = u64::from(cluster.me.0) + 1;
     let found = host.compare_swap(cluster.directory(page), host.layout().home(page), 0, mine).await;
-    home_of(host, found).unwrap_or(cluster.me)
-}
-
-/// The home that a page's directory says.
-pub(crate) fn home_of<H: Host>(host: &H, found: u64) -> Option<NodeId> {
-    // What a peer says is checked: a home that does not exist would be an index out of range.
-    let home = found.checked_sub(1)?;
-    Some(NodeId(u16::try_from(home).unwrap_or(0).min(host.cluster().nodes - 1)))
+    stamps::home_of(host, found).unwrap_or(cluster.me)
 }
 
 /// Notes the home of a page that nobody has touched, and that nobody will touch before this has ended. With [`Homes::FirstTouch`] it is
@@ -136,7 +129,7 @@ pub async fn give_home<H: Host>(host: &H, page: PageId, home: NodeId) {
 async fn fetch<H: Host>(host: &H, page: PageId, home: NodeId, write: bool) {
     let mut ahead = prefetch::claim(host, page, home).await;
     loop {
-        let wanted = needed(host, page);
+        let wanted = stamps::needed(host, page);
         let is_here = match std::mem::take(&mut ahead) {
             0 => false,
             ahead => {
@@ -148,14 +141,14 @@ async fn fetch<H: Host>(host: &H, page: PageId, home: NodeId, write: bool) {
         if !is_here {
             exclusive::announce(host, page, home).await;
             match host.cluster().step.pages {
-                Pages::Fetched => read(host, page, home, &wanted).await,
+                Pages::Fetched => stamps::read(host, page, home, &wanted).await,
                 Pages::Requested => request(host, page, home, &wanted).await,
             }
         }
         host.count_at(page, Count::Fetch, 1);
         // A notice that came meanwhile asks for more. It is noted under the page's lock.
         let is_good = state::of(host).page(page, |s| {
-            let is_good = wanted.covers(&needed(host, page)) || !holds(Rule::NoticeDuringFetch);
+            let is_good = wanted.covers(&stamps::needed(host, page)) || !holds(Rule::NoticeDuringFetch);
             if is_good {
                 s.busy = false;
                 open(host, page, s, write);
@@ -168,23 +161,6 @@ async fn fetch<H: Host>(host: &H, page: PageId, home: NodeId, write: bool) {
     }
 }
 
-/// Reads stamps, then the page: data is deposited before its stamp, so the page is at least as new as they say.
-pub(crate) async fn read<H: Host>(host: &H, page: PageId, home: NodeId, wanted: &Vector) {
-    let (mut found, stamps) = (Vector::zero(host.cluster().nodes), host.layout().stamps(page));
-    migrate::let_read(host, page, home, wanted).await;
-    loop {
-        host.get_pages(home, stamps, found.words_mut(), page.0..page.0 + 1).await;
-        if !holds(Rule::StampBeforeData) {
-            host.get(home, stamps, found.words_mut()).await;
-        }
-        if found.covers(wanted) || !holds(Rule::OldCopyFetchedAgain) {
-            return;
-        }
-        host.count(Count::FetchRetry, 1);
-        wait::a_moment(host).await;
-    }
-}
-
 /// Asks the home's processor, which answers when its copy is new enough.
 async fn request<H: Host>(host: &H, page: PageId, home: NodeId, wanted: &Vector) {
     let thread = host.thread();
@@ -193,19 +169,4 @@ async fn request<H: Host>(host: &H, page: PageId, home: NodeId, wanted: &Vector)
     inbox::send(host, home, inbox::Kind::Page, [u64::from(page.0), u64::from(thread)], wanted.words()).await;
     host.interrupt(home, Interrupt::Page).await;
     wait::until(host, || reply.load(Ordering::Acquire) != 0).await;
-}
-
-/// Up to where this node's copy, if it is the home, has everybody's changes.
-pub(crate) fn stamps<H: Host>(host: &H, page: PageId) -> Vector {
-    Vector::here(host, host.layout().stamps(page))
-}
-
-/// Up to where a copy must have everybody's changes before the program may see it.
-pub(crate) fn needed<H: Host>(host: &H, page: PageId) -> Vector {
-    Vector::of(state::of(host).needed(page))
-}
-
-/// Whether the home's copy may be seen by its own program.
-pub(crate) fn is_current<H: Host>(host: &H, page: PageId) -> bool {
-    stamps(host, page).covers(&needed(host, page)) || !holds(Rule::HomeWaits)
 }

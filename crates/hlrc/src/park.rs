@@ -1,7 +1,7 @@
 //! Threads that wait to be woken, for a condition or a flag: each sets its bit at the slot's manager, and who takes the bit away wakes the
 //! thread. A thread that waits looks at a word of its own node, and at none of a peer's.
-use crate::access::region;
 use crate::host::{Host, Wake};
+use crate::memory::region;
 use crate::rules::{Rule, holds};
 use crate::vector::MAX_NODES;
 use crate::{team, wait};

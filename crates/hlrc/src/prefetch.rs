@@ -9,7 +9,7 @@ use crate::rules::{Rule, holds};
 use crate::state::{self, PageState};
 use crate::steps::Pages;
 use crate::vector::{MAX_NODES, Vector};
-use crate::{exclusive, migrate, page};
+use crate::{exclusive, stamps};
 use homenode_base::NodeId;
 use std::ops::Range;
 
@@ -60,7 +60,7 @@ async fn claim_one<H: Host>(host: &H, page: PageId, home: NodeId) -> bool {
                 Some(fixed) => Some(fixed),
                 None => {
                     host.get(cluster.directory(page), host.layout().home(page), &mut found).await;
-                    page::home_of(host, found[0])
+                    stamps::home_of(host, found[0])
                 }
             };
             let is_same = known == Some(home);
@@ -81,10 +81,10 @@ async fn claim_one<H: Host>(host: &H, page: PageId, home: NodeId) -> bool {
 pub(crate) async fn fetch<H: Host>(host: &H, page: PageId, home: NodeId, ahead: u32, wanted: &Vector) -> bool {
     let nodes = usize::from(host.cluster().nodes);
     let pages = page.0..page.0 + 1 + ahead;
-    migrate::let_read(host, page, home, wanted).await;
+    stamps::let_read(host, page, home, wanted).await;
     // Notices that come from now on may have taken back what is announced.
     let mut before = [0; MOST as usize + 1];
-    before.iter_mut().zip(pages.clone()).for_each(|(sum, page)| *sum = notices_of(&page::needed(host, PageId(page))));
+    before.iter_mut().zip(pages.clone()).for_each(|(sum, page)| *sum = notices_of(&stamps::needed(host, PageId(page))));
     for page in pages.clone() {
         exclusive::announce(host, PageId(page), home).await;
     }
@@ -115,7 +115,7 @@ fn open<'s, H: Host>(host: &H, pages: Range<u32>, found: impl Iterator<Item = (&
     for (page, (found, before)) in pages.clone().zip(found) {
         let mut s = guard.get(PageId(page));
         s.busy = false;
-        let needed = page::needed(host, PageId(page));
+        let needed = stamps::needed(host, PageId(page));
         let is_new = found.iter().zip(needed.words()).all(|(found, needed)| found >= needed);
         if is_new && notices_of(&needed) == *before || !holds(Rule::AheadNewEnough) {
             host.count_at(PageId(page), Count::Prefetch, 1);

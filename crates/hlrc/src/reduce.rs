@@ -1,8 +1,8 @@
 //! Reductions: every thread brings a value, and all get what comes of all. A barrier goes with it. Values are put together in the order of
 //! threads, so that sums of real numbers are the same every time.
-use crate::access::region;
 use crate::barrier;
 use crate::host::{Host, Wake};
+use crate::memory::region;
 use std::sync::atomic::Ordering;
 
 /// What comes of two values.

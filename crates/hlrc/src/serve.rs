@@ -1,11 +1,11 @@
 //! What a host does for others: pages and diffs at once, locks when it can.
-use crate::access::{Does, Place, Word, region};
+use crate::access::{Does, Place};
 use crate::cluster::PageId;
-use crate::diff;
-use crate::host::{Count, Host, Wake};
+use crate::host::{Count, Host};
 use crate::inbox::{Kind, Message};
+use crate::memory::{Word, region};
 use crate::vector::Vector;
-use crate::{lock, notices, page, state, wait};
+use crate::{answer, diff, lock, notices, state, wait};
 use homenode_base::NodeId;
 use std::sync::atomic::{Ordering, fence};
 
@@ -74,27 +74,7 @@ async fn take_page<H: Host>(host: &H, message: &Message) {
     request.at(0).store(u64::from(page_of(host, page).0) + 1, Ordering::Release);
     // First the request, then the stamps; who becomes the home of a page does it in the other order.
     fence(Ordering::SeqCst);
-    answer_pages(host, Some(requester(host, message.from, thread))).await;
-}
-
-/// Answers page requests that can be answered: one thread's, or all.
-pub(crate) async fn answer_pages<H: Host>(host: &H, only: Option<usize>) {
-    let threads = usize::from(host.cluster().threads);
-    let all = only.map_or(0..host.cluster().all_threads() as usize, |one| one..one + 1);
-    for requester in all {
-        let request = state::of(host).page_request(requester);
-        let wanted = request.at(0).load(Ordering::Acquire);
-        let Some(page) = wanted.checked_sub(1).map(|p| PageId(p as u32)) else { continue };
-        if !page::stamps(host, page).covers(&Vector::of(request.from(1))) {
-            continue;
-        }
-        if !request.at(0).replace(wanted, 0) {
-            continue;
-        }
-        let (node, thread) = (NodeId((requester / threads) as u16), (requester % threads) as u16);
-        host.put_page(node, page).await;
-        host.put(node, host.layout().reply(thread), &[1], Wake::All).await;
-    }
+    answer::pages(host, Some(requester(host, message.from, thread))).await;
 }
 
 /// Applies a diff to the home's copy; its stamp comes after it.
@@ -117,7 +97,7 @@ async fn take_diff<H: Host>(host: &H, message: &Message) {
     }
     region(host, host.layout().stamps(page) + message.from.index()).fetch_max(stamp, Ordering::AcqRel);
     host.ring();
-    answer_pages(host, None).await;
+    answer::pages(host, None).await;
 }
 
 /// Notes notices that were not known yet. They lie behind those that are, as senders begin with what the receiver has applied.

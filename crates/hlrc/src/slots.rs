@@ -1,6 +1,6 @@
 //! Slots of locks, barriers, conditions and flags: each is named by an address, and has the slot that its manager has noted for it.
-use crate::access::region;
 use crate::host::Host;
+use crate::memory::region;
 use std::sync::atomic::Ordering;
 
 /// All slots are taken.

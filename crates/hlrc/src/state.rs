@@ -1,21 +1,11 @@
 //! What a node knows for itself: the state of its pages, what it must see of others, what it has written.
-use crate::access::{Area, Does, Place, Word, Words};
+use crate::access::{Access, Area, Does, Place};
 use crate::cluster::{Cluster, PageId};
 use crate::host::Host;
+use crate::memory::{Word, Words};
 use homenode_base::NodeId;
 use std::ops::{Deref, Range};
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// What the program may do to a page without a fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Access {
-    /// Nothing.
-    None,
-    /// Read it.
-    Read,
-    /// Read and write it.
-    Write,
-}
 
 /// A page as a node sees it. All zero: nobody here has touched it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

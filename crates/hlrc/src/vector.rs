@@ -1,6 +1,6 @@
 //! Vectors: how many notices of each writer somebody has applied.
-use crate::access::Words;
 use crate::host::Host;
+use crate::memory::Words;
 use homenode_base::NodeId;
 use std::sync::atomic::Ordering;
 

@@ -1,6 +1,6 @@
 //! Waiting: whoever waits serves what other nodes ask for, or two nodes would wait for each other.
-use crate::access::region;
 use crate::host::Host;
+use crate::memory::region;
 use crate::state;
 use std::sync::atomic::Ordering;
 

@@ -1,8 +1,9 @@
 //! Words of shared memory that are changed at once, by one thread after the other: each change synchronises with the ones before. They
 //! stay words of their page, under a lock.
-use crate::access::{Does, Place, Word};
+use crate::access::{Does, Place};
 use crate::cluster::PageId;
 use crate::host::{Access, Host};
+use crate::memory::Word;
 use crate::{lock, page, state};
 use std::sync::atomic::Ordering;
 

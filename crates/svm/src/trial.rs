@@ -57,7 +57,15 @@ pub(crate) fn files(layout: &Layout, nodes: u16) -> io::Result<Files> {
     secret.write_all_at(&bytes, 0)?;
     let regions = each((8 * layout.words() as u64).next_multiple_of(4096))?;
     let mailboxes = (0..nodes).map(|_| Mailbox::file()).collect::<io::Result<_>>()?;
-    Ok(Files { heaps: each(HEAP)?, regions, secret: Some(secret), plan: None, mailboxes, journals: Vec::new(), hosts: None })
+    Ok(Files {
+        heaps: each(HEAP)?,
+        regions,
+        secret: Some(secret),
+        plan: None,
+        mailboxes,
+        journals: Vec::new(),
+        hosts: None,
+    })
 }
 
 /// Layout of the regions of so many nodes.

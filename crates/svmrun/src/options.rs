@@ -145,8 +145,9 @@ impl SvmRequest {
             mailbox: None,
         };
         job.check().map_err(Failure::usage)?;
-        if self.journals.is_some() && !self.hosts.is_empty() {
-            return Err(Failure::usage("--journal: nodes of one host alone can write journals, not those of --hosts"));
+        if self.journals.is_some() && (!self.hosts.is_empty() || job.transport.has_mailbox) {
+            let what = "--journal: nodes of one host alone can write journals, not those of --hosts or of an mpirun";
+            return Err(Failure::usage(what));
         }
         Ok(job)
     }

@@ -50,7 +50,7 @@ pub enum Kind {
     FetchAdd,
     /// Words and then pages of a peer are read: whose, from which word; how many words.
     GetPages,
-    /// These pages: the first one; how many.
+    /// Which pages: the first one; how many.
     Pages,
     /// A page is written to a peer: whose, which.
     PutPage,
@@ -155,6 +155,10 @@ impl Record {
     pub fn kind(self) -> Option<Kind> {
         Kind::of(self.head as u8)
     }
+    /// Whether a lock of a page is given back.
+    pub(crate) fn is_unlock(self) -> bool {
+        self.kind() == Some(Kind::Change) && self.small() / MANNER == UNLOCK
+    }
     pub(crate) fn small(self) -> u16 {
         (self.head >> SMALL) as u16
     }
@@ -186,6 +190,8 @@ const AREAS: [Area; 9] = [
 const CHANGES: [&str; 10] = ["store", "swap", "compare-swap", "add", "max", "or", "merge", "lock", "unlock", "take"];
 /// By how much the manner of a change lies above the place.
 const MANNER: u16 = 16;
+/// Place of the manner among these in which a lock is given back.
+const UNLOCK: u16 = 8;
 
 /// What is done to a word, as it is noted: the record, what else goes with it, and whether what the word was comes after it.
 pub(crate) fn change(at: Place, does: Does) -> (Record, Option<Record>, bool) {
@@ -203,7 +209,7 @@ pub(crate) fn change(at: Place, does: Does) -> (Record, Option<Record>, bool) {
         Does::Or(bits, _) => (manner(5, bits), None, true),
         Does::Merge(value, mask) => (manner(6, value), expected(mask), false),
         Does::Lock(bit) => (manner(7, bit), None, true),
-        Does::Unlock(bit) => (manner(8, bit), None, false),
+        Does::Unlock(bit) => (manner(UNLOCK, bit), None, false),
         Does::Take => (manner(9, 0), None, true),
     }
 }

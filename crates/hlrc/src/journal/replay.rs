@@ -46,13 +46,13 @@ pub struct Difference {
 /// What the protocol does where the journal says something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
-    /// It asks the host for this, or to be given this.
+    /// Asks the host for this, or to be given this.
     Asks(Record),
-    /// It waits where the operation of the journal did not.
+    /// Waits where the operation of the journal did not.
     Waits,
-    /// It cannot go on with what the host gave: no host gives that.
+    /// Cannot go on with what the host gave: no host gives that.
     Stops,
-    /// No operation begins there.
+    /// Nothing: no operation begins there.
     NoBeginning,
 }
 
@@ -87,22 +87,21 @@ struct Stop;
 impl Reader<'_> {
     /// The next record, whose head must be that of `wanted`, and the value as well if the protocol asks for it.
     fn next(&self, wanted: Record) -> Record {
-        // The protocol is being unwound, and gives its locks back.
-        if std::thread::panicking() {
-            return wanted;
-        }
         let at = self.at.get();
-        match self.records.get(at) {
-            Some(noted) if noted.head == wanted.head => {
-                if wanted.kind().is_some_and(Kind::is_given) || noted.value == wanted.value {
-                    self.at.set(at + 1);
-                    return *noted;
-                }
+        let noted = self.records.get(at).filter(|noted| noted.head == wanted.head);
+        let is_given = wanted.kind().is_some_and(Kind::is_given);
+        match noted {
+            Some(noted) if self.asks.get().is_none() && (is_given || noted.value == wanted.value) => {
+                self.at.set(at + 1);
+                return *noted;
             }
             _ => {}
         }
-        self.asks.set(Some(wanted));
-        resume_unwind(Box::new(Stop))
+        if self.asks.get().is_none() {
+            self.asks.set(Some(wanted));
+        }
+        // Locks of pages are given back while the protocol is unwound, too.
+        if wanted.is_unlock() { wanted } else { resume_unwind(Box::new(Stop)) }
     }
 }
 
@@ -173,7 +172,7 @@ fn once(reader: &Reader<'_>, nowhere: &Nowhere, operation: Operation) -> Option<
         running.as_mut().poll(&mut Context::from_waker(Waker::noop()))
     }));
     match polled {
-        Ok(Poll::Ready(_)) => None,
+        Ok(Poll::Ready(_)) => reader.asks.take().map(Done::Asks),
         Ok(Poll::Pending) => Some(Done::Waits),
         Err(why) if why.is::<Stop>() => Some(reader.asks.take().map_or(Done::Stops, Done::Asks)),
         Err(_) => Some(Done::Stops),

@@ -364,9 +364,7 @@ pub(super) fn turns(step: &'static Step, seed: u64, noted: bool) -> Rc<World> {
 
 #[test]
 fn condition_variables_hand_turns_on() {
-    for step in ALL {
-        (0..SEEDS).for_each(|seed| drop(turns(step, seed, false)));
-    }
+    ALL.iter().for_each(|step| (0..SEEDS).for_each(|seed| drop(turns(step, seed, false))));
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn whoever_is_killed_whenever_the_run_ends_and_leaves_nothing() {
         });
         assert!(killed.elapsed() < Duration::from_secs(5), "{kill}: {:?}", killed.elapsed());
         assert_eq!(running(&program), Vec::<u32>::new(), "{kill}");
-        for folder in journals {
+        if let Some(folder) = journals {
             let replayed = replay(&folder).expect("journals");
             assert!(replayed.is_equal(), "{kill}: {}", replayed.to_text());
         }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Subcommand, Debug)]
 pub(crate) enum Svm {
     /// Run a program on nodes that share their memory by a protocol.
-    Run(SvmRun),
+    Run(Box<SvmRun>),
     /// Say where the time of such a run went, and what would save some of it.
     Report(SvmReportArgs),
     /// Carry out again what nodes noted in journals, and compare what the protocol does.

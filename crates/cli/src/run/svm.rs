@@ -6,7 +6,7 @@ use homenode_svmrun::{Joined, Ranks, SvmRequest};
 
 pub(super) fn svm(what: Svm, quiet: bool) -> Done {
     match what {
-        Svm::Run(a) => run(a, quiet),
+        Svm::Run(a) => run(*a, quiet),
         Svm::Report(a) => report(&a),
         Svm::Replay(a) => replay(&a),
         Svm::Agent => homenode_svmrun::agent(),

@@ -196,7 +196,7 @@ const UNLOCK: u16 = 8;
 /// What is done to a word, as it is noted: the record, what else goes with it, and whether what the word was comes after it.
 pub(crate) fn change(at: Place, does: Does) -> (Record, Option<Record>, bool) {
     let (area, word) = place(at);
-    let manner = |manner: u16, value: u64| Record::new(Kind::Change, area | manner * MANNER, word, value);
+    let manner = |manner: u16, value: u64| Record::new(Kind::Change, area + manner * MANNER, word, value);
     let expected = |value| Some(Record::plain(Kind::Expected, value));
     match does {
         Does::Load(_) => (Record::new(Kind::Load, area, word, 0), None, false),

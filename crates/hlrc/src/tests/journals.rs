@@ -51,7 +51,7 @@ fn operations_are_the_same_again() {
 /// A journal that was cut off anywhere is right as far as it goes.
 #[test]
 fn a_journal_may_end_anywhere() {
-    for (cluster, records) in noted(&ALL[0], 3).iter().take(40) {
+    for (cluster, records) in noted(ALL[0], 3).iter().take(40) {
         for end in 0..records.len() {
             let replayed = replay(cluster, &records[..end]).expect("what is there is right");
             assert_eq!((replayed.operations, replayed.unfinished), (0, end > 0));
@@ -103,7 +103,7 @@ fn a_protocol_that_lacks_a_rule_does_something_else() {
 
 #[test]
 fn what_is_no_journal_is_refused() {
-    let (cluster, records) = noted(&ALL[0], 1).remove(0);
+    let (cluster, records) = noted(ALL[0], 1).remove(0);
     let refused = |records: &[Record]| -> Difference { *replay(&cluster, records).expect_err("it is none") };
     assert_eq!(refused(&records[1..]).done, Done::NoBeginning);
     assert_eq!(refused(&[Record { head: 0, value: 0 }; 3]).done, Done::NoBeginning);

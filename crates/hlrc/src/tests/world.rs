@@ -15,6 +15,8 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Waker};
 
+/// A node, and what an operation there noted.
+pub(super) type Noted = (NodeId, Vec<Record>);
 type Task = Pin<Box<dyn Future<Output = ()>>>;
 pub(super) type Action = Box<dyn FnOnce(&Rc<World>)>;
 
@@ -69,7 +71,7 @@ pub(crate) struct World {
     pub(super) shadow: RefCell<Vec<u8>>,
     pub(crate) reads: Cell<u64>,
     /// Journals of the operations that have ended, each with its node, if they are written.
-    pub(super) journals: Option<RefCell<Vec<(NodeId, Vec<Record>)>>>,
+    pub(super) journals: Option<RefCell<Vec<Noted>>>,
     /// Operations that nodes began at each other, or at themselves.
     pub(crate) operations: Cell<u64>,
 }

@@ -32,6 +32,8 @@ pub enum Area {
     Moving,
     /// Behind an odd one.
     MovingNext,
+    /// Marks of pages that notices name.
+    Marks,
     /// All else.
     Node,
 }

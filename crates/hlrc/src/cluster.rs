@@ -55,6 +55,8 @@ pub struct Cluster {
     pub prefetch: u8,
     /// Whether the home of a page that one node alone writes moves to that node.
     pub migrate: bool,
+    /// Whether pages that notices name are given up in the order of pages, for all writers together, and not in that of notices.
+    pub sorted: bool,
     /// Words at the end of a region that the host uses for itself.
     pub extra: u32,
 }
@@ -341,6 +343,7 @@ mod tests {
             exclusive: true,
             prefetch: 0,
             migrate: false,
+            sorted: false,
             extra: 0,
         };
         let l = cluster.layout();
@@ -395,6 +398,7 @@ mod tests {
             exclusive: true,
             prefetch: 0,
             migrate: false,
+            sorted: false,
             extra: 0,
         };
         let homes: Vec<u16> = (0..6).map(|p| cluster.fixed_home(PageId(p)).expect("a rule").0).collect();

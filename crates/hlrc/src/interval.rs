@@ -198,6 +198,7 @@ async fn put_words<H: Host>(host: &H, room: &mut Room, run: &Run, is_whole: bool
 /// Applies notices of others up to `upto`: waits until they have come, and gives up the pages that they name. What was written to them
 /// here goes home first.
 pub(crate) async fn apply<H: Host>(host: &H, upto: &Vector) {
+    let mut come = Vector::zero(host.cluster().nodes);
     for writer in host.cluster().others() {
         let tail = region(host, host.layout().tail(writer));
         if holds(Rule::NoticesBeforeLock) {
@@ -206,7 +207,13 @@ pub(crate) async fn apply<H: Host>(host: &H, upto: &Vector) {
                 wait::expecting(host, wait::until_locked(host, come)).await;
             }
         }
-        notices::give_up(host, writer, upto.get(writer).min(tail.load(Ordering::Acquire)));
+        come.set(writer, upto.get(writer).min(tail.load(Ordering::Acquire)));
+        if !host.cluster().sorted {
+            notices::give_up(host, writer, come.get(writer));
+        }
+    }
+    if host.cluster().sorted {
+        notices::give_up_sorted(host, &come);
     }
     if state::of(host).stales().load(Ordering::Acquire) > 0 {
         end_stale(host).await;

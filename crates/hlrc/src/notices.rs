@@ -4,6 +4,7 @@ use crate::host::{Access, Count, Host, Interrupt, Wake};
 use crate::inbox::{self, Kind};
 use crate::memory::region;
 use crate::rules::{Rule, holds};
+use crate::state::PageState;
 use crate::steps::Notices;
 use crate::vector::Vector;
 use crate::{exclusive, migrate, prefetch, stamps, state, wait};
@@ -58,17 +59,23 @@ pub(crate) async fn put_notices<H: Host>(host: &H, to: NodeId, writer: NodeId, m
 /// Applies the notices that have come, so that there is room for others, and sends nothing: pages that were written here stay until
 /// their changes are sent.
 pub(crate) fn apply_early<H: Host>(host: &H) {
+    let mut come = Vector::zero(host.cluster().nodes);
     for writer in host.cluster().others() {
-        let tail = region(host, host.layout().tail(writer));
-        give_up(host, writer, tail.load(Ordering::Acquire));
+        come.set(writer, region(host, host.layout().tail(writer)).load(Ordering::Acquire));
+    }
+    if host.cluster().sorted {
+        return give_up_sorted(host, &come);
+    }
+    for writer in host.cluster().others() {
+        give_up(host, writer, come.get(writer));
     }
 }
 
 /// Gives up the pages that a writer's notices before number `to` name.
 pub(crate) fn give_up<H: Host>(host: &H, writer: NodeId, to: u64) {
     let applied = region(host, host.layout().applied(writer));
-    let noticed = |number| region(host, host.layout().notice(writer, number)).load(Ordering::Acquire);
-    let page_of = |notice: u64| (notice as u32).min(host.cluster().pages - 1);
+    let noticed = |number| noticed(host, writer, number);
+    let page_of = |notice| page_of(host, notice);
     let mut number = applied.load(Ordering::Acquire);
     while number < to {
         let first = page_of(noticed(number));
@@ -78,7 +85,7 @@ pub(crate) fn give_up<H: Host>(host: &H, writer: NodeId, to: u64) {
         {
             pages.end += 1;
         }
-        give_up_run(host, writer, pages.clone(), number);
+        give_up_run(host, pages.clone(), Some((writer, number)));
         for (page, number) in pages.clone().zip(number..).filter(|_| migrate::is_on(host.cluster())) {
             let notice = noticed(number);
             state::of(host).page(PageId(page), |s| migrate::note(host, PageId(page), s, writer, notice));
@@ -88,8 +95,58 @@ pub(crate) fn give_up<H: Host>(host: &H, writer: NodeId, to: u64) {
     applied.fetch_max(to, Ordering::AcqRel);
 }
 
-/// Gives up pages that `writer` has written, the first one's notice being `number`.
-fn give_up_run<H: Host>(host: &H, writer: NodeId, pages: Range<u32>, number: u64) {
+fn noticed<H: Host>(host: &H, writer: NodeId, number: u64) -> u64 {
+    region(host, host.layout().notice(writer, number)).load(Ordering::Acquire)
+}
+fn page_of<H: Host>(host: &H, notice: u64) -> u32 {
+    (notice as u32).min(host.cluster().pages - 1)
+}
+
+/// As [`give_up`] for all writers together, up to these notices, in the order of pages: those that follow one another are protected by one call,
+/// whoever wrote them (Bilas and Singh, section 1.5.1).
+pub(crate) fn give_up_sorted<H: Host>(host: &H, upto: &Vector) {
+    let mut words = u32::MAX..0;
+    for writer in host.cluster().others() {
+        let applied = region(host, host.layout().applied(writer)).load(Ordering::Acquire);
+        for number in applied..upto.get(writer) {
+            let notice = noticed(host, writer, number);
+            let page = page_of(host, notice);
+            state::of(host).page(PageId(page), |s| {
+                need(host, PageId(page), s, writer, number);
+                migrate::note(host, PageId(page), s, writer, notice);
+            });
+            let word = state::of(host).mark(PageId(page));
+            words = words.start.min(word)..words.end.max(word + 1);
+        }
+    }
+    let mut pages = 0..0;
+    for page in words.flat_map(|word| state::of(host).take_marks(word)) {
+        if pages.end != page {
+            give_up_run(host, pages, None);
+            pages = page..page;
+        }
+        pages.end += 1;
+    }
+    give_up_run(host, pages, None);
+    for writer in host.cluster().others() {
+        region(host, host.layout().applied(writer)).fetch_max(upto.get(writer), Ordering::AcqRel);
+    }
+}
+
+/// A notice of a page: what a copy must have seen.
+fn need<H: Host>(host: &H, page: PageId, s: &mut PageState, writer: NodeId, number: u64) {
+    state::of(host).needed(page).at(writer.index()).fetch_max(number + 1, Ordering::AcqRel);
+    if s.ahead > 0 || s.diffs > 0 {
+        prefetch::lapse(host, page, s);
+        s.diffs = 0;
+    }
+}
+
+/// Gives up pages that others have written: one, the first page's notice being of this number, or, if their notices are noted already, any.
+fn give_up_run<H: Host>(host: &H, pages: Range<u32>, notices: Option<(NodeId, u64)>) {
+    if pages.is_empty() {
+        return;
+    }
     let me = host.cluster().me;
     let guard = state::of(host).run(pages.clone());
     let mut lost = pages.start..pages.start;
@@ -102,11 +159,8 @@ fn give_up_run<H: Host>(host: &H, writer: NodeId, pages: Range<u32>, number: u64
     for page in pages.clone() {
         let mut s = guard.get(PageId(page));
         let is_home = s.home == Some(me);
-        let needed = state::of(host).needed(PageId(page)).at(writer.index());
-        needed.fetch_max(number + u64::from(page - pages.start) + 1, Ordering::AcqRel);
-        if s.ahead > 0 || s.diffs > 0 {
-            prefetch::lapse(host, PageId(page), &mut s);
-            s.diffs = 0;
+        if let Some((writer, first)) = notices {
+            need(host, PageId(page), &mut s, writer, first + u64::from(page - pages.start));
             guard.set(PageId(page), s);
         }
         let is_good = is_home && stamps::is_current(host, PageId(page));

@@ -110,6 +110,8 @@ pub struct Sizes {
     pub exclusive: usize,
     /// Each of the two lists of pages that move.
     pub moving: usize,
+    /// Marks of pages that notices name, 64 a word.
+    pub marks: usize,
     /// All else.
     pub node: usize,
 }
@@ -122,6 +124,7 @@ pub struct Tables<W> {
     written: [W; 2],
     exclusive: [W; 2],
     moving: [W; 2],
+    marks: W,
     node: W,
 }
 
@@ -154,7 +157,8 @@ impl<W: Deref<Target = [AtomicU64]>> Tables<W> {
         let exclusive = if cluster.exclusive { pages } else { 0 };
         let node = VECTORS + 3 * n + 2 * threads * (REQUEST + n);
         let moving = if cluster.migrate { pages } else { 0 };
-        Sizes { pages, needed: pages * n, written: pages, exclusive, moving, node }
+        let marks = if cluster.sorted { pages.div_ceil(64) } else { 0 };
+        Sizes { pages, needed: pages * n, written: pages, exclusive, moving, marks, node }
     }
 
     /// State of a node that has seen nothing. `zeros` gives so many words that are zero.
@@ -166,6 +170,7 @@ impl<W: Deref<Target = [AtomicU64]>> Tables<W> {
             written: [zeros(sizes.written), zeros(sizes.written)],
             exclusive: [zeros(sizes.exclusive), zeros(sizes.exclusive)],
             moving: [zeros(sizes.moving), zeros(sizes.moving)],
+            marks: zeros(sizes.marks),
             node: zeros(sizes.node),
         }
     }
@@ -174,7 +179,7 @@ impl<W: Deref<Target = [AtomicU64]>> Tables<W> {
     #[cfg(test)]
     pub(crate) fn words(&self) -> impl Iterator<Item = &AtomicU64> {
         let written = self.written.iter().chain(&self.exclusive).chain(&self.moving).flat_map(|w| w.iter());
-        self.pages.iter().chain(self.needed.iter()).chain(written).chain(self.node.iter())
+        self.pages.iter().chain(self.needed.iter()).chain(written).chain(self.marks.iter()).chain(self.node.iter())
     }
 
     /// A word, for [`Host::access`].
@@ -189,6 +194,7 @@ impl<W: Deref<Target = [AtomicU64]>> Tables<W> {
             Area::ExclusiveNext => &self.exclusive[1],
             Area::Moving => &self.moving[0],
             Area::MovingNext => &self.moving[1],
+            Area::Marks => &self.marks,
             Area::Node => &self.node,
         };
         &words[at]
@@ -291,6 +297,21 @@ impl<'h, H: Host> State<'h, H> {
     pub(crate) fn take_moving(self, turn: usize) -> Written<'h, H> {
         let len = self.node(LIST_MOVING[turn]).swap(0, Ordering::Relaxed) as usize;
         Written { list: Words::at_place(self.host, Place::Table(MOVING[turn], 0), len) }
+    }
+    /// Marks a page that a notice names; the word of its mark. Under the node's lock.
+    pub(crate) fn mark(self, page: PageId) -> u32 {
+        let word = Word::at(self.host, Place::Table(Area::Marks, page.index() / 64));
+        word.fetch_or(1 << (page.0 % 64), Ordering::Relaxed);
+        page.0 / 64
+    }
+    /// Takes the marks of a word: pages, in order. Under the node's lock.
+    pub(crate) fn take_marks(self, word: u32) -> impl Iterator<Item = u32> + use<H> {
+        let mut marks = Word::at(self.host, Place::Table(Area::Marks, word as usize)).swap(0, Ordering::Relaxed);
+        std::iter::from_fn(move || {
+            let bit = (marks != 0).then(|| marks.trailing_zeros())?;
+            marks &= marks - 1;
+            Some(word * 64 + bit)
+        })
     }
     /// Barriers that this node has passed, if homes move.
     pub(crate) fn barriers(self) -> Word<'h, H> {

@@ -176,7 +176,7 @@ fn place(place: Place) -> (u16, u64) {
     }
 }
 
-const AREAS: [Area; 9] = [
+const AREAS: [Area; 10] = [
     Area::Pages,
     Area::Needed,
     Area::Written,
@@ -185,6 +185,7 @@ const AREAS: [Area; 9] = [
     Area::ExclusiveNext,
     Area::Moving,
     Area::MovingNext,
+    Area::Marks,
     Area::Node,
 ];
 const CHANGES: [&str; 10] = ["store", "swap", "compare-swap", "add", "max", "or", "merge", "lock", "unlock", "take"];

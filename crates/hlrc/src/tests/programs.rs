@@ -23,6 +23,7 @@ pub(super) fn shape(step: &'static Step, nodes: u16, threads: u16, seed: u64) ->
         exclusive: false,
         prefetch: 0,
         migrate: false,
+        sorted: false,
         slots: 16,
         noted: false,
         delay: 20,
@@ -127,6 +128,7 @@ pub(super) fn generated_shape(step: &'static Step, seed: u64) -> Shape {
         exclusive: matches!(seed % 4, 1 | 2),
         prefetch: [0, 1, 4][(seed % 3) as usize],
         migrate: seed % 5 > 1,
+        sorted: seed % 7 > 3,
         slots: 64,
         noted: false,
         delay: 1 + rng.below(60),
@@ -325,5 +327,33 @@ fn genima_is_nil_and_no_host_serves_anybody() {
         let sim = Sim { world: world.clone(), me, thread: 0 };
         assert_eq!(sim.counted(Count::Served), 0);
         assert!(sim.counted(Count::LockRemote) > 0);
+    }
+}
+
+/// Pages that two nodes write in turn, and a third one reads: it gives them up by one call for each, or by one.
+#[test]
+fn pages_of_several_writers_are_given_up_together_in_the_order_of_pages() {
+    const PAGES: usize = 24;
+    for step in ALL {
+        let reader = |sorted| {
+            let shape = Shape { pages: PAGES as u32, sorted, ..shape(step, 3, 1, 3) };
+            let world = run(shape, |sim, number| async move {
+                for _ in 0..2 {
+                    for page in (0..PAGES).filter(|page| page % 2 == number as usize) {
+                        sim.write(page * 64, 1).await;
+                    }
+                    sim.barrier().await;
+                    for page in if number == 2 { 0..PAGES } else { 0..0 } {
+                        sim.read(page * 64).await;
+                    }
+                    sim.barrier().await;
+                }
+            });
+            let sim = Sim { world, me: NodeId(2), thread: 0 };
+            (sim.counted(Count::Invalidation), sim.protections())
+        };
+        let opened = 2 * PAGES as u64;
+        assert_eq!(reader(false), (PAGES as u64, opened + PAGES as u64), "{}", step.name);
+        assert_eq!(reader(true), (PAGES as u64, opened + 1), "{}", step.name);
     }
 }

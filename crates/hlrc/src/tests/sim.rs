@@ -233,7 +233,14 @@ impl Sim {
         self.run(Operation::Take).await.expect("it is not refused");
     }
     pub(crate) fn counted(&self, what: Count) -> u64 {
-        self.node().counts.borrow().get(&format!("{what:?}")).copied().unwrap_or(0)
+        self.named_count(&format!("{what:?}"))
+    }
+    /// Calls that changed what the program may do.
+    pub(crate) fn protections(&self) -> u64 {
+        self.named_count("Protection")
+    }
+    fn named_count(&self, what: &str) -> u64 {
+        self.node().counts.borrow().get(what).copied().unwrap_or(0)
     }
 }
 
@@ -264,6 +271,7 @@ impl Host for Sim {
         run.find(self.copy(page), self.twin(page), from)
     }
     fn allow(&self, pages: Range<u32>, access: Access) {
+        *self.node().counts.borrow_mut().entry("Protection".to_owned()).or_default() += 1;
         for page in pages {
             self.node().access[page as usize].set(access);
         }

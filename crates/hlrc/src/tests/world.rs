@@ -93,6 +93,8 @@ pub(crate) struct Shape {
     pub(crate) prefetch: u8,
     /// Whether homes move.
     pub(crate) migrate: bool,
+    /// Whether pages are given up in order.
+    pub(crate) sorted: bool,
     pub(crate) slots: u32,
     /// Whether operations write journals.
     pub(crate) noted: bool,
@@ -123,6 +125,7 @@ impl World {
                 exclusive: shape.exclusive,
                 prefetch: shape.prefetch,
                 migrate: shape.migrate,
+                sorted: shape.sorted,
                 extra: 0,
             };
             cluster.inbox = cluster.least_inbox();

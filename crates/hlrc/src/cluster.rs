@@ -57,6 +57,8 @@ pub struct Cluster {
     pub migrate: bool,
     /// Whether pages that notices name are given up in the order of pages, for all writers together, and not in that of notices.
     pub sorted: bool,
+    /// Whether threads of a node have a lock in the order in which they asked for it.
+    pub tickets: bool,
     /// Words at the end of a region that the host uses for itself.
     pub extra: u32,
 }
@@ -344,6 +346,7 @@ mod tests {
             prefetch: 0,
             migrate: false,
             sorted: false,
+            tickets: false,
             extra: 0,
         };
         let l = cluster.layout();
@@ -399,6 +402,7 @@ mod tests {
             prefetch: 0,
             migrate: false,
             sorted: false,
+            tickets: false,
             extra: 0,
         };
         let homes: Vec<u16> = (0..6).map(|p| cluster.fixed_home(PageId(p)).expect("a rule").0).collect();

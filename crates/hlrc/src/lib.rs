@@ -11,7 +11,7 @@
 //! Operations are `async` functions: where they wait for a peer is an `await`. On a real cluster the thread that faulted polls them;
 //! simulations hold many of them at a time.
 //!
-//! Reading order: [`steps`], [`cluster`], [`host`], [`access`], `memory`, [`state`], `stamps`, [`page`], `interval`, `notices`, `exclusive`, `prefetch`, `migrate`, [`lock`], [`barrier`], [`team`], `park`, [`condition`], [`flag`], [`word`], [`reduce`], [`serve`], `answer`, `inbox`, [`diff`]; [`operation`], [`journal`].
+//! Reading order: [`steps`], [`cluster`], [`host`], [`access`], `memory`, [`state`], `stamps`, [`page`], `interval`, `notices`, `exclusive`, `prefetch`, `migrate`, `local`, [`lock`], [`barrier`], [`team`], `park`, [`condition`], [`flag`], [`word`], [`reduce`], [`serve`], `answer`, `inbox`, [`diff`]; [`operation`], [`journal`].
 //!
 //! ```
 //! use homenode_hlrc::steps::{self, Locks, Pages};
@@ -35,6 +35,7 @@ pub mod host;
 mod inbox;
 mod interval;
 pub mod journal;
+mod local;
 pub mod lock;
 mod memory;
 mod migrate;

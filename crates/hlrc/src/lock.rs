@@ -6,7 +6,7 @@ use crate::memory::{Word, Words, region};
 use crate::rules::{Rule, holds};
 use crate::steps::Locks;
 use crate::vector::Vector;
-use crate::{interval, notices, wait};
+use crate::{interval, local, notices, wait};
 use homenode_base::NodeId;
 use std::sync::atomic::Ordering;
 
@@ -28,16 +28,13 @@ fn with_next(token: u64, next: NodeId) -> u64 {
     token & STATE | (u64::from(next.0) + 1) << NEXT_SHIFT
 }
 
-/// Threads that wait for the lock of their node; below them the thread that has it, + 1.
-const WAITER: u64 = 1 << 16;
-
 fn token<H: Host>(host: &H, slot: u32) -> Word<'_, H> {
     region(host, host.layout().token(slot))
 }
 
 /// Takes a lock, and applies the notices that go with it.
 pub async fn acquire<H: Host>(host: &H, slot: u32) {
-    take_local(host, slot).await;
+    local::take(host, slot).await;
     if token(host, slot).replace(FREE, HELD) || token(host, slot).load(Ordering::SeqCst) & STATE == HELD {
         host.count(Count::LockLocal, 1);
         return;
@@ -54,8 +51,7 @@ pub async fn acquire<H: Host>(host: &H, slot: u32) {
 
 /// Whether the calling thread has the lock.
 pub fn is_held<H: Host>(host: &H, slot: u32) -> bool {
-    let local = region(host, host.layout().local(slot));
-    local.load(Ordering::Acquire) % WAITER == u64::from(host.thread()) + 1
+    local::is_held(host, slot)
 }
 
 /// Gives a lock up.
@@ -72,33 +68,11 @@ pub async fn release<H: Host>(host: &H, slot: u32) -> Result<(), NotHeld> {
 
 /// Gives a lock up that the calling thread has.
 pub(crate) async fn give_back<H: Host>(host: &H, slot: u32) {
-    let local = region(host, host.layout().local(slot));
-    let held = local.load(Ordering::Acquire);
-    let stays = held >= WAITER && next_of(token(host, slot).load(Ordering::SeqCst)).is_none();
+    let stays = local::is_wanted(host, slot) && next_of(token(host, slot).load(Ordering::SeqCst)).is_none();
     if !stays {
         let_go(host, slot).await;
     }
-    if local.fetch_sub(held % WAITER, Ordering::AcqRel) >= WAITER {
-        host.ring();
-    }
-}
-
-/// The lock among the threads of a node: hardware shares memory among them, so nothing else is needed.
-async fn take_local<H: Host>(host: &H, slot: u32) {
-    let local = region(host, host.layout().local(slot));
-    let mine = u64::from(host.thread()) + 1;
-    let try_take = || {
-        let seen = local.load(Ordering::Acquire);
-        seen.is_multiple_of(WAITER) && local.replace(seen, seen + mine)
-    };
-    if try_take() {
-        return;
-    }
-    local.fetch_add(WAITER, Ordering::AcqRel);
-    while !try_take() {
-        wait::until(host, || local.load(Ordering::Acquire).is_multiple_of(WAITER)).await;
-    }
-    local.fetch_sub(WAITER, Ordering::AcqRel);
+    local::give(host, slot);
 }
 
 /// Lets the token go: to who waits for it, or it stays here, free.

@@ -24,6 +24,7 @@ pub(super) fn shape(step: &'static Step, nodes: u16, threads: u16, seed: u64) ->
         prefetch: 0,
         migrate: false,
         sorted: false,
+        tickets: false,
         slots: 16,
         noted: false,
         delay: 20,
@@ -129,6 +130,7 @@ pub(super) fn generated_shape(step: &'static Step, seed: u64) -> Shape {
         prefetch: [0, 1, 4][(seed % 3) as usize],
         migrate: seed % 5 > 1,
         sorted: seed % 7 > 3,
+        tickets: seed % 11 > 5,
         slots: 64,
         noted: false,
         delay: 1 + rng.below(60),
@@ -356,4 +358,27 @@ fn pages_of_several_writers_are_given_up_together_in_the_order_of_pages() {
         assert_eq!(reader(false), (PAGES as u64, opened + PAGES as u64), "{}", step.name);
         assert_eq!(reader(true), (PAGES as u64, opened + 1), "{}", step.name);
     }
+}
+
+/// Threads of a node that ask for a lock one after the other while another one has it.
+#[test]
+fn with_tickets_threads_of_a_node_have_a_lock_in_the_order_in_which_they_asked() {
+    let mut others = 0;
+    for (tickets, seed) in (0..20).flat_map(|seed| [(true, seed), (false, seed)]) {
+        let order = Rc::new(RefCell::new(Vec::new()));
+        run(Shape { tickets, ..shape(find("nil").expect("known"), 1, 6, seed) }, |sim, number| {
+            let order = order.clone();
+            async move {
+                sim.sleep(1000 * number).await;
+                sim.lock(1).await;
+                order.borrow_mut().push(number);
+                sim.sleep(20_000).await;
+                sim.unlock(1).await;
+            }
+        });
+        let is_in_order = order.borrow().is_sorted();
+        assert!(is_in_order || !tickets, "{:?}", order.borrow());
+        others += u32::from(!is_in_order);
+    }
+    assert!(others > 5, "{others} of 20: without tickets whoever looks first has it");
 }

@@ -95,6 +95,8 @@ pub(crate) struct Shape {
     pub(crate) migrate: bool,
     /// Whether pages are given up in order.
     pub(crate) sorted: bool,
+    /// Whether locks have tickets.
+    pub(crate) tickets: bool,
     pub(crate) slots: u32,
     /// Whether operations write journals.
     pub(crate) noted: bool,
@@ -126,6 +128,7 @@ impl World {
                 prefetch: shape.prefetch,
                 migrate: shape.migrate,
                 sorted: shape.sorted,
+                tickets: shape.tickets,
                 extra: 0,
             };
             cluster.inbox = cluster.least_inbox();

@@ -46,6 +46,12 @@ pub struct Job {
     pub prefetch: u8,
     /// Whether the home of a page that one node alone writes moves to that node.
     pub migrate: bool,
+    /// Whether pages that notices name are given up in the order of pages.
+    pub sorted: bool,
+    /// Whether threads of a node have a lock in the order in which they asked for it.
+    pub tickets: bool,
+    /// Whether threads are bound to processors, and each node's heap lies near its own.
+    pub pin: bool,
     /// Homes of pages.
     pub homes: Homes,
     /// Bytes of the heap, a multiple of the page.
@@ -108,6 +114,8 @@ impl Job {
             exclusive: self.exclusive,
             prefetch: self.prefetch,
             migrate: self.migrate,
+            sorted: self.sorted,
+            tickets: self.tickets,
             extra: 0,
         };
         cluster.extra = u32::try_from(Profile::words(&cluster)).unwrap_or(u32::MAX);
@@ -180,6 +188,9 @@ impl Job {
             homes: Homes::find(find("homes")?).ok_or_else(bad("homes"))?,
             exclusive: is_yes(find("exclusive")?).ok_or_else(bad("exclusive"))?,
             migrate: is_yes(find("migrate")?).ok_or_else(bad("migrate"))?,
+            sorted: is_yes(find("sorted")?).ok_or_else(bad("sorted"))?,
+            tickets: is_yes(find("tickets")?).ok_or_else(bad("tickets"))?,
+            pin: is_yes(find("pin")?).ok_or_else(bad("pin"))?,
             prefetch: number(find("prefetch")?).ok_or_else(bad("prefetch"))?,
             heap_bytes: number(find("heap")?).ok_or_else(bad("heap"))?,
             page_bytes: number(find("page")?).ok_or_else(bad("page"))?,
@@ -221,6 +232,7 @@ impl fmt::Display for Job {
         write!(f, "heap={} page={} ", self.heap_bytes, self.page_bytes)?;
         let yes = |is: bool| if is { "yes" } else { "no" };
         write!(f, "exclusive={} prefetch={} migrate={} ", yes(self.exclusive), self.prefetch, yes(self.migrate))?;
+        write!(f, "sorted={} tickets={} pin={} ", yes(self.sorted), yes(self.tickets), yes(self.pin))?;
         write!(f, "interrupts={} ", if self.stopped == Stopped::First { "first" } else { "round-robin" })?;
         write!(f, "heaps={} regions={}", list(&self.heaps), list(&self.regions))?;
         self.secret.map_or(Ok(()), |secret| write!(f, " secret={secret}"))?;
@@ -313,6 +325,9 @@ mod tests {
             exclusive: true,
             prefetch: 4,
             migrate: true,
+            sorted: true,
+            tickets: false,
+            pin: true,
             heaps: vec![3, 5],
             regions: vec![4, 6],
             secret: Some(7),
@@ -394,7 +409,10 @@ mod tests {
         refused("secret=7", "secret=-7", "its secret");
         refused("journals=11,12", "journals=11,x", "its journals");
         refused("journals=11,12", "journals=11", "a journal for each");
-        refused("migrate=yes", "migrate=1", "its migrate");
+        for option in ["migrate=yes", "sorted=yes", "tickets=no", "pin=yes"] {
+            let (name, _) = option.split_once('=').expect("a pair");
+            refused(option, &format!("{name}=1"), &format!("its {name}"));
+        }
         refused("exclusive=yes", "exclusive=maybe", "its exclusive");
         refused("transport=shm", "transport=ether", "its transport");
         let apart = text.replace("transport=shm", "transport=tcp");

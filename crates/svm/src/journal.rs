@@ -18,7 +18,7 @@ const MAGIC: u64 = u64::from_ne_bytes(*b"hnsvmj1\n");
 /// Words of the header: a page of any system but for those with larger ones, which map from 0 as well.
 const HEADER: usize = 512;
 /// Words of the header before the tapes' own.
-const FIXED: usize = 16;
+const FIXED: usize = 18;
 /// Words of the header for each tape.
 const OF_TAPE: usize = 4;
 /// Words of a record.
@@ -81,6 +81,8 @@ fn header(cluster: &Cluster, tapes: &[TapeAt]) -> Vec<u8> {
         tapes.len() as u64,
         cluster.prefetch.into(),
         cluster.migrate.into(),
+        cluster.sorted.into(),
+        cluster.tickets.into(),
     ];
     let of_tapes = tapes.iter().flat_map(|tape| [tape.first, tape.records, u64::from(tape.is_cut), 0]);
     let mut words: Vec<u64> = fixed.into_iter().chain(of_tapes).collect();
@@ -183,6 +185,8 @@ fn parsed(words: &[u64], file_bytes: u64) -> Result<(Cluster, Vec<TapeAt>), Stri
         exclusive: number(11, 0, 1)? == 1,
         prefetch: number(14, 0, homenode_hlrc::PREFETCH_MOST.into())? as u8,
         migrate: number(15, 0, 1)? == 1,
+        sorted: number(16, 0, 1)? == 1,
+        tickets: number(17, 0, 1)? == 1,
         extra: number(12, 0, most)? as u32,
     };
     if cluster.inbox < cluster.least_inbox() {
@@ -292,7 +296,7 @@ mod tests {
     use crate::job::Job;
 
     fn cluster() -> Cluster {
-        let text = "svm-1 nodes=2 threads=2 step=rf transport=shm homes=round-robin heap=1048576 page=4096 exclusive=yes prefetch=2 migrate=yes \
+        let text = "svm-1 nodes=2 threads=2 step=rf transport=shm homes=round-robin heap=1048576 page=4096 exclusive=yes prefetch=2 migrate=yes sorted=yes tickets=yes pin=no \
                     interrupts=first heaps=3,4 regions=5,6";
         Job::parse(text).expect("a job").cluster(NodeId(1), false)
     }
@@ -357,11 +361,11 @@ mod tests {
             (6, 9, "word 6 of"),
             (9, 4, "smaller than any"),
             (13, 1 << 40, "word 13 of"),
-            (16, 511, "does not lie in it"),
-            (17, 4, "does not lie in it"),
-            (16, u64::MAX, "does not lie in it"),
+            (18, 511, "does not lie in it"),
+            (19, 4, "does not lie in it"),
+            (18, u64::MAX, "does not lie in it"),
             (14, 16, "word 14 of"),
-            (17, u64::MAX, "does not lie in it"),
+            (19, u64::MAX, "does not lie in it"),
         ] {
             let mut words = words.clone();
             words[at] = value;

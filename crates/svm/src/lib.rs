@@ -41,6 +41,7 @@ mod me;
 mod near;
 mod node;
 mod phases;
+mod pin;
 mod process;
 pub mod profile;
 pub mod reductions;

@@ -6,6 +6,7 @@ use crate::job::Job;
 use crate::journal::Writer;
 use crate::mapped::{self, Freed};
 use crate::me;
+use crate::pin;
 use crate::profile::Profile;
 use crate::shared::{self, Across, EXITED, PROCESS, STATUS, Shared, Thread};
 use crate::transports::{self, Files, Meeting, Opening, Wire};
@@ -59,6 +60,8 @@ pub(crate) struct Node {
     pub(crate) living: AtomicU32,
     /// Turns of a waiting thread before it sleeps.
     pub(crate) turns: u32,
+    /// Processors that the process could use when it began.
+    pub(crate) processors: Vec<u32>,
     /// Where operations are noted, if they are.
     journal: Option<Writer>,
 }
@@ -123,6 +126,7 @@ impl Node {
             freed: Freed::default(),
             taken: planned(&files, job.nodes)?,
             journal: journal(&files, &together)?,
+            processors: if job.pin { pin::processors()? } else { Vec::new() },
             noted: AtomicU64::new(0),
             living: AtomicU32::new(0),
             files: Mutex::new(meeting.is_none().then_some(files)),

@@ -194,6 +194,8 @@ mod tests {
             exclusive: false,
             prefetch: 0,
             migrate: false,
+            sorted: false,
+            tickets: false,
             extra: 0,
         };
         cluster.extra = Profile::words(&cluster) as u32;

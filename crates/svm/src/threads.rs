@@ -9,7 +9,7 @@ use crate::process::become_forked;
 use crate::shared::{CALLS, CREATED, Class, DONE, Doing, END, STATUS, TOLD, Thread};
 use crate::transports::Transport;
 use crate::trouble::Trouble;
-use crate::{bell, hosts, me, phases};
+use crate::{bell, hosts, me, phases, pin};
 use homenode_base::NodeId;
 use homenode_hlrc::host::{Host, Wake};
 use homenode_hlrc::operation::Operation;
@@ -104,6 +104,7 @@ fn make_nodes(first: &'static Node) -> Result<bool, Trouble> {
     first.does(Operation::Post { to: FIRST });
     if let Some(image) = first.image().map_err(|e| Trouble::new("cannot reach other hosts", e))? {
         hosts::make_nodes(first, &image)?;
+        pin::bind(first, 0)?;
         return Ok(true);
     }
     first.prepare()?;
@@ -122,6 +123,8 @@ fn make_nodes(first: &'static Node) -> Result<bool, Trouble> {
         await_node(first, *node, *child)?;
     }
     first.begin();
+    // Not before: what is forked, and the thread that serves others, may run anywhere.
+    pin::bind(first, 0)?;
     Ok(true)
 }
 
@@ -179,6 +182,7 @@ fn spawn(node: &'static Node, thread: u16, start: u64, argument: u64) -> Result<
 
 fn run(node: &'static Node, thread: u16, start: u64, argument: u64) {
     me::become_thread(thread, fork::thread_id());
+    pin::bind(node, thread).unwrap_or_else(|e| die(&e.to_string()));
     phases::begin_thread(node);
     let inside = node.enter(Class::Other);
     node.does(Operation::Take);

@@ -44,6 +44,12 @@ pub struct SvmRequest {
     pub prefetch: u8,
     /// Whether homes move to the node that alone writes a page.
     pub migrate: bool,
+    /// Whether pages that notices name are given up in the order of pages.
+    pub sorted: bool,
+    /// Locks among the threads of a node: `test-and-set`, `ticket`.
+    pub node_locks: String,
+    /// Whether threads are bound to processors, and each node's heap lies near its own.
+    pub pin: bool,
     /// Folder for journals of the nodes, which must be empty or not there; `None` if they write none.
     pub journals: Option<PathBuf>,
     /// Bytes of the heap.
@@ -71,6 +77,9 @@ impl Default for SvmRequest {
             exclusive: false,
             prefetch: 0,
             migrate: false,
+            sorted: false,
+            node_locks: "test-and-set".to_owned(),
+            pin: false,
             journals: None,
             heap_bytes: 16 << 30,
             page_bytes: 4096,
@@ -136,6 +145,9 @@ impl SvmRequest {
             exclusive: self.exclusive,
             prefetch: self.prefetch,
             migrate: self.migrate,
+            sorted: self.sorted,
+            tickets: self.tickets()?,
+            pin: self.pin,
             heaps: Vec::new(),
             regions: Vec::new(),
             secret: None,
@@ -206,6 +218,13 @@ impl SvmRequest {
         is_planned.then(|| planned::read(Path::new(&self.homes), program, shape)).transpose()
     }
 
+    fn tickets(&self) -> Result<bool, Failure> {
+        match self.node_locks.as_str() {
+            "test-and-set" => Ok(false),
+            "ticket" => Ok(true),
+            other => Err(unknown("node-locks", other, &["test-and-set", "ticket"])),
+        }
+    }
     fn stopped(&self) -> Result<Stopped, Failure> {
         match self.interrupts.as_str() {
             "first" => Ok(Stopped::First),
@@ -250,6 +269,7 @@ mod tests {
         assert!(said(|r| r.homes = "x".to_owned()).contains("first-touch, round-robin, block, the file of a plan"));
         assert!(said(|r| r.homes = "plan".to_owned()).contains("first-touch"));
         let journals = |r: &mut SvmRequest| (r.journals, r.hosts) = (Some("j".into()), vec!["a".to_owned()]);
+        assert!(said(|r| r.node_locks = "mcs".to_owned()).contains("test-and-set, ticket"));
         assert!(said(|r| r.prefetch = 16).contains("up to 15"));
         assert!(said(|r| (r.prefetch, r.protocol) = (4, "dw".to_owned())).contains("dw asks homes"));
         assert!(said(|r| (r.prefetch, r.page_bytes) = (4, 1 << 20)).contains("with the first"));

@@ -37,7 +37,7 @@ fn what_nodes_noted_is_the_same_again() {
             let journals = folder.path().join(format!("{command}-{}-{transport}", step.1));
             let prefetch = if exclusive && step.0 > 1 { 4 } else { 0 };
             let request = over(transport, cluster(nodes, threads, step.1));
-            let request = SvmRequest { exclusive, prefetch, migrate: exclusive, ..request };
+            let request = SvmRequest { exclusive, prefetch, migrate: exclusive, sorted: exclusive, ..request };
             let doc = on(&noted(&request, &journals), &program, &[command]).expect("it runs");
             let what = format!("{command}: {} over {transport}, {nodes} x {threads}", step.1);
             assert_eq!(doc.exit_status, 0, "{what}");
@@ -46,7 +46,8 @@ fn what_nodes_noted_is_the_same_again() {
             assert_eq!(found.journals.len(), usize::from(nodes), "{what}");
             for journal in &found.journals {
                 assert!(journal.operations > 5 && journal.compared > 50 && journal.given > 50, "{what}: {journal:?}");
-                assert!(!journal.cut && journal.unfinished == 0, "{what}: {journal:?}");
+                // A thread may serve others when the program ends.
+                assert!(!journal.cut && journal.unfinished <= u64::from(threads) + 1, "{what}: {journal:?}");
             }
             runs += 1;
         }

@@ -33,7 +33,15 @@ fn holds(command: &str) {
             for exclusive in [false, true] {
                 // All that is optional, or nothing of it.
                 let prefetch = if exclusive && !["base", "dw"].contains(&step) { 3 } else { 0 };
-                let request = SvmRequest { exclusive, prefetch, migrate: exclusive, ..cluster(nodes, threads, step) };
+                let request = SvmRequest {
+                    exclusive,
+                    prefetch,
+                    migrate: exclusive,
+                    sorted: exclusive,
+                    node_locks: if exclusive { "ticket" } else { "test-and-set" }.to_owned(),
+                    pin: exclusive,
+                    ..cluster(nodes, threads, step)
+                };
                 let what = format!("{command}: {step}, {nodes} x {threads}, {exclusive}");
                 assert_eq!(shared(&request, &[command]), 0, "{what}");
             }
@@ -74,6 +82,20 @@ fn words_are_changed_at_once_and_synchronise() {
 #[test]
 fn reductions_are_the_same_everywhere() {
     holds("reductions");
+}
+
+#[test]
+fn threads_are_bound_and_heaps_placed_if_that_is_asked_for() {
+    for (transport, nodes, threads) in [("shm", 2, 1), ("tcp", 2, 2), ("shm", 1, 3)] {
+        let request = support::over(transport, cluster(nodes, threads, "genima"));
+        assert_eq!(
+            shared(&SvmRequest { pin: true, ..request.clone() }, &["pinned"]),
+            0,
+            "{transport} {nodes} x {threads}"
+        );
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        assert!(processors == 1 || shared(&request, &["pinned"]) != 0, "{transport}: bound unasked");
+    }
 }
 
 #[test]

@@ -135,6 +135,15 @@ pub(crate) struct SvmRun {
     /// Homes move, at barriers, to the node that alone writes a page: three diffs of it without a notice of another node between them.
     #[arg(long)]
     pub(crate) migrate: bool,
+    /// Give up pages that other nodes wrote in the order of pages, for all writers together: one call protects those that follow one another.
+    #[arg(long)]
+    pub(crate) sorted: bool,
+    /// Who of a node's threads has a lock next: test-and-set (who looks first), ticket (who asked first).
+    #[arg(long, value_name = "KIND", default_value = "test-and-set", value_parser = ["test-and-set", "ticket"])]
+    pub(crate) node_locks: String,
+    /// Bind threads to processors, in turn over all that the program may use, and place each node's heap on the memory node of its first thread.
+    #[arg(long)]
+    pub(crate) pin: bool,
     /// Note what the protocol does in journals in this folder, which is made or empty, for `homenode svm replay`: 16 bytes for each word
     /// it reads or writes, at most 512 MiB a thread. The run is slower by that. Nodes of this host alone.
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, conflicts_with = "hosts")]

@@ -104,7 +104,7 @@ fn make_nodes(first: &'static Node) -> Result<bool, Trouble> {
     first.does(Operation::Post { to: FIRST });
     if let Some(image) = first.image().map_err(|e| Trouble::new("cannot reach other hosts", e))? {
         hosts::make_nodes(first, &image)?;
-        pin::bind(first, 0)?;
+        bind(first, 0)?;
         return Ok(true);
     }
     first.prepare()?;
@@ -124,7 +124,7 @@ fn make_nodes(first: &'static Node) -> Result<bool, Trouble> {
     }
     first.begin();
     // Not before: what is forked, and the thread that serves others, may run anywhere.
-    pin::bind(first, 0)?;
+    bind(first, 0)?;
     Ok(true)
 }
 
@@ -172,6 +172,15 @@ pub(crate) fn attend(node: &'static Node) {
     }
 }
 
+/// Binds the calling thread, this one of the node's, if that is asked for; with its first one the node's heap is placed.
+fn bind(node: &Node, thread: u16) -> Result<(), Trouble> {
+    if !node.job.pin {
+        return Ok(());
+    }
+    pin::bind(&node.processors, usize::from(node.me().0) * usize::from(node.job.threads) + usize::from(thread))?;
+    if thread == 0 { pin::place(node.job.heap_bytes) } else { Ok(()) }
+}
+
 fn spawn(node: &'static Node, thread: u16, start: u64, argument: u64) -> Result<(), Trouble> {
     node.living.fetch_add(1, Ordering::SeqCst);
     let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || {
@@ -182,7 +191,7 @@ fn spawn(node: &'static Node, thread: u16, start: u64, argument: u64) -> Result<
 
 fn run(node: &'static Node, thread: u16, start: u64, argument: u64) {
     me::become_thread(thread, fork::thread_id());
-    pin::bind(node, thread).unwrap_or_else(|e| die(&e.to_string()));
+    bind(node, thread).unwrap_or_else(|e| die(&e.to_string()));
     phases::begin_thread(node);
     let inside = node.enter(Class::Other);
     node.does(Operation::Take);

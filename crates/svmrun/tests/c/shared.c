@@ -1,12 +1,10 @@
 /* What shared virtual memory promises to programs, a subcommand each; the status is 0 if it holds.
  *   shared COMMAND [FILE]     with FILE, stderr goes there, or it is the file to work on */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <homenode.h>
 #include <math.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -252,24 +250,6 @@ static void atomics(void *argument) {
         fail("a change of half a word changed the other one");
 }
 
-/* Bound to one processor, and the heap of the node has a policy of its own. */
-static void pinned(void *unused) {
-    (void)unused;
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) || CPU_COUNT(&set) != 1)
-        fail("bound to no processor");
-    homenode_barrier(s, threads);
-    FILE *maps = fopen("/proc/self/numa_maps", "r");
-    char line[1024];
-    bool placed = !maps; /* a kernel without memory nodes */
-    while (maps && fgets(line, sizeof line, maps))
-        placed |= !strncmp(line, "200000000000 prefer", 19);
-    if (maps)
-        fclose(maps);
-    if (!placed)
-        fail("a heap without a memory node");
-}
-
 static void reductions(void *argument) {
     int64_t me = homenode_thread(), all = threads;
     (void)argument;
@@ -453,7 +433,6 @@ int main(int argc, char **argv) {
                   {"flags", flags},
                   {"atomics", atomics},
                   {"reductions", reductions},
-                  {"pinned", pinned},
                   {"own-pthreads", own_pthreads},
                   {"leave", leave},
                   {"forever", forever},

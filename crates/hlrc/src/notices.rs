@@ -105,7 +105,7 @@ fn page_of<H: Host>(host: &H, notice: u64) -> u32 {
 /// As [`give_up`] for all writers together, up to these notices, in the order of pages: those that follow one another are protected by one call,
 /// whoever wrote them (Bilas and Singh, section 1.5.1).
 pub(crate) fn give_up_sorted<H: Host>(host: &H, upto: &Vector) {
-    let mut words = u32::MAX..0;
+    let (mut first, mut end) = (u32::MAX, 0);
     for writer in host.cluster().others() {
         let applied = region(host, host.layout().applied(writer)).load(Ordering::Acquire);
         for number in applied..upto.get(writer) {
@@ -116,11 +116,11 @@ pub(crate) fn give_up_sorted<H: Host>(host: &H, upto: &Vector) {
                 migrate::note(host, PageId(page), s, writer, notice);
             });
             let word = state::of(host).mark(PageId(page));
-            words = words.start.min(word)..words.end.max(word + 1);
+            (first, end) = (first.min(word), end.max(word + 1));
         }
     }
     let mut pages = 0..0;
-    for page in words.flat_map(|word| state::of(host).take_marks(word)) {
+    for page in (first..end).flat_map(|word| state::of(host).take_marks(word)) {
         if pages.end != page {
             give_up_run(host, pages, None);
             pages = page..page;

@@ -5,7 +5,7 @@ use homenode_hlrc::journal;
 use homenode_svm::job::Job;
 use homenode_svm::journal::{Journal, prepare};
 use homenode_sys::dir::Dir;
-use homenode_sys::process::{Inherited, hide};
+use homenode_sys::process::Inherited;
 use homenode_table::clean;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -57,18 +57,24 @@ impl Journals {
     }
 
     /// Leaves of each file what was written, once nobody writes any more; what a reader of the run should know.
-    pub(crate) fn end(self) -> Result<Vec<String>, Failure> {
+    pub(crate) fn end(self) -> Vec<String> {
         let mut notes = Vec::new();
         for (node, file) in (0..).zip(self.files) {
-            let failed = |e: io::Error| Failure::work(format!("cannot end the journal of node {node}: {e}"));
-            hide(file.as_fd()).map_err(failed)?;
-            let journal = Journal::open(file).map_err(failed)?;
+            let journal = match Journal::open(file) {
+                Ok(journal) => journal,
+                Err(e) => {
+                    notes.push(format!("the journal of node {node} cannot be read: {e}"));
+                    continue;
+                }
+            };
             if journal.tapes.iter().any(|tape| tape.is_cut) {
                 notes.push(format!("the journal of node {node} has not all: a thread wrote more than it has room for, or the disk is full"));
             }
-            self.dir.replace_with(&name(node), |file| journal.compact(file)).map_err(failed)?;
+            if let Err(e) = self.dir.replace_with(&name(node), |file| journal.compact(file)) {
+                notes.push(format!("the journal of node {node} is left with room between its parts: {e}"));
+            }
         }
-        Ok(notes)
+        notes
     }
 }
 

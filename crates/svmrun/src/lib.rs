@@ -129,7 +129,7 @@ fn run_among(request: &SvmRequest, mut ranks: Option<&mut Ranks>) -> Result<SvmD
     let ended = watch::watch(main, &memory, agents.as_mut(), Arc::new(Real));
     let mut notes: Vec<String> = agents.and_then(Agents::end).into_iter().collect();
     notes.extend(ranks.and_then(|ranks| ranks.note()));
-    notes.extend(journals.map(Journals::end).transpose()?.into_iter().flatten());
+    notes.extend(journals.map(Journals::end).into_iter().flatten());
     let seconds = start.elapsed().as_secs_f64();
     match ended.lost {
         Some(lost) => Err(Failure::work(lost)),

@@ -3,8 +3,8 @@
 use homenode_sys::trap::on_trap;
 use homenode_sys::views::{Allowed, Traps, Views};
 use homenode_sys::words::memory_file;
-use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
+use std::sync::{Barrier, OnceLock};
 use std::time::Instant;
 
 const AT: usize = 0x2000_0000_0000;
@@ -78,6 +78,33 @@ fn measure(traps: Traps) {
         });
         println!("  {name:<44} {:8.3}", best.fold(f64::INFINITY, f64::min));
     }
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    for callers in (0..).map(|k| 1 << k).take_while(|callers| *callers <= processors) {
+        let best = (0..ROUNDS / 10).map(|_| at_once(views, callers)).fold(f64::INFINITY, f64::min);
+        println!("  {:<44} {best:8.3}", format!("a call, {callers} at once: writing and reading"));
+    }
+}
+
+/// Microseconds a call of threads that change pages of their own all the time: figure 1.13 of Bilas and Singh.
+fn at_once(views: &Views, callers: usize) -> f64 {
+    const CALLS: u32 = 500;
+    let begins = Barrier::new(callers);
+    let call = |caller: usize| {
+        let page = (caller * PAGES as usize / callers) as u32;
+        begins.wait();
+        let start = Instant::now();
+        for _ in 0..CALLS / 2 {
+            views.allow(page, 1, Allowed::Writing).expect("allowed");
+            views.allow(page, 1, Allowed::Reading).expect("allowed");
+        }
+        start.elapsed().as_secs_f64()
+    };
+    let call = &call;
+    let spent = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..callers).map(|caller| scope.spawn(move || call(caller))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("it ends")).sum::<f64>()
+    });
+    spent * 1e6 / (callers as f64 * f64::from(CALLS))
 }
 
 fn written(all: impl Fn(Allowed)) {

@@ -97,7 +97,10 @@ fn whoever_is_killed_on_hosts_the_run_ends_and_leaves_nothing() {
             (ended, killer.join().expect("it found one"))
         });
         assert!(killed.elapsed() < Duration::from_secs(5), "{kill}: {:?}", killed.elapsed());
-        assert_eq!([running(&program), running(&agent)].concat(), Vec::<u32>::new(), "{kill}");
+        // What an agent leaves that was killed, the system kills, in its time.
+        while let Some(left) = [running(&program), running(&agent)].concat().first() {
+            assert!(killed.elapsed() < Duration::from_secs(5), "{kill}: {left} is left");
+        }
         let why = ended.expect_err("it never ends by itself").message;
         assert!(why.contains("node ") || why.contains("127.0.0."), "{kill}, {victim}: {why}");
         assert!(why.contains("killed") || why.contains("its agent ended"), "{kill}, {victim}: {why}");

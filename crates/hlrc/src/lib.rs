@@ -11,7 +11,7 @@
 //! Operations are `async` functions: where they wait for a peer is an `await`. On a real cluster the thread that faulted polls them;
 //! simulations hold many of them at a time.
 //!
-//! Reading order: [`steps`], [`cluster`], [`host`], [`access`], `memory`, [`state`], `stamps`, [`page`], `interval`, `notices`, `exclusive`, `prefetch`, `migrate`, `local`, [`lock`], [`barrier`], [`team`], `park`, [`condition`], [`flag`], [`word`], [`reduce`], [`serve`], `answer`, `inbox`, [`diff`]; [`operation`], [`journal`].
+//! Reading order: [`steps`], [`cluster`], [`host`], [`access`], `memory`, [`state`], `stamps`, [`page`], `interval`, `notices`, `exclusive`, `prefetch`, `migrate`, `local`, [`lock`], [`barrier`], [`team`], `park`, [`condition`], [`flag`], [`word`], [`reduce`], [`serve`], `inbox`, [`diff`]; [`operation`], [`journal`].
 //!
 //! ```
 //! use homenode_hlrc::steps::{self, Locks, Pages};
@@ -24,7 +24,6 @@
 #![forbid(unsafe_code)]
 
 pub mod access;
-mod answer;
 pub mod barrier;
 pub mod cluster;
 pub mod condition;

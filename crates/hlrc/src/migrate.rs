@@ -10,10 +10,10 @@ use crate::cluster::{Cluster, PageId};
 use crate::host::{Access, Count, Host, Wake};
 use crate::memory::region;
 use crate::rules::{Rule, holds};
+use crate::stamps;
 use crate::state::{self, PageState};
-use crate::{answer, stamps};
 use homenode_base::NodeId;
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::Ordering;
 
 /// Diffs of one node in a row, without a notice of another between them, after which it asks for the page.
 const DIFFS_LEAST: u8 = 3;
@@ -99,9 +99,8 @@ async fn complete<H: Host>(host: &H, page: PageId, old: NodeId, access: Access) 
         let stamp = region(host, layout.stamps(page) + writer.index());
         stamp.fetch_max(needed.get(writer), Ordering::AcqRel);
     }
-    fence(Ordering::SeqCst);
-    // Who has followed already may have asked.
-    answer::pages(host, None).await;
+    // Who has followed already may have asked: whoever takes messages answers.
+    host.scan().await;
     host.ring();
     host.count_at(page, Count::Migration, 1);
     // For who asks later where the page lives.

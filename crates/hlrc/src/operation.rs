@@ -134,7 +134,24 @@ pub async fn run<H: Host>(
     operation: Operation,
     program: &mut impl FnMut(u64) -> u64,
 ) -> Result<u64, Refused> {
+    let not_held = |_| Refused::NotHeld;
     match operation {
+        Operation::Find { key } => {
+            return slots::find(host, key).await.map(u64::from).map_err(|_| Refused::TableFull);
+        }
+        Operation::Release { slot } => return lock::release(host, slot).await.map(|()| 0).map_err(not_held),
+        Operation::Wait { slot, lock } => return condition::wait(host, slot, lock).await.map(|()| 0).map_err(not_held),
+        Operation::IsFlagSet { slot } => return Ok(flag::is_set(host, slot).await.into()),
+        Operation::Change { slot, word } => return Ok(word::change(host, slot, word, program).await),
+        Operation::Read { slot, word } => {
+            return Ok(word::read(host, slot, word, |value| {
+                program(value);
+            })
+            .await);
+        }
+        Operation::Reduce { slot, what, value } => {
+            return reduce::all(host, slot, what, value).await.map_err(|_| Refused::Mixed);
+        }
         Operation::Fault { page, write } => page::fault(host, page, write).await,
         Operation::Acquire { slot } => lock::acquire(host, slot).await,
         Operation::Barrier { slot } => barrier::wait(host, slot).await,
@@ -147,29 +164,6 @@ pub async fn run<H: Host>(
         Operation::Take => team::take(host).await,
         Operation::Serve => serve::serve(host).await,
         Operation::GiveHome { page, home } => page::give_home(host, page, home).await,
-        _ => return valued(host, operation, program).await,
     }
     Ok(0)
-}
-
-/// Operations that give a value or may be refused.
-async fn valued<H: Host>(host: &H, operation: Operation, program: &mut impl FnMut(u64) -> u64) -> Result<u64, Refused> {
-    let not_held = |_| Refused::NotHeld;
-    match operation {
-        Operation::Find { key } => slots::find(host, key).await.map(u64::from).map_err(|_| Refused::TableFull),
-        Operation::Release { slot } => lock::release(host, slot).await.map(|()| 0).map_err(not_held),
-        Operation::Wait { slot, lock } => condition::wait(host, slot, lock).await.map(|()| 0).map_err(not_held),
-        Operation::IsFlagSet { slot } => Ok(flag::is_set(host, slot).await.into()),
-        Operation::Change { slot, word } => Ok(word::change(host, slot, word, program).await),
-        Operation::Read { slot, word } => {
-            let seen = |value| {
-                program(value);
-            };
-            Ok(word::read(host, slot, word, seen).await)
-        }
-        Operation::Reduce { slot, what, value } => {
-            reduce::all(host, slot, what, value).await.map_err(|_| Refused::Mixed)
-        }
-        _ => Ok(0),
-    }
 }

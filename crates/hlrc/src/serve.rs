@@ -1,13 +1,13 @@
 //! What a host does for others: pages and diffs at once, locks when it can.
 use crate::access::{Does, Place};
 use crate::cluster::PageId;
-use crate::host::{Count, Host};
+use crate::host::{Count, Host, Wake};
 use crate::inbox::{Kind, Message};
 use crate::memory::{Word, region};
 use crate::vector::Vector;
-use crate::{answer, diff, lock, notices, state, wait};
+use crate::{diff, lock, notices, stamps, state, wait};
 use homenode_base::NodeId;
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::Ordering;
 
 /// Serves all that other nodes have asked for. Not under the node's lock.
 pub async fn serve<H: Host>(host: &H) {
@@ -37,6 +37,10 @@ pub async fn scan<H: Host>(host: &H) {
                 take(host, &message).await;
                 message.done(host).await;
             }
+        }
+        if host.cluster().migrate {
+            // This node may have become the home of what somebody asked for.
+            answer_pages(host, None).await;
         }
         tables.scanned();
         if tables.scans_wanted() == wanted {
@@ -72,9 +76,25 @@ async fn take_page<H: Host>(host: &H, message: &Message) {
         request.at(1 + at).store(message.word(host, at), Ordering::Relaxed);
     }
     request.at(0).store(u64::from(page_of(host, page).0) + 1, Ordering::Release);
-    // First the request, then the stamps; who becomes the home of a page does it in the other order.
-    fence(Ordering::SeqCst);
-    answer::pages(host, Some(requester(host, message.from, thread))).await;
+    answer_pages(host, Some(requester(host, message.from, thread))).await;
+}
+
+/// Answers page requests that can be answered: one thread's, or all.
+async fn answer_pages<H: Host>(host: &H, only: Option<usize>) {
+    let threads = usize::from(host.cluster().threads);
+    let all = only.map_or(0..host.cluster().all_threads() as usize, |one| one..one + 1);
+    for requester in all {
+        let request = state::of(host).page_request(requester);
+        let wanted = request.at(0).load(Ordering::Acquire);
+        let Some(page) = wanted.checked_sub(1).map(|p| PageId(p as u32)) else { continue };
+        if !stamps::of(host, page).covers(&Vector::of(request.from(1))) {
+            continue;
+        }
+        request.at(0).store(0, Ordering::Relaxed);
+        let (node, thread) = (NodeId((requester / threads) as u16), (requester % threads) as u16);
+        host.put_page(node, page).await;
+        host.put(node, host.layout().reply(thread), &[1], Wake::All).await;
+    }
 }
 
 /// Applies a diff to the home's copy; its stamp comes after it.
@@ -97,7 +117,7 @@ async fn take_diff<H: Host>(host: &H, message: &Message) {
     }
     region(host, host.layout().stamps(page) + message.from.index()).fetch_max(stamp, Ordering::AcqRel);
     host.ring();
-    answer::pages(host, None).await;
+    answer_pages(host, None).await;
 }
 
 /// Notes notices that were not known yet. They lie behind those that are, as senders begin with what the receiver has applied.

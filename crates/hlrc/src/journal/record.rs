@@ -1,6 +1,6 @@
 //! Records of a journal: two words each. What an operation asks of its host is compared by a replay; what the host gave is given again.
 use crate::access::{Area, Does, Place};
-use crate::host::{Access, Count, Interrupt, Wake};
+use crate::host::{Count, Interrupt};
 use homenode_base::NodeId;
 use std::fmt;
 
@@ -213,13 +213,6 @@ pub(crate) fn change(at: Place, does: Does) -> (Record, Option<Record>, bool) {
         Does::Unlock(bit) => (manner(UNLOCK, bit), None, false),
         Does::Take => (manner(9, 0), None, true),
     }
-}
-
-pub(crate) fn access(access: Access) -> u16 {
-    access as u16
-}
-pub(crate) fn wake(wake: Wake) -> u64 {
-    wake as u64
 }
 
 const INTERRUPTS: [Interrupt; 4] = [Interrupt::Page, Interrupt::Diff, Interrupt::Lock, Interrupt::Notices];

@@ -67,7 +67,7 @@ impl<H: Host, T: Tape> Host for Taped<'_, H, T> {
         true
     }
     fn allow(&self, pages: Range<u32>, access: Access) {
-        self.asks(Kind::Allow, record::access(access), pages.start.into(), (pages.end - pages.start).into());
+        self.asks(Kind::Allow, access as u16, pages.start.into(), (pages.end - pages.start).into());
         self.host.allow(pages, access);
     }
 
@@ -79,7 +79,7 @@ impl<H: Host, T: Tape> Host for Taped<'_, H, T> {
     async fn put(&self, node: NodeId, word: usize, values: &[u64], wake: Wake) {
         self.asks(Kind::Put, node.0, word as u64, values.len() as u64);
         values.iter().for_each(|value| self.asks(Kind::Written, 0, 0, *value));
-        self.asks(Kind::Wake, 0, 0, record::wake(wake));
+        self.asks(Kind::Wake, 0, 0, wake as u64);
         self.host.put(node, word, values, wake).await;
     }
     async fn compare_swap(&self, node: NodeId, word: usize, old: u64, new: u64) -> u64 {
@@ -89,7 +89,7 @@ impl<H: Host, T: Tape> Host for Taped<'_, H, T> {
     }
     async fn fetch_add(&self, node: NodeId, word: usize, add: u64, wake: Wake) -> u64 {
         self.asks(Kind::FetchAdd, node.0, word as u64, add);
-        self.asks(Kind::Wake, 0, 0, record::wake(wake));
+        self.asks(Kind::Wake, 0, 0, wake as u64);
         self.given(Kind::Before, self.host.fetch_add(node, word, add, wake).await)
     }
     async fn get_pages(&self, node: NodeId, word: usize, words: &mut [u64], pages: Range<u32>) {

@@ -79,8 +79,8 @@ def json_and_nothing_else(session):
 OPTIONAL = {
     "list": {"details"},
     "plan": {"bandwidth", "huge", "site", "source", "cores", "command", "covered", "warnings"},
-    "svm-run": {"host", "planned", "source"},
-    "svm-report": {"host", "planned", "source"},
+    "svm-run": {"host", "options", "planned", "source"},
+    "svm-report": {"host", "options", "planned", "source"},
 }
 
 

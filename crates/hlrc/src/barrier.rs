@@ -39,7 +39,7 @@ async fn arrive<H: Host>(host: &H, slot: u32, round: u64) {
     wait::lock(host).await;
     interval::end_before_barrier(host).await;
     let made = Vector::applied(host).get(me);
-    if notices::is_lazy(host) && manager != me {
+    if notices::with_lock(host) && manager != me {
         // Not from what all had applied at the last barrier: the manager may still be leaving that, with notices that it has not looked at.
         let mut has = [0];
         host.get(manager, layout.applied(me), &mut has).await;
@@ -48,10 +48,10 @@ async fn arrive<H: Host>(host: &H, slot: u32, round: u64) {
     wait::unlock(host).await;
     host.put(manager, layout.leaving(slot) + me.index(), &[made], Wake::Nobody).await;
     // Where notices are everywhere, the last one to come opens; nobody waits for it to come.
-    let wake = if notices::is_lazy(host) { Wake::All } else { Wake::Nobody };
+    let wake = if notices::with_lock(host) { Wake::All } else { Wake::Nobody };
     let there = host.fetch_add(manager, layout.arrived(slot), 1, wake).await + 1;
     let all = u64::from(cluster.nodes) * round;
-    if !notices::is_lazy(host) {
+    if !notices::with_lock(host) {
         if there == all {
             let mut vector = Vector::zero(cluster.nodes);
             host.get(manager, layout.leaving(slot), vector.words_mut()).await;

@@ -38,7 +38,7 @@ pub struct Cluster {
     /// Words of 64 bits a page.
     pub page_words: usize,
     /// Step of the ladder.
-    pub step: &'static Step,
+    pub step: Step,
     /// Homes.
     pub homes: Homes,
     /// Whether the other nodes have not begun: this one tells nobody what it writes, and asks nobody.
@@ -118,7 +118,7 @@ const STEP_ALONE: &str = "nil";
 impl Cluster {
     /// This cluster before the other nodes have begun.
     pub fn before_others(&self) -> Cluster {
-        Cluster { step: steps::find(STEP_ALONE).unwrap_or(self.step), alone: true, ..*self }
+        Cluster { step: steps::find(STEP_ALONE).map_or(self.step, |step| *step), alone: true, ..*self }
     }
     /// The layout of every region of this cluster.
     pub fn layout(&self) -> Layout {
@@ -336,7 +336,7 @@ mod tests {
             threads: 2,
             pages: 5,
             page_words: 8,
-            step: steps::ALL[0],
+            step: *steps::ALL[0],
             homes: Homes::FirstTouch,
             alone: false,
             log: 4,
@@ -392,7 +392,7 @@ mod tests {
             threads: 1,
             pages: 100,
             page_words: 8,
-            step: steps::ALL[0],
+            step: *steps::ALL[0],
             homes: Homes::RoundRobin,
             alone: false,
             log: 4,

@@ -195,7 +195,7 @@ async fn put_words<H: Host>(host: &H, room: &mut Room, run: &Run, is_whole: bool
     }
 }
 
-/// Applies notices of others up to `upto`: waits until they have come, and gives up the pages that they name. What was written to them
+/// Applies notices of others up to `upto`: waits until they have come, or fetches them, and gives up the pages that they name. What was written to them
 /// here goes home first.
 pub(crate) async fn apply<H: Host>(host: &H, upto: &Vector) {
     let mut come = Vector::zero(host.cluster().nodes);
@@ -203,7 +203,9 @@ pub(crate) async fn apply<H: Host>(host: &H, upto: &Vector) {
         let tail = region(host, host.layout().tail(writer));
         if holds(Rule::NoticesBeforeLock) {
             let come = || tail.load(Ordering::Acquire) >= upto.get(writer);
-            if !come() {
+            if notices::are_fetched(host) {
+                notices::fetch(host, writer, upto.get(writer)).await;
+            } else if !come() {
                 wait::expecting(host, wait::until_locked(host, come)).await;
             }
         }

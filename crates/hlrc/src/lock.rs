@@ -82,7 +82,9 @@ async fn let_go<H: Host>(host: &H, slot: u32) {
         if holds(Rule::IntervalBeforeLock) {
             interval::end(host).await;
         }
-        Vector::applied(host).store(leaving(host, slot));
+        if !notices::with_lock(host) {
+            Vector::applied(host).store(leaving(host, slot));
+        }
         wait::unlock(host).await;
     }
     if token(host, slot).replace(HELD, FREE) {
@@ -90,7 +92,7 @@ async fn let_go<H: Host>(host: &H, slot: u32) {
     }
     let next = next_of(token(host, slot).load(Ordering::SeqCst));
     let Some(next) = next else { return };
-    if notices::is_lazy(host) {
+    if notices::with_lock(host) {
         wait::lock(host).await;
         hand_over(host, slot, next).await;
         wait::unlock(host).await;
@@ -99,16 +101,16 @@ async fn let_go<H: Host>(host: &H, slot: u32) {
     }
 }
 
-/// What leaves with the token; where intervals end lazily, what the next node has applied already.
+/// What leaves with the token; where notices do, what the next node has applied already.
 fn leaving<H: Host>(host: &H, slot: u32) -> Words<'_, H> {
     Words::region(host, host.layout().leaving(slot), host.cluster().nodes.into())
 }
 
-/// Sends the token, which is not free for anybody here, to another node, with all that the node must know. Where intervals end
-/// lazily under the node's lock.
+/// Sends the token, which is not free for anybody here, to another node, with all that the node must know. Where notices
+/// go with it, under the node's lock.
 async fn hand_over<H: Host>(host: &H, slot: u32, to: NodeId) {
-    let vector = if notices::is_lazy(host) {
-        if holds(Rule::IntervalBeforeLock) {
+    let vector = if notices::with_lock(host) {
+        if notices::is_lazy(host) && holds(Rule::IntervalBeforeLock) {
             interval::end(host).await;
         }
         notices::put_missing(host, to, &Vector::of(leaving(host, slot))).await;
@@ -220,7 +222,7 @@ pub(crate) async fn manage<H: Host>(host: &H, asked: &Asked) {
 
 /// What the last holder does with a request: hands the token over if it is free, else notes who comes next.
 pub(crate) async fn hold_or_hand_over<H: Host>(host: &H, asked: &Asked) {
-    if notices::is_lazy(host) {
+    if notices::with_lock(host) {
         asked.vector.store(leaving(host, asked.slot));
     }
     let token = token(host, asked.slot);

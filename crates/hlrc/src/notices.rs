@@ -5,7 +5,7 @@ use crate::inbox::{self, Kind};
 use crate::memory::region;
 use crate::rules::{Rule, holds};
 use crate::state::PageState;
-use crate::steps::Notices;
+use crate::steps::{Intervals, Notices};
 use crate::vector::Vector;
 use crate::{exclusive, migrate, prefetch, stamps, state, wait};
 use homenode_base::NodeId;
@@ -14,15 +14,24 @@ use std::sync::atomic::Ordering;
 
 /// Whether intervals end only when another node asks.
 pub(crate) fn is_lazy<H: Host>(host: &H) -> bool {
-    host.cluster().step.notices == Notices::Pulled
+    host.cluster().step.intervals == Intervals::Lazy
 }
 
-/// Deposits own notices that have not been at all other nodes: the notices, and then how many there are.
+/// Whether notices come as messages from whoever hands a lock over.
+pub(crate) fn with_lock<H: Host>(host: &H) -> bool {
+    host.cluster().step.notices == Notices::WithLock
+}
+
+pub(crate) fn are_fetched<H: Host>(host: &H) -> bool {
+    host.cluster().step.notices == Notices::Fetched
+}
+
+/// Where notices are pushed, deposits those of this node that have not been at all others: the notices, and then how many there are.
 pub(crate) async fn push<H: Host>(host: &H) {
     let (cluster, layout) = (host.cluster(), host.layout());
     let tail = region(host, layout.tail(cluster.me));
     let (from, to) = (tail.load(Ordering::Acquire), Vector::applied(host).get(cluster.me));
-    if from == to || is_lazy(host) {
+    if from == to || host.cluster().step.notices != Notices::Pushed {
         return;
     }
     for node in cluster.others() {
@@ -32,7 +41,7 @@ pub(crate) async fn push<H: Host>(host: &H) {
     tail.store(to, Ordering::Release);
 }
 
-/// Brings notices of a writer into a peer's log: as messages where they are pulled, else by deposit.
+/// Brings notices of a writer into a peer's log: as messages where they come with the lock, else by deposit.
 pub(crate) async fn put_notices<H: Host>(host: &H, to: NodeId, writer: NodeId, mut numbers: Range<u64>) {
     const SOME: usize = 64;
     let most = SOME.min(host.cluster().inbox as usize / 8);
@@ -45,7 +54,7 @@ pub(crate) async fn put_notices<H: Host>(host: &H, to: NodeId, writer: NodeId, m
             *word = region(host, host.layout().notice(writer, number)).load(Ordering::Acquire);
             len += 1;
         }
-        if is_lazy(host) {
+        if with_lock(host) {
             inbox::send(host, to, Kind::Notices, [writer.0.into(), first], &words[..len]).await;
         } else {
             host.put(to, host.layout().notice(writer, first), &words[..len], Wake::Nobody).await;
@@ -56,9 +65,36 @@ pub(crate) async fn put_notices<H: Host>(host: &H, to: NodeId, writer: NodeId, m
     }
 }
 
-/// Applies the notices that have come, so that there is room for others, and sends nothing: pages that were written here stay until
-/// their changes are sent.
-pub(crate) fn apply_early<H: Host>(host: &H) {
+/// Reads a writer's notices up to number `upto` out of its log into the one here. The writer keeps them until this node has applied them.
+pub(crate) async fn fetch<H: Host>(host: &H, writer: NodeId, upto: u64) {
+    const SOME: usize = 64;
+    let (layout, log) = (host.layout(), u64::from(host.cluster().log));
+    let tail = region(host, layout.tail(writer));
+    let mut number = tail.load(Ordering::Acquire);
+    while number < upto {
+        let mut words = [0; SOME];
+        let len = (SOME as u64).min(upto - number).min(log - number % log) as usize;
+        host.get(writer, layout.notice(writer, number), &mut words[..len]).await;
+        for word in &words[..len] {
+            region(host, layout.notice(writer, number)).store(*word, Ordering::Release);
+            number += 1;
+        }
+        host.count(Count::NoticeMessage, 1);
+        host.count(Count::Notice, len as u64);
+        tail.store(number, Ordering::Release);
+    }
+}
+
+/// Applies the notices that have come, or where they are fetched all that there are, so that there is room for others, and sends nothing:
+/// pages that were written here stay until their changes are sent.
+pub(crate) async fn apply_early<H: Host>(host: &H) {
+    if are_fetched(host) {
+        for writer in host.cluster().others() {
+            let mut made = [0];
+            host.get(writer, host.layout().applied(writer), &mut made).await;
+            fetch(host, writer, made[0]).await;
+        }
+    }
     let mut come = Vector::zero(host.cluster().nodes);
     for writer in host.cluster().others() {
         come.set(writer, region(host, host.layout().tail(writer)).load(Ordering::Acquire));
@@ -193,7 +229,7 @@ pub(crate) async fn deliver<H: Host>(host: &H, to: NodeId) {
         return;
     }
     let vector = Vector::applied(host);
-    if is_lazy(host) {
+    if with_lock(host) {
         // Not from what all had applied at the last barrier: `to` may still be leaving that, with notices that it has not looked at.
         let mut has = Vector::zero(host.cluster().nodes);
         host.get(to, host.layout().applied(NodeId(0)), has.words_mut()).await;
@@ -216,11 +252,11 @@ pub(crate) async fn put_notices_between<H: Host>(host: &H, to: NodeId, from: &Ve
     }
 }
 
-/// Applies what was posted if somebody asked for it, unless a thread has the node's lock.
-pub(crate) fn catch_up<H: Host>(host: &H) {
+/// Applies what there is if somebody asked for it, unless a thread has the node's lock.
+pub(crate) async fn catch_up<H: Host>(host: &H) {
     if wait::is_called(host) && state::of(host).try_lock() {
         region(host, host.layout().called()).store(0, Ordering::SeqCst);
-        apply_early(host);
+        apply_early(host).await;
         state::of(host).unlock();
         host.ring();
     }
@@ -257,7 +293,7 @@ pub(crate) async fn make_room<H: Host>(host: &H, notices: u64) {
                 host.interrupt(node, Interrupt::Notices).await;
             }
             // The other one may wait for this one in the same way.
-            apply_early(host);
+            apply_early(host).await;
             wait::a_moment(host).await;
         }
     }

@@ -17,7 +17,7 @@ pub async fn serve<H: Host>(host: &H) {
             return;
         }
         grant_all(host).await;
-        notices::catch_up(host);
+        notices::catch_up(host).await;
         state::of(host).granted();
         // Who left something to us meanwhile has seen that we were at it. What needs the node's lock is looked after by whoever has it.
         if !wait::is_pending(host) || !state::of(host).is_free() {
@@ -164,7 +164,7 @@ async fn grant_all<H: Host>(host: &H) {
         if word == 0 {
             continue;
         }
-        let needs_lock = notices::is_lazy(host);
+        let needs_lock = notices::with_lock(host);
         if needs_lock && !state::of(host).try_lock() {
             return;
         }

@@ -4,6 +4,9 @@ use homenode_sys::futex::{wait_low, wake_all_low};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+/// How long a thread sleeps that waits for calls, if nobody calls.
+const ATTEND: Duration = Duration::from_millis(100);
+
 /// Wakes the threads of a node that wait in the protocol.
 pub(crate) fn ring(of: Shared<'_>) {
     let bell = of.word(BELL);
@@ -47,10 +50,11 @@ fn turned(bell: &AtomicU64, seen: u64, turns: u32) -> bool {
     false
 }
 
-/// Waits until the first thread of the node is called again after `seen`, for so long at most.
-pub(crate) fn await_call(of: Shared<'_>, seen: u64, most: Duration) {
+/// Waits until the first thread of the node is called again after `seen`: turning for a while, then sleeping for [`ATTEND`]
+/// at most.
+pub(crate) fn await_call(of: Shared<'_>, seen: u64, turns: u32) {
     let calls = of.word(CALLS);
-    if calls.load(Ordering::SeqCst) == seen {
-        wait_low(calls, seen as u32, most);
+    if !turned(calls, seen, turns) && calls.load(Ordering::SeqCst) == seen {
+        wait_low(calls, seen as u32, ATTEND);
     }
 }

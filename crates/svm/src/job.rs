@@ -6,7 +6,7 @@ use crate::transports::{self, Stopped};
 use homenode_base::NodeId;
 use homenode_hlrc::PREFETCH_MOST;
 use homenode_hlrc::cluster::{self, Cluster};
-use homenode_hlrc::steps::{self, Pages, Step};
+use homenode_hlrc::steps::{self, Intervals, Notices, Pages, Step};
 use std::fmt;
 use std::net::SocketAddr;
 
@@ -37,7 +37,7 @@ pub struct Job {
     /// Threads a node.
     pub threads: u16,
     /// Step of the ladder.
-    pub step: &'static Step,
+    pub step: Step,
     /// Transport.
     pub transport: &'static transports::Spec,
     /// Whether homes keep pages exclusive of which no other node has a copy.
@@ -183,7 +183,7 @@ impl Job {
         let job = Job {
             nodes: number(find("nodes")?).ok_or_else(bad("nodes"))?,
             threads: number(find("threads")?).ok_or_else(bad("threads"))?,
-            step: steps::find(find("step")?).ok_or_else(bad("step"))?,
+            step: step(find("step")?, find("notices")?, find("intervals")?)?,
             transport: transports::find(find("transport")?).ok_or_else(bad("transport"))?,
             homes: Homes::find(find("homes")?).ok_or_else(bad("homes"))?,
             exclusive: is_yes(find("exclusive")?).ok_or_else(bad("exclusive"))?,
@@ -228,12 +228,13 @@ impl Job {
 impl fmt::Display for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{VERSION} nodes={} threads={} step={} ", self.nodes, self.threads, self.step.name)?;
+        write!(f, "notices={} intervals={} ", self.step.notices.name(), self.step.intervals.name())?;
         write!(f, "transport={} homes={} ", self.transport.name, self.homes.name())?;
         write!(f, "heap={} page={} ", self.heap_bytes, self.page_bytes)?;
         let yes = |is: bool| if is { "yes" } else { "no" };
         write!(f, "exclusive={} prefetch={} migrate={} ", yes(self.exclusive), self.prefetch, yes(self.migrate))?;
         write!(f, "sorted={} tickets={} pin={} ", yes(self.sorted), yes(self.tickets), yes(self.pin))?;
-        write!(f, "interrupts={} ", if self.stopped == Stopped::First { "first" } else { "round-robin" })?;
+        write!(f, "interrupts={} ", self.stopped.name())?;
         write!(f, "heaps={} regions={}", list(&self.heaps), list(&self.regions))?;
         self.secret.map_or(Ok(()), |secret| write!(f, " secret={secret}"))?;
         self.plan.map_or(Ok(()), |plan| write!(f, " plan={plan}"))?;
@@ -300,12 +301,17 @@ fn list(numbers: &[i32]) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
+/// A step, its notices and its intervals, by their names.
+fn step(name: &str, notices: &str, intervals: &str) -> Result<Step, String> {
+    let bad = |key: &'static str| move || format!("its {key} cannot be read");
+    let step = steps::find(name).ok_or_else(bad("step"))?;
+    let notices = Notices::find(notices).ok_or_else(bad("notices"))?;
+    let intervals = Intervals::find(intervals).ok_or_else(bad("intervals"))?;
+    step.with(Some(notices), Some(intervals))
+}
+
 fn stopped(text: &str) -> Option<Stopped> {
-    match text {
-        "first" => Some(Stopped::First),
-        "round-robin" => Some(Stopped::RoundRobin),
-        _ => None,
-    }
+    Stopped::ALL.into_iter().find(|s| s.name() == text)
 }
 
 #[cfg(test)]
@@ -316,7 +322,7 @@ mod tests {
         Job {
             nodes: 2,
             threads: 3,
-            step: steps::ALL[2],
+            step: steps::ALL[2].with(Some(Notices::Fetched), None).expect("they go together"),
             transport: transports::ALL[0],
             homes: Homes::Plan,
             heap_bytes: 1 << 30,
@@ -398,6 +404,9 @@ mod tests {
         refused("prefetch=4", "prefetch=x", "its prefetch");
         refused("page=4096", "page=1048576", "with the first");
         refused("step=rf", "step=bass", "its step");
+        refused("notices=fetched", "notices=heard", "its notices");
+        refused("intervals=at-release", "intervals=often", "its intervals");
+        refused("intervals=at-release", "intervals=lazy", "notices with the lock");
         refused("transport=shm ", "", "no transport");
         refused("page=4096", "page=4095", "power of two");
         refused("heap=1073741824", "heap=99999999999999", "a heap of");

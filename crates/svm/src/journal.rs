@@ -4,7 +4,7 @@
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Homes};
 use homenode_hlrc::journal::{Record, Tape};
-use homenode_hlrc::steps::{self, Step};
+use homenode_hlrc::steps::{self, Intervals, Notices};
 use homenode_sys::disk::allocate_part;
 use homenode_sys::words::Words;
 use std::cell::Cell;
@@ -14,11 +14,11 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// First word of a journal's file.
-const MAGIC: u64 = u64::from_ne_bytes(*b"hnsvmj1\n");
+const MAGIC: u64 = u64::from_ne_bytes(*b"hnsvmj2\n");
 /// Words of the header: a page of any system but for those with larger ones, which map from 0 as well.
 const HEADER: usize = 512;
 /// Words of the header before the tapes' own.
-const FIXED: usize = 18;
+const FIXED: usize = 20;
 /// Words of the header for each tape.
 const OF_TAPE: usize = 4;
 /// Words of a record.
@@ -83,6 +83,8 @@ fn header(cluster: &Cluster, tapes: &[TapeAt]) -> Vec<u8> {
         cluster.migrate.into(),
         cluster.sorted.into(),
         cluster.tickets.into(),
+        cluster.step.notices as u64,
+        cluster.step.intervals as u64,
     ];
     let of_tapes = tapes.iter().flat_map(|tape| [tape.first, tape.records, u64::from(tape.is_cut), 0]);
     let mut words: Vec<u64> = fixed.into_iter().chain(of_tapes).collect();
@@ -168,7 +170,10 @@ fn parsed(words: &[u64], file_bytes: u64) -> Result<(Cluster, Vec<TapeAt>), Stri
         value => Err(format!("word {at} of its header is {value}: from {from} to {to} is possible")),
     };
     let most = u64::from(u32::MAX);
-    let step: &'static Step = steps::ALL[number(6, 0, steps::ALL.len() as u64 - 1)? as usize];
+    let step = steps::ALL[number(6, 0, steps::ALL.len() as u64 - 1)? as usize];
+    let notices = Notices::ALL[number(18, 0, Notices::ALL.len() as u64 - 1)? as usize];
+    let intervals = Intervals::ALL[number(19, 0, Intervals::ALL.len() as u64 - 1)? as usize];
+    let step = step.with(Some(notices), Some(intervals))?;
     let nodes = number(2, 1, homenode_hlrc::MAX_NODES as u64)?;
     let cluster = Cluster {
         me: NodeId(number(1, 0, nodes - 1)? as u16),
@@ -296,7 +301,7 @@ mod tests {
     use crate::job::Job;
 
     fn cluster() -> Cluster {
-        let text = "svm-1 nodes=2 threads=2 step=rf transport=shm homes=round-robin heap=1048576 page=4096 exclusive=yes prefetch=2 migrate=yes sorted=yes tickets=yes pin=no \
+        let text = "svm-1 nodes=2 threads=2 step=rf notices=with-lock intervals=lazy transport=shm homes=round-robin heap=1048576 page=4096 exclusive=yes prefetch=2 migrate=yes sorted=yes tickets=yes pin=no \
                     interrupts=first heaps=3,4 regions=5,6";
         Job::parse(text).expect("a job").cluster(NodeId(1), false)
     }
@@ -361,11 +366,14 @@ mod tests {
             (6, 9, "word 6 of"),
             (9, 4, "smaller than any"),
             (13, 1 << 40, "word 13 of"),
-            (18, 511, "does not lie in it"),
-            (19, 4, "does not lie in it"),
-            (18, u64::MAX, "does not lie in it"),
+            (20, 511, "does not lie in it"),
+            (21, 4, "does not lie in it"),
+            (20, u64::MAX, "does not lie in it"),
             (14, 16, "word 14 of"),
-            (19, u64::MAX, "does not lie in it"),
+            (18, 3, "word 18 of"),
+            (18, 1, "notices with the lock"),
+            (19, 2, "word 19 of"),
+            (21, u64::MAX, "does not lie in it"),
         ] {
             let mut words = words.clone();
             words[at] = value;

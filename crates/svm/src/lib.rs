@@ -42,6 +42,7 @@ mod near;
 mod node;
 mod phases;
 mod pin;
+mod poll;
 mod process;
 pub mod profile;
 pub mod reductions;

@@ -9,7 +9,7 @@ use crate::me;
 use crate::pin;
 use crate::profile::Profile;
 use crate::shared::{self, Across, EXITED, PROCESS, STATUS, Shared, Thread};
-use crate::transports::{self, Files, Meeting, Opening, Wire};
+use crate::transports::{self, Files, Meeting, Opening, Stopped, Wire};
 use crate::trouble::Trouble;
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Layout};
@@ -105,7 +105,8 @@ impl Node {
         // Whoever watches sees from now on if this process ends: it may wait for others that wait for it.
         let words = Shared::of(&region, layout.extra());
         words.word(PROCESS).store(std::process::id().into(), Ordering::Release);
-        let (nobody, turns) = (Meeting::default(), turns(&together, job.transport.is_apart));
+        let (nobody, turns) =
+            (Meeting::default(), turns(&together, job.transport.is_apart, job.stopped == Stopped::Nobody));
         let opening = opening(&job, &layout, &files, me, meeting.unwrap_or(&nobody), turns, &|| Ok(()));
         let first_wire = match meeting {
             Some(_) => (job.transport.open)(&opening).map_err(|e| {
@@ -266,10 +267,10 @@ fn zeros(words: usize) -> Words {
     Words::zeroed(words).unwrap_or_else(|e| die(&format!("no memory for the state of this node: {e}")))
 }
 
-/// Turns before a wait sleeps. `served`: each node has a thread more, which serves others and needs a processor, too.
-fn turns(cluster: &Cluster, served: bool) -> u32 {
+/// Turns before a wait sleeps. `served`, `polled`: each node has a thread more, which serves others and needs a processor, too.
+fn turns(cluster: &Cluster, served: bool, polled: bool) -> u32 {
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let threads = cluster.all_threads() + if served { cluster.nodes.into() } else { 0 };
+    let threads = cluster.all_threads() + u64::from(cluster.nodes) * (u64::from(served) + u64::from(polled));
     TURNS[usize::from(threads > processors as u64)]
 }
 

@@ -185,7 +185,7 @@ mod tests {
             threads: 3,
             pages: 7,
             page_words: 512,
-            step: steps::ALL[0],
+            step: *steps::ALL[0],
             homes: Homes::FirstTouch,
             alone: false,
             log: 4,

@@ -9,7 +9,7 @@ use crate::process::become_forked;
 use crate::shared::{CALLS, CREATED, Class, DONE, Doing, END, STATUS, TOLD, Thread};
 use crate::transports::Transport;
 use crate::trouble::Trouble;
-use crate::{bell, hosts, me, phases, pin};
+use crate::{bell, hosts, me, phases, pin, poll};
 use homenode_base::NodeId;
 use homenode_hlrc::host::{Host, Wake};
 use homenode_hlrc::operation::Operation;
@@ -24,8 +24,6 @@ use std::time::Duration;
 const FIRST: NodeId = NodeId(0);
 /// Bytes of a thread's stack: what the C library gives by default.
 const STACK: usize = 8 << 20;
-/// How long a node's own thread sleeps if nobody calls it.
-const ATTEND: Duration = Duration::from_millis(100);
 const LOOK: Duration = Duration::from_millis(1);
 
 /// Where [`create`] returns.
@@ -104,8 +102,7 @@ fn make_nodes(first: &'static Node) -> Result<bool, Trouble> {
     first.does(Operation::Post { to: FIRST });
     if let Some(image) = first.image().map_err(|e| Trouble::new("cannot reach other hosts", e))? {
         hosts::make_nodes(first, &image)?;
-        bind(first, 0)?;
-        return Ok(true);
+        return begun(first);
     }
     first.prepare()?;
     let mut children = Vec::new();
@@ -123,7 +120,15 @@ fn make_nodes(first: &'static Node) -> Result<bool, Trouble> {
         await_node(first, *node, *child)?;
     }
     first.begin();
-    // Not before: what is forked, and the thread that serves others, may run anywhere.
+    begun(first)
+}
+
+/// The other nodes have begun.
+fn begun(first: &'static Node) -> Result<bool, Trouble> {
+    if poll::is_on(first) {
+        poll::begin(first)?;
+    }
+    // Not before: what is forked, and the threads that serve others, may run anywhere.
     bind(first, 0)?;
     Ok(true)
 }
@@ -164,10 +169,11 @@ pub(crate) fn attend(node: &'static Node) {
             node.shared().word(STATUS).store(TOLD, Ordering::SeqCst);
             return;
         }
-        if node.living.load(Ordering::SeqCst) == 0 && node.is_wanted() {
+        let serves = poll::is_on(node) || node.living.load(Ordering::SeqCst) == 0;
+        if serves && node.is_wanted() {
             node.serve_now();
         } else {
-            bell::await_call(node.shared(), calls, ATTEND);
+            bell::await_call(node.shared(), calls, poll::turns(node));
         }
     }
 }

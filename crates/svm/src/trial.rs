@@ -73,7 +73,7 @@ pub(crate) fn layout(spec: &'static Spec, nodes: u16) -> Layout {
     let job = Job {
         nodes,
         threads: THREADS,
-        step: steps::ALL[0],
+        step: *steps::ALL[0],
         transport: spec,
         homes: Homes::FirstTouch,
         heap_bytes: HEAP,

@@ -21,6 +21,9 @@ pub struct SvmDoc {
     pub seconds: f64,
     /// Step of the ladder.
     pub protocol: String,
+    /// Options of the protocol beside the step, as on the command line; absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
     /// Transport.
     pub transport: String,
     /// Threads a node.
@@ -53,6 +56,13 @@ pub struct SvmDoc {
     pub lock_groups: Vec<LockGroupDoc>,
     /// What a reader should know, in sentences.
     pub notes: Vec<String>,
+}
+
+impl SvmDoc {
+    /// The step and what it was run with.
+    pub(crate) fn with_options(&self) -> String {
+        [&self.protocol].into_iter().chain(&self.options).map(String::as_str).collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// What came of a plan.

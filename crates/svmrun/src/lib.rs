@@ -169,6 +169,7 @@ fn document(request: &SvmRequest, ran: Ran) -> Result<SvmDoc, Failure> {
         exit_status: ran.status,
         seconds: ran.seconds,
         protocol: job.step.name.to_owned(),
+        options: request.beside(),
         transport: job.transport.name.to_owned(),
         threads_per_node: job.threads,
         processors: std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),

@@ -2,7 +2,7 @@
 use crate::hosts::{AGENT, Plan};
 use crate::planned::{self, Planned, Shape};
 use homenode_command::Failure;
-use homenode_hlrc::steps::{self, Step};
+use homenode_hlrc::steps::{self, Intervals, Notices, Step};
 use homenode_svm::homes::Homes;
 use homenode_svm::job::Job;
 use homenode_svm::transports::{self, Spec, Stopped};
@@ -56,8 +56,12 @@ pub struct SvmRequest {
     pub heap_bytes: u64,
     /// Bytes of a page.
     pub page_bytes: u64,
-    /// `first`, `round-robin`.
+    /// `first`, `round-robin`, or `polled` for none.
     pub interrupts: String,
+    /// How notices come: `with-lock`, `pushed`, `fetched`; `None` for the step's own way.
+    pub notices: Option<String>,
+    /// When changes are sent: `lazy`, `at-release`; `None` for the step's own way.
+    pub diffs: Option<String>,
 }
 
 impl Default for SvmRequest {
@@ -84,6 +88,8 @@ impl Default for SvmRequest {
             heap_bytes: 16 << 30,
             page_bytes: 4096,
             interrupts: "first".to_owned(),
+            notices: None,
+            diffs: None,
         }
     }
 }
@@ -164,11 +170,40 @@ impl SvmRequest {
         Ok(job)
     }
 
-    fn step(&self) -> Result<&'static Step, Failure> {
-        steps::find(&self.protocol).ok_or_else(|| {
+    /// What is said of the protocol beside the step, as on the command line.
+    pub(crate) fn beside(&self) -> Vec<String> {
+        let default = SvmRequest::default();
+        let flags = [
+            (self.exclusive, "--exclusive"),
+            (self.migrate, "--migrate"),
+            (self.sorted, "--sorted"),
+            (self.pin, "--pin"),
+        ];
+        let values = [
+            ("--prefetch", (self.prefetch > 0).then(|| self.prefetch.to_string())),
+            ("--node-locks", (self.node_locks != default.node_locks).then(|| self.node_locks.clone())),
+            ("--interrupts", (self.interrupts != default.interrupts).then(|| self.interrupts.clone())),
+            ("--notices", self.notices.clone()),
+            ("--diffs", self.diffs.clone()),
+        ];
+        let flags = flags.into_iter().filter_map(|(is_on, name)| is_on.then(|| name.to_owned()));
+        let values = values.into_iter().filter_map(|(name, value)| value.map(|value| format!("{name} {value}")));
+        flags.chain(values).collect()
+    }
+
+    fn step(&self) -> Result<Step, Failure> {
+        let step = steps::find(&self.protocol).ok_or_else(|| {
             let known: Vec<&str> = steps::ALL.iter().flat_map(|s| [s.name, s.also]).collect();
             unknown("protocol", &self.protocol, &known)
-        })
+        })?;
+        let find_notices = |name: &String| {
+            Notices::find(name).ok_or_else(|| unknown("notices", name, &Notices::ALL.map(Notices::name)))
+        };
+        let find_intervals = |name: &String| {
+            Intervals::find(name).ok_or_else(|| unknown("diffs", name, &Intervals::ALL.map(Intervals::name)))
+        };
+        let notices = self.notices.as_ref().map(find_notices).transpose()?;
+        step.with(notices, self.diffs.as_ref().map(find_intervals).transpose()?).map_err(Failure::usage)
     }
     fn wire(&self) -> Result<&'static Spec, Failure> {
         let reaches = |t: &&&'static Spec| self.hosts.is_empty() || t.is_apart;
@@ -226,11 +261,8 @@ impl SvmRequest {
         }
     }
     fn stopped(&self) -> Result<Stopped, Failure> {
-        match self.interrupts.as_str() {
-            "first" => Ok(Stopped::First),
-            "round-robin" => Ok(Stopped::RoundRobin),
-            other => Err(unknown("interrupts", other, &["first", "round-robin"])),
-        }
+        let found = Stopped::ALL.into_iter().find(|s| s.name() == self.interrupts);
+        found.ok_or_else(|| unknown("interrupts", &self.interrupts, &Stopped::ALL.map(Stopped::name)))
     }
 }
 
@@ -274,7 +306,11 @@ mod tests {
         assert!(said(|r| (r.prefetch, r.protocol) = (4, "dw".to_owned())).contains("dw asks homes"));
         assert!(said(|r| (r.prefetch, r.page_bytes) = (4, 1 << 20)).contains("with the first"));
         assert!(said(journals).contains("--journal"));
-        assert!(said(|r| r.interrupts = "x".to_owned()).contains("round-robin"));
+        assert!(said(|r| r.interrupts = "x".to_owned()).contains("first, round-robin, polled"));
+        assert!(said(|r| r.notices = Some("heard".to_owned())).contains("with-lock, pushed, fetched"));
+        assert!(said(|r| r.notices = Some("with-lock".to_owned())).contains("no host hands over the locks of nil"));
+        assert!(said(|r| r.diffs = Some("soon".to_owned())).contains("lazy, at-release"));
+        assert!(said(|r| r.diffs = Some("lazy".to_owned())).contains("notices with the lock"));
         SvmRequest::default().job().expect("defaults are possible");
     }
 

@@ -245,7 +245,7 @@ fn headline(doc: &SvmDoc) -> String {
         clean(&doc.command.join(" ")),
         doc.nodes.len(),
         doc.threads_per_node,
-        clean(&doc.protocol),
+        clean(&doc.with_options()),
         clean(&doc.transport),
         doc.exit_status,
         doc.seconds

@@ -13,7 +13,7 @@ impl SvmDoc {
             "{} nodes of {} threads, {} over {}: status {} after {:.2} s",
             self.nodes.len(),
             self.threads_per_node,
-            self.protocol,
+            self.with_options(),
             self.transport,
             self.exit_status,
             self.seconds

@@ -40,6 +40,8 @@ fn holds(command: &str) {
                     sorted: exclusive,
                     node_locks: if exclusive { "ticket" } else { "test-and-set" }.to_owned(),
                     pin: exclusive,
+                    notices: exclusive.then(|| "fetched".to_owned()),
+                    interrupts: if exclusive { "polled" } else { "first" }.to_owned(),
                     ..cluster(nodes, threads, step)
                 };
                 let what = format!("{command}: {step}, {nodes} x {threads}, {exclusive}");
@@ -142,6 +144,41 @@ fn a_thread_that_computes_is_interrupted_in_base_only() {
         assert_eq!(signals > 0, step == "base", "{step}: {signals} signals");
         let page = doc.nodes[0].interrupts.iter().find(|i| i.what == "page").expect("counted");
         assert_eq!(page.times > 0, step == "base");
+    }
+}
+
+#[test]
+fn where_nodes_poll_no_thread_is_stopped_and_threads_that_compute_are_not_waited_for() {
+    for (transport, step) in [("shm", "base"), ("tcp", "base"), ("shm", "dd")] {
+        let request = over(transport, SvmRequest { interrupts: "polled".to_owned(), ..cluster(2, 1, step) });
+        for command in ["busy", "count", "conditions", "leave"] {
+            let doc = on(&request, program(), &[command]).expect("it runs");
+            let status = if command == "leave" { 9 } else { 0 };
+            assert_eq!(doc.exit_status, status, "{transport} {step} {command}");
+            assert_eq!(doc.nodes.iter().map(|n| n.signals).sum::<u64>(), 0, "{transport} {step} {command}");
+            assert_eq!(doc.options, ["--interrupts polled"]);
+            let asked = doc.nodes.iter().flat_map(|n| &n.interrupts).any(|i| i.times > 0);
+            assert!(asked || step == "dd" || command == "leave", "{transport} {step} {command}: nobody was asked");
+        }
+    }
+}
+
+#[test]
+fn notices_and_diffs_come_as_is_asked_for() {
+    let said = |word: &str| Some(word.to_owned());
+    for (step, notices, diffs) in [
+        ("base", None, said("at-release")),
+        ("base", said("fetched"), None),
+        ("dd", said("with-lock"), said("lazy")),
+        ("dd", said("with-lock"), None),
+    ] {
+        for transport in ["shm", "tcp"] {
+            let request = SvmRequest { notices: notices.clone(), diffs: diffs.clone(), ..cluster(3, 1, step) };
+            let request = over(transport, request);
+            for command in ["count", "phases", "sharing", "conditions", "flags", "atomics", "reductions"] {
+                assert_eq!(shared(&request, &[command]), 0, "{transport} {step} {:?} {command}", request.notices);
+            }
+        }
     }
 }
 

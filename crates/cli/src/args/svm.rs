@@ -154,9 +154,18 @@ pub(crate) struct SvmRun {
     /// Bytes of a page: a power of two from 4096 to 1M.
     #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = bytes)]
     pub(crate) page: u64,
-    /// Which thread of a node an interrupt stops: the first that computes, or one after the other.
-    #[arg(long, value_name = "WHICH", default_value = "first", value_parser = ["first", "round-robin"])]
+    /// Which thread of a node an interrupt stops: the first that computes, one after the other (round-robin), or none (polled: each node
+    /// has one more thread, which looks for what others ask for).
+    #[arg(long, value_name = "WHICH", default_value = "first", value_parser = ["first", "round-robin", "polled"])]
     pub(crate) interrupts: String,
+    /// How write notices come [default: the step's]: as messages with the lock or the barrier (base), deposited at all nodes at each release
+    /// (pushed; dw and above), or read at the acquire out of the memory of those that wrote (fetched).
+    #[arg(long, value_name = "HOW", value_parser = ["with-lock", "pushed", "fetched"])]
+    pub(crate) notices: Option<String>,
+    /// When changes go to the homes [default: the step's]: when another node asks for a lock, and at barriers (lazy; base), or at each
+    /// release (dw and above).
+    #[arg(long, value_name = "WHEN", value_parser = ["lazy", "at-release"])]
+    pub(crate) diffs: Option<String>,
     /// Write the result as JSON to this file as well, for `homenode svm report`.
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,

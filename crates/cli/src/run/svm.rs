@@ -59,6 +59,8 @@ fn run(a: SvmRun, quiet: bool) -> Done {
         heap_bytes: a.heap,
         page_bytes: a.page,
         interrupts: a.interrupts,
+        notices: a.notices,
+        diffs: a.diffs,
     };
     let ranks = match Ranks::join(&request)? {
         Joined::Alone => None,

@@ -4,6 +4,7 @@ mod explored;
 mod generated;
 mod journals;
 mod litmus;
+mod options;
 mod prefetched;
 mod programs;
 mod sim;

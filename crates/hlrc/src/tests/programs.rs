@@ -1,22 +1,23 @@
 //! Programs without races read what was last written, on every step of the ladder, whatever the network does.
 use super::generated::generated;
+use super::options::everything;
 use super::sim::Sim;
 use super::world::{Shape, World};
 use crate::cluster::{Homes, PageId};
 use crate::host::Count;
 use crate::page::give_home;
-use crate::steps::{ALL, Diffs, Locks, Pages, Step, find};
+use crate::steps::{ALL, Diffs, Intervals, Locks, Notices, Pages, Step, find};
 use homenode_base::{NodeId, Rng};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-pub(super) fn shape(step: &'static Step, nodes: u16, threads: u16, seed: u64) -> Shape {
+pub(super) fn shape(step: &Step, nodes: u16, threads: u16, seed: u64) -> Shape {
     Shape {
         nodes,
         threads,
         pages: 4,
         page_words: 8,
-        step,
+        step: *step,
         homes: Homes::FirstTouch,
         given: false,
         log: 64,
@@ -113,10 +114,15 @@ fn threads_that_write_bytes_of_one_word_between_barriers_lose_nothing() {
 }
 
 /// A cluster of a seed.
-pub(super) fn generated_shape(step: &'static Step, seed: u64) -> Shape {
+pub(super) fn generated_shape(step: &Step, seed: u64) -> Shape {
     let mut rng = Rng::new(seed);
     let (homes, given) =
         [(Homes::FirstTouch, false), (Homes::RoundRobin, false), (Homes::FirstTouch, true)][rng.below(3) as usize];
+    let notices =
+        [None, Some(Notices::WithLock), Some(Notices::Pushed), Some(Notices::Fetched)][(seed % 13 % 4) as usize];
+    let intervals = [None, Some(Intervals::Lazy), Some(Intervals::Released)][(seed % 17 % 3) as usize];
+    // Not all go together.
+    let step = step.with(notices, intervals).unwrap_or(*step);
     Shape {
         nodes: 1 + rng.below(4) as u16,
         threads: 1 + rng.below(3) as u16,
@@ -139,7 +145,7 @@ pub(super) fn generated_shape(step: &'static Step, seed: u64) -> Shape {
 }
 
 /// A cluster and a program of a seed.
-pub(super) fn generated_run(step: &'static Step, seed: u64) -> u64 {
+pub(super) fn generated_run(step: &Step, seed: u64) -> u64 {
     let shape = generated_shape(step, seed);
     run(shape, |sim, number| generated(sim, number, shape)).reads.get()
 }
@@ -199,7 +205,7 @@ fn a_node_that_was_called_before_the_notices_came_is_called_again() {
 
 #[test]
 fn a_log_that_is_full_is_emptied_by_nodes_that_never_take_a_lock() {
-    for step in ALL {
+    for step in &everything() {
         for seed in 0..10 {
             let mut shape = shape(step, 3, 1, seed);
             shape.log = 4;
@@ -225,7 +231,7 @@ fn a_log_that_is_full_is_emptied_by_nodes_that_never_take_a_lock() {
 
 #[test]
 fn what_is_posted_is_seen_by_who_takes_it() {
-    for step in ALL {
+    for step in &everything() {
         for seed in 0..20 {
             let told = Rc::new(RefCell::new(0));
             run(shape(step, 3, 1, seed), |sim, number| {
@@ -261,7 +267,7 @@ fn what_is_posted_is_seen_by_who_takes_it() {
 
 #[test]
 fn what_is_posted_behind_a_barrier_does_not_overtake_it() {
-    for step in ALL {
+    for step in &everything() {
         for seed in 0..60 {
             let done = Rc::new(RefCell::new(0));
             run(shape(step, 4, 1, seed), |sim, number| {

@@ -82,7 +82,7 @@ pub(crate) struct Shape {
     pub(crate) threads: u16,
     pub(crate) pages: u32,
     pub(crate) page_words: usize,
-    pub(crate) step: &'static Step,
+    pub(crate) step: Step,
     pub(crate) homes: Homes,
     /// Whether pages are given a home of some node before anybody touches them, all but the first one.
     pub(crate) given: bool,

@@ -111,10 +111,13 @@ impl Memory {
 
     /// Makes a thread of the node, which is this process, serve.
     pub(super) fn interrupt(&self, process: u32) {
-        let to = self.shared();
+        let (to, polled) = (self.shared(), self.stopped == Stopped::Nobody);
         // What is asked for is there before anybody is asked to look; a thread that leaves looks at this word after it has said so.
         to.word(words::WANTED).fetch_add(1, Ordering::SeqCst);
         self.wake(Wake::All);
+        if polled {
+            return self.call();
+        }
         let inside = (0..self.threads).any(|t| to.thread(t).doing().1 == Doing::Inside);
         if !inside && !self.stop_one(process) {
             self.call();
@@ -128,7 +131,7 @@ impl Memory {
     /// The threads of the node in the order in which an interrupt asks them.
     fn asked(&self) -> impl Iterator<Item = u16> + use<> {
         let from = match self.stopped {
-            Stopped::First => 0,
+            Stopped::First | Stopped::Nobody => 0,
             Stopped::RoundRobin => self.shared().word(words::TURN).fetch_add(1, Ordering::Relaxed) as usize,
         };
         let threads = usize::from(self.threads);

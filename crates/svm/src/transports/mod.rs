@@ -59,6 +59,21 @@ pub enum Stopped {
     First,
     /// One after the other.
     RoundRobin,
+    /// None: a thread that each node has for it polls.
+    Nobody,
+}
+
+impl Stopped {
+    /// Every way.
+    pub const ALL: [Stopped; 3] = [Stopped::First, Stopped::RoundRobin, Stopped::Nobody];
+    /// Name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stopped::First => "first",
+            Stopped::RoundRobin => "round-robin",
+            Stopped::Nobody => "polled",
+        }
+    }
 }
 
 /// What a transport is opened with.

@@ -186,7 +186,7 @@ impl SvmRequest {
             ("--notices", self.notices.clone()),
             ("--diffs", self.diffs.clone()),
         ];
-        let flags = flags.into_iter().filter_map(|(is_on, name)| is_on.then(|| name.to_owned()));
+        let flags = flags.into_iter().filter(|(is_on, _)| *is_on).map(|(_, name)| name.to_owned());
         let values = values.into_iter().filter_map(|(name, value)| value.map(|value| format!("{name} {value}")));
         flags.chain(values).collect()
     }

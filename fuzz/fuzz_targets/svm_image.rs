@@ -10,6 +10,6 @@ fuzz_target!(|data: &[u8]| {
     }
     // The same bytes as what the system says of a process's memory.
     for (range, what) in private_areas(&String::from_utf8_lossy(data), &[]) {
-        assert!(data.len() > 20 && what.starts_with("its ") && format!("{:x}", range.start).len() <= 16);
+        assert!(data.len() >= "0-1 rwp".len() && what.starts_with("its ") && range.start < range.end);
     }
 });

@@ -182,7 +182,7 @@ fn private_area(line: &str, modules: &[Module]) -> Option<(Range<u64>, &'static 
         Some("[stack]") => "its stack",
         _ => "its private memory",
     };
-    (is_private && !is_module).then_some((range, what))
+    (is_private && !is_module && !range.is_empty()).then_some((range, what))
 }
 
 /// What there is at an address that this process alone has; `None` if others have it, too, or nothing is there.

@@ -240,7 +240,7 @@ impl Attribution {
     pub(crate) fn new(setup: &Setup<'_>) -> Attribution {
         let places = homes(setup.machine);
         let mut cost_of = Vec::new();
-        for class in [AccessClass::Read, AccessClass::Write, AccessClass::WriteBack, AccessClass::Free] {
+        for class in AccessClass::ALL {
             for node in 0..setup.machine.nodes() {
                 cost_of.extend(places.iter().map(|&h| setup.machine.access(class, NodeId(node as u16), h)));
             }
@@ -329,7 +329,8 @@ impl Attribution {
         let block = self.block(c.addr, &first);
         self.blocks[block].home = c.home;
         let share = self.share(block, object);
-        let row = (c.class as usize * (self.cost_of.len() / self.homes / 4) + c.node.index()) * self.homes;
+        let row = (c.class as usize * (self.cost_of.len() / self.homes / AccessClass::ALL.len()) + c.node.index())
+            * self.homes;
         let times = i64::from(c.weight);
         let shared = self.blocks[block].shared;
         for h in 0..self.homes {

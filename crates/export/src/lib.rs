@@ -102,7 +102,7 @@ pub fn export(request: &ExportRequest, progress: &mut dyn Progress) -> Result<u6
     let bindings = bound_machine.bindings(&opened.reader).map_err(|e| Failure::usage(format!("--map: {e}")))?;
     let options = bound_machine.replay_options(&opened.reader);
     let rule = realignment(request, options.sampled.is_some())?;
-    let setup = Setup { machine: &bound_machine.machine, bindings: &bindings, block_bytes, options };
+    let setup = Setup { machine: &bound_machine.machine, bindings: &bindings, block_bytes, options, waits: &[] };
     let part = output::temporary(to);
     let failed = |e: &dyn std::fmt::Display| Failure::work(format!("cannot write {}: {e}", to.display()));
     let file = create_new(&part).map_err(|e| failed(&e))?;

@@ -47,7 +47,7 @@ fn instructions_that_cannot_be_read_are_no_failure_to_write() {
     let bound = BoundMachine::new(find("numa").unwrap(), None).unwrap();
     let bindings = bound.bindings(&reader).unwrap();
     let options = bound.replay_options(&reader);
-    let setup = Setup { machine: &bound.machine, bindings: &bindings, block_bytes: 4096, options };
+    let setup = Setup { machine: &bound.machine, bindings: &bindings, block_bytes: 4096, options, waits: &[] };
     let shape = Shape { sampled: false, after_caches: false };
     let sink = Sink::new(tempfile::tempfile().unwrap(), Format::Csv, shape).unwrap();
     let names = NameTable::new(&reader).unwrap();

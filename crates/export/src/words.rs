@@ -15,5 +15,9 @@ pub(crate) const fn charged(class: AccessClass) -> &'static str {
         AccessClass::Write => "write",
         AccessClass::WriteBack => WRITE_BACK,
         AccessClass::Free => "nothing",
+        AccessClass::ReadOverlapped => "read overlapped",
+        AccessClass::WriteOverlapped => "write overlapped",
+        AccessClass::ReadStreamed => "read streamed",
+        AccessClass::WriteStreamed => "write streamed",
     }
 }

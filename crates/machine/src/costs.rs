@@ -79,6 +79,60 @@ impl Matrix {
     }
 }
 
+/// Costs between nodes as files have them: either `near` and `far`, or a matrix.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Distances {
+    /// To the node's own memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near: Option<Cost>,
+    /// To any other node's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub far: Option<Cost>,
+    /// From each node (row) to each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matrix: Option<Vec<Vec<Cost>>>,
+}
+
+impl Distances {
+    /// The same costs, as short as they can be written.
+    pub fn of(matrix: &Matrix) -> Distances {
+        match matrix.as_uniform() {
+            Some((near, far)) => Distances { near: Some(near), far: Some(far), matrix: None },
+            None => Distances { near: None, far: None, matrix: Some(matrix.rows()) },
+        }
+    }
+    /// The cost from a node to another; [`Cost::INFINITE`] where none is written.
+    #[inline]
+    pub fn at(&self, from: NodeId, to: NodeId) -> Cost {
+        let cell = match &self.matrix {
+            Some(rows) => rows.get(from.index()).and_then(|row| row.get(to.index())).copied(),
+            None if from == to => self.near,
+            None => self.far,
+        };
+        cell.unwrap_or(Cost::INFINITE)
+    }
+    pub(crate) fn matrix(&self, key: &str, nodes: usize) -> Result<Matrix, MachineError> {
+        match (self.near, self.far, &self.matrix) {
+            (Some(near), Some(far), None) => Ok(Matrix::uniform(nodes, near, far)),
+            (None, None, Some(rows)) => Matrix::from_rows(rows).ok_or_else(|| {
+                let lengths: Vec<String> = rows.iter().map(|r| r.len().to_string()).collect();
+                let value = format!("{} rows of {}", rows.len(), lengths.join(", "));
+                reject(&format!("{key}.matrix"), value, format!("{nodes} rows of {nodes}, one per node"))
+            }),
+            _ => Err(reject(key, "a table with other keys", "near and far, or matrix alone")),
+        }
+    }
+    /// Whether these are a matrix of so many nodes as [`Costs`] have them.
+    pub(crate) fn validate(&self, key: &str, nodes: usize) -> Result<(), MachineError> {
+        validate_matrix(key, &self.matrix(key, nodes)?, nodes)
+    }
+    /// Whether all nodes are alike.
+    pub(crate) fn is_even(&self, nodes: usize) -> bool {
+        self.matrix("", nodes).is_ok_and(|m| m.as_uniform().is_some())
+    }
+}
+
 /// A cost that grows with the size of a block: `fixed + per_word * words`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,11 +1,10 @@
 //! Machines as TOML; the format is documented in docs/machines.md.
-use crate::costs::{CopyCost, Costs, GlobalMemory, Matrix};
+use crate::costs::{CopyCost, Costs, Distances, GlobalMemory};
 use crate::limits::{MachineError, NODES_MAX, reject};
 use crate::model::{Machine, Unit};
 use crate::sections::{Sections, sections};
 use crate::shape::Shape;
 
-use homenode_base::Cost;
 use serde::{Deserialize, Serialize};
 
 macro_rules! declare {
@@ -67,39 +66,6 @@ sections!(declare);
 
 fn yes() -> bool {
     true
-}
-
-/// Either `near` and `far`, or a matrix.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Distances {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    near: Option<Cost>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    far: Option<Cost>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    matrix: Option<Vec<Vec<Cost>>>,
-}
-
-impl Distances {
-    fn of(matrix: &Matrix) -> Distances {
-        match matrix.as_uniform() {
-            Some((near, far)) => Distances { near: Some(near), far: Some(far), matrix: None },
-            None => Distances { near: None, far: None, matrix: Some(matrix.rows()) },
-        }
-    }
-
-    fn matrix(self, key: &str, nodes: usize) -> Result<Matrix, MachineError> {
-        match (self.near, self.far, self.matrix) {
-            (Some(near), Some(far), None) => Ok(Matrix::uniform(nodes, near, far)),
-            (None, None, Some(rows)) => Matrix::from_rows(&rows).ok_or_else(|| {
-                let lengths: Vec<String> = rows.iter().map(|r| r.len().to_string()).collect();
-                let value = format!("{} rows of {}", rows.len(), lengths.join(", "));
-                reject(&format!("{key}.matrix"), value, format!("{nodes} rows of {nodes}, one per node"))
-            }),
-            _ => Err(reject(key, "a table with other keys", "near and far, or matrix alone")),
-        }
-    }
 }
 
 impl Machine {

@@ -39,10 +39,10 @@ pub mod topology;
 pub mod validate;
 
 pub use binding::{BindingSummary, CpuBinding, MapError, MapRule, Target, ThreadMap};
-pub use costs::{CopyCost, Costs, GlobalMemory, LinearCost, Matrix};
+pub use costs::{CopyCost, Costs, Distances, GlobalMemory, LinearCost, Matrix};
 pub use limits::MachineError;
 pub use model::{AccessClass, Location, Machine, SingleRemote, Unit};
-pub use sections::{CacheGeometry, Caches, Coherence, Hybrid, Measured, Reading, Sections, Table, Tiers};
+pub use sections::{CacheGeometry, Caches, Coherence, Hybrid, Measured, Misses, Reading, Sections, Table, Tiers};
 pub use shape::Shape;
 pub use this::ThisMachine;
 pub use thread_table::ThreadTable;

@@ -29,6 +29,36 @@ pub enum AccessClass {
     WriteBack = 2,
     /// Costs nothing but may change a page's state: first read hit, store hit, silent E to M upgrade.
     Free = 3,
+    /// A load that reaches memory while others of its thread do: none waits for the one before.
+    ReadOverlapped = 4,
+    /// A store likewise.
+    WriteOverlapped = 5,
+    /// A load whose line a hardware prefetcher has on its way.
+    ReadStreamed = 6,
+    /// A store likewise.
+    WriteStreamed = 7,
+}
+
+impl AccessClass {
+    /// Every class, each where its number says.
+    pub const ALL: [AccessClass; 8] = [
+        AccessClass::Read,
+        AccessClass::Write,
+        AccessClass::WriteBack,
+        AccessClass::Free,
+        AccessClass::ReadOverlapped,
+        AccessClass::WriteOverlapped,
+        AccessClass::ReadStreamed,
+        AccessClass::WriteStreamed,
+    ];
+    /// The class where every miss is charged a full latency.
+    pub const fn at_latency(self) -> AccessClass {
+        match self {
+            AccessClass::ReadOverlapped | AccessClass::ReadStreamed => AccessClass::Read,
+            AccessClass::WriteOverlapped | AccessClass::WriteStreamed => AccessClass::Write,
+            class => class,
+        }
+    }
 }
 
 /// Unit of all costs of a machine.
@@ -80,11 +110,11 @@ pub struct SingleRemote {
     /// Number of nodes (p).
     pub nodes: usize,
     /// Reference at a node holding the block (the thesis's 1), by [`AccessClass`].
-    pub near: [Cost; 4],
+    pub near: [Cost; AccessClass::ALL.len()],
     /// Reference to another node's copy (r); [`Cost::INFINITE`] where impossible.
-    pub far: [Cost; 4],
+    pub far: [Cost; AccessClass::ALL.len()],
     /// Reference to global memory (g), if there is some.
-    pub global: Option<[Cost; 4]>,
+    pub global: Option<[Cost; AccessClass::ALL.len()]>,
     /// Copy between nodes (R).
     pub copy: Cost,
     /// Copy from or to global memory (G), if there is some.
@@ -108,10 +138,12 @@ impl Machine {
         if from != home && !self.cost.remote_access {
             return Cost::INFINITE;
         }
-        match class {
-            AccessClass::Read => self.cost.read.at(from, home),
-            AccessClass::Write => self.cost.write.at(from, home),
-            _ => self.cost.write_back.at(from, home),
+        match (class, &self.sections.misses) {
+            (AccessClass::ReadOverlapped | AccessClass::WriteOverlapped, Some(m)) => m.overlapped.at(from, home),
+            (AccessClass::ReadStreamed | AccessClass::WriteStreamed, Some(m)) => m.streamed.at(from, home),
+            (AccessClass::WriteBack, _) => self.cost.write_back.at(from, home),
+            _ if class.at_latency() == AccessClass::Write => self.cost.write.at(from, home),
+            _ => self.cost.read.at(from, home),
         }
     }
     /// Whether whoever does not look at costs must decide alike on both machines: their shapes are equal, and both or
@@ -122,7 +154,9 @@ impl Machine {
     }
     /// Whether all nodes are alike in what costs: each as near to itself and as far from each other as any.
     pub fn is_even(&self) -> bool {
+        let mut misses = self.sections.misses.iter().flat_map(|m| [&m.overlapped, &m.streamed]);
         [&self.cost.read, &self.cost.write, &self.cost.write_back].iter().all(|m| m.as_uniform().is_some())
+            && misses.all(|m| m.is_even(self.nodes()))
     }
     /// Cost of copying one block of `block_bytes` between these places; zero if they are the same.
     pub fn copy_cost(&self, block_bytes: u64, from: Location, to: Location) -> Cost {
@@ -149,16 +183,21 @@ impl Machine {
     }
     /// The single-remote-cost view, if the distances allow it; `None` on matrix machines.
     pub fn single_remote(&self, block_bytes: u64) -> Option<SingleRemote> {
-        let pairs = [self.cost.read.as_uniform()?, self.cost.write.as_uniform()?, self.cost.write_back.as_uniform()?];
-        let far = |i: usize| if self.cost.remote_access { pairs[i].1 } else { Cost::INFINITE };
         let node = |i: u16| Location::Node(NodeId(i));
-        Some(SingleRemote {
+        let each = |home| AccessClass::ALL.map(|class| self.access(class, NodeId(0), home));
+        let other = node(if self.nodes() > 1 { 1 } else { 0 });
+        self.is_even().then(|| SingleRemote {
             nodes: self.nodes(),
-            near: [pairs[0].0, pairs[1].0, pairs[2].0, Cost::ZERO],
-            far: [far(0), far(1), far(2), Cost::ZERO],
-            global: self.cost.global.map(|g| [g.access, g.access, g.access, Cost::ZERO]),
+            near: each(node(0)),
+            far: if self.cost.remote_access { each(other) } else { unreachable_but_free() },
+            global: self.cost.global.map(|_| each(Location::Global)),
             copy: self.copy_cost(block_bytes, node(0), node(1)),
             copy_global: self.cost.global.map(|_| self.copy_cost(block_bytes, Location::Global, node(0))),
         })
     }
+}
+
+/// Costs of what a machine cannot do, and of what costs nothing.
+fn unreachable_but_free() -> [Cost; AccessClass::ALL.len()] {
+    AccessClass::ALL.map(|class| if class == AccessClass::Free { Cost::ZERO } else { Cost::INFINITE })
 }

@@ -2,14 +2,14 @@
 //!
 //! Measured latencies are used where there are some. Elsewhere the firmware's tables are, and those give no prices: what
 //! is assumed stands here and goes into [`Machine::sources`].
-use crate::costs::{CopyCost, Costs, Matrix};
+use crate::costs::{CopyCost, Costs, Distances, Matrix};
 use crate::limits::{BLOCK_BYTES_MAX, COST_MAX, MachineError, reject};
 use crate::model::{Machine, Unit};
 use crate::repair::{Change, repair};
-use crate::sections::{CacheGeometry, Caches, Measured, Sections};
+use crate::sections::{CacheGeometry, Caches, Measured, Misses, Sections};
 use crate::shape::Shape;
 use crate::topology::{MemoryNode, Topology};
-use homenode_base::Cost;
+use homenode_base::{Cost, NodeId};
 
 /// A firmware distance (ACPI SLIT, local = 10) is no time. Assumed: local memory takes 80 ns and time is proportional to
 /// distance, so 8 ns a unit.
@@ -47,7 +47,8 @@ impl Topology {
         let (read, changes) = repair(&raw_read);
         let (write, _) = repair(&view.matrix(|q, j| view.write(q, j))?);
         let (write_back, _) = repair(&view.matrix(|q, j| view.write_back(q, j))?);
-        let sections = Sections { caches: view.caches(&read), measured: measured.cloned(), ..Sections::default() };
+        let (caches, misses) = (view.caches(&read), view.misses(&read)?);
+        let sections = Sections { caches, misses, measured: measured.cloned(), ..Sections::default() };
         let machine = Machine {
             name: "this".into(),
             title: self.title(measured.is_some()),
@@ -162,6 +163,29 @@ impl<'a> View<'a> {
         };
         let rows: Vec<Vec<Cost>> = (0..n).map(row).collect();
         Matrix::from_rows(&rows).ok_or_else(|| reject("nodes", n, "at least one"))
+    }
+
+    /// What misses cost that are not waited for, where that was measured: of pairs that were not, the mean share of the latency; never more
+    /// than the latency.
+    fn misses(&self, read: &Matrix) -> Result<Option<Misses>, MachineError> {
+        let n = self.topology.nodes.len();
+        let pair = |q: usize, j: usize| self.measured?.misses(self.node(q).os_id, self.node(j).os_id);
+        let latency = |q: usize, j: usize| read.at(NodeId(q as u16), NodeId(j as u16)).0;
+        let known =
+            (0..n).flat_map(|q| (0..n).map(move |j| (q, j))).filter_map(|(q, j)| Some((pair(q, j)?, latency(q, j))));
+        let add = |a: [i64; 3], b: [i64; 3]| std::array::from_fn(|i| a[i].saturating_add(b[i]));
+        let [streamed, overlapped, whole] = known.fold([0; 3], |sum, ([s, o], l)| add(sum, [s, o, l]));
+        if whole == 0 {
+            return Ok(None);
+        }
+        let cost = |which: usize, sum: i64| {
+            let share = |l: i64| (i128::from(l) * i128::from(sum) / i128::from(whole)) as i64;
+            let cell =
+                |q: usize, j: usize| pair(q, j).map_or_else(|| share(latency(q, j)), |p| p[which]).min(latency(q, j));
+            let (least, _) = repair(&self.matrix(cell)?);
+            Ok(Distances::of(&least))
+        };
+        Ok(Some(Misses { streamed: cost(0, streamed)?, overlapped: cost(1, overlapped)? }))
     }
 
     /// Caches as the firmware describes them. Transfers between caches are assumed to stand to memory as on the

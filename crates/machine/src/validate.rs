@@ -24,7 +24,25 @@ impl Machine {
         }
         self.validate_sizes()?;
         self.cost.validate(self.nodes())?;
-        self.sections.validate(&self.shape)
+        self.sections.validate(&self.shape)?;
+        self.validate_misses()
+    }
+
+    /// A miss that is not waited for costs no more than one that is.
+    fn validate_misses(&self) -> Result<(), MachineError> {
+        let Some(misses) = &self.sections.misses else { return Ok(()) };
+        let node = |i: usize| NodeId(i as u16);
+        let pairs = (0..self.nodes()).flat_map(|q| (0..self.nodes()).map(move |j| (node(q), node(j))));
+        for (from, to) in pairs {
+            let most = self.cost.read.at(from, to);
+            for (key, costs) in [("streamed", &misses.streamed), ("overlapped", &misses.overlapped)] {
+                if costs.at(from, to) > most {
+                    let cell = format!("misses.{key} from node {} to node {}", from.0, to.0);
+                    return Err(reject(&cell, costs.at(from, to).0, format!("at most that of a load, {}", most.0)));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn validate_sizes(&self) -> Result<(), MachineError> {
@@ -53,8 +71,12 @@ impl Machine {
     /// The conditions for an exact optimum with replication that do not hold.
     pub fn unmet_conditions(&self) -> Vec<Unmet> {
         let mut unmet = Vec::new();
-        for class in [AccessClass::Read, AccessClass::Write, AccessClass::WriteBack] {
-            let name = ["read", "write", "write_back"][class as usize];
+        let misses =
+            [(AccessClass::ReadOverlapped, "misses.overlapped"), (AccessClass::ReadStreamed, "misses.streamed")];
+        let misses = misses.into_iter().filter(|_| self.sections.misses.is_some());
+        let latencies =
+            [(AccessClass::Read, "read"), (AccessClass::Write, "write"), (AccessClass::WriteBack, "write_back")];
+        for (class, name) in latencies.into_iter().chain(misses) {
             if !self.one_remote_cost(class) {
                 let condition = format!("{name}: from each node all other nodes are equally far");
                 unmet.push(Unmet { condition, consequence: BOUND });

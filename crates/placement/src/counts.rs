@@ -110,7 +110,7 @@ impl Counts {
         }
         let last = u.addr.saturating_add(u.bytes.clamp(1, 1 << 20) - 1);
         let mut counts = [0; 3];
-        counts[u.class as usize] = u.weight;
+        counts[u.class.at_latency() as usize] = u.weight;
         for page in u.addr >> self.shift..=last >> self.shift {
             self.add_counts(PageKey { space: u.space, page }, u.thread, &counts);
         }

@@ -36,7 +36,7 @@ pub(crate) fn gather(
     let bindings = homenode_sim::bindings(map, |t| reader.address_space(t));
     let options =
         ReplayOptions { sampled: reader.manifest().sampling.as_ref().map(|s| s.counting()), ..Default::default() };
-    let setup = Setup { machine, bindings: &bindings, block_bytes: page_bytes, options };
+    let setup = Setup { machine, bindings: &bindings, block_bytes: page_bytes, options, waits: &[] };
     let profile = Profile::new(setup)?;
     let observer = PageUseObserver {
         profile,

@@ -49,7 +49,7 @@ pub fn price(
     let bindings = homenode_sim::bindings(&map, |t| reader.address_space(t));
     let options =
         ReplayOptions { sampled: reader.manifest().sampling.as_ref().map(|s| s.counting()), ..Default::default() };
-    let setup = Setup { machine, bindings: &bindings, block_bytes: plan.page_bytes, options };
+    let setup = Setup { machine, bindings: &bindings, block_bytes: plan.page_bytes, options, waits: &[] };
     let pages = homes.len();
     let moved = [Transform::Rehome { homes: homes.sorted() }];
     let mut both = Both { now: WhatIf::new(setup, &[])?, planned: WhatIf::new(setup, &moved)?, progress, done: 0 };

@@ -78,9 +78,12 @@ fn beyond_the_clock(manifest: &Manifest, e: &Evaluation) -> Option<String> {
     let (unit, cost) = (CostUnit::of(&e.unit), first_touch(e)?.total);
     let used = TotalCost(i128::from(manifest.cpu_us?) * 1_000_000);
     (unit == CostUnit::Time && cost > used).then(|| {
+        let why = match e.totals.misses {
+            None => "every miss is charged in full, as if processors neither overlapped nor prefetched them",
+            Some(_) => "the machine is another one than the recording's, or its caches and costs are not as its file says",
+        };
         format!(
-            "The memory cost, {}, is more than the {} of processor time that the program used while it was recorded: every \
-             miss is charged in full, as if processors neither overlapped nor prefetched them.",
+            "The memory cost, {}, is more than the {} of processor time that the program used while it was recorded: {why}.",
             unit.cost(cost),
             unit.cost(used)
         )

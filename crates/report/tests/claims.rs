@@ -439,8 +439,13 @@ fn what_comes_out_of_the_pipeline_is_not_contradicted() {
         let bindings: Vec<ThreadBinding> = (0..threads)
             .map(|t| ThreadBinding { cpu: t as u16, node: NodeId((t * 2 / threads) as u16), space: 0 })
             .collect();
-        let setup =
-            Setup { machine: &machine, bindings: &bindings, block_bytes: 4096, options: ReplayOptions::default() };
+        let setup = Setup {
+            machine: &machine,
+            bindings: &bindings,
+            block_bytes: 4096,
+            options: ReplayOptions::default(),
+            waits: &[],
+        };
         let context = EvalContext { setup, policies: &choices, options: EvalOptions::default() };
         let e = evaluate(&mut Listed::new(&refs), &mut World, &context).unwrap();
         let t = &e.transfer_breakdown;

@@ -45,7 +45,8 @@ fn binding_of(cpus: &[u16], thread: usize) -> ThreadBinding {
 
 fn time(machine: &Machine, refs: &[Merged], rounds: usize, policies: &[Choice], bounds: Option<Start>) -> f64 {
     let bindings = bindings(machine);
-    let setup = Setup { machine, bindings: &bindings, block_bytes: 4096, options: ReplayOptions::default() };
+    let setup =
+        Setup { machine, bindings: &bindings, block_bytes: 4096, options: ReplayOptions::default(), waits: &[] };
     let mut engine = Engine::new(setup, policies, bounds).expect("a registry machine and policy fit");
     let start = Instant::now();
     for _ in 0..rounds {
@@ -89,7 +90,8 @@ impl Stream for Round<'_> {
 /// The whole evaluation with its analysis, nothing named.
 fn time_evaluation(machine: &Machine, refs: &[Merged], rounds: usize, policies: &[Choice]) -> f64 {
     let bindings = bindings(machine);
-    let setup = Setup { machine, bindings: &bindings, block_bytes: 4096, options: ReplayOptions::default() };
+    let setup =
+        Setup { machine, bindings: &bindings, block_bytes: 4096, options: ReplayOptions::default(), waits: &[] };
     let context = EvalContext { setup, policies, options: EvalOptions::default() };
     let mut source = Rounds { refs, rounds, passes: 0 };
     let start = Instant::now();

@@ -79,7 +79,7 @@ impl<'m, O: Observer> Watched<'m, O> {
         let mut consumers = Consumers::new(setup.machine, setup.block_bytes, policies)?;
         consumers.bounds = bounds.map(|start| BoundsConsumer::new(setup.machine, setup.block_bytes, start));
         let Setup { machine, block_bytes, .. } = setup;
-        Ok(Watched { machine, block_bytes, replay: Replay::new(setup, machine, consumers, observer)? })
+        Ok(Watched { machine, block_bytes, replay: Replay::new(setup, (machine, setup.waits), consumers, observer)? })
     }
 
     pub(crate) fn finish(self) -> Result<(Priced, O), SimError> {

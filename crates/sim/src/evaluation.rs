@@ -159,6 +159,21 @@ pub struct Totals {
     pub spin_cost: TotalCost,
     /// Samples, in a sampled recording: the counts above are then estimates, sums of weights.
     pub sampled: Option<SampledTotals>,
+    /// Misses by class; null where each costs its latency.
+    pub misses: Option<MissTotals>,
+}
+
+/// Misses by what processors wait for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct MissTotals {
+    /// Waited for: they depend on each other, are alone in their reorder window, or are read-modify-writes.
+    pub waited: u64,
+    /// Charged as if they were waited for, since nobody knows whether they depend on each other.
+    pub unknown: u64,
+    /// Beside others of their thread.
+    pub overlapped: u64,
+    /// On their way by a hardware prefetcher.
+    pub streamed: u64,
 }
 
 /// Samples replayed, spins left out.

@@ -45,7 +45,7 @@ impl<'m> Filtered<'m> {
         let line_bytes = setup.machine.sections.caches.as_ref().map(|c| u64::from(c.line_bytes));
         let unit_bytes = line_bytes.unwrap_or(setup.block_bytes);
         let collector = PassedCollector { passed: Vec::new(), unit_bytes, current: Merged::default(), space: 0 };
-        Ok(Filtered { replay: Replay::new(Setup { options, ..setup }, setup.machine, (), collector)? })
+        Ok(Filtered { replay: Replay::new(Setup { options, ..setup }, (setup.machine, setup.waits), (), collector)? })
     }
 
     /// What these references, the next in order, make policies see.

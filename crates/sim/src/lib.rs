@@ -6,7 +6,7 @@
 //! every result add up to its total exactly.
 //!
 //! Reading order: [`evaluation`] (what comes out), [`evidence`] (what that does not rest on), [`evaluate`](mod@evaluate) (the passes), `affinity` and `lives` (where threads were told to run, and which lived beside each other), `replay` (one pass: `binding`,
-//! `split`, [`cache`], `memory_side`, `seen`, `fold`), `consumers` and `usage` (what is computed beside each other), [`engine`], [`filtered`], [`profile`], [`names`] (of addresses and code),
+//! `split`, [`cache`], `misses`, `memory_side`, `seen`, `fold`), `consumers` and `usage` (what is computed beside each other), [`engine`], [`filtered`], [`profile`], [`names`] (of addresses and code),
 //! [`whatif`], [`shared`] (what protocols of page coherence are asked about), [`realign`], [`verify`]. The definitions, exact enough to recompute results by other means, are in `docs/design/replay.md`.
 //!
 //! ```
@@ -22,7 +22,7 @@
 //! let dataset = program.open()?;
 //! let machine = models::find("butterfly").expect("in the registry");
 //! let bindings = bindings(&thread_map(&dataset, &machine, None)?, |thread| dataset.address_space(thread));
-//! let setup = Setup { machine: &machine, bindings: &bindings, block_bytes: 4096, options: ReplayOptions::default() };
+//! let setup = Setup { machine: &machine, bindings: &bindings, block_bytes: 4096, options: ReplayOptions::default() , waits: &[]};
 //! let mut engine = Engine::new(setup, &[Choice::parse("first-touch")?, Choice::parse("best-static")?], None)?;
 //! let mut order = Order::new(&dataset, OrderKind::Model)?;
 //! while let Some(piece) = order.pull()? {
@@ -49,6 +49,7 @@ pub mod filtered;
 mod fold;
 mod lives;
 mod memory_side;
+mod misses;
 pub mod names;
 mod observer;
 pub mod profile;
@@ -77,7 +78,7 @@ pub use lives::lives;
 pub use profile::{Profile, Profiled};
 pub use realign::{Realigned, Realignment};
 pub use seen::Seen;
-pub use setup::{ReplayOptions, Setup};
+pub use setup::{MissModel, ReplayOptions, Setup, Waits};
 pub use shared::SharedRefs;
 pub use split::{Piece, Pieces, for_pieces};
 pub use usage::Usage;

@@ -77,14 +77,21 @@ impl<'m, L: AccessConsumer, O: Observer> MemorySide<'m, L, O> {
         if cost < Cost::INFINITE { cost } else { self.machine.access(class, node, Location::Node(node)) }
     }
 
-    /// What the cache filter says about a reference to flat address `flat`.
+    /// What the cache filter says about a reference to flat address `flat`; with all blocks so far, the class that the reference has if it
+    /// misses, unless each miss costs its latency.
     #[inline]
-    pub(crate) fn cache_event(&mut self, event: CacheEvent, flat: u64, t: VirtualTime, numbers: &[u64]) {
+    pub(crate) fn cache_event(
+        &mut self,
+        event: CacheEvent,
+        flat: u64,
+        t: VirtualTime,
+        (numbers, missing): (&[u64], Option<AccessClass>),
+    ) {
         let (kind, class) = match event.kind {
             Kind::ReadHit => (AccessKind::Read, AccessClass::Free),
             Kind::WriteHit => (AccessKind::Write, AccessClass::Free),
-            Kind::ReadMiss => (AccessKind::Read, AccessClass::Read),
-            Kind::WriteMiss => (AccessKind::Write, AccessClass::Write),
+            Kind::ReadMiss => (AccessKind::Read, missing.unwrap_or(AccessClass::Read)),
+            Kind::WriteMiss => (AccessKind::Write, missing.unwrap_or(AccessClass::Write)),
             Kind::WriteBack => (AccessKind::Write, AccessClass::WriteBack),
             Kind::TransferNear | Kind::TransferFar => return self.transfer(event, flat),
         };

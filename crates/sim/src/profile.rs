@@ -67,8 +67,8 @@ impl Observer for ByThread {
         let thread = if self.now.1 == access.node { self.now.0 } else { self.last_of[access.node.index()] };
         let (space, addr) = unflatten(flat);
         let mut counts = [0; 3];
-        counts[access.class as usize] = u64::from(access.weight);
-        if self.dirty && access.class == AccessClass::Write {
+        counts[access.class.at_latency() as usize] = u64::from(access.weight);
+        if self.dirty && access.class.at_latency() == AccessClass::Write {
             counts[AccessClass::WriteBack as usize] = u64::from(access.weight);
         }
         self.counts.add_counts(PageKey { space, page: addr >> self.shift }, thread, &counts);
@@ -96,7 +96,7 @@ impl<'m> Profile<'m> {
             dirty: setup.options.sampled.is_some() && setup.machine.sections.caches.is_some(),
             last_of: vec![ThreadId(0); setup.machine.nodes()],
         };
-        Ok(Profile(Replay::new(setup, setup.machine, NoConsumer, watch)?))
+        Ok(Profile(Replay::new(setup, (setup.machine, setup.waits), NoConsumer, watch)?))
     }
     /// The next references of the merged order.
     pub fn refs(&mut self, refs: &[Merged]) {

@@ -6,8 +6,9 @@ use crate::cache::CacheFilter;
 use crate::consumers::AccessConsumer;
 use crate::evaluation::{SampledTotals, SourceRow, Totals};
 use crate::memory_side::MemorySide;
+use crate::misses::MissClasses;
 use crate::observer::Observer;
-use crate::setup::{ReplayOptions, Setup, Shifts};
+use crate::setup::{MissModel, ReplayOptions, Setup, Shifts, Waits};
 use crate::split::{Pieces, for_pieces};
 use homenode_base::VirtualTime;
 use homenode_base::spaces::tag;
@@ -31,6 +32,8 @@ pub(crate) struct Replay<'m, L, O> {
     /// Whether the machine charges lines and not words.
     lines: bool,
     filter: Option<CacheFilter>,
+    /// Classes of misses, unless each costs its latency.
+    misses: Option<MissClasses<'m>>,
     memory_side: MemorySide<'m, L, O>,
     totals: Totals,
     /// References by operation.
@@ -58,7 +61,7 @@ pub(crate) struct Replayed<L, O> {
 impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
     pub(crate) fn new(
         setup: Setup<'_>,
-        machine: &'m Machine,
+        (machine, waits): (&'m Machine, &'m [Waits]),
         consumers: L,
         observer: O,
     ) -> Result<Replay<'m, L, O>, SimError> {
@@ -75,6 +78,7 @@ impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
             blocks: BlockTable::new(),
             lines: machine.sections.caches.is_some(),
             filter: if options.sampled.is_some() { None } else { CacheFilter::new(machine)? },
+            misses: (options.model == MissModel::Overlap).then(|| MissClasses::new(waits, bindings.len(), shifts.line)),
             memory_side: MemorySide::new(machine, shifts, options, consumers, observer),
             totals: Totals::default(),
             ops: [0; 4],
@@ -175,13 +179,18 @@ impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
     /// A machine with caches: one reference of the private cache per line.
     #[inline]
     fn cached(&mut self, r: &Merged, place: Place, t: VirtualTime) {
-        let Replay { shifts, blocks, memory_side, filter: Some(filter), .. } = self else { return };
+        let Replay { shifts, blocks, memory_side, filter: Some(filter), misses, .. } = self else { return };
         for_pieces(r.addr, r.size, shifts.line, |piece| {
             let flat = piece.addr ^ place.space_tag;
             let slot = blocks.index(flat >> shifts.block);
             let (cpu, key) = (usize::from(place.binding.cpu), flat >> shifts.line);
-            filter
-                .access(cpu, key, slot, r.op.writes(), &mut |e| memory_side.cache_event(e, flat, t, blocks.numbers()));
+            let missing = misses.as_mut().map(|m| m.reference(r.thread, r.site, key, r.op));
+            filter.access(cpu, key, slot, r.op.writes(), &mut |e| {
+                if let (Some(m), Some(missing), true) = (misses.as_mut(), missing, e.kind.is_miss()) {
+                    m.missed(r.thread, missing);
+                }
+                memory_side.cache_event(e, flat, t, (blocks.numbers(), missing.map(|m| m.class)));
+            });
         });
     }
 
@@ -214,6 +223,7 @@ impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
         let totals = &mut self.totals;
         [totals.reads, totals.writes, totals.atomics, totals.spins] = self.ops;
         totals.refs = self.ops.iter().sum();
+        totals.misses = self.misses.as_ref().map(|m| m.totals);
         totals.sampled = self.options.sampled.map(|_| sampled_totals(&self.sources));
         self.memory_side.finish(self.blocks.numbers(), totals);
         let Replay { blocks, memory_side, totals, refs_of, strangers, .. } = self;

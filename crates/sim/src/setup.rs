@@ -15,6 +15,31 @@ pub struct Setup<'m> {
     pub block_bytes: u64,
     /// Options of the replay.
     pub options: ReplayOptions,
+    /// By code location, whether its misses wait for each other; of those beyond the end nobody knows. Used with
+    /// [`MissModel::Overlap`] alone.
+    pub waits: &'m [Waits],
+}
+
+/// Whether a miss of a code location waits for the one before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Waits {
+    /// Nobody knows: charged as if it did, and counted.
+    #[default]
+    Unknown,
+    /// Its address depends on what an earlier miss brought.
+    Dependent,
+    /// Misses do not depend on each other: a core has several at a time.
+    Independent,
+}
+
+/// What a miss costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MissModel {
+    /// The full latency of memory, each.
+    #[default]
+    Latency,
+    /// By its class: streamed, overlapped, or waited for.
+    Overlap,
 }
 
 /// How to replay.
@@ -30,6 +55,20 @@ pub struct ReplayOptions {
     /// has chosen already, and those whose data came from where no placement matters are not charged. `None` for exact
     /// recordings.
     pub sampled: Option<Counting>,
+    /// What misses cost, on machines that say what classes of them do.
+    pub model: MissModel,
+}
+
+impl MissModel {
+    /// Every model.
+    pub const ALL: [MissModel; 2] = [MissModel::Latency, MissModel::Overlap];
+    /// Name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            MissModel::Latency => "latency",
+            MissModel::Overlap => "overlap",
+        }
+    }
 }
 
 /// Sizes as shifts.

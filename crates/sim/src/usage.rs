@@ -4,14 +4,14 @@ use homenode_base::{NodeId, TotalCost};
 use homenode_machine::{AccessClass, Location, Machine};
 use homenode_placement::{Step, Tally};
 
-/// Classes that cost something.
-const CLASSES: [AccessClass; 3] = [AccessClass::Read, AccessClass::Write, AccessClass::WriteBack];
+/// Classes of accesses; one costs nothing.
+const CLASSES: usize = AccessClass::ALL.len();
 
 /// Accesses per block, node and class.
 #[derive(Clone, Debug)]
 pub struct Usage {
     nodes: usize,
-    counts: Vec<[u64; 3]>,
+    counts: Vec<[u64; CLASSES]>,
 }
 
 impl Usage {
@@ -21,14 +21,14 @@ impl Usage {
     }
     /// Counts these accesses.
     pub fn add(&mut self, steps: &[Step], blocks: usize) {
-        self.counts.resize(blocks * self.nodes, [0; 3]);
+        self.counts.resize(blocks * self.nodes, [0; CLASSES]);
         for step in steps.iter().filter(|s| s.access.class != AccessClass::Free) {
             let cell = step.slot as usize * self.nodes + step.access.node.index();
             self.counts[cell][step.access.class as usize] += u64::from(step.access.weight);
         }
     }
     /// Accesses to one block, per node.
-    fn of(&self, slot: u32) -> &[[u64; 3]] {
+    fn of(&self, slot: u32) -> &[[u64; CLASSES]] {
         let from = slot as usize * self.nodes;
         self.counts.get(from..from + self.nodes).unwrap_or(&[])
     }
@@ -37,7 +37,7 @@ impl Usage {
         let mut tally = Tally::default();
         for (node, counts) in self.of(slot).iter().enumerate() {
             let node = NodeId(node as u16);
-            let priced = CLASSES.iter().zip(counts).map(|(c, n)| machine.access(*c, node, home).times(*n));
+            let priced = AccessClass::ALL.iter().zip(counts).map(|(c, n)| machine.access(*c, node, home).times(*n));
             let cost: TotalCost = priced.sum();
             tally.served(node, home, cost);
         }

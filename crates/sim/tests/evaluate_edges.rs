@@ -32,7 +32,7 @@ fn run(
     let bindings = bindings(machine, threads);
     let all: Vec<Choice> = ALL.iter().map(|s| s.choose(&[]).unwrap()).collect();
     let usable: Vec<Choice> = all.into_iter().filter(|c| c.engine(machine, 4096).is_ok()).collect();
-    let setup = Setup { machine, bindings: &bindings, block_bytes: 4096, options };
+    let setup = Setup { machine, bindings: &bindings, block_bytes: 4096, options, waits: &[] };
     let context = EvalContext { setup, policies: &usable, options: EvalOptions::default() };
     evaluate(&mut Listed::new(refs), objects, &context)
 }

@@ -80,7 +80,8 @@ fn binding(machine: &Machine, thread: u32) -> ThreadBinding {
 
 fn cost(machine: &Machine, refs: &[Merged], transforms: &[Transform]) -> TotalCost {
     let bindings: Vec<ThreadBinding> = (0..THREADS).map(|t| binding(machine, t)).collect();
-    let setup = Setup { machine, bindings: &bindings, block_bytes: PAGE, options: ReplayOptions::default() };
+    let setup =
+        Setup { machine, bindings: &bindings, block_bytes: PAGE, options: ReplayOptions::default(), waits: &[] };
     let mut run = WhatIf::new(setup, transforms).unwrap();
     refs.chunks(777).for_each(|c| run.refs(c));
     run.finish().unwrap().total()

@@ -22,7 +22,7 @@ fn bindings(machine: &Machine) -> Vec<ThreadBinding> {
 }
 
 fn setup<'a>(machine: &'a Machine, bindings: &'a [ThreadBinding]) -> Setup<'a> {
-    Setup { machine, bindings, block_bytes: 4096, options: ReplayOptions::default() }
+    Setup { machine, bindings, block_bytes: 4096, options: ReplayOptions::default(), waits: &[] }
 }
 
 fn word(thread: u32, addr: u64, op: Op, site: u32) -> Merged {

@@ -22,7 +22,7 @@ fn run(machine: &Machine, refs: &[Merged], sampled: Option<Counting>, policies: 
         names => names.iter().map(|n| Choice::parse(n).unwrap()).collect(),
     };
     let options = ReplayOptions { sampled, ..ReplayOptions::default() };
-    let setup = Setup { machine, bindings: &bindings, block_bytes: 4096, options };
+    let setup = Setup { machine, bindings: &bindings, block_bytes: 4096, options, waits: &[] };
     let context = EvalContext { setup, policies: &choices, options: EvalOptions::default() };
     evaluate(&mut Listed::new(refs), &mut arrays(), &context).unwrap()
 }

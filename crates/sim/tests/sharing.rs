@@ -49,7 +49,13 @@ fn report(steps: &[Step], arrays: &[(&'static str, u64, u64)]) -> Evaluation {
     let machine = models::find("two-socket").unwrap();
     let threads = steps.iter().map(|s| if let Step::Ref(r) = s { r.thread + 1 } else { 0 }).max().unwrap();
     let bindings = bindings(&machine, threads);
-    let setup = Setup { machine: &machine, bindings: &bindings, block_bytes: 4096, options: ReplayOptions::default() };
+    let setup = Setup {
+        machine: &machine,
+        bindings: &bindings,
+        block_bytes: 4096,
+        options: ReplayOptions::default(),
+        waits: &[],
+    };
     let context = EvalContext { setup, policies: &[], options: EvalOptions::default() };
     let (mut refs, mut events) = (Vec::new(), Vec::new());
     for step in steps {

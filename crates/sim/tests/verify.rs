@@ -62,7 +62,13 @@ impl Case {
     }
     fn with<T>(&self, ask: impl FnOnce(&mut Listed<'_>, &EvalContext<'_>) -> T) -> T {
         let options = ReplayOptions::default();
-        let setup = Setup { machine: &self.machine, bindings: &self.bindings, block_bytes: self.block_bytes, options };
+        let setup = Setup {
+            machine: &self.machine,
+            bindings: &self.bindings,
+            block_bytes: self.block_bytes,
+            options,
+            waits: &[],
+        };
         let options = EvalOptions { start: self.start, ..EvalOptions::default() };
         ask(&mut Listed::new(&self.refs), &EvalContext { setup, policies: &self.policies, options })
     }

@@ -95,7 +95,8 @@ fn in_turn(each: &[Vec<Merged>]) -> Vec<Merged> {
 
 fn report(machine: &Machine, program: Stencil) -> Evaluation {
     let (bindings, refs) = (program.bindings(machine), program.trace());
-    let setup = Setup { machine, bindings: &bindings, block_bytes: PAGE, options: ReplayOptions::default() };
+    let setup =
+        Setup { machine, bindings: &bindings, block_bytes: PAGE, options: ReplayOptions::default(), waits: &[] };
     let policies = [Choice::parse("best-static").unwrap()];
     let context = EvalContext { setup, policies: &policies, options: EvalOptions::default() };
     let bytes = program.rows * PAGE;
@@ -157,8 +158,13 @@ fn the_changed_program_makes_the_same_references() {
     for machine in machines() {
         for program in programs() {
             let bindings = program.bindings(&machine);
-            let setup =
-                Setup { machine: &machine, bindings: &bindings, block_bytes: PAGE, options: ReplayOptions::default() };
+            let setup = Setup {
+                machine: &machine,
+                bindings: &bindings,
+                block_bytes: PAGE,
+                options: ReplayOptions::default(),
+                waits: &[],
+            };
             let run = |refs: &[Merged], transforms: &[Transform]| {
                 let mut run = WhatIf::new(setup, transforms).unwrap();
                 refs.chunks(997).for_each(|c| run.refs(c));

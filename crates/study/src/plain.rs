@@ -57,7 +57,8 @@ fn price(
     refs: &[Merged],
 ) -> Result<(Priced, Vec<u32>), StudyError> {
     let bindings = &question.bindings[machine];
-    let setup = Setup { machine: &question.machines[machine], bindings, block_bytes, options: question.options };
+    let setup =
+        Setup { machine: &question.machines[machine], bindings, block_bytes, options: question.options, waits: &[] };
     let (asked, policies): (Vec<u32>, Vec<Choice>) = possible(question, setup.machine, block_bytes).into_iter().unzip();
     let bounds = question.without_replication != Want::None || question.with_replication != Want::None;
     let mut engine = Engine::new(setup, &policies, None)?;

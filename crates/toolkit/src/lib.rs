@@ -37,6 +37,7 @@
 //!     map: None,
 //!     order: OrderKind::Model,
 //!     charge_spins: false,
+//!     model: Default::default(),
 //!     verify: true,
 //!     threshold_percent: 5,
 //! };
@@ -59,9 +60,11 @@ mod sim_memory;
 mod sim_tiers;
 mod sources;
 pub mod topo;
+mod waits;
 
 pub use doctor::{DoctorDoc, doctor};
 pub use homenode_capture::RecordOptions;
+pub use homenode_sim::MissModel;
 pub use import::{ImportDoc, import};
 pub use info::info;
 pub use maintain::{CompactDoc, Language, RecoverDoc, check, compact, compile, recover};

@@ -9,8 +9,8 @@ use homenode_report::{Comparison, LayoutDoc, ReportDoc};
 use homenode_sim::evaluation::BindingRow;
 use homenode_sim::names::NameTable;
 use homenode_sim::{
-    BoundMachine, EvalContext, EvalOptions, Evaluation, ReplayOptions, Setup, SimError, Verified, VerifiedRow,
-    evaluate, evidence, verify,
+    BoundMachine, EvalContext, EvalOptions, Evaluation, MissModel, ReplayOptions, Setup, SimError, Verified,
+    VerifiedRow, Waits, evaluate, evidence, verify,
 };
 use homenode_trace::TraceError;
 use homenode_trace::dataset::{DatasetReader, MANIFEST_FILE};
@@ -41,6 +41,8 @@ pub struct ReportRequest {
     pub order: OrderKind,
     /// Charge busy-wait references.
     pub charge_spins: bool,
+    /// What misses cost.
+    pub model: MissModel,
     /// Smallest saving worth a finding, in percent.
     pub threshold_percent: u32,
     /// Price every figure again by the checker of placements.
@@ -109,6 +111,7 @@ fn plan(request: &ReportRequest) -> Result<Plan<'_>, Failure> {
         .map_err(|e| Failure::usage(format!("--map: {e}")))?;
     let machine = &bound_machine.machine;
     let blocks = if request.blocks.is_empty() { vec![machine.shape.page_bytes] } else { request.blocks.clone() };
+    check_model(request, machine)?;
     for &block in &blocks {
         machine.check_block("--block", block).map_err(Failure::usage)?;
     }
@@ -123,13 +126,33 @@ fn plan(request: &ReportRequest) -> Result<Plan<'_>, Failure> {
     Ok(Plan { request, bound_machine, policies, blocks })
 }
 
+/// Whether the machine says what the asked classes of misses cost.
+fn check_model(request: &ReportRequest, machine: &homenode_machine::Machine) -> Result<(), Failure> {
+    match request.model {
+        MissModel::Overlap if machine.sections.caches.is_none() => Err(Failure::usage(format!(
+            "--model overlap: {} has no caches, so it has no misses; --model latency",
+            machine.name
+        ))),
+        MissModel::Overlap if machine.sections.misses.is_none() => Err(Failure::usage(format!(
+            "--model overlap: {} does not say what misses cost that overlap ([misses] in its file; `homenode topo --measure` measures them here for --machine this); --model latency",
+            machine.name
+        ))),
+        _ => Ok(()),
+    }
+}
+
 impl Plan<'_> {
     fn evaluate(&self, reader: &DatasetReader, block_bytes: u64, whole: &mut Whole<'_>) -> Result<Evaluation, Failure> {
         let map = self.bound_machine.map(reader).map_err(|e| Failure::usage(format!("--map: {e}")))?;
         let bindings = homenode_sim::bindings(&map, |t| reader.address_space(t));
-        let options =
-            ReplayOptions { charge_spins: self.request.charge_spins, ..self.bound_machine.replay_options(reader) };
-        let setup = Setup { machine: &self.bound_machine.machine, bindings: &bindings, block_bytes, options };
+        let options = ReplayOptions {
+            charge_spins: self.request.charge_spins,
+            model: self.request.model,
+            ..self.bound_machine.replay_options(reader)
+        };
+        let waits = self.waits(reader);
+        let machine = &self.bound_machine.machine;
+        let setup = Setup { machine, bindings: &bindings, block_bytes, options, waits: &waits };
         let recorded = matches!(self.request.order, OrderKind::Recorded { .. });
         let options = EvalOptions {
             finding_permille: self.request.threshold_percent * 10,
@@ -156,6 +179,7 @@ impl Plan<'_> {
         source.apart.iter().for_each(|a| evaluation.evidence.add(evidence::Gap::apart(a)));
         let waited = waiting(&evaluation, self.request.charge_spins);
         evaluation.warnings.extend(waited);
+        evaluation.warnings.extend(unknown(&evaluation));
         for gap in evidence::of_recording(reader.manifest(), reader.symbols(), reader.events()).gaps {
             evaluation.evidence.add(gap);
         }
@@ -164,6 +188,14 @@ impl Plan<'_> {
             evaluation.verified = Some(verified(&mut source, &context, &evaluation)?);
         }
         Ok(evaluation)
+    }
+
+    /// By code location, whether its misses wait for each other, if that is asked about.
+    fn waits(&self, reader: &DatasetReader) -> Vec<Waits> {
+        match self.request.model {
+            MissModel::Latency => Vec::new(),
+            MissModel::Overlap => crate::waits::of_sites(reader),
+        }
     }
 
     /// What another layout would be worth, on machines with prices for protocols of page coherence.
@@ -290,6 +322,20 @@ impl Drop for Pass<'_> {
             *self.apart = self.order.summary().apart;
         }
     }
+}
+
+/// What to say where nobody knows of many misses whether a processor waits for them.
+fn unknown(e: &Evaluation) -> Option<String> {
+    let misses = e.totals.misses?;
+    let all = misses.waited + misses.unknown + misses.overlapped + misses.streamed;
+    (misses.unknown > all / 100).then(|| {
+        format!(
+            "{} of {} misses are charged their latency because the program's code does not tell whether they depend on each other: \
+             their cost is at most that.",
+            units::integer(misses.unknown),
+            units::integer(all)
+        )
+    })
 }
 
 /// What to say where much of the program was taken for busy waiting, and what that would cost if it was asked for.

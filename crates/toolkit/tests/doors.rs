@@ -15,6 +15,7 @@ fn request(dataset: &Path) -> ReportRequest {
         map: None,
         order: OrderKind::Model,
         charge_spins: false,
+        model: Default::default(),
         threshold_percent: 5,
         verify: false,
     }

@@ -139,6 +139,7 @@ fn the_report_of_a_sampled_recording_is_an_estimate() {
         map: None,
         order: OrderKind::Model,
         charge_spins: false,
+        model: Default::default(),
         threshold_percent: 5,
         verify: false,
     };

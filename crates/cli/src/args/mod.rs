@@ -14,7 +14,7 @@ mod values;
 pub(crate) use act::{Live, Migrate, Place, Run};
 pub(crate) use capture::{Compile, Import, Record};
 pub(crate) use machine::{Doctor, Topo};
-pub(crate) use read::{Compact, Export, List, Order, Reading, Report, Reproduce};
+pub(crate) use read::{Compact, Export, List, Model, Order, Reading, Report, Reproduce};
 pub(crate) use sim::{Sim, SimMemory};
 pub(crate) use study::{Sweep, SweepWorker};
 pub(crate) use svm::{Svm, SvmReplayArgs, SvmReportArgs, SvmRun};

@@ -37,6 +37,15 @@ pub(crate) enum Order {
     Recorded,
 }
 
+/// What a miss costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Model {
+    /// The latency of the memory that it goes to.
+    Latency,
+    /// That only where a processor waits for it; less where misses of a thread overlap, or a prefetcher has the line on its way.
+    Overlap,
+}
+
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   homenode export lu.hnt -o lu.parquet
@@ -98,6 +107,7 @@ pub(crate) struct Export {
   homenode report app.hnt -o app.html --machine butterfly --policy first-touch --policy 'ace(2)'
   homenode report before.hnt --compare after.hnt
   homenode report app.hnt --verify
+  homenode topo --measure && homenode report app.hnt --machine this --model overlap
 
 --map: `sockets`, the default, binds thread i of the T that live at the same time on node floor(i * nodes / T).
 Where the program bound its threads itself (recorded affinity calls) that wins over the default.
@@ -133,6 +143,10 @@ pub(crate) struct Report {
     /// Charge busy-wait references too.
     #[arg(long)]
     pub(crate) charge_spins: bool,
+    /// What a miss costs: its whole latency, each; or by class, as a processor waits for it (needs a machine with [misses], and code for
+    /// x86-64 to tell which loads depend on each other).
+    #[arg(long, value_enum, default_value = "latency")]
+    pub(crate) model: Model,
     /// Smallest saving worth a finding, in percent of the program's cost.
     #[arg(long, value_name = "PERCENT", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub(crate) threshold: u32,

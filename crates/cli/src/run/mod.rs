@@ -5,7 +5,8 @@ mod study;
 mod svm;
 
 use crate::args::{
-    Cli, Command, Compact, Compile, Export, Import, List, Order, Reading, Record, Report, Reproduce, Sim, SweepWorker,
+    Cli, Command, Compact, Compile, Export, Import, List, Model, Order, Reading, Record, Report, Reproduce, Sim,
+    SweepWorker,
 };
 use crate::progress::Bar;
 use clap::CommandFactory;
@@ -151,6 +152,13 @@ fn order(order: Order, seed: u64) -> OrderKind {
     }
 }
 
+fn model(model: Model) -> toolkit::MissModel {
+    match model {
+        Model::Latency => toolkit::MissModel::Latency,
+        Model::Overlap => toolkit::MissModel::Overlap,
+    }
+}
+
 fn export(a: Export, quiet: bool) -> Done {
     let request = homenode_export::ExportRequest {
         dataset: a.dataset,
@@ -180,6 +188,7 @@ fn report(a: Report, quiet: bool) -> Done {
         map: a.map,
         order: order(a.order, 1),
         charge_spins: a.charge_spins,
+        model: model(a.model),
         threshold_percent: a.threshold,
         verify: a.verify,
     };

@@ -11,10 +11,13 @@
 //!
 //! A dirty line coming from another node's cache takes 108.6 ns if its home is the writer's node and 172 ns if it is the
 //! reader's. Transfers are charged alike whatever the home, hence the mean.
+//!
+//! A core has twelve line fill buffers, so misses that do not depend on each other cost a twelfth of the latency each; a prefetcher fills the
+//! second level from a queue of sixteen, so a line of a stream costs a sixteenth (Little's law; one core alone).
 use super::Spec;
-use crate::costs::{CopyCost, Costs, Matrix};
+use crate::costs::{CopyCost, Costs, Distances, Matrix};
 use crate::model::{Machine, Unit};
-use crate::sections::{CacheGeometry, Caches, Sections};
+use crate::sections::{CacheGeometry, Caches, Misses, Sections};
 use crate::shape::Shape;
 use homenode_base::Cost;
 
@@ -41,6 +44,15 @@ const COPY_WORD: Cost = Cost(800);
 /// The rest of 1.6 us a page, see the sources.
 const COPY_FIXED: Cost = Cost(1_200_000);
 
+/// Line fill buffers of a core, and entries of the queue behind its second level.
+const FILL_BUFFERS: i64 = 12;
+const QUEUE: i64 = 16;
+
+/// Latencies over how many lines are under way.
+fn over(lines: i64) -> Distances {
+    Distances::of(&Matrix::uniform(2, Cost(LOCAL.0 / lines), Cost(REMOTE.0 / lines)))
+}
+
 fn build() -> Machine {
     Machine {
         name: SPEC.name.into(),
@@ -64,12 +76,13 @@ fn build() -> Machine {
                 transfer_near: TRANSFER_NEAR,
                 transfer_far: TRANSFER_FAR,
             }),
+            misses: Some(Misses { streamed: over(QUEUE), overlapped: over(FILL_BUFFERS) }),
             ..Sections::default()
         },
     }
 }
 
-const SOURCES: [&str; 5] = [
+const SOURCES: [&str; 6] = [
     "idle latencies 81.1 ns local, 144.5 and 139.6 ns remote; cache-to-cache (HITM) 50.3 ns near, 108.6 and 108.5 ns \
      (home at the writer), 170.8 and 173.2 ns (home at the reader) far; bandwidths 90,591.7 MB/s (1:1 reads and writes, \
      both nodes), 108,034.1 MB/s local and 50,657.1 MB/s remote reads: Intel Memory Latency Checker 3.5 on two Xeon \
@@ -81,6 +94,8 @@ const SOURCES: [&str; 5] = [
     "cross-check, low-load local latency of a Xeon Silver 4110 with the same tool: 82.0 ns, Intel community forum, \
      Software Tuning, Intel Memory Latency Checker v3.5 test, post 1126268",
     "write-back 11.3 and 24.1 ns: derived from the bandwidths above as core time taken, not measured",
+    "misses that overlap or are streamed: derived, not measured, as latency over 12 line fill buffers and over 16 entries of the queue behind the \
+     second level of a core, P. Cordes, stackoverflow.com/questions/39260020",
     "page copy 1.6 us for 4 KiB: derived, not measured; migration in Linux leaves up to 95 % of the bandwidth unused \
      (Yan et al. 2019, Nimble page management, ASPLOS, abstract), so 4096 B / (5 % of 50,657.1 MB/s)",
 ];
@@ -96,6 +111,11 @@ mod tests {
         assert!((write_back - WRITE_BACK_LOCAL.0 as f64).abs() < 50.0, "{write_back}");
         let remote = write_back * 108_034.1 / 50_657.1;
         assert!((remote - WRITE_BACK_REMOTE.0 as f64).abs() < 50.0, "{remote}");
+        let one_core_mbs = 64.0 / (LOCAL.0 as f64 / QUEUE as f64) * 1e6;
+        assert!(
+            one_core_mbs < 108_034.1 / 2.0 && one_core_mbs > 108_034.1 / 16.0,
+            "{one_core_mbs}: between a core and all of a node"
+        );
         assert_eq!(REMOTE, Cost((144_500 + 139_600) / 2));
         assert_eq!(TRANSFER_FAR, Cost((108_600 + 108_500 + 170_800 + 173_200) / 4));
         let page = 4096.0 / (0.05 * 50_657.1e6) * 1e12;

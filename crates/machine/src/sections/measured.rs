@@ -29,6 +29,12 @@ pub struct Measured {
     /// a node has only one usable processor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loaded_ps: Option<Table>,
+    /// Picoseconds a line of 64 bytes for one processor that reads memory in order, with nobody else at work; absent in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streamed_ps: Option<Table>,
+    /// Picoseconds a load for one processor whose loads, at random, do not depend on each other; absent in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlapped_ps: Option<Table>,
     /// Read bandwidth of all usable processors of the node together, MB/s (10^6 bytes).
     pub read_mbs: Table,
     /// Write bandwidth likewise, counting bytes stored.
@@ -77,6 +83,11 @@ impl Measured {
     pub fn write(&self, cpu_node: u32, memory_node: u32) -> Option<i64> {
         self.cell(&self.write_mbs, cpu_node, memory_node)
     }
+    /// Mean costs of a line in order, and of a load that others overlap, of a pair, if they were measured.
+    pub fn misses(&self, cpu_node: u32, memory_node: u32) -> Option<[i64; 2]> {
+        let cell = |table: &Option<Table>| self.cell(table.as_ref()?, cpu_node, memory_node);
+        Some([cell(&self.streamed_ps)?, cell(&self.overlapped_ps)?])
+    }
     fn cell(&self, table: &Table, cpu_node: u32, memory_node: u32) -> Option<i64> {
         let row = self.cpu_nodes.iter().position(|n| *n == cpu_node)?;
         let column = self.memory_nodes.iter().position(|n| *n == memory_node)?;
@@ -97,6 +108,8 @@ impl Section for Measured {
             ("idle_ps", Some(&self.idle_ps)),
             ("idle_huge_ps", self.idle_huge_ps.as_ref()),
             ("loaded_ps", self.loaded_ps.as_ref()),
+            ("streamed_ps", self.streamed_ps.as_ref()),
+            ("overlapped_ps", self.overlapped_ps.as_ref()),
             ("read_mbs", Some(&self.read_mbs)),
             ("write_mbs", Some(&self.write_mbs)),
         ];

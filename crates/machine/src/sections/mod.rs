@@ -10,12 +10,14 @@ mod caches;
 mod coherence;
 mod hybrid;
 mod measured;
+mod misses;
 mod tiers;
 
 pub use caches::{CacheGeometry, Caches};
 pub use coherence::Coherence;
 pub use hybrid::{Hybrid, Reading};
 pub use measured::{Measured, Table};
+pub use misses::Misses;
 pub use tiers::Tiers;
 
 /// What a section must be able to do beside being read and written.
@@ -41,6 +43,9 @@ macro_rules! sections {
             /// the costs alone, do not.
             #[serde(skip)]
             measured: crate::sections::Measured,
+            /// What misses cost that nobody waits for one by one; without, each costs its latency.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            misses: crate::sections::Misses,
             /// DRAM and an expander: capacities, and what moving pages between them costs. Nothing that a placement costs.
             #[serde(skip)]
             tiers: crate::sections::Tiers,

@@ -4,9 +4,9 @@ use homenode_base::Cost;
 use homenode_machine::{AccessClass, Location, Machine};
 
 /// A copy added.
-pub const COPY: usize = 4;
+pub const COPY: usize = 8;
 /// The only copy moved.
-pub const MOVE: usize = 5;
+pub const MOVE: usize = 9;
 
 /// Accesses, which have the places of their [`AccessClass`], then [`COPY`] and [`MOVE`].
 pub static POLICIES: Family = Family {
@@ -20,6 +20,26 @@ pub static POLICIES: Family = Family {
             price: |m, _, from, to| access(m, AccessClass::WriteBack, from, to),
         },
         Kind { name: "free", part: Part::Served, price: |m, _, from, to| access(m, AccessClass::Free, from, to) },
+        Kind {
+            name: "read overlapped",
+            part: Part::Served,
+            price: |m, _, from, to| access(m, AccessClass::ReadOverlapped, from, to),
+        },
+        Kind {
+            name: "write overlapped",
+            part: Part::Served,
+            price: |m, _, from, to| access(m, AccessClass::WriteOverlapped, from, to),
+        },
+        Kind {
+            name: "read streamed",
+            part: Part::Served,
+            price: |m, _, from, to| access(m, AccessClass::ReadStreamed, from, to),
+        },
+        Kind {
+            name: "write streamed",
+            part: Part::Served,
+            price: |m, _, from, to| access(m, AccessClass::WriteStreamed, from, to),
+        },
         Kind { name: "copy", part: Part::Copy, price: Machine::copy_cost },
         Kind { name: "move", part: Part::Move, price: Machine::copy_cost },
     ],
@@ -39,10 +59,13 @@ mod tests {
 
     #[test]
     fn kinds_stand_where_they_are_counted() {
-        let names = POLICIES.kinds.iter().map(|k| k.name);
-        assert_eq!(names.collect::<Vec<_>>(), ["read", "write", "write-back", "free", "copy", "move"]);
-        let classes = [AccessClass::Read, AccessClass::Write, AccessClass::WriteBack, AccessClass::Free];
-        assert_eq!(classes.map(|c| c as usize), [0, 1, 2, 3]);
+        let names: Vec<&str> = POLICIES.kinds.iter().map(|k| k.name).collect();
+        assert_eq!(
+            (&names[..4], &names[COPY..]),
+            (&["read", "write", "write-back", "free"][..], &["copy", "move"][..])
+        );
+        assert!(AccessClass::ALL.iter().zip(0..).all(|(class, at)| *class as usize == at));
+        assert_eq!(AccessClass::ALL.len(), COPY);
         assert_eq!((POLICIES.kinds[COPY].part, POLICIES.kinds[MOVE].part), (Part::Copy, Part::Move));
     }
 }

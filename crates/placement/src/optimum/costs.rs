@@ -3,8 +3,6 @@ use crate::access::Access;
 use homenode_base::{Cost, NodeId, TotalCost};
 use homenode_machine::{AccessClass, Location, Machine};
 
-const CLASSES: [AccessClass; 4] = [AccessClass::Read, AccessClass::Write, AccessClass::WriteBack, AccessClass::Free];
-
 /// What a reference costs beyond being served at home. `0 <= global <= far`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Excess {
@@ -42,7 +40,7 @@ impl Costs {
         let copy_global = machine.cost.global.map(|_| machine.copy_cost(block_bytes, Location::Global, node(0)).0);
         let limit = limit(nodes, copy.max(copy_global.unwrap_or(0)));
         let mut costs = Costs { nodes, copy, copy_global, exact: true, near: Vec::new(), excess: Vec::new(), limit };
-        for class in CLASSES {
+        for class in AccessClass::ALL {
             for q in 0..nodes {
                 costs.add_row(machine, class, NodeId(q as u16));
             }

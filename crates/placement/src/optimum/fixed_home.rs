@@ -17,8 +17,6 @@ pub struct HomeUse {
     counts: Vec<u64>,
 }
 
-const CHARGED: [AccessClass; 3] = [AccessClass::Read, AccessClass::Write, AccessClass::WriteBack];
-
 impl<'m> BestStatic<'m> {
     /// On this machine.
     pub fn new(machine: &'m Machine) -> BestStatic<'m> {
@@ -26,7 +24,7 @@ impl<'m> BestStatic<'m> {
     }
     /// No accesses yet.
     pub fn begin(&self) -> HomeUse {
-        HomeUse { counts: vec![0; CHARGED.len() * self.machine.nodes()] }
+        HomeUse { counts: vec![0; AccessClass::ALL.len() * self.machine.nodes()] }
     }
     /// The next access, in any order. Panics if the node does not exist on the machine.
     #[inline]
@@ -40,7 +38,8 @@ impl<'m> BestStatic<'m> {
     pub fn cost_at(&self, state: &HomeUse, home: Location) -> TotalCost {
         let nodes = self.machine.nodes();
         let used = state.counts.iter().enumerate().filter(|(_, n)| **n > 0);
-        used.map(|(i, n)| self.machine.access(CHARGED[i / nodes], NodeId((i % nodes) as u16), home).times(*n)).sum()
+        used.map(|(i, n)| self.machine.access(AccessClass::ALL[i / nodes], NodeId((i % nodes) as u16), home).times(*n))
+            .sum()
     }
     /// The cheapest home and its cost; among equals the lowest node, global memory last.
     pub fn finish(&self, state: &HomeUse) -> (Location, Solved) {

@@ -41,8 +41,6 @@ pub struct PhaseState {
     ends: Vec<Tally>,
 }
 
-const CHARGED: [AccessClass; 3] = [AccessClass::Read, AccessClass::Write, AccessClass::WriteBack];
-
 impl<'m> PhaseStatic<'m> {
     /// On this machine, with blocks of `block_bytes` and phases of `window` (at least 1) of virtual time.
     pub fn new(machine: &'m Machine, block_bytes: u64, window: u64) -> PhaseStatic<'m> {
@@ -55,7 +53,7 @@ impl<'m> PhaseStatic<'m> {
     }
     /// No accesses yet.
     pub fn begin(&self) -> PhaseState {
-        PhaseState { phase: 0, counts: vec![0; CHARGED.len() * self.machine.nodes()], ends: Vec::new() }
+        PhaseState { phase: 0, counts: vec![0; AccessClass::ALL.len() * self.machine.nodes()], ends: Vec::new() }
     }
     /// The next access, in order of phases. Panics if the node does not exist on the machine.
     #[inline]
@@ -110,7 +108,7 @@ impl<'m> PhaseStatic<'m> {
         let (mut tally, nodes) = (Tally::default(), self.machine.nodes());
         for (i, n) in counts.iter().enumerate().filter(|(_, n)| **n > 0) {
             let node = NodeId((i % nodes) as u16);
-            let cost = self.machine.access(CHARGED[i / nodes], node, home).times(*n);
+            let cost = self.machine.access(AccessClass::ALL[i / nodes], node, home).times(*n);
             tally.served(node, home, cost);
         }
         tally

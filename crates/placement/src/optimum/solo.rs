@@ -64,7 +64,7 @@ impl Solo {
         let locations = nodes + usize::from(machine.cost.global.is_some());
         let limit = limit(nodes, dearest);
         let mut solo = Solo { nodes, locations, moves, excess: Vec::new(), least: Vec::new(), limit };
-        for class in [AccessClass::Read, AccessClass::Write, AccessClass::WriteBack, AccessClass::Free] {
+        for class in AccessClass::ALL {
             for q in 0..nodes {
                 let cost = |home| machine.access(class, NodeId(q as u16), location(home, nodes));
                 let least = (0..locations).map(cost).min().unwrap_or(Cost::ZERO);

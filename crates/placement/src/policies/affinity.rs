@@ -66,7 +66,7 @@ struct Affinity {
 #[derive(Clone, Copy)]
 struct Count {
     node: NodeId,
-    of: [u64; 3],
+    of: [u64; AccessClass::ALL.len()],
 }
 
 #[derive(Clone, Default)]
@@ -83,15 +83,13 @@ struct State {
     moves: u32,
 }
 
-const CLASSES: [AccessClass; 3] = [AccessClass::Read, AccessClass::Write, AccessClass::WriteBack];
-
 impl State {
     fn count(&mut self, access: &Access) {
-        let Some(class) = CLASSES.iter().position(|c| *c == access.class) else { return };
+        let Some(class) = AccessClass::ALL.iter().position(|c| *c == access.class) else { return };
         let at = match self.counts.iter().position(|c| c.node == access.node) {
             Some(i) => i,
             None => {
-                self.counts.push(Count { node: access.node, of: [0; 3] });
+                self.counts.push(Count { node: access.node, of: [0; AccessClass::ALL.len()] });
                 self.counts.len() - 1
             }
         };
@@ -99,8 +97,9 @@ impl State {
     }
     /// C_k of a home.
     fn cost(&self, machine: &Machine, home: Location) -> TotalCost {
-        let of =
-            |c: &Count| CLASSES.iter().zip(c.of).map(|(class, n)| machine.access(*class, c.node, home).times(n)).sum();
+        let of = |c: &Count| {
+            AccessClass::ALL.iter().zip(c.of).map(|(class, n)| machine.access(*class, c.node, home).times(n)).sum()
+        };
         self.counts.iter().map(of).fold(TotalCost::ZERO, |a, c: TotalCost| a + c)
     }
     fn used_by(&self, node: NodeId) -> u64 {
@@ -109,7 +108,7 @@ impl State {
     fn decay(&mut self, windows: u64) {
         let shift = u32::try_from(windows).unwrap_or(63).min(63);
         self.counts.iter_mut().for_each(|c| c.of.iter_mut().for_each(|n| *n >>= shift));
-        self.counts.retain(|c| c.of != [0; 3]);
+        self.counts.retain(|c| c.of.iter().any(|n| *n > 0));
     }
 }
 

@@ -79,7 +79,7 @@ impl State {
 
 /// Whether the access counts: hits do not reach memory, and a write-back is a cache's doing.
 fn counts(access: &Access) -> bool {
-    matches!(access.class, AccessClass::Read | AccessClass::Write)
+    matches!(access.class.at_latency(), AccessClass::Read | AccessClass::Write)
 }
 
 impl Policy for Delay {

@@ -227,6 +227,8 @@ fn finding(e: &Evaluation, (f, sources): (&Finding, &Sources), (i, k): (usize, u
 fn policies_intro(e: &Evaluation) -> String {
     let charged = if e.totals.sampled.is_some() {
         "Samples are charged with their weights; no caches are simulated."
+    } else if e.totals.misses.is_some() {
+        "Only what leaves the caches is charged: misses (by whether a processor waits for them), write-backs and transfers."
     } else if e.caches {
         "Only what leaves the caches is charged: misses, write-backs and transfers."
     } else {

@@ -91,11 +91,26 @@ pub(super) fn policies(e: &Evaluation, width: usize, paint: Paint) -> Vec<String
     let widest = plain.iter().map(|l| l.chars().count()).max().unwrap_or(0);
     let bar = width.saturating_sub(widest + 2).min(BAR);
     let mut lines = render(&policies_table(e, if bar < BAR_LEAST { 0 } else { bar }), width, paint);
+    lines.extend(misses(e).map(|words| paint.dim(&cut_end(&words, width))));
     lines.extend(over_orders(e).map(|words| paint.dim(&cut_end(&words, width))));
     if e.policies.len() > POLICIES {
         lines.push(paint.dim(&format!("{} more with --json or -o report.html", e.policies.len() - POLICIES)));
     }
     lines
+}
+
+/// Misses by class, where these cost differently.
+fn misses(e: &Evaluation) -> Option<String> {
+    let m = e.totals.misses?;
+    let all = (m.waited + m.unknown + m.overlapped + m.streamed).max(1) as f64;
+    let share = |n: u64| percent(n as f64 / all);
+    Some(format!(
+        "of all misses {} are streamed, {} overlap, {} are waited for{}",
+        share(m.streamed),
+        share(m.overlapped),
+        share(m.waited + m.unknown),
+        if m.unknown > 0 { format!(" ({} because nobody knows)", share(m.unknown)) } else { String::new() }
+    ))
 }
 
 /// How much totals differ over the merges, where there are several.

@@ -171,7 +171,7 @@ impl<'m> WhatIf<'m> {
         let flat = Setup { bindings: &bindings, ..setup };
         Ok(WhatIf {
             rewriter: Rewriter::new(transforms, setup),
-            replay: Replay::new(flat, setup.machine, consumer, ())?,
+            replay: Replay::new(flat, (setup.machine, setup.waits), consumer, ())?,
             rewritten: Vec::new(),
         })
     }

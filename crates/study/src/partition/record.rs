@@ -33,7 +33,7 @@ pub(crate) const MEANING: [(AccessKind, AccessClass); SINGLE] = [
 /// The code of a single access.
 #[cfg(test)]
 pub(crate) fn code(kind: AccessKind, class: AccessClass) -> Code {
-    match (kind, class) {
+    match (kind, class.at_latency()) {
         (AccessKind::Read, AccessClass::Free) => Code::FreeRead,
         (AccessKind::Write, AccessClass::Free) => Code::FreeWrite,
         (AccessKind::Read, _) => Code::Read,

@@ -51,7 +51,7 @@ impl Recorded {
         let bindings = bindings(&thread_map(data, machine, map)?, |thread| data.address_space(thread));
         let sampled = data.manifest().sampling.as_ref().map(Sampling::counting);
         let options = ReplayOptions { sampled, ..ReplayOptions::default() };
-        let setup = Setup { machine, bindings: &bindings, block_bytes: tiers.page_bytes, options };
+        let setup = Setup { machine, bindings: &bindings, block_bytes: tiers.page_bytes, options, waits: &[] };
         let mut filtered = Filtered::new(setup)?;
         let mut gather = Gather::new(machine, tiers);
         let mut order = Order::new(data, OrderKind::Model)?;

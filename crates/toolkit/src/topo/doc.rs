@@ -49,6 +49,10 @@ pub struct MeasuredDoc {
     pub idle_huge_ps: Option<Table>,
     /// Load latency while the node's other processors read.
     pub loaded_ps: Option<Table>,
+    /// A line of 64 bytes for one processor that reads in order, picoseconds.
+    pub streamed_ps: Option<Table>,
+    /// A load for one processor whose loads do not depend on each other, picoseconds.
+    pub overlapped_ps: Option<Table>,
     /// Read bandwidth, MB/s.
     pub read_mbs: Table,
     /// Write bandwidth, MB/s.
@@ -66,6 +70,8 @@ impl From<Measured> for MeasuredDoc {
             idle_ps,
             idle_huge_ps,
             loaded_ps,
+            streamed_ps,
+            overlapped_ps,
             read_mbs,
             write_mbs,
         } = m;
@@ -78,6 +84,8 @@ impl From<Measured> for MeasuredDoc {
             idle_ps,
             idle_huge_ps,
             loaded_ps,
+            streamed_ps,
+            overlapped_ps,
             read_mbs,
             write_mbs,
         }

@@ -92,6 +92,8 @@ fn measurements(out: &mut String, m: &MeasuredDoc) {
         ("idle load latency, ns", Some(&m.idle_ps), 1000.0),
         ("idle load latency in huge pages, ns", m.idle_huge_ps.as_ref(), 1000.0),
         ("loaded load latency, ns", m.loaded_ps.as_ref(), 1000.0),
+        ("a line in order, one processor, ns", m.streamed_ps.as_ref(), 1000.0),
+        ("loads that do not depend on each other, one processor, ns a load", m.overlapped_ps.as_ref(), 1000.0),
         ("read bandwidth, MB/s", Some(&m.read_mbs), 1.0),
         ("write bandwidth, MB/s", Some(&m.write_mbs), 1.0),
     ];

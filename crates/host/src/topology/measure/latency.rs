@@ -7,6 +7,8 @@ use super::pinned::pinned;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Words of a line.
+const LINE_WORDS: usize = 8;
 /// Loads between two looks at the clock.
 const STEPS: usize = 4096;
 
@@ -15,6 +17,15 @@ pub(super) fn idle(chain: &Chain, cpu: u32, effort: Effort) -> Vec<f64> {
     chain.buffer.flush();
     std::thread::scope(|scope| {
         let work = scope.spawn(|| pinned(cpu, || walk(chain.buffer.words(), effort)));
+        work.join().unwrap_or_default()
+    })
+}
+
+/// Picoseconds a load, at places that do not depend on what was loaded: a processor has as many at a time as it can.
+pub(super) fn overlapped(chain: &Chain, cpu: u32, effort: Effort) -> Vec<f64> {
+    chain.buffer.flush();
+    std::thread::scope(|scope| {
+        let work = scope.spawn(|| pinned(cpu, || scatter(chain.buffer.words(), effort)));
         work.join().unwrap_or_default()
     })
 }
@@ -55,6 +66,27 @@ fn walk(words: &[u64], effort: Effort) -> Vec<f64> {
             at = steps(words, at);
             loads += STEPS as u64;
         }
+        watch.nanoseconds() * 1000.0 / loads as f64
+    };
+    (0..effort.repeats).map(|_| one()).collect()
+}
+
+/// Loads at random places, line by line; each repeat at others.
+fn scatter(words: &[u64], effort: Effort) -> Vec<f64> {
+    let lines = (words.len() / LINE_WORDS).max(1) as u64;
+    let mut place = 1u64;
+    let mut one = || {
+        let (watch, mut loads, mut sum) = (Stopwatch::start(effort.each), 0u64, 0);
+        while loads == 0 || !watch.over() {
+            for _ in 0..STEPS {
+                // Knuth's linear congruential generator; its upper bits, in proportion.
+                place = place.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let line = ((u128::from(place) * u128::from(lines)) >> 64) as usize;
+                sum ^= words[line * LINE_WORDS];
+            }
+            loads += STEPS as u64;
+        }
+        black_box(sum);
         watch.nanoseconds() * 1000.0 / loads as f64
     };
     (0..effort.repeats).map(|_| one()).collect()

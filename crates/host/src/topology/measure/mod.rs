@@ -55,6 +55,9 @@ pub enum MeasureError {
     },
 }
 
+/// Bytes of a line that streams are priced by.
+const LINE_BYTES: f64 = 64.0;
+
 /// Repeats and how long each lasts.
 #[derive(Clone, Copy)]
 struct Effort {
@@ -72,11 +75,20 @@ struct Tables {
     idle: Samples,
     huge: Samples,
     loaded: Samples,
+    streamed: Samples,
+    overlapped: Samples,
     read: Samples,
     write: Samples,
 }
 
-/// Measures this machine. `told` hears how many of how many pairs are done. Takes about 2.5 s a pair of nodes, and about
+impl Tables {
+    fn all(&mut self) -> [&mut Samples; 7] {
+        let Tables { idle, huge, loaded, streamed, overlapped, read, write } = self;
+        [idle, huge, loaded, streamed, overlapped, read, write]
+    }
+}
+
+/// Measures this machine. `told` hears how many of how many pairs are done. Takes about 3 s a pair of nodes, and about
 /// 1.5 s a node with memory besides; a fifth of that when quick. Uses at most a quarter of a node's free memory.
 ///
 /// # Errors
@@ -100,9 +112,7 @@ pub fn measure(
         return Err(MeasureError::Nothing("memory"));
     }
     let mut tables = Tables::default();
-    for samples in [&mut tables.idle, &mut tables.huge, &mut tables.loaded, &mut tables.read, &mut tables.write] {
-        *samples = vec![Vec::new(); rows.len()];
-    }
+    tables.all().into_iter().for_each(|samples| *samples = vec![Vec::new(); rows.len()]);
     let total = (rows.len() * columns.len()) as u64;
     told(0, total);
     let (mut done, mut notes) = (0, Vec::new());
@@ -130,6 +140,9 @@ fn pair(topology: &Topology, from: NodeId, memory: &mut Memory, effort: Effort, 
         tables.huge[row].push(latency::idle(&memory.large, cpus[0], effort));
     }
     tables.loaded[row].push(latency::loaded(memory, &cpus, effort));
+    tables.overlapped[row].push(latency::overlapped(&memory.small, cpus[0], effort));
+    let alone = bandwidth::measure(&mut memory.large.buffer, &cpus[..1], Direction::Read, effort);
+    tables.streamed[row].push(alone.into_iter().map(|mbs| LINE_BYTES * 1e6 / mbs.max(1.0)).collect());
     tables.read[row].push(bandwidth::measure(&mut memory.large.buffer, &cpus, Direction::Read, effort));
     tables.write[row].push(bandwidth::measure(&mut memory.large.buffer, &cpus, Direction::Write, effort));
 }
@@ -148,7 +161,7 @@ fn measured(
     let ms = effort.each.as_millis();
     let mut how = format!(
         "random cycle of dependent loads 256 bytes apart, idle and with the node's other processors reading; sequential \
-         reads and writes by all processors of a node; {} repeats of {ms} ms, threads pinned and timed by processor time, pages bound and verified",
+         reads and writes by all processors of a node; reads in order and at random by one processor; {} repeats of {ms} ms, threads pinned and timed by processor time, pages bound and verified",
         effort.repeats
     );
     notes.iter().for_each(|n| how.push_str(&format!("; {n}")));
@@ -161,6 +174,8 @@ fn measured(
         idle_ps: Table::of_samples(&tables.idle),
         idle_huge_ps: some(&tables.huge),
         loaded_ps: some(&tables.loaded),
+        streamed_ps: some(&tables.streamed),
+        overlapped_ps: some(&tables.overlapped),
         read_mbs: Table::of_samples(&tables.read),
         write_mbs: Table::of_samples(&tables.write),
     }

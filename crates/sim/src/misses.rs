@@ -1,0 +1,121 @@
+//! Classes of misses: which of them a processor waits for.
+//!
+//! * *Streamed:* the code location goes through memory in steps of equal length, at most half a page, for the third time in a row: a
+//!   prefetcher that watches code locations has the line on its way. Each thread has a bounded number of such streams.
+//! * *Overlapped:* a store, which waits in the store buffer and nobody for it; or a load whose address does not depend on an earlier miss
+//!   of its code location ([`Waits::Independent`]), with another miss of the thread a reorder window before it at most.
+//! * *Waited for:* all others, read-modify-writes among them, and loads of which nobody knows ([`Waits::Unknown`]), which are counted.
+//!
+//! Nothing here depends on where blocks live: classes are those of the program and its caches, and the cheapest placement is exact for them.
+use crate::evaluation::MissTotals;
+use crate::setup::Waits;
+use homenode_machine::AccessClass;
+use homenode_trace::Op;
+
+/// Streams of a thread, as a power of two; those of two code locations may meet in one place.
+const STREAM_BITS: u32 = 6;
+/// Equal steps in a row from which on the next line is on its way.
+const STEPS: u8 = 2;
+/// Longest step, in bytes.
+const STEP_BYTES: u64 = 2048;
+/// References of a thread between two misses that a reorder window holds: 224 to 512 instructions (Skylake to Golden Cove), of which
+/// every third or fourth is one.
+const WINDOW: u64 = 100;
+
+/// What a code location did last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stream {
+    site: u32,
+    run: u8,
+    line: u64,
+    step: i64,
+}
+
+/// A thread.
+#[derive(Clone, Debug)]
+struct Thread {
+    streams: Vec<Stream>,
+    /// References so far, and how many there were before the last miss.
+    refs: u64,
+    missed_at: Option<u64>,
+}
+
+/// The classes of one replay.
+#[derive(Clone, Debug)]
+pub(crate) struct MissClasses<'m> {
+    waits: &'m [Waits],
+    threads: Vec<Thread>,
+    longest: u64,
+    pub(crate) totals: MissTotals,
+}
+
+/// What one reference would be if it missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Missing {
+    pub(crate) class: AccessClass,
+    is_known: bool,
+}
+
+impl<'m> MissClasses<'m> {
+    /// For so many threads, and lines of `1 << line_shift` bytes.
+    pub(crate) fn new(waits: &'m [Waits], threads: usize, line_shift: u32) -> MissClasses<'m> {
+        let thread = Thread { streams: vec![Stream::default(); 1 << STREAM_BITS], refs: 0, missed_at: None };
+        let longest = (STEP_BYTES >> line_shift).max(1);
+        MissClasses { waits, threads: vec![thread; threads], longest, totals: MissTotals::default() }
+    }
+
+    /// Notes a reference to a line, and what it is if it misses.
+    #[inline]
+    pub(crate) fn reference(&mut self, thread: u32, site: u32, line: u64, op: Op) -> Missing {
+        let longest = self.longest;
+        let thread = &mut self.threads[thread as usize];
+        thread.refs += 1;
+        let place = site.wrapping_mul(0x9E37_79B1) >> (32 - STREAM_BITS);
+        let is_streamed = thread.streams[place as usize].follow(site, line, longest);
+        let is_near = thread.missed_at.is_some_and(|at| thread.refs - at <= WINDOW);
+        let waits = self.waits.get(site as usize).copied().unwrap_or_default();
+        let class = match (op, waits) {
+            (Op::Atomic, _) => AccessClass::Write,
+            (Op::Write, _) if is_streamed => AccessClass::WriteStreamed,
+            (Op::Write, _) => AccessClass::WriteOverlapped,
+            _ if is_streamed => AccessClass::ReadStreamed,
+            (_, Waits::Independent) if is_near => AccessClass::ReadOverlapped,
+            _ => AccessClass::Read,
+        };
+        Missing { class, is_known: class != AccessClass::Read || waits != Waits::Unknown }
+    }
+
+    /// It did miss.
+    pub(crate) fn missed(&mut self, thread: u32, missing: Missing) {
+        let thread = &mut self.threads[thread as usize];
+        thread.missed_at = Some(thread.refs);
+        let count = match missing.class {
+            AccessClass::ReadStreamed | AccessClass::WriteStreamed => &mut self.totals.streamed,
+            AccessClass::ReadOverlapped | AccessClass::WriteOverlapped => &mut self.totals.overlapped,
+            _ if missing.is_known => &mut self.totals.waited,
+            _ => &mut self.totals.unknown,
+        };
+        *count += 1;
+    }
+}
+
+impl Stream {
+    /// Notes the next line of a code location; whether it was on its way.
+    #[inline]
+    fn follow(&mut self, site: u32, line: u64, longest: u64) -> bool {
+        if self.site != site {
+            *self = Stream { site, run: 0, line, step: 0 };
+            return false;
+        }
+        let step = line.wrapping_sub(self.line) as i64;
+        if step != 0 {
+            self.run = if step == self.step { self.run.saturating_add(1) } else { 0 };
+            (self.step, self.line) = (step, line);
+        }
+        self.run >= STEPS && self.step.unsigned_abs() <= longest
+    }
+}
+
+#[cfg(test)]
+#[path = "misses_tests.rs"]
+mod tests;

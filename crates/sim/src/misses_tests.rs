@@ -1,0 +1,70 @@
+//! Classes known by construction.
+use super::*;
+use AccessClass as C;
+
+/// Classes of misses at these lines by one code location, each of which misses.
+fn classes(waits: Waits, op: Op, lines: impl IntoIterator<Item = u64>) -> Vec<AccessClass> {
+    let waits = [Waits::Unknown, waits];
+    let mut all = MissClasses::new(&waits, 1, 6);
+    let class = |line| {
+        let missing = all.reference(0, 1, line, op);
+        all.missed(0, missing);
+        missing.class
+    };
+    lines.into_iter().map(class).collect()
+}
+
+#[test]
+fn equal_steps_are_a_stream_from_the_fourth_line_on() {
+    use Waits::Dependent;
+    assert_eq!(classes(Dependent, Op::Read, 10..15), [C::Read, C::Read, C::Read, C::ReadStreamed, C::ReadStreamed]);
+    let backwards = classes(Dependent, Op::Read, [90, 80, 70, 60, 50]);
+    assert_eq!(backwards[3..], [C::ReadStreamed; 2], "ten lines are less than half a page");
+    let far = classes(Dependent, Op::Read, (0..8).map(|i| 33 * i));
+    assert_eq!(far, [C::Read; 8], "more than half a page");
+    let broken = classes(Dependent, Op::Read, [1, 2, 3, 4, 9, 10, 11, 12, 13]);
+    assert_eq!(broken[3..], [C::ReadStreamed, C::Read, C::Read, C::Read, C::ReadStreamed, C::ReadStreamed]);
+}
+
+#[test]
+fn loads_overlap_if_they_do_not_depend_on_each_other_and_are_near() {
+    let random = [7, 900, 31, 555, 2];
+    assert_eq!(classes(Waits::Dependent, Op::Read, random), [C::Read; 5]);
+    assert_eq!(classes(Waits::Unknown, Op::Read, random), [C::Read; 5]);
+    let independent = classes(Waits::Independent, Op::Read, random);
+    assert_eq!(independent, [C::Read, C::ReadOverlapped, C::ReadOverlapped, C::ReadOverlapped, C::ReadOverlapped]);
+    let waits = [Waits::Unknown, Waits::Independent];
+    let mut all = MissClasses::new(&waits, 1, 6);
+    let first = all.reference(0, 1, 5, Op::Read);
+    all.missed(0, first);
+    (0..WINDOW).for_each(|_| _ = all.reference(0, 1, 5, Op::Read));
+    assert_eq!(all.reference(0, 1, 70, Op::Read).class, C::Read, "alone in its window");
+}
+
+#[test]
+fn stores_wait_for_nobody_and_read_modify_writes_do() {
+    let random = [7, 900, 31];
+    assert_eq!(classes(Waits::Unknown, Op::Write, random), [C::WriteOverlapped; 3]);
+    assert_eq!(classes(Waits::Independent, Op::Atomic, random), [C::Write; 3]);
+    assert_eq!(classes(Waits::Unknown, Op::Write, 0..5)[3..], [C::WriteStreamed; 2]);
+}
+
+#[test]
+fn what_nobody_knows_is_counted_apart() {
+    let waits = [Waits::Unknown, Waits::Dependent];
+    let mut all = MissClasses::new(&waits, 2, 6);
+    for (thread, site, line) in [(0, 0, 4), (0, 1, 400), (1, 7, 30), (1, 7, 4000)] {
+        let missing = all.reference(thread, site, line, Op::Read);
+        all.missed(thread, missing);
+    }
+    assert_eq!(all.totals, MissTotals { waited: 1, unknown: 3, overlapped: 0, streamed: 0 });
+}
+
+#[test]
+fn threads_have_streams_of_their_own() {
+    let mut all = MissClasses::new(&[], 2, 6);
+    let mut class = |thread, line| all.reference(thread, 3, line, Op::Read).class;
+    let turns = (0..6).flat_map(|i| [(0, i), (1, 100 - i)]);
+    let found: Vec<AccessClass> = turns.map(|(thread, line)| class(thread, line)).collect();
+    assert_eq!(found[6..], [C::ReadStreamed; 6]);
+}

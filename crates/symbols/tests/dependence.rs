@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const COMPILERS: [&str; 2] = ["gcc", "clang"];
-const FLAGS: [&str; 3] = ["-O1", "-O2", "-O3"];
+const FLAGS: [&str; 4] = ["-O0", "-O1", "-O2", "-O3"];
 
 fn source() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/loops.c")
@@ -31,10 +31,15 @@ fn build(folder: &Path, compiler: &str, flags: &[&str]) -> Option<PathBuf> {
 fn answers(program: &Path) -> BTreeMap<u32, BTreeSet<Dependence>> {
     let found = dependence::dependences(program, homenode_hooks::ARCHIVE).unwrap();
     let sites: Vec<u64> = found.keys().copied().collect();
-    let places = image::resolve(program, &sites, &[], None).unwrap().places;
+    // The instruction before a call of five bytes: clang gives some of its calls of hooks no line.
+    let before: Vec<u64> = sites.iter().map(|s| s - 5).collect();
+    let places = |of: &[u64]| image::resolve(program, of, &[], None).unwrap().places;
     let mut lines: BTreeMap<u32, BTreeSet<Dependence>> = BTreeMap::new();
-    for (site, place) in sites.iter().zip(places).filter(|(_, p)| p.file.ends_with("loops.c")) {
-        lines.entry(place.line).or_default().insert(found[site]);
+    for ((site, place), before) in sites.iter().zip(places(&sites)).zip(places(&before)) {
+        let place = if place.line > 0 { place } else { before };
+        if place.file.ends_with("loops.c") {
+            lines.entry(place.line).or_default().insert(found[site]);
+        }
     }
     lines
 }

@@ -5,7 +5,7 @@ use super::flow::{Call, Flow};
 use super::frame::{Frame, number};
 use super::nodes::{How, NOWHERE, Nodes, Value};
 use iced_x86::{Instruction, InstructionInfoFactory, OpKind, Register};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Bytes of a slot of the stack.
 const SLOT: i64 = 4;
@@ -15,6 +15,9 @@ const SLOTS_MAX: usize = 192;
 const FLAGS: usize = 16;
 const VECTORS: usize = 17;
 const SLOTS: usize = 49;
+/// Operations that are no instructions: several slots as one value, and the begin of a segment.
+const TOGETHER: u32 = u32::MAX;
+const SEGMENT: u32 = u32::MAX - 1;
 /// Registers that a called function may change, by number.
 const CLOBBERED: [usize; 9] = [0, 1, 2, 6, 7, 8, 9, 10, 11];
 
@@ -46,6 +49,8 @@ pub(super) struct Builder<'f> {
     frame: Frame,
     /// Places of slots, by offset.
     slots: BTreeMap<i64, usize>,
+    /// How many places there are.
+    places: usize,
     factory: InstructionInfoFactory,
     values: Values,
     now: Vec<Value>,
@@ -61,7 +66,7 @@ impl<'f> Builder<'f> {
         let base = nodes.new_value(NOWHERE, How::Frame, Vec::new());
         let values = Values { nodes, calls: vec![false; flow.blocks.len()], ..Values::default() };
         let (factory, slots) = (InstructionInfoFactory::new(), BTreeMap::new());
-        let mut builder = Builder { flow, frame, slots, factory, values, now: Vec::new(), block: 0, base };
+        let mut builder = Builder { flow, frame, slots, places: 0, factory, values, now: Vec::new(), block: 0, base };
         builder.find_slots();
         builder.all_blocks()?;
         let Values { nodes, stores, loaded, sites, .. } = &mut builder.values;
@@ -73,19 +78,23 @@ impl<'f> Builder<'f> {
         Some(builder.values)
     }
 
+    /// Gives slots their places: one to those that are read and written together alone.
     fn find_slots(&mut self) {
         let all = self.flow.function.instructions();
-        let mut offsets = Vec::new();
-        for n in self.flow.order.iter().flat_map(|b| self.flow.blocks.spans[*b].clone()) {
-            let Some((offset, bytes)) = self.slot(n, &all[n]) else { continue };
-            offsets.extend(slots_of(offset, bytes));
+        let used = self.flow.order.iter().flat_map(|b| self.flow.blocks.spans[*b].clone());
+        let accesses: BTreeSet<(i64, i64)> = used.filter_map(|n| self.slot(n, &all[n])).collect();
+        let mut of: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
+        for access in accesses {
+            slots_of(access.0, access.1).for_each(|slot| of.entry(slot).or_default().push(access));
         }
-        for offset in offsets {
-            let place = SLOTS + self.slots.len();
-            if self.slots.len() < SLOTS_MAX {
-                self.slots.entry(offset).or_insert(place);
+        let mut places: HashMap<Vec<(i64, i64)>, usize> = HashMap::new();
+        for (slot, together) in of {
+            let next = places.len();
+            if next < SLOTS_MAX || places.contains_key(&together) {
+                self.slots.insert(slot, SLOTS + *places.entry(together).or_insert(next));
             }
         }
+        self.places = SLOTS + places.len();
     }
 
     /// The slot that an instruction reads or writes, and how many bytes.
@@ -106,7 +115,7 @@ impl<'f> Builder<'f> {
     }
 
     fn all_blocks(&mut self) -> Option<()> {
-        let (flow, places) = (self.flow, SLOTS + self.slots.len());
+        let (flow, places) = (self.flow, self.places);
         let mut exits: Vec<Vec<Value>> = vec![Vec::new(); flow.blocks.len()];
         let mut phis: Vec<(usize, Value)> = Vec::new();
         for &block in &flow.order {
@@ -197,7 +206,7 @@ impl<'f> Builder<'f> {
             found.push(value);
         }
         found.dedup();
-        if found.len() == 1 { found[0] } else { self.new_value(How::Made, found) }
+        if found.len() == 1 { found[0] } else { self.value(How::Computed(TOGETHER, 0), found) }
     }
 
     fn write_slot(&mut self, offset: i64, bytes: i64, value: Value, certain: bool) {
@@ -220,11 +229,8 @@ impl<'f> Builder<'f> {
             }
         }
         if matches!(i.segment_prefix(), Register::FS | Register::GS) {
-            inputs.push(self.value(How::Constant(0), vec![]));
-            // Another address space, so to say: told apart by a value of its own.
-            let segment = self.value(How::Computed(u32::MAX, i.segment_prefix() as u64), vec![]);
-            inputs.push(segment);
-            factors.extend([1, 1]);
+            inputs.push(self.value(How::Computed(SEGMENT, i.segment_prefix() as u64), vec![]));
+            factors.push(1);
         }
         self.sum(factors, displacement, inputs)
     }

@@ -71,11 +71,14 @@ impl Form {
         all
     }
 
-    /// The form with another in place of one of its values.
-    pub(super) fn with(&self, value: Value, other: &Form) -> Form {
-        let mut all = self.clone();
-        if let Some(times) = all.terms.remove(&value) {
-            all.add(other, times);
+    /// The form with others in place of some of its values, all at once.
+    pub(super) fn with(&self, others: &BTreeMap<Value, Form>) -> Form {
+        let mut all = Form { terms: BTreeMap::new(), offset: self.offset };
+        for (value, times) in &self.terms {
+            match others.get(value) {
+                Some(other) => all.add(other, *times),
+                None => all.add(&Form { terms: BTreeMap::from([(*value, 1)]), offset: 0 }, *times),
+            }
         }
         all
     }

@@ -1,7 +1,7 @@
 //! Which sites of a loop wait, round after round, for what a load brought the round before.
 use super::Dependence;
 use super::flow::Flow;
-use super::nodes::{Form, How, Value};
+use super::nodes::{Form, How, Node, Value};
 use super::values::Values;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 const LINE_BYTES: u64 = 64;
 /// Values looked at for one function, all its loops together.
 const STEPS_MAX: usize = 8 << 20;
-/// Ways in which an address is written, by putting values of the round before in place of those of this one.
+/// Ways to a loop's begin that are told apart.
 const FORMS_MAX: usize = 16;
 /// Chains that the address of one site is compared with.
 const CHAINS_MAX: usize = 256;
@@ -34,6 +34,8 @@ struct Round {
     flags: HashMap<Value, Flags>,
     /// Loads in chains.
     chains: Vec<Value>,
+    /// Blocks that rounds begin with.
+    heads: HashSet<u32>,
 }
 
 /// Answers for one function.
@@ -112,14 +114,14 @@ impl<'a> Rounds<'a> {
 
     /// How far an address is from those of the loads in chains.
     fn distance(&mut self, round: &Round, level: usize, address: Value) -> Distance {
-        let own = self.forms(level, address);
+        let own = self.forms(round, level, address);
         let mut found = Distance::Unknown;
         if round.chains.len() > CHAINS_MAX {
             return found;
         }
         for &load in &round.chains {
             let at = self.values.nodes.all[load as usize].inputs[0];
-            for theirs in self.forms(level, at) {
+            for theirs in self.forms(round, level, at) {
                 for ours in &own {
                     let apart = if self.differ(ours, &theirs) { Distance::Far } else { self.apart(level, &ours.minus(&theirs)) };
                     found = found.min(apart);
@@ -148,22 +150,21 @@ impl<'a> Rounds<'a> {
         if fixed(1) && fixed(-1) { Distance::Far } else { Distance::Unknown }
     }
 
-    /// An address, also with values of the round before in it.
-    fn forms(&mut self, level: usize, address: Value) -> Vec<Form> {
+    /// An address, also as it was made in the round before: all of what came from there, by each way to the loop's begin.
+    fn forms(&mut self, round: &Round, level: usize, address: Value) -> Vec<Form> {
         let first = self.values.nodes.form(address);
         let mut all = vec![first.clone()];
-        for value in first.terms.keys() {
-            let node = self.values.nodes.all[*value as usize].clone();
-            if node.how != How::Phi || !self.is_inside(level, *value) {
-                continue;
-            }
-            let inside: Vec<Value> = node.inputs.into_iter().filter(|v| self.is_inside(level, *v)).collect();
-            for input in inside {
-                let other = self.values.nodes.form(input);
-                if all.len() < FORMS_MAX {
-                    all.push(first.with(*value, &other));
-                }
-            }
+        let inside: Vec<Value> = first.terms.keys().copied().filter(|v| self.is_inside(level, *v)).collect();
+        let nodes: Vec<Node> = inside.iter().map(|v| self.values.nodes.all[*v as usize].clone()).collect();
+        let Some(head) = nodes.first().map(|n| n.block).filter(|b| round.heads.contains(b)) else { return all };
+        if nodes.iter().any(|n| n.how != How::Phi || n.block != head) {
+            return all;
+        }
+        for way in 0..nodes[0].inputs.len().min(FORMS_MAX) {
+            let before: Option<Vec<Value>> = nodes.iter().map(|n| n.inputs.get(way).copied()).collect();
+            let Some(before) = before.filter(|b| b.iter().any(|v| self.is_inside(level, *v))) else { continue };
+            let forms: Vec<Form> = before.iter().map(|v| self.values.nodes.form(*v)).collect();
+            all.push(first.with(&inside.iter().copied().zip(forms).collect()));
         }
         all
     }
@@ -184,7 +185,10 @@ impl<'a> Rounds<'a> {
         let blocks: HashSet<u32> = body.iter().map(|b| *b as u32).collect();
         let calls = body.iter().any(|b| self.values.calls[*b]);
         let starts: Vec<Value> = self.values.sites.values().filter(|s| blocks.contains(&s.0)).map(|s| s.1).collect();
-        let mut search = Search { round: Round { flags: HashMap::new(), chains: Vec::new() }, level, blocks, calls };
+        let enters = |b: &&usize| self.flow.blocks.pred[**b].iter().any(|p| !blocks.contains(&(*p as u32)));
+        let heads = body.iter().filter(enters).map(|b| *b as u32).collect();
+        let round = Round { flags: HashMap::new(), chains: Vec::new(), heads };
+        let mut search = Search { round, level, blocks, calls };
         search.all(self, starts)?;
         Some(search.round)
     }

@@ -37,8 +37,10 @@ const FLAGS: u32 = RflagsBits::CF | RflagsBits::ZF | RflagsBits::SF | RflagsBits
 impl Effects {
     pub(super) fn of(i: &Instruction, factory: &mut InstructionInfoFactory) -> Effects {
         let info = factory.info(i);
-        let reads = |a| matches!(a, OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite);
-        let writes = |a| matches!(a, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite);
+        let reads =
+            |a| matches!(a, OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite);
+        let writes =
+            |a| matches!(a, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite);
         let operand = (0..i.op_count()).any(|n| i.op_kind(n) == OpKind::Memory);
         let mut effects = Effects {
             reads: Vec::new(),
@@ -58,7 +60,10 @@ impl Effects {
             }
         }
         let addresses = [i.memory_base(), i.memory_index()].map(|r| r.full_register());
-        let explicit: Vec<Register> = (0..i.op_count()).filter(|n| i.op_kind(*n) == OpKind::Register).map(|n| i.op_register(n).full_register()).collect();
+        let explicit: Vec<Register> = (0..i.op_count())
+            .filter(|n| i.op_kind(*n) == OpKind::Register)
+            .map(|n| i.op_register(n).full_register())
+            .collect();
         for used in info.used_registers() {
             let (register, whole) = (used.register(), used.register().full_register());
             let of_address = operand && addresses.contains(&whole);

@@ -123,8 +123,9 @@ impl<'f> Flow<'f> {
         let known = |n: usize| {
             let i = &all[n];
             let lost = i.code() == Op::INVALID || i.flow_control() == FlowControl::IndirectBranch;
-            let torn =
-                is_jump(i) && inside.contains(&i.near_branch_target()) && function.index(i.near_branch_target()).is_none();
+            let torn = is_jump(i)
+                && inside.contains(&i.near_branch_target())
+                && function.index(i.near_branch_target()).is_none();
             !lost && !torn
         };
         let all_known = order.iter().flat_map(|b| blocks.spans[*b].clone()).all(known);

@@ -104,7 +104,8 @@ fn meet(a: &Offsets, b: &Offsets) -> Offsets {
 
 fn step(now: &mut Offsets, i: &Instruction, factory: &mut InstructionInfoFactory) {
     let get = |now: &Offsets, r: Register| number(r).and_then(|n| now[n]);
-    let to = (i.op_count() > 0 && i.op0_kind() == OpKind::Register && i.op0_register().is_gpr64()).then(|| i.op0_register());
+    let to =
+        (i.op_count() > 0 && i.op0_kind() == OpKind::Register && i.op0_register().is_gpr64()).then(|| i.op0_register());
     let immediate = || i.try_immediate(1).ok().map(|by| by as i64);
     let value = match i.mnemonic() {
         Mnemonic::Push => now[STACK].map(|s| s.wrapping_sub(8)),

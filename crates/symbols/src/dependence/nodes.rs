@@ -18,7 +18,7 @@ const DEPTH_MAX: u32 = 24;
 pub(super) enum How {
     /// What a register or a slot held when the function began.
     Begin,
-    /// The same in every call of the function.
+    /// Number that does not depend on anything.
     Constant(u64),
     /// The stack pointer as it was at the begin of the function.
     Frame,
@@ -30,7 +30,7 @@ pub(super) enum How {
     Load,
     /// Inputs times factors, and a constant.
     Sum(Vec<i64>, i64),
-    /// The same inputs give the same value: an operation, and its constant.
+    /// Operation whose value depends on nothing but its inputs, and its constant.
     Computed(u32, u64),
     /// Anything that is made of the inputs.
     Made,
@@ -103,7 +103,7 @@ impl Nodes {
         self.all.len() as Value - 1
     }
 
-    /// The same value for the same inputs in one loop.
+    /// One value for equal inputs in one loop.
     pub(super) fn value(&mut self, block: u32, inside: usize, how: How, inputs: Vec<Value>) -> Value {
         let key = (inside, how, inputs);
         if let Some(known) = self.known.get(&key) {

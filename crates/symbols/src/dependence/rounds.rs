@@ -123,7 +123,11 @@ impl<'a> Rounds<'a> {
             let at = self.values.nodes.all[load as usize].inputs[0];
             for theirs in self.forms(round, level, at) {
                 for ours in &own {
-                    let apart = if self.differ(ours, &theirs) { Distance::Far } else { self.apart(level, &ours.minus(&theirs)) };
+                    let apart = if self.differ(ours, &theirs) {
+                        Distance::Far
+                    } else {
+                        self.apart(level, &ours.minus(&theirs))
+                    };
                     found = found.min(apart);
                 }
             }
@@ -175,8 +179,9 @@ impl<'a> Rounds<'a> {
 
     /// Whether a value is made in a loop.
     fn is_inside(&self, level: usize, value: Value) -> bool {
-        self.loop_of(value)
-            .is_some_and(|inner| std::iter::successors(Some(inner), |l| (*l > 0).then(|| self.flow.nest.parent[*l])).any(|l| l == level))
+        self.loop_of(value).is_some_and(|inner| {
+            std::iter::successors(Some(inner), |l| (*l > 0).then(|| self.flow.nest.parent[*l])).any(|l| l == level)
+        })
     }
 
     /// Values of a loop that its sites' addresses are made of; `None` if that is too much.

@@ -292,6 +292,12 @@ fn globals(file: &object::File<'_>, debug: Option<&object::File<'_>>) -> Vec<Glo
     found
 }
 
+/// Places of the variables that a file has fixed places for: begins and ends.
+pub(crate) fn variables(file: &object::File<'_>) -> Vec<(u64, u64)> {
+    let all = globals(file, None).into_iter().filter(|g| !g.thread_local);
+    all.map(|g| (g.address, g.address.saturating_add(g.bytes))).collect()
+}
+
 fn global<'a>(symbol: &impl ObjectSymbol<'a>) -> Option<Global> {
     let thread_local = symbol.kind() == SymbolKind::Tls;
     if !(thread_local || symbol.kind() == SymbolKind::Data) || symbol.is_undefined() || symbol.size() == 0 {

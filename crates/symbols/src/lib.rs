@@ -24,13 +24,14 @@
 //!
 //! Reading order: [`modules`] (which file lies where in a process), [`answers`] and [`image`] (one file: addresses to functions and
 //! lines, global data), [`lines`] (back from lines), `debug_file`, `demangle`, `shorten`, `inlines`, `callsites`, `returns` (what a call's value becomes),
-//! `types`; [`paths`] (instructions between references); `sites` (the addresses that a dataset mentions) and [`naming`] (names for all of them).
+//! `types`; [`paths`] (instructions between references); [`dependence`] (which misses wait for each other); `sites` (the addresses that a dataset mentions) and [`naming`] (names for all of them).
 #![forbid(unsafe_code)]
 
 pub mod answers;
 mod callsites;
 mod debug_file;
 mod demangle;
+pub mod dependence;
 pub mod image;
 mod inlines;
 pub mod lines;
@@ -42,6 +43,7 @@ mod shorten;
 mod sites;
 mod types;
 
+pub use dependence::{Dependence, Dependences};
 pub use image::{ModuleFile, read_module};
 pub use modules::{Mapping, Module, Modules, mappings};
 pub use naming::{Named, name_everything};

@@ -6,17 +6,17 @@ use std::ops::Range;
 
 /// Straight pieces of a function's code, and which may follow which. Blocks by number, in the order of their addresses.
 #[derive(Debug, Default)]
-pub(super) struct Blocks {
+pub(crate) struct Blocks {
     /// The instructions of each, by index.
-    pub(super) spans: Vec<Range<usize>>,
-    pub(super) succ: Vec<Vec<usize>>,
-    pub(super) pred: Vec<Vec<usize>>,
+    pub(crate) spans: Vec<Range<usize>>,
+    pub(crate) succ: Vec<Vec<usize>>,
+    pub(crate) pred: Vec<Vec<usize>>,
     /// Whether control may leave the function at its end, by a return or a jump.
-    pub(super) leaves: Vec<bool>,
+    pub(crate) leaves: Vec<bool>,
 }
 
 impl Blocks {
-    pub(super) fn new(function: &Function) -> Blocks {
+    pub(crate) fn new(function: &Function) -> Blocks {
         let all = function.instructions();
         let mut begins = BTreeSet::from([0]);
         for (n, i) in all.iter().enumerate().filter(|(_, i)| ends(i)) {
@@ -39,12 +39,12 @@ impl Blocks {
         blocks
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.spans.len()
     }
 
     /// Whether a block only fills the space before an address that something jumps to.
-    pub(super) fn is_padding(&self, function: &Function, block: usize) -> bool {
+    pub(crate) fn is_padding(&self, function: &Function, block: usize) -> bool {
         let filler = |i: &Instruction| matches!(i.mnemonic(), Mnemonic::Nop | Mnemonic::Int3);
         block > 0
             && self.pred[block].is_empty()

@@ -53,7 +53,7 @@ pub(super) struct Graph {
 
 /// What is called.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Called {
+pub(crate) enum Called {
     /// A hook that stands before a reference.
     Hook,
     /// A hook that is the reference.
@@ -168,7 +168,7 @@ pub(super) fn is_hooked(code: &Code<'_>, function: &Function) -> bool {
 }
 
 /// What an instruction calls, if it is a call.
-fn called_by(code: &Code<'_>, i: &Instruction) -> Option<Called> {
+pub(crate) fn called_by(code: &Code<'_>, i: &Instruction) -> Option<Called> {
     let is_call = matches!(i.flow_control(), FlowControl::Call | FlowControl::IndirectCall);
     is_call.then(|| code.target(i).and_then(|t| code.name(t)).map_or(Called::Other, |name| called(&name)))
 }

@@ -22,9 +22,9 @@
 //! functions that only the program with hooks has.
 //!
 //! How far all of this is off, and why: `docs/design/instructions.md`.
-mod blocks;
-mod graph;
-mod nest;
+pub(crate) mod blocks;
+pub(crate) mod graph;
+pub(crate) mod nest;
 #[cfg(test)]
 mod nest_tests;
 mod pairs;

@@ -10,15 +10,15 @@ const NONE: usize = usize::MAX;
 
 /// Loops, outer ones first; number 0 is the function itself.
 #[derive(Debug, Default)]
-pub(super) struct Nest {
+pub(crate) struct Nest {
     /// The loop around each; 0 for 0.
-    pub(super) parent: Vec<usize>,
+    pub(crate) parent: Vec<usize>,
     /// Blocks of each, those of loops inside included.
-    pub(super) bodies: Vec<Vec<usize>>,
+    pub(crate) bodies: Vec<Vec<usize>>,
     /// By block: the innermost loop.
-    pub(super) inner: Vec<usize>,
+    pub(crate) inner: Vec<usize>,
     /// By block: whether each round of its innermost loop passes it (of the function: each call).
-    pub(super) always: Vec<bool>,
+    pub(crate) always: Vec<bool>,
 }
 
 /// A part of a function: its blocks, and the edges that are not the way back to the begin of a loop around it.
@@ -29,7 +29,7 @@ struct Region<'a> {
 }
 
 impl Nest {
-    pub(super) fn new(blocks: &Blocks) -> Nest {
+    pub(crate) fn new(blocks: &Blocks) -> Nest {
         let all: Vec<usize> = (0..blocks.len()).collect();
         let mut nest =
             Nest { inner: vec![0; all.len()], always: vec![false; all.len()], parent: vec![0], bodies: vec![all] };
@@ -56,7 +56,7 @@ impl Nest {
     }
 
     /// The loops around a loop.
-    pub(super) fn around(&self, of: usize) -> HashSet<usize> {
+    pub(crate) fn around(&self, of: usize) -> HashSet<usize> {
         std::iter::successors(Some(of), |l| (*l > 0).then(|| self.parent[*l])).skip(1).collect()
     }
 }

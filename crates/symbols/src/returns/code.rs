@@ -46,6 +46,12 @@ impl<'a> Code<'a> {
         Some(Code { sections, functions, imported })
     }
 
+    /// Code that is in no file.
+    #[cfg(test)]
+    pub(crate) fn made(at: u64, bytes: &'a [u8], functions: &'a [(u64, u64, String)]) -> Code<'a> {
+        Code { sections: vec![(at, bytes)], functions, imported: HashMap::new() }
+    }
+
     fn span(&self, address: u64) -> Option<&(u64, u64, String)> {
         let after = self.functions.partition_point(|f| f.0 <= address);
         self.functions[..after].last().filter(|f| address < f.1)

@@ -21,7 +21,7 @@ const CALLS_MAX: u32 = 3;
 
 /// What a called function does, as far as it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Callee {
+pub(crate) enum Callee {
     /// Function that does not return.
     Ends,
     /// Function that returns newly allocated memory.
@@ -271,7 +271,7 @@ fn is_call(i: &Instruction) -> bool {
 }
 
 /// What functions of the C and C++ libraries do.
-fn by_name(name: &str) -> Option<Callee> {
+pub(crate) fn by_name(name: &str) -> Option<Callee> {
     let ends =
         ["abort", "exit", "_exit", "_Exit", "quick_exit", "err", "errx", "verr", "verrx", "pthread_exit", "longjmp"];
     let allocates = ["malloc", "calloc", "realloc", "reallocarray", "aligned_alloc", "memalign", "valloc", "pvalloc"];

@@ -1,0 +1,147 @@
+//! Whether consecutive misses of a code location wait for each other, from the machine code of x86-64.
+//!
+//! A load whose address is made of what the same load brought the round before (`p = p->next`) cannot begin before that is
+//! there; one whose address is a matter of counting (`a[i]`), or of a load that is (`a[index[i]]`), can, and a processor that
+//! executes out of order has several such misses under way at once.
+//!
+//! Asked for are the sites of hooks, each of which is given the address of the reference behind it. The values of the function
+//! are followed backwards from that address: through registers and slots of the stack, and through memory where a loop reads and
+//! writes one address that stays the same in it. The innermost loop decides in which the address changes:
+//!
+//! * [`Dependence::Carried`]: the address is, this round or the next, less than a cache line from that of a load in a *chain*: a
+//!   cycle from round to round in which a load's value becomes its next address. So `p->payload` is carried like `p->next`
+//!   beside it: which of them misses is a question of their order.
+//! * [`Dependence::Independent`]: what the address is made of ends in constants, in what does not change in the loop, in counting
+//!   or in loads that are in no chain; or it lies further than a line from what the chain reads, so that the miss adds nothing to it.
+//! * [`Dependence::Unknown`]: the address is made of what a called function returned or may have changed, of arguments outside of
+//!   any loop, or is a distance from the chain that cannot be told.
+//!
+//! Branches are taken to be predicted: what only decides where control goes makes no address wait. What is not seen, and how
+//! compilers' loops come out: `docs/design/dependence.md`.
+//!
+//! Work on one function is bounded: 256 KiB of code, 8192 blocks, 2^20 values, 2^23 steps over them; what is larger is unknown.
+mod effects;
+mod flow;
+mod frame;
+mod nodes;
+mod rounds;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use crate::answers::BYTES_MAX;
+use crate::debug_file;
+use crate::image::{self, Functions, functions_of_archive};
+use crate::returns::{Code, Function};
+use flow::{Around, Flow};
+use homenode_sys::dir;
+use homenode_trace::symbols::{Site, Symbols};
+use rounds::Rounds;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+use values::Builder;
+
+/// Whether consecutive misses of a code location wait for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dependence {
+    /// Each waits for what the one before brought.
+    Carried,
+    /// Several may be under way at once.
+    Independent,
+    /// The code does not say.
+    Unknown,
+}
+
+impl std::fmt::Display for Dependence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Dependence::Carried => "carried",
+            Dependence::Independent => "independent",
+            Dependence::Unknown => "unknown",
+        })
+    }
+}
+
+/// Answers for the code locations of a dataset.
+#[derive(Debug)]
+pub struct Dependences<'s> {
+    sites: &'s [Site],
+    /// By path of the file and address in it.
+    known: HashMap<(&'s str, u64), Dependence>,
+}
+
+impl<'s> Dependences<'s> {
+    /// Reads the files in which the sites of a dataset lie. Nothing is said of one that is missing, is another one by now (its
+    /// build id differs) or is not for x86-64. `runtime` is the archive of what instrumentation linked into the programs.
+    pub fn new(symbols: &'s Symbols, runtime: &[u8]) -> Dependences<'s> {
+        let not_own = functions_of_archive(runtime);
+        let mut offsets: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
+        for site in symbols.sites.iter().filter(|s| !s.module.is_empty()) {
+            offsets.entry(&site.module).or_default().insert(site.offset);
+        }
+        let mut known = HashMap::new();
+        for (path, asked) in offsets {
+            let id = symbols.modules.iter().find(|m| m.path == path).map(|m| m.build_id.as_str());
+            let found = id.and_then(|id| of_file(Path::new(path), Some(id), Some(&asked), &not_own));
+            known.extend(found.into_iter().flatten().map(|(at, found)| ((path, at), found)));
+        }
+        Dependences { sites: &symbols.sites, known }
+    }
+
+    /// The answer for a site, by its number in the dataset.
+    pub fn of(&self, site: u32) -> Dependence {
+        let site = self.sites.get(site as usize);
+        let found = site.and_then(|s| self.known.get(&(s.module.as_str(), s.offset)));
+        found.copied().unwrap_or(Dependence::Unknown)
+    }
+}
+
+/// Answers for all calls of hooks in a program file, by the address in the file of each call's last byte; `runtime` as in
+/// [`Dependences::new`]. `None` if the file cannot be read or is not for x86-64.
+pub fn dependences(path: &Path, runtime: &[u8]) -> Option<BTreeMap<u64, Dependence>> {
+    of_file(path, None, None, &functions_of_archive(runtime))
+}
+
+/// Answers for the sites that are `asked` for, if any are, otherwise for all.
+fn of_file(
+    path: &Path,
+    id: Option<&str>,
+    asked: Option<&BTreeSet<u64>>,
+    not_own: &BTreeSet<String>,
+) -> Option<BTreeMap<u64, Dependence>> {
+    let bytes = dir::content(path, BYTES_MAX).ok()?;
+    let file = object::File::parse(&*bytes).ok()?;
+    if id.is_some() && debug_file::build_id(&file).as_deref() != id {
+        return None;
+    }
+    let functions = Functions::of(&file, None);
+    let code = Code::of(&file, &functions.spans)?;
+    let around = Around::new(&code, not_own, image::variables(&file));
+    let begins: BTreeSet<u64> = match asked {
+        Some(asked) => asked.iter().filter_map(|site| code.begin(*site)).collect(),
+        None => code.begins().filter(|(_, name)| !not_own.contains(*name)).map(|f| f.0).collect(),
+    };
+    let mut found = BTreeMap::new();
+    for begin in begins {
+        if let Some(function) = code.function(begin).filter(|f| f.begin() == begin) {
+            found.extend(of_function(&around, &function));
+        }
+    }
+    if let Some(asked) = asked {
+        found.retain(|site, _| asked.contains(site));
+    }
+    Some(found)
+}
+
+/// Answers for all calls of hooks in a function.
+fn of_function(around: &Around<'_>, function: &Function) -> BTreeMap<u64, Dependence> {
+    let mut found: BTreeMap<u64, Dependence> = around.sites(function).map(|s| (s, Dependence::Unknown)).collect();
+    let flow = if found.is_empty() { None } else { Flow::new(around, function) };
+    if let Some(flow) = flow
+        && let Some(mut values) = Builder::build(&flow)
+    {
+        let mut rounds = Rounds::new(&flow, &mut values, &around.data);
+        found.iter_mut().for_each(|(site, found)| *found = rounds.of(*site));
+    }
+    found
+}

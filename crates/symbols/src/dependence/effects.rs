@@ -106,6 +106,7 @@ impl Effects {
         let loads_second = self.loads && !to_memory;
         match i.mnemonic() {
             M::Mov if i.op_count() == 2 && immediate(1) => How::Constant(i.immediate(1)),
+            M::Xor | M::Sub if inputs == 0 && i.op0_register().is_gpr() => How::Constant(0),
             M::Push if immediate(0) => How::Constant(i.immediate(0)),
             // A load is as wide as the register, or what is above it becomes zero.
             M::Mov if inputs == 1 && (wide || self.loads || to_memory) => How::Sum(vec![1], 0),

@@ -4,8 +4,11 @@ use crate::paths::graph::{Called, called_by};
 use crate::paths::nest::Nest;
 use crate::returns::{Callee, Code, Function, by_name};
 use iced_x86::{Code as Op, FlowControl, Instruction};
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 
+/// Instructions of cold parts, and of called functions, that are looked at in one file.
+const INSTRUCTIONS_MAX: usize = 8 << 20;
 /// Blocks of the largest function that is looked at.
 const BLOCKS_MAX: usize = 8192;
 
@@ -47,19 +50,29 @@ pub(super) struct Around<'a> {
     pub(super) entered: BTreeSet<u64>,
     /// Variables with fixed places: begins and ends, in order.
     pub(super) data: Vec<(u64, u64)>,
+    /// What calls of functions are, by where they go.
+    known: RefCell<HashMap<u64, Call>>,
+    /// Instructions of called functions that may still be looked at.
+    left: Cell<usize>,
 }
 
 impl<'a> Around<'a> {
-    pub(super) fn new(code: &'a Code<'a>, not_own: &'a BTreeSet<String>, mut data: Vec<(u64, u64)>) -> Around<'a> {
+    /// `None` if the file's functions have too much code elsewhere.
+    pub(super) fn new(
+        code: &'a Code<'a>,
+        not_own: &'a BTreeSet<String>,
+        mut data: Vec<(u64, u64)>,
+    ) -> Option<Around<'a>> {
         data.sort_unstable();
         data.dedup_by_key(|d| d.0);
-        let cold = code.begins().filter(|(_, name)| name.contains(".cold"));
-        let functions = cold.filter_map(|(begin, _)| code.function(begin).filter(|f| f.begin() == begin));
-        let leaving = functions.flat_map(|f| {
-            let jumps = f.instructions().iter().filter(|i| is_jump(i)).map(Instruction::near_branch_target);
-            jumps.filter(|to| f.index(*to).is_none()).collect::<Vec<u64>>()
-        });
-        Around { code, not_own, entered: leaving.collect(), data }
+        let (mut entered, mut left) = (BTreeSet::new(), INSTRUCTIONS_MAX);
+        for (begin, _) in code.begins().filter(|(_, name)| name.contains(".cold")) {
+            let Some(function) = code.function(begin).filter(|f| f.begin() == begin) else { continue };
+            left = left.checked_sub(function.instructions().len())?;
+            let jumps = function.instructions().iter().filter(|i| is_jump(i)).map(Instruction::near_branch_target);
+            entered.extend(jumps.filter(|to| function.index(*to).is_none()));
+        }
+        Some(Around { code, not_own, entered, data, known: RefCell::default(), left: Cell::new(INSTRUCTIONS_MAX) })
     }
 
     /// Calls of hooks that stand before references or are such, by the address of their last byte.
@@ -76,6 +89,15 @@ impl<'a> Around<'a> {
             _ => {}
         }
         let Some(target) = self.code.target(i) else { return Call::Program };
+        let known = self.known.borrow().get(&target).copied();
+        known.unwrap_or_else(|| {
+            let call = self.called(target);
+            self.known.borrow_mut().insert(target, call);
+            call
+        })
+    }
+
+    fn called(&self, target: u64) -> Call {
         let Some(name) = self.code.name(target) else { return Call::Program };
         match by_name(&name) {
             Some(Callee::Ends) => Call::Ends,
@@ -84,7 +106,10 @@ impl<'a> Around<'a> {
             _ if self.not_own.contains(&name) => Call::Library(false),
             _ => {
                 let own = self.code.function(target).filter(|f| f.begin() == target && !f.instructions().is_empty());
-                if own.is_some_and(|f| f.cannot_return()) { Call::Ends } else { Call::Program }
+                let left = own.as_ref().and_then(|f| self.left.get().checked_sub(f.instructions().len()));
+                self.left.set(left.unwrap_or(0));
+                let ends = left.is_some() && own.is_some_and(|f| f.cannot_return());
+                if ends { Call::Ends } else { Call::Program }
             }
         }
     }
@@ -114,7 +139,7 @@ impl<'f> Flow<'f> {
         let entered = |b: &usize| around.entered.contains(&all[blocks.spans[*b].start].ip());
         let inside = all[0].ip()..all.last()?.next_ip();
         let begins = (0..blocks.len()).filter(entered).count();
-        if begins != around.entered.range(inside.clone()).count() {
+        if inside.is_empty() || begins != around.entered.range(inside.clone()).count() {
             return None;
         }
         let root = |b: &usize| *b > 0 && blocks.pred[*b].is_empty() && !blocks.is_padding(function, *b);

@@ -41,6 +41,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use values::Builder;
 
+/// Instructions that are looked at in one file.
+const INSTRUCTIONS_MAX: usize = 8 << 20;
+
 /// Whether consecutive misses of a code location wait for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dependence {
@@ -116,14 +119,17 @@ fn of_file(
     }
     let functions = Functions::of(&file, None);
     let code = Code::of(&file, &functions.spans)?;
-    let around = Around::new(&code, not_own, image::variables(&file));
+    let around = Around::new(&code, not_own, image::variables(&file))?;
     let begins: BTreeSet<u64> = match asked {
         Some(asked) => asked.iter().filter_map(|site| code.begin(*site)).collect(),
         None => code.begins().filter(|(_, name)| !not_own.contains(*name)).map(|f| f.0).collect(),
     };
     let mut found = BTreeMap::new();
+    let mut left = INSTRUCTIONS_MAX;
     for begin in begins {
-        if let Some(function) = code.function(begin).filter(|f| f.begin() == begin) {
+        let Some(function) = code.function(begin).filter(|f| f.begin() == begin) else { continue };
+        left = left.saturating_sub(function.instructions().len());
+        if left > 0 {
             found.extend(of_function(&around, &function));
         }
     }

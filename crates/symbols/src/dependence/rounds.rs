@@ -11,6 +11,8 @@ const LINE_BYTES: u64 = 64;
 const STEPS_MAX: usize = 8 << 20;
 /// Ways to a loop's begin that are told apart.
 const FORMS_MAX: usize = 16;
+/// Bytes of the largest store.
+const STORE_MAX: i64 = 1024;
 /// Chains that the address of one site is compared with.
 const CHAINS_MAX: usize = 256;
 
@@ -43,8 +45,8 @@ pub(super) struct Rounds<'a> {
     flow: &'a Flow<'a>,
     values: &'a mut Values,
     known: HashMap<usize, Option<Round>>,
-    /// By varying terms of the address: numbers of stores.
-    stores: HashMap<BTreeMap<Value, i64>, Vec<usize>>,
+    /// By terms of the address, and by what is added to them: numbers of stores.
+    stores: HashMap<BTreeMap<Value, i64>, BTreeMap<i64, Vec<usize>>>,
     steps: usize,
     /// Variables with fixed places: begins and ends, in order.
     data: &'a [(u64, u64)],
@@ -62,10 +64,10 @@ enum Distance {
 
 impl<'a> Rounds<'a> {
     pub(super) fn new(flow: &'a Flow<'a>, values: &'a mut Values, data: &'a [(u64, u64)]) -> Rounds<'a> {
-        let mut stores: HashMap<BTreeMap<Value, i64>, Vec<usize>> = HashMap::new();
+        let mut stores: HashMap<BTreeMap<Value, i64>, BTreeMap<i64, Vec<usize>>> = HashMap::new();
         for n in 0..values.stores.len() {
             let form = values.nodes.form(values.stores[n].address);
-            stores.entry(form.terms).or_default().push(n);
+            stores.entry(form.terms).or_default().entry(form.offset).or_default().push(n);
         }
         Rounds { flow, values, known: HashMap::new(), stores, steps: STEPS_MAX, data }
     }
@@ -123,10 +125,14 @@ impl<'a> Rounds<'a> {
             let at = self.values.nodes.all[load as usize].inputs[0];
             for theirs in self.forms(round, level, at) {
                 for ours in &own {
+                    match self.steps.checked_sub(1) {
+                        Some(left) => self.steps = left,
+                        None => return Distance::Unknown,
+                    }
                     let apart = if self.differ(ours, &theirs) {
                         Distance::Far
                     } else {
-                        self.apart(level, &ours.minus(&theirs))
+                        self.apart(round, level, &ours.minus(&theirs))
                     };
                     found = found.min(apart);
                 }
@@ -145,12 +151,12 @@ impl<'a> Rounds<'a> {
         a.is_some() && b.is_some() && a != b
     }
 
-    fn apart(&self, level: usize, by: &Form) -> Distance {
+    fn apart(&self, round: &Round, level: usize, by: &Form) -> Distance {
         if by.terms.is_empty() {
             return if by.offset.unsigned_abs() < LINE_BYTES { Distance::Near } else { Distance::Far };
         }
         // Two arrays, whose begins do not change.
-        let fixed = |times: i64| by.terms.iter().any(|(v, t)| *t == times && !self.is_inside(level, *v));
+        let fixed = |times: i64| by.terms.iter().any(|(v, t)| *t == times && !self.varies(round, level, *v));
         if fixed(1) && fixed(-1) { Distance::Far } else { Distance::Unknown }
     }
 
@@ -158,7 +164,7 @@ impl<'a> Rounds<'a> {
     fn forms(&mut self, round: &Round, level: usize, address: Value) -> Vec<Form> {
         let first = self.values.nodes.form(address);
         let mut all = vec![first.clone()];
-        let inside: Vec<Value> = first.terms.keys().copied().filter(|v| self.is_inside(level, *v)).collect();
+        let inside: Vec<Value> = first.terms.keys().copied().filter(|v| self.varies(round, level, *v)).collect();
         let nodes: Vec<Node> = inside.iter().map(|v| self.values.nodes.all[*v as usize].clone()).collect();
         let Some(head) = nodes.first().map(|n| n.block).filter(|b| round.heads.contains(b)) else { return all };
         if nodes.iter().any(|n| n.how != How::Phi || n.block != head) {
@@ -184,6 +190,11 @@ impl<'a> Rounds<'a> {
         })
     }
 
+    /// Whether a value may be another one in another round.
+    fn varies(&self, round: &Round, level: usize, value: Value) -> bool {
+        self.is_inside(level, value) && round.flags.get(&value).is_none_or(|f| f.varies)
+    }
+
     /// Values of a loop that its sites' addresses are made of; `None` if that is too much.
     fn round(&mut self, level: usize) -> Option<Round> {
         let body = &self.flow.nest.bodies[level];
@@ -205,16 +216,18 @@ impl<'a> Rounds<'a> {
         if form.terms.keys().any(|v| self.is_inside(search.level, *v)) {
             return None;
         }
-        let same = self.stores.get(&form.terms).into_iter().flatten().copied();
-        let stores: Vec<(usize, Form)> = same
-            .filter(|n| search.blocks.contains(&self.values.stores[*n].block))
-            .map(|n| (n, self.values.nodes.form(self.values.stores[n].address)))
+        let near = form.offset.saturating_sub(STORE_MAX)..form.offset.saturating_add(bytes.clamp(1, STORE_MAX));
+        let same = self.stores.get(&form.terms).into_iter().flat_map(|by| by.range(near.clone()));
+        let found: Vec<usize> = same
+            .flat_map(|(at, stores)| stores.iter().map(move |n| (*at, *n)))
+            .filter(|(at, n)| {
+                let store = &self.values.stores[*n];
+                search.blocks.contains(&store.block) && form.offset.wrapping_sub(*at) < store.bytes
+            })
+            .map(|found| found.1)
             .collect();
-        let overlaps = |(n, at): &(usize, Form)| {
-            let by = form.offset.wrapping_sub(at.offset);
-            by < self.values.stores[*n].bytes && by > bytes.wrapping_neg()
-        };
-        Some(stores.into_iter().filter(overlaps).map(|s| s.0).collect())
+        self.steps = self.steps.saturating_sub(found.len());
+        Some(found)
     }
 }
 
@@ -308,6 +321,7 @@ impl Search {
             let inputs = self.inputs(rounds, value);
             cyclic |= inputs.contains(&value);
             flags.given |= matches!(node.how, How::Begin | How::Load);
+            flags.varies |= node.how == How::Phi && inside;
             flags.opaque |= node.how == How::Opaque && (inside || self.level == 0);
             if node.how == How::Load && inside {
                 let fixed = rounds.written(self, value).is_some();

@@ -54,6 +54,8 @@ pub(super) struct Builder<'f> {
     factory: InstructionInfoFactory,
     values: Values,
     now: Vec<Value>,
+    /// Loads of this block since memory may last have changed, by address and instruction.
+    recent: HashMap<(Value, u32), Value>,
     block: u32,
     base: Value,
 }
@@ -66,7 +68,18 @@ impl<'f> Builder<'f> {
         let base = nodes.new_value(NOWHERE, How::Frame, Vec::new());
         let values = Values { nodes, calls: vec![false; flow.blocks.len()], ..Values::default() };
         let (factory, slots) = (InstructionInfoFactory::new(), BTreeMap::new());
-        let mut builder = Builder { flow, frame, slots, places: 0, factory, values, now: Vec::new(), block: 0, base };
+        let mut builder = Builder {
+            flow,
+            frame,
+            slots,
+            places: 0,
+            factory,
+            values,
+            now: Vec::new(),
+            recent: HashMap::new(),
+            block: 0,
+            base,
+        };
         builder.find_slots();
         builder.all_blocks()?;
         let Values { nodes, stores, loaded, sites, .. } = &mut builder.values;
@@ -120,6 +133,7 @@ impl<'f> Builder<'f> {
         let mut phis: Vec<(usize, Value)> = Vec::new();
         for &block in &flow.order {
             self.block = block as u32;
+            self.recent.clear();
             let pred = &flow.blocks.pred[block];
             match pred[..] {
                 [only] if block != 0 && !flow.from_outside[block] && !exits[only].is_empty() => {
@@ -251,6 +265,7 @@ impl<'f> Builder<'f> {
     }
 
     fn store(&mut self, address: Value, bytes: i64, data: Value) {
+        self.recent.clear();
         self.values.stores.push(Store { block: self.block, address, bytes, data });
     }
 
@@ -274,7 +289,12 @@ impl<'f> Builder<'f> {
             _ if !effects.loads => None,
             (Some((offset, bytes)), _) => Some(self.read_slot(offset, bytes)),
             // What string instructions and others read without an operand is read where their registers point.
-            (None, Some(address)) if effects.has_operand => Some(self.load(address, Vec::new(), bytes)),
+            (None, Some(address)) if effects.has_operand => {
+                let key = (address, i.code() as u32);
+                let load = self.recent.get(&key).copied().unwrap_or_else(|| self.load(address, Vec::new(), bytes));
+                self.recent.insert(key, load);
+                Some(load)
+            }
             _ => {
                 let address = self.new_value(How::Made, inputs.clone());
                 Some(self.load(address, Vec::new(), bytes))
@@ -362,6 +382,9 @@ impl<'f> Builder<'f> {
             Call::Program | Call::Ends => self.values.calls[self.block as usize] = true,
         }
         let opaque = self.new_value(How::Opaque, vec![]);
+        if !matches!(call, Call::Hook | Call::Mark) {
+            self.recent.clear();
+        }
         if matches!(call, Call::Program | Call::Library(_)) {
             let given = self.slots.range(self.frame.escapes..).map(|s| *s.1).collect::<Vec<usize>>();
             given.into_iter().for_each(|place| self.now[place] = opaque);

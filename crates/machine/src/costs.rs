@@ -95,7 +95,7 @@ pub struct Distances {
 }
 
 impl Distances {
-    /// The same costs, as short as they can be written.
+    /// Costs of a matrix, as short as they can be written.
     pub fn of(matrix: &Matrix) -> Distances {
         match matrix.as_uniform() {
             Some((near, far)) => Distances { near: Some(near), far: Some(far), matrix: None },

@@ -85,7 +85,7 @@ impl<'m> MissClasses<'m> {
         Missing { class, is_known: class != AccessClass::Read || waits != Waits::Unknown }
     }
 
-    /// It did miss.
+    /// A reference has missed.
     pub(crate) fn missed(&mut self, thread: u32, missing: Missing) {
         let thread = &mut self.threads[thread as usize];
         thread.missed_at = Some(thread.refs);

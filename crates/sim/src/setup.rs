@@ -26,7 +26,7 @@ pub enum Waits {
     /// Nobody knows: charged as if it did, and counted.
     #[default]
     Unknown,
-    /// Its address depends on what an earlier miss brought.
+    /// An address that depends on what an earlier miss brought.
     Dependent,
     /// Misses do not depend on each other: a core has several at a time.
     Independent,
